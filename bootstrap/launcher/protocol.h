@@ -1,0 +1,40 @@
+/* What oshrun and a PE say to each other, on a UNIX stream socket that the PE inherits; its number
+ * is in SHMEM_BOOT_FD. Both ends are on one machine: host byte order.
+ *
+ * The PE speaks first: HELLO. oshrun answers WELCOME. Then, any number of times: GATHER from every
+ * PE, answered by GATHERED to every PE once all have come; MARK at each change of state; ABORT ends
+ * the job. EXIT comes unasked. A program that follows another in the same slot (sh -c "./a; ./b")
+ * says HELLO again. */
+#ifndef SY_LAUNCHER_PROTOCOL_H
+#define SY_LAUNCHER_PROTOCOL_H
+
+#include <stdint.h>
+
+#define SY_LAUNCH_VERSION 1
+#define SY_LAUNCH_FD_ENV  "SHMEM_BOOT_FD"
+
+enum sy_launch_type {
+    SY_LAUNCH_HELLO = 1, /* PE: arg = SY_LAUNCH_VERSION; body: empty */
+    SY_LAUNCH_WELCOME,   /* oshrun: arg = SY_LAUNCH_VERSION; body: struct sy_launch_welcome */
+    SY_LAUNCH_GATHER,    /* PE: arg = time limit in milliseconds; body: phase name, NUL, blob */
+    SY_LAUNCH_GATHERED,  /* oshrun: body: npes blobs, in order of PEs */
+    SY_LAUNCH_MARK,      /* PE: arg = enum sy_mark; body: empty */
+    SY_LAUNCH_ABORT, /* PE: arg = exit status; body: the reason, or empty for shmem_global_exit */
+    SY_LAUNCH_EXIT   /* oshrun: arg = exit status: flush and leave now */
+};
+
+struct sy_launch_header {
+    uint32_t type;
+    uint32_t length; /* bytes of body that follow, at most SY_LAUNCH_BODY_MAX towards oshrun */
+    int64_t arg;
+};
+
+#define SY_LAUNCH_BODY_MAX (1u << 20)
+
+struct sy_launch_welcome {
+    int32_t pe, npes;
+    char id[40];
+    unsigned char key[32];
+};
+
+#endif

@@ -1,0 +1,40 @@
+# Compiler wrappers (one template; in the build tree and installed), the pkg-config file, and scripts.
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = config/openshmem.pc
+
+EXTRA_DIST += config/oshcc.in config/quickstart.sh config/check.sh config/packages.sh config/summary.sh
+
+static_libs = -ljansson $(LIBEV_LIBS) -lm -lpthread -ldl
+wrapper_sed = $(SED) -e 's|@PACKAGE_NAME''@|$(PACKAGE_NAME)|g' \
+	-e 's|@PACKAGE_VERSION''@|$(PACKAGE_VERSION)|g' -e 's|@STATIC_LIBS''@|$(static_libs)|g'
+wrapper_c = -e 's|@LANGUAGE''@|C|g' -e 's|@COMPILER_ENV''@|OSHCC_CC|g' -e 's|@COMPILER''@|$(CC)|g'
+wrapper_cxx = -e 's|@LANGUAGE''@|C++|g' -e 's|@COMPILER_ENV''@|OSHCXX_CXX|g' -e 's|@COMPILER''@|$(CXX)|g'
+wrapper_installed = -e 's|@INCLUDES''@|-I$(includedir)|g' -e 's|@LIBDIR''@|$(libdir)|g'
+wrapper_intree = -e 's|@INCLUDES''@|-I$(abs_top_srcdir)/include|g' \
+	-e 's|@LIBDIR''@|$(abs_top_builddir)/shmem/.libs|g'
+template = $(top_srcdir)/config/oshcc.in
+
+# Installed.
+bin_SCRIPTS += config/oshcc config/oshc++
+CLEANFILES += config/oshcc config/oshc++ bin/oshcc bin/oshc++ bin/oshcxx bin/oshCC
+config/oshcc: $(template) Makefile
+	$(AM_V_GEN)mkdir -p config && $(wrapper_sed) $(wrapper_c) $(wrapper_installed) $(template) >$@ && chmod +x $@
+config/oshc++: $(template) Makefile
+	$(AM_V_GEN)mkdir -p config && $(wrapper_sed) $(wrapper_cxx) $(wrapper_installed) $(template) >$@ && chmod +x $@
+
+# In the build tree: build/bin/ is laid out like an installed bin/. The static library is linked to
+# where the wrapper looks for it.
+ALL_LOCAL += bin/oshcc bin/oshc++ shmem/.libs/libsma.a
+bin/oshcc: $(template) Makefile
+	$(AM_V_GEN)mkdir -p bin && $(wrapper_sed) $(wrapper_c) $(wrapper_intree) $(template) >$@ && chmod +x $@
+bin/oshc++: $(template) Makefile
+	$(AM_V_GEN)mkdir -p bin && $(wrapper_sed) $(wrapper_cxx) $(wrapper_intree) $(template) >$@ && \
+	chmod +x $@ && $(LN_S) -f oshc++ bin/oshcxx && $(LN_S) -f oshc++ bin/oshCC
+shmem/.libs/libsma.a: shmem/libsma.a shmem/libsma.la
+	$(AM_V_GEN)$(LN_S) -f ../libsma.a $@
+
+# The names that other libraries' users know.
+install-exec-hook:
+	cd $(DESTDIR)$(bindir) && $(LN_S) -f oshc++ oshcxx && $(LN_S) -f oshc++ oshCC
+uninstall-hook:
+	rm -f $(DESTDIR)$(bindir)/oshcxx $(DESTDIR)$(bindir)/oshCC

@@ -1,0 +1,30 @@
+# The example programs are built with the library; their sources are installed as documentation.
+noinst_PROGRAMS += \
+	examples/hello \
+	examples/ring \
+	examples/heat \
+	examples/wordcount \
+	examples/random_access
+
+examples_hello_LDADD = shmem/libsma.la
+examples_hello_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_ring_LDADD = shmem/libsma.la
+examples_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_heat_LDADD = shmem/libsma.la
+examples_heat_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_wordcount_LDADD = shmem/libsma.la
+examples_wordcount_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_random_access_LDADD = shmem/libsma.la
+examples_random_access_LDFLAGS = $(AM_LDFLAGS) -no-install
+
+examplesdir = $(docdir)/examples
+dist_examples_DATA = \
+	examples/README.md \
+	examples/hello.c \
+	examples/ring.c \
+	examples/heat.c \
+	examples/wordcount.c \
+	examples/random_access.c
+
+TESTS += examples/examples.test
+EXTRA_DIST += examples/examples.test

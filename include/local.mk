@@ -1,0 +1,25 @@
+# Installed headers: the API of the specification, and the plugin ABI.
+include_HEADERS = include/shmem.h include/shmemx.h include/pshmem.h
+mppincludedir = $(includedir)/mpp
+mppinclude_HEADERS = include/mpp/shmem.h include/mpp/shmemx.h
+shmemincludedir = $(includedir)/shmem
+shmeminclude_HEADERS = \
+	include/shmem/types.h \
+	include/shmem/constants.h \
+	include/shmem/chapters.h \
+	include/shmem/setup.h \
+	include/shmem/memory.h \
+	include/shmem/rma.h \
+	include/shmem/amo.h \
+	include/shmem/collectives.h \
+	include/shmem/p2p.h \
+	include/shmem/ordering.h \
+	include/shmem/profiling.h \
+	include/shmem/generics.h
+switchyardincludedir = $(includedir)/switchyard
+switchyardinclude_HEADERS = \
+	include/switchyard/error.h \
+	include/switchyard/option.h \
+	include/switchyard/host.h \
+	include/switchyard/transport.h \
+	include/switchyard/bootstrap.h

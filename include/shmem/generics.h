@@ -1,0 +1,289 @@
+/* The type-generic routines of C11: macros that choose a typed routine by the type of an argument.
+ * Not for C++ nor for older C.
+ *
+ * The choice is made by the pointer alone, so that values are converted as in any call. A routine
+ * that takes a context does so as its first argument or not at all; both kinds of call are one
+ * macro. An unsupported type is an error in which the compiler names it. Every case of a choice is
+ * a macro of its own, because the part of a name that stands for a type or an operation must be
+ * joined with ## before a program's macro of that name (p, add, uchar) can get hold of it. A choice
+ * is made of the lists of types.h, and so cannot be used in what is expanded from the same list. */
+#ifndef SY_SHMEM_GENERICS_H
+#define SY_SHMEM_GENERICS_H
+
+#include "types.h"
+#include "constants.h"
+
+#if !defined __cplusplus && defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L
+
+#define SY_FIRST(A, ...)     (A)
+#define SY_SECOND(A, B, ...) (B)
+
+/* clang-format off */
+
+/* Calls the case of CASE, for the types of LIST, that the type of the first argument chooses. */
+#define SY_GENERIC(LIST, CASE, ...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0) LIST(CASE))(__VA_ARGS__)
+
+/* The same with an optional context: if the first argument is one, the second chooses a case of
+ * CTX_CASE. A compiler checks the choice that is not taken as well, so that gets an int32_t *,
+ * which every list has. */
+#define SY_GENERIC_CTX(LIST, CASE, CTX_CASE, ...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0), \
+        shmem_ctx_t: _Generic( \
+            _Generic(SY_FIRST(__VA_ARGS__, 0), \
+                shmem_ctx_t: SY_SECOND(__VA_ARGS__, 0, 0), \
+                default: (int32_t *)0) LIST(CTX_CASE)), \
+        default: _Generic( \
+            _Generic(SY_FIRST(__VA_ARGS__, 0), \
+                shmem_ctx_t: (int32_t *)0, \
+                default: SY_FIRST(__VA_ARGS__, 0)) LIST(CASE)))(__VA_ARGS__)
+
+/* Remote memory access (9.6). */
+#define SY_CASE_PUT(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_put
+#define SY_CTX_CASE_PUT(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_put
+#define shmem_put(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_PUT, SY_CTX_CASE_PUT, __VA_ARGS__)
+
+#define SY_CASE_P(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_p
+#define SY_CTX_CASE_P(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_p
+#define shmem_p(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_P, SY_CTX_CASE_P, __VA_ARGS__)
+
+#define SY_CASE_IPUT(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_iput
+#define SY_CTX_CASE_IPUT(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_iput
+#define shmem_iput(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_IPUT, SY_CTX_CASE_IPUT, __VA_ARGS__)
+
+#define SY_CASE_IBPUT(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_ibput
+#define SY_CTX_CASE_IBPUT(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_ibput
+#define shmem_ibput(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_IBPUT, SY_CTX_CASE_IBPUT, __VA_ARGS__)
+
+#define SY_CASE_GET(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_get
+#define SY_CTX_CASE_GET(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_get
+#define shmem_get(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_GET, SY_CTX_CASE_GET, __VA_ARGS__)
+
+#define SY_CASE_G(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_g \
+    , const TYPE *: shmem_##TYPENAME##_g
+#define SY_CTX_CASE_G(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_g \
+    , const TYPE *: shmem_ctx_##TYPENAME##_g
+#define shmem_g(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_G, SY_CTX_CASE_G, __VA_ARGS__)
+
+#define SY_CASE_IGET(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_iget
+#define SY_CTX_CASE_IGET(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_iget
+#define shmem_iget(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_IGET, SY_CTX_CASE_IGET, __VA_ARGS__)
+
+#define SY_CASE_IBGET(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_ibget
+#define SY_CTX_CASE_IBGET(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_ibget
+#define shmem_ibget(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_IBGET, SY_CTX_CASE_IBGET, __VA_ARGS__)
+
+#define SY_CASE_PUT_NBI(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_put_nbi
+#define SY_CTX_CASE_PUT_NBI(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_put_nbi
+#define shmem_put_nbi(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_PUT_NBI, SY_CTX_CASE_PUT_NBI, __VA_ARGS__)
+
+#define SY_CASE_GET_NBI(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_get_nbi
+#define SY_CTX_CASE_GET_NBI(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_get_nbi
+#define shmem_get_nbi(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_GET_NBI, SY_CTX_CASE_GET_NBI, __VA_ARGS__)
+
+/* Atomic memory operations (9.7). */
+#define SY_CASE_ATOMIC_FETCH(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_atomic_fetch \
+    , const TYPE *: shmem_##TYPENAME##_atomic_fetch
+#define SY_CTX_CASE_ATOMIC_FETCH(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch \
+    , const TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch
+#define shmem_atomic_fetch(...) \
+    SY_GENERIC_CTX(SY_EXTENDED_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH, \
+                   SY_CTX_CASE_ATOMIC_FETCH, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_SET(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_set
+#define SY_CTX_CASE_ATOMIC_SET(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_atomic_set
+#define shmem_atomic_set(...) \
+    SY_GENERIC_CTX(SY_EXTENDED_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_SET, \
+                   SY_CTX_CASE_ATOMIC_SET, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_SWAP(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_swap
+#define SY_CTX_CASE_ATOMIC_SWAP(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_atomic_swap
+#define shmem_atomic_swap(...) \
+    SY_GENERIC_CTX(SY_EXTENDED_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_SWAP, \
+                   SY_CTX_CASE_ATOMIC_SWAP, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_COMPARE_SWAP(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_compare_swap
+#define SY_CTX_CASE_ATOMIC_COMPARE_SWAP(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_compare_swap
+#define shmem_atomic_compare_swap(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_COMPARE_SWAP, \
+                   SY_CTX_CASE_ATOMIC_COMPARE_SWAP, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_INC(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_fetch_inc
+#define SY_CTX_CASE_ATOMIC_FETCH_INC(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_inc
+#define shmem_atomic_fetch_inc(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_INC, \
+                   SY_CTX_CASE_ATOMIC_FETCH_INC, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_INC(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_inc
+#define SY_CTX_CASE_ATOMIC_INC(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_atomic_inc
+#define shmem_atomic_inc(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_INC, \
+                   SY_CTX_CASE_ATOMIC_INC, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_ADD(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_fetch_add
+#define SY_CTX_CASE_ATOMIC_FETCH_ADD(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_add
+#define shmem_atomic_fetch_add(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_ADD, \
+                   SY_CTX_CASE_ATOMIC_FETCH_ADD, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_ADD(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_add
+#define SY_CTX_CASE_ATOMIC_ADD(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_atomic_add
+#define shmem_atomic_add(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_ADD, \
+                   SY_CTX_CASE_ATOMIC_ADD, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_AND(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_fetch_and
+#define SY_CTX_CASE_ATOMIC_FETCH_AND(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_and
+#define shmem_atomic_fetch_and(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_AND, \
+                   SY_CTX_CASE_ATOMIC_FETCH_AND, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_AND(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_and
+#define SY_CTX_CASE_ATOMIC_AND(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_atomic_and
+#define shmem_atomic_and(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_AND, \
+                   SY_CTX_CASE_ATOMIC_AND, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_OR(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_fetch_or
+#define SY_CTX_CASE_ATOMIC_FETCH_OR(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_or
+#define shmem_atomic_fetch_or(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_OR, \
+                   SY_CTX_CASE_ATOMIC_FETCH_OR, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_OR(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_or
+#define SY_CTX_CASE_ATOMIC_OR(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_atomic_or
+#define shmem_atomic_or(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_OR, \
+                   SY_CTX_CASE_ATOMIC_OR, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_XOR(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_fetch_xor
+#define SY_CTX_CASE_ATOMIC_FETCH_XOR(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_xor
+#define shmem_atomic_fetch_xor(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_XOR, \
+                   SY_CTX_CASE_ATOMIC_FETCH_XOR, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_XOR(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_xor
+#define SY_CTX_CASE_ATOMIC_XOR(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_atomic_xor
+#define shmem_atomic_xor(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_XOR, \
+                   SY_CTX_CASE_ATOMIC_XOR, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_NBI(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_fetch_nbi
+#define SY_CTX_CASE_ATOMIC_FETCH_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_nbi
+#define shmem_atomic_fetch_nbi(...) \
+    SY_GENERIC_CTX(SY_EXTENDED_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_SWAP_NBI(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_swap_nbi
+#define SY_CTX_CASE_ATOMIC_SWAP_NBI(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_atomic_swap_nbi
+#define shmem_atomic_swap_nbi(...) \
+    SY_GENERIC_CTX(SY_EXTENDED_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_SWAP_NBI, \
+                   SY_CTX_CASE_ATOMIC_SWAP_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_COMPARE_SWAP_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_atomic_compare_swap_nbi
+#define SY_CTX_CASE_ATOMIC_COMPARE_SWAP_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_compare_swap_nbi
+#define shmem_atomic_compare_swap_nbi(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_COMPARE_SWAP_NBI, \
+                   SY_CTX_CASE_ATOMIC_COMPARE_SWAP_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_INC_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_atomic_fetch_inc_nbi
+#define SY_CTX_CASE_ATOMIC_FETCH_INC_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_inc_nbi
+#define shmem_atomic_fetch_inc_nbi(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_INC_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_INC_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_ADD_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_atomic_fetch_add_nbi
+#define SY_CTX_CASE_ATOMIC_FETCH_ADD_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_add_nbi
+#define shmem_atomic_fetch_add_nbi(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_ADD_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_ADD_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_AND_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_atomic_fetch_and_nbi
+#define SY_CTX_CASE_ATOMIC_FETCH_AND_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_and_nbi
+#define shmem_atomic_fetch_and_nbi(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_AND_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_AND_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_OR_NBI(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_atomic_fetch_or_nbi
+#define SY_CTX_CASE_ATOMIC_FETCH_OR_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_or_nbi
+#define shmem_atomic_fetch_or_nbi(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_OR_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_OR_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_XOR_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_atomic_fetch_xor_nbi
+#define SY_CTX_CASE_ATOMIC_FETCH_XOR_NBI(TYPENAME, TYPE) \
+    , TYPE *: shmem_ctx_##TYPENAME##_atomic_fetch_xor_nbi
+#define shmem_atomic_fetch_xor_nbi(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_XOR_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_XOR_NBI, __VA_ARGS__)
+
+/* The names of atomic operations that 1.4 deprecated (9.7.1); they take no context. */
+#define SY_CASE_FETCH(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_fetch \
+    , const TYPE *: shmem_##TYPENAME##_fetch
+#define shmem_fetch(...) SY_GENERIC(SY_DEPRECATED_EXTENDED_AMO_TYPES, SY_CASE_FETCH, __VA_ARGS__)
+
+#define SY_CASE_SET(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_set
+#define shmem_set(...) SY_GENERIC(SY_DEPRECATED_EXTENDED_AMO_TYPES, SY_CASE_SET, __VA_ARGS__)
+
+#define SY_CASE_SWAP(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_swap
+#define shmem_swap(...) SY_GENERIC(SY_DEPRECATED_EXTENDED_AMO_TYPES, SY_CASE_SWAP, __VA_ARGS__)
+
+#define SY_CASE_CSWAP(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_cswap
+#define shmem_cswap(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_CSWAP, __VA_ARGS__)
+
+#define SY_CASE_FINC(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_finc
+#define shmem_finc(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_FINC, __VA_ARGS__)
+
+#define SY_CASE_INC(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_inc
+#define shmem_inc(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_INC, __VA_ARGS__)
+
+#define SY_CASE_FADD(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_fadd
+#define shmem_fadd(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_FADD, __VA_ARGS__)
+
+#define SY_CASE_ADD(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_add
+#define shmem_add(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_ADD, __VA_ARGS__)
+
+/* Point-to-point synchronisation (9.11). shmem_wait_until is also a function, for long; without
+ * parentheses after it the name means that. */
+#define SY_CASE_WAIT_UNTIL(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_wait_until
+#define shmem_wait_until(...) SY_GENERIC(SY_WAIT_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL, __VA_ARGS__)
+
+#define SY_CASE_TEST(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test
+#define shmem_test(...) SY_GENERIC(SY_WAIT_DISTINCT_TYPES, SY_CASE_TEST, __VA_ARGS__)
+
+/* clang-format on */
+
+#endif
+
+#endif

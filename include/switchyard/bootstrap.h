@@ -1,0 +1,81 @@
+/* The bootstrap plugin ABI. A bootstrap tells a process which PE of which job it is, and carries small
+ * blobs between the PEs while they start. Everything else goes over the library's own channels.
+ *
+ * A plugin is a file shmem_bootstrap_<name>.so; it exports shmem_bootstrap_1, a struct sy_bootstrap.
+ * The rules of transport.h hold: versioned symbol, `size`, NULL members answer -EOPNOTSUPP.
+ *
+ * Order of calls: probe; open once in the life of the process; then any number of initialisations,
+ * each with allgathers and `mark(SY_MARK_INITIALIZED)` .. `mark(SY_MARK_FINALIZED)`; close at exit.
+ * Calls come from one thread at a time. */
+#ifndef SWITCHYARD_BOOTSTRAP_H
+#define SWITCHYARD_BOOTSTRAP_H
+
+#include <switchyard/host.h>
+
+#define SY_BOOTSTRAP_ABI 1
+
+struct sy_job {
+    int pe, npes;
+    char id[40];               /* for messages and log file names */
+    unsigned char key[32];     /* secret shared by the PEs of this job */
+};
+
+/* What the launcher is told about this PE, so that it can tell a finished PE from a lost one. */
+enum sy_mark { SY_MARK_INITIALIZED, SY_MARK_FINALIZED };
+
+enum {
+    SY_EVENT_NONE, /* nothing that ends the job */
+    SY_EVENT_EXIT, /* the job ends: leave with *status */
+    SY_EVENT_LOST  /* the launcher is gone */
+};
+
+struct sy_bootstrap {
+    size_t size; /* sizeof(struct sy_bootstrap) as the plugin was compiled */
+    const char *name;
+    long priority; /* SHMEM_BOOTSTRAP=auto probes higher ones first; below 0: only when named */
+    const struct sy_option *options;
+    void *settings;
+
+    /* Is this launcher mine? Looks at the environment (getenv is allowed here) and at descriptors, does
+     * not talk. 0: yes. -ENODEV: no, and err says what was looked for. Another error: it looks like
+     * mine, but something is wrong with it; err says what, and the core stops rather than start N jobs
+     * of one PE. -EEXIST among them is an objection that SHMEM_BOOTSTRAP naming this plugin overrules. */
+    int (*probe)(struct sy_error *err);
+
+    /* Joins the job. `host` offers log and fail; its pe and npes are not known yet. */
+    int (*open)(const struct sy_host *host, struct sy_job *job, struct sy_error *err);
+
+    /* Gathers `length` bytes from every PE into `all`, in the order of PEs; collective. `phase` is the
+     * name of what the job is doing, for messages; within `seconds` it succeeds or fails, and err (or
+     * the launcher's own message) names the PEs that are missing. */
+    int (*allgather)(const char *phase, const void *mine, void *all, size_t length, double seconds,
+                     struct sy_error *err);
+
+    /* Tells the launcher how far this PE is. */
+    void (*mark)(enum sy_mark mark);
+
+    /* Ends the whole job with exit status `status`; `why` is a line for people, or NULL where the
+     * program itself asked for it (shmem_global_exit). Returns; the caller then leaves. */
+    void (*abort)(int status, const char *why);
+
+    /* A descriptor that is readable when the launcher has something to say or is gone; or -1. */
+    int (*wait_fd)(void);
+
+    /* Reads it without blocking. Returns an SY_EVENT_ value. */
+    int (*event)(int *status);
+
+    /* Leaves. After it the process is no part of the job any more. */
+    void (*close)(void);
+};
+
+#ifdef SY_BUILTIN_PLUGIN
+#define SY_BOOTSTRAP_SYMBOL(name) shmem_bootstrap_1_##name
+#else
+#define SY_BOOTSTRAP_SYMBOL(name) shmem_bootstrap_1
+#endif
+#define SY_BOOTSTRAP_PLUGIN(name)                                                                  \
+    extern __attribute__((visibility("default"))) const struct sy_bootstrap                        \
+        SY_BOOTSTRAP_SYMBOL(name);                                                                 \
+    const struct sy_bootstrap SY_BOOTSTRAP_SYMBOL(name)
+
+#endif

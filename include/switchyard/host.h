@@ -1,0 +1,78 @@
+/* What the core offers to a plugin, handed over at open() and valid until close() returns. A plugin
+ * uses this table and libc, and nothing else of the library: it never prints, never exits, never reads
+ * the environment, never sees another plugin. All members may be called from any thread. */
+#ifndef SWITCHYARD_HOST_H
+#define SWITCHYARD_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <switchyard/error.h>
+#include <switchyard/option.h>
+
+enum sy_log_level { SY_LOG_ERROR, SY_LOG_WARN, SY_LOG_INFO, SY_LOG_DEBUG, SY_LOG_TRACE };
+
+/* Operations of an atomic memory operation (specification 9.7). Those that do not fetch are the same
+ * operations with a NULL result. FETCH reads only. */
+enum sy_amo_op {
+    SY_AMO_FETCH,
+    SY_AMO_SET,
+    SY_AMO_SWAP,
+    SY_AMO_CSWAP, /* stores operand where the old value equals compare */
+    SY_AMO_ADD,
+    SY_AMO_AND,
+    SY_AMO_OR,
+    SY_AMO_XOR
+};
+
+/* Where a PE is. Two PEs with the same node index can map each other's memory. */
+struct sy_place {
+    int node;         /* index of the PE's node, 0 .. nodes-1, in order of the lowest PE on it */
+    int local;        /* index of the PE on its node, 0 .. node size-1, in order of PE number */
+    const char *host; /* host name, for messages */
+};
+
+/* Memory of this PE that others may address: one of its symmetric windows. */
+struct sy_window {
+    char *base;         /* address in this process */
+    size_t length;      /* bytes; the same on every PE that runs the same executable */
+    int fd;             /* a file that holds the window, to be passed to other processes; or -1 */
+    uint64_t fd_offset; /* where in that file the window begins */
+};
+
+struct sy_host {
+    size_t size; /* sizeof(struct sy_host) as the core was compiled */
+    int pe;      /* this PE, 0 .. npes-1 */
+    int npes;
+    const unsigned char *job_key; /* 32 random bytes, the same on all PEs of the job, secret to it */
+
+    /* Writes one log line; the core adds PE, host, level and the category (the plugin's name). */
+    void (*log)(enum sy_log_level level, const char *category, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
+    /* Formats a failure into err (which may be NULL) and returns -code, for `return host->fail(...)`. */
+    int (*fail)(struct sy_error *err, int code, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
+    /* Where PE pe is. Usable from connect() on. */
+    struct sy_place (*place)(int pe);
+
+    /* This PE's windows: fills *window and returns 0, or -ENOENT past the last one. */
+    int (*window)(unsigned index, struct sy_window *window);
+
+    /* The address, in this process, of `length` bytes at `offset` of a window of PE pe (this PE or one
+     * whose memory is mapped here); NULL where that is not mapped or the range leaves the window.
+     * The check is the only thing between a malformed message and foreign memory: always ask. */
+    void *(*memory)(int pe, unsigned window, uint64_t offset, size_t length);
+
+    /* Applies an atomic operation with this CPU's atomics, the ones that PEs of the node use on the
+     * same word: that is what makes it one atomicity domain. width: 4 or 8 bytes, address aligned to
+     * it. result: where the old value goes, zero-extended, or NULL. */
+    void (*amo)(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
+                uint64_t *result);
+
+    /* Reports that PE pe can no longer be reached. The job ends with this text; does not return to a
+     * usable job, but may return. */
+    void (*lost)(int pe, int code, const char *why);
+};
+
+#endif

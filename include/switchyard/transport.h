@@ -1,0 +1,152 @@
+/* The transport plugin ABI. A transport moves bytes between local memory and (PE, window, offset).
+ *
+ * A plugin is a file shmem_transport_<name>.so in the plugin directory or in SHMEM_PLUGIN_PATH. It
+ * exports one symbol, shmem_transport_1: a struct sy_transport. The number in the name is the version
+ * of this ABI: a plugin of another version is refused by name, it cannot crash. Members are only ever
+ * added at the end, under the same number, where `size` tells whether a plugin has them; members left
+ * NULL answer -EOPNOTSUPP, so a plugin fills only what it can do.
+ *
+ * Order of calls: open, address, connect, then data calls from any thread, then close. After close,
+ * open may come again (shmem_init after the last shmem_finalize).
+ *
+ * Data calls return 0 or -errno. -EAGAIN: nothing was started, for want of room; the core calls
+ * progress() and tries again. -EOPNOTSUPP: never available to that PE. Anything else is a failure of
+ * the route and ends the job. No data call blocks for an event that needs the core. */
+#ifndef SWITCHYARD_TRANSPORT_H
+#define SWITCHYARD_TRANSPORT_H
+
+#include <switchyard/host.h>
+
+#define SY_TRANSPORT_ABI 1
+
+/* What reach() may answer, or-ed. */
+enum {
+    SY_REACH_PUT = 1,
+    SY_REACH_GET = 2,
+    SY_REACH_AMO = 4,
+    SY_REACH_MAP = 8 /* mem_pointer() has windows of that PE */
+};
+
+/* Flags of put and get. */
+enum {
+    SY_BLOCKING = 1 /* put: the source may be reused on return; get: the data has arrived on return.
+                       Without it the buffers stay in use until quiet() covers the operation. */
+};
+
+enum { SY_ALL_PES = -1 };
+
+struct sy_transport_ctx; /* the plugin's own: an ordering and completion domain */
+
+/* A contiguous transfer. Symmetric memory is always named by window and offset. */
+struct sy_transfer {
+    int pe;
+    unsigned window;
+    uint64_t offset;
+    void *local; /* source of a put (not written), destination of a get */
+    size_t length;
+};
+
+/* `blocks` blocks of `block` bytes; consecutive blocks begin remote_stride, local_stride bytes apart. */
+struct sy_strided {
+    struct sy_transfer first; /* length is ignored */
+    size_t block, blocks;
+    ptrdiff_t remote_stride, local_stride;
+};
+
+/* An atomic operation on an aligned word of `width` (4 or 8) bytes. */
+struct sy_amo {
+    int pe;
+    unsigned window;
+    uint64_t offset;
+    enum sy_amo_op op;
+    unsigned width;
+    uint64_t operand, compare;
+    void *result; /* `width` bytes that receive the old value, or NULL for a non-fetching operation */
+};
+
+struct sy_transport {
+    size_t size; /* sizeof(struct sy_transport) as the plugin was compiled */
+    const char *name;
+    long priority; /* SHMEM_TRANSPORTS=auto tries higher ones first; below 0: only when named */
+    const struct sy_option *options; /* ended by a row whose name is NULL; or NULL */
+    void *settings;                  /* where the option values go; filled before open() */
+
+    /* Probes and allocates. -ENODEV: cannot be used here, err says why in words; anything else is an
+     * error that err explains. Local work only, bounded time. On failure nothing is left behind. */
+    int (*open)(const struct sy_host *host, struct sy_error *err);
+
+    /* Undoes open, also after a failed connect. All traffic has been completed by the core. */
+    void (*close)(void);
+
+    /* Writes this PE's endpoint into buffer and returns its length, at most `room` (128) bytes; 0: no
+     * endpoint. The core hands every PE everyone's bytes. */
+    size_t (*address)(void *buffer, size_t room);
+
+    /* Takes the addresses of all PEs: that of PE p is `size` bytes at addresses + p * stride, zeros
+     * where p has none for this transport. Work within the node only; connections to other nodes are
+     * made when first used. May wait for the PEs of this node, at most `seconds`; names in err those
+     * that are missing. */
+    int (*connect)(const void *addresses, size_t stride, double seconds, struct sy_error *err);
+
+    /* What can be done towards PE pe: SY_REACH_ bits. The answer for a pair must be the same on both
+     * sides and never changes after connect. */
+    unsigned (*reach)(int pe);
+
+    /* The base of a window of PE pe in this process, or NULL. Bytes below `length` of the window are
+     * accessible by loads, stores and CPU atomics until close(). */
+    void *(*mem_pointer)(int pe, unsigned window);
+
+    /* Makes a window of this PE known to the transport, before address() is called. Called once for
+     * each window; a transport that needs no registration leaves it NULL. */
+    int (*mem_register)(unsigned index, const struct sy_window *window, struct sy_error *err);
+
+    /* Opens and closes an ordering and completion domain. options: SHMEM_CTX_ bits of the
+     * specification, 9.5.1. A transport without state per context leaves both NULL and is given NULL. */
+    int (*ctx_open)(long options, struct sy_transport_ctx **ctx, struct sy_error *err);
+    void (*ctx_close)(struct sy_transport_ctx *ctx);
+
+    /* Transfers. Elements of 1, 2, 4 or 8 bytes that are aligned at the target are stored whole. */
+    int (*put)(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+    int (*get)(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+
+    /* Optional: a strided transfer as one message. Without them the core moves block by block. */
+    int (*put_strided)(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
+    int (*get_strided)(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
+
+    /* An atomic operation. Blocking with a result: the old value is there on return. Non-blocking: on
+     * quiet. Without a result: complete on quiet. */
+    int (*amo)(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
+
+    /* Optional: put, then the atomic operation `signal` (SET or ADD) on the same PE, visible in that
+     * order. Without it the core uses put, fence, amo. */
+    int (*put_signal)(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                      const struct sy_amo *signal, unsigned flags);
+
+    /* Orders what was issued on ctx before towards each PE before what is issued after. */
+    int (*fence)(struct sy_transport_ctx *ctx);
+
+    /* Completes what was issued on ctx towards pe (SY_ALL_PES: everyone): visible to all PEs, results
+     * there. -EAGAIN: not yet; the core calls progress() and asks again. */
+    int (*quiet)(struct sy_transport_ctx *ctx, int pe);
+
+    /* Polls: moves what can be moved now, never blocks. Returns > 0 when something was done. Called
+     * by waiting application threads and by the progress thread, possibly at once. */
+    int (*progress)(void);
+
+    /* A descriptor that is readable when progress() has work that arrived from outside; the core's
+     * progress thread sleeps on it. -1: the transport needs no progress on this PE. */
+    int (*wait_fd)(void);
+};
+
+/* Names the exported symbol. A plugin that is linked into the static library has its name appended. */
+#ifdef SY_BUILTIN_PLUGIN
+#define SY_TRANSPORT_SYMBOL(name) shmem_transport_1_##name
+#else
+#define SY_TRANSPORT_SYMBOL(name) shmem_transport_1
+#endif
+#define SY_TRANSPORT_PLUGIN(name)                                                                  \
+    extern __attribute__((visibility("default"))) const struct sy_transport                        \
+        SY_TRANSPORT_SYMBOL(name);                                                                 \
+    const struct sy_transport SY_TRANSPORT_SYMBOL(name)
+
+#endif

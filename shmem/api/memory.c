@@ -1,0 +1,132 @@
+/* The symmetric heap (9.3). All PEs make the same calls, so the allocators of all PEs give the same
+ * answers; where one PE lacks ordinary memory for its records, all give the block back and return
+ * NULL together. */
+#include <stdint.h>
+#include <string.h>
+
+#include "api/alias.h"
+#include "coll/sync.h"
+#include "core/heap.h"
+#include "core/rma.h"
+#include "core/world.h"
+
+/* An allocation with its barrier on exit. `clear`: bytes to set to zero before the others may see
+ * them. */
+static void *allocate(const char *routine, size_t size, size_t alignment, size_t clear)
+{
+    sy_world_need(routine);
+    if (!size)
+        return NULL;
+    void *block = sy_heap_alloc(size, alignment);
+    if (block && clear)
+        memset(block, 0, clear);
+    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
+    if (sy_agree_world(block != NULL))
+        return block;
+    if (block)
+        sy_heap_free(block);
+    return NULL;
+}
+
+void *pshmem_malloc(size_t size)
+{
+    return allocate("shmem_malloc", size, 0, 0);
+}
+SY_ALIAS(shmem_malloc);
+
+/* All memory of this library takes atomics and signals alike. */
+void *pshmem_malloc_with_hints(size_t size, long hints)
+{
+    (void)hints;
+    return allocate("shmem_malloc_with_hints", size, 0, 0);
+}
+SY_ALIAS(shmem_malloc_with_hints);
+
+void *pshmem_align(size_t alignment, size_t size)
+{
+    return allocate("shmem_align", size, alignment, 0);
+}
+SY_ALIAS(shmem_align);
+
+void *pshmem_calloc(size_t count, size_t size)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return NULL;
+    return allocate("shmem_calloc", bytes, 0, bytes);
+}
+SY_ALIAS(shmem_calloc);
+
+void pshmem_free(void *ptr)
+{
+    if (!ptr)
+        return;
+    sy_world_need("shmem_free");
+    sy_heap_size("shmem_free", ptr);
+    sy_barrier_world();
+    sy_heap_free(ptr);
+}
+SY_ALIAS(shmem_free);
+
+/* Moves a block that cannot grow where it is. */
+static void *move_block(void *old, size_t have, size_t size)
+{
+    void *block = sy_heap_alloc(size, 0);
+
+    if (block)
+        memcpy(block, old, have < size ? have : size);
+    if (sy_agree_world(block != NULL)) {
+        sy_heap_free(old);
+        return block;
+    }
+    if (block)
+        sy_heap_free(block);
+    return NULL;
+}
+
+void *pshmem_realloc(void *ptr, size_t size)
+{
+    if (!ptr)
+        return allocate("shmem_realloc", size, 0, 0);
+    if (!size) {
+        pshmem_free(ptr);
+        return NULL;
+    }
+    sy_world_need("shmem_realloc");
+    size_t have = sy_heap_size("shmem_realloc", ptr);
+    sy_barrier_world();
+    bool resized = sy_heap_resize(ptr, size);
+    if (sy_agree_world(resized))
+        return ptr;
+    if (resized)
+        sy_heap_resize(ptr, have);
+    return move_block(ptr, have, size);
+}
+SY_ALIAS(shmem_realloc);
+
+/* ---- deprecated since 1.2 ---- */
+
+void *pshmalloc(size_t size)
+{
+    return allocate("shmalloc", size, 0, 0);
+}
+SY_ALIAS(shmalloc);
+
+void pshfree(void *ptr)
+{
+    pshmem_free(ptr);
+}
+SY_ALIAS(shfree);
+
+void *pshrealloc(void *ptr, size_t size)
+{
+    return pshmem_realloc(ptr, size);
+}
+SY_ALIAS(shrealloc);
+
+void *pshmemalign(size_t alignment, size_t size)
+{
+    return allocate("shmemalign", size, alignment, 0);
+}
+SY_ALIAS(shmemalign);

@@ -1,0 +1,62 @@
+/* Memory ordering (9.12). */
+#include "api/alias.h"
+#include "core/rma.h"
+
+static void fence(shmem_ctx_t ctx)
+{
+    if (ctx != SHMEM_CTX_INVALID)
+        sy_fence(ctx);
+}
+
+static void quiet(shmem_ctx_t ctx)
+{
+    if (ctx != SHMEM_CTX_INVALID)
+        sy_quiet(ctx, SY_ALL_PES);
+}
+
+static void pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
+{
+    if (ctx == SHMEM_CTX_INVALID)
+        return;
+    for (size_t i = 0; i < npes; i++) {
+        int pe = sy_ctx_pe(ctx, target_pes[i]);
+        sy_rma_check_pe("shmem_pe_quiet", pe);
+        sy_quiet(ctx, pe);
+    }
+}
+
+void pshmem_fence(void)
+{
+    fence(SHMEM_CTX_DEFAULT);
+}
+SY_ALIAS(shmem_fence);
+
+void pshmem_ctx_fence(shmem_ctx_t ctx)
+{
+    fence(ctx);
+}
+SY_ALIAS(shmem_ctx_fence);
+
+void pshmem_quiet(void)
+{
+    quiet(SHMEM_CTX_DEFAULT);
+}
+SY_ALIAS(shmem_quiet);
+
+void pshmem_ctx_quiet(shmem_ctx_t ctx)
+{
+    quiet(ctx);
+}
+SY_ALIAS(shmem_ctx_quiet);
+
+void pshmem_pe_quiet(const int *target_pes, size_t npes)
+{
+    pe_quiet(SHMEM_CTX_DEFAULT, target_pes, npes);
+}
+SY_ALIAS(shmem_pe_quiet);
+
+void pshmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
+{
+    pe_quiet(ctx, target_pes, npes);
+}
+SY_ALIAS(shmem_ctx_pe_quiet);

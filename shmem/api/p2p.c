@@ -1,0 +1,74 @@
+/* Point-to-point synchronisation (9.11) on one variable of this PE. */
+#include "api/alias.h"
+#include "core/fatal.h"
+#include "core/wait.h"
+#include "util/bits.h"
+
+static SY_COLD int bad_comparison(int cmp)
+{
+    sy_fatal("wait or test: %d is none of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE", cmp);
+}
+
+/* clang-format off */
+
+/* The variable is changed by atomics and single stores of others; the acquire load makes what they
+ * ordered before it visible. The comparison is in the variable's own type. */
+#define LOAD __atomic_load_n(ivar, __ATOMIC_ACQUIRE)
+
+#define DEFINE_TEST(NAME, TYPE) \
+    static inline int holds_##NAME(TYPE *ivar, int cmp, TYPE value) \
+    { \
+        switch (cmp) { \
+        case SHMEM_CMP_EQ: return LOAD == value; \
+        case SHMEM_CMP_NE: return LOAD != value; \
+        case SHMEM_CMP_LT: return LOAD < value; \
+        case SHMEM_CMP_LE: return LOAD <= value; \
+        case SHMEM_CMP_GT: return LOAD > value; \
+        case SHMEM_CMP_GE: return LOAD >= value; \
+        } \
+        return bad_comparison(cmp); \
+    } \
+    static inline void await_##NAME(TYPE *ivar, int cmp, TYPE value) \
+    { \
+        switch (cmp) { \
+        case SHMEM_CMP_EQ: SY_WAIT_UNTIL(LOAD == value); return; \
+        case SHMEM_CMP_NE: SY_WAIT_UNTIL(LOAD != value); return; \
+        case SHMEM_CMP_LT: SY_WAIT_UNTIL(LOAD < value); return; \
+        case SHMEM_CMP_LE: SY_WAIT_UNTIL(LOAD <= value); return; \
+        case SHMEM_CMP_GT: SY_WAIT_UNTIL(LOAD > value); return; \
+        case SHMEM_CMP_GE: SY_WAIT_UNTIL(LOAD >= value); return; \
+        } \
+        bad_comparison(cmp); \
+    } \
+    int p##shmem_##NAME##_test(TYPE *ivar, int cmp, TYPE cmp_value) \
+    { return holds_##NAME(ivar, cmp, cmp_value); } \
+    SY_ALIAS(shmem_##NAME##_test); \
+    void p##shmem_##NAME##_wait_until(TYPE *ivar, int cmp, TYPE cmp_value) \
+    { await_##NAME(ivar, cmp, cmp_value); } \
+    SY_ALIAS(shmem_##NAME##_wait_until);
+SY_WAIT_TYPES(DEFINE_TEST)
+#undef DEFINE_TEST
+#undef LOAD
+
+/* ---- deprecated since 1.4 ---- */
+
+#define DEFINE_WAIT(NAME, TYPE) \
+    void p##shmem_##NAME##_wait(TYPE *ivar, TYPE cmp_value) \
+    { await_##NAME(ivar, SHMEM_CMP_NE, cmp_value); } \
+    SY_ALIAS(shmem_##NAME##_wait);
+SY_DEPRECATED_WAIT_CHANGE_TYPES(DEFINE_WAIT)
+#undef DEFINE_WAIT
+
+/* clang-format on */
+
+void pshmem_wait(long *ivar, long cmp_value)
+{
+    await_long(ivar, SHMEM_CMP_NE, cmp_value);
+}
+SY_ALIAS(shmem_wait);
+
+void(pshmem_wait_until)(long *ivar, int cmp, long cmp_value)
+{
+    await_long(ivar, cmp, cmp_value);
+}
+SY_ALIAS(shmem_wait_until);

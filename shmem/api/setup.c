@@ -1,0 +1,185 @@
+/* Library set-up, exit and query (9.1), thread support (9.2). */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/alias.h"
+#include "coll/sync.h"
+#include "core/boot.h"
+#include "core/fatal.h"
+#include "core/rma.h"
+#include "core/world.h"
+
+/* ---- begin and end ---- */
+
+static void open_world(int thread_level)
+{
+    sy_world_open(thread_level);
+    sy_sync_world();
+}
+
+static void close_world(void)
+{
+    /* The barrier completes all communication; once it is over no PE uses another's memory. */
+    sy_barrier_world();
+    sy_world_close();
+}
+
+/* Implicit finalisation (F.1): a program may leave main without shmem_finalize. With a status that
+ * tells of a failure there is no waiting for the others; the launcher ends them. */
+static void at_exit(int status, void *arg)
+{
+    (void)arg;
+    if (sy_world.ending || getpid() != sy_world.process)
+        return;
+    if (sy_world.depth && !status) {
+        sy_world.depth = 0;
+        close_world();
+    }
+    sy_boot_close();
+}
+
+static void begin(int thread_level)
+{
+    static bool registered;
+
+    if (sy_world.depth) {
+        sy_world.depth++;
+        return;
+    }
+    if (!registered) {
+        registered = true;
+        on_exit(at_exit, NULL);
+    }
+    sy_world.implicit = false;
+    open_world(thread_level);
+    sy_world.depth = 1;
+}
+
+void pshmem_init(void)
+{
+    begin(SHMEM_THREAD_SINGLE);
+}
+SY_ALIAS(shmem_init);
+
+int pshmem_init_thread(int requested, int *provided)
+{
+    int level = requested < SHMEM_THREAD_SINGLE     ? SHMEM_THREAD_SINGLE
+                : requested > SHMEM_THREAD_MULTIPLE ? SHMEM_THREAD_MULTIPLE
+                                                    : requested;
+    begin(level);
+    *provided = sy_world.thread_level;
+    return 0;
+}
+SY_ALIAS(shmem_init_thread);
+
+void pstart_pes(int npes)
+{
+    (void)npes;
+    if (sy_world.depth)
+        return;
+    begin(SHMEM_THREAD_SINGLE);
+    sy_world.implicit = true;
+}
+SY_ALIAS(start_pes);
+
+void pshmem_finalize(void)
+{
+    if (!sy_world.depth)
+        sy_fatal("shmem_finalize was called without a shmem_init that it could end");
+    if (sy_world.depth > 1) {
+        sy_barrier_world();
+        sy_world.depth--;
+        return;
+    }
+    close_world();
+    sy_world.depth = 0;
+}
+SY_ALIAS(shmem_finalize);
+
+void pshmem_query_initialized(int *initialized)
+{
+    *initialized = sy_world.depth > 0;
+}
+SY_ALIAS(shmem_query_initialized);
+
+void pshmem_query_thread(int *provided)
+{
+    *provided = sy_world.thread_level;
+}
+SY_ALIAS(shmem_query_thread);
+
+void pshmem_global_exit(int status)
+{
+    sy_exit_job(status);
+}
+SY_ALIAS(shmem_global_exit);
+
+/* ---- query ---- */
+
+int pshmem_my_pe(void)
+{
+    return sy_world.pe;
+}
+SY_ALIAS(shmem_my_pe);
+
+int pshmem_n_pes(void)
+{
+    return sy_world.npes;
+}
+SY_ALIAS(shmem_n_pes);
+
+int p_my_pe(void)
+{
+    return sy_world.pe;
+}
+SY_ALIAS(_my_pe);
+
+int p_num_pes(void)
+{
+    return sy_world.npes;
+}
+SY_ALIAS(_num_pes);
+
+/* Every PE is reached by some route: otherwise the job would not have started. */
+int pshmem_pe_accessible(int pe)
+{
+    return sy_world.depth && pe >= 0 && pe < sy_world.npes;
+}
+SY_ALIAS(shmem_pe_accessible);
+
+int pshmem_addr_accessible(const void *addr, int pe)
+{
+    unsigned window;
+    uint64_t offset;
+
+    if (!pshmem_pe_accessible(pe) || sy_windows_find(addr, &window, &offset))
+        return 0;
+    return window < SY_WINDOW_DATA || !sy_routes.other[pe];
+}
+SY_ALIAS(shmem_addr_accessible);
+
+void *pshmem_ptr(const void *dest, int pe)
+{
+    unsigned window;
+    uint64_t offset;
+
+    if (!pshmem_pe_accessible(pe) || sy_windows_find(dest, &window, &offset))
+        return NULL;
+    return sy_windows_memory(pe, window, offset, 1);
+}
+SY_ALIAS(shmem_ptr);
+
+void pshmem_info_get_version(int *major, int *minor)
+{
+    *major = SHMEM_MAJOR_VERSION;
+    *minor = SHMEM_MINOR_VERSION;
+}
+SY_ALIAS(shmem_info_get_version);
+
+void pshmem_info_get_name(char *name)
+{
+    memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING);
+}
+SY_ALIAS(shmem_info_get_name);

@@ -1,0 +1,18 @@
+/* Joining a job: chooses the bootstrap plugin by evidence and keeps it for the life of the process. */
+#ifndef SY_CORE_BOOT_H
+#define SY_CORE_BOOT_H
+
+#include <switchyard/bootstrap.h>
+#include <switchyard/host.h>
+
+/* The chosen plugin; NULL before sy_boot_open and after sy_boot_close. */
+extern const struct sy_bootstrap *sy_boot;
+
+struct sy_options;
+
+/* `wanted`: "auto" or a plugin's name. Fills *job. Does nothing but fill *job when already open. */
+int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy_host *host,
+                 struct sy_job *job, struct sy_error *err);
+void sy_boot_close(void);
+
+#endif

@@ -1,0 +1,213 @@
+/* The core's option table: see config.h. What an option does is not known here, only what it is
+ * called, what it may be and what it is good for. Rows are shown in this order everywhere. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <shmem/constants.h>
+#include <switchyard/host.h>
+
+#include "core/config.h"
+#include "util/error.h"
+#include "util/option.h"
+#include "util/parse.h"
+#include "util/plugin.h"
+
+struct sy_config sy_config = {.debug = "",
+                              .bootstrap = "auto",
+                              .transports = "auto",
+                              .log_level = SY_LOG_WARN,
+                              .log_pes = "",
+                              .log_file = ""};
+
+/* What a set is read into, and the two settings that are used where they are read: files by
+ * sy_options_read_files, plugins by sy_plugins_find. */
+struct settings {
+    struct sy_config config;
+    const char *config_file, *plugin_path;
+};
+
+/* The categories of the library's own messages. Plugins' messages are under the plugins' names. */
+#define CATEGORIES "boot, memory, statics, routes, progress, options, plugin, launch"
+
+#define AT(member) offsetof(struct settings, member)
+
+// clang-format off
+#define INERT(key, why) {key, SY_OPTION_STRING, SY_OPTION_INERT, 0, "", NULL, 0, 0, NULL, why}
+
+static const struct sy_option rows[] = {
+    {"version", SY_OPTION_FLAG, 0, AT(config.version), "off", NULL, 0, 0,
+     "SMA_VERSION SHMEM_VERSION_DISPLAY",
+     "Print the library's version at start-up, on PE 0"},
+    {"info", SY_OPTION_FLAG, 0, AT(config.info), "off", NULL, 0, 0,
+     "SMA_INFO SHMEM_ENV_DISPLAY",
+     "Print a text about the environment variables at start-up, on PE 0"},
+    {"symmetric_size", SY_OPTION_SIZE, SY_OPTION_JOB, AT(config.symmetric_size), "1G", NULL, 0, 0,
+     "SMA_SYMMETRIC_SIZE SHMEM_SYMMETRIC_HEAP_SIZE XT_SYMMETRIC_HEAP_SIZE",
+     "Bytes of the symmetric heap of each PE; memory that is never touched costs nothing"},
+    {"debug", SY_OPTION_STRING, 0, AT(config.debug), "", NULL, 0, 0,
+     "SMA_DEBUG",
+     "Write debugging messages: 0, no, off or false for none, categories divided by commas ("
+     CATEGORIES ", or a plugin's name) for these, any other text for all"},
+
+    {"bootstrap", SY_OPTION_STRING, 0, AT(config.bootstrap), "auto", NULL, 0, 0, NULL,
+     "How a process learns which PE of which job it is: the name of a bootstrap plugin, or auto to "
+     "find out from the environment"},
+    {"transports", SY_OPTION_STRING, SY_OPTION_JOB, AT(config.transports), "auto", NULL, 0, 0, NULL,
+     "Transport plugins in the order they are tried, divided by commas (shm,tcp); ^ and names for all "
+     "but these (^ofi); or auto for all that work here"},
+    {"init_timeout", SY_OPTION_SECONDS, 0, AT(config.init_timeout), "120", NULL, 0, 0, NULL,
+     "Seconds that each phase of start-up may last before the job stops and names the missing PEs"},
+    {"pes_per_node", SY_OPTION_INT, SY_OPTION_JOB, AT(config.pes_per_node), "0", NULL, 0, 1 << 20, NULL,
+     "Treat each group of so many PEs of a machine as a node of its own, to try on one machine what "
+     "happens between several; 0 for nodes as they are"},
+    {"statics", SY_OPTION_CHOICE, SY_OPTION_EARLY, AT(config.statics), "auto", "auto|remap|service", 0, 0,
+     NULL,
+     "How other PEs reach global and static variables: by remapping the program's data into shared "
+     "memory where that is possible (auto), the same with a warning where it is not (remap), or "
+     "always through the owner's progress thread (service)"},
+    {"symmetric_heap_use_huge_pages", SY_OPTION_BOOL, 0, AT(config.huge_pages), "off", NULL, 0, 0, NULL,
+     "Ask the kernel for huge pages in the symmetric heap"},
+    {"check", SY_OPTION_BOOL, 0, AT(config.check), "off", NULL, 0, 0, NULL,
+     "Check the arguments of every call and stop with an explanation where one is wrong"},
+    {"trap_on_abort", SY_OPTION_BOOL, 0, AT(config.trap_on_abort), "off", NULL, 0, 0, NULL,
+     "Raise SIGABRT on a fatal error and in shmem_global_exit, to get a core file or stop in a debugger"},
+
+    {"log.level", SY_OPTION_CHOICE, 0, AT(config.log_level), "warn", "error|warn|info|debug|trace", 0, 0,
+     NULL,
+     "The least important kind of message that is written; where SHMEM_DEBUG names categories, this "
+     "is about them alone and the others stay at warn"},
+    {"log.pes", SY_OPTION_STRING, 0, AT(config.log_pes), "", NULL, 0, 0, NULL,
+     "PEs that write messages below errors, such as 0,4-7; empty for all"},
+    {"log.file", SY_OPTION_STRING, 0, AT(config.log_file), "", NULL, 0, 0, NULL,
+     "File that messages are appended to, with %h for the host, %j the job, %p the process id, %r the "
+     "PE and %% a percent sign; empty for stderr, which errors are always written to"},
+    {"warn_unknown_env", SY_OPTION_BOOL, 0, AT(config.warn_unknown_env), "on", NULL, 0, 0, NULL,
+     "Warn about SHMEM_ variables that no option is named by"},
+    {"config", SY_OPTION_STRING, SY_OPTION_EARLY, AT(config_file), "", NULL, 0, 0, NULL,
+     "A JSON file of options that is read after the system's and the user's"},
+    {"plugin_path", SY_OPTION_STRING, SY_OPTION_EARLY, AT(plugin_path), "", NULL, 0, 0, NULL,
+     "Directories that are searched for plugins before all others, divided by colons"},
+
+    /* Known from Sandia OpenSHMEM; there is nothing here that they could set. */
+    INERT("symmetric_heap_page_size", "the kernel chooses the size of huge pages"),
+    INERT("symmetric_heap_use_malloc", "the heap must be memory that other processes can map"),
+    INERT("disable_aslr_check", "addresses may differ from PE to PE"),
+    INERT("bounce_size", "there are no bounce buffers"),
+    INERT("max_bounce_buffers", "there are no bounce buffers"),
+    INERT("cma_put_max", "PEs of a node map each other's memory instead of copying through the kernel"),
+    INERT("cma_get_max", "PEs of a node map each other's memory instead of copying through the kernel"),
+    INERT("progress_interval", "the progress thread sleeps until there is something to do"),
+    INERT("mpi_thread_level", "the library is not started through MPI"),
+    INERT("backtrace", "SHMEM_TRAP_ON_ABORT=1 leaves a core file that a debugger can read"),
+    INERT("ofi_stx_max", "contexts do not share transmit resources"),
+    INERT("ofi_stx_auto", "contexts do not share transmit resources"),
+    INERT("ofi_stx_threshold", "contexts do not share transmit resources"),
+    INERT("ofi_stx_allocator", "contexts do not share transmit resources"),
+    INERT("ofi_stx_disable_private", "contexts do not share transmit resources"),
+    {.name = NULL},
+};
+// clang-format on
+#undef INERT
+#undef AT
+
+/* ---- SHMEM_DEBUG ---- */
+
+static bool is_plugin(const char *kind, const char *word, size_t length)
+{
+    size_t count;
+    struct sy_plugin *found = sy_plugins_find(kind, &count);
+    bool is = false;
+
+    for (size_t i = 0; i < count && !is; i++)
+        is = strlen(found[i].name) == length && !memcmp(found[i].name, word, length);
+    sy_plugins_free(found, count);
+    return is;
+}
+
+static bool is_category(const char *word, size_t length)
+{
+    for (const char *at = CATEGORIES; *at;) {
+        size_t n = strcspn(at, ",");
+        if (n == length && !memcmp(at, word, n))
+            return true;
+        at += n + strspn(at + n, ", ");
+    }
+    return is_plugin("transport", word, length) || is_plugin("bootstrap", word, length);
+}
+
+/* "" for off, a list of categories as it is, and "all" for any other text. */
+static const char *debug_categories(const char *text)
+{
+    bool on;
+
+    if (!sy_parse_bool(text, &on))
+        return on ? "all" : "";
+    for (const char *word = text;;) {
+        size_t length = strcspn(word, ",");
+        if (!is_category(word, length))
+            return "all";
+        if (!word[length])
+            return text;
+        word += length + 1;
+    }
+}
+
+/* ---- loading ---- */
+
+static struct sy_options *current;
+
+struct sy_options *sy_config_load(struct sy_error *err)
+{
+    struct sy_options *set = sy_options_new();
+    struct settings read;
+
+    if (!set) {
+        sy_fail(err, ENOMEM, "no memory for options");
+        return NULL;
+    }
+    if (sy_options_read_files(set, err) || sy_options_add(set, "core", rows, &read, err)) {
+        sy_options_free(set);
+        return NULL;
+    }
+    read.config.debug = debug_categories(read.config.debug);
+    sy_config = read.config;
+    /* Only now: until here sy_config has strings of the former set. */
+    sy_options_free(current);
+    current = set;
+    return set;
+}
+
+struct sy_options *sy_config_options(void)
+{
+    return current;
+}
+
+/* ---- texts at start-up ---- */
+
+void sy_config_print_version(void)
+{
+    printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    fflush(stdout);
+}
+
+/* The specification's variables are those that have a name of the time when it was called SMA. */
+static void print_variable(const char *owner, const struct sy_option *row, const char *env,
+                           const char *value, const char *origin, void *arg)
+{
+    (void)owner, (void)arg;
+    if (row->aliases && !strncmp(row->aliases, "SMA_", 4))
+        printf("  %s\n    %s.\n    Now: %s (%s)\n", env, row->help, *value ? value : "not set",
+               origin);
+}
+
+void sy_config_print_info(void)
+{
+    printf("%s, OpenSHMEM %d.%d. Environment variables of the specification:\n",
+           SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    if (current)
+        sy_options_visit(current, print_variable, NULL);
+    printf("All options of the library, their values and where they are set: run oshinfo.\n");
+    fflush(stdout);
+}

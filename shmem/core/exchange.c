@@ -1,0 +1,259 @@
+/* See exchange.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/boot.h"
+#include "core/exchange.h"
+#include "core/route.h"
+#include "core/windows.h"
+#include "core/world.h"
+#include "util/bits.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/option.h"
+
+#define OPTIONS_MAX 12
+#define PACK_MAX    (sizeof sy_world.host + SY_TRANSPORTS_MAX * SY_TRANSPORT_RECORD + 1)
+
+/* First gather: fixed size. The second carries host name and addresses, as long as the longest. */
+struct card {
+    uint64_t node;                /* equal on PEs that can map each other's memory */
+    uint64_t layout;              /* equal on PEs that run the same executable */
+    uint32_t pack;                /* bytes this PE has for the second gather */
+    uint32_t options;             /* hashes that follow */
+    uint32_t option[OPTIONS_MAX]; /* one for each setting that must be the same everywhere */
+};
+
+static struct card *cards; /* npes of them, while starting */
+
+/* Where every PE is. Kept for the life of the initialisation. */
+static struct {
+    int32_t *node, *local; /* npes each */
+    char **host;           /* one for each node */
+    int nodes;
+} places;
+
+/* ---- who I am ---- */
+
+/* Host names are no identity (cloned machines share them); the boot id is the kernel's own. Network
+ * namespaces divide a machine into nodes, because the socket that hands over memory stays inside one;
+ * so does SHMEM_PES_PER_NODE. */
+static uint64_t node_identity(long pes_per_node)
+{
+    char boot[64] = "";
+    struct stat ns;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    uint64_t identity;
+
+    if (file) {
+        if (!fgets(boot, sizeof boot, file))
+            boot[0] = '\0';
+        fclose(file);
+    }
+    identity = boot[0] ? sy_hash(boot, strlen(boot), 0)
+                       : sy_hash(sy_world.host, strlen(sy_world.host), 1);
+    if (!stat("/proc/self/ns/net", &ns))
+        identity = sy_hash(&ns.st_ino, sizeof ns.st_ino, identity);
+    if (pes_per_node > 0) {
+        long virtual_node = sy_world.pe / pes_per_node;
+        identity = sy_hash(&virtual_node, sizeof virtual_node, identity);
+    }
+    return identity;
+}
+
+static uint64_t layout_identity(void)
+{
+    uint64_t identity = sy_statics.identity;
+
+    for (unsigned i = 0; i < sy_statics.ranges; i++)
+        identity = sy_hash(&sy_statics.range[i].length, sizeof sy_statics.range[i].length, identity);
+    return identity;
+}
+
+/* ---- what all must agree on ---- */
+
+/* Compares this PE's settings with PE 0's; the PE that differs says so. */
+static int check_options(struct sy_options *options, struct sy_error *err)
+{
+    const struct card *mine = &cards[sy_world.pe], *first = &cards[0];
+
+    if (mine->options != first->options)
+        return sy_fail(err, EINVAL,
+                       "PE %d on %s knows other settings than PE 0: two versions of the library in "
+                       "one job",
+                       sy_world.pe, sy_world.host);
+    for (uint32_t i = 0; i < mine->options; i++) {
+        char env[128];
+        if (mine->option[i] == first->option[i])
+            continue;
+        const char *name = sy_options_job_name(options, i);
+        return sy_fail(err, EINVAL,
+                       "%s on PE %d (host %s) is not what it is on PE 0; give all PEs the same value, "
+                       "e.g. with oshrun -x %s=...",
+                       sy_option_env_name(name, env, sizeof env), sy_world.pe, sy_world.host, env);
+    }
+    return 0;
+}
+
+/* ---- places ---- */
+
+struct located {
+    uint64_t node;
+    int pe;
+};
+
+static int by_node_then_pe(const void *a, const void *b)
+{
+    const struct located *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->pe - y->pe;
+}
+
+static int by_first_pe(const void *a, const void *b)
+{
+    return ((const struct located *)a)->pe - ((const struct located *)b)->pe;
+}
+
+/* Numbers the nodes in the order of their lowest PE, and the PEs on each. */
+static int number_nodes(struct located *all, int npes, const char *packs, size_t stride)
+{
+    struct located *first = calloc((size_t)npes, sizeof *first);
+    int nodes = 0;
+
+    if (!first)
+        return -ENOMEM;
+    qsort(all, (size_t)npes, sizeof *all, by_node_then_pe);
+    for (int i = 0; i < npes; i++)
+        if (!i || all[i].node != all[i - 1].node)
+            first[nodes++] = (struct located){.node = (uint64_t)i, .pe = all[i].pe};
+    qsort(first, (size_t)nodes, sizeof *first, by_first_pe);
+    places.nodes = nodes;
+    places.host = calloc((size_t)nodes, sizeof *places.host);
+    for (int n = 0; places.host && n < nodes; n++) {
+        int from = (int)first[n].node;
+        places.host[n] = strdup(packs + (size_t)first[n].pe * stride);
+        for (int i = from; i < npes && all[i].node == all[from].node; i++) {
+            places.node[all[i].pe] = n;
+            places.local[all[i].pe] = i - from;
+        }
+    }
+    free(first);
+    return places.host ? 0 : -ENOMEM;
+}
+
+static int fill_world(int npes)
+{
+    sy_world.nodes = places.nodes;
+    sy_world.node = places.node[sy_world.pe];
+    sy_world.local = places.local[sy_world.pe];
+    sy_world.node_size = 0;
+    for (int pe = 0; pe < npes; pe++)
+        sy_world.node_size += places.node[pe] == sy_world.node;
+    sy_world.node_pe = calloc((size_t)sy_world.node_size, sizeof *sy_world.node_pe);
+    if (!sy_world.node_pe)
+        return -ENOMEM;
+    for (int pe = 0; pe < npes; pe++)
+        if (places.node[pe] == sy_world.node)
+            sy_world.node_pe[places.local[pe]] = pe;
+    return 0;
+}
+
+static int make_places(const char *packs, size_t stride, struct sy_error *err)
+{
+    int npes = sy_world.npes, rc = -ENOMEM;
+    struct located *all = calloc((size_t)npes, sizeof *all);
+
+    places.node = calloc((size_t)npes, sizeof *places.node);
+    places.local = calloc((size_t)npes, sizeof *places.local);
+    if (all && places.node && places.local) {
+        for (int pe = 0; pe < npes; pe++)
+            all[pe] = (struct located){.node = cards[pe].node, .pe = pe};
+        rc = number_nodes(all, npes, packs, stride);
+    }
+    free(all);
+    if (!rc)
+        rc = fill_world(npes);
+    return rc ? sy_fail(err, ENOMEM, "no memory for the places of %d PEs", npes) : 0;
+}
+
+struct sy_place sy_world_place(int pe)
+{
+    int node = places.node[pe];
+    const char *host = places.host[node];
+    return (struct sy_place){.node = node, .local = places.local[pe], .host = host ? host : "?"};
+}
+
+static bool same_layout(int pe)
+{
+    return cards[pe].layout == cards[sy_world.pe].layout;
+}
+
+/* ---- the exchange ---- */
+
+/* The second gather: host name and addresses, `stride` bytes a PE. */
+static int exchange_packs(const char *pack, size_t stride, double seconds, struct sy_error *err)
+{
+    char *all = calloc((size_t)sy_world.npes, stride), *mine = calloc(1, stride);
+    int rc = -ENOMEM;
+
+    if (all && mine) {
+        memcpy(mine, pack, cards[sy_world.pe].pack);
+        rc = sy_boot->allgather("exchange of addresses", mine, all, stride, seconds, err);
+        if (!rc)
+            rc = make_places(all, stride, err);
+        /* The pack is the host name, NUL, then what sy_routes_pack wrote; the name has one length
+         * everywhere (see below), so one pointer finds all addresses. */
+        if (!rc)
+            rc = sy_routes_connect(all + sizeof sy_world.host, stride, sy_world.npes, same_layout,
+                                   seconds, err);
+    } else {
+        sy_fail(err, ENOMEM, "no memory for %d PEs' addresses", sy_world.npes);
+    }
+    free(all);
+    free(mine);
+    return rc;
+}
+
+int sy_exchange(struct sy_options *options, double seconds, long pes_per_node, struct sy_error *err)
+{
+    char pack[PACK_MAX] = "";
+    struct card mine = {.node = node_identity(pes_per_node), .layout = layout_identity()};
+    size_t stride = 0;
+
+    memcpy(pack, sy_world.host, sizeof sy_world.host);
+    mine.pack = (uint32_t)(sizeof sy_world.host + sy_routes_pack(pack + sizeof sy_world.host,
+                                                                 sizeof pack - sizeof sy_world.host));
+    mine.options = sy_options_job_hashes(options, mine.option, OPTIONS_MAX);
+    cards = calloc((size_t)sy_world.npes, sizeof *cards);
+    if (!cards)
+        return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
+    int rc = sy_boot->allgather("exchange of identities", &mine, cards, sizeof mine, seconds, err);
+    if (!rc)
+        rc = check_options(options, err);
+    if (!rc) {
+        for (int pe = 0; pe < sy_world.npes; pe++)
+            if (cards[pe].pack > stride)
+                stride = cards[pe].pack;
+        rc = exchange_packs(pack, stride, seconds, err);
+    }
+    free(cards);
+    cards = NULL;
+    return rc;
+}
+
+void sy_exchange_close(void)
+{
+    for (int n = 0; n < places.nodes; n++)
+        free(places.host[n]);
+    free(places.host);
+    free(places.node);
+    free(places.local);
+    memset(&places, 0, sizeof places);
+    free(sy_world.node_pe);
+    sy_world.node_pe = NULL;
+}

@@ -1,0 +1,44 @@
+/* See fatal.h. exit() is used so that the program's buffered output is not lost; the library's own exit
+ * handler sees sy_world.ending and does nothing. */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/boot.h"
+#include "core/config.h"
+#include "core/fatal.h"
+#include "core/world.h"
+#include "util/log.h"
+
+void sy_leave(int status)
+{
+    sy_world.ending = true;
+    exit(status);
+}
+
+void sy_fatal(const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    sy_log(SY_LOG_ERROR, "", "%s", text);
+    if (sy_boot)
+        sy_boot->abort(1, text);
+    if (sy_config.trap_on_abort)
+        abort();
+    sy_leave(1);
+}
+
+void sy_exit_job(int status)
+{
+    sy_world.ending = true;
+    if (sy_boot)
+        sy_boot->abort(status, NULL);
+    if (sy_config.trap_on_abort)
+        abort();
+    sy_leave(status);
+}

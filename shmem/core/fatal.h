@@ -1,0 +1,15 @@
+/* The ways a PE ends its job. */
+#ifndef SY_CORE_FATAL_H
+#define SY_CORE_FATAL_H
+
+/* An error that the job cannot survive: logs it, has the launcher stop all PEs, exits with status 1
+ * (standard streams are flushed). The text says what, why, and what to do. */
+_Noreturn void sy_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), cold));
+
+/* Ends all PEs with `status`, as shmem_global_exit. */
+_Noreturn void sy_exit_job(int status);
+
+/* This PE alone leaves at once, because the job has ended: flushes and exits. */
+_Noreturn void sy_leave(int status);
+
+#endif

@@ -1,0 +1,24 @@
+/* The symmetric heap: addresses over the allocator's offsets (allocator.h). Local: the caller sees to
+ * it that all PEs make the same calls, and to the barriers. */
+#ifndef SY_CORE_HEAP_H
+#define SY_CORE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <switchyard/error.h>
+
+int sy_heap_open(size_t length, struct sy_error *err);
+void sy_heap_close(void);
+
+/* A block, or NULL where there is no room. alignment: a power of two, or 0 for any type's. */
+void *sy_heap_alloc(size_t size, size_t alignment);
+
+/* The size that a block was asked for with; ends the job, naming `what`, if it is no block. */
+size_t sy_heap_size(const char *what, const void *block);
+
+void sy_heap_free(void *block);
+
+/* Changes the size without moving; false if that cannot be done. */
+bool sy_heap_resize(void *block, size_t size);
+
+#endif

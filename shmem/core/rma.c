@@ -1,0 +1,253 @@
+/* The paths of rma.h that are not a plain copy. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/progress.h"
+#include "core/rma.h"
+#include "core/world.h"
+
+/* ---- what went wrong, in words ---- */
+
+void sy_rma_check_pe(const char *what, int pe)
+{
+    sy_world_need(what);
+    if (SY_UNLIKELY((unsigned)pe >= (unsigned)sy_world.npes))
+        sy_fatal("%s: there is no PE %d; this job has PEs 0 to %d", what, pe, sy_world.npes - 1);
+}
+
+static SY_COLD void bad_address(const char *what, const void *address, int pe)
+{
+    const struct sy_window *heap = &sy_windows.entry[SY_WINDOW_HEAP].own;
+    sy_fatal("%s with PE %d: address %p is not symmetric: it is neither in the symmetric heap (%p, "
+             "%zu bytes) nor a global or static variable of the executable. Local variables, malloc "
+             "memory and variables of shared libraries are not",
+             what, pe, address, (void *)heap->base, heap->length);
+}
+
+static SY_COLD void bad_extent(const char *what, const void *address, size_t length, int pe,
+                               unsigned window, uint64_t offset)
+{
+    sy_fatal("%s with PE %d: %zu bytes at %p reach %zu bytes past the end of the %s", what, pe,
+             length, address, (size_t)(length - (sy_windows.entry[window].own.length - offset)),
+             window == SY_WINDOW_HEAP ? "symmetric heap" : "executable's data");
+}
+
+static SY_COLD void other_executable(const char *what, const void *address, int pe)
+{
+    sy_fatal("%s with PE %d: %p is a global or static variable, but PE %d on host %s runs another "
+             "executable, so the variable has no counterpart there; use the symmetric heap",
+             what, pe, address, pe, sy_world_place(pe).host);
+}
+
+struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe)
+{
+    struct sy_target target;
+
+    sy_rma_check_pe(what, pe);
+    if (sy_windows_find(address, &target.window, &target.offset))
+        bad_address(what, address, pe);
+    if (length > sy_windows.entry[target.window].own.length - target.offset)
+        bad_extent(what, address, length, pe, target.window, target.offset);
+    if (target.window >= SY_WINDOW_DATA && sy_routes.other[pe])
+        other_executable(what, address, pe);
+    char *base = sy_windows.entry[target.window].peer[pe];
+    target.here = base ? base + target.offset : NULL;
+    return target;
+}
+
+/* ---- transports ---- */
+
+struct sy_transport_ctx *sy_rma_domain(const struct sy_route_transport *route, shmem_ctx_t ctx)
+{
+    (void)ctx; /* SHMEM_CTX_DEFAULT is the only one */
+    return route->ctx;
+}
+
+bool sy_rma_again(int answer, const char *what, int pe)
+{
+    if (SY_LIKELY(!answer))
+        return false;
+    if (answer != -EAGAIN)
+        sy_fatal("%s with PE %d on host %s by transport %s: %s", what, pe, sy_world_place(pe).host,
+                 sy_route_to(pe)->plugin.name, strerror(-answer));
+    sy_progress_poll();
+    return true;
+}
+
+SY_COLD void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                         unsigned flags)
+{
+    if (!length)
+        return;
+    struct sy_target target = sy_rma_target("put", dest, length, pe);
+    if (target.here) {
+        sy_copy(target.here, source, length);
+        return;
+    }
+    struct sy_route_transport *route = sy_route_to(pe);
+    struct sy_transfer t = {.pe = pe,
+                            .window = target.window,
+                            .offset = target.offset,
+                            .local = (void *)source,
+                            .length = length};
+    while (sy_rma_again(route->table->put(sy_rma_domain(route, ctx), &t, flags), "put", pe))
+        ;
+}
+
+SY_COLD void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                         unsigned flags)
+{
+    if (!length)
+        return;
+    struct sy_target target = sy_rma_target("get", source, length, pe);
+    if (target.here) {
+        sy_copy(dest, target.here, length);
+        return;
+    }
+    struct sy_route_transport *route = sy_route_to(pe);
+    struct sy_transfer t = {.pe = pe,
+                            .window = target.window,
+                            .offset = target.offset,
+                            .local = dest,
+                            .length = length};
+    while (sy_rma_again(route->table->get(sy_rma_domain(route, ctx), &t, flags), "get", pe))
+        ;
+}
+
+/* ---- strided ---- */
+
+#define STRIDE_ELEMENTS(TYPE)                                                                      \
+    for (; blocks; blocks--, to += to_stride, from += from_stride)                                 \
+    memcpy(to, from, sizeof(TYPE))
+
+/* Moves blocks between two mapped places; each element whole. */
+static void stride(char *to, const char *from, ptrdiff_t to_stride, ptrdiff_t from_stride,
+                   size_t block, size_t blocks)
+{
+    switch (block) {
+    case 1:
+        STRIDE_ELEMENTS(uint8_t);
+        break;
+    case 2:
+        STRIDE_ELEMENTS(uint16_t);
+        break;
+    case 4:
+        STRIDE_ELEMENTS(uint32_t);
+        break;
+    case 8:
+        STRIDE_ELEMENTS(uint64_t);
+        break;
+    default:
+        for (; blocks; blocks--, to += to_stride, from += from_stride)
+            memcpy(to, from, block);
+    }
+}
+
+/* The remote side of a strided transfer: the first block's target, after checking that the last block
+ * is in the same window too; those between are then as well. */
+static struct sy_target strided_target(const char *what, const void *remote, ptrdiff_t remote_stride,
+                                       size_t block, size_t blocks, int pe)
+{
+    struct sy_target first = sy_rma_target(what, remote, block, pe);
+    ptrdiff_t reach;
+
+    if (__builtin_mul_overflow(remote_stride, blocks - 1, &reach))
+        sy_fatal("%s with PE %d: a stride of %td bytes times %zu blocks is no length", what, pe,
+                 remote_stride, blocks);
+    struct sy_target last = sy_rma_target(what, (const char *)remote + reach, block, pe);
+    if (last.window != first.window)
+        bad_address(what, (const char *)remote + reach, pe);
+    return first;
+}
+
+typedef int strided_call(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
+
+/* Through a transport: as one message where it can do that, else block by block. True if done. */
+static bool strided_message(strided_call *call, const char *what, shmem_ctx_t ctx, int pe,
+                            const struct sy_strided *t)
+{
+    const struct sy_route_transport *route = sy_route_to(pe);
+    int answer;
+
+    do
+        answer = call(sy_rma_domain(route, ctx), t, SY_BLOCKING);
+    while (answer != -EOPNOTSUPP && sy_rma_again(answer, what, pe));
+    return answer != -EOPNOTSUPP;
+}
+
+void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
+                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe)
+{
+    if (!block || !blocks)
+        return;
+    pe = sy_ctx_pe(ctx, pe);
+    struct sy_target target = strided_target("iput", dest, dest_stride, block, blocks, pe);
+    if (target.here) {
+        stride(target.here, source, dest_stride, source_stride, block, blocks);
+        return;
+    }
+    struct sy_strided t = {.first = {.pe = pe,
+                                     .window = target.window,
+                                     .offset = target.offset,
+                                     .local = (void *)source},
+                           .block = block,
+                           .blocks = blocks,
+                           .remote_stride = dest_stride,
+                           .local_stride = source_stride};
+    if (strided_message(sy_route_to(pe)->table->put_strided, "iput", ctx, pe, &t))
+        return;
+    char *to = dest;
+    const char *from = source;
+    for (; blocks; blocks--, to += dest_stride, from += source_stride)
+        sy_put_slow(ctx, to, from, block, pe, SY_BLOCKING);
+}
+
+void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
+                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe)
+{
+    if (!block || !blocks)
+        return;
+    pe = sy_ctx_pe(ctx, pe);
+    struct sy_target target = strided_target("iget", source, source_stride, block, blocks, pe);
+    if (target.here) {
+        stride(dest, target.here, dest_stride, source_stride, block, blocks);
+        return;
+    }
+    struct sy_strided t = {
+        .first = {.pe = pe, .window = target.window, .offset = target.offset, .local = dest},
+        .block = block,
+        .blocks = blocks,
+        .remote_stride = source_stride,
+        .local_stride = dest_stride};
+    if (strided_message(sy_route_to(pe)->table->get_strided, "iget", ctx, pe, &t))
+        return;
+    char *to = dest;
+    const char *from = source;
+    for (; blocks; blocks--, to += dest_stride, from += source_stride)
+        sy_get_slow(ctx, to, from, block, pe, SY_BLOCKING);
+}
+
+/* ---- ordering ---- */
+
+void sy_fence_transports(shmem_ctx_t ctx)
+{
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *route = &sy_routes.transport[i];
+        if (route->carries && route->table->fence(sy_rma_domain(route, ctx)))
+            sy_fatal("fence by transport %s failed", route->plugin.name);
+    }
+}
+
+void sy_quiet_transports(shmem_ctx_t ctx, int pe)
+{
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *route = &sy_routes.transport[i];
+        int answer;
+        if (!route->carries || (pe != SY_ALL_PES && sy_route_to(pe) != route))
+            continue;
+        while ((answer = route->table->quiet(sy_rma_domain(route, ctx), pe)) == -EAGAIN)
+            sy_progress_poll();
+        if (answer)
+            sy_fatal("quiet by transport %s: %s", route->plugin.name, strerror(-answer));
+    }
+}

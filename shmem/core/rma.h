@@ -1,0 +1,127 @@
+/* Moving bytes between this PE and another, for all of chapter 9.6, and memory ordering (9.12).
+ *
+ * Where the other PE's memory is mapped it is a load, a store or a memcpy here; otherwise one indirect
+ * call of the route's transport. Elements of 1, 2, 4 and 8 bytes are moved whole. All functions check
+ * the PE and the address and end the job with an explanation where they are wrong. */
+#ifndef SY_CORE_RMA_H
+#define SY_CORE_RMA_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <switchyard/transport.h>
+
+#include "core/ctx.h"
+#include "core/route.h"
+#include "core/windows.h"
+
+/* A resolved address on another PE. */
+struct sy_target {
+    unsigned window;
+    uint64_t offset;
+    char *here; /* its address in this process, or NULL */
+};
+
+/* Resolves `length` bytes at the user's `address` on PE pe, or ends the job naming `what` was tried. */
+struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe);
+
+/* Ends the job, naming `what`, where the library is not started or there is no PE pe. */
+void sy_rma_check_pe(const char *what, int pe);
+
+/* The transport's domain for a context. */
+struct sy_transport_ctx *sy_rma_domain(const struct sy_route_transport *route, shmem_ctx_t ctx);
+
+/* Deals with what a data call of the route to PE pe answered: 0: done; -EAGAIN: progress was made,
+ * call again (returns true). Any other answer ends the job. */
+bool sy_rma_again(int answer, const char *what, int pe);
+
+void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                 unsigned flags);
+void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                 unsigned flags);
+
+SY_INLINE void sy_copy(void *to, const void *from, size_t length)
+{
+    /* With a constant length memcpy is one load and one store. */
+    if (length == 8)
+        memcpy(to, from, 8);
+    else if (length == 4)
+        memcpy(to, from, 4);
+    else if (length == 2)
+        memcpy(to, from, 2);
+    else if (length == 1)
+        memcpy(to, from, 1);
+    else
+        memcpy(to, from, length);
+}
+
+/* As sy_window_reach, for `length` bytes that must all lie in the window. */
+SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe)
+{
+    if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes))
+        return NULL;
+    size_t offset = (uintptr_t)address - sy_hot.heap.base, room = sy_hot.heap.length;
+    char *base = NULL;
+    if (SY_LIKELY(offset < room)) {
+        base = sy_hot.heap.peer[pe];
+    } else {
+        offset = (uintptr_t)address - sy_hot.data.base;
+        room = sy_hot.data.length;
+        if (SY_LIKELY(offset < room))
+            base = sy_hot.data.peer[pe];
+    }
+    return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
+}
+
+/* put: length bytes from source here to dest on PE pe. flags: SY_BLOCKING or 0. */
+SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                          unsigned flags)
+{
+    pe = sy_ctx_pe(ctx, pe);
+    void *there = sy_rma_reach(dest, length, pe);
+    if (SY_LIKELY(there != NULL))
+        sy_copy(there, source, length);
+    else
+        sy_put_slow(ctx, dest, source, length, pe, flags);
+}
+
+/* get: length bytes from source on PE pe to dest here. */
+SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                          unsigned flags)
+{
+    pe = sy_ctx_pe(ctx, pe);
+    void *there = sy_rma_reach(source, length, pe);
+    if (SY_LIKELY(there != NULL))
+        sy_copy(dest, there, length);
+    else
+        sy_get_slow(ctx, dest, source, length, pe, flags);
+}
+
+/* Strided transfers; strides and block length in bytes. */
+void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
+                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe);
+void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
+                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe);
+
+/* Ordering. Stores to mapped memory are ordered by the processor; the fence keeps this from being
+ * undone by the compiler (and by processors that need an instruction for it). quiet is also a full
+ * fence: a PE that has completed a put must not read another's variable as it was before. */
+void sy_fence_transports(shmem_ctx_t ctx);
+void sy_quiet_transports(shmem_ctx_t ctx, int pe);
+
+static inline void sy_fence(shmem_ctx_t ctx)
+{
+    atomic_thread_fence(memory_order_acq_rel);
+    if (SY_UNLIKELY(sy_hot.carries))
+        sy_fence_transports(ctx);
+}
+
+/* pe: a PE, or SY_ALL_PES. */
+static inline void sy_quiet(shmem_ctx_t ctx, int pe)
+{
+    if (SY_UNLIKELY(sy_hot.carries))
+        sy_quiet_transports(ctx, pe);
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* The executable's writable data (.data, .bss) as shared memory.
+ *
+ * A constructor of the library, before main, copies the pages in use into a memfd and maps that over
+ * the same addresses. From then on other processes that map the memfd see the program's variables.
+ * Knows nothing of jobs, PEs or options. */
+#ifndef SY_CORE_STATICS_H
+#define SY_CORE_STATICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SY_STATICS_RANGES 4
+
+/* Bytes at the start of the memfd that belong to the control window. */
+#define SY_CONTROL_SPACE (UINT64_C(2) << 20)
+
+struct sy_statics_range {
+    char *base;
+    size_t length;      /* whole pages */
+    uint64_t fd_offset; /* where the range is in the memfd, if mapped */
+};
+
+struct sy_statics {
+    struct sy_statics_range range[SY_STATICS_RANGES]; /* largest first */
+    unsigned ranges;
+    bool mapped;        /* in the memfd; otherwise only this process reaches the data */
+    int fd;             /* the PE's memfd, or -1 until the heap makes one */
+    uint64_t end;       /* first free byte of the memfd */
+    uint64_t identity;  /* equal in two processes that run the same executable */
+    const char *why;    /* why it is not mapped, a phrase; NULL if it is */
+};
+
+/* Valid from the library's constructor on. */
+extern struct sy_statics sy_statics;
+
+#endif

@@ -1,0 +1,83 @@
+/* Symmetric windows: from a user's address to (window, offset), and from (PE, window, offset) to an
+ * address in this process where that PE's memory is mapped.
+ *
+ * Invariants: the tables are written by the thread that is in shmem_init or shmem_finalize, when no
+ * other call may run, and only read otherwise. peer[pe] of a window is NULL where that PE's window
+ * cannot be reached by loads and stores; for this PE it is the window itself. */
+#ifndef SY_CORE_WINDOWS_H
+#define SY_CORE_WINDOWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <switchyard/host.h>
+
+#include "core/statics.h"
+#include "util/bits.h"
+
+enum {
+    SY_WINDOW_HEAP,
+    SY_WINDOW_CONTROL, /* the library's own; users' addresses never fall into it */
+    SY_WINDOW_DATA,    /* first of the executable's data ranges, the largest */
+    SY_WINDOWS_MAX = SY_WINDOW_DATA + SY_STATICS_RANGES
+};
+
+struct sy_window_entry {
+    struct sy_window own;
+    char **peer; /* npes bases in this process */
+};
+
+struct sy_windows {
+    unsigned count;
+    struct sy_window_entry entry[SY_WINDOWS_MAX];
+};
+
+extern struct sy_windows sy_windows SY_HIDDEN;
+
+/* What the inline path needs, in one cache line. Lengths are 0, so that every call takes the path that
+ * checks and explains, before initialisation, after finalisation, and under SHMEM_CHECK. */
+struct sy_hot {
+    unsigned npes;
+    bool carries; /* some data goes through a transport's calls, so quiet and fence concern it */
+    struct {
+        uintptr_t base;
+        size_t length;
+        char **peer;
+    } heap, data;
+} __attribute__((aligned(SY_LINE)));
+
+extern struct sy_hot sy_hot SY_HIDDEN;
+
+/* The address, here, of what `address` names on PE pe; NULL where only the slow path can tell. */
+SY_INLINE void *sy_window_reach(const void *address, int pe)
+{
+    if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes))
+        return NULL;
+    size_t offset = (uintptr_t)address - sy_hot.heap.base;
+    char *base;
+    if (SY_LIKELY(offset < sy_hot.heap.length)) {
+        base = sy_hot.heap.peer[pe];
+    } else {
+        offset = (uintptr_t)address - sy_hot.data.base;
+        if (SY_UNLIKELY(offset >= sy_hot.data.length))
+            return NULL;
+        base = sy_hot.data.peer[pe];
+    }
+    return SY_LIKELY(base != NULL) ? base + offset : NULL;
+}
+
+/* Makes the tables for npes PEs from this PE's memory; peers are added by sy_windows_set_peer. */
+int sy_windows_open(int pe, int npes, struct sy_error *err);
+void sy_windows_set_peer(unsigned window, int pe, void *base);
+void sy_windows_close(void);
+
+/* Lets the inline path work, or not. */
+void sy_windows_hot(int npes, bool enable);
+
+/* The window and offset of a user's address: 0, or -EFAULT if it is not symmetric. */
+int sy_windows_find(const void *address, unsigned *window, uint64_t *offset);
+
+/* As struct sy_host's member: bounds-checked address of another's memory, or NULL. */
+void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length);
+
+#endif

@@ -1,0 +1,187 @@
+/* Start-up and shut-down, in one readable order. See world.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/allocator.h"
+#include "core/amo.h"
+#include "core/boot.h"
+#include "core/config.h"
+#include "core/exchange.h"
+#include "core/fatal.h"
+#include "core/heap.h"
+#include "core/memory.h"
+#include "core/progress.h"
+#include "core/route.h"
+#include "core/wait.h"
+#include "core/windows.h"
+#include "core/world.h"
+#include "util/bits.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/option.h"
+#include "util/plugin.h"
+
+struct sy_world sy_world;
+
+/* ---- what plugins are offered ---- */
+
+static int host_window(unsigned index, struct sy_window *window)
+{
+    if (index >= sy_windows.count)
+        return -ENOENT;
+    *window = sy_windows.entry[index].own;
+    return 0;
+}
+
+static void host_lost(int pe, int code, const char *why)
+{
+    sy_fatal("PE %d on host %s is lost: %s (%s)", pe, sy_world_place(pe).host, why, strerror(code));
+}
+
+static struct sy_host host = {
+    .size = sizeof host,
+    .log = sy_log,
+    .fail = sy_fail,
+    .place = sy_world_place,
+    .window = host_window,
+    .memory = sy_windows_memory,
+    .amo = sy_amo_apply,
+    .lost = host_lost,
+};
+
+/* ---- settings ---- */
+
+static int start_log(struct sy_error *err)
+{
+    bool debug = *sy_config.debug != '\0';
+    int level = sy_config.log_level;
+
+    if (debug && level < SY_LOG_DEBUG)
+        level = SY_LOG_DEBUG;
+    return sy_log_configure(level, sy_config.debug, sy_config.log_pes, sy_config.log_file, err);
+}
+
+static void warn_unknown(const char *variable, const char *nearest)
+{
+    sy_log(SY_LOG_WARN, "options", "%s is not a variable of this library%s%s", variable,
+           *nearest ? "; did you mean " : " (SHMEM_WARN_UNKNOWN_ENV=0 silences this)", nearest);
+}
+
+/* JSON keys and environment names that nothing claims. Plugins that exist but are not loaded may own
+ * some; theirs are left alone. */
+static int check_leftovers(struct sy_options *options, struct sy_error *err)
+{
+    static const char *const kinds[] = {"transport", "bootstrap"};
+    const char *names[64] = {NULL};
+    struct sy_plugin *found[SY_COUNT(kinds)];
+    size_t count[SY_COUNT(kinds)], used = 0;
+
+    for (size_t k = 0; k < SY_COUNT(kinds); k++) {
+        found[k] = sy_plugins_find(kinds[k], &count[k]);
+        for (size_t i = 0; i < count[k] && used + 1 < SY_COUNT(names); i++)
+            names[used++] = found[k][i].name;
+    }
+    int rc = sy_options_check_keys(options, names, err);
+    if (!rc && !sy_world.pe && sy_config.warn_unknown_env)
+        sy_options_unknown_env(options, names, warn_unknown);
+    for (size_t k = 0; k < SY_COUNT(kinds); k++)
+        sy_plugins_free(found[k], count[k]);
+    return rc;
+}
+
+static void say_hello(void)
+{
+    if (sy_world.pe)
+        return;
+    if (sy_config.version)
+        sy_config_print_version();
+    if (sy_config.info)
+        sy_config_print_info();
+}
+
+/* ---- the steps ---- */
+
+static int join_job(struct sy_options *options, struct sy_error *err)
+{
+    int rc = sy_boot_open(sy_config.bootstrap, options, &host, &sy_world.job, err);
+
+    if (rc)
+        return rc;
+    sy_world.pe = host.pe = sy_world.job.pe;
+    sy_world.npes = host.npes = sy_world.job.npes;
+    host.job_key = sy_world.job.key;
+    sy_log_identity(sy_world.pe, sy_world.host, sy_world.job.id);
+    return 0;
+}
+
+static int make_memory(struct sy_error *err)
+{
+    int rc = sy_memory_open(sy_config.symmetric_size, sy_config.huge_pages, err);
+
+    if (rc)
+        return rc;
+    if (!sy_statics.mapped)
+        sy_log(sy_config.statics == SY_STATICS_REMAP ? SY_LOG_WARN : SY_LOG_DEBUG, "statics",
+               "static variables are served by the progress thread instead of being mapped: %s",
+               sy_statics.why);
+    rc = sy_windows_open(sy_world.pe, sy_world.npes, err);
+    return rc ? rc : sy_heap_open(sy_memory.heap_length, err);
+}
+
+static int start(struct sy_error *err)
+{
+    struct sy_options *options = sy_config_load(err);
+
+    if (!options)
+        return -EINVAL;
+    int rc = start_log(err);
+    if (!rc)
+        rc = join_job(options, err);
+    if (!rc)
+        rc = make_memory(err);
+    if (!rc)
+        rc = sy_routes_open(sy_config.transports, options, &host, err);
+    if (!rc)
+        rc = check_leftovers(options, err);
+    if (!rc)
+        rc = sy_exchange(options, sy_config.init_timeout, sy_config.pes_per_node, err);
+    if (!rc)
+        rc = sy_progress_start(err);
+    return rc;
+}
+
+void sy_world_open(int thread_level)
+{
+    struct sy_error err = {""};
+
+    sy_world.process = getpid();
+    sy_world.thread_level = thread_level;
+    if (gethostname(sy_world.host, sizeof sy_world.host - 1))
+        strcpy(sy_world.host, "unknown-host");
+    if (start(&err))
+        sy_fatal("shmem_init: %s", err.text);
+    sy_wait_open(sy_world.node_size);
+    say_hello();
+    sy_boot->mark(SY_MARK_INITIALIZED);
+    sy_windows_hot(sy_world.npes, !sy_config.check);
+}
+
+void sy_world_missing(const char *routine)
+{
+    sy_fatal("%s was called %s; call it between shmem_init and shmem_finalize", routine,
+             sy_world.npes ? "after shmem_finalize" : "before shmem_init");
+}
+
+void sy_world_close(void)
+{
+    sy_boot->mark(SY_MARK_FINALIZED);
+    sy_progress_stop();
+    sy_routes_close();
+    sy_windows_close();
+    sy_heap_close();
+    sy_memory_close();
+    sy_exchange_close();
+}

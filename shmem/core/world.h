@@ -1,0 +1,47 @@
+/* The job as this PE sees it, from the first shmem_init to the end of the process. */
+#ifndef SY_CORE_WORLD_H
+#define SY_CORE_WORLD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <switchyard/bootstrap.h>
+#include <switchyard/host.h>
+
+#include "util/bits.h"
+
+struct sy_world {
+    int pe, npes;
+    int node, nodes;     /* index of this PE's node, number of nodes */
+    int local;           /* index of this PE on its node */
+    int node_size;       /* PEs on this node */
+    int *node_pe;        /* node_size PE numbers, ascending */
+    char host[72];       /* this machine's name */
+    struct sy_job job;
+    int depth;           /* shmem_init calls not yet matched by shmem_finalize */
+    int thread_level;    /* SHMEM_THREAD_ of the current initialisation */
+    bool implicit;       /* start_pes began it: finalisation at exit */
+    bool ending;         /* the process leaves: no finalisation any more */
+    pid_t process;       /* that called shmem_init; a forked child is no PE */
+};
+
+extern struct sy_world sy_world SY_HIDDEN;
+
+/* Steps of shmem_init and shmem_finalize below their collective parts: after sy_world_open this PE
+ * reaches all others; before sy_world_close all traffic has been completed and all PEs have agreed to
+ * leave. Errors of open end the job (fatal.h). */
+void sy_world_open(int thread_level);
+void sy_world_close(void);
+
+/* Ends the job, naming `routine`, where the library is not started. */
+void sy_world_missing(const char *routine) __attribute__((cold, noreturn));
+
+static inline void sy_world_need(const char *routine)
+{
+    if (SY_UNLIKELY(!sy_world.depth))
+        sy_world_missing(routine);
+}
+
+/* Where PE pe is: struct sy_host's member. */
+struct sy_place sy_world_place(int pe);
+
+#endif

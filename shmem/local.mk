@@ -1,0 +1,71 @@
+# The library: libsma.so, whose plugins are files, and libsma.a, with the plugins that any job needs
+# linked in (a static executable cannot load files).
+util_sources = \
+	shmem/util/bits.h \
+	shmem/util/error.c shmem/util/error.h \
+	shmem/util/log.c shmem/util/log.h \
+	shmem/util/option.c shmem/util/option.h shmem/util/option_set.h \
+	shmem/util/option_env.c shmem/util/option_json.c shmem/util/option_value.c \
+	shmem/util/parse.c shmem/util/parse.h \
+	shmem/util/plugin.c shmem/util/plugin.h
+
+core_sources = \
+	shmem/core/allocator.c shmem/core/allocator.h \
+	shmem/core/amo.c shmem/core/amo.h \
+	shmem/core/boot.c shmem/core/boot.h \
+	shmem/core/builtin.c \
+	shmem/core/config.c shmem/core/config.h \
+	shmem/core/control.h \
+	shmem/core/ctx.h \
+	shmem/core/exchange.c shmem/core/exchange.h \
+	shmem/core/fatal.c shmem/core/fatal.h \
+	shmem/core/heap.c shmem/core/heap.h \
+	shmem/core/memory.c shmem/core/memory.h \
+	shmem/core/progress.c shmem/core/progress.h \
+	shmem/core/rma.c shmem/core/rma.h \
+	shmem/core/route.c shmem/core/route.h \
+	shmem/core/statics.c shmem/core/statics.h \
+	shmem/core/transport_stubs.c shmem/core/transport_stubs.h \
+	shmem/core/wait.c shmem/core/wait.h \
+	shmem/core/windows.c shmem/core/windows.h \
+	shmem/core/world.c shmem/core/world.h
+
+coll_sources = \
+	shmem/coll/sync.c shmem/coll/sync.h
+
+api_sources = \
+	shmem/api/alias.h \
+	shmem/api/setup.c \
+	shmem/api/memory.c \
+	shmem/api/rma.c \
+	shmem/api/amo.c \
+	shmem/api/collectives.c \
+	shmem/api/p2p.c \
+	shmem/api/ordering.c \
+	shmem/api/profiling.c
+
+libsma_sources = $(util_sources) $(core_sources) $(coll_sources) $(api_sources)
+libsma_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DSY_PLUGIN_DIR='"$(pkglibdir)"' -DSY_SYSCONFDIR='"$(sysconfdir)"'
+
+lib_LTLIBRARIES += shmem/libsma.la
+shmem_libsma_la_SOURCES = $(libsma_sources)
+shmem_libsma_la_CPPFLAGS = $(libsma_cppflags)
+shmem_libsma_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-z,now $(SY_NO_UNDEFINED)
+shmem_libsma_la_LIBADD = $(JANSSON_LIBS) $(LIBEV_LIBS)
+
+lib_LIBRARIES += shmem/libsma.a
+shmem_libsma_a_SOURCES = $(libsma_sources) $(shm_sources) $(bootstrap_builtin_sources)
+shmem_libsma_a_CPPFLAGS = $(libsma_cppflags) -DSY_BUILTIN_PLUGIN \
+	'-DSY_BUILTINS(X)=X(transport, shm) X(bootstrap, single) X(bootstrap, oshrun)'
+
+# Plugins are found in switchyard/ beside libsma.so: where they are installed, and also in the build
+# tree, through links.
+ALL_LOCAL += shmem/.libs/switchyard/stamp
+shmem/.libs/switchyard/stamp: shmem/libsma.la $(pkglib_LTLIBRARIES)
+	$(AM_V_GEN)mkdir -p shmem/.libs/switchyard && \
+	for plugin in $(pkglib_LTLIBRARIES); do \
+	    file=`basename $$plugin .la`.so; \
+	    $(LN_S) -f ../../../`dirname $$plugin`/.libs/$$file shmem/.libs/switchyard/$$file || exit 1; \
+	done && touch $@
+CLEANFILES += shmem/.libs/switchyard/*

@@ -1,0 +1,41 @@
+/* Small arithmetic and compiler hints. */
+#ifndef SY_UTIL_BITS_H
+#define SY_UTIL_BITS_H
+
+#include <stdint.h>
+
+#define SY_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define SY_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SY_COLD        __attribute__((cold, noinline))
+#define SY_HIDDEN      __attribute__((visibility("hidden"))) /* variables: no detour over the GOT */
+#define SY_INLINE      __attribute__((always_inline)) static inline
+#define SY_LINE        64 /* bytes of a cache line */
+
+#ifdef __SANITIZE_THREAD__
+#define SY_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SY_THREAD_SANITIZER 1
+#endif
+#endif
+
+#define SY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Rounds up to a power of two. */
+static inline uint64_t sy_round_up(uint64_t value, uint64_t power)
+{
+    return (value + power - 1) & ~(power - 1);
+}
+
+/* FNV-1a, for names and identities; not for secrets. */
+static inline uint64_t sy_hash(const void *bytes, uint64_t length, uint64_t seed)
+{
+    const unsigned char *at = bytes;
+    uint64_t hash = seed ^ 0xcbf29ce484222325u;
+
+    while (length--)
+        hash = (hash ^ *at++) * 0x100000001b3u;
+    return hash;
+}
+
+#endif

@@ -1,0 +1,267 @@
+/* Log lines: see log.h. A line is made in one buffer on the stack and leaves in one write(), so any
+ * thread may log at any time. Must not know where settings come from. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util/bits.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+enum { LINE_MAX_BYTES = 4096 }; /* a pipe takes as much at once, unmixed with others' */
+
+static struct {
+    bool known; /* sy_log_identity was called */
+    int pe;
+    char host[64], job[40];
+    enum sy_log_level level, others; /* of the chosen categories; of the rest */
+    char categories[512], pes[512], file[1024];
+    bool silent; /* this PE is not among pes */
+    int fd;      /* of the file, or -1 */
+} sink = {.level = SY_LOG_WARN, .others = SY_LOG_WARN, .fd = -1};
+
+/* ---- where lines go ---- */
+
+/* Fills in a file pattern. Returns 0, -EINVAL for what is no pattern, -ENAMETOOLONG, or -EAGAIN
+ * when it needs the identity and that is not known yet. */
+static int expand(const char *pattern, char *out, size_t room)
+{
+    size_t used = 0;
+    int rc = 0;
+
+    for (; *pattern; pattern++) {
+        char letter[2] = {*pattern, '\0'}, number[16];
+        const char *piece = letter;
+        if (*pattern == '%') {
+            switch (*++pattern) {
+            case '%':
+                break;
+            case 'p':
+                snprintf(number, sizeof number, "%ld", (long)getpid());
+                piece = number;
+                break;
+            case 'r':
+                snprintf(number, sizeof number, "%d", sink.pe);
+                piece = number;
+                rc = sink.known ? rc : -EAGAIN;
+                break;
+            case 'h':
+            case 'j':
+                piece = *pattern == 'h' ? sink.host : sink.job;
+                rc = sink.known ? rc : -EAGAIN;
+                break;
+            default:
+                return -EINVAL;
+            }
+        }
+        if (used + strlen(piece) >= room)
+            return -ENAMETOOLONG;
+        used += (size_t)snprintf(out + used, room - used, "%s", piece);
+    }
+    out[used] = '\0';
+    return rc;
+}
+
+/* Opens the file that `pattern` names. *fd is -1 for stderr and while the name is not known. */
+static int open_file(const char *pattern, int *fd, struct sy_error *err)
+{
+    char path[sizeof sink.file];
+
+    *fd = -1;
+    if (!*pattern)
+        return 0;
+    int rc = expand(pattern, path, sizeof path);
+    if (rc == -EAGAIN)
+        return 0;
+    if (rc == -EINVAL)
+        return sy_fail(
+            err, EINVAL,
+            "SHMEM_LOG_FILE=%.200s: allowed after %% are h (host), j (job), p (process id), "
+            "r (PE) and %%",
+            pattern);
+    if (rc)
+        return sy_fail(err, -rc, "SHMEM_LOG_FILE=%.200s...: the name is too long", pattern);
+    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (*fd < 0) {
+        rc = errno;
+        return sy_fail(err, rc, "the log file %.200s (SHMEM_LOG_FILE) cannot be opened: %s", path,
+                       strerror(rc));
+    }
+    return 0;
+}
+
+static void use_file(int fd)
+{
+    int old = sink.fd;
+
+    sink.fd = fd;
+    if (old >= 0)
+        close(old);
+}
+
+/* ---- settings ---- */
+
+static int copy_list(const char *name, const char *list, char *out, size_t room,
+                     struct sy_error *err)
+{
+    if (strlen(list) >= room)
+        return sy_fail(err, EINVAL, "%s is longer than %zu characters", name, room - 1);
+    strcpy(out, list);
+    return 0;
+}
+
+static void choose_pe(void)
+{
+    sink.silent = sink.known && sy_parse_in_ranges(sink.pes, sink.pe) == 0;
+}
+
+int sy_log_configure(enum sy_log_level level, const char *categories, const char *pes,
+                     const char *file, struct sy_error *err)
+{
+    char new_categories[sizeof sink.categories], new_pes[sizeof sink.pes],
+        new_file[sizeof sink.file];
+    int fd;
+
+    categories = categories && strcmp(categories, "all") != 0 ? categories : "";
+    int rc = copy_list("SHMEM_DEBUG", categories, new_categories, sizeof new_categories, err);
+    if (!rc)
+        rc = copy_list("SHMEM_LOG_PES", pes ? pes : "", new_pes, sizeof new_pes, err);
+    if (!rc)
+        rc = copy_list("SHMEM_LOG_FILE", file ? file : "", new_file, sizeof new_file, err);
+    if (!rc && sy_parse_in_ranges(new_pes, 0) < 0)
+        rc = sy_fail(err, EINVAL,
+                     "SHMEM_LOG_PES=%.200s is not a list of PEs; allowed are numbers and ranges "
+                     "divided by commas, such as 0,4-7",
+                     new_pes);
+    if (!rc)
+        rc = open_file(new_file, &fd, err);
+    if (rc)
+        return rc;
+    strcpy(sink.categories, new_categories);
+    strcpy(sink.pes, new_pes);
+    strcpy(sink.file, new_file);
+    sink.level = level;
+    sink.others = *new_categories && level > SY_LOG_WARN ? SY_LOG_WARN : level;
+    use_file(fd);
+    choose_pe();
+    return 0;
+}
+
+void sy_log_identity(int pe, const char *host, const char *job)
+{
+    struct sy_error err = {""};
+    int fd;
+
+    snprintf(sink.host, sizeof sink.host, "%s", host);
+    snprintf(sink.job, sizeof sink.job, "%s", job);
+    sink.pe = pe;
+    sink.known = true;
+    choose_pe();
+    if (open_file(sink.file, &fd, &err)) {
+        use_file(-1);
+        sy_log(SY_LOG_WARN, "", "%s; lines go to stderr", err.text);
+        return;
+    }
+    use_file(fd);
+}
+
+/* ---- lines ---- */
+
+static bool is_listed(const char *category)
+{
+    size_t length = strlen(category);
+
+    for (const char *word = sink.categories; *word;) {
+        size_t n = strcspn(word, ",");
+        if (n == length && !memcmp(word, category, n))
+            return true;
+        word += n + (word[n] == ',');
+    }
+    return false;
+}
+
+bool sy_log_enabled(enum sy_log_level level, const char *category)
+{
+    if (level == SY_LOG_ERROR)
+        return true;
+    if (level > sink.level || sink.silent)
+        return false;
+    return level <= sink.others || is_listed(category);
+}
+
+/* Goes on after signals, and waits where the reader of a non-blocking pipe is slow. A log that
+ * cannot be written is not a reason to fail. */
+static void write_all(int fd, const char *text, size_t length)
+{
+    while (length) {
+        ssize_t n = write(fd, text, length);
+        if (n >= 0) {
+            text += n;
+            length -= (size_t)n;
+        } else if (errno == EAGAIN) {
+            struct pollfd wait = {.fd = fd, .events = POLLOUT};
+            if (poll(&wait, 1, -1) < 0 && errno != EINTR)
+                return;
+        } else if (errno != EINTR) {
+            return;
+        }
+    }
+}
+
+/* The beginning of a line: [time] who: level: category: */
+static size_t write_head(char *line, size_t room, enum sy_log_level level, const char *category)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug", "trace"};
+    char stamp[32] = "", who[96];
+
+    if (level >= SY_LOG_DEBUG) {
+        struct timespec now;
+        struct tm at;
+        clock_gettime(CLOCK_REALTIME, &now);
+        localtime_r(&now.tv_sec, &at);
+        snprintf(stamp, sizeof stamp, "%02d:%02d:%02d.%06ld ", at.tm_hour, at.tm_min, at.tm_sec,
+                 now.tv_nsec / 1000);
+    }
+    if (sink.known)
+        snprintf(who, sizeof who, "PE %d@%s", sink.pe, sink.host);
+    else
+        snprintf(who, sizeof who, "process %ld", (long)getpid());
+    int n = snprintf(line, room, "%s%s: %s: %.64s%s", stamp, who, names[level], category,
+                     *category ? ": " : "");
+    return (size_t)n;
+}
+
+void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
+{
+    static const char cut[] = " [...]";
+    char line[LINE_MAX_BYTES];
+    const size_t room = sizeof line - sizeof cut; /* the mark's NUL is the line's end */
+    int saved = errno;
+    va_list args;
+
+    if (!sy_log_enabled(level, category))
+        return;
+    size_t used = write_head(line, room, level, category);
+    va_start(args, fmt);
+    int n = vsnprintf(line + used, room - used, fmt, args);
+    va_end(args);
+    if (n > 0 && (size_t)n >= room - used) {
+        memcpy(line + room - 1, cut, sizeof cut - 1);
+        used = room - 1 + sizeof cut - 1;
+    } else if (n > 0) {
+        used += (size_t)n;
+    }
+    line[used++] = '\n';
+    if (sink.fd >= 0)
+        write_all(sink.fd, line, used);
+    if (sink.fd < 0 || level == SY_LOG_ERROR)
+        write_all(STDERR_FILENO, line, used);
+    errno = saved;
+}

@@ -1,0 +1,260 @@
+/* Option tables and the values of their rows: see option.h. Must not know what any option means. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "util/error.h"
+#include "util/option_set.h"
+
+/* ---- the set ---- */
+
+struct sy_option_string {
+    struct sy_option_string *next;
+    char text[];
+};
+
+struct sy_options *sy_options_new(void)
+{
+    return calloc(1, sizeof(struct sy_options));
+}
+
+void sy_options_free(struct sy_options *set)
+{
+    if (!set)
+        return;
+    for (size_t i = 0; i < set->tables; i++)
+        free(set->table[i].entry);
+    free(set->table);
+    free(set->value);
+    while (set->strings) {
+        struct sy_option_string *next = set->strings->next;
+        free(set->strings);
+        set->strings = next;
+    }
+    free(set);
+}
+
+const char *sy_options_keep(struct sy_options *set, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    int length = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    struct sy_option_string *string = length < 0 ? NULL
+                                                 : malloc(sizeof *string + (size_t)length + 1);
+    if (!string) {
+        set->no_memory = true;
+        return "";
+    }
+    va_start(args, fmt);
+    vsnprintf(string->text, (size_t)length + 1, fmt, args);
+    va_end(args);
+    string->next = set->strings;
+    set->strings = string;
+    return string->text;
+}
+
+const char *sy_option_env_name(const char *name, char *buffer, size_t room)
+{
+    int n = snprintf(buffer, room, "SHMEM_%s", name);
+
+    for (char *at = buffer; n > 0 && *at; at++) {
+        if (*at >= 'a' && *at <= 'z')
+            *at = (char)(*at - 'a' + 'A');
+        else if (*at == '.' || *at == '-')
+            *at = '_';
+    }
+    return buffer;
+}
+
+bool sy_options_is_other(const struct sy_options *set, const char *const *others, const char *name,
+                         size_t length)
+{
+    for (; others && *others; others++) {
+        if (strlen(*others) != length || strncasecmp(*others, name, length) != 0)
+            continue;
+        for (size_t i = 0; i < set->tables; i++)
+            if (!strcmp(set->table[i].owner, *others))
+                return false;
+        return true;
+    }
+    return false;
+}
+
+/* ---- what is wrong with a value ---- */
+
+/* Where the value of a row comes from. */
+struct source {
+    const char *text;                 /* NULL: not set anywhere */
+    const char *variable;             /* of the environment, or NULL */
+    const struct sy_file_value *file; /* or NULL */
+};
+
+static int bad_value(const struct sy_option_entry *entry, const char *owner,
+                     const struct source *from, struct sy_error *err)
+{
+    char buffer[160];
+    const char *allowed = sy_option_allowed(&entry->row, buffer, sizeof buffer);
+
+    if (from->variable)
+        return sy_fail(err, EINVAL, "%s=%.100s%s is not valid; allowed: %s", from->variable,
+                       from->text, sy_option_is_flag(from->variable) ? " (a flag of oshrun)" : "",
+                       allowed);
+    if (from->file)
+        return sy_fail(err, EINVAL, "%.150s:%d: \"%s\": the value %.100s is not valid; allowed: %s",
+                       from->file->file, from->file->line, entry->row.name, from->text, allowed);
+    return sy_fail(err, EINVAL, "%s: the default \"%s\" of option %s is not valid; allowed: %s",
+                   owner, from->text, entry->row.name, allowed);
+}
+
+/* Values in files have types of their own. */
+static int check_kind(const struct sy_option_entry *entry, const struct sy_file_value *value,
+                      struct sy_error *err)
+{
+    static const char *const kinds[] = {"null", "a boolean", "a number", "a string",
+                                        "an array, not a single value"};
+    enum sy_option_type type = entry->row.type;
+    bool wrong = value->kind == SY_FILE_OTHER;
+    char buffer[160];
+
+    if (entry->row.flags & SY_OPTION_EARLY)
+        return sy_fail(err, EINVAL,
+                       "%.150s:%d: \"%s\" can only be set in the environment, as %s: it is needed "
+                       "before files are read",
+                       value->file, value->line, entry->row.name, entry->env);
+    if (value->kind == SY_FILE_BOOL)
+        wrong = type != SY_OPTION_BOOL && type != SY_OPTION_FLAG;
+    if (value->kind == SY_FILE_NUMBER)
+        wrong = type == SY_OPTION_CHOICE;
+    if (!wrong)
+        return 0;
+    return sy_fail(err, EINVAL, "%.150s:%d: \"%s\" is %s; allowed: %s", value->file, value->line,
+                   entry->row.name, kinds[value->kind],
+                   sy_option_allowed(&entry->row, buffer, sizeof buffer));
+}
+
+/* ---- tables ---- */
+
+static void copy_row(struct sy_options *set, struct sy_option_entry *entry,
+                     const struct sy_option *row)
+{
+    char env[128];
+
+    entry->row = *row;
+    entry->row.name = sy_options_keep(set, "%s", row->name);
+    entry->row.def = sy_options_keep(set, "%s", row->def ? row->def : "");
+    entry->row.help = sy_options_keep(set, "%s", row->help ? row->help : "");
+    entry->row.choices = row->choices ? sy_options_keep(set, "%s", row->choices) : NULL;
+    entry->row.aliases = row->aliases ? sy_options_keep(set, "%s", row->aliases) : NULL;
+    entry->env = sy_options_keep(set, "%s", sy_option_env_name(row->name, env, sizeof env));
+}
+
+/* Takes the highest source that has a value, and notes which. */
+static struct source find_source(struct sy_options *set, struct sy_option_entry *entry)
+{
+    struct source from = {.text = entry->row.def};
+    const struct sy_file_value *file = sy_options_claim(set, entry->row.name);
+    const char *text = sy_options_getenv(set, entry, &from.variable);
+
+    entry->origin = "default";
+    if (text) {
+        from.text = sy_options_keep(set, "%s", text);
+        entry->origin = sy_option_is_flag(from.variable)
+                            ? "oshrun"
+                            : sy_options_keep(set, "environment %s", from.variable);
+    } else if (file && file->kind != SY_FILE_NULL) {
+        from.file = file;
+        from.text = file->text;
+        entry->origin = sy_options_keep(set, "%s:%d", file->file, file->line);
+    }
+    return from;
+}
+
+static int fill_entry(struct sy_options *set, const char *owner, struct sy_option_entry *entry,
+                      void *settings, struct sy_error *err)
+{
+    struct source from = find_source(set, entry);
+    int rc = from.file ? check_kind(entry, from.file, err) : 0;
+
+    /* An empty text means the default: what else could the name of a transport or a file be? */
+    if (entry->row.type == SY_OPTION_STRING && !*from.text)
+        from.text = entry->row.def;
+    entry->value = from.text;
+    if (rc || entry->row.flags & SY_OPTION_INERT)
+        return rc;
+    return sy_option_assign(entry, from.text, settings) ? bad_value(entry, owner, &from, err) : 0;
+}
+
+int sy_options_add(struct sy_options *set, const char *owner, const struct sy_option *rows,
+                   void *settings, struct sy_error *err)
+{
+    struct sy_option_table table = {sy_options_keep(set, "%s", owner), NULL, 0};
+    struct sy_option_table *tables;
+    int rc = 0;
+
+    while (rows[table.count].name)
+        table.count++;
+    table.entry = calloc(table.count + 1, sizeof *table.entry);
+    tables = realloc(set->table, (set->tables + 1) * sizeof *tables);
+    if (tables)
+        set->table = tables;
+    if (!tables || !table.entry) {
+        free(table.entry);
+        return sy_fail(err, ENOMEM, "no memory for the options of %s", owner);
+    }
+    for (size_t i = 0; i < table.count && !rc; i++) {
+        copy_row(set, &table.entry[i], &rows[i]);
+        rc = fill_entry(set, owner, &table.entry[i], settings, err);
+    }
+    if (!rc && set->no_memory)
+        rc = sy_fail(err, ENOMEM, "no memory for the options of %s", owner);
+    if (rc)
+        free(table.entry);
+    else
+        set->table[set->tables++] = table;
+    return rc;
+}
+
+/* ---- listings ---- */
+
+void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *arg)
+{
+    for (size_t t = 0; t < set->tables; t++)
+        for (size_t i = 0; i < set->table[t].count; i++) {
+            const struct sy_option_entry *entry = &set->table[t].entry[i];
+            visit(set->table[t].owner, &entry->row, entry->env, entry->value, entry->origin, arg);
+        }
+}
+
+/* The index-th row that all PEs of a job must agree on, or NULL. */
+static const struct sy_option_entry *job_entry(const struct sy_options *set, unsigned index)
+{
+    for (size_t t = 0; t < set->tables; t++)
+        for (size_t i = 0; i < set->table[t].count; i++) {
+            const struct sy_option_entry *entry = &set->table[t].entry[i];
+            if ((entry->row.flags & (SY_OPTION_JOB | SY_OPTION_INERT)) == SY_OPTION_JOB && !index--)
+                return entry;
+        }
+    return NULL;
+}
+
+unsigned sy_options_job_hashes(struct sy_options *set, uint32_t *hashes, unsigned room)
+{
+    const struct sy_option_entry *entry;
+    unsigned count = 0;
+
+    while (count < room && (entry = job_entry(set, count)) != NULL)
+        hashes[count++] = entry->hash;
+    return count;
+}
+
+const char *sy_options_job_name(struct sy_options *set, unsigned index)
+{
+    const struct sy_option_entry *entry = job_entry(set, index);
+
+    return entry ? entry->row.name : NULL;
+}

@@ -1,0 +1,159 @@
+/* Option values from the environment: names, aliases, and variables that nothing knows. See
+ * option.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/log.h"
+#include "util/option_set.h"
+#include "util/parse.h"
+
+static const char prefix[] = "SHMEM_", old_prefix[] = "SMA_", launcher_prefix[] = "SHMEM_BOOT_";
+
+static bool begins(const char *text, const char *head)
+{
+    return !strncmp(text, head, strlen(head));
+}
+
+/* Whether `word` is in a list divided by `divider`. */
+static bool is_in(const char *list, char divider, const char *word)
+{
+    const char divide[] = {divider, '\0'};
+    size_t length = strlen(word);
+
+    while (list && *list) {
+        size_t n = strcspn(list, divide);
+        if (n == length && !memcmp(list, word, n))
+            return true;
+        list += n + (list[n] == divider);
+    }
+    return false;
+}
+
+bool sy_option_is_flag(const char *variable)
+{
+    return is_in(getenv("SHMEM_BOOT_FLAGS"), ',', variable);
+}
+
+/* Steps through a row's aliases: copies the next one into name and returns true, or false at the
+ * end. */
+static bool next_alias(const char **at, char *name, size_t room)
+{
+    if (!*at)
+        return false;
+    *at += strspn(*at, " ");
+    size_t length = strcspn(*at, " ");
+    snprintf(name, room, "%.*s", (int)length, *at);
+    *at += length;
+    return length > 0;
+}
+
+const char *sy_options_getenv(struct sy_options *set, const struct sy_option_entry *entry,
+                              const char **variable)
+{
+    const char *value = getenv(entry->env), *at = entry->row.aliases;
+    char alias[128];
+
+    *variable = entry->env;
+    while (!value && next_alias(&at, alias, sizeof alias)) {
+        value = getenv(alias);
+        if (value)
+            *variable = sy_options_keep(set, "%s", alias);
+    }
+    if (!value)
+        *variable = NULL;
+    return value;
+}
+
+/* ---- names that are not what they seem ---- */
+
+static void explain_aliases(const struct sy_option_entry *entry)
+{
+    const char *at = entry->row.aliases;
+    char alias[128];
+
+    while (next_alias(&at, alias, sizeof alias)) {
+        /* The specification has the SMA_ names too: nothing to explain. */
+        if (begins(alias, old_prefix) || !getenv(alias))
+            continue;
+        char origin[160];
+        snprintf(origin, sizeof origin, "environment %s", alias);
+        if (!strcmp(entry->origin, origin))
+            sy_log(SY_LOG_INFO, "options", "%s is taken as %s, its name here", alias, entry->env);
+        else
+            sy_log(SY_LOG_INFO, "options", "%s is not used, since another name of %s is set", alias,
+                   entry->env);
+    }
+}
+
+static void explain(const struct sy_options *set)
+{
+    for (size_t t = 0; t < set->tables; t++)
+        for (size_t i = 0; i < set->table[t].count; i++) {
+            const struct sy_option_entry *entry = &set->table[t].entry[i];
+            if (!(entry->row.flags & SY_OPTION_INERT))
+                explain_aliases(entry);
+            else if (strcmp(entry->origin, "default") != 0)
+                sy_log(SY_LOG_INFO, "options", "%s has no effect here: %s", entry->env,
+                       entry->row.help);
+        }
+}
+
+/* ---- unknown names ---- */
+
+static bool is_known(const struct sy_options *set, const char *variable)
+{
+    for (size_t t = 0; t < set->tables; t++)
+        for (size_t i = 0; i < set->table[t].count; i++) {
+            const struct sy_option_entry *entry = &set->table[t].entry[i];
+            if (!strcmp(entry->env, variable) || is_in(entry->row.aliases, ' ', variable))
+                return true;
+        }
+    return false;
+}
+
+/* SHMEM_TCP_X belongs to tcp. */
+static bool is_others(const struct sy_options *set, const char *const *others, const char *variable)
+{
+    const char *name = variable + strlen(prefix);
+
+    for (const char *at = strchr(name, '_'); at; at = strchr(at + 1, '_'))
+        if (sy_options_is_other(set, others, name, (size_t)(at - name)))
+            return true;
+    return false;
+}
+
+/* The nearest name of a row that has an effect. All begin alike, which must not make them near. */
+static const char *nearest_variable(const struct sy_options *set, const char *variable)
+{
+    size_t room = 0, count = 0, skip = strlen(prefix);
+
+    for (size_t t = 0; t < set->tables; t++)
+        room += set->table[t].count;
+    const char **names = calloc(room + 1, sizeof *names);
+    if (!names)
+        return "";
+    for (size_t t = 0; t < set->tables; t++)
+        for (size_t i = 0; i < set->table[t].count; i++)
+            if (!(set->table[t].entry[i].row.flags & SY_OPTION_INERT))
+                names[count++] = set->table[t].entry[i].env + skip;
+    const char *nearest = sy_nearest(variable + skip, names, count);
+    free(names);
+    return nearest ? nearest - skip : "";
+}
+
+void sy_options_unknown_env(struct sy_options *set, const char *const *others,
+                            void (*say)(const char *variable, const char *nearest))
+{
+    explain(set);
+    for (char **at = environ; at && *at; at++) {
+        char name[256];
+        size_t length = strcspn(*at, "=");
+        if (!begins(*at, prefix) || begins(*at, launcher_prefix) || length >= sizeof name)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)length, *at);
+        if (!is_known(set, name) && !is_others(set, others, name))
+            say(name, nearest_variable(set, name));
+    }
+}

@@ -1,0 +1,301 @@
+/* Option values from JSON files: reading them, keys with their lines, and keys that nothing knows.
+ * See option.h. {"log": {"level": "info"}} and {"log.level": "info"} are the same. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util/error.h"
+#include "util/option_set.h"
+#include "util/parse.h"
+
+#ifndef SY_SYSCONFDIR
+#error "the build must define SY_SYSCONFDIR, the directory of system-wide configuration"
+#endif
+
+enum { KEY_MAX = 256, FILE_MAX = 1 << 20 };
+
+/* ---- keys and values ---- */
+
+/* Goes through a parsed file and its text side by side. Jansson says nothing of the lines of keys,
+ * but keeps their order, which is that of the text. */
+struct walk {
+    struct sy_options *set;
+    const char *file;
+    const char *at, *end; /* the text from here on */
+    int line;
+    const char *value; /* of the last key: the first character behind the colon */
+    struct sy_error *err;
+};
+
+/* Moves behind the string that begins at w->at. The text is known to be valid JSON. */
+static void skip_string(struct walk *w)
+{
+    for (w->at++; w->at < w->end && *w->at != '"'; w->at++)
+        if (*w->at == '\\')
+            w->at++;
+    w->at++;
+}
+
+static void skip_blanks(struct walk *w)
+{
+    for (; w->at < w->end && strchr(" \t\r\n", *w->at); w->at++)
+        w->line += *w->at == '\n';
+}
+
+/* Moves behind the next key, that is, the next string with a colon behind it. Returns its line. */
+static int next_key(struct walk *w)
+{
+    while (w->at < w->end) {
+        if (*w->at != '"') {
+            w->line += *w->at++ == '\n';
+            continue;
+        }
+        int line = w->line;
+        skip_string(w);
+        skip_blanks(w);
+        if (w->at < w->end && *w->at == ':') {
+            const char *value = w->at + 1;
+            w->value = value + strspn(value, " \t\r\n");
+            return line;
+        }
+    }
+    return w->line;
+}
+
+/* The value as text, as a user would write it; a number as it stands in the file. */
+static const char *value_text(struct walk *w, const json_t *json, enum sy_file_kind *kind)
+{
+    switch (json_typeof(json)) {
+    case JSON_NULL:
+        *kind = SY_FILE_NULL;
+        return "null";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        *kind = SY_FILE_BOOL;
+        return json_is_true(json) ? "true" : "false";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        *kind = SY_FILE_NUMBER;
+        return sy_options_keep(w->set, "%.*s", (int)strspn(w->value, "+-.0123456789eE"), w->value);
+    case JSON_STRING:
+        *kind = SY_FILE_STRING;
+        return sy_options_keep(w->set, "%s", json_string_value(json));
+    default:
+        *kind = SY_FILE_OTHER;
+        return "[...]";
+    }
+}
+
+static int add_value(struct walk *w, const char *key, int line, const json_t *json)
+{
+    struct sy_options *set = w->set;
+    struct sy_file_value value = {.file = w->file, .line = line};
+
+    for (size_t i = 0; i < set->values; i++)
+        if (set->value[i].file == w->file && !strcmp(set->value[i].key, key))
+            return sy_fail(w->err, EINVAL, "%.200s:%d: \"%.100s\" is already set in line %d",
+                           w->file, line, key, set->value[i].line);
+    struct sy_file_value *values = realloc(set->value, (set->values + 1) * sizeof *values);
+    if (!values)
+        return sy_fail(w->err, ENOMEM, "no memory for the options of %.200s", w->file);
+    value.key = sy_options_keep(set, "%s", key);
+    value.text = value_text(w, json, &value.kind);
+    set->value = values;
+    set->value[set->values++] = value;
+    return 0;
+}
+
+/* What arrays hold is passed over, so that the keys in it do not count as those of this object. */
+static void skip_keys(struct walk *w, json_t *json)
+{
+    const char *key;
+    json_t *member;
+    size_t index;
+
+    if (json_is_array(json)) {
+        json_array_foreach(json, index, member) skip_keys(w, member);
+    } else {
+        json_object_foreach(json, key, member)
+        {
+            next_key(w);
+            skip_keys(w, member);
+        }
+    }
+}
+
+static int add_object(struct walk *w, const char *path, json_t *object)
+{
+    const char *key;
+    json_t *member;
+    int rc = 0;
+
+    json_object_foreach(object, key, member)
+    {
+        int line = next_key(w);
+        char full[KEY_MAX];
+        int length = snprintf(full, sizeof full, "%s%s%s", path, *path ? "." : "", key);
+        if (length >= KEY_MAX)
+            return sy_fail(w->err, EINVAL, "%.200s:%d: the key %.40s... is too long", w->file, line,
+                           full);
+        if (!strcmp(full, "$schema")) /* for editors */
+            skip_keys(w, member);
+        else if (json_is_object(member))
+            rc = add_object(w, full, member);
+        else
+            rc = add_value(w, full, line, member);
+        if (rc)
+            return rc;
+        if (json_is_array(member))
+            skip_keys(w, member);
+    }
+    return 0;
+}
+
+/* ---- files ---- */
+
+/* The text of a file, with a NUL behind it; the caller frees it. */
+static int read_text(const char *path, char **text, size_t *length, struct sy_error *err)
+{
+    FILE *file = fopen(path, "re");
+    int rc = 0;
+
+    *length = 0;
+    *text = file ? malloc(FILE_MAX + 1) : NULL;
+    if (!file)
+        rc = errno;
+    else if (!*text)
+        rc = ENOMEM;
+    if (!rc) {
+        *length = fread(*text, 1, FILE_MAX + 1, file);
+        rc = ferror(file) ? errno : *length > FILE_MAX ? EFBIG : 0;
+    }
+    if (file)
+        fclose(file);
+    if (rc) {
+        free(*text);
+        *text = NULL;
+        return sy_fail(err, rc, "the configuration file %.300s cannot be read: %s", path,
+                       strerror(rc));
+    }
+    (*text)[*length] = '\0';
+    return 0;
+}
+
+static int add_text(struct sy_options *set, const char *path, const char *text, size_t length,
+                    struct sy_error *err)
+{
+    struct walk walk = {.set = set, .at = text, .end = text + length, .line = 1, .err = err};
+    json_error_t why;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+    int rc;
+
+    if (!root)
+        return sy_fail(err, EINVAL, "%.200s:%d:%d: not valid JSON: %s", path, why.line, why.column,
+                       why.text);
+    walk.file = sy_options_keep(set, "%s", path);
+    if (json_is_object(root))
+        rc = add_object(&walk, "", root);
+    else
+        rc = sy_fail(err, EINVAL,
+                     "%.200s:1: must be an object, such as {\"symmetric_size\": \"2G\"}", path);
+    json_decref(root);
+    if (!rc && set->no_memory)
+        rc = sy_fail(err, ENOMEM, "no memory for the options of %.200s", path);
+    return rc;
+}
+
+int sy_options_read_file(struct sy_options *set, const char *path, struct sy_error *err)
+{
+    char *text;
+    size_t length;
+    int rc = read_text(path, &text, &length, err);
+
+    if (rc)
+        return rc;
+    rc = add_text(set, path, text, length, err);
+    free(text);
+    return rc;
+}
+
+/* A file at a place where it may be or not. A directory that may not be entered, such as the home
+ * of another user, counts as not having it. */
+static int read_if_there(struct sy_options *set, const char *directory, const char *below,
+                         struct sy_error *err)
+{
+    struct stat info;
+    char path[1024];
+
+    if (snprintf(path, sizeof path, "%s%s", directory, below) >= (int)sizeof path ||
+        stat(path, &info))
+        return 0;
+    return sy_options_read_file(set, path, err);
+}
+
+int sy_options_read_files(struct sy_options *set, struct sy_error *err)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    const char *named = getenv("SHMEM_CONFIG");
+    int rc = read_if_there(set, SY_SYSCONFDIR, "/switchyard/shmem.json", err);
+
+    if (rc)
+        return rc;
+    if (config && *config)
+        rc = read_if_there(set, config, "/switchyard/shmem.json", err);
+    else if (home && *home)
+        rc = read_if_there(set, home, "/.config/switchyard/shmem.json", err);
+    if (rc || !named || !*named)
+        return rc;
+    struct sy_error why = {""};
+    rc = sy_options_read_file(set, named, &why);
+    return rc ? sy_fail(err, -rc, "SHMEM_CONFIG: %.450s", why.text) : 0;
+}
+
+/* ---- keys that nothing knows ---- */
+
+const struct sy_file_value *sy_options_claim(struct sy_options *set, const char *key)
+{
+    const struct sy_file_value *last = NULL;
+
+    for (size_t i = 0; i < set->values; i++)
+        if (!strcmp(set->value[i].key, key)) {
+            set->value[i].claimed = true;
+            last = &set->value[i];
+        }
+    return last;
+}
+
+static int unknown_key(const struct sy_options *set, const struct sy_file_value *value,
+                       struct sy_error *err)
+{
+    size_t room = 0, count = 0;
+
+    for (size_t t = 0; t < set->tables; t++)
+        room += set->table[t].count;
+    const char **names = calloc(room + 1, sizeof *names);
+    for (size_t t = 0; names && t < set->tables; t++)
+        for (size_t i = 0; i < set->table[t].count; i++)
+            names[count++] = set->table[t].entry[i].row.name;
+    const char *nearest = names ? sy_nearest(value->key, names, count) : NULL;
+    int rc = sy_fail(err, EINVAL,
+                     "%.200s:%d: unknown key \"%.100s\"%s%s%s (oshinfo lists all keys)",
+                     value->file, value->line, value->key, nearest ? "; did you mean \"" : "",
+                     nearest ? nearest : "", nearest ? "\"?" : "");
+    free(names);
+    return rc;
+}
+
+int sy_options_check_keys(struct sy_options *set, const char *const *others, struct sy_error *err)
+{
+    for (size_t i = 0; i < set->values; i++) {
+        const struct sy_file_value *value = &set->value[i];
+        const char *dot = strchr(value->key, '.');
+        if (value->claimed ||
+            (dot && sy_options_is_other(set, others, value->key, (size_t)(dot - value->key))))
+            continue;
+        return unknown_key(set, value, err);
+    }
+    return 0;
+}

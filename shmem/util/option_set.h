@@ -1,0 +1,71 @@
+/* What an option set is made of, for the files that make it: option.c (tables), option_value.c
+ * (text to value), option_env.c (environment), option_json.c (files). Everyone else uses option.h. */
+#ifndef SY_UTIL_OPTION_SET_H
+#define SY_UTIL_OPTION_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/option.h"
+
+/* A row, copied, since a plugin's own is gone when the plugin is closed; and what holds for it. */
+struct sy_option_entry {
+    struct sy_option row;
+    const char *env;    /* SHMEM_TCP_STREAMS */
+    const char *value;  /* as a user would write it */
+    const char *origin; /* as sy_options_visit shows it */
+    uint32_t hash;      /* of the value itself: "1g" is "1024m" */
+};
+
+struct sy_option_table {
+    const char *owner;
+    struct sy_option_entry *entry;
+    size_t count;
+};
+
+enum sy_file_kind { SY_FILE_NULL, SY_FILE_BOOL, SY_FILE_NUMBER, SY_FILE_STRING, SY_FILE_OTHER };
+
+struct sy_file_value {
+    const char *key, *text, *file;
+    int line;
+    enum sy_file_kind kind;
+    bool claimed; /* a table has a row of this name */
+};
+
+struct sy_option_string;
+
+struct sy_options {
+    struct sy_option_table *table; /* in the order they were added */
+    size_t tables;
+    struct sy_file_value *value; /* in the order they were read: later ones win */
+    size_t values;
+    struct sy_option_string *strings;
+    bool no_memory; /* some string could not be kept */
+};
+
+/* Formats a string that lives as long as the set. "" without memory, and set->no_memory. */
+const char *sy_options_keep(struct sy_options *set, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Stores the value that `text` stands for, and its hash. -EINVAL: the text is not valid. */
+int sy_option_assign(struct sy_option_entry *entry, const char *text, void *settings);
+
+/* What is allowed for a row, in words; in `buffer` where they differ from row to row. */
+const char *sy_option_allowed(const struct sy_option *row, char *buffer, size_t room);
+
+/* The environment's value for a row, and the variable it was found in (which lives as long as the
+ * set); or NULL and NULL. */
+const char *sy_options_getenv(struct sy_options *set, const struct sy_option_entry *entry,
+                              const char **variable);
+
+/* Whether the variable was set by a flag of oshrun. */
+bool sy_option_is_flag(const char *variable);
+
+/* The files' value for a key, marked as claimed in every file; or NULL. */
+const struct sy_file_value *sy_options_claim(struct sy_options *set, const char *key);
+
+/* Whether `name`, `length` letters in any case, is a plugin of `others` none of whose tables was added. */
+bool sy_options_is_other(const struct sy_options *set, const char *const *others, const char *name,
+                         size_t length);
+
+#endif

@@ -1,0 +1,323 @@
+/* Finds and opens plugins: see plugin.h. Must not know any plugin's name, nor what is in a table
+ * behind its size and name. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/error.h"
+#include "util/parse.h"
+#include "util/plugin.h"
+
+#ifndef SY_PLUGIN_DIR
+#error "the build must define SY_PLUGIN_DIR, the directory where plugins are installed"
+#endif
+
+#ifdef SY_BUILTINS
+/* A static executable has no loader: there these are NULL, which keeps the linker from pulling it
+ * in. */
+#pragma weak dlopen
+#pragma weak dlsym
+#pragma weak dlclose
+#pragma weak dlerror
+#pragma weak dladdr
+#define CAN_LOAD (dlopen && dlsym && dladdr)
+#else
+#define CAN_LOAD true
+#endif
+
+static const char builtin[] = "builtin";
+
+/* What every table begins with. */
+struct head {
+    size_t size;
+    const char *name;
+};
+
+/* ---- where plugins are ---- */
+
+/* The file that the library is in. The exported name finds it also for a tool that has this code
+ * linked in and uses the library besides; the address of our own is right where that name is not
+ * visible. */
+static const char *own_file(void)
+{
+    Dl_info info;
+
+    if (!CAN_LOAD)
+        return NULL;
+    void *exported = dlsym(RTLD_DEFAULT, "pshmem_init");
+    if (exported && dladdr(exported, &info) && info.dli_fname)
+        return info.dli_fname;
+    return dladdr(builtin, &info) ? info.dli_fname : NULL;
+}
+
+char *sy_plugins_places(void)
+{
+    const char *first = getenv("SHMEM_PLUGIN_PATH"), *file = own_file();
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    char *places;
+
+    if (!first)
+        first = "";
+    int beside = slash ? (int)(slash - file) + 1 : 0;
+    if (asprintf(&places, "%s%s%s%s%.*s%s:%s", first, *first ? ":" : "", builtin, beside ? ":" : "",
+                 beside, beside ? file : "", beside ? "switchyard" : "", SY_PLUGIN_DIR) < 0)
+        return NULL;
+    return places;
+}
+
+/* Steps through places: the next one's length, or 0 at the end. */
+static size_t next_place(const char **at)
+{
+    *at += strspn(*at, ":");
+    return strcspn(*at, ":");
+}
+
+static bool is_builtin(const char *place, size_t length)
+{
+    return length == sizeof builtin - 1 && !memcmp(place, builtin, length);
+}
+
+/* ---- what there is ---- */
+
+struct list {
+    struct sy_plugin *entry;
+    size_t count, room;
+};
+
+static void add(struct list *list, const char *name, size_t length, char *path)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!strncmp(list->entry[i].name, name, length) && !list->entry[i].name[length]) {
+            free(path);
+            return;
+        }
+    if (list->count == list->room) {
+        size_t room = list->room ? list->room * 2 : 8;
+        struct sy_plugin *entry = realloc(list->entry, room * sizeof *entry);
+        if (!entry) {
+            free(path);
+            return;
+        }
+        list->entry = entry;
+        list->room = room;
+    }
+    struct sy_plugin plugin = {.name = strndup(name, length), .path = path};
+    if (plugin.name && plugin.path) {
+        list->entry[list->count++] = plugin;
+    } else {
+        free(plugin.name);
+        free(plugin.path);
+    }
+}
+
+static void add_builtins(struct list *list, const char *kind)
+{
+    for (const struct sy_builtin *b = sy_builtins; b->kind; b++)
+        if (!strcmp(b->kind, kind))
+            add(list, b->name, strlen(b->name), strdup(builtin));
+}
+
+/* The name inside shmem_<kind>_<name>.so; its length is 0 for any other file. */
+static const char *plugin_name(const char *file, const char *kind, size_t *length)
+{
+    size_t all = strlen(file), head = strlen("shmem_") + strlen(kind) + 1;
+
+    *length = 0;
+    if (all > head + 3 && !strncmp(file, "shmem_", 6) && !strncmp(file + 6, kind, strlen(kind)) &&
+        file[head - 1] == '_' && !strcmp(file + all - 3, ".so"))
+        *length = all - head - 3;
+    return file + (*length ? head : 0);
+}
+
+static void add_directory(struct list *list, const char *kind, const char *directory)
+{
+    struct dirent **files;
+    int count = scandir(directory, &files, NULL, alphasort);
+
+    for (int i = 0; i < count; i++) {
+        size_t length;
+        char *path;
+        const char *name = plugin_name(files[i]->d_name, kind, &length);
+        if (length && asprintf(&path, "%s/%s", directory, files[i]->d_name) >= 0)
+            add(list, name, length, path);
+        free(files[i]);
+    }
+    if (count >= 0)
+        free(files);
+}
+
+struct sy_plugin *sy_plugins_find(const char *kind, size_t *count)
+{
+    struct list list = {NULL, 0, 0};
+    char *places = sy_plugins_places();
+    const char *at = places ? places : "";
+
+    for (size_t length; (length = next_place(&at)) > 0; at += length) {
+        char *directory = strndup(at, length);
+        if (is_builtin(at, length))
+            add_builtins(&list, kind);
+        else if (directory)
+            add_directory(&list, kind, directory);
+        free(directory);
+    }
+    free(places);
+    *count = list.count;
+    return list.entry;
+}
+
+void sy_plugins_free(struct sy_plugin *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(list[i].name);
+        free(list[i].path);
+    }
+    free(list);
+}
+
+/* ---- opening ---- */
+
+static int not_found(const char *kind, const char *name, const struct sy_plugin *found,
+                     size_t count, struct sy_error *err)
+{
+    char names[200] = "";
+    size_t used = 0;
+    char *places = sy_plugins_places();
+
+    for (size_t i = 0; i < count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 found[i].name);
+    int rc = sy_fail(err, ENOENT, "there is no %s plugin \"%.60s\"; there is %s. Searched: %s%s",
+                     kind, name, count ? names : "none at all", places ? places : "(no memory)",
+                     CAN_LOAD ? "" : " (a static executable has only what is linked in)");
+    free(places);
+    return rc;
+}
+
+/* The table at the symbol of this ABI; else an error that tells another ABI from a foreign file. */
+static int find_table(const char *kind, unsigned abi, struct sy_plugin *plugin,
+                      struct sy_error *err)
+{
+    char symbol[80];
+
+    snprintf(symbol, sizeof symbol, "shmem_%s_%u", kind, abi);
+    plugin->table = dlsym(plugin->handle, symbol);
+    if (plugin->table)
+        return 0;
+    for (unsigned other = 0; other < 100; other++) {
+        char another[80];
+        snprintf(another, sizeof another, "shmem_%s_%u", kind, other);
+        if (dlsym(plugin->handle, another))
+            return sy_fail(err, EPROTO,
+                           "%s is built for %s ABI %u, this library offers %u; install the plugin "
+                           "that belongs to this library",
+                           plugin->path, kind, other, abi);
+    }
+    return sy_fail(err, ENOEXEC, "%s is not a %s plugin: it does not export %s", plugin->path, kind,
+                   symbol);
+}
+
+static int load_file(const char *kind, unsigned abi, struct sy_plugin *plugin, struct sy_error *err)
+{
+    if (!CAN_LOAD)
+        return sy_fail(err, ENOSYS,
+                       "%s: a static executable cannot load plugins; link the program dynamically",
+                       plugin->path);
+    plugin->handle = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL);
+    if (!plugin->handle)
+        return sy_fail(err, ENOEXEC, "%s plugin \"%s\" cannot be loaded: %s", kind, plugin->name,
+                       dlerror());
+    return find_table(kind, abi, plugin, err);
+}
+
+static int load_builtin(const char *kind, struct sy_plugin *plugin)
+{
+    for (const struct sy_builtin *b = sy_builtins; b->kind; b++)
+        if (!strcmp(b->kind, kind) && !strcmp(b->name, plugin->name)) {
+            plugin->table = b->table;
+            return 0;
+        }
+    return -ENOENT; /* not reached: the name comes from the same list */
+}
+
+/* Replaces plugin->table, the plugin's own, by a copy with the stubs where it has nothing. Tables
+ * are made of members as large as a pointer, and a member that is all zeros is one left out. */
+static int merge(const char *kind, size_t size, const void *stubs, struct sy_plugin *plugin,
+                 struct sy_error *err)
+{
+    const struct head *own = plugin->table;
+    const uintptr_t *members = plugin->table;
+    uintptr_t *merged;
+
+    plugin->table = NULL;
+    if (own->size < sizeof *own || own->size % sizeof *members || own->size > 1 << 16)
+        return sy_fail(err, EPROTO, "%s plugin \"%s\" (%s): its table cannot be %zu bytes long",
+                       kind, plugin->name, plugin->path, own->size);
+    if (own->name && strcmp(own->name, plugin->name) != 0)
+        return sy_fail(err, EPROTO,
+                       "%s: the plugin calls itself \"%.60s\", which must be its file's name",
+                       plugin->path, own->name);
+    merged = malloc(size);
+    if (!merged)
+        return sy_fail(err, ENOMEM, "no memory for the table of %s plugin \"%s\"", kind,
+                       plugin->name);
+    memcpy(merged, stubs, size);
+    for (size_t i = 1; i < (own->size < size ? own->size : size) / sizeof *members; i++)
+        if (members[i])
+            merged[i] = members[i];
+    ((struct head *)merged)->size = size;
+    ((struct head *)merged)->name = plugin->name;
+    plugin->table = merged;
+    return 0;
+}
+
+/* Takes the strings of `name` out of the list. */
+static bool take(const char *name, struct sy_plugin *found, size_t count, struct sy_plugin *out)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(found[i].name, name)) {
+            *out = found[i];
+            found[i].name = found[i].path = NULL;
+            return true;
+        }
+    return false;
+}
+
+int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size, const void *stubs,
+                   struct sy_plugin *out, struct sy_error *err)
+{
+    size_t count;
+    struct sy_plugin *found = sy_plugins_find(kind, &count);
+    int rc;
+
+    *out = (struct sy_plugin){0};
+    if (!take(name, found, count, out))
+        rc = not_found(kind, name, found, count, err);
+    else if (!strcmp(out->path, builtin))
+        rc = load_builtin(kind, out);
+    else
+        rc = load_file(kind, abi, out, err);
+    sy_plugins_free(found, count);
+    if (!rc)
+        rc = merge(kind, size, stubs, out, err);
+    if (rc) {
+        out->table = NULL; /* the plugin's own, not ours to free */
+        sy_plugin_close(out);
+    }
+    return rc;
+}
+
+void sy_plugin_close(struct sy_plugin *plugin)
+{
+    free((void *)plugin->table);
+    free(plugin->name);
+    free(plugin->path);
+    if (plugin->handle)
+        dlclose(plugin->handle);
+    *plugin = (struct sy_plugin){0};
+}

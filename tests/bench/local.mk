@@ -1,0 +1,20 @@
+# oshbench, installed: figures beside raw limits.
+bin_PROGRAMS += bin/oshbench
+
+bin_oshbench_SOURCES = \
+	tests/bench/bench.h \
+	tests/bench/main.c \
+	tests/bench/output.c \
+	tests/bench/raw.c tests/bench/raw.h \
+	tests/bench/rows.c tests/bench/rows.h \
+	tests/bench/rows_amo.c \
+	tests/bench/rows_rma.c \
+	tests/bench/rows_setup.c \
+	tests/bench/rows_sync.c \
+	tests/bench/run.c \
+	tests/bench/stats.c tests/bench/stats.h
+bin_oshbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS)
+bin_oshbench_LDADD = shmem/libsma.la $(JANSSON_LIBS)
+
+TESTS += tests/bench/oshbench.test
+EXTRA_DIST += tests/bench/oshbench.test

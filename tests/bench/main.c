@@ -1,0 +1,212 @@
+/* oshbench: command line, start and end. What is measured is in rows.c, how in run.c. */
+#include <getopt.h>
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+
+static const char usage[] =
+    "usage: oshrun -n 2 oshbench [--rows NAME,...] [--time SECONDS] [--trials N] [--json]\n";
+
+static void print_help(void)
+{
+    printf("%s\n"
+           "Measures what operations cost, each beside the raw limit of this machine.\n"
+           "  -r, --rows NAME,...   only these rows; a name may end in * (all rows)\n"
+           "  -t, --time SECONDS    time for each row (0.5)\n"
+           "  -n, --trials N        trials whose median is shown, 7 or more (9)\n"
+           "  -j, --json            JSON instead of a table\n"
+           "  -l, --list            the rows and what they are\n"
+           "  -h, --help            this text\n"
+           "  -V, --version         the version of the library\n",
+           usage);
+}
+
+/* PE 0 speaks for all: every PE reads the same command line. */
+static bool complain(const struct bench *bench, const char *what, const char *value)
+{
+    if (bench->me == 0)
+        fprintf(stderr, "oshbench: %s: \"%s\"\n", what, value);
+    return false;
+}
+
+static bool name_matches(const char *name, const char *pattern, size_t length)
+{
+    if (length && pattern[length - 1] == '*')
+        return !strncmp(name, pattern, length - 1);
+    return strlen(name) == length && !strncmp(name, pattern, length);
+}
+
+static bool row_is_wanted(const struct bench *bench, const struct bench_row *row)
+{
+    const char *at = bench->rows;
+    size_t length;
+
+    if (!at)
+        return true;
+    for (; *at; at += length + (at[length] == ',')) {
+        length = strcspn(at, ",");
+        if (name_matches(row->name, at, length))
+            return true;
+    }
+    return false;
+}
+
+/* Each name in the list has to be that of a row. */
+static bool check_rows(const struct bench *bench)
+{
+    size_t length;
+
+    for (const char *at = bench->rows; at && *at; at += length + (at[length] == ',')) {
+        bool known = false;
+
+        length = strcspn(at, ",");
+        for (int i = 0; i < bench_row_count; i++)
+            known = known || name_matches(bench_rows[i].name, at, length);
+        if (!known)
+            return complain(bench, "no row has a name in --rows (oshbench --list shows all)", at);
+    }
+    return !bench->rows || *bench->rows || complain(bench, "--rows names no row", "");
+}
+
+static bool read_option(struct bench *bench, int option)
+{
+    char *end = NULL;
+    long trials;
+
+    switch (option) {
+    case 'r':
+        bench->rows = optarg;
+        return true;
+    case 't':
+        bench->seconds = strtod(optarg, &end);
+        return (end != optarg && !*end && bench->seconds > 0.0 && bench->seconds <= 3600.0) ||
+               complain(bench, "--time takes seconds, up to 3600", optarg);
+    case 'n':
+        trials = strtol(optarg, &end, 10);
+        bench->trials = (int)trials;
+        return (end != optarg && !*end && trials >= 7 && trials <= BENCH_MOST_TRIALS) ||
+               complain(bench, "--trials takes a number from 7 to 1001", optarg);
+    case 'j':
+        return bench->json = true;
+    case 'l':
+        return bench->list = true;
+    case 'h':
+        return bench->help = true;
+    case 'V':
+        return bench->version = true;
+    default:
+        return false;
+    }
+}
+
+static bool read_options(struct bench *bench, int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"rows", required_argument, NULL, 'r'},   {"time", required_argument, NULL, 't'},
+        {"trials", required_argument, NULL, 'n'}, {"json", no_argument, NULL, 'j'},
+        {"list", no_argument, NULL, 'l'},         {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},      {0},
+    };
+    int option;
+
+    opterr = bench->me == 0;
+    while ((option = getopt_long(argc, argv, "r:t:n:jlhV", names, NULL)) != -1) {
+        if (!read_option(bench, option))
+            return false;
+    }
+    if (optind < argc)
+        return complain(bench, "an argument is too much", argv[optind]);
+    return check_rows(bench);
+}
+
+/* False if there is no memory, on any PE. */
+static bool allocate(struct bench *bench, double init_seconds)
+{
+    bench->shared = shmem_align(BENCH_LINE, sizeof(*bench->shared));
+    bench->source = malloc(BENCH_BLOCK);
+    if (!bench->shared || !bench->source) {
+        fprintf(stderr, "oshbench: PE %d has no memory for %zu bytes%s\n", bench->me,
+                sizeof(*bench->shared),
+                bench->shared ? "" : " in the symmetric heap; set SHMEM_SYMMETRIC_SIZE");
+        return false;
+    }
+    memset(bench->shared, 0, sizeof(*bench->shared));
+    memset(bench->source, 1, BENCH_BLOCK);
+    bench->shared->init_seconds = init_seconds;
+    bench->peer = bench->npes > 1 && bench->me < 2 ? shmem_ptr(bench->shared, 1 - bench->me) : NULL;
+    bench->first = shmem_ptr(bench->shared, 0);
+    bench->one_node = true;
+    for (int pe = 0; pe < bench->npes; pe++)
+        bench->one_node = bench->one_node && shmem_ptr(bench->shared, pe);
+    shmem_barrier_all();
+    return true;
+}
+
+static void measure_all(struct bench *bench)
+{
+    struct bench_output *output = bench->me == 0 ? bench_output_begin(bench) : NULL;
+
+    if (bench->me == 0 && !output) {
+        fprintf(stderr, "oshbench: no memory for the results\n");
+        shmem_global_exit(1);
+    }
+    for (int i = 0; i < bench_row_count; i++) {
+        struct bench_result result;
+
+        if (!row_is_wanted(bench, &bench_rows[i]))
+            continue;
+        result = bench_measure(bench, &bench_rows[i]);
+        if (output)
+            bench_output_row(output, &result);
+    }
+    if (output && !bench_output_end(output)) {
+        perror("oshbench: standard output");
+        shmem_global_exit(1);
+    }
+}
+
+static void print_version(void)
+{
+    char library[SHMEM_MAX_NAME_LEN];
+
+    shmem_info_get_name(library);
+    printf("oshbench of %s\n", library);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench = {.seconds = 0.5, .trials = 9};
+    double begin = bench_now();
+    int status = 0;
+
+    shmem_init();
+    begin = bench_now() - begin;
+    bench.me = shmem_my_pe();
+    bench.npes = shmem_n_pes();
+    bench.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (!read_options(&bench, argc, argv)) {
+        if (bench.me == 0)
+            fprintf(stderr, "%soshbench --help explains the options\n", usage);
+        status = 2;
+    } else if (bench.help || bench.version || bench.list) {
+        if (bench.me == 0 && bench.help)
+            print_help();
+        else if (bench.me == 0 && bench.version)
+            print_version();
+        else if (bench.me == 0)
+            bench_output_list();
+    } else if (!allocate(&bench, begin)) {
+        shmem_global_exit(1);
+    } else {
+        measure_all(&bench);
+        free(bench.source);
+        shmem_free(bench.shared);
+    }
+    shmem_finalize();
+    return status;
+}

@@ -1,0 +1,22 @@
+/* The measured operations, by theme. Each runs n times and returns the seconds that took. */
+#ifndef SY_BENCH_ROWS_H
+#define SY_BENCH_ROWS_H
+
+#include "bench/bench.h"
+
+/* rows_rma.c */
+bench_run rma_put8, rma_put8_static;
+bench_run rma_get8, rma_get8_static;
+bench_run rma_p_rate;
+bench_run rma_put_block;
+
+/* rows_amo.c */
+bench_run amo_fetch_add, amo_fetch_add_static;
+
+/* rows_sync.c */
+bench_run sync_ping_pong, sync_barrier_all, sync_sync_all;
+
+/* rows_setup.c */
+bench_run setup_init;
+
+#endif

@@ -1,0 +1,11 @@
+/* Statistics over the trials of a row. */
+#ifndef SY_BENCH_STATS_H
+#define SY_BENCH_STATS_H
+
+/* Sorts the values, of which there is at least one. */
+void stats_sort(double *values, int count);
+
+/* Of sorted values. */
+double stats_median(const double *sorted, int count);
+
+#endif

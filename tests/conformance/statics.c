@@ -1,0 +1,76 @@
+/* Global and static variables are symmetric (3): in .data, in .bss, inside functions, large and sparse.
+ * They are put to, got from, updated by atomics and waited on. Built in several ways by statics.test. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+long in_data[4] = {11, 22, 33, 44};
+static long in_bss[1 << 20];
+static struct {
+    char head;
+    double values[3];
+    uint64_t signal;
+} record;
+static const char *const table[] = {"relocated", "constants"};
+extern char **environ;
+
+static long *in_function(void)
+{
+    static long hidden = 5;
+    return &hidden;
+}
+
+static void check_values_from_before_main(void)
+{
+    CHECK(in_data[0] == 11 && in_data[3] == 44);
+    CHECK(*in_function() == 5);
+    CHECK(in_bss[77777] == 0);
+    CHECK(!strcmp(table[1], "constants"));
+    CHECK(getenv("PATH") != NULL);
+    setenv("CHECK_STATICS", "1", 1);
+    CHECK(getenv("CHECK_STATICS") != NULL);
+}
+
+int main(void)
+{
+    shmem_init();
+    int me = shmem_my_pe(), npes = shmem_n_pes(), to = (me + 1) % npes, from = (me + npes - 1) % npes;
+    char local;
+
+    check_values_from_before_main();
+    shmem_barrier_all();
+    shmem_long_p(&in_data[1], 100 + me, to);
+    shmem_long_p(&in_bss[1 << 19], 200 + me, to);
+    shmem_long_p(in_function(), 300 + me, to);
+    shmem_double_put(record.values, (double[]){me, me + 1, me + 2}, 3, to);
+    for (int pe = 0; pe < npes; pe++)
+        shmem_long_atomic_add(&in_data[2], 1, pe);
+    shmem_fence();
+    shmem_uint64_atomic_set(&record.signal, 7, to);
+    shmem_uint64_wait_until(&record.signal, SHMEM_CMP_EQ, 7);
+    CHECK(record.values[2] == from + 2);
+    CHECK(in_data[1] == 100 + from);
+    CHECK(in_bss[1 << 19] == 200 + from);
+    CHECK(*in_function() == 300 + from);
+    shmem_barrier_all();
+    CHECK(in_data[2] == 33 + npes);
+    CHECK(shmem_long_g(&in_data[1], to) == 100 + me);
+    CHECK(shmem_double_g(&record.values[1], to) == me + 1);
+    CHECK(shmem_addr_accessible(&in_bss[5], to) == 1);
+    CHECK(shmem_addr_accessible(&local, to) == 0);
+    CHECK(shmem_addr_accessible(NULL, to) == 0);
+    CHECK(shmem_ptr(&in_data[0], me) == &in_data[0]);
+    long *theirs = shmem_ptr(&in_data[0], to);
+    if (theirs)
+        CHECK(theirs[1] == 100 + me);
+    const char *need = getenv("CHECK_STATICS_MAPPED");
+    if (need && *need == '1')
+        CHECK(theirs != NULL);
+    shmem_barrier_all();
+    int status = check_end("statics");
+    shmem_finalize();
+    CHECK(in_data[1] == 100 + from);
+    return status || check_failed;
+}

@@ -1,0 +1,84 @@
+# Tests: unit tests (Check) of single files of the library, and programs that run as jobs.
+include tests/bench/local.mk
+
+if HAVE_CHECK
+check_PROGRAMS += tests/unit/test_allocator
+TESTS += tests/unit/test_allocator
+endif
+
+# The test lets the allocator's calls of malloc fail.
+tests_unit_test_allocator_SOURCES = tests/unit/test_allocator.c shmem/core/allocator.c
+tests_unit_test_allocator_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_allocator_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc
+tests_unit_test_allocator_LDADD = $(CHECK_LIBS)
+
+# Rules that the sources keep: headers, exported names, who includes whom, sizes.
+lint_tests = \
+	tests/lint/headers.test \
+	tests/lint/exports.test \
+	tests/lint/includes.test \
+	tests/lint/budgets.test
+dist_check_SCRIPTS += $(lint_tests)
+TESTS += $(lint_tests)
+EXTRA_DIST += tests/lint/api.txt tests/lint/macros.txt
+
+# Every typed routine, expanded from the tables of types; each program is run with several numbers of PEs.
+check_PROGRAMS += \
+	tests/conformance/rma_typed \
+	tests/conformance/amo_typed \
+	tests/conformance/p2p_typed \
+	tests/conformance/generics \
+	tests/conformance/cxx
+tests_conformance_rma_typed_SOURCES = tests/conformance/rma_typed.c tests/conformance/check.h
+tests_conformance_rma_typed_LDADD = shmem/libsma.la
+tests_conformance_amo_typed_SOURCES = tests/conformance/amo_typed.c tests/conformance/check.h
+tests_conformance_amo_typed_LDADD = shmem/libsma.la
+tests_conformance_p2p_typed_SOURCES = tests/conformance/p2p_typed.c tests/conformance/check.h
+tests_conformance_p2p_typed_LDADD = shmem/libsma.la
+tests_conformance_generics_SOURCES = tests/conformance/generics.c tests/conformance/check.h
+tests_conformance_generics_LDADD = shmem/libsma.la
+tests_conformance_cxx_SOURCES = tests/conformance/cxx.cc tests/conformance/check.h
+tests_conformance_cxx_LDADD = shmem/libsma.la
+
+# How tests run: .test scripts by themselves, programs through run.sh.
+TEST_EXTENSIONS = .test
+LOG_COMPILER = $(top_srcdir)/tests/run.sh
+AM_TESTS_ENVIRONMENT = \
+	SY_BUILD='$(abs_top_builddir)'; export SY_BUILD; \
+	SY_SRC='$(abs_top_srcdir)'; export SY_SRC; \
+	SY_SANITIZE='$(SY_SANITIZE)'; export SY_SANITIZE;
+dist_check_SCRIPTS += tests/run.sh
+EXTRA_DIST += tests/lib.sh
+
+# Memory, life and order.
+conformance_programs = \
+	tests/conformance/statics \
+	tests/conformance/lifecycle \
+	tests/conformance/heap \
+	tests/conformance/forked \
+	tests/conformance/ordering
+check_PROGRAMS += $(conformance_programs)
+tests_conformance_statics_SOURCES = tests/conformance/statics.c tests/conformance/check.h
+tests_conformance_statics_LDADD = shmem/libsma.la
+tests_conformance_lifecycle_SOURCES = tests/conformance/lifecycle.c tests/conformance/check.h
+tests_conformance_lifecycle_LDADD = shmem/libsma.la
+tests_conformance_heap_SOURCES = tests/conformance/heap.c tests/conformance/check.h
+tests_conformance_heap_LDADD = shmem/libsma.la
+tests_conformance_forked_SOURCES = tests/conformance/forked.c tests/conformance/check.h
+tests_conformance_forked_LDADD = shmem/libsma.la
+tests_conformance_ordering_SOURCES = tests/conformance/ordering.c tests/conformance/check.h
+tests_conformance_ordering_LDADD = shmem/libsma.la
+TESTS += $(conformance_programs) \
+	tests/conformance/rma_typed \
+	tests/conformance/amo_typed \
+	tests/conformance/p2p_typed \
+	tests/conformance/generics \
+	tests/conformance/cxx
+
+# The same in other circumstances.
+conformance_scripts = \
+	tests/conformance/statics.test \
+	tests/conformance/modes.test \
+	tests/conformance/instructions.test
+dist_check_SCRIPTS += $(conformance_scripts)
+TESTS += $(conformance_scripts)

@@ -1,0 +1,144 @@
+/* The shm plugin's table. The core loads and stores through the mappings by itself; data calls come
+ * only for windows that their owner could not put into a file. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transports/shm/shm.h"
+
+struct shm_state sy_shm = {.listener = -1, .mailbox_fd = -1, .doorbell = -1};
+
+static int shm_open_plugin(const struct sy_host *host, struct sy_error *err)
+{
+    sy_shm.host = host;
+    sy_shm.windows = 0;
+    return sy_shm_listen(err);
+}
+
+static void shm_close(void)
+{
+    sy_shm_unmap();
+    sy_shm_service_close();
+    if (sy_shm.listener >= 0)
+        close(sy_shm.listener);
+    sy_shm.listener = -1;
+}
+
+static int shm_register(unsigned index, const struct sy_window *window, struct sy_error *err)
+{
+    if (index >= SHM_WINDOWS)
+        return sy_shm.host->fail(err, E2BIG, "more than %d windows", SHM_WINDOWS);
+    sy_shm.window[index] = *window;
+    sy_shm.windows = index + 1;
+    if (window->fd < 0 && window->length && !sy_shm.mailbox)
+        return sy_shm_service_open(err);
+    return 0;
+}
+
+static size_t shm_address(void *buffer, size_t room)
+{
+    if (sy_shm.name_length > room)
+        return 0;
+    memcpy(buffer, sy_shm.name, sy_shm.name_length);
+    return sy_shm.name_length;
+}
+
+/* The record of a PE of this node, or NULL. */
+static struct shm_peer *find(int pe)
+{
+    struct sy_place place = sy_shm.host->place(pe);
+
+    if (place.node != sy_shm.node || !sy_shm.peer)
+        return NULL;
+    return &sy_shm.peer[place.local];
+}
+
+static int shm_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)
+{
+    const struct sy_host *host = sy_shm.host;
+    struct sy_place mine = host->place(host->pe);
+
+    sy_shm.node = mine.node;
+    sy_shm.local = mine.local;
+    sy_shm.node_size = 0;
+    for (int pe = 0; pe < host->npes; pe++)
+        sy_shm.node_size += host->place(pe).node == mine.node;
+    sy_shm.peer = calloc((size_t)sy_shm.node_size, sizeof *sy_shm.peer);
+    if (!sy_shm.peer)
+        return host->fail(err, ENOMEM, "no memory for %d PEs of this node", sy_shm.node_size);
+    for (int pe = 0; pe < host->npes; pe++)
+        if (host->place(pe).node == mine.node)
+            sy_shm.peer[host->place(pe).local] = (struct shm_peer){.pe = pe, .doorbell = -1};
+    int rc = sy_shm_exchange(addresses, stride, seconds, err);
+    if (sy_shm.listener >= 0)
+        close(sy_shm.listener);
+    sy_shm.listener = -1;
+    return rc;
+}
+
+static unsigned shm_reach(int pe)
+{
+    struct shm_peer *peer = find(pe);
+
+    return peer && peer->map ? SY_REACH_MAP | SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0;
+}
+
+static void *shm_pointer(int pe, unsigned window)
+{
+    struct shm_peer *peer = find(pe);
+
+    if (!peer || !peer->map || window >= peer->record.windows || peer->record.offset[window] < 0 ||
+        peer->record.length[window] != sy_shm.window[window].length ||
+        !peer->record.length[window])
+        return NULL;
+    return peer->map + peer->record.offset[window];
+}
+
+static int shm_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    struct shm_peer *peer = find(t->pe);
+
+    (void)ctx, (void)flags;
+    return peer && peer->mailbox ? sy_shm_service_put(peer, t) : -EOPNOTSUPP;
+}
+
+static int shm_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    struct shm_peer *peer = find(t->pe);
+
+    (void)ctx, (void)flags;
+    return peer && peer->mailbox ? sy_shm_service_get(peer, t) : -EOPNOTSUPP;
+}
+
+static int shm_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+{
+    struct shm_peer *peer = find(a->pe);
+
+    (void)ctx, (void)flags;
+    return peer && peer->mailbox ? sy_shm_service_amo(peer, a) : -EOPNOTSUPP;
+}
+
+static int shm_wait_fd(void)
+{
+    return sy_shm.doorbell;
+}
+
+/* fence and quiet are left out: every data call returns only when its owner has answered. */
+SY_TRANSPORT_PLUGIN(shm) = {
+    .size = sizeof(struct sy_transport),
+    .name = "shm",
+    .priority = 100,
+    .open = shm_open_plugin,
+    .close = shm_close,
+    .address = shm_address,
+    .connect = shm_connect,
+    .reach = shm_reach,
+    .mem_pointer = shm_pointer,
+    .mem_register = shm_register,
+    .put = shm_put,
+    .get = shm_get,
+    .amo = shm_amo,
+    .progress = sy_shm_service_progress,
+    .wait_fd = shm_wait_fd,
+};

@@ -1,0 +1,63 @@
+/* The shm transport: makes the memory of the PEs of one node visible to each other.
+ *
+ * shm.c      the plugin's table
+ * exchange.c hands the PEs' files round over a UNIX socket and maps them
+ * service.c  reaches windows that cannot be mapped through a mailbox that their owner serves */
+#ifndef SY_TRANSPORTS_SHM_H
+#define SY_TRANSPORTS_SHM_H
+
+#include <stdbool.h>
+#include <switchyard/transport.h>
+
+#define SHM_WINDOWS 8
+
+/* What one PE tells the others of its node; descriptors travel beside it. */
+struct shm_record {
+    int32_t pe;
+    uint32_t windows;
+    uint64_t length[SHM_WINDOWS];
+    int64_t offset[SHM_WINDOWS]; /* in the file, or -1: not in it */
+    uint64_t file_length;        /* bytes of the file that are in use */
+    uint32_t has_service;        /* a mailbox and a doorbell follow the file */
+};
+
+/* A PE of this node. */
+struct shm_peer {
+    int pe;
+    char *map; /* its file, or NULL */
+    struct shm_record record;
+    struct shm_mailbox *mailbox; /* where its unmapped windows are reached, or NULL */
+    int doorbell;                /* eventfd that wakes it, or -1 */
+};
+
+struct shm_state {
+    const struct sy_host *host;
+    struct sy_window window[SHM_WINDOWS];
+    unsigned windows;
+    int listener; /* before connect */
+    char name[16]; /* of the listener, in the abstract namespace */
+    unsigned name_length;
+    struct shm_peer *peer; /* node_size of them, by index on the node */
+    int node, node_size, local;
+    /* this PE's own service, when some window of it is in no file */
+    int mailbox_fd, doorbell;
+    struct shm_mailbox *mailbox;
+};
+
+extern struct shm_state sy_shm;
+
+/* exchange.c */
+int sy_shm_listen(struct sy_error *err);
+int sy_shm_exchange(const char *addresses, size_t stride, double seconds, struct sy_error *err);
+void sy_shm_unmap(void);
+
+/* service.c */
+size_t sy_shm_mailbox_size(void);
+int sy_shm_service_open(struct sy_error *err);
+void sy_shm_service_close(void);
+int sy_shm_service_progress(void);
+int sy_shm_service_put(struct shm_peer *peer, const struct sy_transfer *t);
+int sy_shm_service_get(struct shm_peer *peer, const struct sy_transfer *t);
+int sy_shm_service_amo(struct shm_peer *peer, const struct sy_amo *a);
+
+#endif
