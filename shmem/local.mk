@@ -69,3 +69,5 @@ shmem/.libs/switchyard/stamp: shmem/libsma.la $(pkglib_LTLIBRARIES)
 	    $(LN_S) -f ../../../`dirname $$plugin`/.libs/$$file shmem/.libs/switchyard/$$file || exit 1; \
 	done && touch $@
 CLEANFILES += shmem/.libs/switchyard/*
+
+include shmem/tools/local.mk

@@ -82,3 +82,8 @@ conformance_scripts = \
 	tests/conformance/instructions.test
 dist_check_SCRIPTS += $(conformance_scripts)
 TESTS += $(conformance_scripts)
+
+# Jobs that end badly, and mistakes.
+fault_scripts = tests/fault/endings.test tests/fault/errors.test
+dist_check_SCRIPTS += $(fault_scripts)
+TESTS += $(fault_scripts)

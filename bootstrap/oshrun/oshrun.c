@@ -17,6 +17,10 @@
 
 #include "bootstrap/launcher/protocol.h"
 
+enum {
+    SLICE = 1000 /* milliseconds */
+};
+
 static const double GREETING = 60; /* seconds for oshrun's answer: it may be stopped for a while */
 static const double MARGIN = 5;  /* oshrun's own limit comes first, since it can name the missing */
 static const double PARTING = 2; /* for what is sent when nobody will look at the result */
@@ -25,14 +29,21 @@ static struct {
     const struct sy_host *host;
     int fd; /* the socket, or -1 */
     int npes;
+    double stopped; /* seconds that this process did not run, as far as was noticed */
 } client = {.fd = -1};
 
-static double now(void)
+static double clock_now(void)
 {
     struct timespec time;
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Limits do not run while the job is stopped (Ctrl-Z). */
+static double now(void)
+{
+    return clock_now() - client.stopped;
 }
 
 /* Rounded up, so that a wait does not end a little early and begin anew. */
@@ -43,20 +54,30 @@ static int to_milliseconds(double seconds)
     return seconds >= INT_MAX / 1000 - 1 ? INT_MAX : (int)(seconds * 1000) + 1;
 }
 
-/* Waits until the socket is ready. 0, -ETIMEDOUT, or what poll says. */
+/* Waits until the socket is ready. 0, -ETIMEDOUT, or what poll says. A wait of a second that takes
+ * much longer tells that the process was stopped meanwhile. */
 static int await(short events, double deadline)
 {
     struct pollfd wait = {.fd = client.fd, .events = events};
 
     for (;;) {
-        int ready = poll(&wait, 1, to_milliseconds(deadline - now()));
+        int slice = to_milliseconds(deadline - now());
+        double start = clock_now(), late;
+        int ready, error;
 
+        if (slice > SLICE)
+            slice = SLICE;
+        ready = poll(&wait, 1, slice);
+        error = errno;
+        late = clock_now() - start - slice / 1000.;
+        if (late > 1)
+            client.stopped += late;
         if (ready > 0)
             return 0;
-        if (ready == 0)
+        if (ready == 0 && now() >= deadline)
             return -ETIMEDOUT;
-        if (errno != EINTR)
-            return -errno;
+        if (ready < 0 && error != EINTR)
+            return -error;
     }
 }
 

@@ -2,6 +2,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -9,9 +10,23 @@
 
 #include <switchyard/bootstrap.h>
 
+/* Sizes that launchers of other libraries leave in the environment. */
+static const char *const sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE",
+                                    "SLURM_STEP_NUM_TASKS"};
+
+/* N processes that each believe to be the only PE would compute N times the wrong thing in silence. */
 static int single_probe(struct sy_error *err)
 {
-    (void)err;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const char *size = getenv(sizes[i]);
+        if (!size || atol(size) <= 1)
+            continue;
+        snprintf(err->text, sizeof err->text,
+                 "%s=%s says that this process is one of %s, started by a launcher that this library "
+                 "cannot join; use oshrun -n %s, or set SHMEM_BOOTSTRAP=single for %s jobs of one PE",
+                 sizes[i], size, size, size, size);
+        return -EEXIST;
+    }
     return 0;
 }
 

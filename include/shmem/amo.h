@@ -4,8 +4,8 @@
  * respect to every other atomic operation of the same type on it. Arithmetic wraps around. The
  * forms without a context use SHMEM_CTX_DEFAULT. A routine that returns a value is complete on
  * return; one that returns none is completed by a quiet or barrier, and ordered by a fence. A PE or
- * an address that does not exist is an error of the program (Annex C), which SHMEM_CHECK=1 reports.
- */
+ * an address that does not exist is an error of the program (Annex C), which ends the job with a
+ * message. */
 #ifndef SY_API
 #include "../shmem.h"
 #else

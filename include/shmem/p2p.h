@@ -3,7 +3,7 @@
  *
  * cmp is one of SHMEM_CMP_*; the comparison is ivar cmp cmp_value, in the type of the variable.
  * Data that were ordered before the change by their sender are there on return. Another cmp is an
- * error of the program (Annex C), which SHMEM_CHECK=1 reports. */
+ * error of the program (Annex C), which ends the job with a message. */
 #ifndef SY_API
 #include "../shmem.h"
 #else

@@ -5,7 +5,7 @@
  * here may be any memory. TYPENAME is one of SY_RMA_TYPES; SIZE is the element's size in bits, and
  * such elements need the alignment of their size; the forms named mem count bytes and need none.
  * Counts of 0 do nothing, and the addresses may then be NULL. A PE or an address that does not
- * exist is an error of the program (Annex C), which SHMEM_CHECK=1 reports. */
+ * exist is an error of the program (Annex C), which ends the job with a message. */
 #ifndef SY_API
 #include "../shmem.h"
 #else

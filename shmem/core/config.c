@@ -55,8 +55,8 @@ static const struct sy_option rows[] = {
      "How a process learns which PE of which job it is: the name of a bootstrap plugin, or auto to "
      "find out from the environment"},
     {"transports", SY_OPTION_STRING, SY_OPTION_JOB, AT(config.transports), "auto", NULL, 0, 0, NULL,
-     "Transport plugins in the order they are tried, divided by commas (shm,tcp); ^ and names for all "
-     "but these (^ofi); or auto for all that work here"},
+     "Names of transport plugins in the order they are tried, divided by commas; or ^ and the names "
+     "of those that are not to be used; or auto for all that work here"},
     {"init_timeout", SY_OPTION_SECONDS, 0, AT(config.init_timeout), "120", NULL, 0, 0, NULL,
      "Seconds that each phase of start-up may last before the job stops and names the missing PEs"},
     {"pes_per_node", SY_OPTION_INT, SY_OPTION_JOB, AT(config.pes_per_node), "0", NULL, 0, 1 << 20, NULL,
@@ -101,11 +101,6 @@ static const struct sy_option rows[] = {
     INERT("progress_interval", "the progress thread sleeps until there is something to do"),
     INERT("mpi_thread_level", "the library is not started through MPI"),
     INERT("backtrace", "SHMEM_TRAP_ON_ABORT=1 leaves a core file that a debugger can read"),
-    INERT("ofi_stx_max", "contexts do not share transmit resources"),
-    INERT("ofi_stx_auto", "contexts do not share transmit resources"),
-    INERT("ofi_stx_threshold", "contexts do not share transmit resources"),
-    INERT("ofi_stx_allocator", "contexts do not share transmit resources"),
-    INERT("ofi_stx_disable_private", "contexts do not share transmit resources"),
     {.name = NULL},
 };
 // clang-format on

@@ -60,18 +60,24 @@ char *sy_plugins_places(void)
 {
     const char *first = getenv("SHMEM_PLUGIN_PATH"), *file = own_file();
     const char *slash = file ? strrchr(file, '/') : NULL;
-    char *places;
+    const char *linked_in = sy_builtins[0].kind ? builtin : "";
+    char *beside = NULL, *places = NULL;
 
+    if (asprintf(&beside, "%.*s%s", slash ? (int)(slash - file) + 1 : 0, slash ? file : "",
+                 slash ? "switchyard" : "") < 0)
+        return NULL;
+    if (!strcmp(beside, SY_PLUGIN_DIR)) /* the library is where it was installed */
+        *beside = '\0';
     if (!first)
         first = "";
-    int beside = slash ? (int)(slash - file) + 1 : 0;
-    if (asprintf(&places, "%s%s%s%s%.*s%s:%s", first, *first ? ":" : "", builtin, beside ? ":" : "",
-                 beside, beside ? file : "", beside ? "switchyard" : "", SY_PLUGIN_DIR) < 0)
-        return NULL;
+    if (asprintf(&places, "%s%s%s%s%s%s%s", first, *first ? ":" : "", linked_in,
+                 *linked_in ? ":" : "", beside, *beside ? ":" : "", SY_PLUGIN_DIR) < 0)
+        places = NULL;
+    free(beside);
     return places;
 }
 
-/* Steps through places: the next one's length, or 0 at the end. */
+/* Steps through places, some of which may be empty: the next one's length, or 0 at the end. */
 static size_t next_place(const char **at)
 {
     *at += strspn(*at, ":");

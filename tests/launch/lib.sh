@@ -5,7 +5,7 @@ pe=$SY_BUILD/tests/launch/pe
 for program in "$oshrun" "$pe"; do
     [ -x "$program" ] || { echo "FAIL: $program was not built"; exit 1; }
 done
-unset SHMEM_BOOT_FD SHMEM_BOOT_FLAGS
+unset SHMEM_BOOT_FD SHMEM_BOOT_FLAGS PMI_SIZE OMPI_COMM_WORLD_SIZE PMIX_SIZE SLURM_STEP_NUM_TASKS
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/oshrun-test.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT

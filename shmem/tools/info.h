@@ -1,0 +1,58 @@
+/* What oshinfo knows, gathered once and shown as text, Markdown or JSON. */
+#ifndef SY_TOOLS_INFO_H
+#define SY_TOOLS_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/error.h"
+#include "util/option.h"
+#include "util/plugin.h"
+
+struct info_plugin {
+    const char *kind; /* "transport" or "bootstrap" */
+    const char *name;
+    const char *path;       /* its file, or "builtin" */
+    bool loaded;            /* it can be loaded */
+    long priority;          /* if so */
+    struct sy_plugin open;  /* if so */
+    struct sy_error reason; /* if not */
+};
+
+/* A variable of the environment that no option is named by. */
+struct info_stranger {
+    char variable[128], nearest[128];
+};
+
+struct info {
+    const char *library; /* the file that programs are run with */
+    char *places;        /* where plugins are searched, divided by colons */
+    struct info_plugin *plugin;
+    size_t plugins;
+    struct sy_plugin *found[2]; /* what `plugin` points into, one list for each kind */
+    size_t count[2];
+    struct sy_options *options; /* NULL where the core's could not be read */
+    struct info_stranger stranger[32];
+    size_t strangers;
+    struct sy_error problem; /* what is wrong with the configuration, or "" */
+};
+
+/* Fills *info. Nothing is fatal: what is wrong is part of the information. */
+void info_gather(struct info *info);
+void info_free(struct info *info);
+
+/* "size", as the listings call an option's type; and with what it allows, as "one of auto, remap".
+ */
+const char *info_type_name(enum sy_option_type type);
+const char *info_type_text(const struct sy_option *row, char *buffer, size_t room);
+
+/* Compiler and flags, the same for the same build. */
+#define INFO_BUILD_COMPILER SY_BUILD_CC " (" __VERSION__ ")"
+#define INFO_BUILD_FLAGS    SY_BUILD_FLAGS
+#define INFO_BUILD_HOST     SY_BUILD_HOST
+
+void info_print_text(const struct info *info);
+void info_print_markdown(const struct info *info);
+int info_print_json(const struct info *info); /* 0, or -ENOMEM */
+
+#endif

@@ -1,0 +1,165 @@
+/* Gathers what oshinfo shows. Plugins are loaded, to see whether they can be and to learn their
+ * options, but not opened: whether a transport works here is known only inside a job. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <switchyard/bootstrap.h>
+#include <switchyard/transport.h>
+
+#include "core/config.h"
+#include "tools/info.h"
+
+/* What stands in for members that a plugin leaves out; nothing of a table is called here. */
+static const struct sy_transport no_transport = {.size = sizeof no_transport};
+static const struct sy_bootstrap no_bootstrap = {.size = sizeof no_bootstrap};
+
+enum { TRANSPORT, BOOTSTRAP, KINDS };
+static const char *const kinds[KINDS] = {"transport", "bootstrap"};
+
+static const char *library_file(void)
+{
+    void *function = dlsym(RTLD_DEFAULT, "pshmem_init");
+    Dl_info where;
+
+    return function && dladdr(function, &where) ? where.dli_fname : "unknown";
+}
+
+static int open_plugin(int kind, const char *name, struct sy_plugin *plugin, struct sy_error *err)
+{
+    return kind == TRANSPORT ? sy_plugin_open(kinds[kind], name, SY_TRANSPORT_ABI,
+                                              sizeof no_transport, &no_transport, plugin, err)
+                             : sy_plugin_open(kinds[kind], name, SY_BOOTSTRAP_ABI,
+                                              sizeof no_bootstrap, &no_bootstrap, plugin, err);
+}
+
+static void add_plugin(struct info *info, int kind, const struct sy_plugin *found)
+{
+    struct info_plugin *p = &info->plugin[info->plugins++];
+
+    *p = (struct info_plugin){.kind = kinds[kind], .name = found->name, .path = found->path};
+    if (open_plugin(kind, found->name, &p->open, &p->reason))
+        return;
+    p->loaded = true;
+    const struct sy_option *options;
+    void *settings;
+    if (kind == TRANSPORT) {
+        const struct sy_transport *t = p->open.table;
+        p->priority = t->priority;
+        options = t->options;
+        settings = t->settings;
+    } else {
+        const struct sy_bootstrap *b = p->open.table;
+        p->priority = b->priority;
+        options = b->options;
+        settings = b->settings;
+    }
+    struct sy_error err = {""};
+    if (options && info->options &&
+        sy_options_add(info->options, p->name, options, settings, &err) && !*info->problem.text)
+        info->problem = err;
+}
+
+static void add_plugins(struct info *info)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        info->found[kind] = sy_plugins_find(kinds[kind], &info->count[kind]);
+    info->plugin = calloc(info->count[0] + info->count[1] + 1, sizeof *info->plugin);
+    if (!info->plugin)
+        return;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t i = 0; i < info->count[kind]; i++)
+            add_plugin(info, kind, &info->found[kind][i]);
+}
+
+/* sy_options_unknown_env calls back without an argument. */
+static struct info *gathering;
+
+static void add_stranger(const char *variable, const char *nearest)
+{
+    struct info *info = gathering;
+
+    if (info->strangers == sizeof info->stranger / sizeof info->stranger[0])
+        return;
+    struct info_stranger *s = &info->stranger[info->strangers++];
+    snprintf(s->variable, sizeof s->variable, "%s", variable);
+    snprintf(s->nearest, sizeof s->nearest, "%s", nearest);
+}
+
+/* Keys and variables that no table claims. Those of plugins that cannot be loaded are let pass. */
+static void check_names(struct info *info)
+{
+    const char **refused = calloc(info->plugins + 1, sizeof *refused);
+    size_t count = 0;
+
+    for (size_t i = 0; refused && i < info->plugins; i++)
+        if (!info->plugin[i].loaded)
+            refused[count++] = info->plugin[i].name;
+    if (!*info->problem.text)
+        sy_options_check_keys(info->options, refused, &info->problem);
+    gathering = info;
+    sy_options_unknown_env(info->options, refused, add_stranger);
+    free(refused);
+}
+
+void info_gather(struct info *info)
+{
+    memset(info, 0, sizeof *info);
+    info->library = library_file();
+    info->places = sy_plugins_places();
+    info->options = sy_config_load(&info->problem);
+    add_plugins(info);
+    if (info->options)
+        check_names(info);
+}
+
+void info_free(struct info *info)
+{
+    for (size_t i = 0; i < info->plugins; i++)
+        sy_plugin_close(&info->plugin[i].open);
+    free(info->plugin);
+    for (int kind = 0; kind < KINDS; kind++)
+        sy_plugins_free(info->found[kind], info->count[kind]);
+    free(info->places);
+}
+
+const char *info_type_name(enum sy_option_type type)
+{
+    switch (type) {
+    case SY_OPTION_BOOL:
+        return "bool";
+    case SY_OPTION_FLAG:
+        return "flag";
+    case SY_OPTION_INT:
+        return "integer";
+    case SY_OPTION_SIZE:
+        return "size";
+    case SY_OPTION_SECONDS:
+        return "seconds";
+    case SY_OPTION_STRING:
+        return "text";
+    case SY_OPTION_CHOICE:
+        return "choice";
+    }
+    return "";
+}
+
+const char *info_type_text(const struct sy_option *row, char *buffer, size_t room)
+{
+    if (row->type == SY_OPTION_INT && row->max == LONG_MAX) {
+        snprintf(buffer, room, "integer from %ld", row->min);
+    } else if (row->type == SY_OPTION_INT) {
+        snprintf(buffer, room, "integer from %ld to %ld", row->min, row->max);
+    } else if (row->type == SY_OPTION_CHOICE) {
+        snprintf(buffer, room, "one of ");
+        for (const char *at = row->choices; *at; at++) {
+            size_t used = strlen(buffer);
+            snprintf(buffer + used, room - used, *at == '|' ? ", " : "%c", *at);
+        }
+    } else {
+        return info_type_name(row->type);
+    }
+    return buffer;
+}

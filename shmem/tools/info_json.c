@@ -1,0 +1,102 @@
+/* oshinfo's listing for programs. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <shmem/constants.h>
+
+#include "tools/info.h"
+
+/* The words of a list, as an array of strings. */
+static json_t *words(const char *list, const char *divide)
+{
+    json_t *array = json_array();
+
+    while (list && *list) {
+        size_t length = strcspn(list, divide);
+        if (length)
+            json_array_append_new(array, json_stringn(list, length));
+        list += length;
+        list += strspn(list, divide);
+    }
+    return array;
+}
+
+static json_t *plugins(const struct info *info)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < info->plugins; i++) {
+        const struct info_plugin *p = &info->plugin[i];
+        json_t *object = json_pack("{s:s, s:s, s:s, s:b}", "kind", p->kind, "name", p->name, "path",
+                                   p->path, "loaded", p->loaded);
+        if (p->loaded)
+            json_object_set_new(object, "priority", json_integer(p->priority));
+        else
+            json_object_set_new(object, "refused", json_string(p->reason.text));
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+static void add_option(const char *owner, const struct sy_option *row, const char *env,
+                       const char *value, const char *origin, void *arg)
+{
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "owner", owner, "name",
+                               row->name, "variable", env, "type", info_type_name(row->type),
+                               "default", row->def, "value", value, "origin", origin, "help",
+                               row->help);
+
+    if (row->type == SY_OPTION_CHOICE)
+        json_object_set_new(object, "choices", words(row->choices, "|"));
+    if (row->type == SY_OPTION_INT) {
+        json_object_set_new(object, "min", json_integer(row->min));
+        json_object_set_new(object, "max", json_integer(row->max));
+    }
+    json_object_set_new(object, "aliases", words(row->aliases, " "));
+    json_object_set_new(object, "effect", json_boolean(!(row->flags & SY_OPTION_INERT)));
+    json_object_set_new(object, "environment_only", json_boolean(row->flags & SY_OPTION_EARLY));
+    json_object_set_new(object, "same_on_all_pes", json_boolean(row->flags & SY_OPTION_JOB));
+    json_array_append_new(arg, object);
+}
+
+static json_t *options(const struct info *info)
+{
+    json_t *array = json_array();
+
+    if (info->options)
+        sy_options_visit(info->options, add_option, array);
+    return array;
+}
+
+static json_t *strangers(const struct info *info)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < info->strangers; i++)
+        json_array_append_new(array, json_pack("{s:s, s:s}", "variable", info->stranger[i].variable,
+                                               "nearest", info->stranger[i].nearest));
+    return array;
+}
+
+int info_print_json(const struct info *info)
+{
+    char specification[16];
+
+    snprintf(specification, sizeof specification, "%d.%d", SHMEM_MAJOR_VERSION,
+             SHMEM_MINOR_VERSION);
+    json_t *root = json_pack(
+        "{s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:o, s:o, s:o, s:o, s:s}", "name", SHMEM_VENDOR_STRING,
+        "specification", specification, "library", info->library, "build", "compiler",
+        INFO_BUILD_COMPILER, "flags", INFO_BUILD_FLAGS, "host", INFO_BUILD_HOST, "plugin_places",
+        words(info->places, ":"), "plugins", plugins(info), "options", options(info),
+        "unknown_variables", strangers(info), "problem", info->problem.text);
+
+    if (!root || json_dumpf(root, stdout, JSON_INDENT(2)) || putchar('\n') == EOF) {
+        json_decref(root);
+        return -ENOMEM;
+    }
+    json_decref(root);
+    return 0;
+}

@@ -1,0 +1,131 @@
+/* oshinfo's listing as docs/options.md: what holds for every user of this version, so no values, no
+ * paths and nothing of the machine. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/info.h"
+
+static const char introduction[] =
+    "# Options\n"
+    "\n"
+    "This page is made by `oshinfo --markdown`. `oshinfo` alone shows the same with the values "
+    "that\n"
+    "hold on your machine, and where each of them was set.\n"
+    "\n"
+    "An option is set, from weakest to strongest, by\n"
+    "\n"
+    "1. its default,\n"
+    "2. the system's file `switchyard/shmem.json` in the configuration directory of the "
+    "installation\n"
+    "   (`/usr/local/etc` unless `configure` was told otherwise),\n"
+    "3. the user's file `$XDG_CONFIG_HOME/switchyard/shmem.json`, usually\n"
+    "   `~/.config/switchyard/shmem.json`,\n"
+    "4. the file that `SHMEM_CONFIG` names,\n"
+    "5. the environment, as it is when `shmem_init` is called,\n"
+    "6. the flags of `oshrun`.\n"
+    "\n"
+    "Files are JSON objects. `{\"log\": {\"level\": \"info\"}}` and `{\"log.level\": \"info\"}` "
+    "are the "
+    "same;\n"
+    "`null` stands for the default. A key that no option has is an error, and so is a value that "
+    "is not\n"
+    "allowed; `oshinfo --check-config FILE` looks for both. A variable that begins with `SHMEM_` "
+    "and\n"
+    "belongs to no option is a warning.\n"
+    "\n"
+    "Types:\n"
+    "\n"
+    "* bool: `0`, `no`, `off`, `false` or `1`, `yes`, `on`, `true`, in any case. An empty variable "
+    "is\n"
+    "  off.\n"
+    "* flag: as bool, but any other text that is not empty also means on, as the specification "
+    "says.\n"
+    "* size: bytes, as a whole number or a fraction (`.5`), then nothing or one of `k`, `m`, `g`, "
+    "`t` for\n"
+    "  a multiplication by 1024, 1024², 1024³, 1024⁴. What follows that letter is ignored: `20MB` "
+    "is\n"
+    "  `20m`. Fractions of a byte are rounded up.\n"
+    "* seconds: a whole number or a decimal fraction.\n"
+    "* text: an empty text means the default.\n"
+    "\n"
+    "Where a variable has other names, the first one that is set counts, in the order they are "
+    "listed.\n"
+    "Options marked *job* must be the same on all PEs; the job stops at start-up where they are "
+    "not.\n";
+
+/* A vertical bar would end the column. */
+static void print_cell(const char *text)
+{
+    for (; *text; text++)
+        if (*text == '|')
+            fputs("\\|", stdout);
+        else
+            putchar(*text);
+}
+
+static void print_words(const char *words, char divider)
+{
+    for (const char *at = words; *at;) {
+        const char divide[] = {divider, '\0'};
+        size_t length = strcspn(at, divide);
+        printf("%s`%.*s`", at == words ? "" : ", ", (int)length, at);
+        at += length;
+        at += *at == divider;
+    }
+}
+
+static void print_option(const char *owner, const struct sy_option *row, const char *env,
+                         const char *value, const char *origin, void *arg)
+{
+    const char **last = arg;
+    char type[160];
+
+    (void)value, (void)origin;
+    if (row->flags & SY_OPTION_INERT)
+        return;
+    if (!*last || strcmp(*last, owner) != 0)
+        printf("\n## Options of %s\n\n| Variable | Key in files | Type | Default | Meaning |\n"
+               "|---|---|---|---|---|\n",
+               !strcmp(owner, "core") ? "the library" : owner);
+    *last = owner;
+    printf("| `%s` | ", env);
+    if (row->flags & SY_OPTION_EARLY)
+        printf("environment only");
+    else
+        printf("`%s`", row->name);
+    printf(" | %s | ", info_type_text(row, type, sizeof type));
+    if (*row->def)
+        printf("`%s` | ", row->def);
+    else
+        printf("empty | ");
+    print_cell(row->help);
+    printf("%s", row->flags & SY_OPTION_JOB ? " (*job*)" : "");
+    if (row->aliases) {
+        printf(". Other names: ");
+        print_words(row->aliases, ' ');
+    }
+    puts(" |");
+}
+
+static void print_inert(const char *owner, const struct sy_option *row, const char *env,
+                        const char *value, const char *origin, void *arg)
+{
+    (void)owner, (void)value, (void)origin, (void)arg;
+    if (!(row->flags & SY_OPTION_INERT))
+        return;
+    printf("| `%s` | ", env);
+    print_cell(row->help);
+    puts(" |");
+}
+
+void info_print_markdown(const struct info *info)
+{
+    const char *last = NULL;
+
+    fputs(introduction, stdout);
+    sy_options_visit(info->options, print_option, &last);
+    puts("\n## Names of other libraries without effect here\n\n"
+         "Setting one of them does no harm; with `SHMEM_LOG_LEVEL=info` a line says so.\n\n"
+         "| Variable | Why |\n|---|---|");
+    sy_options_visit(info->options, print_inert, NULL);
+}

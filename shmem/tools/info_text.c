@@ -1,0 +1,92 @@
+/* oshinfo's listing for people. */
+#include <stdio.h>
+#include <string.h>
+
+#include <shmem/constants.h>
+
+#include "tools/info.h"
+
+enum { WIDTH = 96 };
+
+/* Prints words up to the margin, each line indented. */
+static void print_wrapped(const char *text, int indent)
+{
+    int column = 0;
+
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column && column + 1 + length > WIDTH) {
+            putchar('\n');
+            column = 0;
+        }
+        column += printf("%*s%.*s", column ? 1 : indent, "", length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static void print_plugins(const struct info *info)
+{
+    printf("\nPlugins, searched in %s\n", info->places ? info->places : "(no memory)");
+    for (size_t i = 0; i < info->plugins; i++) {
+        const struct info_plugin *p = &info->plugin[i];
+        printf("  %-10s %-12s ", p->kind, p->name);
+        if (p->loaded)
+            printf("priority %-5ld %s\n", p->priority, p->path);
+        else
+            printf("refused: %s\n", p->reason.text);
+    }
+    if (!info->plugins)
+        puts("  none: programs cannot start; the installation is not complete");
+}
+
+static void print_option(const char *owner, const struct sy_option *row, const char *env,
+                         const char *value, const char *origin, void *arg)
+{
+    const char **last = arg;
+    char type[160], facts[640];
+
+    if (row->flags & SY_OPTION_INERT)
+        return;
+    if (!*last || strcmp(*last, owner) != 0)
+        printf("\nOptions of %s\n", !strcmp(owner, "core") ? "the library" : owner);
+    *last = owner;
+    printf("  %s = %s   (%s)\n", env, *value ? value : "\"\"", origin);
+    print_wrapped(row->help, 6);
+    int used = snprintf(facts, sizeof facts, "Type: %s. Default: %s. ",
+                        info_type_text(row, type, sizeof type), *row->def ? row->def : "empty");
+    if (row->flags & SY_OPTION_EARLY)
+        snprintf(facts + used, sizeof facts - (size_t)used, "Only in the environment.");
+    else
+        snprintf(facts + used, sizeof facts - (size_t)used, "In files: %s.%s%s", row->name,
+                 row->aliases ? " Also read: " : "", row->aliases ? row->aliases : "");
+    print_wrapped(facts, 6);
+}
+
+static void print_inert(const char *owner, const struct sy_option *row, const char *env,
+                        const char *value, const char *origin, void *arg)
+{
+    (void)owner, (void)value, (void)arg;
+    if (row->flags & SY_OPTION_INERT)
+        printf("  %-38s %s%s\n", env, row->help, strcmp(origin, "default") ? " (is set)" : "");
+}
+
+void info_print_text(const struct info *info)
+{
+    const char *last = NULL;
+
+    printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    printf("  library    %s\n  compiler   %s\n  flags      %s\n  built for  %s\n", info->library,
+           INFO_BUILD_COMPILER, INFO_BUILD_FLAGS, INFO_BUILD_HOST);
+    print_plugins(info);
+    if (info->options) {
+        sy_options_visit(info->options, print_option, &last);
+        puts("\nNames of other libraries that are known and have no effect here");
+        sy_options_visit(info->options, print_inert, NULL);
+    }
+    for (size_t i = 0; i < info->strangers; i++)
+        printf("%s%s is set, but no option has this name%s%s\n", i ? "" : "\n",
+               info->stranger[i].variable, *info->stranger[i].nearest ? "; did you mean " : "",
+               info->stranger[i].nearest);
+}

@@ -1,0 +1,119 @@
+/* oshinfo: what this installation is, which plugins it has, and every option with its value. The
+ * command line only; the rest is in the info_ files. */
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shmem.h>
+
+#include "tools/info.h"
+
+enum mode { TEXT, JSON, MARKDOWN, CHECK };
+
+static const char usage[] =
+    "usage: oshinfo [--json | --markdown | --check-config FILE]\n"
+    "  (nothing)            version, plugins, and every option with its value and where it is set\n"
+    "  --json               the same for programs\n"
+    "  --markdown           the options as a page of documentation, without values\n"
+    "  --check-config FILE  whether a configuration file has only known keys and valid values\n"
+    "  --help, --version\n"
+    "Exit status: 0; 1 when something is wrong with the configuration; 2 for a wrong command "
+    "line.\n";
+
+/* A file is judged by itself: what the environment would override counts too. */
+static void leave_environment(const char *file)
+{
+    size_t i = 0;
+
+    while (environ && environ[i]) {
+        char name[256];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(environ[i], "="), environ[i]);
+        bool option = !strncmp(name, "SHMEM_", 6) || !strncmp(name, "SMA_", 4);
+        if (!option || !strcmp(name, "SHMEM_PLUGIN_PATH") || unsetenv(name))
+            i++;
+    }
+    setenv("SHMEM_CONFIG", file, 1);
+}
+
+static int run(enum mode mode, const char *file)
+{
+    struct info info;
+    int status = 0;
+
+    if (mode == CHECK)
+        leave_environment(file);
+    info_gather(&info);
+    if (mode == TEXT)
+        info_print_text(&info);
+    if (mode == JSON && info_print_json(&info)) {
+        fprintf(stderr, "oshinfo: the listing could not be written\n");
+        status = 1;
+    }
+    if (mode == MARKDOWN && info.options)
+        info_print_markdown(&info);
+    if (*info.problem.text) {
+        fprintf(stderr, "oshinfo: %s\n", info.problem.text);
+        status = 1;
+    } else if (mode == CHECK) {
+        printf("%s: no errors\n", file);
+    }
+    info_free(&info);
+    if (fflush(stdout)) {
+        perror("oshinfo: standard output");
+        status = 1;
+    }
+    return status;
+}
+
+static int wrong_usage(const char *what, const char *argument)
+{
+    fprintf(stderr, "oshinfo: %s%s\n%s", what, argument, usage);
+    return 2;
+}
+
+static void print_version(void)
+{
+    int major, minor;
+
+    shmem_info_get_version(&major, &minor);
+    printf("oshinfo (%s), OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, major, minor);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option flags[] = {{"json", no_argument, NULL, JSON},
+                                          {"markdown", no_argument, NULL, MARKDOWN},
+                                          {"check-config", required_argument, NULL, CHECK},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'v'},
+                                          {NULL, 0, NULL, 0}};
+    enum mode mode = TEXT;
+    const char *file = NULL;
+
+    opterr = 0;
+    for (int flag; (flag = getopt_long(argc, argv, ":h", flags, NULL)) != -1;) {
+        switch (flag) {
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        case 'v':
+            print_version();
+            return 0;
+        case ':':
+            return wrong_usage("a file's name is missing after ", argv[optind - 1]);
+        case '?':
+            return wrong_usage("unknown flag ", argv[optind - 1]);
+        default:
+            if (mode != TEXT)
+                return wrong_usage("only one of the flags can be given", "");
+            mode = (enum mode)flag;
+            file = optarg;
+        }
+    }
+    if (optind < argc)
+        return wrong_usage("unexpected argument ", argv[optind]);
+    return run(mode, file);
+}
