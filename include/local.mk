@@ -9,11 +9,16 @@ shmeminclude_HEADERS = \
 	include/shmem/chapters.h \
 	include/shmem/setup.h \
 	include/shmem/memory.h \
+	include/shmem/teams.h \
+	include/shmem/contexts.h \
 	include/shmem/rma.h \
 	include/shmem/amo.h \
+	include/shmem/signals.h \
+	include/shmem/sessions.h \
 	include/shmem/collectives.h \
 	include/shmem/p2p.h \
 	include/shmem/ordering.h \
+	include/shmem/locks.h \
 	include/shmem/profiling.h \
 	include/shmem/generics.h
 switchyardincludedir = $(includedir)/switchyard

@@ -15,8 +15,8 @@ core_sources = \
 	shmem/core/boot.c shmem/core/boot.h \
 	shmem/core/builtin.c \
 	shmem/core/config.c shmem/core/config.h \
-	shmem/core/control.h \
-	shmem/core/ctx.h \
+	shmem/core/control.c shmem/core/control.h \
+	shmem/core/ctx.c shmem/core/ctx.h \
 	shmem/core/exchange.c shmem/core/exchange.h \
 	shmem/core/fatal.c shmem/core/fatal.h \
 	shmem/core/heap.c shmem/core/heap.h \
@@ -24,14 +24,28 @@ core_sources = \
 	shmem/core/progress.c shmem/core/progress.h \
 	shmem/core/rma.c shmem/core/rma.h \
 	shmem/core/route.c shmem/core/route.h \
+	shmem/core/signal.c shmem/core/signal.h \
 	shmem/core/statics.c shmem/core/statics.h \
+	shmem/core/team.c shmem/core/team.h \
 	shmem/core/transport_stubs.c shmem/core/transport_stubs.h \
 	shmem/core/wait.c shmem/core/wait.h \
 	shmem/core/windows.c shmem/core/windows.h \
 	shmem/core/world.c shmem/core/world.h
 
 coll_sources = \
-	shmem/coll/sync.c shmem/coll/sync.h
+	shmem/coll/alltoall.c shmem/coll/alltoall.h \
+	shmem/coll/broadcast.c shmem/coll/broadcast.h \
+	shmem/coll/check.c shmem/coll/check.h \
+	shmem/coll/collect.c shmem/coll/collect.h \
+	shmem/coll/data.h \
+	shmem/coll/group.c shmem/coll/group.h \
+	shmem/coll/lock.c shmem/coll/lock.h \
+	shmem/coll/reduce.c shmem/coll/reduce.h \
+	shmem/coll/reduce_kernels.c shmem/coll/reduce_kernels.h \
+	shmem/coll/reduce_named.c \
+	shmem/coll/scan.c shmem/coll/scan.h \
+	shmem/coll/sync.h \
+	shmem/coll/team.c shmem/coll/team.h
 
 api_sources = \
 	shmem/api/alias.h \
@@ -40,8 +54,13 @@ api_sources = \
 	shmem/api/rma.c \
 	shmem/api/amo.c \
 	shmem/api/collectives.c \
-	shmem/api/p2p.c \
+	shmem/api/contexts.c \
+	shmem/api/teams.c \
+	shmem/api/signals.c \
+	shmem/api/p2p.c shmem/api/p2p.h \
+	shmem/api/p2p_sets.c \
 	shmem/api/ordering.c \
+	shmem/api/locks.c \
 	shmem/api/profiling.c
 
 libsma_sources = $(util_sources) $(core_sources) $(coll_sources) $(api_sources)

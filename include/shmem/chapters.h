@@ -23,11 +23,16 @@ extern "C" {
 
 #include "setup.h"
 #include "memory.h"
+#include "teams.h"
+#include "contexts.h"
 #include "rma.h"
 #include "amo.h"
+#include "signals.h"
+#include "sessions.h"
 #include "collectives.h"
 #include "p2p.h"
 #include "ordering.h"
+#include "locks.h"
 #include "profiling.h"
 
 #ifdef __GNUC__

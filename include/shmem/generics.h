@@ -38,6 +38,10 @@
                 shmem_ctx_t: (int32_t *)0, \
                 default: SY_FIRST(__VA_ARGS__, 0)) LIST(CASE)))(__VA_ARGS__)
 
+/* The same for a collective routine, whose first argument is a team: the second chooses. */
+#define SY_GENERIC_TEAM(LIST, CASE, ...) \
+    _Generic(SY_SECOND(__VA_ARGS__, 0, 0) LIST(CASE))(__VA_ARGS__)
+
 /* Remote memory access (9.6). */
 #define SY_CASE_PUT(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_put
 #define SY_CTX_CASE_PUT(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_put
@@ -274,6 +278,87 @@
 #define SY_CASE_ADD(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_add
 #define shmem_add(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_ADD, __VA_ARGS__)
 
+/* Signalling operations (9.8). shmem_signal_add and shmem_signal_set are functions, too, and mean
+ * those where the first argument is no context. */
+#define SY_CASE_PUT_SIGNAL(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_put_signal
+#define SY_CTX_CASE_PUT_SIGNAL(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_put_signal
+#define shmem_put_signal(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_PUT_SIGNAL, SY_CTX_CASE_PUT_SIGNAL, __VA_ARGS__)
+
+#define SY_CASE_PUT_SIGNAL_NBI(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_put_signal_nbi
+#define SY_CTX_CASE_PUT_SIGNAL_NBI(TYPENAME, TYPE) , TYPE *: shmem_ctx_##TYPENAME##_put_signal_nbi
+#define shmem_put_signal_nbi(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_PUT_SIGNAL_NBI, \
+                   SY_CTX_CASE_PUT_SIGNAL_NBI, __VA_ARGS__)
+
+#define shmem_signal_add(...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0), \
+        shmem_ctx_t: shmem_ctx_signal_add, \
+        default: shmem_signal_add)(__VA_ARGS__)
+
+#define shmem_signal_set(...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0), \
+        shmem_ctx_t: shmem_ctx_signal_set, \
+        default: shmem_signal_set)(__VA_ARGS__)
+
+/* Collective routines (9.10). shmem_sync is also the function for active sets, and means that where
+ * the first argument is no team. */
+#define shmem_sync(...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0), \
+        shmem_team_t: shmem_team_sync, \
+        default: shmem_sync)(__VA_ARGS__)
+
+#define SY_CASE_ALLTOALL(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_alltoall
+#define shmem_alltoall(...) SY_GENERIC_TEAM(SY_RMA_DISTINCT_TYPES, SY_CASE_ALLTOALL, __VA_ARGS__)
+
+#define SY_CASE_ALLTOALLS(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_alltoalls
+#define shmem_alltoalls(...) SY_GENERIC_TEAM(SY_RMA_DISTINCT_TYPES, SY_CASE_ALLTOALLS, __VA_ARGS__)
+
+#define SY_CASE_BROADCAST(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_broadcast
+#define shmem_broadcast(...) SY_GENERIC_TEAM(SY_RMA_DISTINCT_TYPES, SY_CASE_BROADCAST, __VA_ARGS__)
+
+#define SY_CASE_COLLECT(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_collect
+#define shmem_collect(...) SY_GENERIC_TEAM(SY_RMA_DISTINCT_TYPES, SY_CASE_COLLECT, __VA_ARGS__)
+
+#define SY_CASE_FCOLLECT(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_fcollect
+#define shmem_fcollect(...) SY_GENERIC_TEAM(SY_RMA_DISTINCT_TYPES, SY_CASE_FCOLLECT, __VA_ARGS__)
+
+#define SY_CASE_AND_REDUCE(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_and_reduce
+#define shmem_and_reduce(...) \
+    SY_GENERIC_TEAM(SY_BITWISE_REDUCE_DISTINCT_TYPES, SY_CASE_AND_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_OR_REDUCE(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_or_reduce
+#define shmem_or_reduce(...) \
+    SY_GENERIC_TEAM(SY_BITWISE_REDUCE_DISTINCT_TYPES, SY_CASE_OR_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_XOR_REDUCE(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_xor_reduce
+#define shmem_xor_reduce(...) \
+    SY_GENERIC_TEAM(SY_BITWISE_REDUCE_DISTINCT_TYPES, SY_CASE_XOR_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_MAX_REDUCE(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_max_reduce
+#define shmem_max_reduce(...) \
+    SY_GENERIC_TEAM(SY_COMPARE_REDUCE_DISTINCT_TYPES, SY_CASE_MAX_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_MIN_REDUCE(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_min_reduce
+#define shmem_min_reduce(...) \
+    SY_GENERIC_TEAM(SY_COMPARE_REDUCE_DISTINCT_TYPES, SY_CASE_MIN_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_SUM_REDUCE(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_sum_reduce
+#define shmem_sum_reduce(...) \
+    SY_GENERIC_TEAM(SY_ARITHMETIC_REDUCE_DISTINCT_TYPES, SY_CASE_SUM_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_PROD_REDUCE(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_prod_reduce
+#define shmem_prod_reduce(...) \
+    SY_GENERIC_TEAM(SY_ARITHMETIC_REDUCE_DISTINCT_TYPES, SY_CASE_PROD_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_SUM_INSCAN(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_sum_inscan
+#define shmem_sum_inscan(...) \
+    SY_GENERIC_TEAM(SY_ARITHMETIC_REDUCE_DISTINCT_TYPES, SY_CASE_SUM_INSCAN, __VA_ARGS__)
+
+#define SY_CASE_SUM_EXSCAN(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_sum_exscan
+#define shmem_sum_exscan(...) \
+    SY_GENERIC_TEAM(SY_ARITHMETIC_REDUCE_DISTINCT_TYPES, SY_CASE_SUM_EXSCAN, __VA_ARGS__)
+
 /* Point-to-point synchronisation (9.11). shmem_wait_until is also a function, for long; without
  * parentheses after it the name means that. */
 #define SY_CASE_WAIT_UNTIL(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_wait_until
@@ -281,6 +366,57 @@
 
 #define SY_CASE_TEST(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test
 #define shmem_test(...) SY_GENERIC(SY_WAIT_DISTINCT_TYPES, SY_CASE_TEST, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_ALL(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_wait_until_all
+#define shmem_wait_until_all(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_ALL, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_ANY(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_wait_until_any
+#define shmem_wait_until_any(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_ANY, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_SOME(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_wait_until_some
+#define shmem_wait_until_some(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_SOME, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_ALL_VECTOR(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_wait_until_all_vector
+#define shmem_wait_until_all_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_ALL_VECTOR, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_ANY_VECTOR(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_wait_until_any_vector
+#define shmem_wait_until_any_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_ANY_VECTOR, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_SOME_VECTOR(TYPENAME, TYPE) \
+    , TYPE *: shmem_##TYPENAME##_wait_until_some_vector
+#define shmem_wait_until_some_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_SOME_VECTOR, __VA_ARGS__)
+
+#define SY_CASE_TEST_ALL(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test_all
+#define shmem_test_all(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_ALL, __VA_ARGS__)
+
+#define SY_CASE_TEST_ANY(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test_any
+#define shmem_test_any(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_ANY, __VA_ARGS__)
+
+#define SY_CASE_TEST_SOME(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test_some
+#define shmem_test_some(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_SOME, __VA_ARGS__)
+
+#define SY_CASE_TEST_ALL_VECTOR(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test_all_vector
+#define shmem_test_all_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_ALL_VECTOR, __VA_ARGS__)
+
+#define SY_CASE_TEST_ANY_VECTOR(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test_any_vector
+#define shmem_test_any_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_ANY_VECTOR, __VA_ARGS__)
+
+#define SY_CASE_TEST_SOME_VECTOR(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test_some_vector
+#define shmem_test_some_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_SOME_VECTOR, __VA_ARGS__)
 
 /* clang-format on */
 

@@ -35,6 +35,9 @@ int SY_API(shmem_addr_accessible)(const void *addr, int pe);
  * NULL where there is none, which is not an error (9.1.9). */
 void *SY_API(shmem_ptr)(const void *dest, int pe);
 
+/* shmem_ptr for the PE with the number pe on the team; NULL for SHMEM_TEAM_INVALID (9.1.10). */
+void *SY_API(shmem_team_ptr)(shmem_team_t team, const void *dest, int pe);
+
 /* Writes the version of the specification: SHMEM_MAJOR_VERSION and SHMEM_MINOR_VERSION (9.1.11). */
 void SY_API(shmem_info_get_version)(int *major, int *minor);
 

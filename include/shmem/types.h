@@ -11,6 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The complex types, by their keyword, so that a program needs no complex.h. C++ has the keyword as
+ * an extension. A compiler may leave them out of C; the routines for them are then missing. */
+#if defined __GNUC__ || (!defined __cplusplus && !defined __STDC_NO_COMPLEX__)
+#ifdef __GNUC__
+__extension__ typedef double _Complex sy_complexd;
+__extension__ typedef float _Complex sy_complexf;
+#else
+typedef double _Complex sy_complexd;
+typedef float _Complex sy_complexf;
+#endif
+#define SY_HAVE_COMPLEX 1
+#else
+#define SY_HAVE_COMPLEX 0
+#endif
+
 /* clang-format off */
 
 /* Standard RMA types (Table 5): put, get, p, g, and their strided and nonblocking forms. */
@@ -129,6 +144,72 @@
     X(int, int) \
     X(long, long) \
     X(longlong, long long)
+
+/* Team reductions (Table 10): the types of AND, OR, XOR; of MAX, MIN; of SUM, PROD and the scans.
+ * The signed types of the first come with their exact widths only. */
+#define SY_BITWISE_REDUCE_TYPES(X) \
+    SY_BITWISE_REDUCE_DISTINCT_TYPES(X) \
+    SY_BITWISE_REDUCE_ALIAS_TYPES(X)
+
+#define SY_BITWISE_REDUCE_DISTINCT_TYPES(X) \
+    X(uchar, unsigned char) \
+    X(ushort, unsigned short) \
+    X(uint, unsigned int) \
+    X(ulong, unsigned long) \
+    X(ulonglong, unsigned long long) \
+    X(int8, int8_t) \
+    X(int16, int16_t) \
+    X(int32, int32_t) \
+    X(int64, int64_t)
+
+#define SY_BITWISE_REDUCE_ALIAS_TYPES(X) \
+    X(uint8, uint8_t) \
+    X(uint16, uint16_t) \
+    X(uint32, uint32_t) \
+    X(uint64, uint64_t) \
+    X(size, size_t)
+
+#define SY_COMPARE_REDUCE_TYPES(X) SY_RMA_TYPES(X)
+#define SY_COMPARE_REDUCE_DISTINCT_TYPES(X) SY_RMA_DISTINCT_TYPES(X)
+
+#define SY_ARITHMETIC_REDUCE_TYPES(X) \
+    SY_RMA_TYPES(X) \
+    SY_COMPLEX_TYPES(X)
+
+#define SY_ARITHMETIC_REDUCE_DISTINCT_TYPES(X) \
+    SY_RMA_DISTINCT_TYPES(X) \
+    SY_COMPLEX_TYPES(X)
+
+#if SY_HAVE_COMPLEX
+#define SY_COMPLEX_TYPES(X) \
+    X(complexd, sy_complexd) \
+    X(complexf, sy_complexf)
+#else
+#define SY_COMPLEX_TYPES(X)
+#endif
+
+/* Reductions of active sets (Table 11), deprecated: the types of AND, OR, XOR; of MAX, MIN; of SUM,
+ * PROD. */
+#define SY_BITWISE_TO_ALL_TYPES(X) \
+    X(short, short) \
+    X(int, int) \
+    X(long, long) \
+    X(longlong, long long)
+
+#define SY_COMPARE_TO_ALL_TYPES(X) \
+    SY_BITWISE_TO_ALL_TYPES(X) \
+    X(float, float) \
+    X(double, double) \
+    X(longdouble, long double)
+
+#define SY_ARITHMETIC_TO_ALL_TYPES(X) \
+    SY_COMPARE_TO_ALL_TYPES(X) \
+    SY_COMPLEX_TYPES(X)
+
+/* Elements of the collective routines of active sets that have no type: X(SIZE, BYTES). */
+#define SY_ACTIVE_SET_SIZES(X) \
+    X(32, 4) \
+    X(64, 8)
 
 /* Elements without a type: X(SIZE, BYTES), where SIZE is the part of the name, in bits. */
 #define SY_SIZES(X) \

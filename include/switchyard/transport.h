@@ -136,6 +136,11 @@ struct sy_transport {
     /* A descriptor that is readable when progress() has work that arrived from outside; the core's
      * progress thread sleeps on it. -1: the transport needs no progress on this PE. */
     int (*wait_fd)(void);
+
+    /* Optional: a hint about what follows on ctx (specification 9.9). batch: the operations may be
+     * gathered for longer before they leave than without the hint. operations: about how many are to
+     * come, SIZE_MAX if that is not known; 0: the session is over. Completes nothing. */
+    void (*session)(struct sy_transport_ctx *ctx, bool batch, size_t operations);
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended. */

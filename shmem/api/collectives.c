@@ -1,11 +1,63 @@
-/* Collective routines (9.10) over all PEs. */
+/* Collective routines (9.10): thunks over coll/, expanded over the type tables. Data travel as
+ * bytes; a reduction's thunk chooses the kernel for its type. */
 #include "api/alias.h"
+#include "coll/alltoall.h"
+#include "coll/broadcast.h"
+#include "coll/check.h"
+#include "coll/collect.h"
+#include "coll/reduce.h"
+#include "coll/scan.h"
 #include "coll/sync.h"
 #include "core/world.h"
+
+/* ---- groups ---- */
+
+/* False for a team that is none, which every routine answers with FAILED. */
+static inline bool group_of(shmem_team_t team, const char *routine, struct sy_group *group)
+{
+    sy_world_need(routine);
+    struct sy_team *of = sy_team_of(team);
+    if (SY_UNLIKELY(!of))
+        return false;
+    *group = sy_group_of_team(of);
+    return true;
+}
+
+#define FAILED (-1)
+
+/* Runs CALL, which uses `group`, on a team, and returns from the routine. */
+#define ON_TEAM(ROUTINE, CALL)                                                                     \
+    struct sy_group group;                                                                         \
+    if (!group_of(team, ROUTINE, &group))                                                          \
+        return FAILED;                                                                             \
+    CALL;                                                                                          \
+    return 0
+
+/* Runs CALL on the active set of the routine's arguments. */
+#define ON_SET(ROUTINE, CALL)                                                                      \
+    sy_world_need(ROUTINE);                                                                        \
+    struct sy_group group = sy_group_of_set(PE_start, logPE_stride, PE_size, pSync);               \
+    CALL
+
+/* ---- barriers ---- */
+
+static void check_sync(const struct sy_group *group)
+{
+    SY_COLL_CHECK(group, .routine = SY_COLL_SYNC);
+}
+
+static void world_check_sync(void)
+{
+    if (SY_UNLIKELY(sy_config.check)) {
+        struct sy_group world = sy_group_of_team(&sy_team_world);
+        check_sync(&world);
+    }
+}
 
 void pshmem_barrier_all(void)
 {
     sy_world_need("shmem_barrier_all");
+    world_check_sync();
     sy_barrier_world();
 }
 SY_ALIAS(shmem_barrier_all);
@@ -13,6 +65,197 @@ SY_ALIAS(shmem_barrier_all);
 void pshmem_sync_all(void)
 {
     sy_world_need("shmem_sync_all");
+    world_check_sync();
     sy_sync_world();
 }
 SY_ALIAS(shmem_sync_all);
+
+int pshmem_team_sync(shmem_team_t team)
+{
+    ON_TEAM("shmem_team_sync", (check_sync(&group), sy_group_sync(&group)));
+}
+SY_ALIAS(shmem_team_sync);
+
+void pshmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync)
+{
+    ON_SET("shmem_barrier", check_sync(&group));
+    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
+    sy_group_sync(&group);
+}
+SY_ALIAS(shmem_barrier);
+
+/* The header may define shmem_sync as a macro; in parentheses it is the function's name. */
+void(pshmem_sync)(int PE_start, int logPE_stride, int PE_size, long *pSync)
+{
+    ON_SET("shmem_sync", (check_sync(&group), sy_group_sync(&group)));
+}
+SY_ALIAS(shmem_sync);
+
+/* clang-format off */
+
+/* ---- data, on teams ---- */
+
+static int alltoall(shmem_team_t team, void *dest, const void *source, size_t length)
+{
+    ON_TEAM("shmem_alltoall", sy_alltoall(&group, dest, source, length));
+}
+
+static int alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                     size_t nelems, size_t size)
+{
+    ON_TEAM("shmem_alltoalls",
+            sy_alltoalls(&group, dest, source, dst * (ptrdiff_t)size, sst * (ptrdiff_t)size, size, nelems));
+}
+
+static int broadcast(shmem_team_t team, void *dest, const void *source, size_t length, int root)
+{
+    ON_TEAM("shmem_broadcast", sy_broadcast(&group, dest, source, length, root));
+}
+
+static int collect(shmem_team_t team, void *dest, const void *source, size_t length)
+{
+    ON_TEAM("shmem_collect", sy_collect(&group, dest, source, length));
+}
+
+static int fcollect(shmem_team_t team, void *dest, const void *source, size_t length)
+{
+    ON_TEAM("shmem_fcollect", sy_fcollect(&group, dest, source, length));
+}
+
+#define DEFINE_DATA(ALLTOALL, ALLTOALLS, BROADCAST, COLLECT, FCOLLECT, TYPE, BYTES) \
+    int p##shmem_##ALLTOALL(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
+    { return alltoall(team, dest, source, nelems * BYTES); } \
+    SY_ALIAS(shmem_##ALLTOALL); \
+    int p##shmem_##ALLTOALLS(shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+                             ptrdiff_t sst, size_t nelems) \
+    { return alltoalls(team, dest, source, dst, sst, nelems, BYTES); } \
+    SY_ALIAS(shmem_##ALLTOALLS); \
+    int p##shmem_##BROADCAST(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, \
+                             int PE_root) \
+    { return broadcast(team, dest, source, nelems * BYTES, PE_root); } \
+    SY_ALIAS(shmem_##BROADCAST); \
+    int p##shmem_##COLLECT(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
+    { return collect(team, dest, source, nelems * BYTES); } \
+    SY_ALIAS(shmem_##COLLECT); \
+    int p##shmem_##FCOLLECT(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
+    { return fcollect(team, dest, source, nelems * BYTES); } \
+    SY_ALIAS(shmem_##FCOLLECT);
+
+#define DEFINE_TYPED(NAME, TYPE) \
+    DEFINE_DATA(NAME##_alltoall, NAME##_alltoalls, NAME##_broadcast, NAME##_collect, NAME##_fcollect, \
+                TYPE, sizeof(TYPE))
+SY_RMA_TYPES(DEFINE_TYPED)
+#undef DEFINE_TYPED
+
+DEFINE_DATA(alltoallmem, alltoallsmem, broadcastmem, collectmem, fcollectmem, void, 1)
+
+/* ---- reductions and scans, on teams ---- */
+
+static int reduce(shmem_team_t team, struct sy_operation op, void *dest, const void *source, size_t count)
+{
+    ON_TEAM("a reduction", sy_reduce(&group, op, dest, source, count));
+}
+
+static int scan(shmem_team_t team, struct sy_operation op, void *dest, const void *source, size_t count,
+                bool inclusive)
+{
+    ON_TEAM("a scan", sy_scan(&group, op, dest, source, count, inclusive));
+}
+
+#define OPERATION(KERNEL, TYPE) (struct sy_operation){KERNEL, sizeof(TYPE)}
+
+#define DEFINE_REDUCE(ROUTINE, TYPE, KERNEL) \
+    int p##shmem_##ROUTINE(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) \
+    { return reduce(team, OPERATION(KERNEL, TYPE), dest, source, nreduce); } \
+    SY_ALIAS(shmem_##ROUTINE);
+
+#define DEFINE_SCAN(ROUTINE, TYPE, INCLUSIVE) \
+    int p##shmem_##ROUTINE(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
+    { \
+        return scan(team, OPERATION(SY_ARITHMETIC_KERNEL(sum, TYPE), TYPE), dest, source, nelems, \
+                    INCLUSIVE); \
+    } \
+    SY_ALIAS(shmem_##ROUTINE);
+
+#define DEFINE_BITWISE(NAME, TYPE) \
+    DEFINE_REDUCE(NAME##_and_reduce, TYPE, SY_BITWISE_KERNEL(and, TYPE)) \
+    DEFINE_REDUCE(NAME##_or_reduce, TYPE, SY_BITWISE_KERNEL(or, TYPE)) \
+    DEFINE_REDUCE(NAME##_xor_reduce, TYPE, SY_BITWISE_KERNEL(xor, TYPE))
+SY_BITWISE_REDUCE_TYPES(DEFINE_BITWISE)
+#undef DEFINE_BITWISE
+
+#define DEFINE_COMPARE(NAME, TYPE) \
+    DEFINE_REDUCE(NAME##_max_reduce, TYPE, SY_COMPARE_KERNEL(max, TYPE)) \
+    DEFINE_REDUCE(NAME##_min_reduce, TYPE, SY_COMPARE_KERNEL(min, TYPE))
+SY_COMPARE_REDUCE_TYPES(DEFINE_COMPARE)
+#undef DEFINE_COMPARE
+
+#define DEFINE_ARITHMETIC(NAME, TYPE) \
+    DEFINE_REDUCE(NAME##_sum_reduce, TYPE, SY_ARITHMETIC_KERNEL(sum, TYPE)) \
+    DEFINE_REDUCE(NAME##_prod_reduce, TYPE, SY_ARITHMETIC_KERNEL(prod, TYPE)) \
+    DEFINE_SCAN(NAME##_sum_inscan, TYPE, true) \
+    DEFINE_SCAN(NAME##_sum_exscan, TYPE, false)
+SY_ARITHMETIC_REDUCE_TYPES(DEFINE_ARITHMETIC)
+#undef DEFINE_ARITHMETIC
+
+/* ---- on active sets, deprecated ---- */
+
+#define DEFINE_SIZED(SIZE, BYTES) \
+    void p##shmem_alltoall##SIZE(void *dest, const void *source, size_t nelems, int PE_start, \
+                                 int logPE_stride, int PE_size, long *pSync) \
+    { ON_SET("shmem_alltoall" #SIZE, sy_alltoall(&group, dest, source, nelems * BYTES)); } \
+    SY_ALIAS(shmem_alltoall##SIZE); \
+    void p##shmem_alltoalls##SIZE(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+                                  size_t nelems, int PE_start, int logPE_stride, int PE_size, \
+                                  long *pSync) \
+    { \
+        ON_SET("shmem_alltoalls" #SIZE, \
+               sy_alltoalls(&group, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems)); \
+    } \
+    SY_ALIAS(shmem_alltoalls##SIZE); \
+    void p##shmem_broadcast##SIZE(void *dest, const void *source, size_t nelems, int PE_root, \
+                                  int PE_start, int logPE_stride, int PE_size, long *pSync) \
+    { ON_SET("shmem_broadcast" #SIZE, sy_broadcast(&group, dest, source, nelems * BYTES, PE_root)); } \
+    SY_ALIAS(shmem_broadcast##SIZE); \
+    void p##shmem_collect##SIZE(void *dest, const void *source, size_t nelems, int PE_start, \
+                                int logPE_stride, int PE_size, long *pSync) \
+    { ON_SET("shmem_collect" #SIZE, sy_collect(&group, dest, source, nelems * BYTES)); } \
+    SY_ALIAS(shmem_collect##SIZE); \
+    void p##shmem_fcollect##SIZE(void *dest, const void *source, size_t nelems, int PE_start, \
+                                 int logPE_stride, int PE_size, long *pSync) \
+    { ON_SET("shmem_fcollect" #SIZE, sy_fcollect(&group, dest, source, nelems * BYTES)); } \
+    SY_ALIAS(shmem_fcollect##SIZE);
+SY_ACTIVE_SET_SIZES(DEFINE_SIZED)
+#undef DEFINE_SIZED
+
+/* pWrk is for implementations that need room; here there is none to be had that is not already there. */
+#define DEFINE_TO_ALL(ROUTINE, TYPE, KERNEL) \
+    void p##shmem_##ROUTINE(TYPE *dest, const TYPE *source, int nreduce, int PE_start, \
+                            int logPE_stride, int PE_size, TYPE *pWrk, long *pSync) \
+    { \
+        (void)pWrk; \
+        ON_SET("shmem_" #ROUTINE, sy_reduce(&group, OPERATION(KERNEL, TYPE), dest, source, \
+                                            nreduce > 0 ? (size_t)nreduce : 0)); \
+    } \
+    SY_ALIAS(shmem_##ROUTINE);
+
+#define DEFINE_BITWISE(NAME, TYPE) \
+    DEFINE_TO_ALL(NAME##_and_to_all, TYPE, SY_BITWISE_KERNEL(and, TYPE)) \
+    DEFINE_TO_ALL(NAME##_or_to_all, TYPE, SY_BITWISE_KERNEL(or, TYPE)) \
+    DEFINE_TO_ALL(NAME##_xor_to_all, TYPE, SY_BITWISE_KERNEL(xor, TYPE))
+SY_BITWISE_TO_ALL_TYPES(DEFINE_BITWISE)
+#undef DEFINE_BITWISE
+
+#define DEFINE_COMPARE(NAME, TYPE) \
+    DEFINE_TO_ALL(NAME##_max_to_all, TYPE, SY_COMPARE_KERNEL(max, TYPE)) \
+    DEFINE_TO_ALL(NAME##_min_to_all, TYPE, SY_COMPARE_KERNEL(min, TYPE))
+SY_COMPARE_TO_ALL_TYPES(DEFINE_COMPARE)
+#undef DEFINE_COMPARE
+
+#define DEFINE_ARITHMETIC(NAME, TYPE) \
+    DEFINE_TO_ALL(NAME##_sum_to_all, TYPE, SY_ARITHMETIC_KERNEL(sum, TYPE)) \
+    DEFINE_TO_ALL(NAME##_prod_to_all, TYPE, SY_ARITHMETIC_KERNEL(prod, TYPE))
+SY_ARITHMETIC_TO_ALL_TYPES(DEFINE_ARITHMETIC)
+#undef DEFINE_ARITHMETIC
+
+/* clang-format on */

@@ -1,12 +1,29 @@
 /* Point-to-point synchronisation (9.11) on one variable of this PE. */
-#include "api/alias.h"
-#include "core/fatal.h"
-#include "core/wait.h"
-#include "util/bits.h"
+#include <stdint.h>
 
-static SY_COLD int bad_comparison(int cmp)
+#include "api/alias.h"
+#include "api/p2p.h"
+#include "core/fatal.h"
+#include "core/progress.h"
+#include "core/wait.h"
+#include "core/windows.h"
+
+void sy_p2p_bad_comparison(int cmp)
 {
     sy_fatal("wait or test: %d is none of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE", cmp);
+}
+
+void sy_p2p_missed(void)
+{
+    static _Thread_local uint32_t misses;
+    uint64_t since = 0;
+
+    if (sy_hot.carries)
+        sy_progress_poll();
+    if (++misses < sy_wait_looks)
+        return;
+    misses = 0;
+    sy_wait_rest(&since);
 }
 
 /* clang-format off */
@@ -26,7 +43,7 @@ static SY_COLD int bad_comparison(int cmp)
         case SHMEM_CMP_GT: return LOAD > value; \
         case SHMEM_CMP_GE: return LOAD >= value; \
         } \
-        return bad_comparison(cmp); \
+        sy_p2p_bad_comparison(cmp); \
     } \
     static inline void await_##NAME(TYPE *ivar, int cmp, TYPE value) \
     { \
@@ -38,10 +55,15 @@ static SY_COLD int bad_comparison(int cmp)
         case SHMEM_CMP_GT: SY_WAIT_UNTIL(LOAD > value); return; \
         case SHMEM_CMP_GE: SY_WAIT_UNTIL(LOAD >= value); return; \
         } \
-        bad_comparison(cmp); \
+        sy_p2p_bad_comparison(cmp); \
     } \
     int p##shmem_##NAME##_test(TYPE *ivar, int cmp, TYPE cmp_value) \
-    { return holds_##NAME(ivar, cmp, cmp_value); } \
+    { \
+        int holds = holds_##NAME(ivar, cmp, cmp_value); \
+        if (!holds) \
+            sy_p2p_missed(); \
+        return holds; \
+    } \
     SY_ALIAS(shmem_##NAME##_test); \
     void p##shmem_##NAME##_wait_until(TYPE *ivar, int cmp, TYPE cmp_value) \
     { await_##NAME(ivar, cmp, cmp_value); } \
@@ -49,6 +71,31 @@ static SY_COLD int bad_comparison(int cmp)
 SY_WAIT_TYPES(DEFINE_TEST)
 #undef DEFINE_TEST
 #undef LOAD
+
+/* ---- signals ---- */
+
+#define AWAIT(OPERATOR) \
+    do { \
+        uint64_t value; \
+        SY_WAIT_UNTIL((value = __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE)) OPERATOR cmp_value); \
+        return value; \
+    } while (0)
+
+/* The value that satisfied the comparison is what is returned; the signal may change at once. */
+uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
+{
+    switch (cmp) {
+    case SHMEM_CMP_EQ: AWAIT(==);
+    case SHMEM_CMP_NE: AWAIT(!=);
+    case SHMEM_CMP_LT: AWAIT(<);
+    case SHMEM_CMP_LE: AWAIT(<=);
+    case SHMEM_CMP_GT: AWAIT(>);
+    case SHMEM_CMP_GE: AWAIT(>=);
+    }
+    sy_p2p_bad_comparison(cmp);
+}
+SY_ALIAS(shmem_signal_wait_until);
+#undef AWAIT
 
 /* ---- deprecated since 1.4 ---- */
 

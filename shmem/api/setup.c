@@ -7,6 +7,7 @@
 #include "api/alias.h"
 #include "coll/sync.h"
 #include "core/boot.h"
+#include "core/ctx.h"
 #include "core/fatal.h"
 #include "core/rma.h"
 #include "core/world.h"
@@ -21,6 +22,7 @@ static void open_world(int thread_level)
 
 static void close_world(void)
 {
+    sy_ctx_destroy_all(NULL);
     /* The barrier completes all communication; once it is over no PE uses another's memory. */
     sy_barrier_world();
     sy_world_close();

@@ -1,17 +1,32 @@
-/* Synchronisation of all PEs, under every collective routine. */
+/* What all PEs of the job do together, under set-up, memory and the barriers. */
 #ifndef SY_COLL_SYNC_H
 #define SY_COLL_SYNC_H
 
 #include <stdbool.h>
 
+#include "coll/group.h"
+#include "core/rma.h"
+
 /* Waits until all PEs have entered; stores made before are visible to all after. Completes no
  * communication. */
-void sy_sync_world(void);
+static inline void sy_sync_world(void)
+{
+    struct sy_group world = sy_group_of_team(&sy_team_world);
+    sy_group_sync(&world);
+}
 
 /* sy_sync_world after a quiet on the default context. */
-void sy_barrier_world(void);
+static inline void sy_barrier_world(void)
+{
+    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
+    sy_sync_world();
+}
 
-/* Collective: whether every PE says yes. Synchronises like sy_sync_world. */
-bool sy_agree_world(bool yes);
+/* Collective: whether every PE says yes. */
+static inline bool sy_agree_world(bool yes)
+{
+    struct sy_group world = sy_group_of_team(&sy_team_world);
+    return sy_group_agree(&world, yes);
+}
 
 #endif

@@ -19,7 +19,8 @@ struct sy_config sy_config = {.debug = "",
                               .transports = "auto",
                               .log_level = SY_LOG_WARN,
                               .log_pes = "",
-                              .log_file = ""};
+                              .log_file = "",
+                              .coll_radix = 4};
 
 /* What a set is read into, and the two settings that are used where they are read: files by
  * sy_options_read_files, plugins by sy_plugins_find. */
@@ -62,6 +63,8 @@ static const struct sy_option rows[] = {
     {"pes_per_node", SY_OPTION_INT, SY_OPTION_JOB, AT(config.pes_per_node), "0", NULL, 0, 1 << 20, NULL,
      "Treat each group of so many PEs of a machine as a node of its own, to try on one machine what "
      "happens between several; 0 for nodes as they are"},
+    {"teams_max", SY_OPTION_INT, SY_OPTION_JOB, AT(config.teams_max), "256", NULL, 1, SY_TEAMS_MOST, NULL,
+     "Teams that a PE can be a member of at a time, besides the predefined ones"},
     {"statics", SY_OPTION_CHOICE, SY_OPTION_EARLY, AT(config.statics), "auto", "auto|remap|service", 0, 0,
      NULL,
      "How other PEs reach global and static variables: by remapping the program's data into shared "
@@ -73,6 +76,37 @@ static const struct sy_option rows[] = {
      "Check the arguments of every call and stop with an explanation where one is wrong"},
     {"trap_on_abort", SY_OPTION_BOOL, 0, AT(config.trap_on_abort), "off", NULL, 0, 0, NULL,
      "Raise SIGABRT on a fatal error and in shmem_global_exit, to get a core file or stop in a debugger"},
+
+    {"barrier_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.barrier_algorithm), "auto",
+     "auto|linear|tree|dissem", 0, 0,
+     "SHMEM_BARRIER_ALGO SHMEM_BARRIER_ALL_ALGO SHMEM_SYNC_ALGO SHMEM_SYNC_ALL_ALGO",
+     "How the PEs of a team wait for each other: the first PE gathers the others' words and answers "
+     "(linear), the same along a tree (tree), or rounds in which the distance doubles (dissem); auto "
+     "is by far the fastest on one node"},
+    {"bcast_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.bcast_algorithm), "auto",
+     "auto|linear|tree", 0, 0, "SHMEM_BROADCAST_ALGO",
+     "How a broadcast reaches the PEs of a team: all read from the root (linear), or each from its "
+     "parent in a tree (tree)"},
+    {"reduce_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.reduce_algorithm), "auto",
+     "auto|linear|tree|recdbl|ring", 0, 0, "SHMEM_REDUCE_ALGO",
+     "How a team reduces: the first PE combines what all have and the others read the result "
+     "(linear), the same along a tree (tree), pairs combine at distances that double (recdbl), or parts "
+     "of the array go around (ring)"},
+    {"scan_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.scan_algorithm), "auto",
+     "auto|linear|ring", 0, 0, NULL,
+     "How a team scans: each PE reads what all before it have (linear), or each hands its result to the "
+     "next (ring)"},
+    {"collect_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.collect_algorithm), "auto",
+     "auto|linear", 0, 0, "SHMEM_COLLECT_ALGO",
+     "How a collect joins the parts: each PE reads all parts (auto), or the first PE does and the others "
+     "read the result (linear)"},
+    {"fcollect_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.fcollect_algorithm), "auto",
+     "auto|linear|ring|recdbl", 0, 0, "SHMEM_FCOLLECT_ALGO",
+     "How an fcollect joins the parts: each PE reads all parts (auto), the first PE does and the others "
+     "read the result (linear), each reads one part at a time from its neighbour (ring), or twice as much "
+     "in each step (recdbl)"},
+    {"coll_radix", SY_OPTION_INT, SY_OPTION_JOB, AT(config.coll_radix), "4", NULL, 2, 1 << 20, NULL,
+     "Children of each PE in the trees of the collective routines"},
 
     {"log.level", SY_OPTION_CHOICE, 0, AT(config.log_level), "warn", "error|warn|info|debug|trace", 0, 0,
      NULL,
@@ -90,7 +124,7 @@ static const struct sy_option rows[] = {
     {"plugin_path", SY_OPTION_STRING, SY_OPTION_EARLY, AT(plugin_path), "", NULL, 0, 0, NULL,
      "Directories that are searched for plugins before all others, divided by colons"},
 
-    /* Known from Sandia OpenSHMEM; there is nothing here that they could set. */
+    /* Known from other implementations; there is nothing here that they could set. */
     INERT("symmetric_heap_page_size", "the kernel chooses the size of huge pages"),
     INERT("symmetric_heap_use_malloc", "the heap must be memory that other processes can map"),
     INERT("disable_aslr_check", "addresses may differ from PE to PE"),
@@ -99,6 +133,8 @@ static const struct sy_option rows[] = {
     INERT("cma_put_max", "PEs of a node map each other's memory instead of copying through the kernel"),
     INERT("cma_get_max", "PEs of a node map each other's memory instead of copying through the kernel"),
     INERT("progress_interval", "the progress thread sleeps until there is something to do"),
+    INERT("alltoall_algo", "there is one algorithm"),
+    INERT("alltoalls_algo", "there is one algorithm"),
     INERT("mpi_thread_level", "the library is not started through MPI"),
     INERT("backtrace", "SHMEM_TRAP_ON_ABORT=1 leaves a core file that a debugger can read"),
     {.name = NULL},

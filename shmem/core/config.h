@@ -8,25 +8,60 @@
 
 struct sy_config {
     /* specification, section 8 */
-    bool version, info;   /* SHMEM_VERSION, SHMEM_INFO: print at start-up on PE 0 */
-    const char *debug;    /* SHMEM_DEBUG: "" = off; categories, or any other text = all */
+    bool version, info;    /* SHMEM_VERSION, SHMEM_INFO: print at start-up on PE 0 */
+    const char *debug;     /* SHMEM_DEBUG: "" = off, categories divided by commas, or "all" */
     size_t symmetric_size; /* SHMEM_SYMMETRIC_SIZE, bytes */
 
     const char *bootstrap;  /* SHMEM_BOOTSTRAP: "auto" or a name */
-    const char *transports; /* SHMEM_TRANSPORTS: "auto", "shm,tcp" (in this order) or "^ofi" (all but) */
+    const char *transports; /* SHMEM_TRANSPORTS: "auto", "a,b" in this order, "^a" all but a */
     double init_timeout;    /* SHMEM_INIT_TIMEOUT, seconds, for each phase of start-up */
-    long pes_per_node;      /* SHMEM_PES_PER_NODE: 0 = as the machine is; k = virtual nodes of k PEs */
+    long pes_per_node;      /* SHMEM_PES_PER_NODE: virtual nodes of so many PEs; 0: as they are */
+    long teams_max;         /* SHMEM_TEAMS_MAX: teams that a PE can be in at a time */
     int statics;            /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
     bool check;             /* SHMEM_CHECK: argument checks */
-    bool huge_pages;        /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: ask for huge pages in the heap */
+    bool huge_pages;        /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: ask for them in the heap */
     int log_level;          /* SHMEM_LOG_LEVEL: enum sy_log_level */
     const char *log_pes;    /* SHMEM_LOG_PES */
     const char *log_file;   /* SHMEM_LOG_FILE */
     bool warn_unknown_env;  /* SHMEM_WARN_UNKNOWN_ENV */
-    bool trap_on_abort;     /* SHMEM_TRAP_ON_ABORT: raise SIGABRT instead of leaving, to get a core file */
+    bool trap_on_abort;     /* SHMEM_TRAP_ON_ABORT: SIGABRT instead of leaving, for a core file */
+
+    /* SHMEM_x_ALGORITHM of collective routines on teams, and SHMEM_COLL_RADIX: children of a node in
+     * the trees */
+    int barrier_algorithm;  /* enum sy_barrier_algorithm */
+    int bcast_algorithm;    /* enum sy_bcast_algorithm */
+    int reduce_algorithm;   /* enum sy_reduce_algorithm */
+    int scan_algorithm;     /* enum sy_scan_algorithm */
+    int collect_algorithm;  /* enum sy_collect_algorithm: auto or linear */
+    int fcollect_algorithm; /* enum sy_collect_algorithm */
+    long coll_radix;
 };
 
+#define SY_TEAMS_MOST 3000 /* of teams_max: the control window has room for them */
+
 enum sy_statics_mode { SY_STATICS_AUTO, SY_STATICS_REMAP, SY_STATICS_SERVICE };
+
+enum sy_barrier_algorithm {
+    SY_BARRIER_AUTO,
+    SY_BARRIER_LINEAR,
+    SY_BARRIER_TREE,
+    SY_BARRIER_DISSEM
+};
+enum sy_bcast_algorithm { SY_BCAST_AUTO, SY_BCAST_LINEAR, SY_BCAST_TREE };
+enum sy_reduce_algorithm {
+    SY_REDUCE_AUTO,
+    SY_REDUCE_LINEAR,
+    SY_REDUCE_TREE,
+    SY_REDUCE_RECDBL,
+    SY_REDUCE_RING
+};
+enum sy_scan_algorithm { SY_SCAN_AUTO, SY_SCAN_LINEAR, SY_SCAN_RING };
+enum sy_collect_algorithm {
+    SY_COLLECT_AUTO,
+    SY_COLLECT_LINEAR,
+    SY_COLLECT_RING,
+    SY_COLLECT_RECDBL
+};
 
 extern struct sy_config sy_config;
 

@@ -1,18 +1,57 @@
-/* Communication contexts. There is one: SHMEM_CTX_DEFAULT, over all PEs. */
+/* Communication contexts (9.5): on which team, and each transport's ordering and completion domain. */
 #ifndef SY_CORE_CTX_H
 #define SY_CORE_CTX_H
 
 #include <shmem.h>
 
 #include "core/fatal.h"
+#include "core/route.h"
+#include "core/team.h"
 #include "util/bits.h"
+
+struct sy_ctx {
+    struct sy_members members; /* the team's, copied: PE numbers are translated on the fast path */
+    struct sy_team *team;
+    long options; /* SHMEM_CTX_ bits */
+    struct {
+        bool open;
+        long options;     /* SHMEM_CTX_SESSION_ bits */
+        size_t total_ops; /* expected operations; SIZE_MAX: not known */
+    } session;
+    struct sy_ctx *next, **link; /* in the list of all */
+    struct sy_transport_ctx *domain[SY_TRANSPORTS_MAX];
+};
+
+/* Stands for SHMEM_CTX_DEFAULT where a structure is needed. */
+extern struct sy_ctx sy_ctx_default SY_HIDDEN;
+
+static inline struct sy_ctx *sy_ctx_of(shmem_ctx_t handle)
+{
+    return handle == SHMEM_CTX_DEFAULT ? &sy_ctx_default : handle;
+}
+
+_Noreturn void sy_ctx_bad(shmem_ctx_t ctx, int pe) __attribute__((cold));
 
 /* The number in the job of PE `pe` of a context's team. */
 static inline int sy_ctx_pe(shmem_ctx_t ctx, int pe)
 {
-    if (SY_UNLIKELY(ctx != SHMEM_CTX_DEFAULT))
-        sy_fatal("a communication routine was given an invalid context");
-    return pe;
+    if (SY_LIKELY(ctx == SHMEM_CTX_DEFAULT))
+        return pe;
+    if (SY_UNLIKELY(ctx == SHMEM_CTX_INVALID || (unsigned)pe >= (unsigned)ctx->members.size))
+        sy_ctx_bad(ctx, pe);
+    return sy_members_pe(&ctx->members, pe);
 }
+
+/* Makes a context on a team: 0, or -errno with no context. Not collective; any thread. */
+int sy_ctx_create(struct sy_team *team, long options, struct sy_ctx **ctx);
+
+/* Completes what is pending on it, then ends it. */
+void sy_ctx_destroy(struct sy_ctx *ctx);
+
+/* Ends all that are on a team, or with NULL all there are. */
+void sy_ctx_destroy_all(const struct sy_team *team);
+
+/* Tells the transports what the context's session is. */
+void sy_ctx_session_tell(struct sy_ctx *ctx);
 
 #endif

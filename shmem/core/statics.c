@@ -1,9 +1,9 @@
 /* Moves the executable's writable data into a memfd, in place. See statics.h.
  *
- * Only the main executable counts: the specification (section 3) excludes objects in shared libraries.
- * Who may write: while the constructor runs there is one thread and main has not begun, and between the
- * copy and the mmap this code itself writes to nothing but its stack, also in a static executable,
- * whose libc data is part of what moves. */
+ * Only the main executable counts: the specification (section 3) excludes objects in shared
+ * libraries. Who may write: while the constructor runs there is one thread and main has not begun,
+ * and between the copy and the mmap this code itself writes to nothing but its stack, also in a
+ * static executable, whose libc data is part of what moves. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -28,8 +29,8 @@ static uint64_t page_size;
 static void add_range(struct sy_statics *found, uintptr_t lo, uintptr_t hi)
 {
     if (lo < hi && found->ranges < SY_STATICS_RANGES)
-        found->range[found->ranges++] =
-            (struct sy_statics_range){.base = (char *)lo, .length = hi - lo};
+        found->range[found->ranges++] = (struct sy_statics_range){.base = (char *)lo,
+                                                                  .length = hi - lo};
 }
 
 /* The writable segments of the first object, which is the main program, without the part that the
@@ -123,8 +124,8 @@ static void copy_present(const struct sy_statics_range *range, char *to, int pag
     }
 }
 
-/* Moves one range. Past the mmap there is no way back and none is needed: it replaces pages by equal
- * ones. */
+/* Moves one range. Past the mmap there is no way back and none is needed: it replaces pages by
+ * equal ones. */
 static bool move_range(const struct sy_statics_range *range, int fd, int pagemap)
 {
     char *image = mmap(NULL, range->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -175,9 +176,9 @@ static const char *move_all(struct sy_statics *s)
 
 /* ---- fork ---- */
 
-/* A child that is forked without exec must have its own variables, as after any fork. The parent takes
- * the snapshot before fork, when this is the last handler to run, so the child sees the values of that
- * moment and not what the parent or other PEs write while it starts. */
+/* A child that is forked without exec must have its own variables, as after any fork. The parent
+ * takes the snapshot before fork, when this is the last handler to run, so the child sees the
+ * values of that moment and not what the parent or other PEs write while it starts. */
 static char *snapshot[SY_STATICS_RANGES];
 
 static void copy_data_extents(const struct sy_statics_range *range, char *to)
@@ -191,9 +192,12 @@ static void copy_data_extents(const struct sy_statics_range *range, char *to)
         off_t hole = lseek(sy_statics.fd, data, SEEK_HOLE);
         if (hole < 0 || hole > end)
             hole = end;
-        size_t skip = (size_t)(data - (off_t)range->fd_offset);
-        memcpy(to + skip, range->base + skip, (size_t)(hole - data));
-        at = hole;
+        /* Read through the file: a sanitizer objects to copying what lies between variables. */
+        ssize_t got = pread(sy_statics.fd, to + (data - (off_t)range->fd_offset),
+                            (size_t)(hole - data), data);
+        if (got <= 0)
+            return;
+        at = data + got;
     }
 }
 
@@ -235,7 +239,7 @@ static void after_fork_in_child(void)
 static const char *refused_by_user(void)
 {
     const char *mode = getenv("SHMEM_STATICS");
-    return mode && !strcmp(mode, "service") ? "SHMEM_STATICS=service" : NULL;
+    return mode && !strcasecmp(mode, "service") ? "SHMEM_STATICS=service" : NULL;
 }
 
 __attribute__((constructor(101))) static void sy_statics_start(void)

@@ -1,5 +1,5 @@
-/* A complete table: data calls answer -EOPNOTSUPP, the rest does nothing, so that the core never tests
- * a member. See transport.h for the contracts. */
+/* A complete table: data calls answer -EOPNOTSUPP, the rest does nothing, so that the core never
+ * tests a member. See transport.h for the contracts. */
 #include <errno.h>
 
 #include "core/transport_stubs.h"
@@ -104,6 +104,11 @@ static int no_wait_fd(void)
     return -1;
 }
 
+static void no_session(struct sy_transport_ctx *ctx, bool batch, size_t operations)
+{
+    (void)ctx, (void)batch, (void)operations;
+}
+
 const struct sy_transport sy_transport_stubs = {
     .size = sizeof sy_transport_stubs,
     .open = no_open,
@@ -125,4 +130,5 @@ const struct sy_transport sy_transport_stubs = {
     .quiet = no_quiet,
     .progress = no_progress,
     .wait_fd = no_wait_fd,
+    .session = no_session,
 };

@@ -9,12 +9,14 @@
 #include "core/amo.h"
 #include "core/boot.h"
 #include "core/config.h"
+#include "core/ctx.h"
 #include "core/exchange.h"
 #include "core/fatal.h"
 #include "core/heap.h"
 #include "core/memory.h"
 #include "core/progress.h"
 #include "core/route.h"
+#include "core/team.h"
 #include "core/wait.h"
 #include "core/windows.h"
 #include "core/world.h"
@@ -70,8 +72,8 @@ static void warn_unknown(const char *variable, const char *nearest)
            *nearest ? "; did you mean " : " (SHMEM_WARN_UNKNOWN_ENV=0 silences this)", nearest);
 }
 
-/* JSON keys and environment names that nothing claims. Plugins that exist but are not loaded may own
- * some; theirs are left alone. */
+/* JSON keys and environment names that nothing claims. Plugins that exist but are not loaded may
+ * own some; theirs are left alone. */
 static int check_leftovers(struct sy_options *options, struct sy_error *err)
 {
     static const char *const kinds[] = {"transport", "bootstrap"};
@@ -149,6 +151,8 @@ static int start(struct sy_error *err)
     if (!rc)
         rc = sy_exchange(options, sy_config.init_timeout, sy_config.pes_per_node, err);
     if (!rc)
+        rc = sy_teams_open(sy_config.teams_max, err);
+    if (!rc)
         rc = sy_progress_start(err);
     return rc;
 }
@@ -161,7 +165,13 @@ void sy_world_open(int thread_level)
     sy_world.thread_level = thread_level;
     if (gethostname(sy_world.host, sizeof sy_world.host - 1))
         strcpy(sy_world.host, "unknown-host");
-    if (start(&err))
+    int rc = start(&err);
+    if (rc == -ECANCELED) { /* the launcher is ending the job; whoever caused it has said why */
+        int status = 1;
+        sy_boot->event(&status);
+        sy_leave(status);
+    }
+    if (rc)
         sy_fatal("shmem_init: %s", err.text);
     sy_wait_open(sy_world.node_size);
     say_hello();
@@ -179,6 +189,7 @@ void sy_world_close(void)
 {
     sy_boot->mark(SY_MARK_FINALIZED);
     sy_progress_stop();
+    sy_teams_close();
     sy_routes_close();
     sy_windows_close();
     sy_heap_close();

@@ -9,6 +9,16 @@
 
 struct shm_state sy_shm = {.listener = -1, .mailbox_fd = -1, .doorbell = -1};
 
+struct shm_settings sy_shm_settings;
+
+static const struct sy_option options[] = {
+    {"shm.map", SY_OPTION_BOOL, SY_OPTION_JOB, offsetof(struct shm_settings, map), "on", NULL, 0, 0,
+     NULL,
+     "Map other PEs' memory; off: reach all of it through its owner's progress thread, slowly, to "
+     "try what happens between machines"},
+    {.name = NULL},
+};
+
 static int shm_open_plugin(const struct sy_host *host, struct sy_error *err)
 {
     sy_shm.host = host;
@@ -31,7 +41,7 @@ static int shm_register(unsigned index, const struct sy_window *window, struct s
         return sy_shm.host->fail(err, E2BIG, "more than %d windows", SHM_WINDOWS);
     sy_shm.window[index] = *window;
     sy_shm.windows = index + 1;
-    if (window->fd < 0 && window->length && !sy_shm.mailbox)
+    if ((window->fd < 0 || !sy_shm_settings.map) && window->length && !sy_shm.mailbox)
         return sy_shm_service_open(err);
     return 0;
 }
@@ -81,7 +91,9 @@ static unsigned shm_reach(int pe)
 {
     struct shm_peer *peer = find(pe);
 
-    return peer && peer->map ? SY_REACH_MAP | SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0;
+    if (!peer || !peer->known)
+        return 0;
+    return (peer->map ? SY_REACH_MAP : 0u) | SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
 }
 
 static void *shm_pointer(int pe, unsigned window)
@@ -89,8 +101,7 @@ static void *shm_pointer(int pe, unsigned window)
     struct shm_peer *peer = find(pe);
 
     if (!peer || !peer->map || window >= peer->record.windows || peer->record.offset[window] < 0 ||
-        peer->record.length[window] != sy_shm.window[window].length ||
-        !peer->record.length[window])
+        peer->record.length[window] != sy_shm.window[window].length || !peer->record.length[window])
         return NULL;
     return peer->map + peer->record.offset[window];
 }
@@ -129,6 +140,8 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .size = sizeof(struct sy_transport),
     .name = "shm",
     .priority = 100,
+    .options = options,
+    .settings = &sy_shm_settings,
     .open = shm_open_plugin,
     .close = shm_close,
     .address = shm_address,

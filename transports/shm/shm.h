@@ -24,7 +24,8 @@ struct shm_record {
 /* A PE of this node. */
 struct shm_peer {
     int pe;
-    char *map; /* its file, or NULL */
+    bool known; /* its record has come */
+    char *map;  /* its file, or NULL */
     struct shm_record record;
     struct shm_mailbox *mailbox; /* where its unmapped windows are reached, or NULL */
     int doorbell;                /* eventfd that wakes it, or -1 */
@@ -34,7 +35,7 @@ struct shm_state {
     const struct sy_host *host;
     struct sy_window window[SHM_WINDOWS];
     unsigned windows;
-    int listener; /* before connect */
+    int listener;  /* before connect */
     char name[16]; /* of the listener, in the abstract namespace */
     unsigned name_length;
     struct shm_peer *peer; /* node_size of them, by index on the node */
@@ -44,7 +45,12 @@ struct shm_state {
     struct shm_mailbox *mailbox;
 };
 
+struct shm_settings {
+    bool map; /* SHMEM_SHM_MAP */
+};
+
 extern struct shm_state sy_shm;
+extern struct shm_settings sy_shm_settings;
 
 /* exchange.c */
 int sy_shm_listen(struct sy_error *err);

@@ -1,0 +1,277 @@
+/* Point-to-point synchronisation (9.11) on several variables of this PE: all, any, some, waiting
+ * and testing, with one value to compare with or one for each variable.
+ *
+ * Everything is built on one search: the first variable from a place on, not left out by its
+ * status, of which a comparison is true. It exists for each width and signedness; the rest is the
+ * same for all types. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/alias.h"
+#include "api/p2p.h"
+#include "core/wait.h"
+
+#define NONE SIZE_MAX
+
+struct set;
+typedef size_t search(const struct set *set, int cmp, size_t from, size_t end);
+
+struct set {
+    const void *ivars;
+    size_t nelems;
+    const int *status; /* NULL: none is left out */
+    int cmp;
+    const void *values;
+    size_t step; /* 1: a value for each variable; 0: one for all */
+    search *first;
+};
+
+/* ---- search ---- */
+
+/* clang-format off */
+
+#define SEARCH(OPERATOR) \
+    for (; i < end; i++) \
+        if (!(status && status[i]) && \
+            __atomic_load_n(&ivars[i], __ATOMIC_ACQUIRE) OPERATOR values[i * step]) \
+            break; \
+    return i
+
+/* Returns the index, or end. */
+#define DEFINE_SEARCH(TYPE) \
+    static size_t first_##TYPE(const struct set *set, int cmp, size_t i, size_t end) \
+    { \
+        const TYPE *ivars = set->ivars, *values = set->values; \
+        const int *status = set->status; \
+        const size_t step = set->step; \
+        switch (cmp) { \
+        case SHMEM_CMP_EQ: SEARCH(==); \
+        case SHMEM_CMP_NE: SEARCH(!=); \
+        case SHMEM_CMP_LT: SEARCH(<); \
+        case SHMEM_CMP_LE: SEARCH(<=); \
+        case SHMEM_CMP_GT: SEARCH(>); \
+        case SHMEM_CMP_GE: SEARCH(>=); \
+        } \
+        sy_p2p_bad_comparison(cmp); \
+    }
+DEFINE_SEARCH(int32_t)
+DEFINE_SEARCH(int64_t)
+DEFINE_SEARCH(uint32_t)
+DEFINE_SEARCH(uint64_t)
+#undef DEFINE_SEARCH
+#undef SEARCH
+
+#define SEARCH_OF(TYPE) \
+    ((TYPE)-1 > (TYPE)1 ? (sizeof(TYPE) == 4 ? first_uint32_t : first_uint64_t) \
+                        : (sizeof(TYPE) == 4 ? first_int32_t : first_int64_t))
+
+/* clang-format on */
+
+/* The comparison that is true where cmp is not. */
+static int opposite(int cmp)
+{
+    switch (cmp) {
+    case SHMEM_CMP_EQ:
+        return SHMEM_CMP_NE;
+    case SHMEM_CMP_NE:
+        return SHMEM_CMP_EQ;
+    case SHMEM_CMP_LT:
+        return SHMEM_CMP_GE;
+    case SHMEM_CMP_LE:
+        return SHMEM_CMP_GT;
+    case SHMEM_CMP_GT:
+        return SHMEM_CMP_LE;
+    case SHMEM_CMP_GE:
+        return SHMEM_CMP_LT;
+    }
+    sy_p2p_bad_comparison(cmp);
+}
+
+/* The first variable from `from` on that keeps the set from being satisfied, or nelems. */
+static size_t first_against(const struct set *set, size_t from)
+{
+    return set->first(set, opposite(set->cmp), from, set->nelems);
+}
+
+static bool is_empty(const struct set *set)
+{
+    size_t i = 0;
+
+    while (i < set->nelems && set->status && set->status[i])
+        i++;
+    return i == set->nelems;
+}
+
+/* ---- whose turn it is ---- */
+
+/* In a series of calls for one array each search begins after the variable that the call before
+ * returned, so that all that satisfy the comparison come in turn. A call for another array, and now
+ * and then one of the series, begins anywhere: several series that take turns with each other would
+ * otherwise keep one another's searches at the same places for ever. Of each thread, since calls of
+ * several threads are several series. */
+static _Thread_local struct {
+    const void *ivars;
+    size_t next, returned;
+    uint64_t random;
+} turn;
+
+static size_t start_of(const struct set *set)
+{
+    if (turn.ivars != set->ivars || turn.returned > 4 * set->nelems) {
+        turn.ivars = set->ivars;
+        turn.returned = 0;
+        turn.random = turn.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        turn.next = (size_t)(turn.random >> 16);
+    }
+    return set->nelems ? turn.next % set->nelems : 0;
+}
+
+static size_t any(const struct set *set, size_t start)
+{
+    size_t i = set->first(set, set->cmp, start, set->nelems);
+
+    if (i == set->nelems) {
+        i = set->first(set, set->cmp, 0, start);
+        if (i == start)
+            return NONE;
+    }
+    turn.next = i + 1;
+    turn.returned++;
+    return i;
+}
+
+/* All that are satisfied: nothing to take turns for. */
+static size_t some(const struct set *set, size_t *indices)
+{
+    size_t count = 0, i = 0;
+
+    while ((i = set->first(set, set->cmp, i, set->nelems)) < set->nelems)
+        indices[count++] = i++;
+    return count;
+}
+
+/* ---- waiting ---- */
+
+/* What SY_WAIT_UNTIL does between two looks at a word, for looks at a whole set, which count for
+ * several. */
+struct pause {
+    int64_t looks;
+    uint64_t since;
+};
+
+static void pause_after_look(struct pause *pause, size_t nelems)
+{
+    pause->looks -= 1 + (int64_t)(nelems / 8);
+    if (pause->looks <= 0)
+        pause->looks = sy_wait_rest(&pause->since);
+}
+
+/* Each variable is waited for in its turn: the comparison need not be true of all at one time. */
+static void wait_all(const struct set *set)
+{
+    size_t reached = 0;
+
+    SY_WAIT_UNTIL((reached = first_against(set, reached)) == set->nelems);
+}
+
+static size_t wait_any(const struct set *set)
+{
+    struct pause pause = {.looks = sy_wait_looks};
+    size_t start = start_of(set), found = any(set, start);
+
+    if (found == NONE && is_empty(set))
+        return NONE;
+    while (found == NONE) {
+        pause_after_look(&pause, set->nelems);
+        found = any(set, start);
+    }
+    return found;
+}
+
+static size_t wait_some(const struct set *set, size_t *indices)
+{
+    struct pause pause = {.looks = sy_wait_looks};
+    size_t count = some(set, indices);
+
+    if (!count && is_empty(set))
+        return 0;
+    while (!count) {
+        pause_after_look(&pause, set->nelems);
+        count = some(set, indices);
+    }
+    return count;
+}
+
+/* ---- testing ---- */
+
+static int test_all(const struct set *set)
+{
+    int holds = first_against(set, 0) == set->nelems;
+
+    if (!holds)
+        sy_p2p_missed();
+    return holds;
+}
+
+static size_t test_any(const struct set *set)
+{
+    size_t found = any(set, start_of(set));
+
+    if (found == NONE)
+        sy_p2p_missed();
+    return found;
+}
+
+static size_t test_some(const struct set *set, size_t *indices)
+{
+    size_t count = some(set, indices);
+
+    if (!count)
+        sy_p2p_missed();
+    return count;
+}
+
+/* ---- routines ---- */
+
+/* clang-format off */
+
+/* The routines of one type with one value (VECTOR empty, VALUE a variable) or a value for each
+ * variable (VECTOR _vector, VALUE an array). */
+#define DEFINE_FORM(NAME, TYPE, VECTOR, VALUE, VALUES, STEP) \
+    void p##shmem_##NAME##_wait_until_all##VECTOR(TYPE *ivars, size_t nelems, const int *status, \
+                                                  int cmp, VALUE) \
+    { wait_all(&SET(TYPE, VALUES, STEP)); } \
+    SY_ALIAS(shmem_##NAME##_wait_until_all##VECTOR); \
+    size_t p##shmem_##NAME##_wait_until_any##VECTOR(TYPE *ivars, size_t nelems, \
+                                                    const int *status, int cmp, VALUE) \
+    { return wait_any(&SET(TYPE, VALUES, STEP)); } \
+    SY_ALIAS(shmem_##NAME##_wait_until_any##VECTOR); \
+    size_t p##shmem_##NAME##_wait_until_some##VECTOR(TYPE *ivars, size_t nelems, size_t *indices, \
+                                                     const int *status, int cmp, VALUE) \
+    { return wait_some(&SET(TYPE, VALUES, STEP), indices); } \
+    SY_ALIAS(shmem_##NAME##_wait_until_some##VECTOR); \
+    int p##shmem_##NAME##_test_all##VECTOR(TYPE *ivars, size_t nelems, const int *status, int cmp, \
+                                           VALUE) \
+    { return test_all(&SET(TYPE, VALUES, STEP)); } \
+    SY_ALIAS(shmem_##NAME##_test_all##VECTOR); \
+    size_t p##shmem_##NAME##_test_any##VECTOR(TYPE *ivars, size_t nelems, const int *status, \
+                                              int cmp, VALUE) \
+    { return test_any(&SET(TYPE, VALUES, STEP)); } \
+    SY_ALIAS(shmem_##NAME##_test_any##VECTOR); \
+    size_t p##shmem_##NAME##_test_some##VECTOR(TYPE *ivars, size_t nelems, size_t *indices, \
+                                               const int *status, int cmp, VALUE) \
+    { return test_some(&SET(TYPE, VALUES, STEP), indices); } \
+    SY_ALIAS(shmem_##NAME##_test_some##VECTOR);
+
+#define SET(TYPE, VALUES, STEP) \
+    ((struct set){ivars, nelems, status, cmp, VALUES, STEP, SEARCH_OF(TYPE)})
+
+#define DEFINE_SETS(NAME, TYPE) \
+    DEFINE_FORM(NAME, TYPE, , TYPE cmp_value, &cmp_value, 0) \
+    DEFINE_FORM(NAME, TYPE, _vector, const TYPE *cmp_values, cmp_values, 1)
+SY_STANDARD_AMO_TYPES(DEFINE_SETS)
+#undef DEFINE_SETS
+#undef DEFINE_FORM
+#undef SET
+
+/* clang-format on */

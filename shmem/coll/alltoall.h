@@ -1,0 +1,15 @@
+/* All-to-all exchange (9.10.5, 9.10.6). */
+#ifndef SY_COLL_ALLTOALL_H
+#define SY_COLL_ALLTOALL_H
+
+#include "coll/group.h"
+
+/* Block i of member j's source becomes block j of member i's dest; blocks of `length` bytes. */
+void sy_alltoall(const struct sy_group *group, void *dest, const void *source, size_t length);
+
+/* The same with blocks of `count` elements of `size` bytes, and dest_stride and source_stride bytes
+ * from each element to the next, also from a block's last to the next block's first. */
+void sy_alltoalls(const struct sy_group *group, void *dest, const void *source,
+                  ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t size, size_t count);
+
+#endif

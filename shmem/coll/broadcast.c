@@ -1,0 +1,81 @@
+/* See broadcast.h. Small data go through the root's slot, which takes one synchronisation. Other
+ * data are read from where they are, which takes a second: the root may not go on before all have
+ * read. */
+#include "coll/broadcast.h"
+#include "coll/check.h"
+#include "coll/data.h"
+#include "core/fatal.h"
+
+enum { TAG_READY };
+
+static void through_slot(const struct sy_group *group, void *dest, const void *source,
+                         size_t length, int root)
+{
+    void *slot = sy_group_slot(group);
+
+    if (group->members.me == root) {
+        memcpy(slot, source, length);
+        sy_group_sync(group);
+        sy_data_copy(dest, source, length);
+    } else {
+        sy_group_sync(group);
+        sy_data_copy_slot(group, root, 0, length, dest);
+    }
+    sy_group_slot_done(group);
+}
+
+static void from_source(const struct sy_group *group, void *dest, const void *source, size_t length,
+                        int root)
+{
+    sy_group_sync(group);
+    if (group->members.me != root)
+        sy_group_pull(group, root, dest, source, length);
+    else if (group->team)
+        sy_data_copy(dest, source, length);
+    sy_group_sync(group);
+}
+
+/* Along a tree that has the root at its root: each member reads its parent's dest once the parent
+ * has told it. With a radix of all members every other is the root's child. */
+static void along_tree(const struct sy_group *group, void *dest, const void *source, size_t length,
+                       int root, long radix)
+{
+    long size = group->members.size, me = (group->members.me - root + size) % size;
+    long first = me * radix + 1, last = first + radix < size ? first + radix : size;
+
+    if (me) {
+        long parent = (me - 1) / radix;
+        sy_group_await(group, TAG_READY, 1);
+        sy_group_pull(group, (int)((parent + root) % size), dest, parent ? dest : source, length);
+    }
+    for (long child = first; child < last; child++)
+        sy_group_notify(group, (int)((child + root) % size), TAG_READY);
+    if (!me)
+        sy_data_copy(dest, source, length);
+    sy_group_sync(group);
+}
+
+void sy_broadcast(const struct sy_group *group, void *dest, const void *source, size_t length,
+                  int root)
+{
+    bool is_root = group->members.me == root, writes = group->team || !is_root;
+
+    if (SY_UNLIKELY((unsigned)root >= (unsigned)group->members.size))
+        sy_fatal("broadcast: there is no PE %d to be the root among %d PEs", root,
+                 group->members.size);
+    SY_COLL_CHECK(group, .routine = SY_COLL_BROADCAST, .dest = dest, .source = source,
+                  .dest_length = writes ? length : 0, .source_length = is_root ? length : 0,
+                  .size = length, .root = root);
+    if (!length)
+        sy_group_sync(group);
+    else if (!group->team)
+        from_source(group, dest, source, length, root);
+    else if (sy_config.bcast_algorithm == SY_BCAST_LINEAR)
+        along_tree(group, dest, source, length, root, group->members.size);
+    else if (sy_config.bcast_algorithm == SY_BCAST_TREE)
+        along_tree(group, dest, source, length, root, sy_config.coll_radix);
+    else if (sy_data_small(group, length))
+        through_slot(group, dest, source, length, root);
+    else
+        from_source(group, dest, source, length, root);
+}

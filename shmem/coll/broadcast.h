@@ -1,0 +1,12 @@
+/* Broadcast (9.10.7). */
+#ifndef SY_COLL_BROADCAST_H
+#define SY_COLL_BROADCAST_H
+
+#include "coll/group.h"
+
+/* Copies `length` bytes of member root's source to dest of all members; on an active set to all but
+ * the root. */
+void sy_broadcast(const struct sy_group *group, void *dest, const void *source, size_t length,
+                  int root);
+
+#endif

@@ -1,0 +1,106 @@
+/* See check.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "coll/check.h"
+#include "core/fatal.h"
+#include "core/rma.h"
+#include "core/world.h"
+
+static const char *const names[] = {
+    [SY_COLL_SYNC] = "sync",
+    [SY_COLL_BROADCAST] = "broadcast",
+    [SY_COLL_COLLECT] = "collect",
+    [SY_COLL_FCOLLECT] = "fcollect",
+    [SY_COLL_ALLTOALL] = "alltoall",
+    [SY_COLL_ALLTOALLS] = "alltoalls",
+    [SY_COLL_REDUCE] = "reduction",
+    [SY_COLL_INSCAN] = "inclusive scan",
+    [SY_COLL_EXSCAN] = "exclusive scan",
+};
+
+/* What members tell each other. The slot of a member that is in no such routine has other bytes:
+ * data, or what it said two uses ago. */
+struct record {
+    uint64_t mark;
+    uint64_t size;
+    int32_t routine, root;
+};
+
+static uint64_t mark_of(const struct sy_group *group)
+{
+    return sy_hash(&group->team->turn, sizeof group->team->turn, 0x636f6c6c);
+}
+
+static const char *describe(const struct record *record, char *text, size_t room)
+{
+    int length = snprintf(text, room, "%s", names[record->routine]);
+
+    if (record->routine != SY_COLL_SYNC && record->routine != SY_COLL_COLLECT)
+        length += snprintf(text + length, room - (size_t)length, " of %llu bytes",
+                           (unsigned long long)record->size);
+    if (record->routine == SY_COLL_BROADCAST)
+        snprintf(text + length, room - (size_t)length, " from root %d", (int)record->root);
+    return text;
+}
+
+static void explain(const struct record *mine, const struct record *other, int me, int pe)
+{
+    char text[2][128];
+    bool known = other->mark == mine->mark && other->routine >= SY_COLL_SYNC &&
+                 other->routine <= SY_COLL_EXSCAN;
+
+    sy_fatal(
+        "collective routines do not match: PE %d is in %s, and PE %d is in %s; all PEs of a team "
+        "must call the same ones, in the same order, with the same sizes and roots",
+        me, describe(mine, text[0], sizeof text[0]), pe,
+        known ? describe(other, text[1], sizeof text[1]) : "another routine");
+}
+
+static void check_members(const struct sy_group *group, const struct sy_coll_call *call)
+{
+    const struct record mine = {.mark = mark_of(group),
+                                .size = call->size,
+                                .routine = (int32_t)call->routine,
+                                .root = call->root};
+    struct record room;
+
+    memcpy(sy_group_slot(group), &mine, sizeof mine);
+    sy_group_sync(group);
+    for (int i = 0; i < group->members.size; i++) {
+        const struct record *other = sy_group_read_slot(group, i, 0, sizeof room, &room);
+        if (memcmp(other, &mine, sizeof mine) != 0)
+            explain(&mine, other, sy_world.pe, sy_members_pe(&group->members, i));
+    }
+    sy_group_slot_done(group);
+}
+
+/* Overlap is not allowed but for reductions and scans in place; a PE's broadcast to itself in place
+ * harms nobody. */
+static void check_overlap(const struct sy_coll_call *call, const char *name)
+{
+    uintptr_t dest = (uintptr_t)call->dest, source = (uintptr_t)call->source;
+    bool in_place = call->routine >= SY_COLL_REDUCE || call->routine == SY_COLL_BROADCAST;
+
+    if ((dest == source && in_place) || !call->dest_length || !call->source_length)
+        return;
+    if (dest < source + call->source_length && source < dest + call->dest_length)
+        sy_fatal("%s: dest (%zu bytes at %p) and source (%zu bytes at %p) overlap%s", name,
+                 call->dest_length, call->dest, call->source_length, call->source,
+                 in_place ? "; they may only be the same array or have nothing in common" : "");
+}
+
+void sy_coll_check(const struct sy_group *group, struct sy_coll_call call)
+{
+    const char *name = names[call.routine];
+
+    if (call.dest_length)
+        sy_rma_target(name, call.dest, call.dest_length, sy_world.pe);
+    if (call.source_length)
+        sy_rma_target(name, call.source, call.source_length, sy_world.pe);
+    if (group->psync)
+        sy_rma_target("pSync", group->psync, SHMEM_SYNC_SIZE * sizeof(long), sy_world.pe);
+    check_overlap(&call, name);
+    if (group->team)
+        check_members(group, &call);
+}

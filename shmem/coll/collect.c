@@ -1,0 +1,224 @@
+/* See collect.h. Small parts go through the slots, which takes one synchronisation; others are read
+ * from where they are, which takes a second before any member may go on. */
+#include "coll/collect.h"
+#include "coll/check.h"
+#include "coll/data.h"
+
+enum { TAG_STEP, TAG_UP, TAG_DOWN };
+
+#define MOST_ROUNDS SY_GROUP_TAGS /* of the algorithm with a tag for each round */
+
+/* ---- fcollect ---- */
+
+static void through_slots(const struct sy_group *group, char *dest, const void *source,
+                          size_t length)
+{
+    memcpy(sy_group_slot(group), source, length);
+    sy_group_sync(group);
+    for (int step = 0; step < group->members.size; step++) {
+        int i = sy_data_after(group, step);
+        sy_data_copy_slot(group, i, 0, length, dest + (size_t)i * length);
+    }
+    sy_group_slot_done(group);
+}
+
+static void from_sources(const struct sy_group *group, char *dest, const void *source,
+                         size_t length)
+{
+    sy_group_sync(group);
+    memcpy(dest + (size_t)group->members.me * length, source, length);
+    for (int step = 1; step < group->members.size; step++) {
+        int i = sy_data_after(group, step);
+        sy_group_pull(group, i, dest + (size_t)i * length, source, length);
+    }
+    sy_group_sync(group);
+}
+
+/* The first member reads all parts, the others read the whole from it. */
+static void linear(const struct sy_group *group, char *dest, const void *source, size_t length)
+{
+    int size = group->members.size;
+
+    if (group->members.me) {
+        sy_group_notify(group, 0, TAG_UP);
+        sy_group_await(group, TAG_DOWN, 1);
+        sy_group_pull(group, 0, dest, dest, (size_t)size * length);
+    } else {
+        memcpy(dest, source, length);
+        sy_group_await(group, TAG_UP, (uint64_t)size - 1);
+        for (int i = 1; i < size; i++)
+            sy_group_pull(group, i, dest + (size_t)i * length, source, length);
+        for (int i = 1; i < size; i++)
+            sy_group_notify(group, i, TAG_DOWN);
+    }
+    sy_group_sync(group);
+}
+
+/* In each of size - 1 steps a member reads one more part from the member before it. */
+static void ring(const struct sy_group *group, char *dest, const void *source, size_t length)
+{
+    int size = group->members.size, before = sy_data_after(group, size - 1);
+
+    memcpy(dest + (size_t)group->members.me * length, source, length);
+    for (int step = size - 1; step > 0; step--) {
+        size_t at = (size_t)sy_data_after(group, step) * length;
+        sy_group_notify(group, sy_data_after(group, 1), TAG_STEP);
+        sy_group_await(group, TAG_STEP, 1);
+        sy_group_pull(group, before, dest + at, dest + at, length);
+    }
+    sy_group_sync(group);
+}
+
+/* A member that has the parts of `have` members from itself on reads as many more from the one that
+ * follows these. A round's notifier differs from the next one's, so each round has its tag. */
+static void doubling(const struct sy_group *group, char *dest, const void *source, size_t length)
+{
+    int size = group->members.size;
+    unsigned round = 0;
+
+    memcpy(dest + (size_t)group->members.me * length, source, length);
+    for (int have = 1; have < size; have += have < size - have ? have : size - have, round++) {
+        int from = sy_data_after(group, have), count = have < size - have ? have : size - have;
+        int straight = count < size - from ? count : size - from;
+        size_t at = (size_t)from * length;
+
+        sy_group_notify(group, sy_data_after(group, size - have), round);
+        sy_group_await(group, round, 1);
+        sy_group_pull(group, from, dest + at, dest + at, (size_t)straight * length);
+        if (straight < count)
+            sy_group_pull(group, from, dest, dest, (size_t)(count - straight) * length);
+    }
+    sy_group_sync(group);
+}
+
+static bool fcollect_named(const struct sy_group *group, char *dest, const void *source,
+                           size_t length)
+{
+    switch (sy_config.fcollect_algorithm) {
+    case SY_COLLECT_LINEAR:
+        linear(group, dest, source, length);
+        return true;
+    case SY_COLLECT_RING:
+        ring(group, dest, source, length);
+        return true;
+    case SY_COLLECT_RECDBL:
+        if (group->members.size > 1 << MOST_ROUNDS)
+            return false;
+        doubling(group, dest, source, length);
+        return true;
+    default:
+        return false;
+    }
+}
+
+void sy_fcollect(const struct sy_group *group, void *dest, const void *source, size_t length)
+{
+    SY_COLL_CHECK(group, .routine = SY_COLL_FCOLLECT, .dest = dest, .source = source,
+                  .dest_length = length * (size_t)group->members.size, .source_length = length,
+                  .size = length);
+    if (!length)
+        sy_group_sync(group);
+    else if (group->team && fcollect_named(group, dest, source, length))
+        return;
+    else if (sy_data_small(group, length))
+        through_slots(group, dest, source, length);
+    else
+        from_sources(group, dest, source, length);
+}
+
+/* ---- collect ---- */
+
+/* Where a member's length is: at the beginning of its slot, with the data after it where they have
+ * room; on an active set in the last word of pSync. */
+static size_t *length_word(const struct sy_group *group)
+{
+    return group->team ? sy_group_slot(group)
+                       : (size_t *)&group->psync[SHMEM_COLLECT_SYNC_SIZE - 1];
+}
+
+static size_t length_of(const struct sy_group *group, int i)
+{
+    size_t room;
+
+    if (group->team)
+        return *(const size_t *)sy_group_read_slot(group, i, 0, sizeof room, &room);
+    return *(const size_t *)sy_data_look(group, i, length_word(group), sizeof room, &room);
+}
+
+static bool in_slot(const struct sy_group *group, size_t length)
+{
+    return sy_data_small(group, length + sizeof length);
+}
+
+static void collect_part(const struct sy_group *group, int i, char *dest, const void *source,
+                         size_t length)
+{
+    if (!length)
+        return;
+    if (i == group->members.me)
+        memcpy(dest, source, length);
+    else if (in_slot(group, length))
+        sy_data_copy_slot(group, i, sizeof(size_t), length, dest);
+    else
+        sy_group_pull(group, i, dest, source, length);
+}
+
+/* All parts into dest. Returns whether a member's source was, or is still being, read. */
+static bool collect_parts(const struct sy_group *group, char *dest, const void *source)
+{
+    int size = group->members.size, me = group->members.me;
+    size_t before = 0, at;
+    bool reads = !group->team; /* then at least the words of pSync */
+
+    for (int i = 0; i < size; i++) {
+        size_t length = length_of(group, i);
+        before += i < me ? length : 0;
+        reads = reads || !in_slot(group, length);
+    }
+    at = before;
+    for (int step = 0; step < size; step++) {
+        int i = sy_data_after(group, step);
+        size_t length = length_of(group, i);
+        at = i ? at : 0;
+        collect_part(group, i, dest + at, source, length);
+        at += length;
+    }
+    return reads;
+}
+
+/* The first member joins the parts, and the others read the whole from it. Lengths are in the
+ * slots, data are not. */
+static void collect_linear(const struct sy_group *group, char *dest, const void *source)
+{
+    size_t all = 0;
+
+    for (int i = 0; i < group->members.size; i++) {
+        size_t length = length_of(group, i);
+        if (!group->members.me && length)
+            sy_group_pull(group, i, dest + all, source, length);
+        all += length;
+    }
+    sy_group_sync(group);
+    if (group->members.me && all)
+        sy_group_pull(group, 0, dest, dest, all);
+    sy_group_sync(group);
+}
+
+void sy_collect(const struct sy_group *group, void *dest, const void *source, size_t length)
+{
+    SY_COLL_CHECK(group, .routine = SY_COLL_COLLECT, .source = source, .source_length = length);
+    size_t *word = length_word(group);
+
+    *word = length;
+    if (length && in_slot(group, length))
+        memcpy(word + 1, source, length);
+    sy_group_sync(group);
+    if (group->team && sy_config.collect_algorithm == SY_COLLECT_LINEAR)
+        collect_linear(group, dest, source);
+    else if (collect_parts(group, dest, source))
+        sy_group_sync(group);
+    if (group->team)
+        sy_group_slot_done(group);
+    else
+        group->psync[SHMEM_COLLECT_SYNC_SIZE - 1] = SHMEM_SYNC_VALUE;
+}

@@ -1,0 +1,77 @@
+/* What the data collectives share: members' memory seen in pieces, and their order. */
+#ifndef SY_COLL_DATA_H
+#define SY_COLL_DATA_H
+
+#include <string.h>
+
+#include "coll/group.h"
+#include "core/rma.h"
+
+/* Bytes of a piece: small enough that a piece of each of two operands and the result stay in the
+ * first cache; a multiple of every element's size. */
+#define SY_PIECE 8192
+
+/* Bytes of a member's data up to which they go through its slot. A copy into the slot and the
+ * transfer of its cache lines cost less than another synchronisation only as long as there are few.
+ */
+#define SY_SMALL 1024
+
+static inline bool sy_data_small(const struct sy_group *group, size_t length)
+{
+    return length <= SY_SMALL && length <= sy_group_slot_size(group);
+}
+
+/* A buffer on the stack for a piece. */
+struct sy_piece {
+    _Alignas(SY_LINE) char bytes[SY_PIECE];
+};
+
+/* `length` bytes of member i's copy of `source`: where they are mapped, else a copy in `room`. */
+static inline const void *sy_data_look(const struct sy_group *group, int i, const void *source,
+                                       size_t length, void *room)
+{
+    const void *here = i == group->members.me ? source : sy_group_map(group, i, source);
+
+    if (SY_LIKELY(here != NULL))
+        return here;
+    sy_group_pull(group, i, room, source, length);
+    return room;
+}
+
+/* Copies `length` bytes to member i's copy of `dest`. sy_data_pushed must follow before the
+ * synchronisation after which the member may look at them. */
+static inline void sy_data_push(const struct sy_group *group, int i, void *dest, const void *source,
+                                size_t length)
+{
+    sy_put(SHMEM_CTX_DEFAULT, dest, source, length, sy_members_pe(&group->members, i), 0);
+}
+
+static inline void sy_data_pushed(void)
+{
+    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
+}
+
+/* A copy within this PE, of an array that may already be where it belongs. */
+static inline void sy_data_copy(void *dest, const void *source, size_t length)
+{
+    if (dest != source && length)
+        memcpy(dest, source, length);
+}
+
+/* Member i's slot, copied to dest. */
+static inline void sy_data_copy_slot(const struct sy_group *group, int i, size_t offset,
+                                     size_t length, void *dest)
+{
+    sy_data_copy(dest, sy_group_read_slot(group, i, offset, length, dest), length);
+}
+
+/* The member `step` places after this one, in a circle. Members that all go around this way, from
+ * themselves on, do not all read the same member's memory at the same time. */
+static inline int sy_data_after(const struct sy_group *group, int step)
+{
+    int left = group->members.size - step; /* no sum that could overflow */
+
+    return group->members.me < left ? group->members.me + step : group->members.me - left;
+}
+
+#endif

@@ -1,0 +1,132 @@
+/* See lock.h.
+ *
+ * The queue lock of Mellor-Crummey and Scott, with its records in the copies of the variable: it
+ * needs no memory beside them, however many locks there are. */
+#include <stdint.h>
+
+#include "coll/lock.h"
+#include "core/amo.h"
+#include "core/rma.h"
+#include "core/wait.h"
+#include "core/world.h"
+
+/* The two halves of the variable are words for 32-bit atomic operations. One PE, which follows from
+ * where the variable is, is the lock's home; there the first word is the queue's `tail`, elsewhere
+ * it stays 0. The second word is each PE's own, its `link`. PEs are written as number + 1; 0 is
+ * none.
+ *
+ *   tail: the PE that entered the queue last. 0: the lock is free.
+ *   link: the PE that comes after this one in the queue, or 0; and GRANTED, which a PE gets from
+ * its predecessor when the lock is its own.
+ *
+ * A PE enters by exchanging the tail for itself. If that was 0 the lock is its own; otherwise it
+ * enters itself in its predecessor's link and looks at nothing but its own link until GRANTED
+ * comes. To leave, the holder changes the tail from itself to 0; if another has entered since, it
+ * waits for that one's entry in its own link, and grants. The order of the queue is that of the
+ * exchanges, so it is first come, first served; a try changes the tail only from 0, so it passes
+ * nobody.
+ *
+ * Who may write when. The tail: any PE, by exchange (entering), from 0 (trying), from itself to 0
+ * (the holder alone, for only a holder that is last finds itself there). A PE's link is 0 while it
+ * is not in the queue. While it is, its successor, the one PE whose exchange returned this PE, adds
+ * its number once; its predecessor, the one PE whose number its own exchange returned, adds GRANTED
+ * once; it takes GRANTED away itself when it has seen it. Those are atomic operations, since the
+ * first two may come at once. The holder stores 0 after it has seen its successor and before it
+ * grants: nobody else writes then, for the predecessor's and the successor's one operation are
+ * over, and the PE enters again only itself. So after the last holder has left all copies of the
+ * variable are 0, as they were at the beginning, and the memory may be used for anything.
+ *
+ * Nobody waits for a PE that waits: the holder waits at most for a successor between its exchange
+ * and its entry, neither of which waits for anything. Waiting gives way as everywhere
+ * (core/wait.h), so any number of PEs may share a processor.
+ *
+ * All operations on others' words are of the fetching kind, also where the old value is of no use:
+ * such an operation has been applied when it returns, whatever a transport gathers before it sends.
+ * A PE that computes for long after it has left does not hold up the next. */
+#define GRANTED UINT32_C(0x80000000)
+
+struct queue {
+    uint32_t *tail, *link; /* this PE's addresses of the words */
+    int home;
+    uint32_t self; /* this PE, as the words have it */
+};
+
+_Static_assert(sizeof(long) == 2 * sizeof(uint32_t), "a lock's variable has room for two words");
+
+/* Fibonacci hashing: neighbouring variables have distant homes. All PEs compute the same. */
+static int home_of(const struct sy_target *at)
+{
+    uint64_t mixed = (at->offset / sizeof(long) + at->window) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (int)((mixed >> 32) * (uint64_t)sy_world.npes >> 32);
+}
+
+static struct queue queue_of(const char *what, long *lock)
+{
+    sy_world_need(what);
+    struct sy_target at = sy_rma_target(what, lock, sizeof *lock, sy_world.pe);
+    uint32_t *words = (uint32_t *)lock;
+
+    return (struct queue){.tail = &words[0],
+                          .link = &words[1],
+                          .home = home_of(&at),
+                          .self = (uint32_t)sy_world.pe + 1};
+}
+
+static uint32_t apply(enum sy_amo_op op, uint32_t *word, uint32_t operand, uint32_t compare, int pe)
+{
+    return (uint32_t)sy_amo_fetch(SHMEM_CTX_DEFAULT, op, word, sizeof *word, operand, compare, pe);
+}
+
+/* Changes the tail from one value to another, if it is the one; returns what it was. */
+static uint32_t change_tail(const struct queue *queue, uint32_t from, uint32_t to)
+{
+    return apply(SY_AMO_CSWAP, queue->tail, to, from, queue->home);
+}
+
+static uint32_t own_link(const struct queue *queue)
+{
+    return __atomic_load_n(queue->link, __ATOMIC_ACQUIRE);
+}
+
+void sy_lock_set(const char *what, long *lock)
+{
+    struct queue queue = queue_of(what, lock);
+    uint32_t before = apply(SY_AMO_SWAP, queue.tail, queue.self, 0, queue.home);
+
+    if (!before)
+        return;
+    if (before == queue.self)
+        sy_fatal("%s: this PE has the lock at %p already, or another thread of it waits for it; "
+                 "locks do not nest, and a PE's threads must take turns by other means",
+                 what, (void *)lock);
+    apply(SY_AMO_ADD, queue.link, queue.self, 0, (int)before - 1);
+    SY_WAIT_UNTIL(own_link(&queue) & GRANTED);
+    apply(SY_AMO_AND, queue.link, ~GRANTED, 0, sy_world.pe);
+}
+
+bool sy_lock_try(const char *what, long *lock)
+{
+    struct queue queue = queue_of(what, lock);
+
+    return change_tail(&queue, 0, queue.self) == 0;
+}
+
+void sy_lock_clear(const char *what, long *lock)
+{
+    struct queue queue = queue_of(what, lock);
+    uint32_t next;
+
+    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
+    if (!own_link(&queue)) {
+        uint32_t last = change_tail(&queue, queue.self, 0);
+        if (last == queue.self)
+            return;
+        if (!last)
+            sy_fatal("%s: nobody has the lock at %p; only the PE that has set it may clear it",
+                     what, (void *)lock);
+    }
+    SY_WAIT_UNTIL((next = own_link(&queue)) != 0);
+    apply(SY_AMO_SET, queue.link, 0, 0, sy_world.pe);
+    apply(SY_AMO_ADD, queue.link, GRANTED, 0, (int)next - 1);
+}

@@ -1,0 +1,109 @@
+/* See reduce.h. Operands are combined in the group's order.
+ *
+ * Small arrays go through the slots: one synchronisation, and every member does all the work. For
+ * larger ones member i combines part i of all sources and writes the result to all; the
+ * synchronisation before says that all sources and dests are ready, the one after that all parts
+ * are there. Nobody else touches part i of any array in between, so dest may be source. */
+#include "coll/check.h"
+#include "coll/data.h"
+#include "coll/reduce.h"
+
+/* Bytes of all members' slots together up to which a second synchronisation costs more than reading
+ * them all. */
+#define SLOTS_TOTAL 16384
+
+static void through_slots(const struct sy_group *group, struct sy_operation op, void *dest,
+                          const void *source, size_t count)
+{
+    size_t length = count * op.size;
+    struct sy_piece room[2];
+    const void *left;
+
+    memcpy(sy_group_slot(group), source, length);
+    sy_group_sync(group);
+    left = sy_group_read_slot(group, 0, 0, length, room[0].bytes);
+    for (int i = 1; i < group->members.size; i++) {
+        op.kernel(dest, left, sy_group_read_slot(group, i, 0, length, room[1].bytes), count);
+        left = dest;
+    }
+    sy_group_slot_done(group);
+}
+
+/* Combines a piece of all sources. Only the last operation writes to dest, because dest may be the
+ * source of a member that has not had its turn. */
+static void combine(const struct sy_group *group, struct sy_operation op, void *dest,
+                    const void *source, size_t count)
+{
+    int last = group->members.size - 1;
+    size_t length = count * op.size;
+    struct sy_piece room[2], sum;
+    const void *left = sy_data_look(group, 0, source, length, room[0].bytes);
+
+    for (int i = 1; i <= last; i++) {
+        void *to = i < last ? sum.bytes : dest;
+        op.kernel(to, left, sy_data_look(group, i, source, length, room[1].bytes), count);
+        left = to;
+    }
+}
+
+static void by_parts(const struct sy_group *group, struct sy_operation op, char *dest,
+                     const char *source, size_t count)
+{
+    size_t at, end, piece = SY_PIECE / op.size;
+
+    sy_reduce_part(group, op.size, count, group->members.me, &at, &end);
+    sy_group_sync(group);
+    for (; at < end; at += piece) {
+        size_t n = end - at < piece ? end - at : piece, offset = at * op.size;
+        combine(group, op, dest + offset, source + offset, n);
+        for (int step = 1; step < group->members.size; step++)
+            sy_data_push(group, sy_data_after(group, step), dest + offset, dest + offset,
+                         n * op.size);
+    }
+    sy_data_pushed();
+    sy_group_sync(group);
+}
+
+static void reduce_auto(const struct sy_group *group, struct sy_operation op, void *dest,
+                        const void *source, size_t count)
+{
+    size_t length = count * op.size;
+
+    if (sy_data_small(group, length) && length * (size_t)group->members.size <= SLOTS_TOTAL)
+        through_slots(group, op, dest, source, count);
+    else
+        by_parts(group, op, dest, source, count);
+}
+
+void sy_reduce(const struct sy_group *group, struct sy_operation op, void *dest, const void *source,
+               size_t count)
+{
+    size_t length = count * op.size;
+
+    SY_COLL_CHECK(group, .routine = SY_COLL_REDUCE, .dest = dest, .source = source,
+                  .dest_length = length, .source_length = length, .size = length);
+    if (!count) {
+        sy_group_sync(group);
+        return;
+    }
+    if (group->members.size == 1) {
+        sy_data_copy(dest, source, length);
+        return;
+    }
+    switch (group->team ? sy_config.reduce_algorithm : SY_REDUCE_AUTO) {
+    case SY_REDUCE_LINEAR:
+        sy_reduce_tree(group, op, dest, source, count, group->members.size);
+        break;
+    case SY_REDUCE_TREE:
+        sy_reduce_tree(group, op, dest, source, count, sy_config.coll_radix);
+        break;
+    case SY_REDUCE_RECDBL:
+        sy_reduce_doubling(group, op, dest, source, count);
+        break;
+    case SY_REDUCE_RING:
+        sy_reduce_ring(group, op, dest, source, count);
+        break;
+    default:
+        reduce_auto(group, op, dest, source, count);
+    }
+}

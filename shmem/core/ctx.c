@@ -1,0 +1,107 @@
+/* See ctx.h. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "core/ctx.h"
+#include "core/rma.h"
+#include "core/world.h"
+#include "util/log.h"
+
+struct sy_ctx sy_ctx_default = {.team = &sy_team_world};
+
+/* All contexts but the default one. Any thread may make and end contexts. */
+static struct {
+    pthread_mutex_t lock;
+    struct sy_ctx *first;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void sy_ctx_bad(shmem_ctx_t ctx, int pe)
+{
+    if (ctx == SHMEM_CTX_INVALID)
+        sy_fatal("a communication routine was given SHMEM_CTX_INVALID");
+    sy_fatal("a communication routine was given PE %d on a context whose team has PEs 0 to %d", pe,
+             ctx->members.size - 1);
+}
+
+static void close_domains(struct sy_ctx *ctx, unsigned count)
+{
+    while (count--)
+        sy_routes.transport[count].table->ctx_close(ctx->domain[count]);
+}
+
+int sy_ctx_create(struct sy_team *team, long options, struct sy_ctx **out)
+{
+    struct sy_ctx *ctx = calloc(1, sizeof *ctx);
+    struct sy_error why = {""};
+
+    if (!ctx)
+        return -ENOMEM;
+    ctx->members = team->members;
+    ctx->team = team;
+    ctx->options = options;
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        int rc = sy_routes.transport[i].table->ctx_open(options, &ctx->domain[i], &why);
+        if (rc) {
+            sy_log(SY_LOG_INFO, "routes", "no context: transport %s: %s",
+                   sy_routes.transport[i].plugin.name, why.text);
+            close_domains(ctx, i);
+            free(ctx);
+            return rc;
+        }
+    }
+    pthread_mutex_lock(&all.lock);
+    ctx->next = all.first;
+    ctx->link = &all.first;
+    if (ctx->next)
+        ctx->next->link = &ctx->next;
+    all.first = ctx;
+    pthread_mutex_unlock(&all.lock);
+    *out = ctx;
+    return 0;
+}
+
+void sy_ctx_destroy(struct sy_ctx *ctx)
+{
+    sy_quiet(ctx, SY_ALL_PES);
+    pthread_mutex_lock(&all.lock);
+    *ctx->link = ctx->next;
+    if (ctx->next)
+        ctx->next->link = ctx->link;
+    pthread_mutex_unlock(&all.lock);
+    close_domains(ctx, sy_routes.count);
+    free(ctx);
+}
+
+/* Team destruction and finalisation come from one thread, when no other uses the team's contexts; those
+ * of other teams may come and go, so the list is searched again after each. */
+static struct sy_ctx *find_on(const struct sy_team *team)
+{
+    pthread_mutex_lock(&all.lock);
+    struct sy_ctx *ctx = all.first;
+    while (ctx && team && ctx->team != team)
+        ctx = ctx->next;
+    pthread_mutex_unlock(&all.lock);
+    return ctx;
+}
+
+void sy_ctx_destroy_all(const struct sy_team *team)
+{
+    struct sy_ctx *ctx;
+
+    while ((ctx = find_on(team)))
+        sy_ctx_destroy(ctx);
+}
+
+void sy_ctx_session_tell(struct sy_ctx *ctx)
+{
+    bool batch = ctx->session.open && (ctx->session.options & SHMEM_CTX_SESSION_BATCH);
+    size_t operations = ctx->session.open ? ctx->session.total_ops : 0;
+    shmem_ctx_t handle = ctx == &sy_ctx_default ? SHMEM_CTX_DEFAULT : ctx;
+
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *route = &sy_routes.transport[i];
+        route->table->session(sy_rma_domain(route, handle), batch, operations);
+    }
+}

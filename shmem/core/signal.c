@@ -1,0 +1,79 @@
+/* The paths of signal.h that are not a copy and one instruction. */
+#include <errno.h>
+
+#include "core/signal.h"
+
+static const char what[] = "put_signal";
+
+static enum sy_amo_op operation(int sig_op, int pe)
+{
+    if (sig_op == SHMEM_SIGNAL_SET)
+        return SY_AMO_SET;
+    if (sig_op == SHMEM_SIGNAL_ADD)
+        return SY_AMO_ADD;
+    sy_fatal("%s with PE %d: %d is none of the signal operators SHMEM_SIGNAL_SET and "
+             "SHMEM_SIGNAL_ADD",
+             what, pe, sig_op);
+}
+
+static struct sy_target signal_target(const struct sy_signal_put *put, int pe)
+{
+    if ((uintptr_t)put->sig_addr % sizeof *put->sig_addr)
+        sy_fatal("%s with PE %d: sig_addr %p is not aligned to the 8 bytes of a signal", what, pe,
+                 (void *)put->sig_addr);
+    return sy_rma_target(what, put->sig_addr, sizeof *put->sig_addr, pe);
+}
+
+/* Both go through the route's transport: in one call where it has one for this, which saves the
+ * fence between. */
+static void send_both(shmem_ctx_t ctx, const struct sy_signal_put *put, enum sy_amo_op op,
+                      struct sy_target data, struct sy_target signal, int pe, unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(pe);
+    const struct sy_transfer t = {.pe = pe,
+                                  .window = data.window,
+                                  .offset = data.offset,
+                                  .local = (void *)put->source,
+                                  .length = put->length};
+    const struct sy_amo word = {.pe = pe,
+                                .window = signal.window,
+                                .offset = signal.offset,
+                                .op = op,
+                                .width = sizeof put->signal,
+                                .operand = put->signal};
+    int answer;
+
+    do
+        answer = route->table->put_signal(sy_rma_domain(route, ctx), &t, &word, flags);
+    while (answer != -EOPNOTSUPP && sy_rma_again(answer, what, pe));
+    if (answer != -EOPNOTSUPP)
+        return;
+    sy_put_slow(ctx, put->dest, put->source, put->length, pe, flags);
+    sy_fence_transports(ctx);
+    sy_amo_slow(ctx, op, put->sig_addr, word.width, put->signal, 0, NULL, false, pe);
+}
+
+/* The order of stores here and of a transport's operations is nobody's care but this function's:
+ * data that travel must have arrived before the signal is stored, which a fence does not say; and
+ * data that were stored must be visible to whoever applies the signal that travels. */
+SY_COLD void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put, int pe,
+                                unsigned flags)
+{
+    sy_rma_check_pe(what, pe);
+    enum sy_amo_op op = operation(put->sig_op, pe);
+    struct sy_target signal = signal_target(put, pe);
+
+    if (put->length) {
+        struct sy_target data = sy_rma_target(what, put->dest, put->length, pe);
+        if (!data.here && !signal.here) {
+            send_both(ctx, put, op, data, signal, pe, flags);
+            return;
+        }
+        sy_put_slow(ctx, put->dest, put->source, put->length, pe, flags);
+        if (!data.here)
+            sy_quiet(ctx, pe);
+        else if (!signal.here)
+            atomic_thread_fence(memory_order_seq_cst);
+    }
+    sy_amo_slow(ctx, op, put->sig_addr, sizeof put->signal, put->signal, 0, NULL, false, pe);
+}

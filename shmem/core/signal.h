@@ -1,0 +1,50 @@
+/* put with signal (9.8.3, 9.8.4): data, and a change of the target's signal word that is seen only
+ * after the data. Setting and adding without data are atomic operations (amo.h).
+ *
+ * Where data and signal are both mapped here it is a copy and one atomic instruction; everything
+ * else, and every mistake, is for the slow path. */
+#ifndef SY_CORE_SIGNAL_H
+#define SY_CORE_SIGNAL_H
+
+#include "core/amo.h"
+#include "core/rma.h"
+
+/* What put with signal is asked for: `length` bytes from source here to dest on PE pe, then signal
+ * applied to sig_addr there as sig_op, a SHMEM_SIGNAL_ constant, says. */
+struct sy_signal_put {
+    void *dest;
+    const void *source;
+    size_t length;
+    uint64_t *sig_addr;
+    uint64_t signal;
+    int sig_op;
+};
+
+/* pe is the number in the job. flags: SY_BLOCKING or 0. */
+void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put, int pe, unsigned flags);
+
+/* The store of the signal must not pass those of the data. The atomic operation has release order,
+ * which on x86 is no instruction: the processor keeps stores in order, but for non-temporal ones,
+ * which memcpy uses for large blocks. This relies on memcpy to end those with sfence, as the GNU C
+ * library's does. */
+SY_INLINE void sy_put_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
+                             uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
+                             unsigned flags)
+{
+    pe = sy_ctx_pe(ctx, pe);
+    void *there = sy_rma_reach(dest, length, pe);
+    uint64_t *word = sy_window_reach(sig_addr, pe);
+    bool known = sig_op == SHMEM_SIGNAL_SET || sig_op == SHMEM_SIGNAL_ADD;
+    if (SY_LIKELY(there && word && known)) {
+        sy_copy(there, source, length);
+        if (sig_op == SHMEM_SIGNAL_SET)
+            sy_amo_here64(SY_AMO_SET, word, signal, 0);
+        else
+            sy_amo_here64(SY_AMO_ADD, word, signal, 0);
+    } else {
+        const struct sy_signal_put put = {dest, source, length, sig_addr, signal, sig_op};
+        sy_put_signal_slow(ctx, &put, pe, flags);
+    }
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* See team.h. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config.h"
+#include "core/team.h"
+#include "core/world.h"
+#include "util/error.h"
+
+#define PREDEFINED 2
+
+_Static_assert(SY_TEAMS_MOST + PREDEFINED <= SY_CONTROL_TEAMS_MAX, "no room for so many teams");
+
+struct sy_team sy_team_world, sy_team_shared;
+
+/* The teams by slot, and a bit for each slot that is free. Threads may make teams of different parents at
+ * once. */
+static struct {
+    pthread_mutex_t lock;
+    struct sy_team **team;
+    uint64_t free[SY_TEAM_WORDS_MAX];
+    unsigned count, words;
+} slots = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- members ---- */
+
+/* Where pe stands in a table of ascending numbers, or -1. */
+static int find_in_table(const int *table, int count, int pe)
+{
+    int low = 0, high = count - 1;
+
+    while (low <= high) {
+        int middle = low + (high - low) / 2;
+        if (table[middle] == pe)
+            return middle;
+        if (table[middle] < pe)
+            low = middle + 1;
+        else
+            high = middle - 1;
+    }
+    return -1;
+}
+
+int sy_members_find(const struct sy_members *m, int pe)
+{
+    /* Tables are this node's list of PEs. */
+    int at = m->table ? find_in_table(m->table, sy_world.node_size, pe) : pe;
+
+    if (at < 0)
+        return -1;
+    if (m->stride == 0 || m->size == 1)
+        return at == m->start ? 0 : -1;
+    int distance = at - m->start;
+    if (distance % m->stride || distance / m->stride < 0 || distance / m->stride >= m->size)
+        return -1;
+    return distance / m->stride;
+}
+
+void sy_team_settle(struct sy_team *team)
+{
+    team->members.me = sy_members_find(&team->members, sy_world.pe);
+    team->mapped = true;
+    for (int i = 0; i < team->members.size && team->mapped; i++)
+        team->mapped = sy_control_of(sy_members_pe(&team->members, i), 0) != NULL;
+}
+
+/* ---- slots ---- */
+
+unsigned sy_team_slot_words(void)
+{
+    return slots.words;
+}
+
+void sy_team_free_slots(uint64_t *words)
+{
+    pthread_mutex_lock(&slots.lock);
+    memcpy(words, slots.free, slots.words * sizeof *words);
+    pthread_mutex_unlock(&slots.lock);
+}
+
+void sy_team_enter(struct sy_team *team)
+{
+    pthread_mutex_lock(&slots.lock);
+    slots.free[team->slot / 64] &= ~(UINT64_C(1) << team->slot % 64);
+    slots.team[team->slot] = team;
+    pthread_mutex_unlock(&slots.lock);
+}
+
+void sy_team_leave(struct sy_team *team)
+{
+    pthread_mutex_lock(&slots.lock);
+    slots.free[team->slot / 64] |= UINT64_C(1) << team->slot % 64;
+    slots.team[team->slot] = NULL;
+    pthread_mutex_unlock(&slots.lock);
+    free(team);
+}
+
+/* ---- predefined teams ---- */
+
+/* After a re-initialisation a predefined team goes on with the counters as they are: every PE has been a
+ * member all the time, so all of them have counted the same. */
+static void predefine(struct sy_team *team, unsigned slot, struct sy_members members)
+{
+    team->members = members;
+    team->slot = slot;
+    sy_team_settle(team);
+}
+
+/* The PEs of this node, as start and stride where they are spaced evenly. */
+static struct sy_members shared_members(void)
+{
+    const int *pe = sy_world.node_pe;
+    int size = sy_world.node_size, stride = size > 1 ? pe[1] - pe[0] : 1;
+    struct sy_members even = {.start = pe[0], .stride = stride, .size = size};
+
+    for (int i = 1; i < size; i++)
+        if (!sy_control_of(pe[i], 0) || !sy_control_of(pe[0], 0))
+            return (struct sy_members){.start = sy_world.pe, .stride = 1, .size = 1};
+    for (int i = 1; i < size; i++)
+        if (pe[i] != pe[0] + i * stride)
+            return (struct sy_members){.table = pe, .start = 0, .stride = 1, .size = size};
+    return even;
+}
+
+int sy_teams_open(long teams, struct sy_error *err)
+{
+    unsigned count = (unsigned)teams + PREDEFINED;
+
+    memset(slots.free, 0, sizeof slots.free);
+    slots.count = count;
+    slots.words = (count + 63) / 64;
+    slots.team = calloc(count, sizeof(struct sy_team *));
+    if (!slots.team)
+        return sy_fail(err, ENOMEM, "no memory for %u teams", count);
+    for (unsigned slot = PREDEFINED; slot < count; slot++)
+        slots.free[slot / 64] |= UINT64_C(1) << slot % 64;
+    predefine(&sy_team_world, 0,
+              (struct sy_members){.start = 0, .stride = 1, .size = sy_world.npes});
+    predefine(&sy_team_shared, 1, shared_members());
+    return 0;
+}
+
+void sy_teams_close(void)
+{
+    for (unsigned slot = 0; slot < slots.count; slot++)
+        free(slots.team[slot]);
+    free(slots.team);
+    slots.team = NULL;
+    slots.count = slots.words = 0;
+}

@@ -1,0 +1,84 @@
+/* Teams (9.4): who belongs to one, in which order, and the slot of control memory through which its
+ * members synchronise. Local; making and ending teams together is coll/team.c.
+ *
+ * Memory: a team of regularly spaced PEs is three numbers whatever its size. A team of the PEs of one
+ * node, where those are numbered irregularly, shares that node's one table; so do teams made from it. */
+#ifndef SY_CORE_TEAM_H
+#define SY_CORE_TEAM_H
+
+#include <shmem.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <switchyard/error.h>
+
+#include "core/control.h"
+#include "util/bits.h"
+
+struct sy_members {
+    const int *table; /* NULL: arithmetic */
+    int start, stride, size;
+    int me; /* this PE's number among them, or -1 */
+};
+
+struct sy_team {
+    struct sy_members members;
+    int num_contexts;                       /* as asked for at creation */
+    unsigned slot;                          /* of the control windows */
+    bool mapped;                            /* all members' control windows are mapped here */
+    uint32_t turn;                          /* uses of the small buffers; its parity says which is next */
+    uint64_t syncs;                         /* what `arrived` is after this PE's latest sync */
+    uint64_t since;                         /* syncs when the team was made */
+    uint32_t gathered_base[SY_SYNC_LEVELS]; /* of this PE's groups when the team was made */
+};
+
+_Static_assert(sizeof(struct sy_team) <= 200, "a team is to take at most 200 bytes");
+
+#define SY_TEAM_WORDS_MAX ((SY_CONTROL_TEAMS_MAX + 63) / 64)
+
+extern struct sy_team sy_team_world SY_HIDDEN, sy_team_shared SY_HIDDEN;
+
+/* The PE in the job of member i. */
+static inline int sy_members_pe(const struct sy_members *m, int i)
+{
+    int at = m->start + i * m->stride;
+    return SY_UNLIKELY(m->table != NULL) ? m->table[at] : at;
+}
+
+/* The number of PE pe of the job among the members, or -1. */
+int sy_members_find(const struct sy_members *m, int pe);
+
+/* The team of a handle; NULL for SHMEM_TEAM_INVALID. */
+static inline struct sy_team *sy_team_of(shmem_team_t handle)
+{
+    if (SY_LIKELY(handle == SHMEM_TEAM_WORLD))
+        return &sy_team_world;
+    if (handle == SHMEM_TEAM_SHARED)
+        return &sy_team_shared;
+    return (struct sy_team *)handle;
+}
+
+static inline shmem_team_t sy_team_handle(struct sy_team *team)
+{
+    return team == &sy_team_world    ? SHMEM_TEAM_WORLD
+           : team == &sy_team_shared ? SHMEM_TEAM_SHARED
+                                     : (shmem_team_t)team;
+}
+
+/* Makes the predefined teams, with room for `teams` more at a time. */
+int sy_teams_open(long teams, struct sy_error *err);
+
+/* Ends all teams, also those that a program has left alive. */
+void sy_teams_close(void);
+
+/* Which slots this PE's teams leave free, as a bit map of sy_team_slot_words() words. */
+unsigned sy_team_slot_words(void);
+void sy_team_free_slots(uint64_t *words);
+
+/* Enters a team under its slot; takes it out and frees it. */
+void sy_team_enter(struct sy_team *team);
+void sy_team_leave(struct sy_team *team);
+
+/* Fills in what follows from `members`: this PE's number, and whether all are mapped. */
+void sy_team_settle(struct sy_team *team);
+
+#endif
