@@ -1,5 +1,6 @@
 # Tests: unit tests (Check) of single files of the library, and programs that run as jobs.
 include tests/bench/local.mk
+include tests/launch/local.mk
 
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_allocator
@@ -16,6 +17,7 @@ tests_unit_test_allocator_LDADD = $(CHECK_LIBS)
 lint_tests = \
 	tests/lint/headers.test \
 	tests/lint/exports.test \
+	tests/lint/coverage.test \
 	tests/lint/includes.test \
 	tests/lint/budgets.test
 dist_check_SCRIPTS += $(lint_tests)
@@ -27,7 +29,13 @@ check_PROGRAMS += \
 	tests/conformance/rma_typed \
 	tests/conformance/amo_typed \
 	tests/conformance/p2p_typed \
+	tests/conformance/p2p_sets \
+	tests/conformance/signals_typed \
+	tests/conformance/collectives_typed \
+	tests/conformance/reductions_typed \
+	tests/conformance/activesets \
 	tests/conformance/generics \
+	tests/conformance/generics2 \
 	tests/conformance/cxx
 tests_conformance_rma_typed_SOURCES = tests/conformance/rma_typed.c tests/conformance/check.h
 tests_conformance_rma_typed_LDADD = shmem/libsma.la
@@ -37,6 +45,21 @@ tests_conformance_p2p_typed_SOURCES = tests/conformance/p2p_typed.c tests/confor
 tests_conformance_p2p_typed_LDADD = shmem/libsma.la
 tests_conformance_generics_SOURCES = tests/conformance/generics.c tests/conformance/check.h
 tests_conformance_generics_LDADD = shmem/libsma.la
+tests_conformance_p2p_sets_SOURCES = tests/conformance/p2p_sets.c tests/conformance/check.h
+tests_conformance_p2p_sets_LDADD = shmem/libsma.la
+tests_conformance_signals_typed_SOURCES = tests/conformance/signals_typed.c tests/conformance/check.h
+tests_conformance_signals_typed_LDADD = shmem/libsma.la
+tests_conformance_collectives_typed_SOURCES = tests/conformance/collectives_typed.c tests/conformance/check.h \
+	tests/conformance/team_cases.h
+tests_conformance_collectives_typed_LDADD = shmem/libsma.la
+tests_conformance_reductions_typed_SOURCES = tests/conformance/reductions_typed.c tests/conformance/check.h \
+	tests/conformance/team_cases.h tests/conformance/values.h
+tests_conformance_reductions_typed_LDADD = shmem/libsma.la
+tests_conformance_activesets_SOURCES = tests/conformance/activesets.c tests/conformance/check.h \
+	tests/conformance/values.h
+tests_conformance_activesets_LDADD = shmem/libsma.la
+tests_conformance_generics2_SOURCES = tests/conformance/generics2.c tests/conformance/check.h
+tests_conformance_generics2_LDADD = shmem/libsma.la
 tests_conformance_cxx_SOURCES = tests/conformance/cxx.cc tests/conformance/check.h
 tests_conformance_cxx_LDADD = shmem/libsma.la
 
@@ -56,7 +79,10 @@ conformance_programs = \
 	tests/conformance/lifecycle \
 	tests/conformance/heap \
 	tests/conformance/forked \
-	tests/conformance/ordering
+	tests/conformance/ordering \
+	tests/conformance/teams \
+	tests/conformance/locks \
+	tests/conformance/collectives_storm
 check_PROGRAMS += $(conformance_programs)
 tests_conformance_statics_SOURCES = tests/conformance/statics.c tests/conformance/check.h
 tests_conformance_statics_LDADD = shmem/libsma.la
@@ -68,22 +94,71 @@ tests_conformance_forked_SOURCES = tests/conformance/forked.c tests/conformance/
 tests_conformance_forked_LDADD = shmem/libsma.la
 tests_conformance_ordering_SOURCES = tests/conformance/ordering.c tests/conformance/check.h
 tests_conformance_ordering_LDADD = shmem/libsma.la
+tests_conformance_locks_SOURCES = tests/conformance/locks.c tests/conformance/check.h
+tests_conformance_locks_LDADD = shmem/libsma.la
+tests_conformance_teams_SOURCES = tests/conformance/teams.c tests/conformance/check.h
+tests_conformance_teams_LDADD = shmem/libsma.la
+tests_conformance_collectives_storm_SOURCES = tests/conformance/collectives_storm.c tests/conformance/check.h
+tests_conformance_collectives_storm_LDADD = shmem/libsma.la
 TESTS += $(conformance_programs) \
 	tests/conformance/rma_typed \
 	tests/conformance/amo_typed \
 	tests/conformance/p2p_typed \
+	tests/conformance/p2p_sets \
+	tests/conformance/signals_typed \
+	tests/conformance/collectives_typed \
+	tests/conformance/reductions_typed \
+	tests/conformance/activesets \
 	tests/conformance/generics \
+	tests/conformance/generics2 \
 	tests/conformance/cxx
 
 # The same in other circumstances.
 conformance_scripts = \
-	tests/conformance/statics.test \
+	tests/conformance/algorithms.test \
+	tests/conformance/executables.test \
 	tests/conformance/modes.test \
 	tests/conformance/instructions.test
 dist_check_SCRIPTS += $(conformance_scripts)
 TESTS += $(conformance_scripts)
 
 # Jobs that end badly, and mistakes.
-fault_scripts = tests/fault/endings.test tests/fault/errors.test
+fault_scripts = \
+	tests/fault/collectives.test \
+	tests/fault/endings.test \
+	tests/fault/errors.test
 dist_check_SCRIPTS += $(fault_scripts)
 TESTS += $(fault_scripts)
+
+# The option tables, the log and the plugin loader, each with the files that it needs; and oshinfo.
+if HAVE_CHECK
+check_PROGRAMS += tests/unit/test_log tests/unit/test_option tests/unit/test_parse tests/unit/test_plugin
+check_LTLIBRARIES += tests/unit/shmem_test_nameless.la tests/unit/shmem_test_old.la
+TESTS += tests/unit/test_log tests/unit/test_option tests/unit/test_parse tests/unit/test_plugin
+endif
+tests_unit_test_log_SOURCES = tests/unit/test_log.c tests/unit/scratch.h \
+	shmem/util/error.c shmem/util/log.c shmem/util/parse.c
+tests_unit_test_log_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_log_LDADD = $(CHECK_LIBS)
+tests_unit_test_option_SOURCES = tests/unit/test_option.c tests/unit/scratch.h shmem/util/option_set.h \
+	shmem/util/error.c shmem/util/log.c shmem/util/option.c shmem/util/option_env.c \
+	shmem/util/option_json.c shmem/util/option_value.c shmem/util/parse.c
+tests_unit_test_option_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DSY_SYSCONFDIR='"etc"'
+tests_unit_test_option_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_option_LDADD = $(CHECK_LIBS) $(JANSSON_LIBS)
+tests_unit_test_parse_SOURCES = tests/unit/test_parse.c shmem/util/parse.c
+tests_unit_test_parse_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_parse_LDADD = $(CHECK_LIBS)
+tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c tests/unit/plugin.h tests/unit/scratch.h \
+	shmem/util/error.c shmem/util/parse.c shmem/util/plugin.c
+tests_unit_test_plugin_CPPFLAGS = $(AM_CPPFLAGS) -DSY_PLUGIN_DIR='"installed"' \
+	-DSY_TEST_PLUGINS='"$(abs_top_builddir)/tests/unit/.libs"'
+tests_unit_test_plugin_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_plugin_LDADD = $(CHECK_LIBS)
+tests_unit_shmem_test_nameless_la_SOURCES = tests/unit/plugin_nameless.c tests/unit/plugin.h
+tests_unit_shmem_test_nameless_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_unit_shmem_test_old_la_SOURCES = tests/unit/plugin_old.c tests/unit/plugin.h
+tests_unit_shmem_test_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+oshinfo_scripts = tests/unit/oshinfo.test tests/lint/options.test
+dist_check_SCRIPTS += $(oshinfo_scripts)
+TESTS += $(oshinfo_scripts)

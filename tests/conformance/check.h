@@ -5,6 +5,7 @@
 #define CHECK_H
 
 #include <stdio.h>
+#include <string.h>
 #include <shmem.h>
 
 enum { CHECK_REPORTS = 10 }; /* failures that one PE writes out; the rest is only counted */
@@ -30,6 +31,27 @@ static void check_fail(const char *file, int line, const char *text)
         if (!(CONDITION))                                                                          \
             check_fail(__FILE__, __LINE__, #CONDITION);                                            \
     } while (0)
+
+/* The bytes of a type that carry the value. The x87 format fills 10 bytes of its 12 or 16; what the
+ * rest holds after a move by value is open. */
+#if defined __x86_64__ || defined __i386__
+#define VALUE_BYTES(TYPE) _Generic((TYPE)0, long double : 10, default : sizeof(TYPE))
+#else
+#define VALUE_BYTES(TYPE) sizeof(TYPE)
+#endif
+
+/* Whether count elements of size bytes are the same in the first `value` bytes of each. */
+static inline int check_same(const void *a, const void *b, size_t count, size_t size, size_t value)
+{
+    const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b;
+
+    if (value == size)
+        return memcmp(x, y, count * size) == 0;
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(x + i * size, y + i * size, value) != 0)
+            return 0;
+    return 1;
+}
 
 /* Collective. PE 0 prints one line with the sums; returns main's exit status: 0 only if no PE
  * failed. */

@@ -1,5 +1,6 @@
 // The C interface used from C++: objects at namespace scope, in classes and in functions are
 // symmetric, a template chooses typed routines, and handles and constants work as C++ wants them.
+#include <complex>
 #include <cstring>
 #include <pshmem.h>
 #include <shmemx.h>
@@ -10,6 +11,8 @@ namespace
 
 shmem_ctx_t default_ctx = SHMEM_CTX_DEFAULT;
 const shmem_ctx_t invalid_ctx = SHMEM_CTX_INVALID;
+shmem_team_t world = SHMEM_TEAM_WORLD;
+const shmem_team_t invalid_team = SHMEM_TEAM_INVALID;
 
 static_assert(SHMEM_MAJOR_VERSION == 1 && SHMEM_MINOR_VERSION == 6, "version");
 static_assert(sizeof SHMEM_VENDOR_STRING <= SHMEM_MAX_NAME_LEN, "the name fits");
@@ -25,6 +28,12 @@ static_assert(sizeof SHMEM_VENDOR_STRING <= SHMEM_MAX_NAME_LEN, "the name fits")
         return shmem_ctx_##TYPENAME##_g(default_ctx, source, pe);                                  \
     }
 SY_RMA_DISTINCT_TYPES(OVERLOADS)
+#define SUM_OVERLOADS(TYPENAME, TYPE)                                                              \
+    int sum(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce)                     \
+    {                                                                                              \
+        return shmem_##TYPENAME##_sum_reduce(team, dest, source, nreduce);                         \
+    }
+SY_COMPARE_REDUCE_DISTINCT_TYPES(SUM_OVERLOADS)
 
 template <typename T> struct cell {
     static T values[3];
@@ -46,7 +55,52 @@ template <typename T> void check_type(const char *name, int me, int to, int from
     CHECK(get(&cell<T>::values[1], to) == mine[1]);
 }
 
+// The sum of a type over all PEs, in place.
+template <typename T> void check_sum(const char *name, int me, int npes)
+{
+    T *values = cell<T>::values;
+
+    check_case = name;
+    values[0] = static_cast<T>(me + 1);
+    values[1] = 1;
+    shmem_barrier_all();
+    CHECK(sum(world, values, values, 2) == 0);
+    CHECK(values[0] == static_cast<T>(npes * (npes + 1) / 2));
+    CHECK(values[1] == static_cast<T>(npes));
+    CHECK(sum(invalid_team, values, values, 1) != 0);
+}
+
 long counter;
+uint64_t arrived;
+long psync[SHMEM_SYNC_SIZE] = {SHMEM_SYNC_VALUE};
+
+// Complex numbers of the C++ library have the layout of those of C.
+void check_complex(int me, int npes)
+{
+    static std::complex<double> mine, total;
+    typedef __typeof__(double _Complex) of_c;
+
+    check_case = "complex";
+    mine = std::complex<double>(me, 1);
+    shmem_barrier_all();
+    CHECK(shmem_complexd_sum_reduce(world, reinterpret_cast<of_c *>(&total),
+                                    reinterpret_cast<const of_c *>(&mine), 1) == 0);
+    CHECK(total == std::complex<double>(npes * (npes - 1) / 2, npes));
+}
+
+// In C++ the names that C11 also has choices for are the functions.
+void check_double_names(int npes)
+{
+    check_case = "names of two routines";
+    shmem_signal_add(&arrived, 1, 0);
+    if (shmem_my_pe() == 0) {
+        const uint64_t all = static_cast<uint64_t>(npes);
+        CHECK(shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, all) == all);
+        shmem_signal_set(&arrived, 0, 0);
+    }
+    shmem_sync(0, 0, npes, psync);
+    CHECK(shmem_team_sync(world) == 0);
+}
 
 void check_constants()
 {
@@ -86,6 +140,11 @@ int main()
 
 #define RUN(TYPENAME, TYPE) check_type<TYPE>(#TYPENAME, me, to, from);
     SY_RMA_DISTINCT_TYPES(RUN)
+
+#define RUN_SUM(TYPENAME, TYPE) check_sum<TYPE>(#TYPENAME, me, npes);
+    SY_RMA_DISTINCT_TYPES(RUN_SUM)
+    check_complex(me, npes);
+    check_double_names(npes);
 
     check_case = "counters";
     for (int pe = 0; pe < npes; pe++) {

@@ -111,14 +111,6 @@ SY_SIZES_AND_MEM(SIZE_THUNKS)
     BLOCKED(ibget_##SIZE, shmem_ibget##SIZE, shmem_ctx_ibget##SIZE)
 SY_SIZES(SIZE_STRIDED_THUNKS)
 
-/* The x87 format fills 10 bytes of its 12 or 16; what the rest holds after a move by value is open.
- */
-#if defined __x86_64__ || defined __i386__
-#define VALUE_BYTES(TYPE) _Generic((TYPE)0, long double : 10, default : sizeof(TYPE))
-#else
-#define VALUE_BYTES(TYPE) sizeof(TYPE)
-#endif
-
 #define BOTH(NAME)                                                                                 \
     {                                                                                              \
         NAME, ctx_##NAME                                                                           \
@@ -180,12 +172,7 @@ static void fill(unsigned char *bytes, size_t count, int pe)
 
 static int same(const struct row *row, const unsigned char *a, const unsigned char *b)
 {
-    if (row->value == row->size)
-        return memcmp(a, b, AREA) == 0;
-    for (size_t i = 0; i < AREA; i += row->size)
-        if (memcmp(a + i, b + i, row->value) != 0)
-            return 0;
-    return 1;
+    return check_same(a, b, AREA / row->size, row->size, row->value);
 }
 
 /* What the model does: nblocks blocks of bsize elements, from one byte image to another. */
