@@ -1,5 +1,6 @@
 # Tests: unit tests (Check) of single files of the library, and programs that run as jobs.
 include tests/bench/local.mk
+include tests/launch/local.mk
 
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_allocator

@@ -14,17 +14,19 @@
 static const char *const sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE",
                                     "SLURM_STEP_NUM_TASKS"};
 
-/* N processes that each believe to be the only PE would compute N times the wrong thing in silence. */
+/* N processes that each believe to be the only PE would compute N times the wrong thing in silence.
+ */
 static int single_probe(struct sy_error *err)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const char *size = getenv(sizes[i]);
         if (!size || atol(size) <= 1)
             continue;
-        snprintf(err->text, sizeof err->text,
-                 "%s=%s says that this process is one of %s, started by a launcher that this library "
-                 "cannot join; use oshrun -n %s, or set SHMEM_BOOTSTRAP=single for %s jobs of one PE",
-                 sizes[i], size, size, size, size);
+        snprintf(
+            err->text, sizeof err->text,
+            "%s=%s says that this process is one of %s, started by a launcher that this library "
+            "cannot join; use oshrun -n %s, or set SHMEM_BOOTSTRAP=single for %s jobs of one PE",
+            sizes[i], size, size, size, size);
         return -EEXIST;
     }
     return 0;

@@ -47,7 +47,8 @@ struct sy_bootstrap {
 
     /* Gathers `length` bytes from every PE into `all`, in the order of PEs; collective. `phase` is the
      * name of what the job is doing, for messages; within `seconds` it succeeds or fails, and err (or
-     * the launcher's own message) names the PEs that are missing. */
+     * the launcher's own message) names the PEs that are missing. -ECANCELED: the launcher is ending the
+     * job and has said why; event() has the status. */
     int (*allgather)(const char *phase, const void *mine, void *all, size_t length, double seconds,
                      struct sy_error *err);
 

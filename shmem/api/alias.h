@@ -1,5 +1,5 @@
-/* Every routine is defined under its profiling name, p and its own name, and has its own name as a weak
- * alias, so that a tool or a program can replace it and still call the original (10). */
+/* Every routine is defined under its profiling name, p and its own name, and has its own name as a
+ * weak alias, so that a tool or a program can replace it and still call the original (10). */
 #ifndef SY_API_ALIAS_H
 #define SY_API_ALIAS_H
 

@@ -1,5 +1,5 @@
-/* Atomic memory operations (9.7): thunks over core/amo.h, expanded over the type tables. Operands travel
- * as bits, so that one core serves all types of a width. */
+/* Atomic memory operations (9.7): thunks over core/amo.h, expanded over the type tables. Operands
+ * travel as bits, so that one core serves all types of a width. */
 #include "api/alias.h"
 #include "core/amo.h"
 

@@ -1,15 +1,16 @@
 /* Synchronisation through the counters of the control windows (core/control.h). Knows no transport.
  *
  * Up to SMALL PEs: each writes how many syncs it has entered and reads what all others wrote. One
- * cache-line transfer of latency, no leader, and with more PEs than processors the last to arrive passes
- * at once while every other needs to run just once more.
+ * cache-line transfer of latency, no leader, and with more PEs than processors the last to arrive
+ * passes at once while every other needs to run just once more.
  *
- * More PEs: groups of SMALL add to a counter of their first member; the last of a group goes on to add
- * for the group one level up; the last of all writes one word that all read. n additions, no leader.
+ * More PEs: groups of SMALL add to a counter of their first member; the last of a group goes on to
+ * add for the group one level up; the last of all writes one word that all read. n additions, no
+ * leader.
  *
- * Who writes: `arrived` and `vote` the owner only; `gathered` the group by atomic addition; `released`
- * whoever arrives last, which each sync makes one PE. Release stores and acquire loads make what a PE
- * wrote before its sync visible to all that leave it. */
+ * Who writes: `arrived` and `vote` the owner only; `gathered` the group by atomic addition;
+ * `released` whoever arrives last, which each sync makes one PE. Release stores and acquire loads
+ * make what a PE wrote before its sync visible to all that leave it. */
 #include <stdatomic.h>
 
 #include "coll/sync.h"
@@ -76,8 +77,8 @@ void sy_barrier_world(void)
     sy_sync_world();
 }
 
-/* The two votes are used in turn: nobody writes the same one again before all have left the sync of the
- * agreement between, and so have read it. */
+/* The two votes are used in turn: nobody writes the same one again before all have left the sync of
+ * the agreement between, and so have read it. */
 bool sy_agree_world(bool yes)
 {
     unsigned turn = agreements++ & 1;

@@ -1,5 +1,6 @@
-/* Atomic memory operations (9.7). There is one atomicity domain: this CPU's atomic instructions, used
- * by this PE on its own and its node's memory, and by transports at the target (sy_amo_apply). */
+/* Atomic memory operations (9.7). There is one atomicity domain: this CPU's atomic instructions,
+ * used by this PE on its own and its node's memory, and by transports at the target (sy_amo_apply).
+ */
 #ifndef SY_CORE_AMO_H
 #define SY_CORE_AMO_H
 
@@ -10,11 +11,11 @@
 #include "core/ctx.h"
 #include "core/windows.h"
 
-/* Applies an operation to a word of this process. With constant `op` it becomes one instruction. A value
- * that is returned and not used costs nothing. */
+/* Applies an operation to a word of this process. With constant `op` it becomes one instruction. A
+ * value that is returned and not used costs nothing. */
 #define SY_DEFINE_AMO_HERE(BITS)                                                                   \
-    SY_INLINE uint64_t sy_amo_here##BITS(                       \
-        enum sy_amo_op op, uint##BITS##_t *at, uint##BITS##_t operand, uint##BITS##_t compare)     \
+    SY_INLINE uint64_t sy_amo_here##BITS(enum sy_amo_op op, uint##BITS##_t *at,                    \
+                                         uint##BITS##_t operand, uint##BITS##_t compare)           \
     {                                                                                              \
         switch (op) {                                                                              \
         case SY_AMO_FETCH:                                                                         \
@@ -43,8 +44,8 @@ SY_DEFINE_AMO_HERE(32)
 SY_DEFINE_AMO_HERE(64)
 #undef SY_DEFINE_AMO_HERE
 
-SY_INLINE uint64_t
-sy_amo_here(enum sy_amo_op op, void *at, size_t width, uint64_t operand, uint64_t compare)
+SY_INLINE uint64_t sy_amo_here(enum sy_amo_op op, void *at, size_t width, uint64_t operand,
+                               uint64_t compare)
 {
     return width == 4 ? sy_amo_here32(op, at, (uint32_t)operand, (uint32_t)compare)
                       : sy_amo_here64(op, at, operand, compare);
@@ -54,15 +55,14 @@ sy_amo_here(enum sy_amo_op op, void *at, size_t width, uint64_t operand, uint64_
 void sy_amo_apply(enum sy_amo_op op, void *address, size_t width, uint64_t operand,
                   uint64_t compare, uint64_t *result);
 
-/* The path through checks and transports. result: `width` bytes, or NULL; with blocking they are there
- * on return, otherwise on quiet. */
+/* The path through checks and transports. result: `width` bytes, or NULL; with blocking they are
+ * there on return, otherwise on quiet. */
 void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                  uint64_t operand, uint64_t compare, void *result, bool blocking, int pe);
 
 /* An operation that does not fetch. */
-SY_INLINE void sy_amo_update(shmem_ctx_t ctx, enum sy_amo_op op,
-                                                                void *address, unsigned width,
-                                                                uint64_t operand, int pe)
+SY_INLINE void sy_amo_update(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                             uint64_t operand, int pe)
 {
     pe = sy_ctx_pe(ctx, pe);
     void *at = sy_window_reach(address, pe);
@@ -73,9 +73,8 @@ SY_INLINE void sy_amo_update(shmem_ctx_t ctx, enum sy_amo_op op,
 }
 
 /* An operation that returns the old value, zero-extended. */
-SY_INLINE uint64_t
-sy_amo_fetch(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,
-             uint64_t compare, int pe)
+SY_INLINE uint64_t sy_amo_fetch(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                                uint64_t operand, uint64_t compare, int pe)
 {
     pe = sy_ctx_pe(ctx, pe);
     void *at = sy_window_reach(address, pe);
@@ -115,10 +114,10 @@ static inline void sy_amo_unbits(void *value, size_t width, uint64_t bits)
         memcpy(value, &bits, sizeof bits);
 }
 
-/* A nonblocking operation: *result receives the old value, `width` bytes, no later than on quiet. */
-SY_INLINE void
-sy_amo_start(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,
-             uint64_t compare, void *result, int pe)
+/* A nonblocking operation: *result receives the old value, `width` bytes, no later than on quiet.
+ */
+SY_INLINE void sy_amo_start(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                            uint64_t operand, uint64_t compare, void *result, int pe)
 {
     pe = sy_ctx_pe(ctx, pe);
     void *at = sy_window_reach(address, pe);

@@ -1,4 +1,5 @@
-/* See boot.h. Contains no bootstrap's name: what exists is found, and asked in order of priority. */
+/* See boot.h. Contains no bootstrap's name: what exists is found, and asked in order of priority.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,8 +109,9 @@ static int ask(struct sy_plugin *plugins, size_t count, size_t *yes, struct sy_e
         if (rc != -ENODEV)
             return sy_fail(err, -rc, "bootstrap %s: %s", plugins[i].name, why.text);
     }
-    return sy_fail(err, ENODEV, "no bootstrap plugin fits the way this process was started; "
-                                "SHMEM_DEBUG=boot shows what each one looked for");
+    return sy_fail(err, ENODEV,
+                   "no bootstrap plugin fits the way this process was started; "
+                   "SHMEM_DEBUG=boot shows what each one looked for");
 }
 
 /* Opens every bootstrap plugin there is and keeps the one that knows its launcher. */
@@ -128,8 +130,9 @@ static int choose_auto(struct sy_error *err)
             sy_log(SY_LOG_WARN, "boot", "bootstrap %s: %s", names[i].name, why.text);
     }
     if (plugins && !opened)
-        rc = sy_fail(err, ENOENT, "no bootstrap plugin was found; the installation lacks its "
-                                  "directory switchyard/ beside libsma.so, or set SHMEM_PLUGIN_PATH");
+        rc = sy_fail(err, ENOENT,
+                     "no bootstrap plugin was found; the installation lacks its "
+                     "directory switchyard/ beside libsma.so, or set SHMEM_PLUGIN_PATH");
     if (!rc) {
         qsort(plugins, opened, sizeof *plugins, higher_first);
         rc = ask(plugins, opened, &yes, err);

@@ -1,4 +1,5 @@
-/* Joining a job: chooses the bootstrap plugin by evidence and keeps it for the life of the process. */
+/* Joining a job: chooses the bootstrap plugin by evidence and keeps it for the life of the process.
+ */
 #ifndef SY_CORE_BOOT_H
 #define SY_CORE_BOOT_H
 

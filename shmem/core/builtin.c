@@ -1,5 +1,5 @@
-/* Plugins linked into the library: none in libsma.so, where all are files; those that any job needs in
- * libsma.a, since a static executable cannot load files. The build names them (SY_BUILTINS), as
+/* Plugins linked into the library: none in libsma.so, where all are files; those that any job needs
+ * in libsma.a, since a static executable cannot load files. The build names them (SY_BUILTINS), as
  * X(kind, name) words, so this file names none. */
 #include <stddef.h>
 #include <switchyard/bootstrap.h>
@@ -18,5 +18,5 @@ const struct sy_builtin sy_builtins[] = {
 #ifdef SY_BUILTINS
     SY_BUILTINS(SY_ROW)
 #endif
-    {NULL, NULL, NULL},
+        {NULL, NULL, NULL},
 };

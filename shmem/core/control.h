@@ -1,8 +1,9 @@
 /* What is in a PE's control window: words through which PEs synchronise. Every PE of a node has all
  * control windows of the node mapped; those of other nodes are reached by put and signal.
  *
- * All counters are 64-bit, only grow, start at 0 with the process, and are never reset: nothing has to
- * be cleared between two uses, and a PE that lags one use behind cannot mistake one for the other. */
+ * All counters are 64-bit, only grow, start at 0 with the process, and are never reset: nothing has
+ * to be cleared between two uses, and a PE that lags one use behind cannot mistake one for the
+ * other. */
 #ifndef SY_CORE_CONTROL_H
 #define SY_CORE_CONTROL_H
 
@@ -21,8 +22,8 @@ struct sy_counter {
 
 /* Synchronisation of one team. */
 struct sy_control_sync {
-    struct sy_counter arrived;                  /* syncs its owner has entered; the owner writes */
-    struct sy_counter released;                 /* syncs that are complete; last PE to arrive writes */
+    struct sy_counter arrived;  /* syncs its owner has entered; the owner writes */
+    struct sy_counter released; /* syncs that are complete; last PE to arrive writes */
     struct sy_counter gathered[SY_SYNC_LEVELS]; /* arrivals in the owner's group; the group adds */
     struct sy_counter vote[2];                  /* the owner's word in an agreement; used in turn */
 };

@@ -40,8 +40,8 @@ static struct {
 /* ---- who I am ---- */
 
 /* Host names are no identity (cloned machines share them); the boot id is the kernel's own. Network
- * namespaces divide a machine into nodes, because the socket that hands over memory stays inside one;
- * so does SHMEM_PES_PER_NODE. */
+ * namespaces divide a machine into nodes, because the socket that hands over memory stays inside
+ * one; so does SHMEM_PES_PER_NODE. */
 static uint64_t node_identity(long pes_per_node)
 {
     char boot[64] = "";
@@ -70,7 +70,8 @@ static uint64_t layout_identity(void)
     uint64_t identity = sy_statics.identity;
 
     for (unsigned i = 0; i < sy_statics.ranges; i++)
-        identity = sy_hash(&sy_statics.range[i].length, sizeof sy_statics.range[i].length, identity);
+        identity = sy_hash(&sy_statics.range[i].length, sizeof sy_statics.range[i].length,
+                           identity);
     return identity;
 }
 
@@ -91,10 +92,11 @@ static int check_options(struct sy_options *options, struct sy_error *err)
         if (mine->option[i] == first->option[i])
             continue;
         const char *name = sy_options_job_name(options, i);
-        return sy_fail(err, EINVAL,
-                       "%s on PE %d (host %s) is not what it is on PE 0; give all PEs the same value, "
-                       "e.g. with oshrun -x %s=...",
-                       sy_option_env_name(name, env, sizeof env), sy_world.pe, sy_world.host, env);
+        return sy_fail(
+            err, EINVAL,
+            "%s on PE %d (host %s) is not what it is on PE 0; give all PEs the same value, "
+            "e.g. with oshrun -x %s=...",
+            sy_option_env_name(name, env, sizeof env), sy_world.pe, sy_world.host, env);
     }
     return 0;
 }
@@ -226,8 +228,9 @@ int sy_exchange(struct sy_options *options, double seconds, long pes_per_node, s
     size_t stride = 0;
 
     memcpy(pack, sy_world.host, sizeof sy_world.host);
-    mine.pack = (uint32_t)(sizeof sy_world.host + sy_routes_pack(pack + sizeof sy_world.host,
-                                                                 sizeof pack - sizeof sy_world.host));
+    mine.pack = (uint32_t)(sizeof sy_world.host +
+                           sy_routes_pack(pack + sizeof sy_world.host,
+                                          sizeof pack - sizeof sy_world.host));
     mine.options = sy_options_job_hashes(options, mine.option, OPTIONS_MAX);
     cards = calloc((size_t)sy_world.npes, sizeof *cards);
     if (!cards)

@@ -1,5 +1,5 @@
-/* See fatal.h. exit() is used so that the program's buffered output is not lost; the library's own exit
- * handler sees sy_world.ending and does nothing. */
+/* See fatal.h. exit() is used so that the program's buffered output is not lost; the library's own
+ * exit handler sees sy_world.ending and does nothing. */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -41,9 +41,10 @@ static uint64_t offset_of(const char *what, const void *block)
     uint64_t offset = (uint64_t)((const char *)block - sy_memory.heap);
 
     if (!sy_allocator_size_of(allocator, offset))
-        sy_fatal("%s: %p is not a block of the symmetric heap; it was not returned by an allocation "
-                 "routine, or has been freed already",
-                 what, block);
+        sy_fatal(
+            "%s: %p is not a block of the symmetric heap; it was not returned by an allocation "
+            "routine, or has been freed already",
+            what, block);
     return offset;
 }
 

@@ -1,5 +1,5 @@
-/* The symmetric heap: addresses over the allocator's offsets (allocator.h). Local: the caller sees to
- * it that all PEs make the same calls, and to the barriers. */
+/* The symmetric heap: addresses over the allocator's offsets (allocator.h). Local: the caller sees
+ * to it that all PEs make the same calls, and to the barriers. */
 #ifndef SY_CORE_HEAP_H
 #define SY_CORE_HEAP_H
 

@@ -1,9 +1,9 @@
-/* This PE's symmetric memory: one memfd with the control window, the executable's data (statics.h) and
- * the heap, in this order. Knows nothing of other PEs.
+/* This PE's symmetric memory: one memfd with the control window, the executable's data (statics.h)
+ * and the heap, in this order. Knows nothing of other PEs.
  *
- * The memfd and the control window live as long as the process, because a peer may still look at them
- * when this PE has finalized; the heap comes and goes with initialisation. Nothing has a name in a file
- * system, so nothing is left behind however the process ends. */
+ * The memfd and the control window live as long as the process, because a peer may still look at
+ * them when this PE has finalized; the heap comes and goes with initialisation. Nothing has a name
+ * in a file system, so nothing is left behind however the process ends. */
 #ifndef SY_CORE_MEMORY_H
 #define SY_CORE_MEMORY_H
 
@@ -24,16 +24,16 @@ struct sy_memory {
 
 extern struct sy_memory sy_memory;
 
-/* Makes the control window, if this is the first time, and a heap of at least `size` bytes that reads
- * as zero. The heap is at the same virtual address on every PE where the kernel lets it (shmem_ptr and
- * offsets never depend on it). */
+/* Makes the control window, if this is the first time, and a heap of at least `size` bytes that
+ * reads as zero. The heap is at the same virtual address on every PE where the kernel lets it
+ * (shmem_ptr and offsets never depend on it). */
 int sy_memory_open(size_t size, bool huge_pages, struct sy_error *err);
 
 /* Gives the heap's pages and addresses back. */
 void sy_memory_close(void);
 
-/* Where the kernel hands out only what it can back (vm.overcommit_memory = 2), reserves memory for a
- * block so that its exhaustion is an error here and not a SIGBUS later. 0 or -ENOMEM. */
+/* Where the kernel hands out only what it can back (vm.overcommit_memory = 2), reserves memory for
+ * a block so that its exhaustion is an error here and not a SIGBUS later. 0 or -ENOMEM. */
 int sy_memory_back(uint64_t offset, size_t length);
 
 #endif

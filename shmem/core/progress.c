@@ -14,8 +14,8 @@
 #include "util/error.h"
 #include "util/log.h"
 
-/* Owned by the thread that starts and stops; the progress thread touches only `loop` and its watchers,
- * between pthread_create and pthread_join. `stop` is libev's own cross-thread signal. */
+/* Owned by the thread that starts and stops; the progress thread touches only `loop` and its
+ * watchers, between pthread_create and pthread_join. `stop` is libev's own cross-thread signal. */
 static struct {
     struct ev_loop *loop;
     pthread_t thread;

@@ -1,6 +1,7 @@
-/* The progress thread: one for a process, asleep in a libev loop until a descriptor of the bootstrap
- * (the launcher's word that the job ends, or its death) or of a transport has something to say.
- * Application threads that wait poll the transports themselves; the thread serves a PE that computes. */
+/* The progress thread: one for a process, asleep in a libev loop until a descriptor of the
+ * bootstrap (the launcher's word that the job ends, or its death) or of a transport has something
+ * to say. Application threads that wait poll the transports themselves; the thread serves a PE that
+ * computes. */
 #ifndef SY_CORE_PROGRESS_H
 #define SY_CORE_PROGRESS_H
 

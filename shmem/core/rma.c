@@ -18,10 +18,11 @@ void sy_rma_check_pe(const char *what, int pe)
 static SY_COLD void bad_address(const char *what, const void *address, int pe)
 {
     const struct sy_window *heap = &sy_windows.entry[SY_WINDOW_HEAP].own;
-    sy_fatal("%s with PE %d: address %p is not symmetric: it is neither in the symmetric heap (%p, "
-             "%zu bytes) nor a global or static variable of the executable. Local variables, malloc "
-             "memory and variables of shared libraries are not",
-             what, pe, address, (void *)heap->base, heap->length);
+    sy_fatal(
+        "%s with PE %d: address %p is not symmetric: it is neither in the symmetric heap (%p, "
+        "%zu bytes) nor a global or static variable of the executable. Local variables, malloc "
+        "memory and variables of shared libraries are not",
+        what, pe, address, (void *)heap->base, heap->length);
 }
 
 static SY_COLD void bad_extent(const char *what, const void *address, size_t length, int pe,
@@ -143,10 +144,10 @@ static void stride(char *to, const char *from, ptrdiff_t to_stride, ptrdiff_t fr
     }
 }
 
-/* The remote side of a strided transfer: the first block's target, after checking that the last block
- * is in the same window too; those between are then as well. */
-static struct sy_target strided_target(const char *what, const void *remote, ptrdiff_t remote_stride,
-                                       size_t block, size_t blocks, int pe)
+/* The remote side of a strided transfer: the first block's target, after checking that the last
+ * block is in the same window too; those between are then as well. */
+static struct sy_target strided_target(const char *what, const void *remote,
+                                       ptrdiff_t remote_stride, size_t block, size_t blocks, int pe)
 {
     struct sy_target first = sy_rma_target(what, remote, block, pe);
     ptrdiff_t reach;

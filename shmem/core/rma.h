@@ -1,8 +1,9 @@
 /* Moving bytes between this PE and another, for all of chapter 9.6, and memory ordering (9.12).
  *
- * Where the other PE's memory is mapped it is a load, a store or a memcpy here; otherwise one indirect
- * call of the route's transport. Elements of 1, 2, 4 and 8 bytes are moved whole. All functions check
- * the PE and the address and end the job with an explanation where they are wrong. */
+ * Where the other PE's memory is mapped it is a load, a store or a memcpy here; otherwise one
+ * indirect call of the route's transport. Elements of 1, 2, 4 and 8 bytes are moved whole. All
+ * functions check the PE and the address and end the job with an explanation where they are wrong.
+ */
 #ifndef SY_CORE_RMA_H
 #define SY_CORE_RMA_H
 
@@ -22,7 +23,8 @@ struct sy_target {
     char *here; /* its address in this process, or NULL */
 };
 
-/* Resolves `length` bytes at the user's `address` on PE pe, or ends the job naming `what` was tried. */
+/* Resolves `length` bytes at the user's `address` on PE pe, or ends the job naming `what` was
+ * tried. */
 struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe);
 
 /* Ends the job, naming `what`, where the library is not started or there is no PE pe. */
@@ -75,7 +77,7 @@ SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe)
 
 /* put: length bytes from source here to dest on PE pe. flags: SY_BLOCKING or 0. */
 SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                          unsigned flags)
+                      unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
     void *there = sy_rma_reach(dest, length, pe);
@@ -87,7 +89,7 @@ SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t le
 
 /* get: length bytes from source on PE pe to dest here. */
 SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                          unsigned flags)
+                      unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
     void *there = sy_rma_reach(source, length, pe);

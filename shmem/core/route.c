@@ -48,10 +48,11 @@ static int check_names(const char *list, const struct sy_plugin *found, size_t c
         for (size_t i = 0; i < count && !known; i++)
             known = strlen(found[i].name) == word && !strncmp(list, found[i].name, word);
         if (!known)
-            return sy_fail(err, ENOENT,
-                           "SHMEM_TRANSPORTS names '%.*s', but there is no such transport; there is: "
-                           "%s",
-                           (int)word, list, *have ? have : "none at all");
+            return sy_fail(
+                err, ENOENT,
+                "SHMEM_TRANSPORTS names '%.*s', but there is no such transport; there is: "
+                "%s",
+                (int)word, list, *have ? have : "none at all");
         list += word + (list[word] == ',');
     }
     return 0;
@@ -109,7 +110,8 @@ static int load_auto(const char *excluded, const struct sy_plugin *found, size_t
         if (listed(excluded, found[i].name))
             continue;
         int rc = load(found[i].name, options, &why);
-        if (rc == -EINVAL) /* a bad option value is the user's to mend, not a reason to go without */
+        if (rc ==
+            -EINVAL) /* a bad option value is the user's to mend, not a reason to go without */
             return sy_fail(err, EINVAL, "%s", why.text);
         if (rc)
             sy_log(SY_LOG_WARN, "routes", "transport %s: %s", found[i].name, why.text);
@@ -129,8 +131,7 @@ static int load_all(const char *wanted, struct sy_options *options, struct sy_er
     int rc = check_names(list, found, count, err);
 
     if (!rc)
-        rc = named ? load_named(list, options, err)
-                   : load_auto(list, found, count, options, err);
+        rc = named ? load_named(list, options, err) : load_auto(list, found, count, options, err);
     sy_plugins_free(found, count);
     return rc;
 }
@@ -219,8 +220,8 @@ static bool unpack(const char *pack, const char *name, char address[SY_ADDRESS_M
     return false;
 }
 
-/* Hands a transport everyone's addresses, then takes it for all PEs that have no route yet and that it
- * reaches and that have opened it too. */
+/* Hands a transport everyone's addresses, then takes it for all PEs that have no route yet and that
+ * it reaches and that have opened it too. */
 static int connect_one(unsigned index, const char *all, size_t stride, int npes, double seconds,
                        struct sy_error *err)
 {
@@ -272,14 +273,17 @@ static int no_route(int pe, const char *pack, struct sy_error *err)
         used += (size_t)snprintf(ours + used, sizeof ours - used, "%s%s", i ? ", " : "",
                                  sy_routes.transport[i].plugin.name);
     used = 0;
-    for (; *pack && used < sizeof theirs; pack += strlen(pack) + 2 + (unsigned char)pack[strlen(pack) + 1])
-        used += (size_t)snprintf(theirs + used, sizeof theirs - used, "%s%s", used ? ", " : "", pack);
-    return sy_fail(err, EHOSTUNREACH,
-                   "no transport reaches PE %d on host %s from PE %d on host %s; opened here: %s; "
-                   "there: %s. Name one that spans both in SHMEM_TRANSPORTS; SHMEM_DEBUG=routes shows "
-                   "why others were left out",
-                   pe, sy_world_place(pe).host, sy_world.pe, sy_world.host, *ours ? ours : "none",
-                   *theirs ? theirs : "none");
+    for (; *pack && used < sizeof theirs;
+         pack += strlen(pack) + 2 + (unsigned char)pack[strlen(pack) + 1])
+        used += (size_t)snprintf(theirs + used, sizeof theirs - used, "%s%s", used ? ", " : "",
+                                 pack);
+    return sy_fail(
+        err, EHOSTUNREACH,
+        "no transport reaches PE %d on host %s from PE %d on host %s; opened here: %s; "
+        "there: %s. Name one that spans both in SHMEM_TRANSPORTS; SHMEM_DEBUG=routes shows "
+        "why others were left out",
+        pe, sy_world_place(pe).host, sy_world.pe, sy_world.host, *ours ? ours : "none",
+        *theirs ? theirs : "none");
 }
 
 int sy_routes_connect(const char *all, size_t stride, int npes, bool (*same_layout)(int pe),

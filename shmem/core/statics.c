@@ -1,9 +1,9 @@
 /* Moves the executable's writable data into a memfd, in place. See statics.h.
  *
- * Only the main executable counts: the specification (section 3) excludes objects in shared libraries.
- * Who may write: while the constructor runs there is one thread and main has not begun, and between the
- * copy and the mmap this code itself writes to nothing but its stack, also in a static executable,
- * whose libc data is part of what moves. */
+ * Only the main executable counts: the specification (section 3) excludes objects in shared
+ * libraries. Who may write: while the constructor runs there is one thread and main has not begun,
+ * and between the copy and the mmap this code itself writes to nothing but its stack, also in a
+ * static executable, whose libc data is part of what moves. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +28,8 @@ static uint64_t page_size;
 static void add_range(struct sy_statics *found, uintptr_t lo, uintptr_t hi)
 {
     if (lo < hi && found->ranges < SY_STATICS_RANGES)
-        found->range[found->ranges++] =
-            (struct sy_statics_range){.base = (char *)lo, .length = hi - lo};
+        found->range[found->ranges++] = (struct sy_statics_range){.base = (char *)lo,
+                                                                  .length = hi - lo};
 }
 
 /* The writable segments of the first object, which is the main program, without the part that the
@@ -123,8 +123,8 @@ static void copy_present(const struct sy_statics_range *range, char *to, int pag
     }
 }
 
-/* Moves one range. Past the mmap there is no way back and none is needed: it replaces pages by equal
- * ones. */
+/* Moves one range. Past the mmap there is no way back and none is needed: it replaces pages by
+ * equal ones. */
 static bool move_range(const struct sy_statics_range *range, int fd, int pagemap)
 {
     char *image = mmap(NULL, range->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -175,9 +175,9 @@ static const char *move_all(struct sy_statics *s)
 
 /* ---- fork ---- */
 
-/* A child that is forked without exec must have its own variables, as after any fork. The parent takes
- * the snapshot before fork, when this is the last handler to run, so the child sees the values of that
- * moment and not what the parent or other PEs write while it starts. */
+/* A child that is forked without exec must have its own variables, as after any fork. The parent
+ * takes the snapshot before fork, when this is the last handler to run, so the child sees the
+ * values of that moment and not what the parent or other PEs write while it starts. */
 static char *snapshot[SY_STATICS_RANGES];
 
 static void copy_data_extents(const struct sy_statics_range *range, char *to)

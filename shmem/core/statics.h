@@ -1,8 +1,8 @@
 /* The executable's writable data (.data, .bss) as shared memory.
  *
- * A constructor of the library, before main, copies the pages in use into a memfd and maps that over
- * the same addresses. From then on other processes that map the memfd see the program's variables.
- * Knows nothing of jobs, PEs or options. */
+ * A constructor of the library, before main, copies the pages in use into a memfd and maps that
+ * over the same addresses. From then on other processes that map the memfd see the program's
+ * variables. Knows nothing of jobs, PEs or options. */
 #ifndef SY_CORE_STATICS_H
 #define SY_CORE_STATICS_H
 
@@ -24,11 +24,11 @@ struct sy_statics_range {
 struct sy_statics {
     struct sy_statics_range range[SY_STATICS_RANGES]; /* largest first */
     unsigned ranges;
-    bool mapped;        /* in the memfd; otherwise only this process reaches the data */
-    int fd;             /* the PE's memfd, or -1 until the heap makes one */
-    uint64_t end;       /* first free byte of the memfd */
-    uint64_t identity;  /* equal in two processes that run the same executable */
-    const char *why;    /* why it is not mapped, a phrase; NULL if it is */
+    bool mapped;       /* in the memfd; otherwise only this process reaches the data */
+    int fd;            /* the PE's memfd, or -1 until the heap makes one */
+    uint64_t end;      /* first free byte of the memfd */
+    uint64_t identity; /* equal in two processes that run the same executable */
+    const char *why;   /* why it is not mapped, a phrase; NULL if it is */
 };
 
 /* Valid from the library's constructor on. */

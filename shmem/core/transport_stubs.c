@@ -1,5 +1,5 @@
-/* A complete table: data calls answer -EOPNOTSUPP, the rest does nothing, so that the core never tests
- * a member. See transport.h for the contracts. */
+/* A complete table: data calls answer -EOPNOTSUPP, the rest does nothing, so that the core never
+ * tests a member. See transport.h for the contracts. */
 #include <errno.h>
 
 #include "core/transport_stubs.h"

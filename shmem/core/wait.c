@@ -10,11 +10,12 @@
 #include "core/windows.h"
 #include "util/log.h"
 
-#define LOOKS_ALONE    20000 /* about 50 us: longer than anything a running peer makes one wait for */
-#define LOOKS_CROWDED  100
+#define LOOKS_ALONE 20000 /* about 50 us: longer than anything a running peer makes one wait for   \
+                           */
+#define LOOKS_CROWDED    100
 #define LOOKS_AFTER_REST 10
-#define YIELDING_NS    UINT64_C(1000000)
-#define LONGEST_NAP_NS UINT64_C(1000000)
+#define YIELDING_NS      UINT64_C(1000000)
+#define LONGEST_NAP_NS   UINT64_C(1000000)
 
 uint32_t sy_wait_looks = LOOKS_ALONE;
 
@@ -54,8 +55,8 @@ void sy_wait_open(int node_pes)
            cpus, crowded ? "give way early" : "look for long before they give way");
 }
 
-/* The nap is a sixteenth of the wait so far, so that it never adds more than that to the wait; it is
- * taken only where others need the processor. */
+/* The nap is a sixteenth of the wait so far, so that it never adds more than that to the wait; it
+ * is taken only where others need the processor. */
 static void nap(uint64_t waited)
 {
     uint64_t length = waited / 16 < LONGEST_NAP_NS ? waited / 16 : LONGEST_NAP_NS;

@@ -22,8 +22,8 @@ static char **new_table(int npes)
 
 static void add(char *base, size_t length, int fd, uint64_t fd_offset)
 {
-    sy_windows.entry[sy_windows.count++].own =
-        (struct sy_window){.base = base, .length = length, .fd = fd, .fd_offset = fd_offset};
+    sy_windows.entry[sy_windows.count++].own = (struct sy_window){
+        .base = base, .length = length, .fd = fd, .fd_offset = fd_offset};
 }
 
 int sy_windows_open(int pe, int npes, struct sy_error *err)

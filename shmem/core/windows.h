@@ -34,8 +34,8 @@ struct sy_windows {
 
 extern struct sy_windows sy_windows SY_HIDDEN;
 
-/* What the inline path needs, in one cache line. Lengths are 0, so that every call takes the path that
- * checks and explains, before initialisation, after finalisation, and under SHMEM_CHECK. */
+/* What the inline path needs, in one cache line. Lengths are 0, so that every call takes the path
+ * that checks and explains, before initialisation, after finalisation, and under SHMEM_CHECK. */
 struct sy_hot {
     unsigned npes;
     bool carries; /* some data goes through a transport's calls, so quiet and fence concern it */

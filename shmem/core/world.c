@@ -70,8 +70,8 @@ static void warn_unknown(const char *variable, const char *nearest)
            *nearest ? "; did you mean " : " (SHMEM_WARN_UNKNOWN_ENV=0 silences this)", nearest);
 }
 
-/* JSON keys and environment names that nothing claims. Plugins that exist but are not loaded may own
- * some; theirs are left alone. */
+/* JSON keys and environment names that nothing claims. Plugins that exist but are not loaded may
+ * own some; theirs are left alone. */
 static int check_leftovers(struct sy_options *options, struct sy_error *err)
 {
     static const char *const kinds[] = {"transport", "bootstrap"};
@@ -161,7 +161,13 @@ void sy_world_open(int thread_level)
     sy_world.thread_level = thread_level;
     if (gethostname(sy_world.host, sizeof sy_world.host - 1))
         strcpy(sy_world.host, "unknown-host");
-    if (start(&err))
+    int rc = start(&err);
+    if (rc == -ECANCELED) { /* the launcher is ending the job; whoever caused it has said why */
+        int status = 1;
+        sy_boot->event(&status);
+        sy_leave(status);
+    }
+    if (rc)
         sy_fatal("shmem_init: %s", err.text);
     sy_wait_open(sy_world.node_size);
     say_hello();

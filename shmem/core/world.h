@@ -11,24 +11,24 @@
 
 struct sy_world {
     int pe, npes;
-    int node, nodes;     /* index of this PE's node, number of nodes */
-    int local;           /* index of this PE on its node */
-    int node_size;       /* PEs on this node */
-    int *node_pe;        /* node_size PE numbers, ascending */
-    char host[72];       /* this machine's name */
+    int node, nodes; /* index of this PE's node, number of nodes */
+    int local;       /* index of this PE on its node */
+    int node_size;   /* PEs on this node */
+    int *node_pe;    /* node_size PE numbers, ascending */
+    char host[72];   /* this machine's name */
     struct sy_job job;
-    int depth;           /* shmem_init calls not yet matched by shmem_finalize */
-    int thread_level;    /* SHMEM_THREAD_ of the current initialisation */
-    bool implicit;       /* start_pes began it: finalisation at exit */
-    bool ending;         /* the process leaves: no finalisation any more */
-    pid_t process;       /* that called shmem_init; a forked child is no PE */
+    int depth;        /* shmem_init calls not yet matched by shmem_finalize */
+    int thread_level; /* SHMEM_THREAD_ of the current initialisation */
+    bool implicit;    /* start_pes began it: finalisation at exit */
+    bool ending;      /* the process leaves: no finalisation any more */
+    pid_t process;    /* that called shmem_init; a forked child is no PE */
 };
 
 extern struct sy_world sy_world SY_HIDDEN;
 
 /* Steps of shmem_init and shmem_finalize below their collective parts: after sy_world_open this PE
- * reaches all others; before sy_world_close all traffic has been completed and all PEs have agreed to
- * leave. Errors of open end the job (fatal.h). */
+ * reaches all others; before sy_world_close all traffic has been completed and all PEs have agreed
+ * to leave. Errors of open end the job (fatal.h). */
 void sy_world_open(int thread_level);
 void sy_world_close(void);
 

@@ -54,7 +54,7 @@ static void print_option(const char *owner, const struct sy_option *row, const c
     *last = owner;
     printf("  %s = %s   (%s)\n", env, *value ? value : "\"\"", origin);
     print_wrapped(row->help, 6);
-    int used = snprintf(facts, sizeof facts, "Type: %s. Default: %s. ",
+    int used = snprintf(facts, sizeof facts, "Type: %s. Default: %.200s. ",
                         info_type_text(row, type, sizeof type), *row->def ? row->def : "empty");
     if (row->flags & SY_OPTION_EARLY)
         snprintf(facts + used, sizeof facts - (size_t)used, "Only in the environment.");

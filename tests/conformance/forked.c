@@ -1,5 +1,5 @@
-/* A program that forks without exec: the child has variables of its own, and leaving the child does not
- * end the parent's part in the job. */
+/* A program that forks without exec: the child has variables of its own, and leaving the child does
+ * not end the parent's part in the job. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

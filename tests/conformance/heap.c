@@ -1,5 +1,5 @@
-/* The symmetric heap (9.3): sizes and failures, alignment, contents, hints, barriers, reuse. The program sets
- * the heap's size itself before shmem_init, as some programs do. */
+/* The symmetric heap (9.3): sizes and failures, alignment, contents, hints, barriers, reuse. The
+ * program sets the heap's size itself before shmem_init, as some programs do. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,8 @@ static void check_calloc_and_hints(void)
     unsigned char *clean = shmem_calloc(50, 100);
     CHECK(clean != NULL && all_bytes(clean, 5000, 0));
     static const long hints[] = {0, SHMEM_MALLOC_ATOMICS_REMOTE, SHMEM_MALLOC_SIGNAL_REMOTE,
-                                 SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE, 1L << 40};
+                                 SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE,
+                                 1L << 40};
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
         unsigned char *block = shmem_malloc_with_hints(333, hints[i]);
         CHECK(block != NULL);

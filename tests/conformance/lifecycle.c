@@ -1,5 +1,5 @@
-/* Initialisation, finalisation and re-initialisation (9.1, 9.2): nested, repeated, with everything used
- * in each phase; queries before, between and after. */
+/* Initialisation, finalisation and re-initialisation (9.1, 9.2): nested, repeated, with everything
+ * used in each phase; queries before, between and after. */
 #include <limits.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@ static int initialized(void)
 /* Uses statics and heap in one phase. */
 static void use(int phase)
 {
-    int me = shmem_my_pe(), npes = shmem_n_pes(), to = (me + 1) % npes, from = (me + npes - 1) % npes;
+    int me = shmem_my_pe(), npes = shmem_n_pes(), to = (me + 1) % npes,
+        from = (me + npes - 1) % npes;
     long *block = shmem_malloc(1000 * sizeof *block);
 
     CHECK(block != NULL);

@@ -58,7 +58,8 @@ static void check_quiet_for_third(void)
     shmem_ctx_fence(SHMEM_CTX_INVALID);
 }
 
-/* Two PEs each write, complete, and read the other's word: at least one must see the other's write. */
+/* Two PEs each write, complete, and read the other's word: at least one must see the other's write.
+ */
 static void check_quiet_is_complete(void)
 {
     static long mine[2], other[2];

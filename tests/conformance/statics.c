@@ -1,5 +1,6 @@
-/* Global and static variables are symmetric (3): in .data, in .bss, inside functions, large and sparse.
- * They are put to, got from, updated by atomics and waited on. Built in several ways by statics.test. */
+/* Global and static variables are symmetric (3): in .data, in .bss, inside functions, large and
+ * sparse. They are put to, got from, updated by atomics and waited on. Built in several ways by
+ * statics.test. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,8 @@ static void check_values_from_before_main(void)
 int main(void)
 {
     shmem_init();
-    int me = shmem_my_pe(), npes = shmem_n_pes(), to = (me + 1) % npes, from = (me + npes - 1) % npes;
+    int me = shmem_my_pe(), npes = shmem_n_pes(), to = (me + 1) % npes,
+        from = (me + npes - 1) % npes;
     char local;
 
     check_values_from_before_main();

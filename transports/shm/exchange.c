@@ -1,9 +1,9 @@
 /* Hands the files of a node's PEs round, once, while they start.
  *
- * The first PE of the node (the leader) accepts a connection from each other one, takes its record and
- * descriptors, and when it has all sends all to all. The socket's name is one the kernel chose in the
- * abstract namespace: it is in no file system and is gone with the process. Both sides check that the
- * other runs as the same user, and the leader that it knows the job's key. */
+ * The first PE of the node (the leader) accepts a connection from each other one, takes its record
+ * and descriptors, and when it has all sends all to all. The socket's name is one the kernel chose
+ * in the abstract namespace: it is in no file system and is gone with the process. Both sides check
+ * that the other runs as the same user, and the leader that it knows the job's key. */
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
@@ -118,8 +118,8 @@ static int send_message(int socket, const void *bytes, size_t length, const int 
     }
 }
 
-/* Receives one message of at most `room` bytes; returns its length or -errno. All descriptors that came
- * are in fds, *count of them. */
+/* Receives one message of at most `room` bytes; returns its length or -errno. All descriptors that
+ * came are in fds, *count of them. */
 static ssize_t receive_message(int socket, void *bytes, size_t room, int *fds, int *count)
 {
     union {
@@ -182,10 +182,11 @@ static int map_peer(struct holding *h, struct sy_error *err)
 
     if (!peer || peer->map || h->record.windows > SHM_WINDOWS || h->fds < 1 ||
         (h->record.has_service && h->fds != FDS_EACH))
-        return sy_shm.host->fail(err, EPROTO, "a record of PE %d does not make sense", h->record.pe);
+        return sy_shm.host->fail(err, EPROTO, "a record of PE %d does not make sense",
+                                 h->record.pe);
     peer->record = h->record;
-    void *map = mmap(NULL, h->record.file_length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                     h->fd[0], 0);
+    void *map = mmap(NULL, h->record.file_length, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_NORESERVE, h->fd[0], 0);
     if (map == MAP_FAILED)
         rc = sy_shm.host->fail(err, errno,
                                "mapping the %llu bytes of PE %d: %s; set SHMEM_SYMMETRIC_SIZE to "
@@ -221,7 +222,8 @@ static bool take_hello(int socket, struct holding *all, int *sockets)
 {
     struct hello hello;
     int fds[BATCH * FDS_EACH], count;
-    ssize_t got = same_user(socket) ? receive_message(socket, &hello, sizeof hello, fds, &count) : -1;
+    ssize_t got = same_user(socket) ? receive_message(socket, &hello, sizeof hello, fds, &count)
+                                    : -1;
     struct shm_peer *peer = NULL;
 
     if (got == (ssize_t)sizeof hello && !memcmp(hello.key, sy_shm.host->job_key, sizeof hello.key))
@@ -248,9 +250,8 @@ static int missing(const int *sockets, double seconds, struct sy_error *err)
     for (int i = 1; i < sy_shm.node_size && used < sizeof list - 16; i++)
         if (sockets[i] < 0)
             used += (size_t)snprintf(list + used, sizeof list - used, " %d", sy_shm.peer[i].pe);
-    return sy_shm.host->fail(err, ETIMEDOUT,
-                             "exchange of memory on this host: waited %.0f s for PE%s", seconds,
-                             list);
+    return sy_shm.host->fail(
+        err, ETIMEDOUT, "exchange of memory on this host: waited %.0f s for PE%s", seconds, list);
 }
 
 static int collect(struct holding *all, int *sockets, double seconds, struct sy_error *err)
@@ -373,10 +374,11 @@ static int take_batch(int socket, double seconds, struct sy_error *err)
     if (got <= 0 || (size_t)got % sizeof records[0])
         return sy_shm.host->fail(
             err, got == -EAGAIN ? ETIMEDOUT : EPROTO,
-            got == -EAGAIN   ? "exchange of memory on this host: waited %.0f s for PE %d"
-            : got == -EMFILE ? "exchange of memory on this host: out of descriptors after %.0f s of "
-                               "at most; raise ulimit -n (PE %d leads)"
-                             : "exchange of memory on this host: it ended early (limit %.0f s, PE %d)",
+            got == -EAGAIN ? "exchange of memory on this host: waited %.0f s for PE %d"
+            : got == -EMFILE
+                ? "exchange of memory on this host: out of descriptors after %.0f s of "
+                  "at most; raise ulimit -n (PE %d leads)"
+                : "exchange of memory on this host: it ended early (limit %.0f s, PE %d)",
             seconds, sy_shm.peer[0].pe);
     int n = (int)((size_t)got / sizeof records[0]);
     for (int i = 0; i < n; i++) {
@@ -412,7 +414,8 @@ static int follow(const char *leader, double seconds, struct sy_error *err)
     hello.record = mine.record;
     int rc = send_message(socket, &hello, sizeof hello, mine.fd, mine.fds);
     if (rc)
-        sy_shm.host->fail(err, -rc, "handing memory to PE %d: %s", sy_shm.peer[0].pe, strerror(-rc));
+        sy_shm.host->fail(err, -rc, "handing memory to PE %d: %s", sy_shm.peer[0].pe,
+                          strerror(-rc));
     for (int have = 0; have < sy_shm.node_size && !rc;) {
         int got = take_batch(socket, seconds, err);
         if (got < 0)

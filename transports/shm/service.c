@@ -1,12 +1,13 @@
 /* Windows that are in no file (SHMEM_STATICS=service, or a process that could not be remapped) are
- * reached through a mailbox: shared memory of their owner, with slots for requests. A requester fills a
- * slot and rings the owner's doorbell, an eventfd; the owner's progress thread, or a thread of it that
- * waits, applies the request with loads, stores and atomics of its own and marks it done.
+ * reached through a mailbox: shared memory of their owner, with slots for requests. A requester
+ * fills a slot and rings the owner's doorbell, an eventfd; the owner's progress thread, or a thread
+ * of it that waits, applies the request with loads, stores and atomics of its own and marks it
+ * done.
  *
- * Who may write a slot, by its state: FREE nobody; a requester takes it to TAKEN by compare-and-swap and
- * fills it, then stores READY (release). Any thread of the owner takes READY to SERVED by
- * compare-and-swap (acquire), writes the results, stores DONE (release). The requester that took it
- * reads the results after seeing DONE (acquire) and stores FREE. */
+ * Who may write a slot, by its state: FREE nobody; a requester takes it to TAKEN by
+ * compare-and-swap and fills it, then stores READY (release). Any thread of the owner takes READY
+ * to SERVED by compare-and-swap (acquire), writes the results, stores DONE (release). The requester
+ * that took it reads the results after seeing DONE (acquire) and stores FREE. */
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -91,7 +92,8 @@ static void move_whole(char *to, const char *from, size_t length)
         memcpy(to, from, length);
 }
 
-/* Applies a request to this PE's memory. Everything in the slot is a peer's word, so it is checked. */
+/* Applies a request to this PE's memory. Everything in the slot is a peer's word, so it is checked.
+ */
 static uint32_t apply(struct slot *slot)
 {
     const struct sy_host *host = sy_shm.host;
@@ -143,8 +145,8 @@ int sy_shm_service_progress(void)
 
 /* ---- requester ---- */
 
-/* Takes a free slot. None free means that many requests are under way, which end without this PE, so
- * waiting here is safe; this PE serves others meanwhile. */
+/* Takes a free slot. None free means that many requests are under way, which end without this PE,
+ * so waiting here is safe; this PE serves others meanwhile. */
 static struct slot *take(struct shm_mailbox *box)
 {
     for (;;) {
@@ -179,8 +181,8 @@ static void give_back(struct slot *slot)
     atomic_store_explicit(&slot->state, FREE, memory_order_release);
 }
 
-/* A transfer, in chunks. Chunks begin at multiples of CHUNK from an aligned start, so no aligned element
- * is divided. */
+/* A transfer, in chunks. Chunks begin at multiples of CHUNK from an aligned start, so no aligned
+ * element is divided. */
 static int transfer(struct shm_peer *peer, const struct sy_transfer *t, enum slot_kind kind)
 {
     char *local = t->local;

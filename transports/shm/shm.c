@@ -89,8 +89,7 @@ static void *shm_pointer(int pe, unsigned window)
     struct shm_peer *peer = find(pe);
 
     if (!peer || !peer->map || window >= peer->record.windows || peer->record.offset[window] < 0 ||
-        peer->record.length[window] != sy_shm.window[window].length ||
-        !peer->record.length[window])
+        peer->record.length[window] != sy_shm.window[window].length || !peer->record.length[window])
         return NULL;
     return peer->map + peer->record.offset[window];
 }

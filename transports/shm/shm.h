@@ -34,7 +34,7 @@ struct shm_state {
     const struct sy_host *host;
     struct sy_window window[SHM_WINDOWS];
     unsigned windows;
-    int listener; /* before connect */
+    int listener;  /* before connect */
     char name[16]; /* of the listener, in the abstract namespace */
     unsigned name_length;
     struct shm_peer *peer; /* node_size of them, by index on the node */
