@@ -78,7 +78,7 @@ TESTS += $(conformance_programs) \
 
 # The same in other circumstances.
 conformance_scripts = \
-	tests/conformance/statics.test \
+	tests/conformance/executables.test \
 	tests/conformance/modes.test \
 	tests/conformance/instructions.test
 dist_check_SCRIPTS += $(conformance_scripts)
