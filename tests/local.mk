@@ -88,3 +88,36 @@ TESTS += $(conformance_scripts)
 fault_scripts = tests/fault/endings.test tests/fault/errors.test
 dist_check_SCRIPTS += $(fault_scripts)
 TESTS += $(fault_scripts)
+
+# The option tables, the log and the plugin loader, each with the files that it needs; and oshinfo.
+if HAVE_CHECK
+check_PROGRAMS += tests/unit/test_log tests/unit/test_option tests/unit/test_parse tests/unit/test_plugin
+check_LTLIBRARIES += tests/unit/shmem_test_nameless.la tests/unit/shmem_test_old.la
+TESTS += tests/unit/test_log tests/unit/test_option tests/unit/test_parse tests/unit/test_plugin
+endif
+tests_unit_test_log_SOURCES = tests/unit/test_log.c tests/unit/scratch.h \
+	shmem/util/error.c shmem/util/log.c shmem/util/parse.c
+tests_unit_test_log_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_log_LDADD = $(CHECK_LIBS)
+tests_unit_test_option_SOURCES = tests/unit/test_option.c tests/unit/scratch.h shmem/util/option_set.h \
+	shmem/util/error.c shmem/util/log.c shmem/util/option.c shmem/util/option_env.c \
+	shmem/util/option_json.c shmem/util/option_value.c shmem/util/parse.c
+tests_unit_test_option_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DSY_SYSCONFDIR='"etc"'
+tests_unit_test_option_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_option_LDADD = $(CHECK_LIBS) $(JANSSON_LIBS)
+tests_unit_test_parse_SOURCES = tests/unit/test_parse.c shmem/util/parse.c
+tests_unit_test_parse_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_parse_LDADD = $(CHECK_LIBS)
+tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c tests/unit/plugin.h tests/unit/scratch.h \
+	shmem/util/error.c shmem/util/parse.c shmem/util/plugin.c
+tests_unit_test_plugin_CPPFLAGS = $(AM_CPPFLAGS) -DSY_PLUGIN_DIR='"installed"' \
+	-DSY_TEST_PLUGINS='"$(abs_top_builddir)/tests/unit/.libs"'
+tests_unit_test_plugin_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_plugin_LDADD = $(CHECK_LIBS)
+tests_unit_shmem_test_nameless_la_SOURCES = tests/unit/plugin_nameless.c tests/unit/plugin.h
+tests_unit_shmem_test_nameless_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_unit_shmem_test_old_la_SOURCES = tests/unit/plugin_old.c tests/unit/plugin.h
+tests_unit_shmem_test_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+oshinfo_scripts = tests/unit/oshinfo.test tests/lint/options.test
+dist_check_SCRIPTS += $(oshinfo_scripts)
+TESTS += $(oshinfo_scripts)

@@ -242,13 +242,14 @@ void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
 {
     static const char cut[] = " [...]";
     char line[LINE_MAX_BYTES];
-    const size_t room = sizeof line - sizeof cut; /* the mark's NUL is the line's end */
+    const size_t room = sizeof line - (sizeof cut - 1); /* with a NUL, where the line ends later */
     int saved = errno;
     va_list args;
 
     if (!sy_log_enabled(level, category))
         return;
     size_t used = write_head(line, room, level, category);
+    errno = saved; /* for %m */
     va_start(args, fmt);
     int n = vsnprintf(line + used, room - used, fmt, args);
     va_end(args);

@@ -61,6 +61,10 @@ START_TEST(test_lines)
     ck_assert_int_eq(errno, ENOENT);
     expect("stderr", process);
     sy_log_identity(3, "vm1", "job");
+    configure(SY_LOG_DEBUG, NULL, NULL, NULL);
+    errno = ENOENT;
+    sy_log(SY_LOG_DEBUG, "routes", "%m");
+    expect("stderr", "PE 3@vm1: debug: routes: No such file or directory\n$");
     sy_log(SY_LOG_WARN, "routes", "a text");
     expect("stderr", "^PE 3@vm1: warning: routes: a text\n$");
     sy_log(SY_LOG_ERROR, "", "no category");
@@ -223,7 +227,7 @@ static void *write_lines(void *who)
 /* Threads that write at once, through a pipe that is full at times and does not block. */
 START_TEST(test_threads)
 {
-    static char *const names[THREADS] = {"a", "b", "c", "d"};
+    static char names[THREADS][2] = {"a", "b", "c", "d"};
     pthread_t thread[THREADS];
     int ends[2], next[THREADS] = {0};
     char line[256];
