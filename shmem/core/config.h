@@ -9,23 +9,21 @@
 struct sy_config {
     /* specification, section 8 */
     bool version, info;    /* SHMEM_VERSION, SHMEM_INFO: print at start-up on PE 0 */
-    const char *debug;     /* SHMEM_DEBUG: "" = off; categories, or any other text = all */
+    const char *debug;     /* SHMEM_DEBUG: "" = off, categories divided by commas, or "all" */
     size_t symmetric_size; /* SHMEM_SYMMETRIC_SIZE, bytes */
 
-    const char *bootstrap; /* SHMEM_BOOTSTRAP: "auto" or a name */
-    const char
-        *transports; /* SHMEM_TRANSPORTS: "auto", "shm,tcp" (in this order) or "^ofi" (all but) */
-    double init_timeout; /* SHMEM_INIT_TIMEOUT, seconds, for each phase of start-up */
-    long pes_per_node;   /* SHMEM_PES_PER_NODE: 0 = as the machine is; k = virtual nodes of k PEs */
-    int statics;         /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
-    bool check;          /* SHMEM_CHECK: argument checks */
-    bool huge_pages;     /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: ask for huge pages in the heap */
-    int log_level;       /* SHMEM_LOG_LEVEL: enum sy_log_level */
-    const char *log_pes; /* SHMEM_LOG_PES */
-    const char *log_file;  /* SHMEM_LOG_FILE */
-    bool warn_unknown_env; /* SHMEM_WARN_UNKNOWN_ENV */
-    bool trap_on_abort; /* SHMEM_TRAP_ON_ABORT: raise SIGABRT instead of leaving, to get a core file
-                         */
+    const char *bootstrap;  /* SHMEM_BOOTSTRAP: "auto" or a name */
+    const char *transports; /* SHMEM_TRANSPORTS: "auto", "a,b" in this order, "^a" all but a */
+    double init_timeout;    /* SHMEM_INIT_TIMEOUT, seconds, for each phase of start-up */
+    long pes_per_node;      /* SHMEM_PES_PER_NODE: virtual nodes of so many PEs; 0: as they are */
+    int statics;            /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
+    bool check;             /* SHMEM_CHECK: argument checks */
+    bool huge_pages;        /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: ask for them in the heap */
+    int log_level;          /* SHMEM_LOG_LEVEL: enum sy_log_level */
+    const char *log_pes;    /* SHMEM_LOG_PES */
+    const char *log_file;   /* SHMEM_LOG_FILE */
+    bool warn_unknown_env;  /* SHMEM_WARN_UNKNOWN_ENV */
+    bool trap_on_abort;     /* SHMEM_TRAP_ON_ABORT: SIGABRT instead of leaving, for a core file */
 };
 
 enum sy_statics_mode { SY_STATICS_AUTO, SY_STATICS_REMAP, SY_STATICS_SERVICE };

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -238,7 +239,7 @@ static void after_fork_in_child(void)
 static const char *refused_by_user(void)
 {
     const char *mode = getenv("SHMEM_STATICS");
-    return mode && !strcmp(mode, "service") ? "SHMEM_STATICS=service" : NULL;
+    return mode && !strcasecmp(mode, "service") ? "SHMEM_STATICS=service" : NULL;
 }
 
 __attribute__((constructor(101))) static void sy_statics_start(void)

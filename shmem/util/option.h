@@ -16,10 +16,10 @@ struct sy_options; /* tables, file values and origins */
 struct sy_options *sy_options_new(void);
 void sy_options_free(struct sy_options *set); /* NULL is allowed; strings in settings die with it */
 
-/* Reads the configuration files that exist: ${sysconfdir}/switchyard/shmem.json (a directory that the
- * build hands in as SY_SYSCONFDIR), $XDG_CONFIG_HOME or ~/.config /switchyard/shmem.json, and
- * $SHMEM_CONFIG, which must exist if named. Values are kept until a table claims them. A syntax error
- * gives file, line and column. */
+/* Reads the configuration files that exist: ${sysconfdir}/switchyard/shmem.json (a directory that
+ * the build hands in as SY_SYSCONFDIR), $XDG_CONFIG_HOME or ~/.config /switchyard/shmem.json, and
+ * $SHMEM_CONFIG, which must exist if named. Values are kept until a table claims them. A syntax
+ * error gives file, line and column. */
 int sy_options_read_files(struct sy_options *set, struct sy_error *err);
 
 /* Adds one file above those read so far (used by tests and by oshinfo --check-config). */
@@ -27,19 +27,21 @@ int sy_options_read_file(struct sy_options *set, const char *path, struct sy_err
 
 /* Adds a table (ended by a NULL name; copied, so that a plugin may be closed afterwards) and fills
  * `settings` from default, files and environment. An empty text for a STRING means its default.
- * owner: "core" or a plugin's name. A bad value is an error that names the variable or file:line, the
- * value, and what is allowed. */
+ * owner: "core" or a plugin's name. A bad value is an error that names the variable or file:line,
+ * the value, and what is allowed. */
 int sy_options_add(struct sy_options *set, const char *owner, const struct sy_option *rows,
                    void *settings, struct sy_error *err);
 
-/* Every JSON key must have been claimed by a table, or lie under one of `others` (NULL-ended names of
- * plugins; the keys of those whose table was not added cannot be judged). Error: file, line, key,
- * nearest name. */
+/* Every JSON key must have been claimed by a table, or lie under one of `others` (NULL-ended names
+ * of plugins; the keys of those whose table was not added cannot be judged). Error: file, line,
+ * key, nearest name. */
 int sy_options_check_keys(struct sy_options *set, const char *const *others, struct sy_error *err);
 
-/* Calls `say` for every SHMEM_* variable of the environment that no row names, with the nearest name
- * ("" if none is near), leaving out SHMEM_<OTHER>_* of `others` and SHMEM_BOOT_*. Also writes an INFO
- * line for every variable that is known but is not what it seems: an alias, or a name without effect. */
+/* Calls `say` for every SHMEM_* variable of the environment that no row names, with the nearest
+ * name
+ * ("" if none is near), leaving out SHMEM_<OTHER>_* of `others` and SHMEM_BOOT_*. Also writes an
+ * INFO line for every variable that is known but is not what it seems: an alias, or a name without
+ * effect. */
 void sy_options_unknown_env(struct sy_options *set, const char *const *others,
                             void (*say)(const char *variable, const char *nearest));
 
@@ -49,8 +51,9 @@ typedef void sy_option_visitor(const char *owner, const struct sy_option *row, c
                                const char *value, const char *origin, void *arg);
 void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *arg);
 
-/* One 32-bit hash for each row marked SY_OPTION_JOB, in order, at most `room`; returns how many. With
- * the same tables, hash i of two processes speaks of the same row, whose name is sy_options_job_name. */
+/* One 32-bit hash for each row marked SY_OPTION_JOB, in order, at most `room`; returns how many.
+ * With the same tables, hash i of two processes speaks of the same row, whose name is
+ * sy_options_job_name. */
 unsigned sy_options_job_hashes(struct sy_options *set, uint32_t *hashes, unsigned room);
 const char *sy_options_job_name(struct sy_options *set, unsigned index);
 

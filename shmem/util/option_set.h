@@ -1,5 +1,6 @@
 /* What an option set is made of, for the files that make it: option.c (tables), option_value.c
- * (text to value), option_env.c (environment), option_json.c (files). Everyone else uses option.h. */
+ * (text to value), option_env.c (environment), option_json.c (files). Everyone else uses option.h.
+ */
 #ifndef SY_UTIL_OPTION_SET_H
 #define SY_UTIL_OPTION_SET_H
 
@@ -64,7 +65,8 @@ bool sy_option_is_flag(const char *variable);
 /* The files' value for a key, marked as claimed in every file; or NULL. */
 const struct sy_file_value *sy_options_claim(struct sy_options *set, const char *key);
 
-/* Whether `name`, `length` letters in any case, is a plugin of `others` none of whose tables was added. */
+/* Whether `name`, `length` letters in any case, is a plugin of `others` none of whose tables was
+ * added. */
 bool sy_options_is_other(const struct sy_options *set, const char *const *others, const char *name,
                          size_t length);
 

@@ -18,19 +18,6 @@
 #error "the build must define SY_PLUGIN_DIR, the directory where plugins are installed"
 #endif
 
-#ifdef SY_BUILTINS
-/* A static executable has no loader: there these are NULL, which keeps the linker from pulling it
- * in. */
-#pragma weak dlopen
-#pragma weak dlsym
-#pragma weak dlclose
-#pragma weak dlerror
-#pragma weak dladdr
-#define CAN_LOAD (dlopen && dlsym && dladdr)
-#else
-#define CAN_LOAD true
-#endif
-
 static const char builtin[] = "builtin";
 
 /* What every table begins with. */
@@ -38,6 +25,15 @@ struct head {
     size_t size;
     const char *name;
 };
+
+/* dlopen, or NULL in a static executable. It is looked up because to name it makes the linker warn
+ * in every program that is linked statically, whether it ever loads a file or not. */
+typedef void *loader(const char *file, int mode);
+
+static loader *find_loader(void)
+{
+    return (loader *)dlsym(RTLD_DEFAULT, "dlopen");
+}
 
 /* ---- where plugins are ---- */
 
@@ -48,8 +44,6 @@ static const char *own_file(void)
 {
     Dl_info info;
 
-    if (!CAN_LOAD)
-        return NULL;
     void *exported = dlsym(RTLD_DEFAULT, "pshmem_init");
     if (exported && dladdr(exported, &info) && info.dli_fname)
         return info.dli_fname;
@@ -63,6 +57,8 @@ char *sy_plugins_places(void)
     const char *linked_in = sy_builtins[0].kind ? builtin : "";
     char *beside = NULL, *places = NULL;
 
+    if (!find_loader())
+        return strdup(linked_in);
     if (asprintf(&beside, "%.*s%s", slash ? (int)(slash - file) + 1 : 0, slash ? file : "",
                  slash ? "switchyard" : "") < 0)
         return NULL;
@@ -200,7 +196,7 @@ static int not_found(const char *kind, const char *name, const struct sy_plugin 
                                  found[i].name);
     int rc = sy_fail(err, ENOENT, "there is no %s plugin \"%.60s\"; there is %s. Searched: %s%s",
                      kind, name, count ? names : "none at all", places ? places : "(no memory)",
-                     CAN_LOAD ? "" : " (a static executable has only what is linked in)");
+                     find_loader() ? "" : " (a static executable cannot load files)");
     free(places);
     return rc;
 }
@@ -230,11 +226,9 @@ static int find_table(const char *kind, unsigned abi, struct sy_plugin *plugin,
 
 static int load_file(const char *kind, unsigned abi, struct sy_plugin *plugin, struct sy_error *err)
 {
-    if (!CAN_LOAD)
-        return sy_fail(err, ENOSYS,
-                       "%s: a static executable cannot load plugins; link the program dynamically",
-                       plugin->path);
-    plugin->handle = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL);
+    loader *load = find_loader(); /* not NULL: without one no file is found */
+
+    plugin->handle = load(plugin->path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin->handle)
         return sy_fail(err, ENOEXEC, "%s plugin \"%s\" cannot be loaded: %s", kind, plugin->name,
                        dlerror());

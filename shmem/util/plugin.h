@@ -1,5 +1,5 @@
-/* Finds and opens plugins: files shmem_<kind>_<name>.so that export shmem_<kind>_<abi>. Builtins of the
- * static library and files enter through the same door. */
+/* Finds and opens plugins: files shmem_<kind>_<name>.so that export shmem_<kind>_<abi>. Builtins of
+ * the static library and files enter through the same door. */
 #ifndef SY_UTIL_PLUGIN_H
 #define SY_UTIL_PLUGIN_H
 
@@ -9,35 +9,38 @@
 struct sy_plugin {
     char *name;        /* "shm" */
     char *path;        /* the file, or "builtin" */
-    const void *table; /* what the symbol points at, with NULL members replaced (see below); NULL until opened */
+    const void *table; /* what the symbol points at, with NULL members replaced (see below); NULL
+                          until opened */
     void *handle;      /* of dlopen; NULL for a builtin */
 };
 
-/* A plugin linked into the library. The list ends with a NULL kind; the shared library's is empty. */
+/* A plugin linked into the library. The list ends with a NULL kind; the shared library's is empty.
+ */
 struct sy_builtin {
     const char *kind, *name;
     const void *table;
 };
 extern const struct sy_builtin sy_builtins[];
 
-/* The names of all plugins of a kind ("transport", "bootstrap") that exist, each once, in the order of
- * the search: the directories of SHMEM_PLUGIN_PATH (divided by colons), builtins, the directory
- * switchyard/ beside libsma.so, the directory configured at build time. Nothing is opened. The list
- * and its strings are freed with sy_plugins_free. */
+/* The names of all plugins of a kind ("transport", "bootstrap") that exist, each once, in the order
+ * of the search: the directories of SHMEM_PLUGIN_PATH (divided by colons), builtins, the directory
+ * switchyard/ beside libsma.so, the directory configured at build time. In a static executable,
+ * which cannot load files, builtins alone. Nothing is opened. The list and its strings are freed
+ * with sy_plugins_free. */
 struct sy_plugin *sy_plugins_find(const char *kind, size_t *count);
 void sy_plugins_free(struct sy_plugin *list, size_t count);
 
-/* The places that are searched, in order and divided by colons, for people; "builtin" stands for the
- * plugins that are linked in. The caller frees the text; NULL without memory. */
+/* The places that are searched, in order and divided by colons, for people; "builtin" stands for
+ * the plugins that are linked in. The caller frees the text; NULL without memory. */
 char *sy_plugins_places(void);
 
-/* Opens plugin `name` of a kind: the first one of the search, and no other if that one is no good. `abi` is the number in the symbol; `size` the size of the core's
- * table; `stubs` a complete table of that size whose members stand in for those the plugin leaves NULL
- * or is too old to have. The merged copy is in out->table; close frees it. Failure texts tell a file
- * that is not there (with what is), one that cannot be loaded (the loader's words), and one of
- * another ABI ("is built for transport ABI 2, this library offers 1"). A table begins with its size and
- * its name, which must be the name of the file; a table without a name is given it. On failure *out
- * holds nothing. */
+/* Opens plugin `name` of a kind: the first one of the search, and no other if that one is no good.
+ * `abi` is the number in the symbol; `size` the size of the core's table; `stubs` a complete table
+ * of that size whose members stand in for those the plugin leaves NULL or is too old to have. The
+ * merged copy is in out->table; close frees it. Failure texts tell a file that is not there (with
+ * what is), one that cannot be loaded (the loader's words), and one of another ABI ("is built for
+ * transport ABI 2, this library offers 1"). A table begins with its size and its name, which must
+ * be the name of the file; a table without a name is given it. On failure *out holds nothing. */
 int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size, const void *stubs,
                    struct sy_plugin *out, struct sy_error *err);
 void sy_plugin_close(struct sy_plugin *plugin);
