@@ -6,7 +6,7 @@
 
 #include "shmem.h"
 
-#define SY_API(name) p##name
+#define SY_API(name) SY_DIRECT p##name
 #include "shmem/chapters.h"
 #undef SY_API
 

@@ -12,7 +12,18 @@
 #include "shmem/types.h"
 #include "shmem/constants.h"
 
-#define SY_API(name) name
+/* Calls go straight through the address table: the detour over the linkage table would cost as much as
+ * the rest of a small operation. */
+#ifdef __has_attribute
+#if __has_attribute(noplt)
+#define SY_DIRECT __attribute__((noplt))
+#endif
+#endif
+#ifndef SY_DIRECT
+#define SY_DIRECT
+#endif
+
+#define SY_API(name) SY_DIRECT name
 #include "shmem/chapters.h"
 #undef SY_API
 

@@ -39,11 +39,13 @@ static loader *find_loader(void)
 
 /* The file that the library is in. The exported name finds it also for a tool that has this code
  * linked in and uses the library besides; the address of our own is right where that name is not
- * visible. */
+ * visible. dladdr looks through all symbols, so its answer is kept. */
 static const char *own_file(void)
 {
-    Dl_info info;
+    static Dl_info info;
 
+    if (info.dli_fname)
+        return info.dli_fname;
     void *exported = dlsym(RTLD_DEFAULT, "pshmem_init");
     if (exported && dladdr(exported, &info) && info.dli_fname)
         return info.dli_fname;
