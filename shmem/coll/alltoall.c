@@ -40,7 +40,7 @@ void sy_alltoall(const struct sy_group *group, void *dest, const void *source, s
                   .dest_length = all, .source_length = all, .size = length);
     if (!length)
         sy_group_sync(group);
-    else if (sy_data_small(group, length) && all <= sy_group_slot_size(group))
+    else if (sy_data_small(group, length, 2 * SY_SMALL) && all <= sy_group_slot_size(group))
         through_slot(group, dest, source, length);
     else
         from_sources(group, dest, source, length);

@@ -120,7 +120,7 @@ void sy_fcollect(const struct sy_group *group, void *dest, const void *source, s
         sy_group_sync(group);
     else if (group->team && fcollect_named(group, dest, source, length))
         return;
-    else if (sy_data_small(group, length))
+    else if (sy_data_small(group, length, SY_SMALL))
         through_slots(group, dest, source, length);
     else
         from_sources(group, dest, source, length);
@@ -147,7 +147,7 @@ static size_t length_of(const struct sy_group *group, int i)
 
 static bool in_slot(const struct sy_group *group, size_t length)
 {
-    return sy_data_small(group, length + sizeof length);
+    return sy_data_small(group, length + sizeof length, SY_SMALL);
 }
 
 static void collect_part(const struct sy_group *group, int i, char *dest, const void *source,

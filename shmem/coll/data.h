@@ -11,14 +11,14 @@
  * first cache; a multiple of every element's size. */
 #define SY_PIECE 8192
 
-/* Bytes of a member's data up to which they go through its slot. A copy into the slot and the
- * transfer of its cache lines cost less than another synchronisation only as long as there are few.
- */
-#define SY_SMALL 1024
+/* Whether data go through the members' slots. A copy into the slot and the transfer of its cache
+ * lines cost less than another synchronisation only up to a few lines: where each member reads all
+ * slots SY_SMALL bytes, where one slot or a part of each is read twice as many. */
+#define SY_SMALL 512
 
-static inline bool sy_data_small(const struct sy_group *group, size_t length)
+static inline bool sy_data_small(const struct sy_group *group, size_t length, size_t limit)
 {
-    return length <= SY_SMALL && length <= sy_group_slot_size(group);
+    return length <= limit && length <= sy_group_slot_size(group);
 }
 
 /* A buffer on the stack for a piece. */

@@ -69,7 +69,8 @@ static void reduce_auto(const struct sy_group *group, struct sy_operation op, vo
 {
     size_t length = count * op.size;
 
-    if (sy_data_small(group, length) && length * (size_t)group->members.size <= SLOTS_TOTAL)
+    if (sy_data_small(group, length, SY_SMALL) &&
+        length * (size_t)group->members.size <= SLOTS_TOTAL)
         through_slots(group, op, dest, source, count);
     else
         by_parts(group, op, dest, source, count);

@@ -109,8 +109,8 @@ void sy_scan(const struct sy_group *group, struct sy_operation op, void *dest, c
         sy_group_sync(group);
         return;
     }
-    if (algorithm == SY_SCAN_AUTO &&
-        (!sy_data_small(group, length) || length * (size_t)group->members.size > SLOTS_TOTAL)) {
+    if (algorithm == SY_SCAN_AUTO && (!sy_data_small(group, length, SY_SMALL) ||
+                                      length * (size_t)group->members.size > SLOTS_TOTAL)) {
         by_parts(group, op, dest, source, count, inclusive);
         return;
     }
