@@ -15,6 +15,7 @@ shmeminclude_HEADERS = \
 	include/shmem/amo.h \
 	include/shmem/signals.h \
 	include/shmem/sessions.h \
+	include/shmem/short_sets.h \
 	include/shmem/collectives.h \
 	include/shmem/p2p.h \
 	include/shmem/ordering.h \

@@ -3,6 +3,7 @@
 util_sources = \
 	shmem/util/bits.h \
 	shmem/util/error.c shmem/util/error.h \
+	shmem/util/file.c shmem/util/file.h \
 	shmem/util/log.c shmem/util/log.h \
 	shmem/util/option.c shmem/util/option.h shmem/util/option_set.h \
 	shmem/util/option_env.c shmem/util/option_json.c shmem/util/option_value.c \

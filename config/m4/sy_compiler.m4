@@ -26,6 +26,15 @@ AC_DEFUN([SY_SANITIZERS], [
   AS_IF([test "x$enable_sanitize" != xno],
     [SY_SANITIZE="-fsanitize=$enable_sanitize -fno-omit-frame-pointer -g"])
   AC_SUBST([SY_SANITIZE])
+  # gcc warns that ThreadSanitizer does not see fences. The library's order hardware and compiler for
+  # other processes; between threads of a process it synchronises by atomic operations.
+  AS_CASE([,$enable_sanitize,], [*,thread,*], [
+    sy_save_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -Werror -Wtsan"
+    AC_MSG_CHECKING([whether $CC takes -Wno-tsan])
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])],
+      [AC_MSG_RESULT([yes]); SY_CFLAGS="$SY_CFLAGS -Wno-tsan"], [AC_MSG_RESULT([no])])
+    CFLAGS=$sy_save_CFLAGS])
   # The sanitizers' run-time library is in the executable, so a library cannot resolve it by itself.
   AS_IF([test "x$enable_sanitize" = xno], [SY_NO_UNDEFINED="-Wl,-z,defs"])
   AC_SUBST([SY_NO_UNDEFINED])

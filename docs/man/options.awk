@@ -26,7 +26,7 @@ file == 1 && /^\| `/ {
         heading = ""
     }
     key = cell[3] ~ /^`/ ? cell[3] ", " cell[2] : cell[2] " (" cell[3] ")"
-    list = list ".TP\n" roff(key) "\n" roff(cell[6]) ".\nType: " roff(cell[4]) ". Default: " \
+    list = list ".TP\n" roff(key) "\n" roff(cell[6]) ".\n.br\nType: " roff(cell[4]) ". Default: " \
            roff(cell[5]) ".\n"
 }
 

@@ -15,6 +15,8 @@
 
 #if !defined __cplusplus && defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L
 
+#include "short_sets.h"
+
 #define SY_FIRST(A, ...)     (A)
 #define SY_SECOND(A, B, ...) (B)
 
@@ -367,17 +369,25 @@
 #define SY_CASE_TEST(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test
 #define shmem_test(...) SY_GENERIC(SY_WAIT_DISTINCT_TYPES, SY_CASE_TEST, __VA_ARGS__)
 
+/* Sets: besides the standard types, an extension for short and unsigned short (short_sets.h). */
+#define SY_GENERIC_SETS(CASE, SHORT_CASE, ...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0) SY_STANDARD_AMO_DISTINCT_TYPES(CASE) \
+                 SY_DEPRECATED_WAIT_TYPES(SHORT_CASE))(__VA_ARGS__)
+
 #define SY_CASE_WAIT_UNTIL_ALL(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_wait_until_all
+#define SY_SHORT_CASE_WAIT_UNTIL_ALL(TYPENAME, TYPE) , TYPE *: sy_##TYPENAME##_wait_until_all
 #define shmem_wait_until_all(...) \
-    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_ALL, __VA_ARGS__)
+    SY_GENERIC_SETS(SY_CASE_WAIT_UNTIL_ALL, SY_SHORT_CASE_WAIT_UNTIL_ALL, __VA_ARGS__)
 
 #define SY_CASE_WAIT_UNTIL_ANY(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_wait_until_any
+#define SY_SHORT_CASE_WAIT_UNTIL_ANY(TYPENAME, TYPE) , TYPE *: sy_##TYPENAME##_wait_until_any
 #define shmem_wait_until_any(...) \
-    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_ANY, __VA_ARGS__)
+    SY_GENERIC_SETS(SY_CASE_WAIT_UNTIL_ANY, SY_SHORT_CASE_WAIT_UNTIL_ANY, __VA_ARGS__)
 
 #define SY_CASE_WAIT_UNTIL_SOME(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_wait_until_some
+#define SY_SHORT_CASE_WAIT_UNTIL_SOME(TYPENAME, TYPE) , TYPE *: sy_##TYPENAME##_wait_until_some
 #define shmem_wait_until_some(...) \
-    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_SOME, __VA_ARGS__)
+    SY_GENERIC_SETS(SY_CASE_WAIT_UNTIL_SOME, SY_SHORT_CASE_WAIT_UNTIL_SOME, __VA_ARGS__)
 
 #define SY_CASE_WAIT_UNTIL_ALL_VECTOR(TYPENAME, TYPE) \
     , TYPE *: shmem_##TYPENAME##_wait_until_all_vector
@@ -395,16 +405,19 @@
     SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_SOME_VECTOR, __VA_ARGS__)
 
 #define SY_CASE_TEST_ALL(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test_all
+#define SY_SHORT_CASE_TEST_ALL(TYPENAME, TYPE) , TYPE *: sy_##TYPENAME##_test_all
 #define shmem_test_all(...) \
-    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_ALL, __VA_ARGS__)
+    SY_GENERIC_SETS(SY_CASE_TEST_ALL, SY_SHORT_CASE_TEST_ALL, __VA_ARGS__)
 
 #define SY_CASE_TEST_ANY(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test_any
+#define SY_SHORT_CASE_TEST_ANY(TYPENAME, TYPE) , TYPE *: sy_##TYPENAME##_test_any
 #define shmem_test_any(...) \
-    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_ANY, __VA_ARGS__)
+    SY_GENERIC_SETS(SY_CASE_TEST_ANY, SY_SHORT_CASE_TEST_ANY, __VA_ARGS__)
 
 #define SY_CASE_TEST_SOME(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test_some
+#define SY_SHORT_CASE_TEST_SOME(TYPENAME, TYPE) , TYPE *: sy_##TYPENAME##_test_some
 #define shmem_test_some(...) \
-    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_SOME, __VA_ARGS__)
+    SY_GENERIC_SETS(SY_CASE_TEST_SOME, SY_SHORT_CASE_TEST_SOME, __VA_ARGS__)
 
 #define SY_CASE_TEST_ALL_VECTOR(TYPENAME, TYPE) , TYPE *: shmem_##TYPENAME##_test_all_vector
 #define shmem_test_all_vector(...) \

@@ -16,8 +16,8 @@ void SY_API(shmem_free)(void *ptr);
  * is shmem_free and gives NULL. If the heap has no room: NULL, and the old block stays as it is. */
 void *SY_API(shmem_realloc)(void *ptr, size_t size);
 
-/* shmem_malloc with an alignment in bytes, a power of two times sizeof(void *) (9.3.4). NULL if the
- * alignment is another number. */
+/* shmem_malloc with an alignment in bytes, a power of two (9.3.4). NULL if the alignment is another
+ * number. */
 void *SY_API(shmem_align)(size_t alignment, size_t size);
 
 /* shmem_malloc with hints on the use: 0 or SHMEM_MALLOC_*, joined with | (9.3.5). */

@@ -1,7 +1,6 @@
 /* Makes and maps this PE's symmetric memory; see memory.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +10,7 @@
 #include "core/statics.h"
 #include "util/bits.h"
 #include "util/error.h"
+#include "util/file.h"
 #include "util/log.h"
 
 /* Heap offsets and addresses are aligned to this, the size of a large page. */
@@ -28,17 +28,6 @@ struct sy_memory sy_memory = {.fd = -1};
 #define PREFERRED_ADDRESS HEAP_ADDRESS
 #endif
 
-/* ftruncate past `ulimit -f` raises SIGXFSZ; the caller wants the error instead. */
-static int set_length(int fd, uint64_t length)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-
-    sigaction(SIGXFSZ, &ignore, &before);
-    int rc = ftruncate(fd, (off_t)length) ? -errno : 0;
-    sigaction(SIGXFSZ, &before, NULL);
-    return rc;
-}
-
 static int open_control(struct sy_error *err)
 {
     if (sy_memory.control)
@@ -48,10 +37,12 @@ static int open_control(struct sy_error *err)
         fd = memfd_create("openshmem", MFD_CLOEXEC);
         if (fd < 0)
             return sy_fail(err, errno, "memfd_create for the symmetric heap: %s", strerror(errno));
-        int rc = set_length(fd, sy_statics.end);
+        int rc = sy_file_set_length(fd, sy_statics.end);
         if (rc) {
             close(fd);
-            return sy_fail(err, -rc, "the library's control window: %s", strerror(-rc));
+            return sy_fail(err, -rc, "%llu MB for the library itself: %s%s",
+                           (unsigned long long)(sy_statics.end >> 20), strerror(-rc),
+                           rc == -EFBIG ? "; raise the limit of file sizes (ulimit -f)" : "");
         }
     }
     void *control = mmap(NULL, SY_CONTROL_SPACE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -157,7 +148,7 @@ int sy_memory_open(size_t size, bool huge_pages, struct sy_error *err)
     /* The file only grows: a peer may not have closed its mapping of an earlier heap yet, and must
      * not meet the end of the file. */
     if (sy_memory.file_length < sy_memory.heap_offset + length) {
-        rc = set_length(sy_memory.fd, sy_memory.heap_offset + length);
+        rc = sy_file_set_length(sy_memory.fd, sy_memory.heap_offset + length);
         if (rc)
             return heap_failed(-rc, "ftruncate", size, err);
         sy_memory.file_length = sy_memory.heap_offset + length;

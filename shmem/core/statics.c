@@ -19,6 +19,7 @@
 
 #include "core/statics.h"
 #include "util/bits.h"
+#include "util/file.h"
 
 struct sy_statics sy_statics = {.fd = -1, .why = "the library's constructor has not run"};
 
@@ -158,7 +159,7 @@ static const char *move_all(struct sy_statics *s)
         s->range[i].fd_offset = end;
         end += s->range[i].length;
     }
-    if (ftruncate(fd, (off_t)end)) {
+    if (sy_file_set_length(fd, end)) {
         close(fd);
         return "the memfd cannot hold the program's data (see ulimit -f)";
     }

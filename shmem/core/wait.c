@@ -50,7 +50,8 @@ void sy_wait_open(int node_pes)
     int cpus = processors();
 
     crowded = node_pes > cpus;
-    sy_wait_looks = crowded ? LOOKS_CROWDED : LOOKS_ALONE;
+    /* Where data arrive through transports, a waiting thread helps them along early. */
+    sy_wait_looks = crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
     sy_log(SY_LOG_DEBUG, "boot", "%d PEs on this node, %d processors: waiting PEs %s", node_pes,
            cpus, crowded ? "give way early" : "look for long before they give way");
 }

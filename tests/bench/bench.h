@@ -4,14 +4,19 @@
 #ifndef SY_BENCH_H
 #define SY_BENCH_H
 
+#include <shmem.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     BENCH_LINE = 64,
     BENCH_WORDS = 1024,    /* of the array that rates of single words run over */
     BENCH_BLOCK = 1 << 20, /* bytes of the large transfers */
+    BENCH_HALF = BENCH_BLOCK / 2,
+    BENCH_MIDDLE = 256 << 10, /* bytes of the larger collectives; half a block or less */
+    BENCH_SMALL = 1 << 10,    /* bytes from each PE to each other one */
     BENCH_MOST_TRIALS = 1001,
 };
 
@@ -23,6 +28,8 @@ struct bench_shared {
     BENCH_ALIGNED long command; /* from PE 0: what to run next; 0 = nothing yet */
     BENCH_ALIGNED long done;    /* on PE 0: commands that other PEs have finished */
     BENCH_ALIGNED long ping;
+    BENCH_ALIGNED uint64_t signal;
+    BENCH_ALIGNED long lock;
     BENCH_ALIGNED long word;
     BENCH_ALIGNED atomic_long raw_ping;
     BENCH_ALIGNED atomic_long raw_word;
@@ -30,7 +37,8 @@ struct bench_shared {
     BENCH_ALIGNED atomic_long raw_generation;
     BENCH_ALIGNED double init_seconds; /* of this PE's first shmem_init */
     BENCH_ALIGNED long words[BENCH_WORDS];
-    BENCH_ALIGNED char block[BENCH_BLOCK];
+    BENCH_ALIGNED char
+        block[BENCH_BLOCK]; /* collectives: the result, and from BENCH_HALF their input */
 };
 
 struct bench {
@@ -39,6 +47,7 @@ struct bench {
     struct bench_shared *peer;  /* PE 1's for PE 0 and the other way round, if it can be mapped */
     struct bench_shared *first; /* PE 0's, if it can be mapped */
     bool one_node;              /* on PE 0: all PEs can be mapped */
+    shmem_team_t team;          /* of all PEs, but not the world's */
     char *source;               /* private memory, BENCH_BLOCK bytes */
     long pings, raw_pings;      /* round trips so far */
     long raw_rounds;            /* raw barriers so far */

@@ -8,6 +8,7 @@ bin_oshbench_SOURCES = \
 	tests/bench/raw.c tests/bench/raw.h \
 	tests/bench/rows.c tests/bench/rows.h \
 	tests/bench/rows_amo.c \
+	tests/bench/rows_coll.c \
 	tests/bench/rows_rma.c \
 	tests/bench/rows_setup.c \
 	tests/bench/rows_sync.c \

@@ -123,7 +123,7 @@ static bool read_options(struct bench *bench, int argc, char **argv)
     return check_rows(bench);
 }
 
-/* False if there is no memory, on any PE. */
+/* False if there is no memory or no team on this PE. */
 static bool allocate(struct bench *bench, double init_seconds)
 {
     bench->shared = shmem_align(BENCH_LINE, sizeof(*bench->shared));
@@ -132,6 +132,10 @@ static bool allocate(struct bench *bench, double init_seconds)
         fprintf(stderr, "oshbench: PE %d has no memory for %zu bytes%s\n", bench->me,
                 sizeof(*bench->shared),
                 bench->shared ? "" : " in the symmetric heap; set SHMEM_SYMMETRIC_SIZE");
+        return false;
+    }
+    if (shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, bench->npes, NULL, 0, &bench->team)) {
+        fprintf(stderr, "oshbench: PE %d gets no team of all PEs\n", bench->me);
         return false;
     }
     memset(bench->shared, 0, sizeof(*bench->shared));
@@ -204,6 +208,7 @@ int main(int argc, char **argv)
         shmem_global_exit(1);
     } else {
         measure_all(&bench);
+        shmem_team_destroy(bench.team);
         free(bench.source);
         shmem_free(bench.shared);
     }

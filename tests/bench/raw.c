@@ -80,6 +80,31 @@ double raw_copy(struct bench *bench, long n)
     return bench_now() - begin;
 }
 
+/* Copies that one PE has to make in a collective; alone, a PE copies from itself. */
+static double copy_from(struct bench *bench, long n, int passes)
+{
+    const struct bench_shared *from = bench->peer ? bench->peer : bench->shared;
+    double begin = bench_now();
+
+    for (long i = 0; bench->me == 0 && i < n; i++) {
+        for (int pass = 0; pass < passes; pass++) {
+            memcpy(bench->shared->block, from->block + BENCH_HALF, BENCH_MIDDLE);
+            KEEP(bench->shared->block);
+        }
+    }
+    return bench_now() - begin;
+}
+
+double raw_copy_from(struct bench *bench, long n)
+{
+    return copy_from(bench, n, 1);
+}
+
+double raw_two_passes(struct bench *bench, long n)
+{
+    return copy_from(bench, n, 2);
+}
+
 /* Spins as long as an answer from another CPU may take, then lets others run. */
 static void wait_for(atomic_long *word, long value)
 {

@@ -13,8 +13,15 @@ bench_run rma_put_block;
 /* rows_amo.c */
 bench_run amo_fetch_add, amo_fetch_add_static;
 
+/* rows_coll.c */
+bench_run coll_sum_one, coll_sum_many;
+bench_run coll_broadcast, coll_fcollect, coll_alltoall;
+const char *coll_needs_room(const struct bench *bench); /* why there is none, or NULL */
+
 /* rows_sync.c */
-bench_run sync_ping_pong, sync_barrier_all, sync_sync_all;
+bench_run sync_ping_pong, sync_put_signal;
+bench_run sync_barrier_all, sync_sync_all, sync_team_sync;
+bench_run sync_lock;
 
 /* rows_setup.c */
 bench_run setup_init;

@@ -276,6 +276,7 @@ int main(void)
 
     const struct path paths[] = {
         {"static, signal in the heap", static_area, heap_signal, SHMEM_CTX_DEFAULT, to, from, 0},
+        {"both static", static_area, &static_signal, SHMEM_CTX_DEFAULT, to, from, 0},
         {"heap, signal static", heap_area, &static_signal, SHMEM_CTX_DEFAULT, to, from, 0},
         {"to self", heap_area, heap_signal, SHMEM_CTX_DEFAULT, me, me, 0},
         {"a context", heap_area, heap_signal, own, to, from, 1},
