@@ -1,5 +1,7 @@
 /* Collective routines (9.10): thunks over coll/, expanded over the type tables. Data travel as
  * bytes; a reduction's thunk chooses the kernel for its type. */
+#include <stdio.h>
+
 #include "api/alias.h"
 #include "coll/alltoall.h"
 #include "coll/broadcast.h"
@@ -57,6 +59,10 @@ static void world_check_sync(void)
 void pshmem_barrier_all(void)
 {
     sy_world_need("shmem_barrier_all");
+    if (SY_UNLIKELY(sy_config.barriers_flush)) {
+        fflush(stdout);
+        fflush(stderr);
+    }
     world_check_sync();
     sy_barrier_world();
 }

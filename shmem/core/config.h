@@ -17,6 +17,8 @@ struct sy_config {
     double init_timeout;    /* SHMEM_INIT_TIMEOUT, seconds, for each phase of start-up */
     long pes_per_node;      /* SHMEM_PES_PER_NODE: virtual nodes of so many PEs; 0: as they are */
     long teams_max;         /* SHMEM_TEAMS_MAX: teams that a PE can be in at a time */
+    bool shared_only_self;  /* SHMEM_TEAM_SHARED_ONLY_SELF */
+    bool barriers_flush;    /* SHMEM_BARRIERS_FLUSH */
     int statics;            /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
     bool check;             /* SHMEM_CHECK: argument checks */
     bool huge_pages;        /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: ask for them in the heap */

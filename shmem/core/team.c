@@ -15,8 +15,8 @@ _Static_assert(SY_TEAMS_MOST + PREDEFINED <= SY_CONTROL_TEAMS_MAX, "no room for 
 
 struct sy_team sy_team_world, sy_team_shared;
 
-/* The teams by slot, and a bit for each slot that is free. Threads may make teams of different parents at
- * once. */
+/* The teams by slot, and a bit for each slot that is free. Threads may make teams of different
+ * parents at once. */
 static struct {
     pthread_mutex_t lock;
     struct sy_team **team;
@@ -99,8 +99,8 @@ void sy_team_leave(struct sy_team *team)
 
 /* ---- predefined teams ---- */
 
-/* After a re-initialisation a predefined team goes on with the counters as they are: every PE has been a
- * member all the time, so all of them have counted the same. */
+/* After a re-initialisation a predefined team goes on with the counters as they are: every PE has
+ * been a member all the time, so all of them have counted the same. */
 static void predefine(struct sy_team *team, unsigned slot, struct sy_members members)
 {
     team->members = members;
@@ -115,8 +115,8 @@ static struct sy_members shared_members(void)
     int size = sy_world.node_size, stride = size > 1 ? pe[1] - pe[0] : 1;
     struct sy_members even = {.start = pe[0], .stride = stride, .size = size};
 
-    for (int i = 1; i < size; i++)
-        if (!sy_control_of(pe[i], 0) || !sy_control_of(pe[0], 0))
+    for (int i = 0; i < size; i++)
+        if (sy_config.shared_only_self || !sy_control_of(pe[i], 0))
             return (struct sy_members){.start = sy_world.pe, .stride = 1, .size = 1};
     for (int i = 1; i < size; i++)
         if (pe[i] != pe[0] + i * stride)
