@@ -11,6 +11,7 @@
 #include "core/fatal.h"
 #include "core/rma.h"
 #include "core/world.h"
+#include "util/log.h"
 
 /* ---- begin and end ---- */
 
@@ -88,8 +89,10 @@ SY_ALIAS(start_pes);
 
 void pshmem_finalize(void)
 {
-    if (!sy_world.depth)
-        sy_fatal("shmem_finalize was called without a shmem_init that it could end");
+    if (!sy_world.depth) { /* programs exist that call it once too often */
+        sy_log(SY_LOG_WARN, "boot", "shmem_finalize has no effect: no shmem_init is left to end");
+        return;
+    }
     if (sy_world.depth > 1) {
         sy_barrier_world();
         sy_world.depth--;
