@@ -33,8 +33,11 @@ bin/oshc++: $(template) Makefile
 shmem/.libs/libsma.a: shmem/libsma.a shmem/libsma.la
 	$(AM_V_GEN)$(LN_S) -f ../libsma.a $@
 
-# The names that other libraries' users know.
+# The names that other libraries' users know; -lpsma is how the specification (10.3.2) links a library
+# that has its profiling names apart.
 install-exec-hook:
 	cd $(DESTDIR)$(bindir) && $(LN_S) -f oshc++ oshcxx && $(LN_S) -f oshc++ oshCC
+	cd $(DESTDIR)$(libdir) && $(LN_S) -f libsma.so libpsma.so && $(LN_S) -f libsma.a libpsma.a
 uninstall-hook:
 	rm -f $(DESTDIR)$(bindir)/oshcxx $(DESTDIR)$(bindir)/oshCC
+	rm -f $(DESTDIR)$(libdir)/libpsma.so $(DESTDIR)$(libdir)/libpsma.a

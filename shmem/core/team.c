@@ -80,10 +80,27 @@ void sy_team_free_slots(uint64_t *words)
     pthread_mutex_unlock(&slots.lock);
 }
 
+bool sy_team_claim(unsigned slot)
+{
+    uint64_t bit = UINT64_C(1) << slot % 64;
+
+    pthread_mutex_lock(&slots.lock);
+    bool was_free = slots.free[slot / 64] & bit;
+    slots.free[slot / 64] &= ~bit;
+    pthread_mutex_unlock(&slots.lock);
+    return was_free;
+}
+
+void sy_team_disclaim(unsigned slot)
+{
+    pthread_mutex_lock(&slots.lock);
+    slots.free[slot / 64] |= UINT64_C(1) << slot % 64;
+    pthread_mutex_unlock(&slots.lock);
+}
+
 void sy_team_enter(struct sy_team *team)
 {
     pthread_mutex_lock(&slots.lock);
-    slots.free[team->slot / 64] &= ~(UINT64_C(1) << team->slot % 64);
     slots.team[team->slot] = team;
     pthread_mutex_unlock(&slots.lock);
 }

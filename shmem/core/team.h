@@ -74,7 +74,11 @@ void sy_teams_close(void);
 unsigned sy_team_slot_words(void);
 void sy_team_free_slots(uint64_t *words);
 
-/* Enters a team under its slot; takes it out and frees it. */
+/* Takes a slot for a team that is being made: false if it is not free any more. Gives it back. */
+bool sy_team_claim(unsigned slot);
+void sy_team_disclaim(unsigned slot);
+
+/* Enters a team under its slot, which has been claimed; takes it out and frees team and slot. */
 void sy_team_enter(struct sy_team *team);
 void sy_team_leave(struct sy_team *team);
 
