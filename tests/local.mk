@@ -82,6 +82,7 @@ conformance_programs = \
 	tests/conformance/ordering \
 	tests/conformance/teams \
 	tests/conformance/locks \
+	tests/conformance/threads \
 	tests/conformance/collectives_storm
 check_PROGRAMS += $(conformance_programs)
 tests_conformance_statics_SOURCES = tests/conformance/statics.c tests/conformance/check.h
@@ -100,6 +101,8 @@ tests_conformance_teams_SOURCES = tests/conformance/teams.c tests/conformance/ch
 tests_conformance_teams_LDADD = shmem/libsma.la
 tests_conformance_collectives_storm_SOURCES = tests/conformance/collectives_storm.c tests/conformance/check.h
 tests_conformance_collectives_storm_LDADD = shmem/libsma.la
+tests_conformance_threads_SOURCES = tests/conformance/threads.c tests/conformance/check.h
+tests_conformance_threads_LDADD = shmem/libsma.la -lpthread
 TESTS += $(conformance_programs) \
 	tests/conformance/rma_typed \
 	tests/conformance/amo_typed \
@@ -162,3 +165,8 @@ tests_unit_shmem_test_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -sha
 oshinfo_scripts = tests/unit/oshinfo.test tests/lint/options.test
 dist_check_SCRIPTS += $(oshinfo_scripts)
 TESTS += $(oshinfo_scripts)
+
+# A part of all this with ThreadSanitizer, AddressSanitizer and UndefinedBehaviorSanitizer, in builds of
+# their own.
+dist_check_SCRIPTS += tests/sanitize/sanitize.test
+TESTS += tests/sanitize/sanitize.test

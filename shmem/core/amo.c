@@ -2,10 +2,9 @@
 #include "core/amo.h"
 #include "core/rma.h"
 
-/* Called by transports for other PEs. What orders it and the program's own accesses is the word of another
- * process, which ThreadSanitizer cannot know of. */
-__attribute__((no_sanitize("thread"))) void sy_amo_apply(enum sy_amo_op op, void *address, size_t width, uint64_t operand,
-                  uint64_t compare, uint64_t *result)
+/* Called by transports for other PEs. */
+SY_ORDERED_ELSEWHERE void sy_amo_apply(enum sy_amo_op op, void *address, size_t width,
+                                       uint64_t operand, uint64_t compare, uint64_t *result)
 {
     uint64_t old = sy_amo_here(op, address, width, operand, compare);
     if (result)

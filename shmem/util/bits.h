@@ -19,6 +19,17 @@
 #endif
 #endif
 
+/* For functions whose accesses are ordered with the program's by the word of another process, of which
+ * ThreadSanitizer cannot know. clang's no_sanitize leaves atomic operations instrumented, which would then
+ * seem to race with the program's plain ones. */
+#ifndef SY_THREAD_SANITIZER
+#define SY_ORDERED_ELSEWHERE
+#elif defined __clang__
+#define SY_ORDERED_ELSEWHERE __attribute__((disable_sanitizer_instrumentation, noinline))
+#else
+#define SY_ORDERED_ELSEWHERE __attribute__((no_sanitize("thread"), noinline))
+#endif
+
 #define SY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Rounds up to a power of two. */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "transports/shm/shm.h"
+#include "util/bits.h"
 
 #define SLOTS 16
 #define CHUNK 8192 /* bytes of data a request */
@@ -76,23 +77,27 @@ void sy_shm_service_close(void)
     sy_shm.mailbox_fd = sy_shm.doorbell = -1;
 }
 
-/* Elements that are aligned are moved whole: another thread may be looking at them. What orders these
- * accesses and the program's own is the word of another process, which ThreadSanitizer cannot know of. */
-__attribute__((no_sanitize("thread"))) static void move_whole(char *to, const char *from, size_t length)
+#define MOVE_WHOLE(TYPE)                                                                           \
+    for (size_t i = 0; i < length; i += sizeof(TYPE))                                              \
+    __atomic_store_n((TYPE *)(to + i),                                                             \
+                     __atomic_load_n((const TYPE *)(from + i), __ATOMIC_RELAXED),                  \
+                     __ATOMIC_RELAXED)
+
+/* Elements that are aligned are moved whole: another thread may be looking at them. */
+SY_ORDERED_ELSEWHERE static void move_whole(char *to, const char *from, size_t length)
 {
-    if (((uintptr_t)to | length) % 8 == 0)
-        for (size_t i = 0; i < length; i += 8)
-            __atomic_store_n((uint64_t *)(to + i), *(const uint64_t *)(from + i), __ATOMIC_RELAXED);
-    else if (((uintptr_t)to | length) % 4 == 0)
-        for (size_t i = 0; i < length; i += 4)
-            __atomic_store_n((uint32_t *)(to + i), *(const uint32_t *)(from + i), __ATOMIC_RELAXED);
-    else if (((uintptr_t)to | length) % 2 == 0)
-        for (size_t i = 0; i < length; i += 2)
-            __atomic_store_n((uint16_t *)(to + i), *(const uint16_t *)(from + i), __ATOMIC_RELAXED);
+    uintptr_t places = (uintptr_t)to | (uintptr_t)from | length;
+
+    if (places % 8 == 0)
+        MOVE_WHOLE(uint64_t);
+    else if (places % 4 == 0)
+        MOVE_WHOLE(uint32_t);
+    else if (places % 2 == 0)
+        MOVE_WHOLE(uint16_t);
     else
-        for (size_t i = 0; i < length; i++)
-            ((volatile char *)to)[i] = from[i];
+        MOVE_WHOLE(uint8_t);
 }
+#undef MOVE_WHOLE
 
 /* Applies a request to this PE's memory. Everything in the slot is a peer's word, so it is checked.
  */
