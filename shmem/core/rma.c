@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/config.h"
 #include "core/progress.h"
 #include "core/rma.h"
 #include "core/world.h"
@@ -56,6 +57,16 @@ struct sy_target sy_rma_target(const char *what, const void *address, size_t len
     return target;
 }
 
+/* SHMEM_CHECK: a transfer between two places of this PE that share bytes copies garbage. */
+static void check_overlap(const char *what, const char *here, const void *local, size_t length)
+{
+    const char *other = local;
+
+    if (sy_config.check && here && here < other + length && other < here + length)
+        sy_fatal("%s: %zu bytes at %p and at %p overlap on PE %d itself", what, length,
+                 (const void *)here, local, sy_world.pe);
+}
+
 /* ---- transports ---- */
 
 struct sy_transport_ctx *sy_rma_domain(const struct sy_route_transport *route, shmem_ctx_t ctx)
@@ -80,6 +91,7 @@ SY_COLD void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t
     if (!length)
         return;
     struct sy_target target = sy_rma_target("put", dest, length, pe);
+    check_overlap("put", target.here, source, length);
     if (target.here) {
         sy_copy(target.here, source, length);
         return;
@@ -100,6 +112,7 @@ SY_COLD void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t
     if (!length)
         return;
     struct sy_target target = sy_rma_target("get", source, length, pe);
+    check_overlap("get", target.here, dest, length);
     if (target.here) {
         sy_copy(dest, target.here, length);
         return;
