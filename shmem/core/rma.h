@@ -65,12 +65,12 @@ SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe)
     size_t offset = (uintptr_t)address - sy_hot.heap.base, room = sy_hot.heap.length;
     char *base = NULL;
     if (SY_LIKELY(offset < room)) {
-        base = sy_hot.heap.peer[pe];
+        base = sy_hot.heap.peer[(unsigned)pe];
     } else {
         offset = (uintptr_t)address - sy_hot.data.base;
         room = sy_hot.data.length;
         if (SY_LIKELY(offset < room))
-            base = sy_hot.data.peer[pe];
+            base = sy_hot.data.peer[(unsigned)pe];
     }
     return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
 }

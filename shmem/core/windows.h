@@ -56,12 +56,12 @@ SY_INLINE void *sy_window_reach(const void *address, int pe)
     size_t offset = (uintptr_t)address - sy_hot.heap.base;
     char *base;
     if (SY_LIKELY(offset < sy_hot.heap.length)) {
-        base = sy_hot.heap.peer[pe];
+        base = sy_hot.heap.peer[(unsigned)pe];
     } else {
         offset = (uintptr_t)address - sy_hot.data.base;
         if (SY_UNLIKELY(offset >= sy_hot.data.length))
             return NULL;
-        base = sy_hot.data.peer[pe];
+        base = sy_hot.data.peer[(unsigned)pe];
     }
     return SY_LIKELY(base != NULL) ? base + offset : NULL;
 }
