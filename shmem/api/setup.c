@@ -55,7 +55,6 @@ static void begin(int thread_level)
         registered = true;
         on_exit(at_exit, NULL);
     }
-    sy_world.implicit = false;
     open_world(thread_level);
     sy_world.depth = 1;
 }
@@ -83,7 +82,6 @@ void pstart_pes(int npes)
     if (sy_world.depth)
         return;
     begin(SHMEM_THREAD_SINGLE);
-    sy_world.implicit = true;
 }
 SY_ALIAS(start_pes);
 

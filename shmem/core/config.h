@@ -73,9 +73,6 @@ struct sy_options;
  * option set, to which plugins' tables are added, or NULL with err. */
 struct sy_options *sy_config_load(struct sy_error *err);
 
-/* The option set of the last sy_config_load; NULL before. */
-struct sy_options *sy_config_options(void);
-
 /* The startup texts of SHMEM_VERSION and SHMEM_INFO, written to stdout. */
 void sy_config_print_version(void);
 void sy_config_print_info(void);

@@ -40,7 +40,6 @@ int sy_ctx_create(struct sy_team *team, long options, struct sy_ctx **out)
         return -ENOMEM;
     ctx->members = team->members;
     ctx->team = team;
-    ctx->options = options;
     for (unsigned i = 0; i < sy_routes.count; i++) {
         int rc = sy_routes.transport[i].table->ctx_open(options, &ctx->domain[i], &why);
         if (rc) {

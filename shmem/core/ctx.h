@@ -12,7 +12,6 @@
 struct sy_ctx {
     struct sy_members members; /* the team's, copied: PE numbers are translated on the fast path */
     struct sy_team *team;
-    long options; /* SHMEM_CTX_ bits */
     struct {
         bool open;
         long options;     /* SHMEM_CTX_SESSION_ bits */

@@ -19,7 +19,6 @@ struct sy_world {
     struct sy_job job;
     int depth;        /* shmem_init calls not yet matched by shmem_finalize */
     int thread_level; /* SHMEM_THREAD_ of the current initialisation */
-    bool implicit;    /* start_pes began it: finalisation at exit */
     bool ending;      /* the process leaves: no finalisation any more */
     pid_t process;    /* that called shmem_init; a forked child is no PE */
 };

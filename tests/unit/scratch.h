@@ -39,4 +39,15 @@ static inline void scratch_write(const char *path, const char *text)
     ck_assert_int_eq(fclose(file), 0);
 }
 
+/* Runs a suite; main's exit status. */
+static inline int suite_run(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 #endif

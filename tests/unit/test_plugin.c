@@ -266,9 +266,5 @@ int main(void)
     tcase_add_test(all, test_other_abi);
     tcase_add_test(all, test_wrong_name);
     suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }
