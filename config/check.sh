@@ -5,8 +5,10 @@ set -e
 cd "$(dirname "$0")/.."
 . config/packages.sh
 
-need_packages gcc g++ clang libc6-dev make autoconf automake libtool pkg-config libev-dev \
-    libjansson-dev check valgrind procps strace file xz-utils iproute2
+need_packages gcc g++ clang libclang-rt-14-dev libc6-dev make autoconf automake libtool pkg-config libev-dev \
+    libjansson-dev libssl-dev libhwloc-dev libfabric-dev check valgrind procps strace file xz-utils iproute2 \
+    openssh-client openssh-server gdb \
+    mpich libmpich-dev openmpi-bin libopenmpi-dev slurm-client slurmctld slurmd slurm-wlm-basic-plugins
 set_up build --enable-werror
 echo "== testing"
 status=0

@@ -4,7 +4,16 @@ pkgconfig_DATA = config/openshmem.pc
 
 EXTRA_DIST += config/oshcc.in config/quickstart.sh config/check.sh config/packages.sh config/summary.sh
 
-static_libs = -ljansson $(LIBEV_LIBS) -lm -lpthread -ldl
+# Example configurations, and their schema, which oshinfo --schema prints (tests/lint/config.test).
+configexamplesdir = $(docdir)/config
+dist_configexamples_DATA = \
+	config/examples/cloud-tcp.json \
+	config/examples/container.json \
+	config/examples/laptop.json \
+	config/examples/mixed-fabric.json \
+	config/examples/shmem.schema.json
+
+static_libs = -ljansson $(LIBEV_LIBS) $(LIBCRYPTO_LIBS) -lm -lpthread -ldl
 wrapper_sed = $(SED) -e 's|@PACKAGE_NAME''@|$(PACKAGE_NAME)|g' \
 	-e 's|@PACKAGE_VERSION''@|$(PACKAGE_VERSION)|g' -e 's|@STATIC_LIBS''@|$(static_libs)|g'
 wrapper_c = -e 's|@LANGUAGE''@|C|g' -e 's|@COMPILER_ENV''@|OSHCC_CC|g' -e 's|@COMPILER''@|$(CC)|g'

@@ -1,3 +1,5 @@
+dist_doc_DATA += docs/architecture.md docs/launchers.md docs/options.md docs/tcp-wire.md
+
 # Manual pages, and the tests that keep them true. A new page is added to the list here.
 man_pages = \
 	docs/man/man1/oshbench.1 \
@@ -78,6 +80,7 @@ man_pages = \
 	docs/man/man3/shmem_wait_until_some.3 \
 	docs/man/man3/start_pes.3 \
 	docs/man/man7/openshmem.7
+dist_doc_DATA += docs/transport-guide.md
 dist_man_MANS = $(man_pages)
 EXTRA_DIST += docs/man/names.awk docs/man/options.awk docs/man/shmem.json.5.in
 

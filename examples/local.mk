@@ -26,5 +26,9 @@ dist_examples_DATA = \
 	examples/wordcount.c \
 	examples/random_access.c
 
+# The plugin of docs/transport-guide.md; tests/transport/guide.test builds it from where it is installed.
+transportexampledir = $(docdir)/examples/transport
+dist_transportexample_DATA = examples/transport/post.c
+
 TESTS += examples/examples.test
 EXTRA_DIST += examples/examples.test

@@ -4,6 +4,7 @@ util_sources = \
 	shmem/util/bits.h \
 	shmem/util/error.c shmem/util/error.h \
 	shmem/util/file.c shmem/util/file.h \
+	shmem/util/libev.c shmem/util/libev.h \
 	shmem/util/log.c shmem/util/log.h \
 	shmem/util/option.c shmem/util/option.h shmem/util/option_set.h \
 	shmem/util/option_env.c shmem/util/option_json.c shmem/util/option_value.c \
@@ -15,36 +16,44 @@ core_sources = \
 	shmem/core/amo.c shmem/core/amo.h \
 	shmem/core/boot.c shmem/core/boot.h \
 	shmem/core/builtin.c \
+	shmem/core/carry.c shmem/core/carry.h \
 	shmem/core/config.c shmem/core/config.h \
 	shmem/core/control.c shmem/core/control.h \
 	shmem/core/ctx.c shmem/core/ctx.h \
 	shmem/core/exchange.c shmem/core/exchange.h \
 	shmem/core/fatal.c shmem/core/fatal.h \
+	shmem/core/guard.c shmem/core/guard.h \
 	shmem/core/heap.c shmem/core/heap.h \
 	shmem/core/memory.c shmem/core/memory.h \
+	shmem/core/nodes.c shmem/core/nodes.h \
 	shmem/core/progress.c shmem/core/progress.h \
 	shmem/core/rma.c shmem/core/rma.h \
 	shmem/core/route.c shmem/core/route.h \
+	shmem/core/route_choose.c \
+	shmem/core/route_rule.c shmem/core/route_rule.h \
+	shmem/core/route_show.c \
 	shmem/core/signal.c shmem/core/signal.h \
 	shmem/core/statics.c shmem/core/statics.h \
 	shmem/core/team.c shmem/core/team.h \
 	shmem/core/transport_stubs.c shmem/core/transport_stubs.h \
+	shmem/core/stall.c shmem/core/stall.h \
 	shmem/core/wait.c shmem/core/wait.h \
 	shmem/core/windows.c shmem/core/windows.h \
 	shmem/core/world.c shmem/core/world.h
 
 coll_sources = \
-	shmem/coll/alltoall.c shmem/coll/alltoall.h \
-	shmem/coll/broadcast.c shmem/coll/broadcast.h \
+	shmem/coll/alltoall.c shmem/coll/alltoall.h shmem/coll/alltoall_nodes.c \
+	shmem/coll/broadcast.c shmem/coll/broadcast.h shmem/coll/broadcast_nodes.c \
 	shmem/coll/check.c shmem/coll/check.h \
-	shmem/coll/collect.c shmem/coll/collect.h \
+	shmem/coll/collect.c shmem/coll/collect.h shmem/coll/collect_nodes.c \
 	shmem/coll/data.h \
 	shmem/coll/group.c shmem/coll/group.h \
 	shmem/coll/lock.c shmem/coll/lock.h \
-	shmem/coll/reduce.c shmem/coll/reduce.h \
+	shmem/coll/post.c shmem/coll/post.h \
+	shmem/coll/reduce.c shmem/coll/reduce.h shmem/coll/reduce_nodes.c \
 	shmem/coll/reduce_kernels.c shmem/coll/reduce_kernels.h \
 	shmem/coll/reduce_named.c \
-	shmem/coll/scan.c shmem/coll/scan.h \
+	shmem/coll/scan.c shmem/coll/scan.h shmem/coll/scan_nodes.c \
 	shmem/coll/sync.h \
 	shmem/coll/team.c shmem/coll/team.h
 
@@ -72,12 +81,12 @@ lib_LTLIBRARIES += shmem/libsma.la
 shmem_libsma_la_SOURCES = $(libsma_sources)
 shmem_libsma_la_CPPFLAGS = $(libsma_cppflags)
 shmem_libsma_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-z,now $(SY_NO_UNDEFINED)
-shmem_libsma_la_LIBADD = $(JANSSON_LIBS) $(LIBEV_LIBS)
+shmem_libsma_la_LIBADD = $(JANSSON_LIBS)
 
 lib_LIBRARIES += shmem/libsma.a
 shmem_libsma_a_SOURCES = $(libsma_sources) $(shm_sources) $(bootstrap_builtin_sources)
-shmem_libsma_a_CPPFLAGS = $(libsma_cppflags) -DSY_BUILTIN_PLUGIN \
-	'-DSY_BUILTINS(X)=X(transport, shm) X(bootstrap, single) X(bootstrap, oshrun)'
+shmem_libsma_a_CPPFLAGS = $(libsma_cppflags) $(LIBCRYPTO_CFLAGS) -DSY_BUILTIN_PLUGIN \
+	'-DSY_BUILTINS(X)=X(transport, shm) $(bootstrap_builtins)'
 
 # Plugins are found in switchyard/ beside libsma.so: where they are installed, and also in the build
 # tree, through links.

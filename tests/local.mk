@@ -1,6 +1,13 @@
 # Tests: unit tests (Check) of single files of the library, and programs that run as jobs.
 include tests/bench/local.mk
 include tests/launch/local.mk
+include tests/fault/local.mk
+include tests/shim/local.mk
+include tests/cluster/local.mk
+include tests/counters/local.mk
+include tests/fuzz/local.mk
+include tests/transport/local.mk
+include tests/fake/local.mk
 
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_allocator
@@ -28,6 +35,7 @@ EXTRA_DIST += tests/lint/api.txt tests/lint/macros.txt
 check_PROGRAMS += \
 	tests/conformance/rma_typed \
 	tests/conformance/amo_typed \
+	tests/conformance/amo_mixed \
 	tests/conformance/p2p_typed \
 	tests/conformance/p2p_sets \
 	tests/conformance/signals_typed \
@@ -41,6 +49,8 @@ tests_conformance_rma_typed_SOURCES = tests/conformance/rma_typed.c tests/confor
 tests_conformance_rma_typed_LDADD = shmem/libsma.la
 tests_conformance_amo_typed_SOURCES = tests/conformance/amo_typed.c tests/conformance/check.h
 tests_conformance_amo_typed_LDADD = shmem/libsma.la
+tests_conformance_amo_mixed_SOURCES = tests/conformance/amo_mixed.c tests/conformance/check.h
+tests_conformance_amo_mixed_LDADD = shmem/libsma.la
 tests_conformance_p2p_typed_SOURCES = tests/conformance/p2p_typed.c tests/conformance/check.h
 tests_conformance_p2p_typed_LDADD = shmem/libsma.la
 tests_conformance_generics_SOURCES = tests/conformance/generics.c tests/conformance/check.h
@@ -106,6 +116,7 @@ tests_conformance_threads_LDADD = shmem/libsma.la -lpthread
 TESTS += $(conformance_programs) \
 	tests/conformance/rma_typed \
 	tests/conformance/amo_typed \
+	tests/conformance/amo_mixed \
 	tests/conformance/p2p_typed \
 	tests/conformance/p2p_sets \
 	tests/conformance/signals_typed \
@@ -120,18 +131,22 @@ TESTS += $(conformance_programs) \
 conformance_scripts = \
 	tests/conformance/algorithms.test \
 	tests/conformance/executables.test \
+	tests/conformance/tcp.test \
 	tests/conformance/modes.test \
+	tests/conformance/nodes.test \
+	tests/conformance/storm.test \
 	tests/conformance/instructions.test
 dist_check_SCRIPTS += $(conformance_scripts)
 TESTS += $(conformance_scripts)
 
-# Jobs that end badly, and mistakes.
-fault_scripts = \
-	tests/fault/collectives.test \
-	tests/fault/endings.test \
-	tests/fault/errors.test
-dist_check_SCRIPTS += $(fault_scripts)
-TESTS += $(fault_scripts)
+# Where the members of a team are.
+if HAVE_CHECK
+check_PROGRAMS += tests/unit/test_nodes
+TESTS += tests/unit/test_nodes
+endif
+tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c shmem/core/nodes.c
+tests_unit_test_nodes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_nodes_LDADD = $(CHECK_LIBS)
 
 # The option tables, the log and the plugin loader, each with the files that it needs; and oshinfo.
 if HAVE_CHECK
@@ -162,7 +177,7 @@ tests_unit_shmem_test_nameless_la_SOURCES = tests/unit/plugin_nameless.c tests/u
 tests_unit_shmem_test_nameless_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 tests_unit_shmem_test_old_la_SOURCES = tests/unit/plugin_old.c tests/unit/plugin.h
 tests_unit_shmem_test_old_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
-oshinfo_scripts = tests/unit/oshinfo.test tests/lint/options.test
+oshinfo_scripts = tests/unit/oshinfo.test tests/lint/options.test tests/lint/config.test
 dist_check_SCRIPTS += $(oshinfo_scripts)
 TESTS += $(oshinfo_scripts)
 
@@ -170,3 +185,30 @@ TESTS += $(oshinfo_scripts)
 # their own.
 dist_check_SCRIPTS += tests/sanitize/sanitize.test
 TESTS += tests/sanitize/sanitize.test
+
+# The TCP transport's connecting: greetings, addresses, and both together between processes.
+if HAVE_CHECK
+if HAVE_LIBCRYPTO
+tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_tcp_interfaces tests/unit/test_tcp_connect
+check_PROGRAMS += $(tcp_unit_tests)
+TESTS += $(tcp_unit_tests)
+endif
+endif
+tests_unit_test_tcp_greeting_SOURCES = tests/unit/test_tcp_greeting.c \
+	transports/tcp/greeting.c shmem/util/auth.c
+tests_unit_test_tcp_greeting_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_greeting_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
+tests_unit_test_tcp_interfaces_SOURCES = tests/unit/test_tcp_interfaces.c \
+	transports/tcp/interfaces.c transports/tcp/candidates.c
+tests_unit_test_tcp_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_interfaces_LDADD = $(CHECK_LIBS)
+tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c \
+	transports/tcp/candidates.c transports/tcp/connect.c transports/tcp/greeting.c \
+	transports/tcp/interfaces.c transports/tcp/listen.c transports/tcp/talk.c shmem/util/auth.c
+tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_connect_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
+# The ofi transport with the providers that need no device.
+ofi_scripts = tests/ofi/ofi.test tests/ofi/traits.test
+dist_check_SCRIPTS += $(ofi_scripts)
+TESTS += $(ofi_scripts)
+EXTRA_DIST += tests/ofi/lib.sh

@@ -9,3 +9,47 @@ shm_sources = \
 pkglib_LTLIBRARIES += transports/shm/shmem_transport_shm.la
 transports_shm_shmem_transport_shm_la_SOURCES = $(shm_sources)
 transports_shm_shmem_transport_shm_la_LDFLAGS = $(transport_ldflags)
+
+tcp_sources = \
+	transports/tcp/apply.c \
+	transports/tcp/calls.c transports/tcp/calls.h \
+	transports/tcp/candidates.c transports/tcp/candidates.h \
+	transports/tcp/connect.c transports/tcp/connect.h \
+	transports/tcp/greeting.c transports/tcp/greeting.h \
+	transports/tcp/interfaces.c transports/tcp/interfaces.h \
+	transports/tcp/issue.c transports/tcp/issue.h \
+	transports/tcp/lane.c transports/tcp/lane.h \
+	transports/tcp/large.c \
+	transports/tcp/listen.c \
+	transports/tcp/log.c transports/tcp/log.h \
+	transports/tcp/order.c \
+	transports/tcp/poll.c transports/tcp/poll.h \
+	transports/tcp/receive.c \
+	transports/tcp/ring.c transports/tcp/ring.h \
+	transports/tcp/run.c \
+	transports/tcp/send.c \
+	transports/tcp/strided.c \
+	transports/tcp/talk.c transports/tcp/talk.h \
+	transports/tcp/tcp.c transports/tcp/tcp.h \
+	transports/tcp/wire.h \
+	shmem/util/auth.c shmem/util/auth.h
+
+if HAVE_LIBCRYPTO
+pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
+transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources)
+transports_tcp_shmem_transport_tcp_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
+transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
+transports_tcp_shmem_transport_tcp_la_LIBADD = $(LIBCRYPTO_LIBS)
+endif
+
+# Compiled with libfabric's headers; the library itself is loaded when it is used.
+if HAVE_LIBFABRIC
+pkglib_LTLIBRARIES += transports/ofi/shmem_transport_ofi.la
+endif
+transports_ofi_shmem_transport_ofi_la_SOURCES = \
+	transports/ofi/ofi.c transports/ofi/ofi.h transports/ofi/library.c \
+	transports/ofi/provider.c transports/ofi/endpoint.c \
+	transports/ofi/rma.c transports/ofi/message.c transports/ofi/request.c \
+	transports/ofi/serve.c transports/ofi/progress.c
+transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
+transports_ofi_shmem_transport_ofi_la_LDFLAGS = $(transport_ldflags)

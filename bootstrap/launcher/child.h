@@ -3,39 +3,39 @@
 #ifndef SY_LAUNCHER_CHILD_H
 #define SY_LAUNCHER_CHILD_H
 
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* What all PEs of a job have in common. */
+/* What the PEs of one program have in common. */
 struct sy_child_plan {
-    const char *path;     /* the file to execute */
-    char *const *argv;    /* its arguments */
-    char *const *envp;    /* its environment */
-    int boot_fd;          /* the number under which a PE finds its socket; kept free in oshrun */
-    int failure_fd;       /* write end of the pipe that reports a failed exec */
-    struct rlimit nofile; /* the limit that oshrun was started with */
-};
-
-/* A failed exec, as it comes through the pipe. */
-struct sy_child_failure {
-    int pe, error;
+    const char *path;      /* the file to execute */
+    const char *directory; /* where to run it */
+    char *const *argv;     /* its arguments */
+    char *const *envp;     /* its environment */
+    int boot_fd;           /* the number under which a PE finds its socket; kept free in oshrun */
+    struct rlimit nofile;  /* the limit that oshrun was started with */
+    bool merge_stderr;     /* stderr goes where stdout goes */
 };
 
 /* oshrun's ends of what a PE holds; all non-blocking and closed on exec. */
 struct sy_child {
     pid_t pid;
-    int link, out, err;
-    int in; /* or -1: the PE has /dev/null */
+    int link, out;
+    int err; /* or -1: stderr is merged into stdout */
+    int in;  /* or -1: the PE has /dev/null */
 };
 
 /* Readies oshrun itself: descriptors 0, 1, 2 are open, an outer job's socket does not pass to PEs,
  * the limit of descriptors is raised, boot_fd and nofile of the plan are set. */
 void sy_child_prepare(struct sy_child_plan *plan);
 
-/* Starts PE `pe`. All signals must be blocked. Returns 0 or -errno, with nothing left behind. */
-int sy_child_start(const struct sy_child_plan *plan, int pe, bool with_stdin,
-                   struct sy_child *child);
+/* Starts a PE, on these processors unless `cpus` is NULL. All signals must be blocked. Returns 0 or
+ * -errno, with nothing left behind; *executed is false if it was the program that could not be
+ * executed. */
+int sy_child_start(const struct sy_child_plan *plan, const cpu_set_t *cpus, bool with_stdin,
+                   struct sy_child *child, bool *executed);
 
 #endif

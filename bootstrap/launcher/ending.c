@@ -11,20 +11,9 @@ enum stage { ASKED, TOLD, KILLED };
 static const double ASK = 0.2;    /* seconds that a PE has to leave by itself */
 static const double STUCK = 10.0; /* after SIGKILL, for those that are stuck in the kernel */
 
-/* A PE may have left its group (a shell with job control does), so it is signalled by itself then.
- */
-static void signal_pe(const struct sy_pe *pe, int number)
-{
-    if (!pe->alive)
-        return;
-    if (kill(-pe->pid, number) != 0 || getpgid(pe->pid) != pe->pid)
-        kill(pe->pid, number);
-}
-
 void sy_ending_forward(struct sy_run *run, int number)
 {
-    for (int pe = 0; pe < run->started; pe++)
-        signal_pe(&run->pes[pe], number);
+    sy_nodes_send(run, SY_CREW_SIGNAL, number);
 }
 
 const char *sy_ending_rest(const struct sy_run *run, bool others)
@@ -59,26 +48,21 @@ static void tell(struct sy_run *run, int number)
     arm(run, TOLD, run->ending.grace);
 }
 
-void sy_ending_kill(struct sy_run *run)
+static void end_by_force(struct sy_run *run)
 {
-    for (int pe = 0; pe < run->started; pe++) {
-        if (run->pes[pe].alive) {
-            kill(-run->pes[pe].pid, SIGKILL);
-            kill(run->pes[pe].pid, SIGKILL);
-        }
-    }
+    sy_ending_forward(run, SIGKILL);
     arm(run, KILLED, STUCK);
 }
 
 static void give_up(struct sy_run *run)
 {
-    for (int pe = 0; pe < run->started; pe++) {
+    for (int pe = 0; pe < run->npes; pe++) {
         if (run->pes[pe].alive)
             sy_run_say(
                 run, SY_SAY_ALWAYS,
                 "PE %d on host %s (pid %d) does not end even when killed: it is stuck in the "
                 "kernel and is left behind",
-                pe, run->host, (int)run->pes[pe].pid);
+                pe, run->pes[pe].node->name, (int)run->pes[pe].pid);
     }
     ev_break(run->loop, EVBREAK_ALL);
 }
@@ -94,7 +78,7 @@ static void next_stage(struct ev_loop *loop, ev_timer *timer, int events)
         tell(run, SIGTERM);
         break;
     case TOLD:
-        sy_ending_kill(run);
+        end_by_force(run);
         break;
     default:
         give_up(run);
@@ -117,31 +101,32 @@ static bool begin(struct sy_run *run, int status, double grace)
 
 void sy_ending_begin(struct sy_run *run, int status, double grace)
 {
-    struct sy_packet *packet;
-
     if (!begin(run, status, grace))
         return;
-    packet = sy_packet_new(SY_LAUNCH_EXIT, status, 0);
-    for (int pe = 0; pe < run->started; pe++) {
-        if (run->pes[pe].aborted)
+    for (int i = 0; i < run->npes; i++) {
+        struct sy_pe *pe = &run->pes[i];
+
+        if (pe->aborted)
             continue;
-        if (run->pes[pe].greeted)
-            sy_link_send(&run->pes[pe].link, packet);
-        else
-            signal_pe(&run->pes[pe], SIGTERM);
+        if (pe->greeted)
+            sy_run_send(pe, SY_LAUNCH_EXIT, status, NULL, 0);
+        else if (pe->alive)
+            sy_run_send(pe, SY_CREW_SIGNAL, SIGTERM, NULL, 0);
     }
-    sy_packet_drop(packet);
-    if (run->living)
+    sy_nodes_end(run);
+    if (!run->all_gone)
         arm(run, ASKED, ASK);
 }
 
 void sy_ending_signal(struct sy_run *run, int number)
 {
     if (!begin(run, 128 + number, SY_GRACE_ASKED)) {
-        sy_ending_kill(run);
+        end_by_force(run);
         return;
     }
-    tell(run, number);
+    sy_nodes_end(run);
+    if (!run->all_gone)
+        tell(run, number);
 }
 
 void sy_ending_init(struct sy_run *run)

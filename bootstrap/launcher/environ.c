@@ -1,4 +1,4 @@
-/* The environment of the PEs: see environ.h. */
+/* The environment of PEs: see environ.h. */
 #define _GNU_SOURCE 1
 #include "bootstrap/launcher/environ.h"
 
@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
-#include "bootstrap/launcher/protocol.h"
 
 /* What a launcher around oshrun tells its own process. A PE that believed it would join the wrong
  * job. */
@@ -18,7 +17,7 @@ static const char *const FOREIGN[] = {
     "SLURM_LAUNCH_*", "SHMEM_BOOT_*",
 };
 
-static bool matches(const char *pattern, const char *entry)
+bool sy_environ_matches(const char *pattern, const char *entry)
 {
     size_t name = strcspn(entry, "=");
     char *text = sy_memory_check(strndup(entry, name));
@@ -31,7 +30,7 @@ static bool matches(const char *pattern, const char *entry)
 static bool is_foreign(const char *entry)
 {
     for (size_t i = 0; i < sizeof FOREIGN / sizeof *FOREIGN; i++) {
-        if (matches(FOREIGN[i], entry))
+        if (sy_environ_matches(FOREIGN[i], entry))
             return true;
     }
     return false;
@@ -47,86 +46,80 @@ static void add(struct sy_environ *env, char *entry)
     env->list[env->count] = NULL;
 }
 
+/* The place of a variable whose name has `length` characters, or NULL. */
+static char **find(struct sy_environ *env, const char *name, size_t length)
+{
+    for (size_t i = 0; i < env->count; i++) {
+        if (strncmp(env->list[i], name, length) == 0 && env->list[i][length] == '=')
+            return &env->list[i];
+    }
+    return NULL;
+}
+
+/* entry: NAME=VALUE, allocated. */
+static void put(struct sy_environ *env, char *entry)
+{
+    char **place = find(env, entry, strcspn(entry, "="));
+
+    if (!place) {
+        add(env, entry);
+        return;
+    }
+    free(*place);
+    *place = entry;
+}
+
 void sy_environ_set(struct sy_environ *env, const char *name, const char *value)
 {
-    size_t length = strlen(name);
     char *entry;
 
     if (asprintf(&entry, "%s=%s", name, value) < 0)
         sy_memory_check(NULL);
+    put(env, entry);
+}
+
+static void leave_out(struct sy_environ *env, const char *pattern)
+{
+    size_t kept = 0;
+
     for (size_t i = 0; i < env->count; i++) {
-        if (strncmp(env->list[i], name, length) == 0 && env->list[i][length] == '=') {
+        if (sy_environ_matches(pattern, env->list[i]))
             free(env->list[i]);
-            env->list[i] = entry;
-            return;
-        }
+        else
+            env->list[kept++] = env->list[i];
     }
-    add(env, entry);
+    env->count = kept;
+    if (env->list)
+        env->list[kept] = NULL;
 }
 
-/* -x NAME or -x GLOB: takes them over even where they would be held back. */
-static bool export_matching(struct sy_environ *env, const char *pattern)
+static void put_before(struct sy_environ *env, const char *text)
 {
-    bool any = false;
+    size_t length = strcspn(text, "=");
+    char **place = find(env, text, length);
+    char *entry;
 
-    for (char **entry = environ; *entry; entry++) {
-        size_t name = strcspn(*entry, "=");
-
-        if (!(*entry)[name] || !matches(pattern, *entry) || matches("SHMEM_BOOT_*", *entry))
-            continue;
-        char *text = sy_memory_check(strndup(*entry, name));
-
-        sy_environ_set(env, text, *entry + name + 1);
-        free(text);
-        any = true;
-    }
-    return any;
-}
-
-/* A setting that came as a flag, and is told from one that the user's environment had. */
-static void set_flag(struct sy_environ *env, char **names, const char *name, const char *value)
-{
-    char *longer;
-
-    if (!value)
-        return;
-    sy_environ_set(env, name, value);
-    if (strncmp(name, "SHMEM_", 6) != 0)
-        return;
-    if (asprintf(&longer, "%s%s%s", *names ? *names : "", *names ? "," : "", name) < 0)
+    if (asprintf(&entry, "%s%s", text, place ? *place + length + 1 : "") < 0)
         sy_memory_check(NULL);
-    free(*names);
-    *names = longer;
+    put(env, entry);
 }
 
-void sy_environ_build(struct sy_environ *env, const struct sy_flags *flags, int boot_fd,
-                      void (*missing)(const char *name, void *arg), void *arg)
+void sy_environ_build(struct sy_environ *env, bool bare, char *const *changes)
 {
-    char number[16];
-    char *names = NULL;
-
-    for (char **entry = environ; *entry; entry++) {
+    for (char **entry = environ; !bare && *entry; entry++) {
         if (!is_foreign(*entry))
             add(env, sy_memory_string(*entry));
     }
-    for (size_t i = 0; i < flags->exports; i++) {
-        const struct sy_export *item = &flags->export[i];
+    for (; *changes; changes++) {
+        const char *text = *changes + 1;
 
-        if (item->value)
-            set_flag(env, &names, item->name, item->value);
-        else if (!export_matching(env, item->name) && !strchr(item->name, '*'))
-            missing(item->name, arg);
+        if (**changes == '-')
+            leave_out(env, text);
+        else if (**changes == '^')
+            put_before(env, text);
+        else
+            put(env, sy_memory_string(text));
     }
-    set_flag(env, &names, "SHMEM_SYMMETRIC_SIZE", flags->heap);
-    set_flag(env, &names, "SHMEM_TRANSPORTS", flags->transports);
-    set_flag(env, &names, "SHMEM_CONFIG", flags->config);
-    if (names)
-        sy_environ_set(env, "SHMEM_BOOT_FLAGS", names);
-    free(names);
-    snprintf(number, sizeof number, "%d", boot_fd);
-    sy_environ_set(env, SY_LAUNCH_FD_ENV, number);
-    snprintf(number, sizeof number, "%d", flags->npes);
-    sy_environ_set(env, "SHMEM_BOOT_NPES", number);
 }
 
 void sy_environ_free(struct sy_environ *env)

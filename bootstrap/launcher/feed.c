@@ -1,9 +1,10 @@
-/* stdin for a PE: see feed.h. A background job must leave the terminal alone: there nothing is read
+/* stdin for PEs: see feed.h. A background job must leave the terminal alone: there nothing is read
  * until oshrun is in the foreground again. SIGTTIN is ignored by oshrun, so that the race between
  * looking and reading gives EIO and does not stop the whole job. */
 #include "bootstrap/launcher/feed.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static const double LOOK_AGAIN = 0.5; /* seconds between two looks at who has the terminal */
@@ -15,45 +16,15 @@ static bool in_background(void)
     return foreground > 0 && foreground != getpgrp();
 }
 
-static void end_input(struct sy_feed *feed)
-{
-    feed->ended = true;
-    ev_io_stop(feed->loop, &feed->read);
-    ev_timer_stop(feed->loop, &feed->background);
-}
-
 void sy_feed_close(struct sy_feed *feed)
 {
-    if (feed->out < 0)
+    if (!feed->open)
         return;
-    end_input(feed);
-    ev_io_stop(feed->loop, &feed->write);
-    close(feed->out);
-    feed->out = -1;
-}
-
-/* Reads only when all that was read is gone: what PE 0 does not want stays in oshrun's stdin. */
-static void pass_on(struct sy_feed *feed)
-{
-    while (feed->start < feed->end) {
-        ssize_t n = write(feed->out, feed->data + feed->start, feed->end - feed->start);
-
-        if (n >= 0) {
-            feed->start += (size_t)n;
-        } else if (errno == EAGAIN) {
-            ev_io_stop(feed->loop, &feed->read);
-            ev_io_start(feed->loop, &feed->write);
-            return;
-        } else if (errno != EINTR) {
-            sy_feed_close(feed);
-            return;
-        }
-    }
-    ev_io_stop(feed->loop, &feed->write);
-    if (feed->ended)
-        sy_feed_close(feed);
-    else
-        ev_io_start(feed->loop, &feed->read);
+    feed->open = false;
+    ev_io_stop(feed->loop, &feed->read);
+    ev_timer_stop(feed->loop, &feed->background);
+    free(feed->wants);
+    feed->wants = NULL;
 }
 
 static void wait_for_foreground(struct sy_feed *feed)
@@ -64,34 +35,30 @@ static void wait_for_foreground(struct sy_feed *feed)
 
 static void readable(struct ev_loop *loop, ev_io *io, int events)
 {
+    static char data[65536];
     struct sy_feed *feed = io->data;
     ssize_t n;
 
-    (void)loop;
     (void)events;
     if (in_background()) {
         wait_for_foreground(feed);
         return;
     }
-    n = read(STDIN_FILENO, feed->data, sizeof feed->data);
+    n = read(STDIN_FILENO, data, sizeof data);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n < 0 && errno == EIO && in_background()) {
         wait_for_foreground(feed);
         return;
     }
-    feed->start = 0;
-    feed->end = n > 0 ? (size_t)n : 0;
-    if (n <= 0)
-        end_input(feed);
-    pass_on(feed);
-}
-
-static void writable(struct ev_loop *loop, ev_io *io, int events)
-{
-    (void)loop;
-    (void)events;
-    pass_on(io->data);
+    if (n <= 0) {
+        feed->pass(feed, "", 0);
+        sy_feed_close(feed);
+        return;
+    }
+    ev_io_stop(loop, io);
+    feed->unanswered = feed->readers;
+    feed->pass(feed, data, (size_t)n);
 }
 
 static void look_again(struct ev_loop *loop, ev_timer *timer, int events)
@@ -105,13 +72,30 @@ static void look_again(struct ev_loop *loop, ev_timer *timer, int events)
     ev_io_start(loop, &feed->read);
 }
 
-void sy_feed_open(struct sy_feed *feed, struct ev_loop *loop, int out)
+/* What no PE wants stays in oshrun's stdin. */
+void sy_feed_taken(struct sy_feed *feed, int pe, bool closed)
+{
+    if (!feed->open || !feed->wants[pe])
+        return;
+    if (closed) {
+        feed->wants[pe] = false;
+        feed->readers--;
+    }
+    feed->unanswered--;
+    if (!feed->readers)
+        sy_feed_close(feed);
+    else if (feed->unanswered <= 0)
+        ev_io_start(feed->loop, &feed->read);
+}
+
+void sy_feed_open(struct sy_feed *feed, struct ev_loop *loop)
 {
     feed->loop = loop;
-    feed->out = out;
+    feed->open = true;
+    for (int pe = 0; pe < feed->npes; pe++)
+        feed->readers += feed->wants[pe];
     ev_io_init(&feed->read, readable, STDIN_FILENO, EV_READ);
-    ev_io_init(&feed->write, writable, out, EV_WRITE);
     ev_timer_init(&feed->background, look_again, 0., LOOK_AGAIN);
-    feed->read.data = feed->write.data = feed->background.data = feed;
+    feed->read.data = feed->background.data = feed;
     ev_io_start(loop, &feed->read);
 }

@@ -1,4 +1,5 @@
-/* oshrun's stdin, passed on to one PE: what is read goes to a pipe, then the end of file does. */
+/* oshrun's stdin, passed on to those PEs that get one: a piece is read when all of them have the
+ * one before it. */
 #ifndef SY_LAUNCHER_FEED_H
 #define SY_LAUNCHER_FEED_H
 
@@ -8,16 +9,24 @@
 
 struct sy_feed {
     struct ev_loop *loop;
-    int out; /* write end of the PE's pipe, non-blocking; -1 when closed */
-    bool ended;
-    ev_io read, write;
+    bool open;
+    bool *wants; /* by PE: it gets what comes */
+    int npes;
+    int readers;    /* PEs that want more */
+    int unanswered; /* of them, those that have not taken the last piece yet */
+    ev_io read;
     ev_timer background; /* looks whether the terminal has become ours */
-    size_t start, end;
-    char data[65536];
+    /* Sends a piece, or the end (length 0), to all PEs that want it. */
+    void (*pass)(struct sy_feed *feed, const char *bytes, size_t length);
+    void *owner;
 };
 
-/* Starts; closes `out` when stdin has ended or the PE reads no more. */
-void sy_feed_open(struct sy_feed *feed, struct ev_loop *loop, int out);
+/* Starts. wants, npes, pass and owner are set by the caller; wants (allocated) is taken over. */
+void sy_feed_open(struct sy_feed *feed, struct ev_loop *loop);
+
+/* A PE has taken the last piece; closed: it wants no more. */
+void sy_feed_taken(struct sy_feed *feed, int pe, bool closed);
+
 void sy_feed_close(struct sy_feed *feed);
 
 #endif

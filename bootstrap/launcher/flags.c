@@ -1,4 +1,4 @@
-/* The command line of oshrun: one table gives the names, the help text and what to do. */
+/* The command line of oshrun, read by the table of flags_table.c. */
 #define _GNU_SOURCE 1
 #include "bootstrap/launcher/flags.h"
 
@@ -8,50 +8,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "bootstrap/launcher/flags_table.h"
 #include "bootstrap/launcher/memory.h"
-#include "config.h"
 #include "util/parse.h"
 
-enum { MOST_PES = 65536 };
+static const double SPAWN = 60, SILENCE = 7; /* seconds */
 
-enum action { NPES, EXPORT, PAIR, DIRECTORY, LABEL, TIMEOUT, GRACE, HEAP, TRANSPORTS, CONFIG };
-enum { QUIET = CONFIG + 1, VERBOSE, HELP, VERSION };
-
-struct flag {
-    const char *names; /* without dashes, divided by blanks; the first ones are shown by --help */
-    int action;
-    const char *value; /* what the help calls the value; NULL: there is none */
-    const char *shown; /* NULL: an alias that needs no line of its own */
-    const char *help;
-};
-
-// clang-format off
-static const struct flag FLAGS[] = {
-    {"n np ntasks", NPES, "N", "-n, -np, --ntasks N", "run N PEs (default: 1)"},
-    {"x", EXPORT, "VAR[=VALUE]", "-x VAR[=VALUE]",
-     "set or pass on an environment variable; VAR may end in *; repeatable"},
-    {"env genv", PAIR, "VAR", NULL, NULL},
-    {"wdir wd chdir D", DIRECTORY, "DIR", "--wdir DIR", "run the program in this directory"},
-    {"l label tag-output prepend-rank", LABEL, NULL, "-l, --label",
-     "begin each line of output with its PE: \"[3] \""},
-    {"timeout", TIMEOUT, "SECONDS", "--timeout SECONDS", "end the job after this time, with status 124"},
-    {"grace", GRACE, "SECONDS", "--grace SECONDS",
-     "time from SIGTERM to SIGKILL when a job is ended (default: 2, and 0.6 when a PE has failed)"},
-    {"heap", HEAP, "SIZE", "--heap SIZE", "symmetric heap of each PE: 64m, 1.5g (SHMEM_SYMMETRIC_SIZE)"},
-    {"transport transports", TRANSPORTS, "LIST", "--transport LIST",
-     "transports, best first: shm,tcp; or what to leave out: ^ofi (SHMEM_TRANSPORTS)"},
-    {"conf config", CONFIG, "FILE", "--conf FILE", "configuration file (SHMEM_CONFIG)"},
-    {"q quiet", QUIET, NULL, "-q, --quiet", "do not say why a job ended; the status tells"},
-    {"v verbose", VERBOSE, NULL, "-v, --verbose", "say what is done"},
-    {"h help", HELP, NULL, "-h, --help", "print this and end"},
-    {"V version", VERSION, NULL, "-V, --version", "print the version and end"},
-};
-// clang-format on
-
-enum { FLAG_COUNT = sizeof FLAGS / sizeof *FLAGS };
-
-static int bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static int bad(const char *fmt, ...)
+int sy_flags_wrong(const char *fmt, ...)
 {
     va_list args;
 
@@ -64,20 +27,29 @@ static int bad(const char *fmt, ...)
     return 2;
 }
 
-static int print_help(void)
+int sy_flags_print_help(struct sy_parser *parser, const char *option, char *value, char *second)
 {
-    puts("usage: oshrun [options] program [arguments]\n"
+    (void)parser;
+    (void)option;
+    (void)value;
+    (void)second;
+    puts("usage: oshrun [options] program [arguments] [: [options] program [arguments]]...\n"
          "\n"
-         "Runs N copies of a program as the PEs of one OpenSHMEM job on this host.\n");
-    for (int i = 0; i < FLAG_COUNT; i++) {
-        if (FLAGS[i].shown)
-            printf("  %-22s %s\n", FLAGS[i].shown, FLAGS[i].help);
+         "Runs copies of a program as the PEs of one OpenSHMEM job, on this host or on several.");
+    for (int i = 0; i < sy_flag_count; i++) {
+        const struct sy_flag *flag = &sy_flag_rows[i];
+
+        if (!flag->names)
+            printf("\n%s\n", flag->help);
+        else if (flag->shown)
+            printf("  %-26s %s\n", flag->shown, flag->help);
     }
     puts("\n"
          "Long options may be written with one dash or two, and as --option=value; -- ends them.\n"
-         "Standard input goes to PE 0. Every PE finds its number in SHMEM_BOOT_PE and the number "
-         "of\n"
-         "PEs in SHMEM_BOOT_NPES.\n"
+         "Names that mpiexec, prterun and srun have for the same things are known as well.\n"
+         "Without -H and --hostfile the hosts are those of the batch job (Slurm, PBS, LSF, Grid\n"
+         "Engine), or this one. Every PE finds its number in SHMEM_BOOT_PE and the number of PEs\n"
+         "in SHMEM_BOOT_NPES.\n"
          "Exit status: that of the first PE that failed, 128+signal if a signal ended it; the\n"
          "argument of shmem_global_exit; 124 after --timeout; 126 or 127 if the program cannot be\n"
          "run; 2 for a wrong command line; 128+signal if a signal to oshrun ended the job.");
@@ -96,149 +68,94 @@ static bool has_name(const char *names, const char *name, size_t length)
     return false;
 }
 
-static const struct flag *find_flag(const char *name, size_t length)
+static const struct sy_flag *find_flag(const char *name, size_t length)
 {
-    for (int i = 0; i < FLAG_COUNT; i++) {
-        if (has_name(FLAGS[i].names, name, length))
-            return &FLAGS[i];
+    for (int i = 0; i < sy_flag_count; i++) {
+        if (sy_flag_rows[i].names && has_name(sy_flag_rows[i].names, name, length))
+            return &sy_flag_rows[i];
     }
     return NULL;
 }
 
-static int unknown(char *word)
+static int unknown(const char *word)
 {
-    const char *names[FLAG_COUNT * 4];
-    char *text[FLAG_COUNT];
-    size_t count = 0;
-    const char *near;
+    char *all = sy_memory_zeroed(1, 1), *bare = sy_memory_string(word), *save = NULL;
+    const char **names = NULL, *near;
+    size_t length = 0, count = 0;
     int rc;
 
-    for (int i = 0; i < FLAG_COUNT; i++) {
-        char *save = NULL;
+    for (int i = 0; i < sy_flag_count; i++) {
+        const char *text = sy_flag_rows[i].names;
 
-        text[i] = sy_memory_string(FLAGS[i].names);
-        for (char *name = strtok_r(text[i], " ", &save); name; name = strtok_r(NULL, " ", &save)) {
-            if (name[1])
-                names[count++] = name;
-        }
+        if (!text)
+            continue;
+        all = sy_memory_resize(all, length + strlen(text) + 2);
+        length += (size_t)sprintf(all + length, "%s ", text);
     }
-    word[strcspn(word, "=")] = '\0';
-    word += strspn(word, "-");
-    near = sy_nearest(word, names, count);
-    rc = near ? bad("unknown option '--%s'; did you mean '--%s'?", word, near)
-              : bad("unknown option '%s%s'", word[0] && word[1] ? "--" : "-", word);
-    for (int i = 0; i < FLAG_COUNT; i++)
-        free(text[i]);
+    for (char *name = strtok_r(all, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+        if (!name[1])
+            continue;
+        names = sy_memory_resize(names, (count + 1) * sizeof *names);
+        names[count++] = name;
+    }
+    bare[strcspn(bare, "=")] = '\0';
+    near = sy_nearest(bare + strspn(bare, "-"), names, count);
+    rc = near ? sy_flags_wrong("unknown option '%s'; did you mean '--%s'?", bare, near)
+              : sy_flags_wrong("unknown option '%s'", bare);
+    free(names);
+    free(bare);
+    free(all);
     return rc;
 }
 
-static int add_export(struct sy_flags *flags, const char *name, const char *value)
+/* What an option with this value does. */
+static int apply(struct sy_parser *parser, const struct sy_flag *flag, const char *option,
+                 char *value, char *second)
 {
-    size_t stem = strlen(name);
+    void *at = (char *)parser->flags + flag->at;
+    long number;
 
-    if (!value && stem && name[stem - 1] == '*')
-        stem--;
-    if ((stem == 0 && !*name) || strcspn(name, "*?[= ") < stem)
-        return bad("-x needs VAR, VAR=VALUE or a beginning with * at its end, not '%s'", name);
-    if (strncmp(name, "SHMEM_BOOT_", 11) == 0)
-        return bad("-x %s: the variables SHMEM_BOOT_* are set by oshrun itself", name);
-    flags->export = sy_memory_resize(flags->export, (flags->exports + 1) * sizeof *flags->export);
-    flags->export[flags->exports].name = name;
-    flags->export[flags->exports++].value = value;
-    return -1;
-}
-
-static int set_number(struct sy_flags *flags, const char *option, const char *text)
-{
-    long n;
-
-    if (sy_parse_int(text, 1, MOST_PES, &n) != 0)
-        return bad("%s needs a number of PEs from 1 to %d, not '%s'", option, MOST_PES, text);
-    flags->npes = (int)n;
-    return -1;
-}
-
-static int set_seconds(double *out, const char *option, const char *text)
-{
-    if (sy_parse_seconds(text, out) != 0)
-        return bad("%s needs a time in seconds, not '%s'", option, text);
-    return -1;
-}
-
-static int set_heap(struct sy_flags *flags, const char *option, const char *text)
-{
-    size_t size;
-
-    if (sy_parse_size(text, &size) != 0)
-        return bad("%s needs a size such as 64m or 1.5g, not '%s'", option, text);
-    flags->heap = text;
-    return -1;
-}
-
-static int set_config(struct sy_flags *flags, const char *option, const char *path)
-{
-    free(flags->config);
-    flags->config = realpath(path, NULL);
-    if (!flags->config || access(flags->config, R_OK) != 0)
-        return bad("%s: cannot read '%s': %s", option, path, strerror(errno));
-    return -1;
-}
-
-static int apply(struct sy_flags *flags, const struct flag *flag, const char *option, char *value)
-{
-    switch (flag->action) {
-    case NPES:
-        return set_number(flags, option, value);
-    case EXPORT: {
-        char *equals = strchr(value, '=');
-
-        if (equals)
-            *equals = '\0';
-        return add_export(flags, value, equals ? equals + 1 : NULL);
-    }
-    case DIRECTORY:
-        flags->directory = value;
+    switch (flag->kind) {
+    case SY_FLAG_SWITCH:
+        *(bool *)at = true;
         return -1;
-    case LABEL:
-        flags->label = true;
+    case SY_FLAG_CHOOSE:
+        *(int *)at = flag->number;
         return -1;
-    case TIMEOUT:
-        return set_seconds(&flags->timeout, option, value);
-    case GRACE:
-        return set_seconds(&flags->grace, option, value);
-    case HEAP:
-        return set_heap(flags, option, value);
-    case TRANSPORTS:
-        flags->transports = value;
+    case SY_FLAG_TEXT:
+        *(const char **)at = value;
         return -1;
-    case CONFIG:
-        return set_config(flags, option, value);
-    case QUIET:
-        flags->quiet = true;
+    case SY_FLAG_SECONDS:
+        if (sy_parse_seconds(value, at) != 0)
+            return sy_flags_wrong("%s needs a time in seconds, not '%s'", option, value);
         return -1;
-    case VERBOSE:
-        flags->verbose = true;
+    case SY_FLAG_COUNT:
+        if (sy_parse_int(value, 1, 1 << 20, &number) != 0)
+            return sy_flags_wrong("%s needs a number above 0, not '%s'", option, value);
+        *(int *)at = (int)number;
         return -1;
-    case HELP:
-        return print_help();
+    case SY_FLAG_SETTING:
+        return sy_flags_set(parser, flag->text, value);
+    case SY_FLAG_ACCEPT:
+        return -1;
     default:
-        puts("oshrun (" PACKAGE_NAME ") " PACKAGE_VERSION);
-        return fflush(stdout) == 0 ? 0 : 1;
+        return flag->take(parser, option, value, second);
     }
 }
 
-/* One option at argv[*at]; moves *at to its last word. */
-static int parse_option(struct sy_flags *flags, char **argv, int *at)
+/* The option at *words; moves *words to its last word. */
+static int parse_option(struct sy_parser *parser, char ***words)
 {
-    char *word = argv[*at];
+    char *word = **words;
     char *name = word + (word[1] == '-' ? 2 : 1);
     size_t length = strcspn(name, "=");
-    const struct flag *flag = find_flag(name, length);
-    char *value = NULL;
+    const struct sy_flag *flag = find_flag(name, length);
+    bool optional = flag && flag->value && *flag->value == '[';
+    char *value = NULL, *second = NULL;
 
-    if (!flag && name == word + 1 && name[0] == 'n' && isdigit((unsigned char)name[1])) {
-        flag = find_flag("n", 1); /* -n4 */
-        return apply(flags, flag, "-n", word + 2);
+    if (!flag && name == word + 1 && strchr("nNK", name[0]) && isdigit((unsigned char)name[1])) {
+        flag = find_flag(name, 1); /* -n4 */
+        return apply(parser, flag, word, word + 2, NULL);
     }
     if (!flag)
         return unknown(word);
@@ -246,48 +163,152 @@ static int parse_option(struct sy_flags *flags, char **argv, int *at)
         value = name + length + 1;
         name[length] = '\0';
     }
-    if (!flag->value)
-        return value ? bad("option '%s' takes no value", word) : apply(flags, flag, word, NULL);
-    if (!value) {
-        value = argv[*at + 1];
+    if (!flag->value && value)
+        return sy_flags_wrong("option '%s' takes no value", word);
+    if (flag->value && !value && !optional) {
+        value = (*words)[1];
         if (!value)
-            return bad("option '%s' needs a value: %s", word, flag->value);
-        ++*at;
+            return sy_flags_wrong("option '%s' needs a value: %s", word, flag->value);
+        ++*words;
     }
-    if (flag->action == PAIR) {
-        if (!argv[*at + 1])
-            return bad("option '%s' needs two words: VAR VALUE", word);
-        return add_export(flags, value, argv[++*at]);
+    if (flag->kind == SY_FLAG_PAIR) {
+        second = (*words)[1];
+        if (!second)
+            return sy_flags_wrong("option '%s' needs two words: VAR VALUE", word);
+        ++*words;
     }
-    return apply(flags, flag, word, value);
+    return apply(parser, flag, word, value, second);
+}
+
+static struct sy_app *add_app(struct sy_flags *flags)
+{
+    struct sy_app *app;
+
+    flags->app = sy_memory_resize(flags->app, (size_t)(flags->apps + 1) * sizeof *flags->app);
+    app = &flags->app[flags->apps++];
+    memset(app, 0, sizeof *app);
+    return app;
+}
+
+/* Options and a program, up to the end or a ':'. Moves *words behind them. */
+static int parse_app(struct sy_parser *parser, char ***words)
+{
+    char **word = *words;
+    struct sy_app app = {0};
+    int rc = -1;
+
+    parser->app = &app;
+    for (; *word && **word == '-' && rc < 0; word++) {
+        if (strcmp(*word, "--") == 0) {
+            word++;
+            break;
+        }
+        rc = parse_option(parser, &word);
+    }
+    app.program = word;
+    while (*word && strcmp(*word, ":") != 0)
+        word++;
+    *words = word;
+    if (app.program != word || rc >= 0 || !(parser->flags->apps || parser->flags->check)) {
+        if (*word) {
+            *word = NULL;
+            ++*words;
+            if (rc < 0 && !**words)
+                rc = sy_flags_wrong("no program was named after ':'");
+        }
+        if (rc < 0 && app.program == word)
+            rc = sy_flags_wrong("no program was named");
+        *add_app(parser->flags) = app;
+    } else {
+        /* Only options, since the programs came from a file: what they say is for all. */
+        sy_flags_move_exports(&parser->flags->exports, &app.exports);
+    }
+    return rc;
+}
+
+/* Divides a line into words, in place, as a shell does with quotes. Returns the words, ended by
+ * NULL (allocated). */
+static char **split(char *line)
+{
+    char **words = sy_memory_zeroed(1, sizeof *words), *to = line;
+    size_t count = 0;
+
+    for (;;) {
+        char quote = '\0';
+
+        line += strspn(line, " \t\r\n");
+        if (!*line || *line == '#')
+            return words;
+        words = sy_memory_resize(words, (count + 2) * sizeof *words);
+        words[count++] = to;
+        words[count] = NULL;
+        for (; *line && (quote || !strchr(" \t\r\n", *line)); line++) {
+            if (*line == quote)
+                quote = '\0';
+            else if (!quote && (*line == '\'' || *line == '"'))
+                quote = *line;
+            else
+                *to++ = *line;
+        }
+        line += *line != '\0';
+        *to++ = '\0';
+    }
+}
+
+int sy_flags_read_file(struct sy_parser *parser, const char *option, char *path, char *unused)
+{
+    struct sy_app *outer = parser->app;
+    FILE *in = fopen(path, "re");
+    char *line = NULL;
+    size_t room = 0;
+    int rc = -1;
+
+    (void)unused;
+    if (!in)
+        return sy_flags_wrong("%s: cannot read '%s': %s", option, path, strerror(errno));
+    while (rc < 0 && getline(&line, &room, in) >= 0) {
+        char **words = split(sy_memory_string(line)); /* kept: they are the programs' arguments */
+
+        while (rc < 0 && *words)
+            rc = parse_app(parser, &words);
+    }
+    free(line);
+    fclose(in);
+    parser->app = outer;
+    if (rc < 0 && !parser->flags->apps)
+        rc = sy_flags_wrong("%s: '%s' names no program", option, path);
+    return rc;
 }
 
 int sy_flags_parse(struct sy_flags *flags, int argc, char **argv)
 {
-    int at = 1;
+    struct sy_parser parser = {.flags = flags};
+    char **words = argv + (argc ? 1 : 0);
+    int rc;
 
     memset(flags, 0, sizeof *flags);
-    flags->npes = 1;
     flags->grace = -1;
-    for (; at < argc && argv[at][0] == '-'; at++) {
-        int rc;
+    flags->spawn_timeout = SPAWN;
+    flags->silence = SILENCE;
+    do
+        rc = parse_app(&parser, &words);
+    while (rc < 0 && *words);
+    return rc;
+}
 
-        if (strcmp(argv[at], "--") == 0) {
-            at++;
-            break;
-        }
-        rc = parse_option(flags, argv, &at);
-        if (rc >= 0)
-            return rc;
-    }
-    if (at >= argc)
-        return bad("no program was named");
-    flags->program = argv + at;
-    return -1;
+static void free_exports(struct sy_exports *exports)
+{
+    for (size_t i = 0; i < exports->count; i++)
+        free(exports->item[i].name);
+    free(exports->item);
 }
 
 void sy_flags_free(struct sy_flags *flags)
 {
+    for (int i = 0; i < flags->apps; i++)
+        free_exports(&flags->app[i].exports);
+    free(flags->app);
+    free_exports(&flags->exports);
+    sy_hostlist_free(&flags->hosts);
     free(flags->config);
-    free(flags->export);
 }

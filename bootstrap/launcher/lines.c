@@ -21,7 +21,7 @@ static size_t wanted_room(const struct sy_lines *lines)
         return FIRST_ROOM;
     if (lines->end == lines->room && lines->room < READ_ROOM)
         return lines->room * 2;
-    if (held > lines->room / 2 && lines->room < SY_LINE_MAX)
+    if (held > lines->room / 2)
         return lines->room * 2;
     if (!held && lines->room > READ_ROOM)
         return READ_ROOM;
@@ -70,7 +70,7 @@ void sy_lines_end(struct sy_lines *lines)
 const char *sy_lines_ready(const struct sy_lines *lines, size_t *length)
 {
     *length = lines->ready - lines->start;
-    return lines->data + lines->start;
+    return *length ? lines->data + lines->start : "";
 }
 
 void sy_lines_taken(struct sy_lines *lines, size_t count)

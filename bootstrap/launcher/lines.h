@@ -4,7 +4,8 @@
  *     space = sy_lines_space(l, &room);  n = read(fd, space, room);  sy_lines_filled(l, n);
  *     while ((text = sy_lines_ready(l, &length)), length)  ... sy_lines_taken(l, some);
  *
- * Fill only when nothing is ready: then the buffer holds at most one unfinished line. */
+ * What is held is bounded by a line of SY_LINE_MAX and what the user lets come while something is
+ * ready still. */
 #ifndef SY_LAUNCHER_LINES_H
 #define SY_LAUNCHER_LINES_H
 

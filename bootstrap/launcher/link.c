@@ -1,14 +1,15 @@
-/* The socket to one PE: see link.h. */
+/* A conversation in frames: see link.h. */
 #include "bootstrap/launcher/link.h"
 
 #include <errno.h>
-#include <sys/socket.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
 
 enum {
-    FRAMES_AT_ONCE = 16, /* for one PE, before others get their turn */
+    FRAMES_AT_ONCE = 16, /* for one link, before others get their turn */
     FRAMES_AT_END = 1024 /* bounds what a PE that is gone can have left */
 };
 
@@ -17,7 +18,7 @@ struct sy_outgoing {
     struct sy_outgoing *next;
 };
 
-struct sy_packet *sy_packet_new(enum sy_launch_type type, int64_t arg, size_t length)
+struct sy_packet *sy_packet_new(unsigned type, int64_t arg, size_t length)
 {
     struct sy_launch_header header = {.type = type, .length = (uint32_t)length, .arg = arg};
     struct sy_packet *packet = sy_memory_resize(NULL,
@@ -27,6 +28,21 @@ struct sy_packet *sy_packet_new(enum sy_launch_type type, int64_t arg, size_t le
     packet->length = sizeof header + length;
     memcpy(packet->bytes, &header, sizeof header);
     return packet;
+}
+
+struct sy_packet *sy_packet_copy(const struct sy_launch_header *header, const void *body)
+{
+    struct sy_packet *packet = sy_packet_new(header->type, header->arg, header->length);
+
+    memcpy(packet->bytes, header, sizeof *header);
+    if (header->length)
+        memcpy(sy_packet_body(packet), body, header->length);
+    return packet;
+}
+
+struct sy_launch_header *sy_packet_header(struct sy_packet *packet)
+{
+    return (struct sy_launch_header *)packet->bytes;
 }
 
 char *sy_packet_body(struct sy_packet *packet)
@@ -58,6 +74,8 @@ void sy_link_close(struct sy_link *link)
         return;
     ev_io_stop(link->loop, &link->read);
     ev_io_stop(link->loop, &link->write);
+    if (link->fd_out != link->fd)
+        close(link->fd_out);
     close(link->fd);
     link->fd = -1;
     while (link->first)
@@ -66,13 +84,12 @@ void sy_link_close(struct sy_link *link)
     link->body = NULL;
 }
 
-/* A PE that reads no more is noticed by its end, not here: just stop writing. */
+/* Who reads no more is noticed by the end of what it sends, not here: just stop writing. */
 static void flush(struct sy_link *link)
 {
     while (link->first) {
         struct sy_packet *packet = link->first->packet;
-        ssize_t n = send(link->fd, packet->bytes + link->sent, packet->length - link->sent,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = write(link->fd_out, packet->bytes + link->sent, packet->length - link->sent);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -101,21 +118,6 @@ void sy_link_send(struct sy_link *link, struct sy_packet *packet)
     flush(link);
 }
 
-/* What is wrong with a frame that begins like this, or NULL. */
-static const char *header_fault(const struct sy_launch_header *header)
-{
-    switch (header->type) {
-    case SY_LAUNCH_HELLO:
-    case SY_LAUNCH_MARK:
-        return header->length ? "a frame with a body where none belongs" : NULL;
-    case SY_LAUNCH_GATHER:
-    case SY_LAUNCH_ABORT:
-        return header->length > SY_LAUNCH_BODY_MAX ? "a frame of more than 1 MiB" : NULL;
-    default:
-        return "a frame of unknown type";
-    }
-}
-
 /* Receives what is missing of header or body. Returns 1 when the frame is complete, 0 for not yet,
  * -1 when the link is closed. */
 static int receive(struct sy_link *link)
@@ -126,7 +128,7 @@ static int receive(struct sy_link *link)
         size_t want = link->got < head ? head : head + link->header.length;
         char *to = link->got < head ? (char *)&link->header + link->got
                                     : link->body + (link->got - head);
-        ssize_t n = recv(link->fd, to, want - link->got, MSG_DONTWAIT);
+        ssize_t n = read(link->fd, to, want - link->got);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -134,11 +136,13 @@ static int receive(struct sy_link *link)
             return 0;
         if (n <= 0) {
             sy_link_close(link);
+            if (link->ended)
+                link->ended(link);
             return -1;
         }
         link->got += (size_t)n;
         if (link->got == head) {
-            const char *fault = header_fault(&link->header);
+            const char *fault = link->fault(&link->header);
 
             if (fault) {
                 sy_link_close(link);
@@ -185,13 +189,24 @@ static void writable(struct ev_loop *loop, ev_io *io, int events)
     flush(io->data);
 }
 
-void sy_link_open(struct sy_link *link, struct ev_loop *loop, int fd)
+void sy_link_flush(struct sy_link *link, int milliseconds)
+{
+    struct pollfd wait = {.fd = link->fd_out, .events = POLLOUT};
+
+    while (link->fd >= 0 && link->first && poll(&wait, 1, milliseconds) > 0)
+        flush(link);
+}
+
+void sy_link_open(struct sy_link *link, struct ev_loop *loop, int in, int out)
 {
     link->loop = loop;
-    link->fd = fd;
+    link->fd = in;
+    link->fd_out = out;
     link->last = &link->first;
-    ev_io_init(&link->read, readable, fd, EV_READ);
-    ev_io_init(&link->write, writable, fd, EV_WRITE);
+    fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);
+    fcntl(out, F_SETFL, fcntl(out, F_GETFL) | O_NONBLOCK);
+    ev_io_init(&link->read, readable, in, EV_READ);
+    ev_io_init(&link->write, writable, out, EV_WRITE);
     link->read.data = link->write.data = link;
     ev_io_start(loop, &link->read);
 }

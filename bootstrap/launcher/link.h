@@ -1,5 +1,6 @@
-/* oshrun's end of the socket to one PE: frames in, frames out, never blocking. It checks the form
- * of frames (protocol.h), not their sense. */
+/* One end of a conversation in frames (protocol.h), with a PE or with an agent: frames in, frames
+ * out, never blocking. What a frame may look like is asked of the owner; its sense is not known
+ * here. */
 #ifndef SY_LAUNCHER_LINK_H
 #define SY_LAUNCHER_LINK_H
 
@@ -18,7 +19,9 @@ struct sy_packet {
 };
 
 /* One user: the caller. The body is at sy_packet_body and is to be filled. */
-struct sy_packet *sy_packet_new(enum sy_launch_type type, int64_t arg, size_t length);
+struct sy_packet *sy_packet_new(unsigned type, int64_t arg, size_t length);
+struct sy_packet *sy_packet_copy(const struct sy_launch_header *header, const void *body);
+struct sy_launch_header *sy_packet_header(struct sy_packet *packet);
 char *sy_packet_body(struct sy_packet *packet);
 void sy_packet_drop(struct sy_packet *packet); /* NULL is allowed */
 
@@ -26,7 +29,8 @@ struct sy_outgoing;
 
 struct sy_link {
     struct ev_loop *loop;
-    int fd; /* -1 when closed */
+    int fd;     /* read from; -1 when closed */
+    int fd_out; /* written to: the same for a socket */
     ev_io read, write;
     struct sy_launch_header header;
     size_t got; /* of header and body */
@@ -34,21 +38,29 @@ struct sy_link {
     struct sy_outgoing *first, **last;
     size_t sent; /* of the first */
 
+    /* What is wrong with a frame that begins like this, or NULL. */
+    const char *(*fault)(const struct sy_launch_header *header);
     /* A complete frame. May close the link. */
     void (*frame)(struct sy_link *link, const struct sy_launch_header *header, const char *body);
     /* What came is not a frame. The link is closed already. */
     void (*malformed)(struct sy_link *link, const char *what);
+    /* The other side has closed it, and so the link is closed. May be NULL. */
+    void (*ended)(struct sy_link *link);
     void *owner;
 };
 
-/* Takes over fd, non-blocking. frame, malformed and owner are set by the caller. */
-void sy_link_open(struct sy_link *link, struct ev_loop *loop, int fd);
+/* Takes over the descriptors and makes them non-blocking; out may be the same as in. The functions
+ * and the owner are set by the caller. */
+void sy_link_open(struct sy_link *link, struct ev_loop *loop, int in, int out);
 
 /* Queues a packet; nothing happens on a closed link. */
 void sy_link_send(struct sy_link *link, struct sy_packet *packet);
 
 /* Handles all frames that have arrived: the last words of a PE that is gone. */
 void sy_link_drain(struct sy_link *link);
+
+/* Waits, at most that long, until everything that was queued is on its way. */
+void sy_link_flush(struct sy_link *link, int milliseconds);
 
 void sy_link_close(struct sy_link *link);
 

@@ -1,37 +1,93 @@
-/* oshrun: runs a program as the PEs of a job. Checks what the user asked for, then leaves the rest
- * to run.c. */
-#include <errno.h>
+/* oshrun: runs a program as the PEs of a job. Reads what the user asked for, decides which PE runs
+ * where, then leaves the rest to run.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "bootstrap/launcher/agent.h"
+#include "bootstrap/launcher/check.h"
 #include "bootstrap/launcher/child.h"
 #include "bootstrap/launcher/flags.h"
-#include "bootstrap/launcher/program.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/placement.h"
 #include "bootstrap/launcher/run.h"
 
-static int run_program(const struct sy_flags *flags, struct sy_child_plan *plan)
+static int complain(char *why)
 {
-    const char *name = flags->program[0];
-    char *path, *why;
+    fprintf(stderr, "oshrun: %s\n", why);
+    free(why);
+    return 2;
+}
+
+/* The hosts of the command line, else those of the batch job, else this one. Returns -1 or the exit
+ * status. */
+static int find_hosts(struct sy_flags *flags, bool *slurm)
+{
+    const char *source = NULL;
+    char *why;
+
+    *slurm = false;
+    if (!flags->hosts.count) {
+        why = sy_hostlist_of_allocation(&flags->hosts, &source);
+        if (why)
+            return complain(why);
+        *slurm = source && strcmp(source, "Slurm") == 0;
+        if (source && flags->verbose)
+            fprintf(stderr, "oshrun: %d host%s of the %s job\n", flags->hosts.count,
+                    flags->hosts.count == 1 ? "" : "s", source);
+    }
+    if (!flags->hosts.count)
+        sy_hostlist_put(&flags->hosts, "localhost", 0, 0);
+    for (int i = 0; flags->skip_own_host && i < flags->hosts.count; i++) {
+        if (!sy_hostlist_is_here(flags->hosts.host[i].name))
+            continue;
+        free(flags->hosts.host[i].name);
+        flags->hosts.count--;
+        memmove(&flags->hosts.host[i], &flags->hosts.host[i + 1],
+                (size_t)(flags->hosts.count - i) * sizeof *flags->hosts.host);
+        i--;
+    }
+    if (!flags->hosts.count)
+        return complain(sy_memory_string("--skip-launch-node leaves no host"));
+    return -1;
+}
+
+/* The sum of what the programs want; a program without a number is one PE if there are several. */
+static int wanted(struct sy_flags *flags)
+{
+    int sum = 0;
+
+    if (flags->apps == 1)
+        return flags->app[0].npes;
+    for (int i = 0; i < flags->apps; i++) {
+        if (!flags->app[i].npes)
+            flags->app[i].npes = 1;
+        sum += flags->app[i].npes;
+    }
+    return sum;
+}
+
+static int run_job(struct sy_flags *flags, bool slurm, const struct sy_child_plan *plan)
+{
+    const struct sy_placement_wish wish = {.npes = wanted(flags),
+                                           .per_host = flags->per_host,
+                                           .most = flags->most_per_host,
+                                           .cyclic = flags->cyclic,
+                                           .oversubscribe = flags->oversubscribe};
+    struct sy_placement placement;
+    char *why = sy_placement_make(&placement, &flags->hosts, &wish);
     int status;
 
-    if (flags->directory && chdir(flags->directory) != 0) {
-        fprintf(stderr, "oshrun: cannot go to the working directory '%s': %s\n", flags->directory,
-                strerror(errno));
-        return 2;
+    if (why)
+        return complain(why);
+    if (flags->input >= placement.npes) {
+        fprintf(stderr, "oshrun: --stdin %d: there are only %d PEs\n", flags->input,
+                placement.npes);
+        status = 2;
+    } else {
+        status = sy_run_job(flags, &placement, slurm, plan);
     }
-    path = sy_program_find(name, &status, &why);
-    if (!path) {
-        fprintf(stderr, "oshrun: cannot run '%s': %s\n", name, why);
-        free(why);
-        return status;
-    }
-    plan->path = path;
-    plan->argv = flags->program;
-    status = sy_run_job(flags, plan);
-    free(path);
+    sy_placement_free(&placement);
     return status;
 }
 
@@ -39,12 +95,17 @@ int main(int argc, char **argv)
 {
     struct sy_child_plan plan = {0};
     struct sy_flags flags;
+    bool slurm;
     int status;
 
     sy_child_prepare(&plan);
+    if (argc == 2 && strcmp(argv[1], "--agent") == 0)
+        return sy_agent_run(&plan);
     status = sy_flags_parse(&flags, argc, argv);
     if (status < 0)
-        status = run_program(&flags, &plan);
+        status = find_hosts(&flags, &slurm);
+    if (status < 0)
+        status = flags.check ? sy_check_hosts(&flags, slurm, &plan) : run_job(&flags, slurm, &plan);
     sy_flags_free(&flags);
     return status;
 }

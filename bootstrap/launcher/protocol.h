@@ -1,16 +1,17 @@
-/* What oshrun and a PE say to each other, on a UNIX stream socket that the PE inherits; its number
- * is in SHMEM_BOOT_FD. Both ends are on one machine: host byte order.
+/* The frames that oshrun speaks: with a PE, on a UNIX stream socket that the PE inherits and whose
+ * number is in SHMEM_BOOT_FD; and with its agents on other hosts (crew.h). Both ends have the same
+ * byte order: those of a socket are on one machine, and agents of another order are turned away.
  *
  * The PE speaks first: HELLO. oshrun answers WELCOME. Then, any number of times: GATHER from every
  * PE, answered by GATHERED to every PE once all have come; MARK at each change of state; ABORT ends
- * the job. EXIT comes unasked. A program that follows another in the same slot (sh -c "./a; ./b")
- * says HELLO again. */
+ * the job. EXIT and ASK come unasked. A program that follows another in the same slot
+ * (sh -c "./a; ./b") says HELLO again. */
 #ifndef SY_LAUNCHER_PROTOCOL_H
 #define SY_LAUNCHER_PROTOCOL_H
 
 #include <stdint.h>
 
-#define SY_LAUNCH_VERSION 1
+#define SY_LAUNCH_VERSION 2
 #define SY_LAUNCH_FD_ENV  "SHMEM_BOOT_FD"
 
 enum sy_launch_type {
@@ -20,12 +21,18 @@ enum sy_launch_type {
     SY_LAUNCH_GATHERED,  /* oshrun: body: npes blobs, in order of PEs */
     SY_LAUNCH_MARK,      /* PE: arg = enum sy_mark; body: empty */
     SY_LAUNCH_ABORT, /* PE: arg = exit status; body: the reason, or empty for shmem_global_exit */
-    SY_LAUNCH_EXIT   /* oshrun: arg = exit status: flush and leave now */
+    SY_LAUNCH_EXIT,  /* oshrun: arg = exit status: flush and leave now */
+    SY_LAUNCH_ASK,   /* oshrun: what is this PE doing? body: empty */
+    SY_LAUNCH_NOTE,  /* PE: what it is doing, in words; arg = 1 if it was not asked and has been
+                        waiting for long, else 0 */
+    SY_LAUNCH_LAST
 };
 
 struct sy_launch_header {
     uint32_t type;
-    uint32_t length; /* bytes of body that follow, at most SY_LAUNCH_BODY_MAX towards oshrun */
+    uint32_t length; /* bytes of body that follow, at most SY_LAUNCH_BODY_MAX from a PE */
+    int32_t pe;      /* between oshrun and its agents: about which PE; PEs leave it alone */
+    int32_t more;
     int64_t arg;
 };
 

@@ -3,25 +3,18 @@
 #include "bootstrap/launcher/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "bootstrap/launcher/environ.h"
+#include "bootstrap/launcher/command.h"
+#include "bootstrap/launcher/exports.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/program.h"
-
-enum {
-    DESCRIPTORS_PER_PE = 3,    /* its socket and the pipes of its output */
-    DESCRIPTORS_OF_OSHRUN = 24 /* and what a PE needs besides while it is started */
-};
-
-static const double DRAIN = 1.0; /* seconds for processes that PEs left behind with their output */
 
 void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
 {
@@ -40,21 +33,27 @@ void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
     if (length > sizeof line - 2)
         length = sizeof line - 2;
     line[length++] = '\n';
-    sy_sink_say(run->err_sink, line, length);
+    sy_sink_say(run->outputs.err_sink, line, length);
+}
+
+void sy_run_send(struct sy_pe *pe, unsigned type, int64_t arg, const void *body, size_t length)
+{
+    const struct sy_launch_header header = {
+        .type = type, .length = (uint32_t)length, .pe = pe->number, .arg = arg};
+
+    sy_node_send(pe->node, &header, body);
+}
+
+static bool is_done(const struct sy_run *run)
+{
+    return run->all_gone && !run->streams && sy_nodes_are_done(run) &&
+           sy_outputs_empty(&run->outputs);
 }
 
 void sy_run_check_done(struct sy_run *run)
 {
-    if (!run->living && !run->streams && sy_sink_empty(&run->out) && sy_sink_empty(&run->err))
+    if (is_done(run))
         ev_break(run->loop, EVBREAK_ALL);
-}
-
-static void stream_done(struct sy_stream *stream)
-{
-    struct sy_run *run = stream->owner;
-
-    run->streams--;
-    sy_run_check_done(run);
 }
 
 static void sink_emptied(struct sy_sink *sink)
@@ -69,287 +68,354 @@ static void sink_broken(struct sy_sink *sink, int error)
 
     if (error != EPIPE)
         sy_run_say(run, SY_SAY_ALWAYS, "cannot write to %s: %s%s",
-                   sink == &run->out ? "stdout" : "stderr", strerror(error),
+                   sy_outputs_name(&run->outputs, sink), strerror(error),
                    sy_ending_rest(run, false));
     sy_ending_begin(run, error == EPIPE ? 128 + SIGPIPE : 1, SY_GRACE_FAILED);
 }
 
-static void open_sinks(struct sy_run *run)
+void sy_run_pe_gone(struct sy_pe *pe)
 {
-    struct stat out, err;
-
-    run->out.broken = run->err.broken = sink_broken;
-    run->out.emptied = run->err.emptied = sink_emptied;
-    run->out.owner = run->err.owner = run;
-    sy_sink_open(&run->out, run->loop, STDOUT_FILENO);
-    sy_sink_open(&run->err, run->loop, STDERR_FILENO);
-    /* With 2>&1 the lines of both go through one sink, or they would mix in the file. */
-    run->err_sink = &run->err;
-    if (fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
-        out.st_dev == err.st_dev && out.st_ino == err.st_ino)
-        run->err_sink = &run->out;
-}
-
-static const char *exec_hint(int error)
-{
-    switch (error) {
-    case ENOENT:
-        return " (the file is there, its interpreter or loader is not)";
-    case ENOEXEC:
-        return " (not a program for this machine, or a script without a #! line)";
-    default:
-        return "";
+    if (pe->alive) {
+        pe->alive = false;
+        pe->run->living--;
+    }
+    if (pe->started) {
+        sy_stream_put(&pe->out, "", 0);
+        sy_stream_put(&pe->err, "", 0);
     }
 }
 
-void sy_run_read_failures(struct sy_run *run)
+void sy_run_check_gone(struct sy_run *run)
 {
-    struct sy_child_failure failure;
-    ssize_t n;
-
-    while (run->failures.fd >= 0) {
-        n = read(run->failures.fd, &failure, sizeof failure);
-        if (n < 0 && errno != EINTR)
-            return;
-        if (n == 0) {
-            ev_io_stop(run->loop, &run->failures);
-            close(run->failures.fd);
-            run->failures.fd = -1;
-        } else if (n == sizeof failure && !run->ending.begun) {
-            sy_run_say(run, SY_SAY_ALWAYS, "cannot run '%s': %s%s", run->flags->program[0],
-                       strerror(failure.error), exec_hint(failure.error));
-            sy_ending_begin(run, sy_program_status(failure.error), SY_GRACE_FAILED);
-        }
-    }
+    if (run->all_gone || run->living || !sy_nodes_are_up(run))
+        return;
+    run->all_gone = true;
+    ev_timer_stop(run->loop, &run->limit);
+    ev_timer_stop(run->loop, &run->gather_limit);
+    ev_timer_stop(run->loop, &run->ending.timer);
+    ev_timer_stop(run->loop, &run->waiting.tick);
+    ev_timer_stop(run->loop, &run->traces.limit);
+    sy_feed_close(&run->feed);
+    if (run->abort.pending)
+        sy_ending_begin(run, run->abort.status, 0);
+    sy_nodes_send(run, SY_CREW_FINISH, run->ending.begun);
+    if (!run->node[0].local)
+        ev_timer_again(run->loop, &run->last_commands);
+    sy_run_check_done(run);
 }
 
-static void failures_readable(struct ev_loop *loop, ev_io *io, int events)
+static void limit_reached(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
     (void)events;
-    sy_run_read_failures(io->data);
+    sy_waiting_trace(timer->data);
 }
 
-static void open_stream(struct sy_pe *pe, struct sy_stream *stream, int fd, struct sy_sink *sink)
-{
-    struct sy_run *run = pe->run;
-
-    stream->owner = run;
-    stream->done = stream_done;
-    run->streams++;
-    sy_stream_open(stream, run->loop, fd, sink, pe->number, run->flags->label,
-                   run->npes == 1 && !run->flags->label);
-}
-
-static int start_pe(struct sy_run *run, int number)
-{
-    struct sy_pe *pe = &run->pes[number];
-    struct sy_child child;
-    int rc = sy_child_start(&run->plan, number, number == 0, &child);
-
-    if (rc != 0)
-        return rc;
-    pe->pid = child.pid;
-    pe->alive = true;
-    run->started++;
-    run->living++;
-    sy_guard_add(&run->guard, number, child.pid);
-    sy_talk_open(pe, child.link);
-    open_stream(pe, &pe->out, child.out, &run->out);
-    open_stream(pe, &pe->err, child.err, run->err_sink);
-    if (child.in >= 0)
-        sy_feed_open(&run->feed, run->loop, child.in);
-    return 0;
-}
-
-static const char *start_hint(int rc)
-{
-    if (rc == -EAGAIN)
-        return " (the limit of processes is reached: ulimit -u, or that of a container)";
-    if (rc == -EMFILE)
-        return " (see ulimit -Hn)";
-    return "";
-}
+/* ---- the job's description ---- */
 
 static void missing_export(const char *name, void *arg)
 {
     sy_run_say(arg, SY_SAY_ENDING, "-x %s: not set here, so the PEs do not get it", name);
 }
 
-/* Starts all PEs. Each finds its own number in a variable that is written just before the fork. */
-static void start_all(struct sy_run *run)
+/* Other hosts need a whole path. */
+static char *directory_of(const struct sy_app *app, bool elsewhere)
 {
-    struct sy_environ env = {0};
-    char number[16];
-    int failures[2];
-    sigset_t all, before;
+    char *path = NULL, here[PATH_MAX];
+    const char *directory = app->directory ? app->directory : ".";
 
-    if (pipe2(failures, O_CLOEXEC | O_NONBLOCK) != 0) {
-        sy_run_say(run, SY_SAY_ALWAYS, "cannot make a pipe: %s", strerror(errno));
-        sy_ending_begin(run, 1, 0);
-        return;
+    if (!elsewhere || *directory == '/' || !getcwd(here, sizeof here))
+        return sy_memory_string(directory);
+    if (asprintf(&path, app->directory ? "%s/%s" : "%s", here, directory) < 0)
+        sy_memory_check(NULL);
+    return path;
+}
+
+static char *path_of(const struct sy_app *app, bool elsewhere)
+{
+    char *path, *why;
+    int status;
+
+    if (!elsewhere || strchr(app->program[0], '/'))
+        return NULL;
+    path = sy_program_find(app->program[0], &status, &why);
+    if (!path)
+        free(why);
+    return path;
+}
+
+static struct sy_spec_program *make_programs(struct sy_run *run, bool elsewhere)
+{
+    const struct sy_flags *flags = run->flags;
+    struct sy_spec_program *programs = sy_memory_zeroed((size_t)flags->apps, sizeof *programs);
+
+    for (int i = 0; i < flags->apps; i++) {
+        const struct sy_app *app = &flags->app[i];
+
+        programs[i].path = path_of(app, elsewhere);
+        programs[i].directory = directory_of(app, elsewhere);
+        programs[i].argv = app->program;
+        programs[i].bare = flags->inherit == SY_INHERIT_NONE;
+        programs[i].changes = sy_exports_make(flags, app, elsewhere, missing_export, run);
     }
-    sy_environ_build(&env, run->flags, run->plan.boot_fd, missing_export, run);
-    run->plan.failure_fd = failures[1];
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
+    return programs;
+}
+
+static void free_programs(struct sy_spec_program *programs, int count)
+{
+    for (int i = 0; i < count; i++) {
+        free(programs[i].path);
+        free(programs[i].directory);
+        for (char **change = programs[i].changes; *change; change++)
+            free(*change);
+        free(programs[i].changes);
+    }
+    free(programs);
+}
+
+/* Which program a PE runs: they follow each other. */
+static int program_of(const struct sy_flags *flags, int pe)
+{
+    int program = 0;
+
+    while (program + 1 < flags->apps && pe >= flags->app[program].npes)
+        pe -= flags->app[program++].npes;
+    return program;
+}
+
+static void fill_spec(struct sy_run *run, struct sy_node *node, struct sy_spec_program *programs)
+{
+    const struct sy_flags *flags = run->flags;
+    struct sy_spec *spec = &node->spec;
+
+    spec->host = sy_memory_string(node->name);
+    spec->npes = run->npes;
+    spec->silence = flags->silence;
+    spec->binding = flags->binding;
+    spec->report_bindings = flags->report_bindings;
+    spec->merge_stderr = flags->merge_stderr;
+    spec->programs = flags->apps;
+    spec->program = programs;
+    spec->pe = sy_memory_zeroed((size_t)run->npes, sizeof *spec->pe);
     for (int pe = 0; pe < run->npes; pe++) {
-        int rc;
-
-        snprintf(number, sizeof number, "%d", pe);
-        sy_environ_set(&env, "SHMEM_BOOT_PE", number);
-        run->plan.envp = env.list;
-        rc = start_pe(run, pe);
-        if (rc != 0) {
-            sy_run_say(run, SY_SAY_ALWAYS, "cannot start PE %d of %d: %s%s%s", pe, run->npes,
-                       strerror(-rc), start_hint(rc), sy_ending_rest(run, false));
-            sy_ending_begin(run, 1, SY_GRACE_FAILED);
-            break;
-        }
+        if (run->pes[pe].node != node)
+            continue;
+        spec->pe[spec->count].pe = pe;
+        spec->pe[spec->count].program = program_of(flags, pe);
+        spec->pe[spec->count++].input = flags->input == SY_STDIN_ALL || flags->input == pe;
     }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    close(failures[1]);
-    ev_io_init(&run->failures, failures_readable, failures[0], EV_READ);
-    run->failures.data = run;
-    ev_io_start(run->loop, &run->failures);
-    sy_environ_free(&env);
 }
 
-static void limit_reached(struct ev_loop *loop, ev_timer *timer, int events)
+/* Hosts that get PEs, in the order of the list. */
+static void make_nodes(struct sy_run *run)
 {
-    struct sy_run *run = timer->data;
+    const struct sy_flags *flags = run->flags;
+    int *node_of = sy_memory_zeroed((size_t)flags->hosts.count, sizeof *node_of);
 
-    (void)loop;
-    (void)events;
-    if (run->ending.begun)
-        return;
-    sy_run_say(run, SY_SAY_ENDING, "the job did not end within %g seconds (--timeout)%s",
-               run->flags->timeout, sy_ending_rest(run, false));
-    sy_ending_begin(run, 124, SY_GRACE_ASKED);
-}
-
-/* What still holds the pipes is no PE: take what is there, and end. */
-static void drain_over(struct ev_loop *loop, ev_timer *timer, int events)
-{
-    struct sy_run *run = timer->data;
-
-    (void)loop;
-    (void)events;
-    sy_guard_end(&run->guard);
-    for (int pe = 0; pe < run->started; pe++) {
-        sy_stream_finish(&run->pes[pe].out);
-        sy_stream_finish(&run->pes[pe].err);
-    }
-    sy_run_check_done(run);
-}
-
-void sy_run_all_gone(struct sy_run *run)
-{
-    ev_timer_stop(run->loop, &run->limit);
-    ev_timer_stop(run->loop, &run->gather_limit);
-    ev_timer_stop(run->loop, &run->ending.timer);
-    sy_feed_close(&run->feed);
-    if (run->abort.pending)
-        sy_ending_begin(run, run->abort.status, 0);
-    if (run->ending.begun)
-        sy_guard_end(&run->guard);
-    ev_timer_start(run->loop, &run->drain);
-    sy_run_check_done(run);
-}
-
-/* Refused before anything is started, rather than in the middle. */
-static bool enough_descriptors(int npes)
-{
-    const rlim_t needed = (rlim_t)npes * DESCRIPTORS_PER_PE + DESCRIPTORS_OF_OSHRUN;
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
-        return true;
-    fprintf(
-        stderr,
-        "oshrun: %d PEs on one host need %llu descriptors, and the limit is %llu (ulimit -Hn)\n",
-        npes, (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
-    return false;
-}
-
-static int init_run(struct sy_run *run, const struct sy_flags *flags,
-                    const struct sy_child_plan *plan)
-{
-    unsigned long long id;
-    int rc;
-
-    if (!enough_descriptors(flags->npes))
-        return -1;
-    run->flags = flags;
-    run->plan = *plan;
-    run->npes = flags->npes;
-    run->failures.fd = -1;
-    run->feed.out = -1;
+    run->node = sy_memory_zeroed((size_t)flags->hosts.count, sizeof *run->node);
     run->pes = sy_memory_zeroed((size_t)run->npes, sizeof *run->pes);
+    for (int i = 0; i < flags->hosts.count; i++) {
+        bool used = false;
+
+        for (int pe = 0; pe < run->npes && !used; pe++)
+            used = run->placement->host_of[pe] == i;
+        node_of[i] = run->nodes;
+        run->node[run->nodes].run = run;
+        run->node[run->nodes].name = flags->hosts.host[i].name;
+        run->nodes += used;
+    }
     for (int pe = 0; pe < run->npes; pe++) {
         run->pes[pe].run = run;
         run->pes[pe].number = pe;
-        run->pes[pe].link.fd = run->pes[pe].out.fd = run->pes[pe].err.fd = -1;
+        run->pes[pe].node = &run->node[node_of[run->placement->host_of[pe]]];
     }
-    if (gethostname(run->host, sizeof run->host - 1) != 0)
-        strcpy(run->host, "localhost");
+    free(node_of);
+    run->node[0].local = run->nodes == 1 && !sy_command_is_wanted(flags, run->node[0].name);
+    for (int i = 0; i < run->nodes && !run->node[0].local; i++)
+        run->node[i].command = sy_command_make(flags, run->node[i].name, run->slurm);
+}
+
+/* The user may have written "localhost" or nothing at all. */
+static void name_own_host(struct sy_run *run)
+{
+    static char host[256];
+
+    if (!run->node[0].local)
+        return;
+    if (gethostname(host, sizeof host - 1) != 0)
+        strcpy(host, "localhost");
+    run->node[0].name = host;
+}
+
+/* So that a shell reads it as one word. */
+static void print_word(const char *word)
+{
+    if (*word && !strpbrk(word, " \t\n'\"$`&;|<>()[]*?#~\\")) {
+        printf(" %s", word);
+        return;
+    }
+    printf(" '");
+    for (; *word; word++) {
+        if (*word == '\'')
+            printf("'\\''");
+        else
+            putchar(*word);
+    }
+    putchar('\'');
+}
+
+static void show_map(struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++) {
+        for (int p = 0; p < run->flags->apps; p++) {
+            bool any = false;
+
+            for (int pe = 0; pe < run->npes; pe++) {
+                int last = pe;
+
+                if (run->pes[pe].node != &run->node[i] || program_of(run->flags, pe) != p)
+                    continue;
+                while (last + 1 < run->npes && run->pes[last + 1].node == &run->node[i] &&
+                       program_of(run->flags, last + 1) == p)
+                    last++;
+                if (!any)
+                    printf("host %s: %s: PE", run->node[i].name, run->flags->app[p].program[0]);
+                printf(last > pe ? "%s%d-%d" : "%s%d", any ? ", " : " ", pe, last);
+                any = true;
+                pe = last;
+            }
+            if (any)
+                putchar('\n');
+        }
+        if (run->flags->dry_run && run->node[i].command) {
+            printf("    by:");
+            for (char **word = run->node[i].command; *word; word++)
+                print_word(*word);
+            putchar('\n');
+        }
+    }
+    fflush(stdout);
+}
+
+/* ---- stdin ---- */
+
+static void pass_input(struct sy_feed *feed, const char *bytes, size_t length)
+{
+    struct sy_run *run = feed->owner;
+
+    for (int pe = 0; pe < run->npes && feed->open; pe++) {
+        if (!feed->wants[pe])
+            continue;
+        if (run->pes[pe].alive)
+            sy_run_send(&run->pes[pe], SY_CREW_INPUT, 0, bytes, length);
+        else
+            sy_feed_taken(feed, pe, true);
+    }
+}
+
+/* ---- the run ---- */
+
+static int init_run(struct sy_run *run)
+{
+    unsigned long long id;
+
     if (getrandom(run->key, sizeof run->key, 0) != sizeof run->key ||
         getrandom(&id, sizeof id, 0) != sizeof id) {
         fprintf(stderr, "oshrun: cannot get random numbers for the job's key: %m\n");
         return -1;
     }
     snprintf(run->id, sizeof run->id, "%016llx", id);
-    rc = sy_guard_start(&run->guard, run->npes);
-    if (rc != 0) {
-        fprintf(stderr, "oshrun: cannot start a process: %s%s\n", strerror(-rc), start_hint(rc));
+    run->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    if (!run->loop) {
+        fprintf(stderr, "oshrun: cannot make an event loop: %m\n");
         return -1;
     }
     return 0;
 }
 
-static void init_timers(struct sy_run *run)
+static void open_run(struct sy_run *run)
 {
+    run->outputs.loop = run->loop;
+    run->outputs.broken = sink_broken;
+    run->outputs.emptied = sink_emptied;
+    run->outputs.owner = run;
+    sy_outputs_open(&run->outputs);
+    sy_talk_init(run);
+    sy_ending_init(run);
+    sy_waiting_init(run);
+    sy_signals_start(run);
     ev_timer_init(&run->limit, limit_reached, run->flags->timeout, 0.);
-    ev_timer_init(&run->drain, drain_over, DRAIN, 0.);
-    run->limit.data = run->drain.data = run;
-    if (run->flags->timeout > 0)
+    run->limit.data = run;
+}
+
+/* Input is read once its readers are there to say what they want. */
+void sy_run_start_feed(struct sy_run *run)
+{
+    struct sy_feed *feed = &run->feed;
+
+    if (run->flags->input == SY_STDIN_NONE || run->all_gone || feed->open)
+        return;
+    feed->npes = run->npes;
+    feed->wants = sy_memory_zeroed((size_t)run->npes, sizeof *feed->wants);
+    for (int pe = 0; pe < run->npes; pe++)
+        feed->wants[pe] = run->flags->input == SY_STDIN_ALL || run->flags->input == pe;
+    feed->pass = pass_input;
+    feed->owner = run;
+    sy_feed_open(feed, run->loop);
+}
+
+static void go(struct sy_run *run, struct sy_spec_program *programs)
+{
+    for (int i = 0; i < run->nodes; i++)
+        fill_spec(run, &run->node[i], programs);
+    sy_run_say(run, SY_SAY_MORE, "job %s: %d PEs of %s on %d host%s", run->id, run->npes,
+               run->flags->app[0].program[0], run->nodes, run->nodes == 1 ? "" : "s");
+    sy_nodes_start(run);
+    ev_now_update(run->loop);
+    if (run->flags->timeout > 0 && !run->all_gone) {
+        ev_timer_set(&run->limit, run->flags->timeout, 0.);
         ev_timer_start(run->loop, &run->limit);
+    }
+    if (!is_done(run))
+        ev_run(run->loop, 0);
 }
 
 static void close_run(struct sy_run *run)
 {
-    sy_guard_end(&run->guard);
-    for (int pe = 0; pe < run->npes; pe++)
-        sy_link_close(&run->pes[pe].link);
+    sy_nodes_close(run);
     sy_gather_free(&run->gather);
-    sy_sink_close(&run->out);
-    sy_sink_close(&run->err);
+    sy_feed_close(&run->feed);
+    sy_outputs_close(&run->outputs);
     ev_loop_destroy(run->loop);
+    for (int pe = 0; pe < run->npes; pe++)
+        free(run->pes[pe].note);
     free(run->pes);
+    free(run->node);
 }
 
-int sy_run_job(const struct sy_flags *flags, struct sy_child_plan *plan)
+int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placement, bool slurm,
+               const struct sy_child_plan *plan)
 {
     static struct sy_run run; /* zeroed, and too large for a stack */
+    struct sy_spec_program *programs;
 
-    if (init_run(&run, flags, plan) != 0)
+    run.flags = flags;
+    run.placement = placement;
+    run.npes = placement->npes;
+    run.slurm = slurm;
+    run.plan = plan;
+    if (init_run(&run) != 0)
         return 1;
-    run.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
-    if (!run.loop) {
-        fprintf(stderr, "oshrun: cannot make an event loop: %m\n");
-        return 1;
-    }
-    open_sinks(&run);
-    sy_talk_init(&run);
-    sy_ending_init(&run);
-    sy_signals_start(&run);
-    sy_run_say(&run, SY_SAY_MORE, "job %s: %d PEs of %s on host %s", run.id, run.npes, plan->path,
-               run.host);
-    start_all(&run);
-    ev_now_update(run.loop);
-    init_timers(&run);
-    if (run.living)
-        ev_run(run.loop, 0);
+    make_nodes(&run);
+    name_own_host(&run);
+    if (flags->display_map || flags->dry_run)
+        show_map(&run);
+    if (flags->dry_run)
+        return 0;
+    open_run(&run);
+    programs = make_programs(&run, !run.node[0].local);
+    go(&run, programs);
     close_run(&run);
+    free_programs(programs, flags->apps);
     return run.status;
 }

@@ -1,9 +1,11 @@
-/* One run of oshrun: a job of N PEs on this host, from its start to an exit status. The parts:
+/* One run of oshrun: a job, from its start to an exit status. The parts:
  *
- *     run.c      starts the PEs; ends when they are gone and their output is delivered
- *     talk.c     what PEs say (protocol.h), gathers
- *     reap.c     PEs that end: which ends are failures
+ *     run.c      makes the job's description, runs the loop, ends when all is gone and delivered
+ *     node.c     the hosts: a crew of its own (crew.h), or agents
+ *     talk.c     what crews and PEs say, gathers
+ *     judge.c    PEs that end: which ends are failures
  *     ending.c   how a job is ended before its time
+ *     waiting.c  what people are told while a job does not get on
  *     signals.c  signals to oshrun */
 #ifndef SY_LAUNCHER_RUN_H
 #define SY_LAUNCHER_RUN_H
@@ -15,8 +17,9 @@
 #include "bootstrap/launcher/feed.h"
 #include "bootstrap/launcher/flags.h"
 #include "bootstrap/launcher/gather.h"
-#include "bootstrap/launcher/guard.h"
-#include "bootstrap/launcher/link.h"
+#include "bootstrap/launcher/node.h"
+#include "bootstrap/launcher/output.h"
+#include "bootstrap/launcher/placement.h"
 #include "bootstrap/launcher/sink.h"
 #include "bootstrap/launcher/stream.h"
 
@@ -26,38 +29,43 @@ enum {
 
 struct sy_pe {
     struct sy_run *run;
+    struct sy_node *node;
     int number;
     pid_t pid;
-    bool alive;
+    bool started, alive;
     bool just_ended; /* with wait_status, and not judged yet */
     int wait_status;
     bool greeted;     /* has said HELLO */
     bool initialized; /* is between shmem_init and shmem_finalize */
     bool aborted;     /* has asked to end the job: how it ends itself does not matter */
-    struct sy_link link;
+    char *note;       /* what it is doing, if it was asked and has answered */
+    bool asked;
     struct sy_stream out, err;
 };
 
 struct sy_run {
     const struct sy_flags *flags;
+    const struct sy_placement *placement;
+    const struct sy_child_plan *plan;
+    bool slurm; /* the hosts are those of a Slurm job */
     struct ev_loop *loop;
-    char host[256];
     char id[40];
     unsigned char key[32];
 
     int npes;
-    int started, living;
+    int living;
     int streams; /* outputs of PEs that are still open */
     struct sy_pe *pes;
-    struct sy_child_plan plan;
-    struct sy_guard guard;
-    ev_io failures; /* failed execs */
+    int nodes;
+    struct sy_node *node;
+    bool all_gone;
 
-    struct sy_sink out, err;
-    struct sy_sink *err_sink; /* &err, or &out where both are the same file */
+    struct sy_outputs outputs;
     struct sy_feed feed;
-    ev_timer limit; /* --timeout */
-    ev_timer drain; /* how long to wait for writers that are no PEs */
+    ev_timer limit;         /* --timeout */
+    ev_timer spawn_limit;   /* --spawn-timeout */
+    ev_timer heartbeat;     /* looks for lost hosts */
+    ev_timer last_commands; /* how long to wait for commands whose agents are done */
     ev_signal signals[SY_SIGNALS];
 
     struct sy_gather gather;
@@ -75,6 +83,21 @@ struct sy_run {
         double grace;
         ev_timer timer;
     } ending;
+
+    struct {
+        ev_timer tick;    /* looks what is waited for */
+        ev_timer answers; /* how long to wait for the PEs' notes */
+        bool asking;
+        double reported; /* when that was */
+        double waited;   /* how long the PE has waited that made us ask */
+        double started, gather_began;
+        double told; /* when people were told last */
+    } waiting;
+    struct {
+        ev_timer limit;
+        int left; /* traces that are to come */
+        bool running;
+    } traces;
     int status; /* of oshrun */
 };
 
@@ -88,24 +111,32 @@ enum sy_say {
 void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Runs the job; path is the program's file. Returns the exit status. */
-int sy_run_job(const struct sy_flags *flags, struct sy_child_plan *plan);
+/* Runs the job. Returns the exit status. */
+int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placement, bool slurm,
+               const struct sy_child_plan *plan);
 
-/* To be called when the last PE has gone. */
-void sy_run_all_gone(struct sy_run *run);
+/* A PE has ended, or will not be heard of again. */
+void sy_run_pe_gone(struct sy_pe *pe);
+
+/* To be called when PEs have ended or a host is up: sees whether the last one has gone. */
+void sy_run_check_gone(struct sy_run *run);
 
 /* Ends the loop if nothing is left to do. */
 void sy_run_check_done(struct sy_run *run);
 
-/* Reports failed execs that have been heard of. */
-void sy_run_read_failures(struct sy_run *run);
+/* Begins to pass stdin on, when the PEs are there. */
+void sy_run_start_feed(struct sy_run *run);
+
+/* A frame for one PE. */
+void sy_run_send(struct sy_pe *pe, unsigned type, int64_t arg, const void *body, size_t length);
 
 /* talk.c */
-void sy_talk_open(struct sy_pe *pe, int fd);
 void sy_talk_init(struct sy_run *run);
+/* A frame from a node, whether its crew is here or not. */
+void sy_talk_take(struct sy_node *node, const struct sy_launch_header *header, const char *body);
 
-/* reap.c: takes note of ended children. */
-void sy_reap(struct sy_run *run);
+/* judge.c: those that ended together are judged. */
+void sy_judge(struct sy_run *run);
 
 /* ending.c. The first reason counts: status is ignored when an end has begun. */
 void sy_ending_init(struct sy_run *run);
@@ -114,7 +145,6 @@ void sy_ending_init(struct sy_run *run);
 void sy_ending_begin(struct sy_run *run, int status, double grace);
 /* The same, because of a signal to oshrun: the PEs get that signal at once. */
 void sy_ending_signal(struct sy_run *run, int number);
-void sy_ending_kill(struct sy_run *run);
 void sy_ending_forward(struct sy_run *run, int number);
 /* "; stopping the other 3 PEs", for the end of a message: `others` says whether the one that caused
  * it is among the living. The text is valid until the next call. */
@@ -122,6 +152,14 @@ const char *sy_ending_rest(const struct sy_run *run, bool others);
 
 #define SY_GRACE_FAILED 0.6 /* seconds: with the 0.2 before it, all is over within one second */
 #define SY_GRACE_ASKED  2.0
+
+/* waiting.c */
+void sy_waiting_init(struct sy_run *run);
+/* A PE says what it is doing. unasked: because it has been doing it for so many seconds. */
+void sy_waiting_note(struct sy_pe *pe, const char *text, int seconds, bool unasked);
+/* The time of --timeout is over: says where the PEs are, then ends the job. */
+void sy_waiting_trace(struct sy_run *run);
+void sy_waiting_traced(struct sy_pe *pe, const char *text);
 
 /* signals.c */
 void sy_signals_start(struct sy_run *run);

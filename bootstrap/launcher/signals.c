@@ -10,8 +10,8 @@ static void ending_signal(struct ev_loop *loop, ev_signal *watcher, int events)
     struct sy_run *run = watcher->data;
 
     (void)events;
-    if (!run->living) {
-        /* Only output is left that nobody takes. */
+    if (run->all_gone) {
+        /* Only output is left that nobody takes, or an agent that does not come to its end. */
         if (!run->ending.begun)
             run->status = 128 + watcher->signum;
         ev_break(loop, EVBREAK_ALL);
@@ -40,8 +40,10 @@ static void stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 
     (void)events;
     sy_ending_forward(run, SIGSTOP);
+    sy_nodes_pause(run);
     raise(SIGSTOP);
     ev_now_update(loop);
+    sy_nodes_resume(run);
     if (waits) {
         ev_timer_stop(loop, &run->gather_limit);
         ev_timer_set(&run->gather_limit, left, 0.);
@@ -54,7 +56,7 @@ static void child_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     (void)loop;
     (void)events;
-    sy_reap(watcher->data);
+    sy_nodes_reap(watcher->data);
 }
 
 static bool is_ignored(int number)

@@ -2,14 +2,37 @@
 #define _GNU_SOURCE 1
 #include "bootstrap/launcher/stream.h"
 
-#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 enum {
     PIECE = 32768 /* appended at a time: a claim is good for a piece, labels make it longer */
 };
+
+static void append_label(struct sy_stream *stream)
+{
+    char text[64];
+    struct timespec now;
+    struct tm local;
+    size_t length;
+
+    if (stream->timestamp) {
+        clock_gettime(CLOCK_REALTIME, &now);
+        localtime_r(&now.tv_sec, &local);
+        length = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &local);
+        length += (size_t)snprintf(text + length, sizeof text - length, ".%03ld ",
+                                   now.tv_nsec / 1000000);
+        sy_sink_append(stream->sink, &stream->writer, text, length);
+    }
+    sy_sink_append(stream->sink, &stream->writer, stream->label, strlen(stream->label));
+}
+
+static bool is_labelled(const struct sy_stream *stream)
+{
+    return stream->timestamp || *stream->label;
+}
 
 static void append_labelled(struct sy_stream *stream, const char *text, size_t length)
 {
@@ -20,7 +43,7 @@ static void append_labelled(struct sy_stream *stream, const char *text, size_t l
         size_t line = newline ? (size_t)(newline - text) + 1 : length;
 
         if (!inside)
-            sy_sink_append(stream->sink, &stream->writer, stream->label, strlen(stream->label));
+            append_label(stream);
         sy_sink_append(stream->sink, &stream->writer, text, line);
         inside = false;
         text += line;
@@ -32,20 +55,20 @@ static void close_stream(struct sy_stream *stream)
 {
     bool inside = stream->lines.inside;
 
-    ev_io_stop(stream->loop, &stream->io);
-    close(stream->fd);
-    stream->fd = -1;
-    if (inside && stream->label[0]) {
+    stream->open = false;
+    if (inside && is_labelled(stream)) {
         sy_sink_append(stream->sink, &stream->writer, "\n", 1);
         inside = false;
     }
     sy_sink_release(stream->sink, &stream->writer, inside);
     sy_sink_flush(stream->sink);
     sy_lines_free(&stream->lines);
+    free(stream->label);
+    stream->label = NULL;
     stream->done(stream);
 }
 
-/* Hands on what is ready; then reads on, or waits for the sink, or ends. */
+/* Hands on what is ready; then asks for more, or waits for the sink, or ends. */
 static void push(struct sy_stream *stream)
 {
     struct sy_lines *lines = &stream->lines;
@@ -54,13 +77,12 @@ static void push(struct sy_stream *stream)
 
     while ((text = sy_lines_ready(lines, &length)), length) {
         if (!sy_sink_claim(stream->sink, &stream->writer)) {
-            ev_io_stop(stream->loop, &stream->io);
             sy_sink_wait(stream->sink, &stream->writer);
             return;
         }
         if (length > PIECE)
             length = PIECE;
-        if (stream->label[0])
+        if (is_labelled(stream))
             append_labelled(stream, text, length);
         else
             sy_sink_append(stream->sink, &stream->writer, text, length);
@@ -73,33 +95,12 @@ static void push(struct sy_stream *stream)
     sy_sink_flush(stream->sink);
     if (stream->ended) {
         close_stream(stream);
-        return;
-    }
-    ev_io_start(stream->loop, &stream->io);
-    if (stream->last_call)
-        ev_feed_event(stream->loop, &stream->io, EV_READ);
-}
+    } else if (stream->unacked) {
+        size_t bytes = stream->unacked;
 
-static void readable(struct ev_loop *loop, ev_io *io, int events)
-{
-    struct sy_stream *stream = io->data;
-    struct sy_sink *sink = stream->sink;
-    size_t room;
-    char *space = sy_lines_space(&stream->lines, &room);
-    ssize_t n = read(stream->fd, space, room);
-
-    (void)loop;
-    (void)events;
-    if (n < 0 && (errno == EINTR || (errno == EAGAIN && !stream->last_call)))
-        return;
-    if (n > 0) {
-        sy_lines_filled(&stream->lines, (size_t)n);
-    } else {
-        sy_lines_end(&stream->lines);
-        stream->ended = true;
+        stream->unacked = 0;
+        stream->room(stream, bytes);
     }
-    push(stream);
-    sy_sink_serve(sink);
 }
 
 static void resume(struct sy_writer *writer)
@@ -107,27 +108,41 @@ static void resume(struct sy_writer *writer)
     push((struct sy_stream *)writer);
 }
 
-void sy_stream_open(struct sy_stream *stream, struct ev_loop *loop, int fd, struct sy_sink *sink,
-                    int pe, bool label, bool raw)
+void sy_stream_open(struct sy_stream *stream, struct sy_sink *sink, int source, char *label,
+                    bool timestamp, bool raw)
 {
-    stream->writer.source = pe;
+    stream->writer.source = source;
     stream->writer.resume = resume;
-    stream->loop = loop;
     stream->sink = sink;
-    stream->fd = fd;
+    stream->label = label;
+    stream->timestamp = timestamp;
     stream->lines.raw = raw;
-    if (label)
-        snprintf(stream->label, sizeof stream->label, "[%d] ", pe);
-    ev_io_init(&stream->io, readable, fd, EV_READ);
-    stream->io.data = stream;
-    ev_io_start(loop, &stream->io);
+    stream->open = true;
 }
 
-void sy_stream_finish(struct sy_stream *stream)
+void sy_stream_put(struct sy_stream *stream, const char *bytes, size_t length)
 {
-    if (stream->fd < 0)
+    struct sy_sink *sink = stream->sink;
+
+    if (!stream->open || stream->ended)
         return;
-    stream->last_call = true;
+    stream->unacked += length;
+    if (!length) {
+        sy_lines_end(&stream->lines);
+        stream->ended = true;
+    }
+    while (length) {
+        size_t room;
+        char *space = sy_lines_space(&stream->lines, &room);
+
+        if (room > length)
+            room = length;
+        memcpy(space, bytes, room);
+        sy_lines_filled(&stream->lines, room);
+        bytes += room;
+        length -= room;
+    }
     if (!stream->writer.queued)
-        ev_feed_event(stream->loop, &stream->io, EV_READ);
+        push(stream);
+    sy_sink_serve(sink);
 }

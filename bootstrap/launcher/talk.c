@@ -1,4 +1,5 @@
-/* What PEs say: greetings, gathers, states, the wish to end the job. */
+/* What crews tell, and what PEs say through them: greetings, gathers, states, output, the wish to
+ * end the job. */
 #define _GNU_SOURCE 1
 #include "bootstrap/launcher/run.h"
 
@@ -6,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <switchyard/bootstrap.h>
+
+#include "bootstrap/launcher/memory.h"
 
 enum { LONGEST_MS = 24 * 3600 * 1000 };
 
@@ -18,8 +21,8 @@ static void end_wrong(struct sy_pe *pe, const char *what)
 
     if (run->ending.begun)
         return;
-    sy_run_say(run, SY_SAY_ALWAYS, "PE %d on host %s (pid %d) sent %s%s", pe->number, run->host,
-               (int)pe->pid, what, sy_ending_rest(run, false));
+    sy_run_say(run, SY_SAY_ALWAYS, "PE %d on host %s (pid %d) sent %s%s", pe->number,
+               pe->node->name, (int)pe->pid, what, sy_ending_rest(run, false));
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
 
@@ -27,7 +30,6 @@ static void hello(struct sy_pe *pe, int64_t version)
 {
     struct sy_run *run = pe->run;
     struct sy_launch_welcome welcome = {.pe = pe->number, .npes = run->npes};
-    struct sy_packet *packet;
     char what[160];
 
     if (version != SY_LAUNCH_VERSION) {
@@ -45,23 +47,43 @@ static void hello(struct sy_pe *pe, int64_t version)
     pe->greeted = true;
     memcpy(welcome.id, run->id, sizeof welcome.id);
     memcpy(welcome.key, run->key, sizeof welcome.key);
-    packet = sy_packet_new(SY_LAUNCH_WELCOME, SY_LAUNCH_VERSION, sizeof welcome);
-    memcpy(sy_packet_body(packet), &welcome, sizeof welcome);
-    sy_link_send(&pe->link, packet);
-    sy_packet_drop(packet);
+    sy_run_send(pe, SY_LAUNCH_WELCOME, SY_LAUNCH_VERSION, &welcome, sizeof welcome);
+}
+
+/* ---- gathers ---- */
+
+/* " on host a", or " on hosts a, b": where the missing PEs are. */
+static char *missing_hosts(const struct sy_run *run)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    int count = 0;
+
+    for (int i = 0; i < run->nodes; i++) {
+        bool missing = false;
+
+        for (int pe = 0; pe < run->npes && !missing; pe++)
+            missing = run->pes[pe].node == &run->node[i] && !run->gather.have[pe];
+        if (missing)
+            fprintf(out, "%s%s", count++ ? ", " : "", run->node[i].name);
+    }
+    if (fclose(out) != 0)
+        sy_memory_check(NULL);
+    return text;
 }
 
 static void gather_expired(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
-    char *missing = sy_gather_missing(&run->gather);
+    char *missing = sy_gather_missing(&run->gather), *hosts = missing_hosts(run);
     bool one = run->npes - run->gather.arrived == 1;
 
     (void)loop;
     (void)events;
     sy_run_say(run, SY_SAY_ENDING, "'%s' was not complete in time: %s on host %s %s not come%s",
-               run->gather.phase, missing, run->host, one ? "has" : "have",
-               sy_ending_rest(run, false));
+               run->gather.phase, missing, hosts, one ? "has" : "have", sy_ending_rest(run, false));
+    free(hosts);
     free(missing);
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
@@ -76,9 +98,12 @@ static void limit_gather(struct sy_run *run, int64_t milliseconds)
     if (milliseconds > LONGEST_MS)
         milliseconds = LONGEST_MS;
     seconds = (double)milliseconds / 1000;
-    if (ev_is_active(&run->gather_limit) &&
-        ev_timer_remaining(run->loop, &run->gather_limit) <= seconds)
-        return;
+    if (ev_is_active(&run->gather_limit)) {
+        if (ev_timer_remaining(run->loop, &run->gather_limit) <= seconds)
+            return;
+    } else {
+        run->waiting.gather_began = ev_now(run->loop);
+    }
     ev_timer_stop(run->loop, &run->gather_limit);
     ev_timer_set(&run->gather_limit, seconds, 0.);
     ev_timer_start(run->loop, &run->gather_limit);
@@ -87,17 +112,17 @@ static void limit_gather(struct sy_run *run, int64_t milliseconds)
 /* A PE that left in good order before this gather began will not come. */
 static void check_left(struct sy_run *run)
 {
-    for (int i = 0; i < run->npes && run->living < run->npes; i++) {
+    for (int i = 0; i < run->npes; i++) {
         const struct sy_pe *pe = &run->pes[i];
 
-        if (pe->alive || pe->just_ended || run->gather.have[i])
+        if (!pe->started || pe->alive || pe->just_ended || run->gather.have[i])
             continue;
         sy_run_say(
             run, SY_SAY_ENDING,
             "PE %d on host %s (pid %d) has exited with status 0%s, and others wait for it in "
             "'%s'%s",
-            i, run->host, (int)pe->pid, pe->greeted ? "" : " without shmem_init", run->gather.phase,
-            sy_ending_rest(run, false));
+            i, pe->node->name, (int)pe->pid, pe->greeted ? "" : " without shmem_init",
+            run->gather.phase, sy_ending_rest(run, false));
         sy_ending_begin(run, 1, SY_GRACE_FAILED);
         return;
     }
@@ -112,11 +137,23 @@ static void end_mismatched(struct sy_run *run, const char *fault)
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
 
+/* One answer for each node, which passes it to all its PEs. */
+static void answer_gather(struct sy_run *run)
+{
+    struct sy_packet *packet;
+
+    ev_timer_stop(run->loop, &run->gather_limit);
+    packet = sy_gather_take(&run->gather);
+    sy_packet_header(packet)->pe = SY_ALL;
+    for (int i = 0; i < run->nodes; i++)
+        sy_node_send(&run->node[i], sy_packet_header(packet), sy_packet_body(packet));
+    sy_packet_drop(packet);
+}
+
 static void gather(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
 {
     struct sy_run *run = pe->run;
     size_t phase = strnlen(body, header->length);
-    struct sy_packet *packet;
     char *fault;
     bool complete;
 
@@ -133,17 +170,16 @@ static void gather(struct sy_pe *pe, const struct sy_launch_header *header, cons
         free(fault);
         return;
     }
-    if (!complete) {
-        limit_gather(run, header->arg);
-        check_left(run);
+    if (complete) {
+        answer_gather(run);
         return;
     }
-    ev_timer_stop(run->loop, &run->gather_limit);
-    packet = sy_gather_take(&run->gather);
-    for (int i = 0; i < run->npes; i++)
-        sy_link_send(&run->pes[i].link, packet);
-    sy_packet_drop(packet);
+    limit_gather(run, header->arg);
+    if (run->living < run->npes)
+        check_left(run);
 }
+
+/* ---- the wish to end ---- */
 
 static void abort_now(struct ev_loop *loop, ev_timer *timer, int events)
 {
@@ -175,18 +211,16 @@ static void end_asked(struct sy_pe *pe, int64_t status, const char *why)
     ev_timer_start(run->loop, &run->abort.wait);
 }
 
-static void frame(struct sy_link *link, const struct sy_launch_header *header, const char *body)
+static void pe_says(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
 {
-    struct sy_pe *pe = link->owner;
-
+    if (header->type == SY_LAUNCH_NOTE) {
+        sy_waiting_note(pe, body, header->more, header->arg != 0);
+        return;
+    }
     if (pe->run->ending.begun) {
         /* One that comes late is told to leave; the rest is of no interest any more. */
-        if (header->type == SY_LAUNCH_HELLO) {
-            struct sy_packet *packet = sy_packet_new(SY_LAUNCH_EXIT, pe->run->status, 0);
-
-            sy_link_send(link, packet);
-            sy_packet_drop(packet);
-        }
+        if (header->type == SY_LAUNCH_HELLO)
+            sy_run_send(pe, SY_LAUNCH_EXIT, pe->run->status, NULL, 0);
         return;
     }
     switch (header->type) {
@@ -199,22 +233,176 @@ static void frame(struct sy_link *link, const struct sy_launch_header *header, c
     case SY_LAUNCH_MARK:
         pe->initialized = header->arg == SY_MARK_INITIALIZED;
         break;
-    default:
+    case SY_LAUNCH_ABORT:
         end_asked(pe, header->arg, body);
+        break;
+    default:
+        end_wrong(pe, "a frame of unknown type");
     }
 }
 
-static void malformed(struct sy_link *link, const char *what)
+/* ---- what crews tell ---- */
+
+static void stream_done(struct sy_stream *stream)
 {
-    end_wrong(link->owner, what);
+    struct sy_pe *pe = stream->owner;
+
+    pe->run->streams--;
+    sy_run_check_done(pe->run);
 }
 
-void sy_talk_open(struct sy_pe *pe, int fd)
+static void stream_room(struct sy_stream *stream, size_t bytes)
 {
-    pe->link.frame = frame;
-    pe->link.malformed = malformed;
-    pe->link.owner = pe;
-    sy_link_open(&pe->link, pe->run->loop, fd);
+    struct sy_pe *pe = stream->owner;
+    const struct sy_launch_header header = {.type = SY_CREW_CREDIT,
+                                            .pe = pe->number,
+                                            .more = stream == &pe->out ? 1 : 2,
+                                            .arg = (int64_t)bytes};
+
+    sy_node_send(pe->node, &header, NULL);
+}
+
+static void open_stream(struct sy_pe *pe, struct sy_stream *stream, struct sy_sink *sink)
+{
+    const struct sy_flags *flags = pe->run->flags;
+    char *label;
+
+    if (flags->label_pattern)
+        label = sy_outputs_expand(flags->label_pattern, pe->number, pe->node->name);
+    else
+        label = sy_outputs_expand(flags->label ? "[%r] " : "", pe->number, pe->node->name);
+    stream->owner = pe;
+    stream->done = stream_done;
+    stream->room = stream_room;
+    pe->run->streams++;
+    sy_stream_open(stream, sink, pe->number, label, flags->timestamp,
+                   pe->run->npes == 1 && !*label && !flags->timestamp);
+}
+
+/* The sink for a PE's output by a pattern of files; oshrun's own where there is none. */
+static struct sy_sink *choose_sink(struct sy_pe *pe, const char *pattern, struct sy_sink *own)
+{
+    struct sy_run *run = pe->run;
+    struct sy_sink *sink;
+    char *name;
+
+    if (!pattern)
+        return own;
+    name = sy_outputs_expand(pattern, pe->number, pe->node->name);
+    sink = sy_outputs_file(&run->outputs, name);
+    if (!sink && !run->ending.begun) {
+        sy_run_say(run, SY_SAY_ALWAYS, "cannot write to '%s': %m%s", name,
+                   sy_ending_rest(run, false));
+        sy_ending_begin(run, 1, SY_GRACE_FAILED);
+    }
+    free(name);
+    return sink ? sink : own;
+}
+
+static void started(struct sy_pe *pe, pid_t pid)
+{
+    struct sy_run *run = pe->run;
+
+    if (pe->started)
+        return;
+    pe->started = pe->alive = true;
+    pe->pid = pid;
+    run->living++;
+    open_stream(pe, &pe->out, choose_sink(pe, run->flags->out_file, &run->outputs.out));
+    if (!run->flags->merge_stderr)
+        open_stream(pe, &pe->err, choose_sink(pe, run->flags->err_file, run->outputs.err_sink));
+}
+
+static void ended(struct sy_pe *pe, int wait_status)
+{
+    if (!pe->alive)
+        return;
+    pe->just_ended = true;
+    pe->wait_status = wait_status;
+    pe->alive = false;
+    pe->run->living--;
+}
+
+static void trouble(struct sy_node *node, int status, const char *what)
+{
+    struct sy_run *run = node->run;
+
+    if (run->ending.begun)
+        return;
+    if (run->nodes > 1)
+        sy_run_say(run, SY_SAY_ALWAYS, "host %s: %s%s", node->name, what,
+                   sy_ending_rest(run, false));
+    else
+        sy_run_say(run, SY_SAY_ALWAYS, "%s%s", what, sy_ending_rest(run, false));
+    sy_ending_begin(run, status, SY_GRACE_FAILED);
+}
+
+static void node_tells(struct sy_node *node, const struct sy_launch_header *header,
+                       const char *body)
+{
+    struct sy_run *run = node->run;
+
+    switch (header->type) {
+    case SY_CREW_UP:
+        node->state = SY_NODE_UP;
+        if (sy_nodes_are_up(run)) {
+            ev_timer_stop(run->loop, &run->spawn_limit);
+            sy_run_check_gone(run);
+            sy_run_start_feed(run);
+        }
+        break;
+    case SY_CREW_TROUBLE:
+        trouble(node, (int)header->arg, body);
+        break;
+    case SY_CREW_JUDGE:
+        sy_judge(run);
+        break;
+    case SY_CREW_FINISHED:
+        node->state = SY_NODE_FINISHED;
+        sy_run_check_done(run);
+        break;
+    default: /* PONG has been noted already */
+        break;
+    }
+}
+
+static void pe_tells(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
+{
+    switch (header->type) {
+    case SY_CREW_STARTED:
+        started(pe, (pid_t)header->arg);
+        break;
+    case SY_CREW_SAY:
+        sy_run_say(pe->run, SY_SAY_ALWAYS, "%s", body);
+        break;
+    case SY_CREW_OUTPUT:
+        sy_stream_put(header->more == 1 ? &pe->out : &pe->err, body, header->length);
+        break;
+    case SY_CREW_TAKEN:
+        sy_feed_taken(&pe->run->feed, pe->number, header->arg != 0);
+        break;
+    case SY_CREW_FAULT:
+        end_wrong(pe, body);
+        break;
+    case SY_CREW_ENDED:
+        ended(pe, (int)header->arg);
+        break;
+    case SY_CREW_TRACED:
+        sy_waiting_traced(pe, body);
+        break;
+    default:
+        pe_says(pe, header, body);
+    }
+}
+
+void sy_talk_take(struct sy_node *node, const struct sy_launch_header *header, const char *body)
+{
+    struct sy_run *run = node->run;
+
+    if (header->pe == SY_ALL)
+        node_tells(node, header, body);
+    else if (header->pe >= 0 && header->pe < run->npes && run->pes[header->pe].node == node)
+        pe_tells(&run->pes[header->pe], header, body);
 }
 
 void sy_talk_init(struct sy_run *run)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,16 @@
 #include "bootstrap/launcher/protocol.h"
 
 enum {
-    SLICE = 1000 /* milliseconds */
+    SLICE = 1000, /* milliseconds */
+    NOTE = 256    /* bytes of a note */
 };
 
 static const double GREETING = 60; /* seconds for oshrun's answer: it may be stopped for a while */
 static const double MARGIN = 5;  /* oshrun's own limit comes first, since it can name the missing */
 static const double PARTING = 2; /* for what is sent when nobody will look at the result */
+
+/* A note may come from the progress thread while the program's thread sends something else. */
+static pthread_mutex_t sending = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
     const struct sy_host *host;
@@ -139,14 +144,17 @@ static int receive_all(void *data, size_t length, int flags, double deadline)
 static int send_frame(enum sy_launch_type type, int64_t arg, const void *first, size_t first_length,
                       const void *second, size_t second_length, double deadline)
 {
-    struct sy_launch_header header = {
+    const struct sy_launch_header header = {
         .type = type, .length = (uint32_t)(first_length + second_length), .arg = arg};
-    int rc = send_all(&header, sizeof header, deadline);
+    int rc;
 
+    pthread_mutex_lock(&sending);
+    rc = send_all(&header, sizeof header, deadline);
     if (rc == 0)
         rc = send_all(first, first_length, deadline);
     if (rc == 0)
         rc = send_all(second, second_length, deadline);
+    pthread_mutex_unlock(&sending);
     return rc;
 }
 
@@ -155,10 +163,17 @@ static int send_frame(enum sy_launch_type type, int64_t arg, const void *first, 
 static int expect(enum sy_launch_type type, size_t length, double deadline)
 {
     struct sy_launch_header header;
-    int rc = receive_all(&header, sizeof header, MSG_PEEK, deadline);
+    int rc;
 
-    if (rc != 0)
-        return rc;
+    for (;;) {
+        rc = receive_all(&header, sizeof header, MSG_PEEK, deadline);
+        if (rc != 0)
+            return rc;
+        if (header.type != SY_LAUNCH_ASK)
+            break;
+        /* It was for a time that is over. */
+        receive_all(&header, sizeof header, 0, deadline);
+    }
     if (header.type == SY_LAUNCH_EXIT)
         return -ECANCELED;
     if (header.type != type || header.length != length)
@@ -332,12 +347,33 @@ static int oshrun_event(int *status)
     n = recv(client.fd, &header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         return SY_EVENT_LOST;
+    if (n == (ssize_t)sizeof header && header.type == SY_LAUNCH_ASK) {
+        recv(client.fd, &header, sizeof header, MSG_DONTWAIT);
+        return SY_EVENT_ASK;
+    }
     /* Anything else that is there is for an allgather that is under way. */
     if (n != (ssize_t)sizeof header || header.type != SY_LAUNCH_EXIT)
         return SY_EVENT_NONE;
     recv(client.fd, &header, sizeof header, MSG_DONTWAIT);
     *status = (int)header.arg;
     return SY_EVENT_EXIT;
+}
+
+/* In one piece, and not at all where that would mean to wait. */
+static void oshrun_note(const char *text, double seconds, int asked)
+{
+    char bytes[sizeof(struct sy_launch_header) + NOTE];
+    struct sy_launch_header header = {.type = SY_LAUNCH_NOTE,
+                                      .length = (uint32_t)strnlen(text, NOTE),
+                                      .more = seconds < INT_MAX ? (int32_t)seconds : INT_MAX,
+                                      .arg = !asked};
+
+    if (client.fd < 0 || pthread_mutex_trylock(&sending) != 0)
+        return;
+    memcpy(bytes, &header, sizeof header);
+    memcpy(bytes + sizeof header, text, header.length);
+    send(client.fd, bytes, sizeof header + header.length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    pthread_mutex_unlock(&sending);
 }
 
 SY_BOOTSTRAP_PLUGIN(oshrun) = {
@@ -352,4 +388,5 @@ SY_BOOTSTRAP_PLUGIN(oshrun) = {
     .wait_fd = oshrun_wait_fd,
     .event = oshrun_event,
     .close = oshrun_close,
+    .note = oshrun_note,
 };

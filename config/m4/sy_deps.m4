@@ -14,10 +14,38 @@ AC_DEFUN([SY_JANSSON], [
     [AC_MSG_ERROR([Jansson was not found; install it (Debian: libjansson-dev)])])
 ])
 
+# SY_HWLOC: oshrun --bind-to. The library is loaded when it is needed; its headers are needed here.
+AC_DEFUN([SY_HWLOC], [
+  have_hwloc=no
+  PKG_CHECK_MODULES([HWLOC], [hwloc >= 2.0], [have_hwloc=yes], [:])
+  AS_IF([test "x$have_hwloc" = xyes], [
+    AC_DEFINE([HAVE_HWLOC], [1], [Define to 1 if the headers of hwloc are there.])
+    AC_DEFINE([SY_HWLOC_LIBRARY], ["libhwloc.so.15"], [The file that hwloc is loaded from.])
+  ])
+])
+
+# SY_LIBFABRIC: the ofi transport. Without it the other transports are built.
+AC_DEFUN([SY_LIBFABRIC], [
+  PKG_CHECK_MODULES([LIBFABRIC], [libfabric >= 1.14], [have_libfabric=yes], [have_libfabric=no])
+  AM_CONDITIONAL([HAVE_LIBFABRIC], [test "x$have_libfabric" = xyes])
+  AS_IF([test "x$have_libfabric" = xyes], [sy_transports="$sy_transports ofi"])
+])
+
 # SY_CHECK: unit tests. Without it they are skipped, with a word.
 AC_DEFUN([SY_CHECK], [
   PKG_CHECK_MODULES([CHECK], [check >= 0.10], [have_check=yes], [have_check=no])
   AM_CONDITIONAL([HAVE_CHECK], [test "x$have_check" = xyes])
+])
+
+# SY_LIBCRYPTO: peers prove to each other that they belong to the job. Without it there is no TCP transport, and
+# no bootstrap but oshrun's.
+AC_DEFUN([SY_LIBCRYPTO], [
+  PKG_CHECK_MODULES([LIBCRYPTO], [libcrypto >= 3.0], [have_libcrypto=yes], [have_libcrypto=no])
+  AM_CONDITIONAL([HAVE_LIBCRYPTO], [test "x$have_libcrypto" = xyes])
+  AS_IF([test "x$have_libcrypto" = xyes],
+    [sy_transports="$sy_transports tcp"
+     sy_bootstraps=" pmi pmix slurm env"],
+    [AC_MSG_WARN([libcrypto 3 was not found: no TCP transport, and no launcher but oshrun (Debian: libssl-dev)])])
 ])
 
 # SY_SUMMARY: what was found and what will be built.
@@ -29,9 +57,12 @@ AC_DEFUN([SY_SUMMARY], [
     prefix        $prefix
     libev         yes   ($LIBEV_LIBS)
     Jansson       yes   ($JANSSON_LIBS)
+    libfabric     $have_libfabric   (the ofi transport)
     Check         $have_check   (unit tests)
+    hwloc         $have_hwloc   (oshrun --bind-to)
     sanitizers    $enable_sanitize
-    transports    shm
-    bootstraps    single oshrun
+    libcrypto     $have_libcrypto   ($LIBCRYPTO_LIBS)
+    transports    shm$sy_transports
+    bootstraps    single oshrun$sy_bootstraps
 EOF
 ])

@@ -5,8 +5,9 @@
  * The rules of transport.h hold: versioned symbol, `size`, NULL members answer -EOPNOTSUPP.
  *
  * Order of calls: probe; open once in the life of the process; then any number of initialisations,
- * each with allgathers and `mark(SY_MARK_INITIALIZED)` .. `mark(SY_MARK_FINALIZED)`; close at exit.
- * Calls come from one thread at a time. */
+ * each with allgathers and `mark(SY_MARK_INITIALIZED)` .. `mark(SY_MARK_FINALIZED)`; close at exit. After
+ * an open that failed only abort and close follow. While the program runs, event is called by one thread
+ * of the core; mark, abort, failing and close may come from another at the same time. */
 #ifndef SWITCHYARD_BOOTSTRAP_H
 #define SWITCHYARD_BOOTSTRAP_H
 
@@ -20,13 +21,27 @@ struct sy_job {
     unsigned char key[32];     /* secret shared by the PEs of this job */
 };
 
+/* What the user may have to say about the start where no launcher says it, and limits that hold for
+ * all of it. Filled from the core's options; host.h leads here. */
+struct sy_start {
+    double init_timeout;  /* seconds for each phase of start-up */
+    double peer_timeout;  /* seconds without any answer after which a host counts as lost */
+    const char *ports;    /* "FIRST:LAST": where control connections may be listened for; "": anywhere */
+    const char *networks; /* interfaces and CIDRs to use for them, divided by commas; "": all */
+    long pe, npes;        /* below 0, 0: not said */
+    const char *root;     /* "HOST:PORT" where PE 0 listens, or "" */
+    const char *secret_file;
+    const char *job_id; /* tells this job from others that have the same secret */
+};
+
 /* What the launcher is told about this PE, so that it can tell a finished PE from a lost one. */
 enum sy_mark { SY_MARK_INITIALIZED, SY_MARK_FINALIZED };
 
 enum {
     SY_EVENT_NONE, /* nothing that ends the job */
     SY_EVENT_EXIT, /* the job ends: leave with *status */
-    SY_EVENT_LOST  /* the launcher is gone */
+    SY_EVENT_LOST, /* the launcher is gone */
+    SY_EVENT_ASK   /* the launcher asks what this PE is doing: answer by `note` */
 };
 
 struct sy_bootstrap {
@@ -67,6 +82,15 @@ struct sy_bootstrap {
 
     /* Leaves. After it the process is no part of the job any more. */
     void (*close)(void);
+
+    /* Tells the launcher what this PE is doing, in words, and for how many seconds it has been waiting;
+     * asked: in answer to SY_EVENT_ASK, else because that is long. May be called by the thread that calls
+     * event() while another one is in mark() or abort(). A plugin whose launcher does not want to know
+     * leaves it out, and the PE writes to its own log. */
+    void (*note)(const char *text, double seconds, int asked);
+    /* This PE is about to exit with `status`, not 0, without having finalised. A launcher that waits for
+     * its processes sees that by itself; others pass it on, so that the job ends with this status. */
+    void (*failing)(int status);
 };
 
 #ifdef SY_BUILTIN_PLUGIN

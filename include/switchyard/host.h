@@ -1,9 +1,10 @@
 /* What the core offers to a plugin, handed over at open() and valid until close() returns. A plugin
- * uses this table and libc, and nothing else of the library: it never prints, never exits, never reads
- * the environment, never sees another plugin. All members may be called from any thread. */
+ * uses this table and libc, and nothing else of the library: it never prints, never exits, never
+ * reads the environment, never sees another plugin. All members may be called from any thread. */
 #ifndef SWITCHYARD_HOST_H
 #define SWITCHYARD_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <switchyard/error.h>
@@ -11,8 +12,8 @@
 
 enum sy_log_level { SY_LOG_ERROR, SY_LOG_WARN, SY_LOG_INFO, SY_LOG_DEBUG, SY_LOG_TRACE };
 
-/* Operations of an atomic memory operation (specification 9.7). Those that do not fetch are the same
- * operations with a NULL result. FETCH reads only. */
+/* Operations of an atomic memory operation (specification 9.7). Those that do not fetch are the
+ * same operations with a NULL result. FETCH reads only. */
 enum sy_amo_op {
     SY_AMO_FETCH,
     SY_AMO_SET,
@@ -43,13 +44,15 @@ struct sy_host {
     size_t size; /* sizeof(struct sy_host) as the core was compiled */
     int pe;      /* this PE, 0 .. npes-1 */
     int npes;
-    const unsigned char *job_key; /* 32 random bytes, the same on all PEs of the job, secret to it */
+    const unsigned char
+        *job_key; /* 32 random bytes, the same on all PEs of the job, secret to it */
 
     /* Writes one log line; the core adds PE, host, level and the category (the plugin's name). */
     void (*log)(enum sy_log_level level, const char *category, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
-    /* Formats a failure into err (which may be NULL) and returns -code, for `return host->fail(...)`. */
+    /* Formats a failure into err (which may be NULL) and returns -code, for `return
+     * host->fail(...)`. */
     int (*fail)(struct sy_error *err, int code, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
@@ -59,20 +62,40 @@ struct sy_host {
     /* This PE's windows: fills *window and returns 0, or -ENOENT past the last one. */
     int (*window)(unsigned index, struct sy_window *window);
 
-    /* The address, in this process, of `length` bytes at `offset` of a window of PE pe (this PE or one
-     * whose memory is mapped here); NULL where that is not mapped or the range leaves the window.
-     * The check is the only thing between a malformed message and foreign memory: always ask. */
+    /* The address, in this process, of `length` bytes at `offset` of a window of PE pe (this PE or
+     * one whose memory is mapped here); NULL where that is not mapped or the range leaves the
+     * window. The check is the only thing between a malformed message and foreign memory: always
+     * ask. */
     void *(*memory)(int pe, unsigned window, uint64_t offset, size_t length);
 
     /* Applies an atomic operation with this CPU's atomics, the ones that PEs of the node use on the
-     * same word: that is what makes it one atomicity domain. width: 4 or 8 bytes, address aligned to
-     * it. result: where the old value goes, zero-extended, or NULL. */
+     * same word: that is what makes it one atomicity domain. width: 4 or 8 bytes, address aligned
+     * to it. result: where the old value goes, zero-extended, or NULL. */
     void (*amo)(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
                 uint64_t *result);
 
-    /* Reports that PE pe can no longer be reached. The job ends with this text; does not return to a
-     * usable job, but may return. */
+    /* Reports that PE pe can no longer be reached. The job ends with this text; does not return to
+     * a usable job, but may return. */
     void (*lost)(int pe, int code, const char *why);
+
+    /* Several threads of the program may be inside data calls at once (SHMEM_THREAD_MULTIPLE);
+     * otherwise at most one is, beside the core's progress thread, which only calls progress(). */
+    bool threads;
+
+    /* For a data call that waits for an answer, between its own polls: lets the other transports
+     * progress, and gives the processor away as the load of the machine asks for. *since is 0 when
+     * the wait begins, and then the core's. */
+    void (*rest)(uint64_t *since);
+
+    /* Asks that the progress thread call progress() about `microseconds` from now, whatever the
+     * application does. Costs nothing where that has been asked for already. */
+    void (*soon)(unsigned microseconds);
+
+    const struct sy_start *start; /* for bootstraps: see bootstrap.h */
+
+    /* Whether SHMEM_TRANSPORTS asks for its transports by name. One that others are usually better
+     * than may answer -ENODEV to open() where nobody asked for it. */
+    bool named;
 };
 
 #endif

@@ -15,7 +15,9 @@ enum sy_option_type {
     SY_OPTION_SIZE,    /* size_t, bytes; "64m", ".5G", as SHMEM_SYMMETRIC_SIZE is written */
     SY_OPTION_SECONDS, /* double, >= 0 */
     SY_OPTION_STRING,  /* const char *, never NULL; owned by the option table */
-    SY_OPTION_CHOICE   /* int: the index of the word in `choices` */
+    SY_OPTION_CHOICE,  /* int: the index of the word in `choices` */
+    SY_OPTION_LIST     /* as STRING: parts divided by semicolons, of words divided by blanks; in JSON also
+                          an array of such parts, or of objects whose members are words key=value */
 };
 
 enum {

@@ -75,7 +75,9 @@ struct sy_transport {
      * error that err explains. Local work only, bounded time. On failure nothing is left behind. */
     int (*open)(const struct sy_host *host, struct sy_error *err);
 
-    /* Undoes open, also after a failed connect. All traffic has been completed by the core. */
+    /* Undoes open, also after a failed connect. This PE's operations have been completed by the core,
+     * and nobody begins new ones towards it; but answers that it still owes to others, who may be
+     * waiting for them, are on their way before it returns. */
     void (*close)(void);
 
     /* Writes this PE's endpoint into buffer and returns its length, at most `room` (128) bytes; 0: no
@@ -141,6 +143,15 @@ struct sy_transport {
      * gathered for longer before they leave than without the hint. operations: about how many are to
      * come, SIZE_MAX if that is not known; 0: the session is over. Completes nothing. */
     void (*session)(struct sy_transport_ctx *ctx, bool batch, size_t operations);
+
+    /* Not 0: reaches every PE of this node and no other. In a job on one node nothing that comes after
+     * such a transport is opened. */
+    long node_only;
+
+    /* Optional: what the core's progress thread calls, in place of progress(), when wait_fd() is
+     * readable; so that a transport can tell a PE that polls from one that sleeps, and get ready
+     * for the sleep that follows the call. Returns as progress() does. */
+    int (*event)(void);
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended. */

@@ -4,26 +4,11 @@
 #include "api/alias.h"
 #include "api/p2p.h"
 #include "core/fatal.h"
-#include "core/progress.h"
 #include "core/wait.h"
-#include "core/windows.h"
 
 void sy_p2p_bad_comparison(int cmp)
 {
     sy_fatal("wait or test: %d is none of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE", cmp);
-}
-
-void sy_p2p_missed(void)
-{
-    static _Thread_local uint32_t misses;
-    uint64_t since = 0;
-
-    if (sy_hot.carries)
-        sy_progress_poll();
-    if (++misses < sy_wait_looks)
-        return;
-    misses = 0;
-    sy_wait_rest(&since);
 }
 
 /* clang-format off */
@@ -45,7 +30,7 @@ void sy_p2p_missed(void)
         } \
         sy_p2p_bad_comparison(cmp); \
     } \
-    static inline void await_##NAME(TYPE *ivar, int cmp, TYPE value) \
+    static inline void wait_until_##NAME(TYPE *ivar, int cmp, TYPE value) \
     { \
         switch (cmp) { \
         case SHMEM_CMP_EQ: SY_WAIT_UNTIL(LOAD == value); return; \
@@ -61,12 +46,12 @@ void sy_p2p_missed(void)
     { \
         int holds = holds_##NAME(ivar, cmp, cmp_value); \
         if (!holds) \
-            sy_p2p_missed(); \
+            sy_wait_missed(); \
         return holds; \
     } \
     SY_ALIAS(shmem_##NAME##_test); \
     void p##shmem_##NAME##_wait_until(TYPE *ivar, int cmp, TYPE cmp_value) \
-    { await_##NAME(ivar, cmp, cmp_value); } \
+    { wait_until_##NAME(ivar, cmp, cmp_value); } \
     SY_ALIAS(shmem_##NAME##_wait_until);
 SY_WAIT_TYPES(DEFINE_TEST)
 #undef DEFINE_TEST
@@ -101,7 +86,7 @@ SY_ALIAS(shmem_signal_wait_until);
 
 #define DEFINE_WAIT(NAME, TYPE) \
     void p##shmem_##NAME##_wait(TYPE *ivar, TYPE cmp_value) \
-    { await_##NAME(ivar, SHMEM_CMP_NE, cmp_value); } \
+    { wait_until_##NAME(ivar, SHMEM_CMP_NE, cmp_value); } \
     SY_ALIAS(shmem_##NAME##_wait);
 SY_DEPRECATED_WAIT_CHANGE_TYPES(DEFINE_WAIT)
 #undef DEFINE_WAIT
@@ -110,12 +95,12 @@ SY_DEPRECATED_WAIT_CHANGE_TYPES(DEFINE_WAIT)
 
 void pshmem_wait(long *ivar, long cmp_value)
 {
-    await_long(ivar, SHMEM_CMP_NE, cmp_value);
+    wait_until_long(ivar, SHMEM_CMP_NE, cmp_value);
 }
 SY_ALIAS(shmem_wait);
 
 void(pshmem_wait_until)(long *ivar, int cmp, long cmp_value)
 {
-    await_long(ivar, cmp, cmp_value);
+    wait_until_long(ivar, cmp, cmp_value);
 }
 SY_ALIAS(shmem_wait_until);

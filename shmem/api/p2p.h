@@ -5,8 +5,4 @@
 /* Ends the job: cmp is not one of the SHMEM_CMP_ constants. */
 _Noreturn void sy_p2p_bad_comparison(int cmp) __attribute__((cold));
 
-/* For tests, which look once and return: called when the look was in vain. A program that tests in
- * a loop gives way now and then through this, as one that waits does. */
-void sy_p2p_missed(void);
-
 #endif

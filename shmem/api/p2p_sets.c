@@ -163,7 +163,7 @@ static void pause_after_look(struct pause *pause, size_t nelems)
 {
     pause->looks -= 1 + (int64_t)(nelems / 8);
     if (pause->looks <= 0)
-        pause->looks = sy_wait_rest(&pause->since);
+        pause->looks = sy_wait_rest(&pause->since, "a wait for a set of variables");
 }
 
 /* Each variable is waited for in its turn: the comparison need not be true of all at one time. */
@@ -209,7 +209,7 @@ static int test_all(const struct set *set)
     int holds = first_against(set, 0) == set->nelems;
 
     if (!holds)
-        sy_p2p_missed();
+        sy_wait_missed();
     return holds;
 }
 
@@ -218,7 +218,7 @@ static size_t test_any(const struct set *set)
     size_t found = any(set, start_of(set));
 
     if (found == NONE)
-        sy_p2p_missed();
+        sy_wait_missed();
     return found;
 }
 
@@ -227,7 +227,7 @@ static size_t test_some(const struct set *set, size_t *indices)
     size_t count = some(set, indices);
 
     if (!count)
-        sy_p2p_missed();
+        sy_wait_missed();
     return count;
 }
 

@@ -52,7 +52,7 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
             *(volatile TYPE *)there = value; \
         } else { \
             TYPE copy = value; \
-            sy_put_slow(ctx, dest, &copy, sizeof copy, pe, SY_BLOCKING); \
+            sy_put_far(ctx, dest, &copy, sizeof copy, pe, SY_BLOCKING); \
         } \
     } \
     static inline TYPE g_##NAME(shmem_ctx_t ctx, const TYPE *source, int pe) \
@@ -62,7 +62,7 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
         if (SY_LIKELY(there != NULL)) \
             return *(const volatile TYPE *)there; \
         TYPE copy; \
-        sy_get_slow(ctx, &copy, source, sizeof copy, pe, SY_BLOCKING); \
+        sy_get_far(ctx, &copy, source, sizeof copy, pe, SY_BLOCKING); \
         return copy; \
     } \
     void p##shmem_##NAME##_p(TYPE *dest, TYPE value, int pe) \

@@ -24,8 +24,10 @@ static void open_world(int thread_level)
 static void close_world(void)
 {
     sy_ctx_destroy_all(NULL);
-    /* The barrier completes all communication; once it is over no PE uses another's memory. */
+    /* The barrier completes all communication; once it is over no PE uses another's memory. Its own
+     * notifications may still be on their way to PEs that wait for them. */
     sy_barrier_world();
+    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
     sy_world_close();
 }
 
@@ -34,13 +36,20 @@ static void close_world(void)
 static void at_exit(int status, void *arg)
 {
     (void)arg;
-    if (sy_world.ending || getpid() != sy_world.process)
+    if (getpid() != sy_world.process)
         return;
-    if (sy_world.depth && !status) {
+    if (sy_world.depth && !sy_world.ending && !status) {
         sy_world.depth = 0;
         close_world();
     }
-    sy_boot_close();
+    if (!sy_world.depth && !sy_world.ending) {
+        sy_boot_close();
+        return;
+    }
+    /* The progress thread may still run. */
+    if (!sy_world.ending)
+        sy_boot->failing(status);
+    sy_boot_leave();
 }
 
 static void begin(int thread_level)

@@ -40,6 +40,9 @@ void sy_alltoall(const struct sy_group *group, void *dest, const void *source, s
                   .dest_length = all, .source_length = all, .size = length);
     if (!length)
         sy_group_sync(group);
+    else if (sy_group_spans(group))
+        sy_alltoall_nodes(group, dest, source,
+                          &(struct sy_blocks){length, 1, (ptrdiff_t)length, (ptrdiff_t)length});
     else if (sy_data_small(group, length, 2 * SY_SMALL) && all <= sy_group_slot_size(group))
         through_slot(group, dest, source, length);
     else
@@ -62,6 +65,11 @@ void sy_alltoalls(const struct sy_group *group, void *dest, const void *source,
                   .dest_length = count ? last * (size_t)dest_stride + size : 0,
                   .source_length = count ? last * (size_t)source_stride + size : 0,
                   .size = size * count);
+    if (count && sy_group_spans(group)) {
+        sy_alltoall_nodes(group, dest, source,
+                          &(struct sy_blocks){size, count, dest_stride, source_stride});
+        return;
+    }
     sy_group_sync(group);
     if (!count)
         return;

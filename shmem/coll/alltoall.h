@@ -12,4 +12,15 @@ void sy_alltoall(const struct sy_group *group, void *dest, const void *source, s
 void sy_alltoalls(const struct sy_group *group, void *dest, const void *source,
                   ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t size, size_t count);
 
+/* Blocks of `count` elements of `size` bytes; strides in bytes. */
+struct sy_blocks {
+    size_t size, count;
+    ptrdiff_t dest_stride, source_stride;
+};
+
+/* Both on a team that is spread over several nodes (alltoall_nodes.c); blocks have at least a byte.
+ */
+void sy_alltoall_nodes(const struct sy_group *group, void *dest, const void *source,
+                       const struct sy_blocks *blocks);
+
 #endif

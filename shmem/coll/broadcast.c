@@ -74,6 +74,8 @@ void sy_broadcast(const struct sy_group *group, void *dest, const void *source, 
         along_tree(group, dest, source, length, root, group->members.size);
     else if (sy_config.bcast_algorithm == SY_BCAST_TREE)
         along_tree(group, dest, source, length, root, sy_config.coll_radix);
+    else if (sy_group_spans(group))
+        sy_broadcast_nodes(group, dest, source, length, root);
     else if (sy_data_small(group, length, 2 * SY_SMALL))
         through_slot(group, dest, source, length, root);
     else

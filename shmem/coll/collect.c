@@ -120,6 +120,8 @@ void sy_fcollect(const struct sy_group *group, void *dest, const void *source, s
         sy_group_sync(group);
     else if (group->team && fcollect_named(group, dest, source, length))
         return;
+    else if (sy_group_spans(group))
+        sy_fcollect_nodes(group, dest, source, length);
     else if (sy_data_small(group, length, SY_SMALL))
         through_slots(group, dest, source, length);
     else
@@ -207,6 +209,9 @@ static void collect_linear(const struct sy_group *group, char *dest, const void 
 void sy_collect(const struct sy_group *group, void *dest, const void *source, size_t length)
 {
     SY_COLL_CHECK(group, .routine = SY_COLL_COLLECT, .source = source, .source_length = length);
+    if (sy_group_spans(group) && sy_config.collect_algorithm == SY_COLLECT_AUTO &&
+        sy_collect_nodes(group, dest, source, length))
+        return;
     size_t *word = length_word(group);
 
     *word = length;

@@ -1,16 +1,20 @@
 /* See group.h.
  *
- * Synchronisation of a team whose members are all mapped, up to SY_SYNC_GROUP of them: each writes how
+ * Synchronisation of members whose memory is mapped, up to SY_SYNC_GROUP of them: each writes how
  * many syncs it has entered and reads what all others wrote. One cache-line transfer of latency, no
- * leader, and with more PEs than processors the last to arrive passes at once while every other needs to
- * run just once more. More members: groups add to a counter of their first member; the last of a group
- * goes on to add for the group one level up; the last of all writes one word that all read.
+ * leader, and with more PEs than processors the last to arrive passes at once while every other
+ * needs to run just once more. More members: groups add to a counter of their first member; the
+ * last of a group goes on to add for the group one level up; the last of all writes one word that
+ * all read.
  *
- * Other teams, and whoever asks for it, synchronise by notifications: log2(n) rounds of dissemination.
+ * Members on several nodes: the leaders wait for their nodes, then send each other flags in rounds
+ * of dissemination, and let their nodes go.
  *
- * Who writes: `arrived` and the small buffers the owner only; `gathered` and inboxes others, by atomic
- * addition; `released` whoever arrives last, which each sync makes one PE. Release stores and acquire
- * loads make what a PE wrote before its sync visible to all that leave it. */
+ * Who writes: `arrived`, `base`, `stamp` and the small buffers the owner only; `gathered` and
+ * inboxes others, by atomic addition; `released` one PE of the node, in a sync the last to arrive
+ * and in a release the leader; `round` for each flag one PE, the one that is so many places before.
+ * Release stores and acquire loads make what a PE wrote before its sync visible to all that leave
+ * it. */
 #include <string.h>
 
 #include "coll/group.h"
@@ -22,18 +26,35 @@
 #include "core/wait.h"
 #include "core/world.h"
 
-/* Tags of sy_group_sync: of the tree, and one for each round of dissemination. */
-enum { TAG_UP = SY_GROUP_TAGS, TAG_DOWN, TAG_ROUND };
-_Static_assert(TAG_ROUND + 32 <= SY_TAGS, "a tag is missing for the rounds of 2^32 members");
+/* Tags of the tree. */
+enum { TAG_UP = SY_GROUP_TAGS, TAG_DOWN };
+_Static_assert(TAG_DOWN < SY_TAGS, "a tag is missing");
+
+/* Between nodes a message costs less than waiting for it, so a leader sends several in a round, and
+ * there are fewer rounds. */
+#define RADIX 4
+_Static_assert(SY_SYNC_ROUNDS >= 16 * (RADIX - 1),
+               "a flag is missing for the rounds of 4^16 nodes");
 
 static struct sy_control_team *control(const struct sy_group *group, int i)
 {
     return sy_control_of(sy_members_pe(&group->members, i), group->team->slot);
 }
 
+/* The k-th member on this PE's node. */
+static struct sy_control_team *mate(const struct sy_team *team, int k)
+{
+    return sy_control_of(sy_members_pe(&team->own, k), team->slot);
+}
+
+static void await_word(const _Atomic uint64_t *word, uint64_t value)
+{
+    SY_WAIT_UNTIL(atomic_load_explicit(word, memory_order_acquire) >= value);
+}
+
 static void await_counter(struct sy_counter *counter, uint64_t value)
 {
-    SY_WAIT_UNTIL(atomic_load_explicit(&counter->value, memory_order_acquire) >= value);
+    await_word(&counter->value, value);
 }
 
 /* ---- notifications ---- */
@@ -47,67 +68,177 @@ void sy_group_notify(const struct sy_group *group, int i, unsigned tag)
         return;
     }
     struct sy_control_team *mine = control(group, group->members.me);
-    sy_fence(SHMEM_CTX_DEFAULT);
-    sy_control_add(sy_members_pe(&group->members, i), &mine->inbox[tag].value, 1);
+    sy_control_update(sy_members_pe(&group->members, i), SY_AMO_ADD, &mine->inbox[tag].value, 1);
 }
 
 void sy_group_await(const struct sy_group *group, unsigned tag, uint64_t count)
 {
     struct sy_inbox *mine = &control(group, group->members.me)->inbox[tag];
-    uint64_t expected = mine->expected += count;
 
-    SY_WAIT_UNTIL(atomic_load_explicit(&mine->value, memory_order_acquire) >= expected);
+    mine->expected += count;
+    await_word(&mine->value, mine->expected);
+}
+
+/* ---- synchronisation of a node's members ---- */
+
+static void sync_few(const struct sy_team *team, uint64_t epoch)
+{
+    int me = team->own.me;
+
+    atomic_store_explicit(&mate(team, me)->arrived.value, epoch, memory_order_release);
+    for (int i = 0; i < team->own.size; i++)
+        if (i != me)
+            await_counter(&mate(team, i)->arrived, epoch);
+}
+
+/* Adds this PE to the counters, as far up as it is the last of a group. True for the last of all.
+ */
+static bool climb(const struct sy_team *team, uint64_t epoch)
+{
+    int members = team->own.size, index = team->own.me, span = SY_SYNC_GROUP;
+
+    /* `arrived` is kept up to date for a later team that takes the slot over. */
+    atomic_store_explicit(&mate(team, index)->arrived.value, epoch, memory_order_relaxed);
+    for (int level = 0; members > 1; level++, span *= SY_SYNC_GROUP) {
+        int first = index / SY_SYNC_GROUP * SY_SYNC_GROUP;
+        int size = members - first < SY_SYNC_GROUP ? members - first : SY_SYNC_GROUP;
+        struct sy_counter *gathered = &mate(team, index / SY_SYNC_GROUP * span)->gathered[level];
+        uint64_t before = atomic_fetch_add_explicit(&gathered->value, 1, memory_order_acq_rel);
+        if (before + 1 - gathered->base != (uint64_t)size * (epoch - team->since))
+            return false;
+        index /= SY_SYNC_GROUP;
+        members = (members + SY_SYNC_GROUP - 1) / SY_SYNC_GROUP;
+    }
+    return true;
+}
+
+static void sync_many(const struct sy_team *team, uint64_t epoch)
+{
+    struct sy_counter *released = &mate(team, 0)->released;
+
+    if (climb(team, epoch))
+        atomic_store_explicit(&released->value, epoch, memory_order_release);
+    else
+        await_counter(released, epoch);
+}
+
+static void sync_own(struct sy_team *team)
+{
+    uint64_t epoch = ++team->syncs;
+
+    if (team->own.size <= SY_SYNC_GROUP)
+        sync_few(team, epoch);
+    else
+        sync_many(team, epoch);
+}
+
+void sy_group_sync_node(const struct sy_group *group)
+{
+    sync_own(group->team);
+}
+
+/* The leader waits for the counter at the top, which is its own. */
+static void await_top(const struct sy_team *team, uint64_t epoch)
+{
+    int members = team->own.size, level = 0;
+
+    for (; members > SY_SYNC_GROUP; level++)
+        members = (members + SY_SYNC_GROUP - 1) / SY_SYNC_GROUP;
+    struct sy_counter *top = &mate(team, 0)->gathered[level];
+    await_counter(top, top->base + (uint64_t)members * (epoch - team->since));
+}
+
+void sy_group_gather(const struct sy_group *group)
+{
+    struct sy_team *team = group->team;
+    uint64_t epoch = ++team->syncs;
+
+    if (team->own.size > SY_SYNC_GROUP) {
+        climb(team, epoch);
+        if (!team->own.me)
+            await_top(team, epoch);
+        return;
+    }
+    atomic_store_explicit(&mate(team, team->own.me)->arrived.value, epoch, memory_order_release);
+    for (int i = 1; i < team->own.size && !team->own.me; i++)
+        await_counter(&mate(team, i)->arrived, epoch);
+}
+
+void sy_group_release(const struct sy_group *group)
+{
+    const struct sy_team *team = group->team;
+    struct sy_counter *released = &mate(team, 0)->released;
+
+    if (team->own.me)
+        await_counter(released, team->syncs);
+    else if (team->own.size > 1)
+        atomic_store_explicit(&released->value, team->syncs, memory_order_release);
 }
 
 /* ---- synchronisation of a team ---- */
 
-static void sync_small(const struct sy_group *group, uint64_t epoch)
+uint64_t sy_group_stamp(const struct sy_group *group, uint64_t count)
 {
-    int me = group->members.me;
+    struct sy_team *team = group->team;
+    uint64_t before = team->stamp;
 
-    atomic_store_explicit(&control(group, me)->arrived.value, epoch, memory_order_release);
-    for (int i = 0; i < group->members.size; i++)
-        if (i != me)
-            await_counter(&control(group, i)->arrived, epoch);
+    team->stamp += count;
+    /* For a later team that takes the slot over. */
+    atomic_store_explicit(&control(group, group->members.me)->stamp.value, team->stamp,
+                          memory_order_relaxed);
+    return before;
 }
 
-static void sync_large(const struct sy_group *group, uint64_t epoch)
+static void set_round(const struct sy_group *group, int i, unsigned flag, uint64_t stamp)
 {
-    const struct sy_team *team = group->team;
-    int members = group->members.size, index = group->members.me, span = SY_SYNC_GROUP;
-    struct sy_counter *released = &control(group, 0)->released;
+    struct sy_control_team *there = control(group, i);
 
-    /* `arrived` is kept up to date for a later team that takes the slot over. */
-    atomic_store_explicit(&control(group, index)->arrived.value, epoch, memory_order_relaxed);
-    for (int level = 0; members > 1; level++, span *= SY_SYNC_GROUP) {
-        int first = index / SY_SYNC_GROUP * SY_SYNC_GROUP;
-        int size = members - first < SY_SYNC_GROUP ? members - first : SY_SYNC_GROUP;
-        struct sy_counter *gathered = &control(group, index / SY_SYNC_GROUP * span)->gathered[level];
-        uint64_t before = atomic_fetch_add_explicit(&gathered->value, 1, memory_order_acq_rel);
-        uint32_t count = (uint32_t)before + 1 - team->gathered_base[level];
-        if (count != (uint32_t)size * (uint32_t)(epoch - team->since)) {
-            await_counter(released, epoch);
-            return;
+    if (there)
+        atomic_store_explicit(&there->round[flag], stamp, memory_order_release);
+    else
+        sy_control_update(sy_members_pe(&group->members, i), SY_AMO_SET,
+                          &control(group, group->members.me)->round[flag], stamp);
+}
+
+/* After a round with distance d each party knows of radix * d others. The parties are members, or
+ * with `leaders` each node's first one. */
+static void disseminate(const struct sy_group *group, int count, int me, int radix, bool leaders)
+{
+    const struct sy_nodes *nodes = &group->team->nodes;
+    struct sy_control_team *mine = control(group, group->members.me);
+    uint64_t stamp = group->team->stamp;
+    unsigned flag = 0;
+
+    for (long d = 1; d < count; d *= radix, flag += (unsigned)radix - 1) {
+        for (int k = 1; k < radix && k * d < count; k++) {
+            int to = (int)((me + k * d) % count);
+            set_round(group, leaders ? sy_nodes_member(nodes, to, 0) : to, flag + (unsigned)k - 1,
+                      stamp);
         }
-        index /= SY_SYNC_GROUP;
-        members = (members + SY_SYNC_GROUP - 1) / SY_SYNC_GROUP;
+        for (int k = 1; k < radix && k * d < count; k++)
+            await_word(&mine->round[flag + (unsigned)k - 1], stamp);
     }
-    atomic_store_explicit(&released->value, epoch, memory_order_release);
+}
+
+static void sync_nodes(const struct sy_group *group)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(group);
+
+    sy_group_gather(group);
+    sy_group_stamp(group, 1);
+    if (!sy_group_local(group))
+        disseminate(group, nodes->count, nodes->mine, RADIX, true);
+    sy_group_release(group);
 }
 
 static void sync_dissemination(const struct sy_group *group)
 {
-    int size = group->members.size, me = group->members.me;
-
-    for (int distance = 1, round = 0; distance < size; distance *= 2, round++) {
-        unsigned tag = TAG_ROUND + (unsigned)round;
-        sy_group_notify(group, (int)(((long)me + distance) % size), tag);
-        sy_group_await(group, tag, 1);
-    }
+    sy_group_stamp(group, 1);
+    disseminate(group, group->members.size, group->members.me, 2, false);
 }
 
-/* Everyone tells a parent when its children have told it; then the word goes back down. With a radix of
- * size - 1 this is the linear algorithm. */
+/* Everyone tells a parent when its children have told it; then the word goes back down. With a
+ * radix of size - 1 this is the linear algorithm. */
 static void sync_tree(const struct sy_group *group, long radix)
 {
     long size = group->members.size, me = group->members.me;
@@ -123,7 +254,7 @@ static void sync_tree(const struct sy_group *group, long radix)
         sy_group_notify(group, (int)child, TAG_DOWN);
 }
 
-static void sync_team(const struct sy_group *group)
+static void sync_named(const struct sy_group *group)
 {
     switch (sy_config.barrier_algorithm) {
     case SY_BARRIER_LINEAR:
@@ -132,35 +263,53 @@ static void sync_team(const struct sy_group *group)
     case SY_BARRIER_TREE:
         sync_tree(group, sy_config.coll_radix);
         break;
-    case SY_BARRIER_DISSEM:
-        sync_dissemination(group);
-        break;
     default:
-        if (!group->team->mapped)
-            sync_dissemination(group);
-        else if (group->members.size <= SY_SYNC_GROUP)
-            sync_small(group, ++group->team->syncs);
-        else
-            sync_large(group, ++group->team->syncs);
+        sync_dissemination(group);
     }
+}
+
+/* When all have entered, all have left the collectives before. */
+static void sync_span(const struct sy_group *group)
+{
+    struct sy_team *team = group->team;
+    uint64_t count = team->posts.count, room = team->posts.room;
+
+    if (sy_config.barrier_algorithm == SY_BARRIER_AUTO)
+        sync_nodes(group);
+    else
+        sync_named(group);
+    team->posts.free_count = count;
+    team->posts.free_room = room;
+}
+
+static void sync_team(const struct sy_group *group)
+{
+    if (SY_UNLIKELY(group->team->nodes.count > 1))
+        sync_span(group);
+    else if (SY_LIKELY(sy_config.barrier_algorithm == SY_BARRIER_AUTO))
+        sync_own(group->team);
+    else
+        sync_named(group);
 }
 
 /* ---- active sets ---- */
 
 struct sy_group sy_group_of_set(int start, int log_stride, int size, long *psync)
 {
-    struct sy_group group = {
-        .members = {.start = start, .stride = 1 << log_stride, .size = size}, .psync = psync};
+    struct sy_group group = {.members = {.start = start, .stride = 1 << log_stride, .size = size},
+                             .psync = psync};
 
     group.members.me = sy_members_find(&group.members, sy_world.pe);
-    if (group.members.me < 0 || sy_members_pe(&group.members, size - 1) >= sy_world.npes || start < 0)
-        sy_fatal("an active set of %d PEs from PE %d, %d apart, was used on PE %d of a job of %d PEs",
-                 size, start, 1 << log_stride, sy_world.pe, sy_world.npes);
+    if (group.members.me < 0 || sy_members_pe(&group.members, size - 1) >= sy_world.npes ||
+        start < 0)
+        sy_fatal(
+            "an active set of %d PEs from PE %d, %d apart, was used on PE %d of a job of %d PEs",
+            size, start, 1 << log_stride, sy_world.pe, sy_world.npes);
     return group;
 }
 
-/* Dissemination through psync: word r counts the notifications of round r, and what was awaited is taken
- * off again, so all words are back at SHMEM_SYNC_VALUE when nobody is in a sync any more. */
+/* Dissemination through psync: word r counts the notifications of round r, and what was awaited is
+ * taken off again, so all words are back at SHMEM_SYNC_VALUE when nobody is in a sync any more. */
 static void sync_set(const struct sy_group *group)
 {
     int size = group->members.size, me = group->members.me;
@@ -225,18 +374,5 @@ void *sy_group_map(const struct sy_group *group, int i, const void *address)
 void sy_group_pull(const struct sy_group *group, int i, void *dest, const void *source,
                    size_t length)
 {
-    sy_get(SHMEM_CTX_DEFAULT, dest, source, length, sy_members_pe(&group->members, i),
-           SY_BLOCKING);
-}
-
-bool sy_group_agree(const struct sy_group *group, bool yes)
-{
-    bool *mine = sy_group_slot(group), all = true, room;
-
-    *mine = yes;
-    sy_group_sync(group);
-    for (int i = 0; i < group->members.size; i++)
-        all = *(const bool *)sy_group_read_slot(group, i, 0, sizeof room, &room) && all;
-    sy_group_slot_done(group);
-    return all;
+    sy_get(SHMEM_CTX_DEFAULT, dest, source, length, sy_members_pe(&group->members, i), SY_BLOCKING);
 }

@@ -46,10 +46,13 @@
 #define GRANTED UINT32_C(0x80000000)
 
 struct queue {
-    uint32_t *tail, *link; /* this PE's addresses of the words */
+    struct sy_target at; /* the variable */
+    uint32_t *word;      /* this PE's address of the two words */
     int home;
     uint32_t self; /* this PE, as the words have it */
 };
+
+enum { TAIL, LINK };
 
 _Static_assert(sizeof(long) == 2 * sizeof(uint32_t), "a lock's variable has room for two words");
 
@@ -65,34 +68,41 @@ static struct queue queue_of(const char *what, long *lock)
 {
     sy_world_need(what);
     struct sy_target at = sy_rma_target(what, lock, sizeof *lock, sy_world.pe);
-    uint32_t *words = (uint32_t *)lock;
 
-    return (struct queue){.tail = &words[0],
-                          .link = &words[1],
+    return (struct queue){.at = at,
+                          .word = (uint32_t *)lock,
                           .home = home_of(&at),
                           .self = (uint32_t)sy_world.pe + 1};
 }
 
-static uint32_t apply(enum sy_amo_op op, uint32_t *word, uint32_t operand, uint32_t compare, int pe)
+static uint32_t apply(const struct queue *queue, enum sy_amo_op op, int word, uint32_t operand,
+                      uint32_t compare, int pe)
 {
-    return (uint32_t)sy_amo_fetch(SHMEM_CTX_DEFAULT, op, word, sizeof *word, operand, compare, pe);
+    uint32_t *here = sy_windows_memory(pe, queue->at.window, queue->at.offset, 2 * sizeof operand),
+             old;
+
+    if (SY_LIKELY(here != NULL))
+        return sy_amo_here32(op, here + word, operand, compare);
+    sy_amo_slow(SHMEM_CTX_DEFAULT, op, queue->word + word, sizeof old, operand, compare, &old, true,
+                pe);
+    return old;
 }
 
 /* Changes the tail from one value to another, if it is the one; returns what it was. */
 static uint32_t change_tail(const struct queue *queue, uint32_t from, uint32_t to)
 {
-    return apply(SY_AMO_CSWAP, queue->tail, to, from, queue->home);
+    return apply(queue, SY_AMO_CSWAP, TAIL, to, from, queue->home);
 }
 
 static uint32_t own_link(const struct queue *queue)
 {
-    return __atomic_load_n(queue->link, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&queue->word[LINK], __ATOMIC_ACQUIRE);
 }
 
 void sy_lock_set(const char *what, long *lock)
 {
     struct queue queue = queue_of(what, lock);
-    uint32_t before = apply(SY_AMO_SWAP, queue.tail, queue.self, 0, queue.home);
+    uint32_t before = apply(&queue, SY_AMO_SWAP, TAIL, queue.self, 0, queue.home);
 
     if (!before)
         return;
@@ -100,9 +110,9 @@ void sy_lock_set(const char *what, long *lock)
         sy_fatal("%s: this PE has the lock at %p already, or another thread of it waits for it; "
                  "locks do not nest, and a PE's threads must take turns by other means",
                  what, (void *)lock);
-    apply(SY_AMO_ADD, queue.link, queue.self, 0, (int)before - 1);
+    apply(&queue, SY_AMO_ADD, LINK, queue.self, 0, (int)before - 1);
     SY_WAIT_UNTIL(own_link(&queue) & GRANTED);
-    apply(SY_AMO_AND, queue.link, ~GRANTED, 0, sy_world.pe);
+    apply(&queue, SY_AMO_AND, LINK, ~GRANTED, 0, sy_world.pe);
 }
 
 bool sy_lock_try(const char *what, long *lock)
@@ -127,6 +137,6 @@ void sy_lock_clear(const char *what, long *lock)
                      what, (void *)lock);
     }
     SY_WAIT_UNTIL((next = own_link(&queue)) != 0);
-    apply(SY_AMO_SET, queue.link, 0, 0, sy_world.pe);
-    apply(SY_AMO_ADD, queue.link, GRANTED, 0, (int)next - 1);
+    apply(&queue, SY_AMO_SET, LINK, 0, 0, sy_world.pe);
+    apply(&queue, SY_AMO_ADD, LINK, GRANTED, 0, (int)next - 1);
 }

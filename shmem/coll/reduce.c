@@ -29,21 +29,34 @@ static void through_slots(const struct sy_group *group, struct sy_operation op, 
     sy_group_slot_done(group);
 }
 
-/* Combines a piece of all sources. Only the last operation writes to dest, because dest may be the
- * source of a member that has not had its turn. */
-static void combine(const struct sy_group *group, struct sy_operation op, void *dest,
-                    const void *source, size_t count)
+void sy_reduce_few(const struct sy_group *group, struct sy_operation op, void *dest,
+                   const void *source, size_t count)
 {
-    int last = group->members.size - 1;
+    if (group->members.size == 1)
+        sy_data_copy(dest, source, count * op.size);
+    else if (sy_group_spans(group))
+        sy_reduce_few_nodes(group, op, dest, source, count);
+    else
+        through_slots(group, op, dest, source, count);
+}
+
+void sy_reduce_own(const struct sy_group *group, struct sy_operation op, void *dest,
+                   const void *source, size_t count)
+{
+    int last = sy_group_locals(group) - 1;
     size_t length = count * op.size;
     struct sy_piece room[2], sum;
-    const void *left = sy_data_look(group, 0, source, length, room[0].bytes);
+    const void *left = sy_data_look(group, sy_group_mate(group, 0), source, length, room[0].bytes);
 
-    for (int i = 1; i <= last; i++) {
-        void *to = i < last ? sum.bytes : dest;
-        op.kernel(to, left, sy_data_look(group, i, source, length, room[1].bytes), count);
+    for (int k = 1; k <= last; k++) {
+        void *to = k < last ? sum.bytes : dest;
+        op.kernel(to, left,
+                  sy_data_look(group, sy_group_mate(group, k), source, length, room[1].bytes),
+                  count);
         left = to;
     }
+    if (!last)
+        sy_data_copy(dest, left, length);
 }
 
 static void by_parts(const struct sy_group *group, struct sy_operation op, char *dest,
@@ -51,11 +64,11 @@ static void by_parts(const struct sy_group *group, struct sy_operation op, char 
 {
     size_t at, end, piece = SY_PIECE / op.size;
 
-    sy_reduce_part(group, op.size, count, group->members.me, &at, &end);
+    sy_reduce_part(group->members.size, op.size, count, group->members.me, &at, &end);
     sy_group_sync(group);
     for (; at < end; at += piece) {
         size_t n = end - at < piece ? end - at : piece, offset = at * op.size;
-        combine(group, op, dest + offset, source + offset, n);
+        sy_reduce_own(group, op, dest + offset, source + offset, n);
         for (int step = 1; step < group->members.size; step++)
             sy_data_push(group, sy_data_after(group, step), dest + offset, dest + offset,
                          n * op.size);
@@ -69,8 +82,10 @@ static void reduce_auto(const struct sy_group *group, struct sy_operation op, vo
 {
     size_t length = count * op.size;
 
-    if (sy_data_small(group, length, SY_SMALL) &&
-        length * (size_t)group->members.size <= SLOTS_TOTAL)
+    if (sy_group_spans(group))
+        sy_reduce_nodes(group, op, dest, source, count);
+    else if (sy_data_small(group, length, SY_SMALL) &&
+             length * (size_t)group->members.size <= SLOTS_TOTAL)
         through_slots(group, op, dest, source, count);
     else
         by_parts(group, op, dest, source, count);

@@ -16,6 +16,29 @@ struct sy_operation {
 void sy_reduce(const struct sy_group *group, struct sy_operation op, void *dest, const void *source,
                size_t count);
 
+/* The same for little memory, of any kind: SY_REDUCE_FEW bytes at most. Teams only. */
+#define SY_REDUCE_FEW ((size_t)4096)
+void sy_reduce_few(const struct sy_group *group, struct sy_operation op, void *dest,
+                   const void *source, size_t count);
+
+/* Both on a team that is spread over several nodes (reduce_nodes.c). */
+void sy_reduce_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
+                     const char *source, size_t count);
+void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
+                         const char *source, size_t count);
+
+/* Combines what the members on this node have in their rooms at `offset`, in their order. `to` may
+ * be the leader's. */
+struct sy_post;
+void sy_reduce_rooms(const struct sy_post *post, size_t offset, struct sy_operation op, void *to,
+                     size_t count);
+
+/* Combines a piece of the sources of all members on this node, in their order. Only the last
+ * operation writes to dest, because dest may be the source of a member that has not had its turn.
+ */
+void sy_reduce_own(const struct sy_group *group, struct sy_operation op, void *dest,
+                   const void *source, size_t count);
+
 /* The algorithms that can be asked for by name, on a team of two members or more: along a tree
  * (with a radix of all members: linear), in rounds between pairs, and around a ring. */
 void sy_reduce_tree(const struct sy_group *group, struct sy_operation op, char *dest,
@@ -25,13 +48,36 @@ void sy_reduce_doubling(const struct sy_group *group, struct sy_operation op, ch
 void sy_reduce_ring(const struct sy_group *group, struct sy_operation op, char *dest,
                     const char *source, size_t count);
 
-/* The elements that member i has the work for where each works on a part: from *first to before
- * *end. Parts begin a whole number of cache lines from the array's beginning. */
-static inline void sy_reduce_part(const struct sy_group *group, size_t size, size_t count, int i,
-                                  size_t *first, size_t *end)
+/* Pairs at distances that double, among a power of two of `size` parties. Of the first 2 * extra
+ * those with an odd number stand for the one before them too. */
+struct sy_pairs {
+    int extra, rounds;
+    int rank; /* of party `me` among those that take part, or -1 */
+};
+
+static inline struct sy_pairs sy_pairs_make(int size, int me)
 {
-    size_t members = (size_t)group->members.size, line = SY_LINE / size;
-    size_t part = (count / members + (count % members != 0) + line - 1) / line * line;
+    struct sy_pairs p = {.rounds = 0};
+
+    while (2L << p.rounds <= size)
+        p.rounds++;
+    p.extra = size - (1 << p.rounds);
+    p.rank = me >= 2 * p.extra ? me - p.extra : me % 2 ? me / 2 : -1;
+    return p;
+}
+
+static inline int sy_pairs_party(const struct sy_pairs *p, int rank)
+{
+    return rank < p->extra ? 2 * rank + 1 : rank + p->extra;
+}
+
+/* The elements that number i has the work for where each of `parts` works on a part: from *first to
+ * before *end. Parts begin a whole number of cache lines from the array's beginning. */
+static inline void sy_reduce_part(int parts, size_t size, size_t count, int i, size_t *first,
+                                  size_t *end)
+{
+    size_t all = (size_t)parts, line = SY_LINE / size;
+    size_t part = (count / all + (count % all != 0) + line - 1) / line * line;
 
     *first = (size_t)i * part < count ? (size_t)i * part : count;
     *end = part < count - *first ? *first + part : count;

@@ -55,34 +55,10 @@ void sy_reduce_tree(const struct sy_group *group, struct sy_operation op, char *
 
 enum { TAG_FOLD = SY_GROUP_TAGS - 1 }; /* the tags below are those of the rounds */
 
-/* The members that take part in the rounds are a power of two. Of the first 2 * extra members those
- * with an odd number stand for the one before them too. */
-struct pairs {
-    int extra, rounds;
-    int rank; /* of this member among those that take part, or -1 */
-};
-
-static struct pairs make_pairs(const struct sy_group *group)
-{
-    struct pairs p = {.rounds = 0};
-    int me = group->members.me;
-
-    while (2L << p.rounds <= group->members.size)
-        p.rounds++;
-    p.extra = group->members.size - (1 << p.rounds);
-    p.rank = me >= 2 * p.extra ? me - p.extra : me % 2 ? me / 2 : -1;
-    return p;
-}
-
-static int member_of_rank(const struct pairs *p, int rank)
-{
-    return rank < p->extra ? 2 * rank + 1 : rank + p->extra;
-}
-
 /* One piece. The slot has a part for what this member has before each round and one for the result,
  * so that nothing is overwritten that a partner may still read. */
 static void doubling_piece(const struct sy_group *group, struct sy_operation op,
-                           const struct pairs *p, size_t part, char *dest, const char *source,
+                           const struct sy_pairs *p, size_t part, char *dest, const char *source,
                            size_t count)
 {
     char *slot = sy_group_slot(group);
@@ -98,7 +74,7 @@ static void doubling_piece(const struct sy_group *group, struct sy_operation op,
         op.kernel(slot, sy_group_read_slot(group, me - 1, 0, length, room.bytes), slot, count);
     }
     for (int round = 0; p->rank >= 0 && round < p->rounds; round++) {
-        int partner = p->rank ^ 1 << round, at = member_of_rank(p, partner);
+        int partner = p->rank ^ 1 << round, at = sy_pairs_party(p, partner);
         char *mine = slot + (size_t)round * part;
         sy_group_notify(group, at, (unsigned)round);
         sy_group_await(group, (unsigned)round, 1);
@@ -114,7 +90,7 @@ static void doubling_piece(const struct sy_group *group, struct sy_operation op,
 void sy_reduce_doubling(const struct sy_group *group, struct sy_operation op, char *dest,
                         const char *source, size_t count)
 {
-    struct pairs pairs = make_pairs(group);
+    struct sy_pairs pairs = sy_pairs_make(group->members.size, group->members.me);
     size_t room = sy_group_slot_size(group) < SY_PIECE ? sy_group_slot_size(group) : SY_PIECE;
     size_t part = room / (size_t)(pairs.rounds + 1) / SY_LINE * SY_LINE, piece = part / op.size;
 
@@ -141,14 +117,14 @@ void sy_reduce_ring(const struct sy_group *group, struct sy_operation op, char *
 
     for (int step = 1; step < size; step++) {
         const char *from = step == 1 ? source : dest;
-        sy_reduce_part(group, op.size, count, sy_data_after(group, size - step), &first, &end);
+        sy_reduce_part(size, op.size, count, sy_data_after(group, size - step), &first, &end);
         size_t offset = first * op.size;
         sy_group_notify(group, after, TAG_STEP);
         sy_group_await(group, TAG_STEP, 1);
         combine_with(group, op, dest + offset, source + offset, before, from + offset, end - first);
     }
     for (int step = 0; step < size - 1; step++) {
-        sy_reduce_part(group, op.size, count, sy_data_after(group, (size - step) % size), &first,
+        sy_reduce_part(size, op.size, count, sy_data_after(group, (size - step) % size), &first,
                        &end);
         size_t offset = first * op.size;
         sy_group_notify(group, after, TAG_STEP);

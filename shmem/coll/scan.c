@@ -60,7 +60,7 @@ static void by_parts(const struct sy_group *group, struct sy_operation op, char 
 {
     size_t at, end, piece = SY_PIECE / op.size;
 
-    sy_reduce_part(group, op.size, count, group->members.me, &at, &end);
+    sy_reduce_part(group->members.size, op.size, count, group->members.me, &at, &end);
     sy_group_sync(group);
     for (; at < end; at += piece) {
         size_t n = end - at < piece ? end - at : piece, offset = at * op.size;
@@ -107,6 +107,10 @@ void sy_scan(const struct sy_group *group, struct sy_operation op, void *dest, c
                   .source = source, .dest_length = length, .source_length = length, .size = length);
     if (!count) {
         sy_group_sync(group);
+        return;
+    }
+    if (algorithm == SY_SCAN_AUTO && sy_group_spans(group)) {
+        sy_scan_nodes(group, op, dest, source, count, inclusive);
         return;
     }
     if (algorithm == SY_SCAN_AUTO && (!sy_data_small(group, length, SY_SMALL) ||

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "coll/group.h"
+#include "coll/reduce.h"
 #include "core/rma.h"
 
 /* Waits until all PEs have entered; stores made before are visible to all after. Completes no
@@ -25,8 +25,12 @@ static inline void sy_barrier_world(void)
 /* Collective: whether every PE says yes. */
 static inline bool sy_agree_world(bool yes)
 {
+    const struct sy_operation all = {SY_BITWISE_KERNEL(and, uint64_t), sizeof(uint64_t)};
     struct sy_group world = sy_group_of_team(&sy_team_world);
-    return sy_group_agree(&world, yes);
+    uint64_t vote = yes;
+
+    sy_reduce_few(&world, all, &vote, &vote, 1);
+    return vote;
 }
 
 #endif

@@ -2,6 +2,8 @@
 #include "core/amo.h"
 #include "core/rma.h"
 
+static const char what[] = "atomic operation";
+
 /* Called by transports for other PEs. */
 SY_ORDERED_ELSEWHERE void sy_amo_apply(enum sy_amo_op op, void *address, size_t width,
                                        uint64_t operand, uint64_t compare, uint64_t *result)
@@ -11,31 +13,44 @@ SY_ORDERED_ELSEWHERE void sy_amo_apply(enum sy_amo_op op, void *address, size_t 
         *result = old;
 }
 
-SY_COLD void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
-                         uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
+void sy_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,
+                uint64_t compare, void *result, bool blocking, int pe)
 {
-    struct sy_target target = sy_rma_target("atomic operation", address, width, pe);
+    struct sy_amo amo = {.pe = pe,
+                         .op = op,
+                         .width = width,
+                         .operand = operand,
+                         .compare = compare,
+                         .result = result};
+
+    if (SY_LIKELY(sy_rma_route(address, width, pe, &amo.window, &amo.offset) &&
+                  ((uintptr_t)address & (width - 1)) == 0))
+        sy_carry_amo(what, ctx, &amo, blocking ? SY_BLOCKING : 0);
+    else
+        sy_amo_slow(ctx, op, address, width, operand, compare, result, blocking, pe);
+}
+
+void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                 uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
+{
+    struct sy_target target = sy_rma_target(what, address, width, pe);
 
     if ((uintptr_t)address % width)
-        sy_fatal("atomic operation with PE %d: address %p is not aligned to its %u bytes", pe,
-                 address, width);
+        sy_fatal("%s with PE %d: address %p is not aligned to its %u bytes", what, pe, address,
+                 width);
     if (target.here) {
         uint64_t old = sy_amo_here(op, target.here, width, operand, compare);
         if (result)
             sy_amo_unbits(result, width, old);
         return;
     }
-    struct sy_route_transport *route = sy_route_to(pe);
-    struct sy_amo amo = {.pe = pe,
-                         .window = target.window,
-                         .offset = target.offset,
-                         .op = op,
-                         .width = width,
-                         .operand = operand,
-                         .compare = compare,
-                         .result = result};
-    unsigned flags = blocking ? SY_BLOCKING : 0;
-    while (sy_rma_again(route->table->amo(sy_rma_domain(route, ctx), &amo, flags),
-                        "atomic operation", pe))
-        ;
+    const struct sy_amo amo = {.pe = pe,
+                               .window = target.window,
+                               .offset = target.offset,
+                               .op = op,
+                               .width = width,
+                               .operand = operand,
+                               .compare = compare,
+                               .result = result};
+    sy_carry_amo(what, ctx, &amo, blocking ? SY_BLOCKING : 0);
 }

@@ -55,10 +55,15 @@ SY_INLINE uint64_t sy_amo_here(enum sy_amo_op op, void *at, size_t width, uint64
 void sy_amo_apply(enum sy_amo_op op, void *address, size_t width, uint64_t operand,
                   uint64_t compare, uint64_t *result);
 
-/* The path through checks and transports. result: `width` bytes, or NULL; with blocking they are
- * there on return, otherwise on quiet. */
+/* Where sy_window_reach found nothing, as sy_put_far. result: `width` bytes, or NULL; with blocking
+ * they are there on return, otherwise on quiet. */
+void sy_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,
+                uint64_t compare, void *result, bool blocking, int pe);
+
+/* The same after a full search and all checks. */
 void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
-                 uint64_t operand, uint64_t compare, void *result, bool blocking, int pe);
+                 uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
+    __attribute__((cold));
 
 /* An operation that does not fetch. */
 SY_INLINE void sy_amo_update(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
@@ -69,7 +74,7 @@ SY_INLINE void sy_amo_update(shmem_ctx_t ctx, enum sy_amo_op op, void *address, 
     if (SY_LIKELY(at != NULL))
         sy_amo_here(op, at, width, operand, 0);
     else
-        sy_amo_slow(ctx, op, address, width, operand, 0, NULL, false, pe);
+        sy_amo_far(ctx, op, address, width, operand, 0, NULL, false, pe);
 }
 
 /* An operation that returns the old value, zero-extended. */
@@ -82,11 +87,11 @@ SY_INLINE uint64_t sy_amo_fetch(shmem_ctx_t ctx, enum sy_amo_op op, void *addres
         return sy_amo_here(op, at, width, operand, compare);
     if (width == 4) {
         uint32_t old;
-        sy_amo_slow(ctx, op, address, width, operand, compare, &old, true, pe);
+        sy_amo_far(ctx, op, address, width, operand, compare, &old, true, pe);
         return old;
     }
     uint64_t old;
-    sy_amo_slow(ctx, op, address, width, operand, compare, &old, true, pe);
+    sy_amo_far(ctx, op, address, width, operand, compare, &old, true, pe);
     return old;
 }
 
@@ -124,7 +129,7 @@ SY_INLINE void sy_amo_start(shmem_ctx_t ctx, enum sy_amo_op op, void *address, u
     if (SY_LIKELY(at != NULL))
         sy_amo_unbits(result, width, sy_amo_here(op, at, width, operand, compare));
     else
-        sy_amo_slow(ctx, op, address, width, operand, compare, result, false, pe);
+        sy_amo_far(ctx, op, address, width, operand, compare, result, false, pe);
 }
 
 #endif

@@ -61,6 +61,18 @@ static void no_close(void)
 {
 }
 
+static void no_note(const char *text, double seconds, int asked)
+{
+    (void)asked;
+    sy_log(SY_LOG_WARN, "boot", "this PE has been waiting for %.0f seconds: it is %s", seconds,
+           text);
+}
+
+static void no_failing(int status)
+{
+    (void)status;
+}
+
 static const struct sy_bootstrap stubs = {
     .size = sizeof stubs,
     .probe = no_probe,
@@ -71,6 +83,8 @@ static const struct sy_bootstrap stubs = {
     .wait_fd = no_wait_fd,
     .event = no_event,
     .close = no_close,
+    .note = no_note,
+    .failing = no_failing,
 };
 
 /* ---- choice ---- */
@@ -181,16 +195,23 @@ int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy
     const struct sy_bootstrap *b = chosen.table;
     struct sy_error why = {""};
     rc = add_options(b, options, &why);
-    if (!rc)
-        rc = b->open(host, &joined, &why);
     if (rc) {
         sy_fail(err, -rc, "bootstrap %s: %s", b->name, why.text);
         sy_plugin_close(&chosen);
         return rc;
     }
-    sy_boot = b;
+    sy_boot = b; /* also where it fails to open: it may know how to tell the others */
+    rc = b->open(host, &joined, &why);
+    if (rc)
+        return sy_fail(err, -rc, "bootstrap %s: %s", b->name, why.text);
     *job = joined;
     return 0;
+}
+
+void sy_boot_leave(void)
+{
+    if (sy_boot)
+        sy_boot->close();
 }
 
 void sy_boot_close(void)

@@ -1,6 +1,7 @@
 /* The core's option table: see config.h. What an option does is not known here, only what it is
  * called, what it may be and what it is good for. Rows are shown in this order everywhere. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,19 @@
 struct sy_config sy_config = {.debug = "",
                               .bootstrap = "auto",
                               .transports = "auto",
+                              .routes = "",
                               .log_level = SY_LOG_WARN,
                               .log_pes = "",
                               .log_file = "",
-                              .coll_radix = 4};
+                              .coll_radix = 4,
+                              .start = {.init_timeout = 120,
+                                        .peer_timeout = 10,
+                                        .ports = "",
+                                        .networks = "",
+                                        .pe = -1,
+                                        .root = "",
+                                        .secret_file = "",
+                                        .job_id = ""}};
 
 /* What a set is read into, and the two settings that are used where they are read: files by
  * sy_options_read_files, plugins by sy_plugins_find. */
@@ -56,10 +66,40 @@ static const struct sy_option rows[] = {
      "How a process learns which PE of which job it is: the name of a bootstrap plugin, or auto to "
      "find out from the environment"},
     {"transports", SY_OPTION_STRING, SY_OPTION_JOB, AT(config.transports), "auto", NULL, 0, 0, NULL,
-     "Names of transport plugins in the order they are tried, divided by commas; or ^ and the names "
-     "of those that are not to be used; or auto for all that work here"},
-    {"init_timeout", SY_OPTION_SECONDS, 0, AT(config.init_timeout), "120", NULL, 0, 0, NULL,
+     "Names of transport plugins in the order they are tried, divided by commas, with ? behind one that may "
+     "be missing or fail; or ^ and the names of those that are not to be used; or auto for all that work "
+     "here"},
+    {"routes", SY_OPTION_LIST, SY_OPTION_JOB, AT(config.routes), "", NULL, 0, 0, NULL,
+     "Rules for the transports between certain PEs, such as from=node0* to=net:10.0.0.0/8 prefer=a,b with "
+     "prefer, require or exclude; PEs are selected by a pattern for host names, net:, pe:0-3 or node:0-1"},
+    {"show_routes", SY_OPTION_BOOL, 0, AT(config.show_routes), "off", NULL, 0, 0, NULL,
+     "Print at start-up, on PE 0, which transport each pair of PEs uses, and why"},
+    {"init_timeout", SY_OPTION_SECONDS, 0, AT(config.start.init_timeout), "120", NULL, 0, 0, NULL,
      "Seconds that each phase of start-up may last before the job stops and names the missing PEs"},
+    {"stall_report", SY_OPTION_SECONDS, 0, AT(config.stall_report), "60", NULL, 0, 0, NULL,
+     "Seconds after which a PE that waits in a call makes the launcher say what all PEs are doing, and "
+     "again each time that has doubled; 0 for never"},
+    {"peer_timeout", SY_OPTION_SECONDS, 0, AT(config.start.peer_timeout), "10", NULL, 0, 0, NULL,
+     "Seconds without any answer after which a host counts as lost and the job ends; a process that is "
+     "stopped or busy does not count, its host answers"},
+    {"control_port_range", SY_OPTION_STRING, 0, AT(config.start.ports), "", NULL, 0, 0, NULL,
+     "Ports, as first:last, on which PEs may listen for each other while they start without oshrun; "
+     "empty for any that is free"},
+    {"control_interfaces", SY_OPTION_STRING, 0, AT(config.start.networks), "", NULL, 0, 0, NULL,
+     "Interfaces (eth0) and networks (10.1.0.0/16), divided by commas, over which PEs find each other "
+     "while they start without oshrun; empty for all, the likely ones first"},
+    {"pe", SY_OPTION_INT, 0, AT(config.start.pe), "-1", NULL, -1, INT_MAX, NULL,
+     "The number of this PE, where no launcher says it; with SHMEM_NPES, SHMEM_ROOT and "
+     "SHMEM_SECRET_FILE"},
+    {"npes", SY_OPTION_INT, 0, AT(config.start.npes), "0", NULL, 0, INT_MAX, NULL,
+     "The number of PEs of the job, where no launcher says it"},
+    {"root", SY_OPTION_STRING, 0, AT(config.start.root), "", NULL, 0, 0, NULL,
+     "HOST:PORT at which PE 0 is found, where no launcher says it"},
+    {"secret_file", SY_OPTION_STRING, 0, AT(config.start.secret_file), "", NULL, 0, 0, NULL,
+     "A file that all PEs of the job and nobody else can read, with at least 32 random bytes, by which "
+     "they know each other where no launcher hands out a key"},
+    {"job_id", SY_OPTION_STRING, 0, AT(config.start.job_id), "", NULL, 0, 0, NULL,
+     "Any word, the same on all PEs, that tells this job from others with the same SHMEM_SECRET_FILE"},
     {"pes_per_node", SY_OPTION_INT, SY_OPTION_JOB, AT(config.pes_per_node), "0", NULL, 0, 1 << 20, NULL,
      "Treat each group of so many PEs of a machine as a node of its own, to try on one machine what "
      "happens between several; 0 for nodes as they are"},
@@ -69,6 +109,10 @@ static const struct sy_option rows[] = {
      NULL, "Let SHMEM_TEAM_SHARED hold no PE but the calling one"},
     {"barriers_flush", SY_OPTION_BOOL, 0, AT(config.barriers_flush), "off", NULL, 0, 0, NULL,
      "Flush stdout and stderr in every shmem_barrier_all"},
+    {"progress", SY_OPTION_CHOICE, 0, AT(config.progress), "auto", "auto|thread|polling", 0, 0, NULL,
+     "Who receives what arrives from PEs whose memory is not mapped: a thread that keeps out of the way "
+     "while the program polls (auto), the same thread always (thread), or the program alone, so that a PE "
+     "is served only while it is inside the library's routines (polling)"},
     {"statics", SY_OPTION_CHOICE, SY_OPTION_EARLY, AT(config.statics), "auto", "auto|remap|service", 0, 0,
      NULL,
      "How other PEs reach global and static variables: by remapping the program's data into shared "

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <switchyard/bootstrap.h>
 #include <switchyard/error.h>
 
 struct sy_config {
@@ -14,11 +15,15 @@ struct sy_config {
 
     const char *bootstrap;  /* SHMEM_BOOTSTRAP: "auto" or a name */
     const char *transports; /* SHMEM_TRANSPORTS: "auto", "a,b" in this order, "^a" all but a */
-    double init_timeout;    /* SHMEM_INIT_TIMEOUT, seconds, for each phase of start-up */
+    struct sy_start start;  /* SHMEM_INIT_TIMEOUT, SHMEM_PEER_TIMEOUT, SHMEM_CONTROL_*, SHMEM_PE, ... */
+    double stall_report;    /* SHMEM_STALL_REPORT, seconds that a wait lasts; 0: never */
+    const char *routes;     /* SHMEM_ROUTES: rules for pairs of PEs (route_rule.h) */
+    bool show_routes;       /* SHMEM_SHOW_ROUTES: print the table of routes at start-up on PE 0 */
     long pes_per_node;      /* SHMEM_PES_PER_NODE: virtual nodes of so many PEs; 0: as they are */
     long teams_max;         /* SHMEM_TEAMS_MAX: teams that a PE can be in at a time */
     bool shared_only_self;  /* SHMEM_TEAM_SHARED_ONLY_SELF */
     bool barriers_flush;    /* SHMEM_BARRIERS_FLUSH */
+    int progress;           /* SHMEM_PROGRESS: enum sy_progress_mode */
     int statics;            /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
     bool check;             /* SHMEM_CHECK: argument checks */
     bool huge_pages;        /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: ask for them in the heap */
@@ -41,6 +46,7 @@ struct sy_config {
 
 #define SY_TEAMS_MOST 3000 /* of teams_max: the control window has room for them */
 
+enum sy_progress_mode { SY_PROGRESS_AUTO, SY_PROGRESS_THREAD, SY_PROGRESS_POLLING };
 enum sy_statics_mode { SY_STATICS_AUTO, SY_STATICS_REMAP, SY_STATICS_SERVICE };
 
 enum sy_barrier_algorithm {

@@ -2,34 +2,48 @@
 #include "core/control.h"
 #include "core/rma.h"
 
-static uint64_t offset_of(const void *mine)
+static const char what[] = "collective routine";
+
+uint64_t sy_control_offset(const void *mine)
 {
     return (uint64_t)((const char *)mine - sy_windows.entry[SY_WINDOW_CONTROL].own.base);
 }
 
-void sy_control_add(int pe, void *mine, uint64_t value)
+static struct sy_amo word(int pe, enum sy_amo_op op, const void *mine, uint64_t value)
 {
-    struct sy_route_transport *route = sy_route_to(pe);
-    struct sy_amo amo = {.pe = pe,
-                         .window = SY_WINDOW_CONTROL,
-                         .offset = offset_of(mine),
-                         .op = SY_AMO_ADD,
-                         .width = 8,
-                         .operand = value};
+    return (struct sy_amo){.pe = pe,
+                           .window = SY_WINDOW_CONTROL,
+                           .offset = sy_control_offset(mine),
+                           .op = op,
+                           .width = sizeof value,
+                           .operand = value};
+}
 
-    while (sy_rma_again(route->table->amo(route->ctx, &amo, 0), "synchronisation", pe))
-        ;
+void sy_control_update(int pe, enum sy_amo_op op, void *mine, uint64_t value)
+{
+    const struct sy_amo amo = word(pe, op, mine, value);
+
+    sy_fence(&sy_ctx_control);
+    sy_carry_amo(what, &sy_ctx_control, &amo, 0);
 }
 
 void sy_control_get(int pe, void *dest, const void *mine, size_t length)
 {
-    struct sy_route_transport *route = sy_route_to(pe);
-    struct sy_transfer t = {.pe = pe,
-                            .window = SY_WINDOW_CONTROL,
-                            .offset = offset_of(mine),
-                            .local = dest,
-                            .length = length};
+    const struct sy_transfer t = {.pe = pe,
+                                  .window = SY_WINDOW_CONTROL,
+                                  .offset = sy_control_offset(mine),
+                                  .local = dest,
+                                  .length = length};
 
-    while (sy_rma_again(route->table->get(route->ctx, &t, SY_BLOCKING), "exchange", pe))
-        ;
+    sy_carry_get(what, &sy_ctx_control, &t, SY_BLOCKING);
+}
+
+void sy_control_put(int pe, unsigned window, uint64_t offset, const void *source, size_t length,
+                    enum sy_amo_op op, void *mine, uint64_t value)
+{
+    const struct sy_transfer t = {
+        .pe = pe, .window = window, .offset = offset, .local = (void *)source, .length = length};
+    const struct sy_amo amo = word(pe, op, mine, value);
+
+    sy_carry_put_signal(what, &sy_ctx_control, &t, &amo, SY_BLOCKING);
 }

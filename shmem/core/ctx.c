@@ -10,6 +10,7 @@
 #include "util/log.h"
 
 struct sy_ctx sy_ctx_default = {.team = &sy_team_world};
+struct sy_ctx sy_ctx_control = {.team = &sy_team_world};
 
 /* All contexts but the default one. Any thread may make and end contexts. */
 static struct {
@@ -73,8 +74,25 @@ void sy_ctx_destroy(struct sy_ctx *ctx)
     free(ctx);
 }
 
-/* Team destruction and finalisation come from one thread, when no other uses the team's contexts; those
- * of other teams may come and go, so the list is searched again after each. */
+void sy_ctx_control_open(void)
+{
+    sy_ctx_control.members = sy_team_world.members;
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *route = &sy_routes.transport[i];
+        if (route->table->ctx_open(0, &sy_ctx_control.domain[i], NULL))
+            sy_ctx_control.domain[i] = route->ctx;
+    }
+}
+
+void sy_ctx_control_close(void)
+{
+    for (unsigned i = 0; i < sy_routes.count; i++)
+        if (sy_ctx_control.domain[i] != sy_routes.transport[i].ctx)
+            sy_routes.transport[i].table->ctx_close(sy_ctx_control.domain[i]);
+}
+
+/* Team destruction and finalisation come from one thread, when no other uses the team's contexts;
+ * those of other teams may come and go, so the list is searched again after each. */
 static struct sy_ctx *find_on(const struct sy_team *team)
 {
     pthread_mutex_lock(&all.lock);
@@ -101,6 +119,6 @@ void sy_ctx_session_tell(struct sy_ctx *ctx)
 
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
-        route->table->session(sy_rma_domain(route, handle), batch, operations);
+        route->table->session(sy_carry_domain(route, handle), batch, operations);
     }
 }

@@ -1,4 +1,5 @@
-/* Communication contexts (9.5): on which team, and each transport's ordering and completion domain. */
+/* Communication contexts (9.5): on which team, and each transport's ordering and completion domain.
+ */
 #ifndef SY_CORE_CTX_H
 #define SY_CORE_CTX_H
 
@@ -23,6 +24,10 @@ struct sy_ctx {
 
 /* Stands for SHMEM_CTX_DEFAULT where a structure is needed. */
 extern struct sy_ctx sy_ctx_default SY_HIDDEN;
+
+/* What the library itself sends to control windows: apart from the program's operations, so that
+ * shmem_quiet on the default context does not wait for it. PEs are numbered as in the job. */
+extern struct sy_ctx sy_ctx_control SY_HIDDEN;
 
 static inline struct sy_ctx *sy_ctx_of(shmem_ctx_t handle)
 {
@@ -49,6 +54,10 @@ void sy_ctx_destroy(struct sy_ctx *ctx);
 
 /* Ends all that are on a team, or with NULL all there are. */
 void sy_ctx_destroy_all(const struct sy_team *team);
+
+/* Opens sy_ctx_control where the transports let it; elsewhere it is the default context. */
+void sy_ctx_control_open(void);
+void sy_ctx_control_close(void);
 
 /* Tells the transports what the context's session is. */
 void sy_ctx_session_tell(struct sy_ctx *ctx);

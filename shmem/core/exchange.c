@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/boot.h"
+#include "core/config.h"
 #include "core/exchange.h"
 #include "core/route.h"
 #include "core/windows.h"
@@ -16,16 +17,20 @@
 #include "util/log.h"
 #include "util/option.h"
 
-#define OPTIONS_MAX 12
-#define PACK_MAX    (sizeof sy_world.host + SY_TRANSPORTS_MAX * SY_TRANSPORT_RECORD + 1)
+#define OPTIONS_MAX 32
+#define PACK_MAX    (sizeof sy_world.host + (SY_TRANSPORTS_MAX + 2) * SY_TRANSPORT_RECORD)
 
 /* First gather: fixed size. The second carries host name and addresses, as long as the longest. */
 struct card {
     uint64_t node;                /* equal on PEs that can map each other's memory */
     uint64_t layout;              /* equal on PEs that run the same executable */
-    uint32_t pack;                /* bytes this PE has for the second gather */
-    uint32_t options;             /* hashes that follow */
-    uint32_t option[OPTIONS_MAX]; /* one for each setting that must be the same everywhere */
+    uint32_t pack, pack_beyond;   /* bytes for the second gather, without and with transports that
+                                     reach beyond the node: the latter at most */
+    uint32_t spans_node;          /* a transport that reaches all PEs of the node is open */
+    uint32_t show;                /* it wants to see the table of routes */
+    uint32_t options;             /* how many follow */
+    uint32_t option[OPTIONS_MAX]; /* hash of each setting that must be the same everywhere, */
+    uint32_t name[OPTIONS_MAX];   /* and of its name: PEs may have other plugins, with others */
 };
 
 static struct card *cards; /* npes of them, while starting */
@@ -34,6 +39,7 @@ static struct card *cards; /* npes of them, while starting */
 static struct {
     int32_t *node, *local; /* npes each */
     char **host;           /* one for each node */
+    bool *mapped;          /* and whether its PEs have each other's memory mapped */
     int nodes;
 } places;
 
@@ -77,19 +83,28 @@ static uint64_t layout_identity(void)
 
 /* ---- what all must agree on ---- */
 
-/* Compares this PE's settings with PE 0's; the PE that differs says so. */
+static void hash_options(struct sy_options *options, struct card *mine)
+{
+    mine->options = sy_options_job_hashes(options, mine->option, OPTIONS_MAX);
+    for (uint32_t i = 0; i < mine->options; i++) {
+        const char *name = sy_options_job_name(options, i);
+        uint64_t hash = sy_hash(name, strlen(name), 0);
+        mine->name[i] = (uint32_t)(hash ^ hash >> 32);
+    }
+}
+
+/* Compares this PE's settings with PE 0's, as far as both have them; the PE that differs says so.
+ */
 static int check_options(struct sy_options *options, struct sy_error *err)
 {
     const struct card *mine = &cards[sy_world.pe], *first = &cards[0];
 
-    if (mine->options != first->options)
-        return sy_fail(err, EINVAL,
-                       "PE %d on %s knows other settings than PE 0: two versions of the library in "
-                       "one job",
-                       sy_world.pe, sy_world.host);
     for (uint32_t i = 0; i < mine->options; i++) {
         char env[128];
-        if (mine->option[i] == first->option[i])
+        uint32_t k = 0;
+        while (k < first->options && first->name[k] != mine->name[i])
+            k++;
+        if (k == first->options || mine->option[i] == first->option[k])
             continue;
         const char *name = sy_options_job_name(options, i);
         return sy_fail(
@@ -190,12 +205,64 @@ struct sy_place sy_world_place(int pe)
     return (struct sy_place){.node = node, .local = places.local[pe], .host = host ? host : "?"};
 }
 
+/* ---- whose memory is mapped ---- */
+
+static bool maps_own_node(void)
+{
+    for (int i = 0; i < sy_world.node_size; i++)
+        if (!sy_windows.entry[SY_WINDOW_CONTROL].peer[sy_world.node_pe[i]])
+            return false;
+    return true;
+}
+
+/* A PE knows of its own node; of others it has to be told. */
+static int exchange_mapped(double seconds, struct sy_error *err)
+{
+    const bool mine = maps_own_node();
+    bool *all = malloc((size_t)sy_world.npes * sizeof *all);
+    int rc = 0;
+
+    places.mapped = malloc((size_t)places.nodes * sizeof *places.mapped);
+    if (!all || !places.mapped) {
+        free(all);
+        return sy_fail(err, ENOMEM, "no memory for the places of %d PEs", sy_world.npes);
+    }
+    for (int n = 0; n < places.nodes; n++)
+        places.mapped[n] = places.nodes > 1 || mine;
+    if (places.nodes > 1)
+        rc = sy_boot->allgather("exchange of mappings", &mine, all, sizeof mine, seconds, err);
+    for (int pe = 0; places.nodes > 1 && !rc && pe < sy_world.npes; pe++)
+        if (!all[pe])
+            places.mapped[places.node[pe]] = false;
+    free(all);
+    return rc;
+}
+
+int sy_world_domain(int pe)
+{
+    int node = places.node[pe];
+    return places.mapped[node] ? node : places.nodes + pe;
+}
+
+int sy_world_domains(void)
+{
+    return places.nodes + sy_world.npes;
+}
+
 static bool same_layout(int pe)
 {
     return cards[pe].layout == cards[sy_world.pe].layout;
 }
 
 /* ---- the exchange ---- */
+
+static bool anyone_shows(void)
+{
+    for (int pe = 0; pe < sy_world.npes; pe++)
+        if (cards[pe].show)
+            return true;
+    return false;
+}
 
 /* The second gather: host name and addresses, `stride` bytes a PE. */
 static int exchange_packs(const char *pack, size_t stride, double seconds, struct sy_error *err)
@@ -211,8 +278,10 @@ static int exchange_packs(const char *pack, size_t stride, double seconds, struc
         /* The pack is the host name, NUL, then what sy_routes_pack wrote; the name has one length
          * everywhere (see below), so one pointer finds all addresses. */
         if (!rc)
-            rc = sy_routes_connect(all + sizeof sy_world.host, stride, sy_world.npes, same_layout,
-                                   seconds, err);
+            rc = sy_routes_connect(all + sizeof sy_world.host, stride, same_layout, seconds,
+                                   anyone_shows(), err);
+        if (!rc)
+            rc = exchange_mapped(seconds, err);
     } else {
         sy_fail(err, ENOMEM, "no memory for %d PEs' addresses", sy_world.npes);
     }
@@ -221,29 +290,62 @@ static int exchange_packs(const char *pack, size_t stride, double seconds, struc
     return rc;
 }
 
-int sy_exchange(struct sy_options *options, double seconds, long pes_per_node, struct sy_error *err)
+/* Whether the transports that are open reach all: the same answer on every PE. */
+static bool near_enough(void)
+{
+    for (int pe = 0; pe < sy_world.npes; pe++)
+        if (cards[pe].node != cards[0].node || !cards[pe].spans_node)
+            return false;
+    return true;
+}
+
+static size_t make_pack(char *pack, size_t room)
+{
+    size_t name = sizeof sy_world.host;
+
+    memcpy(pack, sy_world.host, name);
+    return name + sy_routes_pack(pack + name, room - name);
+}
+
+/* Transports that reach other nodes are opened only where there are any: it takes time, and
+ * descriptors. */
+static int exchange_addresses(const struct sy_host *host, char *pack, double seconds,
+                              struct sy_error *err)
+{
+    bool near = near_enough();
+    int rc = near ? 0 : sy_routes_open(host, true, err);
+    size_t stride = 0;
+
+    if (rc)
+        return rc;
+    if (!near)
+        cards[sy_world.pe].pack = (uint32_t)make_pack(pack, PACK_MAX);
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        size_t length = near ? cards[pe].pack : cards[pe].pack_beyond;
+        stride = length > stride ? length : stride;
+    }
+    return exchange_packs(pack, stride, seconds, err);
+}
+
+int sy_exchange(struct sy_options *options, const struct sy_host *host, double seconds,
+                long pes_per_node, struct sy_error *err)
 {
     char pack[PACK_MAX] = "";
     struct card mine = {.node = node_identity(pes_per_node), .layout = layout_identity()};
-    size_t stride = 0;
 
-    memcpy(pack, sy_world.host, sizeof sy_world.host);
-    mine.pack = (uint32_t)(sizeof sy_world.host +
-                           sy_routes_pack(pack + sizeof sy_world.host,
-                                          sizeof pack - sizeof sy_world.host));
-    mine.options = sy_options_job_hashes(options, mine.option, OPTIONS_MAX);
+    mine.pack = (uint32_t)make_pack(pack, sizeof pack);
+    mine.pack_beyond = (uint32_t)(sizeof sy_world.host + sy_routes_pack_room());
+    mine.spans_node = sy_routes_span_node();
+    hash_options(options, &mine);
+    mine.show = sy_config.show_routes || sy_log_enabled(SY_LOG_DEBUG, "routes");
     cards = calloc((size_t)sy_world.npes, sizeof *cards);
     if (!cards)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
     int rc = sy_boot->allgather("exchange of identities", &mine, cards, sizeof mine, seconds, err);
     if (!rc)
         rc = check_options(options, err);
-    if (!rc) {
-        for (int pe = 0; pe < sy_world.npes; pe++)
-            if (cards[pe].pack > stride)
-                stride = cards[pe].pack;
-        rc = exchange_packs(pack, stride, seconds, err);
-    }
+    if (!rc)
+        rc = exchange_addresses(host, pack, seconds, err);
     free(cards);
     cards = NULL;
     return rc;
@@ -254,6 +356,7 @@ void sy_exchange_close(void)
     for (int n = 0; n < places.nodes; n++)
         free(places.host[n]);
     free(places.host);
+    free(places.mapped);
     free(places.node);
     free(places.local);
     memset(&places, 0, sizeof places);

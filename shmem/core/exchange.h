@@ -1,5 +1,6 @@
 /* What the PEs tell each other once, while they start: who runs what where, and transports'
- * addresses. Two small allgathers of the bootstrap carry it. */
+ * addresses. Small allgathers of the bootstrap carry it: identities, addresses, and
+ * what has connected. */
 #ifndef SY_CORE_EXCHANGE_H
 #define SY_CORE_EXCHANGE_H
 
@@ -8,11 +9,12 @@
 #include <switchyard/error.h>
 
 struct sy_options;
+struct sy_host;
 
 /* Gathers, checks that all PEs have the same settings where they must, computes places (node and
  * index on it of every PE, sy_world's node fields), and connects the routes. */
-int sy_exchange(struct sy_options *options, double seconds, long pes_per_node,
-                struct sy_error *err);
+int sy_exchange(struct sy_options *options, const struct sy_host *host, double seconds,
+                long pes_per_node, struct sy_error *err);
 
 /* Frees what sy_exchange keeps for sy_world_place. */
 void sy_exchange_close(void);

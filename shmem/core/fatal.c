@@ -1,9 +1,12 @@
 /* See fatal.h. exit() is used so that the program's buffered output is not lost; the library's own
- * exit handler sees sy_world.ending and does nothing. */
+ * exit handler sees sy_world.ending and only takes leave of the launcher. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "core/boot.h"
 #include "core/config.h"
@@ -15,6 +18,24 @@ void sy_leave(int status)
 {
     sy_world.ending = true;
     exit(status);
+}
+
+static void *lose_patience(void *arg)
+{
+    struct timespec patience = {.tv_nsec = 600 * 1000 * 1000};
+
+    while (nanosleep(&patience, &patience) != 0)
+        ;
+    _exit((int)(intptr_t)arg);
+}
+
+void sy_leave_anyway(int status)
+{
+    pthread_t thread;
+
+    if (!pthread_create(&thread, NULL, lose_patience, (void *)(intptr_t)status))
+        pthread_detach(thread);
+    sy_leave(status);
 }
 
 void sy_fatal(const char *fmt, ...)

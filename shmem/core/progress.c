@@ -1,29 +1,150 @@
-/* See progress.h. The only file of the core that knows libev. */
+/* See progress.h. The only file of the core that knows libev. Timers are descriptors, because
+ * libev's own are rounded to milliseconds. */
 #include <errno.h>
-#include <ev.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "core/boot.h"
-#include "core/fatal.h"
+#include "core/config.h"
+#include "core/guard.h"
 #include "core/progress.h"
 #include "core/route.h"
+#include "core/stall.h"
 #include "core/world.h"
 #include "util/error.h"
+#include "util/libev.h"
 #include "util/log.h"
 
-/* Owned by the thread that starts and stops; the progress thread touches only `loop` and its
- * watchers, between pthread_create and pthread_join. `stop` is libev's own cross-thread signal. */
+/* In the time of SHMEM_STALL_REPORT: the report comes that much later than it could, at most. */
+#define LOOKS_FOR_STALLS 4
+
+/* Of watch mode. The first beat is short, because most often the application polled only in passing
+ * and event mode is the right one; while it goes on polling each beat is twice as long. */
+#define FIRST_BEAT_NS   INT64_C(125000)
+#define LONGEST_BEAT_NS INT64_C(1000000)
+
+/* Two wake-ups within this many seconds, with a poll between, mean that the application is waiting
+ * for the same messages. */
+#define TOGETHER 0.0002
+
+/* Events in a row that may lead to nothing before the thread lets a beat pass. */
+#define MOST_IN_VAIN 64
+
+_Atomic bool sy_progress_entered __attribute__((aligned(SY_LINE)));
+
+/* Owned by the thread that starts and stops; between pthread_create and pthread_join the progress
+ * thread alone touches the rest, but for `stop`, which is libev's own cross-thread signal, and what
+ * sy_progress_soon uses. */
 static struct {
     struct ev_loop *loop;
     pthread_t thread;
     ev_async stop;
-    ev_io launcher;
+    ev_io launcher, beat, soon;
     ev_io transport[SY_TRANSPORTS_MAX];
+    unsigned watched; /* of transport[] */
+    ev_timer stall;
+    ev_async report;
     bool running;
+    bool answers_usr1; /* our handler is the one of SIGUSR1 */
+    int mode;
+    int64_t beat_ns;  /* 0: event mode */
+    ev_tstamp woken;  /* when a transport last had something to say */
+    unsigned in_vain; /* events since one led to something */
 } progress;
+
+/* The timer of sy_progress_soon, and whether it has been set and has not expired yet. */
+static int soon_fd = -1;
+static _Atomic bool soon_set;
+
+static void set_timer(int fd, int64_t first, int64_t interval)
+{
+    struct itimerspec when = {.it_value = {first / 1000000000, first % 1000000000},
+                              .it_interval = {interval / 1000000000, interval % 1000000000}};
+    timerfd_settime(fd, 0, &when, NULL);
+}
+
+/* Takes an expiry away, so that the descriptor is not readable any more. */
+static void take_expiry(int fd)
+{
+    uint64_t expirations;
+    ssize_t got = read(fd, &expirations, sizeof expirations);
+    (void)got;
+}
+
+static bool poll_all(void)
+{
+    bool moved = false;
+
+    for (unsigned i = 0; i < sy_routes.count; i++)
+        if (sy_routes.transport[i].polled)
+            moved = sy_routes.transport[i].table->progress() > 0 || moved;
+    return moved;
+}
+
+/* ---- the two modes ---- */
+
+static void event_mode(void)
+{
+    if (progress.beat_ns)
+        set_timer(progress.beat.fd, 0, 0);
+    progress.beat_ns = 0;
+    for (unsigned i = 0; i < progress.watched; i++)
+        ev_io_start(progress.loop, &progress.transport[i]);
+}
+
+static void watch_mode(void)
+{
+    for (unsigned i = 0; i < progress.watched; i++)
+        ev_io_stop(progress.loop, &progress.transport[i]);
+    progress.in_vain = 0;
+    progress.beat_ns = FIRST_BEAT_NS;
+    set_timer(progress.beat.fd, progress.beat_ns, progress.beat_ns);
+}
+
+static bool application_polled(void)
+{
+    return atomic_exchange_explicit(&sy_progress_entered, false, memory_order_relaxed);
+}
+
+/* Nothing to do in spite of the event: another thread is at it, and the descriptor stays readable
+ * until that one has finished. Or the transport does not look everywhere each time; then the next
+ * event comes at once. */
+static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    const struct sy_transport *table = watcher->data;
+    int done = table->event();
+    bool moved = done == -EOPNOTSUPP ? table->progress() > 0 : done >= 0;
+    bool polled = application_polled() && progress.mode == SY_PROGRESS_AUTO;
+    bool together = ev_now(loop) - progress.woken < TOGETHER;
+
+    (void)events;
+    progress.woken = ev_now(loop);
+    progress.in_vain = moved ? 0 : progress.in_vain + 1;
+    if ((polled && (together || !moved)) || progress.in_vain == MOST_IN_VAIN)
+        watch_mode();
+}
+
+/* The thread polls at each beat too: a thread of the application may be polling for one message
+ * only, or not look at all transports. */
+static void on_beat(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)loop, (void)events;
+    take_expiry(watcher->fd);
+    bool polled = application_polled();
+    poll_all();
+    if (!polled || progress.mode == SY_PROGRESS_THREAD) {
+        event_mode();
+    } else if (progress.beat_ns < LONGEST_BEAT_NS) {
+        progress.beat_ns *= 2;
+        set_timer(watcher->fd, progress.beat_ns, progress.beat_ns);
+    }
+}
+
+/* ---- the other events ---- */
 
 static void on_stop(struct ev_loop *loop, ev_async *watcher, int events)
 {
@@ -31,30 +152,91 @@ static void on_stop(struct ev_loop *loop, ev_async *watcher, int events)
     ev_break(loop, EVBREAK_ALL);
 }
 
+static void tell(bool asked)
+{
+    char text[200];
+    double seconds = sy_stall_text(text, sizeof text);
+
+    sy_boot->note(text, seconds, asked);
+}
+
+static void on_stall(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)loop, (void)watcher, (void)events;
+    if (sy_stall_due(sy_config.stall_report))
+        tell(false);
+}
+
+/* ---- SIGUSR1 ---- */
+
+static void on_report(struct ev_loop *loop, ev_async *watcher, int events)
+{
+    char text[200];
+    double seconds = sy_stall_text(text, sizeof text);
+
+    (void)loop, (void)watcher, (void)events;
+    if (seconds > 0)
+        sy_log(SY_LOG_WARN, "progress", "SIGUSR1: this PE is %s, for %.1f s", text, seconds);
+    else
+        sy_log(SY_LOG_WARN, "progress", "SIGUSR1: this PE is %s", text);
+}
+
+/* ev_async_send is made to be called from signal handlers. */
+static void on_usr1(int number)
+{
+    (void)number;
+    if (progress.running)
+        ev_async_send(progress.loop, &progress.report);
+}
+
+/* A program that has a use for the signal keeps it. */
+static void answer_usr1(void)
+{
+    struct sigaction action;
+
+    if (sigaction(SIGUSR1, NULL, &action) || action.sa_handler != SIG_DFL)
+        return;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_usr1;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    progress.answers_usr1 = !sigaction(SIGUSR1, &action, NULL);
+}
+
+static void leave_usr1(void)
+{
+    struct sigaction action;
+
+    if (progress.answers_usr1 && !sigaction(SIGUSR1, NULL, &action) && action.sa_handler == on_usr1)
+        signal(SIGUSR1, SIG_DFL);
+    progress.answers_usr1 = false;
+}
+
 static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    int status = 0;
-
-    (void)events;
-    switch (sy_boot->event(&status)) {
-    case SY_EVENT_EXIT:
-        sy_leave(status);
-    case SY_EVENT_LOST:
-        ev_io_stop(loop, watcher);
-        sy_log(SY_LOG_ERROR, "boot", "the launcher is gone; this PE leaves");
-        sy_leave(1);
-    default:
-        break;
-    }
+    (void)loop, (void)watcher, (void)events;
+    if (sy_guard_hear())
+        tell(true);
 }
 
-static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
+/* First the word that the timer may be set again, then the poll: what is asked for between them is
+ * either seen by the poll or sets the timer. */
+static void on_soon(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    const struct sy_transport *table = watcher->data;
-
     (void)loop, (void)events;
-    table->progress();
+    take_expiry(watcher->fd);
+    atomic_store(&soon_set, false);
+    poll_all();
 }
+
+void sy_progress_soon(unsigned microseconds)
+{
+    if (atomic_load_explicit(&soon_set, memory_order_relaxed) || atomic_exchange(&soon_set, true))
+        return;
+    set_timer(soon_fd, microseconds ? (int64_t)microseconds * 1000 : 1, 0);
+}
+
+/* ---- start and stop ---- */
 
 static void *run(void *arg)
 {
@@ -63,77 +245,127 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Watches what has a descriptor; returns how many do. */
-static int watch(void)
+/* Makes a timer and watches it. */
+static int watch_timer(ev_io *watcher, void (*expired)(struct ev_loop *, ev_io *, int),
+                       struct sy_error *err)
 {
-    int watched = 0, fd = sy_boot->wait_fd();
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
-    if (fd >= 0) {
-        ev_io_init(&progress.launcher, on_launcher, fd, EV_READ);
-        ev_io_start(progress.loop, &progress.launcher);
-        watched++;
-    }
+    if (fd < 0)
+        return sy_fail(err, errno, "a timer for the progress thread: %s", strerror(errno));
+    ev_io_init(watcher, expired, fd, EV_READ);
+    ev_io_start(progress.loop, watcher);
+    return 0;
+}
+
+/* Watches the transports through which data arrive. None of them: no timers either. */
+static int watch_transports(bool *any, struct sy_error *err)
+{
+    *any = false;
     for (unsigned i = 0; i < sy_routes.count; i++) {
-        const struct sy_transport *table = sy_routes.transport[i].table;
-        fd = table->wait_fd();
-        if (fd < 0)
+        const struct sy_route_transport *t = &sy_routes.transport[i];
+        *any = *any || t->polled;
+        if (t->wait_fd < 0 || progress.mode == SY_PROGRESS_POLLING)
             continue;
-        ev_io_init(&progress.transport[i], on_transport, fd, EV_READ);
-        progress.transport[i].data = (void *)table;
-        ev_io_start(progress.loop, &progress.transport[i]);
-        watched++;
+        ev_io *watcher = &progress.transport[progress.watched++];
+        ev_io_init(watcher, on_transport, t->wait_fd, EV_READ);
+        watcher->data = (void *)t->table;
     }
-    return watched;
+    if (!*any)
+        return 0;
+    int rc = watch_timer(&progress.beat, on_beat, err);
+    if (!rc)
+        rc = watch_timer(&progress.soon, on_soon, err);
+    if (rc)
+        return rc;
+    soon_fd = progress.soon.fd;
+    event_mode();
+    return 0;
+}
+
+static bool watch_launcher(void)
+{
+    int fd = sy_boot->wait_fd();
+
+    if (fd < 0)
+        return false;
+    ev_io_init(&progress.launcher, on_launcher, fd, EV_READ);
+    ev_io_start(progress.loop, &progress.launcher);
+    return true;
+}
+
+static void end_loop(void)
+{
+    soon_fd = -1;
+    atomic_store(&soon_set, false);
+    if (progress.beat.fd >= 0)
+        close(progress.beat.fd);
+    if (progress.soon.fd >= 0)
+        close(progress.soon.fd);
+    ev_loop_destroy(progress.loop);
+    progress.loop = NULL;
 }
 
 /* The thread takes no signals: handlers of the program run on the program's threads. */
-static int start_thread(void)
+static int start_thread(struct sy_error *err)
 {
     sigset_t all, before;
 
+    ev_async_init(&progress.stop, on_stop);
+    ev_async_start(progress.loop, &progress.stop);
+    ev_async_init(&progress.report, on_report);
+    ev_async_start(progress.loop, &progress.report);
+    ev_timer_init(&progress.stall, on_stall, sy_config.stall_report / LOOKS_FOR_STALLS,
+                  sy_config.stall_report / LOOKS_FOR_STALLS);
+    if (sy_config.stall_report > 0)
+        ev_timer_start(progress.loop, &progress.stall);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = pthread_create(&progress.thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
+    if (rc)
+        return sy_fail(err, rc, "the progress thread could not be started: %s", strerror(rc));
+    progress.running = true;
+    answer_usr1();
+    return 0;
 }
 
-int sy_progress_start(struct sy_error *err)
+int sy_progress_start(int mode, struct sy_error *err)
 {
+    bool data;
+
+    int rc = sy_libev_open(err);
+
+    if (rc)
+        return rc;
     memset(&progress, 0, sizeof progress);
+    progress.beat.fd = progress.soon.fd = -1;
+    progress.mode = mode;
     progress.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (!progress.loop)
         return sy_fail(err, ENOMEM, "libev has no usable event loop on this machine");
-    if (!watch()) {
-        ev_loop_destroy(progress.loop);
-        progress.loop = NULL;
-        return 0;
-    }
-    ev_async_init(&progress.stop, on_stop);
-    ev_async_start(progress.loop, &progress.stop);
-    int rc = start_thread();
-    if (rc) {
-        ev_loop_destroy(progress.loop);
-        progress.loop = NULL;
-        return sy_fail(err, rc, "the progress thread could not be started: %s", strerror(rc));
-    }
-    progress.running = true;
-    return 0;
+    rc = watch_transports(&data, err);
+    bool launcher = watch_launcher();
+    if (!rc && (launcher || data))
+        rc = start_thread(err);
+    if (!progress.running)
+        end_loop();
+    return rc;
 }
 
 void sy_progress_stop(void)
 {
     if (!progress.running)
         return;
+    leave_usr1();
     ev_async_send(progress.loop, &progress.stop);
     pthread_join(progress.thread, NULL);
-    ev_loop_destroy(progress.loop);
-    progress.loop = NULL;
     progress.running = false;
+    end_loop();
 }
 
-void sy_progress_poll(void)
+bool sy_progress_poll(void)
 {
-    for (unsigned i = 0; i < sy_routes.count; i++)
-        sy_routes.transport[i].table->progress();
+    sy_progress_enter();
+    return poll_all();
 }

@@ -1,17 +1,37 @@
-/* The progress thread: one for a process, asleep in a libev loop until a descriptor of the
- * bootstrap (the launcher's word that the job ends, or its death) or of a transport has something
- * to say. Application threads that wait poll the transports themselves; the thread serves a PE that
- * computes. */
+/* The progress thread: one for a process, asleep in a libev loop until the launcher or a transport
+ * has something to say. It serves a PE that computes; a PE that waits polls the transports itself.
+ *
+ * Two threads that are woken for each message would be in each other's way, so the thread is in one
+ * of two modes. Event mode: it watches the transports' descriptors and sleeps without a timer.
+ * Watch mode, while application threads poll: it lets the descriptors be and looks at each beat of
+ * a timer whether they still do. */
 #ifndef SY_CORE_PROGRESS_H
 #define SY_CORE_PROGRESS_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <switchyard/error.h>
 
-/* Starts the thread if there is anything to watch. */
-int sy_progress_start(struct sy_error *err);
+#include "util/bits.h"
+
+/* Set by application threads that poll, cleared by the progress thread when it looks. */
+extern _Atomic bool sy_progress_entered SY_HIDDEN;
+
+/* The caller is about to poll transports by itself. */
+static inline void sy_progress_enter(void)
+{
+    atomic_store_explicit(&sy_progress_entered, true, memory_order_relaxed);
+}
+
+/* Starts the thread if there is anything to watch. mode: enum sy_progress_mode (config.h). */
+int sy_progress_start(int mode, struct sy_error *err);
 void sy_progress_stop(void);
 
-/* Polls every transport that carries data once; for application threads that wait. */
-void sy_progress_poll(void);
+/* For application threads that wait: polls every transport through which data arrive once. Returns
+ * whether anything was moved. */
+bool sy_progress_poll(void);
+
+/* As struct sy_host's member. */
+void sy_progress_soon(unsigned microseconds);
 
 #endif

@@ -1,9 +1,7 @@
 /* The paths of rma.h that are not a plain copy. */
-#include <errno.h>
 #include <string.h>
 
 #include "core/config.h"
-#include "core/progress.h"
 #include "core/rma.h"
 #include "core/world.h"
 
@@ -67,26 +65,30 @@ static void check_overlap(const char *what, const char *here, const void *local,
                  (const void *)here, local, sy_world.pe);
 }
 
-/* ---- transports ---- */
-
-struct sy_transport_ctx *sy_rma_domain(const struct sy_route_transport *route, shmem_ctx_t ctx)
+void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                unsigned flags)
 {
-    return ctx == SHMEM_CTX_DEFAULT ? route->ctx : ctx->domain[route - sy_routes.transport];
+    struct sy_transfer t = {.pe = pe, .local = (void *)source, .length = length};
+
+    if (SY_LIKELY(sy_rma_route(dest, length, pe, &t.window, &t.offset) != NULL))
+        sy_carry_put("put", ctx, &t, flags);
+    else
+        sy_put_slow(ctx, dest, source, length, pe, flags);
 }
 
-bool sy_rma_again(int answer, const char *what, int pe)
+void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                unsigned flags)
 {
-    if (SY_LIKELY(!answer))
-        return false;
-    if (answer != -EAGAIN)
-        sy_fatal("%s with PE %d on host %s by transport %s: %s", what, pe, sy_world_place(pe).host,
-                 sy_route_to(pe)->plugin.name, strerror(-answer));
-    sy_progress_poll();
-    return true;
+    struct sy_transfer t = {.pe = pe, .local = dest, .length = length};
+
+    if (SY_LIKELY(sy_rma_route(source, length, pe, &t.window, &t.offset) != NULL))
+        sy_carry_get("get", ctx, &t, flags);
+    else
+        sy_get_slow(ctx, dest, source, length, pe, flags);
 }
 
-SY_COLD void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                         unsigned flags)
+void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                 unsigned flags)
 {
     if (!length)
         return;
@@ -96,18 +98,12 @@ SY_COLD void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t
         sy_copy(target.here, source, length);
         return;
     }
-    struct sy_route_transport *route = sy_route_to(pe);
-    struct sy_transfer t = {.pe = pe,
-                            .window = target.window,
-                            .offset = target.offset,
-                            .local = (void *)source,
-                            .length = length};
-    while (sy_rma_again(route->table->put(sy_rma_domain(route, ctx), &t, flags), "put", pe))
-        ;
+    const struct sy_transfer t = sy_rma_transfer(&target, source, length, pe);
+    sy_carry_put("put", ctx, &t, flags);
 }
 
-SY_COLD void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                         unsigned flags)
+void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                 unsigned flags)
 {
     if (!length)
         return;
@@ -117,14 +113,8 @@ SY_COLD void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t
         sy_copy(dest, target.here, length);
         return;
     }
-    struct sy_route_transport *route = sy_route_to(pe);
-    struct sy_transfer t = {.pe = pe,
-                            .window = target.window,
-                            .offset = target.offset,
-                            .local = dest,
-                            .length = length};
-    while (sy_rma_again(route->table->get(sy_rma_domain(route, ctx), &t, flags), "get", pe))
-        ;
+    const struct sy_transfer t = sy_rma_transfer(&target, dest, length, pe);
+    sy_carry_get("get", ctx, &t, flags);
 }
 
 /* ---- strided ---- */
@@ -173,21 +163,6 @@ static struct sy_target strided_target(const char *what, const void *remote,
     return first;
 }
 
-typedef int strided_call(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
-
-/* Through a transport: as one message where it can do that, else block by block. True if done. */
-static bool strided_message(strided_call *call, const char *what, shmem_ctx_t ctx, int pe,
-                            const struct sy_strided *t)
-{
-    const struct sy_route_transport *route = sy_route_to(pe);
-    int answer;
-
-    do
-        answer = call(sy_rma_domain(route, ctx), t, SY_BLOCKING);
-    while (answer != -EOPNOTSUPP && sy_rma_again(answer, what, pe));
-    return answer != -EOPNOTSUPP;
-}
-
 void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
                     ptrdiff_t source_stride, size_t block, size_t blocks, int pe)
 {
@@ -199,15 +174,12 @@ void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
         stride(target.here, source, dest_stride, source_stride, block, blocks);
         return;
     }
-    struct sy_strided t = {.first = {.pe = pe,
-                                     .window = target.window,
-                                     .offset = target.offset,
-                                     .local = (void *)source},
-                           .block = block,
-                           .blocks = blocks,
-                           .remote_stride = dest_stride,
-                           .local_stride = source_stride};
-    if (strided_message(sy_route_to(pe)->table->put_strided, "iput", ctx, pe, &t))
+    const struct sy_strided t = {.first = sy_rma_transfer(&target, source, 0, pe),
+                                 .block = block,
+                                 .blocks = blocks,
+                                 .remote_stride = dest_stride,
+                                 .local_stride = source_stride};
+    if (sy_carry_put_strided("iput", ctx, &t))
         return;
     char *to = dest;
     const char *from = source;
@@ -226,41 +198,15 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
         stride(dest, target.here, dest_stride, source_stride, block, blocks);
         return;
     }
-    struct sy_strided t = {
-        .first = {.pe = pe, .window = target.window, .offset = target.offset, .local = dest},
-        .block = block,
-        .blocks = blocks,
-        .remote_stride = source_stride,
-        .local_stride = dest_stride};
-    if (strided_message(sy_route_to(pe)->table->get_strided, "iget", ctx, pe, &t))
+    const struct sy_strided t = {.first = sy_rma_transfer(&target, dest, 0, pe),
+                                 .block = block,
+                                 .blocks = blocks,
+                                 .remote_stride = source_stride,
+                                 .local_stride = dest_stride};
+    if (sy_carry_get_strided("iget", ctx, &t))
         return;
     char *to = dest;
     const char *from = source;
     for (; blocks; blocks--, to += dest_stride, from += source_stride)
         sy_get_slow(ctx, to, from, block, pe, SY_BLOCKING);
-}
-
-/* ---- ordering ---- */
-
-void sy_fence_transports(shmem_ctx_t ctx)
-{
-    for (unsigned i = 0; i < sy_routes.count; i++) {
-        const struct sy_route_transport *route = &sy_routes.transport[i];
-        if (route->carries && route->table->fence(sy_rma_domain(route, ctx)))
-            sy_fatal("fence by transport %s failed", route->plugin.name);
-    }
-}
-
-void sy_quiet_transports(shmem_ctx_t ctx, int pe)
-{
-    for (unsigned i = 0; i < sy_routes.count; i++) {
-        const struct sy_route_transport *route = &sy_routes.transport[i];
-        int answer;
-        if (!route->carries || (pe != SY_ALL_PES && sy_route_to(pe) != route))
-            continue;
-        while ((answer = route->table->quiet(sy_rma_domain(route, ctx), pe)) == -EAGAIN)
-            sy_progress_poll();
-        if (answer)
-            sy_fatal("quiet by transport %s: %s", route->plugin.name, strerror(-answer));
-    }
 }

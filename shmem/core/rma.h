@@ -12,8 +12,8 @@
 #include <string.h>
 #include <switchyard/transport.h>
 
+#include "core/carry.h"
 #include "core/ctx.h"
-#include "core/route.h"
 #include "core/windows.h"
 
 /* A resolved address on another PE. */
@@ -27,20 +27,32 @@ struct sy_target {
  * tried. */
 struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe);
 
+/* What a transport is told of a transfer between `local` here and a target on PE pe. */
+static inline struct sy_transfer sy_rma_transfer(const struct sy_target *target, const void *local,
+                                                 size_t length, int pe)
+{
+    return (struct sy_transfer){.pe = pe,
+                                .window = target->window,
+                                .offset = target->offset,
+                                .local = (void *)local,
+                                .length = length};
+}
+
 /* Ends the job, naming `what`, where the library is not started or there is no PE pe. */
 void sy_rma_check_pe(const char *what, int pe);
 
-/* The transport's domain for a context. */
-struct sy_transport_ctx *sy_rma_domain(const struct sy_route_transport *route, shmem_ctx_t ctx);
+/* Where sy_rma_reach found nothing: the common reason, that the PE's memory is not mapped, is dealt
+ * with in few instructions; there are many small transfers on this way. */
+void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                unsigned flags);
+void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                unsigned flags);
 
-/* Deals with what a data call of the route to PE pe answered: 0: done; -EAGAIN: progress was made,
- * call again (returns true). Any other answer ends the job. */
-bool sy_rma_again(int answer, const char *what, int pe);
-
+/* The same after a full search and all checks. */
 void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                 unsigned flags);
+                 unsigned flags) __attribute__((cold));
 void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                 unsigned flags);
+                 unsigned flags) __attribute__((cold));
 
 SY_INLINE void sy_copy(void *to, const void *from, size_t length)
 {
@@ -75,6 +87,29 @@ SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe)
     return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
 }
 
+/* For memory that is not mapped: the route to PE pe, with the window and offset of `length` bytes
+ * at `address`. NULL where only the slow path can tell. */
+SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, size_t length, int pe,
+                                                        unsigned *window, uint64_t *offset)
+{
+    if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes))
+        return NULL;
+    uintptr_t at = (uintptr_t)address - sy_hot.heap.base;
+    if (SY_LIKELY(at < sy_hot.heap.length)) {
+        if (length - 1 >= sy_hot.heap.length - at || sy_hot.heap.peer[(unsigned)pe])
+            return NULL;
+        *window = SY_WINDOW_HEAP;
+    } else {
+        at = (uintptr_t)address - sy_hot.data.base;
+        if (at >= sy_hot.data.length || length - 1 >= sy_hot.data.length - at ||
+            sy_hot.data.peer[(unsigned)pe] || sy_routes.other[(unsigned)pe])
+            return NULL;
+        *window = SY_WINDOW_DATA;
+    }
+    *offset = at;
+    return &sy_routes.transport[sy_routes.of[(unsigned)pe]];
+}
+
 /* put: length bytes from source here to dest on PE pe. flags: SY_BLOCKING or 0. */
 SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                       unsigned flags)
@@ -84,7 +119,7 @@ SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t le
     if (SY_LIKELY(there != NULL))
         sy_copy(there, source, length);
     else
-        sy_put_slow(ctx, dest, source, length, pe, flags);
+        sy_put_far(ctx, dest, source, length, pe, flags);
 }
 
 /* get: length bytes from source on PE pe to dest here. */
@@ -96,7 +131,7 @@ SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t le
     if (SY_LIKELY(there != NULL))
         sy_copy(dest, there, length);
     else
-        sy_get_slow(ctx, dest, source, length, pe, flags);
+        sy_get_far(ctx, dest, source, length, pe, flags);
 }
 
 /* Strided transfers; strides and block length in bytes. */
@@ -108,9 +143,6 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
 /* Ordering. Stores to mapped memory are ordered by the processor; the fence keeps this from being
  * undone by the compiler (and by processors that need an instruction for it). quiet is also a full
  * fence: a PE that has completed a put must not read another's variable as it was before. */
-void sy_fence_transports(shmem_ctx_t ctx);
-void sy_quiet_transports(shmem_ctx_t ctx, int pe);
-
 static inline void sy_fence(shmem_ctx_t ctx)
 {
     atomic_thread_fence(memory_order_acq_rel);

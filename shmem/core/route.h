@@ -1,6 +1,12 @@
-/* Which transport reaches which PE. Transports are opened in the order of SHMEM_TRANSPORTS; for
- * each pair the first one that both sides have and that reaches is used, for the whole job. All PEs
- * compute this from the same exchanged data, so both sides of a pair agree. */
+/* Which transport reaches which PE. Each pair of PEs has one route for the whole job: the first
+ * transport, in the effective order, that both sides have opened and connected and that reaches.
+ * The order is that of SHMEM_TRANSPORTS or of the plugins' priorities, changed for the pair by the
+ * rules of SHMEM_ROUTES (route_rule.h). All PEs compute this from the same exchanged data, so both
+ * sides agree.
+ *
+ * route.c         loads, opens and closes the transports
+ * route_choose.c  connects them, and chooses for each pair
+ * route_show.c    prints the choice */
 #ifndef SY_CORE_ROUTE_H
 #define SY_CORE_ROUTE_H
 
@@ -15,18 +21,25 @@
 #define SY_TRANSPORTS_MAX   8
 #define SY_TRANSPORT_NONE   0xff
 #define SY_ADDRESS_MAX      128
-#define SY_TRANSPORT_RECORD 160 /* most bytes of one transport in sy_routes_pack */
+#define SY_ROUTE_NAME       64  /* bytes of a transport's name */
+#define SY_TRANSPORT_RECORD 256 /* most bytes of one transport in sy_routes_pack */
 
 struct sy_route_transport {
     struct sy_plugin plugin;
     const struct sy_transport *table;
     struct sy_transport_ctx *ctx; /* of the default context */
-    bool connected;
-    bool carries; /* some PE's data goes through its data calls, not only by mapping */
+    int32_t
+        rank; /* lower ones are tried first: its place in SHMEM_TRANSPORTS, or from its priority */
+    bool required; /* by name: the job stops where it cannot be used */
+    bool carries;  /* some PE's data goes through its data calls, not only by mapping */
+    int wait_fd;   /* its table's answer */
+    bool polled;   /* something may arrive through it */
 };
 
 struct sy_routes {
-    unsigned count;
+    unsigned loaded; /* transports, in the order in which they are opened */
+    unsigned count;  /* the first of them, which are open */
+    bool maps;       /* some other PE stores into this PE's heap by itself */
     struct sy_route_transport transport[SY_TRANSPORTS_MAX];
     uint8_t *of; /* npes indices into transport, or SY_TRANSPORT_NONE */
     uint8_t
@@ -37,21 +50,73 @@ extern struct sy_routes sy_routes SY_HIDDEN;
 
 struct sy_options;
 
-/* Opens the transports of `wanted` ("auto", "shm,tcp" or "^ofi") and makes the windows known to
- * them. One that was named and fails is an error; others are left out, with the reason in the log.
- */
-int sy_routes_open(const char *wanted, struct sy_options *options, const struct sy_host *host,
-                   struct sy_error *err);
+/* Loads the transports of `wanted` ("auto", "shm,tcp", with "ofi?" for one that may be missing, or
+ * "^ofi"). One that was named and fails is an error; others are left out, with the reason in the
+ * log. The rules of SHMEM_ROUTES must have been read. */
+int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_error *err);
+
+/* Opens those that are not open yet and makes the windows known to them, in order. Not `beyond`:
+ * only up to the first one that is for PEs of the same node, unless there are rules. Failures as
+ * above. */
+int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err);
+
+/* Whether the last one opened is for PEs of the same node. Where this holds on all PEs of a job on
+ * one node, the others are not needed. */
+bool sy_routes_span_node(void);
+
+/* The most that sy_routes_pack can write when all loaded transports are open. */
+size_t sy_routes_pack_room(void);
+
+/* Whether `wanted` lists transports by name; each of them must then open. */
+bool sy_routes_named(const char *wanted);
 
 /* Writes names and addresses of the opened transports, for other PEs; returns the length. */
 size_t sy_routes_pack(char *buffer, size_t room);
 
-/* Takes what every PE packed (PE p's is at all + p * stride), connects, and fills in routes and
- * peers' windows. `layout(p)` tells whether PE p runs the same executable. */
-int sy_routes_connect(const char *all, size_t stride, int npes, bool (*same_layout)(int pe),
-                      double seconds, struct sy_error *err);
+/* What a pack says of one transport. */
+struct sy_route_entry {
+    const char *name, *address;
+    size_t length;
+    int32_t rank;
+};
+
+/* Steps through a pack: fills *entry and returns true, or false at the end. */
+bool sy_routes_unpack(const char **pack, struct sy_route_entry *entry);
+
+/* The name under which a pack has the machine's network addresses, where rules need them. */
+#define SY_ROUTE_NETS "@nets"
+
+/* Takes what every PE packed (PE p's is at all + p * stride), connects, agrees with the other PEs
+ * on what has connected, and fills in routes and peers' windows. `same_layout(p)`: whether PE p
+ * runs the same executable. show: PE 0 prints the table of routes; the same on every PE. */
+int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe), double seconds,
+                      bool show, struct sy_error *err);
+
+/* Closes transport i and forgets it; those behind it move up. why: kept for the message where some
+ * pair is without a route. */
+void sy_routes_drop(unsigned i, const char *why);
+const char *sy_routes_dropped(void);
 
 void sy_routes_close(void);
+
+/* ---- why a pair has its route ---- */
+
+enum {
+    SY_ROUTE_FIRST,  /* the first in the order */
+    SY_ROUTE_COMMON, /* the first that both have */
+    SY_ROUTE_REACH,  /* the first that reaches */
+    SY_ROUTE_RULE    /* rule 1, and so on */
+};
+
+/* One cell of the table of routes. */
+struct sy_route_cell {
+    uint8_t transport; /* index into the job's names, or SY_TRANSPORT_NONE for the PE itself */
+    uint8_t why;
+};
+
+/* Prints the table of npes * npes cells, PEs with equal rows together: on stdout where
+ * SHMEM_SHOW_ROUTES asks for it, else as log lines. */
+void sy_routes_show(const struct sy_route_cell *cells, int npes, const char *const *names);
 
 /* The transport to PE pe, for the slow path. */
 static inline struct sy_route_transport *sy_route_to(int pe)

@@ -1,6 +1,4 @@
 /* The paths of signal.h that are not a copy and one instruction. */
-#include <errno.h>
-
 #include "core/signal.h"
 
 static const char what[] = "put_signal";
@@ -24,33 +22,20 @@ static struct sy_target signal_target(const struct sy_signal_put *put, int pe)
     return sy_rma_target(what, put->sig_addr, sizeof *put->sig_addr, pe);
 }
 
-/* Both go through the route's transport: in one call where it has one for this, which saves the
- * fence between. */
+/* Both go through the route's transport. */
 static void send_both(shmem_ctx_t ctx, const struct sy_signal_put *put, enum sy_amo_op op,
-                      struct sy_target data, struct sy_target signal, int pe, unsigned flags)
+                      const struct sy_target *data, const struct sy_target *signal, int pe,
+                      unsigned flags)
 {
-    const struct sy_route_transport *route = sy_route_to(pe);
-    const struct sy_transfer t = {.pe = pe,
-                                  .window = data.window,
-                                  .offset = data.offset,
-                                  .local = (void *)put->source,
-                                  .length = put->length};
+    const struct sy_transfer t = sy_rma_transfer(data, put->source, put->length, pe);
     const struct sy_amo word = {.pe = pe,
-                                .window = signal.window,
-                                .offset = signal.offset,
+                                .window = signal->window,
+                                .offset = signal->offset,
                                 .op = op,
                                 .width = sizeof put->signal,
                                 .operand = put->signal};
-    int answer;
 
-    do
-        answer = route->table->put_signal(sy_rma_domain(route, ctx), &t, &word, flags);
-    while (answer != -EOPNOTSUPP && sy_rma_again(answer, what, pe));
-    if (answer != -EOPNOTSUPP)
-        return;
-    sy_put_slow(ctx, put->dest, put->source, put->length, pe, flags);
-    sy_fence_transports(ctx);
-    sy_amo_slow(ctx, op, put->sig_addr, word.width, put->signal, 0, NULL, false, pe);
+    sy_carry_put_signal(what, ctx, &t, &word, flags);
 }
 
 /* The order of stores here and of a transport's operations is nobody's care but this function's:
@@ -66,7 +51,7 @@ SY_COLD void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put
     if (put->length) {
         struct sy_target data = sy_rma_target(what, put->dest, put->length, pe);
         if (!data.here && !signal.here) {
-            send_both(ctx, put, op, data, signal, pe, flags);
+            send_both(ctx, put, op, &data, &signal, pe, flags);
             return;
         }
         sy_put_slow(ctx, put->dest, put->source, put->length, pe, flags);

@@ -13,7 +13,7 @@
 #define SY_STATICS_RANGES 4
 
 /* Bytes at the start of the memfd that belong to the control window. */
-#define SY_CONTROL_SPACE (UINT64_C(64) << 20)
+#define SY_CONTROL_SPACE (UINT64_C(288) << 20)
 
 struct sy_statics_range {
     char *base;

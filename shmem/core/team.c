@@ -58,12 +58,17 @@ int sy_members_find(const struct sy_members *m, int pe)
     return distance / m->stride;
 }
 
-void sy_team_settle(struct sy_team *team)
+int sy_team_settle(struct sy_team *team)
 {
     team->members.me = sy_members_find(&team->members, sy_world.pe);
-    team->mapped = true;
-    for (int i = 0; i < team->members.size && team->mapped; i++)
-        team->mapped = sy_control_of(sy_members_pe(&team->members, i), 0) != NULL;
+    return team->members.me < 0 ? 0 : sy_nodes_open(&team->nodes, &team->members, &team->own);
+}
+
+void sy_team_free(struct sy_team *team)
+{
+    if (team)
+        sy_nodes_close(&team->nodes);
+    free(team);
 }
 
 /* ---- slots ---- */
@@ -111,18 +116,18 @@ void sy_team_leave(struct sy_team *team)
     slots.free[team->slot / 64] |= UINT64_C(1) << team->slot % 64;
     slots.team[team->slot] = NULL;
     pthread_mutex_unlock(&slots.lock);
-    free(team);
+    sy_team_free(team);
 }
 
 /* ---- predefined teams ---- */
 
 /* After a re-initialisation a predefined team goes on with the counters as they are: every PE has
  * been a member all the time, so all of them have counted the same. */
-static void predefine(struct sy_team *team, unsigned slot, struct sy_members members)
+static int predefine(struct sy_team *team, unsigned slot, struct sy_members members)
 {
     team->members = members;
     team->slot = slot;
-    sy_team_settle(team);
+    return sy_team_settle(team);
 }
 
 /* The PEs of this node, as start and stride where they are spaced evenly. */
@@ -153,16 +158,18 @@ int sy_teams_open(long teams, struct sy_error *err)
         return sy_fail(err, ENOMEM, "no memory for %u teams", count);
     for (unsigned slot = PREDEFINED; slot < count; slot++)
         slots.free[slot / 64] |= UINT64_C(1) << slot % 64;
-    predefine(&sy_team_world, 0,
-              (struct sy_members){.start = 0, .stride = 1, .size = sy_world.npes});
-    predefine(&sy_team_shared, 1, shared_members());
+    struct sy_members all = {.start = 0, .stride = 1, .size = sy_world.npes};
+    if (predefine(&sy_team_world, 0, all) || predefine(&sy_team_shared, 1, shared_members()))
+        return sy_fail(err, ENOMEM, "no memory for the nodes of %d PEs", sy_world.npes);
     return 0;
 }
 
 void sy_teams_close(void)
 {
     for (unsigned slot = 0; slot < slots.count; slot++)
-        free(slots.team[slot]);
+        sy_team_free(slots.team[slot]);
+    sy_nodes_close(&sy_team_world.nodes);
+    sy_nodes_close(&sy_team_shared.nodes);
     free(slots.team);
     slots.team = NULL;
     slots.count = slots.words = 0;

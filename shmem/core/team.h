@@ -1,8 +1,9 @@
 /* Teams (9.4): who belongs to one, in which order, and the slot of control memory through which its
  * members synchronise. Local; making and ending teams together is coll/team.c.
  *
- * Memory: a team of regularly spaced PEs is three numbers whatever its size. A team of the PEs of one
- * node, where those are numbered irregularly, shares that node's one table; so do teams made from it. */
+ * Memory: a team of regularly spaced PEs is three numbers whatever its size. A team of the PEs of
+ * one node, where those are numbered irregularly, shares that node's one table; so do teams made
+ * from it. Only a team that is spread irregularly over nodes has a table of its own (nodes.h). */
 #ifndef SY_CORE_TEAM_H
 #define SY_CORE_TEAM_H
 
@@ -12,6 +13,7 @@
 #include <switchyard/error.h>
 
 #include "core/control.h"
+#include "core/nodes.h"
 #include "util/bits.h"
 
 struct sy_members {
@@ -21,14 +23,18 @@ struct sy_members {
 };
 
 struct sy_team {
-    struct sy_members members;
-    int num_contexts;                       /* as asked for at creation */
-    unsigned slot;                          /* of the control windows */
-    bool mapped;                            /* all members' control windows are mapped here */
-    uint32_t turn;                          /* uses of the small buffers; its parity says which is next */
-    uint64_t syncs;                         /* what `arrived` is after this PE's latest sync */
-    uint64_t since;                         /* syncs when the team was made */
-    uint32_t gathered_base[SY_SYNC_LEVELS]; /* of this PE's groups when the team was made */
+    struct sy_members members, own; /* own: those on this PE's node */
+    struct sy_nodes nodes;          /* one: all members are mapped here */
+    int num_contexts;               /* as asked for at creation */
+    unsigned slot;                  /* of the control windows */
+    uint32_t turn;                  /* uses of the small buffers; its parity says which is next */
+    uint64_t syncs;                 /* of the node: what `arrived` is after this PE's latest */
+    uint64_t since;                 /* syncs when the team was made */
+    uint64_t stamp;                 /* the highest that was given to a flag between nodes */
+    struct {
+        uint64_t count, room;           /* collectives that sent messages, and the room they took */
+        uint64_t free_count, free_room; /* those of them that all members have left */
+    } posts;
 };
 
 _Static_assert(sizeof(struct sy_team) <= 200, "a team is to take at most 200 bytes");
@@ -82,7 +88,9 @@ void sy_team_disclaim(unsigned slot);
 void sy_team_enter(struct sy_team *team);
 void sy_team_leave(struct sy_team *team);
 
-/* Fills in what follows from `members`: this PE's number, and whether all are mapped. */
-void sy_team_settle(struct sy_team *team);
+/* Fills in what follows from `members`: this PE's number and, if it is a member, the nodes. 0 or
+ * -ENOMEM. sy_team_free gives a team that was settled, or is NULL, back. */
+int sy_team_settle(struct sy_team *team);
+void sy_team_free(struct sy_team *team);
 
 #endif

@@ -109,6 +109,11 @@ static void no_session(struct sy_transport_ctx *ctx, bool batch, size_t operatio
     (void)ctx, (void)batch, (void)operations;
 }
 
+static int no_event(void)
+{
+    return -EOPNOTSUPP;
+}
+
 const struct sy_transport sy_transport_stubs = {
     .size = sizeof sy_transport_stubs,
     .open = no_open,
@@ -131,4 +136,5 @@ const struct sy_transport sy_transport_stubs = {
     .progress = no_progress,
     .wait_fd = no_wait_fd,
     .session = no_session,
+    .event = no_event,
 };

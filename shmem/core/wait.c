@@ -1,4 +1,5 @@
 /* See wait.h. */
+#include <poll.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -6,20 +7,35 @@
 #include <unistd.h>
 
 #include "core/progress.h"
+#include "core/stall.h"
+#include "core/route.h"
 #include "core/wait.h"
 #include "core/windows.h"
 #include "util/log.h"
 
-#define LOOKS_ALONE 20000 /* about 50 us: longer than anything a running peer makes one wait for   \
-                           */
+#define LOOKS_ALONE                                                                                \
+    20000 /* about 50 us: longer than anything a running peer makes one wait for                   \
+           */
 #define LOOKS_CROWDED    100
 #define LOOKS_AFTER_REST 10
-#define YIELDING_NS      UINT64_C(1000000)
 #define LONGEST_NAP_NS   UINT64_C(1000000)
+
+/* Since the first rest: how long a thread polls transports without giving the processor away, and
+ * how long it does no more than yield. Sleep may come early where arrivals end it. */
+#define POLLING_NS             UINT64_C(75000)
+#define POLLING_CROWDED_NS     UINT64_C(1500)
+#define YIELDING_NS            UINT64_C(1000000)
+#define YIELDING_TO_ARRIVAL_NS UINT64_C(30000)
 
 uint32_t sy_wait_looks = LOOKS_ALONE;
 
-static bool crowded;
+static struct {
+    bool crowded;
+    bool by_arrival; /* all that other PEs write here comes through a transport with a descriptor */
+    unsigned polled; /* transports */
+    nfds_t fds;
+    struct pollfd fd[SY_TRANSPORTS_MAX];
+} policy;
 
 static uint64_t now(void)
 {
@@ -45,36 +61,113 @@ static int processors(void)
     return count > 0 ? count : 1;
 }
 
-void sy_wait_open(int node_pes)
+static void find_descriptors(void)
+{
+    policy.polled = 0;
+    policy.fds = 0;
+    policy.by_arrival = sy_hot.carries && !sy_routes.maps;
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *t = &sy_routes.transport[i];
+        policy.polled += t->polled;
+        if (t->wait_fd >= 0 && sy_hot.carries)
+            policy.fd[policy.fds++] = (struct pollfd){.fd = t->wait_fd, .events = POLLIN};
+        else if (t->carries)
+            policy.by_arrival = false;
+    }
+}
+
+void sy_wait_open(int machine_pes)
 {
     int cpus = processors();
 
-    crowded = node_pes > cpus;
+    policy.crowded = machine_pes > cpus;
+    find_descriptors();
     /* Where data arrive through transports, a waiting thread helps them along early. */
-    sy_wait_looks = crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
-    sy_log(SY_LOG_DEBUG, "boot", "%d PEs on this node, %d processors: waiting PEs %s", node_pes,
-           cpus, crowded ? "give way early" : "look for long before they give way");
+    sy_wait_looks = policy.crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
+    sy_log(SY_LOG_DEBUG, "boot", "%d PEs on this machine, %d processors: waiting PEs %s",
+           machine_pes, cpus,
+           policy.crowded ? "give way early" : "look for long before they give way");
 }
 
-/* The nap is a sixteenth of the wait so far, so that it never adds more than that to the wait; it
- * is taken only where others need the processor. */
+/* Taken only where others need the processor. Mapped memory changes without a word, so a nap is a
+ * sixteenth of the wait so far and never adds more than that to it. What arrives through a
+ * transport ends the nap; it may be long, and its length matters only to threads of this PE that
+ * change what another one waits for. */
 static void nap(uint64_t waited)
 {
-    uint64_t length = waited / 16 < LONGEST_NAP_NS ? waited / 16 : LONGEST_NAP_NS;
-    struct timespec t = {.tv_nsec = (long)length};
-    nanosleep(&t, NULL);
+    uint64_t length = policy.by_arrival ? waited : waited / 16;
+    struct timespec t = {.tv_nsec = (long)(length < LONGEST_NAP_NS ? length : LONGEST_NAP_NS)};
+    struct pollfd fd[SY_TRANSPORTS_MAX];
+
+    if (!policy.fds) {
+        nanosleep(&t, NULL);
+        return;
+    }
+    for (nfds_t i = 0; i < policy.fds; i++)
+        fd[i] = policy.fd[i];
+    /* Readable, but nothing to do: the thread that is at it may need this processor. */
+    if (ppoll(fd, policy.fds, &t, NULL) > 0 && !sy_progress_poll())
+        sched_yield();
 }
 
-uint32_t sy_wait_rest(uint64_t *since)
+/* Gives the processor away as the age of the wait asks for. */
+static void give_way(uint64_t waited)
 {
-    if (sy_hot.carries)
-        sy_progress_poll();
-    if (!*since)
-        *since = now();
-    uint64_t waited = crowded ? now() - *since : 0;
-    if (waited > YIELDING_NS)
-        nap(waited);
-    else
+    if (!policy.crowded || waited < (policy.by_arrival ? YIELDING_TO_ARRIVAL_NS : YIELDING_NS))
         sched_yield();
+    else
+        nap(waited);
+}
+
+static uint64_t waited_since(uint64_t *since)
+{
+    uint64_t time = now();
+
+    if (!*since)
+        *since = time;
+    return time - *since;
+}
+
+static bool still_polling(uint64_t waited)
+{
+    return waited < (policy.crowded ? POLLING_CROWDED_NS : POLLING_NS);
+}
+
+uint32_t sy_wait_rest(uint64_t *since, const char *where)
+{
+    bool moved = sy_hot.carries && sy_progress_poll();
+    uint64_t waited = waited_since(since);
+
+    if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
+        sy_stall_note(*since, *since + waited, where);
+    if (!moved && !(sy_hot.carries && still_polling(waited)))
+        give_way(waited);
     return LOOKS_AFTER_REST;
+}
+
+/* With one transport that is polled at all it is the caller's own. */
+void sy_wait_rest_inside(uint64_t *since)
+{
+    uint64_t waited = waited_since(since);
+
+    if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
+        sy_stall_note(*since, *since + waited, "a wait of a transport");
+    if (policy.polled > 1)
+        sy_progress_poll();
+    else
+        sy_progress_enter();
+    if (!still_polling(waited))
+        give_way(waited);
+}
+
+void sy_wait_missed(void)
+{
+    static _Thread_local uint32_t misses;
+
+    if (sy_hot.carries && sy_progress_poll())
+        return;
+    if (++misses < sy_wait_looks)
+        return;
+    misses = 0;
+    sched_yield();
 }

@@ -1,7 +1,8 @@
 /* How a thread waits for a word in memory to change: look again at once while the wait is young,
  * then give the processor away, then sleep for a small part of the time waited so far. With more
  * PEs than processors the first phase is short, because the PE that is waited for may need this
- * processor. */
+ * processor. Where data arrive through transports the thread polls them between its looks, and
+ * sleeps on their descriptors. */
 #ifndef SY_CORE_WAIT_H
 #define SY_CORE_WAIT_H
 
@@ -17,17 +18,24 @@
         uint32_t sy_looks = sy_wait_looks;                                                         \
         while (!(condition))                                                                       \
             if (SY_UNLIKELY(!--sy_looks))                                                          \
-                sy_looks = sy_wait_rest(&sy_since);                                                \
+                sy_looks = sy_wait_rest(&sy_since, __func__);                                      \
     } while (0)
 
 /* Looks before a waiting thread begins to give way. Set by sy_wait_open. */
 extern uint32_t sy_wait_looks SY_HIDDEN;
 
-/* Chooses by the number of PEs on this node and the processors they may use. */
-void sy_wait_open(int node_pes);
+/* Chooses by the number of PEs on this machine and the processors they may use. After
+ * sy_routes_connect. */
+void sy_wait_open(int machine_pes);
 
-/* Polls transports, yields or sleeps, once. *since: when this wait began to rest, 0 before. Returns
- * the number of looks until the next rest. */
-uint32_t sy_wait_rest(uint64_t *since) __attribute__((cold));
+/* Polls transports, yields or sleeps, once. *since: when this wait began to rest, 0 before. where:
+ * the function that waits, for reports. Returns the number of looks until the next rest. */
+uint32_t sy_wait_rest(uint64_t *since, const char *where) __attribute__((cold));
+
+/* The same for a wait inside a transport, which polls by itself: struct sy_host's member. */
+void sy_wait_rest_inside(uint64_t *since);
+
+/* After a test that failed, which programs put into loops of their own. */
+void sy_wait_missed(void);
 
 #endif

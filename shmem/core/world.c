@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <shmem/constants.h>
+
 #include "core/allocator.h"
 #include "core/amo.h"
 #include "core/boot.h"
@@ -16,6 +18,7 @@
 #include "core/memory.h"
 #include "core/progress.h"
 #include "core/route.h"
+#include "core/route_rule.h"
 #include "core/team.h"
 #include "core/wait.h"
 #include "core/windows.h"
@@ -52,6 +55,9 @@ static struct sy_host host = {
     .memory = sy_windows_memory,
     .amo = sy_amo_apply,
     .lost = host_lost,
+    .rest = sy_wait_rest_inside,
+    .soon = sy_progress_soon,
+    .start = &sy_config.start,
 };
 
 /* ---- settings ---- */
@@ -144,17 +150,41 @@ static int start(struct sy_error *err)
         rc = join_job(options, err);
     if (!rc)
         rc = make_memory(err);
+    host.named = sy_routes_named(sy_config.transports);
     if (!rc)
-        rc = sy_routes_open(sy_config.transports, options, &host, err);
+        rc = sy_route_rules_open(sy_config.routes, err);
+    if (!rc)
+        rc = sy_routes_load(sy_config.transports, options, err);
+    if (!rc)
+        rc = sy_routes_open(&host, false, err);
     if (!rc)
         rc = check_leftovers(options, err);
     if (!rc)
-        rc = sy_exchange(options, sy_config.init_timeout, sy_config.pes_per_node, err);
+        rc = sy_exchange(options, &host, sy_config.start.init_timeout, sy_config.pes_per_node, err);
     if (!rc)
         rc = sy_teams_open(sy_config.teams_max, err);
     if (!rc)
-        rc = sy_progress_start(err);
+        sy_ctx_control_open();
+    if (!rc)
+        rc = sy_progress_start(sy_config.progress, err);
     return rc;
+}
+
+/* PEs that share this machine's processors: nodes may be parts of it (SHMEM_PES_PER_NODE). */
+static int machine_pes(void)
+{
+    const char *host_before = NULL;
+    int count = 0;
+    bool same = false;
+
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        struct sy_place place = sy_world_place(pe);
+        if (place.host != host_before)
+            same = place.node == sy_world.node || !strcmp(place.host, sy_world.host);
+        host_before = place.host;
+        count += same;
+    }
+    return count;
 }
 
 void sy_world_open(int thread_level)
@@ -163,6 +193,7 @@ void sy_world_open(int thread_level)
 
     sy_world.process = getpid();
     sy_world.thread_level = thread_level;
+    host.threads = thread_level == SHMEM_THREAD_MULTIPLE;
     if (gethostname(sy_world.host, sizeof sy_world.host - 1))
         strcpy(sy_world.host, "unknown-host");
     int rc = start(&err);
@@ -173,7 +204,7 @@ void sy_world_open(int thread_level)
     }
     if (rc)
         sy_fatal("shmem_init: %s", err.text);
-    sy_wait_open(sy_world.node_size);
+    sy_wait_open(machine_pes());
     say_hello();
     sy_boot->mark(SY_MARK_INITIALIZED);
     sy_windows_hot(sy_world.npes, !sy_config.check);
@@ -190,6 +221,7 @@ void sy_world_close(void)
     sy_boot->mark(SY_MARK_FINALIZED);
     sy_progress_stop();
     sy_teams_close();
+    sy_ctx_control_close();
     sy_routes_close();
     sy_windows_close();
     sy_heap_close();

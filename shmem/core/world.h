@@ -43,4 +43,9 @@ static inline void sy_world_need(const char *routine)
 /* Where PE pe is: struct sy_host's member. */
 struct sy_place sy_world_place(int pe);
 
+/* A number below sy_world_domains() that is equal for PEs that have each other's memory mapped: all
+ * of a node, or none of it. All PEs of the job know the same. */
+int sy_world_domain(int pe);
+int sy_world_domains(void);
+
 #endif

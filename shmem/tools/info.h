@@ -53,6 +53,7 @@ const char *info_type_text(const struct sy_option *row, char *buffer, size_t roo
 
 void info_print_text(const struct info *info);
 void info_print_markdown(const struct info *info);
-int info_print_json(const struct info *info); /* 0, or -ENOMEM */
+int info_print_json(const struct info *info);   /* 0, or -ENOMEM */
+int info_print_schema(const struct info *info); /* the same */
 
 #endif

@@ -1,6 +1,7 @@
 /* Gathers what oshinfo shows. Plugins are loaded, to see whether they can be and to learn their
  * options, but not opened: whether a transport works here is known only inside a job. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <switchyard/transport.h>
 
 #include "core/config.h"
+#include "core/route_rule.h"
 #include "tools/info.h"
 
 /* What stands in for members that a plugin leaves out; nothing of a table is called here. */
@@ -104,6 +106,21 @@ static void check_names(struct info *info)
     free(refused);
 }
 
+/* The rules for routes are one option's value, in a language of their own. */
+static void check_rules(const char *owner, const struct sy_option *row, const char *env,
+                        const char *value, const char *origin, void *arg)
+{
+    struct info *info = arg;
+    struct sy_error why = {""};
+
+    (void)owner, (void)env;
+    if (strcmp(row->name, "routes") != 0 || *info->problem.text)
+        return;
+    if (sy_route_rules_open(value, &why))
+        sy_fail(&info->problem, EINVAL, "%.100s: %.360s", origin, why.text);
+    sy_route_rules_close();
+}
+
 void info_gather(struct info *info)
 {
     memset(info, 0, sizeof *info);
@@ -111,8 +128,10 @@ void info_gather(struct info *info)
     info->places = sy_plugins_places();
     info->options = sy_config_load(&info->problem);
     add_plugins(info);
-    if (info->options)
+    if (info->options) {
         check_names(info);
+        sy_options_visit(info->options, check_rules, info);
+    }
 }
 
 void info_free(struct info *info)
@@ -142,6 +161,8 @@ const char *info_type_name(enum sy_option_type type)
         return "text";
     case SY_OPTION_CHOICE:
         return "choice";
+    case SY_OPTION_LIST:
+        return "list";
     }
     return "";
 }

@@ -2,15 +2,17 @@
 # and is linked to the library besides, to speak of the one that programs would be run with.
 bin_PROGRAMS += bin/oshinfo
 bin_oshinfo_SOURCES = $(util_sources) shmem/core/builtin.c shmem/core/config.c shmem/core/config.h \
+	shmem/core/route_rule.c shmem/core/route_rule.h \
 	shmem/tools/info.h \
 	shmem/tools/info_gather.c \
 	shmem/tools/info_json.c \
 	shmem/tools/info_markdown.c \
+	shmem/tools/info_schema.c \
 	shmem/tools/info_text.c \
 	shmem/tools/oshinfo.c
 bin_oshinfo_CPPFLAGS = $(libsma_cppflags) -DSY_BUILD_CC='"$(CC)"' -DSY_BUILD_FLAGS='"$(CFLAGS)"' \
 	-DSY_BUILD_HOST='"$(host_triplet)"'
 bin_oshinfo_LDADD = shmem/libsma.la $(JANSSON_LIBS)
 
-# docs/options.md is what oshinfo says of the options: tests/lint/options.test compares them.
+# docs/options.md and the schema of configuration files are what oshinfo says of the options: tests/lint/options.test compares them.
 EXTRA_DIST += docs/options.md

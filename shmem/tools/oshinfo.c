@@ -11,13 +11,16 @@
 
 #include "tools/info.h"
 
-enum mode { TEXT, JSON, MARKDOWN, CHECK };
+enum mode { TEXT, JSON, MARKDOWN, SCHEMA, CHECK, ROUTES };
 
 static const char usage[] =
-    "usage: oshinfo [--json | --markdown | --check-config FILE]\n"
+    "usage: oshinfo [--json | --markdown | --schema | --routes | --check-config FILE]\n"
     "  (nothing)            version, plugins, and every option with its value and where it is set\n"
     "  --json               the same for programs\n"
     "  --markdown           the options as a page of documentation, without values\n"
+    "  --schema             a JSON schema of configuration files, for editors\n"
+    "  --routes             which transport each pair of PEs uses and why; run it as a job, as in\n"
+    "                       oshrun -n 4 oshinfo --routes\n"
     "  --check-config FILE  whether a configuration file has only known keys and valid values\n"
     "  --help, --version\n"
     "Exit status: 0; 1 when something is wrong with the configuration; 2 for a wrong command "
@@ -38,17 +41,28 @@ static void leave_environment(const char *file)
     setenv("SHMEM_CONFIG", file, 1);
 }
 
+/* The library prints the table when it starts, on PE 0. */
+static int show_routes(void)
+{
+    setenv("SHMEM_SHOW_ROUTES", "1", 1);
+    shmem_init();
+    shmem_finalize();
+    return 0;
+}
+
 static int run(enum mode mode, const char *file)
 {
     struct info info;
     int status = 0;
 
+    if (mode == ROUTES)
+        return show_routes();
     if (mode == CHECK)
         leave_environment(file);
     info_gather(&info);
     if (mode == TEXT)
         info_print_text(&info);
-    if (mode == JSON && info_print_json(&info)) {
+    if ((mode == JSON && info_print_json(&info)) || (mode == SCHEMA && info_print_schema(&info))) {
         fprintf(stderr, "oshinfo: the listing could not be written\n");
         status = 1;
     }
@@ -86,6 +100,8 @@ int main(int argc, char **argv)
 {
     static const struct option flags[] = {{"json", no_argument, NULL, JSON},
                                           {"markdown", no_argument, NULL, MARKDOWN},
+                                          {"schema", no_argument, NULL, SCHEMA},
+                                          {"routes", no_argument, NULL, ROUTES},
                                           {"check-config", required_argument, NULL, CHECK},
                                           {"help", no_argument, NULL, 'h'},
                                           {"version", no_argument, NULL, 'v'},

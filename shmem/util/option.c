@@ -105,8 +105,10 @@ static int bad_value(const struct sy_option_entry *entry, const char *owner,
                        from->text, sy_option_is_flag(from->variable) ? " (a flag of oshrun)" : "",
                        allowed);
     if (from->file)
-        return sy_fail(err, EINVAL, "%.150s:%d: \"%s\": the value %.100s is not valid; allowed: %s",
-                       from->file->file, from->file->line, entry->row.name, from->text, allowed);
+        return sy_fail(err, EINVAL,
+                       "%.150s:%d:%d: \"%s\": the value %.100s is not valid; allowed: %s",
+                       from->file->file, from->file->line, from->file->column, entry->row.name,
+                       from->text, allowed);
     return sy_fail(err, EINVAL, "%s: the default \"%s\" of option %s is not valid; allowed: %s",
                    owner, from->text, entry->row.name, allowed);
 }
@@ -115,25 +117,28 @@ static int bad_value(const struct sy_option_entry *entry, const char *owner,
 static int check_kind(const struct sy_option_entry *entry, const struct sy_file_value *value,
                       struct sy_error *err)
 {
-    static const char *const kinds[] = {"null", "a boolean", "a number", "a string",
-                                        "an array, not a single value"};
+    static const char *const kinds[] = {
+        "null", "a boolean", "a number", "a string", "an array, not a single value", "an array"};
     enum sy_option_type type = entry->row.type;
     bool wrong = value->kind == SY_FILE_OTHER;
     char buffer[160];
 
     if (entry->row.flags & SY_OPTION_EARLY)
-        return sy_fail(err, EINVAL,
-                       "%.150s:%d: \"%s\" can only be set in the environment, as %s: it is needed "
-                       "before files are read",
-                       value->file, value->line, entry->row.name, entry->env);
+        return sy_fail(
+            err, EINVAL,
+            "%.150s:%d:%d: \"%s\" can only be set in the environment, as %s: it is needed "
+            "before files are read",
+            value->file, value->line, value->column, entry->row.name, entry->env);
     if (value->kind == SY_FILE_BOOL)
         wrong = type != SY_OPTION_BOOL && type != SY_OPTION_FLAG;
     if (value->kind == SY_FILE_NUMBER)
-        wrong = type == SY_OPTION_CHOICE;
+        wrong = type == SY_OPTION_CHOICE || type == SY_OPTION_LIST;
+    if (value->kind == SY_FILE_LIST)
+        wrong = type != SY_OPTION_LIST;
     if (!wrong)
         return 0;
-    return sy_fail(err, EINVAL, "%.150s:%d: \"%s\" is %s; allowed: %s", value->file, value->line,
-                   entry->row.name, kinds[value->kind],
+    return sy_fail(err, EINVAL, "%.150s:%d:%d: \"%s\" is %s; allowed: %s", value->file, value->line,
+                   value->column, entry->row.name, kinds[value->kind],
                    sy_option_allowed(&entry->row, buffer, sizeof buffer));
 }
 
@@ -181,7 +186,7 @@ static int fill_entry(struct sy_options *set, const char *owner, struct sy_optio
     int rc = from.file ? check_kind(entry, from.file, err) : 0;
 
     /* An empty text means the default: what else could the name of a transport or a file be? */
-    if (entry->row.type == SY_OPTION_STRING && !*from.text)
+    if ((entry->row.type == SY_OPTION_STRING || entry->row.type == SY_OPTION_LIST) && !*from.text)
         from.text = entry->row.def;
     entry->value = from.text;
     if (rc || entry->row.flags & SY_OPTION_INERT)

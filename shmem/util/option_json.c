@@ -25,7 +25,9 @@ struct walk {
     struct sy_options *set;
     const char *file;
     const char *at, *end; /* the text from here on */
+    const char *begin;    /* of the line that `at` is in */
     int line;
+    int column;        /* of the last key, counted from 1 */
     const char *value; /* of the last key: the first character behind the colon */
     struct sy_error *err;
 };
@@ -39,10 +41,18 @@ static void skip_string(struct walk *w)
     w->at++;
 }
 
+static void count_line(struct walk *w)
+{
+    if (*w->at != '\n')
+        return;
+    w->line++;
+    w->begin = w->at + 1;
+}
+
 static void skip_blanks(struct walk *w)
 {
     for (; w->at < w->end && strchr(" \t\r\n", *w->at); w->at++)
-        w->line += *w->at == '\n';
+        count_line(w);
 }
 
 /* Moves behind the next key, that is, the next string with a colon behind it. Returns its line. */
@@ -50,19 +60,58 @@ static int next_key(struct walk *w)
 {
     while (w->at < w->end) {
         if (*w->at != '"') {
-            w->line += *w->at++ == '\n';
+            count_line(w);
+            w->at++;
             continue;
         }
-        int line = w->line;
+        int line = w->line, column = (int)(w->at - w->begin) + 1;
         skip_string(w);
         skip_blanks(w);
         if (w->at < w->end && *w->at == ':') {
             const char *value = w->at + 1;
             w->value = value + strspn(value, " \t\r\n");
+            w->column = column;
             return line;
         }
     }
     return w->line;
+}
+
+/* One part of a list: a text, or the members of an object as words key=value. NULL: neither. */
+static const char *part_text(struct sy_options *set, const json_t *part)
+{
+    const char *text = "", *key;
+    json_t *member;
+
+    if (json_is_string(part))
+        return json_string_value(part);
+    if (!json_is_object(part))
+        return NULL;
+    json_object_foreach((json_t *)part, key, member)
+    {
+        if (!json_is_string(member))
+            return NULL;
+        text = sy_options_keep(set, "%s%s%s=%s", text, *text ? " " : "", key,
+                               json_string_value(member));
+    }
+    return text;
+}
+
+/* An array as the text that stands for it in the environment. NULL: it is none. */
+static const char *list_text(struct sy_options *set, const json_t *array)
+{
+    const char *text = "";
+    json_t *part;
+    size_t index;
+
+    json_array_foreach(array, index, part)
+    {
+        const char *next = part_text(set, part);
+        if (!next)
+            return NULL;
+        text = sy_options_keep(set, "%s%s%s", text, *text ? "; " : "", next);
+    }
+    return text;
 }
 
 /* The value as text, as a user would write it; a number as it stands in the file. */
@@ -84,20 +133,22 @@ static const char *value_text(struct walk *w, const json_t *json, enum sy_file_k
         *kind = SY_FILE_STRING;
         return sy_options_keep(w->set, "%s", json_string_value(json));
     default:
-        *kind = SY_FILE_OTHER;
-        return "[...]";
+        break;
     }
+    const char *list = json_is_array(json) ? list_text(w->set, json) : NULL;
+    *kind = list ? SY_FILE_LIST : SY_FILE_OTHER;
+    return list ? list : "[...]";
 }
 
 static int add_value(struct walk *w, const char *key, int line, const json_t *json)
 {
     struct sy_options *set = w->set;
-    struct sy_file_value value = {.file = w->file, .line = line};
+    struct sy_file_value value = {.file = w->file, .line = line, .column = w->column};
 
     for (size_t i = 0; i < set->values; i++)
         if (set->value[i].file == w->file && !strcmp(set->value[i].key, key))
-            return sy_fail(w->err, EINVAL, "%.200s:%d: \"%.100s\" is already set in line %d",
-                           w->file, line, key, set->value[i].line);
+            return sy_fail(w->err, EINVAL, "%.200s:%d:%d: \"%.100s\" is already set in line %d",
+                           w->file, line, w->column, key, set->value[i].line);
     struct sy_file_value *values = realloc(set->value, (set->values + 1) * sizeof *values);
     if (!values)
         return sy_fail(w->err, ENOMEM, "no memory for the options of %.200s", w->file);
@@ -138,8 +189,8 @@ static int add_object(struct walk *w, const char *path, json_t *object)
         char full[KEY_MAX];
         int length = snprintf(full, sizeof full, "%s%s%s", path, *path ? "." : "", key);
         if (length >= KEY_MAX)
-            return sy_fail(w->err, EINVAL, "%.200s:%d: the key %.40s... is too long", w->file, line,
-                           full);
+            return sy_fail(w->err, EINVAL, "%.200s:%d:%d: the key %.40s... is too long", w->file,
+                           line, w->column, full);
         if (!strcmp(full, "$schema")) /* for editors */
             skip_keys(w, member);
         else if (json_is_object(member))
@@ -187,7 +238,8 @@ static int read_text(const char *path, char **text, size_t *length, struct sy_er
 static int add_text(struct sy_options *set, const char *path, const char *text, size_t length,
                     struct sy_error *err)
 {
-    struct walk walk = {.set = set, .at = text, .end = text + length, .line = 1, .err = err};
+    struct walk walk = {
+        .set = set, .at = text, .end = text + length, .begin = text, .line = 1, .err = err};
     json_error_t why;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
     int rc;
@@ -279,10 +331,10 @@ static int unknown_key(const struct sy_options *set, const struct sy_file_value 
         for (size_t i = 0; i < set->table[t].count; i++)
             names[count++] = set->table[t].entry[i].row.name;
     const char *nearest = names ? sy_nearest(value->key, names, count) : NULL;
-    int rc = sy_fail(err, EINVAL,
-                     "%.200s:%d: unknown key \"%.100s\"%s%s%s (oshinfo lists all keys)",
-                     value->file, value->line, value->key, nearest ? "; did you mean \"" : "",
-                     nearest ? nearest : "", nearest ? "\"?" : "");
+    int rc = sy_fail(
+        err, EINVAL, "%.200s:%d:%d: unknown key \"%.100s\"%s%s%s (oshinfo lists all keys)",
+        value->file, value->line, value->column, value->key, nearest ? "; did you mean \"" : "",
+        nearest ? nearest : "", nearest ? "\"?" : "");
     free(names);
     return rc;
 }

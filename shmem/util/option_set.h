@@ -24,11 +24,18 @@ struct sy_option_table {
     size_t count;
 };
 
-enum sy_file_kind { SY_FILE_NULL, SY_FILE_BOOL, SY_FILE_NUMBER, SY_FILE_STRING, SY_FILE_OTHER };
+enum sy_file_kind {
+    SY_FILE_NULL,
+    SY_FILE_BOOL,
+    SY_FILE_NUMBER,
+    SY_FILE_STRING,
+    SY_FILE_OTHER,
+    SY_FILE_LIST
+};
 
 struct sy_file_value {
     const char *key, *text, *file;
-    int line;
+    int line, column; /* of the key */
     enum sy_file_kind kind;
     bool claimed; /* a table has a row of this name */
 };

@@ -50,6 +50,7 @@ static int parse_value(const struct sy_option *row, const char *text, union valu
     case SY_OPTION_SECONDS:
         return sy_parse_seconds(text, &out->seconds);
     case SY_OPTION_STRING:
+    case SY_OPTION_LIST:
         out->string = text;
         return 0;
     case SY_OPTION_CHOICE:
@@ -64,7 +65,7 @@ static void store_value(const struct sy_option *row, const union value *value, v
         [SY_OPTION_BOOL] = sizeof value->boolean,    [SY_OPTION_FLAG] = sizeof value->boolean,
         [SY_OPTION_INT] = sizeof value->integer,     [SY_OPTION_SIZE] = sizeof value->size,
         [SY_OPTION_SECONDS] = sizeof value->seconds, [SY_OPTION_STRING] = sizeof value->string,
-        [SY_OPTION_CHOICE] = sizeof value->choice,
+        [SY_OPTION_CHOICE] = sizeof value->choice,   [SY_OPTION_LIST] = sizeof value->string,
     };
 
     memcpy((char *)settings + row->offset, value, sizes[row->type]);
@@ -72,8 +73,9 @@ static void store_value(const struct sy_option *row, const union value *value, v
 
 static uint32_t hash_value(const struct sy_option *row, const union value *value)
 {
-    uint64_t hash = row->type == SY_OPTION_STRING ? sy_hash(value->string, strlen(value->string), 0)
-                                                  : sy_hash(value, sizeof *value, 0);
+    bool text = row->type == SY_OPTION_STRING || row->type == SY_OPTION_LIST;
+    uint64_t hash = text ? sy_hash(value->string, strlen(value->string), 0)
+                         : sy_hash(value, sizeof *value, 0);
 
     return (uint32_t)(hash ^ hash >> 32);
 }
@@ -109,6 +111,8 @@ const char *sy_option_allowed(const struct sy_option *row, char *buffer, size_t 
         return "a number of seconds from 0, such as 30 or 2.5";
     case SY_OPTION_STRING:
         return "a text";
+    case SY_OPTION_LIST:
+        return "a text, or an array of texts or of objects whose members are texts";
     case SY_OPTION_CHOICE:
         snprintf(buffer, room, "one of ");
         for (const char *at = row->choices; *at; at++) {

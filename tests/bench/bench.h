@@ -17,6 +17,8 @@ enum {
     BENCH_HALF = BENCH_BLOCK / 2,
     BENCH_MIDDLE = 256 << 10, /* bytes of the larger collectives; half a block or less */
     BENCH_SMALL = 1 << 10,    /* bytes from each PE to each other one */
+    BENCH_TABLE = 8 << 20,    /* words of the table for updates at random places */
+    BENCH_SAMPLES = 60,       /* of times whose distribution is of interest */
     BENCH_MOST_TRIALS = 1001,
 };
 
@@ -47,6 +49,9 @@ struct bench {
     struct bench_shared *peer;  /* PE 1's for PE 0 and the other way round, if it can be mapped */
     struct bench_shared *first; /* PE 0's, if it can be mapped */
     bool one_node;              /* on PE 0: all PEs can be mapped */
+    bool apart;                 /* PE 0 and PE 1 cannot map each other */
+    int link;                   /* the raw TCP connection between PE 0 and PE 1, or -1 */
+    uint64_t *table;            /* symmetric, BENCH_TABLE words; where apart, or NULL */
     shmem_team_t team;          /* of all PEs, but not the world's */
     char *source;               /* private memory, BENCH_BLOCK bytes */
     long pings, raw_pings;      /* round trips so far */
@@ -81,7 +86,11 @@ struct bench_row {
     enum bench_who who;
     enum bench_unit unit;
     double per_run;          /* operations, or bytes for GB/s, in one of the n */
-    bench_run *figure, *raw; /* the raw limit of BENCH_ALL is for the PEs of one node */
+    bench_run *figure, *raw; /* the raw limit of BENCH_ALL is for the PEs of one node, but of rows
+                                that are `far` */
+    bool far;   /* PE 0 and PE 1 do not map each other, the raw limit is a TCP connection's */
+    bool alone; /* the figure is PE 0's doing; PE 1 waits in the library and takes part in the raw
+                   limit */
     /* Why the row cannot run here, or NULL; decided by PE 0. */
     const char *(*refusal)(const struct bench *bench);
     bool once; /* the figure exists once in a run: no calibration, no repetition */

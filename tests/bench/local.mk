@@ -6,16 +6,18 @@ bin_oshbench_SOURCES = \
 	tests/bench/main.c \
 	tests/bench/output.c \
 	tests/bench/raw.c tests/bench/raw.h \
+	tests/bench/raw_tcp.c tests/bench/raw_tcp.h \
 	tests/bench/rows.c tests/bench/rows.h \
 	tests/bench/rows_amo.c \
 	tests/bench/rows_coll.c \
+	tests/bench/rows_far.c \
 	tests/bench/rows_rma.c \
 	tests/bench/rows_setup.c \
 	tests/bench/rows_sync.c \
 	tests/bench/run.c \
 	tests/bench/stats.c tests/bench/stats.h
 bin_oshbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS)
-bin_oshbench_LDADD = shmem/libsma.la $(JANSSON_LIBS)
+bin_oshbench_LDADD = shmem/libsma.la $(JANSSON_LIBS) -lpthread
 
 TESTS += tests/bench/oshbench.test
 EXTRA_DIST += tests/bench/oshbench.test

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "bench/raw_tcp.h"
 
 static const char usage[] =
     "usage: oshrun -n 2 oshbench [--rows NAME,...] [--time SECONDS] [--trials N] [--json]\n";
@@ -150,6 +151,27 @@ static bool allocate(struct bench *bench, double init_seconds)
     return true;
 }
 
+/* Where PE 0 and PE 1 do not map each other: what the rows of that case need. PE 0 tells all. */
+static void prepare_far(struct bench *bench)
+{
+    bench->link = -1;
+    for (int pe = 0; bench->me == 0 && bench->npes > 1 && pe < bench->npes; pe++)
+        shmem_long_p(&bench->shared->word, bench->peer ? 0 : 1, pe);
+    shmem_barrier_all();
+    bench->apart = bench->shared->word != 0;
+    shmem_barrier_all(); /* the first row may write the word */
+    if (!bench->apart)
+        return;
+    bench->table = shmem_malloc(BENCH_TABLE * sizeof(*bench->table));
+    raw_tcp_open(bench);
+}
+
+/* Rows that are about the other kind of neighbour are left out unless they are asked for. */
+static bool row_is_fit(const struct bench *bench, const struct bench_row *row)
+{
+    return bench->rows || !row->far || bench->apart;
+}
+
 static void measure_all(struct bench *bench)
 {
     struct bench_output *output = bench->me == 0 ? bench_output_begin(bench) : NULL;
@@ -161,7 +183,7 @@ static void measure_all(struct bench *bench)
     for (int i = 0; i < bench_row_count; i++) {
         struct bench_result result;
 
-        if (!row_is_wanted(bench, &bench_rows[i]))
+        if (!row_is_wanted(bench, &bench_rows[i]) || !row_is_fit(bench, &bench_rows[i]))
             continue;
         result = bench_measure(bench, &bench_rows[i]);
         if (output)
@@ -207,7 +229,10 @@ int main(int argc, char **argv)
     } else if (!allocate(&bench, begin)) {
         shmem_global_exit(1);
     } else {
+        prepare_far(&bench);
         measure_all(&bench);
+        raw_tcp_close(&bench);
+        shmem_free(bench.table);
         shmem_team_destroy(bench.team);
         free(bench.source);
         shmem_free(bench.shared);

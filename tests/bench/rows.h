@@ -18,6 +18,14 @@ bench_run coll_sum_one, coll_sum_many;
 bench_run coll_broadcast, coll_fcollect, coll_alltoall;
 const char *coll_needs_room(const struct bench *bench); /* why there is none, or NULL */
 
+/* rows_far.c */
+bench_run far_put8_nbi, far_atomic_add, far_get8_nbi;
+bench_run far_random_add;
+bench_run far_get_block;
+bench_run far_put_fence_p;
+bench_run far_busy_median, far_busy_p95;
+const char *far_needs_table(const struct bench *bench); /* why there is none, or NULL */
+
 /* rows_sync.c */
 bench_run sync_ping_pong, sync_put_signal;
 bench_run sync_barrier_all, sync_sync_all, sync_team_sync;

@@ -50,7 +50,7 @@ static void follow(struct bench *bench, const struct bench_row *row)
         order = bench->shared->command;
         what = order % 4;
         bench->shared->command = 0;
-        if (what != STOP)
+        if (what == RAW || (what == FIGURE && !row->alone))
             (what == FIGURE ? row->figure : row->raw)(bench, order / 4);
         shmem_quiet();
         shmem_long_atomic_inc(&bench->shared->done, 0);
@@ -148,7 +148,8 @@ static bool target_is_met(const struct bench_result *result)
 struct bench_result bench_measure(struct bench *bench, const struct bench_row *row)
 {
     struct bench_result result = {.row = row};
-    bool has_raw = row->raw && (row->who != BENCH_ALL || bench->one_node);
+    bool has_raw = row->raw &&
+                   (row->far ? bench->link >= 0 : row->who != BENCH_ALL || bench->one_node);
 
     if (bench->me == 0) {
         result.refusal = row->refusal ? row->refusal(bench) : NULL;

@@ -313,15 +313,18 @@ static void check_sync(const struct set *set, const struct work *w)
 {
     static long mark;
     long *there = NULL;
+    int written = 0; /* whether the one before can store into this PE's */
 
     shmem_barrier_all();
-    if (set->me >= 0)
+    if (set->me >= 0) {
         there = shmem_ptr(&mark, world_number(set, (set->me + 1) % set->size));
+        written = shmem_ptr(&mark, world_number(set, (set->me + set->size - 1) % set->size)) != NULL;
+    }
     for (long round = 1; set->me >= 0 && round <= 40; round++) {
         if (there)
             *there = round;
         shmem_sync(set->start, set->log_stride, set->size, w->psync);
-        CHECK(!there || mark == round);
+        CHECK(!written || mark == round);
         shmem_sync(set->start, set->log_stride, set->size, w->psync);
     }
     shmem_barrier_all();

@@ -306,6 +306,8 @@ static uint64_t contend(const struct row *row, struct object *object)
             value = bit(row, me, round);
         got = row->operation == CSWAP ? increment(row, object)
                                       : row->call(&object->word, value, 0, 0);
+        if (row->operation == SET)
+            shmem_fence(); /* so that the last one is the last */
         if (row->fetches && counts(row)) {
             CHECK(round == 0 || got > seen);
             seen = got;

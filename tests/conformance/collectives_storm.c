@@ -18,6 +18,7 @@ enum {
     OPERATIONS = 10000,
     SMALL = 200,   /* bytes of most parts */
     LARGE = 40000, /* bytes of some */
+    HUGE = 600000, /* bytes of few, in all parts together */
     MOST_STRIDE = 3,
     BEYOND = 64, /* bytes after the result, which must stay as they are */
     UNTOUCHED = 0xa5,
@@ -90,16 +91,16 @@ static uint64_t noise(uint64_t key, uint64_t i)
  * are exact. */
 static void fill(unsigned char *to, const struct operation *op, int i, size_t bytes)
 {
-    uint64_t key = noise(op->key, 1000 + (uint64_t)i), word = 0;
+    uint64_t key = noise(op->key, 1000 + (uint64_t)i);
 
     if (op->kind == SUM_DOUBLE) {
         for (size_t at = 0; at < bytes / sizeof(double); at++)
             ((double *)(void *)to)[at] = (double)(noise(key, at) % 100000);
         return;
     }
-    for (size_t at = 0; at < bytes; at++) {
-        word = at % 8 ? word >> 8 : noise(key, at);
-        to[at] = (unsigned char)word;
+    for (size_t at = 0; at < bytes; at += sizeof key) {
+        uint64_t word = noise(key, at);
+        memcpy(to + at, &word, bytes - at < sizeof word ? bytes - at : sizeof word);
     }
 }
 
@@ -119,8 +120,11 @@ static struct operation make_operation(uint64_t seed, uint64_t number)
                            .dst = 1 + (int)(noise(key, 3) % MOST_STRIDE),
                            .sst = 1 + (int)(noise(key, 4) % MOST_STRIDE),
                            .in_place = noise(key, 5) % 2 == 0};
-    size_t bytes = noise(key, 6) % (noise(key, 7) % 8 ? SMALL : LARGE);
+    uint64_t chance = noise(key, 7) % 512;
+    size_t most = chance == 0 ? HUGE : chance < 64 ? LARGE : SMALL, bytes = noise(key, 6) % most;
 
+    if (chance == 0 && op.kind != BROADCAST && op.kind < SUM_LONG)
+        bytes /= (size_t)op.group->size * MOST_STRIDE;
     op.root = (int)(noise(key, 8) % (uint64_t)op.group->size);
     op.count = noise(key, 9) % 10 ? bytes / element[op.kind] : 1;
     if (op.kind == ALLTOALL || op.kind == ALLTOALLS)
@@ -337,7 +341,7 @@ int main(int argc, char **argv)
     shmem_init();
     me = shmem_my_pe();
     npes = shmem_n_pes();
-    area = (size_t)LARGE * (size_t)npes + (size_t)LARGE * MOST_STRIDE + BEYOND;
+    area = HUGE + (size_t)LARGE * (size_t)npes + (size_t)LARGE * MOST_STRIDE + BEYOND;
     dest = shmem_malloc(area);
     source = shmem_malloc(area);
     expected = malloc(area);

@@ -109,6 +109,7 @@ static int orderly_trial(long *lock, int trial, long delay)
         for (int next = 0; next < waiters; next++) {
             for (int pe = 1; pe < npes; pe++)
                 shmem_long_atomic_set(&go, next, pe);
+            shmem_quiet();
             pause_ms(delay);
         }
     } else {

@@ -121,6 +121,7 @@ static void check_progress(void)
     } else {
         for (int i = 0; i < 100; i++)
             shmem_long_atomic_add(&busy_word, 1, npes - 1);
+        shmem_fence();
         CHECK(shmem_long_atomic_fetch_add(&busy_word, 1, npes - 1) >= 100);
         shmem_quiet();
     }

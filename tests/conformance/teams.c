@@ -210,9 +210,9 @@ static void check_contexts(void)
         shmem_ctx_long_p(ctx, &word, stamp + me, neighbour);
         shmem_ctx_long_atomic_add(ctx, &counter, 1, neighbour);
         shmem_ctx_long_atomic_inc(other, &counter, (me + 1) % npes);
-        CHECK(shmem_ctx_long_g(ctx, &word, neighbour) == stamp + me);
         shmem_ctx_session_stop(ctx);
         shmem_ctx_pe_quiet(ctx, &neighbour, 1);
+        CHECK(shmem_ctx_long_g(ctx, &word, neighbour) == stamp + me);
         shmem_ctx_quiet(other);
         shmem_barrier_all();
         CHECK(word == stamp + (me + 1) % npes);

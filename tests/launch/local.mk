@@ -3,18 +3,47 @@ check_PROGRAMS += tests/launch/pe
 tests_launch_pe_SOURCES = tests/launch/pe.c bootstrap/oshrun/oshrun.c bootstrap/single/single.c
 tests_launch_pe_CPPFLAGS = $(AM_CPPFLAGS) -DSY_BUILTIN_PLUGIN
 
+check_PROGRAMS += tests/launch/stall
+tests_launch_stall_SOURCES = tests/launch/stall.c
+tests_launch_stall_LDADD = shmem/libsma.la
+
 launch_tests = \
+	tests/launch/bind.test \
 	tests/launch/descriptors.test \
+	tests/launch/files.test \
 	tests/launch/gather.test \
+	tests/launch/hosts.test \
 	tests/launch/orphans.test \
 	tests/launch/output.test \
+	tests/launch/placement.test \
 	tests/launch/plugins.test \
 	tests/launch/signals.test \
+	tests/launch/ssh.test \
+	tests/launch/stall.test \
 	tests/launch/status.test \
 	tests/launch/stdin.test \
 	tests/launch/usage.test
 TESTS += $(launch_tests)
-EXTRA_DIST += $(launch_tests) tests/launch/lib.sh
+EXTRA_DIST += $(launch_tests) tests/launch/cluster.sh tests/launch/lib.sh
+
+# Other launchers, each with what of it is installed.
+starts_tests = \
+	tests/launch/env.test \
+	tests/launch/hybrid.test \
+	tests/launch/hydra.test \
+	tests/launch/mpirun.test \
+	tests/launch/slurm.test
+TESTS += $(starts_tests)
+EXTRA_DIST += $(starts_tests) tests/launch/starts.sh tests/launch/hybrid.c
+
+if HAVE_CHECK
+check_PROGRAMS += tests/unit/test_start
+TESTS += tests/unit/test_start
+endif
+tests_unit_test_start_SOURCES = tests/unit/test_start.c bootstrap/pmi/text.c bootstrap/slurm/nodes.c \
+	bootstrap/tree/beacon.c
+tests_unit_test_start_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_start_LDADD = $(CHECK_LIBS)
 
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_lines

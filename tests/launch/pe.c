@@ -161,6 +161,10 @@ static void step_serve(char *arg)
     if (poll(&wait, 1, (int)(atof(arg) * 1000)) <= 0)
         return;
     switch (boot->event(&status)) {
+    case SY_EVENT_ASK:
+        boot->note("serving", 0, 1);
+        step_serve(arg);
+        return;
     case SY_EVENT_EXIT:
         printf("told to exit %d\n", status);
         exit(status);

@@ -20,6 +20,7 @@ struct settings {
     const char *text;
     int color;
     long early;
+    const char *list;
 };
 
 #define AT(member) offsetof(struct settings, member)
@@ -34,6 +35,7 @@ static const struct sy_option rows[] = {
     {"text", SY_OPTION_STRING, SY_OPTION_JOB, AT(text), "auto", NULL, 0, 0, NULL, "words"},
     {"color", SY_OPTION_CHOICE, 0, AT(color), "red", "red|green|dark-blue", 0, 0, NULL, "a choice"},
     {"early", SY_OPTION_INT, SY_OPTION_EARLY, AT(early), "0", NULL, 0, LONG_MAX, NULL, "soon"},
+    {"list", SY_OPTION_LIST, 0, AT(list), "", NULL, 0, 0, NULL, "parts"},
     {"bounce", SY_OPTION_STRING, SY_OPTION_INERT, 0, "", NULL, 0, 0, NULL, "no bounce buffers"},
     {.name = NULL},
 };
@@ -310,11 +312,15 @@ START_TEST(test_bad_file_values)
         {"{\"count\": [1]}", {"c.json:1", "count", "array", "from 1 to 100"}},
         {"{\"symmetric_size\": -1}", {"c.json:1", "symmetric_size", "-1", "bytes"}},
         {"{\"symmetric_size\": 1e3}", {"c.json:1", "symmetric_size", "1e3", "bytes"}},
-        {"{\n\n\"symmetric_size\": \"20x\"}", {"c.json:3", "symmetric_size", "20x", "bytes"}},
+        {"{\n\n\"symmetric_size\": \"20x\"}", {"c.json:3:1:", "symmetric_size", "20x", "bytes"}},
         {"{\"limit\":\n {\"seconds\": false}}",
          {"c.json:2", "limit.seconds", "boolean", "seconds"}},
         {"{\"color\": 1}", {"c.json:1", "color", "a number", "dark-blue"}},
         {"{\"color\": \"blue\"}", {"c.json:1", "color", "blue", "dark-blue"}},
+        {"{\"list\": [1]}", {"c.json:1:2:", "list", "array", "objects"}},
+        {"{\"list\": [{\"a\": []}]}", {"c.json:1:2:", "list", "array", "objects"}},
+        {"{\"list\": 5}", {"c.json:1:2:", "list", "a number", "objects"}},
+        {"{\"count\": [\"a\"]}", {"c.json:1:2:", "count", "an array", "from 1 to 100"}},
         {"{\"check\": \"x\"}", {"c.json:1", "check", "x", "yes"}},
         {"{\"check\": 2}", {"c.json:1", "check", "2", "yes"}},
         {"{\"text\": false}", {"c.json:1", "text", "boolean", "a text"}},
@@ -333,6 +339,31 @@ START_TEST(test_bad_file_values)
         scratch_write("c.json", bad[i].json);
         FAILS(bad[i].words[0], bad[i].words[1], bad[i].words[2], bad[i].words[3]);
     }
+}
+END_TEST
+
+/* A list in a file is the text that it would be in the environment. */
+START_TEST(test_list)
+{
+    static const char *const forms[][2] = {
+        {"\"a=1 b; c\"", "a=1 b; c"},
+        {"[]", ""},
+        {"[\"a=1 b\", {\"from\": \"x\", \"to\": \"y\"}, \"c\"]", "a=1 b; from=x to=y; c"},
+    };
+
+    setenv("SHMEM_CONFIG", "c.json", 1);
+    for (size_t i = 0; i < SY_COUNT(forms); i++) {
+        char text[200];
+        snprintf(text, sizeof text, "{\"list\": %s, \"count\": 5}", forms[i][0]);
+        scratch_write("c.json", text);
+        struct sy_options *set = load();
+        ck_assert_msg(set, "%s", err.text);
+        ck_assert_str_eq(got.list, forms[i][1]);
+        ck_assert_int_eq(got.count, 5);
+        sy_options_free(set);
+    }
+    setenv("SHMEM_LIST", "d", 1);
+    load_ok();
 }
 END_TEST
 
@@ -387,7 +418,7 @@ static void check_keys(const char *json, const char *const *others, const char *
 START_TEST(test_unknown_keys)
 {
     check_keys("{\"count\": 1, \"bounce\": 5, \"limit\": {}}", NULL, NULL);
-    check_keys("{\n\"cuont\": 1}", NULL, WORDS("shmem.json:2", "\"cuont\"", "\"count\""));
+    check_keys("{\n\"cuont\": 1}", NULL, WORDS("shmem.json:2:1:", "\"cuont\"", "\"count\""));
     check_keys("{\"limit\": {\n\"secnods\": 1}}", NULL,
                WORDS("shmem.json:2", "limit.secnods", "limit.seconds"));
     check_keys("{\"symmetric\": {\"size\": 1}}", NULL, WORDS("symmetric.size", "symmetric_size"));
@@ -554,6 +585,7 @@ int main(void)
     tcase_add_test(all, test_types_in_files);
     tcase_add_test(all, test_bad_variables);
     tcase_add_test(all, test_bad_file_values);
+    tcase_add_test(all, test_list);
     tcase_add_test(all, test_missing_files);
     tcase_add_test(all, test_lines);
     tcase_add_test(all, test_unknown_keys);

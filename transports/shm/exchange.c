@@ -181,8 +181,11 @@ static void *map_file(int fd, uint64_t length, int pe, struct sy_error *err)
     int code = errno;
 
     close(fd);
-    if (map != MAP_FAILED)
+    if (map != MAP_FAILED) {
+        /* A core file of this PE would have the memory of all others, and writing it allocates that. */
+        madvise(map, length, MADV_DONTDUMP);
         return map;
+    }
     sy_shm.host->fail(err, code,
                       "mapping the %llu bytes of PE %d: %s; set SHMEM_SYMMETRIC_SIZE to less, or "
                       "raise ulimit -v",

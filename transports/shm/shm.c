@@ -154,4 +154,5 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .amo = shm_amo,
     .progress = sy_shm_service_progress,
     .wait_fd = shm_wait_fd,
+    .node_only = 1,
 };

@@ -1,0 +1,173 @@
+/* The bootstrap for processes that something else has started, one for each PE, and told only by
+ * their environment who they are: Kubernetes, GNU parallel, scripts. SHMEM_PE, SHMEM_NPES,
+ * SHMEM_ROOT and SHMEM_SECRET_FILE say all; where SHMEM_BOOTSTRAP=env asks for it, the names that
+ * others have made common serve too. The PEs meet at PE 0 and go on over the control tree. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bootstrap/tree/tree.h"
+#include "util/parse.h"
+
+enum { PORT = 17391 }; /* where SHMEM_ROOT names only a host */
+
+static struct {
+    const struct sy_host *host;
+    struct tree_seat seat;
+    char place[400];
+    char root[256];
+    uint16_t port;
+} env;
+
+/* ---- evidence ---- */
+
+/* Names by which others say the same; value - base is the number. */
+struct synonym {
+    const char *name;
+    long base;
+};
+
+static const struct synonym numbers[] = {
+    {"RANK", 0}, {"JOB_COMPLETION_INDEX", 0}, {"PARALLEL_SEQ", 1}};
+static const struct synonym sizes[] = {{"WORLD_SIZE", 0}};
+
+static long look_up(const struct synonym *synonyms, size_t count, const char **name)
+{
+    long value;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *text = getenv(synonyms[i].name);
+        if (!text || sy_parse_int(text, synonyms[i].base, INT_MAX, &value) != 0)
+            continue;
+        *name = synonyms[i].name;
+        return value - synonyms[i].base;
+    }
+    return -1;
+}
+
+static int say(struct sy_error *err, int rc, const char *text)
+{
+    if (err)
+        snprintf(err->text, sizeof err->text, "%s", text);
+    return rc;
+}
+
+static int probe(struct sy_error *err)
+{
+    bool pe = getenv("SHMEM_PE"), npes = getenv("SHMEM_NPES");
+
+    if (pe && npes)
+        return 0;
+    /* What follows are objections: whoever names this plugin means that others' names fill the gap.
+     */
+    if (pe || npes)
+        return say(
+            err, -EEXIST,
+            pe ? "SHMEM_PE is set and SHMEM_NPES is not; a PE needs both, SHMEM_ROOT=HOST:PORT "
+                 "of PE 0 and SHMEM_SECRET_FILE"
+               : "SHMEM_NPES is set and SHMEM_PE is not; each PE needs its number, "
+                 "SHMEM_ROOT=HOST:PORT of PE 0 and SHMEM_SECRET_FILE");
+    if (getenv("RANK") && getenv("WORLD_SIZE"))
+        return atol(getenv("WORLD_SIZE")) == 1
+                   ? 0
+                   : say(err, -EEXIST,
+                         "RANK and WORLD_SIZE say that this process is one of several; set "
+                         "SHMEM_BOOTSTRAP=env and SHMEM_SECRET_FILE for one job of them all, or "
+                         "SHMEM_BOOTSTRAP=single for a job each");
+    return say(err, -ENODEV, "SHMEM_PE and SHMEM_NPES are not set");
+}
+
+/* ---- who and where ---- */
+
+static int find_place(const struct sy_start *start, struct sy_error *err)
+{
+    const char *address = getenv("MASTER_ADDR"), *port = getenv("MASTER_PORT");
+    long number = 0;
+
+    env.port = PORT;
+    if (*start->root) {
+        snprintf(env.place, sizeof env.place, "SHMEM_ROOT=%s", start->root);
+        if (sy_tree_place_split(start->root, env.root, sizeof env.root, &env.port) != 0)
+            return env.host->fail(err, EINVAL, "%s is not HOST:PORT", env.place);
+        return 0;
+    }
+    if (!address)
+        return env.host->fail(err, EINVAL,
+                              "SHMEM_ROOT is not set; it has to name the host of PE 0 and a port "
+                              "that is free there, as HOST:PORT");
+    /* The port itself belongs to whoever set these names. */
+    if (port && sy_parse_int(port, 1, 65534, &number) == 0)
+        env.port = (uint16_t)(number + 1);
+    snprintf(env.root, sizeof env.root, "%s", address);
+    snprintf(env.place, sizeof env.place, "%s:%u (from MASTER_ADDR)", env.root, env.port);
+    return 0;
+}
+
+static int find_root(struct tree_addresses *root, struct sy_error *err)
+{
+    return sy_tree_place_resolve(env.host, env.root, env.port, root, err);
+}
+
+static int find_seat(const struct sy_start *start, struct sy_error *err)
+{
+    const char *pe_name = "SHMEM_PE", *size_name = "SHMEM_NPES";
+    long pe = start->pe, npes = start->npes;
+
+    if (pe < 0)
+        pe = look_up(numbers, sizeof numbers / sizeof numbers[0], &pe_name);
+    if (npes < 1)
+        npes = look_up(sizes, sizeof sizes / sizeof sizes[0], &size_name);
+    if (pe < 0 || npes < 1)
+        return env.host->fail(err, EINVAL, "%s is not set", pe < 0 ? "SHMEM_PE" : "SHMEM_NPES");
+    if (pe >= npes)
+        return env.host->fail(err, EINVAL, "%s=%ld is not below %s=%ld", pe_name, pe, size_name,
+                              npes);
+    env.seat = (struct tree_seat){.pe = (int)pe,
+                                  .npes = (int)npes,
+                                  .job = start->job_id,
+                                  .find_root = find_root,
+                                  .root_name = env.place};
+    return 0;
+}
+
+static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+{
+    const struct sy_start *start = host->start;
+    struct tree_beacon beacon;
+
+    env.host = host;
+    int rc = find_seat(start, err);
+    if (rc == 0 && env.seat.npes > 1)
+        rc = find_place(start, err);
+    if (rc == 0 && env.seat.npes > 1 && !*start->secret_file)
+        rc = host->fail(
+            err, EINVAL,
+            "SHMEM_SECRET_FILE is not set; it has to name a file with the job's secret "
+            "on every host, made with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 "
+            "FILE");
+    if (rc == 0 && env.seat.pe == 0)
+        rc = sy_tree_listen(host, env.seat.npes == 1, env.seat.npes > 1 ? env.port : 0, &beacon,
+                            err);
+    if (rc == 0 && env.seat.npes == 1)
+        memcpy(env.seat.secret, beacon.secret, TREE_SECRET);
+    else if (rc == 0)
+        rc = sy_tree_secret_read(host, start->secret_file, env.seat.secret, err);
+    return rc ? rc : sy_tree_join(host, &env.seat, job, err);
+}
+
+SY_BOOTSTRAP_PLUGIN(env) = {
+    .size = sizeof(struct sy_bootstrap),
+    .name = "env",
+    .priority = 50,
+    .probe = probe,
+    .open = join,
+    .allgather = sy_tree_allgather,
+    .mark = sy_tree_mark,
+    .abort = sy_tree_abort,
+    .wait_fd = sy_tree_wait_fd,
+    .event = sy_tree_event,
+    .close = sy_tree_close,
+    .failing = sy_tree_failing,
+};

@@ -1,0 +1,240 @@
+/* A crew with a head elsewhere: see agent.h. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/agent.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/crew.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/probe.h"
+#include "bootstrap/launcher/spec.h"
+
+enum {
+    ABOVE = 10,     /* descriptors of the conversation: low numbers are for PEs */
+    SIGNALS = 4,    /* that end the agent */
+    BEATS = 8,      /* looks within the time of silence that the head is allowed */
+    FLUSH_MS = 5000 /* for the last words */
+};
+
+static const double GRACE = 0.5; /* seconds from SIGTERM to SIGKILL when the head is lost */
+
+static struct {
+    struct ev_loop *loop;
+    struct sy_link link;
+    struct sy_crew crew;
+    struct sy_spec spec;
+    bool started;
+    bool leaving; /* the head is lost, or a signal came */
+    bool paused;  /* the head is stopped and says nothing */
+    bool killed;
+    double heard;
+    ev_timer silence, grace;
+    ev_signal child, end[SIGNALS];
+} agent;
+
+int sy_agent_byte_order(void)
+{
+    const int one = 1;
+
+    return *(const char *)&one;
+}
+
+static void check_left(void)
+{
+    if (!agent.started || !agent.crew.living)
+        ev_break(agent.loop, EVBREAK_ALL);
+}
+
+static void leave(void)
+{
+    if (agent.leaving)
+        return;
+    agent.leaving = true;
+    if (agent.started) {
+        sy_crew_signal(&agent.crew, SIGTERM);
+        sy_crew_signal(&agent.crew, SIGCONT);
+        ev_timer_start(agent.loop, &agent.grace);
+    }
+    check_left();
+}
+
+static void grace_over(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)events;
+    if (agent.killed) {
+        ev_break(loop, EVBREAK_ALL);
+        return;
+    }
+    agent.killed = true;
+    sy_crew_signal(&agent.crew, SIGKILL);
+    ev_timer_again(loop, timer);
+}
+
+static void crew_tells(struct sy_crew *crew, const struct sy_launch_header *header,
+                       const void *body)
+{
+    struct sy_packet *packet = sy_packet_copy(header, body);
+
+    (void)crew;
+    sy_link_send(&agent.link, packet);
+    sy_packet_drop(packet);
+    if (header->type == SY_CREW_FINISHED) {
+        sy_link_flush(&agent.link, FLUSH_MS);
+        ev_break(agent.loop, EVBREAK_ALL);
+    }
+}
+
+static void reap(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+    (void)loop;
+    (void)watcher;
+    (void)events;
+    if (!agent.started)
+        return;
+    sy_crew_reap(&agent.crew, NULL, NULL);
+    if (agent.leaving)
+        check_left();
+}
+
+/* Looks some times in the time in which something should have been heard. The time in which this
+ * process did not run itself is no silence of the other side's. */
+static void look_for_silence(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    static double looked;
+    double now = ev_now(loop);
+
+    (void)events;
+    if (looked && now - looked > 2 * timer->repeat)
+        agent.heard += now - looked - timer->repeat;
+    looked = now;
+    if (!agent.paused && now - agent.heard > agent.spec.silence)
+        leave();
+}
+
+static void start(const struct sy_launch_header *header, const char *body)
+{
+    if (agent.started || !sy_spec_unpack(&agent.spec, body, header->length)) {
+        leave();
+        return;
+    }
+    agent.started = true;
+    agent.heard = ev_now(agent.loop);
+    if (agent.spec.silence > 0) {
+        ev_timer_init(&agent.silence, look_for_silence, agent.spec.silence / BEATS,
+                      agent.spec.silence / BEATS);
+        ev_timer_start(agent.loop, &agent.silence);
+    }
+    sy_crew_start(&agent.crew, agent.loop, &agent.spec);
+}
+
+static void probe(const char *question)
+{
+    char *answer = sy_probe_answer(question);
+
+    sy_crew_tell(&agent.crew, SY_CREW_ANSWER, SY_ALL, 0, answer, strlen(answer));
+    free(answer);
+}
+
+static void frame(struct sy_link *link, const struct sy_launch_header *header, const char *body)
+{
+    (void)link;
+    agent.heard = ev_now(agent.loop);
+    agent.paused = header->type == SY_CREW_PAUSE;
+    if (header->type == SY_CREW_START)
+        start(header, body);
+    else if (header->type == SY_CREW_PROBE)
+        probe(body);
+    else if (agent.started && !agent.leaving)
+        sy_crew_take(&agent.crew, header, body);
+}
+
+static void malformed(struct sy_link *link, const char *what)
+{
+    (void)link;
+    (void)what;
+    leave();
+}
+
+static void ended(struct sy_link *link)
+{
+    (void)link;
+    leave();
+}
+
+static void end_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+    char text[80];
+    int n = snprintf(text, sizeof text, "the agent got signal %d (%s)", watcher->signum,
+                     strsignal(watcher->signum));
+
+    (void)loop;
+    (void)events;
+    sy_crew_tell(&agent.crew, SY_CREW_TROUBLE, SY_ALL, 128 + watcher->signum, text, (size_t)n);
+    leave();
+}
+
+/* Whatever else writes to stdout in this process's name must not get between the frames. */
+static void open_conversation(void)
+{
+    int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, ABOVE);
+    int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, ABOVE);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    char greeting[400], host[256] = "?";
+    int n;
+
+    dup2(null, STDIN_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (null > STDERR_FILENO)
+        close(null);
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '?';
+    n = snprintf(greeting, sizeof greeting, "\n%s%d %d %s\n", SY_AGENT_GREETING, SY_LAUNCH_VERSION,
+                 sy_agent_byte_order(), host);
+    if (in < 0 || out < 0 || write(out, greeting, (size_t)n) != n)
+        _exit(1);
+    agent.link.fault = sy_crew_fault;
+    agent.link.frame = frame;
+    agent.link.malformed = malformed;
+    agent.link.ended = ended;
+    sy_link_open(&agent.link, agent.loop, in, out);
+}
+
+static void watch_signals(void)
+{
+    static const int ENDING[SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+    signal(SIGPIPE, SIG_IGN);
+    ev_signal_init(&agent.child, reap, SIGCHLD);
+    ev_signal_start(agent.loop, &agent.child);
+    for (int i = 0; i < SIGNALS; i++) {
+        ev_signal_init(&agent.end[i], end_signal, ENDING[i]);
+        ev_signal_start(agent.loop, &agent.end[i]);
+    }
+}
+
+int sy_agent_run(const struct sy_child_plan *plan)
+{
+    agent.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    if (!agent.loop) {
+        fprintf(stderr, "oshrun: cannot make an event loop: %m\n");
+        return 1;
+    }
+    prctl(PR_SET_NAME, "oshrun-agent");
+    agent.crew.plan = *plan;
+    agent.crew.loop = agent.loop;
+    agent.crew.tell = crew_tells;
+    ev_timer_init(&agent.grace, grace_over, GRACE, GRACE);
+    watch_signals();
+    open_conversation();
+    ev_run(agent.loop, 0);
+    sy_crew_close(&agent.crew);
+    sy_link_flush(&agent.link, FLUSH_MS);
+    sy_link_close(&agent.link);
+    sy_spec_free(&agent.spec);
+    ev_loop_destroy(agent.loop);
+    return 0;
+}

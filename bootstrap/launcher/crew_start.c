@@ -1,0 +1,256 @@
+/* Starts the PEs of one host: see crew.h. Everything that can be known before the first one starts
+ * is looked at then: a wrong name is one line, not one for each PE. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/crew_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/bind.h"
+#include "bootstrap/launcher/environ.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/program.h"
+
+enum {
+    DESCRIPTORS_PER_PE = 3,    /* its socket and the pipes of its output */
+    DESCRIPTORS_OF_OSHRUN = 24 /* and what a PE needs besides while it is started */
+};
+
+static bool trouble(struct sy_crew *crew, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool trouble(struct sy_crew *crew, int status, const char *fmt, ...)
+{
+    char *text;
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vasprintf(&text, fmt, args);
+    va_end(args);
+    sy_memory_check(n < 0 ? NULL : text);
+    sy_crew_tell(crew, SY_CREW_TROUBLE, SY_ALL, status, text, strlen(text));
+    free(text);
+    return false;
+}
+
+static const char *start_hint(int rc)
+{
+    if (rc == -EAGAIN)
+        return " (the limit of processes is reached: ulimit -u, or that of a container)";
+    if (rc == -EMFILE)
+        return " (see ulimit -Hn)";
+    return "";
+}
+
+static const char *exec_hint(int error)
+{
+    switch (error) {
+    case ENOENT:
+        return " (the file is there, its interpreter or loader is not)";
+    case ENOEXEC:
+        return " (not a program for this machine, or a script without a #! line)";
+    default:
+        return "";
+    }
+}
+
+/* Refused before anything is started, rather than in the middle. */
+static bool enough_descriptors(struct sy_crew *crew)
+{
+    const rlim_t needed = (rlim_t)crew->count * DESCRIPTORS_PER_PE + DESCRIPTORS_OF_OSHRUN;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+        return true;
+    return trouble(crew, 1,
+                   "%d PEs on one host need %llu descriptors, and the limit is %llu (ulimit -Hn)",
+                   crew->count, (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
+}
+
+/* The file to execute, as seen from the directory that the program will run in. */
+static char *find_file(struct sy_crew *crew, const struct sy_spec_program *program)
+{
+    char *found, *why;
+    int status;
+
+    if (chdir(program->directory) != 0) {
+        trouble(crew, 2, "cannot go to the working directory '%s': %s", program->directory,
+                strerror(errno));
+        return NULL;
+    }
+    if (program->path && access(program->path, X_OK) == 0)
+        return sy_memory_string(program->path);
+    found = sy_program_find(program->argv[0], &status, &why);
+    if (!found) {
+        trouble(crew, status, "cannot run '%s': %s", program->argv[0], why);
+        free(why);
+    }
+    return found;
+}
+
+/* By program: the file and the environment. */
+struct ready {
+    char *file;
+    struct sy_environ env;
+};
+
+static bool make_ready(struct sy_crew *crew, struct ready *ready)
+{
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = true;
+    char number[16];
+
+    for (int i = 0; i < crew->spec->programs && good; i++) {
+        const struct sy_spec_program *program = &crew->spec->program[i];
+
+        ready[i].file = find_file(crew, program);
+        good = ready[i].file != NULL;
+        /* Names in the spec are as seen from where oshrun is. */
+        if (here >= 0 && fchdir(here) != 0)
+            good = trouble(crew, 1, "cannot go back to the working directory: %s", strerror(errno));
+        sy_environ_build(&ready[i].env, program->bare, program->changes);
+        snprintf(number, sizeof number, "%d", crew->plan.boot_fd);
+        sy_environ_set(&ready[i].env, SY_LAUNCH_FD_ENV, number);
+        snprintf(number, sizeof number, "%d", crew->spec->npes);
+        sy_environ_set(&ready[i].env, "SHMEM_BOOT_NPES", number);
+    }
+    if (here >= 0)
+        close(here);
+    return good;
+}
+
+static void drop_ready(struct ready *ready, int count)
+{
+    for (int i = 0; i < count; i++) {
+        free(ready[i].file);
+        sy_environ_free(&ready[i].env);
+    }
+    free(ready);
+}
+
+static void report_binding(struct sy_crew *crew, int pe, const cpu_set_t *cpus, int unit,
+                           bool shared)
+{
+    char where[128], text[256];
+    int n;
+
+    if (!crew->spec->report_bindings)
+        return;
+    if (!cpus) {
+        cpu_set_t all;
+
+        CPU_ZERO(&all);
+        sched_getaffinity(0, sizeof all, &all);
+        n = snprintf(text, sizeof text, "PE %d on host %s is not bound: processors %s", pe,
+                     crew->spec->host, sy_bind_text(&all, where, sizeof where));
+    } else {
+        n = snprintf(text, sizeof text, "PE %d on host %s is bound to %s %d: processors %s%s", pe,
+                     crew->spec->host, sy_bind_name(crew->spec->binding), unit,
+                     sy_bind_text(cpus, where, sizeof where),
+                     shared ? ", which it shares with other PEs" : "");
+    }
+    sy_crew_tell(crew, SY_CREW_SAY, pe, 0, text, n > 0 ? (size_t)n : 0);
+}
+
+static bool start_member(struct sy_crew *crew, int index, struct ready *ready,
+                         const struct sy_bind *bind)
+{
+    const struct sy_spec_pe *wanted = &crew->spec->pe[index];
+    const struct sy_spec_program *program = &crew->spec->program[wanted->program];
+    const int unit = bind->units ? index % bind->units : 0;
+    const cpu_set_t *cpus = bind->units ? &bind->unit[unit] : NULL;
+    struct sy_member *member = &crew->member[index];
+    struct sy_child child;
+    char number[16];
+    bool executed;
+    int rc;
+
+    snprintf(number, sizeof number, "%d", wanted->pe);
+    sy_environ_set(&ready[wanted->program].env, "SHMEM_BOOT_PE", number);
+    crew->plan.path = ready[wanted->program].file;
+    crew->plan.directory = program->directory;
+    crew->plan.argv = program->argv;
+    crew->plan.envp = ready[wanted->program].env.list;
+    rc = sy_child_start(&crew->plan, cpus, wanted->input, &child, &executed);
+    if (!executed)
+        return trouble(crew, sy_program_status(-rc), "cannot run '%s': %s%s", program->argv[0],
+                       strerror(-rc), exec_hint(-rc));
+    if (rc != 0)
+        return trouble(crew, 1, "cannot start PE %d of %d: %s%s", wanted->pe, crew->spec->npes,
+                       strerror(-rc), start_hint(rc));
+    member->pid = child.pid;
+    member->alive = true;
+    crew->started++;
+    crew->living++;
+    sy_guard_add(&crew->guard, index, child.pid);
+    sy_crew_attach(member, &child);
+    report_binding(crew, wanted->pe, cpus, unit, crew->count > bind->units);
+    sy_crew_tell(crew, SY_CREW_STARTED, wanted->pe, child.pid, NULL, 0);
+    return true;
+}
+
+static bool prepare(struct sy_crew *crew, struct ready *ready, struct sy_bind *bind)
+{
+    int rc;
+
+    if (!enough_descriptors(crew) || !make_ready(crew, ready))
+        return false;
+    if (crew->spec->binding != SY_BIND_NONE) {
+        char *why = sy_bind_find(bind, crew->spec->binding);
+
+        if (why) {
+            trouble(crew, 1, "cannot bind PEs to a %s: %s", sy_bind_name(crew->spec->binding), why);
+            free(why);
+            return false;
+        }
+    }
+    rc = sy_guard_start(&crew->guard, crew->count);
+    if (rc != 0)
+        return trouble(crew, 1, "cannot start a process: %s%s", strerror(-rc), start_hint(rc));
+    return true;
+}
+
+static void make_members(struct sy_crew *crew)
+{
+    crew->member = sy_memory_zeroed((size_t)crew->count, sizeof *crew->member);
+    crew->member_of = sy_memory_zeroed((size_t)crew->spec->npes, sizeof *crew->member_of);
+    for (int pe = 0; pe < crew->spec->npes; pe++)
+        crew->member_of[pe] = -1;
+    for (int i = 0; i < crew->count; i++) {
+        struct sy_member *member = &crew->member[i];
+
+        member->crew = crew;
+        member->pe = crew->spec->pe[i].pe;
+        member->link.fd = member->out.fd = member->err.fd = member->in.fd = -1;
+        crew->member_of[member->pe] = i;
+    }
+}
+
+void sy_crew_start(struct sy_crew *crew, struct ev_loop *loop, const struct sy_spec *spec)
+{
+    struct ready *ready = sy_memory_zeroed((size_t)spec->programs, sizeof *ready);
+    struct sy_bind bind = {0};
+    sigset_t all, before;
+
+    crew->loop = loop;
+    crew->spec = spec;
+    crew->count = spec->count;
+    crew->plan.merge_stderr = spec->merge_stderr;
+    make_members(crew);
+    if (prepare(crew, ready, &bind)) {
+        sigfillset(&all);
+        sigprocmask(SIG_SETMASK, &all, &before);
+        for (int i = 0; i < crew->count; i++) {
+            if (!start_member(crew, i, ready, &bind))
+                break;
+        }
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    }
+    sy_crew_tell(crew, SY_CREW_UP, SY_ALL, 0, NULL, 0);
+    sy_bind_free(&bind);
+    drop_ready(ready, spec->programs);
+}

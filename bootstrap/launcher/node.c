@@ -1,0 +1,511 @@
+/* The hosts of a job: see node.h. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/agent.h"
+#include "bootstrap/launcher/call.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/run.h"
+
+enum {
+    CALLS_AT_ONCE = 32, /* commands that have not greeted yet; a server of ssh takes no more */
+    BEATS = 8,          /* within the time of silence that a host is allowed */
+    NOTHING = -1
+};
+
+static const double LAST = 2; /* seconds for a command whose agent is done */
+
+static bool is_greeted(const struct sy_node *node)
+{
+    return node->state == SY_NODE_STARTING || node->state == SY_NODE_UP;
+}
+
+/* ---- the end of a node ---- */
+
+static void stop_greeting(struct sy_node *node)
+{
+    if (node->answer < 0)
+        return;
+    ev_io_stop(node->run->loop, &node->greeting);
+    close(node->answer);
+    close(node->question);
+    node->answer = node->question = NOTHING;
+}
+
+static void kill_command(struct sy_node *node, int number)
+{
+    if (node->pid > 0)
+        kill(-node->pid, number);
+}
+
+static void give_up(struct sy_node *node)
+{
+    struct sy_run *run = node->run;
+
+    node->state = SY_NODE_LOST;
+    stop_greeting(node);
+    sy_link_close(&node->link);
+    kill_command(node, SIGTERM);
+    ev_timer_again(run->loop, &run->last_commands);
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].node == node)
+            sy_run_pe_gone(&run->pes[pe]);
+    }
+    sy_run_check_gone(run);
+}
+
+static void lose(struct sy_node *node, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void lose(struct sy_node *node, const char *fmt, ...)
+{
+    struct sy_run *run = node->run;
+    bool ending = run->ending.begun;
+    char why[400];
+    va_list args;
+
+    if (node->state == SY_NODE_FINISHED || node->state == SY_NODE_LOST)
+        return;
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    give_up(node);
+    sy_run_say(run, ending ? SY_SAY_MORE : SY_SAY_ENDING, "host %s %s%s", node->name, why,
+               sy_ending_rest(run, false));
+    sy_ending_begin(run, 1, SY_GRACE_FAILED);
+    sy_run_check_gone(run);
+}
+
+/* ---- frames ---- */
+
+static void link_frame(struct sy_link *link, const struct sy_launch_header *header,
+                       const char *body)
+{
+    struct sy_node *node = link->owner;
+
+    node->heard = ev_now(node->run->loop);
+    sy_talk_take(node, header, body);
+    if (node->state == SY_NODE_FINISHED)
+        sy_link_close(link);
+}
+
+static void link_malformed(struct sy_link *link, const char *what)
+{
+    lose(link->owner, "is lost: its agent sent %s", what);
+}
+
+static void link_ended(struct sy_link *link)
+{
+    lose(link->owner, "is lost: the connection to its agent has ended");
+}
+
+static void crew_tells(struct sy_crew *crew, const struct sy_launch_header *header,
+                       const void *body)
+{
+    /* Handlers take the body as a string, as it comes out of a link. */
+    char *text;
+
+    if (header->type == SY_CREW_OUTPUT) {
+        sy_talk_take(crew->owner, header, body);
+        return;
+    }
+    text = sy_memory_resize(NULL, header->length + 1);
+    if (header->length)
+        memcpy(text, body, header->length);
+    text[header->length] = '\0';
+    sy_talk_take(crew->owner, header, text);
+    free(text);
+}
+
+void sy_node_send(struct sy_node *node, const struct sy_launch_header *header, const void *body)
+{
+    struct sy_packet *packet;
+
+    if (node->local) {
+        if (is_greeted(node))
+            sy_crew_take(&node->crew, header, body);
+        return;
+    }
+    if (!is_greeted(node))
+        return;
+    packet = sy_packet_copy(header, body);
+    sy_link_send(&node->link, packet);
+    sy_packet_drop(packet);
+}
+
+void sy_nodes_send(struct sy_run *run, unsigned type, int64_t arg)
+{
+    const struct sy_launch_header header = {.type = type, .pe = SY_ALL, .arg = arg};
+
+    for (int i = 0; i < run->nodes; i++)
+        sy_node_send(&run->node[i], &header, NULL);
+}
+
+/* ---- commands and greetings ---- */
+
+static void call_more(struct sy_run *run);
+
+static void greeted(struct sy_node *node)
+{
+    const struct sy_launch_header start = {.type = SY_CREW_START, .pe = SY_ALL};
+    struct sy_launch_header header = start;
+    size_t length;
+    char *bytes = sy_spec_pack(&node->spec, &length);
+
+    ev_io_stop(node->run->loop, &node->greeting);
+    node->state = SY_NODE_STARTING;
+    node->heard = ev_now(node->run->loop);
+    node->link.fault = sy_crew_fault;
+    node->link.frame = link_frame;
+    node->link.malformed = link_malformed;
+    node->link.ended = link_ended;
+    node->link.owner = node;
+    sy_link_open(&node->link, node->run->loop, node->answer, node->question);
+    node->answer = node->question = NOTHING;
+    header.length = (uint32_t)length;
+    sy_node_send(node, &header, bytes);
+    free(bytes);
+    call_more(node->run);
+}
+
+/* A line before the frames: the greeting, or what a shell's start-up files say. */
+static void line_complete(struct sy_node *node)
+{
+    struct sy_run *run = node->run;
+    char *text = node->line, host[256];
+    int version, order;
+
+    text[node->line_length] = '\0';
+    node->line_length = 0;
+    if (strncmp(text, SY_AGENT_GREETING, strlen(SY_AGENT_GREETING)) != 0) {
+        if (*text)
+            sy_run_say(run, SY_SAY_MORE, "host %s says: %s", node->name, text);
+        return;
+    }
+    if (sscanf(text + strlen(SY_AGENT_GREETING), "%d %d %255s", &version, &order, host) != 3 ||
+        version != SY_LAUNCH_VERSION) {
+        lose(node, "has an oshrun of another release; install the same one");
+        return;
+    }
+    if (order != sy_agent_byte_order()) {
+        lose(node, "stores numbers in another order of bytes; a job cannot mix the two");
+        return;
+    }
+    sy_run_say(run, SY_SAY_MORE, "host %s answers, as %s, after %.2f s", node->name, host,
+               ev_now(run->loop) - run->waiting.started);
+    greeted(node);
+}
+
+/* Byte by byte, since what follows the greeting belongs to the link. */
+static void greeting_readable(struct ev_loop *loop, ev_io *io, int events)
+{
+    struct sy_node *node = io->data;
+    char byte;
+    ssize_t n;
+
+    (void)events;
+    while (node->answer >= 0 && (n = read(node->answer, &byte, 1)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return;
+        if (byte == '\n')
+            line_complete(node);
+        else if (node->line_length < sizeof node->line - 1)
+            node->line[node->line_length++] = byte;
+    }
+    /* The end of the command is told by its status. */
+    if (node->answer >= 0)
+        ev_io_stop(loop, io);
+}
+
+static void error_bytes(struct sy_outlet *outlet, const char *bytes, size_t length)
+{
+    struct sy_node *node = outlet->owner;
+
+    sy_stream_put(&node->error_lines, bytes, length);
+}
+
+static void error_room(struct sy_stream *stream, size_t bytes)
+{
+    struct sy_node *node = stream->owner;
+
+    sy_outlet_credit(&node->errors, bytes);
+}
+
+static void error_done(struct sy_stream *stream)
+{
+    (void)stream;
+}
+
+static void watch_errors(struct sy_node *node, int fd)
+{
+    struct sy_run *run = node->run;
+    char *label;
+
+    if (asprintf(&label, "oshrun: host %s: ", node->name) < 0)
+        sy_memory_check(NULL);
+    node->error_lines.room = error_room;
+    node->error_lines.done = error_done;
+    node->error_lines.owner = node;
+    sy_stream_open(&node->error_lines, run->outputs.err_sink, -2, label, false, false);
+    node->errors.bytes = error_bytes;
+    node->errors.owner = node;
+    node->errors.stream = 2;
+    sy_outlet_open(&node->errors, run->loop, fd, SY_CREW_WINDOW);
+}
+
+static void call(struct sy_node *node)
+{
+    struct sy_run *run = node->run;
+    struct sy_call_ends ends;
+    int rc = sy_call_start(node->command, &run->plan->nofile, &ends);
+
+    node->state = SY_NODE_CALLED;
+    if (rc != 0) {
+        lose(node, "cannot be reached: '%s' cannot be run: %s", node->command[0], strerror(-rc));
+        return;
+    }
+    node->pid = ends.pid;
+    node->question = ends.in;
+    node->answer = ends.out;
+    watch_errors(node, ends.err);
+    ev_io_init(&node->greeting, greeting_readable, node->answer, EV_READ);
+    node->greeting.data = node;
+    ev_io_start(run->loop, &node->greeting);
+}
+
+static void call_more(struct sy_run *run)
+{
+    int running = 0;
+
+    for (int i = 0; i < run->nodes; i++)
+        running += run->node[i].state == SY_NODE_CALLED;
+    for (int i = 0; i < run->nodes && running < CALLS_AT_ONCE && !run->ending.begun; i++) {
+        if (run->node[i].state != SY_NODE_WAITS)
+            continue;
+        call(&run->node[i]);
+        running++;
+    }
+}
+
+static void command_ended(struct sy_node *node, int wait_status)
+{
+    bool signalled = WIFSIGNALED(wait_status);
+    int number = signalled ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+
+    node->pid = 0;
+    sy_outlet_drain(&node->errors);
+    if (node->state == SY_NODE_CALLED)
+        lose(node, "cannot be reached: '%s' ended with %s %d before oshrun's agent was there",
+             node->command[0], signalled ? "signal" : "status", number);
+    else if (is_greeted(node))
+        sy_link_drain(&node->link);
+    sy_run_check_done(node->run);
+}
+
+static void reap_stranger(void *arg, pid_t pid, int wait_status)
+{
+    struct sy_run *run = arg;
+
+    for (int i = 0; i < run->nodes; i++) {
+        if (run->node[i].pid == pid && pid > 0) {
+            command_ended(&run->node[i], wait_status);
+            return;
+        }
+    }
+}
+
+void sy_nodes_reap(struct sy_run *run)
+{
+    int wait_status;
+    pid_t pid;
+
+    if (run->node[0].local) {
+        sy_crew_reap(&run->node[0].crew, reap_stranger, run);
+        return;
+    }
+    while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0)
+        reap_stranger(run, pid, wait_status);
+}
+
+/* ---- time limits ---- */
+
+static void spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+
+    (void)loop;
+    (void)events;
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_node *node = &run->node[i];
+
+        if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
+            lose(node, "has not answered within %g seconds (--spawn-timeout)",
+                 run->flags->spawn_timeout);
+    }
+}
+
+/* The time in which oshrun did not run itself is no silence of others. */
+static void heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    static double looked;
+    struct sy_run *run = timer->data;
+    double now = ev_now(loop), late = looked ? now - looked - timer->repeat : 0;
+
+    (void)events;
+    looked = now;
+    sy_nodes_send(run, SY_CREW_PING, 0);
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_node *node = &run->node[i];
+
+        if (late > timer->repeat)
+            node->heard += late;
+        if (!node->local && is_greeted(node) && now - node->heard > run->flags->silence)
+            lose(node, "is lost: nothing was heard of it for %g seconds", run->flags->silence);
+    }
+}
+
+static void last_commands(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+
+    (void)events;
+    ev_timer_stop(loop, timer);
+    for (int i = 0; i < run->nodes; i++) {
+        if (run->node[i].state >= SY_NODE_FINISHED)
+            kill_command(&run->node[i], SIGKILL);
+    }
+}
+
+static void start_timers(struct sy_run *run)
+{
+    double beat = run->flags->silence / BEATS;
+
+    ev_timer_init(&run->spawn_limit, spawn_limit, run->flags->spawn_timeout, 0.);
+    ev_timer_init(&run->heartbeat, heartbeat, beat, beat);
+    run->spawn_limit.data = run->heartbeat.data = run;
+    if (run->flags->spawn_timeout > 0)
+        ev_timer_start(run->loop, &run->spawn_limit);
+    if (beat > 0)
+        ev_timer_start(run->loop, &run->heartbeat);
+}
+
+/* ---- all of them ---- */
+
+void sy_nodes_start(struct sy_run *run)
+{
+    ev_timer_init(&run->last_commands, last_commands, 0., LAST);
+    run->last_commands.data = run;
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_node *node = &run->node[i];
+
+        node->link.fd = node->errors.fd = node->answer = node->question = NOTHING;
+    }
+    if (run->node[0].local) {
+        struct sy_node *node = &run->node[0];
+
+        node->state = SY_NODE_STARTING;
+        node->crew.plan = *run->plan;
+        node->crew.tell = crew_tells;
+        node->crew.owner = node;
+        sy_crew_start(&node->crew, run->loop, &node->spec);
+        return;
+    }
+    start_timers(run);
+    call_more(run);
+}
+
+void sy_nodes_end(struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_node *node = &run->node[i];
+
+        if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
+            give_up(node);
+    }
+}
+
+void sy_nodes_pause(struct sy_run *run)
+{
+    sy_nodes_send(run, SY_CREW_PAUSE, 0);
+    for (int i = 0; i < run->nodes; i++) {
+        if (!run->node[i].local)
+            sy_link_flush(&run->node[i].link, 500);
+    }
+}
+
+void sy_nodes_resume(struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++)
+        run->node[i].heard = ev_now(run->loop);
+}
+
+char *sy_nodes_missing(const struct sy_run *run)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    int missing = 0, shown = 0;
+
+    for (int i = 0; i < run->nodes; i++)
+        missing += run->node[i].state < SY_NODE_UP;
+    for (int i = 0; i < run->nodes && shown < 8; i++) {
+        if (run->node[i].state < SY_NODE_UP)
+            fprintf(out, "%s%s",
+                    shown++        ? ", "
+                    : missing == 1 ? "host "
+                                   : "hosts ",
+                    run->node[i].name);
+    }
+    if (missing > shown)
+        fprintf(out, " and %d more", missing - shown);
+    if (fclose(out) != 0)
+        sy_memory_check(NULL);
+    if (missing)
+        return text;
+    free(text);
+    return NULL;
+}
+
+bool sy_nodes_are_up(const struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++) {
+        if (run->node[i].state < SY_NODE_UP)
+            return false;
+    }
+    return true;
+}
+
+bool sy_nodes_are_done(const struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++) {
+        if (run->node[i].state < SY_NODE_FINISHED || run->node[i].pid > 0)
+            return false;
+    }
+    return true;
+}
+
+void sy_nodes_close(struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_node *node = &run->node[i];
+
+        if (node->local)
+            sy_crew_close(&node->crew);
+        sy_link_close(&node->link);
+        stop_greeting(node);
+        kill_command(node, SIGKILL);
+        for (char **word = node->command; word && *word; word++)
+            free(*word);
+        free(node->command);
+        free(node->spec.pe);
+        free(node->spec.host);
+    }
+}

@@ -1,0 +1,175 @@
+/* The description of a host's part of a job as bytes: see spec.h. Numbers are written in decimal
+ * and everything ends with a NUL, so that there is one kind of element and nothing to align. */
+#include "bootstrap/launcher/spec.h"
+
+#include <limits.h>
+
+#include "bootstrap/launcher/memory.h"
+#include "util/parse.h"
+
+static void put_text(FILE *out, const char *text)
+{
+    fputs(text, out);
+    fputc('\0', out);
+}
+
+static void put_number(FILE *out, long number)
+{
+    fprintf(out, "%ld", number);
+    fputc('\0', out);
+}
+
+static void put_list(FILE *out, char *const *list)
+{
+    long count = 0;
+
+    while (list[count])
+        count++;
+    put_number(out, count);
+    for (long i = 0; i < count; i++)
+        put_text(out, list[i]);
+}
+
+char *sy_spec_pack(const struct sy_spec *spec, size_t *length)
+{
+    char *bytes = NULL;
+    FILE *out = sy_memory_check(open_memstream(&bytes, length));
+
+    put_text(out, spec->host);
+    put_number(out, spec->npes);
+    put_number(out, (long)(spec->silence * 1000));
+    put_number(out, spec->binding);
+    put_number(out, spec->report_bindings);
+    put_number(out, spec->merge_stderr);
+    put_number(out, spec->count);
+    for (int i = 0; i < spec->count; i++) {
+        put_number(out, spec->pe[i].pe);
+        put_number(out, spec->pe[i].program);
+        put_number(out, spec->pe[i].input);
+    }
+    put_number(out, spec->programs);
+    for (int i = 0; i < spec->programs; i++) {
+        const struct sy_spec_program *program = &spec->program[i];
+
+        put_text(out, program->path ? program->path : "");
+        put_text(out, program->directory);
+        put_list(out, program->argv);
+        put_list(out, program->changes);
+        put_number(out, program->bare);
+    }
+    if (fclose(out) != 0)
+        sy_memory_check(NULL);
+    return bytes;
+}
+
+struct reader {
+    const char *at, *end;
+    bool bad;
+};
+
+static const char *get_text(struct reader *reader)
+{
+    const char *text = reader->at;
+    const char *end = reader->bad ? NULL : memchr(text, '\0', (size_t)(reader->end - text));
+
+    if (!end) {
+        reader->bad = true;
+        return "";
+    }
+    reader->at = end + 1;
+    return text;
+}
+
+static int get_number(struct reader *reader, long most)
+{
+    long number;
+
+    if (sy_parse_int(get_text(reader), 0, most, &number) == 0)
+        return (int)number;
+    reader->bad = true;
+    return 0;
+}
+
+/* Each element takes at least its NUL, so a count that is larger than the rest is wrong. */
+static int get_count(struct reader *reader)
+{
+    int count = get_number(reader, INT_MAX);
+
+    if (count > reader->end - reader->at)
+        reader->bad = true;
+    return reader->bad ? 0 : count;
+}
+
+static char **get_list(struct reader *reader)
+{
+    int count = get_count(reader);
+    char **list = sy_memory_zeroed((size_t)count + 1, sizeof *list);
+
+    for (int i = 0; i < count; i++)
+        list[i] = sy_memory_string(get_text(reader));
+    return list;
+}
+
+static void get_program(struct reader *reader, struct sy_spec_program *program)
+{
+    const char *path = get_text(reader);
+
+    program->path = *path ? sy_memory_string(path) : NULL;
+    program->directory = sy_memory_string(get_text(reader));
+    program->argv = get_list(reader);
+    program->changes = get_list(reader);
+    program->bare = get_number(reader, 1);
+    if (!program->argv[0])
+        reader->bad = true;
+}
+
+bool sy_spec_unpack(struct sy_spec *spec, const char *bytes, size_t length)
+{
+    struct reader reader = {.at = bytes, .end = bytes + length};
+
+    memset(spec, 0, sizeof *spec);
+    spec->host = sy_memory_string(get_text(&reader));
+    spec->npes = get_number(&reader, INT_MAX);
+    spec->silence = get_number(&reader, INT_MAX) / 1000.;
+    spec->binding = get_number(&reader, SY_BINDINGS - 1);
+    spec->report_bindings = get_number(&reader, 1);
+    spec->merge_stderr = get_number(&reader, 1);
+    spec->count = get_count(&reader);
+    spec->pe = sy_memory_zeroed((size_t)spec->count, sizeof *spec->pe);
+    for (int i = 0; i < spec->count; i++) {
+        spec->pe[i].pe = get_number(&reader, spec->npes - 1L);
+        spec->pe[i].program = get_number(&reader, INT_MAX);
+        spec->pe[i].input = get_number(&reader, 1);
+    }
+    spec->programs = get_count(&reader);
+    spec->program = sy_memory_zeroed((size_t)spec->programs, sizeof *spec->program);
+    for (int i = 0; i < spec->programs; i++)
+        get_program(&reader, &spec->program[i]);
+    for (int i = 0; i < spec->count; i++)
+        reader.bad = reader.bad || spec->pe[i].program >= spec->programs;
+    if (!reader.bad)
+        return true;
+    sy_spec_free(spec);
+    return false;
+}
+
+static void free_list(char **list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
+void sy_spec_free(struct sy_spec *spec)
+{
+    for (int i = 0; i < spec->programs; i++) {
+        free(spec->program[i].path);
+        free(spec->program[i].directory);
+        free_list(spec->program[i].argv);
+        free_list(spec->program[i].changes);
+    }
+    free(spec->program);
+    free(spec->pe);
+    free(spec->host);
+    memset(spec, 0, sizeof *spec);
+}

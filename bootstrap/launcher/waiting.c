@@ -1,0 +1,254 @@
+/* What people are told while a job does not get on: what its start waits for, which call each PE
+ * sits in, and where each PE is when the time of --timeout is over. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bootstrap/launcher/memory.h"
+
+static const double LOOK = 2;    /* seconds without progress after which something is said */
+static const double ANSWERS = 1; /* seconds for the PEs' answers */
+static const double SAME =
+    0.4; /* of a wait: a complaint that comes so soon is about the same one */
+static const double TRACES = 20; /* seconds for all stack traces */
+
+/* ---- starts that take long ---- */
+
+static void tell_gather(struct sy_run *run, double since)
+{
+    char *missing = sy_gather_missing(&run->gather);
+
+    sy_run_say(run, SY_SAY_ENDING, "'%s' has been waiting for %s for %.0f s", run->gather.phase,
+               missing, since);
+    free(missing);
+}
+
+/* Says it after 2 s, and again each time the wait has doubled. */
+static bool is_time(struct sy_run *run, double since)
+{
+    if (since < LOOK || since < 2 * run->waiting.told)
+        return false;
+    run->waiting.told = since;
+    return true;
+}
+
+static void tick(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+    double now = ev_now(loop);
+    char *hosts;
+
+    (void)events;
+    if (run->ending.begun)
+        return;
+    hosts = sy_nodes_missing(run);
+    if (hosts) {
+        if (is_time(run, now - run->waiting.started))
+            sy_run_say(run, SY_SAY_ENDING, "waiting for %s since %.0f s", hosts,
+                       now - run->waiting.started);
+        free(hosts);
+    } else if (sy_gather_waits(&run->gather)) {
+        if (is_time(run, now - run->waiting.gather_began))
+            tell_gather(run, now - run->waiting.gather_began);
+    } else {
+        run->waiting.told = 0;
+    }
+}
+
+/* ---- which call each PE sits in ---- */
+
+static void print_group(struct sy_run *run, const char *text, bool *shown)
+{
+    char line[512] = "";
+    size_t length = 0;
+    int count = 0;
+
+    for (int pe = 0; pe < run->npes; pe++) {
+        int last = pe;
+
+        if (!run->pes[pe].note || strcmp(run->pes[pe].note, text) != 0)
+            continue;
+        while (last + 1 < run->npes && run->pes[last + 1].note &&
+               strcmp(run->pes[last + 1].note, text) == 0)
+            last++;
+        for (int i = pe; i <= last; i++)
+            shown[i] = true;
+        if (length < sizeof line - 32)
+            length += (size_t)sprintf(line + length, last > pe ? "%s%d-%d" : "%s%d",
+                                      count ? ", " : "", pe, last);
+        count += last - pe + 1;
+        pe = last;
+    }
+    sy_run_say(run, SY_SAY_ALWAYS, "  PE%s %s: %s", count == 1 ? "" : "s", line, text);
+}
+
+static void print_notes(struct sy_run *run)
+{
+    bool *shown = sy_memory_zeroed((size_t)run->npes, sizeof *shown);
+
+    for (int pe = 0; pe < run->npes; pe++) {
+        struct sy_pe *of = &run->pes[pe];
+
+        if (!of->note && of->asked)
+            of->note = sy_memory_string("no answer: stopped, or without a progress thread");
+        else if (!of->note && of->alive)
+            of->note = sy_memory_string(of->greeted ? "after shmem_finalize"
+                                                    : "no shmem_init so far");
+    }
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].note && !shown[pe])
+            print_group(run, run->pes[pe].note, shown);
+    }
+    free(shown);
+}
+
+static void forget_notes(struct sy_run *run)
+{
+    for (int pe = 0; pe < run->npes; pe++) {
+        free(run->pes[pe].note);
+        run->pes[pe].note = NULL;
+        run->pes[pe].asked = false;
+    }
+}
+
+static void ask_all(struct sy_run *run)
+{
+    run->waiting.asking = true;
+    ev_timer_stop(run->loop, &run->waiting.answers);
+    ev_timer_set(&run->waiting.answers, ANSWERS, 0.);
+    ev_timer_start(run->loop, &run->waiting.answers);
+    for (int pe = 0; pe < run->npes; pe++) {
+        struct sy_pe *of = &run->pes[pe];
+
+        of->asked = of->alive && of->initialized;
+        if (of->asked && !of->note)
+            sy_run_send(of, SY_LAUNCH_ASK, 0, NULL, 0);
+    }
+}
+
+/* Ends the job for --timeout once everything that can be said about it was said. */
+static void end_for_time(struct sy_run *run)
+{
+    if (!run->traces.running || run->traces.left > 0 || run->waiting.asking)
+        return;
+    run->traces.running = false;
+    ev_timer_stop(run->loop, &run->traces.limit);
+    sy_ending_begin(run, 124, SY_GRACE_ASKED);
+}
+
+static void answers_are_in(struct sy_run *run)
+{
+    ev_timer_stop(run->loop, &run->waiting.answers);
+    run->waiting.asking = false;
+    if (run->traces.running) {
+        sy_run_say(run, SY_SAY_ENDING, "where the PEs are:");
+    } else {
+        sy_run_say(run, SY_SAY_ALWAYS,
+                   "a PE has been waiting for %.0f s (SHMEM_STALL_REPORT); what all are doing:",
+                   run->waiting.waited);
+    }
+    print_notes(run);
+    forget_notes(run);
+    end_for_time(run);
+}
+
+static void answers_late(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    answers_are_in(timer->data);
+}
+
+static bool all_answered(const struct sy_run *run)
+{
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].asked && run->pes[pe].alive && !run->pes[pe].note)
+            return false;
+    }
+    return true;
+}
+
+void sy_waiting_note(struct sy_pe *pe, const char *text, int seconds, bool unasked)
+{
+    struct sy_run *run = pe->run;
+
+    if (unasked && (run->waiting.asking || run->traces.running || run->ending.begun))
+        return;
+    /* Those that wait together also complain together. */
+    if (unasked && ev_now(run->loop) - run->waiting.reported < SAME * seconds)
+        return;
+    free(pe->note);
+    pe->note = sy_memory_string(text);
+    if (unasked) {
+        run->waiting.waited = seconds;
+        run->waiting.reported = ev_now(run->loop);
+        ask_all(run);
+    }
+    if (run->waiting.asking && all_answered(run))
+        answers_are_in(run);
+}
+
+/* ---- where each PE is when its time is over ---- */
+
+static void traces_late(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+
+    (void)loop;
+    (void)events;
+    run->traces.left = 0;
+    end_for_time(run);
+}
+
+void sy_waiting_traced(struct sy_pe *pe, const char *text)
+{
+    struct sy_run *run = pe->run;
+
+    if (run->ending.begun || !run->traces.running)
+        return;
+    sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d):", pe->number, pe->node->name,
+               (int)pe->pid);
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+
+        sy_run_say(run, SY_SAY_ENDING, "  %.*s", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+    run->traces.left--;
+    end_for_time(run);
+}
+
+void sy_waiting_trace(struct sy_run *run)
+{
+    if (run->ending.begun)
+        return;
+    sy_run_say(run, SY_SAY_ENDING, "the job did not end within %g seconds (--timeout)%s",
+               run->flags->timeout, sy_ending_rest(run, false));
+    run->traces.running = true;
+    if (run->flags->quiet || !run->living) {
+        end_for_time(run);
+        return;
+    }
+    run->traces.left = run->flags->no_traces ? 0 : run->living;
+    if (!run->waiting.asking)
+        ask_all(run);
+    if (all_answered(run))
+        answers_are_in(run);
+    if (run->traces.left) {
+        ev_timer_start(run->loop, &run->traces.limit);
+        sy_nodes_send(run, SY_CREW_TRACE, 0);
+    }
+}
+
+void sy_waiting_init(struct sy_run *run)
+{
+    run->waiting.started = ev_now(run->loop);
+    ev_timer_init(&run->waiting.tick, tick, LOOK, LOOK);
+    ev_timer_init(&run->waiting.answers, answers_late, 0., 0.);
+    ev_timer_init(&run->traces.limit, traces_late, TRACES, 0.);
+    run->waiting.tick.data = run->waiting.answers.data = run->traces.limit.data = run;
+    ev_timer_start(run->loop, &run->waiting.tick);
+}

@@ -1,0 +1,539 @@
+/* The conversation with a PMI server: see client.h. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bootstrap/pmi/client.h"
+
+static const double PARTING = 1; /* seconds for a farewell */
+
+double sy_pmi_now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* ---- where ---- */
+
+/* The descriptor that PMI_FD names; -1: none. */
+static int named_fd(const char *text)
+{
+    char *end;
+    long fd = text ? strtol(text, &end, 10) : -1;
+
+    return !text || end == text || *end || fd < 0 || fd > 1 << 20 ? -1 : (int)fd;
+}
+
+static int mpi_says(const char *name)
+{
+    int (*function)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, name);
+    int yes = 0;
+
+    return !function ? -1 : function(&yes) == 0 && yes;
+}
+
+enum sy_pmi_mpi sy_pmi_mpi(void)
+{
+    int initialized = mpi_says("MPI_Initialized");
+
+    if (initialized < 0)
+        return SY_PMI_MPI_ABSENT;
+    if (mpi_says("MPI_Finalized") > 0)
+        return SY_PMI_MPI_OVER;
+    return initialized ? SY_PMI_MPI_ACTIVE : SY_PMI_MPI_LINKED;
+}
+
+static bool in_slurm(void)
+{
+    return getenv("SLURM_STEP_ID") != NULL;
+}
+
+static int say(struct sy_error *err, int rc, const char *fmt, const char *value)
+{
+    if (err)
+        snprintf(err->text, sizeof err->text, fmt, value);
+    return rc;
+}
+
+int sy_pmi_find(struct sy_error *err)
+{
+    const char *fd = getenv("PMI_FD"), *port = getenv("PMI_PORT"), *id = getenv("PMI_ID");
+    enum sy_pmi_mpi mpi = sy_pmi_mpi();
+    struct stat st;
+
+    if (!fd && !(port && id))
+        return say(err, -ENODEV, "neither PMI_FD nor PMI_PORT with PMI_ID is set%s", "");
+    /* Slurm's server lets a process begin once: either MPI does or we do. */
+    if (in_slurm() && (mpi == SY_PMI_MPI_LINKED || mpi == SY_PMI_MPI_OVER))
+        return say(err, -ENODEV, "PMI is left to MPI, with which Slurm's server speaks once%s", "");
+    if (mpi == SY_PMI_MPI_OVER)
+        return say(
+            err, -ECONNRESET,
+            "MPI_Finalize has closed the connection to the launcher; call shmem_init before "
+            "MPI_Finalize, or start the program with oshrun or a launcher that speaks PMIx%s",
+            "");
+    if (fd && (named_fd(fd) < 0 || fstat(named_fd(fd), &st) || !S_ISSOCK(st.st_mode)))
+        return say(
+            err, -EBADF,
+            "PMI_FD=%s is no open socket: a wrapper between the launcher and the program has "
+            "closed it, or this process was started by one that had it; unset PMI_FD, or set "
+            "SHMEM_BOOTSTRAP=single, to run a job of one PE",
+            fd);
+    return 0;
+}
+
+static int connect_to(struct pmi_client *client, const char *place, struct sy_error *err)
+{
+    struct addrinfo wanted = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
+    char name[256];
+    const char *colon = strrchr(place, ':');
+
+    if (!colon || (size_t)(colon - place) >= sizeof name)
+        return client->host->fail(err, EINVAL, "PMI_PORT=%s is not HOST:PORT", place);
+    memcpy(name, place, (size_t)(colon - place));
+    name[colon - place] = '\0';
+    int rc = getaddrinfo(name, colon + 1, &wanted, &found);
+    if (rc)
+        return client->host->fail(err, EHOSTUNREACH, "PMI_PORT=%s: %s", place, gai_strerror(rc));
+    rc = ECONNREFUSED;
+    for (struct addrinfo *at = found; at && client->fd < 0; at = at->ai_next) {
+        client->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (client->fd >= 0 && connect(client->fd, at->ai_addr, at->ai_addrlen) != 0) {
+            rc = errno;
+            close(client->fd);
+            client->fd = -1;
+        }
+    }
+    freeaddrinfo(found);
+    client->connected = client->fd >= 0;
+    return client->fd >= 0 ? 0
+                           : client->host->fail(err, rc, "PMI_PORT=%s: %s", place, strerror(rc));
+}
+
+/* ---- messages ---- */
+
+static int lost(struct pmi_client *client, int rc, const char *what, struct sy_error *err)
+{
+    if (rc == -ETIMEDOUT)
+        return client->host->fail(err, ETIMEDOUT, "%s: no answer from the launcher's PMI server",
+                                  what);
+    if (rc == -ECONNRESET || rc == -EPIPE)
+        return client->host->fail(
+            err, ECONNRESET,
+            "%s: the launcher has closed PMI's connection; it does so when it "
+            "ends the job, and after MPI_Finalize: shmem_init has to be called "
+            "before that",
+            what);
+    return client->host->fail(err, -rc, "%s: %s", what, strerror(-rc));
+}
+
+static int await(struct pmi_client *client, short events)
+{
+    for (;;) {
+        struct pollfd wait = {.fd = client->fd, .events = events};
+        double left = client->deadline - sy_pmi_now();
+        if (left <= 0)
+            return -ETIMEDOUT;
+        int ready = poll(&wait, 1, left > 1000 ? 1000000 : (int)(left * 1000) + 1);
+        if (ready > 0)
+            return 0;
+        if (ready < 0 && errno != EINTR)
+            return -errno;
+    }
+}
+
+/* MPI may share the socket: never more is taken from it than the answer. */
+static int receive(struct pmi_client *client, char *data, size_t length, int flags)
+{
+    for (;;) {
+        ssize_t n = recv(client->fd, data, length, MSG_DONTWAIT | flags);
+        if (n > 0)
+            return (int)n;
+        if (n == 0)
+            return -ECONNRESET;
+        int rc = errno == EAGAIN ? await(client, POLLIN) : errno == EINTR ? 0 : -errno;
+        if (rc)
+            return rc;
+    }
+}
+
+static int receive_all(struct pmi_client *client, char *data, size_t length)
+{
+    while (length) {
+        int n = receive(client, data, length, 0);
+        if (n < 0)
+            return n;
+        data += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
+static int read_line(struct pmi_client *client, char line[PMI_LINE])
+{
+    size_t used = 0;
+
+    for (;;) {
+        int n = receive(client, line + used, PMI_LINE - 1 - used, MSG_PEEK);
+        if (n < 0)
+            return n;
+        char *end = memchr(line + used, '\n', (size_t)n);
+        size_t take = end ? (size_t)(end - line) - used + 1 : (size_t)n;
+        int rc = receive_all(client, line + used, take);
+        if (rc)
+            return rc;
+        used += take;
+        if (end) {
+            line[used - 1] = '\0';
+            return 0;
+        }
+        if (used == PMI_LINE - 1)
+            return -EMSGSIZE;
+    }
+}
+
+static int read_framed(struct pmi_client *client, char body[PMI_LINE])
+{
+    char field[6];
+    int rc = receive_all(client, field, sizeof field), length = rc ? 0 : sy_pmi_length(field);
+
+    if (rc)
+        return rc;
+    if (length < 0 || length >= PMI_LINE)
+        return -EPROTO;
+    body[length] = '\0';
+    return receive_all(client, body, (size_t)length);
+}
+
+static int send_text(struct pmi_client *client, const char *text, size_t length)
+{
+    while (length) {
+        ssize_t n = send(client->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+        int rc = 0;
+        if (n >= 0) {
+            text += n;
+            length -= (size_t)n;
+        } else if (errno == EAGAIN) {
+            rc = await(client, POLLOUT);
+        } else if (errno != EINTR) {
+            rc = -errno;
+        }
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static bool is_command(const char *answer, char between, const char *name)
+{
+    char cmd[64];
+
+    return sy_pmi_word(answer, between, "cmd", cmd, sizeof cmd) && !strcmp(cmd, name);
+}
+
+static int hear_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                  struct sy_error *err)
+{
+    int rc = read_line(client, answer);
+
+    if (rc)
+        return lost(client, rc, name, err);
+    if (!is_command(answer, ' ', name))
+        return client->host->fail(err, EPROTO,
+                                  "PMI: the launcher answers '%.100s' where %s was "
+                                  "expected",
+                                  answer, name);
+    return 0;
+}
+
+/* Says a line of version 1 and waits for the answer of this name. */
+static int ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                 struct sy_error *err, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+static int ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                 struct sy_error *err, const char *fmt, ...)
+{
+    char line[PMI_LINE];
+    va_list args;
+
+    va_start(args, fmt);
+    int length = vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    if (length < 0 || length >= 1000) /* Slurm's server reads no more, and says nothing of it */
+        return client->host->fail(err, EMSGSIZE, "PMI: a message of %d bytes is too long", length);
+    int rc = send_text(client, line, (size_t)length);
+    return rc ? lost(client, rc, name, err) : hear_1(client, answer, name, err);
+}
+
+static int say_2(struct pmi_client *client, const char *name, const char *body,
+                 struct sy_error *err)
+{
+    char message[PMI_LINE + 80];
+    int length = snprintf(message, sizeof message, "%-6zucmd=%s;%s",
+                          strlen(body) + strlen(name) + 5, name, body);
+
+    if (length >= 1000)
+        return client->host->fail(err, EMSGSIZE, "PMI: a message of %d bytes is too long", length);
+    int rc = send_text(client, message, (size_t)length);
+    return rc ? lost(client, rc, name, err) : 0;
+}
+
+/* The answer to NAME is NAME-response. */
+static int hear_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                  struct sy_error *err)
+{
+    char wanted[64];
+    int rc = read_framed(client, answer), status;
+
+    if (rc)
+        return lost(client, rc, name, err);
+    snprintf(wanted, sizeof wanted, "%s-response", name);
+    if (!is_command(answer, ';', wanted) ||
+        (sy_pmi_number(answer, ';', "rc", &status) && status != 0))
+        return client->host->fail(err, EPROTO, "PMI: the launcher answers '%.100s' to %s", answer,
+                                  name);
+    return 0;
+}
+
+/* The same with a message of version 2; `name` is the command. */
+static int ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                 struct sy_error *err, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+static int ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                 struct sy_error *err, const char *fmt, ...)
+{
+    char body[PMI_LINE];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(body, sizeof body, fmt, args);
+    va_end(args);
+    int rc = say_2(client, name, body, err);
+    return rc ? rc : hear_2(client, answer, name, err);
+}
+
+/* ---- opening ---- */
+
+/* A server at a port says who we are in lines of its own. */
+static int introduce(struct pmi_client *client, struct sy_error *err)
+{
+    char line[PMI_LINE];
+    const char *id = getenv("PMI_ID");
+    int rc = ask_1(client, line, "initack", err, "cmd=initack pmiid=%s\n", id ? id : "0");
+
+    client->rank = client->size = -1;
+    for (int i = 0; rc == 0 && i < 3; i++) { /* size, rank and debug, in any order */
+        rc = read_line(client, line);
+        if (rc)
+            return lost(client, rc, "initack", err);
+        sy_pmi_number(line, ' ', "size", &client->size);
+        sy_pmi_number(line, ' ', "rank", &client->rank);
+    }
+    return rc;
+}
+
+/* -EPROTONOSUPPORT: not this version. */
+static int say_version(struct pmi_client *client, int version, struct sy_error *err)
+{
+    char line[PMI_LINE];
+    int status = -1, taken = -1;
+    int rc = ask_1(client, line, "response_to_init", err,
+                   "cmd=init pmi_version=%d pmi_subversion=%d\n", version, version == 1);
+
+    if (rc)
+        return rc;
+    if (sy_pmi_number(line, ' ', "rc", &status) && status == 0 &&
+        (!sy_pmi_number(line, ' ', "pmi_version", &taken) || taken == version))
+        return 0;
+    return client->host->fail(err, EPROTONOSUPPORT,
+                              "the launcher's PMI server refuses version %d: '%.100s'", version,
+                              line);
+}
+
+static int environment_number(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text && *text >= '0' && *text <= '9' ? atoi(text) : -1;
+}
+
+static int begin_1(struct pmi_client *client, struct sy_error *err)
+{
+    char line[PMI_LINE];
+    int rc = ask_1(client, line, "my_kvsname", err, "cmd=get_my_kvsname\n");
+
+    if (rc)
+        return rc;
+    if (!client->connected) {
+        client->rank = environment_number("PMI_RANK");
+        client->size = environment_number("PMI_SIZE");
+    }
+    if (!sy_pmi_word(line, ' ', "kvsname", client->space, sizeof client->space))
+        return client->host->fail(err, EPROTO, "PMI: no name for keys in '%.100s'", line);
+    return 0;
+}
+
+static int begin_2(struct pmi_client *client, struct sy_error *err)
+{
+    char answer[PMI_LINE];
+    const char *job = getenv("PMI_JOBID");
+    int rank = client->connected ? client->rank : environment_number("PMI_RANK");
+    int rc = ask_2(client, answer, "fullinit", err, "pmijobid=%s;pmirank=%d;threaded=FALSE;",
+                   job ? job : "", rank);
+
+    if (rc)
+        return rc;
+    if (!sy_pmi_number(answer, ';', "rank", &client->rank) ||
+        !sy_pmi_number(answer, ';', "size", &client->size))
+        return client->host->fail(err, EPROTO, "PMI: no rank and size in '%.100s'", answer);
+    rc = ask_2(client, answer, "job-getid", err, "%s", "");
+    if (rc == 0 && !sy_pmi_word(answer, ';', "jobid", client->space, sizeof client->space))
+        rc = client->host->fail(err, EPROTO, "PMI: no job's name in '%.100s'", answer);
+    return rc;
+}
+
+int sy_pmi_open(struct pmi_client *client, int version, struct sy_error *err)
+{
+    const char *text = getenv("PMI_FD"), *port = getenv("PMI_PORT");
+    int rc = 0;
+
+    client->fd = named_fd(text);
+    client->connected = false;
+    if (client->fd < 0 && port)
+        rc = connect_to(client, port, err);
+    if (rc == 0 && client->connected)
+        rc = introduce(client, err);
+    if (rc)
+        return rc;
+    client->version = version ? version : 1;
+    if (!in_slurm() || sy_pmi_mpi() != SY_PMI_MPI_ACTIVE)
+        rc = say_version(client, client->version, err);
+    if (rc == -EPROTONOSUPPORT && !version)
+        rc = say_version(client, client->version = 2, err);
+    if (rc == 0)
+        rc = client->version == 1 ? begin_1(client, err) : begin_2(client, err);
+    if (rc == 0 && (client->size < 1 || client->rank < 0 || client->rank >= client->size))
+        rc = client->host->fail(err, EPROTO, "PMI says that this is process %d of %d", client->rank,
+                                client->size);
+    return rc;
+}
+
+/* ---- keys ---- */
+
+int sy_pmi_put(struct pmi_client *client, const char *key, const char *value, struct sy_error *err)
+{
+    char answer[PMI_LINE];
+    int status = -1;
+
+    if (client->version == 2)
+        return ask_2(client, answer, "kvs-put", err, "key=%s;value=%s;", key, value);
+    int rc = ask_1(client, answer, "put_result", err, "cmd=put kvsname=%s key=%s value=%s\n",
+                   client->space, key, value);
+    if (rc == 0 && (!sy_pmi_number(answer, ' ', "rc", &status) || status != 0))
+        rc = client->host->fail(err, EPROTO, "PMI: the launcher does not take a value: '%.100s'",
+                                answer);
+    return rc;
+}
+
+int sy_pmi_barrier_enter(struct pmi_client *client, struct sy_error *err)
+{
+    static const char line[] = "cmd=barrier_in\n";
+
+    if (client->version == 2)
+        return say_2(client, "kvs-fence", "", err);
+    int rc = send_text(client, line, sizeof line - 1);
+    return rc ? lost(client, rc, "barrier_in", err) : 0;
+}
+
+int sy_pmi_barrier_wait(struct pmi_client *client, struct sy_error *err)
+{
+    char answer[PMI_LINE];
+
+    return client->version == 2 ? hear_2(client, answer, "kvs-fence", err)
+                                : hear_1(client, answer, "barrier_out", err);
+}
+
+int sy_pmi_get(struct pmi_client *client, const char *key, char *value, size_t room,
+               struct sy_error *err)
+{
+    char answer[PMI_LINE], between = client->version == 2 ? ';' : ' ';
+    int rc, status = 0;
+
+    if (client->version == 2)
+        rc = ask_2(client, answer, "kvs-get", err, "jobid=%s;srcid=-1;key=%s;", client->space, key);
+    else
+        rc = ask_1(client, answer, "get_result", err, "cmd=get kvsname=%s key=%s\n", client->space,
+                   key);
+    if (rc)
+        return rc;
+    sy_pmi_number(answer, between, "rc", &status);
+    if (status != 0 || !sy_pmi_word(answer, between, "value", value, room))
+        return client->host->fail(err, ENOENT, "PMI: the launcher has no key %s: '%.100s'", key,
+                                  answer);
+    return 0;
+}
+
+bool sy_pmi_one_node(struct pmi_client *client)
+{
+    static const char key[] = "PMI_process_mapping";
+    char answer[PMI_LINE], value[PMI_LINE];
+    int rc;
+
+    if (client->version == 1) {
+        rc = sy_pmi_get(client, key, value, sizeof value, NULL);
+    } else {
+        rc = ask_2(client, answer, "info-getjobattr", NULL, "key=%s;", key);
+        if (rc == 0 && !sy_pmi_word(answer, ';', "value", value, sizeof value))
+            rc = -ENOENT;
+    }
+    return rc == 0 && sy_pmi_mapping_is_one_node(value);
+}
+
+/* ---- leaving ---- */
+
+void sy_pmi_abort(struct pmi_client *client, int status)
+{
+    char message[128], body[64];
+
+    if (client->fd < 0)
+        return;
+    client->deadline = sy_pmi_now() + PARTING;
+    if (client->version == 2) {
+        snprintf(body, sizeof body, "cmd=abort;isworld=TRUE;exitcode=%d;", status);
+        snprintf(message, sizeof message, "%-6zu%s", strlen(body), body);
+    } else {
+        snprintf(message, sizeof message, "cmd=abort exitcode=%d\n", status);
+    }
+    send_text(client, message, strlen(message));
+}
+
+void sy_pmi_finalize(struct pmi_client *client)
+{
+    char answer[PMI_LINE];
+
+    client->deadline = sy_pmi_now() + PARTING;
+    if (client->version == 2)
+        ask_2(client, answer, "finalize", NULL, "%s", "");
+    else
+        ask_1(client, answer, "finalize_ack", NULL, "cmd=finalize\n");
+}
+
+/* An inherited socket stays open: MPI may use it. */
+void sy_pmi_drop(struct pmi_client *client)
+{
+    if (client->connected && client->fd >= 0)
+        close(client->fd);
+    client->fd = -1;
+}

@@ -1,0 +1,167 @@
+/* The bootstrap for launchers that speak PMI: mpiexec.hydra (MPICH, Intel MPI), srun --mpi=pmi2,
+ * Flux. PMI carries PE 0's beacon to all, with one put, one barrier and one get a PE; the rest goes
+ * over the control tree. MPI may use the same PMI connection, before or after, so PMI is left as it
+ * is found, and leave is taken only at exit and only where MPI was never there to do it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bootstrap/pmi/client.h"
+#include "bootstrap/tree/tree.h"
+
+static const char KEY[] = "switchyard-root";
+
+static const double FIRST_WORD = 2; /* seconds after which PE 0 says what it waits for */
+
+static struct {
+    int version; /* SHMEM_PMI_VERSION */
+} settings;
+
+static const struct sy_option options[] = {
+    {"pmi.version", SY_OPTION_CHOICE, 0, 0, "auto", "auto|1|2", 0, 0, NULL,
+     "The version of PMI to speak with the launcher; auto: 1, or 2 where it refuses that"},
+    {.name = NULL}};
+
+static struct {
+    const struct sy_host *host;
+    struct pmi_client client;
+    struct tree_beacon beacon;
+    struct tree_seat seat;
+} pmi = {.client = {.fd = -1}};
+
+static int probe(struct sy_error *err)
+{
+    return sy_pmi_find(err);
+}
+
+static int find_root(struct tree_addresses *root, struct sy_error *err)
+{
+    (void)err;
+    *root = pmi.beacon.root;
+    return 0;
+}
+
+/* All that come say so when the time is over: those that are missing are the others. PMI has no way
+ * to ask who is there. */
+static int barrier(double limit, struct sy_error *err)
+{
+    bool speaks = pmi.client.rank == 0 && limit > FIRST_WORD;
+    double begin = sy_pmi_now();
+    int rc = sy_pmi_barrier_enter(&pmi.client, err);
+
+    pmi.client.deadline = begin + (speaks ? FIRST_WORD : limit);
+    if (rc == 0)
+        rc = sy_pmi_barrier_wait(&pmi.client, err);
+    if (rc == -ETIMEDOUT && speaks) {
+        pmi.host->log(SY_LOG_WARN, "boot",
+                      "start-up: waiting for all %d PEs to call shmem_init (in PMI's barrier)",
+                      pmi.client.size);
+        pmi.client.deadline = begin + limit;
+        rc = sy_pmi_barrier_wait(&pmi.client, err);
+    }
+    if (rc == -ETIMEDOUT)
+        return pmi.host->fail(
+            err, ETIMEDOUT,
+            "PE %d waited %.0f s for all %d PEs to call shmem_init; every PE that did says "
+            "this, the others are missing (SHMEM_INIT_TIMEOUT is the limit)",
+            pmi.client.rank, limit, pmi.client.size);
+    return rc;
+}
+
+/* PE 0's beacon, on every PE; PE 0 reads it too, to see what the launcher made of it. */
+static int exchange(double limit, struct sy_error *err)
+{
+    char text[TREE_BEACON_TEXT];
+    struct tree_beacon read;
+    int rc = 0;
+
+    if (pmi.client.rank == 0) {
+        rc = sy_tree_listen(pmi.host, pmi.seat.one_host, 0, &pmi.beacon, err);
+        if (rc == 0) {
+            sy_tree_beacon_encode(&pmi.beacon, text);
+            rc = sy_pmi_put(&pmi.client, KEY, text, err);
+        }
+    }
+    if (rc == 0)
+        rc = barrier(limit, err);
+    pmi.client.deadline = sy_pmi_now() + limit;
+    if (rc == 0)
+        rc = sy_pmi_get(&pmi.client, KEY, text, sizeof text, err);
+    if (rc == 0 && sy_tree_beacon_decode(text, &read) != 0)
+        rc = pmi.host->fail(err, EPROTO,
+                            "the launcher's PMI server has damaged the value that PE 0 gave it "
+                            "(%zu characters have come)",
+                            strlen(text));
+    if (rc == 0 && pmi.client.rank != 0)
+        pmi.beacon = read;
+    return rc;
+}
+
+static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+{
+    double limit = host->start ? host->start->init_timeout : 120;
+
+    pmi.host = pmi.client.host = host;
+    pmi.client.deadline = sy_pmi_now() + limit;
+    int rc = sy_pmi_open(&pmi.client, settings.version, err);
+    if (rc)
+        return rc;
+    pmi.seat = (struct tree_seat){.pe = pmi.client.rank,
+                                  .npes = pmi.client.size,
+                                  .one_host = sy_pmi_one_node(&pmi.client),
+                                  .job = "",
+                                  .find_root = find_root,
+                                  .root_name = "the address that PMI has brought",
+                                  .root_listens = true};
+    rc = exchange(limit, err);
+    memcpy(pmi.seat.secret, pmi.beacon.secret, TREE_SECRET);
+    return rc ? rc : sy_tree_join(host, &pmi.seat, job, err);
+}
+
+/* PEs that are not in the tree yet are reached by the launcher only. Hydra throws away what it has
+ * not yet read of the PEs' output. */
+static void end_job(int status, const char *why)
+{
+    const struct timespec output = {.tv_nsec = 300 * 1000 * 1000};
+
+    sy_tree_abort(status, why);
+    if (sy_tree_complete() || pmi.client.fd < 0)
+        return;
+    nanosleep(&output, NULL);
+    sy_pmi_abort(&pmi.client, status);
+}
+
+/* MPI takes leave itself in MPI_Finalize, and the launcher answers no second time. */
+static bool mpi_took_part(void)
+{
+    enum sy_pmi_mpi mpi = sy_pmi_mpi();
+
+    return mpi == SY_PMI_MPI_ACTIVE || mpi == SY_PMI_MPI_OVER;
+}
+
+static void leave(void)
+{
+    sy_tree_close();
+    if (pmi.client.fd >= 0 && !mpi_took_part())
+        sy_pmi_finalize(&pmi.client);
+    sy_pmi_drop(&pmi.client);
+}
+
+SY_BOOTSTRAP_PLUGIN(pmi) = {
+    .size = sizeof(struct sy_bootstrap),
+    .name = "pmi",
+    .priority = 80,
+    .options = options,
+    .settings = &settings,
+    .probe = probe,
+    .open = join,
+    .allgather = sy_tree_allgather,
+    .mark = sy_tree_mark,
+    .abort = end_job,
+    .wait_fd = sy_tree_wait_fd,
+    .event = sy_tree_event,
+    .close = leave,
+    .failing = sy_tree_failing,
+};

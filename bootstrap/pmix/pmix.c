@@ -1,0 +1,306 @@
+/* The bootstrap for launchers that speak PMIx: mpirun of Open MPI, prterun, srun --mpi=pmix. PE 0
+ * publishes its beacon and every other PE asks for it, which waits until it is there: no fence, one
+ * get a PE. The rest goes over the control tree. MPI may use PMIx in the same process:
+ * initialisations are counted. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bootstrap/pmix/library.h"
+#include "bootstrap/tree/tree.h"
+
+static const char KEY[] = "switchyard.root";
+
+static const double FIRST_WORD = 2; /* seconds after which a wait is explained */
+
+/* One question at a time. The answer comes on a thread of libpmix, perhaps after nobody waits for
+ * it. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t come;
+    unsigned asked, answered; /* numbers of questions */
+    int status;
+    uint32_t number;
+    char text[512];
+} question = {.lock = PTHREAD_MUTEX_INITIALIZER, .come = PTHREAD_COND_INITIALIZER};
+
+static struct {
+    const struct sy_host *host;
+    struct pmix_library library;
+    struct pmix_name me;
+    bool initialized;
+    struct tree_beacon beacon;
+    struct tree_seat seat;
+    struct timespec patience; /* for names of hosts in messages: all of them together */
+} pmix;
+
+/* ---- evidence ---- */
+
+static const char *server(void)
+{
+    static const char *const names[] = {"PMIX_SERVER_URI4", "PMIX_SERVER_URI41",
+                                        "PMIX_SERVER_URI3", "PMIX_SERVER_URI21",
+                                        "PMIX_SERVER_URI2", "PMIX_SERVER_URI"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (getenv(names[i]))
+            return names[i];
+    return NULL;
+}
+
+static int probe(struct sy_error *err)
+{
+    struct sy_error why = {""};
+
+    if (!getenv("PMIX_NAMESPACE") || !getenv("PMIX_RANK") || !server()) {
+        if (err)
+            snprintf(err->text, sizeof err->text,
+                     "PMIX_NAMESPACE, PMIX_RANK and PMIX_SERVER_URI* are not all set");
+        return -ENODEV;
+    }
+    if (sy_pmix_library_open(&pmix.library, &why) == 0)
+        return 0;
+    if (err)
+        snprintf(
+            err->text, sizeof err->text,
+            "the launcher speaks PMIx, and libpmix.so.2 cannot be loaded (%.200s); install PMIx "
+            "(Debian: libpmix2), or start with oshrun",
+            why.text);
+    return getenv("PMI_FD") ? -ENODEV : -ENOENT; /* PMI will do */
+}
+
+/* ---- questions ---- */
+
+static void on_answer(int status, struct pmix_item *item, void *arg)
+{
+    pthread_mutex_lock(&question.lock);
+    if ((unsigned)(uintptr_t)arg == question.asked) {
+        question.answered = question.asked;
+        question.status = status;
+        question.text[0] = '\0';
+        question.number = 0;
+        if (status == PMIX_OK && item && item->type == PMIX_TYPE_STRING && item->data.string)
+            snprintf(question.text, sizeof question.text, "%s", item->data.string);
+        else if (status == PMIX_OK && item && item->type == PMIX_TYPE_UINT32)
+            question.number = item->data.uint32;
+        pthread_cond_signal(&question.come);
+    }
+    pthread_mutex_unlock(&question.lock);
+}
+
+static struct timespec in(double seconds)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_REALTIME, &time);
+    time.tv_sec += (time_t)seconds;
+    time.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+    if (time.tv_nsec >= 1000000000) {
+        time.tv_nsec -= 1000000000;
+        time.tv_sec++;
+    }
+    return time;
+}
+
+static bool in_future(const struct timespec *time)
+{
+    struct timespec now = in(0);
+
+    return now.tv_sec < time->tv_sec || (now.tv_sec == time->tv_sec && now.tv_nsec < time->tv_nsec);
+}
+
+/* Waits for the answer to what was asked last: PMIx's status, or -ETIMEDOUT. */
+static int wait_until(const struct timespec *limit, bool *in_time)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&question.lock);
+    while (question.answered != question.asked && rc != ETIMEDOUT)
+        rc = pthread_cond_timedwait(&question.come, &question.lock, limit);
+    *in_time = question.answered == question.asked;
+    rc = question.status;
+    pthread_mutex_unlock(&question.lock);
+    return rc;
+}
+
+static int ask(uint32_t rank, const char *key)
+{
+    struct pmix_name who = {.rank = rank};
+
+    memcpy(who.space, pmix.me.space, sizeof who.space);
+    pthread_mutex_lock(&question.lock);
+    uintptr_t number = ++question.asked;
+    pthread_mutex_unlock(&question.lock);
+    return pmix.library.get(&who, key, NULL, 0, on_answer, (void *)number);
+}
+
+static int failed(int status, const char *what, struct sy_error *err)
+{
+    return pmix.host->fail(err, EIO, "PMIx: %s: %s", what, pmix.library.error_string(status));
+}
+
+/* A number about the job. */
+static int job_number(const char *key, double seconds, uint32_t *number, struct sy_error *err)
+{
+    struct timespec limit = in(seconds);
+    bool in_time = true;
+    int status = ask(PMIX_ANY_RANK, key);
+
+    if (status == PMIX_OK)
+        status = wait_until(&limit, &in_time);
+    if (!in_time)
+        return pmix.host->fail(err, ETIMEDOUT, "PMIx: no answer about %s for %.0f s", key, seconds);
+    if (status != PMIX_OK)
+        return failed(status, key, err);
+    *number = question.number;
+    return 0;
+}
+
+/* The host of a PE that has not come, for a message. */
+static const char *host_of(int pe)
+{
+    bool in_time = true;
+
+    if (!pmix.patience.tv_sec)
+        pmix.patience = in(2);
+    int status = ask((uint32_t)pe, "pmix.hname");
+    if (status == PMIX_OK)
+        status = wait_until(&pmix.patience, &in_time);
+    return in_time && status == PMIX_OK && question.text[0] ? question.text : NULL;
+}
+
+/* ---- joining ---- */
+
+static int publish(struct sy_error *err)
+{
+    char text[TREE_BEACON_TEXT];
+    struct pmix_item item = {.type = PMIX_TYPE_STRING, .data.string = text};
+    int rc = sy_tree_listen(pmix.host, pmix.seat.one_host, 0, &pmix.beacon, err);
+
+    if (rc)
+        return rc;
+    sy_tree_beacon_encode(&pmix.beacon, text);
+    rc = pmix.library.put(PMIX_SCOPE_GLOBAL, KEY, &item);
+    if (rc != PMIX_OK)
+        return failed(rc, "put", err);
+    rc = pmix.library.commit();
+    return rc == PMIX_OK ? 0 : failed(rc, "commit", err);
+}
+
+/* A server may answer that there is no such value yet, instead of waiting for it. */
+static int fetch(double limit, struct sy_error *err)
+{
+    const struct timespec last = in(limit), word = in(FIRST_WORD);
+    struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
+    bool in_time = true, said = false;
+    int status;
+
+    for (;;) {
+        const struct timespec *until = said || limit < FIRST_WORD || pmix.me.rank != 1 ? &last
+                                                                                       : &word;
+        status = ask(0, KEY);
+        if (status == PMIX_OK)
+            status = wait_until(until, &in_time);
+        if (in_time && status == PMIX_NOT_FOUND) {
+            nanosleep(&pause, NULL);
+            if (pause.tv_nsec < 300 * 1000 * 1000)
+                pause.tv_nsec *= 2;
+            in_time = in_future(until);
+        }
+        if (in_time && status != PMIX_NOT_FOUND)
+            break;
+        if (!in_time && until == &last)
+            return pmix.host->fail(
+                err, ETIMEDOUT,
+                "waited %.0f s for PE 0 to call shmem_init (SHMEM_INIT_TIMEOUT is "
+                "the limit)",
+                limit);
+        if (!in_time) {
+            pmix.host->log(SY_LOG_WARN, "boot", "start-up: waiting for PE 0 to call shmem_init");
+            said = true;
+        }
+    }
+    if (status != PMIX_OK)
+        return failed(status, "the address of PE 0", err);
+    if (sy_tree_beacon_decode(question.text, &pmix.beacon) != 0)
+        return pmix.host->fail(err, EPROTO, "PMIx has damaged the value that PE 0 gave it");
+    return 0;
+}
+
+static int find_root(struct tree_addresses *root, struct sy_error *err)
+{
+    (void)err;
+    *root = pmix.beacon.root;
+    return 0;
+}
+
+static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+{
+    double limit = host->start ? host->start->init_timeout : 120;
+    uint32_t size = 0, nodes = 0;
+
+    pmix.host = host;
+    int status = pmix.library.init(&pmix.me, NULL, 0);
+    if (status != PMIX_OK)
+        return host->fail(
+            err, EIO,
+            "PMIx_Init: %s; is the launcher that set PMIX_NAMESPACE=%s still there, and "
+            "does its version of PMIx fit libpmix.so.2?",
+            pmix.library.error_string(status), getenv("PMIX_NAMESPACE"));
+    pmix.initialized = true;
+    int rc = job_number("pmix.job.size", limit, &size, err);
+    if (rc)
+        return rc;
+    if (size < 1 || size > INT32_MAX || pmix.me.rank >= size)
+        return host->fail(err, EPROTO, "PMIx says that this is process %u of %u", pmix.me.rank,
+                          size);
+    if (job_number("pmix.num.nodes", limit, &nodes, NULL) != 0)
+        nodes = 0;
+    pmix.seat = (struct tree_seat){.pe = (int)pmix.me.rank,
+                                   .npes = (int)size,
+                                   .one_host = nodes == 1,
+                                   .job = "",
+                                   .find_root = find_root,
+                                   .root_name = "the address that PMIx has brought",
+                                   .root_listens = true,
+                                   .host_of = host_of};
+    rc = pmix.seat.pe == 0 ? publish(err) : fetch(limit, err);
+    memcpy(pmix.seat.secret, pmix.beacon.secret, TREE_SECRET);
+    return rc ? rc : sy_tree_join(host, &pmix.seat, job, err);
+}
+
+/* PEs that are not in the tree yet are reached by the launcher only. Open MPI 4.1 does not come
+ * back from an abort with status 0. */
+static void end_job(int status, const char *why)
+{
+    sy_tree_abort(status, why);
+    if (!sy_tree_complete() && pmix.initialized && status)
+        pmix.library.abort(status, "shmem_init has failed", NULL, 0);
+}
+
+/* A launcher takes a process that has not finalised for a failed one. */
+static void leave(void)
+{
+    sy_tree_close();
+    if (pmix.initialized)
+        pmix.library.finalize(NULL, 0);
+    pmix.initialized = false;
+}
+
+SY_BOOTSTRAP_PLUGIN(pmix) = {
+    .size = sizeof(struct sy_bootstrap),
+    .name = "pmix",
+    .priority = 90,
+    .probe = probe,
+    .open = join,
+    .allgather = sy_tree_allgather,
+    .mark = sy_tree_mark,
+    .abort = end_job,
+    .wait_fd = sy_tree_wait_fd,
+    .event = sy_tree_event,
+    .close = leave,
+    .failing = sy_tree_failing,
+};

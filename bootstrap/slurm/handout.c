@@ -1,0 +1,183 @@
+/* The beacon on one node: see handout.h. The socket has a name that is no file, so nothing is left
+ * over. Another user can take the name first: then there is an error, not a leak. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bootstrap/slurm/handout.h"
+
+static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static socklen_t name(struct sockaddr_un *address, const char *step)
+{
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "switchyard-%ld-%s",
+                          (long)geteuid(), step);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+static bool same_user(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+
+    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
+}
+
+static void limit(int fd, double seconds)
+{
+    struct timeval time = {.tv_sec = (time_t)seconds,
+                           .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6) + 1};
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}
+
+/* ---- PE 0 ---- */
+
+static void list_missing(const bool *served, int npes, char *text, size_t room)
+{
+    size_t used = (size_t)snprintf(text, room, "PEs");
+
+    for (int pe = 1; pe < npes && used < room; pe++) {
+        int last = pe;
+        if (served[pe])
+            continue;
+        while (last + 1 < npes && !served[last + 1])
+            last++;
+        used += (size_t)snprintf(text + used, room - used, last > pe ? " %d-%d" : " %d", pe, last);
+        pe = last;
+    }
+}
+
+/* Answers one call; a repeated one too, for its first answer may have been lost. */
+static int serve(int listener, const struct tree_beacon *beacon, bool *served, int npes)
+{
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC), pe = 0, fresh = 0;
+
+    if (fd < 0)
+        return 0;
+    limit(fd, 2);
+    if (same_user(fd) && recv(fd, &pe, sizeof pe, MSG_WAITALL) == sizeof pe && pe > 0 &&
+        pe < npes && send(fd, beacon, sizeof *beacon, MSG_NOSIGNAL) == sizeof *beacon) {
+        fresh = !served[pe];
+        served[pe] = true;
+    }
+    close(fd);
+    return fresh;
+}
+
+static int serve_all(const struct sy_host *host, int listener, const struct tree_beacon *beacon,
+                     bool *served, int npes, double seconds, struct sy_error *err)
+{
+    double begin = now(), word = FIRST_WORD;
+    char missing[256];
+
+    for (int count = 1; count < npes;) {
+        struct pollfd wait = {.fd = listener, .events = POLLIN};
+        double waited = now() - begin;
+        if (waited > word || waited > seconds)
+            list_missing(served, npes, missing, sizeof missing);
+        if (waited > seconds)
+            return host->fail(
+                err, ETIMEDOUT,
+                "waited %.0f s for %s of %d, which did not come to shmem_init; all PEs "
+                "must call it (SHMEM_INIT_TIMEOUT is the limit)",
+                seconds, missing, npes);
+        if (waited > word) {
+            host->log(SY_LOG_WARN, "boot", "start-up: waiting for %s of %d to call shmem_init",
+                      missing, npes);
+            word = waited + NEXT_WORD;
+        }
+        if (poll(&wait, 1, 200) > 0)
+            count += serve(listener, beacon, served, npes);
+    }
+    return 0;
+}
+
+int sy_slurm_hand_out(const struct sy_host *host, const char *step,
+                      const struct tree_beacon *beacon, int npes, double seconds,
+                      struct sy_error *err)
+{
+    struct sockaddr_un address;
+    socklen_t length = name(&address, step);
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc;
+    bool *served = calloc((size_t)npes, sizeof *served);
+
+    if (listener < 0 || !served || bind(listener, (struct sockaddr *)&address, length) != 0 ||
+        listen(listener, npes) != 0)
+        rc = host->fail(err, errno, "the socket @%s on which PEs are awaited: %s",
+                        address.sun_path + 1, strerror(errno));
+    else
+        rc = serve_all(host, listener, beacon, served, npes, seconds, err);
+    if (listener >= 0)
+        close(listener);
+    free(served);
+    return rc;
+}
+
+/* ---- the others ---- */
+
+static int call(const char *step, struct tree_beacon *beacon, int pe, double seconds)
+{
+    struct sockaddr_un address;
+    socklen_t length = name(&address, step);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = -errno;
+
+    if (fd < 0)
+        return rc;
+    limit(fd, seconds);
+    if (connect(fd, (struct sockaddr *)&address, length) != 0)
+        rc = -errno;
+    else if (!same_user(fd))
+        rc = -EPERM;
+    else if (send(fd, &pe, sizeof pe, MSG_NOSIGNAL) != sizeof pe ||
+             recv(fd, beacon, sizeof *beacon, MSG_WAITALL) != sizeof *beacon)
+        rc = -ECONNRESET;
+    else
+        rc = 0;
+    close(fd);
+    return rc;
+}
+
+int sy_slurm_fetch(const struct sy_host *host, const char *step, struct tree_beacon *beacon, int pe,
+                   double seconds, struct sy_error *err)
+{
+    struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    double begin = now(), word = FIRST_WORD;
+
+    for (;;) {
+        int rc = call(step, beacon, pe, seconds);
+        double waited = now() - begin;
+        if (rc == 0)
+            return 0;
+        if (rc == -EPERM)
+            return host->fail(err, EPERM, "another user's process pretends to be PE 0");
+        if (waited > seconds)
+            return host->fail(err, ETIMEDOUT,
+                              "waited %.0f s for PE 0 on this host to call shmem_init (%s)", waited,
+                              strerror(-rc));
+        if (pe == 1 && waited > word) {
+            host->log(SY_LOG_WARN, "boot", "start-up: waiting for PE 0 to call shmem_init");
+            word = waited + NEXT_WORD;
+        }
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 200 * 1000 * 1000)
+            pause.tv_nsec *= 2;
+    }
+}

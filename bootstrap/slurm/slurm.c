@@ -1,0 +1,180 @@
+/* The bootstrap for Slurm steps without PMI (srun --mpi=none, which is Slurm's default). Slurm says
+ * who is who and on which host task 0 runs; what it lacks is a value that only the job's processes
+ * share. On one node the kernel tells whose process is at the other end of a socket, and PE 0 hands
+ * its beacon to its own user's; over several, a file with a secret has to be there. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bootstrap/slurm/handout.h"
+#include "bootstrap/slurm/nodes.h"
+#include "bootstrap/tree/tree.h"
+#include "util/bits.h"
+#include "util/parse.h"
+
+enum { FIRST_PORT = 17408, PORTS = 8192 };
+
+static struct {
+    const struct sy_host *host;
+    struct tree_seat seat;
+    struct tree_beacon beacon;
+    char place[400], root[256], step[64], missing[64];
+    uint16_t port;
+} slurm;
+
+static long number(const char *name)
+{
+    const char *text = getenv(name);
+    long value;
+
+    return text && sy_parse_int(text, 0, INT_MAX, &value) == 0 ? value : -1;
+}
+
+static int probe(struct sy_error *err)
+{
+    const char *why = NULL;
+
+    /* A batch script and a shell of salloc have SLURM_PROCID too, but are no step. */
+    if (!getenv("SLURM_STEP_ID"))
+        why = "SLURM_STEP_ID is not set";
+    else if (number("SLURM_STEP_NUM_TASKS") < 2)
+        why = "this Slurm step has one task";
+    else if (getenv("SHMEM_PE"))
+        why = "SHMEM_PE says which PE this is";
+    if (why && err)
+        snprintf(err->text, sizeof err->text, "%s", why);
+    return why ? -ENODEV : 0;
+}
+
+/* Known only if nodes are filled in order; Slurm says so where it was asked for something else. */
+static const char *host_of(int pe)
+{
+    const char *nodes = getenv("SLURM_STEP_NODELIST"), *tasks = getenv("SLURM_STEP_TASKS_PER_NODE");
+    const char *order = getenv("SLURM_DISTRIBUTION");
+    long node = tasks ? sy_slurm_node_of(tasks, pe) : -1;
+
+    if (!nodes || node < 0 || (order && strncmp(order, "block", 5) != 0))
+        return NULL;
+    return sy_slurm_host(nodes, node, slurm.missing, sizeof slurm.missing) ? slurm.missing : NULL;
+}
+
+/* ---- over several nodes ---- */
+
+/* Every task works out the same place: the first host of the step, and a port that goes with the
+ * job's number. Should another program have that port, SHMEM_ROOT names a better one. */
+static int find_place(const struct sy_start *start, struct sy_error *err)
+{
+    const char *nodes = getenv("SLURM_STEP_NODELIST");
+
+    slurm.port = (uint16_t)(FIRST_PORT + sy_hash(slurm.step, strlen(slurm.step), 0) % PORTS);
+    if (*start->root) {
+        snprintf(slurm.place, sizeof slurm.place, "SHMEM_ROOT=%s", start->root);
+        if (sy_tree_place_split(start->root, slurm.root, sizeof slurm.root, &slurm.port) != 0)
+            return slurm.host->fail(err, EINVAL, "%s is not HOST:PORT", slurm.place);
+        return 0;
+    }
+    if (!nodes || !sy_slurm_host(nodes, 0, slurm.root, sizeof slurm.root))
+        return slurm.host->fail(err, EINVAL, "SLURM_STEP_NODELIST=%s names no host",
+                                nodes ? nodes : "");
+    snprintf(slurm.place, sizeof slurm.place,
+             "%s:%u (the first host of the step; SHMEM_ROOT=HOST:PORT "
+             "names another place)",
+             slurm.root, slurm.port);
+    return 0;
+}
+
+static int resolve(struct tree_addresses *root, struct sy_error *err)
+{
+    return sy_tree_place_resolve(slurm.host, slurm.root, slurm.port, root, err);
+}
+
+static int meet_by_file(const struct sy_start *start, struct sy_error *err)
+{
+    struct tree_beacon beacon;
+
+    if (!*start->secret_file)
+        return slurm.host->fail(
+            err, EINVAL,
+            "srun has started %d tasks on %ld nodes without PMI%s, so "
+            "they have no secret in common; use srun --mpi=pmix or srun --mpi=pmi2 "
+            "(srun --mpi=list shows which there are), or oshrun -n %d, or set "
+            "SHMEM_SECRET_FILE to a file that is on every node, made with: head -c "
+            "48 /dev/urandom | base64 >FILE; chmod 600 FILE",
+            slurm.seat.npes, number("SLURM_STEP_NUM_NODES"),
+            getenv("PMI_FD") ? " that MPI could share (MPI_Init has to be called before shmem_init)"
+                             : " (--mpi=none)",
+            slurm.seat.npes);
+    int rc = find_place(start, err);
+    if (rc == 0)
+        rc = sy_tree_secret_read(slurm.host, start->secret_file, slurm.seat.secret, err);
+    if (rc == 0 && slurm.seat.pe == 0)
+        rc = sy_tree_listen(slurm.host, false, slurm.port, &beacon, err);
+    slurm.seat.job = slurm.step;
+    slurm.seat.find_root = resolve;
+    slurm.seat.root_name = slurm.place;
+    return rc;
+}
+
+/* ---- on one node ---- */
+
+static int known_root(struct tree_addresses *root, struct sy_error *err)
+{
+    (void)err;
+    *root = slurm.beacon.root;
+    return 0;
+}
+
+static int meet_on_node(const struct sy_start *start, struct sy_error *err)
+{
+    int rc;
+
+    slurm.seat.one_host = true;
+    slurm.seat.job = "";
+    slurm.seat.find_root = known_root;
+    slurm.seat.root_name = "this host";
+    slurm.seat.root_listens = true;
+    if (slurm.seat.pe == 0) {
+        rc = sy_tree_listen(slurm.host, true, 0, &slurm.beacon, err);
+        if (rc == 0)
+            rc = sy_slurm_hand_out(slurm.host, slurm.step, &slurm.beacon, slurm.seat.npes,
+                                   start->init_timeout, err);
+    } else {
+        rc = sy_slurm_fetch(slurm.host, slurm.step, &slurm.beacon, slurm.seat.pe,
+                            start->init_timeout, err);
+    }
+    memcpy(slurm.seat.secret, slurm.beacon.secret, TREE_SECRET);
+    return rc;
+}
+
+static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+{
+    const char *id = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+    long pe = number("SLURM_PROCID"), npes = number("SLURM_STEP_NUM_TASKS");
+
+    slurm.host = host;
+    if (pe < 0 || npes < 1 || pe >= npes)
+        return host->fail(err, EINVAL, "Slurm says that this is task %ld of %ld", pe, npes);
+    slurm.seat = (struct tree_seat){.pe = (int)pe, .npes = (int)npes, .host_of = host_of};
+    snprintf(slurm.step, sizeof slurm.step, "slurm-%.20s-%.20s", id ? id : "", step ? step : "");
+    int rc = number("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root
+                 ? meet_on_node(host->start, err)
+                 : meet_by_file(host->start, err);
+    return rc ? rc : sy_tree_join(host, &slurm.seat, job, err);
+}
+
+SY_BOOTSTRAP_PLUGIN(slurm) = {
+    .size = sizeof(struct sy_bootstrap),
+    .name = "slurm",
+    .priority = 60,
+    .probe = probe,
+    .open = join,
+    .allgather = sy_tree_allgather,
+    .mark = sy_tree_mark,
+    .abort = sy_tree_abort,
+    .wait_fd = sy_tree_wait_fd,
+    .event = sy_tree_event,
+    .close = sy_tree_close,
+    .failing = sy_tree_failing,
+};

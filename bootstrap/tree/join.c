@@ -1,0 +1,426 @@
+/* How PEs come together. Everybody first calls on PE 0, which takes the first ones as its children
+ * and names to each later one the PE that takes it: the k-th to come is a child of the (k-1)/32-th,
+ * so that nobody has to know the others' addresses, or hold many connections. When all have a
+ * place, PE 0 says so down the tree, with the seed of the job's key, and nobody listens any more.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bootstrap/tree/state.h"
+#include "util/auth.h"
+
+struct tree sy_tree = {.lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1, .epoll = -1};
+
+static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
+static const double ROOT_GONE = 10; /* seconds in which a PE 0 that does listen must answer */
+static const double ATTACH = 10;
+
+double sy_tree_now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+bool sy_tree_complete(void)
+{
+    return sy_tree.complete;
+}
+
+/* ---- PE 0 and parents: those who come ---- */
+
+static void refuse(struct tree_link *link, const char *why)
+{
+    sy_tree_link_become(link, TREE_LINK_PARTING);
+    sy_tree_link_send(link, TREE_REFUSE, sy_tree.pe, 0, why, strlen(why), NULL, 0);
+}
+
+static void adopt(struct tree_link *link, int pe, const char *host)
+{
+    link->pe = pe;
+    memcpy(link->host, host, sizeof link->host);
+    sy_tree_link_become(link, TREE_LINK_CHILD);
+    sy_tree_link_guard(link->fd);
+    sy_tree_link_send(link, TREE_ACCEPT, sy_tree.pe, 0, sy_tree.host_name, sizeof sy_tree.host_name,
+                      NULL, 0);
+}
+
+/* Which of those who came before takes the next one. */
+static int parent_for_next(void)
+{
+    return sy_tree.joins <= TREE_RADIX ? 0 : sy_tree.joined[(sy_tree.joins - 1) / TREE_RADIX];
+}
+
+static void place(struct tree_link *link, int pe, const struct tree_join_body *body)
+{
+    struct tree_member *member = &sy_tree.member[pe];
+    int parent = body->again ? 0 : parent_for_next();
+
+    if (!member->joined) {
+        member->joined = true;
+        member->listens = body->listens;
+        memcpy(member->host, body->host, sizeof member->host);
+        sy_tree.joined[sy_tree.joins++] = pe;
+    }
+    if (parent == 0) {
+        adopt(link, pe, body->host);
+        return;
+    }
+    sy_tree_link_become(link, TREE_LINK_PARTING);
+    sy_tree_link_send(link, TREE_REDIRECT, parent, 0, &sy_tree.member[parent].listens,
+                      sizeof sy_tree.member[parent].listens, NULL, 0);
+}
+
+/* The first message of a connection. */
+int sy_tree_on_join(struct tree_link *link, const struct tree_header *header, const char *bytes)
+{
+    struct tree_join_body body;
+    char why[256];
+    int pe = header->pe;
+
+    if (header->length != sizeof body)
+        return -EPROTO;
+    memcpy(&body, bytes, sizeof body);
+    body.host[sizeof body.host - 1] = '\0';
+    if (body.npes != sy_tree.npes || pe < 1 || pe >= sy_tree.npes) {
+        snprintf(why, sizeof why, "it says that it is PE %d of %d, in a job of %d PEs", pe,
+                 body.npes, sy_tree.npes);
+        refuse(link, why);
+    } else if (header->type == TREE_ATTACH) {
+        adopt(link, pe, body.host);
+    } else if (sy_tree.pe != 0) {
+        refuse(link, "this is not PE 0");
+    } else if (sy_tree.member[pe].here || (sy_tree.member[pe].joined && !body.again)) {
+        snprintf(why, sizeof why,
+                 "two processes say that they are PE %d, on host %.60s and on host %.60s", pe,
+                 sy_tree.member[pe].host, body.host);
+        refuse(link, why);
+    } else {
+        place(link, pe, &body);
+    }
+    return 0;
+}
+
+void sy_tree_on_here(const struct tree_header *header, const char *host)
+{
+    if (sy_tree.pe != 0) {
+        if (sy_tree.parent)
+            sy_tree_link_send(sy_tree.parent, TREE_HERE, header->pe, 0, host, header->length, NULL,
+                              0);
+        return;
+    }
+    if (header->pe < 1 || header->pe >= sy_tree.npes || sy_tree.member[header->pe].here)
+        return;
+    sy_tree.member[header->pe].here = true;
+    sy_tree.here++;
+}
+
+/* ---- all have come ---- */
+
+/* What is no neighbour has no business here any more. */
+static void settle(void)
+{
+    sy_tree.complete = true;
+    sy_tree_listen_close();
+    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+        if (link->state != TREE_LINK_CHILD && link->state != TREE_LINK_PARENT)
+            sy_tree_link_close(link);
+    free(sy_tree.joined);
+    sy_tree.joined = NULL;
+}
+
+static bool first_on_host(const struct tree_link *child)
+{
+    for (const struct tree_link *link = child->next; link; link = link->next)
+        if (link->state == TREE_LINK_CHILD && !strcmp(link->host, child->host))
+            return false;
+    return true;
+}
+
+static void tell_children(void)
+{
+    struct tree_all_body body = {.speaks = 0};
+
+    memcpy(body.seed, sy_tree.seed, sizeof body.seed);
+    for (struct tree_link *link = sy_tree.links; link; link = link->next) {
+        if (link->state != TREE_LINK_CHILD)
+            continue;
+        body.speaks = first_on_host(link);
+        sy_tree_link_send(link, TREE_ALL, sy_tree.pe, 0, &body, sizeof body, NULL, 0);
+    }
+}
+
+void sy_tree_on_all(const char *bytes)
+{
+    struct tree_all_body body;
+
+    memcpy(&body, bytes, sizeof body);
+    memcpy(sy_tree.seed, body.seed, sizeof sy_tree.seed);
+    sy_tree.speaks = body.speaks;
+    tell_children();
+    settle();
+}
+
+/* ---- PE 0 waits ---- */
+
+static void name_missing(char *text, size_t room)
+{
+    bool *here = calloc((size_t)sy_tree.npes, sizeof *here);
+
+    for (int pe = 0; here && pe < sy_tree.npes; pe++)
+        here[pe] = !pe || sy_tree.member[pe].here;
+    sy_tree_missing(here, text, room);
+    free(here);
+}
+
+static int await_all(double begin, double limit, struct sy_error *err)
+{
+    double word = FIRST_WORD;
+    char missing[512];
+
+    while (sy_tree.here < sy_tree.npes - 1 && !sy_tree.ended) {
+        double waited = sy_tree_now() - begin;
+        if (waited > limit)
+            break;
+        if (waited > word) {
+            name_missing(missing, sizeof missing);
+            sy_tree.host->log(SY_LOG_WARN, "boot",
+                              "start-up: waiting for %s of %d to call shmem_init", missing,
+                              sy_tree.npes);
+            word = waited + NEXT_WORD;
+        }
+        sy_tree_pump(0.5);
+    }
+    if (sy_tree.ended)
+        return -ECANCELED;
+    if (sy_tree.here == sy_tree.npes - 1)
+        return 0;
+    name_missing(missing, sizeof missing);
+    return sy_tree.host->fail(
+        err, ETIMEDOUT,
+        "waited %.0f s for %s of %d, which did not come to shmem_init or cannot "
+        "reach this host; all PEs must call it (SHMEM_INIT_TIMEOUT is the limit)",
+        limit, missing, sy_tree.npes);
+}
+
+static int lead(double begin, double limit, struct sy_error *err)
+{
+    int rc = sy_auth_random(sy_tree.seed, sizeof sy_tree.seed);
+    if (rc)
+        return sy_tree.host->fail(err, -rc, "no random numbers: %s", strerror(-rc));
+    rc = await_all(begin, limit, err);
+    if (rc)
+        return rc;
+    tell_children();
+    settle();
+    return 0;
+}
+
+/* ---- the others look for a place ---- */
+
+/* Whom ask() found. */
+struct parent {
+    int fd, pe;
+    char host[TREE_HOST_NAME];
+};
+
+/* Asks what answers there for a place. 0: it is the parent; 1: *to is where to ask; else -errno. */
+static int ask(struct parent *parent, enum tree_frame type, bool again, double deadline,
+               struct tree_addresses *to, struct sy_error *err)
+{
+    struct tree_join_body body = {.npes = sy_tree.npes, .again = again, .listens = sy_tree.listens};
+    struct tree_header header = {.length = sizeof body, .type = type, .pe = sy_tree.pe};
+    char text[256] = "";
+    int fd = parent->fd;
+
+    memcpy(body.host, sy_tree.host_name, sizeof body.host);
+    int rc = sy_tree_send_all(fd, &header, sizeof header, deadline);
+    if (rc == 0)
+        rc = sy_tree_send_all(fd, &body, sizeof body, deadline);
+    if (rc == 0)
+        rc = sy_tree_receive_all(fd, &header, sizeof header, deadline);
+    if (rc == 0 && header.type == TREE_ACCEPT && header.length == sizeof parent->host) {
+        parent->pe = header.pe;
+        return sy_tree_receive_all(fd, parent->host, sizeof parent->host, deadline);
+    }
+    if (rc == 0 && header.type == TREE_REDIRECT && header.length == sizeof *to) {
+        rc = sy_tree_receive_all(fd, to, sizeof *to, deadline);
+        return rc ? rc : 1;
+    }
+    if (rc == 0 && header.type == TREE_REFUSE && header.length < sizeof text) {
+        sy_tree_receive_all(fd, text, header.length, deadline);
+        return sy_tree.host->fail(err, EPERM, "PE 0 refuses this process: %s", text);
+    }
+    rc = rc ? rc : -EPROTO;
+    return sy_tree.host->fail(err, -rc, "PE 0's answer: %s", strerror(-rc));
+}
+
+/* Becomes a child of what answers at `to`; as ask(). *again: PE 0 may have given this PE a place.
+ */
+static int call_on(const struct tree_addresses *to, enum tree_frame type, bool *again,
+                   double deadline, struct parent *parent, struct tree_addresses *next,
+                   struct sy_error *err)
+{
+    parent->fd = sy_tree_dial(to, deadline, err);
+    if (parent->fd < 0)
+        return parent->fd;
+    int rc = ask(parent, type, *again, deadline, next, err);
+    *again = true;
+    if (rc)
+        close(parent->fd);
+    return rc;
+}
+
+static int attempt(bool *again, double deadline, struct parent *parent, struct sy_error *err)
+{
+    struct tree_addresses root, other;
+    int rc = sy_tree.seat->find_root(&root, err);
+
+    if (rc == 0)
+        rc = call_on(&root, TREE_JOIN, again, deadline, parent, &other, err);
+    if (rc != 1)
+        return rc;
+    double limit = sy_tree_now() + ATTACH;
+    rc = call_on(&other, TREE_ATTACH, again, limit < deadline ? limit : deadline, parent, &root,
+                 err);
+    return rc > 0 ? -EPROTO : rc;
+}
+
+static void nap(double seconds)
+{
+    struct timespec time = {.tv_sec = (time_t)seconds,
+                            .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+    nanosleep(&time, NULL);
+}
+
+static int find_place(double begin, double limit, struct parent *parent, struct sy_error *err)
+{
+    double pause = 0.02, word = FIRST_WORD;
+    struct sy_error cause = {""};
+    bool again = false, stranger = false;
+
+    for (;;) {
+        struct sy_error why = {""};
+        /* The last attempt may run a little longer, so that there is a cause to tell. */
+        int rc = attempt(&again, begin + limit + 1, parent, &why);
+        double waited = sy_tree_now() - begin;
+        if (!stranger || rc != -ECONNREFUSED)
+            cause = why;
+        stranger = stranger || rc == -EACCES;
+        if (rc == 0 || rc == -EPERM)
+            return rc ? sy_tree.host->fail(err, EPERM, "%s", cause.text) : 0;
+        bool gone = sy_tree.seat->root_listens && rc == -ECONNREFUSED && waited > ROOT_GONE;
+        if (waited > limit || gone)
+            return sy_tree.host->fail(err, ETIMEDOUT,
+                                      "PE 0 cannot be reached at %s, tried for %.0f s (%s); is it "
+                                      "running, and does a firewall let this host pass?",
+                                      sy_tree.seat->root_name, waited, cause.text);
+        if (waited > word) {
+            sy_tree.host->log(SY_LOG_WARN, "boot", "start-up: PE 0 is not reached at %s yet (%s)",
+                              sy_tree.seat->root_name, cause.text);
+            word = waited + NEXT_WORD;
+        }
+        nap(pause);
+        pause = pause > 0.5 ? 1 : pause * 2;
+    }
+}
+
+static int follow(double begin, double limit, struct sy_error *err)
+{
+    struct parent parent;
+    int rc = find_place(begin, limit, &parent, err);
+
+    if (rc)
+        return rc;
+    sy_tree.parent = sy_tree_link_new(parent.fd, TREE_LINK_PARENT);
+    if (!sy_tree.parent) {
+        close(parent.fd);
+        return sy_tree.host->fail(err, ENOMEM, "no memory for a connection");
+    }
+    sy_tree.parent->pe = parent.pe;
+    memcpy(sy_tree.parent->host, parent.host, sizeof parent.host - 1);
+    sy_tree_link_guard(parent.fd);
+    sy_tree_link_send(sy_tree.parent, TREE_HERE, sy_tree.pe, 0, sy_tree.host_name,
+                      sizeof sy_tree.host_name, NULL, 0);
+    /* PE 0 knows best who is missing: its limit comes first. */
+    while (!sy_tree.complete && !sy_tree.ended && sy_tree_now() - begin < limit + 5)
+        sy_tree_pump(0.5);
+    if (sy_tree.ended)
+        return -ECANCELED;
+    return sy_tree.complete ? 0
+                            : sy_tree.host->fail(err, ETIMEDOUT,
+                                                 "no word from PE 0 for %.0f s: is it "
+                                                 "stopped?",
+                                                 limit);
+}
+
+/* ---- joining ---- */
+
+static void in_child(void)
+{
+    /* A process that this one starts is no PE. Were its copies of the sockets left open, nobody
+     * would notice this PE's death while it lives. */
+    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+        if (link->state != TREE_LINK_DEAD)
+            close(link->fd);
+    sy_tree_listen_close();
+    if (sy_tree.epoll >= 0)
+        close(sy_tree.epoll);
+    sy_tree.epoll = -1;
+    sy_tree.links = sy_tree.parent = NULL;
+    sy_tree.ended = true;
+    pthread_mutex_init(&sy_tree.lock, NULL);
+}
+
+static int start(const struct tree_seat *seat, struct sy_error *err)
+{
+    sy_tree.seat = seat;
+    sy_tree.pe = seat->pe;
+    sy_tree.npes = seat->npes;
+    if (sy_tree_derive(seat->secret, "control tree", seat->job, strlen(seat->job), sy_tree.key) !=
+        0)
+        return sy_tree.host->fail(err, EIO, "libcrypto cannot make a key");
+    pthread_atfork(NULL, NULL, in_child);
+    if (seat->pe == 0) {
+        sy_tree.member = calloc((size_t)seat->npes, sizeof *sy_tree.member);
+        sy_tree.joined = calloc((size_t)seat->npes, sizeof *sy_tree.joined);
+        sy_tree.joins = 1;
+        if (!sy_tree.member || !sy_tree.joined)
+            return sy_tree.host->fail(err, ENOMEM, "no memory for %d PEs", seat->npes);
+        memcpy(sy_tree.member[0].host, sy_tree.host_name, sizeof sy_tree.host_name);
+        return 0;
+    }
+    /* In a small job PE 0 takes all. */
+    return seat->npes > TREE_RADIX + 1
+               ? sy_tree_listen_open(seat->one_host, 0, &sy_tree.listens, err)
+               : 0;
+}
+
+int sy_tree_join(const struct sy_host *host, const struct tree_seat *seat, struct sy_job *job,
+                 struct sy_error *err)
+{
+    double begin = sy_tree_now(), limit = host->start ? host->start->init_timeout : 120;
+    int rc = seat->pe ? sy_tree_prepare(host, err) : 0;
+
+    if (rc == 0)
+        rc = start(seat, err);
+    if (rc == 0)
+        rc = (seat->pe ? follow : lead)(begin, limit, err);
+    if (rc)
+        return rc;
+    memset(job, 0, sizeof *job);
+    job->pe = seat->pe;
+    job->npes = seat->npes;
+    if (sy_tree_derive(seat->secret, "job key", sy_tree.seed, sizeof sy_tree.seed, job->key) != 0)
+        return host->fail(err, EIO, "libcrypto cannot make a key");
+    for (size_t i = 0; i < 6; i++)
+        snprintf(job->id + 2 * i, 3, "%02x", sy_tree.seed[i]);
+    return 0;
+}

@@ -1,0 +1,59 @@
+/* A secret that the user has put into a file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bootstrap/tree/state.h"
+#include "util/auth.h"
+
+enum { LEAST = 32, MOST = 4096 };
+
+/* What others could have read or chosen is no secret. A group may read it: that is how files of
+ * secrets are mounted into containers. */
+static int check(const struct sy_host *host, const char *path, const struct stat *st,
+                 struct sy_error *err)
+{
+    if (!S_ISREG(st->st_mode))
+        return host->fail(err, EINVAL, "SHMEM_SECRET_FILE=%s is no file", path);
+    if (st->st_uid != geteuid() && st->st_uid != 0)
+        return host->fail(err, EPERM,
+                          "SHMEM_SECRET_FILE=%s belongs to user %ld, so the secret is theirs", path,
+                          (long)st->st_uid);
+    if (st->st_mode & (S_IRWXO | S_IWGRP))
+        return host->fail(err, EPERM,
+                          "SHMEM_SECRET_FILE=%s can be used by others than its owner; chmod 600 it "
+                          "(in a Kubernetes volume: defaultMode: 0440)",
+                          path);
+    return 0;
+}
+
+int sy_tree_secret_read(const struct sy_host *host, const char *path,
+                        unsigned char secret[TREE_SECRET], struct sy_error *err)
+{
+    static const unsigned char none[SY_AUTH_KEY];
+    unsigned char text[MOST];
+    struct stat st;
+    ssize_t length = -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), code = errno, rc;
+
+    if (fd < 0)
+        return host->fail(err, code, "SHMEM_SECRET_FILE=%s cannot be read: %s", path,
+                          strerror(code));
+    rc = fstat(fd, &st) ? host->fail(err, errno, "SHMEM_SECRET_FILE=%s: %s", path, strerror(errno))
+                        : check(host, path, &st, err);
+    if (rc == 0)
+        length = read(fd, text, sizeof text);
+    if (rc == 0 && length < LEAST)
+        rc = host->fail(err, EINVAL,
+                        "SHMEM_SECRET_FILE=%s has less than %d bytes; make one with: head -c 48 "
+                        "/dev/urandom | base64 >FILE",
+                        path, LEAST);
+    close(fd);
+    /* Whatever its length, 32 bytes that depend on all of it. */
+    if (rc == 0 && sy_auth_mac(none, &(struct sy_auth_part){text, (size_t)length}, 1, secret) != 0)
+        rc = host->fail(err, EIO, "libcrypto cannot work on the secret");
+    explicit_bzero(text, sizeof text);
+    return rc;
+}

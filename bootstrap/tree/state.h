@@ -1,0 +1,220 @@
+/* What the files of the control tree share. All of it is guarded by sy_tree.lock, except while the
+ * process starts, when one thread is here. */
+#ifndef TREE_STATE_H
+#define TREE_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bootstrap/tree/tree.h"
+
+enum {
+    TREE_VERSION = 1,
+    TREE_RADIX = 32,     /* children of a PE */
+    TREE_PENDING = 256,  /* connections that have not proved anything yet */
+    TREE_HOST_NAME = 64, /* bytes of a host name, cut and ended */
+    TREE_PHASE = 48,     /* bytes of the name of a phase, the same */
+    TREE_SEED = 16
+};
+
+#define TREE_BODY_EARLY 4096u      /* bytes of a frame before all PEs have come */
+#define TREE_BODY_MOST  (1u << 20) /* and afterwards, on the way to PE 0 */
+
+/* Both ends of a connection are the same release of this library on the same kind of machine, or
+ * the handshake fails: host byte order. */
+enum tree_frame {
+    TREE_JOIN = 1, /* to PE 0, first on a connection: I am PE `pe`; struct tree_join_body */
+    TREE_ATTACH,   /* to the PE that a REDIRECT named: the same */
+    TREE_ACCEPT,   /* you are a child of PE `pe`; its host's name */
+    TREE_REDIRECT, /* be a child of PE `pe`; struct tree_addresses */
+    TREE_REFUSE,   /* go away; the body is the reason */
+    TREE_HERE,     /* up to PE 0: PE `pe` has a place in the tree; its host's name */
+    TREE_ALL,      /* down: all have come; struct tree_all_body */
+    TREE_UP,       /* up to PE 0: PE `pe`'s part of gather number `arg`; phase name, blob */
+    TREE_DOWN,     /* down: the result of gather number `arg` */
+    TREE_MARK,     /* to the neighbours: `arg` = enum sy_mark */
+    TREE_ABORT     /* to all: leave with status `arg`; PE `pe` began it; the body is empty for
+                      global_exit */
+};
+
+struct tree_header {
+    uint32_t length; /* bytes of body */
+    uint32_t type;
+    int32_t pe, arg;
+};
+
+struct tree_join_body {
+    int32_t npes;
+    int32_t again; /* the place that PE 0 gave cannot be reached */
+    char host[TREE_HOST_NAME];
+    struct tree_addresses listens;
+};
+
+struct tree_all_body {
+    unsigned char seed[TREE_SEED]; /* of this job's key */
+    int32_t speaks; /* the first child on its host: tells the user if the parent is lost */
+};
+
+struct tree_buffer {
+    char *data;
+    size_t length, room, taken; /* bytes taken from the front */
+};
+
+enum tree_link_state {
+    TREE_LINK_HELLO,  /* accepted; nothing is proved yet */
+    TREE_LINK_PROVED, /* knows the secret, has not said who it is */
+    TREE_LINK_CHILD,
+    TREE_LINK_PARENT,
+    TREE_LINK_PARTING, /* closes once what was sent is out */
+    TREE_LINK_DEAD     /* to be freed at the end of the round */
+};
+
+struct tree_link {
+    struct tree_link *next;
+    int fd;
+    enum tree_link_state state;
+    int pe;
+    char host[TREE_HOST_NAME];
+    bool finalized;           /* its end is no loss */
+    bool writing;             /* epoll is asked for room to write */
+    double deadline;          /* of the handshake */
+    unsigned char nonces[64]; /* of the handshake: the other end's, mine */
+    bool answered;            /* its proof is what comes next */
+    struct tree_buffer in, out;
+};
+
+struct tree_gather {
+    unsigned number; /* of the gather that is next or under way */
+    bool busy;       /* this PE is in it */
+    char phase[TREE_PHASE];
+    int first, arrived; /* PE 0: who came first, how many have come */
+    size_t length;      /* of each blob */
+    char *all;          /* npes blobs: on PE 0 from the first arrival on, else the caller's */
+    bool *have;
+    bool done;
+    char fault[160]; /* PE 0: why it cannot be completed */
+};
+
+struct tree {
+    pthread_mutex_t lock;
+    const struct sy_host *host;
+    const struct tree_seat *seat;
+    int pe, npes;
+    char host_name[TREE_HOST_NAME];
+    unsigned char key[TREE_SECRET]; /* of the handshakes */
+    unsigned char seed[TREE_SEED];
+    int listener, epoll; /* or -1 */
+    struct tree_addresses listens;
+    struct tree_link *links, *parent;
+    int children, pending;
+    bool speaks;
+
+    /* PE 0, while PEs come: the members in the order of their coming (a parent comes before its
+     * children), and by PE number. */
+    struct tree_member *member;
+    int *joined, joins, here;
+
+    bool complete; /* all have come */
+    bool left;     /* a neighbour has left in good order */
+    bool ended;    /* the job ends, with: */
+    bool failed;   /* an error ends it, not shmem_global_exit */
+    bool mine;     /* this PE ends it, and needs no telling */
+    int status;
+    struct tree_gather gather;
+};
+
+struct tree_member {
+    bool joined, here;
+    char host[TREE_HOST_NAME];
+    struct tree_addresses listens;
+};
+
+extern struct tree sy_tree;
+
+double sy_tree_now(void); /* seconds, monotonic */
+
+/* ---- address.c ---- */
+
+uint64_t sy_tree_host_identity(void);
+const char *sy_tree_address_text(const struct sockaddr_storage *address, char *text, size_t room);
+void sy_tree_address_set_port(struct sockaddr_storage *address, uint16_t port);
+socklen_t sy_tree_address_length(const struct sockaddr_storage *address);
+/* The addresses of this host that others may reach, with this port. */
+int sy_tree_addresses_local(const char *networks, uint16_t port, struct tree_addresses *out,
+                            struct sy_error *err);
+
+/* ---- handshake.c ---- */
+
+/* The PE that connects: blocks, at most until the deadline. -EACCES: the other end does not know
+ * the secret; err is filled. */
+int sy_tree_handshake_client(int fd, double deadline, struct sy_error *err);
+
+/* The PE that was connected to, with what has arrived (taken from `in`). 1: proved; 0: more has to
+ * come; negative: a stranger. */
+int sy_tree_handshake_server(struct tree_link *link);
+
+/* Derives a key for a purpose from another and what else is to make a difference: 0 or -EIO. */
+int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose, const void *more,
+                   size_t length, unsigned char out[TREE_SECRET]);
+
+/* Waits for a socket: 0 or -ETIMEDOUT. Sends or receives all of it: 0 or -errno. */
+int sy_tree_wait(int fd, short events, double deadline);
+int sy_tree_send_all(int fd, const void *data, size_t length, double deadline);
+int sy_tree_receive_all(int fd, void *data, size_t length, double deadline);
+
+/* ---- link.c ---- */
+
+struct tree_link *sy_tree_link_new(int fd, enum tree_link_state state);
+void sy_tree_link_write(struct tree_link *link, const void *data, size_t length);
+void sy_tree_link_send(struct tree_link *link, enum tree_frame type, int pe, int arg,
+                       const void *first, size_t first_length, const void *second,
+                       size_t second_length);
+void sy_tree_send_children(enum tree_frame type, int pe, int arg, const void *body, size_t length);
+void sy_tree_send_all_but(const struct tree_link *except, enum tree_frame type, int pe, int arg,
+                          const void *body, size_t length);
+/* A connection from or to a neighbour: notices when the other host is gone. */
+void sy_tree_link_guard(int fd);
+void sy_tree_link_close(struct tree_link *link);
+void sy_tree_link_become(struct tree_link *link, enum tree_link_state state);
+/* Does what there is to do, waits for more at most so long. */
+void sy_tree_pump(double seconds);
+/* Frees the connections that are closed. */
+void sy_tree_bury(void);
+/* Until everything that was sent is out, or the time is over. */
+void sy_tree_flush(double seconds);
+
+/* ---- listen.c ---- */
+
+int sy_tree_prepare(const struct sy_host *host, struct sy_error *err);
+int sy_tree_listen_open(bool one_host, uint16_t port, struct tree_addresses *out,
+                        struct sy_error *err);
+void sy_tree_listen_close(void);
+
+/* ---- dial.c ---- */
+
+/* A connection to a PE of this job that has passed the handshake; or -EACCES: what answers does not
+ * belong to this job; -ECONNREFUSED: nothing answers; then err has the cause. */
+int sy_tree_dial(const struct tree_addresses *to, double deadline, struct sy_error *err);
+
+/* ---- what link.c calls ---- */
+
+void sy_tree_accept(void); /* listen.c */
+
+/* join.c */
+int sy_tree_on_join(struct tree_link *link, const struct tree_header *header, const char *body);
+void sy_tree_on_here(const struct tree_header *header, const char *body);
+void sy_tree_on_all(const char *body);
+int sy_tree_on_up(const struct tree_header *header, const char *body); /* gather.c */
+int sy_tree_on_down(const struct tree_header *header, const char *body);
+void sy_tree_on_abort(struct tree_link *link, const struct tree_header *header); /* life.c */
+void sy_tree_on_gone(struct tree_link *link, const char *why);
+
+/* "PEs 3, 5-7 (host a)": those that `have` leaves out. */
+void sy_tree_missing(const bool *have, char *text, size_t room);
+
+/* The job ends. */
+void sy_tree_end(int status, bool failed);
+
+#endif

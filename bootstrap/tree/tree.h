@@ -1,0 +1,93 @@
+/* The control tree: TCP connections between the PEs of a job, for bootstraps whose launcher does no
+ * more than start processes. A bootstrap brings one small value to every PE, where PE 0 listens and
+ * a secret; the PEs meet at PE 0, which places each as a child of itself or of a PE that came
+ * before. From then on the tree carries the allgathers of start-up, the wish to end the job, and
+ * the news of a lost PE.
+ *
+ * Every connection begins with a handshake in which both ends prove that they know the secret; what
+ * cannot do that is dropped. Once all PEs have come, nobody listens any more.
+ *
+ * There is one tree in a process. Functions return 0 or -errno and fill err. */
+#ifndef TREE_TREE_H
+#define TREE_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <switchyard/bootstrap.h>
+
+enum {
+    TREE_SECRET = 32,
+    TREE_ADDRESSES = 16,
+    TREE_BEACON_TEXT = 481 /* room for a beacon as text, the NUL included: what PMI-1 can carry */
+};
+
+/* Where a PE listens, likely addresses first. */
+struct tree_addresses {
+    int count;
+    uint64_t host; /* equal on processes that share the loopback interface; 0: not known */
+    struct sockaddr_storage entry[TREE_ADDRESSES];
+};
+
+/* The one value that a bootstrap carries from PE 0 to all. */
+struct tree_beacon {
+    unsigned char secret[TREE_SECRET];
+    struct tree_addresses root;
+};
+
+/* As text: letters, digits, - and _, with a checksum. */
+void sy_tree_beacon_encode(const struct tree_beacon *beacon, char text[TREE_BEACON_TEXT]);
+int sy_tree_beacon_decode(const char *text, struct tree_beacon *beacon); /* -EINVAL: damaged */
+
+/* On PE 0, before sy_tree_join: listens, and fills the beacon with a new secret and the addresses.
+ * one_host: all PEs are known to be on this host, so nobody else needs to reach the socket.
+ * port: 0 for any in the user's range; a number where the others know it already. */
+int sy_tree_listen(const struct sy_host *host, bool one_host, uint16_t port,
+                   struct tree_beacon *beacon, struct sy_error *err);
+
+struct tree_seat {
+    int pe, npes;
+    bool one_host; /* all PEs are known to be on this host */
+    unsigned char secret[TREE_SECRET];
+    const char *job; /* mixed into the keys; "" where the secret is this job's only */
+
+    /* Where PE 0 is; not used on PE 0. Called before each attempt, since names may become known
+     * late. */
+    int (*find_root)(struct tree_addresses *root, struct sy_error *err);
+    const char *root_name; /* what the user calls that place, for messages */
+    bool root_listens;     /* PE 0 is known to listen already: a refusal is final */
+
+    /* The host on which a PE that has not come should be, or NULL; may itself be NULL. */
+    const char *(*host_of)(int pe);
+};
+
+/* Joins: returns when all PEs have come, within the time limit of start-up. Fills *job. -ECANCELED:
+ * another PE ends the job, and has said why. */
+int sy_tree_join(const struct sy_host *host, const struct tree_seat *seat, struct sy_job *job,
+                 struct sy_error *err);
+
+bool sy_tree_complete(void); /* all PEs have come */
+
+/* Members of struct sy_bootstrap. */
+int sy_tree_allgather(const char *phase, const void *mine, void *all, size_t length, double seconds,
+                      struct sy_error *err);
+void sy_tree_mark(enum sy_mark mark);
+void sy_tree_abort(int status, const char *why);
+int sy_tree_wait_fd(void);
+int sy_tree_event(int *status);
+void sy_tree_close(void);
+void sy_tree_failing(int status);
+
+/* The secret in a file: its path and what is wrong with it are in err. */
+int sy_tree_secret_read(const struct sy_host *host, const char *path,
+                        unsigned char secret[TREE_SECRET], struct sy_error *err);
+
+/* "HOST:PORT", "[ADDRESS]:PORT" or, with a default port above 0, "HOST". room: of host. -EINVAL. */
+int sy_tree_place_split(const char *text, char *host, size_t room, uint16_t *port);
+
+/* Looks up a name now. */
+int sy_tree_place_resolve(const struct sy_host *host, const char *name, uint16_t port,
+                          struct tree_addresses *addresses, struct sy_error *err);
+
+#endif

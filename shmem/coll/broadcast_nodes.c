@@ -1,0 +1,172 @@
+/* Broadcasts on teams that are spread over nodes: see broadcast.h. On each node one member gets the
+ * data from another node and sends them on: the root on its own node, the leader on others. Members
+ * look at their node's flags and data by themselves.
+ *
+ * Small data go through the room of these members, and nobody waits for those that come later.
+ * Large data go straight into dest in chunks, once the receiver has said that it has entered. */
+#include "coll/broadcast.h"
+#include "coll/data.h"
+#include "coll/post.h"
+
+enum { FLAG_DATA, FLAG_READY }; /* READY and those above: one for each child */
+
+#define MOST_SMALL  ((size_t)8192)
+#define CHUNK_BYTES ((size_t)64 << 10)
+
+/* Where this PE's node stands. Nodes are counted from the root's, which is 0. */
+struct place {
+    const struct sy_group *group;
+    int root, root_node; /* the member; its node */
+    int node, count;
+    bool chain; /* each node has one child; else a binomial tree */
+};
+
+/* The member that deals with others for a node. */
+static int speaker(const struct place *p, int node)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(p->group);
+    int at = (int)(((long)node + p->root_node) % p->count);
+
+    return node ? sy_nodes_member(nodes, at, 0) : p->root;
+}
+
+static int parent(const struct place *p)
+{
+    return p->chain ? p->node - 1 : p->node & (p->node - 1);
+}
+
+/* The distance from this node to its child number `i`, or 0. In the binomial tree a node's children
+ * are at the powers of two below its lowest bit, and the one with the most nodes below it comes
+ * first. */
+static int child(const struct place *p, int i)
+{
+    int distance = 1, found = 0;
+
+    if (p->chain)
+        return i == 0 && p->node + 1 < p->count ? 1 : 0;
+    while (distance < p->count && !(p->node & distance))
+        distance *= 2;
+    for (distance /= 2; distance; distance /= 2)
+        if (p->node + distance < p->count && found++ == i)
+            return distance;
+    return 0;
+}
+
+/* Which child of its parent this node is. */
+static int rank_among_children(const struct place *p)
+{
+    struct place of_parent = *p;
+    int i = 0;
+
+    of_parent.node = parent(p);
+    while (of_parent.node + child(&of_parent, i) != p->node)
+        i++;
+    return i;
+}
+
+static struct place make_place(const struct sy_group *group, int root)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(group);
+    struct place p = {
+        .group = group, .root = root, .root_node = sy_nodes_of(nodes, root), .count = nodes->count};
+
+    p.node = (nodes->mine - p.root_node + p.count) % p.count;
+    return p;
+}
+
+/* ---- small ---- */
+
+static void through_room(const struct place *p, void *dest, const void *source, size_t length)
+{
+    struct sy_post post = sy_post_open(p->group, length, 1);
+    int me = p->group->members.me, here = speaker(p, p->node), distance;
+    const char *room = sy_post_room(&post, here);
+
+    if (me == p->root)
+        sy_post_room_put(&post, me, 0, source, length, FLAG_DATA, 1);
+    else
+        sy_post_watch(&post, here, FLAG_DATA, 1);
+    for (int i = 0; me == here && (distance = child(p, i)); i++)
+        sy_post_room_put(&post, speaker(p, p->node + distance), 0, room, length, FLAG_DATA, 1);
+    memcpy(dest, room, length);
+}
+
+/* ---- large ---- */
+
+/* A chain carries the data once, but it takes a message for each node until the last one has begun;
+ * in a tree a node sends them several times. A message takes about the time of a chunk. */
+static bool chain_is_faster(int count, size_t chunks)
+{
+    size_t depth = 0, nodes = (size_t)count;
+
+    while ((size_t)1 << depth < nodes)
+        depth++;
+    return chunks + 2 * nodes < (chunks + 1) * depth + 3;
+}
+
+static void send_on(const struct place *p, const struct sy_post *post, char *dest, const char *from,
+                    size_t length)
+{
+    uint64_t step = 0;
+    int distance;
+
+    for (size_t at = 0; at < length; at += CHUNK_BYTES) {
+        size_t bytes = length - at < CHUNK_BYTES ? length - at : CHUNK_BYTES;
+        step++;
+        if (p->node)
+            sy_post_await(post, FLAG_DATA, step);
+        for (int i = 0; (distance = child(p, i)); i++) {
+            if (step == 1)
+                sy_post_await(post, FLAG_READY + (unsigned)i, 1);
+            sy_post_dest_put(post, speaker(p, p->node + distance), dest + at, from + at, bytes,
+                             FLAG_DATA, step);
+        }
+    }
+}
+
+/* A member that speaks to no other node takes the data from the one that does, as they come. */
+static void follow(const struct place *p, const struct sy_post *post, char *dest,
+                   const char *source, size_t length)
+{
+    int here = speaker(p, p->node);
+    const char *from = p->node ? dest : source;
+    uint64_t step = 0;
+
+    for (size_t at = 0; at < length; at += CHUNK_BYTES) {
+        size_t bytes = length - at < CHUNK_BYTES ? length - at : CHUNK_BYTES;
+        sy_post_watch(post, here, FLAG_DATA, ++step);
+        sy_group_pull(p->group, here, dest + at, from + at, bytes);
+    }
+}
+
+static void into_dest(struct place *p, char *dest, const char *source, size_t length)
+{
+    uint64_t chunks = (length + CHUNK_BYTES - 1) / CHUNK_BYTES;
+    struct sy_post post = sy_post_open(p->group, 0, chunks);
+    int me = p->group->members.me;
+
+    p->chain = chain_is_faster(p->count, chunks);
+    if (me == p->root) {
+        sy_post_raise(&post, me, FLAG_DATA, chunks); /* for the members on this node */
+        send_on(p, &post, dest, source, length);
+        sy_data_copy(dest, source, length);
+    } else if (me == speaker(p, p->node)) {
+        sy_post_raise(&post, speaker(p, parent(p)), FLAG_READY + (unsigned)rank_among_children(p),
+                      1);
+        send_on(p, &post, dest, dest, length);
+    } else {
+        follow(p, &post, dest, source, length);
+    }
+    sy_group_sync_node(p->group);
+}
+
+void sy_broadcast_nodes(const struct sy_group *group, void *dest, const void *source, size_t length,
+                        int root)
+{
+    struct place place = make_place(group, root);
+
+    if (length <= MOST_SMALL)
+        through_room(&place, dest, source, length);
+    else
+        into_dest(&place, dest, source, length);
+}

@@ -1,0 +1,250 @@
+/* Collects on teams that are spread over nodes: see collect.h.
+ *
+ * Small parts: the leader joins its node's in its room; the leaders tell each other what they have,
+ * in rounds after which each has the parts of four times as many nodes, and each member takes all
+ * from its leader. Large parts: once all have entered, each member sends its part straight to the
+ * dest of one member on each other node, and members of a node take from each other what has come
+ * there. */
+#include "coll/collect.h"
+#include "coll/data.h"
+#include "coll/post.h"
+
+#define RADIX 4
+
+/* The parts: of one length where `offset` is NULL, else offset[i] to offset[i + 1] in dest. */
+struct parts {
+    const struct sy_group *group;
+    const struct sy_nodes *nodes;
+    size_t length;
+    const uint64_t *offset;
+};
+
+static size_t offset_of(const struct parts *p, int i)
+{
+    return p->offset ? p->offset[i] : (size_t)i * p->length;
+}
+
+static size_t length_of(const struct parts *p, int i)
+{
+    return p->offset ? p->offset[i + 1] - p->offset[i] : p->length;
+}
+
+/* Bytes of `count` nodes' parts, from node j on in a circle. */
+static size_t bytes_of_nodes(const struct parts *p, int j, int count)
+{
+    size_t bytes = 0;
+
+    for (; count > 0; count--, j = j + 1 < p->nodes->count ? j + 1 : 0) {
+        int size = sy_nodes_size(p->nodes, j);
+        if (!p->offset)
+            bytes += (size_t)size * p->length;
+        for (int k = 0; p->offset && k < size; k++)
+            bytes += length_of(p, sy_nodes_member(p->nodes, j, k));
+    }
+    return bytes;
+}
+
+/* ---- small parts ---- */
+
+/* Between leaders. The room has this node's parts first, then those of the nodes that follow. */
+static void gather_rounds(const struct parts *p, const struct sy_post *post)
+{
+    int count = p->nodes->count, mine = p->nodes->mine;
+    const char *room = sy_post_own(post);
+    unsigned flag = 0;
+
+    for (int have = 1; have < count; have *= RADIX, flag += RADIX - 1) {
+        for (int k = 1; k < RADIX && k * have < count; k++) {
+            int away = k * have, blocks = have < count - away ? have : count - away;
+            int to = sy_nodes_after(p->nodes, count - away);
+            sy_post_room_put(post, sy_nodes_member(p->nodes, to, 0), bytes_of_nodes(p, to, away),
+                             room, bytes_of_nodes(p, mine, blocks), flag + (unsigned)k - 1, 1);
+        }
+        for (int k = 1; k < RADIX && k * have < count; k++)
+            sy_post_await(post, flag + (unsigned)k - 1, 1);
+    }
+}
+
+/* Each member has left its part at the beginning of its room; the leader has its own where it
+ * belongs. */
+static void join_rooms(const struct parts *p, const struct sy_post *post)
+{
+    char *room = sy_post_own(post) + length_of(p, p->group->members.me);
+
+    for (int k = 1; k < sy_group_locals(p->group); k++) {
+        size_t length = length_of(p, sy_group_mate(p->group, k));
+        sy_data_copy(room, sy_post_mate(post, k), length);
+        room += length;
+    }
+}
+
+/* All parts, from the leader's room to where they belong. */
+static void take_parts(const struct parts *p, const char *room, char *dest)
+{
+    for (int step = 0; step < p->nodes->count; step++) {
+        int j = sy_nodes_after(p->nodes, step), size = sy_nodes_size(p->nodes, j);
+        int first = sy_nodes_member(p->nodes, j, 0);
+        size_t all = p->nodes->ordered ? bytes_of_nodes(p, j, 1) : 0;
+        if (p->nodes->ordered)
+            sy_data_copy(dest + offset_of(p, first), room, all);
+        for (int k = 0; !p->nodes->ordered && k < size; k++) {
+            int i = sy_nodes_member(p->nodes, j, k);
+            sy_data_copy(dest + offset_of(p, i), room + all, length_of(p, i));
+            all += length_of(p, i);
+        }
+        room += all;
+    }
+}
+
+/* Small parts, `total` bytes in all. */
+static void join_parts(const struct parts *p, size_t total, char *dest, const void *source)
+{
+    struct sy_post post = sy_post_open(p->group, total, 1);
+
+    sy_data_copy(sy_post_own(&post), source, length_of(p, p->group->members.me));
+    sy_group_gather(p->group);
+    if (!sy_group_local(p->group)) {
+        join_rooms(p, &post);
+        gather_rounds(p, &post);
+    }
+    sy_group_release(p->group);
+    take_parts(p, sy_post_mate(&post, 0), dest);
+    sy_post_met(&post);
+}
+
+/* ---- large parts ---- */
+
+/* The number, on a node with `size` members, of the one that gets what number k of other nodes
+ * sends. */
+static int receiver(int k, int size)
+{
+    return k % size;
+}
+
+static void send_part(const struct parts *p, const struct sy_post *post, char *dest,
+                      const void *source)
+{
+    int me = p->group->members.me, local = sy_group_local(p->group);
+    size_t length = length_of(p, me);
+
+    for (int step = 1; length && step < p->nodes->count; step++) {
+        int j = sy_nodes_after(p->nodes, step);
+        int to = sy_nodes_member(p->nodes, j, receiver(local, sy_nodes_size(p->nodes, j)));
+        sy_post_dest_count(post, to, dest + offset_of(p, me), source, length);
+    }
+}
+
+/* How many members of other nodes send to this one. */
+static uint64_t senders(const struct parts *p)
+{
+    int local = sy_group_local(p->group), locals = sy_group_locals(p->group);
+    uint64_t count = 0;
+
+    for (int step = 1; step < p->nodes->count; step++) {
+        int j = sy_nodes_after(p->nodes, step), size = sy_nodes_size(p->nodes, j);
+        for (int k = local; k < size; k += locals)
+            count += length_of(p, sy_nodes_member(p->nodes, j, k)) != 0;
+    }
+    return count;
+}
+
+static void pull_part(const struct parts *p, int from, int i, char *dest, const void *source)
+{
+    if (length_of(p, i))
+        sy_group_pull(p->group, from, dest + offset_of(p, i), source, length_of(p, i));
+}
+
+/* Takes what has come to the others of this node. */
+static void pull_parts(const struct parts *p, char *dest)
+{
+    int local = sy_group_local(p->group), locals = sy_group_locals(p->group);
+
+    for (int step = 1; step < p->nodes->count; step++) {
+        int j = sy_nodes_after(p->nodes, step), size = sy_nodes_size(p->nodes, j);
+        for (int k = 0; k < size; k++) {
+            int i = sy_nodes_member(p->nodes, j, k);
+            if (receiver(k, locals) != local)
+                pull_part(p, sy_group_mate(p->group, receiver(k, locals)), i, dest,
+                          dest + offset_of(p, i));
+        }
+    }
+}
+
+/* After a synchronisation of all, which says that every dest may be written. */
+static void send_parts(const struct parts *p, char *dest, const void *source)
+{
+    struct sy_post post = sy_post_open(p->group, 0, 1);
+    int me = p->group->members.me;
+
+    send_part(p, &post, dest, source);
+    sy_data_copy(dest + offset_of(p, me), source, length_of(p, me));
+    for (int k = 0; k < sy_group_locals(p->group); k++)
+        if (k != sy_group_local(p->group))
+            pull_part(p, sy_group_mate(p->group, k), sy_group_mate(p->group, k), dest, source);
+    sy_post_await_count(&post, senders(p));
+    sy_group_sync_node(p->group);
+    pull_parts(p, dest);
+    sy_group_sync_node(p->group);
+}
+
+/* ---- the routines ---- */
+
+void sy_fcollect_nodes(const struct sy_group *group, char *dest, const void *source, size_t length)
+{
+    const struct parts parts = {.group = group, .nodes = sy_group_nodes(group), .length = length};
+    size_t members = (size_t)group->members.size;
+
+    if (length <= SY_POST_SMALL / members) {
+        join_parts(&parts, length * members, dest, source);
+    } else {
+        sy_group_sync(group);
+        send_parts(&parts, dest, source);
+    }
+}
+
+/* Lengths and sums of all members. What stays of the room is for small parts, two times: they may
+ * begin at its beginning instead of where the lengths end. */
+#define MOST_LENGTHS (SY_POST_ROOM / 2)
+#define MOST_JOINED  (SY_POST_ROOM / 4)
+
+/* Every member's length to all. Returns the sums of those before each member, and before one more;
+ * they are in the leader's room. Nobody returns before all have entered. */
+static const uint64_t *share_lengths(const struct sy_post *post, uint64_t length)
+{
+    const struct sy_group *group = post->group;
+    const struct parts words = {
+        .group = group, .nodes = sy_group_nodes(group), .length = sizeof length};
+    size_t members = (size_t)group->members.size;
+    char *room = sy_post_mate(post, 0);
+    uint64_t *sum = (uint64_t *)(void *)room + members;
+
+    memcpy(sy_post_own(post), &length, sizeof length);
+    sy_group_gather(group);
+    if (!sy_group_local(group)) {
+        join_rooms(&words, post);
+        gather_rounds(&words, post);
+        sum[0] = 0;
+        take_parts(&words, room, (char *)(sum + 1));
+        for (size_t i = 1; i <= members; i++)
+            sum[i] += sum[i - 1];
+    }
+    sy_group_release(group);
+    return sum;
+}
+
+bool sy_collect_nodes(const struct sy_group *group, char *dest, const void *source, size_t length)
+{
+    struct parts parts = {.group = group, .nodes = sy_group_nodes(group)};
+    size_t members = (size_t)group->members.size, words = (2 * members + 1) * sizeof(uint64_t);
+
+    if (words > MOST_LENGTHS)
+        return false;
+    struct sy_post post = sy_post_open(group, words, 1);
+    parts.offset = share_lengths(&post, length);
+    if (parts.offset[members] <= MOST_JOINED)
+        join_parts(&parts, parts.offset[members], dest, source);
+    else
+        send_parts(&parts, dest, source);
+    sy_post_met(&post);
+    return true;
+}

@@ -1,0 +1,122 @@
+/* See carry.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/carry.h"
+#include "core/ctx.h"
+#include "core/fatal.h"
+#include "core/wait.h"
+#include "core/world.h"
+
+/* Deals with a data call's answer: whether the call must be made again. *since: 0 at first. */
+static bool again(int answer, const char *what, int pe, uint64_t *since)
+{
+    if (SY_LIKELY(!answer))
+        return false;
+    if (answer != -EAGAIN)
+        sy_fatal("%s with PE %d on host %s by transport %s: %s", what, pe, sy_world_place(pe).host,
+                 sy_route_to(pe)->plugin.name, strerror(-answer));
+    sy_wait_rest(since, what);
+    return true;
+}
+
+SY_COLD void sy_carry_put_again(int answer, const char *what, shmem_ctx_t ctx,
+                                const struct sy_transfer *t, unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(t->pe);
+    uint64_t since = 0;
+
+    while (again(answer, what, t->pe, &since))
+        answer = route->table->put(sy_carry_domain(route, ctx), t, flags);
+}
+
+SY_COLD void sy_carry_get_again(int answer, const char *what, shmem_ctx_t ctx,
+                                const struct sy_transfer *t, unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(t->pe);
+    uint64_t since = 0;
+
+    while (again(answer, what, t->pe, &since))
+        answer = route->table->get(sy_carry_domain(route, ctx), t, flags);
+}
+
+SY_COLD void sy_carry_amo_again(int answer, const char *what, shmem_ctx_t ctx,
+                                const struct sy_amo *amo, unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(amo->pe);
+    uint64_t since = 0;
+
+    while (again(answer, what, amo->pe, &since))
+        answer = route->table->amo(sy_carry_domain(route, ctx), amo, flags);
+}
+
+/* The same for what a transport need not be able to do: goes on until the answer is final. */
+static bool again_if_able(int answer, const char *what, int pe, uint64_t *since)
+{
+    return answer != -EOPNOTSUPP && again(answer, what, pe, since);
+}
+
+bool sy_carry_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t)
+{
+    const struct sy_route_transport *route = sy_route_to(t->first.pe);
+    uint64_t since = 0;
+    int answer;
+
+    do
+        answer = route->table->put_strided(sy_carry_domain(route, ctx), t, SY_BLOCKING);
+    while (again_if_able(answer, what, t->first.pe, &since));
+    return !answer;
+}
+
+bool sy_carry_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t)
+{
+    const struct sy_route_transport *route = sy_route_to(t->first.pe);
+    uint64_t since = 0;
+    int answer;
+
+    do
+        answer = route->table->get_strided(sy_carry_domain(route, ctx), t, SY_BLOCKING);
+    while (again_if_able(answer, what, t->first.pe, &since));
+    return !answer;
+}
+
+void sy_carry_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
+                         const struct sy_amo *signal, unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(t->pe);
+    uint64_t since = 0;
+    int answer;
+
+    do
+        answer = route->table->put_signal(sy_carry_domain(route, ctx), t, signal, flags);
+    while (again_if_able(answer, what, t->pe, &since));
+    if (!answer)
+        return;
+    sy_carry_put(what, ctx, t, flags);
+    sy_fence_transports(ctx);
+    sy_carry_amo(what, ctx, signal, 0);
+}
+
+void sy_fence_transports(shmem_ctx_t ctx)
+{
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *route = &sy_routes.transport[i];
+        if (route->carries && route->table->fence(sy_carry_domain(route, ctx)))
+            sy_fatal("fence by transport %s failed", route->plugin.name);
+    }
+}
+
+void sy_quiet_transports(shmem_ctx_t ctx, int pe)
+{
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *route = &sy_routes.transport[i];
+        uint64_t since = 0;
+        int answer;
+        if (!route->carries || (pe != SY_ALL_PES && sy_route_to(pe) != route))
+            continue;
+        while ((answer = route->table->quiet(sy_carry_domain(route, ctx), pe)) == -EAGAIN)
+            sy_wait_rest(&since, "shmem_quiet");
+        if (answer)
+            sy_fatal("quiet by transport %s: %s", route->plugin.name, strerror(-answer));
+    }
+}

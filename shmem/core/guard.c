@@ -1,0 +1,77 @@
+/* See guard.h. */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/boot.h"
+#include "core/fatal.h"
+#include "core/guard.h"
+#include "util/log.h"
+
+static struct {
+    pthread_t thread;
+    int stop; /* an eventfd, or -1 while there is no guard */
+} guard = {.stop = -1};
+
+bool sy_guard_hear(void)
+{
+    int status = 0;
+
+    switch (sy_boot->event(&status)) {
+    case SY_EVENT_EXIT:
+        sy_leave_anyway(status);
+    case SY_EVENT_LOST:
+        sy_log(SY_LOG_ERROR, "boot", "the launcher is gone; this PE leaves");
+        sy_leave_anyway(1);
+    case SY_EVENT_ASK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void *keep(void *arg)
+{
+    struct pollfd wait[] = {{.fd = guard.stop, .events = POLLIN},
+                            {.fd = sy_boot->wait_fd(), .events = POLLIN}};
+
+    (void)arg;
+    while (!wait[0].revents) {
+        if (poll(wait, 2, -1) > 0 && wait[1].revents && !wait[0].revents)
+            sy_guard_hear();
+    }
+    return NULL;
+}
+
+void sy_guard_start(void)
+{
+    sigset_t all, before;
+
+    if (sy_boot->wait_fd() < 0)
+        return;
+    guard.stop = eventfd(0, EFD_CLOEXEC);
+    if (guard.stop < 0)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&guard.thread, NULL, keep, NULL) != 0) {
+        close(guard.stop);
+        guard.stop = -1;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void sy_guard_stop(void)
+{
+    uint64_t one = 1;
+
+    if (guard.stop < 0)
+        return;
+    if (write(guard.stop, &one, sizeof one) == (ssize_t)sizeof one)
+        pthread_join(guard.thread, NULL);
+    close(guard.stop);
+    guard.stop = -1;
+}

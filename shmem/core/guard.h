@@ -1,0 +1,17 @@
+/* Listens to the bootstrap on behalf of a PE that does something else: the end of the job, or of
+ * the launcher, ends the process. */
+#ifndef SY_CORE_GUARD_H
+#define SY_CORE_GUARD_H
+
+#include <stdbool.h>
+
+/* The bootstrap's descriptor is readable. Returns unless the job ends: whether the launcher asks what
+ * this PE is doing. */
+bool sy_guard_hear(void);
+
+/* While start-up waits for other PEs, before there is a progress thread: a thread that listens.
+ * Failing to start it is no error, the waits have time limits of their own. */
+void sy_guard_start(void);
+void sy_guard_stop(void);
+
+#endif

@@ -1,0 +1,463 @@
+/* Connects the transports and chooses one for each pair: see route.h. Contains no transport's name.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/boot.h"
+#include "core/guard.h"
+#include "core/route.h"
+#include "core/route_rule.h"
+#include "core/windows.h"
+#include "core/world.h"
+#include "util/bits.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/plugin.h"
+
+/* The transports of the job: all that some PE has opened, in the effective order; the same on every
+ * PE. */
+static struct {
+    unsigned count;
+    const char *name[SY_TRANSPORTS_MAX];
+    int32_t rank[SY_TRANSPORTS_MAX];
+    int own[SY_TRANSPORTS_MAX]; /* index into sy_routes.transport, or -1 */
+    uint8_t *has;               /* npes masks of these: opened, then also connected */
+    const char *packs;
+    size_t stride;
+} job;
+
+/* What PEs tell each other when they have connected. reach: for each transport a sum over the PEs
+ * that it reaches from here, such that the sums of all PEs cancel out where both sides of each pair
+ * agree. */
+struct verdict {
+    uint32_t connected, inputs;
+    uint32_t reach[SY_TRANSPORTS_MAX];
+};
+
+static const char *pack_of(int pe)
+{
+    return job.packs + (size_t)pe * job.stride;
+}
+
+/* ---- the transports of the job ---- */
+
+static int find(const char *name)
+{
+    for (unsigned i = 0; i < job.count; i++)
+        if (!strcmp(job.name[i], name))
+            return (int)i;
+    return -1;
+}
+
+static int add(const struct sy_route_entry *entry, struct sy_error *err)
+{
+    int at = find(entry->name);
+
+    if (at < 0) {
+        if (job.count == SY_TRANSPORTS_MAX)
+            return sy_fail(err, E2BIG, "the PEs of the job have more than %d transports",
+                           SY_TRANSPORTS_MAX);
+        at = (int)job.count++;
+        job.name[at] = entry->name;
+        job.rank[at] = entry->rank;
+    }
+    if (entry->rank < job.rank[at]) /* versions may differ */
+        job.rank[at] = entry->rank;
+    return 0;
+}
+
+static void sort_names(void)
+{
+    for (unsigned i = 1; i < job.count; i++)
+        for (unsigned k = i; k > 0; k--) {
+            const char *name = job.name[k];
+            int32_t rank = job.rank[k];
+            if (job.rank[k - 1] < rank ||
+                (job.rank[k - 1] == rank && strcmp(job.name[k - 1], name) < 0))
+                break;
+            job.name[k] = job.name[k - 1];
+            job.rank[k] = job.rank[k - 1];
+            job.name[k - 1] = name;
+            job.rank[k - 1] = rank;
+        }
+}
+
+/* A name in a rule must be that of a transport which some PE has, or which at least is installed.
+ */
+static int check_rules(struct sy_error *err)
+{
+    const char *name;
+    size_t count;
+    struct sy_plugin *found = sy_plugins_find("transport", &count);
+    int rc = 0;
+
+    for (unsigned i = 0; !rc && (name = sy_route_rules_name(i)); i++) {
+        bool known = find(name) >= 0;
+        for (size_t k = 0; k < count && !known; k++)
+            known = !strcmp(found[k].name, name);
+        if (!known)
+            rc = sy_fail(err, ENOENT, "SHMEM_ROUTES names '%s', but there is no such transport",
+                         name);
+    }
+    sy_plugins_free(found, count);
+    return rc;
+}
+
+static int gather_names(int npes, struct sy_error *err)
+{
+    struct sy_route_entry entry;
+    int rc = 0;
+
+    for (int pass = 0; pass < 2 && !rc; pass++) {
+        for (int pe = 0; pe < npes && !rc; pe++) {
+            const char *at = pack_of(pe);
+            while (!rc && sy_routes_unpack(&at, &entry)) {
+                if (!strcmp(entry.name, SY_ROUTE_NETS))
+                    continue;
+                if (!pass)
+                    rc = add(&entry, err);
+                else
+                    job.has[pe] |= (uint8_t)(1 << find(entry.name));
+            }
+        }
+        sort_names();
+    }
+    for (unsigned i = 0; i < job.count; i++) {
+        job.own[i] = -1;
+        for (unsigned k = 0; k < sy_routes.count; k++)
+            if (!strcmp(sy_routes.transport[k].plugin.name, job.name[i]))
+                job.own[i] = (int)k;
+    }
+    return rc ? rc : check_rules(err);
+}
+
+/* ---- connecting ---- */
+
+static void find_address(int pe, const char *name, char address[SY_ADDRESS_MAX])
+{
+    const char *at = pack_of(pe);
+    struct sy_route_entry entry;
+
+    while (sy_routes_unpack(&at, &entry))
+        if (!strcmp(entry.name, name) && entry.length <= SY_ADDRESS_MAX)
+            memcpy(address, entry.address, entry.length);
+}
+
+static int connect_one(const struct sy_route_transport *t, double seconds, struct sy_error *err)
+{
+    size_t npes = (size_t)sy_world.npes;
+    char *addresses = calloc(npes, SY_ADDRESS_MAX);
+
+    if (!addresses)
+        return sy_fail(err, ENOMEM, "no memory for the addresses of %zu PEs", npes);
+    for (size_t pe = 0; pe < npes; pe++)
+        find_address((int)pe, t->plugin.name, addresses + pe * SY_ADDRESS_MAX);
+    int rc = t->table->connect(addresses, SY_ADDRESS_MAX, seconds, err);
+    free(addresses);
+    return rc;
+}
+
+/* All in the order of the job, since a connect may wait for that of other PEs. One that fails is
+ * left out, unless it was demanded. */
+static int connect_all(double seconds, struct sy_error *err)
+{
+    for (unsigned i = 0; i < job.count; i++) {
+        struct sy_error why = {""};
+        if (job.own[i] < 0)
+            continue;
+        const struct sy_route_transport *t = &sy_routes.transport[job.own[i]];
+        int rc = connect_one(t, seconds, &why);
+        if (!rc)
+            continue;
+        if (rc == -ENOMEM || rc == -ECANCELED)
+            return sy_fail(err, -rc, "transport %s: %s", job.name[i], why.text);
+        if (t->required)
+            return sy_fail(err, -rc, "transport %s, which SHMEM_TRANSPORTS demands: %s",
+                           job.name[i], why.text);
+        sy_log(SY_LOG_WARN, "routes",
+               "transport %s could not connect and is left out on this PE, whose routes go by the "
+               "next "
+               "one in the order: %s",
+               job.name[i], why.text);
+        sy_routes_drop((unsigned)job.own[i], why.text);
+        for (unsigned k = 0; k < job.count; k++)
+            if (job.own[k] > job.own[i])
+                job.own[k]--;
+        job.own[i] = -1;
+    }
+    return 0;
+}
+
+/* ---- agreement ---- */
+
+static unsigned reach(unsigned i, int pe)
+{
+    const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
+    unsigned bits = sy_routes.transport[job.own[i]].table->reach(pe);
+
+    return (bits & SY_REACH_MAP) || (bits & data) == data ? bits : 0;
+}
+
+/* The same for a pair from both sides. */
+static uint32_t pair_hash(int a, int b)
+{
+    uint64_t pair = a < b ? (uint64_t)a << 32 | (uint32_t)b : (uint64_t)b << 32 | (uint32_t)a;
+
+    pair *= 0x9e3779b97f4a7c15u;
+    pair ^= pair >> 29;
+    return (uint32_t)(pair * 0xbf58476d1ce4e5b9u >> 32);
+}
+
+static struct verdict own_verdict(void)
+{
+    struct verdict v = {0};
+    uint64_t inputs = 0;
+
+    for (int pe = 0; pe < sy_world.npes; pe++)
+        inputs = sy_hash(&job.has[pe], 1, inputs);
+    for (unsigned i = 0; i < job.count; i++) {
+        inputs = sy_hash(job.name[i], strlen(job.name[i]), inputs);
+        if (job.own[i] < 0)
+            continue;
+        v.connected |= 1u << i;
+        for (int pe = 0; pe < sy_world.npes; pe++)
+            if (pe != sy_world.pe && (job.has[pe] >> i & 1) && reach(i, pe))
+                v.reach[i] ^= pair_hash(pe, sy_world.pe);
+    }
+    v.inputs = (uint32_t)(inputs ^ inputs >> 32);
+    return v;
+}
+
+/* What has connected where; and that all PEs have computed from the same data, and that reach is
+ * the same from both sides. PEs that have lost a transport on the way are missing in its sum, which
+ * then says nothing. */
+static int take_verdicts(const struct verdict *all, struct sy_error *err)
+{
+    uint32_t sum[SY_TRANSPORTS_MAX] = {0}, failed = 0;
+
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        if (all[pe].inputs != all[0].inputs)
+            return sy_fail(
+                err, EPROTO,
+                "PE %d on host %s sees other transports in the job than PE 0: the exchange of "
+                "addresses has been damaged",
+                pe, sy_world_place(pe).host);
+        failed |= job.has[pe] & ~all[pe].connected;
+        job.has[pe] &= (uint8_t)all[pe].connected;
+        for (unsigned i = 0; i < job.count; i++)
+            sum[i] ^= all[pe].reach[i];
+    }
+    for (unsigned i = 0; i < job.count; i++)
+        if (sum[i] && !(failed >> i & 1))
+            return sy_fail(
+                err, EPROTO,
+                "transport %s reaches some PE from another but not the other way round; that is "
+                "a mistake in the plugin, which SHMEM_TRANSPORTS=^%s avoids",
+                job.name[i], job.name[i]);
+    return 0;
+}
+
+static int agree(double seconds, struct sy_error *err)
+{
+    struct verdict mine = own_verdict(), *all = calloc((size_t)sy_world.npes, sizeof *all);
+
+    if (!all)
+        return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
+    int rc = sy_boot->allgather("agreement on routes", &mine, all, sizeof mine, seconds, err);
+    if (!rc)
+        rc = take_verdicts(all, err);
+    free(all);
+    return rc;
+}
+
+/* ---- choice ---- */
+
+static struct sy_route_end end_of(int pe)
+{
+    struct sy_place place = sy_world_place(pe);
+    struct sy_route_end end = {.pe = pe, .node = place.node, .host = place.host};
+    struct sy_route_entry entry;
+    const char *at = pack_of(pe);
+
+    while (sy_route_rules_use_nets() && sy_routes_unpack(&at, &entry))
+        if (!strcmp(entry.name, SY_ROUTE_NETS)) {
+            end.nets = entry.address;
+            end.nets_length = entry.length;
+        }
+    return end;
+}
+
+/* The first in an order that both sides have and that reaches. */
+static struct sy_route_cell first_of(const uint8_t *order, unsigned count, int pe)
+{
+    uint8_t both = job.has[sy_world.pe] & job.has[pe];
+    struct sy_route_cell cell = {SY_TRANSPORT_NONE, SY_ROUTE_FIRST};
+
+    for (unsigned i = 0; i < count && cell.transport == SY_TRANSPORT_NONE; i++) {
+        if (!(both >> order[i] & 1))
+            cell.why = cell.why > SY_ROUTE_COMMON ? cell.why : SY_ROUTE_COMMON;
+        else if (!reach(order[i], pe))
+            cell.why = SY_ROUTE_REACH;
+        else
+            cell.transport = order[i];
+    }
+    return cell;
+}
+
+/* The route from this PE to another. *rule: the last rule that had a say, or 0. */
+static struct sy_route_cell choose(const struct sy_route_end *mine, int pe, unsigned *rule)
+{
+    uint8_t order[SY_TRANSPORTS_MAX];
+    struct sy_route_end other = end_of(pe);
+
+    for (unsigned i = 0; i < job.count; i++)
+        order[i] = (uint8_t)i;
+    struct sy_route_cell plain = first_of(order, job.count, pe);
+    unsigned count = sy_route_rules_apply(mine, &other, job.name, order, job.count, rule);
+    struct sy_route_cell ruled = first_of(order, count, pe);
+    if (ruled.transport != plain.transport)
+        plain = (struct sy_route_cell){ruled.transport, (uint8_t)(SY_ROUTE_RULE + *rule - 1)};
+    return plain;
+}
+
+static const char *names_of(uint8_t mask, char *buffer, size_t room)
+{
+    size_t used = 0;
+
+    snprintf(buffer, room, "none");
+    for (unsigned i = 0; i < job.count && used < room; i++)
+        if (mask >> i & 1)
+            used += (size_t)snprintf(buffer + used, room - used, "%s%s", used ? ", " : "",
+                                     job.name[i]);
+    return buffer;
+}
+
+/* No transport reaches PE pe: says what each side has, and what stands in the way. */
+static int no_route(int pe, unsigned rule, struct sy_error *err)
+{
+    char ours[80], theirs[80], text[80], by_rule[110] = "";
+    const char *dropped = sy_routes_dropped();
+
+    if (rule)
+        snprintf(by_rule, sizeof by_rule, "; SHMEM_ROUTES: %s",
+                 sy_route_rule_text(rule, text, sizeof text));
+    return sy_fail(
+        err, EHOSTUNREACH,
+        "no transport reaches PE %d on host %s from PE %d on host %s; opened here: %s; there: "
+        "%s%s. Name one that spans both in SHMEM_TRANSPORTS; SHMEM_DEBUG=routes says more%s%.110s",
+        pe, sy_world_place(pe).host, sy_world.pe, sy_world.host,
+        names_of(job.has[sy_world.pe], ours, sizeof ours),
+        names_of(job.has[pe], theirs, sizeof theirs), by_rule, *dropped ? "; left out here: " : "",
+        dropped);
+}
+
+/* Enters PE pe's mapped windows; what is not mapped goes through the transport's data calls. */
+static void enter_windows(int pe)
+{
+    struct sy_route_transport *t = sy_route_to(pe);
+
+    for (unsigned w = 0; w < sy_windows.count; w++) {
+        bool usable = w < SY_WINDOW_DATA || !sy_routes.other[pe];
+        void *base = NULL;
+        if (usable && (t->table->reach(pe) & SY_REACH_MAP))
+            base = t->table->mem_pointer(pe, w);
+        sy_windows_set_peer(w, pe, base);
+        sy_routes.maps = sy_routes.maps || base;
+        if (usable && !base && sy_windows.entry[w].own.length)
+            t->carries = sy_hot.carries = true;
+    }
+}
+
+static int choose_all(struct sy_route_cell *cells, struct sy_error *err)
+{
+    struct sy_route_end mine = end_of(sy_world.pe);
+
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        struct sy_route_cell cell = {SY_TRANSPORT_NONE, SY_ROUTE_FIRST};
+        unsigned rule;
+        if (pe != sy_world.pe) {
+            cell = choose(&mine, pe, &rule);
+            if (cell.transport == SY_TRANSPORT_NONE)
+                return no_route(pe, rule, err);
+            sy_routes.of[pe] = (uint8_t)job.own[cell.transport];
+            enter_windows(pe);
+        }
+        if (cells)
+            cells[pe] = cell;
+    }
+    return 0;
+}
+
+/* Every PE's row is gathered only for the table that people look at, and not in jobs whose table
+ * would be too large. */
+static int show_table(const struct sy_route_cell *row, double seconds, struct sy_error *err)
+{
+    enum { TABLE_PES = 512 };
+    size_t npes = (size_t)sy_world.npes;
+    struct sy_route_cell *all = npes <= TABLE_PES ? calloc(npes, npes * sizeof *all) : NULL;
+    int rc = 0;
+
+    if (all)
+        rc = sy_boot->allgather("table of routes", row, all, npes * sizeof *row, seconds, err);
+    if (all && !rc && !sy_world.pe)
+        sy_routes_show(all, sy_world.npes, job.name);
+    free(all);
+    return rc;
+}
+
+static int connect_and_choose(bool show, double seconds, struct sy_error *err)
+{
+    struct sy_route_cell *row = show ? calloc((size_t)sy_world.npes, sizeof *row) : NULL;
+    int rc = gather_names(sy_world.npes, err);
+
+    if (!rc) {
+        /* Transports wait for other PEs, which may be dead: somebody has to listen for that. */
+        sy_guard_start();
+        rc = connect_all(seconds, err);
+        sy_guard_stop();
+    }
+    if (!rc)
+        rc = agree(seconds, err);
+    if (!rc)
+        rc = choose_all(row, err);
+    if (!rc && row)
+        rc = show_table(row, seconds, err);
+    free(row);
+    return rc;
+}
+
+static void note_descriptors(void)
+{
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        struct sy_route_transport *t = &sy_routes.transport[i];
+        t->wait_fd = t->table->wait_fd();
+        t->polled = t->carries || t->wait_fd >= 0;
+    }
+}
+
+int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe), double seconds,
+                      bool show, struct sy_error *err)
+{
+    size_t npes = (size_t)sy_world.npes;
+
+    memset(&job, 0, sizeof job);
+    job.packs = all;
+    job.stride = stride;
+    job.has = calloc(npes, 1);
+    sy_routes.of = malloc(npes);
+    sy_routes.other = calloc(npes, 1);
+    if (!job.has || !sy_routes.of || !sy_routes.other) {
+        free(job.has);
+        return sy_fail(err, ENOMEM, "no memory for routes to %zu PEs", npes);
+    }
+    memset(sy_routes.of, SY_TRANSPORT_NONE, npes);
+    for (int pe = 0; pe < sy_world.npes; pe++)
+        sy_routes.other[pe] = !same_layout(pe);
+    int rc = connect_and_choose(show, seconds, err);
+    free(job.has);
+    if (!rc)
+        note_descriptors();
+    return rc;
+}

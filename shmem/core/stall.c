@@ -1,0 +1,131 @@
+/* See stall.h. */
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/stall.h"
+#include "util/bits.h"
+
+enum {
+    THREADS = 16, /* that have notes of their own; others share the last one */
+    FRAMES = 32
+};
+
+/* A thread that waits writes again at each rest, of a millisecond at most, so a note that is older
+ * is about a wait that has ended. Hence nothing is to be done at the end of a wait. */
+#define FRESH_NS UINT64_C(500000000)
+
+struct note {
+    _Atomic uint64_t since, last;
+    const char *_Atomic call;
+};
+
+static struct note notes[THREADS];
+static atomic_int threads;
+static double told; /* seconds of the wait that was reported last */
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+static struct note *own_note(void)
+{
+    static _Thread_local struct note *own;
+
+    if (!own) {
+        int index = atomic_fetch_add(&threads, 1);
+        own = &notes[index < THREADS ? index : THREADS - 1];
+    }
+    return own;
+}
+
+/* The routine of the specification that the program is in, or the function that waits: only
+ * exported names can be found, and a program with the static library has none. */
+static const char *find_call(const char *where)
+{
+    void *frame[FRAMES];
+    int count = backtrace(frame, FRAMES);
+
+    for (int i = 0; i < count; i++) {
+        Dl_info info;
+        const char *name;
+
+        if (!dladdr(frame[i], &info) || !info.dli_sname)
+            continue;
+        name = info.dli_sname + (info.dli_sname[0] == 'p');
+        if (!strncmp(name, "shmem_", 6))
+            return name;
+    }
+    return where + !strncmp(where, "pshmem_", 7);
+}
+
+void sy_stall_note(uint64_t since, uint64_t now, const char *where)
+{
+    struct note *note = own_note();
+
+    if (atomic_load_explicit(&note->since, memory_order_relaxed) != since) {
+        atomic_store_explicit(&note->call, find_call(where), memory_order_relaxed);
+        atomic_store_explicit(&note->since, since, memory_order_relaxed);
+    }
+    atomic_store_explicit(&note->last, now, memory_order_release);
+}
+
+/* How long this note's thread has been waiting; 0: it does not. */
+static double waited(struct note *note, uint64_t now)
+{
+    uint64_t last = atomic_load_explicit(&note->last, memory_order_acquire);
+    uint64_t since = atomic_load_explicit(&note->since, memory_order_relaxed);
+
+    if (!last || now > last + FRESH_NS || now < since)
+        return 0;
+    return (double)(now - since) / 1e9;
+}
+
+double sy_stall_text(char *text, size_t room)
+{
+    uint64_t now = now_ns();
+    double longest = 0;
+    size_t length = 0;
+
+    for (int i = 0; i < THREADS; i++) {
+        double seconds = waited(&notes[i], now);
+
+        if (seconds <= 0)
+            continue;
+        if (length < room)
+            length += (size_t)snprintf(text + length, room - length, "%s%s",
+                                       length ? "; another thread is in " : "in ",
+                                       atomic_load(&notes[i].call));
+        if (seconds > longest)
+            longest = seconds;
+    }
+    if (!length)
+        snprintf(text, room, "computing, or in a call of the system");
+    return longest;
+}
+
+bool sy_stall_due(double limit)
+{
+    uint64_t now = now_ns();
+    double longest = 0;
+
+    for (int i = 0; i < THREADS; i++) {
+        double seconds = waited(&notes[i], now);
+
+        if (seconds > longest)
+            longest = seconds;
+    }
+    if (longest < told)
+        told = 0;
+    if (longest < limit || longest < 2 * told)
+        return false;
+    told = longest;
+    return true;
+}

@@ -1,0 +1,29 @@
+/* What this PE is waiting for: notes that waiting threads leave, and the reports made of them when
+ * somebody asks (SIGUSR1, the launcher) or a wait has lasted for SHMEM_STALL_REPORT seconds.
+ *
+ * A thread that waits takes its note after a tenth of a second, by looking through its own stack
+ * for the routine that the program called: calls that are shorter, which are all but a few, pay
+ * nothing for it, not even a store. */
+#ifndef SY_CORE_STALL_H
+#define SY_CORE_STALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SY_STALL_NOTED_NS UINT64_C(100000000)
+
+/* This thread waits since `since` (nanoseconds, CLOCK_MONOTONIC) in the function `where`, and it is
+ * now `now`; at least SY_STALL_NOTED_NS have gone by. To be called again and again while the wait
+ * lasts. */
+void sy_stall_note(uint64_t since, uint64_t now, const char *where) __attribute__((cold));
+
+/* What the threads of this PE wait for, in words. Returns for how many seconds the one that has
+ * waited longest has done so; 0: none waits. */
+double sy_stall_text(char *text, size_t room);
+
+/* To be called now and then: whether the longest wait is to be reported, which it is when it has
+ * lasted for `limit` seconds, and each time that has doubled. */
+bool sy_stall_due(double limit);
+
+#endif

@@ -1,0 +1,143 @@
+/* A JSON schema of configuration files, made from the options, so that editors can complete keys
+ * and mark what is wrong. Keys with a point are allowed both as they are and as objects in objects.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/info.h"
+
+static json_t *words(const char *list)
+{
+    json_t *array = json_array();
+
+    while (*list) {
+        size_t length = strcspn(list, "|");
+        json_array_append_new(array, json_stringn(list, length));
+        list += length + (list[length] == '|');
+    }
+    return array;
+}
+
+static json_t *text_like(const char *pattern)
+{
+    return json_pack("{s:s, s:s}", "type", "string", "pattern", pattern);
+}
+
+static json_t *integer(const struct sy_option *row)
+{
+    json_t *type = json_pack("{s:s, s:I}", "type", "integer", "minimum", (json_int_t)row->min);
+
+    if (row->max != LONG_MAX)
+        json_object_set_new(type, "maximum", json_integer(row->max));
+    return type;
+}
+
+/* Parts of a list: texts, or objects of texts. */
+static json_t *parts(void)
+{
+    return json_pack("{s:s, s:{s:[{s:s}, {s:s, s:{s:s}}]}}", "type", "array", "items", "anyOf",
+                     "type", "string", "type", "object", "additionalProperties", "type", "string");
+}
+
+/* The forms that a value may have in a file. null is the default. */
+static json_t *forms(const struct sy_option *row)
+{
+    json_t *any = json_pack("[{s:s}]", "type", "null");
+
+    switch (row->type) {
+    case SY_OPTION_BOOL:
+    case SY_OPTION_FLAG:
+        json_array_append_new(any, json_pack("{s:s}", "type", "boolean"));
+        json_array_append_new(any, json_pack("{s:[i, i, s, s, s, s, s, s]}", "enum", 0, 1, "no",
+                                             "off", "false", "yes", "on", "true"));
+        break;
+    case SY_OPTION_INT:
+        json_array_append_new(any, integer(row));
+        json_array_append_new(any, text_like("^-?[0-9]+$"));
+        break;
+    case SY_OPTION_SIZE:
+        json_array_append_new(any, json_pack("{s:s, s:i}", "type", "number", "minimum", 0));
+        json_array_append_new(any, text_like("^([0-9]+\\.?[0-9]*|\\.[0-9]+)([kKmMgGtT].*)?$"));
+        break;
+    case SY_OPTION_SECONDS:
+        json_array_append_new(any, json_pack("{s:s, s:i}", "type", "number", "minimum", 0));
+        json_array_append_new(any, text_like("^([0-9]+\\.?[0-9]*|\\.[0-9]+)$"));
+        break;
+    case SY_OPTION_CHOICE:
+        json_array_append_new(any, json_pack("{s:o}", "enum", words(row->choices)));
+        break;
+    case SY_OPTION_LIST:
+        json_array_append_new(any, parts());
+        json_array_append_new(any, json_pack("{s:s}", "type", "string"));
+        break;
+    case SY_OPTION_STRING:
+        json_array_append_new(any, json_pack("{s:[s, s]}", "type", "string", "number"));
+        break;
+    }
+    return any;
+}
+
+static json_t *value(const struct sy_option *row)
+{
+    bool inert = row->flags & SY_OPTION_INERT;
+    json_t *schema = json_object();
+
+    json_object_set_new(schema, "description",
+                        json_sprintf("%s%s", inert ? "Has no effect: " : "", row->help));
+    if (!inert) {
+        json_object_set_new(schema, "default", json_string(row->def));
+        json_object_set_new(schema, "anyOf", forms(row));
+    }
+    return schema;
+}
+
+/* The object below `properties` for the part of a key before a point, made where it is not there.
+ */
+static json_t *inner(json_t *properties, const char *name, size_t length)
+{
+    char key[64];
+
+    snprintf(key, sizeof key, "%.*s", (int)length, name);
+    json_t *object = json_object_get(properties, key);
+    if (!object) {
+        object = json_pack("{s:s, s:b, s:{}}", "type", "object", "additionalProperties", 0,
+                           "properties");
+        json_object_set_new(properties, key, object);
+    }
+    return json_object_get(object, "properties");
+}
+
+static void add_option(const char *owner, const struct sy_option *row, const char *env,
+                       const char *text, const char *origin, void *arg)
+{
+    json_t *properties = arg;
+    const char *name = row->name, *point = strchr(name, '.');
+
+    (void)owner, (void)env, (void)text, (void)origin;
+    if (row->flags & SY_OPTION_EARLY) /* only in the environment */
+        return;
+    json_object_set_new(properties, name, value(row));
+    for (; point; name = point + 1, point = strchr(name, '.'))
+        properties = inner(properties, name, (size_t)(point - name));
+    if (name != row->name)
+        json_object_set_new(properties, name, value(row));
+}
+
+int info_print_schema(const struct info *info)
+{
+    json_t *root = json_pack("{s:s, s:s, s:s, s:b, s:{s:{s:s}}}", "$schema",
+                             "http://json-schema.org/draft-07/schema#", "title",
+                             "Configuration of the Switchyard OpenSHMEM library", "type", "object",
+                             "additionalProperties", 0, "properties", "$schema", "type", "string");
+    int rc = root ? 0 : -ENOMEM;
+
+    if (!rc && info->options)
+        sy_options_visit(info->options, add_option, json_object_get(root, "properties"));
+    if (!rc && (json_dumpf(root, stdout, JSON_INDENT(2)) || putchar('\n') == EOF))
+        rc = -ENOMEM;
+    json_decref(root);
+    return rc;
+}

@@ -1,0 +1,317 @@
+/* The table of the transport for tests: see fake.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/fake/fake.h"
+#include "util/parse.h"
+
+struct fake fake = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1, .timer = -1, .poll = -1, .last = &fake.first};
+struct fake_settings fake_settings;
+
+/* FAKE_NAME: what this copy of the plugin is called, as a string. */
+#define AT(member) offsetof(struct fake_settings, member)
+static const struct sy_option options[] = {
+    {FAKE_NAME ".again", SY_OPTION_INT, 0, AT(again), "20", NULL, 0, 90, NULL,
+     "Of 100 data calls, so many answer that they must be made again"},
+    {FAKE_NAME ".late", SY_OPTION_INT, 0, AT(late), "300", NULL, 0, 1000000, NULL,
+     "Microseconds that one message in eight is kept back"},
+    {FAKE_NAME ".seed", SY_OPTION_INT, 0, AT(seed), "1", NULL, 0, 1 << 30, NULL,
+     "Where the random numbers begin"},
+    {FAKE_NAME ".reorder", SY_OPTION_BOOL, 0, AT(reorder), "on", NULL, 0, 0, NULL,
+     "Let operations overtake each other where no fence is between"},
+    {FAKE_NAME ".signal", SY_OPTION_BOOL, 0, AT(signal), "on", NULL, 0, 0, NULL,
+     "Have put with signal as one call"},
+    {FAKE_NAME ".fail", SY_OPTION_CHOICE, 0, AT(fail), "never", "never|open|connect", 0, 0, NULL,
+     "Fail on purpose"},
+    {FAKE_NAME ".fail_pes", SY_OPTION_STRING, 0, AT(fail_pes), "", NULL, 0, 0, NULL,
+     "PEs that fail, such as 0,4-7; empty for all"},
+    {FAKE_NAME ".reach", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(reach), "all", "all|parity|none", 0, 0,
+     NULL, "Whom it reaches: everybody, PEs of odd or of even numbers among themselves, nobody"},
+    {.name = NULL},
+};
+#undef AT
+
+uint64_t fake_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+bool fake_chance(long percent)
+{
+    fake.random ^= fake.random << 13;
+    fake.random ^= fake.random >> 7;
+    fake.random ^= fake.random << 17;
+    return (long)(fake.random >> 20 & 0xffff) % 100 < percent;
+}
+
+/* ---- life ---- */
+
+static bool fails(int when)
+{
+    return fake_settings.fail == when &&
+           sy_parse_in_ranges(fake_settings.fail_pes, fake.host->pe) == 1;
+}
+
+static int fake_open(const struct sy_host *host, struct sy_error *err)
+{
+    fake.host = host;
+    fake.random = ((uint64_t)fake_settings.seed * 1000 + (uint64_t)host->pe) * 2 + 1;
+    fake.armed = false;
+    for (int i = 0; i < 20; i++)
+        fake_chance(0); /* away from the small numbers of the seed */
+    if (fails(FAKE_FAIL_OPEN))
+        return host->fail(err, ENODEV, "there is none here: " FAKE_NAME ".fail says so");
+    return fake_wire_open(err);
+}
+
+static void fake_close(void)
+{
+    fake_wire_flush();
+    fake_queue_drop();
+    fake_wire_close();
+    free(fake.peer);
+    fake.peer = NULL;
+}
+
+static size_t fake_address(void *buffer, size_t room)
+{
+    if (room < sizeof fake.own)
+        return 0;
+    memcpy(buffer, &fake.own, sizeof fake.own);
+    return sizeof fake.own;
+}
+
+static int fake_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)
+{
+    size_t npes = (size_t)fake.host->npes;
+    struct fake_address *peer = calloc(npes, sizeof *peer);
+
+    (void)seconds;
+    if (!peer)
+        return fake.host->fail(err, ENOMEM, "no memory for %zu addresses", npes);
+    for (size_t pe = 0; pe < npes; pe++)
+        memcpy(&peer[pe], (const char *)addresses + pe * stride, sizeof *peer);
+    pthread_mutex_lock(&fake.lock);
+    fake.peer = peer;
+    pthread_mutex_unlock(&fake.lock);
+    if (fails(FAKE_FAIL_CONNECT))
+        return fake.host->fail(err, ENETUNREACH, "no way out: " FAKE_NAME ".fail says so");
+    return 0;
+}
+
+static unsigned fake_reach(int pe)
+{
+    bool there = fake.peer[pe].length > 0;
+
+    if (fake_settings.reach == FAKE_REACH_PARITY)
+        there &= pe % 2 == fake.host->pe % 2;
+    return there && fake_settings.reach != FAKE_REACH_NONE
+               ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO
+               : 0;
+}
+
+static int fake_ctx_open(long flags, struct sy_transport_ctx **ctx, struct sy_error *err)
+{
+    (void)flags;
+    *ctx = calloc(1, sizeof **ctx);
+    return *ctx ? 0 : fake.host->fail(err, ENOMEM, "no memory for a context");
+}
+
+static void fake_ctx_close(struct sy_transport_ctx *ctx)
+{
+    free(ctx);
+}
+
+/* ---- data ---- */
+
+/* Takes the lock for a call that needs room for `parts` requests; false, without the lock: -EAGAIN.
+ */
+static bool begin(size_t parts)
+{
+    pthread_mutex_lock(&fake.lock);
+    if (!fake_chance(fake_settings.again) && (!fake.requests || fake.requests + parts <= FAKE_ROOM))
+        return true;
+    pthread_mutex_unlock(&fake.lock);
+    return false;
+}
+
+/* What has been accepted is sent in time, even if the program makes no call any more. */
+static int end(int rc)
+{
+    fake_queue_wake();
+    pthread_mutex_unlock(&fake.lock);
+    return rc;
+}
+
+/* Waits, with the lock given up now and then, until all parts have been answered. */
+static void await(const uint32_t *waiting)
+{
+    uint64_t since = 0;
+
+    while (*waiting) {
+        if (fake_queue_progress())
+            continue;
+        pthread_mutex_unlock(&fake.lock);
+        fake.host->rest(&since);
+        pthread_mutex_lock(&fake.lock);
+    }
+}
+
+static size_t parts_of(const struct sy_transfer *t)
+{
+    return t->length / (FAKE_CHUNK - 16) + 1;
+}
+
+/* Divides a transfer; no aligned element is. waiting: counts what must be answered, or NULL. */
+static int add_parts(struct sy_transport_ctx *ctx, const struct sy_transfer *t, enum fake_kind kind,
+                     unsigned flags, uint32_t *waiting)
+{
+    int rc = 0;
+
+    for (size_t done = 0, length; done < t->length && !rc; done += length) {
+        uint64_t offset = t->offset + done;
+        length = FAKE_CHUNK - offset % 16;
+        if (length > t->length - done)
+            length = t->length - done;
+        struct fake_request r = {
+            .ctx = ctx,
+            .pe = t->pe,
+            .epoch = ctx->epoch,
+            .waiting = waiting,
+            .message = {
+                .kind = kind, .window = t->window, .offset = offset, .length = (uint32_t)length}};
+        if (kind == FAKE_GET)
+            r.to = (char *)t->local + done;
+        else
+            r.from = (const char *)t->local + done;
+        if (kind == FAKE_PUT && (flags & SY_BLOCKING)) {
+            r.copy = malloc(length);
+            if (!r.copy)
+                return -ENOMEM;
+            memcpy(r.copy, r.from, length);
+        }
+        if (waiting)
+            ++*waiting;
+        rc = fake_queue_add(&r);
+    }
+    return rc;
+}
+
+static int fake_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    if (!begin(parts_of(t)))
+        return -EAGAIN;
+    return end(add_parts(ctx, t, FAKE_PUT, flags, NULL));
+}
+
+static int fake_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    uint32_t waiting = 0;
+
+    if (!begin(parts_of(t)))
+        return -EAGAIN;
+    int rc = add_parts(ctx, t, FAKE_GET, flags, flags & SY_BLOCKING ? &waiting : NULL);
+    if (!rc)
+        await(&waiting);
+    return end(rc);
+}
+
+static int add_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, uint32_t *waiting)
+{
+    const struct fake_request r = {.ctx = ctx,
+                                   .pe = a->pe,
+                                   .epoch = ctx->epoch,
+                                   .to = a->result,
+                                   .waiting = waiting,
+                                   .message = {.kind = FAKE_AMO,
+                                               .window = a->window,
+                                               .offset = a->offset,
+                                               .length = a->width,
+                                               .op = a->op,
+                                               .operand = a->operand,
+                                               .compare = a->compare}};
+    return fake_queue_add(&r);
+}
+
+static int fake_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+{
+    bool waits = a->result && (flags & SY_BLOCKING);
+    uint32_t waiting = waits;
+
+    if (!begin(1))
+        return -EAGAIN;
+    int rc = add_amo(ctx, a, waits ? &waiting : NULL);
+    if (!rc)
+        await(&waiting);
+    return end(rc);
+}
+
+static int fake_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                           const struct sy_amo *signal, unsigned flags)
+{
+    if (!fake_settings.signal)
+        return -EOPNOTSUPP;
+    if (!begin(parts_of(t) + 1))
+        return -EAGAIN;
+    int rc = add_parts(ctx, t, FAKE_PUT, flags, NULL);
+    ctx->epoch++;
+    return end(rc ? rc : add_amo(ctx, signal, NULL));
+}
+
+static int fake_fence(struct sy_transport_ctx *ctx)
+{
+    pthread_mutex_lock(&fake.lock);
+    ctx->epoch++;
+    return end(0);
+}
+
+static int fake_quiet(struct sy_transport_ctx *ctx, int pe)
+{
+    if (!begin(0))
+        return -EAGAIN;
+    return end(fake_queue_pending(ctx, pe) ? -EAGAIN : 0);
+}
+
+/* While another thread is at it there is nothing to be done here. */
+static int fake_progress(void)
+{
+    if (pthread_mutex_trylock(&fake.lock))
+        return 0;
+    int moved = fake_queue_progress();
+    pthread_mutex_unlock(&fake.lock);
+    return moved;
+}
+
+static int fake_wait_fd(void)
+{
+    return fake.poll;
+}
+
+SY_TRANSPORT_PLUGIN(fake) = {
+    .size = sizeof(struct sy_transport),
+    .name = FAKE_NAME,
+    .priority = -1,
+    .options = options,
+    .settings = &fake_settings,
+    .open = fake_open,
+    .close = fake_close,
+    .address = fake_address,
+    .connect = fake_connect,
+    .reach = fake_reach,
+    .ctx_open = fake_ctx_open,
+    .ctx_close = fake_ctx_close,
+    .put = fake_put,
+    .get = fake_get,
+    .amo = fake_amo,
+    .put_signal = fake_put_signal,
+    .fence = fake_fence,
+    .quiet = fake_quiet,
+    .progress = fake_progress,
+    .wait_fd = fake_wait_fd,
+};

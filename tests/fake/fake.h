@@ -1,0 +1,135 @@
+/* A transport for tests. It moves bytes between any processes of a machine, in datagrams over UNIX
+ * sockets, and makes use of every liberty that the ABI gives, as its options say: answers -EAGAIN
+ * at random, lets operations overtake each other up to the next fence, reads the source of a
+ * nonblocking put late, completes late, and fails at open or connect on chosen PEs. It never lies:
+ * what it reports is so.
+ *
+ * fake.c  the table, options, data calls and contexts
+ * queue.c operations that have been accepted: when they are sent, and when they are complete
+ * wire.c  datagrams, and serving those of others
+ *
+ * One lock, fake.lock, is held in every call. The file is built under two names, to have two
+ * fabrics in a job. */
+#ifndef SY_TESTS_FAKE_H
+#define SY_TESTS_FAKE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <switchyard/transport.h>
+
+enum {
+    FAKE_CHUNK = 8192, /* bytes of data a datagram */
+    FAKE_ROOM =
+        200 /* operations that may be waiting to be sent before -EAGAIN; one may exceed it */
+};
+
+enum fake_kind { FAKE_PUT, FAKE_GET, FAKE_AMO, FAKE_ANSWER };
+
+/* What travels. An answer repeats the request's id. */
+struct fake_message {
+    unsigned char key[16]; /* of the job: others' datagrams are dropped */
+    uint32_t kind, from;
+    uint64_t id;
+    uint32_t window, length; /* of the data behind, or asked for; an atomic operation's width */
+    uint64_t offset, operand, compare;
+    uint32_t op, error; /* error: of an answer, an errno value */
+    char data[FAKE_CHUNK] __attribute__((aligned(16)));
+};
+
+#define FAKE_HEAD offsetof(struct fake_message, data)
+
+/* An operation, or a part of one: until its answer has come. */
+struct fake_request {
+    struct fake_request *next;
+    struct sy_transport_ctx *ctx;
+    int pe;
+    uint64_t epoch; /* fences on ctx before it */
+    uint64_t due;   /* not sent before, ns */
+    bool sent;
+    const char *from;            /* data of a put, in the caller's memory; or in `copy` */
+    char *copy, *to;             /* to: where an answer's data go */
+    uint32_t *waiting;           /* counts down for a caller that waits; or NULL */
+    struct fake_message message; /* without data */
+};
+
+struct fake_answer {
+    struct fake_answer *next;
+    int pe;
+    uint64_t due;
+    struct fake_message message; /* data as long as its length */
+};
+
+struct sy_transport_ctx {
+    uint64_t epoch;
+};
+
+struct fake_address {
+    socklen_t length;
+    char name[16];
+};
+
+struct fake {
+    const struct sy_host *host;
+    pthread_mutex_t lock;
+    int socket, timer, poll; /* the last one has the others in it */
+    struct fake_address own;
+    struct fake_address *peer;          /* npes of them, after connect; length 0: none */
+    struct fake_request *first, **last; /* in the order they were issued */
+    unsigned requests, waiting;         /* how many; of them, not sent yet */
+    struct fake_answer *answers;
+    uint64_t ids, random;
+    bool armed; /* the timer */
+};
+
+struct fake_settings {
+    long again, late, seed;
+    bool reorder, signal;
+    int fail, reach;
+    const char *fail_pes;
+};
+
+enum { FAKE_FAIL_NEVER, FAKE_FAIL_OPEN, FAKE_FAIL_CONNECT };
+enum { FAKE_REACH_ALL, FAKE_REACH_PARITY, FAKE_REACH_NONE };
+
+extern struct fake fake;
+extern struct fake_settings fake_settings;
+
+uint64_t fake_now(void); /* ns */
+
+/* True in `percent` of 100 cases. */
+bool fake_chance(long percent);
+
+/* wire.c */
+int fake_wire_open(struct sy_error *err);
+void fake_wire_close(void);
+
+/* 0, -EAGAIN where the kernel has no room, or another -errno. */
+int fake_wire_send(int pe, const struct fake_message *message, const char *data, size_t length);
+
+/* Takes what has come: serves requests, and hands answers to fake_queue_answered. How many. */
+int fake_wire_receive(void);
+
+/* Sends the answers that are due. How many; *left: whether there are others. */
+int fake_wire_answer(bool *left);
+void fake_wire_flush(void);
+
+/* queue.c */
+
+/* Accepts an operation. -ENOMEM only; room is the caller's care. */
+int fake_queue_add(const struct fake_request *request);
+void fake_queue_answered(const struct fake_message *answer);
+
+/* Sends what may be sent now, receives, and sets the timer for what is left. How many messages
+ * moved. */
+int fake_queue_progress(void);
+
+/* Has the progress thread come by soon, if there is anything to be sent. */
+void fake_queue_wake(void);
+
+/* Whether anything of ctx (NULL: of all) towards pe (SY_ALL_PES: all) is not complete. */
+bool fake_queue_pending(const struct sy_transport_ctx *ctx, int pe);
+void fake_queue_drop(void);
+
+#endif

@@ -1,0 +1,197 @@
+/* Datagrams: see fake.h. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "tests/fake/fake.h"
+
+static int watch(int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(fake.poll, EPOLL_CTL_ADD, fd, &event);
+}
+
+int fake_wire_open(struct sy_error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof address;
+
+    fake.socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    fake.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    fake.poll = epoll_create1(EPOLL_CLOEXEC);
+    if (fake.socket < 0 || fake.timer < 0 || fake.poll < 0 ||
+        bind(fake.socket, (struct sockaddr *)&address, sizeof(sa_family_t)) ||
+        getsockname(fake.socket, (struct sockaddr *)&address, &length) || watch(fake.socket) ||
+        watch(fake.timer)) {
+        int code = errno;
+        fake_wire_close();
+        return fake.host->fail(err, code, "no socket: %s", strerror(code));
+    }
+    fake.own.length = length - (socklen_t)offsetof(struct sockaddr_un, sun_path);
+    memcpy(fake.own.name, address.sun_path, fake.own.length);
+    return 0;
+}
+
+void fake_wire_close(void)
+{
+    int *const fds[] = {&fake.socket, &fake.timer, &fake.poll};
+
+    for (unsigned i = 0; i < 3; i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
+    while (fake.answers) {
+        struct fake_answer *next = fake.answers->next;
+        free(fake.answers);
+        fake.answers = next;
+    }
+}
+
+int fake_wire_send(int pe, const struct fake_message *message, const char *data, size_t length)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct iovec parts[2] = {{(void *)message, FAKE_HEAD}, {(void *)data, length}};
+    struct msghdr header = {.msg_name = &address, .msg_iov = parts, .msg_iovlen = length ? 2 : 1};
+
+    memcpy(address.sun_path, fake.peer[pe].name, fake.peer[pe].length);
+    header.msg_namelen = (socklen_t)offsetof(struct sockaddr_un, sun_path) + fake.peer[pe].length;
+    if (sendmsg(fake.socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+        return 0;
+    return errno == ENOBUFS || errno == EINTR ? -EAGAIN : -errno;
+}
+
+/* ---- serving ---- */
+
+#define MOVE_WHOLE(TYPE)                                                                           \
+    for (size_t i = 0; i < length; i += sizeof(TYPE))                                              \
+    __atomic_store_n((TYPE *)(to + i),                                                             \
+                     __atomic_load_n((const TYPE *)(from + i), __ATOMIC_RELAXED),                  \
+                     __ATOMIC_RELAXED)
+
+/* Elements that are aligned are moved whole: the program may be looking at them. */
+static void move(char *to, const char *from, size_t length)
+{
+    uintptr_t places = (uintptr_t)to | (uintptr_t)from | length;
+
+    if (places % 8 == 0)
+        MOVE_WHOLE(uint64_t);
+    else if (places % 4 == 0)
+        MOVE_WHOLE(uint32_t);
+    else if (places % 2 == 0)
+        MOVE_WHOLE(uint16_t);
+    else
+        MOVE_WHOLE(uint8_t);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+#undef MOVE_WHOLE
+
+/* Does what a request asks for, into its answer. All that it says is checked. */
+static uint32_t apply(const struct fake_message *m, size_t data, struct fake_message *answer)
+{
+    const struct sy_host *host = fake.host;
+    char *here = host->memory(host->pe, m->window, m->offset, m->length);
+
+    answer->length = 0;
+    if (!here || m->length > FAKE_CHUNK)
+        return EFAULT;
+    if (m->kind == FAKE_PUT && m->length == data) {
+        move(here, m->data, m->length);
+        return 0;
+    }
+    if (m->kind == FAKE_GET && !data) {
+        move(answer->data, here, m->length);
+        answer->length = m->length;
+        return 0;
+    }
+    if (m->kind != FAKE_AMO || data || (m->length != 4 && m->length != 8) ||
+        (uintptr_t)here % m->length || m->op > SY_AMO_XOR)
+        return EINVAL;
+    host->amo((enum sy_amo_op)m->op, here, m->length, m->operand, m->compare, &answer->operand);
+    return 0;
+}
+
+static void serve(const struct fake_message *m, size_t data)
+{
+    struct fake_answer *answer = malloc(sizeof *answer);
+
+    if (!answer) {
+        fake.host->lost((int)m->from, ENOMEM, "no memory for an answer");
+        return;
+    }
+    answer->pe = (int)m->from;
+    answer->due = fake_chance(12) ? fake_now() + (uint64_t)fake_settings.late * 1000 : 0;
+    answer->message = (struct fake_message){
+        .kind = FAKE_ANSWER, .from = (uint32_t)fake.host->pe, .id = m->id};
+    memcpy(answer->message.key, fake.host->job_key, sizeof answer->message.key);
+    answer->message.error = apply(m, data, &answer->message);
+    answer->next = fake.answers;
+    fake.answers = answer;
+}
+
+int fake_wire_receive(void)
+{
+    static struct fake_message m;
+    int taken = 0;
+
+    for (ssize_t got; (got = recv(fake.socket, &m, sizeof m, MSG_DONTWAIT)) >= 0; taken++) {
+        if ((size_t)got < FAKE_HEAD || m.from >= (uint32_t)fake.host->npes || !fake.peer ||
+            memcmp(m.key, fake.host->job_key, sizeof m.key) != 0)
+            continue;
+        size_t data = (size_t)got - FAKE_HEAD;
+        if (m.kind != FAKE_ANSWER)
+            serve(&m, data);
+        else if (data == m.length)
+            fake_queue_answered(&m);
+    }
+    return taken;
+}
+
+/* Answers overtake each other: the list is a stack, and some wait. */
+static int answer_all(uint64_t now, bool *left)
+{
+    struct fake_answer **link = &fake.answers;
+    int sent = 0;
+
+    while (*link) {
+        struct fake_answer *a = *link;
+        int rc = now < a->due
+                     ? -EAGAIN
+                     : fake_wire_send(a->pe, &a->message, a->message.data, a->message.length);
+        if (rc == -EAGAIN) {
+            link = &a->next;
+            *left = true;
+            continue;
+        }
+        if (rc && now < UINT64_MAX)
+            fake.host->lost(a->pe, -rc, "an answer could not be sent");
+        *link = a->next;
+        free(a);
+        sent++;
+    }
+    return sent;
+}
+
+int fake_wire_answer(bool *left)
+{
+    return answer_all(fake_now(), left);
+}
+
+/* All that are owed, whatever their time; for two seconds at most, since their takers may be gone.
+ */
+void fake_wire_flush(void)
+{
+    bool left = true;
+
+    for (int tries = 0; left && tries < 20000; tries++) {
+        left = false;
+        answer_all(UINT64_MAX, &left);
+        if (left)
+            usleep(100);
+    }
+}

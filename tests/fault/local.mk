@@ -1,0 +1,21 @@
+# Jobs that end badly, and mistakes.
+fault_scripts = \
+	tests/fault/collectives.test \
+	tests/fault/endings.test \
+	tests/fault/errors.test
+dist_check_SCRIPTS += $(fault_scripts)
+TESTS += $(fault_scripts)
+
+# The same over TCP: what networks and strangers do to a job.
+check_PROGRAMS += tests/fault/storm tests/fault/stranger
+tests_fault_storm_SOURCES = tests/fault/storm.c tests/conformance/check.h
+tests_fault_storm_LDADD = shmem/libsma.la
+tests_fault_stranger_SOURCES = tests/fault/stranger.c transports/tcp/wire.h
+tcp_fault_scripts = \
+	tests/fault/tcp_endings.test \
+	tests/fault/tcp_resets.test \
+	tests/fault/tcp_stopped.test \
+	tests/fault/tcp_strangers.test
+dist_check_SCRIPTS += $(tcp_fault_scripts)
+TESTS += $(tcp_fault_scripts)
+EXTRA_DIST += tests/fault/tcp.sh

@@ -1,0 +1,298 @@
+/* Traffic whose outcome is known to the last bit, to be run while connections break or hosts go
+ * away.
+ *
+ *   storm amo COUNT            COUNT atomic operations of each PE on words of random PEs
+ *   storm put COUNT BYTES      COUNT puts of so many bytes of each PE to the next one
+ *   storm get COUNT BYTES      the same as gets
+ *   storm forever [BYTES]      puts of so many bytes (8) and atomic operations until the job is
+ * ended storm quiet SECONDS        no traffic for so long, then a barrier storm steady SECONDS
+ * round trips for so long; the slow ones are reported PE 0 prints "begun" once all PEs have met. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/conformance/check.h"
+
+enum { WORDS = 64 };
+
+static int me, npes;
+static uint64_t state;
+
+static uint64_t any(uint64_t limit)
+{
+    state += 0x9e3779b97f4a7c15u;
+    uint64_t x = state;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return (x ^ x >> 31) % limit;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void begun(void)
+{
+    shmem_barrier_all();
+    if (me == 0) {
+        puts("begun");
+        fflush(stdout);
+    }
+}
+
+/* ---- atomic operations ---- */
+
+/* What this PE has done to each PE's words, and what it was told; the sums over all PEs are known.
+ */
+struct share {
+    uint64_t sum[WORDS]; /* added to the words */
+    uint64_t bits[WORDS];
+    uint64_t drawn, drawn_sum, drawn_squares; /* tickets */
+    uint64_t swapped_in, swapped_out;
+};
+
+static uint64_t sums[WORDS], bits[WORDS], ticket, hat; /* targets */
+
+static void one_amo(struct share *share, int pe, uint64_t *later)
+{
+    uint64_t i = any(WORDS), value = any(1000000), number;
+
+    switch (any(8)) {
+    case 0:
+        shmem_uint64_atomic_inc(&sums[i], pe);
+        share->sum[i]++;
+        break;
+    case 1:
+        shmem_uint64_atomic_fetch_add_nbi(later, &sums[i], value, pe);
+        share->sum[i] += value;
+        break;
+    case 2:
+        shmem_uint64_atomic_xor(&bits[i], value, pe);
+        share->bits[i] ^= value;
+        break;
+    case 3: /* each ticket goes to one PE once */
+        number = shmem_uint64_atomic_fetch_inc(&ticket, pe);
+        share->drawn++;
+        share->drawn_sum += number;
+        share->drawn_squares += number * number;
+        break;
+    case 4: /* all that goes into the hat comes out of it, or is there at the end */
+        share->swapped_in += value;
+        share->swapped_out += shmem_uint64_atomic_swap(&hat, value, pe);
+        break;
+    default:
+        shmem_uint64_atomic_add(&sums[i], value, pe);
+        share->sum[i] += value;
+    }
+}
+
+static void amo_storm(long count)
+{
+    struct share *shares = shmem_calloc((size_t)npes, sizeof *shares);
+    uint64_t later = 0;
+    uint64_t *all = shmem_malloc((size_t)npes * sizeof *shares);
+    struct share *got = (struct share *)all, total = {0};
+
+    begun();
+    for (long i = 0; i < count; i++) {
+        int pe = (int)any((uint64_t)npes);
+        one_amo(&shares[pe], pe, &later);
+        if (any(1000) == 0)
+            shmem_quiet();
+    }
+    shmem_barrier_all();
+    /* Every PE learns what the others have done to it. */
+    shmem_uint64_alltoall(SHMEM_TEAM_WORLD, all, (uint64_t *)shares, sizeof *shares / 8);
+    for (int pe = 0; pe < npes; pe++) {
+        for (int i = 0; i < WORDS; i++) {
+            total.sum[i] += got[pe].sum[i];
+            total.bits[i] ^= got[pe].bits[i];
+        }
+        total.drawn += got[pe].drawn;
+        total.drawn_sum += got[pe].drawn_sum;
+        total.drawn_squares += got[pe].drawn_squares;
+        total.swapped_in += got[pe].swapped_in;
+        total.swapped_out += got[pe].swapped_out;
+    }
+    for (int i = 0; i < WORDS; i++) {
+        CHECK(sums[i] == total.sum[i]);
+        CHECK(bits[i] == total.bits[i]);
+    }
+    uint64_t n = total.drawn, sum = 0, squares = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        sum += i;
+        squares += i * i;
+    }
+    CHECK(ticket == n);
+    CHECK(total.drawn_sum == sum);
+    CHECK(total.drawn_squares == squares);
+    CHECK(total.swapped_in == total.swapped_out + hat);
+    shmem_free(shares);
+    shmem_free(all);
+}
+
+/* ---- large transfers ---- */
+
+/* Each word says where and when it was written. */
+static void fill(uint64_t *words, size_t count, int writer, long round)
+{
+    uint64_t first = (uint64_t)writer << 48 ^ (uint64_t)round << 32;
+
+    for (size_t i = 0; i < count; i++)
+        words[i] = first + i;
+}
+
+static size_t differing(const uint64_t *words, size_t count, int writer, long round)
+{
+    uint64_t first = (uint64_t)writer << 48 ^ (uint64_t)round << 32;
+    size_t differ = 0;
+
+    for (size_t i = 0; i < count; i++)
+        differ += words[i] != first + i;
+    return differ;
+}
+
+static void put_storm(long count, size_t bytes)
+{
+    size_t words = bytes / 8;
+    uint64_t *dest = shmem_malloc(bytes), *source = malloc(bytes);
+    static uint64_t arrived, taken;
+    int next = (me + 1) % npes, before = (me + npes - 1) % npes;
+
+    CHECK(dest && source);
+    begun();
+    for (long round = 1; round <= count; round++) {
+        fill(source, words, me, round);
+        switch (round % 3) {
+        case 0: /* the source is the caller's again at once */
+            shmem_uint64_put(dest, source, words, next);
+            memset(source, 0xee, bytes);
+            shmem_fence();
+            shmem_uint64_atomic_set(&arrived, (uint64_t)round, next);
+            break;
+        case 1:
+            shmem_uint64_put_signal(dest, source, words, &arrived, (uint64_t)round,
+                                    SHMEM_SIGNAL_SET, next);
+            memset(source, 0xdd, bytes);
+            break;
+        default:
+            shmem_uint64_put_nbi(dest, source, words, next);
+            shmem_quiet();
+            shmem_uint64_p(&arrived, (uint64_t)round, next);
+            shmem_quiet();
+        }
+        shmem_signal_wait_until(&arrived, SHMEM_CMP_GE, (uint64_t)round);
+        CHECK(differing(dest, words, before, round) == 0);
+        shmem_uint64_atomic_inc(&taken, before);
+        shmem_signal_wait_until(&taken, SHMEM_CMP_GE, (uint64_t)round);
+    }
+    shmem_barrier_all();
+    free(source);
+    shmem_free(dest);
+}
+
+static void get_storm(long count, size_t bytes)
+{
+    size_t words = bytes / 8;
+    uint64_t *source = shmem_malloc(bytes), *dest = malloc(bytes);
+    int next = (me + 1) % npes;
+
+    CHECK(dest && source);
+    begun();
+    for (long round = 1; round <= count; round++) {
+        fill(source, words, me, round);
+        memset(dest, 0, bytes);
+        shmem_barrier_all();
+        if (round % 2) {
+            shmem_uint64_get(dest, source, words, next);
+        } else {
+            shmem_uint64_get_nbi(dest, source, words, next);
+            shmem_quiet();
+        }
+        CHECK(differing(dest, words, next, round) == 0);
+        shmem_barrier_all();
+    }
+    free(dest);
+    shmem_free(source);
+}
+
+/* ---- the rest ---- */
+
+static void forever(size_t bytes)
+{
+    char *dest = shmem_malloc(bytes), *source = calloc(1, bytes);
+
+    begun();
+    for (long i = 0;; i++) {
+        int pe = (int)any((uint64_t)npes);
+        shmem_putmem_nbi(dest, source, bytes, pe);
+        shmem_uint64_atomic_inc(&sums[0], pe);
+        if (i % 64 == 0)
+            shmem_quiet();
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void steady(double length)
+{
+    enum { ROOM = 1 << 20 };
+    static double times[ROOM];
+    double end, begin;
+    size_t n = 0;
+
+    begun();
+    end = seconds() + length;
+    while (n < ROOM && (begin = seconds()) < end) {
+        shmem_uint64_atomic_fetch_inc(&sums[0], (me + (npes + 1) / 2) % npes);
+        times[n++] = seconds() - begin;
+    }
+    shmem_barrier_all();
+    qsort(times, n, sizeof *times, by_size);
+    CHECK(n > 0);
+    if (me == 0 && n > 0)
+        printf("round trips: %zu median %.1f us, 99 of 100 below %.1f us, longest %.1f us\n", n,
+               times[n / 2] * 1e6, times[n * 99 / 100] * 1e6, times[n - 1] * 1e6);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    long count = argc > 2 ? atol(argv[2]) : 8;
+    size_t bytes = argc > 3 ? (size_t)atol(argv[3]) : 1 << 20;
+    int status;
+
+    shmem_init();
+    me = shmem_my_pe();
+    npes = shmem_n_pes();
+    state = (uint64_t)me << 32;
+    if (!strcmp(what, "amo"))
+        amo_storm(count);
+    else if (!strcmp(what, "put"))
+        put_storm(count, bytes);
+    else if (!strcmp(what, "get"))
+        get_storm(count, bytes);
+    else if (!strcmp(what, "forever"))
+        forever((size_t)count);
+    else if (!strcmp(what, "steady"))
+        steady((double)count);
+    else if (!strcmp(what, "quiet")) {
+        begun();
+        sleep((unsigned)count);
+    } else
+        CHECK(!"a known word");
+    shmem_barrier_all();
+    status = check_end("storm");
+    shmem_finalize();
+    return status;
+}

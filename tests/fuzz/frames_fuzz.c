@@ -1,0 +1,278 @@
+/* Frames from a peer that has proved itself and then says anything at all: nothing outside of the
+ * windows is touched, nothing is read that is not there, nothing hangs. The real receiving side,
+ * with a host table of this file's, two lanes on socket pairs, and replies that are awaited.
+ *
+ * The input is a list of deliveries. Each begins with 4 bytes: lane and manner (bit 0: which lane;
+ * bit 1: wrap the bytes into a frame; bit 2: of replies; bit 3: that asks for an acknowledgement;
+ * bits 4-7: send it in pieces of 1 << n bytes), a byte that is not used, and the number of bytes
+ * that follow. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transports/tcp/calls.h"
+#include "transports/tcp/issue.h"
+
+enum { NPES = 4, ME = 0, PEER = 2, LANES = 2, WINDOWS = 3 };
+
+static const uint64_t window_length[WINDOWS] = {65536, 40, 0};
+static char *window_base[2][WINDOWS]; /* of PE 0 and its neighbour 1, each a block of its own */
+
+/* ---- the host ---- */
+
+static void no_log(enum sy_log_level level, const char *category, const char *fmt, ...)
+{
+    (void)level, (void)category, (void)fmt;
+}
+
+static int fail(struct sy_error *err, int code, const char *fmt, ...)
+{
+    (void)err;
+    fprintf(stderr, "frames_fuzz: %s: %s\n", fmt, strerror(code));
+    abort();
+}
+
+static struct sy_place place(int pe)
+{
+    return (struct sy_place){.node = pe / 2, .local = pe % 2, .host = "fuzz"};
+}
+
+static int window(unsigned index, struct sy_window *w)
+{
+    if (index >= WINDOWS)
+        return -ENOENT;
+    *w = (struct sy_window){
+        .base = window_base[0][index], .length = window_length[index], .fd = -1};
+    return 0;
+}
+
+static void *memory(int pe, unsigned index, uint64_t offset, size_t length)
+{
+    if (pe < 0 || pe > 1 || index >= WINDOWS || offset > window_length[index] ||
+        length > window_length[index] - offset)
+        return NULL;
+    return window_base[pe][index] + offset;
+}
+
+/* The operand's arithmetic does not matter here; that the word is aligned, and there, does. */
+static void amo(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
+                uint64_t *result)
+{
+    uint32_t *narrow = address;
+    uint64_t *wide = address;
+
+    if (width != 4 && width != 8)
+        abort();
+    uint64_t old = width == 4 ? *narrow : *wide;
+    if (op != SY_AMO_FETCH && (op != SY_AMO_CSWAP || old == compare)) {
+        if (width == 4)
+            *narrow = (uint32_t)operand;
+        else
+            *wide = operand;
+    }
+    if (result)
+        *result = old;
+}
+
+static void lost(int pe, int code, const char *why)
+{
+    (void)pe, (void)code, (void)why;
+}
+
+static void rest(uint64_t *since)
+{
+    (void)since;
+}
+
+static void soon(unsigned microseconds)
+{
+    (void)microseconds;
+}
+
+static const struct sy_host host = {
+    .size = sizeof host,
+    .pe = ME,
+    .npes = NPES,
+    .job_key = (const unsigned char *)"no key is needed for frames here",
+    .log = no_log,
+    .fail = fail,
+    .place = place,
+    .window = window,
+    .memory = memory,
+    .amo = amo,
+    .lost = lost,
+    .rest = rest,
+    .soon = soon};
+
+/* ---- the lanes ---- */
+
+extern const struct sy_transport shmem_transport_1;
+
+static struct tcp_lane *lanes[LANES];
+static int peer[LANES]; /* the other ends */
+
+static void start(void)
+{
+    static const char no_address[NPES * 128];
+    struct sy_error err;
+
+    tcp_settings = (struct tcp_settings){.interfaces = "lo",
+                                         .port_range = "",
+                                         .advertise = "",
+                                         .lanes = TCP_LANES_DIRECT,
+                                         .streams = 1,
+                                         .stripe = 1 << 22,
+                                         .buffer = 256 << 10,
+                                         .flush_delay = 50,
+                                         .connect_timeout = 1,
+                                         .reconnect_timeout = 1000};
+    for (int pe = 0; pe < 2; pe++)
+        for (int w = 0; w < WINDOWS; w++)
+            window_base[pe][w] = malloc(window_length[w]);
+    if (shmem_transport_1.open(&host, &err) ||
+        shmem_transport_1.connect(no_address, sizeof no_address / NPES, 1, &err))
+        abort();
+    tcp_lanes_close();
+}
+
+static void open_lanes(void)
+{
+    static const struct tcp_positions nothing;
+    struct sy_error err;
+
+    if (tcp_lanes_open(&err))
+        abort();
+    memset(tcp_routes, 0, NPES * sizeof *tcp_routes);
+    for (int i = 0; i < LANES; i++) {
+        int fds[2], small = 4096;
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds))
+            abort();
+        setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+        peer[i] = fds[1];
+        lanes[i] = tcp_lane_find(PEER, (unsigned)i);
+        tcp_poll_lock();
+        tcp_lane_adopt(lanes[i], fds[0], &nothing, false);
+        tcp_poll_unlock();
+    }
+}
+
+/* What waits for a strided reply is freed when that comes. */
+static void free_wants(struct tcp_lane *lane)
+{
+    for (uint64_t i = lane->answered; i < lane->wanted; i++)
+        if (lane->want[i % TCP_WANTS].kind == TCP_WANT_BLOCKS)
+            free(lane->want[i % TCP_WANTS].dest);
+}
+
+static void close_lanes(void)
+{
+    for (int i = 0; i < LANES; i++)
+        free_wants(lanes[i]);
+    tcp_poll_lock();
+    tcp_lanes_close();
+    tcp_poll_unlock();
+    for (int i = 0; i < LANES; i++)
+        close(peer[i]);
+}
+
+/* Replies of every kind are awaited, and puts to be acknowledged, some of them long. */
+static void ask(struct sy_transport_ctx *ctx, char *dest)
+{
+    static const char source[100000];
+    struct sy_transfer t = {.pe = PEER, .local = dest};
+    struct sy_strided s = {
+        .first = t, .block = 4, .blocks = 50, .remote_stride = 8, .local_stride = 12};
+    struct sy_amo a = {.pe = PEER, .op = SY_AMO_ADD, .width = 4, .result = dest + 8};
+
+    t.length = 8;
+    tcp_get(ctx, &t, 0);
+    tcp_amo(ctx, &a, 0);
+    t.length = 100;
+    tcp_get(ctx, &t, 0);
+    t.length = 5003;
+    tcp_get(ctx, &t, 0);
+    tcp_get_strided(ctx, &s, 0);
+    t.local = (void *)source;
+    tcp_put(ctx, &t, 0);
+    t.length = sizeof source;
+    tcp_put(ctx, &t, 0);
+}
+
+static void receive(bool read)
+{
+    static char nowhere[65536];
+
+    tcp_poll_lock();
+    for (int i = 0; i < LANES; i++)
+        tcp_receive(lanes[i]);
+    tcp_poll_unlock();
+    for (int i = 0; read && i < LANES; i++)
+        while (recv(peer[i], nowhere, sizeof nowhere, 0) > 0)
+            ;
+}
+
+static void say(unsigned lane, const void *bytes, size_t length, size_t piece, bool read)
+{
+    for (size_t at = 0; at < length; at += piece) {
+        size_t part = length - at < piece ? length - at : piece;
+        if (send(peer[lane], (const char *)bytes + at, part, MSG_NOSIGNAL) < 0)
+            return;
+        receive(read);
+    }
+}
+
+static size_t deliver(const uint8_t *data, size_t size)
+{
+    unsigned manner = data[0], lane = manner & 1;
+    size_t length = (size_t)data[2] | (size_t)data[3] << 8, piece = (size_t)1 << (manner >> 4);
+
+    bool read = !(data[1] & 1);
+
+    data += 4;
+    if (length > size - 4)
+        length = size - 4;
+    if (length / piece > 64) /* keeps a run short */
+        piece = length / 64;
+    if (manner & 2) {
+        static const char padding[8];
+        struct tcp_frame frame = {.length = (uint32_t)(length + 7) & ~7u,
+                                  .flags = (manner & 4 ? TCP_FRAME_REPLIES : 0) |
+                                           (manner & 8 ? TCP_FRAME_ACK : 0)};
+        say(lane, &frame, sizeof frame, sizeof frame, read);
+        say(lane, data, length, piece, read);
+        say(lane, padding, frame.length - length, 8, read);
+    } else {
+        say(lane, data, length, piece, read);
+    }
+    return 4 + length;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static bool started;
+    struct sy_transport_ctx *ctx;
+    char *dest = malloc(5003);
+
+    if (!started)
+        start();
+    started = true;
+    open_lanes();
+    tcp_ctx_open(0, &ctx, NULL);
+    ask(ctx, dest);
+    while (size >= 4) {
+        size_t used = deliver(data, size);
+        data += used;
+        size -= used;
+    }
+    receive(true);
+    close_lanes();
+    tcp_ctx_close(ctx);
+    free(dest);
+    return 0;
+}

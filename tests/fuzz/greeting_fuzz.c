@@ -1,0 +1,135 @@
+/* libFuzzer target: greetings as they come from a stranger, and the other texts and records of
+ * making connections that come from outside. The first byte chooses what the rest is. A greeting is
+ * judged at each place of a conversation, as it is and with a right mac, so that what lies behind
+ * the check of the mac is reached too. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/tcp/candidates.h"
+#include "transports/tcp/greeting.h"
+#include "transports/tcp/tcp.h"
+#include "util/auth.h"
+
+static int set_error(struct sy_error *err, int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(err->text, sizeof err->text, fmt, args);
+    va_end(args);
+    return -code;
+}
+
+static const struct sy_host host = {.size = sizeof host, .fail = set_error};
+const struct sy_host *tcp_host = &host;
+
+static const unsigned char key[SY_AUTH_KEY] = "a job's key";
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+/* The greetings before the one to be judged: HELLO of PE 0 to PE 1, WELCOME, CONFIRM. */
+static struct tcp_transcript begun(unsigned count)
+{
+    static const struct tcp_self self[2] = {{key, 0, 4}, {key, 1, 4}};
+    struct tcp_transcript t = {0};
+
+    if (count > 0)
+        require(!tcp_say_hello(&t, &self[0], 1, 1, 0));
+    if (count > 1)
+        require(!tcp_say_welcome(&t, &self[1]));
+    if (count > 2)
+        require(!tcp_say_confirm(&t, &self[0], (struct tcp_positions){1, 2}));
+    for (unsigned i = 0; i < count; i++)
+        memset(t.greeting[i].nonce, (int)i, sizeof t.greeting[i].nonce);
+    return t;
+}
+
+static void judge(const uint8_t *data, size_t size, unsigned count, bool sealed)
+{
+    struct tcp_transcript t = begun(count);
+    struct tcp_self self = {key, count % 2 ? 0 : 1, 4};
+    struct tcp_greeting greeting = {.magic = TCP_MAGIC};
+    struct sy_auth_part part[2] = {{t.greeting, count * sizeof greeting},
+                                   {&greeting, offsetof(struct tcp_greeting, mac)}};
+    enum tcp_verdict verdict;
+
+    memcpy(&greeting, data, size < sizeof greeting ? size : sizeof greeting);
+    if (sealed)
+        require(!sy_auth_mac(key, part, 2, greeting.mac));
+    verdict = tcp_hear(&t, &self, &greeting);
+    require(t.count == count + (verdict != TCP_STRANGE && verdict != TCP_FORGED));
+    require(sealed || verdict == TCP_STRANGE || verdict == TCP_FORGED);
+    if (verdict != TCP_GOOD)
+        return;
+    require(greeting.to == self.pe && greeting.from < self.npes && greeting.from != self.pe);
+    if (greeting.kind == TCP_HELLO)
+        require(!tcp_say_welcome(&t, &self) && tcp_last(&t)->to == greeting.from);
+}
+
+static void read_record(const uint8_t *data, size_t size)
+{
+    struct tcp_record record, again;
+    struct sockaddr_storage out[TCP_CANDIDATES];
+    static const struct tcp_interface mine = {
+        .name = "eth0", .up = true, .ip = {.family = 4, .prefix = 8, .bytes = {10}}};
+    unsigned char bytes[512];
+    size_t length;
+
+    if (!tcp_record_read(&record, data, size))
+        return;
+    length = tcp_record_write(&record, bytes, sizeof bytes);
+    require(tcp_record_read(&again, bytes, length) && again.count == record.count);
+    require(!memcmp(&again, &record, offsetof(struct tcp_record, endpoint)));
+    for (unsigned i = 0; i < record.count; i++)
+        require(tcp_ip_equal(&again.endpoint[i].ip, &record.endpoint[i].ip) &&
+                again.endpoint[i].port == record.endpoint[i].port);
+    require(tcp_candidates(&record, record.machine, &mine, 1, out) <= TCP_CANDIDATES);
+}
+
+static void read_texts(const uint8_t *data, size_t size)
+{
+    static const struct tcp_interface all[] = {
+        {.name = "lo", .up = true, .running = true, .loopback = true, .ip = {4, 8, {127, 0, 0, 1}}},
+        {.name = "eth0", .up = true, .running = true, .ip = {4, 24, {10, 0, 0, 5}}},
+        {.name = "eth0", .up = true, .running = true, .ip = {6, 64, {0xfe, 0x80, [15] = 5}}}};
+    const struct tcp_interface *chosen[3];
+    struct tcp_record record = {.machine = 1, .count = 1, .endpoint[0] = {all[0].ip, 9}};
+    struct sy_error err;
+    unsigned first, last;
+    size_t count;
+    char *text = malloc(size + 1);
+
+    require(text);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    if (!tcp_interfaces_choose(text, TCP_FAMILY_AUTO, all, 3, chosen, &count, &err))
+        require(count > 0 && count <= 3);
+    if (!tcp_ports_parse(text, &first, &last, &err))
+        require(first <= last && last <= 65535);
+    if (!tcp_record_advertise(&record, text, 7, &err))
+        require(record.count > 0 && record.count <= TCP_ENDPOINTS);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (!size)
+        return 0;
+    if (*data < 8)
+        judge(data + 1, size - 1, *data % 4, *data >= 4);
+    else if (*data == 8)
+        read_record(data + 1, size - 1);
+    else if (*data == 9)
+        read_texts(data + 1, size - 1);
+    return 0;
+}

@@ -1,0 +1,31 @@
+/* PEs that wait for ever, each in a call of its own: for the reports of what a job waits for. */
+#include <shmem.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static long flag;
+static uint64_t signal_word;
+
+int main(int argc, char **argv)
+{
+    shmem_init();
+    int me = shmem_my_pe();
+    printf("up\n");
+    fflush(stdout);
+    if (argc > 1 && strcmp(argv[1], "short") == 0 && me == 0) {
+        sleep(3);
+        shmem_long_p(&flag, 1, 1);
+    } else if (me == 0) {
+        shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 1);
+    } else if (me == 1) {
+        shmem_long_wait_until(&flag, SHMEM_CMP_EQ, 1);
+    } else if (me == 2) {
+        for (volatile long i = 0;; i++)
+            continue;
+    } else {
+        shmem_barrier_all();
+    }
+    shmem_finalize();
+    return 0;
+}

@@ -1,0 +1,126 @@
+# For the tests of other people's launchers: the same programs under each of them. Sourced by bash after
+# lib.sh. The test defines
+#   start PES COMMAND...   runs it as a job
+#   killed                 the status of a job of which a PE was killed by signal 9
+# and calls judge NAME.
+export SHMEM_SYMMETRIC_SIZE=16M
+ulimit -c 0 # a core file of a large address space takes its time
+
+# need COMMAND PACKAGE...: the test cannot be made without it.
+need()
+{
+    local command=$1
+    shift
+    command -v "$command" >/dev/null 2>&1 || {
+        echo "skipped: there is no $command here (Debian: $*)"
+        exit 77
+    }
+}
+[ -e "$SY_BUILD/shmem/.libs/switchyard/shmem_bootstrap_pmi.so" ] || {
+    echo "skipped: the library was built without libcrypto, so it joins no other launcher"
+    exit 77
+}
+
+cat >"$dir/end.c" <<'C'
+/* end [HOW [VALUE]]: a job whose last PE ends in some way, while the others compute or wait. */
+#include <shmem.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static long sum;
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    int value = argc > 2 ? atoi(argv[2]) : 0;
+    if (!strcmp(how, "late") && atoi(getenv("LATE_PE")) == value)
+        sleep(6);
+    shmem_init();
+    int me = shmem_my_pe(), n = shmem_n_pes();
+    shmem_long_atomic_add(&sum, me + 1, 0);
+    shmem_barrier_all();
+    if (me == 0)
+        printf("sum of %d: %ld\n", n, sum);
+    fflush(stdout);
+    shmem_barrier_all();
+    if (!*how) {
+        shmem_finalize();
+        return 0;
+    }
+    if (me == n - 1) {
+        printf("unflushed\n");
+        if (!strcmp(how, "global_exit"))
+            shmem_global_exit(value);
+        if (!strcmp(how, "exit"))
+            exit(value);
+        if (!strcmp(how, "kill"))
+            raise(value);
+        if (!strcmp(how, "badput"))
+            shmem_long_p(&sum, 1, 1000);
+    }
+    if (me == 0)
+        for (volatile int forever = 0;; forever++) /* computes, makes no call */
+            ;
+    shmem_barrier_all();
+    shmem_finalize();
+    return 0;
+}
+C
+"$SY_BUILD/bin/oshcc" -O1 "$dir/end.c" -o "$dir/end" 2>"$dir/err" || fail "cannot build end.c"
+
+none_runs()
+{
+    ! pgrep -f "^$dir/end" >/dev/null
+}
+
+# ends STATUS PES ARGUMENT...: a job of that many PEs has this status and leaves nothing behind.
+ends()
+{
+    local want=$1 pes=$2 got=0
+    shift 2
+    start "$pes" "$dir/end" "$@" >"$dir/out" 2>"$dir/err" || got=$?
+    [ "$got" = "$want" ] || fail "$name, $pes PEs: end $*: status $got, not $want"
+    within 10 none_runs || fail "$name, $pes PEs: end $*: PEs are left"
+    grep -q "^sum of $pes: $((pes * (pes + 1) / 2))$" "$dir/out" ||
+        fail "$name, $pes PEs: end $*: the wrong number of PEs came together"
+}
+
+judge()
+{
+    local pes status program
+    name=$1
+    for pes in 1 2 4 8; do
+        ends 0 $pes
+        for status in 0 7 42; do
+            ends $status $pes global_exit $status
+            said '^unflushed$' out
+        done
+        echo "ok: $name: $pes PEs: hello, global_exit"
+    done
+    for pes in 2 8; do
+        ends 5 $pes exit 5
+        ends "$killed" $pes kill 9
+        [ $pes = 2 ] || ends 1 $pes badput
+        echo "ok: $name: $pes PEs: exit, kill"
+    done
+    for program in lifecycle ordering generics2 signals_typed; do
+        for pes in 1 4; do
+            SHMEM_SYMMETRIC_SIZE=64M start $pes "$SY_BUILD/tests/conformance/$program" \
+                >"$dir/out" 2>"$dir/err" || fail "$name, $pes PEs: $program: status $?"
+        done
+        echo "ok: $name: $program"
+    done
+}
+
+# refuses TEXT PES COMMAND...: the job does not start, with this text and a status other than 0.
+refuses()
+{
+    local text=$1 pes=$2 got=0
+    shift 2
+    start "$pes" "$@" >"$dir/out" 2>"$dir/err" || got=$?
+    [ "$got" != 0 ] || fail "$name: status 0 of a job that cannot start: $*"
+    said "$text"
+    ! grep -q '^sum' "$dir/out" || fail "$name: PEs of a job that cannot start have run"
+    within 10 none_runs || fail "$name: PEs of a job that cannot start are left"
+}

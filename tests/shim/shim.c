@@ -1,0 +1,410 @@
+/* A library to be preloaded that makes TCP sockets behave as badly as they may: transfers cut
+ * short, interrupted, postponed, connections reset, small buffers. Other descriptors are left
+ * alone.
+ *
+ * SY_SHIM says how badly, "short=30,eintr=5" and so on, in percent of the calls unless said
+ * otherwise: short    at most 16 bytes are transferred, mostly 1 eintr    the call is interrupted
+ *   eagain   nothing can be transferred now; on sockets that do not block
+ *   reset    in a million transfers so many reset the connection, as if the other side or something
+ *            in between had: what is on the way in either direction is lost
+ *   resets   no more than so many of them in this process; default: no limit
+ *   buffer   bytes of the sockets' send buffers; default: as they are
+ *   seed     of the pseudo-random numbers, to which the process adds its PE; default: 1
+ * At the end of the process a line with the counts is appended to the file SY_SHIM_REPORT. In the
+ * directory SY_SHIM_RECORD each connection that the process opens leaves a file with the first
+ * bytes it sent. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define SHIM __attribute__((visibility("default")))
+
+#define REAL(NAME)                                                                                 \
+    static __typeof__(NAME) *real;                                                                 \
+    if (!real)                                                                                     \
+    real = (__typeof__(NAME) *)dlsym(RTLD_NEXT, #NAME)
+
+enum { SHIM_PIECES = 1024 }; /* most pieces of a vector that are looked at: the kernel's limit */
+
+static struct {
+    long shorten, eintr, eagain, reset, resets, buffer, seed;
+} badness = {.resets = -1, .seed = 1};
+
+static _Atomic long calls, shortened, interrupted, postponed, resets;
+static _Atomic uint64_t stream; /* state of the pseudo-random numbers */
+
+static bool take(const char *word, const char *name, long *value)
+{
+    size_t length = strlen(name);
+
+    if (strncmp(word, name, length) != 0 || word[length] != '=')
+        return false;
+    *value = strtol(word + length + 1, NULL, 10);
+    return true;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *how = getenv("SY_SHIM"), *pe = getenv("SHMEM_BOOT_PE");
+
+    for (const char *word = how; word; word = strchr(word, ',')) {
+        word += *word == ',';
+        if (!(take(word, "short", &badness.shorten) || take(word, "eintr", &badness.eintr) ||
+              take(word, "eagain", &badness.eagain) || take(word, "reset", &badness.reset) ||
+              take(word, "resets", &badness.resets) || take(word, "buffer", &badness.buffer) ||
+              take(word, "seed", &badness.seed))) {
+            fprintf(stderr, "shim: SY_SHIM has no word %s\n", word);
+            _exit(2);
+        }
+    }
+    stream = (uint64_t)badness.seed << 40 ^ (pe ? strtoull(pe, NULL, 10) : 0) << 20;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    const char *name = getenv("SY_SHIM_REPORT");
+    char line[200];
+    int fd, length;
+
+    if (!name || !calls || (fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
+        return;
+    length = snprintf(line, sizeof line,
+                      "calls=%ld short=%ld eintr=%ld eagain=%ld resets=%ld seed=%ld\n", calls,
+                      shortened, interrupted, postponed, resets, badness.seed);
+    if (write(fd, line, (size_t)length) != length)
+        perror("shim: write to SY_SHIM_REPORT");
+    close(fd);
+}
+
+/* A number below `limit`. */
+static uint64_t any(uint64_t limit)
+{
+    uint64_t x = atomic_fetch_add(&stream, 0x9e3779b97f4a7c15u);
+
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return (x ^ x >> 31) % limit;
+}
+
+static bool happens(long count, uint64_t in)
+{
+    return count > 0 && any(in) < (uint64_t)count;
+}
+
+static bool is_tcp(int fd)
+{
+    int saved = errno, protocol = 0;
+    socklen_t size = sizeof protocol;
+    bool yes = !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) &&
+               protocol == IPPROTO_TCP;
+
+    errno = saved;
+    return yes;
+}
+
+static int disconnect(int fd, const struct sockaddr *nobody, socklen_t size)
+{
+    REAL(connect);
+    return real(fd, nobody, size);
+}
+
+/* Ends the connection with a reset that both sides see; the descriptor stays open. */
+static bool cut(int fd)
+{
+    struct linger at_once = {1, 0};
+    struct sockaddr nobody = {.sa_family = AF_UNSPEC}, peer;
+    socklen_t size = sizeof peer;
+    long before = atomic_fetch_add(&resets, 1);
+
+    if ((badness.resets < 0 || before < badness.resets) && !getpeername(fd, &peer, &size) &&
+        !setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) &&
+        !disconnect(fd, &nobody, sizeof nobody))
+        return true;
+    atomic_fetch_sub(&resets, 1);
+    return false;
+}
+
+/* What happens to a transfer: 0, or -1 with errno set. *limit: the bytes it may move. */
+static int meddle(int fd, int flags, bool sends, size_t *limit)
+{
+    *limit = SIZE_MAX;
+    if (!is_tcp(fd))
+        return 0;
+    calls++;
+    if (happens(badness.reset, 1000000) && cut(fd)) {
+        errno = sends && any(2) ? EPIPE : ECONNRESET;
+        return -1;
+    }
+    if (happens(badness.eintr, 100)) {
+        interrupted++;
+        errno = EINTR;
+        return -1;
+    }
+    if (happens(badness.eagain, 100) && (flags & MSG_DONTWAIT || fcntl(fd, F_GETFL) & O_NONBLOCK)) {
+        postponed++;
+        errno = EAGAIN;
+        return -1;
+    }
+    if (happens(badness.shorten, 100)) {
+        shortened++;
+        *limit = any(4) ? 1 : 1 + any(16);
+    }
+    return 0;
+}
+
+/* The socket that cut() has left unconnected says so in other words than a reset one. */
+static ssize_t told(ssize_t result, bool sends)
+{
+    if (result < 0 && errno == ENOTCONN)
+        errno = sends ? EPIPE : ECONNRESET;
+    return result;
+}
+
+/* ---- recording ---- */
+
+enum { RECORDED_FDS = 1024, RECORDED_BYTES = 4096 };
+
+static struct {
+    int file; /* 0: none */
+    size_t bytes;
+} recordings[RECORDED_FDS];
+
+static void record_begin(int fd)
+{
+    const char *directory = getenv("SY_SHIM_RECORD");
+    static _Atomic int number;
+    char name[4096];
+
+    if (!directory || fd < 0 || fd >= RECORDED_FDS || !is_tcp(fd))
+        return;
+    snprintf(name, sizeof name, "%s/%d.%d", directory, (int)getpid(), number++);
+    if (recordings[fd].file > 0)
+        close(recordings[fd].file);
+    recordings[fd].file = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    recordings[fd].bytes = 0;
+}
+
+/* `sent`: what the kernel took of the vector, or -1. */
+static void record(int fd, const struct iovec *vector, size_t count, ssize_t sent)
+{
+    int saved = errno;
+
+    if (fd < 0 || fd >= RECORDED_FDS || recordings[fd].file <= 0)
+        return;
+    for (size_t i = 0; i < count && sent > 0 && recordings[fd].bytes < RECORDED_BYTES; i++) {
+        size_t length = vector[i].iov_len < (size_t)sent ? vector[i].iov_len : (size_t)sent;
+        if (pwrite(recordings[fd].file, vector[i].iov_base, length, (off_t)recordings[fd].bytes) !=
+            (ssize_t)length)
+            perror("shim: SY_SHIM_RECORD");
+        recordings[fd].bytes += length;
+        sent -= (ssize_t)length;
+    }
+    errno = saved;
+}
+
+/* ---- the calls ---- */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Copies a vector up to `limit` bytes; returns the pieces of the copy. */
+static size_t clip(struct iovec *to, const struct iovec *from, size_t count, size_t limit)
+{
+    size_t n = 0;
+
+    for (; n < count && n < SHIM_PIECES && limit > 0; n++) {
+        to[n] = (struct iovec){from[n].iov_base, least(from[n].iov_len, limit)};
+        limit -= to[n].iov_len;
+    }
+    return n;
+}
+
+SHIM ssize_t send(int fd, const void *bytes, size_t length, int flags)
+{
+    size_t limit;
+    ssize_t sent;
+    REAL(send);
+
+    if (meddle(fd, flags, true, &limit))
+        return -1;
+    sent = real(fd, bytes, least(length, limit), flags);
+    record(fd, &(struct iovec){(void *)bytes, length}, 1, sent);
+    return told(sent, true);
+}
+
+SHIM ssize_t recv(int fd, void *bytes, size_t length, int flags)
+{
+    size_t limit;
+    REAL(recv);
+    return meddle(fd, flags, false, &limit)
+               ? -1
+               : told(real(fd, bytes, least(length, limit), flags), false);
+}
+
+SHIM ssize_t write(int fd, const void *bytes, size_t length)
+{
+    size_t limit;
+    ssize_t sent;
+    REAL(write);
+
+    if (meddle(fd, 0, true, &limit))
+        return -1;
+    sent = real(fd, bytes, least(length, limit));
+    record(fd, &(struct iovec){(void *)bytes, length}, 1, sent);
+    return told(sent, true);
+}
+
+SHIM ssize_t read(int fd, void *bytes, size_t length)
+{
+    size_t limit;
+    REAL(read);
+    return meddle(fd, 0, false, &limit) ? -1 : told(real(fd, bytes, least(length, limit)), false);
+}
+
+SHIM ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    struct iovec pieces[SHIM_PIECES];
+    struct msghdr copy = *message;
+    size_t limit;
+    ssize_t sent;
+    REAL(sendmsg);
+
+    if (meddle(fd, flags, true, &limit))
+        return -1;
+    if (limit != SIZE_MAX) {
+        copy.msg_iovlen = clip(pieces, message->msg_iov, message->msg_iovlen, limit);
+        copy.msg_iov = pieces;
+    }
+    sent = real(fd, &copy, flags);
+    record(fd, copy.msg_iov, copy.msg_iovlen, sent);
+    return told(sent, true);
+}
+
+SHIM ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    struct iovec pieces[SHIM_PIECES], *all = message->msg_iov;
+    size_t count = message->msg_iovlen, limit;
+    ssize_t result;
+    REAL(recvmsg);
+
+    if (meddle(fd, flags, false, &limit))
+        return -1;
+    if (limit != SIZE_MAX) {
+        message->msg_iovlen = clip(pieces, all, count, limit);
+        message->msg_iov = pieces;
+    }
+    result = real(fd, message, flags);
+    message->msg_iov = all;
+    message->msg_iovlen = count;
+    return told(result, false);
+}
+
+SHIM ssize_t writev(int fd, const struct iovec *vector, int count)
+{
+    struct iovec pieces[SHIM_PIECES];
+    size_t limit;
+    ssize_t sent;
+    REAL(writev);
+
+    if (meddle(fd, 0, true, &limit))
+        return -1;
+    if (limit == SIZE_MAX)
+        sent = real(fd, vector, count);
+    else
+        sent = real(fd, pieces, (int)clip(pieces, vector, (size_t)count, limit));
+    record(fd, vector, (size_t)count, sent);
+    return told(sent, true);
+}
+
+SHIM ssize_t readv(int fd, const struct iovec *vector, int count)
+{
+    struct iovec pieces[SHIM_PIECES];
+    size_t limit;
+    REAL(readv);
+
+    if (meddle(fd, 0, false, &limit))
+        return -1;
+    if (limit == SIZE_MAX)
+        return told(real(fd, vector, count), false);
+    return told(real(fd, pieces, (int)clip(pieces, vector, (size_t)count, limit)), false);
+}
+
+static int shrunk(int fd)
+{
+    int bytes = (int)badness.buffer;
+
+    if (fd >= 0 && bytes > 0 && is_tcp(fd) &&
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes))
+        perror("shim: setsockopt");
+    return fd;
+}
+
+SHIM int socket(int domain, int type, int protocol)
+{
+    REAL(socket);
+    return shrunk(real(domain, type, protocol));
+}
+
+SHIM int connect(int fd, const struct sockaddr *address, socklen_t size)
+{
+    REAL(connect);
+    record_begin(fd);
+    return real(fd, address, size);
+}
+
+SHIM int close(int fd)
+{
+    REAL(close);
+    if (fd >= 0 && fd < RECORDED_FDS && recordings[fd].file > 0) {
+        real(recordings[fd].file);
+        recordings[fd].file = 0;
+    }
+    return real(fd);
+}
+
+SHIM int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+    REAL(accept4);
+    if (happens(badness.eintr, 100)) {
+        interrupted++;
+        errno = any(2) ? EINTR : ECONNABORTED;
+        return -1;
+    }
+    return shrunk(real(fd, address, size, flags));
+}
+
+SHIM int epoll_wait(int fd, struct epoll_event *events, int room, int timeout)
+{
+    REAL(epoll_wait);
+    if (happens(badness.eintr, 100)) {
+        interrupted++;
+        errno = EINTR;
+        return -1;
+    }
+    return real(fd, events, room, timeout);
+}
+
+SHIM int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    REAL(poll);
+    if (count && happens(badness.eintr, 100) && is_tcp(fds[0].fd)) {
+        interrupted++;
+        errno = EINTR;
+        return -1;
+    }
+    return real(fds, count, timeout);
+}

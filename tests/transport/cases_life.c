@@ -1,0 +1,202 @@
+/* Cases of the suite that open and close the plugin themselves. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/transport/suite.h"
+
+/* A little of everything, to see that a plugin which was opened again is whole. */
+static void use(uint64_t round)
+{
+    uint64_t base = suite_area(SUITE_UNMAPPED, suite.pe), value = round * 3 + 1, old = 0;
+
+    for (int i = 0; i < suite.peers; i++) {
+        struct suite_place to = {suite.peer[i], SUITE_UNMAPPED, base};
+        suite_put(suite.ctx, to, &value, 8, SY_BLOCKING);
+        suite_fence(suite.ctx);
+        suite_amo(suite.ctx,
+                  &(struct sy_amo){.pe = to.pe,
+                                   .window = to.window,
+                                   .offset = to.offset,
+                                   .op = SY_AMO_ADD,
+                                   .width = 8,
+                                   .operand = 5,
+                                   .result = &old},
+                  SY_BLOCKING);
+        CHECK(old == value, "reopen: %llu instead of %llu", (unsigned long long)old,
+              (unsigned long long)value);
+    }
+    suite_quiet(suite.ctx, SY_ALL_PES);
+    suite_barrier();
+    for (int i = 0; i < suite.peers; i++) {
+        uint64_t there;
+        memcpy(&there,
+               suite.window[SUITE_UNMAPPED].base + suite_area(SUITE_UNMAPPED, suite.peer[i]), 8);
+        CHECK(there == value + 5, "reopen: PE %d left %llu", suite.peer[i],
+              (unsigned long long)there);
+    }
+    suite_barrier();
+}
+
+static int open_descriptors(void)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* Opened, used and closed several times in one process; nothing is left over. */
+void case_reopen(void)
+{
+    int descriptors = 0;
+
+    for (uint64_t round = 0; round < 4; round++) {
+        suite_up();
+        use(round);
+        suite_down();
+        if (!round)
+            descriptors = open_descriptors();
+    }
+    CHECK(open_descriptors() == descriptors, "%d descriptors were open, %d are after three more",
+          descriptors, open_descriptors());
+}
+
+/* Closed without having been connected, and connected without any traffic. */
+void case_unused(void)
+{
+    struct sy_error err;
+
+    for (int round = 0; round < 3; round++) {
+        int rc = suite_open(&err);
+        CHECK(!rc, "open: %s", err.text);
+        if (!rc) {
+            suite.table->ctx_close(suite.ctx);
+            suite.table->close();
+        }
+        suite_barrier_asleep();
+    }
+    suite_up();
+    suite_close();
+    suite_barrier_asleep();
+}
+
+/* One PE opens, gives its address and then does not connect. The others connect all the same, or
+ * are told within the time; then everybody can close, and begin anew. */
+void case_absent(void)
+{
+    enum { SECONDS = 2 };
+    struct sy_error err;
+    char address[128] = "";
+
+    if (suite_open(&err))
+        suite_give_up("open: %s", err.text);
+    if (suite.pe == suite.npes - 1) {
+        suite.table->address(address, sizeof address);
+        suite_exchange(address, sizeof address);
+        suite_barrier_asleep();
+        suite.table->ctx_close(suite.ctx);
+        suite.table->close();
+    } else {
+        time_t begin = time(NULL);
+        int rc = suite_connect(SECONDS, &err);
+        CHECK(!rc || *err.text, "connect failed with %s, but without words", strerror(-rc));
+        CHECK(time(NULL) - begin < SECONDS + 60, "connect took %ld s", (long)(time(NULL) - begin));
+        suite_barrier_asleep();
+        suite_close();
+    }
+    suite_barrier_asleep();
+    suite_up();
+    use(1);
+    suite_down();
+}
+
+/* ---- what no PE may be able to do ---- */
+
+static const struct {
+    unsigned window;
+    uint64_t offset; /* counted from the end of the window where it is negative */
+    size_t length;
+    enum { PUT, GET, AMO } kind;
+} bad[SUITE_BOUNDS] = {
+    {SUITE_UNMAPPED, (uint64_t)-4, 8, PUT},
+    {SUITE_UNMAPPED, 0, 4 * SUITE_GUARD + 8, PUT},
+    {SUITE_HEAP, (uint64_t)-1, 2, PUT},
+    {SUITE_UNMAPPED, UINT64_MAX / 2, 16, PUT},
+    {SUITE_WINDOWS, 0, 8, PUT},
+    {SUITE_UNMAPPED, (uint64_t)-8, 16, GET},
+    {1000, 64, 8, GET},
+    {SUITE_UNMAPPED, (uint64_t)-4, 8, AMO},
+    {SUITE_UNMAPPED, 3, 8, AMO},
+    {SUITE_HEAP, 1 << 30, 8, AMO},
+};
+
+static int make(size_t which, int pe)
+{
+    static char local[5 * SUITE_GUARD];
+    unsigned window = bad[which].window;
+    uint64_t offset = bad[which].offset;
+    uint64_t result;
+
+    if ((int64_t)offset < 0)
+        offset += suite.window[window].length;
+    struct sy_transfer t = {
+        .pe = pe, .window = window, .offset = offset, .local = local, .length = bad[which].length};
+    struct sy_amo amo = {.pe = pe,
+                         .window = window,
+                         .offset = offset,
+                         .op = SY_AMO_ADD,
+                         .width = 8,
+                         .operand = 1,
+                         .result = &result};
+    memset(local, 0x77, sizeof local);
+    if (bad[which].kind == AMO)
+        return suite.table->amo(suite.ctx, &amo, SY_BLOCKING);
+    return bad[which].kind == PUT ? suite.table->put(suite.ctx, &t, SY_BLOCKING)
+                                  : suite.table->get(suite.ctx, &t, SY_BLOCKING);
+}
+
+/* Whether the call's consequences are known, or two seconds have passed. */
+static bool settle(int answer, time_t begin)
+{
+    if (!answer)
+        answer = suite.table->quiet(suite.ctx, SY_ALL_PES);
+    return answer != -EAGAIN || time(NULL) > begin + 2;
+}
+
+static void give_up_forging(int signal)
+{
+    (void)signal;
+    atomic_store(&suite.shared->lost, 1);
+    _exit(0);
+}
+
+/* The core never asks for such a thing; a message that has been damaged or forged does. The plugin
+ * may answer with an error, drop it, keep the one who asks waiting, or report a PE as lost: but it
+ * writes nothing outside the windows, here or there, and no process dies. Who looks at the memory
+ * is main.c, behind the end of the job. */
+void case_bounds(void)
+{
+    size_t which = (size_t)suite_bound;
+
+    suite.may_lose = true;
+    suite_up();
+    if (!suite.pe) {
+        time_t begin = time(NULL);
+        int answer;
+        signal(SIGALRM, give_up_forging);
+        alarm(4);
+        while ((answer = make(which, suite.peer[0])) == -EAGAIN && time(NULL) < begin + 2)
+            suite_poll();
+        while (!settle(answer, begin))
+            suite_poll();
+        usleep(50000); /* what was dropped in silence arrives */
+        alarm(0);
+    }
+    suite_barrier();
+    suite_close();
+}

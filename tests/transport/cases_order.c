@@ -1,0 +1,276 @@
+/* Cases of the suite: fence, quiet, put with signal, contexts, sessions. In each, a PE writes into
+ * its own area of its peers' windows, whose first words are flags. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <shmem/constants.h>
+
+#include "tests/transport/suite.h"
+
+enum {
+    ROUNDS = 40,
+    DATA = 256, /* where the data begin, behind the flags */
+    CHUNK = 40000
+};
+
+static char *area_here(unsigned window, int writer)
+{
+    return suite.window[window].base + suite_area(window, writer);
+}
+
+static size_t room(unsigned window)
+{
+    size_t length = suite_area_length(window) - DATA;
+
+    return length < CHUNK ? length : CHUNK;
+}
+
+static uint64_t seed_of(int writer, int round)
+{
+    return (uint64_t)writer * 7919 + (uint64_t)round * 31;
+}
+
+/* The data that PE `writer` has announced are all there, in this PE's own memory. */
+static void check_data(unsigned window, int writer, int round, size_t length, const char *what)
+{
+    long wrong = suite_differs(area_here(window, writer) + DATA, length, seed_of(writer, round));
+
+    CHECK(wrong < 0, "%s: byte %ld of %zu from PE %d is not there (window %u, round %d)", what,
+          wrong, length, writer, window, round);
+}
+
+/* Data in pieces, a fence, then a flag: by put, or by an atomic operation. Who sees the flag sees
+ * the data.
+ */
+static void fenced(unsigned window, bool amo)
+{
+    char *data = malloc(CHUNK);
+    uint64_t flags[ROUNDS + 1];
+
+    for (int round = 1; data && round <= ROUNDS; round++) {
+        size_t length = 8 + (size_t)(round * 977) % (room(window) - 8);
+        suite_fill(data, length, seed_of(suite.pe, round));
+        flags[round] = (uint64_t)round;
+        for (int i = 0; i < suite.peers; i++) {
+            struct suite_place to = {suite.peer[i], window, suite_area(window, suite.pe) + DATA};
+            for (size_t done = 0, part; done < length; done += part) {
+                part = length - done < 3000 ? length - done : 3000;
+                suite_put(suite.ctx, (struct suite_place){to.pe, to.window, to.offset + done},
+                          data + done, part, round % 3 ? 0 : SY_BLOCKING);
+            }
+        }
+        suite_fence(suite.ctx);
+        for (int i = 0; i < suite.peers; i++) {
+            struct suite_place flag = {suite.peer[i], window, suite_area(window, suite.pe)};
+            if (amo)
+                suite_add(suite.ctx, flag, 1);
+            else
+                suite_put(suite.ctx, flag, &flags[round], 8, 0);
+        }
+        for (int i = 0; i < suite.peers; i++) {
+            suite_wait(area_here(window, suite.peer[i]), (uint64_t)round);
+            check_data(window, suite.peer[i], round, length, "fence");
+        }
+        suite_quiet(suite.ctx, SY_ALL_PES); /* the source is about to change */
+        suite_barrier();
+    }
+    free(data);
+}
+
+void case_fence(void)
+{
+    fenced(SUITE_HEAP, false);
+    fenced(SUITE_UNMAPPED, false);
+    fenced(SUITE_CONTROL, false);
+}
+
+void case_fence_amo(void)
+{
+    fenced(SUITE_HEAP, true);
+    fenced(SUITE_UNMAPPED, true);
+}
+
+/* After quiet the data are there, whoever looks: the owner in its memory, and a third PE. */
+static void quieted(unsigned window, int round)
+{
+    char *data = malloc(CHUNK), *seen = malloc(CHUNK);
+    size_t length = 8 + (size_t)(round * 3331) % (room(window) - 8);
+
+    if (!data || !seen)
+        suite_give_up("no memory");
+    suite_fill(data, length, seed_of(suite.pe, round));
+    for (int i = 0; i < suite.peers; i++)
+        suite_put(suite.ctx,
+                  (struct suite_place){suite.peer[i], window, suite_area(window, suite.pe) + DATA},
+                  data, length, 0);
+    for (int i = 0; round % 2 && i < suite.peers; i++)
+        suite_quiet(suite.ctx, suite.peer[i]);
+    if (!(round % 2))
+        suite_quiet(suite.ctx, SY_ALL_PES);
+    memset(data, 0, length); /* complete: the source is free */
+    suite_barrier_asleep();
+    for (int i = 0; i < suite.peers; i++)
+        check_data(window, suite.peer[i], round, length, "quiet");
+    for (int i = 0; i < suite.peers; i++) {
+        int writer = suite.peer[(i + 1) % suite.peers], holder = suite.peer[i];
+        if (writer == holder)
+            continue;
+        suite_get(suite.ctx, seen,
+                  (struct suite_place){holder, window, suite_area(window, writer) + DATA}, length,
+                  round % 2 ? SY_BLOCKING : 0);
+        suite_quiet(suite.ctx, holder);
+        bool reached = suite_differs(seen, length, seed_of(writer, round)) < 0;
+        CHECK(reached || suite.per_node < suite.npes,
+              "quiet: what PE %d put to PE %d is not there for a third", writer, holder);
+    }
+    suite_barrier();
+    free(data);
+    free(seen);
+}
+
+void case_quiet(void)
+{
+    for (int round = 1; round <= ROUNDS; round++)
+        quieted(round % 3 ? SUITE_HEAP : SUITE_UNMAPPED, round);
+    for (int i = 0; i < 1000; i++) /* nothing to complete */
+        suite_quiet(suite.ctx, i % 2 ? SY_ALL_PES : suite.peer[0]);
+}
+
+/* The signal is not there before the data; setting and adding. */
+static void signalled(unsigned window)
+{
+    char *data = malloc(CHUNK);
+
+    for (int round = 1; data && round <= ROUNDS; round++) {
+        bool set = round % 2;
+        size_t length = round < 20 ? (size_t)round : (size_t)(round * 1777) % room(window);
+        uint64_t flag = suite_area(window, suite.pe) + (set ? 0 : 8), times = (uint64_t)round / 2;
+        suite_fill(data, length, seed_of(suite.pe, round));
+        for (int i = 0; i < suite.peers; i++)
+            suite_put_signal(
+                suite.ctx,
+                (struct suite_place){suite.peer[i], window, suite_area(window, suite.pe) + DATA},
+                data, length, flag, set ? SY_AMO_SET : SY_AMO_ADD, set ? (uint64_t)round : 5,
+                round % 4 < 2 ? SY_BLOCKING : 0);
+        if (round % 4 < 2)
+            memset(data, 0, length);
+        for (int i = 0; i < suite.peers; i++) {
+            char *area = area_here(window, suite.peer[i]);
+            suite_wait(area + (set ? 0 : 8), set ? (uint64_t)round : 5 * times);
+            check_data(window, suite.peer[i], round, length, "signal");
+        }
+        suite_quiet(suite.ctx, SY_ALL_PES);
+        suite_barrier();
+    }
+    free(data);
+}
+
+void case_signal(void)
+{
+    signalled(SUITE_HEAP);
+    signalled(SUITE_UNMAPPED);
+}
+
+/* ---- contexts ---- */
+
+enum { CONTEXTS = 6 };
+
+static int open_contexts(struct sy_transport_ctx **ctx)
+{
+    static const long options[CONTEXTS] = {0,
+                                           SHMEM_CTX_SERIALIZED,
+                                           SHMEM_CTX_PRIVATE,
+                                           SHMEM_CTX_NOSTORE,
+                                           SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE,
+                                           0};
+
+    for (int i = 0; i < CONTEXTS; i++) {
+        struct sy_error err = {""};
+        int answer = suite.table->ctx_open(options[i], &ctx[i], &err);
+        if (!answer)
+            continue;
+        CHECK(*err.text && i > 0, "ctx_open: context %d is refused without a reason", i);
+        return i;
+    }
+    return CONTEXTS;
+}
+
+/* Operations of several contexts mix; quiet of one completes that one's. Contexts come and go. */
+static void mix_contexts(int round)
+{
+    struct sy_transport_ctx *ctx[CONTEXTS];
+    uint64_t values[CONTEXTS], got[CONTEXTS];
+    int count = open_contexts(ctx);
+    uint64_t base = suite_area(SUITE_HEAP, suite.pe);
+
+    for (int i = 0; i < suite.peers; i++) {
+        for (int c = 0; c < count; c++) {
+            values[c] = (uint64_t)(round * 100 + c);
+            suite_put(ctx[c],
+                      (struct suite_place){suite.peer[i], SUITE_HEAP, base + 8 * (uint64_t)c},
+                      &values[c], 8, 0);
+            suite_add(ctx[c], (struct suite_place){suite.peer[i], SUITE_UNMAPPED, 512}, 1);
+        }
+        for (int c = count - 1; c >= 0; c--) {
+            suite_quiet(ctx[c], suite.peer[i]);
+            suite_get(ctx[c], &got[c],
+                      (struct suite_place){suite.peer[i], SUITE_HEAP, base + 8 * (uint64_t)c}, 8,
+                      c % 2 ? SY_BLOCKING : 0);
+            suite_quiet(ctx[c], SY_ALL_PES);
+            CHECK(got[c] == values[c], "context %d: %llu was put, %llu is there", c,
+                  (unsigned long long)values[c], (unsigned long long)got[c]);
+        }
+    }
+    for (int c = 0; c < count; c++)
+        suite.table->ctx_close(ctx[(c + round) % count]);
+    suite_exchange(&count, sizeof count);
+}
+
+void case_contexts(void)
+{
+    uint64_t sum = 0;
+
+    for (int round = 0; round < 10; round++) {
+        mix_contexts(round);
+        for (int i = 0; i < suite.peers; i++) {
+            int count;
+            memcpy(&count, suite.shared->blob[suite.peer[i]], sizeof count);
+            sum += (uint64_t)count;
+        }
+        suite_barrier();
+        uint64_t there = *(const uint64_t *)(suite.window[SUITE_UNMAPPED].base + 512);
+        CHECK(there == sum, "%llu of %llu additions by contexts", (unsigned long long)there,
+              (unsigned long long)sum);
+        suite_barrier();
+    }
+}
+
+/* A session is a hint: nothing is lost by it, and quiet inside one is still quiet. */
+void case_session(void)
+{
+    for (int round = 1; round <= 10; round++) {
+        uint64_t value[100];
+        suite.table->session(suite.ctx, round % 2, round % 3 ? (size_t)100 : SIZE_MAX);
+        for (int k = 0; k < 100; k++) {
+            value[k] = (uint64_t)(round * 1000 + k);
+            for (int i = 0; i < suite.peers; i++)
+                suite_put(
+                    suite.ctx,
+                    (struct suite_place){suite.peer[i], SUITE_UNMAPPED,
+                                         suite_area(SUITE_UNMAPPED, suite.pe) + 8 * (uint64_t)k},
+                    &value[k], 8, k % 2 ? SY_BLOCKING : 0);
+        }
+        if (round % 4 == 0)
+            suite.table->session(suite.ctx, false, 0);
+        suite_quiet(suite.ctx, SY_ALL_PES);
+        suite.table->session(suite.ctx, false, 0);
+        suite_barrier();
+        for (int i = 0; i < suite.peers; i++) {
+            const uint64_t *there = (const void *)area_here(SUITE_UNMAPPED, suite.peer[i]);
+            for (int k = 0; k < 100; k++)
+                CHECK(there[k] == (uint64_t)(round * 1000 + k), "session: put %d of round %d", k,
+                      round);
+        }
+        suite_barrier();
+    }
+}

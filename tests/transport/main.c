@@ -1,0 +1,382 @@
+/* Runs the suite over one plugin; see suite.h.
+ *
+ *     suite [-n PES] [-k PES_PER_NODE] [-N] [-s SEED] [-c CASE,...] [-t SECONDS] [-v] PLUGIN
+ *
+ * PLUGIN is a name, found as the library finds it, or a file shmem_transport_<name>.so. Its options
+ * come from the environment, as in a job. -N: PEs of a node have each other's memory mapped, as
+ * when the plugin is used between nodes beside one that maps, and the plugin is tried between nodes
+ * only. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/transport_stubs.h"
+#include "tests/transport/suite.h"
+#include "util/option.h"
+#include "util/plugin.h"
+
+struct job_case {
+    const char *name;
+    void (*run)(void);
+};
+
+#define ROW(NAME) {#NAME, case_##NAME},
+static const struct job_case cases[] = {SUITE_CASES(ROW){NULL, NULL}};
+static const struct job_case lives[] = {SUITE_LIVES(ROW){NULL, NULL}};
+#undef ROW
+
+static int limit = 120; /* seconds for a case; for hangs, not a measure of speed */
+
+static const char *only = "";
+static pid_t child[SUITE_PES];
+static char *memory[SUITE_PES]; /* the file of each PE, mapped; then what is in no file */
+static char *nameless[SUITE_PES];
+static int files[SUITE_PES];
+
+int suite_bound;
+
+static const struct {
+    size_t offset, length; /* in the file, or in the nameless memory */
+} layout[SUITE_WINDOWS] = {
+    [SUITE_HEAP] = {3 * SUITE_GUARD, 16 << 20},
+    [SUITE_CONTROL] = {SUITE_GUARD, SUITE_GUARD},
+    [SUITE_UNMAPPED] = {SUITE_GUARD, 4 * SUITE_GUARD},
+};
+static const size_t file_length = 4 * SUITE_GUARD + (16 << 20), nameless_length = 6 * SUITE_GUARD;
+
+/* ---- memory ---- */
+
+char *suite_memory(int pe, unsigned window)
+{
+    return (window == SUITE_UNMAPPED ? nameless[pe] : memory[pe]) + layout[window].offset;
+}
+
+static void fill_guards(int pe)
+{
+    memset(memory[pe], 0xa5, SUITE_GUARD);
+    memset(memory[pe] + 2 * SUITE_GUARD, 0xa5, SUITE_GUARD);
+    memset(memory[pe] + file_length - SUITE_GUARD, 0xa5, SUITE_GUARD);
+    memset(nameless[pe], 0xa5, SUITE_GUARD);
+    memset(nameless[pe] + nameless_length - SUITE_GUARD, 0xa5, SUITE_GUARD);
+}
+
+static bool is_guard(const char *at)
+{
+    for (size_t i = 0; i < SUITE_GUARD; i++)
+        if ((unsigned char)at[i] != 0xa5)
+            return false;
+    return true;
+}
+
+static bool guards_hold(int pe)
+{
+    return is_guard(memory[pe]) && is_guard(memory[pe] + 2 * SUITE_GUARD) &&
+           is_guard(memory[pe] + file_length - SUITE_GUARD) && is_guard(nameless[pe]) &&
+           is_guard(nameless[pe] + nameless_length - SUITE_GUARD);
+}
+
+static void *map(int fd, size_t length)
+{
+    void *at = mmap(NULL, length, PROT_READ | PROT_WRITE,
+                    fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+
+    if (at == MAP_FAILED) {
+        perror("suite: mmap");
+        exit(1);
+    }
+    return at;
+}
+
+/* Made before the processes, so that all can look at all of it. */
+static void make_memory(void)
+{
+    for (int pe = 0; pe < suite.npes; pe++) {
+        files[pe] = memfd_create("suite", MFD_CLOEXEC);
+        if (files[pe] < 0 || ftruncate(files[pe], (off_t)file_length)) {
+            perror("suite: memfd");
+            exit(1);
+        }
+        memory[pe] = map(files[pe], file_length);
+        nameless[pe] = map(-1, nameless_length);
+        fill_guards(pe);
+    }
+}
+
+static void free_memory(void)
+{
+    for (int pe = 0; pe < suite.npes; pe++) {
+        munmap(memory[pe], file_length);
+        munmap(nameless[pe], nameless_length);
+        close(files[pe]);
+    }
+}
+
+/* ---- a PE ---- */
+
+static bool wanted(const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = only; *at; at += strcspn(at, ","), at += *at == ',')
+        if (!strncmp(at, name, length) && (!at[length] || at[length] == ','))
+            return true;
+    return !*only;
+}
+
+static void load(void)
+{
+    static struct sy_plugin plugin;
+    struct sy_options *options = sy_options_new();
+    struct sy_error err = {""};
+
+    if (sy_plugin_open("transport", suite.plugin, SY_TRANSPORT_ABI, sizeof sy_transport_stubs,
+                       &sy_transport_stubs, &plugin, &err))
+        suite_give_up("%s", err.text);
+    suite.table = plugin.table;
+    if (suite.table->options &&
+        sy_options_add(options, suite.plugin, suite.table->options, suite.table->settings, &err))
+        suite_give_up("%s", err.text);
+}
+
+static void clear_windows(void)
+{
+    for (unsigned w = 0; w < SUITE_WINDOWS; w++)
+        memset(suite.window[w].base, 0, suite.window[w].length);
+}
+
+static void run_case(const struct job_case *job)
+{
+    clear_windows();
+    suite_random_begin((uint64_t)suite.pe * 1000 + (uint64_t)(job - cases));
+    suite_doing(job->name);
+    suite_barrier();
+    if (!suite.pe)
+        atomic_fetch_add(&suite.shared->beat, 1);
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    job->run();
+    suite_quiet(suite.ctx, SY_ALL_PES);
+    suite_barrier();
+    suite_doing(job->name);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    CHECK(guards_hold(suite.pe), "memory outside the windows has been written");
+    if (suite.verbose && !suite.pe)
+        printf("%-12s %.1f s\n", job->name,
+               (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
+    suite_barrier();
+}
+
+static void be_pe(int pe, const struct job_case *life)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    suite.pe = pe;
+    for (unsigned w = 0; w < SUITE_WINDOWS; w++)
+        suite.window[w] = (struct sy_window){.base = suite_memory(pe, w),
+                                             .length = layout[w].length,
+                                             .fd = w == SUITE_UNMAPPED ? -1 : files[pe],
+                                             .fd_offset = layout[w].offset};
+    suite_doing("start");
+    load();
+    if (life) {
+        suite_doing(life->name);
+        life->run();
+        return;
+    }
+    suite_up();
+    for (const struct job_case *job = cases; job->name; job++)
+        if (wanted(job->name))
+            run_case(job);
+    suite_doing("end");
+    suite_down();
+}
+
+/* ---- a job ---- */
+
+static void kill_all(void)
+{
+    for (int pe = 0; pe < suite.npes; pe++)
+        if (child[pe] > 0)
+            kill(child[pe], SIGKILL);
+}
+
+static void say_hang(void)
+{
+    fprintf(stderr, "suite: no end after %d s:\n", limit);
+    for (int pe = 0; pe < suite.npes; pe++)
+        if (child[pe] > 0)
+            fprintf(stderr, "  PE %d is at %s\n", pe, suite.shared->doing[pe]);
+}
+
+static void take_end(pid_t pid, int status)
+{
+    for (int pe = 0; pe < suite.npes; pe++) {
+        if (child[pe] != pid)
+            continue;
+        child[pe] = 0;
+        if (status)
+            fprintf(stderr, "suite: PE %d ended with %s %d at %s\n", pe,
+                    WIFSIGNALED(status) ? "signal" : "status",
+                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                    suite.shared->doing[pe]);
+    }
+}
+
+/* Waits for the processes. After a PE has failed or been lost the others have a moment to leave
+ * too. */
+static bool wait_all(void)
+{
+    uint64_t beat = 0;
+    time_t begin = time(NULL);
+    int left = suite.npes, ending = 0; /* looks since the end has begun */
+    bool good = true, killed = false;
+
+    while (left) {
+        int status;
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid > 0) {
+            left--;
+            take_end(pid, killed || (ending && WIFEXITED(status)) ? 0 : status);
+            if (status && !killed) {
+                good = false;
+                atomic_store(&suite.shared->stop, 1);
+            }
+            continue;
+        }
+        time_t now = time(NULL);
+        if (ending || atomic_load(&suite.shared->stop) || atomic_load(&suite.shared->lost))
+            ending++;
+        killed = ending > 200;
+        if (killed)
+            kill_all();
+        if (beat != atomic_load(&suite.shared->beat)) {
+            beat = atomic_load(&suite.shared->beat);
+            begin = now;
+        }
+        if (!ending && now > begin + limit) {
+            say_hang();
+            good = false;
+            ending = 200;
+        }
+        usleep(2000);
+    }
+    return good;
+}
+
+/* One job: all cases, or with `life` that one. */
+static bool run_job(const struct job_case *life)
+{
+    suite.shared = map(-1, sizeof *suite.shared);
+    make_memory();
+    for (int pe = 0; pe < suite.npes; pe++) {
+        fflush(NULL);
+        child[pe] = fork();
+        if (child[pe] < 0) {
+            perror("suite: fork");
+            exit(1);
+        }
+        if (!child[pe]) {
+            be_pe(pe, life);
+            exit(0);
+        }
+    }
+    bool good = wait_all();
+    for (int pe = 0; pe < suite.npes; pe++)
+        if (!guards_hold(pe)) {
+            fprintf(stderr, "suite: memory outside the windows of PE %d has been written\n", pe);
+            good = false;
+        }
+    if (atomic_load(&suite.shared->failed))
+        good = false;
+    printf("suite: %s %s: %llu checks, %llu failed, %llu data calls, %llu answered -EAGAIN\n",
+           suite.plugin, life ? life->name : "cases", (unsigned long long)suite.shared->checks,
+           (unsigned long long)suite.shared->failed, (unsigned long long)suite.shared->calls,
+           (unsigned long long)suite.shared->agains);
+    munmap(suite.shared, sizeof *suite.shared);
+    free_memory();
+    return good;
+}
+
+static bool run_all(void)
+{
+    bool good = true, some = !*only;
+
+    for (const struct job_case *job = cases; job->name; job++)
+        some |= wanted(job->name);
+    if (some)
+        good = run_job(NULL);
+    for (const struct job_case *life = lives; life->name; life++) {
+        int jobs = life->run == case_bounds ? SUITE_BOUNDS : 1;
+        for (suite_bound = 0; suite_bound < jobs && wanted(life->name); suite_bound++)
+            good &= run_job(life);
+    }
+    return good;
+}
+
+/* ---- command line ---- */
+
+static int usage(void)
+{
+    fprintf(stderr,
+            "usage: suite [-n PES] [-k PES_PER_NODE] [-N] [-s SEED] [-c CASE,...] [-t SECONDS] "
+            "[-v] PLUGIN\n"
+            "cases:");
+    for (const struct job_case *job = cases; job->name; job++)
+        fprintf(stderr, " %s", job->name);
+    for (const struct job_case *life = lives; life->name; life++)
+        fprintf(stderr, " %s", life->name);
+    fputc('\n', stderr);
+    return 2;
+}
+
+/* A file's folder is searched first; the name is what the loader makes of the file's. */
+static void name_plugin(char *argument)
+{
+    char *dot = strrchr(argument, '.'), *file = basename(argument);
+
+    suite.plugin = argument;
+    if (!strchr(argument, '/') || !dot || strncmp(file, "shmem_transport_", 16) != 0)
+        return;
+    *dot = '\0';
+    suite.plugin = strdup(file + 16);
+    setenv("SHMEM_PLUGIN_PATH", dirname(argument), 1);
+}
+
+int main(int argc, char **argv)
+{
+    suite.npes = 4;
+    suite.seed = 1;
+    for (int flag; (flag = getopt(argc, argv, "n:k:Ns:c:t:v")) != -1;) {
+        if (flag == 'n')
+            suite.npes = atoi(optarg);
+        else if (flag == 'k')
+            suite.per_node = atoi(optarg);
+        else if (flag == 'N')
+            suite.neighbours = true;
+        else if (flag == 't')
+            limit = atoi(optarg);
+        else if (flag == 'v')
+            suite.verbose = true;
+        else if (flag == 's')
+            suite.seed = strtoull(optarg, NULL, 0);
+        else if (flag == 'c')
+            only = optarg;
+        else
+            return usage();
+    }
+    if (optind != argc - 1 || suite.npes < 2 || suite.npes > SUITE_PES)
+        return usage();
+    if (suite.per_node <= 0)
+        suite.per_node = suite.npes;
+    if (suite.neighbours && suite.npes % suite.per_node)
+        return usage();
+    name_plugin(argv[optind]);
+    return run_all() ? 0 : 1;
+}

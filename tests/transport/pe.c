@@ -1,0 +1,402 @@
+/* One PE of the suite: see suite.h. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "tests/transport/suite.h"
+
+struct suite suite;
+
+static char host_name[SUITE_PES][16];
+static unsigned char job_key[32] = "a secret of this job alone";
+
+static struct {
+    pthread_t thread;
+    int fd, stop, soon; /* the plugin's descriptor; an eventfd; a timer */
+    bool running;
+    _Atomic uint64_t wakeups;
+} progress = {.fd = -1, .stop = -1, .soon = -1};
+
+/* ---- reports ---- */
+
+void suite_doing(const char *what)
+{
+    atomic_store(&suite.shared->doing[suite.pe], what);
+}
+
+void suite_fail(const char *file, int line, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+
+    if (atomic_fetch_add(&suite.shared->failed, 1) >= 10)
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    fprintf(stderr, "PE %d, case %s: %s:%d: %s\n", suite.pe, suite.shared->doing[suite.pe], file,
+            line, text);
+}
+
+void suite_give_up(const char *fmt, ...)
+{
+    char text[600];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    fprintf(stderr, "PE %d, case %s: %s\n", suite.pe, suite.shared->doing[suite.pe], text);
+    atomic_store(&suite.shared->stop, 1);
+    _exit(1);
+}
+
+/* ---- struct sy_host ---- */
+
+__attribute__((format(printf, 3, 4))) static void
+host_log(enum sy_log_level level, const char *category, const char *fmt, ...)
+{
+    va_list args;
+
+    if (level > SY_LOG_WARN && !suite.verbose)
+        return;
+    fprintf(stderr, "PE %d: %s: ", suite.pe, category);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+__attribute__((format(printf, 3, 4))) static int host_fail(struct sy_error *err, int code,
+                                                           const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    if (err)
+        vsnprintf(err->text, sizeof err->text, fmt, args);
+    va_end(args);
+    return -code;
+}
+
+static struct sy_place host_place(int pe)
+{
+    return (struct sy_place){.node = pe / suite.per_node,
+                             .local = pe % suite.per_node,
+                             .host = host_name[pe / suite.per_node]};
+}
+
+static int host_window(unsigned index, struct sy_window *window)
+{
+    if (index >= SUITE_WINDOWS)
+        return -ENOENT;
+    *window = suite.window[index];
+    return 0;
+}
+
+static void *host_memory(int pe, unsigned window, uint64_t offset, size_t length)
+{
+    if (pe < 0 || pe >= suite.npes || window >= SUITE_WINDOWS)
+        return NULL;
+    char *base = suite.mapped[pe][window];
+    if (!base || offset > suite.window[window].length ||
+        length > suite.window[window].length - offset)
+        return NULL;
+    return base + offset;
+}
+
+#define APPLY(TYPE)                                                                                \
+    static uint64_t apply_##TYPE(enum sy_amo_op op, TYPE *at, TYPE operand, TYPE compare)          \
+    {                                                                                              \
+        switch (op) {                                                                              \
+        case SY_AMO_FETCH:                                                                         \
+            return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                          \
+        case SY_AMO_SET:                                                                           \
+        case SY_AMO_SWAP:                                                                          \
+            return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);                             \
+        case SY_AMO_CSWAP:                                                                         \
+            __atomic_compare_exchange_n(at, &compare, operand, false, __ATOMIC_SEQ_CST,            \
+                                        __ATOMIC_SEQ_CST);                                         \
+            return compare;                                                                        \
+        case SY_AMO_ADD:                                                                           \
+            return __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);                              \
+        case SY_AMO_AND:                                                                           \
+            return __atomic_fetch_and(at, operand, __ATOMIC_SEQ_CST);                              \
+        case SY_AMO_OR:                                                                            \
+            return __atomic_fetch_or(at, operand, __ATOMIC_SEQ_CST);                               \
+        case SY_AMO_XOR:                                                                           \
+            return __atomic_fetch_xor(at, operand, __ATOMIC_SEQ_CST);                              \
+        }                                                                                          \
+        suite_give_up("host->amo: there is no operation %d", (int)op);                             \
+    }
+APPLY(uint32_t)
+APPLY(uint64_t)
+#undef APPLY
+
+static void host_amo(enum sy_amo_op op, void *address, size_t width, uint64_t operand,
+                     uint64_t compare, uint64_t *result)
+{
+    if ((width != 4 && width != 8) || (uintptr_t)address % width)
+        suite_give_up("host->amo: %zu bytes at %p", width, address);
+    uint64_t old = width == 4 ? apply_uint32_t(op, address, (uint32_t)operand, (uint32_t)compare)
+                              : apply_uint64_t(op, address, operand, compare);
+    if (result)
+        *result = old;
+}
+
+static void host_lost(int pe, int code, const char *why)
+{
+    atomic_store(&suite.shared->lost, 1);
+    if (suite.may_lose)
+        _exit(0);
+    suite_give_up("the plugin has lost PE %d: %s (%s)", pe, why, strerror(code));
+}
+
+static void host_rest(uint64_t *since)
+{
+    *since = 1;
+    sched_yield();
+}
+
+static void host_soon(unsigned microseconds)
+{
+    const struct itimerspec when = {
+        .it_value = {microseconds / 1000000, (long)(microseconds % 1000000) * 1000 + 1}};
+
+    timerfd_settime(progress.soon, 0, &when, NULL);
+}
+
+static struct sy_host host = {
+    .size = sizeof host,
+    .job_key = job_key,
+    .log = host_log,
+    .fail = host_fail,
+    .place = host_place,
+    .window = host_window,
+    .memory = host_memory,
+    .amo = host_amo,
+    .lost = host_lost,
+    .threads = true,
+    .rest = host_rest,
+    .soon = host_soon,
+};
+
+/* ---- waiting ---- */
+
+void suite_poll(void)
+{
+    if (suite.table)
+        suite.table->progress();
+    if (atomic_load(&suite.shared->stop))
+        _exit(1);
+    sched_yield();
+}
+
+static void barrier(bool asleep)
+{
+    struct suite_shared *s = suite.shared;
+    uint32_t generation = atomic_load(&s->generation);
+
+    if (atomic_fetch_add(&s->arrived, 1) + 1 == (uint32_t)suite.npes) {
+        atomic_store(&s->arrived, 0);
+        atomic_fetch_add(&s->generation, 1);
+        return;
+    }
+    while (atomic_load(&s->generation) == generation) {
+        if (!asleep) {
+            suite_poll();
+            continue;
+        }
+        if (atomic_load(&s->stop))
+            _exit(1);
+        usleep(200);
+    }
+}
+
+void suite_barrier(void)
+{
+    barrier(false);
+}
+
+void suite_barrier_asleep(void)
+{
+    barrier(true);
+}
+
+void suite_exchange(const void *mine, size_t length)
+{
+    barrier(true); /* nobody reads the last exchange any more */
+    memset(suite.shared->blob[suite.pe], 0, SUITE_BLOB);
+    memcpy(suite.shared->blob[suite.pe], mine, length);
+    barrier(true);
+}
+
+void suite_wait(const void *word, uint64_t value)
+{
+    while ((int64_t)(__atomic_load_n((const uint64_t *)word, __ATOMIC_ACQUIRE) - value) < 0)
+        suite_poll();
+}
+
+/* ---- progress thread ---- */
+
+static void *run_progress(void *arg)
+{
+    struct pollfd wait[3] = {{.fd = progress.fd, .events = POLLIN},
+                             {.fd = progress.stop, .events = POLLIN},
+                             {.fd = progress.soon, .events = POLLIN}};
+    uint64_t expiries;
+
+    (void)arg;
+    for (;;) {
+        if (poll(wait, 3, -1) < 0)
+            continue;
+        if (wait[1].revents)
+            return NULL;
+        if (wait[2].revents && read(progress.soon, &expiries, sizeof expiries) < 0)
+            continue;
+        atomic_fetch_add(&progress.wakeups, 1);
+        suite.table->progress();
+    }
+}
+
+static void start_progress(void)
+{
+    progress.fd = suite.table->wait_fd();
+    if (progress.fd < 0)
+        return;
+    progress.stop = eventfd(0, EFD_CLOEXEC);
+    if (progress.stop < 0 || pthread_create(&progress.thread, NULL, run_progress, NULL))
+        suite_give_up("no progress thread: %s", strerror(errno));
+    progress.running = true;
+}
+
+static void stop_progress(void)
+{
+    const uint64_t one = 1;
+
+    if (!progress.running)
+        return;
+    if (write(progress.stop, &one, sizeof one) != sizeof one)
+        suite_give_up("the progress thread cannot be stopped: %s", strerror(errno));
+    pthread_join(progress.thread, NULL);
+    close(progress.stop);
+    progress.running = false;
+}
+
+uint64_t suite_wakeups(void)
+{
+    return atomic_load(&progress.wakeups);
+}
+
+/* ---- the plugin's life ---- */
+
+static void own_windows(void)
+{
+    memset(suite.mapped, 0, sizeof suite.mapped);
+    for (unsigned w = 0; w < SUITE_WINDOWS; w++)
+        suite.mapped[suite.pe][w] = suite.window[w].base;
+    for (int pe = 0; pe < suite.npes; pe++)
+        snprintf(host_name[pe], sizeof host_name[pe], "host%d", pe);
+}
+
+int suite_open(struct sy_error *err)
+{
+    host.pe = suite.pe;
+    host.npes = suite.npes;
+    suite.host = &host;
+    suite.peers = 0;
+    own_windows();
+    err->text[0] = '\0';
+    if (progress.soon < 0)
+        progress.soon = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    int rc = suite.table->open(&host, err);
+    if (rc)
+        return rc;
+    for (unsigned w = 0; w < SUITE_WINDOWS && !rc; w++)
+        rc = suite.table->mem_register(w, &suite.window[w], err);
+    if (!rc)
+        rc = suite.table->ctx_open(0, &suite.ctx, err);
+    if (rc)
+        suite.table->close();
+    return rc;
+}
+
+static void enter_peer(int pe)
+{
+    const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
+    unsigned reach = suite.table->reach(pe);
+    bool neighbour = suite.neighbours && host_place(pe).node == host_place(suite.pe).node;
+
+    if (pe == suite.pe)
+        return;
+    for (unsigned w = 0; w < SUITE_WINDOWS; w++)
+        if (neighbour)
+            suite.mapped[pe][w] = suite_memory(pe, w);
+        else if (reach & SY_REACH_MAP)
+            suite.mapped[pe][w] = suite.table->mem_pointer(pe, w);
+    if (!neighbour && (reach & data) == data)
+        suite.peer[suite.peers++] = pe;
+}
+
+int suite_connect(double seconds, struct sy_error *err)
+{
+    static char address[SUITE_BLOB];
+    enum { ROOM = 128 };
+
+    memset(address, 0, sizeof address);
+    size_t length = suite.table->address(address, ROOM);
+    bool past = length > ROOM;
+    for (size_t i = ROOM; i < sizeof address; i++)
+        past |= address[i];
+    CHECK(!past, "address: wrote %zu bytes, past its room", length);
+    suite_exchange(address, ROOM);
+    err->text[0] = '\0';
+    int rc = suite.table->connect(suite.shared->blob, SUITE_BLOB, seconds, err);
+    if (rc)
+        return rc;
+    for (int pe = 0; pe < suite.npes; pe++)
+        enter_peer(pe);
+    start_progress();
+    return 0;
+}
+
+void suite_close(void)
+{
+    stop_progress();
+    suite.table->ctx_close(suite.ctx);
+    suite.table->close();
+    own_windows();
+    suite.peers = 0;
+}
+
+void suite_up(void)
+{
+    struct sy_error err;
+    int rc = suite_open(&err);
+
+    if (rc)
+        suite_give_up("open: %s: %s", strerror(-rc), err.text);
+    rc = suite_connect(30, &err);
+    if (rc)
+        suite_give_up("connect: %s: %s", strerror(-rc), err.text);
+    if (!suite.peers)
+        suite_give_up("the plugin reaches no PE for put, get and atomic operations");
+    suite_barrier();
+}
+
+/* Nothing is under way any more when the first PE leaves: the core sees to that too. */
+void suite_down(void)
+{
+    suite_quiet(suite.ctx, SY_ALL_PES);
+    suite_barrier();
+    suite_close();
+    suite_barrier_asleep();
+}

@@ -1,0 +1,191 @@
+/* The conformance suite of the transport ABI (switchyard/transport.h): a job of a few processes on
+ * this machine that plays the core towards one plugin and calls its table directly.
+ *
+ * main.c        the command line, the processes and their end
+ * pe.c          one PE: windows, struct sy_host, the plugin's life, the progress thread
+ * data.c        data calls with the core's discipline: mapped memory by stores, -EAGAIN by trying
+ * again cases_*.c     the cases, by subject
+ *
+ * A case is a row of SUITE_CASES and a function case_<name>, which every PE runs between two
+ * barriers. */
+#ifndef SY_TESTS_TRANSPORT_SUITE_H
+#define SY_TESTS_TRANSPORT_SUITE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <switchyard/transport.h>
+
+/* Cases that find the plugin connected, and have it to themselves between barriers. */
+#define SUITE_CASES(X)                                                                             \
+    X(reach)                                                                                       \
+    X(sizes)                                                                                       \
+    X(strided)                                                                                     \
+    X(whole)                                                                                       \
+    X(amo_values)                                                                                  \
+    X(amo_exact)                                                                                   \
+    X(amo_tickets)                                                                                 \
+    X(fence)                                                                                       \
+    X(fence_amo)                                                                                   \
+    X(quiet)                                                                                       \
+    X(signal)                                                                                      \
+    X(contexts)                                                                                    \
+    X(session)                                                                                     \
+    X(flood)                                                                                       \
+    X(many_to_one)                                                                                 \
+    X(random)                                                                                      \
+    X(passive)                                                                                     \
+    X(threads)                                                                                     \
+    X(idle)
+
+/* Cases that find the plugin closed and leave it so; each has a job of its own. */
+#define SUITE_LIVES(X)                                                                             \
+    X(reopen)                                                                                      \
+    X(unused)                                                                                      \
+    X(absent)                                                                                      \
+    X(bounds)
+
+enum {
+    SUITE_PES = 64,     /* most */
+    SUITE_BLOB = 1024,  /* bytes a PE in an exchange */
+    SUITE_WINDOWS = 3,  /* heap and control in one file; one that is in no file */
+    SUITE_HEAP = 0,     /* 16 MB */
+    SUITE_CONTROL = 1,  /* 64 KB */
+    SUITE_UNMAPPED = 2, /* 256 KB */
+    SUITE_GUARD = 65536 /* bytes before and behind each window that nobody may write */
+};
+
+/* Shared by all processes of a job, and with the one that started them. */
+struct suite_shared {
+    _Atomic uint32_t arrived, generation; /* of the barrier */
+    _Atomic uint32_t stop;                /* a PE has given up */
+    _Atomic uint32_t lost;                /* a plugin has called host->lost */
+    _Atomic uint64_t beat;                /* counts cases, for the time limit */
+    _Atomic uint64_t failed, checks, calls, agains;
+    _Atomic uint64_t word[SUITE_PES];     /* for cases: signals beside the plugin */
+    const char *_Atomic doing[SUITE_PES]; /* what each PE is at; literals, valid in all */
+    char blob[SUITE_PES][SUITE_BLOB];
+};
+
+struct suite {
+    struct suite_shared *shared;
+    const char *plugin; /* name */
+    const struct sy_transport *table;
+    const struct sy_host *host;
+    struct sy_transport_ctx *ctx; /* of the default context */
+    int pe, npes, per_node;
+    bool neighbours; /* PEs of a node have each other's memory mapped, not by the plugin */
+    bool may_lose;   /* host->lost is no failure */
+    bool verbose;
+    uint64_t seed;
+    int peer[SUITE_PES], peers; /* PEs that are reached by the plugin */
+    struct sy_window window[SUITE_WINDOWS];
+    char *mapped[SUITE_PES][SUITE_WINDOWS]; /* by mem_pointer or as neighbours; or NULL */
+};
+
+extern struct suite suite;
+
+/* main.c: memory of PE `pe`, made before the processes were. */
+char *suite_memory(int pe, unsigned window);
+
+/* ---- pe.c ---- */
+
+/* What this PE is doing, for the report of a hang. A literal. */
+void suite_doing(const char *what);
+
+/* A CHECK that failed: counted, and the first few are written. */
+void suite_fail(const char *file, int line, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Ends the job: what follows would make no sense. */
+_Noreturn void suite_give_up(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#define CHECK(CONDITION, ...)                                                                      \
+    do {                                                                                           \
+        atomic_fetch_add_explicit(&suite.shared->checks, 1, memory_order_relaxed);                 \
+        if (!(CONDITION))                                                                          \
+            suite_fail(__FILE__, __LINE__, __VA_ARGS__);                                           \
+    } while (0)
+
+/* The plugin's life, in the order in which the core goes: suite_open is open, mem_register,
+ * ctx_open and address; suite_connect is connect, reach and mem_pointer, and starts the progress
+ * thread. Both return what the plugin did. */
+int suite_open(struct sy_error *err);
+int suite_connect(double seconds, struct sy_error *err);
+void suite_close(void);
+
+/* Both, or the job gives up. Collective. */
+void suite_up(void);
+void suite_down(void);
+
+/* Waits for all PEs; meanwhile the plugin makes progress, or not. */
+void suite_barrier(void);
+void suite_barrier_asleep(void);
+
+/* Every PE's blob, after this PE's `length` bytes; collective. */
+void suite_exchange(const void *mine, size_t length);
+
+/* One step of waiting for something: progress, a yield, and a look whether the job has ended. */
+void suite_poll(void);
+
+/* Waits until a word of this PE's own memory has the value, or is past it. */
+void suite_wait(const void *word, uint64_t value);
+
+/* How often the progress thread has woken up. */
+uint64_t suite_wakeups(void);
+
+/* ---- data.c ---- */
+
+/* Symmetric memory of a PE. */
+struct suite_place {
+    int pe;
+    unsigned window;
+    uint64_t offset;
+};
+
+void suite_put(struct sy_transport_ctx *ctx, struct suite_place to, const void *from, size_t length,
+               unsigned flags);
+void suite_get(struct sy_transport_ctx *ctx, void *to, struct suite_place from, size_t length,
+               unsigned flags);
+
+/* Strided, as one call where the plugin has it and block by block otherwise. `put`: the direction.
+ */
+void suite_strided(struct sy_transport_ctx *ctx, bool put, const struct sy_strided *t);
+
+void suite_amo(struct sy_transport_ctx *ctx, const struct sy_amo *amo, unsigned flags);
+
+/* Adds to an 8-byte word, without a result; complete on quiet. */
+void suite_add(struct sy_transport_ctx *ctx, struct suite_place to, uint64_t value);
+
+/* put, then `signal` added to or stored in the word; as one call where the plugin has it. */
+void suite_put_signal(struct sy_transport_ctx *ctx, struct suite_place to, const void *from,
+                      size_t length, uint64_t word, enum sy_amo_op op, uint64_t signal,
+                      unsigned flags);
+
+void suite_fence(struct sy_transport_ctx *ctx);
+void suite_quiet(struct sy_transport_ctx *ctx, int pe);
+
+/* Bytes that depend on the seed and on their index, and whether they are there: the index of the
+ * first that is not, or -1. */
+void suite_fill(void *bytes, size_t length, uint64_t seed);
+long suite_differs(const void *bytes, size_t length, uint64_t seed);
+
+/* Random numbers that depend on the suite's seed, the PE and the case. */
+uint64_t suite_random(void);
+void suite_random_begin(uint64_t seed);
+
+/* The part of every PE's window that PE pe may write in a case: offset and length. */
+uint64_t suite_area(unsigned window, int pe);
+size_t suite_area_length(unsigned window);
+
+#define SUITE_DECLARE(NAME) void case_##NAME(void);
+SUITE_CASES(SUITE_DECLARE)
+SUITE_LIVES(SUITE_DECLARE)
+#undef SUITE_DECLARE
+
+/* How many jobs the case `bounds` needs, and which one this is. */
+enum { SUITE_BOUNDS = 10 };
+extern int suite_bound;
+
+#endif

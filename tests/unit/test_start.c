@@ -1,0 +1,191 @@
+/* What bootstraps read of launchers' texts: PMI's messages, Slurm's lists, and PE 0's beacon. */
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bootstrap/pmi/client.h"
+#include "bootstrap/slurm/nodes.h"
+#include "bootstrap/tree/tree.h"
+#include "util/bits.h"
+
+START_TEST(words)
+{
+    static const char line[] = "rc=0 cmd=get_result msg=success value=a=b;c empty= \n";
+    char value[16];
+    int number;
+
+    ck_assert(sy_pmi_word(line, ' ', "cmd", value, sizeof value));
+    ck_assert_str_eq(value, "get_result");
+    ck_assert(sy_pmi_word(line, ' ', "value", value, sizeof value));
+    ck_assert_str_eq(value, "a=b;c");
+    ck_assert(sy_pmi_word(line, ' ', "empty", value, sizeof value));
+    ck_assert_str_eq(value, "");
+    ck_assert(!sy_pmi_word(line, ' ', "val", value, sizeof value));
+    ck_assert(!sy_pmi_word(line, ' ', "cmd", value, 5));
+    ck_assert(sy_pmi_number(line, ' ', "rc", &number) && number == 0);
+    ck_assert(!sy_pmi_number(line, ' ', "msg", &number));
+    ck_assert(!sy_pmi_number(line, ' ', "empty", &number));
+    ck_assert(!sy_pmi_number("n=99999999999", ' ', "n", &number));
+    ck_assert(sy_pmi_word("cmd=x;rank=7;", ';', "rank", value, sizeof value));
+    ck_assert_str_eq(value, "7");
+    ck_assert(!sy_pmi_word("", ' ', "cmd", value, sizeof value));
+}
+END_TEST
+
+START_TEST(mappings)
+{
+    static const char *const one[] = {"(vector,(0,1,4))", "(vector,(0,1,1),(0,1,3))",
+                                      "(vector,(5,1,2))"};
+    static const char *const more[] = {
+        "(vector,(0,2,4))", "(vector,(0,1,1),(1,1,3))", "",           "(vector",
+        "(vector)",         "(vector,(0,1,4)",          "(vector,(,", "vector"};
+
+    for (size_t i = 0; i < SY_COUNT(one); i++)
+        ck_assert_msg(sy_pmi_mapping_is_one_node(one[i]), "%s", one[i]);
+    for (size_t i = 0; i < SY_COUNT(more); i++)
+        ck_assert_msg(!sy_pmi_mapping_is_one_node(more[i]), "%s", more[i]);
+}
+END_TEST
+
+START_TEST(lengths)
+{
+    ck_assert_int_eq(sy_pmi_length("51    "), 51);
+    ck_assert_int_eq(sy_pmi_length("   113"), 113);
+    ck_assert_int_eq(sy_pmi_length("999999"), 999999);
+    ck_assert_int_eq(sy_pmi_length("      "), -1);
+    ck_assert_int_eq(sy_pmi_length("-1    "), -1);
+    ck_assert_int_eq(sy_pmi_length("1 2   "), -1);
+}
+END_TEST
+
+static void expect_host(const char *list, long index, const char *want)
+{
+    char host[64] = "?";
+    bool found = sy_slurm_host(list, index, host, sizeof host);
+
+    ck_assert_msg(found == (want != NULL), "%s[%ld]", list, index);
+    if (want)
+        ck_assert_str_eq(host, want);
+}
+
+START_TEST(hosts)
+{
+    expect_host("a", 0, "a");
+    expect_host("a", 1, NULL);
+    expect_host("a,b-1", 1, "b-1");
+    expect_host("n[01-03,7]x,m", 0, "n01x");
+    expect_host("n[01-03,7]x,m", 2, "n03x");
+    expect_host("n[01-03,7]x,m", 3, "n7x");
+    expect_host("n[01-03,7]x,m", 4, "m");
+    expect_host("n[01-03,7]x,m", 5, NULL);
+    expect_host("n[8-11]", 3, "n11");
+    expect_host("", 0, NULL);
+    expect_host("n[", 0, NULL);
+    expect_host("n[3-1]", 0, NULL);
+    expect_host("n[]", 0, NULL);
+    expect_host("n[1", 0, NULL);
+}
+END_TEST
+
+START_TEST(tasks)
+{
+    ck_assert_int_eq(sy_slurm_node_of("4", 3), 0);
+    ck_assert_int_eq(sy_slurm_node_of("4", 4), -1);
+    ck_assert_int_eq(sy_slurm_node_of("2(x3),1", 0), 0);
+    ck_assert_int_eq(sy_slurm_node_of("2(x3),1", 5), 2);
+    ck_assert_int_eq(sy_slurm_node_of("2(x3),1", 6), 3);
+    ck_assert_int_eq(sy_slurm_node_of("2(x3),1", 7), -1);
+    ck_assert_int_eq(sy_slurm_node_of("0", 0), -1);
+    ck_assert_int_eq(sy_slurm_node_of("2(x3", 9), -1);
+    ck_assert_int_eq(sy_slurm_node_of("", 0), -1);
+}
+END_TEST
+
+static struct tree_beacon full_beacon(int count)
+{
+    struct tree_beacon beacon = {.root.count = count, .root.host = 0x0123456789abcdefu};
+
+    for (int i = 0; i < TREE_SECRET; i++)
+        beacon.secret[i] = (unsigned char)(i * 9);
+    for (int i = 0; i < count; i++) {
+        struct sockaddr_in *a4 = (struct sockaddr_in *)&beacon.root.entry[i];
+        struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)&beacon.root.entry[i];
+        if (i % 3 == 0) {
+            a4->sin_family = AF_INET;
+            a4->sin_port = htons(4711);
+            a4->sin_addr.s_addr = htonl(0x0a000001u + (unsigned)i);
+        } else {
+            a6->sin6_family = AF_INET6;
+            a6->sin6_port = htons(4711);
+            a6->sin6_addr.s6_addr[15] = (unsigned char)i;
+        }
+    }
+    return beacon;
+}
+
+START_TEST(beacons)
+{
+    for (int count = 1; count <= TREE_ADDRESSES; count++) {
+        struct tree_beacon beacon = full_beacon(count), back;
+        char text[TREE_BEACON_TEXT];
+        sy_tree_beacon_encode(&beacon, text);
+        ck_assert_uint_lt(strlen(text), TREE_BEACON_TEXT);
+        ck_assert_uint_eq(strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                       "0123456789-_"),
+                          strlen(text));
+        ck_assert_int_eq(sy_tree_beacon_decode(text, &back), 0);
+        ck_assert_mem_eq(&back, &beacon, sizeof beacon);
+    }
+}
+END_TEST
+
+START_TEST(damaged_beacons)
+{
+    struct tree_beacon beacon = full_beacon(4), back;
+    char text[TREE_BEACON_TEXT];
+
+    sy_tree_beacon_encode(&beacon, text);
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i++) {
+        char kept = text[i];
+        text[i] = kept == 'A' ? 'B' : 'A';
+        /* The last character may have bits that belong to no byte. */
+        ck_assert_msg(sy_tree_beacon_decode(text, &back) != 0 || i == length - 1, "at %zu", i);
+        text[i] = '=';
+        ck_assert_int_ne(sy_tree_beacon_decode(text, &back), 0);
+        text[i] = kept;
+    }
+    for (size_t i = 0; i < length; i++) {
+        char kept = text[i];
+        text[i] = '\0';
+        ck_assert_int_ne(sy_tree_beacon_decode(text, &back), 0);
+        text[i] = kept;
+    }
+    char longer[2000];
+    memset(longer, 'A', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    ck_assert_int_ne(sy_tree_beacon_decode(longer, &back), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("start");
+    TCase *all = tcase_create("all");
+
+    tcase_add_test(all, words);
+    tcase_add_test(all, mappings);
+    tcase_add_test(all, lengths);
+    tcase_add_test(all, hosts);
+    tcase_add_test(all, tasks);
+    tcase_add_test(all, beacons);
+    tcase_add_test(all, damaged_beacons);
+    suite_add_tcase(suite, all);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,687 @@
+/* Connections of the TCP transport between processes, over loopback: who connects to whom and when,
+ * what strangers do at the port, addresses that are dead. Lanes and polling are stand-ins. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "transports/tcp/candidates.h"
+#include "transports/tcp/greeting.h"
+#include "transports/tcp/poll.h"
+#include "transports/tcp/tcp.h"
+
+#define PES    4
+#define LANES  16
+#define ROUNDS 200
+#define SECOND UINT64_C(1000000000)
+#define HANG   (30 * SECOND)
+
+struct tcp_settings tcp_settings = {.interfaces = "lo",
+                                    .port_range = "",
+                                    .advertise = "",
+                                    .family = TCP_FAMILY_IPV4,
+                                    .connect_timeout = 2,
+                                    .reconnect_timeout = 30,
+                                    .keepalive = 10};
+
+static unsigned char key[32] = "the job's key";
+static int log_lines;
+
+/* What the processes of a test share. */
+static struct shared {
+    _Atomic int arrived;
+    _Atomic bool over;
+    unsigned char address[PES][128];
+    size_t length[PES];
+} * shared;
+
+#define require(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "PE %d, line %d: %s\n", tcp_host->pe, __LINE__, #condition);           \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+/* ---- the core and the rest of the plugin ---- */
+
+static void count_line(enum sy_log_level level, const char *category, const char *fmt, ...)
+{
+    (void)level, (void)category, (void)fmt;
+    log_lines++;
+}
+
+static int set_error(struct sy_error *err, int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(err->text, sizeof err->text, fmt, args);
+    va_end(args);
+    return -code;
+}
+
+static struct sy_host host = {
+    .size = sizeof host, .job_key = key, .log = count_line, .fail = set_error};
+const struct sy_host *tcp_host = &host;
+
+static struct {
+    int fd;
+    struct epoll_event event[8];
+    int count, next;
+} set = {.fd = -1};
+
+uint64_t tcp_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+void tcp_poll_wake(void)
+{
+}
+
+static int control(int op, struct tcp_watch *watch, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = watch};
+
+    return epoll_ctl(set.fd, op, watch->fd, &event) ? -errno : 0;
+}
+
+int tcp_watch_add(struct tcp_watch *watch, uint32_t events)
+{
+    return control(EPOLL_CTL_ADD, watch, events);
+}
+
+int tcp_watch_change(struct tcp_watch *watch, uint32_t events)
+{
+    return control(EPOLL_CTL_MOD, watch, events);
+}
+
+void tcp_watch_remove(struct tcp_watch *watch)
+{
+    control(EPOLL_CTL_DEL, watch, 0);
+    for (int i = set.next; i < set.count; i++)
+        if (set.event[i].data.ptr == watch)
+            set.event[i].data.ptr = NULL;
+}
+
+static void poll_once(int milliseconds)
+{
+    uint64_t wait = tcp_connect_timers(tcp_now()) / 1000000;
+
+    set.count = epoll_wait(set.fd, set.event, 8,
+                           wait < (uint64_t)milliseconds ? (int)wait + 1 : milliseconds);
+    for (set.next = 0; set.next < set.count;) {
+        struct epoll_event *event = &set.event[set.next++];
+        struct tcp_watch *watch = event->data.ptr;
+        if (watch)
+            watch->event(watch, event->events);
+    }
+    set.count = 0;
+}
+
+struct tcp_lane {
+    int pe;
+    unsigned number;
+    int fd;
+    bool connector;
+    int adopted, frozen, unreachable;
+    struct tcp_positions mine, theirs;
+    char why[400];
+    uint64_t retry;
+};
+static struct tcp_lane lanes[PES][LANES];
+
+struct tcp_lane *tcp_lane_find(int pe, unsigned number)
+{
+    return number < LANES ? &lanes[pe][number] : NULL;
+}
+
+struct tcp_positions tcp_lane_freeze(struct tcp_lane *lane)
+{
+    lane->frozen++;
+    if (lane->fd >= 0)
+        close(lane->fd);
+    lane->fd = -1;
+    return lane->mine;
+}
+
+void tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer, bool connector)
+{
+    require(lane->fd < 0);
+    lane->fd = fd;
+    lane->theirs = *peer;
+    lane->connector = connector;
+    lane->adopted++;
+    lane->retry = 0;
+}
+
+bool tcp_lane_narrow(const struct tcp_lane *lane)
+{
+    (void)lane;
+    return false;
+}
+
+void tcp_lane_unreachable(struct tcp_lane *lane, const char *why)
+{
+    lane->unreachable++;
+    lane->retry = tcp_now() + SECOND / 20;
+    snprintf(lane->why, sizeof lane->why, "%s", why);
+}
+
+/* ---- a PE of a test ---- */
+
+static void begin(int pe, int npes)
+{
+    struct sy_error err = {""};
+
+    host.pe = pe;
+    host.npes = npes;
+    set.fd = epoll_create1(EPOLL_CLOEXEC);
+    for (int i = 0; i < PES; i++)
+        for (unsigned k = 0; k < LANES; k++)
+            lanes[i][k] = (struct tcp_lane){.pe = i, .number = k, .fd = -1};
+    if (tcp_listen_open(&err))
+        fprintf(stderr, "%s\n", err.text);
+    shared->length[pe] = tcp_listen_address(shared->address[pe], 127);
+    require(tcp_address_reaches(shared->address[pe], shared->length[pe], shared->address[pe],
+                                shared->length[pe]));
+}
+
+/* All PEs of the test come here before one goes on; connections go on being made meanwhile. */
+static void meet(void)
+{
+    int arrived = atomic_fetch_add(&shared->arrived, 1);
+    int all = (arrived / host.npes + 1) * host.npes;
+
+    while (atomic_load(&shared->arrived) < all)
+        poll_once(1);
+}
+
+static void start(struct tcp_lane *lane)
+{
+    lane->retry = 0;
+    tcp_connect_start(lane, lane->pe, lane->number, shared->address[lane->pe],
+                      shared->length[lane->pe]);
+}
+
+static void retry(struct tcp_lane *lane)
+{
+    if (lane->fd < 0 && lane->retry && tcp_now() >= lane->retry)
+        start(lane);
+}
+
+static void poll_until_adopted(struct tcp_lane *lane)
+{
+    for (uint64_t end = tcp_now() + HANG; lane->fd < 0;) {
+        require(tcp_now() < end);
+        poll_once(10);
+        retry(lane);
+    }
+}
+
+/* Both ends say a word over the lane, until each has heard the other's over the same connection: it
+ * may be replaced meanwhile. Nothing but the words is in the stream. */
+static void exchange(struct tcp_lane *lane, uint32_t round)
+{
+    uint32_t out[2] = {round, (uint32_t)host.pe}, in[2];
+    int fd = -1;
+
+    for (uint64_t end = tcp_now() + HANG;;) {
+        require(tcp_now() < end);
+        if (lane->fd != fd && lane->fd >= 0)
+            require(send(lane->fd, out, sizeof out, MSG_NOSIGNAL) != 0);
+        fd = lane->fd;
+        ssize_t n = fd < 0 ? -1 : recv(fd, in, sizeof in, 0);
+        if (n == sizeof in)
+            break;
+        if (n == 0 || (n < 0 && fd >= 0 && errno != EAGAIN)) {
+            close(fd);
+            lane->fd = -1;
+            lane->retry = tcp_now() + (lane->connector ? 0 : SECOND);
+        }
+        poll_once(1);
+        retry(lane);
+    }
+    require(in[0] == round && in[1] == (uint32_t)lane->pe);
+}
+
+static void run(int npes, void (*pe_main)(int pe))
+{
+    pid_t pid[PES];
+    int status;
+
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(shared, MAP_FAILED);
+    for (int pe = 0; pe < npes; pe++) {
+        pid[pe] = fork();
+        ck_assert_int_ge(pid[pe], 0);
+        if (pid[pe] == 0) {
+            alarm(100);
+            begin(pe, npes);
+            meet();
+            pe_main(pe);
+            meet();
+            tcp_listen_close();
+            _exit(0);
+        }
+    }
+    for (int pe = 0; pe < npes; pe++) {
+        ck_assert_int_eq(waitpid(pid[pe], &status, 0), pid[pe]);
+        if (status != 0)
+            for (int i = pe + 1; i < npes; i++)
+                kill(pid[i], SIGKILL);
+        ck_assert_int_eq(status, 0);
+    }
+    munmap(shared, sizeof *shared);
+}
+
+/* ---- PEs among themselves ---- */
+
+static void one_connects(int pe)
+{
+    struct tcp_lane *lane = tcp_lane_find(1 - pe, 3);
+
+    lane->mine = (struct tcp_positions){100 + (uint64_t)pe, UINT64_MAX - (uint64_t)pe};
+    if (pe == 1)
+        start(lane);
+    exchange(lane, 7);
+    require(lane->adopted == 1 && lane->connector == (pe == 1));
+    require(lane->theirs.requests == 101 - (uint64_t)pe);
+    require(lane->theirs.replies == UINT64_MAX - 1 + (uint64_t)pe);
+    meet();
+    /* PE 1 loses its end; PE 0 does not know, and has the new connection in place of the old. */
+    if (pe == 1) {
+        int lost = lane->fd;
+        lane->fd = -1;
+        start(lane);
+        exchange(lane, 8);
+        close(lost);
+    } else {
+        while (lane->adopted == 1)
+            poll_once(10);
+        exchange(lane, 8);
+    }
+    require(lane->adopted == 2);
+}
+
+START_TEST(connects_and_again)
+{
+    run(2, one_connects);
+}
+END_TEST
+
+static void both_connect(int pe)
+{
+    unsigned seed = (unsigned)pe;
+
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        struct tcp_lane *lane = tcp_lane_find(1 - pe, round % LANES);
+        meet();
+        for (uint64_t end = tcp_now() + (uint64_t)(rand_r(&seed) % 500000) * (round % 3);
+             tcp_now() < end;)
+            if (round % 3 == 2)
+                poll_once(0);
+        if (lane->fd < 0)
+            start(lane);
+        exchange(lane, round);
+        meet();
+        poll_once(0);
+        /* One connection has been made, not one after the other. */
+        require(lane->fd >= 0 && lane->adopted == (int)(round / LANES + 1));
+        meet();
+        close(lane->fd);
+        lane->fd = -1;
+        tcp_connect_cancel(lane);
+    }
+}
+
+START_TEST(simultaneous)
+{
+    run(2, both_connect);
+}
+END_TEST
+
+/* More connections at once than there are places for guests. */
+static void all_connect(int pe)
+{
+    for (int peer = 0; peer < PES; peer++)
+        for (unsigned k = 0; k < LANES && peer != pe; k++)
+            if (lanes[peer][k].fd < 0)
+                start(&lanes[peer][k]);
+    for (int peer = 0; peer < PES; peer++)
+        for (unsigned k = 0; k < LANES && peer != pe; k++)
+            exchange(&lanes[peer][k], k);
+}
+
+START_TEST(storm)
+{
+    run(PES, all_connect);
+}
+END_TEST
+
+/* An address at which nothing is ever answered: a socket whose queue is full. */
+static void dead_end(struct tcp_endpoint *endpoint)
+{
+    struct sockaddr_storage address;
+    socklen_t length;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    require(!tcp_ip_parse("127.0.0.1", &endpoint->ip));
+    length = tcp_ip_socket(&endpoint->ip, 0, 0, &address);
+    require(!bind(fd, (struct sockaddr *)&address, length) && !listen(fd, 0));
+    require(!getsockname(fd, (struct sockaddr *)&address, &length));
+    endpoint->port = ntohs(((struct sockaddr_in *)&address)->sin_port);
+    for (int i = 0; i < 4; i++) {
+        int full = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        require(!connect(full, (struct sockaddr *)&address, length) || errno == EINPROGRESS);
+    }
+}
+
+/* Puts dead addresses before those that a PE has published, or in place of them. */
+static void put_dead_ends(int pe, unsigned count, bool before)
+{
+    struct tcp_record record, out = {.count = count};
+
+    require(tcp_record_read(&record, shared->address[pe], shared->length[pe]));
+    out.machine = record.machine;
+    for (unsigned i = 0; i < count; i++)
+        dead_end(&out.endpoint[i]);
+    for (unsigned i = 0; i < record.count && before; i++)
+        out.endpoint[out.count++] = record.endpoint[i];
+    shared->length[pe] = tcp_record_write(&out, shared->address[pe], 127);
+}
+
+static void behind_dead_ends(int pe)
+{
+    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0);
+
+    if (pe == 1) {
+        put_dead_ends(0, 3, true);
+        start(lane);
+    }
+    exchange(lane, 1);
+    require(lane->unreachable == 0);
+}
+
+START_TEST(dead_first)
+{
+    run(2, behind_dead_ends);
+}
+END_TEST
+
+/* Both want to connect, but only the higher PE's connections arrive, which are to give way. */
+static void one_way(int pe)
+{
+    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0);
+
+    if (pe == 0)
+        put_dead_ends(1, 1, false);
+    meet();
+    start(lane);
+    exchange(lane, 1);
+    require(lane->connector == (pe == 1));
+}
+
+START_TEST(one_direction)
+{
+    run(2, one_way);
+}
+END_TEST
+
+static void to_nowhere(int pe)
+{
+    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0);
+    char port[16];
+
+    if (pe == 1) {
+        put_dead_ends(0, 2, false);
+        start(lane);
+        require(!lane->unreachable);
+        while (!lane->unreachable)
+            poll_once(10);
+        snprintf(port, sizeof port, ":%u", shared->address[0][9] * 256u + shared->address[0][10]);
+        require(strstr(lane->why, port) && strstr(lane->why, "; 127.0.0.1:"));
+        require(strstr(lane->why, "no answer within 2 s"));
+        lane->unreachable = 0;
+        tcp_connect_start(lane, 0, 0, "nonsense", 8);
+        require(!lane->unreachable);
+        poll_once(10);
+        require(lane->unreachable == 1 && strstr(lane->why, "malformed"));
+    }
+}
+
+START_TEST(nowhere)
+{
+    run(2, to_nowhere);
+}
+END_TEST
+
+static void other_job(int pe)
+{
+    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0);
+
+    if (pe == 1) {
+        key[7] ^= 1;
+        start(lane);
+        while (!lane->unreachable)
+            poll_once(10);
+        require(strstr(lane->why, "another job"));
+        shared->over = true;
+    }
+    while (!shared->over)
+        poll_once(10);
+    require(lane->frozen == 0 && lane->adopted == 0);
+}
+
+START_TEST(another_job)
+{
+    run(2, other_job);
+}
+END_TEST
+
+static void starved(int pe)
+{
+    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0);
+    struct rlimit few = {32, 32};
+
+    if (pe == 1) {
+        meet();
+        start(lane);
+        poll_until_adopted(lane);
+        return;
+    }
+    require(!setrlimit(RLIMIT_NOFILE, &few));
+    while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
+        ;
+    meet();
+    for (uint64_t end = tcp_now() + SECOND / 2; tcp_now() < end;)
+        poll_once(10);
+    require(lane->adopted == 0 && log_lines > 0);
+    for (int fd = 16; fd < 32; fd++)
+        close(fd);
+    poll_until_adopted(lane);
+}
+
+START_TEST(no_descriptors)
+{
+    run(2, starved);
+}
+END_TEST
+
+/* ---- strangers ---- */
+
+static int stranger(void)
+{
+    struct tcp_record record;
+    struct sockaddr_storage to;
+    socklen_t length;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    require(tcp_record_read(&record, shared->address[0], shared->length[0]));
+    length = tcp_ip_socket(&record.endpoint[0].ip, record.endpoint[0].port, 0, &to);
+    require(!connect(fd, (struct sockaddr *)&to, length));
+    return fd;
+}
+
+/* Says something: whether it is answered, with what. */
+static bool say(int fd, const void *bytes, size_t length, struct tcp_greeting *answer)
+{
+    require(send(fd, bytes, length, MSG_NOSIGNAL) == (ssize_t)length);
+    return recv(fd, answer, sizeof *answer, MSG_WAITALL) == sizeof *answer;
+}
+
+/* What is no greeting at all, or in part. The port ends each connection. */
+static void say_nonsense(void)
+{
+    static const char *const said[] = {"GET / HTTP/1.0\r\n\r\n", "\x16\x03\x01\x02", "SWYDTCX",
+                                       "S?"};
+    struct tcp_greeting answer;
+    char noise[4096];
+
+    for (size_t i = 0; i < sizeof noise; i++)
+        noise[i] = (char)(i * i >> 3);
+    for (unsigned i = 0; i < 100; i++) {
+        int fd = stranger();
+        if (i % 5 < 4)
+            require(!say(fd, said[i % 5], strlen(said[i % 5]), &answer));
+        else
+            require(!say(fd, noise, sizeof noise, &answer));
+        close(fd);
+        close(stranger());
+    }
+}
+
+/* Greetings made with another key, and greetings overheard. Returns a HELLO. */
+static struct tcp_greeting say_forged(void)
+{
+    static const unsigned char other[32] = "another job's key";
+    struct tcp_self self = {other, 1, 2};
+    struct tcp_transcript t;
+    struct tcp_greeting answer, hello, confirm;
+    int fd = stranger();
+
+    require(!tcp_say_hello(&t, &self, 0, 0, 0));
+    require(!say(fd, &t.greeting[0], sizeof hello, &answer));
+    close(fd);
+    self.key = key;
+    require(!tcp_say_hello(&t, &self, 0, 0, 0));
+    hello = *tcp_last(&t);
+    fd = stranger();
+    require(say(fd, &hello, sizeof hello, &answer) && answer.kind == TCP_WELCOME);
+    require(tcp_hear(&t, &self, &answer) == TCP_GOOD);
+    require(!tcp_say_confirm(&t, &self, (struct tcp_positions){5, 5}));
+    confirm = *tcp_last(&t);
+    close(fd); /* it was overheard, and never got there */
+    for (int i = 0; i < 20; i++) {
+        fd = stranger();
+        require(say(fd, &hello, sizeof hello, &answer) && answer.kind == TCP_WELCOME);
+        require(!say(fd, &confirm, sizeof confirm, &answer));
+        close(fd);
+    }
+    return hello;
+}
+
+/* A PE of the job that gets a number wrong is told so. */
+static void say_wrong_numbers(void)
+{
+    static const struct {
+        uint32_t pe, lane;
+    } wrong[] = {{77, 0}, {0, 0}, {UINT32_MAX, 0}, {1, LANES}, {1, UINT32_MAX}};
+    struct tcp_transcript t;
+    struct tcp_greeting answer;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct tcp_self self = {key, wrong[i].pe, 2};
+        int fd = stranger();
+        require(!tcp_say_hello(&t, &self, 0, wrong[i].lane, 0));
+        require(say(fd, &t.greeting[0], sizeof answer, &answer));
+        require(answer.kind == TCP_REFUSE && answer.reason == TCP_REFUSE_TARGET);
+        close(fd);
+    }
+}
+
+static void among_strangers(int pe)
+{
+    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0), *late = tcp_lane_find(1 - pe, 1);
+
+    if (pe == 0) {
+        while (!shared->over)
+            poll_once(10);
+        require(lane->adopted == 1 && lane->frozen == 1 && late->adopted == 1);
+        require(log_lines < 30);
+        return;
+    }
+    start(lane);
+    poll_until_adopted(lane);
+    say_nonsense();
+    struct tcp_greeting hello = say_forged();
+    say_wrong_numbers();
+    /* More sockets than places: some say nothing, some a HELLO that was overheard, one begins one.
+     */
+    int slow = stranger();
+    require(send(slow, &hello, 20, MSG_NOSIGNAL) == 20);
+    for (int i = 0; i < 150; i++) {
+        int held = stranger();
+        if (i % 2)
+            require(send(held, &hello, sizeof hello, MSG_NOSIGNAL) != 0);
+    }
+    start(late);
+    poll_until_adopted(late);
+    require(recv(slow, &hello, 1, 0) <= 0);
+    require(recv(lane->fd, &hello, 1, 0) == -1 && errno == EAGAIN);
+    shared->over = true;
+}
+
+START_TEST(strangers)
+{
+    run(2, among_strangers);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("connect");
+    TCase *cases = tcase_create("connect");
+    struct sy_error err = {""};
+    SRunner *runner;
+    int failed;
+
+    set.fd = epoll_create1(EPOLL_CLOEXEC);
+    if (tcp_listen_open(&err)) {
+        printf("SKIP: %s\n", err.text);
+        return 77;
+    }
+    tcp_listen_close();
+    close(set.fd);
+    tcase_add_test(cases, connects_and_again);
+    tcase_add_test(cases, simultaneous);
+    tcase_add_test(cases, storm);
+    tcase_add_test(cases, dead_first);
+    tcase_add_test(cases, one_direction);
+    tcase_add_test(cases, nowhere);
+    tcase_add_test(cases, another_job);
+    tcase_add_test(cases, no_descriptors);
+    tcase_add_test(cases, strangers);
+    tcase_set_timeout(cases, 120);
+    suite_add_tcase(suite, cases);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

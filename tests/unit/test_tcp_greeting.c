@@ -1,0 +1,318 @@
+/* The greetings of the TCP transport: a conversation between PEs that share a key goes through, and
+ * nothing else does, whatever has been changed, left out, repeated or taken from elsewhere. */
+#include <check.h>
+#include <string.h>
+
+#include "transports/tcp/greeting.h"
+#include "util/auth.h"
+
+static const unsigned char key[SY_AUTH_KEY] = "a job's key", other_key[SY_AUTH_KEY] = "another's";
+
+/* PE 3 connects to PE 5 of 8. */
+static const struct tcp_self connector = {key, 3, 8}, acceptor = {key, 5, 8};
+static const struct tcp_positions mine = {1000, 2000}, theirs = {UINT64_MAX, 0};
+
+#define LANE 2
+
+/* Both sides' transcripts, the greetings going from one to the other. */
+struct conversation {
+    struct tcp_transcript connector, acceptor;
+};
+
+/* The first `count` greetings. */
+static struct conversation converse(unsigned count)
+{
+    struct conversation c = {0};
+
+    if (count >= 1) {
+        ck_assert_int_eq(tcp_say_hello(&c.connector, &connector, 5, LANE, 0), 0);
+        ck_assert_int_eq(tcp_hear(&c.acceptor, &acceptor, tcp_last(&c.connector)), TCP_GOOD);
+    }
+    if (count >= 2) {
+        ck_assert_int_eq(tcp_say_welcome(&c.acceptor, &acceptor), 0);
+        ck_assert_int_eq(tcp_hear(&c.connector, &connector, tcp_last(&c.acceptor)), TCP_GOOD);
+    }
+    if (count >= 3) {
+        ck_assert_int_eq(tcp_say_confirm(&c.connector, &connector, mine), 0);
+        ck_assert_int_eq(tcp_hear(&c.acceptor, &acceptor, tcp_last(&c.connector)), TCP_GOOD);
+    }
+    if (count >= 4) {
+        ck_assert_int_eq(tcp_say_resume(&c.acceptor, &acceptor, theirs), 0);
+        ck_assert_int_eq(tcp_hear(&c.connector, &connector, tcp_last(&c.acceptor)), TCP_GOOD);
+    }
+    return c;
+}
+
+/* The greeting that is due behind `count` ones, in `said`, and who is to judge it, in `hearer`. */
+static void next_greeting(unsigned count, struct tcp_transcript *said,
+                          struct tcp_transcript *hearer, const struct tcp_self **judge)
+{
+    struct conversation c = converse(count);
+    bool by_connector = count % 2 == 0;
+
+    *said = by_connector ? c.connector : c.acceptor;
+    *hearer = by_connector ? c.acceptor : c.connector;
+    *judge = by_connector ? &acceptor : &connector;
+    ck_assert_int_eq(count == 0   ? tcp_say_hello(said, &connector, 5, LANE, 0)
+                     : count == 1 ? tcp_say_welcome(said, &acceptor)
+                     : count == 2 ? tcp_say_confirm(said, &connector, mine)
+                                  : tcp_say_resume(said, &acceptor, theirs),
+                     0);
+}
+
+/* Makes the mac right again, as only somebody with the key can. */
+static void seal(const struct tcp_transcript *before, struct tcp_greeting *greeting)
+{
+    struct sy_auth_part part[2] = {
+        {before->greeting, before->count * sizeof *greeting},
+        {greeting, offsetof(struct tcp_greeting, mac)},
+    };
+
+    ck_assert_int_eq(sy_auth_mac(key, part, 2, greeting->mac), 0);
+}
+
+START_TEST(goes_through)
+{
+    struct conversation c = converse(4);
+
+    ck_assert_uint_eq(c.connector.count, 4);
+    ck_assert_mem_eq(&c.connector, &c.acceptor, sizeof c.connector);
+    ck_assert_uint_eq(c.acceptor.greeting[2].requests, 1000);
+    ck_assert_uint_eq(c.acceptor.greeting[2].replies, 2000);
+    ck_assert_uint_eq(c.connector.greeting[3].requests, UINT64_MAX);
+    ck_assert_uint_eq(c.connector.greeting[0].lane, LANE);
+}
+END_TEST
+
+START_TEST(refuses)
+{
+    struct conversation c = converse(1);
+
+    ck_assert_int_eq(tcp_say_refuse(&c.acceptor, &acceptor, TCP_REFUSE_BUSY), 0);
+    ck_assert_int_eq(tcp_hear(&c.connector, &connector, tcp_last(&c.acceptor)), TCP_GOOD);
+    ck_assert_uint_eq(tcp_last(&c.connector)->kind, TCP_REFUSE);
+    ck_assert_uint_eq(tcp_last(&c.connector)->reason, TCP_REFUSE_BUSY);
+}
+END_TEST
+
+/* Each bit of each greeting. */
+START_TEST(changed_bit)
+{
+    struct tcp_transcript said, hearer;
+    const struct tcp_self *judge;
+
+    next_greeting((unsigned)_i, &said, &hearer, &judge);
+    for (size_t bit = 0; bit < sizeof(struct tcp_greeting) * 8; bit++) {
+        struct tcp_greeting greeting = *tcp_last(&said);
+        struct tcp_transcript copy = hearer;
+        ((unsigned char *)&greeting)[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        enum tcp_verdict verdict = tcp_hear(&copy, judge, &greeting);
+        ck_assert(verdict == TCP_STRANGE || verdict == TCP_FORGED);
+        ck_assert_uint_eq(copy.count, hearer.count);
+    }
+    ck_assert_int_eq(tcp_hear(&hearer, judge, tcp_last(&said)), TCP_GOOD);
+}
+END_TEST
+
+/* A greeting where another one is due, with and without a right mac. */
+START_TEST(out_of_turn)
+{
+    struct tcp_transcript said, hearer;
+    const struct tcp_self *judge;
+
+    next_greeting((unsigned)_i, &said, &hearer, &judge);
+    for (unsigned kind = 0; kind < 256; kind++) {
+        struct tcp_greeting greeting = *tcp_last(&said);
+        struct tcp_transcript copy = hearer;
+        if (kind == greeting.kind || (_i == 1 && kind == TCP_REFUSE))
+            continue;
+        greeting.kind = (uint8_t)kind;
+        seal(&hearer, &greeting);
+        ck_assert_int_eq(tcp_hear(&copy, judge, &greeting), TCP_STRANGE);
+    }
+}
+END_TEST
+
+/* The same greeting, or one at its place in another conversation. Only HELLO, by which nothing is
+ * done, can be repeated. */
+START_TEST(replayed)
+{
+    struct tcp_transcript said, hearer;
+    const struct tcp_self *judge;
+    struct tcp_greeting old;
+
+    next_greeting((unsigned)_i, &said, &hearer, &judge);
+    old = *tcp_last(&said);
+    ck_assert_int_eq(tcp_hear(&hearer, judge, &old), TCP_GOOD);
+    ck_assert_int_eq(tcp_hear(&hearer, judge, &old), TCP_STRANGE);
+    next_greeting((unsigned)_i, &said, &hearer, &judge);
+    ck_assert_int_eq(tcp_hear(&hearer, judge, &old), _i == 0 ? TCP_GOOD : TCP_FORGED);
+}
+END_TEST
+
+/* HELLO is repeated to the acceptor, which then waits for the CONFIRM of that conversation. */
+START_TEST(replayed_to_the_end)
+{
+    struct conversation c = converse(4);
+    struct tcp_transcript again = {0};
+
+    ck_assert_int_eq(tcp_hear(&again, &acceptor, &c.connector.greeting[0]), TCP_GOOD);
+    ck_assert_int_eq(tcp_say_welcome(&again, &acceptor), 0);
+    ck_assert_int_ne(memcmp(again.greeting[1].nonce, c.acceptor.greeting[1].nonce, 16), 0);
+    ck_assert_int_eq(tcp_hear(&again, &acceptor, &c.connector.greeting[2]), TCP_FORGED);
+}
+END_TEST
+
+/* What the acceptor itself says is sent back to it. */
+START_TEST(reflected)
+{
+    struct conversation c = converse(2);
+    struct tcp_greeting own = c.acceptor.greeting[1];
+
+    ck_assert_int_eq(tcp_hear(&c.acceptor, &acceptor, &own), TCP_STRANGE);
+    own.kind = TCP_CONFIRM;
+    ck_assert_int_eq(tcp_hear(&c.acceptor, &acceptor, &own), TCP_FORGED);
+}
+END_TEST
+
+START_TEST(wrong_key)
+{
+    static const struct tcp_self stranger = {other_key, 3, 8};
+    struct tcp_transcript t = {0}, a = {0};
+
+    ck_assert_int_eq(tcp_say_hello(&t, &stranger, 5, LANE, 0), 0);
+    ck_assert_int_eq(tcp_hear(&a, &acceptor, tcp_last(&t)), TCP_FORGED);
+    ck_assert_uint_eq(a.count, 0);
+}
+END_TEST
+
+/* Numbers of PEs that do not exist, this PE itself, another PE. */
+START_TEST(pe_numbers)
+{
+    static const struct {
+        uint32_t from, to;
+    } wrong[] = {{8, 5}, {UINT32_MAX, 5}, {0x80000000u, 5}, {5, 5}, {3, 4}, {3, 5 + 8}};
+    struct tcp_transcript t = {0}, a = {0};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct tcp_self from = {key, wrong[i].from, 8};
+        a.count = 0;
+        ck_assert_int_eq(tcp_say_hello(&t, &from, (int)wrong[i].to, LANE, 0), 0);
+        ck_assert_int_eq(tcp_hear(&a, &acceptor, tcp_last(&t)), TCP_OTHER_TARGET);
+        ck_assert_int_eq(tcp_say_refuse(&a, &acceptor, TCP_REFUSE_TARGET), 0);
+    }
+}
+END_TEST
+
+/* An answer by a PE of the job that was not asked, or for another lane. */
+START_TEST(other_answerer)
+{
+    struct tcp_transcript said, hearer, copy;
+    const struct tcp_self *judge;
+    struct tcp_greeting greeting;
+
+    next_greeting((unsigned)_i, &said, &hearer, &judge);
+    greeting = *tcp_last(&said);
+    greeting.from ^= 1;
+    seal(&hearer, &greeting);
+    copy = hearer;
+    ck_assert_int_eq(tcp_hear(&copy, judge, &greeting), TCP_OTHER_TARGET);
+    greeting = *tcp_last(&said);
+    greeting.lane ^= 1;
+    seal(&hearer, &greeting);
+    ck_assert_int_eq(tcp_hear(&hearer, judge, &greeting), TCP_OTHER_TARGET);
+}
+END_TEST
+
+START_TEST(other_version)
+{
+    struct tcp_transcript t = {0}, a = {0}, empty = {0};
+    struct tcp_greeting greeting;
+
+    ck_assert_int_eq(tcp_say_hello(&t, &connector, 5, LANE, 0), 0);
+    greeting = *tcp_last(&t);
+    greeting.version++;
+    seal(&empty, &greeting);
+    ck_assert_int_eq(tcp_hear(&a, &acceptor, &greeting), TCP_OTHER_VERSION);
+    /* It is answered, and the answer is understood. */
+    ck_assert_int_eq(tcp_say_refuse(&a, &acceptor, TCP_REFUSE_VERSION), 0);
+    t.greeting[0] = greeting;
+    ck_assert_int_eq(tcp_hear(&t, &connector, tcp_last(&a)), TCP_GOOD);
+
+    a.count = 0;
+    greeting.version--;
+    greeting.order ^= 3;
+    seal(&empty, &greeting);
+    ck_assert_int_eq(tcp_hear(&a, &acceptor, &greeting), TCP_OTHER_VERSION);
+}
+END_TEST
+
+START_TEST(unused_fields)
+{
+    struct tcp_transcript said, hearer;
+    const struct tcp_self *judge;
+
+    for (unsigned count = 0; count < 4; count++)
+        for (unsigned field = 0; field < 5; field++) {
+            next_greeting(count, &said, &hearer, &judge);
+            struct tcp_greeting greeting = *tcp_last(&said);
+            bool used = field == 0   ? count == 0
+                        : field == 1 ? count < 2
+                        : field == 2 ? false
+                                     : count >= 2;
+            if (field == 0)
+                greeting.reason = 1;
+            else if (field == 1)
+                greeting.nonce[15] ^= 1;
+            else if (field == 2)
+                greeting.reserved = 1;
+            else if (field == 3)
+                greeting.requests ^= 1;
+            else
+                greeting.replies ^= 1;
+            seal(&hearer, &greeting);
+            ck_assert_int_eq(tcp_hear(&hearer, judge, &greeting), used ? TCP_GOOD : TCP_STRANGE);
+        }
+}
+END_TEST
+
+START_TEST(plausible)
+{
+    static const char good[] = "SWYDTCP\0and more";
+
+    for (size_t length = 0; length < sizeof good; length++)
+        ck_assert(tcp_greeting_plausible(good, length));
+    ck_assert(!tcp_greeting_plausible("G", 1));
+    ck_assert(!tcp_greeting_plausible("SWYDTCX", 7));
+    ck_assert(!tcp_greeting_plausible("SWYDTCPx", 8));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("greeting");
+    TCase *cases = tcase_create("greeting");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(cases, goes_through);
+    tcase_add_test(cases, refuses);
+    tcase_add_loop_test(cases, changed_bit, 0, 4);
+    tcase_add_loop_test(cases, out_of_turn, 0, 4);
+    tcase_add_loop_test(cases, replayed, 0, 4);
+    tcase_add_test(cases, replayed_to_the_end);
+    tcase_add_test(cases, reflected);
+    tcase_add_test(cases, wrong_key);
+    tcase_add_test(cases, pe_numbers);
+    tcase_add_loop_test(cases, other_answerer, 1, 4);
+    tcase_add_test(cases, other_version);
+    tcase_add_test(cases, unused_fields);
+    tcase_add_test(cases, plausible);
+    tcase_set_timeout(cases, 60);
+    suite_add_tcase(suite, cases);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

@@ -1,0 +1,273 @@
+/* Fabric, domain, address vector, endpoints, registered memory; and the few bytes by which other
+ * PEs find them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/ofi/ofi.h"
+#include "util/bits.h"
+
+/* Begins what a PE tells the others; then, for each of `native` windows, key and base as far as the
+ * provider wants them; then the endpoint's name. */
+struct card {
+    uint32_t provider; /* hash: PEs with another provider cannot be reached */
+    uint8_t native;    /* windows from 0 on that can be reached natively */
+    uint8_t name;      /* bytes of the endpoint's name */
+    uint8_t parts;     /* what there is for each window: PART_ bits */
+    uint8_t protocol;  /* of messages */
+};
+
+enum { PROTOCOL = 1, PART_KEY = 1, PART_BASE = 2 };
+
+static void close_fid(struct fid *fid)
+{
+    if (fid)
+        fi_close(fid);
+}
+
+/* ---- endpoints ---- */
+
+static int open_queue(struct ofi_lane *lane, struct sy_error *err)
+{
+    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
+    bool main_lane = lane == &sy_ofi.lane[0];
+
+    attr.size = OFI_OPERATIONS + (main_lane ? OFI_REQUESTS + OFI_REPLIES + OFI_RECEIVES : 0);
+    if (!main_lane)
+        attr.wait_obj = FI_WAIT_NONE;
+    int rc = fi_cq_open(sy_ofi.fid_domain, &attr, &lane->cq, NULL);
+    if (rc && main_lane) {
+        attr.wait_obj = FI_WAIT_NONE;
+        rc = fi_cq_open(sy_ofi.fid_domain, &attr, &lane->cq, NULL);
+    }
+    return rc ? sy_ofi_fail(err, rc, "a completion queue") : 0;
+}
+
+static int open_operations(struct ofi_lane *lane, struct sy_error *err)
+{
+    lane->operations = calloc(OFI_OPERATIONS, sizeof *lane->operations);
+    if (!lane->operations)
+        return sy_ofi.host->fail(err, ENOMEM, "no memory for an endpoint's operations");
+    lane->free = NULL;
+    for (int i = OFI_OPERATIONS; i--;) {
+        lane->operations[i].next = lane->free;
+        lane->free = &lane->operations[i];
+    }
+    return 0;
+}
+
+int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err)
+{
+    int rc = open_operations(lane, err);
+
+    if (!rc)
+        rc = open_queue(lane, err);
+    if (rc)
+        goto failed;
+    if ((rc = fi_endpoint(sy_ofi.fid_domain, sy_ofi.info, &lane->ep, NULL)) ||
+        (rc = fi_ep_bind(lane->ep, &sy_ofi.av->fid, 0)) ||
+        (rc = fi_ep_bind(lane->ep, &lane->cq->fid, FI_TRANSMIT | FI_RECV)) ||
+        (rc = fi_enable(lane->ep))) {
+        rc = sy_ofi_fail(err, rc, "an endpoint");
+        goto failed;
+    }
+    return 0;
+
+failed:
+    sy_ofi_lane_close(lane);
+    return rc;
+}
+
+void sy_ofi_lane_close(struct ofi_lane *lane)
+{
+    close_fid(lane->ep ? &lane->ep->fid : NULL);
+    close_fid(lane->cq ? &lane->cq->fid : NULL);
+    free(lane->operations);
+    lane->ep = NULL;
+    lane->cq = NULL;
+    lane->operations = lane->free = NULL;
+    lane->users = 0;
+}
+
+int sy_ofi_open_endpoint(struct sy_error *err)
+{
+    struct fi_av_attr attr = {.type = sy_ofi.info->domain_attr->av_type,
+                              .count = (size_t)sy_ofi.host->npes};
+    int rc;
+
+    /* Sends and writes ask for the completion that they need; a common default would make every
+     * message wait for the target. */
+    sy_ofi.info->tx_attr->op_flags = 0;
+    if ((rc = sy_ofi_library.fabric(sy_ofi.info->fabric_attr, &sy_ofi.fabric, NULL)))
+        return sy_ofi_fail(err, rc, "a fabric");
+    if ((rc = fi_domain(sy_ofi.fabric, sy_ofi.info, &sy_ofi.fid_domain, NULL)))
+        return sy_ofi_fail(err, rc, "a domain");
+    if ((rc = fi_av_open(sy_ofi.fid_domain, &attr, &sy_ofi.av, NULL)))
+        return sy_ofi_fail(err, rc, "an address vector");
+    return sy_ofi_lane_open(&sy_ofi.lane[0], err);
+}
+
+void sy_ofi_close_endpoint(void)
+{
+    /* Registered memory may be bound to an endpoint, which then must outlive it. */
+    for (unsigned w = 0; w < OFI_WINDOWS; w++) {
+        close_fid(sy_ofi.mr[w] ? &sy_ofi.mr[w]->fid : NULL);
+        sy_ofi.mr[w] = NULL;
+    }
+    for (unsigned i = sy_ofi.lanes; i-- > 0;)
+        sy_ofi_lane_close(&sy_ofi.lane[i]);
+}
+
+/* Comes after everything that was made in the domain. */
+void sy_ofi_close_domain(void)
+{
+    close_fid(sy_ofi.av ? &sy_ofi.av->fid : NULL);
+    close_fid(sy_ofi.fid_domain ? &sy_ofi.fid_domain->fid : NULL);
+    close_fid(sy_ofi.fabric ? &sy_ofi.fabric->fid : NULL);
+    sy_ofi.av = NULL;
+    sy_ofi.fid_domain = NULL;
+    sy_ofi.fabric = NULL;
+    if (sy_ofi.info)
+        sy_ofi_library.freeinfo(sy_ofi.info);
+    sy_ofi.info = NULL;
+}
+
+/* ---- memory ---- */
+
+int sy_ofi_register(unsigned index, const struct sy_window *window, struct sy_error *err)
+{
+    uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
+    struct fid_mr *mr;
+
+    if (index >= OFI_WINDOWS)
+        return sy_ofi.host->fail(err, E2BIG, "more than %d windows", OFI_WINDOWS);
+    sy_ofi.window[index] = *window;
+    sy_ofi.windows = index + 1;
+    if (!window->length || !sy_ofi.traits.rma)
+        return 0;
+    if (sy_ofi.traits.local_mr)
+        access |= FI_READ | FI_WRITE | FI_SEND;
+    int rc = fi_mr_reg(sy_ofi.fid_domain, window->base, window->length, access, 0, index + 1, 0,
+                       &mr, NULL);
+    if (!rc) {
+        sy_ofi.mr[index] = mr;
+        if (sy_ofi.traits.enable_mr && !(rc = fi_mr_bind(mr, &sy_ofi.lane[0].ep->fid, 0)))
+            rc = fi_mr_enable(mr);
+    }
+    if (!rc)
+        return 0;
+    char what[128];
+    snprintf(what, sizeof what,
+             "registering %zu bytes of symmetric memory (less of it: SHMEM_SYMMETRIC_SIZE)",
+             window->length);
+    return sy_ofi_fail(err, rc, what);
+}
+
+void *sy_ofi_descriptor(const void *address, size_t length)
+{
+    for (unsigned w = 0; w < sy_ofi.windows; w++) {
+        size_t offset = (uintptr_t)address - (uintptr_t)sy_ofi.window[w].base;
+        if (sy_ofi.mr[w] && offset < sy_ofi.window[w].length &&
+            length <= sy_ofi.window[w].length - offset)
+            return fi_mr_desc(sy_ofi.mr[w]);
+    }
+    return NULL;
+}
+
+/* ---- addresses ---- */
+
+static uint32_t provider_hash(void)
+{
+    const char *name = sy_ofi.info->fabric_attr->prov_name;
+    uint32_t format = sy_ofi.info->addr_format;
+
+    return (uint32_t)sy_hash(name, strlen(name), format);
+}
+
+/* Bytes that a card spends on each window. */
+static size_t window_bytes(unsigned parts)
+{
+    return (parts & PART_KEY ? sizeof(uint64_t) : 0) + (parts & PART_BASE ? sizeof(uint64_t) : 0);
+}
+
+static bool usable(unsigned window)
+{
+    return sy_ofi.mr[window] && fi_mr_key(sy_ofi.mr[window]) != FI_KEY_NOTAVAIL;
+}
+
+size_t sy_ofi_address(void *buffer, size_t room)
+{
+    struct card card = {.provider = provider_hash(), .protocol = PROTOCOL};
+    struct ofi_traits *traits = &sy_ofi.traits;
+    char *at = (char *)buffer + sizeof card, name[256];
+    size_t length = sizeof name;
+
+    if (fi_getname(&sy_ofi.lane[0].ep->fid, name, &length) || length + sizeof card > room) {
+        sy_ofi.host->log(SY_LOG_WARN, "ofi", "not used: the endpoint's name has %zu bytes", length);
+        sy_ofi.mute = true;
+        return 0;
+    }
+    card.name = (uint8_t)length;
+    card.parts = (uint8_t)((traits->prov_key ? PART_KEY : 0) | (traits->virt_addr ? PART_BASE : 0));
+    room -= sizeof card + length;
+    /* Windows for which there is no place left are reached by messages. */
+    for (unsigned w = 0; w < sy_ofi.windows && usable(w) && window_bytes(card.parts) <= room; w++) {
+        uint64_t key = fi_mr_key(sy_ofi.mr[w]), base = (uintptr_t)sy_ofi.window[w].base;
+        if (traits->prov_key)
+            memcpy(at, &key, sizeof key), at += sizeof key;
+        if (traits->virt_addr)
+            memcpy(at, &base, sizeof base), at += sizeof base;
+        room -= window_bytes(card.parts);
+        card.native++;
+    }
+    memcpy(at, name, length);
+    memcpy(buffer, &card, sizeof card);
+    return (size_t)(at + length - (char *)buffer);
+}
+
+/* Reads PE pe's card. A card of zeros is that of a PE without this transport. */
+static int meet(int pe, const char *address, size_t stride)
+{
+    struct ofi_peer *peer = &sy_ofi.peer[pe];
+    struct card card;
+
+    memcpy(&card, address, sizeof card);
+    size_t windows = card.native * window_bytes(card.parts);
+    if (sy_ofi.mute || card.provider != provider_hash() || card.protocol != PROTOCOL ||
+        !card.name || card.native > OFI_WINDOWS || sizeof card + windows + card.name > stride)
+        return 0;
+    const char *at = address + sizeof card;
+    for (unsigned w = 0; w < card.native; w++) {
+        peer->key[w] = w + 1;
+        if (card.parts & PART_KEY)
+            memcpy(&peer->key[w], at, sizeof peer->key[w]), at += sizeof peer->key[w];
+        if (card.parts & PART_BASE)
+            memcpy(&peer->base[w], at, sizeof peer->base[w]), at += sizeof peer->base[w];
+        peer->native |= 1u << w;
+    }
+    char name[256] = {0};
+    memcpy(name, at, card.name);
+    int count = fi_av_insert(sy_ofi.av, name, 1, &peer->address, 0, NULL);
+    peer->known = count == 1;
+    return count < 0 ? count : count == 1 ? 0 : -FI_EINVAL;
+}
+
+int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)
+{
+    int npes = sy_ofi.host->npes;
+
+    (void)seconds;
+    sy_ofi.peer = calloc((size_t)npes, sizeof *sy_ofi.peer);
+    if (!sy_ofi.peer)
+        return sy_ofi.host->fail(err, ENOMEM, "no memory for %d PEs", npes);
+    for (int pe = 0; pe < npes; pe++) {
+        sy_ofi.peer[pe].pe = pe;
+        int rc = meet(pe, (const char *)addresses + (size_t)pe * stride, stride);
+        if (rc) {
+            char what[64];
+            snprintf(what, sizeof what, "the address of PE %d", pe);
+            return sy_ofi_fail(err, rc, what);
+        }
+    }
+    return 0;
+}

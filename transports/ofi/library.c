@@ -1,0 +1,35 @@
+/* Loads libfabric when the transport is opened, not with the plugin: the libraries of the devices
+ * that it depends on take longer to load than a job takes to start, and most jobs do without them.
+ * It stays loaded, since providers may leave threads behind. */
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "transports/ofi/ofi.h"
+#include "util/bits.h"
+
+#define FILE_NAME "libfabric.so.1"
+
+struct ofi_library sy_ofi_library;
+
+int sy_ofi_load(struct sy_error *err)
+{
+    const struct {
+        const char *name;
+        void *where;
+    } functions[] = {
+        {"fi_getinfo", &sy_ofi_library.getinfo},   {"fi_freeinfo", &sy_ofi_library.freeinfo},
+        {"fi_dupinfo", &sy_ofi_library.dupinfo},   {"fi_fabric", &sy_ofi_library.fabric},
+        {"fi_strerror", &sy_ofi_library.strerror},
+    };
+    void *handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
+
+    if (!handle)
+        return sy_ofi.host->fail(err, ENODEV, "libfabric cannot be loaded: %s", dlerror());
+    for (size_t i = 0; i < SY_COUNT(functions); i++) {
+        void *function = dlsym(handle, functions[i].name);
+        if (!function)
+            return sy_ofi.host->fail(err, ENODEV, "%s has no %s", FILE_NAME, functions[i].name);
+        *(void **)functions[i].where = function;
+    }
+    return 0;
+}

@@ -1,0 +1,295 @@
+/* Messages of requests: how they gather, leave and are acknowledged.
+ *
+ * Requests to a PE are records that are appended to its open message. While few messages to that PE
+ * are unacknowledged the open one leaves at once; when more are, it gathers until an
+ * acknowledgement comes, it is full, or somebody waits for it. So one put is as fast as a message,
+ * and many share one. A PE may send OFI_WINDOW messages before it must wait, which bounds what
+ * piles up at the other end. An acknowledgement says how many messages have been applied; it
+ * travels in every header, and in a message of its own when there is no other soon. Everything here
+ * needs the main lane locked. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/ofi/ofi.h"
+
+/* ---- buffers ---- */
+
+static int open_pool(struct ofi_pool *pool, unsigned count, bool reply, enum ofi_kind kind,
+                     struct sy_error *err)
+{
+    pool->all = calloc(count, sizeof *pool->all);
+    pool->slab = aligned_alloc(4096, (size_t)count * OFI_MESSAGE);
+    pool->count = count;
+    if (!pool->all || !pool->slab)
+        return sy_ofi.host->fail(err, ENOMEM, "no memory for %u messages", count);
+    if (sy_ofi.traits.local_mr) {
+        int rc = fi_mr_reg(sy_ofi.fid_domain, pool->slab, (size_t)count * OFI_MESSAGE,
+                           FI_SEND | FI_RECV | FI_READ | FI_WRITE, 0,
+                           OFI_WINDOWS + 1 + (unsigned)kind + 2 * reply, 0, &pool->mr, NULL);
+        if (rc)
+            return sy_ofi_fail(err, rc, "registering message buffers");
+    }
+    for (unsigned i = count; i-- > 0;) {
+        struct ofi_message *m = &pool->all[i];
+        m->slot.kind = kind;
+        m->reply = reply;
+        m->header = (struct ofi_header *)(pool->slab + (size_t)i * OFI_MESSAGE);
+        m->next = pool->free;
+        pool->free = m;
+    }
+    return 0;
+}
+
+static void close_pool(struct ofi_pool *pool)
+{
+    if (pool->mr)
+        fi_close(&pool->mr->fid);
+    free(pool->all);
+    free(pool->slab);
+    memset(pool, 0, sizeof *pool);
+}
+
+int sy_ofi_pools_open(struct sy_error *err)
+{
+    int rc = open_pool(&sy_ofi.requests, OFI_REQUESTS, false, OFI_SENT, err);
+
+    if (!rc)
+        rc = open_pool(&sy_ofi.replies, OFI_REPLIES, true, OFI_SENT, err);
+    if (!rc)
+        rc = open_pool(&sy_ofi.receives, OFI_RECEIVES, false, OFI_RECEIVED, err);
+    return rc;
+}
+
+void sy_ofi_pools_close(void)
+{
+    close_pool(&sy_ofi.requests);
+    close_pool(&sy_ofi.replies);
+    close_pool(&sy_ofi.receives);
+}
+
+struct ofi_message *sy_ofi_take(struct ofi_pool *pool)
+{
+    struct ofi_message *message = pool->free;
+
+    if (message) {
+        pool->free = message->next;
+        message->next = NULL;
+        message->header->length = sizeof *message->header;
+        message->header->flags = 0;
+    }
+    return message;
+}
+
+void sy_ofi_give(struct ofi_message *message)
+{
+    struct ofi_pool *pool = message->reply ? &sy_ofi.replies : &sy_ofi.requests;
+
+    message->next = pool->free;
+    pool->free = message;
+}
+
+/* ---- sending ---- */
+
+static void *descriptor(const struct ofi_message *message)
+{
+    const struct ofi_pool *pool = message->reply ? &sy_ofi.replies : &sy_ofi.requests;
+
+    return pool->mr ? fi_mr_desc(pool->mr) : NULL;
+}
+
+/* A reply that cannot be sent concerns a PE that has left; a request that cannot, this one. */
+static void refused(struct ofi_peer *peer, bool reply, ssize_t code)
+{
+    if (reply || sy_ofi.closing)
+        sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no reply to PE %d: %s", peer->pe,
+                         sy_ofi_library.strerror((int)-code));
+    else
+        sy_ofi.host->lost(peer->pe, EIO, sy_ofi_library.strerror((int)-code));
+}
+
+/* Hands a message to the provider; false if that has no room now. */
+static bool try_send(struct ofi_message *message)
+{
+    struct ofi_peer *peer = message->peer;
+    struct ofi_header *header = message->header;
+    struct fid_ep *ep = sy_ofi.lane[0].ep;
+    bool inject = header->length <= sy_ofi.traits.inject;
+    ssize_t rc = inject ? fi_inject(ep, header, header->length, peer->address)
+                        : fi_send(ep, header, header->length, descriptor(message), peer->address,
+                                  &message->slot.context);
+
+    if (rc == -FI_EAGAIN)
+        return false;
+    if (rc)
+        refused(peer, message->reply, rc);
+    if (rc || inject)
+        sy_ofi_give(message);
+    return true;
+}
+
+static void enqueue(struct ofi_message *message)
+{
+    struct ofi_peer *peer = message->peer;
+
+    message->next = NULL;
+    if (peer->head)
+        peer->tail->next = message;
+    else
+        peer->head = message;
+    peer->tail = message;
+    if (peer->waiting)
+        return;
+    peer->waiting = true;
+    peer->next_waiting = sy_ofi.waiting;
+    sy_ofi.waiting = peer;
+}
+
+/* Completes the header and sends; what the provider does not take now waits in the peer's queue. */
+void sy_ofi_send(struct ofi_message *message)
+{
+    struct ofi_peer *peer = message->peer;
+    struct ofi_header *header = message->header;
+
+    header->job = sy_ofi.job;
+    header->source = (uint32_t)sy_ofi.host->pe;
+    header->ack = peer->told = peer->applied;
+    bool queued = peer->head || !try_send(message);
+    if (queued)
+        enqueue(message);
+    if (queued || sy_ofi.traits.ticks)
+        sy_ofi_look_after();
+}
+
+void sy_ofi_retry(void)
+{
+    struct ofi_peer **link = &sy_ofi.waiting;
+
+    while (*link) {
+        struct ofi_peer *peer = *link;
+        struct ofi_message *message;
+        while ((message = peer->head)) {
+            struct ofi_message *next = message->next;
+            if (!try_send(message))
+                break;
+            peer->head = next;
+        }
+        if (peer->head) {
+            link = &peer->next_waiting;
+        } else {
+            peer->waiting = false;
+            *link = peer->next_waiting;
+        }
+    }
+}
+
+/* ---- requests ---- */
+
+/* Room for `bytes` (a multiple of 8) at the end of the peer's open message: 0 and *at, or -EAGAIN.
+ */
+int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
+{
+    if (peer->open && peer->open->header->length + bytes > OFI_MESSAGE)
+        sy_ofi_push(peer, false);
+    if (!peer->open) {
+        if (peer->sent - peer->acked >= OFI_WINDOW)
+            return -EAGAIN;
+        peer->open = sy_ofi_take(&sy_ofi.requests);
+        if (!peer->open)
+            return -EAGAIN;
+        peer->open->peer = peer;
+        peer->open->header->flags = OFI_REQUEST;
+    }
+    *at = (char *)peer->open->header + peer->open->header->length;
+    return 0;
+}
+
+/* Notes that the open message has grown by `bytes` for ctx, and lets it leave if it should. */
+void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
+                     uint32_t flags)
+{
+    peer->open->header->length += (uint32_t)bytes;
+    peer->open->header->flags |= flags;
+    sy_ofi_mark(ctx, peer->pe, peer->sent + 1);
+    if (peer->sent - peer->acked < OFI_AT_ONCE)
+        sy_ofi_push(peer, true);
+}
+
+/* Sends the open message; with `ack` the target is asked to acknowledge it. */
+int sy_ofi_push(struct ofi_peer *peer, bool ack)
+{
+    struct ofi_message *message = peer->open;
+
+    if (!message)
+        return 0;
+    peer->open = NULL;
+    message->header->sequence = ++peer->sent;
+    if (ack || peer->sent - peer->asked >= OFI_WINDOW / 4) {
+        message->header->flags |= OFI_ACK_ME;
+        peer->asked = peer->sent;
+    }
+    sy_ofi_send(message);
+    return 1;
+}
+
+void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence)
+{
+    ctx->last[pe] = sequence;
+    if (ctx->listed[pe])
+        return;
+    ctx->listed[pe] = true;
+    ctx->dirty[ctx->dirties++] = pe;
+}
+
+/* 0 if message `sequence` has been acknowledged; else sees to it that it will be: -EAGAIN. */
+int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
+{
+    void *at;
+
+    if (sy_ofi_reached(peer->acked, sequence))
+        return 0;
+    if (sy_ofi_reached(peer->asked, sequence))
+        return -EAGAIN;
+    /* Either the open message is the one, or one behind it asks. */
+    if (peer->open || !sy_ofi_room(peer, 0, &at))
+        sy_ofi_push(peer, true);
+    return -EAGAIN;
+}
+
+void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack)
+{
+    if (!sy_ofi_reached(ack, peer->acked) || !sy_ofi_reached(peer->sent, ack))
+        return;
+    peer->acked = ack;
+    if (peer->open && peer->sent - peer->acked < OFI_AT_ONCE)
+        sy_ofi_push(peer, true);
+}
+
+/* ---- acknowledgements ---- */
+
+void sy_ofi_owe(struct ofi_peer *peer)
+{
+    if (peer->owed)
+        return;
+    peer->owed = true;
+    peer->next_owed = sy_ofi.owed;
+    sy_ofi.owed = peer;
+}
+
+/* Sends the acknowledgements that no other message has carried. */
+void sy_ofi_pay(void)
+{
+    struct ofi_peer *peer;
+
+    while ((peer = sy_ofi.owed)) {
+        if (peer->told != peer->applied) {
+            struct ofi_message *message = sy_ofi_take(&sy_ofi.replies);
+            if (!message)
+                return;
+            message->peer = peer;
+            sy_ofi_send(message);
+        }
+        peer->owed = false;
+        sy_ofi.owed = peer->next_owed;
+    }
+}

@@ -1,0 +1,206 @@
+/* The ofi plugin's table, its options, and contexts. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/ofi/ofi.h"
+#include "util/bits.h"
+
+#define DRAIN_SECONDS 5.0
+
+struct ofi_state sy_ofi = {.epoll = -1, .timer = -1, .cq_fd = -1};
+
+struct ofi_settings sy_ofi_settings;
+
+#define INERT(key, why)                                                                            \
+    {                                                                                              \
+        "ofi." key, SY_OPTION_STRING, SY_OPTION_INERT, 0, "", NULL, 0, 0, NULL, why                \
+    }
+
+static const struct sy_option options[] = {
+    {"ofi.provider", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, provider), "auto", NULL, 0,
+     0, "SHMEM_OFI_USE_PROV_NAME",
+     "libfabric provider to use: its name, with or without the layer on it (tcp;ofi_rxm, tcp), * "
+     "and "
+     "? match anything; auto: the first that fits, in libfabric's order"},
+    {"ofi.fabric", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, fabric), "auto", NULL, 0, 0,
+     "SHMEM_OFI_USE_FABRIC_NAME",
+     "Fabric to use: a name as fi_info shows it, * and ? match anything"},
+    {"ofi.domain", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, domain), "auto", NULL, 0, 0,
+     "SHMEM_OFI_USE_DOMAIN_NAME",
+     "Domain (device, interface) to use: a name as fi_info shows it, * and ? match anything"},
+    {"ofi.contexts", SY_OPTION_CHOICE, 0, offsetof(struct ofi_settings, contexts), "auto",
+     "auto|shared|own", 0, 0, NULL,
+     "Whether contexts share one endpoint or have their own; auto: their own where a device does "
+     "the "
+     "work"},
+    {"ofi.without", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, without), "", NULL, 0, 0,
+     NULL,
+     "Abilities of the provider to do without, with commas: rma, delivery, waw, saw, small, "
+     "unregistered"},
+    INERT("atomic_checks_warn", "atomic operations need nothing of the provider"),
+    INERT("tx_poll_limit", "completions are polled, never waited for in the provider"),
+    INERT("rx_poll_limit", "completions are polled, never waited for in the provider"),
+    INERT("stx_max", "contexts share an endpoint or have their own, see SHMEM_OFI_CONTEXTS"),
+    INERT("stx_auto", "contexts share an endpoint or have their own, see SHMEM_OFI_CONTEXTS"),
+    INERT("stx_threshold", "contexts share an endpoint or have their own, see SHMEM_OFI_CONTEXTS"),
+    INERT("stx_allocator", "contexts share an endpoint or have their own, see SHMEM_OFI_CONTEXTS"),
+    INERT("stx_disable_private",
+          "contexts share an endpoint or have their own, see SHMEM_OFI_CONTEXTS"),
+    INERT("disable_multirail", "a PE uses one domain, see SHMEM_OFI_DOMAIN"),
+    INERT("disable_single_ep", "messages and transfers of the default context share an endpoint"),
+    {.name = NULL},
+};
+#undef INERT
+
+static void ofi_close(void)
+{
+    if (sy_ofi.peer && !sy_ofi_drain(DRAIN_SECONDS))
+        sy_ofi.host->log(SY_LOG_INFO, "ofi", "left without the last acknowledgements");
+    sy_ofi_progress_close();
+    sy_ofi_close_endpoint();
+    sy_ofi_pools_close();
+    sy_ofi_close_domain();
+    sy_ofi_serve_close();
+    free(sy_ofi.peer);
+    sy_ofi.peer = NULL;
+}
+
+static void reset(const struct sy_host *host)
+{
+    memset(&sy_ofi, 0, sizeof sy_ofi);
+    sy_ofi.host = host;
+    sy_ofi.epoll = sy_ofi.timer = sy_ofi.cq_fd = -1;
+    sy_ofi.deferred_end = &sy_ofi.deferred;
+    sy_ofi.job = (uint32_t)sy_hash(host->job_key, 32, 0);
+    pthread_mutex_init(&sy_ofi.contexts, NULL);
+    for (int i = 0; i < OFI_LANES; i++)
+        pthread_mutex_init(&sy_ofi.lane[i].lock, NULL);
+    for (int i = OFI_FETCHES; i-- > 0;) {
+        sy_ofi.fetch[i].next = sy_ofi.fetch_free;
+        sy_ofi.fetch_free = &sy_ofi.fetch[i];
+    }
+    sy_ofi.lanes = 1;
+}
+
+static int ofi_open(const struct sy_host *host, struct sy_error *err)
+{
+    reset(host);
+    int rc = sy_ofi_choose(err);
+    if (!rc)
+        rc = sy_ofi_open_endpoint(err);
+    if (!rc)
+        rc = sy_ofi_pools_open(err);
+    if (!rc)
+        rc = sy_ofi_progress_open(err);
+    if (rc)
+        ofi_close();
+    return rc;
+}
+
+static unsigned ofi_reach(int pe)
+{
+    return sy_ofi.peer && sy_ofi.peer[pe].known ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0;
+}
+
+/* ---- contexts ---- */
+
+/* Whether a new context gets an endpoint of its own: its completions then need nobody else's lock.
+ * Only where delivery can be asked for, because messages are ordered behind the main endpoint's
+ * writes alone; and not the default context, which opens before the PEs are connected. */
+static bool wants_lane(void)
+{
+    return sy_ofi.peer && sy_ofi.traits.own_contexts && sy_ofi.traits.rma && sy_ofi.traits.delivery;
+}
+
+/* A free lane, opened; the shared one when there is none or the provider has no more. */
+static struct ofi_lane *take_lane(void)
+{
+    struct ofi_lane *found = NULL;
+    struct sy_error why = {""};
+
+    pthread_mutex_lock(&sy_ofi.contexts);
+    for (unsigned i = 1; i < OFI_LANES && !found; i++)
+        if (!sy_ofi.lane[i].users)
+            found = &sy_ofi.lane[i];
+    if (found) {
+        sy_ofi_lock(found);
+        if (found->ep || !sy_ofi_lane_open(found, &why))
+            found->users = 1;
+        sy_ofi_unlock(found);
+        if (!found->users) {
+            sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "a context shares the endpoint: %s", why.text);
+            found = NULL;
+        } else if (sy_ofi.lanes <= (unsigned)(found - sy_ofi.lane)) {
+            sy_ofi.lanes = (unsigned)(found - sy_ofi.lane) + 1;
+        }
+    }
+    pthread_mutex_unlock(&sy_ofi.contexts);
+    return found ? found : &sy_ofi.lane[0];
+}
+
+static void ofi_ctx_close(struct sy_transport_ctx *ctx)
+{
+    if (!ctx)
+        return;
+    if (ctx->lane != &sy_ofi.lane[0]) {
+        pthread_mutex_lock(&sy_ofi.contexts);
+        ctx->lane->users = 0;
+        pthread_mutex_unlock(&sy_ofi.contexts);
+    }
+    free(ctx->last);
+    free(ctx->fenced);
+    free(ctx->dirty);
+    free(ctx->listed);
+    free(ctx);
+}
+
+static int ofi_ctx_open(long ctx_options, struct sy_transport_ctx **out, struct sy_error *err)
+{
+    size_t npes = (size_t)sy_ofi.host->npes;
+    struct sy_transport_ctx *ctx = calloc(1, sizeof *ctx);
+
+    if (ctx) {
+        ctx->lane = &sy_ofi.lane[0];
+        ctx->last = calloc(npes, sizeof *ctx->last);
+        ctx->fenced = calloc(npes, sizeof *ctx->fenced);
+        ctx->dirty = calloc(npes, sizeof *ctx->dirty);
+        ctx->listed = calloc(npes, sizeof *ctx->listed);
+    }
+    if (!ctx || !ctx->last || !ctx->fenced || !ctx->dirty || !ctx->listed) {
+        ofi_ctx_close(ctx);
+        return sy_ofi.host->fail(err, ENOMEM, "no memory for a context over %zu PEs", npes);
+    }
+    (void)ctx_options;
+    if (wants_lane())
+        ctx->lane = take_lane();
+    *out = ctx;
+    return 0;
+}
+
+SY_TRANSPORT_PLUGIN(ofi) = {
+    .size = sizeof(struct sy_transport),
+    .name = "ofi",
+    .priority = 70, /* where it is asked for, it comes before sockets */
+    .options = options,
+    .settings = &sy_ofi_settings,
+    .open = ofi_open,
+    .close = ofi_close,
+    .address = sy_ofi_address,
+    .connect = sy_ofi_connect,
+    .reach = ofi_reach,
+    .mem_register = sy_ofi_register,
+    .ctx_open = ofi_ctx_open,
+    .ctx_close = ofi_ctx_close,
+    .put = sy_ofi_put,
+    .get = sy_ofi_get,
+    .put_strided = sy_ofi_put_strided,
+    .get_strided = sy_ofi_get_strided,
+    .amo = sy_ofi_amo,
+    .put_signal = sy_ofi_put_signal,
+    .fence = sy_ofi_fence,
+    .quiet = sy_ofi_quiet,
+    .progress = sy_ofi_progress,
+    .wait_fd = sy_ofi_wait_fd,
+    .event = sy_ofi_event,
+};

@@ -1,0 +1,333 @@
+/* The ofi transport: moves data through libfabric. Nothing is decided by configure; a provider is
+ * asked what it offers when the job starts, and `struct ofi_traits` says what came of it.
+ *
+ * ofi.c        the plugin's table, its options, contexts
+ * library.c    loads libfabric
+ * provider.c   which of libfabric's providers, and what it was asked for and refused
+ * endpoint.c   fabric, domain, address vector, endpoints, registered memory
+ * rma.c        put and get by the provider's own remote memory access; fence and quiet
+ * message.c    requests to other PEs: messages, their records, credit and acknowledgement
+ * request.c    put, get, atomics and strided transfers as records of messages
+ * serve.c      the target's side: applies records, sends replies
+ * progress.c   polls completion queues; when the core's progress thread sleeps and wakes
+ *
+ * Locks: `lock` of the main lane covers everything but the other lanes; a lane's lock covers its
+ * endpoint, completion queue, operations, and `issued` of the contexts that use it. A thread that
+ * holds another lane's lock takes no second one. */
+#ifndef SY_TRANSPORTS_OFI_H
+#define SY_TRANSPORTS_OFI_H
+
+#include <pthread.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <switchyard/transport.h>
+
+#define OFI_WINDOWS 8
+#define OFI_MESSAGE 8192 /* bytes of a message, header included */
+#define OFI_SMALL                                                                                  \
+    4096 /* puts up to this length travel as messages where CPUs do the work anyway                \
+          */
+#define OFI_REQUESTS   64  /* messages of requests under way, all PEs together */
+#define OFI_REPLIES    64  /* messages of replies under way */
+#define OFI_RECEIVES   64  /* posted receive buffers */
+#define OFI_WINDOW     32  /* unacknowledged messages of requests to one PE */
+#define OFI_AT_ONCE    4   /* so many of them leave at once; beyond that small requests gather */
+#define OFI_FETCHES    256 /* requests that wait for a reply */
+#define OFI_OPERATIONS 512 /* native transfers under way on a lane */
+#define OFI_LANES      16  /* endpoints: one for messages, others for contexts */
+
+/* What the chosen provider was found to do. */
+struct ofi_traits {
+    bool rma; /* native put and get, with completion that means delivery, by one of two ways: */
+    bool delivery;     /* FI_DELIVERY_COMPLETE */
+    bool flushed;      /* a message behind the writes, which the provider keeps in order */
+    bool waw;          /* writes arrive in the order in which they were issued */
+    bool saw;          /* a message arrives after the writes issued before it */
+    bool software;     /* the CPUs do the work */
+    bool own_contexts; /* contexts may have endpoints of their own */
+    bool local_mr;     /* buffers of this process must be registered */
+    bool virt_addr;    /* remote memory is named by address, not by offset */
+    bool prov_key;     /* the provider chooses keys */
+    bool enable_mr;    /* registered memory is bound to the endpoint */
+    bool threaded;     /* a thread of the provider moves the data */
+    bool ticks;        /* must be polled now and then while something is under way */
+    size_t inject, max_write;
+    size_t small; /* puts up to this length travel as messages */
+};
+
+struct ofi_settings {
+    const char *provider, *fabric, *domain;
+    int contexts;        /* index into "auto|shared|own" */
+    const char *without; /* abilities of the provider */
+};
+
+enum { OFI_CONTEXTS_AUTO, OFI_CONTEXTS_SHARED, OFI_CONTEXTS_OWN };
+
+/* What a completion belongs to; stands first in what was given to libfabric as context. */
+enum ofi_kind { OFI_OPERATION, OFI_SENT, OFI_RECEIVED };
+
+struct ofi_slot {
+    struct fi_context2 context; /* the provider's while the operation is under way */
+    enum ofi_kind kind;
+};
+
+/* ---- messages: a header and records ---- */
+
+enum { OFI_ACK_ME = 1, OFI_WANTS_REPLY = 2, OFI_REQUEST = 4 };
+
+struct ofi_header {
+    uint32_t job;    /* of the sender's job, against strays */
+    uint32_t source; /* the sender's PE */
+    uint32_t length; /* of the message */
+    uint32_t flags;
+    uint32_t sequence; /* of a message of requests, from 1 */
+    uint32_t ack;      /* messages of requests from the receiver that the sender has applied */
+};
+
+enum ofi_record_kind {
+    OFI_PUT,
+    OFI_GET,
+    OFI_AMO,
+    OFI_FETCH,
+    OFI_PUT_BLOCKS,
+    OFI_GET_BLOCKS,
+    OFI_REPLY
+};
+
+/* A record; what follows it depends on its kind and is padded to 8 bytes. */
+struct ofi_record {
+    uint8_t kind, op;
+    uint16_t window;
+    uint32_t length; /* bytes of data that follow or are wanted; width of an atomic operation */
+    uint64_t offset; /* in the window; of a reply: its number */
+};
+
+/* Follows an atomic operation; `compare` and `number` only where a reply is wanted. */
+struct ofi_amo_part {
+    uint64_t operand, compare, number;
+};
+
+/* Follows a strided transfer; length of the record is that of the packed data. */
+struct ofi_blocks_part {
+    int64_t stride;
+    uint32_t block, number;
+};
+
+struct ofi_message {
+    struct ofi_slot slot;
+    struct ofi_message *next;
+    struct ofi_peer *peer;
+    bool reply;
+    struct ofi_header *header; /* OFI_MESSAGE bytes in a slab */
+};
+
+struct ofi_pool {
+    struct ofi_message *all, *free;
+    char *slab;
+    struct fid_mr *mr;
+    unsigned count;
+};
+
+/* Somebody who waits for a reply. */
+struct ofi_fetch {
+    struct ofi_fetch *next;
+    void *result;
+    size_t length, block; /* block: of a strided get, or 0 */
+    ptrdiff_t stride;
+    struct sy_transport_ctx *ctx; /* counts it in `fetches`, or NULL */
+    _Atomic int *left;            /* counts it there, or NULL */
+    bool busy;
+};
+
+struct ofi_peer {
+    fi_addr_t address;
+    bool known;
+    int pe;
+    uint64_t key[OFI_WINDOWS], base[OFI_WINDOWS];
+    uint32_t native;             /* bit w: window w can be reached natively */
+    uint32_t sent, acked, asked; /* requests: sent, acknowledged, acknowledgement asked for up to */
+    uint32_t applied, told;      /* requests of that PE: applied, acknowledged to it */
+    struct ofi_message *open;    /* requests that gather */
+    struct ofi_message *head, *tail; /* messages that the provider did not take yet */
+    struct ofi_peer *next_waiting, *next_owed;
+    bool waiting, owed;
+};
+
+struct ofi_operation {
+    struct ofi_slot slot;
+    struct ofi_operation *next;
+    struct sy_transport_ctx *ctx;
+    _Atomic int *left; /* the blocked caller's count, or NULL */
+    struct fid_mr *mr; /* registration of the caller's buffer, or NULL */
+    int pe;
+};
+
+/* An endpoint with its completion queue. Lane 0 carries messages and the transfers of contexts that
+ * share it. */
+struct ofi_lane {
+    pthread_mutex_t lock;
+    struct fid_ep *ep;
+    struct fid_cq *cq;
+    struct ofi_operation *operations, *free;
+    unsigned users;
+};
+
+struct sy_transport_ctx {
+    struct ofi_lane *lane;
+    unsigned issued;  /* native transfers under way */
+    bool wait_issued; /* a fence wants them to end before the next operation */
+    unsigned fetches; /* non-blocking ones that wait for a reply */
+    uint32_t *last;   /* by PE: the last message that carries something of this context */
+    uint32_t *fenced; /* by PE: `last` at the last fence */
+    int *dirty;       /* PEs whose `last` may be unacknowledged */
+    int dirties;
+    bool *listed; /* by PE: stands in dirty */
+};
+
+/* A message that could not be served when it came. */
+struct ofi_deferred {
+    struct ofi_deferred *next;
+    struct ofi_header header; /* and the records behind it */
+};
+
+struct ofi_state {
+    const struct sy_host *host;
+    struct fi_info *info;
+    struct ofi_traits traits;
+    struct fid_fabric *fabric;
+    struct fid_domain *fid_domain;
+    struct fid_av *av;
+    struct ofi_lane lane[OFI_LANES];
+    _Atomic unsigned lanes;
+    pthread_mutex_t contexts; /* guards lanes and their users */
+    struct sy_window window[OFI_WINDOWS];
+    struct fid_mr *mr[OFI_WINDOWS];
+    unsigned windows;
+    uint32_t job;
+    struct ofi_peer *peer; /* npes */
+    struct ofi_peer *waiting, *owed;
+    struct ofi_pool requests, replies, receives;
+    struct ofi_deferred *deferred, **deferred_end;
+    struct ofi_fetch fetch[OFI_FETCHES], *fetch_free;
+    bool closing;
+    bool mute; /* this PE's address fits nowhere: it takes no part */
+    /* progress.c */
+    int epoll, timer, cq_fd;
+    _Atomic bool armed; /* the progress thread is woken by the queue */
+    _Atomic unsigned polls;
+    unsigned polls_before;      /* the progress thread's */
+    _Atomic uint64_t polled_ns; /* when, last */
+    _Atomic unsigned idle;      /* polls that found nothing, in a row */
+    long tick_ns;
+};
+
+/* The functions of libfabric that its headers do not define inline. */
+struct ofi_library {
+    __typeof__(fi_getinfo) *getinfo;
+    __typeof__(fi_freeinfo) *freeinfo;
+    __typeof__(fi_dupinfo) *dupinfo;
+    __typeof__(fi_fabric) *fabric;
+    __typeof__(fi_strerror) *strerror;
+};
+
+extern struct ofi_library sy_ofi_library;
+extern struct ofi_state sy_ofi;
+extern struct ofi_settings sy_ofi_settings;
+
+static inline void sy_ofi_lock(struct ofi_lane *lane)
+{
+    pthread_mutex_lock(&lane->lock);
+}
+
+static inline void sy_ofi_unlock(struct ofi_lane *lane)
+{
+    pthread_mutex_unlock(&lane->lock);
+}
+
+/* Bytes behind the record of an atomic operation: what its kind needs of struct ofi_amo_part. */
+static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
+{
+    return fetching             ? sizeof(struct ofi_amo_part)
+           : op == SY_AMO_CSWAP ? offsetof(struct ofi_amo_part, number)
+                                : offsetof(struct ofi_amo_part, compare);
+}
+
+/* Whether message a is not behind b; numbers wrap. */
+static inline bool sy_ofi_reached(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) >= 0;
+}
+
+/* library.c */
+int sy_ofi_load(struct sy_error *err);
+
+/* provider.c */
+int sy_ofi_choose(struct sy_error *err);
+int sy_ofi_fail(struct sy_error *err, ssize_t code, const char *what);
+
+/* endpoint.c */
+int sy_ofi_open_endpoint(struct sy_error *err);
+void sy_ofi_close_endpoint(void);
+void sy_ofi_close_domain(void);
+int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err);
+void sy_ofi_lane_close(struct ofi_lane *lane);
+int sy_ofi_register(unsigned index, const struct sy_window *window, struct sy_error *err);
+size_t sy_ofi_address(void *buffer, size_t room);
+int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err);
+void *sy_ofi_descriptor(const void *address, size_t length);
+
+/* rma.c */
+int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op);
+int sy_ofi_fence(struct sy_transport_ctx *ctx);
+int sy_ofi_quiet(struct sy_transport_ctx *ctx, int pe);
+
+/* message.c; all with the main lane locked */
+int sy_ofi_pools_open(struct sy_error *err);
+void sy_ofi_pools_close(void);
+int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at);
+void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
+                     uint32_t flags);
+void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence);
+int sy_ofi_push(struct ofi_peer *peer, bool ack);
+int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence);
+void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack);
+void sy_ofi_owe(struct ofi_peer *peer);
+void sy_ofi_pay(void);
+void sy_ofi_retry(void);
+struct ofi_message *sy_ofi_take(struct ofi_pool *pool);
+void sy_ofi_give(struct ofi_message *message);
+void sy_ofi_send(struct ofi_message *message);
+
+/* request.c */
+int sy_ofi_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+int sy_ofi_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+int sy_ofi_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
+int sy_ofi_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
+int sy_ofi_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
+int sy_ofi_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                      const struct sy_amo *signal, unsigned flags);
+
+/* serve.c; with the main lane locked */
+void sy_ofi_serve(const struct ofi_header *header, size_t length);
+void sy_ofi_serve_deferred(void);
+void sy_ofi_serve_close(void);
+
+/* progress.c */
+int sy_ofi_progress_open(struct sy_error *err);
+void sy_ofi_progress_close(void);
+int sy_ofi_progress(void);
+int sy_ofi_event(void);
+int sy_ofi_wait_fd(void);
+void sy_ofi_wait(_Atomic int *left);
+void sy_ofi_look_after(void);
+bool sy_ofi_drain(double seconds);
+
+#endif

@@ -1,0 +1,363 @@
+/* Polling, and sleeping. Application threads that wait poll the completion queues themselves. The
+ * core's progress thread sleeps on one descriptor, an epoll set of two:
+ *
+ * - the main completion queue's, watched ("armed") while no application thread polls, so that a PE
+ * that computes serves others at the cost of one wake-up;
+ * - a timer, which runs while application threads do poll, to notice when they have stopped, and
+ * for providers whose queue has no descriptor or that need to be looked at now and then.
+ *
+ * So the two do not wake for the same message, and an idle PE does not wake at all. */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "transports/ofi/ofi.h"
+
+#define TICK_NS    250000L
+#define LONGEST_NS 4000000L
+#define NAP_NS     200000L
+#define BATCH      16
+#define HURRY_NS   500000
+#define LOOKS      50 /* idle polls before the processor is offered to others */
+
+/* ---- completions ---- */
+
+static bool post(struct ofi_message *buffer)
+{
+    struct ofi_pool *pool = &sy_ofi.receives;
+    ssize_t rc = fi_recv(sy_ofi.lane[0].ep, buffer->header, OFI_MESSAGE,
+                         pool->mr ? fi_mr_desc(pool->mr) : NULL, FI_ADDR_UNSPEC,
+                         &buffer->slot.context);
+
+    if (!rc)
+        return true;
+    buffer->next = pool->free;
+    pool->free = buffer;
+    return false;
+}
+
+/* Posts what is free; the rest is tried again at the next poll. */
+static void post_all(void)
+{
+    struct ofi_message *buffer;
+
+    while ((buffer = sy_ofi_take(&sy_ofi.receives)))
+        if (!post(buffer))
+            return;
+}
+
+static void complete(struct ofi_lane *lane, const struct fi_cq_msg_entry *entry)
+{
+    struct ofi_slot *slot = entry->op_context;
+    struct ofi_message *message = (struct ofi_message *)slot;
+
+    if (!slot)
+        return;
+    switch (slot->kind) {
+    case OFI_OPERATION:
+        sy_ofi_operation_done(lane, (struct ofi_operation *)slot);
+        break;
+    case OFI_SENT:
+        sy_ofi_give(message);
+        break;
+    case OFI_RECEIVED:
+        sy_ofi_serve(message->header, entry->len);
+        post(message);
+        break;
+    }
+}
+
+/* An operation failed: the peer it was for is lost, unless it is a PE that need not be there any
+ * more. */
+static void failed(struct ofi_lane *lane)
+{
+    struct fi_cq_err_entry entry = {0};
+    char text[160] = "";
+
+    if (fi_cq_readerr(lane->cq, &entry, 0) <= 0)
+        return;
+    struct ofi_slot *slot = entry.op_context;
+    const char *why = fi_cq_strerror(lane->cq, entry.prov_errno, entry.err_data, text, sizeof text);
+    why = entry.err == FI_EIO && why && *why ? why : sy_ofi_library.strerror(entry.err);
+    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "completion with error %d, %d: %s", entry.err,
+                     entry.prov_errno, why);
+    if (!slot)
+        return;
+    int pe = slot->kind == OFI_OPERATION ? ((struct ofi_operation *)slot)->pe
+             : slot->kind == OFI_SENT && !((struct ofi_message *)slot)->reply
+                 ? ((struct ofi_message *)slot)->peer->pe
+                 : -1;
+    if (slot->kind == OFI_RECEIVED) {
+        if (entry.err != FI_ECANCELED)
+            post((struct ofi_message *)slot);
+        return;
+    }
+    const struct fi_cq_msg_entry over = {.op_context = slot};
+    complete(lane, &over);
+    if (pe >= 0 && !sy_ofi.closing)
+        sy_ofi.host->lost(pe, entry.err < FI_ERRNO_OFFSET ? entry.err : EIO, why);
+}
+
+/* Polls one lane, which the caller has locked. */
+static int poll_lane(struct ofi_lane *lane)
+{
+    struct fi_cq_msg_entry entry[BATCH];
+    ssize_t count = fi_cq_read(lane->cq, entry, BATCH);
+
+    for (ssize_t i = 0; i < count; i++)
+        complete(lane, &entry[i]);
+    if (count == -FI_EAVAIL) {
+        failed(lane);
+        return 1;
+    }
+    return count > 0 ? (int)count : 0;
+}
+
+static int poll_main(void)
+{
+    int done = poll_lane(&sy_ofi.lane[0]);
+
+    if (sy_ofi.waiting)
+        sy_ofi_retry();
+    if (sy_ofi.deferred)
+        sy_ofi_serve_deferred();
+    if (sy_ofi.receives.free)
+        post_all();
+    if (!done && sy_ofi.owed)
+        sy_ofi_pay();
+    return done;
+}
+
+/* ---- sleeping ---- */
+
+static void set_timer(long ns)
+{
+    const struct itimerspec when = {.it_value.tv_nsec = ns};
+
+    timerfd_settime(sy_ofi.timer, 0, &when, NULL);
+}
+
+static void watch_queue(bool on)
+{
+    struct epoll_event event = {.events = on ? EPOLLIN : 0};
+
+    atomic_store_explicit(&sy_ofi.armed, on, memory_order_relaxed);
+    epoll_ctl(sy_ofi.epoll, EPOLL_CTL_MOD, sy_ofi.cq_fd, &event);
+}
+
+/* Something was issued that the progress thread must look after although nothing wakes it. */
+void sy_ofi_look_after(void)
+{
+    if (atomic_load_explicit(&sy_ofi.armed, memory_order_relaxed))
+        set_timer(sy_ofi.tick_ns = TICK_NS);
+}
+
+/* Something is under way that the queue's descriptor may not tell the end of. */
+static bool unfinished(void)
+{
+    if (sy_ofi.waiting || sy_ofi.owed || sy_ofi.deferred || sy_ofi.receives.free)
+        return true;
+    if (!sy_ofi.traits.ticks)
+        return false;
+    for (int pe = 0; pe < sy_ofi.host->npes; pe++)
+        if (sy_ofi.peer[pe].sent != sy_ofi.peer[pe].acked)
+            return true;
+    return false;
+}
+
+/* Looks until nothing is left, then lets the thread sleep: on the queue where it can tell, else for
+ * a while that grows as long as nothing comes. */
+static void settle(void)
+{
+    struct fid *queue = &sy_ofi.lane[0].cq->fid;
+    bool busy = false;
+
+    for (int rounds = 0; rounds < 64; rounds++) {
+        if (poll_main()) {
+            busy = true;
+            continue;
+        }
+        if (sy_ofi.cq_fd < 0)
+            break;
+        if (!fi_trywait(sy_ofi.fabric, &queue, 1)) {
+            if (!sy_ofi.armed)
+                watch_queue(true);
+            if (unfinished())
+                break;
+            set_timer(0);
+            return;
+        }
+    }
+    sy_ofi.tick_ns = busy                              ? TICK_NS
+                     : sy_ofi.tick_ns * 2 < LONGEST_NS ? sy_ofi.tick_ns * 2
+                                                       : LONGEST_NS;
+    set_timer(sy_ofi.tick_ns);
+}
+
+/* The core's progress thread was woken. */
+int sy_ofi_event(void)
+{
+    uint64_t expirations;
+    unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
+    bool armed = atomic_load_explicit(&sy_ofi.armed, memory_order_relaxed);
+
+    if (read(sy_ofi.timer, &expirations, sizeof expirations) < 0)
+        expirations = 0;
+    if (!armed && polls != sy_ofi.polls_before) {
+        sy_ofi.polls_before = polls;
+        set_timer(TICK_NS);
+        return 0;
+    }
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    settle();
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    return 0;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* A provider with a thread of its own keeps it busy for milliseconds at a time. Where there is a
+ * processor less than it wants, only a thread that sleeps until the provider wakes it makes room.
+ * It does so while it does nothing but poll; one that computes between two polls is not held up. */
+static bool nap(void)
+{
+    const struct timespec longest = {.tv_nsec = NAP_NS};
+    struct pollfd queue = {.fd = sy_ofi.cq_fd, .events = POLLIN};
+    struct fid *fid = &sy_ofi.lane[0].cq->fid;
+    uint64_t before = atomic_load_explicit(&sy_ofi.polled_ns, memory_order_relaxed);
+    bool slept = false;
+
+    if (now_ns() - before < HURRY_NS && !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
+        slept = !fi_trywait(sy_ofi.fabric, &fid, 1);
+        sy_ofi_unlock(&sy_ofi.lane[0]);
+        if (slept)
+            ppoll(&queue, 1, &longest, NULL);
+    }
+    atomic_store_explicit(&sy_ofi.polled_ns, now_ns(), memory_order_relaxed);
+    return slept;
+}
+
+/* After polls that found nothing: whether the processor has been given to others. */
+static bool give_way(void)
+{
+    if (sy_ofi.traits.threaded && sy_ofi.cq_fd >= 0)
+        return nap();
+    if (atomic_fetch_add_explicit(&sy_ofi.idle, 1, memory_order_relaxed) % LOOKS != LOOKS - 1)
+        return false;
+    sched_yield();
+    return true;
+}
+
+/* An application thread polls. */
+int sy_ofi_progress(void)
+{
+    int done = 0;
+
+    atomic_fetch_add_explicit(&sy_ofi.polls, 1, memory_order_relaxed);
+    if (!pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
+        if (sy_ofi.armed) {
+            watch_queue(false);
+            set_timer(sy_ofi.tick_ns = TICK_NS);
+        }
+        done = poll_main();
+        sy_ofi_unlock(&sy_ofi.lane[0]);
+    }
+    for (unsigned i = 1; i < sy_ofi.lanes; i++) {
+        struct ofi_lane *lane = &sy_ofi.lane[i];
+        if (!pthread_mutex_trylock(&lane->lock)) {
+            done += lane->cq ? poll_lane(lane) : 0;
+            sy_ofi_unlock(lane);
+        }
+    }
+    if (!done)
+        return give_way() ? -1 : 0;
+    atomic_store_explicit(&sy_ofi.idle, 0, memory_order_relaxed);
+    return done;
+}
+
+void sy_ofi_wait(_Atomic int *left)
+{
+    while (atomic_load_explicit(left, memory_order_acquire))
+        sy_ofi_progress();
+}
+
+int sy_ofi_wait_fd(void)
+{
+    return sy_ofi.epoll;
+}
+
+/* ---- life ---- */
+
+int sy_ofi_progress_open(struct sy_error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    sy_ofi.cq_fd = -1;
+    sy_ofi.epoll = epoll_create1(EPOLL_CLOEXEC);
+    sy_ofi.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (sy_ofi.epoll < 0 || sy_ofi.timer < 0 ||
+        epoll_ctl(sy_ofi.epoll, EPOLL_CTL_ADD, sy_ofi.timer, &event))
+        return sy_ofi.host->fail(err, errno, "a timer for the progress thread: %s",
+                                 strerror(errno));
+    if (fi_control(&sy_ofi.lane[0].cq->fid, FI_GETWAIT, &sy_ofi.cq_fd))
+        sy_ofi.cq_fd = -1;
+    event.events = 0;
+    if (sy_ofi.cq_fd >= 0 && epoll_ctl(sy_ofi.epoll, EPOLL_CTL_ADD, sy_ofi.cq_fd, &event))
+        sy_ofi.cq_fd = -1;
+    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "progress: %s",
+                     sy_ofi.cq_fd >= 0 ? "woken by the completion queue" : "by a timer");
+    post_all();
+    set_timer(sy_ofi.tick_ns = TICK_NS);
+    return 0;
+}
+
+void sy_ofi_progress_close(void)
+{
+    if (sy_ofi.epoll >= 0)
+        close(sy_ofi.epoll);
+    if (sy_ofi.timer >= 0)
+        close(sy_ofi.timer);
+    sy_ofi.epoll = sy_ofi.timer = sy_ofi.cq_fd = -1;
+}
+
+/* Whether all requests have been acknowledged, and those of others too. */
+static bool drained(void)
+{
+    bool all = !sy_ofi.waiting && !sy_ofi.deferred;
+
+    for (int pe = 0; pe < sy_ofi.host->npes; pe++) {
+        struct ofi_peer *peer = &sy_ofi.peer[pe];
+        sy_ofi_push(peer, true);
+        if (peer->told != peer->applied)
+            sy_ofi_owe(peer);
+        all = all && peer->sent == peer->acked;
+    }
+    return all && !sy_ofi.owed;
+}
+
+/* Before the endpoint goes: others may wait for acknowledgements, and what this PE sent last must
+ * have left it. Everybody does this, so nobody waits for long. */
+bool sy_ofi_drain(double seconds)
+{
+    uint64_t until = now_ns() + (uint64_t)(seconds * 1e9);
+    bool done;
+
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    sy_ofi.closing = true;
+    while (!(done = drained()) && now_ns() < until)
+        if (!poll_main())
+            sched_yield();
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    return done;
+}

@@ -1,0 +1,411 @@
+/* Which of libfabric's providers is used, and what it was asked for. Each candidate is asked for
+ * everything that would be welcome; what it refuses is found by leaving out one wish after the
+ * other, so that the log can say which it was. Only three things are indispensable. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/ofi/ofi.h"
+#include "util/bits.h"
+
+/* What is asked for, most dispensable first. */
+enum {
+    WISH_DOMAIN_LOCKS,
+    WISH_RESOURCES,
+    WISH_ORDER,
+    WISH_DELIVERY,
+    WISH_RMA,
+    WISHES,
+    MUST_KEEP_ORDER = WISHES,
+    MUST_SEND,
+    MUST_RELIABLE,
+    ALL
+};
+
+static const char *const wish_name[ALL] = {
+    [WISH_DOMAIN_LOCKS] = "FI_THREAD_DOMAIN",
+    [WISH_RESOURCES] = "FI_RM_ENABLED",
+    [WISH_ORDER] = "FI_ORDER_WAW|SAW",
+    [WISH_DELIVERY] = "FI_DELIVERY_COMPLETE",
+    [WISH_RMA] = "FI_RMA",
+    [MUST_KEEP_ORDER] = "FI_ORDER_SAS",
+    [MUST_SEND] = "FI_MSG",
+    [MUST_RELIABLE] = "FI_EP_RDM",
+};
+
+#define BIT(wish)  (1u << (wish))
+#define EVERYTHING (BIT(ALL) - 1)
+#define DEMANDS    (BIT(MUST_KEEP_ORDER) | BIT(MUST_SEND) | BIT(MUST_RELIABLE))
+#define ORDER      (FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_RMA_WAW)
+
+/* Providers whose work the CPUs do. */
+static const char *const software[] = {"tcp", "net", "sockets", "udp", "shm", "sm2"};
+
+/* Those that a user must name: they are made for other purposes or stand in for one above. */
+static const char *const only_named[] = {"shm", "sm2", "net", "udp", "lnx", "off_coll", "ofi_hook"};
+
+int sy_ofi_fail(struct sy_error *err, ssize_t code, const char *what)
+{
+    int number = code < 0 ? (int)-code : (int)code;
+
+    return sy_ofi.host->fail(
+        err, number < FI_ERRNO_OFFSET ? number : EIO, "%s by libfabric's provider %s: %s", what,
+        sy_ofi.info ? sy_ofi.info->fabric_attr->prov_name : "?", sy_ofi_library.strerror(number));
+}
+
+/* ---- names ---- */
+
+/* Whether provider `name` is `base`, perhaps with a layer on it: "tcp;ofi_rxm" is "tcp". */
+static bool based_on(const char *name, const char *base)
+{
+    size_t length = strlen(base);
+
+    return !strncmp(name, base, length) && (name[length] == ';' || name[length] == '\0');
+}
+
+static bool among(const char *name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (based_on(name, list[i]))
+            return true;
+    return false;
+}
+
+static bool automatic(const char *pattern)
+{
+    return !*pattern || !strcmp(pattern, "auto");
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+    return automatic(pattern) || (name && !fnmatch(pattern, name, 0));
+}
+
+static bool provider_matches(const char *name)
+{
+    const char *pattern = sy_ofi_settings.provider;
+
+    if (automatic(pattern))
+        return !among(name, only_named, SY_COUNT(only_named));
+    char base[64];
+    snprintf(base, sizeof base, "%.*s", (int)strcspn(name, ";"), name);
+    return matches(pattern, name) || matches(pattern, base);
+}
+
+static bool place_matches(const struct fi_info *info)
+{
+    return matches(sy_ofi_settings.fabric, info->fabric_attr->name) &&
+           matches(sy_ofi_settings.domain, info->domain_attr->name);
+}
+
+/* A loopback interface reaches nobody else; it is used where it is named or nothing else is there.
+ */
+static bool loopback(const struct fi_info *info)
+{
+    return automatic(sy_ofi_settings.fabric) && automatic(sy_ofi_settings.domain) &&
+           info->domain_attr->name && !strcmp(info->domain_attr->name, "lo");
+}
+
+/* ---- asking ---- */
+
+/* Contexts with endpoints of their own have their own locks, too, and the domain has none. */
+static bool own_contexts(const char *provider)
+{
+    return sy_ofi_settings.contexts == OFI_CONTEXTS_OWN ||
+           (sy_ofi_settings.contexts == OFI_CONTEXTS_AUTO && provider &&
+            !among(provider, software, SY_COUNT(software)));
+}
+
+static struct fi_info *make_hints(const char *provider, unsigned asked)
+{
+    struct fi_info *hints = sy_ofi_library.dupinfo(NULL);
+    uint64_t order = (asked & BIT(WISH_ORDER) ? ORDER : 0) |
+                     (asked & BIT(MUST_KEEP_ORDER) ? FI_ORDER_SAS : 0);
+
+    if (!hints)
+        return NULL;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->caps = (asked & BIT(MUST_SEND) ? FI_MSG : 0) | (asked & BIT(WISH_RMA) ? FI_RMA : 0);
+    hints->ep_attr->type = asked & BIT(MUST_RELIABLE) ? FI_EP_RDM : FI_EP_UNSPEC;
+    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
+                                  FI_MR_ENDPOINT | FI_MR_RMA_EVENT;
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = order;
+    if (asked & BIT(WISH_DELIVERY))
+        hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+    if (asked & BIT(WISH_RESOURCES))
+        hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    if (own_contexts(provider))
+        hints->domain_attr->threading = FI_THREAD_SAFE;
+    else if (asked & BIT(WISH_DOMAIN_LOCKS))
+        hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->fabric_attr->prov_name = provider ? strdup(provider) : NULL;
+    return hints;
+}
+
+/* What libfabric offers for `asked`; NULL where there is nothing. The caller frees the list. */
+static struct fi_info *offers(const char *provider, unsigned asked)
+{
+    struct fi_info *hints = make_hints(provider, asked), *list = NULL;
+
+    if (!hints || sy_ofi_library.getinfo(FI_VERSION(1, 14), NULL, NULL, 0, hints, &list))
+        list = NULL;
+    if (hints)
+        sy_ofi_library.freeinfo(hints);
+    return list;
+}
+
+/* The best of one provider's offers at the place that the user wants, or NULL. */
+static struct fi_info *best(const char *provider, unsigned asked)
+{
+    struct fi_info *list = offers(provider, asked), *found = NULL, *last = NULL, *copy;
+
+    for (struct fi_info *i = list; i; i = i->next) {
+        if (strcmp(i->fabric_attr->prov_name, provider) || !place_matches(i))
+            continue;
+        last = last ? last : i;
+        if (!found && !loopback(i))
+            found = i;
+    }
+    found = found ? found : last;
+    copy = found ? sy_ofi_library.dupinfo(found) : NULL;
+    sy_ofi_library.freeinfo(list);
+    return copy;
+}
+
+/* Leaves out wishes until the provider has an offer. Returns it, and the wishes that remain in
+ * *asked; or NULL, and in *asked what is left over at the end: a demand that it refuses. */
+static struct fi_info *negotiate(const char *provider, unsigned *asked)
+{
+    struct fi_info *info = best(provider, *asked = EVERYTHING);
+
+    for (unsigned dropped = 0; !info && dropped < WISHES; dropped++) {
+        for (unsigned wish = dropped; !info && wish < WISHES; wish++)
+            if ((info = best(provider, *asked & ~BIT(wish))))
+                *asked &= ~BIT(wish);
+        if (!info)
+            *asked &= ~BIT(dropped);
+    }
+    for (unsigned wish = 0; info && wish < WISHES; wish++) {
+        struct fi_info *more = *asked & BIT(wish) ? NULL : best(provider, *asked | BIT(wish));
+        if (more) {
+            sy_ofi_library.freeinfo(info);
+            info = more;
+            *asked |= BIT(wish);
+        }
+    }
+    return info;
+}
+
+/* ---- reasons ---- */
+
+static void add_word(char *text, size_t room, const char *between, const char *word)
+{
+    size_t used = strlen(text);
+
+    if (used + strlen(between) + strlen(word) < room)
+        snprintf(text + used, room - used, "%s%s", used ? between : "", word);
+}
+
+/* The demands that a provider refuses when asked for each alone. */
+static void explain(const char *provider, char *text, size_t room)
+{
+    char why[96] = "";
+
+    for (unsigned demand = WISHES; demand < ALL; demand++) {
+        struct fi_info *list = offers(provider, BIT(demand));
+        if (!list)
+            add_word(why, sizeof why, "|", wish_name[demand]);
+        sy_ofi_library.freeinfo(list);
+    }
+    char line[192];
+    snprintf(line, sizeof line, "%s refuses %s", provider, *why ? why : "the demands together");
+    add_word(text, room, "; ", line);
+    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "provider %s: not used: refuses %s", provider,
+                     *why ? why : "FI_EP_RDM, FI_MSG and FI_ORDER_SAS together");
+}
+
+/* Distinct names of a list, as words. `what`: 'p'rovider, 'f'abric, 'd'omain. */
+static void list_names(const struct fi_info *list, int what, char *text, size_t room)
+{
+    for (; list; list = list->next) {
+        const char *name = what == 'p'   ? list->fabric_attr->prov_name
+                           : what == 'f' ? list->fabric_attr->name
+                                         : list->domain_attr->name;
+        size_t length = name ? strlen(name) : 0;
+        bool known = !length;
+        for (const char *at = text; !known && (at = strstr(at, name)); at += length)
+            known = (at == text || at[-1] == ' ') && (at[length] == ',' || !at[length]);
+        if (!known)
+            add_word(text, room, ", ", name);
+    }
+}
+
+/* No offer is where the user wants one: says which name matches nothing, and what there is. */
+static int no_such_name(const struct fi_info *all, struct sy_error *err)
+{
+    static const struct {
+        int what;
+        const char *variable, *kind;
+    } names[] = {{'p', "SHMEM_OFI_PROVIDER", "provider"},
+                 {'f', "SHMEM_OFI_FABRIC", "fabric"},
+                 {'d', "SHMEM_OFI_DOMAIN", "domain"}};
+    const char *wanted[] = {sy_ofi_settings.provider, sy_ofi_settings.fabric,
+                            sy_ofi_settings.domain};
+
+    for (size_t n = 0; n < SY_COUNT(names); n++) {
+        char have[256] = "";
+        bool found = false;
+        for (const struct fi_info *i = all; i && !found; i = i->next)
+            found = names[n].what == 'p'   ? provider_matches(i->fabric_attr->prov_name)
+                    : names[n].what == 'f' ? matches(wanted[n], i->fabric_attr->name)
+                                           : matches(wanted[n], i->domain_attr->name);
+        if (found || automatic(wanted[n]))
+            continue;
+        list_names(all, names[n].what, have, sizeof have);
+        return sy_ofi.host->fail(
+            err, EINVAL, "%s is '%s', but libfabric has no such %s here; there is: %s",
+            names[n].variable, wanted[n], names[n].kind, *have ? have : "none at all");
+    }
+    return 0;
+}
+
+/* ---- what came of it ---- */
+
+static const char *const abilities[] = {"rma", "delivery", "waw", "saw", "small", "unregistered"};
+
+/* Whether the user wants to do without an ability. */
+static bool without(const char *ability)
+{
+    const char *list = sy_ofi_settings.without;
+    size_t length = strlen(ability);
+
+    while (*list) {
+        size_t word = strcspn(list, ",");
+        if (word == length && !strncmp(list, ability, length))
+            return true;
+        list += word + (list[word] == ',');
+    }
+    return false;
+}
+
+static int check_without(struct sy_error *err)
+{
+    const char *list = sy_ofi_settings.without;
+
+    while (*list) {
+        size_t word = strcspn(list, ",");
+        bool known = false;
+        for (size_t i = 0; i < SY_COUNT(abilities) && !known; i++)
+            known = strlen(abilities[i]) == word && !strncmp(list, abilities[i], word);
+        if (!known)
+            return sy_ofi.host->fail(err, EINVAL,
+                                     "SHMEM_OFI_WITHOUT names '%.*s', which is none of rma, "
+                                     "delivery, waw, saw, small and unregistered",
+                                     (int)word, list);
+        list += word + (list[word] == ',');
+    }
+    return 0;
+}
+
+static void set_traits(unsigned asked)
+{
+    const struct fi_info *info = sy_ofi.info;
+    struct ofi_traits *t = &sy_ofi.traits;
+    uint64_t order = info->tx_attr->msg_order & info->rx_attr->msg_order;
+    /* Within this size a provider keeps the order of the data, not only of the messages. */
+    bool data_order = info->ep_attr->max_order_waw_size >= info->ep_attr->max_msg_size;
+    uint64_t modes = info->domain_attr->mr_mode;
+
+    *t = (struct ofi_traits){
+        .own_contexts = own_contexts(info->fabric_attr->prov_name),
+        .software = among(info->fabric_attr->prov_name, software, SY_COUNT(software)),
+        .delivery = asked & BIT(WISH_DELIVERY) && !without("delivery"),
+        .waw = order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW) && data_order && !without("waw"),
+        .saw = order & FI_ORDER_SAW && data_order && !without("saw"),
+        .local_mr = modes & FI_MR_LOCAL || without("unregistered"),
+        .virt_addr = modes & FI_MR_VIRT_ADDR,
+        .prov_key = modes & FI_MR_PROV_KEY,
+        .enable_mr = modes & FI_MR_ENDPOINT,
+        .threaded = info->domain_attr->data_progress == FI_PROGRESS_AUTO,
+        .ticks = strstr(info->fabric_attr->prov_name, "ofi_rxd") != NULL,
+        .inject = info->tx_attr->inject_size,
+        .max_write = info->ep_attr->max_msg_size,
+    };
+    t->threaded = t->threaded && t->software;
+    t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !without("rma");
+    t->flushed = t->saw && (t->software || !t->delivery);
+    t->small = !t->rma ? SIZE_MAX : t->software && !without("small") ? OFI_SMALL : 0;
+}
+
+static void tell(unsigned asked)
+{
+    const struct ofi_traits *t = &sy_ofi.traits;
+    char refused[160] = "";
+
+    for (unsigned wish = 0; wish < WISHES; wish++)
+        if (!(asked & BIT(wish)))
+            add_word(refused, sizeof refused, ", ", wish_name[wish]);
+    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "provider %s, fabric %s, domain %s; it refuses: %s",
+                     sy_ofi.info->fabric_attr->prov_name, sy_ofi.info->fabric_attr->name,
+                     sy_ofi.info->domain_attr->name, *refused ? refused : "nothing");
+    sy_ofi.host->log(
+        SY_LOG_DEBUG, "ofi",
+        "put and get: %s; a put is complete when %s; writes %s order; atomics by the target's CPU; "
+        "registration:%s%s%s%s%s",
+        !t->rma    ? "as messages"
+        : t->small ? "native, small puts as messages"
+                   : "native",
+        t->flushed ? "a message behind it is answered" : "the provider says so",
+        t->waw ? "keep their" : "have no", t->virt_addr ? " virtual addresses" : " offsets",
+        t->prov_key ? ", provider's keys" : "", t->local_mr ? ", local buffers" : "",
+        t->enable_mr ? ", bound to the endpoint" : "",
+        sy_ofi.info->domain_attr->mr_mode & FI_MR_ALLOCATED ? ", whole windows in memory" : "");
+}
+
+int sy_ofi_choose(struct sy_error *err)
+{
+    int rc = check_without(err);
+
+    sy_ofi.info = NULL;
+    if (rc)
+        return rc;
+    /* Asking libfabric takes longer than the rest of a job's start. */
+    if (!sy_ofi.host->named && automatic(sy_ofi_settings.provider) &&
+        automatic(sy_ofi_settings.fabric) && automatic(sy_ofi_settings.domain))
+        return sy_ofi.host->fail(
+            err, ENODEV,
+            "nobody asked for it: name a provider in SHMEM_OFI_PROVIDER, or ofi "
+            "in SHMEM_TRANSPORTS");
+    if ((rc = sy_ofi_load(err)))
+        return rc;
+    struct fi_info *all = offers(NULL, 0);
+    char why[320] = "", seen[1024] = "";
+    unsigned asked = 0;
+
+    for (struct fi_info *i = all; i && !sy_ofi.info; i = i->next) {
+        const char *name = i->fabric_attr->prov_name;
+        char mark[72];
+        snprintf(mark, sizeof mark, " %s,", name);
+        if (strstr(seen, mark) || !provider_matches(name) || !place_matches(i))
+            continue;
+        add_word(seen, sizeof seen, "", mark);
+        sy_ofi.info = negotiate(name, &asked);
+        if (!sy_ofi.info)
+            explain(name, why, sizeof why);
+    }
+    rc = sy_ofi.info || *why ? 0 : no_such_name(all, err);
+    bool any = all;
+    sy_ofi_library.freeinfo(all);
+    if (rc)
+        return rc;
+    if (!sy_ofi.info)
+        return sy_ofi.host->fail(err, ENODEV, "no provider of libfabric fits here: %s",
+                                 *why  ? why
+                                 : any ? "none has the wanted fabric and domain"
+                                       : "there is none at all");
+    set_traits(asked);
+    tell(asked);
+    return 0;
+}

@@ -1,0 +1,429 @@
+/* Transfers and atomic operations as records of messages, which the target's CPU applies. Where the
+ * provider does the same with its own CPU threads, small puts come this way too: many share a
+ * message, and each element is stored whole. */
+#include <errno.h>
+#include <string.h>
+
+#include "transports/ofi/ofi.h"
+#include "util/bits.h"
+
+/* Data that fit into one message beside header, record and the part of a strided transfer. */
+#define DATA_MAX                                                                                   \
+    (OFI_MESSAGE - sizeof(struct ofi_header) - sizeof(struct ofi_record) -                         \
+     sizeof(struct ofi_blocks_part))
+
+static inline struct ofi_peer *peer_of(int pe)
+{
+    return &sy_ofi.peer[pe];
+}
+
+static inline size_t padded(size_t bytes)
+{
+    return sy_round_up(bytes, 8);
+}
+
+/* ---- waiting for replies ---- */
+
+static struct ofi_fetch *take_fetch(struct sy_transport_ctx *ctx, void *result, size_t length,
+                                    _Atomic int *left)
+{
+    struct ofi_fetch *fetch = sy_ofi.fetch_free;
+
+    if (!fetch)
+        return NULL;
+    sy_ofi.fetch_free = fetch->next;
+    *fetch = (struct ofi_fetch){
+        .result = result, .length = length, .ctx = left ? NULL : ctx, .left = left, .busy = true};
+    if (left)
+        atomic_fetch_add_explicit(left, 1, memory_order_relaxed);
+    else
+        ctx->fetches++;
+    return fetch;
+}
+
+static void untake_fetch(struct ofi_fetch *fetch)
+{
+    if (fetch->left)
+        atomic_fetch_sub_explicit(fetch->left, 1, memory_order_relaxed);
+    else
+        fetch->ctx->fetches--;
+    fetch->busy = false;
+    fetch->next = sy_ofi.fetch_free;
+    sy_ofi.fetch_free = fetch;
+}
+
+static uint64_t number_of(const struct ofi_fetch *fetch)
+{
+    return (uint64_t)(fetch - sy_ofi.fetch);
+}
+
+/* ---- before the first record ---- */
+
+/* Writes issued before a fence must have arrived before a message does: at once where the provider
+ * keeps that order, else the message waits. */
+static int behind_writes(struct sy_transport_ctx *ctx)
+{
+    struct ofi_lane *lane = ctx->lane;
+    bool main_lane = lane == &sy_ofi.lane[0];
+    if ((sy_ofi.traits.saw && main_lane) || !ctx->wait_issued)
+        return 0;
+    if (!main_lane)
+        sy_ofi_lock(lane);
+    unsigned issued = ctx->issued;
+    if (!issued)
+        ctx->wait_issued = false;
+    if (!main_lane)
+        sy_ofi_unlock(lane);
+    return issued ? -EAGAIN : 0;
+}
+
+/* Runs `step` until it does not answer -EAGAIN; for what follows after something was started. */
+#define INSIST(rc, call)                                                                           \
+    while (((rc) = (call)) == -EAGAIN) {                                                           \
+        sy_ofi_progress();                                                                         \
+    }
+
+/* ---- put ---- */
+
+static int append_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                      size_t length)
+{
+    struct ofi_peer *peer = peer_of(t->pe);
+    struct ofi_record *record;
+    size_t bytes = sizeof *record + padded(length);
+    void *at;
+    int rc = sy_ofi_room(peer, bytes, &at);
+
+    if (rc)
+        return rc;
+    record = at;
+    *record = (struct ofi_record){.kind = OFI_PUT,
+                                  .window = (uint16_t)t->window,
+                                  .length = (uint32_t)length,
+                                  .offset = t->offset + done};
+    memcpy(record + 1, (const char *)t->local + done, length);
+    sy_ofi_appended(peer, ctx, bytes, 0);
+    return 0;
+}
+
+static int locked_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                      size_t length)
+{
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    int rc = behind_writes(ctx);
+    if (!rc)
+        rc = append_put(ctx, t, done, length);
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    return rc;
+}
+
+/* The part of `left` bytes at `offset` for one message. A part ends at a multiple of 8 in the
+ * target, so that no aligned element is divided. */
+static size_t part_of(uint64_t offset, size_t left)
+{
+    size_t most = DATA_MAX - 8 - (size_t)(offset % 8);
+
+    return left < most ? left : most - most % 8 + (size_t)(8 - offset % 8) % 8;
+}
+
+static int put_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t)
+{
+    size_t done = part_of(t->offset, t->length);
+    int rc = locked_put(ctx, t, 0, done);
+
+    while (!rc && done < t->length) {
+        size_t part = part_of(t->offset + done, t->length - done);
+        INSIST(rc, locked_put(ctx, t, done, part));
+        done += part;
+    }
+    return rc;
+}
+
+static bool native(const struct sy_transfer *t)
+{
+    return sy_ofi.traits.rma && peer_of(t->pe)->native >> t->window & 1;
+}
+
+int sy_ofi_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    if (t->length > sy_ofi.traits.small && native(t))
+        return sy_ofi_put_native(ctx, t, flags);
+    return put_message(ctx, t);
+}
+
+/* ---- get ---- */
+
+static int append_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                      size_t length, _Atomic int *left)
+{
+    struct ofi_peer *peer = peer_of(t->pe);
+    struct ofi_record *record;
+    size_t bytes = sizeof *record + sizeof(uint64_t);
+    void *at;
+    struct ofi_fetch *fetch;
+    int rc = sy_ofi_room(peer, bytes, &at);
+
+    if (rc)
+        return rc;
+    /* A message has one reply, so what fills a reply has a message of its own. */
+    if (peer->open->header->flags & OFI_WANTS_REPLY) {
+        sy_ofi_push(peer, false);
+        if ((rc = sy_ofi_room(peer, bytes, &at)))
+            return rc;
+    }
+    fetch = take_fetch(ctx, (char *)t->local + done, length, left);
+    if (!fetch)
+        return -EAGAIN;
+    record = at;
+    *record = (struct ofi_record){.kind = OFI_GET,
+                                  .window = (uint16_t)t->window,
+                                  .length = (uint32_t)length,
+                                  .offset = t->offset + done};
+    uint64_t number = number_of(fetch);
+    memcpy(record + 1, &number, sizeof number);
+    sy_ofi_appended(peer, ctx, bytes, OFI_WANTS_REPLY);
+    sy_ofi_push(peer, false);
+    return 0;
+}
+
+static int locked_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                      size_t length, _Atomic int *left)
+{
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    int rc = append_get(ctx, t, done, length, left);
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    return rc;
+}
+
+static int get_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    _Atomic int left = 0, *wait = flags & SY_BLOCKING ? &left : NULL;
+    size_t done = part_of(t->offset, t->length);
+    int rc = locked_get(ctx, t, 0, done, wait);
+
+    while (!rc && done < t->length) {
+        size_t part = part_of(t->offset + done, t->length - done);
+        INSIST(rc, locked_get(ctx, t, done, part, wait));
+        done += part;
+    }
+    sy_ofi_wait(&left);
+    return rc;
+}
+
+/* A get sees what the same context has put before, as far as that went in messages: one that
+ * travels in a message follows them, a native one waits for them. Small gets are messages, unless a
+ * thread of the provider answers without waking the target. */
+int sy_ofi_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    bool large = t->length > sy_ofi.traits.small || sy_ofi.traits.threaded;
+
+    return large && native(t) ? sy_ofi_get_native(ctx, t, flags) : get_message(ctx, t, flags);
+}
+
+/* ---- strided ---- */
+
+/* Blocks that fit into one message, 0 if not even one. */
+static size_t blocks_of(const struct sy_strided *t, size_t done)
+{
+    size_t fit = (DATA_MAX - 8) / t->block, left = t->blocks - done;
+
+    return fit < left ? fit : left;
+}
+
+/* Appends the blocks from `done` on; those of a put with their data. */
+static int append_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *t, size_t done,
+                         size_t blocks, struct ofi_fetch *fetch)
+{
+    struct ofi_peer *peer = peer_of(t->first.pe);
+    size_t length = blocks * t->block;
+    size_t bytes = sizeof(struct ofi_record) + sizeof(struct ofi_blocks_part) +
+                   (fetch ? 0 : padded(length));
+    void *at;
+    int rc = sy_ofi_room(peer, bytes, &at);
+
+    if (rc)
+        return rc;
+    if (fetch && peer->open->header->flags & OFI_WANTS_REPLY) {
+        sy_ofi_push(peer, false);
+        if ((rc = sy_ofi_room(peer, bytes, &at)))
+            return rc;
+    }
+    struct ofi_record *record = at;
+    struct ofi_blocks_part *part = (struct ofi_blocks_part *)(record + 1);
+    *record = (struct ofi_record){.kind = fetch ? OFI_GET_BLOCKS : OFI_PUT_BLOCKS,
+                                  .window = (uint16_t)t->first.window,
+                                  .length = (uint32_t)length,
+                                  .offset = t->first.offset +
+                                            (uint64_t)(t->remote_stride * (ptrdiff_t)done)};
+    *part = (struct ofi_blocks_part){.stride = t->remote_stride,
+                                     .block = (uint32_t)t->block,
+                                     .number = fetch ? (uint32_t)number_of(fetch) : 0};
+    if (!fetch) {
+        const char *from = (const char *)t->first.local + t->local_stride * (ptrdiff_t)done;
+        char *to = (char *)(part + 1);
+        for (size_t i = 0; i < blocks; i++, to += t->block, from += t->local_stride)
+            memcpy(to, from, t->block);
+    }
+    sy_ofi_appended(peer, ctx, bytes, fetch ? OFI_WANTS_REPLY : 0);
+    if (fetch)
+        sy_ofi_push(peer, false);
+    return 0;
+}
+
+static int locked_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *t, size_t done,
+                         size_t blocks, _Atomic int *left)
+{
+    struct ofi_fetch *fetch = NULL;
+
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    int rc = behind_writes(ctx);
+    if (!rc && left) {
+        char *to = (char *)t->first.local + t->local_stride * (ptrdiff_t)done;
+        fetch = take_fetch(ctx, to, blocks * t->block, left);
+        if (!fetch) {
+            rc = -EAGAIN;
+        } else {
+            fetch->block = t->block;
+            fetch->stride = t->local_stride;
+        }
+    }
+    if (!rc)
+        rc = append_blocks(ctx, t, done, blocks, fetch);
+    if (rc && fetch)
+        untake_fetch(fetch);
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    return rc;
+}
+
+static int strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, _Atomic int *left)
+{
+    size_t done = 0;
+    int rc = 0;
+
+    /* Blocks of which few fit into a message gain nothing by being packed. */
+    if (t->block > DATA_MAX / 8)
+        return -EOPNOTSUPP;
+    while (!rc && done < t->blocks) {
+        size_t blocks = blocks_of(t, done);
+        while ((rc = locked_blocks(ctx, t, done, blocks, left)) == -EAGAIN && done)
+            sy_ofi_progress();
+        done += blocks;
+    }
+    return rc;
+}
+
+int sy_ofi_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags)
+{
+    (void)flags; /* the source has been packed on return */
+    return strided(ctx, t, NULL);
+}
+
+int sy_ofi_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags)
+{
+    _Atomic int left = 0;
+    int rc = strided(ctx, t, &left);
+
+    (void)flags;
+    sy_ofi_wait(&left);
+    return rc;
+}
+
+/* ---- atomic operations ---- */
+
+static size_t amo_bytes(const struct sy_amo *a)
+{
+    return sizeof(struct ofi_record) + sy_ofi_amo_part(a->op, a->result);
+}
+
+static void write_amo(void *at, const struct sy_amo *a, const struct ofi_fetch *fetch)
+{
+    struct ofi_record *record = at;
+
+    *record = (struct ofi_record){.kind = fetch ? OFI_FETCH : OFI_AMO,
+                                  .op = (uint8_t)a->op,
+                                  .window = (uint16_t)a->window,
+                                  .length = a->width,
+                                  .offset = a->offset};
+    const struct ofi_amo_part part = {a->operand, a->compare, fetch ? number_of(fetch) : 0};
+    memcpy(record + 1, &part, sy_ofi_amo_part(a->op, fetch));
+}
+
+static int append_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, _Atomic int *left)
+{
+    struct ofi_peer *peer = peer_of(a->pe);
+    size_t bytes = amo_bytes(a);
+    struct ofi_fetch *fetch = NULL;
+    void *at;
+    int rc = sy_ofi_room(peer, bytes, &at);
+
+    if (rc)
+        return rc;
+    if (a->result && !(fetch = take_fetch(ctx, a->result, a->width, left)))
+        return -EAGAIN;
+    write_amo(at, a, fetch);
+    sy_ofi_appended(peer, ctx, bytes, fetch ? OFI_WANTS_REPLY : 0);
+    if (left)
+        sy_ofi_push(peer, false);
+    return 0;
+}
+
+int sy_ofi_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+{
+    _Atomic int left = 0;
+    bool wait = a->result && flags & SY_BLOCKING;
+
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    int rc = behind_writes(ctx);
+    if (!rc)
+        rc = append_amo(ctx, a, wait ? &left : NULL);
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    sy_ofi_wait(&left);
+    return rc;
+}
+
+/* ---- put with signal ---- */
+
+/* Data and signal in one message, applied in that order. */
+static int both(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                const struct sy_amo *signal)
+{
+    struct ofi_peer *peer = peer_of(t->pe);
+    size_t data = sizeof(struct ofi_record) + padded(t->length);
+    void *at;
+    int rc = sy_ofi_room(peer, data + amo_bytes(signal), &at);
+
+    if (rc)
+        return rc;
+    struct ofi_record *record = at;
+    *record = (struct ofi_record){.kind = OFI_PUT,
+                                  .window = (uint16_t)t->window,
+                                  .length = (uint32_t)t->length,
+                                  .offset = t->offset};
+    memcpy(record + 1, t->local, t->length);
+    write_amo((char *)at + data, signal, NULL);
+    sy_ofi_appended(peer, ctx, data + amo_bytes(signal), 0);
+    return 0;
+}
+
+int sy_ofi_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                      const struct sy_amo *signal, unsigned flags)
+{
+    int rc;
+
+    if (t->length <= DATA_MAX / 2 && t->length <= sy_ofi.traits.small) {
+        sy_ofi_lock(&sy_ofi.lane[0]);
+        rc = behind_writes(ctx);
+        if (!rc)
+            rc = both(ctx, t, signal);
+        sy_ofi_unlock(&sy_ofi.lane[0]);
+        return rc;
+    }
+    rc = sy_ofi_put(ctx, t, flags);
+    if (rc)
+        return rc;
+    /* The signal goes behind the data; from another endpoint, or where the provider keeps no such
+     * order, it waits for them. */
+    sy_ofi_fence(ctx);
+    INSIST(rc, sy_ofi_amo(ctx, signal, flags));
+    return rc;
+}

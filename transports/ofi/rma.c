@@ -1,0 +1,246 @@
+/* Put and get by the provider's remote memory access; fence and quiet.
+ *
+ * A put is complete when it is visible at the target, and the provider's completion may mean less.
+ * Where traits.flushed, it need only mean that the source is free: a message sent behind the
+ * writes, which the provider keeps in order, is acknowledged after them. Else each write asks for
+ * FI_DELIVERY_COMPLETE. A context with an endpoint of its own always does that, because nothing
+ * orders two endpoints. */
+#include <errno.h>
+#include <string.h>
+
+#include "transports/ofi/ofi.h"
+
+static inline bool shares(const struct sy_transport_ctx *ctx)
+{
+    return ctx->lane == &sy_ofi.lane[0];
+}
+
+static inline bool flushed(const struct sy_transport_ctx *ctx)
+{
+    return sy_ofi.traits.flushed && shares(ctx);
+}
+
+/* ---- operations ---- */
+
+static struct ofi_operation *take(struct ofi_lane *lane, struct sy_transport_ctx *ctx, int pe,
+                                  _Atomic int *left)
+{
+    struct ofi_operation *op = lane->free;
+
+    if (!op)
+        return NULL;
+    lane->free = op->next;
+    op->slot.kind = OFI_OPERATION;
+    op->ctx = ctx;
+    op->left = left;
+    op->pe = pe;
+    op->mr = NULL;
+    return op;
+}
+
+static void give(struct ofi_lane *lane, struct ofi_operation *op)
+{
+    if (op->mr)
+        fi_close(&op->mr->fid);
+    op->next = lane->free;
+    lane->free = op;
+}
+
+/* Called with the lane locked. The blocked caller may return as soon as its count is 0. */
+void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op)
+{
+    _Atomic int *left = op->left;
+
+    op->ctx->issued--;
+    give(lane, op);
+    if (left)
+        atomic_fetch_sub_explicit(left, 1, memory_order_release);
+}
+
+/* The provider's handle of the caller's buffer, where it wants one: of the window that it lies in,
+ * or of a registration that lives as long as the operation. */
+static int describe(struct ofi_operation *op, const void *local, size_t length, void **descriptor)
+{
+    static _Atomic uint64_t keys = OFI_WINDOWS +
+                                   16; /* those below are given to longer-lived memory */
+
+    *descriptor = NULL;
+    if (!sy_ofi.traits.local_mr || (*descriptor = sy_ofi_descriptor(local, length)))
+        return 0;
+    int rc = fi_mr_reg(sy_ofi.fid_domain, local, length, FI_READ | FI_WRITE, 0,
+                       atomic_fetch_add(&keys, 1), 0, &op->mr, NULL);
+    if (rc)
+        return rc;
+    *descriptor = fi_mr_desc(op->mr);
+    return 0;
+}
+
+/* ---- one transfer of at most max_write bytes ---- */
+
+static ssize_t issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                     size_t length, bool get, struct ofi_operation *op)
+{
+    const struct ofi_peer *peer = &sy_ofi.peer[t->pe];
+    const struct iovec iov = {.iov_base = (char *)t->local + done, .iov_len = length};
+    const struct fi_rma_iov remote = {.addr = peer->base[t->window] + t->offset + done,
+                                      .len = length,
+                                      .key = peer->key[t->window]};
+    void *descriptor;
+    ssize_t rc = describe(op, iov.iov_base, length, &descriptor);
+    struct fi_msg_rma message = {.msg_iov = &iov,
+                                 .desc = &descriptor,
+                                 .iov_count = 1,
+                                 .addr = peer->address,
+                                 .rma_iov = &remote,
+                                 .rma_iov_count = 1,
+                                 .context = &op->slot.context};
+    uint64_t flags = FI_COMPLETION;
+
+    if (rc)
+        return rc;
+    if (get)
+        return fi_readmsg(ctx->lane->ep, &message, flags);
+    if (!flushed(ctx))
+        flags |= FI_DELIVERY_COMPLETE;
+    if (length <= sy_ofi.traits.inject)
+        flags |= FI_INJECT;
+    return fi_writemsg(ctx->lane->ep, &message, flags);
+}
+
+/* -EAGAIN while a read from pe must not begin yet because of messages to it. Main lane locked. */
+static int behind_messages(struct sy_transport_ctx *ctx, int pe)
+{
+    return ctx->listed[pe] ? sy_ofi_ask(&sy_ofi.peer[pe], ctx->last[pe]) : 0;
+}
+
+/* -EAGAIN while a write to pe must not begin yet because of a fence. Main lane locked, and the
+ * context's. */
+static int behind_fence(struct sy_transport_ctx *ctx, int pe)
+{
+    struct ofi_peer *peer = &sy_ofi.peer[pe];
+
+    /* The target applies messages when it looks at them; a write would overtake one. */
+    if (ctx->listed[pe] && !sy_ofi_reached(peer->acked, ctx->fenced[pe]))
+        return sy_ofi_ask(peer, ctx->fenced[pe]);
+    if (!ctx->wait_issued || sy_ofi.traits.waw)
+        return 0;
+    if (ctx->issued)
+        return -EAGAIN;
+    ctx->wait_issued = false;
+    return 0;
+}
+
+static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                 size_t length, bool get, _Atomic int *left)
+{
+    struct ofi_lane *lane = ctx->lane, *main_lane = &sy_ofi.lane[0];
+    struct ofi_operation *op;
+    ssize_t rc = 0;
+
+    /* Messages are the main lane's business, and so is what a write must wait for. */
+    sy_ofi_lock(main_lane);
+    rc = get ? behind_messages(ctx, t->pe) : behind_fence(ctx, t->pe);
+    if (lane != main_lane || rc)
+        sy_ofi_unlock(main_lane);
+    if (rc)
+        return (int)rc;
+    if (lane != main_lane)
+        sy_ofi_lock(lane);
+    op = take(lane, ctx, t->pe, left);
+    rc = op ? issue(ctx, t, done, length, get, op) : -EAGAIN;
+    if (!rc) {
+        ctx->issued++;
+        if (left)
+            atomic_fetch_add_explicit(left, 1, memory_order_relaxed);
+        if (!get && flushed(ctx))
+            sy_ofi_mark(ctx, t->pe, sy_ofi.peer[t->pe].sent + 1);
+    } else if (op) {
+        give(lane, op);
+    }
+    sy_ofi_unlock(lane);
+    if (rc && rc != -FI_EAGAIN)
+        sy_ofi.host->log(SY_LOG_ERROR, "ofi", "%s of %zu bytes with PE %d: %s", get ? "get" : "put",
+                         length, t->pe, sy_ofi_library.strerror((int)-rc));
+    return rc == -FI_EAGAIN ? -EAGAIN : rc ? -EIO : 0;
+}
+
+static int transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool get,
+                    unsigned flags)
+{
+    _Atomic int left = 0;
+    size_t most = sy_ofi.traits.max_write & ~(size_t)63, done = 0;
+    int rc = 0;
+
+    while (!rc && done < t->length) {
+        size_t length = t->length - done < most ? t->length - done : most;
+        bool wait = flags & SY_BLOCKING && (get || length > sy_ofi.traits.inject);
+        while ((rc = start(ctx, t, done, length, get, wait ? &left : NULL)) == -EAGAIN && done)
+            sy_ofi_progress();
+        done += length;
+    }
+    sy_ofi_wait(&left);
+    return rc;
+}
+
+int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    return transfer(ctx, t, false, flags);
+}
+
+int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    return transfer(ctx, t, true, flags);
+}
+
+/* ---- order and completion ---- */
+
+/* Only notes what came before; operations that must not overtake it look here. */
+int sy_ofi_fence(struct sy_transport_ctx *ctx)
+{
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    for (int i = 0; i < ctx->dirties; i++)
+        ctx->fenced[ctx->dirty[i]] = ctx->last[ctx->dirty[i]];
+    if (!shares(ctx))
+        sy_ofi_lock(ctx->lane);
+    ctx->wait_issued = ctx->issued > 0;
+    if (!shares(ctx))
+        sy_ofi_unlock(ctx->lane);
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    return 0;
+}
+
+/* Requests to the context's PEs, or to one of them. Main lane locked. */
+static int quiet_messages(struct sy_transport_ctx *ctx, int pe)
+{
+    int kept = 0, rc = ctx->fetches ? -EAGAIN : 0;
+
+    for (int i = 0; i < ctx->dirties; i++) {
+        int dirty = ctx->dirty[i];
+        if (pe != SY_ALL_PES && pe != dirty) {
+            ctx->dirty[kept++] = dirty;
+        } else if (sy_ofi_ask(&sy_ofi.peer[dirty], ctx->last[dirty])) {
+            rc = -EAGAIN;
+            ctx->dirty[kept++] = dirty;
+        } else {
+            ctx->listed[dirty] = false;
+        }
+    }
+    ctx->dirties = kept;
+    return rc;
+}
+
+int sy_ofi_quiet(struct sy_transport_ctx *ctx, int pe)
+{
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    int rc = quiet_messages(ctx, pe);
+    if (!shares(ctx))
+        sy_ofi_lock(ctx->lane);
+    if (ctx->issued)
+        rc = -EAGAIN;
+    else
+        ctx->wait_issued = false;
+    if (!shares(ctx))
+        sy_ofi_unlock(ctx->lane);
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    return rc;
+}

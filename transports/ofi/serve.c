@@ -1,0 +1,298 @@
+/* The target's side of messages. Everything in a message is a peer's word and is checked before it
+ * is used. Main lane locked throughout. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/ofi/ofi.h"
+#include "util/bits.h"
+
+#define STORE_WHOLE(TYPE)                                                                          \
+    case sizeof(TYPE): {                                                                           \
+        TYPE value;                                                                                \
+        memcpy(&value, from, sizeof value);                                                        \
+        __atomic_store_n((TYPE *)to, value, __ATOMIC_RELAXED);                                     \
+        return;                                                                                    \
+    }
+
+/* One element that is aligned is stored by one instruction: another thread may be looking at it.
+ * Longer data are moved by memcpy, which does not divide aligned words. */
+SY_ORDERED_ELSEWHERE static void store(char *to, const char *from, size_t length)
+{
+    if ((uintptr_t)to % 8 % (length ? length : 1) == 0) {
+        switch (length) {
+            STORE_WHOLE(uint8_t)
+            STORE_WHOLE(uint16_t)
+            STORE_WHOLE(uint32_t)
+            STORE_WHOLE(uint64_t)
+        }
+    }
+    memcpy(to, from, length);
+}
+#undef STORE_WHOLE
+
+static void *here(const struct ofi_record *record, uint64_t offset, size_t length)
+{
+    return sy_ofi.host->memory(sy_ofi.host->pe, record->window, offset, length);
+}
+
+/* ---- replies ---- */
+
+/* Appends a reply of `length` bytes and returns where they go, or NULL if it does not fit. */
+static void *reply_room(struct ofi_message *reply, uint64_t number, size_t length)
+{
+    struct ofi_header *header = reply ? reply->header : NULL;
+    size_t bytes = sizeof(struct ofi_record) + sy_round_up(length, 8);
+
+    if (!header || header->length + bytes > OFI_MESSAGE)
+        return NULL;
+    struct ofi_record *record = (struct ofi_record *)((char *)header + header->length);
+    *record = (struct ofi_record){.kind = OFI_REPLY, .length = (uint32_t)length, .offset = number};
+    header->length += (uint32_t)bytes;
+    return record + 1;
+}
+
+static void take_reply(const struct ofi_record *record, const char *data)
+{
+    struct ofi_fetch *fetch = record->offset < OFI_FETCHES ? &sy_ofi.fetch[record->offset] : NULL;
+
+    if (!fetch || !fetch->busy || fetch->length != record->length)
+        return;
+    if (fetch->block) {
+        char *to = fetch->result;
+        for (size_t done = 0; done < fetch->length; done += fetch->block, to += fetch->stride)
+            store(to, data + done, fetch->block);
+    } else {
+        memcpy(fetch->result, data, fetch->length);
+    }
+    _Atomic int *left = fetch->left;
+    if (!left)
+        fetch->ctx->fetches--;
+    fetch->busy = false;
+    fetch->next = sy_ofi.fetch_free;
+    sy_ofi.fetch_free = fetch;
+    if (left)
+        atomic_fetch_sub_explicit(left, 1, memory_order_release);
+}
+
+/* ---- requests ---- */
+
+static bool apply_amo(const struct ofi_record *record, const void *data, struct ofi_message *reply)
+{
+    struct ofi_amo_part part = {0};
+    uint64_t old = 0;
+    void *word = here(record, record->offset, record->length), *to = NULL;
+
+    memcpy(&part, data, sy_ofi_amo_part(record->op, record->kind == OFI_FETCH));
+    if (!word || (record->length != 4 && record->length != 8) || record->offset % record->length ||
+        record->op > SY_AMO_XOR)
+        return false;
+    if (record->kind == OFI_FETCH && !(to = reply_room(reply, part.number, record->length)))
+        return false;
+    sy_ofi.host->amo((enum sy_amo_op)record->op, word, record->length, part.operand, part.compare,
+                     to ? &old : NULL);
+    uint32_t narrow = (uint32_t)old;
+    if (to)
+        memcpy(to, record->length == 4 ? (void *)&narrow : (void *)&old, record->length);
+    return true;
+}
+
+/* The blocks of a strided transfer lie between two ends; both must be in the window. */
+static char *blocks_here(const struct ofi_record *record, const struct ofi_blocks_part *part)
+{
+    int64_t reach;
+
+    if (!part->block || record->length % part->block || !record->length ||
+        __builtin_mul_overflow(part->stride, (int64_t)(record->length / part->block - 1), &reach))
+        return NULL;
+    uint64_t lowest = reach < 0 ? record->offset + (uint64_t)reach : record->offset;
+    uint64_t span = (reach < 0 ? -(uint64_t)reach : (uint64_t)reach) + part->block;
+    char *base = here(record, lowest, span);
+    return base ? base + (record->offset - lowest) : NULL;
+}
+
+static bool apply_blocks(const struct ofi_record *record, const char *data,
+                         struct ofi_message *reply)
+{
+    struct ofi_blocks_part part;
+    memcpy(&part, data, sizeof part);
+    char *at = blocks_here(record, &part);
+
+    if (!at)
+        return false;
+    if (record->kind == OFI_PUT_BLOCKS) {
+        data += sizeof part;
+        for (size_t done = 0; done < record->length; done += part.block, at += part.stride)
+            store(at, data + done, part.block);
+        return true;
+    }
+    char *to = reply_room(reply, part.number, record->length);
+    for (size_t done = 0; to && done < record->length; done += part.block, at += part.stride)
+        memcpy(to + done, at, part.block);
+    return to;
+}
+
+static bool apply_get(const struct ofi_record *record, const void *data, struct ofi_message *reply)
+{
+    uint64_t number;
+    memcpy(&number, data, sizeof number);
+    void *from = here(record, record->offset, record->length);
+    void *to = from ? reply_room(reply, number, record->length) : NULL;
+
+    if (to)
+        memcpy(to, from, record->length);
+    return to;
+}
+
+static bool apply_put(const struct ofi_record *record, const char *data)
+{
+    char *to = here(record, record->offset, record->length);
+
+    if (to)
+        store(to, data, record->length);
+    return to;
+}
+
+/* Bytes that follow a record. */
+static size_t behind(const struct ofi_record *record)
+{
+    size_t data = sy_round_up(record->length, 8);
+
+    switch (record->kind) {
+    case OFI_PUT:
+    case OFI_REPLY:
+        return data;
+    case OFI_GET:
+        return sizeof(uint64_t);
+    case OFI_AMO:
+    case OFI_FETCH:
+        return sy_ofi_amo_part(record->op, record->kind == OFI_FETCH);
+    case OFI_PUT_BLOCKS:
+        return sizeof(struct ofi_blocks_part) + data;
+    case OFI_GET_BLOCKS:
+        return sizeof(struct ofi_blocks_part);
+    default:
+        return SIZE_MAX / 2;
+    }
+}
+
+static bool apply(const struct ofi_record *record, const char *data, struct ofi_message *reply)
+{
+    switch (record->kind) {
+    case OFI_PUT:
+        return apply_put(record, data);
+    case OFI_GET:
+        return apply_get(record, data, reply);
+    case OFI_AMO:
+    case OFI_FETCH:
+        return apply_amo(record, data, reply);
+    case OFI_PUT_BLOCKS:
+    case OFI_GET_BLOCKS:
+        return apply_blocks(record, data, reply);
+    case OFI_REPLY:
+        take_reply(record, data);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool apply_all(const struct ofi_header *header, struct ofi_message *reply)
+{
+    const char *at = (const char *)(header + 1), *end = (const char *)header + header->length;
+
+    while (at < end) {
+        const struct ofi_record *record = (const struct ofi_record *)at;
+        size_t left = (size_t)(end - at);
+        if (left < sizeof *record || left - sizeof *record < behind(record) ||
+            !apply(record, at + sizeof *record, reply))
+            return false;
+        at += sizeof *record + behind(record);
+    }
+    return true;
+}
+
+/* Applies a message of requests and answers it. False if it wants a reply and there is no buffer.
+ */
+static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *header)
+{
+    struct ofi_message *reply = NULL;
+
+    if (header->flags & OFI_WANTS_REPLY) {
+        reply = sy_ofi_take(&sy_ofi.replies);
+        if (!reply)
+            return false;
+        reply->peer = peer;
+    }
+    if (header->sequence != peer->applied + 1 || !apply_all(header, reply)) {
+        if (reply)
+            sy_ofi_give(reply);
+        sy_ofi.host->lost(peer->pe, EPROTO, "it sent a request that makes no sense");
+        return true;
+    }
+    /* What was stored is visible before anybody hears that it is. */
+    atomic_thread_fence(memory_order_release);
+    peer->applied = header->sequence;
+    if (header->flags & OFI_ACK_ME || peer->applied - peer->told >= OFI_WINDOW / 2)
+        sy_ofi_owe(peer);
+    if (reply)
+        sy_ofi_send(reply);
+    return true;
+}
+
+/* ---- messages that must wait; no more than the senders' windows allow ---- */
+
+static void defer(struct ofi_peer *peer, const struct ofi_header *header)
+{
+    struct ofi_deferred *copy = malloc(offsetof(struct ofi_deferred, header) + header->length);
+
+    if (!copy) {
+        sy_ofi.host->lost(peer->pe, ENOMEM, "no memory to keep its requests");
+        return;
+    }
+    memcpy(&copy->header, header, header->length);
+    copy->next = NULL;
+    *sy_ofi.deferred_end = copy;
+    sy_ofi.deferred_end = &copy->next;
+}
+
+void sy_ofi_serve_deferred(void)
+{
+    struct ofi_deferred *first;
+
+    while ((first = sy_ofi.deferred)) {
+        if (!serve_requests(&sy_ofi.peer[first->header.source], &first->header))
+            return;
+        sy_ofi.deferred = first->next;
+        if (!sy_ofi.deferred)
+            sy_ofi.deferred_end = &sy_ofi.deferred;
+        free(first);
+    }
+}
+
+void sy_ofi_serve_close(void)
+{
+    while (sy_ofi.deferred) {
+        struct ofi_deferred *first = sy_ofi.deferred;
+        sy_ofi.deferred = first->next;
+        free(first);
+    }
+    sy_ofi.deferred_end = &sy_ofi.deferred;
+}
+
+void sy_ofi_serve(const struct ofi_header *header, size_t length)
+{
+    if (length < sizeof *header || header->length < sizeof *header || header->length > length ||
+        header->job != sy_ofi.job || header->source >= (uint32_t)sy_ofi.host->npes ||
+        !sy_ofi.peer[header->source].known) {
+        sy_ofi.host->log(SY_LOG_INFO, "ofi", "a message of %zu bytes is none of this job's",
+                         length);
+        return;
+    }
+    struct ofi_peer *peer = &sy_ofi.peer[header->source];
+    sy_ofi_acknowledged(peer, header->ack);
+    if (!(header->flags & OFI_REQUEST))
+        apply_all(header, NULL);
+    else if (sy_ofi.deferred || !serve_requests(peer, header))
+        defer(peer, header);
+}

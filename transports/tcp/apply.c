@@ -1,0 +1,587 @@
+/* What records do to memory. Every record comes from another process, so all that it says is
+ * checked: find_memory is the only way to an address. Under the poll lock.
+ *
+ * Elements of 1, 2, 4 and 8 bytes are stored whole and with release order, so a thread that waits
+ * for one sees all that came before it on the lane. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/tcp/lane.h"
+
+#define WINDOWS (1u << TCP_WINDOW_BITS)
+
+/* Memory of the PEs of this node as far as it is mapped here. Entry `TCP_TARGET_SELF` is this PE.
+ * Filled at the first request, when all transports are connected. */
+struct span {
+    char *base;
+    uint64_t length;
+};
+
+static struct {
+    struct span (*span)[WINDOWS]; /* node's PEs, then this PE */
+    unsigned targets;
+    bool filled, serves_node;
+} memory;
+
+int tcp_apply_open(struct sy_error *err)
+{
+    unsigned size = 0;
+    int node = tcp_host->place(tcp_host->pe).node;
+
+    for (int pe = 0; pe < tcp_host->npes; pe++)
+        size += tcp_host->place(pe).node == node;
+    memory.span = calloc(size + 1, sizeof *memory.span);
+    memory.targets = size;
+    memory.filled = false;
+    return memory.span ? 0 : tcp_host->fail(err, ENOMEM, "no memory for %u PEs of this node", size);
+}
+
+void tcp_apply_close(void)
+{
+    free(memory.span);
+    memset(&memory, 0, sizeof memory);
+}
+
+static void fill_spans(struct span *span, int pe)
+{
+    struct sy_window window;
+
+    for (unsigned w = 0; w < WINDOWS && !tcp_host->window(w, &window); w++) {
+        span[w].base = tcp_host->memory(pe, w, 0, window.length);
+        span[w].length = span[w].base ? window.length : 0;
+        if (!span[w].base && window.length)
+            memory.serves_node = false;
+    }
+}
+
+static void fill(void)
+{
+    int node = tcp_host->place(tcp_host->pe).node;
+
+    memory.filled = true;
+    memory.serves_node = true;
+    for (int pe = 0; pe < tcp_host->npes; pe++) {
+        struct sy_place place = tcp_host->place(pe);
+        if (place.node == node)
+            fill_spans(memory.span[place.local], pe);
+    }
+    fill_spans(memory.span[memory.targets], tcp_host->pe);
+}
+
+bool tcp_apply_serves_node(void)
+{
+    if (!memory.filled)
+        fill();
+    return memory.serves_node;
+}
+
+/* The address of bytes of a PE of this node, or NULL. target: its index, or TCP_TARGET_SELF. */
+SY_INLINE char *find_memory(unsigned target, unsigned window, uint64_t offset, size_t length)
+{
+    unsigned index = target == TCP_TARGET_SELF ? memory.targets : target;
+
+    if (SY_UNLIKELY(index > memory.targets || window >= WINDOWS))
+        return NULL;
+    const struct span *span = &memory.span[index][window];
+    if (SY_UNLIKELY(offset > span->length || length > span->length - offset))
+        return NULL;
+    return span->base ? span->base + offset : NULL;
+}
+
+/* ---- small helpers ---- */
+
+static uint64_t word(const char *from)
+{
+    uint64_t value;
+
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+static size_t padded(size_t length)
+{
+    return (length + 7) & ~(size_t)7;
+}
+
+#define STORE_WHOLE(TYPE)                                                                          \
+    do {                                                                                           \
+        TYPE value;                                                                                \
+        memcpy(&value, from, sizeof value);                                                        \
+        if ((uintptr_t)to % sizeof value)                                                          \
+            memcpy(to, &value, sizeof value);                                                      \
+        else                                                                                       \
+            __atomic_store_n((TYPE *)(void *)to, value, __ATOMIC_RELEASE);                         \
+    } while (0)
+
+/* One element of 1 << code bytes. */
+SY_ORDERED_ELSEWHERE static inline void store_element(char *to, const char *from, unsigned code)
+{
+    switch (code) {
+    case 0:
+        STORE_WHOLE(uint8_t);
+        break;
+    case 1:
+        STORE_WHOLE(uint16_t);
+        break;
+    case 2:
+        STORE_WHOLE(uint32_t);
+        break;
+    default:
+        STORE_WHOLE(uint64_t);
+    }
+}
+
+/* Bytes that may be several elements: by words where the place is aligned, so that none is torn. */
+SY_ORDERED_ELSEWHERE static void store_bytes(char *to, const char *from, size_t length)
+{
+    size_t words = (uintptr_t)to % 8 ? 0 : length / 8;
+
+    if (length > TCP_LONG || !words) {
+        memcpy(to, from, length);
+        return;
+    }
+    for (; words; words--, to += 8, from += 8, length -= 8)
+        __atomic_store_n((uint64_t *)(void *)to, word(from), __ATOMIC_RELAXED);
+    for (; length; length--)
+        *to++ = *from++;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+SY_ORDERED_ELSEWHERE static void load_bytes(char *to, const char *from, size_t length)
+{
+    switch (length) {
+    case 8:
+        if ((uintptr_t)from % 8 == 0) {
+            uint64_t value = __atomic_load_n((const uint64_t *)(const void *)from,
+                                             __ATOMIC_ACQUIRE);
+            memcpy(to, &value, 8);
+            return;
+        }
+        break;
+    case 4:
+        if ((uintptr_t)from % 4 == 0) {
+            uint32_t value = __atomic_load_n((const uint32_t *)(const void *)from,
+                                             __ATOMIC_ACQUIRE);
+            memcpy(to, &value, 4);
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    memcpy(to, from, length);
+}
+
+/* ---- replies that this side gives ---- */
+
+/* Room for a reply. The other side asks for no more than fits, so none is a breach of the rules. */
+static char *reply_room(struct tcp_lane *lane, size_t bytes, const char **why)
+{
+    char *room = tcp_log_reserve(&lane->log[TCP_REPLIES], bytes);
+
+    if (SY_UNLIKELY(!room))
+        *why = "it asks for more replies at a time than agreed";
+    return room;
+}
+
+/* Bytes of memory here: short ones are copied; long ones are sent from where they are. */
+static void reply_bytes(struct tcp_lane *lane, const char *from, size_t length, const char **why)
+{
+    struct tcp_log *log = &lane->log[TCP_REPLIES];
+
+    if (length > TCP_LONG) {
+        if (tcp_log_has_piece(log))
+            tcp_log_commit_piece(log, 0, from, length, NULL);
+        else
+            *why = "it asks for more long replies at a time than agreed";
+        return;
+    }
+    char *room = reply_room(lane, padded(length), why);
+    if (!room)
+        return;
+    memset(room + padded(length) - 8, 0, 8);
+    load_bytes(room, from, length);
+    tcp_log_commit(log, padded(length));
+}
+
+/* ---- strided ---- */
+
+/* The extent of blocks that begin `stride` apart: where the lowest byte lies relative to the first
+ * block, and how many bytes there are. False: too far. */
+static bool extent(uint64_t block, uint64_t blocks, int64_t stride, int64_t *low, uint64_t *length)
+{
+    int64_t reach;
+
+    if (!block || !blocks || block * blocks > TCP_PACKED ||
+        __builtin_mul_overflow(stride, (int64_t)(blocks - 1), &reach))
+        return false;
+    *low = reach < 0 ? reach : 0;
+    *length = (reach < 0 ? -(uint64_t)reach : (uint64_t)reach) + block;
+    return true;
+}
+
+struct strided {
+    char *first;
+    uint64_t block, blocks;
+    int64_t stride;
+};
+
+/* Checks a strided record's words; the memory it names, or a reason. */
+static bool strided_memory(uint64_t header, const char *words, struct strided *s)
+{
+    int64_t low;
+    uint64_t length, offset = tcp_header_offset(header);
+
+    s->block = word(words) & 0xffffffff;
+    s->blocks = word(words) >> 32;
+    s->stride = (int64_t)word(words + 8);
+    if (!extent(s->block, s->blocks, s->stride, &low, &length) ||
+        (low < 0 && -(uint64_t)low > offset))
+        return false;
+    char *base = find_memory(tcp_header_target(header), tcp_header_window(header),
+                             offset + (uint64_t)low, length);
+    s->first = base ? base - low : NULL;
+    return base != NULL;
+}
+
+/* Copies blocks; elements whole. */
+static void move_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
+                        size_t block, size_t blocks)
+{
+    bool element = block == 1 || block == 2 || block == 4 || block == 8;
+    unsigned code = (unsigned)__builtin_ctzl(block);
+
+    for (;;) {
+        if (element)
+            store_element(to, from, code);
+        else
+            memcpy(to, from, block);
+        if (!--blocks)
+            break; /* there need be no address beyond the last block */
+        to += to_stride;
+        from += from_stride;
+    }
+}
+
+/* ---- requests ---- */
+
+static const char outside[] = "a request names memory that is not symmetric, or not mapped here";
+
+static const char too_long[] = "a record is longer than agreed";
+
+/* The size of a record of whose `have` bytes are there; 0: its words are not all there, or *why. */
+static size_t record_size(uint64_t header, const char *from, size_t have, const char **why)
+{
+    uint64_t length;
+
+    switch (tcp_header_op(header)) {
+    case TCP_OP_GET:
+        return 8;
+    case TCP_OP_PUT_LONG:
+        if (have < 16)
+            return 0;
+        length = word(from + 8);
+        if (length > TCP_CHUNK)
+            *why = too_long;
+        return *why ? 0 : 16 + padded(length);
+    case TCP_OP_PUT_STRIDED:
+        if (have < 24)
+            return 0;
+        length = (word(from + 8) & 0xffffffff) * (word(from + 8) >> 32);
+        if (length > TCP_PACKED)
+            *why = too_long;
+        return *why ? 0 : 24 + padded(length);
+    case TCP_OP_GET_STRIDED:
+    case TCP_OP_AMO + SY_AMO_CSWAP:
+    case TCP_OP_AMO_FETCH + SY_AMO_CSWAP:
+        return 24;
+    default:
+        return 16;
+    }
+}
+
+/* A put whose payload has come only in part: what is there is stored, the rest will be received in
+ * place. */
+static size_t begin_payload(struct tcp_lane *lane, uint64_t header, const char *from, size_t have,
+                            size_t frame_left, const char **why)
+{
+    size_t length = (size_t)word(from + 8), part = have - 16;
+    char *to = find_memory(tcp_header_target(header), tcp_header_window(header),
+                           tcp_header_offset(header), length);
+
+    if (!to || 16 + padded(length) > frame_left) {
+        *why = to ? "a record crosses the end of its frame" : outside;
+        return 0;
+    }
+    if (part > length)
+        part = length;
+    memcpy(to, from + 16, part);
+    lane->in.payload = to + part;
+    lane->in.payload_left = length - part;
+    lane->in.payload_padding = padded(length) - length;
+    lane->in.payload_record = 16 + padded(length);
+    return 16 + part;
+}
+
+static void put_long(uint64_t header, const char *from, const char **why)
+{
+    size_t length = (size_t)word(from + 8);
+    char *to = find_memory(tcp_header_target(header), tcp_header_window(header),
+                           tcp_header_offset(header), length);
+
+    if (to)
+        store_bytes(to, from + 16, length);
+    else
+        *why = outside;
+}
+
+static void get(struct tcp_lane *lane, uint64_t header, size_t length, const char **why)
+{
+    const char *from = find_memory(tcp_header_target(header), tcp_header_window(header),
+                                   tcp_header_offset(header), length);
+
+    if (!from || !length || length > TCP_CHUNK)
+        *why = outside;
+    else
+        reply_bytes(lane, from, length, why);
+}
+
+static void get_strided(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
+{
+    struct strided s;
+
+    if (!strided_memory(header, from + 8, &s)) {
+        *why = outside;
+        return;
+    }
+    size_t length = s.block * s.blocks;
+    char *packed = length > TCP_LONG ? malloc(length) : reply_room(lane, padded(length), why);
+    if (!packed) {
+        if (!*why)
+            *why = "there is no memory for a strided reply";
+        return;
+    }
+    if (length > TCP_LONG && !tcp_log_has_piece(&lane->log[TCP_REPLIES])) {
+        *why = "it asks for more long replies at a time than agreed";
+        free(packed);
+        return;
+    }
+    if (length <= TCP_LONG)
+        memset(packed + padded(length) - 8, 0, 8);
+    move_blocks(packed, (ptrdiff_t)s.block, s.first, s.stride, s.block, s.blocks);
+    if (length > TCP_LONG)
+        tcp_log_commit_piece(&lane->log[TCP_REPLIES], 0, packed, length, packed);
+    else
+        tcp_log_commit(&lane->log[TCP_REPLIES], padded(length));
+}
+
+static void amo(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
+{
+    unsigned op = tcp_header_op(header), code = tcp_header_code(header);
+    bool fetch = op >= TCP_OP_AMO_FETCH;
+    enum sy_amo_op what = (enum sy_amo_op)(op & 7);
+    size_t width = code == 2 ? 4 : 8;
+    char *at = find_memory(tcp_header_target(header), tcp_header_window(header),
+                           tcp_header_offset(header), width);
+    uint64_t old;
+
+    if (!at || code < 2 || code > 3 || (uintptr_t)at % width) {
+        *why = outside;
+        return;
+    }
+    uint64_t compare = what == SY_AMO_CSWAP ? word(from + 16) : 0;
+    char *room = fetch ? reply_room(lane, 8, why) : NULL;
+    if (fetch && !room)
+        return;
+    tcp_host->amo(what, at, width, word(from + 8), compare, fetch ? &old : NULL);
+    if (fetch) {
+        uint32_t narrow = (uint32_t)old;
+        memset(room, 0, 8);
+        memcpy(room, width == 4 ? (void *)&narrow : (void *)&old, width);
+        tcp_log_commit(&lane->log[TCP_REPLIES], 8);
+    }
+}
+
+/* AWAIT: true if the lane must stop behind this record. */
+static bool await(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
+{
+    unsigned number = tcp_header_target(header);
+    struct tcp_lane *other = tcp_lane_find(lane->pe, number);
+
+    if (!other || other == lane) {
+        *why = "it names a lane that cannot be";
+        return false;
+    }
+    lane->in.awaits = other;
+    lane->in.awaits_at = word(from + 8);
+    if (atomic_load_explicit(&other->got[TCP_REQUESTS], memory_order_relaxed) >= lane->in.awaits_at)
+        lane->in.awaits = NULL;
+    return lane->in.awaits != NULL;
+}
+
+/* Any record but a plain put; it is there as a whole. */
+static void apply_one(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
+{
+    struct strided s;
+
+    switch (tcp_header_op(header)) {
+    case TCP_OP_PUT_LONG:
+        put_long(header, from, why);
+        break;
+    case TCP_OP_GET:
+        get(lane, header, tcp_header_code(header) > 3 ? 0 : (size_t)1 << tcp_header_code(header),
+            why);
+        break;
+    case TCP_OP_GET_LONG:
+        get(lane, header, (size_t)word(from + 8), why);
+        break;
+    case TCP_OP_PUT_STRIDED:
+        if (strided_memory(header, from + 8, &s))
+            move_blocks(s.first, s.stride, from + 24, (ptrdiff_t)s.block, s.block, s.blocks);
+        else
+            *why = outside;
+        break;
+    case TCP_OP_GET_STRIDED:
+        get_strided(lane, header, from, why);
+        break;
+    case TCP_OP_AMO ... TCP_OP_AMO_FETCH + SY_AMO_XOR:
+        amo(lane, header, from, why);
+        break;
+    default:
+        *why = "a record is of no known kind";
+    }
+}
+
+void tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes)
+{
+    uint64_t before = atomic_load_explicit(&lane->got[channel], memory_order_relaxed);
+
+    atomic_store_explicit(&lane->got[channel], before + bytes, memory_order_release);
+    if (channel == TCP_REPLIES)
+        tcp_apply_answered(lane, 1, 0, 1);
+}
+
+size_t tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length, const char **why)
+{
+    size_t used = 0, done = 0; /* done: bytes of whole records */
+
+    if (SY_UNLIKELY(!memory.filled))
+        fill();
+    while (length - used >= 8) {
+        const char *at = from + used;
+        uint64_t header = word(at);
+        size_t have = length - used, size;
+        if (SY_LIKELY((header & 63) == TCP_OP_PUT && have >= 16)) {
+            unsigned code = tcp_header_code(header);
+            char *to = code > 3 ? NULL
+                                : find_memory(tcp_header_target(header), tcp_header_window(header),
+                                              tcp_header_offset(header), (size_t)1 << code);
+            if (SY_UNLIKELY(!to)) {
+                *why = outside;
+                break;
+            }
+            store_element(to, at + 8, code);
+            used = done = used + 16;
+            continue;
+        }
+        size = record_size(header, at, have, why);
+        if (!size || size > have) {
+            if (size > TCP_LONG + 16 && tcp_header_op(header) == TCP_OP_PUT_LONG)
+                used += begin_payload(lane, header, at, have, lane->in.frame_left - used, why);
+            break;
+        }
+        if (tcp_header_op(header) == TCP_OP_AWAIT) {
+            bool stop = await(lane, header, at, why);
+            if (*why)
+                break;
+            used = done = used + size;
+            if (stop)
+                break;
+            continue;
+        }
+        apply_one(lane, header, at, why);
+        if (SY_UNLIKELY(*why != NULL))
+            break;
+        used = done = used + size;
+    }
+    if (done)
+        tcp_apply_done(lane, TCP_REQUESTS, done);
+    return used;
+}
+
+/* ---- replies that this side asked for ---- */
+
+void tcp_apply_answered(struct tcp_lane *lane, uint64_t count, uint64_t bytes, uint64_t longs)
+{
+    atomic_fetch_add_explicit(&lane->answered_bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&lane->answered_long, longs, memory_order_relaxed);
+    atomic_fetch_add_explicit(&lane->answered, count, memory_order_release);
+}
+
+static void give(const struct tcp_want *want, const char *from)
+{
+    if (want->kind == TCP_WANT_BYTES) {
+        if (want->length == 8)
+            memcpy(want->dest, from, 8);
+        else
+            memcpy(want->dest, from, want->length);
+        return;
+    }
+    struct tcp_blocks *blocks = want->dest;
+    move_blocks(blocks->dest, blocks->stride, from, (ptrdiff_t)blocks->block, blocks->block,
+                blocks->blocks);
+    free(blocks);
+}
+
+/* A long reply has come in part: the rest will be received in place. */
+static size_t begin_reply(struct tcp_lane *lane, const struct tcp_want *want, const char *from,
+                          size_t have, size_t frame_left, const char **why)
+{
+    size_t length = want->length, part = have < length ? have : length;
+
+    if (padded(length) > frame_left) {
+        *why = "a record crosses the end of its frame";
+        return 0;
+    }
+    memcpy(want->dest, from, part);
+    lane->in.payload = (char *)want->dest + part;
+    lane->in.payload_left = length - part;
+    lane->in.payload_padding = padded(length) - length;
+    lane->in.payload_record = padded(length);
+    return part;
+}
+
+size_t tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length, const char **why)
+{
+    uint64_t wanted = atomic_load_explicit(&lane->wanted, memory_order_acquire);
+    uint64_t next = atomic_load_explicit(&lane->answered, memory_order_relaxed), first = next;
+    size_t used = 0, done = 0;
+    uint64_t bytes = 0, longs = 0;
+
+    while (used < length) {
+        if (next == wanted) {
+            *why = "a reply comes that nobody asked for";
+            break;
+        }
+        const struct tcp_want *want = &lane->want[next & (TCP_WANTS - 1)];
+        size_t size = padded(want->length);
+        if (size > length - used) {
+            if (size > TCP_LONG && want->kind == TCP_WANT_BYTES)
+                used += begin_reply(lane, want, from + used, length - used,
+                                    lane->in.frame_left - used, why);
+            break;
+        }
+        give(want, from + used);
+        used = done = used + size;
+        bytes += want->length > TCP_LONG ? 0 : size;
+        longs += want->length > TCP_LONG;
+        next++;
+    }
+    if (done) {
+        uint64_t before = atomic_load_explicit(&lane->got[TCP_REPLIES], memory_order_relaxed);
+        atomic_store_explicit(&lane->got[TCP_REPLIES], before + done, memory_order_release);
+        tcp_apply_answered(lane, next - first, bytes, longs);
+    }
+    return used;
+}

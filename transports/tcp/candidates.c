@@ -1,0 +1,292 @@
+/* See candidates.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "transports/tcp/candidates.h"
+#include "transports/tcp/tcp.h"
+#include "util/bits.h"
+
+#define RECORD_VERSION 1
+#define HEADER         11
+#define OWN_PORT       0x80
+
+uint64_t tcp_machine(void)
+{
+    char boot[64];
+    struct stat space;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, boot, sizeof boot);
+    uint64_t where[2];
+
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0 || stat("/proc/self/ns/net", &space))
+        return 0;
+    where[0] = space.st_dev;
+    where[1] = space.st_ino;
+    return sy_hash(where, sizeof where, sy_hash(boot, (uint64_t)got, 0)) | 1;
+}
+
+/* ---- the record ---- */
+
+static unsigned char *put_number(unsigned char *at, uint64_t number, unsigned bytes)
+{
+    while (bytes--)
+        *at++ = (unsigned char)(number >> 8 * bytes);
+    return at;
+}
+
+static uint64_t take_number(const unsigned char *at, unsigned bytes)
+{
+    uint64_t number = 0;
+
+    while (bytes--)
+        number = number << 8 | *at++;
+    return number;
+}
+
+static unsigned ip_bytes(const struct tcp_ip *ip)
+{
+    return ip->family == 4 ? 4 : 16;
+}
+
+static size_t endpoint_bytes(const struct tcp_endpoint *endpoint, uint16_t port)
+{
+    return 2u + (endpoint->port == port ? 0 : 2) + ip_bytes(&endpoint->ip);
+}
+
+static unsigned char *put_endpoint(unsigned char *at, const struct tcp_endpoint *endpoint,
+                                   uint16_t port)
+{
+    bool own = endpoint->port != port;
+
+    *at++ = (unsigned char)(endpoint->ip.family | (own ? OWN_PORT : 0));
+    *at++ = endpoint->ip.prefix;
+    if (own)
+        at = put_number(at, endpoint->port, 2);
+    memcpy(at, endpoint->ip.bytes, ip_bytes(&endpoint->ip));
+    return at + ip_bytes(&endpoint->ip);
+}
+
+size_t tcp_record_write(const struct tcp_record *record, void *buffer, size_t room)
+{
+    unsigned char *start = buffer, *at = start + HEADER;
+    unsigned written = 0;
+    size_t kept = 0; /* for loopback, which comes last */
+    uint16_t port = record->count ? record->endpoint[0].port : 0;
+    const struct tcp_endpoint *last = record->endpoint + record->count - 1;
+
+    if (!record->count)
+        return 0;
+    if (tcp_ip_loopback(&last->ip))
+        kept = endpoint_bytes(last, port);
+    if (room < HEADER + kept)
+        return 0;
+    for (unsigned i = 0; i < record->count; i++) {
+        const struct tcp_endpoint *each = &record->endpoint[i];
+        size_t used = (size_t)(at - start) + (each == last ? 0 : kept);
+
+        if (used + endpoint_bytes(each, port) > room)
+            continue;
+        at = put_endpoint(at, each, port);
+        written++;
+    }
+    *start = (unsigned char)(RECORD_VERSION << 4 | written);
+    put_number(put_number(start + 1, record->machine, 8), port, 2);
+    return written ? (size_t)(at - start) : 0;
+}
+
+static bool sensible(const struct tcp_endpoint *endpoint)
+{
+    const struct tcp_ip *ip = &endpoint->ip;
+    static const struct tcp_ip unspecified;
+    bool multicast = ip->family == 4 ? ip->bytes[0] >= 224 : ip->bytes[0] == 0xff;
+
+    return endpoint->port && ip->prefix <= ip_bytes(ip) * 8 && !multicast &&
+           memcmp(ip->bytes, unspecified.bytes, sizeof ip->bytes) != 0;
+}
+
+/* Takes an endpoint: how many bytes it had, or 0. */
+static size_t take_endpoint(const unsigned char *at, size_t left, uint16_t port,
+                            struct tcp_endpoint *endpoint)
+{
+    size_t own = left && *at & OWN_PORT ? 2 : 0;
+
+    *endpoint = (struct tcp_endpoint){.port = port};
+    if (left < 2 + own)
+        return 0;
+    endpoint->ip.family = *at & (uint8_t)~OWN_PORT;
+    endpoint->ip.prefix = at[1];
+    if ((endpoint->ip.family != 4 && endpoint->ip.family != 6) ||
+        left < 2 + own + ip_bytes(&endpoint->ip))
+        return 0;
+    if (own)
+        endpoint->port = (uint16_t)take_number(at + 2, 2);
+    memcpy(endpoint->ip.bytes, at + 2 + own, ip_bytes(&endpoint->ip));
+    return sensible(endpoint) ? 2 + own + ip_bytes(&endpoint->ip) : 0;
+}
+
+bool tcp_record_read(struct tcp_record *record, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes, *end = at + size;
+    uint16_t port;
+
+    if (size < HEADER || *at >> 4 != RECORD_VERSION || !(*at & 15))
+        return false;
+    *record = (struct tcp_record){.machine = take_number(at + 1, 8), .count = *at & 15};
+    port = (uint16_t)take_number(at + 9, 2);
+    at += HEADER;
+    for (unsigned i = 0; i < record->count; i++) {
+        size_t used = take_endpoint(at, (size_t)(end - at), port, &record->endpoint[i]);
+        if (!used)
+            return false;
+        at += used;
+    }
+    while (at < end)
+        if (*at++)
+            return false;
+    return true;
+}
+
+/* "192.0.2.1", "192.0.2.1:7000", "2001:db8::1", "[2001:db8::1]:7000" */
+static bool parse_endpoint(char *text, uint16_t port, struct tcp_endpoint *endpoint)
+{
+    char *colon = strrchr(text, ':'), *end = text + strlen(text);
+    bool brackets = *text == '[';
+    unsigned long number = port;
+
+    if (colon && (brackets ? colon > text && colon[-1] == ']' : strchr(text, ':') == colon)) {
+        number = strspn(colon + 1, "0123456789") == strlen(colon + 1) ? strtoul(colon + 1, NULL, 10)
+                                                                      : 0;
+        *colon = 0;
+        end = colon;
+    }
+    if (brackets) {
+        if (end[-1] != ']')
+            return false;
+        end[-1] = 0;
+        text++;
+    }
+    endpoint->port = (uint16_t)number;
+    return number <= 65535 && !strchr(text, '/') && !tcp_ip_parse(text, &endpoint->ip) &&
+           sensible(endpoint);
+}
+
+int tcp_record_advertise(struct tcp_record *record, const char *list, uint16_t port,
+                         struct sy_error *err)
+{
+    struct tcp_record given = {.machine = record->machine};
+    const struct tcp_endpoint *last = record->endpoint + record->count - 1;
+    char word[TCP_IP_TEXT];
+
+    for (const char *at = list; at += strspn(at, ", "), *at; at += strcspn(at, ", ")) {
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ", "), at);
+        if (given.count == TCP_ENDPOINTS - 1)
+            return tcp_host->fail(err, EINVAL, "SHMEM_TCP_ADVERTISE has more than %d addresses",
+                                  TCP_ENDPOINTS - 1);
+        if (!parse_endpoint(word, port, &given.endpoint[given.count++]))
+            return tcp_host->fail(
+                err, EINVAL,
+                "SHMEM_TCP_ADVERTISE=%.100s: write IP addresses, with ports or "
+                "without, such as 192.0.2.1 or 192.0.2.1:7000 or [2001:db8::1]:7000",
+                list);
+    }
+    if (!given.count)
+        return 0;
+    if (record->count && tcp_ip_loopback(&last->ip))
+        given.endpoint[given.count++] = *last;
+    *record = given;
+    return 0;
+}
+
+/* ---- the order of trying ---- */
+
+enum rank {
+    SAME_MACHINE, /* loopback, if the peer is in this machine */
+    NEAR,         /* in a network that this machine is in */
+    ROUTED,       /* of a family of which this machine has addresses */
+    LINK_LOCAL,   /* on each interface that may lead there */
+    UNLIKELY,     /* of a family of which it has none */
+    NEVER         /* this machine's own address, or loopback, but the peer is elsewhere */
+};
+
+/* Where the peer is, as the machine identities tell. */
+enum where { HERE, ELSEWHERE, UNKNOWN };
+
+static enum rank rank_of(const struct tcp_ip *ip, enum where where,
+                         const struct tcp_interface *mine, size_t count)
+{
+    enum rank rank = UNLIKELY;
+
+    if (tcp_ip_loopback(ip))
+        return where == HERE ? SAME_MACHINE : where == ELSEWHERE ? NEVER : UNLIKELY;
+    if (ip->family == 6 && tcp_ip_link_local(ip))
+        return LINK_LOCAL;
+    for (size_t i = 0; i < count; i++) {
+        const struct tcp_interface *each = &mine[i];
+
+        if (!each->up || each->ip.family != ip->family || each->loopback)
+            continue;
+        if (tcp_ip_equal(&each->ip, ip) && where == ELSEWHERE)
+            return NEVER;
+        if (tcp_ip_within(ip, &each->ip) && tcp_ip_within(&each->ip, ip))
+            rank = NEAR;
+        else if (rank == UNLIKELY && !tcp_ip_link_local(&each->ip))
+            rank = ROUTED;
+    }
+    return rank;
+}
+
+struct output {
+    struct sockaddr_storage *at;
+    unsigned count;
+};
+
+static void give(struct output *out, const struct tcp_endpoint *endpoint, unsigned scope)
+{
+    if (out->count < TCP_CANDIDATES)
+        tcp_ip_socket(&endpoint->ip, endpoint->port, scope, &out->at[out->count++]);
+}
+
+/* The address says nothing about which link it is on. */
+static void give_scopes(struct output *out, const struct tcp_endpoint *endpoint,
+                        const struct tcp_interface *mine, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (mine[i].up && mine[i].running && mine[i].ip.family == 6 &&
+            tcp_ip_link_local(&mine[i].ip))
+            give(out, endpoint, mine[i].index);
+}
+
+unsigned tcp_candidates(const struct tcp_record *peer, uint64_t machine,
+                        const struct tcp_interface *mine, size_t count,
+                        struct sockaddr_storage out[TCP_CANDIDATES])
+{
+    struct output output = {out, 0};
+    enum where where = !machine || !peer->machine ? UNKNOWN
+                       : machine == peer->machine ? HERE
+                                                  : ELSEWHERE;
+
+    for (enum rank rank = SAME_MACHINE; rank < NEVER; rank++)
+        for (unsigned i = 0; i < peer->count; i++) {
+            const struct tcp_endpoint *each = &peer->endpoint[i];
+
+            if (rank_of(&each->ip, where, mine, count) != rank)
+                continue;
+            if (rank == LINK_LOCAL)
+                give_scopes(&output, each, mine, count);
+            else
+                give(&output, each, 0);
+        }
+    return output.count;
+}
+
+bool tcp_record_outward(const struct tcp_record *record)
+{
+    return record->count && !tcp_ip_loopback(&record->endpoint[0].ip);
+}

@@ -1,0 +1,192 @@
+/* See greeting.h. What is read here comes from anybody: nothing of it is used before it has been
+ * checked, and the mac is checked before anything is answered. */
+#include <string.h>
+
+#include "transports/tcp/greeting.h"
+#include "util/auth.h"
+
+_Static_assert(sizeof(struct tcp_greeting) == 96, "the greeting has holes");
+_Static_assert(sizeof(((struct tcp_greeting *)0)->mac) == SY_AUTH_MAC, "the mac fills its field");
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define OWN_ORDER TCP_ORDER_LITTLE
+#else
+#define OWN_ORDER TCP_ORDER_BIG
+#endif
+
+const char *tcp_verdict_words(enum tcp_verdict verdict)
+{
+    switch (verdict) {
+    case TCP_STRANGE:
+        return "is not a PE of this library";
+    case TCP_FORGED:
+        return "does not know this job's key";
+    case TCP_OTHER_VERSION:
+        return "has another version of the library or another byte order";
+    case TCP_OTHER_TARGET:
+        return "wants another PE";
+    default:
+        return "is welcome";
+    }
+}
+
+bool tcp_greeting_plausible(const void *bytes, size_t length)
+{
+    static const char magic[8] = TCP_MAGIC;
+
+    return memcmp(bytes, magic, length < sizeof magic ? length : sizeof magic) == 0;
+}
+
+/* What the mac of a greeting is taken over, when it follows the transcript. */
+static size_t parts_of(const struct tcp_transcript *t, const struct tcp_greeting *greeting,
+                       struct sy_auth_part part[2])
+{
+    part[0] = (struct sy_auth_part){t->greeting, t->count * sizeof *greeting};
+    part[1] = (struct sy_auth_part){greeting, offsetof(struct tcp_greeting, mac)};
+    return 2;
+}
+
+/* ---- saying ---- */
+
+/* Adds a greeting, after its nonce and its mac have been made. */
+static int say(struct tcp_transcript *t, const struct tcp_self *self,
+               const struct tcp_greeting *what)
+{
+    struct tcp_greeting *greeting = &t->greeting[t->count];
+    struct sy_auth_part part[2];
+    int rc = 0;
+
+    *greeting = *what;
+    memcpy(greeting->magic, TCP_MAGIC, sizeof greeting->magic);
+    greeting->version = TCP_WIRE_VERSION;
+    greeting->order = OWN_ORDER;
+    greeting->from = self->pe;
+    if (greeting->kind == TCP_HELLO || greeting->kind == TCP_WELCOME)
+        rc = sy_auth_random(greeting->nonce, sizeof greeting->nonce);
+    if (!rc)
+        rc = sy_auth_mac(self->key, part, parts_of(t, greeting, part), greeting->mac);
+    if (!rc)
+        t->count++;
+    return rc;
+}
+
+int tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned lane,
+                  unsigned refusals)
+{
+    t->count = 0;
+    return say(t, self,
+               &(struct tcp_greeting){
+                   .kind = TCP_HELLO, .to = (uint32_t)pe, .lane = lane, .reason = refusals});
+}
+
+/* An answer to the peer of the transcript, which is in HELLO: as `from` for the acceptor, as `to`
+ * for the connector. */
+static struct tcp_greeting answer(const struct tcp_transcript *t, enum tcp_greeting_kind kind)
+{
+    const struct tcp_greeting *hello = &t->greeting[0];
+
+    return (struct tcp_greeting){.kind = (uint8_t)kind,
+                                 .to = kind == TCP_CONFIRM ? hello->to : hello->from,
+                                 .lane = hello->lane};
+}
+
+int tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self)
+{
+    struct tcp_greeting what = answer(t, TCP_WELCOME);
+
+    return say(t, self, &what);
+}
+
+int tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self, enum tcp_refusal reason)
+{
+    struct tcp_greeting what = answer(t, TCP_REFUSE);
+
+    what.reason = reason;
+    return say(t, self, &what);
+}
+
+int tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
+                    struct tcp_positions positions)
+{
+    struct tcp_greeting what = answer(t, TCP_CONFIRM);
+
+    what.requests = positions.requests;
+    what.replies = positions.replies;
+    return say(t, self, &what);
+}
+
+int tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
+                   struct tcp_positions positions)
+{
+    struct tcp_greeting what = answer(t, TCP_RESUME);
+
+    what.requests = positions.requests;
+    what.replies = positions.replies;
+    return say(t, self, &what);
+}
+
+/* ---- hearing ---- */
+
+/* Whether it is this greeting's turn. Byte-sized fields only, which have no byte order. */
+static bool due(const struct tcp_transcript *t, const struct tcp_greeting *greeting)
+{
+    static const uint8_t kinds[TCP_GREETINGS] = {TCP_HELLO, TCP_WELCOME, TCP_CONFIRM, TCP_RESUME};
+
+    if (t->count >= TCP_GREETINGS)
+        return false;
+    return greeting->kind == kinds[t->count] || (t->count == 1 && greeting->kind == TCP_REFUSE);
+}
+
+static bool is_zero(const uint8_t *bytes, size_t length)
+{
+    while (length && !bytes[length - 1])
+        length--;
+    return !length;
+}
+
+/* Whether fields that the kind does not use are zero: an authentic sender leaves them so, and a
+ * later version may then use them. */
+static bool tidy(const struct tcp_greeting *greeting)
+{
+    bool nonce = greeting->kind == TCP_HELLO || greeting->kind == TCP_WELCOME;
+    bool reason = greeting->kind == TCP_HELLO || greeting->kind == TCP_REFUSE;
+    bool positions = greeting->kind == TCP_CONFIRM || greeting->kind == TCP_RESUME;
+
+    return !greeting->reserved && (nonce || is_zero(greeting->nonce, sizeof greeting->nonce)) &&
+           (reason || !greeting->reason) &&
+           (positions || (!greeting->requests && !greeting->replies));
+}
+
+/* Whether it comes from whom it should and is meant for this PE. */
+static bool addressed(const struct tcp_transcript *t, const struct tcp_self *self,
+                      const struct tcp_greeting *greeting)
+{
+    const struct tcp_greeting *hello = &t->greeting[0];
+
+    if (greeting->to != self->pe)
+        return false;
+    if (greeting->kind == TCP_HELLO)
+        return greeting->from < self->npes && greeting->from != self->pe;
+    return greeting->lane == hello->lane &&
+           greeting->from == (greeting->kind == TCP_CONFIRM ? hello->from : hello->to);
+}
+
+enum tcp_verdict tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
+                          const struct tcp_greeting *greeting)
+{
+    struct sy_auth_part part[2];
+    enum tcp_verdict verdict = TCP_GOOD;
+
+    if (!tcp_greeting_plausible(greeting, sizeof *greeting) || !due(t, greeting))
+        return TCP_STRANGE;
+    if (!sy_auth_valid(self->key, part, parts_of(t, greeting, part), greeting->mac))
+        return TCP_FORGED;
+    if (greeting->version != TCP_WIRE_VERSION || greeting->order != OWN_ORDER)
+        verdict = TCP_OTHER_VERSION;
+    else if (!addressed(t, self, greeting))
+        verdict = TCP_OTHER_TARGET;
+    else if (!tidy(greeting))
+        return TCP_STRANGE;
+    t->greeting[t->count++] = *greeting;
+    return verdict;
+}

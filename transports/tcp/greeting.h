@@ -1,0 +1,67 @@
+/* The greetings of wire.h: writing them and judging them. Knows nothing of sockets.
+ *
+ * A transcript holds the greetings of one connection in the order in which they were sent. The mac
+ * of each is taken over all before it and itself, so that none can be taken from one connection
+ * into another once both nonces are among them: HELLO can be replayed and therefore changes
+ * nothing; WELCOME, CONFIRM and RESUME cannot. */
+#ifndef TCP_GREETING_H
+#define TCP_GREETING_H
+
+#include <stdint.h>
+
+#include "transports/tcp/connect.h"
+#include "transports/tcp/wire.h"
+
+#define TCP_GREETINGS 4 /* HELLO, WELCOME, CONFIRM, RESUME */
+
+/* HELLO's `reason`: how often this attempt has been refused as busy. From this number on, a PE that
+ * is connecting too gives way: perhaps its own connections do not get through. */
+#define TCP_HELLO_INSISTS 4
+
+struct tcp_transcript {
+    struct tcp_greeting greeting[TCP_GREETINGS];
+    unsigned count;
+};
+
+/* Who judges. */
+struct tcp_self {
+    const unsigned char *key; /* the job's */
+    uint32_t pe, npes;
+};
+
+enum tcp_verdict {
+    TCP_GOOD,
+    TCP_STRANGE, /* not a greeting, or not the one that is due */
+    TCP_FORGED,  /* a greeting, by somebody who does not know the job's key */
+    /* Of this job: */
+    TCP_OTHER_VERSION, /* another version of the format, or another byte order */
+    TCP_OTHER_TARGET   /* meant for another PE, or from one that cannot be */
+};
+
+const char *tcp_verdict_words(enum tcp_verdict verdict);
+
+/* Whether the first `length` bytes can be the beginning of a greeting. */
+bool tcp_greeting_plausible(const void *bytes, size_t length);
+
+/* Adds a greeting of this side: 0 or -errno. The first begins the transcript. */
+int tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned lane,
+                  unsigned refusals);
+int tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self);
+int tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self, enum tcp_refusal reason);
+int tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
+                    struct tcp_positions positions);
+int tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
+                   struct tcp_positions positions);
+
+/* Judges a greeting of the other side and, unless it is strange or forged, adds it. To an empty
+ * transcript that is HELLO; behind HELLO, WELCOME or REFUSE; then CONFIRM, then RESUME. */
+enum tcp_verdict tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
+                          const struct tcp_greeting *greeting);
+
+/* The last greeting. */
+static inline const struct tcp_greeting *tcp_last(const struct tcp_transcript *t)
+{
+    return &t->greeting[t->count - 1];
+}
+
+#endif

@@ -1,0 +1,523 @@
+/* See interfaces.h. What is chosen depends on the list of interfaces only, so that it can be tested
+ * without a network. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transports/tcp/interfaces.h"
+#include "transports/tcp/tcp.h"
+#include "util/bits.h"
+
+#define BACKLOG 4096 /* a job's PEs may all connect at once; the kernel lowers it to somaxconn */
+
+/* ---- addresses ---- */
+
+int tcp_ip_parse(const char *text, struct tcp_ip *ip)
+{
+    char address[INET6_ADDRSTRLEN + 1];
+    const char *slash = strchrnul(text, '/');
+    size_t length = (size_t)(slash - text);
+    long prefix;
+    char *end;
+
+    if (length >= sizeof address)
+        return -EINVAL;
+    memcpy(address, text, length);
+    address[length] = 0;
+    *ip = (struct tcp_ip){0};
+    if (inet_pton(AF_INET, address, ip->bytes) == 1)
+        ip->family = 4;
+    else if (inet_pton(AF_INET6, address, ip->bytes) == 1)
+        ip->family = 6;
+    else
+        return -EINVAL;
+    ip->prefix = ip->family == 4 ? 32 : 128;
+    if (!*slash)
+        return 0;
+    prefix = strtol(slash + 1, &end, 10);
+    if (slash[1] < '0' || slash[1] > '9' || *end || prefix > ip->prefix)
+        return -EINVAL;
+    ip->prefix = (uint8_t)prefix;
+    return 0;
+}
+
+bool tcp_ip_within(const struct tcp_ip *ip, const struct tcp_ip *network)
+{
+    unsigned whole = network->prefix / 8, rest = network->prefix % 8;
+
+    if (ip->family != network->family || memcmp(ip->bytes, network->bytes, whole) != 0)
+        return false;
+    return !rest || (ip->bytes[whole] ^ network->bytes[whole]) >> (8 - rest) == 0;
+}
+
+bool tcp_ip_equal(const struct tcp_ip *a, const struct tcp_ip *b)
+{
+    return a->family == b->family && memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+bool tcp_ip_loopback(const struct tcp_ip *ip)
+{
+    static const struct tcp_ip six = {.family = 6, .prefix = 128, .bytes = {[15] = 1}};
+
+    return ip->family == 4 ? ip->bytes[0] == 127 : tcp_ip_equal(ip, &six);
+}
+
+bool tcp_ip_link_local(const struct tcp_ip *ip)
+{
+    return ip->family == 4 ? ip->bytes[0] == 169 && ip->bytes[1] == 254
+                           : ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
+}
+
+socklen_t tcp_ip_socket(const struct tcp_ip *ip, uint16_t port, unsigned scope,
+                        struct sockaddr_storage *out)
+{
+    struct sockaddr_in *four = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
+
+    memset(out, 0, sizeof *out);
+    if (ip->family == 4) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons(port);
+        memcpy(&four->sin_addr, ip->bytes, 4);
+        return sizeof *four;
+    }
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons(port);
+    six->sin6_scope_id = tcp_ip_link_local(ip) ? scope : 0;
+    memcpy(&six->sin6_addr, ip->bytes, 16);
+    return sizeof *six;
+}
+
+char *tcp_socket_text(const struct sockaddr_storage *address, char text[TCP_IP_TEXT])
+{
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    char ip[INET6_ADDRSTRLEN] = "", name[IF_NAMESIZE] = "";
+
+    if (address->ss_family == AF_INET) {
+        inet_ntop(AF_INET, &four->sin_addr, ip, sizeof ip);
+        snprintf(text, TCP_IP_TEXT, "%s:%u", ip, ntohs(four->sin_port));
+        return text;
+    }
+    inet_ntop(AF_INET6, &six->sin6_addr, ip, sizeof ip);
+    if (six->sin6_scope_id && !if_indextoname(six->sin6_scope_id, name))
+        snprintf(name, sizeof name, "%u", six->sin6_scope_id);
+    snprintf(text, TCP_IP_TEXT, "[%s%s%s]:%u", ip, *name ? "%" : "", name, ntohs(six->sin6_port));
+    return text;
+}
+
+/* ---- what there is ---- */
+
+/* The speed that the driver tells, so that a host's fast network is tried before its slow one. */
+static unsigned speed_of(const char *name)
+{
+    char path[64 + IF_NAMESIZE];
+    long speed = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/sys/class/net/%s/speed", name);
+    file = fopen(path, "re");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%ld", &speed) != 1 || speed < 0 || speed > 10000000)
+        speed = 0;
+    fclose(file);
+    return (unsigned)speed;
+}
+
+static uint8_t prefix_length(const unsigned char *mask, size_t bytes)
+{
+    uint8_t length = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        length = (uint8_t)(length + __builtin_popcount(mask[i]));
+    return length;
+}
+
+static void fill(struct tcp_interface *to, const struct ifaddrs *from)
+{
+    const struct sockaddr *mask = from->ifa_netmask;
+
+    *to = (struct tcp_interface){.index = if_nametoindex(from->ifa_name),
+                                 .up = from->ifa_flags & IFF_UP,
+                                 .running = from->ifa_flags & IFF_RUNNING,
+                                 .loopback = from->ifa_flags & IFF_LOOPBACK};
+    snprintf(to->name, sizeof to->name, "%s", from->ifa_name);
+    if (!from->ifa_addr)
+        return;
+    if (from->ifa_addr->sa_family == AF_INET) {
+        to->ip.family = 4;
+        memcpy(to->ip.bytes, &((const struct sockaddr_in *)from->ifa_addr)->sin_addr, 4);
+        to->ip.prefix = 32;
+        if (mask)
+            to->ip.prefix = prefix_length(
+                (const unsigned char *)&((const struct sockaddr_in *)mask)->sin_addr, 4);
+    } else if (from->ifa_addr->sa_family == AF_INET6) {
+        to->ip.family = 6;
+        memcpy(to->ip.bytes, &((const struct sockaddr_in6 *)from->ifa_addr)->sin6_addr, 16);
+        to->ip.prefix = 128;
+        if (mask)
+            to->ip.prefix = prefix_length(((const struct sockaddr_in6 *)mask)->sin6_addr.s6_addr,
+                                          16);
+    }
+    if (to->ip.family && !to->loopback)
+        to->speed = speed_of(to->name);
+}
+
+int tcp_interfaces_list(struct tcp_interface **all, size_t *count)
+{
+    struct ifaddrs *list;
+    size_t n = 0;
+
+    if (getifaddrs(&list))
+        return -errno;
+    for (struct ifaddrs *each = list; each; each = each->ifa_next)
+        n++;
+    *count = 0;
+    *all = calloc(n + 1, sizeof **all);
+    for (struct ifaddrs *each = list; *all && each; each = each->ifa_next)
+        fill(&(*all)[(*count)++], each);
+    freeifaddrs(list);
+    return *all ? 0 : -ENOMEM;
+}
+
+/* The first address of the interface that this one belongs to, or what stands for it. */
+static const struct tcp_interface *first_of(const struct tcp_interface *all, size_t count,
+                                            const char *name)
+{
+    const struct tcp_interface *first = NULL;
+
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(all[i].name, name) && (!first || (!first->ip.family && all[i].ip.family)))
+            first = &all[i];
+    return first;
+}
+
+/* "lo (127.0.0.1), eth0 (10.0.0.5, down), ..." */
+static void describe(const struct tcp_interface *all, size_t count, char *text, size_t room)
+{
+    size_t used = 0;
+
+    snprintf(text, room, "none");
+    for (size_t i = 0; i < count && used < room; i++) {
+        char ip[INET6_ADDRSTRLEN] = "no address";
+        const char *state = !all[i].up ? ", down" : !all[i].running ? ", no carrier" : "";
+
+        if (first_of(all, count, all[i].name) != &all[i])
+            continue;
+        if (all[i].ip.family)
+            inet_ntop(all[i].ip.family == 4 ? AF_INET : AF_INET6, all[i].ip.bytes, ip, sizeof ip);
+        used += (size_t)snprintf(text + used, room - used, "%s%s (%s%s)", used ? ", " : "",
+                                 all[i].name, ip, state);
+    }
+}
+
+/* ---- what is wanted ---- */
+
+/* Interfaces that lead to containers, virtual machines or tunnels, and not to another host of the
+ * job. They are taken where there is nothing else. */
+static const char *const virtual_kinds[] = {
+    "docker*", "br-*",   "virbr*",  "veth*",      "cni*",     "flannel*", "cali*",
+    "cilium*", "lxc*",   "lxd*",    "podman*",    "nerdctl*", "kube*",    "nodelocal*",
+    "weave*",  "vxlan*", "geneve*", "vnet*",      "vmnet*",   "vboxnet*", "tun*",
+    "tap*",    "utun*",  "wg*",     "tailscale*", "zt*",      "ppp*",     "gre*",
+    "ipip*",   "sit*",   "ip6*",    "ifb*",       "dummy*",
+};
+
+enum kind { REAL, VIRTUAL, LOOPBACK };
+
+static enum kind kind_of(const struct tcp_interface *interface)
+{
+    if (interface->loopback)
+        return LOOPBACK;
+    for (size_t i = 0; i < SY_COUNT(virtual_kinds); i++)
+        if (fnmatch(virtual_kinds[i], interface->name, 0) == 0)
+            return VIRTUAL;
+    return REAL;
+}
+
+/* An element of the list: a name, a pattern of names, or a network. */
+struct element {
+    char text[64];
+    bool exclude, automatic;
+    struct tcp_ip network; /* family 0: a name */
+};
+
+struct choice {
+    const char *list;
+    int family;
+    const struct tcp_interface *all;
+    size_t count;
+    const struct tcp_interface **chosen;
+    size_t chosen_count;
+};
+
+/* Takes the next element: 1, 0 at the end, -EINVAL. */
+static int next_element(const char **list, struct element *element)
+{
+    size_t length;
+
+    *list += strspn(*list, ", \t");
+    if (!**list)
+        return 0;
+    *element = (struct element){.exclude = **list == '!'};
+    *list += element->exclude + strspn(*list + element->exclude, " \t");
+    length = strcspn(*list, ", \t");
+    snprintf(element->text, sizeof element->text, "%.*s", (int)(length < 64 ? length : 63), *list);
+    *list += length;
+    if (!length || length >= sizeof element->text)
+        return -EINVAL;
+    element->automatic = !strcmp(element->text, "auto");
+    if (element->automatic)
+        return element->exclude ? -EINVAL : 1;
+    /* No interface has a slash in its name. */
+    return !tcp_ip_parse(element->text, &element->network) || !strchr(element->text, '/') ? 1
+                                                                                          : -EINVAL;
+}
+
+static bool matches(const struct element *element, const struct tcp_interface *interface)
+{
+    if (element->network.family)
+        return tcp_ip_within(&interface->ip, &element->network);
+    return fnmatch(element->text, interface->name, 0) == 0;
+}
+
+static bool usable(const struct choice *choice, const struct tcp_interface *interface)
+{
+    const char *list = choice->list;
+    struct element element;
+
+    if (!interface->up || !interface->running || !interface->ip.family ||
+        (choice->family == TCP_FAMILY_IPV4 && interface->ip.family != 4) ||
+        (choice->family == TCP_FAMILY_IPV6 && interface->ip.family != 6))
+        return false;
+    while (next_element(&list, &element) == 1)
+        if (element.exclude && matches(&element, interface))
+            return false;
+    return true;
+}
+
+/* A link-local address is worth something only on an interface that has no better one. */
+static bool outdone(const struct choice *choice, const struct tcp_interface *interface)
+{
+    if (!tcp_ip_link_local(&interface->ip))
+        return false;
+    for (size_t i = 0; i < choice->count; i++)
+        if (!strcmp(choice->all[i].name, interface->name) && usable(choice, &choice->all[i]) &&
+            !tcp_ip_link_local(&choice->all[i].ip))
+            return true;
+    return false;
+}
+
+static void choose(struct choice *choice, const struct tcp_interface *interface)
+{
+    for (size_t i = 0; i < choice->chosen_count; i++)
+        if (choice->chosen[i] == interface)
+            return;
+    choice->chosen[choice->chosen_count++] = interface;
+}
+
+/* All of a kind, faster ones first. */
+static bool choose_kind(struct choice *choice, enum kind kind)
+{
+    size_t first = choice->chosen_count;
+
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct tcp_interface *each = &choice->all[i];
+        if (usable(choice, each) && kind_of(each) == kind && !outdone(choice, each))
+            choose(choice, each);
+    }
+    for (size_t i = first + 1; i < choice->chosen_count; i++)
+        for (size_t k = i; k > first && choice->chosen[k]->speed > choice->chosen[k - 1]->speed;
+             k--) {
+            const struct tcp_interface *slower = choice->chosen[k - 1];
+            choice->chosen[k - 1] = choice->chosen[k];
+            choice->chosen[k] = slower;
+        }
+    return choice->chosen_count > first;
+}
+
+static void choose_automatically(struct choice *choice)
+{
+    if (!choose_kind(choice, REAL))
+        choose_kind(choice, VIRTUAL);
+    for (size_t i = 0; i < choice->count; i++)
+        if (choice->all[i].loopback && usable(choice, &choice->all[i]) &&
+            tcp_ip_loopback(&choice->all[i].ip)) {
+            choose(choice, &choice->all[i]);
+            return;
+        }
+}
+
+/* Checks the list, and tells whether it only excludes. */
+static int check_list(const char *list, bool *excludes_only, struct sy_error *err)
+{
+    struct element element;
+    int rc;
+
+    *excludes_only = true;
+    while ((rc = next_element(&list, &element)) == 1)
+        *excludes_only &= element.exclude;
+    if (rc)
+        return tcp_host->fail(err, EINVAL,
+                              "SHMEM_TCP_INTERFACES: '%s%s' is neither an interface's name nor a "
+                              "network; write for example \"eth0,ib*,10.0.0.0/8,!docker*\"",
+                              element.exclude ? "!" : "", element.text);
+    return 0;
+}
+
+int tcp_interfaces_choose(const char *list, int family, const struct tcp_interface *all,
+                          size_t count, const struct tcp_interface **chosen, size_t *chosen_count,
+                          struct sy_error *err)
+{
+    struct choice choice = {list, family, all, count, chosen, 0};
+    struct element element;
+    bool automatic;
+    char there[256];
+    int rc = check_list(list, &automatic, err);
+
+    *chosen_count = 0;
+    if (rc)
+        return rc;
+    if (automatic)
+        choose_automatically(&choice);
+    while (next_element(&list, &element) == 1) {
+        if (element.automatic)
+            choose_automatically(&choice);
+        for (size_t i = 0; i < count && !element.exclude && !element.automatic; i++)
+            if (usable(&choice, &all[i]) && matches(&element, &all[i]) &&
+                (element.network.family || !outdone(&choice, &all[i])))
+                choose(&choice, &all[i]);
+    }
+    *chosen_count = choice.chosen_count;
+    if (choice.chosen_count)
+        return 0;
+    describe(all, count, there, sizeof there);
+    return tcp_host->fail(
+        err, !strcmp(choice.list, "auto") ? ENODEV : EINVAL,
+        "SHMEM_TCP_INTERFACES=%.80s fits no %saddress of an interface that is up; "
+        "there are: %s",
+        choice.list,
+        family == TCP_FAMILY_IPV4   ? "IPv4 "
+        : family == TCP_FAMILY_IPV6 ? "IPv6 "
+                                    : "",
+        there);
+}
+
+/* ---- listening ---- */
+
+int tcp_ports_parse(const char *range, unsigned *first, unsigned *last, struct sy_error *err)
+{
+    int used = 0;
+
+    *first = *last = 0;
+    if (!*range)
+        return 0;
+    if (strspn(range, "0123456789:") == strlen(range) &&
+        sscanf(range, "%5u:%5u%n", first, last, &used) == 2 && !range[used] && *first &&
+        *first <= *last && *last <= 65535)
+        return 0;
+    *first = 0;
+    return tcp_host->fail(err, EINVAL,
+                          "SHMEM_TCP_PORT_RANGE: '%.40s' is no range of ports; write the first and "
+                          "the last one, such as 5000:5100",
+                          range);
+}
+
+/* Listens on one address: the descriptor, or -errno. */
+static int listen_on(const struct tcp_interface *interface, uint16_t port, size_t socket_buffer)
+{
+    struct sockaddr_storage address;
+    socklen_t length = tcp_ip_socket(&interface->ip, port, interface->index, &address);
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int on = 1, bytes = (int)socket_buffer, code;
+
+    if (fd < 0)
+        return -errno;
+    if (interface->ip.family == 6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+        /* The kernel may still be looking whether somebody else has the address. */
+        setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof on);
+    }
+    /* Connections of an earlier job that the kernel remembers do not occupy a port. Where the
+     * kernel looks for a port, this would have it find one that others are about to listen on. */
+    if (port)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bytes) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    }
+    if (!bind(fd, (struct sockaddr *)&address, length) && !listen(fd, BACKLOG))
+        return fd;
+    code = errno;
+    close(fd);
+    return -code;
+}
+
+static uint16_t port_of(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+
+    if (getsockname(fd, (struct sockaddr *)&address, &length))
+        return 0;
+    return ntohs(address.ss_family == AF_INET ? ((struct sockaddr_in *)&address)->sin_port
+                                              : ((struct sockaddr_in6 *)&address)->sin6_port);
+}
+
+/* Listens on all addresses, on this port or, if it is 0, on one that the first address gets. How
+ * many; -EADDRINUSE if the port is taken on one of them, nothing being left open. */
+static int listen_on_all(const struct tcp_interface *const *chosen, size_t count, uint16_t port,
+                         size_t socket_buffer, struct tcp_bound *bound)
+{
+    bool any = !port;
+    int n = 0, code = -EADDRNOTAVAIL;
+
+    for (size_t i = 0; i < count; i++) {
+        int fd = listen_on(chosen[i], port, socket_buffer);
+
+        if (fd == -EADDRINUSE && any && port)
+            fd = listen_on(chosen[i], 0, socket_buffer);
+        if (fd == -EADDRINUSE) {
+            while (n > 0)
+                close(bound[--n].fd);
+            return fd;
+        }
+        if (fd < 0) {
+            code = fd;
+            continue;
+        }
+        bound[n++] = (struct tcp_bound){fd, port_of(fd), chosen[i]->ip};
+        if (any)
+            port = bound[0].port;
+    }
+    return n ? n : code;
+}
+
+int tcp_interfaces_listen(const struct tcp_interface *const *chosen, size_t count,
+                          const char *range, size_t socket_buffer, struct tcp_bound *bound,
+                          struct sy_error *err)
+{
+    unsigned first, last;
+    int rc = tcp_ports_parse(range, &first, &last, err);
+
+    if (rc)
+        return rc;
+    rc = -EADDRINUSE;
+    for (unsigned port = first; rc == -EADDRINUSE && port <= last; port++)
+        rc = listen_on_all(chosen, count, (uint16_t)port, socket_buffer, bound);
+    if (rc > 0)
+        return rc;
+    if (rc == -EADDRINUSE && first)
+        return tcp_host->fail(err, EADDRINUSE,
+                              "all ports of SHMEM_TCP_PORT_RANGE=%s are taken on %s; a host needs "
+                              "as many as it has PEs",
+                              range, chosen[0]->name);
+    return tcp_host->fail(err, -rc, "cannot listen on %s%s: %s", chosen[0]->name,
+                          count > 1 ? " nor on other interfaces" : "", strerror(-rc));
+}

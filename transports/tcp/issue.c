@@ -1,0 +1,78 @@
+/* See issue.h: the paths that are taken once in a while. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "transports/tcp/issue.h"
+
+#define IDLE_NS  10000 /* a lane that has sent nothing for so long is idle */
+#define BATCH_US 1000  /* gathering in a batch session */
+
+struct tcp_route *tcp_routes;
+
+struct tcp_mark *tcp_issue_marks(struct sy_transport_ctx *ctx)
+{
+    struct tcp_mark *made = calloc(tcp_lanes.limit, sizeof *made), *before = NULL;
+
+    if (made && !atomic_compare_exchange_strong(&ctx->mark, &before, made)) {
+        free(made);
+        return before;
+    }
+    return made;
+}
+
+struct tcp_lane *tcp_issue_route(int pe)
+{
+    struct tcp_route *route = &tcp_routes[pe];
+    int end = tcp_endpoint(pe);
+    struct tcp_lane *lane = tcp_lane_open(end, 0);
+
+    if (!lane)
+        return NULL;
+    route->target = TCP_TARGET_SELF;
+    if (end != pe) {
+        /* The first frame tells whether that process can apply operations for its neighbours. */
+        if (!atomic_load_explicit(&lane->heard, memory_order_acquire))
+            return NULL;
+        if (atomic_load_explicit(&lane->serves_node, memory_order_relaxed))
+            route->target = (unsigned)tcp_host->place(pe).local;
+        else
+            lane = tcp_lane_open(pe, 0);
+    }
+    if (lane)
+        atomic_store_explicit(&route->lane, lane, memory_order_release);
+    return lane;
+}
+
+/* An operation that leaves by itself: if a quiet follows such operations as a rule, the frame asks
+ * for the acknowledgement that the quiet will wait for, which saves it a frame of its own. */
+static void send_alone(struct tcp_lane *lane, uint64_t tail)
+{
+    if (lane->alone && lane->quiet_follows > 0)
+        lane->quiet_follows--;
+    lane->alone = true;
+    if (lane->quiet_follows >= 2)
+        tcp_send_ask(lane, tail);
+    tcp_send(lane);
+}
+
+void tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail)
+{
+    uint64_t idle = tcp_now() - atomic_load_explicit(&lane->sent_time, memory_order_relaxed);
+
+    if (idle > IDLE_NS && !ctx->batch) {
+        send_alone(lane, tail);
+        return;
+    }
+    lane->producer = pthread_self();
+    tcp_send_mark(lane, ctx->batch ? BATCH_US : (unsigned)tcp_settings.flush_delay);
+}
+
+void tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted)
+{
+    uint64_t since = 0;
+
+    for (unsigned turn = 1; atomic_load_explicit(&lane->answered, memory_order_acquire) < wanted;
+         turn++)
+        if (!tcp_poll_lane(lane) && turn % 8 == 0)
+            tcp_host->rest(&since);
+}

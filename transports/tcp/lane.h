@@ -1,0 +1,210 @@
+/* A lane: two channels in each direction between this process and another one, carried by a
+ * connection that may be replaced. Lane 0 to a process is made with the first operation; further
+ * lanes, for parts of large transfers, with the first large one.
+ *
+ * Locks, in the order in which they are taken: append (only where several threads may call; the
+ * producer of requests, of lane 0 for all lanes to the process), poll (poll.h; receiving, applying,
+ * connecting, the producer of replies), send (the socket's sending side). A thread that finds
+ * `send` taken leaves its work to the holder.
+ */
+#ifndef TCP_LANE_H
+#define TCP_LANE_H
+
+#include <pthread.h>
+
+#include "transports/tcp/connect.h"
+#include "transports/tcp/log.h"
+#include "transports/tcp/poll.h"
+#include "transports/tcp/tcp.h"
+#include "transports/tcp/wire.h"
+#include "util/bits.h"
+
+#define TCP_STREAMS_MAX 15
+#define TCP_OUT_PARTS   32
+#define TCP_WANTS       4096 /* replies awaited on a lane at a time, a power of two */
+#define TCP_LONG        4096 /* bytes; longer payloads go between socket and memory without a copy */
+#define TCP_LONG_WANTS  (TCP_PIECES - 8)
+#define TCP_CHUNK       (128u << 10) /* most payload of a record */
+#define TCP_PACKED      (32u << 10)  /* most payload of a strided record */
+#define TCP_FLUSH_BYTES (64u << 10)  /* gathered requests leave when there are so many */
+
+enum tcp_channel { TCP_REQUESTS, TCP_REPLIES };
+
+/* Where a reply goes. */
+enum tcp_want_kind { TCP_WANT_BYTES, TCP_WANT_BLOCKS };
+
+struct tcp_want {
+    void *dest;      /* BYTES: the place; BLOCKS: a struct tcp_blocks, freed afterwards */
+    uint32_t length; /* of the reply, without padding */
+    uint32_t kind;
+};
+
+struct tcp_blocks {
+    char *dest;
+    size_t block, blocks;
+    ptrdiff_t stride;
+};
+
+/* The frame that is being sent. */
+struct tcp_out {
+    struct tcp_frame frame;
+    struct iovec part[TCP_OUT_PARTS];
+    int first, count;
+    size_t left; /* bytes of all parts */
+    enum tcp_channel channel;
+    uint64_t end; /* position in the channel when it has gone */
+};
+
+/* The frame that is being received. */
+struct tcp_in {
+    size_t frame_left; /* bytes of records to come */
+    unsigned flags;
+    char *payload; /* where the rest of a large payload goes, or NULL */
+    size_t payload_left, payload_padding;
+    uint64_t payload_record; /* bytes that the record of that payload adds to `got` */
+    char *stash; /* bytes received and not yet used: a record in part, or behind an AWAIT */
+    size_t stashed;
+    bool told_all;           /* a BYE has come */
+    struct tcp_lane *awaits; /* the lane that an AWAIT names, until it has got there */
+    uint64_t awaits_at;
+};
+
+enum tcp_lane_state { TCP_LANE_NEW, TCP_LANE_WANTED, TCP_LANE_DOWN, TCP_LANE_UP, TCP_LANE_OVER };
+
+struct tcp_lane {
+    struct tcp_watch watch; /* first: the callback finds the lane by it */
+    int pe;                 /* the process at the other end */
+    unsigned number;
+    unsigned slot; /* index in tcp_lanes */
+    _Atomic int state;
+
+    struct tcp_log log[2];
+
+    /* Producer of requests: the application's threads, one at a time. */
+    _Alignas(64) _Atomic bool append;
+    struct tcp_want *want;
+    _Atomic uint64_t wanted; /* replies asked for, ever */
+    uint64_t asked_bytes;    /* room their replies take in the other side's ring, ever */
+    uint64_t asked_long;     /* replies that lie outside that ring, ever */
+    struct tcp_lane *stripe[TCP_STREAMS_MAX]; /* lane 0: the further lanes to the same process */
+    unsigned unordered; /* lane 0: bits of those with parts that no AWAIT covers yet */
+    uint64_t awaits;    /* others: position of lane 0 that its last AWAIT named */
+    uint64_t next;      /* the header of an element put that continues the last one */
+    _Atomic bool run;   /* continuing puts are being merged: in the ring, not yet committed */
+    uint64_t run_header;
+    size_t run_bytes;
+    pthread_t producer; /* the thread that last began to gather */
+    bool alone;         /* an operation has left by itself, and no quiet has followed yet */
+    int quiet_follows;  /* 0..3: how often a quiet has followed such an operation lately */
+
+    /* Sender. */
+    _Alignas(64) _Atomic bool send;
+    _Atomic bool again;   /* somebody found `send` taken */
+    _Atomic bool blocked; /* the socket takes no more for now */
+    _Atomic bool ack_due; /* the other side asked how far I am */
+    _Atomic bool bye;     /* say BYE with the next frame */
+    _Atomic uint64_t ask; /* have the other side acknowledge requests up to here */
+    uint64_t asked;
+    bool greeted;               /* a frame has been sent on this connection */
+    _Atomic uint64_t told;      /* of got[0] + got[1], with the last frame */
+    _Atomic uint64_t handed[2]; /* bytes of the channels that the kernel has taken */
+    _Atomic bool paused;        /* the socket is not read: an AWAIT stands in the way */
+    _Atomic uint64_t sent_time; /* of the last send, nanoseconds */
+    struct tcp_out out;
+
+    /* Receiver: under the poll lock. */
+    _Alignas(
+        64) _Atomic uint64_t got[2]; /* bytes of the other side's channels that have been applied */
+    _Atomic uint64_t answered;       /* replies that have arrived, ever */
+    _Atomic uint64_t answered_bytes, answered_long;
+    _Atomic bool heard;       /* a frame has come */
+    _Atomic bool serves_node; /* the other side applies for all PEs of its node */
+    bool connector;
+    struct tcp_in in;
+    uint64_t broken_since; /* the first of several breaks with no progress between them */
+    uint64_t progress;     /* bytes confirmed and applied at that time */
+    bool narrow;           /* it has broken without progress: large packets may be getting lost */
+    uint64_t down_since,
+        retry_at;  /* nanoseconds; retry_at 0: an attempt is under way, or it is not ours */
+    char why[256]; /* the last attempt failed */
+};
+
+/* All lanes, in the order they were made. */
+struct tcp_lane_table {
+    struct tcp_lane **lane;
+    _Atomic unsigned count;
+    unsigned limit;
+    _Atomic uint64_t *dirty; /* a bit for each: has requests that nobody is sending yet */
+    _Atomic int paused;      /* how many wait for another one */
+    _Atomic bool striped;    /* a large transfer has been spread over further lanes */
+};
+extern struct tcp_lane_table tcp_lanes;
+
+int tcp_lanes_open(struct sy_error *err);
+
+/* Has everything applied and says goodbye on all lanes, waiting for the others for a bounded time.
+ */
+void tcp_lanes_leave(void);
+void tcp_lanes_close(void);
+
+/* Lets lane timers run and makes wanted connections. Under the poll lock; returns nanoseconds until
+ * there is more to do. */
+uint64_t tcp_lanes_timers(uint64_t now);
+
+/* The lane, made if need be; its connection is begun. NULL: no memory. Any thread. */
+struct tcp_lane *tcp_lane_open(int pe, unsigned number);
+
+/* The connection is unusable; another one will take its place. Under the poll lock. */
+void tcp_lane_broken(struct tcp_lane *lane, const char *why);
+
+/* The other side sends what it must not: the lane, and with it the job, is over. Under the poll
+ * lock. */
+void tcp_lane_breached(struct tcp_lane *lane, const char *why);
+
+/* Sends what there is, unless another thread is at it. send.c */
+void tcp_send(struct tcp_lane *lane);
+void tcp_send_lock(struct tcp_lane *lane);
+void tcp_send_unlock(struct tcp_lane *lane);
+void tcp_send_dirty(void);
+
+/* Commits a run, if one is open. By the producer, or by another thread under the append lock. run.c
+ */
+void tcp_run_close(struct tcp_lane *lane);
+
+/* The same for a thread that is about to send. */
+void tcp_run_flush(struct tcp_lane *lane);
+
+/* Has what is gathered on a lane sent by the next poll, at the latest in so many microseconds. */
+void tcp_send_mark(struct tcp_lane *lane, unsigned microseconds);
+
+/* Has epoll watch for what the lane needs by its flags `blocked` and `paused`. Under the send lock.
+ */
+void tcp_send_watch(struct tcp_lane *lane);
+
+/* Whether there is something to send: records, or a word about what has been applied. */
+bool tcp_send_due(const struct tcp_lane *lane);
+
+/* Asks that the other side acknowledge what has been appended up to `position`. Sends nothing. */
+void tcp_send_ask(struct tcp_lane *lane, uint64_t position);
+
+/* Receives and applies what there is: the number of bytes. Under the poll lock. receive.c */
+size_t tcp_receive(struct tcp_lane *lane);
+void tcp_receive_reset(struct tcp_lane *lane);
+
+/* Applies whole records at `from`; returns the bytes used, which may be fewer than `length` where
+ * the last one is incomplete, its payload goes on (in.payload), or a record must wait (in.awaits).
+ * *why: set to a reason where the other side breaks the rules. apply.c */
+size_t tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length, const char **why);
+size_t tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length, const char **why);
+
+/* Counts what has been applied: bytes of a channel that ended with one large payload; replies. */
+void tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes);
+void tcp_apply_answered(struct tcp_lane *lane, uint64_t count, uint64_t bytes, uint64_t longs);
+
+int tcp_apply_open(struct sy_error *err);
+void tcp_apply_close(void);
+
+/* True where this process can apply operations for every PE of its node. */
+bool tcp_apply_serves_node(void);
+
+#endif

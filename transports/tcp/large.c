@@ -1,0 +1,203 @@
+/* Large transfers: payload that is sent from where it is and received where it goes, in chunks,
+ * spread over several connections from SHMEM_TCP_STRIPE bytes on, because networks often limit what
+ * one connection may carry.
+ *
+ * Order. Chunks on further lanes overtake records on lane 0 and the other way round. That is made
+ * good at the target by AWAIT records. Each further lane is told, before a put's chunks, to wait
+ * for what lane 0 held at that time. A fence tells lane 0 to wait for the chunks on the others. An
+ * AWAIT names what was appended before it, so waiting cannot go in a circle; and nobody here waits
+ * for an answer. */
+#include <errno.h>
+
+#include "transports/tcp/calls.h"
+#include "transports/tcp/issue.h"
+
+#define KEPT                                                                                       \
+    (256u << 10) /* a blocking put returns when no more than this is unconfirmed on a lane */
+
+/* The lanes of one transfer, and how far it has got on each. */
+struct spread {
+    struct tcp_lane *lane[TCP_STREAMS_MAX];
+    unsigned count;
+    uint64_t tail[TCP_STREAMS_MAX];   /* of put */
+    uint64_t wanted[TCP_STREAMS_MAX]; /* of get */
+};
+
+/* The further lanes to the process of lane 0, or lane 0 itself where the transfer is too small for
+ * them. */
+static void choose_lanes(struct tcp_lane *lane, size_t length, struct spread *spread)
+{
+    unsigned streams = (unsigned)tcp_settings.streams;
+
+    *spread = (struct spread){.lane = {lane}, .count = 1};
+    if (!streams || length < tcp_settings.stripe)
+        return;
+    for (unsigned i = 0; i < streams; i++) {
+        if (!lane->stripe[i])
+            lane->stripe[i] = tcp_lane_open(lane->pe, i + 1);
+        if (!lane->stripe[i])
+            return; /* no memory: one lane will do */
+    }
+    size_t chunks = (length + TCP_CHUNK - 1) / TCP_CHUNK;
+    spread->count = chunks < streams ? (unsigned)chunks : streams;
+    for (unsigned i = 0; i < spread->count; i++)
+        spread->lane[i] = lane->stripe[i];
+    if (!atomic_load_explicit(&tcp_lanes.striped, memory_order_relaxed))
+        atomic_store(&tcp_lanes.striped, true);
+}
+
+/* Progress while this thread waits for room or for a confirmation on a lane. */
+static void pass_time(struct tcp_lane *lane, uint64_t *since)
+{
+    if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
+        tcp_send(lane);
+    if (!tcp_poll_lane(lane))
+        tcp_host->rest(since);
+}
+
+/* Room for a record's words, and for a piece behind it; waits for them. */
+static char *wait_room(struct tcp_lane *lane)
+{
+    struct tcp_log *log = &lane->log[TCP_REQUESTS];
+    uint64_t since = 0;
+    char *room;
+
+    while (!(room = tcp_log_reserve(log, 16)) || !tcp_log_has_piece(log))
+        pass_time(lane, &since);
+    return room;
+}
+
+/* Has the other side apply nothing more of `lane` before lane `number` has got to a position. */
+static void append_await(struct tcp_lane *lane, unsigned number, uint64_t position)
+{
+    uint64_t word[2] = {tcp_header(TCP_OP_AWAIT, 0, number, 0, 0), position};
+
+    memcpy(wait_room(lane), word, sizeof word);
+    tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
+}
+
+void tcp_large_fence(struct tcp_lane *lane)
+{
+    tcp_issue_lock(lane);
+    if (!lane->unordered) {
+        tcp_issue_end(lane);
+        return;
+    }
+    tcp_run_close(lane);
+    for (; lane->unordered; lane->unordered &= lane->unordered - 1) {
+        unsigned i = (unsigned)__builtin_ctz(lane->unordered);
+        append_await(lane, i + 1, tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));
+    }
+    tcp_issue_end(lane);
+    tcp_send_mark(lane, (unsigned)tcp_settings.flush_delay);
+}
+
+/* ---- put ---- */
+
+/* Before the first chunk on a further lane: what lane 0 holds comes first. */
+static void order_after(struct tcp_lane *first, const struct spread *spread)
+{
+    uint64_t tail = tcp_log_tail(&first->log[TCP_REQUESTS]);
+
+    for (unsigned i = 0; i < spread->count && spread->lane[0] != first; i++) {
+        first->unordered |= 1u << i;
+        if (spread->lane[i]->awaits == tail)
+            continue;
+        append_await(spread->lane[i], 0, tail);
+        spread->lane[i]->awaits = tail;
+    }
+}
+
+/* The caller's memory is in use until the operation has been confirmed, because a broken connection
+ * may need it again. So a blocking put waits until the kernel has all and little is unconfirmed,
+ * and copies that little. */
+static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail)
+{
+    struct tcp_log *log = &lane->log[TCP_REQUESTS];
+    uint64_t since = 0;
+
+    tcp_send_ask(lane, tail);
+    while (atomic_load_explicit(&lane->handed[TCP_REQUESTS], memory_order_acquire) < tail ||
+           (tcp_log_acked(log) < tail && tail - tcp_log_acked(log) > KEPT))
+        pass_time(lane, &since);
+    tcp_poll_lock();
+    tcp_send_lock(lane);
+    int rc = tcp_log_keep(log, t->local, t->length);
+    tcp_send_unlock(lane);
+    tcp_poll_unlock();
+    while (rc && tcp_log_acked(log) < tail)
+        pass_time(lane, &since);
+}
+
+int tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    struct tcp_lane *first = tcp_issue_begin(ctx, t->pe);
+    struct spread spread;
+
+    if (!first)
+        return -EAGAIN;
+    choose_lanes(first, t->length, &spread);
+    order_after(first, &spread);
+    for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
+        struct tcp_lane *lane = spread.lane[i];
+        size_t part = t->length - done < TCP_CHUNK ? t->length - done : TCP_CHUNK;
+        tcp_issue_long(wait_room(lane), TCP_OP_PUT_LONG, t, done, part);
+        spread.tail[i] = tcp_log_commit_piece(&lane->log[TCP_REQUESTS], 16,
+                                              (const char *)t->local + done, part, NULL);
+        tcp_issue_mark(ctx, lane)->position = spread.tail[i];
+        if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
+            tcp_send(lane);
+        done += part;
+    }
+    atomic_store_explicit(&ctx->dirty, true, memory_order_release);
+    tcp_issue_end(first);
+    for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
+        if (spread.tail[i])
+            release_source(spread.lane[i], t, spread.tail[i]);
+    return 0;
+}
+
+/* ---- get ---- */
+
+/* Asks for one chunk; false: no room. */
+static bool ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const struct sy_transfer *t,
+                size_t done, size_t length, uint64_t *wanted)
+{
+    char *room = tcp_log_reserve(&lane->log[TCP_REQUESTS], 16);
+    uint64_t number =
+        room ? tcp_issue_want(ctx, lane, (char *)t->local + done, length, TCP_WANT_BYTES) : 0;
+
+    if (!number)
+        return false;
+    tcp_issue_long(room, TCP_OP_GET_LONG, t, done, length);
+    tcp_issue_mark(ctx, lane)->position = tcp_log_commit(&lane->log[TCP_REQUESTS], 16);
+    *wanted = number;
+    return true;
+}
+
+int tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+{
+    struct tcp_lane *first = tcp_issue_begin(ctx, t->pe);
+    struct spread spread;
+    uint64_t since = 0;
+
+    if (!first)
+        return -EAGAIN;
+    choose_lanes(first, t->length, &spread);
+    for (size_t done = 0, i = 0; done < t->length;) {
+        size_t part = t->length - done < TCP_CHUNK ? t->length - done : TCP_CHUNK;
+        if (ask(ctx, spread.lane[i], t, done, part, &spread.wanted[i])) {
+            done += part;
+            i = (i + 1) % spread.count;
+        } else {
+            pass_time(spread.lane[i], &since);
+        }
+    }
+    atomic_store_explicit(&ctx->dirty, true, memory_order_release);
+    tcp_issue_end(first);
+    for (unsigned i = 0; i < spread.count; i++)
+        tcp_send(spread.lane[i]);
+    for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
+        tcp_issue_wait(spread.lane[i], spread.wanted[i]);
+    return 0;
+}

@@ -1,0 +1,93 @@
+/* Contexts, and what orders and completes their operations.
+ *
+ * A lane applies requests in the order in which they were appended, whatever context they came
+ * from, so a fence has nothing to do. A quiet asks every lane that the context has used how far it
+ * is, all at once, and is over when each has got to the context's mark: one round trip; none where
+ * nothing is pending. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "transports/tcp/calls.h"
+#include "transports/tcp/issue.h"
+
+int tcp_ctx_open(long options, struct sy_transport_ctx **ctx, struct sy_error *err)
+{
+    (void)options;
+    *ctx = calloc(1, sizeof **ctx);
+    return *ctx ? 0 : tcp_host->fail(err, ENOMEM, "no memory for a context");
+}
+
+void tcp_ctx_close(struct sy_transport_ctx *ctx)
+{
+    if (ctx)
+        free(ctx->mark);
+    free(ctx);
+}
+
+int tcp_fence(struct sy_transport_ctx *ctx)
+{
+    (void)ctx; /* a lane does not know which context its records came from */
+    if (!atomic_load_explicit(&tcp_lanes.striped, memory_order_acquire))
+        return 0;
+    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
+    for (unsigned i = 0; i < count; i++)
+        if (!tcp_lanes.lane[i]->number)
+            tcp_large_fence(tcp_lanes.lane[i]);
+    return 0;
+}
+
+/* A quiet has followed an operation that left by itself (issue.c, send_alone). */
+static void note_quiet(struct tcp_lane *lane)
+{
+    if (!lane->alone)
+        return;
+    lane->alone = false;
+    if (lane->quiet_follows < 3)
+        lane->quiet_follows++;
+}
+
+/* Whether a mark has been reached; sends what is missing for it. */
+static bool reached(struct tcp_lane *lane, const struct tcp_mark *mark)
+{
+    bool applied = tcp_log_acked(&lane->log[TCP_REQUESTS]) >= mark->position;
+    bool answered = atomic_load_explicit(&lane->answered, memory_order_acquire) >= mark->wanted;
+
+    if (applied && answered)
+        return true;
+    /* Replies prove that the requests before them have been applied only where the last was one; so
+     * the acknowledgement is asked for in any case. */
+    tcp_run_flush(lane);
+    tcp_send_ask(lane, mark->position);
+    if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
+        tcp_send(lane);
+    note_quiet(lane);
+    return false;
+}
+
+int tcp_quiet(struct sy_transport_ctx *ctx, int pe)
+{
+    struct tcp_mark *mark = atomic_load_explicit(&ctx->mark, memory_order_acquire);
+    bool all = true;
+
+    if (!mark || !atomic_load_explicit(&ctx->dirty, memory_order_acquire))
+        return 0;
+    if (pe == SY_ALL_PES)
+        atomic_store_explicit(&ctx->dirty, false, memory_order_seq_cst);
+    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
+    struct tcp_lane *only = pe == SY_ALL_PES ? NULL : atomic_load(&tcp_routes[pe].lane);
+    if (pe != SY_ALL_PES && !only)
+        return 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct tcp_lane *lane = tcp_lanes.lane[i];
+        if (!only || lane->pe == only->pe)
+            all = reached(lane, &mark[i]) && all;
+    }
+    if (!all && pe == SY_ALL_PES)
+        atomic_store_explicit(&ctx->dirty, true, memory_order_relaxed);
+    return all ? 0 : -EAGAIN;
+}
+
+void tcp_session(struct sy_transport_ctx *ctx, bool batch, size_t operations)
+{
+    ctx->batch = batch && operations;
+}

@@ -1,0 +1,208 @@
+/* See poll.h. A poll reads directly from the sockets that spoke last, since a waiting PE most often
+ * waits for one of them, and asks epoll only every few turns. */
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "transports/tcp/lane.h"
+
+#define SECOND        UINT64_C(1000000000)
+#define HOT           2  /* lanes that are read without asking */
+#define EVENTS        32 /* of one epoll_wait */
+#define EPOLL_TURNS   4  /* polls between two questions to epoll */
+#define EPOLL_TURNS_1 16 /* the same while there is but one lane */
+
+static struct {
+    int fd;
+    _Atomic bool lock;
+    struct tcp_lane *hot[HOT];
+    unsigned turns;
+    struct tcp_watch timer; /* expires when something has reached its time limit */
+    struct epoll_event event[EVENTS];
+    int events, next; /* of the epoll_wait whose events are being handled */
+} poll_set = {.fd = -1, .timer.fd = -1};
+
+uint64_t tcp_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* ---- watches ---- */
+
+static int control(int op, struct tcp_watch *watch, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = watch};
+
+    return epoll_ctl(poll_set.fd, op, watch->fd, &event) ? -errno : 0;
+}
+
+int tcp_watch_add(struct tcp_watch *watch, uint32_t events)
+{
+    return control(EPOLL_CTL_ADD, watch, events);
+}
+
+int tcp_watch_change(struct tcp_watch *watch, uint32_t events)
+{
+    return control(EPOLL_CTL_MOD, watch, events);
+}
+
+void tcp_watch_remove(struct tcp_watch *watch)
+{
+    control(EPOLL_CTL_DEL, watch, 0);
+    for (int i = poll_set.next; i < poll_set.events; i++)
+        if (poll_set.event[i].data.ptr == watch)
+            poll_set.event[i].data.ptr = NULL;
+}
+
+/* ---- time limits ---- */
+
+static void set_timer(uint64_t nanoseconds)
+{
+    struct itimerspec when = {
+        .it_value = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)}};
+
+    timerfd_settime(poll_set.timer.fd, 0, &when, NULL);
+}
+
+void tcp_poll_wake(void)
+{
+    set_timer(1);
+}
+
+static void on_timer(struct tcp_watch *watch, uint32_t events)
+{
+    uint64_t expirations, now = tcp_now();
+    ssize_t got = read(watch->fd, &expirations, sizeof expirations);
+
+    (void)got, (void)events;
+    uint64_t lanes = tcp_lanes_timers(now), attempts = tcp_connect_timers(now);
+    uint64_t wait = lanes < attempts ? lanes : attempts;
+    if (wait != UINT64_MAX)
+        set_timer(wait + 1);
+}
+
+/* ---- the set ---- */
+
+int tcp_poll_open(struct sy_error *err)
+{
+    memset(&poll_set, 0, sizeof poll_set);
+    poll_set.fd = epoll_create1(EPOLL_CLOEXEC);
+    poll_set.timer = (struct tcp_watch){
+        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = on_timer};
+    if (poll_set.fd >= 0 && poll_set.timer.fd >= 0 && !tcp_watch_add(&poll_set.timer, EPOLLIN))
+        return 0;
+    int rc = tcp_host->fail(err, errno, "an epoll set and a timer: %s", strerror(errno));
+    tcp_poll_close();
+    return rc;
+}
+
+void tcp_poll_close(void)
+{
+    if (poll_set.timer.fd >= 0)
+        close(poll_set.timer.fd);
+    if (poll_set.fd >= 0)
+        close(poll_set.fd);
+    poll_set.fd = poll_set.timer.fd = -1;
+}
+
+int tcp_poll_fd(void)
+{
+    return poll_set.fd;
+}
+
+void tcp_poll_forget(struct tcp_lane *lane)
+{
+    for (int i = 0; i < HOT; i++)
+        if (poll_set.hot[i] == lane)
+            poll_set.hot[i] = NULL;
+}
+
+size_t tcp_poll_read(struct tcp_lane *lane)
+{
+    size_t got = tcp_receive(lane);
+
+    if (got && poll_set.hot[0] != lane && lane->watch.fd >= 0) {
+        poll_set.hot[1] = poll_set.hot[0];
+        poll_set.hot[0] = lane;
+    }
+    return got;
+}
+
+static int run_events(void)
+{
+    int count = epoll_wait(poll_set.fd, poll_set.event, EVENTS, 0);
+
+    poll_set.events = count > 0 ? count : 0;
+    for (poll_set.next = 0; poll_set.next < poll_set.events;) {
+        const struct epoll_event *event = &poll_set.event[poll_set.next++];
+        struct tcp_watch *watch = event->data.ptr;
+        if (watch)
+            watch->event(watch, event->events);
+    }
+    poll_set.events = 0;
+    return count;
+}
+
+/* Lanes that stand at an AWAIT are asked whether they may go on. */
+static void run_paused(void)
+{
+    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
+
+    for (unsigned i = 0; i < count; i++)
+        if (tcp_lanes.lane[i]->in.awaits)
+            tcp_receive(tcp_lanes.lane[i]);
+}
+
+static bool try_lock(void)
+{
+    return !atomic_load_explicit(&poll_set.lock, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&poll_set.lock, true, memory_order_acquire);
+}
+
+void tcp_poll_lock(void)
+{
+    while (!try_lock())
+        sched_yield();
+}
+
+void tcp_poll_unlock(void)
+{
+    atomic_store_explicit(&poll_set.lock, false, memory_order_release);
+}
+
+size_t tcp_poll_lane(struct tcp_lane *expected)
+{
+    size_t got = 0;
+
+    tcp_send_dirty();
+    if (!try_lock())
+        return 0;
+    unsigned lanes = atomic_load_explicit(&tcp_lanes.count, memory_order_relaxed);
+    unsigned turn = poll_set.turns++;
+    if (expected && expected->watch.fd >= 0) {
+        got = tcp_poll_read(expected);
+    } else {
+        for (int i = 0; i < HOT; i++)
+            if (poll_set.hot[i])
+                got += tcp_poll_read(poll_set.hot[i]);
+    }
+    if (turn % (lanes > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0 || (!poll_set.hot[0] && !expected))
+        got += (size_t)(run_events() > 0);
+    if (atomic_load_explicit(&tcp_lanes.paused, memory_order_relaxed))
+        run_paused();
+    tcp_poll_unlock();
+    return got;
+}
+
+size_t tcp_poll(void)
+{
+    return tcp_poll_lane(NULL);
+}

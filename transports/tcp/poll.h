@@ -1,0 +1,58 @@
+/* The plugin's epoll set and who may poll it.
+ *
+ * One thread at a time polls: it holds the poll lock, and all that receives, applies records, or
+ * makes connections runs under it. A thread that does not get the lock leaves the work to the one
+ * that has. */
+#ifndef TCP_POLL_H
+#define TCP_POLL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <switchyard/error.h>
+
+struct tcp_lane;
+
+/* A descriptor in the epoll set. The callback runs under the poll lock. */
+struct tcp_watch {
+    int fd;
+    void (*event)(struct tcp_watch *watch, uint32_t events); /* EPOLLIN, EPOLLOUT, ... */
+};
+
+/* Adds, changes, removes. Level-triggered. 0 or -errno. Removing is safe from inside any callback:
+ * no event of the removed watch is delivered afterwards. */
+int tcp_watch_add(struct tcp_watch *watch, uint32_t events);
+int tcp_watch_change(struct tcp_watch *watch, uint32_t events);
+void tcp_watch_remove(struct tcp_watch *watch);
+
+int tcp_poll_open(struct sy_error *err);
+void tcp_poll_close(void);
+
+/* Sends what is gathered, receives and applies what has come, makes connections; never blocks. The
+ * bytes received, 0 also where another thread is polling. */
+size_t tcp_poll(void);
+
+/* The same for a thread that expects something on one lane. */
+size_t tcp_poll_lane(struct tcp_lane *lane);
+
+/* Has timers looked at soon, by whoever polls next: something new has a time limit. Any thread. */
+void tcp_poll_wake(void);
+
+/* The poll lock, for a thread that must have it. */
+void tcp_poll_lock(void);
+void tcp_poll_unlock(void);
+
+/* Reads from one lane; one that had something is read first next time, without asking epoll. Under
+ * the poll lock. */
+size_t tcp_poll_read(struct tcp_lane *lane);
+
+/* A lane's socket is closed. Under the poll lock. */
+void tcp_poll_forget(struct tcp_lane *lane);
+
+/* The descriptor that is readable while some watch has events. */
+int tcp_poll_fd(void);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t tcp_now(void);
+
+#endif

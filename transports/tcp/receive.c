@@ -1,0 +1,231 @@
+/* From a lane's socket to records: frames, records that come in pieces, large payloads. All under
+ * the poll lock, so one buffer serves all lanes; what a lane has not used stays with the lane
+ * (in.stash). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "transports/tcp/lane.h"
+
+#define BUFFER_BYTES (256u << 10) /* holds what is left from before and what a read brings */
+#define READ_BYTES   (64u << 10)
+#define BEHIND_BYTES (4u << 10) /* read beside a large payload: what may follow it */
+#define TURN_BYTES   (1u << 20) /* then others get their turn */
+
+static char buffer[BUFFER_BYTES] __attribute__((aligned(64)));
+
+void tcp_receive_reset(struct tcp_lane *lane)
+{
+    bool told_all = lane->in.told_all;
+
+    free(lane->in.stash);
+    lane->in = (struct tcp_in){.told_all = told_all};
+}
+
+/* The other side has applied a channel up to here. The frame that it saw may not have been booked
+ * yet by the thread that sends it; then that thread is waited for. */
+static bool take_ack(struct tcp_lane *lane, enum tcp_channel channel, uint32_t low)
+{
+    uint64_t position = tcp_log_position(&lane->log[channel], low);
+
+    if (position > atomic_load_explicit(&lane->handed[channel], memory_order_acquire)) {
+        tcp_send_lock(lane);
+        tcp_send_unlock(lane);
+        if (position > atomic_load_explicit(&lane->handed[channel], memory_order_acquire))
+            return false;
+    }
+    return tcp_log_applied(&lane->log[channel], position);
+}
+
+/* A frame's header: what the other side has applied, and what it wants to know. */
+static void begin_frame(struct tcp_lane *lane, const char *from, const char **why)
+{
+    struct tcp_frame frame;
+
+    memcpy(&frame, from, sizeof frame);
+    if (frame.length > TCP_FRAME_MAX || frame.length % 8) {
+        *why = "a frame has an impossible length";
+        return;
+    }
+    if (!take_ack(lane, TCP_REQUESTS, frame.requests) ||
+        !take_ack(lane, TCP_REPLIES, frame.replies)) {
+        *why = "it acknowledges what was never sent";
+        return;
+    }
+    lane->in.frame_left = frame.length;
+    lane->in.flags = frame.flags;
+    if (frame.flags & TCP_FRAME_NODE)
+        atomic_store_explicit(&lane->serves_node, true, memory_order_relaxed);
+    atomic_store_explicit(&lane->heard, true, memory_order_release);
+}
+
+static void end_frame(struct tcp_lane *lane)
+{
+    if (lane->in.flags & TCP_FRAME_ACK)
+        atomic_store_explicit(&lane->ack_due, true, memory_order_relaxed);
+    if (lane->in.flags & TCP_FRAME_BYE)
+        lane->in.told_all = true;
+}
+
+/* `length` bytes of a large payload have arrived. */
+static void take_payload(struct tcp_lane *lane, size_t length)
+{
+    struct tcp_in *in = &lane->in;
+
+    in->payload += length;
+    in->payload_left -= length;
+    in->frame_left -= length;
+}
+
+/* The payload is complete but for its padding, which is in the buffer. */
+static void end_payload(struct tcp_lane *lane)
+{
+    struct tcp_in *in = &lane->in;
+    bool reply = in->flags & TCP_FRAME_REPLIES;
+
+    in->frame_left -= in->payload_padding;
+    in->payload = NULL;
+    in->payload_padding = 0;
+    tcp_apply_done(lane, reply ? TCP_REPLIES : TCP_REQUESTS, in->payload_record);
+}
+
+/* Uses records and frame headers in [from, from + length): the number of bytes used. Bytes that are
+ * left are the beginning of something, or lie behind an AWAIT. */
+static size_t parse(struct tcp_lane *lane, const char *from, size_t length, const char **why)
+{
+    struct tcp_in *in = &lane->in;
+    size_t used = 0;
+
+    while (!*why && !in->awaits) {
+        size_t left = length - used;
+        if (in->payload) {
+            size_t part = left < in->payload_left ? left : in->payload_left;
+            memcpy(in->payload, from + used, part);
+            take_payload(lane, part);
+            used += part;
+            if (in->payload_left || left - part < in->payload_padding)
+                break;
+            used += in->payload_padding;
+            end_payload(lane);
+        } else if (!in->frame_left) {
+            if (left < sizeof(struct tcp_frame))
+                break;
+            begin_frame(lane, from + used, why);
+            used += sizeof(struct tcp_frame);
+        } else {
+            size_t part = left < in->frame_left ? left : in->frame_left;
+            size_t took = in->flags & TCP_FRAME_REPLIES
+                              ? tcp_apply_replies(lane, from + used, part, why)
+                              : tcp_apply_requests(lane, from + used, part, why);
+            used += took;
+            in->frame_left -= took;
+            if (took < part && part == in->frame_left + took && !in->awaits && !*why)
+                *why = "a record crosses the end of its frame";
+            if (!took || in->payload)
+                break;
+        }
+        if (!in->frame_left && !in->payload)
+            end_frame(lane);
+    }
+    return used;
+}
+
+/* Keeps what was not used. */
+static int keep(struct tcp_lane *lane, const char *from, size_t length)
+{
+    struct tcp_in *in = &lane->in;
+    char *before = in->stash;
+
+    in->stash = NULL;
+    in->stashed = 0;
+    if (length) {
+        in->stash = malloc(length);
+        if (in->stash) {
+            memcpy(in->stash, from, length);
+            in->stashed = length;
+        }
+    }
+    free(before);
+    return length && !in->stash ? -ENOMEM : 0;
+}
+
+/* An AWAIT stops reading; the socket must not keep the progress thread awake meanwhile. */
+static void pause_reading(struct tcp_lane *lane, bool pause)
+{
+    tcp_send_lock(lane);
+    atomic_store_explicit(&lane->paused, pause, memory_order_relaxed);
+    tcp_send_watch(lane);
+    tcp_send_unlock(lane);
+    atomic_fetch_add_explicit(&tcp_lanes.paused, pause ? 1 : -1, memory_order_relaxed);
+}
+
+/* Parses, keeps the rest, answers. */
+static void use(struct tcp_lane *lane, const char *from, size_t length)
+{
+    const char *why = NULL;
+    size_t used = parse(lane, from, length, &why);
+
+    if (!why && keep(lane, from + used, length - used))
+        why = "there is no memory for a part of a record";
+    if (why) {
+        tcp_lane_breached(lane, why);
+        return;
+    }
+    if (lane->in.awaits)
+        pause_reading(lane, true);
+    if (tcp_send_due(lane))
+        tcp_send(lane);
+}
+
+/* What lies behind an AWAIT, once the other lane has got there. True: reading may go on. */
+static bool resume(struct tcp_lane *lane)
+{
+    struct tcp_in *in = &lane->in;
+
+    if (!in->awaits)
+        return true;
+    if (atomic_load_explicit(&in->awaits->got[TCP_REQUESTS], memory_order_acquire) < in->awaits_at)
+        return false;
+    char *stash = in->stash;
+    size_t length = in->stashed;
+    in->awaits = NULL;
+    in->stash = NULL;
+    in->stashed = 0;
+    pause_reading(lane, false);
+    use(lane, stash, length);
+    free(stash);
+    return !in->awaits;
+}
+
+size_t tcp_receive(struct tcp_lane *lane)
+{
+    struct tcp_in *in = &lane->in;
+    size_t total = 0;
+
+    while (lane->watch.fd >= 0 && total < TURN_BYTES && resume(lane) && lane->watch.fd >= 0) {
+        size_t head = in->stashed, direct = in->payload ? in->payload_left : 0;
+        memcpy(buffer, in->stash ? in->stash : buffer, head);
+        size_t room = direct ? BEHIND_BYTES : READ_BYTES;
+        struct iovec part[2] = {{in->payload, direct}, {buffer + head, room}};
+        struct msghdr message = {.msg_iov = direct ? part : part + 1, .msg_iovlen = direct ? 2 : 1};
+        ssize_t got = recvmsg(lane->watch.fd, &message, MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (got <= 0) {
+            tcp_lane_broken(lane, got ? strerror(errno) : "the other side closed the connection");
+            break;
+        }
+        total += (size_t)got;
+        size_t into = (size_t)got < direct ? (size_t)got : direct;
+        if (direct)
+            take_payload(lane, into);
+        use(lane, buffer, head + (size_t)got - into);
+        if ((size_t)got < direct + room)
+            break;
+    }
+    return total;
+}

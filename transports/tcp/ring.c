@@ -1,0 +1,40 @@
+/* See ring.h. */
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "transports/tcp/ring.h"
+
+int tcp_ring_open(struct tcp_ring *ring, size_t size)
+{
+    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+
+    while (bytes < size)
+        bytes *= 2;
+    int fd = memfd_create("openshmem-tcp", MFD_CLOEXEC), code = 0;
+    if (fd < 0)
+        return -errno;
+    char *base = ftruncate(fd, (off_t)bytes)
+                     ? MAP_FAILED
+                     : mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        code = -errno;
+    for (int half = 0; half < 2 && !code; half++)
+        if (mmap(base + (size_t)half * bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                 fd, 0) == MAP_FAILED)
+            code = -errno;
+    if (code && base != MAP_FAILED)
+        munmap(base, 2 * bytes);
+    close(fd);
+    if (code)
+        return code;
+    *ring = (struct tcp_ring){.base = base, .size = bytes};
+    return 0;
+}
+
+void tcp_ring_close(struct tcp_ring *ring)
+{
+    if (ring->base)
+        munmap(ring->base, 2 * ring->size);
+    *ring = (struct tcp_ring){NULL, 0};
+}

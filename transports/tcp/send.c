@@ -1,0 +1,213 @@
+/* From a lane's logs to its socket: frames. See lane.h for the locks. */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "transports/tcp/lane.h"
+
+#define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
+#define TELL_BYTES  (128u << 10) /* applied and not told: say so unasked */
+
+static bool has(const struct tcp_log *log)
+{
+    return tcp_log_tail(log) > tcp_log_sent(log);
+}
+
+static uint64_t got(const struct tcp_lane *lane, enum tcp_channel channel)
+{
+    return atomic_load_explicit(&lane->got[channel], memory_order_acquire);
+}
+
+static bool must_ask(const struct tcp_lane *lane)
+{
+    return atomic_load_explicit(&lane->ask, memory_order_relaxed) > lane->asked;
+}
+
+static bool must_tell(const struct tcp_lane *lane)
+{
+    return atomic_load_explicit(&lane->ack_due, memory_order_relaxed) ||
+           got(lane, TCP_REQUESTS) + got(lane, TCP_REPLIES) -
+                   atomic_load_explicit(&lane->told, memory_order_relaxed) >=
+               TELL_BYTES;
+}
+
+bool tcp_send_due(const struct tcp_lane *lane)
+{
+    return must_tell(lane) || has(&lane->log[TCP_REPLIES]) || has(&lane->log[TCP_REQUESTS]);
+}
+
+/* Makes the next frame: replies first, since somebody waits for them. False: nothing to say. */
+static bool prepare(struct tcp_lane *lane)
+{
+    struct tcp_out *out = &lane->out;
+    enum tcp_channel channel = has(&lane->log[TCP_REPLIES]) ? TCP_REPLIES : TCP_REQUESTS;
+    struct tcp_log *log = &lane->log[channel];
+    bool bye = atomic_load_explicit(&lane->bye, memory_order_relaxed);
+    unsigned flags = channel == TCP_REPLIES ? TCP_FRAME_REPLIES : 0;
+    int count = 0;
+    size_t length = 0;
+
+    if (has(log))
+        length = tcp_log_take(log, out->part + 1, TCP_OUT_PARTS - 1, &count, FRAME_BYTES);
+    else if (!must_ask(lane) && !must_tell(lane) && !bye)
+        return false;
+    uint64_t requested = tcp_log_sent(&lane->log[TCP_REQUESTS]);
+    if (must_ask(lane) && requested >= atomic_load_explicit(&lane->ask, memory_order_relaxed)) {
+        flags |= TCP_FRAME_ACK;
+        lane->asked = requested;
+    }
+    out->channel = channel;
+    out->end = tcp_log_sent(log);
+    if (bye && !has(&lane->log[TCP_REPLIES]) && !has(&lane->log[TCP_REQUESTS])) {
+        flags |= TCP_FRAME_BYE;
+        atomic_store_explicit(&lane->bye, false, memory_order_relaxed);
+    }
+    if (!lane->greeted && tcp_apply_serves_node())
+        flags |= TCP_FRAME_NODE;
+    lane->greeted = true;
+    atomic_store_explicit(&lane->ack_due, false, memory_order_relaxed);
+    uint64_t requests = got(lane, TCP_REQUESTS), replies = got(lane, TCP_REPLIES);
+    atomic_store_explicit(&lane->told, requests + replies, memory_order_relaxed);
+    out->frame = (struct tcp_frame){.length = (uint32_t)length,
+                                    .flags = flags,
+                                    .requests = (uint32_t)requests,
+                                    .replies = (uint32_t)replies};
+    out->part[0] = (struct iovec){.iov_base = &out->frame, .iov_len = sizeof out->frame};
+    out->first = 0;
+    out->count = count + 1;
+    out->left = length + sizeof out->frame;
+    return true;
+}
+
+/* `sent` bytes of the frame have gone. */
+static void advance(struct tcp_lane *lane, size_t sent)
+{
+    struct tcp_out *out = &lane->out;
+
+    out->left -= sent;
+    while (sent && sent >= out->part[out->first].iov_len)
+        sent -= out->part[out->first++].iov_len;
+    if (sent) {
+        struct iovec *part = &out->part[out->first];
+        part->iov_base = (char *)part->iov_base + sent;
+        part->iov_len -= sent;
+    }
+    uint64_t left = out->left < out->frame.length ? out->left : out->frame.length;
+    atomic_store_explicit(&lane->handed[out->channel], out->end - left, memory_order_release);
+}
+
+void tcp_send_watch(struct tcp_lane *lane)
+{
+    bool blocked = atomic_load_explicit(&lane->blocked, memory_order_relaxed);
+    bool paused = atomic_load_explicit(&lane->paused, memory_order_relaxed);
+
+    if (lane->watch.fd >= 0)
+        tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (paused ? 0u : EPOLLIN));
+}
+
+static void send_all(struct tcp_lane *lane)
+{
+    struct tcp_out *out = &lane->out;
+    bool any = false;
+
+    while (lane->watch.fd >= 0 && (out->left || prepare(lane))) {
+        any = true;
+        struct msghdr message = {.msg_iov = out->part + out->first,
+                                 .msg_iovlen = (size_t)(out->count - out->first)};
+        ssize_t sent = sendmsg(lane->watch.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0) {
+            advance(lane, (size_t)sent);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
+            atomic_store_explicit(&lane->blocked, true, memory_order_relaxed);
+            tcp_send_watch(lane);
+            break;
+        } else if (errno != EINTR) {
+            /* Whoever polls finds the socket closed, and deals with it. */
+            shutdown(lane->watch.fd, SHUT_RDWR);
+            break;
+        }
+    }
+    if (any)
+        atomic_store_explicit(&lane->sent_time, tcp_now(), memory_order_relaxed);
+}
+
+static bool try_lock(struct tcp_lane *lane)
+{
+    return !atomic_load_explicit(&lane->send, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&lane->send, true, memory_order_acquire);
+}
+
+void tcp_send_lock(struct tcp_lane *lane)
+{
+    while (!try_lock(lane))
+        sched_yield();
+}
+
+void tcp_send_unlock(struct tcp_lane *lane)
+{
+    atomic_store_explicit(&lane->send, false, memory_order_seq_cst);
+}
+
+/* `again` is set by whoever could not take the lock, before a second attempt; the holder looks at
+ * it after letting go. One of the two therefore sends what was appended last. */
+void tcp_send(struct tcp_lane *lane)
+{
+    if (!try_lock(lane)) {
+        atomic_store_explicit(&lane->again, true, memory_order_seq_cst);
+        if (!try_lock(lane))
+            return;
+    }
+    do {
+        atomic_store_explicit(&lane->again, false, memory_order_seq_cst);
+        if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
+            send_all(lane);
+        tcp_send_unlock(lane);
+    } while (atomic_load_explicit(&lane->again, memory_order_seq_cst) && try_lock(lane));
+}
+
+void tcp_send_ask(struct tcp_lane *lane, uint64_t position)
+{
+    uint64_t before = atomic_load_explicit(&lane->ask, memory_order_relaxed);
+
+    while (before < position &&
+           !atomic_compare_exchange_weak_explicit(&lane->ask, &before, position,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+/* The producer decides by `sent`, without a fence, whether what it appends is the first of a
+ * gathering that has to be entered in `dirty`. A thread that sends in the producer's place may at
+ * that moment miss the one's tail while the other misses its `sent`. So this thread looks once
+ * more, a flush delay later, when either has long become visible. */
+static void send_gathered(struct tcp_lane *lane)
+{
+    bool stranger = !pthread_equal(lane->producer, pthread_self());
+    uint64_t before = tcp_log_sent(&lane->log[TCP_REQUESTS]);
+
+    tcp_run_flush(lane);
+    tcp_send(lane);
+    if (stranger && tcp_log_sent(&lane->log[TCP_REQUESTS]) != before)
+        tcp_send_mark(lane, (unsigned)tcp_settings.flush_delay);
+}
+
+void tcp_send_mark(struct tcp_lane *lane, unsigned microseconds)
+{
+    atomic_fetch_or_explicit(&tcp_lanes.dirty[lane->slot / 64], UINT64_C(1) << lane->slot % 64,
+                             memory_order_release);
+    tcp_host->soon(microseconds);
+}
+
+void tcp_send_dirty(void)
+{
+    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
+
+    for (unsigned word = 0; word * 64 < count; word++) {
+        if (!atomic_load_explicit(&tcp_lanes.dirty[word], memory_order_relaxed))
+            continue;
+        uint64_t bits = atomic_exchange_explicit(&tcp_lanes.dirty[word], 0, memory_order_acquire);
+        for (; bits; bits &= bits - 1)
+            send_gathered(tcp_lanes.lane[word * 64 + (unsigned)__builtin_ctzll(bits)]);
+    }
+}

@@ -1,0 +1,150 @@
+/* Strided transfers: blocks travel packed, as few records as possible. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "transports/tcp/calls.h"
+#include "transports/tcp/issue.h"
+
+/* Some blocks of a transfer. */
+struct part {
+    uint64_t offset; /* of the first block, at the target */
+    char *local;
+    size_t blocks, bytes;
+};
+
+static struct part part_from(const struct sy_strided *s, size_t done)
+{
+    size_t most = TCP_PACKED / s->block, left = s->blocks - done;
+    struct part part = {.offset = s->first.offset + (uint64_t)((ptrdiff_t)done * s->remote_stride),
+                        .local = (char *)s->first.local + (ptrdiff_t)done * s->local_stride,
+                        .blocks = left < most ? left : most};
+
+    part.bytes = part.blocks * s->block;
+    return part;
+}
+
+static size_t padded(size_t length)
+{
+    return (length + 7) & ~(size_t)7;
+}
+
+static void write_words(char *room, unsigned op, const struct sy_strided *s,
+                        const struct part *part)
+{
+    uint64_t word[3] = {tcp_issue_header(op, 0, s->first.pe, s->first.window, part->offset),
+                        s->block | (uint64_t)part->blocks << 32, (uint64_t)s->remote_stride};
+
+    memcpy(room, word, sizeof word);
+}
+
+static void pack(char *to, const struct sy_strided *s, const struct part *part)
+{
+    const char *from = part->local;
+
+    for (size_t i = 0; i < part->blocks; i++, to += s->block, from += s->local_stride) {
+        if (s->block == 8)
+            memcpy(to, from, 8);
+        else
+            memcpy(to, from, s->block);
+    }
+}
+
+static bool put_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                     const struct part *part)
+{
+    struct tcp_lane *lane = tcp_issue_begin(ctx, s->first.pe);
+    size_t bytes = 24 + padded(part->bytes);
+    char *room;
+
+    if (!lane || !(room = tcp_issue_room(lane, bytes)))
+        return false;
+    memset(room + bytes - 8, 0, 8);
+    write_words(room, TCP_OP_PUT_STRIDED, s, part);
+    pack(room + 24, s, part);
+    tcp_issue_done(ctx, lane, tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
+    return true;
+}
+
+/* The number of the reply, or 0: no room. */
+static uint64_t get_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                         const struct part *part)
+{
+    struct tcp_lane *lane = tcp_issue_begin(ctx, s->first.pe);
+    struct tcp_blocks *blocks = malloc(sizeof *blocks);
+    uint64_t wanted = 0;
+    char *room = lane && blocks ? tcp_issue_room(lane, 24) : NULL;
+
+    if (lane && !blocks)
+        tcp_issue_end(lane);
+    if (room) {
+        *blocks = (struct tcp_blocks){.dest = part->local,
+                                      .block = s->block,
+                                      .blocks = part->blocks,
+                                      .stride = s->local_stride};
+        wanted = tcp_issue_want(ctx, lane, blocks, part->bytes, TCP_WANT_BLOCKS);
+        if (!wanted)
+            tcp_issue_end(lane);
+    }
+    if (!wanted) {
+        free(blocks);
+        return 0;
+    }
+    write_words(room, TCP_OP_GET_STRIDED, s, part);
+    tcp_issue_done(ctx, lane, tcp_log_commit(&lane->log[TCP_REQUESTS], 24), 24, false);
+    return wanted;
+}
+
+/* After something has been started there is no way back, so this waits. */
+static void wait_for_room(int pe, uint64_t *since)
+{
+    struct tcp_lane *lane = atomic_load(&tcp_routes[pe].lane);
+
+    tcp_send(lane);
+    if (!tcp_poll_lane(lane))
+        tcp_host->rest(since);
+}
+
+int tcp_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags)
+{
+    uint64_t since = 0;
+
+    (void)flags; /* the source is copied in any case */
+    if (s->block > TCP_PACKED)
+        return -EOPNOTSUPP;
+    for (size_t done = 0; done < s->blocks;) {
+        struct part part = part_from(s, done);
+        if (put_part(ctx, s, &part))
+            done += part.blocks;
+        else if (!done)
+            return -EAGAIN;
+        else
+            wait_for_room(s->first.pe, &since);
+    }
+    return 0;
+}
+
+int tcp_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags)
+{
+    uint64_t since = 0, last = 0;
+
+    if (s->block > TCP_PACKED)
+        return -EOPNOTSUPP;
+    for (size_t done = 0; done < s->blocks;) {
+        struct part part = part_from(s, done);
+        uint64_t wanted = get_part(ctx, s, &part);
+        if (wanted) {
+            last = wanted;
+            done += part.blocks;
+        } else if (!done) {
+            return -EAGAIN;
+        } else {
+            wait_for_room(s->first.pe, &since);
+        }
+    }
+    if (last && (flags & SY_BLOCKING)) {
+        struct tcp_lane *lane = atomic_load(&tcp_routes[s->first.pe].lane);
+        tcp_send(lane);
+        tcp_issue_wait(lane, last);
+    }
+    return 0;
+}

@@ -1,0 +1,293 @@
+/* See talk.h. Reads exactly the bytes of the greetings and not one of the frames behind them, which
+ * are the lane's. */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "transports/tcp/talk.h"
+#include "transports/tcp/tcp.h"
+
+#define USER_TIMEOUT                                                                               \
+    10.0 /* seconds that sent data may stay unacknowledged, if no reconnecting ends earlier */
+
+struct tcp_self tcp_self(void)
+{
+    return (struct tcp_self){tcp_host->job_key, (uint32_t)tcp_host->pe, (uint32_t)tcp_host->npes};
+}
+
+static void set(int fd, int level, int option, int value)
+{
+    setsockopt(fd, level, option, &value, sizeof value);
+}
+
+/* Each is a help only, so that a refusal is not an error. */
+void tcp_talk_tune(int fd)
+{
+    int idle = (int)tcp_settings.keepalive;
+    double patience = tcp_settings.reconnect_timeout < USER_TIMEOUT ? tcp_settings.reconnect_timeout
+                                                                    : USER_TIMEOUT;
+
+    set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, patience > 0.1 ? (int)(patience * 1000) : 100);
+    if (tcp_settings.keepalive > 0) {
+        set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle > 0 ? idle : 1);
+        set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
+        set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
+        set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    }
+    if (tcp_settings.socket_buffer) {
+        set(fd, SOL_SOCKET, SO_SNDBUF, (int)tcp_settings.socket_buffer);
+        set(fd, SOL_SOCKET, SO_RCVBUF, (int)tcp_settings.socket_buffer);
+    }
+}
+
+/* ---- ends ---- */
+
+/* Gives up the talk, not its socket. */
+static int release(struct tcp_talk *talk)
+{
+    int fd = talk->watch.fd;
+
+    tcp_watch_remove(&talk->watch);
+    if (talk->attempt)
+        tcp_attempt_gone(talk);
+    else
+        tcp_guest_gone(talk);
+    return fd;
+}
+
+void tcp_talk_close(struct tcp_talk *talk)
+{
+    close(release(talk));
+}
+
+bool tcp_talk_failed(struct tcp_talk *talk, const char *words)
+{
+    struct tcp_attempt *attempt = talk->attempt;
+    unsigned candidate = talk->candidate;
+
+    if (attempt) {
+        tcp_talk_close(talk);
+        tcp_attempt_failed(attempt, candidate, words);
+    } else {
+        tcp_guest_failed(talk, words);
+    }
+    return false;
+}
+
+bool tcp_talk_late(struct tcp_talk *talk, uint64_t now)
+{
+    char words[60];
+
+    if (now < talk->deadline)
+        return false;
+    if (talk->connecting)
+        snprintf(words, sizeof words, "no answer within %.3g s", tcp_settings.connect_timeout);
+    else
+        snprintf(words, sizeof words, "no greeting within %d s",
+                 (int)(TCP_GREETING_TIME / TCP_SECOND));
+    tcp_talk_failed(talk, words);
+    return true;
+}
+
+/* Everything has been said: the socket goes to the lane, and whatever else goes on for it ends. */
+static void adopt(struct tcp_talk *talk)
+{
+    const struct tcp_greeting *hello = &talk->transcript.greeting[0];
+    bool connector = talk->attempt;
+    const struct tcp_greeting *theirs = &talk->transcript.greeting[connector ? 3 : 2];
+    struct tcp_positions positions = {theirs->requests, theirs->replies};
+    struct tcp_lane *lane = talk->lane;
+    int pe = (int)(connector ? hello->to : hello->from);
+    unsigned number = hello->lane;
+    uint64_t took = tcp_now() - talk->began;
+    char text[TCP_IP_TEXT];
+
+    tcp_host->log(connector && took > TCP_SECOND ? SY_LOG_INFO : SY_LOG_DEBUG, "tcp",
+                  "lane %u %s PE %d at %s, within %.1f ms", number,
+                  connector ? "connected to" : "accepted from", pe,
+                  tcp_socket_text(&talk->address, text), (double)took / 1e6);
+    int fd = release(talk);
+    tcp_attempt_end(pe, number);
+    tcp_guests_drop(pe, number, NULL);
+    tcp_lane_adopt(lane, fd, &positions, connector);
+}
+
+/* ---- greetings ----
+ * Functions that return bool: true when the talk goes on at once; otherwise it waits, or is over.
+ */
+
+static bool wait_for(struct tcp_talk *talk, uint32_t events)
+{
+    int rc = talk->events == events ? 0 : tcp_watch_change(&talk->watch, events);
+
+    if (rc)
+        return tcp_talk_failed(talk, strerror(-rc));
+    talk->events = events;
+    return false;
+}
+
+/* Begins to send a greeting, if it could be made. */
+static bool say(struct tcp_talk *talk, int rc)
+{
+    if (rc)
+        return tcp_talk_failed(talk, strerror(-rc));
+    talk->sending = true;
+    talk->done = 0;
+    return true;
+}
+
+/* HELLO may be a replay, so that nothing changes by it. */
+static bool on_hello(struct tcp_talk *talk, enum tcp_verdict verdict)
+{
+    struct tcp_transcript *t = &talk->transcript;
+    const struct tcp_greeting *hello = tcp_last(t);
+    struct tcp_self self = tcp_self();
+
+    if (verdict == TCP_OTHER_VERSION)
+        return say(talk, tcp_say_refuse(t, &self, TCP_REFUSE_VERSION));
+    if (verdict != TCP_GOOD || !tcp_lane_find((int)hello->from, hello->lane))
+        return say(talk, tcp_say_refuse(t, &self, TCP_REFUSE_TARGET));
+    if (self.pe < hello->from && hello->reason < TCP_HELLO_INSISTS &&
+        tcp_attempt_progress((int)hello->from, hello->lane) == TCP_ATTEMPT_RACING)
+        return say(talk, tcp_say_refuse(t, &self, TCP_REFUSE_BUSY));
+    return say(talk, tcp_say_welcome(t, &self));
+}
+
+static bool on_refuse(struct tcp_talk *talk)
+{
+    switch (tcp_last(&talk->transcript)->reason) {
+    case TCP_REFUSE_BUSY:
+        tcp_attempt_refused(talk->attempt, talk->candidate);
+        return false;
+    case TCP_REFUSE_TARGET:
+        return tcp_talk_failed(talk, "another PE of the job is there, or it has no such lane");
+    default:
+        return tcp_talk_failed(talk, tcp_verdict_words(TCP_OTHER_VERSION));
+    }
+}
+
+static bool on_welcome(struct tcp_talk *talk)
+{
+    struct tcp_self self = tcp_self();
+
+    talk->lane = tcp_attempt_confirm(talk);
+    return say(talk, tcp_say_confirm(&talk->transcript, &self, tcp_lane_freeze(talk->lane)));
+}
+
+static bool on_confirm(struct tcp_talk *talk)
+{
+    const struct tcp_greeting *hello = &talk->transcript.greeting[0];
+    int pe = (int)hello->from;
+    struct tcp_self self = tcp_self();
+
+    /* Both have confirmed a connection of their own; the other side keeps this PE's. */
+    if (tcp_host->pe < pe && tcp_attempt_progress(pe, hello->lane) == TCP_ATTEMPT_CONFIRMED) {
+        tcp_talk_close(talk);
+        return false;
+    }
+    tcp_guests_drop(pe, hello->lane, talk);
+    talk->lane = tcp_lane_find(pe, hello->lane);
+    if (!talk->lane)
+        return tcp_talk_failed(talk, "there is no such lane any more");
+    return say(talk, tcp_say_resume(&talk->transcript, &self, tcp_lane_freeze(talk->lane)));
+}
+
+static bool heard(struct tcp_talk *talk)
+{
+    struct tcp_self self = tcp_self();
+    enum tcp_verdict verdict = tcp_hear(&talk->transcript, &self, &talk->in);
+
+    talk->done = 0;
+    if (verdict == TCP_FORGED && !talk->attempt) {
+        tcp_guest_forged(talk);
+        return false;
+    }
+    if (verdict == TCP_STRANGE || verdict == TCP_FORGED)
+        return tcp_talk_failed(talk, tcp_verdict_words(verdict));
+    if (talk->in.kind == TCP_HELLO)
+        return on_hello(talk, verdict);
+    if (talk->in.kind == TCP_REFUSE)
+        return on_refuse(talk);
+    if (verdict != TCP_GOOD)
+        return tcp_talk_failed(talk, tcp_verdict_words(verdict));
+    if (talk->in.kind == TCP_WELCOME)
+        return on_welcome(talk);
+    if (talk->in.kind == TCP_CONFIRM)
+        return on_confirm(talk);
+    adopt(talk);
+    return false;
+}
+
+static bool said(struct tcp_talk *talk)
+{
+    unsigned kind = tcp_last(&talk->transcript)->kind;
+
+    talk->sending = false;
+    talk->done = 0;
+    if (kind == TCP_REFUSE)
+        tcp_talk_close(talk);
+    else if (kind == TCP_RESUME)
+        adopt(talk);
+    else
+        return true;
+    return false;
+}
+
+/* One system call. */
+static bool step(struct tcp_talk *talk)
+{
+    int fd = talk->watch.fd;
+    char *bytes = talk->sending ? (char *)&talk->transcript.greeting[talk->transcript.count - 1]
+                                : (char *)&talk->in;
+    size_t left = sizeof talk->in - talk->done;
+    ssize_t n = talk->sending ? send(fd, bytes + talk->done, left, MSG_NOSIGNAL)
+                              : recv(fd, bytes + talk->done, left, 0);
+
+    if (n < 0 && errno == EINTR)
+        return true;
+    if (n < 0 && errno == EAGAIN)
+        return wait_for(talk, talk->sending ? EPOLLOUT : EPOLLIN);
+    if (n < 0)
+        return tcp_talk_failed(talk, strerror(errno));
+    if (n == 0)
+        return tcp_talk_failed(talk, talk->attempt && talk->transcript.count == 1
+                                         ? "it turned this PE away, being of another job or short "
+                                           "of file descriptors"
+                                         : "it ended the connection");
+    talk->done += (size_t)n;
+    if (!talk->sending && !tcp_greeting_plausible(bytes, talk->done))
+        return tcp_talk_failed(talk, tcp_verdict_words(TCP_STRANGE));
+    if (talk->done < sizeof talk->in)
+        return true;
+    return talk->sending ? said(talk) : heard(talk);
+}
+
+/* TCP has connected, or has not. */
+static bool connected(struct tcp_talk *talk)
+{
+    int code = 0;
+    socklen_t length = sizeof code;
+
+    if (getsockopt(talk->watch.fd, SOL_SOCKET, SO_ERROR, &code, &length))
+        code = errno;
+    if (code)
+        return tcp_talk_failed(talk, strerror(code));
+    talk->connecting = false;
+    talk->deadline = tcp_until(tcp_now() + TCP_GREETING_TIME);
+    return say(talk, 0);
+}
+
+void tcp_talk_event(struct tcp_watch *watch, uint32_t events)
+{
+    struct tcp_talk *talk = (struct tcp_talk *)((char *)watch - offsetof(struct tcp_talk, watch));
+
+    (void)events;
+    if (talk->connecting && !connected(talk))
+        return;
+    while (step(talk))
+        ;
+}

@@ -1,0 +1,232 @@
+/* The tcp plugin's table, its options, and which process of a node serves which PE. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/tcp/calls.h"
+#include "transports/tcp/issue.h"
+
+struct tcp_settings tcp_settings;
+const struct sy_host *tcp_host;
+
+static const struct sy_option options[] = {
+    {"tcp.interfaces", SY_OPTION_STRING, 0, offsetof(struct tcp_settings, interfaces), "auto", NULL,
+     0, 0, NULL,
+     "Where to listen: interface names, globs and address ranges (CIDR), divided by commas; ! "
+     "excludes; auto: "
+     "all but loopback and those of containers, bridges and tunnels"},
+    {"tcp.family", SY_OPTION_CHOICE, 0, offsetof(struct tcp_settings, family), "auto",
+     "auto|ipv4|ipv6", 0, 0, NULL, "Address family to use"},
+    {"tcp.port_range", SY_OPTION_STRING, 0, offsetof(struct tcp_settings, port_range), "", NULL, 0,
+     0, NULL, "Ports to listen on, as first:last; empty: any"},
+    {"tcp.advertise", SY_OPTION_STRING, 0, offsetof(struct tcp_settings, advertise), "", NULL, 0, 0,
+     NULL, "Addresses to publish in place of those listened on, divided by commas (behind a NAT)"},
+    {"tcp.lanes", SY_OPTION_CHOICE, SY_OPTION_JOB, offsetof(struct tcp_settings, lanes), "auto",
+     "auto|direct|node", 0, 0, NULL,
+     "Where connections end: direct: at the target PE; node: at one PE of each node, which applies "
+     "operations "
+     "for its neighbours; auto: direct in jobs of up to 64 PEs"},
+    {"tcp.streams", SY_OPTION_INT, SY_OPTION_JOB, offsetof(struct tcp_settings, streams), "4", NULL,
+     0, 15, NULL, "Further connections to a process that large transfers are spread over; 0: none"},
+    {"tcp.stripe", SY_OPTION_SIZE, SY_OPTION_JOB, offsetof(struct tcp_settings, stripe), "4m", NULL,
+     0, 0, NULL, "Bytes from which a transfer is spread over several connections"},
+    {"tcp.buffer", SY_OPTION_SIZE, SY_OPTION_JOB, offsetof(struct tcp_settings, buffer), "1m", NULL,
+     0, 0, NULL,
+     "Bytes of requests that a connection holds until they are confirmed; and of replies"},
+    {"tcp.flush_delay", SY_OPTION_INT, 0, offsetof(struct tcp_settings, flush_delay), "50", NULL, 1,
+     100000, NULL, "Microseconds that small operations may be gathered for"},
+    {"tcp.connect_timeout", SY_OPTION_SECONDS, 0, offsetof(struct tcp_settings, connect_timeout),
+     "2", NULL, 0, 0, NULL, "Seconds for one address of a peer to answer"},
+    {"tcp.reconnect_timeout", SY_OPTION_SECONDS, 0,
+     offsetof(struct tcp_settings, reconnect_timeout), "30", NULL, 0, 0, NULL,
+     "Seconds without a connection after which a peer is lost and the job ends"},
+    {"tcp.keepalive", SY_OPTION_SECONDS, 0, offsetof(struct tcp_settings, keepalive), "5", NULL, 0,
+     0, NULL, "Seconds of silence after which a connection is probed; 0: never"},
+    {"tcp.socket_buffer", SY_OPTION_SIZE, 0, offsetof(struct tcp_settings, socket_buffer), "0",
+     NULL, 0, 0, NULL, "Bytes of a socket's send and receive buffers; 0: the system decides"},
+    {.name = NULL},
+};
+
+/* ---- which process serves which PE ---- */
+
+#define DIRECT_UP_TO 64 /* PEs of a job */
+#define SMALLEST     (256u << 10)
+
+static struct {
+    char *addresses; /* npes records of `size` bytes: length, then what the PE published */
+    size_t size;
+    int *node_begin; /* index into node_pe for each node, nodes + 1 */
+    int *node_pe;    /* PEs sorted by node and index there */
+} map;
+
+bool tcp_uses_node_lanes(void)
+{
+    return tcp_settings.lanes == TCP_LANES_NODE ||
+           (tcp_settings.lanes == TCP_LANES_AUTO && tcp_host->npes > DIRECT_UP_TO);
+}
+
+/* One function of (me, target), so operations to a target keep their order. */
+int tcp_endpoint(int pe)
+{
+    if (!tcp_uses_node_lanes())
+        return pe;
+    int node = tcp_host->place(pe).node, size = map.node_begin[node + 1] - map.node_begin[node];
+    if (node == tcp_host->place(tcp_host->pe).node)
+        return pe;
+    return map.node_pe[map.node_begin[node] + tcp_host->place(tcp_host->pe).local % size];
+}
+
+const void *tcp_address_of(int pe, size_t *size)
+{
+    const char *record = map.addresses + (size_t)pe * map.size;
+
+    *size = (unsigned char)record[0];
+    return record + 1;
+}
+
+static int list_nodes(struct sy_error *err)
+{
+    unsigned npes = (unsigned)tcp_host->npes;
+    int nodes = 0;
+
+    for (int pe = 0; pe < tcp_host->npes; pe++)
+        if (tcp_host->place(pe).node >= nodes)
+            nodes = tcp_host->place(pe).node + 1;
+    map.node_begin = calloc((size_t)nodes + 1, sizeof *map.node_begin);
+    map.node_pe = calloc(npes, sizeof *map.node_pe);
+    if (!map.node_begin || !map.node_pe)
+        return tcp_host->fail(err, ENOMEM, "no memory for the places of %u PEs", npes);
+    for (int pe = 0; pe < tcp_host->npes; pe++)
+        map.node_begin[tcp_host->place(pe).node + 1]++;
+    for (int n = 0; n < nodes; n++)
+        map.node_begin[n + 1] += map.node_begin[n];
+    for (int pe = 0; pe < tcp_host->npes; pe++) {
+        struct sy_place place = tcp_host->place(pe);
+        map.node_pe[map.node_begin[place.node] + place.local] = pe;
+    }
+    return 0;
+}
+
+/* Keeps everyone's address, in records of the longest one's size. */
+static int keep_addresses(const char *addresses, size_t stride, struct sy_error *err)
+{
+    size_t longest = 0;
+
+    for (int pe = 0; pe < tcp_host->npes; pe++) {
+        size_t length = (unsigned char)addresses[(size_t)pe * stride];
+        if (length + 1 > stride)
+            return tcp_host->fail(err, EPROTO, "PE %d published an address of %zu bytes", pe,
+                                  length);
+        if (length > longest)
+            longest = length;
+    }
+    map.size = longest + 1;
+    map.addresses = malloc((size_t)tcp_host->npes * map.size);
+    if (!map.addresses)
+        return tcp_host->fail(err, ENOMEM, "no memory for the addresses of %d PEs", tcp_host->npes);
+    for (int pe = 0; pe < tcp_host->npes; pe++)
+        memcpy(map.addresses + (size_t)pe * map.size, addresses + (size_t)pe * stride, map.size);
+    return 0;
+}
+
+/* ---- the table ---- */
+
+static int plugin_open(const struct sy_host *host, struct sy_error *err)
+{
+    tcp_host = host;
+    if (host->npes == 1)
+        return host->fail(err, ENODEV, "the job has one PE");
+    if (tcp_settings.buffer < SMALLEST)
+        tcp_settings.buffer = SMALLEST;
+    int rc = tcp_poll_open(err);
+    if (!rc)
+        rc = tcp_listen_open(err);
+    if (rc)
+        tcp_poll_close();
+    return rc;
+}
+
+static void plugin_close(void)
+{
+    if (tcp_lanes.lane)
+        tcp_lanes_leave();
+    tcp_listen_close();
+    if (tcp_lanes.lane)
+        tcp_lanes_close();
+    tcp_apply_close();
+    tcp_poll_close();
+    free(map.addresses);
+    free(map.node_begin);
+    free(map.node_pe);
+    free(tcp_routes);
+    memset(&map, 0, sizeof map);
+    tcp_routes = NULL;
+}
+
+/* The length comes first, so that the record ends where it ends. */
+static size_t plugin_address(void *buffer, size_t room)
+{
+    size_t length = tcp_listen_address((char *)buffer + 1, room - 1);
+
+    *(unsigned char *)buffer = (unsigned char)length;
+    return length + 1;
+}
+
+static int plugin_connect(const void *addresses, size_t stride, double seconds,
+                          struct sy_error *err)
+{
+    (void)seconds;
+    int rc = keep_addresses(addresses, stride, err);
+    if (!rc)
+        rc = list_nodes(err);
+    if (!rc)
+        rc = tcp_apply_open(err);
+    if (!rc)
+        rc = tcp_lanes_open(err);
+    if (rc)
+        return rc;
+    tcp_routes = calloc((size_t)tcp_host->npes, sizeof *tcp_routes);
+    return tcp_routes ? 0 : tcp_host->fail(err, ENOMEM, "no memory for routes");
+}
+
+static unsigned plugin_reach(int pe)
+{
+    size_t size, own_size;
+    const void *address = tcp_address_of(pe, &size);
+    const void *own = tcp_address_of(tcp_host->pe, &own_size);
+
+    return tcp_address_reaches(address, size, own, own_size)
+               ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO
+               : 0u;
+}
+
+static int plugin_progress(void)
+{
+    return tcp_poll() > 0;
+}
+
+SY_TRANSPORT_PLUGIN(tcp) = {
+    .size = sizeof(struct sy_transport),
+    .name = "tcp",
+    .priority = 20,
+    .options = options,
+    .settings = &tcp_settings,
+    .open = plugin_open,
+    .close = plugin_close,
+    .address = plugin_address,
+    .connect = plugin_connect,
+    .reach = plugin_reach,
+    .ctx_open = tcp_ctx_open,
+    .ctx_close = tcp_ctx_close,
+    .put = tcp_put,
+    .get = tcp_get,
+    .put_strided = tcp_put_strided,
+    .get_strided = tcp_get_strided,
+    .amo = tcp_amo,
+    .put_signal = tcp_put_signal,
+    .fence = tcp_fence,
+    .quiet = tcp_quiet,
+    .progress = plugin_progress,
+    .wait_fd = tcp_poll_fd,
+    .session = tcp_session,
+};

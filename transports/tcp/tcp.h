@@ -1,0 +1,51 @@
+/* The TCP transport: moves data between nodes, or between all PEs, over sockets.
+ *
+ * tcp.c        the plugin's table and options; which process of a node serves which PE
+ * interfaces.c which addresses this PE listens on
+ * connect.c    connections: candidates, greetings
+ * lane.c       a lane: the two channels to another process, that outlive its connections
+ * send.c       from a lane's buffers to its socket
+ * receive.c    from the socket: frames, records in pieces, large payloads
+ * apply.c      what a record does to memory
+ * calls.c      the data calls: put, get, atomics, strided, ordering
+ * poll.c       the epoll set, polling, timers
+ * wire.h       the format of all that travels */
+#ifndef TCP_TCP_H
+#define TCP_TCP_H
+
+#include <stdbool.h>
+#include <switchyard/transport.h>
+
+enum tcp_lanes { TCP_LANES_AUTO, TCP_LANES_DIRECT, TCP_LANES_NODE };
+enum tcp_family { TCP_FAMILY_AUTO, TCP_FAMILY_IPV4, TCP_FAMILY_IPV6 };
+
+struct tcp_settings {
+    const char *interfaces; /* SHMEM_TCP_INTERFACES: names, globs, CIDR, ! excludes; "auto" */
+    const char *port_range; /* "": any; "5000:5100" */
+    const char *advertise; /* "": the addresses listened on; otherwise addresses to publish in place
+                              of them */
+    int family;            /* enum tcp_family */
+    int lanes;             /* enum tcp_lanes */
+    long streams;          /* further sockets for large transfers */
+    size_t stripe;         /* bytes from which a transfer uses them */
+    size_t buffer;         /* bytes of a channel's buffer */
+    long flush_delay;      /* microseconds */
+    double connect_timeout; /* of one address */
+    double reconnect_timeout;
+    double keepalive;     /* seconds without traffic before probes; 0: none */
+    size_t socket_buffer; /* SO_SNDBUF and SO_RCVBUF; 0: the system's choice */
+};
+
+extern struct tcp_settings tcp_settings;
+extern const struct sy_host *tcp_host;
+
+/* What PE pe published, for connect.c. */
+const void *tcp_address_of(int pe, size_t *size);
+
+/* The process that operations for PE pe go to. */
+int tcp_endpoint(int pe);
+
+/* Whether operations go to any process of the target's node rather than to the target itself. */
+bool tcp_uses_node_lanes(void);
+
+#endif

@@ -1,0 +1,125 @@
+/* What TCP connections between PEs carry; docs/tcp-wire.md is the same in prose. Everything is in
+ * the byte order of the machines, which the greeting compares.
+ *
+ * A connection begins with four greetings (connect.c). Then come frames. A frame's bytes are whole
+ * records of one of two channels: REQUESTS, or REPLIES to the requests that the other side sent.
+ * Each channel is an endless stream of bytes that outlives the connection: both sides count the
+ * bytes applied, and after a connection has broken the next one goes on from there. */
+#ifndef TCP_WIRE_H
+#define TCP_WIRE_H
+
+#include <stdint.h>
+
+#define TCP_WIRE_VERSION 1
+
+/* ---- greetings ---- */
+
+#define TCP_MAGIC "SWYDTCP" /* with its NUL, 8 bytes */
+
+enum tcp_greeting_kind {
+    TCP_HELLO = 1,   /* connector: who I am, whom I want, my nonce */
+    TCP_WELCOME = 2, /* acceptor: my nonce */
+    TCP_CONFIRM = 3, /* connector: how far I have applied */
+    TCP_RESUME = 4,  /* acceptor: how far I have applied */
+    TCP_REFUSE = 5   /* acceptor, in place of WELCOME: why */
+};
+
+enum tcp_refusal {
+    TCP_REFUSE_BUSY = 1,    /* I am connecting to you at this moment; let mine be the one */
+    TCP_REFUSE_VERSION = 2, /* another version of this format, or another byte order */
+    TCP_REFUSE_TARGET = 3   /* I am not that PE, or have no such lane */
+};
+
+#define TCP_ORDER_LITTLE 1
+#define TCP_ORDER_BIG    2
+
+struct tcp_greeting {
+    char magic[8];
+    uint16_t version;
+    uint8_t kind, order;
+    uint32_t from, to; /* PEs: who sends this greeting, who is meant */
+    uint32_t lane;     /* 0: requests in order; 1 and up: parts of large transfers */
+    uint32_t reason;   /* REFUSE: enum tcp_refusal; HELLO: how often this was refused as busy */
+    uint32_t reserved; /* 0 */
+    uint8_t nonce[16]; /* HELLO, WELCOME: random; otherwise 0 */
+    /* CONFIRM, RESUME: bytes of the other side's channels that this side has applied */
+    uint64_t requests, replies;
+    /* HMAC-SHA256 under the job's key, over the greetings before it and this one without it */
+    uint8_t mac[32];
+};
+
+/* ---- frames ---- */
+
+/* flags */
+#define TCP_FRAME_REPLIES 1u /* the records are replies; otherwise requests */
+#define TCP_FRAME_ACK     2u /* answer soon with a frame, so that I learn what has been applied */
+#define TCP_FRAME_BYE     4u /* I send nothing more; the end of this connection is no failure */
+#define TCP_FRAME_NODE    8u /* I apply requests for every PE of my node (first frame) */
+
+#define TCP_FRAME_MAX (1u << 24) /* most bytes of records in a frame */
+
+struct tcp_frame {
+    uint32_t length; /* bytes of records that follow; may be 0 */
+    uint32_t flags;
+    uint32_t
+        requests; /* low 32 bits of how much of the other side's requests this side has applied */
+    uint32_t replies; /* the same of its replies */
+};
+
+/* ---- request records ----
+ * A header of 8 bytes, then what the operation says, then payload, padded to a multiple of 8 bytes.
+ * bits 0-5: operation; 6-9: size code (1 << code bytes); 10-19: the target's index on its node;
+ * 20-22: window; 23-63: offset in the window. */
+
+enum tcp_op {
+    TCP_OP_PUT = 1,         /* one element of 1 << code bytes; a word that begins with it */
+    TCP_OP_PUT_LONG = 2,    /* word: length; payload */
+    TCP_OP_GET = 3,         /* one element; the reply is a word that begins with it */
+    TCP_OP_GET_LONG = 4,    /* word: length; the reply is that many bytes, padded */
+    TCP_OP_PUT_STRIDED = 5, /* words: block | blocks << 32, stride; payload: the blocks packed */
+    TCP_OP_GET_STRIDED =
+        6, /* words: block | blocks << 32, stride; the reply is the blocks packed, padded */
+    TCP_OP_AWAIT = 7, /* target: lane; word: apply nothing behind this before that lane's requests
+                         have been applied up to here */
+    TCP_OP_AMO = 16,  /* + enum sy_amo_op; code 2 or 3; word: operand; CSWAP: word: compare */
+    TCP_OP_AMO_FETCH = 24 /* the same; the reply is a word: the old value */
+};
+
+#define TCP_TARGET_BITS 10
+#define TCP_TARGET_SELF 1023 /* the process at the end of the connection */
+#define TCP_WINDOW_BITS 3
+#define TCP_OFFSET_BITS 41
+
+static inline uint64_t tcp_header(unsigned op, unsigned code, unsigned target, unsigned window,
+                                  uint64_t offset)
+{
+    return op | (uint64_t)code << 6 | (uint64_t)target << 10 | (uint64_t)window << 20 |
+           offset << 23;
+}
+
+static inline unsigned tcp_header_op(uint64_t header)
+{
+    return header & 63;
+}
+
+static inline unsigned tcp_header_code(uint64_t header)
+{
+    return header >> 6 & 15;
+}
+
+static inline unsigned tcp_header_target(uint64_t header)
+{
+    return header >> 10 & 1023;
+}
+
+static inline unsigned tcp_header_window(uint64_t header)
+{
+    return header >> 20 & 7;
+}
+
+static inline uint64_t tcp_header_offset(uint64_t header)
+{
+    return header >> 23;
+}
+
+#endif
