@@ -28,6 +28,7 @@ static void close_world(void)
      * notifications may still be on their way to PEs that wait for them. */
     sy_barrier_world();
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
+    sy_quiet(&sy_ctx_control, SY_ALL_PES);
     sy_world_close();
 }
 

@@ -280,29 +280,28 @@ static void check_invalid_team(const struct row *row)
 }
 
 /* A barrier of a team is passed only when every member has come; stores that were made before are
- * visible after. */
-static void check_sync(const struct team_case *team)
+ * visible after. Each team has its own words: PEs that are not in one may be at the next. */
+static void check_sync(const struct team_case *team, int number)
 {
     enum { ROUNDS = 50 };
-    static long counter, mark;
+    static long counters[TEAM_CASES], marks[TEAM_CASES];
+    long *counter = &counters[number], *mark = &marks[number];
     int first = team->world[0], next = team->world[(team->me + 1) % team->size];
     int from = team->world[(team->me + team->size - 1) % team->size];
-    long *theirs = shmem_ptr(&mark, next);
-    int written = shmem_ptr(&mark, from) != NULL; /* then that one can store into this PE's */
+    long *theirs = shmem_ptr(mark, next);
+    int written = shmem_ptr(mark, from) != NULL; /* then that one can store into this PE's */
 
     check_case = team->name;
     for (int round = 1; round <= ROUNDS; round++) {
         if (theirs)
             *theirs = round * 100 + shmem_my_pe();
-        shmem_long_atomic_inc(&counter, first);
+        shmem_long_atomic_inc(counter, first);
         shmem_quiet();
         CHECK(shmem_team_sync(team->team) == 0);
-        CHECK(shmem_long_atomic_fetch(&counter, first) == (long)round * team->size);
-        CHECK(!written || mark == round * 100 + from);
+        CHECK(shmem_long_atomic_fetch(counter, first) == (long)round * team->size);
+        CHECK(!written || *mark == round * 100 + from);
         CHECK(shmem_team_sync(team->team) == 0);
     }
-    counter = 0;
-    CHECK(shmem_team_sync(team->team) == 0);
 }
 
 /* The barrier of all completes what is pending, and the other one only waits. */
@@ -368,7 +367,7 @@ int main(void)
     for (int j = 0; j < TEAM_CASES; j++) {
         if (teams[j].team == SHMEM_TEAM_INVALID)
             continue;
-        check_sync(&teams[j]);
+        check_sync(&teams[j], j);
         for (int i = 0; i < ROWS; i++)
             check_row(&rows[i], &teams[j], j == TEAM_OF_ALL);
         check_roots(&rows[ROWS - 1], &teams[j]);

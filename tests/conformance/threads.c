@@ -544,10 +544,12 @@ static size_t look(int thread, size_t *indices, const int *status, long round)
     }
 }
 
-/* All threads look at all variables, which those of another PE set: each finds each once. */
+/* All threads look at all variables, which those of another PE set: each finds each once. What is
+ * set in a round must not arrive after what is set in the next one. */
 static void find_flags(int thread)
 {
     for (long round = 1; round <= 8; round++) {
+        shmem_fence();
         int status[THREADS * FLAGS] = {0}, left = THREADS * FLAGS;
         size_t indices[THREADS * FLAGS];
         for (int i = 0; i < FLAGS; i++)
