@@ -10,7 +10,7 @@ for trs in $(find . -name '*.trs' | sort); do
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     if [ "$f" -gt 0 ]; then
         echo "== ${trs%.trs}.log"
-        tail -n 60 "${trs%.trs}.log"
+        tail -n 150 "${trs%.trs}.log"
     fi
     if [ "$s" -gt 0 ]; then
         echo "skipped ${trs%.trs}: $(tail -n 2 "${trs%.trs}.log" | head -n 1)"

@@ -347,8 +347,10 @@ static void spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
         struct sy_node *node = &run->node[i];
 
         if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
-            lose(node, "has not answered within %g seconds (--spawn-timeout)",
-                 run->flags->spawn_timeout);
+            lose(node,
+                 "has not answered within %g seconds (--spawn-timeout); is it up, and does a command "
+                 "such as 'ssh %s true' end at once, without a question?",
+                 run->flags->spawn_timeout, node->name);
     }
 }
 

@@ -46,6 +46,8 @@ cluster_host()
         ip -n "$cluster$n" link set lo up && ip -n "$cluster$n" link set eth0 up
 }
 
+# HOME is a place without the start-up files of whoever runs the tests: shells that sshd starts read
+# them, and may take any time.
 cluster_ssh()
 {
     local n=$1
@@ -57,6 +59,7 @@ AuthorizedKeysFile $dir/key.pub
 PermitRootLogin prohibit-password
 StrictModes no
 UsePAM no
+SetEnv HOME=$dir
 END
     printf 'Host n%s\n HostName 10.83.0.%s\n' "$n" $((n + 1)) >>"$dir/ssh_config"
     on "$n" "$(PATH=$PATH:/usr/sbin command -v sshd)" -f "$dir/sshd.$n"

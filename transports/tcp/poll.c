@@ -23,6 +23,7 @@ static struct {
     struct tcp_lane *hot[HOT];
     unsigned turns;
     struct tcp_watch timer; /* expires when something has reached its time limit */
+    _Atomic bool woken;     /* by tcp_poll_wake */
     struct epoll_event event[EVENTS];
     int events, next; /* of the epoll_wait whose events are being handled */
 } poll_set = {.fd = -1, .timer.fd = -1};
@@ -74,19 +75,25 @@ static void set_timer(uint64_t nanoseconds)
 
 void tcp_poll_wake(void)
 {
+    atomic_store(&poll_set.woken, true);
     set_timer(1);
 }
 
+/* A wake-up while this looks around must not be undone by what this sets: `woken` is cleared before
+ * the first look and read after the timer has been set. */
 static void on_timer(struct tcp_watch *watch, uint32_t events)
 {
     uint64_t expirations, now = tcp_now();
     ssize_t got = read(watch->fd, &expirations, sizeof expirations);
 
     (void)got, (void)events;
+    atomic_store(&poll_set.woken, false);
     uint64_t lanes = tcp_lanes_timers(now), attempts = tcp_connect_timers(now);
     uint64_t wait = lanes < attempts ? lanes : attempts;
     if (wait != UINT64_MAX)
         set_timer(wait + 1);
+    if (atomic_load(&poll_set.woken))
+        set_timer(1);
 }
 
 /* ---- the set ---- */
