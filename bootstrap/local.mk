@@ -41,7 +41,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/talk.c \
 	bootstrap/launcher/trace.c bootstrap/launcher/trace.h \
 	bootstrap/launcher/waiting.c \
-	shmem/util/error.c shmem/util/parse.c
+	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c
 bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS) -DSY_PLUGIN_DIR='"$(pkglibdir)"'
 bin_oshrun_LDADD = $(LIBEV_LIBS) -lm
 
@@ -70,6 +70,8 @@ tree_sources = \
 	bootstrap/tree/link.c \
 	bootstrap/tree/listen.c \
 	bootstrap/tree/secret.c \
+	bootstrap/tree/stall.c \
+	shmem/util/alike.c shmem/util/alike.h \
 	shmem/util/auth.c shmem/util/auth.h
 pmi_sources = bootstrap/pmi/pmi.c bootstrap/pmi/client.c bootstrap/pmi/client.h bootstrap/pmi/text.c
 pmix_sources = bootstrap/pmix/pmix.c bootstrap/pmix/library.c bootstrap/pmix/library.h

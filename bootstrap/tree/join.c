@@ -14,7 +14,8 @@
 #include "bootstrap/tree/state.h"
 #include "util/auth.h"
 
-struct tree sy_tree = {.lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1, .epoll = -1};
+struct tree sy_tree = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1, .epoll = -1, .stall.timer = -1};
 
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
 static const double ROOT_GONE = 10; /* seconds in which a PE 0 that does listen must answer */
@@ -373,7 +374,9 @@ static void in_child(void)
     sy_tree_listen_close();
     if (sy_tree.epoll >= 0)
         close(sy_tree.epoll);
-    sy_tree.epoll = -1;
+    if (sy_tree.stall.timer >= 0)
+        close(sy_tree.stall.timer);
+    sy_tree.epoll = sy_tree.stall.timer = -1;
     sy_tree.links = sy_tree.parent = NULL;
     sy_tree.ended = true;
     pthread_mutex_init(&sy_tree.lock, NULL);
