@@ -90,7 +90,6 @@ pkglib_LTLIBRARIES += \
 endif
 bootstrap_tree_libtree_la_SOURCES = $(tree_sources) $(auth_sources)
 bootstrap_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
-bootstrap_tree_libtree_la_LIBADD = $(LIBCRYPTO_LIBS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LIBADD = bootstrap/tree/libtree.la

@@ -173,7 +173,7 @@ int sy_tree_handshake_client(int fd, double deadline, struct sy_error *err);
  * come; negative: a stranger. */
 int sy_tree_handshake_server(struct tree_link *link);
 
-/* Derives a key for a purpose from another and what else is to make a difference: 0 or -EIO. */
+/* Derives a key for a purpose from another and what else is to make a difference: 0 or -errno. */
 int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose, const void *more,
                    size_t length, unsigned char out[TREE_SECRET]);
 
