@@ -128,6 +128,15 @@ static uint64_t waited_since(uint64_t *since)
     return time - *since;
 }
 
+/* When this thread last moved something in a wait. */
+static _Thread_local uint64_t moved_at;
+
+/* A thread that serves others while it waits has work, so its patience begins anew. */
+static uint64_t idle_for(uint64_t since, uint64_t waited)
+{
+    return moved_at > since ? since + waited - moved_at : waited;
+}
+
 static bool still_polling(uint64_t waited)
 {
     return waited < (policy.crowded ? POLLING_CROWDED_NS : POLLING_NS);
@@ -140,8 +149,13 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where)
 
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
         sy_stall_note(*since, *since + waited, where);
-    if (moved <= 0 && !(sy_hot.carries && still_polling(waited)))
-        give_way(waited, moved < 0);
+    if (moved > 0) {
+        moved_at = *since + waited;
+        return LOOKS_AFTER_REST;
+    }
+    uint64_t idle = idle_for(*since, waited);
+    if (!sy_hot.carries || !still_polling(idle))
+        give_way(idle, moved < 0);
     return LOOKS_AFTER_REST;
 }
 

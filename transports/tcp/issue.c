@@ -4,8 +4,8 @@
 
 #include "transports/tcp/issue.h"
 
-#define IDLE_NS  10000 /* a lane that has sent nothing for so long is idle */
-#define BATCH_US 1000  /* gathering in a batch session */
+#define IDLE_NS  3000 /* a lane that has sent nothing for so long is idle */
+#define BATCH_US 1000 /* gathering in a batch session */
 
 struct tcp_route *sy_tcp_routes;
 
@@ -67,11 +67,12 @@ void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uin
     sy_tcp_send_mark(lane, ctx->batch ? BATCH_US : (unsigned)sy_tcp_settings.flush_delay);
 }
 
+/* The first rest, which comes early, also tells the progress thread that this thread polls. */
 void sy_tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted)
 {
     uint64_t since = 0;
 
-    for (unsigned turn = 1; atomic_load_explicit(&lane->answered, memory_order_acquire) < wanted;
+    for (unsigned turn = 0; atomic_load_explicit(&lane->answered, memory_order_acquire) < wanted;
          turn++)
         if (!sy_tcp_poll_lane(lane) && turn % 8 == 0)
             sy_tcp_host->rest(&since);
