@@ -37,7 +37,7 @@ static struct {
     struct pollfd fd[SY_TRANSPORTS_MAX];
 } policy;
 
-static uint64_t now(void)
+uint64_t sy_wait_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -121,7 +121,7 @@ static void give_way(uint64_t waited, bool yielded)
 
 static uint64_t waited_since(uint64_t *since)
 {
-    uint64_t time = now();
+    uint64_t time = sy_wait_now();
 
     if (!*since)
         *since = time;
