@@ -89,7 +89,7 @@ void sy_tcp_large_fence(struct tcp_lane *lane)
         append_await(lane, i + 1, sy_tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));
     }
     sy_tcp_issue_end(lane);
-    sy_tcp_send_mark(lane, (unsigned)sy_tcp_settings.flush_delay);
+    sy_tcp_send_mark(lane, false);
 }
 
 /* ---- put ---- */

@@ -180,7 +180,7 @@ void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position)
 /* The producer decides by `sent`, without a fence, whether what it appends is the first of a
  * gathering that has to be entered in `dirty`. A thread that sends in the producer's place may at
  * that moment miss the one's tail while the other misses its `sent`. So this thread looks once
- * more, a flush delay later, when either has long become visible. */
+ * more, some time later, when either has long become visible. */
 static void send_gathered(struct tcp_lane *lane)
 {
     bool stranger = !pthread_equal(lane->producer, pthread_self());
@@ -188,15 +188,20 @@ static void send_gathered(struct tcp_lane *lane)
 
     sy_tcp_run_flush(lane);
     sy_tcp_send(lane);
-    if (stranger && sy_tcp_log_sent(&lane->log[TCP_REQUESTS]) != before)
-        sy_tcp_send_mark(lane, (unsigned)sy_tcp_settings.flush_delay);
+    if (!stranger || sy_tcp_log_sent(&lane->log[TCP_REQUESTS]) == before)
+        return;
+    uint64_t age = atomic_load_explicit(&lane->sent_time, memory_order_relaxed) -
+                   atomic_load_explicit(&lane->gathered_at, memory_order_relaxed);
+    if (age >= (uint64_t)sy_tcp_settings.flush_delay * 1000)
+        atomic_store_explicit(&lane->left, true, memory_order_relaxed);
+    sy_tcp_send_mark(lane, true);
 }
 
-void sy_tcp_send_mark(struct tcp_lane *lane, unsigned microseconds)
+void sy_tcp_send_mark(struct tcp_lane *lane, bool patient)
 {
     atomic_fetch_or_explicit(&sy_tcp_lanes.dirty[lane->slot / 64], UINT64_C(1) << lane->slot % 64,
                              memory_order_release);
-    sy_tcp_host->soon(microseconds);
+    sy_tcp_host->soon((unsigned)sy_tcp_settings.flush_delay * (patient ? TCP_PATIENT : 1));
 }
 
 void sy_tcp_send_dirty(void)
