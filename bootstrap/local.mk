@@ -15,6 +15,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/exports.c bootstrap/launcher/exports.h \
 	bootstrap/launcher/feed.c bootstrap/launcher/feed.h \
 	bootstrap/launcher/flags.c bootstrap/launcher/flags.h \
+	bootstrap/launcher/flags_refused.c \
 	bootstrap/launcher/flags_table.c bootstrap/launcher/flags_table.h \
 	bootstrap/launcher/gather.c bootstrap/launcher/gather.h \
 	bootstrap/launcher/guard.c bootstrap/launcher/guard.h \
