@@ -54,8 +54,10 @@ int main(int argc, char **argv)
             shmem_global_exit(value);
         if (!strcmp(how, "exit"))
             exit(value);
-        if (!strcmp(how, "kill"))
+        if (!strcmp(how, "kill")) {
+            usleep(200000); /* srun may lose what the last task wrote just before */
             raise(value);
+        }
         if (!strcmp(how, "badput"))
             shmem_long_p(&sum, 1, 1000);
     }
