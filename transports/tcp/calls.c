@@ -199,7 +199,7 @@ int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
     if (rc)
         return rc;
     while ((rc = sy_tcp_amo(ctx, signal, flags & SY_PROMPT)) == -EAGAIN)
-        if (!sy_tcp_poll())
+        if (sy_tcp_poll() <= 0)
             sy_tcp_host->rest(&since);
     return rc;
 }

@@ -104,6 +104,6 @@ void sy_tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted)
 
     for (unsigned turn = 0; atomic_load_explicit(&lane->answered, memory_order_acquire) < wanted;
          turn++)
-        if (!sy_tcp_poll_lane(lane) && turn % 8 == 0)
+        if (sy_tcp_poll_lane(lane) <= 0 && turn % 8 == 0)
             sy_tcp_host->rest(&since);
 }

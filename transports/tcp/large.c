@@ -51,7 +51,7 @@ static void pass_time(struct tcp_lane *lane, uint64_t *since)
 {
     if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
         sy_tcp_send(lane);
-    if (!sy_tcp_poll_lane(lane))
+    if (sy_tcp_poll_lane(lane) <= 0)
         sy_tcp_host->rest(since);
 }
 

@@ -8,6 +8,7 @@
 #include "transports/tcp/lane.h"
 
 #define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
+#define SMALL_BYTES 512          /* sent as one buffer */
 #define TELL_BYTES  (128u << 10) /* applied and not told: say so unasked */
 
 static bool has(const struct tcp_log *log)
@@ -107,6 +108,20 @@ void sy_tcp_send_watch(struct tcp_lane *lane)
         sy_tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (paused ? 0u : EPOLLIN));
 }
 
+/* A few bytes are put together first: one buffer costs the kernel less than a list of them. */
+static ssize_t send_parts(int fd, const struct tcp_out *out)
+{
+    struct msghdr message = {.msg_iov = (struct iovec *)out->part + out->first,
+                             .msg_iovlen = (size_t)(out->count - out->first)};
+    char small[SMALL_BYTES], *end = small;
+
+    if (out->left > sizeof small)
+        return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (int i = out->first; i < out->count; i++)
+        end = mempcpy(end, out->part[i].iov_base, out->part[i].iov_len);
+    return send(fd, small, out->left, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static void send_all(struct tcp_lane *lane)
 {
     struct tcp_out *out = &lane->out;
@@ -114,9 +129,7 @@ static void send_all(struct tcp_lane *lane)
 
     while (lane->watch.fd >= 0 && (out->left || prepare(lane))) {
         any = true;
-        struct msghdr message = {.msg_iov = out->part + out->first,
-                                 .msg_iovlen = (size_t)(out->count - out->first)};
-        ssize_t sent = sendmsg(lane->watch.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t sent = send_parts(lane->watch.fd, out);
         if (sent >= 0) {
             advance(lane, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
