@@ -34,7 +34,10 @@ static const struct sy_option options[] = {
      0, 0, NULL,
      "Bytes of requests that a connection holds until they are confirmed; and of replies"},
     {"tcp.flush_delay", SY_OPTION_INT, 0, offsetof(struct tcp_settings, flush_delay), "50", NULL, 1,
-     100000, NULL, "Microseconds that small operations may be gathered for"},
+     100000, NULL,
+     "Microseconds that small operations may be gathered for; up to 20 times as long, once, where "
+     "a "
+     "program that used to wait after them goes on to compute"},
     {"tcp.connect_timeout", SY_OPTION_SECONDS, 0, offsetof(struct tcp_settings, connect_timeout),
      "2", NULL, 0, 0, NULL, "Seconds for one address of a peer to answer"},
     {"tcp.reconnect_timeout", SY_OPTION_SECONDS, 0,
