@@ -4,9 +4,11 @@
 
 #include "transports/tcp/issue.h"
 
-#define IDLE_NS 3000 /* a lane that has sent nothing for so long is idle */
-#define BURSTS  3    /* in a row make one expect the next */
-#define KEEPS   4    /* gatherings in a row that the program has sent make one rely on it */
+#define IDLE_NS    3000 /* a lane that has sent nothing for so long is idle */
+#define ALONE      3    /* operations on an idle lane leave at once, each by itself */
+#define MANY_BYTES 128  /* in a bunch: it had more than a few operations */
+#define BURSTS     3    /* in a row make one expect the next */
+#define KEEPS      4    /* gatherings in a row that the program has sent make one rely on it */
 
 struct tcp_route *sy_tcp_routes;
 
@@ -56,14 +58,14 @@ static void send_alone(struct tcp_lane *lane, uint64_t tail)
     sy_tcp_send(lane);
 }
 
-/* Whether more operations are going to follow this one at once, as they did the last times. It is
- * the first since all before it were sent, and its record begins at `begin`. */
-static bool in_burst(struct tcp_lane *lane, uint64_t begin, bool idle)
+/* A bunch of operations begins, at `begin`, on a lane that was idle. */
+static void begin_bunch(struct tcp_lane *lane, uint64_t begin)
 {
-    bool followed = !idle || begin > lane->first_end;
+    bool many = begin - lane->bunch >= MANY_BYTES;
 
-    lane->burst = !followed ? 0 : lane->burst < BURSTS ? lane->burst + 1 : BURSTS;
-    return lane->burst == BURSTS;
+    lane->bursts = !many ? 0 : lane->bursts < BURSTS ? lane->bursts + 1 : BURSTS;
+    lane->bunch = begin;
+    lane->alone_left = ALONE;
 }
 
 /* Whether the program has sent what it gathered by itself the last times, by waiting or because
@@ -84,11 +86,11 @@ void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uin
                         size_t bytes)
 {
     uint64_t now = sy_tcp_now();
-    bool idle = now - atomic_load_explicit(&lane->sent_time, memory_order_relaxed) > IDLE_NS;
-    bool gather = in_burst(lane, tail - bytes, idle) || ctx->batch;
 
-    lane->first_end = tail;
-    if (idle && !gather) {
+    if (now - atomic_load_explicit(&lane->sent_time, memory_order_relaxed) > IDLE_NS)
+        begin_bunch(lane, tail - bytes);
+    if (lane->alone_left && lane->bursts < BURSTS && !ctx->batch) {
+        lane->alone_left--;
         send_alone(lane, tail);
         return;
     }
