@@ -98,14 +98,25 @@ static void *descriptor(const struct ofi_message *message)
     return pool->mr ? fi_mr_desc(pool->mr) : NULL;
 }
 
+/* Something for a peer could not be done. That matters if this PE has routes to it, or is about to
+ * find out whether it can have. */
+void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why)
+{
+    if (sy_ofi.contacting)
+        peer->refused = code;
+    else if (peer->known && !sy_ofi.closing)
+        sy_ofi.host->lost(peer->pe, code < FI_ERRNO_OFFSET ? code : EIO, why);
+}
+
 /* A reply that cannot be sent concerns a PE that has left; a request that cannot, this one. */
 static void refused(struct ofi_peer *peer, bool reply, ssize_t code)
 {
-    if (reply || sy_ofi.closing)
-        sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no reply to PE %d: %s", peer->pe,
-                         sy_ofi_library.strerror((int)-code));
+    const char *why = sy_ofi_library.strerror((int)-code);
+
+    if (reply)
+        sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no reply to PE %d: %s", peer->pe, why);
     else
-        sy_ofi.host->lost(peer->pe, EIO, sy_ofi_library.strerror((int)-code));
+        sy_ofi_failed(peer, (int)-code, why);
 }
 
 /* Hands a message to the provider; false if that has no room now. */
@@ -181,6 +192,25 @@ void sy_ofi_retry(void)
             *link = peer->next_waiting;
         }
     }
+}
+
+/* Ends all that there was with a peer. What the provider has of it comes back in its time. */
+void sy_ofi_forget(struct ofi_peer *peer)
+{
+    struct ofi_message *message;
+    struct ofi_peer **link = &sy_ofi.waiting;
+
+    while ((message = peer->head)) {
+        peer->head = message->next;
+        sy_ofi_give(message);
+    }
+    while (*link && *link != peer)
+        link = &(*link)->next_waiting;
+    if (*link)
+        *link = peer->next_waiting;
+    peer->waiting = peer->known = false;
+    peer->sent = peer->acked = peer->asked = 0;
+    peer->told = peer->applied;
 }
 
 /* ---- requests ---- */

@@ -5,6 +5,7 @@
  * library.c    loads libfabric
  * provider.c   which of libfabric's providers, and what it was asked for and refused
  * endpoint.c   fabric, domain, address vector, endpoints, registered memory
+ * contact.c    whether other hosts can be reached, before routes are chosen
  * rma.c        put and get by the provider's own remote memory access; fence and quiet
  * message.c    requests to other PEs: messages, their records, credit and acknowledgement
  * request.c    put, get, atomics and strided transfers as records of messages
@@ -65,6 +66,7 @@ struct ofi_settings {
     const char *provider, *fabric, *domain;
     int contexts;        /* index into "auto|shared|own" */
     const char *without; /* abilities of the provider */
+    double contact_timeout;
 };
 
 enum { OFI_CONTEXTS_AUTO, OFI_CONTEXTS_SHARED, OFI_CONTEXTS_OWN };
@@ -157,6 +159,7 @@ struct ofi_peer {
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
+    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
 struct ofi_operation {
@@ -216,6 +219,7 @@ struct ofi_state {
     struct ofi_deferred *deferred, **deferred_end;
     struct ofi_fetch fetch[OFI_FETCHES], *fetch_free;
     bool closing;
+    bool contacting; /* see contact.c */
     bool mute; /* this PE's address fits nowhere: it takes no part */
     /* progress.c */
     int epoll, timer, cq_fd;
@@ -282,6 +286,9 @@ size_t sy_ofi_address(void *buffer, size_t room);
 int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err);
 void *sy_ofi_descriptor(const void *address, size_t length);
 
+/* contact.c */
+int sy_ofi_contact(double seconds, struct sy_error *err);
+
 /* rma.c */
 int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
@@ -302,6 +309,8 @@ void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack);
 void sy_ofi_owe(struct ofi_peer *peer);
 void sy_ofi_pay(void);
 void sy_ofi_retry(void);
+void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why);
+void sy_ofi_forget(struct ofi_peer *peer);
 struct ofi_message *sy_ofi_take(struct ofi_pool *pool);
 void sy_ofi_give(struct ofi_message *message);
 void sy_ofi_send(struct ofi_message *message);
@@ -324,6 +333,7 @@ void sy_ofi_serve_close(void);
 int sy_ofi_progress_open(struct sy_error *err);
 void sy_ofi_progress_close(void);
 int sy_ofi_progress(void);
+int sy_ofi_poll(void); /* with the main lane locked */
 int sy_ofi_event(void);
 int sy_ofi_wait_fd(void);
 void sy_ofi_wait(_Atomic int *left);

@@ -100,8 +100,8 @@ static void failed(struct ofi_lane *lane)
     }
     const struct fi_cq_msg_entry over = {.op_context = slot};
     complete(lane, &over);
-    if (pe >= 0 && !sy_ofi.closing)
-        sy_ofi.host->lost(pe, entry.err < FI_ERRNO_OFFSET ? entry.err : EIO, why);
+    if (pe >= 0)
+        sy_ofi_failed(&sy_ofi.peer[pe], entry.err, why);
 }
 
 /* Polls one lane, which the caller has locked. */
@@ -119,7 +119,8 @@ static int poll_lane(struct ofi_lane *lane)
     return count > 0 ? (int)count : 0;
 }
 
-static int poll_main(void)
+/* The main lane, and what waits for it. */
+int sy_ofi_poll(void)
 {
     int done = poll_lane(&sy_ofi.lane[0]);
 
@@ -179,7 +180,7 @@ static void settle(void)
     bool busy = false;
 
     for (int rounds = 0; rounds < 64; rounds++) {
-        if (poll_main()) {
+        if (sy_ofi_poll()) {
             busy = true;
             continue;
         }
@@ -270,7 +271,7 @@ int sy_ofi_progress(void)
             watch_queue(false);
             set_timer(sy_ofi.tick_ns = TICK_NS);
         }
-        done = poll_main();
+        done = sy_ofi_poll();
         sy_ofi_unlock(&sy_ofi.lane[0]);
     }
     for (unsigned i = 1; i < sy_ofi.lanes; i++) {
@@ -356,7 +357,7 @@ bool sy_ofi_drain(double seconds)
     sy_ofi_lock(&sy_ofi.lane[0]);
     sy_ofi.closing = true;
     while (!(done = drained()) && now_ns() < until)
-        if (!poll_main())
+        if (!sy_ofi_poll())
             sched_yield();
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return done;
