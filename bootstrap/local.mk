@@ -69,8 +69,7 @@ tree_sources = \
 	bootstrap/tree/life.c \
 	bootstrap/tree/link.c \
 	bootstrap/tree/listen.c \
-	bootstrap/tree/secret.c \
-	shmem/util/auth.c shmem/util/auth.h
+	bootstrap/tree/secret.c
 pmi_sources = bootstrap/pmi/pmi.c bootstrap/pmi/client.c bootstrap/pmi/client.h bootstrap/pmi/text.c
 pmix_sources = bootstrap/pmix/pmix.c bootstrap/pmix/library.c bootstrap/pmix/library.h
 slurm_sources = \
@@ -87,7 +86,7 @@ pkglib_LTLIBRARIES += \
 	bootstrap/slurm/shmem_bootstrap_slurm.la \
 	bootstrap/env/shmem_bootstrap_env.la
 endif
-bootstrap_tree_libtree_la_SOURCES = $(tree_sources)
+bootstrap_tree_libtree_la_SOURCES = $(tree_sources) $(auth_sources)
 bootstrap_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 bootstrap_tree_libtree_la_LIBADD = $(LIBCRYPTO_LIBS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
@@ -108,6 +107,6 @@ bootstrap_builtin_sources = \
 	bootstrap/oshrun/oshrun.c bootstrap/launcher/protocol.h bootstrap/single/single.c
 bootstrap_builtins = X(bootstrap, single) X(bootstrap, oshrun)
 if HAVE_LIBCRYPTO
-bootstrap_builtin_sources += $(tree_sources) $(pmi_sources) $(slurm_sources) $(env_sources)
+bootstrap_builtin_sources += $(auth_sources) $(tree_sources) $(pmi_sources) $(slurm_sources) $(env_sources)
 bootstrap_builtins += X(bootstrap, pmi) X(bootstrap, slurm) X(bootstrap, env)
 endif

@@ -11,6 +11,9 @@ util_sources = \
 	shmem/util/parse.c shmem/util/parse.h \
 	shmem/util/plugin.c shmem/util/plugin.h
 
+# For those plugins that authenticate their peers; it needs libcrypto.
+auth_sources = shmem/util/auth.c shmem/util/auth.h
+
 core_sources = \
 	shmem/core/allocator.c shmem/core/allocator.h \
 	shmem/core/amo.c shmem/core/amo.h \
@@ -84,9 +87,9 @@ shmem_libsma_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-z,now $(SY_NO_U
 shmem_libsma_la_LIBADD = $(JANSSON_LIBS)
 
 lib_LIBRARIES += shmem/libsma.a
-shmem_libsma_a_SOURCES = $(libsma_sources) $(shm_sources) $(bootstrap_builtin_sources)
+shmem_libsma_a_SOURCES = $(libsma_sources) $(transport_builtin_sources) $(bootstrap_builtin_sources)
 shmem_libsma_a_CPPFLAGS = $(libsma_cppflags) $(LIBCRYPTO_CFLAGS) -DSY_BUILTIN_PLUGIN \
-	'-DSY_BUILTINS(X)=X(transport, shm) $(bootstrap_builtins)'
+	'-DSY_BUILTINS(X)=$(transport_builtins) $(bootstrap_builtins)'
 
 # Plugins are found in switchyard/ beside libsma.so: where they are installed, and also in the build
 # tree, through links.

@@ -31,12 +31,11 @@ tcp_sources = \
 	transports/tcp/strided.c \
 	transports/tcp/talk.c transports/tcp/talk.h \
 	transports/tcp/tcp.c transports/tcp/tcp.h \
-	transports/tcp/wire.h \
-	shmem/util/auth.c shmem/util/auth.h
+	transports/tcp/wire.h
 
 if HAVE_LIBCRYPTO
 pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
-transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources)
+transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(auth_sources)
 transports_tcp_shmem_transport_tcp_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
 transports_tcp_shmem_transport_tcp_la_LIBADD = $(LIBCRYPTO_LIBS)
@@ -53,3 +52,11 @@ transports_ofi_shmem_transport_ofi_la_SOURCES = \
 	transports/ofi/serve.c transports/ofi/progress.c
 transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_LDFLAGS = $(transport_ldflags)
+
+# What the static library has of them.
+transport_builtin_sources = $(shm_sources)
+transport_builtins = X(transport, shm)
+if HAVE_LIBCRYPTO
+transport_builtin_sources += $(tcp_sources)
+transport_builtins += X(transport, tcp)
+endif

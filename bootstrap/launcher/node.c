@@ -348,7 +348,8 @@ static void spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
 
         if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
             lose(node,
-                 "has not answered within %g seconds (--spawn-timeout); is it up, and does a command "
+                 "has not answered within %g seconds (--spawn-timeout); is it up, and does a "
+                 "command "
                  "such as 'ssh %s true' end at once, without a question?",
                  run->flags->spawn_timeout, node->name);
     }

@@ -1,13 +1,15 @@
-/* The bootstrap plugin ABI. A bootstrap tells a process which PE of which job it is, and carries small
- * blobs between the PEs while they start. Everything else goes over the library's own channels.
+/* The bootstrap plugin ABI. A bootstrap tells a process which PE of which job it is, and carries
+ * small blobs between the PEs while they start. Everything else goes over the library's own
+ * channels.
  *
- * A plugin is a file shmem_bootstrap_<name>.so; it exports shmem_bootstrap_1, a struct sy_bootstrap.
- * The rules of transport.h hold: versioned symbol, `size`, NULL members answer -EOPNOTSUPP.
+ * A plugin is a file shmem_bootstrap_<name>.so; it exports shmem_bootstrap_1, a struct
+ * sy_bootstrap. The rules of transport.h hold: versioned symbol, `size`, NULL members answer
+ * -EOPNOTSUPP.
  *
  * Order of calls: probe; open once in the life of the process; then any number of initialisations,
- * each with allgathers and `mark(SY_MARK_INITIALIZED)` .. `mark(SY_MARK_FINALIZED)`; close at exit. After
- * an open that failed only abort and close follow. While the program runs, event is called by one thread
- * of the core; mark, abort, failing and close may come from another at the same time. */
+ * each with allgathers and `mark(SY_MARK_INITIALIZED)` .. `mark(SY_MARK_FINALIZED)`; close at exit.
+ * After an open that failed only abort and close follow. While the program runs, event is called by
+ * one thread of the core; mark, abort, failing and close may come from another at the same time. */
 #ifndef SWITCHYARD_BOOTSTRAP_H
 #define SWITCHYARD_BOOTSTRAP_H
 
@@ -17,16 +19,17 @@
 
 struct sy_job {
     int pe, npes;
-    char id[40];               /* for messages and log file names */
-    unsigned char key[32];     /* secret shared by the PEs of this job */
+    char id[40];           /* for messages and log file names */
+    unsigned char key[32]; /* secret shared by the PEs of this job */
 };
 
 /* What the user may have to say about the start where no launcher says it, and limits that hold for
  * all of it. Filled from the core's options; host.h leads here. */
 struct sy_start {
-    double init_timeout;  /* seconds for each phase of start-up */
-    double peer_timeout;  /* seconds without any answer after which a host counts as lost */
-    const char *ports;    /* "FIRST:LAST": where control connections may be listened for; "": anywhere */
+    double init_timeout; /* seconds for each phase of start-up */
+    double peer_timeout; /* seconds without any answer after which a host counts as lost */
+    const char
+        *ports; /* "FIRST:LAST": where control connections may be listened for; "": anywhere */
     const char *networks; /* interfaces and CIDRs to use for them, divided by commas; "": all */
     long pe, npes;        /* below 0, 0: not said */
     const char *root;     /* "HOST:PORT" where PE 0 listens, or "" */
@@ -51,19 +54,20 @@ struct sy_bootstrap {
     const struct sy_option *options;
     void *settings;
 
-    /* Is this launcher mine? Looks at the environment (getenv is allowed here) and at descriptors, does
-     * not talk. 0: yes. -ENODEV: no, and err says what was looked for. Another error: it looks like
-     * mine, but something is wrong with it; err says what, and the core stops rather than start N jobs
-     * of one PE. -EEXIST among them is an objection that SHMEM_BOOTSTRAP naming this plugin overrules. */
+    /* Is this launcher mine? Looks at the environment (getenv is allowed here) and at descriptors,
+     * does not talk. 0: yes. -ENODEV: no, and err says what was looked for. Another error: it looks
+     * like mine, but something is wrong with it; err says what, and the core stops rather than
+     * start N jobs of one PE. -EEXIST among them is an objection that SHMEM_BOOTSTRAP naming this
+     * plugin overrules. */
     int (*probe)(struct sy_error *err);
 
     /* Joins the job. `host` offers log and fail; its pe and npes are not known yet. */
     int (*open)(const struct sy_host *host, struct sy_job *job, struct sy_error *err);
 
-    /* Gathers `length` bytes from every PE into `all`, in the order of PEs; collective. `phase` is the
-     * name of what the job is doing, for messages; within `seconds` it succeeds or fails, and err (or
-     * the launcher's own message) names the PEs that are missing. -ECANCELED: the launcher is ending the
-     * job and has said why; event() has the status. */
+    /* Gathers `length` bytes from every PE into `all`, in the order of PEs; collective. `phase` is
+     * the name of what the job is doing, for messages; within `seconds` it succeeds or fails, and
+     * err (or the launcher's own message) names the PEs that are missing. -ECANCELED: the launcher
+     * is ending the job and has said why; event() has the status. */
     int (*allgather)(const char *phase, const void *mine, void *all, size_t length, double seconds,
                      struct sy_error *err);
 
@@ -83,13 +87,14 @@ struct sy_bootstrap {
     /* Leaves. After it the process is no part of the job any more. */
     void (*close)(void);
 
-    /* Tells the launcher what this PE is doing, in words, and for how many seconds it has been waiting;
-     * asked: in answer to SY_EVENT_ASK, else because that is long. May be called by the thread that calls
-     * event() while another one is in mark() or abort(). A plugin whose launcher does not want to know
-     * leaves it out, and the PE writes to its own log. */
+    /* Tells the launcher what this PE is doing, in words, and for how many seconds it has been
+     * waiting; asked: in answer to SY_EVENT_ASK, else because that is long. May be called by the
+     * thread that calls event() while another one is in mark() or abort(). A plugin whose launcher
+     * does not want to know leaves it out, and the PE writes to its own log. */
     void (*note)(const char *text, double seconds, int asked);
-    /* This PE is about to exit with `status`, not 0, without having finalised. A launcher that waits for
-     * its processes sees that by itself; others pass it on, so that the job ends with this status. */
+    /* This PE is about to exit with `status`, not 0, without having finalised. A launcher that
+     * waits for its processes sees that by itself; others pass it on, so that the job ends with
+     * this status. */
     void (*failing)(int status);
 };
 
@@ -99,8 +104,8 @@ struct sy_bootstrap {
 #define SY_BOOTSTRAP_SYMBOL(name) shmem_bootstrap_1
 #endif
 #define SY_BOOTSTRAP_PLUGIN(name)                                                                  \
-    extern __attribute__((visibility("default"))) const struct sy_bootstrap                        \
-        SY_BOOTSTRAP_SYMBOL(name);                                                                 \
+    extern __attribute__((visibility("default")))                                                  \
+    const struct sy_bootstrap SY_BOOTSTRAP_SYMBOL(name);                                           \
     const struct sy_bootstrap SY_BOOTSTRAP_SYMBOL(name)
 
 #endif

@@ -10,19 +10,19 @@
 
 enum sy_option_type {
     SY_OPTION_BOOL,    /* bool: 0 1 no yes off on false true, any case */
-    SY_OPTION_FLAG,    /* bool: as BOOL, but every other non-empty text means on (the specification's "Any") */
+    SY_OPTION_FLAG,    /* bool: as BOOL, but any other text means on (the specification's "Any") */
     SY_OPTION_INT,     /* long, min..max */
     SY_OPTION_SIZE,    /* size_t, bytes; "64m", ".5G", as SHMEM_SYMMETRIC_SIZE is written */
     SY_OPTION_SECONDS, /* double, >= 0 */
     SY_OPTION_STRING,  /* const char *, never NULL; owned by the option table */
     SY_OPTION_CHOICE,  /* int: the index of the word in `choices` */
-    SY_OPTION_LIST     /* as STRING: parts divided by semicolons, of words divided by blanks; in JSON also
-                          an array of such parts, or of objects whose members are words key=value */
+    SY_OPTION_LIST     /* as STRING: parts divided by semicolons, of words divided by blanks; in
+                          JSON also an array of parts, or of objects of words key=value */
 };
 
 enum {
     SY_OPTION_JOB = 1,   /* must have the same value on every PE of a job */
-    SY_OPTION_EARLY = 2, /* read from the environment before main(): JSON files come too late for it */
+    SY_OPTION_EARLY = 2, /* read from the environment before main(), so JSON files come too late */
     SY_OPTION_INERT = 4  /* a name known from elsewhere that has no effect here; `help` says why */
 };
 

@@ -1,17 +1,17 @@
 /* The transport plugin ABI. A transport moves bytes between local memory and (PE, window, offset).
  *
  * A plugin is a file shmem_transport_<name>.so in the plugin directory or in SHMEM_PLUGIN_PATH. It
- * exports one symbol, shmem_transport_1: a struct sy_transport. The number in the name is the version
- * of this ABI: a plugin of another version is refused by name, it cannot crash. Members are only ever
- * added at the end, under the same number, where `size` tells whether a plugin has them; members left
- * NULL answer -EOPNOTSUPP, so a plugin fills only what it can do.
+ * exports one symbol, shmem_transport_1: a struct sy_transport. The number in the name is the
+ * version of this ABI: a plugin of another version is refused by name, it cannot crash. Members are
+ * only ever added at the end, under the same number, where `size` tells whether a plugin has them;
+ * members left NULL answer -EOPNOTSUPP, so a plugin fills only what it can do.
  *
  * Order of calls: open, address, connect, then data calls from any thread, then close. After close,
  * open may come again (shmem_init after the last shmem_finalize).
  *
  * Data calls return 0 or -errno. -EAGAIN: nothing was started, for want of room; the core calls
- * progress() and tries again. -EOPNOTSUPP: never available to that PE. Anything else is a failure of
- * the route and ends the job. No data call blocks for an event that needs the core. */
+ * progress() and tries again. -EOPNOTSUPP: never available to that PE. Anything else is a failure
+ * of the route and ends the job. No data call blocks for an event that needs the core. */
 #ifndef SWITCHYARD_TRANSPORT_H
 #define SWITCHYARD_TRANSPORT_H
 
@@ -46,7 +46,8 @@ struct sy_transfer {
     size_t length;
 };
 
-/* `blocks` blocks of `block` bytes; consecutive blocks begin remote_stride, local_stride bytes apart. */
+/* `blocks` blocks of `block` bytes; consecutive blocks begin remote_stride, local_stride bytes
+ * apart. */
 struct sy_strided {
     struct sy_transfer first; /* length is ignored */
     size_t block, blocks;
@@ -61,7 +62,7 @@ struct sy_amo {
     enum sy_amo_op op;
     unsigned width;
     uint64_t operand, compare;
-    void *result; /* `width` bytes that receive the old value, or NULL for a non-fetching operation */
+    void *result; /* receives `width` bytes, the old value; NULL: none is wanted */
 };
 
 struct sy_transport {
@@ -71,31 +72,32 @@ struct sy_transport {
     const struct sy_option *options; /* ended by a row whose name is NULL; or NULL */
     void *settings;                  /* where the option values go; filled before open() */
 
-    /* Probes and allocates. -ENODEV: cannot be used here, err says why in words; anything else is an
-     * error that err explains. Local work only, bounded time. On failure nothing is left behind. */
+    /* Probes and allocates. -ENODEV: cannot be used here, err says why in words; anything else is
+     * an error that err explains. Local work only, bounded time. On failure nothing is left behind.
+     */
     int (*open)(const struct sy_host *host, struct sy_error *err);
 
-    /* Undoes open, also after a failed connect. This PE's operations have been completed by the core,
-     * and nobody begins new ones towards it; but answers that it still owes to others, who may be
-     * waiting for them, are on their way before it returns. */
+    /* Undoes open, also after a failed connect. This PE's operations have been completed by the
+     * core, and nobody begins new ones towards it; but answers that it still owes to others, who
+     * may be waiting for them, are on their way before it returns. */
     void (*close)(void);
 
-    /* Writes this PE's endpoint into buffer and returns its length, at most `room` (128) bytes; 0: no
-     * endpoint. The core hands every PE everyone's bytes. */
+    /* Writes this PE's endpoint into buffer and returns its length, at most `room` (128) bytes; 0:
+     * no endpoint. The core hands every PE everyone's bytes. */
     size_t (*address)(void *buffer, size_t room);
 
     /* Takes the addresses of all PEs: that of PE p is `size` bytes at addresses + p * stride, zeros
-     * where p has none for this transport. Work within the node only; connections to other nodes are
-     * made when first used. May wait for the PEs of this node, at most `seconds`; names in err those
-     * that are missing. */
+     * where p has none for this transport. Work within the node only; connections to other nodes
+     * are made when first used. May wait for the PEs of this node, at most `seconds`; names in err
+     * those that are missing. */
     int (*connect)(const void *addresses, size_t stride, double seconds, struct sy_error *err);
 
-    /* What can be done towards PE pe: SY_REACH_ bits. The answer for a pair must be the same on both
-     * sides and never changes after connect. */
+    /* What can be done towards PE pe: SY_REACH_ bits. The answer for a pair must be the same on
+     * both sides and never changes after connect. */
     unsigned (*reach)(int pe);
 
-    /* The base of a window of PE pe in this process, or NULL. Bytes below `length` of the window are
-     * accessible by loads, stores and CPU atomics until close(). */
+    /* The base of a window of PE pe in this process, or NULL. Bytes below `length` of the window
+     * are accessible by loads, stores and CPU atomics until close(). */
     void *(*mem_pointer)(int pe, unsigned window);
 
     /* Makes a window of this PE known to the transport, before address() is called. Called once for
@@ -103,7 +105,8 @@ struct sy_transport {
     int (*mem_register)(unsigned index, const struct sy_window *window, struct sy_error *err);
 
     /* Opens and closes an ordering and completion domain. options: SHMEM_CTX_ bits of the
-     * specification, 9.5.1. A transport without state per context leaves both NULL and is given NULL. */
+     * specification, 9.5.1. A transport without state per context leaves both NULL and is given
+     * NULL. */
     int (*ctx_open)(long options, struct sy_transport_ctx **ctx, struct sy_error *err);
     void (*ctx_close)(struct sy_transport_ctx *ctx);
 
@@ -115,24 +118,25 @@ struct sy_transport {
     int (*put_strided)(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
     int (*get_strided)(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
 
-    /* An atomic operation. Blocking with a result: the old value is there on return. Non-blocking: on
-     * quiet. Without a result: complete on quiet. */
+    /* An atomic operation. Blocking with a result: the old value is there on return. Non-blocking:
+     * on quiet. Without a result: complete on quiet. */
     int (*amo)(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
 
-    /* Optional: put, then the atomic operation `signal` (SET or ADD) on the same PE, visible in that
-     * order. Without it the core uses put, fence, amo. */
+    /* Optional: put, then the atomic operation `signal` (SET or ADD) on the same PE, visible in
+     * that order. Without it the core uses put, fence, amo. */
     int (*put_signal)(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags);
 
     /* Orders what was issued on ctx before towards each PE before what is issued after. */
     int (*fence)(struct sy_transport_ctx *ctx);
 
-    /* Completes what was issued on ctx towards pe (SY_ALL_PES: everyone): visible to all PEs, results
-     * there. -EAGAIN: not yet; the core calls progress() and asks again. */
+    /* Completes what was issued on ctx towards pe (SY_ALL_PES: everyone): visible to all PEs,
+     * results there. -EAGAIN: not yet; the core calls progress() and asks again. */
     int (*quiet)(struct sy_transport_ctx *ctx, int pe);
 
-    /* Polls: moves what can be moved now, never blocks. Returns > 0 when something was done. Called
-     * by waiting application threads and by the progress thread, possibly at once. */
+    /* Polls: moves what can be moved now, never blocks. Returns > 0 when something was done, 0 when
+     * not, < 0 when not and the processor has been given away meanwhile. Called by waiting
+     * application threads and by the progress thread, possibly at once. */
     int (*progress)(void);
 
     /* A descriptor that is readable when progress() has work that arrived from outside; the core's
@@ -140,29 +144,31 @@ struct sy_transport {
     int (*wait_fd)(void);
 
     /* Optional: a hint about what follows on ctx (specification 9.9). batch: the operations may be
-     * gathered for longer before they leave than without the hint. operations: about how many are to
-     * come, SIZE_MAX if that is not known; 0: the session is over. Completes nothing. */
+     * gathered for longer before they leave than without the hint. operations: about how many are
+     * to come, SIZE_MAX if that is not known; 0: the session is over. Completes nothing. */
     void (*session)(struct sy_transport_ctx *ctx, bool batch, size_t operations);
 
-    /* Not 0: reaches every PE of this node and no other. In a job on one node nothing that comes after
-     * such a transport is opened. */
+    /* Not 0: reaches every PE of this node and no other. In a job on one node nothing that comes
+     * after such a transport is opened. */
     long node_only;
 
     /* Optional: what the core's progress thread calls, in place of progress(), when wait_fd() is
      * readable; so that a transport can tell a PE that polls from one that sleeps, and get ready
-     * for the sleep that follows the call. Returns as progress() does. */
+     * for the sleep that follows the call. Returns > 0 when the event has been dealt with, 0 when
+     * there was nothing to be done, since another thread was at it. */
     int (*event)(void);
 };
 
-/* Names the exported symbol. A plugin that is linked into the static library has its name appended. */
+/* Names the exported symbol. A plugin that is linked into the static library has its name appended.
+ */
 #ifdef SY_BUILTIN_PLUGIN
 #define SY_TRANSPORT_SYMBOL(name) shmem_transport_1_##name
 #else
 #define SY_TRANSPORT_SYMBOL(name) shmem_transport_1
 #endif
 #define SY_TRANSPORT_PLUGIN(name)                                                                  \
-    extern __attribute__((visibility("default"))) const struct sy_transport                        \
-        SY_TRANSPORT_SYMBOL(name);                                                                 \
+    extern __attribute__((visibility("default")))                                                  \
+    const struct sy_transport SY_TRANSPORT_SYMBOL(name);                                           \
     const struct sy_transport SY_TRANSPORT_SYMBOL(name)
 
 #endif

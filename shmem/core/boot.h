@@ -16,8 +16,8 @@ int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy
                  struct sy_job *job, struct sy_error *err);
 void sy_boot_close(void);
 
-/* For a process that ends while its other threads may be anywhere, in the plugin too: tells the launcher,
- * and leaves the plugin where it is. */
+/* For a process that ends while its other threads may be anywhere, in the plugin too: tells the
+ * launcher, and leaves the plugin where it is. */
 void sy_boot_leave(void);
 
 #endif

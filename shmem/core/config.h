@@ -15,7 +15,7 @@ struct sy_config {
 
     const char *bootstrap;  /* SHMEM_BOOTSTRAP: "auto" or a name */
     const char *transports; /* SHMEM_TRANSPORTS: "auto", "a,b" in this order, "^a" all but a */
-    struct sy_start start;  /* SHMEM_INIT_TIMEOUT, SHMEM_PEER_TIMEOUT, SHMEM_CONTROL_*, SHMEM_PE, ... */
+    struct sy_start start;  /* SHMEM_INIT_TIMEOUT, SHMEM_CONTROL_*, SHMEM_PE, ... */
     double stall_report;    /* SHMEM_STALL_REPORT, seconds that a wait lasts; 0: never */
     const char *routes;     /* SHMEM_ROUTES: rules for pairs of PEs (route_rule.h) */
     bool show_routes;       /* SHMEM_SHOW_ROUTES: print the table of routes at start-up on PE 0 */

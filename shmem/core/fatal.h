@@ -12,8 +12,8 @@ _Noreturn void sy_exit_job(int status);
 /* This PE alone leaves at once, because the job has ended: flushes and exits. */
 _Noreturn void sy_leave(int status);
 
-/* The same from a thread of the library. The program's threads may hold what exit handlers need, the
- * lock of a stream above all, and wait for a PE that is gone: then it is left without them. */
+/* The same from a thread of the library. The program's threads may hold what exit handlers need,
+ * the lock of a stream above all, and wait for a PE that is gone: then it is left without them. */
 _Noreturn void sy_leave_anyway(int status);
 
 #endif

@@ -75,14 +75,19 @@ static void take_expiry(int fd)
     (void)got;
 }
 
-static bool poll_all(void)
+/* As a transport's progress(), for all. */
+static int poll_all(void)
 {
-    bool moved = false;
+    bool moved = false, yielded = false;
 
-    for (unsigned i = 0; i < sy_routes.count; i++)
-        if (sy_routes.transport[i].polled)
-            moved = sy_routes.transport[i].table->progress() > 0 || moved;
-    return moved;
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        if (!sy_routes.transport[i].polled)
+            continue;
+        int done = sy_routes.transport[i].table->progress();
+        moved |= done > 0;
+        yielded |= done < 0;
+    }
+    return moved ? 1 : -yielded;
 }
 
 /* ---- the two modes ---- */
@@ -117,7 +122,7 @@ static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
 {
     const struct sy_transport *table = watcher->data;
     int done = table->event();
-    bool moved = done == -EOPNOTSUPP ? table->progress() > 0 : done >= 0;
+    bool moved = (done == -EOPNOTSUPP ? table->progress() : done) > 0;
     bool polled = application_polled() && progress.mode == SY_PROGRESS_AUTO;
     bool together = ev_now(loop) - progress.woken < TOGETHER;
 
@@ -364,7 +369,7 @@ void sy_progress_stop(void)
     end_loop();
 }
 
-bool sy_progress_poll(void)
+int sy_progress_poll(void)
 {
     sy_progress_enter();
     return poll_all();

@@ -28,8 +28,8 @@ int sy_progress_start(int mode, struct sy_error *err);
 void sy_progress_stop(void);
 
 /* For application threads that wait: polls every transport through which data arrive once. Returns
- * whether anything was moved. */
-bool sy_progress_poll(void);
+ * as their progress() does. */
+int sy_progress_poll(void);
 
 /* As struct sy_host's member. */
 void sy_progress_soon(unsigned microseconds);

@@ -27,11 +27,12 @@ static uint64_t page_size;
 
 /* ---- which pages ---- */
 
-static void add_range(struct sy_statics *found, uintptr_t lo, uintptr_t hi)
+/* file_end: where the bytes end that the executable has initial values for. */
+static void add_range(struct sy_statics *found, uintptr_t lo, uintptr_t hi, uintptr_t file_end)
 {
     if (lo < hi && found->ranges < SY_STATICS_RANGES)
-        found->range[found->ranges++] = (struct sy_statics_range){.base = (char *)lo,
-                                                                  .length = hi - lo};
+        found->range[found->ranges++] = (struct sy_statics_range){
+            .base = (char *)lo, .length = hi - lo, .from_file = file_end > lo ? file_end - lo : 0};
 }
 
 /* The writable segments of the first object, which is the main program, without the part that the
@@ -55,11 +56,12 @@ static int collect_ranges(struct dl_phdr_info *info, size_t size, void *arg)
             continue;
         uintptr_t lo = (info->dlpi_addr + p->p_vaddr) & ~(page_size - 1);
         uintptr_t hi = sy_round_up(info->dlpi_addr + p->p_vaddr + p->p_memsz, page_size);
+        uintptr_t file_end = info->dlpi_addr + p->p_vaddr + p->p_filesz;
         if (relro_lo < hi && relro_hi > lo) {
-            add_range(found, lo, relro_lo);
+            add_range(found, lo, relro_lo, file_end);
             lo = relro_hi;
         }
-        add_range(found, lo, hi);
+        add_range(found, lo, hi, file_end);
     }
     return 1;
 }
@@ -96,11 +98,21 @@ static inline void copy_page(uint64_t *to, const uint64_t *from)
         ((volatile uint64_t *)to)[i] = from[i];
 }
 
-/* Copies the pages of a range that exist (in memory or swapped out) to `to`. Pages that were never
- * touched read as zero in the memfd too and cost nothing. Without pagemap every non-zero page is
- * copied. */
+/* Whether there is anything but zeros. */
+static bool has_values(const uint64_t *page)
+{
+    for (size_t i = 0; i < page_size / sizeof *page; i++)
+        if (page[i])
+            return true;
+    return false;
+}
+
+/* Copies the pages of a range that are not zero to `to`, where everything is. A page that the
+ * executable has no values for and that is neither in memory nor swapped out was never touched, and
+ * is passed over without being read. Without pagemap all are read. */
 static void copy_present(const struct sy_statics_range *range, char *to, int pagemap)
 {
+    const uint64_t there = UINT64_C(3) << 62; /* bit 63: present, bit 62: swapped */
     uint64_t entry[64];
     size_t pages = range->length / page_size;
 
@@ -112,15 +124,10 @@ static void copy_present(const struct sy_statics_range *range, char *to, int pag
             for (size_t i = 0; i < count; i++)
                 entry[i] = UINT64_MAX;
         for (size_t i = 0; i < count; i++) {
-            const uint64_t *page = (const uint64_t *)(range->base + (first + i) * page_size);
-            bool used = entry[i] >> 62; /* bit 63: present, bit 62: swapped */
-            if (used && entry[i] == UINT64_MAX) {
-                used = false;
-                for (size_t w = 0; w < page_size / sizeof *page && !used; w++)
-                    used = page[w] != 0;
-            }
-            if (used)
-                copy_page((uint64_t *)(to + (first + i) * page_size), page);
+            size_t offset = (first + i) * page_size;
+            const uint64_t *page = (const uint64_t *)(range->base + offset);
+            if ((offset < range->from_file || entry[i] & there) && has_values(page))
+                copy_page((uint64_t *)(to + offset), page);
         }
     }
 }

@@ -18,6 +18,7 @@
 struct sy_statics_range {
     char *base;
     size_t length;      /* whole pages */
+    size_t from_file;   /* so many bytes have initial values in the executable */
     uint64_t fd_offset; /* where the range is in the memfd, if mapped */
 };
 

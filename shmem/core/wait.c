@@ -106,17 +106,17 @@ static void nap(uint64_t waited)
     for (nfds_t i = 0; i < policy.fds; i++)
         fd[i] = policy.fd[i];
     /* Readable, but nothing to do: the thread that is at it may need this processor. */
-    if (ppoll(fd, policy.fds, &t, NULL) > 0 && !sy_progress_poll())
+    if (ppoll(fd, policy.fds, &t, NULL) > 0 && sy_progress_poll() == 0)
         sched_yield();
 }
 
-/* Gives the processor away as the age of the wait asks for. */
-static void give_way(uint64_t waited)
+/* Gives the processor away as the age of the wait asks for. yielded: that has been done already. */
+static void give_way(uint64_t waited, bool yielded)
 {
-    if (!policy.crowded || waited < (policy.by_arrival ? YIELDING_TO_ARRIVAL_NS : YIELDING_NS))
-        sched_yield();
-    else
+    if (policy.crowded && waited >= (policy.by_arrival ? YIELDING_TO_ARRIVAL_NS : YIELDING_NS))
         nap(waited);
+    else if (!yielded)
+        sched_yield();
 }
 
 static uint64_t waited_since(uint64_t *since)
@@ -135,13 +135,13 @@ static bool still_polling(uint64_t waited)
 
 uint32_t sy_wait_rest(uint64_t *since, const char *where)
 {
-    bool moved = sy_hot.carries && sy_progress_poll();
+    int moved = sy_hot.carries ? sy_progress_poll() : 0;
     uint64_t waited = waited_since(since);
 
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
         sy_stall_note(*since, *since + waited, where);
-    if (!moved && !(sy_hot.carries && still_polling(waited)))
-        give_way(waited);
+    if (moved <= 0 && !(sy_hot.carries && still_polling(waited)))
+        give_way(waited, moved < 0);
     return LOOKS_AFTER_REST;
 }
 
@@ -157,14 +157,14 @@ void sy_wait_rest_inside(uint64_t *since)
     else
         sy_progress_enter();
     if (!still_polling(waited))
-        give_way(waited);
+        give_way(waited, false);
 }
 
 void sy_wait_missed(void)
 {
     static _Thread_local uint32_t misses;
 
-    if (sy_hot.carries && sy_progress_poll())
+    if (sy_hot.carries && sy_progress_poll() > 0)
         return;
     if (++misses < sy_wait_looks)
         return;

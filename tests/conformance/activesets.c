@@ -318,7 +318,8 @@ static void check_sync(const struct set *set, const struct work *w)
     shmem_barrier_all();
     if (set->me >= 0) {
         there = shmem_ptr(&mark, world_number(set, (set->me + 1) % set->size));
-        written = shmem_ptr(&mark, world_number(set, (set->me + set->size - 1) % set->size)) != NULL;
+        written = shmem_ptr(&mark, world_number(set, (set->me + set->size - 1) % set->size)) !=
+                  NULL;
     }
     for (long round = 1; set->me >= 0 && round <= 40; round++) {
         if (there)

@@ -8,6 +8,10 @@
 #include "check.h"
 
 long in_data[4] = {11, 22, 33, 44};
+/* Half a megabyte with initial values, of which the system has no page in memory yet. */
+#define EIGHT(X) X, X, X, X, X, X, X, X
+long initialised[] = {EIGHT(EIGHT(EIGHT(EIGHT(EIGHT(77L)))))};
+long initialised_too[] = {EIGHT(EIGHT(EIGHT(EIGHT(EIGHT(78L)))))};
 static long in_bss[1 << 20];
 static struct {
     char head;
@@ -27,6 +31,8 @@ static void check_values_from_before_main(void)
 {
     CHECK(in_data[0] == 11 && in_data[3] == 44);
     CHECK(*in_function() == 5);
+    for (size_t i = 0; i < sizeof initialised / sizeof initialised[0]; i++)
+        CHECK(initialised[i] == 77 && initialised_too[i] == 78);
     CHECK(in_bss[77777] == 0);
     CHECK(!strcmp(table[1], "constants"));
     CHECK(getenv("PATH") != NULL);

@@ -1,5 +1,6 @@
-/* Teams (9.4) and contexts on them (9.5): membership, numbering, invalid arguments, exhaustion, nesting,
- * hundreds of cycles; that contexts translate PE numbers and complete by themselves; sessions (9.9). */
+/* Teams (9.4) and contexts on them (9.5): membership, numbering, invalid arguments, exhaustion,
+ * nesting, hundreds of cycles; that contexts translate PE numbers and complete by themselves;
+ * sessions (9.9). */
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -74,13 +75,13 @@ static void check_splits(void)
 
 static void check_invalid(void)
 {
-    static const int bad[][3] = {{-1, 1, 1},       {0, 1, 0},       {0, 1, -1},
-                                 {0, 0, 2},        {0, -1, 2},      {INT_MAX, 1, 1},
-                                 {0, INT_MIN, 2},  {0, INT_MAX, 2}, {0, 1, INT_MAX},
-                                 {0, INT_MAX, INT_MAX}};
+    static const int bad[][3] = {
+        {-1, 1, 1},      {0, 1, 0},       {0, 1, -1},      {0, 0, 2},       {0, -1, 2},
+        {INT_MAX, 1, 1}, {0, INT_MIN, 2}, {0, INT_MAX, 2}, {0, 1, INT_MAX}, {0, INT_MAX, INT_MAX}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         shmem_team_t team = world;
-        CHECK(shmem_team_split_strided(world, bad[i][0], bad[i][1], bad[i][2], NULL, 0, &team) != 0);
+        CHECK(shmem_team_split_strided(world, bad[i][0], bad[i][1], bad[i][2], NULL, 0, &team) !=
+              0);
         CHECK(team == none);
     }
     shmem_team_t team = world, other = world;
@@ -128,7 +129,8 @@ static void check_config(void)
     shmem_team_config_t config = {.num_contexts = 3}, got = {.num_contexts = -7};
     shmem_team_t team;
 
-    CHECK(shmem_team_split_strided(world, 0, 1, npes, &config, SHMEM_TEAM_NUM_CONTEXTS, &team) == 0);
+    CHECK(shmem_team_split_strided(world, 0, 1, npes, &config, SHMEM_TEAM_NUM_CONTEXTS, &team) ==
+          0);
     CHECK(shmem_team_get_config(team, 0, NULL) == 0);
     CHECK(shmem_team_get_config(team, SHMEM_TEAM_NUM_CONTEXTS, &got) == 0 && got.num_contexts == 3);
     shmem_team_destroy(team);
@@ -137,8 +139,10 @@ static void check_config(void)
     CHECK(shmem_team_get_config(team, SHMEM_TEAM_NUM_CONTEXTS, &got) == 0 && got.num_contexts == 0);
     shmem_team_destroy(team);
     got.num_contexts = -7;
-    CHECK(shmem_team_get_config(none, SHMEM_TEAM_NUM_CONTEXTS, &got) != 0 && got.num_contexts == -7);
-    CHECK(shmem_team_get_config(world, SHMEM_TEAM_NUM_CONTEXTS, &got) == 0 && got.num_contexts == 0);
+    CHECK(shmem_team_get_config(none, SHMEM_TEAM_NUM_CONTEXTS, &got) != 0 &&
+          got.num_contexts == -7);
+    CHECK(shmem_team_get_config(world, SHMEM_TEAM_NUM_CONTEXTS, &got) == 0 &&
+          got.num_contexts == 0);
 }
 
 /* Overlapping teams of changing members, synchronised in between. */
@@ -167,8 +171,7 @@ static void check_exhaustion(void)
     /* PE 0 holds one more than the others. */
     shmem_team_t own = none;
     CHECK(shmem_team_split_strided(world, 0, 1, 1, NULL, 0, &own) == 0);
-    while (made < 5000 &&
-           shmem_team_split_strided(world, 0, 1, npes, NULL, 0, &teams[made]) == 0)
+    while (made < 5000 && shmem_team_split_strided(world, 0, 1, npes, NULL, 0, &teams[made]) == 0)
         made++;
     CHECK(made > 100 && made < 5000);
     CHECK(teams[made] == none);
@@ -190,10 +193,7 @@ static void check_contexts(void)
     shmem_ctx_t ctx, other;
 
     CHECK(shmem_team_split_strided(world, npes - 1, -1, npes, NULL, 0, &reversed) == 0);
-    static const long options[] = {0,
-                                   SHMEM_CTX_SERIALIZED,
-                                   SHMEM_CTX_PRIVATE,
-                                   SHMEM_CTX_NOSTORE,
+    static const long options[] = {0, SHMEM_CTX_SERIALIZED, SHMEM_CTX_PRIVATE, SHMEM_CTX_NOSTORE,
                                    SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         long stamp = 1000 * (long)(i + 1);

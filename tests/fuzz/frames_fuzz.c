@@ -120,23 +120,23 @@ static void start(void)
     static const char no_address[NPES * 128];
     struct sy_error err;
 
-    tcp_settings = (struct tcp_settings){.interfaces = "lo",
-                                         .port_range = "",
-                                         .advertise = "",
-                                         .lanes = TCP_LANES_DIRECT,
-                                         .streams = 1,
-                                         .stripe = 1 << 22,
-                                         .buffer = 256 << 10,
-                                         .flush_delay = 50,
-                                         .connect_timeout = 1,
-                                         .reconnect_timeout = 1000};
+    sy_tcp_settings = (struct tcp_settings){.interfaces = "lo",
+                                            .port_range = "",
+                                            .advertise = "",
+                                            .lanes = TCP_LANES_DIRECT,
+                                            .streams = 1,
+                                            .stripe = 1 << 22,
+                                            .buffer = 256 << 10,
+                                            .flush_delay = 50,
+                                            .connect_timeout = 1,
+                                            .reconnect_timeout = 1000};
     for (int pe = 0; pe < 2; pe++)
         for (int w = 0; w < WINDOWS; w++)
             window_base[pe][w] = malloc(window_length[w]);
     if (shmem_transport_1.open(&host, &err) ||
         shmem_transport_1.connect(no_address, sizeof no_address / NPES, 1, &err))
         abort();
-    tcp_lanes_close();
+    sy_tcp_lanes_close();
 }
 
 static void open_lanes(void)
@@ -144,19 +144,19 @@ static void open_lanes(void)
     static const struct tcp_positions nothing;
     struct sy_error err;
 
-    if (tcp_lanes_open(&err))
+    if (sy_tcp_lanes_open(&err))
         abort();
-    memset(tcp_routes, 0, NPES * sizeof *tcp_routes);
+    memset(sy_tcp_routes, 0, NPES * sizeof *sy_tcp_routes);
     for (int i = 0; i < LANES; i++) {
         int fds[2], small = 4096;
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds))
             abort();
         setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
         peer[i] = fds[1];
-        lanes[i] = tcp_lane_find(PEER, (unsigned)i);
-        tcp_poll_lock();
-        tcp_lane_adopt(lanes[i], fds[0], &nothing, false);
-        tcp_poll_unlock();
+        lanes[i] = sy_tcp_lane_find(PEER, (unsigned)i);
+        sy_tcp_poll_lock();
+        sy_tcp_lane_adopt(lanes[i], fds[0], &nothing, false);
+        sy_tcp_poll_unlock();
     }
 }
 
@@ -172,9 +172,9 @@ static void close_lanes(void)
 {
     for (int i = 0; i < LANES; i++)
         free_wants(lanes[i]);
-    tcp_poll_lock();
-    tcp_lanes_close();
-    tcp_poll_unlock();
+    sy_tcp_poll_lock();
+    sy_tcp_lanes_close();
+    sy_tcp_poll_unlock();
     for (int i = 0; i < LANES; i++)
         close(peer[i]);
 }
@@ -189,27 +189,27 @@ static void ask(struct sy_transport_ctx *ctx, char *dest)
     struct sy_amo a = {.pe = PEER, .op = SY_AMO_ADD, .width = 4, .result = dest + 8};
 
     t.length = 8;
-    tcp_get(ctx, &t, 0);
-    tcp_amo(ctx, &a, 0);
+    sy_tcp_get(ctx, &t, 0);
+    sy_tcp_amo(ctx, &a, 0);
     t.length = 100;
-    tcp_get(ctx, &t, 0);
+    sy_tcp_get(ctx, &t, 0);
     t.length = 5003;
-    tcp_get(ctx, &t, 0);
-    tcp_get_strided(ctx, &s, 0);
+    sy_tcp_get(ctx, &t, 0);
+    sy_tcp_get_strided(ctx, &s, 0);
     t.local = (void *)source;
-    tcp_put(ctx, &t, 0);
+    sy_tcp_put(ctx, &t, 0);
     t.length = sizeof source;
-    tcp_put(ctx, &t, 0);
+    sy_tcp_put(ctx, &t, 0);
 }
 
 static void receive(bool read)
 {
     static char nowhere[65536];
 
-    tcp_poll_lock();
+    sy_tcp_poll_lock();
     for (int i = 0; i < LANES; i++)
-        tcp_receive(lanes[i]);
-    tcp_poll_unlock();
+        sy_tcp_receive(lanes[i]);
+    sy_tcp_poll_unlock();
     for (int i = 0; read && i < LANES; i++)
         while (recv(peer[i], nowhere, sizeof nowhere, 0) > 0)
             ;
@@ -263,7 +263,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         start();
     started = true;
     open_lanes();
-    tcp_ctx_open(0, &ctx, NULL);
+    sy_tcp_ctx_open(0, &ctx, NULL);
     ask(ctx, dest);
     while (size >= 4) {
         size_t used = deliver(data, size);
@@ -272,7 +272,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     receive(true);
     close_lanes();
-    tcp_ctx_close(ctx);
+    sy_tcp_ctx_close(ctx);
     free(dest);
     return 0;
 }

@@ -25,7 +25,7 @@ static int set_error(struct sy_error *err, int code, const char *fmt, ...)
 }
 
 static const struct sy_host host = {.size = sizeof host, .fail = set_error};
-const struct sy_host *tcp_host = &host;
+const struct sy_host *sy_tcp_host = &host;
 
 static const unsigned char key[SY_AUTH_KEY] = "a job's key";
 
@@ -42,11 +42,11 @@ static struct tcp_transcript begun(unsigned count)
     struct tcp_transcript t = {0};
 
     if (count > 0)
-        require(!tcp_say_hello(&t, &self[0], 1, 1, 0));
+        require(!sy_tcp_say_hello(&t, &self[0], 1, 1, 0));
     if (count > 1)
-        require(!tcp_say_welcome(&t, &self[1]));
+        require(!sy_tcp_say_welcome(&t, &self[1]));
     if (count > 2)
-        require(!tcp_say_confirm(&t, &self[0], (struct tcp_positions){1, 2}));
+        require(!sy_tcp_say_confirm(&t, &self[0], (struct tcp_positions){1, 2}));
     for (unsigned i = 0; i < count; i++)
         memset(t.greeting[i].nonce, (int)i, sizeof t.greeting[i].nonce);
     return t;
@@ -64,14 +64,14 @@ static void judge(const uint8_t *data, size_t size, unsigned count, bool sealed)
     memcpy(&greeting, data, size < sizeof greeting ? size : sizeof greeting);
     if (sealed)
         require(!sy_auth_mac(key, part, 2, greeting.mac));
-    verdict = tcp_hear(&t, &self, &greeting);
+    verdict = sy_tcp_hear(&t, &self, &greeting);
     require(t.count == count + (verdict != TCP_STRANGE && verdict != TCP_FORGED));
     require(sealed || verdict == TCP_STRANGE || verdict == TCP_FORGED);
     if (verdict != TCP_GOOD)
         return;
     require(greeting.to == self.pe && greeting.from < self.npes && greeting.from != self.pe);
     if (greeting.kind == TCP_HELLO)
-        require(!tcp_say_welcome(&t, &self) && tcp_last(&t)->to == greeting.from);
+        require(!sy_tcp_say_welcome(&t, &self) && sy_tcp_last(&t)->to == greeting.from);
 }
 
 static void read_record(const uint8_t *data, size_t size)
@@ -83,15 +83,15 @@ static void read_record(const uint8_t *data, size_t size)
     unsigned char bytes[512];
     size_t length;
 
-    if (!tcp_record_read(&record, data, size))
+    if (!sy_tcp_record_read(&record, data, size))
         return;
-    length = tcp_record_write(&record, bytes, sizeof bytes);
-    require(tcp_record_read(&again, bytes, length) && again.count == record.count);
+    length = sy_tcp_record_write(&record, bytes, sizeof bytes);
+    require(sy_tcp_record_read(&again, bytes, length) && again.count == record.count);
     require(!memcmp(&again, &record, offsetof(struct tcp_record, endpoint)));
     for (unsigned i = 0; i < record.count; i++)
-        require(tcp_ip_equal(&again.endpoint[i].ip, &record.endpoint[i].ip) &&
+        require(sy_tcp_ip_equal(&again.endpoint[i].ip, &record.endpoint[i].ip) &&
                 again.endpoint[i].port == record.endpoint[i].port);
-    require(tcp_candidates(&record, record.machine, &mine, 1, out) <= TCP_CANDIDATES);
+    require(sy_tcp_candidates(&record, record.machine, &mine, 1, out) <= TCP_CANDIDATES);
 }
 
 static void read_texts(const uint8_t *data, size_t size)
@@ -110,11 +110,11 @@ static void read_texts(const uint8_t *data, size_t size)
     require(text);
     memcpy(text, data, size);
     text[size] = '\0';
-    if (!tcp_interfaces_choose(text, TCP_FAMILY_AUTO, all, 3, chosen, &count, &err))
+    if (!sy_tcp_interfaces_choose(text, TCP_FAMILY_AUTO, all, 3, chosen, &count, &err))
         require(count > 0 && count <= 3);
-    if (!tcp_ports_parse(text, &first, &last, &err))
+    if (!sy_tcp_ports_parse(text, &first, &last, &err))
         require(first <= last && last <= 65535);
-    if (!tcp_record_advertise(&record, text, 7, &err))
+    if (!sy_tcp_record_advertise(&record, text, 7, &err))
         require(record.count > 0 && record.count <= TCP_ENDPOINTS);
     free(text);
 }

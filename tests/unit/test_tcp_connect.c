@@ -27,13 +27,13 @@
 #define SECOND UINT64_C(1000000000)
 #define HANG   (30 * SECOND)
 
-struct tcp_settings tcp_settings = {.interfaces = "lo",
-                                    .port_range = "",
-                                    .advertise = "",
-                                    .family = TCP_FAMILY_IPV4,
-                                    .connect_timeout = 2,
-                                    .reconnect_timeout = 30,
-                                    .keepalive = 10};
+struct tcp_settings sy_tcp_settings = {.interfaces = "lo",
+                                       .port_range = "",
+                                       .advertise = "",
+                                       .family = TCP_FAMILY_IPV4,
+                                       .connect_timeout = 2,
+                                       .reconnect_timeout = 30,
+                                       .keepalive = 10};
 
 static unsigned char key[32] = "the job's key";
 static int log_lines;
@@ -49,7 +49,7 @@ static struct shared {
 #define require(condition)                                                                         \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "PE %d, line %d: %s\n", tcp_host->pe, __LINE__, #condition);           \
+            fprintf(stderr, "PE %d, line %d: %s\n", sy_tcp_host->pe, __LINE__, #condition);        \
             _exit(1);                                                                              \
         }                                                                                          \
     } while (0)
@@ -74,7 +74,7 @@ static int set_error(struct sy_error *err, int code, const char *fmt, ...)
 
 static struct sy_host host = {
     .size = sizeof host, .job_key = key, .log = count_line, .fail = set_error};
-const struct sy_host *tcp_host = &host;
+const struct sy_host *sy_tcp_host = &host;
 
 static struct {
     int fd;
@@ -82,7 +82,7 @@ static struct {
     int count, next;
 } set = {.fd = -1};
 
-uint64_t tcp_now(void)
+uint64_t sy_tcp_now(void)
 {
     struct timespec t;
 
@@ -90,7 +90,7 @@ uint64_t tcp_now(void)
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
-void tcp_poll_wake(void)
+void sy_tcp_poll_wake(void)
 {
 }
 
@@ -101,17 +101,17 @@ static int control(int op, struct tcp_watch *watch, uint32_t events)
     return epoll_ctl(set.fd, op, watch->fd, &event) ? -errno : 0;
 }
 
-int tcp_watch_add(struct tcp_watch *watch, uint32_t events)
+int sy_tcp_watch_add(struct tcp_watch *watch, uint32_t events)
 {
     return control(EPOLL_CTL_ADD, watch, events);
 }
 
-int tcp_watch_change(struct tcp_watch *watch, uint32_t events)
+int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events)
 {
     return control(EPOLL_CTL_MOD, watch, events);
 }
 
-void tcp_watch_remove(struct tcp_watch *watch)
+void sy_tcp_watch_remove(struct tcp_watch *watch)
 {
     control(EPOLL_CTL_DEL, watch, 0);
     for (int i = set.next; i < set.count; i++)
@@ -121,7 +121,7 @@ void tcp_watch_remove(struct tcp_watch *watch)
 
 static void poll_once(int milliseconds)
 {
-    uint64_t wait = tcp_connect_timers(tcp_now()) / 1000000;
+    uint64_t wait = sy_tcp_connect_timers(sy_tcp_now()) / 1000000;
 
     set.count = epoll_wait(set.fd, set.event, 8,
                            wait < (uint64_t)milliseconds ? (int)wait + 1 : milliseconds);
@@ -146,12 +146,12 @@ struct tcp_lane {
 };
 static struct tcp_lane lanes[PES][LANES];
 
-struct tcp_lane *tcp_lane_find(int pe, unsigned number)
+struct tcp_lane *sy_tcp_lane_find(int pe, unsigned number)
 {
     return number < LANES ? &lanes[pe][number] : NULL;
 }
 
-struct tcp_positions tcp_lane_freeze(struct tcp_lane *lane)
+struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane)
 {
     lane->frozen++;
     if (lane->fd >= 0)
@@ -160,7 +160,8 @@ struct tcp_positions tcp_lane_freeze(struct tcp_lane *lane)
     return lane->mine;
 }
 
-void tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer, bool connector)
+void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
+                       bool connector)
 {
     require(lane->fd < 0);
     lane->fd = fd;
@@ -170,16 +171,16 @@ void tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *p
     lane->retry = 0;
 }
 
-bool tcp_lane_narrow(const struct tcp_lane *lane)
+bool sy_tcp_lane_narrow(const struct tcp_lane *lane)
 {
     (void)lane;
     return false;
 }
 
-void tcp_lane_unreachable(struct tcp_lane *lane, const char *why)
+void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why)
 {
     lane->unreachable++;
-    lane->retry = tcp_now() + SECOND / 20;
+    lane->retry = sy_tcp_now() + SECOND / 20;
     snprintf(lane->why, sizeof lane->why, "%s", why);
 }
 
@@ -195,11 +196,11 @@ static void begin(int pe, int npes)
     for (int i = 0; i < PES; i++)
         for (unsigned k = 0; k < LANES; k++)
             lanes[i][k] = (struct tcp_lane){.pe = i, .number = k, .fd = -1};
-    if (tcp_listen_open(&err))
+    if (sy_tcp_listen_open(&err))
         fprintf(stderr, "%s\n", err.text);
-    shared->length[pe] = tcp_listen_address(shared->address[pe], 127);
-    require(tcp_address_reaches(shared->address[pe], shared->length[pe], shared->address[pe],
-                                shared->length[pe]));
+    shared->length[pe] = sy_tcp_listen_address(shared->address[pe], 127);
+    require(sy_tcp_address_reaches(shared->address[pe], shared->length[pe], shared->address[pe],
+                                   shared->length[pe]));
 }
 
 /* All PEs of the test come here before one goes on; connections go on being made meanwhile. */
@@ -215,20 +216,20 @@ static void meet(void)
 static void start(struct tcp_lane *lane)
 {
     lane->retry = 0;
-    tcp_connect_start(lane, lane->pe, lane->number, shared->address[lane->pe],
-                      shared->length[lane->pe]);
+    sy_tcp_connect_start(lane, lane->pe, lane->number, shared->address[lane->pe],
+                         shared->length[lane->pe]);
 }
 
 static void retry(struct tcp_lane *lane)
 {
-    if (lane->fd < 0 && lane->retry && tcp_now() >= lane->retry)
+    if (lane->fd < 0 && lane->retry && sy_tcp_now() >= lane->retry)
         start(lane);
 }
 
 static void poll_until_adopted(struct tcp_lane *lane)
 {
-    for (uint64_t end = tcp_now() + HANG; lane->fd < 0;) {
-        require(tcp_now() < end);
+    for (uint64_t end = sy_tcp_now() + HANG; lane->fd < 0;) {
+        require(sy_tcp_now() < end);
         poll_once(10);
         retry(lane);
     }
@@ -241,8 +242,8 @@ static void exchange(struct tcp_lane *lane, uint32_t round)
     uint32_t out[2] = {round, (uint32_t)host.pe}, in[2];
     int fd = -1;
 
-    for (uint64_t end = tcp_now() + HANG;;) {
-        require(tcp_now() < end);
+    for (uint64_t end = sy_tcp_now() + HANG;;) {
+        require(sy_tcp_now() < end);
         if (lane->fd != fd && lane->fd >= 0)
             require(send(lane->fd, out, sizeof out, MSG_NOSIGNAL) != 0);
         fd = lane->fd;
@@ -252,7 +253,7 @@ static void exchange(struct tcp_lane *lane, uint32_t round)
         if (n == 0 || (n < 0 && fd >= 0 && errno != EAGAIN)) {
             close(fd);
             lane->fd = -1;
-            lane->retry = tcp_now() + (lane->connector ? 0 : SECOND);
+            lane->retry = sy_tcp_now() + (lane->connector ? 0 : SECOND);
         }
         poll_once(1);
         retry(lane);
@@ -276,7 +277,7 @@ static void run(int npes, void (*pe_main)(int pe))
             meet();
             pe_main(pe);
             meet();
-            tcp_listen_close();
+            sy_tcp_listen_close();
             _exit(0);
         }
     }
@@ -294,7 +295,7 @@ static void run(int npes, void (*pe_main)(int pe))
 
 static void one_connects(int pe)
 {
-    struct tcp_lane *lane = tcp_lane_find(1 - pe, 3);
+    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 3);
 
     lane->mine = (struct tcp_positions){100 + (uint64_t)pe, UINT64_MAX - (uint64_t)pe};
     if (pe == 1)
@@ -330,10 +331,10 @@ static void both_connect(int pe)
     unsigned seed = (unsigned)pe;
 
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        struct tcp_lane *lane = tcp_lane_find(1 - pe, round % LANES);
+        struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, round % LANES);
         meet();
-        for (uint64_t end = tcp_now() + (uint64_t)(rand_r(&seed) % 500000) * (round % 3);
-             tcp_now() < end;)
+        for (uint64_t end = sy_tcp_now() + (uint64_t)(rand_r(&seed) % 500000) * (round % 3);
+             sy_tcp_now() < end;)
             if (round % 3 == 2)
                 poll_once(0);
         if (lane->fd < 0)
@@ -346,7 +347,7 @@ static void both_connect(int pe)
         meet();
         close(lane->fd);
         lane->fd = -1;
-        tcp_connect_cancel(lane);
+        sy_tcp_connect_cancel(lane);
     }
 }
 
@@ -381,8 +382,8 @@ static void dead_end(struct tcp_endpoint *endpoint)
     socklen_t length;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    require(!tcp_ip_parse("127.0.0.1", &endpoint->ip));
-    length = tcp_ip_socket(&endpoint->ip, 0, 0, &address);
+    require(!sy_tcp_ip_parse("127.0.0.1", &endpoint->ip));
+    length = sy_tcp_ip_socket(&endpoint->ip, 0, 0, &address);
     require(!bind(fd, (struct sockaddr *)&address, length) && !listen(fd, 0));
     require(!getsockname(fd, (struct sockaddr *)&address, &length));
     endpoint->port = ntohs(((struct sockaddr_in *)&address)->sin_port);
@@ -397,18 +398,18 @@ static void put_dead_ends(int pe, unsigned count, bool before)
 {
     struct tcp_record record, out = {.count = count};
 
-    require(tcp_record_read(&record, shared->address[pe], shared->length[pe]));
+    require(sy_tcp_record_read(&record, shared->address[pe], shared->length[pe]));
     out.machine = record.machine;
     for (unsigned i = 0; i < count; i++)
         dead_end(&out.endpoint[i]);
     for (unsigned i = 0; i < record.count && before; i++)
         out.endpoint[out.count++] = record.endpoint[i];
-    shared->length[pe] = tcp_record_write(&out, shared->address[pe], 127);
+    shared->length[pe] = sy_tcp_record_write(&out, shared->address[pe], 127);
 }
 
 static void behind_dead_ends(int pe)
 {
-    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0);
+    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0);
 
     if (pe == 1) {
         put_dead_ends(0, 3, true);
@@ -427,7 +428,7 @@ END_TEST
 /* Both want to connect, but only the higher PE's connections arrive, which are to give way. */
 static void one_way(int pe)
 {
-    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0);
+    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0);
 
     if (pe == 0)
         put_dead_ends(1, 1, false);
@@ -445,7 +446,7 @@ END_TEST
 
 static void to_nowhere(int pe)
 {
-    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0);
+    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0);
     char port[16];
 
     if (pe == 1) {
@@ -458,7 +459,7 @@ static void to_nowhere(int pe)
         require(strstr(lane->why, port) && strstr(lane->why, "; 127.0.0.1:"));
         require(strstr(lane->why, "no answer within 2 s"));
         lane->unreachable = 0;
-        tcp_connect_start(lane, 0, 0, "nonsense", 8);
+        sy_tcp_connect_start(lane, 0, 0, "nonsense", 8);
         require(!lane->unreachable);
         poll_once(10);
         require(lane->unreachable == 1 && strstr(lane->why, "malformed"));
@@ -473,7 +474,7 @@ END_TEST
 
 static void other_job(int pe)
 {
-    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0);
+    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0);
 
     if (pe == 1) {
         key[7] ^= 1;
@@ -496,7 +497,7 @@ END_TEST
 
 static void starved(int pe)
 {
-    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0);
+    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0);
     struct rlimit few = {32, 32};
 
     if (pe == 1) {
@@ -509,7 +510,7 @@ static void starved(int pe)
     while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
         ;
     meet();
-    for (uint64_t end = tcp_now() + SECOND / 2; tcp_now() < end;)
+    for (uint64_t end = sy_tcp_now() + SECOND / 2; sy_tcp_now() < end;)
         poll_once(10);
     require(lane->adopted == 0 && log_lines > 0);
     for (int fd = 16; fd < 32; fd++)
@@ -532,8 +533,8 @@ static int stranger(void)
     socklen_t length;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    require(tcp_record_read(&record, shared->address[0], shared->length[0]));
-    length = tcp_ip_socket(&record.endpoint[0].ip, record.endpoint[0].port, 0, &to);
+    require(sy_tcp_record_read(&record, shared->address[0], shared->length[0]));
+    length = sy_tcp_ip_socket(&record.endpoint[0].ip, record.endpoint[0].port, 0, &to);
     require(!connect(fd, (struct sockaddr *)&to, length));
     return fd;
 }
@@ -575,17 +576,17 @@ static struct tcp_greeting say_forged(void)
     struct tcp_greeting answer, hello, confirm;
     int fd = stranger();
 
-    require(!tcp_say_hello(&t, &self, 0, 0, 0));
+    require(!sy_tcp_say_hello(&t, &self, 0, 0, 0));
     require(!say(fd, &t.greeting[0], sizeof hello, &answer));
     close(fd);
     self.key = key;
-    require(!tcp_say_hello(&t, &self, 0, 0, 0));
-    hello = *tcp_last(&t);
+    require(!sy_tcp_say_hello(&t, &self, 0, 0, 0));
+    hello = *sy_tcp_last(&t);
     fd = stranger();
     require(say(fd, &hello, sizeof hello, &answer) && answer.kind == TCP_WELCOME);
-    require(tcp_hear(&t, &self, &answer) == TCP_GOOD);
-    require(!tcp_say_confirm(&t, &self, (struct tcp_positions){5, 5}));
-    confirm = *tcp_last(&t);
+    require(sy_tcp_hear(&t, &self, &answer) == TCP_GOOD);
+    require(!sy_tcp_say_confirm(&t, &self, (struct tcp_positions){5, 5}));
+    confirm = *sy_tcp_last(&t);
     close(fd); /* it was overheard, and never got there */
     for (int i = 0; i < 20; i++) {
         fd = stranger();
@@ -608,7 +609,7 @@ static void say_wrong_numbers(void)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct tcp_self self = {key, wrong[i].pe, 2};
         int fd = stranger();
-        require(!tcp_say_hello(&t, &self, 0, wrong[i].lane, 0));
+        require(!sy_tcp_say_hello(&t, &self, 0, wrong[i].lane, 0));
         require(say(fd, &t.greeting[0], sizeof answer, &answer));
         require(answer.kind == TCP_REFUSE && answer.reason == TCP_REFUSE_TARGET);
         close(fd);
@@ -617,7 +618,7 @@ static void say_wrong_numbers(void)
 
 static void among_strangers(int pe)
 {
-    struct tcp_lane *lane = tcp_lane_find(1 - pe, 0), *late = tcp_lane_find(1 - pe, 1);
+    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0), *late = sy_tcp_lane_find(1 - pe, 1);
 
     if (pe == 0) {
         while (!shared->over)
@@ -662,11 +663,11 @@ int main(void)
     int failed;
 
     set.fd = epoll_create1(EPOLL_CLOEXEC);
-    if (tcp_listen_open(&err)) {
+    if (sy_tcp_listen_open(&err)) {
         printf("SKIP: %s\n", err.text);
         return 77;
     }
-    tcp_listen_close();
+    sy_tcp_listen_close();
     close(set.fd);
     tcase_add_test(cases, connects_and_again);
     tcase_add_test(cases, simultaneous);

@@ -25,20 +25,20 @@ static struct conversation converse(unsigned count)
     struct conversation c = {0};
 
     if (count >= 1) {
-        ck_assert_int_eq(tcp_say_hello(&c.connector, &connector, 5, LANE, 0), 0);
-        ck_assert_int_eq(tcp_hear(&c.acceptor, &acceptor, tcp_last(&c.connector)), TCP_GOOD);
+        ck_assert_int_eq(sy_tcp_say_hello(&c.connector, &connector, 5, LANE, 0), 0);
+        ck_assert_int_eq(sy_tcp_hear(&c.acceptor, &acceptor, sy_tcp_last(&c.connector)), TCP_GOOD);
     }
     if (count >= 2) {
-        ck_assert_int_eq(tcp_say_welcome(&c.acceptor, &acceptor), 0);
-        ck_assert_int_eq(tcp_hear(&c.connector, &connector, tcp_last(&c.acceptor)), TCP_GOOD);
+        ck_assert_int_eq(sy_tcp_say_welcome(&c.acceptor, &acceptor), 0);
+        ck_assert_int_eq(sy_tcp_hear(&c.connector, &connector, sy_tcp_last(&c.acceptor)), TCP_GOOD);
     }
     if (count >= 3) {
-        ck_assert_int_eq(tcp_say_confirm(&c.connector, &connector, mine), 0);
-        ck_assert_int_eq(tcp_hear(&c.acceptor, &acceptor, tcp_last(&c.connector)), TCP_GOOD);
+        ck_assert_int_eq(sy_tcp_say_confirm(&c.connector, &connector, mine), 0);
+        ck_assert_int_eq(sy_tcp_hear(&c.acceptor, &acceptor, sy_tcp_last(&c.connector)), TCP_GOOD);
     }
     if (count >= 4) {
-        ck_assert_int_eq(tcp_say_resume(&c.acceptor, &acceptor, theirs), 0);
-        ck_assert_int_eq(tcp_hear(&c.connector, &connector, tcp_last(&c.acceptor)), TCP_GOOD);
+        ck_assert_int_eq(sy_tcp_say_resume(&c.acceptor, &acceptor, theirs), 0);
+        ck_assert_int_eq(sy_tcp_hear(&c.connector, &connector, sy_tcp_last(&c.acceptor)), TCP_GOOD);
     }
     return c;
 }
@@ -53,10 +53,10 @@ static void next_greeting(unsigned count, struct tcp_transcript *said,
     *said = by_connector ? c.connector : c.acceptor;
     *hearer = by_connector ? c.acceptor : c.connector;
     *judge = by_connector ? &acceptor : &connector;
-    ck_assert_int_eq(count == 0   ? tcp_say_hello(said, &connector, 5, LANE, 0)
-                     : count == 1 ? tcp_say_welcome(said, &acceptor)
-                     : count == 2 ? tcp_say_confirm(said, &connector, mine)
-                                  : tcp_say_resume(said, &acceptor, theirs),
+    ck_assert_int_eq(count == 0   ? sy_tcp_say_hello(said, &connector, 5, LANE, 0)
+                     : count == 1 ? sy_tcp_say_welcome(said, &acceptor)
+                     : count == 2 ? sy_tcp_say_confirm(said, &connector, mine)
+                                  : sy_tcp_say_resume(said, &acceptor, theirs),
                      0);
 }
 
@@ -88,10 +88,10 @@ START_TEST(refuses)
 {
     struct conversation c = converse(1);
 
-    ck_assert_int_eq(tcp_say_refuse(&c.acceptor, &acceptor, TCP_REFUSE_BUSY), 0);
-    ck_assert_int_eq(tcp_hear(&c.connector, &connector, tcp_last(&c.acceptor)), TCP_GOOD);
-    ck_assert_uint_eq(tcp_last(&c.connector)->kind, TCP_REFUSE);
-    ck_assert_uint_eq(tcp_last(&c.connector)->reason, TCP_REFUSE_BUSY);
+    ck_assert_int_eq(sy_tcp_say_refuse(&c.acceptor, &acceptor, TCP_REFUSE_BUSY), 0);
+    ck_assert_int_eq(sy_tcp_hear(&c.connector, &connector, sy_tcp_last(&c.acceptor)), TCP_GOOD);
+    ck_assert_uint_eq(sy_tcp_last(&c.connector)->kind, TCP_REFUSE);
+    ck_assert_uint_eq(sy_tcp_last(&c.connector)->reason, TCP_REFUSE_BUSY);
 }
 END_TEST
 
@@ -103,14 +103,14 @@ START_TEST(changed_bit)
 
     next_greeting((unsigned)_i, &said, &hearer, &judge);
     for (size_t bit = 0; bit < sizeof(struct tcp_greeting) * 8; bit++) {
-        struct tcp_greeting greeting = *tcp_last(&said);
+        struct tcp_greeting greeting = *sy_tcp_last(&said);
         struct tcp_transcript copy = hearer;
         ((unsigned char *)&greeting)[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        enum tcp_verdict verdict = tcp_hear(&copy, judge, &greeting);
+        enum tcp_verdict verdict = sy_tcp_hear(&copy, judge, &greeting);
         ck_assert(verdict == TCP_STRANGE || verdict == TCP_FORGED);
         ck_assert_uint_eq(copy.count, hearer.count);
     }
-    ck_assert_int_eq(tcp_hear(&hearer, judge, tcp_last(&said)), TCP_GOOD);
+    ck_assert_int_eq(sy_tcp_hear(&hearer, judge, sy_tcp_last(&said)), TCP_GOOD);
 }
 END_TEST
 
@@ -122,13 +122,13 @@ START_TEST(out_of_turn)
 
     next_greeting((unsigned)_i, &said, &hearer, &judge);
     for (unsigned kind = 0; kind < 256; kind++) {
-        struct tcp_greeting greeting = *tcp_last(&said);
+        struct tcp_greeting greeting = *sy_tcp_last(&said);
         struct tcp_transcript copy = hearer;
         if (kind == greeting.kind || (_i == 1 && kind == TCP_REFUSE))
             continue;
         greeting.kind = (uint8_t)kind;
         seal(&hearer, &greeting);
-        ck_assert_int_eq(tcp_hear(&copy, judge, &greeting), TCP_STRANGE);
+        ck_assert_int_eq(sy_tcp_hear(&copy, judge, &greeting), TCP_STRANGE);
     }
 }
 END_TEST
@@ -142,11 +142,11 @@ START_TEST(replayed)
     struct tcp_greeting old;
 
     next_greeting((unsigned)_i, &said, &hearer, &judge);
-    old = *tcp_last(&said);
-    ck_assert_int_eq(tcp_hear(&hearer, judge, &old), TCP_GOOD);
-    ck_assert_int_eq(tcp_hear(&hearer, judge, &old), TCP_STRANGE);
+    old = *sy_tcp_last(&said);
+    ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &old), TCP_GOOD);
+    ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &old), TCP_STRANGE);
     next_greeting((unsigned)_i, &said, &hearer, &judge);
-    ck_assert_int_eq(tcp_hear(&hearer, judge, &old), _i == 0 ? TCP_GOOD : TCP_FORGED);
+    ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &old), _i == 0 ? TCP_GOOD : TCP_FORGED);
 }
 END_TEST
 
@@ -156,10 +156,10 @@ START_TEST(replayed_to_the_end)
     struct conversation c = converse(4);
     struct tcp_transcript again = {0};
 
-    ck_assert_int_eq(tcp_hear(&again, &acceptor, &c.connector.greeting[0]), TCP_GOOD);
-    ck_assert_int_eq(tcp_say_welcome(&again, &acceptor), 0);
+    ck_assert_int_eq(sy_tcp_hear(&again, &acceptor, &c.connector.greeting[0]), TCP_GOOD);
+    ck_assert_int_eq(sy_tcp_say_welcome(&again, &acceptor), 0);
     ck_assert_int_ne(memcmp(again.greeting[1].nonce, c.acceptor.greeting[1].nonce, 16), 0);
-    ck_assert_int_eq(tcp_hear(&again, &acceptor, &c.connector.greeting[2]), TCP_FORGED);
+    ck_assert_int_eq(sy_tcp_hear(&again, &acceptor, &c.connector.greeting[2]), TCP_FORGED);
 }
 END_TEST
 
@@ -169,9 +169,9 @@ START_TEST(reflected)
     struct conversation c = converse(2);
     struct tcp_greeting own = c.acceptor.greeting[1];
 
-    ck_assert_int_eq(tcp_hear(&c.acceptor, &acceptor, &own), TCP_STRANGE);
+    ck_assert_int_eq(sy_tcp_hear(&c.acceptor, &acceptor, &own), TCP_STRANGE);
     own.kind = TCP_CONFIRM;
-    ck_assert_int_eq(tcp_hear(&c.acceptor, &acceptor, &own), TCP_FORGED);
+    ck_assert_int_eq(sy_tcp_hear(&c.acceptor, &acceptor, &own), TCP_FORGED);
 }
 END_TEST
 
@@ -180,8 +180,8 @@ START_TEST(wrong_key)
     static const struct tcp_self stranger = {other_key, 3, 8};
     struct tcp_transcript t = {0}, a = {0};
 
-    ck_assert_int_eq(tcp_say_hello(&t, &stranger, 5, LANE, 0), 0);
-    ck_assert_int_eq(tcp_hear(&a, &acceptor, tcp_last(&t)), TCP_FORGED);
+    ck_assert_int_eq(sy_tcp_say_hello(&t, &stranger, 5, LANE, 0), 0);
+    ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, sy_tcp_last(&t)), TCP_FORGED);
     ck_assert_uint_eq(a.count, 0);
 }
 END_TEST
@@ -197,9 +197,9 @@ START_TEST(pe_numbers)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct tcp_self from = {key, wrong[i].from, 8};
         a.count = 0;
-        ck_assert_int_eq(tcp_say_hello(&t, &from, (int)wrong[i].to, LANE, 0), 0);
-        ck_assert_int_eq(tcp_hear(&a, &acceptor, tcp_last(&t)), TCP_OTHER_TARGET);
-        ck_assert_int_eq(tcp_say_refuse(&a, &acceptor, TCP_REFUSE_TARGET), 0);
+        ck_assert_int_eq(sy_tcp_say_hello(&t, &from, (int)wrong[i].to, LANE, 0), 0);
+        ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, sy_tcp_last(&t)), TCP_OTHER_TARGET);
+        ck_assert_int_eq(sy_tcp_say_refuse(&a, &acceptor, TCP_REFUSE_TARGET), 0);
     }
 }
 END_TEST
@@ -212,15 +212,15 @@ START_TEST(other_answerer)
     struct tcp_greeting greeting;
 
     next_greeting((unsigned)_i, &said, &hearer, &judge);
-    greeting = *tcp_last(&said);
+    greeting = *sy_tcp_last(&said);
     greeting.from ^= 1;
     seal(&hearer, &greeting);
     copy = hearer;
-    ck_assert_int_eq(tcp_hear(&copy, judge, &greeting), TCP_OTHER_TARGET);
-    greeting = *tcp_last(&said);
+    ck_assert_int_eq(sy_tcp_hear(&copy, judge, &greeting), TCP_OTHER_TARGET);
+    greeting = *sy_tcp_last(&said);
     greeting.lane ^= 1;
     seal(&hearer, &greeting);
-    ck_assert_int_eq(tcp_hear(&hearer, judge, &greeting), TCP_OTHER_TARGET);
+    ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &greeting), TCP_OTHER_TARGET);
 }
 END_TEST
 
@@ -229,21 +229,21 @@ START_TEST(other_version)
     struct tcp_transcript t = {0}, a = {0}, empty = {0};
     struct tcp_greeting greeting;
 
-    ck_assert_int_eq(tcp_say_hello(&t, &connector, 5, LANE, 0), 0);
-    greeting = *tcp_last(&t);
+    ck_assert_int_eq(sy_tcp_say_hello(&t, &connector, 5, LANE, 0), 0);
+    greeting = *sy_tcp_last(&t);
     greeting.version++;
     seal(&empty, &greeting);
-    ck_assert_int_eq(tcp_hear(&a, &acceptor, &greeting), TCP_OTHER_VERSION);
+    ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, &greeting), TCP_OTHER_VERSION);
     /* It is answered, and the answer is understood. */
-    ck_assert_int_eq(tcp_say_refuse(&a, &acceptor, TCP_REFUSE_VERSION), 0);
+    ck_assert_int_eq(sy_tcp_say_refuse(&a, &acceptor, TCP_REFUSE_VERSION), 0);
     t.greeting[0] = greeting;
-    ck_assert_int_eq(tcp_hear(&t, &connector, tcp_last(&a)), TCP_GOOD);
+    ck_assert_int_eq(sy_tcp_hear(&t, &connector, sy_tcp_last(&a)), TCP_GOOD);
 
     a.count = 0;
     greeting.version--;
     greeting.order ^= 3;
     seal(&empty, &greeting);
-    ck_assert_int_eq(tcp_hear(&a, &acceptor, &greeting), TCP_OTHER_VERSION);
+    ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, &greeting), TCP_OTHER_VERSION);
 }
 END_TEST
 
@@ -255,7 +255,7 @@ START_TEST(unused_fields)
     for (unsigned count = 0; count < 4; count++)
         for (unsigned field = 0; field < 5; field++) {
             next_greeting(count, &said, &hearer, &judge);
-            struct tcp_greeting greeting = *tcp_last(&said);
+            struct tcp_greeting greeting = *sy_tcp_last(&said);
             bool used = field == 0   ? count == 0
                         : field == 1 ? count < 2
                         : field == 2 ? false
@@ -271,7 +271,7 @@ START_TEST(unused_fields)
             else
                 greeting.replies ^= 1;
             seal(&hearer, &greeting);
-            ck_assert_int_eq(tcp_hear(&hearer, judge, &greeting), used ? TCP_GOOD : TCP_STRANGE);
+            ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &greeting), used ? TCP_GOOD : TCP_STRANGE);
         }
 }
 END_TEST
@@ -281,10 +281,10 @@ START_TEST(plausible)
     static const char good[] = "SWYDTCP\0and more";
 
     for (size_t length = 0; length < sizeof good; length++)
-        ck_assert(tcp_greeting_plausible(good, length));
-    ck_assert(!tcp_greeting_plausible("G", 1));
-    ck_assert(!tcp_greeting_plausible("SWYDTCX", 7));
-    ck_assert(!tcp_greeting_plausible("SWYDTCPx", 8));
+        ck_assert(sy_tcp_greeting_plausible(good, length));
+    ck_assert(!sy_tcp_greeting_plausible("G", 1));
+    ck_assert(!sy_tcp_greeting_plausible("SWYDTCX", 7));
+    ck_assert(!sy_tcp_greeting_plausible("SWYDTCPx", 8));
 }
 END_TEST
 

@@ -22,7 +22,7 @@ static int set_error(struct sy_error *err, int code, const char *fmt, ...)
 }
 
 static const struct sy_host host = {.size = sizeof host, .fail = set_error};
-const struct sy_host *tcp_host = &host;
+const struct sy_host *sy_tcp_host = &host;
 
 static struct tcp_interface interface(const char *name, const char *address)
 {
@@ -30,7 +30,7 @@ static struct tcp_interface interface(const char *name, const char *address)
 
     snprintf(made.name, sizeof made.name, "%s", name);
     made.loopback = !strcmp(name, "lo");
-    ck_assert(!address || !tcp_ip_parse(address, &made.ip));
+    ck_assert(!address || !sy_tcp_ip_parse(address, &made.ip));
     return made;
 }
 
@@ -65,7 +65,7 @@ static const char *chosen(const char *list, int family, const struct tcp_interfa
     const struct tcp_interface *choice[32];
     struct sy_error err = {""};
     size_t n, used = 0;
-    int rc = tcp_interfaces_choose(list, family, all, count, choice, &n, &err);
+    int rc = sy_tcp_interfaces_choose(list, family, all, count, choice, &n, &err);
 
     ck_assert((rc != 0) == (n == 0));
     text[0] = '\0';
@@ -179,16 +179,16 @@ START_TEST(networks)
 {
     struct tcp_ip ip, network;
 
-    ck_assert(!tcp_ip_parse("10.1.2.3", &ip) && ip.prefix == 32);
-    ck_assert(!tcp_ip_parse("10.1.0.0/15", &network) && tcp_ip_within(&ip, &network));
-    ck_assert(!tcp_ip_parse("10.2.0.0/15", &network) && !tcp_ip_within(&ip, &network));
-    ck_assert(!tcp_ip_parse("0.0.0.0/0", &network) && tcp_ip_within(&ip, &network));
-    ck_assert(!tcp_ip_parse("10.1.2.2/31", &network) && tcp_ip_within(&ip, &network));
-    ck_assert(!tcp_ip_parse("10.1.2.2/32", &network) && !tcp_ip_within(&ip, &network));
-    ck_assert(!tcp_ip_parse("::/0", &network) && !tcp_ip_within(&ip, &network));
-    ck_assert(!tcp_ip_parse("::ffff:10.1.2.3", &ip) && ip.family == 6 && ip.prefix == 128);
-    ck_assert_int_eq(tcp_ip_parse("", &ip), -EINVAL);
-    ck_assert_int_eq(tcp_ip_parse("localhost", &ip), -EINVAL);
+    ck_assert(!sy_tcp_ip_parse("10.1.2.3", &ip) && ip.prefix == 32);
+    ck_assert(!sy_tcp_ip_parse("10.1.0.0/15", &network) && sy_tcp_ip_within(&ip, &network));
+    ck_assert(!sy_tcp_ip_parse("10.2.0.0/15", &network) && !sy_tcp_ip_within(&ip, &network));
+    ck_assert(!sy_tcp_ip_parse("0.0.0.0/0", &network) && sy_tcp_ip_within(&ip, &network));
+    ck_assert(!sy_tcp_ip_parse("10.1.2.2/31", &network) && sy_tcp_ip_within(&ip, &network));
+    ck_assert(!sy_tcp_ip_parse("10.1.2.2/32", &network) && !sy_tcp_ip_within(&ip, &network));
+    ck_assert(!sy_tcp_ip_parse("::/0", &network) && !sy_tcp_ip_within(&ip, &network));
+    ck_assert(!sy_tcp_ip_parse("::ffff:10.1.2.3", &ip) && ip.family == 6 && ip.prefix == 128);
+    ck_assert_int_eq(sy_tcp_ip_parse("", &ip), -EINVAL);
+    ck_assert_int_eq(sy_tcp_ip_parse("localhost", &ip), -EINVAL);
 }
 END_TEST
 
@@ -200,13 +200,13 @@ START_TEST(ports)
     struct sy_error err = {""};
     unsigned first, last;
 
-    ck_assert_int_eq(tcp_ports_parse("5000:5100", &first, &last, &err), 0);
+    ck_assert_int_eq(sy_tcp_ports_parse("5000:5100", &first, &last, &err), 0);
     ck_assert(first == 5000 && last == 5100);
-    ck_assert_int_eq(tcp_ports_parse("65535:65535", &first, &last, &err), 0);
-    ck_assert_int_eq(tcp_ports_parse("", &first, &last, &err), 0);
+    ck_assert_int_eq(sy_tcp_ports_parse("65535:65535", &first, &last, &err), 0);
+    ck_assert_int_eq(sy_tcp_ports_parse("", &first, &last, &err), 0);
     ck_assert(first == 0 && last == 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ck_assert_msg(tcp_ports_parse(wrong[i], &first, &last, &err) == -EINVAL, "%s", wrong[i]);
+        ck_assert_msg(sy_tcp_ports_parse(wrong[i], &first, &last, &err) == -EINVAL, "%s", wrong[i]);
 }
 END_TEST
 
@@ -216,7 +216,7 @@ static void add(struct tcp_record *record, const char *address, uint16_t port)
 {
     struct tcp_endpoint *endpoint = &record->endpoint[record->count++];
 
-    ck_assert_int_eq(tcp_ip_parse(address, &endpoint->ip), 0);
+    ck_assert_int_eq(sy_tcp_ip_parse(address, &endpoint->ip), 0);
     endpoint->port = port;
 }
 
@@ -235,18 +235,18 @@ START_TEST(record_comes_back)
 {
     struct tcp_record record = example(), back;
     unsigned char bytes[128] = {0};
-    size_t length = tcp_record_write(&record, bytes, 127);
+    size_t length = sy_tcp_record_write(&record, bytes, 127);
 
     ck_assert_uint_eq(length, 11 + 6 + 18 + 8 + 6);
-    ck_assert(tcp_record_read(&back, bytes, length));
+    ck_assert(sy_tcp_record_read(&back, bytes, length));
     ck_assert_uint_eq(back.count, 4);
     ck_assert_uint_eq(back.machine, record.machine);
     for (unsigned i = 0; i < 4; i++) {
-        ck_assert(tcp_ip_equal(&back.endpoint[i].ip, &record.endpoint[i].ip));
+        ck_assert(sy_tcp_ip_equal(&back.endpoint[i].ip, &record.endpoint[i].ip));
         ck_assert_uint_eq(back.endpoint[i].ip.prefix, record.endpoint[i].ip.prefix);
         ck_assert_uint_eq(back.endpoint[i].port, record.endpoint[i].port);
     }
-    ck_assert(tcp_record_read(&back, bytes, sizeof bytes)); /* zeros behind it */
+    ck_assert(sy_tcp_record_read(&back, bytes, sizeof bytes)); /* zeros behind it */
 }
 END_TEST
 
@@ -254,17 +254,17 @@ START_TEST(record_cut_short_or_damaged)
 {
     struct tcp_record record = example(), back;
     unsigned char bytes[128] = {0}, copy[128];
-    size_t length = tcp_record_write(&record, bytes, 127);
+    size_t length = sy_tcp_record_write(&record, bytes, 127);
 
     for (size_t cut = 0; cut < length; cut++)
-        ck_assert(!tcp_record_read(&back, bytes, cut));
+        ck_assert(!sy_tcp_record_read(&back, bytes, cut));
     bytes[length] = 1;
-    ck_assert(!tcp_record_read(&back, bytes, length + 1));
+    ck_assert(!sy_tcp_record_read(&back, bytes, length + 1));
     for (size_t at = 0; at < length; at++)
         for (unsigned value = 0; value < 256; value++) {
             memcpy(copy, bytes, sizeof copy);
             copy[at] = (unsigned char)value;
-            if (tcp_record_read(&back, copy, length))
+            if (sy_tcp_record_read(&back, copy, length))
                 ck_assert(back.count >= 1 && back.count <= TCP_ENDPOINTS);
         }
 }
@@ -282,14 +282,14 @@ START_TEST(record_without_room)
     }
     add(&record, "127.0.0.1/8", 5000);
     for (size_t room = 0; room <= sizeof bytes; room++) {
-        size_t length = tcp_record_write(&record, bytes, room);
+        size_t length = sy_tcp_record_write(&record, bytes, room);
         ck_assert_uint_le(length, room);
         if (!length) {
             ck_assert_uint_lt(room, 11 + 6);
             continue;
         }
-        ck_assert(tcp_record_read(&back, bytes, length));
-        ck_assert(tcp_ip_loopback(&back.endpoint[back.count - 1].ip));
+        ck_assert(sy_tcp_record_read(&back, bytes, length));
+        ck_assert(sy_tcp_ip_loopback(&back.endpoint[back.count - 1].ip));
     }
     ck_assert_uint_eq(back.count, 7);
 }
@@ -303,12 +303,12 @@ START_TEST(advertised)
     struct tcp_record record = example();
     struct sy_error err = {""};
 
-    ck_assert_int_eq(tcp_record_advertise(&record, "", 5000, &err), 0);
+    ck_assert_int_eq(sy_tcp_record_advertise(&record, "", 5000, &err), 0);
     ck_assert_uint_eq(record.count, 4);
-    ck_assert_int_eq(tcp_record_advertise(&record,
-                                          "192.0.2.1, 192.0.2.2:7000,2001:db8::1,"
-                                          "[2001:db8::2]:7001,[2001:db8::3]",
-                                          5000, &err),
+    ck_assert_int_eq(sy_tcp_record_advertise(&record,
+                                             "192.0.2.1, 192.0.2.2:7000,2001:db8::1,"
+                                             "[2001:db8::2]:7001,[2001:db8::3]",
+                                             5000, &err),
                      0);
     ck_assert_uint_eq(record.count, 6);
     ck_assert_uint_eq(record.endpoint[0].port, 5000);
@@ -317,9 +317,9 @@ START_TEST(advertised)
     ck_assert_uint_eq(record.endpoint[2].port, 5000);
     ck_assert_uint_eq(record.endpoint[3].port, 7001);
     ck_assert_uint_eq(record.endpoint[4].port, 5000);
-    ck_assert(tcp_ip_loopback(&record.endpoint[5].ip));
+    ck_assert(sy_tcp_ip_loopback(&record.endpoint[5].ip));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ck_assert_msg(tcp_record_advertise(&record, wrong[i], 5000, &err) == -EINVAL, "%s",
+        ck_assert_msg(sy_tcp_record_advertise(&record, wrong[i], 5000, &err) == -EINVAL, "%s",
                       wrong[i]);
     ck_assert_uint_eq(record.count, 6);
 }
@@ -332,14 +332,14 @@ static const char *tried(const struct tcp_record *peer, uint64_t machine,
 {
     static char text[1000];
     struct sockaddr_storage out[TCP_CANDIDATES];
-    unsigned n = tcp_candidates(peer, machine, mine, count, out);
+    unsigned n = sy_tcp_candidates(peer, machine, mine, count, out);
     char one[TCP_IP_TEXT];
     size_t used = 0;
 
     text[0] = '\0';
     for (unsigned i = 0; i < n; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "",
-                                 tcp_socket_text(&out[i], one));
+                                 sy_tcp_socket_text(&out[i], one));
     return text;
 }
 
@@ -390,8 +390,8 @@ START_TEST(this_machine)
     struct tcp_interface *all;
     size_t count;
 
-    ck_assert_uint_eq(tcp_machine(), tcp_machine());
-    ck_assert_int_eq(tcp_interfaces_list(&all, &count), 0);
+    ck_assert_uint_eq(sy_tcp_machine(), sy_tcp_machine());
+    ck_assert_int_eq(sy_tcp_interfaces_list(&all, &count), 0);
     for (size_t i = 0; i < count; i++)
         ck_assert(all[i].ip.family == 0 || all[i].ip.family == 4 || all[i].ip.family == 6);
     free(all);

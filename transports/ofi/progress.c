@@ -213,12 +213,12 @@ int sy_ofi_event(void)
     if (!armed && polls != sy_ofi.polls_before) {
         sy_ofi.polls_before = polls;
         set_timer(TICK_NS);
-        return 0;
+        return 1;
     }
     sy_ofi_lock(&sy_ofi.lane[0]);
     settle();
     sy_ofi_unlock(&sy_ofi.lane[0]);
-    return 0;
+    return 1;
 }
 
 static uint64_t now_ns(void)

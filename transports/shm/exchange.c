@@ -182,7 +182,8 @@ static void *map_file(int fd, uint64_t length, int pe, struct sy_error *err)
 
     close(fd);
     if (map != MAP_FAILED) {
-        /* A core file of this PE would have the memory of all others, and writing it allocates that. */
+        /* A core file of this PE would have the memory of all others, and writing it allocates
+         * that. */
         madvise(map, length, MADV_DONTDUMP);
         return map;
     }

@@ -24,20 +24,21 @@ static struct {
     bool filled, serves_node;
 } memory;
 
-int tcp_apply_open(struct sy_error *err)
+int sy_tcp_apply_open(struct sy_error *err)
 {
     unsigned size = 0;
-    int node = tcp_host->place(tcp_host->pe).node;
+    int node = sy_tcp_host->place(sy_tcp_host->pe).node;
 
-    for (int pe = 0; pe < tcp_host->npes; pe++)
-        size += tcp_host->place(pe).node == node;
+    for (int pe = 0; pe < sy_tcp_host->npes; pe++)
+        size += sy_tcp_host->place(pe).node == node;
     memory.span = calloc(size + 1, sizeof *memory.span);
     memory.targets = size;
     memory.filled = false;
-    return memory.span ? 0 : tcp_host->fail(err, ENOMEM, "no memory for %u PEs of this node", size);
+    return memory.span ? 0
+                       : sy_tcp_host->fail(err, ENOMEM, "no memory for %u PEs of this node", size);
 }
 
-void tcp_apply_close(void)
+void sy_tcp_apply_close(void)
 {
     free(memory.span);
     memset(&memory, 0, sizeof memory);
@@ -47,8 +48,8 @@ static void fill_spans(struct span *span, int pe)
 {
     struct sy_window window;
 
-    for (unsigned w = 0; w < WINDOWS && !tcp_host->window(w, &window); w++) {
-        span[w].base = tcp_host->memory(pe, w, 0, window.length);
+    for (unsigned w = 0; w < WINDOWS && !sy_tcp_host->window(w, &window); w++) {
+        span[w].base = sy_tcp_host->memory(pe, w, 0, window.length);
         span[w].length = span[w].base ? window.length : 0;
         if (!span[w].base && window.length)
             memory.serves_node = false;
@@ -57,19 +58,19 @@ static void fill_spans(struct span *span, int pe)
 
 static void fill(void)
 {
-    int node = tcp_host->place(tcp_host->pe).node;
+    int node = sy_tcp_host->place(sy_tcp_host->pe).node;
 
     memory.filled = true;
     memory.serves_node = true;
-    for (int pe = 0; pe < tcp_host->npes; pe++) {
-        struct sy_place place = tcp_host->place(pe);
+    for (int pe = 0; pe < sy_tcp_host->npes; pe++) {
+        struct sy_place place = sy_tcp_host->place(pe);
         if (place.node == node)
             fill_spans(memory.span[place.local], pe);
     }
-    fill_spans(memory.span[memory.targets], tcp_host->pe);
+    fill_spans(memory.span[memory.targets], sy_tcp_host->pe);
 }
 
-bool tcp_apply_serves_node(void)
+bool sy_tcp_apply_serves_node(void)
 {
     if (!memory.filled)
         fill();
@@ -178,7 +179,7 @@ SY_ORDERED_ELSEWHERE static void load_bytes(char *to, const char *from, size_t l
 /* Room for a reply. The other side asks for no more than fits, so none is a breach of the rules. */
 static char *reply_room(struct tcp_lane *lane, size_t bytes, const char **why)
 {
-    char *room = tcp_log_reserve(&lane->log[TCP_REPLIES], bytes);
+    char *room = sy_tcp_log_reserve(&lane->log[TCP_REPLIES], bytes);
 
     if (SY_UNLIKELY(!room))
         *why = "it asks for more replies at a time than agreed";
@@ -191,8 +192,8 @@ static void reply_bytes(struct tcp_lane *lane, const char *from, size_t length, 
     struct tcp_log *log = &lane->log[TCP_REPLIES];
 
     if (length > TCP_LONG) {
-        if (tcp_log_has_piece(log))
-            tcp_log_commit_piece(log, 0, from, length, NULL);
+        if (sy_tcp_log_has_piece(log))
+            sy_tcp_log_commit_piece(log, 0, from, length, NULL);
         else
             *why = "it asks for more long replies at a time than agreed";
         return;
@@ -202,7 +203,7 @@ static void reply_bytes(struct tcp_lane *lane, const char *from, size_t length, 
         return;
     memset(room + padded(length) - 8, 0, 8);
     load_bytes(room, from, length);
-    tcp_log_commit(log, padded(length));
+    sy_tcp_log_commit(log, padded(length));
 }
 
 /* ---- strided ---- */
@@ -231,7 +232,7 @@ struct strided {
 static bool strided_memory(uint64_t header, const char *words, struct strided *s)
 {
     int64_t low;
-    uint64_t length, offset = tcp_header_offset(header);
+    uint64_t length, offset = sy_tcp_header_offset(header);
 
     s->block = word(words) & 0xffffffff;
     s->blocks = word(words) >> 32;
@@ -239,7 +240,7 @@ static bool strided_memory(uint64_t header, const char *words, struct strided *s
     if (!extent(s->block, s->blocks, s->stride, &low, &length) ||
         (low < 0 && -(uint64_t)low > offset))
         return false;
-    char *base = find_memory(tcp_header_target(header), tcp_header_window(header),
+    char *base = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
                              offset + (uint64_t)low, length);
     s->first = base ? base - low : NULL;
     return base != NULL;
@@ -275,7 +276,7 @@ static size_t record_size(uint64_t header, const char *from, size_t have, const 
 {
     uint64_t length;
 
-    switch (tcp_header_op(header)) {
+    switch (sy_tcp_header_op(header)) {
     case TCP_OP_GET:
         return 8;
     case TCP_OP_PUT_LONG:
@@ -306,16 +307,15 @@ static size_t record_size(uint64_t header, const char *from, size_t have, const 
 static size_t begin_payload(struct tcp_lane *lane, uint64_t header, const char *from, size_t have,
                             size_t frame_left, const char **why)
 {
-    size_t length = (size_t)word(from + 8), part = have - 16;
-    char *to = find_memory(tcp_header_target(header), tcp_header_window(header),
-                           tcp_header_offset(header), length);
+    size_t length = (size_t)word(from + 8);
+    char *to = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                           sy_tcp_header_offset(header), length);
 
     if (!to || 16 + padded(length) > frame_left) {
         *why = to ? "a record crosses the end of its frame" : outside;
         return 0;
     }
-    if (part > length)
-        part = length;
+    size_t part = sy_tcp_receive_cut(to, have - 16, length);
     memcpy(to, from + 16, part);
     lane->in.payload = to + part;
     lane->in.payload_left = length - part;
@@ -327,8 +327,8 @@ static size_t begin_payload(struct tcp_lane *lane, uint64_t header, const char *
 static void put_long(uint64_t header, const char *from, const char **why)
 {
     size_t length = (size_t)word(from + 8);
-    char *to = find_memory(tcp_header_target(header), tcp_header_window(header),
-                           tcp_header_offset(header), length);
+    char *to = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                           sy_tcp_header_offset(header), length);
 
     if (to)
         store_bytes(to, from + 16, length);
@@ -338,8 +338,8 @@ static void put_long(uint64_t header, const char *from, const char **why)
 
 static void get(struct tcp_lane *lane, uint64_t header, size_t length, const char **why)
 {
-    const char *from = find_memory(tcp_header_target(header), tcp_header_window(header),
-                                   tcp_header_offset(header), length);
+    const char *from = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                                   sy_tcp_header_offset(header), length);
 
     if (!from || !length || length > TCP_CHUNK)
         *why = outside;
@@ -362,7 +362,7 @@ static void get_strided(struct tcp_lane *lane, uint64_t header, const char *from
             *why = "there is no memory for a strided reply";
         return;
     }
-    if (length > TCP_LONG && !tcp_log_has_piece(&lane->log[TCP_REPLIES])) {
+    if (length > TCP_LONG && !sy_tcp_log_has_piece(&lane->log[TCP_REPLIES])) {
         *why = "it asks for more long replies at a time than agreed";
         free(packed);
         return;
@@ -371,19 +371,19 @@ static void get_strided(struct tcp_lane *lane, uint64_t header, const char *from
         memset(packed + padded(length) - 8, 0, 8);
     move_blocks(packed, (ptrdiff_t)s.block, s.first, s.stride, s.block, s.blocks);
     if (length > TCP_LONG)
-        tcp_log_commit_piece(&lane->log[TCP_REPLIES], 0, packed, length, packed);
+        sy_tcp_log_commit_piece(&lane->log[TCP_REPLIES], 0, packed, length, packed);
     else
-        tcp_log_commit(&lane->log[TCP_REPLIES], padded(length));
+        sy_tcp_log_commit(&lane->log[TCP_REPLIES], padded(length));
 }
 
 static void amo(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
 {
-    unsigned op = tcp_header_op(header), code = tcp_header_code(header);
+    unsigned op = sy_tcp_header_op(header), code = sy_tcp_header_code(header);
     bool fetch = op >= TCP_OP_AMO_FETCH;
     enum sy_amo_op what = (enum sy_amo_op)(op & 7);
     size_t width = code == 2 ? 4 : 8;
-    char *at = find_memory(tcp_header_target(header), tcp_header_window(header),
-                           tcp_header_offset(header), width);
+    char *at = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                           sy_tcp_header_offset(header), width);
     uint64_t old;
 
     if (!at || code < 2 || code > 3 || (uintptr_t)at % width) {
@@ -394,20 +394,20 @@ static void amo(struct tcp_lane *lane, uint64_t header, const char *from, const 
     char *room = fetch ? reply_room(lane, 8, why) : NULL;
     if (fetch && !room)
         return;
-    tcp_host->amo(what, at, width, word(from + 8), compare, fetch ? &old : NULL);
+    sy_tcp_host->amo(what, at, width, word(from + 8), compare, fetch ? &old : NULL);
     if (fetch) {
         uint32_t narrow = (uint32_t)old;
         memset(room, 0, 8);
         memcpy(room, width == 4 ? (void *)&narrow : (void *)&old, width);
-        tcp_log_commit(&lane->log[TCP_REPLIES], 8);
+        sy_tcp_log_commit(&lane->log[TCP_REPLIES], 8);
     }
 }
 
 /* AWAIT: true if the lane must stop behind this record. */
 static bool await(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
 {
-    unsigned number = tcp_header_target(header);
-    struct tcp_lane *other = tcp_lane_find(lane->pe, number);
+    unsigned number = sy_tcp_header_target(header);
+    struct tcp_lane *other = sy_tcp_lane_find(lane->pe, number);
 
     if (!other || other == lane) {
         *why = "it names a lane that cannot be";
@@ -425,13 +425,13 @@ static void apply_one(struct tcp_lane *lane, uint64_t header, const char *from, 
 {
     struct strided s;
 
-    switch (tcp_header_op(header)) {
+    switch (sy_tcp_header_op(header)) {
     case TCP_OP_PUT_LONG:
         put_long(header, from, why);
         break;
     case TCP_OP_GET:
-        get(lane, header, tcp_header_code(header) > 3 ? 0 : (size_t)1 << tcp_header_code(header),
-            why);
+        get(lane, header,
+            sy_tcp_header_code(header) > 3 ? 0 : (size_t)1 << sy_tcp_header_code(header), why);
         break;
     case TCP_OP_GET_LONG:
         get(lane, header, (size_t)word(from + 8), why);
@@ -453,16 +453,17 @@ static void apply_one(struct tcp_lane *lane, uint64_t header, const char *from, 
     }
 }
 
-void tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes)
+void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes)
 {
     uint64_t before = atomic_load_explicit(&lane->got[channel], memory_order_relaxed);
 
     atomic_store_explicit(&lane->got[channel], before + bytes, memory_order_release);
     if (channel == TCP_REPLIES)
-        tcp_apply_answered(lane, 1, 0, 1);
+        sy_tcp_apply_answered(lane, 1, 0, 1);
 }
 
-size_t tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length, const char **why)
+size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length,
+                             const char **why)
 {
     size_t used = 0, done = 0; /* done: bytes of whole records */
 
@@ -473,10 +474,11 @@ size_t tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length
         uint64_t header = word(at);
         size_t have = length - used, size;
         if (SY_LIKELY((header & 63) == TCP_OP_PUT && have >= 16)) {
-            unsigned code = tcp_header_code(header);
-            char *to = code > 3 ? NULL
-                                : find_memory(tcp_header_target(header), tcp_header_window(header),
-                                              tcp_header_offset(header), (size_t)1 << code);
+            unsigned code = sy_tcp_header_code(header);
+            char *to = code > 3
+                           ? NULL
+                           : find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                                         sy_tcp_header_offset(header), (size_t)1 << code);
             if (SY_UNLIKELY(!to)) {
                 *why = outside;
                 break;
@@ -487,11 +489,11 @@ size_t tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length
         }
         size = record_size(header, at, have, why);
         if (!size || size > have) {
-            if (size > TCP_LONG + 16 && tcp_header_op(header) == TCP_OP_PUT_LONG)
+            if (size > TCP_LONG + 16 && sy_tcp_header_op(header) == TCP_OP_PUT_LONG)
                 used += begin_payload(lane, header, at, have, lane->in.frame_left - used, why);
             break;
         }
-        if (tcp_header_op(header) == TCP_OP_AWAIT) {
+        if (sy_tcp_header_op(header) == TCP_OP_AWAIT) {
             bool stop = await(lane, header, at, why);
             if (*why)
                 break;
@@ -506,13 +508,13 @@ size_t tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length
         used = done = used + size;
     }
     if (done)
-        tcp_apply_done(lane, TCP_REQUESTS, done);
+        sy_tcp_apply_done(lane, TCP_REQUESTS, done);
     return used;
 }
 
 /* ---- replies that this side asked for ---- */
 
-void tcp_apply_answered(struct tcp_lane *lane, uint64_t count, uint64_t bytes, uint64_t longs)
+void sy_tcp_apply_answered(struct tcp_lane *lane, uint64_t count, uint64_t bytes, uint64_t longs)
 {
     atomic_fetch_add_explicit(&lane->answered_bytes, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&lane->answered_long, longs, memory_order_relaxed);
@@ -552,7 +554,8 @@ static size_t begin_reply(struct tcp_lane *lane, const struct tcp_want *want, co
     return part;
 }
 
-size_t tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length, const char **why)
+size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length,
+                            const char **why)
 {
     uint64_t wanted = atomic_load_explicit(&lane->wanted, memory_order_acquire);
     uint64_t next = atomic_load_explicit(&lane->answered, memory_order_relaxed), first = next;
@@ -581,7 +584,7 @@ size_t tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length,
     if (done) {
         uint64_t before = atomic_load_explicit(&lane->got[TCP_REPLIES], memory_order_relaxed);
         atomic_store_explicit(&lane->got[TCP_REPLIES], before + done, memory_order_release);
-        tcp_apply_answered(lane, next - first, bytes, longs);
+        sy_tcp_apply_answered(lane, next - first, bytes, longs);
     }
     return used;
 }

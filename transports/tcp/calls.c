@@ -37,7 +37,7 @@ SY_INLINE void write_element(char *room, uint64_t header, const void *from, unsi
 
 static uint64_t element_header(const struct sy_transfer *t, unsigned code)
 {
-    return tcp_issue_header(TCP_OP_PUT, code, t->pe, t->window, t->offset);
+    return sy_tcp_issue_header(TCP_OP_PUT, code, t->pe, t->window, t->offset);
 }
 
 static void write_copied(char *room, const struct sy_transfer *t)
@@ -49,87 +49,87 @@ static void write_copied(char *room, const struct sy_transfer *t)
     }
     size_t bytes = copied_size(t->length);
     memset(room + bytes - 8, 0, 8);
-    tcp_issue_long(room, TCP_OP_PUT_LONG, t, 0, t->length);
+    sy_tcp_issue_long(room, TCP_OP_PUT_LONG, t, 0, t->length);
     memcpy(room + 16, t->local, t->length);
 }
 
 /* The most frequent call has a function of its own for each size, with everything in it. */
 SY_INLINE int put_element(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned code)
 {
-    struct tcp_lane *lane = tcp_issue_enter(ctx, t->pe);
+    struct tcp_lane *lane = sy_tcp_issue_enter(ctx, t->pe);
     char *room;
 
     if (SY_UNLIKELY(!lane))
         return -EAGAIN;
     uint64_t header = element_header(t, code);
     if (header == lane->next) {
-        int rc = tcp_run_put(ctx, lane, t->local, code);
+        int rc = sy_tcp_run_put(ctx, lane, t->local, code);
         if (rc <= 0)
             return rc;
     }
     if (SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_relaxed)))
-        tcp_run_end(lane);
-    if (SY_UNLIKELY(!(room = tcp_issue_room(lane, 16))))
+        sy_tcp_run_end(lane);
+    if (SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, 16))))
         return -EAGAIN;
     write_element(room, header, t->local, code);
-    lane->next = header + tcp_header(0, 0, 0, 0, UINT64_C(1) << code);
-    tcp_issue_done(ctx, lane, tcp_log_commit(&lane->log[TCP_REQUESTS], 16), 16, false);
+    lane->next = header + sy_tcp_header(0, 0, 0, 0, UINT64_C(1) << code);
+    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16), 16, false);
     return 0;
 }
 
 static int put_copied(struct sy_transport_ctx *ctx, const struct sy_transfer *t)
 {
-    struct tcp_lane *lane = tcp_issue_begin(ctx, t->pe);
+    struct tcp_lane *lane = sy_tcp_issue_begin(ctx, t->pe);
     size_t bytes = copied_size(t->length);
     char *room;
 
-    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = tcp_issue_room(lane, bytes))))
+    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, bytes))))
         return -EAGAIN;
     write_copied(room, t);
-    tcp_issue_done(ctx, lane, tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
+    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
     return 0;
 }
 
-int tcp_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+int sy_tcp_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
     if (SY_LIKELY(t->length == 8))
         return put_element(ctx, t, 3);
     if (t->length == 4)
         return put_element(ctx, t, 2);
     if (t->length > (flags & SY_BLOCKING ? COPIED : COPIED_NBI))
-        return tcp_put_large(ctx, t, flags);
+        return sy_tcp_put_large(ctx, t, flags);
     return t->length ? put_copied(ctx, t) : 0;
 }
 
 /* ---- get ---- */
 
-int tcp_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+int sy_tcp_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
     if (t->length > TCP_CHUNK)
-        return tcp_get_large(ctx, t, flags);
+        return sy_tcp_get_large(ctx, t, flags);
     if (!t->length)
         return 0;
-    struct tcp_lane *lane = tcp_issue_begin(ctx, t->pe);
+    struct tcp_lane *lane = sy_tcp_issue_begin(ctx, t->pe);
     bool element = is_element(t->length), wait = flags & SY_BLOCKING;
     unsigned code = element ? (unsigned)__builtin_ctzl(t->length) : 0;
     size_t bytes = element ? 8 : 16;
     uint64_t wanted;
     char *room;
 
-    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = tcp_issue_room(lane, bytes))))
+    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, bytes))))
         return -EAGAIN;
-    wanted = tcp_issue_want(ctx, lane, t->local, t->length, TCP_WANT_BYTES);
+    wanted = sy_tcp_issue_want(ctx, lane, t->local, t->length, TCP_WANT_BYTES);
     if (SY_UNLIKELY(!wanted)) {
-        tcp_issue_end(lane);
+        sy_tcp_issue_end(lane);
         return -EAGAIN;
     }
-    uint64_t word[2] = {
-        tcp_issue_header(element ? TCP_OP_GET : TCP_OP_GET_LONG, code, t->pe, t->window, t->offset),
-        t->length};
+    uint64_t word[2] = {sy_tcp_issue_header(element ? TCP_OP_GET : TCP_OP_GET_LONG, code, t->pe,
+                                            t->window, t->offset),
+                        t->length};
     memcpy(room, word, bytes);
-    tcp_issue_done(ctx, lane, tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, wait);
+    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, wait);
     if (wait)
-        tcp_issue_wait(lane, wanted);
+        sy_tcp_issue_wait(lane, wanted);
     return 0;
 }
 
@@ -143,7 +143,7 @@ static size_t amo_size(const struct sy_amo *a)
 static void write_amo(char *room, const struct sy_amo *a)
 {
     unsigned op = (a->result ? TCP_OP_AMO_FETCH : TCP_OP_AMO) + (unsigned)a->op;
-    uint64_t word[3] = {tcp_issue_header(op, a->width == 4 ? 2 : 3, a->pe, a->window, a->offset),
+    uint64_t word[3] = {sy_tcp_issue_header(op, a->width == 4 ? 2 : 3, a->pe, a->window, a->offset),
                         a->operand, a->compare};
 
     memcpy(room, word, 16);
@@ -151,53 +151,55 @@ static void write_amo(char *room, const struct sy_amo *a)
         memcpy(room + 16, &word[2], 8);
 }
 
-int tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
 {
-    struct tcp_lane *lane = tcp_issue_begin(ctx, a->pe);
+    struct tcp_lane *lane = sy_tcp_issue_begin(ctx, a->pe);
     size_t bytes = amo_size(a);
     uint64_t wanted = 0;
     char *room;
 
-    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = tcp_issue_room(lane, bytes))))
+    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, bytes))))
         return -EAGAIN;
-    if (a->result && !(wanted = tcp_issue_want(ctx, lane, a->result, a->width, TCP_WANT_BYTES))) {
-        tcp_issue_end(lane);
+    if (a->result &&
+        !(wanted = sy_tcp_issue_want(ctx, lane, a->result, a->width, TCP_WANT_BYTES))) {
+        sy_tcp_issue_end(lane);
         return -EAGAIN;
     }
     write_amo(room, a);
     bool wait = a->result && (flags & SY_BLOCKING);
-    tcp_issue_done(ctx, lane, tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, wait);
+    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, wait);
     if (wait)
-        tcp_issue_wait(lane, wanted);
+        sy_tcp_issue_wait(lane, wanted);
     return 0;
 }
 
 /* Both records go to one lane, which keeps their order; where the payload is short they are
  * published, and leave, as one. */
-int tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                   const struct sy_amo *signal, unsigned flags)
+int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                      const struct sy_amo *signal, unsigned flags)
 {
     uint64_t since = 0;
     int rc;
 
     if (t->length && t->length <= (flags & SY_BLOCKING ? COPIED : COPIED_NBI)) {
-        struct tcp_lane *lane = tcp_issue_begin(ctx, t->pe);
+        struct tcp_lane *lane = sy_tcp_issue_begin(ctx, t->pe);
         size_t first = copied_size(t->length), bytes = first + amo_size(signal);
         char *room;
-        if (!lane || !(room = tcp_issue_room(lane, bytes)))
+        if (!lane || !(room = sy_tcp_issue_room(lane, bytes)))
             return -EAGAIN;
         write_copied(room, t);
         write_amo(room + first, signal);
-        tcp_issue_done(ctx, lane, tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
+        sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes,
+                          false);
         return 0;
     }
-    rc = tcp_put(ctx, t, flags);
+    rc = sy_tcp_put(ctx, t, flags);
     if (!rc)
-        rc = tcp_fence(ctx);
+        rc = sy_tcp_fence(ctx);
     if (rc)
         return rc;
-    while ((rc = tcp_amo(ctx, signal, 0)) == -EAGAIN)
-        if (!tcp_poll())
-            tcp_host->rest(&since);
+    while ((rc = sy_tcp_amo(ctx, signal, 0)) == -EAGAIN)
+        if (!sy_tcp_poll())
+            sy_tcp_host->rest(&since);
     return rc;
 }

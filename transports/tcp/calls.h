@@ -8,28 +8,28 @@
 struct tcp_lane;
 
 /* calls.c */
-int tcp_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-int tcp_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-int tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
-int tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                   const struct sy_amo *signal, unsigned flags);
+int sy_tcp_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+int sy_tcp_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
+int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                      const struct sy_amo *signal, unsigned flags);
 
 /* large.c: those that do not fit into one record, or that are sent from where they are */
-int tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-int tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 
 /* Orders the parts of large puts that went over further lanes before what follows on lane 0. */
-void tcp_large_fence(struct tcp_lane *lane);
+void sy_tcp_large_fence(struct tcp_lane *lane);
 
 /* strided.c */
-int tcp_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags);
-int tcp_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags);
+int sy_tcp_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags);
+int sy_tcp_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags);
 
 /* order.c */
-int tcp_ctx_open(long options, struct sy_transport_ctx **ctx, struct sy_error *err);
-void tcp_ctx_close(struct sy_transport_ctx *ctx);
-int tcp_fence(struct sy_transport_ctx *ctx);
-int tcp_quiet(struct sy_transport_ctx *ctx, int pe);
-void tcp_session(struct sy_transport_ctx *ctx, bool batch, size_t operations);
+int sy_tcp_ctx_open(long options, struct sy_transport_ctx **ctx, struct sy_error *err);
+void sy_tcp_ctx_close(struct sy_transport_ctx *ctx);
+int sy_tcp_fence(struct sy_transport_ctx *ctx);
+int sy_tcp_quiet(struct sy_transport_ctx *ctx, int pe);
+void sy_tcp_session(struct sy_transport_ctx *ctx, bool batch, size_t operations);
 
 #endif

@@ -15,7 +15,7 @@
 #define HEADER         11
 #define OWN_PORT       0x80
 
-uint64_t tcp_machine(void)
+uint64_t sy_tcp_machine(void)
 {
     char boot[64];
     struct stat space;
@@ -73,7 +73,7 @@ static unsigned char *put_endpoint(unsigned char *at, const struct tcp_endpoint 
     return at + ip_bytes(&endpoint->ip);
 }
 
-size_t tcp_record_write(const struct tcp_record *record, void *buffer, size_t room)
+size_t sy_tcp_record_write(const struct tcp_record *record, void *buffer, size_t room)
 {
     unsigned char *start = buffer, *at = start + HEADER;
     unsigned written = 0;
@@ -83,7 +83,7 @@ size_t tcp_record_write(const struct tcp_record *record, void *buffer, size_t ro
 
     if (!record->count)
         return 0;
-    if (tcp_ip_loopback(&last->ip))
+    if (sy_tcp_ip_loopback(&last->ip))
         kept = endpoint_bytes(last, port);
     if (room < HEADER + kept)
         return 0;
@@ -131,7 +131,7 @@ static size_t take_endpoint(const unsigned char *at, size_t left, uint16_t port,
     return sensible(endpoint) ? 2 + own + ip_bytes(&endpoint->ip) : 0;
 }
 
-bool tcp_record_read(struct tcp_record *record, const void *bytes, size_t size)
+bool sy_tcp_record_read(struct tcp_record *record, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes, *end = at + size;
     uint16_t port;
@@ -173,12 +173,12 @@ static bool parse_endpoint(char *text, uint16_t port, struct tcp_endpoint *endpo
         text++;
     }
     endpoint->port = (uint16_t)number;
-    return number <= 65535 && !strchr(text, '/') && !tcp_ip_parse(text, &endpoint->ip) &&
+    return number <= 65535 && !strchr(text, '/') && !sy_tcp_ip_parse(text, &endpoint->ip) &&
            sensible(endpoint);
 }
 
-int tcp_record_advertise(struct tcp_record *record, const char *list, uint16_t port,
-                         struct sy_error *err)
+int sy_tcp_record_advertise(struct tcp_record *record, const char *list, uint16_t port,
+                            struct sy_error *err)
 {
     struct tcp_record given = {.machine = record->machine};
     const struct tcp_endpoint *last = record->endpoint + record->count - 1;
@@ -187,10 +187,10 @@ int tcp_record_advertise(struct tcp_record *record, const char *list, uint16_t p
     for (const char *at = list; at += strspn(at, ", "), *at; at += strcspn(at, ", ")) {
         snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ", "), at);
         if (given.count == TCP_ENDPOINTS - 1)
-            return tcp_host->fail(err, EINVAL, "SHMEM_TCP_ADVERTISE has more than %d addresses",
-                                  TCP_ENDPOINTS - 1);
+            return sy_tcp_host->fail(err, EINVAL, "SHMEM_TCP_ADVERTISE has more than %d addresses",
+                                     TCP_ENDPOINTS - 1);
         if (!parse_endpoint(word, port, &given.endpoint[given.count++]))
-            return tcp_host->fail(
+            return sy_tcp_host->fail(
                 err, EINVAL,
                 "SHMEM_TCP_ADVERTISE=%.100s: write IP addresses, with ports or "
                 "without, such as 192.0.2.1 or 192.0.2.1:7000 or [2001:db8::1]:7000",
@@ -198,7 +198,7 @@ int tcp_record_advertise(struct tcp_record *record, const char *list, uint16_t p
     }
     if (!given.count)
         return 0;
-    if (record->count && tcp_ip_loopback(&last->ip))
+    if (record->count && sy_tcp_ip_loopback(&last->ip))
         given.endpoint[given.count++] = *last;
     *record = given;
     return 0;
@@ -223,20 +223,20 @@ static enum rank rank_of(const struct tcp_ip *ip, enum where where,
 {
     enum rank rank = UNLIKELY;
 
-    if (tcp_ip_loopback(ip))
+    if (sy_tcp_ip_loopback(ip))
         return where == HERE ? SAME_MACHINE : where == ELSEWHERE ? NEVER : UNLIKELY;
-    if (ip->family == 6 && tcp_ip_link_local(ip))
+    if (ip->family == 6 && sy_tcp_ip_link_local(ip))
         return LINK_LOCAL;
     for (size_t i = 0; i < count; i++) {
         const struct tcp_interface *each = &mine[i];
 
         if (!each->up || each->ip.family != ip->family || each->loopback)
             continue;
-        if (tcp_ip_equal(&each->ip, ip) && where == ELSEWHERE)
+        if (sy_tcp_ip_equal(&each->ip, ip) && where == ELSEWHERE)
             return NEVER;
-        if (tcp_ip_within(ip, &each->ip) && tcp_ip_within(&each->ip, ip))
+        if (sy_tcp_ip_within(ip, &each->ip) && sy_tcp_ip_within(&each->ip, ip))
             rank = NEAR;
-        else if (rank == UNLIKELY && !tcp_ip_link_local(&each->ip))
+        else if (rank == UNLIKELY && !sy_tcp_ip_link_local(&each->ip))
             rank = ROUTED;
     }
     return rank;
@@ -250,7 +250,7 @@ struct output {
 static void give(struct output *out, const struct tcp_endpoint *endpoint, unsigned scope)
 {
     if (out->count < TCP_CANDIDATES)
-        tcp_ip_socket(&endpoint->ip, endpoint->port, scope, &out->at[out->count++]);
+        sy_tcp_ip_socket(&endpoint->ip, endpoint->port, scope, &out->at[out->count++]);
 }
 
 /* The address says nothing about which link it is on. */
@@ -259,13 +259,13 @@ static void give_scopes(struct output *out, const struct tcp_endpoint *endpoint,
 {
     for (size_t i = 0; i < count; i++)
         if (mine[i].up && mine[i].running && mine[i].ip.family == 6 &&
-            tcp_ip_link_local(&mine[i].ip))
+            sy_tcp_ip_link_local(&mine[i].ip))
             give(out, endpoint, mine[i].index);
 }
 
-unsigned tcp_candidates(const struct tcp_record *peer, uint64_t machine,
-                        const struct tcp_interface *mine, size_t count,
-                        struct sockaddr_storage out[TCP_CANDIDATES])
+unsigned sy_tcp_candidates(const struct tcp_record *peer, uint64_t machine,
+                           const struct tcp_interface *mine, size_t count,
+                           struct sockaddr_storage out[TCP_CANDIDATES])
 {
     struct output output = {out, 0};
     enum where where = !machine || !peer->machine ? UNKNOWN
@@ -286,7 +286,7 @@ unsigned tcp_candidates(const struct tcp_record *peer, uint64_t machine,
     return output.count;
 }
 
-bool tcp_record_outward(const struct tcp_record *record)
+bool sy_tcp_record_outward(const struct tcp_record *record)
 {
-    return record->count && !tcp_ip_loopback(&record->endpoint[0].ip);
+    return record->count && !sy_tcp_ip_loopback(&record->endpoint[0].ip);
 }

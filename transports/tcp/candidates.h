@@ -24,27 +24,27 @@ struct tcp_record {
 };
 
 /* Identifies this kernel and network namespace, within which loopback reaches. */
-uint64_t tcp_machine(void);
+uint64_t sy_tcp_machine(void);
 
 /* Writes the endpoints that find room, the last ones being left out but for one of loopback;
  * returns the length. */
-size_t tcp_record_write(const struct tcp_record *record, void *buffer, size_t room);
+size_t sy_tcp_record_write(const struct tcp_record *record, void *buffer, size_t room);
 
 /* Whether it is well-formed; fills in *record. */
-bool tcp_record_read(struct tcp_record *record, const void *bytes, size_t size);
+bool sy_tcp_record_read(struct tcp_record *record, const void *bytes, size_t size);
 
 /* Replaces the endpoints by those of a list: "192.0.2.1,192.0.2.1:7000,[2001:db8::1]:7000". Those
  * without a port get `port`; loopback stays. 0 or -EINVAL and err. */
-int tcp_record_advertise(struct tcp_record *record, const char *list, uint16_t port,
-                         struct sy_error *err);
+int sy_tcp_record_advertise(struct tcp_record *record, const char *list, uint16_t port,
+                            struct sy_error *err);
 
 /* Whether it can be called from other machines. */
-bool tcp_record_outward(const struct tcp_record *record);
+bool sy_tcp_record_outward(const struct tcp_record *record);
 
 /* Where to connect to, best first; at most TCP_CANDIDATES. `mine`: the addresses of this machine.
  */
-unsigned tcp_candidates(const struct tcp_record *peer, uint64_t machine,
-                        const struct tcp_interface *mine, size_t count,
-                        struct sockaddr_storage out[TCP_CANDIDATES]);
+unsigned sy_tcp_candidates(const struct tcp_record *peer, uint64_t machine,
+                           const struct tcp_interface *mine, size_t count,
+                           struct sockaddr_storage out[TCP_CANDIDATES]);
 
 #endif

@@ -41,11 +41,11 @@ static struct tcp_attempt *attempts[BUCKETS];
 /* No deadline is earlier. */
 static uint64_t wake = UINT64_MAX;
 
-uint64_t tcp_until(uint64_t deadline)
+uint64_t sy_tcp_until(uint64_t deadline)
 {
     if (deadline < wake) {
         wake = deadline;
-        tcp_poll_wake();
+        sy_tcp_poll_wake();
     }
     return deadline;
 }
@@ -62,7 +62,7 @@ static struct tcp_attempt **place_of(int pe, unsigned number)
 
 /* ---- ends ---- */
 
-void tcp_attempt_gone(struct tcp_talk *talk)
+void sy_tcp_attempt_gone(struct tcp_talk *talk)
 {
     talk->attempt->talk[talk->candidate] = NULL;
     talk->attempt->open--;
@@ -73,10 +73,10 @@ static void drop_talks(struct tcp_attempt *attempt, const struct tcp_talk *excep
 {
     for (unsigned i = 0; i < attempt->tried; i++)
         if (attempt->talk[i] && attempt->talk[i] != except)
-            tcp_talk_close(attempt->talk[i]);
+            sy_tcp_talk_close(attempt->talk[i]);
 }
 
-void tcp_attempt_end(int pe, unsigned number)
+void sy_tcp_attempt_end(int pe, unsigned number)
 {
     struct tcp_attempt **place = place_of(pe, number), *attempt = *place;
 
@@ -87,23 +87,23 @@ void tcp_attempt_end(int pe, unsigned number)
     free(attempt);
 }
 
-void tcp_attempts_end(void)
+void sy_tcp_attempts_end(void)
 {
     for (unsigned i = 0; i < BUCKETS; i++)
         while (attempts[i])
-            tcp_attempt_end(attempts[i]->pe, attempts[i]->number);
+            sy_tcp_attempt_end(attempts[i]->pe, attempts[i]->number);
     wake = UINT64_MAX;
 }
 
-void tcp_connect_cancel(struct tcp_lane *lane)
+void sy_tcp_connect_cancel(struct tcp_lane *lane)
 {
     for (unsigned i = 0; i < BUCKETS; i++)
         for (struct tcp_attempt *each = attempts[i], *next; each; each = next) {
             next = each->next;
             if (each->lane == lane)
-                tcp_attempt_end(each->pe, each->number);
+                sy_tcp_attempt_end(each->pe, each->number);
         }
-    tcp_guests_cancel(lane);
+    sy_tcp_guests_cancel(lane);
 }
 
 /* Adds why a candidate failed. */
@@ -113,7 +113,7 @@ static void note(struct tcp_attempt *attempt, unsigned candidate, const char *wo
     size_t used = strlen(attempt->why);
 
     snprintf(attempt->why + used, sizeof attempt->why - used, "%s%s: %s", used ? "; " : "",
-             tcp_socket_text(&attempt->candidate[candidate], text), words);
+             sy_tcp_socket_text(&attempt->candidate[candidate], text), words);
 }
 
 static void give_up(struct tcp_attempt *attempt)
@@ -122,10 +122,10 @@ static void give_up(struct tcp_attempt *attempt)
     char why[sizeof attempt->why];
 
     memcpy(why, attempt->why, sizeof why);
-    tcp_host->log(SY_LOG_DEBUG, "tcp", "lane %u cannot connect to PE %d: %s", attempt->number,
-                  attempt->pe, why);
-    tcp_attempt_end(attempt->pe, attempt->number);
-    tcp_lane_unreachable(lane, why);
+    sy_tcp_host->log(SY_LOG_DEBUG, "tcp", "lane %u cannot connect to PE %d: %s", attempt->number,
+                     attempt->pe, why);
+    sy_tcp_attempt_end(attempt->pe, attempt->number);
+    sy_tcp_lane_unreachable(lane, why);
 }
 
 /* ---- the race ---- */
@@ -140,16 +140,16 @@ static int open_talk(struct tcp_talk *talk)
 
     if (fd < 0)
         return -errno;
-    talk->watch = (struct tcp_watch){fd, tcp_talk_event};
+    talk->watch = (struct tcp_watch){fd, sy_tcp_talk_event};
     talk->events = EPOLLOUT;
     talk->connecting = true;
-    tcp_talk_tune(fd);
-    if (tcp_lane_narrow(talk->attempt->lane))
+    sy_tcp_talk_tune(fd);
+    if (sy_tcp_lane_narrow(talk->attempt->lane))
         setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &(int){SMALL_SEGMENT}, sizeof(int));
     if (connect(fd, (const struct sockaddr *)to, length) && errno != EINPROGRESS)
         code = -errno;
     else
-        code = tcp_watch_add(&talk->watch, talk->events);
+        code = sy_tcp_watch_add(&talk->watch, talk->events);
     if (code)
         close(fd);
     return code;
@@ -159,7 +159,7 @@ static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
 {
     unsigned i = attempt->tried++;
     struct tcp_talk *talk = calloc(1, sizeof *talk);
-    struct tcp_self self = tcp_self();
+    struct tcp_self self = sy_tcp_self();
     int rc = -ENOMEM;
 
     if (talk) {
@@ -167,8 +167,8 @@ static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
         talk->candidate = i;
         talk->address = attempt->candidate[i];
         talk->began = attempt->began;
-        rc = tcp_say_hello(&talk->transcript, &self, attempt->pe, attempt->number,
-                           attempt->refusals);
+        rc = sy_tcp_say_hello(&talk->transcript, &self, attempt->pe, attempt->number,
+                              attempt->refusals);
     }
     if (!rc)
         rc = open_talk(talk);
@@ -177,7 +177,7 @@ static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
         free(talk);
         return;
     }
-    talk->deadline = tcp_until(now + (uint64_t)(tcp_settings.connect_timeout * 1e9));
+    talk->deadline = sy_tcp_until(now + (uint64_t)(sy_tcp_settings.connect_timeout * 1e9));
     attempt->talk[i] = talk;
     attempt->open++;
 }
@@ -193,7 +193,7 @@ static void race(struct tcp_attempt *attempt, uint64_t now)
         attempt->due = now;
     else if (attempt->tried == attempt->count)
         attempt->due = UINT64_MAX;
-    tcp_until(attempt->due);
+    sy_tcp_until(attempt->due);
 }
 
 static void go_on(struct tcp_attempt *attempt, uint64_t now)
@@ -204,21 +204,21 @@ static void go_on(struct tcp_attempt *attempt, uint64_t now)
         give_up(attempt);
 }
 
-void tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, const char *words)
+void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, const char *words)
 {
     /* The peer left it at CONFIRM: it has made one for a connection of its own, and comes first. */
-    if (attempt->confirmed && attempt->pe < tcp_host->pe) {
-        tcp_attempt_refused(attempt, candidate);
+    if (attempt->confirmed && attempt->pe < sy_tcp_host->pe) {
+        sy_tcp_attempt_refused(attempt, candidate);
         return;
     }
     attempt->confirmed = false;
     note(attempt, candidate, words);
-    go_on(attempt, tcp_now());
+    go_on(attempt, sy_tcp_now());
 }
 
 /* Waits for the peer's connection, then tries again, at first over the address that was answered.
  */
-void tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
+void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
 {
     struct sockaddr_storage answered = attempt->candidate[candidate];
 
@@ -234,10 +234,10 @@ void tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
     attempt->tried = 0;
     attempt->waiting = true;
     attempt->why[0] = '\0';
-    attempt->due = tcp_until(tcp_now() + BUSY_WAIT);
+    attempt->due = sy_tcp_until(sy_tcp_now() + BUSY_WAIT);
 }
 
-struct tcp_lane *tcp_attempt_confirm(struct tcp_talk *talk)
+struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_talk *talk)
 {
     struct tcp_attempt *attempt = talk->attempt;
 
@@ -247,7 +247,7 @@ struct tcp_lane *tcp_attempt_confirm(struct tcp_talk *talk)
     return attempt->lane;
 }
 
-enum tcp_progress tcp_attempt_progress(int pe, unsigned number)
+enum tcp_progress sy_tcp_attempt_progress(int pe, unsigned number)
 {
     const struct tcp_attempt *attempt = *place_of(pe, number);
 
@@ -255,8 +255,8 @@ enum tcp_progress tcp_attempt_progress(int pe, unsigned number)
         return TCP_ATTEMPT_NONE;
     if (attempt->confirmed)
         return TCP_ATTEMPT_CONFIRMED;
-    return attempt->waiting || tcp_now() - attempt->began > BUSY_TIME ? TCP_ATTEMPT_OTHER
-                                                                      : TCP_ATTEMPT_RACING;
+    return attempt->waiting || sy_tcp_now() - attempt->began > BUSY_TIME ? TCP_ATTEMPT_OTHER
+                                                                         : TCP_ATTEMPT_RACING;
 }
 
 /* Finds out where to try. */
@@ -264,11 +264,11 @@ static void find_candidates(struct tcp_attempt *attempt, const void *address, si
 {
     struct tcp_record record;
 
-    if (!tcp_record_read(&record, address, size)) {
+    if (!sy_tcp_record_read(&record, address, size)) {
         snprintf(attempt->why, sizeof attempt->why, "the address that it published is malformed");
         return;
     }
-    attempt->count = tcp_listen_candidates(&record, attempt->candidate);
+    attempt->count = sy_tcp_listen_candidates(&record, attempt->candidate);
     if (!attempt->count) {
         snprintf(
             attempt->why, sizeof attempt->why,
@@ -281,17 +281,17 @@ static void find_candidates(struct tcp_attempt *attempt, const void *address, si
         attempt->head_start = HEAD_START;
 }
 
-void tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const void *address,
-                       size_t size)
+void sy_tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const void *address,
+                          size_t size)
 {
     struct tcp_attempt **place = place_of(pe, number), *attempt;
-    uint64_t now = tcp_now();
+    uint64_t now = sy_tcp_now();
 
     if (*place)
         return;
     attempt = calloc(1, sizeof *attempt);
     if (!attempt) {
-        tcp_host->lost(pe, ENOMEM, "no memory to connect to it");
+        sy_tcp_host->lost(pe, ENOMEM, "no memory to connect to it");
         return;
     }
     attempt->lane = lane;
@@ -309,7 +309,7 @@ void tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const voi
 static bool attempt_timer(struct tcp_attempt *attempt, uint64_t now)
 {
     for (unsigned i = 0; i < attempt->tried; i++)
-        if (attempt->talk[i] && tcp_talk_late(attempt->talk[i], now))
+        if (attempt->talk[i] && sy_tcp_talk_late(attempt->talk[i], now))
             return true;
     if (now < attempt->due)
         return false;
@@ -344,10 +344,10 @@ static uint64_t attempts_deadline(void)
     return deadline;
 }
 
-uint64_t tcp_connect_timers(uint64_t now)
+uint64_t sy_tcp_connect_timers(uint64_t now)
 {
     if (now >= wake) {
-        uint64_t guests = tcp_guests_timer(now);
+        uint64_t guests = sy_tcp_guests_timer(now);
         attempts_timer(now);
         /* With thousands of attempts, not one look at all of them for each. */
         wake = earlier(guests, attempts_deadline());

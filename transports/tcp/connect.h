@@ -22,50 +22,50 @@ struct tcp_positions {
 /* ---- what connect.c offers ---- */
 
 /* Chooses the interfaces and listens: 0 or -errno with the reason in words. */
-int tcp_listen_open(struct sy_error *err);
+int sy_tcp_listen_open(struct sy_error *err);
 
 /* Ends all sockets of this file: listening, connecting, greeting. */
-void tcp_listen_close(void);
+void sy_tcp_listen_close(void);
 
 /* Writes what peers need in order to connect (port, addresses): returns the length, at most `room`.
  */
-size_t tcp_listen_address(void *buffer, size_t room);
+size_t sy_tcp_listen_address(void *buffer, size_t room);
 
 /* Whether two PEs that published these can be connected; the same answer on both sides. */
-bool tcp_address_reaches(const void *one, size_t one_size, const void *other, size_t other_size);
+bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other, size_t other_size);
 
 /* Begins to connect `lane`, of PE pe and number `number`, to the addresses at `address` (as
- * published by tcp_listen_address there). Ends in tcp_lane_adopt or tcp_lane_unreachable, never
- * from inside this call. Calling it for a lane that is being connected does nothing. */
-void tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const void *address,
-                       size_t size);
+ * published by sy_tcp_listen_address there). Ends in sy_tcp_lane_adopt or sy_tcp_lane_unreachable,
+ * never from inside this call. Calling it for a lane that is being connected does nothing. */
+void sy_tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const void *address,
+                          size_t size);
 
 /* Ends an attempt without a word. */
-void tcp_connect_cancel(struct tcp_lane *lane);
+void sy_tcp_connect_cancel(struct tcp_lane *lane);
 
 /* Acts on deadlines that have passed; returns nanoseconds until the next, or UINT64_MAX. */
-uint64_t tcp_connect_timers(uint64_t now);
+uint64_t sy_tcp_connect_timers(uint64_t now);
 
 /* ---- what lane.c offers to connect.c ---- */
 
 /* The lane to PE pe with this number, made if need be; NULL where there can be none. */
-struct tcp_lane *tcp_lane_find(int pe, unsigned number);
+struct tcp_lane *sy_tcp_lane_find(int pe, unsigned number);
 
 /* A peer has proved itself and wants this lane on a new connection: the old one, if any, is closed,
  * so that the positions returned no longer move. */
-struct tcp_positions tcp_lane_freeze(struct tcp_lane *lane);
+struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane);
 
 /* The greetings are over: from now on the socket is the lane's. It is connected, non-blocking and
  * in no epoll set. `peer`: how far the other side has applied. connector: this side opened the
  * connection, and opens the next one should it break. */
-void tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
-                    bool connector);
+void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
+                       bool connector);
 
 /* Whether the last connections of this lane broke without having carried anything: large packets
  * may be getting lost on the way, so the next one asks for small ones. */
-bool tcp_lane_narrow(const struct tcp_lane *lane);
+bool sy_tcp_lane_narrow(const struct tcp_lane *lane);
 
 /* All candidates have failed for now; `why` tells of each. The lane decides when to try again. */
-void tcp_lane_unreachable(struct tcp_lane *lane, const char *why);
+void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why);
 
 #endif

@@ -14,7 +14,7 @@ _Static_assert(sizeof(((struct tcp_greeting *)0)->mac) == SY_AUTH_MAC, "the mac 
 #define OWN_ORDER TCP_ORDER_BIG
 #endif
 
-const char *tcp_verdict_words(enum tcp_verdict verdict)
+const char *sy_tcp_verdict_words(enum tcp_verdict verdict)
 {
     switch (verdict) {
     case TCP_STRANGE:
@@ -30,7 +30,7 @@ const char *tcp_verdict_words(enum tcp_verdict verdict)
     }
 }
 
-bool tcp_greeting_plausible(const void *bytes, size_t length)
+bool sy_tcp_greeting_plausible(const void *bytes, size_t length)
 {
     static const char magic[8] = TCP_MAGIC;
 
@@ -70,8 +70,8 @@ static int say(struct tcp_transcript *t, const struct tcp_self *self,
     return rc;
 }
 
-int tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned lane,
-                  unsigned refusals)
+int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned lane,
+                     unsigned refusals)
 {
     t->count = 0;
     return say(t, self,
@@ -90,14 +90,15 @@ static struct tcp_greeting answer(const struct tcp_transcript *t, enum tcp_greet
                                  .lane = hello->lane};
 }
 
-int tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self)
+int sy_tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self)
 {
     struct tcp_greeting what = answer(t, TCP_WELCOME);
 
     return say(t, self, &what);
 }
 
-int tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self, enum tcp_refusal reason)
+int sy_tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self,
+                      enum tcp_refusal reason)
 {
     struct tcp_greeting what = answer(t, TCP_REFUSE);
 
@@ -105,8 +106,8 @@ int tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self, enum t
     return say(t, self, &what);
 }
 
-int tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
-                    struct tcp_positions positions)
+int sy_tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
+                       struct tcp_positions positions)
 {
     struct tcp_greeting what = answer(t, TCP_CONFIRM);
 
@@ -115,8 +116,8 @@ int tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
     return say(t, self, &what);
 }
 
-int tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
-                   struct tcp_positions positions)
+int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
+                      struct tcp_positions positions)
 {
     struct tcp_greeting what = answer(t, TCP_RESUME);
 
@@ -171,13 +172,13 @@ static bool addressed(const struct tcp_transcript *t, const struct tcp_self *sel
            greeting->from == (greeting->kind == TCP_CONFIRM ? hello->from : hello->to);
 }
 
-enum tcp_verdict tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
-                          const struct tcp_greeting *greeting)
+enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
+                             const struct tcp_greeting *greeting)
 {
     struct sy_auth_part part[2];
     enum tcp_verdict verdict = TCP_GOOD;
 
-    if (!tcp_greeting_plausible(greeting, sizeof *greeting) || !due(t, greeting))
+    if (!sy_tcp_greeting_plausible(greeting, sizeof *greeting) || !due(t, greeting))
         return TCP_STRANGE;
     if (!sy_auth_valid(self->key, part, parts_of(t, greeting, part), greeting->mac))
         return TCP_FORGED;

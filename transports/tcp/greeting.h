@@ -38,28 +38,29 @@ enum tcp_verdict {
     TCP_OTHER_TARGET   /* meant for another PE, or from one that cannot be */
 };
 
-const char *tcp_verdict_words(enum tcp_verdict verdict);
+const char *sy_tcp_verdict_words(enum tcp_verdict verdict);
 
 /* Whether the first `length` bytes can be the beginning of a greeting. */
-bool tcp_greeting_plausible(const void *bytes, size_t length);
+bool sy_tcp_greeting_plausible(const void *bytes, size_t length);
 
 /* Adds a greeting of this side: 0 or -errno. The first begins the transcript. */
-int tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned lane,
-                  unsigned refusals);
-int tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self);
-int tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self, enum tcp_refusal reason);
-int tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
-                    struct tcp_positions positions);
-int tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
-                   struct tcp_positions positions);
+int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned lane,
+                     unsigned refusals);
+int sy_tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self);
+int sy_tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self,
+                      enum tcp_refusal reason);
+int sy_tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
+                       struct tcp_positions positions);
+int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
+                      struct tcp_positions positions);
 
 /* Judges a greeting of the other side and, unless it is strange or forged, adds it. To an empty
  * transcript that is HELLO; behind HELLO, WELCOME or REFUSE; then CONFIRM, then RESUME. */
-enum tcp_verdict tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
-                          const struct tcp_greeting *greeting);
+enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
+                             const struct tcp_greeting *greeting);
 
 /* The last greeting. */
-static inline const struct tcp_greeting *tcp_last(const struct tcp_transcript *t)
+static inline const struct tcp_greeting *sy_tcp_last(const struct tcp_transcript *t)
 {
     return &t->greeting[t->count - 1];
 }

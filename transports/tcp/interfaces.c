@@ -17,7 +17,7 @@
 
 /* ---- addresses ---- */
 
-int tcp_ip_parse(const char *text, struct tcp_ip *ip)
+int sy_tcp_ip_parse(const char *text, struct tcp_ip *ip)
 {
     char address[INET6_ADDRSTRLEN + 1];
     const char *slash = strchrnul(text, '/');
@@ -46,7 +46,7 @@ int tcp_ip_parse(const char *text, struct tcp_ip *ip)
     return 0;
 }
 
-bool tcp_ip_within(const struct tcp_ip *ip, const struct tcp_ip *network)
+bool sy_tcp_ip_within(const struct tcp_ip *ip, const struct tcp_ip *network)
 {
     unsigned whole = network->prefix / 8, rest = network->prefix % 8;
 
@@ -55,26 +55,26 @@ bool tcp_ip_within(const struct tcp_ip *ip, const struct tcp_ip *network)
     return !rest || (ip->bytes[whole] ^ network->bytes[whole]) >> (8 - rest) == 0;
 }
 
-bool tcp_ip_equal(const struct tcp_ip *a, const struct tcp_ip *b)
+bool sy_tcp_ip_equal(const struct tcp_ip *a, const struct tcp_ip *b)
 {
     return a->family == b->family && memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-bool tcp_ip_loopback(const struct tcp_ip *ip)
+bool sy_tcp_ip_loopback(const struct tcp_ip *ip)
 {
     static const struct tcp_ip six = {.family = 6, .prefix = 128, .bytes = {[15] = 1}};
 
-    return ip->family == 4 ? ip->bytes[0] == 127 : tcp_ip_equal(ip, &six);
+    return ip->family == 4 ? ip->bytes[0] == 127 : sy_tcp_ip_equal(ip, &six);
 }
 
-bool tcp_ip_link_local(const struct tcp_ip *ip)
+bool sy_tcp_ip_link_local(const struct tcp_ip *ip)
 {
     return ip->family == 4 ? ip->bytes[0] == 169 && ip->bytes[1] == 254
                            : ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
 }
 
-socklen_t tcp_ip_socket(const struct tcp_ip *ip, uint16_t port, unsigned scope,
-                        struct sockaddr_storage *out)
+socklen_t sy_tcp_ip_socket(const struct tcp_ip *ip, uint16_t port, unsigned scope,
+                           struct sockaddr_storage *out)
 {
     struct sockaddr_in *four = (struct sockaddr_in *)out;
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
@@ -88,12 +88,12 @@ socklen_t tcp_ip_socket(const struct tcp_ip *ip, uint16_t port, unsigned scope,
     }
     six->sin6_family = AF_INET6;
     six->sin6_port = htons(port);
-    six->sin6_scope_id = tcp_ip_link_local(ip) ? scope : 0;
+    six->sin6_scope_id = sy_tcp_ip_link_local(ip) ? scope : 0;
     memcpy(&six->sin6_addr, ip->bytes, 16);
     return sizeof *six;
 }
 
-char *tcp_socket_text(const struct sockaddr_storage *address, char text[TCP_IP_TEXT])
+char *sy_tcp_socket_text(const struct sockaddr_storage *address, char text[TCP_IP_TEXT])
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
@@ -169,7 +169,7 @@ static void fill(struct tcp_interface *to, const struct ifaddrs *from)
         to->speed = speed_of(to->name);
 }
 
-int tcp_interfaces_list(struct tcp_interface **all, size_t *count)
+int sy_tcp_interfaces_list(struct tcp_interface **all, size_t *count)
 {
     struct ifaddrs *list;
     size_t n = 0;
@@ -276,14 +276,15 @@ static int next_element(const char **list, struct element *element)
     if (element->automatic)
         return element->exclude ? -EINVAL : 1;
     /* No interface has a slash in its name. */
-    return !tcp_ip_parse(element->text, &element->network) || !strchr(element->text, '/') ? 1
-                                                                                          : -EINVAL;
+    return !sy_tcp_ip_parse(element->text, &element->network) || !strchr(element->text, '/')
+               ? 1
+               : -EINVAL;
 }
 
 static bool matches(const struct element *element, const struct tcp_interface *interface)
 {
     if (element->network.family)
-        return tcp_ip_within(&interface->ip, &element->network);
+        return sy_tcp_ip_within(&interface->ip, &element->network);
     return fnmatch(element->text, interface->name, 0) == 0;
 }
 
@@ -305,11 +306,11 @@ static bool usable(const struct choice *choice, const struct tcp_interface *inte
 /* A link-local address is worth something only on an interface that has no better one. */
 static bool outdone(const struct choice *choice, const struct tcp_interface *interface)
 {
-    if (!tcp_ip_link_local(&interface->ip))
+    if (!sy_tcp_ip_link_local(&interface->ip))
         return false;
     for (size_t i = 0; i < choice->count; i++)
         if (!strcmp(choice->all[i].name, interface->name) && usable(choice, &choice->all[i]) &&
-            !tcp_ip_link_local(&choice->all[i].ip))
+            !sy_tcp_ip_link_local(&choice->all[i].ip))
             return true;
     return false;
 }
@@ -348,7 +349,7 @@ static void choose_automatically(struct choice *choice)
         choose_kind(choice, VIRTUAL);
     for (size_t i = 0; i < choice->count; i++)
         if (choice->all[i].loopback && usable(choice, &choice->all[i]) &&
-            tcp_ip_loopback(&choice->all[i].ip)) {
+            sy_tcp_ip_loopback(&choice->all[i].ip)) {
             choose(choice, &choice->all[i]);
             return;
         }
@@ -364,16 +365,17 @@ static int check_list(const char *list, bool *excludes_only, struct sy_error *er
     while ((rc = next_element(&list, &element)) == 1)
         *excludes_only &= element.exclude;
     if (rc)
-        return tcp_host->fail(err, EINVAL,
-                              "SHMEM_TCP_INTERFACES: '%s%s' is neither an interface's name nor a "
-                              "network; write for example \"eth0,ib*,10.0.0.0/8,!docker*\"",
-                              element.exclude ? "!" : "", element.text);
+        return sy_tcp_host->fail(
+            err, EINVAL,
+            "SHMEM_TCP_INTERFACES: '%s%s' is neither an interface's name nor a "
+            "network; write for example \"eth0,ib*,10.0.0.0/8,!docker*\"",
+            element.exclude ? "!" : "", element.text);
     return 0;
 }
 
-int tcp_interfaces_choose(const char *list, int family, const struct tcp_interface *all,
-                          size_t count, const struct tcp_interface **chosen, size_t *chosen_count,
-                          struct sy_error *err)
+int sy_tcp_interfaces_choose(const char *list, int family, const struct tcp_interface *all,
+                             size_t count, const struct tcp_interface **chosen,
+                             size_t *chosen_count, struct sy_error *err)
 {
     struct choice choice = {list, family, all, count, chosen, 0};
     struct element element;
@@ -398,7 +400,7 @@ int tcp_interfaces_choose(const char *list, int family, const struct tcp_interfa
     if (choice.chosen_count)
         return 0;
     describe(all, count, there, sizeof there);
-    return tcp_host->fail(
+    return sy_tcp_host->fail(
         err, !strcmp(choice.list, "auto") ? ENODEV : EINVAL,
         "SHMEM_TCP_INTERFACES=%.80s fits no %saddress of an interface that is up; "
         "there are: %s",
@@ -411,7 +413,7 @@ int tcp_interfaces_choose(const char *list, int family, const struct tcp_interfa
 
 /* ---- listening ---- */
 
-int tcp_ports_parse(const char *range, unsigned *first, unsigned *last, struct sy_error *err)
+int sy_tcp_ports_parse(const char *range, unsigned *first, unsigned *last, struct sy_error *err)
 {
     int used = 0;
 
@@ -423,17 +425,18 @@ int tcp_ports_parse(const char *range, unsigned *first, unsigned *last, struct s
         *first <= *last && *last <= 65535)
         return 0;
     *first = 0;
-    return tcp_host->fail(err, EINVAL,
-                          "SHMEM_TCP_PORT_RANGE: '%.40s' is no range of ports; write the first and "
-                          "the last one, such as 5000:5100",
-                          range);
+    return sy_tcp_host->fail(
+        err, EINVAL,
+        "SHMEM_TCP_PORT_RANGE: '%.40s' is no range of ports; write the first and "
+        "the last one, such as 5000:5100",
+        range);
 }
 
 /* Listens on one address: the descriptor, or -errno. */
 static int listen_on(const struct tcp_interface *interface, uint16_t port, size_t socket_buffer)
 {
     struct sockaddr_storage address;
-    socklen_t length = tcp_ip_socket(&interface->ip, port, interface->index, &address);
+    socklen_t length = sy_tcp_ip_socket(&interface->ip, port, interface->index, &address);
     int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int on = 1, bytes = (int)socket_buffer, code;
 
@@ -499,12 +502,12 @@ static int listen_on_all(const struct tcp_interface *const *chosen, size_t count
     return n ? n : code;
 }
 
-int tcp_interfaces_listen(const struct tcp_interface *const *chosen, size_t count,
-                          const char *range, size_t socket_buffer, struct tcp_bound *bound,
-                          struct sy_error *err)
+int sy_tcp_interfaces_listen(const struct tcp_interface *const *chosen, size_t count,
+                             const char *range, size_t socket_buffer, struct tcp_bound *bound,
+                             struct sy_error *err)
 {
     unsigned first, last;
-    int rc = tcp_ports_parse(range, &first, &last, err);
+    int rc = sy_tcp_ports_parse(range, &first, &last, err);
 
     if (rc)
         return rc;
@@ -514,10 +517,11 @@ int tcp_interfaces_listen(const struct tcp_interface *const *chosen, size_t coun
     if (rc > 0)
         return rc;
     if (rc == -EADDRINUSE && first)
-        return tcp_host->fail(err, EADDRINUSE,
-                              "all ports of SHMEM_TCP_PORT_RANGE=%s are taken on %s; a host needs "
-                              "as many as it has PEs",
-                              range, chosen[0]->name);
-    return tcp_host->fail(err, -rc, "cannot listen on %s%s: %s", chosen[0]->name,
-                          count > 1 ? " nor on other interfaces" : "", strerror(-rc));
+        return sy_tcp_host->fail(
+            err, EADDRINUSE,
+            "all ports of SHMEM_TCP_PORT_RANGE=%s are taken on %s; a host needs "
+            "as many as it has PEs",
+            range, chosen[0]->name);
+    return sy_tcp_host->fail(err, -rc, "cannot listen on %s%s: %s", chosen[0]->name,
+                             count > 1 ? " nor on other interfaces" : "", strerror(-rc));
 }

@@ -7,11 +7,11 @@
 #define IDLE_NS  10000 /* a lane that has sent nothing for so long is idle */
 #define BATCH_US 1000  /* gathering in a batch session */
 
-struct tcp_route *tcp_routes;
+struct tcp_route *sy_tcp_routes;
 
-struct tcp_mark *tcp_issue_marks(struct sy_transport_ctx *ctx)
+struct tcp_mark *sy_tcp_issue_marks(struct sy_transport_ctx *ctx)
 {
-    struct tcp_mark *made = calloc(tcp_lanes.limit, sizeof *made), *before = NULL;
+    struct tcp_mark *made = calloc(sy_tcp_lanes.limit, sizeof *made), *before = NULL;
 
     if (made && !atomic_compare_exchange_strong(&ctx->mark, &before, made)) {
         free(made);
@@ -20,11 +20,11 @@ struct tcp_mark *tcp_issue_marks(struct sy_transport_ctx *ctx)
     return made;
 }
 
-struct tcp_lane *tcp_issue_route(int pe)
+struct tcp_lane *sy_tcp_issue_route(int pe)
 {
-    struct tcp_route *route = &tcp_routes[pe];
-    int end = tcp_endpoint(pe);
-    struct tcp_lane *lane = tcp_lane_open(end, 0);
+    struct tcp_route *route = &sy_tcp_routes[pe];
+    int end = sy_tcp_endpoint(pe);
+    struct tcp_lane *lane = sy_tcp_lane_open(end, 0);
 
     if (!lane)
         return NULL;
@@ -34,9 +34,9 @@ struct tcp_lane *tcp_issue_route(int pe)
         if (!atomic_load_explicit(&lane->heard, memory_order_acquire))
             return NULL;
         if (atomic_load_explicit(&lane->serves_node, memory_order_relaxed))
-            route->target = (unsigned)tcp_host->place(pe).local;
+            route->target = (unsigned)sy_tcp_host->place(pe).local;
         else
-            lane = tcp_lane_open(pe, 0);
+            lane = sy_tcp_lane_open(pe, 0);
     }
     if (lane)
         atomic_store_explicit(&route->lane, lane, memory_order_release);
@@ -51,28 +51,28 @@ static void send_alone(struct tcp_lane *lane, uint64_t tail)
         lane->quiet_follows--;
     lane->alone = true;
     if (lane->quiet_follows >= 2)
-        tcp_send_ask(lane, tail);
-    tcp_send(lane);
+        sy_tcp_send_ask(lane, tail);
+    sy_tcp_send(lane);
 }
 
-void tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail)
+void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail)
 {
-    uint64_t idle = tcp_now() - atomic_load_explicit(&lane->sent_time, memory_order_relaxed);
+    uint64_t idle = sy_tcp_now() - atomic_load_explicit(&lane->sent_time, memory_order_relaxed);
 
     if (idle > IDLE_NS && !ctx->batch) {
         send_alone(lane, tail);
         return;
     }
     lane->producer = pthread_self();
-    tcp_send_mark(lane, ctx->batch ? BATCH_US : (unsigned)tcp_settings.flush_delay);
+    sy_tcp_send_mark(lane, ctx->batch ? BATCH_US : (unsigned)sy_tcp_settings.flush_delay);
 }
 
-void tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted)
+void sy_tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted)
 {
     uint64_t since = 0;
 
     for (unsigned turn = 1; atomic_load_explicit(&lane->answered, memory_order_acquire) < wanted;
          turn++)
-        if (!tcp_poll_lane(lane) && turn % 8 == 0)
-            tcp_host->rest(&since);
+        if (!sy_tcp_poll_lane(lane) && turn % 8 == 0)
+            sy_tcp_host->rest(&since);
 }

@@ -29,67 +29,67 @@ struct tcp_route {
     struct tcp_lane *_Atomic lane; /* NULL: not known yet */
     unsigned target;               /* for the record's header */
 };
-extern struct tcp_route *tcp_routes;
+extern struct tcp_route *sy_tcp_routes;
 
 /* Finds the lane to PE pe; NULL: it is not known yet which, or no memory; try again after progress.
  */
-struct tcp_lane *tcp_issue_route(int pe);
+struct tcp_lane *sy_tcp_issue_route(int pe);
 
 /* The context's marks, made now. NULL: no memory. */
-struct tcp_mark *tcp_issue_marks(struct sy_transport_ctx *ctx);
+struct tcp_mark *sy_tcp_issue_marks(struct sy_transport_ctx *ctx);
 
 /* The first request has been gathered on a lane: sends it if the lane is idle, otherwise sees to it
  * that it leaves in time. */
-void tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail);
+void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail);
 
 /* Waits until the reply number `wanted` of a lane has arrived. */
-void tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted);
+void sy_tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted);
 
 /* Puts an element behind the one before it, into a run (run.c): 0; -EAGAIN; or 1: there is none and
  * none is begun. `lane` is entered, and left unless the answer is 1. */
-int tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void *from,
-                unsigned code);
+int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void *from,
+                   unsigned code);
 
 /* Commits the producer's run before it appends something else. */
-void tcp_run_end(struct tcp_lane *lane);
+void sy_tcp_run_end(struct tcp_lane *lane);
 
 /* Makes this thread the producer of the lanes to a process; `lane` is lane 0. */
-static inline void tcp_issue_lock(struct tcp_lane *lane)
+static inline void sy_tcp_issue_lock(struct tcp_lane *lane)
 {
-    if (SY_UNLIKELY(tcp_host->threads))
+    if (SY_UNLIKELY(sy_tcp_host->threads))
         while (atomic_exchange_explicit(&lane->append, true, memory_order_acquire))
             sched_yield();
 }
 
 /* As begin, but a run stays open. */
-static inline struct tcp_lane *tcp_issue_enter(struct sy_transport_ctx *ctx, int pe)
+static inline struct tcp_lane *sy_tcp_issue_enter(struct sy_transport_ctx *ctx, int pe)
 {
-    struct tcp_lane *lane = atomic_load_explicit(&tcp_routes[pe].lane, memory_order_acquire);
+    struct tcp_lane *lane = atomic_load_explicit(&sy_tcp_routes[pe].lane, memory_order_acquire);
 
-    if (SY_UNLIKELY(!lane) && !(lane = tcp_issue_route(pe)))
+    if (SY_UNLIKELY(!lane) && !(lane = sy_tcp_issue_route(pe)))
         return NULL;
     if (SY_UNLIKELY(!atomic_load_explicit(&ctx->mark, memory_order_acquire)) &&
-        !tcp_issue_marks(ctx))
+        !sy_tcp_issue_marks(ctx))
         return NULL;
-    tcp_issue_lock(lane);
+    sy_tcp_issue_lock(lane);
     return lane;
 }
 
 /* The lane to a PE, ready for appending, as are the further lanes to the same process; NULL: answer
  * -EAGAIN. */
-static inline struct tcp_lane *tcp_issue_begin(struct sy_transport_ctx *ctx, int pe)
+static inline struct tcp_lane *sy_tcp_issue_begin(struct sy_transport_ctx *ctx, int pe)
 {
-    struct tcp_lane *lane = tcp_issue_enter(ctx, pe);
+    struct tcp_lane *lane = sy_tcp_issue_enter(ctx, pe);
 
     if (SY_LIKELY(lane) && SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_relaxed)))
-        tcp_run_end(lane);
+        sy_tcp_run_end(lane);
     return lane;
 }
 
 /* Ends what begin began, with nothing more appended. */
-static inline void tcp_issue_end(struct tcp_lane *lane)
+static inline void sy_tcp_issue_end(struct tcp_lane *lane)
 {
-    if (SY_UNLIKELY(tcp_host->threads)) {
+    if (SY_UNLIKELY(sy_tcp_host->threads)) {
         atomic_store_explicit(&lane->append, false, memory_order_release);
         atomic_thread_fence(
             memory_order_seq_cst); /* the sender sees the tail, or this thread its `sent` */
@@ -97,68 +97,68 @@ static inline void tcp_issue_end(struct tcp_lane *lane)
 }
 
 /* The header of a record for PE pe. */
-static inline uint64_t tcp_issue_header(unsigned op, unsigned code, int pe, unsigned window,
-                                        uint64_t offset)
+static inline uint64_t sy_tcp_issue_header(unsigned op, unsigned code, int pe, unsigned window,
+                                           uint64_t offset)
 {
-    return tcp_header(op, code, tcp_routes[pe].target, window, offset);
+    return sy_tcp_header(op, code, sy_tcp_routes[pe].target, window, offset);
 }
 
 /* Writes the two words of a record that says how long it is. done: bytes of the transfer before it.
  */
-static inline void tcp_issue_long(char *room, unsigned op, const struct sy_transfer *t, size_t done,
-                                  size_t length)
+static inline void sy_tcp_issue_long(char *room, unsigned op, const struct sy_transfer *t,
+                                     size_t done, size_t length)
 {
-    uint64_t word[2] = {tcp_issue_header(op, 0, t->pe, t->window, t->offset + done), length};
+    uint64_t word[2] = {sy_tcp_issue_header(op, 0, t->pe, t->window, t->offset + done), length};
 
     memcpy(room, word, sizeof word);
 }
 
 /* Room in the ring for a record; NULL: none, and begin is undone. */
-static inline char *tcp_issue_room(struct tcp_lane *lane, size_t bytes)
+static inline char *sy_tcp_issue_room(struct tcp_lane *lane, size_t bytes)
 {
-    char *room = tcp_log_reserve(&lane->log[TCP_REQUESTS], bytes);
+    char *room = sy_tcp_log_reserve(&lane->log[TCP_REQUESTS], bytes);
 
     if (SY_UNLIKELY(!room))
-        tcp_issue_end(lane);
+        sy_tcp_issue_end(lane);
     return room;
 }
 
 /* The context's mark on a lane. Between begin and end. */
-static inline struct tcp_mark *tcp_issue_mark(struct sy_transport_ctx *ctx,
-                                              const struct tcp_lane *lane)
+static inline struct tcp_mark *sy_tcp_issue_mark(struct sy_transport_ctx *ctx,
+                                                 const struct tcp_lane *lane)
 {
     return atomic_load_explicit(&ctx->mark, memory_order_relaxed) + lane->slot;
 }
 
 /* Marks what the context has issued; ends the append; sends by the rules above. `bytes` were
  * appended up to `tail`; now: at once. */
-static inline void tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
-                                  uint64_t tail, size_t bytes, bool now)
+static inline void sy_tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
+                                     uint64_t tail, size_t bytes, bool now)
 {
-    tcp_issue_mark(ctx, lane)->position = tail;
+    sy_tcp_issue_mark(ctx, lane)->position = tail;
     if (!atomic_load_explicit(&ctx->dirty, memory_order_relaxed))
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
-    tcp_issue_end(lane);
-    uint64_t waiting = tail - tcp_log_sent(&lane->log[TCP_REQUESTS]);
+    sy_tcp_issue_end(lane);
+    uint64_t waiting = tail - sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
     if (SY_UNLIKELY(now || waiting >= TCP_FLUSH_BYTES)) {
         if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
-            tcp_send(lane);
+            sy_tcp_send(lane);
     } else if (SY_UNLIKELY(waiting == bytes)) {
-        tcp_issue_first(ctx, lane, tail);
+        sy_tcp_issue_first(ctx, lane, tail);
     }
 }
 
 /* Enters where a reply goes. Returns its number, or 0: too many are under way, and begin is undone.
  */
-static inline uint64_t tcp_issue_want(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
-                                      void *dest, size_t length, enum tcp_want_kind kind)
+static inline uint64_t sy_tcp_issue_want(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
+                                         void *dest, size_t length, enum tcp_want_kind kind)
 {
     uint64_t wanted = atomic_load_explicit(&lane->wanted, memory_order_relaxed);
     size_t bytes = length > TCP_LONG ? 0 : (length + 7) & ~(size_t)7;
     bool full = wanted - atomic_load_explicit(&lane->answered, memory_order_acquire) >= TCP_WANTS ||
                 lane->asked_bytes + bytes -
                         atomic_load_explicit(&lane->answered_bytes, memory_order_relaxed) >
-                    tcp_settings.buffer ||
+                    sy_tcp_settings.buffer ||
                 lane->asked_long -
                         atomic_load_explicit(&lane->answered_long, memory_order_relaxed) >=
                     TCP_LONG_WANTS;
@@ -170,7 +170,7 @@ static inline uint64_t tcp_issue_want(struct sy_transport_ctx *ctx, struct tcp_l
     lane->asked_bytes += bytes;
     lane->asked_long += length > TCP_LONG;
     atomic_store_explicit(&lane->wanted, wanted + 1, memory_order_release);
-    tcp_issue_mark(ctx, lane)->wanted = wanted + 1;
+    sy_tcp_issue_mark(ctx, lane)->wanted = wanted + 1;
     return wanted + 1;
 }
 

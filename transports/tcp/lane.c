@@ -17,7 +17,7 @@
 #define SILENT_FOR  SECOND /* a break that lasts longer is told in the log */
 #define FAREWELL    (2 * SECOND)
 
-struct tcp_lane_table tcp_lanes;
+struct tcp_lane_table sy_tcp_lanes;
 
 /* Makes lanes: the application's threads and the one that accepts connections. */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
@@ -35,33 +35,33 @@ static void set_state(struct tcp_lane *lane, int value)
 
 /* ---- making ---- */
 
-int tcp_lanes_open(struct sy_error *err)
+int sy_tcp_lanes_open(struct sy_error *err)
 {
-    memset(&tcp_lanes, 0, sizeof tcp_lanes);
+    memset(&sy_tcp_lanes, 0, sizeof sy_tcp_lanes);
     closing = false;
-    tcp_lanes.limit = (unsigned)tcp_host->npes * (1 + (unsigned)tcp_settings.streams);
-    tcp_lanes.lane = calloc(tcp_lanes.limit, sizeof(struct tcp_lane *));
-    tcp_lanes.dirty = calloc(tcp_lanes.limit / 64 + 1, sizeof *tcp_lanes.dirty);
-    if (!tcp_lanes.lane || !tcp_lanes.dirty)
-        return tcp_host->fail(err, ENOMEM, "no memory for a table of %u connections",
-                              tcp_lanes.limit);
+    sy_tcp_lanes.limit = (unsigned)sy_tcp_host->npes * (1 + (unsigned)sy_tcp_settings.streams);
+    sy_tcp_lanes.lane = calloc(sy_tcp_lanes.limit, sizeof(struct tcp_lane *));
+    sy_tcp_lanes.dirty = calloc(sy_tcp_lanes.limit / 64 + 1, sizeof *sy_tcp_lanes.dirty);
+    if (!sy_tcp_lanes.lane || !sy_tcp_lanes.dirty)
+        return sy_tcp_host->fail(err, ENOMEM, "no memory for a table of %u connections",
+                                 sy_tcp_lanes.limit);
     return 0;
 }
 
 static struct tcp_lane *search(int pe, unsigned number)
 {
-    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
 
     for (unsigned i = 0; i < count; i++)
-        if (tcp_lanes.lane[i]->pe == pe && tcp_lanes.lane[i]->number == number)
-            return tcp_lanes.lane[i];
+        if (sy_tcp_lanes.lane[i]->pe == pe && sy_tcp_lanes.lane[i]->number == number)
+            return sy_tcp_lanes.lane[i];
     return NULL;
 }
 
 static struct tcp_lane *make(int pe, unsigned number)
 {
     struct tcp_lane *lane = aligned_alloc(_Alignof(struct tcp_lane), sizeof *lane);
-    unsigned slot = atomic_load_explicit(&tcp_lanes.count, memory_order_relaxed);
+    unsigned slot = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_relaxed);
 
     if (!lane)
         return NULL;
@@ -71,22 +71,22 @@ static struct tcp_lane *make(int pe, unsigned number)
     lane->slot = slot;
     lane->watch.fd = -1;
     lane->want = calloc(TCP_WANTS, sizeof *lane->want);
-    if (!lane->want || tcp_log_open(&lane->log[TCP_REQUESTS], tcp_settings.buffer) ||
-        tcp_log_open(&lane->log[TCP_REPLIES], tcp_settings.buffer)) {
-        tcp_log_close(&lane->log[TCP_REQUESTS]);
+    if (!lane->want || sy_tcp_log_open(&lane->log[TCP_REQUESTS], sy_tcp_settings.buffer) ||
+        sy_tcp_log_open(&lane->log[TCP_REPLIES], sy_tcp_settings.buffer)) {
+        sy_tcp_log_close(&lane->log[TCP_REQUESTS]);
         free(lane->want);
         free(lane);
         return NULL;
     }
-    tcp_lanes.lane[slot] = lane;
-    atomic_store_explicit(&tcp_lanes.count, slot + 1, memory_order_release);
+    sy_tcp_lanes.lane[slot] = lane;
+    atomic_store_explicit(&sy_tcp_lanes.count, slot + 1, memory_order_release);
     return lane;
 }
 
-struct tcp_lane *tcp_lane_find(int pe, unsigned number)
+struct tcp_lane *sy_tcp_lane_find(int pe, unsigned number)
 {
-    if (pe < 0 || pe >= tcp_host->npes || pe == tcp_host->pe ||
-        number > (unsigned)tcp_settings.streams)
+    if (pe < 0 || pe >= sy_tcp_host->npes || pe == sy_tcp_host->pe ||
+        number > (unsigned)sy_tcp_settings.streams)
         return NULL;
     pthread_mutex_lock(&making);
     struct tcp_lane *lane = search(pe, number);
@@ -96,13 +96,13 @@ struct tcp_lane *tcp_lane_find(int pe, unsigned number)
     return lane;
 }
 
-struct tcp_lane *tcp_lane_open(int pe, unsigned number)
+struct tcp_lane *sy_tcp_lane_open(int pe, unsigned number)
 {
-    struct tcp_lane *lane = tcp_lane_find(pe, number);
+    struct tcp_lane *lane = sy_tcp_lane_find(pe, number);
     int new = TCP_LANE_NEW;
 
     if (lane && atomic_compare_exchange_strong(&lane->state, &new, TCP_LANE_WANTED)) {
-        tcp_poll_wake();
+        sy_tcp_poll_wake();
     }
     return lane;
 }
@@ -112,19 +112,19 @@ struct tcp_lane *tcp_lane_open(int pe, unsigned number)
 static void connect_lane(struct tcp_lane *lane)
 {
     size_t size;
-    const void *address = tcp_address_of(lane->pe, &size);
+    const void *address = sy_tcp_address_of(lane->pe, &size);
 
     lane->retry_at = 0;
-    tcp_connect_start(lane, lane->pe, lane->number, address, size);
+    sy_tcp_connect_start(lane, lane->pe, lane->number, address, size);
 }
 
 /* The application wants these. One that the other side has connected meanwhile is up already. */
 static void connect_wanted(uint64_t now)
 {
-    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
 
     for (unsigned i = 0; i < count; i++) {
-        struct tcp_lane *lane = tcp_lanes.lane[i];
+        struct tcp_lane *lane = sy_tcp_lanes.lane[i];
         int wanted = TCP_LANE_WANTED;
         if (atomic_compare_exchange_strong(&lane->state, &wanted, TCP_LANE_DOWN)) {
             lane->down_since = now;
@@ -139,52 +139,53 @@ static void on_socket(struct tcp_watch *watch, uint32_t events)
     struct tcp_lane *lane = (struct tcp_lane *)watch;
 
     if (events & EPOLLOUT) {
-        tcp_send_lock(lane);
+        sy_tcp_send_lock(lane);
         atomic_store_explicit(&lane->blocked, false, memory_order_relaxed);
-        tcp_send_watch(lane);
-        tcp_send_unlock(lane);
-        tcp_send(lane);
+        sy_tcp_send_watch(lane);
+        sy_tcp_send_unlock(lane);
+        sy_tcp_send(lane);
     }
     if (events & ~(uint32_t)EPOLLOUT)
-        tcp_poll_read(lane);
+        sy_tcp_poll_read(lane);
 }
 
 /* Ends the connection, not the lane: what has not been applied stays in the logs. */
 static void drop(struct tcp_lane *lane)
 {
-    tcp_send_lock(lane);
+    sy_tcp_send_lock(lane);
     if (lane->watch.fd >= 0) {
-        tcp_watch_remove(&lane->watch);
+        sy_tcp_watch_remove(&lane->watch);
         close(lane->watch.fd);
         lane->watch.fd = -1;
-        tcp_poll_forget(lane);
+        sy_tcp_poll_forget(lane);
     }
     if (atomic_load_explicit(&lane->paused, memory_order_relaxed))
-        atomic_fetch_sub_explicit(&tcp_lanes.paused, 1, memory_order_relaxed);
-    tcp_receive_reset(lane);
+        atomic_fetch_sub_explicit(&sy_tcp_lanes.paused, 1, memory_order_relaxed);
+    sy_tcp_receive_reset(lane);
     lane->out.left = 0;
     atomic_store_explicit(&lane->blocked, false, memory_order_relaxed);
     atomic_store_explicit(&lane->paused, false, memory_order_relaxed);
-    tcp_send_unlock(lane);
+    sy_tcp_send_unlock(lane);
 }
 
-struct tcp_positions tcp_lane_freeze(struct tcp_lane *lane)
+struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane)
 {
     drop(lane);
     if (!lane->down_since)
-        lane->down_since = tcp_now();
+        lane->down_since = sy_tcp_now();
     set_state(lane, TCP_LANE_DOWN);
     return (struct tcp_positions){
         .requests = atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed),
         .replies = atomic_load_explicit(&lane->got[TCP_REPLIES], memory_order_relaxed)};
 }
 
-void tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer, bool connector)
+void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
+                       bool connector)
 {
     drop(lane);
-    tcp_send_lock(lane);
-    bool good = tcp_log_resume(&lane->log[TCP_REQUESTS], peer->requests) &&
-                tcp_log_resume(&lane->log[TCP_REPLIES], peer->replies);
+    sy_tcp_send_lock(lane);
+    bool good = sy_tcp_log_resume(&lane->log[TCP_REQUESTS], peer->requests) &&
+                sy_tcp_log_resume(&lane->log[TCP_REPLIES], peer->replies);
     if (good) {
         lane->watch.fd = fd;
         lane->watch.event = on_socket;
@@ -193,38 +194,38 @@ void tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *p
         lane->greeted = false;
         atomic_store(&lane->handed[TCP_REQUESTS], peer->requests);
         atomic_store(&lane->handed[TCP_REPLIES], peer->replies);
-        if (tcp_uses_node_lanes())
+        if (sy_tcp_uses_node_lanes())
             atomic_store_explicit(&lane->ack_due, true, memory_order_relaxed);
-        if (lane->down_since && tcp_now() - lane->down_since > SILENT_FOR)
-            tcp_host->log(SY_LOG_INFO, "tcp", "the connection to PE %d on host %s is back",
-                          lane->pe, tcp_host->place(lane->pe).host);
+        if (lane->down_since && sy_tcp_now() - lane->down_since > SILENT_FOR)
+            sy_tcp_host->log(SY_LOG_INFO, "tcp", "the connection to PE %d on host %s is back",
+                             lane->pe, sy_tcp_host->place(lane->pe).host);
         lane->down_since = lane->retry_at = 0;
         lane->why[0] = '\0';
         set_state(lane, TCP_LANE_UP);
-        good = !tcp_watch_add(&lane->watch, EPOLLIN);
+        good = !sy_tcp_watch_add(&lane->watch, EPOLLIN);
     }
-    tcp_send_unlock(lane);
+    sy_tcp_send_unlock(lane);
     if (!good) {
         close(fd);
-        tcp_host->lost(
+        sy_tcp_host->lost(
             lane->pe, EPROTO,
             "its record of what has been sent does not fit this PE's; one of the two has "
             "started anew, or two versions of the library meet");
         return;
     }
-    tcp_send(lane);
+    sy_tcp_send(lane);
 }
 
-void tcp_lane_unreachable(struct tcp_lane *lane, const char *why)
+void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why)
 {
     snprintf(lane->why, sizeof lane->why, "%s", why);
     if (closing) {
         set_state(lane, TCP_LANE_OVER);
         return;
     }
-    uint64_t down = tcp_now() - lane->down_since;
-    lane->retry_at = tcp_now() + (down < SECOND ? RETRY_FIRST : RETRY_LATER);
-    tcp_poll_wake();
+    uint64_t down = sy_tcp_now() - lane->down_since;
+    lane->retry_at = sy_tcp_now() + (down < SECOND ? RETRY_FIRST : RETRY_LATER);
+    sy_tcp_poll_wake();
 }
 
 /* Connections that carry small packets only break again and again: that is one break, which began
@@ -234,20 +235,20 @@ static void note_break(struct tcp_lane *lane)
     uint64_t progress = 0;
 
     for (int c = 0; c < 2; c++)
-        progress += tcp_log_acked(&lane->log[c]) + atomic_load(&lane->got[c]);
+        progress += sy_tcp_log_acked(&lane->log[c]) + atomic_load(&lane->got[c]);
     lane->narrow = lane->broken_since && progress == lane->progress;
     if (!lane->narrow)
-        lane->broken_since = tcp_now();
+        lane->broken_since = sy_tcp_now();
     lane->progress = progress;
     lane->down_since = lane->broken_since;
 }
 
-bool tcp_lane_narrow(const struct tcp_lane *lane)
+bool sy_tcp_lane_narrow(const struct tcp_lane *lane)
 {
     return lane->narrow;
 }
 
-void tcp_lane_broken(struct tcp_lane *lane, const char *why)
+void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why)
 {
     bool over = lane->in.told_all;
 
@@ -257,16 +258,16 @@ void tcp_lane_broken(struct tcp_lane *lane, const char *why)
         return;
     }
     snprintf(lane->why, sizeof lane->why, "%s", why);
-    tcp_host->log(SY_LOG_DEBUG, "tcp", "the connection to PE %d on host %s is broken: %s", lane->pe,
-                  tcp_host->place(lane->pe).host, why);
+    sy_tcp_host->log(SY_LOG_DEBUG, "tcp", "the connection to PE %d on host %s is broken: %s",
+                     lane->pe, sy_tcp_host->place(lane->pe).host, why);
     note_break(lane);
     /* The side that connected does so again at once; the other only where that does not happen. */
-    lane->retry_at = tcp_now() + (lane->connector ? 0 : SECOND);
+    lane->retry_at = sy_tcp_now() + (lane->connector ? 0 : SECOND);
     set_state(lane, TCP_LANE_DOWN);
-    tcp_poll_wake();
+    sy_tcp_poll_wake();
 }
 
-void tcp_lane_breached(struct tcp_lane *lane, const char *why)
+void sy_tcp_lane_breached(struct tcp_lane *lane, const char *why)
 {
     char text[256];
 
@@ -274,14 +275,14 @@ void tcp_lane_breached(struct tcp_lane *lane, const char *why)
     set_state(lane, TCP_LANE_OVER);
     snprintf(text, sizeof text,
              "its connection carries what no PE of this library's version sends: %s", why);
-    tcp_host->lost(lane->pe, EPROTO, text);
+    sy_tcp_host->lost(lane->pe, EPROTO, text);
 }
 
 /* A lane that is down: tries again, or gives the peer up. Returns nanoseconds until it wants to be
  * looked at again. */
 static uint64_t look_after(struct tcp_lane *lane, uint64_t now)
 {
-    uint64_t limit = (uint64_t)(tcp_settings.reconnect_timeout * (double)SECOND);
+    uint64_t limit = (uint64_t)(sy_tcp_settings.reconnect_timeout * (double)SECOND);
 
     if (state(lane) != TCP_LANE_DOWN)
         return UINT64_MAX;
@@ -289,11 +290,11 @@ static uint64_t look_after(struct tcp_lane *lane, uint64_t now)
         char why[512];
         snprintf(why, sizeof why,
                  "no connection for %.0f s (SHMEM_TCP_RECONNECT_TIMEOUT), at last because: %s",
-                 tcp_settings.reconnect_timeout,
+                 sy_tcp_settings.reconnect_timeout,
                  lane->why[0] ? lane->why : "it has not connected again");
         set_state(lane, TCP_LANE_OVER);
-        tcp_connect_cancel(lane);
-        tcp_host->lost(lane->pe, ETIMEDOUT, why);
+        sy_tcp_connect_cancel(lane);
+        sy_tcp_host->lost(lane->pe, ETIMEDOUT, why);
         return UINT64_MAX;
     }
     if (lane->retry_at && now >= lane->retry_at)
@@ -302,14 +303,14 @@ static uint64_t look_after(struct tcp_lane *lane, uint64_t now)
     return lane->retry_at && retry < end ? retry : end;
 }
 
-uint64_t tcp_lanes_timers(uint64_t now)
+uint64_t sy_tcp_lanes_timers(uint64_t now)
 {
-    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
     uint64_t next = UINT64_MAX;
 
     connect_wanted(now);
     for (unsigned i = 0; i < count; i++) {
-        uint64_t wait = look_after(tcp_lanes.lane[i], now);
+        uint64_t wait = look_after(sy_tcp_lanes.lane[i], now);
         if (wait < next)
             next = wait;
     }
@@ -326,23 +327,24 @@ static bool settled(struct tcp_lane *lane)
     if (state(lane) == TCP_LANE_OVER || state(lane) == TCP_LANE_NEW)
         return true;
     for (int c = 0; c < 2; c++)
-        all = all && tcp_log_acked(&lane->log[c]) == tcp_log_tail(&lane->log[c]);
+        all = all && sy_tcp_log_acked(&lane->log[c]) == sy_tcp_log_tail(&lane->log[c]);
     return all;
 }
 
 /* Waits until `done` holds for every lane, at most `limit` nanoseconds. */
 static void wait_for_all(bool (*done)(struct tcp_lane *lane), uint64_t limit)
 {
-    uint64_t begin = tcp_now(), since = 0;
+    uint64_t begin = sy_tcp_now(), since = 0;
 
     for (;;) {
-        unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire), waiting = 0;
+        unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire),
+                 waiting = 0;
         for (unsigned i = 0; i < count; i++)
-            waiting += !done(tcp_lanes.lane[i]);
-        if (!waiting || tcp_now() - begin > limit)
+            waiting += !done(sy_tcp_lanes.lane[i]);
+        if (!waiting || sy_tcp_now() - begin > limit)
             return;
-        tcp_poll();
-        tcp_host->rest(&since);
+        sy_tcp_poll();
+        sy_tcp_host->rest(&since);
     }
 }
 
@@ -358,39 +360,40 @@ static void say_bye(struct tcp_lane *lane)
     if (state(lane) != TCP_LANE_UP)
         return;
     atomic_store_explicit(&lane->bye, true, memory_order_relaxed);
-    tcp_send(lane);
+    sy_tcp_send(lane);
 }
 
 static void free_lane(struct tcp_lane *lane)
 {
     drop(lane);
     free(lane->in.stash);
-    tcp_log_close(&lane->log[TCP_REQUESTS]);
-    tcp_log_close(&lane->log[TCP_REPLIES]);
+    sy_tcp_log_close(&lane->log[TCP_REQUESTS]);
+    sy_tcp_log_close(&lane->log[TCP_REPLIES]);
     free(lane->want);
     free(lane);
 }
 
-void tcp_lanes_leave(void)
+void sy_tcp_lanes_leave(void)
 {
-    unsigned count = atomic_load(&tcp_lanes.count);
+    unsigned count = atomic_load(&sy_tcp_lanes.count);
 
     for (unsigned i = 0; i < count; i++) {
-        tcp_send_ask(tcp_lanes.lane[i], tcp_log_tail(&tcp_lanes.lane[i]->log[TCP_REQUESTS]));
-        tcp_send(tcp_lanes.lane[i]);
+        sy_tcp_send_ask(sy_tcp_lanes.lane[i],
+                        sy_tcp_log_tail(&sy_tcp_lanes.lane[i]->log[TCP_REQUESTS]));
+        sy_tcp_send(sy_tcp_lanes.lane[i]);
     }
     closing = true;
-    wait_for_all(settled, (uint64_t)(tcp_settings.reconnect_timeout * (double)SECOND));
+    wait_for_all(settled, (uint64_t)(sy_tcp_settings.reconnect_timeout * (double)SECOND));
     for (unsigned i = 0; i < count; i++)
-        say_bye(tcp_lanes.lane[i]);
+        say_bye(sy_tcp_lanes.lane[i]);
     wait_for_all(left, FAREWELL);
 }
 
-void tcp_lanes_close(void)
+void sy_tcp_lanes_close(void)
 {
-    for (unsigned i = 0; i < atomic_load(&tcp_lanes.count); i++)
-        free_lane(tcp_lanes.lane[i]);
-    free(tcp_lanes.lane);
-    free(tcp_lanes.dirty);
-    memset(&tcp_lanes, 0, sizeof tcp_lanes);
+    for (unsigned i = 0; i < atomic_load(&sy_tcp_lanes.count); i++)
+        free_lane(sy_tcp_lanes.lane[i]);
+    free(sy_tcp_lanes.lane);
+    free(sy_tcp_lanes.dirty);
+    memset(&sy_tcp_lanes, 0, sizeof sy_tcp_lanes);
 }

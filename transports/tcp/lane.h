@@ -75,7 +75,7 @@ struct tcp_lane {
     struct tcp_watch watch; /* first: the callback finds the lane by it */
     int pe;                 /* the process at the other end */
     unsigned number;
-    unsigned slot; /* index in tcp_lanes */
+    unsigned slot; /* index in sy_tcp_lanes */
     _Atomic int state;
 
     struct tcp_log log[2];
@@ -138,73 +138,76 @@ struct tcp_lane_table {
     _Atomic int paused;      /* how many wait for another one */
     _Atomic bool striped;    /* a large transfer has been spread over further lanes */
 };
-extern struct tcp_lane_table tcp_lanes;
+extern struct tcp_lane_table sy_tcp_lanes;
 
-int tcp_lanes_open(struct sy_error *err);
+int sy_tcp_lanes_open(struct sy_error *err);
 
 /* Has everything applied and says goodbye on all lanes, waiting for the others for a bounded time.
  */
-void tcp_lanes_leave(void);
-void tcp_lanes_close(void);
+void sy_tcp_lanes_leave(void);
+void sy_tcp_lanes_close(void);
 
 /* Lets lane timers run and makes wanted connections. Under the poll lock; returns nanoseconds until
  * there is more to do. */
-uint64_t tcp_lanes_timers(uint64_t now);
+uint64_t sy_tcp_lanes_timers(uint64_t now);
 
 /* The lane, made if need be; its connection is begun. NULL: no memory. Any thread. */
-struct tcp_lane *tcp_lane_open(int pe, unsigned number);
+struct tcp_lane *sy_tcp_lane_open(int pe, unsigned number);
 
 /* The connection is unusable; another one will take its place. Under the poll lock. */
-void tcp_lane_broken(struct tcp_lane *lane, const char *why);
+void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why);
 
 /* The other side sends what it must not: the lane, and with it the job, is over. Under the poll
  * lock. */
-void tcp_lane_breached(struct tcp_lane *lane, const char *why);
+void sy_tcp_lane_breached(struct tcp_lane *lane, const char *why);
 
 /* Sends what there is, unless another thread is at it. send.c */
-void tcp_send(struct tcp_lane *lane);
-void tcp_send_lock(struct tcp_lane *lane);
-void tcp_send_unlock(struct tcp_lane *lane);
-void tcp_send_dirty(void);
+void sy_tcp_send(struct tcp_lane *lane);
+void sy_tcp_send_lock(struct tcp_lane *lane);
+void sy_tcp_send_unlock(struct tcp_lane *lane);
+void sy_tcp_send_dirty(void);
 
 /* Commits a run, if one is open. By the producer, or by another thread under the append lock. run.c
  */
-void tcp_run_close(struct tcp_lane *lane);
+void sy_tcp_run_close(struct tcp_lane *lane);
 
 /* The same for a thread that is about to send. */
-void tcp_run_flush(struct tcp_lane *lane);
+void sy_tcp_run_flush(struct tcp_lane *lane);
 
 /* Has what is gathered on a lane sent by the next poll, at the latest in so many microseconds. */
-void tcp_send_mark(struct tcp_lane *lane, unsigned microseconds);
+void sy_tcp_send_mark(struct tcp_lane *lane, unsigned microseconds);
 
 /* Has epoll watch for what the lane needs by its flags `blocked` and `paused`. Under the send lock.
  */
-void tcp_send_watch(struct tcp_lane *lane);
+void sy_tcp_send_watch(struct tcp_lane *lane);
 
 /* Whether there is something to send: records, or a word about what has been applied. */
-bool tcp_send_due(const struct tcp_lane *lane);
+bool sy_tcp_send_due(const struct tcp_lane *lane);
 
 /* Asks that the other side acknowledge what has been appended up to `position`. Sends nothing. */
-void tcp_send_ask(struct tcp_lane *lane, uint64_t position);
+void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position);
 
 /* Receives and applies what there is: the number of bytes. Under the poll lock. receive.c */
-size_t tcp_receive(struct tcp_lane *lane);
-void tcp_receive_reset(struct tcp_lane *lane);
+size_t sy_tcp_receive(struct tcp_lane *lane);
+void sy_tcp_receive_reset(struct tcp_lane *lane);
+size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left);
 
 /* Applies whole records at `from`; returns the bytes used, which may be fewer than `length` where
  * the last one is incomplete, its payload goes on (in.payload), or a record must wait (in.awaits).
  * *why: set to a reason where the other side breaks the rules. apply.c */
-size_t tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length, const char **why);
-size_t tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length, const char **why);
+size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length,
+                             const char **why);
+size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length,
+                            const char **why);
 
 /* Counts what has been applied: bytes of a channel that ended with one large payload; replies. */
-void tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes);
-void tcp_apply_answered(struct tcp_lane *lane, uint64_t count, uint64_t bytes, uint64_t longs);
+void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes);
+void sy_tcp_apply_answered(struct tcp_lane *lane, uint64_t count, uint64_t bytes, uint64_t longs);
 
-int tcp_apply_open(struct sy_error *err);
-void tcp_apply_close(void);
+int sy_tcp_apply_open(struct sy_error *err);
+void sy_tcp_apply_close(void);
 
 /* True where this process can apply operations for every PE of its node. */
-bool tcp_apply_serves_node(void);
+bool sy_tcp_apply_serves_node(void);
 
 #endif

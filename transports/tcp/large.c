@@ -27,14 +27,14 @@ struct spread {
  * them. */
 static void choose_lanes(struct tcp_lane *lane, size_t length, struct spread *spread)
 {
-    unsigned streams = (unsigned)tcp_settings.streams;
+    unsigned streams = (unsigned)sy_tcp_settings.streams;
 
     *spread = (struct spread){.lane = {lane}, .count = 1};
-    if (!streams || length < tcp_settings.stripe)
+    if (!streams || length < sy_tcp_settings.stripe)
         return;
     for (unsigned i = 0; i < streams; i++) {
         if (!lane->stripe[i])
-            lane->stripe[i] = tcp_lane_open(lane->pe, i + 1);
+            lane->stripe[i] = sy_tcp_lane_open(lane->pe, i + 1);
         if (!lane->stripe[i])
             return; /* no memory: one lane will do */
     }
@@ -42,17 +42,17 @@ static void choose_lanes(struct tcp_lane *lane, size_t length, struct spread *sp
     spread->count = chunks < streams ? (unsigned)chunks : streams;
     for (unsigned i = 0; i < spread->count; i++)
         spread->lane[i] = lane->stripe[i];
-    if (!atomic_load_explicit(&tcp_lanes.striped, memory_order_relaxed))
-        atomic_store(&tcp_lanes.striped, true);
+    if (!atomic_load_explicit(&sy_tcp_lanes.striped, memory_order_relaxed))
+        atomic_store(&sy_tcp_lanes.striped, true);
 }
 
 /* Progress while this thread waits for room or for a confirmation on a lane. */
 static void pass_time(struct tcp_lane *lane, uint64_t *since)
 {
     if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
-        tcp_send(lane);
-    if (!tcp_poll_lane(lane))
-        tcp_host->rest(since);
+        sy_tcp_send(lane);
+    if (!sy_tcp_poll_lane(lane))
+        sy_tcp_host->rest(since);
 }
 
 /* Room for a record's words, and for a piece behind it; waits for them. */
@@ -62,7 +62,7 @@ static char *wait_room(struct tcp_lane *lane)
     uint64_t since = 0;
     char *room;
 
-    while (!(room = tcp_log_reserve(log, 16)) || !tcp_log_has_piece(log))
+    while (!(room = sy_tcp_log_reserve(log, 16)) || !sy_tcp_log_has_piece(log))
         pass_time(lane, &since);
     return room;
 }
@@ -70,26 +70,26 @@ static char *wait_room(struct tcp_lane *lane)
 /* Has the other side apply nothing more of `lane` before lane `number` has got to a position. */
 static void append_await(struct tcp_lane *lane, unsigned number, uint64_t position)
 {
-    uint64_t word[2] = {tcp_header(TCP_OP_AWAIT, 0, number, 0, 0), position};
+    uint64_t word[2] = {sy_tcp_header(TCP_OP_AWAIT, 0, number, 0, 0), position};
 
     memcpy(wait_room(lane), word, sizeof word);
-    tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
+    sy_tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
 }
 
-void tcp_large_fence(struct tcp_lane *lane)
+void sy_tcp_large_fence(struct tcp_lane *lane)
 {
-    tcp_issue_lock(lane);
+    sy_tcp_issue_lock(lane);
     if (!lane->unordered) {
-        tcp_issue_end(lane);
+        sy_tcp_issue_end(lane);
         return;
     }
-    tcp_run_close(lane);
+    sy_tcp_run_close(lane);
     for (; lane->unordered; lane->unordered &= lane->unordered - 1) {
         unsigned i = (unsigned)__builtin_ctz(lane->unordered);
-        append_await(lane, i + 1, tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));
+        append_await(lane, i + 1, sy_tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));
     }
-    tcp_issue_end(lane);
-    tcp_send_mark(lane, (unsigned)tcp_settings.flush_delay);
+    sy_tcp_issue_end(lane);
+    sy_tcp_send_mark(lane, (unsigned)sy_tcp_settings.flush_delay);
 }
 
 /* ---- put ---- */
@@ -97,7 +97,7 @@ void tcp_large_fence(struct tcp_lane *lane)
 /* Before the first chunk on a further lane: what lane 0 holds comes first. */
 static void order_after(struct tcp_lane *first, const struct spread *spread)
 {
-    uint64_t tail = tcp_log_tail(&first->log[TCP_REQUESTS]);
+    uint64_t tail = sy_tcp_log_tail(&first->log[TCP_REQUESTS]);
 
     for (unsigned i = 0; i < spread->count && spread->lane[0] != first; i++) {
         first->unordered |= 1u << i;
@@ -116,22 +116,22 @@ static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, u
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
     uint64_t since = 0;
 
-    tcp_send_ask(lane, tail);
+    sy_tcp_send_ask(lane, tail);
     while (atomic_load_explicit(&lane->handed[TCP_REQUESTS], memory_order_acquire) < tail ||
-           (tcp_log_acked(log) < tail && tail - tcp_log_acked(log) > KEPT))
+           (sy_tcp_log_acked(log) < tail && tail - sy_tcp_log_acked(log) > KEPT))
         pass_time(lane, &since);
-    tcp_poll_lock();
-    tcp_send_lock(lane);
-    int rc = tcp_log_keep(log, t->local, t->length);
-    tcp_send_unlock(lane);
-    tcp_poll_unlock();
-    while (rc && tcp_log_acked(log) < tail)
+    sy_tcp_poll_lock();
+    sy_tcp_send_lock(lane);
+    int rc = sy_tcp_log_keep(log, t->local, t->length);
+    sy_tcp_send_unlock(lane);
+    sy_tcp_poll_unlock();
+    while (rc && sy_tcp_log_acked(log) < tail)
         pass_time(lane, &since);
 }
 
-int tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    struct tcp_lane *first = tcp_issue_begin(ctx, t->pe);
+    struct tcp_lane *first = sy_tcp_issue_begin(ctx, t->pe);
     struct spread spread;
 
     if (!first)
@@ -141,16 +141,16 @@ int tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, uns
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
         struct tcp_lane *lane = spread.lane[i];
         size_t part = t->length - done < TCP_CHUNK ? t->length - done : TCP_CHUNK;
-        tcp_issue_long(wait_room(lane), TCP_OP_PUT_LONG, t, done, part);
-        spread.tail[i] = tcp_log_commit_piece(&lane->log[TCP_REQUESTS], 16,
-                                              (const char *)t->local + done, part, NULL);
-        tcp_issue_mark(ctx, lane)->position = spread.tail[i];
+        sy_tcp_issue_long(wait_room(lane), TCP_OP_PUT_LONG, t, done, part);
+        spread.tail[i] = sy_tcp_log_commit_piece(&lane->log[TCP_REQUESTS], 16,
+                                                 (const char *)t->local + done, part, NULL);
+        sy_tcp_issue_mark(ctx, lane)->position = spread.tail[i];
         if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
-            tcp_send(lane);
+            sy_tcp_send(lane);
         done += part;
     }
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
-    tcp_issue_end(first);
+    sy_tcp_issue_end(first);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         if (spread.tail[i])
             release_source(spread.lane[i], t, spread.tail[i]);
@@ -163,21 +163,21 @@ int tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, uns
 static bool ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const struct sy_transfer *t,
                 size_t done, size_t length, uint64_t *wanted)
 {
-    char *room = tcp_log_reserve(&lane->log[TCP_REQUESTS], 16);
+    char *room = sy_tcp_log_reserve(&lane->log[TCP_REQUESTS], 16);
     uint64_t number =
-        room ? tcp_issue_want(ctx, lane, (char *)t->local + done, length, TCP_WANT_BYTES) : 0;
+        room ? sy_tcp_issue_want(ctx, lane, (char *)t->local + done, length, TCP_WANT_BYTES) : 0;
 
     if (!number)
         return false;
-    tcp_issue_long(room, TCP_OP_GET_LONG, t, done, length);
-    tcp_issue_mark(ctx, lane)->position = tcp_log_commit(&lane->log[TCP_REQUESTS], 16);
+    sy_tcp_issue_long(room, TCP_OP_GET_LONG, t, done, length);
+    sy_tcp_issue_mark(ctx, lane)->position = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16);
     *wanted = number;
     return true;
 }
 
-int tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    struct tcp_lane *first = tcp_issue_begin(ctx, t->pe);
+    struct tcp_lane *first = sy_tcp_issue_begin(ctx, t->pe);
     struct spread spread;
     uint64_t since = 0;
 
@@ -194,10 +194,10 @@ int tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, uns
         }
     }
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
-    tcp_issue_end(first);
+    sy_tcp_issue_end(first);
     for (unsigned i = 0; i < spread.count; i++)
-        tcp_send(spread.lane[i]);
+        sy_tcp_send(spread.lane[i]);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
-        tcp_issue_wait(spread.lane[i], spread.wanted[i]);
+        sy_tcp_issue_wait(spread.lane[i], spread.wanted[i]);
     return 0;
 }

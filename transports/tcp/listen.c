@@ -38,7 +38,7 @@ static struct {
 
 static bool may_log(struct limiter *limiter, unsigned *held)
 {
-    uint64_t now = tcp_now();
+    uint64_t now = sy_tcp_now();
 
     if (now < limiter->next) {
         limiter->held++;
@@ -55,13 +55,13 @@ static bool may_log(struct limiter *limiter, unsigned *held)
 static void accept_events(uint32_t events)
 {
     for (unsigned i = 0; i < net.listeners; i++)
-        tcp_watch_change(&net.listener[i], events);
+        sy_tcp_watch_change(&net.listener[i], events);
 }
 
 /* New connections wait in the kernel's queue meanwhile. */
 static void accept_pause(bool full)
 {
-    net.paused = tcp_until(tcp_now() + PAUSE);
+    net.paused = sy_tcp_until(sy_tcp_now() + PAUSE);
     net.full = full;
     accept_events(0);
 }
@@ -72,42 +72,43 @@ static void accept_again(void)
     accept_events(EPOLLIN);
 }
 
-void tcp_guest_gone(struct tcp_talk *talk)
+void sy_tcp_guest_gone(struct tcp_talk *talk)
 {
     talk->used = false;
     if (net.paused && net.full)
         accept_again();
 }
 
-void tcp_guest_failed(struct tcp_talk *talk, const char *words)
+void sy_tcp_guest_failed(struct tcp_talk *talk, const char *words)
 {
     const struct tcp_greeting *hello = &talk->transcript.greeting[0];
     struct tcp_lane *lane = talk->lane;
-    bool alone = lane && tcp_attempt_progress((int)hello->from, hello->lane) == TCP_ATTEMPT_NONE;
+    bool alone = lane && sy_tcp_attempt_progress((int)hello->from, hello->lane) == TCP_ATTEMPT_NONE;
     char text[TCP_IP_TEXT], why[200];
     unsigned held;
 
-    snprintf(why, sizeof why, "%s: %s", tcp_socket_text(&talk->address, text), words);
+    snprintf(why, sizeof why, "%s: %s", sy_tcp_socket_text(&talk->address, text), words);
     if (may_log(&net.failed, &held))
-        tcp_host->log(SY_LOG_DEBUG, "tcp", "greetings with %s; %u more were not told of", why,
-                      held);
-    tcp_talk_close(talk);
+        sy_tcp_host->log(SY_LOG_DEBUG, "tcp", "greetings with %s; %u more were not told of", why,
+                         held);
+    sy_tcp_talk_close(talk);
     if (alone)
-        tcp_lane_unreachable(lane, why);
+        sy_tcp_lane_unreachable(lane, why);
 }
 
-void tcp_guest_forged(struct tcp_talk *talk)
+void sy_tcp_guest_forged(struct tcp_talk *talk)
 {
     char text[TCP_IP_TEXT];
     unsigned held;
 
     if (may_log(&net.forged, &held))
-        tcp_host->log(SY_LOG_WARN, "tcp", "turned away %s, which %s; %u more were not told of",
-                      tcp_socket_text(&talk->address, text), tcp_verdict_words(TCP_FORGED), held);
-    tcp_talk_close(talk);
+        sy_tcp_host->log(SY_LOG_WARN, "tcp", "turned away %s, which %s; %u more were not told of",
+                         sy_tcp_socket_text(&talk->address, text), sy_tcp_verdict_words(TCP_FORGED),
+                         held);
+    sy_tcp_talk_close(talk);
 }
 
-void tcp_guests_drop(int pe, unsigned number, const struct tcp_talk *except)
+void sy_tcp_guests_drop(int pe, unsigned number, const struct tcp_talk *except)
 {
     for (unsigned i = 0; i < GUESTS; i++) {
         struct tcp_talk *each = &net.guest[i];
@@ -115,24 +116,24 @@ void tcp_guests_drop(int pe, unsigned number, const struct tcp_talk *except)
 
         if (each->used && each != except && each->transcript.count && hello->from == (uint32_t)pe &&
             hello->lane == number)
-            tcp_talk_close(each);
+            sy_tcp_talk_close(each);
     }
 }
 
-void tcp_guests_cancel(const struct tcp_lane *lane)
+void sy_tcp_guests_cancel(const struct tcp_lane *lane)
 {
     for (unsigned i = 0; i < GUESTS; i++)
         if (net.guest[i].used && net.guest[i].lane == lane)
-            tcp_talk_close(&net.guest[i]);
+            sy_tcp_talk_close(&net.guest[i]);
 }
 
-uint64_t tcp_guests_timer(uint64_t now)
+uint64_t sy_tcp_guests_timer(uint64_t now)
 {
     uint64_t deadline;
 
     for (unsigned i = 0; i < GUESTS; i++)
         if (net.guest[i].used)
-            tcp_talk_late(&net.guest[i], now);
+            sy_tcp_talk_late(&net.guest[i], now);
     if (net.paused && now >= net.paused)
         accept_again();
     deadline = net.paused ? net.paused : UINT64_MAX;
@@ -166,7 +167,7 @@ static struct tcp_talk *find_place(uint64_t now)
     }
     if (first->transcript.count && now - first->began < GUEST_TIME)
         return NULL;
-    tcp_guest_failed(first, "made room for others");
+    sy_tcp_guest_failed(first, "made room for others");
     return first;
 }
 
@@ -186,10 +187,11 @@ static void turn_away(int listener)
     net.reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     getrlimit(RLIMIT_NOFILE, &limit);
     if (may_log(&net.descriptors, &held))
-        tcp_host->log(SY_LOG_WARN, "tcp",
-                      "connections are turned away for want of file descriptors; this process may "
-                      "have %llu (ulimit -n)",
-                      (unsigned long long)limit.rlim_cur);
+        sy_tcp_host->log(
+            SY_LOG_WARN, "tcp",
+            "connections are turned away for want of file descriptors; this process may "
+            "have %llu (ulimit -n)",
+            (unsigned long long)limit.rlim_cur);
 }
 
 /* One connection. True: there may be more. */
@@ -197,7 +199,7 @@ static bool accept_one(int listener)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
-    uint64_t now = tcp_now();
+    uint64_t now = sy_tcp_now();
     struct tcp_talk *talk = find_place(now);
     int fd = -1;
 
@@ -214,19 +216,19 @@ static bool accept_one(int listener)
             accept_pause(false);
         return code == EINTR || code == ECONNABORTED;
     }
-    tcp_talk_tune(fd);
-    *talk = (struct tcp_talk){.watch = {fd, tcp_talk_event},
+    sy_tcp_talk_tune(fd);
+    *talk = (struct tcp_talk){.watch = {fd, sy_tcp_talk_event},
                               .events = EPOLLIN,
                               .used = true,
                               .address = address,
                               .began = now,
-                              .deadline = tcp_until(now + TCP_GREETING_TIME)};
-    if (tcp_watch_add(&talk->watch, talk->events)) {
+                              .deadline = sy_tcp_until(now + TCP_GREETING_TIME)};
+    if (sy_tcp_watch_add(&talk->watch, talk->events)) {
         close(fd);
         talk->used = false;
         return false;
     }
-    tcp_talk_event(&talk->watch, EPOLLIN);
+    sy_tcp_talk_event(&talk->watch, EPOLLIN);
     return true;
 }
 
@@ -246,11 +248,11 @@ static void tell(const struct tcp_bound *bound, unsigned count)
     size_t used = 0;
 
     for (unsigned i = 0; i < count && used < sizeof all; i++) {
-        tcp_ip_socket(&bound[i].ip, bound[i].port, 0, &address);
+        sy_tcp_ip_socket(&bound[i].ip, bound[i].port, 0, &address);
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "",
-                                 tcp_socket_text(&address, text));
+                                 sy_tcp_socket_text(&address, text));
     }
-    tcp_host->log(SY_LOG_INFO, "tcp", "listens on %s", all);
+    sy_tcp_host->log(SY_LOG_INFO, "tcp", "listens on %s", all);
 }
 
 /* Chooses addresses and listens on them: how many, or -errno. */
@@ -258,22 +260,22 @@ static int listen_on_chosen(struct tcp_bound *bound, struct sy_error *err)
 {
     const struct tcp_interface **chosen;
     size_t count;
-    int rc = tcp_interfaces_list(&net.mine, &net.mine_count);
+    int rc = sy_tcp_interfaces_list(&net.mine, &net.mine_count);
 
     if (rc)
-        return tcp_host->fail(err, -rc, "the list of network interfaces: %s", strerror(-rc));
+        return sy_tcp_host->fail(err, -rc, "the list of network interfaces: %s", strerror(-rc));
     chosen = calloc(net.mine_count + 1, sizeof *chosen);
     if (!chosen)
-        return tcp_host->fail(err, ENOMEM, "no memory for a list of network interfaces");
-    rc = tcp_interfaces_choose(tcp_settings.interfaces, tcp_settings.family, net.mine,
-                               net.mine_count, chosen, &count, err);
+        return sy_tcp_host->fail(err, ENOMEM, "no memory for a list of network interfaces");
+    rc = sy_tcp_interfaces_choose(sy_tcp_settings.interfaces, sy_tcp_settings.family, net.mine,
+                                  net.mine_count, chosen, &count, err);
     if (!rc && count > TCP_ENDPOINTS) {
         chosen[TCP_ENDPOINTS - 1] = chosen[count - 1]; /* loopback, if any */
         count = TCP_ENDPOINTS;
     }
     if (!rc)
-        rc = tcp_interfaces_listen(chosen, count, tcp_settings.port_range,
-                                   tcp_settings.socket_buffer, bound, err);
+        rc = sy_tcp_interfaces_listen(chosen, count, sy_tcp_settings.port_range,
+                                      sy_tcp_settings.socket_buffer, bound, err);
     free(chosen);
     return rc;
 }
@@ -282,35 +284,35 @@ static int listen_on_chosen(struct tcp_bound *bound, struct sy_error *err)
 static int try_crypto(struct sy_error *err)
 {
     struct tcp_transcript transcript;
-    struct tcp_self self = tcp_self();
-    int rc = tcp_say_hello(&transcript, &self, tcp_host->pe, 0, 0);
+    struct tcp_self self = sy_tcp_self();
+    int rc = sy_tcp_say_hello(&transcript, &self, sy_tcp_host->pe, 0, 0);
 
-    return rc ? tcp_host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc)) : 0;
+    return rc ? sy_tcp_host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc)) : 0;
 }
 
-int tcp_listen_open(struct sy_error *err)
+int sy_tcp_listen_open(struct sy_error *err)
 {
     struct tcp_bound bound[TCP_ENDPOINTS];
     int rc = try_crypto(err), count = rc ? rc : listen_on_chosen(bound, err);
 
     if (count < 0) {
-        tcp_listen_close();
+        sy_tcp_listen_close();
         return count;
     }
     net.listeners = (unsigned)count;
-    net.record = (struct tcp_record){.machine = tcp_machine(), .count = (unsigned)count};
+    net.record = (struct tcp_record){.machine = sy_tcp_machine(), .count = (unsigned)count};
     for (int i = 0; i < count; i++) {
         net.listener[i] = (struct tcp_watch){bound[i].fd, on_listener};
         net.record.endpoint[i] = (struct tcp_endpoint){bound[i].ip, bound[i].port};
     }
-    rc = tcp_record_advertise(&net.record, tcp_settings.advertise, bound[0].port, err);
+    rc = sy_tcp_record_advertise(&net.record, sy_tcp_settings.advertise, bound[0].port, err);
     for (int i = 0; i < count && !rc; i++) {
-        rc = tcp_watch_add(&net.listener[i], EPOLLIN);
+        rc = sy_tcp_watch_add(&net.listener[i], EPOLLIN);
         if (rc)
-            tcp_host->fail(err, -rc, "watching a listening socket: %s", strerror(-rc));
+            sy_tcp_host->fail(err, -rc, "watching a listening socket: %s", strerror(-rc));
     }
     if (rc) {
-        tcp_listen_close();
+        sy_tcp_listen_close();
         return rc;
     }
     net.reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -318,14 +320,14 @@ int tcp_listen_open(struct sy_error *err)
     return 0;
 }
 
-void tcp_listen_close(void)
+void sy_tcp_listen_close(void)
 {
-    tcp_attempts_end();
+    sy_tcp_attempts_end();
     for (unsigned i = 0; i < GUESTS; i++)
         if (net.guest[i].used)
-            tcp_talk_close(&net.guest[i]);
+            sy_tcp_talk_close(&net.guest[i]);
     for (unsigned i = 0; i < net.listeners; i++) {
-        tcp_watch_remove(&net.listener[i]);
+        sy_tcp_watch_remove(&net.listener[i]);
         close(net.listener[i].fd);
     }
     if (net.reserve >= 0)
@@ -338,25 +340,25 @@ void tcp_listen_close(void)
     net.reserve = -1;
 }
 
-size_t tcp_listen_address(void *buffer, size_t room)
+size_t sy_tcp_listen_address(void *buffer, size_t room)
 {
-    return tcp_record_write(&net.record, buffer, room);
+    return sy_tcp_record_write(&net.record, buffer, room);
 }
 
 /* A connection is possible where both are in one machine, or at least one can be called from
  * outside. */
-bool tcp_address_reaches(const void *one, size_t one_size, const void *other, size_t other_size)
+bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other, size_t other_size)
 {
     struct tcp_record a, b;
 
-    if (!tcp_record_read(&a, one, one_size) || !tcp_record_read(&b, other, other_size))
+    if (!sy_tcp_record_read(&a, one, one_size) || !sy_tcp_record_read(&b, other, other_size))
         return false;
-    return (a.machine && a.machine == b.machine) || tcp_record_outward(&a) ||
-           tcp_record_outward(&b);
+    return (a.machine && a.machine == b.machine) || sy_tcp_record_outward(&a) ||
+           sy_tcp_record_outward(&b);
 }
 
-unsigned tcp_listen_candidates(const struct tcp_record *peer,
-                               struct sockaddr_storage out[TCP_CANDIDATES])
+unsigned sy_tcp_listen_candidates(const struct tcp_record *peer,
+                                  struct sockaddr_storage out[TCP_CANDIDATES])
 {
-    return tcp_candidates(peer, net.record.machine, net.mine, net.mine_count, out);
+    return sy_tcp_candidates(peer, net.record.machine, net.mine, net.mine_count, out);
 }

@@ -5,10 +5,10 @@
 
 #include "transports/tcp/log.h"
 
-int tcp_log_open(struct tcp_log *log, size_t size)
+int sy_tcp_log_open(struct tcp_log *log, size_t size)
 {
     memset(log, 0, sizeof *log);
-    return tcp_ring_open(&log->ring, size);
+    return sy_tcp_ring_open(&log->ring, size);
 }
 
 static struct tcp_piece *piece_at(const struct tcp_log *log, uint64_t index)
@@ -26,16 +26,16 @@ static void set(_Atomic uint64_t *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_release);
 }
 
-void tcp_log_close(struct tcp_log *log)
+void sy_tcp_log_close(struct tcp_log *log)
 {
     for (uint64_t i = get(&log->acked.piece); log->piece && i < get(&log->piece_tail); i++)
         free(piece_at(log, i)->copy);
     free(log->piece);
     log->piece = NULL;
-    tcp_ring_close(&log->ring);
+    sy_tcp_ring_close(&log->ring);
 }
 
-bool tcp_log_has_piece(struct tcp_log *log)
+bool sy_tcp_log_has_piece(struct tcp_log *log)
 {
     if (!log->piece)
         log->piece = calloc(TCP_PIECES, sizeof *log->piece);
@@ -54,8 +54,8 @@ static size_t piece_size(const struct tcp_piece *piece)
     return piece->length + padding(piece->length);
 }
 
-uint64_t tcp_log_commit_piece(struct tcp_log *log, size_t bytes, const char *data, size_t length,
-                              void *copy)
+uint64_t sy_tcp_log_commit_piece(struct tcp_log *log, size_t bytes, const char *data, size_t length,
+                                 void *copy)
 {
     uint64_t tail = get(&log->tail) + bytes, index = get(&log->piece_tail);
 
@@ -77,11 +77,11 @@ static int add(struct iovec *iov, int count, const void *bytes, size_t length)
 }
 
 /* A cut is allowed behind a piece and at the tail: there a record ends. */
-size_t tcp_log_take(struct tcp_log *log, struct iovec *iov, int room, int *count, size_t most)
+size_t sy_tcp_log_take(struct tcp_log *log, struct iovec *iov, int room, int *count, size_t most)
 {
     static const char zeros[8];
     uint64_t begin = get(&log->sent.at), at = begin, ring = get(&log->sent.ring);
-    uint64_t index = get(&log->sent.piece), tail = tcp_log_tail(log);
+    uint64_t index = get(&log->sent.piece), tail = sy_tcp_log_tail(log);
     int used = 0;
 
     while (at < tail && used + 3 <= room && at - begin < most) {
@@ -92,7 +92,7 @@ size_t tcp_log_take(struct tcp_log *log, struct iovec *iov, int room, int *count
         if (piece && piece->at >= tail) /* entered, but its record not published yet */
             piece = NULL;
         size_t run = (size_t)((piece ? piece->at : tail) - at);
-        used = add(iov, used, tcp_ring_at(&log->ring, ring), run);
+        used = add(iov, used, sy_tcp_ring_at(&log->ring, ring), run);
         at += run;
         ring += run;
         if (!piece)
@@ -131,12 +131,12 @@ static bool release(struct tcp_log *log, uint64_t position)
     return true;
 }
 
-bool tcp_log_applied(struct tcp_log *log, uint64_t position)
+bool sy_tcp_log_applied(struct tcp_log *log, uint64_t position)
 {
     return position == get(&log->acked.at) || release(log, position);
 }
 
-bool tcp_log_resume(struct tcp_log *log, uint64_t position)
+bool sy_tcp_log_resume(struct tcp_log *log, uint64_t position)
 {
     if (position < get(&log->acked.at) || position > get(&log->sent.at) || !release(log, position))
         return false;
@@ -146,7 +146,7 @@ bool tcp_log_resume(struct tcp_log *log, uint64_t position)
     return true;
 }
 
-int tcp_log_keep(struct tcp_log *log, const char *data, size_t length)
+int sy_tcp_log_keep(struct tcp_log *log, const char *data, size_t length)
 {
     uint64_t end = get(&log->piece_tail);
 

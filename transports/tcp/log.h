@@ -49,18 +49,18 @@ struct tcp_log {
     _Alignas(64) struct tcp_cursor acked;
 };
 
-int tcp_log_open(struct tcp_log *log, size_t size);
-void tcp_log_close(struct tcp_log *log);
+int sy_tcp_log_open(struct tcp_log *log, size_t size);
+void sy_tcp_log_close(struct tcp_log *log);
 
 /* Room for `bytes` contiguous bytes in the ring, at most its size; NULL: none now. */
-static inline char *tcp_log_reserve(struct tcp_log *log, size_t bytes)
+static inline char *sy_tcp_log_reserve(struct tcp_log *log, size_t bytes)
 {
     uint64_t used = log->ring_tail - atomic_load_explicit(&log->acked.ring, memory_order_acquire);
-    return used + bytes <= log->ring.size ? tcp_ring_at(&log->ring, log->ring_tail) : NULL;
+    return used + bytes <= log->ring.size ? sy_tcp_ring_at(&log->ring, log->ring_tail) : NULL;
 }
 
-/* Publishes `bytes` written at tcp_log_reserve's address; returns the new tail. */
-static inline uint64_t tcp_log_commit(struct tcp_log *log, size_t bytes)
+/* Publishes `bytes` written at sy_tcp_log_reserve's address; returns the new tail. */
+static inline uint64_t sy_tcp_log_commit(struct tcp_log *log, size_t bytes)
 {
     uint64_t tail = atomic_load_explicit(&log->tail, memory_order_relaxed) + bytes;
 
@@ -70,19 +70,19 @@ static inline uint64_t tcp_log_commit(struct tcp_log *log, size_t bytes)
 }
 
 /* Whether a piece can be entered now. */
-bool tcp_log_has_piece(struct tcp_log *log);
+bool sy_tcp_log_has_piece(struct tcp_log *log);
 
 /* Publishes `bytes` of ring, then a piece with padding to 8 bytes. The data stay as they are until
  * the piece has been applied. Returns the new tail. */
-uint64_t tcp_log_commit_piece(struct tcp_log *log, size_t bytes, const char *data, size_t length,
-                              void *copy);
+uint64_t sy_tcp_log_commit_piece(struct tcp_log *log, size_t bytes, const char *data, size_t length,
+                                 void *copy);
 
 /* Fills iov with what follows `sent`, whole records, up to about `most` bytes, moves `sent` behind
  * it, and returns the length; *count: entries used, at most `room` (which is 4 or more). */
-size_t tcp_log_take(struct tcp_log *log, struct iovec *iov, int room, int *count, size_t most);
+size_t sy_tcp_log_take(struct tcp_log *log, struct iovec *iov, int room, int *count, size_t most);
 
 /* The position whose low 32 bits the other side has given as applied. */
-static inline uint64_t tcp_log_position(const struct tcp_log *log, uint32_t low)
+static inline uint64_t sy_tcp_log_position(const struct tcp_log *log, uint32_t low)
 {
     uint64_t acked = atomic_load_explicit(&log->acked.at, memory_order_relaxed);
 
@@ -91,28 +91,28 @@ static inline uint64_t tcp_log_position(const struct tcp_log *log, uint32_t low)
 
 /* The other side has applied everything below a position, which the kernel has taken: frees it.
  * False: no record can end there. */
-bool tcp_log_applied(struct tcp_log *log, uint64_t position);
+bool sy_tcp_log_applied(struct tcp_log *log, uint64_t position);
 
 /* A new connection: the other side has applied everything below `position`; sending goes on there.
  * False: that cannot be. Under both locks. */
-bool tcp_log_resume(struct tcp_log *log, uint64_t position);
+bool sy_tcp_log_resume(struct tcp_log *log, uint64_t position);
 
 /* Copies the pieces that lie in [data, data + length) and have not been applied: 0 or -ENOMEM.
  * Under both locks; no frame may be half sent from them, or its entries must be mended by the
  * caller. */
-int tcp_log_keep(struct tcp_log *log, const char *data, size_t length);
+int sy_tcp_log_keep(struct tcp_log *log, const char *data, size_t length);
 
-static inline uint64_t tcp_log_tail(const struct tcp_log *log)
+static inline uint64_t sy_tcp_log_tail(const struct tcp_log *log)
 {
     return atomic_load_explicit(&log->tail, memory_order_acquire);
 }
 
-static inline uint64_t tcp_log_sent(const struct tcp_log *log)
+static inline uint64_t sy_tcp_log_sent(const struct tcp_log *log)
 {
     return atomic_load_explicit(&log->sent.at, memory_order_relaxed);
 }
 
-static inline uint64_t tcp_log_acked(const struct tcp_log *log)
+static inline uint64_t sy_tcp_log_acked(const struct tcp_log *log)
 {
     return atomic_load_explicit(&log->acked.at, memory_order_acquire);
 }

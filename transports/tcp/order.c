@@ -10,29 +10,29 @@
 #include "transports/tcp/calls.h"
 #include "transports/tcp/issue.h"
 
-int tcp_ctx_open(long options, struct sy_transport_ctx **ctx, struct sy_error *err)
+int sy_tcp_ctx_open(long options, struct sy_transport_ctx **ctx, struct sy_error *err)
 {
     (void)options;
     *ctx = calloc(1, sizeof **ctx);
-    return *ctx ? 0 : tcp_host->fail(err, ENOMEM, "no memory for a context");
+    return *ctx ? 0 : sy_tcp_host->fail(err, ENOMEM, "no memory for a context");
 }
 
-void tcp_ctx_close(struct sy_transport_ctx *ctx)
+void sy_tcp_ctx_close(struct sy_transport_ctx *ctx)
 {
     if (ctx)
         free(ctx->mark);
     free(ctx);
 }
 
-int tcp_fence(struct sy_transport_ctx *ctx)
+int sy_tcp_fence(struct sy_transport_ctx *ctx)
 {
     (void)ctx; /* a lane does not know which context its records came from */
-    if (!atomic_load_explicit(&tcp_lanes.striped, memory_order_acquire))
+    if (!atomic_load_explicit(&sy_tcp_lanes.striped, memory_order_acquire))
         return 0;
-    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
     for (unsigned i = 0; i < count; i++)
-        if (!tcp_lanes.lane[i]->number)
-            tcp_large_fence(tcp_lanes.lane[i]);
+        if (!sy_tcp_lanes.lane[i]->number)
+            sy_tcp_large_fence(sy_tcp_lanes.lane[i]);
     return 0;
 }
 
@@ -49,22 +49,22 @@ static void note_quiet(struct tcp_lane *lane)
 /* Whether a mark has been reached; sends what is missing for it. */
 static bool reached(struct tcp_lane *lane, const struct tcp_mark *mark)
 {
-    bool applied = tcp_log_acked(&lane->log[TCP_REQUESTS]) >= mark->position;
+    bool applied = sy_tcp_log_acked(&lane->log[TCP_REQUESTS]) >= mark->position;
     bool answered = atomic_load_explicit(&lane->answered, memory_order_acquire) >= mark->wanted;
 
     if (applied && answered)
         return true;
     /* Replies prove that the requests before them have been applied only where the last was one; so
      * the acknowledgement is asked for in any case. */
-    tcp_run_flush(lane);
-    tcp_send_ask(lane, mark->position);
+    sy_tcp_run_flush(lane);
+    sy_tcp_send_ask(lane, mark->position);
     if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
-        tcp_send(lane);
+        sy_tcp_send(lane);
     note_quiet(lane);
     return false;
 }
 
-int tcp_quiet(struct sy_transport_ctx *ctx, int pe)
+int sy_tcp_quiet(struct sy_transport_ctx *ctx, int pe)
 {
     struct tcp_mark *mark = atomic_load_explicit(&ctx->mark, memory_order_acquire);
     bool all = true;
@@ -73,12 +73,12 @@ int tcp_quiet(struct sy_transport_ctx *ctx, int pe)
         return 0;
     if (pe == SY_ALL_PES)
         atomic_store_explicit(&ctx->dirty, false, memory_order_seq_cst);
-    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
-    struct tcp_lane *only = pe == SY_ALL_PES ? NULL : atomic_load(&tcp_routes[pe].lane);
+    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    struct tcp_lane *only = pe == SY_ALL_PES ? NULL : atomic_load(&sy_tcp_routes[pe].lane);
     if (pe != SY_ALL_PES && !only)
         return 0;
     for (unsigned i = 0; i < count; i++) {
-        struct tcp_lane *lane = tcp_lanes.lane[i];
+        struct tcp_lane *lane = sy_tcp_lanes.lane[i];
         if (!only || lane->pe == only->pe)
             all = reached(lane, &mark[i]) && all;
     }
@@ -87,7 +87,7 @@ int tcp_quiet(struct sy_transport_ctx *ctx, int pe)
     return all ? 0 : -EAGAIN;
 }
 
-void tcp_session(struct sy_transport_ctx *ctx, bool batch, size_t operations)
+void sy_tcp_session(struct sy_transport_ctx *ctx, bool batch, size_t operations)
 {
     ctx->batch = batch && operations;
 }

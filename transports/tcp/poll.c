@@ -23,12 +23,12 @@ static struct {
     struct tcp_lane *hot[HOT];
     unsigned turns;
     struct tcp_watch timer; /* expires when something has reached its time limit */
-    _Atomic bool woken;     /* by tcp_poll_wake */
+    _Atomic bool woken;     /* by sy_tcp_poll_wake */
     struct epoll_event event[EVENTS];
     int events, next; /* of the epoll_wait whose events are being handled */
 } poll_set = {.fd = -1, .timer.fd = -1};
 
-uint64_t tcp_now(void)
+uint64_t sy_tcp_now(void)
 {
     struct timespec t;
 
@@ -45,17 +45,17 @@ static int control(int op, struct tcp_watch *watch, uint32_t events)
     return epoll_ctl(poll_set.fd, op, watch->fd, &event) ? -errno : 0;
 }
 
-int tcp_watch_add(struct tcp_watch *watch, uint32_t events)
+int sy_tcp_watch_add(struct tcp_watch *watch, uint32_t events)
 {
     return control(EPOLL_CTL_ADD, watch, events);
 }
 
-int tcp_watch_change(struct tcp_watch *watch, uint32_t events)
+int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events)
 {
     return control(EPOLL_CTL_MOD, watch, events);
 }
 
-void tcp_watch_remove(struct tcp_watch *watch)
+void sy_tcp_watch_remove(struct tcp_watch *watch)
 {
     control(EPOLL_CTL_DEL, watch, 0);
     for (int i = poll_set.next; i < poll_set.events; i++)
@@ -73,7 +73,7 @@ static void set_timer(uint64_t nanoseconds)
     timerfd_settime(poll_set.timer.fd, 0, &when, NULL);
 }
 
-void tcp_poll_wake(void)
+void sy_tcp_poll_wake(void)
 {
     atomic_store(&poll_set.woken, true);
     set_timer(1);
@@ -83,12 +83,12 @@ void tcp_poll_wake(void)
  * the first look and read after the timer has been set. */
 static void on_timer(struct tcp_watch *watch, uint32_t events)
 {
-    uint64_t expirations, now = tcp_now();
+    uint64_t expirations, now = sy_tcp_now();
     ssize_t got = read(watch->fd, &expirations, sizeof expirations);
 
     (void)got, (void)events;
     atomic_store(&poll_set.woken, false);
-    uint64_t lanes = tcp_lanes_timers(now), attempts = tcp_connect_timers(now);
+    uint64_t lanes = sy_tcp_lanes_timers(now), attempts = sy_tcp_connect_timers(now);
     uint64_t wait = lanes < attempts ? lanes : attempts;
     if (wait != UINT64_MAX)
         set_timer(wait + 1);
@@ -98,20 +98,20 @@ static void on_timer(struct tcp_watch *watch, uint32_t events)
 
 /* ---- the set ---- */
 
-int tcp_poll_open(struct sy_error *err)
+int sy_tcp_poll_open(struct sy_error *err)
 {
     memset(&poll_set, 0, sizeof poll_set);
     poll_set.fd = epoll_create1(EPOLL_CLOEXEC);
     poll_set.timer = (struct tcp_watch){
         .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = on_timer};
-    if (poll_set.fd >= 0 && poll_set.timer.fd >= 0 && !tcp_watch_add(&poll_set.timer, EPOLLIN))
+    if (poll_set.fd >= 0 && poll_set.timer.fd >= 0 && !sy_tcp_watch_add(&poll_set.timer, EPOLLIN))
         return 0;
-    int rc = tcp_host->fail(err, errno, "an epoll set and a timer: %s", strerror(errno));
-    tcp_poll_close();
+    int rc = sy_tcp_host->fail(err, errno, "an epoll set and a timer: %s", strerror(errno));
+    sy_tcp_poll_close();
     return rc;
 }
 
-void tcp_poll_close(void)
+void sy_tcp_poll_close(void)
 {
     if (poll_set.timer.fd >= 0)
         close(poll_set.timer.fd);
@@ -120,21 +120,21 @@ void tcp_poll_close(void)
     poll_set.fd = poll_set.timer.fd = -1;
 }
 
-int tcp_poll_fd(void)
+int sy_tcp_poll_fd(void)
 {
     return poll_set.fd;
 }
 
-void tcp_poll_forget(struct tcp_lane *lane)
+void sy_tcp_poll_forget(struct tcp_lane *lane)
 {
     for (int i = 0; i < HOT; i++)
         if (poll_set.hot[i] == lane)
             poll_set.hot[i] = NULL;
 }
 
-size_t tcp_poll_read(struct tcp_lane *lane)
+size_t sy_tcp_poll_read(struct tcp_lane *lane)
 {
-    size_t got = tcp_receive(lane);
+    size_t got = sy_tcp_receive(lane);
 
     if (got && poll_set.hot[0] != lane && lane->watch.fd >= 0) {
         poll_set.hot[1] = poll_set.hot[0];
@@ -161,11 +161,11 @@ static int run_events(void)
 /* Lanes that stand at an AWAIT are asked whether they may go on. */
 static void run_paused(void)
 {
-    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
 
     for (unsigned i = 0; i < count; i++)
-        if (tcp_lanes.lane[i]->in.awaits)
-            tcp_receive(tcp_lanes.lane[i]);
+        if (sy_tcp_lanes.lane[i]->in.awaits)
+            sy_tcp_receive(sy_tcp_lanes.lane[i]);
 }
 
 static bool try_lock(void)
@@ -174,42 +174,54 @@ static bool try_lock(void)
            !atomic_exchange_explicit(&poll_set.lock, true, memory_order_acquire);
 }
 
-void tcp_poll_lock(void)
+void sy_tcp_poll_lock(void)
 {
     while (!try_lock())
         sched_yield();
 }
 
-void tcp_poll_unlock(void)
+void sy_tcp_poll_unlock(void)
 {
     atomic_store_explicit(&poll_set.lock, false, memory_order_release);
 }
 
-size_t tcp_poll_lane(struct tcp_lane *expected)
+size_t sy_tcp_poll_lane(struct tcp_lane *expected)
 {
     size_t got = 0;
 
-    tcp_send_dirty();
+    sy_tcp_send_dirty();
     if (!try_lock())
         return 0;
-    unsigned lanes = atomic_load_explicit(&tcp_lanes.count, memory_order_relaxed);
+    unsigned lanes = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_relaxed);
     unsigned turn = poll_set.turns++;
     if (expected && expected->watch.fd >= 0) {
-        got = tcp_poll_read(expected);
+        got = sy_tcp_poll_read(expected);
     } else {
         for (int i = 0; i < HOT; i++)
             if (poll_set.hot[i])
-                got += tcp_poll_read(poll_set.hot[i]);
+                got += sy_tcp_poll_read(poll_set.hot[i]);
     }
     if (turn % (lanes > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0 || (!poll_set.hot[0] && !expected))
         got += (size_t)(run_events() > 0);
-    if (atomic_load_explicit(&tcp_lanes.paused, memory_order_relaxed))
+    if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
         run_paused();
-    tcp_poll_unlock();
+    sy_tcp_poll_unlock();
     return got;
 }
 
-size_t tcp_poll(void)
+size_t sy_tcp_poll(void)
 {
-    return tcp_poll_lane(NULL);
+    return sy_tcp_poll_lane(NULL);
+}
+
+bool sy_tcp_poll_event(void)
+{
+    sy_tcp_send_dirty();
+    if (!try_lock())
+        return false;
+    bool any = run_events() > 0;
+    if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
+        run_paused();
+    sy_tcp_poll_unlock();
+    return any;
 }

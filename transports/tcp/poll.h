@@ -21,38 +21,42 @@ struct tcp_watch {
 
 /* Adds, changes, removes. Level-triggered. 0 or -errno. Removing is safe from inside any callback:
  * no event of the removed watch is delivered afterwards. */
-int tcp_watch_add(struct tcp_watch *watch, uint32_t events);
-int tcp_watch_change(struct tcp_watch *watch, uint32_t events);
-void tcp_watch_remove(struct tcp_watch *watch);
+int sy_tcp_watch_add(struct tcp_watch *watch, uint32_t events);
+int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events);
+void sy_tcp_watch_remove(struct tcp_watch *watch);
 
-int tcp_poll_open(struct sy_error *err);
-void tcp_poll_close(void);
+int sy_tcp_poll_open(struct sy_error *err);
+void sy_tcp_poll_close(void);
 
 /* Sends what is gathered, receives and applies what has come, makes connections; never blocks. The
  * bytes received, 0 also where another thread is polling. */
-size_t tcp_poll(void);
+size_t sy_tcp_poll(void);
 
 /* The same for a thread that expects something on one lane. */
-size_t tcp_poll_lane(struct tcp_lane *lane);
+size_t sy_tcp_poll_lane(struct tcp_lane *lane);
+
+/* The same for the progress thread, when the set's descriptor is readable: asks epoll and nothing
+ * else, and tells whether there was an event. */
+bool sy_tcp_poll_event(void);
 
 /* Has timers looked at soon, by whoever polls next: something new has a time limit. Any thread. */
-void tcp_poll_wake(void);
+void sy_tcp_poll_wake(void);
 
 /* The poll lock, for a thread that must have it. */
-void tcp_poll_lock(void);
-void tcp_poll_unlock(void);
+void sy_tcp_poll_lock(void);
+void sy_tcp_poll_unlock(void);
 
 /* Reads from one lane; one that had something is read first next time, without asking epoll. Under
  * the poll lock. */
-size_t tcp_poll_read(struct tcp_lane *lane);
+size_t sy_tcp_poll_read(struct tcp_lane *lane);
 
 /* A lane's socket is closed. Under the poll lock. */
-void tcp_poll_forget(struct tcp_lane *lane);
+void sy_tcp_poll_forget(struct tcp_lane *lane);
 
 /* The descriptor that is readable while some watch has events. */
-int tcp_poll_fd(void);
+int sy_tcp_poll_fd(void);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t tcp_now(void);
+uint64_t sy_tcp_now(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "transports/tcp/lane.h"
@@ -16,7 +17,7 @@
 
 static char buffer[BUFFER_BYTES] __attribute__((aligned(64)));
 
-void tcp_receive_reset(struct tcp_lane *lane)
+void sy_tcp_receive_reset(struct tcp_lane *lane)
 {
     bool told_all = lane->in.told_all;
 
@@ -28,15 +29,15 @@ void tcp_receive_reset(struct tcp_lane *lane)
  * yet by the thread that sends it; then that thread is waited for. */
 static bool take_ack(struct tcp_lane *lane, enum tcp_channel channel, uint32_t low)
 {
-    uint64_t position = tcp_log_position(&lane->log[channel], low);
+    uint64_t position = sy_tcp_log_position(&lane->log[channel], low);
 
     if (position > atomic_load_explicit(&lane->handed[channel], memory_order_acquire)) {
-        tcp_send_lock(lane);
-        tcp_send_unlock(lane);
+        sy_tcp_send_lock(lane);
+        sy_tcp_send_unlock(lane);
         if (position > atomic_load_explicit(&lane->handed[channel], memory_order_acquire))
             return false;
     }
-    return tcp_log_applied(&lane->log[channel], position);
+    return sy_tcp_log_applied(&lane->log[channel], position);
 }
 
 /* A frame's header: what the other side has applied, and what it wants to know. */
@@ -69,6 +70,28 @@ static void end_frame(struct tcp_lane *lane)
         lane->in.told_all = true;
 }
 
+/* Where a payload of `left` bytes may be cut that goes to `to`, at `length` bytes or before:
+ * between elements, so that who looks at the memory never sees half of one. */
+size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left)
+{
+    size_t over = (uintptr_t)(to + length) % 8;
+
+    if (length >= left)
+        return left;
+    return length > over ? length - over : 0;
+}
+
+/* How much of a large payload can be received in place now. */
+static size_t direct_bytes(const struct tcp_lane *lane)
+{
+    const struct tcp_in *in = &lane->in;
+    int there;
+
+    if (!in->payload || in->stashed || ioctl(lane->watch.fd, FIONREAD, &there) || there < 0)
+        return 0;
+    return sy_tcp_receive_cut(in->payload, (size_t)there, in->payload_left);
+}
+
 /* `length` bytes of a large payload have arrived. */
 static void take_payload(struct tcp_lane *lane, size_t length)
 {
@@ -88,7 +111,7 @@ static void end_payload(struct tcp_lane *lane)
     in->frame_left -= in->payload_padding;
     in->payload = NULL;
     in->payload_padding = 0;
-    tcp_apply_done(lane, reply ? TCP_REPLIES : TCP_REQUESTS, in->payload_record);
+    sy_tcp_apply_done(lane, reply ? TCP_REPLIES : TCP_REQUESTS, in->payload_record);
 }
 
 /* Uses records and frame headers in [from, from + length): the number of bytes used. Bytes that are
@@ -101,7 +124,7 @@ static size_t parse(struct tcp_lane *lane, const char *from, size_t length, cons
     while (!*why && !in->awaits) {
         size_t left = length - used;
         if (in->payload) {
-            size_t part = left < in->payload_left ? left : in->payload_left;
+            size_t part = sy_tcp_receive_cut(in->payload, left, in->payload_left);
             memcpy(in->payload, from + used, part);
             take_payload(lane, part);
             used += part;
@@ -117,8 +140,8 @@ static size_t parse(struct tcp_lane *lane, const char *from, size_t length, cons
         } else {
             size_t part = left < in->frame_left ? left : in->frame_left;
             size_t took = in->flags & TCP_FRAME_REPLIES
-                              ? tcp_apply_replies(lane, from + used, part, why)
-                              : tcp_apply_requests(lane, from + used, part, why);
+                              ? sy_tcp_apply_replies(lane, from + used, part, why)
+                              : sy_tcp_apply_requests(lane, from + used, part, why);
             used += took;
             in->frame_left -= took;
             if (took < part && part == in->frame_left + took && !in->awaits && !*why)
@@ -154,11 +177,11 @@ static int keep(struct tcp_lane *lane, const char *from, size_t length)
 /* An AWAIT stops reading; the socket must not keep the progress thread awake meanwhile. */
 static void pause_reading(struct tcp_lane *lane, bool pause)
 {
-    tcp_send_lock(lane);
+    sy_tcp_send_lock(lane);
     atomic_store_explicit(&lane->paused, pause, memory_order_relaxed);
-    tcp_send_watch(lane);
-    tcp_send_unlock(lane);
-    atomic_fetch_add_explicit(&tcp_lanes.paused, pause ? 1 : -1, memory_order_relaxed);
+    sy_tcp_send_watch(lane);
+    sy_tcp_send_unlock(lane);
+    atomic_fetch_add_explicit(&sy_tcp_lanes.paused, pause ? 1 : -1, memory_order_relaxed);
 }
 
 /* Parses, keeps the rest, answers. */
@@ -170,13 +193,13 @@ static void use(struct tcp_lane *lane, const char *from, size_t length)
     if (!why && keep(lane, from + used, length - used))
         why = "there is no memory for a part of a record";
     if (why) {
-        tcp_lane_breached(lane, why);
+        sy_tcp_lane_breached(lane, why);
         return;
     }
     if (lane->in.awaits)
         pause_reading(lane, true);
-    if (tcp_send_due(lane))
-        tcp_send(lane);
+    if (sy_tcp_send_due(lane))
+        sy_tcp_send(lane);
 }
 
 /* What lies behind an AWAIT, once the other lane has got there. True: reading may go on. */
@@ -199,13 +222,13 @@ static bool resume(struct tcp_lane *lane)
     return !in->awaits;
 }
 
-size_t tcp_receive(struct tcp_lane *lane)
+size_t sy_tcp_receive(struct tcp_lane *lane)
 {
     struct tcp_in *in = &lane->in;
     size_t total = 0;
 
     while (lane->watch.fd >= 0 && total < TURN_BYTES && resume(lane) && lane->watch.fd >= 0) {
-        size_t head = in->stashed, direct = in->payload ? in->payload_left : 0;
+        size_t head = in->stashed, direct = direct_bytes(lane);
         memcpy(buffer, in->stash ? in->stash : buffer, head);
         size_t room = direct ? BEHIND_BYTES : READ_BYTES;
         struct iovec part[2] = {{in->payload, direct}, {buffer + head, room}};
@@ -216,7 +239,8 @@ size_t tcp_receive(struct tcp_lane *lane)
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (got <= 0) {
-            tcp_lane_broken(lane, got ? strerror(errno) : "the other side closed the connection");
+            sy_tcp_lane_broken(lane,
+                               got ? strerror(errno) : "the other side closed the connection");
             break;
         }
         total += (size_t)got;

@@ -5,7 +5,7 @@
 
 #include "transports/tcp/ring.h"
 
-int tcp_ring_open(struct tcp_ring *ring, size_t size)
+int sy_tcp_ring_open(struct tcp_ring *ring, size_t size)
 {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -32,7 +32,7 @@ int tcp_ring_open(struct tcp_ring *ring, size_t size)
     return 0;
 }
 
-void tcp_ring_close(struct tcp_ring *ring)
+void sy_tcp_ring_close(struct tcp_ring *ring)
 {
     if (ring->base)
         munmap(ring->base, 2 * ring->size);

@@ -12,10 +12,10 @@ struct tcp_ring {
 };
 
 /* size: rounded up to a power of two and to pages. 0 or -errno. */
-int tcp_ring_open(struct tcp_ring *ring, size_t size);
-void tcp_ring_close(struct tcp_ring *ring);
+int sy_tcp_ring_open(struct tcp_ring *ring, size_t size);
+void sy_tcp_ring_close(struct tcp_ring *ring);
 
-static inline char *tcp_ring_at(const struct tcp_ring *ring, uint64_t position)
+static inline char *sy_tcp_ring_at(const struct tcp_ring *ring, uint64_t position)
 {
     return ring->base + (position & (ring->size - 1));
 }

@@ -34,35 +34,35 @@ static bool is_open(const struct tcp_lane *lane)
     return atomic_load_explicit(&lane->run, memory_order_relaxed);
 }
 
-void tcp_run_close(struct tcp_lane *lane)
+void sy_tcp_run_close(struct tcp_lane *lane)
 {
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
     uint64_t word[2] = {lane->run_header, lane->run_bytes};
 
     if (!is_open(lane))
         return;
-    char *room = tcp_ring_at(&log->ring, log->ring_tail);
+    char *room = sy_tcp_ring_at(&log->ring, log->ring_tail);
     memset(room + 16 + lane->run_bytes, 0, padded(lane->run_bytes) - lane->run_bytes);
     memcpy(room, word, sizeof word);
-    tcp_log_commit(log, 16 + padded(lane->run_bytes));
+    sy_tcp_log_commit(log, 16 + padded(lane->run_bytes));
     atomic_store_explicit(&lane->run, false, memory_order_relaxed);
 }
 
-void tcp_run_end(struct tcp_lane *lane)
+void sy_tcp_run_end(struct tcp_lane *lane)
 {
-    if (!tcp_host->threads)
+    if (!sy_tcp_host->threads)
         lock(lane);
-    tcp_run_close(lane);
-    if (!tcp_host->threads)
+    sy_tcp_run_close(lane);
+    if (!sy_tcp_host->threads)
         unlock(lane);
 }
 
-void tcp_run_flush(struct tcp_lane *lane)
+void sy_tcp_run_flush(struct tcp_lane *lane)
 {
     if (!is_open(lane))
         return;
     lock(lane);
-    tcp_run_close(lane);
+    sy_tcp_run_close(lane);
     unlock(lane);
 }
 
@@ -71,20 +71,20 @@ static bool may_begin(struct tcp_lane *lane)
 {
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
 
-    return tcp_log_tail(log) > tcp_log_sent(log) && tcp_log_reserve(log, 16 + TCP_LONG);
+    return sy_tcp_log_tail(log) > sy_tcp_log_sent(log) && sy_tcp_log_reserve(log, 16 + TCP_LONG);
 }
 
-int tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void *from,
-                unsigned code)
+int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void *from,
+                   unsigned code)
 {
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
     size_t size = (size_t)1 << code;
 
-    if (!tcp_host->threads)
+    if (!sy_tcp_host->threads)
         lock(lane);
     bool begin = !is_open(lane);
     if (begin && !may_begin(lane)) {
-        if (!tcp_host->threads)
+        if (!sy_tcp_host->threads)
             unlock(lane);
         return 1;
     }
@@ -93,19 +93,19 @@ int tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void 
         lane->run_bytes = 0;
         atomic_store_explicit(&lane->run, true, memory_order_relaxed);
     }
-    memcpy(tcp_ring_at(&log->ring, log->ring_tail) + 16 + lane->run_bytes, from, size);
+    memcpy(sy_tcp_ring_at(&log->ring, log->ring_tail) + 16 + lane->run_bytes, from, size);
     lane->run_bytes += size;
-    lane->next += tcp_header(0, 0, 0, 0, size);
-    tcp_issue_mark(ctx, lane)->position = tcp_log_tail(log) + 16 + padded(lane->run_bytes);
+    lane->next += sy_tcp_header(0, 0, 0, 0, size);
+    sy_tcp_issue_mark(ctx, lane)->position = sy_tcp_log_tail(log) + 16 + padded(lane->run_bytes);
     if (!atomic_load_explicit(&ctx->dirty, memory_order_relaxed))
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     if (lane->run_bytes == TCP_LONG)
-        tcp_run_close(lane);
+        sy_tcp_run_close(lane);
     unlock(lane);
     if (begin)
-        tcp_send_mark(lane, (unsigned)tcp_settings.flush_delay);
-    else if (tcp_log_tail(log) - tcp_log_sent(log) >= TCP_FLUSH_BYTES &&
+        sy_tcp_send_mark(lane, (unsigned)sy_tcp_settings.flush_delay);
+    else if (sy_tcp_log_tail(log) - sy_tcp_log_sent(log) >= TCP_FLUSH_BYTES &&
              !atomic_load_explicit(&lane->blocked, memory_order_relaxed))
-        tcp_send(lane);
+        sy_tcp_send(lane);
     return 0;
 }

@@ -12,7 +12,7 @@
 
 static bool has(const struct tcp_log *log)
 {
-    return tcp_log_tail(log) > tcp_log_sent(log);
+    return sy_tcp_log_tail(log) > sy_tcp_log_sent(log);
 }
 
 static uint64_t got(const struct tcp_lane *lane, enum tcp_channel channel)
@@ -33,7 +33,7 @@ static bool must_tell(const struct tcp_lane *lane)
                TELL_BYTES;
 }
 
-bool tcp_send_due(const struct tcp_lane *lane)
+bool sy_tcp_send_due(const struct tcp_lane *lane)
 {
     return must_tell(lane) || has(&lane->log[TCP_REPLIES]) || has(&lane->log[TCP_REQUESTS]);
 }
@@ -50,21 +50,21 @@ static bool prepare(struct tcp_lane *lane)
     size_t length = 0;
 
     if (has(log))
-        length = tcp_log_take(log, out->part + 1, TCP_OUT_PARTS - 1, &count, FRAME_BYTES);
+        length = sy_tcp_log_take(log, out->part + 1, TCP_OUT_PARTS - 1, &count, FRAME_BYTES);
     else if (!must_ask(lane) && !must_tell(lane) && !bye)
         return false;
-    uint64_t requested = tcp_log_sent(&lane->log[TCP_REQUESTS]);
+    uint64_t requested = sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
     if (must_ask(lane) && requested >= atomic_load_explicit(&lane->ask, memory_order_relaxed)) {
         flags |= TCP_FRAME_ACK;
         lane->asked = requested;
     }
     out->channel = channel;
-    out->end = tcp_log_sent(log);
+    out->end = sy_tcp_log_sent(log);
     if (bye && !has(&lane->log[TCP_REPLIES]) && !has(&lane->log[TCP_REQUESTS])) {
         flags |= TCP_FRAME_BYE;
         atomic_store_explicit(&lane->bye, false, memory_order_relaxed);
     }
-    if (!lane->greeted && tcp_apply_serves_node())
+    if (!lane->greeted && sy_tcp_apply_serves_node())
         flags |= TCP_FRAME_NODE;
     lane->greeted = true;
     atomic_store_explicit(&lane->ack_due, false, memory_order_relaxed);
@@ -98,13 +98,13 @@ static void advance(struct tcp_lane *lane, size_t sent)
     atomic_store_explicit(&lane->handed[out->channel], out->end - left, memory_order_release);
 }
 
-void tcp_send_watch(struct tcp_lane *lane)
+void sy_tcp_send_watch(struct tcp_lane *lane)
 {
     bool blocked = atomic_load_explicit(&lane->blocked, memory_order_relaxed);
     bool paused = atomic_load_explicit(&lane->paused, memory_order_relaxed);
 
     if (lane->watch.fd >= 0)
-        tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (paused ? 0u : EPOLLIN));
+        sy_tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (paused ? 0u : EPOLLIN));
 }
 
 static void send_all(struct tcp_lane *lane)
@@ -121,7 +121,7 @@ static void send_all(struct tcp_lane *lane)
             advance(lane, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
             atomic_store_explicit(&lane->blocked, true, memory_order_relaxed);
-            tcp_send_watch(lane);
+            sy_tcp_send_watch(lane);
             break;
         } else if (errno != EINTR) {
             /* Whoever polls finds the socket closed, and deals with it. */
@@ -130,7 +130,7 @@ static void send_all(struct tcp_lane *lane)
         }
     }
     if (any)
-        atomic_store_explicit(&lane->sent_time, tcp_now(), memory_order_relaxed);
+        atomic_store_explicit(&lane->sent_time, sy_tcp_now(), memory_order_relaxed);
 }
 
 static bool try_lock(struct tcp_lane *lane)
@@ -139,20 +139,20 @@ static bool try_lock(struct tcp_lane *lane)
            !atomic_exchange_explicit(&lane->send, true, memory_order_acquire);
 }
 
-void tcp_send_lock(struct tcp_lane *lane)
+void sy_tcp_send_lock(struct tcp_lane *lane)
 {
     while (!try_lock(lane))
         sched_yield();
 }
 
-void tcp_send_unlock(struct tcp_lane *lane)
+void sy_tcp_send_unlock(struct tcp_lane *lane)
 {
     atomic_store_explicit(&lane->send, false, memory_order_seq_cst);
 }
 
 /* `again` is set by whoever could not take the lock, before a second attempt; the holder looks at
  * it after letting go. One of the two therefore sends what was appended last. */
-void tcp_send(struct tcp_lane *lane)
+void sy_tcp_send(struct tcp_lane *lane)
 {
     if (!try_lock(lane)) {
         atomic_store_explicit(&lane->again, true, memory_order_seq_cst);
@@ -163,11 +163,11 @@ void tcp_send(struct tcp_lane *lane)
         atomic_store_explicit(&lane->again, false, memory_order_seq_cst);
         if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
             send_all(lane);
-        tcp_send_unlock(lane);
+        sy_tcp_send_unlock(lane);
     } while (atomic_load_explicit(&lane->again, memory_order_seq_cst) && try_lock(lane));
 }
 
-void tcp_send_ask(struct tcp_lane *lane, uint64_t position)
+void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position)
 {
     uint64_t before = atomic_load_explicit(&lane->ask, memory_order_relaxed);
 
@@ -184,30 +184,31 @@ void tcp_send_ask(struct tcp_lane *lane, uint64_t position)
 static void send_gathered(struct tcp_lane *lane)
 {
     bool stranger = !pthread_equal(lane->producer, pthread_self());
-    uint64_t before = tcp_log_sent(&lane->log[TCP_REQUESTS]);
+    uint64_t before = sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
 
-    tcp_run_flush(lane);
-    tcp_send(lane);
-    if (stranger && tcp_log_sent(&lane->log[TCP_REQUESTS]) != before)
-        tcp_send_mark(lane, (unsigned)tcp_settings.flush_delay);
+    sy_tcp_run_flush(lane);
+    sy_tcp_send(lane);
+    if (stranger && sy_tcp_log_sent(&lane->log[TCP_REQUESTS]) != before)
+        sy_tcp_send_mark(lane, (unsigned)sy_tcp_settings.flush_delay);
 }
 
-void tcp_send_mark(struct tcp_lane *lane, unsigned microseconds)
+void sy_tcp_send_mark(struct tcp_lane *lane, unsigned microseconds)
 {
-    atomic_fetch_or_explicit(&tcp_lanes.dirty[lane->slot / 64], UINT64_C(1) << lane->slot % 64,
+    atomic_fetch_or_explicit(&sy_tcp_lanes.dirty[lane->slot / 64], UINT64_C(1) << lane->slot % 64,
                              memory_order_release);
-    tcp_host->soon(microseconds);
+    sy_tcp_host->soon(microseconds);
 }
 
-void tcp_send_dirty(void)
+void sy_tcp_send_dirty(void)
 {
-    unsigned count = atomic_load_explicit(&tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
 
     for (unsigned word = 0; word * 64 < count; word++) {
-        if (!atomic_load_explicit(&tcp_lanes.dirty[word], memory_order_relaxed))
+        if (!atomic_load_explicit(&sy_tcp_lanes.dirty[word], memory_order_relaxed))
             continue;
-        uint64_t bits = atomic_exchange_explicit(&tcp_lanes.dirty[word], 0, memory_order_acquire);
+        uint64_t bits = atomic_exchange_explicit(&sy_tcp_lanes.dirty[word], 0,
+                                                 memory_order_acquire);
         for (; bits; bits &= bits - 1)
-            send_gathered(tcp_lanes.lane[word * 64 + (unsigned)__builtin_ctzll(bits)]);
+            send_gathered(sy_tcp_lanes.lane[word * 64 + (unsigned)__builtin_ctzll(bits)]);
     }
 }

@@ -31,7 +31,7 @@ static size_t padded(size_t length)
 static void write_words(char *room, unsigned op, const struct sy_strided *s,
                         const struct part *part)
 {
-    uint64_t word[3] = {tcp_issue_header(op, 0, s->first.pe, s->first.window, part->offset),
+    uint64_t word[3] = {sy_tcp_issue_header(op, 0, s->first.pe, s->first.window, part->offset),
                         s->block | (uint64_t)part->blocks << 32, (uint64_t)s->remote_stride};
 
     memcpy(room, word, sizeof word);
@@ -52,16 +52,16 @@ static void pack(char *to, const struct sy_strided *s, const struct part *part)
 static bool put_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
                      const struct part *part)
 {
-    struct tcp_lane *lane = tcp_issue_begin(ctx, s->first.pe);
+    struct tcp_lane *lane = sy_tcp_issue_begin(ctx, s->first.pe);
     size_t bytes = 24 + padded(part->bytes);
     char *room;
 
-    if (!lane || !(room = tcp_issue_room(lane, bytes)))
+    if (!lane || !(room = sy_tcp_issue_room(lane, bytes)))
         return false;
     memset(room + bytes - 8, 0, 8);
     write_words(room, TCP_OP_PUT_STRIDED, s, part);
     pack(room + 24, s, part);
-    tcp_issue_done(ctx, lane, tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
+    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
     return true;
 }
 
@@ -69,42 +69,42 @@ static bool put_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
 static uint64_t get_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
                          const struct part *part)
 {
-    struct tcp_lane *lane = tcp_issue_begin(ctx, s->first.pe);
+    struct tcp_lane *lane = sy_tcp_issue_begin(ctx, s->first.pe);
     struct tcp_blocks *blocks = malloc(sizeof *blocks);
     uint64_t wanted = 0;
-    char *room = lane && blocks ? tcp_issue_room(lane, 24) : NULL;
+    char *room = lane && blocks ? sy_tcp_issue_room(lane, 24) : NULL;
 
     if (lane && !blocks)
-        tcp_issue_end(lane);
+        sy_tcp_issue_end(lane);
     if (room) {
         *blocks = (struct tcp_blocks){.dest = part->local,
                                       .block = s->block,
                                       .blocks = part->blocks,
                                       .stride = s->local_stride};
-        wanted = tcp_issue_want(ctx, lane, blocks, part->bytes, TCP_WANT_BLOCKS);
+        wanted = sy_tcp_issue_want(ctx, lane, blocks, part->bytes, TCP_WANT_BLOCKS);
         if (!wanted)
-            tcp_issue_end(lane);
+            sy_tcp_issue_end(lane);
     }
     if (!wanted) {
         free(blocks);
         return 0;
     }
     write_words(room, TCP_OP_GET_STRIDED, s, part);
-    tcp_issue_done(ctx, lane, tcp_log_commit(&lane->log[TCP_REQUESTS], 24), 24, false);
+    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 24), 24, false);
     return wanted;
 }
 
 /* After something has been started there is no way back, so this waits. */
 static void wait_for_room(int pe, uint64_t *since)
 {
-    struct tcp_lane *lane = atomic_load(&tcp_routes[pe].lane);
+    struct tcp_lane *lane = atomic_load(&sy_tcp_routes[pe].lane);
 
-    tcp_send(lane);
-    if (!tcp_poll_lane(lane))
-        tcp_host->rest(since);
+    sy_tcp_send(lane);
+    if (!sy_tcp_poll_lane(lane))
+        sy_tcp_host->rest(since);
 }
 
-int tcp_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags)
+int sy_tcp_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags)
 {
     uint64_t since = 0;
 
@@ -123,7 +123,7 @@ int tcp_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, un
     return 0;
 }
 
-int tcp_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags)
+int sy_tcp_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags)
 {
     uint64_t since = 0, last = 0;
 
@@ -142,9 +142,9 @@ int tcp_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, un
         }
     }
     if (last && (flags & SY_BLOCKING)) {
-        struct tcp_lane *lane = atomic_load(&tcp_routes[s->first.pe].lane);
-        tcp_send(lane);
-        tcp_issue_wait(lane, last);
+        struct tcp_lane *lane = atomic_load(&sy_tcp_routes[s->first.pe].lane);
+        sy_tcp_send(lane);
+        sy_tcp_issue_wait(lane, last);
     }
     return 0;
 }

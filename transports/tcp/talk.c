@@ -13,9 +13,10 @@
 #define USER_TIMEOUT                                                                               \
     10.0 /* seconds that sent data may stay unacknowledged, if no reconnecting ends earlier */
 
-struct tcp_self tcp_self(void)
+struct tcp_self sy_tcp_self(void)
 {
-    return (struct tcp_self){tcp_host->job_key, (uint32_t)tcp_host->pe, (uint32_t)tcp_host->npes};
+    return (struct tcp_self){sy_tcp_host->job_key, (uint32_t)sy_tcp_host->pe,
+                             (uint32_t)sy_tcp_host->npes};
 }
 
 static void set(int fd, int level, int option, int value)
@@ -24,23 +25,24 @@ static void set(int fd, int level, int option, int value)
 }
 
 /* Each is a help only, so that a refusal is not an error. */
-void tcp_talk_tune(int fd)
+void sy_tcp_talk_tune(int fd)
 {
-    int idle = (int)tcp_settings.keepalive;
-    double patience = tcp_settings.reconnect_timeout < USER_TIMEOUT ? tcp_settings.reconnect_timeout
-                                                                    : USER_TIMEOUT;
+    int idle = (int)sy_tcp_settings.keepalive;
+    double patience = sy_tcp_settings.reconnect_timeout < USER_TIMEOUT
+                          ? sy_tcp_settings.reconnect_timeout
+                          : USER_TIMEOUT;
 
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, patience > 0.1 ? (int)(patience * 1000) : 100);
-    if (tcp_settings.keepalive > 0) {
+    if (sy_tcp_settings.keepalive > 0) {
         set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle > 0 ? idle : 1);
         set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
         set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
         set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     }
-    if (tcp_settings.socket_buffer) {
-        set(fd, SOL_SOCKET, SO_SNDBUF, (int)tcp_settings.socket_buffer);
-        set(fd, SOL_SOCKET, SO_RCVBUF, (int)tcp_settings.socket_buffer);
+    if (sy_tcp_settings.socket_buffer) {
+        set(fd, SOL_SOCKET, SO_SNDBUF, (int)sy_tcp_settings.socket_buffer);
+        set(fd, SOL_SOCKET, SO_RCVBUF, (int)sy_tcp_settings.socket_buffer);
     }
 }
 
@@ -51,45 +53,45 @@ static int release(struct tcp_talk *talk)
 {
     int fd = talk->watch.fd;
 
-    tcp_watch_remove(&talk->watch);
+    sy_tcp_watch_remove(&talk->watch);
     if (talk->attempt)
-        tcp_attempt_gone(talk);
+        sy_tcp_attempt_gone(talk);
     else
-        tcp_guest_gone(talk);
+        sy_tcp_guest_gone(talk);
     return fd;
 }
 
-void tcp_talk_close(struct tcp_talk *talk)
+void sy_tcp_talk_close(struct tcp_talk *talk)
 {
     close(release(talk));
 }
 
-bool tcp_talk_failed(struct tcp_talk *talk, const char *words)
+bool sy_tcp_talk_failed(struct tcp_talk *talk, const char *words)
 {
     struct tcp_attempt *attempt = talk->attempt;
     unsigned candidate = talk->candidate;
 
     if (attempt) {
-        tcp_talk_close(talk);
-        tcp_attempt_failed(attempt, candidate, words);
+        sy_tcp_talk_close(talk);
+        sy_tcp_attempt_failed(attempt, candidate, words);
     } else {
-        tcp_guest_failed(talk, words);
+        sy_tcp_guest_failed(talk, words);
     }
     return false;
 }
 
-bool tcp_talk_late(struct tcp_talk *talk, uint64_t now)
+bool sy_tcp_talk_late(struct tcp_talk *talk, uint64_t now)
 {
     char words[60];
 
     if (now < talk->deadline)
         return false;
     if (talk->connecting)
-        snprintf(words, sizeof words, "no answer within %.3g s", tcp_settings.connect_timeout);
+        snprintf(words, sizeof words, "no answer within %.3g s", sy_tcp_settings.connect_timeout);
     else
         snprintf(words, sizeof words, "no greeting within %d s",
                  (int)(TCP_GREETING_TIME / TCP_SECOND));
-    tcp_talk_failed(talk, words);
+    sy_tcp_talk_failed(talk, words);
     return true;
 }
 
@@ -103,17 +105,17 @@ static void adopt(struct tcp_talk *talk)
     struct tcp_lane *lane = talk->lane;
     int pe = (int)(connector ? hello->to : hello->from);
     unsigned number = hello->lane;
-    uint64_t took = tcp_now() - talk->began;
+    uint64_t took = sy_tcp_now() - talk->began;
     char text[TCP_IP_TEXT];
 
-    tcp_host->log(connector && took > TCP_SECOND ? SY_LOG_INFO : SY_LOG_DEBUG, "tcp",
-                  "lane %u %s PE %d at %s, within %.1f ms", number,
-                  connector ? "connected to" : "accepted from", pe,
-                  tcp_socket_text(&talk->address, text), (double)took / 1e6);
+    sy_tcp_host->log(connector && took > TCP_SECOND ? SY_LOG_INFO : SY_LOG_DEBUG, "tcp",
+                     "lane %u %s PE %d at %s, within %.1f ms", number,
+                     connector ? "connected to" : "accepted from", pe,
+                     sy_tcp_socket_text(&talk->address, text), (double)took / 1e6);
     int fd = release(talk);
-    tcp_attempt_end(pe, number);
-    tcp_guests_drop(pe, number, NULL);
-    tcp_lane_adopt(lane, fd, &positions, connector);
+    sy_tcp_attempt_end(pe, number);
+    sy_tcp_guests_drop(pe, number, NULL);
+    sy_tcp_lane_adopt(lane, fd, &positions, connector);
 }
 
 /* ---- greetings ----
@@ -122,10 +124,10 @@ static void adopt(struct tcp_talk *talk)
 
 static bool wait_for(struct tcp_talk *talk, uint32_t events)
 {
-    int rc = talk->events == events ? 0 : tcp_watch_change(&talk->watch, events);
+    int rc = talk->events == events ? 0 : sy_tcp_watch_change(&talk->watch, events);
 
     if (rc)
-        return tcp_talk_failed(talk, strerror(-rc));
+        return sy_tcp_talk_failed(talk, strerror(-rc));
     talk->events = events;
     return false;
 }
@@ -134,7 +136,7 @@ static bool wait_for(struct tcp_talk *talk, uint32_t events)
 static bool say(struct tcp_talk *talk, int rc)
 {
     if (rc)
-        return tcp_talk_failed(talk, strerror(-rc));
+        return sy_tcp_talk_failed(talk, strerror(-rc));
     talk->sending = true;
     talk->done = 0;
     return true;
@@ -144,76 +146,76 @@ static bool say(struct tcp_talk *talk, int rc)
 static bool on_hello(struct tcp_talk *talk, enum tcp_verdict verdict)
 {
     struct tcp_transcript *t = &talk->transcript;
-    const struct tcp_greeting *hello = tcp_last(t);
-    struct tcp_self self = tcp_self();
+    const struct tcp_greeting *hello = sy_tcp_last(t);
+    struct tcp_self self = sy_tcp_self();
 
     if (verdict == TCP_OTHER_VERSION)
-        return say(talk, tcp_say_refuse(t, &self, TCP_REFUSE_VERSION));
-    if (verdict != TCP_GOOD || !tcp_lane_find((int)hello->from, hello->lane))
-        return say(talk, tcp_say_refuse(t, &self, TCP_REFUSE_TARGET));
+        return say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_VERSION));
+    if (verdict != TCP_GOOD || !sy_tcp_lane_find((int)hello->from, hello->lane))
+        return say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_TARGET));
     if (self.pe < hello->from && hello->reason < TCP_HELLO_INSISTS &&
-        tcp_attempt_progress((int)hello->from, hello->lane) == TCP_ATTEMPT_RACING)
-        return say(talk, tcp_say_refuse(t, &self, TCP_REFUSE_BUSY));
-    return say(talk, tcp_say_welcome(t, &self));
+        sy_tcp_attempt_progress((int)hello->from, hello->lane) == TCP_ATTEMPT_RACING)
+        return say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_BUSY));
+    return say(talk, sy_tcp_say_welcome(t, &self));
 }
 
 static bool on_refuse(struct tcp_talk *talk)
 {
-    switch (tcp_last(&talk->transcript)->reason) {
+    switch (sy_tcp_last(&talk->transcript)->reason) {
     case TCP_REFUSE_BUSY:
-        tcp_attempt_refused(talk->attempt, talk->candidate);
+        sy_tcp_attempt_refused(talk->attempt, talk->candidate);
         return false;
     case TCP_REFUSE_TARGET:
-        return tcp_talk_failed(talk, "another PE of the job is there, or it has no such lane");
+        return sy_tcp_talk_failed(talk, "another PE of the job is there, or it has no such lane");
     default:
-        return tcp_talk_failed(talk, tcp_verdict_words(TCP_OTHER_VERSION));
+        return sy_tcp_talk_failed(talk, sy_tcp_verdict_words(TCP_OTHER_VERSION));
     }
 }
 
 static bool on_welcome(struct tcp_talk *talk)
 {
-    struct tcp_self self = tcp_self();
+    struct tcp_self self = sy_tcp_self();
 
-    talk->lane = tcp_attempt_confirm(talk);
-    return say(talk, tcp_say_confirm(&talk->transcript, &self, tcp_lane_freeze(talk->lane)));
+    talk->lane = sy_tcp_attempt_confirm(talk);
+    return say(talk, sy_tcp_say_confirm(&talk->transcript, &self, sy_tcp_lane_freeze(talk->lane)));
 }
 
 static bool on_confirm(struct tcp_talk *talk)
 {
     const struct tcp_greeting *hello = &talk->transcript.greeting[0];
     int pe = (int)hello->from;
-    struct tcp_self self = tcp_self();
+    struct tcp_self self = sy_tcp_self();
 
     /* Both have confirmed a connection of their own; the other side keeps this PE's. */
-    if (tcp_host->pe < pe && tcp_attempt_progress(pe, hello->lane) == TCP_ATTEMPT_CONFIRMED) {
-        tcp_talk_close(talk);
+    if (sy_tcp_host->pe < pe && sy_tcp_attempt_progress(pe, hello->lane) == TCP_ATTEMPT_CONFIRMED) {
+        sy_tcp_talk_close(talk);
         return false;
     }
-    tcp_guests_drop(pe, hello->lane, talk);
-    talk->lane = tcp_lane_find(pe, hello->lane);
+    sy_tcp_guests_drop(pe, hello->lane, talk);
+    talk->lane = sy_tcp_lane_find(pe, hello->lane);
     if (!talk->lane)
-        return tcp_talk_failed(talk, "there is no such lane any more");
-    return say(talk, tcp_say_resume(&talk->transcript, &self, tcp_lane_freeze(talk->lane)));
+        return sy_tcp_talk_failed(talk, "there is no such lane any more");
+    return say(talk, sy_tcp_say_resume(&talk->transcript, &self, sy_tcp_lane_freeze(talk->lane)));
 }
 
 static bool heard(struct tcp_talk *talk)
 {
-    struct tcp_self self = tcp_self();
-    enum tcp_verdict verdict = tcp_hear(&talk->transcript, &self, &talk->in);
+    struct tcp_self self = sy_tcp_self();
+    enum tcp_verdict verdict = sy_tcp_hear(&talk->transcript, &self, &talk->in);
 
     talk->done = 0;
     if (verdict == TCP_FORGED && !talk->attempt) {
-        tcp_guest_forged(talk);
+        sy_tcp_guest_forged(talk);
         return false;
     }
     if (verdict == TCP_STRANGE || verdict == TCP_FORGED)
-        return tcp_talk_failed(talk, tcp_verdict_words(verdict));
+        return sy_tcp_talk_failed(talk, sy_tcp_verdict_words(verdict));
     if (talk->in.kind == TCP_HELLO)
         return on_hello(talk, verdict);
     if (talk->in.kind == TCP_REFUSE)
         return on_refuse(talk);
     if (verdict != TCP_GOOD)
-        return tcp_talk_failed(talk, tcp_verdict_words(verdict));
+        return sy_tcp_talk_failed(talk, sy_tcp_verdict_words(verdict));
     if (talk->in.kind == TCP_WELCOME)
         return on_welcome(talk);
     if (talk->in.kind == TCP_CONFIRM)
@@ -224,12 +226,12 @@ static bool heard(struct tcp_talk *talk)
 
 static bool said(struct tcp_talk *talk)
 {
-    unsigned kind = tcp_last(&talk->transcript)->kind;
+    unsigned kind = sy_tcp_last(&talk->transcript)->kind;
 
     talk->sending = false;
     talk->done = 0;
     if (kind == TCP_REFUSE)
-        tcp_talk_close(talk);
+        sy_tcp_talk_close(talk);
     else if (kind == TCP_RESUME)
         adopt(talk);
     else
@@ -252,15 +254,16 @@ static bool step(struct tcp_talk *talk)
     if (n < 0 && errno == EAGAIN)
         return wait_for(talk, talk->sending ? EPOLLOUT : EPOLLIN);
     if (n < 0)
-        return tcp_talk_failed(talk, strerror(errno));
+        return sy_tcp_talk_failed(talk, strerror(errno));
     if (n == 0)
-        return tcp_talk_failed(talk, talk->attempt && talk->transcript.count == 1
-                                         ? "it turned this PE away, being of another job or short "
-                                           "of file descriptors"
-                                         : "it ended the connection");
+        return sy_tcp_talk_failed(talk,
+                                  talk->attempt && talk->transcript.count == 1
+                                      ? "it turned this PE away, being of another job or short "
+                                        "of file descriptors"
+                                      : "it ended the connection");
     talk->done += (size_t)n;
-    if (!talk->sending && !tcp_greeting_plausible(bytes, talk->done))
-        return tcp_talk_failed(talk, tcp_verdict_words(TCP_STRANGE));
+    if (!talk->sending && !sy_tcp_greeting_plausible(bytes, talk->done))
+        return sy_tcp_talk_failed(talk, sy_tcp_verdict_words(TCP_STRANGE));
     if (talk->done < sizeof talk->in)
         return true;
     return talk->sending ? said(talk) : heard(talk);
@@ -275,13 +278,13 @@ static bool connected(struct tcp_talk *talk)
     if (getsockopt(talk->watch.fd, SOL_SOCKET, SO_ERROR, &code, &length))
         code = errno;
     if (code)
-        return tcp_talk_failed(talk, strerror(code));
+        return sy_tcp_talk_failed(talk, strerror(code));
     talk->connecting = false;
-    talk->deadline = tcp_until(tcp_now() + TCP_GREETING_TIME);
+    talk->deadline = sy_tcp_until(sy_tcp_now() + TCP_GREETING_TIME);
     return say(talk, 0);
 }
 
-void tcp_talk_event(struct tcp_watch *watch, uint32_t events)
+void sy_tcp_talk_event(struct tcp_watch *watch, uint32_t events)
 {
     struct tcp_talk *talk = (struct tcp_talk *)((char *)watch - offsetof(struct tcp_talk, watch));
 

@@ -36,41 +36,41 @@ struct tcp_talk {
 };
 
 /* Whose word counts, for greeting.h. */
-struct tcp_self tcp_self(void);
+struct tcp_self sy_tcp_self(void);
 
 /* A deadline is set: returns it. */
-uint64_t tcp_until(uint64_t deadline);
+uint64_t sy_tcp_until(uint64_t deadline);
 
 /* ---- talk.c ---- */
 
 /* Sets the options that every connection has. */
-void tcp_talk_tune(int fd);
+void sy_tcp_talk_tune(int fd);
 
 /* Goes on as far as the socket allows. */
-void tcp_talk_event(struct tcp_watch *watch, uint32_t events);
+void sy_tcp_talk_event(struct tcp_watch *watch, uint32_t events);
 
 /* Ends with the socket closed. */
-void tcp_talk_close(struct tcp_talk *talk);
+void sy_tcp_talk_close(struct tcp_talk *talk);
 
 /* Ends without success; the guest table or the attempt is told. Returns false, for `return`. */
-bool tcp_talk_failed(struct tcp_talk *talk, const char *words);
+bool sy_tcp_talk_failed(struct tcp_talk *talk, const char *words);
 
 /* Ends as failed if its deadline has passed; whether it has. */
-bool tcp_talk_late(struct tcp_talk *talk, uint64_t now);
+bool sy_tcp_talk_late(struct tcp_talk *talk, uint64_t now);
 
 /* ---- connect.c ---- */
 
 /* The talk is over, and is freed. */
-void tcp_attempt_gone(struct tcp_talk *talk);
+void sy_tcp_attempt_gone(struct tcp_talk *talk);
 
 /* What a failed talk means to the attempt: the next candidate, or the end. */
-void tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, const char *words);
+void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, const char *words);
 
 /* The peer's own connection is to come first. */
-void tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate);
+void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate);
 
 /* The peer has proved itself: the other talks of the attempt end. Returns the lane. */
-struct tcp_lane *tcp_attempt_confirm(struct tcp_talk *talk);
+struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_talk *talk);
 
 /* What this PE's own attempt at a lane is doing. */
 enum tcp_progress {
@@ -79,33 +79,33 @@ enum tcp_progress {
     TCP_ATTEMPT_OTHER,  /* for longer, or waiting for the peer */
     TCP_ATTEMPT_CONFIRMED
 };
-enum tcp_progress tcp_attempt_progress(int pe, unsigned number);
+enum tcp_progress sy_tcp_attempt_progress(int pe, unsigned number);
 
 /* Without a word: the attempt at one lane, or all. */
-void tcp_attempt_end(int pe, unsigned number);
-void tcp_attempts_end(void);
+void sy_tcp_attempt_end(int pe, unsigned number);
+void sy_tcp_attempts_end(void);
 
 /* ---- listen.c ---- */
 
 /* The talk is over; its place is free. */
-void tcp_guest_gone(struct tcp_talk *talk);
+void sy_tcp_guest_gone(struct tcp_talk *talk);
 
-void tcp_guest_failed(struct tcp_talk *talk, const char *words);
+void sy_tcp_guest_failed(struct tcp_talk *talk, const char *words);
 
 /* A guest who does not know the job's key. */
-void tcp_guest_forged(struct tcp_talk *talk);
+void sy_tcp_guest_forged(struct tcp_talk *talk);
 
 /* Ends the talks of guests for a lane, but for one. */
-void tcp_guests_drop(int pe, unsigned number, const struct tcp_talk *except);
+void sy_tcp_guests_drop(int pe, unsigned number, const struct tcp_talk *except);
 
 /* Ends the talks of guests that have frozen this lane. */
-void tcp_guests_cancel(const struct tcp_lane *lane);
+void sy_tcp_guests_cancel(const struct tcp_lane *lane);
 
 /* Acts on deadlines; returns the next one, or UINT64_MAX. */
-uint64_t tcp_guests_timer(uint64_t now);
+uint64_t sy_tcp_guests_timer(uint64_t now);
 
 /* Where a peer is tried that published this: how many. */
-unsigned tcp_listen_candidates(const struct tcp_record *peer,
-                               struct sockaddr_storage out[TCP_CANDIDATES]);
+unsigned sy_tcp_listen_candidates(const struct tcp_record *peer,
+                                  struct sockaddr_storage out[TCP_CANDIDATES]);
 
 #endif

@@ -6,8 +6,8 @@
 #include "transports/tcp/calls.h"
 #include "transports/tcp/issue.h"
 
-struct tcp_settings tcp_settings;
-const struct sy_host *tcp_host;
+struct tcp_settings sy_tcp_settings;
+const struct sy_host *sy_tcp_host;
 
 static const struct sy_option options[] = {
     {"tcp.interfaces", SY_OPTION_STRING, 0, offsetof(struct tcp_settings, interfaces), "auto", NULL,
@@ -59,24 +59,24 @@ static struct {
     int *node_pe;    /* PEs sorted by node and index there */
 } map;
 
-bool tcp_uses_node_lanes(void)
+bool sy_tcp_uses_node_lanes(void)
 {
-    return tcp_settings.lanes == TCP_LANES_NODE ||
-           (tcp_settings.lanes == TCP_LANES_AUTO && tcp_host->npes > DIRECT_UP_TO);
+    return sy_tcp_settings.lanes == TCP_LANES_NODE ||
+           (sy_tcp_settings.lanes == TCP_LANES_AUTO && sy_tcp_host->npes > DIRECT_UP_TO);
 }
 
 /* One function of (me, target), so operations to a target keep their order. */
-int tcp_endpoint(int pe)
+int sy_tcp_endpoint(int pe)
 {
-    if (!tcp_uses_node_lanes())
+    if (!sy_tcp_uses_node_lanes())
         return pe;
-    int node = tcp_host->place(pe).node, size = map.node_begin[node + 1] - map.node_begin[node];
-    if (node == tcp_host->place(tcp_host->pe).node)
+    int node = sy_tcp_host->place(pe).node, size = map.node_begin[node + 1] - map.node_begin[node];
+    if (node == sy_tcp_host->place(sy_tcp_host->pe).node)
         return pe;
-    return map.node_pe[map.node_begin[node] + tcp_host->place(tcp_host->pe).local % size];
+    return map.node_pe[map.node_begin[node] + sy_tcp_host->place(sy_tcp_host->pe).local % size];
 }
 
-const void *tcp_address_of(int pe, size_t *size)
+const void *sy_tcp_address_of(int pe, size_t *size)
 {
     const char *record = map.addresses + (size_t)pe * map.size;
 
@@ -86,22 +86,22 @@ const void *tcp_address_of(int pe, size_t *size)
 
 static int list_nodes(struct sy_error *err)
 {
-    unsigned npes = (unsigned)tcp_host->npes;
+    unsigned npes = (unsigned)sy_tcp_host->npes;
     int nodes = 0;
 
-    for (int pe = 0; pe < tcp_host->npes; pe++)
-        if (tcp_host->place(pe).node >= nodes)
-            nodes = tcp_host->place(pe).node + 1;
+    for (int pe = 0; pe < sy_tcp_host->npes; pe++)
+        if (sy_tcp_host->place(pe).node >= nodes)
+            nodes = sy_tcp_host->place(pe).node + 1;
     map.node_begin = calloc((size_t)nodes + 1, sizeof *map.node_begin);
     map.node_pe = calloc(npes, sizeof *map.node_pe);
     if (!map.node_begin || !map.node_pe)
-        return tcp_host->fail(err, ENOMEM, "no memory for the places of %u PEs", npes);
-    for (int pe = 0; pe < tcp_host->npes; pe++)
-        map.node_begin[tcp_host->place(pe).node + 1]++;
+        return sy_tcp_host->fail(err, ENOMEM, "no memory for the places of %u PEs", npes);
+    for (int pe = 0; pe < sy_tcp_host->npes; pe++)
+        map.node_begin[sy_tcp_host->place(pe).node + 1]++;
     for (int n = 0; n < nodes; n++)
         map.node_begin[n + 1] += map.node_begin[n];
-    for (int pe = 0; pe < tcp_host->npes; pe++) {
-        struct sy_place place = tcp_host->place(pe);
+    for (int pe = 0; pe < sy_tcp_host->npes; pe++) {
+        struct sy_place place = sy_tcp_host->place(pe);
         map.node_pe[map.node_begin[place.node] + place.local] = pe;
     }
     return 0;
@@ -112,19 +112,20 @@ static int keep_addresses(const char *addresses, size_t stride, struct sy_error 
 {
     size_t longest = 0;
 
-    for (int pe = 0; pe < tcp_host->npes; pe++) {
+    for (int pe = 0; pe < sy_tcp_host->npes; pe++) {
         size_t length = (unsigned char)addresses[(size_t)pe * stride];
         if (length + 1 > stride)
-            return tcp_host->fail(err, EPROTO, "PE %d published an address of %zu bytes", pe,
-                                  length);
+            return sy_tcp_host->fail(err, EPROTO, "PE %d published an address of %zu bytes", pe,
+                                     length);
         if (length > longest)
             longest = length;
     }
     map.size = longest + 1;
-    map.addresses = malloc((size_t)tcp_host->npes * map.size);
+    map.addresses = malloc((size_t)sy_tcp_host->npes * map.size);
     if (!map.addresses)
-        return tcp_host->fail(err, ENOMEM, "no memory for the addresses of %d PEs", tcp_host->npes);
-    for (int pe = 0; pe < tcp_host->npes; pe++)
+        return sy_tcp_host->fail(err, ENOMEM, "no memory for the addresses of %d PEs",
+                                 sy_tcp_host->npes);
+    for (int pe = 0; pe < sy_tcp_host->npes; pe++)
         memcpy(map.addresses + (size_t)pe * map.size, addresses + (size_t)pe * stride, map.size);
     return 0;
 }
@@ -133,40 +134,40 @@ static int keep_addresses(const char *addresses, size_t stride, struct sy_error 
 
 static int plugin_open(const struct sy_host *host, struct sy_error *err)
 {
-    tcp_host = host;
+    sy_tcp_host = host;
     if (host->npes == 1)
         return host->fail(err, ENODEV, "the job has one PE");
-    if (tcp_settings.buffer < SMALLEST)
-        tcp_settings.buffer = SMALLEST;
-    int rc = tcp_poll_open(err);
+    if (sy_tcp_settings.buffer < SMALLEST)
+        sy_tcp_settings.buffer = SMALLEST;
+    int rc = sy_tcp_poll_open(err);
     if (!rc)
-        rc = tcp_listen_open(err);
+        rc = sy_tcp_listen_open(err);
     if (rc)
-        tcp_poll_close();
+        sy_tcp_poll_close();
     return rc;
 }
 
 static void plugin_close(void)
 {
-    if (tcp_lanes.lane)
-        tcp_lanes_leave();
-    tcp_listen_close();
-    if (tcp_lanes.lane)
-        tcp_lanes_close();
-    tcp_apply_close();
-    tcp_poll_close();
+    if (sy_tcp_lanes.lane)
+        sy_tcp_lanes_leave();
+    sy_tcp_listen_close();
+    if (sy_tcp_lanes.lane)
+        sy_tcp_lanes_close();
+    sy_tcp_apply_close();
+    sy_tcp_poll_close();
     free(map.addresses);
     free(map.node_begin);
     free(map.node_pe);
-    free(tcp_routes);
+    free(sy_tcp_routes);
     memset(&map, 0, sizeof map);
-    tcp_routes = NULL;
+    sy_tcp_routes = NULL;
 }
 
 /* The length comes first, so that the record ends where it ends. */
 static size_t plugin_address(void *buffer, size_t room)
 {
-    size_t length = tcp_listen_address((char *)buffer + 1, room - 1);
+    size_t length = sy_tcp_listen_address((char *)buffer + 1, room - 1);
 
     *(unsigned char *)buffer = (unsigned char)length;
     return length + 1;
@@ -180,29 +181,34 @@ static int plugin_connect(const void *addresses, size_t stride, double seconds,
     if (!rc)
         rc = list_nodes(err);
     if (!rc)
-        rc = tcp_apply_open(err);
+        rc = sy_tcp_apply_open(err);
     if (!rc)
-        rc = tcp_lanes_open(err);
+        rc = sy_tcp_lanes_open(err);
     if (rc)
         return rc;
-    tcp_routes = calloc((size_t)tcp_host->npes, sizeof *tcp_routes);
-    return tcp_routes ? 0 : tcp_host->fail(err, ENOMEM, "no memory for routes");
+    sy_tcp_routes = calloc((size_t)sy_tcp_host->npes, sizeof *sy_tcp_routes);
+    return sy_tcp_routes ? 0 : sy_tcp_host->fail(err, ENOMEM, "no memory for routes");
 }
 
 static unsigned plugin_reach(int pe)
 {
     size_t size, own_size;
-    const void *address = tcp_address_of(pe, &size);
-    const void *own = tcp_address_of(tcp_host->pe, &own_size);
+    const void *address = sy_tcp_address_of(pe, &size);
+    const void *own = sy_tcp_address_of(sy_tcp_host->pe, &own_size);
 
-    return tcp_address_reaches(address, size, own, own_size)
+    return sy_tcp_address_reaches(address, size, own, own_size)
                ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO
                : 0u;
 }
 
 static int plugin_progress(void)
 {
-    return tcp_poll() > 0;
+    return sy_tcp_poll() > 0;
+}
+
+static int plugin_event(void)
+{
+    return sy_tcp_poll_event();
 }
 
 SY_TRANSPORT_PLUGIN(tcp) = {
@@ -210,23 +216,24 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .name = "tcp",
     .priority = 20,
     .options = options,
-    .settings = &tcp_settings,
+    .settings = &sy_tcp_settings,
     .open = plugin_open,
     .close = plugin_close,
     .address = plugin_address,
     .connect = plugin_connect,
     .reach = plugin_reach,
-    .ctx_open = tcp_ctx_open,
-    .ctx_close = tcp_ctx_close,
-    .put = tcp_put,
-    .get = tcp_get,
-    .put_strided = tcp_put_strided,
-    .get_strided = tcp_get_strided,
-    .amo = tcp_amo,
-    .put_signal = tcp_put_signal,
-    .fence = tcp_fence,
-    .quiet = tcp_quiet,
+    .ctx_open = sy_tcp_ctx_open,
+    .ctx_close = sy_tcp_ctx_close,
+    .put = sy_tcp_put,
+    .get = sy_tcp_get,
+    .put_strided = sy_tcp_put_strided,
+    .get_strided = sy_tcp_get_strided,
+    .amo = sy_tcp_amo,
+    .put_signal = sy_tcp_put_signal,
+    .fence = sy_tcp_fence,
+    .quiet = sy_tcp_quiet,
     .progress = plugin_progress,
-    .wait_fd = tcp_poll_fd,
-    .session = tcp_session,
+    .wait_fd = sy_tcp_poll_fd,
+    .session = sy_tcp_session,
+    .event = plugin_event,
 };

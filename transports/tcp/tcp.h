@@ -36,16 +36,16 @@ struct tcp_settings {
     size_t socket_buffer; /* SO_SNDBUF and SO_RCVBUF; 0: the system's choice */
 };
 
-extern struct tcp_settings tcp_settings;
-extern const struct sy_host *tcp_host;
+extern struct tcp_settings sy_tcp_settings;
+extern const struct sy_host *sy_tcp_host;
 
 /* What PE pe published, for connect.c. */
-const void *tcp_address_of(int pe, size_t *size);
+const void *sy_tcp_address_of(int pe, size_t *size);
 
 /* The process that operations for PE pe go to. */
-int tcp_endpoint(int pe);
+int sy_tcp_endpoint(int pe);
 
 /* Whether operations go to any process of the target's node rather than to the target itself. */
-bool tcp_uses_node_lanes(void);
+bool sy_tcp_uses_node_lanes(void);
 
 #endif

@@ -90,34 +90,34 @@ enum tcp_op {
 #define TCP_WINDOW_BITS 3
 #define TCP_OFFSET_BITS 41
 
-static inline uint64_t tcp_header(unsigned op, unsigned code, unsigned target, unsigned window,
-                                  uint64_t offset)
+static inline uint64_t sy_tcp_header(unsigned op, unsigned code, unsigned target, unsigned window,
+                                     uint64_t offset)
 {
     return op | (uint64_t)code << 6 | (uint64_t)target << 10 | (uint64_t)window << 20 |
            offset << 23;
 }
 
-static inline unsigned tcp_header_op(uint64_t header)
+static inline unsigned sy_tcp_header_op(uint64_t header)
 {
     return header & 63;
 }
 
-static inline unsigned tcp_header_code(uint64_t header)
+static inline unsigned sy_tcp_header_code(uint64_t header)
 {
     return header >> 6 & 15;
 }
 
-static inline unsigned tcp_header_target(uint64_t header)
+static inline unsigned sy_tcp_header_target(uint64_t header)
 {
     return header >> 10 & 1023;
 }
 
-static inline unsigned tcp_header_window(uint64_t header)
+static inline unsigned sy_tcp_header_window(uint64_t header)
 {
     return header >> 20 & 7;
 }
 
-static inline uint64_t tcp_header_offset(uint64_t header)
+static inline uint64_t sy_tcp_header_offset(uint64_t header)
 {
     return header >> 23;
 }
