@@ -56,7 +56,7 @@ struct ofi_traits {
     bool virt_addr;    /* remote memory is named by address, not by offset */
     bool prov_key;     /* the provider chooses keys */
     bool enable_mr;    /* registered memory is bound to the endpoint */
-    bool threaded;     /* a thread of the provider moves the data */
+    bool deaf;         /* the queue's descriptor does not tell that something has come */
     bool ticks;        /* must be polled now and then while something is under way */
     size_t inject, max_write;
     size_t small; /* puts up to this length travel as messages */
@@ -81,7 +81,12 @@ struct ofi_slot {
 
 /* ---- messages: a header and records ---- */
 
-enum { OFI_ACK_ME = 1, OFI_WANTS_REPLY = 2, OFI_REQUEST = 4 };
+enum {
+    OFI_ACK_ME = 1,
+    OFI_WANTS_REPLY = 2,
+    OFI_REQUEST = 4,
+    OFI_AWAITED = 8 /* the sender is likely to do nothing before it is acknowledged */
+};
 
 struct ofi_header {
     uint32_t job;    /* of the sender's job, against strays */
@@ -133,7 +138,7 @@ struct ofi_pool {
     struct ofi_message *all, *free;
     char *slab;
     struct fid_mr *mr;
-    unsigned count;
+    unsigned count, taken;
 };
 
 /* Somebody who waits for a reply. */
@@ -159,6 +164,7 @@ struct ofi_peer {
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
+    bool lone;   /* the last wait was for a single message */
     int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
@@ -218,17 +224,17 @@ struct ofi_state {
     struct ofi_pool requests, replies, receives;
     struct ofi_deferred *deferred, **deferred_end;
     struct ofi_fetch fetch[OFI_FETCHES], *fetch_free;
+    bool awaited; /* some of `owed` */
     bool closing;
     bool contacting; /* see contact.c */
-    bool mute; /* this PE's address fits nowhere: it takes no part */
+    bool mute;       /* this PE's address fits nowhere: it takes no part */
     /* progress.c */
     int epoll, timer, cq_fd;
     _Atomic bool armed; /* the progress thread is woken by the queue */
     _Atomic unsigned polls;
-    unsigned polls_before;      /* the progress thread's */
-    _Atomic uint64_t polled_ns; /* when, last */
-    _Atomic unsigned idle;      /* polls that found nothing, in a row */
-    long tick_ns;
+    unsigned polls_before; /* the progress thread's */
+    _Atomic unsigned idle; /* polls that found nothing, in a row */
+    long tick_ns, beat_ns;
 };
 
 /* The functions of libfabric that its headers do not define inline. */
