@@ -27,10 +27,11 @@ enum {
     SY_REACH_MAP = 8 /* mem_pointer() has windows of that PE */
 };
 
-/* Flags of put and get. */
+/* Flags of data calls. */
 enum {
-    SY_BLOCKING = 1 /* put: the source may be reused on return; get: the data has arrived on return.
-                       Without it the buffers stay in use until quiet() covers the operation. */
+    SY_BLOCKING = 1, /* put: the source may be reused on return; get: the data has arrived on return.
+                        Without it the buffers stay in use until quiet() covers the operation. */
+    SY_PROMPT = 2    /* a hint: somebody waits for it, so it should not be gathered with others */
 };
 
 enum { SY_ALL_PES = -1 };

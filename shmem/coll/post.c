@@ -92,12 +92,14 @@ static void tell(const struct sy_post *post, int member, int flag, uint64_t valu
         atomic_store_explicit(word_of(there, post, flag), value, memory_order_release);
 }
 
-/* Data to another node, and word of it. */
+/* Data to another node, and word of it. The one sender of a flag is waited for; of many senders
+ * each may gather what it has for several PEs. */
 static void send(const struct sy_post *post, int member, unsigned window, uint64_t offset,
                  const void *source, size_t length, int flag, uint64_t value)
 {
     sy_control_put(sy_members_pe(&post->group->members, member), window, offset, source, length,
-                   operation(flag), word_of(own(post), post, flag), value);
+                   operation(flag), word_of(own(post), post, flag), value,
+                   flag == COUNTER ? 0 : SY_PROMPT);
 }
 
 static void put_dest(const struct sy_post *post, int member, void *dest, const void *source,

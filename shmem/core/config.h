@@ -33,8 +33,8 @@ struct sy_config {
     bool warn_unknown_env;  /* SHMEM_WARN_UNKNOWN_ENV */
     bool trap_on_abort;     /* SHMEM_TRAP_ON_ABORT: SIGABRT instead of leaving, for a core file */
 
-    /* SHMEM_x_ALGORITHM of collective routines on teams, and SHMEM_COLL_RADIX: children of a node in
-     * the trees */
+    /* SHMEM_x_ALGORITHM of collective routines on teams, and SHMEM_COLL_RADIX: children of a node
+     * in the trees */
     int barrier_algorithm;  /* enum sy_barrier_algorithm */
     int bcast_algorithm;    /* enum sy_bcast_algorithm */
     int reduce_algorithm;   /* enum sy_reduce_algorithm */

@@ -24,7 +24,7 @@ void sy_control_update(int pe, enum sy_amo_op op, void *mine, uint64_t value)
     const struct sy_amo amo = word(pe, op, mine, value);
 
     sy_fence(&sy_ctx_control);
-    sy_carry_amo(what, &sy_ctx_control, &amo, 0);
+    sy_carry_amo(what, &sy_ctx_control, &amo, SY_PROMPT);
 }
 
 void sy_control_get(int pe, void *dest, const void *mine, size_t length)
@@ -39,11 +39,11 @@ void sy_control_get(int pe, void *dest, const void *mine, size_t length)
 }
 
 void sy_control_put(int pe, unsigned window, uint64_t offset, const void *source, size_t length,
-                    enum sy_amo_op op, void *mine, uint64_t value)
+                    enum sy_amo_op op, void *mine, uint64_t value, unsigned hint)
 {
     const struct sy_transfer t = {
         .pe = pe, .window = window, .offset = offset, .local = (void *)source, .length = length};
     const struct sy_amo amo = word(pe, op, mine, value);
 
-    sy_carry_put_signal(what, &sy_ctx_control, &t, &amo, SY_BLOCKING);
+    sy_carry_put_signal(what, &sy_ctx_control, &t, &amo, SY_BLOCKING | hint);
 }

@@ -77,9 +77,9 @@ void sy_control_update(int pe, enum sy_amo_op op, void *mine, uint64_t value);
 void sy_control_get(int pe, void *dest, const void *mine, size_t length);
 
 /* Copies `length` bytes (not 0) from source to there, to an offset of a window, and updates a word
- * of the control window after. The source may be reused on return. */
+ * of the control window after. The source may be reused on return. hint: SY_PROMPT or 0. */
 void sy_control_put(int pe, unsigned window, uint64_t offset, const void *source, size_t length,
-                    enum sy_amo_op op, void *mine, uint64_t value);
+                    enum sy_amo_op op, void *mine, uint64_t value, unsigned hint);
 uint64_t sy_control_offset(const void *mine);
 
 #endif

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "core/progress.h"
 #include "core/route.h"
 #include "core/stall.h"
+#include "core/wait.h"
 #include "core/world.h"
 #include "util/error.h"
 #include "util/libev.h"
@@ -26,6 +29,8 @@
  * and event mode is the right one; while it goes on polling each beat is twice as long. */
 #define FIRST_BEAT_NS   INT64_C(125000)
 #define LONGEST_BEAT_NS INT64_C(1000000)
+
+#define SHORT_TURN_NS 100000
 
 /* Two wake-ups within this many seconds, with a poll between, mean that the application is waiting
  * for the same messages. */
@@ -56,9 +61,9 @@ static struct {
     unsigned in_vain; /* events since one led to something */
 } progress;
 
-/* The timer of sy_progress_soon, and whether it has been set and has not expired yet. */
+/* The timer of sy_progress_soon, and when it expires, in nanoseconds; 0: it is not set. */
 static int soon_fd = -1;
-static _Atomic bool soon_set;
+static _Atomic uint64_t soon_at;
 
 static void set_timer(int fd, int64_t first, int64_t interval)
 {
@@ -224,28 +229,56 @@ static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
         tell(true);
 }
 
-/* First the word that the timer may be set again, then the poll: what is asked for between them is
- * either seen by the poll or sets the timer. */
+/* First the word that the timer is not set, then the poll: what is asked for between them is either
+ * seen by the poll or sets the timer. */
 static void on_soon(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop, (void)events;
     take_expiry(watcher->fd);
-    atomic_store(&soon_set, false);
+    atomic_store(&soon_at, 0);
     poll_all();
 }
 
+/* Setting a timer that expires earlier than all others costs many microseconds on a virtual
+ * machine, so one that expires early enough is left alone. Of several threads that set it at once
+ * the last to find `soon_at` as it wrote it has set the timer last. */
 void sy_progress_soon(unsigned microseconds)
 {
-    if (atomic_load_explicit(&soon_set, memory_order_relaxed) || atomic_exchange(&soon_set, true))
-        return;
-    set_timer(soon_fd, microseconds ? (int64_t)microseconds * 1000 : 1, 0);
+    uint64_t now = sy_wait_now(), wanted = now + (uint64_t)microseconds * 1000;
+    uint64_t set = atomic_load(&soon_at);
+
+    do
+        if (set && set <= wanted)
+            return;
+    while (!atomic_compare_exchange_weak(&soon_at, &set, wanted));
+    do {
+        set = wanted;
+        set_timer(soon_fd, set > now ? (int64_t)(set - now) : 1, 0);
+        wanted = atomic_load(&soon_at);
+    } while (wanted && wanted != set);
 }
 
 /* ---- start and stop ---- */
 
+/* The thread's work is short and others wait for it. A kernel that takes that as a hint (from 6.12
+ * on) then lets it run at once when it is woken beside a thread that polls or computes. */
+static void ask_for_short_turns(void)
+{
+    const struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } wish = {.size = sizeof wish, .nice = getpriority(PRIO_PROCESS, 0), .runtime = SHORT_TURN_NS};
+
+    syscall(SYS_sched_setattr, 0, &wish, 0);
+}
+
 static void *run(void *arg)
 {
     (void)arg;
+    ask_for_short_turns();
     ev_run(progress.loop, 0);
     return NULL;
 }
@@ -302,7 +335,7 @@ static bool watch_launcher(void)
 static void end_loop(void)
 {
     soon_fd = -1;
-    atomic_store(&soon_set, false);
+    atomic_store(&soon_at, 0);
     if (progress.beat.fd >= 0)
         close(progress.beat.fd);
     if (progress.soon.fd >= 0)

@@ -37,7 +37,7 @@ static struct {
     struct pollfd fd[SY_TRANSPORTS_MAX];
 } policy;
 
-static uint64_t now(void)
+uint64_t sy_wait_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -121,11 +121,20 @@ static void give_way(uint64_t waited, bool yielded)
 
 static uint64_t waited_since(uint64_t *since)
 {
-    uint64_t time = now();
+    uint64_t time = sy_wait_now();
 
     if (!*since)
         *since = time;
     return time - *since;
+}
+
+/* When this thread last moved something in a wait. */
+static _Thread_local uint64_t moved_at;
+
+/* A thread that serves others while it waits has work, so its patience begins anew. */
+static uint64_t idle_for(uint64_t since, uint64_t waited)
+{
+    return moved_at > since ? since + waited - moved_at : waited;
 }
 
 static bool still_polling(uint64_t waited)
@@ -140,8 +149,13 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where)
 
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
         sy_stall_note(*since, *since + waited, where);
-    if (moved <= 0 && !(sy_hot.carries && still_polling(waited)))
-        give_way(waited, moved < 0);
+    if (moved > 0) {
+        moved_at = *since + waited;
+        return LOOKS_AFTER_REST;
+    }
+    uint64_t idle = idle_for(*since, waited);
+    if (!sy_hot.carries || !still_polling(idle))
+        give_way(idle, moved < 0);
     return LOOKS_AFTER_REST;
 }
 

@@ -35,6 +35,9 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where) __attribute__((cold));
 /* The same for a wait inside a transport, which polls by itself: struct sy_host's member. */
 void sy_wait_rest_inside(uint64_t *since);
 
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t sy_wait_now(void);
+
 /* After a test that failed, which programs put into loops of their own. */
 void sy_wait_missed(void);
 

@@ -166,8 +166,8 @@ int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned fl
         return -EAGAIN;
     }
     write_amo(room, a);
-    bool wait = a->result && (flags & SY_BLOCKING);
-    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, wait);
+    bool wait = a->result && (flags & SY_BLOCKING), now = wait || (flags & SY_PROMPT);
+    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, now);
     if (wait)
         sy_tcp_issue_wait(lane, wanted);
     return 0;
@@ -198,8 +198,8 @@ int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
         rc = sy_tcp_fence(ctx);
     if (rc)
         return rc;
-    while ((rc = sy_tcp_amo(ctx, signal, 0)) == -EAGAIN)
-        if (!sy_tcp_poll())
+    while ((rc = sy_tcp_amo(ctx, signal, flags & SY_PROMPT)) == -EAGAIN)
+        if (sy_tcp_poll() <= 0)
             sy_tcp_host->rest(&since);
     return rc;
 }

@@ -4,8 +4,9 @@
 
 #include "transports/tcp/issue.h"
 
-#define IDLE_NS  10000 /* a lane that has sent nothing for so long is idle */
-#define BATCH_US 1000  /* gathering in a batch session */
+#define IDLE_NS 3000 /* a lane that has sent nothing for so long is idle */
+#define BURSTS  3    /* in a row make one expect the next */
+#define KEEPS   4    /* gatherings in a row that the program has sent make one rely on it */
 
 struct tcp_route *sy_tcp_routes;
 
@@ -55,24 +56,54 @@ static void send_alone(struct tcp_lane *lane, uint64_t tail)
     sy_tcp_send(lane);
 }
 
-void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail)
+/* Whether more operations are going to follow this one at once, as they did the last times. It is
+ * the first since all before it were sent, and its record begins at `begin`. */
+static bool in_burst(struct tcp_lane *lane, uint64_t begin, bool idle)
 {
-    uint64_t idle = sy_tcp_now() - atomic_load_explicit(&lane->sent_time, memory_order_relaxed);
+    bool followed = !idle || begin > lane->first_end;
 
-    if (idle > IDLE_NS && !ctx->batch) {
+    lane->burst = !followed ? 0 : lane->burst < BURSTS ? lane->burst + 1 : BURSTS;
+    return lane->burst == BURSTS;
+}
+
+/* Whether the program has sent what it gathered by itself the last times, by waiting or because
+ * there was much of it. Then the timer that sees to it otherwise may expire later: early timers are
+ * dear on virtual machines. */
+static bool is_kept(struct tcp_lane *lane)
+{
+    if (atomic_load_explicit(&lane->left, memory_order_relaxed)) {
+        atomic_store_explicit(&lane->left, false, memory_order_relaxed);
+        lane->keeps = 0;
+    } else if (lane->keeps < KEEPS) {
+        lane->keeps++;
+    }
+    return lane->keeps == KEEPS;
+}
+
+void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail,
+                        size_t bytes)
+{
+    uint64_t now = sy_tcp_now();
+    bool idle = now - atomic_load_explicit(&lane->sent_time, memory_order_relaxed) > IDLE_NS;
+    bool gather = in_burst(lane, tail - bytes, idle) || ctx->batch;
+
+    lane->first_end = tail;
+    if (idle && !gather) {
         send_alone(lane, tail);
         return;
     }
     lane->producer = pthread_self();
-    sy_tcp_send_mark(lane, ctx->batch ? BATCH_US : (unsigned)sy_tcp_settings.flush_delay);
+    atomic_store_explicit(&lane->gathered_at, now, memory_order_relaxed);
+    sy_tcp_send_mark(lane, ctx->batch || is_kept(lane));
 }
 
+/* The first rest, which comes early, also tells the progress thread that this thread polls. */
 void sy_tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted)
 {
     uint64_t since = 0;
 
-    for (unsigned turn = 1; atomic_load_explicit(&lane->answered, memory_order_acquire) < wanted;
+    for (unsigned turn = 0; atomic_load_explicit(&lane->answered, memory_order_acquire) < wanted;
          turn++)
-        if (!sy_tcp_poll_lane(lane) && turn % 8 == 0)
+        if (sy_tcp_poll_lane(lane) <= 0 && turn % 8 == 0)
             sy_tcp_host->rest(&since);
 }

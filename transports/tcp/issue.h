@@ -40,7 +40,8 @@ struct tcp_mark *sy_tcp_issue_marks(struct sy_transport_ctx *ctx);
 
 /* The first request has been gathered on a lane: sends it if the lane is idle, otherwise sees to it
  * that it leaves in time. */
-void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail);
+void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail,
+                        size_t bytes);
 
 /* Waits until the reply number `wanted` of a lane has arrived. */
 void sy_tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted);
@@ -144,7 +145,7 @@ static inline void sy_tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_la
         if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
             sy_tcp_send(lane);
     } else if (SY_UNLIKELY(waiting == bytes)) {
-        sy_tcp_issue_first(ctx, lane, tail);
+        sy_tcp_issue_first(ctx, lane, tail, bytes);
     }
 }
 

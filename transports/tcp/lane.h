@@ -26,7 +26,8 @@
 #define TCP_LONG_WANTS  (TCP_PIECES - 8)
 #define TCP_CHUNK       (128u << 10) /* most payload of a record */
 #define TCP_PACKED      (32u << 10)  /* most payload of a strided record */
-#define TCP_FLUSH_BYTES (64u << 10)  /* gathered requests leave when there are so many */
+#define TCP_PATIENT     20 /* times SHMEM_TCP_FLUSH_DELAY, where the program is relied on */
+#define TCP_FLUSH_BYTES (64u << 10) /* gathered requests leave when there are so many */
 
 enum tcp_channel { TCP_REQUESTS, TCP_REPLIES };
 
@@ -94,6 +95,9 @@ struct tcp_lane {
     uint64_t run_header;
     size_t run_bytes;
     pthread_t producer; /* the thread that last began to gather */
+    uint64_t first_end; /* where the last operation ended that found everything before it sent */
+    int burst;          /* how often others followed such an operation at once, of late */
+    int keeps;          /* how often the program sent what it had gathered, of late */
     bool alone;         /* an operation has left by itself, and no quiet has followed yet */
     int quiet_follows;  /* 0..3: how often a quiet has followed such an operation lately */
 
@@ -105,11 +109,13 @@ struct tcp_lane {
     _Atomic bool bye;     /* say BYE with the next frame */
     _Atomic uint64_t ask; /* have the other side acknowledge requests up to here */
     uint64_t asked;
-    bool greeted;               /* a frame has been sent on this connection */
-    _Atomic uint64_t told;      /* of got[0] + got[1], with the last frame */
-    _Atomic uint64_t handed[2]; /* bytes of the channels that the kernel has taken */
-    _Atomic bool paused;        /* the socket is not read: an AWAIT stands in the way */
-    _Atomic uint64_t sent_time; /* of the last send, nanoseconds */
+    bool greeted;                 /* a frame has been sent on this connection */
+    _Atomic uint64_t told;        /* of got[0] + got[1], with the last frame */
+    _Atomic uint64_t handed[2];   /* bytes of the channels that the kernel has taken */
+    _Atomic bool paused;          /* the socket is not read: an AWAIT stands in the way */
+    _Atomic uint64_t sent_time;   /* of the last send, nanoseconds */
+    _Atomic uint64_t gathered_at; /* when the oldest request that waits was appended */
+    _Atomic bool left;            /* by the program, until the progress thread sent it */
     struct tcp_out out;
 
     /* Receiver: under the poll lock. */
@@ -174,8 +180,9 @@ void sy_tcp_run_close(struct tcp_lane *lane);
 /* The same for a thread that is about to send. */
 void sy_tcp_run_flush(struct tcp_lane *lane);
 
-/* Has what is gathered on a lane sent by the next poll, at the latest in so many microseconds. */
-void sy_tcp_send_mark(struct tcp_lane *lane, unsigned microseconds);
+/* Has what is gathered on a lane sent by the next poll: after SHMEM_TCP_FLUSH_DELAY, or with
+ * `patient` some time later, by the progress thread if no other has done it. */
+void sy_tcp_send_mark(struct tcp_lane *lane, bool patient);
 
 /* Has epoll watch for what the lane needs by its flags `blocked` and `paused`. Under the send lock.
  */

@@ -51,7 +51,7 @@ static void pass_time(struct tcp_lane *lane, uint64_t *since)
 {
     if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
         sy_tcp_send(lane);
-    if (!sy_tcp_poll_lane(lane))
+    if (sy_tcp_poll_lane(lane) <= 0)
         sy_tcp_host->rest(since);
 }
 
@@ -89,7 +89,7 @@ void sy_tcp_large_fence(struct tcp_lane *lane)
         append_await(lane, i + 1, sy_tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));
     }
     sy_tcp_issue_end(lane);
-    sy_tcp_send_mark(lane, (unsigned)sy_tcp_settings.flush_delay);
+    sy_tcp_send_mark(lane, false);
 }
 
 /* ---- put ---- */

@@ -15,7 +15,7 @@
 #define HOT           2  /* lanes that are read without asking */
 #define EVENTS        32 /* of one epoll_wait */
 #define EPOLL_TURNS   4  /* polls between two questions to epoll */
-#define EPOLL_TURNS_1 16 /* the same while there is but one lane */
+#define EPOLL_TURNS_1 32 /* the same while there is but one lane */
 
 static struct {
     int fd;
@@ -185,13 +185,16 @@ void sy_tcp_poll_unlock(void)
     atomic_store_explicit(&poll_set.lock, false, memory_order_release);
 }
 
-size_t sy_tcp_poll_lane(struct tcp_lane *expected)
+/* The thread that has the lock may wait for this processor. */
+long sy_tcp_poll_lane(struct tcp_lane *expected)
 {
     size_t got = 0;
 
     sy_tcp_send_dirty();
-    if (!try_lock())
-        return 0;
+    if (!try_lock()) {
+        sched_yield();
+        return -1;
+    }
     unsigned lanes = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_relaxed);
     unsigned turn = poll_set.turns++;
     if (expected && expected->watch.fd >= 0) {
@@ -206,10 +209,10 @@ size_t sy_tcp_poll_lane(struct tcp_lane *expected)
     if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
         run_paused();
     sy_tcp_poll_unlock();
-    return got;
+    return (long)got;
 }
 
-size_t sy_tcp_poll(void)
+long sy_tcp_poll(void)
 {
     return sy_tcp_poll_lane(NULL);
 }

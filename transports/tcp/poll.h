@@ -29,11 +29,11 @@ int sy_tcp_poll_open(struct sy_error *err);
 void sy_tcp_poll_close(void);
 
 /* Sends what is gathered, receives and applies what has come, makes connections; never blocks. The
- * bytes received, 0 also where another thread is polling. */
-size_t sy_tcp_poll(void);
+ * bytes received; -1: another thread is polling, and the processor has been given away. */
+long sy_tcp_poll(void);
 
 /* The same for a thread that expects something on one lane. */
-size_t sy_tcp_poll_lane(struct tcp_lane *lane);
+long sy_tcp_poll_lane(struct tcp_lane *lane);
 
 /* The same for the progress thread, when the set's descriptor is readable: asks epoll and nothing
  * else, and tells whether there was an event. */

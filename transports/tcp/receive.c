@@ -222,6 +222,15 @@ static bool resume(struct tcp_lane *lane)
     return !in->awaits;
 }
 
+/* What there is, first to `direct` bytes at `payload`, the rest to `room` bytes at `to`. */
+static ssize_t take(int fd, char *payload, size_t direct, char *to, size_t room)
+{
+    struct iovec part[2] = {{payload, direct}, {to, room}};
+    struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+
+    return direct ? recvmsg(fd, &message, MSG_DONTWAIT) : recv(fd, to, room, MSG_DONTWAIT);
+}
+
 size_t sy_tcp_receive(struct tcp_lane *lane)
 {
     struct tcp_in *in = &lane->in;
@@ -229,11 +238,9 @@ size_t sy_tcp_receive(struct tcp_lane *lane)
 
     while (lane->watch.fd >= 0 && total < TURN_BYTES && resume(lane) && lane->watch.fd >= 0) {
         size_t head = in->stashed, direct = direct_bytes(lane);
-        memcpy(buffer, in->stash ? in->stash : buffer, head);
         size_t room = direct ? BEHIND_BYTES : READ_BYTES;
-        struct iovec part[2] = {{in->payload, direct}, {buffer + head, room}};
-        struct msghdr message = {.msg_iov = direct ? part : part + 1, .msg_iovlen = direct ? 2 : 1};
-        ssize_t got = recvmsg(lane->watch.fd, &message, MSG_DONTWAIT);
+        memcpy(buffer, in->stash ? in->stash : buffer, head);
+        ssize_t got = take(lane->watch.fd, in->payload, direct, buffer + head, room);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))

@@ -103,7 +103,7 @@ int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const vo
         sy_tcp_run_close(lane);
     unlock(lane);
     if (begin)
-        sy_tcp_send_mark(lane, (unsigned)sy_tcp_settings.flush_delay);
+        sy_tcp_send_mark(lane, true);
     else if (sy_tcp_log_tail(log) - sy_tcp_log_sent(log) >= TCP_FLUSH_BYTES &&
              !atomic_load_explicit(&lane->blocked, memory_order_relaxed))
         sy_tcp_send(lane);

@@ -8,6 +8,7 @@
 #include "transports/tcp/lane.h"
 
 #define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
+#define SMALL_BYTES 512          /* sent as one buffer */
 #define TELL_BYTES  (128u << 10) /* applied and not told: say so unasked */
 
 static bool has(const struct tcp_log *log)
@@ -107,6 +108,20 @@ void sy_tcp_send_watch(struct tcp_lane *lane)
         sy_tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (paused ? 0u : EPOLLIN));
 }
 
+/* A few bytes are put together first: one buffer costs the kernel less than a list of them. */
+static ssize_t send_parts(int fd, const struct tcp_out *out)
+{
+    struct msghdr message = {.msg_iov = (struct iovec *)out->part + out->first,
+                             .msg_iovlen = (size_t)(out->count - out->first)};
+    char small[SMALL_BYTES], *end = small;
+
+    if (out->left > sizeof small)
+        return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (int i = out->first; i < out->count; i++)
+        end = mempcpy(end, out->part[i].iov_base, out->part[i].iov_len);
+    return send(fd, small, out->left, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static void send_all(struct tcp_lane *lane)
 {
     struct tcp_out *out = &lane->out;
@@ -114,9 +129,7 @@ static void send_all(struct tcp_lane *lane)
 
     while (lane->watch.fd >= 0 && (out->left || prepare(lane))) {
         any = true;
-        struct msghdr message = {.msg_iov = out->part + out->first,
-                                 .msg_iovlen = (size_t)(out->count - out->first)};
-        ssize_t sent = sendmsg(lane->watch.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t sent = send_parts(lane->watch.fd, out);
         if (sent >= 0) {
             advance(lane, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
@@ -180,7 +193,7 @@ void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position)
 /* The producer decides by `sent`, without a fence, whether what it appends is the first of a
  * gathering that has to be entered in `dirty`. A thread that sends in the producer's place may at
  * that moment miss the one's tail while the other misses its `sent`. So this thread looks once
- * more, a flush delay later, when either has long become visible. */
+ * more, some time later, when either has long become visible. */
 static void send_gathered(struct tcp_lane *lane)
 {
     bool stranger = !pthread_equal(lane->producer, pthread_self());
@@ -188,15 +201,20 @@ static void send_gathered(struct tcp_lane *lane)
 
     sy_tcp_run_flush(lane);
     sy_tcp_send(lane);
-    if (stranger && sy_tcp_log_sent(&lane->log[TCP_REQUESTS]) != before)
-        sy_tcp_send_mark(lane, (unsigned)sy_tcp_settings.flush_delay);
+    if (!stranger || sy_tcp_log_sent(&lane->log[TCP_REQUESTS]) == before)
+        return;
+    uint64_t age = atomic_load_explicit(&lane->sent_time, memory_order_relaxed) -
+                   atomic_load_explicit(&lane->gathered_at, memory_order_relaxed);
+    if (age >= (uint64_t)sy_tcp_settings.flush_delay * 1000)
+        atomic_store_explicit(&lane->left, true, memory_order_relaxed);
+    sy_tcp_send_mark(lane, true);
 }
 
-void sy_tcp_send_mark(struct tcp_lane *lane, unsigned microseconds)
+void sy_tcp_send_mark(struct tcp_lane *lane, bool patient)
 {
     atomic_fetch_or_explicit(&sy_tcp_lanes.dirty[lane->slot / 64], UINT64_C(1) << lane->slot % 64,
                              memory_order_release);
-    sy_tcp_host->soon(microseconds);
+    sy_tcp_host->soon((unsigned)sy_tcp_settings.flush_delay * (patient ? TCP_PATIENT : 1));
 }
 
 void sy_tcp_send_dirty(void)

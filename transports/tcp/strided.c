@@ -100,7 +100,7 @@ static void wait_for_room(int pe, uint64_t *since)
     struct tcp_lane *lane = atomic_load(&sy_tcp_routes[pe].lane);
 
     sy_tcp_send(lane);
-    if (!sy_tcp_poll_lane(lane))
+    if (sy_tcp_poll_lane(lane) <= 0)
         sy_tcp_host->rest(since);
 }
 

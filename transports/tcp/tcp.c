@@ -203,7 +203,9 @@ static unsigned plugin_reach(int pe)
 
 static int plugin_progress(void)
 {
-    return sy_tcp_poll() > 0;
+    long got = sy_tcp_poll();
+
+    return got > 0 ? 1 : (int)got;
 }
 
 static int plugin_event(void)
