@@ -15,6 +15,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/exports.c bootstrap/launcher/exports.h \
 	bootstrap/launcher/feed.c bootstrap/launcher/feed.h \
 	bootstrap/launcher/flags.c bootstrap/launcher/flags.h \
+	bootstrap/launcher/flags_refused.c \
 	bootstrap/launcher/flags_table.c bootstrap/launcher/flags_table.h \
 	bootstrap/launcher/gather.c bootstrap/launcher/gather.h \
 	bootstrap/launcher/guard.c bootstrap/launcher/guard.h \
@@ -41,7 +42,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/talk.c \
 	bootstrap/launcher/trace.c bootstrap/launcher/trace.h \
 	bootstrap/launcher/waiting.c \
-	shmem/util/error.c shmem/util/parse.c
+	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c
 bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS) -DSY_PLUGIN_DIR='"$(pkglibdir)"'
 bin_oshrun_LDADD = $(LIBEV_LIBS) -lm
 
@@ -69,7 +70,9 @@ tree_sources = \
 	bootstrap/tree/life.c \
 	bootstrap/tree/link.c \
 	bootstrap/tree/listen.c \
-	bootstrap/tree/secret.c
+	bootstrap/tree/secret.c \
+	bootstrap/tree/stall.c \
+	shmem/util/alike.c shmem/util/alike.h
 pmi_sources = bootstrap/pmi/pmi.c bootstrap/pmi/client.c bootstrap/pmi/client.h bootstrap/pmi/text.c
 pmix_sources = bootstrap/pmix/pmix.c bootstrap/pmix/library.c bootstrap/pmix/library.h
 slurm_sources = \
@@ -88,7 +91,6 @@ pkglib_LTLIBRARIES += \
 endif
 bootstrap_tree_libtree_la_SOURCES = $(tree_sources) $(auth_sources)
 bootstrap_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
-bootstrap_tree_libtree_la_LIBADD = $(LIBCRYPTO_LIBS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LIBADD = bootstrap/tree/libtree.la

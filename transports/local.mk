@@ -38,7 +38,6 @@ pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
 transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(auth_sources)
 transports_tcp_shmem_transport_tcp_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
-transports_tcp_shmem_transport_tcp_la_LIBADD = $(LIBCRYPTO_LIBS)
 endif
 
 # Compiled with libfabric's headers; the library itself is loaded when it is used.

@@ -115,6 +115,7 @@ static bool make_ready(struct sy_crew *crew, struct ready *ready)
         sy_environ_build(&ready[i].env, program->bare, program->changes);
         snprintf(number, sizeof number, "%d", crew->plan.boot_fd);
         sy_environ_set(&ready[i].env, SY_LAUNCH_FD_ENV, number);
+        sy_environ_set(&ready[i].env, SY_LAUNCH_PLUGIN_ENV, SY_LAUNCH_PLUGIN);
         snprintf(number, sizeof number, "%d", crew->spec->npes);
         sy_environ_set(&ready[i].env, "SHMEM_BOOT_NPES", number);
     }

@@ -56,7 +56,7 @@ int sy_flags_print_help(struct sy_parser *parser, const char *option, char *valu
     return fflush(stdout) == 0 ? 0 : 1;
 }
 
-static bool has_name(const char *names, const char *name, size_t length)
+bool sy_flags_has_name(const char *names, const char *name, size_t length)
 {
     while (*names) {
         size_t n = strcspn(names, " ");
@@ -71,7 +71,7 @@ static bool has_name(const char *names, const char *name, size_t length)
 static const struct sy_flag *find_flag(const char *name, size_t length)
 {
     for (int i = 0; i < sy_flag_count; i++) {
-        if (sy_flag_rows[i].names && has_name(sy_flag_rows[i].names, name, length))
+        if (sy_flag_rows[i].names && sy_flags_has_name(sy_flag_rows[i].names, name, length))
             return &sy_flag_rows[i];
     }
     return NULL;
@@ -152,11 +152,15 @@ static int parse_option(struct sy_parser *parser, char ***words)
     const struct sy_flag *flag = find_flag(name, length);
     bool optional = flag && flag->value && *flag->value == '[';
     char *value = NULL, *second = NULL;
+    const char *advice;
 
     if (!flag && name == word + 1 && strchr("nNK", name[0]) && isdigit((unsigned char)name[1])) {
         flag = find_flag(name, 1); /* -n4 */
         return apply(parser, flag, word, word + 2, NULL);
     }
+    if (!flag && (advice = sy_flags_refused(name, length)))
+        return sy_flags_wrong("there is no option '%.*s': %s", (int)(name - word) + (int)length,
+                              word, advice);
     if (!flag)
         return unknown(word);
     if (name[length] == '=') {

@@ -149,6 +149,12 @@ static int take_number(struct sy_parser *parser, const char *option, char *value
     if (sy_parse_int(value, 1, MOST_PES, &n) != 0)
         return sy_flags_wrong("%s needs a number of PEs from 1 to %d, not '%s'", option, MOST_PES,
                               value);
+    /* -c is Open MPI's number of PEs and srun's number of processors for each. */
+    bool c = !strcmp(option, "-c");
+    if (parser->app->npes && c != parser->by_c)
+        return sy_flags_wrong("-c is the number of PEs, as -n, so only one of them can be given; "
+                              "PEs are not given numbers of processors, but see --bind-to");
+    parser->by_c = c;
     parser->app->npes = (int)n;
     return -1;
 }
@@ -183,12 +189,35 @@ static int take_hostfile(struct sy_parser *parser, const char *option, char *val
     return fault_of_hosts(sy_hostlist_read(&parser->flags->hosts, value));
 }
 
+/* prterun's ":oversubscribe" and such at the end of `value`, which is cut there. */
+static void take_modifiers(struct sy_parser *parser, char *value)
+{
+    static const char *const KNOWN[] = {"oversubscribe", "nooversubscribe", "nolocal",
+                                        "overload-allowed", "if-supported"};
+    char *colon;
+
+    while ((colon = strrchr(value, ':'))) {
+        size_t i = 0;
+
+        while (i < sizeof KNOWN / sizeof *KNOWN && strcasecmp(colon + 1, KNOWN[i]) != 0)
+            i++;
+        if (i == sizeof KNOWN / sizeof *KNOWN)
+            return;
+        parser->flags->oversubscribe = parser->flags->oversubscribe || i == 0;
+        parser->flags->skip_own_host = parser->flags->skip_own_host || i == 2;
+        *colon = '\0';
+    }
+}
+
 static int take_mapping(struct sy_parser *parser, const char *option, char *value, char *second)
 {
     long n;
     char *end;
 
     (void)second;
+    take_modifiers(parser, value);
+    if (!*value) /* nothing but modifiers */
+        return -1;
     if (strncmp(value, "ppr:", 4) == 0) {
         n = strtol(value + 4, &end, 10);
         if (n > 0 && n <= MOST_PES && strcmp(end, ":node") == 0) {
@@ -222,6 +251,7 @@ static int take_binding(struct sy_parser *parser, const char *option, char *valu
     };
 
     (void)second;
+    take_modifiers(parser, value);
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         if (strcmp(value, NAMES[i].name) == 0) {
             parser->flags->binding = NAMES[i].binding;
@@ -229,6 +259,58 @@ static int take_binding(struct sy_parser *parser, const char *option, char *valu
         }
     }
     return sy_flags_wrong("%s needs none, core, socket, numa or hwthread, not '%s'", option, value);
+}
+
+/* prterun's: map, bind, allocation. */
+static int take_display(struct sy_parser *parser, const char *option, char *value, char *second)
+{
+    char *save = NULL;
+
+    (void)second;
+    for (char *word = strtok_r(value, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+        if (strcmp(word, "bind") == 0)
+            parser->flags->report_bindings = true;
+        else if (strcmp(word, "map") == 0 || strcmp(word, "allocation") == 0)
+            parser->flags->display_map = true;
+        else
+            return sy_flags_wrong("%s needs map, allocation or bind, not '%s'", option, word);
+    }
+    return -1;
+}
+
+/* A word of prterun's --output, where that is not a name of files. */
+static bool take_output_word(struct sy_flags *flags, const char *word)
+{
+    if (strcmp(word, "tag") == 0 || strcmp(word, "rank") == 0)
+        flags->label = true;
+    else if (strcmp(word, "timestamp") == 0)
+        flags->timestamp = true;
+    else if (strcmp(word, "merge-stderr-to-stdout") == 0)
+        flags->merge_stderr = true;
+    else
+        return false;
+    return true;
+}
+
+static int take_output(struct sy_parser *parser, const char *option, char *value, char *second)
+{
+    struct sy_flags *flags = parser->flags;
+
+    (void)option;
+    (void)second;
+    while (value) {
+        size_t length = strcspn(value, ",");
+        char *word = sy_memory_check(strndup(value, length));
+        bool known = take_output_word(flags, word);
+
+        free(word);
+        if (!known) {
+            flags->out_file = strncmp(value, "file=", 5) == 0 ? value + 5 : value;
+            return -1;
+        }
+        value = value[length] ? value + length + 1 : NULL;
+    }
+    return -1;
 }
 
 static int take_input(struct sy_parser *parser, const char *option, char *value, char *second)
@@ -326,24 +408,30 @@ const struct sy_flag sy_flag_rows[] = {
     HEADING("How many, and where"),
     WORD("n np ntasks c", take_number, "N", "-n, -np, --ntasks N",
          "run N PEs (default: 1, or all slots of the hosts that are named)"),
-    COUNT("N npernode ppn ntasks-per-node", per_host, "-N, -ppn, --npernode N", "run N PEs on each host"),
+    COUNT("N npernode ppn ntasks-per-node perhost", per_host, "-N, -ppn, --npernode N", "run N PEs on each host"),
+    CHOOSE("pernode", per_host, 1, NULL, NULL),
     WORD("H host hosts w nodelist", take_hosts, "LIST", "-H, --host LIST",
          "hosts: a,b:4,n[01-08]; HOST:SLOTS says how many PEs it is meant for"),
     WORD("hostfile machinefile f default-hostfile", take_hostfile, "FILE", "--hostfile FILE",
          "hosts, one a line, with slots=N and max-slots=N"),
     WORD("map-by m distribution", take_mapping, "HOW", "--map-by HOW",
          "slot: fill a host before the next (default); node: one on each host in turn"),
-    SWITCH("rr", cyclic, NULL, NULL),
+    SWITCH("rr grr bynode", cyclic, NULL, NULL),
+    ACCEPT("byslot nooversubscribe", NULL),
     SWITCH("oversubscribe O overcommit", oversubscribe, "--oversubscribe", "more PEs on a host than its slots"),
     COUNT("max-slots", most_per_host, "--max-slots N", "at most N PEs on any host"),
-    SWITCH("skip-launch-node", skip_own_host, "--skip-launch-node", "no PEs on the host that oshrun runs on"),
+    SWITCH("skip-launch-node nolocal", skip_own_host, "--skip-launch-node", "no PEs on the host that oshrun runs on"),
     WORD("bind-to bind cpu-bind", take_binding, "UNIT", "--bind-to UNIT",
          "bind each PE to a core, socket, numa or hwthread (default: none)"),
+    CHOOSE("bind-to-core", binding, SY_BIND_CORE, NULL, NULL),
+    CHOOSE("bind-to-socket", binding, SY_BIND_SOCKET, NULL, NULL),
+    CHOOSE("bind-to-none", binding, SY_BIND_NONE, NULL, NULL),
     SWITCH("report-bindings", report_bindings, "--report-bindings", "say which processors each PE has"),
     WORD("app configfile", sy_flags_read_file, "FILE", "--app FILE",
          "programs with their options, one a line, instead of those on the command line"),
-    SWITCH("display-map show-map", display_map, "--display-map", "say which PE runs where"),
-    SWITCH("dry-run do-not-launch show", dry_run, "--dry-run", "say what would be started where, and end"),
+    SWITCH("display-map show-map display-allocation", display_map, "--display-map", "say which PE runs where"),
+    WORD("display", take_display, "LIST", NULL, NULL),
+    SWITCH("dry-run do-not-launch show test-only", dry_run, "--dry-run", "say what would be started where, and end"),
     SWITCH("check", check, "--check", "no program: try the hosts, and the ways between them, and end"),
 
     HEADING("Environment and files"),
@@ -366,7 +454,7 @@ const struct sy_flag sy_flag_rows[] = {
     TEXT("prepend-pattern", label_pattern, "PATTERN", "--prepend-pattern PATTERN",
          "begin it with this: %r is the PE, %h its host, %% a percent sign"),
     SWITCH("timestamp timestamp-output", timestamp, "--timestamp", "and before that with the time"),
-    TEXT("o output output-filename outfile-pattern", out_file, "PATTERN", "-o, --output PATTERN",
+    WORD("o output output-filename outfile-pattern", take_output, "PATTERN", "-o, --output PATTERN",
          "write output to files: %r, %h and %% as above"),
     TEXT("e error errfile-pattern", err_file, "PATTERN", "-e, --error PATTERN", "the same for the error output"),
     SWITCH("merge-stderr merge-stderr-to-stdout", merge_stderr, "--merge-stderr",
@@ -378,7 +466,8 @@ const struct sy_flag sy_flag_rows[] = {
     SECONDS("timeout", timeout, "--timeout SECONDS",
             "end the job after this time, with status 124, and show where each PE is"),
     SWITCH("no-stack-traces", no_traces, "--no-stack-traces", "but without stack traces"),
-    ACCEPT("get-stack-traces", NULL),
+    SWITCH("enable-recovery continuous disable-auto-cleanup", tolerant, NULL, NULL),
+    ACCEPT("get-stack-traces report-state-on-timeout disable-recovery", NULL),
     SECONDS("grace", grace, "--grace SECONDS",
             "time from SIGTERM to SIGKILL when a job is ended (default: 2, and 0.6 when a PE has failed)"),
     WORD("kill-on-bad-exit K", take_kill, "[0|1]", "--kill-on-bad-exit=0",
@@ -388,16 +477,20 @@ const struct sy_flag sy_flag_rows[] = {
             "time for reaching all hosts (default: 60)"),
     SECONDS("host-timeout", silence, "--host-timeout SECONDS",
             "silence after which a host is lost (default: 7)"),
-    SWITCH("q quiet", quiet, "-q, --quiet", "do not say why a job ended; the status tells"),
+    SWITCH("q quiet Q", quiet, "-q, --quiet", "do not say why a job ended; the status tells"),
     SWITCH("v verbose d", verbose, "-v, --verbose", "say what is done"),
 
     HEADING("Ways to other hosts"),
     TEXT("launcher launch plm", launcher, "NAME", "--launcher NAME",
          "how to start oshrun there: ssh, slurm (srun), fork (here, to try), or a command"),
-    TEXT("launcher-exec", launcher_exec, "COMMAND", "--launcher-exec COMMAND",
+    TEXT("launcher-exec bootstrap-exec", launcher_exec, "COMMAND", "--launcher-exec COMMAND",
          "the command to use for it; it gets the host, and what to run there as one word"),
     TEXT("launcher-args", launcher_args, "WORDS", "--launcher-args WORDS", "more words for it, before the host"),
-    ACCEPT("tunnel", NULL),
+    ACCEPT("tunnel noprefix no-app-prefix leave-session-attached disable-x do-not-resolve novm", NULL),
+    ACCEPT("mpi rmk demux usize topolib personality", "WORD"),
+    ACCEPT("pmi-port disable-hostname-propagation use-hwthread-cpus", NULL),
+    ACCEPT("unbuffered u overlap exact show-progress", NULL),
+    ACCEPT("job-name J comment", "TEXT"),
 
     HEADING("Settings of the library"),
     WORD("heap", take_heap, "SIZE", "--heap SIZE", "symmetric heap of each PE: 64m, 1.5g (SHMEM_SYMMETRIC_SIZE)"),

@@ -9,6 +9,7 @@
 struct sy_parser {
     struct sy_flags *flags;
     struct sy_app *app; /* whose options are being read */
+    bool by_c;          /* and its number was given by -c */
 };
 
 enum sy_flag_kind {
@@ -40,6 +41,12 @@ struct sy_flag {
 /* The rows; a row without names is a heading of the help. */
 extern const struct sy_flag sy_flag_rows[];
 extern const int sy_flag_count;
+
+/* Whether `names`, divided by blanks, has this one among them. */
+bool sy_flags_has_name(const char *names, const char *name, size_t length);
+
+/* What to do instead of an option that only other launchers have; NULL: not known. */
+const char *sy_flags_refused(const char *name, size_t length);
 
 /* Says what is wrong with the command line. Returns the exit status. */
 int sy_flags_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

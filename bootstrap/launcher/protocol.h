@@ -14,6 +14,10 @@
 #define SY_LAUNCH_VERSION 2
 #define SY_LAUNCH_FD_ENV  "SHMEM_BOOT_FD"
 
+/* Names the plugin that speaks this, so that a PE need not try all there are. */
+#define SY_LAUNCH_PLUGIN_ENV "SHMEM_BOOT_PLUGIN"
+#define SY_LAUNCH_PLUGIN     "oshrun"
+
 enum sy_launch_type {
     SY_LAUNCH_HELLO = 1, /* PE: arg = SY_LAUNCH_VERSION; body: empty */
     SY_LAUNCH_WELCOME,   /* oshrun: arg = SY_LAUNCH_VERSION; body: struct sy_launch_welcome */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "util/alike.h"
 
 static const double LOOK = 2;    /* seconds without progress after which something is said */
 static const double ANSWERS = 1; /* seconds for the PEs' answers */
@@ -60,34 +61,9 @@ static void tick(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- which call each PE sits in ---- */
 
-static void print_group(struct sy_run *run, const char *text, bool *shown)
-{
-    char line[512] = "";
-    size_t length = 0;
-    int count = 0;
-
-    for (int pe = 0; pe < run->npes; pe++) {
-        int last = pe;
-
-        if (!run->pes[pe].note || strcmp(run->pes[pe].note, text) != 0)
-            continue;
-        while (last + 1 < run->npes && run->pes[last + 1].note &&
-               strcmp(run->pes[last + 1].note, text) == 0)
-            last++;
-        for (int i = pe; i <= last; i++)
-            shown[i] = true;
-        if (length < sizeof line - 32)
-            length += (size_t)sprintf(line + length, last > pe ? "%s%d-%d" : "%s%d",
-                                      count ? ", " : "", pe, last);
-        count += last - pe + 1;
-        pe = last;
-    }
-    sy_run_say(run, SY_SAY_ALWAYS, "  PE%s %s: %s", count == 1 ? "" : "s", line, text);
-}
-
 static void print_notes(struct sy_run *run)
 {
-    bool *shown = sy_memory_zeroed((size_t)run->npes, sizeof *shown);
+    char **text = sy_memory_zeroed((size_t)run->npes, sizeof *text), who[512];
 
     for (int pe = 0; pe < run->npes; pe++) {
         struct sy_pe *of = &run->pes[pe];
@@ -97,12 +73,11 @@ static void print_notes(struct sy_run *run)
         else if (!of->note && of->alive)
             of->note = sy_memory_string(of->greeted ? "after shmem_finalize"
                                                     : "no shmem_init so far");
+        text[pe] = of->note;
     }
-    for (int pe = 0; pe < run->npes; pe++) {
-        if (run->pes[pe].note && !shown[pe])
-            print_group(run, run->pes[pe].note, shown);
-    }
-    free(shown);
+    for (int pe = 0; sy_alike_next(text, run->npes, &pe, who, sizeof who); pe++)
+        sy_run_say(run, SY_SAY_ALWAYS, "  %s: %s", who, text[pe]);
+    free(text);
 }
 
 static void forget_notes(struct sy_run *run)

@@ -253,6 +253,7 @@ static void keep_to_myself(void)
     if (flags >= 0)
         fcntl(client.fd, F_SETFD, flags | FD_CLOEXEC);
     unsetenv(SY_LAUNCH_FD_ENV);
+    unsetenv(SY_LAUNCH_PLUGIN_ENV);
 }
 
 static void oshrun_close(void)
@@ -378,7 +379,7 @@ static void oshrun_note(const char *text, double seconds, int asked)
 
 SY_BOOTSTRAP_PLUGIN(oshrun) = {
     .size = sizeof(struct sy_bootstrap),
-    .name = "oshrun",
+    .name = SY_LAUNCH_PLUGIN,
     .priority = 100,
     .probe = oshrun_probe,
     .open = oshrun_open,

@@ -163,5 +163,6 @@ SY_BOOTSTRAP_PLUGIN(pmi) = {
     .wait_fd = sy_tree_wait_fd,
     .event = sy_tree_event,
     .close = leave,
+    .note = sy_tree_note,
     .failing = sy_tree_failing,
 };

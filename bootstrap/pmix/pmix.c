@@ -302,5 +302,6 @@ SY_BOOTSTRAP_PLUGIN(pmix) = {
     .wait_fd = sy_tree_wait_fd,
     .event = sy_tree_event,
     .close = leave,
+    .note = sy_tree_note,
     .failing = sy_tree_failing,
 };

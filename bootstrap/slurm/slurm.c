@@ -176,5 +176,6 @@ SY_BOOTSTRAP_PLUGIN(slurm) = {
     .wait_fd = sy_tree_wait_fd,
     .event = sy_tree_event,
     .close = sy_tree_close,
+    .note = sy_tree_note,
     .failing = sy_tree_failing,
 };

@@ -14,7 +14,8 @@
 #include "bootstrap/tree/state.h"
 #include "util/auth.h"
 
-struct tree sy_tree = {.lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1, .epoll = -1};
+struct tree sy_tree = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1, .epoll = -1, .stall.timer = -1};
 
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
 static const double ROOT_GONE = 10; /* seconds in which a PE 0 that does listen must answer */
@@ -373,7 +374,9 @@ static void in_child(void)
     sy_tree_listen_close();
     if (sy_tree.epoll >= 0)
         close(sy_tree.epoll);
-    sy_tree.epoll = -1;
+    if (sy_tree.stall.timer >= 0)
+        close(sy_tree.stall.timer);
+    sy_tree.epoll = sy_tree.stall.timer = -1;
     sy_tree.links = sy_tree.parent = NULL;
     sy_tree.ended = true;
     pthread_mutex_init(&sy_tree.lock, NULL);
@@ -384,9 +387,10 @@ static int start(const struct tree_seat *seat, struct sy_error *err)
     sy_tree.seat = seat;
     sy_tree.pe = seat->pe;
     sy_tree.npes = seat->npes;
-    if (sy_tree_derive(seat->secret, "control tree", seat->job, strlen(seat->job), sy_tree.key) !=
-        0)
-        return sy_tree.host->fail(err, EIO, "libcrypto cannot make a key");
+    int rc = sy_tree_derive(seat->secret, "control tree", seat->job, strlen(seat->job),
+                            sy_tree.key);
+    if (rc)
+        return sy_tree.host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
     pthread_atfork(NULL, NULL, in_child);
     if (seat->pe == 0) {
         sy_tree.member = calloc((size_t)seat->npes, sizeof *sy_tree.member);
@@ -418,8 +422,9 @@ int sy_tree_join(const struct sy_host *host, const struct tree_seat *seat, struc
     memset(job, 0, sizeof *job);
     job->pe = seat->pe;
     job->npes = seat->npes;
-    if (sy_tree_derive(seat->secret, "job key", sy_tree.seed, sizeof sy_tree.seed, job->key) != 0)
-        return host->fail(err, EIO, "libcrypto cannot make a key");
+    rc = sy_tree_derive(seat->secret, "job key", sy_tree.seed, sizeof sy_tree.seed, job->key);
+    if (rc)
+        return host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
     for (size_t i = 0; i < 6; i++)
         snprintf(job->id + 2 * i, 3, "%02x", sy_tree.seed[i]);
     return 0;

@@ -104,10 +104,12 @@ int sy_tree_event(int *status)
     if (sy_tree.epoll >= 0)
         sy_tree_pump(0);
     bool ended = sy_tree.ended && !sy_tree.mine, failed = sy_tree.failed;
+    bool ask = sy_tree.stall.ask;
     *status = sy_tree.status;
+    sy_tree.stall.ask = false;
     pthread_mutex_unlock(&sy_tree.lock);
     if (!ended)
-        return SY_EVENT_NONE;
+        return ask ? SY_EVENT_ASK : SY_EVENT_NONE;
     if (failed)
         nanosleep(&GRACE, NULL);
     return SY_EVENT_EXIT;

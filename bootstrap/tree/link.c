@@ -246,6 +246,15 @@ static int dispatch(struct tree_link *link, const struct tree_header *header, co
     case TREE_ABORT:
         sy_tree_on_abort(link, header);
         return child || parent ? 0 : -EPROTO;
+    case TREE_ASK:
+        if (!parent || !sy_tree.complete || header->length)
+            return -EPROTO;
+        sy_tree_on_ask();
+        return 0;
+    case TREE_NOTE:
+        return child && sy_tree.complete && header->length <= TREE_WORDS
+                   ? sy_tree_on_note(header, body)
+                   : -EPROTO;
     default:
         return -EPROTO;
     }
@@ -330,6 +339,10 @@ void sy_tree_pump(double seconds)
         struct tree_link *link = events[i].data.ptr;
         if (!link) {
             sy_tree_accept();
+            continue;
+        }
+        if (events[i].data.ptr == &sy_tree.stall) {
+            sy_tree_on_late();
             continue;
         }
         if (link->state != TREE_LINK_DEAD && events[i].events & EPOLLOUT)

@@ -16,7 +16,8 @@ enum {
     TREE_PENDING = 256,  /* connections that have not proved anything yet */
     TREE_HOST_NAME = 64, /* bytes of a host name, cut and ended */
     TREE_PHASE = 48,     /* bytes of the name of a phase, the same */
-    TREE_SEED = 16
+    TREE_SEED = 16,
+    TREE_WORDS = 1024 /* bytes of a note */
 };
 
 #define TREE_BODY_EARLY 4096u      /* bytes of a frame before all PEs have come */
@@ -35,8 +36,11 @@ enum tree_frame {
     TREE_UP,       /* up to PE 0: PE `pe`'s part of gather number `arg`; phase name, blob */
     TREE_DOWN,     /* down: the result of gather number `arg` */
     TREE_MARK,     /* to the neighbours: `arg` = enum sy_mark */
-    TREE_ABORT     /* to all: leave with status `arg`; PE `pe` began it; the body is empty for
+    TREE_ABORT,    /* to all: leave with status `arg`; PE `pe` began it; the body is empty for
                       global_exit */
+    TREE_ASK,      /* down: what is each PE doing? */
+    TREE_NOTE      /* up to PE 0: what PE `pe` is doing, in words; arg: milliseconds that it has been
+                      waiting, if it was not asked, else -1 */
 };
 
 struct tree_header {
@@ -97,6 +101,19 @@ struct tree_gather {
     char fault[160]; /* PE 0: why it cannot be completed */
 };
 
+/* Reports of long waits; times are those of sy_tree_now. */
+struct tree_stall {
+    bool ask;         /* this PE is asked what it is doing, and has not said it yet */
+    double asked;     /* when it was asked last */
+    double mentioned; /* when it last said by itself that it waits */
+
+    /* PE 0 */
+    char **note; /* what the PEs say; npes of them, some still NULL, while it asks; else NULL */
+    int missing; /* of them */
+    int timer;   /* how long it waits for answers; or -1 */
+    double waited, reported;
+};
+
 struct tree {
     pthread_mutex_t lock;
     const struct sy_host *host;
@@ -123,6 +140,7 @@ struct tree {
     bool mine;     /* this PE ends it, and needs no telling */
     int status;
     struct tree_gather gather;
+    struct tree_stall stall;
 };
 
 struct tree_member {
@@ -155,7 +173,7 @@ int sy_tree_handshake_client(int fd, double deadline, struct sy_error *err);
  * come; negative: a stranger. */
 int sy_tree_handshake_server(struct tree_link *link);
 
-/* Derives a key for a purpose from another and what else is to make a difference: 0 or -EIO. */
+/* Derives a key for a purpose from another and what else is to make a difference: 0 or -errno. */
 int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose, const void *more,
                    size_t length, unsigned char out[TREE_SECRET]);
 
@@ -210,6 +228,10 @@ int sy_tree_on_up(const struct tree_header *header, const char *body); /* gather
 int sy_tree_on_down(const struct tree_header *header, const char *body);
 void sy_tree_on_abort(struct tree_link *link, const struct tree_header *header); /* life.c */
 void sy_tree_on_gone(struct tree_link *link, const char *why);
+
+int sy_tree_on_note(const struct tree_header *header, const char *body); /* stall.c */
+void sy_tree_on_ask(void);
+void sy_tree_on_late(void);
 
 /* "PEs 3, 5-7 (host a)": those that `have` leaves out. */
 void sy_tree_missing(const bool *have, char *text, size_t room);

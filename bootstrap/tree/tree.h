@@ -77,6 +77,7 @@ void sy_tree_abort(int status, const char *why);
 int sy_tree_wait_fd(void);
 int sy_tree_event(int *status);
 void sy_tree_close(void);
+void sy_tree_note(const char *text, double seconds, int asked);
 void sy_tree_failing(int status);
 
 /* The secret in a file: its path and what is wrong with it are in err. */

@@ -50,7 +50,9 @@ enum {
 struct sy_bootstrap {
     size_t size; /* sizeof(struct sy_bootstrap) as the plugin was compiled */
     const char *name;
-    long priority; /* SHMEM_BOOTSTRAP=auto probes higher ones first; below 0: only when named */
+    long priority; /* SHMEM_BOOTSTRAP=auto probes higher ones first; below 0: only when named. A
+                      launcher may put its plugin's name into SHMEM_BOOT_PLUGIN: that one is probed
+                      before all */
     const struct sy_option *options;
     void *settings;
 

@@ -29,14 +29,25 @@ enum {
 
 /* Flags of data calls. */
 enum {
-    SY_BLOCKING = 1, /* put: the source may be reused on return; get: the data has arrived on return.
-                        Without it the buffers stay in use until quiet() covers the operation. */
-    SY_PROMPT = 2    /* a hint: somebody waits for it, so it should not be gathered with others */
+    SY_BLOCKING =
+        1,        /* put: the source may be reused on return; get: the data has arrived on return.
+                     Without it the buffers stay in use until quiet() covers the operation. */
+    SY_PROMPT = 2 /* a hint: somebody waits for it, so it should not be gathered with others */
 };
 
 enum { SY_ALL_PES = -1 };
 
 struct sy_transport_ctx; /* the plugin's own: an ordering and completion domain */
+
+/* What is under way towards one PE, for people. */
+struct sy_pending {
+    int pe;
+    uint64_t operations; /* issued and not known to be complete, if the transport counts them */
+    uint64_t bytes;      /* the same in bytes, if it counts these */
+    uint64_t replies;    /* results that have not come */
+    double seconds;      /* since something was sent to it or came from it */
+    const char *state;   /* such as "connecting", or NULL. Constant text */
+};
 
 /* A contiguous transfer. Symmetric memory is always named by window and offset. */
 struct sy_transfer {
@@ -158,6 +169,11 @@ struct sy_transport {
      * for the sleep that follows the call. Returns > 0 when the event has been dealt with, 0 when
      * there was nothing to be done, since another thread was at it. */
     int (*event)(void);
+
+    /* Optional: writes at most `room` entries about PEs for which there is something under way, and
+     * returns how many. Called by the progress thread while others may be anywhere in the
+     * transport: waits for no lock, and may be wrong by a few. */
+    int (*pending)(struct sy_pending *list, int room);
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.

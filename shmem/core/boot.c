@@ -89,9 +89,13 @@ static const struct sy_bootstrap stubs = {
 
 /* ---- choice ---- */
 
-static int open_plugin(const char *name, struct sy_plugin *plugin, struct sy_error *err)
+/* The plugin that the launcher says is its own: where it agrees, the others need not be loaded. */
+#define HINT "SHMEM_BOOT_PLUGIN"
+
+static int open_found(const struct sy_plugin *found, struct sy_plugin *plugin, struct sy_error *err)
 {
-    return sy_plugin_open("bootstrap", name, SY_BOOTSTRAP_ABI, sizeof stubs, &stubs, plugin, err);
+    return sy_plugin_open_found("bootstrap", found, SY_BOOTSTRAP_ABI, sizeof stubs, &stubs, plugin,
+                                err);
 }
 
 static long priority_of(const struct sy_plugin *plugin)
@@ -128,17 +132,33 @@ static int ask(struct sy_plugin *plugins, size_t count, size_t *yes, struct sy_e
                    "SHMEM_DEBUG=boot shows what each one looked for");
 }
 
-/* Opens every bootstrap plugin there is and keeps the one that knows its launcher. */
-static int choose_auto(struct sy_error *err)
+static bool choose_hinted(const struct sy_plugin *found, size_t count)
 {
-    size_t found, opened = 0, yes = 0;
-    struct sy_plugin *names = sy_plugins_find("bootstrap", &found);
+    const char *name = getenv(HINT);
+    struct sy_error why = {""};
+
+    for (size_t i = 0; name && i < count; i++) {
+        if (strcmp(found[i].name, name) != 0 || open_found(&found[i], &chosen, &why))
+            continue;
+        if (!((const struct sy_bootstrap *)chosen.table)->probe(&why)) {
+            sy_log(SY_LOG_DEBUG, "boot", "bootstrap %s: this launcher (" HINT ")", name);
+            return true;
+        }
+        sy_plugin_close(&chosen);
+    }
+    return false;
+}
+
+/* Opens every bootstrap plugin there is and keeps the one that knows its launcher. */
+static int choose_from(const struct sy_plugin *names, size_t found, struct sy_error *err)
+{
+    size_t opened = 0, yes = 0;
     struct sy_plugin *plugins = calloc(found + 1, sizeof *plugins);
     int rc = plugins ? 0 : sy_fail(err, ENOMEM, "no memory for %zu plugins", found);
 
     for (size_t i = 0; plugins && i < found; i++) {
         struct sy_error why = {""};
-        if (!open_plugin(names[i].name, &plugins[opened], &why))
+        if (!open_found(&names[i], &plugins[opened], &why))
             opened++;
         else
             sy_log(SY_LOG_WARN, "boot", "bootstrap %s: %s", names[i].name, why.text);
@@ -158,14 +178,24 @@ static int choose_auto(struct sy_error *err)
             sy_plugin_close(&plugins[i]);
     }
     free(plugins);
-    sy_plugins_free(names, found);
+    return rc;
+}
+
+static int choose_auto(struct sy_error *err)
+{
+    size_t count;
+    struct sy_plugin *found = sy_plugins_find("bootstrap", &count);
+    int rc = choose_hinted(found, count) ? 0 : choose_from(found, count, err);
+
+    sy_plugins_free(found, count);
     return rc;
 }
 
 static int choose_named(const char *name, struct sy_error *err)
 {
     struct sy_error why = {""};
-    int rc = open_plugin(name, &chosen, &why);
+    int rc = sy_plugin_open("bootstrap", name, SY_BOOTSTRAP_ABI, sizeof stubs, &stubs, &chosen,
+                            &why);
 
     if (rc)
         return sy_fail(err, -rc, "SHMEM_BOOTSTRAP=%s: %s", name, why.text);

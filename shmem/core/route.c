@@ -55,12 +55,12 @@ static bool next_name(const char **list, char name[SY_ROUTE_NAME], bool *optiona
     return true;
 }
 
-static bool exists(const char *name, const struct sy_plugin *found, size_t count)
+static const struct sy_plugin *find(const char *name, const struct sy_plugin *found, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!strcmp(found[i].name, name))
-            return true;
-    return false;
+            return &found[i];
+    return NULL;
 }
 
 /* Every name of a user's list must exist: a slip must not silently choose another transport. */
@@ -76,7 +76,7 @@ static int check_names(const char *list, const struct sy_plugin *found, size_t c
             sprintf(have + used, "%s%s", used ? ", " : "", found[i].name);
     }
     while (next_name(&list, name, &optional))
-        if (!optional && !exists(name, found, count))
+        if (!optional && !find(name, found, count))
             return sy_fail(err, ENOENT,
                            "SHMEM_TRANSPORTS names '%s', but there is no such transport; there is: "
                            "%s",
@@ -84,21 +84,21 @@ static int check_names(const char *list, const struct sy_plugin *found, size_t c
     return 0;
 }
 
-/* Loads plugin `name` and appends it. */
-static int load(const char *name, struct sy_options *options, struct sy_error *err)
+/* Loads a plugin and appends it. */
+static int load(const struct sy_plugin *found, struct sy_options *options, struct sy_error *err)
 {
     if (sy_routes.loaded == SY_TRANSPORTS_MAX)
         return sy_fail(err, E2BIG, "more than %d transports", SY_TRANSPORTS_MAX);
     struct sy_route_transport *t = &sy_routes.transport[sy_routes.loaded];
     *t = (struct sy_route_transport){0};
-    int rc = sy_plugin_open("transport", name, SY_TRANSPORT_ABI, sizeof sy_transport_stubs,
-                            &sy_transport_stubs, &t->plugin, err);
+    int rc = sy_plugin_open_found("transport", found, SY_TRANSPORT_ABI, sizeof sy_transport_stubs,
+                                  &sy_transport_stubs, &t->plugin, err);
     if (rc)
         return rc;
     t->table = t->plugin.table;
     t->rank = t->table->priority < INT32_MAX ? -(int32_t)t->table->priority : -INT32_MAX;
     if (t->table->options)
-        rc = sy_options_add(options, name, t->table->options, t->table->settings, err);
+        rc = sy_options_add(options, found->name, t->table->options, t->table->settings, err);
     if (rc)
         sy_plugin_close(&t->plugin);
     else
@@ -113,9 +113,10 @@ static int load_named(const char *list, const struct sy_plugin *found, size_t co
     bool optional;
 
     for (int32_t rank = 0; next_name(&list, name, &optional); rank++) {
-        if (optional && !exists(name, found, count))
+        const struct sy_plugin *plugin = find(name, found, count);
+        if (!plugin) /* check_names has seen to it that it is optional */
             continue;
-        int rc = load(name, options, err);
+        int rc = load(plugin, options, err);
         if (rc)
             return rc;
         sy_routes.transport[sy_routes.loaded - 1].rank = rank;
@@ -141,7 +142,7 @@ static int load_auto(const char *excluded, const struct sy_plugin *found, size_t
         struct sy_error why = {""};
         if (listed(excluded, found[i].name))
             continue;
-        int rc = load(found[i].name, options, &why);
+        int rc = load(&found[i], options, &why);
         if (rc ==
             -EINVAL) /* a bad option value is the user's to mend, not a reason to go without */
             return sy_fail(err, EINVAL, "%s", why.text);

@@ -92,9 +92,11 @@ static int check_rules(struct sy_error *err)
 {
     const char *name;
     size_t count;
-    struct sy_plugin *found = sy_plugins_find("transport", &count);
     int rc = 0;
 
+    if (!sy_route_rules_name(0))
+        return 0;
+    struct sy_plugin *found = sy_plugins_find("transport", &count);
     for (unsigned i = 0; !rc && (name = sy_route_rules_name(i)); i++) {
         bool known = find(name) >= 0;
         for (size_t k = 0; k < count && !known; k++)

@@ -1,17 +1,22 @@
 /* See stall.h. */
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/route.h"
 #include "core/stall.h"
+#include "core/wait.h"
+#include "core/world.h"
 #include "util/bits.h"
+#include "util/log.h"
 
 enum {
     THREADS = 16, /* that have notes of their own; others share the last one */
-    FRAMES = 32
+    FRAMES = 32,
+    PEERS = 16 /* that each transport tells of */
 };
 
 /* A thread that waits writes again at each rest, of a millisecond at most, so a note that is older
@@ -26,14 +31,6 @@ struct note {
 static struct note notes[THREADS];
 static atomic_int threads;
 static double told; /* seconds of the wait that was reported last */
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 static struct note *own_note(void)
 {
@@ -90,7 +87,7 @@ static double waited(struct note *note, uint64_t now)
 
 double sy_stall_text(char *text, size_t room)
 {
-    uint64_t now = now_ns();
+    uint64_t now = sy_wait_now();
     double longest = 0;
     size_t length = 0;
 
@@ -111,9 +108,39 @@ double sy_stall_text(char *text, size_t room)
     return longest;
 }
 
+static void tell_one(const char *transport, const struct sy_pending *p)
+{
+    char counts[120];
+    size_t length = 0;
+
+    counts[0] = '\0';
+    if (p->operations)
+        length += (size_t)snprintf(counts, sizeof counts, "%" PRIu64 " operations, ",
+                                   p->operations);
+    if (p->bytes)
+        snprintf(counts + length, sizeof counts - length, "%" PRIu64 " bytes, ", p->bytes);
+    sy_log(SY_LOG_WARN, "progress",
+           "SIGUSR1: %s to PE %d (host %s): %snot confirmed, %" PRIu64
+           " replies awaited, last sign %.1f s ago%s%s",
+           transport, p->pe, sy_world_place(p->pe).host, counts[0] ? counts : "nothing ",
+           p->replies, p->seconds, p->state ? ", " : "", p->state ? p->state : "");
+}
+
+void sy_stall_tell_pending(void)
+{
+    struct sy_pending list[PEERS];
+
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *t = &sy_routes.transport[i];
+        int count = t->table->pending(list, PEERS);
+        for (int k = 0; k < count; k++)
+            tell_one(t->plugin.name, &list[k]);
+    }
+}
+
 bool sy_stall_due(double limit)
 {
-    uint64_t now = now_ns();
+    uint64_t now = sy_wait_now();
     double longest = 0;
 
     for (int i = 0; i < THREADS; i++) {

@@ -22,6 +22,10 @@ void sy_stall_note(uint64_t since, uint64_t now, const char *where) __attribute_
  * waited longest has done so; 0: none waits. */
 double sy_stall_text(char *text, size_t room);
 
+/* Writes to the log what the transports have under way, a line for each PE that it goes to. By the
+ * progress thread. */
+void sy_stall_tell_pending(void);
+
 /* To be called now and then: whether the longest wait is to be reported, which it is when it has
  * lasted for `limit` seconds, and each time that has doubled. */
 bool sy_stall_due(double limit);

@@ -114,6 +114,12 @@ static int no_event(void)
     return -EOPNOTSUPP;
 }
 
+static int no_pending(struct sy_pending *list, int room)
+{
+    (void)list, (void)room;
+    return 0;
+}
+
 const struct sy_transport sy_transport_stubs = {
     .size = sizeof sy_transport_stubs,
     .open = no_open,
@@ -137,4 +143,5 @@ const struct sy_transport sy_transport_stubs = {
     .wait_fd = no_wait_fd,
     .session = no_session,
     .event = no_event,
+    .pending = no_pending,
 };

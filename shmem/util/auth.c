@@ -1,31 +1,95 @@
-/* See auth.h. */
+/* See auth.h. libcrypto is loaded when an authenticator is needed for the first time: to load it
+ * takes longer than all the rest of a start on one host, where none is needed. A static executable
+ * has it linked in. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
+#include <pthread.h>
 #include <sys/random.h>
 
 #include "util/auth.h"
 
+#define FUNCTIONS(X)                                                                               \
+    X(OPENSSL_init_crypto)                                                                         \
+    X(EVP_MAC_fetch)                                                                               \
+    X(EVP_MAC_free)                                                                                \
+    X(EVP_MAC_CTX_new)                                                                             \
+    X(EVP_MAC_CTX_free)                                                                            \
+    X(EVP_MAC_init)                                                                                \
+    X(EVP_MAC_update)                                                                              \
+    X(EVP_MAC_final)
+
+#define MEMBER(name) __typeof__(name) *name;
+static struct {
+    FUNCTIONS(MEMBER)
+} crypto;
+#undef MEMBER
+
+static bool loaded;
+
+#ifdef SY_BUILTIN_PLUGIN
+
+#define DIRECT(name) crypto.name = name;
+static void load(void)
+{
+    FUNCTIONS(DIRECT)
+    loaded = true;
+}
+#undef DIRECT
+
+#else
+
+#define TEXT_OF(x) #x
+#define TEXT(x)    TEXT_OF(x)
+
+#define LOOK_UP(name)                                                                              \
+    if (!(crypto.name = (__typeof__(name) *)dlsym(handle, #name)))                                 \
+        return;
+static void load(void)
+{
+    void *handle = dlopen("libcrypto.so." TEXT(OPENSSL_SHLIB_VERSION), RTLD_NOW | RTLD_LOCAL);
+
+    if (!handle)
+        return;
+    FUNCTIONS(LOOK_UP)
+    loaded = true;
+}
+#undef LOOK_UP
+
+#endif
+
+static bool is_there(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, load);
+    return loaded;
+}
+
 int sy_auth_mac(const unsigned char key[SY_AUTH_KEY], const struct sy_auth_part *parts,
                 size_t count, unsigned char mac[SY_AUTH_MAC])
 {
+    if (!is_there())
+        return -ENOENT;
     /* Its own cleaning up at exit would come before ours, which may still connect. */
-    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+    crypto.OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
 
     char digest[] = "SHA256";
     OSSL_PARAM params[] = {OSSL_PARAM_utf8_string("digest", digest, sizeof digest - 1),
                            OSSL_PARAM_END};
-    EVP_MAC *algorithm = EVP_MAC_fetch(NULL, "HMAC", NULL);
-    EVP_MAC_CTX *context = algorithm ? EVP_MAC_CTX_new(algorithm) : NULL;
+    EVP_MAC *algorithm = crypto.EVP_MAC_fetch(NULL, "HMAC", NULL);
+    EVP_MAC_CTX *context = algorithm ? crypto.EVP_MAC_CTX_new(algorithm) : NULL;
     size_t length = 0;
-    bool good = context && EVP_MAC_init(context, key, SY_AUTH_KEY, params);
+    bool good = context && crypto.EVP_MAC_init(context, key, SY_AUTH_KEY, params);
 
     for (size_t i = 0; i < count && good; i++)
-        good = EVP_MAC_update(context, parts[i].bytes, parts[i].length);
-    good = good && EVP_MAC_final(context, mac, &length, SY_AUTH_MAC) && length == SY_AUTH_MAC;
-    EVP_MAC_CTX_free(context);
-    EVP_MAC_free(algorithm);
+        good = crypto.EVP_MAC_update(context, parts[i].bytes, parts[i].length);
+    good = good && crypto.EVP_MAC_final(context, mac, &length, SY_AUTH_MAC) &&
+           length == SY_AUTH_MAC;
+    crypto.EVP_MAC_CTX_free(context);
+    crypto.EVP_MAC_free(algorithm);
     return good ? 0 : -EIO;
 }
 
@@ -33,8 +97,16 @@ bool sy_auth_valid(const unsigned char key[SY_AUTH_KEY], const struct sy_auth_pa
                    size_t count, const unsigned char mac[SY_AUTH_MAC])
 {
     unsigned char right[SY_AUTH_MAC];
+    unsigned difference = 0;
 
-    return !sy_auth_mac(key, parts, count, right) && !CRYPTO_memcmp(right, mac, SY_AUTH_MAC);
+    if (sy_auth_mac(key, parts, count, right))
+        return false;
+    /* The empty statement keeps the compiler from leaving the loop early. */
+    for (size_t i = 0; i < SY_AUTH_MAC; i++) {
+        difference |= (unsigned)right[i] ^ mac[i];
+        __asm__ volatile("" : "+r"(difference));
+    }
+    return !difference;
 }
 
 int sy_auth_random(void *buffer, size_t length)

@@ -1,6 +1,5 @@
 /* Keyed authentication of the peers of a job: HMAC-SHA256 over messages, comparison in constant
- * time, random nonces. Stateless; by libcrypto, so only what is linked with it may use this file.
- */
+ * time, random nonces. By libcrypto, which is loaded when it is first needed. */
 #ifndef SY_UTIL_AUTH_H
 #define SY_UTIL_AUTH_H
 
@@ -16,7 +15,8 @@ struct sy_auth_part {
     size_t length;
 };
 
-/* Writes the authenticator of `count` parts under a key: 0, or -EIO where libcrypto fails. */
+/* Writes the authenticator of `count` parts under a key: 0, -EIO where libcrypto fails, or
+ * -ENOENT where it cannot be loaded. */
 int sy_auth_mac(const unsigned char key[SY_AUTH_KEY], const struct sy_auth_part *parts,
                 size_t count, unsigned char mac[SY_AUTH_MAC]);
 

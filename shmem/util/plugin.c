@@ -278,39 +278,39 @@ static int merge(const char *kind, size_t size, const void *stubs, struct sy_plu
     return 0;
 }
 
-/* Takes the strings of `name` out of the list. */
-static bool take(const char *name, struct sy_plugin *found, size_t count, struct sy_plugin *out)
+int sy_plugin_open_found(const char *kind, const struct sy_plugin *found, unsigned abi, size_t size,
+                         const void *stubs, struct sy_plugin *out, struct sy_error *err)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(found[i].name, name)) {
-            *out = found[i];
-            found[i].name = found[i].path = NULL;
-            return true;
-        }
-    return false;
-}
-
-int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size, const void *stubs,
-                   struct sy_plugin *out, struct sy_error *err)
-{
-    size_t count;
-    struct sy_plugin *found = sy_plugins_find(kind, &count);
     int rc;
 
-    *out = (struct sy_plugin){0};
-    if (!take(name, found, count, out))
-        rc = not_found(kind, name, found, count, err);
+    *out = (struct sy_plugin){.name = strdup(found->name), .path = strdup(found->path)};
+    if (!out->name || !out->path)
+        rc = sy_fail(err, ENOMEM, "no memory for %s plugin \"%s\"", kind, found->name);
     else if (!strcmp(out->path, builtin))
         rc = load_builtin(kind, out);
     else
         rc = load_file(kind, abi, out, err);
-    sy_plugins_free(found, count);
     if (!rc)
         rc = merge(kind, size, stubs, out, err);
     if (rc) {
         out->table = NULL; /* the plugin's own, not ours to free */
         sy_plugin_close(out);
     }
+    return rc;
+}
+
+int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size, const void *stubs,
+                   struct sy_plugin *out, struct sy_error *err)
+{
+    size_t count, i = 0;
+    struct sy_plugin *found = sy_plugins_find(kind, &count);
+
+    *out = (struct sy_plugin){0};
+    while (i < count && strcmp(found[i].name, name) != 0)
+        i++;
+    int rc = i < count ? sy_plugin_open_found(kind, &found[i], abi, size, stubs, out, err)
+                       : not_found(kind, name, found, count, err);
+    sy_plugins_free(found, count);
     return rc;
 }
 

@@ -5,6 +5,7 @@ tests_cluster_mix_SOURCES = tests/cluster/mix.c tests/conformance/check.h
 tests_cluster_mix_LDADD = shmem/libsma.la
 cluster_scripts = \
 	tests/cluster/cutoff.test \
+	tests/cluster/foreign.test \
 	tests/cluster/interfaces.test \
 	tests/cluster/lines.test \
 	tests/cluster/mixed.test

@@ -164,8 +164,8 @@ static void open_lanes(void)
 static void free_wants(struct tcp_lane *lane)
 {
     for (uint64_t i = lane->answered; i < lane->wanted; i++)
-        if (lane->want[i % TCP_WANTS].kind == TCP_WANT_BLOCKS)
-            free(lane->want[i % TCP_WANTS].dest);
+        if (sy_tcp_want_at(lane, i)->kind == TCP_WANT_BLOCKS)
+            free(sy_tcp_want_at(lane, i)->dest);
 }
 
 static void close_lanes(void)

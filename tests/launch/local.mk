@@ -41,7 +41,7 @@ check_PROGRAMS += tests/unit/test_start
 TESTS += tests/unit/test_start
 endif
 tests_unit_test_start_SOURCES = tests/unit/test_start.c bootstrap/pmi/text.c bootstrap/slurm/nodes.c \
-	bootstrap/tree/beacon.c
+	bootstrap/tree/beacon.c shmem/util/alike.c
 tests_unit_test_start_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_start_LDADD = $(CHECK_LIBS)
 

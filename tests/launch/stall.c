@@ -1,7 +1,11 @@
-/* PEs that wait for ever, each in a call of its own: for the reports of what a job waits for. */
+/* PEs that wait for ever, each in a call of its own: for the reports of what a job waits for.
+ * "short": PE 0 ends it after 3 s; "for SECONDS": PE 2, which computes, ends the job after that
+ * time. */
 #include <shmem.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static long flag;
@@ -21,8 +25,10 @@ int main(int argc, char **argv)
     } else if (me == 1) {
         shmem_long_wait_until(&flag, SHMEM_CMP_EQ, 1);
     } else if (me == 2) {
-        for (volatile long i = 0;; i++)
+        time_t end = argc > 2 ? time(NULL) + atoi(argv[2]) : 0;
+        while (!end || time(NULL) < end)
             continue;
+        shmem_global_exit(0);
     } else {
         shmem_barrier_all();
     }

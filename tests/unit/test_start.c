@@ -1,4 +1,5 @@
-/* What bootstraps read of launchers' texts: PMI's messages, Slurm's lists, and PE 0's beacon. */
+/* What bootstraps read of launchers' texts: PMI's messages, Slurm's lists, PE 0's beacon;
+ * and how reports put together PEs that say the same. */
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/slurm/nodes.h"
 #include "bootstrap/tree/tree.h"
+#include "util/alike.h"
 #include "util/bits.h"
 
 START_TEST(words)
@@ -170,6 +172,48 @@ START_TEST(damaged_beacons)
 }
 END_TEST
 
+START_TEST(alike)
+{
+    char a[] = "a", other_a[] = "a", b[] = "b", c[] = "c", who[64];
+    char *text[] = {a, b, other_a, a, NULL, a, c};
+    int at = 0;
+
+    ck_assert(sy_alike_next(text, 7, &at, who, sizeof who));
+    ck_assert_int_eq(at++, 0);
+    ck_assert_str_eq(who, "PEs 0, 2-3, 5");
+    ck_assert(sy_alike_next(text, 7, &at, who, sizeof who));
+    ck_assert_int_eq(at++, 1);
+    ck_assert_str_eq(who, "PE 1");
+    ck_assert(sy_alike_next(text, 7, &at, who, sizeof who));
+    ck_assert_int_eq(at++, 6);
+    ck_assert_str_eq(who, "PE 6");
+    ck_assert(!sy_alike_next(text, 7, &at, who, sizeof who));
+}
+END_TEST
+
+/* A line never exceeds its room, wherever that ends. */
+START_TEST(alike_room)
+{
+    enum { PES = 200 };
+    char even[] = "even", odd[] = "odd", *text[PES];
+    for (int pe = 0; pe < PES; pe++)
+        text[pe] = pe % 4 == 1 ? odd : even;
+    for (size_t room = 32; room < 400; room++) {
+        char *who = malloc(room);
+        int at = 0, lines = 0;
+        for (; sy_alike_next(text, PES, &at, who, room); at++, lines++)
+            ck_assert(strlen(who) < room && (room < 60 || strlen(who) > room / 2));
+        ck_assert_int_eq(lines, 2);
+        free(who);
+    }
+    char who[4096];
+    int at = 0;
+    ck_assert(sy_alike_next(text, PES, &at, who, sizeof who));
+    ck_assert(strncmp(who, "PEs 0, 2-4, 6-8, ", 17) == 0);
+    ck_assert(strcmp(who + strlen(who) - 9, ", 198-199") == 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("start");
@@ -182,6 +226,8 @@ int main(void)
     tcase_add_test(all, tasks);
     tcase_add_test(all, beacons);
     tcase_add_test(all, damaged_beacons);
+    tcase_add_test(all, alike);
+    tcase_add_test(all, alike_room);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -567,7 +567,7 @@ size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t leng
             *why = "a reply comes that nobody asked for";
             break;
         }
-        const struct tcp_want *want = &lane->want[next & (TCP_WANTS - 1)];
+        const struct tcp_want *want = sy_tcp_want_at(lane, next);
         size_t size = padded(want->length);
         if (size > length - used) {
             if (size > TCP_LONG && want->kind == TCP_WANT_BYTES)

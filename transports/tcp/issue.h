@@ -155,8 +155,9 @@ static inline uint64_t sy_tcp_issue_want(struct sy_transport_ctx *ctx, struct tc
                                          void *dest, size_t length, enum tcp_want_kind kind)
 {
     uint64_t wanted = atomic_load_explicit(&lane->wanted, memory_order_relaxed);
+    uint64_t answered = atomic_load_explicit(&lane->answered, memory_order_acquire);
     size_t bytes = length > TCP_LONG ? 0 : (length + 7) & ~(size_t)7;
-    bool full = wanted - atomic_load_explicit(&lane->answered, memory_order_acquire) >= TCP_WANTS ||
+    bool full = wanted - answered >= TCP_WANTS ||
                 lane->asked_bytes + bytes -
                         atomic_load_explicit(&lane->answered_bytes, memory_order_relaxed) >
                     sy_tcp_settings.buffer ||
@@ -166,7 +167,9 @@ static inline uint64_t sy_tcp_issue_want(struct sy_transport_ctx *ctx, struct tc
 
     if (SY_UNLIKELY(full))
         return 0;
-    lane->want[wanted & (TCP_WANTS - 1)] = (struct tcp_want){
+    if (wanted == answered)
+        lane->want_base = wanted;
+    *sy_tcp_want_at(lane, wanted) = (struct tcp_want){
         .dest = dest, .length = (uint32_t)length, .kind = kind};
     lane->asked_bytes += bytes;
     lane->asked_long += length > TCP_LONG;

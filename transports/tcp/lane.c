@@ -317,6 +317,24 @@ uint64_t sy_tcp_lanes_timers(uint64_t now)
     return next;
 }
 
+bool sy_tcp_lane_pending(const struct tcp_lane *lane, struct sy_pending *pending)
+{
+    static const char *const words[] = {[TCP_LANE_WANTED] = "not connected yet",
+                                        [TCP_LANE_DOWN] = "connecting",
+                                        [TCP_LANE_UP] = "connected",
+                                        [TCP_LANE_OVER] = "closed"};
+    const struct tcp_log *log = &lane->log[TCP_REQUESTS];
+    uint64_t sent = atomic_load_explicit(&lane->sent_time, memory_order_relaxed);
+
+    *pending = (struct sy_pending){
+        .pe = lane->pe,
+        .bytes = sy_tcp_log_tail(log) - sy_tcp_log_acked(log),
+        .replies = atomic_load(&lane->wanted) - atomic_load(&lane->answered),
+        .seconds = sent ? (double)(sy_tcp_now() - sent) / (double)SECOND : 0,
+        .state = words[state(lane)]};
+    return pending->bytes || pending->replies;
+}
+
 /* ---- closing ---- */
 
 /* Whether all that this side said has been applied. */

@@ -84,6 +84,7 @@ struct tcp_lane {
     /* Producer of requests: the application's threads, one at a time. */
     _Alignas(64) _Atomic bool append;
     struct tcp_want *want;
+    uint64_t want_base;      /* the reply that want[0] is for: moved up when none is awaited */
     _Atomic uint64_t wanted; /* replies asked for, ever */
     uint64_t asked_bytes;    /* room their replies take in the other side's ring, ever */
     uint64_t asked_long;     /* replies that lie outside that ring, ever */
@@ -146,6 +147,12 @@ struct tcp_lane_table {
 };
 extern struct tcp_lane_table sy_tcp_lanes;
 
+/* The entry of the reply with that number, of those that are awaited. */
+static inline struct tcp_want *sy_tcp_want_at(const struct tcp_lane *lane, uint64_t number)
+{
+    return &lane->want[(number - lane->want_base) & (TCP_WANTS - 1)];
+}
+
 int sy_tcp_lanes_open(struct sy_error *err);
 
 /* Has everything applied and says goodbye on all lanes, waiting for the others for a bounded time.
@@ -166,6 +173,9 @@ void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why);
 /* The other side sends what it must not: the lane, and with it the job, is over. Under the poll
  * lock. */
 void sy_tcp_lane_breached(struct tcp_lane *lane, const char *why);
+
+/* What is under way on a lane; false: nothing. Any thread. */
+bool sy_tcp_lane_pending(const struct tcp_lane *lane, struct sy_pending *pending);
 
 /* Sends what there is, unless another thread is at it. send.c */
 void sy_tcp_send(struct tcp_lane *lane);

@@ -92,7 +92,7 @@ size_t sy_tcp_log_take(struct tcp_log *log, struct iovec *iov, int room, int *co
         if (piece && piece->at >= tail) /* entered, but its record not published yet */
             piece = NULL;
         size_t run = (size_t)((piece ? piece->at : tail) - at);
-        used = add(iov, used, sy_tcp_ring_at(&log->ring, ring), run);
+        used = add(iov, used, sy_tcp_log_at(log, ring), run);
         at += run;
         ring += run;
         if (!piece)

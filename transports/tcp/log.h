@@ -10,7 +10,9 @@
  *   sender     sent                                       the holder of the lane's send lock
  *   acks       acked, pieces' removal                     the holder of the poll lock
  * The producer publishes with a release store of tail; the sender reads no further than an acquire
- * load of it. The space behind acked is the producer's again after an acquire load of acked. */
+ * load of it. The space behind acked is the producer's again after an acquire load of acked. When
+ * all of it is, the producer begins at the front of the ring again (`shift`, which nobody reads
+ * while nothing is in the log): so a log that never has much to hold touches few pages. */
 #ifndef TCP_LOG_H
 #define TCP_LOG_H
 
@@ -42,6 +44,7 @@ struct tcp_log {
     /* producer */
     _Alignas(64) _Atomic uint64_t tail;
     uint64_t ring_tail;
+    uint64_t shift; /* added to a place counted in ring bytes, for where it is in the ring */
     _Atomic uint64_t piece_tail;
     /* sender */
     _Alignas(64) struct tcp_cursor sent;
@@ -52,11 +55,19 @@ struct tcp_log {
 int sy_tcp_log_open(struct tcp_log *log, size_t size);
 void sy_tcp_log_close(struct tcp_log *log);
 
+static inline char *sy_tcp_log_at(const struct tcp_log *log, uint64_t ring)
+{
+    return sy_tcp_ring_at(&log->ring, ring + log->shift);
+}
+
 /* Room for `bytes` contiguous bytes in the ring, at most its size; NULL: none now. */
 static inline char *sy_tcp_log_reserve(struct tcp_log *log, size_t bytes)
 {
     uint64_t used = log->ring_tail - atomic_load_explicit(&log->acked.ring, memory_order_acquire);
-    return used + bytes <= log->ring.size ? sy_tcp_ring_at(&log->ring, log->ring_tail) : NULL;
+
+    if (!used)
+        log->shift = -log->ring_tail;
+    return used + bytes <= log->ring.size ? sy_tcp_log_at(log, log->ring_tail) : NULL;
 }
 
 /* Publishes `bytes` written at sy_tcp_log_reserve's address; returns the new tail. */

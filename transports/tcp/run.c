@@ -41,7 +41,7 @@ void sy_tcp_run_close(struct tcp_lane *lane)
 
     if (!is_open(lane))
         return;
-    char *room = sy_tcp_ring_at(&log->ring, log->ring_tail);
+    char *room = sy_tcp_log_at(log, log->ring_tail);
     memset(room + 16 + lane->run_bytes, 0, padded(lane->run_bytes) - lane->run_bytes);
     memcpy(room, word, sizeof word);
     sy_tcp_log_commit(log, 16 + padded(lane->run_bytes));
@@ -93,7 +93,7 @@ int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const vo
         lane->run_bytes = 0;
         atomic_store_explicit(&lane->run, true, memory_order_relaxed);
     }
-    memcpy(sy_tcp_ring_at(&log->ring, log->ring_tail) + 16 + lane->run_bytes, from, size);
+    memcpy(sy_tcp_log_at(log, log->ring_tail) + 16 + lane->run_bytes, from, size);
     lane->run_bytes += size;
     lane->next += sy_tcp_header(0, 0, 0, 0, size);
     sy_tcp_issue_mark(ctx, lane)->position = sy_tcp_log_tail(log) + 16 + padded(lane->run_bytes);

@@ -208,6 +208,17 @@ static int plugin_progress(void)
     return got > 0 ? 1 : (int)got;
 }
 
+static int plugin_pending(struct sy_pending *list, int room)
+{
+    unsigned lanes = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    int count = 0;
+
+    for (unsigned i = 0; i < lanes && count < room; i++)
+        if (sy_tcp_lane_pending(sy_tcp_lanes.lane[i], &list[count]))
+            count++;
+    return count;
+}
+
 static int plugin_event(void)
 {
     return sy_tcp_poll_event();
@@ -238,4 +249,5 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .wait_fd = sy_tcp_poll_fd,
     .session = sy_tcp_session,
     .event = plugin_event,
+    .pending = plugin_pending,
 };

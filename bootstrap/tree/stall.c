@@ -1,0 +1,163 @@
+/* Reports of long waits. A PE that has been waiting for long tells PE 0, which asks all what they
+ * are doing and prints one report. Lines between PE 0 and the user are the library's log. */
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "bootstrap/tree/state.h"
+#include "util/alike.h"
+
+enum { ANSWERS = 1 }; /* seconds for them */
+
+/* Those that wait together also complain together: one that comes within this part of its wait is
+ * about what was reported. */
+static const double SAME = 0.4;
+
+/* ---- PE 0: the report ---- */
+
+static void print(void)
+{
+    struct tree_stall *stall = &sy_tree.stall;
+    static char silent[] = "no answer: stopped, or without a progress thread";
+    char **text = calloc((size_t)sy_tree.npes, sizeof *text), who[512];
+
+    sy_tree.host->log(SY_LOG_WARN, "boot",
+                      "a PE has been waiting for %.0f s (SHMEM_STALL_REPORT); what all are doing:",
+                      stall->waited);
+    for (int pe = 0; text && pe < sy_tree.npes; pe++)
+        text[pe] = stall->note[pe] ? stall->note[pe] : silent;
+    for (int pe = 0; text && sy_alike_next(text, sy_tree.npes, &pe, who, sizeof who); pe++)
+        sy_tree.host->log(SY_LOG_WARN, "boot", "  %s: %s", who, text[pe]);
+    free(text);
+}
+
+static void forget(void)
+{
+    struct tree_stall *stall = &sy_tree.stall;
+
+    for (int pe = 0; pe < sy_tree.npes; pe++)
+        free(stall->note[pe]);
+    free(stall->note);
+    stall->note = NULL;
+    if (stall->timer >= 0)
+        close(stall->timer);
+    stall->timer = -1;
+}
+
+static void finish(void)
+{
+    print();
+    forget();
+}
+
+static int set_timer(void)
+{
+    const struct itimerspec limit = {.it_value.tv_sec = ANSWERS};
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &sy_tree.stall};
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+    if (fd < 0)
+        return -errno;
+    sy_tree.stall.timer = fd;
+    timerfd_settime(fd, 0, &limit, NULL);
+    return epoll_ctl(sy_tree.epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/* Where it fails nobody is asked, and the PEs that wait write to their own logs. */
+static void ask_all(double seconds)
+{
+    struct tree_stall *stall = &sy_tree.stall;
+
+    stall->note = calloc((size_t)sy_tree.npes, sizeof *stall->note);
+    if (!stall->note)
+        return;
+    if (set_timer() != 0) {
+        forget();
+        return;
+    }
+    stall->waited = seconds;
+    stall->reported = sy_tree_now();
+    stall->missing = sy_tree.npes;
+    sy_tree_on_ask();
+}
+
+void sy_tree_on_late(void)
+{
+    if (sy_tree.stall.note)
+        finish();
+}
+
+/* What PE `pe` says; milliseconds below 0: because it was asked. */
+static void take(int pe, int milliseconds, const char *text, size_t length)
+{
+    struct tree_stall *stall = &sy_tree.stall;
+    double seconds = milliseconds / 1e3;
+
+    if (milliseconds >= 0 &&
+        (stall->note || sy_tree_now() - stall->reported < SAME * seconds || sy_tree.ended))
+        return;
+    if (milliseconds >= 0)
+        ask_all(seconds);
+    if (!stall->note || stall->note[pe])
+        return;
+    stall->note[pe] = strndup(text, length);
+    if (stall->note[pe] && --stall->missing == 0)
+        finish();
+}
+
+/* ---- frames ---- */
+
+void sy_tree_on_ask(void)
+{
+    sy_tree.stall.ask = true;
+    sy_tree.stall.asked = sy_tree_now();
+    sy_tree_send_children(TREE_ASK, 0, 0, NULL, 0);
+}
+
+int sy_tree_on_note(const struct tree_header *header, const char *body)
+{
+    if (header->pe < 1 || header->pe >= sy_tree.npes)
+        return -EPROTO;
+    if (sy_tree.pe == 0)
+        take(header->pe, header->arg, body, header->length);
+    else if (sy_tree.parent)
+        sy_tree_link_send(sy_tree.parent, TREE_NOTE, header->pe, header->arg, body, header->length,
+                          NULL, 0);
+    return 0;
+}
+
+/* ---- what this PE says ---- */
+
+/* Whether nothing came of what this PE said earlier in this wait: PE 0 may be stopped. */
+static bool unheard(double seconds)
+{
+    double begin = sy_tree_now() - seconds;
+
+    return sy_tree.stall.mentioned > begin && sy_tree.stall.asked < begin;
+}
+
+void sy_tree_note(const char *text, double seconds, int asked)
+{
+    int milliseconds = asked ? -1 : seconds < INT_MAX / 1000 ? (int)(seconds * 1000) : INT_MAX;
+    size_t length = strnlen(text, TREE_WORDS);
+
+    pthread_mutex_lock(&sy_tree.lock);
+    if (!asked && unheard(seconds))
+        sy_tree.host->log(SY_LOG_WARN, "boot",
+                          "this PE has been waiting for %.0f seconds, and PE 0 does not answer: "
+                          "it is %s",
+                          seconds, text);
+    if (!asked)
+        sy_tree.stall.mentioned = sy_tree_now();
+    if (sy_tree.pe == 0)
+        take(0, milliseconds, text, length);
+    else if (sy_tree.parent && !sy_tree.ended)
+        sy_tree_link_send(sy_tree.parent, TREE_NOTE, sy_tree.pe, milliseconds, text, length, NULL,
+                          0);
+    pthread_mutex_unlock(&sy_tree.lock);
+}

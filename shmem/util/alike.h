@@ -1,0 +1,14 @@
+/* Which PEs have the same to say, for reports in which one line stands for all of them. */
+#ifndef SY_UTIL_ALIKE_H
+#define SY_UTIL_ALIKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Steps through `count` texts, each once however often it is there; NULL: this PE says nothing.
+ * Looks from *at on, and returns whether there was another: *at is then the first PE that says it,
+ * and `who` names all, as "PE 1" or "PEs 0, 2-4", ending in "..." where `room` (at least 32) does
+ * not suffice. */
+bool sy_alike_next(char *const *text, int count, int *at, char *who, size_t room);
+
+#endif
