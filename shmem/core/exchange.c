@@ -215,10 +215,10 @@ static bool maps_own_node(void)
     return true;
 }
 
-/* A PE knows of its own node; of others it has to be told. */
+/* A PE knows of itself; of others it has to be told, unless all pairs are alike. */
 static int exchange_mapped(double seconds, struct sy_error *err)
 {
-    const bool mine = maps_own_node();
+    const bool mine = maps_own_node(), alike = places.nodes == 1 && sy_routes.kinds == 1;
     bool *all = malloc((size_t)sy_world.npes * sizeof *all);
     int rc = 0;
 
@@ -228,10 +228,10 @@ static int exchange_mapped(double seconds, struct sy_error *err)
         return sy_fail(err, ENOMEM, "no memory for the places of %d PEs", sy_world.npes);
     }
     for (int n = 0; n < places.nodes; n++)
-        places.mapped[n] = places.nodes > 1 || mine;
-    if (places.nodes > 1)
+        places.mapped[n] = !alike || mine;
+    if (!alike)
         rc = sy_boot->allgather("exchange of mappings", &mine, all, sizeof mine, seconds, err);
-    for (int pe = 0; places.nodes > 1 && !rc && pe < sy_world.npes; pe++)
+    for (int pe = 0; !alike && !rc && pe < sy_world.npes; pe++)
         if (!all[pe])
             places.mapped[places.node[pe]] = false;
     free(all);
@@ -264,8 +264,10 @@ static bool anyone_shows(void)
     return false;
 }
 
-/* The second gather: host name and addresses, `stride` bytes a PE. */
-static int exchange_packs(const char *pack, size_t stride, double seconds, struct sy_error *err)
+/* The second gather: host name and addresses, `stride` bytes a PE. The result is that of
+ * sy_routes_connect. */
+static int exchange_packs(const char *pack, size_t stride, bool beyond, double seconds,
+                          struct sy_error *err)
 {
     char *all = calloc((size_t)sy_world.npes, stride), *mine = calloc(1, stride);
     int rc = -ENOMEM;
@@ -273,13 +275,13 @@ static int exchange_packs(const char *pack, size_t stride, double seconds, struc
     if (all && mine) {
         memcpy(mine, pack, cards[sy_world.pe].pack);
         rc = sy_boot->allgather("exchange of addresses", mine, all, stride, seconds, err);
-        if (!rc)
+        if (!rc && !places.nodes)
             rc = make_places(all, stride, err);
         /* The pack is the host name, NUL, then what sy_routes_pack wrote; the name has one length
          * everywhere (see below), so one pointer finds all addresses. */
         if (!rc)
             rc = sy_routes_connect(all + sizeof sy_world.host, stride, same_layout, seconds,
-                                   anyone_shows(), err);
+                                   beyond, anyone_shows(), err);
         if (!rc)
             rc = exchange_mapped(seconds, err);
     } else {
@@ -307,24 +309,34 @@ static size_t make_pack(char *pack, size_t room)
     return name + sy_routes_pack(pack + name, room - name);
 }
 
-/* Transports that reach other nodes are opened only where there are any: it takes time, and
- * descriptors. */
-static int exchange_addresses(const struct sy_host *host, char *pack, double seconds,
-                              struct sy_error *err)
+/* With what is open, or `beyond`, with all there is. */
+static int exchange_once(const struct sy_host *host, char *pack, bool beyond, double seconds,
+                         struct sy_error *err)
 {
-    bool near = near_enough();
-    int rc = near ? 0 : sy_routes_open(host, true, err);
+    int rc = beyond ? sy_routes_open(host, true, err) : 0;
     size_t stride = 0;
 
     if (rc)
         return rc;
-    if (!near)
+    if (beyond)
         cards[sy_world.pe].pack = (uint32_t)make_pack(pack, PACK_MAX);
     for (int pe = 0; pe < sy_world.npes; pe++) {
-        size_t length = near ? cards[pe].pack : cards[pe].pack_beyond;
+        size_t length = beyond ? cards[pe].pack_beyond : cards[pe].pack;
         stride = length > stride ? length : stride;
     }
-    return exchange_packs(pack, stride, seconds, err);
+    return exchange_packs(pack, stride, beyond, seconds, err);
+}
+
+/* Transports that reach other nodes are opened only where there are any, or where the one of the
+ * node has failed: it takes time, and descriptors. */
+static int exchange_addresses(const struct sy_host *host, char *pack, double seconds,
+                              struct sy_error *err)
+{
+    int rc = SY_ROUTES_SHORT;
+
+    if (near_enough())
+        rc = exchange_once(host, pack, false, seconds, err);
+    return rc == SY_ROUTES_SHORT ? exchange_once(host, pack, true, seconds, err) : rc;
 }
 
 int sy_exchange(struct sy_options *options, const struct sy_host *host, double seconds,

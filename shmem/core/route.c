@@ -16,8 +16,9 @@
 
 struct sy_routes sy_routes;
 
-/* Transports that this PE has left out, with the reasons. */
-static char dropped[400];
+/* Transports that this PE has left out. */
+static struct sy_route_drop dropped[SY_TRANSPORTS_MAX];
+static unsigned drops;
 
 /* ---- which transports ---- */
 
@@ -120,6 +121,7 @@ static int load_named(const char *list, const struct sy_plugin *found, size_t co
             return rc;
         sy_routes.transport[sy_routes.loaded - 1].rank = rank;
         sy_routes.transport[sy_routes.loaded - 1].required = !optional;
+        sy_routes.transport[sy_routes.loaded - 1].named = true;
     }
     return 0;
 }
@@ -162,7 +164,7 @@ int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_err
     const char *list = exclude ? wanted + 1 : named ? wanted : "";
     int rc = check_names(list, found, count, err);
 
-    dropped[0] = '\0';
+    drops = 0;
     if (!rc)
         rc = named ? load_named(list, found, count, options, err)
                    : load_auto(list, found, count, options, err);
@@ -189,31 +191,33 @@ static int open_one(unsigned i, const struct sy_host *host, struct sy_error *err
     return rc;
 }
 
-static void forget(unsigned i, const char *why)
+static void forget(unsigned i, int code, const char *why)
 {
     struct sy_route_transport *t = &sy_routes.transport[i];
-    size_t used = strlen(dropped);
+    struct sy_route_drop *drop = &dropped[drops++]; /* each of the loaded ones at most once */
 
-    snprintf(dropped + used, sizeof dropped - used, "%s%s (%s)", used ? ", " : "", t->plugin.name,
-             why);
+    snprintf(drop->name, sizeof drop->name, "%s", t->plugin.name);
+    snprintf(drop->why, sizeof drop->why, "%s", why);
+    drop->code = code;
+    drop->named = t->named;
     sy_plugin_close(&t->plugin);
     sy_routes.loaded--;
     memmove(t, t + 1, (sy_routes.loaded - i) * sizeof *t);
 }
 
-void sy_routes_drop(unsigned i, const char *why)
+void sy_routes_drop(unsigned i, int code, const char *why)
 {
     struct sy_route_transport *t = &sy_routes.transport[i];
 
     t->table->ctx_close(t->ctx);
     t->table->close();
     sy_routes.count--;
-    forget(i, why);
+    forget(i, code, why);
 }
 
-const char *sy_routes_dropped(void)
+const struct sy_route_drop *sy_routes_dropped(unsigned i)
 {
-    return dropped;
+    return i < drops ? &dropped[i] : NULL;
 }
 
 int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err)
@@ -232,11 +236,9 @@ int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err
         } else if (t->required && !needless) {
             return sy_fail(err, -failed, "transport %s, which SHMEM_TRANSPORTS demands: %s",
                            t->plugin.name, why.text);
-        } else if (failed == -EINVAL) { /* as in load_auto: the user's to mend */
-            return sy_fail(err, EINVAL, "transport %s: %s", t->plugin.name, why.text);
         } else {
             sy_log(SY_LOG_DEBUG, "routes", "transport %s: not used: %s", t->plugin.name, why.text);
-            forget(sy_routes.count, why.text);
+            forget(sy_routes.count, failed, why.text);
         }
     }
     return 0;
@@ -309,6 +311,7 @@ void sy_routes_close(void)
         if (i < sy_routes.count) {
             t->table->ctx_close(t->ctx);
             t->table->close();
+            sy_routes.count = i; /* those that close after it may wait, and let others progress */
         }
         sy_plugin_close(&t->plugin);
     }

@@ -30,7 +30,9 @@ struct sy_route_transport {
     struct sy_transport_ctx *ctx; /* of the default context */
     int32_t
         rank; /* lower ones are tried first: its place in SHMEM_TRANSPORTS, or from its priority */
-    bool required; /* by name: the job stops where it cannot be used */
+    bool required;  /* by name: the job stops where it cannot be used */
+    bool named;     /* by name, if only as one that may be missing */
+    bool connected; /* its connect has returned 0 */
     bool carries;  /* some PE's data goes through its data calls, not only by mapping */
     int wait_fd;   /* its table's answer */
     bool polled;   /* something may arrive through it */
@@ -39,6 +41,7 @@ struct sy_route_transport {
 struct sy_routes {
     unsigned loaded; /* transports, in the order in which they are opened */
     unsigned count;  /* the first of them, which are open */
+    unsigned kinds;  /* transports that some PE of the job has opened */
     bool maps;       /* some other PE stores into this PE's heap by itself */
     struct sy_route_transport transport[SY_TRANSPORTS_MAX];
     uint8_t *of; /* npes indices into transport, or SY_TRANSPORT_NONE */
@@ -47,6 +50,13 @@ struct sy_routes {
 };
 
 extern struct sy_routes sy_routes SY_HIDDEN;
+
+/* A transport that this PE has left out. */
+struct sy_route_drop {
+    char name[SY_ROUTE_NAME], why[256];
+    int code;   /* what it failed with */
+    bool named; /* as above */
+};
 
 struct sy_options;
 
@@ -57,7 +67,8 @@ int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_err
 
 /* Opens those that are not open yet and makes the windows known to them, in order. Not `beyond`:
  * only up to the first one that is for PEs of the same node, unless there are rules. Failures as
- * above. */
+ * above; what the user has set wrongly (-EINVAL) is one only if no other PE has opened the
+ * transport, which sy_routes_connect finds. */
 int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err);
 
 /* Whether the last one opened is for PEs of the same node. Where this holds on all PEs of a job on
@@ -86,16 +97,21 @@ bool sy_routes_unpack(const char **pack, struct sy_route_entry *entry);
 /* The name under which a pack has the machine's network addresses, where rules need them. */
 #define SY_ROUTE_NETS "@nets"
 
+enum { SY_ROUTES_SHORT = 1 };
+
 /* Takes what every PE packed (PE p's is at all + p * stride), connects, agrees with the other PEs
  * on what has connected, and fills in routes and peers' windows. `same_layout(p)`: whether PE p
- * runs the same executable. show: PE 0 prints the table of routes; the same on every PE. */
+ * runs the same executable. show: PE 0 prints the table of routes; the same on every PE. Not
+ * `beyond`: where something has not connected, answers SY_ROUTES_SHORT, on all PEs; then
+ * the transports that are not open yet are to be opened, and all is to be called again. */
 int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe), double seconds,
-                      bool show, struct sy_error *err);
+                      bool beyond, bool show, struct sy_error *err);
 
-/* Closes transport i and forgets it; those behind it move up. why: kept for the message where some
- * pair is without a route. */
-void sy_routes_drop(unsigned i, const char *why);
-const char *sy_routes_dropped(void);
+/* Closes transport i and forgets it; those behind it move up. code, why: what it failed with. */
+void sy_routes_drop(unsigned i, int code, const char *why);
+
+/* The i-th of the transports that this PE has left out, or NULL. */
+const struct sy_route_drop *sy_routes_dropped(unsigned i);
 
 void sy_routes_close(void);
 

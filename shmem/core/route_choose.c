@@ -26,6 +26,8 @@ static struct {
     uint8_t *has;               /* npes masks of these: opened, then also connected */
     const char *packs;
     size_t stride;
+    uint8_t *mutual[SY_TRANSPORTS_MAX]; /* where a transport does not reach the same PEs from both
+                                           sides: npes flags of those where it does; else NULL */
 } job;
 
 /* What PEs tell each other when they have connected. reach: for each transport a sum over the PEs
@@ -132,7 +134,20 @@ static int gather_names(int npes, struct sy_error *err)
             if (!strcmp(sy_routes.transport[k].plugin.name, job.name[i]))
                 job.own[i] = (int)k;
     }
+    sy_routes.kinds = job.count;
     return rc ? rc : check_rules(err);
+}
+
+/* A setting that does not fit here is the user's to mend, rather than a reason to go without; unless
+ * it fits other PEs of the job, whose machines have what it names. */
+static int check_settings(struct sy_error *err)
+{
+    const struct sy_route_drop *drop;
+
+    for (unsigned i = 0; (drop = sy_routes_dropped(i)); i++)
+        if (drop->code == -EINVAL && find(drop->name) < 0)
+            return sy_fail(err, EINVAL, "transport %s: %s", drop->name, drop->why);
+    return 0;
 }
 
 /* ---- connecting ---- */
@@ -167,10 +182,11 @@ static int connect_all(double seconds, struct sy_error *err)
 {
     for (unsigned i = 0; i < job.count; i++) {
         struct sy_error why = {""};
-        if (job.own[i] < 0)
+        if (job.own[i] < 0 || sy_routes.transport[job.own[i]].connected)
             continue;
-        const struct sy_route_transport *t = &sy_routes.transport[job.own[i]];
+        struct sy_route_transport *t = &sy_routes.transport[job.own[i]];
         int rc = connect_one(t, seconds, &why);
+        t->connected = !rc;
         if (!rc)
             continue;
         if (rc == -ENOMEM || rc == -ECANCELED)
@@ -178,12 +194,9 @@ static int connect_all(double seconds, struct sy_error *err)
         if (t->required)
             return sy_fail(err, -rc, "transport %s, which SHMEM_TRANSPORTS demands: %s",
                            job.name[i], why.text);
-        sy_log(SY_LOG_WARN, "routes",
-               "transport %s could not connect and is left out on this PE, whose routes go by the "
-               "next "
-               "one in the order: %s",
-               job.name[i], why.text);
-        sy_routes_drop((unsigned)job.own[i], why.text);
+        sy_log(SY_LOG_DEBUG, "routes", "transport %s: could not connect: %s", job.name[i],
+               why.text);
+        sy_routes_drop((unsigned)job.own[i], rc, why.text);
         for (unsigned k = 0; k < job.count; k++)
             if (job.own[k] > job.own[i])
                 job.own[k]--;
@@ -197,7 +210,9 @@ static int connect_all(double seconds, struct sy_error *err)
 static unsigned reach(unsigned i, int pe)
 {
     const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
-    unsigned bits = sy_routes.transport[job.own[i]].table->reach(pe);
+    unsigned bits = job.mutual[i] && !job.mutual[i][pe]
+                        ? 0
+                        : sy_routes.transport[job.own[i]].table->reach(pe);
 
     return (bits & SY_REACH_MAP) || (bits & data) == data ? bits : 0;
 }
@@ -232,13 +247,15 @@ static struct verdict own_verdict(void)
     return v;
 }
 
-/* What has connected where; and that all PEs have computed from the same data, and that reach is
- * the same from both sides. PEs that have lost a transport on the way are missing in its sum, which
- * then says nothing. */
-static int take_verdicts(const struct verdict *all, struct sy_error *err)
+/* What has connected where, and that all PEs have computed from the same data. *failed,
+ * *one_sided: transports that have been lost on the way by some PE, and those that some PE reaches
+ * another by but not the other way round; the same on every PE. */
+static int take_verdicts(const struct verdict *all, uint32_t *failed, uint32_t *one_sided,
+                         struct sy_error *err)
 {
-    uint32_t sum[SY_TRANSPORTS_MAX] = {0}, failed = 0;
+    uint32_t sum[SY_TRANSPORTS_MAX] = {0};
 
+    *failed = *one_sided = 0;
     for (int pe = 0; pe < sy_world.npes; pe++) {
         if (all[pe].inputs != all[0].inputs)
             return sy_fail(
@@ -246,32 +263,92 @@ static int take_verdicts(const struct verdict *all, struct sy_error *err)
                 "PE %d on host %s sees other transports in the job than PE 0: the exchange of "
                 "addresses has been damaged",
                 pe, sy_world_place(pe).host);
-        failed |= job.has[pe] & ~all[pe].connected;
+        *failed |= job.has[pe] & ~all[pe].connected;
         job.has[pe] &= (uint8_t)all[pe].connected;
         for (unsigned i = 0; i < job.count; i++)
             sum[i] ^= all[pe].reach[i];
     }
     for (unsigned i = 0; i < job.count; i++)
-        if (sum[i] && !(failed >> i & 1))
-            return sy_fail(
-                err, EPROTO,
-                "transport %s reaches some PE from another but not the other way round; that is "
-                "a mistake in the plugin, which SHMEM_TRANSPORTS=^%s avoids",
-                job.name[i], job.name[i]);
+        *one_sided |= (uint32_t)(sum[i] != 0) << i;
     return 0;
 }
 
-static int agree(double seconds, struct sy_error *err)
+/* All PEs tell whom they reach by transport i, and a pair has it where both do: contact may have
+ * been made from one side only. */
+static int intersect(unsigned i, double seconds, struct sy_error *err)
+{
+    size_t npes = (size_t)sy_world.npes, bytes = (npes + 7) / 8, me = (size_t)sy_world.pe;
+    uint8_t *mine = calloc(1, bytes), *all = calloc(npes, bytes), *mutual = calloc(npes, 1);
+    int rc = -ENOMEM;
+
+    if (mine && all && mutual) {
+        for (size_t pe = 0; pe < npes && job.own[i] >= 0; pe++)
+            mine[pe / 8] |= (uint8_t)((pe != me && reach(i, (int)pe)) << pe % 8);
+        rc = sy_boot->allgather("agreement on pairs", mine, all, bytes, seconds, err);
+        for (size_t pe = 0; pe < npes; pe++)
+            mutual[pe] = mine[pe / 8] >> pe % 8 & all[pe * bytes + me / 8] >> me % 8 & 1;
+        job.mutual[i] = mutual;
+    } else {
+        free(mutual);
+        sy_fail(err, ENOMEM, "no memory for %zu PEs", npes);
+    }
+    free(mine);
+    free(all);
+    return rc;
+}
+
+/* 0, SY_ROUTES_SHORT as in sy_routes_connect, or -errno. */
+static int agree(bool beyond, double seconds, struct sy_error *err)
 {
     struct verdict mine = own_verdict(), *all = calloc((size_t)sy_world.npes, sizeof *all);
+    uint32_t failed = 0, one_sided = 0;
 
     if (!all)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
     int rc = sy_boot->allgather("agreement on routes", &mine, all, sizeof mine, seconds, err);
     if (!rc)
-        rc = take_verdicts(all, err);
+        rc = take_verdicts(all, &failed, &one_sided, err);
     free(all);
+    if (!rc && failed && !beyond)
+        return SY_ROUTES_SHORT;
+    for (unsigned i = 0; i < job.count && !rc; i++)
+        if (one_sided >> i & 1)
+            rc = intersect(i, seconds, err);
     return rc;
+}
+
+/* ---- what people should know ---- */
+
+/* Of the PEs of this node without transport i: how many they are, if this one is the first. */
+static int without(unsigned i)
+{
+    int count = 0;
+
+    for (int k = 0; k < sy_world.node_size; k++) {
+        int pe = sy_world.node_pe[k];
+        if (job.has[pe] >> i & 1)
+            continue;
+        if (!count++ && pe != sy_world.pe)
+            return 0;
+    }
+    return count;
+}
+
+/* One line of each host for a transport that others use, or that the user has named. */
+static void tell_dropped(void)
+{
+    const struct sy_route_drop *drop;
+
+    for (unsigned i = 0; (drop = sy_routes_dropped(i)); i++) {
+        int at = find(drop->name), count = at < 0 ? 0 : without((unsigned)at);
+        if (at < 0 && drop->named && !sy_world.pe)
+            sy_log(SY_LOG_WARN, "routes", "transport %s is left out: %s", drop->name, drop->why);
+        else if (count)
+            sy_log(SY_LOG_WARN, "routes",
+                   "transport %s is left out on %d PE%s of this host, whose routes go by the next "
+                   "one in the order: %s",
+                   drop->name, count, count == 1 ? "" : "s", drop->why);
+    }
 }
 
 /* ---- choice ---- */
@@ -339,9 +416,13 @@ static const char *names_of(uint8_t mask, char *buffer, size_t room)
 /* No transport reaches PE pe: says what each side has, and what stands in the way. */
 static int no_route(int pe, unsigned rule, struct sy_error *err)
 {
-    char ours[80], theirs[80], text[80], by_rule[110] = "";
-    const char *dropped = sy_routes_dropped();
+    char ours[80], theirs[80], text[80], by_rule[110] = "", dropped[400] = "";
+    const struct sy_route_drop *drop;
+    size_t used = 0;
 
+    for (unsigned i = 0; (drop = sy_routes_dropped(i)) && used < sizeof dropped; i++)
+        used += (size_t)snprintf(dropped + used, sizeof dropped - used, "%s%s (%s)",
+                                 used ? ", " : "", drop->name, drop->why);
     if (rule)
         snprintf(by_rule, sizeof by_rule, "; SHMEM_ROUTES: %s",
                  sy_route_rule_text(rule, text, sizeof text));
@@ -409,11 +490,13 @@ static int show_table(const struct sy_route_cell *row, double seconds, struct sy
     return rc;
 }
 
-static int connect_and_choose(bool show, double seconds, struct sy_error *err)
+static int connect_and_choose(bool beyond, bool show, double seconds, struct sy_error *err)
 {
     struct sy_route_cell *row = show ? calloc((size_t)sy_world.npes, sizeof *row) : NULL;
     int rc = gather_names(sy_world.npes, err);
 
+    if (!rc)
+        rc = check_settings(err);
     if (!rc) {
         /* Transports wait for other PEs, which may be dead: somebody has to listen for that. */
         sy_guard_start();
@@ -421,7 +504,9 @@ static int connect_and_choose(bool show, double seconds, struct sy_error *err)
         sy_guard_stop();
     }
     if (!rc)
-        rc = agree(seconds, err);
+        rc = agree(beyond, seconds, err);
+    if (!rc)
+        tell_dropped();
     if (!rc)
         rc = choose_all(row, err);
     if (!rc && row)
@@ -440,7 +525,7 @@ static void note_descriptors(void)
 }
 
 int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe), double seconds,
-                      bool show, struct sy_error *err)
+                      bool beyond, bool show, struct sy_error *err)
 {
     size_t npes = (size_t)sy_world.npes;
 
@@ -448,8 +533,10 @@ int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe
     job.packs = all;
     job.stride = stride;
     job.has = calloc(npes, 1);
-    sy_routes.of = malloc(npes);
-    sy_routes.other = calloc(npes, 1);
+    if (!sy_routes.of)
+        sy_routes.of = malloc(npes);
+    if (!sy_routes.other)
+        sy_routes.other = calloc(npes, 1);
     if (!job.has || !sy_routes.of || !sy_routes.other) {
         free(job.has);
         return sy_fail(err, ENOMEM, "no memory for routes to %zu PEs", npes);
@@ -457,8 +544,10 @@ int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe
     memset(sy_routes.of, SY_TRANSPORT_NONE, npes);
     for (int pe = 0; pe < sy_world.npes; pe++)
         sy_routes.other[pe] = !same_layout(pe);
-    int rc = connect_and_choose(show, seconds, err);
+    int rc = connect_and_choose(beyond, show, seconds, err);
     free(job.has);
+    for (unsigned i = 0; i < job.count; i++)
+        free(job.mutual[i]);
     if (!rc)
         note_descriptors();
     return rc;

@@ -7,7 +7,8 @@ cluster_scripts = \
 	tests/cluster/cutoff.test \
 	tests/cluster/foreign.test \
 	tests/cluster/interfaces.test \
-	tests/cluster/lines.test
+	tests/cluster/lines.test \
+	tests/cluster/mixed.test
 dist_check_SCRIPTS += $(cluster_scripts)
 TESTS += $(cluster_scripts)
 EXTRA_DIST += tests/cluster/lib.sh

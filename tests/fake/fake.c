@@ -28,8 +28,10 @@ static const struct sy_option options[] = {
      "Fail on purpose"},
     {FAKE_NAME ".fail_pes", SY_OPTION_STRING, 0, AT(fail_pes), "", NULL, 0, 0, NULL,
      "PEs that fail, such as 0,4-7; empty for all"},
-    {FAKE_NAME ".reach", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(reach), "all", "all|parity|none", 0, 0,
-     NULL, "Whom it reaches: everybody, PEs of odd or of even numbers among themselves, nobody"},
+    {FAKE_NAME ".reach", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(reach), "all", "all|parity|none|shy",
+     0, 0, NULL,
+     "Whom it reaches: everybody, PEs of odd or of even numbers among themselves, nobody; or "
+     "everybody, but that PE 0 says that it reaches nobody"},
     {.name = NULL},
 };
 #undef AT
@@ -111,6 +113,8 @@ static unsigned fake_reach(int pe)
 
     if (fake_settings.reach == FAKE_REACH_PARITY)
         there &= pe % 2 == fake.host->pe % 2;
+    if (fake_settings.reach == FAKE_REACH_SHY)
+        there &= fake.host->pe != 0;
     return there && fake_settings.reach != FAKE_REACH_NONE
                ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO
                : 0;

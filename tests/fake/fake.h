@@ -91,7 +91,7 @@ struct fake_settings {
 };
 
 enum { FAKE_FAIL_NEVER, FAKE_FAIL_OPEN, FAKE_FAIL_CONNECT };
-enum { FAKE_REACH_ALL, FAKE_REACH_PARITY, FAKE_REACH_NONE };
+enum { FAKE_REACH_ALL, FAKE_REACH_PARITY, FAKE_REACH_NONE, FAKE_REACH_SHY };
 
 extern struct fake fake;
 extern struct fake_settings fake_settings;

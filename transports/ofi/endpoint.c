@@ -256,7 +256,6 @@ int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct 
 {
     int npes = sy_ofi.host->npes;
 
-    (void)seconds;
     sy_ofi.peer = calloc((size_t)npes, sizeof *sy_ofi.peer);
     if (!sy_ofi.peer)
         return sy_ofi.host->fail(err, ENOMEM, "no memory for %d PEs", npes);
@@ -269,5 +268,6 @@ int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct 
             return sy_ofi_fail(err, rc, what);
         }
     }
-    return 0;
+    double most = sy_ofi_settings.contact_timeout;
+    return most > 0 ? sy_ofi_contact(most < seconds ? most : seconds, err) : 0;
 }

@@ -74,6 +74,7 @@ struct ofi_message *sy_ofi_take(struct ofi_pool *pool)
 
     if (message) {
         pool->free = message->next;
+        pool->taken++;
         message->next = NULL;
         message->header->length = sizeof *message->header;
         message->header->flags = 0;
@@ -87,6 +88,7 @@ void sy_ofi_give(struct ofi_message *message)
 
     message->next = pool->free;
     pool->free = message;
+    pool->taken--;
 }
 
 /* ---- sending ---- */
@@ -98,14 +100,25 @@ static void *descriptor(const struct ofi_message *message)
     return pool->mr ? fi_mr_desc(pool->mr) : NULL;
 }
 
+/* Something for a peer could not be done. That matters if this PE has routes to it, or is about to
+ * find out whether it can have. */
+void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why)
+{
+    if (sy_ofi.contacting)
+        peer->refused = code;
+    else if (peer->known && !sy_ofi.closing)
+        sy_ofi.host->lost(peer->pe, code < FI_ERRNO_OFFSET ? code : EIO, why);
+}
+
 /* A reply that cannot be sent concerns a PE that has left; a request that cannot, this one. */
 static void refused(struct ofi_peer *peer, bool reply, ssize_t code)
 {
-    if (reply || sy_ofi.closing)
-        sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no reply to PE %d: %s", peer->pe,
-                         sy_ofi_library.strerror((int)-code));
+    const char *why = sy_ofi_library.strerror((int)-code);
+
+    if (reply)
+        sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no reply to PE %d: %s", peer->pe, why);
     else
-        sy_ofi.host->lost(peer->pe, EIO, sy_ofi_library.strerror((int)-code));
+        sy_ofi_failed(peer, (int)-code, why);
 }
 
 /* Hands a message to the provider; false if that has no room now. */
@@ -183,6 +196,25 @@ void sy_ofi_retry(void)
     }
 }
 
+/* Ends all that there was with a peer. What the provider has of it comes back in its time. */
+void sy_ofi_forget(struct ofi_peer *peer)
+{
+    struct ofi_message *message;
+    struct ofi_peer **link = &sy_ofi.waiting;
+
+    while ((message = peer->head)) {
+        peer->head = message->next;
+        sy_ofi_give(message);
+    }
+    while (*link && *link != peer)
+        link = &(*link)->next_waiting;
+    if (*link)
+        *link = peer->next_waiting;
+    peer->waiting = peer->known = false;
+    peer->sent = peer->acked = peer->asked = 0;
+    peer->told = peer->applied;
+}
+
 /* ---- requests ---- */
 
 /* Room for `bytes` (a multiple of 8) at the end of the peer's open message: 0 and *at, or -EAGAIN.
@@ -204,6 +236,13 @@ int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
     return 0;
 }
 
+/* Whether the open message should leave: few are unacknowledged, or no acknowledgement is to come
+ * that would be another occasion. */
+static bool due(const struct ofi_peer *peer)
+{
+    return peer->sent - peer->acked < OFI_AT_ONCE || sy_ofi_reached(peer->acked, peer->asked);
+}
+
 /* Notes that the open message has grown by `bytes` for ctx, and lets it leave if it should. */
 void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
                      uint32_t flags)
@@ -211,7 +250,7 @@ void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t
     peer->open->header->length += (uint32_t)bytes;
     peer->open->header->flags |= flags;
     sy_ofi_mark(ctx, peer->pe, peer->sent + 1);
-    if (peer->sent - peer->acked < OFI_AT_ONCE)
+    if (due(peer))
         sy_ofi_push(peer, true);
 }
 
@@ -228,6 +267,10 @@ int sy_ofi_push(struct ofi_peer *peer, bool ack)
         message->header->flags |= OFI_ACK_ME;
         peer->asked = peer->sent;
     }
+    /* What is waited for one by one is acknowledged at once, anything else when there is time. */
+    peer->lone = peer->lone && peer->sent - peer->acked == 1;
+    if (peer->lone && ack)
+        message->header->flags |= OFI_AWAITED;
     sy_ofi_send(message);
     return 1;
 }
@@ -248,6 +291,8 @@ int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
 
     if (sy_ofi_reached(peer->acked, sequence))
         return 0;
+    peer->lone = sequence == peer->acked + 1 &&
+                 (peer->open ? peer->sent + 1 : peer->sent) == sequence;
     if (sy_ofi_reached(peer->asked, sequence))
         return -EAGAIN;
     /* Either the open message is the one, or one behind it asks. */
@@ -261,7 +306,7 @@ void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack)
     if (!sy_ofi_reached(ack, peer->acked) || !sy_ofi_reached(peer->sent, ack))
         return;
     peer->acked = ack;
-    if (peer->open && peer->sent - peer->acked < OFI_AT_ONCE)
+    if (peer->open && due(peer))
         sy_ofi_push(peer, true);
 }
 
@@ -281,6 +326,7 @@ void sy_ofi_pay(void)
 {
     struct ofi_peer *peer;
 
+    sy_ofi.awaited = false;
     while ((peer = sy_ofi.owed)) {
         if (peer->told != peer->applied) {
             struct ofi_message *message = sy_ofi_take(&sy_ofi.replies);

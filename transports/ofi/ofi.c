@@ -38,6 +38,11 @@ static const struct sy_option options[] = {
      NULL,
      "Abilities of the provider to do without, with commas: rma, delivery, waw, saw, small, "
      "unregistered"},
+    {"ofi.contact_timeout", SY_OPTION_SECONDS, 0, offsetof(struct ofi_settings, contact_timeout),
+     "5", NULL, 0, 0, NULL,
+     "Seconds for another host to answer when the job starts, after which another transport is "
+     "used "
+     "to it; 0: it is not asked"},
     INERT("atomic_checks_warn", "atomic operations need nothing of the provider"),
     INERT("tx_poll_limit", "completions are polled, never waited for in the provider"),
     INERT("rx_poll_limit", "completions are polled, never waited for in the provider"),

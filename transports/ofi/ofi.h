@@ -5,6 +5,7 @@
  * library.c    loads libfabric
  * provider.c   which of libfabric's providers, and what it was asked for and refused
  * endpoint.c   fabric, domain, address vector, endpoints, registered memory
+ * contact.c    whether other hosts can be reached, before routes are chosen
  * rma.c        put and get by the provider's own remote memory access; fence and quiet
  * message.c    requests to other PEs: messages, their records, credit and acknowledgement
  * request.c    put, get, atomics and strided transfers as records of messages
@@ -55,7 +56,7 @@ struct ofi_traits {
     bool virt_addr;    /* remote memory is named by address, not by offset */
     bool prov_key;     /* the provider chooses keys */
     bool enable_mr;    /* registered memory is bound to the endpoint */
-    bool threaded;     /* a thread of the provider moves the data */
+    bool deaf;         /* the queue's descriptor does not tell that something has come */
     bool ticks;        /* must be polled now and then while something is under way */
     size_t inject, max_write;
     size_t small; /* puts up to this length travel as messages */
@@ -65,6 +66,7 @@ struct ofi_settings {
     const char *provider, *fabric, *domain;
     int contexts;        /* index into "auto|shared|own" */
     const char *without; /* abilities of the provider */
+    double contact_timeout;
 };
 
 enum { OFI_CONTEXTS_AUTO, OFI_CONTEXTS_SHARED, OFI_CONTEXTS_OWN };
@@ -79,7 +81,12 @@ struct ofi_slot {
 
 /* ---- messages: a header and records ---- */
 
-enum { OFI_ACK_ME = 1, OFI_WANTS_REPLY = 2, OFI_REQUEST = 4 };
+enum {
+    OFI_ACK_ME = 1,
+    OFI_WANTS_REPLY = 2,
+    OFI_REQUEST = 4,
+    OFI_AWAITED = 8 /* the sender is likely to do nothing before it is acknowledged */
+};
 
 struct ofi_header {
     uint32_t job;    /* of the sender's job, against strays */
@@ -131,7 +138,7 @@ struct ofi_pool {
     struct ofi_message *all, *free;
     char *slab;
     struct fid_mr *mr;
-    unsigned count;
+    unsigned count, taken;
 };
 
 /* Somebody who waits for a reply. */
@@ -157,6 +164,8 @@ struct ofi_peer {
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
+    bool lone;   /* the last wait was for a single message */
+    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
 struct ofi_operation {
@@ -215,16 +224,17 @@ struct ofi_state {
     struct ofi_pool requests, replies, receives;
     struct ofi_deferred *deferred, **deferred_end;
     struct ofi_fetch fetch[OFI_FETCHES], *fetch_free;
+    bool awaited; /* some of `owed` */
     bool closing;
-    bool mute; /* this PE's address fits nowhere: it takes no part */
+    bool contacting; /* see contact.c */
+    bool mute;       /* this PE's address fits nowhere: it takes no part */
     /* progress.c */
     int epoll, timer, cq_fd;
     _Atomic bool armed; /* the progress thread is woken by the queue */
     _Atomic unsigned polls;
-    unsigned polls_before;      /* the progress thread's */
-    _Atomic uint64_t polled_ns; /* when, last */
-    _Atomic unsigned idle;      /* polls that found nothing, in a row */
-    long tick_ns;
+    unsigned polls_before; /* the progress thread's */
+    _Atomic unsigned idle; /* polls that found nothing, in a row */
+    long tick_ns, beat_ns;
 };
 
 /* The functions of libfabric that its headers do not define inline. */
@@ -282,6 +292,9 @@ size_t sy_ofi_address(void *buffer, size_t room);
 int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err);
 void *sy_ofi_descriptor(const void *address, size_t length);
 
+/* contact.c */
+int sy_ofi_contact(double seconds, struct sy_error *err);
+
 /* rma.c */
 int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
@@ -302,6 +315,8 @@ void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack);
 void sy_ofi_owe(struct ofi_peer *peer);
 void sy_ofi_pay(void);
 void sy_ofi_retry(void);
+void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why);
+void sy_ofi_forget(struct ofi_peer *peer);
 struct ofi_message *sy_ofi_take(struct ofi_pool *pool);
 void sy_ofi_give(struct ofi_message *message);
 void sy_ofi_send(struct ofi_message *message);
@@ -324,6 +339,7 @@ void sy_ofi_serve_close(void);
 int sy_ofi_progress_open(struct sy_error *err);
 void sy_ofi_progress_close(void);
 int sy_ofi_progress(void);
+int sy_ofi_poll(void); /* with the main lane locked */
 int sy_ofi_event(void);
 int sy_ofi_wait_fd(void);
 void sy_ofi_wait(_Atomic int *left);

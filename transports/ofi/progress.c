@@ -8,7 +8,6 @@
  *
  * So the two do not wake for the same message, and an idle PE does not wake at all. */
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +18,11 @@
 
 #include "transports/ofi/ofi.h"
 
-#define TICK_NS    250000L
-#define LONGEST_NS 4000000L
-#define NAP_NS     200000L
-#define BATCH      16
-#define HURRY_NS   500000
-#define LOOKS      50 /* idle polls before the processor is offered to others */
+#define TICK_NS         250000L
+#define LONGEST_NS      4000000L
+#define LONGEST_BEAT_NS 1000000L /* while application threads poll */
+#define BATCH           16
+#define LOOKS           50 /* idle polls before the processor is offered to others */
 
 /* ---- completions ---- */
 
@@ -100,8 +98,8 @@ static void failed(struct ofi_lane *lane)
     }
     const struct fi_cq_msg_entry over = {.op_context = slot};
     complete(lane, &over);
-    if (pe >= 0 && !sy_ofi.closing)
-        sy_ofi.host->lost(pe, entry.err < FI_ERRNO_OFFSET ? entry.err : EIO, why);
+    if (pe >= 0)
+        sy_ofi_failed(&sy_ofi.peer[pe], entry.err, why);
 }
 
 /* Polls one lane, which the caller has locked. */
@@ -119,7 +117,8 @@ static int poll_lane(struct ofi_lane *lane)
     return count > 0 ? (int)count : 0;
 }
 
-static int poll_main(void)
+/* The main lane, and what waits for it. */
+int sy_ofi_poll(void)
 {
     int done = poll_lane(&sy_ofi.lane[0]);
 
@@ -129,7 +128,7 @@ static int poll_main(void)
         sy_ofi_serve_deferred();
     if (sy_ofi.receives.free)
         post_all();
-    if (!done && sy_ofi.owed)
+    if ((!done || sy_ofi.awaited) && sy_ofi.owed)
         sy_ofi_pay();
     return done;
 }
@@ -171,6 +170,11 @@ static bool unfinished(void)
     return false;
 }
 
+static long longer(long ns, long most)
+{
+    return ns * 2 < most ? ns * 2 : most;
+}
+
 /* Looks until nothing is left, then lets the thread sleep: on the queue where it can tell, else for
  * a while that grows as long as nothing comes. */
 static void settle(void)
@@ -179,7 +183,7 @@ static void settle(void)
     bool busy = false;
 
     for (int rounds = 0; rounds < 64; rounds++) {
-        if (poll_main()) {
+        if (sy_ofi_poll()) {
             busy = true;
             continue;
         }
@@ -194,9 +198,7 @@ static void settle(void)
             return;
         }
     }
-    sy_ofi.tick_ns = busy                              ? TICK_NS
-                     : sy_ofi.tick_ns * 2 < LONGEST_NS ? sy_ofi.tick_ns * 2
-                                                       : LONGEST_NS;
+    sy_ofi.tick_ns = busy ? TICK_NS : longer(sy_ofi.tick_ns, LONGEST_NS);
     set_timer(sy_ofi.tick_ns);
 }
 
@@ -220,39 +222,9 @@ int sy_ofi_event(void)
     return 1;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
-/* A provider with a thread of its own keeps it busy for milliseconds at a time. Where there is a
- * processor less than it wants, only a thread that sleeps until the provider wakes it makes room.
- * It does so while it does nothing but poll; one that computes between two polls is not held up. */
-static bool nap(void)
-{
-    const struct timespec longest = {.tv_nsec = NAP_NS};
-    struct pollfd queue = {.fd = sy_ofi.cq_fd, .events = POLLIN};
-    struct fid *fid = &sy_ofi.lane[0].cq->fid;
-    uint64_t before = atomic_load_explicit(&sy_ofi.polled_ns, memory_order_relaxed);
-    bool slept = false;
-
-    if (now_ns() - before < HURRY_NS && !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
-        slept = !fi_trywait(sy_ofi.fabric, &fid, 1);
-        sy_ofi_unlock(&sy_ofi.lane[0]);
-        if (slept)
-            ppoll(&queue, 1, &longest, NULL);
-    }
-    atomic_store_explicit(&sy_ofi.polled_ns, now_ns(), memory_order_relaxed);
-    return slept;
-}
-
 /* After polls that found nothing: whether the processor has been given to others. */
 static bool give_way(void)
 {
-    if (sy_ofi.traits.threaded && sy_ofi.cq_fd >= 0)
-        return nap();
     if (atomic_fetch_add_explicit(&sy_ofi.idle, 1, memory_order_relaxed) % LOOKS != LOOKS - 1)
         return false;
     sched_yield();
@@ -268,9 +240,9 @@ int sy_ofi_progress(void)
     if (!pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
         if (sy_ofi.armed) {
             watch_queue(false);
-            set_timer(sy_ofi.tick_ns = TICK_NS);
+            set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
         }
-        done = poll_main();
+        done = sy_ofi_poll();
         sy_ofi_unlock(&sy_ofi.lane[0]);
     }
     for (unsigned i = 1; i < sy_ofi.lanes; i++) {
@@ -310,7 +282,7 @@ int sy_ofi_progress_open(struct sy_error *err)
         epoll_ctl(sy_ofi.epoll, EPOLL_CTL_ADD, sy_ofi.timer, &event))
         return sy_ofi.host->fail(err, errno, "a timer for the progress thread: %s",
                                  strerror(errno));
-    if (fi_control(&sy_ofi.lane[0].cq->fid, FI_GETWAIT, &sy_ofi.cq_fd))
+    if (sy_ofi.traits.deaf || fi_control(&sy_ofi.lane[0].cq->fid, FI_GETWAIT, &sy_ofi.cq_fd))
         sy_ofi.cq_fd = -1;
     event.events = 0;
     if (sy_ofi.cq_fd >= 0 && epoll_ctl(sy_ofi.epoll, EPOLL_CTL_ADD, sy_ofi.cq_fd, &event))
@@ -318,7 +290,7 @@ int sy_ofi_progress_open(struct sy_error *err)
     sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "progress: %s",
                      sy_ofi.cq_fd >= 0 ? "woken by the completion queue" : "by a timer");
     post_all();
-    set_timer(sy_ofi.tick_ns = TICK_NS);
+    set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
     return 0;
 }
 
@@ -331,7 +303,7 @@ void sy_ofi_progress_close(void)
     sy_ofi.epoll = sy_ofi.timer = sy_ofi.cq_fd = -1;
 }
 
-/* Whether all requests have been acknowledged, and those of others too. */
+/* Whether all requests have been acknowledged, and those of others too, and all of it has left. */
 static bool drained(void)
 {
     bool all = !sy_ofi.waiting && !sy_ofi.deferred;
@@ -343,7 +315,14 @@ static bool drained(void)
             sy_ofi_owe(peer);
         all = all && peer->sent == peer->acked;
     }
-    return all && !sy_ofi.owed;
+    return all && !sy_ofi.owed && !sy_ofi.requests.taken && !sy_ofi.replies.taken;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
 /* Before the endpoint goes: others may wait for acknowledgements, and what this PE sent last must
@@ -356,7 +335,7 @@ bool sy_ofi_drain(double seconds)
     sy_ofi_lock(&sy_ofi.lane[0]);
     sy_ofi.closing = true;
     while (!(done = drained()) && now_ns() < until)
-        if (!poll_main())
+        if (!sy_ofi_poll())
             sched_yield();
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return done;

@@ -140,6 +140,10 @@ static struct fi_info *make_hints(const char *provider, unsigned asked)
         hints->domain_attr->threading = FI_THREAD_SAFE;
     else if (asked & BIT(WISH_DOMAIN_LOCKS))
         hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    /* Threads of a provider compete with the program's for the processors; the waiting threads do
+     * the work anyway. */
+    if (provider && among(provider, software, SY_COUNT(software)))
+        hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->fabric_attr->prov_name = provider ? strdup(provider) : NULL;
     return hints;
 }
@@ -328,12 +332,13 @@ static void set_traits(unsigned asked)
         .virt_addr = modes & FI_MR_VIRT_ADDR,
         .prov_key = modes & FI_MR_PROV_KEY,
         .enable_mr = modes & FI_MR_ENDPOINT,
-        .threaded = info->domain_attr->data_progress == FI_PROGRESS_AUTO,
+        .deaf = based_on(info->fabric_attr->prov_name, "sockets"),
         .ticks = strstr(info->fabric_attr->prov_name, "ofi_rxd") != NULL,
         .inject = info->tx_attr->inject_size,
         .max_write = info->ep_attr->max_msg_size,
     };
-    t->threaded = t->threaded && t->software;
+    /* What is injected has left only when somebody polls, and nothing tells that it has. */
+    t->inject = t->deaf ? 0 : t->inject;
     t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !without("rma");
     t->flushed = t->saw && (t->software || !t->delivery);
     t->small = !t->rma ? SIZE_MAX : t->software && !without("small") ? OFI_SMALL : 0;

@@ -211,13 +211,12 @@ static int get_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t
 }
 
 /* A get sees what the same context has put before, as far as that went in messages: one that
- * travels in a message follows them, a native one waits for them. Small gets are messages, unless a
- * thread of the provider answers without waking the target. */
+ * travels in a message follows them, a native one waits for them. */
 int sy_ofi_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    bool large = t->length > sy_ofi.traits.small || sy_ofi.traits.threaded;
-
-    return large && native(t) ? sy_ofi_get_native(ctx, t, flags) : get_message(ctx, t, flags);
+    if (t->length > sy_ofi.traits.small && native(t))
+        return sy_ofi_get_native(ctx, t, flags);
+    return get_message(ctx, t, flags);
 }
 
 /* ---- strided ---- */

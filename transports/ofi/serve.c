@@ -235,6 +235,7 @@ static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *heade
     peer->applied = header->sequence;
     if (header->flags & OFI_ACK_ME || peer->applied - peer->told >= OFI_WINDOW / 2)
         sy_ofi_owe(peer);
+    sy_ofi.awaited = sy_ofi.awaited || header->flags & OFI_AWAITED;
     if (reply)
         sy_ofi_send(reply);
     return true;

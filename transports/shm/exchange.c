@@ -225,8 +225,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Takes one connection's hello; false if it is a stranger's, whose socket is closed. */
-static bool take_hello(int socket, struct holding *all, int *sockets)
+/* Takes one connection's hello; NULL if it is a stranger's, whose socket is closed. */
+static struct holding *take_hello(int socket, struct holding *all, int *sockets)
 {
     struct hello hello;
     int fds[BATCH * FDS_EACH], count;
@@ -240,14 +240,14 @@ static bool take_hello(int socket, struct holding *all, int *sockets)
         for (int i = 0; got >= 0 && i < count; i++)
             close(fds[i]);
         close(socket);
-        return false;
+        return NULL;
     }
     struct holding *h = &all[peer - sy_shm.peer];
     h->record = hello.record;
     h->fds = count;
     memcpy(h->fd, fds, sizeof(int) * (size_t)count);
     sockets[peer - sy_shm.peer] = socket;
-    return true;
+    return h;
 }
 
 static int missing(const int *sockets, double seconds, struct sy_error *err)
@@ -283,7 +283,11 @@ static int collect(struct holding *all, int *sockets, double seconds, struct sy_
             continue;
         }
         limit_waiting(socket, seconds);
-        have += take_hello(socket, all, sockets);
+        const struct holding *h = take_hello(socket, all, sockets);
+        if (h && !h->fds)
+            return sy_shm.host->fail(err, EPERM, "PE %d of this host cannot hand over its memory",
+                                     h->record.pe);
+        have += h != NULL;
     }
     return 0;
 }
@@ -421,9 +425,12 @@ static int follow(const char *leader, double seconds, struct sy_error *err)
     memcpy(hello.key, sy_shm.host->job_key, sizeof hello.key);
     hello.record = mine.record;
     int rc = send_message(socket, &hello, sizeof hello, mine.fd, mine.fds);
-    if (rc)
+    if (rc) {
         sy_shm.host->fail(err, -rc, "handing memory to PE %d: %s", sy_shm.peer[0].pe,
                           strerror(-rc));
+        /* Without descriptors: so the others need not wait for them. */
+        send_message(socket, &hello, sizeof hello, NULL, 0);
+    }
     for (int have = 0; have < sy_shm.node_size && !rc;) {
         int got = take_batch(socket, seconds, err);
         if (got < 0)

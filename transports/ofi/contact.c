@@ -1,0 +1,188 @@
+/* First contact. A fabric that two hosts have need not lead from one to the other: before routes
+ * are chosen, each PE exchanges an empty message with one PE of each node near it in number, and
+ * answers those that ask it. Each node's result is that of all its PEs. Pairs that have no contact
+ * go by another transport; a PE that has none at all does without this one. Everything here is
+ * before data calls, in one thread. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "transports/ofi/ofi.h"
+
+#define NEAR     8 /* nodes before and behind this one */
+#define PAUSE_NS 20000L
+#define NOBODY   (-1)
+
+/* A node near this one. */
+struct node {
+    int index;        /* the node's */
+    int count;        /* its PEs that have this transport */
+    int pe;           /* the one that is asked, or NOBODY */
+    bool done, given; /* it has answered; it has been given up */
+};
+
+static struct node near[2 * NEAR];
+static int nodes;
+
+static struct node *find(int index)
+{
+    for (int i = 0; i < nodes; i++)
+        if (near[i].index == index)
+            return &near[i];
+    return NULL;
+}
+
+/* Those up to NEAR away in either direction, first and last being neighbours. */
+static void find_near(void)
+{
+    int own = sy_ofi.host->place(sy_ofi.host->pe).node, all = 0;
+
+    for (int pe = 0; pe < sy_ofi.host->npes; pe++) {
+        int node = sy_ofi.host->place(pe).node;
+        all = node >= all ? node + 1 : all;
+    }
+    nodes = 0;
+    for (int away = 1; away <= NEAR && 2 * away <= all; away++) {
+        int back = (own + all - away) % all, on = (own + away) % all;
+        near[nodes++] = (struct node){.index = on, .pe = NOBODY};
+        if (back != on)
+            near[nodes++] = (struct node){.index = back, .pe = NOBODY};
+    }
+}
+
+/* The k-th PE of this node asks the k-th of another, counting those that have the transport, and
+ * round again where it has fewer. Sets whom this PE asks; asks[pe]: pe asks this one. */
+static void pair_up(bool *asks)
+{
+    const struct sy_host *host = sy_ofi.host;
+    int own = host->place(host->pe).node, mine = 0, ours = 0;
+    struct node *n;
+
+    for (int pe = 0; pe < host->npes; pe++) {
+        if (!sy_ofi.peer[pe].known)
+            continue;
+        if (host->place(pe).node == own) {
+            mine = pe == host->pe ? ours : mine;
+            ours++;
+        } else if ((n = find(host->place(pe).node))) {
+            n->count++;
+        }
+    }
+    int seen[2 * NEAR] = {0};
+    for (int pe = 0; pe < host->npes; pe++) {
+        if (!sy_ofi.peer[pe].known || !(n = find(host->place(pe).node)))
+            continue;
+        int k = seen[n - near]++;
+        if (k == mine % n->count)
+            n->pe = pe;
+        asks[pe] = ours && k % ours == mine;
+    }
+}
+
+/* Looks at a node; true if there is nothing to wait for any more. */
+static bool settled(struct node *n, const bool *asks)
+{
+    if (n->pe == NOBODY || n->given)
+        return true;
+    struct ofi_peer *peer = &sy_ofi.peer[n->pe];
+    n->done = sy_ofi_reached(peer->acked, 1);
+    n->given = !n->done && peer->refused;
+    if (!n->done)
+        return n->given;
+    for (int pe = 0; pe < sy_ofi.host->npes; pe++)
+        if (asks[pe] && sy_ofi.host->place(pe).node == n->index &&
+            (!sy_ofi_reached(sy_ofi.peer[pe].told, 1) || sy_ofi.peer[pe].head))
+            return false;
+    return true;
+}
+
+static bool all_settled(const bool *asks)
+{
+    bool all = !sy_ofi.replies.taken; /* nobody polls for a while after this */
+
+    for (int i = 0; i < nodes; i++)
+        all = settled(&near[i], asks) && all;
+    return all;
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void converse(const bool *asks, double seconds)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    double end = now() + seconds;
+
+    for (int i = 0; i < nodes; i++)
+        if (near[i].pe != NOBODY)
+            sy_ofi_ask(&sy_ofi.peer[near[i].pe], 1);
+    while (!all_settled(asks) && now() < end)
+        if (!sy_ofi_poll())
+            nanosleep(&pause, NULL);
+    for (int i = 0; i < nodes; i++)
+        near[i].given = near[i].pe != NOBODY && !near[i].done;
+}
+
+/* The PEs of a node without contact are as if they had no such transport. */
+static void give_up(const struct node *n)
+{
+    for (int pe = 0; pe < sy_ofi.host->npes; pe++)
+        if (sy_ofi.host->place(pe).node == n->index)
+            sy_ofi_forget(&sy_ofi.peer[pe]);
+}
+
+int sy_ofi_contact(double seconds, struct sy_error *err)
+{
+    const struct sy_host *host = sy_ofi.host;
+    bool *asks = calloc((size_t)host->npes, sizeof *asks);
+    int tried = 0, failed = 0, example = 0;
+
+    if (!asks)
+        return host->fail(err, ENOMEM, "no memory for %d PEs", host->npes);
+    find_near();
+    pair_up(asks);
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    sy_ofi.contacting = true;
+    converse(asks, seconds);
+    for (int i = 0; i < nodes; i++) {
+        tried += near[i].pe != NOBODY;
+        if (!near[i].given)
+            continue;
+        example = near[i].pe;
+        failed++;
+    }
+    char why[160] = "";
+    if (failed)
+        snprintf(why, sizeof why, "%s",
+                 sy_ofi.peer[example].refused
+                     ? sy_ofi_library.strerror(sy_ofi.peer[example].refused)
+                     : "no answer");
+    for (int i = 0; i < nodes; i++)
+        if (near[i].given)
+            give_up(&near[i]);
+    sy_ofi.contacting = false;
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    free(asks);
+    if (!failed)
+        return 0;
+    const char *fabric = sy_ofi.info->fabric_attr->name;
+    const char *provider = sy_ofi.info->fabric_attr->prov_name;
+    if (failed == tried)
+        return host->fail(err, EHOSTUNREACH,
+                          "provider %s, fabric %s: no contact with any of %d other hosts, such as "
+                          "PE %d on host %s: %s",
+                          provider, fabric, failed, example, host->place(example).host, why);
+    /* A host that is cut off from most others says so, rather than they; and one PE of it. */
+    bool worth = 2 * failed > tried && !host->place(host->pe).local;
+    host->log(worth ? SY_LOG_WARN : SY_LOG_DEBUG, "ofi",
+              "provider %s, fabric %s: no contact with %d of %d hosts, such as PE %d on host %s, "
+              "which are reached by the next transport in the order: %s",
+              provider, fabric, failed, tried, example, host->place(example).host, why);
+    return 0;
+}
