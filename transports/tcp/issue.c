@@ -4,11 +4,9 @@
 
 #include "transports/tcp/issue.h"
 
-#define IDLE_NS    3000 /* a lane that has sent nothing for so long is idle */
-#define ALONE      3    /* operations on an idle lane leave at once, each by itself */
-#define MANY_BYTES 128  /* in a bunch: it had more than a few operations */
-#define BURSTS     3    /* in a row make one expect the next */
-#define KEEPS      4    /* gatherings in a row that the program has sent make one rely on it */
+#define IDLE_NS 3000 /* a lane that has sent nothing for so long is idle */
+#define BUNCHES 3    /* in a row make one expect the next */
+#define KEEPS   4    /* gatherings in a row that the program has sent make one rely on it */
 
 struct tcp_route *sy_tcp_routes;
 
@@ -58,14 +56,15 @@ static void send_alone(struct tcp_lane *lane, uint64_t tail)
     sy_tcp_send(lane);
 }
 
-/* A bunch of operations begins, at `begin`, on a lane that was idle. */
-static void begin_bunch(struct tcp_lane *lane, uint64_t begin)
+/* An operation, whose record is [begin, end), finds the lane idle. Whether others are going to
+ * follow it at once, as they did the last times. */
+static bool begins_bunch(struct tcp_lane *lane, uint64_t begin, uint64_t end)
 {
-    bool many = begin - lane->bunch >= MANY_BYTES;
+    bool followed = begin > lane->first_end;
 
-    lane->bursts = !many ? 0 : lane->bursts < BURSTS ? lane->bursts + 1 : BURSTS;
-    lane->bunch = begin;
-    lane->alone_left = ALONE;
+    lane->bunches = !followed ? 0 : lane->bunches < BUNCHES ? lane->bunches + 1 : BUNCHES;
+    lane->first_end = end;
+    return lane->bunches == BUNCHES;
 }
 
 /* Whether the program has sent what it gathered by itself the last times, by waiting or because
@@ -86,11 +85,9 @@ void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uin
                         size_t bytes)
 {
     uint64_t now = sy_tcp_now();
+    bool idle = now - atomic_load_explicit(&lane->sent_time, memory_order_relaxed) > IDLE_NS;
 
-    if (now - atomic_load_explicit(&lane->sent_time, memory_order_relaxed) > IDLE_NS)
-        begin_bunch(lane, tail - bytes);
-    if (lane->alone_left && lane->bursts < BURSTS && !ctx->batch) {
-        lane->alone_left--;
+    if (idle && !begins_bunch(lane, tail - bytes, tail) && !ctx->batch) {
         send_alone(lane, tail);
         return;
     }

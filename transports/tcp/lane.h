@@ -96,9 +96,8 @@ struct tcp_lane {
     uint64_t run_header;
     size_t run_bytes;
     pthread_t producer; /* the thread that last began to gather */
-    uint64_t bunch;     /* where the operations begin that followed on the lane's last idle time */
-    int bursts;         /* how many bunches in a row had many operations, of late */
-    int alone_left;     /* how many more of this bunch leave each by itself */
+    uint64_t first_end; /* where the operation ended that last found the lane idle */
+    int bunches;        /* how often others followed such an operation at once, of late */
     int keeps;          /* how often the program sent what it had gathered, of late */
     bool alone;         /* an operation has left by itself, and no quiet has followed yet */
     int quiet_follows;  /* 0..3: how often a quiet has followed such an operation lately */
