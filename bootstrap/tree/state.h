@@ -39,8 +39,8 @@ enum tree_frame {
     TREE_ABORT,    /* to all: leave with status `arg`; PE `pe` began it; the body is empty for
                       global_exit */
     TREE_ASK,      /* down: what is each PE doing? */
-    TREE_NOTE      /* up to PE 0: what PE `pe` is doing, in words; arg: milliseconds that it has been
-                      waiting, if it was not asked, else -1 */
+    TREE_NOTE /* up to PE 0: what PE `pe` is doing, in words; arg: milliseconds that it has been
+                 waiting, if it was not asked, else -1 */
 };
 
 struct tree_header {

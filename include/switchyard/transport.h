@@ -45,7 +45,7 @@ struct sy_pending {
     uint64_t operations; /* issued and not known to be complete, if the transport counts them */
     uint64_t bytes;      /* the same in bytes, if it counts these */
     uint64_t replies;    /* results that have not come */
-    double seconds;      /* since something was sent to it or came from it */
+    double seconds;      /* since something was sent to it; < 0: not known */
     const char *state;   /* such as "connecting", or NULL. Constant text */
 };
 

@@ -280,8 +280,8 @@ static int exchange_packs(const char *pack, size_t stride, bool beyond, double s
         /* The pack is the host name, NUL, then what sy_routes_pack wrote; the name has one length
          * everywhere (see below), so one pointer finds all addresses. */
         if (!rc)
-            rc = sy_routes_connect(all + sizeof sy_world.host, stride, same_layout, seconds,
-                                   beyond, anyone_shows(), err);
+            rc = sy_routes_connect(all + sizeof sy_world.host, stride, same_layout, seconds, beyond,
+                                   anyone_shows(), err);
         if (!rc)
             rc = exchange_mapped(seconds, err);
     } else {

@@ -33,9 +33,9 @@ struct sy_route_transport {
     bool required;  /* by name: the job stops where it cannot be used */
     bool named;     /* by name, if only as one that may be missing */
     bool connected; /* its connect has returned 0 */
-    bool carries;  /* some PE's data goes through its data calls, not only by mapping */
-    int wait_fd;   /* its table's answer */
-    bool polled;   /* something may arrive through it */
+    bool carries;   /* some PE's data goes through its data calls, not only by mapping */
+    int wait_fd;    /* its table's answer */
+    bool polled;    /* something may arrive through it */
 };
 
 struct sy_routes {

@@ -138,8 +138,8 @@ static int gather_names(int npes, struct sy_error *err)
     return rc ? rc : check_rules(err);
 }
 
-/* A setting that does not fit here is the user's to mend, rather than a reason to go without; unless
- * it fits other PEs of the job, whose machines have what it names. */
+/* A setting that does not fit here is the user's to mend, rather than a reason to go without;
+ * unless it fits other PEs of the job, whose machines have what it names. */
 static int check_settings(struct sy_error *err)
 {
     const struct sy_route_drop *drop;

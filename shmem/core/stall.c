@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,22 +109,31 @@ double sy_stall_text(char *text, size_t room)
     return longest;
 }
 
+/* Appends to a line. */
+__attribute__((format(printf, 3, 4))) static void say(char *line, size_t room, const char *fmt, ...)
+{
+    size_t length = strlen(line);
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(line + length, room - length, fmt, args);
+    va_end(args);
+}
+
 static void tell_one(const char *transport, const struct sy_pending *p)
 {
-    char counts[120];
-    size_t length = 0;
+    char line[300] = "";
 
-    counts[0] = '\0';
+    say(line, sizeof line, "SIGUSR1: %s to PE %d (host %s): ", transport, p->pe,
+        sy_world_place(p->pe).host);
     if (p->operations)
-        length += (size_t)snprintf(counts, sizeof counts, "%" PRIu64 " operations, ",
-                                   p->operations);
+        say(line, sizeof line, "%" PRIu64 " operations not confirmed, ", p->operations);
     if (p->bytes)
-        snprintf(counts + length, sizeof counts - length, "%" PRIu64 " bytes, ", p->bytes);
-    sy_log(SY_LOG_WARN, "progress",
-           "SIGUSR1: %s to PE %d (host %s): %snot confirmed, %" PRIu64
-           " replies awaited, last sign %.1f s ago%s%s",
-           transport, p->pe, sy_world_place(p->pe).host, counts[0] ? counts : "nothing ",
-           p->replies, p->seconds, p->state ? ", " : "", p->state ? p->state : "");
+        say(line, sizeof line, "%" PRIu64 " bytes not confirmed, ", p->bytes);
+    say(line, sizeof line, "%" PRIu64 " replies awaited", p->replies);
+    if (p->seconds >= 0)
+        say(line, sizeof line, ", last sent %.1f s ago", p->seconds);
+    sy_log(SY_LOG_WARN, "progress", "%s%s%s", line, p->state ? ", " : "", p->state ? p->state : "");
 }
 
 void sy_stall_tell_pending(void)
