@@ -104,8 +104,8 @@ struct sy_transport {
      * those that are missing. */
     int (*connect)(const void *addresses, size_t stride, double seconds, struct sy_error *err);
 
-    /* What can be done towards PE pe: SY_REACH_ bits. The answer for a pair must be the same on
-     * both sides and never changes after connect. */
+    /* What can be done towards PE pe: SY_REACH_ bits. Never changes after connect. A pair of which
+     * one side does not reach the other is taken as not reached by both. */
     unsigned (*reach)(int pe);
 
     /* The base of a window of PE pe in this process, or NULL. Bytes below `length` of the window

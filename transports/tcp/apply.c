@@ -453,11 +453,15 @@ static void apply_one(struct tcp_lane *lane, uint64_t header, const char *from, 
     }
 }
 
+/* There is one writer, under the poll lock. */
+static void count(_Atomic uint64_t *word, uint64_t more, memory_order order)
+{
+    atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more, order);
+}
+
 void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes)
 {
-    uint64_t before = atomic_load_explicit(&lane->got[channel], memory_order_relaxed);
-
-    atomic_store_explicit(&lane->got[channel], before + bytes, memory_order_release);
+    count(&lane->got[channel], bytes, memory_order_release);
     if (channel == TCP_REPLIES)
         sy_tcp_apply_answered(lane, 1, 0, 1);
 }
@@ -514,11 +518,11 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
 
 /* ---- replies that this side asked for ---- */
 
-void sy_tcp_apply_answered(struct tcp_lane *lane, uint64_t count, uint64_t bytes, uint64_t longs)
+void sy_tcp_apply_answered(struct tcp_lane *lane, uint64_t replies, uint64_t bytes, uint64_t longs)
 {
-    atomic_fetch_add_explicit(&lane->answered_bytes, bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&lane->answered_long, longs, memory_order_relaxed);
-    atomic_fetch_add_explicit(&lane->answered, count, memory_order_release);
+    count(&lane->answered_bytes, bytes, memory_order_relaxed);
+    count(&lane->answered_long, longs, memory_order_relaxed);
+    count(&lane->answered, replies, memory_order_release);
 }
 
 static void give(const struct tcp_want *want, const char *from)
@@ -582,8 +586,7 @@ size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t leng
         next++;
     }
     if (done) {
-        uint64_t before = atomic_load_explicit(&lane->got[TCP_REPLIES], memory_order_relaxed);
-        atomic_store_explicit(&lane->got[TCP_REPLIES], before + done, memory_order_release);
+        count(&lane->got[TCP_REPLIES], done, memory_order_release);
         sy_tcp_apply_answered(lane, next - first, bytes, longs);
     }
     return used;

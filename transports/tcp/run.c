@@ -93,7 +93,11 @@ int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const vo
         lane->run_bytes = 0;
         atomic_store_explicit(&lane->run, true, memory_order_relaxed);
     }
-    memcpy(sy_tcp_log_at(log, log->ring_tail) + 16 + lane->run_bytes, from, size);
+    char *to = sy_tcp_log_at(log, log->ring_tail) + 16 + lane->run_bytes;
+    if (SY_LIKELY(size == 8)) /* one load and one store */
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, size);
     lane->run_bytes += size;
     lane->next += sy_tcp_header(0, 0, 0, 0, size);
     sy_tcp_issue_mark(ctx, lane)->position = sy_tcp_log_tail(log) + 16 + padded(lane->run_bytes);
