@@ -9,6 +9,20 @@
 #include "core/heap.h"
 #include "core/rma.h"
 #include "core/world.h"
+#include "util/log.h"
+
+/* Programs that do not look at what they get are many. */
+static void tell_once(const char *routine, size_t size)
+{
+    static bool told;
+
+    if (!told && !sy_world.pe)
+        sy_log(SY_LOG_WARN, "heap",
+               "%s: %zu bytes do not fit into what is free of the symmetric heap of %zu bytes; NULL "
+               "is returned. SHMEM_SYMMETRIC_SIZE makes the heap larger",
+               routine, size, sy_windows.entry[SY_WINDOW_HEAP].own.length);
+    told = true;
+}
 
 /* An allocation with its barrier on exit. `clear`: bytes to set to zero before the others may see
  * them. */
@@ -25,6 +39,7 @@ static void *allocate(const char *routine, size_t size, size_t alignment, size_t
         return block;
     if (block)
         sy_heap_free(block);
+    tell_once(routine, size);
     return NULL;
 }
 
@@ -82,6 +97,7 @@ static void *move_block(void *old, size_t have, size_t size)
     }
     if (block)
         sy_heap_free(block);
+    tell_once("shmem_realloc", size);
     return NULL;
 }
 
