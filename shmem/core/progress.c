@@ -248,6 +248,8 @@ void sy_progress_soon(unsigned microseconds)
     uint64_t now = sy_wait_now(), wanted = now + (uint64_t)microseconds * 1000;
     uint64_t set = atomic_load(&soon_at);
 
+    if (soon_fd < 0)
+        return;
     do
         if (set && set <= wanted)
             return;
@@ -317,6 +319,7 @@ static int watch_transports(bool *any, struct sy_error *err)
         rc = watch_timer(&progress.soon, on_soon, err);
     if (rc)
         return rc;
+    atomic_store(&soon_at, 0);
     soon_fd = progress.soon.fd;
     event_mode();
     return 0;

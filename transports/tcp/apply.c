@@ -21,7 +21,8 @@ struct span {
 static struct {
     struct span (*span)[WINDOWS]; /* node's PEs, then this PE */
     unsigned targets;
-    bool filled, serves_node;
+    _Atomic bool filled;
+    bool serves_node;
 } memory;
 
 int sy_tcp_apply_open(struct sy_error *err)
@@ -44,36 +45,51 @@ void sy_tcp_apply_close(void)
     memset(&memory, 0, sizeof memory);
 }
 
-static void fill_spans(struct span *span, int pe)
+/* Whether all of the PE's memory is mapped here. */
+static bool fill_spans(struct span *span, int pe)
 {
     struct sy_window window;
+    bool all = true;
 
     for (unsigned w = 0; w < WINDOWS && !sy_tcp_host->window(w, &window); w++) {
         span[w].base = sy_tcp_host->memory(pe, w, 0, window.length);
         span[w].length = span[w].base ? window.length : 0;
-        if (!span[w].base && window.length)
-            memory.serves_node = false;
+        all = all && (span[w].base || !window.length);
     }
+    return all;
 }
 
 static void fill(void)
 {
     int node = sy_tcp_host->place(sy_tcp_host->pe).node;
+    bool all = true;
 
-    memory.filled = true;
-    memory.serves_node = true;
     for (int pe = 0; pe < sy_tcp_host->npes; pe++) {
         struct sy_place place = sy_tcp_host->place(pe);
         if (place.node == node)
-            fill_spans(memory.span[place.local], pe);
+            all = fill_spans(memory.span[place.local], pe) && all;
     }
-    fill_spans(memory.span[memory.targets], sy_tcp_host->pe);
+    memory.serves_node = fill_spans(memory.span[memory.targets], sy_tcp_host->pe) && all;
+}
+
+/* A thread that sends its lane's first frame and one that receives may both be the first. */
+static void ensure_filled(void)
+{
+    static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
+
+    if (SY_LIKELY(atomic_load_explicit(&memory.filled, memory_order_acquire)))
+        return;
+    pthread_mutex_lock(&filling);
+    if (!atomic_load_explicit(&memory.filled, memory_order_relaxed)) {
+        fill();
+        atomic_store_explicit(&memory.filled, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&filling);
 }
 
 bool sy_tcp_apply_serves_node(void)
 {
-    if (!memory.filled)
-        fill();
+    ensure_filled();
     return memory.serves_node;
 }
 
@@ -133,20 +149,36 @@ SY_ORDERED_ELSEWHERE static inline void store_element(char *to, const char *from
     }
 }
 
-/* Bytes that may be several elements: by words where the place is aligned, so that none is torn. */
+#define STORE_NEXT(TYPE)                                                                           \
+    do {                                                                                           \
+        STORE_WHOLE(TYPE);                                                                         \
+        to += sizeof(TYPE);                                                                        \
+        from += sizeof(TYPE);                                                                      \
+        length -= sizeof(TYPE);                                                                    \
+    } while (0)
+
+/* Bytes that may be several elements, in the largest pieces that are aligned, so that none is torn,
+ * and in ascending order: a run may have data and the flag that was put after them. */
 SY_ORDERED_ELSEWHERE static void store_bytes(char *to, const char *from, size_t length)
 {
-    size_t words = (uintptr_t)to % 8 ? 0 : length / 8;
-
-    if (length > TCP_LONG || !words) {
+    if (length > TCP_LONG) {
         memcpy(to, from, length);
         return;
     }
-    for (; words; words--, to += 8, from += 8, length -= 8)
-        __atomic_store_n((uint64_t *)(void *)to, word(from), __ATOMIC_RELAXED);
-    for (; length; length--)
-        *to++ = *from++;
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    if ((uintptr_t)to & 1 && length >= 1)
+        STORE_NEXT(uint8_t);
+    if ((uintptr_t)to & 2 && length >= 2)
+        STORE_NEXT(uint16_t);
+    if ((uintptr_t)to & 4 && length >= 4)
+        STORE_NEXT(uint32_t);
+    while (length >= 8)
+        STORE_NEXT(uint64_t);
+    if (length & 4)
+        STORE_NEXT(uint32_t);
+    if (length & 2)
+        STORE_NEXT(uint16_t);
+    if (length & 1)
+        STORE_NEXT(uint8_t);
 }
 
 SY_ORDERED_ELSEWHERE static void load_bytes(char *to, const char *from, size_t length)
@@ -471,8 +503,7 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
 {
     size_t used = 0, done = 0; /* done: bytes of whole records */
 
-    if (SY_UNLIKELY(!memory.filled))
-        fill();
+    ensure_filled();
     while (length - used >= 8) {
         const char *at = from + used;
         uint64_t header = word(at);
@@ -501,9 +532,10 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
             bool stop = await(lane, header, at, why);
             if (*why)
                 break;
-            used = done = used + size;
+            used += size;
             if (stop)
-                break;
+                break; /* it counts as applied when it is over: receive.c, resume */
+            done = used;
             continue;
         }
         apply_one(lane, header, at, why);

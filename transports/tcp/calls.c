@@ -67,7 +67,7 @@ SY_INLINE int put_element(struct sy_transport_ctx *ctx, const struct sy_transfer
         if (rc <= 0)
             return rc;
     }
-    if (SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_relaxed)))
+    if (SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_acquire)))
         sy_tcp_run_end(lane);
     if (SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, 16))))
         return -EAGAIN;

@@ -29,18 +29,21 @@ struct tcp_lane *sy_tcp_issue_route(int pe)
 
     if (!lane)
         return NULL;
-    route->target = TCP_TARGET_SELF;
+    unsigned target = TCP_TARGET_SELF;
     if (end != pe) {
         /* The first frame tells whether that process can apply operations for its neighbours. */
         if (!atomic_load_explicit(&lane->heard, memory_order_acquire))
             return NULL;
         if (atomic_load_explicit(&lane->serves_node, memory_order_relaxed))
-            route->target = (unsigned)sy_tcp_host->place(pe).local;
+            target = (unsigned)sy_tcp_host->place(pe).local;
         else
             lane = sy_tcp_lane_open(pe, 0);
     }
-    if (lane)
-        atomic_store_explicit(&route->lane, lane, memory_order_release);
+    if (!lane)
+        return NULL;
+    /* Other threads may be at it too, and find the same. */
+    atomic_store_explicit(&route->target, target, memory_order_relaxed);
+    atomic_store_explicit(&route->lane, lane, memory_order_release);
     return lane;
 }
 

@@ -27,7 +27,7 @@ struct sy_transport_ctx {
 /* How a PE is reached. */
 struct tcp_route {
     struct tcp_lane *_Atomic lane; /* NULL: not known yet */
-    unsigned target;               /* for the record's header */
+    _Atomic unsigned target;       /* for the record's header */
 };
 extern struct tcp_route *sy_tcp_routes;
 
@@ -82,7 +82,7 @@ static inline struct tcp_lane *sy_tcp_issue_begin(struct sy_transport_ctx *ctx, 
 {
     struct tcp_lane *lane = sy_tcp_issue_enter(ctx, pe);
 
-    if (SY_LIKELY(lane) && SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_relaxed)))
+    if (SY_LIKELY(lane) && SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_acquire)))
         sy_tcp_run_end(lane);
     return lane;
 }
@@ -101,7 +101,9 @@ static inline void sy_tcp_issue_end(struct tcp_lane *lane)
 static inline uint64_t sy_tcp_issue_header(unsigned op, unsigned code, int pe, unsigned window,
                                            uint64_t offset)
 {
-    return sy_tcp_header(op, code, sy_tcp_routes[pe].target, window, offset);
+    unsigned target = atomic_load_explicit(&sy_tcp_routes[pe].target, memory_order_relaxed);
+
+    return sy_tcp_header(op, code, target, window, offset);
 }
 
 /* Writes the two words of a record that says how long it is. done: bytes of the transfer before it.
@@ -142,7 +144,8 @@ static inline void sy_tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_la
     sy_tcp_issue_end(lane);
     uint64_t waiting = tail - sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
     if (SY_UNLIKELY(now || waiting >= TCP_FLUSH_BYTES)) {
-        if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
+        /* Somebody waits for what is to leave now, and an old `blocked` would strand it. */
+        if (now || !atomic_load_explicit(&lane->blocked, memory_order_relaxed))
             sy_tcp_send(lane);
     } else if (SY_UNLIKELY(waiting == bytes)) {
         sy_tcp_issue_first(ctx, lane, tail, bytes);

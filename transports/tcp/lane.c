@@ -14,7 +14,8 @@
 #define SECOND      UINT64_C(1000000000)
 #define RETRY_FIRST (SECOND / 100)
 #define RETRY_LATER (SECOND / 5)
-#define SILENT_FOR  SECOND /* a break that lasts longer is told in the log */
+#define SILENT_FOR  SECOND        /* a break that lasts longer is told in the log */
+#define SHORT_LIVED (20 * SECOND) /* a connection that large packets do not pass breaks sooner */
 #define FAREWELL    (2 * SECOND)
 
 struct tcp_lane_table sy_tcp_lanes;
@@ -200,6 +201,7 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
             sy_tcp_host->log(SY_LOG_INFO, "tcp", "the connection to PE %d on host %s is back",
                              lane->pe, sy_tcp_host->place(lane->pe).host);
         lane->down_since = lane->retry_at = 0;
+        lane->up_since = sy_tcp_now();
         lane->why[0] = '\0';
         set_state(lane, TCP_LANE_UP);
         good = !sy_tcp_watch_add(&lane->watch, EPOLLIN);
@@ -236,7 +238,8 @@ static void note_break(struct tcp_lane *lane)
 
     for (int c = 0; c < 2; c++)
         progress += sy_tcp_log_acked(&lane->log[c]) + atomic_load(&lane->got[c]);
-    lane->narrow = lane->broken_since && progress == lane->progress;
+    lane->narrow = lane->broken_since && progress == lane->progress &&
+                   sy_tcp_now() - lane->up_since < SHORT_LIVED;
     if (!lane->narrow)
         lane->broken_since = sy_tcp_now();
     lane->progress = progress;
@@ -398,6 +401,8 @@ void sy_tcp_lanes_leave(void)
     for (unsigned i = 0; i < count; i++) {
         sy_tcp_send_ask(sy_tcp_lanes.lane[i],
                         sy_tcp_log_tail(&sy_tcp_lanes.lane[i]->log[TCP_REQUESTS]));
+        /* And the other side may wait to hear that its replies have come. */
+        atomic_store_explicit(&sy_tcp_lanes.lane[i]->ack_due, true, memory_order_relaxed);
         sy_tcp_send(sy_tcp_lanes.lane[i]);
     }
     closing = true;

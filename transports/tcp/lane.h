@@ -24,6 +24,7 @@
 #define TCP_WANTS       4096 /* replies awaited on a lane at a time, a power of two */
 #define TCP_LONG        4096 /* bytes; longer payloads go between socket and memory without a copy */
 #define TCP_LONG_WANTS  (TCP_PIECES - 8)
+#define TCP_AWAIT_BYTES 16
 #define TCP_CHUNK       (128u << 10) /* most payload of a record */
 #define TCP_PACKED      (32u << 10)  /* most payload of a strided record */
 #define TCP_PATIENT     20 /* times SHMEM_TCP_FLUSH_DELAY, where the program is relied on */
@@ -129,6 +130,7 @@ struct tcp_lane {
     bool connector;
     struct tcp_in in;
     uint64_t broken_since; /* the first of several breaks with no progress between them */
+    uint64_t up_since;     /* the present connection, or the last one */
     uint64_t progress;     /* bytes confirmed and applied at that time */
     bool narrow;           /* it has broken without progress: large packets may be getting lost */
     uint64_t down_since,

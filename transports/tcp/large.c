@@ -83,7 +83,8 @@ void sy_tcp_large_fence(struct tcp_lane *lane)
         sy_tcp_issue_end(lane);
         return;
     }
-    sy_tcp_run_close(lane);
+    if (atomic_load_explicit(&lane->run, memory_order_acquire))
+        sy_tcp_run_end(lane);
     for (; lane->unordered; lane->unordered &= lane->unordered - 1) {
         unsigned i = (unsigned)__builtin_ctz(lane->unordered);
         append_await(lane, i + 1, sy_tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));
@@ -125,6 +126,7 @@ static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, u
     int rc = sy_tcp_log_keep(log, t->local, t->length);
     sy_tcp_send_unlock(lane);
     sy_tcp_poll_unlock();
+    sy_tcp_send(lane); /* for whoever found it taken */
     while (rc && sy_tcp_log_acked(log) < tail)
         pass_time(lane, &since);
 }

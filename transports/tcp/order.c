@@ -49,7 +49,8 @@ static void note_quiet(struct tcp_lane *lane)
 /* Whether a mark has been reached; sends what is missing for it. */
 static bool reached(struct tcp_lane *lane, const struct tcp_mark *mark)
 {
-    bool applied = sy_tcp_log_acked(&lane->log[TCP_REQUESTS]) >= mark->position;
+    uint64_t position = mark->position; /* other threads may move it on */
+    bool applied = sy_tcp_log_acked(&lane->log[TCP_REQUESTS]) >= position;
     bool answered = atomic_load_explicit(&lane->answered, memory_order_acquire) >= mark->wanted;
 
     if (applied && answered)
@@ -57,7 +58,7 @@ static bool reached(struct tcp_lane *lane, const struct tcp_mark *mark)
     /* Replies prove that the requests before them have been applied only where the last was one; so
      * the acknowledgement is asked for in any case. */
     sy_tcp_run_flush(lane);
-    sy_tcp_send_ask(lane, mark->position);
+    sy_tcp_send_ask(lane, position);
     if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
         sy_tcp_send(lane);
     note_quiet(lane);
@@ -71,7 +72,8 @@ int sy_tcp_quiet(struct sy_transport_ctx *ctx, int pe)
 
     if (!mark || !atomic_load_explicit(&ctx->dirty, memory_order_acquire))
         return 0;
-    if (pe == SY_ALL_PES)
+    /* Another thread's quiet must not find it clear before this one is over. */
+    if (pe == SY_ALL_PES && !sy_tcp_host->threads)
         atomic_store_explicit(&ctx->dirty, false, memory_order_seq_cst);
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
     struct tcp_lane *only = pe == SY_ALL_PES ? NULL : atomic_load(&sy_tcp_routes[pe].lane);

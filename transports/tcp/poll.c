@@ -158,14 +158,24 @@ static int run_events(void)
     return count;
 }
 
-/* Lanes that stand at an AWAIT are asked whether they may go on. */
+/* Lanes that stand at an AWAIT are asked whether they may go on, again and again while one does: it
+ * may be what another one waits for. */
 static void run_paused(void)
 {
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    bool moved;
 
-    for (unsigned i = 0; i < count; i++)
-        if (sy_tcp_lanes.lane[i]->in.awaits)
-            sy_tcp_receive(sy_tcp_lanes.lane[i]);
+    do {
+        moved = false;
+        for (unsigned i = 0; i < count; i++) {
+            struct tcp_lane *lane = sy_tcp_lanes.lane[i];
+            if (!lane->in.awaits)
+                continue;
+            uint64_t before = atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed);
+            sy_tcp_receive(lane);
+            moved |= atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed) != before;
+        }
+    } while (moved && atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed));
 }
 
 static bool try_lock(void)

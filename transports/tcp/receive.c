@@ -217,6 +217,7 @@ static bool resume(struct tcp_lane *lane)
     in->stash = NULL;
     in->stashed = 0;
     pause_reading(lane, false);
+    sy_tcp_apply_done(lane, TCP_REQUESTS, TCP_AWAIT_BYTES);
     use(lane, stash, length);
     free(stash);
     return !in->awaits;

@@ -31,7 +31,7 @@ static size_t padded(size_t length)
 
 static bool is_open(const struct tcp_lane *lane)
 {
-    return atomic_load_explicit(&lane->run, memory_order_relaxed);
+    return atomic_load_explicit(&lane->run, memory_order_acquire);
 }
 
 void sy_tcp_run_close(struct tcp_lane *lane)
@@ -45,7 +45,7 @@ void sy_tcp_run_close(struct tcp_lane *lane)
     memset(room + 16 + lane->run_bytes, 0, padded(lane->run_bytes) - lane->run_bytes);
     memcpy(room, word, sizeof word);
     sy_tcp_log_commit(log, 16 + padded(lane->run_bytes));
-    atomic_store_explicit(&lane->run, false, memory_order_relaxed);
+    atomic_store_explicit(&lane->run, false, memory_order_release);
 }
 
 void sy_tcp_run_end(struct tcp_lane *lane)

@@ -21,9 +21,12 @@ static uint64_t got(const struct tcp_lane *lane, enum tcp_channel channel)
     return atomic_load_explicit(&lane->got[channel], memory_order_acquire);
 }
 
+/* What the other side is to confirm has been sent, and it has not been asked yet. */
 static bool must_ask(const struct tcp_lane *lane)
 {
-    return atomic_load_explicit(&lane->ask, memory_order_relaxed) > lane->asked;
+    uint64_t ask = atomic_load_explicit(&lane->ask, memory_order_relaxed);
+
+    return ask > lane->asked && sy_tcp_log_sent(&lane->log[TCP_REQUESTS]) >= ask;
 }
 
 static bool must_tell(const struct tcp_lane *lane)
@@ -54,10 +57,9 @@ static bool prepare(struct tcp_lane *lane)
         length = sy_tcp_log_take(log, out->part + 1, TCP_OUT_PARTS - 1, &count, FRAME_BYTES);
     else if (!must_ask(lane) && !must_tell(lane) && !bye)
         return false;
-    uint64_t requested = sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
-    if (must_ask(lane) && requested >= atomic_load_explicit(&lane->ask, memory_order_relaxed)) {
+    if (must_ask(lane)) {
         flags |= TCP_FRAME_ACK;
-        lane->asked = requested;
+        lane->asked = sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
     }
     out->channel = channel;
     out->end = sy_tcp_log_sent(log);
@@ -148,7 +150,7 @@ static void send_all(struct tcp_lane *lane)
 
 static bool try_lock(struct tcp_lane *lane)
 {
-    return !atomic_load_explicit(&lane->send, memory_order_relaxed) &&
+    return !atomic_load_explicit(&lane->send, memory_order_seq_cst) &&
            !atomic_exchange_explicit(&lane->send, true, memory_order_acquire);
 }
 
@@ -222,7 +224,7 @@ void sy_tcp_send_dirty(void)
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
 
     for (unsigned word = 0; word * 64 < count; word++) {
-        if (!atomic_load_explicit(&sy_tcp_lanes.dirty[word], memory_order_relaxed))
+        if (!atomic_load_explicit(&sy_tcp_lanes.dirty[word], memory_order_seq_cst))
             continue;
         uint64_t bits = atomic_exchange_explicit(&sy_tcp_lanes.dirty[word], 0,
                                                  memory_order_acquire);
