@@ -15,7 +15,7 @@ TESTS += tests/unit/test_allocator
 endif
 
 # The test lets the allocator's calls of malloc fail.
-tests_unit_test_allocator_SOURCES = tests/unit/test_allocator.c shmem/core/allocator.c
+tests_unit_test_allocator_SOURCES = tests/unit/test_allocator.c tests/unit/suite.h shmem/core/allocator.c
 tests_unit_test_allocator_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_allocator_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc
 tests_unit_test_allocator_LDADD = $(CHECK_LIBS)
@@ -144,7 +144,7 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_nodes
 TESTS += tests/unit/test_nodes
 endif
-tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c shmem/core/nodes.c
+tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c tests/unit/suite.h shmem/core/nodes.c
 tests_unit_test_nodes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_nodes_LDADD = $(CHECK_LIBS)
 
@@ -154,7 +154,7 @@ check_PROGRAMS += tests/unit/test_log tests/unit/test_option tests/unit/test_par
 check_LTLIBRARIES += tests/unit/shmem_test_nameless.la tests/unit/shmem_test_old.la
 TESTS += tests/unit/test_log tests/unit/test_option tests/unit/test_parse tests/unit/test_plugin
 endif
-tests_unit_test_log_SOURCES = tests/unit/test_log.c tests/unit/scratch.h \
+tests_unit_test_log_SOURCES = tests/unit/test_log.c tests/unit/scratch.h tests/unit/suite.h \
 	shmem/util/error.c shmem/util/log.c shmem/util/parse.c
 tests_unit_test_log_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_log_LDADD = $(CHECK_LIBS)
@@ -164,10 +164,10 @@ tests_unit_test_option_SOURCES = tests/unit/test_option.c tests/unit/scratch.h s
 tests_unit_test_option_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DSY_SYSCONFDIR='"etc"'
 tests_unit_test_option_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_option_LDADD = $(CHECK_LIBS) $(JANSSON_LIBS)
-tests_unit_test_parse_SOURCES = tests/unit/test_parse.c shmem/util/parse.c
+tests_unit_test_parse_SOURCES = tests/unit/test_parse.c tests/unit/suite.h shmem/util/parse.c
 tests_unit_test_parse_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_parse_LDADD = $(CHECK_LIBS)
-tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c tests/unit/plugin.h tests/unit/scratch.h \
+tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c tests/unit/plugin.h tests/unit/scratch.h tests/unit/suite.h \
 	shmem/util/error.c shmem/util/parse.c shmem/util/plugin.c
 tests_unit_test_plugin_CPPFLAGS = $(AM_CPPFLAGS) -DSY_PLUGIN_DIR='"installed"' \
 	-DSY_TEST_PLUGINS='"$(abs_top_builddir)/tests/unit/.libs"'
@@ -194,15 +194,15 @@ check_PROGRAMS += $(tcp_unit_tests)
 TESTS += $(tcp_unit_tests)
 endif
 endif
-tests_unit_test_tcp_greeting_SOURCES = tests/unit/test_tcp_greeting.c \
+tests_unit_test_tcp_greeting_SOURCES = tests/unit/test_tcp_greeting.c tests/unit/suite.h \
 	transports/tcp/greeting.c shmem/util/auth.c
 tests_unit_test_tcp_greeting_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_greeting_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
-tests_unit_test_tcp_interfaces_SOURCES = tests/unit/test_tcp_interfaces.c \
+tests_unit_test_tcp_interfaces_SOURCES = tests/unit/test_tcp_interfaces.c tests/unit/suite.h \
 	transports/tcp/interfaces.c transports/tcp/candidates.c
 tests_unit_test_tcp_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_interfaces_LDADD = $(CHECK_LIBS)
-tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c \
+tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/suite.h \
 	transports/tcp/candidates.c transports/tcp/connect.c transports/tcp/greeting.c \
 	transports/tcp/interfaces.c transports/tcp/listen.c transports/tcp/talk.c shmem/util/auth.c
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)

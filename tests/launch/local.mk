@@ -40,7 +40,7 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_start
 TESTS += tests/unit/test_start
 endif
-tests_unit_test_start_SOURCES = tests/unit/test_start.c bootstrap/pmi/text.c bootstrap/slurm/nodes.c \
+tests_unit_test_start_SOURCES = tests/unit/test_start.c tests/unit/suite.h bootstrap/pmi/text.c bootstrap/slurm/nodes.c \
 	bootstrap/tree/beacon.c shmem/util/alike.c
 tests_unit_test_start_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_start_LDADD = $(CHECK_LIBS)
@@ -49,6 +49,6 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_lines
 TESTS += tests/unit/test_lines
 endif
-tests_unit_test_lines_SOURCES = tests/unit/test_lines.c bootstrap/launcher/lines.c
+tests_unit_test_lines_SOURCES = tests/unit/test_lines.c tests/unit/suite.h bootstrap/launcher/lines.c
 tests_unit_test_lines_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_lines_LDADD = $(CHECK_LIBS)

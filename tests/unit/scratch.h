@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "suite.h"
+
 static char scratch_path[] = "/tmp/sy-unit.XXXXXX";
 
 static inline void scratch_open(void)
@@ -37,17 +39,6 @@ static inline void scratch_write(const char *path, const char *text)
     ck_assert_ptr_nonnull(file);
     ck_assert_int_ge(fputs(text, file), 0);
     ck_assert_int_eq(fclose(file), 0);
-}
-
-/* Runs a suite; main's exit status. */
-static inline int suite_run(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 #endif

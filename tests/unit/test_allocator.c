@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/allocator.h"
+#include "suite.h"
 
 enum {
     GRANULE = SY_ALLOCATOR_GRANULE,
@@ -419,8 +420,6 @@ int main(void)
 {
     Suite *suite = suite_create("allocator");
     TCase *tests = tcase_create("allocator");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
@@ -433,8 +432,5 @@ int main(void)
     tcase_add_test(tests, many_cycles_leave_nothing);
     tcase_add_test(tests, lack_of_memory_can_be_undone);
     tcase_add_test(tests, no_memory_at_all);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bootstrap/launcher/lines.h"
+#include "suite.h"
 
 static void put(struct sy_lines *lines, const char *text, size_t length)
 {
@@ -206,8 +207,6 @@ int main(void)
 {
     Suite *suite = suite_create("lines");
     TCase *lines = tcase_create("lines");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(lines, whole_lines_only);
     tcase_add_test(lines, unfinished_line_at_the_end);
@@ -217,9 +216,5 @@ int main(void)
     tcase_add_test(lines, long_lines);
     tcase_add_loop_test(lines, random_pieces, 0, 9);
     suite_add_tcase(suite, lines);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

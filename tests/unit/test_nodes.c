@@ -7,6 +7,7 @@
 #include "core/nodes.h"
 #include "core/team.h"
 #include "core/world.h"
+#include "suite.h"
 
 enum { PES = 64 };
 
@@ -163,9 +164,5 @@ int main(void)
     tcase_add_test(all, test_tables);
     tcase_add_test(all, test_without_rule);
     suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

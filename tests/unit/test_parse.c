@@ -8,6 +8,7 @@
 
 #include "util/bits.h"
 #include "util/parse.h"
+#include "suite.h"
 
 static const struct {
     const char *text;
@@ -229,9 +230,5 @@ int main(void)
     tcase_add_test(all, test_ranges);
     tcase_add_test(all, test_nearest);
     suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

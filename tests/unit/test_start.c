@@ -11,6 +11,7 @@
 #include "bootstrap/tree/tree.h"
 #include "util/alike.h"
 #include "util/bits.h"
+#include "suite.h"
 
 START_TEST(words)
 {
@@ -229,9 +230,5 @@ int main(void)
     tcase_add_test(all, alike);
     tcase_add_test(all, alike_room);
     suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

@@ -20,6 +20,7 @@
 #include "transports/tcp/greeting.h"
 #include "transports/tcp/poll.h"
 #include "transports/tcp/tcp.h"
+#include "suite.h"
 
 #define PES    4
 #define LANES  16
@@ -659,8 +660,6 @@ int main(void)
     Suite *suite = suite_create("connect");
     TCase *cases = tcase_create("connect");
     struct sy_error err = {""};
-    SRunner *runner;
-    int failed;
 
     set.fd = epoll_create1(EPOLL_CLOEXEC);
     if (sy_tcp_listen_open(&err)) {
@@ -680,9 +679,5 @@ int main(void)
     tcase_add_test(cases, strangers);
     tcase_set_timeout(cases, 120);
     suite_add_tcase(suite, cases);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

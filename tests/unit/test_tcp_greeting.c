@@ -5,6 +5,7 @@
 
 #include "transports/tcp/greeting.h"
 #include "util/auth.h"
+#include "suite.h"
 
 static const unsigned char key[SY_AUTH_KEY] = "a job's key", other_key[SY_AUTH_KEY] = "another's";
 
@@ -292,8 +293,6 @@ int main(void)
 {
     Suite *suite = suite_create("greeting");
     TCase *cases = tcase_create("greeting");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(cases, goes_through);
     tcase_add_test(cases, refuses);
@@ -310,9 +309,5 @@ int main(void)
     tcase_add_test(cases, plausible);
     tcase_set_timeout(cases, 60);
     suite_add_tcase(suite, cases);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

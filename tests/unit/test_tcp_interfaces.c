@@ -10,6 +10,7 @@
 
 #include "transports/tcp/candidates.h"
 #include "transports/tcp/tcp.h"
+#include "suite.h"
 
 static int set_error(struct sy_error *err, int code, const char *fmt, ...)
 {
@@ -402,8 +403,6 @@ int main(void)
 {
     Suite *suite = suite_create("interfaces");
     TCase *cases = tcase_create("interfaces");
-    SRunner *runner;
-    int failed;
 
     tcase_add_loop_test(cases, choice, 0, (int)(sizeof choices / sizeof *choices));
     tcase_add_test(cases, poor_machines);
@@ -419,9 +418,5 @@ int main(void)
     tcase_add_test(cases, loopback_of_another_machine);
     tcase_add_test(cases, this_machine);
     suite_add_tcase(suite, cases);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }
