@@ -14,16 +14,9 @@
 #include <unistd.h>
 
 #include "bootstrap/pmi/client.h"
+#include "bootstrap/tree/tree.h"
 
 static const double PARTING = 1; /* seconds for a farewell */
-
-double sy_pmi_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 /* ---- where ---- */
 
@@ -139,21 +132,6 @@ static int lost(struct pmi_client *client, int rc, const char *what, struct sy_e
     return client->host->fail(err, -rc, "%s: %s", what, strerror(-rc));
 }
 
-static int await(struct pmi_client *client, short events)
-{
-    for (;;) {
-        struct pollfd wait = {.fd = client->fd, .events = events};
-        double left = client->deadline - sy_pmi_now();
-        if (left <= 0)
-            return -ETIMEDOUT;
-        int ready = poll(&wait, 1, left > 1000 ? 1000000 : (int)(left * 1000) + 1);
-        if (ready > 0)
-            return 0;
-        if (ready < 0 && errno != EINTR)
-            return -errno;
-    }
-}
-
 /* MPI may share the socket: never more is taken from it than the answer. */
 static int receive(struct pmi_client *client, char *data, size_t length, int flags)
 {
@@ -163,7 +141,9 @@ static int receive(struct pmi_client *client, char *data, size_t length, int fla
             return (int)n;
         if (n == 0)
             return -ECONNRESET;
-        int rc = errno == EAGAIN ? await(client, POLLIN) : errno == EINTR ? 0 : -errno;
+        int rc = errno == EAGAIN  ? sy_tree_wait(client->fd, POLLIN, client->deadline)
+                 : errno == EINTR ? 0
+                                  : -errno;
         if (rc)
             return rc;
     }
@@ -226,7 +206,7 @@ static int send_text(struct pmi_client *client, const char *text, size_t length)
             text += n;
             length -= (size_t)n;
         } else if (errno == EAGAIN) {
-            rc = await(client, POLLOUT);
+            rc = sy_tree_wait(client->fd, POLLOUT, client->deadline);
         } else if (errno != EINTR) {
             rc = -errno;
         }
@@ -509,7 +489,7 @@ void sy_pmi_abort(struct pmi_client *client, int status)
 
     if (client->fd < 0)
         return;
-    client->deadline = sy_pmi_now() + PARTING;
+    client->deadline = sy_tree_now() + PARTING;
     if (client->version == 2) {
         snprintf(body, sizeof body, "cmd=abort;isworld=TRUE;exitcode=%d;", status);
         snprintf(message, sizeof message, "%-6zu%s", strlen(body), body);
@@ -523,7 +503,7 @@ void sy_pmi_finalize(struct pmi_client *client)
 {
     char answer[PMI_LINE];
 
-    client->deadline = sy_pmi_now() + PARTING;
+    client->deadline = sy_tree_now() + PARTING;
     if (client->version == 2)
         ask_2(client, answer, "finalize", NULL, "%s", "");
     else

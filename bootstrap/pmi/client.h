@@ -64,6 +64,4 @@ bool sy_pmi_mapping_is_one_node(const char *mapping);
 /* The length field that begins a message of version 2: six characters; -1 if it is none. */
 int sy_pmi_length(const char field[6]);
 
-double sy_pmi_now(void);
-
 #endif

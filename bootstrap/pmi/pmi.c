@@ -48,7 +48,7 @@ static int find_root(struct tree_addresses *root, struct sy_error *err)
 static int barrier(double limit, struct sy_error *err)
 {
     bool speaks = pmi.client.rank == 0 && limit > FIRST_WORD;
-    double begin = sy_pmi_now();
+    double begin = sy_tree_now();
     int rc = sy_pmi_barrier_enter(&pmi.client, err);
 
     pmi.client.deadline = begin + (speaks ? FIRST_WORD : limit);
@@ -86,7 +86,7 @@ static int exchange(double limit, struct sy_error *err)
     }
     if (rc == 0)
         rc = barrier(limit, err);
-    pmi.client.deadline = sy_pmi_now() + limit;
+    pmi.client.deadline = sy_tree_now() + limit;
     if (rc == 0)
         rc = sy_pmi_get(&pmi.client, KEY, text, sizeof text, err);
     if (rc == 0 && sy_tree_beacon_decode(text, &read) != 0)
@@ -104,7 +104,7 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
     double limit = host->start ? host->start->init_timeout : 120;
 
     pmi.host = pmi.client.host = host;
-    pmi.client.deadline = sy_pmi_now() + limit;
+    pmi.client.deadline = sy_tree_now() + limit;
     int rc = sy_pmi_open(&pmi.client, settings.version, err);
     if (rc)
         return rc;

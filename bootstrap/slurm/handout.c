@@ -11,16 +11,9 @@
 #include <unistd.h>
 
 #include "bootstrap/slurm/handout.h"
+#include "bootstrap/tree/tree.h"
 
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static socklen_t name(struct sockaddr_un *address, const char *step)
 {
@@ -85,12 +78,12 @@ static int serve(int listener, const struct tree_beacon *beacon, bool *served, i
 static int serve_all(const struct sy_host *host, int listener, const struct tree_beacon *beacon,
                      bool *served, int npes, double seconds, struct sy_error *err)
 {
-    double begin = now(), word = FIRST_WORD;
+    double begin = sy_tree_now(), word = FIRST_WORD;
     char missing[256];
 
     for (int count = 1; count < npes;) {
         struct pollfd wait = {.fd = listener, .events = POLLIN};
-        double waited = now() - begin;
+        double waited = sy_tree_now() - begin;
         if (waited > word || waited > seconds)
             list_missing(served, npes, missing, sizeof missing);
         if (waited > seconds)
@@ -159,11 +152,11 @@ int sy_slurm_fetch(const struct sy_host *host, const char *step, struct tree_bea
                    double seconds, struct sy_error *err)
 {
     struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    double begin = now(), word = FIRST_WORD;
+    double begin = sy_tree_now(), word = FIRST_WORD;
 
     for (;;) {
         int rc = call(step, beacon, pe, seconds);
-        double waited = now() - begin;
+        double waited = sy_tree_now() - begin;
         if (rc == 0)
             return 0;
         if (rc == -EPERM)

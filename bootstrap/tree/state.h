@@ -151,8 +151,6 @@ struct tree_member {
 
 extern struct tree sy_tree;
 
-double sy_tree_now(void); /* seconds, monotonic */
-
 /* ---- address.c ---- */
 
 uint64_t sy_tree_host_identity(void);
@@ -177,8 +175,7 @@ int sy_tree_handshake_server(struct tree_link *link);
 int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose, const void *more,
                    size_t length, unsigned char out[TREE_SECRET]);
 
-/* Waits for a socket: 0 or -ETIMEDOUT. Sends or receives all of it: 0 or -errno. */
-int sy_tree_wait(int fd, short events, double deadline);
+/* Sends or receives all of it: 0 or -errno. */
 int sy_tree_send_all(int fd, const void *data, size_t length, double deadline);
 int sy_tree_receive_all(int fd, void *data, size_t length, double deadline);
 
