@@ -106,23 +106,15 @@ static bool all_settled(const bool *asks)
     return all;
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void converse(const bool *asks, double seconds)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    double end = now() + seconds;
+    uint64_t end = sy_ofi_now() + (uint64_t)(seconds * 1e9);
 
     for (int i = 0; i < nodes; i++)
         if (near[i].pe != NOBODY)
             sy_ofi_ask(&sy_ofi.peer[near[i].pe], 1);
-    while (!all_settled(asks) && now() < end)
+    while (!all_settled(asks) && sy_ofi_now() < end)
         if (!sy_ofi_poll())
             nanosleep(&pause, NULL);
     for (int i = 0; i < nodes; i++)

@@ -346,4 +346,6 @@ void sy_ofi_wait(_Atomic int *left);
 void sy_ofi_look_after(void);
 bool sy_ofi_drain(double seconds);
 
+uint64_t sy_ofi_now(void); /* nanoseconds, CLOCK_MONOTONIC */
+
 #endif

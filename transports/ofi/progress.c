@@ -318,7 +318,7 @@ static bool drained(void)
     return all && !sy_ofi.owed && !sy_ofi.requests.taken && !sy_ofi.replies.taken;
 }
 
-static uint64_t now_ns(void)
+uint64_t sy_ofi_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -329,12 +329,12 @@ static uint64_t now_ns(void)
  * have left it. Everybody does this, so nobody waits for long. */
 bool sy_ofi_drain(double seconds)
 {
-    uint64_t until = now_ns() + (uint64_t)(seconds * 1e9);
+    uint64_t until = sy_ofi_now() + (uint64_t)(seconds * 1e9);
     bool done;
 
     sy_ofi_lock(&sy_ofi.lane[0]);
     sy_ofi.closing = true;
-    while (!(done = drained()) && now_ns() < until)
+    while (!(done = drained()) && sy_ofi_now() < until)
         if (!sy_ofi_poll())
             sched_yield();
     sy_ofi_unlock(&sy_ofi.lane[0]);

@@ -65,7 +65,7 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
  * may be getting lost on the way, so the next one asks for small ones. */
 bool sy_tcp_lane_narrow(const struct tcp_lane *lane);
 
-/* All candidates have failed for now; `why` tells of each. The lane decides when to try again. */
+/* All candidates have failed this time; `why` tells of each. The lane decides when to try again. */
 void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why);
 
 #endif

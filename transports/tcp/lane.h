@@ -106,7 +106,7 @@ struct tcp_lane {
     /* Sender. */
     _Alignas(64) _Atomic bool send;
     _Atomic bool again;   /* somebody found `send` taken */
-    _Atomic bool blocked; /* the socket takes no more for now */
+    _Atomic bool blocked; /* the socket is full, until EPOLLOUT */
     _Atomic bool ack_due; /* the other side asked how far I am */
     _Atomic bool bye;     /* say BYE with the next frame */
     _Atomic uint64_t ask; /* have the other side acknowledge requests up to here */
