@@ -27,7 +27,6 @@ static void close_world(void)
     /* The barrier completes all communication; once it is over no PE uses another's memory. Its own
      * notifications may still be on their way to PEs that wait for them. */
     sy_barrier_world();
-    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
     sy_quiet(&sy_ctx_control, SY_ALL_PES);
     sy_world_close();
 }
