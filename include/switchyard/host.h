@@ -96,6 +96,10 @@ struct sy_host {
     /* Whether SHMEM_TRANSPORTS asks for its transports by name. One that others are usually better
      * than may answer -ENODEV to open() where nobody asked for it. */
     bool named;
+
+    /* More PEs than processors on this machine: a thread that waits sleeps before long. For the data
+     * calls. */
+    bool crowded;
 };
 
 #endif

@@ -76,7 +76,7 @@ static void find_descriptors(void)
     }
 }
 
-void sy_wait_open(int machine_pes)
+bool sy_wait_open(int machine_pes)
 {
     int cpus = processors();
 
@@ -87,6 +87,7 @@ void sy_wait_open(int machine_pes)
     sy_log(SY_LOG_DEBUG, "boot", "%d PEs on this machine, %d processors: waiting PEs %s",
            machine_pes, cpus,
            policy.crowded ? "give way early" : "look for long before they give way");
+    return policy.crowded;
 }
 
 /* Taken only where others need the processor. Mapped memory changes without a word, so a nap is a

@@ -6,6 +6,7 @@
 #ifndef SY_CORE_WAIT_H
 #define SY_CORE_WAIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "util/bits.h"
@@ -24,9 +25,9 @@
 /* Looks before a waiting thread begins to give way. Set by sy_wait_open. */
 extern uint32_t sy_wait_looks SY_HIDDEN;
 
-/* Chooses by the number of PEs on this machine and the processors they may use. After
- * sy_routes_connect. */
-void sy_wait_open(int machine_pes);
+/* Chooses by the number of PEs on this machine and the processors they may use, and tells whether
+ * there are more PEs. After sy_routes_connect. */
+bool sy_wait_open(int machine_pes);
 
 /* Polls transports, yields or sleeps, once. *since: when this wait began to rest, 0 before. where:
  * the function that waits, for reports. Returns the number of looks until the next rest. */

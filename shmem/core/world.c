@@ -204,7 +204,7 @@ void sy_world_open(int thread_level)
     }
     if (rc)
         sy_fatal("shmem_init: %s", err.text);
-    sy_wait_open(machine_pes());
+    host.crowded = sy_wait_open(machine_pes());
     say_hello();
     sy_boot->mark(SY_MARK_INITIALIZED);
     sy_windows_hot(sy_world.npes, !sy_config.check);

@@ -110,7 +110,7 @@ int sy_tcp_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsign
     if (!t->length)
         return 0;
     struct tcp_lane *lane = sy_tcp_issue_begin(ctx, t->pe);
-    bool element = is_element(t->length), wait = flags & SY_BLOCKING;
+    bool element = is_element(t->length);
     unsigned code = element ? (unsigned)__builtin_ctzl(t->length) : 0;
     size_t bytes = element ? 8 : 16;
     uint64_t wanted;
@@ -127,9 +127,11 @@ int sy_tcp_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsign
                                             t->window, t->offset),
                         t->length};
     memcpy(room, word, bytes);
-    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, wait);
-    if (wait)
-        sy_tcp_issue_wait(lane, wanted);
+    uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes);
+    if (flags & SY_BLOCKING)
+        sy_tcp_issue_ask(ctx, lane, tail, bytes, wanted);
+    else
+        sy_tcp_issue_done(ctx, lane, tail, bytes, false);
     return 0;
 }
 
@@ -166,10 +168,11 @@ int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned fl
         return -EAGAIN;
     }
     write_amo(room, a);
-    bool wait = a->result && (flags & SY_BLOCKING), now = wait || (flags & SY_PROMPT);
-    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, now);
-    if (wait)
-        sy_tcp_issue_wait(lane, wanted);
+    uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes);
+    if (a->result && (flags & SY_BLOCKING))
+        sy_tcp_issue_ask(ctx, lane, tail, bytes, wanted);
+    else
+        sy_tcp_issue_done(ctx, lane, tail, bytes, flags & SY_PROMPT);
     return 0;
 }
 

@@ -152,6 +152,11 @@ static inline void sy_tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_la
     }
 }
 
+/* The same for a request that is to be answered with reply number `wanted`, which this thread waits
+ * for. */
+void sy_tcp_issue_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail,
+                      size_t bytes, uint64_t wanted);
+
 /* Enters where a reply goes. Returns its number, or 0: too many are under way, and begin is undone.
  */
 static inline uint64_t sy_tcp_issue_want(struct sy_transport_ctx *ctx, struct tcp_lane *lane,

@@ -112,6 +112,7 @@ struct tcp_lane {
     _Atomic uint64_t ask; /* have the other side acknowledge requests up to here */
     uint64_t asked;
     bool greeted;                 /* a frame has been sent on this connection */
+    int attended;                 /* threads that read it all the time, so that epoll need not */
     _Atomic uint64_t told;        /* of got[0] + got[1], with the last frame */
     _Atomic uint64_t handed[2];   /* bytes of the channels that the kernel has taken */
     _Atomic bool paused;          /* the socket is not read: an AWAIT stands in the way */
@@ -196,7 +197,7 @@ void sy_tcp_run_flush(struct tcp_lane *lane);
  * `patient` some time later, by the progress thread if no other has done it. */
 void sy_tcp_send_mark(struct tcp_lane *lane, bool patient);
 
-/* Has epoll watch for what the lane needs by its flags `blocked` and `paused`. Under the send lock.
+/* Has epoll watch for what the lane needs by `blocked`, `paused` and `attended`. Under the send lock.
  */
 void sy_tcp_send_watch(struct tcp_lane *lane);
 

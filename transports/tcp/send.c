@@ -104,10 +104,10 @@ static void advance(struct tcp_lane *lane, size_t sent)
 void sy_tcp_send_watch(struct tcp_lane *lane)
 {
     bool blocked = atomic_load_explicit(&lane->blocked, memory_order_relaxed);
-    bool paused = atomic_load_explicit(&lane->paused, memory_order_relaxed);
+    bool unread = atomic_load_explicit(&lane->paused, memory_order_relaxed) || lane->attended;
 
     if (lane->watch.fd >= 0)
-        sy_tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (paused ? 0u : EPOLLIN));
+        sy_tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (unread ? 0u : EPOLLIN));
 }
 
 /* A few bytes are put together first: one buffer costs the kernel less than a list of them. */
