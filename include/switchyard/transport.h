@@ -164,10 +164,10 @@ struct sy_transport {
      * after such a transport is opened. */
     long node_only;
 
-    /* Optional: what the core's progress thread calls, in place of progress(), when wait_fd() is
-     * readable; so that a transport can tell a PE that polls from one that sleeps, and get ready
-     * for the sleep that follows the call. Returns > 0 when the event has been dealt with, 0 when
-     * there was nothing to be done, since another thread was at it. */
+    /* Optional: what the core's progress thread calls in place of progress(), above all when
+     * wait_fd() is readable; so that a transport can tell a PE that polls from one that sleeps, and
+     * get ready for the sleep that follows the call. Returns > 0 when the event has been dealt
+     * with, 0 when there was nothing to be done, since another thread was at it. */
     int (*event)(void);
 
     /* Optional: writes at most `room` entries about PEs for which there is something under way, and

@@ -80,19 +80,21 @@ static void take_expiry(int fd)
     (void)got;
 }
 
-/* As a transport's progress(), for all. */
-static int poll_all(void)
+/* What the progress thread calls. A transport's event() does not give the processor away where
+ * another thread is polling: beside a computing thread it would be long before this one came back.
+ */
+static int serve(const struct sy_transport *table)
 {
-    bool moved = false, yielded = false;
+    int done = table->event();
 
-    for (unsigned i = 0; i < sy_routes.count; i++) {
-        if (!sy_routes.transport[i].polled)
-            continue;
-        int done = sy_routes.transport[i].table->progress();
-        moved |= done > 0;
-        yielded |= done < 0;
-    }
-    return moved ? 1 : -yielded;
+    return done == -EOPNOTSUPP ? table->progress() : done;
+}
+
+static void serve_all(void)
+{
+    for (unsigned i = 0; i < sy_routes.count; i++)
+        if (sy_routes.transport[i].polled)
+            serve(sy_routes.transport[i].table);
 }
 
 /* ---- the two modes ---- */
@@ -125,9 +127,7 @@ static bool application_polled(void)
  * event comes at once. */
 static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    const struct sy_transport *table = watcher->data;
-    int done = table->event();
-    bool moved = (done == -EOPNOTSUPP ? table->progress() : done) > 0;
+    bool moved = serve(watcher->data) > 0;
     bool polled = application_polled() && progress.mode == SY_PROGRESS_AUTO;
     bool together = ev_now(loop) - progress.woken < TOGETHER;
 
@@ -145,7 +145,7 @@ static void on_beat(struct ev_loop *loop, ev_io *watcher, int events)
     (void)loop, (void)events;
     take_expiry(watcher->fd);
     bool polled = application_polled();
-    poll_all();
+    serve_all();
     if (!polled || progress.mode == SY_PROGRESS_THREAD) {
         event_mode();
     } else if (progress.beat_ns < LONGEST_BEAT_NS) {
@@ -237,7 +237,7 @@ static void on_soon(struct ev_loop *loop, ev_io *watcher, int events)
     (void)loop, (void)events;
     take_expiry(watcher->fd);
     atomic_store(&soon_at, 0);
-    poll_all();
+    serve_all();
 }
 
 /* Setting a timer that expires earlier than all others costs many microseconds on a virtual
@@ -408,6 +408,15 @@ void sy_progress_stop(void)
 
 int sy_progress_poll(void)
 {
+    bool moved = false, yielded = false;
+
     sy_progress_enter();
-    return poll_all();
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        if (!sy_routes.transport[i].polled)
+            continue;
+        int done = sy_routes.transport[i].table->progress();
+        moved |= done > 0;
+        yielded |= done < 0;
+    }
+    return moved ? 1 : -yielded;
 }

@@ -100,8 +100,8 @@ static inline uint64_t sy_tcp_log_position(const struct tcp_log *log, uint32_t l
     return acked + (uint32_t)(low - (uint32_t)acked);
 }
 
-/* The other side has applied everything below a position, which the kernel has taken: frees it.
- * False: no record can end there. */
+/* The other side has applied everything below a position, which has been sent: frees it. False: no
+ * record can end there. */
 bool sy_tcp_log_applied(struct tcp_log *log, uint64_t position);
 
 /* A new connection: the other side has applied everything below `position`; sending goes on there.

@@ -25,19 +25,15 @@ void sy_tcp_receive_reset(struct tcp_lane *lane)
     lane->in = (struct tcp_in){.told_all = told_all};
 }
 
-/* The other side has applied a channel up to here. The frame that it saw may not have been booked
- * yet by the thread that sends it; then that thread is waited for. */
+/* The other side has applied a channel up to here. The thread that sends may not have booked the
+ * frame as handed over yet, so what counts is what has been taken for sending. */
 static bool take_ack(struct tcp_lane *lane, enum tcp_channel channel, uint32_t low)
 {
-    uint64_t position = sy_tcp_log_position(&lane->log[channel], low);
+    struct tcp_log *log = &lane->log[channel];
+    uint64_t position = sy_tcp_log_position(log, low);
 
-    if (position > atomic_load_explicit(&lane->handed[channel], memory_order_acquire)) {
-        sy_tcp_send_lock(lane);
-        sy_tcp_send_unlock(lane);
-        if (position > atomic_load_explicit(&lane->handed[channel], memory_order_acquire))
-            return false;
-    }
-    return sy_tcp_log_applied(&lane->log[channel], position);
+    return position <= atomic_load_explicit(&log->sent.at, memory_order_acquire) &&
+           sy_tcp_log_applied(log, position);
 }
 
 /* A frame's header: what the other side has applied, and what it wants to know. */
