@@ -99,11 +99,18 @@ static void serve_all(void)
 
 /* ---- the two modes ---- */
 
+static void tell_transports(bool sleeps)
+{
+    for (unsigned i = 0; i < progress.watched; i++)
+        ((const struct sy_transport *)progress.transport[i].data)->sleeping(sleeps);
+}
+
 static void event_mode(void)
 {
     if (progress.beat_ns)
         set_timer(progress.beat.fd, 0, 0);
     progress.beat_ns = 0;
+    tell_transports(true);
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_start(progress.loop, &progress.transport[i]);
 }
@@ -112,6 +119,7 @@ static void watch_mode(void)
 {
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_stop(progress.loop, &progress.transport[i]);
+    tell_transports(false);
     progress.in_vain = 0;
     progress.beat_ns = FIRST_BEAT_NS;
     set_timer(progress.beat.fd, progress.beat_ns, progress.beat_ns);

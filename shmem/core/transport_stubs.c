@@ -114,6 +114,11 @@ static int no_event(void)
     return -EOPNOTSUPP;
 }
 
+static void no_sleeping(bool sleeps)
+{
+    (void)sleeps;
+}
+
 static int no_pending(struct sy_pending *list, int room)
 {
     (void)list, (void)room;
@@ -143,5 +148,6 @@ const struct sy_transport sy_transport_stubs = {
     .wait_fd = no_wait_fd,
     .session = no_session,
     .event = no_event,
+    .sleeping = no_sleeping,
     .pending = no_pending,
 };

@@ -139,6 +139,23 @@ static int make_memory(struct sy_error *err)
     return rc ? rc : sy_heap_open(sy_memory.heap_length, err);
 }
 
+/* PEs that share this machine's processors: nodes may be parts of it (SHMEM_PES_PER_NODE). */
+static int machine_pes(void)
+{
+    const char *host_before = NULL;
+    int count = 0;
+    bool same = false;
+
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        struct sy_place place = sy_world_place(pe);
+        if (place.host != host_before)
+            same = place.node == sy_world.node || !strcmp(place.host, sy_world.host);
+        host_before = place.host;
+        count += same;
+    }
+    return count;
+}
+
 static int start(struct sy_error *err)
 {
     struct sy_options *options = sy_config_load(err);
@@ -165,26 +182,10 @@ static int start(struct sy_error *err)
         rc = sy_teams_open(sy_config.teams_max, err);
     if (!rc)
         sy_ctx_control_open();
-    if (!rc)
-        rc = sy_progress_start(sy_config.progress, err);
-    return rc;
-}
-
-/* PEs that share this machine's processors: nodes may be parts of it (SHMEM_PES_PER_NODE). */
-static int machine_pes(void)
-{
-    const char *host_before = NULL;
-    int count = 0;
-    bool same = false;
-
-    for (int pe = 0; pe < sy_world.npes; pe++) {
-        struct sy_place place = sy_world_place(pe);
-        if (place.host != host_before)
-            same = place.node == sy_world.node || !strcmp(place.host, sy_world.host);
-        host_before = place.host;
-        count += same;
-    }
-    return count;
+    if (rc)
+        return rc;
+    host.crowded = sy_wait_open(machine_pes());
+    return sy_progress_start(sy_config.progress, err);
 }
 
 void sy_world_open(int thread_level)
@@ -204,7 +205,6 @@ void sy_world_open(int thread_level)
     }
     if (rc)
         sy_fatal("shmem_init: %s", err.text);
-    host.crowded = sy_wait_open(machine_pes());
     say_hello();
     sy_boot->mark(SY_MARK_INITIALIZED);
     sy_windows_hot(sy_world.npes, !sy_config.check);

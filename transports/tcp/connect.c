@@ -140,7 +140,7 @@ static int open_talk(struct tcp_talk *talk)
 
     if (fd < 0)
         return -errno;
-    talk->watch = (struct tcp_watch){fd, sy_tcp_talk_event};
+    talk->watch = (struct tcp_watch){.fd = fd, .event = sy_tcp_talk_event};
     talk->events = EPOLLOUT;
     talk->connecting = true;
     sy_tcp_talk_tune(fd);

@@ -4,10 +4,10 @@
 
 #include "transports/tcp/issue.h"
 
-#define IDLE_NS 3000 /* a lane that has sent nothing for so long is idle */
+#define IDLE_NS 3000   /* a lane that has sent nothing for so long is idle */
 #define REST_NS 100000 /* after so long the progress thread sleeps until a socket is readable */
-#define BUNCHES 3    /* in a row make one expect the next */
-#define KEEPS   4    /* gatherings in a row that the program has sent make one rely on it */
+#define BUNCHES 3      /* in a row make one expect the next */
+#define KEEPS   4      /* gatherings in a row that the program has sent make one rely on it */
 
 struct tcp_route *sy_tcp_routes;
 
@@ -100,12 +100,9 @@ void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uin
     sy_tcp_send_mark(lane, ctx->batch || is_kept(lane));
 }
 
-static void attend(struct tcp_lane *lane, int threads)
+static bool has_rested(const struct tcp_lane *lane)
 {
-    sy_tcp_send_lock(lane);
-    lane->attended += threads;
-    sy_tcp_send_watch(lane);
-    sy_tcp_send_unlock(lane);
+    return sy_tcp_now() - atomic_load_explicit(&lane->sent_time, memory_order_relaxed) > REST_NS;
 }
 
 /* After a rest the reply would wake the progress thread too, which the kernel often runs on the
@@ -113,15 +110,13 @@ static void attend(struct tcp_lane *lane, int threads)
 void sy_tcp_issue_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail,
                       size_t bytes, uint64_t wanted)
 {
-    uint64_t sent = atomic_load_explicit(&lane->sent_time, memory_order_relaxed);
-    bool attends = !sy_tcp_host->crowded && sy_tcp_now() - sent > REST_NS;
+    bool attends = sy_tcp_poll_may_sleep() && !sy_tcp_host->crowded && has_rested(lane) &&
+                   sy_tcp_send_attend(lane, 1);
 
-    if (attends)
-        attend(lane, 1);
     sy_tcp_issue_done(ctx, lane, tail, bytes, true);
     sy_tcp_issue_wait(lane, wanted);
     if (attends)
-        attend(lane, -1);
+        sy_tcp_send_attend(lane, -1);
 }
 
 /* The first rest, which comes early, also tells the progress thread that this thread polls. */

@@ -111,8 +111,8 @@ struct tcp_lane {
     _Atomic bool bye;     /* say BYE with the next frame */
     _Atomic uint64_t ask; /* have the other side acknowledge requests up to here */
     uint64_t asked;
-    bool greeted;                 /* a frame has been sent on this connection */
-    int attended;                 /* threads that read it all the time, so that epoll need not */
+    bool greeted; /* a frame has been sent on this connection */
+    int attended; /* how many see to it that it is read all the time, so that epoll need not */
     _Atomic uint64_t told;        /* of got[0] + got[1], with the last frame */
     _Atomic uint64_t handed[2];   /* bytes of the channels that the kernel has taken */
     _Atomic bool paused;          /* the socket is not read: an AWAIT stands in the way */
@@ -129,6 +129,7 @@ struct tcp_lane {
     _Atomic bool heard;       /* a frame has come */
     _Atomic bool serves_node; /* the other side applies for all PEs of its node */
     bool connector;
+    bool hot; /* attended by all who poll (poll.c) */
     struct tcp_in in;
     uint64_t broken_since; /* the first of several breaks with no progress between them */
     uint64_t up_since;     /* the present connection, or the last one */
@@ -182,6 +183,8 @@ bool sy_tcp_lane_pending(const struct tcp_lane *lane, struct sy_pending *pending
 
 /* Sends what there is, unless another thread is at it. send.c */
 void sy_tcp_send(struct tcp_lane *lane);
+
+/* The send lock. Unlocking sends what another thread wanted to send meanwhile. */
 void sy_tcp_send_lock(struct tcp_lane *lane);
 void sy_tcp_send_unlock(struct tcp_lane *lane);
 void sy_tcp_send_dirty(void);
@@ -197,9 +200,14 @@ void sy_tcp_run_flush(struct tcp_lane *lane);
  * `patient` some time later, by the progress thread if no other has done it. */
 void sy_tcp_send_mark(struct tcp_lane *lane, bool patient);
 
-/* Has epoll watch for what the lane needs by `blocked`, `paused` and `attended`. Under the send lock.
+/* Has epoll watch for what the lane needs by `blocked`, `paused` and `attended`. Under the send
+ * lock.
  */
 void sy_tcp_send_watch(struct tcp_lane *lane);
+
+/* Somebody begins (1) or ceases (-1) to read the lane all the time. A sender is not waited for at
+ * the beginning: false, and it has not begun. */
+bool sy_tcp_send_attend(struct tcp_lane *lane, int threads);
 
 /* Whether there is something to send: records, or a word about what has been applied. */
 bool sy_tcp_send_due(const struct tcp_lane *lane);

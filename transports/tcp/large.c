@@ -126,7 +126,6 @@ static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, u
     int rc = sy_tcp_log_keep(log, t->local, t->length);
     sy_tcp_send_unlock(lane);
     sy_tcp_poll_unlock();
-    sy_tcp_send(lane); /* for whoever found it taken */
     while (rc && sy_tcp_log_acked(log) < tail)
         pass_time(lane, &since);
 }

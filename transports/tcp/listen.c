@@ -302,7 +302,7 @@ int sy_tcp_listen_open(struct sy_error *err)
     net.listeners = (unsigned)count;
     net.record = (struct tcp_record){.machine = sy_tcp_machine(), .count = (unsigned)count};
     for (int i = 0; i < count; i++) {
-        net.listener[i] = (struct tcp_watch){bound[i].fd, on_listener};
+        net.listener[i] = (struct tcp_watch){.fd = bound[i].fd, .event = on_listener};
         net.record.endpoint[i] = (struct tcp_endpoint){bound[i].ip, bound[i].port};
     }
     rc = sy_tcp_record_advertise(&net.record, sy_tcp_settings.advertise, bound[0].port, err);

@@ -24,6 +24,7 @@ static struct {
     unsigned turns;
     struct tcp_watch timer; /* expires when something has reached its time limit */
     _Atomic bool woken;     /* by sy_tcp_poll_wake */
+    _Atomic bool wakeful;   /* the progress thread does not sleep on `fd` */
     struct epoll_event event[EVENTS];
     int events, next; /* of the epoll_wait whose events are being handled */
 } poll_set = {.fd = -1, .timer.fd = -1};
@@ -47,12 +48,18 @@ static int control(int op, struct tcp_watch *watch, uint32_t events)
 
 int sy_tcp_watch_add(struct tcp_watch *watch, uint32_t events)
 {
+    watch->left_out = false;
     return control(EPOLL_CTL_ADD, watch, events);
 }
 
 int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events)
 {
-    return control(EPOLL_CTL_MOD, watch, events);
+    bool was_left_out = watch->left_out;
+
+    watch->left_out = !events;
+    if (was_left_out)
+        return events ? control(EPOLL_CTL_ADD, watch, events) : 0;
+    return control(events ? EPOLL_CTL_MOD : EPOLL_CTL_DEL, watch, events);
 }
 
 void sy_tcp_watch_remove(struct tcp_watch *watch)
@@ -130,16 +137,91 @@ void sy_tcp_poll_forget(struct tcp_lane *lane)
     for (int i = 0; i < HOT; i++)
         if (poll_set.hot[i] == lane)
             poll_set.hot[i] = NULL;
+    lane->attended -= lane->hot;
+    lane->hot = false;
+}
+
+static bool try_lock(void)
+{
+    return !atomic_load_explicit(&poll_set.lock, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&poll_set.lock, true, memory_order_acquire);
+}
+
+void sy_tcp_poll_lock(void)
+{
+    while (!try_lock())
+        sched_yield();
+}
+
+void sy_tcp_poll_unlock(void)
+{
+    atomic_store_explicit(&poll_set.lock, false, memory_order_release);
+}
+
+bool sy_tcp_poll_may_sleep(void)
+{
+    return sy_tcp_host->crowded || !atomic_load(&poll_set.wakeful);
+}
+
+static void keep_in_set(struct tcp_lane *lane)
+{
+    if (lane->hot)
+        sy_tcp_send_attend(lane, -1);
+    lane->hot = false;
+}
+
+/* A lane that becomes hot after `wakeful` has been cleared stays in the set. */
+void sy_tcp_poll_sleeping(bool sleeps)
+{
+    atomic_store(&poll_set.wakeful, !sleeps);
+    if (!sleeps)
+        return;
+    sy_tcp_poll_lock();
+    for (int i = 0; i < HOT; i++)
+        if (poll_set.hot[i])
+            keep_in_set(poll_set.hot[i]);
+    sy_tcp_poll_unlock();
+}
+
+/* The lane that spoke comes first. One that was among the hot ones before is left out of the epoll
+ * set while nobody sleeps on that, because the set makes each arrival dearer. One that is hot no
+ * longer is in the set again. */
+static void make_hot(struct tcp_lane *lane)
+{
+    struct tcp_lane *last = poll_set.hot[HOT - 1];
+    bool anew = true;
+
+    for (int i = 0; i < HOT; i++)
+        anew = anew && poll_set.hot[i] != lane;
+    if (anew && last)
+        keep_in_set(last);
+    else if (!anew && !lane->hot && !sy_tcp_poll_may_sleep())
+        lane->hot = sy_tcp_send_attend(lane, 1);
+    if (poll_set.hot[0] != lane) {
+        poll_set.hot[1] = poll_set.hot[0];
+        poll_set.hot[0] = lane;
+    }
 }
 
 size_t sy_tcp_poll_read(struct tcp_lane *lane)
 {
     size_t got = sy_tcp_receive(lane);
 
-    if (got && poll_set.hot[0] != lane && lane->watch.fd >= 0) {
-        poll_set.hot[1] = poll_set.hot[0];
-        poll_set.hot[0] = lane;
-    }
+    if (got && lane->watch.fd >= 0)
+        make_hot(lane);
+    return got;
+}
+
+/* Of lanes other than `but`. */
+static size_t read_hot(const struct tcp_lane *but)
+{
+    struct tcp_lane *hot[HOT];
+    size_t got = 0;
+
+    memcpy(hot, poll_set.hot, sizeof hot);
+    for (int i = 0; i < HOT; i++)
+        if (hot[i] && hot[i] != but)
+            got += sy_tcp_poll_read(hot[i]);
     return got;
 }
 
@@ -178,23 +260,6 @@ static void run_paused(void)
     } while (moved && atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed));
 }
 
-static bool try_lock(void)
-{
-    return !atomic_load_explicit(&poll_set.lock, memory_order_relaxed) &&
-           !atomic_exchange_explicit(&poll_set.lock, true, memory_order_acquire);
-}
-
-void sy_tcp_poll_lock(void)
-{
-    while (!try_lock())
-        sched_yield();
-}
-
-void sy_tcp_poll_unlock(void)
-{
-    atomic_store_explicit(&poll_set.lock, false, memory_order_release);
-}
-
 /* The thread that has the lock may wait for this processor. */
 long sy_tcp_poll_lane(struct tcp_lane *expected)
 {
@@ -207,14 +272,14 @@ long sy_tcp_poll_lane(struct tcp_lane *expected)
     }
     unsigned lanes = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_relaxed);
     unsigned turn = poll_set.turns++;
-    if (expected && expected->watch.fd >= 0) {
+    bool all = turn % (lanes > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0;
+    if (expected && expected->watch.fd >= 0)
         got = sy_tcp_poll_read(expected);
-    } else {
-        for (int i = 0; i < HOT; i++)
-            if (poll_set.hot[i])
-                got += sy_tcp_poll_read(poll_set.hot[i]);
-    }
-    if (turn % (lanes > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0 || (!poll_set.hot[0] && !expected))
+    else
+        expected = NULL;
+    if (all || !expected)
+        got += read_hot(expected);
+    if (all || (!poll_set.hot[0] && !expected))
         got += (size_t)(run_events() > 0);
     if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
         run_paused();
@@ -232,7 +297,8 @@ bool sy_tcp_poll_event(void)
     sy_tcp_send_dirty();
     if (!try_lock())
         return false;
-    bool any = run_events() > 0;
+    bool any = !sy_tcp_poll_may_sleep() && read_hot(NULL) > 0;
+    any = run_events() > 0 || any;
     if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
         run_paused();
     sy_tcp_poll_unlock();

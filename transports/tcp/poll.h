@@ -17,9 +17,11 @@ struct tcp_lane;
 struct tcp_watch {
     int fd;
     void (*event)(struct tcp_watch *watch, uint32_t events); /* EPOLLIN, EPOLLOUT, ... */
+    bool left_out; /* of the set, since nothing is watched for at present */
 };
 
-/* Adds, changes, removes. Level-triggered. 0 or -errno. Removing is safe from inside any callback:
+/* Adds, changes, removes. Level-triggered; no events at all: the kernel spends nothing on it. 0 or
+ * -errno. Removing is safe from inside any callback:
  * no event of the removed watch is delivered afterwards. */
 int sy_tcp_watch_add(struct tcp_watch *watch, uint32_t events);
 int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events);
@@ -39,6 +41,10 @@ long sy_tcp_poll_lane(struct tcp_lane *lane);
  * else, and tells whether there was an event. */
 bool sy_tcp_poll_event(void);
 
+/* The progress thread sleeps on the set's descriptor (true), or looks in now and then only. */
+void sy_tcp_poll_sleeping(bool sleeps);
+bool sy_tcp_poll_may_sleep(void);
+
 /* Has timers looked at soon, by whoever polls next: something new has a time limit. Any thread. */
 void sy_tcp_poll_wake(void);
 
@@ -50,7 +56,7 @@ void sy_tcp_poll_unlock(void);
  * the poll lock. */
 size_t sy_tcp_poll_read(struct tcp_lane *lane);
 
-/* A lane's socket is closed. Under the poll lock. */
+/* A lane's socket is closed. Under the poll lock and the lane's send lock. */
 void sy_tcp_poll_forget(struct tcp_lane *lane);
 
 /* The descriptor that is readable while some watch has events. */

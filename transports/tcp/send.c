@@ -160,12 +160,12 @@ void sy_tcp_send_lock(struct tcp_lane *lane)
         sched_yield();
 }
 
-void sy_tcp_send_unlock(struct tcp_lane *lane)
+static void unlock(struct tcp_lane *lane)
 {
     atomic_store_explicit(&lane->send, false, memory_order_seq_cst);
 }
 
-/* `again` is set by whoever could not take the lock, before a second attempt; the holder looks at
+/* `again` is set by whoever could not take the lock, before a second attempt; every holder looks at
  * it after letting go. One of the two therefore sends what was appended last. */
 void sy_tcp_send(struct tcp_lane *lane)
 {
@@ -178,8 +178,27 @@ void sy_tcp_send(struct tcp_lane *lane)
         atomic_store_explicit(&lane->again, false, memory_order_seq_cst);
         if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
             send_all(lane);
-        sy_tcp_send_unlock(lane);
+        unlock(lane);
     } while (atomic_load_explicit(&lane->again, memory_order_seq_cst) && try_lock(lane));
+}
+
+void sy_tcp_send_unlock(struct tcp_lane *lane)
+{
+    unlock(lane);
+    if (atomic_load_explicit(&lane->again, memory_order_seq_cst))
+        sy_tcp_send(lane);
+}
+
+bool sy_tcp_send_attend(struct tcp_lane *lane, int threads)
+{
+    if (threads < 0)
+        sy_tcp_send_lock(lane);
+    else if (!try_lock(lane))
+        return false;
+    lane->attended += threads;
+    sy_tcp_send_watch(lane);
+    sy_tcp_send_unlock(lane);
+    return true;
 }
 
 void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position)

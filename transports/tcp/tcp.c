@@ -252,5 +252,6 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .wait_fd = sy_tcp_poll_fd,
     .session = sy_tcp_session,
     .event = plugin_event,
+    .sleeping = sy_tcp_poll_sleeping,
     .pending = plugin_pending,
 };
