@@ -187,7 +187,6 @@ void sy_tcp_send(struct tcp_lane *lane);
 /* The send lock. Unlocking sends what another thread wanted to send meanwhile. */
 void sy_tcp_send_lock(struct tcp_lane *lane);
 void sy_tcp_send_unlock(struct tcp_lane *lane);
-void sy_tcp_send_dirty(void);
 
 /* Commits a run, if one is open. By the producer, or by another thread under the append lock. run.c
  */
@@ -195,6 +194,9 @@ void sy_tcp_run_close(struct tcp_lane *lane);
 
 /* The same for a thread that is about to send. */
 void sy_tcp_run_flush(struct tcp_lane *lane);
+
+/* Sends what has been gathered; due: only what has been waiting for SHMEM_TCP_FLUSH_DELAY. */
+void sy_tcp_send_dirty(bool due);
 
 /* Has what is gathered on a lane sent by the next poll: after SHMEM_TCP_FLUSH_DELAY, or with
  * `patient` some time later, by the progress thread if no other has done it. */

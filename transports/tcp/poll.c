@@ -265,7 +265,7 @@ long sy_tcp_poll_lane(struct tcp_lane *expected)
 {
     size_t got = 0;
 
-    sy_tcp_send_dirty();
+    sy_tcp_send_dirty(false);
     if (!try_lock()) {
         sched_yield();
         return -1;
@@ -294,7 +294,7 @@ long sy_tcp_poll(void)
 
 bool sy_tcp_poll_event(void)
 {
-    sy_tcp_send_dirty();
+    sy_tcp_send_dirty(true);
     if (!try_lock())
         return false;
     bool any = !sy_tcp_poll_may_sleep() && read_hot(NULL) > 0;

@@ -7,9 +7,11 @@
 
 #include "transports/tcp/lane.h"
 
-#define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
-#define SMALL_BYTES 512          /* sent as one buffer */
-#define TELL_BYTES  (128u << 10) /* applied and not told: say so unasked */
+#define FRAME_BYTES  (256u << 10) /* a frame ends with the record that passes this */
+#define SMALL_BYTES  512          /* sent as one buffer */
+#define STREAM_BYTES (8u << 10)   /* gathered in SHMEM_TCP_FLUSH_DELAY: the producer is busy at it \
+                                   */
+#define TELL_BYTES (128u << 10)   /* applied and not told: say so unasked */
 
 static bool has(const struct tcp_log *log)
 {
@@ -211,6 +213,14 @@ void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position)
         ;
 }
 
+/* Whether the oldest request has been waiting for as long as it may, as of `now`. */
+static bool is_due(const struct tcp_lane *lane, uint64_t now)
+{
+    uint64_t begun = atomic_load_explicit(&lane->gathered_at, memory_order_relaxed);
+
+    return now - begun >= (uint64_t)sy_tcp_settings.flush_delay * 1000;
+}
+
 /* The producer decides by `sent`, without a fence, whether what it appends is the first of a
  * gathering that has to be entered in `dirty`. A thread that sends in the producer's place may at
  * that moment miss the one's tail while the other misses its `sent`. So this thread looks once
@@ -222,11 +232,12 @@ static void send_gathered(struct tcp_lane *lane)
 
     sy_tcp_run_flush(lane);
     sy_tcp_send(lane);
-    if (!stranger || sy_tcp_log_sent(&lane->log[TCP_REQUESTS]) == before)
+    uint64_t sent = sy_tcp_log_sent(&lane->log[TCP_REQUESTS]) - before;
+    if (!stranger || !sent)
         return;
-    uint64_t age = atomic_load_explicit(&lane->sent_time, memory_order_relaxed) -
-                   atomic_load_explicit(&lane->gathered_at, memory_order_relaxed);
-    if (age >= (uint64_t)sy_tcp_settings.flush_delay * 1000)
+    /* A producer in full flow would have sent all this itself. */
+    if (sent < STREAM_BYTES &&
+        is_due(lane, atomic_load_explicit(&lane->sent_time, memory_order_relaxed)))
         atomic_store_explicit(&lane->left, true, memory_order_relaxed);
     sy_tcp_send_mark(lane, true);
 }
@@ -238,7 +249,7 @@ void sy_tcp_send_mark(struct tcp_lane *lane, bool patient)
     sy_tcp_host->soon((unsigned)sy_tcp_settings.flush_delay * (patient ? TCP_PATIENT : 1));
 }
 
-void sy_tcp_send_dirty(void)
+void sy_tcp_send_dirty(bool due)
 {
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
 
@@ -247,7 +258,12 @@ void sy_tcp_send_dirty(void)
             continue;
         uint64_t bits = atomic_exchange_explicit(&sy_tcp_lanes.dirty[word], 0,
                                                  memory_order_acquire);
-        for (; bits; bits &= bits - 1)
-            send_gathered(sy_tcp_lanes.lane[word * 64 + (unsigned)__builtin_ctzll(bits)]);
+        for (; bits; bits &= bits - 1) {
+            struct tcp_lane *lane = sy_tcp_lanes.lane[word * 64 + (unsigned)__builtin_ctzll(bits)];
+            if (due && !is_due(lane, sy_tcp_now()))
+                sy_tcp_send_mark(lane, false);
+            else
+                send_gathered(lane);
+        }
     }
 }
