@@ -170,15 +170,15 @@ struct sy_transport {
      * with, 0 when there was nothing to be done, since another thread was at it. */
     int (*event)(void);
 
-    /* Optional: the progress thread is about to sleep until wait_fd() is readable (true), or leaves
-     * the transport to application threads that poll, but for a look now and then (false). Before
-     * the first call it may sleep. Called by the progress thread. */
-    void (*sleeping)(bool sleeps);
-
     /* Optional: writes at most `room` entries about PEs for which there is something under way, and
      * returns how many. Called by the progress thread while others may be anywhere in the
      * transport: waits for no lock, and may be wrong by a few. */
     int (*pending)(struct sy_pending *list, int room);
+
+    /* Optional: the progress thread is about to sleep until wait_fd() is readable (true), or leaves
+     * the transport to application threads that poll, but for a look now and then (false). Before
+     * the first call it may sleep. Called by the progress thread. */
+    void (*sleeping)(bool sleeps);
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.
