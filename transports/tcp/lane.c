@@ -40,6 +40,7 @@ int sy_tcp_lanes_open(struct sy_error *err)
 {
     memset(&sy_tcp_lanes, 0, sizeof sy_tcp_lanes);
     closing = false;
+    sy_tcp_idle_reset();
     sy_tcp_lanes.limit = (unsigned)sy_tcp_host->npes * (1 + (unsigned)sy_tcp_settings.streams);
     sy_tcp_lanes.lane = calloc(sy_tcp_lanes.limit, sizeof(struct tcp_lane *));
     sy_tcp_lanes.dirty = calloc(sy_tcp_lanes.limit / 64 + 1, sizeof *sy_tcp_lanes.dirty);
@@ -71,11 +72,11 @@ static struct tcp_lane *make(int pe, unsigned number)
     lane->number = number;
     lane->slot = slot;
     lane->watch.fd = -1;
-    lane->want = calloc(TCP_WANTS, sizeof *lane->want);
+    lane->want = sy_tcp_table_open(TCP_WANTS * sizeof *lane->want);
     if (!lane->want || sy_tcp_log_open(&lane->log[TCP_REQUESTS], sy_tcp_settings.buffer) ||
         sy_tcp_log_open(&lane->log[TCP_REPLIES], sy_tcp_settings.buffer)) {
         sy_tcp_log_close(&lane->log[TCP_REQUESTS]);
-        free(lane->want);
+        sy_tcp_table_close(lane->want, TCP_WANTS * sizeof *lane->want);
         free(lane);
         return NULL;
     }
@@ -390,7 +391,7 @@ static void free_lane(struct tcp_lane *lane)
     free(lane->in.stash);
     sy_tcp_log_close(&lane->log[TCP_REQUESTS]);
     sy_tcp_log_close(&lane->log[TCP_REPLIES]);
-    free(lane->want);
+    sy_tcp_table_close(lane->want, TCP_WANTS * sizeof *lane->want);
     free(lane);
 }
 

@@ -9,6 +9,7 @@
  * apply.c      what a record does to memory
  * calls.c      the data calls: put, get, atomics, strided, ordering
  * poll.c       the epoll set, polling, timers
+ * idle.c       gives back the memory of lanes at rest
  * wire.h       the format of all that travels */
 #ifndef TCP_TCP_H
 #define TCP_TCP_H
