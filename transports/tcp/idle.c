@@ -1,9 +1,9 @@
-/* Lanes at rest. A lane on which nothing has moved for a while gives the pages of its logs and of
- * its list of awaited replies back to the kernel; their addresses stay. What has not been confirmed
- * is kept, and the other side is told what it waits for to let go of its own.
+/* Lanes at rest. A lane on which nothing has moved for SHMEM_TCP_IDLE gives the pages of its logs
+ * and of its list of awaited replies back to the kernel; their addresses stay. What has not been
+ * confirmed is kept, and the other side is told what it waits for to let go of its own.
  *
  * Whoever serves the poll set's timer looks, under the poll lock. While lanes are in use the looks
- * are a second apart; when all rest there are none until one sends or receives.
+ * are that far apart; when all rest there are none until one sends or receives.
  *
  * The producer of requests holds the append lock where several threads may call. Otherwise it says
  * by `producing` that it is at work, without a fence. So this side shuts the log, has the kernel
@@ -16,12 +16,12 @@
 
 #include "transports/tcp/lane.h"
 
-#define LOOKS_APART UINT64_C(1000000000) /* nanoseconds */
-#define TURNS_APART UINT64_C(5000000)
-#define TURN        16 /* lanes that are trimmed at a time */
+#define TURN        16                /* lanes that are trimmed at a time */
+#define TURNS_APART UINT64_C(5000000) /* nanoseconds; or less, as the looks are */
 
 static struct {
-    _Atomic bool planned; /* a look, since something has moved */
+    uint64_t apart;       /* nanoseconds between looks */
+    _Atomic bool planned; /* a look, since something has moved; or there are none at all */
     bool going_on;        /* the last look has not come to its end */
     unsigned next;        /* lane that it has come to */
     uint64_t due;         /* the next look or turn; 0: no time has been set */
@@ -31,7 +31,8 @@ void sy_tcp_idle_reset(void)
 {
     idle.going_on = false;
     idle.due = 0;
-    atomic_store(&idle.planned, false);
+    idle.apart = (uint64_t)(sy_tcp_settings.idle * 1e9);
+    atomic_store(&idle.planned, !idle.apart);
 }
 
 void sy_tcp_idle_moved(void)
@@ -150,10 +151,10 @@ static bool turn(void)
 
 uint64_t sy_tcp_idle_timer(uint64_t now)
 {
-    if (!idle.due && !atomic_load(&idle.planned))
+    if (!idle.apart || (!idle.due && !atomic_load(&idle.planned)))
         return UINT64_MAX;
     if (!idle.due)
-        idle.due = now + LOOKS_APART;
+        idle.due = now + idle.apart;
     if (now < idle.due)
         return idle.due - now;
     if (!idle.going_on) {
@@ -162,8 +163,8 @@ uint64_t sy_tcp_idle_timer(uint64_t now)
     }
     idle.going_on = !turn();
     if (idle.going_on)
-        idle.due = now + TURNS_APART;
+        idle.due = now + (idle.apart < TURNS_APART ? idle.apart : TURNS_APART);
     else
-        idle.due = atomic_load(&idle.planned) ? now + LOOKS_APART : 0;
+        idle.due = atomic_load(&idle.planned) ? now + idle.apart : 0;
     return idle.due ? idle.due - now : UINT64_MAX;
 }

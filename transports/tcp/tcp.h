@@ -34,6 +34,7 @@ struct tcp_settings {
     double connect_timeout; /* of one address */
     double reconnect_timeout;
     double keepalive;     /* seconds without traffic before probes; 0: none */
+    double idle;          /* seconds without traffic before memory is given back; 0: never */
     size_t socket_buffer; /* SO_SNDBUF and SO_RCVBUF; 0: the system's choice */
 };
 
