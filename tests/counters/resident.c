@@ -10,7 +10,7 @@
 
 #include "tests/conformance/check.h"
 
-enum { LARGE = 100000, PATIENCE = 15 /* seconds */ };
+enum { LARGE = 100000, SETTLES = 3, PATIENCE = 12 /* seconds */ };
 
 static long word, sum;
 static char here[LARGE], there[LARGE];
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     shmem_init();
     meet(1, 5); /* what is needed once is there then */
     if (shmem_my_pe() == 0) {
-        sleep(3);
+        sleep(SETTLES);
         before = resident();
         first = connections();
     }
@@ -85,6 +85,7 @@ int main(int argc, char **argv)
     meet(5, shmem_n_pes());
     if (shmem_my_pe() == 0) {
         int more = connections() - first;
+        sleep(SETTLES);
         CHECK(before > 0 && more >= shmem_n_pes() / 2);
         for (int i = 0; i < PATIENCE * 10; i++) {
             nanosleep(&moment, NULL);

@@ -40,14 +40,13 @@ int sy_tcp_lanes_open(struct sy_error *err)
 {
     memset(&sy_tcp_lanes, 0, sizeof sy_tcp_lanes);
     closing = false;
-    sy_tcp_idle_reset();
     sy_tcp_lanes.limit = (unsigned)sy_tcp_host->npes * (1 + (unsigned)sy_tcp_settings.streams);
     sy_tcp_lanes.lane = calloc(sy_tcp_lanes.limit, sizeof(struct tcp_lane *));
     sy_tcp_lanes.dirty = calloc(sy_tcp_lanes.limit / 64 + 1, sizeof *sy_tcp_lanes.dirty);
     if (!sy_tcp_lanes.lane || !sy_tcp_lanes.dirty)
         return sy_tcp_host->fail(err, ENOMEM, "no memory for a table of %u connections",
                                  sy_tcp_lanes.limit);
-    return 0;
+    return sy_tcp_idle_open(err);
 }
 
 static struct tcp_lane *search(int pe, unsigned number)
@@ -415,6 +414,7 @@ void sy_tcp_lanes_leave(void)
 
 void sy_tcp_lanes_close(void)
 {
+    sy_tcp_idle_close();
     for (unsigned i = 0; i < atomic_load(&sy_tcp_lanes.count); i++)
         free_lane(sy_tcp_lanes.lane[i]);
     free(sy_tcp_lanes.lane);

@@ -221,10 +221,8 @@ void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position);
 /* Something has been sent or received: lanes are to be looked at. Any thread. idle.c */
 void sy_tcp_idle_moved(void);
 
-/* Gives back the memory of lanes at rest when the time has come; returns nanoseconds until then, or
- * UINT64_MAX. Under the poll lock. */
-uint64_t sy_tcp_idle_timer(uint64_t now);
-void sy_tcp_idle_reset(void);
+int sy_tcp_idle_open(struct sy_error *err);
+void sy_tcp_idle_close(void);
 
 /* Receives and applies what there is: the number of bytes. Under the poll lock. receive.c */
 size_t sy_tcp_receive(struct tcp_lane *lane);

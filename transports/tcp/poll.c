@@ -96,9 +96,7 @@ static void on_timer(struct tcp_watch *watch, uint32_t events)
     (void)got, (void)events;
     atomic_store(&poll_set.woken, false);
     uint64_t lanes = sy_tcp_lanes_timers(now), attempts = sy_tcp_connect_timers(now);
-    uint64_t idle = sy_tcp_idle_timer(now), wait = lanes < attempts ? lanes : attempts;
-    if (idle < wait)
-        wait = idle;
+    uint64_t wait = lanes < attempts ? lanes : attempts;
     if (wait != UINT64_MAX)
         set_timer(wait + 1);
     if (atomic_load(&poll_set.woken))
