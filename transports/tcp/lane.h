@@ -130,7 +130,7 @@ struct tcp_lane {
     _Atomic bool heard;       /* a frame has come */
     _Atomic bool serves_node; /* the other side applies for all PEs of its node */
     bool connector;
-    bool hot; /* attended by all who poll (poll.c) */
+    bool hot;       /* attended by all who poll (poll.c) */
     bool trimmed;   /* its memory has been given back since it moved last (idle.c) */
     uint64_t moved; /* bytes of all channels at the last look */
     struct tcp_in in;
