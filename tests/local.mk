@@ -204,7 +204,8 @@ tests_unit_test_tcp_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_interfaces_LDADD = $(CHECK_LIBS)
 tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/suite.h \
 	transports/tcp/candidates.c transports/tcp/connect.c transports/tcp/greeting.c \
-	transports/tcp/interfaces.c transports/tcp/listen.c transports/tcp/talk.c shmem/util/auth.c
+	transports/tcp/interfaces.c transports/tcp/listen.c transports/tcp/ring.c transports/tcp/talk.c \
+	shmem/util/auth.c
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_connect_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
 # The ofi transport with the providers that need no device.

@@ -16,6 +16,7 @@ tcp_sources = \
 	transports/tcp/candidates.c transports/tcp/candidates.h \
 	transports/tcp/connect.c transports/tcp/connect.h \
 	transports/tcp/greeting.c transports/tcp/greeting.h \
+	transports/tcp/idle.c \
 	transports/tcp/interfaces.c transports/tcp/interfaces.h \
 	transports/tcp/issue.c transports/tcp/issue.h \
 	transports/tcp/lane.c transports/tcp/lane.h \

@@ -91,9 +91,24 @@ static void sync_few(const struct sy_team *team, uint64_t epoch)
             await_counter(&mate(team, i)->arrived, epoch);
 }
 
+/* What is done on the way up: the slot of a group's first member takes in the others'. */
+struct joining {
+    sy_group_join *join;
+    const void *how;
+};
+
+static void join_slots(const struct sy_team *team, const struct joining *j, int first, int step,
+                       int size)
+{
+    unsigned turn = team->turn & 1;
+
+    for (int k = 1; k < size; k++)
+        j->join(mate(team, first)->slot[turn], mate(team, first + k * step)->slot[turn], j->how);
+}
+
 /* Adds this PE to the counters, as far up as it is the last of a group. True for the last of all.
  */
-static bool climb(const struct sy_team *team, uint64_t epoch)
+SY_INLINE bool climb(const struct sy_team *team, uint64_t epoch, const struct joining *joining)
 {
     int members = team->own.size, index = team->own.me, span = SY_SYNC_GROUP;
 
@@ -106,17 +121,19 @@ static bool climb(const struct sy_team *team, uint64_t epoch)
         uint64_t before = atomic_fetch_add_explicit(&gathered->value, 1, memory_order_acq_rel);
         if (before + 1 - gathered->base != (uint64_t)size * (epoch - team->since))
             return false;
+        if (joining)
+            join_slots(team, joining, first * (span / SY_SYNC_GROUP), span / SY_SYNC_GROUP, size);
         index /= SY_SYNC_GROUP;
         members = (members + SY_SYNC_GROUP - 1) / SY_SYNC_GROUP;
     }
     return true;
 }
 
-static void sync_many(const struct sy_team *team, uint64_t epoch)
+SY_INLINE void sync_many(const struct sy_team *team, uint64_t epoch, const struct joining *joining)
 {
     struct sy_counter *released = &mate(team, 0)->released;
 
-    if (climb(team, epoch))
+    if (climb(team, epoch, joining))
         atomic_store_explicit(&released->value, epoch, memory_order_release);
     else
         await_counter(released, epoch);
@@ -129,7 +146,14 @@ static void sync_own(struct sy_team *team)
     if (team->own.size <= SY_SYNC_GROUP)
         sync_few(team, epoch);
     else
-        sync_many(team, epoch);
+        sync_many(team, epoch, NULL);
+}
+
+void sy_group_sync_joining(const struct sy_group *group, sy_group_join *join, const void *how)
+{
+    const struct joining joining = {join, how};
+
+    sync_many(group->team, ++group->team->syncs, &joining);
 }
 
 void sy_group_sync_node(const struct sy_group *group)
@@ -154,7 +178,7 @@ void sy_group_gather(const struct sy_group *group)
     uint64_t epoch = ++team->syncs;
 
     if (team->own.size > SY_SYNC_GROUP) {
-        climb(team, epoch);
+        climb(team, epoch, NULL);
         if (!team->own.me)
             await_top(team, epoch);
         return;

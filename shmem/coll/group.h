@@ -99,6 +99,13 @@ void *sy_group_slot(const struct sy_group *group);
 const void *sy_group_read_slot(const struct sy_group *group, int i, size_t offset, size_t length,
                                void *room);
 
+/* A synchronisation of a team on one node, of more than SY_SYNC_GROUP members, that joins what they
+ * have in their slots: `join` takes what is at `from` into what is at `into`, to whose right it
+ * stands. Whoever is the last of a few neighbours to arrive does that for them, and the last of all
+ * has the result in the first member's slot before it lets anybody go. */
+typedef void sy_group_join(void *into, const void *from, const void *how);
+void sy_group_sync_joining(const struct sy_group *group, sy_group_join *join, const void *how);
+
 /* Ends the use of the slots (each collective that called sy_group_slot calls it once, last). */
 void sy_group_slot_done(const struct sy_group *group);
 

@@ -1,9 +1,11 @@
 /* See reduce.h. Operands are combined in the group's order.
  *
- * Small arrays go through the slots: one synchronisation, and every member does all the work. For
- * larger ones member i combines part i of all sources and writes the result to all; the
- * synchronisation before says that all sources and dests are ready, the one after that all parts
- * are there. Nobody else touches part i of any array in between, so dest may be source. */
+ * Small arrays go through the slots: one synchronisation, and every member of a few does all the
+ * work. Of many that would be the square of their number, in work and, in the first call, in pages
+ * that are mapped; there the synchronisation joins the slots on its way. For larger arrays member i
+ * combines part i of all sources and writes the result to all; the synchronisation before says that
+ * all sources and dests are ready, the one after that all parts are there. Nobody else touches part
+ * i of any array in between, so dest may be source. */
 #include "coll/check.h"
 #include "coll/data.h"
 #include "coll/reduce.h"
@@ -11,6 +13,9 @@
 /* Bytes of all members' slots together up to which a second synchronisation costs more than reading
  * them all. */
 #define SLOTS_TOTAL 16384
+
+/* Members from which slots are joined. */
+#define MANY 17
 
 static void through_slots(const struct sy_group *group, struct sy_operation op, void *dest,
                           const void *source, size_t count)
@@ -29,6 +34,30 @@ static void through_slots(const struct sy_group *group, struct sy_operation op, 
     sy_group_slot_done(group);
 }
 
+/* What is joined. */
+struct array {
+    sy_kernel *kernel;
+    size_t count;
+};
+
+static void join(void *into, const void *from, const void *how)
+{
+    const struct array *array = how;
+
+    array->kernel(into, into, from, array->count);
+}
+
+static void through_joined_slots(const struct sy_group *group, struct sy_operation op, void *dest,
+                                 const void *source, size_t count)
+{
+    const struct array array = {op.kernel, count};
+
+    memcpy(sy_group_slot(group), source, count * op.size);
+    sy_group_sync_joining(group, join, &array);
+    sy_data_copy_slot(group, 0, 0, count * op.size, dest);
+    sy_group_slot_done(group);
+}
+
 void sy_reduce_few(const struct sy_group *group, struct sy_operation op, void *dest,
                    const void *source, size_t count)
 {
@@ -36,6 +65,8 @@ void sy_reduce_few(const struct sy_group *group, struct sy_operation op, void *d
         sy_data_copy(dest, source, count * op.size);
     else if (sy_group_spans(group))
         sy_reduce_few_nodes(group, op, dest, source, count);
+    else if (group->members.size >= MANY)
+        through_joined_slots(group, op, dest, source, count);
     else
         through_slots(group, op, dest, source, count);
 }
@@ -84,6 +115,8 @@ static void reduce_auto(const struct sy_group *group, struct sy_operation op, vo
 
     if (sy_group_spans(group))
         sy_reduce_nodes(group, op, dest, source, count);
+    else if (sy_data_small(group, length, SY_SMALL) && group->members.size >= MANY)
+        through_joined_slots(group, op, dest, source, count);
     else if (sy_data_small(group, length, SY_SMALL) &&
              length * (size_t)group->members.size <= SLOTS_TOTAL)
         through_slots(group, op, dest, source, count);

@@ -52,7 +52,8 @@ struct sy_control_team {
     struct sy_counter stamp;                /* the owner's latest (core/team.h); the owner writes */
     _Atomic uint64_t round[SY_SYNC_ROUNDS]; /* stamps of syncs; others write */
     struct sy_mail mail[SY_POSTS];
-    char slot[2][SY_SLOT_BYTES]; /* the owner's small data, in turn; the owner writes */
+    char slot[2][SY_SLOT_BYTES]; /* the owner's small data, in turn; the owner writes, and in a sync
+                                    that joins slots those of its group */
     char room[SY_POST_ROOM];     /* data that are sent to the owner; others write */
 } __attribute__((aligned(SY_LINE)));
 

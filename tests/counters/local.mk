@@ -1,6 +1,11 @@
 # Costs that can be counted.
-check_PROGRAMS += tests/counters/wire
+check_PROGRAMS += tests/counters/wire tests/counters/resident tests/counters/faults
 tests_counters_wire_SOURCES = tests/counters/wire.c tests/conformance/check.h
 tests_counters_wire_LDADD = shmem/libsma.la
-dist_check_SCRIPTS += tests/counters/tcp.test
-TESTS += tests/counters/tcp.test
+tests_counters_resident_SOURCES = tests/counters/resident.c tests/conformance/check.h
+tests_counters_resident_LDADD = shmem/libsma.la
+tests_counters_faults_SOURCES = tests/counters/faults.c tests/conformance/check.h
+tests_counters_faults_LDADD = shmem/libsma.la
+counter_scripts = tests/counters/tcp.test tests/counters/memory.test tests/counters/faults.test
+dist_check_SCRIPTS += $(counter_scripts)
+TESTS += $(counter_scripts)

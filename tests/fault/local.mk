@@ -7,12 +7,15 @@ dist_check_SCRIPTS += $(fault_scripts)
 TESTS += $(fault_scripts)
 
 # The same over TCP: what networks and strangers do to a job.
-check_PROGRAMS += tests/fault/storm tests/fault/stranger
+check_PROGRAMS += tests/fault/pauses tests/fault/storm tests/fault/stranger
+tests_fault_pauses_SOURCES = tests/fault/pauses.c tests/conformance/check.h
+tests_fault_pauses_LDADD = shmem/libsma.la
 tests_fault_storm_SOURCES = tests/fault/storm.c tests/conformance/check.h
 tests_fault_storm_LDADD = shmem/libsma.la
 tests_fault_stranger_SOURCES = tests/fault/stranger.c transports/tcp/wire.h
 tcp_fault_scripts = \
 	tests/fault/tcp_endings.test \
+	tests/fault/tcp_idle.test \
 	tests/fault/tcp_resets.test \
 	tests/fault/tcp_stopped.test \
 	tests/fault/tcp_strangers.test

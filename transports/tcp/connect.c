@@ -1,13 +1,15 @@
 /* See connect.h. An attempt races over the candidates of a peer: each has a head start over the
- * next, and the first one that is greeted by the peer is the connection. */
+ * next, and the first one that is greeted by the peer is the connection. Attempts and their talks
+ * are tables (ring.h): many begin at once and end soon, which would leave the heap full of holes.
+ */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "transports/tcp/ring.h"
 #include "transports/tcp/talk.h"
 #include "transports/tcp/tcp.h"
 
@@ -66,7 +68,7 @@ void sy_tcp_attempt_gone(struct tcp_talk *talk)
 {
     talk->attempt->talk[talk->candidate] = NULL;
     talk->attempt->open--;
-    free(talk);
+    sy_tcp_table_close(talk, sizeof *talk);
 }
 
 static void drop_talks(struct tcp_attempt *attempt, const struct tcp_talk *except)
@@ -84,7 +86,7 @@ void sy_tcp_attempt_end(int pe, unsigned number)
         return;
     drop_talks(attempt, NULL);
     *place = attempt->next;
-    free(attempt);
+    sy_tcp_table_close(attempt, sizeof *attempt);
 }
 
 void sy_tcp_attempts_end(void)
@@ -158,7 +160,7 @@ static int open_talk(struct tcp_talk *talk)
 static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
 {
     unsigned i = attempt->tried++;
-    struct tcp_talk *talk = calloc(1, sizeof *talk);
+    struct tcp_talk *talk = sy_tcp_table_open(sizeof *talk);
     struct tcp_self self = sy_tcp_self();
     int rc = -ENOMEM;
 
@@ -174,7 +176,7 @@ static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
         rc = open_talk(talk);
     if (rc) {
         note(attempt, i, strerror(-rc));
-        free(talk);
+        sy_tcp_table_close(talk, sizeof *talk);
         return;
     }
     talk->deadline = sy_tcp_until(now + (uint64_t)(sy_tcp_settings.connect_timeout * 1e9));
@@ -289,7 +291,7 @@ void sy_tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const 
 
     if (*place)
         return;
-    attempt = calloc(1, sizeof *attempt);
+    attempt = sy_tcp_table_open(sizeof *attempt);
     if (!attempt) {
         sy_tcp_host->lost(pe, ENOMEM, "no memory to connect to it");
         return;

@@ -57,9 +57,13 @@ void sy_tcp_run_end(struct tcp_lane *lane);
 /* Makes this thread the producer of the lanes to a process; `lane` is lane 0. */
 static inline void sy_tcp_issue_lock(struct tcp_lane *lane)
 {
-    if (SY_UNLIKELY(sy_tcp_host->threads))
+    if (SY_UNLIKELY(sy_tcp_host->threads)) {
         while (atomic_exchange_explicit(&lane->append, true, memory_order_acquire))
             sched_yield();
+        return;
+    }
+    atomic_store_explicit(&lane->producing, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* idle.c makes it one for the processor */
 }
 
 /* As begin, but a run stays open. */
@@ -94,7 +98,9 @@ static inline void sy_tcp_issue_end(struct tcp_lane *lane)
         atomic_store_explicit(&lane->append, false, memory_order_release);
         atomic_thread_fence(
             memory_order_seq_cst); /* the sender sees the tail, or this thread its `sent` */
+        return;
     }
+    atomic_store_explicit(&lane->producing, false, memory_order_release);
 }
 
 /* The header of a record for PE pe. */

@@ -46,7 +46,7 @@ int sy_tcp_lanes_open(struct sy_error *err)
     if (!sy_tcp_lanes.lane || !sy_tcp_lanes.dirty)
         return sy_tcp_host->fail(err, ENOMEM, "no memory for a table of %u connections",
                                  sy_tcp_lanes.limit);
-    return 0;
+    return sy_tcp_idle_open(err);
 }
 
 static struct tcp_lane *search(int pe, unsigned number)
@@ -71,11 +71,11 @@ static struct tcp_lane *make(int pe, unsigned number)
     lane->number = number;
     lane->slot = slot;
     lane->watch.fd = -1;
-    lane->want = calloc(TCP_WANTS, sizeof *lane->want);
+    lane->want = sy_tcp_table_open(TCP_WANTS * sizeof *lane->want);
     if (!lane->want || sy_tcp_log_open(&lane->log[TCP_REQUESTS], sy_tcp_settings.buffer) ||
         sy_tcp_log_open(&lane->log[TCP_REPLIES], sy_tcp_settings.buffer)) {
         sy_tcp_log_close(&lane->log[TCP_REQUESTS]);
-        free(lane->want);
+        sy_tcp_table_close(lane->want, TCP_WANTS * sizeof *lane->want);
         free(lane);
         return NULL;
     }
@@ -390,7 +390,7 @@ static void free_lane(struct tcp_lane *lane)
     free(lane->in.stash);
     sy_tcp_log_close(&lane->log[TCP_REQUESTS]);
     sy_tcp_log_close(&lane->log[TCP_REPLIES]);
-    free(lane->want);
+    sy_tcp_table_close(lane->want, TCP_WANTS * sizeof *lane->want);
     free(lane);
 }
 
@@ -414,6 +414,7 @@ void sy_tcp_lanes_leave(void)
 
 void sy_tcp_lanes_close(void)
 {
+    sy_tcp_idle_close();
     for (unsigned i = 0; i < atomic_load(&sy_tcp_lanes.count); i++)
         free_lane(sy_tcp_lanes.lane[i]);
     free(sy_tcp_lanes.lane);

@@ -84,6 +84,7 @@ struct tcp_lane {
 
     /* Producer of requests: the application's threads, one at a time. */
     _Alignas(64) _Atomic bool append;
+    _Atomic bool producing; /* lane 0: a producer without the lock is at work (idle.c) */
     struct tcp_want *want;
     uint64_t want_base;      /* the reply that want[0] is for: moved up when none is awaited */
     _Atomic uint64_t wanted; /* replies asked for, ever */
@@ -129,7 +130,9 @@ struct tcp_lane {
     _Atomic bool heard;       /* a frame has come */
     _Atomic bool serves_node; /* the other side applies for all PEs of its node */
     bool connector;
-    bool hot; /* attended by all who poll (poll.c) */
+    bool hot;       /* attended by all who poll (poll.c) */
+    bool trimmed;   /* its memory has been given back since it moved last (idle.c) */
+    uint64_t moved; /* bytes of all channels at the last look */
     struct tcp_in in;
     uint64_t broken_since; /* the first of several breaks with no progress between them */
     uint64_t up_since;     /* the present connection, or the last one */
@@ -216,6 +219,12 @@ bool sy_tcp_send_due(const struct tcp_lane *lane);
 
 /* Asks that the other side acknowledge what has been appended up to `position`. Sends nothing. */
 void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position);
+
+/* Something has been sent or received: lanes are to be looked at. Any thread. idle.c */
+void sy_tcp_idle_moved(void);
+
+int sy_tcp_idle_open(struct sy_error *err);
+void sy_tcp_idle_close(void);
 
 /* Receives and applies what there is: the number of bytes. Under the poll lock. receive.c */
 size_t sy_tcp_receive(struct tcp_lane *lane);

@@ -8,7 +8,9 @@
 int sy_tcp_log_open(struct tcp_log *log, size_t size)
 {
     memset(log, 0, sizeof *log);
-    return sy_tcp_ring_open(&log->ring, size);
+    int rc = sy_tcp_ring_open(&log->ring, size);
+    sy_tcp_log_shut(log, false);
+    return rc;
 }
 
 static struct tcp_piece *piece_at(const struct tcp_log *log, uint64_t index)
@@ -30,7 +32,7 @@ void sy_tcp_log_close(struct tcp_log *log)
 {
     for (uint64_t i = get(&log->acked.piece); log->piece && i < get(&log->piece_tail); i++)
         free(piece_at(log, i)->copy);
-    free(log->piece);
+    sy_tcp_table_close(log->piece, TCP_PIECES * sizeof *log->piece);
     log->piece = NULL;
     sy_tcp_ring_close(&log->ring);
 }
@@ -38,7 +40,7 @@ void sy_tcp_log_close(struct tcp_log *log)
 bool sy_tcp_log_has_piece(struct tcp_log *log)
 {
     if (!log->piece)
-        log->piece = calloc(TCP_PIECES, sizeof *log->piece);
+        log->piece = sy_tcp_table_open(TCP_PIECES * sizeof *log->piece);
     return log->piece &&
            get(&log->piece_tail) - atomic_load_explicit(&log->acked.piece, memory_order_acquire) <
                TCP_PIECES;
@@ -161,4 +163,15 @@ int sy_tcp_log_keep(struct tcp_log *log, const char *data, size_t length)
         piece->data = piece->copy = copy;
     }
     return 0;
+}
+
+void sy_tcp_log_shut(struct tcp_log *log, bool shut)
+{
+    atomic_store_explicit(&log->room, shut ? 0 : log->ring.size, memory_order_release);
+}
+
+void sy_tcp_log_trim(struct tcp_log *log)
+{
+    sy_tcp_ring_trim(&log->ring);
+    sy_tcp_table_trim(log->piece, TCP_PIECES * sizeof *log->piece);
 }

@@ -255,5 +255,7 @@ size_t sy_tcp_receive(struct tcp_lane *lane)
         if ((size_t)got < direct + room)
             break;
     }
+    if (total)
+        sy_tcp_idle_moved();
     return total;
 }

@@ -38,3 +38,32 @@ void sy_tcp_ring_close(struct tcp_ring *ring)
         munmap(ring->base, 2 * ring->size);
     *ring = (struct tcp_ring){NULL, 0};
 }
+
+/* A kernel that cannot do it leaves the pages; that is no error. */
+void sy_tcp_ring_trim(const struct tcp_ring *ring)
+{
+    madvise(ring->base, ring->size, MADV_REMOVE);
+}
+
+/* The tables of many lanes lie side by side. As a part of a huge page each would cost all of it. */
+void *sy_tcp_table_open(size_t bytes)
+{
+    void *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (table == MAP_FAILED)
+        return NULL;
+    madvise(table, bytes, MADV_NOHUGEPAGE);
+    return table;
+}
+
+void sy_tcp_table_close(void *table, size_t bytes)
+{
+    if (table)
+        munmap(table, bytes);
+}
+
+void sy_tcp_table_trim(void *table, size_t bytes)
+{
+    if (table)
+        madvise(table, bytes, MADV_DONTNEED);
+}

@@ -146,8 +146,10 @@ static void send_all(struct tcp_lane *lane)
             break;
         }
     }
-    if (any)
-        atomic_store_explicit(&lane->sent_time, sy_tcp_now(), memory_order_relaxed);
+    if (!any)
+        return;
+    atomic_store_explicit(&lane->sent_time, sy_tcp_now(), memory_order_relaxed);
+    sy_tcp_idle_moved();
 }
 
 static bool try_lock(struct tcp_lane *lane)

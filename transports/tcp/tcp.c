@@ -45,6 +45,10 @@ static const struct sy_option options[] = {
      "Seconds without a connection after which a peer is lost and the job ends"},
     {"tcp.keepalive", SY_OPTION_SECONDS, 0, offsetof(struct tcp_settings, keepalive), "5", NULL, 0,
      0, NULL, "Seconds of silence after which a connection is probed; 0: never"},
+    {"tcp.idle", SY_OPTION_SECONDS, 0, offsetof(struct tcp_settings, idle), "1", NULL, 0, 0, NULL,
+     "Seconds of rest after which a connection gives its buffers' memory back, to take it anew "
+     "when "
+     "it is used; 0: never"},
     {"tcp.socket_buffer", SY_OPTION_SIZE, 0, offsetof(struct tcp_settings, socket_buffer), "0",
      NULL, 0, 0, NULL, "Bytes of a socket's send and receive buffers; 0: the system decides"},
     {.name = NULL},

@@ -9,6 +9,7 @@
  * apply.c      what a record does to memory
  * calls.c      the data calls: put, get, atomics, strided, ordering
  * poll.c       the epoll set, polling, timers
+ * idle.c       gives back the memory of lanes at rest
  * wire.h       the format of all that travels */
 #ifndef TCP_TCP_H
 #define TCP_TCP_H
@@ -33,6 +34,7 @@ struct tcp_settings {
     double connect_timeout; /* of one address */
     double reconnect_timeout;
     double keepalive;     /* seconds without traffic before probes; 0: none */
+    double idle;          /* seconds without traffic before memory is given back; 0: never */
     size_t socket_buffer; /* SO_SNDBUF and SO_RCVBUF; 0: the system's choice */
 };
 

@@ -1,0 +1,42 @@
+/* The pages that the first reduction of a few bytes maps into each PE of a node. Prints the most
+ * and the mean of all PEs, and fails where the mean is more than allowed: it must not be the number
+ * of PEs. */
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "tests/conformance/check.h"
+
+static long one[2], sum[2], mean, most;
+
+static long faults(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+int main(int argc, char **argv)
+{
+    long allowed = argc > 1 ? atol(argv[1]) : 24;
+
+    shmem_init();
+    one[0] = one[1] = 1;
+    shmem_barrier_all();
+    long before = faults();
+    CHECK(!shmem_long_sum_reduce(SHMEM_TEAM_WORLD, sum, one, 2));
+    long mine = faults() - before;
+    CHECK(sum[0] == shmem_n_pes() && sum[1] == shmem_n_pes());
+    one[0] = mine;
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &mean, one, 1);
+    shmem_long_max_reduce(SHMEM_TEAM_WORLD, &most, one, 1);
+    mean /= shmem_n_pes();
+    if (shmem_my_pe() == 0) {
+        printf("faults of the first reduction on %d PEs: %ld at most, %ld in the mean\n",
+               shmem_n_pes(), most, mean);
+        CHECK(mean <= allowed);
+    }
+    int status = check_end("faults");
+    shmem_finalize();
+    return status;
+}

@@ -1,0 +1,195 @@
+/* Lanes at rest. A lane on which nothing has moved for SHMEM_TCP_IDLE gives the pages of its logs
+ * and of its list of awaited replies back to the kernel; their addresses stay. What has not been
+ * confirmed is kept, and the other side is told what it waits for to let go of its own.
+ *
+ * Whoever polls when the timer expires looks, under the poll lock. While lanes are in use the looks
+ * are that far apart; when all rest there are none until one sends or receives. The timer is one of
+ * its own, so that setting it, which the first to send after a rest does, wakes nobody.
+ *
+ * The producer of requests holds the append lock where several threads may call. Otherwise it says
+ * by `producing` that it is at work, without a fence. So this side shuts the log, has the kernel
+ * put a fence into all threads of the process (membarrier), and then sees that the producer is at
+ * work and lets it be, or the producer finds no room until the log is open again. Where the kernel
+ * cannot do that, requests keep their pages. */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "transports/tcp/lane.h"
+
+#define SECOND      UINT64_C(1000000000)
+#define TURN        16                /* lanes that are trimmed at a time */
+#define TURNS_APART UINT64_C(5000000) /* nanoseconds; or less, as the looks are */
+
+static struct {
+    struct tcp_watch timer;
+    uint64_t apart;       /* nanoseconds between looks */
+    _Atomic bool planned; /* a look, since something has moved; or there are none at all */
+    bool fences;          /* the producer of requests can be kept out */
+    bool going_on;        /* the last look has not come to its end */
+    unsigned next;        /* lane that it has come to */
+} idle = {.timer.fd = -1};
+
+static void set_timer(uint64_t nanoseconds)
+{
+    struct itimerspec when = {
+        .it_value = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)}};
+
+    timerfd_settime(idle.timer.fd, 0, &when, NULL);
+}
+
+void sy_tcp_idle_moved(void)
+{
+    if (!atomic_load_explicit(&idle.planned, memory_order_relaxed) &&
+        !atomic_exchange(&idle.planned, true))
+        set_timer(idle.apart);
+}
+
+static uint64_t got(const struct tcp_lane *lane)
+{
+    return atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed) +
+           atomic_load_explicit(&lane->got[TCP_REPLIES], memory_order_relaxed);
+}
+
+/* Confirmed, and no thread is about to find out that it has sent it. */
+static bool is_empty(const struct tcp_lane *lane, enum tcp_channel channel)
+{
+    uint64_t tail = sy_tcp_log_tail(&lane->log[channel]);
+
+    return sy_tcp_log_acked(&lane->log[channel]) == tail &&
+           atomic_load_explicit(&lane->handed[channel], memory_order_acquire) == tail;
+}
+
+/* ---- the producer of requests ---- */
+
+static bool fence(int command)
+{
+    return !syscall(SYS_membarrier, command, 0, 0);
+}
+
+/* `first` is lane 0 to the same process, whose producer is that of all. False: it is at work. */
+static bool is_kept_out(const struct tcp_lane *first, struct tcp_lane *lane)
+{
+    sy_tcp_log_shut(&lane->log[TCP_REQUESTS], true);
+    return (sy_tcp_host->threads || fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) &&
+           !atomic_load_explicit(&first->producing, memory_order_acquire) &&
+           !atomic_load_explicit(&lane->run, memory_order_relaxed);
+}
+
+/* False: something is in use. */
+static bool trim_requests(struct tcp_lane *lane)
+{
+    struct tcp_lane *first = sy_tcp_lane_find(lane->pe, 0);
+    struct tcp_log *log = &lane->log[TCP_REQUESTS];
+
+    if (!first || atomic_exchange_explicit(&first->append, true, memory_order_acquire))
+        return false;
+    bool unused = is_kept_out(first, lane) && is_empty(lane, TCP_REQUESTS) &&
+                  atomic_load(&lane->wanted) == atomic_load(&lane->answered);
+    if (unused) {
+        sy_tcp_log_trim(log);
+        sy_tcp_table_trim(lane->want, TCP_WANTS * sizeof *lane->want);
+    }
+    sy_tcp_log_shut(log, false);
+    atomic_store_explicit(&first->append, false, memory_order_release);
+    return unused;
+}
+
+/* ---- a lane ---- */
+
+/* The other side may keep what this one has applied and not said so. */
+static void tell(struct tcp_lane *lane)
+{
+    if (atomic_load_explicit(&lane->told, memory_order_relaxed) == got(lane))
+        return;
+    atomic_store_explicit(&lane->ack_due, true, memory_order_relaxed);
+    sy_tcp_send(lane);
+}
+
+static bool trim(struct tcp_lane *lane)
+{
+    bool requests = !idle.fences || trim_requests(lane), replies = is_empty(lane, TCP_REPLIES);
+
+    if (replies)
+        sy_tcp_log_trim(&lane->log[TCP_REPLIES]);
+    return requests && replies;
+}
+
+/* Whether nothing has moved since the last look and there may be something to trim. */
+static bool rests(struct tcp_lane *lane)
+{
+    uint64_t moved = got(lane) + sy_tcp_log_tail(&lane->log[TCP_REQUESTS]) +
+                     sy_tcp_log_tail(&lane->log[TCP_REPLIES]);
+
+    if (moved == lane->moved)
+        return !lane->trimmed && atomic_load(&lane->state) != TCP_LANE_OVER;
+    lane->moved = moved;
+    lane->trimmed = false;
+    atomic_store(&idle.planned, true);
+    return false;
+}
+
+static void look_at(struct tcp_lane *lane)
+{
+    tell(lane);
+    lane->trimmed = trim(lane);
+    if (!lane->trimmed)
+        atomic_store(&idle.planned, true);
+}
+
+/* ---- all lanes ---- */
+
+/* Goes on with the look: whether it has come to its end. */
+static bool turn(void)
+{
+    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire), left = TURN;
+
+    for (; idle.next < count && left; idle.next++)
+        if (rests(sy_tcp_lanes.lane[idle.next])) {
+            look_at(sy_tcp_lanes.lane[idle.next]);
+            left--;
+        }
+    return idle.next == count;
+}
+
+static void on_timer(struct tcp_watch *watch, uint32_t events)
+{
+    uint64_t expirations;
+    ssize_t size = read(watch->fd, &expirations, sizeof expirations);
+
+    (void)size, (void)events;
+    if (!idle.going_on) {
+        idle.next = 0;
+        atomic_store(&idle.planned, false); /* what moves from now on plans the next one */
+    }
+    idle.going_on = !turn();
+    if (idle.going_on)
+        set_timer(idle.apart < TURNS_APART ? idle.apart : TURNS_APART);
+    else if (atomic_load(&idle.planned))
+        set_timer(idle.apart);
+}
+
+int sy_tcp_idle_open(struct sy_error *err)
+{
+    idle.going_on = false;
+    idle.fences = sy_tcp_host->threads || fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+    idle.apart = (uint64_t)(sy_tcp_settings.idle * 1e9);
+    atomic_store(&idle.planned, !idle.apart);
+    idle.timer = (struct tcp_watch){
+        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = on_timer};
+    if (idle.timer.fd < 0 || sy_tcp_watch_add(&idle.timer, EPOLLIN))
+        return sy_tcp_host->fail(err, errno, "a timer: %s", strerror(errno));
+    return 0;
+}
+
+void sy_tcp_idle_close(void)
+{
+    if (idle.timer.fd >= 0)
+        close(idle.timer.fd);
+    idle.timer.fd = -1;
+}
