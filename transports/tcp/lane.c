@@ -17,12 +17,14 @@
 #define SILENT_FOR  SECOND        /* a break that lasts longer is told in the log */
 #define SHORT_LIVED (20 * SECOND) /* a connection that large packets do not pass breaks sooner */
 #define FAREWELL    (2 * SECOND)
+#define GONE        (SECOND / 20) /* a peer that cannot be reached for so long at the end has left */
 
 struct tcp_lane_table sy_tcp_lanes;
 
 /* Makes lanes: the application's threads and the one that accepts connections. */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-static bool closing;
+static uint64_t closing; /* since when, or 0 */
+static bool farewell;    /* BYE is the last word of every connection now */
 
 static int state(const struct tcp_lane *lane)
 {
@@ -39,7 +41,8 @@ static void set_state(struct tcp_lane *lane, int value)
 int sy_tcp_lanes_open(struct sy_error *err)
 {
     memset(&sy_tcp_lanes, 0, sizeof sy_tcp_lanes);
-    closing = false;
+    closing = 0;
+    farewell = false;
     sy_tcp_lanes.limit = (unsigned)sy_tcp_host->npes * (1 + (unsigned)sy_tcp_settings.streams);
     sy_tcp_lanes.lane = calloc(sy_tcp_lanes.limit, sizeof(struct tcp_lane *));
     sy_tcp_lanes.dirty = calloc(sy_tcp_lanes.limit / 64 + 1, sizeof *sy_tcp_lanes.dirty);
@@ -195,6 +198,7 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
         lane->greeted = false;
         atomic_store(&lane->handed[TCP_REQUESTS], peer->requests);
         atomic_store(&lane->handed[TCP_REPLIES], peer->replies);
+        atomic_store_explicit(&lane->bye, farewell, memory_order_relaxed);
         if (sy_tcp_uses_node_lanes())
             atomic_store_explicit(&lane->ack_due, true, memory_order_relaxed);
         if (lane->down_since && sy_tcp_now() - lane->down_since > SILENT_FOR)
@@ -220,13 +224,14 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
 
 void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why)
 {
+    uint64_t now = sy_tcp_now(), down = now - lane->down_since;
+
     snprintf(lane->why, sizeof lane->why, "%s", why);
-    if (closing) {
+    if (closing && now - closing > GONE && down > GONE) {
         set_state(lane, TCP_LANE_OVER);
         return;
     }
-    uint64_t down = sy_tcp_now() - lane->down_since;
-    lane->retry_at = sy_tcp_now() + (down < SECOND ? RETRY_FIRST : RETRY_LATER);
+    lane->retry_at = now + (down < SECOND ? RETRY_FIRST : RETRY_LATER);
     sy_tcp_poll_wake();
 }
 
@@ -265,7 +270,7 @@ void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why)
                      lane->pe, sy_tcp_host->place(lane->pe).host, why);
     note_break(lane);
     /* The side that connected does so again at once; the other only where that does not happen. */
-    lane->retry_at = sy_tcp_now() + (lane->connector ? 0 : SECOND);
+    lane->retry_at = sy_tcp_now() + (lane->connector || closing ? 0 : SECOND);
     set_state(lane, TCP_LANE_DOWN);
     sy_tcp_poll_wake();
 }
@@ -369,17 +374,16 @@ static void wait_for_all(bool (*done)(struct tcp_lane *lane), uint64_t limit)
     }
 }
 
+/* A connection that is down is made once more: the other side may wait for a word that got lost. */
 static bool left(struct tcp_lane *lane)
 {
-    return state(lane) != TCP_LANE_UP || lane->in.told_all;
+    return state(lane) == TCP_LANE_OVER || state(lane) == TCP_LANE_NEW || lane->in.told_all;
 }
 
 /* The last word of a lane: nothing is in flight in either direction once both sides have said it,
  * so that closing a socket cannot destroy what the other has yet to read. */
 static void say_bye(struct tcp_lane *lane)
 {
-    if (state(lane) != TCP_LANE_UP)
-        return;
     atomic_store_explicit(&lane->bye, true, memory_order_relaxed);
     sy_tcp_send(lane);
 }
@@ -405,8 +409,9 @@ void sy_tcp_lanes_leave(void)
         atomic_store_explicit(&sy_tcp_lanes.lane[i]->ack_due, true, memory_order_relaxed);
         sy_tcp_send(sy_tcp_lanes.lane[i]);
     }
-    closing = true;
+    closing = sy_tcp_now();
     wait_for_all(settled, (uint64_t)(sy_tcp_settings.reconnect_timeout * (double)SECOND));
+    farewell = true;
     for (unsigned i = 0; i < count; i++)
         say_bye(sy_tcp_lanes.lane[i]);
     wait_for_all(left, FAREWELL);
