@@ -144,10 +144,10 @@ static void set_timer(long ns)
 
 static void watch_queue(bool on)
 {
-    struct epoll_event event = {.events = on ? EPOLLIN : 0};
+    struct epoll_event event = {.events = EPOLLIN};
 
     atomic_store_explicit(&sy_ofi.armed, on, memory_order_relaxed);
-    epoll_ctl(sy_ofi.epoll, EPOLL_CTL_MOD, sy_ofi.cq_fd, &event);
+    epoll_ctl(sy_ofi.epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, sy_ofi.cq_fd, &event);
 }
 
 /* Something was issued that the progress thread must look after although nothing wakes it. */
@@ -213,7 +213,7 @@ int sy_ofi_event(void)
         expirations = 0;
     if (!armed && polls != sy_ofi.polls_before) {
         sy_ofi.polls_before = polls;
-        set_timer(TICK_NS);
+        set_timer(sy_ofi.beat_ns = longer(sy_ofi.beat_ns, LONGEST_BEAT_NS));
         return 1;
     }
     sy_ofi_lock(&sy_ofi.lane[0]);
@@ -283,9 +283,6 @@ int sy_ofi_progress_open(struct sy_error *err)
         return sy_ofi.host->fail(err, errno, "a timer for the progress thread: %s",
                                  strerror(errno));
     if (sy_ofi.traits.deaf || fi_control(&sy_ofi.lane[0].cq->fid, FI_GETWAIT, &sy_ofi.cq_fd))
-        sy_ofi.cq_fd = -1;
-    event.events = 0;
-    if (sy_ofi.cq_fd >= 0 && epoll_ctl(sy_ofi.epoll, EPOLL_CTL_ADD, sy_ofi.cq_fd, &event))
         sy_ofi.cq_fd = -1;
     sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "progress: %s",
                      sy_ofi.cq_fd >= 0 ? "woken by the completion queue" : "by a timer");
