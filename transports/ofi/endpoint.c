@@ -50,6 +50,7 @@ static int open_operations(struct ofi_lane *lane, struct sy_error *err)
         return sy_ofi.host->fail(err, ENOMEM, "no memory for an endpoint's operations");
     lane->free = NULL;
     for (int i = OFI_OPERATIONS; i--;) {
+        lane->operations[i].pe = -1;
         lane->operations[i].next = lane->free;
         lane->free = &lane->operations[i];
     }

@@ -76,6 +76,7 @@ struct ofi_message *sy_ofi_take(struct ofi_pool *pool)
         pool->free = message->next;
         pool->taken++;
         message->next = NULL;
+        message->answer = 0;
         message->header->length = sizeof *message->header;
         message->header->flags = 0;
     }
@@ -127,7 +128,7 @@ static bool try_send(struct ofi_message *message)
     struct ofi_peer *peer = message->peer;
     struct ofi_header *header = message->header;
     struct fid_ep *ep = sy_ofi.lane[0].ep;
-    bool inject = header->length <= sy_ofi.traits.inject;
+    bool inject = header->length <= sy_ofi.traits.inject_message;
     ssize_t rc = inject ? fi_inject(ep, header, header->length, peer->address)
                         : fi_send(ep, header, header->length, descriptor(message), peer->address,
                                   &message->slot.context);
@@ -212,6 +213,7 @@ void sy_ofi_forget(struct ofi_peer *peer)
         *link = peer->next_waiting;
     peer->waiting = peer->known = false;
     peer->sent = peer->acked = peer->asked = 0;
+    peer->untold = 0;
     peer->told = peer->applied;
 }
 
@@ -266,6 +268,7 @@ int sy_ofi_push(struct ofi_peer *peer, bool ack)
     if (ack || peer->sent - peer->asked >= OFI_WINDOW / 4) {
         message->header->flags |= OFI_ACK_ME;
         peer->asked = peer->sent;
+        peer->untold = 0;
     }
     /* What is waited for one by one is acknowledged at once, anything else when there is time. */
     peer->lone = peer->lone && peer->sent - peer->acked == 1;

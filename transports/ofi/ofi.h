@@ -41,6 +41,7 @@
 #define OFI_AT_ONCE    4   /* so many of them leave at once; beyond that small requests gather */
 #define OFI_FETCHES    256 /* requests that wait for a reply */
 #define OFI_OPERATIONS 512 /* native transfers under way on a lane */
+#define OFI_UNTOLD     32  /* writes to one PE that nothing will tell the arrival of */
 #define OFI_LANES      16  /* endpoints: one for messages, others for contexts */
 
 /* What the chosen provider was found to do. */
@@ -58,8 +59,10 @@ struct ofi_traits {
     bool enable_mr;    /* registered memory is bound to the endpoint */
     bool deaf;         /* the queue's descriptor does not tell that something has come */
     bool ticks;        /* must be polled now and then while something is under way */
+    bool lone;         /* small transfers that have a PE for themselves are native too */
     size_t inject, max_write;
-    size_t small; /* puts up to this length travel as messages */
+    size_t inject_message; /* 0: nothing would tell that it has left */
+    size_t small;          /* puts up to this length travel as messages */
 };
 
 struct ofi_settings {
@@ -131,6 +134,7 @@ struct ofi_message {
     struct ofi_message *next;
     struct ofi_peer *peer;
     bool reply;
+    uint32_t answer;           /* bytes of records that the reply to it will have */
     struct ofi_header *header; /* OFI_MESSAGE bytes in a slab */
 };
 
@@ -164,8 +168,9 @@ struct ofi_peer {
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
-    bool lone;   /* the last wait was for a single message */
-    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
+    bool lone;       /* the last wait was for a single message */
+    unsigned untold; /* writes since a message that asked for an acknowledgement */
+    int refused;     /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
 struct ofi_operation {
@@ -174,7 +179,7 @@ struct ofi_operation {
     struct sy_transport_ctx *ctx;
     _Atomic int *left; /* the blocked caller's count, or NULL */
     struct fid_mr *mr; /* registration of the caller's buffer, or NULL */
-    int pe;
+    int pe;            /* -1: free */
 };
 
 /* An endpoint with its completion queue. Lane 0 carries messages and the transfers of contexts that
@@ -196,7 +201,10 @@ struct sy_transport_ctx {
     uint32_t *fenced; /* by PE: `last` at the last fence */
     int *dirty;       /* PEs whose `last` may be unacknowledged */
     int dirties;
-    bool *listed; /* by PE: stands in dirty */
+    unsigned puts;   /* since the last quiet */
+    unsigned polls;  /* sy_ofi.polls at the last of them */
+    bool one_by_one; /* that quiet was for a single put */
+    bool *listed;    /* by PE: stands in dirty */
 };
 
 /* A message that could not be served when it came. */
@@ -268,6 +276,13 @@ static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
                                 : offsetof(struct ofi_amo_part, compare);
 }
 
+/* A put has been issued. */
+static inline void sy_ofi_put_noted(struct sy_transport_ctx *ctx)
+{
+    ctx->puts++;
+    ctx->polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
+}
+
 /* Whether message a is not behind b; numbers wrap. */
 static inline bool sy_ofi_reached(uint32_t a, uint32_t b)
 {
@@ -299,6 +314,8 @@ int sy_ofi_contact(double seconds, struct sy_error *err);
 int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op);
+bool sy_ofi_lone_put(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
+bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
 int sy_ofi_fence(struct sy_transport_ctx *ctx);
 int sy_ofi_quiet(struct sy_transport_ctx *ctx, int pe);
 

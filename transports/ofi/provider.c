@@ -277,7 +277,8 @@ static int no_such_name(const struct fi_info *all, struct sy_error *err)
 
 /* ---- what came of it ---- */
 
-static const char *const abilities[] = {"rma", "delivery", "waw", "saw", "small", "unregistered"};
+static const char *const abilities[] = {"rma",   "delivery", "waw",         "saw",
+                                        "small", "lone",     "unregistered"};
 
 /* Whether the user wants to do without an ability. */
 static bool without(const char *ability)
@@ -306,7 +307,7 @@ static int check_without(struct sy_error *err)
         if (!known)
             return sy_ofi.host->fail(err, EINVAL,
                                      "SHMEM_OFI_WITHOUT names '%.*s', which is none of rma, "
-                                     "delivery, waw, saw, small and unregistered",
+                                     "delivery, waw, saw, small, lone and unregistered",
                                      (int)word, list);
         list += word + (list[word] == ',');
     }
@@ -337,11 +338,15 @@ static void set_traits(unsigned asked)
         .inject = info->tx_attr->inject_size,
         .max_write = info->ep_attr->max_msg_size,
     };
-    /* What is injected has left only when somebody polls, and nothing tells that it has. */
-    t->inject = t->deaf ? 0 : t->inject;
+    /* A message that is injected has left only when somebody polls, and nothing tells that it has.
+     */
+    t->inject_message = t->deaf ? 0 : t->inject;
     t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !without("rma");
-    t->flushed = t->saw && (t->software || !t->delivery);
+    /* sockets answers each write anyway. */
+    t->flushed = t->saw && ((t->software && !t->deaf) || !t->delivery);
     t->small = !t->rma ? SIZE_MAX : t->software && !without("small") ? OFI_SMALL : 0;
+    t->lone = t->rma && t->software && t->delivery && t->waw && t->saw && !t->ticks &&
+              !t->local_mr && !without("lone");
 }
 
 static void tell(unsigned asked)

@@ -59,6 +59,32 @@ static uint64_t number_of(const struct ofi_fetch *fetch)
 
 /* ---- before the first record ---- */
 
+/* As sy_ofi_room, for a request whose reply has `answer` bytes: a message has one reply, which must
+ * hold the answers to all that is in it. */
+static int answered_room(struct ofi_peer *peer, size_t bytes, size_t answer, void **at)
+{
+    int rc = sy_ofi_room(peer, bytes, at);
+
+    if (!rc && peer->open->answer + answer > OFI_MESSAGE - sizeof(struct ofi_header)) {
+        sy_ofi_push(peer, false);
+        rc = sy_ofi_room(peer, bytes, at);
+    }
+    return rc;
+}
+
+/* A request that answered_room has made room for has been written. */
+static void appended_for_answer(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
+                                size_t answer)
+{
+    peer->open->answer += (uint32_t)answer;
+    sy_ofi_appended(peer, ctx, bytes, OFI_WANTS_REPLY);
+}
+
+static size_t answer_of(size_t length)
+{
+    return sizeof(struct ofi_record) + padded(length);
+}
+
 /* Writes issued before a fence must have arrived before a message does: at once where the provider
  * keeps that order, else the message waits. */
 static int behind_writes(struct sy_transport_ctx *ctx)
@@ -82,6 +108,14 @@ static int behind_writes(struct sy_transport_ctx *ctx)
     while (((rc) = (call)) == -EAGAIN) {                                                           \
         sy_ofi_progress();                                                                         \
     }
+
+static bool native(const struct sy_transfer *t)
+{
+    return sy_ofi.traits.rma && peer_of(t->pe)->native >> t->window & 1;
+}
+
+/* Nothing was started: the transfer should be native. */
+enum { ALONE = 1 };
 
 /* ---- put ---- */
 
@@ -110,9 +144,12 @@ static int locked_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       size_t length)
 {
     sy_ofi_lock(&sy_ofi.lane[0]);
-    int rc = behind_writes(ctx);
+    int rc = !done && native(t) && sy_ofi_lone_put(ctx, peer_of(t->pe)) ? ALONE
+                                                                        : behind_writes(ctx);
     if (!rc)
         rc = append_put(ctx, t, done, length);
+    if (!rc && done + length == t->length)
+        sy_ofi_put_noted(ctx);
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return rc;
 }
@@ -139,16 +176,11 @@ static int put_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t
     return rc;
 }
 
-static bool native(const struct sy_transfer *t)
-{
-    return sy_ofi.traits.rma && peer_of(t->pe)->native >> t->window & 1;
-}
-
 int sy_ofi_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    if (t->length > sy_ofi.traits.small && native(t))
-        return sy_ofi_put_native(ctx, t, flags);
-    return put_message(ctx, t);
+    int rc = t->length > sy_ofi.traits.small && native(t) ? ALONE : put_message(ctx, t);
+
+    return rc == ALONE ? sy_ofi_put_native(ctx, t, flags) : rc;
 }
 
 /* ---- get ---- */
@@ -158,19 +190,13 @@ static int append_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 {
     struct ofi_peer *peer = peer_of(t->pe);
     struct ofi_record *record;
-    size_t bytes = sizeof *record + sizeof(uint64_t);
+    size_t bytes = sizeof *record + sizeof(uint64_t), answer = answer_of(length);
     void *at;
     struct ofi_fetch *fetch;
-    int rc = sy_ofi_room(peer, bytes, &at);
+    int rc = answered_room(peer, bytes, answer, &at);
 
     if (rc)
         return rc;
-    /* A message has one reply, so what fills a reply has a message of its own. */
-    if (peer->open->header->flags & OFI_WANTS_REPLY) {
-        sy_ofi_push(peer, false);
-        if ((rc = sy_ofi_room(peer, bytes, &at)))
-            return rc;
-    }
     fetch = take_fetch(ctx, (char *)t->local + done, length, left);
     if (!fetch)
         return -EAGAIN;
@@ -181,8 +207,9 @@ static int append_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                                   .offset = t->offset + done};
     uint64_t number = number_of(fetch);
     memcpy(record + 1, &number, sizeof number);
-    sy_ofi_appended(peer, ctx, bytes, OFI_WANTS_REPLY);
-    sy_ofi_push(peer, false);
+    appended_for_answer(peer, ctx, bytes, answer);
+    if (left)
+        sy_ofi_push(peer, false);
     return 0;
 }
 
@@ -190,7 +217,9 @@ static int locked_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       size_t length, _Atomic int *left)
 {
     sy_ofi_lock(&sy_ofi.lane[0]);
-    int rc = append_get(ctx, t, done, length, left);
+    int rc = left && !done && native(t) && sy_ofi_lone_get(ctx, peer_of(t->pe)) ? ALONE : 0;
+    if (!rc)
+        rc = append_get(ctx, t, done, length, left);
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return rc;
 }
@@ -214,9 +243,9 @@ static int get_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t
  * travels in a message follows them, a native one waits for them. */
 int sy_ofi_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    if (t->length > sy_ofi.traits.small && native(t))
-        return sy_ofi_get_native(ctx, t, flags);
-    return get_message(ctx, t, flags);
+    int rc = t->length > sy_ofi.traits.small && native(t) ? ALONE : get_message(ctx, t, flags);
+
+    return rc == ALONE ? sy_ofi_get_native(ctx, t, flags) : rc;
 }
 
 /* ---- strided ---- */
@@ -237,16 +266,12 @@ static int append_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *
     size_t length = blocks * t->block;
     size_t bytes = sizeof(struct ofi_record) + sizeof(struct ofi_blocks_part) +
                    (fetch ? 0 : padded(length));
+    size_t answer = fetch ? answer_of(length) : 0;
     void *at;
-    int rc = sy_ofi_room(peer, bytes, &at);
+    int rc = answered_room(peer, bytes, answer, &at);
 
     if (rc)
         return rc;
-    if (fetch && peer->open->header->flags & OFI_WANTS_REPLY) {
-        sy_ofi_push(peer, false);
-        if ((rc = sy_ofi_room(peer, bytes, &at)))
-            return rc;
-    }
     struct ofi_record *record = at;
     struct ofi_blocks_part *part = (struct ofi_blocks_part *)(record + 1);
     *record = (struct ofi_record){.kind = fetch ? OFI_GET_BLOCKS : OFI_PUT_BLOCKS,
@@ -263,7 +288,10 @@ static int append_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *
         for (size_t i = 0; i < blocks; i++, to += t->block, from += t->local_stride)
             memcpy(to, from, t->block);
     }
-    sy_ofi_appended(peer, ctx, bytes, fetch ? OFI_WANTS_REPLY : 0);
+    if (fetch)
+        appended_for_answer(peer, ctx, bytes, answer);
+    else
+        sy_ofi_appended(peer, ctx, bytes, 0);
     if (fetch)
         sy_ofi_push(peer, false);
     return 0;
@@ -350,17 +378,20 @@ static void write_amo(void *at, const struct sy_amo *a, const struct ofi_fetch *
 static int append_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, _Atomic int *left)
 {
     struct ofi_peer *peer = peer_of(a->pe);
-    size_t bytes = amo_bytes(a);
+    size_t bytes = amo_bytes(a), answer = a->result ? answer_of(a->width) : 0;
     struct ofi_fetch *fetch = NULL;
     void *at;
-    int rc = sy_ofi_room(peer, bytes, &at);
+    int rc = answered_room(peer, bytes, answer, &at);
 
     if (rc)
         return rc;
     if (a->result && !(fetch = take_fetch(ctx, a->result, a->width, left)))
         return -EAGAIN;
     write_amo(at, a, fetch);
-    sy_ofi_appended(peer, ctx, bytes, fetch ? OFI_WANTS_REPLY : 0);
+    if (fetch)
+        appended_for_answer(peer, ctx, bytes, answer);
+    else
+        sy_ofi_appended(peer, ctx, bytes, 0);
     if (left)
         sy_ofi_push(peer, false);
     return 0;

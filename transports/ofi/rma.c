@@ -4,7 +4,8 @@
  * Where traits.flushed, it need only mean that the source is free: a message sent behind the
  * writes, which the provider keeps in order, is acknowledged after them. Else each write asks for
  * FI_DELIVERY_COMPLETE. A context with an endpoint of its own always does that, because nothing
- * orders two endpoints. */
+ * orders two endpoints; and so does a put that is expected to be the only one before a quiet,
+ * because the provider answers sooner than the target's library. */
 #include <errno.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ static void give(struct ofi_lane *lane, struct ofi_operation *op)
 {
     if (op->mr)
         fi_close(&op->mr->fid);
+    op->pe = -1;
     op->next = lane->free;
     lane->free = op;
 }
@@ -77,8 +79,10 @@ static int describe(struct ofi_operation *op, const void *local, size_t length, 
 
 /* ---- one transfer of at most max_write bytes ---- */
 
+/* flags: FI_READ or FI_WRITE, and FI_DELIVERY_COMPLETE. Without `op` it is a write that the
+ * provider copies and whose end it does not tell. */
 static ssize_t issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                     size_t length, bool get, struct ofi_operation *op)
+                     size_t length, uint64_t flags, struct ofi_operation *op)
 {
     const struct ofi_peer *peer = &sy_ofi.peer[t->pe];
     const struct iovec iov = {.iov_base = (char *)t->local + done, .iov_len = length};
@@ -86,6 +90,10 @@ static ssize_t issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
                                       .len = length,
                                       .key = peer->key[t->window]};
     void *descriptor;
+
+    if (!op)
+        return fi_inject_write(ctx->lane->ep, iov.iov_base, length, peer->address, remote.addr,
+                               remote.key);
     ssize_t rc = describe(op, iov.iov_base, length, &descriptor);
     struct fi_msg_rma message = {.msg_iov = &iov,
                                  .desc = &descriptor,
@@ -94,17 +102,14 @@ static ssize_t issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
                                  .rma_iov = &remote,
                                  .rma_iov_count = 1,
                                  .context = &op->slot.context};
-    uint64_t flags = FI_COMPLETION;
 
     if (rc)
         return rc;
-    if (get)
-        return fi_readmsg(ctx->lane->ep, &message, flags);
-    if (!flushed(ctx))
-        flags |= FI_DELIVERY_COMPLETE;
+    if (flags & FI_READ)
+        return fi_readmsg(ctx->lane->ep, &message, FI_COMPLETION);
     if (length <= sy_ofi.traits.inject)
         flags |= FI_INJECT;
-    return fi_writemsg(ctx->lane->ep, &message, flags);
+    return fi_writemsg(ctx->lane->ep, &message, flags | FI_COMPLETION);
 }
 
 /* -EAGAIN while a read from pe must not begin yet because of messages to it. Main lane locked. */
@@ -130,11 +135,24 @@ static int behind_fence(struct sy_transport_ctx *ctx, int pe)
     return 0;
 }
 
+/* Whether the provider tells when a write has arrived, so that no message need follow it. */
+static bool delivered(const struct sy_transport_ctx *ctx)
+{
+    return !flushed(ctx) || (sy_ofi.traits.delivery && !ctx->puts && ctx->one_by_one);
+}
+
+/* A write that takes up nothing here, as long as there are few of them. */
+static bool untold(const struct ofi_peer *peer, size_t length)
+{
+    return length <= sy_ofi.traits.inject && sy_ofi.traits.waw && peer->untold < OFI_UNTOLD;
+}
+
 static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
                  size_t length, bool get, _Atomic int *left)
 {
     struct ofi_lane *lane = ctx->lane, *main_lane = &sy_ofi.lane[0];
-    struct ofi_operation *op;
+    struct ofi_peer *peer = &sy_ofi.peer[t->pe];
+    struct ofi_operation *op = NULL;
     ssize_t rc = 0;
 
     /* Messages are the main lane's business, and so is what a write must wait for. */
@@ -146,17 +164,24 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
         return (int)rc;
     if (lane != main_lane)
         sy_ofi_lock(lane);
-    op = take(lane, ctx, t->pe, left);
-    rc = op ? issue(ctx, t, done, length, get, op) : -EAGAIN;
-    if (!rc) {
+    uint64_t flags = get ? FI_READ : delivered(ctx) ? FI_WRITE | FI_DELIVERY_COMPLETE : FI_WRITE;
+    bool without = flags == FI_WRITE && untold(peer, length);
+    if (!without)
+        op = take(lane, ctx, t->pe, left);
+    rc = op || without ? issue(ctx, t, done, length, flags, op) : -EAGAIN;
+    if (!rc && op) {
         ctx->issued++;
         if (left)
             atomic_fetch_add_explicit(left, 1, memory_order_relaxed);
-        if (!get && flushed(ctx))
-            sy_ofi_mark(ctx, t->pe, sy_ofi.peer[t->pe].sent + 1);
     } else if (op) {
         give(lane, op);
     }
+    if (!rc && flags == FI_WRITE) {
+        sy_ofi_mark(ctx, t->pe, peer->sent + 1);
+        peer->untold++;
+    }
+    if (!rc && !get && done + length == t->length)
+        sy_ofi_put_noted(ctx);
     sy_ofi_unlock(lane);
     if (rc && rc != -FI_EAGAIN)
         sy_ofi.host->log(SY_LOG_ERROR, "ofi", "%s of %zu bytes with PE %d: %s", get ? "get" : "put",
@@ -192,14 +217,50 @@ int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
     return transfer(ctx, t, true, flags);
 }
 
+/* ---- small transfers that have a PE for themselves ---- */
+
+/* Nothing is under way to a PE but writes that nothing tells of. So what follows need not wait for
+ * messages, and travels in one piece. */
+static bool idle(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
+{
+    return sy_ofi.traits.lone && shares(ctx) && !peer->open && !peer->head &&
+           peer->sent == peer->acked;
+}
+
+/* Whether a small put should be native: those that come in a row gather in messages; one that is
+ * the only one before a quiet, or follows another one after a wait, has nobody to gather with. */
+bool sy_ofi_lone_put(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
+{
+    unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
+
+    return idle(ctx, peer) && peer->untold < OFI_UNTOLD &&
+           (ctx->puts ? ctx->polls != polls : ctx->one_by_one);
+}
+
+bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
+{
+    return idle(ctx, peer) &&
+           (!ctx->listed[peer->pe] || sy_ofi_reached(peer->acked, ctx->last[peer->pe]));
+}
+
 /* ---- order and completion ---- */
+
+/* The last message to the context's dirty PE, or the one that is to follow its last write. */
+static uint32_t last_before_fence(const struct sy_transport_ctx *ctx, int pe)
+{
+    const struct ofi_peer *peer = &sy_ofi.peer[pe];
+    uint32_t last = ctx->last[pe];
+
+    /* Writes keep their order among themselves and need no message for that. */
+    return sy_ofi.traits.waw && !peer->open && last == peer->sent + 1 ? peer->sent : last;
+}
 
 /* Only notes what came before; operations that must not overtake it look here. */
 int sy_ofi_fence(struct sy_transport_ctx *ctx)
 {
     sy_ofi_lock(&sy_ofi.lane[0]);
     for (int i = 0; i < ctx->dirties; i++)
-        ctx->fenced[ctx->dirty[i]] = ctx->last[ctx->dirty[i]];
+        ctx->fenced[ctx->dirty[i]] = last_before_fence(ctx, ctx->dirty[i]);
     if (!shares(ctx))
         sy_ofi_lock(ctx->lane);
     ctx->wait_issued = ctx->issued > 0;
@@ -239,6 +300,10 @@ int sy_ofi_quiet(struct sy_transport_ctx *ctx, int pe)
         rc = -EAGAIN;
     else
         ctx->wait_issued = false;
+    if (ctx->puts) {
+        ctx->one_by_one = ctx->puts == 1;
+        ctx->puts = 0;
+    }
     if (!shares(ctx))
         sy_ofi_unlock(ctx->lane);
     sy_ofi_unlock(&sy_ofi.lane[0]);
