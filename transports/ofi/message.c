@@ -213,7 +213,7 @@ void sy_ofi_forget(struct ofi_peer *peer)
         *link = peer->next_waiting;
     peer->waiting = peer->known = false;
     peer->sent = peer->acked = peer->asked = 0;
-    peer->untold = 0;
+    peer->proving = peer->unproved = 0;
     peer->told = peer->applied;
 }
 
@@ -256,6 +256,17 @@ void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t
         sy_ofi_push(peer, true);
 }
 
+/* Counts a message that is about to leave as under way. */
+static void count(struct ofi_peer *peer, const struct ofi_header *header)
+{
+    peer->unproved += header->length;
+    if (!(header->flags & OFI_ACK_ME) || peer->proving)
+        return;
+    peer->proving = peer->unproved;
+    peer->unproved = 0;
+    peer->proof = peer->sent;
+}
+
 /* Sends the open message; with `ack` the target is asked to acknowledge it. */
 int sy_ofi_push(struct ofi_peer *peer, bool ack)
 {
@@ -268,8 +279,8 @@ int sy_ofi_push(struct ofi_peer *peer, bool ack)
     if (ack || peer->sent - peer->asked >= OFI_WINDOW / 4) {
         message->header->flags |= OFI_ACK_ME;
         peer->asked = peer->sent;
-        peer->untold = 0;
     }
+    count(peer, message->header);
     /* What is waited for one by one is acknowledged at once, anything else when there is time. */
     peer->lone = peer->lone && peer->sent - peer->acked == 1;
     if (peer->lone && ack)
@@ -304,11 +315,23 @@ int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
     return -EAGAIN;
 }
 
+/* Has it told when all that has been sent until now has arrived, at its leisure. */
+void sy_ofi_prove(struct ofi_peer *peer)
+{
+    void *at;
+
+    peer->lone = false;
+    if (!peer->proving && !sy_ofi_room(peer, 0, &at))
+        sy_ofi_push(peer, true);
+}
+
 void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack)
 {
     if (!sy_ofi_reached(ack, peer->acked) || !sy_ofi_reached(peer->sent, ack))
         return;
     peer->acked = ack;
+    if (sy_ofi_reached(ack, peer->proof))
+        peer->proving = 0;
     if (peer->open && due(peer))
         sy_ofi_push(peer, true);
 }

@@ -34,15 +34,15 @@
 #define OFI_SMALL                                                                                  \
     4096 /* puts up to this length travel as messages where CPUs do the work anyway                \
           */
-#define OFI_REQUESTS   64  /* messages of requests under way, all PEs together */
-#define OFI_REPLIES    64  /* messages of replies under way */
-#define OFI_RECEIVES   64  /* posted receive buffers */
-#define OFI_WINDOW     32  /* unacknowledged messages of requests to one PE */
-#define OFI_AT_ONCE    4   /* so many of them leave at once; beyond that small requests gather */
-#define OFI_FETCHES    256 /* requests that wait for a reply */
-#define OFI_OPERATIONS 512 /* native transfers under way on a lane */
-#define OFI_UNTOLD     32  /* writes to one PE that nothing will tell the arrival of */
-#define OFI_LANES      16  /* endpoints: one for messages, others for contexts */
+#define OFI_REQUESTS   64   /* messages of requests under way, all PEs together */
+#define OFI_REPLIES    64   /* messages of replies under way */
+#define OFI_RECEIVES   64   /* posted receive buffers */
+#define OFI_WINDOW     32   /* unacknowledged messages of requests to one PE */
+#define OFI_AT_ONCE    4    /* so many of them leave at once; beyond that small requests gather */
+#define OFI_FETCHES    256  /* requests that wait for a reply */
+#define OFI_OPERATIONS 512  /* native transfers under way on a lane */
+#define OFI_LITTLE     8192 /* bytes; with no more than that under way a PE counts as idle */
+#define OFI_LANES      16   /* endpoints: one for messages, others for contexts */
 
 /* What the chosen provider was found to do. */
 struct ofi_traits {
@@ -165,12 +165,15 @@ struct ofi_peer {
     uint32_t sent, acked, asked; /* requests: sent, acknowledged, acknowledgement asked for up to */
     uint32_t applied, told;      /* requests of that PE: applied, acknowledged to it */
     struct ofi_message *open;    /* requests that gather */
+    /* Bytes under way: those before message `proof`, whose acknowledgement tells that they have
+     * arrived (0: it has); those since; and those that the provider tells about. */
+    size_t proving, unproved, delivering;
+    uint32_t proof;
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
-    bool lone;       /* the last wait was for a single message */
-    unsigned untold; /* writes since a message that asked for an acknowledgement */
-    int refused;     /* before routes are chosen: why a message to it could not be sent, or 0 */
+    bool lone;   /* the last wait was for a single message */
+    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
 struct ofi_operation {
@@ -180,6 +183,7 @@ struct ofi_operation {
     _Atomic int *left; /* the blocked caller's count, or NULL */
     struct fid_mr *mr; /* registration of the caller's buffer, or NULL */
     int pe;            /* -1: free */
+    size_t delivering; /* its share of the peer's */
 };
 
 /* An endpoint with its completion queue. Lane 0 carries messages and the transfers of contexts that
@@ -329,6 +333,7 @@ void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence);
 int sy_ofi_push(struct ofi_peer *peer, bool ack);
 int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence);
 void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack);
+void sy_ofi_prove(struct ofi_peer *peer);
 void sy_ofi_owe(struct ofi_peer *peer);
 void sy_ofi_pay(void);
 void sy_ofi_retry(void);

@@ -324,14 +324,12 @@ static bool drained(void)
 
     for (int pe = 0; pe < sy_ofi.host->npes; pe++) {
         struct ofi_peer *peer = &sy_ofi.peer[pe];
-        /* Behind writes that nobody has waited for; else what is gathered. */
-        if (peer->untold && peer->known)
-            sy_ofi_ask(peer, peer->sent + 1);
-        else
-            sy_ofi_push(peer, true);
+        sy_ofi_push(peer, true);
+        if (peer->unproved)
+            sy_ofi_prove(peer);
         if (peer->told != peer->applied)
             sy_ofi_owe(peer);
-        all = all && peer->sent == peer->acked;
+        all = all && peer->sent == peer->acked && !peer->unproved;
     }
     return all && !sy_ofi.owed && !sy_ofi.requests.taken && !sy_ofi.replies.taken;
 }

@@ -36,6 +36,7 @@ static struct ofi_operation *take(struct ofi_lane *lane, struct sy_transport_ctx
     op->left = left;
     op->pe = pe;
     op->mr = NULL;
+    op->delivering = 0;
     return op;
 }
 
@@ -54,6 +55,8 @@ void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op)
     _Atomic int *left = op->left;
 
     op->ctx->issued--;
+    if (op->delivering)
+        sy_ofi.peer[op->pe].delivering -= op->delivering;
     give(lane, op);
     if (left)
         atomic_fetch_sub_explicit(left, 1, memory_order_release);
@@ -141,10 +144,26 @@ static bool delivered(const struct sy_transport_ctx *ctx)
     return !flushed(ctx) || (sy_ofi.traits.delivery && !ctx->puts && ctx->one_by_one);
 }
 
-/* A write that takes up nothing here, as long as there are few of them. */
+/* Little is under way to a PE, so what is sent now travels in one piece and is there soon. */
+static bool idle(const struct ofi_peer *peer)
+{
+    return peer->proving + peer->unproved + peer->delivering < OFI_LITTLE && !peer->open &&
+           !peer->head;
+}
+
+/* A write that takes up nothing here. */
 static bool untold(const struct ofi_peer *peer, size_t length)
 {
-    return length <= sy_ofi.traits.inject && sy_ofi.traits.waw && peer->untold < OFI_UNTOLD;
+    return length <= sy_ofi.traits.inject && sy_ofi.traits.waw && idle(peer);
+}
+
+/* A write has been issued that the provider does not tell the arrival of. */
+static void unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t length)
+{
+    peer->unproved += length + sizeof(struct ofi_header); /* the provider's has about as much */
+    sy_ofi_mark(ctx, peer->pe, peer->sent + 1);
+    if (peer->unproved >= OFI_LITTLE / 2 && length < OFI_LITTLE && sy_ofi.traits.lone)
+        sy_ofi_prove(peer);
 }
 
 static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
@@ -171,15 +190,15 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     rc = op || without ? issue(ctx, t, done, length, flags, op) : -EAGAIN;
     if (!rc && op) {
         ctx->issued++;
+        if (flags & FI_DELIVERY_COMPLETE && lane == main_lane)
+            peer->delivering += op->delivering = length;
         if (left)
             atomic_fetch_add_explicit(left, 1, memory_order_relaxed);
     } else if (op) {
         give(lane, op);
     }
-    if (!rc && flags == FI_WRITE) {
-        sy_ofi_mark(ctx, t->pe, peer->sent + 1);
-        peer->untold++;
-    }
+    if (!rc && flags == FI_WRITE)
+        unproved(ctx, peer, length);
     if (!rc && !get && done + length == t->length)
         sy_ofi_put_noted(ctx);
     sy_ofi_unlock(lane);
@@ -219,27 +238,20 @@ int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 
 /* ---- small transfers that have a PE for themselves ---- */
 
-/* Nothing is under way to a PE but writes that nothing tells of. So what follows need not wait for
- * messages, and travels in one piece. */
-static bool idle(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
-{
-    return sy_ofi.traits.lone && shares(ctx) && !peer->open && !peer->head &&
-           peer->sent == peer->acked;
-}
-
 /* Whether a small put should be native: those that come in a row gather in messages; one that is
  * the only one before a quiet, or follows another one after a wait, has nobody to gather with. */
 bool sy_ofi_lone_put(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
 {
     unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
 
-    return idle(ctx, peer) && peer->untold < OFI_UNTOLD &&
-           (ctx->puts ? ctx->polls != polls : ctx->one_by_one);
+    return sy_ofi.traits.lone && shares(ctx) && idle(peer) &&
+           (ctx->puts ? ctx->polls != polls : ctx->one_by_one) &&
+           (!ctx->listed[peer->pe] || sy_ofi_reached(peer->acked, ctx->fenced[peer->pe]));
 }
 
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
 {
-    return idle(ctx, peer) &&
+    return sy_ofi.traits.lone && shares(ctx) && idle(peer) &&
            (!ctx->listed[peer->pe] || sy_ofi_reached(peer->acked, ctx->last[peer->pe]));
 }
 
