@@ -1,5 +1,5 @@
-/* Cases of the suite: fence, quiet, put with signal, contexts, sessions. In each, a PE writes into
- * its own area of its peers' windows, whose first words are flags. */
+/* Cases of the suite: fence, quiet, put with signal, turns, contexts, sessions. In each, a PE
+ * writes into its own area of its peers' windows, whose first words are flags. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +169,76 @@ void case_signal(void)
 {
     signalled(SUITE_HEAP);
     signalled(SUITE_UNMAPPED);
+}
+
+/* ---- one thing at a time ---- */
+
+enum {
+    TURNS = 60, /* of each kind */
+    KINDS = 6,
+    SLOT = 4096
+};
+
+/* What a PE sends its peer in a turn: data and then a flag, which an operation of the next kind
+ * follows only when the peer's flag has come. Transports that gather operations learn from what
+ * follows what, so kinds take turns in rows. */
+static void send_turn(int kind, int turn, int pe, const char *data, size_t length)
+{
+    uint64_t area = suite_area(SUITE_HEAP, suite.pe), flag = (uint64_t)turn;
+    struct suite_place to = {pe, SUITE_HEAP, area + DATA + (uint64_t)(turn % 2) * SLOT};
+    size_t half = length / 2;
+
+    if (kind == 1 || kind == 2)
+        suite_put(suite.ctx, to, data, length, SY_BLOCKING);
+    if (kind == 3 || kind == 4) {
+        suite_put(suite.ctx, to, data, half, SY_BLOCKING);
+        to.offset += half;
+        suite_put(suite.ctx, to, data + half, length - half, SY_BLOCKING);
+        for (int i = 0; i < turn % 4; i++)
+            suite_poll();
+    }
+    if (kind == 1 || kind == 3)
+        suite_fence(suite.ctx);
+    if (kind == 2 || kind == 4)
+        suite_quiet(suite.ctx, SY_ALL_PES);
+    if (kind == 5)
+        suite_put_signal(suite.ctx, to, data, length, area, SY_AMO_SET, flag, SY_BLOCKING);
+    else
+        suite_put(suite.ctx, (struct suite_place){pe, SUITE_HEAP, area}, &flag, 8, SY_BLOCKING);
+    if (kind == 2 && turn % 3)
+        suite_quiet(suite.ctx, SY_ALL_PES);
+}
+
+static void take_turn(int kind, int turn, char *data)
+{
+    size_t length = turn % 8 ? 8 + (size_t)turn % 5 * 8 : (size_t)(turn * 37) % (SLOT - 8) + 8;
+
+    suite_fill(data, length, seed_of(suite.pe, turn));
+    for (int i = 0; i < suite.peers; i++)
+        send_turn(kind, turn, suite.peer[i], data, length);
+    for (int i = 0; i < suite.peers; i++) {
+        char *area = area_here(SUITE_HEAP, suite.peer[i]);
+        suite_wait(area, (uint64_t)turn);
+        long wrong = kind ? suite_differs(area + DATA + (size_t)(turn % 2) * SLOT, length,
+                                          seed_of(suite.peer[i], turn))
+                          : -1;
+        CHECK(wrong < 0, "turns: byte %ld of %zu from PE %d is not there (kind %d, turn %d)", wrong,
+              length, suite.peer[i], kind, turn);
+    }
+}
+
+/* PEs that answer each other, with little under way at any time. */
+void case_turns(void)
+{
+    char *data = malloc(SLOT);
+
+    if (!data)
+        suite_give_up("no memory");
+    for (int turn = 1; turn <= TURNS * KINDS * 2; turn++)
+        take_turn(turn <= TURNS * KINDS ? (turn - 1) / TURNS : turn % KINDS, turn, data);
+    suite_quiet(suite.ctx, SY_ALL_PES);
+    suite_barrier();
+    free(data);
 }
 
 /* ---- contexts ---- */

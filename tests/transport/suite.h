@@ -30,6 +30,7 @@
     X(fence_amo)                                                                                   \
     X(quiet)                                                                                       \
     X(signal)                                                                                      \
+    X(turns)                                                                                       \
     X(contexts)                                                                                    \
     X(session)                                                                                     \
     X(flood)                                                                                       \

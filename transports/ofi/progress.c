@@ -23,6 +23,9 @@
 #define LONGEST_BEAT_NS 1000000L /* while application threads poll */
 #define BATCH           16
 #define LOOKS           50 /* idle polls before the processor is offered to others */
+#define DEAF_LOOKS                                                                                 \
+    4 /* idle polls before a thread that nothing wakes sleeps: native                              \
+       * operations move on in polls that find nothing */
 
 /* ---- completions ---- */
 
@@ -181,14 +184,18 @@ static void settle(void)
 {
     struct fid *queue = &sy_ofi.lane[0].cq->fid;
     bool busy = false;
+    int idle = 0;
 
     for (int rounds = 0; rounds < 64; rounds++) {
         if (sy_ofi_poll()) {
             busy = true;
             continue;
         }
-        if (sy_ofi.cq_fd < 0)
-            break;
+        if (sy_ofi.cq_fd < 0) {
+            if (++idle == DEAF_LOOKS)
+                break;
+            continue;
+        }
         if (!fi_trywait(sy_ofi.fabric, &queue, 1)) {
             if (!sy_ofi.armed)
                 watch_queue(true);
