@@ -197,10 +197,10 @@ static void send_turn(int kind, int turn, int pe, const char *data, size_t lengt
         for (int i = 0; i < turn % 4; i++)
             suite_poll();
     }
-    if (kind == 1 || kind == 3)
-        suite_fence(suite.ctx);
     if (kind == 2 || kind == 4)
         suite_quiet(suite.ctx, SY_ALL_PES);
+    else /* also keeps the flag behind that of the last turn */
+        suite_fence(suite.ctx);
     if (kind == 5)
         suite_put_signal(suite.ctx, to, data, length, area, SY_AMO_SET, flag, SY_BLOCKING);
     else

@@ -212,7 +212,7 @@ void sy_ofi_forget(struct ofi_peer *peer)
     if (*link)
         *link = peer->next_waiting;
     peer->waiting = peer->known = false;
-    peer->sent = peer->acked = peer->asked = 0;
+    peer->sent = peer->acked = peer->asked = peer->content = 0;
     peer->proving = peer->unproved = 0;
     peer->told = peer->applied;
 }
@@ -259,6 +259,8 @@ void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t
 /* Counts a message that is about to leave as under way. */
 static void count(struct ofi_peer *peer, const struct ofi_header *header)
 {
+    if (header->length > sizeof *header)
+        peer->content = peer->sent;
     peer->unproved += header->length;
     if (!(header->flags & OFI_ACK_ME) || peer->proving)
         return;

@@ -169,6 +169,7 @@ struct ofi_peer {
      * arrived (0: it has); those since; and those that the provider tells about. */
     size_t proving, unproved, delivering;
     uint32_t proof;
+    uint32_t content;                /* the last message with a record in it */
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
@@ -208,6 +209,7 @@ struct sy_transport_ctx {
     unsigned puts;   /* since the last quiet */
     unsigned polls;  /* sy_ofi.polls at the last of them */
     bool one_by_one; /* that quiet was for a single put */
+    bool behind;     /* the last put that could have been native found a message before it */
     bool *listed;    /* by PE: stands in dirty */
 };
 
@@ -318,7 +320,7 @@ int sy_ofi_contact(double seconds, struct sy_error *err);
 int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op);
-bool sy_ofi_lone_put(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
+bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, uint32_t *flags);
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
 int sy_ofi_fence(struct sy_transport_ctx *ctx);
 int sy_ofi_quiet(struct sy_transport_ctx *ctx, int pe);

@@ -120,7 +120,7 @@ enum { ALONE = 1 };
 /* ---- put ---- */
 
 static int append_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                      size_t length)
+                      size_t length, uint32_t flags)
 {
     struct ofi_peer *peer = peer_of(t->pe);
     struct ofi_record *record;
@@ -136,18 +136,20 @@ static int append_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                                   .length = (uint32_t)length,
                                   .offset = t->offset + done};
     memcpy(record + 1, (const char *)t->local + done, length);
-    sy_ofi_appended(peer, ctx, bytes, 0);
+    sy_ofi_appended(peer, ctx, bytes, flags);
     return 0;
 }
 
 static int locked_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
                       size_t length)
 {
+    uint32_t flags = 0;
+
     sy_ofi_lock(&sy_ofi.lane[0]);
-    int rc = !done && native(t) && sy_ofi_lone_put(ctx, peer_of(t->pe)) ? ALONE
-                                                                        : behind_writes(ctx);
+    bool alone = !done && native(t) && sy_ofi_lone_put(ctx, peer_of(t->pe), &flags);
+    int rc = alone ? ALONE : behind_writes(ctx);
     if (!rc)
-        rc = append_put(ctx, t, done, length);
+        rc = append_put(ctx, t, done, length, flags);
     if (!rc && done + length == t->length)
         sy_ofi_put_noted(ctx);
     sy_ofi_unlock(&sy_ofi.lane[0]);
