@@ -23,9 +23,10 @@
 #define LONGEST_BEAT_NS 1000000L /* while application threads poll */
 #define BATCH           16
 #define LOOKS           50 /* idle polls before the processor is offered to others */
-#define DEAF_LOOKS                                                                                 \
-    4 /* idle polls before a thread that nothing wakes sleeps: native                              \
-       * operations move on in polls that find nothing */
+
+/* Idle polls before a thread sleeps that nothing wakes: native operations move on in polls that
+ * find nothing. */
+#define DEAF_LOOKS 4
 
 /* ---- completions ---- */
 
