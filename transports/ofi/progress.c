@@ -24,6 +24,10 @@
 #define BATCH           16
 #define LOOKS           50 /* idle polls before the processor is offered to others */
 
+/* Idle polls after which a PE seems to compute: more than a large transfer to one that polls has. A
+ * multiple of LOOKS. */
+#define LONG_WAIT 200
+
 /* Idle polls before a thread sleeps that nothing wakes: native operations move on in polls that
  * find nothing. */
 #define DEAF_LOOKS 4
@@ -246,9 +250,12 @@ static void nudge(void)
 /* After polls that found nothing: whether the processor has been given to others. */
 static bool give_way(void)
 {
-    if (atomic_fetch_add_explicit(&sy_ofi.idle, 1, memory_order_relaxed) % LOOKS != LOOKS - 1)
+    unsigned idle = atomic_fetch_add_explicit(&sy_ofi.idle, 1, memory_order_relaxed) + 1;
+
+    if (idle % LOOKS)
         return false;
-    if (sy_ofi.traits.deaf && !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
+    if (sy_ofi.traits.deaf && idle % LONG_WAIT == 0 &&
+        !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
         nudge();
         sy_ofi_unlock(&sy_ofi.lane[0]);
     }
