@@ -107,7 +107,7 @@ static void tell(struct tcp_lane *lane)
 {
     if (atomic_load_explicit(&lane->told, memory_order_relaxed) == got(lane))
         return;
-    atomic_store_explicit(&lane->ack_due, true, memory_order_relaxed);
+    atomic_store_explicit(&lane->ack_due, true, memory_order_release);
     sy_tcp_send(lane);
 }
 

@@ -110,8 +110,8 @@ static bool has_rested(const struct tcp_lane *lane)
 void sy_tcp_issue_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail,
                       size_t bytes, uint64_t wanted)
 {
-    bool attends = sy_tcp_poll_may_sleep() && !sy_tcp_host->crowded && has_rested(lane) &&
-                   sy_tcp_send_attend(lane, 1);
+    bool attends = sy_tcp_poll_may_sleep() && !sy_tcp_host->crowded && !sy_tcp_host->threads &&
+                   has_rested(lane) && sy_tcp_send_attend(lane, 1);
 
     sy_tcp_issue_done(ctx, lane, tail, bytes, true);
     sy_tcp_issue_wait(lane, wanted);

@@ -109,6 +109,25 @@ static void order_after(struct tcp_lane *first, const struct spread *spread)
     }
 }
 
+static bool is_handed(const struct tcp_lane *lane, uint64_t tail)
+{
+    return atomic_load_explicit(&lane->handed[TCP_REQUESTS], memory_order_acquire) >= tail;
+}
+
+/* Copies what is unconfirmed of the caller's memory: 0; -EAGAIN: it is being sent once more, since
+ * the connection has broken; or -ENOMEM. */
+static int keep_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail)
+{
+    sy_tcp_poll_lock();
+    sy_tcp_send_lock(lane);
+    int rc = !is_handed(lane, tail)
+                 ? -EAGAIN
+                 : sy_tcp_log_keep(&lane->log[TCP_REQUESTS], t->local, t->length);
+    sy_tcp_send_unlock(lane);
+    sy_tcp_poll_unlock();
+    return rc;
+}
+
 /* The caller's memory is in use until the operation has been confirmed, because a broken connection
  * may need it again. So a blocking put waits until the kernel has all and little is unconfirmed,
  * and copies that little. */
@@ -118,16 +137,12 @@ static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, u
     uint64_t since = 0;
 
     sy_tcp_send_ask(lane, tail);
-    while (atomic_load_explicit(&lane->handed[TCP_REQUESTS], memory_order_acquire) < tail ||
-           (sy_tcp_log_acked(log) < tail && tail - sy_tcp_log_acked(log) > KEPT))
-        pass_time(lane, &since);
-    sy_tcp_poll_lock();
-    sy_tcp_send_lock(lane);
-    int rc = sy_tcp_log_keep(log, t->local, t->length);
-    sy_tcp_send_unlock(lane);
-    sy_tcp_poll_unlock();
-    while (rc && sy_tcp_log_acked(log) < tail)
-        pass_time(lane, &since);
+    while (sy_tcp_log_acked(log) < tail)
+        if (!is_handed(lane, tail) || tail - sy_tcp_log_acked(log) > KEPT ||
+            keep_source(lane, t, tail))
+            pass_time(lane, &since);
+        else
+            return;
 }
 
 int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)

@@ -115,7 +115,8 @@ size_t sy_tcp_log_take(struct tcp_log *log, struct iovec *iov, int room, int *co
 static bool release(struct tcp_log *log, uint64_t position)
 {
     uint64_t at = get(&log->acked.at), ring = get(&log->acked.ring);
-    uint64_t index = get(&log->acked.piece), end = get(&log->sent.piece);
+    uint64_t index = get(&log->acked.piece);
+    uint64_t end = atomic_load_explicit(&log->sent.piece, memory_order_acquire);
 
     for (; index < end && piece_at(log, index)->at < position; index++) {
         struct tcp_piece *piece = piece_at(log, index);

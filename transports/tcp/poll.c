@@ -54,12 +54,15 @@ int sy_tcp_watch_add(struct tcp_watch *watch, uint32_t events)
 
 int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events)
 {
-    bool was_left_out = watch->left_out;
-
-    watch->left_out = !events;
-    if (was_left_out)
-        return events ? control(EPOLL_CTL_ADD, watch, events) : 0;
-    return control(events ? EPOLL_CTL_MOD : EPOLL_CTL_DEL, watch, events);
+    if (watch->left_out && !events)
+        return 0;
+    int rc = control(!events           ? EPOLL_CTL_DEL
+                     : watch->left_out ? EPOLL_CTL_ADD
+                                       : EPOLL_CTL_MOD,
+                     watch, events);
+    if (!rc)
+        watch->left_out = !events;
+    return rc;
 }
 
 void sy_tcp_watch_remove(struct tcp_watch *watch)

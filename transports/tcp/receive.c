@@ -61,7 +61,7 @@ static void begin_frame(struct tcp_lane *lane, const char *from, const char **wh
 static void end_frame(struct tcp_lane *lane)
 {
     if (lane->in.flags & TCP_FRAME_ACK)
-        atomic_store_explicit(&lane->ack_due, true, memory_order_relaxed);
+        atomic_store_explicit(&lane->ack_due, true, memory_order_release);
     if (lane->in.flags & TCP_FRAME_BYE)
         lane->in.told_all = true;
 }

@@ -7,11 +7,12 @@
 
 #include "transports/tcp/lane.h"
 
-#define FRAME_BYTES  (256u << 10) /* a frame ends with the record that passes this */
-#define SMALL_BYTES  512          /* sent as one buffer */
-#define STREAM_BYTES (8u << 10)   /* gathered in SHMEM_TCP_FLUSH_DELAY: the producer is busy at it \
-                                   */
-#define TELL_BYTES (128u << 10)   /* applied and not told: say so unasked */
+#define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
+#define SMALL_BYTES 512          /* sent as one buffer */
+#define STREAM_BYTES                                                                               \
+    (8u << 10)                  /* gathered in SHMEM_TCP_FLUSH_DELAY: the producer is busy at it   \
+                                 */
+#define TELL_BYTES (128u << 10) /* applied and not told: say so unasked */
 
 static bool has(const struct tcp_log *log)
 {
@@ -72,7 +73,8 @@ static bool prepare(struct tcp_lane *lane)
     if (!lane->greeted && sy_tcp_apply_serves_node())
         flags |= TCP_FRAME_NODE;
     lane->greeted = true;
-    atomic_store_explicit(&lane->ack_due, false, memory_order_relaxed);
+    /* Before `got` is read, so that what falls due for more than this frame tells stays due. */
+    atomic_exchange_explicit(&lane->ack_due, false, memory_order_acq_rel);
     uint64_t requests = got(lane, TCP_REQUESTS), replies = got(lane, TCP_REPLIES);
     atomic_store_explicit(&lane->told, requests + replies, memory_order_relaxed);
     out->frame = (struct tcp_frame){.length = (uint32_t)length,
@@ -108,8 +110,13 @@ void sy_tcp_send_watch(struct tcp_lane *lane)
     bool blocked = atomic_load_explicit(&lane->blocked, memory_order_relaxed);
     bool unread = atomic_load_explicit(&lane->paused, memory_order_relaxed) || lane->attended;
 
-    if (lane->watch.fd >= 0)
-        sy_tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (unread ? 0u : EPOLLIN));
+    if (lane->watch.fd < 0)
+        return;
+    int rc = sy_tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (unread ? 0u : EPOLLIN));
+    if (rc)
+        sy_tcp_host->lost(lane->pe, -rc,
+                          "its connection cannot be watched; where there are too many, "
+                          "fs.epoll.max_user_watches allows more");
 }
 
 /* A few bytes are put together first: one buffer costs the kernel less than a list of them. */
@@ -179,7 +186,7 @@ void sy_tcp_send(struct tcp_lane *lane)
             return;
     }
     do {
-        atomic_store_explicit(&lane->again, false, memory_order_seq_cst);
+        atomic_exchange_explicit(&lane->again, false, memory_order_seq_cst);
         if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
             send_all(lane);
         unlock(lane);
