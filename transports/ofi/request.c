@@ -72,12 +72,13 @@ static int answered_room(struct ofi_peer *peer, size_t bytes, size_t answer, voi
     return rc;
 }
 
-/* A request that answered_room has made room for has been written. */
-static void appended_for_answer(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
-                                size_t answer)
+/* A request that answered_room has made room for has been written. answer: 0 where none is wanted.
+ */
+static void appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
+                     size_t answer)
 {
     peer->open->answer += (uint32_t)answer;
-    sy_ofi_appended(peer, ctx, bytes, OFI_WANTS_REPLY);
+    sy_ofi_appended(peer, ctx, bytes, answer ? OFI_WANTS_REPLY : 0);
 }
 
 static size_t answer_of(size_t length)
@@ -209,7 +210,7 @@ static int append_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                                   .offset = t->offset + done};
     uint64_t number = number_of(fetch);
     memcpy(record + 1, &number, sizeof number);
-    appended_for_answer(peer, ctx, bytes, answer);
+    appended(peer, ctx, bytes, answer);
     if (left)
         sy_ofi_push(peer, false);
     return 0;
@@ -290,10 +291,7 @@ static int append_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *
         for (size_t i = 0; i < blocks; i++, to += t->block, from += t->local_stride)
             memcpy(to, from, t->block);
     }
-    if (fetch)
-        appended_for_answer(peer, ctx, bytes, answer);
-    else
-        sy_ofi_appended(peer, ctx, bytes, 0);
+    appended(peer, ctx, bytes, answer);
     if (fetch)
         sy_ofi_push(peer, false);
     return 0;
@@ -390,10 +388,7 @@ static int append_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, _Ato
     if (a->result && !(fetch = take_fetch(ctx, a->result, a->width, left)))
         return -EAGAIN;
     write_amo(at, a, fetch);
-    if (fetch)
-        appended_for_answer(peer, ctx, bytes, answer);
-    else
-        sy_ofi_appended(peer, ctx, bytes, 0);
+    appended(peer, ctx, bytes, answer);
     if (left)
         sy_ofi_push(peer, false);
     return 0;
