@@ -105,9 +105,9 @@ int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const vo
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     if (lane->run_bytes == TCP_LONG)
         sy_tcp_run_close(lane);
-    unlock(lane);
     if (!sy_tcp_host->threads)
-        atomic_store_explicit(&lane->producing, false, memory_order_release);
+        unlock(lane);
+    sy_tcp_issue_end(lane);
     if (begin)
         sy_tcp_send_mark(lane, true);
     else if (sy_tcp_log_tail(log) - sy_tcp_log_sent(log) >= TCP_FLUSH_BYTES &&

@@ -9,10 +9,8 @@
 
 #define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
 #define SMALL_BYTES 512          /* sent as one buffer */
-#define STREAM_BYTES                                                                               \
-    (8u << 10)                  /* gathered in SHMEM_TCP_FLUSH_DELAY: the producer is busy at it   \
-                                 */
-#define TELL_BYTES (128u << 10) /* applied and not told: say so unasked */
+#define BUSY_BYTES  (8u << 10)   /* gathered in one delay: the producer is at it */
+#define TELL_BYTES  (128u << 10) /* applied and not told: say so unasked */
 
 static bool has(const struct tcp_log *log)
 {
@@ -245,7 +243,7 @@ static void send_gathered(struct tcp_lane *lane)
     if (!stranger || !sent)
         return;
     /* A producer in full flow would have sent all this itself. */
-    if (sent < STREAM_BYTES &&
+    if (sent < BUSY_BYTES &&
         is_due(lane, atomic_load_explicit(&lane->sent_time, memory_order_relaxed)))
         atomic_store_explicit(&lane->left, true, memory_order_relaxed);
     sy_tcp_send_mark(lane, true);
