@@ -97,9 +97,13 @@ struct sy_host {
      * than may answer -ENODEV to open() where nobody asked for it. */
     bool named;
 
-    /* More PEs than processors on this machine: a thread that waits sleeps before long. For the data
-     * calls. */
+    /* More PEs than processors on this machine: a thread that waits sleeps before long. For the
+     * data calls. */
     bool crowded;
+
+    /* SHMEM_PROGRESS=polling: no thread sleeps on wait_fd(); progress() is called by threads of the
+     * program that wait, and by nobody else. Set before open(). */
+    bool unattended;
 };
 
 #endif

@@ -172,6 +172,7 @@ static int start(struct sy_error *err)
         rc = sy_route_rules_open(sy_config.routes, err);
     if (!rc)
         rc = sy_routes_load(sy_config.transports, options, err);
+    host.unattended = sy_config.progress == SY_PROGRESS_POLLING;
     if (!rc)
         rc = sy_routes_open(&host, false, err);
     if (!rc)

@@ -32,8 +32,9 @@ static int open_queue(struct ofi_lane *lane, struct sy_error *err)
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
     bool main_lane = lane == &sy_ofi.lane[0];
 
+    /* A queue that can be slept on costs each message more. */
     attr.size = OFI_OPERATIONS + (main_lane ? OFI_REQUESTS + OFI_REPLIES + OFI_RECEIVES : 0);
-    if (!main_lane)
+    if (!main_lane || sy_ofi.host->unattended)
         attr.wait_obj = FI_WAIT_NONE;
     int rc = fi_cq_open(sy_ofi.fid_domain, &attr, &lane->cq, NULL);
     if (rc && main_lane) {

@@ -122,6 +122,22 @@ static void refused(struct ofi_peer *peer, bool reply, ssize_t code)
         sy_ofi_failed(peer, (int)-code, why);
 }
 
+/* What the completion tells is that the buffer is free: whether a message has been applied, later
+ * ones say, so a provider that would ask the target for it need not. */
+static ssize_t send_buffer(struct ofi_message *message)
+{
+    const struct iovec iov = {.iov_base = message->header, .iov_len = message->header->length};
+    void *local = descriptor(message);
+    const struct fi_msg msg = {.msg_iov = &iov,
+                               .desc = &local,
+                               .iov_count = 1,
+                               .addr = message->peer->address,
+                               .context = &message->slot.context};
+    uint64_t flags = sy_ofi.traits.answers ? FI_COMPLETION | FI_INJECT_COMPLETE : FI_COMPLETION;
+
+    return fi_sendmsg(sy_ofi.lane[0].ep, &msg, flags);
+}
+
 /* Hands a message to the provider; false if that has no room now. */
 static bool try_send(struct ofi_message *message)
 {
@@ -130,8 +146,7 @@ static bool try_send(struct ofi_message *message)
     struct fid_ep *ep = sy_ofi.lane[0].ep;
     bool inject = header->length <= sy_ofi.traits.inject_message;
     ssize_t rc = inject ? fi_inject(ep, header, header->length, peer->address)
-                        : fi_send(ep, header, header->length, descriptor(message), peer->address,
-                                  &message->slot.context);
+                        : send_buffer(message);
 
     if (rc == -FI_EAGAIN)
         return false;

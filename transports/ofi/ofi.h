@@ -58,6 +58,7 @@ struct ofi_traits {
     bool prov_key;     /* the provider chooses keys */
     bool enable_mr;    /* registered memory is bound to the endpoint */
     bool deaf;         /* the queue's descriptor does not tell that something has come */
+    bool answers;      /* each write is answered, and each message that does not forbid it */
     bool ticks;        /* must be polled now and then while something is under way */
     bool lone;         /* small transfers that have a PE for themselves are native too */
     size_t inject, max_write;

@@ -334,6 +334,7 @@ static void set_traits(unsigned asked)
         .prov_key = modes & FI_MR_PROV_KEY,
         .enable_mr = modes & FI_MR_ENDPOINT,
         .deaf = based_on(info->fabric_attr->prov_name, "sockets"),
+        .answers = based_on(info->fabric_attr->prov_name, "sockets"),
         .ticks = strstr(info->fabric_attr->prov_name, "ofi_rxd") != NULL,
         .inject = info->tx_attr->inject_size,
         .max_write = info->ep_attr->max_msg_size,
@@ -342,8 +343,7 @@ static void set_traits(unsigned asked)
      */
     t->inject_message = t->deaf ? 0 : t->inject;
     t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !without("rma");
-    /* sockets answers each write anyway. */
-    t->flushed = t->saw && ((t->software && !t->deaf) || !t->delivery);
+    t->flushed = t->saw && ((t->software && !t->answers) || !t->delivery);
     t->small = !t->rma ? SIZE_MAX : t->software && !without("small") ? OFI_SMALL : 0;
     t->lone = t->rma && t->software && t->delivery && t->waw && t->saw && !t->ticks &&
               !t->local_mr && !without("lone");

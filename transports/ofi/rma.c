@@ -239,16 +239,17 @@ int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 /* ---- small transfers that have a PE for themselves ---- */
 
 /* Whether a small put should be native: those that come in a row gather in messages; one that is
- * the only one before a quiet, or follows another one after a wait, has nobody to gather with. It
- * does not overtake a message, be there a fence or not: many a program thinks that what it puts to
- * the same place stays in order. Then *flags makes the target acknowledge the message at once, so
- * that the next put finds none; if that has not helped the last time it is left alone. */
+ * the only one before a quiet, or follows another one after a wait, has nobody to gather with. (The
+ * latter is a message all the same where a write would be answered and a message not.) It does not
+ * overtake a message, be there a fence or not: many a program thinks that what it puts to the same
+ * place stays in order. Then *flags makes the target acknowledge the message at once, so that the
+ * next put finds none; if that has not helped the last time it is left alone. */
 bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, uint32_t *flags)
 {
     unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
 
     if (!sy_ofi.traits.lone || !shares(ctx) || !idle(peer) ||
-        !(ctx->puts ? ctx->polls != polls : ctx->one_by_one))
+        !(ctx->puts ? ctx->polls != polls && !sy_ofi.traits.answers : ctx->one_by_one))
         return false;
     bool free = sy_ofi_reached(peer->acked, peer->content);
     *flags = free || ctx->behind ? 0 : OFI_AWAITED;
