@@ -3,7 +3,7 @@
  * Requests to a PE are records that are appended to its open message. While few messages to that PE
  * are unacknowledged the open one leaves at once; when more are, it gathers until an
  * acknowledgement comes, it is full, or somebody waits for it. So one put is as fast as a message,
- * and many share one. A PE may send OFI_WINDOW messages before it must wait, which bounds what
+ * and many share one. A PE may send a window of messages before it must wait, which bounds what
  * piles up at the other end. An acknowledgement says how many messages have been applied; it
  * travels in every header, and in a message of its own when there is no other soon. Everything here
  * needs the main lane locked. */
@@ -145,6 +145,9 @@ static bool try_send(struct ofi_message *message)
     struct ofi_header *header = message->header;
     struct fid_ep *ep = sy_ofi.lane[0].ep;
     bool inject = header->length <= sy_ofi.traits.inject_message;
+
+    if (sy_ofi_held_up(peer))
+        return false;
     ssize_t rc = inject ? fi_inject(ep, header, header->length, peer->address)
                         : send_buffer(message);
 
@@ -241,7 +244,7 @@ int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
     if (peer->open && peer->open->header->length + bytes > OFI_MESSAGE)
         sy_ofi_push(peer, false);
     if (!peer->open) {
-        if (peer->sent - peer->acked >= OFI_WINDOW)
+        if (peer->sent - peer->acked >= sy_ofi.traits.window)
             return -EAGAIN;
         peer->open = sy_ofi_take(&sy_ofi.requests);
         if (!peer->open)
@@ -257,7 +260,8 @@ int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
  * that would be another occasion. */
 static bool due(const struct ofi_peer *peer)
 {
-    return peer->sent - peer->acked < OFI_AT_ONCE || sy_ofi_reached(peer->acked, peer->asked);
+    return peer->sent - peer->acked < sy_ofi.traits.at_once ||
+           sy_ofi_reached(peer->acked, peer->asked);
 }
 
 /* Notes that the open message has grown by `bytes` for ctx, and lets it leave if it should. */
@@ -293,7 +297,7 @@ int sy_ofi_push(struct ofi_peer *peer, bool ack)
         return 0;
     peer->open = NULL;
     message->header->sequence = ++peer->sent;
-    if (ack || peer->sent - peer->asked >= OFI_WINDOW / 4) {
+    if (ack || peer->sent - peer->asked >= sy_ofi.traits.window / 4) {
         message->header->flags |= OFI_ACK_ME;
         peer->asked = peer->sent;
     }

@@ -37,8 +37,6 @@
 #define OFI_REQUESTS   64   /* messages of requests under way, all PEs together */
 #define OFI_REPLIES    64   /* messages of replies under way */
 #define OFI_RECEIVES   64   /* posted receive buffers */
-#define OFI_WINDOW     32   /* unacknowledged messages of requests to one PE */
-#define OFI_AT_ONCE    4    /* so many of them leave at once; beyond that small requests gather */
 #define OFI_FETCHES    256  /* requests that wait for a reply */
 #define OFI_OPERATIONS 512  /* native transfers under way on a lane */
 #define OFI_LITTLE     8192 /* bytes; with no more than that under way a PE counts as idle */
@@ -59,8 +57,13 @@ struct ofi_traits {
     bool enable_mr;    /* registered memory is bound to the endpoint */
     bool deaf;         /* the queue's descriptor does not tell that something has come */
     bool answers;      /* each write is answered, and each message that does not forbid it */
-    bool ticks;        /* must be polled now and then while something is under way */
-    bool lone;         /* small transfers that have a PE for themselves are native too */
+    /* A connection stands still for good once its buffers are full and the kernel has only a part
+     * of a message's head, which is not read before the rest has come, which has no room. */
+    bool stalls;
+    bool ticks;       /* must be polled now and then while something is under way */
+    bool lone;        /* small transfers that have a PE for themselves are native too */
+    uint32_t window;  /* unacknowledged messages of requests to one PE */
+    uint32_t at_once; /* so many of them leave at once; beyond that small requests gather */
     size_t inject, max_write;
     size_t inject_message; /* 0: nothing would tell that it has left */
     size_t small;          /* puts up to this length travel as messages */
@@ -281,6 +284,12 @@ static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
     return fetching             ? sizeof(struct ofi_amo_part)
            : op == SY_AMO_CSWAP ? offsetof(struct ofi_amo_part, number)
                                 : offsetof(struct ofi_amo_part, compare);
+}
+
+/* Whether nothing may follow a long native transfer before it is over. */
+static inline bool sy_ofi_held_up(const struct ofi_peer *peer)
+{
+    return sy_ofi.traits.stalls && peer->delivering > OFI_LITTLE;
 }
 
 /* A put has been issued. */

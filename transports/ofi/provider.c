@@ -40,6 +40,13 @@ static const char *const wish_name[ALL] = {
 #define DEMANDS    (BIT(MUST_KEEP_ORDER) | BIT(MUST_SEND) | BIT(MUST_RELIABLE))
 #define ORDER      (FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_RMA_WAW)
 
+/* Unacknowledged messages to a PE; where connections stall, they and as many replies are less than
+ * the kernel's buffers. */
+#define WINDOW           32
+#define AT_ONCE          4
+#define STALLING_WINDOW  3
+#define STALLING_AT_ONCE 2
+
 /* Providers whose work the CPUs do. */
 static const char *const software[] = {"tcp", "net", "sockets", "udp", "shm", "sm2"};
 
@@ -335,12 +342,15 @@ static void set_traits(unsigned asked)
         .enable_mr = modes & FI_MR_ENDPOINT,
         .deaf = based_on(info->fabric_attr->prov_name, "sockets"),
         .answers = based_on(info->fabric_attr->prov_name, "sockets"),
+        .stalls = based_on(info->fabric_attr->prov_name, "sockets"),
         .ticks = strstr(info->fabric_attr->prov_name, "ofi_rxd") != NULL,
         .inject = info->tx_attr->inject_size,
         .max_write = info->ep_attr->max_msg_size,
     };
     /* A message that is injected has left only when somebody polls, and nothing tells that it has.
      */
+    t->window = t->stalls ? STALLING_WINDOW : WINDOW;
+    t->at_once = t->stalls ? STALLING_AT_ONCE : AT_ONCE;
     t->inject_message = t->deaf ? 0 : t->inject;
     t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !without("rma");
     t->flushed = t->saw && ((t->software && !t->answers) || !t->delivery);

@@ -166,6 +166,15 @@ static void unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t
         sy_ofi_prove(peer);
 }
 
+/* Whether a transfer must wait for what is under way: long ones have a connection to themselves
+ * where it could stand still. */
+static bool stalls_behind(const struct ofi_peer *peer, size_t length)
+{
+    bool is_long = peer->delivering + length > OFI_LITTLE;
+
+    return sy_ofi.traits.stalls && is_long && (peer->delivering || peer->sent != peer->acked);
+}
+
 static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
                  size_t length, bool get, _Atomic int *left)
 {
@@ -177,6 +186,8 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     /* Messages are the main lane's business, and so is what a write must wait for. */
     sy_ofi_lock(main_lane);
     rc = get ? behind_messages(ctx, t->pe) : behind_fence(ctx, t->pe);
+    if (!rc && stalls_behind(peer, length))
+        rc = -EAGAIN;
     if (lane != main_lane || rc)
         sy_ofi_unlock(main_lane);
     if (rc)
@@ -190,7 +201,7 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     rc = op || without ? issue(ctx, t, done, length, flags, op) : -EAGAIN;
     if (!rc && op) {
         ctx->issued++;
-        if (flags & FI_DELIVERY_COMPLETE && lane == main_lane)
+        if ((flags & FI_DELIVERY_COMPLETE || sy_ofi.traits.stalls) && lane == main_lane)
             peer->delivering += op->delivering = length;
         if (left)
             atomic_fetch_add_explicit(left, 1, memory_order_relaxed);

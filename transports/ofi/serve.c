@@ -233,7 +233,7 @@ static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *heade
     /* What was stored is visible before anybody hears that it is. */
     atomic_thread_fence(memory_order_release);
     peer->applied = header->sequence;
-    if (header->flags & OFI_ACK_ME || peer->applied - peer->told >= OFI_WINDOW / 2)
+    if (header->flags & OFI_ACK_ME || peer->applied - peer->told >= sy_ofi.traits.window / 2)
         sy_ofi_owe(peer);
     sy_ofi.awaited = sy_ofi.awaited || header->flags & OFI_AWAITED;
     if (reply)
