@@ -90,6 +90,7 @@ conformance_programs = \
 	tests/conformance/heap \
 	tests/conformance/forked \
 	tests/conformance/ordering \
+	tests/conformance/spins \
 	tests/conformance/teams \
 	tests/conformance/locks \
 	tests/conformance/threads \
@@ -105,6 +106,8 @@ tests_conformance_forked_SOURCES = tests/conformance/forked.c tests/conformance/
 tests_conformance_forked_LDADD = shmem/libsma.la
 tests_conformance_ordering_SOURCES = tests/conformance/ordering.c tests/conformance/check.h
 tests_conformance_ordering_LDADD = shmem/libsma.la
+tests_conformance_spins_SOURCES = tests/conformance/spins.c tests/conformance/check.h
+tests_conformance_spins_LDADD = shmem/libsma.la
 tests_conformance_locks_SOURCES = tests/conformance/locks.c tests/conformance/check.h
 tests_conformance_locks_LDADD = shmem/libsma.la
 tests_conformance_teams_SOURCES = tests/conformance/teams.c tests/conformance/check.h

@@ -1,6 +1,7 @@
 /* Locks (9.13): thunks over coll/lock.h. */
 #include "api/alias.h"
 #include "coll/lock.h"
+#include "core/wait.h"
 
 void pshmem_set_lock(long *lock)
 {
@@ -10,7 +11,11 @@ SY_ALIAS(shmem_set_lock);
 
 int pshmem_test_lock(long *lock)
 {
-    return !sy_lock_try("shmem_test_lock", lock);
+    bool taken = sy_lock_try("shmem_test_lock", lock);
+
+    if (!taken)
+        sy_wait_missed();
+    return !taken;
 }
 SY_ALIAS(shmem_test_lock);
 

@@ -59,8 +59,10 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
     { \
         pe = sy_ctx_pe(ctx, pe); \
         const TYPE *there = sy_window_reach(source, pe); \
-        if (SY_LIKELY(there != NULL)) \
+        if (SY_LIKELY(there != NULL)) { \
+            sy_wait_looked(); \
             return *(const volatile TYPE *)there; \
+        } \
         TYPE copy; \
         sy_get_far(ctx, &copy, source, sizeof copy, pe, SY_BLOCKING); \
         return copy; \

@@ -9,6 +9,7 @@
 #include <switchyard/host.h>
 
 #include "core/ctx.h"
+#include "core/wait.h"
 #include "core/windows.h"
 
 /* Applies an operation to a word of this process. With constant `op` it becomes one instruction. A
@@ -83,8 +84,10 @@ SY_INLINE uint64_t sy_amo_fetch(shmem_ctx_t ctx, enum sy_amo_op op, void *addres
 {
     pe = sy_ctx_pe(ctx, pe);
     void *at = sy_window_reach(address, pe);
-    if (SY_LIKELY(at != NULL))
+    if (SY_LIKELY(at != NULL)) {
+        sy_wait_looked();
         return sy_amo_here(op, at, width, operand, compare);
+    }
     if (width == 4) {
         uint32_t old;
         sy_amo_far(ctx, op, address, width, operand, compare, &old, true, pe);

@@ -111,6 +111,7 @@ void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
     check_overlap("get", target.here, dest, length);
     if (target.here) {
         sy_copy(dest, target.here, length);
+        sy_wait_looked();
         return;
     }
     const struct sy_transfer t = sy_rma_transfer(&target, dest, length, pe);

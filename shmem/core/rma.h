@@ -14,6 +14,7 @@
 
 #include "core/carry.h"
 #include "core/ctx.h"
+#include "core/wait.h"
 #include "core/windows.h"
 
 /* A resolved address on another PE. */
@@ -128,10 +129,12 @@ SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t le
 {
     pe = sy_ctx_pe(ctx, pe);
     void *there = sy_rma_reach(source, length, pe);
-    if (SY_LIKELY(there != NULL))
-        sy_copy(dest, there, length);
-    else
+    if (SY_UNLIKELY(!there)) {
         sy_get_far(ctx, dest, source, length, pe, flags);
+        return;
+    }
+    sy_copy(dest, there, length);
+    sy_wait_looked();
 }
 
 /* Strided transfers; strides and block length in bytes. */

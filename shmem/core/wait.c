@@ -175,6 +175,14 @@ void sy_wait_rest_inside(uint64_t *since)
         give_way(waited, false);
 }
 
+void sy_wait_looked_alone(void)
+{
+    static _Thread_local uint32_t looks;
+
+    if (++looks % LOOKS_AFTER_REST == 0)
+        sy_progress_poll();
+}
+
 void sy_wait_missed(void)
 {
     static _Thread_local uint32_t misses;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/windows.h"
 #include "util/bits.h"
 
 /* Waits until `condition` holds. Between the calls of sy_wait_rest the loop is the mere condition.
@@ -41,5 +42,15 @@ uint64_t sy_wait_now(void);
 
 /* After a test that failed, which programs put into loops of their own. */
 void sy_wait_missed(void);
+
+void sy_wait_looked_alone(void) __attribute__((cold));
+
+/* After a look at mapped memory, which may be one of such a loop: where nobody but the program
+ * receives, it must happen here now and then. */
+static inline void sy_wait_looked(void)
+{
+    if (SY_UNLIKELY(sy_hot.alone))
+        sy_wait_looked_alone();
+}
 
 #endif

@@ -62,10 +62,7 @@ void sy_windows_close(void)
 
 void sy_windows_hot(int npes, bool enable)
 {
-    bool carries = sy_hot.carries;
-
-    memset(&sy_hot, 0, sizeof sy_hot);
-    sy_hot.carries = carries;
+    sy_hot = (struct sy_hot){.carries = sy_hot.carries, .alone = sy_hot.alone};
     if (!enable)
         return;
     const struct sy_window_entry *heap = &sy_windows.entry[SY_WINDOW_HEAP];
