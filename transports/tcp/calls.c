@@ -68,7 +68,7 @@ SY_INLINE int put_element(struct sy_transport_ctx *ctx, const struct sy_transfer
             return rc;
     }
     if (SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_acquire)))
-        sy_tcp_run_end(lane);
+        sy_tcp_run_close(lane);
     if (SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, 16))))
         return -EAGAIN;
     write_element(room, header, t->local, code);

@@ -4,18 +4,10 @@
  *
  * Whoever polls when the timer expires looks, under the poll lock. While lanes are in use the looks
  * are that far apart; when all rest there are none until one sends or receives. The timer is one of
- * its own, so that setting it, which the first to send after a rest does, wakes nobody.
- *
- * The producer of requests holds the append lock where several threads may call. Otherwise it says
- * by `producing` that it is at work, without a fence. So this side shuts the log, has the kernel
- * put a fence into all threads of the process (membarrier), and then sees that the producer is at
- * work and lets it be, or the producer finds no room until the log is open again. Where the kernel
- * cannot do that, requests keep their pages. */
+ * its own, so that setting it, which the first to send after a rest does, wakes nobody. */
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,7 +22,6 @@ static struct {
     struct tcp_watch timer;
     uint64_t apart;       /* nanoseconds between looks */
     _Atomic bool planned; /* a look, since something has moved; or there are none at all */
-    bool fences;          /* the producer of requests can be kept out */
     bool going_on;        /* the last look has not come to its end */
     unsigned next;        /* lane that it has come to */
 } idle = {.timer.fd = -1};
@@ -65,38 +56,21 @@ static bool is_empty(const struct tcp_lane *lane, enum tcp_channel channel)
            atomic_load_explicit(&lane->handed[channel], memory_order_acquire) == tail;
 }
 
-/* ---- the producer of requests ---- */
-
-static bool fence(int command)
-{
-    return !syscall(SYS_membarrier, command, 0, 0);
-}
-
-/* `first` is lane 0 to the same process, whose producer is that of all. False: it is at work. */
-static bool is_kept_out(const struct tcp_lane *first, struct tcp_lane *lane)
-{
-    sy_tcp_log_shut(&lane->log[TCP_REQUESTS], true);
-    return (sy_tcp_host->threads || fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) &&
-           !atomic_load_explicit(&first->producing, memory_order_acquire) &&
-           !atomic_load_explicit(&lane->run, memory_order_relaxed);
-}
-
 /* False: something is in use. */
 static bool trim_requests(struct tcp_lane *lane)
 {
     struct tcp_lane *first = sy_tcp_lane_find(lane->pe, 0);
-    struct tcp_log *log = &lane->log[TCP_REQUESTS];
 
-    if (!first || atomic_exchange_explicit(&first->append, true, memory_order_acquire))
+    if (!first || !sy_tcp_producer_stop(first))
         return false;
-    bool unused = is_kept_out(first, lane) && is_empty(lane, TCP_REQUESTS) &&
+    bool unused = is_empty(lane, TCP_REQUESTS) &&
+                  !atomic_load_explicit(&lane->run, memory_order_relaxed) &&
                   atomic_load(&lane->wanted) == atomic_load(&lane->answered);
     if (unused) {
-        sy_tcp_log_trim(log);
+        sy_tcp_log_trim(&lane->log[TCP_REQUESTS]);
         sy_tcp_table_trim(lane->want, TCP_WANTS * sizeof *lane->want);
     }
-    sy_tcp_log_shut(log, false);
-    atomic_store_explicit(&first->append, false, memory_order_release);
+    sy_tcp_producer_go(first);
     return unused;
 }
 
@@ -113,7 +87,7 @@ static void tell(struct tcp_lane *lane)
 
 static bool trim(struct tcp_lane *lane)
 {
-    bool requests = !idle.fences || trim_requests(lane), replies = is_empty(lane, TCP_REPLIES);
+    bool requests = trim_requests(lane), replies = is_empty(lane, TCP_REPLIES);
 
     if (replies)
         sy_tcp_log_trim(&lane->log[TCP_REPLIES]);
@@ -177,7 +151,6 @@ static void on_timer(struct tcp_watch *watch, uint32_t events)
 int sy_tcp_idle_open(struct sy_error *err)
 {
     idle.going_on = false;
-    idle.fences = sy_tcp_host->threads || fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
     idle.apart = (uint64_t)(sy_tcp_settings.idle * 1e9);
     atomic_store(&idle.planned, !idle.apart);
     idle.timer = (struct tcp_watch){

@@ -95,7 +95,7 @@ void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uin
         send_alone(lane, tail);
         return;
     }
-    lane->producer = pthread_self();
+    atomic_store_explicit(&lane->producer, pthread_self(), memory_order_relaxed);
     atomic_store_explicit(&lane->gathered_at, now, memory_order_relaxed);
     sy_tcp_send_mark(lane, ctx->batch || is_kept(lane));
 }

@@ -51,19 +51,18 @@ void sy_tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted);
 int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void *from,
                    unsigned code);
 
-/* Commits the producer's run before it appends something else. */
-void sy_tcp_run_end(struct tcp_lane *lane);
-
 /* Makes this thread the producer of the lanes to a process; `lane` is lane 0. */
 static inline void sy_tcp_issue_lock(struct tcp_lane *lane)
 {
-    if (SY_UNLIKELY(sy_tcp_host->threads)) {
+    if (SY_UNLIKELY(sy_tcp_lanes.locked)) {
         while (atomic_exchange_explicit(&lane->append, true, memory_order_acquire))
             sched_yield();
         return;
     }
     atomic_store_explicit(&lane->producing, true, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst); /* idle.c makes it one for the processor */
+    atomic_signal_fence(memory_order_seq_cst); /* producer.c makes it one for the processor */
+    if (SY_UNLIKELY(atomic_load_explicit(&lane->append, memory_order_acquire)))
+        sy_tcp_producer_wait(lane);
 }
 
 /* As begin, but a run stays open. */
@@ -87,14 +86,14 @@ static inline struct tcp_lane *sy_tcp_issue_begin(struct sy_transport_ctx *ctx, 
     struct tcp_lane *lane = sy_tcp_issue_enter(ctx, pe);
 
     if (SY_LIKELY(lane) && SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_acquire)))
-        sy_tcp_run_end(lane);
+        sy_tcp_run_close(lane);
     return lane;
 }
 
 /* Ends what begin began, with nothing more appended. */
 static inline void sy_tcp_issue_end(struct tcp_lane *lane)
 {
-    if (SY_UNLIKELY(sy_tcp_host->threads)) {
+    if (SY_UNLIKELY(sy_tcp_lanes.locked)) {
         atomic_store_explicit(&lane->append, false, memory_order_release);
         atomic_thread_fence(
             memory_order_seq_cst); /* the sender sees the tail, or this thread its `sent` */

@@ -49,6 +49,7 @@ int sy_tcp_lanes_open(struct sy_error *err)
     if (!sy_tcp_lanes.lane || !sy_tcp_lanes.dirty)
         return sy_tcp_host->fail(err, ENOMEM, "no memory for a table of %u connections",
                                  sy_tcp_lanes.limit);
+    sy_tcp_producer_open();
     return sy_tcp_idle_open(err);
 }
 

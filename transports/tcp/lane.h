@@ -2,8 +2,8 @@
  * connection that may be replaced. Lane 0 to a process is made with the first operation; further
  * lanes, for parts of large transfers, with the first large one.
  *
- * Locks, in the order in which they are taken: append (only where several threads may call; the
- * producer of requests, of lane 0 for all lanes to the process), poll (poll.h; receiving, applying,
+ * Locks, in the order in which they are taken: append (the producer of requests, of lane 0 for all
+ * lanes to the process; producer.c), poll (poll.h; receiving, applying,
  * connecting, the producer of replies), send (the socket's sending side). A thread that finds
  * `send` taken leaves its work to the holder.
  */
@@ -83,8 +83,8 @@ struct tcp_lane {
     struct tcp_log log[2];
 
     /* Producer of requests: the application's threads, one at a time. */
-    _Alignas(64) _Atomic bool append;
-    _Atomic bool producing; /* lane 0: a producer without the lock is at work (idle.c) */
+    _Alignas(64) _Atomic bool append; /* lane 0: its lock, or somebody keeps it out (producer.c) */
+    _Atomic bool producing;           /* lane 0: it is at work, without the lock */
     struct tcp_want *want;
     uint64_t want_base;      /* the reply that want[0] is for: moved up when none is awaited */
     _Atomic uint64_t wanted; /* replies asked for, ever */
@@ -97,12 +97,12 @@ struct tcp_lane {
     _Atomic bool run;   /* continuing puts are being merged: in the ring, not yet committed */
     uint64_t run_header;
     size_t run_bytes;
-    pthread_t producer; /* the thread that last began to gather */
-    uint64_t first_end; /* where the operation ended that last found the lane idle */
-    int bunches;        /* how often others followed such an operation at once, of late */
-    int keeps;          /* how often the program sent what it had gathered, of late */
-    bool alone;         /* an operation has left by itself, and no quiet has followed yet */
-    int quiet_follows;  /* 0..3: how often a quiet has followed such an operation lately */
+    _Atomic pthread_t producer; /* the thread that last began to gather */
+    uint64_t first_end;         /* where the operation ended that last found the lane idle */
+    int bunches;                /* how often others followed such an operation at once, of late */
+    int keeps;                  /* how often the program sent what it had gathered, of late */
+    bool alone;                 /* an operation has left by itself, and no quiet has followed yet */
+    int quiet_follows;          /* 0..3: how often a quiet has followed such an operation lately */
 
     /* Sender. */
     _Alignas(64) _Atomic bool send;
@@ -151,6 +151,7 @@ struct tcp_lane_table {
     _Atomic uint64_t *dirty; /* a bit for each: has requests that nobody is sending yet */
     _Atomic int paused;      /* how many wait for another one */
     _Atomic bool striped;    /* a large transfer has been spread over further lanes */
+    bool locked;             /* producers take locks (producer.c) */
 };
 extern struct tcp_lane_table sy_tcp_lanes;
 
@@ -158,6 +159,13 @@ extern struct tcp_lane_table sy_tcp_lanes;
 static inline struct tcp_want *sy_tcp_want_at(const struct tcp_lane *lane, uint64_t number)
 {
     return &lane->want[(number - lane->want_base) & (TCP_WANTS - 1)];
+}
+
+/* Whether this thread was the last one to begin to gather on the lane. */
+static inline bool sy_tcp_lane_is_mine(const struct tcp_lane *lane)
+{
+    return pthread_equal(atomic_load_explicit(&lane->producer, memory_order_relaxed),
+                         pthread_self());
 }
 
 int sy_tcp_lanes_open(struct sy_error *err);
@@ -191,8 +199,16 @@ void sy_tcp_send(struct tcp_lane *lane);
 void sy_tcp_send_lock(struct tcp_lane *lane);
 void sy_tcp_send_unlock(struct tcp_lane *lane);
 
-/* Commits a run, if one is open. By the producer, or by another thread under the append lock. run.c
- */
+/* Keeps the producer of a process's lanes out, given lane 0; false: it is at work, or another
+ * thread does. By threads that are not the producer. producer.c */
+bool sy_tcp_producer_stop(struct tcp_lane *lane);
+void sy_tcp_producer_go(struct tcp_lane *lane);
+
+/* The producer, which finds itself kept out. */
+void sy_tcp_producer_wait(struct tcp_lane *lane) __attribute__((cold));
+void sy_tcp_producer_open(void);
+
+/* Commits a run, if one is open. By the producer, or while it is kept out. run.c */
 void sy_tcp_run_close(struct tcp_lane *lane);
 
 /* The same for a thread that is about to send. */

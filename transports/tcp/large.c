@@ -84,7 +84,7 @@ void sy_tcp_large_fence(struct tcp_lane *lane)
         return;
     }
     if (atomic_load_explicit(&lane->run, memory_order_acquire))
-        sy_tcp_run_end(lane);
+        sy_tcp_run_close(lane);
     for (; lane->unordered; lane->unordered &= lane->unordered - 1) {
         unsigned i = (unsigned)__builtin_ctz(lane->unordered);
         append_await(lane, i + 1, sy_tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));

@@ -8,9 +8,7 @@
 int sy_tcp_log_open(struct tcp_log *log, size_t size)
 {
     memset(log, 0, sizeof *log);
-    int rc = sy_tcp_ring_open(&log->ring, size);
-    sy_tcp_log_shut(log, false);
-    return rc;
+    return sy_tcp_ring_open(&log->ring, size);
 }
 
 static struct tcp_piece *piece_at(const struct tcp_log *log, uint64_t index)
@@ -164,11 +162,6 @@ int sy_tcp_log_keep(struct tcp_log *log, const char *data, size_t length)
         piece->data = piece->copy = copy;
     }
     return 0;
-}
-
-void sy_tcp_log_shut(struct tcp_log *log, bool shut)
-{
-    atomic_store_explicit(&log->room, shut ? 0 : log->ring.size, memory_order_release);
 }
 
 void sy_tcp_log_trim(struct tcp_log *log)

@@ -41,7 +41,6 @@ struct tcp_cursor {
 
 struct tcp_log {
     struct tcp_ring ring;
-    _Atomic size_t room;     /* of the ring: its size, or 0 while its pages are given back */
     struct tcp_piece *piece; /* TCP_PIECES, made with the first */
     /* producer */
     _Alignas(64) _Atomic uint64_t tail;
@@ -69,9 +68,7 @@ static inline char *sy_tcp_log_reserve(struct tcp_log *log, size_t bytes)
 
     if (!used)
         log->shift = -log->ring_tail;
-    return used + bytes <= atomic_load_explicit(&log->room, memory_order_relaxed)
-               ? sy_tcp_log_at(log, log->ring_tail)
-               : NULL;
+    return used + bytes <= log->ring.size ? sy_tcp_log_at(log, log->ring_tail) : NULL;
 }
 
 /* Publishes `bytes` written at sy_tcp_log_reserve's address; returns the new tail. */
@@ -117,11 +114,8 @@ bool sy_tcp_log_resume(struct tcp_log *log, uint64_t position);
  * caller. */
 int sy_tcp_log_keep(struct tcp_log *log, const char *data, size_t length);
 
-/* While a log is shut no room is found in it. */
-void sy_tcp_log_shut(struct tcp_log *log, bool shut);
-
-/* Gives back the pages of a log that is empty, and has no producer or is shut to it. Under the poll
- * lock. */
+/* Gives back the pages of a log that is empty, and whose producer is this thread or kept out. Under
+ * the poll lock. */
 void sy_tcp_log_trim(struct tcp_log *log);
 
 static inline uint64_t sy_tcp_log_tail(const struct tcp_log *log)

@@ -4,25 +4,11 @@
  * A run begins with an element that continues the one before it while something is gathered on the
  * lane anyway, so a run delays nothing that would have left at once. Its bytes are in the ring
  * behind the tail, and nobody sends them before they are committed: by the producer when it appends
- * something else or the run is full, or by the thread that flushes.
- *
- * While `run` is set all this is done under the append lock, also where the application has one
- * thread. Only the producer sets it, so a producer that finds it clear need not take the lock. */
+ * something else or the run is full, or by the thread that flushes, which keeps the producer out
+ * meanwhile (producer.c). */
 #include <errno.h>
-#include <sched.h>
 
 #include "transports/tcp/issue.h"
-
-static void lock(struct tcp_lane *lane)
-{
-    while (atomic_exchange_explicit(&lane->append, true, memory_order_acquire))
-        sched_yield();
-}
-
-static void unlock(struct tcp_lane *lane)
-{
-    atomic_store_explicit(&lane->append, false, memory_order_release);
-}
 
 static size_t padded(size_t length)
 {
@@ -48,22 +34,20 @@ void sy_tcp_run_close(struct tcp_lane *lane)
     atomic_store_explicit(&lane->run, false, memory_order_release);
 }
 
-void sy_tcp_run_end(struct tcp_lane *lane)
-{
-    if (!sy_tcp_host->threads)
-        lock(lane);
-    sy_tcp_run_close(lane);
-    if (!sy_tcp_host->threads)
-        unlock(lane);
-}
-
 void sy_tcp_run_flush(struct tcp_lane *lane)
 {
     if (!is_open(lane))
         return;
-    lock(lane);
-    sy_tcp_run_close(lane);
-    unlock(lane);
+    if (sy_tcp_lanes.locked || sy_tcp_lane_is_mine(lane)) {
+        sy_tcp_issue_lock(lane);
+        sy_tcp_run_close(lane);
+        sy_tcp_issue_end(lane);
+    } else if (sy_tcp_producer_stop(lane)) {
+        sy_tcp_run_close(lane);
+        sy_tcp_producer_go(lane);
+    } else {
+        sy_tcp_send_mark(lane, true);
+    }
 }
 
 /* Whether a run may begin: something waits to be sent, and the longest run has room. */
@@ -80,14 +64,9 @@ int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const vo
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
     size_t size = (size_t)1 << code;
 
-    if (!sy_tcp_host->threads)
-        lock(lane);
     bool begin = !is_open(lane);
-    if (begin && !may_begin(lane)) {
-        if (!sy_tcp_host->threads)
-            unlock(lane);
+    if (begin && !may_begin(lane))
         return 1;
-    }
     if (begin) {
         lane->run_header = (lane->next & ~UINT64_C(1023)) | TCP_OP_PUT_LONG;
         lane->run_bytes = 0;
@@ -105,8 +84,6 @@ int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const vo
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     if (lane->run_bytes == TCP_LONG)
         sy_tcp_run_close(lane);
-    if (!sy_tcp_host->threads)
-        unlock(lane);
     sy_tcp_issue_end(lane);
     if (begin)
         sy_tcp_send_mark(lane, true);

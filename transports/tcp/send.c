@@ -234,7 +234,7 @@ static bool is_due(const struct tcp_lane *lane, uint64_t now)
  * more, some time later, when either has long become visible. */
 static void send_gathered(struct tcp_lane *lane)
 {
-    bool stranger = !pthread_equal(lane->producer, pthread_self());
+    bool stranger = !sy_tcp_lane_is_mine(lane);
     uint64_t before = sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
 
     sy_tcp_run_flush(lane);

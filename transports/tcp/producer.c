@@ -1,0 +1,54 @@
+/* The producer of the lanes to a process: the one thread that may append to them now. It appends
+ * tens of millions of operations a second, so that it is the producer must cost it next to nothing;
+ * that somebody else wants to be, once in a while, may cost a system call.
+ *
+ * Where several threads of the program may call, and where the kernel lacks membarrier, `append` is
+ * a lock like others. Else the program's thread only says by `producing` that it is at work and
+ * looks at `append`, without a fence between the two. Who wants it out sets `append`, has the
+ * kernel put a fence into all threads of the process, and then looks at `producing`: either it
+ * finds the producer at work, and lets it be, or the producer finds `append` set, and waits. */
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "transports/tcp/lane.h"
+
+static bool fence(int command)
+{
+    return !syscall(SYS_membarrier, command, 0, 0);
+}
+
+void sy_tcp_producer_open(void)
+{
+    sy_tcp_lanes.locked = sy_tcp_host->threads || !fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
+void sy_tcp_producer_wait(struct tcp_lane *lane)
+{
+    do {
+        atomic_store_explicit(&lane->producing, false, memory_order_release);
+        while (atomic_load_explicit(&lane->append, memory_order_acquire))
+            sched_yield();
+        atomic_store_explicit(&lane->producing, true, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+    } while (atomic_load_explicit(&lane->append, memory_order_acquire));
+}
+
+bool sy_tcp_producer_stop(struct tcp_lane *lane)
+{
+    if (atomic_exchange_explicit(&lane->append, true, memory_order_acquire))
+        return false;
+    if (sy_tcp_lanes.locked)
+        return true;
+    if (fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
+        !atomic_load_explicit(&lane->producing, memory_order_acquire))
+        return true;
+    sy_tcp_producer_go(lane);
+    return false;
+}
+
+void sy_tcp_producer_go(struct tcp_lane *lane)
+{
+    atomic_store_explicit(&lane->append, false, memory_order_release);
+}
