@@ -61,6 +61,10 @@ void sy_amo_apply(enum sy_amo_op op, void *address, size_t width, uint64_t opera
 void sy_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,
                 uint64_t compare, void *result, bool blocking, int pe);
 
+/* The same, without a result and a second operand. */
+void sy_amo_update_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                       uint64_t operand, int pe);
+
 /* The same after a full search and all checks. */
 void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                  uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
@@ -75,7 +79,7 @@ SY_INLINE void sy_amo_update(shmem_ctx_t ctx, enum sy_amo_op op, void *address, 
     if (SY_LIKELY(at != NULL))
         sy_amo_here(op, at, width, operand, 0);
     else
-        sy_amo_far(ctx, op, address, width, operand, 0, NULL, false, pe);
+        sy_amo_update_far(ctx, op, address, width, operand, pe);
 }
 
 /* An operation that returns the old value, zero-extended. */

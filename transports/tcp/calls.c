@@ -142,9 +142,9 @@ static size_t amo_size(const struct sy_amo *a)
     return a->op == SY_AMO_CSWAP ? 24 : 16;
 }
 
-static void write_amo(char *room, const struct sy_amo *a)
+SY_INLINE void write_amo(char *room, const struct sy_amo *a, bool fetch)
 {
-    unsigned op = (a->result ? TCP_OP_AMO_FETCH : TCP_OP_AMO) + (unsigned)a->op;
+    unsigned op = (fetch ? TCP_OP_AMO_FETCH : TCP_OP_AMO) + (unsigned)a->op;
     uint64_t word[3] = {sy_tcp_issue_header(op, a->width == 4 ? 2 : 3, a->pe, a->window, a->offset),
                         a->operand, a->compare};
 
@@ -153,8 +153,24 @@ static void write_amo(char *room, const struct sy_amo *a)
         memcpy(room + 16, &word[2], 8);
 }
 
+/* The most frequent ones: no result, one operand. */
+static int update(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+{
+    struct tcp_lane *lane = sy_tcp_issue_begin(ctx, a->pe);
+    char *room;
+
+    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, 16))))
+        return -EAGAIN;
+    write_amo(room, a, false);
+    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16), 16,
+                      flags & SY_PROMPT);
+    return 0;
+}
+
 int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
 {
+    if (SY_LIKELY(!a->result && a->op != SY_AMO_CSWAP))
+        return update(ctx, a, flags);
     struct tcp_lane *lane = sy_tcp_issue_begin(ctx, a->pe);
     size_t bytes = amo_size(a);
     uint64_t wanted = 0;
@@ -167,7 +183,7 @@ int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned fl
         sy_tcp_issue_end(lane);
         return -EAGAIN;
     }
-    write_amo(room, a);
+    write_amo(room, a, a->result);
     uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes);
     if (a->result && (flags & SY_BLOCKING))
         sy_tcp_issue_ask(ctx, lane, tail, bytes, wanted);
@@ -191,7 +207,7 @@ int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
         if (!lane || !(room = sy_tcp_issue_room(lane, bytes)))
             return -EAGAIN;
         write_copied(room, t);
-        write_amo(room + first, signal);
+        write_amo(room + first, signal, false);
         sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes,
                           false);
         return 0;
