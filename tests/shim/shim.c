@@ -9,6 +9,7 @@
  *            in between had: what is on the way in either direction is lost
  *   resets   no more than so many of them in this process; default: no limit
  *   buffer   bytes of the sockets' send buffers; default: as they are
+ *   rate     bytes that a socket sends in a second, as where a network limits connections
  *   seed     of the pseudo-random numbers, to which the process adds its PE; default: 1
  * At the end of the process a line with the counts is appended to the file SY_SHIM_REPORT. In the
  * directory SY_SHIM_RECORD each connection that the process opens leaves a file with the first
@@ -39,7 +40,7 @@
 enum { SHIM_PIECES = 1024 }; /* most pieces of a vector that are looked at: the kernel's limit */
 
 static struct {
-    long shorten, eintr, eagain, reset, resets, buffer, seed;
+    long shorten, eintr, eagain, reset, resets, buffer, rate, seed;
 } badness = {.resets = -1, .seed = 1};
 
 static _Atomic long calls, shortened, interrupted, postponed, resets;
@@ -64,7 +65,7 @@ __attribute__((constructor)) static void begin(void)
         if (!(take(word, "short", &badness.shorten) || take(word, "eintr", &badness.eintr) ||
               take(word, "eagain", &badness.eagain) || take(word, "reset", &badness.reset) ||
               take(word, "resets", &badness.resets) || take(word, "buffer", &badness.buffer) ||
-              take(word, "seed", &badness.seed))) {
+              take(word, "rate", &badness.rate) || take(word, "seed", &badness.seed))) {
             fprintf(stderr, "shim: SY_SHIM has no word %s\n", word);
             _exit(2);
         }
@@ -343,12 +344,15 @@ SHIM ssize_t readv(int fd, const struct iovec *vector, int count)
     return told(real(fd, pieces, (int)clip(pieces, vector, (size_t)count, limit)), false);
 }
 
-static int shrunk(int fd)
+static int narrowed(int fd)
 {
     int bytes = (int)badness.buffer;
+    unsigned rate = (unsigned)badness.rate;
 
-    if (fd >= 0 && bytes > 0 && is_tcp(fd) &&
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes))
+    if (fd < 0 || !is_tcp(fd))
+        return fd;
+    if ((bytes && setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes)) ||
+        (rate && setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate)))
         perror("shim: setsockopt");
     return fd;
 }
@@ -356,7 +360,7 @@ static int shrunk(int fd)
 SHIM int socket(int domain, int type, int protocol)
 {
     REAL(socket);
-    return shrunk(real(domain, type, protocol));
+    return narrowed(real(domain, type, protocol));
 }
 
 SHIM int connect(int fd, const struct sockaddr *address, socklen_t size)
@@ -384,7 +388,7 @@ SHIM int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
         errno = any(2) ? EINTR : ECONNABORTED;
         return -1;
     }
-    return shrunk(real(fd, address, size, flags));
+    return narrowed(real(fd, address, size, flags));
 }
 
 SHIM int epoll_wait(int fd, struct epoll_event *events, int room, int timeout)

@@ -91,6 +91,8 @@ struct tcp_lane {
     uint64_t asked_bytes;    /* room their replies take in the other side's ring, ever */
     uint64_t asked_long;     /* replies that lie outside that ring, ever */
     struct tcp_lane *stripe[TCP_STREAMS_MAX]; /* lane 0: the further lanes to the same process */
+    _Atomic int slow;   /* lane 0: large transfers in a row that it carried slowly (large.c) */
+    unsigned spread;    /* lane 0: those since, over further lanes */
     unsigned unordered; /* lane 0: bits of those with parts that no AWAIT covers yet */
     uint64_t awaits;    /* others: position of lane 0 that its last AWAIT named */
     uint64_t next;      /* the header of an element put that continues the last one */

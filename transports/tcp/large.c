@@ -1,6 +1,7 @@
 /* Large transfers: payload that is sent from where it is and received where it goes, in chunks,
  * spread over several connections from SHMEM_TCP_STRIPE bytes on, because networks often limit what
- * one connection may carry.
+ * one connection may carry. Where it is seen that one does carry little, shorter ones are spread
+ * too; elsewhere that would only cost processor time.
  *
  * Order. Chunks on further lanes overtake records on lane 0 and the other way round. That is made
  * good at the target by AWAIT records. Each further lane is told, before a put's chunks, to wait
@@ -15,6 +16,12 @@
 #define KEPT                                                                                       \
     (256u << 10) /* a blocking put returns when no more than this is unconfirmed on a lane */
 
+#define SLOW_BYTES       3  /* a connection that carries fewer in so many ... */
+#define SLOW_NANOSECONDS 2  /* ... is slow: 12 Gbit/s */
+#define SLOW_FRACTION    16 /* of SHMEM_TCP_STRIPE, from which transfers are spread then */
+#define SLOW_TIMES       3  /* in a row, before it counts as slow */
+#define SLOW_PROBES      64 /* one in so many goes alone, to see whether it still is */
+
 /* The lanes of one transfer, and how far it has got on each. */
 struct spread {
     struct tcp_lane *lane[TCP_STREAMS_MAX];
@@ -23,6 +30,34 @@ struct spread {
     uint64_t wanted[TCP_STREAMS_MAX]; /* of get */
 };
 
+/* ---- how many connections ---- */
+
+static size_t shortest(void)
+{
+    return sy_tcp_settings.stripe / SLOW_FRACTION;
+}
+
+/* Whether a transfer is to be spread. */
+static bool is_spread(struct tcp_lane *lane, size_t length)
+{
+    if (length >= sy_tcp_settings.stripe)
+        return true;
+    return length >= shortest() &&
+           atomic_load_explicit(&lane->slow, memory_order_relaxed) == SLOW_TIMES &&
+           ++lane->spread % SLOW_PROBES;
+}
+
+/* `bytes` have gone over lane 0 alone since `begun`. */
+static void judge(struct tcp_lane *lane, size_t bytes, uint64_t begun)
+{
+    uint64_t took = sy_tcp_now() - begun;
+    int times = atomic_load_explicit(&lane->slow, memory_order_relaxed);
+    bool slow = bytes * SLOW_NANOSECONDS < took * SLOW_BYTES;
+
+    times = !slow ? 0 : times < SLOW_TIMES ? times + 1 : SLOW_TIMES;
+    atomic_store_explicit(&lane->slow, times, memory_order_relaxed);
+}
+
 /* The further lanes to the process of lane 0, or lane 0 itself where the transfer is too small for
  * them. */
 static void choose_lanes(struct tcp_lane *lane, size_t length, struct spread *spread)
@@ -30,7 +65,7 @@ static void choose_lanes(struct tcp_lane *lane, size_t length, struct spread *sp
     unsigned streams = (unsigned)sy_tcp_settings.streams;
 
     *spread = (struct spread){.lane = {lane}, .count = 1};
-    if (!streams || length < sy_tcp_settings.stripe)
+    if (!streams || !is_spread(lane, length))
         return;
     for (unsigned i = 0; i < streams; i++) {
         if (!lane->stripe[i])
@@ -148,6 +183,7 @@ static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, u
 int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
     struct tcp_lane *first = sy_tcp_issue_begin(ctx, t->pe);
+    uint64_t begun = sy_tcp_now();
     struct spread spread;
 
     if (!first)
@@ -170,6 +206,8 @@ int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         if (spread.tail[i])
             release_source(spread.lane[i], t, spread.tail[i]);
+    if (flags & SY_BLOCKING && spread.lane[0] == first && t->length >= KEPT + shortest())
+        judge(first, t->length - KEPT, begun);
     return 0;
 }
 
@@ -194,8 +232,8 @@ static bool ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const struc
 int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
     struct tcp_lane *first = sy_tcp_issue_begin(ctx, t->pe);
+    uint64_t begun = sy_tcp_now(), since = 0;
     struct spread spread;
-    uint64_t since = 0;
 
     if (!first)
         return -EAGAIN;
@@ -215,5 +253,7 @@ int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
         sy_tcp_send(spread.lane[i]);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         sy_tcp_issue_wait(spread.lane[i], spread.wanted[i]);
+    if (flags & SY_BLOCKING && spread.lane[0] == first && t->length >= shortest())
+        judge(first, t->length, begun);
     return 0;
 }
