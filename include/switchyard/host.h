@@ -102,7 +102,7 @@ struct sy_host {
     bool crowded;
 
     /* SHMEM_PROGRESS=polling: no thread sleeps on wait_fd(); progress() is called by threads of the
-     * program that wait, and by nobody else. Set before open(). */
+     * program that wait, and where soon() has been asked for. Set before open(). */
     bool unattended;
 };
 

@@ -133,10 +133,12 @@ SY_INLINE void sy_amo_start(shmem_ctx_t ctx, enum sy_amo_op op, void *address, u
 {
     pe = sy_ctx_pe(ctx, pe);
     void *at = sy_window_reach(address, pe);
-    if (SY_LIKELY(at != NULL))
-        sy_amo_unbits(result, width, sy_amo_here(op, at, width, operand, compare));
-    else
+    if (SY_UNLIKELY(!at)) {
         sy_amo_far(ctx, op, address, width, operand, compare, result, false, pe);
+        return;
+    }
+    sy_amo_unbits(result, width, sy_amo_here(op, at, width, operand, compare));
+    sy_wait_looked();
 }
 
 #endif

@@ -99,6 +99,7 @@ void sy_carry_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_tran
 
 void sy_fence_transports(shmem_ctx_t ctx)
 {
+    sy_wait_looked();
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
         if (route->carries && route->table->fence(sy_carry_domain(route, ctx)))
@@ -108,6 +109,7 @@ void sy_fence_transports(shmem_ctx_t ctx)
 
 void sy_quiet_transports(shmem_ctx_t ctx, int pe)
 {
+    sy_wait_looked();
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
         uint64_t since = 0;

@@ -179,7 +179,7 @@ void sy_wait_looked_alone(void)
 {
     static _Thread_local uint32_t looks;
 
-    if (++looks % LOOKS_AFTER_REST == 0)
+    if (++looks % LOOKS_CROWDED == 0)
         sy_progress_poll();
 }
 

@@ -39,7 +39,7 @@ extern struct sy_windows sy_windows SY_HIDDEN;
 struct sy_hot {
     unsigned npes;
     bool carries; /* some data goes through a transport's calls, so quiet and fence concern it */
-    bool alone;   /* and arrives only while the program is in here: SHMEM_PROGRESS=polling */
+    bool alone;   /* and what arrives waits for the program to be in here: SHMEM_PROGRESS=polling */
     struct {
         uintptr_t base;
         size_t length;

@@ -35,11 +35,40 @@ static void spin_on_g(long round)
 
 static void spin_on_get(long round)
 {
+    static long source[ROUNDS + 1];
     long seen = 0;
 
-    shmem_long_put_nbi(&word, &(long){round}, 1, to);
+    source[round] = round;
+    shmem_long_put_nbi(&word, &source[round], 1, to);
     while (seen < round)
         shmem_long_get(&seen, &word, 1, me);
+}
+
+static void spin_on_iget(long round)
+{
+    long seen = 0;
+
+    shmem_long_p(&word, round, to);
+    while (seen < round)
+        shmem_long_iget(&seen, &word, 1, 1, 1, me);
+}
+
+static void spin_on_fetch_nbi(long round)
+{
+    long seen = 0;
+
+    shmem_long_p(&word, round, to);
+    while (seen < round) {
+        shmem_long_atomic_fetch_nbi(&seen, &word, me);
+        shmem_quiet();
+    }
+}
+
+static void spin_on_quiet(long round)
+{
+    shmem_long_p(&word, round, to);
+    while (*(volatile long *)&word < round)
+        shmem_quiet();
 }
 
 static void spin_on_signal(long round)
@@ -97,6 +126,9 @@ int main(void)
     run("atomic_compare_swap", spin_on_compare_swap);
     run("g", spin_on_g);
     run("get", spin_on_get);
+    run("iget", spin_on_iget);
+    run("atomic_fetch_nbi", spin_on_fetch_nbi);
+    run("quiet", spin_on_quiet);
     run("signal_fetch", spin_on_signal);
     run("test", spin_on_test);
     run("test_lock", spin_on_lock);
