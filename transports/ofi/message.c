@@ -145,9 +145,6 @@ static bool try_send(struct ofi_message *message)
     struct ofi_header *header = message->header;
     struct fid_ep *ep = sy_ofi.lane[0].ep;
     bool inject = header->length <= sy_ofi.traits.inject_message;
-
-    if (sy_ofi_held_up(peer))
-        return false;
     ssize_t rc = inject ? fi_inject(ep, header, header->length, peer->address)
                         : send_buffer(message);
 
@@ -177,8 +174,7 @@ static void enqueue(struct ofi_message *message)
     sy_ofi.waiting = peer;
 }
 
-/* Completes the header and sends; what the provider does not take now waits in the peer's queue. */
-void sy_ofi_send(struct ofi_message *message)
+static void complete_header(const struct ofi_message *message)
 {
     struct ofi_peer *peer = message->peer;
     struct ofi_header *header = message->header;
@@ -186,11 +182,32 @@ void sy_ofi_send(struct ofi_message *message)
     header->job = sy_ofi.job;
     header->source = (uint32_t)sy_ofi.host->pe;
     header->ack = peer->told = peer->applied;
-    bool queued = peer->head || !try_send(message);
+}
+
+/* Sends; what the provider does not take now waits in the peer's queue. */
+void sy_ofi_send(struct ofi_message *message)
+{
+    struct ofi_peer *peer = message->peer;
+
+    complete_header(message);
+    bool queued = peer->head || sy_ofi_held_up(peer) || !try_send(message);
     if (queued)
         enqueue(message);
     if (queued || sy_ofi.traits.ticks)
         sy_ofi_look_after();
+}
+
+/* A message without content, past those that wait: the target notices that somebody is there. */
+void sy_ofi_knock(struct ofi_peer *peer)
+{
+    struct ofi_message *message = sy_ofi_take(&sy_ofi.replies);
+
+    if (!message)
+        return;
+    message->peer = peer;
+    complete_header(message);
+    if (!try_send(message))
+        sy_ofi_give(message);
 }
 
 void sy_ofi_retry(void)
@@ -200,7 +217,7 @@ void sy_ofi_retry(void)
     while (*link) {
         struct ofi_peer *peer = *link;
         struct ofi_message *message;
-        while ((message = peer->head)) {
+        while ((message = peer->head) && !sy_ofi_held_up(peer)) {
             struct ofi_message *next = message->next;
             if (!try_send(message))
                 break;
@@ -241,10 +258,13 @@ void sy_ofi_forget(struct ofi_peer *peer)
  */
 int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
 {
-    if (peer->open && peer->open->header->length + bytes > OFI_MESSAGE)
+    if (peer->open && peer->open->header->length + bytes > OFI_MESSAGE) {
+        if (peer->reserved)
+            return -EAGAIN;
         sy_ofi_push(peer, false);
+    }
     if (!peer->open) {
-        if (peer->sent - peer->acked >= sy_ofi.traits.window)
+        if (peer->reserved || peer->sent - peer->acked >= sy_ofi.traits.window)
             return -EAGAIN;
         peer->open = sy_ofi_take(&sy_ofi.requests);
         if (!peer->open)
@@ -260,8 +280,8 @@ int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
  * that would be another occasion. */
 static bool due(const struct ofi_peer *peer)
 {
-    return peer->sent - peer->acked < sy_ofi.traits.at_once ||
-           sy_ofi_reached(peer->acked, peer->asked);
+    return !peer->reserved && (peer->sent - peer->acked < sy_ofi.traits.at_once ||
+                               sy_ofi_reached(peer->acked, peer->asked));
 }
 
 /* Notes that the open message has grown by `bytes` for ctx, and lets it leave if it should. */
@@ -328,7 +348,7 @@ int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
         return 0;
     peer->lone = sequence == peer->acked + 1 &&
                  (peer->open ? peer->sent + 1 : peer->sent) == sequence;
-    if (sy_ofi_reached(peer->asked, sequence))
+    if (peer->reserved || sy_ofi_reached(peer->asked, sequence))
         return -EAGAIN;
     /* Either the open message is the one, or one behind it asks. */
     if (peer->open || !sy_ofi_room(peer, 0, &at))

@@ -55,7 +55,7 @@ struct ofi_traits {
     bool virt_addr;    /* remote memory is named by address, not by offset */
     bool prov_key;     /* the provider chooses keys */
     bool enable_mr;    /* registered memory is bound to the endpoint */
-    bool deaf;         /* the queue's descriptor does not tell that something has come */
+    bool deaf;         /* the queue's descriptor does not tell that something has come (sockets) */
     bool answers;      /* each write is answered, and each message that does not forbid it */
     /* A connection stands still for good once its buffers are full and the kernel has only a part
      * of a message's head, which is not read before the rest has come, which has no room. */
@@ -177,8 +177,9 @@ struct ofi_peer {
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
-    bool lone;   /* the last wait was for a single message */
-    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
+    bool lone;     /* the last wait was for a single message */
+    bool reserved; /* a long transfer is next: no new message leaves before it */
+    int refused;   /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
 struct ofi_operation {
@@ -188,6 +189,7 @@ struct ofi_operation {
     _Atomic int *left; /* the blocked caller's count, or NULL */
     struct fid_mr *mr; /* registration of the caller's buffer, or NULL */
     int pe;            /* -1: free */
+    bool get;
     size_t delivering; /* its share of the peer's */
 };
 
@@ -286,7 +288,7 @@ static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
                                 : offsetof(struct ofi_amo_part, compare);
 }
 
-/* Whether nothing may follow a long native transfer before it is over. */
+/* Whether nothing may follow a long native transfer of this PE before it is over. */
 static inline bool sy_ofi_held_up(const struct ofi_peer *peer)
 {
     return sy_ofi.traits.stalls && peer->delivering > OFI_LITTLE;
@@ -354,6 +356,7 @@ void sy_ofi_forget(struct ofi_peer *peer);
 struct ofi_message *sy_ofi_take(struct ofi_pool *pool);
 void sy_ofi_give(struct ofi_message *message);
 void sy_ofi_send(struct ofi_message *message);
+void sy_ofi_knock(struct ofi_peer *peer);
 
 /* request.c */
 int sy_ofi_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);

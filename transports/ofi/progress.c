@@ -241,9 +241,15 @@ static void nudge(void)
     const struct ofi_lane *lane = &sy_ofi.lane[0];
 
     for (int i = 0; i < OFI_OPERATIONS; i++) {
-        int pe = lane->operations[i].pe;
-        if (pe >= 0 && sy_ofi.peer[pe].sent == sy_ofi.peer[pe].acked)
-            sy_ofi_ask(&sy_ofi.peer[pe], sy_ofi.peer[pe].sent + 1);
+        const struct ofi_operation *op = &lane->operations[i];
+        struct ofi_peer *peer = &sy_ofi.peer[op->pe < 0 ? 0 : op->pe];
+        if (op->pe < 0 || peer->sent != peer->acked)
+            continue;
+        /* What follows a long write would not be noticed before it is over. */
+        if (!sy_ofi_held_up(peer))
+            sy_ofi_ask(peer, peer->sent + 1);
+        else if (op->get)
+            sy_ofi_knock(peer);
     }
 }
 

@@ -329,9 +329,10 @@ static void set_traits(unsigned asked)
     /* Within this size a provider keeps the order of the data, not only of the messages. */
     bool data_order = info->ep_attr->max_order_waw_size >= info->ep_attr->max_msg_size;
     uint64_t modes = info->domain_attr->mr_mode;
+    bool sockets = based_on(info->fabric_attr->prov_name, "sockets");
 
     *t = (struct ofi_traits){
-        .own_contexts = own_contexts(info->fabric_attr->prov_name),
+        .own_contexts = own_contexts(info->fabric_attr->prov_name) && !sockets,
         .software = among(info->fabric_attr->prov_name, software, SY_COUNT(software)),
         .delivery = asked & BIT(WISH_DELIVERY) && !without("delivery"),
         .waw = order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW) && data_order && !without("waw"),
@@ -340,17 +341,17 @@ static void set_traits(unsigned asked)
         .virt_addr = modes & FI_MR_VIRT_ADDR,
         .prov_key = modes & FI_MR_PROV_KEY,
         .enable_mr = modes & FI_MR_ENDPOINT,
-        .deaf = based_on(info->fabric_attr->prov_name, "sockets"),
-        .answers = based_on(info->fabric_attr->prov_name, "sockets"),
-        .stalls = based_on(info->fabric_attr->prov_name, "sockets"),
+        .deaf = sockets,
+        .answers = sockets,
+        .stalls = sockets,
         .ticks = strstr(info->fabric_attr->prov_name, "ofi_rxd") != NULL,
         .inject = info->tx_attr->inject_size,
         .max_write = info->ep_attr->max_msg_size,
     };
-    /* A message that is injected has left only when somebody polls, and nothing tells that it has.
-     */
     t->window = t->stalls ? STALLING_WINDOW : WINDOW;
     t->at_once = t->stalls ? STALLING_AT_ONCE : AT_ONCE;
+    /* A message that is injected has left only when somebody polls, and nothing tells that it has.
+     */
     t->inject_message = t->deaf ? 0 : t->inject;
     t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !without("rma");
     t->flushed = t->saw && ((t->software && !t->answers) || !t->delivery);

@@ -24,7 +24,7 @@ static inline bool flushed(const struct sy_transport_ctx *ctx)
 /* ---- operations ---- */
 
 static struct ofi_operation *take(struct ofi_lane *lane, struct sy_transport_ctx *ctx, int pe,
-                                  _Atomic int *left)
+                                  bool get, _Atomic int *left)
 {
     struct ofi_operation *op = lane->free;
 
@@ -36,6 +36,7 @@ static struct ofi_operation *take(struct ofi_lane *lane, struct sy_transport_ctx
     op->left = left;
     op->pe = pe;
     op->mr = NULL;
+    op->get = get;
     op->delivering = 0;
     return op;
 }
@@ -166,13 +167,19 @@ static void unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t
         sy_ofi_prove(peer);
 }
 
-/* Whether a transfer must wait for what is under way: long ones have a connection to themselves
- * where it could stand still. */
-static bool stalls_behind(const struct ofi_peer *peer, size_t length)
+/* Whether a transfer must wait for what this PE has under way: long ones have a connection to
+ * themselves where it could stand still. Other threads' messages wait for its turn meanwhile. */
+static bool stalls_behind(struct ofi_peer *peer, size_t length)
 {
-    bool is_long = peer->delivering + length > OFI_LITTLE;
-
-    return sy_ofi.traits.stalls && is_long && (peer->delivering || peer->sent != peer->acked);
+    if (!sy_ofi.traits.stalls || peer->delivering + length <= OFI_LITTLE)
+        return false;
+    if (!peer->delivering && peer->sent == peer->acked) {
+        peer->reserved = false;
+        return false;
+    }
+    sy_ofi_ask(peer, peer->sent);
+    peer->reserved = true;
+    return true;
 }
 
 static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
@@ -185,9 +192,10 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
 
     /* Messages are the main lane's business, and so is what a write must wait for. */
     sy_ofi_lock(main_lane);
-    rc = get ? behind_messages(ctx, t->pe) : behind_fence(ctx, t->pe);
-    if (!rc && stalls_behind(peer, length))
+    if (stalls_behind(peer, length))
         rc = -EAGAIN;
+    else
+        rc = get ? behind_messages(ctx, t->pe) : behind_fence(ctx, t->pe);
     if (lane != main_lane || rc)
         sy_ofi_unlock(main_lane);
     if (rc)
@@ -197,7 +205,7 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     uint64_t flags = get ? FI_READ : delivered(ctx) ? FI_WRITE | FI_DELIVERY_COMPLETE : FI_WRITE;
     bool without = flags == FI_WRITE && untold(peer, length);
     if (!without)
-        op = take(lane, ctx, t->pe, left);
+        op = take(lane, ctx, t->pe, get, left);
     rc = op || without ? issue(ctx, t, done, length, flags, op) : -EAGAIN;
     if (!rc && op) {
         ctx->issued++;
