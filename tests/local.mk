@@ -91,6 +91,7 @@ conformance_programs = \
 	tests/conformance/forked \
 	tests/conformance/ordering \
 	tests/conformance/spins \
+	tests/conformance/streams \
 	tests/conformance/teams \
 	tests/conformance/locks \
 	tests/conformance/threads \
@@ -108,6 +109,8 @@ tests_conformance_ordering_SOURCES = tests/conformance/ordering.c tests/conforma
 tests_conformance_ordering_LDADD = shmem/libsma.la
 tests_conformance_spins_SOURCES = tests/conformance/spins.c tests/conformance/check.h
 tests_conformance_spins_LDADD = shmem/libsma.la
+tests_conformance_streams_SOURCES = tests/conformance/streams.c tests/conformance/check.h
+tests_conformance_streams_LDADD = shmem/libsma.la
 tests_conformance_locks_SOURCES = tests/conformance/locks.c tests/conformance/check.h
 tests_conformance_locks_LDADD = shmem/libsma.la
 tests_conformance_teams_SOURCES = tests/conformance/teams.c tests/conformance/check.h
