@@ -27,6 +27,7 @@ tcp_sources = \
 	transports/tcp/poll.c transports/tcp/poll.h \
 	transports/tcp/receive.c \
 	transports/tcp/ring.c transports/tcp/ring.h \
+	transports/tcp/pace.c transports/tcp/pace.h \
 	transports/tcp/producer.c \
 	transports/tcp/run.c \
 	transports/tcp/send.c \

@@ -7,7 +7,6 @@
 
 #define COPIED     (32u << 10) /* a blocking put of up to so many bytes is copied into the ring */
 #define COPIED_NBI (8u << 10)  /* the same, non-blocking: longer ones stay where they are */
-#define KEPT       (256u << 10) /* a large blocking put returns when no more than this is unconfirmed */
 
 static size_t padded(size_t length)
 {
@@ -62,11 +61,8 @@ SY_INLINE int put_element(struct sy_transport_ctx *ctx, const struct sy_transfer
     if (SY_UNLIKELY(!lane))
         return -EAGAIN;
     uint64_t header = element_header(t, code);
-    if (header == lane->next) {
-        int rc = sy_tcp_run_put(ctx, lane, t->local, code);
-        if (rc <= 0)
-            return rc;
-    }
+    if (header == lane->next && sy_tcp_run_put(ctx, lane, t->local, code))
+        return 0;
     if (SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_acquire)))
         sy_tcp_run_close(lane);
     if (SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, 16))))

@@ -46,10 +46,10 @@ void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uin
 /* Waits until the reply number `wanted` of a lane has arrived. */
 void sy_tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted);
 
-/* Puts an element behind the one before it, into a run (run.c): 0; -EAGAIN; or 1: there is none and
- * none is begun. `lane` is entered, and left unless the answer is 1. */
-int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void *from,
-                   unsigned code);
+/* Puts an element behind the one before it, into a run (run.c); false: there is none and none is
+ * begun. `lane` is entered, and left where that has been done. */
+bool sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void *from,
+                    unsigned code);
 
 /* Makes this thread the producer of the lanes to a process; `lane` is lane 0. */
 static inline void sy_tcp_issue_lock(struct tcp_lane *lane)
@@ -162,7 +162,7 @@ static inline void sy_tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_la
 void sy_tcp_issue_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail,
                       size_t bytes, uint64_t wanted);
 
-/* Enters where a reply goes. Returns its number, or 0: too many are under way, and begin is undone.
+/* Enters where a reply goes. Returns its number, or 0: too many are under way.
  */
 static inline uint64_t sy_tcp_issue_want(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
                                          void *dest, size_t length, enum tcp_want_kind kind)

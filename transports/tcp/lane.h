@@ -14,6 +14,7 @@
 
 #include "transports/tcp/connect.h"
 #include "transports/tcp/log.h"
+#include "transports/tcp/pace.h"
 #include "transports/tcp/poll.h"
 #include "transports/tcp/tcp.h"
 #include "transports/tcp/wire.h"
@@ -91,8 +92,7 @@ struct tcp_lane {
     uint64_t asked_bytes;    /* room their replies take in the other side's ring, ever */
     uint64_t asked_long;     /* replies that lie outside that ring, ever */
     struct tcp_lane *stripe[TCP_STREAMS_MAX]; /* lane 0: the further lanes to the same process */
-    _Atomic int slow;   /* lane 0: large transfers in a row that it carried slowly (large.c) */
-    unsigned spread;    /* lane 0: those since, over further lanes */
+    struct tcp_pace pace;                     /* lane 0: of transfers that may use them or not */
     unsigned unordered; /* lane 0: bits of those with parts that no AWAIT covers yet */
     uint64_t awaits;    /* others: position of lane 0 that its last AWAIT named */
     uint64_t next;      /* the header of an element put that continues the last one */
@@ -201,8 +201,8 @@ void sy_tcp_send(struct tcp_lane *lane);
 void sy_tcp_send_lock(struct tcp_lane *lane);
 void sy_tcp_send_unlock(struct tcp_lane *lane);
 
-/* Keeps the producer of a process's lanes out, given lane 0; false: it is at work, or another
- * thread does. By threads that are not the producer. producer.c */
+/* Keeps the producer of a process's lanes out, given lane 0; false: it is at work (be it this
+ * thread, which polls meanwhile), or another thread does. producer.c */
 bool sy_tcp_producer_stop(struct tcp_lane *lane);
 void sy_tcp_producer_go(struct tcp_lane *lane);
 
@@ -213,7 +213,8 @@ void sy_tcp_producer_open(void);
 /* Commits a run, if one is open. By the producer, or while it is kept out. run.c */
 void sy_tcp_run_close(struct tcp_lane *lane);
 
-/* The same for a thread that is about to send. */
+/* The same for a thread that is about to send. Where the producer is at work the run stays open,
+ * and the lane is marked, to be looked at again. */
 void sy_tcp_run_flush(struct tcp_lane *lane);
 
 /* Sends what has been gathered; due: only what has been waiting for SHMEM_TCP_FLUSH_DELAY. */

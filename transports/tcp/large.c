@@ -1,26 +1,21 @@
 /* Large transfers: payload that is sent from where it is and received where it goes, in chunks,
  * spread over several connections from SHMEM_TCP_STRIPE bytes on, because networks often limit what
- * one connection may carry. Where it is seen that one does carry little, shorter ones are spread
- * too; elsewhere that would only cost processor time.
+ * one connection may carry; shorter ones too where that is found to pay (pace.h).
  *
  * Order. Chunks on further lanes overtake records on lane 0 and the other way round. That is made
- * good at the target by AWAIT records. Each further lane is told, before a put's chunks, to wait
- * for what lane 0 held at that time. A fence tells lane 0 to wait for the chunks on the others. An
- * AWAIT names what was appended before it, so waiting cannot go in a circle; and nobody here waits
- * for an answer. */
+ * good at the target by AWAIT records. Each further lane is told, before a transfer's chunks, to
+ * wait for what lane 0 held at that time. A fence tells lane 0 to wait for the chunks on the
+ * others. An AWAIT names what was appended before it, so waiting cannot go in a circle; and nobody
+ * here waits for an answer. */
 #include <errno.h>
 
 #include "transports/tcp/calls.h"
 #include "transports/tcp/issue.h"
 
-#define KEPT                                                                                       \
-    (256u << 10) /* a blocking put returns when no more than this is unconfirmed on a lane */
+#define KEPT (256u << 10) /* a blocking put returns when no more of it than this is unconfirmed */
 
-#define SLOW_BYTES       3  /* a connection that carries fewer in so many ... */
-#define SLOW_NANOSECONDS 2  /* ... is slow: 12 Gbit/s */
-#define SLOW_FRACTION    16 /* of SHMEM_TCP_STRIPE, from which transfers are spread then */
-#define SLOW_TIMES       3  /* in a row, before it counts as slow */
-#define SLOW_PROBES      64 /* one in so many goes alone, to see whether it still is */
+#define FRACTION 16  /* of SHMEM_TCP_STRIPE, from which transfers are spread where that pays */
+#define MODEST   128 /* connections of a process beyond which more are not opened for that */
 
 /* The lanes of one transfer, and how far it has got on each. */
 struct spread {
@@ -32,40 +27,46 @@ struct spread {
 
 /* ---- how many connections ---- */
 
+/* Transfers of fewer bytes always go over one. */
 static size_t shortest(void)
 {
-    return sy_tcp_settings.stripe / SLOW_FRACTION;
+    size_t bytes = sy_tcp_settings.stripe / FRACTION;
+
+    return bytes > 2 * TCP_CHUNK ? bytes : 2 * TCP_CHUNK;
 }
 
-/* Whether a transfer is to be spread. */
-static bool is_spread(struct tcp_lane *lane, size_t length)
+/* Whether a transfer tells how fast it was: `bytes` of it, if they are enough. */
+static bool is_measured(size_t length, size_t bytes, unsigned flags)
+{
+    return flags & SY_BLOCKING && length < sy_tcp_settings.stripe && bytes >= shortest();
+}
+
+static bool is_spread(const struct tcp_lane *lane, size_t length, bool measured)
 {
     if (length >= sy_tcp_settings.stripe)
         return true;
-    return length >= shortest() &&
-           atomic_load_explicit(&lane->slow, memory_order_relaxed) == SLOW_TIMES &&
-           ++lane->spread % SLOW_PROBES;
+    return length >= shortest() && sy_tcp_pace_spreads(&lane->pace, measured) &&
+           (lane->stripe[0] || atomic_load(&sy_tcp_lanes.count) < MODEST);
 }
 
-/* `bytes` have gone over lane 0 alone since `begun`. */
-static void judge(struct tcp_lane *lane, size_t bytes, uint64_t begun)
+/* A measured transfer is over, which began at `begun`. */
+static void note(struct tcp_lane *lane, const struct spread *spread, size_t bytes, uint64_t begun)
 {
     uint64_t took = sy_tcp_now() - begun;
-    int times = atomic_load_explicit(&lane->slow, memory_order_relaxed);
-    bool slow = bytes * SLOW_NANOSECONDS < took * SLOW_BYTES;
 
-    times = !slow ? 0 : times < SLOW_TIMES ? times + 1 : SLOW_TIMES;
-    atomic_store_explicit(&lane->slow, times, memory_order_relaxed);
+    sy_tcp_issue_lock(lane);
+    sy_tcp_pace_note(&lane->pace, spread->lane[0] != lane, bytes, took);
+    sy_tcp_issue_end(lane);
 }
 
 /* The further lanes to the process of lane 0, or lane 0 itself where the transfer is too small for
  * them. */
-static void choose_lanes(struct tcp_lane *lane, size_t length, struct spread *spread)
+static void choose_lanes(struct tcp_lane *lane, size_t length, bool measured, struct spread *spread)
 {
     unsigned streams = (unsigned)sy_tcp_settings.streams;
 
     *spread = (struct spread){.lane = {lane}, .count = 1};
-    if (!streams || !is_spread(lane, length))
+    if (!streams || !is_spread(lane, length, measured))
         return;
     for (unsigned i = 0; i < streams; i++) {
         if (!lane->stripe[i])
@@ -77,8 +78,6 @@ static void choose_lanes(struct tcp_lane *lane, size_t length, struct spread *sp
     spread->count = chunks < streams ? (unsigned)chunks : streams;
     for (unsigned i = 0; i < spread->count; i++)
         spread->lane[i] = lane->stripe[i];
-    if (!atomic_load_explicit(&sy_tcp_lanes.striped, memory_order_relaxed))
-        atomic_store(&sy_tcp_lanes.striped, true);
 }
 
 /* Progress while this thread waits for room or for a confirmation on a lane. */
@@ -130,18 +129,27 @@ void sy_tcp_large_fence(struct tcp_lane *lane)
 
 /* ---- put ---- */
 
-/* Before the first chunk on a further lane: what lane 0 holds comes first. */
+/* Before the first chunk on further lanes: what lane 0 holds comes first. */
 static void order_after(struct tcp_lane *first, const struct spread *spread)
 {
     uint64_t tail = sy_tcp_log_tail(&first->log[TCP_REQUESTS]);
 
     for (unsigned i = 0; i < spread->count && spread->lane[0] != first; i++) {
-        first->unordered |= 1u << i;
         if (spread->lane[i]->awaits == tail)
             continue;
         append_await(spread->lane[i], 0, tail);
         spread->lane[i]->awaits = tail;
     }
+}
+
+/* Has a fence on lane 0 wait for the chunks of a put. */
+static void order_before_fence(struct tcp_lane *first, const struct spread *spread)
+{
+    if (spread->lane[0] == first)
+        return;
+    first->unordered |= (1u << spread->count) - 1;
+    if (!atomic_load_explicit(&sy_tcp_lanes.striped, memory_order_relaxed))
+        atomic_store(&sy_tcp_lanes.striped, true);
 }
 
 static bool is_handed(const struct tcp_lane *lane, uint64_t tail)
@@ -166,14 +174,15 @@ static int keep_source(struct tcp_lane *lane, const struct sy_transfer *t, uint6
 /* The caller's memory is in use until the operation has been confirmed, because a broken connection
  * may need it again. So a blocking put waits until the kernel has all and little is unconfirmed,
  * and copies that little. */
-static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail)
+static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail,
+                           size_t kept)
 {
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
     uint64_t since = 0;
 
     sy_tcp_send_ask(lane, tail);
     while (sy_tcp_log_acked(log) < tail)
-        if (!is_handed(lane, tail) || tail - sy_tcp_log_acked(log) > KEPT ||
+        if (!is_handed(lane, tail) || tail - sy_tcp_log_acked(log) > kept ||
             keep_source(lane, t, tail))
             pass_time(lane, &since);
         else
@@ -183,13 +192,16 @@ static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, u
 int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
     struct tcp_lane *first = sy_tcp_issue_begin(ctx, t->pe);
+    size_t awaited = t->length > KEPT ? t->length - KEPT : 0;
+    bool measured = is_measured(t->length, awaited, flags);
     uint64_t begun = sy_tcp_now();
     struct spread spread;
 
     if (!first)
         return -EAGAIN;
-    choose_lanes(first, t->length, &spread);
+    choose_lanes(first, t->length, measured, &spread);
     order_after(first, &spread);
+    order_before_fence(first, &spread);
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
         struct tcp_lane *lane = spread.lane[i];
         size_t part = t->length - done < TCP_CHUNK ? t->length - done : TCP_CHUNK;
@@ -205,9 +217,9 @@ int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     sy_tcp_issue_end(first);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         if (spread.tail[i])
-            release_source(spread.lane[i], t, spread.tail[i]);
-    if (flags & SY_BLOCKING && spread.lane[0] == first && t->length >= KEPT + shortest())
-        judge(first, t->length - KEPT, begun);
+            release_source(spread.lane[i], t, spread.tail[i], KEPT / spread.count);
+    if (measured)
+        note(first, &spread, awaited, begun);
     return 0;
 }
 
@@ -232,12 +244,14 @@ static bool ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const struc
 int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
     struct tcp_lane *first = sy_tcp_issue_begin(ctx, t->pe);
+    bool measured = is_measured(t->length, t->length, flags);
     uint64_t begun = sy_tcp_now(), since = 0;
     struct spread spread;
 
     if (!first)
         return -EAGAIN;
-    choose_lanes(first, t->length, &spread);
+    choose_lanes(first, t->length, measured, &spread);
+    order_after(first, &spread);
     for (size_t done = 0, i = 0; done < t->length;) {
         size_t part = t->length - done < TCP_CHUNK ? t->length - done : TCP_CHUNK;
         if (ask(ctx, spread.lane[i], t, done, part, &spread.wanted[i])) {
@@ -253,7 +267,7 @@ int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
         sy_tcp_send(spread.lane[i]);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         sy_tcp_issue_wait(spread.lane[i], spread.wanted[i]);
-    if (flags & SY_BLOCKING && spread.lane[0] == first && t->length >= shortest())
-        judge(first, t->length, begun);
+    if (measured)
+        note(first, &spread, t->length, begun);
     return 0;
 }

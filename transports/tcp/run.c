@@ -6,8 +6,6 @@
  * behind the tail, and nobody sends them before they are committed: by the producer when it appends
  * something else or the run is full, or by the thread that flushes, which keeps the producer out
  * meanwhile (producer.c). */
-#include <errno.h>
-
 #include "transports/tcp/issue.h"
 
 static size_t padded(size_t length)
@@ -38,7 +36,7 @@ void sy_tcp_run_flush(struct tcp_lane *lane)
 {
     if (!is_open(lane))
         return;
-    if (sy_tcp_lanes.locked || sy_tcp_lane_is_mine(lane)) {
+    if (sy_tcp_lane_is_mine(lane)) {
         sy_tcp_issue_lock(lane);
         sy_tcp_run_close(lane);
         sy_tcp_issue_end(lane);
@@ -58,18 +56,19 @@ static bool may_begin(struct tcp_lane *lane)
     return sy_tcp_log_tail(log) > sy_tcp_log_sent(log) && sy_tcp_log_reserve(log, 16 + TCP_LONG);
 }
 
-int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void *from,
-                   unsigned code)
+bool sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void *from,
+                    unsigned code)
 {
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
     size_t size = (size_t)1 << code;
 
     bool begin = !is_open(lane);
     if (begin && !may_begin(lane))
-        return 1;
+        return false;
     if (begin) {
         lane->run_header = (lane->next & ~UINT64_C(1023)) | TCP_OP_PUT_LONG;
         lane->run_bytes = 0;
+        atomic_store_explicit(&lane->producer, pthread_self(), memory_order_relaxed);
         atomic_store_explicit(&lane->run, true, memory_order_relaxed);
     }
     char *to = sy_tcp_log_at(log, log->ring_tail) + 16 + lane->run_bytes;
@@ -90,5 +89,5 @@ int sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const vo
     else if (sy_tcp_log_tail(log) - sy_tcp_log_sent(log) >= TCP_FLUSH_BYTES &&
              !atomic_load_explicit(&lane->blocked, memory_order_relaxed))
         sy_tcp_send(lane);
-    return 0;
+    return true;
 }

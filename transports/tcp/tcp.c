@@ -30,8 +30,8 @@ static const struct sy_option options[] = {
      0, 15, NULL, "Further connections to a process that large transfers are spread over; 0: none"},
     {"tcp.stripe", SY_OPTION_SIZE, SY_OPTION_JOB, offsetof(struct tcp_settings, stripe), "4m", NULL,
      0, 0, NULL,
-     "Bytes from which a transfer is spread over several connections; a sixteenth of it where one "
-     "has been seen to carry less than 12 Gbit/s"},
+     "Bytes from which a transfer is spread over several connections; a sixteenth of it where that "
+     "is found to be faster"},
     {"tcp.buffer", SY_OPTION_SIZE, SY_OPTION_JOB, offsetof(struct tcp_settings, buffer), "1m", NULL,
      0, 0, NULL,
      "Bytes of requests that a connection holds until they are confirmed; and of replies"},
