@@ -48,14 +48,28 @@ struct tcp_lane *sy_tcp_issue_route(int pe)
     return lane;
 }
 
+/* What a lane has seen of late decides only when something leaves. Threads that issue at once may
+ * spoil each other's counts. */
+static int get(const _Atomic int *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+static void set(_Atomic int *count, int value)
+{
+    atomic_store_explicit(count, value, memory_order_relaxed);
+}
+
 /* An operation that leaves by itself: if a quiet follows such operations as a rule, the frame asks
  * for the acknowledgement that the quiet will wait for, which saves it a frame of its own. */
 static void send_alone(struct tcp_lane *lane, uint64_t tail)
 {
-    if (lane->alone && lane->quiet_follows > 0)
-        lane->quiet_follows--;
-    lane->alone = true;
-    if (lane->quiet_follows >= 2)
+    int follows = get(&lane->quiet_follows);
+
+    if (atomic_load_explicit(&lane->alone, memory_order_relaxed) && follows > 0)
+        set(&lane->quiet_follows, --follows);
+    atomic_store_explicit(&lane->alone, true, memory_order_relaxed);
+    if (follows >= 2)
         sy_tcp_send_ask(lane, tail);
     sy_tcp_send(lane);
 }
@@ -64,11 +78,14 @@ static void send_alone(struct tcp_lane *lane, uint64_t tail)
  * follow it at once, as they did the last times. */
 static bool begins_bunch(struct tcp_lane *lane, uint64_t begin, uint64_t end)
 {
-    bool followed = begin > lane->first_end;
+    bool followed = begin > atomic_load_explicit(&lane->first_end, memory_order_relaxed);
+    int before = get(&lane->bunches), bunches = !followed          ? 0
+                                                : before < BUNCHES ? before + 1
+                                                                   : BUNCHES;
 
-    lane->bunches = !followed ? 0 : lane->bunches < BUNCHES ? lane->bunches + 1 : BUNCHES;
-    lane->first_end = end;
-    return lane->bunches == BUNCHES;
+    set(&lane->bunches, bunches);
+    atomic_store_explicit(&lane->first_end, end, memory_order_relaxed);
+    return bunches == BUNCHES;
 }
 
 /* Whether the program has sent what it gathered by itself the last times, by waiting or because
@@ -78,11 +95,13 @@ static bool is_kept(struct tcp_lane *lane)
 {
     if (atomic_load_explicit(&lane->left, memory_order_relaxed)) {
         atomic_store_explicit(&lane->left, false, memory_order_relaxed);
-        lane->keeps = 0;
-    } else if (lane->keeps < KEEPS) {
-        lane->keeps++;
+        set(&lane->keeps, 0);
+        return false;
     }
-    return lane->keeps == KEEPS;
+    int keeps = get(&lane->keeps);
+    if (keeps < KEEPS)
+        set(&lane->keeps, ++keeps);
+    return keeps == KEEPS;
 }
 
 void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail,

@@ -100,11 +100,11 @@ struct tcp_lane {
     uint64_t run_header;
     size_t run_bytes;
     _Atomic pthread_t producer; /* the thread that last began to gather */
-    uint64_t first_end;         /* where the operation ended that last found the lane idle */
-    int bunches;                /* how often others followed such an operation at once, of late */
-    int keeps;                  /* how often the program sent what it had gathered, of late */
-    bool alone;                 /* an operation has left by itself, and no quiet has followed yet */
-    int quiet_follows;          /* 0..3: how often a quiet has followed such an operation lately */
+    _Atomic uint64_t first_end; /* where the operation ended that last found the lane idle */
+    _Atomic int bunches;        /* how often others followed such an operation at once, of late */
+    _Atomic int keeps;          /* how often the program sent what it had gathered, of late */
+    _Atomic bool alone;         /* an operation has left by itself, and no quiet has followed yet */
+    _Atomic int quiet_follows;  /* 0..3: how often a quiet has followed such an operation lately */
 
     /* Sender. */
     _Alignas(64) _Atomic bool send;

@@ -39,11 +39,13 @@ int sy_tcp_fence(struct sy_transport_ctx *ctx)
 /* A quiet has followed an operation that left by itself (issue.c, send_alone). */
 static void note_quiet(struct tcp_lane *lane)
 {
-    if (!lane->alone)
+    int follows = atomic_load_explicit(&lane->quiet_follows, memory_order_relaxed);
+
+    if (!atomic_load_explicit(&lane->alone, memory_order_relaxed))
         return;
-    lane->alone = false;
-    if (lane->quiet_follows < 3)
-        lane->quiet_follows++;
+    atomic_store_explicit(&lane->alone, false, memory_order_relaxed);
+    if (follows < 3)
+        atomic_store_explicit(&lane->quiet_follows, follows + 1, memory_order_relaxed);
 }
 
 /* Whether a mark has been reached; sends what is missing for it. */
