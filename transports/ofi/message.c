@@ -259,12 +259,12 @@ void sy_ofi_forget(struct ofi_peer *peer)
 int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
 {
     if (peer->open && peer->open->header->length + bytes > OFI_MESSAGE) {
-        if (peer->reserved)
+        if (sy_ofi_reserved(peer))
             return -EAGAIN;
         sy_ofi_push(peer, false);
     }
     if (!peer->open) {
-        if (peer->reserved || peer->sent - peer->acked >= sy_ofi.traits.window)
+        if (sy_ofi_reserved(peer) || peer->sent - peer->acked >= sy_ofi.traits.window)
             return -EAGAIN;
         peer->open = sy_ofi_take(&sy_ofi.requests);
         if (!peer->open)
@@ -280,8 +280,8 @@ int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
  * that would be another occasion. */
 static bool due(const struct ofi_peer *peer)
 {
-    return !peer->reserved && (peer->sent - peer->acked < sy_ofi.traits.at_once ||
-                               sy_ofi_reached(peer->acked, peer->asked));
+    return !sy_ofi_reserved(peer) && (peer->sent - peer->acked < sy_ofi.traits.at_once ||
+                                      sy_ofi_reached(peer->acked, peer->asked));
 }
 
 /* Notes that the open message has grown by `bytes` for ctx, and lets it leave if it should. */
@@ -348,7 +348,7 @@ int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
         return 0;
     peer->lone = sequence == peer->acked + 1 &&
                  (peer->open ? peer->sent + 1 : peer->sent) == sequence;
-    if (peer->reserved || sy_ofi_reached(peer->asked, sequence))
+    if (sy_ofi_reserved(peer) || sy_ofi_reached(peer->asked, sequence))
         return -EAGAIN;
     /* Either the open message is the one, or one behind it asks. */
     if (peer->open || !sy_ofi_room(peer, 0, &at))

@@ -173,13 +173,14 @@ struct ofi_peer {
      * arrived (0: it has); those since; and those that the provider tells about. */
     size_t proving, unproved, delivering;
     uint32_t proof;
-    uint32_t content;                /* the last message with a record in it */
+    uint32_t content;     /* the last message with a record in it */
+    unsigned reserved_at; /* see sy_ofi_reserved */
+    bool reserved;
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
-    bool lone;     /* the last wait was for a single message */
-    bool reserved; /* a long transfer is next: no new message leaves before it */
-    int refused;   /* before routes are chosen: why a message to it could not be sent, or 0 */
+    bool lone;   /* the last wait was for a single message */
+    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
 struct ofi_operation {
@@ -292,6 +293,16 @@ static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
 static inline bool sy_ofi_held_up(const struct ofi_peer *peer)
 {
     return sy_ofi.traits.stalls && peer->delivering > OFI_LITTLE;
+}
+
+/* A long transfer is next: no new message leaves before it. It was refused not long ago, counted in
+ * polls, and is likely to be tried again; but a caller need not do that. */
+#define OFI_RESERVED 1000
+static inline bool sy_ofi_reserved(const struct ofi_peer *peer)
+{
+    unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
+
+    return peer->reserved && polls - peer->reserved_at < OFI_RESERVED;
 }
 
 /* A put has been issued. */

@@ -168,17 +168,22 @@ static void unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t
 }
 
 /* Whether a transfer must wait for what this PE has under way: long ones have a connection to
- * themselves where it could stand still. Other threads' messages wait for its turn meanwhile. */
+ * themselves where it could stand still. Messages wait for their turn meanwhile. */
 static bool stalls_behind(struct ofi_peer *peer, size_t length)
 {
+    bool is_long = length > OFI_LITTLE;
+
     if (!sy_ofi.traits.stalls || peer->delivering + length <= OFI_LITTLE)
         return false;
-    if (!peer->delivering && peer->sent == peer->acked) {
+    if (is_long && !peer->delivering && peer->sent == peer->acked) {
         peer->reserved = false;
         return false;
     }
-    sy_ofi_ask(peer, peer->sent);
-    peer->reserved = true;
+    if (is_long) {
+        sy_ofi_ask(peer, peer->sent);
+        peer->reserved = true;
+        peer->reserved_at = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
+    }
     return true;
 }
 
