@@ -204,10 +204,13 @@ void sy_ofi_knock(struct ofi_peer *peer)
 
     if (!message)
         return;
+    uint32_t told = peer->told;
     message->peer = peer;
     complete_header(message);
-    if (!try_send(message))
-        sy_ofi_give(message);
+    if (try_send(message))
+        return;
+    peer->told = told; /* what the header acknowledges has not been told after all */
+    sy_ofi_give(message);
 }
 
 void sy_ofi_retry(void)
