@@ -13,8 +13,9 @@ SY_ORDERED_ELSEWHERE void sy_amo_apply(enum sy_amo_op op, void *address, size_t 
         *result = old;
 }
 
-void sy_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,
-                uint64_t compare, void *result, bool blocking, int pe)
+/* With constant arguments what they make needless is left out. */
+SY_INLINE void far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                   uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
 {
     struct sy_amo amo = {.pe = pe,
                          .op = op,
@@ -30,16 +31,16 @@ void sy_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned widt
         sy_amo_slow(ctx, op, address, width, operand, compare, result, blocking, pe);
 }
 
+void sy_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,
+                uint64_t compare, void *result, bool blocking, int pe)
+{
+    far(ctx, op, address, width, operand, compare, result, blocking, pe);
+}
+
 void sy_amo_update_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                        uint64_t operand, int pe)
 {
-    struct sy_amo amo = {.pe = pe, .op = op, .width = width, .operand = operand};
-
-    if (SY_LIKELY(sy_rma_route(address, width, pe, &amo.window, &amo.offset) &&
-                  ((uintptr_t)address & (width - 1)) == 0))
-        sy_carry_amo(what, ctx, &amo, 0);
-    else
-        sy_amo_slow(ctx, op, address, width, operand, 0, NULL, false, pe);
+    far(ctx, op, address, width, operand, 0, NULL, false, pe);
 }
 
 void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,

@@ -149,43 +149,34 @@ SY_INLINE void write_amo(char *room, const struct sy_amo *a, bool fetch)
         memcpy(room + 16, &word[2], 8);
 }
 
-/* The most frequent ones: no result, one operand. */
-static int update(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+SY_INLINE int issue_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags,
+                        bool fetch, size_t bytes)
 {
     struct tcp_lane *lane = sy_tcp_issue_begin(ctx, a->pe);
-    char *room;
-
-    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, 16))))
-        return -EAGAIN;
-    write_amo(room, a, false);
-    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16), 16,
-                      flags & SY_PROMPT);
-    return 0;
-}
-
-int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
-{
-    if (SY_LIKELY(!a->result && a->op != SY_AMO_CSWAP))
-        return update(ctx, a, flags);
-    struct tcp_lane *lane = sy_tcp_issue_begin(ctx, a->pe);
-    size_t bytes = amo_size(a);
     uint64_t wanted = 0;
     char *room;
 
     if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, bytes))))
         return -EAGAIN;
-    if (a->result &&
-        !(wanted = sy_tcp_issue_want(ctx, lane, a->result, a->width, TCP_WANT_BYTES))) {
+    if (fetch && !(wanted = sy_tcp_issue_want(ctx, lane, a->result, a->width, TCP_WANT_BYTES))) {
         sy_tcp_issue_end(lane);
         return -EAGAIN;
     }
-    write_amo(room, a, a->result);
+    write_amo(room, a, fetch);
     uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes);
-    if (a->result && (flags & SY_BLOCKING))
+    if (fetch && (flags & SY_BLOCKING))
         sy_tcp_issue_ask(ctx, lane, tail, bytes, wanted);
     else
         sy_tcp_issue_done(ctx, lane, tail, bytes, flags & SY_PROMPT);
     return 0;
+}
+
+/* The most frequent ones, without a result and a second operand, have code of their own. */
+int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+{
+    if (SY_LIKELY(!a->result && a->op != SY_AMO_CSWAP))
+        return issue_amo(ctx, a, flags, false, 16);
+    return issue_amo(ctx, a, flags, a->result, amo_size(a));
 }
 
 /* Both records go to one lane, which keeps their order; where the payload is short they are
