@@ -40,6 +40,7 @@
 #define OFI_FETCHES    256  /* requests that wait for a reply */
 #define OFI_OPERATIONS 512  /* native transfers under way on a lane */
 #define OFI_LITTLE     8192 /* bytes; with no more than that under way a PE counts as idle */
+#define OFI_RESERVED   1000 /* polls after which a refused long transfer may be overtaken */
 #define OFI_LANES      16   /* endpoints: one for messages, others for contexts */
 
 /* What the chosen provider was found to do. */
@@ -297,7 +298,6 @@ static inline bool sy_ofi_held_up(const struct ofi_peer *peer)
 
 /* A long transfer is next: no new message leaves before it. It was refused not long ago, counted in
  * polls, and is likely to be tried again; but a caller need not do that. */
-#define OFI_RESERVED 1000
 static inline bool sy_ofi_reserved(const struct ofi_peer *peer)
 {
     unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);

@@ -242,8 +242,10 @@ static void nudge(void)
 
     for (int i = 0; i < OFI_OPERATIONS; i++) {
         const struct ofi_operation *op = &lane->operations[i];
-        struct ofi_peer *peer = &sy_ofi.peer[op->pe < 0 ? 0 : op->pe];
-        if (op->pe < 0 || peer->sent != peer->acked)
+        if (op->pe < 0)
+            continue;
+        struct ofi_peer *peer = &sy_ofi.peer[op->pe];
+        if (peer->sent != peer->acked)
             continue;
         /* What follows a long write would not be noticed before it is over. */
         if (!sy_ofi_held_up(peer))

@@ -59,10 +59,13 @@ static inline void sy_tcp_issue_lock(struct tcp_lane *lane)
             sched_yield();
         return;
     }
-    atomic_store_explicit(&lane->producing, true, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst); /* producer.c makes it one for the processor */
-    if (SY_UNLIKELY(atomic_load_explicit(&lane->append, memory_order_acquire)))
+    for (;;) {
+        atomic_store_explicit(&lane->producing, true, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst); /* producer.c makes it one for the processor */
+        if (SY_LIKELY(!atomic_load_explicit(&lane->append, memory_order_acquire)))
+            return;
         sy_tcp_producer_wait(lane);
+    }
 }
 
 /* As begin, but a run stays open. */

@@ -206,7 +206,7 @@ void sy_tcp_send_unlock(struct tcp_lane *lane);
 bool sy_tcp_producer_stop(struct tcp_lane *lane);
 void sy_tcp_producer_go(struct tcp_lane *lane);
 
-/* The producer, which finds itself kept out. */
+/* The producer finds itself kept out: waits until it may try again. */
 void sy_tcp_producer_wait(struct tcp_lane *lane) __attribute__((cold));
 void sy_tcp_producer_open(void);
 

@@ -117,8 +117,7 @@ void sy_tcp_large_fence(struct tcp_lane *lane)
         sy_tcp_issue_end(lane);
         return;
     }
-    if (atomic_load_explicit(&lane->run, memory_order_acquire))
-        sy_tcp_run_close(lane);
+    sy_tcp_run_close(lane);
     for (; lane->unordered; lane->unordered &= lane->unordered - 1) {
         unsigned i = (unsigned)__builtin_ctz(lane->unordered);
         append_await(lane, i + 1, sy_tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));
@@ -194,7 +193,7 @@ int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     struct tcp_lane *first = sy_tcp_issue_begin(ctx, t->pe);
     size_t awaited = t->length > KEPT ? t->length - KEPT : 0;
     bool measured = is_measured(t->length, awaited, flags);
-    uint64_t begun = sy_tcp_now();
+    uint64_t begun = measured ? sy_tcp_now() : 0;
     struct spread spread;
 
     if (!first)
@@ -245,7 +244,7 @@ int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
 {
     struct tcp_lane *first = sy_tcp_issue_begin(ctx, t->pe);
     bool measured = is_measured(t->length, t->length, flags);
-    uint64_t begun = sy_tcp_now(), since = 0;
+    uint64_t begun = measured ? sy_tcp_now() : 0, since = 0;
     struct spread spread;
 
     if (!first)

@@ -1,13 +1,12 @@
 /* See pace.h. */
 #include "transports/tcp/pace.h"
 
-#define SLOW 1.5  /* bytes per nanosecond: 12 Gbit/s */
-#define GAIN 1.25 /* that spreading must bring */
-#define SLOW_TIMES                                                                                 \
-    3 /* in a row, before spreading is tried; four times as many after each try in vain */
+#define SLOW       1.5  /* bytes per nanosecond: 12 Gbit/s */
+#define SLOW_TIMES 3    /* in a row, before spreading is tried; fourfold after each try in vain */
+#define GAIN       1.25 /* that spreading must bring */
 #define MOST_TRIES 6
 #define TRY_TIMES  4  /* the first of them makes the connections */
-#define PROBES     64 /* while transfers are spread one in so many is not, to see what that brings */
+#define PROBES     64 /* of transfers that would be spread one in so many is not, to compare */
 
 bool sy_tcp_pace_spreads(const struct tcp_pace *pace, bool measured)
 {

@@ -26,13 +26,9 @@ void sy_tcp_producer_open(void)
 
 void sy_tcp_producer_wait(struct tcp_lane *lane)
 {
-    do {
-        atomic_store_explicit(&lane->producing, false, memory_order_release);
-        while (atomic_load_explicit(&lane->append, memory_order_acquire))
-            sched_yield();
-        atomic_store_explicit(&lane->producing, true, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst);
-    } while (atomic_load_explicit(&lane->append, memory_order_acquire));
+    atomic_store_explicit(&lane->producing, false, memory_order_release);
+    while (atomic_load_explicit(&lane->append, memory_order_acquire))
+        sched_yield();
 }
 
 bool sy_tcp_producer_stop(struct tcp_lane *lane)
