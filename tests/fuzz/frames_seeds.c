@@ -127,10 +127,15 @@ static void atomics(void)
         }
 }
 
-static void await_other(void)
+static void await_alone(void)
 {
     word(sy_tcp_header(TCP_OP_AWAIT, 0, 1, 0, 0));
     word(16);
+}
+
+static void await_other(void)
+{
+    await_alone();
     word(sy_tcp_header(TCP_OP_PUT, 3, 0, 0, 0));
     word(1);
 }
@@ -226,6 +231,10 @@ int main(int argc, char **argv)
     }
     delivery(FRAMED | WHOLE, await_other);
     delivery(1 | FRAMED | WHOLE, one_put);
+    write_seed();
+    delivery(FRAMED | WHOLE, await_alone);
+    delivery(1 | FRAMED | WHOLE, one_put);
+    delivery(FRAMED | WHOLE, one_put);
     write_seed();
     delivery(WHOLE, whole_frames);
     write_seed();

@@ -214,7 +214,7 @@ static bool resume(struct tcp_lane *lane)
     in->stashed = 0;
     pause_reading(lane, false);
     sy_tcp_apply_done(lane, TCP_REQUESTS, TCP_AWAIT_BYTES);
-    use(lane, stash, length);
+    use(lane, stash ? stash : "", length); /* nothing may lie behind it */
     free(stash);
     return !in->awaits;
 }
