@@ -38,7 +38,7 @@ static inline bool group_of(shmem_team_t team, const char *routine, struct sy_gr
 /* Runs CALL on the active set of the routine's arguments. */
 #define ON_SET(ROUTINE, CALL)                                                                      \
     sy_world_need(ROUTINE);                                                                        \
-    struct sy_group group = sy_group_of_set(PE_start, logPE_stride, PE_size, pSync);               \
+    struct sy_group group = sy_group_of_set(ROUTINE, PE_start, logPE_stride, PE_size, pSync);      \
     CALL
 
 /* ---- barriers ---- */

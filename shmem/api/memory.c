@@ -7,21 +7,30 @@
 #include "api/alias.h"
 #include "coll/sync.h"
 #include "core/heap.h"
+#include "core/memory.h"
 #include "core/rma.h"
 #include "core/world.h"
 #include "util/log.h"
 
 /* Programs that do not look at what they get are many. */
-static void tell_once(const char *routine, size_t size)
+static void tell_once(const char *routine, size_t size, size_t alignment)
 {
     static bool told;
 
-    if (!told && !sy_world.pe)
-        sy_log(SY_LOG_WARN, "heap",
-               "%s: %zu bytes do not fit into what is free of the symmetric heap of %zu bytes; NULL "
-               "is returned. SHMEM_SYMMETRIC_SIZE makes the heap larger",
-               routine, size, sy_windows.entry[SY_WINDOW_HEAP].own.length);
+    if (told || sy_world.pe)
+        return;
     told = true;
+    if (!sy_heap_aligns(alignment))
+        sy_log(SY_LOG_WARN, "heap",
+               "%s: blocks at multiples of %zu bytes cannot be had; NULL is returned. An alignment "
+               "is a power of two, and at most what the heap itself begins at, here %p",
+               routine, alignment, (const void *)sy_memory.heap);
+    else
+        sy_log(
+            SY_LOG_WARN, "heap",
+            "%s: %zu bytes do not fit into what is free of the symmetric heap of %zu bytes; NULL "
+            "is returned. SHMEM_SYMMETRIC_SIZE makes the heap larger",
+            routine, size, sy_windows.entry[SY_WINDOW_HEAP].own.length);
 }
 
 /* An allocation with its barrier on exit. `clear`: bytes to set to zero before the others may see
@@ -39,7 +48,7 @@ static void *allocate(const char *routine, size_t size, size_t alignment, size_t
         return block;
     if (block)
         sy_heap_free(block);
-    tell_once(routine, size);
+    tell_once(routine, size, alignment);
     return NULL;
 }
 
@@ -68,7 +77,7 @@ void *pshmem_calloc(size_t count, size_t size)
     size_t bytes;
 
     if (__builtin_mul_overflow(count, size, &bytes))
-        return NULL;
+        bytes = SIZE_MAX;
     return allocate("shmem_calloc", bytes, 0, bytes);
 }
 SY_ALIAS(shmem_calloc);
@@ -97,7 +106,7 @@ static void *move_block(void *old, size_t have, size_t size)
     }
     if (block)
         sy_heap_free(block);
-    tell_once("shmem_realloc", size);
+    tell_once("shmem_realloc", size, 0);
     return NULL;
 }
 

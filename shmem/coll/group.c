@@ -318,7 +318,8 @@ static void sync_team(const struct sy_group *group)
 
 /* ---- active sets ---- */
 
-struct sy_group sy_group_of_set(int start, int log_stride, int size, long *psync)
+struct sy_group sy_group_of_set(const char *routine, int start, int log_stride, int size,
+                                long *psync)
 {
     struct sy_group group = {.members = {.start = start, .stride = 1 << log_stride, .size = size},
                              .psync = psync};
@@ -326,9 +327,9 @@ struct sy_group sy_group_of_set(int start, int log_stride, int size, long *psync
     group.members.me = sy_members_find(&group.members, sy_world.pe);
     if (group.members.me < 0 || sy_members_pe(&group.members, size - 1) >= sy_world.npes ||
         start < 0)
-        sy_fatal(
-            "an active set of %d PEs from PE %d, %d apart, was used on PE %d of a job of %d PEs",
-            size, start, 1 << log_stride, sy_world.pe, sy_world.npes);
+        sy_fatal("%s: an active set of %d PEs from PE %d, %d apart, was used on PE %d of a job of "
+                 "%d PEs",
+                 routine, size, start, 1 << log_stride, sy_world.pe, sy_world.npes);
     return group;
 }
 

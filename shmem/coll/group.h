@@ -20,13 +20,15 @@ struct sy_group {
     long *psync;               /* an active set's work array; NULL for a team */
 };
 
-/* The group of a team, and that of an active set whose PEs synchronise through psync. */
+/* The group of a team, and that of an active set whose PEs synchronise through psync; one that is
+ * none ends the job, naming the routine. */
 static inline struct sy_group sy_group_of_team(struct sy_team *team)
 {
     return (struct sy_group){.members = team->members, .team = team};
 }
 
-struct sy_group sy_group_of_set(int start, int log_stride, int size, long *psync);
+struct sy_group sy_group_of_set(const char *routine, int start, int log_stride, int size,
+                                long *psync);
 
 /* Waits for all members. Stores made before are visible after. On an active set psync is
  * SHMEM_SYNC_VALUE again when all have left; its last word is never used here. */

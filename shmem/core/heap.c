@@ -21,13 +21,17 @@ void sy_heap_close(void)
     allocator = NULL;
 }
 
+bool sy_heap_aligns(size_t alignment)
+{
+    return !alignment ||
+           (!(alignment & (alignment - 1)) && !((uintptr_t)sy_memory.heap & (alignment - 1)));
+}
+
 void *sy_heap_alloc(size_t size, size_t alignment)
 {
     uint64_t offset;
 
-    if (alignment & (alignment - 1) || (alignment && (uintptr_t)sy_memory.heap & (alignment - 1)))
-        return NULL;
-    if (sy_allocator_alloc(allocator, size, alignment, &offset))
+    if (!sy_heap_aligns(alignment) || sy_allocator_alloc(allocator, size, alignment, &offset))
         return NULL;
     if (sy_memory_back(offset, size)) {
         sy_allocator_release(allocator, offset);

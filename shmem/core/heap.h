@@ -10,7 +10,11 @@
 int sy_heap_open(size_t length, struct sy_error *err);
 void sy_heap_close(void);
 
-/* A block, or NULL where there is no room. alignment: a power of two, or 0 for any type's. */
+/* Whether blocks can be had at multiples of `alignment`, which is a power of two no larger than what
+ * the heap itself begins at, or 0 for any type's. */
+bool sy_heap_aligns(size_t alignment);
+
+/* A block, or NULL where there is no room, or none at such an alignment. */
 void *sy_heap_alloc(size_t size, size_t alignment);
 
 /* The size that a block was asked for with; ends the job, naming `what`, if it is no block. */

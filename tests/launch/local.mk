@@ -7,12 +7,17 @@ check_PROGRAMS += tests/launch/stall
 tests_launch_stall_SOURCES = tests/launch/stall.c
 tests_launch_stall_LDADD = shmem/libsma.la
 
+check_PROGRAMS += tests/launch/misuse
+tests_launch_misuse_SOURCES = tests/launch/misuse.c
+tests_launch_misuse_LDADD = shmem/libsma.la
+
 launch_tests = \
 	tests/launch/bind.test \
 	tests/launch/descriptors.test \
 	tests/launch/files.test \
 	tests/launch/gather.test \
 	tests/launch/hosts.test \
+	tests/launch/misuse.test \
 	tests/launch/orphans.test \
 	tests/launch/output.test \
 	tests/launch/placement.test \
