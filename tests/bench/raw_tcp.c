@@ -205,15 +205,34 @@ double raw_tcp_round_trips(struct bench *bench, long n)
     return exchange(bench, n, sizeof(uint64_t), sizeof(uint64_t));
 }
 
-double raw_tcp_barriers(struct bench *bench, long n)
+/* How often the PEs double, beginning with one. */
+static int doublings(const struct bench *bench)
 {
     int rounds = 0;
 
-    if (bench->me > 1)
-        return 0.0;
     while (1 << rounds < bench->npes)
         rounds++;
-    return raw_tcp_round_trips(bench, n) / 2 * rounds;
+    return rounds;
+}
+
+double raw_tcp_barriers(struct bench *bench, long n)
+{
+    return bench->me > 1 ? 0.0 : raw_tcp_round_trips(bench, n) / 2 * doublings(bench);
+}
+
+double raw_tcp_crossings(struct bench *bench, long n)
+{
+    uint64_t word = 0;
+
+    if (bench->me > 1)
+        return 0.0;
+    poll_for_data(bench, true);
+    double begin = bench_now();
+    for (long i = 0; i < n; i++) {
+        send_all(bench, &word, sizeof(word));
+        receive_all(bench, &word, sizeof(word));
+    }
+    return (bench_now() - begin) * doublings(bench);
 }
 
 double raw_tcp_batches(struct bench *bench, long n)

@@ -12,6 +12,7 @@ void raw_tcp_close(struct bench *bench);
 
 bench_run raw_tcp_round_trips; /* n times 8 bytes there and back, both sides polling */
 bench_run raw_tcp_barriers;    /* n times half a round trip for each doubling of the PEs */
+bench_run raw_tcp_crossings;   /* the same of messages that cross: both sides send, then receive */
 bench_run raw_tcp_batches;     /* n requests of 16 bytes, 64 in a write; n answers of 8 bytes */
 bench_run raw_tcp_records; /* n records of 16 bytes in 64 KiB writes, applied as atomic additions */
 bench_run raw_tcp_random;  /* 2 n of them, at random places of the table */

@@ -424,6 +424,17 @@ const struct bench_row bench_rows[] = {
         .refusal = raw_needs_far_peer,
         .targets = {{.ratio = 1.3}},
     },
+    {
+        .name = "tcp_barrier_cross",
+        .what = "the same, by what its messages cost that cross each other",
+        .raw_what = "both sides send and then receive, for each doubling of the PEs",
+        .who = BENCH_ALL,
+        .unit = BENCH_NS,
+        .figure = sync_barrier_all,
+        .raw = raw_tcp_crossings,
+        .far = true,
+        .refusal = raw_needs_far_peer,
+    },
 };
 
 const int bench_row_count = sizeof(bench_rows) / sizeof(bench_rows[0]);
