@@ -13,11 +13,13 @@
 
 /* How far a context has got on a lane. */
 struct tcp_mark {
-    uint64_t position; /* requests appended */
-    uint64_t wanted;   /* replies asked for */
+    _Atomic uint64_t position; /* requests appended */
+    _Atomic uint64_t wanted;   /* replies asked for */
 };
 
-/* A context: written by the threads that use it, a lane's mark under the lane's append lock. */
+/* A context: written by the threads that use it, a lane's mark under the lane's append lock. A
+ * quiet reads the marks without it: what is to be complete happened before it, and operations of
+ * other threads meanwhile are the next quiet's. */
 struct sy_transport_ctx {
     _Atomic bool dirty;            /* some mark may not have been reached */
     bool batch;                    /* operations may be gathered for longer */
@@ -134,11 +136,17 @@ static inline char *sy_tcp_issue_room(struct tcp_lane *lane, size_t bytes)
     return room;
 }
 
-/* The context's mark on a lane. Between begin and end. */
-static inline struct tcp_mark *sy_tcp_issue_mark(struct sy_transport_ctx *ctx,
-                                                 const struct tcp_lane *lane)
+static inline struct tcp_mark *sy_tcp_issue_mark_of(struct sy_transport_ctx *ctx,
+                                                    const struct tcp_lane *lane)
 {
     return atomic_load_explicit(&ctx->mark, memory_order_relaxed) + lane->slot;
+}
+
+/* Moves the context's mark on a lane on to the end of its last request. Between begin and end. */
+static inline void sy_tcp_issue_mark(struct sy_transport_ctx *ctx, const struct tcp_lane *lane,
+                                     uint64_t tail)
+{
+    atomic_store_explicit(&sy_tcp_issue_mark_of(ctx, lane)->position, tail, memory_order_relaxed);
 }
 
 /* Marks what the context has issued; ends the append; sends by the rules above. `bytes` were
@@ -146,7 +154,7 @@ static inline struct tcp_mark *sy_tcp_issue_mark(struct sy_transport_ctx *ctx,
 static inline void sy_tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
                                      uint64_t tail, size_t bytes, bool now)
 {
-    sy_tcp_issue_mark(ctx, lane)->position = tail;
+    sy_tcp_issue_mark(ctx, lane, tail);
     if (!atomic_load_explicit(&ctx->dirty, memory_order_relaxed))
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     sy_tcp_issue_end(lane);
@@ -190,7 +198,8 @@ static inline uint64_t sy_tcp_issue_want(struct sy_transport_ctx *ctx, struct tc
     lane->asked_bytes += bytes;
     lane->asked_long += length > TCP_LONG;
     atomic_store_explicit(&lane->wanted, wanted + 1, memory_order_release);
-    sy_tcp_issue_mark(ctx, lane)->wanted = wanted + 1;
+    atomic_store_explicit(&sy_tcp_issue_mark_of(ctx, lane)->wanted, wanted + 1,
+                          memory_order_relaxed);
     return wanted + 1;
 }
 

@@ -207,7 +207,7 @@ int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
         sy_tcp_issue_long(wait_room(lane), TCP_OP_PUT_LONG, t, done, part);
         spread.tail[i] = sy_tcp_log_commit_piece(&lane->log[TCP_REQUESTS], 16,
                                                  (const char *)t->local + done, part, NULL);
-        sy_tcp_issue_mark(ctx, lane)->position = spread.tail[i];
+        sy_tcp_issue_mark(ctx, lane, spread.tail[i]);
         if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
             sy_tcp_send(lane);
         done += part;
@@ -235,7 +235,7 @@ static bool ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const struc
     if (!number)
         return false;
     sy_tcp_issue_long(room, TCP_OP_GET_LONG, t, done, length);
-    sy_tcp_issue_mark(ctx, lane)->position = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16);
+    sy_tcp_issue_mark(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16));
     *wanted = number;
     return true;
 }

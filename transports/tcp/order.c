@@ -51,9 +51,10 @@ static void note_quiet(struct tcp_lane *lane)
 /* Whether a mark has been reached; sends what is missing for it. */
 static bool reached(struct tcp_lane *lane, const struct tcp_mark *mark)
 {
-    uint64_t position = mark->position; /* other threads may move it on */
+    uint64_t position = atomic_load_explicit(&mark->position, memory_order_relaxed);
+    uint64_t wanted = atomic_load_explicit(&mark->wanted, memory_order_relaxed);
     bool applied = sy_tcp_log_acked(&lane->log[TCP_REQUESTS]) >= position;
-    bool answered = atomic_load_explicit(&lane->answered, memory_order_acquire) >= mark->wanted;
+    bool answered = atomic_load_explicit(&lane->answered, memory_order_acquire) >= wanted;
 
     if (applied && answered)
         return true;

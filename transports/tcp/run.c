@@ -78,7 +78,7 @@ bool sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const v
         memcpy(to, from, size);
     lane->run_bytes += size;
     lane->next += sy_tcp_header(0, 0, 0, 0, size);
-    sy_tcp_issue_mark(ctx, lane)->position = sy_tcp_log_tail(log) + 16 + padded(lane->run_bytes);
+    sy_tcp_issue_mark(ctx, lane, sy_tcp_log_tail(log) + 16 + padded(lane->run_bytes));
     if (!atomic_load_explicit(&ctx->dirty, memory_order_relaxed))
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     if (lane->run_bytes == TCP_LONG)
