@@ -23,6 +23,7 @@ struct sy_config {
     long teams_max;         /* SHMEM_TEAMS_MAX: teams that a PE can be in at a time */
     bool shared_only_self;  /* SHMEM_TEAM_SHARED_ONLY_SELF */
     bool barriers_flush;    /* SHMEM_BARRIERS_FLUSH */
+    bool line_buffered;     /* SHMEM_LINE_BUFFERED: of stdout, where it is a pipe */
     int progress;           /* SHMEM_PROGRESS: enum sy_progress_mode */
     int statics;            /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
     bool check;             /* SHMEM_CHECK: argument checks */

@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <shmem/constants.h>
@@ -189,6 +191,18 @@ static int start(struct sy_error *err)
     return sy_progress_start(sy_config.progress, err);
 }
 
+/* What a PE has printed is to be seen when it was printed, most of all if the PE then hangs or
+ * crashes; behind a pipe the C library would keep it until there are some KiB. A buffer that has a
+ * size is in use, or the program's choice. */
+static void print_by_lines(void)
+{
+    struct stat out;
+
+    if (sy_config.line_buffered && sy_world.npes > 1 && !__fbufsize(stdout) &&
+        !fstat(STDOUT_FILENO, &out) && (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode)))
+        setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
 void sy_world_open(int thread_level)
 {
     struct sy_error err = {""};
@@ -206,6 +220,7 @@ void sy_world_open(int thread_level)
     }
     if (rc)
         sy_fatal("shmem_init: %s", err.text);
+    print_by_lines();
     say_hello();
     sy_boot->mark(SY_MARK_INITIALIZED);
     sy_windows_hot(sy_world.npes, !sy_config.check);

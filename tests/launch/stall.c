@@ -15,8 +15,7 @@ int main(int argc, char **argv)
 {
     shmem_init();
     int me = shmem_my_pe();
-    printf("up\n");
-    fflush(stdout);
+    printf("up\n"); /* and is seen, although stdout is a pipe and nobody flushes it */
     if (argc > 1 && strcmp(argv[1], "short") == 0 && me == 0) {
         sleep(3);
         shmem_long_p(&flag, 1, 1);
