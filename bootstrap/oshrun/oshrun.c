@@ -256,11 +256,10 @@ static void keep_to_myself(void)
     unsetenv(SY_LAUNCH_PLUGIN_ENV);
 }
 
+/* The core's loop may still watch the descriptor. It goes with the process, which is about to end.
+ */
 static void oshrun_close(void)
 {
-    if (client.fd >= 0)
-        close(client.fd);
-    client.fd = -1;
 }
 
 static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy_error *err)

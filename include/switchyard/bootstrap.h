@@ -86,7 +86,8 @@ struct sy_bootstrap {
     /* Reads it without blocking. Returns an SY_EVENT_ value. */
     int (*event)(int *status);
 
-    /* Leaves. After it the process is no part of the job any more. */
+    /* Leaves; the process is about to end. Where it ends by a failure the core's thread may still
+     * watch the descriptor of wait_fd, and call event(): so that one stays open. */
     void (*close)(void);
 
     /* Tells the launcher what this PE is doing, in words, and for how many seconds it has been

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -14,9 +15,18 @@
 #include "core/world.h"
 #include "util/log.h"
 
+/* exit() is for one thread: one that comes second, because the launcher ends the job that the first
+ * is leaving, waits for the end of the process. The same one may come again, from an exit handler.
+ */
 void sy_leave(int status)
 {
+    static _Atomic pthread_t leaver;
+    pthread_t first = 0;
+
     sy_world.ending = true;
+    if (!atomic_compare_exchange_strong(&leaver, &first, pthread_self()))
+        while (!pthread_equal(first, pthread_self()))
+            pause();
     exit(status);
 }
 
