@@ -109,9 +109,12 @@ static void limit_gather(struct sy_run *run, int64_t milliseconds)
     ev_timer_start(run->loop, &run->gather_limit);
 }
 
-/* A PE that left in good order before this gather began will not come. */
+/* A PE that left in good order before this gather began will not come. One that has asked for the
+ * job's end is about to be judged. */
 static void check_left(struct sy_run *run)
 {
+    if (run->abort.pending)
+        return;
     for (int i = 0; i < run->npes; i++) {
         const struct sy_pe *pe = &run->pes[i];
 
