@@ -221,7 +221,7 @@ tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/s
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_connect_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
 # The ofi transport with the providers that need no device.
-ofi_scripts = tests/ofi/ofi.test tests/ofi/suite.test tests/ofi/traits.test
+ofi_scripts = tests/ofi/endings.test tests/ofi/ofi.test tests/ofi/suite.test tests/ofi/traits.test
 dist_check_SCRIPTS += $(ofi_scripts)
 TESTS += $(ofi_scripts)
 EXTRA_DIST += tests/ofi/lib.sh

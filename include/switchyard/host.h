@@ -74,8 +74,11 @@ struct sy_host {
     void (*amo)(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
                 uint64_t *result);
 
-    /* Reports that PE pe can no longer be reached. The job ends with this text; does not return to
-     * a usable job, but may return. */
+    /* Reports that PE pe can no longer be reached, in words and by an errno value. The job ends
+     * with this text, unless the launcher, who is given a second, says that a PE has failed: so
+     * this need not be called late because of PEs that close their connections by ending. From any
+     * thread; for that second the caller should hold no lock that progress() waits for. Does not
+     * return to a usable job, but may return. */
     void (*lost)(int pe, int code, const char *why);
 
     /* Several threads of the program may be inside data calls at once (SHMEM_THREAD_MULTIPLE);

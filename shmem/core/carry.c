@@ -5,6 +5,7 @@
 #include "core/carry.h"
 #include "core/ctx.h"
 #include "core/fatal.h"
+#include "core/progress.h"
 #include "core/wait.h"
 #include "core/world.h"
 
@@ -13,9 +14,11 @@ static bool again(int answer, const char *what, int pe, uint64_t *since)
 {
     if (SY_LIKELY(!answer))
         return false;
-    if (answer != -EAGAIN)
+    if (answer != -EAGAIN) {
+        sy_progress_hear_out();
         sy_fatal("%s with PE %d on host %s by transport %s: %s", what, pe, sy_world_place(pe).host,
                  sy_route_to(pe)->plugin.name, strerror(-answer));
+    }
     sy_wait_rest(since, what);
     return true;
 }
@@ -97,13 +100,20 @@ void sy_carry_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_tran
     sy_carry_amo(what, ctx, signal, 0);
 }
 
+SY_COLD static void failed(const char *what, const struct sy_route_transport *route, int answer)
+{
+    sy_progress_hear_out();
+    sy_fatal("%s by transport %s: %s", what, route->plugin.name, strerror(-answer));
+}
+
 void sy_fence_transports(shmem_ctx_t ctx)
 {
     sy_wait_looked();
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
-        if (route->carries && route->table->fence(sy_carry_domain(route, ctx)))
-            sy_fatal("fence by transport %s failed", route->plugin.name);
+        int answer = route->carries ? route->table->fence(sy_carry_domain(route, ctx)) : 0;
+        if (answer)
+            failed("fence", route, answer);
     }
 }
 
@@ -119,6 +129,6 @@ void sy_quiet_transports(shmem_ctx_t ctx, int pe)
         while ((answer = route->table->quiet(sy_carry_domain(route, ctx), pe)) == -EAGAIN)
             sy_wait_rest(&since, "shmem_quiet");
         if (answer)
-            sy_fatal("quiet by transport %s: %s", route->plugin.name, strerror(-answer));
+            failed("quiet", route, answer);
     }
 }

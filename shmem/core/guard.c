@@ -18,9 +18,14 @@ static struct {
 
 bool sy_guard_hear(void)
 {
-    int status = 0;
+    static pthread_mutex_t hearing = PTHREAD_MUTEX_INITIALIZER;
+    int status = 0, event = SY_EVENT_NONE;
 
-    switch (sy_boot->event(&status)) {
+    if (!pthread_mutex_trylock(&hearing)) {
+        event = sy_boot->event(&status);
+        pthread_mutex_unlock(&hearing);
+    }
+    switch (event) {
     case SY_EVENT_EXIT:
         sy_leave_anyway(status);
     case SY_EVENT_LOST:

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* The bootstrap's descriptor is readable. Returns unless the job ends: whether the launcher asks
- * what this PE is doing. */
+/* The bootstrap's descriptor may be readable. Returns unless the job ends: whether the launcher
+ * asks what this PE is doing. From any thread; one at a time listens. */
 bool sy_guard_hear(void);
 
 /* While start-up waits for other PEs, before there is a progress thread: a thread that listens.

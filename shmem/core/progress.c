@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/boot.h"
@@ -35,6 +36,9 @@
 /* Two wake-ups within this many seconds, with a poll between, mean that the application is waiting
  * for the same messages. */
 #define TOGETHER 0.0002
+
+/* Of 10 ms that the launcher is given to say why a PE is missing. */
+#define MOMENTS 100
 
 /* Events in a row that may lead to nothing before the thread lets a beat pass. */
 #define MOST_IN_VAIN 64
@@ -236,6 +240,16 @@ static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
     (void)loop, (void)watcher, (void)events;
     if (sy_guard_hear())
         tell(true);
+}
+
+void sy_progress_hear_out(void)
+{
+    const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+
+    for (int i = 0; i < MOMENTS && sy_boot->wait_fd() >= 0; i++) {
+        sy_guard_hear();
+        nanosleep(&moment, NULL);
+    }
 }
 
 /* First the word that the timer is not set, then the poll: what is asked for between them is either

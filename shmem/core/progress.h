@@ -31,6 +31,11 @@ void sy_progress_stop(void);
  * as their progress() does. */
 int sy_progress_poll(void);
 
+/* Before this PE ends the job because it cannot reach another: a PE that fails is missed by others
+ * before the launcher knows of it, and the launcher knows why. Gives it a second to end the job
+ * itself; where it does, this does not return. From any thread. */
+void sy_progress_hear_out(void) __attribute__((cold));
+
 /* As struct sy_host's member. */
 void sy_progress_soon(unsigned microseconds);
 

@@ -45,6 +45,7 @@ static int host_window(unsigned index, struct sy_window *window)
 
 static void host_lost(int pe, int code, const char *why)
 {
+    sy_progress_hear_out();
     sy_fatal("PE %d on host %s is lost: %s (%s)", pe, sy_world_place(pe).host, why, strerror(code));
 }
 
