@@ -84,6 +84,50 @@ static int check_names(const char *list, const struct sy_plugin *found, size_t c
     return 0;
 }
 
+/* ---- what a plugin may get wrong ---- */
+
+static int check_rows(const char *name, const struct sy_transport *table, struct sy_error *err)
+{
+    size_t length = strlen(name);
+
+    for (const struct sy_option *row = table->options; row && row->name; row++) {
+        if (!table->settings)
+            return sy_fail(err, EINVAL, "it has options, but no settings for their values");
+        if (strncmp(row->name, name, length) || row->name[length] != '.')
+            return sy_fail(err, EINVAL, "its option '%s' does not begin with '%s.'", row->name,
+                           name);
+        if (row->type == SY_OPTION_CHOICE && !row->choices)
+            return sy_fail(err, EINVAL, "its option '%s' has no choices", row->name);
+    }
+    return 0;
+}
+
+static int check_table(const char *name, const struct sy_transport *table, struct sy_error *err)
+{
+    const struct sy_transport *stubs = &sy_transport_stubs;
+
+    if ((table->ctx_open == stubs->ctx_open) != (table->ctx_close == stubs->ctx_close))
+        return sy_fail(err, EINVAL, "it has only one of ctx_open and ctx_close");
+    return check_rows(name, table, err);
+}
+
+unsigned sy_routes_able(const struct sy_route_transport *t)
+{
+    const struct sy_transport *stubs = &sy_transport_stubs;
+
+    return (t->table->put != stubs->put ? SY_REACH_PUT : 0) |
+           (t->table->get != stubs->get ? SY_REACH_GET : 0) |
+           (t->table->amo != stubs->amo ? SY_REACH_AMO : 0) |
+           (t->table->mem_pointer != stubs->mem_pointer ? SY_REACH_MAP : 0);
+}
+
+int sy_routes_step(const char *step, int rc, struct sy_error *err)
+{
+    if (rc && !*err->text)
+        sy_fail(err, -rc, "%s: %s (the plugin gives no reason)", step, strerror(-rc));
+    return rc;
+}
+
 /* Loads a plugin and appends it. */
 static int load(const struct sy_plugin *found, struct sy_options *options, struct sy_error *err)
 {
@@ -97,7 +141,10 @@ static int load(const struct sy_plugin *found, struct sy_options *options, struc
         return rc;
     t->table = t->plugin.table;
     t->rank = t->table->priority < INT32_MAX ? -(int32_t)t->table->priority : -INT32_MAX;
-    if (t->table->options)
+    struct sy_error why = {""};
+    if (check_table(found->name, t->table, &why))
+        rc = sy_fail(err, EPROTO, "transport plugin %s: %s", found->name, why.text);
+    else if (t->table->options)
         rc = sy_options_add(options, found->name, t->table->options, t->table->settings, err);
     if (rc)
         sy_plugin_close(&t->plugin);
@@ -178,14 +225,15 @@ int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_err
 static int open_one(unsigned i, const struct sy_host *host, struct sy_error *err)
 {
     struct sy_route_transport *t = &sy_routes.transport[i];
-    int rc = t->table->open(host, err);
+    int rc = sy_routes_step("open", t->table->open(host, err), err);
 
     if (rc)
         return rc;
     for (unsigned w = 0; w < sy_windows.count && !rc; w++)
-        rc = t->table->mem_register(w, &sy_windows.entry[w].own, err);
+        rc = sy_routes_step("mem_register",
+                            t->table->mem_register(w, &sy_windows.entry[w].own, err), err);
     if (!rc)
-        rc = t->table->ctx_open(0, &t->ctx, err);
+        rc = sy_routes_step("ctx_open", t->table->ctx_open(0, &t->ctx, err), err);
     if (rc)
         t->table->close();
     return rc;
@@ -278,6 +326,13 @@ size_t sy_routes_pack(char *buffer, size_t room)
         if (used + head + SY_ADDRESS_MAX + 1 > room)
             break;
         size_t length = t->table->address(buffer + used + head, SY_ADDRESS_MAX);
+        if (length > SY_ADDRESS_MAX) {
+            sy_log(SY_LOG_ERROR, "routes",
+                   "transport %s: its address() answers %zu, but an address has at most %d bytes; "
+                   "it is taken as none",
+                   t->plugin.name, length, SY_ADDRESS_MAX);
+            length = 0;
+        }
         used += pack_one(buffer + used, t->plugin.name, t->rank, length) + length;
     }
     if (sy_route_rules_use_nets() && used + sizeof SY_ROUTE_NETS + PACK_HEAD + PACK_MOST < room) {

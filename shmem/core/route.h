@@ -33,6 +33,7 @@ struct sy_route_transport {
     bool required;  /* by name: the job stops where it cannot be used */
     bool named;     /* by name, if only as one that may be missing */
     bool connected; /* its connect has returned 0 */
+    bool faulted;   /* its reach has given an answer of no use */
     bool carries;   /* some PE's data goes through its data calls, not only by mapping */
     int wait_fd;    /* its table's answer */
     bool polled;    /* something may arrive through it */
@@ -106,6 +107,12 @@ enum { SY_ROUTES_SHORT = 1 };
  * the transports that are not open yet are to be opened, and all is to be called again. */
 int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe), double seconds,
                       bool beyond, bool show, struct sy_error *err);
+
+/* What a transport's functions are for: SY_REACH_ bits. */
+unsigned sy_routes_able(const struct sy_route_transport *t);
+
+/* Passes rc on; gives a failure that a plugin has no words for its step's name. */
+int sy_routes_step(const char *step, int rc, struct sy_error *err);
 
 /* Closes transport i and forgets it; those behind it move up. code, why: what it failed with. */
 void sy_routes_drop(unsigned i, int code, const char *why);

@@ -1,6 +1,7 @@
 /* Connects the transports and chooses one for each pair: see route.h. Contains no transport's name.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +186,7 @@ static int connect_all(double seconds, struct sy_error *err)
         if (job.own[i] < 0 || sy_routes.transport[job.own[i]].connected)
             continue;
         struct sy_route_transport *t = &sy_routes.transport[job.own[i]];
-        int rc = connect_one(t, seconds, &why);
+        int rc = sy_routes_step("connect", connect_one(t, seconds, &why), &why);
         t->connected = !rc;
         if (!rc)
             continue;
@@ -207,14 +208,28 @@ static int connect_all(double seconds, struct sy_error *err)
 
 /* ---- agreement ---- */
 
+/* Says once of each transport that an answer of it is of no use. */
+static void tell_of_reach(struct sy_route_transport *t, int pe, unsigned bits)
+{
+    if (!t->faulted)
+        sy_log(SY_LOG_ERROR, "routes",
+               "transport %s: its reach(%d) answers %u, but the functions that it has are for %u; "
+               "without SY_REACH_MAP it takes put, get and atomic operations (7). The PE is taken "
+               "as not reached",
+               t->plugin.name, pe, bits, sy_routes_able(t));
+    t->faulted = true;
+}
+
 static unsigned reach(unsigned i, int pe)
 {
     const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
-    unsigned bits = job.mutual[i] && !job.mutual[i][pe]
-                        ? 0
-                        : sy_routes.transport[job.own[i]].table->reach(pe);
+    struct sy_route_transport *t = &sy_routes.transport[job.own[i]];
+    unsigned bits = job.mutual[i] && !job.mutual[i][pe] ? 0 : t->table->reach(pe);
+    bool good = !(bits & ~sy_routes_able(t)) && ((bits & SY_REACH_MAP) || (bits & data) == data);
 
-    return (bits & SY_REACH_MAP) || (bits & data) == data ? bits : 0;
+    if (bits && !good)
+        tell_of_reach(t, pe, bits);
+    return good ? bits : 0;
 }
 
 /* The same for a pair from both sides. */
@@ -285,8 +300,14 @@ static int intersect(unsigned i, double seconds, struct sy_error *err)
         for (size_t pe = 0; pe < npes && job.own[i] >= 0; pe++)
             mine[pe / 8] |= (uint8_t)((pe != me && reach(i, (int)pe)) << pe % 8);
         rc = sy_boot->allgather("agreement on pairs", mine, all, bytes, seconds, err);
-        for (size_t pe = 0; pe < npes; pe++)
-            mutual[pe] = mine[pe / 8] >> pe % 8 & all[pe * bytes + me / 8] >> me % 8 & 1;
+        for (size_t pe = 0; pe < npes; pe++) {
+            bool there = mine[pe / 8] >> pe % 8 & 1, back = all[pe * bytes + me / 8] >> me % 8 & 1;
+            mutual[pe] = there && back;
+            if (there != back)
+                sy_log(SY_LOG_DEBUG, "routes", "transport %s: not used with PE %zu: %s",
+                       job.name[i], pe,
+                       there ? "it does not reach this PE" : "this PE does not reach it");
+        }
         job.mutual[i] = mutual;
     } else {
         free(mutual);
@@ -515,13 +536,18 @@ static int connect_and_choose(bool beyond, bool show, double seconds, struct sy_
     return rc;
 }
 
-static void note_descriptors(void)
+static int note_descriptors(struct sy_error *err)
 {
     for (unsigned i = 0; i < sy_routes.count; i++) {
         struct sy_route_transport *t = &sy_routes.transport[i];
         t->wait_fd = t->table->wait_fd();
+        if (t->wait_fd >= 0 && fcntl(t->wait_fd, F_GETFD) < 0)
+            return sy_fail(err, EPROTO,
+                           "transport %s: its wait_fd() answers %d, which is no descriptor",
+                           t->plugin.name, t->wait_fd);
         t->polled = t->carries || t->wait_fd >= 0;
     }
+    return 0;
 }
 
 int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe), double seconds,
@@ -548,7 +574,5 @@ int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe
     free(job.has);
     for (unsigned i = 0; i < job.count; i++)
         free(job.mutual[i]);
-    if (!rc)
-        note_descriptors();
-    return rc;
+    return rc ? rc : note_descriptors(err);
 }

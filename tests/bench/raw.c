@@ -15,7 +15,7 @@ const char *raw_needs_peer(const struct bench *bench)
 {
     if (bench->npes < 2)
         return "needs 2 PEs";
-    return bench->peer ? NULL : "needs PE 1 on the node of PE 0";
+    return bench->peer ? NULL : "needs PEs that map each other's memory";
 }
 
 double raw_store(struct bench *bench, long n)

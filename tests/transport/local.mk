@@ -19,7 +19,8 @@ tests_transport_suite_LDADD = $(JANSSON_LIBS) -lpthread -ldl
 transport_scripts = \
 	tests/transport/transport.test \
 	tests/transport/mutants.test \
-	tests/transport/guide.test
+	tests/transport/guide.test \
+	tests/transport/faults.test
 dist_check_SCRIPTS += $(transport_scripts)
 TESTS += $(transport_scripts)
 EXTRA_DIST += tests/transport/plugins.txt
