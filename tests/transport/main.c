@@ -33,6 +33,8 @@ static const struct job_case cases[] = {SUITE_CASES(ROW){NULL, NULL}};
 static const struct job_case lives[] = {SUITE_LIVES(ROW){NULL, NULL}};
 #undef ROW
 
+enum { UNUSABLE = 2 }; /* exit status of a PE that cannot load the plugin */
+
 static int limit = 120; /* seconds for a case; for hangs, not a measure of speed */
 
 static const char *only = "";
@@ -131,19 +133,26 @@ static bool wanted(const char *name)
     return !*only;
 }
 
+/* PE 0 says what is wrong; it is the same on all. */
 static void load(void)
 {
     static struct sy_plugin plugin;
     struct sy_options *options = sy_options_new();
     struct sy_error err = {""};
+    int rc = sy_plugin_open("transport", suite.plugin, SY_TRANSPORT_ABI, sizeof sy_transport_stubs,
+                            &sy_transport_stubs, &plugin, &err);
 
-    if (sy_plugin_open("transport", suite.plugin, SY_TRANSPORT_ABI, sizeof sy_transport_stubs,
-                       &sy_transport_stubs, &plugin, &err))
-        suite_give_up("%s", err.text);
-    suite.table = plugin.table;
-    if (suite.table->options &&
-        sy_options_add(options, suite.plugin, suite.table->options, suite.table->settings, &err))
-        suite_give_up("%s", err.text);
+    if (!rc) {
+        suite.table = plugin.table;
+        if (suite.table->options)
+            rc = sy_options_add(options, suite.plugin, suite.table->options, suite.table->settings,
+                                &err);
+    }
+    if (!rc)
+        return;
+    if (!suite.pe)
+        fprintf(stderr, "suite: %s\n", err.text);
+    _exit(UNUSABLE);
 }
 
 static void clear_windows(void)
@@ -221,6 +230,8 @@ static void take_end(pid_t pid, int status)
         if (child[pe] != pid)
             continue;
         child[pe] = 0;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == UNUSABLE)
+            exit(UNUSABLE);
         if (status)
             fprintf(stderr, "suite: PE %d ended with %s %d at %s\n", pe,
                     WIFSIGNALED(status) ? "signal" : "status",
@@ -295,10 +306,13 @@ static bool run_job(const struct job_case *life)
         }
     if (atomic_load(&suite.shared->failed))
         good = false;
-    printf("suite: %s %s: %llu checks, %llu failed, %llu data calls, %llu answered -EAGAIN\n",
-           suite.plugin, life ? life->name : "cases", (unsigned long long)suite.shared->checks,
-           (unsigned long long)suite.shared->failed, (unsigned long long)suite.shared->calls,
-           (unsigned long long)suite.shared->agains);
+    char which[32] = "";
+    if (life && life->run == case_bounds)
+        snprintf(which, sizeof which, " %d of %d", suite_bound + 1, SUITE_BOUNDS);
+    printf("suite: %s %s%s: %s: %llu checks, %llu failed, %llu data calls, %llu answered -EAGAIN\n",
+           suite.plugin, life ? life->name : "cases", which, good ? "passed" : "FAILED",
+           (unsigned long long)suite.shared->checks, (unsigned long long)suite.shared->failed,
+           (unsigned long long)suite.shared->calls, (unsigned long long)suite.shared->agains);
     munmap(suite.shared, sizeof *suite.shared);
     free_memory();
     return good;
@@ -322,38 +336,82 @@ static bool run_all(void)
 
 /* ---- command line ---- */
 
-static int usage(void)
+static int usage(FILE *to)
 {
-    fprintf(stderr,
-            "usage: suite [-n PES] [-k PES_PER_NODE] [-N] [-s SEED] [-c CASE,...] [-t SECONDS] "
-            "[-v] PLUGIN\n"
-            "cases:");
+    fprintf(
+        to,
+        "usage: suite [-n PES] [-k PES_PER_NODE] [-N] [-s SEED] [-c CASE,...] [-t SECONDS] "
+        "[-v] PLUGIN\n"
+        "  -n  processes, 2 to %d (4)\n"
+        "  -k  of them on a node (all)\n"
+        "  -N  the PEs of a node have each other's memory mapped, as beside a plugin that maps\n"
+        "  -s  seed of the random cases (1)\n"
+        "  -c  these cases only\n"
+        "  -t  seconds after which a case that does not end has failed (%d)\n"
+        "  -v  what the plugin logs, and how long each case takes\n"
+        "  PLUGIN  a name, or a file shmem_transport_NAME.so\n"
+        "cases:",
+        SUITE_PES, limit);
     for (const struct job_case *job = cases; job->name; job++)
-        fprintf(stderr, " %s", job->name);
+        fprintf(to, " %s", job->name);
     for (const struct job_case *life = lives; life->name; life++)
-        fprintf(stderr, " %s", life->name);
-    fputc('\n', stderr);
-    return 2;
+        fprintf(to, " %s", life->name);
+    fputc('\n', to);
+    return to == stdout ? 0 : 2;
+}
+
+static bool is_case(const char *name, size_t length)
+{
+    for (const struct job_case *job = cases; job->name; job++)
+        if (strlen(job->name) == length && !strncmp(job->name, name, length))
+            return true;
+    for (const struct job_case *life = lives; life->name; life++)
+        if (strlen(life->name) == length && !strncmp(life->name, name, length))
+            return true;
+    return false;
+}
+
+/* Whether all names of -c are some case's. */
+static bool know_cases(void)
+{
+    for (const char *at = only; *at; at += strcspn(at, ","), at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        if (!is_case(at, length)) {
+            fprintf(stderr, "suite: there is no case '%.*s'\n", (int)length, at);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* A file's folder is searched first; the name is what the loader makes of the file's. */
-static void name_plugin(char *argument)
+static bool name_plugin(char *argument)
 {
-    char *dot = strrchr(argument, '.'), *file = basename(argument);
+    char *path = strdup(argument), *dot = strrchr(argument, '.'), *file = basename(argument);
 
     suite.plugin = argument;
-    if (!strchr(argument, '/') || !dot || strncmp(file, "shmem_transport_", 16) != 0)
-        return;
+    if (!strchr(argument, '/') && (!dot || strcmp(dot, ".so") != 0))
+        return true;
+    if (access(argument, R_OK)) {
+        fprintf(stderr, "suite: %s: %s\n", argument, strerror(errno));
+        return false;
+    }
+    if (!dot || dot < file || strncmp(file, "shmem_transport_", 16) != 0) {
+        fprintf(stderr, "suite: %s: the file of a plugin is called shmem_transport_NAME.so\n",
+                argument);
+        return false;
+    }
     *dot = '\0';
     suite.plugin = strdup(file + 16);
-    setenv("SHMEM_PLUGIN_PATH", dirname(argument), 1);
+    setenv("SHMEM_PLUGIN_PATH", dirname(path), 1);
+    return true;
 }
 
 int main(int argc, char **argv)
 {
     suite.npes = 4;
     suite.seed = 1;
-    for (int flag; (flag = getopt(argc, argv, "n:k:Ns:c:t:v")) != -1;) {
+    for (int flag; (flag = getopt(argc, argv, "n:k:Ns:c:t:vh")) != -1;) {
         if (flag == 'n')
             suite.npes = atoi(optarg);
         else if (flag == 'k')
@@ -369,14 +427,15 @@ int main(int argc, char **argv)
         else if (flag == 'c')
             only = optarg;
         else
-            return usage();
+            return usage(flag == 'h' ? stdout : stderr);
     }
     if (optind != argc - 1 || suite.npes < 2 || suite.npes > SUITE_PES)
-        return usage();
+        return usage(stderr);
     if (suite.per_node <= 0)
         suite.per_node = suite.npes;
     if (suite.neighbours && suite.npes % suite.per_node)
-        return usage();
-    name_plugin(argv[optind]);
+        return usage(stderr);
+    if (!know_cases() || !name_plugin(argv[optind]))
+        return 2;
     return run_all() ? 0 : 1;
 }

@@ -64,15 +64,15 @@ void suite_give_up(const char *fmt, ...)
 __attribute__((format(printf, 3, 4))) static void
 host_log(enum sy_log_level level, const char *category, const char *fmt, ...)
 {
+    char text[600]; /* goes out in one piece: all PEs share stderr */
     va_list args;
 
     if (level > SY_LOG_WARN && !suite.verbose)
         return;
-    fprintf(stderr, "PE %d: %s: ", suite.pe, category);
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    fputc('\n', stderr);
+    fprintf(stderr, "PE %d: %s: %s\n", suite.pe, category, text);
 }
 
 __attribute__((format(printf, 3, 4))) static int host_fail(struct sy_error *err, int code,
