@@ -191,7 +191,7 @@ void suite_fill(void *bytes, size_t length, uint64_t seed)
 
 long suite_differs(const void *bytes, size_t length, uint64_t seed)
 {
-    for (size_t i = 0; i < length; i++)
+    for (size_t i = length; i--;)
         if (((const unsigned char *)bytes)[i] != pattern(seed, i))
             return (long)i;
     return -1;

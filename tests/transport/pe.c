@@ -239,10 +239,22 @@ void suite_exchange(const void *mine, size_t length)
     barrier(true);
 }
 
+static bool reached(const void *word, uint64_t value)
+{
+    return (int64_t)(__atomic_load_n((const uint64_t *)word, __ATOMIC_ACQUIRE) - value) >= 0;
+}
+
 void suite_wait(const void *word, uint64_t value)
 {
-    while ((int64_t)(__atomic_load_n((const uint64_t *)word, __ATOMIC_ACQUIRE) - value) < 0)
+    while (!reached(word, value))
         suite_poll();
+}
+
+void suite_watch(const void *word, uint64_t value)
+{
+    for (unsigned looks = 1; !reached(word, value); looks++)
+        if (looks % (1 << 17) == 0)
+            suite_poll();
 }
 
 /* ---- progress thread ---- */

@@ -133,6 +133,10 @@ void suite_poll(void);
 /* Waits until a word of this PE's own memory has the value, or is past it. */
 void suite_wait(const void *word, uint64_t value);
 
+/* The same, looking at the word nearly all the time: what the progress thread does is seen while it
+ * does it. */
+void suite_watch(const void *word, uint64_t value);
+
 /* How often the progress thread has woken up. */
 uint64_t suite_wakeups(void);
 
@@ -168,7 +172,8 @@ void suite_fence(struct sy_transport_ctx *ctx);
 void suite_quiet(struct sy_transport_ctx *ctx, int pe);
 
 /* Bytes that depend on the seed and on their index, and whether they are there: the index of the
- * first that is not, or -1. */
+ * last that is not, or -1. Looks from the end, where data that are still being stored are missing.
+ */
 void suite_fill(void *bytes, size_t length, uint64_t seed);
 long suite_differs(const void *bytes, size_t length, uint64_t seed);
 
