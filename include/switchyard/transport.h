@@ -98,10 +98,10 @@ struct sy_transport {
      * no endpoint. The core hands every PE everyone's bytes. */
     size_t (*address)(void *buffer, size_t room);
 
-    /* Takes the addresses of all PEs: that of PE p is `size` bytes at addresses + p * stride, zeros
-     * where p has none for this transport. Work within the node only; connections to other nodes
-     * are made when first used. May wait for the PEs of this node, at most `seconds`; names in err
-     * those that are missing. */
+    /* Takes the addresses of all PEs: that of PE p is at addresses + p * stride, filled up with
+     * zeros to `stride` bytes; zeros alone where p has none for this transport. Work within the
+     * node only; connections to other nodes are made when first used. May wait for the PEs of this
+     * node, at most `seconds`; names in err those that are missing. */
     int (*connect)(const void *addresses, size_t stride, double seconds, struct sy_error *err);
 
     /* What can be done towards PE pe: SY_REACH_ bits. Never changes after connect. A pair of which
