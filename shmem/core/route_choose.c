@@ -355,14 +355,16 @@ static int without(unsigned i)
     return count;
 }
 
-/* One line of each host for a transport that others use, or that the user has named. */
+/* One line of each host for a transport that others use; one of the job for what nobody can use
+ * although the user has named it, or for another reason than that it is not for this machine. */
 static void tell_dropped(void)
 {
     const struct sy_route_drop *drop;
 
     for (unsigned i = 0; (drop = sy_routes_dropped(i)); i++) {
         int at = find(drop->name), count = at < 0 ? 0 : without((unsigned)at);
-        if (at < 0 && drop->named && !sy_world.pe)
+        bool surprise = drop->named || drop->code != -ENODEV;
+        if (at < 0 && surprise && !sy_world.pe)
             sy_log(SY_LOG_WARN, "routes", "transport %s is left out: %s", drop->name, drop->why);
         else if (count)
             sy_log(SY_LOG_WARN, "routes",

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdio_ext.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,7 +47,8 @@ static int host_window(unsigned index, struct sy_window *window)
 static void host_lost(int pe, int code, const char *why)
 {
     sy_progress_hear_out();
-    sy_fatal("PE %d on host %s is lost: %s (%s)", pe, sy_world_place(pe).host, why, strerror(code));
+    sy_fatal("PE %d on host %s is lost: %s (%s)", pe, sy_world_place(pe).host,
+             why ? why : "the transport gives no reason", strerror(abs(code)));
 }
 
 static struct sy_host host = {
