@@ -2,7 +2,7 @@
 set -u
 SY_SANITIZE=${SY_SANITIZE-}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/sy-test.XXXXXX")
-trap 'cd /; rm -rf "$scratch"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null; cd /; rm -rf "$scratch"' EXIT # jobs: where a test fails on the way
 cd "$scratch" || exit 1
 
 fail() {

@@ -8,7 +8,7 @@ done
 unset SHMEM_BOOT_FD SHMEM_BOOT_FLAGS PMI_SIZE OMPI_COMM_WORLD_SIZE PMIX_SIZE SLURM_STEP_NUM_TASKS
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/oshrun-test.XXXXXX") || exit 1
-trap 'rm -rf "$dir"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT # jobs: where a test fails on the way
 # A word on the command line by which a test finds its own processes.
 tag=tag=sy$$x$RANDOM
 
