@@ -2,7 +2,8 @@
 set -u
 SY_SANITIZE=${SY_SANITIZE-}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/sy-test.XXXXXX")
-trap 'kill $(jobs -p) 2>/dev/null; cd /; rm -rf "$scratch"' EXIT # jobs: where a test fails on the way
+# Jobs are left where a test fails on the way; dash knows them only outside $().
+trap 'jobs -p >"$scratch/jobs"; kill $(cat "$scratch/jobs") 2>/dev/null; cd /; rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 
 fail() {
