@@ -281,11 +281,8 @@ static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy
         rc = receive_all(&welcome, sizeof welcome, 0, deadline);
     if (rc == 0 && (welcome.npes < 1 || welcome.pe < 0 || welcome.pe >= welcome.npes))
         rc = -EPROTO;
-    if (rc != 0) {
-        rc = fail(err, rc, "cannot join the job");
-        oshrun_close();
-        return rc;
-    }
+    if (rc != 0)
+        return fail(err, rc, "cannot join the job");
     memset(job, 0, sizeof *job);
     job->pe = welcome.pe;
     job->npes = client.npes = welcome.npes;
@@ -301,8 +298,6 @@ static int oshrun_allgather(const char *phase, const void *mine, void *all, size
     const size_t name = strlen(phase) + 1;
     int rc;
 
-    if (client.fd < 0)
-        return client.host->fail(err, ENOTCONN, "%s: this PE has left the job", phase);
     if (length > SY_LAUNCH_BODY_MAX - name || length > UINT32_MAX / (size_t)client.npes)
         return client.host->fail(err, EMSGSIZE, "%s: %zu bytes are too many for oshrun to gather",
                                  phase, length);

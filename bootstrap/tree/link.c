@@ -73,6 +73,8 @@ void sy_tree_link_close(struct tree_link *link)
     if (link->state == TREE_LINK_DEAD)
         return;
     sy_tree_link_become(link, TREE_LINK_DEAD);
+    /* Closing is not enough where a child of fork has the socket too. */
+    epoll_ctl(sy_tree.epoll, EPOLL_CTL_DEL, link->fd, NULL);
     close(link->fd);
 }
 

@@ -83,7 +83,7 @@ struct sy_bootstrap {
     /* A descriptor that is readable when the launcher has something to say or is gone; or -1. */
     int (*wait_fd)(void);
 
-    /* Reads it without blocking. Returns an SY_EVENT_ value. */
+    /* Reads it without blocking, called by one thread at a time. Returns an SY_EVENT_ value. */
     int (*event)(int *status);
 
     /* Leaves; the process is about to end. Where it ends by a failure the core's thread may still

@@ -74,20 +74,19 @@ struct sy_host {
     void (*amo)(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
                 uint64_t *result);
 
-    /* Reports that PE pe can no longer be reached, in words and by an errno value. The job ends
-     * with this text, unless the launcher, who is given a second, says that a PE has failed: so
-     * this need not be called late because of PEs that close their connections by ending. From any
-     * thread; for that second the caller should hold no lock that progress() waits for. Does not
-     * return to a usable job, but may return. */
+    /* Reports that PE pe can no longer be reached, in words and by an errno value; at once, from
+     * any thread. The job ends with this text; but the launcher is given a second to say that a PE
+     * has failed, which others notice first, by closed connections. Does not return to a usable
+     * job, but may return. */
     void (*lost)(int pe, int code, const char *why);
 
     /* Several threads of the program may be inside data calls at once (SHMEM_THREAD_MULTIPLE);
      * otherwise at most one is, beside the core's progress thread, which only calls progress(). */
     bool threads;
 
-    /* For a data call that waits for an answer, between its own polls: lets the other transports
-     * progress, and gives the processor away as the load of the machine asks for. *since is 0 when
-     * the wait begins, and then the core's. */
+    /* For a data call that waits for an answer, between its own polls: lets the transports
+     * progress, which may call this one's progress() too, and gives the processor away as the load
+     * of the machine asks for. *since is 0 when the wait begins, and then the core's. */
     void (*rest)(uint64_t *since);
 
     /* Asks that the progress thread call progress() about `microseconds` from now, whatever the

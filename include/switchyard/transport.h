@@ -4,14 +4,15 @@
  * exports one symbol, shmem_transport_1: a struct sy_transport. The number in the name is the
  * version of this ABI: a plugin of another version is refused by name, it cannot crash. Members are
  * only ever added at the end, under the same number, where `size` tells whether a plugin has them;
- * members left NULL answer -EOPNOTSUPP, so a plugin fills only what it can do.
+ * docs/transport-guide.md says which members may be left NULL.
  *
  * Order of calls: open, address, connect, then data calls from any thread, then close. After close,
  * open may come again (shmem_init after the last shmem_finalize).
  *
  * Data calls return 0 or -errno. -EAGAIN: nothing was started, for want of room; the core calls
- * progress() and tries again. -EOPNOTSUPP: never available to that PE. Anything else is a failure
- * of the route and ends the job. No data call blocks for an event that needs the core. */
+ * progress() and tries again. -EOPNOTSUPP: not possible in this form to that PE, for calls that
+ * the core can replace. Anything else is a failure of the route and ends the job. No data call
+ * blocks for an event that needs the core. */
 #ifndef SWITCHYARD_TRANSPORT_H
 #define SWITCHYARD_TRANSPORT_H
 

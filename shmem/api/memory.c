@@ -15,22 +15,24 @@
 /* Programs that do not look at what they get are many. */
 static void tell_once(const char *routine, size_t size, size_t alignment)
 {
-    static bool told;
+    static bool told[2];
+    bool aligns = sy_heap_aligns(alignment);
+    uintptr_t heap = (uintptr_t)sy_memory.heap;
 
-    if (told || sy_world.pe)
+    if (told[aligns] || sy_world.pe)
         return;
-    told = true;
-    if (!sy_heap_aligns(alignment))
-        sy_log(SY_LOG_WARN, "heap",
-               "%s: blocks at multiples of %zu bytes cannot be had; NULL is returned. An alignment "
-               "is a power of two, and at most what the heap itself begins at, here %p",
-               routine, alignment, (const void *)sy_memory.heap);
-    else
+    told[aligns] = true;
+    if (aligns)
         sy_log(
             SY_LOG_WARN, "heap",
             "%s: %zu bytes do not fit into what is free of the symmetric heap of %zu bytes; NULL "
             "is returned. SHMEM_SYMMETRIC_SIZE makes the heap larger",
             routine, size, sy_windows.entry[SY_WINDOW_HEAP].own.length);
+    else
+        sy_log(SY_LOG_WARN, "heap",
+               "%s: blocks at multiples of %zu bytes cannot be had; NULL is returned. An alignment "
+               "is a power of two, and here at most %zu",
+               routine, alignment, (size_t)(heap & -heap));
 }
 
 /* An allocation with its barrier on exit. `clear`: bytes to set to zero before the others may see

@@ -47,6 +47,7 @@ static void at_exit(int status, void *arg)
         return;
     }
     /* The progress thread may still run. */
+    sy_leave_claim();
     if (!sy_world.ending)
         sy_boot->failing(status);
     sy_boot_leave();

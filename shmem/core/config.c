@@ -111,7 +111,7 @@ static const struct sy_option rows[] = {
      "Flush stdout and stderr in every shmem_barrier_all"},
     {"line_buffered", SY_OPTION_BOOL, 0, AT(config.line_buffered), "on", NULL, 0, 0, NULL,
      "Write stdout line by line, as on a terminal, where a job's PEs have a pipe to the launcher; a program "
-     "that has chosen a buffer before it starts the library keeps it"},
+     "that has printed, or chosen a buffer, before it starts the library keeps it"},
     {"progress", SY_OPTION_CHOICE, 0, AT(config.progress), "auto", "auto|thread|polling", 0, 0, NULL,
      "Who receives what arrives from PEs whose memory is not mapped: a thread that keeps out of the way "
      "while the program polls (auto), the same thread always (thread), or the program alone, so that a PE "

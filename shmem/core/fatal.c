@@ -15,19 +15,15 @@
 #include "core/world.h"
 #include "util/log.h"
 
-/* exit() is for one thread: one that comes second, because the launcher ends the job that the first
- * is leaving, waits for the end of the process. The same one may come again, from an exit handler.
- */
-void sy_leave(int status)
+/* The thread that ends the process, or 0. */
+static _Atomic pthread_t leaver;
+
+bool sy_leave_claim(void)
 {
-    static _Atomic pthread_t leaver;
     pthread_t first = 0;
 
-    sy_world.ending = true;
-    if (!atomic_compare_exchange_strong(&leaver, &first, pthread_self()))
-        while (!pthread_equal(first, pthread_self()))
-            pause();
-    exit(status);
+    return atomic_compare_exchange_strong(&leaver, &first, pthread_self()) ||
+           pthread_equal(first, pthread_self());
 }
 
 static void *lose_patience(void *arg)
@@ -37,6 +33,17 @@ static void *lose_patience(void *arg)
     while (nanosleep(&patience, &patience) != 0)
         ;
     _exit((int)(intptr_t)arg);
+}
+
+/* exit() is for one thread: one that comes second, because the launcher ends the job that the first
+ * is leaving or two have failed, waits for the end, but no longer than others would. The first may
+ * come again, from an exit handler. */
+void sy_leave(int status)
+{
+    sy_world.ending = true;
+    if (!sy_leave_claim())
+        lose_patience((void *)(intptr_t)status);
+    exit(status);
 }
 
 void sy_leave_anyway(int status)

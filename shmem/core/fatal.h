@@ -2,12 +2,17 @@
 #ifndef SY_CORE_FATAL_H
 #define SY_CORE_FATAL_H
 
+#include <stdbool.h>
+
 /* An error that the job cannot survive: logs it, has the launcher stop all PEs, exits with status 1
  * (standard streams are flushed). The text says what, why, and what to do. */
 _Noreturn void sy_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), cold));
 
 /* Ends all PEs with `status`, as shmem_global_exit. */
 _Noreturn void sy_exit_job(int status);
+
+/* The calling thread is to be the one that ends the process; false: another one is. */
+bool sy_leave_claim(void);
 
 /* This PE alone leaves at once, because the job has ended: flushes and exits. */
 _Noreturn void sy_leave(int status);

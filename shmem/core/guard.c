@@ -19,12 +19,11 @@ static struct {
 bool sy_guard_hear(void)
 {
     static pthread_mutex_t hearing = PTHREAD_MUTEX_INITIALIZER;
-    int status = 0, event = SY_EVENT_NONE;
+    int status = 0;
 
-    if (!pthread_mutex_trylock(&hearing)) {
-        event = sy_boot->event(&status);
-        pthread_mutex_unlock(&hearing);
-    }
+    pthread_mutex_lock(&hearing);
+    int event = sy_boot->event(&status);
+    pthread_mutex_unlock(&hearing);
     switch (event) {
     case SY_EVENT_EXIT:
         sy_leave_anyway(status);

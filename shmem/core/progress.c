@@ -37,8 +37,8 @@
  * for the same messages. */
 #define TOGETHER 0.0002
 
-/* Of 10 ms that the launcher is given to say why a PE is missing. */
-#define MOMENTS 100
+/* What the launcher is given to say why a PE is missing. */
+#define HEARD_OUT_NS UINT64_C(1000000000)
 
 /* Events in a row that may lead to nothing before the thread lets a beat pass. */
 #define MOST_IN_VAIN 64
@@ -245,9 +245,13 @@ static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
 void sy_progress_hear_out(void)
 {
     const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+    const uint64_t end = sy_wait_now() + HEARD_OUT_NS;
 
-    for (int i = 0; i < MOMENTS && sy_boot->wait_fd() >= 0; i++) {
-        sy_guard_hear();
+    if (!sy_boot || sy_boot->wait_fd() < 0 || getpid() != sy_world.process)
+        return;
+    while (sy_wait_now() < end) {
+        if (sy_guard_hear())
+            tell(true);
         nanosleep(&moment, NULL);
     }
 }

@@ -91,6 +91,8 @@ static int check_rows(const char *name, const struct sy_transport *table, struct
     size_t length = strlen(name);
 
     for (const struct sy_option *row = table->options; row && row->name; row++) {
+        if (row->flags & SY_OPTION_INERT)
+            continue;
         if (!table->settings)
             return sy_fail(err, EINVAL, "it has options, but no settings for their values");
         if (strncmp(row->name, name, length) || row->name[length] != '.')

@@ -225,6 +225,8 @@ static unsigned reach(unsigned i, int pe)
     const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
     struct sy_route_transport *t = &sy_routes.transport[job.own[i]];
     unsigned bits = job.mutual[i] && !job.mutual[i][pe] ? 0 : t->table->reach(pe);
+
+    bits &= data | SY_REACH_MAP; /* a later version of the interface may have more */
     bool good = !(bits & ~sy_routes_able(t)) && ((bits & SY_REACH_MAP) || (bits & data) == data);
 
     if (bits && !good)

@@ -230,8 +230,11 @@ static void take_end(pid_t pid, int status)
         if (child[pe] != pid)
             continue;
         child[pe] = 0;
-        if (WIFEXITED(status) && WEXITSTATUS(status) == UNUSABLE)
-            exit(UNUSABLE);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == UNUSABLE) {
+            if (!pe) /* it has said why */
+                exit(UNUSABLE);
+            return;
+        }
         if (status)
             fprintf(stderr, "suite: PE %d ended with %s %d at %s\n", pe,
                     WIFSIGNALED(status) ? "signal" : "status",
