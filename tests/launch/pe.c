@@ -400,6 +400,7 @@ static void step_exec(char *arg)
 static void step_fresh(char *arg)
 {
     (void)arg;
+    signal(SIGHUP, SIG_DFL); /* nohup make check */
     signal(SIGINT, SIG_DFL);
     signal(SIGQUIT, SIG_DFL);
 }

@@ -15,7 +15,9 @@ int main(int argc, char **argv)
 {
     shmem_init();
     int me = shmem_my_pe();
-    printf("up\n"); /* and is seen, although stdout is a pipe and nobody flushes it */
+    printf("up\n");
+    fflush(stdout);
+    printf("here\n"); /* which is seen where stdout is a pipe, although nobody flushes it */
     if (argc > 1 && strcmp(argv[1], "short") == 0 && me == 0) {
         sleep(3);
         shmem_long_p(&flag, 1, 1);
