@@ -90,10 +90,15 @@ bool sy_wait_open(int machine_pes)
     return policy.crowded;
 }
 
+/* When this thread last moved something in a wait, or was woken by something that came. */
+static _Thread_local uint64_t moved_at;
+
 /* Taken only where others need the processor. Mapped memory changes without a word, so a nap is a
  * sixteenth of the wait so far and never adds more than that to it. What arrives through a
  * transport ends the nap; it may be long, and its length matters only to threads of this PE that
- * change what another one waits for. */
+ * change what another one waits for. One does whenever the progress thread is woken too and is the
+ * first to take what has come: so a nap that ended by an arrival is not followed by another long
+ * one. */
 static void nap(uint64_t waited)
 {
     uint64_t length = policy.by_arrival ? waited : waited / 16;
@@ -106,8 +111,11 @@ static void nap(uint64_t waited)
     }
     for (nfds_t i = 0; i < policy.fds; i++)
         fd[i] = policy.fd[i];
+    if (ppoll(fd, policy.fds, &t, NULL) <= 0)
+        return;
+    moved_at = sy_wait_now();
     /* Readable, but nothing to do: the thread that is at it may need this processor. */
-    if (ppoll(fd, policy.fds, &t, NULL) > 0 && sy_progress_poll() == 0)
+    if (sy_progress_poll() == 0)
         sched_yield();
 }
 
@@ -128,9 +136,6 @@ static uint64_t waited_since(uint64_t *since)
         *since = time;
     return time - *since;
 }
-
-/* When this thread last moved something in a wait. */
-static _Thread_local uint64_t moved_at;
 
 /* A thread that serves others while it waits has work, so its patience begins anew. */
 static uint64_t idle_for(uint64_t since, uint64_t waited)
