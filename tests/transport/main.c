@@ -33,7 +33,9 @@ static const struct job_case cases[] = {SUITE_CASES(ROW){NULL, NULL}};
 static const struct job_case lives[] = {SUITE_LIVES(ROW){NULL, NULL}};
 #undef ROW
 
-enum { UNUSABLE = 2 }; /* exit status of a PE that cannot load the plugin */
+enum { UNUSABLE = 2 }; /* exit status of a PE that cannot load the plugin, and then of the suite */
+
+static bool unusable;
 
 static int limit = 120; /* seconds for a case; for hangs, not a measure of speed */
 
@@ -230,12 +232,7 @@ static void take_end(pid_t pid, int status)
         if (child[pe] != pid)
             continue;
         child[pe] = 0;
-        if (WIFEXITED(status) && WEXITSTATUS(status) == UNUSABLE) {
-            if (!pe) /* it has said why */
-                exit(UNUSABLE);
-            return;
-        }
-        if (status)
+        if (status && !unusable)
             fprintf(stderr, "suite: PE %d ended with %s %d at %s\n", pe,
                     WIFSIGNALED(status) ? "signal" : "status",
                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
@@ -257,6 +254,7 @@ static bool wait_all(void)
         pid_t pid = waitpid(-1, &status, WNOHANG);
         if (pid > 0) {
             left--;
+            unusable |= WIFEXITED(status) && WEXITSTATUS(status) == UNUSABLE;
             take_end(pid, killed || (ending && WIFEXITED(status)) ? 0 : status);
             if (status && !killed) {
                 good = false;
@@ -302,6 +300,8 @@ static bool run_job(const struct job_case *life)
         }
     }
     bool good = wait_all();
+    if (unusable) /* PE 0 has said why */
+        exit(UNUSABLE);
     for (int pe = 0; pe < suite.npes; pe++)
         if (!guards_hold(pe)) {
             fprintf(stderr, "suite: memory outside the windows of PE %d has been written\n", pe);
