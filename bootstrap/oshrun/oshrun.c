@@ -256,8 +256,7 @@ static void keep_to_myself(void)
     unsetenv(SY_LAUNCH_PLUGIN_ENV);
 }
 
-/* The core's loop may still watch the descriptor. It goes with the process, which is about to end.
- */
+/* The core's loop may still watch the descriptor; it goes with the process, which is ending. */
 static void oshrun_close(void)
 {
 }

@@ -130,6 +130,8 @@ int sy_routes_step(const char *step, int rc, struct sy_error *err)
     return rc;
 }
 
+/* ---- loading ---- */
+
 /* Loads a plugin and appends it. */
 static int load(const struct sy_plugin *found, struct sy_options *options, struct sy_error *err)
 {
