@@ -40,6 +40,7 @@ core_sources = \
 	shmem/core/team.c shmem/core/team.h \
 	shmem/core/transport_stubs.c shmem/core/transport_stubs.h \
 	shmem/core/stall.c shmem/core/stall.h \
+	shmem/core/sleep.c shmem/core/sleep.h \
 	shmem/core/wait.c shmem/core/wait.h \
 	shmem/core/windows.c shmem/core/windows.h \
 	shmem/core/world.c shmem/core/world.h

@@ -147,12 +147,17 @@ TESTS += $(conformance_scripts)
 
 # Where the members of a team are.
 if HAVE_CHECK
-check_PROGRAMS += tests/unit/test_nodes
-TESTS += tests/unit/test_nodes
+check_PROGRAMS += tests/unit/test_nodes tests/unit/test_sleep
+TESTS += tests/unit/test_nodes tests/unit/test_sleep
 endif
 tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c tests/unit/suite.h shmem/core/nodes.c
 tests_unit_test_nodes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_nodes_LDADD = $(CHECK_LIBS)
+
+tests_unit_test_sleep_SOURCES = tests/unit/test_sleep.c tests/unit/suite.h shmem/core/sleep.c \
+	shmem/util/error.c shmem/util/log.c shmem/util/parse.c
+tests_unit_test_sleep_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_sleep_LDADD = $(CHECK_LIBS)
 
 # The option tables, the log and the plugin loader, each with the files that it needs; and oshinfo.
 if HAVE_CHECK

@@ -166,9 +166,9 @@ struct sy_transport {
     long node_only;
 
     /* Optional: what the core's progress thread calls in place of progress(), above all when
-     * wait_fd() is readable; so that a transport can tell a PE that polls from one that sleeps, and
-     * get ready for the sleep that follows the call. Returns > 0 when the event has been dealt
-     * with, 0 when there was nothing to be done, since another thread was at it. */
+     * wait_fd() is readable; so that a transport can tell a PE that polls from one that sleeps.
+     * Returns > 0 when the event has been dealt with, 0 when there was nothing to be done, since
+     * another thread was at it. */
     int (*event)(void);
 
     /* Optional: writes at most `room` entries about PEs for which there is something under way, and
@@ -176,10 +176,13 @@ struct sy_transport {
      * transport: waits for no lock, and may be wrong by a few. */
     int (*pending)(struct sy_pending *list, int room);
 
-    /* Optional: the progress thread is about to sleep until wait_fd() is readable (true), or leaves
-     * the transport to application threads that poll, but for a look now and then (false). Before
-     * the first call it may sleep. Called by the progress thread. */
-    void (*sleeping)(bool sleeps);
+    /* Optional: a thread is about to sleep until wait_fd() is readable (true), or the progress
+     * thread leaves the transport to application threads that poll, but for a look now and then
+     * (false). Before the first call it may sleep. Called by the progress thread and, where PEs
+     * outnumber processors, by application threads that wait. Returns > 0 when something was done
+     * and the thread should look again before it sleeps; 0 when wait_fd() will tell of all that
+     * arrives; < 0 when it may not, so that a thread that waits must not sleep for long. */
+    int (*sleeping)(bool sleeps);
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.

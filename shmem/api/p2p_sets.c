@@ -185,6 +185,7 @@ static size_t wait_any(const struct set *set)
         pause_after_look(&pause, set->nelems);
         found = any(set, start);
     }
+    sy_wait_over(pause.since);
     return found;
 }
 
@@ -199,6 +200,7 @@ static size_t wait_some(const struct set *set, size_t *indices)
         pause_after_look(&pause, set->nelems);
         count = some(set, indices);
     }
+    sy_wait_over(pause.since);
     return count;
 }
 

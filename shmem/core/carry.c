@@ -12,8 +12,10 @@
 /* Deals with a data call's answer: whether the call must be made again. *since: 0 at first. */
 static bool again(int answer, const char *what, int pe, uint64_t *since)
 {
-    if (SY_LIKELY(!answer))
+    if (SY_LIKELY(!answer)) {
+        sy_wait_over(*since);
         return false;
+    }
     if (answer != -EAGAIN) {
         sy_progress_hear_out();
         sy_fatal("%s with PE %d on host %s by transport %s: %s", what, pe, sy_world_place(pe).host,
@@ -53,10 +55,10 @@ SY_COLD void sy_carry_amo_again(int answer, const char *what, shmem_ctx_t ctx,
         answer = route->table->amo(sy_carry_domain(route, ctx), amo, flags);
 }
 
-/* The same for what a transport need not be able to do: goes on until the answer is final. */
+/* The same for what a transport need not be able to do: that it is not is a final answer too. */
 static bool again_if_able(int answer, const char *what, int pe, uint64_t *since)
 {
-    return answer != -EOPNOTSUPP && again(answer, what, pe, since);
+    return again(answer == -EOPNOTSUPP ? 0 : answer, what, pe, since);
 }
 
 bool sy_carry_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t)
@@ -128,6 +130,7 @@ void sy_quiet_transports(shmem_ctx_t ctx, int pe)
             continue;
         while ((answer = route->table->quiet(sy_carry_domain(route, ctx), pe)) == -EAGAIN)
             sy_wait_rest(&since, "shmem_quiet");
+        sy_wait_over(since);
         if (answer)
             failed("quiet", route, answer);
     }

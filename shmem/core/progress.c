@@ -16,6 +16,7 @@
 #include "core/guard.h"
 #include "core/progress.h"
 #include "core/route.h"
+#include "core/sleep.h"
 #include "core/stall.h"
 #include "core/wait.h"
 #include "core/world.h"
@@ -30,6 +31,9 @@
  * and event mode is the right one; while it goes on polling each beat is twice as long. */
 #define FIRST_BEAT_NS   INT64_C(125000)
 #define LONGEST_BEAT_NS INT64_C(1000000)
+
+/* The same where PEs outnumber processors, and each beat takes one from a PE that has work. */
+#define LONGEST_BEAT_CROWDED_NS INT64_C(4000000)
 
 #define SHORT_TURN_NS 100000
 
@@ -60,19 +64,27 @@ static struct {
     bool running;
     bool answers_usr1; /* our handler is the one of SIGUSR1 */
     int mode;
+    bool crowded;
     int64_t beat_ns;  /* 0: event mode */
     ev_tstamp woken;  /* when a transport last had something to say */
     unsigned in_vain; /* events since one led to something */
 } progress;
 
+/* Application threads that wait. */
+static _Atomic uint32_t waiting __attribute__((aligned(SY_LINE)));
+
+/* Watch mode without a beat, since one of them does: the next beat, for who clears this; else 0. */
+static _Atomic int64_t relieved;
+
 /* The timer of sy_progress_soon, and when it expires, in nanoseconds; 0: it is not set. */
 static int soon_fd = -1;
 static _Atomic uint64_t soon_at;
 
-static void set_timer(int fd, int64_t first, int64_t interval)
+/* Expires once; 0: not at all. */
+static void set_timer(int fd, int64_t ns)
 {
-    struct itimerspec when = {.it_value = {first / 1000000000, first % 1000000000},
-                              .it_interval = {interval / 1000000000, interval % 1000000000}};
+    struct itimerspec when = {.it_value = {ns / 1000000000, ns % 1000000000}};
+
     timerfd_settime(fd, 0, &when, NULL);
 }
 
@@ -91,7 +103,11 @@ static int serve(const struct sy_transport *table)
 {
     int done = table->event();
 
-    return done == -EOPNOTSUPP ? table->progress() : done;
+    if (done == -EOPNOTSUPP)
+        done = table->progress();
+    if (done > 0)
+        sy_sleep_word();
+    return done;
 }
 
 static void serve_all(void)
@@ -103,30 +119,47 @@ static void serve_all(void)
 
 /* ---- the two modes ---- */
 
-static void tell_transports(bool sleeps)
+int sy_progress_sleeping(bool sleeps)
 {
-    for (unsigned i = 0; i < progress.watched; i++)
-        ((const struct sy_transport *)progress.transport[i].data)->sleeping(sleeps);
+    bool moved = false, blind = false;
+
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        if (sy_routes.transport[i].wait_fd < 0)
+            continue;
+        int done = sy_routes.transport[i].table->sleeping(sleeps);
+        moved |= done > 0;
+        blind |= done < 0;
+    }
+    if (moved)
+        sy_sleep_word();
+    return moved ? 1 : -blind;
 }
 
 static void event_mode(void)
 {
     if (progress.beat_ns)
-        set_timer(progress.beat.fd, 0, 0);
+        set_timer(progress.beat.fd, 0);
     progress.beat_ns = 0;
-    tell_transports(true);
+    sy_progress_sleeping(true);
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_start(progress.loop, &progress.transport[i]);
 }
 
+/* Where PEs outnumber processors threads that wait sleep like this one. */
 static void watch_mode(void)
 {
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_stop(progress.loop, &progress.transport[i]);
-    tell_transports(false);
+    if (!progress.crowded)
+        sy_progress_sleeping(false);
     progress.in_vain = 0;
     progress.beat_ns = FIRST_BEAT_NS;
-    set_timer(progress.beat.fd, progress.beat_ns, progress.beat_ns);
+}
+
+static void lengthen_beat(int64_t most)
+{
+    if (progress.beat_ns < most)
+        progress.beat_ns *= 2;
 }
 
 static bool application_polled(void)
@@ -134,11 +167,52 @@ static bool application_polled(void)
     return atomic_exchange_explicit(&sy_progress_entered, false, memory_order_relaxed);
 }
 
+/* ---- threads that wait ---- */
+
+static void end_relief(void)
+{
+    int64_t next = atomic_exchange(&relieved, 0);
+
+    if (next)
+        set_timer(progress.beat.fd, next);
+}
+
+/* False if no thread waits. The last one may have ceased to just before `relieved` was set, and
+ * have found nothing to do. */
+static bool leave_to_waiting(void)
+{
+    if (!atomic_load(&waiting) || progress.mode != SY_PROGRESS_AUTO)
+        return false;
+    if (!progress.beat_ns)
+        watch_mode();
+    else
+        lengthen_beat(LONGEST_BEAT_CROWDED_NS);
+    atomic_store(&relieved, progress.beat_ns);
+    if (!atomic_load(&waiting))
+        end_relief();
+    return true;
+}
+
+void sy_progress_take_over(void)
+{
+    atomic_fetch_add(&waiting, 1);
+}
+
+void sy_progress_hand_back(void)
+{
+    if (atomic_fetch_sub(&waiting, 1) == 1 && atomic_load(&relieved))
+        end_relief();
+}
+
+/* ---- events of transports ---- */
+
 /* Nothing to do in spite of the event: another thread is at it, and the descriptor stays readable
  * until that one has finished. Or the transport does not look everywhere each time; then the next
  * event comes at once. */
 static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
 {
+    if (leave_to_waiting())
+        return;
     bool moved = serve(watcher->data) > 0;
     bool polled = application_polled() && progress.mode == SY_PROGRESS_AUTO;
     bool together = ev_now(loop) - progress.woken < TOGETHER;
@@ -146,24 +220,29 @@ static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
     (void)events;
     progress.woken = ev_now(loop);
     progress.in_vain = moved ? 0 : progress.in_vain + 1;
-    if ((polled && (together || !moved)) || progress.in_vain == MOST_IN_VAIN)
+    if ((polled && (together || !moved)) || progress.in_vain == MOST_IN_VAIN) {
         watch_mode();
+        set_timer(progress.beat.fd, progress.beat_ns);
+    }
 }
 
 /* The thread polls at each beat too: a thread of the application may be polling for one message
  * only, or not look at all transports. */
 static void on_beat(struct ev_loop *loop, ev_io *watcher, int events)
 {
+    bool polled = application_polled();
+
     (void)loop, (void)events;
     take_expiry(watcher->fd);
-    bool polled = application_polled();
+    if (leave_to_waiting())
+        return;
     serve_all();
     if (!polled || progress.mode == SY_PROGRESS_THREAD) {
         event_mode();
-    } else if (progress.beat_ns < LONGEST_BEAT_NS) {
-        progress.beat_ns *= 2;
-        set_timer(watcher->fd, progress.beat_ns, progress.beat_ns);
+        return;
     }
+    lengthen_beat(LONGEST_BEAT_NS);
+    set_timer(watcher->fd, progress.beat_ns);
 }
 
 /* ---- the other events ---- */
@@ -282,7 +361,7 @@ void sy_progress_soon(unsigned microseconds)
     while (!atomic_compare_exchange_weak(&soon_at, &set, wanted));
     do {
         set = wanted;
-        set_timer(soon_fd, set > now ? (int64_t)(set - now) : 1, 0);
+        set_timer(soon_fd, set > now ? (int64_t)(set - now) : 1);
         wanted = atomic_load(&soon_at);
     } while (wanted && wanted != set);
 }
@@ -398,7 +477,7 @@ static int start_thread(struct sy_error *err)
     return 0;
 }
 
-int sy_progress_start(int mode, struct sy_error *err)
+int sy_progress_start(int mode, bool crowded, struct sy_error *err)
 {
     bool data;
 
@@ -409,6 +488,8 @@ int sy_progress_start(int mode, struct sy_error *err)
     memset(&progress, 0, sizeof progress);
     progress.beat.fd = progress.soon.fd = -1;
     progress.mode = mode;
+    progress.crowded = crowded;
+    atomic_store(&relieved, 0);
     progress.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (!progress.loop)
         return sy_fail(err, ENOMEM, "libev has no usable event loop on this machine");

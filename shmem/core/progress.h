@@ -4,7 +4,8 @@
  * Two threads that are woken for each message would be in each other's way, so the thread is in one
  * of two modes. Event mode: it watches the transports' descriptors and sleeps without a timer.
  * Watch mode, while application threads poll: it lets the descriptors be and looks at each beat of
- * a timer whether they still do. */
+ * a timer whether they still do. Where PEs outnumber processors an application thread says that it
+ * waits, and then the thread does neither until that one, when its wait is over, sets the timer. */
 #ifndef SY_CORE_PROGRESS_H
 #define SY_CORE_PROGRESS_H
 
@@ -23,18 +24,28 @@ static inline void sy_progress_enter(void)
     atomic_store_explicit(&sy_progress_entered, true, memory_order_relaxed);
 }
 
-/* Starts the thread if there is anything to watch. mode: enum sy_progress_mode (config.h). */
-int sy_progress_start(int mode, struct sy_error *err);
+/* Starts the thread if there is anything to watch. mode: enum sy_progress_mode (config.h). crowded:
+ * PEs outnumber processors. */
+int sy_progress_start(int mode, bool crowded, struct sy_error *err);
 void sy_progress_stop(void);
 
 /* For application threads that wait: polls every transport through which data arrive once. Returns
  * as their progress() does. */
 int sy_progress_poll(void);
 
+/* For threads that are about to sleep on the transports' descriptors (true): tells all transports,
+ * and returns as their sleeping() does. */
+int sy_progress_sleeping(bool sleeps);
+
 /* Before this PE ends the job because it cannot reach another: a PE that fails is missed by others
  * before the launcher knows of it, and the launcher knows why. Gives it a second to end the job
  * itself; where it does, this does not return. From any thread. */
 void sy_progress_hear_out(void) __attribute__((cold));
+
+/* Where PEs outnumber processors: a thread of the application waits, and until it ceases to it
+ * polls the transports or sleeps on their descriptors (sleep.h). Calls may be nested. */
+void sy_progress_take_over(void);
+void sy_progress_hand_back(void);
 
 /* As struct sy_host's member. */
 void sy_progress_soon(unsigned microseconds);

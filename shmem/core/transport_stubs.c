@@ -114,9 +114,10 @@ static int no_event(void)
     return -EOPNOTSUPP;
 }
 
-static void no_sleeping(bool sleeps)
+static int no_sleeping(bool sleeps)
 {
     (void)sleeps;
+    return 0;
 }
 
 static int no_pending(struct sy_pending *list, int room)

@@ -1,5 +1,4 @@
 /* See wait.h. */
-#include <poll.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,8 +6,9 @@
 #include <unistd.h>
 
 #include "core/progress.h"
-#include "core/stall.h"
 #include "core/route.h"
+#include "core/sleep.h"
+#include "core/stall.h"
 #include "core/wait.h"
 #include "core/windows.h"
 #include "util/log.h"
@@ -19,6 +19,9 @@
 #define LOOKS_CROWDED    100
 #define LOOKS_AFTER_REST 10
 #define LONGEST_NAP_NS   UINT64_C(1000000)
+
+/* The same where whatever ends the wait ends the sleep too: only a safeguard. */
+#define LONGEST_SLEEP_NS UINT64_C(50000000)
 
 /* Since the first rest: how long a thread polls transports without giving the processor away, and
  * how long it does no more than yield. Sleep may come early where arrivals end it. */
@@ -31,10 +34,10 @@ uint32_t sy_wait_looks = LOOKS_ALONE;
 
 static struct {
     bool crowded;
+    bool descriptors; /* to sleep on */
     bool by_arrival; /* all that other PEs write here comes through a transport with a descriptor */
+    bool told;       /* and a sleep on the descriptors ends in time whatever ends the wait */
     unsigned polled; /* transports */
-    nfds_t fds;
-    struct pollfd fd[SY_TRANSPORTS_MAX];
 } policy;
 
 uint64_t sy_wait_now(void)
@@ -61,27 +64,26 @@ static int processors(void)
     return count > 0 ? count : 1;
 }
 
-static void find_descriptors(void)
+static void find_descriptors(bool told)
 {
     policy.polled = 0;
-    policy.fds = 0;
     policy.by_arrival = sy_hot.carries && !sy_routes.maps;
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *t = &sy_routes.transport[i];
         policy.polled += t->polled;
-        if (t->wait_fd >= 0 && sy_hot.carries)
-            policy.fd[policy.fds++] = (struct pollfd){.fd = t->wait_fd, .events = POLLIN};
-        else if (t->carries)
+        if (t->carries && t->wait_fd < 0)
             policy.by_arrival = false;
     }
+    policy.descriptors = sy_hot.carries && sy_sleep_open();
+    policy.told = policy.by_arrival && policy.descriptors && told;
 }
 
-bool sy_wait_open(int machine_pes)
+bool sy_wait_open(int machine_pes, bool told)
 {
     int cpus = processors();
 
     policy.crowded = machine_pes > cpus;
-    find_descriptors();
+    find_descriptors(told);
     /* Where data arrive through transports, a waiting thread helps them along early. */
     sy_wait_looks = policy.crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
     sy_log(SY_LOG_DEBUG, "boot", "%d PEs on this machine, %d processors: waiting PEs %s",
@@ -90,33 +92,43 @@ bool sy_wait_open(int machine_pes)
     return policy.crowded;
 }
 
-/* When this thread last moved something in a wait, or was woken by something that came. */
+/* When this thread last moved something in a wait. */
 static _Thread_local uint64_t moved_at;
+
+/* sy_sleep_count before the last look at what this thread waits for. */
+static _Thread_local uint32_t counted;
 
 /* Taken only where others need the processor. Mapped memory changes without a word, so a nap is a
  * sixteenth of the wait so far and never adds more than that to it. What arrives through a
- * transport ends the nap; it may be long, and its length matters only to threads of this PE that
- * change what another one waits for. One does whenever the progress thread is woken too and is the
- * first to take what has come: so a nap that ended by an arrival is not followed by another long
- * one. */
+ * transport ends the nap; its length matters only where something else may end the wait. woken: by
+ * all that arrives. */
+static uint64_t nap_length(uint64_t waited, bool woken)
+{
+    uint64_t length = policy.by_arrival && woken ? waited : waited / 16;
+
+    if (policy.told && woken)
+        return LONGEST_SLEEP_NS;
+    return length < LONGEST_NAP_NS ? length : LONGEST_NAP_NS;
+}
+
+static void nap_on_descriptors(uint64_t waited)
+{
+    int done = sy_progress_sleeping(true);
+
+    if (done > 0)
+        moved_at = sy_wait_now();
+    else
+        sy_sleep_until_arrival(counted, nap_length(waited, done == 0));
+}
+
 static void nap(uint64_t waited)
 {
-    uint64_t length = policy.by_arrival ? waited : waited / 16;
-    struct timespec t = {.tv_nsec = (long)(length < LONGEST_NAP_NS ? length : LONGEST_NAP_NS)};
-    struct pollfd fd[SY_TRANSPORTS_MAX];
+    struct timespec t = {.tv_nsec = (long)nap_length(waited, false)};
 
-    if (!policy.fds) {
+    if (policy.descriptors)
+        nap_on_descriptors(waited);
+    else
         nanosleep(&t, NULL);
-        return;
-    }
-    for (nfds_t i = 0; i < policy.fds; i++)
-        fd[i] = policy.fd[i];
-    if (ppoll(fd, policy.fds, &t, NULL) <= 0)
-        return;
-    moved_at = sy_wait_now();
-    /* Readable, but nothing to do: the thread that is at it may need this processor. */
-    if (sy_progress_poll() == 0)
-        sched_yield();
 }
 
 /* Gives the processor away as the age of the wait asks for. yielded: that has been done already. */
@@ -148,7 +160,7 @@ static bool still_polling(uint64_t waited)
     return waited < (policy.crowded ? POLLING_CROWDED_NS : POLLING_NS);
 }
 
-uint32_t sy_wait_rest(uint64_t *since, const char *where)
+static void rest(uint64_t *since, const char *where)
 {
     int moved = sy_hot.carries ? sy_progress_poll() : 0;
     uint64_t waited = waited_since(since);
@@ -157,12 +169,26 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where)
         sy_stall_note(*since, *since + waited, where);
     if (moved > 0) {
         moved_at = *since + waited;
-        return LOOKS_AFTER_REST;
+        return;
     }
     uint64_t idle = idle_for(*since, waited);
     if (!sy_hot.carries || !still_polling(idle))
         give_way(idle, moved < 0);
+}
+
+uint32_t sy_wait_rest(uint64_t *since, const char *where)
+{
+    if (!*since && policy.crowded)
+        sy_progress_take_over();
+    rest(since, where);
+    counted = sy_sleep_count();
     return LOOKS_AFTER_REST;
+}
+
+void sy_wait_rested(void)
+{
+    if (policy.crowded)
+        sy_progress_hand_back();
 }
 
 /* With one transport that is polled at all it is the caller's own. */
@@ -178,6 +204,7 @@ void sy_wait_rest_inside(uint64_t *since)
         sy_progress_enter();
     if (!still_polling(waited))
         give_way(waited, false);
+    counted = sy_sleep_count();
 }
 
 void sy_wait_looked_alone(void)

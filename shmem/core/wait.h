@@ -1,8 +1,9 @@
 /* How a thread waits for a word in memory to change: look again at once while the wait is young,
- * then give the processor away, then sleep for a small part of the time waited so far. With more
- * PEs than processors the first phase is short, because the PE that is waited for may need this
- * processor. Where data arrive through transports the thread polls them between its looks, and
- * sleeps on their descriptors. */
+ * then give the processor away, then, with more PEs than processors, sleep. The first phase is
+ * short there, because the PE that is waited for may need this processor. Where data arrive through
+ * transports the thread polls them between its looks and sleeps on their descriptors until
+ * something comes; where they change in mapped memory, for a small part of the time waited so far.
+ */
 #ifndef SY_CORE_WAIT_H
 #define SY_CORE_WAIT_H
 
@@ -21,20 +22,32 @@
         while (!(condition))                                                                       \
             if (SY_UNLIKELY(!--sy_looks))                                                          \
                 sy_looks = sy_wait_rest(&sy_since, __func__);                                      \
+        sy_wait_over(sy_since);                                                                    \
     } while (0)
 
 /* Looks before a waiting thread begins to give way. Set by sy_wait_open. */
 extern uint32_t sy_wait_looks SY_HIDDEN;
 
 /* Chooses by the number of PEs on this machine and the processors they may use, and tells whether
- * there are more PEs. After sy_routes_connect. */
-bool sy_wait_open(int machine_pes);
+ * there are more PEs. told: what ends a wait comes from other PEs, not from a thread of this one,
+ * and transports tell of it by their descriptors. After sy_routes_connect. */
+bool sy_wait_open(int machine_pes, bool told);
 
 /* Polls transports, yields or sleeps, once. *since: when this wait began to rest, 0 before. where:
  * the function that waits, for reports. Returns the number of looks until the next rest. */
 uint32_t sy_wait_rest(uint64_t *since, const char *where) __attribute__((cold));
 
-/* The same for a wait inside a transport, which polls by itself: struct sy_host's member. */
+void sy_wait_rested(void) __attribute__((cold));
+
+/* The wait is over. since: as sy_wait_rest left it. */
+static inline void sy_wait_over(uint64_t since)
+{
+    if (SY_UNLIKELY(since != 0))
+        sy_wait_rested();
+}
+
+/* sy_wait_rest for a wait inside a transport, which polls by itself and whose end nobody tells:
+ * struct sy_host's member. */
 void sy_wait_rest_inside(uint64_t *since);
 
 /* CLOCK_MONOTONIC in nanoseconds. */

@@ -22,6 +22,7 @@
 #include "core/progress.h"
 #include "core/route.h"
 #include "core/route_rule.h"
+#include "core/sleep.h"
 #include "core/team.h"
 #include "core/wait.h"
 #include "core/windows.h"
@@ -190,8 +191,8 @@ static int start(struct sy_error *err)
         sy_ctx_control_open();
     if (rc)
         return rc;
-    host.crowded = sy_wait_open(machine_pes());
-    return sy_progress_start(sy_config.progress, err);
+    host.crowded = sy_wait_open(machine_pes(), !host.threads && !host.unattended);
+    return sy_progress_start(sy_config.progress, host.crowded, err);
 }
 
 /* What a PE has printed is to be seen when it was printed, most of all if the PE then hangs or
@@ -239,6 +240,7 @@ void sy_world_close(void)
 {
     sy_boot->mark(SY_MARK_FINALIZED);
     sy_progress_stop();
+    sy_sleep_close();
     sy_teams_close();
     sy_ctx_control_close();
     sy_routes_close();

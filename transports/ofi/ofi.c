@@ -225,5 +225,6 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .progress = sy_ofi_progress,
     .wait_fd = sy_ofi_wait_fd,
     .event = sy_ofi_event,
+    .sleeping = sy_ofi_sleeping,
     .pending = ofi_pending,
 };

@@ -389,6 +389,7 @@ void sy_ofi_progress_close(void);
 int sy_ofi_progress(void);
 int sy_ofi_poll(void); /* with the main lane locked */
 int sy_ofi_event(void);
+int sy_ofi_sleeping(bool sleeps);
 int sy_ofi_wait_fd(void);
 void sy_ofi_wait(_Atomic int *left);
 void sy_ofi_look_after(void);

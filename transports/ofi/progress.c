@@ -1,12 +1,14 @@
-/* Polling, and sleeping. Application threads that wait poll the completion queues themselves. The
- * core's progress thread sleeps on one descriptor, an epoll set of two:
+/* Polling, and sleeping. Application threads that wait poll the completion queues themselves. Who
+ * sleeps, be it the core's progress thread or one of those, does so on one descriptor, an epoll set
+ * of two:
  *
  * - the main completion queue's, watched ("armed") while no application thread polls, so that a PE
  * that computes serves others at the cost of one wake-up;
  * - a timer, which runs while application threads do poll, to notice when they have stopped, and
  * for providers whose queue has no descriptor or that need to be looked at now and then.
  *
- * So the two do not wake for the same message, and an idle PE does not wake at all. */
+ * So the two do not wake for the same message, and an idle PE does not wake at all. Where PEs
+ * outnumber processors application threads sleep instead of polling, and the queue stays armed. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -183,9 +185,9 @@ static long longer(long ns, long most)
     return ns * 2 < most ? ns * 2 : most;
 }
 
-/* Looks until nothing is left, then lets the thread sleep: on the queue where it can tell, else for
- * a while that grows as long as nothing comes. */
-static void settle(void)
+/* Looks until nothing is left, then lets a thread sleep: on the queue where it can tell, else for a
+ * while that grows as long as nothing comes. Returns as sleeping() does. Main lane locked. */
+static int settle(void)
 {
     struct fid *queue = &sy_ofi.lane[0].cq->fid;
     bool busy = false;
@@ -207,11 +209,12 @@ static void settle(void)
             if (unfinished())
                 break;
             set_timer(0);
-            return;
+            return busy;
         }
     }
     sy_ofi.tick_ns = busy ? TICK_NS : longer(sy_ofi.tick_ns, LONGEST_NS);
     set_timer(sy_ofi.tick_ns);
+    return busy ? 1 : -EAGAIN;
 }
 
 /* The core's progress thread was woken. */
@@ -232,6 +235,16 @@ int sy_ofi_event(void)
     settle();
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return 1;
+}
+
+int sy_ofi_sleeping(bool sleeps)
+{
+    if (!sleeps)
+        return 0; /* the next poll disarms the queue */
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    int done = settle();
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    return done;
 }
 
 /* A PE that computes looks seldom if nothing wakes it, more often after a message has come; native
@@ -278,7 +291,7 @@ int sy_ofi_progress(void)
 
     atomic_fetch_add_explicit(&sy_ofi.polls, 1, memory_order_relaxed);
     if (!pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
-        if (sy_ofi.armed) {
+        if (sy_ofi.armed && !sy_ofi.host->crowded) {
             watch_queue(false);
             set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
         }

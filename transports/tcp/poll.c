@@ -174,16 +174,19 @@ static void keep_in_set(struct tcp_lane *lane)
 }
 
 /* A lane that becomes hot after `wakeful` has been cleared stays in the set. */
-void sy_tcp_poll_sleeping(bool sleeps)
+int sy_tcp_poll_sleeping(bool sleeps)
 {
+    if (sy_tcp_host->crowded)
+        return 0;
     atomic_store(&poll_set.wakeful, !sleeps);
     if (!sleeps)
-        return;
+        return 0;
     sy_tcp_poll_lock();
     for (int i = 0; i < HOT; i++)
         if (poll_set.hot[i])
             keep_in_set(poll_set.hot[i]);
     sy_tcp_poll_unlock();
+    return 0;
 }
 
 /* The lane that spoke comes first. One that was among the hot ones before is left out of the epoll
@@ -282,7 +285,7 @@ long sy_tcp_poll_lane(struct tcp_lane *expected)
         expected = NULL;
     if (all || !expected)
         got += read_hot(expected);
-    if (all || (!poll_set.hot[0] && !expected))
+    if (all || (!got && (sy_tcp_host->crowded || (!poll_set.hot[0] && !expected))))
         got += (size_t)(run_events() > 0);
     if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
         run_paused();

@@ -42,7 +42,7 @@ long sy_tcp_poll_lane(struct tcp_lane *lane);
 bool sy_tcp_poll_event(void);
 
 /* The progress thread sleeps on the set's descriptor (true), or looks in now and then only. */
-void sy_tcp_poll_sleeping(bool sleeps);
+int sy_tcp_poll_sleeping(bool sleeps);
 bool sy_tcp_poll_may_sleep(void);
 
 /* Has timers looked at soon, by whoever polls next: something new has a time limit. Any thread. */
