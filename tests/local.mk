@@ -94,6 +94,7 @@ conformance_programs = \
 	tests/conformance/streams \
 	tests/conformance/teams \
 	tests/conformance/locks \
+	tests/conformance/crowd \
 	tests/conformance/threads \
 	tests/conformance/collectives_storm
 check_PROGRAMS += $(conformance_programs)
@@ -109,6 +110,8 @@ tests_conformance_ordering_SOURCES = tests/conformance/ordering.c tests/conforma
 tests_conformance_ordering_LDADD = shmem/libsma.la
 tests_conformance_spins_SOURCES = tests/conformance/spins.c tests/conformance/check.h
 tests_conformance_spins_LDADD = shmem/libsma.la
+tests_conformance_crowd_SOURCES = tests/conformance/crowd.c tests/conformance/check.h
+tests_conformance_crowd_LDADD = shmem/libsma.la
 tests_conformance_streams_SOURCES = tests/conformance/streams.c tests/conformance/check.h
 tests_conformance_streams_LDADD = shmem/libsma.la
 tests_conformance_locks_SOURCES = tests/conformance/locks.c tests/conformance/check.h
@@ -138,6 +141,7 @@ conformance_scripts = \
 	tests/conformance/algorithms.test \
 	tests/conformance/executables.test \
 	tests/conformance/tcp.test \
+	tests/conformance/crowd.test \
 	tests/conformance/modes.test \
 	tests/conformance/nodes.test \
 	tests/conformance/storm.test \
@@ -155,7 +159,7 @@ tests_unit_test_nodes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_nodes_LDADD = $(CHECK_LIBS)
 
 tests_unit_test_sleep_SOURCES = tests/unit/test_sleep.c tests/unit/suite.h shmem/core/sleep.c \
-	shmem/util/error.c shmem/util/log.c shmem/util/parse.c
+	shmem/util/error.c
 tests_unit_test_sleep_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_sleep_LDADD = $(CHECK_LIBS)
 

@@ -81,7 +81,8 @@ struct sy_host {
     void (*lost)(int pe, int code, const char *why);
 
     /* Several threads of the program may be inside data calls at once (SHMEM_THREAD_MULTIPLE);
-     * otherwise at most one is, beside the core's progress thread, which only calls progress(). */
+     * otherwise at most one is, beside the core's progress thread, which calls
+     * progress(), event(), sleeping() and pending(). */
     bool threads;
 
     /* For a data call that waits for an answer, between its own polls: lets the transports
@@ -103,7 +104,7 @@ struct sy_host {
      * data calls. */
     bool crowded;
 
-    /* SHMEM_PROGRESS=polling: no thread sleeps on wait_fd(); progress() is called by threads of the
+    /* SHMEM_PROGRESS=polling: no thread relies on wait_fd(); progress() is called by threads of the
      * program that wait, and where soon() has been asked for. Set before open(). */
     bool unattended;
 };

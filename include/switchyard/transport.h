@@ -153,7 +153,8 @@ struct sy_transport {
     int (*progress)(void);
 
     /* A descriptor that is readable when progress() has work that arrived from outside; the core's
-     * progress thread sleeps on it. -1: the transport needs no progress on this PE. */
+     * progress thread sleeps on it, and where PEs outnumber processors threads that wait do. -1: the
+     * transport needs no progress on this PE. */
     int (*wait_fd)(void);
 
     /* Optional: a hint about what follows on ctx (specification 9.9). batch: the operations may be
@@ -178,10 +179,12 @@ struct sy_transport {
 
     /* Optional: a thread is about to sleep until wait_fd() is readable (true), or the progress
      * thread leaves the transport to application threads that poll, but for a look now and then
-     * (false). Before the first call it may sleep. Called by the progress thread and, where PEs
-     * outnumber processors, by application threads that wait. Returns > 0 when something was done
-     * and the thread should look again before it sleeps; 0 when wait_fd() will tell of all that
-     * arrives; < 0 when it may not, so that a thread that waits must not sleep for long. */
+     * (false). Before the first call it may sleep. Called by the progress thread and by threads
+     * that wait, possibly at once. Returns > 0 when something was done and the thread should look
+     * again before it sleeps; 0 when wait_fd() will tell of all that may end a wait: what others
+     * send, answers to this PE's own calls, and that what was answered -EAGAIN may now be tried
+     * again; < 0, and so without this function, when it may not, so that a thread that waits must
+     * look again soon. */
     int (*sleeping)(bool sleeps);
 };
 

@@ -55,7 +55,7 @@ SY_COLD void sy_carry_amo_again(int answer, const char *what, shmem_ctx_t ctx,
         answer = route->table->amo(sy_carry_domain(route, ctx), amo, flags);
 }
 
-/* The same for what a transport need not be able to do: that it is not is a final answer too. */
+/* The same for what a transport need not be able to do: -EOPNOTSUPP is a final answer too. */
 static bool again_if_able(int answer, const char *what, int pe, uint64_t *since)
 {
     return again(answer == -EOPNOTSUPP ? 0 : answer, what, pe, since);

@@ -133,7 +133,7 @@ static const struct sy_option rows[] = {
      "SHMEM_BARRIER_ALGO SHMEM_BARRIER_ALL_ALGO SHMEM_SYNC_ALGO SHMEM_SYNC_ALL_ALGO",
      "How the PEs of a team wait for each other: the first PE gathers the others' words and answers "
      "(linear), the same along a tree (tree), or rounds in which the distance doubles (dissem); auto "
-     "is by far the fastest on one node; tree has the fewest messages, for many more PEs than "
+     "is by far the fastest on one node; tree and linear have fewer messages, for many more PEs than "
      "processors"},
     {"bcast_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.bcast_algorithm), "auto",
      "auto|linear|tree", 0, 0, "SHMEM_BROADCAST_ALGO",

@@ -32,8 +32,11 @@
 #define FIRST_BEAT_NS   INT64_C(125000)
 #define LONGEST_BEAT_NS INT64_C(1000000)
 
-/* The same where PEs outnumber processors, and each beat takes one from a PE that has work. */
+/* The same where PEs outnumber processors, and each beat takes a processor from a PE with work. */
 #define LONGEST_BEAT_CROWDED_NS INT64_C(4000000)
+
+/* While a thread waits in earnest it polls far more often. */
+#define WAITING_BEAT_NS INT64_C(200000000)
 
 #define SHORT_TURN_NS 100000
 
@@ -73,7 +76,7 @@ static struct {
 /* Application threads that wait. */
 static _Atomic uint32_t waiting __attribute__((aligned(SY_LINE)));
 
-/* Watch mode without a beat, since one of them does: the next beat, for who clears this; else 0. */
+/* Watch mode in which they do the work: the beat that follows, for who clears this; else 0. */
 static _Atomic int64_t relieved;
 
 /* The timer of sy_progress_soon, and when it expires, in nanoseconds; 0: it is not set. */
@@ -106,7 +109,7 @@ static int serve(const struct sy_transport *table)
     if (done == -EOPNOTSUPP)
         done = table->progress();
     if (done > 0)
-        sy_sleep_word();
+        sy_sleep_moved();
     return done;
 }
 
@@ -128,10 +131,10 @@ int sy_progress_sleeping(bool sleeps)
             continue;
         int done = sy_routes.transport[i].table->sleeping(sleeps);
         moved |= done > 0;
-        blind |= done < 0;
+        blind |= done < 0 && sy_routes.transport[i].carries;
     }
     if (moved)
-        sy_sleep_word();
+        sy_sleep_moved();
     return moved ? 1 : -blind;
 }
 
@@ -145,7 +148,8 @@ static void event_mode(void)
         ev_io_start(progress.loop, &progress.transport[i]);
 }
 
-/* Where PEs outnumber processors threads that wait sleep like this one. */
+/* Where PEs outnumber processors threads that wait sleep like this one. The caller sets the timer.
+ */
 static void watch_mode(void)
 {
     for (unsigned i = 0; i < progress.watched; i++)
@@ -169,12 +173,15 @@ static bool application_polled(void)
 
 /* ---- threads that wait ---- */
 
+/* What they have polled is no sign that they go on polling. */
 static void end_relief(void)
 {
     int64_t next = atomic_exchange(&relieved, 0);
 
-    if (next)
-        set_timer(progress.beat.fd, next);
+    if (!next)
+        return;
+    application_polled();
+    set_timer(progress.beat.fd, next);
 }
 
 /* False if no thread waits. The last one may have ceased to just before `relieved` was set, and
@@ -187,6 +194,7 @@ static bool leave_to_waiting(void)
         watch_mode();
     else
         lengthen_beat(LONGEST_BEAT_CROWDED_NS);
+    set_timer(progress.beat.fd, WAITING_BEAT_NS);
     atomic_store(&relieved, progress.beat_ns);
     if (!atomic_load(&waiting))
         end_relief();
@@ -227,14 +235,16 @@ static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
 }
 
 /* The thread polls at each beat too: a thread of the application may be polling for one message
- * only, or not look at all transports. */
+ * only, or not look at all transports. One that waits and does not even poll is stuck in something
+ * else, as a handler of a signal. */
 static void on_beat(struct ev_loop *loop, ev_io *watcher, int events)
 {
     bool polled = application_polled();
 
     (void)loop, (void)events;
     take_expiry(watcher->fd);
-    if (leave_to_waiting())
+    atomic_store(&relieved, 0);
+    if (polled && leave_to_waiting())
         return;
     serve_all();
     if (!polled || progress.mode == SY_PROGRESS_THREAD) {
@@ -443,6 +453,7 @@ static bool watch_launcher(void)
 
 static void end_loop(void)
 {
+    atomic_store(&relieved, 0);
     soon_fd = -1;
     atomic_store(&soon_at, 0);
     if (progress.beat.fd >= 0)
@@ -489,7 +500,7 @@ int sy_progress_start(int mode, bool crowded, struct sy_error *err)
     progress.beat.fd = progress.soon.fd = -1;
     progress.mode = mode;
     progress.crowded = crowded;
-    atomic_store(&relieved, 0);
+    atomic_store(&waiting, 0);
     progress.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (!progress.loop)
         return sy_fail(err, ENOMEM, "libev has no usable event loop on this machine");

@@ -20,7 +20,7 @@ enum {
     PEERS = 16 /* that each transport tells of */
 };
 
-/* A thread that waits writes again at each rest, of a millisecond at most, so a note that is older
+/* A thread that waits writes again at each rest, of 50 ms at most, so a note that is older
  * is about a wait that has ended. Hence nothing is to be done at the end of a wait. */
 #define FRESH_NS UINT64_C(500000000)
 

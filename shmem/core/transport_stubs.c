@@ -117,7 +117,7 @@ static int no_event(void)
 static int no_sleeping(bool sleeps)
 {
     (void)sleeps;
-    return 0;
+    return -EAGAIN; /* wait_fd() need not tell of answers */
 }
 
 static int no_pending(struct sy_pending *list, int room)

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,9 +35,11 @@ uint32_t sy_wait_looks = LOOKS_ALONE;
 
 static struct {
     bool crowded;
+    bool polls;       /* transports, while it waits */
+    bool takes_over;  /* from the progress thread */
     bool descriptors; /* to sleep on */
     bool by_arrival; /* all that other PEs write here comes through a transport with a descriptor */
-    bool told;       /* and a sleep on the descriptors ends in time whatever ends the wait */
+    bool alone;      /* and no other thread of this PE ends a wait */
     unsigned polled; /* transports */
 } policy;
 
@@ -64,32 +67,45 @@ static int processors(void)
     return count > 0 ? count : 1;
 }
 
-static void find_descriptors(bool told)
+static void find_transports(bool alone)
 {
     policy.polled = 0;
     policy.by_arrival = sy_hot.carries && !sy_routes.maps;
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *t = &sy_routes.transport[i];
         policy.polled += t->polled;
+        policy.descriptors |= t->wait_fd >= 0;
         if (t->carries && t->wait_fd < 0)
             policy.by_arrival = false;
     }
-    policy.descriptors = sy_hot.carries && sy_sleep_open();
-    policy.told = policy.by_arrival && policy.descriptors && told;
+    policy.alone = policy.by_arrival && alone;
+    policy.takes_over = policy.crowded && policy.descriptors;
+    policy.polls = sy_hot.carries || policy.takes_over;
 }
 
-bool sy_wait_open(int machine_pes, bool told)
+int sy_wait_open(int machine_pes, bool alone, struct sy_error *err)
 {
     int cpus = processors();
 
     policy.crowded = machine_pes > cpus;
-    find_descriptors(told);
+    find_transports(alone);
     /* Where data arrive through transports, a waiting thread helps them along early. */
     sy_wait_looks = policy.crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
     sy_log(SY_LOG_DEBUG, "boot", "%d PEs on this machine, %d processors: waiting PEs %s",
            machine_pes, cpus,
            policy.crowded ? "give way early" : "look for long before they give way");
+    return policy.descriptors ? sy_sleep_open(err) : 0;
+}
+
+bool sy_wait_crowded(void)
+{
     return policy.crowded;
+}
+
+void sy_wait_close(void)
+{
+    memset(&policy, 0, sizeof policy);
+    sy_sleep_close();
 }
 
 /* When this thread last moved something in a wait. */
@@ -97,6 +113,9 @@ static _Thread_local uint64_t moved_at;
 
 /* sy_sleep_count before the last look at what this thread waits for. */
 static _Thread_local uint32_t counted;
+
+/* How long to sleep if the next look is in vain too; 0: not. */
+static _Thread_local uint64_t nap_due;
 
 /* Taken only where others need the processor. Mapped memory changes without a word, so a nap is a
  * sixteenth of the wait so far and never adds more than that to it. What arrives through a
@@ -106,29 +125,38 @@ static uint64_t nap_length(uint64_t waited, bool woken)
 {
     uint64_t length = policy.by_arrival && woken ? waited : waited / 16;
 
-    if (policy.told && woken)
+    if (policy.alone && woken)
         return LONGEST_SLEEP_NS;
     return length < LONGEST_NAP_NS ? length : LONGEST_NAP_NS;
 }
 
-static void nap_on_descriptors(uint64_t waited)
-{
-    int done = sy_progress_sleeping(true);
-
-    if (done > 0)
-        moved_at = sy_wait_now();
-    else
-        sy_sleep_until_arrival(counted, nap_length(waited, done == 0));
-}
-
+/* To get ready for a sleep transports poll, and may do so without a word of what that has moved: a
+ * write into this PE's memory, say. So the sleep itself is put off until after one more look. */
 static void nap(uint64_t waited)
 {
     struct timespec t = {.tv_nsec = (long)nap_length(waited, false)};
 
-    if (policy.descriptors)
-        nap_on_descriptors(waited);
-    else
+    if (!policy.descriptors) {
         nanosleep(&t, NULL);
+        return;
+    }
+    int done = sy_progress_sleeping(true);
+    if (done > 0)
+        moved_at = sy_wait_now();
+    else
+        nap_due = nap_length(waited, done == 0);
+}
+
+/* Takes a nap that is due; false: none is. */
+static bool nap_taken(bool first)
+{
+    uint64_t length = nap_due;
+
+    nap_due = 0;
+    if (!length || first)
+        return false;
+    sy_sleep_until_arrival(counted, length);
+    return true;
 }
 
 /* Gives the processor away as the age of the wait asks for. yielded: that has been done already. */
@@ -162,23 +190,24 @@ static bool still_polling(uint64_t waited)
 
 static void rest(uint64_t *since, const char *where)
 {
-    int moved = sy_hot.carries ? sy_progress_poll() : 0;
+    bool napped = nap_taken(!*since);
+    int moved = !napped && policy.polls ? sy_progress_poll() : 0;
     uint64_t waited = waited_since(since);
 
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
         sy_stall_note(*since, *since + waited, where);
-    if (moved > 0) {
+    if (moved > 0)
         moved_at = *since + waited;
+    if (moved > 0 || napped)
         return;
-    }
     uint64_t idle = idle_for(*since, waited);
-    if (!sy_hot.carries || !still_polling(idle))
+    if (!policy.polls || !still_polling(idle))
         give_way(idle, moved < 0);
 }
 
 uint32_t sy_wait_rest(uint64_t *since, const char *where)
 {
-    if (!*since && policy.crowded)
+    if (!*since && policy.takes_over)
         sy_progress_take_over();
     rest(since, where);
     counted = sy_sleep_count();
@@ -187,23 +216,25 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where)
 
 void sy_wait_rested(void)
 {
-    if (policy.crowded)
+    if (policy.takes_over)
         sy_progress_hand_back();
 }
 
 /* With one transport that is polled at all it is the caller's own. */
 void sy_wait_rest_inside(uint64_t *since)
 {
+    bool napped = nap_taken(!*since);
     uint64_t waited = waited_since(since);
+    int moved = 0;
 
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
         sy_stall_note(*since, *since + waited, "a wait of a transport");
-    if (policy.polled > 1)
-        sy_progress_poll();
+    if (policy.polled > 1 && !napped)
+        moved = sy_progress_poll();
     else
         sy_progress_enter();
-    if (!still_polling(waited))
-        give_way(waited, false);
+    if (!napped && moved <= 0 && !still_polling(waited))
+        give_way(waited, moved < 0);
     counted = sy_sleep_count();
 }
 

@@ -28,25 +28,30 @@
 /* Looks before a waiting thread begins to give way. Set by sy_wait_open. */
 extern uint32_t sy_wait_looks SY_HIDDEN;
 
-/* Chooses by the number of PEs on this machine and the processors they may use, and tells whether
- * there are more PEs. told: what ends a wait comes from other PEs, not from a thread of this one,
- * and transports tell of it by their descriptors. After sy_routes_connect. */
-bool sy_wait_open(int machine_pes, bool told);
+/* Chooses by the number of PEs on this machine and the processors they may use. alone: no other
+ * thread of this PE ends what one waits for, and transports are asked to tell of what arrives.
+ * After sy_routes_connect. */
+int sy_wait_open(int machine_pes, bool alone, struct sy_error *err);
+void sy_wait_close(void);
+
+/* Whether there are more PEs than processors. */
+bool sy_wait_crowded(void);
 
 /* Polls transports, yields or sleeps, once. *since: when this wait began to rest, 0 before. where:
  * the function that waits, for reports. Returns the number of looks until the next rest. */
 uint32_t sy_wait_rest(uint64_t *since, const char *where) __attribute__((cold));
 
+/* The end of a wait in which sy_wait_rest was called. */
 void sy_wait_rested(void) __attribute__((cold));
 
-/* The wait is over. since: as sy_wait_rest left it. */
+/* The end of every wait. since: as sy_wait_rest left it. */
 static inline void sy_wait_over(uint64_t since)
 {
     if (SY_UNLIKELY(since != 0))
         sy_wait_rested();
 }
 
-/* sy_wait_rest for a wait inside a transport, which polls by itself and whose end nobody tells:
+/* sy_wait_rest for a wait inside a transport, which polls by itself and does not call sy_wait_over:
  * struct sy_host's member. */
 void sy_wait_rest_inside(uint64_t *since);
 

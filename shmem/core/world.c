@@ -22,7 +22,6 @@
 #include "core/progress.h"
 #include "core/route.h"
 #include "core/route_rule.h"
-#include "core/sleep.h"
 #include "core/team.h"
 #include "core/wait.h"
 #include "core/windows.h"
@@ -191,7 +190,10 @@ static int start(struct sy_error *err)
         sy_ctx_control_open();
     if (rc)
         return rc;
-    host.crowded = sy_wait_open(machine_pes(), !host.threads && !host.unattended);
+    rc = sy_wait_open(machine_pes(), !host.threads && !host.unattended, err);
+    if (rc)
+        return rc;
+    host.crowded = sy_wait_crowded();
     return sy_progress_start(sy_config.progress, host.crowded, err);
 }
 
@@ -240,10 +242,10 @@ void sy_world_close(void)
 {
     sy_boot->mark(SY_MARK_FINALIZED);
     sy_progress_stop();
-    sy_sleep_close();
     sy_teams_close();
     sy_ctx_control_close();
     sy_routes_close();
+    sy_wait_close();
     sy_windows_close();
     sy_heap_close();
     sy_memory_close();

@@ -1,4 +1,5 @@
-/* Sleep of a waiting thread (core/sleep.c): what ends it, and that no word is missed. */
+/* Sleep of a waiting thread (core/sleep.c): what ends it, and that no ring of the bell is missed.
+ */
 #include <check.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,7 +12,7 @@
 #include "suite.h"
 
 #define ROUNDS  5000
-#define FOREVER UINT64_C(60000000000) /* far longer than a word takes */
+#define FOREVER UINT64_C(60000000000) /* far longer than a ring takes */
 
 struct sy_routes sy_routes;
 
@@ -31,11 +32,13 @@ void sy_progress_hand_back(void)
 /* One transport, whose descriptor is a pipe. */
 static void set_up(void)
 {
+    struct sy_error err;
+
     ck_assert_int_eq(pipe2(pipe_end, O_NONBLOCK), 0);
     sy_routes.count = 2;
     sy_routes.transport[0].wait_fd = -1;
     sy_routes.transport[1].wait_fd = pipe_end[0];
-    ck_assert(sy_sleep_open());
+    ck_assert_int_eq(sy_sleep_open(&err), 0);
 }
 
 static void tear_down(void)
@@ -64,17 +67,18 @@ START_TEST(test_moved_before)
 {
     uint32_t count = sy_sleep_count();
 
-    sy_sleep_word();
+    sy_sleep_moved();
     ck_assert(sy_sleep_until_arrival(count, FOREVER));
     ck_assert(!sy_sleep_until_arrival(sy_sleep_count(), 1000000));
 }
 END_TEST
 
-START_TEST(test_no_descriptor)
+/* After the job: those who still wait sleep, and see nothing of descriptors that are gone. */
+START_TEST(test_closed)
 {
+    ck_assert_int_eq(write(pipe_end[1], "x", 1), 1);
     sy_sleep_close();
-    sy_routes.count = 1;
-    ck_assert(!sy_sleep_open());
+    ck_assert(!sy_sleep_until_arrival(sy_sleep_count(), 1000000));
 }
 END_TEST
 
@@ -95,12 +99,12 @@ static void *serve(void *unused)
         if (round % 2 && write(pipe_end[1], "x", 1) == 1 && read(pipe_end[0], &byte, 1) != 1)
             return NULL;
         atomic_store(&applied, round);
-        sy_sleep_word();
+        sy_sleep_moved();
     }
     return unused;
 }
 
-START_TEST(test_word)
+START_TEST(test_rings)
 {
     pthread_t thread;
 
@@ -111,7 +115,7 @@ START_TEST(test_word)
             uint32_t count = sy_sleep_count();
             if (atomic_load(&applied) == round)
                 break;
-            ck_assert_msg(sy_sleep_until_arrival(count, FOREVER), "the word of round %d is lost",
+            ck_assert_msg(sy_sleep_until_arrival(count, FOREVER), "the ring of round %d is lost",
                           round);
         }
     }
@@ -129,8 +133,8 @@ int main(void)
     tcase_add_test(cases, test_nothing);
     tcase_add_test(cases, test_arrival);
     tcase_add_test(cases, test_moved_before);
-    tcase_add_test(cases, test_no_descriptor);
-    tcase_add_test(cases, test_word);
+    tcase_add_test(cases, test_closed);
+    tcase_add_test(cases, test_rings);
     suite_add_tcase(suite, cases);
     return suite_run(suite);
 }

@@ -252,7 +252,7 @@ struct ofi_state {
     bool mute;       /* this PE's address fits nowhere: it takes no part */
     /* progress.c */
     int epoll, timer, cq_fd;
-    _Atomic bool armed; /* the progress thread is woken by the queue */
+    _Atomic bool armed; /* who sleeps is woken by the queue */
     _Atomic unsigned polls;
     unsigned polls_before; /* the progress thread's */
     _Atomic unsigned idle; /* polls that found nothing, in a row */

@@ -160,7 +160,7 @@ static void watch_queue(bool on)
     epoll_ctl(sy_ofi.epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, sy_ofi.cq_fd, &event);
 }
 
-/* Something was issued that the progress thread must look after although nothing wakes it. */
+/* Something was issued that must be looked after although nothing wakes who sleeps. */
 void sy_ofi_look_after(void)
 {
     if (atomic_load_explicit(&sy_ofi.armed, memory_order_relaxed))
@@ -237,14 +237,19 @@ int sy_ofi_event(void)
     return 1;
 }
 
+/* The descriptor is the main queue's: it does not tell of other lanes, nor of what a device writes.
+ * The next poll disarms the queue, so there is nothing to do when nobody sleeps. */
 int sy_ofi_sleeping(bool sleeps)
 {
-    if (!sleeps)
-        return 0; /* the next poll disarms the queue */
-    sy_ofi_lock(&sy_ofi.lane[0]);
-    int done = settle();
-    sy_ofi_unlock(&sy_ofi.lane[0]);
-    return done;
+    bool all = sy_ofi.lanes == 1 && (!sy_ofi.traits.rma || sy_ofi.traits.software);
+    int done = 0;
+
+    if (sleeps) {
+        sy_ofi_lock(&sy_ofi.lane[0]);
+        done = settle();
+        sy_ofi_unlock(&sy_ofi.lane[0]);
+    }
+    return done || all ? done : -EAGAIN;
 }
 
 /* A PE that computes looks seldom if nothing wakes it, more often after a message has come; native

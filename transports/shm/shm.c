@@ -135,6 +135,13 @@ static int shm_wait_fd(void)
     return sy_shm.doorbell;
 }
 
+/* Threads that wait for the answers to requests of theirs do not sleep on the doorbell. */
+static int shm_sleeping(bool sleeps)
+{
+    (void)sleeps;
+    return 0;
+}
+
 /* fence and quiet are left out: every data call returns only when its owner has answered. */
 SY_TRANSPORT_PLUGIN(shm) = {
     .size = sizeof(struct sy_transport),
@@ -154,5 +161,6 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .amo = shm_amo,
     .progress = sy_shm_service_progress,
     .wait_fd = shm_wait_fd,
+    .sleeping = shm_sleeping,
     .node_only = 1,
 };

@@ -1,5 +1,6 @@
 /* See poll.h. A poll reads directly from the sockets that spoke last, since a waiting PE most often
- * waits for one of them, and asks epoll only every few turns. */
+ * waits for one of them, and asks epoll only every few turns; or, where threads sleep on the epoll
+ * set, whenever those have nothing. */
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>

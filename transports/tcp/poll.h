@@ -41,7 +41,8 @@ long sy_tcp_poll_lane(struct tcp_lane *lane);
  * else, and tells whether there was an event. */
 bool sy_tcp_poll_event(void);
 
-/* The progress thread sleeps on the set's descriptor (true), or looks in now and then only. */
+/* As struct sy_transport's member: threads sleep on the set's descriptor (true), or the progress
+ * thread looks in now and then only. */
 int sy_tcp_poll_sleeping(bool sleeps);
 bool sy_tcp_poll_may_sleep(void);
 
