@@ -16,3 +16,19 @@ skip() {
     echo "skipped: $*"
     exit 77
 }
+
+# on_two ORDER...: on two processors at most, where all PEs of a job share them.
+on_two() {
+    command -v taskset >/dev/null || skip "no taskset, of util-linux"
+    two=$(taskset -cp $$ | sed 's/.*: //')
+    case $two in
+    *[-,]*)
+        first=${two%%[-,]*} two=${two#"$first"}
+        case $two in
+        -*) two=$first,$((first + 1)) ;;
+        *) two=${two#,} two=$first,${two%%[-,]*} ;;
+        esac
+        ;;
+    esac
+    taskset -c "$two" "$@"
+}

@@ -87,7 +87,9 @@ struct sy_host {
 
     /* For a data call that waits for an answer, between its own polls: lets the transports
      * progress, which may call this one's progress() too, and gives the processor away as the load
-     * of the machine asks for. *since is 0 when the wait begins, and then the core's. */
+     * of the machine asks for. *since is 0 when the wait begins, and then the core's. It may sleep
+     * until something arrives: not to be called when the last poll has moved something, before
+     * another look for the answer. */
     void (*rest)(uint64_t *since);
 
     /* Asks that the progress thread call progress() about `microseconds` from now, whatever the

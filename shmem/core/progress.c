@@ -68,6 +68,7 @@ static struct {
     bool answers_usr1; /* our handler is the one of SIGUSR1 */
     int mode;
     bool crowded;
+    bool deserted;    /* a thread waits, and has not polled for a long time */
     int64_t beat_ns;  /* 0: event mode */
     ev_tstamp woken;  /* when a transport last had something to say */
     unsigned in_vain; /* events since one led to something */
@@ -144,6 +145,7 @@ static void event_mode(void)
         set_timer(progress.beat.fd, 0);
     progress.beat_ns = 0;
     sy_progress_sleeping(true);
+    sy_sleep_moved(); /* perhaps; transports need not know */
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_start(progress.loop, &progress.transport[i]);
 }
@@ -188,7 +190,7 @@ static void end_relief(void)
  * have found nothing to do. */
 static bool leave_to_waiting(void)
 {
-    if (!atomic_load(&waiting) || progress.mode != SY_PROGRESS_AUTO)
+    if (!atomic_load(&waiting) || progress.deserted || progress.mode != SY_PROGRESS_AUTO)
         return false;
     if (!progress.beat_ns)
         watch_mode();
@@ -219,10 +221,13 @@ void sy_progress_hand_back(void)
  * event comes at once. */
 static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
 {
+    bool back = progress.deserted && application_polled();
+
+    progress.deserted = progress.deserted && !back;
     if (leave_to_waiting())
         return;
     bool moved = serve(watcher->data) > 0;
-    bool polled = application_polled() && progress.mode == SY_PROGRESS_AUTO;
+    bool polled = (application_polled() || back) && progress.mode == SY_PROGRESS_AUTO;
     bool together = ev_now(loop) - progress.woken < TOGETHER;
 
     (void)events;
@@ -244,7 +249,8 @@ static void on_beat(struct ev_loop *loop, ev_io *watcher, int events)
     (void)loop, (void)events;
     take_expiry(watcher->fd);
     atomic_store(&relieved, 0);
-    if (polled && leave_to_waiting())
+    progress.deserted = !polled;
+    if (leave_to_waiting())
         return;
     serve_all();
     if (!polled || progress.mode == SY_PROGRESS_THREAD) {

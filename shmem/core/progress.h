@@ -5,7 +5,8 @@
  * of two modes. Event mode: it watches the transports' descriptors and sleeps without a timer.
  * Watch mode, while application threads poll: it lets the descriptors be and looks at each beat of
  * a timer whether they still do. Where PEs outnumber processors an application thread says that it
- * waits, and then the thread does neither until that one, when its wait is over, sets the timer. */
+ * waits, and then the thread does neither until that one, when its wait is over, sets the timer;
+ * but for a look every 200 ms, as it may be stuck in the handler of a signal. */
 #ifndef SY_CORE_PROGRESS_H
 #define SY_CORE_PROGRESS_H
 

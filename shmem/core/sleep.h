@@ -8,7 +8,7 @@
  * looked at what it waits for.
  *
  * Several threads may sleep. One of them takes the ring away, perhaps before another has seen it:
- * with SHMEM_THREAD_MULTIPLE nobody sleeps for long (wait.c). */
+ * with SHMEM_THREAD_MULTIPLE nobody sleeps for more than a millisecond (wait.c). */
 #ifndef SY_CORE_SLEEP_H
 #define SY_CORE_SLEEP_H
 
@@ -26,7 +26,6 @@ struct sy_sleep {
 
 extern struct sy_sleep sy_sleep SY_HIDDEN;
 
-/* After sy_routes_connect. */
 int sy_sleep_open(struct sy_error *err);
 void sy_sleep_close(void);
 

@@ -35,9 +35,8 @@ uint32_t sy_wait_looks = LOOKS_ALONE;
 
 static struct {
     bool crowded;
-    bool polls;       /* transports, while it waits */
-    bool takes_over;  /* from the progress thread */
-    bool descriptors; /* to sleep on */
+    bool polls;      /* transports, while it waits */
+    bool takes_over; /* from the progress thread, and may sleep on the transports' descriptors */
     bool by_arrival; /* all that other PEs write here comes through a transport with a descriptor */
     bool alone;      /* and no other thread of this PE ends a wait */
     unsigned polled; /* transports */
@@ -74,12 +73,11 @@ static void find_transports(bool alone)
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *t = &sy_routes.transport[i];
         policy.polled += t->polled;
-        policy.descriptors |= t->wait_fd >= 0;
+        policy.takes_over |= policy.crowded && t->wait_fd >= 0;
         if (t->carries && t->wait_fd < 0)
             policy.by_arrival = false;
     }
     policy.alone = policy.by_arrival && alone;
-    policy.takes_over = policy.crowded && policy.descriptors;
     policy.polls = sy_hot.carries || policy.takes_over;
 }
 
@@ -94,7 +92,7 @@ int sy_wait_open(int machine_pes, bool alone, struct sy_error *err)
     sy_log(SY_LOG_DEBUG, "boot", "%d PEs on this machine, %d processors: waiting PEs %s",
            machine_pes, cpus,
            policy.crowded ? "give way early" : "look for long before they give way");
-    return policy.descriptors ? sy_sleep_open(err) : 0;
+    return policy.takes_over ? sy_sleep_open(err) : 0;
 }
 
 bool sy_wait_crowded(void)
@@ -117,15 +115,18 @@ static _Thread_local uint32_t counted;
 /* How long to sleep if the next look is in vain too; 0: not. */
 static _Thread_local uint64_t nap_due;
 
+/* The last sleep ended by something that came, and nothing has been polled since. */
+static _Thread_local bool woken;
+
 /* Taken only where others need the processor. Mapped memory changes without a word, so a nap is a
  * sixteenth of the wait so far and never adds more than that to it. What arrives through a
- * transport ends the nap; its length matters only where something else may end the wait. woken: by
- * all that arrives. */
-static uint64_t nap_length(uint64_t waited, bool woken)
+ * transport ends the nap; its length matters only where something else may end the wait. told:
+ * the descriptors tell of all that arrives. */
+static uint64_t nap_length(uint64_t waited, bool told)
 {
-    uint64_t length = policy.by_arrival && woken ? waited : waited / 16;
+    uint64_t length = policy.by_arrival && told ? waited : waited / 16;
 
-    if (policy.alone && woken)
+    if (policy.alone && told)
         return LONGEST_SLEEP_NS;
     return length < LONGEST_NAP_NS ? length : LONGEST_NAP_NS;
 }
@@ -136,7 +137,7 @@ static void nap(uint64_t waited)
 {
     struct timespec t = {.tv_nsec = (long)nap_length(waited, false)};
 
-    if (!policy.descriptors) {
+    if (!policy.takes_over) {
         nanosleep(&t, NULL);
         return;
     }
@@ -155,8 +156,22 @@ static bool nap_taken(bool first)
     nap_due = 0;
     if (!length || first)
         return false;
-    sy_sleep_until_arrival(counted, length);
+    woken = sy_sleep_until_arrival(counted, length);
     return true;
+}
+
+/* Polls. What has woken this thread may be another one's to deal with, which then needs the
+ * processor. */
+static int poll_transports(void)
+{
+    int moved = sy_progress_poll();
+
+    if (woken && moved == 0) {
+        sched_yield();
+        moved = -1;
+    }
+    woken = false;
+    return moved;
 }
 
 /* Gives the processor away as the age of the wait asks for. yielded: that has been done already. */
@@ -191,7 +206,7 @@ static bool still_polling(uint64_t waited)
 static void rest(uint64_t *since, const char *where)
 {
     bool napped = nap_taken(!*since);
-    int moved = !napped && policy.polls ? sy_progress_poll() : 0;
+    int moved = !napped && policy.polls ? poll_transports() : 0;
     uint64_t waited = waited_since(since);
 
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
@@ -230,7 +245,7 @@ void sy_wait_rest_inside(uint64_t *since)
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
         sy_stall_note(*since, *since + waited, "a wait of a transport");
     if (policy.polled > 1 && !napped)
-        moved = sy_progress_poll();
+        moved = poll_transports();
     else
         sy_progress_enter();
     if (!napped && moved <= 0 && !still_polling(waited))

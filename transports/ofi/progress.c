@@ -2,13 +2,12 @@
  * sleeps, be it the core's progress thread or one of those, does so on one descriptor, an epoll set
  * of two:
  *
- * - the main completion queue's, watched ("armed") while no application thread polls, so that a PE
- * that computes serves others at the cost of one wake-up;
+ * - the main completion queue's, watched ("armed") while no application thread polls, or may sleep
+ * between its polls, so that a PE that computes serves others at the cost of one wake-up;
  * - a timer, which runs while application threads do poll, to notice when they have stopped, and
  * for providers whose queue has no descriptor or that need to be looked at now and then.
  *
- * So the two do not wake for the same message, and an idle PE does not wake at all. Where PEs
- * outnumber processors application threads sleep instead of polling, and the queue stays armed. */
+ * So the two do not wake for the same message, and an idle PE does not wake at all. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -238,7 +237,7 @@ int sy_ofi_event(void)
 }
 
 /* The descriptor is the main queue's: it does not tell of other lanes, nor of what a device writes.
- * The next poll disarms the queue, so there is nothing to do when nobody sleeps. */
+ * When the core leaves the transport to threads that poll there is nothing to do: they disarm. */
 int sy_ofi_sleeping(bool sleeps)
 {
     bool all = sy_ofi.lanes == 1 && (!sy_ofi.traits.rma || sy_ofi.traits.software);
@@ -289,14 +288,14 @@ static bool give_way(void)
     return true;
 }
 
-/* An application thread polls. */
-int sy_ofi_progress(void)
+/* An application thread polls. disarm: it goes on doing so without a sleep. */
+static int poll_all(bool disarm)
 {
     int done = 0;
 
     atomic_fetch_add_explicit(&sy_ofi.polls, 1, memory_order_relaxed);
     if (!pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
-        if (sy_ofi.armed && !sy_ofi.host->crowded) {
+        if (sy_ofi.armed && disarm) {
             watch_queue(false);
             set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
         }
@@ -316,10 +315,15 @@ int sy_ofi_progress(void)
     return done;
 }
 
+int sy_ofi_progress(void)
+{
+    return poll_all(!sy_ofi.host->crowded);
+}
+
 void sy_ofi_wait(_Atomic int *left)
 {
     while (atomic_load_explicit(left, memory_order_acquire))
-        sy_ofi_progress();
+        poll_all(true);
 }
 
 int sy_ofi_wait_fd(void)

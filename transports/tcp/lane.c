@@ -370,8 +370,8 @@ static void wait_for_all(bool (*done)(struct tcp_lane *lane), uint64_t limit)
             waiting += !done(sy_tcp_lanes.lane[i]);
         if (!waiting || sy_tcp_now() - begin > limit)
             return;
-        sy_tcp_poll();
-        sy_tcp_host->rest(&since);
+        if (sy_tcp_poll() <= 0)
+            sy_tcp_host->rest(&since);
     }
 }
 

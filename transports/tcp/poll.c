@@ -249,10 +249,10 @@ static int run_events(void)
 
 /* Lanes that stand at an AWAIT are asked whether they may go on, again and again while one does: it
  * may be what another one waits for. */
-static void run_paused(void)
+static bool run_paused(void)
 {
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
-    bool moved;
+    bool moved, any = false;
 
     do {
         moved = false;
@@ -264,7 +264,9 @@ static void run_paused(void)
             sy_tcp_receive(lane);
             moved |= atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed) != before;
         }
+        any |= moved;
     } while (moved && atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed));
+    return any;
 }
 
 /* The thread that has the lock may wait for this processor. */
@@ -289,7 +291,7 @@ long sy_tcp_poll_lane(struct tcp_lane *expected)
     if (all || (!got && (sy_tcp_host->crowded || (!poll_set.hot[0] && !expected))))
         got += (size_t)(run_events() > 0);
     if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
-        run_paused();
+        got += run_paused();
     sy_tcp_poll_unlock();
     return (long)got;
 }
@@ -307,7 +309,7 @@ bool sy_tcp_poll_event(void)
     bool any = !sy_tcp_poll_may_sleep() && read_hot(NULL) > 0;
     any = run_events() > 0 || any;
     if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
-        run_paused();
+        any = run_paused() || any;
     sy_tcp_poll_unlock();
     return any;
 }
