@@ -45,8 +45,8 @@ void SY_API(shmem_info_get_version)(int *major, int *minor);
 void SY_API(shmem_info_get_name)(char *name);
 
 /* Starts the library with the wanted thread level, one of SHMEM_THREAD_* (9.2.1). Writes the level
- * that is provided, which a later call does not change. Returns 0; where the library cannot start, the
- * job ends with a message. */
+ * that is provided, which a later call does not change. Returns 0; where the library cannot start,
+ * the job ends with a message. */
 int SY_API(shmem_init_thread)(int requested, int *provided);
 
 /* Writes the level that is provided (9.2.2). */

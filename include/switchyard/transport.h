@@ -153,8 +153,8 @@ struct sy_transport {
     int (*progress)(void);
 
     /* A descriptor that is readable when progress() has work that arrived from outside; the core's
-     * progress thread sleeps on it, and where PEs outnumber processors threads that wait do. -1: the
-     * transport needs no progress on this PE. */
+     * progress thread sleeps on it, and where PEs outnumber processors threads that wait do. -1:
+     * the transport needs no progress on this PE. */
     int (*wait_fd)(void);
 
     /* Optional: a hint about what follows on ctx (specification 9.9). batch: the operations may be
