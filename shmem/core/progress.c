@@ -67,8 +67,7 @@ static struct {
     bool running;
     bool answers_usr1; /* our handler is the one of SIGUSR1 */
     int mode;
-    bool crowded;
-    bool deserted;    /* a thread waits, and has not polled for a long time */
+    bool deserted;    /* the application had not polled at the last beat, nor has since */
     int64_t beat_ns;  /* 0: event mode */
     ev_tstamp woken;  /* when a transport last had something to say */
     unsigned in_vain; /* events since one led to something */
@@ -134,8 +133,6 @@ int sy_progress_sleeping(bool sleeps)
         moved |= done > 0;
         blind |= done < 0 && sy_routes.transport[i].carries;
     }
-    if (moved)
-        sy_sleep_moved();
     return moved ? 1 : -blind;
 }
 
@@ -156,7 +153,7 @@ static void watch_mode(void)
 {
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_stop(progress.loop, &progress.transport[i]);
-    if (!progress.crowded)
+    if (!sy_wait_crowded())
         sy_progress_sleeping(false);
     progress.in_vain = 0;
     progress.beat_ns = FIRST_BEAT_NS;
@@ -494,7 +491,7 @@ static int start_thread(struct sy_error *err)
     return 0;
 }
 
-int sy_progress_start(int mode, bool crowded, struct sy_error *err)
+int sy_progress_start(int mode, struct sy_error *err)
 {
     bool data;
 
@@ -505,7 +502,6 @@ int sy_progress_start(int mode, bool crowded, struct sy_error *err)
     memset(&progress, 0, sizeof progress);
     progress.beat.fd = progress.soon.fd = -1;
     progress.mode = mode;
-    progress.crowded = crowded;
     atomic_store(&waiting, 0);
     progress.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (!progress.loop)

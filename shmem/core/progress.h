@@ -25,9 +25,9 @@ static inline void sy_progress_enter(void)
     atomic_store_explicit(&sy_progress_entered, true, memory_order_relaxed);
 }
 
-/* Starts the thread if there is anything to watch. mode: enum sy_progress_mode (config.h). crowded:
- * PEs outnumber processors. */
-int sy_progress_start(int mode, bool crowded, struct sy_error *err);
+/* Starts the thread if there is anything to watch. mode: enum sy_progress_mode (config.h). After
+ * sy_wait_open. */
+int sy_progress_start(int mode, struct sy_error *err);
 void sy_progress_stop(void);
 
 /* For application threads that wait: polls every transport through which data arrive once. Returns

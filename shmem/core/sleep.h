@@ -1,8 +1,8 @@
 /* Sleep of a waiting thread on the descriptors of the transports, and the bell that ends it.
  *
  * The kernel wakes a thread that sleeps on a descriptor, but lets it sleep on if another thread has
- * taken meanwhile what came. So who moves something for others, the progress thread above all,
- * counts that and, where somebody sleeps, rings: writes to a descriptor of this process. Neither
+ * taken meanwhile what came. So the progress thread, when it has moved something, counts that and,
+ * where somebody sleeps, rings: writes to a descriptor of this process. Neither
  * misses the other: the sleeper says that it sleeps and then looks at the count, the other one
  * counts and then looks for a sleeper. The sleeper compares with the count as it was before it last
  * looked at what it waits for.

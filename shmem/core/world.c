@@ -194,7 +194,7 @@ static int start(struct sy_error *err)
     if (rc)
         return rc;
     host.crowded = sy_wait_crowded();
-    return sy_progress_start(sy_config.progress, host.crowded, err);
+    return sy_progress_start(sy_config.progress, err);
 }
 
 /* What a PE has printed is to be seen when it was printed, most of all if the PE then hangs or

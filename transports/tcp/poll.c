@@ -164,7 +164,7 @@ void sy_tcp_poll_unlock(void)
 
 bool sy_tcp_poll_may_sleep(void)
 {
-    return sy_tcp_host->crowded || !atomic_load(&poll_set.wakeful);
+    return !atomic_load(&poll_set.wakeful);
 }
 
 static void keep_in_set(struct tcp_lane *lane)
@@ -177,10 +177,9 @@ static void keep_in_set(struct tcp_lane *lane)
 /* A lane that becomes hot after `wakeful` has been cleared stays in the set. */
 int sy_tcp_poll_sleeping(bool sleeps)
 {
-    if (sy_tcp_host->crowded)
-        return 0;
-    atomic_store(&poll_set.wakeful, !sleeps);
-    if (!sleeps)
+    bool was_wakeful = atomic_exchange(&poll_set.wakeful, !sleeps);
+
+    if (!sleeps || !was_wakeful)
         return 0;
     sy_tcp_poll_lock();
     for (int i = 0; i < HOT; i++)
