@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <shmem.h>
 
 enum { CHECK_REPORTS = 10 }; /* failures that one PE writes out; the rest is only counted */
@@ -52,15 +51,6 @@ static inline int check_same(const void *a, const void *b, size_t count, size_t 
         if (memcmp(x + i * size, y + i * size, value) != 0)
             return 0;
     return 1;
-}
-
-static inline void check_pause(long milliseconds)
-{
-    struct timespec t;
-
-    t.tv_sec = milliseconds / 1000;
-    t.tv_nsec = milliseconds % 1000 * 1000000;
-    nanosleep(&t, NULL);
 }
 
 /* Collective. PE 0 prints one line with the sums; returns main's exit status: 0 only if no PE

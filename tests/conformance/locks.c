@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "check.h"
 
@@ -13,6 +14,11 @@ enum { LOCKS = 48, SECTIONS = 1200, PAIRS = 600, TRIALS = 6, WORDS = 700 };
 static long static_locks[LOCKS];
 static long *heap_locks;
 static int me, npes;
+
+static void pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
 
 static void check_all_clear(void)
 {
@@ -41,7 +47,7 @@ static void section(long *count, long *inside, long *data)
     }
     CHECK(complete);
     if (section % 16 == 0) /* long enough for one that does not wait for its end to be seen */
-        check_pause(0);
+        pause_ms(0);
     shmem_long_put_nbi(data, mine, WORDS, holder);
     shmem_long_p(count, section + 1, 0);
     CHECK(shmem_long_atomic_fetch_add(inside, -1, 0) == 1);
@@ -104,7 +110,7 @@ static int orderly_trial(long *lock, int trial, long delay)
             for (int pe = 1; pe < npes; pe++)
                 shmem_long_atomic_set(&go, next, pe);
             shmem_quiet();
-            check_pause(delay);
+            pause_ms(delay);
         }
     } else {
         shmem_long_wait_until(&go, SHMEM_CMP_GE, turn);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "check.h"
 
@@ -72,6 +73,11 @@ static void run(const char *name, body *work)
 static void meet(void)
 {
     pthread_barrier_wait(&meeting);
+}
+
+static void rest(long milliseconds)
+{
+    nanosleep(&(struct timespec){.tv_nsec = milliseconds * 1000000}, NULL);
 }
 
 /* ---- atomic operations ---- */
@@ -415,7 +421,7 @@ static void wait_for_thread(int thread)
         shmem_long_wait_until_all(words, 2, NULL, SHMEM_CMP_NE, 0);
         EXPECT(shmem_long_atomic_fetch(&words[1], me) == 5);
     } else {
-        check_pause(3);
+        rest(3);
         shmem_long_p(&passing, me, to);
         shmem_quiet();
         EXPECT(shmem_long_g(&passing, to) == me);
@@ -438,7 +444,7 @@ static void wait_for_lock(int thread)
         shmem_long_p(&guarded, shmem_long_g(&guarded, 0) + 1, 0);
         shmem_clear_lock(&lock);
     } else if (thread == 1 && me != 0) {
-        check_pause(3);
+        rest(3);
         EXPECT(shmem_test_lock(&lock) == 1);
         shmem_long_atomic_inc(&ready, 0);
     }
@@ -452,7 +458,7 @@ static void wait_for_team(int thread)
             shmem_long_wait_until(&ready, SHMEM_CMP_EQ, 2L * (npes - 1));
         EXPECT(shmem_team_sync(teams[0]) == 0);
     } else if (thread == 1 && me != 0) {
-        check_pause(3);
+        rest(3);
         shmem_quiet();
         shmem_long_atomic_inc(&ready, 0);
     }
