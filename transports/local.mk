@@ -51,7 +51,7 @@ transports_ofi_shmem_transport_ofi_la_SOURCES = \
 	transports/ofi/ofi.c transports/ofi/ofi.h transports/ofi/library.c \
 	transports/ofi/provider.c transports/ofi/endpoint.c transports/ofi/contact.c \
 	transports/ofi/rma.c transports/ofi/message.c transports/ofi/request.c \
-	transports/ofi/serve.c transports/ofi/progress.c
+	transports/ofi/serve.c transports/ofi/progress.c transports/ofi/bell.c
 transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_LDFLAGS = $(transport_ldflags)
 

@@ -102,8 +102,9 @@ struct sy_host {
      * than may answer -ENODEV to open() where nobody asked for it. */
     bool named;
 
-    /* More PEs than processors on this machine: a thread that waits sleeps before long. For the
-     * data calls. */
+    /* More PEs than processors on this machine: a thread that waits sleeps before long. Until
+     * connect() has returned it is not known where PEs are: whether it would be so if all were
+     * here. */
     bool crowded;
 
     /* SHMEM_PROGRESS=polling: no thread relies on wait_fd(); progress() is called by threads of the

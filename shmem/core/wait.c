@@ -95,6 +95,11 @@ int sy_wait_open(int machine_pes, bool alone, struct sy_error *err)
     return policy.takes_over ? sy_sleep_open(err) : 0;
 }
 
+bool sy_wait_crowds(int pes)
+{
+    return pes > processors();
+}
+
 bool sy_wait_crowded(void)
 {
     return policy.crowded;

@@ -34,6 +34,9 @@ extern uint32_t sy_wait_looks SY_HIDDEN;
 int sy_wait_open(int machine_pes, bool alone, struct sy_error *err);
 void sy_wait_close(void);
 
+/* Whether so many PEs on this machine would be more than processors. */
+bool sy_wait_crowds(int pes);
+
 /* Whether there are more PEs than processors. */
 bool sy_wait_crowded(void);
 

@@ -178,6 +178,7 @@ static int start(struct sy_error *err)
     if (!rc)
         rc = sy_routes_load(sy_config.transports, options, err);
     host.unattended = sy_config.progress == SY_PROGRESS_POLLING;
+    host.crowded = sy_wait_crowds(sy_world.npes);
     if (!rc)
         rc = sy_routes_open(&host, false, err);
     if (!rc)

@@ -13,13 +13,13 @@ struct card {
     uint32_t provider; /* hash: PEs with another provider cannot be reached */
     uint8_t native;    /* windows from 0 on that can be reached natively */
     uint8_t name;      /* bytes of the endpoint's name */
-    uint8_t parts;     /* what there is for each window: PART_ bits */
+    uint8_t parts;     /* what there is for each window, and behind the name: PART_ bits */
     uint8_t protocol;  /* of messages */
 };
 
-enum { PROTOCOL = 1, PART_KEY = 1, PART_BASE = 2 };
+enum { PROTOCOL = 2, PART_KEY = 1, PART_BASE = 2, PART_BELL = 4 /* its name, as long */ };
 
-static void close_fid(struct fid *fid)
+void sy_ofi_close_fid(struct fid *fid)
 {
     if (fid)
         fi_close(fid);
@@ -32,9 +32,8 @@ static int open_queue(struct ofi_lane *lane, struct sy_error *err)
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
     bool main_lane = lane == &sy_ofi.lane[0];
 
-    /* A queue that can be slept on costs each message more. */
     attr.size = OFI_OPERATIONS + (main_lane ? OFI_REQUESTS + OFI_REPLIES + OFI_RECEIVES : 0);
-    if (!main_lane || sy_ofi.host->unattended)
+    if (!main_lane || sy_ofi.traits.bell || sy_ofi.host->unattended)
         attr.wait_obj = FI_WAIT_NONE;
     int rc = fi_cq_open(sy_ofi.fid_domain, &attr, &lane->cq, NULL);
     if (rc && main_lane) {
@@ -82,13 +81,26 @@ failed:
 
 void sy_ofi_lane_close(struct ofi_lane *lane)
 {
-    close_fid(lane->ep ? &lane->ep->fid : NULL);
-    close_fid(lane->cq ? &lane->cq->fid : NULL);
+    sy_ofi_close_fid(lane->ep ? &lane->ep->fid : NULL);
+    sy_ofi_close_fid(lane->cq ? &lane->cq->fid : NULL);
     free(lane->operations);
     lane->ep = NULL;
     lane->cq = NULL;
     lane->operations = lane->free = NULL;
     lane->users = 0;
+}
+
+/* Where it is of use and can be had. */
+static void open_bell(void)
+{
+    struct ofi_traits *traits = &sy_ofi.traits;
+    int rc = traits->bell && !sy_ofi.host->crowded ? sy_ofi_bell_open() : -FI_ENODATA;
+
+    if (traits->bell && rc)
+        sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no bell: %s",
+                         rc == -FI_ENODATA ? "more PEs than processors"
+                                           : sy_ofi_library.strerror(-rc));
+    traits->bell = !rc;
 }
 
 int sy_ofi_open_endpoint(struct sy_error *err)
@@ -106,6 +118,7 @@ int sy_ofi_open_endpoint(struct sy_error *err)
         return sy_ofi_fail(err, rc, "a domain");
     if ((rc = fi_av_open(sy_ofi.fid_domain, &attr, &sy_ofi.av, NULL)))
         return sy_ofi_fail(err, rc, "an address vector");
+    open_bell();
     return sy_ofi_lane_open(&sy_ofi.lane[0], err);
 }
 
@@ -113,19 +126,20 @@ void sy_ofi_close_endpoint(void)
 {
     /* Registered memory may be bound to an endpoint, which then must outlive it. */
     for (unsigned w = 0; w < OFI_WINDOWS; w++) {
-        close_fid(sy_ofi.mr[w] ? &sy_ofi.mr[w]->fid : NULL);
+        sy_ofi_close_fid(sy_ofi.mr[w] ? &sy_ofi.mr[w]->fid : NULL);
         sy_ofi.mr[w] = NULL;
     }
     for (unsigned i = sy_ofi.lanes; i-- > 0;)
         sy_ofi_lane_close(&sy_ofi.lane[i]);
+    sy_ofi_bell_close();
 }
 
 /* Comes after everything that was made in the domain. */
 void sy_ofi_close_domain(void)
 {
-    close_fid(sy_ofi.av ? &sy_ofi.av->fid : NULL);
-    close_fid(sy_ofi.fid_domain ? &sy_ofi.fid_domain->fid : NULL);
-    close_fid(sy_ofi.fabric ? &sy_ofi.fabric->fid : NULL);
+    sy_ofi_close_fid(sy_ofi.av ? &sy_ofi.av->fid : NULL);
+    sy_ofi_close_fid(sy_ofi.fid_domain ? &sy_ofi.fid_domain->fid : NULL);
+    sy_ofi_close_fid(sy_ofi.fabric ? &sy_ofi.fabric->fid : NULL);
     sy_ofi.av = NULL;
     sy_ofi.fid_domain = NULL;
     sy_ofi.fabric = NULL;
@@ -197,20 +211,36 @@ static bool usable(unsigned window)
     return sy_ofi.mr[window] && fi_mr_key(sy_ofi.mr[window]) != FI_KEY_NOTAVAIL;
 }
 
+/* The endpoint's name, and behind it the bell's if there is one; *length: of each. Returns the
+ * bytes of both, or 0. */
+static size_t names(char *name, size_t room, size_t *length)
+{
+    size_t behind;
+
+    *length = room;
+    if (fi_getname(&sy_ofi.lane[0].ep->fid, name, length) || *length > room)
+        return 0;
+    if (!sy_ofi.traits.bell)
+        return *length;
+    behind = room - *length;
+    return sy_ofi_bell_name(name + *length, &behind) || behind != *length ? 0 : 2 * *length;
+}
+
 size_t sy_ofi_address(void *buffer, size_t room)
 {
     struct card card = {.provider = provider_hash(), .protocol = PROTOCOL};
     struct ofi_traits *traits = &sy_ofi.traits;
     char *at = (char *)buffer + sizeof card, name[256];
-    size_t length = sizeof name;
+    size_t each, length = names(name, sizeof name, &each);
 
-    if (fi_getname(&sy_ofi.lane[0].ep->fid, name, &length) || length + sizeof card > room) {
-        sy_ofi.host->log(SY_LOG_WARN, "ofi", "not used: the endpoint's name has %zu bytes", length);
+    if (!length || length + sizeof card > room) {
+        sy_ofi.host->log(SY_LOG_WARN, "ofi", "not used: the endpoint's name has %zu bytes", each);
         sy_ofi.mute = true;
         return 0;
     }
-    card.name = (uint8_t)length;
-    card.parts = (uint8_t)((traits->prov_key ? PART_KEY : 0) | (traits->virt_addr ? PART_BASE : 0));
+    card.name = (uint8_t)each;
+    card.parts = (uint8_t)((traits->prov_key ? PART_KEY : 0) | (traits->virt_addr ? PART_BASE : 0) |
+                           (traits->bell ? PART_BELL : 0));
     room -= sizeof card + length;
     /* Windows for which there is no place left are reached by messages. */
     for (unsigned w = 0; w < sy_ofi.windows && usable(w) && window_bytes(card.parts) <= room; w++) {
@@ -227,6 +257,25 @@ size_t sy_ofi_address(void *buffer, size_t room)
     return (size_t)(at + length - (char *)buffer);
 }
 
+static size_t name_bytes(const struct card *card)
+{
+    return (card->parts & PART_BELL ? 2u : 1u) * card->name;
+}
+
+/* Enters the names behind a card's windows in address vectors. */
+static int enter(struct ofi_peer *peer, const struct card *card, const char *at)
+{
+    char name[256] = {0};
+
+    memcpy(name, at, card->name);
+    int count = fi_av_insert(sy_ofi.av, name, 1, &peer->address, 0, NULL);
+    peer->known = count == 1;
+    if (!peer->known)
+        return count < 0 ? count : -FI_EINVAL;
+    memcpy(name, at + card->name, card->parts & PART_BELL ? card->name : 0);
+    return card->parts & PART_BELL ? sy_ofi_bell_meet(peer, name) : 0;
+}
+
 /* Reads PE pe's card. A card of zeros is that of a PE without this transport. */
 static int meet(int pe, const char *address, size_t stride)
 {
@@ -236,7 +285,8 @@ static int meet(int pe, const char *address, size_t stride)
     memcpy(&card, address, sizeof card);
     size_t windows = card.native * window_bytes(card.parts);
     if (sy_ofi.mute || card.provider != provider_hash() || card.protocol != PROTOCOL ||
-        !card.name || card.native > OFI_WINDOWS || sizeof card + windows + card.name > stride)
+        !card.name || card.native > OFI_WINDOWS ||
+        sizeof card + windows + name_bytes(&card) > stride)
         return 0;
     const char *at = address + sizeof card;
     for (unsigned w = 0; w < card.native; w++) {
@@ -247,11 +297,7 @@ static int meet(int pe, const char *address, size_t stride)
             memcpy(&peer->base[w], at, sizeof peer->base[w]), at += sizeof peer->base[w];
         peer->native |= 1u << w;
     }
-    char name[256] = {0};
-    memcpy(name, at, card.name);
-    int count = fi_av_insert(sy_ofi.av, name, 1, &peer->address, 0, NULL);
-    peer->known = count == 1;
-    return count < 0 ? count : count == 1 ? 0 : -FI_EINVAL;
+    return enter(peer, &card, at);
 }
 
 int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)
@@ -263,6 +309,7 @@ int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct 
         return sy_ofi.host->fail(err, ENOMEM, "no memory for %d PEs", npes);
     for (int pe = 0; pe < npes; pe++) {
         sy_ofi.peer[pe].pe = pe;
+        sy_ofi.peer[pe].bell = FI_ADDR_NOTAVAIL;
         int rc = meet(pe, (const char *)addresses + (size_t)pe * stride, stride);
         if (rc) {
             char what[64];

@@ -19,7 +19,7 @@ int sy_ofi_load(struct sy_error *err)
     } functions[] = {
         {"fi_getinfo", &sy_ofi_library.getinfo},   {"fi_freeinfo", &sy_ofi_library.freeinfo},
         {"fi_dupinfo", &sy_ofi_library.dupinfo},   {"fi_fabric", &sy_ofi_library.fabric},
-        {"fi_strerror", &sy_ofi_library.strerror},
+        {"fi_strerror", &sy_ofi_library.strerror}, {"fi_version", &sy_ofi_library.version},
     };
     void *handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
 

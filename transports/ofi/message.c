@@ -150,6 +150,7 @@ static bool try_send(struct ofi_message *message)
 
     if (rc == -FI_EAGAIN)
         return false;
+    sy_ofi_issued();
     if (rc)
         refused(peer, message->reply, rc);
     if (rc || inject)
@@ -304,6 +305,7 @@ static void count(struct ofi_peer *peer, const struct ofi_header *header)
     if (header->length > sizeof *header)
         peer->content = peer->sent;
     peer->unproved += header->length;
+    peer->trailing = false;
     if (!(header->flags & OFI_ACK_ME) || peer->proving)
         return;
     peer->proving = peer->unproved;
@@ -376,6 +378,8 @@ void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack)
     peer->acked = ack;
     if (sy_ofi_reached(ack, peer->proof))
         peer->proving = 0;
+    if (ack == peer->sent && !peer->trailing)
+        peer->unproved = 0;
     if (peer->open && due(peer))
         sy_ofi_push(peer, true);
 }

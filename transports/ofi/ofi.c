@@ -37,7 +37,7 @@ static const struct sy_option options[] = {
     {"ofi.without", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, without), "", NULL, 0, 0,
      NULL,
      "Abilities of the provider to do without, with commas: rma, delivery, waw, saw, small, "
-     "lone, unregistered"},
+     "lone, unregistered, bell"},
     {"ofi.contact_timeout", SY_OPTION_SECONDS, 0, offsetof(struct ofi_settings, contact_timeout),
      "5", NULL, 0, 0, NULL,
      "Seconds for another host to answer when the job starts, after which another transport is "

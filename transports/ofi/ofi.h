@@ -11,6 +11,7 @@
  * request.c    put, get, atomics and strided transfers as records of messages
  * serve.c      the target's side: applies records, sends replies
  * progress.c   polls completion queues; when the core's progress thread sleeps and wakes
+ * bell.c       what wakes it where the main queue cannot
  *
  * Locks: `lock` of the main lane covers everything but the other lanes; a lane's lock covers its
  * endpoint, completion queue, operations, and `issued` of the contexts that use it. A thread that
@@ -42,6 +43,7 @@
 #define OFI_LITTLE     8192 /* bytes; with no more than that under way a PE counts as idle */
 #define OFI_RESERVED   1000 /* polls after which a refused long transfer may be overtaken */
 #define OFI_LANES      16   /* endpoints: one for messages, others for contexts */
+#define OFI_RINGS      16   /* rings that can be heard at once */
 
 /* What the chosen provider was found to do. */
 struct ofi_traits {
@@ -63,6 +65,7 @@ struct ofi_traits {
     bool stalls;
     bool ticks;       /* must be polled now and then while something is under way */
     bool lone;        /* small transfers that have a PE for themselves are native too */
+    bool bell;        /* the main queue wakes nobody; the bell does, if there is one */
     uint32_t window;  /* unacknowledged messages of requests to one PE */
     uint32_t at_once; /* so many of them leave at once; beyond that small requests gather */
     size_t inject, max_write;
@@ -163,6 +166,7 @@ struct ofi_fetch {
 
 struct ofi_peer {
     fi_addr_t address;
+    fi_addr_t bell; /* FI_ADDR_NOTAVAIL: what comes to its main lane wakes it */
     bool known;
     int pe;
     uint64_t key[OFI_WINDOWS], base[OFI_WINDOWS];
@@ -174,14 +178,16 @@ struct ofi_peer {
      * arrived (0: it has); those since; and those that the provider tells about. */
     size_t proving, unproved, delivering;
     uint32_t proof;
+    bool trailing;        /* a write since the last message */
     uint32_t content;     /* the last message with a record in it */
     unsigned reserved_at; /* see sy_ofi_reserved */
     bool reserved;
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
-    bool lone;   /* the last wait was for a single message */
-    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
+    bool lone;     /* the last wait was for a single message */
+    unsigned rung; /* the round in which it was rung last */
+    int refused;   /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
 struct ofi_operation {
@@ -202,7 +208,7 @@ struct ofi_lane {
     struct fid_ep *ep;
     struct fid_cq *cq;
     struct ofi_operation *operations, *free;
-    unsigned users;
+    unsigned users, taken; /* contexts; operations */
 };
 
 struct sy_transport_ctx {
@@ -247,15 +253,17 @@ struct ofi_state {
     struct ofi_deferred *deferred, **deferred_end;
     struct ofi_fetch fetch[OFI_FETCHES], *fetch_free;
     bool awaited; /* some of `owed` */
+    bool rings;   /* some PEs have a bell */
     bool closing;
     bool contacting; /* see contact.c */
     bool mute;       /* this PE's address fits nowhere: it takes no part */
     /* progress.c */
-    int epoll, timer, cq_fd;
-    _Atomic bool armed; /* who sleeps is woken by the queue */
+    int epoll, timer, cq_fd; /* cq_fd: the bell's if there is one, else the main queue's, or -1 */
+    bool armed;              /* who sleeps is woken by the descriptor */
     _Atomic unsigned polls;
     unsigned polls_before; /* the progress thread's */
-    _Atomic unsigned idle; /* polls that found nothing, in a row */
+    _Atomic unsigned idle; /* polls that found nothing since something was found or sent */
+    bool ticking;          /* the timer runs */
     long tick_ns, beat_ns;
 };
 
@@ -266,6 +274,7 @@ struct ofi_library {
     __typeof__(fi_dupinfo) *dupinfo;
     __typeof__(fi_fabric) *fabric;
     __typeof__(fi_strerror) *strerror;
+    __typeof__(fi_version) *version;
 };
 
 extern struct ofi_library sy_ofi_library;
@@ -305,6 +314,23 @@ static inline bool sy_ofi_reserved(const struct ofi_peer *peer)
     return peer->reserved && polls - peer->reserved_at < OFI_RESERVED;
 }
 
+/* Something is under way to the peer, or was and is not known to have arrived. Native transfers
+ * that the provider tells about are in the lane's operations. */
+static inline bool sy_ofi_unanswered(const struct ofi_peer *peer)
+{
+    return peer->sent != peer->acked || peer->unproved || peer->proving || peer->head;
+}
+
+/* Something leaves. */
+void sy_ofi_look_after(void);
+
+static inline void sy_ofi_issued(void)
+{
+    if (sy_ofi.rings)
+        sy_ofi_look_after();
+    atomic_store_explicit(&sy_ofi.idle, 0, memory_order_relaxed);
+}
+
 /* A put has been issued. */
 static inline void sy_ofi_put_noted(struct sy_transport_ctx *ctx)
 {
@@ -329,6 +355,7 @@ int sy_ofi_fail(struct sy_error *err, ssize_t code, const char *what);
 int sy_ofi_open_endpoint(struct sy_error *err);
 void sy_ofi_close_endpoint(void);
 void sy_ofi_close_domain(void);
+void sy_ofi_close_fid(struct fid *fid);
 int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err);
 void sy_ofi_lane_close(struct ofi_lane *lane);
 int sy_ofi_register(unsigned index, const struct sy_window *window, struct sy_error *err);
@@ -394,6 +421,15 @@ int sy_ofi_wait_fd(void);
 void sy_ofi_wait(_Atomic int *left);
 void sy_ofi_look_after(void);
 bool sy_ofi_drain(double seconds);
+
+/* bell.c; with the main lane locked */
+int sy_ofi_bell_open(void);
+void sy_ofi_bell_close(void);
+struct fid *sy_ofi_bell_queue(void);
+int sy_ofi_bell_name(void *name, size_t *length);
+int sy_ofi_bell_meet(struct ofi_peer *peer, const void *name);
+bool sy_ofi_bell_heard(void);
+void sy_ofi_ring(void);
 
 uint64_t sy_ofi_now(void); /* nanoseconds, CLOCK_MONOTONIC */
 

@@ -2,8 +2,9 @@
  * sleeps, be it the core's progress thread or one of those, does so on one descriptor, an epoll set
  * of two:
  *
- * - the main completion queue's, watched ("armed") while no application thread polls, or may sleep
- * between its polls, so that a PE that computes serves others at the cost of one wake-up;
+ * - the main completion queue's, or the bell's (bell.c), watched ("armed") while no application
+ * thread polls, or may sleep between its polls, so that a PE that computes serves others at the
+ * cost of one wake-up;
  * - a timer, which runs while application threads do poll, to notice when they have stopped, and
  * for providers whose queue has no descriptor or that need to be looked at now and then.
  *
@@ -32,6 +33,11 @@
 /* Idle polls before a thread sleeps that nothing wakes: native operations move on in polls that
  * find nothing. */
 #define DEAF_LOOKS 4
+
+/* Idle polls before a thread that waits rings: more than a PE that polls takes to answer. Then
+ * after twice as many, and so on, but after RING_AGAIN times as many at the latest. */
+#define RING_FIRST 64
+#define RING_AGAIN 32
 
 /* ---- completions ---- */
 
@@ -148,6 +154,7 @@ static void set_timer(long ns)
 {
     const struct itimerspec when = {.it_value.tv_nsec = ns};
 
+    sy_ofi.ticking = ns > 0;
     timerfd_settime(sy_ofi.timer, 0, &when, NULL);
 }
 
@@ -155,28 +162,43 @@ static void watch_queue(bool on)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
-    atomic_store_explicit(&sy_ofi.armed, on, memory_order_relaxed);
+    sy_ofi.armed = on;
     epoll_ctl(sy_ofi.epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, sy_ofi.cq_fd, &event);
+}
+
+/* The queue whose descriptor is cq_fd. */
+static struct fid *queue(void)
+{
+    return sy_ofi.traits.bell ? sy_ofi_bell_queue() : &sy_ofi.lane[0].cq->fid;
 }
 
 /* Something was issued that must be looked after although nothing wakes who sleeps. */
 void sy_ofi_look_after(void)
 {
-    if (atomic_load_explicit(&sy_ofi.armed, memory_order_relaxed))
+    if (sy_ofi.armed && (!sy_ofi.ticking || sy_ofi.tick_ns > TICK_NS))
         set_timer(sy_ofi.tick_ns = TICK_NS);
 }
 
-/* Something is under way that the queue's descriptor may not tell the end of. */
+/* Something is under way that the descriptor may not tell the end of. */
 static bool unfinished(void)
 {
     if (sy_ofi.waiting || sy_ofi.owed || sy_ofi.deferred || sy_ofi.receives.free)
         return true;
-    if (!sy_ofi.traits.ticks)
+    if (!sy_ofi.traits.ticks && !sy_ofi.rings)
         return false;
     for (int pe = 0; pe < sy_ofi.host->npes; pe++)
-        if (sy_ofi.peer[pe].sent != sy_ofi.peer[pe].acked)
+        if (sy_ofi_unanswered(&sy_ofi.peer[pe]))
             return true;
-    return false;
+    return sy_ofi.lane[0].taken > 0;
+}
+
+/* Finds out what has become of all that is under way, from PEs that may have to be woken for it. */
+static void inquire(void)
+{
+    for (int pe = 0; pe < sy_ofi.host->npes; pe++)
+        if (sy_ofi_unanswered(&sy_ofi.peer[pe]))
+            sy_ofi_prove(&sy_ofi.peer[pe]);
+    sy_ofi_ring();
 }
 
 static long longer(long ns, long most)
@@ -184,32 +206,43 @@ static long longer(long ns, long most)
     return ns * 2 < most ? ns * 2 : most;
 }
 
-/* Looks until nothing is left, then lets a thread sleep: on the queue where it can tell, else for a
- * while that grows as long as nothing comes. Returns as sleeping() does. Main lane locked. */
-static int settle(void)
+/* Polls until nothing is left, and arms the descriptor. *busy: whether there was something. Returns
+ * whether the descriptor will tell when there is something again. */
+static bool look(bool *busy)
 {
-    struct fid *queue = &sy_ofi.lane[0].cq->fid;
-    bool busy = false;
-    int idle = 0;
+    struct fid *watched = queue();
+    int idle = 0, looks = sy_ofi.cq_fd < 0 || sy_ofi.traits.bell ? DEAF_LOOKS : 1;
 
     for (int rounds = 0; rounds < 64; rounds++) {
-        if (sy_ofi_poll()) {
-            busy = true;
+        if (sy_ofi_poll() || sy_ofi_bell_heard()) {
+            *busy = true;
             continue;
         }
-        if (sy_ofi.cq_fd < 0) {
-            if (++idle == DEAF_LOOKS)
-                break;
+        if (++idle < looks)
             continue;
-        }
-        if (!fi_trywait(sy_ofi.fabric, &queue, 1)) {
+        if (sy_ofi.cq_fd < 0)
+            return false;
+        if (!fi_trywait(sy_ofi.fabric, &watched, 1)) {
             if (!sy_ofi.armed)
                 watch_queue(true);
-            if (unfinished())
-                break;
-            set_timer(0);
-            return busy;
+            return true;
         }
+    }
+    return false;
+}
+
+/* Lets a thread sleep when nothing is left: on the descriptor where it tells, else for a while that
+ * grows as long as nothing comes. Who has been rung looks a few times more: the next request comes
+ * soon, or the rest of a long one. Returns as sleeping() does. Main lane locked. */
+static int settle(void)
+{
+    bool busy = false, told = look(&busy);
+
+    if (sy_ofi.rings && !busy)
+        inquire();
+    if (told && !unfinished() && !(sy_ofi.traits.bell && (busy || sy_ofi.tick_ns < LONGEST_NS))) {
+        set_timer(0);
+        return busy;
     }
     sy_ofi.tick_ns = busy ? TICK_NS : longer(sy_ofi.tick_ns, LONGEST_NS);
     set_timer(sy_ofi.tick_ns);
@@ -221,17 +254,18 @@ int sy_ofi_event(void)
 {
     uint64_t expirations;
     unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
-    bool armed = atomic_load_explicit(&sy_ofi.armed, memory_order_relaxed);
 
     if (read(sy_ofi.timer, &expirations, sizeof expirations) < 0)
         expirations = 0;
-    if (!armed && polls != sy_ofi.polls_before) {
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    if (!sy_ofi.armed && polls != sy_ofi.polls_before) {
+        if (sy_ofi.rings && polls - sy_ofi.polls_before < RING_FIRST)
+            inquire(); /* they poll, but do not wait */
         sy_ofi.polls_before = polls;
         set_timer(sy_ofi.beat_ns = longer(sy_ofi.beat_ns, LONGEST_BEAT_NS));
-        return 1;
+    } else {
+        settle();
     }
-    sy_ofi_lock(&sy_ofi.lane[0]);
-    settle();
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return 1;
 }
@@ -276,7 +310,13 @@ static void nudge(void)
 static bool give_way(void)
 {
     unsigned idle = atomic_fetch_add_explicit(&sy_ofi.idle, 1, memory_order_relaxed) + 1;
+    unsigned times = idle / RING_FIRST;
+    bool due = idle % RING_FIRST == 0 && (!(times & (times - 1)) || times % RING_AGAIN == 0);
 
+    if (sy_ofi.rings && due && !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
+        sy_ofi_ring();
+        sy_ofi_unlock(&sy_ofi.lane[0]);
+    }
     if (idle % LOOKS)
         return false;
     if (sy_ofi.traits.deaf && idle % LONG_WAIT == 0 &&
@@ -344,10 +384,12 @@ int sy_ofi_progress_open(struct sy_error *err)
         epoll_ctl(sy_ofi.epoll, EPOLL_CTL_ADD, sy_ofi.timer, &event))
         return sy_ofi.host->fail(err, errno, "a timer for the progress thread: %s",
                                  strerror(errno));
-    if (sy_ofi.traits.deaf || fi_control(&sy_ofi.lane[0].cq->fid, FI_GETWAIT, &sy_ofi.cq_fd))
+    if (sy_ofi.traits.deaf || fi_control(queue(), FI_GETWAIT, &sy_ofi.cq_fd))
         sy_ofi.cq_fd = -1;
     sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "progress: %s",
-                     sy_ofi.cq_fd >= 0 ? "woken by the completion queue" : "by a timer");
+                     sy_ofi.cq_fd < 0     ? "by a timer"
+                     : sy_ofi.traits.bell ? "woken by the bell"
+                                          : "woken by the completion queue");
     post_all();
     set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
     return 0;

@@ -284,8 +284,8 @@ static int no_such_name(const struct fi_info *all, struct sy_error *err)
 
 /* ---- what came of it ---- */
 
-static const char *const abilities[] = {"rma",   "delivery", "waw",         "saw",
-                                        "small", "lone",     "unregistered"};
+static const char *const abilities[] = {"rma",   "delivery", "waw",          "saw",
+                                        "small", "lone",     "unregistered", "bell"};
 
 /* Whether the user wants to do without an ability. */
 static bool without(const char *ability)
@@ -314,7 +314,7 @@ static int check_without(struct sy_error *err)
         if (!known)
             return sy_ofi.host->fail(err, EINVAL,
                                      "SHMEM_OFI_WITHOUT names '%.*s', which is none of rma, "
-                                     "delivery, waw, saw, small, lone and unregistered",
+                                     "delivery, waw, saw, small, lone, unregistered and bell",
                                      (int)word, list);
         list += word + (list[word] == ',');
     }
@@ -358,6 +358,9 @@ static void set_traits(unsigned asked)
     t->small = !t->rma ? SIZE_MAX : t->software && !without("small") ? OFI_SMALL : 0;
     t->lone = t->rma && t->software && t->delivery && t->waw && t->saw && !t->ticks &&
               !t->local_mr && !without("lone");
+    /* Since libfabric 2 the queue's descriptor costs next to nothing. */
+    t->bell = FI_MAJOR(sy_ofi_library.version()) < 2 && t->software && !t->deaf &&
+              !t->own_contexts && !sy_ofi.host->unattended && !without("bell");
 }
 
 static void tell(unsigned asked)

@@ -31,6 +31,7 @@ static struct ofi_operation *take(struct ofi_lane *lane, struct sy_transport_ctx
     if (!op)
         return NULL;
     lane->free = op->next;
+    lane->taken++;
     op->slot.kind = OFI_OPERATION;
     op->ctx = ctx;
     op->left = left;
@@ -45,6 +46,7 @@ static void give(struct ofi_lane *lane, struct ofi_operation *op)
 {
     if (op->mr)
         fi_close(&op->mr->fid);
+    lane->taken--;
     op->pe = -1;
     op->next = lane->free;
     lane->free = op;
@@ -162,6 +164,7 @@ static bool untold(const struct ofi_peer *peer, size_t length)
 static void unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t length)
 {
     peer->unproved += length + sizeof(struct ofi_header); /* the provider's has about as much */
+    peer->trailing = true;
     sy_ofi_mark(ctx, peer->pe, peer->sent + 1);
     if (peer->unproved >= OFI_LITTLE / 2 && length < OFI_LITTLE && sy_ofi.traits.lone)
         sy_ofi_prove(peer);
@@ -221,6 +224,8 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     } else if (op) {
         give(lane, op);
     }
+    if (!rc && lane == main_lane)
+        sy_ofi_issued();
     if (!rc && flags == FI_WRITE)
         unproved(ctx, peer, length);
     if (!rc && !get && done + length == t->length)
