@@ -259,7 +259,7 @@ struct ofi_state {
     bool mute;       /* this PE's address fits nowhere: it takes no part */
     /* progress.c */
     int epoll, timer, cq_fd; /* cq_fd: the bell's if there is one, else the main queue's, or -1 */
-    bool armed;              /* who sleeps is woken by the descriptor */
+    _Atomic bool armed;      /* who sleeps is woken by the descriptor */
     _Atomic unsigned polls;
     unsigned polls_before; /* the progress thread's */
     _Atomic unsigned idle; /* polls that found nothing since something was found or sent */

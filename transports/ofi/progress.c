@@ -150,19 +150,25 @@ int sy_ofi_poll(void)
 
 /* ---- sleeping ---- */
 
-static void set_timer(long ns)
+static void start_timer(long ns)
 {
     const struct itimerspec when = {.it_value.tv_nsec = ns};
 
-    sy_ofi.ticking = ns > 0;
     timerfd_settime(sy_ofi.timer, 0, &when, NULL);
+}
+
+/* The same with the main lane locked. */
+static void set_timer(long ns)
+{
+    sy_ofi.ticking = ns > 0;
+    start_timer(ns);
 }
 
 static void watch_queue(bool on)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
-    sy_ofi.armed = on;
+    atomic_store_explicit(&sy_ofi.armed, on, memory_order_relaxed);
     epoll_ctl(sy_ofi.epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, sy_ofi.cq_fd, &event);
 }
 
@@ -249,23 +255,34 @@ static int settle(void)
     return busy ? 1 : -EAGAIN;
 }
 
+/* The application has polled since the last beat; the next one comes later. Threads that poll but
+ * seldom do not ring. */
+static void beat(unsigned polls)
+{
+    if (sy_ofi.rings && polls - sy_ofi.polls_before < RING_FIRST) {
+        sy_ofi_lock(&sy_ofi.lane[0]);
+        inquire();
+        sy_ofi_unlock(&sy_ofi.lane[0]);
+    }
+    sy_ofi.polls_before = polls;
+    start_timer(sy_ofi.beat_ns = longer(sy_ofi.beat_ns, LONGEST_BEAT_NS));
+}
+
 /* The core's progress thread was woken. */
 int sy_ofi_event(void)
 {
     uint64_t expirations;
     unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
+    bool armed = atomic_load_explicit(&sy_ofi.armed, memory_order_relaxed);
 
     if (read(sy_ofi.timer, &expirations, sizeof expirations) < 0)
         expirations = 0;
-    sy_ofi_lock(&sy_ofi.lane[0]);
-    if (!sy_ofi.armed && polls != sy_ofi.polls_before) {
-        if (sy_ofi.rings && polls - sy_ofi.polls_before < RING_FIRST)
-            inquire(); /* they poll, but do not wait */
-        sy_ofi.polls_before = polls;
-        set_timer(sy_ofi.beat_ns = longer(sy_ofi.beat_ns, LONGEST_BEAT_NS));
-    } else {
-        settle();
+    if (!armed && polls != sy_ofi.polls_before) {
+        beat(polls);
+        return 1;
     }
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    settle();
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return 1;
 }
