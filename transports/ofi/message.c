@@ -13,6 +13,8 @@
 
 #include "transports/ofi/ofi.h"
 
+#define MEETING_NS UINT64_C(1000000)
+
 /* ---- buffers ---- */
 
 static int open_pool(struct ofi_pool *pool, unsigned count, bool reply, enum ofi_kind kind,
@@ -138,6 +140,19 @@ static ssize_t send_buffer(struct ofi_message *message)
     return fi_sendmsg(sy_ofi.lane[0].ep, &msg, flags);
 }
 
+/* Of two PEs that might connect to each other at once the higher one waits a little for the other.
+ * Two connections, one for each direction, would have acknowledgements of their own in the kernel:
+ * 4 us more for a message and its answer. */
+static bool let_begin(struct ofi_peer *peer)
+{
+    if (peer->met || !sy_ofi.traits.twofold || peer->pe >= sy_ofi.host->pe)
+        return false;
+    uint64_t now = sy_ofi_now();
+    if (!peer->meeting)
+        peer->meeting = now + MEETING_NS;
+    return now < peer->meeting;
+}
+
 /* Hands a message to the provider; false if that has no room now. */
 static bool try_send(struct ofi_message *message)
 {
@@ -145,11 +160,14 @@ static bool try_send(struct ofi_message *message)
     struct ofi_header *header = message->header;
     struct fid_ep *ep = sy_ofi.lane[0].ep;
     bool inject = header->length <= sy_ofi.traits.inject_message;
+
+    if (let_begin(peer))
+        return false;
     ssize_t rc = inject ? fi_inject(ep, header, header->length, peer->address)
                         : send_buffer(message);
-
     if (rc == -FI_EAGAIN)
         return false;
+    peer->met = true;
     sy_ofi_issued();
     if (rc)
         refused(peer, message->reply, rc);

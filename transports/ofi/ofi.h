@@ -63,6 +63,7 @@ struct ofi_traits {
     /* A connection stands still for good once its buffers are full and the kernel has only a part
      * of a message's head, which is not read before the rest has come, which has no room. */
     bool stalls;
+    bool twofold;     /* two PEs that connect to each other at once keep both connections */
     bool ticks;       /* must be polled now and then while something is under way */
     bool lone;        /* small transfers that have a PE for themselves are native too */
     bool bell;        /* the main queue wakes nobody; the bell does, if there is one */
@@ -185,9 +186,11 @@ struct ofi_peer {
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
-    bool lone;     /* the last wait was for a single message */
-    unsigned rung; /* the round in which it was rung last */
-    int refused;   /* before routes are chosen: why a message to it could not be sent, or 0 */
+    bool met;         /* something has been sent to it or come from it */
+    uint64_t meeting; /* until then the other one may begin */
+    bool lone;        /* the last wait was for a single message */
+    unsigned rung;    /* the round in which it was rung last */
+    int refused;      /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
 struct ofi_operation {

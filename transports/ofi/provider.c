@@ -344,6 +344,7 @@ static void set_traits(unsigned asked)
         .deaf = sockets,
         .answers = sockets,
         .stalls = sockets,
+        .twofold = sockets,
         .ticks = strstr(info->fabric_attr->prov_name, "ofi_rxd") != NULL,
         .inject = info->tx_attr->inject_size,
         .max_write = info->ep_attr->max_msg_size,

@@ -291,6 +291,7 @@ void sy_ofi_serve(const struct ofi_header *header, size_t length)
         return;
     }
     struct ofi_peer *peer = &sy_ofi.peer[header->source];
+    peer->met = true;
     sy_ofi_acknowledged(peer, header->ack);
     if (!(header->flags & OFI_REQUEST))
         apply_all(header, NULL);
