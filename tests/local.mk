@@ -95,6 +95,7 @@ conformance_programs = \
 	tests/conformance/teams \
 	tests/conformance/locks \
 	tests/conformance/crowd \
+	tests/conformance/computing \
 	tests/conformance/threads \
 	tests/conformance/collectives_storm
 check_PROGRAMS += $(conformance_programs)
@@ -112,6 +113,8 @@ tests_conformance_spins_SOURCES = tests/conformance/spins.c tests/conformance/ch
 tests_conformance_spins_LDADD = shmem/libsma.la
 tests_conformance_crowd_SOURCES = tests/conformance/crowd.c tests/conformance/check.h
 tests_conformance_crowd_LDADD = shmem/libsma.la
+tests_conformance_computing_SOURCES = tests/conformance/computing.c tests/conformance/check.h
+tests_conformance_computing_LDADD = shmem/libsma.la
 tests_conformance_streams_SOURCES = tests/conformance/streams.c tests/conformance/check.h
 tests_conformance_streams_LDADD = shmem/libsma.la
 tests_conformance_locks_SOURCES = tests/conformance/locks.c tests/conformance/check.h
@@ -142,6 +145,7 @@ conformance_scripts = \
 	tests/conformance/executables.test \
 	tests/conformance/tcp.test \
 	tests/conformance/crowd.test \
+	tests/conformance/computing.test \
 	tests/conformance/modes.test \
 	tests/conformance/nodes.test \
 	tests/conformance/storm.test \

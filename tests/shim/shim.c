@@ -10,6 +10,7 @@
  *   resets   no more than so many of them in this process; default: no limit
  *   buffer   bytes of the sockets' send buffers; default: as they are
  *   rate     bytes that a socket sends in a second, as where a network limits connections
+ *   cpus     processors that the process thinks it may use, many or few; default: as it is
  *   seed     of the pseudo-random numbers, to which the process adds its PE; default: 1
  * At the end of the process a line with the counts is appended to the file SY_SHIM_REPORT. In the
  * directory SY_SHIM_RECORD each connection that the process opens leaves a file with the first
@@ -19,6 +20,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,7 +42,7 @@
 enum { SHIM_PIECES = 1024 }; /* most pieces of a vector that are looked at: the kernel's limit */
 
 static struct {
-    long shorten, eintr, eagain, reset, resets, buffer, rate, seed;
+    long shorten, eintr, eagain, reset, resets, buffer, rate, seed, cpus;
 } badness = {.resets = -1, .seed = 1};
 
 static _Atomic long calls, shortened, interrupted, postponed, resets;
@@ -65,7 +67,8 @@ __attribute__((constructor)) static void begin(void)
         if (!(take(word, "short", &badness.shorten) || take(word, "eintr", &badness.eintr) ||
               take(word, "eagain", &badness.eagain) || take(word, "reset", &badness.reset) ||
               take(word, "resets", &badness.resets) || take(word, "buffer", &badness.buffer) ||
-              take(word, "rate", &badness.rate) || take(word, "seed", &badness.seed))) {
+              take(word, "rate", &badness.rate) || take(word, "seed", &badness.seed) ||
+              take(word, "cpus", &badness.cpus))) {
             fprintf(stderr, "shim: SY_SHIM has no word %s\n", word);
             _exit(2);
         }
@@ -389,6 +392,19 @@ SHIM int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
         return -1;
     }
     return narrowed(real(fd, address, size, flags));
+}
+
+SHIM int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+    REAL(sched_getaffinity);
+    int rc = real(pid, size, set);
+
+    for (size_t i = 0; badness.cpus && rc >= 0 && i < 8 * size; i++)
+        if (i < (size_t)badness.cpus)
+            CPU_SET_S(i, size, set);
+        else
+            CPU_CLR_S(i, size, set);
+    return rc;
 }
 
 SHIM int epoll_wait(int fd, struct epoll_event *events, int room, int timeout)

@@ -94,13 +94,14 @@ void sy_ofi_lane_close(struct ofi_lane *lane)
 static void open_bell(void)
 {
     struct ofi_traits *traits = &sy_ofi.traits;
-    int rc = traits->bell && !sy_ofi.host->crowded ? sy_ofi_bell_open() : -FI_ENODATA;
 
-    if (traits->bell && rc)
-        sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no bell: %s",
-                         rc == -FI_ENODATA ? "more PEs than processors"
-                                           : sy_ofi_library.strerror(-rc));
-    traits->bell = !rc;
+    if (sy_ofi.host->npes == 1 || sy_ofi.host->crowded)
+        traits->bell = false;
+    int rc = traits->bell ? sy_ofi_bell_open() : 0;
+    if (!rc)
+        return;
+    traits->bell = false;
+    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no bell: %s", sy_ofi_library.strerror(-rc));
 }
 
 int sy_ofi_open_endpoint(struct sy_error *err)
@@ -219,11 +220,11 @@ static size_t names(char *name, size_t room, size_t *length)
 
     *length = room;
     if (fi_getname(&sy_ofi.lane[0].ep->fid, name, length) || *length > room)
-        return 0;
+        return room + 1;
     if (!sy_ofi.traits.bell)
         return *length;
     behind = room - *length;
-    return sy_ofi_bell_name(name + *length, &behind) || behind != *length ? 0 : 2 * *length;
+    return sy_ofi_bell_name(name + *length, &behind) || behind != *length ? room + 1 : 2 * *length;
 }
 
 size_t sy_ofi_address(void *buffer, size_t room)
@@ -233,8 +234,10 @@ size_t sy_ofi_address(void *buffer, size_t room)
     char *at = (char *)buffer + sizeof card, name[256];
     size_t each, length = names(name, sizeof name, &each);
 
-    if (!length || length + sizeof card > room) {
-        sy_ofi.host->log(SY_LOG_WARN, "ofi", "not used: the endpoint's name has %zu bytes", each);
+    if (length + sizeof card > room) {
+        sy_ofi.host->log(SY_LOG_WARN, "ofi",
+                         "not used: the names of endpoints have %zu bytes, more than %zu", length,
+                         room - sizeof card);
         sy_ofi.mute = true;
         return 0;
     }
@@ -272,8 +275,9 @@ static int enter(struct ofi_peer *peer, const struct card *card, const char *at)
     peer->known = count == 1;
     if (!peer->known)
         return count < 0 ? count : -FI_EINVAL;
-    memcpy(name, at + card->name, card->parts & PART_BELL ? card->name : 0);
-    return card->parts & PART_BELL ? sy_ofi_bell_meet(peer, name) : 0;
+    bool bell = card->parts & PART_BELL && peer->pe != sy_ofi.host->pe;
+    memcpy(name, at + card->name, bell ? card->name : 0);
+    return sy_ofi_bell_meet(peer, bell ? name : NULL);
 }
 
 /* Reads PE pe's card. A card of zeros is that of a PE without this transport. */
@@ -309,11 +313,10 @@ int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct 
         return sy_ofi.host->fail(err, ENOMEM, "no memory for %d PEs", npes);
     for (int pe = 0; pe < npes; pe++) {
         sy_ofi.peer[pe].pe = pe;
-        sy_ofi.peer[pe].bell = FI_ADDR_NOTAVAIL;
         int rc = meet(pe, (const char *)addresses + (size_t)pe * stride, stride);
         if (rc) {
             char what[64];
-            snprintf(what, sizeof what, "the address of PE %d", pe);
+            snprintf(what, sizeof what, "getting ready to reach PE %d", pe);
             return sy_ofi_fail(err, rc, what);
         }
     }

@@ -168,7 +168,6 @@ static bool try_send(struct ofi_message *message)
     if (rc == -FI_EAGAIN)
         return false;
     peer->met = true;
-    sy_ofi_issued();
     if (rc)
         refused(peer, message->reply, rc);
     if (rc || inject)
@@ -209,6 +208,8 @@ void sy_ofi_send(struct ofi_message *message)
     struct ofi_peer *peer = message->peer;
 
     complete_header(message);
+    if (!message->reply)
+        sy_ofi_expect_anew(peer);
     bool queued = peer->head || sy_ofi_held_up(peer) || !try_send(message);
     if (queued)
         enqueue(message);

@@ -43,7 +43,6 @@
 #define OFI_LITTLE     8192 /* bytes; with no more than that under way a PE counts as idle */
 #define OFI_RESERVED   1000 /* polls after which a refused long transfer may be overtaken */
 #define OFI_LANES      16   /* endpoints: one for messages, others for contexts */
-#define OFI_RINGS      16   /* rings that can be heard at once */
 
 /* What the chosen provider was found to do. */
 struct ofi_traits {
@@ -66,7 +65,7 @@ struct ofi_traits {
     bool twofold;     /* two PEs that connect to each other at once keep both connections */
     bool ticks;       /* must be polled now and then while something is under way */
     bool lone;        /* small transfers that have a PE for themselves are native too */
-    bool bell;        /* the main queue wakes nobody; the bell does, if there is one */
+    bool bell;        /* this PE has a bell, and its main queue wakes nobody */
     uint32_t window;  /* unacknowledged messages of requests to one PE */
     uint32_t at_once; /* so many of them leave at once; beyond that small requests gather */
     size_t inject, max_write;
@@ -167,7 +166,7 @@ struct ofi_fetch {
 
 struct ofi_peer {
     fi_addr_t address;
-    fi_addr_t bell; /* FI_ADDR_NOTAVAIL: what comes to its main lane wakes it */
+    fi_addr_t bell; /* FI_ADDR_NOTAVAIL: it has none, what comes to its main lane wakes it */
     bool known;
     int pe;
     uint64_t key[OFI_WINDOWS], base[OFI_WINDOWS];
@@ -186,11 +185,15 @@ struct ofi_peer {
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
-    bool met;         /* something has been sent to it or come from it */
-    uint64_t meeting; /* until then the other one may begin */
-    bool lone;        /* the last wait was for a single message */
-    unsigned rung;    /* the round in which it was rung last */
-    int refused;      /* before routes are chosen: why a message to it could not be sent, or 0 */
+    /* See bell.c; what counts polls is compared with `looks`. */
+    struct ofi_peer *next_expected;
+    bool expected, stale, mute;
+    unsigned patience, gap, ring_at;
+    _Atomic unsigned transfers; /* native transfers under way that the provider tells about */
+    bool met;                   /* something has been sent to it or come from it */
+    uint64_t meeting;           /* until then the other one may begin */
+    bool lone;                  /* the last wait was for a single message */
+    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
 struct ofi_operation {
@@ -211,7 +214,7 @@ struct ofi_lane {
     struct fid_ep *ep;
     struct fid_cq *cq;
     struct ofi_operation *operations, *free;
-    unsigned users, taken; /* contexts; operations */
+    unsigned users;
 };
 
 struct sy_transport_ctx {
@@ -251,12 +254,12 @@ struct ofi_state {
     unsigned windows;
     uint32_t job;
     struct ofi_peer *peer; /* npes */
-    struct ofi_peer *waiting, *owed;
+    struct ofi_peer *waiting, *owed, *expected;
     struct ofi_pool requests, replies, receives;
     struct ofi_deferred *deferred, **deferred_end;
     struct ofi_fetch fetch[OFI_FETCHES], *fetch_free;
     bool awaited; /* some of `owed` */
-    bool rings;   /* some PEs have a bell */
+    bool rings;   /* this PE or others have a bell */
     bool closing;
     bool contacting; /* see contact.c */
     bool mute;       /* this PE's address fits nowhere: it takes no part */
@@ -264,9 +267,10 @@ struct ofi_state {
     int epoll, timer, cq_fd; /* cq_fd: the bell's if there is one, else the main queue's, or -1 */
     _Atomic bool armed;      /* who sleeps is woken by the descriptor */
     _Atomic unsigned polls;
-    unsigned polls_before; /* the progress thread's */
-    _Atomic unsigned idle; /* polls that found nothing since something was found or sent */
-    bool ticking;          /* the timer runs */
+    unsigned polls_before;   /* the progress thread's */
+    _Atomic unsigned idle;   /* polls that found nothing, in a row */
+    unsigned looks, ring_at; /* polls of the main lane; before which nobody needs to be rung */
+    bool ticking;            /* the timer has been set by who armed */
     long tick_ns, beat_ns;
 };
 
@@ -294,6 +298,10 @@ static inline void sy_ofi_unlock(struct ofi_lane *lane)
     pthread_mutex_unlock(&lane->lock);
 }
 
+/* progress.c and bell.c, for below; with the main lane locked */
+void sy_ofi_look_after(void);
+void sy_ofi_expect_first(struct ofi_peer *peer);
+
 /* Bytes behind the record of an atomic operation: what its kind needs of struct ofi_amo_part. */
 static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
 {
@@ -317,21 +325,24 @@ static inline bool sy_ofi_reserved(const struct ofi_peer *peer)
     return peer->reserved && polls - peer->reserved_at < OFI_RESERVED;
 }
 
-/* Something is under way to the peer, or was and is not known to have arrived. Native transfers
- * that the provider tells about are in the lane's operations. */
-static inline bool sy_ofi_unanswered(const struct ofi_peer *peer)
+/* Something is to leave for a peer: it is looked after until it is known to have arrived. Where
+ * there is no bell anywhere the queue's descriptor does. Main lane locked. */
+static inline void sy_ofi_expect(struct ofi_peer *peer)
 {
-    return peer->sent != peer->acked || peer->unproved || peer->proving || peer->head;
+    if (!sy_ofi.rings)
+        return;
+    if (!peer->expected)
+        sy_ofi_expect_first(peer);
+    sy_ofi_look_after();
 }
 
-/* Something leaves. */
-void sy_ofi_look_after(void);
-
-static inline void sy_ofi_issued(void)
+/* It has left, so until now all was well with that peer. */
+static inline void sy_ofi_expect_anew(struct ofi_peer *peer)
 {
-    if (sy_ofi.rings)
-        sy_ofi_look_after();
-    atomic_store_explicit(&sy_ofi.idle, 0, memory_order_relaxed);
+    sy_ofi_expect(peer);
+    peer->stale = false;
+    peer->gap = peer->patience;
+    peer->ring_at = sy_ofi.looks + peer->gap;
 }
 
 /* A put has been issued. */
@@ -422,17 +433,17 @@ int sy_ofi_event(void);
 int sy_ofi_sleeping(bool sleeps);
 int sy_ofi_wait_fd(void);
 void sy_ofi_wait(_Atomic int *left);
-void sy_ofi_look_after(void);
 bool sy_ofi_drain(double seconds);
 
-/* bell.c; with the main lane locked */
+/* bell.c */
 int sy_ofi_bell_open(void);
 void sy_ofi_bell_close(void);
 struct fid *sy_ofi_bell_queue(void);
 int sy_ofi_bell_name(void *name, size_t *length);
 int sy_ofi_bell_meet(struct ofi_peer *peer, const void *name);
 bool sy_ofi_bell_heard(void);
-void sy_ofi_ring(void);
+void sy_ofi_ring_due(void);
+void sy_ofi_inquire(bool now);
 
 uint64_t sy_ofi_now(void); /* nanoseconds, CLOCK_MONOTONIC */
 

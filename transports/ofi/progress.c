@@ -8,7 +8,8 @@
  * - a timer, which runs while application threads do poll, to notice when they have stopped, and
  * for providers whose queue has no descriptor or that need to be looked at now and then.
  *
- * So the two do not wake for the same message, and an idle PE does not wake at all. */
+ * So the two do not wake for the same message, and a PE that has been idle for some milliseconds
+ * does not wake at all. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -33,11 +34,6 @@
 /* Idle polls before a thread sleeps that nothing wakes: native operations move on in polls that
  * find nothing. */
 #define DEAF_LOOKS 4
-
-/* Idle polls before a thread that waits rings: more than a PE that polls takes to answer. Then
- * after twice as many, and so on, but after RING_AGAIN times as many at the latest. */
-#define RING_FIRST 64
-#define RING_AGAIN 32
 
 /* ---- completions ---- */
 
@@ -145,6 +141,9 @@ int sy_ofi_poll(void)
         post_all();
     if ((!done || sy_ofi.awaited) && sy_ofi.owed)
         sy_ofi_pay();
+    sy_ofi.looks++;
+    if (sy_ofi.expected && sy_ofi_reached(sy_ofi.looks, sy_ofi.ring_at))
+        sy_ofi_ring_due();
     return done;
 }
 
@@ -190,21 +189,14 @@ static bool unfinished(void)
 {
     if (sy_ofi.waiting || sy_ofi.owed || sy_ofi.deferred || sy_ofi.receives.free)
         return true;
-    if (!sy_ofi.traits.ticks && !sy_ofi.rings)
+    if (sy_ofi.expected || (sy_ofi.traits.bell && sy_ofi.replies.taken))
+        return true;
+    if (!sy_ofi.traits.ticks)
         return false;
     for (int pe = 0; pe < sy_ofi.host->npes; pe++)
-        if (sy_ofi_unanswered(&sy_ofi.peer[pe]))
+        if (sy_ofi.peer[pe].sent != sy_ofi.peer[pe].acked)
             return true;
-    return sy_ofi.lane[0].taken > 0;
-}
-
-/* Finds out what has become of all that is under way, from PEs that may have to be woken for it. */
-static void inquire(void)
-{
-    for (int pe = 0; pe < sy_ofi.host->npes; pe++)
-        if (sy_ofi_unanswered(&sy_ofi.peer[pe]))
-            sy_ofi_prove(&sy_ofi.peer[pe]);
-    sy_ofi_ring();
+    return false;
 }
 
 static long longer(long ns, long most)
@@ -239,13 +231,15 @@ static bool look(bool *busy)
 
 /* Lets a thread sleep when nothing is left: on the descriptor where it tells, else for a while that
  * grows as long as nothing comes. Who has been rung looks a few times more: the next request comes
- * soon, or the rest of a long one. Returns as sleeping() does. Main lane locked. */
-static int settle(void)
+ * soon, or the rest of a long one. late: those that owe an answer have had time for it. Returns as
+ * sleeping() does. Main lane locked. */
+static int settle(bool late)
 {
-    bool busy = false, told = look(&busy);
+    bool busy = false;
 
-    if (sy_ofi.rings && !busy)
-        inquire();
+    if (sy_ofi.expected)
+        sy_ofi_inquire(late);
+    bool told = look(&busy);
     if (told && !unfinished() && !(sy_ofi.traits.bell && (busy || sy_ofi.tick_ns < LONGEST_NS))) {
         set_timer(0);
         return busy;
@@ -256,12 +250,12 @@ static int settle(void)
 }
 
 /* The application has polled since the last beat; the next one comes later. Threads that poll but
- * seldom do not ring. */
+ * seldom do not ring soon, and those that only poll do not read the bell. */
 static void beat(unsigned polls)
 {
-    if (sy_ofi.rings && polls - sy_ofi.polls_before < RING_FIRST) {
-        sy_ofi_lock(&sy_ofi.lane[0]);
-        inquire();
+    if (sy_ofi.rings && !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
+        sy_ofi_inquire(false);
+        sy_ofi_bell_heard();
         sy_ofi_unlock(&sy_ofi.lane[0]);
     }
     sy_ofi.polls_before = polls;
@@ -282,21 +276,23 @@ int sy_ofi_event(void)
         return 1;
     }
     sy_ofi_lock(&sy_ofi.lane[0]);
-    settle();
+    settle(expirations > 0);
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return 1;
 }
 
-/* The descriptor is the main queue's: it does not tell of other lanes, nor of what a device writes.
- * When the core leaves the transport to threads that poll there is nothing to do: they disarm. */
+/* The descriptor tells neither of other lanes, nor of what a device writes, nor, where it is the
+ * bell's, of what comes before a ring. When the core leaves the transport to threads that poll
+ * there is nothing to do: they disarm. */
 int sy_ofi_sleeping(bool sleeps)
 {
-    bool all = sy_ofi.lanes == 1 && (!sy_ofi.traits.rma || sy_ofi.traits.software);
+    bool all = sy_ofi.lanes == 1 && !sy_ofi.traits.bell &&
+               (!sy_ofi.traits.rma || sy_ofi.traits.software);
     int done = 0;
 
     if (sleeps) {
         sy_ofi_lock(&sy_ofi.lane[0]);
-        done = settle();
+        done = settle(true);
         sy_ofi_unlock(&sy_ofi.lane[0]);
     }
     return done || all ? done : -EAGAIN;
@@ -327,13 +323,7 @@ static void nudge(void)
 static bool give_way(void)
 {
     unsigned idle = atomic_fetch_add_explicit(&sy_ofi.idle, 1, memory_order_relaxed) + 1;
-    unsigned times = idle / RING_FIRST;
-    bool due = idle % RING_FIRST == 0 && (!(times & (times - 1)) || times % RING_AGAIN == 0);
 
-    if (sy_ofi.rings && due && !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
-        sy_ofi_ring();
-        sy_ofi_unlock(&sy_ofi.lane[0]);
-    }
     if (idle % LOOKS)
         return false;
     if (sy_ofi.traits.deaf && idle % LONG_WAIT == 0 &&

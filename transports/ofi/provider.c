@@ -329,6 +329,7 @@ static void set_traits(unsigned asked)
     /* Within this size a provider keeps the order of the data, not only of the messages. */
     bool data_order = info->ep_attr->max_order_waw_size >= info->ep_attr->max_msg_size;
     uint64_t modes = info->domain_attr->mr_mode;
+    bool layered = strstr(info->fabric_attr->prov_name, "ofi_rxm");
     bool sockets = based_on(info->fabric_attr->prov_name, "sockets");
 
     *t = (struct ofi_traits){
@@ -359,8 +360,8 @@ static void set_traits(unsigned asked)
     t->small = !t->rma ? SIZE_MAX : t->software && !without("small") ? OFI_SMALL : 0;
     t->lone = t->rma && t->software && t->delivery && t->waw && t->saw && !t->ticks &&
               !t->local_mr && !without("lone");
-    /* Since libfabric 2 the queue's descriptor costs next to nothing. */
-    t->bell = FI_MAJOR(sy_ofi_library.version()) < 2 && t->software && !t->deaf &&
+    /* What it is for costs next to nothing in libfabric 2. */
+    t->bell = FI_MAJOR(sy_ofi_library.version()) < 2 && layered && t->software &&
               !t->own_contexts && !sy_ofi.host->unattended && !without("bell");
 }
 

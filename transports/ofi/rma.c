@@ -31,7 +31,6 @@ static struct ofi_operation *take(struct ofi_lane *lane, struct sy_transport_ctx
     if (!op)
         return NULL;
     lane->free = op->next;
-    lane->taken++;
     op->slot.kind = OFI_OPERATION;
     op->ctx = ctx;
     op->left = left;
@@ -46,7 +45,6 @@ static void give(struct ofi_lane *lane, struct ofi_operation *op)
 {
     if (op->mr)
         fi_close(&op->mr->fid);
-    lane->taken--;
     op->pe = -1;
     op->next = lane->free;
     lane->free = op;
@@ -58,6 +56,7 @@ void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op)
     _Atomic int *left = op->left;
 
     op->ctx->issued--;
+    atomic_fetch_sub_explicit(&sy_ofi.peer[op->pe].transfers, 1, memory_order_relaxed);
     if (op->delivering)
         sy_ofi.peer[op->pe].delivering -= op->delivering;
     give(lane, op);
@@ -204,6 +203,9 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
         rc = -EAGAIN;
     else
         rc = get ? behind_messages(ctx, t->pe) : behind_fence(ctx, t->pe);
+    if (!rc)
+        atomic_fetch_add_explicit(&peer->transfers, 1, memory_order_relaxed);
+    sy_ofi_expect(peer);
     if (lane != main_lane || rc)
         sy_ofi_unlock(main_lane);
     if (rc)
@@ -224,8 +226,10 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     } else if (op) {
         give(lane, op);
     }
+    if (rc || !op)
+        atomic_fetch_sub_explicit(&peer->transfers, 1, memory_order_relaxed);
     if (!rc && lane == main_lane)
-        sy_ofi_issued();
+        sy_ofi_expect_anew(peer);
     if (!rc && flags == FI_WRITE)
         unproved(ctx, peer, length);
     if (!rc && !get && done + length == t->length)
