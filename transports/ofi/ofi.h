@@ -325,6 +325,12 @@ static inline bool sy_ofi_reserved(const struct ofi_peer *peer)
     return peer->reserved && polls - peer->reserved_at < OFI_RESERVED;
 }
 
+/* Whether number a, of a message or a poll, is not behind b; numbers wrap. */
+static inline bool sy_ofi_reached(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) >= 0;
+}
+
 /* Something is to leave for a peer: it is looked after until it is known to have arrived. Where
  * there is no bell anywhere the queue's descriptor does. Main lane locked. */
 static inline void sy_ofi_expect(struct ofi_peer *peer)
@@ -339,10 +345,14 @@ static inline void sy_ofi_expect(struct ofi_peer *peer)
 /* It has left, so until now all was well with that peer. */
 static inline void sy_ofi_expect_anew(struct ofi_peer *peer)
 {
+    if (!sy_ofi.rings)
+        return;
     sy_ofi_expect(peer);
     peer->stale = false;
     peer->gap = peer->patience;
     peer->ring_at = sy_ofi.looks + peer->gap;
+    if (!sy_ofi_reached(peer->ring_at, sy_ofi.ring_at))
+        sy_ofi.ring_at = peer->ring_at;
 }
 
 /* A put has been issued. */
@@ -350,12 +360,6 @@ static inline void sy_ofi_put_noted(struct sy_transport_ctx *ctx)
 {
     ctx->puts++;
     ctx->polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
-}
-
-/* Whether message a is not behind b; numbers wrap. */
-static inline bool sy_ofi_reached(uint32_t a, uint32_t b)
-{
-    return (int32_t)(a - b) >= 0;
 }
 
 /* library.c */
