@@ -1,24 +1,28 @@
 /* The bell. In libfabric 1.x a completion queue that can be slept on costs each message over
  * tcp;ofi_rxm about a microsecond: the kernel tells the provider's epoll set of it, and the
  * provider asks that set. So where PEs have a processor each, the main lane's queue has no
- * descriptor, and the progress thread of a PE that computes sleeps on another one: that of an
- * endpoint in a domain of its own, to which nothing is sent but rings. Who is rung looks at the
- * main lane.
+ * descriptor, and the progress thread of a PE that computes sleeps on a datagram socket, to which
+ * nothing is sent but rings. Who is rung looks at the main lane.
  *
  * A PE to which something leaves is put on a list (sy_ofi_expect), and taken off when all of it is
  * known to have arrived. Those on it are rung when so many polls have found no sign of them as a PE
  * that polls would not need to answer, again and again, ever more seldom; from the second time on a
  * message asks for that knowledge too. Polls are those of threads that wait (sy_ofi_ring_due), or,
  * while none does, ticks of the progress thread (sy_ofi_inquire). So rings may be lost or come
- * before what they are for. They have no content and are trusted with nothing: a stray one costs a
- * look.
+ * before what they are for. Where a network lets no datagrams through, none ever comes: a PE that
+ * others could ring from another host looks every few milliseconds until one has. A ring has no
+ * content but the job it is of, and is trusted with nothing: a stray one costs a look.
  *
  * All with the main lane locked, but for opening, closing and meeting. */
+#include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "transports/ofi/ofi.h"
 
-#define RINGS 16 /* that can be heard at once */
+#define RINGS 16 /* that are read at once */
 
 /* Polls without a sign of a PE before it is rung, on this machine and on others; and after a ring
  * at most before the next one. */
@@ -26,121 +30,107 @@
 #define PATIENCE_FAR 256
 #define LONGEST_GAP  2048
 
-static struct {
-    struct fid_domain *domain;
-    struct fid_av *av;
-    struct fid_cq *cq;
-    struct fid_ep *ep;
-    struct hearing {
-        struct fi_context2 context;
-        bool posted;
-    } hearing[RINGS];
-} bell;
+static int bell = -1;
+static bool untried; /* rings are to come from other hosts, and none has come yet */
 
-/* Posts what has been used up, and what could not be posted before. */
-static int listen_again(void)
+static socklen_t length_of(const void *address)
 {
-    int rc = 0;
-
-    for (int i = 0; i < RINGS && !rc; i++) {
-        struct hearing *one = &bell.hearing[i];
-        if (!one->posted)
-            rc = (int)fi_recv(bell.ep, NULL, 0, NULL, FI_ADDR_UNSPEC, &one->context);
-        one->posted = !rc;
-    }
-    return rc;
+    return ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                                                     : sizeof(struct sockaddr_in);
 }
 
-static int make_of(struct fi_info *info)
+/* The port stands at the same place in both families. */
+static void set_port(void *address, uint16_t port)
 {
-    struct fi_av_attr av = {.type = info->domain_attr->av_type, .count = (size_t)sy_ofi.host->npes};
-    struct fi_cq_attr cq = {
-        .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD, .size = 2 * RINGS};
-    int rc;
-
-    info->tx_attr->size = info->rx_attr->size = RINGS;
-    if ((rc = fi_domain(sy_ofi.fabric, info, &bell.domain, NULL)) ||
-        (rc = fi_av_open(bell.domain, &av, &bell.av, NULL)) ||
-        (rc = fi_cq_open(bell.domain, &cq, &bell.cq, NULL)) ||
-        (rc = fi_endpoint(bell.domain, info, &bell.ep, NULL)) ||
-        (rc = fi_ep_bind(bell.ep, &bell.av->fid, 0)) ||
-        (rc = fi_ep_bind(bell.ep, &bell.cq->fid, FI_TRANSMIT | FI_RECV)) ||
-        (rc = fi_enable(bell.ep)))
-        return rc;
-    return listen_again();
+    ((struct sockaddr_in *)address)->sin_port = port;
 }
 
-static int make(void)
+static int make_socket(int family)
 {
-    struct fi_info *info = sy_ofi_library.dupinfo(sy_ofi.info);
-    int rc = info ? make_of(info) : -FI_ENOMEM;
-
-    if (info)
-        sy_ofi_library.freeinfo(info);
-    return rc;
+    if (bell < 0)
+        bell = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    sy_ofi.rings = bell >= 0;
+    return bell < 0 ? errno : 0;
 }
 
-/* Returns libfabric's error, having undone what was done. */
+/* Opens the bell beside the endpoint that is to be opened. Returns 0 or an errno value. */
 int sy_ofi_bell_open(void)
 {
-    int rc = bell.ep ? 0 : make();
+    const struct sockaddr *at = sy_ofi.info->src_addr;
+    struct sockaddr_in6 address;
 
+    if (!at || (at->sa_family != AF_INET && at->sa_family != AF_INET6))
+        return EAFNOSUPPORT;
+    memcpy(&address, at, length_of(at));
+    set_port(&address, 0);
+    untried = false;
+    int rc = make_socket(at->sa_family);
+    if (!rc && bind(bell, (struct sockaddr *)&address, length_of(at)))
+        rc = errno;
     if (rc)
         sy_ofi_bell_close();
-    sy_ofi.rings = !rc;
     return rc;
 }
 
 void sy_ofi_bell_close(void)
 {
-    sy_ofi_close_fid(bell.ep ? &bell.ep->fid : NULL);
-    sy_ofi_close_fid(bell.cq ? &bell.cq->fid : NULL);
-    sy_ofi_close_fid(bell.av ? &bell.av->fid : NULL);
-    sy_ofi_close_fid(bell.domain ? &bell.domain->fid : NULL);
-    memset(&bell, 0, sizeof bell);
+    if (bell >= 0)
+        close(bell);
+    bell = -1;
+    sy_ofi.rings = false;
 }
 
-struct fid *sy_ofi_bell_queue(void)
+int sy_ofi_bell_fd(void)
 {
-    return &bell.cq->fid;
+    return bell;
 }
 
-int sy_ofi_bell_name(void *name, size_t *length)
+/* For other PEs: in the network's order; 0: there is none. */
+uint16_t sy_ofi_bell_port(void)
 {
-    return fi_getname(&bell.ep->fid, name, length);
+    struct sockaddr_in6 address;
+    socklen_t length = sizeof address;
+
+    return getsockname(bell, (struct sockaddr *)&address, &length)
+               ? 0
+               : ((struct sockaddr_in *)(void *)&address)->sin_port;
 }
 
-/* name: of the peer's bell, or NULL. Who has no bell itself must open an endpoint to ring it. */
-int sy_ofi_bell_meet(struct ofi_peer *peer, const void *name)
+/* address: of the peer's endpoint; port: of its bell, or 0. Returns 0 or an errno value. */
+int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t port)
 {
     const char *here = sy_ofi.host->place(sy_ofi.host->pe).host;
     bool far = strcmp(here, sy_ofi.host->place(peer->pe).host);
 
     peer->patience = far ? PATIENCE_FAR : PATIENCE;
-    peer->bell = FI_ADDR_NOTAVAIL;
-    if (!name)
+    untried = untried || far;
+    if (!port || peer->pe == sy_ofi.host->pe)
         return 0;
-    int rc = sy_ofi_bell_open();
-    int count = rc ? 0 : fi_av_insert(bell.av, name, 1, &peer->bell, 0, NULL);
-    return rc ? rc : count == 1 ? 0 : count < 0 ? count : -FI_EINVAL;
+    memcpy(&peer->bell, address, length_of(address));
+    set_port(&peer->bell, port);
+    return make_socket(peer->bell.sin6_family);
 }
 
-/* Reads the queue, which also makes connections. Returns whether somebody has rung. */
+/* Whether who is needed will be rung. */
+bool sy_ofi_bell_works(void)
+{
+    return !untried;
+}
+
+/* Whether somebody has rung. */
 bool sy_ofi_bell_heard(void)
 {
-    struct fi_cq_entry entry[RINGS];
-    struct fi_cq_err_entry error = {0};
+    bool heard = false;
 
-    if (!bell.cq)
-        return false;
-    ssize_t count = fi_cq_read(bell.cq, entry, RINGS);
-    for (ssize_t i = 0; i < count; i++)
-        ((struct hearing *)entry[i].op_context)->posted = false;
-    if (count == -FI_EAVAIL && fi_cq_readerr(bell.cq, &error, 0) > 0 && error.op_context)
-        ((struct hearing *)error.op_context)->posted = false;
-    if (count != -FI_EAGAIN)
-        listen_again();
-    return count > 0;
+    for (int i = 0; sy_ofi.traits.bell && i < RINGS; i++) {
+        uint32_t job = 0;
+        ssize_t length = recv(bell, &job, sizeof job, 0);
+        if (length < 0 && errno == EAGAIN)
+            break;
+        heard = heard || (length == sizeof job && job == sy_ofi.job);
+    }
+    untried = untried && !heard;
+    return heard;
 }
 
 /* ---- those that are expected to answer ---- */
@@ -164,17 +154,18 @@ void sy_ofi_expect_first(struct ofi_peer *peer)
     sy_ofi.expected = peer;
 }
 
-/* One that cannot be rung will not be found out about later either: so once in the log. */
+/* What is refused comes from an earlier ring to a PE that has gone. */
 static void ring(struct ofi_peer *peer)
 {
-    ssize_t rc = peer->bell == FI_ADDR_NOTAVAIL ? 0 : fi_inject(bell.ep, NULL, 0, peer->bell);
-
-    if (!rc || rc == -FI_EAGAIN || peer->mute)
+    if (!peer->bell.sin6_family || peer->mute ||
+        sendto(bell, &sy_ofi.job, sizeof sy_ofi.job, 0, (struct sockaddr *)&peer->bell,
+               length_of(&peer->bell)) >= 0 ||
+        errno == EAGAIN || errno == ENOBUFS || errno == ECONNREFUSED)
         return;
     peer->mute = true;
     sy_ofi.host->log(SY_LOG_WARN, "ofi",
                      "PE %d cannot be woken, and answers only when it calls the library: %s",
-                     peer->pe, sy_ofi_library.strerror((int)-rc));
+                     peer->pe, strerror(errno));
 }
 
 /* Rings, and asks for an answer if that has not helped before. Neither counts as a sign of life. */

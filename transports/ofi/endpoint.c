@@ -13,13 +13,15 @@ struct card {
     uint32_t provider; /* hash: PEs with another provider cannot be reached */
     uint8_t native;    /* windows from 0 on that can be reached natively */
     uint8_t name;      /* bytes of the endpoint's name */
-    uint8_t parts;     /* what there is for each window, and behind the name: PART_ bits */
+    uint8_t parts;     /* what there is for each window: PART_ bits */
     uint8_t protocol;  /* of messages */
+    uint16_t bell;     /* port, in the network's order; 0: not needed */
+    uint8_t unused[6];
 };
 
-enum { PROTOCOL = 2, PART_KEY = 1, PART_BASE = 2, PART_BELL = 4 /* its name, as long */ };
+enum { PROTOCOL = 2, PART_KEY = 1, PART_BASE = 2 };
 
-void sy_ofi_close_fid(struct fid *fid)
+static void close_fid(struct fid *fid)
 {
     if (fid)
         fi_close(fid);
@@ -81,8 +83,8 @@ failed:
 
 void sy_ofi_lane_close(struct ofi_lane *lane)
 {
-    sy_ofi_close_fid(lane->ep ? &lane->ep->fid : NULL);
-    sy_ofi_close_fid(lane->cq ? &lane->cq->fid : NULL);
+    close_fid(lane->ep ? &lane->ep->fid : NULL);
+    close_fid(lane->cq ? &lane->cq->fid : NULL);
     free(lane->operations);
     lane->ep = NULL;
     lane->cq = NULL;
@@ -101,7 +103,7 @@ static void open_bell(void)
     if (!rc)
         return;
     traits->bell = false;
-    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no bell: %s", sy_ofi_library.strerror(-rc));
+    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no bell: %s", strerror(rc));
 }
 
 int sy_ofi_open_endpoint(struct sy_error *err)
@@ -127,7 +129,7 @@ void sy_ofi_close_endpoint(void)
 {
     /* Registered memory may be bound to an endpoint, which then must outlive it. */
     for (unsigned w = 0; w < OFI_WINDOWS; w++) {
-        sy_ofi_close_fid(sy_ofi.mr[w] ? &sy_ofi.mr[w]->fid : NULL);
+        close_fid(sy_ofi.mr[w] ? &sy_ofi.mr[w]->fid : NULL);
         sy_ofi.mr[w] = NULL;
     }
     for (unsigned i = sy_ofi.lanes; i-- > 0;)
@@ -138,9 +140,9 @@ void sy_ofi_close_endpoint(void)
 /* Comes after everything that was made in the domain. */
 void sy_ofi_close_domain(void)
 {
-    sy_ofi_close_fid(sy_ofi.av ? &sy_ofi.av->fid : NULL);
-    sy_ofi_close_fid(sy_ofi.fid_domain ? &sy_ofi.fid_domain->fid : NULL);
-    sy_ofi_close_fid(sy_ofi.fabric ? &sy_ofi.fabric->fid : NULL);
+    close_fid(sy_ofi.av ? &sy_ofi.av->fid : NULL);
+    close_fid(sy_ofi.fid_domain ? &sy_ofi.fid_domain->fid : NULL);
+    close_fid(sy_ofi.fabric ? &sy_ofi.fabric->fid : NULL);
     sy_ofi.av = NULL;
     sy_ofi.fid_domain = NULL;
     sy_ofi.fabric = NULL;
@@ -212,38 +214,21 @@ static bool usable(unsigned window)
     return sy_ofi.mr[window] && fi_mr_key(sy_ofi.mr[window]) != FI_KEY_NOTAVAIL;
 }
 
-/* The endpoint's name, and behind it the bell's if there is one; *length: of each. Returns the
- * bytes of both, or 0. */
-static size_t names(char *name, size_t room, size_t *length)
-{
-    size_t behind;
-
-    *length = room;
-    if (fi_getname(&sy_ofi.lane[0].ep->fid, name, length) || *length > room)
-        return room + 1;
-    if (!sy_ofi.traits.bell)
-        return *length;
-    behind = room - *length;
-    return sy_ofi_bell_name(name + *length, &behind) || behind != *length ? room + 1 : 2 * *length;
-}
-
 size_t sy_ofi_address(void *buffer, size_t room)
 {
     struct card card = {.provider = provider_hash(), .protocol = PROTOCOL};
     struct ofi_traits *traits = &sy_ofi.traits;
     char *at = (char *)buffer + sizeof card, name[256];
-    size_t each, length = names(name, sizeof name, &each);
+    size_t length = sizeof name;
 
-    if (length + sizeof card > room) {
-        sy_ofi.host->log(SY_LOG_WARN, "ofi",
-                         "not used: the names of endpoints have %zu bytes, more than %zu", length,
-                         room - sizeof card);
+    if (fi_getname(&sy_ofi.lane[0].ep->fid, name, &length) || length + sizeof card > room) {
+        sy_ofi.host->log(SY_LOG_WARN, "ofi", "not used: the endpoint's name has %zu bytes", length);
         sy_ofi.mute = true;
         return 0;
     }
-    card.name = (uint8_t)each;
-    card.parts = (uint8_t)((traits->prov_key ? PART_KEY : 0) | (traits->virt_addr ? PART_BASE : 0) |
-                           (traits->bell ? PART_BELL : 0));
+    card.bell = traits->bell ? sy_ofi_bell_port() : 0;
+    card.name = (uint8_t)length;
+    card.parts = (uint8_t)((traits->prov_key ? PART_KEY : 0) | (traits->virt_addr ? PART_BASE : 0));
     room -= sizeof card + length;
     /* Windows for which there is no place left are reached by messages. */
     for (unsigned w = 0; w < sy_ofi.windows && usable(w) && window_bytes(card.parts) <= room; w++) {
@@ -260,26 +245,6 @@ size_t sy_ofi_address(void *buffer, size_t room)
     return (size_t)(at + length - (char *)buffer);
 }
 
-static size_t name_bytes(const struct card *card)
-{
-    return (card->parts & PART_BELL ? 2u : 1u) * card->name;
-}
-
-/* Enters the names behind a card's windows in address vectors. */
-static int enter(struct ofi_peer *peer, const struct card *card, const char *at)
-{
-    char name[256] = {0};
-
-    memcpy(name, at, card->name);
-    int count = fi_av_insert(sy_ofi.av, name, 1, &peer->address, 0, NULL);
-    peer->known = count == 1;
-    if (!peer->known)
-        return count < 0 ? count : -FI_EINVAL;
-    bool bell = card->parts & PART_BELL && peer->pe != sy_ofi.host->pe;
-    memcpy(name, at + card->name, bell ? card->name : 0);
-    return sy_ofi_bell_meet(peer, bell ? name : NULL);
-}
-
 /* Reads PE pe's card. A card of zeros is that of a PE without this transport. */
 static int meet(int pe, const char *address, size_t stride)
 {
@@ -289,8 +254,7 @@ static int meet(int pe, const char *address, size_t stride)
     memcpy(&card, address, sizeof card);
     size_t windows = card.native * window_bytes(card.parts);
     if (sy_ofi.mute || card.provider != provider_hash() || card.protocol != PROTOCOL ||
-        !card.name || card.native > OFI_WINDOWS ||
-        sizeof card + windows + name_bytes(&card) > stride)
+        !card.name || card.native > OFI_WINDOWS || sizeof card + windows + card.name > stride)
         return 0;
     const char *at = address + sizeof card;
     for (unsigned w = 0; w < card.native; w++) {
@@ -301,7 +265,13 @@ static int meet(int pe, const char *address, size_t stride)
             memcpy(&peer->base[w], at, sizeof peer->base[w]), at += sizeof peer->base[w];
         peer->native |= 1u << w;
     }
-    return enter(peer, &card, at);
+    char name[256] = {0};
+    memcpy(name, at, card.name);
+    int count = fi_av_insert(sy_ofi.av, name, 1, &peer->address, 0, NULL);
+    peer->known = count == 1;
+    if (!peer->known)
+        return count < 0 ? count : -FI_EINVAL;
+    return sy_ofi_bell_meet(peer, name, card.bell);
 }
 
 int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)

@@ -19,6 +19,7 @@
 #ifndef SY_TRANSPORTS_OFI_H
 #define SY_TRANSPORTS_OFI_H
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -166,7 +167,7 @@ struct ofi_fetch {
 
 struct ofi_peer {
     fi_addr_t address;
-    fi_addr_t bell; /* FI_ADDR_NOTAVAIL: it has none, what comes to its main lane wakes it */
+    struct sockaddr_in6 bell; /* or sockaddr_in; no family: what comes to its main lane wakes it */
     bool known;
     int pe;
     uint64_t key[OFI_WINDOWS], base[OFI_WINDOWS];
@@ -373,7 +374,6 @@ int sy_ofi_fail(struct sy_error *err, ssize_t code, const char *what);
 int sy_ofi_open_endpoint(struct sy_error *err);
 void sy_ofi_close_endpoint(void);
 void sy_ofi_close_domain(void);
-void sy_ofi_close_fid(struct fid *fid);
 int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err);
 void sy_ofi_lane_close(struct ofi_lane *lane);
 int sy_ofi_register(unsigned index, const struct sy_window *window, struct sy_error *err);
@@ -442,9 +442,10 @@ bool sy_ofi_drain(double seconds);
 /* bell.c */
 int sy_ofi_bell_open(void);
 void sy_ofi_bell_close(void);
-struct fid *sy_ofi_bell_queue(void);
-int sy_ofi_bell_name(void *name, size_t *length);
-int sy_ofi_bell_meet(struct ofi_peer *peer, const void *name);
+int sy_ofi_bell_fd(void);
+uint16_t sy_ofi_bell_port(void);
+int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t port);
+bool sy_ofi_bell_works(void);
 bool sy_ofi_bell_heard(void);
 void sy_ofi_ring_due(void);
 void sy_ofi_inquire(bool now);

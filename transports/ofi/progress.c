@@ -171,12 +171,6 @@ static void watch_queue(bool on)
     epoll_ctl(sy_ofi.epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, sy_ofi.cq_fd, &event);
 }
 
-/* The queue whose descriptor is cq_fd. */
-static struct fid *queue(void)
-{
-    return sy_ofi.traits.bell ? sy_ofi_bell_queue() : &sy_ofi.lane[0].cq->fid;
-}
-
 /* Something was issued that must be looked after although nothing wakes who sleeps. */
 void sy_ofi_look_after(void)
 {
@@ -208,7 +202,7 @@ static long longer(long ns, long most)
  * whether the descriptor will tell when there is something again. */
 static bool look(bool *busy)
 {
-    struct fid *watched = queue();
+    struct fid *queue = &sy_ofi.lane[0].cq->fid;
     int idle = 0, looks = sy_ofi.cq_fd < 0 || sy_ofi.traits.bell ? DEAF_LOOKS : 1;
 
     for (int rounds = 0; rounds < 64; rounds++) {
@@ -220,7 +214,7 @@ static bool look(bool *busy)
             continue;
         if (sy_ofi.cq_fd < 0)
             return false;
-        if (!fi_trywait(sy_ofi.fabric, &watched, 1)) {
+        if (sy_ofi.traits.bell || !fi_trywait(sy_ofi.fabric, &queue, 1)) {
             if (!sy_ofi.armed)
                 watch_queue(true);
             return true;
@@ -229,9 +223,15 @@ static bool look(bool *busy)
     return false;
 }
 
+/* Whether a PE with a bell looks again before it is rung: the next request comes soon, or the rest
+ * of a long one; or it may never be rung. */
+static bool looks_again(bool busy)
+{
+    return sy_ofi.traits.bell && (busy || sy_ofi.tick_ns < LONGEST_NS || !sy_ofi_bell_works());
+}
+
 /* Lets a thread sleep when nothing is left: on the descriptor where it tells, else for a while that
- * grows as long as nothing comes. Who has been rung looks a few times more: the next request comes
- * soon, or the rest of a long one. late: those that owe an answer have had time for it. Returns as
+ * grows as long as nothing comes. late: those that owe an answer have had time for it. Returns as
  * sleeping() does. Main lane locked. */
 static int settle(bool late)
 {
@@ -240,7 +240,7 @@ static int settle(bool late)
     if (sy_ofi.expected)
         sy_ofi_inquire(late);
     bool told = look(&busy);
-    if (told && !unfinished() && !(sy_ofi.traits.bell && (busy || sy_ofi.tick_ns < LONGEST_NS))) {
+    if (told && !unfinished() && !looks_again(busy)) {
         set_timer(0);
         return busy;
     }
@@ -391,7 +391,9 @@ int sy_ofi_progress_open(struct sy_error *err)
         epoll_ctl(sy_ofi.epoll, EPOLL_CTL_ADD, sy_ofi.timer, &event))
         return sy_ofi.host->fail(err, errno, "a timer for the progress thread: %s",
                                  strerror(errno));
-    if (sy_ofi.traits.deaf || fi_control(queue(), FI_GETWAIT, &sy_ofi.cq_fd))
+    if (sy_ofi.traits.bell)
+        sy_ofi.cq_fd = sy_ofi_bell_fd();
+    else if (sy_ofi.traits.deaf || fi_control(&sy_ofi.lane[0].cq->fid, FI_GETWAIT, &sy_ofi.cq_fd))
         sy_ofi.cq_fd = -1;
     sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "progress: %s",
                      sy_ofi.cq_fd < 0     ? "by a timer"
