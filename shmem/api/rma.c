@@ -60,7 +60,7 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
         pe = sy_ctx_pe(ctx, pe); \
         const TYPE *there = sy_window_reach(source, pe); \
         if (SY_LIKELY(there != NULL)) { \
-            sy_wait_looked(); \
+            sy_wait_looked(there == source); \
             return *(const volatile TYPE *)there; \
         } \
         TYPE copy; \

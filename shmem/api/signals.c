@@ -67,7 +67,7 @@ SY_ALIAS(shmem_ctx_signal_set);
 
 uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 {
-    sy_wait_looked();
+    sy_wait_looked(true);
     return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
 }
 SY_ALIAS(shmem_signal_fetch);

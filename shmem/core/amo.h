@@ -89,7 +89,7 @@ SY_INLINE uint64_t sy_amo_fetch(shmem_ctx_t ctx, enum sy_amo_op op, void *addres
     pe = sy_ctx_pe(ctx, pe);
     void *at = sy_window_reach(address, pe);
     if (SY_LIKELY(at != NULL)) {
-        sy_wait_looked();
+        sy_wait_looked(op == SY_AMO_FETCH && at == address);
         return sy_amo_here(op, at, width, operand, compare);
     }
     if (width == 4) {
@@ -138,7 +138,7 @@ SY_INLINE void sy_amo_start(shmem_ctx_t ctx, enum sy_amo_op op, void *address, u
         return;
     }
     sy_amo_unbits(result, width, sy_amo_here(op, at, width, operand, compare));
-    sy_wait_looked();
+    sy_wait_looked(op == SY_AMO_FETCH && at == address);
 }
 
 #endif

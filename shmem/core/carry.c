@@ -110,7 +110,7 @@ SY_COLD static void failed(const char *what, const struct sy_route_transport *ro
 
 void sy_fence_transports(shmem_ctx_t ctx)
 {
-    sy_wait_looked();
+    sy_wait_looked(false);
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
         int answer = route->carries ? route->table->fence(sy_carry_domain(route, ctx)) : 0;
@@ -121,7 +121,7 @@ void sy_fence_transports(shmem_ctx_t ctx)
 
 void sy_quiet_transports(shmem_ctx_t ctx, int pe)
 {
-    sy_wait_looked();
+    sy_wait_looked(false);
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
         uint64_t since = 0;

@@ -507,7 +507,9 @@ int sy_progress_start(int mode, struct sy_error *err)
     if (!progress.loop)
         return sy_fail(err, ENOMEM, "libev has no usable event loop on this machine");
     rc = watch_transports(&data, err);
-    sy_hot.alone = data && mode == SY_PROGRESS_POLLING;
+    sy_hot.looks = data && mode == SY_PROGRESS_POLLING ? SY_LOOKS_POLL_ALL
+                   : sy_hot.carries                    ? SY_LOOKS_POLL_OWN
+                                                       : SY_LOOKS_MERELY;
     bool launcher = watch_launcher();
     if (!rc && (launcher || data))
         rc = start_thread(err);

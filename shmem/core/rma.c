@@ -111,7 +111,7 @@ void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
     check_overlap("get", target.here, dest, length);
     if (target.here) {
         sy_copy(dest, target.here, length);
-        sy_wait_looked();
+        sy_wait_looked(target.here == source);
         return;
     }
     const struct sy_transfer t = sy_rma_transfer(&target, dest, length, pe);
@@ -197,7 +197,7 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
     struct sy_target target = strided_target("iget", source, source_stride, block, blocks, pe);
     if (target.here) {
         stride(dest, target.here, dest_stride, source_stride, block, blocks);
-        sy_wait_looked();
+        sy_wait_looked(target.here == source);
         return;
     }
     const struct sy_strided t = {.first = sy_rma_transfer(&target, dest, 0, pe),

@@ -134,7 +134,7 @@ SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t le
         return;
     }
     sy_copy(dest, there, length);
-    sy_wait_looked();
+    sy_wait_looked(there == source);
 }
 
 /* Strided transfers; strides and block length in bytes. */

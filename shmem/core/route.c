@@ -378,5 +378,6 @@ void sy_routes_close(void)
     free(sy_routes.of);
     free(sy_routes.other);
     memset(&sy_routes, 0, sizeof sy_routes);
-    sy_hot.carries = sy_hot.alone = false;
+    sy_hot.carries = false;
+    sy_hot.looks = SY_LOOKS_MERELY;
 }

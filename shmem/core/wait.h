@@ -64,14 +64,13 @@ uint64_t sy_wait_now(void);
 /* After a test that failed, which programs put into loops of their own. */
 void sy_wait_missed(void);
 
-void sy_wait_looked_alone(void) __attribute__((cold));
+void sy_wait_polled(void) __attribute__((cold));
 
-/* After a look at mapped memory, which may be one of such a loop: where nobody but the program
- * receives, it must happen here now and then. */
-static inline void sy_wait_looked(void)
+/* After a look at mapped memory, own: this PE's. */
+static inline void sy_wait_looked(bool own)
 {
-    if (SY_UNLIKELY(sy_hot.alone))
-        sy_wait_looked_alone();
+    if (SY_UNLIKELY(sy_hot.looks > (own ? SY_LOOKS_MERELY : SY_LOOKS_POLL_OWN)))
+        sy_wait_polled();
 }
 
 #endif

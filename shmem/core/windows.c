@@ -62,7 +62,7 @@ void sy_windows_close(void)
 
 void sy_windows_hot(int npes, bool enable)
 {
-    sy_hot = (struct sy_hot){.carries = sy_hot.carries, .alone = sy_hot.alone};
+    sy_hot = (struct sy_hot){.carries = sy_hot.carries, .looks = sy_hot.looks};
     if (!enable)
         return;
     const struct sy_window_entry *heap = &sy_windows.entry[SY_WINDOW_HEAP];

@@ -34,12 +34,17 @@ struct sy_windows {
 
 extern struct sy_windows sy_windows SY_HIDDEN;
 
+/* A program that waits in a loop of its own looks at its own memory again and again. Polling finds
+ * sooner what it waits for than the progress thread wakes up for it; and where nobody but the
+ * program receives (SHMEM_PROGRESS=polling), any loop may be one that waits. */
+enum { SY_LOOKS_MERELY, SY_LOOKS_POLL_OWN, SY_LOOKS_POLL_ALL };
+
 /* What the inline path needs, in one cache line. Lengths are 0, so that every call takes the path
  * that checks and explains, before initialisation, after finalisation, and under SHMEM_CHECK. */
 struct sy_hot {
     unsigned npes;
     bool carries; /* some data goes through a transport's calls, so quiet and fence concern it */
-    bool alone;   /* and what arrives waits for the program to be in here: SHMEM_PROGRESS=polling */
+    unsigned char looks; /* SY_LOOKS_: which looks at mapped memory poll transports now and then */
     struct {
         uintptr_t base;
         size_t length;

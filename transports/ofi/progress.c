@@ -22,6 +22,7 @@
 #include "transports/ofi/ofi.h"
 
 #define TICK_NS         250000L
+#define UNHEARD_NS      50000L /* until the other side is rung, if this one does not wait */
 #define LONGEST_NS      4000000L
 #define LONGEST_BEAT_NS 1000000L /* while application threads poll */
 #define BATCH           16
@@ -174,8 +175,10 @@ static void watch_queue(bool on)
 /* Something was issued that must be looked after although nothing wakes who sleeps. */
 void sy_ofi_look_after(void)
 {
-    if (sy_ofi.armed && (!sy_ofi.ticking || sy_ofi.tick_ns > TICK_NS))
-        set_timer(sy_ofi.tick_ns = TICK_NS);
+    long soon = sy_ofi.rings ? UNHEARD_NS : TICK_NS;
+
+    if (sy_ofi.armed && (!sy_ofi.ticking || sy_ofi.tick_ns > soon))
+        set_timer(sy_ofi.tick_ns = soon);
 }
 
 /* Something is under way that the descriptor may not tell the end of. */
