@@ -52,7 +52,7 @@ void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned wid
         sy_fatal("%s with PE %d: address %p is not aligned to its %u bytes", what, pe, address,
                  width);
     if (target.here) {
-        sy_wait_looked(false);
+        sy_wait_looked(op == SY_AMO_FETCH && target.here == address);
         uint64_t old = sy_amo_here(op, target.here, width, operand, compare);
         if (result)
             sy_amo_unbits(result, width, old);

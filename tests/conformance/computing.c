@@ -35,6 +35,12 @@ static void compute_until(volatile long *what, long value)
     CHECK(*what >= value);
 }
 
+/* Long enough for the library of a PE that computes to go to sleep. */
+static void let_sleep(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 15000000}, NULL);
+}
+
 static void begin(void)
 {
     released = back = over = done = 0;
@@ -135,13 +141,29 @@ static void long_left_alone(long round)
 static void rounds(void (*once)(long round), long count)
 {
     begin();
-    for (long round = 1; round <= count && !check_failed; round++)
+    for (long round = 1; round <= count && !check_failed; round++) {
+        if (me == 0)
+            let_sleep();
         once(round);
+    }
     shmem_barrier_all();
+}
+
+/* The first that PE 1 hears of PE 0. */
+static void first_contact(void)
+{
+    if (me == 0) {
+        let_sleep();
+        CHECK(shmem_long_g(&word, 1) == 0);
+        tell(&released, 1, 1);
+    } else if (me == 1) {
+        compute_until(&released, 1);
+    }
 }
 
 static void run(void)
 {
+    first_contact();
     there = shmem_malloc(MANY);
     here = malloc(MANY);
     if (npes > 2)

@@ -5,13 +5,14 @@
  * nothing is sent but rings. Who is rung looks at the main lane.
  *
  * A PE to which something leaves is put on a list (sy_ofi_expect), and taken off when all of it is
- * known to have arrived. Those on it are rung when so many polls have found no sign of them as a PE
- * that polls would not need to answer, again and again, ever more seldom; from the second time on a
+ * known to have arrived. Those on it are rung after a number of polls, in which a PE that polls
+ * would have answered, and then again and again, ever more seldom; from the second time on a
  * message asks for that knowledge too. Polls are those of threads that wait (sy_ofi_ring_due), or,
  * while none does, ticks of the progress thread (sy_ofi_inquire). So rings may be lost or come
- * before what they are for. Where a network lets no datagrams through, none ever comes: a PE that
- * others could ring from another host looks every few milliseconds until one has. A ring has no
- * content but the job it is of, and is trusted with nothing: a stray one costs a look.
+ * before what they are for. A network may let no datagrams through: a PE of a job on several hosts
+ * looks every few milliseconds, rung or not. A ring has no content but the job it is of, and is
+ * trusted with nothing: a stray one costs a look. (The core's own bell, core/sleep.h, is between
+ * threads of a PE.)
  *
  * All with the main lane locked, but for opening, closing and meeting. */
 #include <errno.h>
@@ -27,11 +28,12 @@
 /* Polls without a sign of a PE before it is rung, on this machine and on others; and after a ring
  * at most before the next one. */
 #define PATIENCE     64
-#define PATIENCE_FAR 256
+#define PATIENCE_FAR 512
 #define LONGEST_GAP  2048
 
 static int bell = -1;
-static bool untried; /* rings are to come from other hosts, and none has come yet */
+static uint16_t port;        /* of the bell, in the network's order */
+static bool others_from_far; /* PEs on other hosts may ring */
 
 static socklen_t length_of(const void *address)
 {
@@ -40,9 +42,9 @@ static socklen_t length_of(const void *address)
 }
 
 /* The port stands at the same place in both families. */
-static void set_port(void *address, uint16_t port)
+static uint16_t *port_of(void *address)
 {
-    ((struct sockaddr_in *)address)->sin_port = port;
+    return &((struct sockaddr_in *)address)->sin_port;
 }
 
 static int make_socket(int family)
@@ -58,15 +60,18 @@ int sy_ofi_bell_open(void)
 {
     const struct sockaddr *at = sy_ofi.info->src_addr;
     struct sockaddr_in6 address;
+    socklen_t length = sizeof address;
 
     if (!at || (at->sa_family != AF_INET && at->sa_family != AF_INET6))
         return EAFNOSUPPORT;
     memcpy(&address, at, length_of(at));
-    set_port(&address, 0);
-    untried = false;
+    *port_of(&address) = 0;
+    others_from_far = false;
     int rc = make_socket(at->sa_family);
-    if (!rc && bind(bell, (struct sockaddr *)&address, length_of(at)))
+    if (!rc && (bind(bell, (struct sockaddr *)&address, length_of(at)) ||
+                getsockname(bell, (struct sockaddr *)&address, &length)))
         rc = errno;
+    port = *port_of(&address);
     if (rc)
         sy_ofi_bell_close();
     return rc;
@@ -85,36 +90,45 @@ int sy_ofi_bell_fd(void)
     return bell;
 }
 
-/* For other PEs: in the network's order; 0: there is none. */
+/* For other PEs, in the network's order. */
 uint16_t sy_ofi_bell_port(void)
 {
-    struct sockaddr_in6 address;
-    socklen_t length = sizeof address;
-
-    return getsockname(bell, (struct sockaddr *)&address, &length)
-               ? 0
-               : ((struct sockaddr_in *)(void *)&address)->sin_port;
+    return port;
 }
 
-/* address: of the peer's endpoint; port: of its bell, or 0. Returns 0 or an errno value. */
-int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t port)
+/* Whether an endpoint's address is on another host than this PE's. */
+static bool is_far(const struct sockaddr *address)
 {
-    const char *here = sy_ofi.host->place(sy_ofi.host->pe).host;
-    bool far = strcmp(here, sy_ofi.host->place(peer->pe).host);
+    const struct sockaddr *own = sy_ofi.info->src_addr;
+
+    if (!own || own->sa_family != address->sa_family)
+        return true;
+    if (own->sa_family == AF_INET6)
+        return memcmp(&((const struct sockaddr_in6 *)(const void *)own)->sin6_addr,
+                      &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
+                      sizeof(struct in6_addr));
+    return ((const struct sockaddr_in *)(const void *)own)->sin_addr.s_addr !=
+           ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr;
+}
+
+/* address: of the peer's endpoint; its_port: of its bell, or 0. Returns 0 or an errno value. */
+int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t its_port)
+{
+    bool far = is_far(address);
 
     peer->patience = far ? PATIENCE_FAR : PATIENCE;
-    untried = untried || far;
-    if (!port || peer->pe == sy_ofi.host->pe)
+    others_from_far = others_from_far || far;
+    if (!its_port || peer->pe == sy_ofi.host->pe)
         return 0;
     memcpy(&peer->bell, address, length_of(address));
-    set_port(&peer->bell, port);
+    *port_of(&peer->bell) = its_port;
     return make_socket(peer->bell.sin6_family);
 }
 
-/* Whether who is needed will be rung. */
+/* Whether who is needed will be rung for sure: no network is between. */
 bool sy_ofi_bell_works(void)
 {
-    return !untried;
+    return !others_from_far;
 }
 
 /* Whether somebody has rung. */
@@ -129,7 +143,6 @@ bool sy_ofi_bell_heard(void)
             break;
         heard = heard || (length == sizeof job && job == sy_ofi.job);
     }
-    untried = untried && !heard;
     return heard;
 }
 
@@ -139,7 +152,8 @@ bool sy_ofi_bell_heard(void)
 static bool unanswered(const struct ofi_peer *peer)
 {
     return peer->sent != peer->acked || peer->unproved || peer->proving || peer->head ||
-           atomic_load_explicit(&peer->transfers, memory_order_relaxed);
+           atomic_load_explicit(&peer->transfers, memory_order_relaxed) ||
+           atomic_load_explicit(&peer->wanted, memory_order_relaxed);
 }
 
 void sy_ofi_expect_first(struct ofi_peer *peer)
@@ -157,14 +171,14 @@ void sy_ofi_expect_first(struct ofi_peer *peer)
 /* What is refused comes from an earlier ring to a PE that has gone. */
 static void ring(struct ofi_peer *peer)
 {
-    if (!peer->bell.sin6_family || peer->mute ||
+    if (!peer->bell.sin6_family ||
         sendto(bell, &sy_ofi.job, sizeof sy_ofi.job, 0, (struct sockaddr *)&peer->bell,
                length_of(&peer->bell)) >= 0 ||
-        errno == EAGAIN || errno == ENOBUFS || errno == ECONNREFUSED)
+        errno == EAGAIN || errno == ECONNREFUSED || peer->told_of)
         return;
-    peer->mute = true;
-    sy_ofi.host->log(SY_LOG_WARN, "ofi",
-                     "PE %d cannot be woken, and answers only when it calls the library: %s",
+    peer->told_of = !sy_ofi.contacting;
+    sy_ofi.host->log(sy_ofi.contacting ? SY_LOG_DEBUG : SY_LOG_WARN, "ofi",
+                     "PE %d cannot be woken now, and answers when it calls the library: %s",
                      peer->pe, strerror(errno));
 }
 
@@ -207,9 +221,11 @@ void sy_ofi_ring_due(void)
     }
 }
 
-/* While nobody waits. now: all; else those to whom nothing has left since the last time. */
-void sy_ofi_inquire(bool now)
+/* While nobody waits. now: all; else those to whom nothing has left since the last time. Returns
+ * whether native transfers are under way, which go on in polls without a word of it. */
+bool sy_ofi_inquire(bool now)
 {
+    bool moving = false;
     struct ofi_peer **link = &sy_ofi.expected, *peer;
 
     for (; (peer = next_expected(link)); link = &peer->next_expected) {
@@ -218,5 +234,7 @@ void sy_ofi_inquire(bool now)
             call(peer);
         }
         peer->stale = true;
+        moving |= atomic_load_explicit(&peer->transfers, memory_order_relaxed) > 0;
     }
+    return moving;
 }

@@ -269,7 +269,7 @@ void sy_ofi_forget(struct ofi_peer *peer)
         link = &(*link)->next_waiting;
     if (*link)
         *link = peer->next_waiting;
-    peer->waiting = peer->known = false;
+    peer->waiting = peer->known = peer->wanted = false;
     peer->sent = peer->acked = peer->asked = peer->content = 0;
     peer->proving = peer->unproved = 0;
     peer->told = peer->applied;

@@ -188,9 +188,10 @@ struct ofi_peer {
     bool waiting, owed;
     /* See bell.c; what counts polls is compared with `looks`. */
     struct ofi_peer *next_expected;
-    bool expected, stale, mute;
+    bool expected, stale, told_of;
     unsigned patience, gap, ring_at;
     _Atomic unsigned transfers; /* native transfers under way that the provider tells about */
+    _Atomic bool wanted;        /* the provider was not ready for one, connecting perhaps */
     bool met;                   /* something has been sent to it or come from it */
     uint64_t meeting;           /* until then the other one may begin */
     bool lone;                  /* the last wait was for a single message */
@@ -332,8 +333,8 @@ static inline bool sy_ofi_reached(uint32_t a, uint32_t b)
     return (int32_t)(a - b) >= 0;
 }
 
-/* Something is to leave for a peer: it is looked after until it is known to have arrived. Where
- * there is no bell anywhere the queue's descriptor does. Main lane locked. */
+/* Something is to leave for a peer, at once or later: it is looked after until it is known to have
+ * arrived. Where there is no bell anywhere the queue's descriptor does. Main lane locked. */
 static inline void sy_ofi_expect(struct ofi_peer *peer)
 {
     if (!sy_ofi.rings)
@@ -444,11 +445,11 @@ int sy_ofi_bell_open(void);
 void sy_ofi_bell_close(void);
 int sy_ofi_bell_fd(void);
 uint16_t sy_ofi_bell_port(void);
-int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t port);
+int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t its_port);
 bool sy_ofi_bell_works(void);
 bool sy_ofi_bell_heard(void);
 void sy_ofi_ring_due(void);
-void sy_ofi_inquire(bool now);
+bool sy_ofi_inquire(bool now);
 
 uint64_t sy_ofi_now(void); /* nanoseconds, CLOCK_MONOTONIC */
 

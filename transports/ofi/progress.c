@@ -8,8 +8,8 @@
  * - a timer, which runs while application threads do poll, to notice when they have stopped, and
  * for providers whose queue has no descriptor or that need to be looked at now and then.
  *
- * So the two do not wake for the same message, and a PE that has been idle for some milliseconds
- * does not wake at all. */
+ * So the two do not wake for the same message, and an idle PE does not wake, or every few
+ * milliseconds where nothing is sure to wake it. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -238,16 +238,15 @@ static bool looks_again(bool busy)
  * sleeping() does. Main lane locked. */
 static int settle(bool late)
 {
-    bool busy = false;
-
-    if (sy_ofi.expected)
-        sy_ofi_inquire(late);
+    bool busy = sy_ofi_poll() > 0;
+    bool moving = sy_ofi.expected && sy_ofi_inquire(late);
     bool told = look(&busy);
+
     if (told && !unfinished() && !looks_again(busy)) {
         set_timer(0);
         return busy;
     }
-    sy_ofi.tick_ns = busy ? TICK_NS : longer(sy_ofi.tick_ns, LONGEST_NS);
+    sy_ofi.tick_ns = busy || moving ? TICK_NS : longer(sy_ofi.tick_ns, LONGEST_NS);
     set_timer(sy_ofi.tick_ns);
     return busy ? 1 : -EAGAIN;
 }
@@ -295,7 +294,7 @@ int sy_ofi_sleeping(bool sleeps)
 
     if (sleeps) {
         sy_ofi_lock(&sy_ofi.lane[0]);
-        done = settle(true);
+        done = settle(false);
         sy_ofi_unlock(&sy_ofi.lane[0]);
     }
     return done || all ? done : -EAGAIN;

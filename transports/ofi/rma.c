@@ -228,8 +228,12 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     }
     if (rc || !op)
         atomic_fetch_sub_explicit(&peer->transfers, 1, memory_order_relaxed);
-    if (!rc && lane == main_lane)
+    if (op || without)
+        atomic_store_explicit(&peer->wanted, rc == -FI_EAGAIN, memory_order_relaxed);
+    if (!rc && lane == main_lane) {
+        peer->met = true;
         sy_ofi_expect_anew(peer);
+    }
     if (!rc && flags == FI_WRITE)
         unproved(ctx, peer, length);
     if (!rc && !get && done + length == t->length)
