@@ -114,7 +114,8 @@ static bool is_far(const struct sockaddr *address)
 /* address: of the peer's endpoint; its_port: of its bell, or 0. Returns 0 or an errno value. */
 int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t its_port)
 {
-    bool far = is_far(address);
+    /* Where there are no bells addresses may be of any kind. */
+    bool far = (its_port || sy_ofi.traits.bell) && is_far(address);
 
     peer->patience = far ? PATIENCE_FAR : PATIENCE;
     others_from_far = others_from_far || far;
