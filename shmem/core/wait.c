@@ -258,7 +258,7 @@ void sy_wait_rest_inside(uint64_t *since)
     counted = sy_sleep_count();
 }
 
-void sy_wait_polled(void)
+void sy_wait_poll_sometimes(void)
 {
     static _Thread_local uint32_t looks;
 

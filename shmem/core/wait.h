@@ -64,13 +64,14 @@ uint64_t sy_wait_now(void);
 /* After a test that failed, which programs put into loops of their own. */
 void sy_wait_missed(void);
 
-void sy_wait_polled(void) __attribute__((cold));
+/* Polls transports once in so many calls. */
+void sy_wait_poll_sometimes(void) __attribute__((cold));
 
-/* After a look at mapped memory, own: this PE's. */
+/* After a look at mapped memory, which may be one of such a loop (SY_LOOKS_). own: this PE's. */
 static inline void sy_wait_looked(bool own)
 {
     if (SY_UNLIKELY(sy_hot.looks > (own ? SY_LOOKS_MERELY : SY_LOOKS_POLL_OWN)))
-        sy_wait_polled();
+        sy_wait_poll_sometimes();
 }
 
 #endif

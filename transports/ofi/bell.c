@@ -157,18 +157,6 @@ static bool unanswered(const struct ofi_peer *peer)
            atomic_load_explicit(&peer->wanted, memory_order_relaxed);
 }
 
-void sy_ofi_expect_first(struct ofi_peer *peer)
-{
-    peer->expected = true;
-    peer->stale = false;
-    peer->gap = peer->patience;
-    peer->ring_at = sy_ofi.looks + peer->gap;
-    if (!sy_ofi.expected || !sy_ofi_reached(peer->ring_at, sy_ofi.ring_at))
-        sy_ofi.ring_at = peer->ring_at;
-    peer->next_expected = sy_ofi.expected;
-    sy_ofi.expected = peer;
-}
-
 /* What is refused comes from an earlier ring to a PE that has gone. */
 static void ring(struct ofi_peer *peer)
 {
@@ -183,12 +171,12 @@ static void ring(struct ofi_peer *peer)
                      peer->pe, strerror(errno));
 }
 
-/* Rings, and asks for an answer if that has not helped before. Neither counts as a sign of life. */
-static void call(struct ofi_peer *peer)
+/* Rings; asks: for an answer too. Neither is a sign of life. */
+static void call(struct ofi_peer *peer, bool asks)
 {
     unsigned gap = peer->gap;
 
-    if (gap > peer->patience)
+    if (asks)
         sy_ofi_prove(peer);
     ring(peer);
     peer->gap = gap < LONGEST_GAP ? 2 * gap : gap;
@@ -216,7 +204,7 @@ void sy_ofi_ring_due(void)
     sy_ofi.ring_at = sy_ofi.looks + LONGEST_GAP;
     for (; (peer = next_expected(link)); link = &peer->next_expected) {
         if (sy_ofi_reached(sy_ofi.looks, peer->ring_at))
-            call(peer);
+            call(peer, peer->gap > peer->patience);
         if (!sy_ofi_reached(peer->ring_at, sy_ofi.ring_at))
             sy_ofi.ring_at = peer->ring_at;
     }
@@ -230,10 +218,8 @@ bool sy_ofi_inquire(bool now)
     struct ofi_peer **link = &sy_ofi.expected, *peer;
 
     for (; (peer = next_expected(link)); link = &peer->next_expected) {
-        if (now || peer->stale) {
-            peer->gap = peer->gap > peer->patience ? peer->gap : 2 * peer->patience;
-            call(peer);
-        }
+        if (now || peer->stale)
+            call(peer, true);
         peer->stale = true;
         moving |= atomic_load_explicit(&peer->transfers, memory_order_relaxed) > 0;
     }

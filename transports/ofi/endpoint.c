@@ -96,11 +96,10 @@ void sy_ofi_lane_close(struct ofi_lane *lane)
 static void open_bell(void)
 {
     struct ofi_traits *traits = &sy_ofi.traits;
+    int rc;
 
-    if (sy_ofi.host->npes == 1 || sy_ofi.host->crowded)
-        traits->bell = false;
-    int rc = traits->bell ? sy_ofi_bell_open() : 0;
-    if (!rc)
+    traits->bell = traits->bell && sy_ofi.host->npes > 1 && !sy_ofi.host->crowded;
+    if (!traits->bell || !(rc = sy_ofi_bell_open()))
         return;
     traits->bell = false;
     sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no bell: %s", strerror(rc));

@@ -208,8 +208,10 @@ void sy_ofi_send(struct ofi_message *message)
     struct ofi_peer *peer = message->peer;
 
     complete_header(message);
-    if (!message->reply)
-        sy_ofi_expect_anew(peer);
+    if (!message->reply) {
+        sy_ofi_expect(peer);
+        sy_ofi_be_patient(peer);
+    }
     bool queued = peer->head || sy_ofi_held_up(peer) || !try_send(message);
     if (queued)
         enqueue(message);

@@ -300,9 +300,8 @@ static inline void sy_ofi_unlock(struct ofi_lane *lane)
     pthread_mutex_unlock(&lane->lock);
 }
 
-/* progress.c and bell.c, for below; with the main lane locked */
+/* progress.c, for below; with the main lane locked */
 void sy_ofi_look_after(void);
-void sy_ofi_expect_first(struct ofi_peer *peer);
 
 /* Bytes behind the record of an atomic operation: what its kind needs of struct ofi_amo_part. */
 static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
@@ -333,28 +332,29 @@ static inline bool sy_ofi_reached(uint32_t a, uint32_t b)
     return (int32_t)(a - b) >= 0;
 }
 
+/* Until now all is well with a peer. */
+static inline void sy_ofi_be_patient(struct ofi_peer *peer)
+{
+    peer->stale = false;
+    peer->gap = peer->patience;
+    peer->ring_at = sy_ofi.looks + peer->gap;
+    if (!sy_ofi_reached(peer->ring_at, sy_ofi.ring_at))
+        sy_ofi.ring_at = peer->ring_at;
+}
+
 /* Something is to leave for a peer, at once or later: it is looked after until it is known to have
  * arrived. Where there is no bell anywhere the queue's descriptor does. Main lane locked. */
 static inline void sy_ofi_expect(struct ofi_peer *peer)
 {
     if (!sy_ofi.rings)
         return;
-    if (!peer->expected)
-        sy_ofi_expect_first(peer);
+    if (!peer->expected) {
+        peer->expected = true;
+        sy_ofi_be_patient(peer);
+        peer->next_expected = sy_ofi.expected;
+        sy_ofi.expected = peer;
+    }
     sy_ofi_look_after();
-}
-
-/* It has left, so until now all was well with that peer. */
-static inline void sy_ofi_expect_anew(struct ofi_peer *peer)
-{
-    if (!sy_ofi.rings)
-        return;
-    sy_ofi_expect(peer);
-    peer->stale = false;
-    peer->gap = peer->patience;
-    peer->ring_at = sy_ofi.looks + peer->gap;
-    if (!sy_ofi_reached(peer->ring_at, sy_ofi.ring_at))
-        sy_ofi.ring_at = peer->ring_at;
 }
 
 /* A put has been issued. */

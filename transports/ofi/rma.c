@@ -50,13 +50,25 @@ static void give(struct ofi_lane *lane, struct ofi_operation *op)
     lane->free = op;
 }
 
+/* Counted before the main lane is unlocked, and on whatever lane, so that nobody takes the peer for
+ * one that owes nothing. */
+static void begin_transfer(struct ofi_peer *peer)
+{
+    atomic_fetch_add_explicit(&peer->transfers, 1, memory_order_relaxed);
+}
+
+static void end_transfer(struct ofi_peer *peer)
+{
+    atomic_fetch_sub_explicit(&peer->transfers, 1, memory_order_relaxed);
+}
+
 /* Called with the lane locked. The blocked caller may return as soon as its count is 0. */
 void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op)
 {
     _Atomic int *left = op->left;
 
     op->ctx->issued--;
-    atomic_fetch_sub_explicit(&sy_ofi.peer[op->pe].transfers, 1, memory_order_relaxed);
+    end_transfer(&sy_ofi.peer[op->pe]);
     if (op->delivering)
         sy_ofi.peer[op->pe].delivering -= op->delivering;
     give(lane, op);
@@ -204,7 +216,7 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     else
         rc = get ? behind_messages(ctx, t->pe) : behind_fence(ctx, t->pe);
     if (!rc)
-        atomic_fetch_add_explicit(&peer->transfers, 1, memory_order_relaxed);
+        begin_transfer(peer);
     sy_ofi_expect(peer);
     if (lane != main_lane || rc)
         sy_ofi_unlock(main_lane);
@@ -226,13 +238,13 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     } else if (op) {
         give(lane, op);
     }
-    if (rc || !op)
-        atomic_fetch_sub_explicit(&peer->transfers, 1, memory_order_relaxed);
     if (op || without)
         atomic_store_explicit(&peer->wanted, rc == -FI_EAGAIN, memory_order_relaxed);
+    if (rc || !op)
+        end_transfer(peer);
     if (!rc && lane == main_lane) {
         peer->met = true;
-        sy_ofi_expect_anew(peer);
+        sy_ofi_be_patient(peer);
     }
     if (!rc && flags == FI_WRITE)
         unproved(ctx, peer, length);
