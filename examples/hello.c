@@ -8,6 +8,7 @@
 
 /* A static variable is symmetric: each PE has its own, and can name that of any other PE. */
 static int neighbour = -1;
+static char greeting[320];
 static long errors;
 
 int main(int argc, char **argv)
@@ -25,7 +26,7 @@ int main(int argc, char **argv)
         return 2;
     }
     gethostname(host, sizeof(host) - 1);
-    printf("Hello from PE %d of %d on %s\n", me, npes, host);
+    snprintf(greeting, sizeof(greeting), "Hello from PE %d of %d on %s", me, npes, host);
 
     /* Put my number into the variable of the PE on my left, and wait until all have done so. */
     shmem_int_p(&neighbour, me, (me + npes - 1) % npes);
@@ -35,11 +36,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "PE %d: the neighbour is %d, not %d\n", me, neighbour, (me + 1) % npes);
         shmem_long_atomic_inc(&errors, 0);
     }
-    fflush(stdout);
     shmem_barrier_all();
 
     errors = shmem_long_g(&errors, 0);
     if (me == 0) {
+        /* What several PEs print comes in any order, whatever they wait for. One that prints for
+         * all keeps it. */
+        for (int pe = 0; pe < npes; pe++) {
+            char line[sizeof(greeting)];
+            shmem_getmem(line, greeting, sizeof(line), pe);
+            puts(line);
+        }
         shmem_info_get_name(library);
         shmem_info_get_version(&major, &minor);
         printf("hello: %s: %d PEs know their neighbours (%s, OpenSHMEM %d.%d)\n",
