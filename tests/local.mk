@@ -91,6 +91,7 @@ conformance_programs = \
 	tests/conformance/forked \
 	tests/conformance/ordering \
 	tests/conformance/spins \
+	tests/conformance/bursts \
 	tests/conformance/streams \
 	tests/conformance/teams \
 	tests/conformance/locks \
@@ -111,6 +112,8 @@ tests_conformance_ordering_SOURCES = tests/conformance/ordering.c tests/conforma
 tests_conformance_ordering_LDADD = shmem/libsma.la
 tests_conformance_spins_SOURCES = tests/conformance/spins.c tests/conformance/check.h
 tests_conformance_spins_LDADD = shmem/libsma.la
+tests_conformance_bursts_SOURCES = tests/conformance/bursts.c tests/conformance/check.h
+tests_conformance_bursts_LDADD = shmem/libsma.la
 tests_conformance_crowd_SOURCES = tests/conformance/crowd.c tests/conformance/check.h
 tests_conformance_crowd_LDADD = shmem/libsma.la
 tests_conformance_computing_SOURCES = tests/conformance/computing.c tests/conformance/check.h

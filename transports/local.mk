@@ -17,6 +17,7 @@ tcp_sources = \
 	transports/tcp/connect.c transports/tcp/connect.h \
 	transports/tcp/greeting.c transports/tcp/greeting.h \
 	transports/tcp/idle.c \
+	transports/tcp/herald.c transports/tcp/herald.h shmem/util/siphash.h \
 	transports/tcp/interfaces.c transports/tcp/interfaces.h \
 	transports/tcp/issue.c transports/tcp/issue.h \
 	transports/tcp/lane.c transports/tcp/lane.h \

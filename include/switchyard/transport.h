@@ -186,6 +186,14 @@ struct sy_transport {
      * again; < 0, and so without this function, when it may not, so that a thread that waits must
      * look again soon. */
     int (*sleeping)(bool sleeps);
+
+    /* Optional: has an aligned 64-bit word hold at least `value`. The word is one that only grows,
+     * and nobody else writes it; who waits for it waits for a value or a greater one. So this need
+     * not keep any order with other operations, is not covered by quiet(), may be done more than
+     * once, and need not be done at all where a later one for the same word has been asked for.
+     * Without it the core uses fence, amo (SET). */
+    int (*raise)(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
+                 uint64_t value);
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.

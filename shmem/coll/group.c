@@ -220,8 +220,8 @@ static void set_round(const struct sy_group *group, int i, unsigned flag, uint64
     if (there)
         atomic_store_explicit(&there->round[flag], stamp, memory_order_release);
     else
-        sy_control_update(sy_members_pe(&group->members, i), SY_AMO_SET,
-                          &control(group, group->members.me)->round[flag], stamp);
+        sy_control_raise(sy_members_pe(&group->members, i),
+                         &control(group, group->members.me)->round[flag], stamp);
 }
 
 /* After a round with distance d each party knows of radix * d others. The parties are members, or

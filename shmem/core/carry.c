@@ -102,6 +102,19 @@ void sy_carry_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_tran
     sy_carry_amo(what, ctx, signal, 0);
 }
 
+bool sy_carry_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, uint64_t offset,
+                    uint64_t value)
+{
+    const struct sy_route_transport *route = sy_route_to(pe);
+    uint64_t since = 0;
+    int answer;
+
+    do
+        answer = route->table->raise(sy_carry_domain(route, ctx), pe, window, offset, value);
+    while (again_if_able(answer, what, pe, &since));
+    return !answer;
+}
+
 SY_COLD static void failed(const char *what, const struct sy_route_transport *route, int answer)
 {
     sy_progress_hear_out();

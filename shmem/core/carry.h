@@ -66,6 +66,11 @@ bool sy_carry_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_str
 void sy_carry_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
                          const struct sy_amo *signal, unsigned flags);
 
+/* Has a word that only grows hold at least `value`, in no order with other operations. False where
+ * the transport has nothing for that. */
+bool sy_carry_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, uint64_t offset,
+                    uint64_t value);
+
 /* Ordering and completion on all transports that carry data; pe: as for sy_quiet. */
 void sy_fence_transports(shmem_ctx_t ctx);
 void sy_quiet_transports(shmem_ctx_t ctx, int pe);

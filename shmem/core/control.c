@@ -27,6 +27,13 @@ void sy_control_update(int pe, enum sy_amo_op op, void *mine, uint64_t value)
     sy_carry_amo(what, &sy_ctx_control, &amo, SY_PROMPT);
 }
 
+void sy_control_raise(int pe, void *mine, uint64_t value)
+{
+    if (!sy_carry_raise(what, &sy_ctx_control, pe, SY_WINDOW_CONTROL, sy_control_offset(mine),
+                        value))
+        sy_control_update(pe, SY_AMO_SET, mine, value);
+}
+
 void sy_control_get(int pe, void *dest, const void *mine, size_t length)
 {
     const struct sy_transfer t = {.pe = pe,

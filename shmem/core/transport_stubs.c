@@ -126,6 +126,13 @@ static int no_pending(struct sy_pending *list, int room)
     return 0;
 }
 
+static int no_raise(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
+                    uint64_t value)
+{
+    (void)ctx, (void)pe, (void)window, (void)offset, (void)value;
+    return -EOPNOTSUPP;
+}
+
 const struct sy_transport sy_transport_stubs = {
     .size = sizeof sy_transport_stubs,
     .open = no_open,
@@ -151,4 +158,5 @@ const struct sy_transport sy_transport_stubs = {
     .event = no_event,
     .sleeping = no_sleeping,
     .pending = no_pending,
+    .raise = no_raise,
 };

@@ -15,6 +15,7 @@ tests_fault_storm_LDADD = shmem/libsma.la
 tests_fault_stranger_SOURCES = tests/fault/stranger.c transports/tcp/wire.h
 tcp_fault_scripts = \
 	tests/fault/tcp_endings.test \
+	tests/fault/tcp_heralds.test \
 	tests/fault/tcp_idle.test \
 	tests/fault/tcp_resets.test \
 	tests/fault/tcp_stopped.test \

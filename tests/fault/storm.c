@@ -6,7 +6,9 @@
  *   storm get COUNT BYTES      the same as gets
  *   storm forever [BYTES]      puts of so many bytes (8) and atomic operations until the job is
  * ended storm quiet SECONDS        no traffic for so long, then a barrier storm steady SECONDS
- * round trips for so long; the slow ones are reported PE 0 prints "begun" once all PEs have met. */
+ * round trips for so long; the slow ones are reported storm syncs SECONDS        syncs for so long;
+ * the slowest is reported PE 0 prints "begun" once all PEs have met. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -265,6 +267,29 @@ static void steady(double length)
                times[n / 2] * 1e6, times[n * 99 / 100] * 1e6, times[n - 1] * 1e6);
 }
 
+static void syncs(double length)
+{
+    static int over[2]; /* at PE 0; what it has decided, here */
+    double longest = 0, begin, took;
+    long n = 0;
+
+    begun();
+    double end = seconds() + length;
+    for (bool more = true; more; n++) {
+        begin = seconds();
+        shmem_sync_all();
+        took = seconds() - begin;
+        longest = took > longest ? took : longest;
+        if (n % 1000)
+            continue;
+        over[0] = me == 0 && begin > end;
+        shmem_int_broadcast(SHMEM_TEAM_WORLD, &over[1], &over[0], 1, 0);
+        more = !over[1];
+    }
+    if (me == 0)
+        printf("%ld syncs, the longest %.1f us\n", n, longest * 1e6);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -286,6 +311,8 @@ int main(int argc, char **argv)
         forever((size_t)count);
     else if (!strcmp(what, "steady"))
         steady((double)count);
+    else if (!strcmp(what, "syncs"))
+        syncs((double)count);
     else if (!strcmp(what, "quiet")) {
         begun();
         sleep((unsigned)count);

@@ -6,7 +6,8 @@
  * begins as a browser does random   sends 4 KiB of noise        flood    sends 4 MiB of zeros drip
  * sends FILE slowly           half     sends the first half of FILE, then nothing replay   sends
  * FILE, what somebody else once sent, in steps of a greeting forge    the same, with a bit changed
- * in each greeting's last part Prints how long the slowest connection lasted; fails where one is
+ * in each greeting's last part datagrams sends no connections, but COUNT datagrams of noise, some of
+ * a form like the job's own Prints how long the slowest connection lasted; fails where one is
  * still open after 30 s. */
 #include <errno.h>
 #include <netdb.h>
@@ -135,6 +136,33 @@ static bool behave(int fd, const char *manner)
     return true;
 }
 
+static int send_datagrams(int count)
+{
+    int fd = socket(target->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), sent = 0;
+
+    if (fd < 0 || connect(fd, target->ai_addr, target->ai_addrlen)) {
+        perror("stranger: a socket for datagrams");
+        return 2;
+    }
+    for (int i = 0; i < count; i++) {
+        unsigned char bytes[100];
+        struct tcp_datagram datagram;
+        for (size_t j = 0; j < sizeof bytes; j++)
+            bytes[j] = (unsigned char)(rand() >> 7);
+        memcpy(&datagram, bytes, sizeof datagram);
+        datagram.from = (uint32_t)i % 3;
+        datagram.header = sy_tcp_header(TCP_OP_RAISE, 3, TCP_TARGET_SELF, (unsigned)i / 3 % 4,
+                                        datagram.header % 65536 * 8);
+        if (i % 2)
+            sent += send(fd, &datagram, sizeof datagram, 0) > 0;
+        else
+            sent += send(fd, bytes, (size_t)i % sizeof bytes, 0) >= 0;
+    }
+    close(fd);
+    printf("stranger: %d datagrams of %d sent\n", sent, count);
+    return sent < count / 2;
+}
+
 /* Many at once for those who only sit there, one after the other for those who do something. */
 static int visit(const char *manner, int count)
 {
@@ -202,7 +230,7 @@ int main(int argc, char **argv)
         return 2;
     }
     target = found;
-    error = visit(argv[3], count);
+    error = strcmp(argv[3], "datagrams") ? visit(argv[3], count) : send_datagrams(count);
     freeaddrinfo(found);
     return error;
 }

@@ -142,6 +142,7 @@ static void start(void)
 static void open_lanes(void)
 {
     static const struct tcp_positions nothing;
+    static const unsigned char keys[32];
     struct sy_error err;
 
     if (sy_tcp_lanes_open(&err))
@@ -155,7 +156,7 @@ static void open_lanes(void)
         peer[i] = fds[1];
         lanes[i] = sy_tcp_lane_find(PEER, (unsigned)i);
         sy_tcp_poll_lock();
-        sy_tcp_lane_adopt(lanes[i], fds[0], &nothing, false);
+        sy_tcp_lane_adopt(lanes[i], fds[0], &nothing, keys, false);
         sy_tcp_poll_unlock();
     }
 }

@@ -46,7 +46,7 @@ static struct tcp_transcript begun(unsigned count)
     if (count > 1)
         require(!sy_tcp_say_welcome(&t, &self[1]));
     if (count > 2)
-        require(!sy_tcp_say_confirm(&t, &self[0], (struct tcp_positions){1, 2}));
+        require(!sy_tcp_say_confirm(&t, &self[0], (struct tcp_positions){1, 2, 3}));
     for (unsigned i = 0; i < count; i++)
         memset(t.greeting[i].nonce, (int)i, sizeof t.greeting[i].nonce);
     return t;

@@ -1,6 +1,6 @@
 /* A library to be preloaded that makes TCP sockets behave as badly as they may: transfers cut
- * short, interrupted, postponed, connections reset, small buffers. Other descriptors are left
- * alone.
+ * short, interrupted, postponed, connections reset, small buffers; and connected UDP sockets too.
+ * Other descriptors are left alone.
  *
  * SY_SHIM says how badly, "short=30,eintr=5" and so on, in percent of the calls unless said
  * otherwise: short    at most 16 bytes are transferred, mostly 1 eintr    the call is interrupted
@@ -10,6 +10,9 @@
  *   resets   no more than so many of them in this process; default: no limit
  *   buffer   bytes of the sockets' send buffers; default: as they are
  *   rate     bytes that a socket sends in a second, as where a network limits connections
+ *   lost     the datagram does not get there
+ *   twice    it gets there twice
+ *   late     it gets there many datagrams later
  *   cpus     processors that the process thinks it may use, many or few; default: as it is
  *   seed     of the pseudo-random numbers, to which the process adds its PE; default: 1
  * At the end of the process a line with the counts is appended to the file SY_SHIM_REPORT. In the
@@ -42,10 +45,10 @@
 enum { SHIM_PIECES = 1024 }; /* most pieces of a vector that are looked at: the kernel's limit */
 
 static struct {
-    long shorten, eintr, eagain, reset, resets, buffer, rate, seed, cpus;
+    long shorten, eintr, eagain, reset, resets, buffer, rate, seed, cpus, lost, twice, late;
 } badness = {.resets = -1, .seed = 1};
 
-static _Atomic long calls, shortened, interrupted, postponed, resets;
+static _Atomic long calls, shortened, interrupted, postponed, resets, datagrams, lost;
 static _Atomic uint64_t stream; /* state of the pseudo-random numbers */
 
 static bool take(const char *word, const char *name, long *value)
@@ -68,7 +71,8 @@ __attribute__((constructor)) static void begin(void)
               take(word, "eagain", &badness.eagain) || take(word, "reset", &badness.reset) ||
               take(word, "resets", &badness.resets) || take(word, "buffer", &badness.buffer) ||
               take(word, "rate", &badness.rate) || take(word, "seed", &badness.seed) ||
-              take(word, "cpus", &badness.cpus))) {
+              take(word, "cpus", &badness.cpus) || take(word, "lost", &badness.lost) ||
+              take(word, "twice", &badness.twice) || take(word, "late", &badness.late))) {
             fprintf(stderr, "shim: SY_SHIM has no word %s\n", word);
             _exit(2);
         }
@@ -82,11 +86,13 @@ __attribute__((destructor)) static void end(void)
     char line[200];
     int fd, length;
 
-    if (!name || !calls || (fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
+    if (!name || !(calls || datagrams) || (fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
         return;
     length = snprintf(line, sizeof line,
-                      "calls=%ld short=%ld eintr=%ld eagain=%ld resets=%ld seed=%ld\n", calls,
-                      shortened, interrupted, postponed, resets, badness.seed);
+                      "calls=%ld short=%ld eintr=%ld eagain=%ld resets=%ld datagrams=%ld lost=%ld "
+                      "seed=%ld\n",
+                      calls, shortened, interrupted, postponed, resets, datagrams, lost,
+                      badness.seed);
     if (write(fd, line, (size_t)length) != length)
         perror("shim: write to SY_SHIM_REPORT");
     close(fd);
@@ -107,15 +113,19 @@ static bool happens(long count, uint64_t in)
     return count > 0 && any(in) < (uint64_t)count;
 }
 
-static bool is_tcp(int fd)
+static bool speaks(int fd, int which)
 {
     int saved = errno, protocol = 0;
     socklen_t size = sizeof protocol;
-    bool yes = !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) &&
-               protocol == IPPROTO_TCP;
+    bool yes = !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) && protocol == which;
 
     errno = saved;
     return yes;
+}
+
+static bool is_tcp(int fd)
+{
+    return speaks(fd, IPPROTO_TCP);
 }
 
 static int disconnect(int fd, const struct sockaddr *nobody, socklen_t size)
@@ -218,6 +228,42 @@ static void record(int fd, const struct iovec *vector, size_t count, ssize_t sen
     errno = saved;
 }
 
+/* ---- datagrams ---- */
+
+enum { LATE_FDS = 1024, LATE_BYTES = 256, LATE_BY = 40 };
+
+/* One that is held back for each descriptor, and how many are sent before it. */
+static struct {
+    char bytes[LATE_BYTES];
+    size_t length;
+    int left;
+} late[LATE_FDS];
+
+static ssize_t send_datagram(__typeof__(send) *real, int fd, const void *bytes, size_t length,
+                             int flags)
+{
+    bool holds = fd >= 0 && fd < LATE_FDS && length <= LATE_BYTES;
+
+    datagrams++;
+    if (holds && late[fd].length && !late[fd].left--) {
+        real(fd, late[fd].bytes, late[fd].length, flags);
+        late[fd].length = 0;
+    }
+    if (holds && !late[fd].length && happens(badness.late, 100)) {
+        memcpy(late[fd].bytes, bytes, length);
+        late[fd].length = length;
+        late[fd].left = LATE_BY;
+        return (ssize_t)length;
+    }
+    if (happens(badness.lost, 100)) {
+        lost++;
+        return (ssize_t)length;
+    }
+    if (happens(badness.twice, 100))
+        real(fd, bytes, length, flags);
+    return real(fd, bytes, length, flags);
+}
+
 /* ---- the calls ---- */
 
 static size_t least(size_t a, size_t b)
@@ -243,6 +289,8 @@ SHIM ssize_t send(int fd, const void *bytes, size_t length, int flags)
     ssize_t sent;
     REAL(send);
 
+    if (speaks(fd, IPPROTO_UDP))
+        return send_datagram(real, fd, bytes, length, flags);
     if (meddle(fd, flags, true, &limit))
         return -1;
     sent = real(fd, bytes, least(length, limit), flags);

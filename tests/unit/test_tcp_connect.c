@@ -45,6 +45,7 @@ static struct shared {
     _Atomic bool over;
     unsigned char address[PES][128];
     size_t length[PES];
+    unsigned char keys[PES][32];
 } * shared;
 
 #define require(condition)                                                                         \
@@ -142,6 +143,7 @@ struct tcp_lane {
     bool connector;
     int adopted, frozen, unreachable;
     struct tcp_positions mine, theirs;
+    unsigned char keys[32];
     char why[400];
     uint64_t retry;
 };
@@ -152,8 +154,9 @@ struct tcp_lane *sy_tcp_lane_find(int pe, unsigned number)
     return number < LANES ? &lanes[pe][number] : NULL;
 }
 
-struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane)
+struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane, int fd)
 {
+    (void)fd;
     lane->frozen++;
     if (lane->fd >= 0)
         close(lane->fd);
@@ -162,11 +165,12 @@ struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane)
 }
 
 void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
-                       bool connector)
+                       const unsigned char keys[32], bool connector)
 {
     require(lane->fd < 0);
     lane->fd = fd;
     lane->theirs = *peer;
+    memcpy(lane->keys, keys, sizeof lane->keys);
     lane->connector = connector;
     lane->adopted++;
     lane->retry = 0;
@@ -298,14 +302,18 @@ static void one_connects(int pe)
 {
     struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 3);
 
-    lane->mine = (struct tcp_positions){100 + (uint64_t)pe, UINT64_MAX - (uint64_t)pe};
+    lane->mine = (struct tcp_positions){100 + (uint64_t)pe, UINT64_MAX - (uint64_t)pe,
+                                        7000 + (uint32_t)pe};
     if (pe == 1)
         start(lane);
     exchange(lane, 7);
     require(lane->adopted == 1 && lane->connector == (pe == 1));
     require(lane->theirs.requests == 101 - (uint64_t)pe);
     require(lane->theirs.replies == UINT64_MAX - 1 + (uint64_t)pe);
+    require(lane->theirs.hears == 7001 - (uint32_t)pe);
+    memcpy(shared->keys[pe], lane->keys, sizeof lane->keys);
     meet();
+    require(!memcmp(shared->keys[0], shared->keys[1], sizeof lane->keys));
     /* PE 1 loses its end; PE 0 does not know, and has the new connection in place of the old. */
     if (pe == 1) {
         int lost = lane->fd;
@@ -586,7 +594,7 @@ static struct tcp_greeting say_forged(void)
     fd = stranger();
     require(say(fd, &hello, sizeof hello, &answer) && answer.kind == TCP_WELCOME);
     require(sy_tcp_hear(&t, &self, &answer) == TCP_GOOD);
-    require(!sy_tcp_say_confirm(&t, &self, (struct tcp_positions){5, 5}));
+    require(!sy_tcp_say_confirm(&t, &self, (struct tcp_positions){.requests = 5, .replies = 5}));
     confirm = *sy_tcp_last(&t);
     close(fd); /* it was overheard, and never got there */
     for (int i = 0; i < 20; i++) {

@@ -5,13 +5,14 @@
 
 #include "transports/tcp/greeting.h"
 #include "util/auth.h"
+#include "util/siphash.h"
 #include "suite.h"
 
 static const unsigned char key[SY_AUTH_KEY] = "a job's key", other_key[SY_AUTH_KEY] = "another's";
 
 /* PE 3 connects to PE 5 of 8. */
 static const struct tcp_self connector = {key, 3, 8}, acceptor = {key, 5, 8};
-static const struct tcp_positions mine = {1000, 2000}, theirs = {UINT64_MAX, 0};
+static const struct tcp_positions mine = {1000, 2000, 65535}, theirs = {UINT64_MAX, 0, 0};
 
 #define LANE 2
 
@@ -259,14 +260,13 @@ START_TEST(unused_fields)
             struct tcp_greeting greeting = *sy_tcp_last(&said);
             bool used = field == 0   ? count == 0
                         : field == 1 ? count < 2
-                        : field == 2 ? false
                                      : count >= 2;
             if (field == 0)
                 greeting.reason = 1;
             else if (field == 1)
                 greeting.nonce[15] ^= 1;
             else if (field == 2)
-                greeting.reserved = 1;
+                greeting.hears ^= 1;
             else if (field == 3)
                 greeting.requests ^= 1;
             else
@@ -274,6 +274,57 @@ START_TEST(unused_fields)
             seal(&hearer, &greeting);
             ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &greeting), used ? TCP_GOOD : TCP_STRANGE);
         }
+}
+END_TEST
+
+START_TEST(impossible_port)
+{
+    struct tcp_transcript said, hearer;
+    const struct tcp_self *judge;
+
+    next_greeting(2, &said, &hearer, &judge);
+    struct tcp_greeting greeting = *sy_tcp_last(&said);
+    greeting.hears = 65536;
+    seal(&hearer, &greeting);
+    ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &greeting), TCP_STRANGE);
+}
+END_TEST
+
+/* Both sides of a connection find the same keys, which differ from each other, from those of every
+ * other connection, and with the job's key. */
+START_TEST(keys)
+{
+    struct conversation one = converse(4), other = converse(4);
+    struct tcp_self outsider = acceptor;
+    unsigned char made[4][32];
+
+    outsider.key = other_key;
+    ck_assert_int_eq(sy_tcp_transcript_keys(&one.connector, &connector, made[0]), 0);
+    ck_assert_int_eq(sy_tcp_transcript_keys(&one.acceptor, &acceptor, made[1]), 0);
+    ck_assert_int_eq(sy_tcp_transcript_keys(&other.acceptor, &acceptor, made[2]), 0);
+    ck_assert_int_eq(sy_tcp_transcript_keys(&one.acceptor, &outsider, made[3]), 0);
+    ck_assert_mem_eq(made[0], made[1], 32);
+    ck_assert_mem_ne(made[0], made[0] + 16, 16);
+    for (int i = 2; i < 4; i++)
+        for (int half = 0; half < 4; half++)
+            ck_assert_mem_ne(made[0] + half % 2 * 16, made[i] + half / 2 * 16, 16);
+}
+END_TEST
+
+/* The vectors published with SipHash, for messages of 0, 8, 16 and 24 bytes. */
+START_TEST(siphash)
+{
+    static const uint64_t expected[] = {0x726fdb47dd0e0e31, 0x93f5f5799a932462, 0x3f2acc7f57c29bdb,
+                                        0xb8ad50c6f649af94};
+    unsigned char bytes[24];
+    uint64_t secret[2], words[3];
+
+    for (unsigned char i = 0; i < sizeof bytes; i++)
+        bytes[i] = i;
+    memcpy(secret, bytes, sizeof secret);
+    memcpy(words, bytes, sizeof words);
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_uint_eq(sy_siphash(secret, words, i), expected[i]);
 }
 END_TEST
 
@@ -306,6 +357,9 @@ int main(void)
     tcase_add_loop_test(cases, other_answerer, 1, 4);
     tcase_add_test(cases, other_version);
     tcase_add_test(cases, unused_fields);
+    tcase_add_test(cases, impossible_port);
+    tcase_add_test(cases, keys);
+    tcase_add_test(cases, siphash);
     tcase_add_test(cases, plausible);
     tcase_set_timeout(cases, 60);
     suite_add_tcase(suite, cases);

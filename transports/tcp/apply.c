@@ -435,6 +435,34 @@ static void amo(struct tcp_lane *lane, uint64_t header, const char *from, const 
     }
 }
 
+SY_ORDERED_ELSEWHERE int sy_tcp_apply_raise(uint64_t header, uint64_t value)
+{
+    ensure_filled();
+    char *at = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                           sy_tcp_header_offset(header), sizeof value);
+
+    if (!at || (uintptr_t)at % sizeof value || sy_tcp_header_op(header) != TCP_OP_RAISE ||
+        sy_tcp_header_code(header) != 3)
+        return -1;
+    uint64_t *word = (uint64_t *)(void *)at, before = __atomic_load_n(word, __ATOMIC_RELAXED);
+    while (before < value)
+        if (__atomic_compare_exchange_n(word, &before, value, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+            return 1;
+    return 0;
+}
+
+static void raise_by_lane(struct tcp_lane *lane, uint64_t header, const char *from,
+                          const char **why)
+{
+    int news = sy_tcp_apply_raise(header, word(from + 8));
+
+    if (news < 0)
+        *why = outside;
+    else
+        sy_tcp_herald_late(lane, news);
+}
+
 /* AWAIT: true if the lane must stop behind this record. */
 static bool await(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
 {
@@ -476,6 +504,9 @@ static void apply_one(struct tcp_lane *lane, uint64_t header, const char *from, 
         break;
     case TCP_OP_GET_STRIDED:
         get_strided(lane, header, from, why);
+        break;
+    case TCP_OP_RAISE:
+        raise_by_lane(lane, header, from, why);
         break;
     case TCP_OP_AMO ... TCP_OP_AMO_FETCH + SY_AMO_XOR:
         amo(lane, header, from, why);

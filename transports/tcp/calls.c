@@ -179,6 +179,27 @@ int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned fl
     return issue_amo(ctx, a, flags, a->result, amo_size(a));
 }
 
+int sy_tcp_raise(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
+                 uint64_t value)
+{
+    struct tcp_lane *lane = sy_tcp_issue_begin(ctx, pe);
+    char *room;
+
+    if (!lane)
+        return -EAGAIN;
+    uint64_t word[2] = {sy_tcp_issue_header(TCP_OP_RAISE, 3, pe, window, offset), value};
+    if (sy_tcp_herald_says(lane, word[0], value)) {
+        sy_tcp_issue_end(lane);
+        return 0;
+    }
+    if (!(room = sy_tcp_issue_room(lane, sizeof word)))
+        return -EAGAIN;
+    memcpy(room, word, sizeof word);
+    uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
+    sy_tcp_issue_done(ctx, lane, tail, sizeof word, true);
+    return 0;
+}
+
 /* Both records go to one lane, which keeps their order; where the payload is short they are
  * published, and leave, as one. */
 int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,

@@ -14,6 +14,9 @@ int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned fl
 int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags);
 
+int sy_tcp_raise(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
+                 uint64_t value);
+
 /* large.c: those that do not fit into one record, or that are sent from where they are */
 int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);

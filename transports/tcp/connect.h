@@ -14,9 +14,11 @@
 
 struct tcp_lane;
 
-/* How far a side has applied the other side's channels. */
+/* How far a side has applied the other side's channels; and its UDP port for what is said beside
+ * the connection, or 0. */
 struct tcp_positions {
     uint64_t requests, replies;
+    uint32_t hears;
 };
 
 /* ---- what connect.c offers ---- */
@@ -51,15 +53,15 @@ uint64_t sy_tcp_connect_timers(uint64_t now);
 /* The lane to PE pe with this number, made if need be; NULL where there can be none. */
 struct tcp_lane *sy_tcp_lane_find(int pe, unsigned number);
 
-/* A peer has proved itself and wants this lane on a new connection: the old one, if any, is closed,
- * so that the positions returned no longer move. */
-struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane);
+/* A peer has proved itself and wants this lane on a new connection, `fd`: the old one, if any, is
+ * closed, so that the positions returned no longer move. */
+struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane, int fd);
 
 /* The greetings are over: from now on the socket is the lane's. It is connected, non-blocking and
- * in no epoll set. `peer`: how far the other side has applied. connector: this side opened the
- * connection, and opens the next one should it break. */
+ * in no epoll set. keys: for what is said beside the connection, as made by greeting.h. connector:
+ * this side opened the connection, and opens the next one should it break. */
 void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
-                       bool connector);
+                       const unsigned char keys[32], bool connector);
 
 /* Whether the last connections of this lane broke without having carried anything: large packets
  * may be getting lost on the way, so the next one asks for small ones. */

@@ -113,6 +113,7 @@ int sy_tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
 
     what.requests = positions.requests;
     what.replies = positions.replies;
+    what.hears = positions.hears;
     return say(t, self, &what);
 }
 
@@ -123,6 +124,7 @@ int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
 
     what.requests = positions.requests;
     what.replies = positions.replies;
+    what.hears = positions.hears;
     return say(t, self, &what);
 }
 
@@ -153,7 +155,7 @@ static bool tidy(const struct tcp_greeting *greeting)
     bool reason = greeting->kind == TCP_HELLO || greeting->kind == TCP_REFUSE;
     bool positions = greeting->kind == TCP_CONFIRM || greeting->kind == TCP_RESUME;
 
-    return !greeting->reserved && (nonce || is_zero(greeting->nonce, sizeof greeting->nonce)) &&
+    return (positions ? greeting->hears <= UINT16_MAX : !greeting->hears) && (nonce || is_zero(greeting->nonce, sizeof greeting->nonce)) &&
            (reason || !greeting->reason) &&
            (positions || (!greeting->requests && !greeting->replies));
 }
@@ -190,4 +192,19 @@ enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *se
         return TCP_STRANGE;
     t->greeting[t->count++] = *greeting;
     return verdict;
+}
+
+/* ---- beside the connection ---- */
+
+_Static_assert(SY_AUTH_MAC == 32, "a mac makes two keys");
+
+/* What it is taken over cannot be the beginning of a greeting. */
+int sy_tcp_transcript_keys(const struct tcp_transcript *t, const struct tcp_self *self,
+                           unsigned char keys[32])
+{
+    static const char purpose[8] = "SWYDKEYS";
+    const struct sy_auth_part part[2] = {{purpose, sizeof purpose},
+                                         {t->greeting, t->count * sizeof t->greeting[0]}};
+
+    return sy_auth_mac(self->key, part, 2, keys);
 }

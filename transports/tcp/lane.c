@@ -74,7 +74,7 @@ static struct tcp_lane *make(int pe, unsigned number)
     lane->pe = pe;
     lane->number = number;
     lane->slot = slot;
-    lane->watch.fd = -1;
+    lane->watch.fd = lane->herald.fd = -1;
     lane->want = sy_tcp_table_open(TCP_WANTS * sizeof *lane->want);
     if (!lane->want || sy_tcp_log_open(&lane->log[TCP_REQUESTS], sy_tcp_settings.buffer) ||
         sy_tcp_log_open(&lane->log[TCP_REPLIES], sy_tcp_settings.buffer)) {
@@ -173,7 +173,7 @@ static void drop(struct tcp_lane *lane)
     sy_tcp_send_unlock(lane);
 }
 
-struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane)
+struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane, int fd)
 {
     drop(lane);
     if (!lane->down_since)
@@ -181,13 +181,15 @@ struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane)
     set_state(lane, TCP_LANE_DOWN);
     return (struct tcp_positions){
         .requests = atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed),
-        .replies = atomic_load_explicit(&lane->got[TCP_REPLIES], memory_order_relaxed)};
+        .replies = atomic_load_explicit(&lane->got[TCP_REPLIES], memory_order_relaxed),
+        .hears = lane->number ? 0 : sy_tcp_heralds_ear(fd)};
 }
 
 void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
-                       bool connector)
+                       const unsigned char keys[32], bool connector)
 {
     drop(lane);
+    sy_tcp_herald_meet(lane, fd, peer->hears, keys, connector);
     sy_tcp_send_lock(lane);
     bool good = sy_tcp_log_resume(&lane->log[TCP_REQUESTS], peer->requests) &&
                 sy_tcp_log_resume(&lane->log[TCP_REPLIES], peer->replies);
@@ -393,6 +395,8 @@ static void free_lane(struct tcp_lane *lane)
 {
     drop(lane);
     free(lane->in.stash);
+    if (lane->herald.fd >= 0)
+        close(lane->herald.fd);
     sy_tcp_log_close(&lane->log[TCP_REQUESTS]);
     sy_tcp_log_close(&lane->log[TCP_REPLIES]);
     sy_tcp_table_close(lane->want, TCP_WANTS * sizeof *lane->want);
@@ -401,8 +405,11 @@ static void free_lane(struct tcp_lane *lane)
 
 void sy_tcp_lanes_leave(void)
 {
-    unsigned count = atomic_load(&sy_tcp_lanes.count);
+    uint64_t patience = (uint64_t)(sy_tcp_settings.reconnect_timeout * (double)SECOND);
 
+    closing = sy_tcp_now();
+    wait_for_all(sy_tcp_herald_yield, patience);
+    unsigned count = atomic_load(&sy_tcp_lanes.count);
     for (unsigned i = 0; i < count; i++) {
         sy_tcp_send_ask(sy_tcp_lanes.lane[i],
                         sy_tcp_log_tail(&sy_tcp_lanes.lane[i]->log[TCP_REQUESTS]));
@@ -410,8 +417,7 @@ void sy_tcp_lanes_leave(void)
         atomic_store_explicit(&sy_tcp_lanes.lane[i]->ack_due, true, memory_order_relaxed);
         sy_tcp_send(sy_tcp_lanes.lane[i]);
     }
-    closing = sy_tcp_now();
-    wait_for_all(settled, (uint64_t)(sy_tcp_settings.reconnect_timeout * (double)SECOND));
+    wait_for_all(settled, patience);
     farewell = true;
     for (unsigned i = 0; i < count; i++)
         say_bye(sy_tcp_lanes.lane[i]);

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "transports/tcp/connect.h"
+#include "transports/tcp/herald.h"
 #include "transports/tcp/log.h"
 #include "transports/tcp/pace.h"
 #include "transports/tcp/poll.h"
@@ -123,6 +124,8 @@ struct tcp_lane {
     _Atomic uint64_t gathered_at; /* when the oldest request that waits was appended */
     _Atomic bool left;            /* by the program, until the progress thread sent it */
     struct tcp_out out;
+
+    struct tcp_herald herald; /* lane 0 */
 
     /* Receiver: under the poll lock. */
     _Alignas(
@@ -257,6 +260,9 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
                              const char **why);
 size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length,
                             const char **why);
+
+/* RAISE: 1 where the word was less before, 0 where not; -1: that cannot be. apply.c */
+int sy_tcp_apply_raise(uint64_t header, uint64_t value);
 
 /* Counts what has been applied: bytes of a channel that ended with one large payload; replies. */
 void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes);

@@ -17,6 +17,7 @@
 #define EVENTS        32 /* of one epoll_wait */
 #define EPOLL_TURNS   4  /* polls between two questions to epoll */
 #define EPOLL_TURNS_1 32 /* the same while there is but one lane */
+#define HERALD_TURNS  4  /* polls between two that read lanes too, while a herald is expected */
 
 static struct {
     int fd;
@@ -281,8 +282,17 @@ long sy_tcp_poll_lane(struct tcp_lane *expected)
     unsigned lanes = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_relaxed);
     unsigned turn = poll_set.turns++;
     bool all = turn % (lanes > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0;
+    bool herald = !expected && sy_tcp_heralds_expected();
+    if (all || herald)
+        got = sy_tcp_heralds_hear();
+    if (all)
+        sy_tcp_heralds_keep();
+    if (herald && (got || turn % HERALD_TURNS)) {
+        sy_tcp_poll_unlock();
+        return (long)got;
+    }
     if (expected && expected->watch.fd >= 0)
-        got = sy_tcp_poll_read(expected);
+        got += sy_tcp_poll_read(expected);
     else
         expected = NULL;
     if (all || !expected)
@@ -302,6 +312,7 @@ long sy_tcp_poll(void)
 
 bool sy_tcp_poll_event(void)
 {
+    sy_tcp_heralds_keep();
     sy_tcp_send_dirty(true);
     if (!try_lock())
         return false;

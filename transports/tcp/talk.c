@@ -101,7 +101,7 @@ static void adopt(struct tcp_talk *talk)
     const struct tcp_greeting *hello = &talk->transcript.greeting[0];
     bool connector = talk->attempt;
     const struct tcp_greeting *theirs = &talk->transcript.greeting[connector ? 3 : 2];
-    struct tcp_positions positions = {theirs->requests, theirs->replies};
+    struct tcp_positions positions = {theirs->requests, theirs->replies, theirs->hears};
     struct tcp_lane *lane = talk->lane;
     int pe = (int)(connector ? hello->to : hello->from);
     unsigned number = hello->lane;
@@ -112,10 +112,14 @@ static void adopt(struct tcp_talk *talk)
                      "lane %u %s PE %d at %s, within %.1f ms", number,
                      connector ? "connected to" : "accepted from", pe,
                      sy_tcp_socket_text(&talk->address, text), (double)took / 1e6);
+    unsigned char keys[32];
+    struct tcp_self self = sy_tcp_self();
+    if (sy_tcp_transcript_keys(&talk->transcript, &self, keys))
+        positions.hears = 0;
     int fd = release(talk);
     sy_tcp_attempt_end(pe, number);
     sy_tcp_guests_drop(pe, number, NULL);
-    sy_tcp_lane_adopt(lane, fd, &positions, connector);
+    sy_tcp_lane_adopt(lane, fd, &positions, keys, connector);
 }
 
 /* ---- greetings ----
@@ -177,7 +181,8 @@ static bool on_welcome(struct tcp_talk *talk)
     struct tcp_self self = sy_tcp_self();
 
     talk->lane = sy_tcp_attempt_confirm(talk);
-    return say(talk, sy_tcp_say_confirm(&talk->transcript, &self, sy_tcp_lane_freeze(talk->lane)));
+    return say(talk, sy_tcp_say_confirm(&talk->transcript, &self,
+                                        sy_tcp_lane_freeze(talk->lane, talk->watch.fd)));
 }
 
 static bool on_confirm(struct tcp_talk *talk)
@@ -195,7 +200,8 @@ static bool on_confirm(struct tcp_talk *talk)
     talk->lane = sy_tcp_lane_find(pe, hello->lane);
     if (!talk->lane)
         return sy_tcp_talk_failed(talk, "there is no such lane any more");
-    return say(talk, sy_tcp_say_resume(&talk->transcript, &self, sy_tcp_lane_freeze(talk->lane)));
+    return say(talk, sy_tcp_say_resume(&talk->transcript, &self,
+                                       sy_tcp_lane_freeze(talk->lane, talk->watch.fd)));
 }
 
 static bool heard(struct tcp_talk *talk)

@@ -53,6 +53,10 @@ static const struct sy_option options[] = {
      "it is used; 0: never"},
     {"tcp.socket_buffer", SY_OPTION_SIZE, 0, offsetof(struct tcp_settings, socket_buffer), "0",
      NULL, 0, 0, NULL, "Bytes of a socket's send and receive buffers; 0: the system decides"},
+    {"tcp.heralds", SY_OPTION_BOOL, 0, offsetof(struct tcp_settings, heralds), "yes", NULL, 0, 0,
+     NULL,
+     "Whether PEs that synchronise again and again tell each other by UDP datagrams, at the port "
+     "that they listen on, beside the connection"},
     {.name = NULL},
 };
 
@@ -153,6 +157,8 @@ static int plugin_open(const struct sy_host *host, struct sy_error *err)
         rc = sy_tcp_listen_open(err);
     if (rc)
         sy_tcp_poll_close();
+    else
+        sy_tcp_heralds_open();
     return rc;
 }
 
@@ -161,6 +167,7 @@ static void plugin_close(void)
     if (sy_tcp_lanes.lane)
         sy_tcp_lanes_leave();
     sy_tcp_listen_close();
+    sy_tcp_heralds_close();
     if (sy_tcp_lanes.lane)
         sy_tcp_lanes_close();
     sy_tcp_apply_close();
@@ -260,4 +267,5 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .event = plugin_event,
     .sleeping = sy_tcp_poll_sleeping,
     .pending = plugin_pending,
+    .raise = sy_tcp_raise,
 };

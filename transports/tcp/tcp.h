@@ -4,6 +4,7 @@
  * interfaces.c which addresses this PE listens on
  * connect.c    connections: candidates, greetings
  * lane.c       a lane: the two channels to another process, that outlive its connections
+ * herald.c     datagrams that run ahead of a lane
  * send.c       from a lane's buffers to its socket
  * receive.c    from the socket: frames, records in pieces, large payloads
  * apply.c      what a record does to memory
@@ -36,6 +37,7 @@ struct tcp_settings {
     double keepalive;     /* seconds without traffic before probes; 0: none */
     double idle;          /* seconds without traffic before memory is given back; 0: never */
     size_t socket_buffer; /* SO_SNDBUF and SO_RCVBUF; 0: the system's choice */
+    bool heralds;         /* herald.h */
 };
 
 extern struct tcp_settings sy_tcp_settings;

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define TCP_WIRE_VERSION 1
+#define TCP_WIRE_VERSION 2
 
 /* ---- greetings ---- */
 
@@ -40,7 +40,7 @@ struct tcp_greeting {
     uint32_t from, to; /* PEs: who sends this greeting, who is meant */
     uint32_t lane;     /* 0: requests in order; 1 and up: parts of large transfers */
     uint32_t reason;   /* REFUSE: enum tcp_refusal; HELLO: how often this was refused as busy */
-    uint32_t reserved; /* 0 */
+    uint32_t hears;    /* CONFIRM, RESUME: UDP port beside this connection; 0: none */
     uint8_t nonce[16]; /* HELLO, WELCOME: random; otherwise 0 */
     /* CONFIRM, RESUME: bytes of the other side's channels that this side has applied */
     uint64_t requests, replies;
@@ -81,6 +81,7 @@ enum tcp_op {
         6, /* words: block | blocks << 32, stride; the reply is the blocks packed, padded */
     TCP_OP_AWAIT = 7, /* target: lane; word: apply nothing behind this before that lane's requests
                          have been applied up to here */
+    TCP_OP_RAISE = 8, /* code 3; word: the word there becomes at least this */
     TCP_OP_AMO = 16,  /* + enum sy_amo_op; code 2 or 3; word: operand; CSWAP: word: compare */
     TCP_OP_AMO_FETCH = 24 /* the same; the reply is a word: the old value */
 };
@@ -89,6 +90,20 @@ enum tcp_op {
 #define TCP_TARGET_SELF 1023 /* the process at the end of the connection */
 #define TCP_WINDOW_BITS 3
 #define TCP_OFFSET_BITS 41
+
+/* ---- datagrams ----
+ * Beside the connection, for the target itself; herald.h. */
+
+#define TCP_DATAGRAM_HEARD 1u /* yours get here */
+
+struct tcp_datagram {
+    uint32_t from; /* PE */
+    uint32_t flags;
+    uint64_t header, value; /* as in a record: RAISE */
+    uint64_t tag;           /* SipHash-2-4 of what is before it */
+};
+
+/* ---- headers ---- */
 
 static inline uint64_t sy_tcp_header(unsigned op, unsigned code, unsigned target, unsigned window,
                                      uint64_t offset)

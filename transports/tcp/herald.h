@@ -1,0 +1,75 @@
+/* Heralds: datagrams that run ahead of a lane. Where PEs synchronise again and again, a word of who
+ * has got how far is all that travels, and both sides send at once; on a connection each then waits
+ * for the kernel's book-keeping of the other's packet, which a datagram has none of.
+ *
+ * What a herald says is a RAISE, as in a record: a word that only grows holds at least so much. So
+ * it may come late, twice, or be forged by a replay, and nothing is lost; and who has sent one keeps
+ * what it said, to have the lane say it too unless a later RAISE of the same word makes up for it
+ * within PATIENCE. Heralds are tried beside the lane until the other side has said, by a herald of
+ * its own, that they get there; where they do not, as behind a firewall, nobody relies on them.
+ *
+ * They go between the addresses of lane 0's connection. Each carries an authenticator under a key
+ * that both sides derive from the connection's greetings. They are for lanes that end at the target itself, and for PEs that poll while
+ * they wait: a thread that sleeps is woken by its sockets, and this one is not among them. */
+#ifndef TCP_HERALD_H
+#define TCP_HERALD_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tcp_lane;
+
+/* Of a lane 0. */
+struct tcp_herald {
+    int fd; /* connected to there by the first herald; -1: not yet, -2: it cannot be */
+    /* Where the other side hears: set once, by the first connection, before `open`. */
+    socklen_t to_length;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in ipv4;
+        struct sockaddr_in6 ipv6;
+    } to;
+    _Atomic bool open;          /* the present connection is between the same addresses */
+    _Atomic uint64_t key[2][2]; /* of what this side says, of what it hears */
+    _Atomic bool heard;         /* a herald has come, and the lane has not been the first since */
+    _Atomic bool works;         /* the other side has said that it hears */
+    unsigned tries;             /* in vain; the producer's, as is the rest */
+    _Atomic uint64_t said_at;   /* nanoseconds: the last RAISE by either way */
+    _Atomic uint64_t header;    /* what a herald has said and the lane has not; 0: nothing */
+    uint64_t value;
+};
+
+/* Heralds are never needed, so nothing that fails here is an error. */
+void sy_tcp_heralds_open(void);
+void sy_tcp_heralds_close(void);
+
+/* Hears at this side's address of a connection, at a port of SHMEM_TCP_PORT_RANGE: the port; 0: it
+ * cannot. Under the poll lock. */
+uint16_t sy_tcp_heralds_ear(int connection);
+
+/* A lane has a new connection; hears: the other side's port, or 0. Under the poll lock. */
+void sy_tcp_herald_meet(struct tcp_lane *lane, int connection, uint32_t hears,
+                        const unsigned char keys[32], bool connector);
+
+/* A RAISE is to be said. True: a herald has, and the lane need not. By the producer. */
+bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value);
+
+/* A RAISE has come by the lane; news: the word was less before. */
+void sy_tcp_herald_late(struct tcp_lane *lane, bool news);
+
+/* Has the lane say what only a herald has. False: it cannot yet. */
+bool sy_tcp_herald_yield(struct tcp_lane *lane);
+
+/* The same for all lanes, of what was said PATIENCE ago. By the progress thread. */
+void sy_tcp_heralds_keep(void);
+
+/* Whether a herald is to be expected. Counts down. Under the poll lock, as hear. */
+bool sy_tcp_heralds_expected(void);
+
+/* Hears one, if one has come: 1 if it told news. */
+size_t sy_tcp_heralds_hear(void);
+
+#endif
