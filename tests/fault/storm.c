@@ -7,7 +7,8 @@
  *   storm forever [BYTES]      puts of so many bytes (8) and atomic operations until the job is
  * ended storm quiet SECONDS        no traffic for so long, then a barrier storm steady SECONDS
  * round trips for so long; the slow ones are reported storm syncs SECONDS        syncs for so long;
- * the slowest is reported PE 0 prints "begun" once all PEs have met. */
+ * the slowest is reported, and nobody has written to memory PE 0 prints "begun" once all PEs have
+ * met. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -269,7 +270,9 @@ static void steady(double length)
 
 static void syncs(double length)
 {
+    enum { UNTOUCHED = 1 << 16 };
     static int over[2]; /* at PE 0; what it has decided, here */
+    uint64_t *untouched = shmem_calloc(UNTOUCHED, sizeof *untouched);
     double longest = 0, begin, took;
     long n = 0;
 
@@ -286,6 +289,9 @@ static void syncs(double length)
         shmem_int_broadcast(SHMEM_TEAM_WORLD, &over[1], &over[0], 1, 0);
         more = !over[1];
     }
+    for (int i = 0; i < UNTOUCHED; i++)
+        CHECK(untouched[i] == 0);
+    shmem_free(untouched);
     if (me == 0)
         printf("%ld syncs, the longest %.1f us\n", n, longest * 1e6);
 }

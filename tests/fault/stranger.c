@@ -6,8 +6,8 @@
  * begins as a browser does random   sends 4 KiB of noise        flood    sends 4 MiB of zeros drip
  * sends FILE slowly           half     sends the first half of FILE, then nothing replay   sends
  * FILE, what somebody else once sent, in steps of a greeting forge    the same, with a bit changed
- * in each greeting's last part datagrams sends no connections, but COUNT datagrams of noise, some of
- * a form like the job's own Prints how long the slowest connection lasted; fails where one is
+ * in each greeting's last part datagrams sends no connections, but COUNT datagrams of noise, some
+ * of a form like the job's own Prints how long the slowest connection lasted; fails where one is
  * still open after 30 s. */
 #include <errno.h>
 #include <netdb.h>

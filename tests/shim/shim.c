@@ -86,7 +86,8 @@ __attribute__((destructor)) static void end(void)
     char line[200];
     int fd, length;
 
-    if (!name || !(calls || datagrams) || (fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
+    if (!name || !(calls || datagrams) ||
+        (fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
         return;
     length = snprintf(line, sizeof line,
                       "calls=%ld short=%ld eintr=%ld eagain=%ld resets=%ld datagrams=%ld lost=%ld "

@@ -2,6 +2,7 @@
  * writes into its own area of its peers' windows, whose first words are flags. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <shmem/constants.h>
 
@@ -344,4 +345,46 @@ void case_session(void)
         }
         suite_barrier();
     }
+}
+
+/* ---- flags that only grow ---- */
+
+enum { RAISES = 3000, FLAGS = 3 };
+
+/* All flags of PE `from` here have got to `turn`, and have never been lower than before. */
+static void await_flags(int from, uint64_t turn, uint64_t seen[FLAGS])
+{
+    const uint64_t *flag = (const void *)area_here(SUITE_UNMAPPED, from);
+
+    for (int f = 0; f < FLAGS; f++) {
+        if (turn % (uint64_t)(f + 1))
+            continue;
+        suite_wait(&flag[f], turn);
+        uint64_t now = __atomic_load_n(&flag[f], __ATOMIC_ACQUIRE);
+        CHECK(now >= seen[f] && now <= turn + FLAGS, "raise: flag %d of PE %d is %llu in turn %llu",
+              f, from, (unsigned long long)now, (unsigned long long)turn);
+        seen[f] = now;
+    }
+}
+
+/* PEs that go on together, at times at once and at times after a rest, by three flags of which some
+ * are raised more seldom; no quiet says that the last ones arrive. */
+void case_raise(void)
+{
+    uint64_t seen[SUITE_PES][FLAGS] = {{0}};
+    uint64_t area = suite_area(SUITE_UNMAPPED, suite.pe);
+
+    for (uint64_t turn = 1; turn <= RAISES; turn++) {
+        if (turn % 500 == 0)
+            usleep((useconds_t)(1000 * (1 + (turn / 500 + (uint64_t)suite.pe) % 4)));
+        for (int f = 0; f < FLAGS; f++)
+            for (int i = 0; i < suite.peers && turn % (uint64_t)(f + 1) == 0; i++)
+                suite_raise(
+                    suite.ctx,
+                    (struct suite_place){suite.peer[i], SUITE_UNMAPPED, area + 8 * (uint64_t)f},
+                    turn);
+        for (int i = 0; i < suite.peers; i++)
+            await_flags(suite.peer[i], turn, seen[suite.peer[i]]);
+    }
+    suite_barrier_asleep();
 }

@@ -158,6 +158,27 @@ void suite_put_signal(struct sy_transport_ctx *ctx, struct suite_place to, const
     suite_amo(ctx, &given, 0);
 }
 
+void suite_raise(struct sy_transport_ctx *ctx, struct suite_place to, uint64_t value)
+{
+    int answer = -EOPNOTSUPP;
+
+    if (!mapped(to))
+        do
+            answer = suite.table->raise(ctx, to.pe, to.window, to.offset, value);
+        while (answer != -EOPNOTSUPP && again(answer, "raise", to.pe));
+    if (answer != -EOPNOTSUPP)
+        return;
+    suite_fence(ctx);
+    suite_amo(ctx,
+              &(struct sy_amo){.pe = to.pe,
+                               .window = to.window,
+                               .offset = to.offset,
+                               .op = SY_AMO_SET,
+                               .width = 8,
+                               .operand = value},
+              SY_PROMPT);
+}
+
 void suite_fence(struct sy_transport_ctx *ctx)
 {
     int answer = suite.table->fence(ctx);

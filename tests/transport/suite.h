@@ -33,6 +33,7 @@
     X(turns)                                                                                       \
     X(contexts)                                                                                    \
     X(session)                                                                                     \
+    X(raise)                                                                                       \
     X(flood)                                                                                       \
     X(many_to_one)                                                                                 \
     X(random)                                                                                      \
@@ -167,6 +168,10 @@ void suite_add(struct sy_transport_ctx *ctx, struct suite_place to, uint64_t val
 void suite_put_signal(struct sy_transport_ctx *ctx, struct suite_place to, const void *from,
                       size_t length, uint64_t word, enum sy_amo_op op, uint64_t signal,
                       unsigned flags);
+
+/* Has a word that only grows hold at least `value`; by SET where the plugin has nothing for that.
+ */
+void suite_raise(struct sy_transport_ctx *ctx, struct suite_place to, uint64_t value);
 
 void suite_fence(struct sy_transport_ctx *ctx);
 void suite_quiet(struct sy_transport_ctx *ctx, int pe);

@@ -258,9 +258,7 @@ START_TEST(unused_fields)
         for (unsigned field = 0; field < 5; field++) {
             next_greeting(count, &said, &hearer, &judge);
             struct tcp_greeting greeting = *sy_tcp_last(&said);
-            bool used = field == 0   ? count == 0
-                        : field == 1 ? count < 2
-                                     : count >= 2;
+            bool used = field == 0 ? count == 0 : field == 1 ? count < 2 : count >= 2;
             if (field == 0)
                 greeting.reason = 1;
             else if (field == 1)

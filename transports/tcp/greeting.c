@@ -155,7 +155,8 @@ static bool tidy(const struct tcp_greeting *greeting)
     bool reason = greeting->kind == TCP_HELLO || greeting->kind == TCP_REFUSE;
     bool positions = greeting->kind == TCP_CONFIRM || greeting->kind == TCP_RESUME;
 
-    return (positions ? greeting->hears <= UINT16_MAX : !greeting->hears) && (nonce || is_zero(greeting->nonce, sizeof greeting->nonce)) &&
+    return (positions ? greeting->hears <= UINT16_MAX : !greeting->hears) &&
+           (nonce || is_zero(greeting->nonce, sizeof greeting->nonce)) &&
            (reason || !greeting->reason) &&
            (positions || (!greeting->requests && !greeting->replies));
 }

@@ -1,5 +1,4 @@
 /* See herald.h. */
-#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,8 +12,7 @@
 #define PATIENCE    (PATIENCE_US * UINT64_C(1000))
 #define LISTEN      400 /* polls, some 100 us, after which a herald may as well be heard late */
 #define TRIES       64  /* in vain, after which one in so many is */
-
-#define EARS        4   /* of this PE's addresses */
+#define EARS        4   /* addresses of this PE that others connect to */
 
 struct ear {
     int fd;
@@ -188,13 +186,12 @@ static uint64_t authenticator(const struct tcp_herald *herald, bool hears,
 
 static bool send_herald(struct tcp_herald *herald, uint64_t header, uint64_t value)
 {
-    struct tcp_datagram datagram = {.from = (uint32_t)sy_tcp_host->pe,
-                                    .flags = atomic_load_explicit(&herald->heard,
-                                                                  memory_order_relaxed)
-                                                 ? TCP_DATAGRAM_HEARD
-                                                 : 0,
-                                    .header = header,
-                                    .value = value};
+    struct tcp_datagram datagram = {
+        .from = (uint32_t)sy_tcp_host->pe,
+        .flags = atomic_load_explicit(&herald->heard, memory_order_relaxed) ? TCP_DATAGRAM_HEARD
+                                                                            : 0,
+        .header = header,
+        .value = value};
 
     datagram.tag = authenticator(herald, false, &datagram);
     return send(herald->fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL) ==
@@ -213,7 +210,8 @@ static int connected(const struct tcp_herald *herald)
     return fd < 0 ? -2 : fd;
 }
 
-/* Whoever sees to it clears `kept` before looking at the lanes. */
+/* Something is kept. Either this finds `kept` clear, or the look that clears it finds what is kept:
+ * both write one and then read the other, in sequential order. */
 static void see_to_it(void)
 {
     if (!atomic_load(&heralds.kept) && !atomic_exchange(&heralds.kept, true))
@@ -245,13 +243,13 @@ bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value)
     if (!send_herald(herald, header, value) || !works)
         return false;
     herald->value = value;
-    atomic_store_explicit(&herald->header, header, memory_order_relaxed);
+    atomic_store(&herald->header, header);
     see_to_it();
     return true;
 }
 
 /* Appends it in the producer's place. */
-bool sy_tcp_herald_yield(struct tcp_lane *lane)
+bool sy_tcp_herald_repeat(struct tcp_lane *lane)
 {
     struct tcp_herald *herald = &lane->herald;
     char *room = NULL;
@@ -260,8 +258,7 @@ bool sy_tcp_herald_yield(struct tcp_lane *lane)
         return true;
     if (!sy_tcp_producer_stop(lane))
         return false;
-    uint64_t word[2] = {atomic_load_explicit(&herald->header, memory_order_relaxed),
-                        herald->value};
+    uint64_t word[2] = {atomic_load_explicit(&herald->header, memory_order_relaxed), herald->value};
     if (word[0]) {
         sy_tcp_run_close(lane);
         room = sy_tcp_log_reserve(&lane->log[TCP_REQUESTS], sizeof word);
@@ -280,20 +277,20 @@ bool sy_tcp_herald_yield(struct tcp_lane *lane)
 
 void sy_tcp_heralds_keep(void)
 {
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
-    uint64_t now = sy_tcp_now();
     bool more = false;
 
-    if (!atomic_load_explicit(&heralds.kept, memory_order_relaxed))
+    if (!atomic_load_explicit(&heralds.kept, memory_order_relaxed) ||
+        !atomic_exchange(&heralds.kept, false))
         return;
-    atomic_store(&heralds.kept, false);
+    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    uint64_t now = sy_tcp_now();
     for (unsigned i = 0; i < count; i++) {
         struct tcp_lane *lane = sy_tcp_lanes.lane[i];
-        if (!atomic_load_explicit(&lane->herald.header, memory_order_relaxed))
+        if (!atomic_load(&lane->herald.header))
             continue;
         uint64_t said = atomic_load_explicit(&lane->herald.said_at, memory_order_relaxed);
         bool due = now > said && now - said >= PATIENCE;
-        more = !(due && sy_tcp_herald_yield(lane)) || more;
+        more = !(due && sy_tcp_herald_repeat(lane)) || more;
     }
     if (more)
         see_to_it();

@@ -3,14 +3,16 @@
  * for the kernel's book-keeping of the other's packet, which a datagram has none of.
  *
  * What a herald says is a RAISE, as in a record: a word that only grows holds at least so much. So
- * it may come late, twice, or be forged by a replay, and nothing is lost; and who has sent one keeps
- * what it said, to have the lane say it too unless a later RAISE of the same word makes up for it
- * within PATIENCE. Heralds are tried beside the lane until the other side has said, by a herald of
- * its own, that they get there; where they do not, as behind a firewall, nobody relies on them.
+ * it may come late, twice, or be forged by a replay, and nothing is lost; and who has sent one
+ * keeps what it said, to have the lane say it too unless a later RAISE of the same word makes up
+ * for it within PATIENCE. Heralds are tried beside the lane until the other side has said, by a
+ * herald of its own, that they get there; where they do not, as behind a firewall, nobody relies on
+ * them.
  *
  * They go between the addresses of lane 0's connection. Each carries an authenticator under a key
- * that both sides derive from the connection's greetings. They are for lanes that end at the target itself, and for PEs that poll while
- * they wait: a thread that sleeps is woken by its sockets, and this one is not among them. */
+ * that both sides derive from the connection's greetings. They are for lanes that end at the target
+ * itself, and for PEs that poll while they wait: a thread that sleeps is woken by its sockets, and
+ * this one is not among them. */
 #ifndef TCP_HERALD_H
 #define TCP_HERALD_H
 
@@ -61,9 +63,9 @@ bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value);
 void sy_tcp_herald_late(struct tcp_lane *lane, bool news);
 
 /* Has the lane say what only a herald has. False: it cannot yet. */
-bool sy_tcp_herald_yield(struct tcp_lane *lane);
+bool sy_tcp_herald_repeat(struct tcp_lane *lane);
 
-/* The same for all lanes, of what was said PATIENCE ago. By the progress thread. */
+/* The same for all lanes, of what was said PATIENCE ago. Any thread. */
 void sy_tcp_heralds_keep(void);
 
 /* Whether a herald is to be expected. Counts down. Under the poll lock, as hear. */
