@@ -226,9 +226,9 @@ bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value)
         return false;
     uint64_t now = sy_tcp_now();
     uint64_t kept = atomic_load_explicit(&herald->header, memory_order_relaxed);
-    bool often = now - atomic_load_explicit(&herald->said_at, memory_order_relaxed) < PATIENCE;
+    bool often = now - herald->said_at < PATIENCE;
     bool works = atomic_load_explicit(&herald->works, memory_order_relaxed);
-    atomic_store_explicit(&herald->said_at, now, memory_order_relaxed);
+    herald->said_at = now;
     if (kept == header)
         atomic_store_explicit(&herald->header, 0, memory_order_relaxed);
     if (!often || (kept && kept != header))
@@ -243,6 +243,7 @@ bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value)
     if (!send_herald(herald, header, value) || !works)
         return false;
     herald->value = value;
+    atomic_store_explicit(&herald->kept_at, now, memory_order_relaxed);
     atomic_store(&herald->header, header);
     see_to_it();
     return true;
@@ -288,8 +289,8 @@ void sy_tcp_heralds_keep(void)
         struct tcp_lane *lane = sy_tcp_lanes.lane[i];
         if (!atomic_load(&lane->herald.header))
             continue;
-        uint64_t said = atomic_load_explicit(&lane->herald.said_at, memory_order_relaxed);
-        bool due = now > said && now - said >= PATIENCE;
+        uint64_t since = atomic_load_explicit(&lane->herald.kept_at, memory_order_relaxed);
+        bool due = now > since && now - since >= PATIENCE;
         more = !(due && sy_tcp_herald_repeat(lane)) || more;
     }
     if (more)

@@ -39,8 +39,9 @@ struct tcp_herald {
     _Atomic bool heard;         /* a herald has come, and the lane has not been the first since */
     _Atomic bool works;         /* the other side has said that it hears */
     unsigned tries;             /* in vain; the producer's, as is the rest */
-    _Atomic uint64_t said_at;   /* nanoseconds: the last RAISE by either way */
+    uint64_t said_at;           /* nanoseconds: the last RAISE by either way */
     _Atomic uint64_t header;    /* what a herald has said and the lane has not; 0: nothing */
+    _Atomic uint64_t kept_at;   /* since when */
     uint64_t value;
 };
 
