@@ -55,8 +55,8 @@ static const struct sy_option options[] = {
      NULL, 0, 0, NULL, "Bytes of a socket's send and receive buffers; 0: the system decides"},
     {"tcp.heralds", SY_OPTION_BOOL, 0, offsetof(struct tcp_settings, heralds), "yes", NULL, 0, 0,
      NULL,
-     "Whether PEs that synchronise again and again tell each other by UDP datagrams, at the port "
-     "that they listen on, beside the connection"},
+     "Whether PEs that synchronise again and again tell each other by UDP datagrams (ports of "
+     "tcp.port_range) ahead of the connection; where none gets through it makes no difference"},
     {.name = NULL},
 };
 
