@@ -1,7 +1,9 @@
 /* PEs that synchronise again and again, at once and after pauses, all of them and in teams that
  * overlap: nobody leaves before all have entered, and what was put before is there.
  *
- *   bursts COUNT SEED      about so many barriers and syncs */
+ *   bursts COUNT SEED      about so many barriers and syncs
+ *   bursts COUNT SEED order    also that a sync of two PEs brings what was issued before it, which is
+ *                              more than the specification says */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -79,6 +81,28 @@ static void sync_teams(const shmem_team_t team[3], uint64_t count)
             syncs(team[t], 1 + any(5));
 }
 
+/* Puts and additions that nothing completes before the sync. */
+static void unquieted(long count)
+{
+    static long there[BURST], sum, added;
+    int other = 1 - me;
+
+    for (long i = 1; i <= count; i++) {
+        uint64_t issued = any(4);
+        for (uint64_t k = 0; k < issued; k++)
+            shmem_long_p(&there[any(BURST)], i, other);
+        uint64_t last = any(BURST);
+        shmem_long_p(&there[last], i, other);
+        shmem_long_atomic_add(&sum, 1, other);
+        added++;
+        for (uint64_t k = any(3); k < 3; k++)
+            shmem_sync_all();
+        CHECK(__atomic_load_n(&there[last], __ATOMIC_ACQUIRE) == i);
+        CHECK(__atomic_load_n(&sum, __ATOMIC_ACQUIRE) >= added);
+        shmem_barrier_all();
+    }
+}
+
 int main(int argc, char **argv)
 {
     long count = argc > 1 ? atol(argv[1]) : 20000, turn = 0, done = 0;
@@ -104,6 +128,8 @@ int main(int argc, char **argv)
             pause_for(any(3000));
         done += (long)(burst + burst / 4 * 9);
     }
+    if (argc > 3 && npes == 2)
+        unquieted(count / 4);
     shmem_barrier_all();
     for (int t = 1; t < 3; t++)
         shmem_team_destroy(team[t]);

@@ -195,6 +195,7 @@ int sy_tcp_raise(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t
     if (!(room = sy_tcp_issue_room(lane, sizeof word)))
         return -EAGAIN;
     memcpy(room, word, sizeof word);
+    sy_tcp_herald_joins(lane, sizeof word);
     uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
     sy_tcp_issue_done(ctx, lane, tail, sizeof word, true);
     return 0;

@@ -218,6 +218,33 @@ static void see_to_it(void)
         sy_tcp_host->soon(PATIENCE_US);
 }
 
+/* Where the lane's requests end that are not RAISEs. */
+static uint64_t others_end(const struct tcp_lane *lane)
+{
+    uint64_t tail = sy_tcp_log_tail(&lane->log[TCP_REQUESTS]);
+
+    return tail == lane->herald.raised ? lane->herald.others : tail;
+}
+
+void sy_tcp_herald_joins(struct tcp_lane *lane, size_t bytes)
+{
+    lane->herald.others = others_end(lane);
+    lane->herald.raised = sy_tcp_log_tail(&lane->log[TCP_REQUESTS]) + bytes;
+}
+
+static bool overtakes(const struct tcp_lane *lane)
+{
+    if (sy_tcp_log_acked(&lane->log[TCP_REQUESTS]) < others_end(lane))
+        return true;
+    for (int i = 0; i < TCP_STREAMS_MAX; i++) {
+        const struct tcp_lane *stripe = lane->stripe[i];
+        if (stripe && sy_tcp_log_acked(&stripe->log[TCP_REQUESTS]) <
+                          sy_tcp_log_tail(&stripe->log[TCP_REQUESTS]))
+            return true;
+    }
+    return false;
+}
+
 bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value)
 {
     struct tcp_herald *herald = &lane->herald;
@@ -231,7 +258,7 @@ bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value)
     herald->said_at = now;
     if (kept == header)
         atomic_store_explicit(&herald->header, 0, memory_order_relaxed);
-    if (!often || (kept && kept != header))
+    if (!often || (kept && kept != header) || overtakes(lane))
         return false;
     atomic_fetch_add_explicit(&heralds.awaited, 1, memory_order_relaxed);
     atomic_store_explicit(&heralds.polls, LISTEN, memory_order_relaxed);
@@ -266,6 +293,7 @@ bool sy_tcp_herald_repeat(struct tcp_lane *lane)
     }
     if (room) {
         memcpy(room, word, sizeof word);
+        sy_tcp_herald_joins(lane, sizeof word);
         sy_tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
         atomic_store_explicit(&herald->header, 0, memory_order_relaxed);
         atomic_store_explicit(&herald->works, false, memory_order_relaxed);

@@ -9,6 +9,10 @@
  * herald of its own, that they get there; where they do not, as behind a firewall, nobody relies on
  * them.
  *
+ * A herald overtakes nothing but other RAISEs: where the other side has not confirmed all else that
+ * was issued towards it the lane says it, so that programs which take a sync for more than it is
+ * find what they put as they would without heralds.
+ *
  * They go between the addresses of lane 0's connection. Each carries an authenticator under a key
  * that both sides derive from the connection's greetings. They are for lanes that end at the target
  * itself, and for PEs that poll while they wait: a thread that sleeps is woken by its sockets, and
@@ -43,6 +47,8 @@ struct tcp_herald {
     _Atomic uint64_t header;    /* what a herald has said and the lane has not; 0: nothing */
     _Atomic uint64_t kept_at;   /* since when */
     uint64_t value;
+    uint64_t raised; /* position of the lane's requests where its last RAISE ends */
+    uint64_t others; /* the same of what was before it and the RAISEs that it continues */
 };
 
 /* Heralds are never needed, so nothing that fails here is an error. */
@@ -59,6 +65,9 @@ void sy_tcp_herald_meet(struct tcp_lane *lane, int connection, uint32_t hears,
 
 /* A RAISE is to be said. True: a herald has, and the lane need not. By the producer. */
 bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value);
+
+/* A RAISE is about to be committed to the lane. By the producer, or while it is kept out. */
+void sy_tcp_herald_joins(struct tcp_lane *lane, size_t bytes);
 
 /* A RAISE has come by the lane; news: the word was less before. */
 void sy_tcp_herald_late(struct tcp_lane *lane, bool news);
