@@ -441,8 +441,7 @@ SY_ORDERED_ELSEWHERE int sy_tcp_apply_raise(uint64_t header, uint64_t value)
     char *at = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
                            sy_tcp_header_offset(header), sizeof value);
 
-    if (!at || (uintptr_t)at % sizeof value || sy_tcp_header_op(header) != TCP_OP_RAISE ||
-        sy_tcp_header_code(header) != 3)
+    if (!at || (uintptr_t)at % sizeof value || sy_tcp_header_code(header) != 3)
         return -1;
     uint64_t *word = (uint64_t *)(void *)at, before = __atomic_load_n(word, __ATOMIC_RELAXED);
     while (before < value)
@@ -460,7 +459,7 @@ static void raise_by_lane(struct tcp_lane *lane, uint64_t header, const char *fr
     if (news < 0)
         *why = outside;
     else
-        sy_tcp_herald_late(lane, news);
+        sy_tcp_herald_note(lane, news, sy_tcp_header_op(header) == TCP_OP_REPEAT);
 }
 
 /* AWAIT: true if the lane must stop behind this record. */
@@ -506,6 +505,7 @@ static void apply_one(struct tcp_lane *lane, uint64_t header, const char *from, 
         get_strided(lane, header, from, why);
         break;
     case TCP_OP_RAISE:
+    case TCP_OP_REPEAT:
         raise_by_lane(lane, header, from, why);
         break;
     case TCP_OP_AMO ... TCP_OP_AMO_FETCH + SY_AMO_XOR:

@@ -12,6 +12,8 @@
 #define PATIENCE    (PATIENCE_US * UINT64_C(1000))
 #define LISTEN      400 /* polls, some 100 us, after which a herald may as well be heard late */
 #define TRIES       64  /* in vain, after which one in so many is */
+#define AGAIN_US    100 /* what could not be repeated just now */
+#define MOST_EARLY  16  /* RAISEs that come before this PE has said its own */
 #define EARS        4   /* addresses of this PE that others connect to */
 
 struct ear {
@@ -24,10 +26,13 @@ static struct {
     struct ear ear[EARS];
     unsigned ears;
     bool open;
-    unsigned first, last;   /* ports; 0: any */
-    _Atomic bool kept;      /* some lane has something to say after all, perhaps */
-    _Atomic int awaited;    /* heralds; each word that is raised here is answered by another's */
-    _Atomic unsigned polls; /* that are to look for them first */
+    unsigned first, last;       /* ports; 0: any */
+    _Atomic uint64_t look_at;   /* nanoseconds: some lane has something to repeat then; 0: none */
+    _Atomic uint64_t raised_at; /* the last RAISE said to anybody */
+    _Atomic int awaited;        /* RAISEs: said less heard, since each is answered by another's */
+    _Atomic unsigned polls;     /* that are to look for heralds first */
+    _Atomic bool busy;          /* there has been a burst, so there may be heralds */
+    _Atomic bool come;          /* there are */
 } heralds;
 
 void sy_tcp_heralds_open(void)
@@ -122,7 +127,7 @@ uint16_t sy_tcp_heralds_ear(int connection)
     struct sockaddr_storage own;
     struct ear *ear;
 
-    if (!own_address(connection, &own))
+    if (sy_tcp_host->crowded || !own_address(connection, &own))
         return 0;
     ear = find_ear(&own);
     if (!ear)
@@ -142,8 +147,9 @@ static bool find_way(struct tcp_herald *way, int connection, uint32_t hears)
         getpeername(connection, (struct sockaddr *)&peer, &length) || !is_ip(&peer))
         return false;
     *port_of(&peer) = htons((uint16_t)hears);
-    way->to_length = length_of(&peer);
-    memcpy(&way->to, &peer, way->to_length);
+    way->length = length_of(&peer);
+    memcpy(&way->to, &peer, way->length);
+    memcpy(&way->own, &own, way->length);
     return true;
 }
 
@@ -155,11 +161,13 @@ void sy_tcp_herald_meet(struct tcp_lane *lane, int connection, uint32_t hears,
     struct tcp_herald *herald = &lane->herald, way = {0};
     bool open = find_way(&way, connection, hears);
 
-    if (open && !herald->to_length) {
+    if (open && !herald->length) {
+        herald->own = way.own;
         herald->to = way.to;
-        herald->to_length = way.to_length;
+        herald->length = way.length;
     }
-    open = open && !memcmp(&way.to, &herald->to, sizeof way.to);
+    open = open && !memcmp(&way.to, &herald->to, sizeof way.to) &&
+           !memcmp(&way.own, &herald->own, sizeof way.own);
     for (int other = 0; other < 2; other++)
         for (int i = 0; i < 2; i++) {
             uint64_t word;
@@ -184,16 +192,23 @@ static uint64_t authenticator(const struct tcp_herald *herald, bool hears,
 
 /* ---- saying ---- */
 
-static bool send_herald(struct tcp_herald *herald, uint64_t header, uint64_t value)
+static struct tcp_datagram make_herald(const struct tcp_herald *herald, unsigned flags,
+                                       uint64_t header, uint64_t value)
 {
     struct tcp_datagram datagram = {
-        .from = (uint32_t)sy_tcp_host->pe,
-        .flags = atomic_load_explicit(&herald->heard, memory_order_relaxed) ? TCP_DATAGRAM_HEARD
-                                                                            : 0,
-        .header = header,
-        .value = value};
+        .from = (uint32_t)sy_tcp_host->pe, .flags = flags, .header = header, .value = value};
 
     datagram.tag = authenticator(herald, false, &datagram);
+    return datagram;
+}
+
+static bool send_herald(const struct tcp_herald *herald, bool alone, uint64_t header,
+                        uint64_t value)
+{
+    bool heard = atomic_load_explicit(&herald->heard, memory_order_relaxed);
+    unsigned flags = (heard ? TCP_DATAGRAM_HEARD : 0) | (alone ? TCP_DATAGRAM_ALONE : 0);
+    struct tcp_datagram datagram = make_herald(herald, flags, header, value);
+
     return send(herald->fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL) ==
            sizeof datagram;
 }
@@ -203,19 +218,22 @@ static int connected(const struct tcp_herald *herald)
 {
     int fd = socket(herald->to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-    if (fd >= 0 && connect(fd, &herald->to.any, herald->to_length)) {
+    if (fd >= 0 && (bind(fd, &herald->own.any, herald->length) ||
+                    connect(fd, &herald->to.any, herald->length))) {
         close(fd);
         fd = -2;
     }
     return fd < 0 ? -2 : fd;
 }
 
-/* Something is kept. Either this finds `kept` clear, or the look that clears it finds what is kept:
- * both write one and then read the other, in sequential order. */
-static void see_to_it(void)
+/* Something is kept. Either this finds a look planned, or the look, which clears `look_at` first,
+ * finds what is kept: both write one and then read the other, in sequential order. */
+static void plan_look(uint64_t now, unsigned microseconds)
 {
-    if (!atomic_load(&heralds.kept) && !atomic_exchange(&heralds.kept, true))
-        sy_tcp_host->soon(PATIENCE_US);
+    if (atomic_load(&heralds.look_at) ||
+        atomic_exchange(&heralds.look_at, now + microseconds * UINT64_C(1000)))
+        return;
+    sy_tcp_host->soon(microseconds);
 }
 
 /* Where the lane's requests end that are not RAISEs. */
@@ -232,10 +250,17 @@ void sy_tcp_herald_joins(struct tcp_lane *lane, size_t bytes)
     lane->herald.raised = sy_tcp_log_tail(&lane->log[TCP_REQUESTS]) + bytes;
 }
 
-static bool overtakes(const struct tcp_lane *lane)
+/* Whether a herald would overtake something. Where that is no more than it was last time, the other
+ * side is asked to confirm it: one that says all by heralds does not do so by itself. */
+static bool overtakes(struct tcp_lane *lane)
 {
-    if (sy_tcp_log_acked(&lane->log[TCP_REQUESTS]) < others_end(lane))
+    uint64_t others = others_end(lane);
+
+    if (sy_tcp_log_acked(&lane->log[TCP_REQUESTS]) < others) {
+        if (others == lane->herald.others)
+            sy_tcp_send_ask(lane, others);
         return true;
+    }
     for (int i = 0; i < TCP_STREAMS_MAX; i++) {
         const struct tcp_lane *stripe = lane->stripe[i];
         if (stripe && sy_tcp_log_acked(&stripe->log[TCP_REQUESTS]) <
@@ -245,11 +270,42 @@ static bool overtakes(const struct tcp_lane *lane)
     return false;
 }
 
+/* Counts a RAISE that is said. The first after a rest begins a new count. */
+static void expect_one(uint64_t now)
+{
+    if (now - atomic_load_explicit(&heralds.raised_at, memory_order_relaxed) >= PATIENCE)
+        atomic_store_explicit(&heralds.awaited, 0, memory_order_relaxed);
+    atomic_store_explicit(&heralds.raised_at, now, memory_order_relaxed);
+    atomic_fetch_add_explicit(&heralds.awaited, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&heralds.come, memory_order_relaxed))
+        atomic_store_explicit(&heralds.polls, LISTEN, memory_order_relaxed);
+}
+
+/* Whether a herald may say it, beside the lane or alone. */
+static bool may_say(struct tcp_lane *lane, bool often, uint64_t kept, uint64_t header)
+{
+    struct tcp_herald *herald = &lane->herald;
+
+    if (!often || (kept && kept != header) || overtakes(lane))
+        return false;
+    if (!atomic_load_explicit(&heralds.busy, memory_order_relaxed))
+        atomic_store_explicit(&heralds.busy, true, memory_order_relaxed);
+    if (atomic_load_explicit(&herald->works, memory_order_relaxed))
+        herald->tries = 0;
+    else if (++herald->tries > TRIES && herald->tries % TRIES &&
+             !atomic_load_explicit(&herald->heard, memory_order_relaxed))
+        return false;
+    if (herald->fd == -1)
+        herald->fd = connected(herald);
+    return true;
+}
+
 bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value)
 {
     struct tcp_herald *herald = &lane->herald;
 
-    if (sy_tcp_host->crowded || !atomic_load_explicit(&herald->open, memory_order_acquire))
+    if (sy_tcp_host->crowded || herald->fd == -2 ||
+        !atomic_load_explicit(&herald->open, memory_order_acquire))
         return false;
     uint64_t now = sy_tcp_now();
     uint64_t kept = atomic_load_explicit(&herald->header, memory_order_relaxed);
@@ -258,71 +314,95 @@ bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value)
     herald->said_at = now;
     if (kept == header)
         atomic_store_explicit(&herald->header, 0, memory_order_relaxed);
-    if (!often || (kept && kept != header) || overtakes(lane))
-        return false;
-    atomic_fetch_add_explicit(&heralds.awaited, 1, memory_order_relaxed);
-    atomic_store_explicit(&heralds.polls, LISTEN, memory_order_relaxed);
-    herald->tries = works ? 0 : herald->tries + 1;
-    if (herald->tries > TRIES && herald->tries % TRIES)
-        return false;
-    if (herald->fd == -1)
-        herald->fd = connected(herald);
-    if (!send_herald(herald, header, value) || !works)
+    expect_one(now);
+    if (!may_say(lane, often, kept, header) || !send_herald(herald, works, header, value) || !works)
         return false;
     herald->value = value;
     atomic_store_explicit(&herald->kept_at, now, memory_order_relaxed);
     atomic_store(&herald->header, header);
-    see_to_it();
+    plan_look(now, PATIENCE_US);
     return true;
 }
 
-/* Appends it in the producer's place. */
-bool sy_tcp_herald_repeat(struct tcp_lane *lane)
+/* Appends it, by the producer or in its place. False: there is no room. */
+static bool append_kept(struct tcp_lane *lane)
 {
     struct tcp_herald *herald = &lane->herald;
-    char *room = NULL;
+    uint64_t header = atomic_load_explicit(&herald->header, memory_order_relaxed);
+    uint64_t word[2] = {(header & ~UINT64_C(63)) | TCP_OP_REPEAT, herald->value};
+    char *room;
 
-    if (!atomic_load_explicit(&herald->header, memory_order_relaxed))
+    if (!header)
+        return true;
+    sy_tcp_run_close(lane);
+    room = sy_tcp_log_reserve(&lane->log[TCP_REQUESTS], sizeof word);
+    if (!room)
+        return false;
+    memcpy(room, word, sizeof word);
+    sy_tcp_herald_joins(lane, sizeof word);
+    sy_tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
+    atomic_store_explicit(&herald->header, 0, memory_order_relaxed);
+    return true;
+}
+
+void sy_tcp_herald_flush(struct tcp_lane *lane)
+{
+    if (SY_UNLIKELY(atomic_load_explicit(&lane->herald.header, memory_order_relaxed)) &&
+        append_kept(lane))
+        sy_tcp_send_mark(lane, false);
+}
+
+bool sy_tcp_herald_settle(struct tcp_lane *lane)
+{
+    if (!atomic_load(&lane->herald.header) || atomic_load(&lane->state) == TCP_LANE_OVER)
         return true;
     if (!sy_tcp_producer_stop(lane))
         return false;
-    uint64_t word[2] = {atomic_load_explicit(&herald->header, memory_order_relaxed), herald->value};
-    if (word[0]) {
-        sy_tcp_run_close(lane);
-        room = sy_tcp_log_reserve(&lane->log[TCP_REQUESTS], sizeof word);
-    }
-    if (room) {
-        memcpy(room, word, sizeof word);
-        sy_tcp_herald_joins(lane, sizeof word);
-        sy_tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
-        atomic_store_explicit(&herald->header, 0, memory_order_relaxed);
-        atomic_store_explicit(&herald->works, false, memory_order_relaxed);
-    }
+    bool appended = append_kept(lane);
     sy_tcp_producer_go(lane);
-    if (room)
+    if (appended)
         sy_tcp_send_mark(lane, false);
-    return room || !word[0];
+    return appended;
 }
 
-void sy_tcp_heralds_keep(void)
+/* Settles what is due; what is left is due at the time returned; 0: nothing is left. */
+static uint64_t settle_due(uint64_t now)
 {
-    bool more = false;
-
-    if (!atomic_load_explicit(&heralds.kept, memory_order_relaxed) ||
-        !atomic_exchange(&heralds.kept, false))
-        return;
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
-    uint64_t now = sy_tcp_now();
+    uint64_t next = 0;
+
     for (unsigned i = 0; i < count; i++) {
         struct tcp_lane *lane = sy_tcp_lanes.lane[i];
         if (!atomic_load(&lane->herald.header))
             continue;
-        uint64_t since = atomic_load_explicit(&lane->herald.kept_at, memory_order_relaxed);
-        bool due = now > since && now - since >= PATIENCE;
-        more = !(due && sy_tcp_herald_repeat(lane)) || more;
+        uint64_t due = atomic_load_explicit(&lane->herald.kept_at, memory_order_relaxed) + PATIENCE;
+        if (due <= now && sy_tcp_herald_settle(lane))
+            continue;
+        if (due <= now)
+            due = now + AGAIN_US * UINT64_C(1000);
+        next = !next || due < next ? due : next;
     }
-    if (more)
-        see_to_it();
+    return next;
+}
+
+/* A timer that expires earlier may have been set for somebody else, so the rest of the time is
+ * asked for again. */
+void sy_tcp_heralds_repeat(void)
+{
+    uint64_t at = atomic_load_explicit(&heralds.look_at, memory_order_relaxed), now, next;
+
+    if (SY_LIKELY(!at))
+        return;
+    now = sy_tcp_now();
+    if (now < at) {
+        sy_tcp_host->soon((unsigned)((at - now) / 1000) + 1);
+        return;
+    }
+    if (!atomic_exchange(&heralds.look_at, 0))
+        return;
+    next = settle_due(now);
+    if (next)
+        plan_look(now, (unsigned)((next - now) / 1000) + 1);
 }
 
 /* ---- hearing ---- */
@@ -331,14 +411,10 @@ bool sy_tcp_heralds_expected(void)
 {
     unsigned polls = atomic_load_explicit(&heralds.polls, memory_order_relaxed);
 
-    if (!polls)
+    if (!polls || atomic_load_explicit(&heralds.awaited, memory_order_relaxed) <= 0)
         return false;
-    if (atomic_load_explicit(&heralds.awaited, memory_order_relaxed) <= 0 || polls == 1) {
-        atomic_store_explicit(&heralds.awaited, 0, memory_order_relaxed);
-        polls = 1;
-    }
     atomic_store_explicit(&heralds.polls, polls - 1, memory_order_relaxed);
-    return polls > 1;
+    return true;
 }
 
 /* Lanes that this PE has used come by its routes; others, and those of strangers, cost a search. */
@@ -355,8 +431,25 @@ static struct tcp_lane *lane_of(uint32_t pe)
     return lane;
 }
 
+static void note_news(void)
+{
+    if (atomic_load_explicit(&heralds.awaited, memory_order_relaxed) > -MOST_EARLY)
+        atomic_fetch_sub_explicit(&heralds.awaited, 1, memory_order_relaxed);
+}
+
+/* Somebody to whom this PE has nothing to say learns so too that it is heard: a word is always at
+ * least 0. */
+static void answer(const struct ear *ear, const struct tcp_herald *herald, uint64_t header)
+{
+    struct tcp_datagram datagram = make_herald(herald, TCP_DATAGRAM_HEARD | TCP_DATAGRAM_ALONE,
+                                               header, 0);
+
+    sendto(ear->fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL, &herald->to.any,
+           herald->length);
+}
+
 /* Nothing is believed, and nobody is told, before the authenticator has been compared. */
-static bool take(const struct tcp_datagram *datagram)
+static bool take(const struct ear *ear, const struct tcp_datagram *datagram)
 {
     struct tcp_lane *lane = lane_of(datagram->from);
     struct tcp_herald *herald = lane ? &lane->herald : NULL;
@@ -365,34 +458,41 @@ static bool take(const struct tcp_datagram *datagram)
         authenticator(herald, true, datagram) != datagram->tag)
         return false;
     atomic_store_explicit(&herald->heard, true, memory_order_relaxed);
-    if (datagram->flags & TCP_DATAGRAM_HEARD)
-        atomic_store_explicit(&herald->works, true, memory_order_relaxed);
-    return sy_tcp_apply_raise(datagram->header, datagram->value) > 0;
-}
-
-static void note_news(bool news)
-{
-    if (news && atomic_load_explicit(&heralds.awaited, memory_order_relaxed) > 0)
-        atomic_fetch_sub_explicit(&heralds.awaited, 1, memory_order_relaxed);
+    atomic_store_explicit(&herald->works, datagram->flags & TCP_DATAGRAM_HEARD,
+                          memory_order_relaxed);
+    atomic_store_explicit(&heralds.come, true, memory_order_relaxed);
+    if (!(datagram->flags & TCP_DATAGRAM_ALONE))
+        answer(ear, herald, datagram->header);
+    if (sy_tcp_header_op(datagram->header) != TCP_OP_RAISE ||
+        sy_tcp_apply_raise(datagram->header, datagram->value) <= 0)
+        return false;
+    note_news();
+    return true;
 }
 
 size_t sy_tcp_heralds_hear(void)
 {
     struct tcp_datagram datagram;
 
+    if (!atomic_load_explicit(&heralds.busy, memory_order_relaxed))
+        return 0;
     for (unsigned i = 0; i < heralds.ears; i++)
         if (recv(heralds.ear[i].fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_TRUNC) ==
-            sizeof datagram) {
-            bool news = take(&datagram);
-            note_news(news);
-            return news;
-        }
+                sizeof datagram &&
+            take(&heralds.ear[i], &datagram))
+            return 1;
     return 0;
 }
 
-void sy_tcp_herald_late(struct tcp_lane *lane, bool news)
+/* A herald that the lane has to make up for has not come: nor may those of this side. */
+void sy_tcp_herald_note(struct tcp_lane *lane, bool news, bool repeat)
 {
-    if (news)
-        atomic_store_explicit(&lane->herald.heard, false, memory_order_relaxed);
-    note_news(news);
+    if (!news)
+        return;
+    note_news();
+    if (!repeat)
+        return;
+    atomic_store_explicit(&lane->herald.heard, false, memory_order_relaxed);
+    atomic_store_explicit(&lane->herald.works, false, memory_order_relaxed);
+    atomic_store_explicit(&heralds.come, false, memory_order_relaxed);
 }

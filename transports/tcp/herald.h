@@ -5,9 +5,9 @@
  * What a herald says is a RAISE, as in a record: a word that only grows holds at least so much. So
  * it may come late, twice, or be forged by a replay, and nothing is lost; and who has sent one
  * keeps what it said, to have the lane say it too unless a later RAISE of the same word makes up
- * for it within PATIENCE. Heralds are tried beside the lane until the other side has said, by a
- * herald of its own, that they get there; where they do not, as behind a firewall, nobody relies on
- * them.
+ * for it within a millisecond. Heralds are tried beside the lane until the other side has said, by
+ * a herald of its own, that they get there; where they do not, as behind a firewall, nobody relies
+ * on them.
  *
  * A herald overtakes nothing but other RAISEs: where the other side has not confirmed all else that
  * was issued towards it the lane says it, so that programs which take a sync for more than it is
@@ -31,17 +31,18 @@ struct tcp_lane;
 /* Of a lane 0. */
 struct tcp_herald {
     int fd; /* connected to there by the first herald; -1: not yet, -2: it cannot be */
-    /* Where the other side hears: set once, by the first connection, before `open`. */
-    socklen_t to_length;
-    union {
+    /* This side's address, with port 0, and where the other side hears: set once, by the first
+     * connection, before `open`. */
+    socklen_t length;
+    union tcp_address {
         struct sockaddr any;
         struct sockaddr_in ipv4;
         struct sockaddr_in6 ipv6;
-    } to;
+    } own, to;
     _Atomic bool open;          /* the present connection is between the same addresses */
     _Atomic uint64_t key[2][2]; /* of what this side says, of what it hears */
-    _Atomic bool heard;         /* a herald has come, and the lane has not been the first since */
-    _Atomic bool works;         /* the other side has said that it hears */
+    _Atomic bool heard;         /* a herald has come, and since then no REPEAT that was news */
+    _Atomic bool works;         /* the other side says that it hears */
     unsigned tries;             /* in vain; the producer's, as is the rest */
     uint64_t said_at;           /* nanoseconds: the last RAISE by either way */
     _Atomic uint64_t header;    /* what a herald has said and the lane has not; 0: nothing */
@@ -69,19 +70,22 @@ bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value);
 /* A RAISE is about to be committed to the lane. By the producer, or while it is kept out. */
 void sy_tcp_herald_joins(struct tcp_lane *lane, size_t bytes);
 
-/* A RAISE has come by the lane; news: the word was less before. */
-void sy_tcp_herald_late(struct tcp_lane *lane, bool news);
+/* A RAISE has come by the lane, or a REPEAT; news: the word was less before. */
+void sy_tcp_herald_note(struct tcp_lane *lane, bool news, bool repeat);
 
-/* Has the lane say what only a herald has. False: it cannot yet. */
-bool sy_tcp_herald_repeat(struct tcp_lane *lane);
+/* The lane says what only a herald has, before something that takes long. By the producer. */
+void sy_tcp_herald_flush(struct tcp_lane *lane);
 
-/* The same for all lanes, of what was said PATIENCE ago. Any thread. */
-void sy_tcp_heralds_keep(void);
+/* The same by another thread. False: it cannot yet. */
+bool sy_tcp_herald_settle(struct tcp_lane *lane);
+
+/* The same for all lanes, of what was said a millisecond ago. Any thread. */
+void sy_tcp_heralds_repeat(void);
 
 /* Whether a herald is to be expected. Counts down. Under the poll lock, as hear. */
 bool sy_tcp_heralds_expected(void);
 
-/* Hears one, if one has come: 1 if it told news. */
+/* Hears one at each address, until one tells news: 1 if one did. */
 size_t sy_tcp_heralds_hear(void);
 
 #endif

@@ -408,7 +408,7 @@ void sy_tcp_lanes_leave(void)
     uint64_t patience = (uint64_t)(sy_tcp_settings.reconnect_timeout * (double)SECOND);
 
     closing = sy_tcp_now();
-    wait_for_all(sy_tcp_herald_repeat, patience);
+    wait_for_all(sy_tcp_herald_settle, patience);
     unsigned count = atomic_load(&sy_tcp_lanes.count);
     for (unsigned i = 0; i < count; i++) {
         sy_tcp_send_ask(sy_tcp_lanes.lane[i],

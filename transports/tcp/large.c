@@ -198,6 +198,7 @@ int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
 
     if (!first)
         return -EAGAIN;
+    sy_tcp_herald_flush(first);
     choose_lanes(first, t->length, measured, &spread);
     order_after(first, &spread);
     order_before_fence(first, &spread);
@@ -249,6 +250,7 @@ int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
 
     if (!first)
         return -EAGAIN;
+    sy_tcp_herald_flush(first);
     choose_lanes(first, t->length, measured, &spread);
     order_after(first, &spread);
     for (size_t done = 0, i = 0; done < t->length;) {

@@ -17,7 +17,7 @@
 #define EVENTS        32 /* of one epoll_wait */
 #define EPOLL_TURNS   4  /* polls between two questions to epoll */
 #define EPOLL_TURNS_1 32 /* the same while there is but one lane */
-#define HERALD_TURNS  4  /* polls between two that read lanes too, while a herald is expected */
+#define HERALD_TURNS  8  /* polls between two that read lanes too, while a herald is expected */
 
 static struct {
     int fd;
@@ -286,8 +286,8 @@ long sy_tcp_poll_lane(struct tcp_lane *expected)
     if (all || herald)
         got = sy_tcp_heralds_hear();
     if (all)
-        sy_tcp_heralds_keep();
-    if (herald && (got || turn % HERALD_TURNS)) {
+        sy_tcp_heralds_repeat();
+    if (herald && turn % HERALD_TURNS) {
         sy_tcp_poll_unlock();
         return (long)got;
     }
@@ -312,7 +312,7 @@ long sy_tcp_poll(void)
 
 bool sy_tcp_poll_event(void)
 {
-    sy_tcp_heralds_keep();
+    sy_tcp_heralds_repeat();
     sy_tcp_send_dirty(true);
     if (!try_lock())
         return false;

@@ -112,7 +112,7 @@ static void adopt(struct tcp_talk *talk)
                      "lane %u %s PE %d at %s, within %.1f ms", number,
                      connector ? "connected to" : "accepted from", pe,
                      sy_tcp_socket_text(&talk->address, text), (double)took / 1e6);
-    unsigned char keys[32];
+    unsigned char keys[32] = {0};
     struct tcp_self self = sy_tcp_self();
     if (sy_tcp_transcript_keys(&talk->transcript, &self, keys))
         positions.hears = 0;

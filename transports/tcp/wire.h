@@ -79,10 +79,11 @@ enum tcp_op {
     TCP_OP_PUT_STRIDED = 5, /* words: block | blocks << 32, stride; payload: the blocks packed */
     TCP_OP_GET_STRIDED =
         6, /* words: block | blocks << 32, stride; the reply is the blocks packed, padded */
-    TCP_OP_AWAIT = 7, /* target: lane; word: apply nothing behind this before that lane's requests
-                         have been applied up to here */
-    TCP_OP_RAISE = 8, /* code 3; word: the word there becomes at least this */
-    TCP_OP_AMO = 16,  /* + enum sy_amo_op; code 2 or 3; word: operand; CSWAP: word: compare */
+    TCP_OP_AWAIT = 7,  /* target: lane; word: apply nothing behind this before that lane's requests
+                          have been applied up to here */
+    TCP_OP_RAISE = 8,  /* code 3; word: the word there becomes at least this */
+    TCP_OP_REPEAT = 9, /* the same, said by a datagram before and perhaps not heard */
+    TCP_OP_AMO = 16,   /* + enum sy_amo_op; code 2 or 3; word: operand; CSWAP: word: compare */
     TCP_OP_AMO_FETCH = 24 /* the same; the reply is a word: the old value */
 };
 
@@ -95,6 +96,8 @@ enum tcp_op {
  * Beside the connection, for the target itself; herald.h. */
 
 #define TCP_DATAGRAM_HEARD 1u /* yours get here */
+#define TCP_DATAGRAM_ALONE 2u /* the connection does not say the same; otherwise answer this one   \
+                               */
 
 struct tcp_datagram {
     uint32_t from; /* PE */
@@ -102,6 +105,8 @@ struct tcp_datagram {
     uint64_t header, value; /* as in a record: RAISE */
     uint64_t tag;           /* SipHash-2-4 of what is before it */
 };
+
+_Static_assert(sizeof(struct tcp_datagram) == 32, "the datagram has holes");
 
 /* ---- headers ---- */
 
