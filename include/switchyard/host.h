@@ -92,8 +92,9 @@ struct sy_host {
      * another look for the answer. */
     void (*rest)(uint64_t *since);
 
-    /* Asks that the progress thread call progress() about `microseconds` from now, whatever the
-     * application does. Costs nothing where that has been asked for already. */
+    /* Asks that the progress thread call event(), or progress() where the plugin has no event(),
+     * about `microseconds` from now, whatever the application does. Costs nothing where that has
+     * been asked for already. */
     void (*soon)(unsigned microseconds);
 
     const struct sy_start *start; /* for bootstraps: see bootstrap.h */

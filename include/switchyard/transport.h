@@ -188,7 +188,8 @@ struct sy_transport {
     int (*sleeping)(bool sleeps);
 
     /* Optional: has an aligned 64-bit word hold at least `value`. The word is one that only grows,
-     * and nobody else writes it; who waits for it waits for a value or a greater one. So this need
+     * and one PE at a time raises it, though a lower value of an earlier one may still come late;
+     * who waits for it waits for a value or a greater one. So this need
      * not keep any order with other operations, is not covered by quiet(), may be done more than
      * once, and need not be done at all where a later one for the same word has been asked for.
      * Without it the core uses fence, amo (SET). */

@@ -25,7 +25,7 @@ static void close_world(void)
 {
     sy_ctx_destroy_all(NULL);
     /* The barrier completes all communication; once it is over no PE uses another's memory. Its own
-     * notifications may still be on their way to PEs that wait for them. */
+     * notifications may still be on their way to PEs that wait for them, until transports close. */
     sy_barrier_world();
     sy_quiet(&sy_ctx_control, SY_ALL_PES);
     sy_world_close();

@@ -13,6 +13,7 @@
  *   lost     the datagram does not get there
  *   twice    it gets there twice
  *   late     it gets there many datagrams later
+ *   first    so many datagrams of the process are lost before one gets there
  *   cpus     processors that the process thinks it may use, many or few; default: as it is
  *   seed     of the pseudo-random numbers, to which the process adds its PE; default: 1
  * At the end of the process a line with the counts is appended to the file SY_SHIM_REPORT. In the
@@ -45,7 +46,7 @@
 enum { SHIM_PIECES = 1024 }; /* most pieces of a vector that are looked at: the kernel's limit */
 
 static struct {
-    long shorten, eintr, eagain, reset, resets, buffer, rate, seed, cpus, lost, twice, late;
+    long shorten, eintr, eagain, reset, resets, buffer, rate, seed, cpus, lost, twice, late, first;
 } badness = {.resets = -1, .seed = 1};
 
 static _Atomic long calls, shortened, interrupted, postponed, resets, datagrams, lost;
@@ -72,7 +73,8 @@ __attribute__((constructor)) static void begin(void)
               take(word, "resets", &badness.resets) || take(word, "buffer", &badness.buffer) ||
               take(word, "rate", &badness.rate) || take(word, "seed", &badness.seed) ||
               take(word, "cpus", &badness.cpus) || take(word, "lost", &badness.lost) ||
-              take(word, "twice", &badness.twice) || take(word, "late", &badness.late))) {
+              take(word, "twice", &badness.twice) || take(word, "late", &badness.late) ||
+              take(word, "first", &badness.first))) {
             fprintf(stderr, "shim: SY_SHIM has no word %s\n", word);
             _exit(2);
         }
@@ -256,7 +258,7 @@ static ssize_t send_datagram(__typeof__(send) *real, int fd, const void *bytes, 
         late[fd].left = LATE_BY;
         return (ssize_t)length;
     }
-    if (happens(badness.lost, 100)) {
+    if (datagrams <= badness.first || happens(badness.lost, 100)) {
         lost++;
         return (ssize_t)length;
     }

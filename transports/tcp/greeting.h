@@ -59,8 +59,8 @@ int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
 enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
                              const struct tcp_greeting *greeting);
 
-/* Two keys of 16 bytes that the two sides alone know, and only while this connection lasts: what
- * they say beside it, the connector and the acceptor. After the last greeting. 0 or -errno. */
+/* Two keys of 16 bytes that the two sides alone know, for what they say beside this connection: the
+ * connector's and the acceptor's. After the last greeting. 0 or -errno. */
 int sy_tcp_transcript_keys(const struct tcp_transcript *t, const struct tcp_self *self,
                            unsigned char keys[32]);
 

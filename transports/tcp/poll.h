@@ -30,15 +30,16 @@ void sy_tcp_watch_remove(struct tcp_watch *watch);
 int sy_tcp_poll_open(struct sy_error *err);
 void sy_tcp_poll_close(void);
 
-/* Sends what is gathered, receives and applies what has come, makes connections; never blocks. The
- * bytes received; -1: another thread is polling, and the processor has been given away. */
+/* Sends what is gathered, receives and applies what has come, makes connections; never blocks. More
+ * than 0 if something came; -1: another thread is polling, and the processor has been given away.
+ */
 long sy_tcp_poll(void);
 
 /* The same for a thread that expects something on one lane. */
 long sy_tcp_poll_lane(struct tcp_lane *lane);
 
-/* The same for the progress thread, when the set's descriptor is readable: asks epoll and nothing
- * else, and tells whether there was an event. */
+/* The same for the progress thread, when the set's descriptor is readable or a time limit passed:
+ * asks epoll, reads no socket that has no event, and tells whether there was one. */
 bool sy_tcp_poll_event(void);
 
 /* As struct sy_transport's member: threads sleep on the set's descriptor (true), or the progress

@@ -96,8 +96,9 @@ enum tcp_op {
  * Beside the connection, for the target itself; herald.h. */
 
 #define TCP_DATAGRAM_HEARD 1u /* yours get here */
-#define TCP_DATAGRAM_ALONE 2u /* the connection does not say the same; otherwise answer this one   \
-                               */
+#define TCP_DATAGRAM_ALONE                                                                         \
+    2u /* the connection does not say the same; otherwise answer this one                          \
+        */
 
 struct tcp_datagram {
     uint32_t from; /* PE */
