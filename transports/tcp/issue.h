@@ -159,7 +159,7 @@ static inline void sy_tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_la
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     sy_tcp_issue_end(lane);
     uint64_t waiting = tail - sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
-    if (SY_UNLIKELY(now || waiting >= TCP_FLUSH_BYTES)) {
+    if (SY_UNLIKELY(now || waiting >= sy_tcp_lanes.flush_bytes)) {
         /* Somebody waits for what is to leave now, and an old `blocked` would strand it. */
         if (now || !atomic_load_explicit(&lane->blocked, memory_order_relaxed))
             sy_tcp_send(lane);

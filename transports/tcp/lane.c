@@ -43,6 +43,9 @@ int sy_tcp_lanes_open(struct sy_error *err)
     memset(&sy_tcp_lanes, 0, sizeof sy_tcp_lanes);
     closing = 0;
     farewell = false;
+    sy_tcp_lanes.flush_bytes = sy_tcp_settings.buffer / TCP_FLUSH_SHARE < TCP_FLUSH_BYTES
+                                   ? sy_tcp_settings.buffer / TCP_FLUSH_SHARE
+                                   : TCP_FLUSH_BYTES;
     sy_tcp_lanes.limit = (unsigned)sy_tcp_host->npes * (1 + (unsigned)sy_tcp_settings.streams);
     sy_tcp_lanes.lane = calloc(sy_tcp_lanes.limit, sizeof(struct tcp_lane *));
     sy_tcp_lanes.dirty = calloc(sy_tcp_lanes.limit / 64 + 1, sizeof *sy_tcp_lanes.dirty);

@@ -30,7 +30,8 @@
 #define TCP_CHUNK       (128u << 10) /* most payload of a record */
 #define TCP_PACKED      (32u << 10)  /* most payload of a strided record */
 #define TCP_PATIENT     20 /* times SHMEM_TCP_FLUSH_DELAY, where the program is relied on */
-#define TCP_FLUSH_BYTES (64u << 10) /* gathered requests leave when there are so many */
+#define TCP_FLUSH_BYTES (256u << 10) /* gathered requests leave when there are so many, or */
+#define TCP_FLUSH_SHARE 4            /* a quarter of the buffer */
 
 enum tcp_channel { TCP_REQUESTS, TCP_REPLIES };
 
@@ -157,6 +158,7 @@ struct tcp_lane_table {
     _Atomic int paused;      /* how many wait for another one */
     _Atomic bool striped;    /* a large transfer has been spread over further lanes */
     bool locked;             /* producers take locks (producer.c) */
+    size_t flush_bytes;      /* by TCP_FLUSH_ */
 };
 extern struct tcp_lane_table sy_tcp_lanes;
 
