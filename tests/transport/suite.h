@@ -17,7 +17,8 @@
 #include <stdint.h>
 #include <switchyard/transport.h>
 
-/* Cases that find the plugin connected, and have it to themselves between barriers. */
+/* Cases that find the plugin connected, and have it to themselves between barriers. `raise` is the
+ * last, since what it has raised may be raised again later, when nobody is to look any more. */
 #define SUITE_CASES(X)                                                                             \
     X(reach)                                                                                       \
     X(sizes)                                                                                       \
@@ -33,13 +34,13 @@
     X(turns)                                                                                       \
     X(contexts)                                                                                    \
     X(session)                                                                                     \
-    X(raise)                                                                                       \
     X(flood)                                                                                       \
     X(many_to_one)                                                                                 \
     X(random)                                                                                      \
     X(passive)                                                                                     \
     X(threads)                                                                                     \
-    X(idle)
+    X(idle)                                                                                        \
+    X(raise)
 
 /* Cases that find the plugin closed and leave it so; each has a job of its own. */
 #define SUITE_LIVES(X)                                                                             \
