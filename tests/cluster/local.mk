@@ -1,7 +1,7 @@
 # Jobs on several hosts, which are network namespaces: these tests need root.
 check_PROGRAMS += tests/cluster/cable tests/cluster/mix
 tests_cluster_cable_SOURCES = tests/cluster/cable.c
-tests_cluster_mix_SOURCES = tests/cluster/mix.c tests/conformance/check.h
+tests_cluster_mix_SOURCES = tests/cluster/mix.c tests/conformance/check.h tests/conformance/dice.h
 tests_cluster_mix_LDADD = shmem/libsma.la
 cluster_scripts = \
 	tests/cluster/cutoff.test \

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "tests/conformance/check.h"
+#include "tests/conformance/dice.h"
 
 enum { WORDS = 16, OPERATIONS = 200 };
 
@@ -17,16 +18,7 @@ static size_t part; /* bytes of an arena that belong to one writer */
 static char *arena; /* npes parts */
 static char *model; /* what this PE has written: npes parts, one for each target */
 static char *scratch;
-static uint64_t state, added[WORDS], words[WORDS], told[1024], signals[1024], sent[1024];
-
-static uint64_t any(uint64_t limit)
-{
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t x = state;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (x ^ x >> 31) % limit;
-}
+static uint64_t added[WORDS], words[WORDS], told[1024], signals[1024], sent[1024];
 
 static uint64_t checksum(const char *bytes, size_t length)
 {
@@ -157,7 +149,7 @@ int main(int argc, char **argv)
     me = shmem_my_pe();
     npes = shmem_n_pes();
     part = argc > 3 ? (size_t)atol(argv[3]) : 65536;
-    state = seed << 32 | (uint64_t)me << 16;
+    dice_state = seed << 32 | (uint64_t)me << 16;
     arena = shmem_calloc((size_t)npes, part);
     model = calloc((size_t)npes, part);
     scratch = malloc(part);

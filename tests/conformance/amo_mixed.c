@@ -6,20 +6,11 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "dice.h"
 
 enum { PES = 1024 }; /* most that this program is for */
 
 static int me, npes;
-static uint64_t state;
-
-static uint64_t any(uint64_t limit)
-{
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t x = state;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (x ^ x >> 31) % limit;
-}
 
 /* clang-format off */
 
@@ -180,7 +171,7 @@ int main(int argc, char **argv)
     shmem_init();
     me = shmem_my_pe();
     npes = shmem_n_pes();
-    state = (uint64_t)me << 32;
+    dice_state = (uint64_t)me << 32;
     CHECK(npes <= PES);
     uint32_counts(rounds);
     uint64_counts(rounds);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "dice.h"
 
 enum { MOST_PES = 64, BURST = 200 };
 
@@ -16,17 +17,6 @@ enum { MOST_PES = 64, BURST = 200 };
 static long put_by[MOST_PES], entered;
 
 static int me, npes;
-static uint64_t state;
-
-/* The same numbers on every PE, as long as all ask for as many. */
-static uint64_t any(uint64_t limit)
-{
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t x = state;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (x ^ x >> 31) % limit;
-}
 
 static void pause_for(uint64_t microseconds)
 {
@@ -107,7 +97,8 @@ int main(int argc, char **argv)
     long count = argc > 1 ? atol(argv[1]) : 20000, turn = 0, done = 0;
     shmem_team_t team[3];
 
-    state = argc > 2 ? (uint64_t)atol(argv[2]) : 1;
+    /* Every PE draws the same, as long as all ask for as many. */
+    dice_state = argc > 2 ? (uint64_t)atol(argv[2]) : 1;
     shmem_init();
     me = shmem_my_pe();
     npes = shmem_n_pes();

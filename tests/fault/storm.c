@@ -16,20 +16,11 @@
 #include <unistd.h>
 
 #include "tests/conformance/check.h"
+#include "tests/conformance/dice.h"
 
 enum { WORDS = 64 };
 
 static int me, npes;
-static uint64_t state;
-
-static uint64_t any(uint64_t limit)
-{
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t x = state;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (x ^ x >> 31) % limit;
-}
 
 static double seconds(void)
 {
@@ -306,7 +297,7 @@ int main(int argc, char **argv)
     shmem_init();
     me = shmem_my_pe();
     npes = shmem_n_pes();
-    state = (uint64_t)me << 32;
+    dice_state = (uint64_t)me << 32;
     if (!strcmp(what, "amo"))
         amo_storm(count);
     else if (!strcmp(what, "put"))

@@ -118,16 +118,23 @@ void suite_amo(struct sy_transport_ctx *ctx, const struct sy_amo *given, unsigne
     spoil(&amo, sizeof amo);
 }
 
-void suite_add(struct sy_transport_ctx *ctx, struct suite_place to, uint64_t value)
+/* An operation without a result on an 8-byte word. */
+static void update(struct sy_transport_ctx *ctx, struct suite_place to, enum sy_amo_op op,
+                   uint64_t value, unsigned flags)
 {
     suite_amo(ctx,
               &(struct sy_amo){.pe = to.pe,
                                .window = to.window,
                                .offset = to.offset,
-                               .op = SY_AMO_ADD,
+                               .op = op,
                                .width = 8,
                                .operand = value},
-              0);
+              flags);
+}
+
+void suite_add(struct sy_transport_ctx *ctx, struct suite_place to, uint64_t value)
+{
+    update(ctx, to, SY_AMO_ADD, value, 0);
 }
 
 void suite_put_signal(struct sy_transport_ctx *ctx, struct suite_place to, const void *from,
@@ -169,14 +176,7 @@ void suite_raise(struct sy_transport_ctx *ctx, struct suite_place to, uint64_t v
     if (answer != -EOPNOTSUPP)
         return;
     suite_fence(ctx);
-    suite_amo(ctx,
-              &(struct sy_amo){.pe = to.pe,
-                               .window = to.window,
-                               .offset = to.offset,
-                               .op = SY_AMO_SET,
-                               .width = 8,
-                               .operand = value},
-              SY_PROMPT);
+    update(ctx, to, SY_AMO_SET, value, SY_PROMPT);
 }
 
 void suite_fence(struct sy_transport_ctx *ctx)

@@ -114,7 +114,7 @@ static void adopt(struct tcp_talk *talk)
                      sy_tcp_socket_text(&talk->address, text), (double)took / 1e6);
     unsigned char keys[32] = {0};
     struct tcp_self self = sy_tcp_self();
-    if (sy_tcp_transcript_keys(&talk->transcript, &self, keys))
+    if (positions.hears && sy_tcp_transcript_keys(&talk->transcript, &self, keys))
         positions.hears = 0;
     int fd = release(talk);
     sy_tcp_attempt_end(pe, number);
