@@ -31,6 +31,10 @@
 #define YIELDING_NS            UINT64_C(1000000)
 #define YIELDING_TO_ARRIVAL_NS UINT64_C(30000)
 
+/* Polls for each yield where every PE has a processor: only others than PEs gain by a yield then,
+ * and it takes as long as a poll, in which what has arrived is not noticed. */
+#define POLLS_A_YIELD 8
+
 uint32_t sy_wait_looks = LOOKS_ALONE;
 
 static struct {
@@ -179,12 +183,19 @@ static int poll_transports(void)
     return moved;
 }
 
+static bool yield_due(void)
+{
+    static _Thread_local unsigned polls;
+
+    return policy.crowded || !policy.polls || ++polls % POLLS_A_YIELD == 0;
+}
+
 /* Gives the processor away as the age of the wait asks for. yielded: that has been done already. */
 static void give_way(uint64_t waited, bool yielded)
 {
     if (policy.crowded && waited >= (policy.by_arrival ? YIELDING_TO_ARRIVAL_NS : YIELDING_NS))
         nap(waited);
-    else if (!yielded)
+    else if (!yielded && yield_due())
         sched_yield();
 }
 
