@@ -201,55 +201,76 @@ static bool stalls_behind(struct ofi_peer *peer, size_t length)
     return true;
 }
 
-static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                 size_t length, bool get, _Atomic int *left)
+/* Counts a transfer if it may begin, and returns with its lane locked; else with none, and -EAGAIN.
+ * Messages are the main lane's business, and so is what a write must wait for. */
+static int begin(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
 {
-    struct ofi_lane *lane = ctx->lane, *main_lane = &sy_ofi.lane[0];
-    struct ofi_peer *peer = &sy_ofi.peer[t->pe];
-    struct ofi_operation *op = NULL;
-    ssize_t rc = 0;
+    struct ofi_lane *main_lane = &sy_ofi.lane[0];
+    struct ofi_peer *peer = &sy_ofi.peer[pe];
+    int rc = -EAGAIN;
 
-    /* Messages are the main lane's business, and so is what a write must wait for. */
     sy_ofi_lock(main_lane);
-    if (stalls_behind(peer, length))
-        rc = -EAGAIN;
-    else
-        rc = get ? behind_messages(ctx, t->pe) : behind_fence(ctx, t->pe);
+    if (!stalls_behind(peer, length))
+        rc = get ? behind_messages(ctx, pe) : behind_fence(ctx, pe);
     if (!rc)
         begin_transfer(peer);
     sy_ofi_expect(peer);
-    if (lane != main_lane || rc)
+    if (rc || !shares(ctx))
         sy_ofi_unlock(main_lane);
+    if (!rc && !shares(ctx))
+        sy_ofi_lock(ctx->lane);
+    return rc;
+}
+
+/* The provider has taken a transfer; without `op` it does not tell its end. Lane locked. */
+static void begun(struct sy_transport_ctx *ctx, struct ofi_peer *peer, struct ofi_operation *op,
+                  size_t length, uint64_t flags)
+{
+    if (!op) {
+        end_transfer(peer);
+    } else {
+        ctx->issued++;
+        if (op->left)
+            atomic_fetch_add_explicit(op->left, 1, memory_order_relaxed);
+        if (shares(ctx) && (flags & FI_DELIVERY_COMPLETE || sy_ofi.traits.stalls))
+            peer->delivering += op->delivering = length;
+    }
+    if (shares(ctx)) {
+        peer->met = true;
+        sy_ofi_be_patient(peer);
+    }
+    if (flags == FI_WRITE)
+        unproved(ctx, peer, length);
+}
+
+static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                 size_t length, bool get, _Atomic int *left)
+{
+    struct ofi_lane *lane = ctx->lane;
+    struct ofi_peer *peer = &sy_ofi.peer[t->pe];
+    struct ofi_operation *op = NULL;
+    ssize_t rc = begin(ctx, t->pe, length, get);
+
     if (rc)
         return (int)rc;
-    if (lane != main_lane)
-        sy_ofi_lock(lane);
     uint64_t flags = get ? FI_READ : delivered(ctx) ? FI_WRITE | FI_DELIVERY_COMPLETE : FI_WRITE;
     bool without = flags == FI_WRITE && untold(peer, length);
     if (!without)
         op = take(lane, ctx, t->pe, get, left);
-    rc = op || without ? issue(ctx, t, done, length, flags, op) : -EAGAIN;
-    if (!rc && op) {
-        ctx->issued++;
-        if ((flags & FI_DELIVERY_COMPLETE || sy_ofi.traits.stalls) && lane == main_lane)
-            peer->delivering += op->delivering = length;
-        if (left)
-            atomic_fetch_add_explicit(left, 1, memory_order_relaxed);
-    } else if (op) {
-        give(lane, op);
-    }
-    if (op || without)
+    rc = -EAGAIN;
+    if (op || without) {
+        rc = issue(ctx, t, done, length, flags, op);
         atomic_store_explicit(&peer->wanted, rc == -FI_EAGAIN, memory_order_relaxed);
-    if (rc || !op)
-        end_transfer(peer);
-    if (!rc && lane == main_lane) {
-        peer->met = true;
-        sy_ofi_be_patient(peer);
     }
-    if (!rc && flags == FI_WRITE)
-        unproved(ctx, peer, length);
-    if (!rc && !get && done + length == t->length)
-        sy_ofi_put_noted(ctx);
+    if (!rc) {
+        begun(ctx, peer, op, length, flags);
+        if (!get && done + length == t->length)
+            sy_ofi_put_noted(ctx);
+    } else {
+        end_transfer(peer);
+        if (op)
+            give(lane, op);
+    }
     sy_ofi_unlock(lane);
     if (rc && rc != -FI_EAGAIN)
         sy_ofi.host->log(SY_LOG_ERROR, "ofi", "%s of %zu bytes with PE %d: %s", get ? "get" : "put",
