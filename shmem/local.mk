@@ -29,6 +29,7 @@ core_sources = \
 	shmem/core/heap.c shmem/core/heap.h \
 	shmem/core/memory.c shmem/core/memory.h \
 	shmem/core/nodes.c shmem/core/nodes.h \
+	shmem/core/processors.c shmem/core/processors.h \
 	shmem/core/progress.c shmem/core/progress.h \
 	shmem/core/rma.c shmem/core/rma.h \
 	shmem/core/route.c shmem/core/route.h \

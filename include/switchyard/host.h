@@ -103,9 +103,8 @@ struct sy_host {
      * than may answer -ENODEV to open() where nobody asked for it. */
     bool named;
 
-    /* More PEs than processors on this machine: a thread that waits sleeps before long. In open()
-     * and connect(), before it is known where PEs are: whether all PEs of the job would be more
-     * than this machine's processors. */
+    /* More PEs than processors for them: a thread that waits sleeps before long. Not known in the
+     * open() of a transport that is node_only. */
     bool crowded;
 
     /* SHMEM_PROGRESS=polling: no thread relies on wait_fd(); progress() is called by threads of the

@@ -9,6 +9,7 @@
 #include "core/boot.h"
 #include "core/config.h"
 #include "core/exchange.h"
+#include "core/processors.h"
 #include "core/route.h"
 #include "core/windows.h"
 #include "core/world.h"
@@ -23,6 +24,7 @@
 /* First gather: fixed size. The second carries host name and addresses, as long as the longest. */
 struct card {
     uint64_t node;                /* equal on PEs that can map each other's memory */
+    uint64_t processors;          /* equal on PEs that share theirs */
     uint64_t layout;              /* equal on PEs that run the same executable */
     uint32_t pack, pack_beyond;   /* bytes for the second gather, without and with transports that
                                      reach beyond the node: the latter at most */
@@ -45,23 +47,28 @@ static struct {
 
 /* ---- who I am ---- */
 
-/* Host names are no identity (cloned machines share them); the boot id is the kernel's own. Network
- * namespaces divide a machine into nodes, because the socket that hands over memory stays inside
- * one; so does SHMEM_PES_PER_NODE. */
-static uint64_t node_identity(long pes_per_node)
+/* Host names are no identity (cloned machines share them); the boot id is the kernel's own. */
+static uint64_t machine_identity(void)
 {
     char boot[64] = "";
-    struct stat ns;
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    uint64_t identity;
 
     if (file) {
         if (!fgets(boot, sizeof boot, file))
             boot[0] = '\0';
         fclose(file);
     }
-    identity = boot[0] ? sy_hash(boot, strlen(boot), 0)
-                       : sy_hash(sy_world.host, strlen(sy_world.host), 1);
+    return boot[0] ? sy_hash(boot, strlen(boot), 0)
+                   : sy_hash(sy_world.host, strlen(sy_world.host), 1);
+}
+
+/* Network namespaces divide a machine into nodes, because the socket that hands over memory stays
+ * inside one; so does SHMEM_PES_PER_NODE. */
+static uint64_t node_identity(uint64_t machine, long pes_per_node)
+{
+    struct stat ns;
+    uint64_t identity = machine;
+
     if (!stat("/proc/self/ns/net", &ns))
         identity = sy_hash(&ns.st_ino, sizeof ns.st_ino, identity);
     if (pes_per_node > 0) {
@@ -256,6 +263,18 @@ static bool same_layout(int pe)
 
 /* ---- the exchange ---- */
 
+static bool crowded(void)
+{
+    int sharing = 0, processors = sy_processors_count();
+
+    for (int pe = 0; pe < sy_world.npes; pe++)
+        sharing += cards[pe].processors == cards[sy_world.pe].processors;
+    sy_log(SY_LOG_DEBUG, "boot", "processors: %d; PEs that may use them: %d; waiting PEs %s",
+           processors, sharing,
+           sharing > processors ? "give way early" : "look for long before they give way");
+    return sharing > processors;
+}
+
 static bool anyone_shows(void)
 {
     for (int pe = 0; pe < sy_world.npes; pe++)
@@ -339,11 +358,14 @@ static int exchange_addresses(const struct sy_host *host, char *pack, double sec
     return rc == SY_ROUTES_SHORT ? exchange_once(host, pack, true, seconds, err) : rc;
 }
 
-int sy_exchange(struct sy_options *options, const struct sy_host *host, double seconds,
-                long pes_per_node, struct sy_error *err)
+int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds, long pes_per_node,
+                struct sy_error *err)
 {
     char pack[PACK_MAX] = "";
-    struct card mine = {.node = node_identity(pes_per_node), .layout = layout_identity()};
+    uint64_t machine = machine_identity();
+    struct card mine = {.node = node_identity(machine, pes_per_node),
+                        .processors = sy_processors_identity(machine),
+                        .layout = layout_identity()};
 
     mine.pack = (uint32_t)make_pack(pack, sizeof pack);
     mine.pack_beyond = (uint32_t)(sizeof sy_world.host + sy_routes_pack_room());
@@ -356,8 +378,10 @@ int sy_exchange(struct sy_options *options, const struct sy_host *host, double s
     int rc = sy_boot->allgather("exchange of identities", &mine, cards, sizeof mine, seconds, err);
     if (!rc)
         rc = check_options(options, err);
-    if (!rc)
+    if (!rc) {
+        host->crowded = crowded();
         rc = exchange_addresses(host, pack, seconds, err);
+    }
     free(cards);
     cards = NULL;
     return rc;

@@ -272,19 +272,24 @@ const struct sy_route_drop *sy_routes_dropped(unsigned i)
     return i < drops ? &dropped[i] : NULL;
 }
 
+/* Rules may prefer a later transport even between PEs of one node. */
+bool sy_routes_span_node(void)
+{
+    return sy_routes.count && sy_routes.transport[sy_routes.count - 1].table->node_only &&
+           !sy_route_rules_name(0);
+}
+
 int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err)
 {
-    /* Rules may prefer a later transport even between PEs of one node. */
-    beyond = beyond || sy_route_rules_name(0);
     while (sy_routes.count < sy_routes.loaded) {
         struct sy_error why = {""};
         const struct sy_route_transport *t = &sy_routes.transport[sy_routes.count];
+        if (!beyond && (!t->table->node_only || sy_routes_span_node()))
+            return 0;
         int failed = open_one(sy_routes.count, host, &why);
         bool needless = failed == -ENODEV && host->npes == 1; /* nobody is there to be reached */
         if (!failed) {
             sy_routes.count++;
-            if (!beyond && t->table->node_only)
-                return 0;
         } else if (t->required && !needless) {
             return sy_fail(err, -failed, "transport %s, which SHMEM_TRANSPORTS demands: %s",
                            t->plugin.name, why.text);
@@ -294,11 +299,6 @@ int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err
         }
     }
     return 0;
-}
-
-bool sy_routes_span_node(void)
-{
-    return sy_routes.count && sy_routes.transport[sy_routes.count - 1].table->node_only;
 }
 
 /* ---- exchange: for each transport its name, NUL, rank, one byte of length, the address ---- */

@@ -67,13 +67,13 @@ struct sy_options;
 int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_error *err);
 
 /* Opens those that are not open yet and makes the windows known to them, in order. Not `beyond`:
- * only up to the first one that is for PEs of the same node, unless there are rules. Failures as
- * above; what the user has set wrongly (-EINVAL) is one only if no other PE has opened the
- * transport, which sy_routes_connect finds. */
+ * up to the first one that opens, and none that reaches other nodes. Failures as above; what the
+ * user has set wrongly (-EINVAL) is one only if no other PE has opened the transport, which
+ * sy_routes_connect finds. */
 int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err);
 
-/* Whether the last one opened is for PEs of the same node. Where this holds on all PEs of a job on
- * one node, the others are not needed. */
+/* Whether the last one opened is for PEs of the same node, and there are no rules. Where this holds
+ * on all PEs of a job on one node, the others are not needed. */
 bool sy_routes_span_node(void);
 
 /* The most that sy_routes_pack can write when all loaded transports are open. */

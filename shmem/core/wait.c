@@ -1,10 +1,8 @@
 /* See wait.h. */
 #include <sched.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/progress.h"
 #include "core/route.h"
@@ -12,7 +10,6 @@
 #include "core/stall.h"
 #include "core/wait.h"
 #include "core/windows.h"
-#include "util/log.h"
 
 #define LOOKS_ALONE                                                                                \
     20000 /* about 50 us: longer than anything a running peer makes one wait for                   \
@@ -53,23 +50,6 @@ uint64_t sy_wait_now(void)
     return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-/* Processors by affinity, or fewer where a cgroup's quota allows less. */
-static int processors(void)
-{
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN)
-                                                       : CPU_COUNT(&set);
-    double quota, period;
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-
-    if (file) {
-        if (fscanf(file, "%lf %lf", &quota, &period) == 2 && period > 0 && quota / period < count)
-            count = (int)(quota / period);
-        fclose(file);
-    }
-    return count > 0 ? count : 1;
-}
-
 static void find_transports(bool alone)
 {
     policy.polled = 0;
@@ -85,23 +65,13 @@ static void find_transports(bool alone)
     policy.polls = sy_hot.carries || policy.takes_over;
 }
 
-int sy_wait_open(int machine_pes, bool alone, struct sy_error *err)
+int sy_wait_open(bool crowded, bool alone, struct sy_error *err)
 {
-    int cpus = processors();
-
-    policy.crowded = machine_pes > cpus;
+    policy.crowded = crowded;
     find_transports(alone);
     /* Where data arrive through transports, a waiting thread helps them along early. */
     sy_wait_looks = policy.crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
-    sy_log(SY_LOG_DEBUG, "boot", "%d PEs on this machine, %d processors: waiting PEs %s",
-           machine_pes, cpus,
-           policy.crowded ? "give way early" : "look for long before they give way");
     return policy.takes_over ? sy_sleep_open(err) : 0;
-}
-
-bool sy_wait_crowds(int pes)
-{
-    return pes > processors();
 }
 
 bool sy_wait_crowded(void)

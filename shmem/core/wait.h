@@ -28,16 +28,12 @@
 /* Looks before a waiting thread begins to give way. Set by sy_wait_open. */
 extern uint32_t sy_wait_looks SY_HIDDEN;
 
-/* Chooses by the number of PEs on this machine and the processors they may use. alone: no other
- * thread of this PE ends what one waits for, and transports are asked to tell of what arrives.
- * After sy_routes_connect. */
-int sy_wait_open(int machine_pes, bool alone, struct sy_error *err);
+/* crowded: there are more PEs than processors for them. alone: no other thread of this PE ends what
+ * one waits for, and transports are asked to tell of what arrives. After sy_routes_connect. */
+int sy_wait_open(bool crowded, bool alone, struct sy_error *err);
 void sy_wait_close(void);
 
-/* Whether so many PEs on this machine would be more than processors. */
-bool sy_wait_crowds(int pes);
-
-/* Whether there are more PEs than processors. */
+/* As sy_wait_open was told. */
 bool sy_wait_crowded(void);
 
 /* Polls transports, yields or sleeps, once. *since: when this wait began to rest, 0 before. where:

@@ -144,23 +144,6 @@ static int make_memory(struct sy_error *err)
     return rc ? rc : sy_heap_open(sy_memory.heap_length, err);
 }
 
-/* PEs that share this machine's processors: nodes may be parts of it (SHMEM_PES_PER_NODE). */
-static int machine_pes(void)
-{
-    const char *host_before = NULL;
-    int count = 0;
-    bool same = false;
-
-    for (int pe = 0; pe < sy_world.npes; pe++) {
-        struct sy_place place = sy_world_place(pe);
-        if (place.host != host_before)
-            same = place.node == sy_world.node || !strcmp(place.host, sy_world.host);
-        host_before = place.host;
-        count += same;
-    }
-    return count;
-}
-
 static int start(struct sy_error *err)
 {
     struct sy_options *options = sy_config_load(err);
@@ -178,7 +161,6 @@ static int start(struct sy_error *err)
     if (!rc)
         rc = sy_routes_load(sy_config.transports, options, err);
     host.unattended = sy_config.progress == SY_PROGRESS_POLLING;
-    host.crowded = sy_wait_crowds(sy_world.npes);
     if (!rc)
         rc = sy_routes_open(&host, false, err);
     if (!rc)
@@ -191,10 +173,9 @@ static int start(struct sy_error *err)
         sy_ctx_control_open();
     if (rc)
         return rc;
-    rc = sy_wait_open(machine_pes(), !host.threads && !host.unattended, err);
+    rc = sy_wait_open(host.crowded, !host.threads && !host.unattended, err);
     if (rc)
         return rc;
-    host.crowded = sy_wait_crowded();
     return sy_progress_start(sy_config.progress, err);
 }
 
