@@ -581,10 +581,12 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
 
 /* ---- replies that this side asked for ---- */
 
+/* Each is released: who finds room for a reply by one of them asks for it in a frame that says too
+ * that the replies before it have come. */
 void sy_tcp_apply_answered(struct tcp_lane *lane, uint64_t replies, uint64_t bytes, uint64_t longs)
 {
-    count(&lane->answered_bytes, bytes, memory_order_relaxed);
-    count(&lane->answered_long, longs, memory_order_relaxed);
+    count(&lane->answered_bytes, bytes, memory_order_release);
+    count(&lane->answered_long, longs, memory_order_release);
     count(&lane->answered, replies, memory_order_release);
 }
 

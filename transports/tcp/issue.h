@@ -1,8 +1,8 @@
 /* Appending requests to a lane and deciding when they leave. For the files with the data calls.
  *
  * When requests leave: an operation that waits for an answer, and one that finds its lane idle, at
- * once; others when 64 KiB have gathered, when a thread of this PE waits for anything, or after
- * SHMEM_TCP_FLUSH_DELAY microseconds. */
+ * once; others when TCP_FLUSH_BYTES have gathered, when a thread of this PE waits for anything, or
+ * after SHMEM_TCP_FLUSH_DELAY microseconds. */
 #ifndef TCP_ISSUE_H
 #define TCP_ISSUE_H
 
@@ -183,10 +183,10 @@ static inline uint64_t sy_tcp_issue_want(struct sy_transport_ctx *ctx, struct tc
     size_t bytes = length > TCP_LONG ? 0 : (length + 7) & ~(size_t)7;
     bool full = wanted - answered >= TCP_WANTS ||
                 lane->asked_bytes + bytes -
-                        atomic_load_explicit(&lane->answered_bytes, memory_order_relaxed) >
+                        atomic_load_explicit(&lane->answered_bytes, memory_order_acquire) >
                     sy_tcp_settings.buffer ||
                 lane->asked_long -
-                        atomic_load_explicit(&lane->answered_long, memory_order_relaxed) >=
+                        atomic_load_explicit(&lane->answered_long, memory_order_acquire) >=
                     TCP_LONG_WANTS;
 
     if (SY_UNLIKELY(full))

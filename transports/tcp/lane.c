@@ -194,11 +194,14 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
     drop(lane);
     sy_tcp_herald_meet(lane, fd, peer->hears, keys, connector);
     sy_tcp_send_lock(lane);
-    bool good = sy_tcp_log_resume(&lane->log[TCP_REQUESTS], peer->requests) &&
+    bool fits = sy_tcp_log_resume(&lane->log[TCP_REQUESTS], peer->requests) &&
                 sy_tcp_log_resume(&lane->log[TCP_REPLIES], peer->replies);
-    if (good) {
-        lane->watch.fd = fd;
-        lane->watch.event = on_socket;
+    lane->watch.fd = fd;
+    lane->watch.event = on_socket;
+    int rc = fits ? sy_tcp_watch_add(&lane->watch, EPOLLIN) : -EPROTO;
+    if (rc) {
+        lane->watch.fd = -1;
+    } else {
         lane->connector = connector;
         lane->asked = 0;
         lane->greeted = false;
@@ -214,15 +217,15 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
         lane->up_since = sy_tcp_now();
         lane->why[0] = '\0';
         set_state(lane, TCP_LANE_UP);
-        good = !sy_tcp_watch_add(&lane->watch, EPOLLIN);
     }
     sy_tcp_send_unlock(lane);
-    if (!good) {
+    if (rc) {
         close(fd);
         sy_tcp_host->lost(
-            lane->pe, EPROTO,
-            "its record of what has been sent does not fit this PE's; one of the two has "
-            "started anew, or two versions of the library meet");
+            lane->pe, -rc,
+            fits ? TCP_UNWATCHED
+                 : "its record of what has been sent does not fit this PE's; one of the two has "
+                   "started anew, or two versions of the library meet");
         return;
     }
     sy_tcp_send(lane);

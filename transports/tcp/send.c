@@ -112,9 +112,7 @@ void sy_tcp_send_watch(struct tcp_lane *lane)
         return;
     int rc = sy_tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (unread ? 0u : EPOLLIN));
     if (rc)
-        sy_tcp_host->lost(lane->pe, -rc,
-                          "its connection cannot be watched; where there are too many, "
-                          "fs.epoll.max_user_watches allows more");
+        sy_tcp_host->lost(lane->pe, -rc, TCP_UNWATCHED);
 }
 
 /* A few bytes are put together first: one buffer costs the kernel less than a list of them. */

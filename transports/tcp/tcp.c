@@ -34,7 +34,8 @@ static const struct sy_option options[] = {
      "is found to be faster"},
     {"tcp.buffer", SY_OPTION_SIZE, SY_OPTION_JOB, offsetof(struct tcp_settings, buffer), "1m", NULL,
      0, 0, NULL,
-     "Bytes of requests that a connection holds until they are confirmed; and of replies"},
+     "Bytes of requests that a connection holds until they are confirmed, 256k to 8m; and of "
+     "replies"},
     {"tcp.flush_delay", SY_OPTION_INT, 0, offsetof(struct tcp_settings, flush_delay), "50", NULL, 1,
      100000, NULL,
      "Microseconds that small operations may be gathered for; up to 20 times as long, once, where "
@@ -62,8 +63,9 @@ static const struct sy_option options[] = {
 
 /* ---- which process serves which PE ---- */
 
-#define DIRECT_UP_TO 64 /* PEs of a job */
-#define SMALLEST     (256u << 10)
+#define DIRECT_UP_TO 64                  /* PEs of a job */
+#define SMALLEST     (256u << 10)        /* buffer of a connection */
+#define LARGEST      (TCP_FRAME_MAX / 2) /* a frame may take all that is in it, and a chunk */
 
 static struct {
     char *addresses; /* npes records of `size` bytes: length, then what the PE published */
@@ -78,10 +80,11 @@ bool sy_tcp_uses_node_lanes(void)
            (sy_tcp_settings.lanes == TCP_LANES_AUTO && sy_tcp_host->npes > DIRECT_UP_TO);
 }
 
-/* One function of (me, target), so operations to a target keep their order. */
+/* One function of (me, target), so operations to a target keep their order. PEs that a record's
+ * header has no number for are reached directly. */
 int sy_tcp_endpoint(int pe)
 {
-    if (!sy_tcp_uses_node_lanes())
+    if (!sy_tcp_uses_node_lanes() || sy_tcp_host->place(pe).local >= TCP_TARGET_SELF)
         return pe;
     int node = sy_tcp_host->place(pe).node, size = map.node_begin[node + 1] - map.node_begin[node];
     if (node == sy_tcp_host->place(sy_tcp_host->pe).node)
@@ -150,8 +153,9 @@ static int plugin_open(const struct sy_host *host, struct sy_error *err)
     sy_tcp_host = host;
     if (host->npes == 1)
         return host->fail(err, ENODEV, "the job has one PE");
-    if (sy_tcp_settings.buffer < SMALLEST)
-        sy_tcp_settings.buffer = SMALLEST;
+    if (sy_tcp_settings.buffer < SMALLEST || sy_tcp_settings.buffer > LARGEST)
+        return host->fail(err, EINVAL, "SHMEM_TCP_BUFFER is %zu bytes; it may be %u to %u",
+                          sy_tcp_settings.buffer, SMALLEST, LARGEST);
     int rc = sy_tcp_poll_open(err);
     if (!rc)
         rc = sy_tcp_listen_open(err);
