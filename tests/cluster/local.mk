@@ -8,6 +8,7 @@ cluster_scripts = \
 	tests/cluster/foreign.test \
 	tests/cluster/interfaces.test \
 	tests/cluster/lines.test \
+	tests/cluster/machines.test \
 	tests/cluster/mixed.test
 dist_check_SCRIPTS += $(cluster_scripts)
 TESTS += $(cluster_scripts)
