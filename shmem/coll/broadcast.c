@@ -30,7 +30,7 @@ static void from_source(const struct sy_group *group, void *dest, const void *so
     sy_group_sync(group);
     if (group->members.me != root)
         sy_group_pull(group, root, dest, source, length);
-    else if (group->team)
+    else if (!group->psync)
         sy_data_copy(dest, source, length);
     sy_group_sync(group);
 }
@@ -58,7 +58,7 @@ static void along_tree(const struct sy_group *group, void *dest, const void *sou
 void sy_broadcast(const struct sy_group *group, void *dest, const void *source, size_t length,
                   int root)
 {
-    bool is_root = group->members.me == root, writes = group->team || !is_root;
+    bool is_root = group->members.me == root, writes = !group->psync || !is_root;
 
     if (SY_UNLIKELY((unsigned)root >= (unsigned)group->members.size))
         sy_fatal("broadcast: there is no PE %d to be the root among %d PEs", root,
@@ -68,7 +68,7 @@ void sy_broadcast(const struct sy_group *group, void *dest, const void *source, 
                   .size = length, .root = root);
     if (!length)
         sy_group_sync(group);
-    else if (!group->team)
+    else if (group->psync)
         from_source(group, dest, source, length, root);
     else if (sy_config.bcast_algorithm == SY_BCAST_LINEAR)
         along_tree(group, dest, source, length, root, group->members.size);

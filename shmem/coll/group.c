@@ -330,6 +330,10 @@ struct sy_group sy_group_of_set(const char *routine, int start, int log_stride, 
         sy_fatal("%s: an active set of %d PEs from PE %d, %d apart, was used on PE %d of a job of "
                  "%d PEs",
                  routine, size, start, 1 << log_stride, sy_world.pe, sy_world.npes);
+    if (size == sy_world.npes && sy_world.thread_level != SHMEM_THREAD_MULTIPLE) {
+        group.members = sy_team_world.members;
+        group.team = &sy_team_world;
+    }
     return group;
 }
 

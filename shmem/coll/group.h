@@ -16,12 +16,15 @@
 
 struct sy_group {
     struct sy_members members; /* who, and which of them this PE is */
-    struct sy_team *team;      /* NULL for an active set */
+    struct sy_team *team;      /* NULL for an active set, unless it has all PEs of the job */
     long *psync;               /* an active set's work array; NULL for a team */
 };
 
 /* The group of a team, and that of an active set whose PEs synchronise through psync; one that is
- * none ends the job, naming the routine. */
+ * none ends the job, naming the routine. An active set of all PEs does as the world team does,
+ * which is faster and leaves psync alone: many a program sets it when others may be in the routine
+ * already. (Where threads could be in a collective of the world team at the same time it does not.)
+ */
 static inline struct sy_group sy_group_of_team(struct sy_team *team)
 {
     return (struct sy_group){.members = team->members, .team = team};

@@ -2,6 +2,8 @@
  * several starts, strides and sizes, with work arrays among the statics and in the heap that take
  * turns. After each call pSync is as it was before. PEs outside of a set take no part. */
 #include <stdlib.h>
+#include <unistd.h>
+
 #include "values.h"
 
 enum { MOST_PES = 64, COUNT = 37, STRIDE = 3, PSYNCS = 2, ROUNDS = 6, CANARY = 0x3c };
@@ -372,6 +374,25 @@ static void check_disjoint_sets(int me, int npes)
     }
 }
 
+/* Work arrays that are set when others may have entered already: no program may rely on it, and
+ * many do, on sets of all PEs. */
+static void check_late_work_arrays(int me, int npes)
+{
+    static long sum, own, psync[SHMEM_REDUCE_SYNC_SIZE], pwrk[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+
+    check_case = "late work arrays";
+    for (int round = 0; round < 20; round++) {
+        own = round + me;
+        shmem_barrier_all();
+        if (round % npes == me)
+            usleep(2000);
+        for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++)
+            psync[i] = SHMEM_SYNC_VALUE;
+        shmem_long_sum_to_all(&sum, &own, 1, 0, 0, npes, pwrk, psync);
+        CHECK(sum == (long)npes * round + (long)npes * (npes - 1) / 2);
+    }
+}
+
 static int allocate(int npes)
 {
     area = (size_t)npes * COUNT * STRIDE * 8;
@@ -417,6 +438,7 @@ int main(void)
             check_set(&set);
     }
     check_disjoint_sets(me, npes);
+    check_late_work_arrays(me, npes);
     status = check_end("activesets");
     shmem_finalize();
     return status;
