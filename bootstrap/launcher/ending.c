@@ -1,13 +1,15 @@
 /* Ends a job before its time. First an EXIT frame: a PE that is connected flushes its files and
- * leaves. Then SIGTERM to all process groups; then SIGKILL. */
+ * leaves. Then SIGTERM to all process groups; then SIGKILL. Where a PE has just exited with an
+ * error all that waits a moment: often all PEs are about to, and another one is to say why. */
 #include "bootstrap/launcher/run.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum stage { ASKED, TOLD, KILLED };
+enum stage { HEARD_OUT, ASKED, TOLD, KILLED };
 
+static const double HEAR_OUT = 0.1;
 static const double ASK = 0.2;    /* seconds that a PE has to leave by itself */
 static const double STUCK = 10.0; /* after SIGKILL, for those that are stuck in the kernel */
 
@@ -67,6 +69,23 @@ static void give_up(struct sy_run *run)
     ev_break(run->loop, EVBREAK_ALL);
 }
 
+static void ask(struct sy_run *run)
+{
+    for (int i = 0; i < run->npes; i++) {
+        struct sy_pe *pe = &run->pes[i];
+
+        if (pe->aborted)
+            continue;
+        if (pe->greeted)
+            sy_run_send(pe, SY_LAUNCH_EXIT, run->status, NULL, 0);
+        else if (pe->alive)
+            sy_run_send(pe, SY_CREW_SIGNAL, SIGTERM, NULL, 0);
+    }
+    sy_nodes_end(run);
+    if (!run->all_gone)
+        arm(run, ASKED, ASK);
+}
+
 static void next_stage(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
@@ -74,6 +93,9 @@ static void next_stage(struct ev_loop *loop, ev_timer *timer, int events)
     (void)loop;
     (void)events;
     switch (run->ending.stage) {
+    case HEARD_OUT:
+        ask(run);
+        break;
     case ASKED:
         tell(run, SIGTERM);
         break;
@@ -101,21 +123,14 @@ static bool begin(struct sy_run *run, int status, double grace)
 
 void sy_ending_begin(struct sy_run *run, int status, double grace)
 {
-    if (!begin(run, status, grace))
-        return;
-    for (int i = 0; i < run->npes; i++) {
-        struct sy_pe *pe = &run->pes[i];
+    if (begin(run, status, grace))
+        ask(run);
+}
 
-        if (pe->aborted)
-            continue;
-        if (pe->greeted)
-            sy_run_send(pe, SY_LAUNCH_EXIT, status, NULL, 0);
-        else if (pe->alive)
-            sy_run_send(pe, SY_CREW_SIGNAL, SIGTERM, NULL, 0);
-    }
-    sy_nodes_end(run);
-    if (!run->all_gone)
-        arm(run, ASKED, ASK);
+void sy_ending_failed(struct sy_run *run, int status)
+{
+    if (begin(run, status, SY_GRACE_FAILED) && !run->all_gone)
+        arm(run, HEARD_OUT, HEAR_OUT);
 }
 
 void sy_ending_signal(struct sy_run *run, int number)

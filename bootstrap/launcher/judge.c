@@ -6,11 +6,14 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* The end of the job, unless the others are to go on (--kill-on-bad-exit=0). */
+/* The end of the job, unless the others are to go on (--kill-on-bad-exit=0). status: above 128 it
+ * is a signal's. */
 static void end_job(struct sy_run *run, int status)
 {
-    if (!run->flags->tolerant)
+    if (!run->flags->tolerant && status > 128)
         sy_ending_begin(run, status, SY_GRACE_FAILED);
+    else if (!run->flags->tolerant)
+        sy_ending_failed(run, status);
     else if (!run->status)
         run->status = status;
 }
