@@ -10,7 +10,10 @@
 #include "core/memory.h"
 #include "core/rma.h"
 #include "core/world.h"
+#include "util/bits.h"
 #include "util/log.h"
+
+#define ANY 1 /* alignment: what the heap gives by itself is enough for every type */
 
 /* Programs that do not look at what they get are many. */
 static void tell_once(const char *routine, size_t size, size_t alignment)
@@ -36,8 +39,9 @@ static void tell_once(const char *routine, size_t size, size_t alignment)
 }
 
 /* An allocation with its barrier on exit. `clear`: bytes to set to zero before the others may see
- * them. */
-static void *allocate(const char *routine, size_t size, size_t alignment, size_t clear)
+ * them. (Inline, so that the routine is still on the stack when somebody asks what a PE waits in:
+ * core/stall.h.) */
+SY_INLINE void *allocate(const char *routine, size_t size, size_t alignment, size_t clear)
 {
     sy_world_need(routine);
     if (!size)
@@ -56,7 +60,7 @@ static void *allocate(const char *routine, size_t size, size_t alignment, size_t
 
 void *pshmem_malloc(size_t size)
 {
-    return allocate("shmem_malloc", size, 0, 0);
+    return allocate("shmem_malloc", size, ANY, 0);
 }
 SY_ALIAS(shmem_malloc);
 
@@ -64,7 +68,7 @@ SY_ALIAS(shmem_malloc);
 void *pshmem_malloc_with_hints(size_t size, long hints)
 {
     (void)hints;
-    return allocate("shmem_malloc_with_hints", size, 0, 0);
+    return allocate("shmem_malloc_with_hints", size, ANY, 0);
 }
 SY_ALIAS(shmem_malloc_with_hints);
 
@@ -80,7 +84,7 @@ void *pshmem_calloc(size_t count, size_t size)
 
     if (__builtin_mul_overflow(count, size, &bytes))
         bytes = SIZE_MAX;
-    return allocate("shmem_calloc", bytes, 0, bytes);
+    return allocate("shmem_calloc", bytes, ANY, bytes);
 }
 SY_ALIAS(shmem_calloc);
 
@@ -98,7 +102,7 @@ SY_ALIAS(shmem_free);
 /* Moves a block that cannot grow where it is. */
 static void *move_block(void *old, size_t have, size_t size)
 {
-    void *block = sy_heap_alloc(size, 0);
+    void *block = sy_heap_alloc(size, ANY);
 
     if (block)
         memcpy(block, old, have < size ? have : size);
@@ -108,14 +112,14 @@ static void *move_block(void *old, size_t have, size_t size)
     }
     if (block)
         sy_heap_free(block);
-    tell_once("shmem_realloc", size, 0);
+    tell_once("shmem_realloc", size, ANY);
     return NULL;
 }
 
 void *pshmem_realloc(void *ptr, size_t size)
 {
     if (!ptr)
-        return allocate("shmem_realloc", size, 0, 0);
+        return allocate("shmem_realloc", size, ANY, 0);
     if (!size) {
         pshmem_free(ptr);
         return NULL;
@@ -136,7 +140,7 @@ SY_ALIAS(shmem_realloc);
 
 void *pshmalloc(size_t size)
 {
-    return allocate("shmalloc", size, 0, 0);
+    return allocate("shmalloc", size, ANY, 0);
 }
 SY_ALIAS(shmalloc);
 

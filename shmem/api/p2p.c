@@ -16,6 +16,7 @@ void sy_p2p_bad_comparison(int cmp)
 /* The variable is changed by atomics and single stores of others; the acquire load makes what they
  * ordered before it visible. The comparison is in the variable's own type. */
 #define LOAD __atomic_load_n(ivar, __ATOMIC_ACQUIRE)
+#define AWAIT(NAME, OPERATOR) SY_WAIT_UNTIL_IN("shmem_" #NAME "_wait_until", LOAD OPERATOR value)
 
 #define DEFINE_TEST(NAME, TYPE) \
     static inline int holds_##NAME(TYPE *ivar, int cmp, TYPE value) \
@@ -33,12 +34,12 @@ void sy_p2p_bad_comparison(int cmp)
     static inline void wait_until_##NAME(TYPE *ivar, int cmp, TYPE value) \
     { \
         switch (cmp) { \
-        case SHMEM_CMP_EQ: SY_WAIT_UNTIL(LOAD == value); return; \
-        case SHMEM_CMP_NE: SY_WAIT_UNTIL(LOAD != value); return; \
-        case SHMEM_CMP_LT: SY_WAIT_UNTIL(LOAD < value); return; \
-        case SHMEM_CMP_LE: SY_WAIT_UNTIL(LOAD <= value); return; \
-        case SHMEM_CMP_GT: SY_WAIT_UNTIL(LOAD > value); return; \
-        case SHMEM_CMP_GE: SY_WAIT_UNTIL(LOAD >= value); return; \
+        case SHMEM_CMP_EQ: AWAIT(NAME, ==); return; \
+        case SHMEM_CMP_NE: AWAIT(NAME, !=); return; \
+        case SHMEM_CMP_LT: AWAIT(NAME, <); return; \
+        case SHMEM_CMP_LE: AWAIT(NAME, <=); return; \
+        case SHMEM_CMP_GT: AWAIT(NAME, >); return; \
+        case SHMEM_CMP_GE: AWAIT(NAME, >=); return; \
         } \
         sy_p2p_bad_comparison(cmp); \
     } \
@@ -55,6 +56,7 @@ void sy_p2p_bad_comparison(int cmp)
     SY_ALIAS(shmem_##NAME##_wait_until);
 SY_WAIT_TYPES(DEFINE_TEST)
 #undef DEFINE_TEST
+#undef AWAIT
 #undef LOAD
 
 /* ---- signals ---- */

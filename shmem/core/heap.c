@@ -23,8 +23,8 @@ void sy_heap_close(void)
 
 bool sy_heap_aligns(size_t alignment)
 {
-    return !alignment ||
-           (!(alignment & (alignment - 1)) && !((uintptr_t)sy_memory.heap & (alignment - 1)));
+    return alignment && !(alignment & (alignment - 1)) &&
+           !((uintptr_t)sy_memory.heap & (alignment - 1));
 }
 
 void *sy_heap_alloc(size_t size, size_t alignment)

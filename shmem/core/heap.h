@@ -11,7 +11,7 @@ int sy_heap_open(size_t length, struct sy_error *err);
 void sy_heap_close(void);
 
 /* Whether blocks can be had at multiples of `alignment`, which is a power of two no larger than
- * what the heap itself begins at, or 0 for any type's. */
+ * what the heap itself begins at. (Every block suits every type.) */
 bool sy_heap_aligns(size_t alignment);
 
 /* A block, or NULL where there is no room, or none at such an alignment. */

@@ -15,13 +15,16 @@
 
 /* Waits until `condition` holds. Between the calls of sy_wait_rest the loop is the mere condition.
  */
-#define SY_WAIT_UNTIL(condition)                                                                   \
+#define SY_WAIT_UNTIL(condition) SY_WAIT_UNTIL_IN(__func__, condition)
+
+/* where: the routine or function that waits, for reports. */
+#define SY_WAIT_UNTIL_IN(where, condition)                                                         \
     do {                                                                                           \
         uint64_t sy_since = 0;                                                                     \
         uint32_t sy_looks = sy_wait_looks;                                                         \
         while (!(condition))                                                                       \
             if (SY_UNLIKELY(!--sy_looks))                                                          \
-                sy_looks = sy_wait_rest(&sy_since, __func__);                                      \
+                sy_looks = sy_wait_rest(&sy_since, where);                                         \
         sy_wait_over(sy_since);                                                                    \
     } while (0)
 

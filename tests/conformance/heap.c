@@ -70,6 +70,7 @@ static void check_alignment(void)
         shmem_free(block);
         shmem_free(odd);
     }
+    CHECK(shmem_align(0, 1000) == NULL);
 }
 
 static void check_realloc(void)

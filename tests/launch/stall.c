@@ -30,6 +30,8 @@ int main(int argc, char **argv)
         while (!end || time(NULL) < end)
             continue;
         shmem_global_exit(0);
+    } else if (me == 4) {
+        shmem_malloc(8);
     } else {
         shmem_barrier_all();
     }
