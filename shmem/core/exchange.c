@@ -23,9 +23,9 @@
 
 /* First gather: fixed size. The second carries host name and addresses, as long as the longest. */
 struct card {
-    uint64_t node;                /* equal on PEs that can map each other's memory */
-    uint64_t processors;          /* equal on PEs that share theirs */
-    uint64_t layout;              /* equal on PEs that run the same executable */
+    uint64_t node;   /* equal on PEs that can map each other's memory */
+    uint64_t layout; /* equal on PEs that run the same executable */
+    struct sy_processors processors;
     uint32_t pack, pack_beyond;   /* bytes for the second gather, without and with transports that
                                      reach beyond the node: the latter at most */
     uint32_t spans_node;          /* a transport that reaches all PEs of the node is open */
@@ -265,14 +265,19 @@ static bool same_layout(int pe)
 
 static bool crowded(void)
 {
-    int sharing = 0, processors = sy_processors_count();
+    const struct sy_processors *mine = &cards[sy_world.pe].processors;
+    int of_set = 0, of_quota = 0;
 
-    for (int pe = 0; pe < sy_world.npes; pe++)
-        sharing += cards[pe].processors == cards[sy_world.pe].processors;
-    sy_log(SY_LOG_DEBUG, "boot", "processors: %d; PEs that may use them: %d; waiting PEs %s",
-           processors, sharing,
-           sharing > processors ? "give way early" : "look for long before they give way");
-    return sharing > processors;
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        of_set += cards[pe].processors.set == mine->set;
+        of_quota += mine->quota && cards[pe].processors.quota == mine->quota;
+    }
+    bool quota = mine->quota && of_quota > mine->in_quota, many = quota || of_set > mine->in_set;
+    sy_log(SY_LOG_DEBUG, "boot", "processors: %d%s; PEs that may use them: %d; waiting PEs %s",
+           quota ? mine->in_quota : mine->in_set, quota ? " by quota" : "",
+           quota ? of_quota : of_set,
+           many ? "give way early" : "look for long before they give way");
+    return many;
 }
 
 static bool anyone_shows(void)
@@ -364,7 +369,7 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     char pack[PACK_MAX] = "";
     uint64_t machine = machine_identity();
     struct card mine = {.node = node_identity(machine, pes_per_node),
-                        .processors = sy_processors_identity(machine),
+                        .processors = sy_processors_find(machine),
                         .layout = layout_identity()};
 
     mine.pack = (uint32_t)make_pack(pack, sizeof pack);

@@ -8,41 +8,32 @@
 #include "core/world.h"
 #include "util/bits.h"
 
-static int affinity(cpu_set_t *set)
+/* Processors' worth of time, or 0. */
+static int quota(void)
 {
-    CPU_ZERO(set);
-    return sched_getaffinity(0, sizeof *set, set) ? (int)sysconf(_SC_NPROCESSORS_ONLN)
-                                                  : CPU_COUNT(set);
-}
-
-/* What a cgroup allows of `count` processors. */
-static int within_quota(int count)
-{
-    double quota, period;
+    double allowed, period;
     FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+    int count = 0;
 
     if (file) {
-        if (fscanf(file, "%lf %lf", &quota, &period) == 2 && period > 0 && quota / period < count)
-            count = (int)(quota / period);
+        if (fscanf(file, "%lf %lf", &allowed, &period) == 2 && period > 0 && allowed > 0)
+            count = allowed < 2 * period ? 1 : (int)(allowed / period);
         fclose(file);
     }
-    return count > 0 ? count : 1;
+    return count;
 }
 
-int sy_processors_count(void)
+struct sy_processors sy_processors_find(uint64_t machine)
 {
+    struct sy_processors found = {.in_quota = quota()};
     cpu_set_t set;
 
-    return within_quota(affinity(&set));
-}
-
-/* A quota is the container's own, and so is its host name. */
-uint64_t sy_processors_identity(uint64_t machine)
-{
-    cpu_set_t set;
-    int count = affinity(&set);
-    uint64_t identity = sy_hash(&set, sizeof set, machine);
-
-    return within_quota(count) < count ? sy_hash(sy_world.host, strlen(sy_world.host), identity)
-                                       : identity;
+    CPU_ZERO(&set);
+    found.in_set = sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN)
+                                                          : CPU_COUNT(&set);
+    found.set = sy_hash(&set, sizeof set, machine);
+    /* A quota is the container's own, and so is its host name. */
+    if (found.in_quota)
+        found.quota = sy_hash(sy_world.host, strlen(sy_world.host), machine);
+    return found;
 }

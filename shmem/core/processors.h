@@ -3,15 +3,17 @@
 #ifndef SY_CORE_PROCESSORS_H
 #define SY_CORE_PROCESSORS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-/* By affinity, or fewer where a cgroup's quota allows less; 1 or more. */
-int sy_processors_count(void);
+/* Two things limit a PE: the set of processors that it may run on, and a cgroup's quota. It shares
+ * each with the PEs that have the same identity there; sets that overlap without being equal are
+ * taken for separate ones. */
+struct sy_processors {
+    uint64_t set, quota;  /* identities; quota 0: there is none */
+    int in_set, in_quota; /* processors, 1 or more */
+};
 
-/* Equal on PEs that share their processors, which are those with the same set of them on the same
- * `machine` (any number that tells machines apart). Sets that overlap without being equal are taken
- * for separate ones. */
-uint64_t sy_processors_identity(uint64_t machine);
+/* machine: any number that tells machines apart. */
+struct sy_processors sy_processors_find(uint64_t machine);
 
 #endif

@@ -67,8 +67,8 @@ struct sy_options;
 int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_error *err);
 
 /* Opens those that are not open yet and makes the windows known to them, in order. Not `beyond`:
- * up to the first one that opens, and none that reaches other nodes. Failures as above; what the
- * user has set wrongly (-EINVAL) is one only if no other PE has opened the transport, which
+ * up to the first one that spans the node, and none that reaches others. Failures as above; what
+ * the user has set wrongly (-EINVAL) is one only if no other PE has opened the transport, which
  * sy_routes_connect finds. */
 int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err);
 
