@@ -186,8 +186,9 @@ static const char *move_all(struct sy_statics *s)
 
 /* A child that is forked without exec must have its own variables, as after any fork. The parent
  * takes the snapshot before fork, when this is the last handler to run, so the child sees the
- * values of that moment and not what the parent or other PEs write while it starts. */
-static char *snapshot[SY_STATICS_RANGES];
+ * values of that moment and not what the parent or other PEs write while it starts. Each thread has
+ * its own: two may fork at once. */
+static _Thread_local char *snapshot[SY_STATICS_RANGES];
 
 static void copy_data_extents(const struct sy_statics_range *range, char *to)
 {
