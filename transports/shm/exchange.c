@@ -20,8 +20,9 @@
 
 #include "transports/shm/shm.h"
 
-#define FDS_EACH 3  /* file, mailbox, doorbell */
-#define BATCH    64 /* records a message; the kernel takes at most 253 descriptors in one */
+#define FDS_EACH 3   /* file, mailbox, doorbell */
+#define PATIENCE 20. /* seconds at most: all PEs have just come through an allgather */
+#define BATCH    64  /* records a message; the kernel takes at most 253 descriptors in one */
 
 struct hello {
     unsigned char key[32];
@@ -367,9 +368,12 @@ static int join(const char *name, struct sy_error *err)
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
     memcpy(address.sun_path, name, sy_shm.name_length);
-    if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, length) && same_user(fd))
-        return fd;
-    int code = errno ? errno : EPERM;
+    if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, length)) {
+        if (same_user(fd))
+            return fd;
+        errno = EPERM;
+    }
+    int code = errno;
     if (fd >= 0)
         close(fd);
     return sy_shm.host->fail(err, code, "reaching PE %d of this host to exchange memory: %s",
@@ -446,6 +450,8 @@ int sy_shm_exchange(const char *addresses, size_t stride, double seconds, struct
 {
     if (sy_shm.node_size == 1)
         return 0;
+    if (seconds > PATIENCE)
+        seconds = PATIENCE;
     if (sy_shm.local == 0)
         return lead(seconds, err);
     return follow(addresses + (size_t)sy_shm.peer[0].pe * stride, seconds, err);
