@@ -362,6 +362,7 @@ void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence)
     if (ctx->listed[pe])
         return;
     ctx->listed[pe] = true;
+    ctx->fenced[pe] = sy_ofi.peer[pe].acked; /* an old number would pass for one to come */
     ctx->dirty[ctx->dirties++] = pe;
 }
 

@@ -26,7 +26,8 @@
 #define LONGEST_NS      4000000L
 #define LONGEST_BEAT_NS 1000000L /* while application threads poll */
 #define BATCH           16
-#define LOOKS           50 /* idle polls before the processor is offered to others */
+#define LOOKS           50    /* idle polls before the processor is offered to others */
+#define LONG_IDLE       10000 /* the same before a wait inside a call is the core's business too */
 
 /* Idle polls after which a PE seems to compute: more than a large transfer to one that polls has. A
  * multiple of LOOKS. */
@@ -371,8 +372,15 @@ int sy_ofi_progress(void)
 
 void sy_ofi_wait(_Atomic int *left)
 {
-    while (atomic_load_explicit(left, memory_order_acquire))
-        poll_all(true);
+    uint64_t since = 0;
+    int idle = 0;
+
+    while (atomic_load_explicit(left, memory_order_acquire)) {
+        if (poll_all(true) > 0)
+            idle = 0;
+        else if (++idle % LONG_IDLE == 0)
+            sy_ofi.host->rest(&since);
+    }
 }
 
 int sy_ofi_wait_fd(void)
