@@ -1,6 +1,6 @@
 /* PEs that wait for ever, each in a call of its own: for the reports of what a job waits for.
  * "short": PE 0 ends it after 3 s; "for SECONDS": PE 2, which computes, ends the job after that
- * time. */
+ * time; "malloc SECONDS": the same, and PE 4 waits in shmem_malloc. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
         while (!end || time(NULL) < end)
             continue;
         shmem_global_exit(0);
-    } else if (me == 4) {
+    } else if (argc > 1 && strcmp(argv[1], "malloc") == 0 && me == 4) {
         shmem_malloc(8);
     } else {
         shmem_barrier_all();
