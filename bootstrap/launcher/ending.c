@@ -9,9 +9,9 @@
 
 enum stage { HEARD_OUT, ASKED, TOLD, KILLED };
 
-static const double HEAR_OUT = 0.1;
-static const double ASK = 0.2;    /* seconds that a PE has to leave by itself */
-static const double STUCK = 10.0; /* after SIGKILL, for those that are stuck in the kernel */
+static const double HEAR_OUT = 0.1; /* seconds for last words */
+static const double ASK = 0.2;      /* seconds that a PE has to leave by itself */
+static const double STUCK = 10.0;   /* after SIGKILL, for those that are stuck in the kernel */
 
 void sy_ending_forward(struct sy_run *run, int number)
 {

@@ -6,16 +6,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* The end of the job, unless the others are to go on (--kill-on-bad-exit=0). status: above 128 it
- * is a signal's. */
-static void end_job(struct sy_run *run, int status)
+/* Whether the others are to go on (--kill-on-bad-exit=0); then the job ends with the first
+ * failure's status. */
+static bool goes_on(struct sy_run *run, int status)
 {
-    if (!run->flags->tolerant && status > 128)
-        sy_ending_begin(run, status, SY_GRACE_FAILED);
-    else if (!run->flags->tolerant)
-        sy_ending_failed(run, status);
-    else if (!run->status)
+    if (run->flags->tolerant && !run->status)
         run->status = status;
+    return run->flags->tolerant;
 }
 
 /* "; stopping the others", if that is what happens. */
@@ -31,7 +28,8 @@ static void end_signalled(struct sy_run *run, const struct sy_pe *pe)
     sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d) was killed by signal %d (%s%s)%s",
                pe->number, pe->node->name, (int)pe->pid, number, strsignal(number),
                WCOREDUMP(pe->wait_status) ? ", core dumped" : "", rest(run));
-    end_job(run, 128 + number);
+    if (!goes_on(run, 128 + number))
+        sy_ending_begin(run, 128 + number, SY_GRACE_FAILED);
 }
 
 static void end_failed(struct sy_run *run, const struct sy_pe *pe)
@@ -40,7 +38,8 @@ static void end_failed(struct sy_run *run, const struct sy_pe *pe)
 
     sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d) exited with status %d%s", pe->number,
                pe->node->name, (int)pe->pid, status, rest(run));
-    end_job(run, status);
+    if (!goes_on(run, status))
+        sy_ending_failed(run, status);
 }
 
 /* Status 0, but the others cannot go on without it. */

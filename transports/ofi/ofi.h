@@ -225,7 +225,8 @@ struct sy_transport_ctx {
     bool wait_issued; /* a fence wants them to end before the next operation */
     unsigned fetches; /* non-blocking ones that wait for a reply */
     uint32_t *last;   /* by PE: the last message that carries something of this context */
-    uint32_t *fenced; /* by PE: `last` at the last fence */
+    uint32_t *fenced; /* by PE: `last` at the last fence since it stands in dirty, or what was acked
+                         before */
     int *dirty;       /* PEs whose `last` may be unacknowledged */
     int dirties;
     unsigned puts;   /* since the last quiet */

@@ -203,7 +203,7 @@ static bool stalls_behind(struct ofi_peer *peer, size_t length)
 
 /* Counts a transfer if it may begin, and returns with its lane locked; else with none, and -EAGAIN.
  * Messages are the main lane's business, and so is what a write must wait for. */
-static int begin(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
+static int admit(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
 {
     struct ofi_lane *main_lane = &sy_ofi.lane[0];
     struct ofi_peer *peer = &sy_ofi.peer[pe];
@@ -223,7 +223,7 @@ static int begin(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
 }
 
 /* The provider has taken a transfer; without `op` it does not tell its end. Lane locked. */
-static void begun(struct sy_transport_ctx *ctx, struct ofi_peer *peer, struct ofi_operation *op,
+static void taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer, struct ofi_operation *op,
                   size_t length, uint64_t flags)
 {
     if (!op) {
@@ -249,7 +249,7 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     struct ofi_lane *lane = ctx->lane;
     struct ofi_peer *peer = &sy_ofi.peer[t->pe];
     struct ofi_operation *op = NULL;
-    ssize_t rc = begin(ctx, t->pe, length, get);
+    ssize_t rc = admit(ctx, t->pe, length, get);
 
     if (rc)
         return (int)rc;
@@ -263,7 +263,7 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
         atomic_store_explicit(&peer->wanted, rc == -FI_EAGAIN, memory_order_relaxed);
     }
     if (!rc) {
-        begun(ctx, peer, op, length, flags);
+        taken(ctx, peer, op, length, flags);
         if (!get && done + length == t->length)
             sy_ofi_put_noted(ctx);
     } else {

@@ -24,11 +24,13 @@ struct tcp_watch {
  * -errno. Removing is safe from inside any callback:
  * no event of the removed watch is delivered afterwards. */
 int sy_tcp_watch_add(struct tcp_watch *watch, uint32_t events);
+int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events);
+void sy_tcp_watch_remove(struct tcp_watch *watch);
+
+/* What to say of a peer whose connection could not be added or changed. */
 #define TCP_UNWATCHED                                                                              \
     "its connection cannot be watched; where there are too many, fs.epoll.max_user_watches "       \
     "allows more"
-int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events);
-void sy_tcp_watch_remove(struct tcp_watch *watch);
 
 int sy_tcp_poll_open(struct sy_error *err);
 void sy_tcp_poll_close(void);
