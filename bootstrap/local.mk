@@ -17,10 +17,12 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/flags.c bootstrap/launcher/flags.h \
 	bootstrap/launcher/flags_refused.c \
 	bootstrap/launcher/flags_table.c bootstrap/launcher/flags_table.h \
+	bootstrap/launcher/frames.c bootstrap/launcher/frames.h \
 	bootstrap/launcher/gather.c bootstrap/launcher/gather.h \
 	bootstrap/launcher/guard.c bootstrap/launcher/guard.h \
 	bootstrap/launcher/hostlist.c bootstrap/launcher/hostlist.h \
 	bootstrap/launcher/inlet.c bootstrap/launcher/inlet.h \
+	bootstrap/launcher/deadlock.c \
 	bootstrap/launcher/judge.c \
 	bootstrap/launcher/lines.c bootstrap/launcher/lines.h \
 	bootstrap/launcher/link.c bootstrap/launcher/link.h \
@@ -31,18 +33,22 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/outlet.c bootstrap/launcher/outlet.h \
 	bootstrap/launcher/output.c bootstrap/launcher/output.h \
 	bootstrap/launcher/placement.c bootstrap/launcher/placement.h \
+	bootstrap/launcher/plain.c bootstrap/launcher/plain.h \
 	bootstrap/launcher/probe.c bootstrap/launcher/probe.h \
 	bootstrap/launcher/program.c bootstrap/launcher/program.h \
 	bootstrap/launcher/protocol.h \
+	bootstrap/launcher/repeats.c bootstrap/launcher/repeats.h \
 	bootstrap/launcher/run.c bootstrap/launcher/run.h \
 	bootstrap/launcher/signals.c \
+	bootstrap/launcher/silence.c bootstrap/launcher/silence.h \
 	bootstrap/launcher/sink.c bootstrap/launcher/sink.h \
 	bootstrap/launcher/spec.c bootstrap/launcher/spec.h \
 	bootstrap/launcher/stream.c bootstrap/launcher/stream.h \
 	bootstrap/launcher/talk.c \
 	bootstrap/launcher/trace.c bootstrap/launcher/trace.h \
 	bootstrap/launcher/waiting.c \
-	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c
+	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c \
+	shmem/util/rest.c shmem/util/rest.h
 bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS) -DSY_PLUGIN_DIR='"$(pkglibdir)"'
 bin_oshrun_LDADD = $(LIBEV_LIBS) -lm
 
@@ -53,7 +59,7 @@ pkglib_LTLIBRARIES += \
 	bootstrap/oshrun/shmem_bootstrap_oshrun.la \
 	bootstrap/single/shmem_bootstrap_single.la
 bootstrap_oshrun_shmem_bootstrap_oshrun_la_SOURCES = \
-	bootstrap/oshrun/oshrun.c bootstrap/launcher/protocol.h
+	bootstrap/oshrun/oshrun.c bootstrap/launcher/frames.c bootstrap/launcher/frames.h bootstrap/launcher/protocol.h
 bootstrap_oshrun_shmem_bootstrap_oshrun_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_single_shmem_bootstrap_single_la_SOURCES = bootstrap/single/single.c
 bootstrap_single_shmem_bootstrap_single_la_LDFLAGS = $(bootstrap_ldflags)
@@ -72,7 +78,8 @@ tree_sources = \
 	bootstrap/tree/listen.c \
 	bootstrap/tree/secret.c \
 	bootstrap/tree/stall.c \
-	shmem/util/alike.c shmem/util/alike.h
+	shmem/util/alike.c shmem/util/alike.h \
+	shmem/util/rest.c shmem/util/rest.h
 pmi_sources = bootstrap/pmi/pmi.c bootstrap/pmi/client.c bootstrap/pmi/client.h bootstrap/pmi/text.c
 pmix_sources = bootstrap/pmix/pmix.c bootstrap/pmix/library.c bootstrap/pmix/library.h
 slurm_sources = \
@@ -89,7 +96,7 @@ pkglib_LTLIBRARIES += \
 	bootstrap/slurm/shmem_bootstrap_slurm.la \
 	bootstrap/env/shmem_bootstrap_env.la
 endif
-bootstrap_tree_libtree_la_SOURCES = $(tree_sources) $(auth_sources)
+bootstrap_tree_libtree_la_SOURCES = $(tree_sources) $(auth_sources) $(net_sources) shmem/util/net/machine.c shmem/util/error.c
 bootstrap_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LDFLAGS = $(bootstrap_ldflags)
@@ -106,9 +113,10 @@ bootstrap_env_shmem_bootstrap_env_la_LIBADD = bootstrap/tree/libtree.la
 
 # What the static library needs of them (shmem/local.mk).
 bootstrap_builtin_sources = \
-	bootstrap/oshrun/oshrun.c bootstrap/launcher/protocol.h bootstrap/single/single.c
+	bootstrap/oshrun/oshrun.c bootstrap/launcher/frames.c bootstrap/launcher/frames.h \
+	bootstrap/launcher/protocol.h bootstrap/single/single.c
 bootstrap_builtins = X(bootstrap, single) X(bootstrap, oshrun)
 if HAVE_LIBCRYPTO
-bootstrap_builtin_sources += $(auth_sources) $(tree_sources) $(pmi_sources) $(slurm_sources) $(env_sources)
+bootstrap_builtin_sources += $(auth_sources) $(net_sources) $(tree_sources) $(pmi_sources) $(slurm_sources) $(env_sources)
 bootstrap_builtins += X(bootstrap, pmi) X(bootstrap, slurm) X(bootstrap, env)
 endif

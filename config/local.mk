@@ -16,11 +16,14 @@ dist_configexamples_DATA = \
 static_libs = -ljansson $(LIBEV_LIBS) $(LIBCRYPTO_LIBS) -lm -lpthread -ldl
 wrapper_sed = $(SED) -e 's|@PACKAGE_NAME''@|$(PACKAGE_NAME)|g' \
 	-e 's|@PACKAGE_VERSION''@|$(PACKAGE_VERSION)|g' -e 's|@STATIC_LIBS''@|$(static_libs)|g'
-wrapper_c = -e 's|@LANGUAGE''@|C|g' -e 's|@COMPILER_ENV''@|OSHCC_CC|g' -e 's|@COMPILER''@|$(CC)|g'
-wrapper_cxx = -e 's|@LANGUAGE''@|C++|g' -e 's|@COMPILER_ENV''@|OSHCXX_CXX|g' -e 's|@COMPILER''@|$(CXX)|g'
-wrapper_installed = -e 's|@INCLUDES''@|-I$(includedir)|g' -e 's|@LIBDIR''@|$(libdir)|g'
-wrapper_intree = -e 's|@INCLUDES''@|-I$(abs_top_srcdir)/include|g' \
-	-e 's|@LIBDIR''@|$(abs_top_builddir)/shmem/.libs|g'
+wrapper_c = -e 's|@LANGUAGE''@|C|g' -e 's|@COMPILER_ENV''@|OSHCC_CC|g' -e 's|@COMPILER''@|$(CC)|g' \
+	-e 's|@COMPILER_ENV_OF_OTHERS''@|SHMEM_CC|g'
+wrapper_cxx = -e 's|@LANGUAGE''@|C++|g' -e 's|@COMPILER_ENV''@|OSHCXX_CXX|g' -e 's|@COMPILER''@|$(CXX)|g' \
+	-e 's|@COMPILER_ENV_OF_OTHERS''@|SHMEM_CXX|g'
+wrapper_installed = -e 's|@WRAPPER_PREFIX''@|$(prefix)|g' -e 's|@INCLUDEDIR''@|$(includedir)|g' \
+	-e 's|@LIBDIR''@|$(libdir)|g' -e 's|@RPATH''@|$(SY_PROGRAM_RUN_PATH)|g'
+wrapper_intree = -e 's|@WRAPPER_PREFIX''@||g' -e 's|@INCLUDEDIR''@|$(abs_top_srcdir)/include|g' \
+	-e 's|@LIBDIR''@|$(abs_top_builddir)/shmem/.libs|g' -e 's|@RPATH''@|yes|g'
 template = $(top_srcdir)/config/oshcc.in
 
 # Installed.
@@ -47,6 +50,8 @@ shmem/.libs/libsma.a: shmem/libsma.a shmem/libsma.la
 install-exec-hook:
 	cd $(DESTDIR)$(bindir) && $(LN_S) -f oshc++ oshcxx && $(LN_S) -f oshc++ oshCC
 	cd $(DESTDIR)$(libdir) && $(LN_S) -f libsma.so libpsma.so && $(LN_S) -f libsma.a libpsma.a
+	test -n "$(DESTDIR)$(SY_PROGRAM_RUN_PATH)" || ldconfig || \
+		echo "run ldconfig as root, for programs to find libsma.so in $(libdir)"
 uninstall-hook:
 	rm -f $(DESTDIR)$(bindir)/oshcxx $(DESTDIR)$(bindir)/oshCC
 	rm -f $(DESTDIR)$(libdir)/libpsma.so $(DESTDIR)$(libdir)/libpsma.a

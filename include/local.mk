@@ -21,6 +21,7 @@ shmeminclude_HEADERS = \
 	include/shmem/ordering.h \
 	include/shmem/locks.h \
 	include/shmem/profiling.h \
+	include/shmem/chosen.h \
 	include/shmem/generics.h
 switchyardincludedir = $(includedir)/switchyard
 switchyardinclude_HEADERS = \

@@ -2,26 +2,39 @@
 # linked in (a static executable cannot load files).
 util_sources = \
 	shmem/util/bits.h \
+	shmem/util/denied.h \
 	shmem/util/error.c shmem/util/error.h \
 	shmem/util/file.c shmem/util/file.h \
 	shmem/util/libev.c shmem/util/libev.h \
+	shmem/util/list.h \
 	shmem/util/log.c shmem/util/log.h \
+	shmem/util/memfd.h \
+	shmem/util/net/machine.c shmem/util/net/machine.h \
 	shmem/util/option.c shmem/util/option.h shmem/util/option_set.h \
 	shmem/util/option_env.c shmem/util/option_json.c shmem/util/option_value.c \
 	shmem/util/parse.c shmem/util/parse.h \
-	shmem/util/plugin.c shmem/util/plugin.h
+	shmem/util/plugin.c shmem/util/plugin.h \
+	shmem/util/secure.h \
+	shmem/util/symbol.c shmem/util/symbol.h
 
 # For those plugins that authenticate their peers; it needs libcrypto.
 auth_sources = shmem/util/auth.c shmem/util/auth.h
+
+# What plugins need to know of networks; it needs util/error.c. (Those that are files have util/net/machine.c too.)
+net_sources = \
+	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
+	shmem/util/net/lookup.c shmem/util/net/lookup.h
 
 core_sources = \
 	shmem/core/allocator.c shmem/core/allocator.h \
 	shmem/core/amo.c shmem/core/amo.h \
 	shmem/core/boot.c shmem/core/boot.h \
 	shmem/core/builtin.c \
+	shmem/core/callsite.c shmem/core/callsite.h \
 	shmem/core/carry.c shmem/core/carry.h \
 	shmem/core/config.c shmem/core/config.h \
 	shmem/core/control.c shmem/core/control.h \
+	shmem/core/crash.c shmem/core/crash.h \
 	shmem/core/ctx.c shmem/core/ctx.h \
 	shmem/core/exchange.c shmem/core/exchange.h \
 	shmem/core/fatal.c shmem/core/fatal.h \
@@ -31,6 +44,7 @@ core_sources = \
 	shmem/core/nodes.c shmem/core/nodes.h \
 	shmem/core/processors.c shmem/core/processors.h \
 	shmem/core/progress.c shmem/core/progress.h \
+	shmem/core/rest.c shmem/core/rest.h \
 	shmem/core/rma.c shmem/core/rma.h \
 	shmem/core/route.c shmem/core/route.h \
 	shmem/core/route_choose.c \
@@ -47,6 +61,7 @@ core_sources = \
 	shmem/core/world.c shmem/core/world.h
 
 coll_sources = \
+	shmem/coll/agree.c shmem/coll/agree.h \
 	shmem/coll/alltoall.c shmem/coll/alltoall.h shmem/coll/alltoall_nodes.c \
 	shmem/coll/broadcast.c shmem/coll/broadcast.h shmem/coll/broadcast_nodes.c \
 	shmem/coll/check.c shmem/coll/check.h \
@@ -70,6 +85,7 @@ api_sources = \
 	shmem/api/amo.c \
 	shmem/api/collectives.c \
 	shmem/api/contexts.c \
+	shmem/api/handles.c \
 	shmem/api/teams.c \
 	shmem/api/signals.c \
 	shmem/api/p2p.c shmem/api/p2p.h \
@@ -85,7 +101,11 @@ libsma_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 lib_LTLIBRARIES += shmem/libsma.la
 shmem_libsma_la_SOURCES = $(libsma_sources)
 shmem_libsma_la_CPPFLAGS = $(libsma_cppflags)
-shmem_libsma_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-z,now $(SY_NO_UNDEFINED)
+# The interface's number goes up when programs must be compiled again (docs/abi.md).
+shmem_libsma_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -Wl,-z,now $(SY_NO_UNDEFINED) \
+	-Wl,--version-script=$(top_srcdir)/shmem/libsma.map
+EXTRA_shmem_libsma_la_DEPENDENCIES = shmem/libsma.map
+EXTRA_DIST += shmem/libsma.map
 shmem_libsma_la_LIBADD = $(JANSSON_LIBS)
 
 lib_LIBRARIES += shmem/libsma.a

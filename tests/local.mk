@@ -1,5 +1,7 @@
 # Tests: unit tests (Check) of single files of the library, and programs that run as jobs.
+include tests/abi/local.mk
 include tests/bench/local.mk
+include tests/packaging/local.mk
 include tests/launch/local.mk
 include tests/fault/local.mk
 include tests/shim/local.mk
@@ -41,9 +43,12 @@ check_PROGRAMS += \
 	tests/conformance/signals_typed \
 	tests/conformance/collectives_typed \
 	tests/conformance/reductions_typed \
+	tests/conformance/extremes \
 	tests/conformance/activesets \
 	tests/conformance/generics \
 	tests/conformance/generics2 \
+	tests/conformance/generics3 \
+	tests/conformance/answers \
 	tests/conformance/cxx
 tests_conformance_rma_typed_SOURCES = tests/conformance/rma_typed.c tests/conformance/check.h
 tests_conformance_rma_typed_LDADD = shmem/libsma.la
@@ -66,11 +71,17 @@ tests_conformance_collectives_typed_LDADD = shmem/libsma.la
 tests_conformance_reductions_typed_SOURCES = tests/conformance/reductions_typed.c tests/conformance/check.h \
 	tests/conformance/team_cases.h tests/conformance/values.h
 tests_conformance_reductions_typed_LDADD = shmem/libsma.la
+tests_conformance_extremes_SOURCES = tests/conformance/extremes.c tests/conformance/check.h
+tests_conformance_extremes_LDADD = shmem/libsma.la -lm
 tests_conformance_activesets_SOURCES = tests/conformance/activesets.c tests/conformance/check.h \
 	tests/conformance/values.h
 tests_conformance_activesets_LDADD = shmem/libsma.la
 tests_conformance_generics2_SOURCES = tests/conformance/generics2.c tests/conformance/check.h
 tests_conformance_generics2_LDADD = shmem/libsma.la
+tests_conformance_generics3_SOURCES = tests/conformance/generics3.c tests/conformance/check.h
+tests_conformance_generics3_LDADD = shmem/libsma.la
+tests_conformance_answers_SOURCES = tests/conformance/answers.c tests/conformance/check.h
+tests_conformance_answers_LDADD = shmem/libsma.la
 tests_conformance_cxx_SOURCES = tests/conformance/cxx.cc tests/conformance/check.h
 tests_conformance_cxx_LDADD = shmem/libsma.la
 
@@ -138,9 +149,12 @@ TESTS += $(conformance_programs) \
 	tests/conformance/signals_typed \
 	tests/conformance/collectives_typed \
 	tests/conformance/reductions_typed \
+	tests/conformance/extremes \
 	tests/conformance/activesets \
 	tests/conformance/generics \
 	tests/conformance/generics2 \
+	tests/conformance/generics3 \
+	tests/conformance/answers \
 	tests/conformance/cxx
 
 # The same in other circumstances.
@@ -156,6 +170,15 @@ conformance_scripts = \
 	tests/conformance/instructions.test
 dist_check_SCRIPTS += $(conformance_scripts)
 TESTS += $(conformance_scripts)
+
+# When a job cannot go on.
+if HAVE_CHECK
+check_PROGRAMS += tests/unit/test_rest
+TESTS += tests/unit/test_rest
+endif
+tests_unit_test_rest_SOURCES = tests/unit/test_rest.c tests/unit/suite.h shmem/util/rest.c
+tests_unit_test_rest_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_rest_LDADD = $(CHECK_LIBS)
 
 # Where the members of a team are.
 if HAVE_CHECK
@@ -214,7 +237,7 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_tcp_pace
 TESTS += tests/unit/test_tcp_pace
 if HAVE_LIBCRYPTO
-tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_tcp_interfaces tests/unit/test_tcp_connect
+tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_interfaces tests/unit/test_tcp_connect
 check_PROGRAMS += $(tcp_unit_tests)
 TESTS += $(tcp_unit_tests)
 endif
@@ -227,18 +250,26 @@ tests_unit_test_tcp_greeting_SOURCES = tests/unit/test_tcp_greeting.c tests/unit
 	transports/tcp/greeting.c shmem/util/auth.c
 tests_unit_test_tcp_greeting_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_greeting_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
-tests_unit_test_tcp_interfaces_SOURCES = tests/unit/test_tcp_interfaces.c tests/unit/suite.h \
-	transports/tcp/interfaces.c transports/tcp/candidates.c
-tests_unit_test_tcp_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_tcp_interfaces_LDADD = $(CHECK_LIBS)
+tests_unit_test_interfaces_SOURCES = tests/unit/test_interfaces.c tests/unit/suite.h \
+	shmem/util/net/interfaces.c shmem/util/net/machine.c shmem/util/error.c transports/tcp/candidates.c
+tests_unit_test_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_interfaces_LDADD = $(CHECK_LIBS)
 tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/suite.h \
 	transports/tcp/candidates.c transports/tcp/connect.c transports/tcp/greeting.c \
-	transports/tcp/interfaces.c transports/tcp/listen.c transports/tcp/ring.c transports/tcp/talk.c \
-	shmem/util/auth.c
+	shmem/util/net/interfaces.c shmem/util/net/machine.c transports/tcp/guests.c transports/tcp/listen.c \
+	transports/tcp/ring.c transports/tcp/talk.c transports/tcp/turns.c \
+	shmem/util/auth.c shmem/util/error.c
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_connect_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
 # The ofi transport with the providers that need no device.
-ofi_scripts = tests/ofi/endings.test tests/ofi/ofi.test tests/ofi/suite.test tests/ofi/traits.test
+ofi_scripts = tests/ofi/cutoff.test tests/ofi/endings.test tests/ofi/offers.test tests/ofi/ofi.test tests/ofi/strangers.test \
+	tests/ofi/suite.test tests/ofi/traits.test
 dist_check_SCRIPTS += $(ofi_scripts)
 TESTS += $(ofi_scripts)
 EXTRA_DIST += tests/ofi/lib.sh
+if HAVE_LIBFABRIC
+check_PROGRAMS += tests/ofi/stranger
+endif
+tests_ofi_stranger_SOURCES = tests/ofi/stranger.c
+tests_ofi_stranger_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
+tests_ofi_stranger_LDADD = $(LIBFABRIC_LIBS)

@@ -4,7 +4,7 @@ transport_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared \
 
 shm_sources = \
 	transports/shm/shm.c transports/shm/shm.h \
-	transports/shm/exchange.c transports/shm/service.c
+	transports/shm/exchange.c transports/shm/exchange.h transports/shm/lead.c transports/shm/service.c
 
 pkglib_LTLIBRARIES += transports/shm/shmem_transport_shm.la
 transports_shm_shmem_transport_shm_la_SOURCES = $(shm_sources)
@@ -16,15 +16,16 @@ tcp_sources = \
 	transports/tcp/candidates.c transports/tcp/candidates.h \
 	transports/tcp/connect.c transports/tcp/connect.h \
 	transports/tcp/greeting.c transports/tcp/greeting.h \
+	transports/tcp/guests.c \
 	transports/tcp/idle.c \
 	transports/tcp/herald.c transports/tcp/herald.h shmem/util/siphash.h \
-	transports/tcp/interfaces.c transports/tcp/interfaces.h \
 	transports/tcp/issue.c transports/tcp/issue.h \
 	transports/tcp/lane.c transports/tcp/lane.h \
 	transports/tcp/large.c \
 	transports/tcp/listen.c \
 	transports/tcp/log.c transports/tcp/log.h \
 	transports/tcp/order.c \
+	transports/tcp/outage.c transports/tcp/outage.h \
 	transports/tcp/poll.c transports/tcp/poll.h \
 	transports/tcp/receive.c \
 	transports/tcp/ring.c transports/tcp/ring.h \
@@ -35,11 +36,12 @@ tcp_sources = \
 	transports/tcp/strided.c \
 	transports/tcp/talk.c transports/tcp/talk.h \
 	transports/tcp/tcp.c transports/tcp/tcp.h \
+	transports/tcp/turns.c \
 	transports/tcp/wire.h
 
 if HAVE_LIBCRYPTO
 pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
-transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(auth_sources)
+transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(auth_sources) $(net_sources) shmem/util/net/machine.c shmem/util/error.c
 transports_tcp_shmem_transport_tcp_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
 endif
@@ -52,7 +54,10 @@ transports_ofi_shmem_transport_ofi_la_SOURCES = \
 	transports/ofi/ofi.c transports/ofi/ofi.h transports/ofi/library.c \
 	transports/ofi/provider.c transports/ofi/endpoint.c transports/ofi/contact.c \
 	transports/ofi/rma.c transports/ofi/message.c transports/ofi/request.c \
-	transports/ofi/serve.c transports/ofi/progress.c transports/ofi/bell.c
+	transports/ofi/serve.c transports/ofi/progress.c transports/ofi/bell.c transports/ofi/keys.c \
+	transports/ofi/offers.c transports/ofi/probe.c \
+	shmem/util/siphash.h shmem/util/error.c $(auth_sources) $(net_sources)
+transports_ofi_shmem_transport_ofi_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_LDFLAGS = $(transport_ldflags)
 

@@ -38,7 +38,7 @@ static long look_up(const struct synonym *synonyms, size_t count, const char **n
     long value;
 
     for (size_t i = 0; i < count; i++) {
-        const char *text = getenv(synonyms[i].name);
+        const char *text = secure_getenv(synonyms[i].name);
         if (!text || sy_parse_int(text, synonyms[i].base, INT_MAX, &value) != 0)
             continue;
         *name = synonyms[i].name;
@@ -56,7 +56,7 @@ static int say(struct sy_error *err, int rc, const char *text)
 
 static int probe(struct sy_error *err)
 {
-    bool pe = getenv("SHMEM_PE"), npes = getenv("SHMEM_NPES");
+    bool pe = secure_getenv("SHMEM_PE"), npes = secure_getenv("SHMEM_NPES");
 
     if (pe && npes)
         return 0;
@@ -69,8 +69,8 @@ static int probe(struct sy_error *err)
                  "of PE 0 and SHMEM_SECRET_FILE"
                : "SHMEM_NPES is set and SHMEM_PE is not; each PE needs its number, "
                  "SHMEM_ROOT=HOST:PORT of PE 0 and SHMEM_SECRET_FILE");
-    if (getenv("RANK") && getenv("WORLD_SIZE"))
-        return atol(getenv("WORLD_SIZE")) == 1
+    if (secure_getenv("RANK") && secure_getenv("WORLD_SIZE"))
+        return atol(secure_getenv("WORLD_SIZE")) == 1
                    ? 0
                    : say(err, -EEXIST,
                          "RANK and WORLD_SIZE say that this process is one of several; set "
@@ -83,7 +83,7 @@ static int probe(struct sy_error *err)
 
 static int find_place(const struct sy_start *start, struct sy_error *err)
 {
-    const char *address = getenv("MASTER_ADDR"), *port = getenv("MASTER_PORT");
+    const char *address = secure_getenv("MASTER_ADDR"), *port = secure_getenv("MASTER_PORT");
     long number = 0;
 
     env.port = PORT;
@@ -107,7 +107,7 @@ static int find_place(const struct sy_start *start, struct sy_error *err)
 
 static int find_root(struct tree_addresses *root, struct sy_error *err)
 {
-    return sy_tree_place_resolve(env.host, env.root, env.port, root, err);
+    return sy_tree_place_resolve(env.root, env.port, root, err);
 }
 
 static int find_seat(const struct sy_start *start, struct sy_error *err)
@@ -135,7 +135,7 @@ static int find_seat(const struct sy_start *start, struct sy_error *err)
 static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
     const struct sy_start *start = host->start;
-    struct tree_beacon beacon;
+    struct tree_beacon beacon = {.root.count = 0};
 
     env.host = host;
     int rc = find_seat(start, err);
@@ -148,12 +148,13 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
             "on every host, made with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 "
             "FILE");
     if (rc == 0 && env.seat.pe == 0)
-        rc = sy_tree_listen(host, env.seat.npes == 1, env.seat.npes > 1 ? env.port : 0, &beacon,
-                            err);
+        rc = env.seat.npes > 1 ? sy_tree_listen(host, false, env.root, env.port, &beacon, err)
+                               : sy_tree_listen(host, true, NULL, 0, &beacon, err);
     if (rc == 0 && env.seat.npes == 1)
         memcpy(env.seat.secret, beacon.secret, TREE_SECRET);
     else if (rc == 0)
         rc = sy_tree_secret_read(host, start->secret_file, env.seat.secret, err);
+    explicit_bzero(&beacon, sizeof beacon);
     return rc ? rc : sy_tree_join(host, &env.seat, job, err);
 }
 
@@ -170,5 +171,6 @@ SY_BOOTSTRAP_PLUGIN(env) = {
     .event = sy_tree_event,
     .close = sy_tree_close,
     .note = sy_tree_note,
+    .rests = sy_tree_rests,
     .failing = sy_tree_failing,
 };

@@ -11,12 +11,12 @@
 #include "bootstrap/launcher/crew.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/probe.h"
+#include "bootstrap/launcher/silence.h"
 #include "bootstrap/launcher/spec.h"
 
 enum {
     ABOVE = 10,     /* descriptors of the conversation: low numbers are for PEs */
     SIGNALS = 4,    /* that end the agent */
-    BEATS = 8,      /* looks within the time of silence that the head is allowed */
     FLUSH_MS = 5000 /* for the last words */
 };
 
@@ -31,7 +31,8 @@ static struct {
     bool leaving; /* the head is lost, or a signal came */
     bool paused;  /* the head is stopped and says nothing */
     bool killed;
-    double heard;
+    size_t heard; /* of the link's bytes, at the last look */
+    struct sy_silence quiet;
     ev_timer silence, grace;
     ev_signal child, end[SIGNALS];
 } agent;
@@ -100,19 +101,32 @@ static void reap(struct ev_loop *loop, ev_signal *watcher, int events)
         check_left();
 }
 
-/* Looks some times in the time in which something should have been heard. The time in which this
- * process did not run itself is no silence of the other side's. */
+/* If oshrun was only stopped, it hears of this when it goes on. */
+static void leave_silent(void)
+{
+    char text[160];
+    int n = snprintf(text, sizeof text,
+                     "nothing was heard of oshrun for %g seconds (was it stopped?), so its PEs "
+                     "were ended",
+                     agent.spec.silence);
+
+    if (!agent.leaving)
+        sy_crew_tell(&agent.crew, SY_CREW_TROUBLE, SY_ALL, 1, text, (size_t)n);
+    leave();
+}
+
+/* What carries the conversation here is the parent: a server of ssh, as a rule. */
 static void look_for_silence(struct ev_loop *loop, ev_timer *timer, int events)
 {
-    static double looked;
-    double now = ev_now(loop);
+    bool heard = agent.paused || agent.link.received != agent.heard || sy_link_waiting(&agent.link);
+    struct sy_carriers carriers = sy_silence_carriers(heard ? 0 : getppid(), false);
 
+    (void)loop;
+    (void)timer;
     (void)events;
-    if (looked && now - looked > 2 * timer->repeat)
-        agent.heard += now - looked - timer->repeat;
-    looked = now;
-    if (!agent.paused && now - agent.heard > agent.spec.silence)
-        leave();
+    agent.heard = agent.link.received;
+    if (sy_silence_look(&agent.quiet, sy_silence_now(), heard, carriers) >= agent.spec.silence)
+        leave_silent();
 }
 
 static void start(const struct sy_launch_header *header, const char *body)
@@ -122,13 +136,13 @@ static void start(const struct sy_launch_header *header, const char *body)
         return;
     }
     agent.started = true;
-    agent.heard = ev_now(agent.loop);
+    sy_crew_start(&agent.crew, agent.loop, &agent.spec);
     if (agent.spec.silence > 0) {
-        ev_timer_init(&agent.silence, look_for_silence, agent.spec.silence / BEATS,
-                      agent.spec.silence / BEATS);
+        sy_silence_begin(&agent.quiet, agent.spec.silence, sy_silence_now());
+        ev_timer_init(&agent.silence, look_for_silence, agent.quiet.beat, agent.quiet.beat);
+        ev_now_update(agent.loop);
         ev_timer_start(agent.loop, &agent.silence);
     }
-    sy_crew_start(&agent.crew, agent.loop, &agent.spec);
 }
 
 static void probe(const char *question)
@@ -142,7 +156,6 @@ static void probe(const char *question)
 static void frame(struct sy_link *link, const struct sy_launch_header *header, const char *body)
 {
     (void)link;
-    agent.heard = ev_now(agent.loop);
     agent.paused = header->type == SY_CREW_PAUSE;
     if (header->type == SY_CREW_START)
         start(header, body);
@@ -152,10 +165,21 @@ static void frame(struct sy_link *link, const struct sy_launch_header *header, c
         sy_crew_take(&agent.crew, header, body);
 }
 
+static const char *fault(const struct sy_link *link, const struct sy_launch_header *header)
+{
+    const char *what = sy_frame_fault(header, SY_FRAME_AT_AGENT,
+                                      agent.started ? SY_FRAME_RUNNING : SY_FRAME_NEW);
+
+    (void)link;
+    if (!what && agent.started && header->pe >= agent.spec.npes)
+        what = "a frame about a PE that the job does not have";
+    return what;
+}
+
 static void malformed(struct sy_link *link, const char *what)
 {
     (void)link;
-    (void)what;
+    fprintf(stderr, "oshrun's agent was sent %s; it ends its PEs\n", what);
     leave();
 }
 
@@ -196,7 +220,7 @@ static void open_conversation(void)
                  sy_agent_byte_order(), host);
     if (in < 0 || out < 0 || write(out, greeting, (size_t)n) != n)
         _exit(1);
-    agent.link.fault = sy_crew_fault;
+    agent.link.fault = fault;
     agent.link.frame = frame;
     agent.link.malformed = malformed;
     agent.link.ended = ended;
@@ -216,8 +240,16 @@ static void watch_signals(void)
     }
 }
 
+static void ignore_signals(void)
+{
+    ev_signal_stop(agent.loop, &agent.child);
+    for (int i = 0; i < SIGNALS; i++)
+        ev_signal_stop(agent.loop, &agent.end[i]);
+}
+
 int sy_agent_run(const struct sy_child_plan *plan)
 {
+    memset(&agent, 0, sizeof agent);
     agent.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (!agent.loop) {
         fprintf(stderr, "oshrun: cannot make an event loop: %m\n");
@@ -231,6 +263,7 @@ int sy_agent_run(const struct sy_child_plan *plan)
     watch_signals();
     open_conversation();
     ev_run(agent.loop, 0);
+    ignore_signals();
     sy_crew_close(&agent.crew);
     sy_link_flush(&agent.link, FLUSH_MS);
     sy_link_close(&agent.link);

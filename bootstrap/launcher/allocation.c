@@ -1,10 +1,15 @@
 /* The hosts that a batch system has given to the job that oshrun runs in: Slurm, PBS, LSF, and what
  * descends from Grid Engine. */
 #define _GNU_SOURCE 1
-#include <limits.h>
-
 #include "bootstrap/launcher/hostlist.h"
 #include "bootstrap/launcher/memory.h"
+
+static int slots_in(const char *text)
+{
+    long count = strtol(text, NULL, 10);
+
+    return count < 1 ? 1 : count > SY_HOST_SLOTS_MAX ? SY_HOST_SLOTS_MAX : (int)count;
+}
 
 /* "2(x3),1": 2 for each of the first three hosts, 1 for the next. */
 static void set_counts(struct sy_hostlist *list, const char *text)
@@ -13,16 +18,16 @@ static void set_counts(struct sy_hostlist *list, const char *text)
 
     while (*text && host < list->count) {
         char *end;
-        long count = strtol(text, &end, 10), times = 1;
+        long times = 1;
 
-        if (end == text)
+        if (strtol(text, &end, 10), end == text)
             return;
         if (strncmp(end, "(x", 2) == 0) {
             times = strtol(end + 2, &end, 10);
             end += *end == ')';
         }
         for (; times > 0 && host < list->count; times--)
-            list->host[host++].slots = count > 0 && count < INT_MAX ? (int)count : 1;
+            list->host[host++].slots = slots_in(text);
         text = end + (*end == ',');
     }
 }
@@ -47,18 +52,18 @@ static char *of_slurm(struct sy_hostlist *list)
 static char *of_lsf(struct sy_hostlist *list)
 {
     char *text = sy_memory_string(getenv("LSB_MCPU_HOSTS")), *save = NULL;
-    char *name = strtok_r(text, " ", &save);
+    char *name = strtok_r(text, " ", &save), *fault = NULL;
 
-    while (name) {
+    while (name && !fault) {
         const char *count = strtok_r(NULL, " ", &save);
 
         if (!count)
             break;
-        sy_hostlist_put(list, name, atoi(count) > 0 ? atoi(count) : 1, 0);
+        fault = sy_hostlist_put(list, name, slots_in(count), 0);
         name = strtok_r(NULL, " ", &save);
     }
     free(text);
-    return NULL;
+    return fault;
 }
 
 /* Lines "host slots queue processors". */
@@ -74,16 +79,15 @@ static char *of_grid_engine(struct sy_hostlist *list)
             sy_memory_check(NULL);
         return fault;
     }
-    while (getline(&line, &room, in) >= 0) {
-        char name[256];
-        int slots;
+    while (!fault && getline(&line, &room, in) >= 0) {
+        char name[256], slots[16];
 
-        if (sscanf(line, "%255s %d", name, &slots) == 2 && slots > 0)
-            sy_hostlist_put(list, name, slots, 0);
+        if (sscanf(line, "%255s %15s", name, slots) == 2 && atoi(slots) > 0)
+            fault = sy_hostlist_put(list, name, slots_in(slots), 0);
     }
     free(line);
     fclose(in);
-    return NULL;
+    return fault;
 }
 
 /* A host stands on as many lines as it has slots. */

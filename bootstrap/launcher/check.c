@@ -17,6 +17,7 @@
 #include "bootstrap/launcher/command.h"
 #include "bootstrap/launcher/crew.h"
 #include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/plain.h"
 
 static const double ANSWER = 25;        /* seconds for one answer */
 static const double CLOCKS_APART = 1.0; /* seconds from which on clocks are complained of */
@@ -27,6 +28,7 @@ struct host {
     const char *name;
     struct sy_call_ends ends;
     bool reached;
+    bool broken;    /* it has left a question without an answer that makes sense */
     double seconds; /* until it answered */
     double clock;   /* how far its clock is ahead of ours */
     char *facts;
@@ -61,8 +63,11 @@ static bool receive(const struct host *host, void *to, size_t length, double dea
     char *at = to;
 
     while (length) {
-        ssize_t n = read(host->ends.out, at, length);
+        ssize_t n;
 
+        if (now() > deadline)
+            return false;
+        n = read(host->ends.out, at, length);
         if (n > 0) {
             at += n;
             length -= (size_t)n;
@@ -74,30 +79,43 @@ static bool receive(const struct host *host, void *to, size_t length, double dea
     return true;
 }
 
-/* The answer (allocated), or NULL. */
+/* The answer, fit for a terminal (allocated). */
+static char *receive_answer(const struct host *host, double deadline)
+{
+    struct sy_launch_header header;
+    char *answer, *plain = NULL;
+
+    if (!receive(host, &header, sizeof header, deadline) || header.type != SY_CREW_ANSWER ||
+        sy_frame_fault(&header, SY_FRAME_AT_HEAD, SY_FRAME_NEW))
+        return NULL;
+    answer = sy_memory_zeroed((size_t)header.length + 1, 1);
+    if (receive(host, answer, header.length, deadline))
+        plain = sy_plain_string(answer);
+    free(answer);
+    return plain;
+}
+
+/* The answer (allocated), or NULL; then the conversation is over, since an answer that comes late
+ * would be taken for that to the next question. */
 static char *ask(struct host *host, const char *question)
 {
     struct sy_launch_header header = {
         .type = SY_CREW_PROBE, .length = (uint32_t)strlen(question), .pe = SY_ALL};
-    double deadline = now() + ANSWER;
-    char *answer;
+    char *answer = NULL;
 
-    if (write(host->ends.in, &header, sizeof header) != sizeof header ||
-        write(host->ends.in, question, header.length) != (ssize_t)header.length ||
-        !receive(host, &header, sizeof header, deadline) || header.type != SY_CREW_ANSWER ||
-        header.length > SY_LAUNCH_BODY_MAX)
+    if (host->broken)
         return NULL;
-    answer = sy_memory_zeroed(header.length + 1, 1);
-    if (receive(host, answer, header.length, deadline))
-        return answer;
-    free(answer);
-    return NULL;
+    if (write(host->ends.in, &header, sizeof header) == sizeof header &&
+        write(host->ends.in, question, header.length) == (ssize_t)header.length)
+        answer = receive_answer(host, now() + ANSWER);
+    host->broken = !answer;
+    return answer;
 }
 
 /* The last words of a command that failed. */
 static void read_fault(struct host *host)
 {
-    char text[2000];
+    char text[2000], *plain;
     ssize_t n = wait_for(host->ends.err, POLLIN, now() + 0.2)
                     ? read(host->ends.err, text, sizeof text - 1)
                     : 0;
@@ -105,11 +123,13 @@ static void read_fault(struct host *host)
     text[n > 0 ? n : 0] = '\0';
     while (n > 0 && text[n - 1] == '\n')
         text[--n] = '\0';
-    snprintf(host->fault, sizeof host->fault, "no answer%s%s", *text ? ": " : "", text);
-    for (char *at = host->fault; *at; at++) {
+    for (char *at = text; *at; at++) {
         if (*at == '\n' || *at == '\r')
             *at = ' ';
     }
+    plain = sy_plain_string(text);
+    snprintf(host->fault, sizeof host->fault, "no answer%s%s", *plain ? ": " : "", plain);
+    free(plain);
 }
 
 static bool read_greeting(struct host *host, double deadline)
@@ -141,7 +161,7 @@ static void find_clock(struct host *host)
 {
     double best = ANSWER;
 
-    for (int i = 0; i < CLOCK_ROUNDS; i++) {
+    for (int i = 0; i < CLOCK_ROUNDS && !host->broken; i++) {
         double begin = now_of(CLOCK_REALTIME);
         char *answer = ask(host, "clock");
         double end = now_of(CLOCK_REALTIME);
@@ -168,8 +188,11 @@ static void reach(struct host *host, const struct sy_flags *flags, bool slurm,
     } else if (read_greeting(host, begin + flags->spawn_timeout)) {
         host->seconds = now() - begin;
         host->facts = ask(host, "facts");
-        host->reached = host->facts != NULL;
-        find_clock(host);
+        if (host->facts)
+            find_clock(host);
+        host->reached = !host->broken;
+        if (host->broken)
+            snprintf(host->fault, sizeof host->fault, "oshrun's agent there does not answer");
     }
     for (char **word = command; *word; word++)
         free(*word);
@@ -303,18 +326,33 @@ static void make_token(char token[33])
         sprintf(token + 2 * i, "%02x", bytes[i]);
 }
 
-/* The range of ports that the job would use: 0 0 for any. */
-static void find_ports(const struct sy_flags *flags, int *low, int *high)
+/* The range of ports that the job would use: 0 0 for any. Returns false where it is none. */
+static bool find_ports(const struct sy_flags *flags, int *low, int *high)
 {
     const char *range = getenv("SHMEM_TCP_PORT_RANGE");
+    char more;
 
     for (size_t i = 0; i < flags->exports.count; i++) {
         if (strcmp(flags->exports.item[i].name, "SHMEM_TCP_PORT_RANGE") == 0)
             range = flags->exports.item[i].value;
     }
     *low = *high = 0;
-    if (range && sscanf(range, "%d:%d", low, high) == 1)
-        *high = *low;
+    if (!range || !*range)
+        return true;
+    if (sscanf(range, "%5d:%5d%c", low, high, &more) == 2 && *low > 0 && *low <= *high &&
+        *high <= 65535)
+        return true;
+    fprintf(stderr,
+            "oshrun: '%s' is no range of ports; write the first and the last one, such as "
+            "5000:5100\n",
+            range);
+    return false;
+}
+
+/* "! why", without the first two characters. */
+static const char *reason(const char *answer)
+{
+    return strncmp(answer, "! ", 2) == 0 ? answer + 2 : "an answer that is none";
 }
 
 static bool measure(const struct sy_flags *flags, struct host *from, struct host *to)
@@ -331,7 +369,7 @@ static bool measure(const struct sy_flags *flags, struct host *from, struct host
         sy_memory_check(NULL);
     port = ask(to, question);
     free(question);
-    if (port && *port != '!') {
+    if (port && *port != '!' && strspn(port, "0123456789,") == strlen(port)) {
         if (asprintf(&question, "measure %s %s%s", token, port, addresses) < 0)
             sy_memory_check(NULL);
         answer = ask(from, question);
@@ -342,9 +380,9 @@ static bool measure(const struct sy_flags *flags, struct host *from, struct host
         printf("%-16s %-16s %-24s %10.1f %10.0f\n", from->name, to->name, address, trip, rate);
     else
         printf("%-16s %-16s ! %s\n", from->name, to->name,
-               answer                 ? answer + 2
-               : port && *port == '!' ? port + 2
-                                      : "no answer");
+               answer ? reason(answer)
+               : port ? reason(port)
+                      : "no answer");
     fflush(stdout);
     free(answer);
     free(port);
@@ -368,13 +406,35 @@ static bool measure_all(const struct sy_flags *flags, struct host *hosts, int co
     return good;
 }
 
+/* What to do where hosts do not reach each other. */
+static void advise(const struct sy_flags *flags)
+{
+    int low, high;
+
+    find_ports(flags, &low, &high);
+    if (low)
+        printf("\nPEs connect to each other at the ports from %d to %d: let them pass in firewalls "
+               "and security groups\nbetween all of the hosts, in both directions",
+               low, high);
+    else
+        printf("\nPEs connect to each other at any port: let all pass between the hosts, or choose "
+               "some by --port-range A:B,\nfor this check and for the job, and let these pass in "
+               "firewalls and security groups, in both directions");
+    printf("; --if-include says which interfaces to use.\n");
+}
+
 int sy_check_hosts(const struct sy_flags *flags, bool slurm, const struct sy_child_plan *plan)
 {
     int count = flags->hosts.count;
     struct host *hosts = sy_memory_zeroed((size_t)count, sizeof *hosts);
     const struct host *first = NULL;
-    bool good = true;
+    bool good = true, ways;
+    int low, high;
 
+    if (!find_ports(flags, &low, &high)) {
+        free(hosts);
+        return 2;
+    }
     signal(SIGPIPE, SIG_IGN);
     printf("%-16s %7s %9s %10s %10s %10s %10s %10s %10s %10s  %s\n", "host", "reach s", "clock s",
            "release", "kernel", "processors", "memory MB", "files", "processes", "locked kB",
@@ -388,7 +448,10 @@ int sy_check_hosts(const struct sy_flags *flags, bool slurm, const struct sy_chi
             first = &hosts[i];
         good = hosts[i].reached && look_for_trouble(&hosts[i], first) && good;
     }
-    good = measure_all(flags, hosts, count) && good;
+    ways = measure_all(flags, hosts, count);
+    if (!ways)
+        advise(flags);
+    good = good && ways;
     printf("\n%s\n", good ? "all is well" : "a job on these hosts would have trouble, see above");
     for (int i = 0; i < count; i++)
         leave(&hosts[i]);

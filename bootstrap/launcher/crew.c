@@ -10,14 +10,6 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/trace.h"
 
-const char *sy_crew_fault(const struct sy_launch_header *header)
-{
-    bool known = (header->type >= SY_LAUNCH_HELLO && header->type < SY_LAUNCH_LAST) ||
-                 (header->type >= SY_CREW_START && header->type < SY_CREW_END);
-
-    return known ? NULL : "a frame of unknown type";
-}
-
 void sy_crew_tell(struct sy_crew *crew, unsigned type, int pe, int64_t arg, const void *body,
                   size_t length)
 {
@@ -125,8 +117,10 @@ void sy_crew_take(struct sy_crew *crew, const struct sy_launch_header *header, c
             sy_outlet_credit(header->more == 1 ? &member->out : &member->err, (size_t)header->arg);
         break;
     case SY_CREW_INPUT:
-        if (member)
+        if (member && member->in.taken)
             sy_inlet_put(&member->in, body, header->length);
+        else if (member) /* not started, or without input */
+            sy_crew_tell(crew, SY_CREW_TAKEN, member->pe, 1, NULL, 0);
         break;
     case SY_CREW_TRACE:
         sy_trace_start(crew);
@@ -145,19 +139,10 @@ void sy_crew_take(struct sy_crew *crew, const struct sy_launch_header *header, c
 
 /* ---- what comes from PEs ---- */
 
-static const char *pe_fault(const struct sy_launch_header *header)
+static const char *pe_fault(const struct sy_link *link, const struct sy_launch_header *header)
 {
-    switch (header->type) {
-    case SY_LAUNCH_HELLO:
-    case SY_LAUNCH_MARK:
-        return header->length ? "a frame with a body where none belongs" : NULL;
-    case SY_LAUNCH_GATHER:
-    case SY_LAUNCH_ABORT:
-    case SY_LAUNCH_NOTE:
-        return header->length > SY_LAUNCH_BODY_MAX ? "a frame of more than 1 MiB" : NULL;
-    default:
-        return "a frame of unknown type";
-    }
+    (void)link;
+    return sy_frame_fault(header, SY_FRAME_AT_CREW, SY_FRAME_RUNNING);
 }
 
 static void pe_frame(struct sy_link *link, const struct sy_launch_header *header, const char *body)
@@ -292,8 +277,12 @@ void sy_crew_close(struct sy_crew *crew)
         sy_guard_end(&crew->guard);
         ev_timer_stop(crew->loop, &crew->drain);
     }
-    for (int i = 0; i < crew->count; i++)
+    for (int i = 0; i < crew->count; i++) {
         sy_link_close(&crew->member[i].link);
+        sy_inlet_close(&crew->member[i].in);
+        sy_outlet_close(&crew->member[i].out);
+        sy_outlet_close(&crew->member[i].err);
+    }
     free(crew->member);
     free(crew->member_of);
 }

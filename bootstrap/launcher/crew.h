@@ -2,9 +2,8 @@
  * frames, output and input, and sees to it that nothing of them is left; what any of it means for
  * the job is decided by the head, which is oshrun where the user started it.
  *
- * Head and crew speak in frames (protocol.h), whether the head is in the same process (sy_crew_take
- * and the crew's `tell`) or at the other end of an agent's stdin and stdout (agent.c). Frames of
- * the types of protocol.h pass through: from the PE named in the header, or to it. */
+ * Head and crew speak in frames (frames.h), whether the head is in the same process (sy_crew_take
+ * and the crew's `tell`) or at the other end of an agent's stdin and stdout (agent.c). */
 #ifndef SY_LAUNCHER_CREW_H
 #define SY_LAUNCHER_CREW_H
 
@@ -13,47 +12,12 @@
 #include <sys/types.h>
 
 #include "bootstrap/launcher/child.h"
+#include "bootstrap/launcher/frames.h"
 #include "bootstrap/launcher/guard.h"
 #include "bootstrap/launcher/inlet.h"
 #include "bootstrap/launcher/link.h"
 #include "bootstrap/launcher/outlet.h"
 #include "bootstrap/launcher/spec.h"
-
-enum {
-    SY_ALL = -1 /* in place of a PE: all of the host */
-};
-
-enum sy_crew_type {
-    /* from the head */
-    SY_CREW_START = 64, /* body: a spec. Only to an agent */
-    SY_CREW_SIGNAL,     /* arg: number */
-    SY_CREW_CREDIT,     /* so many bytes (arg) of output stream `more` (1 or 2) may come again */
-    SY_CREW_INPUT,      /* body: what comes on the PE's stdin; empty: its end */
-    SY_CREW_TRACE,      /* wants the stack traces of all PEs */
-    SY_CREW_FINISH,     /* all PEs of the job are gone. arg = 1: stop what they left at once */
-    SY_CREW_PING,
-    SY_CREW_PAUSE, /* the head is going to be stopped: do not wonder about its silence */
-    SY_CREW_PROBE, /* body: a question of the pre-flight check (probe.h). Only to an agent */
-    /* from the crew */
-    SY_CREW_STARTED,  /* arg: process id */
-    SY_CREW_UP,       /* all PEs have been started, or trouble was told of */
-    SY_CREW_TROUBLE,  /* arg: exit status; body: why the PEs cannot be started */
-    SY_CREW_SAY,      /* body: a line for people */
-    SY_CREW_OUTPUT,   /* more: 1 or 2; body: what the PE wrote; empty: no more will come */
-    SY_CREW_TAKEN,    /* what came by INPUT is in the pipe. arg = 1: the PE wants no more */
-    SY_CREW_FAULT,    /* body: what is wrong with what the PE sent */
-    SY_CREW_ENDED,    /* arg: the status as of waitpid */
-    SY_CREW_JUDGE,    /* those that ended together have been told of */
-    SY_CREW_TRACED,   /* body: a stack trace */
-    SY_CREW_FINISHED, /* nothing is left; no more frames */
-    SY_CREW_PONG,
-    SY_CREW_ANSWER, /* body: the answer to a PROBE */
-    SY_CREW_END
-};
-
-enum {
-    SY_CREW_WINDOW = 65536 /* bytes of each output that the head has room for */
-};
 
 struct sy_crew;
 
@@ -107,8 +71,5 @@ void sy_crew_tell(struct sy_crew *crew, unsigned type, int pe, int64_t arg, cons
 
 /* Ends what is left and frees. */
 void sy_crew_close(struct sy_crew *crew);
-
-/* What is wrong with the beginning of a frame from a crew, or for one; NULL: nothing. */
-const char *sy_crew_fault(const struct sy_launch_header *header);
 
 #endif

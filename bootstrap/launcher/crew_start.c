@@ -32,6 +32,10 @@ static bool trouble(struct sy_crew *crew, int status, const char *fmt, ...)
     n = vasprintf(&text, fmt, args);
     va_end(args);
     sy_memory_check(n < 0 ? NULL : text);
+    if (n > SY_LAUNCH_TEXT_MAX) {
+        n = SY_LAUNCH_TEXT_MAX;
+        text[n] = '\0';
+    }
     sy_crew_tell(crew, SY_CREW_TROUBLE, SY_ALL, status, text, strlen(text));
     free(text);
     return false;
@@ -157,6 +161,41 @@ static void report_binding(struct sy_crew *crew, int pe, const cpu_set_t *cpus, 
     sy_crew_tell(crew, SY_CREW_SAY, pe, 0, text, n > 0 ? (size_t)n : 0);
 }
 
+/* How many PEs may be bound to these units: one to each core or thread, as many as there are
+ * processors to larger ones. */
+static int bind_capacity(const struct sy_bind *bind, int binding)
+{
+    int least = CPU_COUNT(&bind->unit[0]);
+
+    for (int i = 1; i < bind->units; i++) {
+        int processors = CPU_COUNT(&bind->unit[i]);
+
+        least = processors < least ? processors : least;
+    }
+    return bind->units * (binding == SY_BIND_CORE || binding == SY_BIND_HWTHREAD ? 1 : least);
+}
+
+/* PEs that are bound to one processor wait for each other, which is seldom what is wanted. */
+static void warn_of_sharing(struct sy_crew *crew, const struct sy_bind *bind)
+{
+    const char *unit = sy_bind_name(crew->spec->binding);
+    char text[400], where[128];
+    int n, capacity = bind_capacity(bind, crew->spec->binding);
+    cpu_set_t all = bind->unit[0];
+
+    if (crew->count <= capacity)
+        return;
+    for (int i = 1; i < bind->units; i++)
+        CPU_OR(&all, &all, &bind->unit[i]);
+    n = snprintf(text, sizeof text,
+                 "--bind-to %s: %d PEs on host %s, where this job may use %d %s%s (processors %s): "
+                 "PEs share them and slow each other down; run at most %d PEs there (-n, -N), or "
+                 "leave --bind-to out",
+                 unit, crew->count, crew->spec->host, bind->units, unit,
+                 bind->units == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where), capacity);
+    sy_crew_tell(crew, SY_CREW_SAY, crew->spec->pe[0].pe, SY_SAY_OF_SHARING, text, (size_t)n);
+}
+
 static bool start_member(struct sy_crew *crew, int index, struct ready *ready,
                          const struct sy_bind *bind)
 {
@@ -209,6 +248,8 @@ static bool prepare(struct sy_crew *crew, struct ready *ready, struct sy_bind *b
             return false;
         }
     }
+    if (bind->units)
+        warn_of_sharing(crew, bind);
     rc = sy_guard_start(&crew->guard, crew->count);
     if (rc != 0)
         return trouble(crew, 1, "cannot start a process: %s%s", strerror(-rc), start_hint(rc));

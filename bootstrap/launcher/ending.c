@@ -60,11 +60,11 @@ static void give_up(struct sy_run *run)
 {
     for (int pe = 0; pe < run->npes; pe++) {
         if (run->pes[pe].alive)
-            sy_run_say(
-                run, SY_SAY_ALWAYS,
-                "PE %d on host %s (pid %d) does not end even when killed: it is stuck in the "
-                "kernel and is left behind",
-                pe, run->pes[pe].node->name, (int)run->pes[pe].pid);
+            sy_run_say(run, SY_SAY_ALWAYS,
+                       "PE %d on host %s (pid %d) does not end even when killed: %s stuck in the "
+                       "kernel and is left behind",
+                       pe, run->pes[pe].node->name, (int)run->pes[pe].pid,
+                       run->pes[pe].node->local ? "it is" : "it or oshrun's agent there is");
     }
     ev_break(run->loop, EVBREAK_ALL);
 }
@@ -136,7 +136,12 @@ void sy_ending_failed(struct sy_run *run, int status)
 void sy_ending_signal(struct sy_run *run, int number)
 {
     if (!begin(run, 128 + number, SY_GRACE_ASKED)) {
-        end_by_force(run);
+        /* Who goes on asking after all were killed does not want to wait for those that are stuck.
+         */
+        if (run->ending.stage == KILLED)
+            give_up(run);
+        else
+            end_by_force(run);
         return;
     }
     sy_nodes_end(run);

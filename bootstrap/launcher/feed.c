@@ -5,7 +5,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "bootstrap/launcher/memory.h"
 
 static const double LOOK_AGAIN = 0.5; /* seconds between two looks at who has the terminal */
 
@@ -24,7 +27,8 @@ void sy_feed_close(struct sy_feed *feed)
     ev_io_stop(feed->loop, &feed->read);
     ev_timer_stop(feed->loop, &feed->background);
     free(feed->wants);
-    feed->wants = NULL;
+    free(feed->owes);
+    feed->wants = feed->owes = NULL;
 }
 
 static void wait_for_foreground(struct sy_feed *feed)
@@ -58,6 +62,7 @@ static void readable(struct ev_loop *loop, ev_io *io, int events)
     }
     ev_io_stop(loop, io);
     feed->unanswered = feed->readers;
+    memcpy(feed->owes, feed->wants, (size_t)feed->npes * sizeof *feed->owes);
     feed->pass(feed, data, (size_t)n);
 }
 
@@ -72,11 +77,17 @@ static void look_again(struct ev_loop *loop, ev_timer *timer, int events)
     ev_io_start(loop, &feed->read);
 }
 
+bool sy_feed_awaits(const struct sy_feed *feed, int pe)
+{
+    return feed->open && feed->owes[pe];
+}
+
 /* What no PE wants stays in oshrun's stdin. */
 void sy_feed_taken(struct sy_feed *feed, int pe, bool closed)
 {
-    if (!feed->open || !feed->wants[pe])
+    if (!sy_feed_awaits(feed, pe))
         return;
+    feed->owes[pe] = false;
     if (closed) {
         feed->wants[pe] = false;
         feed->readers--;
@@ -92,6 +103,7 @@ void sy_feed_open(struct sy_feed *feed, struct ev_loop *loop)
 {
     feed->loop = loop;
     feed->open = true;
+    feed->owes = sy_memory_zeroed((size_t)feed->npes, sizeof *feed->owes);
     for (int pe = 0; pe < feed->npes; pe++)
         feed->readers += feed->wants[pe];
     ev_io_init(&feed->read, readable, STDIN_FILENO, EV_READ);

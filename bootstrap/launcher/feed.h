@@ -11,9 +11,10 @@ struct sy_feed {
     struct ev_loop *loop;
     bool open;
     bool *wants; /* by PE: it gets what comes */
+    bool *owes;  /* and has not taken the last piece yet */
     int npes;
     int readers;    /* PEs that want more */
-    int unanswered; /* of them, those that have not taken the last piece yet */
+    int unanswered; /* of them, those that owe */
     ev_io read;
     ev_timer background; /* looks whether the terminal has become ours */
     /* Sends a piece, or the end (length 0), to all PEs that want it. */
@@ -23,6 +24,9 @@ struct sy_feed {
 
 /* Starts. wants, npes, pass and owner are set by the caller; wants (allocated) is taken over. */
 void sy_feed_open(struct sy_feed *feed, struct ev_loop *loop);
+
+/* Whether a PE was sent a piece that it has not taken yet. */
+bool sy_feed_awaits(const struct sy_feed *feed, int pe);
 
 /* A PE has taken the last piece; closed: it wants no more. */
 void sy_feed_taken(struct sy_feed *feed, int pe, bool closed);

@@ -10,20 +10,29 @@
 
 #include "bootstrap/launcher/flags_table.h"
 #include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/plain.h"
 #include "util/parse.h"
+
+enum { DEEPEST = 8 /* files of --app within each other */ };
 
 static const double SPAWN = 60, SILENCE = 7; /* seconds */
 
 int sy_flags_wrong(const char *fmt, ...)
 {
+    char *text, *plain;
     va_list args;
+    int n;
 
     va_start(args, fmt);
-    fputs("oshrun: ", stderr);
-    vfprintf(stderr, fmt, args);
+    n = vasprintf(&text, fmt, args);
     va_end(args);
-    fputs("\nusage: oshrun [options] program [arguments]    (oshrun --help lists the options)\n",
-          stderr);
+    plain = sy_plain_string(sy_memory_check(n < 0 ? NULL : text));
+    fprintf(stderr,
+            "oshrun: %s\nusage: oshrun [options] program [arguments]    (oshrun --help lists the "
+            "options)\n",
+            plain);
+    free(plain);
+    free(text);
     return 2;
 }
 
@@ -270,6 +279,12 @@ int sy_flags_read_file(struct sy_parser *parser, const char *option, char *path,
     (void)unused;
     if (!in)
         return sy_flags_wrong("%s: cannot read '%s': %s", option, path, strerror(errno));
+    if (++parser->files > DEEPEST) {
+        fclose(in);
+        return sy_flags_wrong("%s: '%s' is read by a file that is read by it, or more than %d "
+                              "files are within each other",
+                              option, path, DEEPEST);
+    }
     while (rc < 0 && getline(&line, &room, in) >= 0) {
         char **words = split(sy_memory_string(line)); /* kept: they are the programs' arguments */
 
@@ -279,6 +294,7 @@ int sy_flags_read_file(struct sy_parser *parser, const char *option, char *path,
     free(line);
     fclose(in);
     parser->app = outer;
+    parser->files--;
     if (rc < 0 && !parser->flags->apps)
         rc = sy_flags_wrong("%s: '%s' names no program", option, path);
     return rc;

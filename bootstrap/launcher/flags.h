@@ -48,8 +48,9 @@ struct sy_flags {
     bool cyclic, oversubscribe, skip_own_host;
     int binding; /* enum sy_binding */
     bool report_bindings;
+    bool overload; /* PEs may share what they are bound to */
 
-    bool label, timestamp, merge_stderr;
+    bool label, timestamp, merge_stderr, all_messages;
     const char *label_pattern;       /* %r PE, %h host, %% */
     const char *out_file, *err_file; /* the same patterns; NULL: oshrun's own output */
     int input;

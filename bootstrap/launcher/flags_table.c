@@ -8,11 +8,10 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/protocol.h"
 #include "bootstrap/launcher/spec.h"
 #include "config.h"
 #include "util/parse.h"
-
-enum { MOST_PES = 65536 };
 
 static int add_export(struct sy_exports *exports, int kind, const char *name, const char *value,
                       bool setting)
@@ -146,9 +145,9 @@ static int take_number(struct sy_parser *parser, const char *option, char *value
     long n;
 
     (void)second;
-    if (sy_parse_int(value, 1, MOST_PES, &n) != 0)
-        return sy_flags_wrong("%s needs a number of PEs from 1 to %d, not '%s'", option, MOST_PES,
-                              value);
+    if (sy_parse_int(value, 1, SY_LAUNCH_PES_MAX, &n) != 0)
+        return sy_flags_wrong("%s needs a number of PEs from 1 to %d, not '%s'", option,
+                              SY_LAUNCH_PES_MAX, value);
     /* -c is Open MPI's number of PEs and srun's number of processors for each. */
     bool c = !strcmp(option, "-c");
     if (parser->app->npes && c != parser->by_c)
@@ -205,6 +204,7 @@ static void take_modifiers(struct sy_parser *parser, char *value)
             return;
         parser->flags->oversubscribe = parser->flags->oversubscribe || i == 0;
         parser->flags->skip_own_host = parser->flags->skip_own_host || i == 2;
+        parser->flags->overload = parser->flags->overload || i == 3;
         *colon = '\0';
     }
 }
@@ -220,7 +220,7 @@ static int take_mapping(struct sy_parser *parser, const char *option, char *valu
         return -1;
     if (strncmp(value, "ppr:", 4) == 0) {
         n = strtol(value + 4, &end, 10);
-        if (n > 0 && n <= MOST_PES && strcmp(end, ":node") == 0) {
+        if (n > 0 && n <= SY_LAUNCH_PES_MAX && strcmp(end, ":node") == 0) {
             parser->flags->per_host = (int)n;
             return -1;
         }
@@ -322,7 +322,7 @@ static int take_input(struct sy_parser *parser, const char *option, char *value,
         parser->flags->input = SY_STDIN_NONE;
     else if (strcmp(value, "all") == 0)
         parser->flags->input = SY_STDIN_ALL;
-    else if (sy_parse_int(value, 0, MOST_PES, &pe) == 0)
+    else if (sy_parse_int(value, 0, SY_LAUNCH_PES_MAX, &pe) == 0)
         parser->flags->input = (int)pe;
     else
         return sy_flags_wrong("%s needs none, all or the number of a PE, not '%s'", option, value);
@@ -459,6 +459,8 @@ const struct sy_flag sy_flag_rows[] = {
     TEXT("e error errfile-pattern", err_file, "PATTERN", "-e, --error PATTERN", "the same for the error output"),
     SWITCH("merge-stderr merge-stderr-to-stdout", merge_stderr, "--merge-stderr",
            "the error output of PEs goes where their output goes"),
+    SWITCH("all-messages", all_messages, "--all-messages",
+           "show a warning or error of the library for each PE, also where many say the same"),
     WORD("stdin input i", take_input, "WHO", "--stdin WHO",
          "who gets standard input: none, all, or the number of a PE (default: 0)"),
 

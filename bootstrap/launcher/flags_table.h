@@ -10,6 +10,7 @@ struct sy_parser {
     struct sy_flags *flags;
     struct sy_app *app; /* whose options are being read */
     bool by_c;          /* and its number was given by -c */
+    int files;          /* of --app that are being read, one within the other */
 };
 
 enum sy_flag_kind {

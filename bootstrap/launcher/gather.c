@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "util/list.h"
 
 void sy_gather_init(struct sy_gather *gather, int npes)
 {
@@ -32,7 +33,7 @@ bool sy_gather_add(struct sy_gather *gather, int pe, const char *phase, const ch
 {
     *fault = NULL;
     if (!gather->packet) {
-        if (length > UINT32_MAX / (size_t)gather->npes) {
+        if (length > SY_LAUNCH_GATHERED_MAX / (size_t)gather->npes) {
             if (asprintf(fault, "PE %d sends %zu bytes for '%s': too much for %d PEs", pe, length,
                          phase, gather->npes) < 0)
                 *fault = sy_memory_check(NULL);
@@ -69,25 +70,13 @@ bool sy_gather_waits(const struct sy_gather *gather)
 
 char *sy_gather_missing(const struct sy_gather *gather)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = sy_memory_check(open_memstream(&text, &length));
-    const char *between = gather->npes - gather->arrived == 1 ? "PE " : "PEs ";
+    char text[SY_LIST_TEXT];
+    struct sy_list list = sy_list_begin(text, sizeof text);
 
-    for (int pe = 0; pe < gather->npes; pe++) {
-        int last = pe;
-
-        if (gather->have[pe])
-            continue;
-        while (last + 1 < gather->npes && !gather->have[last + 1])
-            last++;
-        fprintf(out, last > pe ? "%s%d-%d" : "%s%d", between, pe, last);
-        between = ", ";
-        pe = last;
-    }
-    if (fclose(out) != 0)
-        sy_memory_check(NULL);
-    return text;
+    for (int pe = 0; pe < gather->npes; pe++)
+        if (!gather->have[pe])
+            sy_list_add(&list, pe);
+    return sy_memory_string(sy_list_end(&list));
 }
 
 void sy_gather_free(struct sy_gather *gather)

@@ -10,8 +10,9 @@
 #include "util/parse.h"
 
 enum {
-    MOST_HOSTS = 65536, /* of one range: more is a slip */
-    MOST_SLOTS = 1 << 20
+    BRACKETS = 8, /* of one name */
+    DIGITS = 9,   /* of a number in a range */
+    FIRST_PLACES = 64
 };
 
 static char *wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -45,26 +46,106 @@ bool sy_hostlist_is_here(const char *name)
            (!own[length] || !name[length]);
 }
 
-void sy_hostlist_put(struct sy_hostlist *list, const char *name, int slots, int most)
+/* ---- the hosts by name ---- */
+
+static unsigned hash_name(const char *name)
+{
+    unsigned value = 2166136261u;
+
+    for (; *name; name++)
+        value = (value ^ (unsigned char)*name) * 16777619u;
+    return value;
+}
+
+/* The place in the table where a name is or belongs. */
+static int *find_place(const struct sy_hostlist *list, const char *name)
+{
+    unsigned at = hash_name(name) & (list->places - 1);
+
+    while (list->table[at] && strcmp(list->host[list->table[at] - 1].name, name) != 0)
+        at = (at + 1) & (list->places - 1);
+    return &list->table[at];
+}
+
+static void build_table(struct sy_hostlist *list, unsigned places)
+{
+    free(list->table);
+    list->table = sy_memory_zeroed(places, sizeof *list->table);
+    list->places = places;
+    for (int i = 0; i < list->count; i++)
+        *find_place(list, list->host[i].name) = i + 1;
+}
+
+static void add_host(struct sy_hostlist *list, const char *name, int slots, int most)
 {
     struct sy_listed *host;
 
-    for (int i = 0; i < list->count; i++) {
-        host = &list->host[i];
-        if (strcmp(host->name, name) != 0)
-            continue;
-        /* Named again without a number: one more. */
-        host->slots = (host->slots ? host->slots : 1) + (slots ? slots : 1);
-        if (most)
-            host->most = most;
-        return;
+    /* As many as there will be places for, half of the table. */
+    if (2u * (unsigned)list->count >= list->places) {
+        list->places = list->places ? 2 * list->places : FIRST_PLACES;
+        list->host = sy_memory_resize(list->host, list->places / 2 * sizeof *list->host);
+        build_table(list, list->places);
     }
-    list->host = sy_memory_resize(list->host, (size_t)(list->count + 1) * sizeof *list->host);
-    host = &list->host[list->count++];
+    host = &list->host[list->count];
     host->name = sy_memory_string(name);
     host->slots = slots;
     host->most = most;
+    *find_place(list, name) = ++list->count;
 }
+
+/* A name goes into commands and messages: it is one word, and nothing that a terminal obeys. */
+static char *check_name(const char *name)
+{
+    if (strlen(name) > SY_HOST_NAME_MAX)
+        return wrong("'%.40s...' is no name of a host: it has more than %d characters", name,
+                     SY_HOST_NAME_MAX);
+    if (!*name || *name == '-')
+        return wrong("'%s' is no name of a host", name);
+    for (const char *at = name; *at; at++) {
+        if ((unsigned char)*at <= ' ' || *at == 0x7f)
+            return wrong("'%s' is no name of a host: it has blanks or control characters", name);
+    }
+    return NULL;
+}
+
+char *sy_hostlist_put(struct sy_hostlist *list, const char *name, int slots, int most)
+{
+    struct sy_listed *host;
+    char *fault = check_name(name);
+    int index = list->places ? *find_place(list, name) : 0;
+
+    if (fault)
+        return fault;
+    if (++list->named > SY_HOSTS_NAMED)
+        return wrong("the lists of hosts have more than %d names; oshrun reads no more",
+                     SY_HOSTS_NAMED);
+    if (!index && list->count == SY_HOSTS_MAX)
+        return wrong("the lists name more than %d hosts, at '%s'; oshrun takes no more",
+                     SY_HOSTS_MAX, name);
+    if (!index) {
+        add_host(list, name, slots, most);
+        return NULL;
+    }
+    host = &list->host[index - 1];
+    /* Named again without a number: one more. */
+    host->slots = (host->slots ? host->slots : 1) + (slots ? slots : 1);
+    if (host->slots > SY_HOST_SLOTS_MAX)
+        host->slots = SY_HOST_SLOTS_MAX;
+    if (most)
+        host->most = most;
+    return NULL;
+}
+
+void sy_hostlist_remove(struct sy_hostlist *list, int index)
+{
+    free(list->host[index].name);
+    list->count--;
+    memmove(&list->host[index], &list->host[index + 1],
+            (size_t)(list->count - index) * sizeof *list->host);
+    build_table(list, list->places);
+}
+
+/* ---- texts ---- */
 
 /* The length of one element of a list: up to a comma or blank that is not in brackets. */
 static size_t element_length(const char *text)
@@ -81,56 +162,133 @@ static size_t element_length(const char *text)
     return length;
 }
 
-static char *expand(struct sy_hostlist *list, const char *text, int slots, int most);
-
-/* "01-08" or "7" between a head and a tail; digits is as many as the first number has. */
-static char *expand_range(struct sy_hostlist *list, const char *head, const char *range,
-                          const char *tail, int slots, int most)
+/* "01-08" or "7": the numbers and with how many digits they are written. */
+static bool read_range(const char *range, long *from, long *to, int *digits)
 {
-    const char *dash = strchr(range, '-');
-    int digits = (int)(dash ? (size_t)(dash - range) : strlen(range));
-    char *from_text = sy_memory_check(strndup(range, (size_t)digits));
-    long from, to;
-    bool good = sy_parse_int(from_text, 0, 999999999, &from) == 0 &&
-                sy_parse_int(dash ? dash + 1 : from_text, 0, 999999999, &to) == 0 && to >= from &&
-                to - from < MOST_HOSTS;
-    char *fault = NULL;
+    size_t length = strcspn(range, "-");
+    char from_text[DIGITS + 1];
 
-    free(from_text);
-    if (!good)
-        return wrong("the range '%s' in '%s[...]%s' is not two numbers with the smaller first",
-                     range, head, tail);
-    for (long i = from; i <= to && !fault; i++) {
-        char *name;
+    if (length > DIGITS || strlen(range) > 2 * DIGITS + 1)
+        return false;
+    memcpy(from_text, range, length);
+    from_text[length] = '\0';
+    *digits = (int)length;
+    return sy_parse_int(from_text, 0, 999999999, from) == 0 &&
+           sy_parse_int(range[length] ? range + length + 1 : from_text, 0, 999999999, to) == 0 &&
+           *to >= *from;
+}
 
-        if (asprintf(&name, "%s%0*ld%s", head, digits, i, tail) < 0)
-            sy_memory_check(NULL);
-        fault = expand(list, name, slots, most);
-        free(name);
+/* What a name stands for: text between brackets, and what the brackets hold. */
+struct pattern {
+    char *copy;                /* of the text, cut into what follows */
+    char *piece[BRACKETS + 1]; /* before the first bracket, between two, after the last */
+    char *ranges[BRACKETS];
+    int brackets;
+};
+
+/* Cuts a text at its brackets. One that a port or an address of IPv6 is in does not occur here. */
+static char *cut_pattern(struct pattern *pattern, const char *text)
+{
+    char *at = pattern->copy = sy_memory_string(text), *close;
+
+    pattern->brackets = 0;
+    for (pattern->piece[0] = at; (at = strchr(at, '[')); at = close + 1) {
+        if (pattern->brackets == BRACKETS)
+            return wrong("'%s' has more than %d ranges", text, BRACKETS);
+        close = strchr(at, ']');
+        if (!close || close == at + 1)
+            return wrong("'%s' has a [ without a range and a ]", text);
+        *at = *close = '\0';
+        pattern->ranges[pattern->brackets++] = at + 1;
+        pattern->piece[pattern->brackets] = close + 1;
     }
+    for (int i = 0; i <= pattern->brackets; i++) {
+        if (strchr(pattern->piece[i], ']'))
+            return wrong("'%s' has a ] without a [", text);
+    }
+    return NULL;
+}
+
+/* Checks all ranges of a bracket, and counts what they stand for; at most a number above
+ * SY_HOSTS_MAX. */
+static char *count_ranges(const char *ranges, const char *text, long *count)
+{
+    char *copy = sy_memory_string(ranges), *save = NULL, *fault = NULL;
+
+    *count = 0;
+    for (char *range = strtok_r(copy, ",", &save); range && !fault;
+         range = strtok_r(NULL, ",", &save)) {
+        long from, to;
+        int digits;
+
+        if (!read_range(range, &from, &to, &digits))
+            fault = wrong("the range '%s' in '%s' is not two numbers of up to %d digits with the "
+                          "smaller first",
+                          range, text, DIGITS);
+        else if (*count <= SY_HOSTS_MAX)
+            *count += to - from + 1;
+    }
+    free(copy);
     return fault;
 }
 
-/* A name whose brackets hold ranges: for each number. A bracket that a port or an address of IPv6
- * is in does not occur here. */
+/* Nothing is made of a text that stands for more hosts than a job may have. */
+static char *count_pattern(const struct pattern *pattern, const char *text)
+{
+    long product = 1;
+
+    for (int i = 0; i < pattern->brackets; i++) {
+        long count;
+        char *fault = count_ranges(pattern->ranges[i], text, &count);
+
+        if (fault)
+            return fault;
+        /* Both are below 2^31, so that the product is right. */
+        product *= count;
+        if (product > SY_HOSTS_MAX)
+            return wrong("'%s' stands for more than %d hosts; oshrun takes no more", text,
+                         SY_HOSTS_MAX);
+    }
+    return NULL;
+}
+
+/* Adds all names that begin with `head` and go on as the pattern does from this bracket on. */
+static char *expand_pattern(struct sy_hostlist *list, const struct pattern *pattern, int bracket,
+                            const char *head, int slots, int most)
+{
+    char name[2 * SY_HOST_NAME_MAX], *copy, *save = NULL, *fault = NULL;
+    size_t length = strlen(head);
+
+    if (length > SY_HOST_NAME_MAX || bracket == pattern->brackets)
+        return sy_hostlist_put(list, head, slots, most);
+    copy = sy_memory_string(pattern->ranges[bracket]);
+    memcpy(name, head, length);
+    for (char *range = strtok_r(copy, ",", &save); range && !fault;
+         range = strtok_r(NULL, ",", &save)) {
+        long from, to;
+        int digits;
+
+        read_range(range, &from, &to, &digits);
+        for (long i = from; i <= to && !fault; i++) {
+            snprintf(name + length, sizeof name - length, "%0*ld%s", digits, i,
+                     pattern->piece[bracket + 1]);
+            fault = expand_pattern(list, pattern, bracket + 1, name, slots, most);
+        }
+    }
+    free(copy);
+    return fault;
+}
+
 static char *expand(struct sy_hostlist *list, const char *text, int slots, int most)
 {
-    const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
-    char *head, *ranges, *fault = NULL, *save = NULL;
+    struct pattern pattern;
+    char *fault = cut_pattern(&pattern, text);
 
-    if (!open && !strchr(text, ']')) {
-        sy_hostlist_put(list, text, slots, most);
-        return NULL;
-    }
-    if (!close || close == open + 1)
-        return wrong("'%s' has a [ without a range and a ]", text);
-    head = sy_memory_check(strndup(text, (size_t)(open - text)));
-    ranges = sy_memory_check(strndup(open + 1, (size_t)(close - open - 1)));
-    for (char *range = strtok_r(ranges, ",", &save); range && !fault;
-         range = strtok_r(NULL, ",", &save))
-        fault = expand_range(list, head, range, close + 1, slots, most);
-    free(ranges);
-    free(head);
+    if (!fault)
+        fault = count_pattern(&pattern, text);
+    if (!fault)
+        fault = expand_pattern(list, &pattern, 0, pattern.piece[0], slots, most);
+    free(pattern.copy);
     return fault;
 }
 
@@ -144,15 +302,11 @@ static char *add_element(struct sy_hostlist *list, const char *element, int slot
 
     if (colon && strchr(name, ':') == colon) {
         *colon = '\0';
-        if (sy_parse_int(colon + 1, 1, MOST_SLOTS, &number) != 0) {
+        if (sy_parse_int(colon + 1, 1, SY_HOST_SLOTS_MAX, &number) != 0) {
             free(name);
             return wrong("'%s' should be HOST:SLOTS, with a number of slots", element);
         }
         slots = (int)number;
-    }
-    if (!*name || *name == '-') {
-        free(name);
-        return wrong("'%s' is no name of a host", element);
     }
     fault = expand(list, name, slots, most);
     free(name);
@@ -206,7 +360,7 @@ static char *read_setting(const char *word, int *slots, int *most)
         to = slots;
     if (!to)
         return wrong("'%s' is not known; a host may be followed by slots=N and max-slots=N", word);
-    if (sy_parse_int(value, 1, MOST_SLOTS, &number) != 0)
+    if (sy_parse_int(value, 1, SY_HOST_SLOTS_MAX, &number) != 0)
         return wrong("'%s' has no number of slots", word);
     *to = (int)number;
     return NULL;
@@ -257,5 +411,6 @@ void sy_hostlist_free(struct sy_hostlist *list)
     for (int i = 0; i < list->count; i++)
         free(list->host[i].name);
     free(list->host);
+    free(list->table);
     memset(list, 0, sizeof *list);
 }

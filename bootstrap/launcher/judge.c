@@ -98,5 +98,6 @@ void sy_judge(struct sy_run *run)
     judge(run);
     for (int i = 0; i < run->npes; i++)
         run->pes[i].just_ended = false;
+    sy_deadlock_look(run);
     sy_run_check_gone(run);
 }

@@ -21,8 +21,11 @@ struct sy_outgoing {
 struct sy_packet *sy_packet_new(unsigned type, int64_t arg, size_t length)
 {
     struct sy_launch_header header = {.type = type, .length = (uint32_t)length, .arg = arg};
-    struct sy_packet *packet = sy_memory_resize(NULL,
-                                                sizeof(struct sy_packet) + sizeof header + length);
+    struct sy_packet *packet;
+
+    if (length > SY_LAUNCH_GATHERED_MAX)
+        abort(); /* no caller makes such a frame */
+    packet = sy_memory_resize(NULL, sizeof(struct sy_packet) + sizeof header + length);
 
     packet->users = 1;
     packet->length = sizeof header + length;
@@ -56,6 +59,14 @@ void sy_packet_drop(struct sy_packet *packet)
         free(packet);
 }
 
+static void link_count(struct sy_link *link, const struct sy_packet *packet, int sign)
+{
+    if (packet->length > SY_LINK_SMALL)
+        link->large += (unsigned)sign;
+    else
+        link->queued += (size_t)sign * packet->length;
+}
+
 static void drop_first(struct sy_link *link)
 {
     struct sy_outgoing *first = link->first;
@@ -64,6 +75,7 @@ static void drop_first(struct sy_link *link)
     if (!link->first)
         link->last = &link->first;
     link->sent = 0;
+    link_count(link, first->packet, -1);
     sy_packet_drop(first->packet);
     free(first);
 }
@@ -104,6 +116,12 @@ static void flush(struct sy_link *link)
     ev_io_stop(link->loop, &link->write);
 }
 
+static void link_fail(struct sy_link *link, const char *what)
+{
+    sy_link_close(link);
+    link->malformed(link, what);
+}
+
 void sy_link_send(struct sy_link *link, struct sy_packet *packet)
 {
     struct sy_outgoing *outgoing;
@@ -115,7 +133,10 @@ void sy_link_send(struct sy_link *link, struct sy_packet *packet)
     packet->users++;
     *link->last = outgoing;
     link->last = &outgoing->next;
+    link_count(link, packet, 1);
     flush(link);
+    if (link->queued > SY_LINK_QUEUE || link->large > SY_LINK_LARGE)
+        link_fail(link, "no sign of taking what it was sent");
 }
 
 /* Receives what is missing of header or body. Returns 1 when the frame is complete, 0 for not yet,
@@ -141,15 +162,15 @@ static int receive(struct sy_link *link)
             return -1;
         }
         link->got += (size_t)n;
+        link->received += (size_t)n;
         if (link->got == head) {
-            const char *fault = link->fault(&link->header);
+            const char *fault = link->fault(link, &link->header);
 
             if (fault) {
-                sy_link_close(link);
-                link->malformed(link, fault);
+                link_fail(link, fault);
                 return -1;
             }
-            link->body = sy_memory_resize(link->body, link->header.length + 1);
+            link->body = sy_memory_resize(link->body, (size_t)link->header.length + 1);
         }
         if (link->got >= head && link->got == head + link->header.length)
             return 1;
@@ -168,6 +189,13 @@ static void handle_frames(struct sy_link *link, int most)
         link->frame(link, &link->header, body);
         free(body);
     }
+}
+
+bool sy_link_waiting(const struct sy_link *link)
+{
+    struct pollfd wait = {.fd = link->fd, .events = POLLIN};
+
+    return link->fd >= 0 && poll(&wait, 1, 0) > 0;
 }
 
 void sy_link_drain(struct sy_link *link)

@@ -11,6 +11,12 @@
 
 #include "bootstrap/launcher/protocol.h"
 
+enum {
+    SY_LINK_SMALL = 1 << 20,  /* bytes of a frame from which on it counts as large */
+    SY_LINK_QUEUE = 64 << 20, /* of small frames that may wait */
+    SY_LINK_LARGE = 2         /* large frames that may wait */
+};
+
 /* A frame to be sent, shared by all links that send it: the answer to a GATHER is large. */
 struct sy_packet {
     unsigned users;
@@ -36,13 +42,17 @@ struct sy_link {
     size_t got; /* of header and body */
     char *body;
     struct sy_outgoing *first, **last;
-    size_t sent; /* of the first */
+    size_t sent;     /* of the first */
+    size_t queued;   /* bytes of small frames that wait */
+    unsigned large;  /* large frames that wait */
+    size_t received; /* bytes so far: whoever sends is alive, also within a long frame */
 
-    /* What is wrong with a frame that begins like this, or NULL. */
-    const char *(*fault)(const struct sy_launch_header *header);
+    /* What is wrong with a frame that begins like this, or NULL. Called before memory is taken for
+     * the body. */
+    const char *(*fault)(const struct sy_link *link, const struct sy_launch_header *header);
     /* A complete frame. May close the link. */
     void (*frame)(struct sy_link *link, const struct sy_launch_header *header, const char *body);
-    /* What came is not a frame. The link is closed already. */
+    /* What came is not a frame, or what is sent is not taken. The link is closed already. */
     void (*malformed)(struct sy_link *link, const char *what);
     /* The other side has closed it, and so the link is closed. May be NULL. */
     void (*ended)(struct sy_link *link);
@@ -53,8 +63,12 @@ struct sy_link {
  * and the owner are set by the caller. */
 void sy_link_open(struct sy_link *link, struct ev_loop *loop, int in, int out);
 
-/* Queues a packet; nothing happens on a closed link. */
+/* Queues a packet; nothing happens on a closed link. Where more waits than the other side can have
+ * caused by asking and reading, it takes nothing, and the link is given up as malformed. */
 void sy_link_send(struct sy_link *link, struct sy_packet *packet);
+
+/* Whether bytes have arrived that were not read. */
+bool sy_link_waiting(const struct sy_link *link);
 
 /* Handles all frames that have arrived: the last words of a PE that is gone. */
 void sy_link_drain(struct sy_link *link);

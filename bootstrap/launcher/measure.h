@@ -3,12 +3,17 @@
 #ifndef SY_LAUNCHER_MEASURE_H
 #define SY_LAUNCHER_MEASURE_H
 
-/* Opens a port, from `low` to `high` or, if low is 0, any; a process of its own serves one
- * measurement. The answer, allocated: "PORT", or "! why". */
+enum {
+    SY_MEASURE_PORTS = 8 /* that are tried of a range */
+};
+
+/* Opens ports from all over the range from `low` to `high` or, if low is 0, any one; a process of
+ * its own serves one measurement. The answer, allocated: "PORT,PORT...", or "! why". */
 char *sy_measure_listen(const char *token, int low, int high);
 
-/* Connects to the first of the addresses (divided by blanks) that answers. The answer, allocated:
- * "ADDRESS LATENCY BANDWIDTH", in microseconds for a round trip and in MB/s, or "! why". */
-char *sy_measure_connect(const char *token, int port, const char *addresses);
+/* Measures the way to the first of the addresses (divided by blanks) of which all ports answer. The
+ * answer, allocated: "ADDRESS LATENCY BANDWIDTH", in microseconds for a round trip and in MB/s, or
+ * "! why", with the addresses and ports that cannot be reached. */
+char *sy_measure_connect(const char *token, const char *ports, const char *addresses);
 
 #endif

@@ -17,11 +17,16 @@
 
 enum {
     CALLS_AT_ONCE = 32, /* commands that have not greeted yet; a server of ssh takes no more */
-    BEATS = 8,          /* within the time of silence that a host is allowed */
+    GREETING_AT_ONCE = 65536, /* bytes that are read before others get their turn */
+    GREETING_MAX = 1 << 20,   /* bytes that start-up files of shells may say */
+    ERRORS_MAX = 1 << 20,     /* bytes of a command's stderr that are shown */
     NOTHING = -1
 };
 
 static const double LAST = 2; /* seconds for a command whose agent is done */
+/* Seconds for an agent to say that nothing is left, once all PEs are gone: without a word, and in
+ * all. It waits for one second itself (crew.c), and passes on what the pipes hold. */
+static const double FINISH_QUIET = 10, FINISH_ALL = 120;
 
 static bool is_greeted(const struct sy_node *node)
 {
@@ -80,16 +85,34 @@ static void lose(struct sy_node *node, const char *fmt, ...)
                sy_ending_rest(run, false));
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
     sy_run_check_gone(run);
+    sy_run_check_done(run);
+}
+
+void sy_node_wrong(struct sy_node *node, const char *what)
+{
+    lose(node, "is lost: its agent sent %s", what);
+}
+
+void sy_node_progress(struct sy_node *node)
+{
+    node->progressed = sy_silence_now();
 }
 
 /* ---- frames ---- */
+
+static const char *link_fault(const struct sy_link *link, const struct sy_launch_header *header)
+{
+    const struct sy_node *node = link->owner;
+
+    return sy_frame_fault(header, SY_FRAME_AT_HEAD,
+                          node->state == SY_NODE_STARTING ? SY_FRAME_STARTING : SY_FRAME_RUNNING);
+}
 
 static void link_frame(struct sy_link *link, const struct sy_launch_header *header,
                        const char *body)
 {
     struct sy_node *node = link->owner;
 
-    node->heard = ev_now(node->run->loop);
     sy_talk_take(node, header, body);
     if (node->state == SY_NODE_FINISHED)
         sy_link_close(link);
@@ -97,7 +120,7 @@ static void link_frame(struct sy_link *link, const struct sy_launch_header *head
 
 static void link_malformed(struct sy_link *link, const char *what)
 {
-    lose(link->owner, "is lost: its agent sent %s", what);
+    sy_node_wrong(link->owner, what);
 }
 
 static void link_ended(struct sy_link *link)
@@ -115,7 +138,7 @@ static void crew_tells(struct sy_crew *crew, const struct sy_launch_header *head
         sy_talk_take(crew->owner, header, body);
         return;
     }
-    text = sy_memory_resize(NULL, header->length + 1);
+    text = sy_memory_resize(NULL, (size_t)header->length + 1);
     if (header->length)
         memcpy(text, body, header->length);
     text[header->length] = '\0';
@@ -159,9 +182,16 @@ static void greeted(struct sy_node *node)
     char *bytes = sy_spec_pack(&node->spec, &length);
 
     ev_io_stop(node->run->loop, &node->greeting);
+    if (length > SY_CREW_SPEC_MAX) {
+        free(bytes);
+        lose(node, "cannot be told what to start: the programs' arguments and environment take "
+                   "more than 64 MiB");
+        return;
+    }
     node->state = SY_NODE_STARTING;
-    node->heard = ev_now(node->run->loop);
-    node->link.fault = sy_crew_fault;
+    sy_silence_begin(&node->silence, node->run->flags->silence, sy_silence_now());
+    sy_node_progress(node);
+    node->link.fault = link_fault;
     node->link.frame = link_frame;
     node->link.malformed = link_malformed;
     node->link.ended = link_ended;
@@ -188,9 +218,15 @@ static void line_complete(struct sy_node *node)
             sy_run_say(run, SY_SAY_MORE, "host %s says: %s", node->name, text);
         return;
     }
-    if (sscanf(text + strlen(SY_AGENT_GREETING), "%d %d %255s", &version, &order, host) != 3 ||
-        version != SY_LAUNCH_VERSION) {
-        lose(node, "has an oshrun of another release; install the same one");
+    if (sscanf(text + strlen(SY_AGENT_GREETING), "%d %d %255s", &version, &order, host) != 3) {
+        lose(node, "has an oshrun whose greeting is not understood; install the same release");
+        return;
+    }
+    if (version != SY_LAUNCH_VERSION) {
+        lose(node,
+             "has an oshrun of another release; install the same one (its agents speak version %d "
+             "of oshrun's protocol, this one %d)",
+             version, SY_LAUNCH_VERSION);
         return;
     }
     if (order != sy_agent_byte_order()) {
@@ -210,15 +246,22 @@ static void greeting_readable(struct ev_loop *loop, ev_io *io, int events)
     ssize_t n;
 
     (void)events;
-    while (node->answer >= 0 && (n = read(node->answer, &byte, 1)) != 0) {
+    for (int i = 0; node->answer >= 0 && (n = read(node->answer, &byte, 1)) != 0; i++) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return;
+        if (++node->said > GREETING_MAX) {
+            lose(node, "says much, but not what oshrun's agent says first; do start-up files of "
+                       "its shell write to the standard output?");
+            return;
+        }
         if (byte == '\n')
             line_complete(node);
         else if (node->line_length < sizeof node->line - 1)
             node->line[node->line_length++] = byte;
+        if (i >= GREETING_AT_ONCE)
+            return;
     }
     /* The end of the command is told by its status. */
     if (node->answer >= 0)
@@ -227,8 +270,17 @@ static void greeting_readable(struct ev_loop *loop, ev_io *io, int events)
 
 static void error_bytes(struct sy_outlet *outlet, const char *bytes, size_t length)
 {
+    static const char TOO_MUCH[] = "\n(more than 1 MiB of errors; the rest is left out)\n";
     struct sy_node *node = outlet->owner;
+    bool over = node->error_bytes > ERRORS_MAX;
 
+    node->error_bytes += length;
+    if (length && node->error_bytes > ERRORS_MAX) {
+        if (!over)
+            sy_stream_put(&node->error_lines, TOO_MUCH, strlen(TOO_MUCH));
+        sy_outlet_credit(outlet, length);
+        return;
+    }
     sy_stream_put(&node->error_lines, bytes, length);
 }
 
@@ -241,7 +293,16 @@ static void error_room(struct sy_stream *stream, size_t bytes)
 
 static void error_done(struct sy_stream *stream)
 {
+    stream->repeats->streams--;
+}
+
+/* The label says whose line it is. */
+static ssize_t who_complains(const struct sy_stream *stream, const char *line, size_t length)
+{
     (void)stream;
+    (void)line;
+    (void)length;
+    return 0;
 }
 
 static void watch_errors(struct sy_node *node, int fd)
@@ -254,6 +315,11 @@ static void watch_errors(struct sy_node *node, int fd)
     node->error_lines.room = error_room;
     node->error_lines.done = error_done;
     node->error_lines.owner = node;
+    node->error_lines.plain = true;
+    node->error_lines.repeats = &run->host_repeats;
+    node->error_lines.repeats->streams++;
+    node->error_lines.sayer = "host";
+    node->error_lines.who = who_complains;
     sy_stream_open(&node->error_lines, run->outputs.err_sink, -2, label, false, false);
     node->errors.bytes = error_bytes;
     node->errors.owner = node;
@@ -302,6 +368,9 @@ static void command_ended(struct sy_node *node, int wait_status)
 
     node->pid = 0;
     sy_outlet_drain(&node->errors);
+    /* What it said before it ended tells more than its status. */
+    if (node->state == SY_NODE_CALLED)
+        greeting_readable(node->run->loop, &node->greeting, EV_READ);
     if (node->state == SY_NODE_CALLED)
         lose(node, "cannot be reached: '%s' ended with %s %d before oshrun's agent was there",
              node->command[0], signalled ? "signal" : "status", number);
@@ -337,59 +406,114 @@ void sy_nodes_reap(struct sy_run *run)
 
 /* ---- time limits ---- */
 
+/* A host that was told to start its PEs may take as long for each as all may take to be reached. */
 static void spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
+    double patience = run->flags->spawn_timeout, now = sy_silence_now(), soonest = patience;
+    bool waits = false;
 
-    (void)loop;
     (void)events;
     for (int i = 0; i < run->nodes; i++) {
         struct sy_node *node = &run->node[i];
+        double left = node->progressed + patience - now;
 
         if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
             lose(node,
                  "has not answered within %g seconds (--spawn-timeout); is it up, and does a "
                  "command "
                  "such as 'ssh %s true' end at once, without a question?",
-                 run->flags->spawn_timeout, node->name);
+                 patience, node->name);
+        else if (node->state == SY_NODE_STARTING && left <= 0)
+            lose(node, "has answered, but no PE has been started for %g seconds (--spawn-timeout)",
+                 patience);
+        else if (node->state == SY_NODE_STARTING && !node->local) {
+            waits = true;
+            soonest = left < soonest ? left : soonest;
+        }
+    }
+    if (!waits || run->ending.begun)
+        return;
+    ev_timer_set(timer, soonest, 0.);
+    ev_timer_start(loop, timer);
+}
+
+static void listen_to(struct sy_node *node, double now)
+{
+    struct sy_run *run = node->run;
+    bool heard = node->link.received != node->heard || sy_link_waiting(&node->link);
+    /* An agent that starts PEs may sit in a slow file system meanwhile. */
+    double limit = run->flags->silence +
+                   (node->state == SY_NODE_STARTING ? run->flags->spawn_timeout : 0);
+
+    node->heard = node->link.received;
+    if (sy_silence_look(&node->silence, now, heard,
+                        sy_silence_carriers(heard ? 0 : node->pid, true)) >= limit)
+        lose(node, "is lost: nothing was heard of it for %g seconds", limit);
+}
+
+static void heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+    double now = sy_silence_now();
+
+    (void)loop;
+    (void)events;
+    sy_nodes_send(run, SY_CREW_PING, 0);
+    for (int i = 0; i < run->nodes; i++) {
+        if (!run->node[i].local && is_greeted(&run->node[i]))
+            listen_to(&run->node[i], now);
     }
 }
 
-/* The time in which oshrun did not run itself is no silence of others. */
-static void heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
+/* Whether output of it waits here, for a slow reader: then it has to wait too. */
+static bool is_held_up(const struct sy_node *node)
 {
-    static double looked;
-    struct sy_run *run = timer->data;
-    double now = ev_now(loop), late = looked ? now - looked - timer->repeat : 0;
+    const struct sy_run *run = node->run;
 
-    (void)events;
-    looked = now;
-    sy_nodes_send(run, SY_CREW_PING, 0);
-    for (int i = 0; i < run->nodes; i++) {
-        struct sy_node *node = &run->node[i];
-
-        if (late > timer->repeat)
-            node->heard += late;
-        if (!node->local && is_greeted(node) && now - node->heard > run->flags->silence)
-            lose(node, "is lost: nothing was heard of it for %g seconds", run->flags->silence);
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].node == node && (run->pes[pe].out.unacked || run->pes[pe].err.unacked))
+            return true;
     }
+    return false;
+}
+
+/* All PEs are gone, and the agent was told to finish. */
+static void hurry(struct sy_node *node)
+{
+    bool heard = node->output != node->finish.output;
+
+    node->finish.output = node->output;
+    if (is_held_up(node))
+        return;
+    node->finish.quiet = heard ? 0 : node->finish.quiet + LAST;
+    node->finish.spent += LAST;
+    if (node->finish.quiet >= FINISH_QUIET || node->finish.spent >= FINISH_ALL)
+        lose(node, "does not come to its end, though all PEs are gone");
 }
 
 static void last_commands(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
+    bool more = false;
 
     (void)events;
-    ev_timer_stop(loop, timer);
     for (int i = 0; i < run->nodes; i++) {
-        if (run->node[i].state >= SY_NODE_FINISHED)
-            kill_command(&run->node[i], SIGKILL);
+        struct sy_node *node = &run->node[i];
+
+        if (node->state < SY_NODE_FINISHED && run->all_gone)
+            hurry(node);
+        if (node->state >= SY_NODE_FINISHED)
+            kill_command(node, SIGKILL);
+        more = more || node->state < SY_NODE_FINISHED;
     }
+    if (!more)
+        ev_timer_stop(loop, timer);
 }
 
 static void start_timers(struct sy_run *run)
 {
-    double beat = run->flags->silence / BEATS;
+    double beat = run->flags->silence / SY_SILENCE_BEATS;
 
     ev_timer_init(&run->spawn_limit, spawn_limit, run->flags->spawn_timeout, 0.);
     ev_timer_init(&run->heartbeat, heartbeat, beat, beat);
@@ -447,7 +571,7 @@ void sy_nodes_pause(struct sy_run *run)
 void sy_nodes_resume(struct sy_run *run)
 {
     for (int i = 0; i < run->nodes; i++)
-        run->node[i].heard = ev_now(run->loop);
+        sy_silence_begin(&run->node[i].silence, run->flags->silence, sy_silence_now());
 }
 
 char *sy_nodes_missing(const struct sy_run *run)
@@ -504,6 +628,8 @@ void sy_nodes_close(struct sy_run *run)
             sy_crew_close(&node->crew);
         sy_link_close(&node->link);
         stop_greeting(node);
+        sy_outlet_close(&node->errors);
+        sy_stream_close(&node->error_lines);
         kill_command(node, SIGKILL);
         for (char **word = node->command; word && *word; word++)
             free(*word);

@@ -9,6 +9,7 @@
 
 #include "bootstrap/launcher/crew.h"
 #include "bootstrap/launcher/outlet.h"
+#include "bootstrap/launcher/silence.h"
 #include "bootstrap/launcher/stream.h"
 
 struct sy_run;
@@ -39,18 +40,34 @@ struct sy_node {
     ev_io greeting;
     char line[512]; /* what came since the last newline */
     size_t line_length;
+    size_t said; /* bytes before the greeting */
     struct sy_link link;
     struct sy_outlet errors; /* its stderr */
     struct sy_stream error_lines;
-    double heard;
+    size_t error_bytes;
+    struct sy_silence silence;
+    size_t heard;      /* of the link's bytes, at the last look */
+    double progressed; /* when it last told of a PE that has started, or greeted */
+    size_t output;     /* bytes that its PEs have written */
+    struct {           /* since all PEs are gone, save the time in which output waits here */
+        size_t output; /* as above, at the last look */
+        double quiet;  /* seconds since some came */
+        double spent;  /* seconds in all */
+    } finish;
 };
 
 /* All nodes are begun, and those that do not answer are given up after a time. The specs are
  * filled; run->nodes of them. */
 void sy_nodes_start(struct sy_run *run);
 
-/* A frame for a PE of the node or for the node; what its fields mean is in crew.h. */
+/* A frame for a PE of the node or for the node; what its fields mean is in frames.h. */
 void sy_node_send(struct sy_node *node, const struct sy_launch_header *header, const void *body);
+
+/* It has sent what does not fit what was said before, and is given up. */
+void sy_node_wrong(struct sy_node *node, const char *what);
+
+/* It gets on: a PE has been started. */
+void sy_node_progress(struct sy_node *node);
 
 /* To all nodes that run. */
 void sy_nodes_send(struct sy_run *run, unsigned type, int64_t arg);

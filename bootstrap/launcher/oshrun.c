@@ -10,11 +10,17 @@
 #include "bootstrap/launcher/flags.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/placement.h"
+#include "bootstrap/launcher/plain.h"
+#include "bootstrap/launcher/protocol.h"
 #include "bootstrap/launcher/run.h"
+#include "util/secure.h"
 
 static int complain(char *why)
 {
-    fprintf(stderr, "oshrun: %s\n", why);
+    char *text = sy_plain_string(why);
+
+    fprintf(stderr, "oshrun: %s\n", text);
+    free(text);
     free(why);
     return 2;
 }
@@ -37,15 +43,11 @@ static int find_hosts(struct sy_flags *flags, bool *slurm)
                     flags->hosts.count == 1 ? "" : "s", source);
     }
     if (!flags->hosts.count)
-        sy_hostlist_put(&flags->hosts, "localhost", 0, 0);
+        free(sy_hostlist_put(&flags->hosts, "localhost", 0, 0));
     for (int i = 0; flags->skip_own_host && i < flags->hosts.count; i++) {
         if (!sy_hostlist_is_here(flags->hosts.host[i].name))
             continue;
-        free(flags->hosts.host[i].name);
-        flags->hosts.count--;
-        memmove(&flags->hosts.host[i], &flags->hosts.host[i + 1],
-                (size_t)(flags->hosts.count - i) * sizeof *flags->hosts.host);
-        i--;
+        sy_hostlist_remove(&flags->hosts, i--);
     }
     if (!flags->hosts.count)
         return complain(sy_memory_string("--skip-launch-node leaves no host"));
@@ -63,6 +65,8 @@ static int wanted(struct sy_flags *flags)
         if (!flags->app[i].npes)
             flags->app[i].npes = 1;
         sum += flags->app[i].npes;
+        if (sum > SY_LAUNCH_PES_MAX)
+            return SY_LAUNCH_PES_MAX + 1;
     }
     return sum;
 }
@@ -98,6 +102,12 @@ int main(int argc, char **argv)
     bool slurm;
     int status;
 
+    if (sy_secure()) {
+        fputs("oshrun: it starts what its environment and its arguments say, so it must not have "
+              "rights that its user lacks; take setuid, setgid and capabilities off it\n",
+              stderr);
+        return EXIT_FAILURE;
+    }
     sy_child_prepare(&plan);
     if (argc == 2 && strcmp(argv[1], "--agent") == 0)
         return sy_agent_run(&plan);

@@ -6,6 +6,17 @@
 
 #include "bootstrap/launcher/crew.h"
 
+void sy_outlet_close(struct sy_outlet *outlet)
+{
+    if (outlet->fd < 0)
+        return;
+    ev_io_stop(outlet->loop, &outlet->io);
+    close(outlet->fd);
+    outlet->fd = -1;
+}
+
+enum { DRAIN = 32 /* reads at once, of what a command has left */ };
+
 static void readable(struct ev_loop *loop, ev_io *io, int events)
 {
     /* Handed on before the next read, so all outlets share it. */
@@ -18,9 +29,7 @@ static void readable(struct ev_loop *loop, ev_io *io, int events)
     if (n < 0 && (errno == EINTR || (errno == EAGAIN && !outlet->last_call)))
         return;
     if (n <= 0) {
-        ev_io_stop(loop, io);
-        close(outlet->fd);
-        outlet->fd = -1;
+        sy_outlet_close(outlet);
         outlet->bytes(outlet, "", 0);
         return;
     }
@@ -66,6 +75,7 @@ void sy_outlet_finish(struct sy_outlet *outlet)
 void sy_outlet_drain(struct sy_outlet *outlet)
 {
     outlet->last_call = true;
-    while (outlet->fd >= 0 && outlet->credit)
+    /* Bounded, since what still holds the pipe may write for ever. */
+    for (int i = 0; i < DRAIN && outlet->fd >= 0 && outlet->credit; i++)
         readable(outlet->loop, &outlet->io, EV_READ);
 }

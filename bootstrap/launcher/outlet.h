@@ -31,4 +31,7 @@ void sy_outlet_finish(struct sy_outlet *outlet);
 /* The same at once, as far as the head has room. */
 void sy_outlet_drain(struct sy_outlet *outlet);
 
+/* Reads no more. */
+void sy_outlet_close(struct sy_outlet *outlet);
+
 #endif

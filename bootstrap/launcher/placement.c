@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/protocol.h"
 
 /* How many a host may have. */
 static int limit_of(const struct sy_listed *host, const struct sy_placement_wish *wish)
@@ -95,9 +96,9 @@ static char *too_many(int left, const struct sy_hostlist *hosts,
 }
 
 /* Without a number: all slots, and one PE on a host of which nothing is known. */
-static int default_number(const struct sy_hostlist *hosts, const struct sy_placement_wish *wish)
+static long default_number(const struct sy_hostlist *hosts, const struct sy_placement_wish *wish)
 {
-    int sum = 0;
+    long sum = 0;
 
     for (int i = 0; i < hosts->count; i++) {
         int slots = slots_of(&hosts->host[i], wish);
@@ -105,6 +106,18 @@ static int default_number(const struct sy_hostlist *hosts, const struct sy_place
         sum += slots ? slots : 1;
     }
     return sum;
+}
+
+static char *too_large(void)
+{
+    char *text;
+
+    if (asprintf(&text,
+                 "a job has at most %d PEs, and all slots of the hosts, or what the programs "
+                 "want, are more; give a smaller number by -n",
+                 SY_LAUNCH_PES_MAX) < 0)
+        sy_memory_check(NULL);
+    return text;
 }
 
 char *sy_placement_make(struct sy_placement *placement, const struct sy_hostlist *hosts,
@@ -115,8 +128,12 @@ char *sy_placement_make(struct sy_placement *placement, const struct sy_hostlist
     int left;
     char *fault = NULL;
 
-    if (!all.npes)
-        all.npes = default_number(hosts, wish);
+    if (!all.npes && default_number(hosts, wish) <= SY_LAUNCH_PES_MAX)
+        all.npes = (int)default_number(hosts, wish);
+    if (!all.npes || all.npes > SY_LAUNCH_PES_MAX) {
+        free(share);
+        return too_large();
+    }
     left = fill_slots(share, hosts, &all, all.npes);
     left = spread(share, hosts, &all, left, true);
     if (left && all.oversubscribe)

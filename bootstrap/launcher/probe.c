@@ -160,7 +160,7 @@ char *sy_probe_answer(const char *question)
 
         answer = sy_measure_listen(token, atoi(number), atoi(high ? high : "0"));
     } else if (word && number && strcmp(word, "measure") == 0) {
-        answer = sy_measure_connect(token, atoi(number), save ? save : "");
+        answer = sy_measure_connect(token, number, save ? save : "");
     } else {
         answer = refuse("the question is not understood");
     }

@@ -2,8 +2,9 @@
  *
  *     facts                       lines "name value" about the host
  *     clock                       its clock, in nanoseconds since 1970
- *     listen TOKEN LOW HIGH       opens a port (of the range, unless LOW is 0) for one measurement
- *     measure TOKEN PORT ADDRESS...   connects to the first of the addresses that can be reached
+ *     listen TOKEN LOW HIGH       opens ports (of the range, unless LOW is 0) for one measurement
+ *     measure TOKEN PORT,... ADDRESS...   connects to the first of the addresses that can be
+ * reached
  */
 #ifndef SY_LAUNCHER_PROBE_H
 #define SY_LAUNCHER_PROBE_H

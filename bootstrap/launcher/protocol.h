@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define SY_LAUNCH_VERSION 2
+#define SY_LAUNCH_VERSION 3
 #define SY_LAUNCH_FD_ENV  "SHMEM_BOOT_FD"
 
 /* Names the plugin that speaks this, so that a PE need not try all there are. */
@@ -29,18 +29,25 @@ enum sy_launch_type {
     SY_LAUNCH_ASK,   /* oshrun: what is this PE doing? body: empty */
     SY_LAUNCH_NOTE,  /* PE: what it is doing, in words; arg = 1 if it was not asked and has been
                         waiting for long, else 0 */
+    SY_LAUNCH_REST, /* PE: it rests; arg = which wait it is, or 0 where it does not; more = SY_REST_
+                       flags. Before a NOTE that was asked for, and unasked */
     SY_LAUNCH_LAST
 };
 
 struct sy_launch_header {
     uint32_t type;
-    uint32_t length; /* bytes of body that follow, at most SY_LAUNCH_BODY_MAX from a PE */
+    uint32_t length; /* bytes of body that follow; frames.h says how many a type may have */
     int32_t pe;      /* between oshrun and its agents: about which PE; PEs leave it alone */
     int32_t more;
     int64_t arg;
 };
 
-#define SY_LAUNCH_BODY_MAX (1u << 20)
+/* A PE's part of a gather with its name, and the answer with all parts. */
+#define SY_LAUNCH_BODY_MAX     (1u << 20)
+#define SY_LAUNCH_GATHERED_MAX (1u << 30)
+
+/* PEs of a job. */
+#define SY_LAUNCH_PES_MAX 65536
 
 struct sy_launch_welcome {
     int32_t pe, npes;

@@ -14,12 +14,33 @@
 #include "bootstrap/launcher/command.h"
 #include "bootstrap/launcher/exports.h"
 #include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/plain.h"
 #include "bootstrap/launcher/program.h"
+
+/* What PEs and hosts have said is often the cause of what oshrun says, and comes before it also
+ * where it waits for others to say the same. That is a quarter of a second at most. */
+static void say_in_turn(struct sy_run *run, const char *line, size_t length)
+{
+    if (!sy_repeats_wait(&run->repeats) && !sy_repeats_wait(&run->host_repeats)) {
+        sy_sink_say(run->outputs.err_sink, line, length);
+        return;
+    }
+    run->later = sy_memory_resize(run->later, run->later_length + length);
+    memcpy(run->later + run->later_length, line, length);
+    run->later_length += length;
+}
+
+static void say_later(struct sy_run *run)
+{
+    if (run->later_length)
+        sy_sink_say(run->outputs.err_sink, run->later, run->later_length);
+    run->later_length = 0;
+}
 
 void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
 {
-    char line[1024] = "oshrun: ";
-    size_t length = strlen(line);
+    char text[1024] = "oshrun: ", line[SY_PLAIN_ROOM(sizeof text)];
+    size_t length = strlen(text);
     va_list args;
     int n;
 
@@ -27,13 +48,18 @@ void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
         (kind == SY_SAY_MORE && !run->flags->verbose))
         return;
     va_start(args, fmt);
-    n = vsnprintf(line + length, sizeof line - length - 1, fmt, args);
+    n = vsnprintf(text + length, sizeof text - length - 1, fmt, args);
     va_end(args);
     length += n < 0 ? 0 : (size_t)n;
-    if (length > sizeof line - 2)
-        length = sizeof line - 2;
+    if (length > sizeof text - 2)
+        length = sizeof text - 2;
+    for (char *at = text; at < text + length; at++) {
+        if (*at == '\n')
+            *at = ' ';
+    }
+    length = sy_plain(line, text, length);
     line[length++] = '\n';
-    sy_sink_say(run->outputs.err_sink, line, length);
+    say_in_turn(run, line, length);
 }
 
 void sy_run_send(struct sy_pe *pe, unsigned type, int64_t arg, const void *body, size_t length)
@@ -46,7 +72,7 @@ void sy_run_send(struct sy_pe *pe, unsigned type, int64_t arg, const void *body,
 
 static bool is_done(const struct sy_run *run)
 {
-    return run->all_gone && !run->streams && sy_nodes_are_done(run) &&
+    return run->all_gone && !run->streams && !run->later_length && sy_nodes_are_done(run) &&
            sy_outputs_empty(&run->outputs);
 }
 
@@ -196,13 +222,28 @@ static void fill_spec(struct sy_run *run, struct sy_node *node, struct sy_spec_p
     spec->merge_stderr = flags->merge_stderr;
     spec->programs = flags->apps;
     spec->program = programs;
-    spec->pe = sy_memory_zeroed((size_t)run->npes, sizeof *spec->pe);
+}
+
+/* Who runs where. One pass over the PEs for all hosts: there may be thousands of both. */
+static void assign_pes(struct sy_run *run)
+{
+    const struct sy_flags *flags = run->flags;
+
+    for (int pe = 0; pe < run->npes; pe++)
+        run->pes[pe].node->spec.count++;
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_spec *spec = &run->node[i].spec;
+
+        spec->pe = sy_memory_zeroed((size_t)spec->count, sizeof *spec->pe);
+        spec->count = 0;
+    }
     for (int pe = 0; pe < run->npes; pe++) {
-        if (run->pes[pe].node != node)
-            continue;
-        spec->pe[spec->count].pe = pe;
-        spec->pe[spec->count].program = program_of(flags, pe);
-        spec->pe[spec->count++].input = flags->input == SY_STDIN_ALL || flags->input == pe;
+        struct sy_spec *spec = &run->pes[pe].node->spec;
+        struct sy_spec_pe *to = &spec->pe[spec->count++];
+
+        to->pe = pe;
+        to->program = program_of(flags, pe);
+        to->input = flags->input == SY_STDIN_ALL || flags->input == pe;
     }
 }
 
@@ -211,18 +252,17 @@ static void make_nodes(struct sy_run *run)
 {
     const struct sy_flags *flags = run->flags;
     int *node_of = sy_memory_zeroed((size_t)flags->hosts.count, sizeof *node_of);
+    bool *used = sy_memory_zeroed((size_t)flags->hosts.count, sizeof *used);
 
     run->node = sy_memory_zeroed((size_t)flags->hosts.count, sizeof *run->node);
     run->pes = sy_memory_zeroed((size_t)run->npes, sizeof *run->pes);
+    for (int pe = 0; pe < run->npes; pe++)
+        used[run->placement->host_of[pe]] = true;
     for (int i = 0; i < flags->hosts.count; i++) {
-        bool used = false;
-
-        for (int pe = 0; pe < run->npes && !used; pe++)
-            used = run->placement->host_of[pe] == i;
         node_of[i] = run->nodes;
         run->node[run->nodes].run = run;
         run->node[run->nodes].name = flags->hosts.host[i].name;
-        run->nodes += used;
+        run->nodes += used[i];
     }
     for (int pe = 0; pe < run->npes; pe++) {
         run->pes[pe].run = run;
@@ -230,6 +270,7 @@ static void make_nodes(struct sy_run *run)
         run->pes[pe].node = &run->node[node_of[run->placement->host_of[pe]]];
     }
     free(node_of);
+    free(used);
     run->node[0].local = run->nodes == 1 && !sy_command_is_wanted(flags, run->node[0].name);
     for (int i = 0; i < run->nodes && !run->node[0].local; i++)
         run->node[i].command = sy_command_make(flags, run->node[i].name, run->slurm);
@@ -264,29 +305,33 @@ static void print_word(const char *word)
     putchar('\'');
 }
 
+/* "host a: ./x: PE 0-3, 8", a line for each program that it runs. */
+static void show_node(const struct sy_run *run, const struct sy_node *node)
+{
+    const struct sy_spec *spec = &node->spec;
+
+    for (int i = 0; i < spec->count; i++) {
+        const struct sy_spec_pe *first = &spec->pe[i], *last = first;
+
+        if (!i || first->program != first[-1].program)
+            printf("%shost %s: %s: PE ", i ? "\n" : "", node->name,
+                   run->flags->app[first->program].program[0]);
+        else
+            printf(", ");
+        while (i + 1 < spec->count && last[1].pe == last->pe + 1 &&
+               last[1].program == last->program) {
+            last++;
+            i++;
+        }
+        printf(last > first ? "%d-%d" : "%d", first->pe, last->pe);
+    }
+    putchar('\n');
+}
+
 static void show_map(struct sy_run *run)
 {
     for (int i = 0; i < run->nodes; i++) {
-        for (int p = 0; p < run->flags->apps; p++) {
-            bool any = false;
-
-            for (int pe = 0; pe < run->npes; pe++) {
-                int last = pe;
-
-                if (run->pes[pe].node != &run->node[i] || program_of(run->flags, pe) != p)
-                    continue;
-                while (last + 1 < run->npes && run->pes[last + 1].node == &run->node[i] &&
-                       program_of(run->flags, last + 1) == p)
-                    last++;
-                if (!any)
-                    printf("host %s: %s: PE", run->node[i].name, run->flags->app[p].program[0]);
-                printf(last > pe ? "%s%d-%d" : "%s%d", any ? ", " : " ", pe, last);
-                any = true;
-                pe = last;
-            }
-            if (any)
-                putchar('\n');
-        }
+        show_node(run, &run->node[i]);
         if (run->flags->dry_run && run->node[i].command) {
             printf("    by:");
             for (char **word = run->node[i].command; *word; word++)
@@ -333,6 +378,27 @@ static int init_run(struct sy_run *run)
     return 0;
 }
 
+/* In order of PEs, so that the first one speaks for all. */
+static void resume_pes(void *owner)
+{
+    struct sy_run *run = owner;
+
+    for (int pe = 0; pe < run->npes; pe++)
+        sy_stream_resume(&run->pes[pe].err);
+    say_later(run);
+    sy_run_check_done(run);
+}
+
+static void resume_hosts(void *owner)
+{
+    struct sy_run *run = owner;
+
+    for (int i = 0; i < run->nodes; i++)
+        sy_stream_resume(&run->node[i].error_lines);
+    say_later(run);
+    sy_run_check_done(run);
+}
+
 static void open_run(struct sy_run *run)
 {
     run->outputs.loop = run->loop;
@@ -340,9 +406,15 @@ static void open_run(struct sy_run *run)
     run->outputs.emptied = sink_emptied;
     run->outputs.owner = run;
     sy_outputs_open(&run->outputs);
+    run->repeats.ready = resume_pes;
+    run->host_repeats.ready = resume_hosts;
+    run->repeats.owner = run->host_repeats.owner = run;
+    sy_repeats_open(&run->repeats, run->loop);
+    sy_repeats_open(&run->host_repeats, run->loop);
     sy_talk_init(run);
     sy_ending_init(run);
     sy_waiting_init(run);
+    sy_deadlock_init(run);
     sy_signals_start(run);
     ev_timer_init(&run->limit, limit_reached, run->flags->timeout, 0.);
     run->limit.data = run;
@@ -382,23 +454,35 @@ static void go(struct sy_run *run, struct sy_spec_program *programs)
 
 static void close_run(struct sy_run *run)
 {
+    sy_repeats_release(&run->repeats);
+    sy_repeats_release(&run->host_repeats);
+    say_later(run);
+    sy_sink_flush(run->outputs.err_sink);
+    free(run->later);
+    sy_repeats_close(&run->repeats);
+    sy_repeats_close(&run->host_repeats);
     sy_nodes_close(run);
     sy_gather_free(&run->gather);
     sy_feed_close(&run->feed);
     sy_outputs_close(&run->outputs);
     ev_loop_destroy(run->loop);
-    for (int pe = 0; pe < run->npes; pe++)
+    for (int pe = 0; pe < run->npes; pe++) {
+        sy_stream_close(&run->pes[pe].out);
+        sy_stream_close(&run->pes[pe].err);
         free(run->pes[pe].note);
+    }
     free(run->pes);
+    free(run->rest);
     free(run->node);
 }
 
 int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placement, bool slurm,
                const struct sy_child_plan *plan)
 {
-    static struct sy_run run; /* zeroed, and too large for a stack */
+    static struct sy_run run; /* too large for a stack */
     struct sy_spec_program *programs;
 
+    memset(&run, 0, sizeof run);
     run.flags = flags;
     run.placement = placement;
     run.npes = placement->npes;
@@ -407,6 +491,7 @@ int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placemen
     if (init_run(&run) != 0)
         return 1;
     make_nodes(&run);
+    assign_pes(&run);
     name_own_host(&run);
     if (flags->display_map || flags->dry_run)
         show_map(&run);

@@ -5,6 +5,7 @@
  *     talk.c     what crews and PEs say, gathers
  *     judge.c    PEs that end: which ends are failures
  *     ending.c   how a job is ended before its time
+ *     deadlock.c PEs that all wait for each other
  *     waiting.c  what people are told while a job does not get on
  *     signals.c  signals to oshrun */
 #ifndef SY_LAUNCHER_RUN_H
@@ -20,8 +21,10 @@
 #include "bootstrap/launcher/node.h"
 #include "bootstrap/launcher/output.h"
 #include "bootstrap/launcher/placement.h"
+#include "bootstrap/launcher/repeats.h"
 #include "bootstrap/launcher/sink.h"
 #include "bootstrap/launcher/stream.h"
+#include "util/rest.h"
 
 enum {
     SY_SIGNALS = 10 /* watched by signals.c */
@@ -40,6 +43,9 @@ struct sy_pe {
     bool aborted;     /* has asked to end the job: how it ends itself does not matter */
     char *note;       /* what it is doing, if it was asked and has answered */
     bool asked;
+    bool traced;    /* its stack trace has come */
+    int said;       /* lines for people about its start */
+    size_t room[2]; /* bytes of stdout and stderr that may come */
     struct sy_stream out, err;
 };
 
@@ -61,6 +67,10 @@ struct sy_run {
     bool all_gone;
 
     struct sy_outputs outputs;
+    struct sy_repeats repeats;      /* warnings and errors of the library */
+    struct sy_repeats host_repeats; /* what commands that start agents say */
+    char *later;                    /* lines of oshrun's own that come after those */
+    size_t later_length;
     struct sy_feed feed;
     ev_timer limit;         /* --timeout */
     ev_timer spawn_limit;   /* --spawn-timeout */
@@ -88,11 +98,14 @@ struct sy_run {
         ev_timer tick;    /* looks what is waited for */
         ev_timer answers; /* how long to wait for the PEs' notes */
         bool asking;
+        bool confirming; /* whether all PEs still rest */
+        ev_timer rest;   /* before that is asked */
         double reported; /* when that was */
         double waited;   /* how long the PE has waited that made us ask */
         double started, gather_began;
         double told; /* when people were told last */
     } waiting;
+    struct sy_rest *rest; /* of each PE */
     struct {
         ev_timer limit;
         int left; /* traces that are to come */
@@ -162,6 +175,20 @@ void sy_waiting_note(struct sy_pe *pe, const char *text, int seconds, bool unask
 /* The time of --timeout is over: says where the PEs are, then ends the job. */
 void sy_waiting_trace(struct sy_run *run);
 void sy_waiting_traced(struct sy_pe *pe, const char *text);
+
+/* Asks all PEs what they are doing; the answers are printed, or confirm a deadlock. */
+void sy_waiting_ask(struct sy_run *run);
+/* Prints a line for each thing that PEs do or have done. */
+void sy_waiting_print(struct sy_run *run);
+
+/* deadlock.c */
+void sy_deadlock_init(struct sy_run *run);
+/* A PE rests, or with wait 0 does not. */
+void sy_deadlock_rests(struct sy_pe *pe, uint64_t wait, unsigned flags);
+/* A PE has ended: those that wait for it may have been waiting for that news. */
+void sy_deadlock_look(struct sy_run *run);
+/* All have answered, or had their time: ends the job if no PE can go on. */
+void sy_deadlock_confirm(struct sy_run *run);
 
 /* signals.c */
 void sy_signals_start(struct sy_run *run);

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/protocol.h"
 #include "util/parse.h"
 
 static void put_text(FILE *out, const char *text)
@@ -121,6 +122,9 @@ static void get_program(struct reader *reader, struct sy_spec_program *program)
     program->bare = get_number(reader, 1);
     if (!program->argv[0])
         reader->bad = true;
+    /* As in environ.h. */
+    for (char **change = program->changes; *change; change++)
+        reader->bad = reader->bad || !**change || !strchr("=-^", **change);
 }
 
 bool sy_spec_unpack(struct sy_spec *spec, const char *bytes, size_t length)
@@ -129,7 +133,7 @@ bool sy_spec_unpack(struct sy_spec *spec, const char *bytes, size_t length)
 
     memset(spec, 0, sizeof *spec);
     spec->host = sy_memory_string(get_text(&reader));
-    spec->npes = get_number(&reader, INT_MAX);
+    spec->npes = get_number(&reader, SY_LAUNCH_PES_MAX);
     spec->silence = get_number(&reader, INT_MAX) / 1000.;
     spec->binding = get_number(&reader, SY_BINDINGS - 1);
     spec->report_bindings = get_number(&reader, 1);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <switchyard/bootstrap.h>
+#include <sys/wait.h>
 
 #include "bootstrap/launcher/memory.h"
 
@@ -48,6 +49,7 @@ static void hello(struct sy_pe *pe, int64_t version)
     memcpy(welcome.id, run->id, sizeof welcome.id);
     memcpy(welcome.key, run->key, sizeof welcome.key);
     sy_run_send(pe, SY_LAUNCH_WELCOME, SY_LAUNCH_VERSION, &welcome, sizeof welcome);
+    explicit_bzero(&welcome, sizeof welcome);
 }
 
 /* ---- gathers ---- */
@@ -131,12 +133,15 @@ static void check_left(struct sy_run *run)
     }
 }
 
-static void end_mismatched(struct sy_run *run, const char *fault)
+static void end_mismatched(struct sy_run *run, const struct sy_pe *pe, const char *fault)
 {
+    const struct sy_pe *first = &run->pes[run->gather.first];
+
     sy_run_say(run, SY_SAY_ALWAYS,
                "%s: the PEs do not run the same version of the library, or not the same "
-               "program%s",
-               fault, sy_ending_rest(run, false));
+               "program; PE %d is on host %s, PE %d on host %s%s",
+               fault, pe->number, pe->node->name, first->number, first->node->name,
+               sy_ending_rest(run, false));
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
 
@@ -169,7 +174,7 @@ static void gather(struct sy_pe *pe, const struct sy_launch_header *header, cons
     complete = sy_gather_add(&run->gather, pe->number, body, body + phase + 1,
                              header->length - phase - 1, &fault);
     if (fault) {
-        end_mismatched(run, fault);
+        end_mismatched(run, pe, fault);
         free(fault);
         return;
     }
@@ -216,6 +221,10 @@ static void end_asked(struct sy_pe *pe, int64_t status, const char *why)
 
 static void pe_says(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
 {
+    if (header->type == SY_LAUNCH_REST) {
+        sy_deadlock_rests(pe, (uint64_t)header->arg, (unsigned)header->more);
+        return;
+    }
     if (header->type == SY_LAUNCH_NOTE) {
         sy_waiting_note(pe, body, header->more, header->arg != 0);
         return;
@@ -251,6 +260,8 @@ static void stream_done(struct sy_stream *stream)
     struct sy_pe *pe = stream->owner;
 
     pe->run->streams--;
+    if (stream->repeats)
+        stream->repeats->streams--;
     sy_run_check_done(pe->run);
 }
 
@@ -262,6 +273,7 @@ static void stream_room(struct sy_stream *stream, size_t bytes)
                                             .more = stream == &pe->out ? 1 : 2,
                                             .arg = (int64_t)bytes};
 
+    pe->room[header.more - 1] += bytes;
     sy_node_send(pe->node, &header, NULL);
 }
 
@@ -302,24 +314,77 @@ static struct sy_sink *choose_sink(struct sy_pe *pe, const char *pattern, struct
     return sink ? sink : own;
 }
 
+/* Where the host's name at `from` ends, or a number; `length` at the most. */
+static size_t skip_host(const char *line, size_t length, size_t from)
+{
+    while (from < length && line[from] > ' ' && line[from] != ':')
+        from++;
+    return from;
+}
+
+static size_t skip_number(const char *line, size_t length, size_t from)
+{
+    while (from < length && line[from] >= '0' && line[from] <= '9')
+        from++;
+    return from;
+}
+
+/* The library's warnings and errors: "PE 3@host: error: ...", of this PE, or, before it knows that,
+ * "process 1234: error: ...". All else is the program's, and is shown as it comes. */
+static ssize_t who_warns(const struct sy_stream *stream, const char *line, size_t length)
+{
+    static const char *const LEVELS[] = {"error: ", "warning: "};
+    char head[32];
+    size_t who = (size_t)snprintf(head, sizeof head, "PE %d@", stream->writer.source);
+
+    if (length > who && strncmp(line, head, who) == 0)
+        who = skip_host(line, length, who);
+    else if (length > 8 && strncmp(line, "process ", 8) == 0)
+        who = skip_number(line, length, 8);
+    else
+        return -1;
+    if (length - who < 2 || line[who] != ':' || line[who + 1] != ' ')
+        return -1;
+    who += 2;
+    for (size_t i = 0; i < sizeof LEVELS / sizeof *LEVELS; i++) {
+        if (length - who > strlen(LEVELS[i]) &&
+            strncmp(line + who, LEVELS[i], strlen(LEVELS[i])) == 0)
+            return (ssize_t)who;
+    }
+    return -1;
+}
+
+/* Where files take the errors, or a single PE writes, each line stands for itself. */
+static void watch_warnings(struct sy_pe *pe)
+{
+    const struct sy_flags *flags = pe->run->flags;
+
+    if (flags->all_messages || flags->err_file || pe->err.lines.raw)
+        return;
+    pe->err.repeats = &pe->run->repeats;
+    pe->err.repeats->streams++;
+    pe->err.sayer = "PE";
+    pe->err.who = who_warns;
+}
+
 static void started(struct sy_pe *pe, pid_t pid)
 {
     struct sy_run *run = pe->run;
 
-    if (pe->started)
-        return;
     pe->started = pe->alive = true;
     pe->pid = pid;
+    pe->room[0] = pe->room[1] = SY_CREW_WINDOW;
     run->living++;
+    sy_node_progress(pe->node);
     open_stream(pe, &pe->out, choose_sink(pe, run->flags->out_file, &run->outputs.out));
-    if (!run->flags->merge_stderr)
+    if (!run->flags->merge_stderr) {
         open_stream(pe, &pe->err, choose_sink(pe, run->flags->err_file, run->outputs.err_sink));
+        watch_warnings(pe);
+    }
 }
 
 static void ended(struct sy_pe *pe, int wait_status)
 {
-    if (!pe->alive)
-        return;
     pe->just_ended = true;
     pe->wait_status = wait_status;
     pe->alive = false;
@@ -340,6 +405,31 @@ static void trouble(struct sy_node *node, int status, const char *what)
     sy_ending_begin(run, status, SY_GRACE_FAILED);
 }
 
+/* The last frame of a host. Output that was not ended by then never will be. */
+static void finished(struct sy_node *node)
+{
+    struct sy_run *run = node->run;
+
+    node->state = SY_NODE_FINISHED;
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].node == node)
+            sy_run_pe_gone(&run->pes[pe]);
+    }
+    sy_run_check_done(run);
+}
+
+/* All PEs are there, or there was trouble and the job is ending. */
+static bool is_whole(const struct sy_node *node)
+{
+    const struct sy_run *run = node->run;
+
+    for (int pe = 0; pe < run->npes && !run->ending.begun; pe++) {
+        if (run->pes[pe].node == node && !run->pes[pe].started)
+            return false;
+    }
+    return true;
+}
+
 static void node_tells(struct sy_node *node, const struct sy_launch_header *header,
                        const char *body)
 {
@@ -347,6 +437,10 @@ static void node_tells(struct sy_node *node, const struct sy_launch_header *head
 
     switch (header->type) {
     case SY_CREW_UP:
+        if (!is_whole(node)) {
+            sy_node_wrong(node, "that all its PEs are started, which is not so");
+            return;
+        }
         node->state = SY_NODE_UP;
         if (sy_nodes_are_up(run)) {
             ev_timer_stop(run->loop, &run->spawn_limit);
@@ -361,25 +455,74 @@ static void node_tells(struct sy_node *node, const struct sy_launch_header *head
         sy_judge(run);
         break;
     case SY_CREW_FINISHED:
-        node->state = SY_NODE_FINISHED;
-        sy_run_check_done(run);
+        if (run->all_gone)
+            finished(node);
+        else
+            sy_node_wrong(node, "that nothing is left of its PEs, before it was told to finish");
         break;
     default: /* PONG has been noted already */
         break;
     }
 }
 
+static struct sy_stream *stream_of(struct sy_pe *pe, const struct sy_launch_header *header)
+{
+    return header->more == 1 ? &pe->out : &pe->err;
+}
+
+/* What is wrong with a frame after those that came before it, or NULL: an agent may be anything. */
+static const char *misplaced(struct sy_pe *pe, const struct sy_launch_header *header)
+{
+    enum { LINES = 2 }; /* about a PE's start: crew_start.c has no more to say */
+    const struct sy_feed *feed = &pe->run->feed;
+
+    if (header->type == SY_CREW_STARTED)
+        return pe->started ? "the start of a PE that was started before" : NULL;
+    if (header->type == SY_CREW_SAY)
+        return ++pe->said > LINES ? "too many lines about the start of a PE" : NULL;
+    if (!pe->started)
+        return "words of a PE that was not started";
+    switch (header->type) {
+    case SY_CREW_OUTPUT:
+        if (!stream_of(pe, header)->open || stream_of(pe, header)->ended)
+            return "output of a PE after its end";
+        return header->length > pe->room[header->more - 1] ? "more output than there is room for"
+                                                           : NULL;
+    case SY_CREW_TAKEN:
+        return feed->open && !sy_feed_awaits(feed, pe->number) ? "a receipt of input not sent"
+                                                               : NULL;
+    case SY_CREW_ENDED:
+        if (!pe->alive)
+            return "the end of a PE that had ended";
+        return WIFEXITED(header->arg) || WIFSIGNALED(header->arg) ? NULL : "an end that is none";
+    case SY_CREW_TRACED:
+        return pe->traced ? "a second stack trace of a PE" : NULL;
+    default:
+        return NULL;
+    }
+}
+
 static void pe_tells(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
 {
+    const char *fault = misplaced(pe, header);
+
+    if (fault) {
+        sy_node_wrong(pe->node, fault);
+        return;
+    }
     switch (header->type) {
     case SY_CREW_STARTED:
         started(pe, (pid_t)header->arg);
         break;
     case SY_CREW_SAY:
-        sy_run_say(pe->run, SY_SAY_ALWAYS, "%s", body);
+        if (header->arg == SY_SAY_OF_BINDING || !pe->run->flags->overload)
+            sy_run_say(pe->run, header->arg == SY_SAY_OF_BINDING ? SY_SAY_ALWAYS : SY_SAY_ENDING,
+                       "%s", body);
         break;
     case SY_CREW_OUTPUT:
-        sy_stream_put(header->more == 1 ? &pe->out : &pe->err, body, header->length);
+        pe->node->output += header->length;
+        pe->room[header->more - 1] -= header->length;
+        sy_stream_put(stream_of(pe, header), body, header->length);
         break;
     case SY_CREW_TAKEN:
         sy_feed_taken(&pe->run->feed, pe->number, header->arg != 0);
@@ -391,6 +534,7 @@ static void pe_tells(struct sy_pe *pe, const struct sy_launch_header *header, co
         ended(pe, (int)header->arg);
         break;
     case SY_CREW_TRACED:
+        pe->traced = true;
         sy_waiting_traced(pe, body);
         break;
     default:
@@ -406,6 +550,8 @@ void sy_talk_take(struct sy_node *node, const struct sy_launch_header *header, c
         node_tells(node, header, body);
     else if (header->pe >= 0 && header->pe < run->npes && run->pes[header->pe].node == node)
         pe_tells(&run->pes[header->pe], header, body);
+    else
+        sy_node_wrong(node, "a frame about a PE that it does not have");
 }
 
 void sy_talk_init(struct sy_run *run)

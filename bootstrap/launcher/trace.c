@@ -16,7 +16,7 @@
 
 enum {
     AT_ONCE = 4,
-    MOST = 256 * 1024 /* bytes of one trace */
+    MOST = SY_CREW_TRACE_MAX /* bytes of one trace */
 };
 
 static const double PATIENCE = 10; /* seconds for one debugger */

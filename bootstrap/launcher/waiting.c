@@ -3,9 +3,11 @@
 #define _GNU_SOURCE 1
 #include "bootstrap/launcher/run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "bootstrap/launcher/memory.h"
 #include "util/alike.h"
@@ -14,7 +16,8 @@ static const double LOOK = 2;    /* seconds without progress after which somethi
 static const double ANSWERS = 1; /* seconds for the PEs' answers */
 static const double SAME =
     0.4; /* of a wait: a complaint that comes so soon is about the same one */
-static const double TRACES = 20; /* seconds for all stack traces */
+static const double TRACES = 20;   /* seconds for all stack traces */
+static const double BETWEEN = 0.2; /* seconds between two reports, whatever PEs complain of */
 
 /* ---- starts that take long ---- */
 
@@ -61,7 +64,18 @@ static void tick(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- which call each PE sits in ---- */
 
-static void print_notes(struct sy_run *run)
+static const char *how_it_ended(const struct sy_pe *pe)
+{
+    static char text[64];
+
+    if (WIFSIGNALED(pe->wait_status))
+        snprintf(text, sizeof text, "was killed by signal %d", WTERMSIG(pe->wait_status));
+    else
+        snprintf(text, sizeof text, "has exited with status %d", WEXITSTATUS(pe->wait_status));
+    return text;
+}
+
+void sy_waiting_print(struct sy_run *run)
 {
     char **text = sy_memory_zeroed((size_t)run->npes, sizeof *text), who[512];
 
@@ -73,6 +87,8 @@ static void print_notes(struct sy_run *run)
         else if (!of->note && of->alive)
             of->note = sy_memory_string(of->greeted ? "after shmem_finalize"
                                                     : "no shmem_init so far");
+        else if (!of->note && of->started)
+            of->note = sy_memory_string(how_it_ended(of));
         text[pe] = of->note;
     }
     for (int pe = 0; sy_alike_next(text, run->npes, &pe, who, sizeof who); pe++)
@@ -89,7 +105,7 @@ static void forget_notes(struct sy_run *run)
     }
 }
 
-static void ask_all(struct sy_run *run)
+void sy_waiting_ask(struct sy_run *run)
 {
     run->waiting.asking = true;
     ev_timer_stop(run->loop, &run->waiting.answers);
@@ -118,6 +134,11 @@ static void answers_are_in(struct sy_run *run)
 {
     ev_timer_stop(run->loop, &run->waiting.answers);
     run->waiting.asking = false;
+    if (run->waiting.confirming) {
+        sy_deadlock_confirm(run);
+        forget_notes(run);
+        return;
+    }
     if (run->traces.running) {
         sy_run_say(run, SY_SAY_ENDING, "where the PEs are:");
     } else {
@@ -125,7 +146,7 @@ static void answers_are_in(struct sy_run *run)
                    "a PE has been waiting for %.0f s (SHMEM_STALL_REPORT); what all are doing:",
                    run->waiting.waited);
     }
-    print_notes(run);
+    sy_waiting_print(run);
     forget_notes(run);
     end_for_time(run);
 }
@@ -153,14 +174,14 @@ void sy_waiting_note(struct sy_pe *pe, const char *text, int seconds, bool unask
     if (unasked && (run->waiting.asking || run->traces.running || run->ending.begun))
         return;
     /* Those that wait together also complain together. */
-    if (unasked && ev_now(run->loop) - run->waiting.reported < SAME * seconds)
+    if (unasked && ev_now(run->loop) - run->waiting.reported < fmax(BETWEEN, SAME * seconds))
         return;
     free(pe->note);
     pe->note = sy_memory_string(text);
     if (unasked) {
         run->waiting.waited = seconds;
         run->waiting.reported = ev_now(run->loop);
-        ask_all(run);
+        sy_waiting_ask(run);
     }
     if (run->waiting.asking && all_answered(run))
         answers_are_in(run);
@@ -209,7 +230,7 @@ void sy_waiting_trace(struct sy_run *run)
     }
     run->traces.left = run->flags->no_traces ? 0 : run->living;
     if (!run->waiting.asking)
-        ask_all(run);
+        sy_waiting_ask(run);
     if (all_answered(run))
         answers_are_in(run);
     if (run->traces.left) {

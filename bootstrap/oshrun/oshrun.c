@@ -1,6 +1,7 @@
 /* The PE's side of oshrun's protocol (launcher/protocol.h): frames on a socket that the PE
  * inherits. Calls block, but never longer than their time limit. It knows nothing of how oshrun
  * works. */
+#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +17,7 @@
 
 #include <switchyard/bootstrap.h>
 
-#include "bootstrap/launcher/protocol.h"
+#include "bootstrap/launcher/frames.h"
 
 enum {
     SLICE = 1000, /* milliseconds */
@@ -110,6 +111,18 @@ static int send_all(const void *data, size_t length, double deadline)
     return 0;
 }
 
+/* For more than what was seen by a look: poll() would say that something is there. */
+static int await_rest(size_t length, double deadline)
+{
+    struct pollfd hung_up = {.fd = client.fd, .events = POLLRDHUP};
+    char seen[sizeof(struct sy_launch_header)];
+
+    if (poll(&hung_up, 1, 1) > 0 &&
+        recv(client.fd, seen, length, MSG_DONTWAIT | MSG_PEEK) < (ssize_t)length)
+        return -ECONNRESET;
+    return now() > deadline ? -ETIMEDOUT : 0;
+}
+
 /* flags: 0 or MSG_PEEK. -ECONNRESET: oshrun is gone. */
 static int receive_all(void *data, size_t length, int flags, double deadline)
 {
@@ -125,8 +138,7 @@ static int receive_all(void *data, size_t length, int flags, double deadline)
             /* A header that is cut in two is rare, and its rest is on the way. */
             if ((size_t)n == length)
                 return 0;
-            if (now() > deadline)
-                rc = -ETIMEDOUT;
+            rc = await_rest(length, deadline);
         } else if (n > 0) {
             at += n;
             length -= (size_t)n;
@@ -169,6 +181,8 @@ static int expect(enum sy_launch_type type, size_t length, double deadline)
         rc = receive_all(&header, sizeof header, MSG_PEEK, deadline);
         if (rc != 0)
             return rc;
+        if (sy_frame_fault(&header, SY_FRAME_AT_PE, SY_FRAME_RUNNING))
+            return -EPROTO;
         if (header.type != SY_LAUNCH_ASK)
             break;
         /* It was for a time that is over. */
@@ -208,7 +222,7 @@ static int named_fd(const char **text)
     char *end;
     long fd;
 
-    *text = getenv(SY_LAUNCH_FD_ENV);
+    *text = secure_getenv(SY_LAUNCH_FD_ENV);
     if (!*text)
         return -1;
     errno = 0;
@@ -278,7 +292,8 @@ static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy
         rc = expect(SY_LAUNCH_WELCOME, sizeof welcome, deadline);
     if (rc == 0)
         rc = receive_all(&welcome, sizeof welcome, 0, deadline);
-    if (rc == 0 && (welcome.npes < 1 || welcome.pe < 0 || welcome.pe >= welcome.npes))
+    if (rc == 0 && (welcome.npes < 1 || welcome.npes > SY_LAUNCH_PES_MAX || welcome.pe < 0 ||
+                    welcome.pe >= welcome.npes))
         rc = -EPROTO;
     if (rc != 0)
         return fail(err, rc, "cannot join the job");
@@ -287,6 +302,7 @@ static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy
     job->npes = client.npes = welcome.npes;
     memcpy(job->id, welcome.id, sizeof job->id - 1);
     memcpy(job->key, welcome.key, sizeof job->key);
+    explicit_bzero(&welcome, sizeof welcome);
     return 0;
 }
 
@@ -297,7 +313,8 @@ static int oshrun_allgather(const char *phase, const void *mine, void *all, size
     const size_t name = strlen(phase) + 1;
     int rc;
 
-    if (length > SY_LAUNCH_BODY_MAX - name || length > UINT32_MAX / (size_t)client.npes)
+    if (name > SY_LAUNCH_BODY_MAX || length > SY_LAUNCH_BODY_MAX - name ||
+        length > SY_LAUNCH_GATHERED_MAX / (size_t)client.npes)
         return client.host->fail(err, EMSGSIZE, "%s: %zu bytes are too many for oshrun to gather",
                                  phase, length);
     rc = send_frame(SY_LAUNCH_GATHER, to_milliseconds(seconds), phase, name, mine, length,
@@ -320,8 +337,8 @@ static void oshrun_abort(int status, const char *why)
 {
     size_t length = why ? strlen(why) : 0;
 
-    if (length > SY_LAUNCH_BODY_MAX)
-        length = SY_LAUNCH_BODY_MAX;
+    if (length > SY_LAUNCH_TEXT_MAX)
+        length = SY_LAUNCH_TEXT_MAX;
     if (client.fd >= 0)
         send_frame(SY_LAUNCH_ABORT, status, why, length, NULL, 0, now() + PARTING);
 }
@@ -340,6 +357,8 @@ static int oshrun_event(int *status)
         return SY_EVENT_NONE;
     n = recv(client.fd, &header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        return SY_EVENT_LOST;
+    if (n == (ssize_t)sizeof header && sy_frame_fault(&header, SY_FRAME_AT_PE, SY_FRAME_RUNNING))
         return SY_EVENT_LOST;
     if (n == (ssize_t)sizeof header && header.type == SY_LAUNCH_ASK) {
         recv(client.fd, &header, sizeof header, MSG_DONTWAIT);
@@ -370,6 +389,18 @@ static void oshrun_note(const char *text, double seconds, int asked)
     pthread_mutex_unlock(&sending);
 }
 
+/* As a note. */
+static void oshrun_rests(uint64_t wait, unsigned flags)
+{
+    const struct sy_launch_header header = {
+        .type = SY_LAUNCH_REST, .more = (int32_t)flags, .arg = (int64_t)wait};
+
+    if (client.fd < 0 || pthread_mutex_trylock(&sending) != 0)
+        return;
+    send(client.fd, &header, sizeof header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    pthread_mutex_unlock(&sending);
+}
+
 SY_BOOTSTRAP_PLUGIN(oshrun) = {
     .size = sizeof(struct sy_bootstrap),
     .name = SY_LAUNCH_PLUGIN,
@@ -383,4 +414,5 @@ SY_BOOTSTRAP_PLUGIN(oshrun) = {
     .event = oshrun_event,
     .close = oshrun_close,
     .note = oshrun_note,
+    .rests = oshrun_rests,
 };

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/tree/tree.h"
+#include "util/net/lookup.h"
 
 static const double PARTING = 1; /* seconds for a farewell */
 
@@ -50,7 +51,7 @@ enum sy_pmi_mpi sy_pmi_mpi(void)
 
 static bool in_slurm(void)
 {
-    return getenv("SLURM_STEP_ID") != NULL;
+    return secure_getenv("SLURM_STEP_ID") != NULL;
 }
 
 static int say(struct sy_error *err, int rc, const char *fmt, const char *value)
@@ -62,7 +63,8 @@ static int say(struct sy_error *err, int rc, const char *fmt, const char *value)
 
 int sy_pmi_find(struct sy_error *err)
 {
-    const char *fd = getenv("PMI_FD"), *port = getenv("PMI_PORT"), *id = getenv("PMI_ID");
+    const char *fd = secure_getenv("PMI_FD"), *port = secure_getenv("PMI_PORT"),
+               *id = secure_getenv("PMI_ID");
     enum sy_pmi_mpi mpi = sy_pmi_mpi();
     struct stat st;
 
@@ -87,32 +89,51 @@ int sy_pmi_find(struct sy_error *err)
     return 0;
 }
 
+/* A connection to one address: the descriptor, or -errno. */
+static int pmi_call(const struct sockaddr_storage *address, double deadline)
+{
+    socklen_t length = address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                                      : sizeof(struct sockaddr_in);
+    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc = 0;
+
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (const struct sockaddr *)address, length) != 0)
+        rc = errno == EINPROGRESS ? sy_tree_wait(fd, POLLOUT, deadline) : -errno;
+    if (rc == 0) {
+        int code = 0;
+        length = sizeof code;
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length);
+        rc = -code;
+    }
+    if (rc == 0)
+        return fd;
+    close(fd);
+    return rc;
+}
+
 static int connect_to(struct pmi_client *client, const char *place, struct sy_error *err)
 {
-    struct addrinfo wanted = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
+    struct sockaddr_storage address[8];
+    struct sy_error why = {""};
+    uint16_t port = 0;
     char name[256];
-    const char *colon = strrchr(place, ':');
 
-    if (!colon || (size_t)(colon - place) >= sizeof name)
-        return client->host->fail(err, EINVAL, "PMI_PORT=%s is not HOST:PORT", place);
-    memcpy(name, place, (size_t)(colon - place));
-    name[colon - place] = '\0';
-    int rc = getaddrinfo(name, colon + 1, &wanted, &found);
-    if (rc)
-        return client->host->fail(err, EHOSTUNREACH, "PMI_PORT=%s: %s", place, gai_strerror(rc));
-    rc = ECONNREFUSED;
-    for (struct addrinfo *at = found; at && client->fd < 0; at = at->ai_next) {
-        client->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (client->fd >= 0 && connect(client->fd, at->ai_addr, at->ai_addrlen) != 0) {
-            rc = errno;
-            close(client->fd);
-            client->fd = -1;
-        }
+    if (sy_tree_place_split(place, name, sizeof name, &port) != 0)
+        return client->host->fail(err, EINVAL, "PMI_PORT=%.300s is not HOST:PORT", place);
+    int count = sy_lookup(name, port, address, 8, &why), rc = -ECONNREFUSED;
+    if (count < 0)
+        return client->host->fail(err, -count, "PMI_PORT=%.300s: %s", place, why.text);
+    for (int i = 0; i < count && client->fd < 0; i++) {
+        /* What leads nowhere leaves the others some time. */
+        double now = sy_tree_now(), part = (client->deadline - now) / (count - i);
+        rc = pmi_call(&address[i], now + part);
+        client->fd = rc < 0 ? -1 : rc;
     }
-    freeaddrinfo(found);
     client->connected = client->fd >= 0;
-    return client->fd >= 0 ? 0
-                           : client->host->fail(err, rc, "PMI_PORT=%s: %s", place, strerror(rc));
+    return client->fd >= 0
+               ? 0
+               : client->host->fail(err, -rc, "PMI_PORT=%.300s: %s", place, strerror(-rc));
 }
 
 /* ---- messages ---- */
@@ -310,7 +331,7 @@ static int ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *n
 static int introduce(struct pmi_client *client, struct sy_error *err)
 {
     char line[PMI_LINE];
-    const char *id = getenv("PMI_ID");
+    const char *id = secure_getenv("PMI_ID");
     int rc = ask_1(client, line, "initack", err, "cmd=initack pmiid=%s\n", id ? id : "0");
 
     client->rank = client->size = -1;
@@ -344,7 +365,7 @@ static int say_version(struct pmi_client *client, int version, struct sy_error *
 
 static int environment_number(const char *name)
 {
-    const char *text = getenv(name);
+    const char *text = secure_getenv(name);
 
     return text && *text >= '0' && *text <= '9' ? atoi(text) : -1;
 }
@@ -368,7 +389,7 @@ static int begin_1(struct pmi_client *client, struct sy_error *err)
 static int begin_2(struct pmi_client *client, struct sy_error *err)
 {
     char answer[PMI_LINE];
-    const char *job = getenv("PMI_JOBID");
+    const char *job = secure_getenv("PMI_JOBID");
     int rank = client->connected ? client->rank : environment_number("PMI_RANK");
     int rc = ask_2(client, answer, "fullinit", err, "pmijobid=%s;pmirank=%d;threaded=FALSE;",
                    job ? job : "", rank);
@@ -386,7 +407,7 @@ static int begin_2(struct pmi_client *client, struct sy_error *err)
 
 int sy_pmi_open(struct pmi_client *client, int version, struct sy_error *err)
 {
-    const char *text = getenv("PMI_FD"), *port = getenv("PMI_PORT");
+    const char *text = secure_getenv("PMI_FD"), *port = secure_getenv("PMI_PORT");
     int rc = 0;
 
     client->fd = named_fd(text);
@@ -462,6 +483,7 @@ int sy_pmi_get(struct pmi_client *client, const char *key, char *value, size_t r
     if (status != 0 || !sy_pmi_word(answer, between, "value", value, room))
         return client->host->fail(err, ENOENT, "PMI: the launcher has no key %s: '%.100s'", key,
                                   answer);
+    explicit_bzero(answer, sizeof answer);
     return 0;
 }
 

@@ -78,7 +78,7 @@ static int exchange(double limit, struct sy_error *err)
     int rc = 0;
 
     if (pmi.client.rank == 0) {
-        rc = sy_tree_listen(pmi.host, pmi.seat.one_host, 0, &pmi.beacon, err);
+        rc = sy_tree_listen(pmi.host, pmi.seat.one_host, NULL, 0, &pmi.beacon, err);
         if (rc == 0) {
             sy_tree_beacon_encode(&pmi.beacon, text);
             rc = sy_pmi_put(&pmi.client, KEY, text, err);
@@ -96,6 +96,8 @@ static int exchange(double limit, struct sy_error *err)
                             strlen(text));
     if (rc == 0 && pmi.client.rank != 0)
         pmi.beacon = read;
+    explicit_bzero(&read, sizeof read);
+    explicit_bzero(text, sizeof text);
     return rc;
 }
 
@@ -117,6 +119,9 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
                                   .root_listens = true};
     rc = exchange(limit, err);
     memcpy(pmi.seat.secret, pmi.beacon.secret, TREE_SECRET);
+    explicit_bzero(pmi.beacon.secret, TREE_SECRET);
+    if (rc == 0)
+        rc = sy_tree_secret_mix(host, pmi.seat.secret, err);
     return rc ? rc : sy_tree_join(host, &pmi.seat, job, err);
 }
 
@@ -164,5 +169,6 @@ SY_BOOTSTRAP_PLUGIN(pmi) = {
     .event = sy_tree_event,
     .close = leave,
     .note = sy_tree_note,
+    .rests = sy_tree_rests,
     .failing = sy_tree_failing,
 };

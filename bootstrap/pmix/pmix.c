@@ -46,7 +46,7 @@ static const char *server(void)
                                         "PMIX_SERVER_URI2", "PMIX_SERVER_URI"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (getenv(names[i]))
+        if (secure_getenv(names[i]))
             return names[i];
     return NULL;
 }
@@ -55,7 +55,7 @@ static int probe(struct sy_error *err)
 {
     struct sy_error why = {""};
 
-    if (!getenv("PMIX_NAMESPACE") || !getenv("PMIX_RANK") || !server()) {
+    if (!secure_getenv("PMIX_NAMESPACE") || !secure_getenv("PMIX_RANK") || !server()) {
         if (err)
             snprintf(err->text, sizeof err->text,
                      "PMIX_NAMESPACE, PMIX_RANK and PMIX_SERVER_URI* are not all set");
@@ -69,7 +69,7 @@ static int probe(struct sy_error *err)
             "the launcher speaks PMIx, and libpmix.so.2 cannot be loaded (%.200s); install PMIx "
             "(Debian: libpmix2), or start with oshrun",
             why.text);
-    return getenv("PMI_FD") ? -ENODEV : -ENOENT; /* PMI will do */
+    return secure_getenv("PMI_FD") ? -ENODEV : -ENOENT; /* PMI will do */
 }
 
 /* ---- questions ---- */
@@ -178,12 +178,13 @@ static int publish(struct sy_error *err)
 {
     char text[TREE_BEACON_TEXT];
     struct pmix_item item = {.type = PMIX_TYPE_STRING, .data.string = text};
-    int rc = sy_tree_listen(pmix.host, pmix.seat.one_host, 0, &pmix.beacon, err);
+    int rc = sy_tree_listen(pmix.host, pmix.seat.one_host, NULL, 0, &pmix.beacon, err);
 
     if (rc)
         return rc;
     sy_tree_beacon_encode(&pmix.beacon, text);
     rc = pmix.library.put(PMIX_SCOPE_GLOBAL, KEY, &item);
+    explicit_bzero(text, sizeof text);
     if (rc != PMIX_OK)
         return failed(rc, "put", err);
     rc = pmix.library.commit();
@@ -225,7 +226,9 @@ static int fetch(double limit, struct sy_error *err)
     }
     if (status != PMIX_OK)
         return failed(status, "the address of PE 0", err);
-    if (sy_tree_beacon_decode(question.text, &pmix.beacon) != 0)
+    status = sy_tree_beacon_decode(question.text, &pmix.beacon);
+    explicit_bzero(question.text, sizeof question.text);
+    if (status != 0)
         return pmix.host->fail(err, EPROTO, "PMIx has damaged the value that PE 0 gave it");
     return 0;
 }
@@ -249,7 +252,7 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
             err, EIO,
             "PMIx_Init: %s; is the launcher that set PMIX_NAMESPACE=%s still there, and "
             "does its version of PMIx fit libpmix.so.2?",
-            pmix.library.error_string(status), getenv("PMIX_NAMESPACE"));
+            pmix.library.error_string(status), secure_getenv("PMIX_NAMESPACE"));
     pmix.initialized = true;
     int rc = job_number("pmix.job.size", limit, &size, err);
     if (rc)
@@ -269,6 +272,9 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
                                    .host_of = host_of};
     rc = pmix.seat.pe == 0 ? publish(err) : fetch(limit, err);
     memcpy(pmix.seat.secret, pmix.beacon.secret, TREE_SECRET);
+    explicit_bzero(pmix.beacon.secret, TREE_SECRET);
+    if (rc == 0)
+        rc = sy_tree_secret_mix(host, pmix.seat.secret, err);
     return rc ? rc : sy_tree_join(host, &pmix.seat, job, err);
 }
 
@@ -303,5 +309,6 @@ SY_BOOTSTRAP_PLUGIN(pmix) = {
     .event = sy_tree_event,
     .close = leave,
     .note = sy_tree_note,
+    .rests = sy_tree_rests,
     .failing = sy_tree_failing,
 };

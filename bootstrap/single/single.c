@@ -19,7 +19,7 @@ static const char *const sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SI
 static int single_probe(struct sy_error *err)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        const char *size = getenv(sizes[i]);
+        const char *size = secure_getenv(sizes[i]);
         if (!size || atol(size) <= 1)
             continue;
         snprintf(

@@ -26,7 +26,7 @@ static struct {
 
 static long number(const char *name)
 {
-    const char *text = getenv(name);
+    const char *text = secure_getenv(name);
     long value;
 
     return text && sy_parse_int(text, 0, INT_MAX, &value) == 0 ? value : -1;
@@ -37,11 +37,11 @@ static int probe(struct sy_error *err)
     const char *why = NULL;
 
     /* A batch script and a shell of salloc have SLURM_PROCID too, but are no step. */
-    if (!getenv("SLURM_STEP_ID"))
+    if (!secure_getenv("SLURM_STEP_ID"))
         why = "SLURM_STEP_ID is not set";
     else if (number("SLURM_STEP_NUM_TASKS") < 2)
         why = "this Slurm step has one task";
-    else if (getenv("SHMEM_PE"))
+    else if (secure_getenv("SHMEM_PE"))
         why = "SHMEM_PE says which PE this is";
     if (why && err)
         snprintf(err->text, sizeof err->text, "%s", why);
@@ -51,8 +51,9 @@ static int probe(struct sy_error *err)
 /* Known only if nodes are filled in order; Slurm says so where it was asked for something else. */
 static const char *host_of(int pe)
 {
-    const char *nodes = getenv("SLURM_STEP_NODELIST"), *tasks = getenv("SLURM_STEP_TASKS_PER_NODE");
-    const char *order = getenv("SLURM_DISTRIBUTION");
+    const char *nodes = secure_getenv("SLURM_STEP_NODELIST"),
+               *tasks = secure_getenv("SLURM_STEP_TASKS_PER_NODE");
+    const char *order = secure_getenv("SLURM_DISTRIBUTION");
     long node = tasks ? sy_slurm_node_of(tasks, pe) : -1;
 
     if (!nodes || node < 0 || (order && strncmp(order, "block", 5) != 0))
@@ -66,7 +67,7 @@ static const char *host_of(int pe)
  * job's number. Should another program have that port, SHMEM_ROOT names a better one. */
 static int find_place(const struct sy_start *start, struct sy_error *err)
 {
-    const char *nodes = getenv("SLURM_STEP_NODELIST");
+    const char *nodes = secure_getenv("SLURM_STEP_NODELIST");
 
     slurm.port = (uint16_t)(FIRST_PORT + sy_hash(slurm.step, strlen(slurm.step), 0) % PORTS);
     if (*start->root) {
@@ -87,7 +88,7 @@ static int find_place(const struct sy_start *start, struct sy_error *err)
 
 static int resolve(struct tree_addresses *root, struct sy_error *err)
 {
-    return sy_tree_place_resolve(slurm.host, slurm.root, slurm.port, root, err);
+    return sy_tree_place_resolve(slurm.root, slurm.port, root, err);
 }
 
 static int meet_by_file(const struct sy_start *start, struct sy_error *err)
@@ -103,14 +104,15 @@ static int meet_by_file(const struct sy_start *start, struct sy_error *err)
             "SHMEM_SECRET_FILE to a file that is on every node, made with: head -c "
             "48 /dev/urandom | base64 >FILE; chmod 600 FILE",
             slurm.seat.npes, number("SLURM_STEP_NUM_NODES"),
-            getenv("PMI_FD") ? " that MPI could share (MPI_Init has to be called before shmem_init)"
-                             : " (--mpi=none)",
+            secure_getenv("PMI_FD")
+                ? " that MPI could share (MPI_Init has to be called before shmem_init)"
+                : " (--mpi=none)",
             slurm.seat.npes);
     int rc = find_place(start, err);
     if (rc == 0)
         rc = sy_tree_secret_read(slurm.host, start->secret_file, slurm.seat.secret, err);
     if (rc == 0 && slurm.seat.pe == 0)
-        rc = sy_tree_listen(slurm.host, false, slurm.port, &beacon, err);
+        rc = sy_tree_listen(slurm.host, false, slurm.root, slurm.port, &beacon, err);
     slurm.seat.job = slurm.step;
     slurm.seat.find_root = resolve;
     slurm.seat.root_name = slurm.place;
@@ -136,7 +138,7 @@ static int meet_on_node(const struct sy_start *start, struct sy_error *err)
     slurm.seat.root_name = "this host";
     slurm.seat.root_listens = true;
     if (slurm.seat.pe == 0) {
-        rc = sy_tree_listen(slurm.host, true, 0, &slurm.beacon, err);
+        rc = sy_tree_listen(slurm.host, true, NULL, 0, &slurm.beacon, err);
         if (rc == 0)
             rc = sy_slurm_hand_out(slurm.host, slurm.step, &slurm.beacon, slurm.seat.npes,
                                    start->init_timeout, err);
@@ -145,12 +147,13 @@ static int meet_on_node(const struct sy_start *start, struct sy_error *err)
                             start->init_timeout, err);
     }
     memcpy(slurm.seat.secret, slurm.beacon.secret, TREE_SECRET);
+    explicit_bzero(slurm.beacon.secret, TREE_SECRET);
     return rc;
 }
 
 static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
-    const char *id = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+    const char *id = secure_getenv("SLURM_JOB_ID"), *step = secure_getenv("SLURM_STEP_ID");
     long pe = number("SLURM_PROCID"), npes = number("SLURM_STEP_NUM_TASKS");
 
     slurm.host = host;
@@ -177,5 +180,6 @@ SY_BOOTSTRAP_PLUGIN(slurm) = {
     .event = sy_tree_event,
     .close = sy_tree_close,
     .note = sy_tree_note,
+    .rests = sy_tree_rests,
     .failing = sy_tree_failing,
 };

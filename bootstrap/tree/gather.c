@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bootstrap/tree/state.h"
+#include "util/list.h"
 
 static const double MARGIN = 5; /* PE 0's limit comes first, since it can name the missing */
 
@@ -19,37 +20,14 @@ static const char *host_of(int pe)
     return sy_tree.seat->host_of ? sy_tree.seat->host_of(pe) : NULL;
 }
 
-static bool same_host(const char *a, const char *b)
-{
-    return a == b || (a && b && !strcmp(a, b));
-}
-
 void sy_tree_missing(const bool *have, char *text, size_t room)
 {
-    size_t used = 0;
-    int missing = 0;
+    struct sy_list list = sy_list_begin(text, room);
 
-    *text = '\0';
     for (int pe = 0; have && pe < sy_tree.npes; pe++)
-        missing += !have[pe];
-    used += (size_t)snprintf(text, room, "PE%s ", missing == 1 ? "" : "s");
-    for (int pe = 0; have && pe < sy_tree.npes && used < room; pe++) {
-        const char *host = host_of(pe);
-        char name[TREE_HOST_NAME + 16] = "";
-        int last = pe;
-        if (have[pe])
-            continue;
-        while (last + 1 < sy_tree.npes && !have[last + 1] && same_host(host, host_of(last + 1)))
-            last++;
-        if (host)
-            snprintf(name, sizeof name, " (host %s)", host);
-        used += (size_t)snprintf(text + used, room - used, "%s%d", used > 4 ? ", " : "", pe);
-        if (last > pe && used < room)
-            used += (size_t)snprintf(text + used, room - used, "-%d", last);
-        if (used < room)
-            used += (size_t)snprintf(text + used, room - used, "%s", name);
-        pe = last;
-    }
+        if (!have[pe])
+            sy_list_add_on(&list, pe, host_of(pe));
+    sy_list_end(&list);
 }
 
 /* ---- PE 0 ---- */
@@ -60,6 +38,17 @@ static void deliver(void)
     size_t total = g->length * (size_t)sy_tree.npes;
 
     sy_tree_send_children(TREE_DOWN, 0, (int)g->number, g->all, total);
+}
+
+/* Where they are known, the hosts are named: one of them may have another release. */
+static void gather_fault(int pe, const char *phase)
+{
+    struct tree_gather *g = &sy_tree.gather;
+    const char *host = host_of(pe), *first = host_of(g->first);
+
+    snprintf(g->fault, sizeof g->fault,
+             "PE %d on host %s is at '%.47s' while PE %d on host %s is at '%.47s'", pe,
+             host ? host : "?", phase, g->first, first ? first : "?", g->phase);
 }
 
 /* Takes a part in. A fault is kept until this PE is in the gather itself and can speak of it. */
@@ -81,8 +70,7 @@ static int take(int pe, const char *phase, const char *blob, size_t length)
     if (g->have[pe])
         return -EPROTO;
     if (strncmp(phase, g->phase, sizeof g->phase - 1) != 0)
-        snprintf(g->fault, sizeof g->fault, "PE %d is at '%.40s' while PE %d is at '%.40s'", pe,
-                 phase, g->first, g->phase);
+        gather_fault(pe, phase);
     else if (length != g->length)
         snprintf(g->fault, sizeof g->fault, "PE %d has %zu bytes where PE %d has %zu", pe, length,
                  g->first, g->length);

@@ -1,26 +1,43 @@
 /* Both ends of a new connection prove that they know the secret, by HMAC-SHA256 over both ends'
  * random numbers. Fixed sizes, nothing is stored for a stranger but one message, and nothing that a
- * stranger sends is looked into. */
+ * stranger sends is looked into.
+ *
+ *   client -> server   banner, the client's number, authenticator of both
+ *   server -> client   banner, the server's number, authenticator of all so far
+ *   client -> server   authenticator of both numbers
+ *
+ * The first authenticator may be a recording. It earns no trust, but keeps the connection from
+ * being pushed out by those who cannot even say that much. A banner begins alike in all releases,
+ * so that two that do not fit can say so. */
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "bootstrap/tree/state.h"
+#include "config.h"
 #include "util/auth.h"
 #include "util/bits.h"
 
-enum { NONCE = 32, MAC = SY_AUTH_MAC };
+enum { NONCE = TREE_NONCE, MAC = SY_AUTH_MAC };
 
-static const char greeting[8] = {'S', 'W', 'Y', 'T', 'R', 'E', 'E', TREE_VERSION};
+struct banner {
+    char name[7];
+    uint8_t version;
+    char release[24]; /* in words, ended by NUL */
+};
+
+static const struct banner banner = {"SWYTREE", TREE_VERSION, PACKAGE_VERSION};
 
 struct opening {
-    char greeting[sizeof greeting];
-    unsigned char nonce[NONCE];
+    struct banner banner;
+    unsigned char nonce[NONCE], proof[MAC];
 };
 
 struct answer {
+    struct banner banner;
     unsigned char nonce[NONCE], proof[MAC];
 };
 
@@ -106,30 +123,89 @@ int sy_tree_receive_all(int fd, void *data, size_t length, double deadline)
     return 0;
 }
 
-/* ---- the two ends ---- */
+/* ---- banners ---- */
 
-int sy_tree_handshake_client(int fd, double deadline, struct sy_error *err)
+/* The other end's release, from bytes that anybody may have sent. */
+static const char *banner_release(const struct banner *from, char text[sizeof from->release])
 {
-    unsigned char nonces[2 * NONCE], proof[MAC];
-    struct opening opening;
-    struct answer answer;
+    size_t i = 0;
 
-    memcpy(opening.greeting, greeting, sizeof greeting);
-    int rc = sy_auth_random(opening.nonce, NONCE);
-    if (rc)
-        return sy_tree.host->fail(err, -rc, "no random numbers: %s", strerror(-rc));
-    rc = sy_tree_send_all(fd, &opening, sizeof opening, deadline);
+    for (; i + 1 < sizeof from->release && from->release[i]; i++)
+        text[i] = from->release[i] > ' ' && from->release[i] < 127 ? from->release[i] : '?';
+    text[i] = '\0';
+    return i ? text : "?";
+}
+
+static bool banner_is_ours(const struct banner *from)
+{
+    return memcmp(from->name, banner.name, sizeof banner.name) == 0;
+}
+
+/* ---- the PE that connects ---- */
+
+int sy_tree_handshake_open(int fd, unsigned char nonce[TREE_NONCE])
+{
+    struct opening opening = {.banner = banner};
+    int rc = sy_auth_random(nonce, NONCE);
+
+    memcpy(opening.nonce, nonce, NONCE);
     if (rc == 0)
-        rc = sy_tree_receive_all(fd, &answer, sizeof answer, deadline);
+        rc = sy_tree_derive(sy_tree.key, "tree opening", &opening, offsetof(struct opening, proof),
+                            opening.proof);
+    if (rc)
+        return rc;
+    /* A new connection takes that much. */
+    ssize_t sent = send(fd, &opening, sizeof opening, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent == (ssize_t)sizeof opening ? 0 : sent < 0 ? -errno : -EMSGSIZE;
+}
+
+static int handshake_differs(const struct banner *from, struct sy_error *err)
+{
+    char release[sizeof from->release];
+
+    return sy_tree.host->fail(
+        err, EPROTONOSUPPORT,
+        "another release of this library answers there: %s, and PE %d on host %s runs %s; all "
+        "hosts need the same one",
+        banner_release(from, release), sy_tree.pe, sy_tree.host_name, PACKAGE_VERSION);
+}
+
+/* Who cannot speak with this PE says its banner and no more. */
+static int handshake_hear(int fd, struct answer *answer, double deadline, struct sy_error *err)
+{
+    bool ours = false;
+    int rc = sy_tree_receive_all(fd, &answer->banner, sizeof answer->banner, deadline);
+
+    if (rc == 0) {
+        ours = banner_is_ours(&answer->banner);
+        if (ours && answer->banner.version != TREE_VERSION)
+            return handshake_differs(&answer->banner, err);
+        rc = sy_tree_receive_all(fd, answer->nonce, sizeof *answer - sizeof answer->banner,
+                                 deadline);
+    }
+    if (rc == -ECONNRESET && ours)
+        return handshake_differs(&answer->banner, err);
     if (rc)
         return sy_tree.host->fail(err, -rc, "%s",
                                   rc == -ECONNRESET
                                       ? "it closes the connection: it does not know this "
                                         "job's secret, or is something else"
                                       : strerror(-rc));
-    memcpy(nonces, opening.nonce, NONCE);
+    return 0;
+}
+
+int sy_tree_handshake_finish(int fd, const unsigned char nonce[TREE_NONCE], double deadline,
+                             struct sy_error *err)
+{
+    unsigned char nonces[2 * NONCE], proof[MAC];
+    struct answer answer;
+    int rc = handshake_hear(fd, &answer, deadline, err);
+
+    if (rc)
+        return rc;
+    memcpy(nonces, nonce, NONCE);
     memcpy(nonces + NONCE, answer.nonce, NONCE);
-    if (!proves(answer.proof, "tree server", nonces))
+    if (!banner_is_ours(&answer.banner) || !proves(answer.proof, "tree server", nonces))
         return sy_tree.host->fail(err, EACCES,
                                   "what answers there does not know this job's secret");
     rc = prove("tree client", nonces, proof);
@@ -137,6 +213,8 @@ int sy_tree_handshake_client(int fd, double deadline, struct sy_error *err)
         rc = sy_tree_send_all(fd, proof, MAC, deadline);
     return rc ? sy_tree.host->fail(err, -rc, "%s", strerror(-rc)) : 0;
 }
+
+/* ---- the PE that was connected to ---- */
 
 static const void *take(struct tree_link *link, size_t length)
 {
@@ -148,36 +226,93 @@ static const void *take(struct tree_link *link, size_t length)
     return in->data + in->taken - length;
 }
 
-static int answer_opening(struct tree_link *link, const struct opening *opening)
+/* A PE draws a new number for each connection. */
+static bool handshake_seen(const struct tree_link *link, const unsigned char nonce[NONCE])
 {
-    struct answer answer;
+    for (const struct tree_link *each = sy_tree.links; each; each = each->next)
+        if (each != link && each->state != TREE_LINK_HELLO && each->state != TREE_LINK_DEAD &&
+            !memcmp(each->nonces, nonce, NONCE))
+            return true;
+    return false;
+}
 
-    if (memcmp(opening->greeting, greeting, sizeof greeting) != 0 ||
-        sy_auth_random(answer.nonce, NONCE) != 0)
-        return -EPROTO;
+/* Whoever is of another release is told so, and may go. The connection stays among the silent. */
+static int handshake_refuse(struct tree_link *link, const struct banner *from)
+{
+    static bool said;
+    char release[sizeof from->release];
+
+    if (!said)
+        sy_tree.host->log(SY_LOG_WARN, "boot",
+                          "a process of another release of this library (%s) has called on PE %d "
+                          "on host %s, which runs %s; all hosts need the same one",
+                          banner_release(from, release), sy_tree.pe, sy_tree.host_name,
+                          PACKAGE_VERSION);
+    said = true;
+    sy_tree_link_write(link, &banner, sizeof banner);
+    shutdown(link->fd, SHUT_WR);
+    link->refused = true;
+    return 0;
+}
+
+static int handshake_answer(struct tree_link *link, const struct opening *opening)
+{
+    const struct sy_auth_part parts[] = {{"tree opening", sizeof "tree opening"},
+                                         {opening, offsetof(struct opening, proof)}};
+    struct answer answer = {.banner = banner};
+
+    if (!sy_auth_valid(sy_tree.key, parts, SY_COUNT(parts), opening->proof) ||
+        handshake_seen(link, opening->nonce) || sy_auth_random(answer.nonce, NONCE) != 0)
+        return -EACCES;
     memcpy(link->nonces, opening->nonce, NONCE);
     memcpy(link->nonces + NONCE, answer.nonce, NONCE);
     if (prove("tree server", link->nonces, answer.proof) != 0)
         return -EIO;
+    sy_tree_link_become(link, TREE_LINK_OPENED);
     sy_tree_link_write(link, &answer, sizeof answer);
-    link->answered = true;
     return 0;
+}
+
+/* What begins like no PE is not waited for. The release's name came with version 2. */
+static int handshake_look(struct tree_link *link)
+{
+    const struct tree_buffer *in = &link->in;
+    size_t have = in->length - in->taken;
+    struct banner from = {.version = 0};
+
+    memcpy(&from, in->data + in->taken, have < sizeof from ? have : sizeof from);
+    if (memcmp(from.name, banner.name, have < sizeof from.name ? have : sizeof from.name) != 0)
+        return -EPROTO;
+    if (!from.version || from.version == TREE_VERSION || (from.version != 1 && have < sizeof from))
+        return 0;
+    if (from.version == 1)
+        snprintf(from.release, sizeof from.release, "of protocol 1");
+    return handshake_refuse(link, &from);
+}
+
+size_t sy_tree_handshake_wants(const struct tree_link *link)
+{
+    return link->state == TREE_LINK_HELLO ? sizeof(struct opening) : MAC;
 }
 
 int sy_tree_handshake_server(struct tree_link *link)
 {
     const void *at;
 
-    if (!link->answered) {
-        at = take(link, sizeof(struct opening));
-        if (!at)
-            return 0;
-        int rc = answer_opening(link, at);
-        if (rc)
-            return rc;
+    if (link->refused) {
+        link->in.taken = link->in.length;
+        return 0;
+    }
+    if (link->state == TREE_LINK_HELLO) {
+        int rc = handshake_look(link);
+        at = rc || link->refused ? NULL : take(link, sizeof(struct opening));
+        return at ? handshake_answer(link, at) : rc;
     }
     at = take(link, MAC);
     if (!at)
         return 0;
-    return proves(at, "tree client", link->nonces) ? 1 : -EACCES;
+    if (!proves(at, "tree client", link->nonces))
+        return -EACCES;
+    sy_tree_link_become(link, TREE_LINK_PROVED);
+    return 1;
 }

@@ -14,12 +14,10 @@
 #include "bootstrap/tree/state.h"
 #include "util/auth.h"
 
-struct tree sy_tree = {
-    .lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1, .epoll = -1, .stall.timer = -1};
+struct tree sy_tree = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .stall.timer = -1};
 
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
-static const double ROOT_GONE = 10; /* seconds in which a PE 0 that does listen must answer */
-static const double ATTACH = 10;
+static const double PATIENCE = 3; /* seconds for an address at first; doubles with each attempt */
 
 double sy_tree_now(void)
 {
@@ -27,6 +25,18 @@ double sy_tree_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static double join_limit(void)
+{
+    return sy_tree.host->start ? sy_tree.host->start->init_timeout : 120;
+}
+
+double sy_tree_patience(void)
+{
+    double limit = join_limit() / 4;
+
+    return limit > 10 ? limit : 10;
 }
 
 bool sy_tree_complete(void)
@@ -134,6 +144,7 @@ static void settle(void)
             sy_tree_link_close(link);
     free(sy_tree.joined);
     sy_tree.joined = NULL;
+    explicit_bzero(sy_tree.key, sizeof sy_tree.key);
 }
 
 static bool first_on_host(const struct tree_link *child)
@@ -155,6 +166,7 @@ static void tell_children(void)
         body.speaks = first_on_host(link);
         sy_tree_link_send(link, TREE_ALL, sy_tree.pe, 0, &body, sizeof body, NULL, 0);
     }
+    explicit_bzero(&body, sizeof body);
 }
 
 void sy_tree_on_all(const char *bytes)
@@ -166,6 +178,7 @@ void sy_tree_on_all(const char *bytes)
     sy_tree.speaks = body.speaks;
     tell_children();
     settle();
+    explicit_bzero(&body, sizeof body);
 }
 
 /* ---- PE 0 waits ---- */
@@ -265,10 +278,10 @@ static int ask(struct parent *parent, enum tree_frame type, bool again, double d
 /* Becomes a child of what answers at `to`; as ask(). *again: PE 0 may have given this PE a place.
  */
 static int call_on(const struct tree_addresses *to, enum tree_frame type, bool *again,
-                   double deadline, struct parent *parent, struct tree_addresses *next,
-                   struct sy_error *err)
+                   double patience, double deadline, struct parent *parent,
+                   struct tree_addresses *next, struct sy_error *err)
 {
-    parent->fd = sy_tree_dial(to, deadline, err);
+    parent->fd = sy_tree_dial(to, patience, deadline, err);
     if (parent->fd < 0)
         return parent->fd;
     int rc = ask(parent, type, *again, deadline, next, err);
@@ -278,18 +291,19 @@ static int call_on(const struct tree_addresses *to, enum tree_frame type, bool *
     return rc;
 }
 
-static int attempt(bool *again, double deadline, struct parent *parent, struct sy_error *err)
+static int attempt(bool *again, double patience, double deadline, struct parent *parent,
+                   struct sy_error *err)
 {
     struct tree_addresses root, other;
     int rc = sy_tree.seat->find_root(&root, err);
 
     if (rc == 0)
-        rc = call_on(&root, TREE_JOIN, again, deadline, parent, &other, err);
+        rc = call_on(&root, TREE_JOIN, again, patience, deadline, parent, &other, err);
     if (rc != 1)
         return rc;
-    double limit = sy_tree_now() + ATTACH;
-    rc = call_on(&other, TREE_ATTACH, again, limit < deadline ? limit : deadline, parent, &root,
-                 err);
+    double limit = sy_tree_now() + sy_tree_patience();
+    rc = call_on(&other, TREE_ATTACH, again, patience, limit < deadline ? limit : deadline, parent,
+                 &root, err);
     return rc > 0 ? -EPROTO : rc;
 }
 
@@ -303,21 +317,22 @@ static void nap(double seconds)
 
 static int find_place(double begin, double limit, struct parent *parent, struct sy_error *err)
 {
-    double pause = 0.02, word = FIRST_WORD;
+    double pause = 0.02, word = FIRST_WORD, patience = PATIENCE;
     struct sy_error cause = {""};
     bool again = false, stranger = false;
 
     for (;;) {
         struct sy_error why = {""};
         /* The last attempt may run a little longer, so that there is a cause to tell. */
-        int rc = attempt(&again, begin + limit + 1, parent, &why);
+        int rc = attempt(&again, patience, begin + limit + 1, parent, &why);
         double waited = sy_tree_now() - begin;
         if (!stranger || rc != -ECONNREFUSED)
             cause = why;
         stranger = stranger || rc == -EACCES;
-        if (rc == 0 || rc == -EPERM)
-            return rc ? sy_tree.host->fail(err, EPERM, "%s", cause.text) : 0;
-        bool gone = sy_tree.seat->root_listens && rc == -ECONNREFUSED && waited > ROOT_GONE;
+        if (rc == 0 || rc == -EPERM || rc == -EPROTONOSUPPORT)
+            return rc ? sy_tree.host->fail(err, -rc, "%s", cause.text) : 0;
+        bool gone = sy_tree.seat->root_listens && rc == -ECONNREFUSED &&
+                    waited > sy_tree_patience();
         if (waited > limit || gone)
             return sy_tree.host->fail(err, ETIMEDOUT,
                                       "PE 0 cannot be reached at %s, tried for %.0f s (%s); is it "
@@ -329,6 +344,7 @@ static int find_place(double begin, double limit, struct parent *parent, struct 
             word = waited + NEXT_WORD;
         }
         nap(pause);
+        patience = 2 * patience < sy_tree_patience() ? 2 * patience : sy_tree_patience();
         pause = pause > 0.5 ? 1 : pause * 2;
     }
 }
@@ -378,6 +394,8 @@ static void in_child(void)
         close(sy_tree.stall.timer);
     sy_tree.epoll = sy_tree.stall.timer = -1;
     sy_tree.links = sy_tree.parent = NULL;
+    explicit_bzero(sy_tree.key, sizeof sy_tree.key);
+    explicit_bzero(sy_tree.seed, sizeof sy_tree.seed);
     sy_tree.ended = true;
     pthread_mutex_init(&sy_tree.lock, NULL);
 }
@@ -402,17 +420,16 @@ static int start(const struct tree_seat *seat, struct sy_error *err)
         return 0;
     }
     /* In a small job PE 0 takes all. */
-    return seat->npes > TREE_RADIX + 1
-               ? sy_tree_listen_open(seat->one_host, 0, &sy_tree.listens, err)
-               : 0;
+    return seat->npes > TREE_RADIX + 1 ? sy_tree_listen_open(seat->one_host, NULL, 0, err) : 0;
 }
 
-int sy_tree_join(const struct sy_host *host, const struct tree_seat *seat, struct sy_job *job,
+int sy_tree_join(const struct sy_host *host, struct tree_seat *seat, struct sy_job *job,
                  struct sy_error *err)
 {
-    double begin = sy_tree_now(), limit = host->start ? host->start->init_timeout : 120;
+    double begin = sy_tree_now(), limit;
     int rc = seat->pe ? sy_tree_prepare(host, err) : 0;
 
+    limit = join_limit();
     if (rc == 0)
         rc = start(seat, err);
     if (rc == 0)
@@ -423,9 +440,11 @@ int sy_tree_join(const struct sy_host *host, const struct tree_seat *seat, struc
     job->pe = seat->pe;
     job->npes = seat->npes;
     rc = sy_tree_derive(seat->secret, "job key", sy_tree.seed, sizeof sy_tree.seed, job->key);
+    explicit_bzero(seat->secret, sizeof seat->secret);
     if (rc)
         return host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
     for (size_t i = 0; i < 6; i++)
         snprintf(job->id + 2 * i, 3, "%02x", sy_tree.seed[i]);
+    explicit_bzero(sy_tree.seed, sizeof sy_tree.seed);
     return 0;
 }

@@ -12,7 +12,7 @@
 
 #include "bootstrap/tree/state.h"
 
-enum { READ = 64 * 1024, ROUND = 64, PENDING_LIMIT = 5 /* seconds */ };
+enum { READ = 64 * 1024, ROUND = 64 };
 
 /* ---- life ---- */
 
@@ -29,7 +29,7 @@ struct tree_link *sy_tree_link_new(int fd, enum tree_link_state state)
     link->pe = -1;
     link->state = TREE_LINK_DEAD;
     sy_tree_link_become(link, state);
-    link->deadline = sy_tree_now() + PENDING_LIMIT;
+    link->deadline = sy_tree_now() + sy_tree_patience();
     link->next = sy_tree.links;
     sy_tree.links = link;
     return link;
@@ -55,13 +55,33 @@ void sy_tree_link_guard(int fd)
 
 static bool is_pending(enum tree_link_state state)
 {
-    return state == TREE_LINK_HELLO || state == TREE_LINK_PROVED;
+    return state == TREE_LINK_HELLO || state == TREE_LINK_OPENED || state == TREE_LINK_PROVED;
+}
+
+static int *link_count(enum tree_link_state state)
+{
+    switch (state) {
+    case TREE_LINK_HELLO:
+        return &sy_tree.silent;
+    case TREE_LINK_OPENED:
+        return &sy_tree.opened;
+    case TREE_LINK_PROVED:
+        return &sy_tree.proved;
+    case TREE_LINK_CHILD:
+        return &sy_tree.children;
+    default:
+        return NULL;
+    }
 }
 
 void sy_tree_link_become(struct tree_link *link, enum tree_link_state state)
 {
-    sy_tree.pending += is_pending(state) - is_pending(link->state);
-    sy_tree.children += (state == TREE_LINK_CHILD) - (link->state == TREE_LINK_CHILD);
+    int *from = link_count(link->state), *to = link_count(state);
+
+    if (from)
+        (*from)--;
+    if (to)
+        (*to)++;
     if (link->state == TREE_LINK_PARENT)
         sy_tree.parent = NULL;
     link->state = state;
@@ -78,6 +98,14 @@ void sy_tree_link_close(struct tree_link *link)
     close(link->fd);
 }
 
+/* The seed of the job's key may have gone through it. */
+static void buffer_free(struct tree_buffer *buffer)
+{
+    if (buffer->data)
+        explicit_bzero(buffer->data, buffer->room);
+    free(buffer->data);
+}
+
 void sy_tree_bury(void)
 {
     for (struct tree_link **at = &sy_tree.links; *at;) {
@@ -87,8 +115,8 @@ void sy_tree_bury(void)
             continue;
         }
         *at = link->next;
-        free(link->in.data);
-        free(link->out.data);
+        buffer_free(&link->in);
+        buffer_free(&link->out);
         free(link);
     }
 }
@@ -114,7 +142,7 @@ static int make_room(struct tree_buffer *buffer, size_t more)
     }
     if (buffer->length + more <= buffer->room)
         return 0;
-    size_t room = buffer->room ? buffer->room * 2 : 512;
+    size_t room = buffer->room ? buffer->room * 2 : 128;
     while (room < buffer->length + more)
         room *= 2;
     char *data = realloc(buffer->data, room);
@@ -212,51 +240,77 @@ void sy_tree_send_all_but(const struct tree_link *except, enum tree_frame type, 
 
 /* ---- reading ---- */
 
-static size_t longest(const struct tree_link *link)
+/* The longest body of a frame, by its type and by who may send it when: what is longer ends the
+ * connection before memory is taken for it. -1: no such frame may come now. */
+static ssize_t link_longest(const struct tree_link *link, uint32_t type)
 {
-    if (!sy_tree.complete)
-        return TREE_BODY_EARLY;
-    return link->state == TREE_LINK_PARENT ? UINT32_MAX : TREE_BODY_MOST;
+    const struct tree_gather *g = &sy_tree.gather;
+    bool child = link->state == TREE_LINK_CHILD, parent = link->state == TREE_LINK_PARENT;
+    bool complete = sy_tree.complete;
+
+    if (link->state == TREE_LINK_PROVED)
+        return type == TREE_JOIN || type == TREE_ATTACH ? (ssize_t)sizeof(struct tree_join_body)
+                                                        : -1;
+    if (!child && !parent)
+        return -1;
+    switch (type) {
+    case TREE_HERE:
+        return child && !complete ? TREE_HOST_NAME : -1;
+    case TREE_ALL:
+        return parent && !complete ? (ssize_t)sizeof(struct tree_all_body) : -1;
+    case TREE_UP:
+        return child && complete ? TREE_BODY_MOST : -1;
+    case TREE_DOWN: /* comes after this PE's own part of it has gone up */
+        return parent && g->busy && !g->done ? (ssize_t)(g->length * (size_t)sy_tree.npes) : -1;
+    case TREE_ABORT:
+        return 1;
+    case TREE_MARK:
+        return 0;
+    case TREE_ASK:
+        return parent && complete ? 0 : -1;
+    case TREE_REST:
+        return child && complete ? (ssize_t)sizeof(uint64_t) : -1;
+    case TREE_NOTE:
+        return child && complete ? TREE_WORDS : -1;
+    default:
+        return -1;
+    }
 }
 
-/* Negative: the other end does not keep to the rules. */
+/* What may come now has been decided. Negative: the other end does not keep to the rules. */
 static int dispatch(struct tree_link *link, const struct tree_header *header, const char *body)
 {
-    bool child = link->state == TREE_LINK_CHILD, parent = link->state == TREE_LINK_PARENT;
-
     switch (header->type) {
     case TREE_JOIN:
     case TREE_ATTACH:
-        return link->state == TREE_LINK_PROVED ? sy_tree_on_join(link, header, body) : -EPROTO;
+        return sy_tree_on_join(link, header, body);
     case TREE_HERE:
-        if (!child || sy_tree.complete || header->length != TREE_HOST_NAME)
+        if (header->length != TREE_HOST_NAME)
             return -EPROTO;
         sy_tree_on_here(header, body);
         return 0;
     case TREE_ALL:
-        if (!parent || sy_tree.complete || header->length != sizeof(struct tree_all_body))
+        if (header->length != sizeof(struct tree_all_body))
             return -EPROTO;
         sy_tree_on_all(body);
         return 0;
     case TREE_UP:
-        return child ? sy_tree_on_up(header, body) : -EPROTO;
+        return sy_tree_on_up(header, body);
     case TREE_DOWN:
-        return parent ? sy_tree_on_down(header, body) : -EPROTO;
+        return sy_tree_on_down(header, body);
     case TREE_MARK:
         link->finalized = header->arg == SY_MARK_FINALIZED;
-        return child || parent ? 0 : -EPROTO;
+        return 0;
     case TREE_ABORT:
         sy_tree_on_abort(link, header);
-        return child || parent ? 0 : -EPROTO;
+        return 0;
     case TREE_ASK:
-        if (!parent || !sy_tree.complete || header->length)
-            return -EPROTO;
         sy_tree_on_ask();
         return 0;
+    case TREE_REST:
+        return header->length == sizeof(uint64_t) ? sy_tree_on_rest(header, body) : -EPROTO;
     case TREE_NOTE:
-        return child && sy_tree.complete && header->length <= TREE_WORDS
-                   ? sy_tree_on_note(header, body)
-                   : -EPROTO;
+        return sy_tree_on_note(header, body);
     default:
         return -EPROTO;
     }
@@ -270,11 +324,13 @@ static int take_frame(struct tree_link *link)
     if (in->length - in->taken < sizeof header)
         return 0;
     memcpy(&header, in->data + in->taken, sizeof header);
-    if (header.length > longest(link))
+    ssize_t longest = link_longest(link, header.type);
+    if (longest < 0 || header.length > (size_t)longest)
         return -EMSGSIZE;
-    if (in->length - in->taken < sizeof header + header.length)
+    size_t length = sizeof header + (size_t)header.length;
+    if (in->length - in->taken < length)
         return 0;
-    in->taken += sizeof header + header.length;
+    in->taken += length;
     int rc = dispatch(link, &header, in->data + in->taken - header.length);
     return rc ? rc : 1;
 }
@@ -283,24 +339,33 @@ static int digest(struct tree_link *link)
 {
     int rc = 1;
 
-    if (link->state == TREE_LINK_HELLO) {
+    if (link->state == TREE_LINK_HELLO || link->state == TREE_LINK_OPENED)
         rc = sy_tree_handshake_server(link);
-        if (rc == 1)
-            sy_tree_link_become(link, TREE_LINK_PROVED);
-    }
     while (rc > 0 && link->state != TREE_LINK_DEAD)
         rc = take_frame(link);
     return rc;
 }
 
-static void receive(struct tree_link *link)
+/* A stranger is given no more memory than what a PE would say. */
+static size_t link_room(const struct tree_link *link)
 {
-    for (;;) {
-        if (make_room(&link->in, READ) != 0) {
+    size_t have = link->in.length - link->in.taken, join;
+
+    if (link->state == TREE_LINK_HELLO || link->state == TREE_LINK_OPENED)
+        return sy_tree_handshake_wants(link) - have;
+    join = sizeof(struct tree_header) + sizeof(struct tree_join_body);
+    return link->state == TREE_LINK_PROVED && have < join ? join - have : READ;
+}
+
+void sy_tree_link_read(struct tree_link *link)
+{
+    while (link->state != TREE_LINK_DEAD) {
+        size_t most = link_room(link);
+        if (make_room(&link->in, most) != 0) {
             broken(link, "no memory for messages from it");
             return;
         }
-        ssize_t n = recv(link->fd, link->in.data + link->in.length, READ, MSG_DONTWAIT);
+        ssize_t n = recv(link->fd, link->in.data + link->in.length, most, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
@@ -313,18 +378,23 @@ static void receive(struct tree_link *link)
         /* Neighbours have proved who they are: what makes no sense from them is another version. */
         if (digest(link) < 0)
             broken(link, "it speaks another version of the protocol");
-        if (link->state == TREE_LINK_DEAD || n < READ)
+        if ((size_t)n < most)
             return;
     }
 }
 
 /* ---- the loop ---- */
 
+static bool link_pending(void)
+{
+    return sy_tree.silent || sy_tree.opened || sy_tree.proved;
+}
+
 static void drop_late(void)
 {
     double time = sy_tree_now();
 
-    for (struct tree_link *link = sy_tree.links; sy_tree.pending && link; link = link->next)
+    for (struct tree_link *link = sy_tree.links; link_pending() && link; link = link->next)
         if (is_pending(link->state) && time > link->deadline)
             sy_tree_link_close(link);
 }
@@ -334,15 +404,13 @@ void sy_tree_pump(double seconds)
     struct epoll_event events[ROUND];
     int wait = seconds > 1000 ? 1000000 : (int)(seconds * 1000 + 0.999);
 
-    if (sy_tree.pending && wait > 1000)
+    if (link_pending() && wait > 1000)
         wait = 1000;
     int count = epoll_wait(sy_tree.epoll, events, ROUND, wait);
     for (int i = 0; i < count; i++) {
         struct tree_link *link = events[i].data.ptr;
-        if (!link) {
-            sy_tree_accept();
+        if (sy_tree_accept(link))
             continue;
-        }
         if (events[i].data.ptr == &sy_tree.stall) {
             sy_tree_on_late();
             continue;
@@ -350,7 +418,7 @@ void sy_tree_pump(double seconds)
         if (link->state != TREE_LINK_DEAD && events[i].events & EPOLLOUT)
             flush(link);
         if (link->state != TREE_LINK_DEAD && events[i].events & ~(uint32_t)EPOLLOUT)
-            receive(link);
+            sy_tree_link_read(link);
     }
     drop_late();
     sy_tree_bury();

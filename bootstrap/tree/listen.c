@@ -1,8 +1,8 @@
-/* The socket at which PEs are awaited, while the job starts. */
+/* The sockets at which PEs are awaited, while the job starts; and who may keep a connection there.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -10,158 +10,202 @@
 
 #include "bootstrap/tree/state.h"
 #include "util/auth.h"
+#include "util/bits.h"
+#include "util/net/machine.h"
 
-enum { BACKLOG = 4096, TRIES = 200 };
+enum { TRIES = 200, ROUND = 64 /* connections taken before those that are there are served */ };
 
 /* ---- where ---- */
 
-/* Loopback only, or all addresses of both families; IPv4 where there is no IPv6. */
-static int make_socket(bool one_host, struct sockaddr_storage *address)
+static uint16_t listen_port(const struct sy_bound *bound, int count)
 {
-    struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)address;
-    struct sockaddr_in *a4 = (struct sockaddr_in *)address;
-    int fd = -1, on = 1, off = 0;
+    for (int i = 1; i < count; i++)
+        if (bound[i].port != bound[0].port)
+            return 0;
+    return bound[0].port;
+}
 
-    memset(address, 0, sizeof *address);
-    if (!one_host)
-        fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-        a6->sin6_family = AF_INET6;
-        a6->sin6_addr = in6addr_any;
-    } else {
-        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        a4->sin_family = AF_INET;
-        a4->sin_addr.s_addr = htonl(one_host ? INADDR_LOOPBACK : INADDR_ANY);
+/* One port on all addresses, since one is what a beacon has room for: how many, or -errno. port 0:
+ * any that is free on all of them. */
+static int listen_at(const struct tree_places *places, uint16_t port, struct sy_bound *bound)
+{
+    const struct sy_interface *chosen[TREE_ADDRESSES];
+    char range[16] = "";
+    int count = -EADDRINUSE;
+
+    for (int i = 0; i < places->count; i++)
+        chosen[i] = &places->at[i];
+    if (port)
+        snprintf(range, sizeof range, "%u:%u", port, port);
+    for (int i = 0; i < (port ? 1 : TRIES) && count == -EADDRINUSE; i++) {
+        count = sy_interfaces_listen(chosen, (size_t)places->count, "port", range, 0, bound, NULL);
+        if (count <= 0 || listen_port(bound, count))
+            continue;
+        while (count > 0)
+            close(bound[--count].fd);
+        count = -EADDRINUSE;
     }
-    if (fd >= 0)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    return fd;
+    return count;
 }
 
-static int try_port(bool one_host, uint16_t port)
-{
-    struct sockaddr_storage address;
-    int fd = make_socket(one_host, &address), code;
-
-    if (fd < 0)
-        return -errno;
-    sy_tree_address_set_port(&address, port);
-    if (bind(fd, (struct sockaddr *)&address, sy_tree_address_length(&address)) == 0 &&
-        listen(fd, BACKLOG) == 0)
-        return fd;
-    code = errno;
-    close(fd);
-    return -code;
-}
-
-/* Returns the socket, or -errno. Ports of a range are tried from a random one on, so that jobs that
- * start at once do not all try the same. */
-static int listen_somewhere(bool one_host, uint16_t port, struct sy_error *err)
+/* Ports of a range are tried from a random one on, so that jobs that start at once do not all try
+ * the same. How many addresses, or -errno. */
+static int listen_somewhere(const struct tree_places *places, uint16_t port, struct sy_bound *bound,
+                            struct sy_error *err)
 {
     const char *range = sy_tree.host->start ? sy_tree.host->start->ports : "";
     unsigned first, last, start = 0;
-    int used = 0, fd = -EADDRINUSE;
+    int count = -EADDRINUSE;
 
     if (port || !*range) {
-        fd = try_port(one_host, port);
-        if (fd < 0)
-            sy_tree.host->fail(err, -fd, "cannot listen on port %u: %s", port, strerror(-fd));
-        return fd;
+        count = listen_at(places, port, bound);
+        if (count < 0)
+            sy_tree.host->fail(err, -count, "cannot listen on port %u: %s", port, strerror(-count));
+        return count;
     }
-    if (sscanf(range, "%u:%u%n", &first, &last, &used) != 2 || range[used] || first < 1 ||
-        last > 65535 || first > last)
-        return sy_tree.host->fail(err, EINVAL, "SHMEM_CONTROL_PORT_RANGE=%s is not FIRST:LAST",
-                                  range);
+    count = sy_ports_parse("SHMEM_CONTROL_PORT_RANGE", range, &first, &last, err);
+    if (count)
+        return count;
     if (sy_auth_random(&start, sizeof start) != 0)
         start = 0;
-    for (unsigned i = 0; i <= last - first && i < TRIES && fd == -EADDRINUSE; i++)
-        fd = try_port(one_host, (uint16_t)(first + (start + i) % (last - first + 1)));
-    if (fd < 0)
-        sy_tree.host->fail(err, -fd, "cannot listen on a port of SHMEM_CONTROL_PORT_RANGE=%s: %s",
-                           range, strerror(-fd));
-    return fd;
+    count = -EADDRINUSE;
+    for (unsigned i = 0; i <= last - first && i < TRIES && count == -EADDRINUSE; i++)
+        count = listen_at(places, (uint16_t)(first + (start + i) % (last - first + 1)), bound);
+    if (count < 0)
+        sy_tree.host->fail(err, -count,
+                           "cannot listen on a port of SHMEM_CONTROL_PORT_RANGE=%s: %s", range,
+                           strerror(-count));
+    return count;
 }
 
-static uint16_t port_of(int fd)
+static void listen_tell(void)
 {
-    struct sockaddr_storage address = {0};
-    socklen_t length = sizeof address;
+    char text[SY_IP_TEXT], all[300] = "";
+    size_t used = 0;
 
-    getsockname(fd, (struct sockaddr *)&address, &length);
-    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                               : ((struct sockaddr_in *)&address)->sin_port);
+    for (int i = 0; i < sy_tree.listens.count && used < sizeof all; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "",
+                                 sy_socket_text(&sy_tree.listens.entry[i], text));
+    sy_tree.host->log(SY_LOG_INFO, "boot", "listens for other PEs on %s", all);
 }
 
-static int loopback(uint16_t port, struct tree_addresses *out)
+int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct sy_error *err)
 {
-    struct sockaddr_in *a4 = (struct sockaddr_in *)&out->entry[0];
+    const char *networks = sy_tree.host->start ? sy_tree.host->start->networks : "";
+    struct sy_bound bound[TREE_ADDRESSES];
+    struct tree_places places;
+    int rc = 0;
 
-    memset(out, 0, sizeof *out);
-    out->host = sy_tree_host_identity();
-    a4->sin_family = AF_INET;
-    a4->sin_port = htons(port);
-    a4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    out->count = 1;
-    return 0;
-}
-
-int sy_tree_listen_open(bool one_host, uint16_t port, struct tree_addresses *out,
-                        struct sy_error *err)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
-
-    sy_tree.listener = listen_somewhere(one_host, port, err);
-    if (sy_tree.listener < 0)
-        return sy_tree.listener;
-    port = port_of(sy_tree.listener);
-    int rc = one_host
-                 ? loopback(port, out)
-                 : sy_tree_addresses_local(sy_tree.host->start ? sy_tree.host->start->networks : "",
-                                           port, out, err);
-    if (rc)
-        return rc;
-    if (epoll_ctl(sy_tree.epoll, EPOLL_CTL_ADD, sy_tree.listener, &event) != 0)
-        return sy_tree.host->fail(err, errno, "epoll: %s", strerror(errno));
-    return 0;
+    if (one_host)
+        sy_tree_places_loopback(&places);
+    else
+        rc = sy_tree_places(networks, name, &places, err);
+    int count = rc ? rc : listen_somewhere(&places, port, bound, err);
+    if (count < 0)
+        return count;
+    sy_tree.listeners = count;
+    sy_tree.listens = (struct tree_addresses){.count = count, .host = sy_machine_network()};
+    for (int i = 0; i < count; i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = &sy_tree.listener[i]};
+        sy_tree.listener[i] = bound[i].fd;
+        sy_ip_socket(&bound[i].ip, bound[i].port, 0, &sy_tree.listens.entry[i]);
+        if (epoll_ctl(sy_tree.epoll, EPOLL_CTL_ADD, bound[i].fd, &event) != 0)
+            rc = sy_tree.host->fail(err, errno, "epoll: %s", strerror(errno));
+    }
+    listen_tell();
+    return rc;
 }
 
 void sy_tree_listen_close(void)
 {
-    if (sy_tree.listener >= 0)
-        close(sy_tree.listener);
-    sy_tree.listener = -1;
+    for (int i = 0; i < sy_tree.listeners; i++)
+        close(sy_tree.listener[i]);
+    sy_tree.listeners = 0;
 }
 
 /* ---- strangers and PEs ---- */
 
-/* Room for a new one: what has waited longest without proving anything. PEs need a moment only. */
-static void drop_oldest(void)
+/* Addresses that one stranger may have: an IPv4 address, the network of an IPv6 one. Equal numbers
+ * of different sources do no harm. */
+static uint8_t listen_source(const struct sockaddr_storage *from)
+{
+    uint64_t hash = 0;
+
+    if (from->ss_family == AF_INET6)
+        hash = sy_hash(&((const struct sockaddr_in6 *)from)->sin6_addr, 8, 6);
+    else
+        hash = sy_hash(&((const struct sockaddr_in *)from)->sin_addr, 4, 4);
+    return (uint8_t)(hash ^ hash >> 32);
+}
+
+/* Of the source that has most connections in this state, the oldest goes: whoever floods pushes out
+ * connections of its own. */
+static bool listen_drop(enum tree_link_state state)
 {
     struct tree_link *oldest = NULL;
+    int count[UINT8_MAX + 1] = {0}, most = 0;
 
     for (struct tree_link *link = sy_tree.links; link; link = link->next)
-        if (link->state == TREE_LINK_HELLO)
+        if (link->state == state && ++count[link->source] > count[most])
+            most = link->source;
+    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+        if (link->state == state && link->source == most)
             oldest = link; /* new ones are put in front */
     if (oldest)
         sy_tree_link_close(oldest);
+    return oldest != NULL;
 }
 
-void sy_tree_accept(void)
+void sy_tree_make_place(void)
 {
-    while (sy_tree.listener >= 0) {
-        int fd = accept4(sy_tree.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && sy_tree.pending) {
-            drop_oldest();
-            continue;
-        }
-        if (fd < 0)
-            return;
-        if (sy_tree.pending >= TREE_PENDING)
-            drop_oldest();
-        if (!sy_tree_link_new(fd, TREE_LINK_HELLO))
-            close(fd);
+    while (sy_tree.silent > TREE_SILENT)
+        listen_drop(TREE_LINK_HELLO);
+    while (sy_tree.opened > TREE_OPENED + 2 * sy_tree.npes)
+        listen_drop(TREE_LINK_OPENED);
+}
+
+static bool listen_short(int code)
+{
+    return (code == EMFILE || code == ENFILE) &&
+           (listen_drop(TREE_LINK_HELLO) || listen_drop(TREE_LINK_OPENED));
+}
+
+/* What a PE says first has mostly come with the connection: it is read at once, before a flood of
+ * others could push the PE out. */
+static void listen_take(int fd, const struct sockaddr_storage *from)
+{
+    struct tree_link *link = sy_tree_link_new(fd, TREE_LINK_HELLO);
+
+    if (!link) {
+        close(fd);
+        return;
     }
+    link->source = listen_source(from);
+    sy_tree_link_read(link);
+    sy_tree_make_place();
+}
+
+bool sy_tree_accept(const void *listener)
+{
+    struct sockaddr_storage from;
+    int which = 0;
+
+    while (which < sy_tree.listeners && listener != &sy_tree.listener[which])
+        which++;
+    if (which == sy_tree.listeners)
+        return false;
+    for (int taken = 0; taken < ROUND;) {
+        socklen_t length = sizeof from;
+        int fd = accept4(sy_tree.listener[which], (struct sockaddr *)&from, &length,
+                         SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && !listen_short(errno) && errno != ECONNABORTED && errno != EINTR)
+            break;
+        if (fd < 0)
+            continue;
+        taken++;
+        listen_take(fd, &from);
+    }
+    return true;
 }
 
 /* ---- opening ---- */
@@ -169,7 +213,6 @@ void sy_tree_accept(void)
 int sy_tree_prepare(const struct sy_host *host, struct sy_error *err)
 {
     sy_tree.host = host;
-    sy_tree.listener = -1;
     sy_tree.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (sy_tree.epoll < 0)
         return host->fail(err, errno, "epoll: %s", strerror(errno));
@@ -178,7 +221,7 @@ int sy_tree_prepare(const struct sy_host *host, struct sy_error *err)
     return 0;
 }
 
-int sy_tree_listen(const struct sy_host *host, bool one_host, uint16_t port,
+int sy_tree_listen(const struct sy_host *host, bool one_host, const char *name, uint16_t port,
                    struct tree_beacon *beacon, struct sy_error *err)
 {
     int rc = sy_tree_prepare(host, err);
@@ -188,7 +231,7 @@ int sy_tree_listen(const struct sy_host *host, bool one_host, uint16_t port,
     rc = sy_auth_random(beacon->secret, TREE_SECRET);
     if (rc)
         return host->fail(err, -rc, "no random numbers: %s", strerror(-rc));
-    rc = sy_tree_listen_open(one_host, port, &sy_tree.listens, err);
+    rc = sy_tree_listen_open(one_host, name, port, err);
     beacon->root = sy_tree.listens;
     return rc;
 }

@@ -57,3 +57,24 @@ int sy_tree_secret_read(const struct sy_host *host, const char *path,
     explicit_bzero(text, sizeof text);
     return rc;
 }
+
+int sy_tree_secret_mix(const struct sy_host *host, unsigned char secret[TREE_SECRET],
+                       struct sy_error *err)
+{
+    unsigned char file[TREE_SECRET], mixed[TREE_SECRET];
+    int rc;
+
+    if (!host->start || !*host->start->secret_file)
+        return 0;
+    rc = sy_tree_secret_read(host, host->start->secret_file, file, err);
+    if (rc)
+        return rc;
+    rc = sy_tree_derive(secret, "and a file", file, sizeof file, mixed);
+    if (rc)
+        host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
+    else
+        memcpy(secret, mixed, TREE_SECRET);
+    explicit_bzero(file, sizeof file);
+    explicit_bzero(mixed, sizeof mixed);
+    return rc;
+}

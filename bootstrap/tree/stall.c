@@ -20,38 +20,65 @@ static const double SAME = 0.4;
 
 /* ---- PE 0: the report ---- */
 
-static void print(void)
+static void print(enum sy_log_level level)
 {
     struct tree_stall *stall = &sy_tree.stall;
     static char silent[] = "no answer: stopped, or without a progress thread";
     char **text = calloc((size_t)sy_tree.npes, sizeof *text), who[512];
 
-    sy_tree.host->log(SY_LOG_WARN, "boot",
-                      "a PE has been waiting for %.0f s (SHMEM_STALL_REPORT); what all are doing:",
-                      stall->waited);
     for (int pe = 0; text && pe < sy_tree.npes; pe++)
         text[pe] = stall->note[pe] ? stall->note[pe] : silent;
     for (int pe = 0; text && sy_alike_next(text, sy_tree.npes, &pe, who, sizeof who); pe++)
-        sy_tree.host->log(SY_LOG_WARN, "boot", "  %s: %s", who, text[pe]);
+        sy_tree.host->log(level, "boot", "  %s: %s", who, text[pe]);
     free(text);
+}
+
+static void stop_timer(void)
+{
+    struct tree_stall *stall = &sy_tree.stall;
+
+    if (stall->timer >= 0)
+        close(stall->timer);
+    stall->timer = -1;
 }
 
 static void forget(void)
 {
     struct tree_stall *stall = &sy_tree.stall;
 
+    stall->confirming = false;
     for (int pe = 0; pe < sy_tree.npes; pe++)
         free(stall->note[pe]);
     free(stall->note);
     stall->note = NULL;
-    if (stall->timer >= 0)
-        close(stall->timer);
-    stall->timer = -1;
+    stop_timer();
+}
+
+/* Ends the job if no PE can go on (util/rest.h). */
+static void confirm(void)
+{
+    if (sy_tree.ended || !sy_rest_confirmed(sy_tree.stall.rest, sy_tree.npes))
+        return;
+    sy_tree.host->log(
+        SY_LOG_ERROR, "boot",
+        "no PE can go on: each waits for another one (SHMEM_DEADLOCK_TIMEOUT); the job "
+        "ends");
+    print(SY_LOG_ERROR);
+    sy_tree_end(1, true);
+    sy_tree_send_all_but(NULL, TREE_ABORT, sy_tree.pe, 1, "!", 1);
 }
 
 static void finish(void)
 {
-    print();
+    if (sy_tree.stall.confirming) {
+        confirm();
+    } else {
+        sy_tree.host->log(SY_LOG_WARN, "boot",
+                          "a PE has been waiting for %.0f s (SHMEM_STALL_REPORT); what all are "
+                          "doing:",
+                          sy_tree.stall.waited);
+        print(SY_LOG_WARN);
+    }
     forget();
 }
 
@@ -86,8 +113,23 @@ static void ask_all(double seconds)
     sy_tree_on_ask();
 }
 
+static void confirm_rest(void)
+{
+    stop_timer();
+    sy_tree.stall.pausing = false;
+    if (sy_tree.stall.note || sy_tree.ended)
+        return;
+    sy_tree.stall.confirming = true;
+    sy_rest_ask(sy_tree.stall.rest, sy_tree.npes);
+    ask_all(0);
+}
+
 void sy_tree_on_late(void)
 {
+    if (sy_tree.stall.pausing) {
+        confirm_rest();
+        return;
+    }
     if (sy_tree.stall.note)
         finish();
 }
@@ -110,7 +152,40 @@ static void take(int pe, int milliseconds, const char *text, size_t length)
         finish();
 }
 
+/* A moment passes before the question, so that it is about two times. */
+static void take_rest(int pe, uint64_t wait, unsigned flags)
+{
+    struct tree_stall *stall = &sy_tree.stall;
+
+    if (!stall->rest)
+        stall->rest = calloc((size_t)sy_tree.npes, sizeof *stall->rest);
+    if (!stall->rest)
+        return;
+    stall->rest[pe].wait = wait;
+    stall->rest[pe].flags = flags;
+    if (stall->note || stall->pausing || sy_tree.ended || !sy_rest_all(stall->rest, sy_tree.npes))
+        return;
+    stall->pausing = set_timer() == 0;
+    if (!stall->pausing)
+        stop_timer();
+}
+
 /* ---- frames ---- */
+
+int sy_tree_on_rest(const struct tree_header *header, const char *body)
+{
+    uint64_t wait;
+
+    if (header->pe < 1 || header->pe >= sy_tree.npes)
+        return -EPROTO;
+    memcpy(&wait, body, sizeof wait);
+    if (sy_tree.pe == 0)
+        take_rest(header->pe, wait, (unsigned)header->arg);
+    else if (sy_tree.parent)
+        sy_tree_link_send(sy_tree.parent, TREE_REST, header->pe, header->arg, body, header->length,
+                          NULL, 0);
+    return 0;
+}
 
 void sy_tree_on_ask(void)
 {
@@ -139,6 +214,17 @@ static bool unheard(double seconds)
     double begin = sy_tree_now() - seconds;
 
     return sy_tree.stall.mentioned > begin && sy_tree.stall.asked < begin;
+}
+
+void sy_tree_rests(uint64_t wait, unsigned flags)
+{
+    pthread_mutex_lock(&sy_tree.lock);
+    if (sy_tree.pe == 0)
+        take_rest(0, wait, flags);
+    else if (sy_tree.parent && !sy_tree.ended)
+        sy_tree_link_send(sy_tree.parent, TREE_REST, sy_tree.pe, (int)flags, &wait, sizeof wait,
+                          NULL, 0);
+    pthread_mutex_unlock(&sy_tree.lock);
 }
 
 void sy_tree_note(const char *text, double seconds, int asked)

@@ -9,19 +9,22 @@
 #include <stdint.h>
 
 #include "bootstrap/tree/tree.h"
+#include "util/net/interfaces.h"
+#include "util/rest.h"
 
 enum {
-    TREE_VERSION = 1,
+    TREE_VERSION = 2,
     TREE_RADIX = 32,     /* children of a PE */
-    TREE_PENDING = 256,  /* connections that have not proved anything yet */
+    TREE_SILENT = 256,   /* connections that have said nothing that makes sense */
+    TREE_OPENED = 64,    /* those in the middle of the handshake, beside two for each PE */
     TREE_HOST_NAME = 64, /* bytes of a host name, cut and ended */
     TREE_PHASE = 48,     /* bytes of the name of a phase, the same */
     TREE_SEED = 16,
+    TREE_NONCE = 32,
     TREE_WORDS = 1024 /* bytes of a note */
 };
 
-#define TREE_BODY_EARLY 4096u      /* bytes of a frame before all PEs have come */
-#define TREE_BODY_MOST  (1u << 20) /* and afterwards, on the way to PE 0 */
+#define TREE_BODY_MOST (1 << 20) /* bytes of a PE's part of a gather */
 
 /* Both ends of a connection are the same release of this library on the same kind of machine, or
  * the handshake fails: host byte order. */
@@ -41,6 +44,9 @@ enum tree_frame {
     TREE_ASK,      /* down: what is each PE doing? */
     TREE_NOTE /* up to PE 0: what PE `pe` is doing, in words; arg: milliseconds that it has been
                  waiting, if it was not asked, else -1 */
+    ,
+    TREE_REST /* up to PE 0: PE `pe` rests; arg = SY_REST_ flags; body: which wait it is, or 0 where
+                it does not. Before a NOTE that was asked for, and unasked */
 };
 
 struct tree_header {
@@ -67,7 +73,8 @@ struct tree_buffer {
 };
 
 enum tree_link_state {
-    TREE_LINK_HELLO,  /* accepted; nothing is proved yet */
+    TREE_LINK_HELLO,  /* accepted; has said nothing yet */
+    TREE_LINK_OPENED, /* has said what only a PE can have said first: now, or in a recording */
     TREE_LINK_PROVED, /* knows the secret, has not said who it is */
     TREE_LINK_CHILD,
     TREE_LINK_PARENT,
@@ -81,11 +88,12 @@ struct tree_link {
     enum tree_link_state state;
     int pe;
     char host[TREE_HOST_NAME];
-    bool finalized;           /* its end is no loss */
-    bool writing;             /* epoll is asked for room to write */
-    double deadline;          /* of the handshake */
-    unsigned char nonces[64]; /* of the handshake: the other end's, mine */
-    bool answered;            /* its proof is what comes next */
+    bool finalized;                       /* its end is no loss */
+    bool writing;                         /* epoll is asked for room to write */
+    double deadline;                      /* of the handshake */
+    unsigned char nonces[2 * TREE_NONCE]; /* of the handshake: the other end's, mine */
+    bool refused;   /* as another release; what it still says is thrown away */
+    uint8_t source; /* where it comes from, of the many that may be pushed out */
     struct tree_buffer in, out;
 };
 
@@ -98,7 +106,7 @@ struct tree_gather {
     char *all;          /* npes blobs: on PE 0 from the first arrival on, else the caller's */
     bool *have;
     bool done;
-    char fault[160]; /* PE 0: why it cannot be completed */
+    char fault[320]; /* PE 0: why it cannot be completed */
 };
 
 /* Reports of long waits; times are those of sy_tree_now. */
@@ -112,6 +120,9 @@ struct tree_stall {
     int missing; /* of them */
     int timer;   /* how long it waits for answers; or -1 */
     double waited, reported;
+    struct sy_rest *rest; /* of each PE */
+    bool pausing;         /* all rest: the timer runs until all are asked */
+    bool confirming;      /* whether all PEs still rest */
 };
 
 struct tree {
@@ -122,10 +133,11 @@ struct tree {
     char host_name[TREE_HOST_NAME];
     unsigned char key[TREE_SECRET]; /* of the handshakes */
     unsigned char seed[TREE_SEED];
-    int listener, epoll; /* or -1 */
+    int listener[TREE_ADDRESSES], listeners;
+    int epoll; /* or -1 */
     struct tree_addresses listens;
     struct tree_link *links, *parent;
-    int children, pending;
+    int children, silent, opened, proved; /* connections in these states */
     bool speaks;
 
     /* PE 0, while PEs come: the members in the order of their coming (a parent comes before its
@@ -151,25 +163,42 @@ struct tree_member {
 
 extern struct tree sy_tree;
 
+/* join.c: seconds that another PE may take for an answer, which grow with what a start may last. */
+double sy_tree_patience(void);
+
 /* ---- address.c ---- */
 
-uint64_t sy_tree_host_identity(void);
-const char *sy_tree_address_text(const struct sockaddr_storage *address, char *text, size_t room);
+/* Addresses to listen on, the best first. */
+struct tree_places {
+    int count;
+    struct sy_interface at[TREE_ADDRESSES];
+};
+
 void sy_tree_address_set_port(struct sockaddr_storage *address, uint16_t port);
 socklen_t sy_tree_address_length(const struct sockaddr_storage *address);
-/* The addresses of this host that others may reach, with this port. */
-int sy_tree_addresses_local(const char *networks, uint16_t port, struct tree_addresses *out,
-                            struct sy_error *err);
+/* The loopback interface alone. */
+void sy_tree_places_loopback(struct tree_places *places);
+/* Those that other PEs use: SHMEM_CONTROL_INTERFACES (`networks`), and what this machine has of the
+ * addresses of `name`, which may be NULL. */
+int sy_tree_places(const char *networks, const char *name, struct tree_places *places,
+                   struct sy_error *err);
 
 /* ---- handshake.c ---- */
 
-/* The PE that connects: blocks, at most until the deadline. -EACCES: the other end does not know
- * the secret; err is filled. */
-int sy_tree_handshake_client(int fd, double deadline, struct sy_error *err);
+/* The PE that connects says the first word, in one piece: 0 or -errno. */
+int sy_tree_handshake_open(int fd, unsigned char nonce[TREE_NONCE]);
 
-/* The PE that was connected to, with what has arrived (taken from `in`). 1: proved; 0: more has to
- * come; negative: a stranger. */
+/* The rest of it: blocks, at most until the deadline. -EACCES: the other end does not know the
+ * secret; -EPROTONOSUPPORT: it is another release of this library; err is filled. */
+int sy_tree_handshake_finish(int fd, const unsigned char nonce[TREE_NONCE], double deadline,
+                             struct sy_error *err);
+
+/* The PE that was connected to, with what has arrived (taken from `in`): brings the connection from
+ * HELLO over OPENED to PROVED. 1: proved; 0: more has to come; negative: a stranger. */
 int sy_tree_handshake_server(struct tree_link *link);
+
+/* Bytes that are still to come in the connection's state, before PROVED. */
+size_t sy_tree_handshake_wants(const struct tree_link *link);
 
 /* Derives a key for a purpose from another and what else is to make a difference: 0 or -errno. */
 int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose, const void *more,
@@ -193,6 +222,8 @@ void sy_tree_send_all_but(const struct tree_link *except, enum tree_frame type, 
 void sy_tree_link_guard(int fd);
 void sy_tree_link_close(struct tree_link *link);
 void sy_tree_link_become(struct tree_link *link, enum tree_link_state state);
+/* Takes in what has come. */
+void sy_tree_link_read(struct tree_link *link);
 /* Does what there is to do, waits for more at most so long. */
 void sy_tree_pump(double seconds);
 /* Frees the connections that are closed. */
@@ -203,19 +234,23 @@ void sy_tree_flush(double seconds);
 /* ---- listen.c ---- */
 
 int sy_tree_prepare(const struct sy_host *host, struct sy_error *err);
-int sy_tree_listen_open(bool one_host, uint16_t port, struct tree_addresses *out,
-                        struct sy_error *err);
+/* Listens, as sy_tree_listen has it, and fills sy_tree.listens. */
+int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct sy_error *err);
 void sy_tree_listen_close(void);
+/* Pushes out connections where more have come than are kept. */
+void sy_tree_make_place(void);
 
 /* ---- dial.c ---- */
 
 /* A connection to a PE of this job that has passed the handshake; or -EACCES: what answers does not
- * belong to this job; -ECONNREFUSED: nothing answers; then err has the cause. */
-int sy_tree_dial(const struct tree_addresses *to, double deadline, struct sy_error *err);
+ * belong to this job; -EPROTONOSUPPORT: it is another release; -ECONNREFUSED: nothing answers; then
+ * err has the cause. patience: seconds for one address. */
+int sy_tree_dial(const struct tree_addresses *to, double patience, double deadline,
+                 struct sy_error *err);
 
 /* ---- what link.c calls ---- */
 
-void sy_tree_accept(void); /* listen.c */
+bool sy_tree_accept(const void *listener); /* listen.c; false: it is no listener */
 
 /* join.c */
 int sy_tree_on_join(struct tree_link *link, const struct tree_header *header, const char *body);
@@ -226,6 +261,7 @@ int sy_tree_on_down(const struct tree_header *header, const char *body);
 void sy_tree_on_abort(struct tree_link *link, const struct tree_header *header); /* life.c */
 void sy_tree_on_gone(struct tree_link *link, const char *why);
 
+int sy_tree_on_rest(const struct tree_header *header, const char *body); /* stall.c */
 int sy_tree_on_note(const struct tree_header *header, const char *body); /* stall.c */
 void sy_tree_on_ask(void);
 void sy_tree_on_late(void);

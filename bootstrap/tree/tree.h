@@ -41,9 +41,10 @@ void sy_tree_beacon_encode(const struct tree_beacon *beacon, char text[TREE_BEAC
 int sy_tree_beacon_decode(const char *text, struct tree_beacon *beacon); /* -EINVAL: damaged */
 
 /* On PE 0, before sy_tree_join: listens, and fills the beacon with a new secret and the addresses.
- * one_host: all PEs are known to be on this host, so nobody else needs to reach the socket.
- * port: 0 for any in the user's range; a number where the others know it already. */
-int sy_tree_listen(const struct sy_host *host, bool one_host, uint16_t port,
+ * one_host: all PEs are known to be on this host, so nobody else needs to reach the sockets.
+ * name, port: where the others know already, the name by which they look for this host, and a port;
+ * else NULL, and 0 for any in the user's range. */
+int sy_tree_listen(const struct sy_host *host, bool one_host, const char *name, uint16_t port,
                    struct tree_beacon *beacon, struct sy_error *err);
 
 struct tree_seat {
@@ -62,9 +63,10 @@ struct tree_seat {
     const char *(*host_of)(int pe);
 };
 
-/* Joins: returns when all PEs have come, within the time limit of start-up. Fills *job. -ECANCELED:
- * another PE ends the job, and has said why. */
-int sy_tree_join(const struct sy_host *host, const struct tree_seat *seat, struct sy_job *job,
+/* Joins: returns when all PEs have come, within the time limit of start-up. Fills *job, and wipes
+ * seat->secret, which is of no use any more. -ECANCELED: another PE ends the job, and has said why.
+ */
+int sy_tree_join(const struct sy_host *host, struct tree_seat *seat, struct sy_job *job,
                  struct sy_error *err);
 
 bool sy_tree_complete(void); /* all PEs have come */
@@ -83,17 +85,24 @@ int sy_tree_wait_fd(void);
 int sy_tree_event(int *status);
 void sy_tree_close(void);
 void sy_tree_note(const char *text, double seconds, int asked);
+void sy_tree_rests(uint64_t wait, unsigned flags);
 void sy_tree_failing(int status);
 
 /* The secret in a file: its path and what is wrong with it are in err. */
 int sy_tree_secret_read(const struct sy_host *host, const char *path,
                         unsigned char secret[TREE_SECRET], struct sy_error *err);
 
+/* Where the user has put a secret into a file (SHMEM_SECRET_FILE) as well, `secret`, which a
+ * launcher has brought, is mixed with it: whoever listens to the launcher has only one of the two.
+ */
+int sy_tree_secret_mix(const struct sy_host *host, unsigned char secret[TREE_SECRET],
+                       struct sy_error *err);
+
 /* "HOST:PORT", "[ADDRESS]:PORT" or, with a default port above 0, "HOST". room: of host. -EINVAL. */
 int sy_tree_place_split(const char *text, char *host, size_t room, uint16_t *port);
 
 /* Looks up a name now. */
-int sy_tree_place_resolve(const struct sy_host *host, const char *name, uint16_t port,
-                          struct tree_addresses *addresses, struct sy_error *err);
+int sy_tree_place_resolve(const char *name, uint16_t port, struct tree_addresses *addresses,
+                          struct sy_error *err);
 
 #endif

@@ -24,11 +24,11 @@ AC_DEFUN([SY_HWLOC], [
   ])
 ])
 
-# SY_LIBFABRIC: the ofi transport. Without it the other transports are built.
+# SY_LIBFABRIC: the ofi transport, which needs libcrypto too. Without it the other transports are built.
 AC_DEFUN([SY_LIBFABRIC], [
   PKG_CHECK_MODULES([LIBFABRIC], [libfabric >= 1.14], [have_libfabric=yes], [have_libfabric=no])
-  AM_CONDITIONAL([HAVE_LIBFABRIC], [test "x$have_libfabric" = xyes])
-  AS_IF([test "x$have_libfabric" = xyes], [sy_transports="$sy_transports ofi"])
+  AM_CONDITIONAL([HAVE_LIBFABRIC], [test "x$have_libfabric$have_libcrypto" = xyesyes])
+  AS_IF([test "x$have_libfabric$have_libcrypto" = xyesyes], [sy_transports="$sy_transports ofi"])
 ])
 
 # SY_CHECK: unit tests. Without it they are skipped, with a word.
@@ -65,4 +65,10 @@ AC_DEFUN([SY_SUMMARY], [
     transports    shm$sy_transports
     bootstraps    single oshrun$sy_bootstraps
 EOF
+  AS_IF([test "x$have_libcrypto" != xyes], [cat <<EOF
+
+  NO TCP: libcrypto 3 was not found, so PEs on different machines cannot reach each other over TCP, and no
+  launcher but oshrun starts jobs. Install it (Debian: libssl-dev) and run configure again.
+EOF
+])
 ])

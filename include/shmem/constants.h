@@ -1,5 +1,6 @@
 /* Constants (6) and handles (7). All are constant expressions, so that they work in initialisers at
- * file scope; the numbers work in switch labels, and the versions in #if. */
+ * file scope; the numbers work in switch labels, and the versions in #if. Compiled programs and
+ * other languages have the values: they are part of the binary interface (docs/abi.md) and stay. */
 #ifndef SY_SHMEM_CONSTANTS_H
 #define SY_SHMEM_CONSTANTS_H
 
@@ -22,21 +23,21 @@
 #define SHMEM_MALLOC_ATOMICS_REMOTE (1L << 0)
 #define SHMEM_MALLOC_SIGNAL_REMOTE  (1L << 1)
 
-/* Comparisons of point-to-point synchronisation (9.11). None is 0, so that a forgotten one is seen.
- */
-#define SHMEM_CMP_EQ 1
-#define SHMEM_CMP_NE 2
-#define SHMEM_CMP_LT 3
-#define SHMEM_CMP_LE 4
-#define SHMEM_CMP_GT 5
-#define SHMEM_CMP_GE 6
+/* Comparisons of point-to-point synchronisation (9.11). */
+#define SHMEM_CMP_EQ 0
+#define SHMEM_CMP_NE 1
+#define SHMEM_CMP_GT 2
+#define SHMEM_CMP_LE 3
+#define SHMEM_CMP_LT 4
+#define SHMEM_CMP_GE 5
 
-/* How a signal operation changes the signal (9.8). Neither is 0, for the same reason. */
+/* How a signal operation changes the signal (9.8). */
 #define SHMEM_SIGNAL_SET 1
 #define SHMEM_SIGNAL_ADD 2
 
 /* Teams (9.4). Handles can be assigned and compared; the structure is the library's. The values
- * that are constants are not addresses of anything. */
+ * that are constants are not addresses of anything. For languages that have no macros the library
+ * exports constant variables of the handles' names. */
 typedef struct sy_team *shmem_team_t;
 
 #define SHMEM_TEAM_INVALID ((shmem_team_t)0)
@@ -58,8 +59,8 @@ typedef struct sy_ctx *shmem_ctx_t;
 #define SHMEM_CTX_DEFAULT ((shmem_ctx_t)1)
 
 /* Options of a context, to be joined with | (9.5.1). */
-#define SHMEM_CTX_SERIALIZED (1L << 0)
-#define SHMEM_CTX_PRIVATE    (1L << 1)
+#define SHMEM_CTX_PRIVATE    (1L << 0)
+#define SHMEM_CTX_SERIALIZED (1L << 1)
 #define SHMEM_CTX_NOSTORE    (1L << 2)
 
 /* What a session may know beforehand, and the mask that says which members count (9.9.1): the most

@@ -47,6 +47,12 @@ enum {
     SY_EVENT_ASK   /* the launcher asks what this PE is doing: answer by `note` */
 };
 
+/* What else is known of a PE that rests (`rests`). */
+enum {
+    SY_REST_FINALIZING = 1, /* it is in shmem_finalize, or in the exit handler that does the same */
+    SY_REST_LONG = 2        /* for twelve times SHMEM_DEADLOCK_TIMEOUT */
+};
+
 struct sy_bootstrap {
     size_t size; /* sizeof(struct sy_bootstrap) as the plugin was compiled */
     const char *name;
@@ -56,11 +62,11 @@ struct sy_bootstrap {
     const struct sy_option *options;
     void *settings;
 
-    /* Is this launcher mine? Looks at the environment (getenv is allowed here) and at descriptors,
-     * does not talk. 0: yes. -ENODEV: no, and err says what was looked for. Another error: it looks
-     * like mine, but something is wrong with it; err says what, and the core stops rather than
-     * start N jobs of one PE. -EEXIST among them is an objection that SHMEM_BOOTSTRAP naming this
-     * plugin overrules. */
+    /* Is this launcher mine? Looks at the environment (secure_getenv is allowed here) and at
+     * descriptors, does not talk. 0: yes. -ENODEV: no, and err says what was looked for. Another
+     * error: it looks like mine, but something is wrong with it; err says what, and the core stops
+     * rather than start N jobs of one PE. -EEXIST among them is an objection that SHMEM_BOOTSTRAP
+     * naming this plugin overrules. */
     int (*probe)(struct sy_error *err);
 
     /* Joins the job. `host` offers log and fail; its pe and npes are not known yet. */
@@ -99,6 +105,12 @@ struct sy_bootstrap {
      * waits for its processes sees that by itself; others pass it on, so that the job ends with
      * this status. */
     void (*failing)(int status);
+    /* This PE rests: all its threads that could do something wait in the library since
+     * SHMEM_DEADLOCK_TIMEOUT, and nothing that it has sent is under way. wait: which wait it is;
+     * flags: SY_REST_. Said now and then while it lasts, and just before each `note` that answers
+     * SY_EVENT_ASK, with wait 0 where the PE does not rest. Where all PEs rest the launcher asks
+     * all, and if each still is in the same wait it ends the job, because no PE can go on. */
+    void (*rests)(uint64_t wait, unsigned flags);
 };
 
 #ifdef SY_BUILTIN_PLUGIN

@@ -36,7 +36,8 @@ struct sy_place {
 struct sy_window {
     char *base;         /* address in this process */
     size_t length;      /* bytes; the same on every PE that runs the same executable */
-    int fd;             /* a file that holds the window, to be passed to other processes; or -1 */
+    int fd;             /* a file that holds the window, to be passed to other processes, sealed so
+                           that none of them can shorten it; or -1 */
     uint64_t fd_offset; /* where in that file the window begins */
 };
 
@@ -74,7 +75,8 @@ struct sy_host {
     void (*amo)(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
                 uint64_t *result);
 
-    /* Reports that PE pe can no longer be reached, in words and by an errno value; at once, from
+    /* Reports that PE pe can no longer be reached, in words and by an errno value (EHOSTUNREACH: it
+     * has never been reached); at once, from
      * any thread. The job ends with this text; but the launcher is given a second to say that a PE
      * has failed, which others notice first, by closed connections. Does not return to a usable
      * job, but may return. */
@@ -97,7 +99,7 @@ struct sy_host {
      * been asked for already. */
     void (*soon)(unsigned microseconds);
 
-    const struct sy_start *start; /* for bootstraps: see bootstrap.h */
+    const struct sy_start *start; /* for bootstraps, and limits of the start: see bootstrap.h */
 
     /* Whether SHMEM_TRANSPORTS asks for its transports by name. One that others are usually better
      * than may answer -ENODEV to open() where nobody asked for it. */

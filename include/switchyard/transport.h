@@ -25,7 +25,9 @@ enum {
     SY_REACH_PUT = 1,
     SY_REACH_GET = 2,
     SY_REACH_AMO = 4,
-    SY_REACH_MAP = 8 /* mem_pointer() has windows of that PE */
+    SY_REACH_MAP = 8,  /* mem_pointer() has windows of that PE */
+    SY_REACH_LATE = 16 /* with MAP: mem_pointer() maps them, at most once each, so the core calls it
+                          when they are first used, if they are. Data calls may come before. */
 };
 
 /* Flags of data calls. */
@@ -174,7 +176,8 @@ struct sy_transport {
 
     /* Optional: writes at most `room` entries about PEs for which there is something under way, and
      * returns how many. Called by the progress thread while others may be anywhere in the
-     * transport: waits for no lock, and may be wrong by a few. */
+     * transport: waits for no lock, and may be wrong by a few; but it says that nothing is under
+     * way only where that is so. Below 0: it cannot tell now. */
     int (*pending)(struct sy_pending *list, int room);
 
     /* Optional: a thread is about to sleep until wait_fd() is readable (true), or the progress
@@ -195,6 +198,10 @@ struct sy_transport {
      * Without it the core uses fence, amo (SET). */
     int (*raise)(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
                  uint64_t value);
+
+    /* Optional: what keeps processes that are no PE of the job from the memory of those that are,
+     * for people; in lines of text divided by newlines. oshinfo shows it. */
+    const char *protection;
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.

@@ -30,7 +30,7 @@ void pshmem_ctx_destroy(shmem_ctx_t ctx)
     sy_world_need("shmem_ctx_destroy");
     if (ctx == SHMEM_CTX_DEFAULT)
         sy_fatal("shmem_ctx_destroy was given SHMEM_CTX_DEFAULT, which cannot be destroyed");
-    if (ctx != SHMEM_CTX_INVALID)
+    if (sy_ctx_given_checked(ctx))
         sy_ctx_destroy(ctx);
 }
 SY_ALIAS(shmem_ctx_destroy);
@@ -39,7 +39,7 @@ int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
 {
     sy_world_need("shmem_ctx_get_team");
     *team = SHMEM_TEAM_INVALID;
-    if (ctx == SHMEM_CTX_INVALID)
+    if (!sy_ctx_given(ctx))
         return -1;
     *team = sy_team_handle(sy_ctx_of(ctx)->team);
     return 0;
@@ -50,7 +50,7 @@ void pshmem_ctx_session_start(shmem_ctx_t handle, long options,
                               const shmem_ctx_session_config_t *config, long config_mask)
 {
     sy_world_need("shmem_ctx_session_start");
-    if (handle == SHMEM_CTX_INVALID)
+    if (!sy_ctx_given(handle))
         return;
     struct sy_ctx *ctx = sy_ctx_of(handle);
     if (!ctx->session.open) {
@@ -68,7 +68,7 @@ SY_ALIAS(shmem_ctx_session_start);
 void pshmem_ctx_session_stop(shmem_ctx_t handle)
 {
     sy_world_need("shmem_ctx_session_stop");
-    if (handle == SHMEM_CTX_INVALID || !sy_ctx_of(handle)->session.open)
+    if (!sy_ctx_given(handle) || !sy_ctx_of(handle)->session.open)
         return;
     sy_ctx_of(handle)->session.open = false;
     sy_ctx_session_tell(sy_ctx_of(handle));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/alias.h"
+#include "coll/agree.h"
 #include "coll/sync.h"
 #include "core/heap.h"
 #include "core/memory.h"
@@ -40,41 +41,43 @@ static void tell_once(const char *routine, size_t size, size_t alignment)
 
 /* An allocation with its barrier on exit. `clear`: bytes to set to zero before the others may see
  * them. (Inline, so that the routine is still on the stack when somebody asks what a PE waits in:
- * core/stall.h.) */
-SY_INLINE void *allocate(const char *routine, size_t size, size_t alignment, size_t clear)
+ * core/callsite.h.) */
+SY_INLINE void *allocate(const struct sy_call *call, size_t alignment, size_t clear)
 {
-    sy_world_need(routine);
-    if (!size)
+    sy_world_need(call->routine);
+    if (!call->bytes)
         return NULL;
-    void *block = sy_heap_alloc(size, alignment);
+    void *block = sy_heap_alloc(call->bytes, alignment);
     if (block && clear)
         memset(block, 0, clear);
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
-    if (sy_agree_world(block != NULL))
+    if (sy_agree(call, block != NULL))
         return block;
     if (block)
         sy_heap_free(block);
-    tell_once(routine, size, alignment);
+    tell_once(call->routine, call->bytes, alignment);
     return NULL;
 }
 
+/* The call, as a structure that sy_agree hashes whole. */
+#define CALL(ROUTINE, ...) (&(const struct sy_call){.routine = ROUTINE, __VA_ARGS__})
+
 void *pshmem_malloc(size_t size)
 {
-    return allocate("shmem_malloc", size, ANY, 0);
+    return allocate(CALL("shmem_malloc", .bytes = size), ANY, 0);
 }
 SY_ALIAS(shmem_malloc);
 
 /* All memory of this library takes atomics and signals alike. */
 void *pshmem_malloc_with_hints(size_t size, long hints)
 {
-    (void)hints;
-    return allocate("shmem_malloc_with_hints", size, ANY, 0);
+    return allocate(CALL("shmem_malloc_with_hints", .bytes = size, .hints = hints), ANY, 0);
 }
 SY_ALIAS(shmem_malloc_with_hints);
 
 void *pshmem_align(size_t alignment, size_t size)
 {
-    return allocate("shmem_align", size, alignment, 0);
+    return allocate(CALL("shmem_align", .bytes = size, .alignment = alignment), alignment, 0);
 }
 SY_ALIAS(shmem_align);
 
@@ -84,9 +87,15 @@ void *pshmem_calloc(size_t count, size_t size)
 
     if (__builtin_mul_overflow(count, size, &bytes))
         bytes = SIZE_MAX;
-    return allocate("shmem_calloc", bytes, ANY, bytes);
+    return allocate(CALL("shmem_calloc", .bytes = bytes), ANY, bytes);
 }
 SY_ALIAS(shmem_calloc);
+
+/* A block, for struct sy_call. */
+static size_t name_of(const void *block)
+{
+    return (size_t)((const char *)block - sy_memory.heap) + 1;
+}
 
 void pshmem_free(void *ptr)
 {
@@ -94,19 +103,21 @@ void pshmem_free(void *ptr)
         return;
     sy_world_need("shmem_free");
     sy_heap_size("shmem_free", ptr);
-    sy_barrier_world();
+    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
+    sy_agree(CALL("shmem_free", .offset = name_of(ptr)), true);
     sy_heap_free(ptr);
 }
 SY_ALIAS(shmem_free);
 
 /* Moves a block that cannot grow where it is. */
-static void *move_block(void *old, size_t have, size_t size)
+static void *move_block(const struct sy_call *call, void *old, size_t have)
 {
+    size_t size = call->bytes;
     void *block = sy_heap_alloc(size, ANY);
 
     if (block)
         memcpy(block, old, have < size ? have : size);
-    if (sy_agree_world(block != NULL)) {
+    if (sy_agree(call, block != NULL)) {
         sy_heap_free(old);
         return block;
     }
@@ -119,20 +130,21 @@ static void *move_block(void *old, size_t have, size_t size)
 void *pshmem_realloc(void *ptr, size_t size)
 {
     if (!ptr)
-        return allocate("shmem_realloc", size, ANY, 0);
+        return allocate(CALL("shmem_realloc", .bytes = size), ANY, 0);
     if (!size) {
         pshmem_free(ptr);
         return NULL;
     }
     sy_world_need("shmem_realloc");
     size_t have = sy_heap_size("shmem_realloc", ptr);
+    const struct sy_call *call = CALL("shmem_realloc", .bytes = size, .offset = name_of(ptr));
     sy_barrier_world();
     bool resized = sy_heap_resize(ptr, size);
-    if (sy_agree_world(resized))
+    if (sy_agree(call, resized))
         return ptr;
     if (resized)
         sy_heap_resize(ptr, have);
-    return move_block(ptr, have, size);
+    return move_block(call, ptr, have);
 }
 SY_ALIAS(shmem_realloc);
 
@@ -140,7 +152,7 @@ SY_ALIAS(shmem_realloc);
 
 void *pshmalloc(size_t size)
 {
-    return allocate("shmalloc", size, ANY, 0);
+    return allocate(CALL("shmalloc", .bytes = size), ANY, 0);
 }
 SY_ALIAS(shmalloc);
 
@@ -158,6 +170,6 @@ SY_ALIAS(shrealloc);
 
 void *pshmemalign(size_t alignment, size_t size)
 {
-    return allocate("shmemalign", size, alignment, 0);
+    return allocate(CALL("shmemalign", .bytes = size, .alignment = alignment), alignment, 0);
 }
 SY_ALIAS(shmemalign);

@@ -4,19 +4,19 @@
 
 static void fence(shmem_ctx_t ctx)
 {
-    if (ctx != SHMEM_CTX_INVALID)
+    if (sy_ctx_given(ctx))
         sy_fence(ctx);
 }
 
 static void quiet(shmem_ctx_t ctx)
 {
-    if (ctx != SHMEM_CTX_INVALID)
+    if (sy_ctx_given(ctx))
         sy_quiet(ctx, SY_ALL_PES);
 }
 
 static void pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
 {
-    if (ctx == SHMEM_CTX_INVALID)
+    if (!sy_ctx_given(ctx))
         return;
     for (size_t i = 0; i < npes; i++) {
         int pe = sy_ctx_pe(ctx, target_pes[i]);

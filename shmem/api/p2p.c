@@ -3,12 +3,14 @@
 
 #include "api/alias.h"
 #include "api/p2p.h"
+#include "core/callsite.h"
 #include "core/fatal.h"
 #include "core/wait.h"
 
 void sy_p2p_bad_comparison(int cmp)
 {
-    sy_fatal("wait or test: %d is none of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE", cmp);
+    sy_fatal("%s: %d is none of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE",
+             sy_callsite_routine("a wait or test"), cmp);
 }
 
 /* clang-format off */

@@ -104,24 +104,31 @@ static bool is_empty(const struct set *set)
 
 /* ---- whose turn it is ---- */
 
-/* In a series of calls for one array each search begins after the variable that the call before
- * returned, so that all that satisfy the comparison come in turn. A call for another array, and now
- * and then one of the series, begins anywhere: several series that take turns with each other would
- * otherwise keep one another's searches at the same places for ever. Of each thread, since calls of
- * several threads are several series. */
+/* In a series of calls for one set each search begins after the variable that the call before
+ * returned, so that all that satisfy the comparison come in turn. A call for another set begins
+ * anywhere, and so does one in eight whatever came before it: calls that take turns with each other,
+ * for sets that cannot be told apart perhaps (a program may write to its status array), would
+ * otherwise keep one another's searches at the same places for ever. That draw depends on nothing
+ * that the program does, so whatever stays satisfied is returned at some time. Of each thread, since
+ * calls of several threads are several series. */
 static _Thread_local struct {
     const void *ivars;
-    size_t next, returned;
+    const int *status;
+    size_t nelems, next;
+    int cmp;
     uint64_t random;
 } turn;
 
 static size_t start_of(const struct set *set)
 {
-    if (turn.ivars != set->ivars || turn.returned > 4 * set->nelems) {
+    turn.random = turn.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    if (turn.ivars != set->ivars || turn.nelems != set->nelems || turn.status != set->status ||
+        turn.cmp != set->cmp || turn.random >> 61 == 0) {
         turn.ivars = set->ivars;
-        turn.returned = 0;
-        turn.random = turn.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        turn.next = (size_t)(turn.random >> 16);
+        turn.status = set->status;
+        turn.nelems = set->nelems;
+        turn.cmp = set->cmp;
+        turn.next = (size_t)(turn.random >> 20);
     }
     return set->nelems ? turn.next % set->nelems : 0;
 }
@@ -136,7 +143,6 @@ static size_t any(const struct set *set, size_t start)
             return NONE;
     }
     turn.next = i + 1;
-    turn.returned++;
     return i;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api/alias.h"
+#include "coll/agree.h"
 #include "coll/sync.h"
 #include "core/boot.h"
 #include "core/ctx.h"
@@ -21,14 +22,22 @@ static void open_world(int thread_level)
     sy_sync_world();
 }
 
+/* The vote comes first: a PE that gets through to the end has seen that all
+ * others are in shmem_finalize too, so none of them waits for it. */
 static void close_world(void)
 {
+    static const struct sy_call call = {.routine = "shmem_finalize"};
+
+    sy_world.finalizing = true;
     sy_ctx_destroy_all(NULL);
+    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
+    sy_agree(&call, true);
     /* The barrier completes all communication; once it is over no PE uses another's memory. Its own
      * notifications may still be on their way to PEs that wait for them, until transports close. */
     sy_barrier_world();
     sy_quiet(&sy_ctx_control, SY_ALL_PES);
     sy_world_close();
+    sy_world.finalizing = false;
 }
 
 /* Implicit finalisation (F.1): a program may leave main without shmem_finalize. With a status that
@@ -40,6 +49,7 @@ static void at_exit(int status, void *arg)
         return;
     if (sy_world.depth && !sy_world.ending && !status) {
         sy_world.depth = 0;
+        sy_world.exiting = true;
         close_world();
     }
     if (!sy_world.depth && !sy_world.ending) {
@@ -133,24 +143,28 @@ SY_ALIAS(shmem_global_exit);
 
 int pshmem_my_pe(void)
 {
+    sy_world_need("shmem_my_pe");
     return sy_world.pe;
 }
 SY_ALIAS(shmem_my_pe);
 
 int pshmem_n_pes(void)
 {
+    sy_world_need("shmem_n_pes");
     return sy_world.npes;
 }
 SY_ALIAS(shmem_n_pes);
 
 int p_my_pe(void)
 {
+    sy_world_need("_my_pe");
     return sy_world.pe;
 }
 SY_ALIAS(_my_pe);
 
 int p_num_pes(void)
 {
+    sy_world_need("_num_pes");
     return sy_world.npes;
 }
 SY_ALIAS(_num_pes);

@@ -4,6 +4,7 @@
 
 #include "coll/check.h"
 #include "coll/data.h"
+#include "core/callsite.h"
 #include "core/fatal.h"
 #include "core/rma.h"
 #include "core/world.h"
@@ -86,9 +87,21 @@ static void check_overlap(const struct sy_coll_call *call, const char *name)
     if ((dest == source && in_place) || !call->dest_length || !call->source_length)
         return;
     if (dest < source + call->source_length && source < dest + call->dest_length)
-        sy_fatal("%s: dest (%zu bytes at %p) and source (%zu bytes at %p) overlap%s", name,
-                 call->dest_length, call->dest, call->source_length, call->source,
+        sy_fatal("%s: dest (%zu bytes at %p) and source (%zu bytes at %p) overlap%s",
+                 sy_callsite_routine(name), call->dest_length, call->dest, call->source_length,
+                 call->source,
                  in_place ? "; they may only be the same array or have nothing in common" : "");
+}
+
+static void check_psync(const char *name, const long *psync)
+{
+    unsigned window;
+    uint64_t offset;
+
+    if (sy_windows_find(psync, &window, &offset))
+        sy_fatal("%s: pSync at %p is not symmetric", sy_callsite_routine(name),
+                 (const void *)psync);
+    sy_rma_target(name, psync, SHMEM_SYNC_SIZE * sizeof(long), sy_world.pe);
 }
 
 void sy_coll_check(const struct sy_group *group, struct sy_coll_call call)
@@ -100,7 +113,7 @@ void sy_coll_check(const struct sy_group *group, struct sy_coll_call call)
     if (call.source_length)
         sy_rma_target(name, call.source, call.source_length, sy_world.pe);
     if (group->psync)
-        sy_rma_target("pSync", group->psync, SHMEM_SYNC_SIZE * sizeof(long), sy_world.pe);
+        check_psync(name, group->psync);
     check_overlap(&call, name);
     if (group->team)
         check_members(group, &call);

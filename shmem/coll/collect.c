@@ -122,6 +122,8 @@ void sy_fcollect(const struct sy_group *group, void *dest, const void *source, s
         return;
     else if (sy_group_spans(group))
         sy_fcollect_nodes(group, dest, source, length);
+    else if (group->team && sy_data_many(group, length) && group->members.size <= 1 << MOST_ROUNDS)
+        doubling(group, dest, source, length);
     else if (sy_data_small(group, length, SY_SMALL))
         through_slots(group, dest, source, length);
     else

@@ -16,6 +16,17 @@
  * slots SY_SMALL bytes, where one slot or a part of each is read twice as many. */
 #define SY_SMALL 512
 
+/* Where every one of many members looked into the memory of every other, page tables would be all
+ * that the node's memory has room for: 8 KiB for each pair, and a page fault. Blocks of at most a page
+ * or so take a way with fewer pairs there. */
+#define SY_MANY       256
+#define SY_MANY_BLOCK 4096
+
+static inline bool sy_data_many(const struct sy_group *group, size_t length)
+{
+    return group->members.size > SY_MANY && length <= SY_MANY_BLOCK;
+}
+
 static inline bool sy_data_small(const struct sy_group *group, size_t length, size_t limit)
 {
     return length <= limit && length <= sy_group_slot_size(group);

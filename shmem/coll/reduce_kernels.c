@@ -48,6 +48,62 @@ SY_UNSIGNED_KERNELS(BITWISE)
     KERNEL(sy_min_##NAME, TYPE, b < a ? b : a)
 SY_UNSIGNED_KERNELS(COMPARE)
 SY_SIGNED_KERNELS(COMPARE)
+#undef COMPARE
+
+/* Of floating-point numbers, max and min are those of IEEE 754's maximumNumber and
+ * minimumNumber, which C's fmax and fmin are apart from the zeros: a NaN loses against any number,
+ * and -0 is less than 0. So they commute and associate, bit for bit, and the result does not depend
+ * on who combines what first.
+ *
+ * Comparing both ways round gives the same number twice, unless it is one of two zeros or of a
+ * number and a NaN: then each way gives the operand it has first. Zeros are combined by their bits,
+ * as then is a NaN with a NaN (max gives the NaN of all ones, min the bits of both). Nothing
+ * branches; gcc and clang make vectors of these very forms, which in the cache take twice the time
+ * of the bare comparison. */
+#define BITS_OF_FLOAT(TYPE, NAME, UNSIGNED) \
+    union bits_##NAME { \
+        UNSIGNED bits; \
+        TYPE value; \
+    }; \
+    static inline TYPE max_of_##NAME(TYPE a, TYPE b) \
+    { \
+        const union bits_##NAME ones = {.bits = ~(UNSIGNED)0}; \
+        union bits_##NAME x = {.value = a < b ? b : a}, y = {.value = b < a ? a : b}; \
+        union bits_##NAME no_a = {.value = a != a ? ones.value : 0}; \
+        union bits_##NAME no_b = {.value = b != b ? ones.value : 0}; \
+        x.bits = (x.bits | no_a.bits) & (y.bits | no_b.bits); \
+        return x.value; \
+    } \
+    static inline TYPE min_of_##NAME(TYPE a, TYPE b) \
+    { \
+        TYPE first = b < a ? b : a, second = a < b ? a : b; \
+        union bits_##NAME x = {.value = a != a ? second : first}; \
+        union bits_##NAME y = {.value = b != b ? first : second}; \
+        x.bits |= y.bits; \
+        return x.value; \
+    }
+BITS_OF_FLOAT(float, float, uint32_t)
+BITS_OF_FLOAT(double, double, uint64_t)
+#undef BITS_OF_FLOAT
+
+/* A long double has no integer of its width, and no vectors. */
+static inline long double max_of_longdouble(long double a, long double b)
+{
+    if (a != a)
+        return b != b ? __builtin_nanl("") : b;
+    return a < b || (a == b && __builtin_signbit(a)) ? b : a;
+}
+
+static inline long double min_of_longdouble(long double a, long double b)
+{
+    if (a != a)
+        return b != b ? __builtin_nanl("") : b;
+    return b < a || (a == b && __builtin_signbit(b)) ? b : a;
+}
+
+#define COMPARE(NAME, TYPE) \
+    KERNEL(sy_max_##NAME, TYPE, max_of_##NAME(a, b)) \
+    KERNEL(sy_min_##NAME, TYPE, min_of_##NAME(a, b))
 SY_FLOAT_KERNELS(COMPARE)
 #undef COMPARE
 

@@ -24,6 +24,7 @@ enum {
  * range. Offsets and sizes are whole granules; only the last block ends where the range does. */
 struct block {
     uint64_t offset, size;
+    uint64_t asked; /* for, of a live block */
     struct block *left, *right;
     struct block *next;     /* in the free list, the bucket, or the list of spare records */
     struct block *previous; /* in the free list */
@@ -400,6 +401,7 @@ int sy_allocator_alloc(struct sy_allocator *a, uint64_t size, uint64_t align, ui
         return -ENOBUFS;
     }
     block = carve(a, block, start, sy_round_up(size, SY_ALLOCATOR_GRANULE));
+    block->asked = size;
     live_insert(a, block);
     use(a, block->size);
     *offset = block->offset;
@@ -453,6 +455,7 @@ int sy_allocator_resize(struct sy_allocator *a, uint64_t offset, uint64_t size)
     }
     if (rounded < block->size)
         cut_tail(a, block, rounded);
+    block->asked = size;
     a->used -= old;
     use(a, block->size);
     return 0;
@@ -463,6 +466,15 @@ uint64_t sy_allocator_size_of(const struct sy_allocator *a, uint64_t offset)
     const struct block *block = live_find(a, offset);
 
     return block ? block->size : 0;
+}
+
+void sy_allocator_walk(const struct sy_allocator *a, sy_allocator_visit *visit, void *arg)
+{
+    const uint64_t buckets = (uint64_t)1 << a->buckets_log;
+
+    for (uint64_t i = 0; i < buckets; i++)
+        for (const struct block *block = a->buckets[i]; block; block = block->next)
+            visit(block->offset, block->asked, arg);
 }
 
 /* The highest class has the largest block; which of its blocks that is takes a look at each. */

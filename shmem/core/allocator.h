@@ -60,6 +60,11 @@ int sy_allocator_resize(struct sy_allocator *allocator, uint64_t offset, uint64_
  */
 uint64_t sy_allocator_size_of(const struct sy_allocator *allocator, uint64_t offset);
 
+/* Visits all live blocks, in no order: where each begins, and the bytes that it was asked for with.
+ */
+typedef void sy_allocator_visit(uint64_t offset, uint64_t asked, void *arg);
+void sy_allocator_walk(const struct sy_allocator *allocator, sy_allocator_visit *visit, void *arg);
+
 struct sy_allocator_stats sy_allocator_stats(const struct sy_allocator *allocator);
 
 #endif

@@ -1,5 +1,6 @@
 /* The paths of amo.h that are not one instruction. */
 #include "core/amo.h"
+#include "core/callsite.h"
 #include "core/rma.h"
 
 static const char what[] = "atomic operation";
@@ -49,8 +50,8 @@ void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned wid
     struct sy_target target = sy_rma_target(what, address, width, pe);
 
     if ((uintptr_t)address % width)
-        sy_fatal("%s with PE %d: address %p is not aligned to its %u bytes", what, pe, address,
-                 width);
+        sy_fatal("%s with PE %d: address %p is not aligned to its %u bytes",
+                 sy_callsite_routine(what), pe, address, width);
     if (target.here) {
         sy_wait_looked(op == SY_AMO_FETCH && target.here == address);
         uint64_t old = sy_amo_here(op, target.here, width, operand, compare);

@@ -68,6 +68,11 @@ static void no_note(const char *text, double seconds, int asked)
            text);
 }
 
+static void no_rests(uint64_t wait, unsigned flags)
+{
+    (void)wait, (void)flags;
+}
+
 static void no_failing(int status)
 {
     (void)status;
@@ -85,6 +90,7 @@ static const struct sy_bootstrap stubs = {
     .close = no_close,
     .note = no_note,
     .failing = no_failing,
+    .rests = no_rests,
 };
 
 /* ---- choice ---- */
@@ -134,7 +140,7 @@ static int ask(struct sy_plugin *plugins, size_t count, size_t *yes, struct sy_e
 
 static bool choose_hinted(const struct sy_plugin *found, size_t count)
 {
-    const char *name = getenv(HINT);
+    const char *name = secure_getenv(HINT);
     struct sy_error why = {""};
 
     for (size_t i = 0; name && i < count; i++) {

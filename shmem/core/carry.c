@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/callsite.h"
 #include "core/carry.h"
 #include "core/ctx.h"
 #include "core/fatal.h"
@@ -18,8 +19,8 @@ static bool again(int answer, const char *what, int pe, uint64_t *since)
     }
     if (answer != -EAGAIN) {
         sy_progress_hear_out();
-        sy_fatal("%s with PE %d on host %s by transport %s: %s", what, pe, sy_world_place(pe).host,
-                 sy_route_to(pe)->plugin.name, strerror(-answer));
+        sy_fatal("%s with PE %d on host %s by transport %s: %s", sy_callsite_routine(what), pe,
+                 sy_world_place(pe).host, sy_route_to(pe)->plugin.name, strerror(-answer));
     }
     sy_wait_rest(since, what);
     return true;
@@ -118,7 +119,8 @@ bool sy_carry_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, 
 SY_COLD static void failed(const char *what, const struct sy_route_transport *route, int answer)
 {
     sy_progress_hear_out();
-    sy_fatal("%s by transport %s: %s", what, route->plugin.name, strerror(-answer));
+    sy_fatal("%s by transport %s: %s", sy_callsite_routine(what), route->plugin.name,
+             strerror(-answer));
 }
 
 void sy_fence_transports(shmem_ctx_t ctx)

@@ -79,6 +79,11 @@ static const struct sy_option rows[] = {
     {"stall_report", SY_OPTION_SECONDS, 0, AT(config.stall_report), "60", NULL, 0, 0, NULL,
      "Seconds after which a PE that waits in a call makes the launcher say what all PEs are doing, and "
      "again each time that has doubled; 0 for never"},
+    {"deadlock_timeout", SY_OPTION_SECONDS, 0, AT(config.deadlock_timeout), "5", NULL, 0, 0, NULL,
+     "Seconds after which a job ends whose PEs all wait for each other, at least one of them for the end of "
+     "the job, in shmem_finalize or because it exits, while the others wait in another routine; 12 times as "
+     "long where none does; 0 for never. A PE that computes, or has a thread or a child process that may, or "
+     "a message under way, keeps the job alive"},
     {"peer_timeout", SY_OPTION_SECONDS, 0, AT(config.start.peer_timeout), "10", NULL, 0, 0, NULL,
      "Seconds without any answer after which a host counts as lost and the job ends; a process that is "
      "stopped or busy does not count, its host answers"},
@@ -86,8 +91,9 @@ static const struct sy_option rows[] = {
      "Ports, as first:last, on which PEs may listen for each other while they start without oshrun; "
      "empty for any that is free"},
     {"control_interfaces", SY_OPTION_STRING, 0, AT(config.start.networks), "", NULL, 0, 0, NULL,
-     "Interfaces (eth0) and networks (10.1.0.0/16), divided by commas, over which PEs find each other "
-     "while they start without oshrun; empty for all, the likely ones first"},
+     "Interfaces (eth0, ib*) and networks (10.1.0.0/16), divided by commas, ! before what is left out, on "
+     "which PEs listen for each other while they start without oshrun; empty for those that lead to other "
+     "hosts, and loopback"},
     {"pe", SY_OPTION_INT, 0, AT(config.start.pe), "-1", NULL, -1, INT_MAX, NULL,
      "The number of this PE, where no launcher says it; with SHMEM_NPES, SHMEM_ROOT and "
      "SHMEM_SECRET_FILE"},
@@ -97,7 +103,7 @@ static const struct sy_option rows[] = {
      "HOST:PORT at which PE 0 is found, where no launcher says it"},
     {"secret_file", SY_OPTION_STRING, 0, AT(config.start.secret_file), "", NULL, 0, 0, NULL,
      "A file that all PEs of the job and nobody else can read, with at least 32 random bytes, by which "
-     "they know each other where no launcher hands out a key"},
+     "they know each other where no launcher hands out a key; where PMI or PMIx does, it is mixed in"},
     {"job_id", SY_OPTION_STRING, 0, AT(config.start.job_id), "", NULL, 0, 0, NULL,
      "Any word, the same on all PEs, that tells this job from others with the same SHMEM_SECRET_FILE"},
     {"pes_per_node", SY_OPTION_INT, SY_OPTION_JOB, AT(config.pes_per_node), "0", NULL, 0, 1 << 20, NULL,
@@ -125,6 +131,9 @@ static const struct sy_option rows[] = {
      "Ask the kernel for huge pages in the symmetric heap"},
     {"check", SY_OPTION_BOOL, 0, AT(config.check), "off", NULL, 0, 0, NULL,
      "Check the arguments of every call and stop with an explanation where one is wrong"},
+    {"backtrace", SY_OPTION_FLAG, 0, AT(config.backtrace), "on", NULL, 0, 0, NULL,
+     "Where the program crashes, write which signal it was and a short backtrace, unless the program has a "
+     "handler for that signal"},
     {"trap_on_abort", SY_OPTION_BOOL, 0, AT(config.trap_on_abort), "off", NULL, 0, 0, NULL,
      "Raise SIGABRT on a fatal error and in shmem_global_exit, to get a core file or stop in a debugger"},
 
@@ -190,7 +199,6 @@ static const struct sy_option rows[] = {
     INERT("alltoall_algo", "there is one algorithm"),
     INERT("alltoalls_algo", "there is one algorithm"),
     INERT("mpi_thread_level", "the library is not started through MPI"),
-    INERT("backtrace", "SHMEM_TRAP_ON_ABORT=1 leaves a core file that a debugger can read"),
     {.name = NULL},
 };
 // clang-format on

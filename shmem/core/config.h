@@ -13,26 +13,28 @@ struct sy_config {
     const char *debug;     /* SHMEM_DEBUG: "" = off, categories divided by commas, or "all" */
     size_t symmetric_size; /* SHMEM_SYMMETRIC_SIZE, bytes */
 
-    const char *bootstrap;  /* SHMEM_BOOTSTRAP: "auto" or a name */
-    const char *transports; /* SHMEM_TRANSPORTS: "auto", "a,b" in this order, "^a" all but a */
-    struct sy_start start;  /* SHMEM_INIT_TIMEOUT, SHMEM_CONTROL_*, SHMEM_PE, ... */
-    double stall_report;    /* SHMEM_STALL_REPORT, seconds that a wait lasts; 0: never */
-    const char *routes;     /* SHMEM_ROUTES: rules for pairs of PEs (route_rule.h) */
-    bool show_routes;       /* SHMEM_SHOW_ROUTES: print the table of routes at start-up on PE 0 */
-    long pes_per_node;      /* SHMEM_PES_PER_NODE: virtual nodes of so many PEs; 0: as they are */
-    long teams_max;         /* SHMEM_TEAMS_MAX: teams that a PE can be in at a time */
-    bool shared_only_self;  /* SHMEM_TEAM_SHARED_ONLY_SELF */
-    bool barriers_flush;    /* SHMEM_BARRIERS_FLUSH */
-    bool line_buffered;     /* SHMEM_LINE_BUFFERED: of stdout, where it is a pipe */
-    int progress;           /* SHMEM_PROGRESS: enum sy_progress_mode */
-    int statics;            /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
-    bool check;             /* SHMEM_CHECK: argument checks */
-    bool huge_pages;        /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: ask for them in the heap */
-    int log_level;          /* SHMEM_LOG_LEVEL: enum sy_log_level */
-    const char *log_pes;    /* SHMEM_LOG_PES */
-    const char *log_file;   /* SHMEM_LOG_FILE */
-    bool warn_unknown_env;  /* SHMEM_WARN_UNKNOWN_ENV */
-    bool trap_on_abort;     /* SHMEM_TRAP_ON_ABORT: SIGABRT instead of leaving, for a core file */
+    const char *bootstrap;   /* SHMEM_BOOTSTRAP: "auto" or a name */
+    const char *transports;  /* SHMEM_TRANSPORTS: "auto", "a,b" in this order, "^a" all but a */
+    struct sy_start start;   /* SHMEM_INIT_TIMEOUT, SHMEM_CONTROL_*, SHMEM_PE, ... */
+    double stall_report;     /* SHMEM_STALL_REPORT, seconds that a wait lasts; 0: never */
+    double deadlock_timeout; /* SHMEM_DEADLOCK_TIMEOUT, seconds; 0: never */
+    const char *routes;      /* SHMEM_ROUTES: rules for pairs of PEs (route_rule.h) */
+    bool show_routes;        /* SHMEM_SHOW_ROUTES: print the table of routes at start-up on PE 0 */
+    long pes_per_node;       /* SHMEM_PES_PER_NODE: virtual nodes of so many PEs; 0: as they are */
+    long teams_max;          /* SHMEM_TEAMS_MAX: teams that a PE can be in at a time */
+    bool shared_only_self;   /* SHMEM_TEAM_SHARED_ONLY_SELF */
+    bool barriers_flush;     /* SHMEM_BARRIERS_FLUSH */
+    bool line_buffered;      /* SHMEM_LINE_BUFFERED: of stdout, where it is a pipe */
+    int progress;            /* SHMEM_PROGRESS: enum sy_progress_mode */
+    int statics;             /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
+    bool check;              /* SHMEM_CHECK: argument checks */
+    bool huge_pages;         /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: ask for them in the heap */
+    int log_level;           /* SHMEM_LOG_LEVEL: enum sy_log_level */
+    const char *log_pes;     /* SHMEM_LOG_PES */
+    const char *log_file;    /* SHMEM_LOG_FILE */
+    bool warn_unknown_env;   /* SHMEM_WARN_UNKNOWN_ENV */
+    bool backtrace;          /* SHMEM_BACKTRACE: of crashes */
+    bool trap_on_abort;      /* SHMEM_TRAP_ON_ABORT: SIGABRT instead of leaving, for a core file */
 
     /* SHMEM_x_ALGORITHM of collective routines on teams, and SHMEM_COLL_RADIX: children of a node
      * in the trees */

@@ -64,7 +64,7 @@ struct sy_control_team {
  * mapped. */
 static inline struct sy_control_team *sy_control_of(int pe, unsigned slot)
 {
-    char *base = sy_windows.entry[SY_WINDOW_CONTROL].peer[pe];
+    char *base = sy_windows_peer(SY_WINDOW_CONTROL, pe);
     return base ? (struct sy_control_team *)base + slot : NULL;
 }
 

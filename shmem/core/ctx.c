@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/callsite.h"
 #include "core/ctx.h"
 #include "core/rma.h"
 #include "core/world.h"
@@ -18,12 +19,45 @@ static struct {
     struct sy_ctx *first;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void sy_ctx_bad(shmem_ctx_t ctx, int pe)
+static const char *ctx_caller(void)
 {
+    return sy_callsite_routine("a routine on a context");
+}
+
+/* Ends the job where the handle is neither SHMEM_CTX_INVALID nor a context. */
+static void ctx_check(shmem_ctx_t ctx)
+{
+    const struct sy_ctx *known;
+
+    if (!sy_world.depth && !sy_world.exiting)
+        sy_world_missing(ctx_caller());
+    if (ctx == SHMEM_CTX_INVALID || ctx == &sy_ctx_control)
+        return;
+    pthread_mutex_lock(&all.lock);
+    for (known = all.first; known && known != ctx; known = known->next)
+        ;
+    pthread_mutex_unlock(&all.lock);
+    if (!known)
+        sy_fatal("%s was given the context %p, which is none: it was never created, or has been "
+                 "destroyed, by itself or with its team",
+                 ctx_caller(), (void *)ctx);
+}
+
+bool sy_ctx_given_checked(shmem_ctx_t ctx)
+{
+    ctx_check(ctx);
+    return ctx != SHMEM_CTX_INVALID;
+}
+
+int sy_ctx_pe_checked(shmem_ctx_t ctx, int pe)
+{
+    ctx_check(ctx);
     if (ctx == SHMEM_CTX_INVALID)
-        sy_fatal("a communication routine was given SHMEM_CTX_INVALID");
-    sy_fatal("a communication routine was given PE %d on a context whose team has PEs 0 to %d", pe,
-             ctx->members.size - 1);
+        sy_fatal("%s was given SHMEM_CTX_INVALID", ctx_caller());
+    if ((unsigned)pe >= (unsigned)ctx->members.size)
+        sy_fatal("%s was given PE %d on a context whose team has PEs 0 to %d", ctx_caller(), pe,
+                 ctx->members.size - 1);
+    return sy_members_pe(&ctx->members, pe);
 }
 
 static void close_domains(struct sy_ctx *ctx, unsigned count)

@@ -8,6 +8,7 @@
 #include "core/fatal.h"
 #include "core/route.h"
 #include "core/team.h"
+#include "core/windows.h"
 #include "util/bits.h"
 
 struct sy_ctx {
@@ -34,15 +35,26 @@ static inline struct sy_ctx *sy_ctx_of(shmem_ctx_t handle)
     return handle == SHMEM_CTX_DEFAULT ? &sy_ctx_default : handle;
 }
 
-_Noreturn void sy_ctx_bad(shmem_ctx_t ctx, int pe) __attribute__((cold));
+/* As sy_ctx_pe, by a search for the context; one that is none, or has no PE `pe`, ends the job. */
+int sy_ctx_pe_checked(shmem_ctx_t ctx, int pe) __attribute__((cold));
+
+/* Whether the handle is not SHMEM_CTX_INVALID; one that is no context ends the job. */
+bool sy_ctx_given_checked(shmem_ctx_t ctx) __attribute__((cold));
+
+static inline bool sy_ctx_given(shmem_ctx_t ctx)
+{
+    return ctx == SHMEM_CTX_DEFAULT || SY_LIKELY((uintptr_t)ctx > sy_hot.not_ctx) ||
+           sy_ctx_given_checked(ctx);
+}
 
 /* The number in the job of PE `pe` of a context's team. */
 static inline int sy_ctx_pe(shmem_ctx_t ctx, int pe)
 {
     if (SY_LIKELY(ctx == SHMEM_CTX_DEFAULT))
         return pe;
-    if (SY_UNLIKELY(ctx == SHMEM_CTX_INVALID || (unsigned)pe >= (unsigned)ctx->members.size))
-        sy_ctx_bad(ctx, pe);
+    if (SY_UNLIKELY((uintptr_t)ctx <= sy_hot.not_ctx ||
+                    (unsigned)pe >= (unsigned)ctx->members.size))
+        return sy_ctx_pe_checked(ctx, pe);
     return sy_members_pe(&ctx->members, pe);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <config.h>
 #include "core/boot.h"
 #include "core/config.h"
 #include "core/exchange.h"
@@ -16,10 +17,17 @@
 #include "util/bits.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/net/machine.h"
 #include "util/option.h"
 
 #define OPTIONS_MAX 32
-#define PACK_MAX    (sizeof sy_world.host + (SY_TRANSPORTS_MAX + 2) * SY_TRANSPORT_RECORD)
+
+/* The first gather of every job, whatever its bootstrap. Bootstraps refuse PEs that are at
+ * different gathers and name both, so PEs of two releases, whose cards may differ in size and
+ * meaning, learn here that they do not fit. */
+#define IDENTITIES "exchange of identities, release " PACKAGE_VERSION
+
+#define PACK_MAX (sizeof sy_world.host + (SY_TRANSPORTS_MAX + 2) * SY_TRANSPORT_RECORD)
 
 /* First gather: fixed size. The second carries host name and addresses, as long as the longest. */
 struct card {
@@ -47,19 +55,11 @@ static struct {
 
 /* ---- who I am ---- */
 
-/* Host names are no identity (cloned machines share them); the boot id is the kernel's own. */
 static uint64_t machine_identity(void)
 {
-    char boot[64] = "";
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    uint64_t boot = sy_machine_boot();
 
-    if (file) {
-        if (!fgets(boot, sizeof boot, file))
-            boot[0] = '\0';
-        fclose(file);
-    }
-    return boot[0] ? sy_hash(boot, strlen(boot), 0)
-                   : sy_hash(sy_world.host, strlen(sy_world.host), 1);
+    return boot ? boot : sy_hash(sy_world.host, strlen(sy_world.host), 1);
 }
 
 /* Network namespaces divide a machine into nodes, because the socket that hands over memory stays
@@ -217,7 +217,7 @@ struct sy_place sy_world_place(int pe)
 static bool maps_own_node(void)
 {
     for (int i = 0; i < sy_world.node_size; i++)
-        if (!sy_windows.entry[SY_WINDOW_CONTROL].peer[sy_world.node_pe[i]])
+        if (!sy_windows_has(SY_WINDOW_CONTROL, sy_world.node_pe[i]))
             return false;
     return true;
 }
@@ -380,7 +380,7 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     cards = calloc((size_t)sy_world.npes, sizeof *cards);
     if (!cards)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
-    int rc = sy_boot->allgather("exchange of identities", &mine, cards, sizeof mine, seconds, err);
+    int rc = sy_boot->allgather(IDENTITIES, &mine, cards, sizeof mine, seconds, err);
     if (!rc)
         rc = check_options(options, err);
     if (!rc) {

@@ -6,11 +6,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/boot.h"
+#include "core/callsite.h"
 #include "core/config.h"
+#include "core/crash.h"
 #include "core/fatal.h"
 #include "core/world.h"
 #include "util/log.h"
@@ -55,20 +58,39 @@ void sy_leave_anyway(int status)
     sy_leave(status);
 }
 
+/* Adds where the program made the call, which the text does not know. */
+static void add_callsite(char *text, size_t room)
+{
+    char place[256];
+    size_t length = strlen(text);
+
+    sy_callsite_text(place, sizeof place);
+    if (*place)
+        snprintf(text + length, room - length, "; called from %s", place);
+}
+
+static _Noreturn void leave_or_trap(int status)
+{
+    if (sy_config.trap_on_abort) {
+        sy_crash_silence();
+        abort();
+    }
+    sy_leave(status);
+}
+
 void sy_fatal(const char *fmt, ...)
 {
-    char text[1024];
+    char text[1280];
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    vsnprintf(text, sizeof text - 256, fmt, args);
     va_end(args);
+    add_callsite(text, sizeof text);
     sy_log(SY_LOG_ERROR, "", "%s", text);
     if (sy_boot)
         sy_boot->abort(1, text);
-    if (sy_config.trap_on_abort)
-        abort();
-    sy_leave(1);
+    leave_or_trap(1);
 }
 
 void sy_exit_job(int status)
@@ -76,7 +98,5 @@ void sy_exit_job(int status)
     sy_world.ending = true;
     if (sy_boot)
         sy_boot->abort(status, NULL);
-    if (sy_config.trap_on_abort)
-        abort();
-    sy_leave(status);
+    leave_or_trap(status);
 }

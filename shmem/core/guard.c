@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/boot.h"
+#include "core/crash.h"
 #include "core/fatal.h"
 #include "core/guard.h"
 #include "util/log.h"
@@ -60,6 +61,7 @@ void sy_guard_start(void)
     if (guard.stop < 0)
         return;
     sigfillset(&all);
+    sy_crash_let_through(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (pthread_create(&guard.thread, NULL, keep, NULL) != 0) {
         close(guard.stop);

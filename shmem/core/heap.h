@@ -22,6 +22,11 @@ size_t sy_heap_size(const char *what, const void *block);
 
 void sy_heap_free(void *block);
 
+/* SHMEM_CHECK: how many of `length` bytes at `address` in the heap are in the block that it is in;
+ * *begin: the block, or NULL where there is none, *size: what it was asked for with. From any
+ * thread. */
+size_t sy_heap_within(const void *address, size_t length, const void **begin, size_t *size);
+
 /* Changes the size without moving; false if that cannot be done. */
 bool sy_heap_resize(void *block, size_t size);
 

@@ -9,9 +9,11 @@
 #include "core/memory.h"
 #include "core/statics.h"
 #include "util/bits.h"
+#include "util/denied.h"
 #include "util/error.h"
 #include "util/file.h"
 #include "util/log.h"
+#include "util/memfd.h"
 
 /* Heap offsets and addresses are aligned to this, the size of a large page. */
 #define HEAP_ALIGNMENT (UINT64_C(2) << 20)
@@ -34,15 +36,19 @@ static int open_control(struct sy_error *err)
         return 0;
     int fd = sy_statics.fd;
     if (fd < 0) {
-        fd = memfd_create("openshmem", MFD_CLOEXEC);
+        fd = sy_memfd_create("openshmem");
         if (fd < 0)
-            return sy_fail(err, errno, "memfd_create for the symmetric heap: %s", strerror(errno));
+            return sy_fail(err, -fd, "memfd_create for the symmetric heap: %s%s", strerror(-fd),
+                           sy_denied_hint(fd));
         int rc = sy_file_set_length(fd, sy_statics.end);
+        if (!rc)
+            rc = sy_memfd_seal(fd);
         if (rc) {
             close(fd);
             return sy_fail(err, -rc, "%llu MB for the library itself: %s%s",
                            (unsigned long long)(sy_statics.end >> 20), strerror(-rc),
-                           rc == -EFBIG ? "; raise the limit of file sizes (ulimit -f)" : "");
+                           rc == -EFBIG ? "; raise the limit of file sizes (ulimit -f)"
+                                        : sy_denied_hint(rc));
         }
     }
     void *control = mmap(NULL, SY_CONTROL_SPACE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -12,20 +12,28 @@
 #include <unistd.h>
 
 #include "core/boot.h"
+#include "core/callsite.h"
 #include "core/config.h"
+#include "core/crash.h"
+#include "core/fatal.h"
 #include "core/guard.h"
 #include "core/progress.h"
+#include "core/rest.h"
 #include "core/route.h"
 #include "core/sleep.h"
 #include "core/stall.h"
 #include "core/wait.h"
 #include "core/world.h"
+#include "util/denied.h"
 #include "util/error.h"
 #include "util/libev.h"
 #include "util/log.h"
 
 /* In the time of SHMEM_STALL_REPORT: the report comes that much later than it could, at most. */
 #define LOOKS_FOR_STALLS 4
+
+/* The same of SHMEM_DEADLOCK_TIMEOUT. */
+#define LOOKS_FOR_REST 2
 
 /* Of watch mode. The first beat is short, because most often the application polled only in passing
  * and event mode is the right one; while it goes on polling each beat is twice as long. */
@@ -39,6 +47,9 @@
 #define WAITING_BEAT_NS INT64_C(200000000)
 
 #define SHORT_TURN_NS 100000
+
+/* Seconds. */
+#define SETTLED 1.
 
 /* Two wake-ups within this many seconds, with a poll between, mean that the application is waiting
  * for the same messages. */
@@ -62,7 +73,10 @@ static struct {
     ev_io launcher, beat, soon;
     ev_io transport[SY_TRANSPORTS_MAX];
     unsigned watched; /* of transport[] */
-    ev_timer stall;
+    ev_timer stall, settled, rest;
+    uint64_t rested; /* the wait that was told of last, and when it had lasted for so long */
+    unsigned rest_flags;
+    double told;
     ev_async report;
     bool running;
     bool answers_usr1; /* our handler is the one of SIGUSR1 */
@@ -266,12 +280,50 @@ static void on_stop(struct ev_loop *loop, ev_async *watcher, int events)
     ev_break(loop, EVBREAK_ALL);
 }
 
+/* The launcher is told again each time that a wait has doubled: it may have asked in vain. */
+static void on_rest(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    unsigned flags;
+    double seconds;
+    uint64_t wait = sy_rest_look(sy_config.deadlock_timeout, &flags, &seconds);
+
+    (void)loop, (void)watcher, (void)events;
+    if (!wait || seconds < sy_config.deadlock_timeout ||
+        (wait == progress.rested && flags == progress.rest_flags && seconds < 2 * progress.told))
+        return;
+    progress.rest_flags = flags;
+    progress.rested = wait;
+    progress.told = seconds;
+    sy_boot->rests(wait, flags);
+}
+
+static void answer_rest(void)
+{
+    unsigned flags = 0;
+    double seconds;
+    uint64_t wait = 0;
+
+    if (sy_config.deadlock_timeout > 0)
+        wait = sy_rest_look(sy_config.deadlock_timeout, &flags, &seconds);
+    sy_boot->rests(wait, flags);
+}
+
 static void tell(bool asked)
 {
     char text[200];
     double seconds = sy_stall_text(text, sizeof text);
 
+    if (asked)
+        answer_rest();
     sy_boot->note(text, seconds, asked);
+}
+
+/* Jobs that last are worth some preparation. */
+static void on_settled(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)loop, (void)watcher, (void)events;
+    if (sy_config.backtrace)
+        sy_callsite_prepare();
 }
 
 static void on_stall(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -330,7 +382,7 @@ static void leave_usr1(void)
 static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop, (void)watcher, (void)events;
-    if (sy_guard_hear())
+    while (sy_guard_hear())
         tell(true);
 }
 
@@ -411,7 +463,8 @@ static int watch_timer(ev_io *watcher, void (*expired)(struct ev_loop *, ev_io *
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
     if (fd < 0)
-        return sy_fail(err, errno, "a timer for the progress thread: %s", strerror(errno));
+        return sy_fail(err, errno, "a timer for the progress thread: %s%s%s", strerror(errno),
+                       errno == EMFILE ? "; raise ulimit -n" : "", sy_denied_hint(errno));
     ev_io_init(watcher, expired, fd, EV_READ);
     ev_io_start(progress.loop, watcher);
     return 0;
@@ -478,17 +531,33 @@ static int start_thread(struct sy_error *err)
     ev_async_start(progress.loop, &progress.report);
     ev_timer_init(&progress.stall, on_stall, sy_config.stall_report / LOOKS_FOR_STALLS,
                   sy_config.stall_report / LOOKS_FOR_STALLS);
+    ev_timer_init(&progress.settled, on_settled, SETTLED, 0.);
+    ev_timer_start(progress.loop, &progress.settled);
+    ev_timer_init(&progress.rest, on_rest, sy_config.deadlock_timeout / LOOKS_FOR_REST,
+                  sy_config.deadlock_timeout / LOOKS_FOR_REST);
+    if (sy_config.deadlock_timeout > 0)
+        ev_timer_start(progress.loop, &progress.rest);
     if (sy_config.stall_report > 0)
         ev_timer_start(progress.loop, &progress.stall);
     sigfillset(&all);
+    sy_crash_let_through(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = pthread_create(&progress.thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc)
-        return sy_fail(err, rc, "the progress thread could not be started: %s", strerror(rc));
+        return sy_fail(err, rc,
+                       "the progress thread could not be started: %s; the %d PEs of this host need "
+                       "%d processes and threads (ulimit -u, pids.max of the control group)%s",
+                       strerror(rc), sy_world.node_size, 2 * sy_world.node_size,
+                       sy_denied_hint(rc));
     progress.running = true;
     answer_usr1();
     return 0;
+}
+
+static void libev_failed(const char *what)
+{
+    sy_fatal("%s: %s; are there too few descriptors (ulimit -n)?", what, strerror(errno));
 }
 
 int sy_progress_start(int mode, struct sy_error *err)
@@ -503,9 +572,9 @@ int sy_progress_start(int mode, struct sy_error *err)
     progress.beat.fd = progress.soon.fd = -1;
     progress.mode = mode;
     atomic_store(&waiting, 0);
-    progress.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    progress.loop = sy_libev_loop(libev_failed, err);
     if (!progress.loop)
-        return sy_fail(err, ENOMEM, "libev has no usable event loop on this machine");
+        return -ENODEV;
     rc = watch_transports(&data, err);
     sy_hot.looks = data && mode == SY_PROGRESS_POLLING ? SY_LOOKS_POLL_ALL
                    : sy_hot.carries                    ? SY_LOOKS_POLL_OWN

@@ -1,7 +1,10 @@
 /* The paths of rma.h that are not a plain copy. */
+#include <stdio.h>
 #include <string.h>
 
+#include "core/callsite.h"
 #include "core/config.h"
+#include "core/heap.h"
 #include "core/rma.h"
 #include "core/world.h"
 
@@ -9,9 +12,11 @@
 
 void sy_rma_check_pe(const char *what, int pe)
 {
-    sy_world_need(what);
+    if (SY_UNLIKELY(!sy_world.depth))
+        sy_world_missing(sy_callsite_routine(what));
     if (SY_UNLIKELY((unsigned)pe >= (unsigned)sy_world.npes))
-        sy_fatal("%s: there is no PE %d; this job has PEs 0 to %d", what, pe, sy_world.npes - 1);
+        sy_fatal("%s: there is no PE %d; this job has PEs 0 to %d", sy_callsite_routine(what), pe,
+                 sy_world.npes - 1);
 }
 
 static SY_COLD void bad_address(const char *what, const void *address, int pe)
@@ -21,14 +26,15 @@ static SY_COLD void bad_address(const char *what, const void *address, int pe)
         "%s with PE %d: address %p is not symmetric: it is neither in the symmetric heap (%p, "
         "%zu bytes) nor a global or static variable of the executable. Local variables, malloc "
         "memory and variables of shared libraries are not",
-        what, pe, address, (void *)heap->base, heap->length);
+        sy_callsite_routine(what), pe, address, (void *)heap->base, heap->length);
 }
 
 static SY_COLD void bad_extent(const char *what, const void *address, size_t length, int pe,
                                unsigned window, uint64_t offset)
 {
-    sy_fatal("%s with PE %d: %zu bytes at %p reach %zu bytes past the end of the %s", what, pe,
-             length, address, (size_t)(length - (sy_windows.entry[window].own.length - offset)),
+    sy_fatal("%s with PE %d: %zu bytes at %p reach %zu bytes past the end of the %s",
+             sy_callsite_routine(what), pe, length, address,
+             (size_t)(length - (sy_windows.entry[window].own.length - offset)),
              window == SY_WINDOW_HEAP ? "symmetric heap" : "executable's data");
 }
 
@@ -36,7 +42,42 @@ static SY_COLD void other_executable(const char *what, const void *address, int 
 {
     sy_fatal("%s with PE %d: %p is a global or static variable, but PE %d on host %s runs another "
              "executable, so the variable has no counterpart there; use the symmetric heap",
-             what, pe, address, pe, sy_world_place(pe).host);
+             sy_callsite_routine(what), pe, address, pe, sy_world_place(pe).host);
+}
+
+/* SHMEM_CHECK: blocks are the same on all PEs, so this PE's tell of the others'. */
+static void check_block(const char *what, const void *address, size_t length, const char *whose)
+{
+    const void *begin;
+    size_t size, within = sy_heap_within(address, length, &begin, &size);
+
+    if (within == length)
+        return;
+    if (!begin)
+        sy_fatal("%s%s: address %p is in the symmetric heap, but in no block of it: what was there "
+                 "has been freed, or was never allocated",
+                 sy_callsite_routine(what), whose, address);
+    sy_fatal("%s%s: %zu bytes at %p reach %zu bytes past the end of a block of %zu bytes at %p of "
+             "the symmetric heap",
+             sy_callsite_routine(what), whose, length, address, length - within, size, begin);
+}
+
+static void check_remote(const char *what, const void *address, size_t length, int pe)
+{
+    char whose[32];
+
+    snprintf(whose, sizeof whose, " with PE %d", pe);
+    check_block(what, address, length, whose);
+}
+
+/* The side of a transfer that is this PE's need not be in the heap. */
+static void check_local(const char *what, const void *local, size_t length)
+{
+    unsigned window;
+    uint64_t offset;
+
+    if (sy_config.check && !sy_windows_find(local, &window, &offset) && window == SY_WINDOW_HEAP)
+        check_block(what, local, length, ", on this PE's side");
 }
 
 struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe)
@@ -48,9 +89,11 @@ struct sy_target sy_rma_target(const char *what, const void *address, size_t len
         bad_address(what, address, pe);
     if (length > sy_windows.entry[target.window].own.length - target.offset)
         bad_extent(what, address, length, pe, target.window, target.offset);
+    if (sy_config.check && target.window == SY_WINDOW_HEAP)
+        check_remote(what, address, length, pe);
     if (target.window >= SY_WINDOW_DATA && sy_routes.other[pe])
         other_executable(what, address, pe);
-    char *base = sy_windows.entry[target.window].peer[pe];
+    char *base = sy_windows_peer(target.window, pe);
     target.here = base ? base + target.offset : NULL;
     return target;
 }
@@ -61,8 +104,8 @@ static void check_overlap(const char *what, const char *here, const void *local,
     const char *other = local;
 
     if (sy_config.check && here && here < other + length && other < here + length)
-        sy_fatal("%s: %zu bytes at %p and at %p overlap on PE %d itself", what, length,
-                 (const void *)here, local, sy_world.pe);
+        sy_fatal("%s: %zu bytes at %p and at %p overlap on PE %d itself", sy_callsite_routine(what),
+                 length, (const void *)here, local, sy_world.pe);
 }
 
 void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
@@ -93,6 +136,7 @@ void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
     if (!length)
         return;
     struct sy_target target = sy_rma_target("put", dest, length, pe);
+    check_local("put", source, length);
     check_overlap("put", target.here, source, length);
     if (target.here) {
         sy_copy(target.here, source, length);
@@ -108,6 +152,7 @@ void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
     if (!length)
         return;
     struct sy_target target = sy_rma_target("get", source, length, pe);
+    check_local("get", dest, length);
     check_overlap("get", target.here, dest, length);
     if (target.here) {
         sy_copy(dest, target.here, length);
@@ -156,8 +201,8 @@ static struct sy_target strided_target(const char *what, const void *remote,
     ptrdiff_t reach;
 
     if (__builtin_mul_overflow(remote_stride, blocks - 1, &reach))
-        sy_fatal("%s with PE %d: a stride of %td bytes times %zu blocks is no length", what, pe,
-                 remote_stride, blocks);
+        sy_fatal("%s with PE %d: a stride of %td bytes times %zu blocks is no length",
+                 sy_callsite_routine(what), pe, remote_stride, blocks);
     struct sy_target last = sy_rma_target(what, (const char *)remote + reach, block, pe);
     if (last.window != first.window)
         bad_address(what, (const char *)remote + reach, pe);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/boot.h"
+#include "core/fatal.h"
 #include "core/guard.h"
 #include "core/route.h"
 #include "core/route_rule.h"
@@ -226,8 +227,9 @@ static unsigned reach(unsigned i, int pe)
     struct sy_route_transport *t = &sy_routes.transport[job.own[i]];
     unsigned bits = job.mutual[i] && !job.mutual[i][pe] ? 0 : t->table->reach(pe);
 
-    bits &= data | SY_REACH_MAP; /* a later version of the interface may have more */
-    bool good = !(bits & ~sy_routes_able(t)) && ((bits & SY_REACH_MAP) || (bits & data) == data);
+    /* A later version of the interface may have more. */
+    bits &= data | SY_REACH_MAP | (bits & SY_REACH_MAP ? SY_REACH_LATE : 0u);
+    bool good = !(bits & ~(sy_routes_able(t) | SY_REACH_LATE)) && ((bits & SY_REACH_MAP) || (bits & data) == data);
 
     if (bits && !good)
         tell_of_reach(t, pe, bits);
@@ -461,11 +463,31 @@ static int no_route(int pe, unsigned rule, struct sy_error *err)
         dropped);
 }
 
+/* Of a PE whose windows are mapped when they are first used. */
+static void map_late(int pe)
+{
+    struct sy_route_transport *t = sy_route_to(pe);
+
+    for (unsigned w = 0; w < sy_windows.count; w++) {
+        bool usable = w < SY_WINDOW_DATA || !sy_routes.other[pe];
+        void *base = usable ? t->table->mem_pointer(pe, w) : NULL;
+        if (usable && !base && sy_windows.entry[w].own.length)
+            sy_fatal("the memory of PE %d, which this PE uses for the first time, cannot be mapped "
+                     "any more by transport %s",
+                     pe, t->plugin.name);
+        sy_windows_set_peer(w, pe, base);
+    }
+}
+
 /* Enters PE pe's mapped windows; what is not mapped goes through the transport's data calls. */
 static void enter_windows(int pe)
 {
     struct sy_route_transport *t = sy_route_to(pe);
 
+    if (t->table->reach(pe) & SY_REACH_LATE && !sy_windows_set_late(pe, map_late)) {
+        sy_routes.maps = true;
+        return;
+    }
     for (unsigned w = 0; w < sy_windows.count; w++) {
         bool usable = w < SY_WINDOW_DATA || !sy_routes.other[pe];
         void *base = NULL;

@@ -1,6 +1,8 @@
 /* The paths of signal.h that are not a copy and one instruction. */
 #include "core/signal.h"
 
+#include "core/callsite.h"
+
 static const char what[] = "put_signal";
 
 static enum sy_amo_op operation(int sig_op, int pe)
@@ -17,8 +19,8 @@ static enum sy_amo_op operation(int sig_op, int pe)
 static struct sy_target signal_target(const struct sy_signal_put *put, int pe)
 {
     if ((uintptr_t)put->sig_addr % sizeof *put->sig_addr)
-        sy_fatal("%s with PE %d: sig_addr %p is not aligned to the 8 bytes of a signal", what, pe,
-                 (void *)put->sig_addr);
+        sy_fatal("%s with PE %d: sig_addr %p is not aligned to the 8 bytes of a signal",
+                 sy_callsite_routine(what), pe, (void *)put->sig_addr);
     return sy_rma_target(what, put->sig_addr, sizeof *put->sig_addr, pe);
 }
 

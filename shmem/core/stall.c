@@ -1,12 +1,11 @@
 /* See stall.h. */
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/callsite.h"
 #include "core/route.h"
 #include "core/stall.h"
 #include "core/wait.h"
@@ -16,8 +15,7 @@
 
 enum {
     THREADS = 16, /* that have notes of their own; others share the last one */
-    FRAMES = 32,
-    PEERS = 16 /* that each transport tells of */
+    PEERS = 16    /* that each transport tells of */
 };
 
 /* A thread that waits writes again at each rest, of 50 ms at most, so a note that is older
@@ -44,24 +42,12 @@ static struct note *own_note(void)
     return own;
 }
 
-/* The routine of the specification that the program is in, or the function that waits: only
- * exported names can be found, and a program with the static library has none. */
-static const char *find_call(const char *where)
+/* A word for people where the routine cannot be seen: not the name of a function of the library. */
+static const char *stall_word(const char *where)
 {
-    void *frame[FRAMES];
-    int count = backtrace(frame, FRAMES);
-
-    for (int i = 0; i < count; i++) {
-        Dl_info info;
-        const char *name;
-
-        if (!dladdr(frame[i], &info) || !info.dli_sname)
-            continue;
-        name = info.dli_sname + (info.dli_sname[0] == 'p');
-        if (!strncmp(name, "shmem_", 6))
-            return name;
-    }
-    return where + !strncmp(where, "pshmem_", 7);
+    if (!strncmp(where, "pshmem_", 7))
+        return where + 1;
+    return !strncmp(where, "shmem_", 6) || strchr(where, ' ') ? where : "a routine of the library";
 }
 
 void sy_stall_note(uint64_t since, uint64_t now, const char *where)
@@ -69,7 +55,8 @@ void sy_stall_note(uint64_t since, uint64_t now, const char *where)
     struct note *note = own_note();
 
     if (atomic_load_explicit(&note->since, memory_order_relaxed) != since) {
-        atomic_store_explicit(&note->call, find_call(where), memory_order_relaxed);
+        atomic_store_explicit(&note->call, sy_callsite_routine(stall_word(where)),
+                              memory_order_relaxed);
         atomic_store_explicit(&note->since, since, memory_order_relaxed);
     }
     atomic_store_explicit(&note->last, now, memory_order_release);
@@ -107,6 +94,24 @@ double sy_stall_text(char *text, size_t room)
     if (!length)
         snprintf(text, room, "computing, or in a call of the system");
     return longest;
+}
+
+uint64_t sy_stall_waits(int *count, double *seconds)
+{
+    uint64_t now = sy_wait_now(), wait = 0;
+
+    *count = 0;
+    *seconds = 0;
+    for (int i = 0; i < THREADS; i++) {
+        double waits = waited(&notes[i], now);
+        if (waits <= 0)
+            continue;
+        wait = wait * 31 + atomic_load_explicit(&notes[i].since, memory_order_relaxed);
+        if (!*count || waits < *seconds)
+            *seconds = waits;
+        ++*count;
+    }
+    return wait;
 }
 
 /* Appends to a line. */

@@ -22,6 +22,10 @@ void sy_stall_note(uint64_t since, uint64_t now, const char *where) __attribute_
  * waited longest has done so; 0: none waits. */
 double sy_stall_text(char *text, size_t room);
 
+/* Which wait this PE is in, a number that another wait does not have; 0: none. threads: how many
+ * wait; seconds: for how long the one does that has waited least. */
+uint64_t sy_stall_waits(int *threads, double *seconds);
+
 /* Writes to the log what the transports have under way, a line for each PE that it goes to. By the
  * progress thread. */
 void sy_stall_tell_pending(void);

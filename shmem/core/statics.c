@@ -20,6 +20,7 @@
 #include "core/statics.h"
 #include "util/bits.h"
 #include "util/file.h"
+#include "util/memfd.h"
 
 struct sy_statics sy_statics = {.fd = -1, .why = "the library's constructor has not run"};
 
@@ -158,7 +159,7 @@ static const char *move_all(struct sy_statics *s)
 {
     if (!single_threaded())
         return "the library was loaded into a process that already has threads";
-    int fd = memfd_create("openshmem", MFD_CLOEXEC);
+    int fd = sy_memfd_create("openshmem");
     if (fd < 0)
         return "memfd_create failed";
     uint64_t end = SY_CONTROL_SPACE;
@@ -166,7 +167,7 @@ static const char *move_all(struct sy_statics *s)
         s->range[i].fd_offset = end;
         end += s->range[i].length;
     }
-    if (sy_file_set_length(fd, end)) {
+    if (sy_memfd_seal(fd) || sy_file_set_length(fd, end)) {
         close(fd);
         return "the memfd cannot hold the program's data (see ulimit -f)";
     }
@@ -247,7 +248,7 @@ static void after_fork_in_child(void)
  * configuration file, comes later. */
 static const char *refused_by_user(void)
 {
-    const char *mode = getenv("SHMEM_STATICS");
+    const char *mode = secure_getenv("SHMEM_STATICS");
     return mode && !strcasecmp(mode, "service") ? "SHMEM_STATICS=service" : NULL;
 }
 

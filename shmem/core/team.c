@@ -138,7 +138,7 @@ static struct sy_members shared_members(void)
     struct sy_members even = {.start = pe[0], .stride = stride, .size = size};
 
     for (int i = 0; i < size; i++)
-        if (sy_config.shared_only_self || !sy_control_of(pe[i], 0))
+        if (sy_config.shared_only_self || !sy_windows_has(SY_WINDOW_CONTROL, pe[i]))
             return (struct sy_members){.start = sy_world.pe, .stride = 1, .size = 1};
     for (int i = 1; i < size; i++)
         if (pe[i] != pe[0] + i * stride)

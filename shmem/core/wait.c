@@ -10,6 +10,7 @@
 #include "core/stall.h"
 #include "core/wait.h"
 #include "core/windows.h"
+#include "core/world.h"
 
 #define LOOKS_ALONE                                                                                \
     20000 /* about 50 us: longer than anything a running peer makes one wait for                   \
@@ -17,6 +18,10 @@
 #define LOOKS_CROWDED    100
 #define LOOKS_AFTER_REST 10
 #define LONGEST_NAP_NS   UINT64_C(1000000)
+
+/* On a node with many PEs each of its naps is longer: 2,000 that look every millisecond leave no
+ * processor for the one that they wait for. */
+#define NAP_A_PE_NS UINT64_C(50000)
 
 /* The same where whatever ends the wait ends the sleep too: only a safeguard. */
 #define LONGEST_SLEEP_NS UINT64_C(50000000)
@@ -36,6 +41,7 @@ uint32_t sy_wait_looks = LOOKS_ALONE;
 
 static struct {
     bool crowded;
+    uint64_t longest_nap;
     bool polls;      /* transports, while it waits */
     bool takes_over; /* from the progress thread, and may sleep on the transports' descriptors */
     bool by_arrival; /* all that other PEs write here comes through a transport with a descriptor */
@@ -68,6 +74,9 @@ static void find_transports(bool alone)
 int sy_wait_open(bool crowded, bool alone, struct sy_error *err)
 {
     policy.crowded = crowded;
+    policy.longest_nap = NAP_A_PE_NS * (uint64_t)sy_world.node_size;
+    if (policy.longest_nap < LONGEST_NAP_NS)
+        policy.longest_nap = LONGEST_NAP_NS;
     find_transports(alone);
     /* Where data arrive through transports, a waiting thread helps them along early. */
     sy_wait_looks = policy.crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
@@ -107,7 +116,7 @@ static uint64_t nap_length(uint64_t waited, bool told)
 
     if (policy.alone && told)
         return LONGEST_SLEEP_NS;
-    return length < LONGEST_NAP_NS ? length : LONGEST_NAP_NS;
+    return length < policy.longest_nap ? length : policy.longest_nap;
 }
 
 /* To get ready for a sleep transports poll, and may do so without a word of what that has moved: a

@@ -8,7 +8,10 @@
 #include "util/error.h"
 
 struct sy_windows sy_windows;
-struct sy_hot sy_hot;
+/* Pages at the beginning of the address space are never mapped. */
+#define NOT_CTX ((uintptr_t)4095)
+
+struct sy_hot sy_hot = {.not_ctx = UINTPTR_MAX};
 
 static int npes_open;
 
@@ -57,12 +60,45 @@ void sy_windows_close(void)
     for (unsigned i = 0; i < sy_windows.count; i++)
         if (sy_windows.entry[i].peer)
             munmap(sy_windows.entry[i].peer, (size_t)npes_open * sizeof(char *));
+    if (sy_windows.late)
+        munmap(sy_windows.late, (size_t)npes_open);
     memset(&sy_windows, 0, sizeof sy_windows);
+}
+
+/* ---- what is mapped when it is used ---- */
+
+int sy_windows_set_late(int pe, void (*map)(int pe))
+{
+    if (!sy_windows.late) {
+        void *late = mmap(NULL, (size_t)npes_open, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (late == MAP_FAILED)
+            return -ENOMEM;
+        sy_windows.late = late;
+    }
+    sy_windows.late[pe] = 1;
+    sy_windows.map = map;
+    return 0;
+}
+
+bool sy_windows_has(unsigned window, int pe)
+{
+    return sy_windows.entry[window].peer[pe] || (sy_windows.late && sy_windows.late[pe]);
+}
+
+char *sy_windows_first_use(unsigned window, int pe)
+{
+    if (sy_windows.late[pe]) {
+        sy_windows.late[pe] = 0;
+        sy_windows.map(pe);
+    }
+    return sy_windows.entry[window].peer[pe];
 }
 
 void sy_windows_hot(int npes, bool enable)
 {
-    sy_hot = (struct sy_hot){.carries = sy_hot.carries, .looks = sy_hot.looks};
+    sy_hot = (struct sy_hot){
+        .carries = sy_hot.carries, .looks = sy_hot.looks, .not_ctx = UINTPTR_MAX};
     if (!enable)
         return;
     const struct sy_window_entry *heap = &sy_windows.entry[SY_WINDOW_HEAP];
@@ -75,6 +111,7 @@ void sy_windows_hot(int npes, bool enable)
         sy_hot.data.length = data->own.length;
         sy_hot.data.peer = data->peer;
     }
+    sy_hot.not_ctx = NOT_CTX;
     sy_hot.npes = (unsigned)npes;
 }
 
@@ -98,7 +135,8 @@ void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length)
     if (window >= sy_windows.count || pe < 0 || pe >= npes_open)
         return NULL;
     const struct sy_window_entry *entry = &sy_windows.entry[window];
-    if (offset > entry->own.length || length > entry->own.length - offset || !entry->peer[pe])
+    if (offset > entry->own.length || length > entry->own.length - offset)
         return NULL;
-    return entry->peer[pe] + offset;
+    char *base = sy_windows_peer(window, pe);
+    return base ? base + offset : NULL;
 }

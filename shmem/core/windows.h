@@ -3,7 +3,8 @@
  *
  * Invariants: the tables are written by the thread that is in shmem_init or shmem_finalize, when no
  * other call may run, and only read otherwise. peer[pe] of a window is NULL where that PE's window
- * cannot be reached by loads and stores; for this PE it is the window itself. */
+ * cannot be reached by loads and stores, and where it has not been used yet (`late`); for this PE it
+ * is the window itself. */
 #ifndef SY_CORE_WINDOWS_H
 #define SY_CORE_WINDOWS_H
 
@@ -30,6 +31,9 @@ struct sy_window_entry {
 struct sy_windows {
     unsigned count;
     struct sy_window_entry entry[SY_WINDOWS_MAX];
+    char *late; /* npes flags, NULL: none. PEs whose windows are mapped when they are first used, by
+                   `map`, which ends the job if it cannot. Only where one thread makes all calls. */
+    void (*map)(int pe);
 };
 
 extern struct sy_windows sy_windows SY_HIDDEN;
@@ -43,6 +47,9 @@ enum { SY_LOOKS_MERELY, SY_LOOKS_POLL_OWN, SY_LOOKS_POLL_ALL };
  * that checks and explains, before initialisation, after finalisation, and under SHMEM_CHECK. */
 struct sy_hot {
     unsigned npes;
+    /* Handles up to this one are no contexts, or have to be looked up: all are under SHMEM_CHECK.
+     */
+    uintptr_t not_ctx;
     bool carries; /* some data goes through a transport's calls, so quiet and fence concern it */
     unsigned char looks; /* SY_LOOKS_: which looks at mapped memory poll transports now and then */
     struct {
@@ -76,6 +83,20 @@ SY_INLINE void *sy_window_reach(const void *address, int pe)
 int sy_windows_open(int pe, int npes, struct sy_error *err);
 void sy_windows_set_peer(unsigned window, int pe, void *base);
 void sy_windows_close(void);
+
+/* PE pe's windows are to be mapped late. 0 or -ENOMEM. */
+int sy_windows_set_late(int pe, void (*map)(int pe));
+
+/* Whether a window of PE pe is mapped, or will be when it is used. */
+bool sy_windows_has(unsigned window, int pe);
+
+/* The base of a window of PE pe here, or NULL. */
+char *sy_windows_first_use(unsigned window, int pe) __attribute__((cold));
+static inline char *sy_windows_peer(unsigned window, int pe)
+{
+    char *base = sy_windows.entry[window].peer[pe];
+    return SY_LIKELY(base || !sy_windows.late) ? base : sy_windows_first_use(window, pe);
+}
 
 /* Lets the inline path work, or not. */
 void sy_windows_hot(int npes, bool enable);

@@ -1,10 +1,12 @@
 /* Start-up and shut-down, in one readable order. See world.h. */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,12 +16,14 @@
 #include "core/amo.h"
 #include "core/boot.h"
 #include "core/config.h"
+#include "core/crash.h"
 #include "core/ctx.h"
 #include "core/exchange.h"
 #include "core/fatal.h"
 #include "core/heap.h"
 #include "core/memory.h"
 #include "core/progress.h"
+#include "core/rest.h"
 #include "core/route.h"
 #include "core/route_rule.h"
 #include "core/team.h"
@@ -47,6 +51,8 @@ static int host_window(unsigned index, struct sy_window *window)
 static void host_lost(int pe, int code, const char *why)
 {
     sy_progress_hear_out();
+    if (code == EHOSTUNREACH && why) /* there has never been a way, and the reason says enough */
+        sy_fatal("PE %d on host %s cannot be reached: %s", pe, sy_world_place(pe).host, why);
     sy_fatal("PE %d on host %s is lost: %s (%s)", pe, sy_world_place(pe).host,
              why ? why : "the transport gives no reason", strerror(abs(code)));
 }
@@ -83,6 +89,11 @@ static void warn_unknown(const char *variable, const char *nearest)
            *nearest ? "; did you mean " : " (SHMEM_WARN_UNKNOWN_ENV=0 silences this)", nearest);
 }
 
+static void warn_path(const char *directory, const char *why)
+{
+    sy_log(SY_LOG_WARN, "plugin", "SHMEM_PLUGIN_PATH: %s: %s", directory, why);
+}
+
 /* JSON keys and environment names that nothing claims. Plugins that exist but are not loaded may
  * own some; theirs are left alone. */
 static int check_leftovers(struct sy_options *options, struct sy_error *err)
@@ -100,6 +111,8 @@ static int check_leftovers(struct sy_options *options, struct sy_error *err)
     int rc = sy_options_check_keys(options, names, err);
     if (!rc && !sy_world.pe && sy_config.warn_unknown_env)
         sy_options_unknown_env(options, names, warn_unknown);
+    if (!rc && !sy_world.pe)
+        sy_plugins_check_path(warn_path);
     for (size_t k = 0; k < SY_COUNT(kinds); k++)
         sy_plugins_free(found[k], count[k]);
     return rc;
@@ -117,6 +130,32 @@ static void say_hello(void)
 
 /* ---- the steps ---- */
 
+/* The job's key has a page of its own, which core files leave out and which is wiped at the end. */
+static int world_keep_key(struct sy_error *err)
+{
+    unsigned char *page = mmap(NULL, sizeof sy_world.job.key, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED)
+        return sy_fail(err, errno, "no memory for the job's key: %s", strerror(errno));
+    madvise(page, sizeof sy_world.job.key, MADV_DONTDUMP);
+    memcpy(page, sy_world.job.key, sizeof sy_world.job.key);
+    explicit_bzero(sy_world.job.key, sizeof sy_world.job.key);
+    host.job_key = page;
+    return 0;
+}
+
+static void world_wipe_key(void)
+{
+    unsigned char *page = (unsigned char *)(uintptr_t)host.job_key;
+
+    if (!page)
+        return;
+    explicit_bzero(page, sizeof sy_world.job.key);
+    munmap(page, sizeof sy_world.job.key);
+    host.job_key = NULL;
+}
+
 static int join_job(struct sy_options *options, struct sy_error *err)
 {
     int rc = sy_boot_open(sy_config.bootstrap, options, &host, &sy_world.job, err);
@@ -125,9 +164,8 @@ static int join_job(struct sy_options *options, struct sy_error *err)
         return rc;
     sy_world.pe = host.pe = sy_world.job.pe;
     sy_world.npes = host.npes = sy_world.job.npes;
-    host.job_key = sy_world.job.key;
     sy_log_identity(sy_world.pe, sy_world.host, sy_world.job.id);
-    return 0;
+    return world_keep_key(err);
 }
 
 static int make_memory(struct sy_error *err)
@@ -151,6 +189,9 @@ static int start(struct sy_error *err)
     if (!options)
         return -EINVAL;
     int rc = start_log(err);
+    sy_options_warn_secure();
+    if (!rc && sy_config.backtrace)
+        sy_crash_watch();
     if (!rc)
         rc = join_job(options, err);
     if (!rc)
@@ -197,6 +238,7 @@ void sy_world_open(int thread_level)
 
     sy_world.process = getpid();
     sy_world.thread_level = thread_level;
+    sy_rest_threads_begin();
     host.threads = thread_level == SHMEM_THREAD_MULTIPLE;
     if (gethostname(sy_world.host, sizeof sy_world.host - 1))
         strcpy(sy_world.host, "unknown-host");
@@ -208,14 +250,35 @@ void sy_world_open(int thread_level)
     }
     if (rc)
         sy_fatal("shmem_init: %s", err.text);
+    sy_rest_threads_end();
     print_by_lines();
     say_hello();
     sy_boot->mark(SY_MARK_INITIALIZED);
     sy_windows_hot(sy_world.npes, !sy_config.check);
 }
 
+/* Before shmem_init: the number that the launcher has given to this PE, for messages. */
+static void guess_identity(void)
+{
+    static const char *const names[] = {"SHMEM_BOOT_PE", "SHMEM_PE",     "PMIX_RANK",
+                                        "PMI_RANK",      "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"};
+
+    for (size_t i = 0; i < SY_COUNT(names); i++) {
+        const char *text = secure_getenv(names[i]);
+        char *end;
+        long pe = text ? strtol(text, &end, 10) : -1;
+        if (pe < 0 || pe > INT_MAX || end == text || *end)
+            continue;
+        gethostname(sy_world.host, sizeof sy_world.host - 1);
+        sy_log_identity((int)pe, sy_world.host, "");
+        return;
+    }
+}
+
 void sy_world_missing(const char *routine)
 {
+    if (!sy_world.npes)
+        guess_identity();
     sy_fatal("%s was called %s; call it between shmem_init and shmem_finalize", routine,
              sy_world.npes ? "after shmem_finalize" : "before shmem_init");
 }
@@ -227,6 +290,7 @@ void sy_world_close(void)
     sy_teams_close();
     sy_ctx_control_close();
     sy_routes_close();
+    world_wipe_key();
     sy_wait_close();
     sy_windows_close();
     sy_heap_close();

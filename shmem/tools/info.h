@@ -15,6 +15,7 @@ struct info_plugin {
     const char *path;       /* its file, or "builtin" */
     bool loaded;            /* it can be loaded */
     long priority;          /* if so */
+    const char *protection; /* of a transport, if so; or NULL */
     struct sy_plugin open;  /* if so */
     struct sy_error reason; /* if not */
 };

@@ -50,6 +50,7 @@ static void add_plugin(struct info *info, int kind, const struct sy_plugin *foun
     if (kind == TRANSPORT) {
         const struct sy_transport *t = p->open.table;
         p->priority = t->priority;
+        p->protection = t->protection;
         options = t->options;
         settings = t->settings;
     } else {

@@ -35,6 +35,8 @@ static json_t *plugins(const struct info *info)
             json_object_set_new(object, "priority", json_integer(p->priority));
         else
             json_object_set_new(object, "refused", json_string(p->reason.text));
+        if (p->protection)
+            json_object_set_new(object, "protection", words(p->protection, "\n"));
         json_array_append_new(array, object);
     }
     return array;

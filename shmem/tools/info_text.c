@@ -26,6 +26,26 @@ static void print_wrapped(const char *text, int indent)
     putchar('\n');
 }
 
+/* The lines of each transport, wrapped. */
+static void print_protection(const struct info *info)
+{
+    char line[256];
+
+    puts("\nWhat protects the memory of PEs from other processes");
+    for (size_t i = 0; i < info->plugins; i++) {
+        const struct info_plugin *p = &info->plugin[i];
+        if (!p->protection)
+            continue;
+        printf("  %s\n", p->name);
+        for (const char *at = p->protection; *at; at += *at == '\n') {
+            size_t length = strcspn(at, "\n");
+            snprintf(line, sizeof line, "%.*s", (int)length, at);
+            print_wrapped(line, 6);
+            at += length;
+        }
+    }
+}
+
 static void print_plugins(const struct info *info)
 {
     printf("\nPlugins, searched in %s\n", info->places ? info->places : "(no memory)");
@@ -80,6 +100,8 @@ void info_print_text(const struct info *info)
     printf("  library    %s\n  compiler   %s\n  flags      %s\n  built for  %s\n", info->library,
            INFO_BUILD_COMPILER, INFO_BUILD_FLAGS, INFO_BUILD_HOST);
     print_plugins(info);
+    if (info->plugins)
+        print_protection(info);
     if (info->options) {
         sy_options_visit(info->options, print_option, &last);
         puts("\nNames of other libraries that are known and have no effect here");

@@ -12,6 +12,7 @@ bin_oshinfo_SOURCES = $(util_sources) shmem/core/builtin.c shmem/core/config.c s
 	shmem/tools/oshinfo.c
 bin_oshinfo_CPPFLAGS = $(libsma_cppflags) -DSY_BUILD_CC='"$(CC)"' -DSY_BUILD_FLAGS='"$(CFLAGS)"' \
 	-DSY_BUILD_HOST='"$(host_triplet)"'
+bin_oshinfo_LDFLAGS = $(AM_LDFLAGS) $(SY_TOOL_RUN_PATH)
 bin_oshinfo_LDADD = shmem/libsma.la $(JANSSON_LIBS)
 
 # docs/options.md and the schema of configuration files are what oshinfo says of the options: tests/lint/options.test compares them.

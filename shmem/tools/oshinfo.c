@@ -10,6 +10,7 @@
 #include <shmem.h>
 
 #include "tools/info.h"
+#include "util/secure.h"
 
 enum mode { TEXT, JSON, MARKDOWN, SCHEMA, CHECK, ROUTES };
 
@@ -109,6 +110,12 @@ int main(int argc, char **argv)
     enum mode mode = TEXT;
     const char *file = NULL;
 
+    if (sy_secure()) {
+        fputs("oshinfo: it reads what its user names, so it must not have rights that the user "
+              "lacks; take setuid, setgid and capabilities off it\n",
+              stderr);
+        return 1;
+    }
     opterr = 0;
     for (int flag; (flag = getopt_long(argc, argv, ":h", flags, NULL)) != -1;) {
         switch (flag) {

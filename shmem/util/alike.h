@@ -7,8 +7,7 @@
 
 /* Steps through `count` texts, each once however often it is there; NULL: this PE says nothing.
  * Looks from *at on, and returns whether there was another: *at is then the first PE that says it,
- * and `who` names all, as "PE 1" or "PEs 0, 2-4", ending in "..." where `room` (at least 32) does
- * not suffice. */
+ * and `who`, with `room` for at least 64 bytes, names all (list.h). */
 bool sy_alike_next(char *const *text, int count, int *at, char *who, size_t room);
 
 #endif

@@ -2,6 +2,15 @@
 #define SY_LIBEV_ITSELF
 #include "util/libev.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "util/denied.h"
+#include "util/error.h"
+
 #ifdef SY_BUILTIN_PLUGIN
 
 #define DIRECT(name) .name##_function = ev_##name,
@@ -16,9 +25,6 @@ int sy_libev_open(struct sy_error *err)
 #else
 
 #include <dlfcn.h>
-#include <errno.h>
-
-#include "util/error.h"
 
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
@@ -44,3 +50,45 @@ int sy_libev_open(struct sy_error *err)
 }
 
 #endif
+
+/* libev takes any failure of epoll_ctl for one of the descriptor, and then spins. */
+static int try_epoll(int epoll, int event)
+{
+    struct epoll_event wish = {.events = EPOLLIN};
+
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, event, &wish) || epoll_wait(epoll, &wish, 1, 0) < 0)
+        return -errno;
+    return 0;
+}
+
+struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *err)
+{
+    /* libev's own: an epoll, and an eventfd or a pipe. */
+    int epoll = epoll_create1(EPOLL_CLOEXEC), no_epoll = epoll < 0 ? errno : 0;
+    int event = eventfd(0, EFD_CLOEXEC), pair[2], rc = event < 0 ? errno : 0;
+    struct ev_loop *loop = NULL;
+
+    if (rc && !pipe(pair)) {
+        event = pair[0];
+        close(pair[1]);
+        rc = 0;
+    }
+    if (!no_epoll && !rc)
+        no_epoll = -try_epoll(epoll, event);
+    if (no_epoll == EMFILE || no_epoll == ENFILE)
+        rc = no_epoll;
+    if (epoll >= 0)
+        close(epoll);
+    if (event >= 0)
+        close(event);
+    if (!rc) {
+        sy_libev.set_syserr_cb_function(die);
+        loop = sy_libev.loop_new_function(
+            EVFLAG_NOENV | (no_epoll ? (unsigned)EVBACKEND_POLL : (unsigned)EVFLAG_AUTO));
+        rc = loop ? 0 : ENOMEM;
+    }
+    if (rc)
+        sy_fail(err, rc, "descriptors for the progress thread to wait on: %s%s%s", strerror(rc),
+                rc == EMFILE ? "; raise ulimit -n" : "", sy_denied_hint(rc));
+    return loop;
+}

@@ -21,7 +21,8 @@
     X(io_stop)                                                                                     \
     X(timer_start)                                                                                 \
     X(async_start)                                                                                 \
-    X(async_send)
+    X(async_send)                                                                                  \
+    X(set_syserr_cb)
 
 struct sy_libev {
 #define SY_LIBEV_MEMBER(name) __typeof__(ev_##name) *name##_function;
@@ -33,6 +34,11 @@ extern SY_HIDDEN struct sy_libev sy_libev;
 
 /* Before the first of these functions is called; may be called again. */
 int sy_libev_open(struct sy_error *err);
+
+/* A loop for which there are all descriptors that its asynchronous watchers will need: libev asks
+ * for them when it can only abort. NULL with err. die: is told what failed if libev cannot go on
+ * all the same, and does not return. */
+struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *err);
 
 #ifndef SY_LIBEV_ITSELF
 #define ev_loop_new     sy_libev.loop_new_function

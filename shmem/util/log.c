@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +199,7 @@ bool sy_log_enabled(enum sy_log_level level, const char *category)
 
 /* Goes on after signals, and waits where the reader of a non-blocking pipe is slow. A log that
  * cannot be written is not a reason to fail. */
-static void write_all(int fd, const char *text, size_t length)
+static bool write_all(int fd, const char *text, size_t length)
 {
     while (length) {
         ssize_t n = write(fd, text, length);
@@ -208,11 +209,12 @@ static void write_all(int fd, const char *text, size_t length)
         } else if (errno == EAGAIN) {
             struct pollfd wait = {.fd = fd, .events = POLLOUT};
             if (poll(&wait, 1, -1) < 0 && errno != EINTR)
-                return;
+                return false;
         } else if (errno != EINTR) {
-            return;
+            return false;
         }
     }
+    return true;
 }
 
 /* The beginning of a line: [time] who: level: category: */
@@ -238,6 +240,23 @@ static size_t write_head(char *line, size_t room, enum sy_log_level level, const
     return (size_t)n;
 }
 
+/* The first time that the file takes no line, as on a full disk. */
+static void tell_of_file(int code)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    char line[400];
+
+    if (atomic_flag_test_and_set(&told))
+        return;
+    size_t used = write_head(line, sizeof line, SY_LOG_WARN, "");
+    int n = snprintf(
+        line + used, sizeof line - used,
+        "the log file %.200s (SHMEM_LOG_FILE) cannot be written: %s; lines that it does "
+        "not take go to stderr\n",
+        sink.file, strerror(code));
+    write_all(STDERR_FILENO, line, used + (size_t)n < sizeof line ? used + (size_t)n : sizeof line);
+}
+
 void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
 {
     static const char cut[] = " [...]";
@@ -260,9 +279,10 @@ void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
         used += (size_t)n;
     }
     line[used++] = '\n';
-    if (sink.fd >= 0)
-        write_all(sink.fd, line, used);
-    if (sink.fd < 0 || level == SY_LOG_ERROR)
+    bool lost = sink.fd >= 0 && !write_all(sink.fd, line, used);
+    if (lost)
+        tell_of_file(errno);
+    if (sink.fd < 0 || lost || level == SY_LOG_ERROR)
         write_all(STDERR_FILENO, line, used);
     errno = saved;
 }

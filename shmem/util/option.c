@@ -104,6 +104,8 @@ static int bad_value(const struct sy_option_entry *entry, const char *owner,
         return sy_fail(err, EINVAL, "%s=%.100s%s is not valid; allowed: %s", from->variable,
                        from->text, sy_option_is_flag(from->variable) ? " (a flag of oshrun)" : "",
                        allowed);
+    if (from->file && from->file->secret)
+        return sy_options_not_shown(from->file, err);
     if (from->file)
         return sy_fail(err, EINVAL,
                        "%.150s:%d:%d: \"%s\": the value %.100s is not valid; allowed: %s",
@@ -137,6 +139,8 @@ static int check_kind(const struct sy_option_entry *entry, const struct sy_file_
         wrong = type != SY_OPTION_LIST;
     if (!wrong)
         return 0;
+    if (value->secret)
+        return sy_options_not_shown(value, err);
     return sy_fail(err, EINVAL, "%.150s:%d:%d: \"%s\" is %s; allowed: %s", value->file, value->line,
                    value->column, entry->row.name, kinds[value->kind],
                    sy_option_allowed(&entry->row, buffer, sizeof buffer));

@@ -45,6 +45,10 @@ int sy_options_check_keys(struct sy_options *set, const char *const *others, str
 void sy_options_unknown_env(struct sy_options *set, const char *const *others,
                             void (*say)(const char *variable, const char *nearest));
 
+/* Writes a line that names the variables which are ignored, where the environment is not believed
+ * (secure.h). */
+void sy_options_warn_secure(void);
+
 /* For listings: visits every row in order of the tables. value: as a user would write it; origin:
  * "default", "FILE:LINE", "environment SHMEM_X", "oshrun". */
 typedef void sy_option_visitor(const char *owner, const struct sy_option *row, const char *env,

@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/bits.h"
 #include "util/log.h"
 #include "util/option_set.h"
 #include "util/parse.h"
+#include "util/secure.h"
 
 static const char prefix[] = "SHMEM_", old_prefix[] = "SMA_", launcher_prefix[] = "SHMEM_BOOT_";
 
@@ -33,7 +35,7 @@ static bool is_in(const char *list, char divider, const char *word)
 
 bool sy_option_is_flag(const char *variable)
 {
-    return is_in(getenv("SHMEM_BOOT_FLAGS"), ',', variable);
+    return is_in(secure_getenv("SHMEM_BOOT_FLAGS"), ',', variable);
 }
 
 /* Steps through a row's aliases: copies the next one into name and returns true, or false at the
@@ -52,12 +54,12 @@ static bool next_alias(const char **at, char *name, size_t room)
 const char *sy_options_getenv(struct sy_options *set, const struct sy_option_entry *entry,
                               const char **variable)
 {
-    const char *value = getenv(entry->env), *at = entry->row.aliases;
+    const char *value = secure_getenv(entry->env), *at = entry->row.aliases;
     char alias[128];
 
     *variable = entry->env;
     while (!value && next_alias(&at, alias, sizeof alias)) {
-        value = getenv(alias);
+        value = secure_getenv(alias);
         if (value)
             *variable = sy_options_keep(set, "%s", alias);
     }
@@ -75,7 +77,7 @@ static void explain_aliases(const struct sy_option_entry *entry)
 
     while (next_alias(&at, alias, sizeof alias)) {
         /* The specification has the SMA_ names too: nothing to explain. */
-        if (begins(alias, old_prefix) || !getenv(alias))
+        if (begins(alias, old_prefix) || !secure_getenv(alias))
             continue;
         char origin[160];
         snprintf(origin, sizeof origin, "environment %s", alias);
@@ -100,10 +102,52 @@ static void explain(const struct sy_options *set)
         }
 }
 
+/* ---- an environment that is not believed ---- */
+
+/* Whether this library, its bootstraps or what they load would have read a variable. */
+static bool concerns(const char *variable)
+{
+    static const char *const heads[] = {"SHMEM_", "SMA_", "XT_SYMMETRIC_HEAP_SIZE=", "PMI_",
+                                        "PMIX_",  "FI_",  "OMPI_COMM_WORLD_"};
+
+    for (size_t i = 0; i < SY_COUNT(heads); i++)
+        if (begins(variable, heads[i]))
+            return true;
+    return false;
+}
+
+void sy_options_warn_secure(void)
+{
+    char names[600] = "";
+    size_t used = 0;
+    int more = 0;
+
+    for (char **at = environ; sy_secure() && at && *at; at++) {
+        size_t length = strcspn(*at, "=");
+        if (!concerns(*at))
+            continue;
+        if (used + length + 3 > sizeof names)
+            more++;
+        else
+            used += (size_t)sprintf(names + used, "%s%.*s", used ? ", " : "", (int)length, *at);
+    }
+    if (used || more)
+        sy_log(SY_LOG_WARN, "options",
+               "this program has rights that the user who started it lacks (setuid, setgid or file "
+               "capabilities), so the environment is ignored, and no job is joined by it: %s%s",
+               names, more ? ", ..." : "");
+}
+
 /* ---- unknown names ---- */
+
+/* Where an installation is and what it compiles with: for oshcc, build systems and modules. */
+static const char *const of_installations[] = {"SHMEM_HOME", "SHMEM_DIR", "SHMEM_CC", "SHMEM_CXX"};
 
 static bool is_known(const struct sy_options *set, const char *variable)
 {
+    for (size_t i = 0; i < sizeof of_installations / sizeof *of_installations; i++)
+        if (!strcmp(of_installations[i], variable))
+            return true;
     for (size_t t = 0; t < set->tables; t++)
         for (size_t i = 0; i < set->table[t].count; i++) {
             const struct sy_option_entry *entry = &set->table[t].entry[i];
@@ -128,6 +172,7 @@ static bool is_others(const struct sy_options *set, const char *const *others, c
 static const char *nearest_variable(const struct sy_options *set, const char *variable)
 {
     size_t room = 0, count = 0, skip = strlen(prefix);
+    size_t head = begins(variable, prefix) ? skip : strlen(old_prefix);
 
     for (size_t t = 0; t < set->tables; t++)
         room += set->table[t].count;
@@ -138,7 +183,7 @@ static const char *nearest_variable(const struct sy_options *set, const char *va
         for (size_t i = 0; i < set->table[t].count; i++)
             if (!(set->table[t].entry[i].row.flags & SY_OPTION_INERT))
                 names[count++] = set->table[t].entry[i].env + skip;
-    const char *nearest = sy_nearest(variable + skip, names, count);
+    const char *nearest = sy_nearest(variable + head, names, count);
     free(names);
     return nearest ? nearest - skip : "";
 }
@@ -147,12 +192,16 @@ void sy_options_unknown_env(struct sy_options *set, const char *const *others,
                             void (*say)(const char *variable, const char *nearest))
 {
     explain(set);
-    for (char **at = environ; at && *at; at++) {
+    for (char **at = environ; !sy_secure() && at && *at; at++) {
         char name[256];
         size_t length = strcspn(*at, "=");
-        if (!begins(*at, prefix) || begins(*at, launcher_prefix) || length >= sizeof name)
+        bool old = begins(*at, old_prefix);
+        if ((!begins(*at, prefix) && !old) || begins(*at, launcher_prefix) || length >= sizeof name)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)length, *at);
+        /* Others may have variables of that name: a slip is one that is near. */
+        if (old && (is_known(set, name) || !*nearest_variable(set, name)))
+            continue;
         if (!is_known(set, name) && !is_others(set, others, name))
             say(name, nearest_variable(set, name));
     }

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "util/error.h"
 #include "util/option_set.h"
 #include "util/parse.h"
+#include "util/secure.h"
 
 #ifndef SY_SYSCONFDIR
 #error "the build must define SY_SYSCONFDIR, the directory of system-wide configuration"
@@ -143,7 +145,8 @@ static const char *value_text(struct walk *w, const json_t *json, enum sy_file_k
 static int add_value(struct walk *w, const char *key, int line, const json_t *json)
 {
     struct sy_options *set = w->set;
-    struct sy_file_value value = {.file = w->file, .line = line, .column = w->column};
+    struct sy_file_value value = {
+        .file = w->file, .line = line, .column = w->column, .secret = set->secret};
 
     for (size_t i = 0; i < set->values; i++)
         if (set->value[i].file == w->file && !strcmp(set->value[i].key, key))
@@ -235,6 +238,15 @@ static int read_text(const char *path, char **text, size_t *length, struct sy_er
     return 0;
 }
 
+/* What is wrong in a file, without what it holds. */
+static int not_shown(const char *file, int line, int column, struct sy_error *err)
+{
+    return sy_fail(err, EINVAL,
+                   "%.200s:%d:%d: not valid; what is there is not shown, since the user who started "
+                   "this program may not read the file",
+                   file, line, column);
+}
+
 static int add_text(struct sy_options *set, const char *path, const char *text, size_t length,
                     struct sy_error *err)
 {
@@ -244,6 +256,8 @@ static int add_text(struct sy_options *set, const char *path, const char *text, 
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
     int rc;
 
+    if (!root && set->secret)
+        return not_shown(path, why.line, why.column, err);
     if (!root)
         return sy_fail(err, EINVAL, "%.200s:%d:%d: not valid JSON: %s", path, why.line, why.column,
                        why.text);
@@ -254,6 +268,8 @@ static int add_text(struct sy_options *set, const char *path, const char *text, 
         rc = sy_fail(err, EINVAL,
                      "%.200s:1: must be an object, such as {\"symmetric_size\": \"2G\"}", path);
     json_decref(root);
+    if (rc && set->secret)
+        rc = not_shown(path, walk.line, walk.column, err);
     if (!rc && set->no_memory)
         rc = sy_fail(err, ENOMEM, "no memory for the options of %.200s", path);
     return rc;
@@ -267,6 +283,7 @@ int sy_options_read_file(struct sy_options *set, const char *path, struct sy_err
 
     if (rc)
         return rc;
+    set->secret = sy_secure() && access(path, R_OK); /* asks for the real user */
     rc = add_text(set, path, text, length, err);
     free(text);
     return rc;
@@ -288,8 +305,8 @@ static int read_if_there(struct sy_options *set, const char *directory, const ch
 
 int sy_options_read_files(struct sy_options *set, struct sy_error *err)
 {
-    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    const char *named = getenv("SHMEM_CONFIG");
+    const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
+    const char *named = secure_getenv("SHMEM_CONFIG");
     int rc = read_if_there(set, SY_SYSCONFDIR, "/switchyard/shmem.json", err);
 
     if (rc)
@@ -319,11 +336,18 @@ const struct sy_file_value *sy_options_claim(struct sy_options *set, const char 
     return last;
 }
 
+int sy_options_not_shown(const struct sy_file_value *value, struct sy_error *err)
+{
+    return not_shown(value->file, value->line, value->column, err);
+}
+
 static int unknown_key(const struct sy_options *set, const struct sy_file_value *value,
                        struct sy_error *err)
 {
     size_t room = 0, count = 0;
 
+    if (value->secret)
+        return sy_options_not_shown(value, err);
     for (size_t t = 0; t < set->tables; t++)
         room += set->table[t].count;
     const char **names = calloc(room + 1, sizeof *names);

@@ -38,6 +38,7 @@ struct sy_file_value {
     int line, column; /* of the key */
     enum sy_file_kind kind;
     bool claimed; /* a table has a row of this name */
+    bool secret;  /* whoever started this program may not read the file */
 };
 
 struct sy_option_string;
@@ -49,6 +50,7 @@ struct sy_options {
     size_t values;
     struct sy_option_string *strings;
     bool no_memory; /* some string could not be kept */
+    bool secret;    /* of the file that is being read: as struct sy_file_value's */
 };
 
 /* Formats a string that lives as long as the set. "" without memory, and set->no_memory. */
@@ -68,6 +70,9 @@ const char *sy_options_getenv(struct sy_options *set, const struct sy_option_ent
 
 /* Whether the variable was set by a flag of oshrun. */
 bool sy_option_is_flag(const char *variable);
+
+/* The error for a secret value that is wrong, whatever is wrong with it. */
+int sy_options_not_shown(const struct sy_file_value *value, struct sy_error *err);
 
 /* The files' value for a key, marked as claimed in every file; or NULL. */
 const struct sy_file_value *sy_options_claim(struct sy_options *set, const char *key);

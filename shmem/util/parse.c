@@ -114,6 +114,27 @@ static const char *parse_fraction(const char *text, uint64_t *out)
     return text;
 }
 
+/* Behind a number "e6": times 10^6. Moves *text behind it; false: too large. */
+static bool parse_exponent(const char **text, unsigned __int128 *total, uint64_t *fraction)
+{
+    const char *at = *text;
+    int exponent = 0;
+
+    if ((*at != 'e' && *at != 'E') || !is_digit(at[1 + (at[1] == '+')]))
+        return true;
+    for (at += 1 + (at[1] == '+'); is_digit(*at) && exponent < 100; at++)
+        exponent = exponent * 10 + (*at - '0');
+    for (; exponent && (*total || *fraction); exponent--) {
+        unsigned __int128 tenfold = (unsigned __int128)*fraction * 10;
+        *total = *total * 10 + tenfold / fraction_unit;
+        *fraction = (uint64_t)(tenfold % fraction_unit);
+        if (*total > SIZE_MAX)
+            return false;
+    }
+    *text = at;
+    return true;
+}
+
 int sy_parse_size(const char *text, size_t *out)
 {
     unsigned __int128 total = 0;
@@ -129,6 +150,8 @@ int sy_parse_size(const char *text, size_t *out)
         digits = digits || is_digit(text[1]);
         text = parse_fraction(text + 1, &fraction);
     }
+    if (digits && !parse_exponent(&text, &total, &fraction))
+        return -EINVAL;
     int bits = multiplier_bits(*text);
     if (!digits || bits < 0)
         return -EINVAL;

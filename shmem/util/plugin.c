@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "util/error.h"
 #include "util/parse.h"
 #include "util/plugin.h"
+#include "util/secure.h"
 
 #ifndef SY_PLUGIN_DIR
 #error "the build must define SY_PLUGIN_DIR, the directory where plugins are installed"
@@ -37,24 +39,34 @@ static loader *find_loader(void)
 
 /* ---- where plugins are ---- */
 
+/* Whether an object is the program itself. */
+static bool is_program(const void *base)
+{
+    const ElfW(Ehdr) *head = base;
+
+    return (uintptr_t)base + head->e_phoff == getauxval(AT_PHDR);
+}
+
 /* The file that the library is in. The exported name finds it also for a tool that has this code
  * linked in and uses the library besides; the address of our own is right where that name is not
- * visible. dladdr looks through all symbols, so its answer is kept. */
+ * visible. dladdr looks through all symbols, so its answer is kept. Where the library is part of
+ * the program its file's name is whatever the program was called by: not to be believed in a setuid
+ * program. */
 static const char *own_file(void)
 {
     static Dl_info info;
 
-    if (info.dli_fname)
-        return info.dli_fname;
-    void *exported = dlsym(RTLD_DEFAULT, "pshmem_init");
-    if (exported && dladdr(exported, &info) && info.dli_fname)
-        return info.dli_fname;
-    return dladdr(builtin, &info) ? info.dli_fname : NULL;
+    if (!info.dli_fname) {
+        void *exported = dlsym(RTLD_DEFAULT, "pshmem_init");
+        if ((!exported || !dladdr(exported, &info) || !info.dli_fname) && !dladdr(builtin, &info))
+            return NULL;
+    }
+    return sy_secure() && is_program(info.dli_fbase) ? NULL : info.dli_fname;
 }
 
 char *sy_plugins_places(void)
 {
-    const char *first = getenv("SHMEM_PLUGIN_PATH"), *file = own_file();
+    const char *first = secure_getenv("SHMEM_PLUGIN_PATH"), *file = own_file();
     const char *slash = file ? strrchr(file, '/') : NULL;
     const char *linked_in = sy_builtins[0].kind ? builtin : "";
     char *beside = NULL, *places = NULL;
@@ -173,6 +185,32 @@ struct sy_plugin *sy_plugins_find(const char *kind, size_t *count)
     free(places);
     *count = list.count;
     return list.entry;
+}
+
+static int is_plugin_file(const struct dirent *file)
+{
+    size_t length = strlen(file->d_name);
+
+    return length > 9 && !strncmp(file->d_name, "shmem_", 6) &&
+           !strcmp(file->d_name + length - 3, ".so");
+}
+
+void sy_plugins_check_path(void (*say)(const char *directory, const char *why))
+{
+    const char *at = secure_getenv("SHMEM_PLUGIN_PATH");
+
+    for (size_t length; at && (length = next_place(&at)) > 0; at += length) {
+        char *directory = strndup(at, length);
+        struct dirent **files;
+        int count = directory ? scandir(directory, &files, is_plugin_file, NULL) : 1;
+        if (count <= 0)
+            say(directory, count < 0 ? strerror(errno) : "it has no plugin in it");
+        for (int i = 0; directory && i < count; i++)
+            free(files[i]);
+        if (directory && count >= 0)
+            free(files);
+        free(directory);
+    }
 }
 
 void sy_plugins_free(struct sy_plugin *list, size_t count)

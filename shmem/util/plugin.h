@@ -49,4 +49,7 @@ int sy_plugin_open_found(const char *kind, const struct sy_plugin *found, unsign
                          const void *stubs, struct sy_plugin *out, struct sy_error *err);
 void sy_plugin_close(struct sy_plugin *plugin);
 
+/* Calls `say` for each directory of SHMEM_PLUGIN_PATH that cannot be read or has no plugin. */
+void sy_plugins_check_path(void (*say)(const char *directory, const char *why));
+
 #endif

@@ -1,9 +1,10 @@
 /* An Ethernet switch in user space that treats frames as long and bad lines do; it needs nothing of
- * the kernel but packet sockets: cable [delay=MS] [loss=PERCENT] [mtu=BYTES] [seed=N] INTERFACE
- * INTERFACE... Every frame that comes in at one interface leaves at the one where its destination
- * was last seen, or at all others, after the delay. Frames that are longer than mtu disappear
- * without a word, as in a network whose routers may not answer. Prints "ready" and runs until it is
- * killed. */
+ * the kernel but packet sockets: cable [delay=MS] [loss=PERCENT] [mtu=BYTES] [rate=KBIT] [seed=N]
+ * INTERFACE INTERFACE... Every frame that comes in at one interface leaves at the one where its
+ * destination was last seen, or at all others, after the delay. All frames share one line of so
+ * many kbit/s; what would wait there for longer than two seconds is lost. Frames that are longer
+ * than mtu disappear without a word, as in a network whose routers may not answer. Prints "ready"
+ * and runs until it is killed. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -20,6 +21,8 @@
 #include <time.h>
 
 enum { PORTS = 16, FRAME = 70000, QUEUE = 4096 };
+
+#define QUEUEING UINT64_C(2000000000) /* nanoseconds that frames wait for a slow line, at most */
 
 struct port {
     int fd;
@@ -40,7 +43,8 @@ static struct port ports[PORTS];
 static int port_count;
 static struct frame *first, **last = &first;
 static size_t queued;
-static long delay, loss, mtu, seed = 1;
+static long delay, loss, mtu, rate, seed = 1;
+static uint64_t line_free; /* when the line has carried what it was given */
 
 static _Noreturn void fail(const char *what)
 {
@@ -85,6 +89,20 @@ static size_t longest(const char *bytes, size_t length)
     return (size_t)header.hdr_len + header.gso_size - ETH_HLEN;
 }
 
+/* When the line has carried a frame that is given to it now; 0: too much waits there. */
+static uint64_t carried(size_t length)
+{
+    uint64_t time = now();
+
+    if (line_free < time)
+        line_free = time;
+    if (rate && line_free - time > QUEUEING)
+        return 0;
+    if (rate)
+        line_free += length * 8 * 1000000u / (uint64_t)rate;
+    return line_free;
+}
+
 /* Takes one frame from a port; false when there is none. */
 static bool take(int port)
 {
@@ -92,6 +110,7 @@ static bool take(int port)
     struct sockaddr_ll from;
     socklen_t size = sizeof from;
     struct frame *frame;
+    uint64_t end;
     ssize_t length = recvfrom(ports[port].fd, bytes, sizeof bytes, MSG_DONTWAIT,
                               (struct sockaddr *)&from, &size);
 
@@ -101,10 +120,11 @@ static bool take(int port)
         return true;
     memcpy(ports[port].mac, bytes + sizeof(struct virtio_net_hdr) + ETH_ALEN, ETH_ALEN);
     if (rand() % 10000 < loss * 100 || (mtu && longest(bytes, (size_t)length) > (size_t)mtu) ||
-        queued == QUEUE || !(frame = malloc(sizeof *frame + (size_t)length)))
+        queued == QUEUE || !(end = carried((size_t)length)) ||
+        !(frame = malloc(sizeof *frame + (size_t)length)))
         return true;
     *frame = (struct frame){
-        .due = now() + (uint64_t)delay * 1000000u, .port = port, .length = (size_t)length};
+        .due = end + (uint64_t)delay * 1000000u, .port = port, .length = (size_t)length};
     memcpy(frame->bytes, bytes, frame->length);
     *last = frame;
     last = &frame->next;
@@ -160,7 +180,8 @@ int main(int argc, char **argv)
 
     for (int i = 1; i < argc; i++)
         if (!set(argv[i], "delay", &delay) && !set(argv[i], "loss", &loss) &&
-            !set(argv[i], "mtu", &mtu) && !set(argv[i], "seed", &seed))
+            !set(argv[i], "mtu", &mtu) && !set(argv[i], "rate", &rate) &&
+            !set(argv[i], "seed", &seed))
             open_port(argv[i]);
     srand((unsigned)seed);
     for (int i = 0; i < port_count; i++)

@@ -6,7 +6,7 @@
 #   cluster_wire HOST INTERFACE SWITCH [MTU]     an interface of a host, plugged into a switch
 #   cluster_address HOST INTERFACE ADDRESS/BITS  IPv4 or IPv6
 #   cluster_net COUNT [4|6]                      all of these: eth0 of all hosts, 10.77.0.HOST or fd77::HOST
-#   cluster_line SWITCH [delay=MS] [loss=PERCENT] [mtu=BYTES]
+#   cluster_line SWITCH [delay=MS] [loss=PERCENT] [mtu=BYTES] [rate=KBIT]
 #                                                makes a switch a bad line (see cable.c); no words: good again
 #   cluster_unplug, cluster_plug HOST INTERFACE  the switch forgets an interface, which the host cannot see;
 #                                                and takes it back

@@ -275,6 +275,33 @@ static void check_fairness(const struct row *row, routine *any, int series)
         CHECK(missing(seen[i], count) == 0);
 }
 
+/* The same where each call for all variables follows one that always returns the first: for a set
+ * that begins there too, or for the same one while its status array leaves only that, or with
+ * another comparison. */
+static void check_fairness_beside(const struct row *row, routine *any)
+{
+    enum { ALONE, LEFT_OUT, COMPARISON, WAYS };
+    const struct values fives = constant(row, 5), sixes = constant(row, 6);
+
+    store_all(row, &first, 5);
+    row->store(&first, 0, 6);
+    for (int way = 0; way < WAYS; way++) {
+        int seen[COUNT] = {0}, status[COUNT] = {0};
+        for (int i = 0; i < 20 * TRIES; i++) {
+            for (int k = 1; k < COUNT; k++)
+                status[k] = way == LEFT_OUT;
+            CHECK(any(&first, way == ALONE ? 1 : COUNT, NULL, status,
+                      way == COMPARISON ? SHMEM_CMP_GE : SHMEM_CMP_EQ, &sixes) == 0);
+            memset(status, 0, sizeof status);
+            size_t index = any(&first, COUNT, NULL, status, SHMEM_CMP_GE, &fives);
+            CHECK(index < COUNT);
+            if (index < COUNT)
+                seen[index] = 1;
+        }
+        CHECK(missing(seen, COUNT) == 0);
+    }
+}
+
 /* Every PE sends data to every PE and then changes the variable that is its own there. */
 static void send_all(const struct row *row, uint64_t value)
 {
@@ -357,6 +384,8 @@ static void check_row(const struct row *row)
             check_fairness(row, row->test[ANY][form], series);
             check_fairness(row, row->wait[ANY][form], series);
         }
+        check_fairness_beside(row, row->test[ANY][form]);
+        check_fairness_beside(row, row->wait[ANY][form]);
         check_remote(row, form);
     }
 }

@@ -1,13 +1,19 @@
 # Jobs that end badly, and mistakes.
+check_PROGRAMS += tests/fault/denied
+tests_fault_denied_SOURCES = tests/fault/denied.c
 fault_scripts = \
 	tests/fault/collectives.test \
+	tests/fault/denied.test \
 	tests/fault/endings.test \
-	tests/fault/errors.test
+	tests/fault/errors.test \
+	tests/fault/setuid.test
 dist_check_SCRIPTS += $(fault_scripts)
 TESTS += $(fault_scripts)
 
 # The same over TCP: what networks and strangers do to a job.
-check_PROGRAMS += tests/fault/pauses tests/fault/storm tests/fault/stranger
+check_PROGRAMS += tests/fault/first tests/fault/pauses tests/fault/storm tests/fault/stranger
+tests_fault_first_SOURCES = tests/fault/first.c tests/conformance/check.h
+tests_fault_first_LDADD = shmem/libsma.la
 tests_fault_pauses_SOURCES = tests/fault/pauses.c tests/conformance/check.h
 tests_fault_pauses_LDADD = shmem/libsma.la
 tests_fault_storm_SOURCES = tests/fault/storm.c tests/conformance/check.h tests/conformance/dice.h
@@ -15,9 +21,11 @@ tests_fault_storm_LDADD = shmem/libsma.la
 tests_fault_stranger_SOURCES = tests/fault/stranger.c transports/tcp/wire.h
 tcp_fault_scripts = \
 	tests/fault/tcp_endings.test \
+	tests/fault/tcp_first.test \
 	tests/fault/tcp_heralds.test \
 	tests/fault/tcp_idle.test \
 	tests/fault/tcp_resets.test \
+	tests/fault/tcp_rest.test \
 	tests/fault/tcp_stopped.test \
 	tests/fault/tcp_strangers.test
 dist_check_SCRIPTS += $(tcp_fault_scripts)

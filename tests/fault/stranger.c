@@ -7,8 +7,8 @@
  * sends FILE slowly           half     sends the first half of FILE, then nothing replay   sends
  * FILE, what somebody else once sent, in steps of a greeting forge    the same, with a bit changed
  * in each greeting's last part datagrams sends no connections, but COUNT datagrams of noise, some
- * of a form like the job's own Prints how long the slowest connection lasted; fails where one is
- * still open after 30 s. */
+ * of a form like the job's own. hold, spread: see there. Prints how long the slowest connection
+ * lasted; fails where one is still open after 30 s. */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -25,7 +25,7 @@
 
 #include "transports/tcp/wire.h"
 
-enum { LIMIT = 30, MOST = 4000, RECORDING = 4096 };
+enum { LIMIT = 30, MOST = 4000, RECORDING = 4096, HOLD = 5, MADE = 100000 };
 
 static char recording[RECORDING];
 static size_t recorded;
@@ -109,6 +109,59 @@ static void flood(int fd)
 
     for (int i = 0; i < 64 && say(fd, zeros, sizeof zeros); i++)
         ;
+}
+
+/* Keeps so many connections for a while, each of which says nothing, or a recorded HELLO; one that
+ * is closed is opened again, a hundred thousand in all at most. With `spread` they come from many
+ * addresses of this machine. */
+static int open_another(uint32_t number, bool spread)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET,
+                               .sin_addr.s_addr = htonl(0x7f010000 + number % 60000)};
+    int fd = socket(target->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0 && spread && target->ai_family == AF_INET)
+        bind(fd, (struct sockaddr *)&from, sizeof from);
+    if (fd >= 0 && connect(fd, target->ai_addr, target->ai_addrlen) && errno != EINPROGRESS) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int hold(int count, bool spread)
+{
+    static struct pollfd held[MOST];
+    const size_t step = sizeof(struct tcp_greeting);
+    struct tcp_greeting answer;
+    uint32_t made = 0, welcome = 0;
+    double end = seconds() + HOLD;
+
+    for (int i = 0; i < count; i++)
+        held[i].fd = -1;
+    while (seconds() < end) {
+        for (int i = 0; i < count; i++) {
+            if (held[i].fd >= 0 || made >= MADE)
+                continue;
+            held[i] = (struct pollfd){open_another(made++, spread), recorded ? POLLOUT : POLLIN, 0};
+        }
+        poll(held, (nfds_t)count, 10);
+        for (int i = 0; i < count; i++) {
+            bool over = held[i].revents & (POLLERR | POLLHUP);
+            if (held[i].revents & POLLOUT) {
+                over |= !say(held[i].fd, recording, step);
+                held[i].events = POLLIN;
+            } else if (held[i].revents & POLLIN) {
+                ssize_t n = recv(held[i].fd, &answer, sizeof answer, 0);
+                over |= n <= 0;
+                welcome += n == sizeof answer && answer.kind == TCP_WELCOME;
+            }
+            if (over)
+                close(held[i].fd), held[i].fd = -1;
+        }
+    }
+    printf("stranger: %s: %u connections, %u welcome\n", spread ? "spread" : "hold", made, welcome);
+    return 0;
 }
 
 static bool behave(int fd, const char *manner)
@@ -230,7 +283,10 @@ int main(int argc, char **argv)
         return 2;
     }
     target = found;
-    error = strcmp(argv[3], "datagrams") ? visit(argv[3], count) : send_datagrams(count);
+    if (!strcmp(argv[3], "hold") || !strcmp(argv[3], "spread"))
+        error = hold(count, *argv[3] == 's');
+    else
+        error = strcmp(argv[3], "datagrams") ? visit(argv[3], count) : send_datagrams(count);
     freeaddrinfo(found);
     return error;
 }

@@ -42,7 +42,7 @@ static struct tcp_transcript begun(unsigned count)
     struct tcp_transcript t = {0};
 
     if (count > 0)
-        require(!sy_tcp_say_hello(&t, &self[0], 1, 1, 0));
+        require(!sy_tcp_say_hello(&t, &self[0], 1, 1, 0, 1));
     if (count > 1)
         require(!sy_tcp_say_welcome(&t, &self[1]));
     if (count > 2)
@@ -78,7 +78,7 @@ static void read_record(const uint8_t *data, size_t size)
 {
     struct tcp_record record, again;
     struct sockaddr_storage out[TCP_CANDIDATES];
-    static const struct tcp_interface mine = {
+    static const struct sy_interface mine = {
         .name = "eth0", .up = true, .ip = {.family = 4, .prefix = 8, .bytes = {10}}};
     unsigned char bytes[512];
     size_t length;
@@ -89,18 +89,18 @@ static void read_record(const uint8_t *data, size_t size)
     require(sy_tcp_record_read(&again, bytes, length) && again.count == record.count);
     require(!memcmp(&again, &record, offsetof(struct tcp_record, endpoint)));
     for (unsigned i = 0; i < record.count; i++)
-        require(sy_tcp_ip_equal(&again.endpoint[i].ip, &record.endpoint[i].ip) &&
+        require(sy_ip_equal(&again.endpoint[i].ip, &record.endpoint[i].ip) &&
                 again.endpoint[i].port == record.endpoint[i].port);
     require(sy_tcp_candidates(&record, record.machine, &mine, 1, out) <= TCP_CANDIDATES);
 }
 
 static void read_texts(const uint8_t *data, size_t size)
 {
-    static const struct tcp_interface all[] = {
+    static const struct sy_interface all[] = {
         {.name = "lo", .up = true, .running = true, .loopback = true, .ip = {4, 8, {127, 0, 0, 1}}},
         {.name = "eth0", .up = true, .running = true, .ip = {4, 24, {10, 0, 0, 5}}},
         {.name = "eth0", .up = true, .running = true, .ip = {6, 64, {0xfe, 0x80, [15] = 5}}}};
-    const struct tcp_interface *chosen[3];
+    const struct sy_interface *chosen[3];
     struct tcp_record record = {.machine = 1, .count = 1, .endpoint[0] = {all[0].ip, 9}};
     struct sy_error err;
     unsigned first, last;
@@ -110,9 +110,10 @@ static void read_texts(const uint8_t *data, size_t size)
     require(text);
     memcpy(text, data, size);
     text[size] = '\0';
-    if (!sy_tcp_interfaces_choose(text, TCP_FAMILY_AUTO, all, 3, chosen, &count, &err))
+    if (!sy_interfaces_choose("SHMEM_TCP_INTERFACES", text, SY_IP_ANY, all, 3, chosen, &count,
+                              &err))
         require(count > 0 && count <= 3);
-    if (!sy_tcp_ports_parse(text, &first, &last, &err))
+    if (!sy_ports_parse("SHMEM_TCP_PORT_RANGE", text, &first, &last, &err))
         require(first <= last && last <= 65535);
     if (!sy_tcp_record_advertise(&record, text, 7, &err))
         require(record.count > 0 && record.count <= TCP_ENDPOINTS);

@@ -1,6 +1,6 @@
 # oshrun, tried with a program that speaks its protocol without the library.
 check_PROGRAMS += tests/launch/pe
-tests_launch_pe_SOURCES = tests/launch/pe.c bootstrap/oshrun/oshrun.c bootstrap/single/single.c
+tests_launch_pe_SOURCES = tests/launch/pe.c bootstrap/oshrun/oshrun.c bootstrap/launcher/frames.c bootstrap/single/single.c
 tests_launch_pe_CPPFLAGS = $(AM_CPPFLAGS) -DSY_BUILTIN_PLUGIN
 
 check_PROGRAMS += tests/launch/stall
@@ -11,17 +11,34 @@ check_PROGRAMS += tests/launch/misuse
 tests_launch_misuse_SOURCES = tests/launch/misuse.c
 tests_launch_misuse_LDADD = shmem/libsma.la
 
+check_PROGRAMS += tests/launch/rogue
+tests_launch_rogue_SOURCES = tests/launch/rogue.c
+
+check_PROGRAMS += tests/launch/crash
+tests_launch_crash_SOURCES = tests/launch/crash.c
+tests_launch_crash_LDADD = shmem/libsma.la
+
+check_PROGRAMS += tests/launch/deadlock
+tests_launch_deadlock_SOURCES = tests/launch/deadlock.c
+tests_launch_deadlock_LDADD = shmem/libsma.la -lpthread
+
 launch_tests = \
 	tests/launch/bind.test \
+	tests/launch/crash.test \
+	tests/launch/deadlock.test \
 	tests/launch/descriptors.test \
 	tests/launch/files.test \
 	tests/launch/gather.test \
 	tests/launch/hosts.test \
 	tests/launch/misuse.test \
+	tests/launch/names.test \
 	tests/launch/orphans.test \
 	tests/launch/output.test \
 	tests/launch/placement.test \
 	tests/launch/plugins.test \
+	tests/launch/repeats.test \
+	tests/launch/rogue.test \
+	tests/launch/releases.test \
 	tests/launch/signals.test \
 	tests/launch/ssh.test \
 	tests/launch/stall.test \
@@ -57,3 +74,11 @@ endif
 tests_unit_test_lines_SOURCES = tests/unit/test_lines.c tests/unit/suite.h bootstrap/launcher/lines.c
 tests_unit_test_lines_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_lines_LDADD = $(CHECK_LIBS)
+
+if HAVE_CHECK
+check_PROGRAMS += tests/unit/test_silence
+TESTS += tests/unit/test_silence
+endif
+tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tests/unit/suite.h bootstrap/launcher/silence.c
+tests_unit_test_silence_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_silence_LDADD = $(CHECK_LIBS)

@@ -2,10 +2,11 @@
  * them. PE 0 prints "null" where a routine returns NULL. */
 #include <shmem.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static long from[4], to[4], sync_array[SHMEM_BARRIER_SYNC_SIZE], lock;
+static long from[6], to[6], sync_array[SHMEM_BARRIER_SYNC_SIZE], lock;
 
 static useconds_t patience;
 
@@ -14,6 +15,71 @@ static void give_back(void *block)
     if (!block && shmem_my_pe() == 0)
         printf("null\n");
     shmem_free(block);
+}
+
+/* PEs that do not make the same calls. */
+static void differ(const char *what)
+{
+    int me = shmem_my_pe();
+
+    if (strcmp(what, "sizes") == 0)
+        shmem_malloc(me == 1 ? 4096 : 64);
+    else if (strcmp(what, "alignments") == 0)
+        shmem_align(me == 1 ? 256 : 64, 64);
+    else if (strcmp(what, "hints") == 0)
+        shmem_malloc_with_hints(64, me == 1 ? SHMEM_MALLOC_ATOMICS_REMOTE : 0);
+    else if (strcmp(what, "allocators") == 0)
+        me == 1 ? shmem_calloc(4, 16) : shmem_malloc(64);
+    else if (strcmp(what, "blocks") == 0) {
+        void *block[] = {shmem_malloc(64), shmem_malloc(128)};
+        shmem_free(block[me == 1]);
+    } else if (strcmp(what, "growth") == 0) {
+        void *block = shmem_malloc(64);
+        shmem_realloc(block, me == 1 ? 1000 : 2000);
+    } else if (strcmp(what, "count") == 0) {
+        if (me == 1)
+            shmem_malloc(64);
+        shmem_barrier_all();
+    } else if (strcmp(what, "leave") == 0) {
+        if (me == 1)
+            exit(0);
+        shmem_barrier_all();
+    }
+}
+
+/* What only SHMEM_CHECK finds. */
+static void abuse(const char *what)
+{
+    int next = (shmem_my_pe() + 1) % shmem_n_pes();
+    long *block = shmem_malloc(5 * sizeof *block), *other = shmem_malloc(64);
+    shmem_ctx_t ctx;
+
+    if (strcmp(what, "overrun") == 0)
+        shmem_long_put(block, from, 6, next);
+    else if (strcmp(what, "overread") == 0)
+        shmem_long_put(other, block + 2, 4, next);
+    else if (strcmp(what, "overadd") == 0)
+        shmem_long_atomic_inc(block + 5, next);
+    else if (strcmp(what, "freed") == 0) {
+        shmem_free(block);
+        shmem_long_p(block, 1, next);
+    } else if (strcmp(what, "context") == 0) {
+        shmem_ctx_create(0, &ctx);
+        shmem_ctx_destroy(ctx);
+        shmem_ctx_long_p(ctx, other, 1, next);
+    } else if (strcmp(what, "garbage") == 0) {
+        shmem_ctx_fence((shmem_ctx_t)0x123450);
+    } else if (strcmp(what, "within") == 0) {
+        shmem_ctx_create(0, &ctx);
+        shmem_ctx_long_put(ctx, block, from, 4, next);
+        shmem_ctx_long_p(ctx, block + 4, 1, next);
+        shmem_ctx_quiet(ctx);
+        block = shmem_realloc(block, 8000);
+        shmem_long_p(block + 999, 1, next);
+        shmem_ctx_destroy(ctx);
+    } else {
+        differ(what);
+    }
 }
 
 static void commit(const char *what)
@@ -45,6 +111,8 @@ static void commit(const char *what)
         shmem_long_broadcast(SHMEM_TEAM_WORLD, to, from, 4, 7);
     else if (strcmp(what, "unlock") == 0)
         shmem_clear_lock(&lock);
+    else
+        abuse(what);
 }
 
 /* The library's threads still run while a program ends that way, which may take its time. */
@@ -57,9 +125,13 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "early") == 0)
         shmem_barrier_all();
+    if (argc > 1 && strcmp(argv[1], "number") == 0)
+        printf("%d\n", shmem_my_pe());
     shmem_init();
-    if (argc > 1)
+    if (argc > 1 && strcmp(argv[1], "late") != 0)
         commit(argv[1]);
     shmem_finalize();
+    if (argc > 1 && strcmp(argv[1], "late") == 0)
+        printf("%d\n", shmem_n_pes());
     return 0;
 }

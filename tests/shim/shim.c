@@ -8,6 +8,7 @@
  *   reset    in a million transfers so many reset the connection, as if the other side or something
  *            in between had: what is on the way in either direction is lost
  *   resets   no more than so many of them in this process; default: no limit
+ *   rest     milliseconds after which all connections of the process are reset, again and again
  *   buffer   bytes of the sockets' send buffers; default: as they are
  *   rate     bytes that a socket sends in a second, as where a network limits connections
  *   lost     the datagram does not get there
@@ -24,6 +25,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -43,10 +45,14 @@
     if (!real)                                                                                     \
     real = (__typeof__(NAME) *)dlsym(RTLD_NEXT, #NAME)
 
-enum { SHIM_PIECES = 1024 }; /* most pieces of a vector that are looked at: the kernel's limit */
+enum {
+    SHIM_PIECES = 1024, /* most pieces of a vector that are looked at: the kernel's limit */
+    RESTLESS = 256      /* descriptors that are looked at for connections to be reset at rest */
+};
 
 static struct {
     long shorten, eintr, eagain, reset, resets, buffer, rate, seed, cpus, lost, twice, late, first;
+    long rest;
 } badness = {.resets = -1, .seed = 1};
 
 static _Atomic long calls, shortened, interrupted, postponed, resets, datagrams, lost;
@@ -74,7 +80,7 @@ __attribute__((constructor)) static void begin(void)
               take(word, "rate", &badness.rate) || take(word, "seed", &badness.seed) ||
               take(word, "cpus", &badness.cpus) || take(word, "lost", &badness.lost) ||
               take(word, "twice", &badness.twice) || take(word, "late", &badness.late) ||
-              take(word, "first", &badness.first))) {
+              take(word, "first", &badness.first) || take(word, "rest", &badness.rest))) {
             fprintf(stderr, "shim: SY_SHIM has no word %s\n", word);
             _exit(2);
         }
@@ -153,6 +159,28 @@ static bool cut(int fd)
     return false;
 }
 
+static void *cut_all(void *unused)
+{
+    for (;;) {
+        usleep((useconds_t)badness.rest * 1000);
+        for (int fd = 0; fd < RESTLESS; fd++)
+            if (is_tcp(fd))
+                cut(fd);
+    }
+    return unused;
+}
+
+/* Not before the process speaks: a library may mind threads that are there before it. */
+static void begin_cutting(void)
+{
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    pthread_t thread;
+
+    if (badness.rest && !atomic_flag_test_and_set(&begun) &&
+        pthread_create(&thread, NULL, cut_all, NULL))
+        perror("shim: a thread");
+}
+
 /* What happens to a transfer: 0, or -1 with errno set. *limit: the bytes it may move. */
 static int meddle(int fd, int flags, bool sends, size_t *limit)
 {
@@ -160,6 +188,7 @@ static int meddle(int fd, int flags, bool sends, size_t *limit)
     if (!is_tcp(fd))
         return 0;
     calls++;
+    begin_cutting();
     if (happens(badness.reset, 1000000) && cut(fd)) {
         errno = sends && any(2) ? EPIPE : ECONNRESET;
         return -1;

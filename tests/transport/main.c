@@ -103,8 +103,9 @@ static void *map(int fd, size_t length)
 static void make_memory(void)
 {
     for (int pe = 0; pe < suite.npes; pe++) {
-        files[pe] = memfd_create("suite", MFD_CLOEXEC);
-        if (files[pe] < 0 || ftruncate(files[pe], (off_t)file_length)) {
+        files[pe] = memfd_create("suite", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (files[pe] < 0 || ftruncate(files[pe], (off_t)file_length) ||
+            fcntl(files[pe], F_ADD_SEALS, F_SEAL_SHRINK)) {
             perror("suite: memfd");
             exit(1);
         }

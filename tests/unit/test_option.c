@@ -311,7 +311,7 @@ START_TEST(test_bad_file_values)
         {"{\"count\": true}", {"c.json:1", "count", "boolean", "from 1 to 100"}},
         {"{\"count\": [1]}", {"c.json:1", "count", "array", "from 1 to 100"}},
         {"{\"symmetric_size\": -1}", {"c.json:1", "symmetric_size", "-1", "bytes"}},
-        {"{\"symmetric_size\": 1e3}", {"c.json:1", "symmetric_size", "1e3", "bytes"}},
+        {"{\"symmetric_size\": 1e-3}", {"c.json:1", "symmetric_size", "1e-3", "bytes"}},
         {"{\n\n\"symmetric_size\": \"20x\"}", {"c.json:3:1:", "symmetric_size", "20x", "bytes"}},
         {"{\"limit\":\n {\"seconds\": false}}",
          {"c.json:2", "limit.seconds", "boolean", "seconds"}},

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "util/bits.h"
+#include "util/list.h"
 #include "util/parse.h"
 #include "suite.h"
 
@@ -47,11 +49,15 @@ static const struct {
     {"1.9999999999999999999999999t", (size_t)2 << 40},
     {"18446744073709551615", SIZE_MAX},
     {"16777215.999999t", 18446744073708452105u}, /* 2^64 - 1099511.627776 */
+    {"1e6", 1000000},
+    {"1.5E+3", 1500},
+    {".25e1k", 2560},
+    {"0e99", 0},
     {"17179869183g", SIZE_MAX - ((size_t)1 << 30) + 1},
 };
 
 static const char *const bad_sizes[] = {
-    "", "abc", "m", "-1", "+1", "20x", "nan", "inf", "infinity", "0x10", "1e3", " 1", "1 ", ".",
+    "", "abc", "m", "-1", "+1", "20x", "nan", "inf", "infinity", "0x10", "1e",   "1e-3", "1e20", " 1", "1 ", ".",
     ".m", "-0", "-.5", "1,5", "1 k", "..5", "1.5.", "--1", "1.5x", "0b1", "20\t",
     "18446744073709551616", "16777216t", "17179869184g",
     "99999999999999999999999999999999999999999999", "18446744073709551615.5",
@@ -217,6 +223,34 @@ START_TEST(test_nearest)
 }
 END_TEST
 
+/* ---- lists of PEs (util/list.h) ---- */
+
+/* The list of every `step`-th of `count` PEs, on hosts of `a_host` PEs each, or 0 for none named. */
+static void expect_list(size_t room, int count, int step, int a_host, const char *expected)
+{
+    static const char *const hosts[] = {"h0", "h1", "h2"};
+    char text[SY_LIST_TEXT];
+    struct sy_list list = sy_list_begin(text, room);
+
+    for (int pe = 0; pe < count; pe += step)
+        sy_list_add_on(&list, pe, a_host ? hosts[pe / a_host] : NULL);
+    ck_assert_str_eq(sy_list_end(&list), expected);
+    ck_assert_uint_lt(strlen(text), room);
+}
+
+START_TEST(test_lists)
+{
+    expect_list(SY_LIST_TEXT, 0, 1, 0, "no PE");
+    expect_list(SY_LIST_TEXT, 1, 1, 0, "PE 0");
+    expect_list(SY_LIST_TEXT, 2048, 1, 0, "PEs 0-2047");
+    expect_list(SY_LIST_TEXT, 5, 2, 0, "PEs 0, 2, 4");
+    expect_list(SY_LIST_TEXT, 2048, 2, 0,
+                "PEs 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22 and 1012 more");
+    expect_list(64, 20000, 1000, 0, "PEs 0, 1000, 2000, 3000, 4000, 5000, 6000 and 13 more");
+    expect_list(SY_LIST_TEXT, 5, 1, 2, "PEs 0-1 (host h0), 2-3 (host h1), 4 (host h2)");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("parse");
@@ -229,6 +263,7 @@ int main(void)
     tcase_add_test(all, test_seconds);
     tcase_add_test(all, test_ranges);
     tcase_add_test(all, test_nearest);
+    tcase_add_test(all, test_lists);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

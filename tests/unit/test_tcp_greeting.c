@@ -27,7 +27,7 @@ static struct conversation converse(unsigned count)
     struct conversation c = {0};
 
     if (count >= 1) {
-        ck_assert_int_eq(sy_tcp_say_hello(&c.connector, &connector, 5, LANE, 0), 0);
+        ck_assert_int_eq(sy_tcp_say_hello(&c.connector, &connector, 5, LANE, 0, 7), 0);
         ck_assert_int_eq(sy_tcp_hear(&c.acceptor, &acceptor, sy_tcp_last(&c.connector)), TCP_GOOD);
     }
     if (count >= 2) {
@@ -55,7 +55,7 @@ static void next_greeting(unsigned count, struct tcp_transcript *said,
     *said = by_connector ? c.connector : c.acceptor;
     *hearer = by_connector ? c.acceptor : c.connector;
     *judge = by_connector ? &acceptor : &connector;
-    ck_assert_int_eq(count == 0   ? sy_tcp_say_hello(said, &connector, 5, LANE, 0)
+    ck_assert_int_eq(count == 0   ? sy_tcp_say_hello(said, &connector, 5, LANE, 0, 7)
                      : count == 1 ? sy_tcp_say_welcome(said, &acceptor)
                      : count == 2 ? sy_tcp_say_confirm(said, &connector, mine)
                                   : sy_tcp_say_resume(said, &acceptor, theirs),
@@ -182,7 +182,7 @@ START_TEST(wrong_key)
     static const struct tcp_self stranger = {other_key, 3, 8};
     struct tcp_transcript t = {0}, a = {0};
 
-    ck_assert_int_eq(sy_tcp_say_hello(&t, &stranger, 5, LANE, 0), 0);
+    ck_assert_int_eq(sy_tcp_say_hello(&t, &stranger, 5, LANE, 0, 7), 0);
     ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, sy_tcp_last(&t)), TCP_FORGED);
     ck_assert_uint_eq(a.count, 0);
 }
@@ -199,7 +199,7 @@ START_TEST(pe_numbers)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct tcp_self from = {key, wrong[i].from, 8};
         a.count = 0;
-        ck_assert_int_eq(sy_tcp_say_hello(&t, &from, (int)wrong[i].to, LANE, 0), 0);
+        ck_assert_int_eq(sy_tcp_say_hello(&t, &from, (int)wrong[i].to, LANE, 0, 7), 0);
         ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, sy_tcp_last(&t)), TCP_OTHER_TARGET);
         ck_assert_int_eq(sy_tcp_say_refuse(&a, &acceptor, TCP_REFUSE_TARGET), 0);
     }
@@ -231,7 +231,7 @@ START_TEST(other_version)
     struct tcp_transcript t = {0}, a = {0}, empty = {0};
     struct tcp_greeting greeting;
 
-    ck_assert_int_eq(sy_tcp_say_hello(&t, &connector, 5, LANE, 0), 0);
+    ck_assert_int_eq(sy_tcp_say_hello(&t, &connector, 5, LANE, 0, 7), 0);
     greeting = *sy_tcp_last(&t);
     greeting.version++;
     seal(&empty, &greeting);
@@ -258,7 +258,10 @@ START_TEST(unused_fields)
         for (unsigned field = 0; field < 5; field++) {
             next_greeting(count, &said, &hearer, &judge);
             struct tcp_greeting greeting = *sy_tcp_last(&said);
-            bool used = field == 0 ? count == 0 : field == 1 ? count < 2 : count >= 2;
+            bool used = field == 0   ? count == 0
+                        : field == 1 ? count < 2
+                        : field == 3 ? count != 1
+                                     : count >= 2;
             if (field == 0)
                 greeting.reason = 1;
             else if (field == 1)
@@ -326,6 +329,38 @@ START_TEST(siphash)
 }
 END_TEST
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* A HELLO of version 3 whose authenticator another program made. */
+START_TEST(known_answer)
+{
+    unsigned char counted[SY_AUTH_KEY];
+    const struct tcp_self self = {counted, 5, 8};
+    struct tcp_transcript t = {0};
+    struct tcp_greeting hello = {.magic = TCP_MAGIC,
+                                 .version = 3,
+                                 .kind = TCP_HELLO,
+                                 .order = TCP_ORDER_LITTLE,
+                                 .from = 3,
+                                 .to = 5,
+                                 .lane = 2,
+                                 .reason = 1,
+                                 .serial = 0x0123456789abcdef,
+                                 .mac = {0x87, 0x8f, 0xeb, 0xfa, 0x62, 0x2a, 0xe1, 0x26,
+                                         0xec, 0xe3, 0xb4, 0x6e, 0x3d, 0x48, 0x81, 0x5a,
+                                         0xa1, 0xa5, 0xb8, 0xa3, 0xfb, 0xdf, 0x6e, 0xde,
+                                         0x66, 0x69, 0xdd, 0xa5, 0x0d, 0x73, 0x82, 0xb3}};
+
+    for (unsigned char i = 0; i < sizeof counted; i++)
+        counted[i] = i;
+    memcpy(hello.nonce, counted, sizeof hello.nonce);
+    ck_assert_int_eq(sy_tcp_hear(&t, &self, &hello), TCP_GOOD);
+    t.count = 0;
+    hello.serial++;
+    ck_assert_int_eq(sy_tcp_hear(&t, &self, &hello), TCP_FORGED);
+}
+END_TEST
+#endif
+
 START_TEST(plausible)
 {
     static const char good[] = "SWYDTCP\0and more";
@@ -358,6 +393,9 @@ int main(void)
     tcase_add_test(cases, impossible_port);
     tcase_add_test(cases, keys);
     tcase_add_test(cases, siphash);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    tcase_add_test(cases, known_answer);
+#endif
     tcase_add_test(cases, plausible);
     tcase_set_timeout(cases, 60);
     suite_add_tcase(suite, cases);

@@ -10,9 +10,9 @@
  * message asks for that knowledge too. Polls are those of threads that wait (sy_ofi_ring_due), or,
  * while none does, ticks of the progress thread (sy_ofi_inquire). So rings may be lost or come
  * before what they are for. A network may let no datagrams through: a PE of a job on several hosts
- * looks every few milliseconds, rung or not. A ring has no content but the job it is of, and is
- * trusted with nothing: a stray one costs a look. (The core's own bell, core/sleep.h, is between
- * threads of a PE.)
+ * looks every few milliseconds, rung or not. A ring says only who rings, under the key of
+ * the two PEs, and is trusted with nothing: one that is sent again by somebody costs a look. (The
+ * core's own bell, core/sleep.h, is between threads of a PE.)
  *
  * All with the main lane locked, but for opening, closing and meeting. */
 #include <errno.h>
@@ -30,6 +30,11 @@
 #define PATIENCE     64
 #define PATIENCE_FAR 512
 #define LONGEST_GAP  2048
+
+struct ring {
+    uint64_t mac;
+    uint64_t source; /* the PE that rings */
+};
 
 static int bell = -1;
 static uint16_t port;        /* of the bell, in the network's order */
@@ -132,36 +137,45 @@ bool sy_ofi_bell_works(void)
     return !others_from_far;
 }
 
+/* Whether it is of a PE of this job. */
+static bool ring_is_valid(const struct ring *ring, ssize_t length)
+{
+    if (length != sizeof *ring || !sy_ofi.peer || ring->source >= (uint64_t)sy_ofi.host->npes)
+        return false;
+    const struct ofi_peer *peer = &sy_ofi.peer[ring->source];
+    return peer->known && ring->mac == sy_siphash(peer->secret, &ring->source, 1);
+}
+
 /* Whether somebody has rung. */
 bool sy_ofi_bell_heard(void)
 {
     bool heard = false;
 
     for (int i = 0; sy_ofi.traits.bell && i < RINGS; i++) {
-        uint32_t job = 0;
-        ssize_t length = recv(bell, &job, sizeof job, 0);
+        struct ring ring;
+        ssize_t length = recv(bell, &ring, sizeof ring, MSG_TRUNC);
         if (length < 0 && errno == EAGAIN)
             break;
-        heard = heard || (length == sizeof job && job == sy_ofi.job);
+        if (length < 0)
+            continue;
+        if (ring_is_valid(&ring, length))
+            heard = true;
+        else
+            sy_ofi_stranger("a ring");
     }
     return heard;
 }
 
 /* ---- those that are expected to answer ---- */
 
-/* Something is under way to the peer, or was and is not known to have arrived. */
-static bool unanswered(const struct ofi_peer *peer)
-{
-    return peer->sent != peer->acked || peer->unproved || peer->proving || peer->head ||
-           atomic_load_explicit(&peer->transfers, memory_order_relaxed) ||
-           atomic_load_explicit(&peer->wanted, memory_order_relaxed);
-}
-
 /* What is refused comes from an earlier ring to a PE that has gone. */
 static void ring(struct ofi_peer *peer)
 {
+    struct ring ring = {.source = (uint64_t)sy_ofi.host->pe};
+
+    ring.mac = sy_siphash(peer->secret, &ring.source, 1);
     if (!peer->bell.sin6_family ||
-        sendto(bell, &sy_ofi.job, sizeof sy_ofi.job, 0, (struct sockaddr *)&peer->bell,
+        sendto(bell, &ring, sizeof ring, 0, (struct sockaddr *)&peer->bell,
                length_of(&peer->bell)) >= 0 ||
         errno == EAGAIN || errno == ECONNREFUSED || peer->told_of)
         return;
@@ -189,7 +203,7 @@ static struct ofi_peer *next_expected(struct ofi_peer **link)
 {
     struct ofi_peer *peer;
 
-    while ((peer = *link) && !unanswered(peer)) {
+    while ((peer = *link) && !sy_ofi_is_unanswered(peer)) {
         peer->expected = false;
         *link = peer->next_expected;
     }

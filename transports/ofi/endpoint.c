@@ -16,10 +16,10 @@ struct card {
     uint8_t parts;     /* what there is for each window: PART_ bits */
     uint8_t protocol;  /* of messages */
     uint16_t bell;     /* port, in the network's order; 0: not needed */
-    uint8_t unused[6];
+    unsigned char nonce[OFI_NONCE];
 };
 
-enum { PROTOCOL = 2, PART_KEY = 1, PART_BASE = 2 };
+enum { PROTOCOL = 3, PART_KEY = 1, PART_BASE = 2 };
 
 static void close_fid(struct fid *fid)
 {
@@ -165,8 +165,11 @@ int sy_ofi_register(unsigned index, const struct sy_window *window, struct sy_er
         return 0;
     if (sy_ofi.traits.local_mr)
         access |= FI_READ | FI_WRITE | FI_SEND;
-    int rc = fi_mr_reg(sy_ofi.fid_domain, window->base, window->length, access, 0, index + 1, 0,
-                       &mr, NULL);
+    int rc = sy_ofi_window_key(sy_ofi.host->pe, sy_ofi.nonce, index, sy_ofi.key);
+    if (rc)
+        return sy_ofi.host->fail(err, -rc, "a key of memory: %s", strerror(-rc));
+    rc = fi_mr_reg(sy_ofi.fid_domain, window->base, window->length, access, 0, sy_ofi.key[index], 0,
+                   &mr, NULL);
     if (!rc) {
         sy_ofi.mr[index] = mr;
         if (sy_ofi.traits.enable_mr && !(rc = fi_mr_bind(mr, &sy_ofi.lane[0].ep->fid, 0)))
@@ -216,7 +219,7 @@ static bool usable(unsigned window)
 size_t sy_ofi_address(void *buffer, size_t room)
 {
     struct card card = {.provider = provider_hash(), .protocol = PROTOCOL};
-    struct ofi_traits *traits = &sy_ofi.traits;
+    const struct ofi_traits *traits = &sy_ofi.traits;
     char *at = (char *)buffer + sizeof card, name[256];
     size_t length = sizeof name;
 
@@ -227,6 +230,7 @@ size_t sy_ofi_address(void *buffer, size_t room)
     }
     card.bell = traits->bell ? sy_ofi_bell_port() : 0;
     card.name = (uint8_t)length;
+    memcpy(card.nonce, sy_ofi.nonce, sizeof card.nonce);
     card.parts = (uint8_t)((traits->prov_key ? PART_KEY : 0) | (traits->virt_addr ? PART_BASE : 0));
     room -= sizeof card + length;
     /* Windows for which there is no place left are reached by messages. */
@@ -256,20 +260,25 @@ static int meet(int pe, const char *address, size_t stride)
         !card.name || card.native > OFI_WINDOWS || sizeof card + windows + card.name > stride)
         return 0;
     const char *at = address + sizeof card;
-    for (unsigned w = 0; w < card.native; w++) {
-        peer->key[w] = w + 1;
+    int rc = sy_ofi_pair_key(peer, card.nonce);
+    for (unsigned w = 0; w < card.native && !rc; w++) {
         if (card.parts & PART_KEY)
             memcpy(&peer->key[w], at, sizeof peer->key[w]), at += sizeof peer->key[w];
+        else
+            rc = sy_ofi_window_key(pe, card.nonce, w, peer->key);
         if (card.parts & PART_BASE)
             memcpy(&peer->base[w], at, sizeof peer->base[w]), at += sizeof peer->base[w];
         peer->native |= 1u << w;
     }
+    if (rc)
+        return rc;
     char name[256] = {0};
     memcpy(name, at, card.name);
     int count = fi_av_insert(sy_ofi.av, name, 1, &peer->address, 0, NULL);
     peer->known = count == 1;
     if (!peer->known)
         return count < 0 ? count : -FI_EINVAL;
+    sy_ofi_probes_meet(peer, name);
     return sy_ofi_bell_meet(peer, name, card.bell);
 }
 
@@ -290,5 +299,8 @@ int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct 
         }
     }
     double most = sy_ofi_settings.contact_timeout;
-    return most > 0 ? sy_ofi_contact(most < seconds ? most : seconds, err) : 0;
+    sy_ofi.watching = true; /* first contact has a limit of its own */
+    int rc = most > 0 ? sy_ofi_contact(most < seconds ? most : seconds, err) : 0;
+    sy_ofi.watching = !sy_ofi.traits.tcp;
+    return rc;
 }

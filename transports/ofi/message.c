@@ -27,8 +27,8 @@ static int open_pool(struct ofi_pool *pool, unsigned count, bool reply, enum ofi
         return sy_ofi.host->fail(err, ENOMEM, "no memory for %u messages", count);
     if (sy_ofi.traits.local_mr) {
         int rc = fi_mr_reg(sy_ofi.fid_domain, pool->slab, (size_t)count * OFI_MESSAGE,
-                           FI_SEND | FI_RECV | FI_READ | FI_WRITE, 0,
-                           OFI_WINDOWS + 1 + (unsigned)kind + 2 * reply, 0, &pool->mr, NULL);
+                           FI_SEND | FI_RECV | FI_READ | FI_WRITE, 0, sy_ofi_local_key(), 0,
+                           &pool->mr, NULL);
         if (rc)
             return sy_ofi_fail(err, rc, "registering message buffers");
     }
@@ -197,9 +197,9 @@ static void complete_header(const struct ofi_message *message)
     struct ofi_peer *peer = message->peer;
     struct ofi_header *header = message->header;
 
-    header->job = sy_ofi.job;
     header->source = (uint32_t)sy_ofi.host->pe;
     header->ack = peer->told = peer->applied;
+    header->mac = sy_ofi_header_mac(peer, header);
 }
 
 /* Sends; what the provider does not take now waits in the peer's queue. */
@@ -207,6 +207,8 @@ void sy_ofi_send(struct ofi_message *message)
 {
     struct ofi_peer *peer = message->peer;
 
+    if (message->reply)
+        message->header->sequence = ++peer->replied;
     complete_header(message);
     if (!message->reply) {
         sy_ofi_expect(peer);
@@ -228,6 +230,7 @@ void sy_ofi_knock(struct ofi_peer *peer)
         return;
     uint32_t told = peer->told;
     message->peer = peer;
+    message->header->sequence = 0; /* it overtakes those that wait */
     complete_header(message);
     if (try_send(message))
         return;
@@ -271,7 +274,8 @@ void sy_ofi_forget(struct ofi_peer *peer)
         link = &(*link)->next_waiting;
     if (*link)
         *link = peer->next_waiting;
-    peer->waiting = peer->known = peer->wanted = false;
+    peer->wanted = false;
+    peer->waiting = peer->known = peer->proved = false;
     peer->sent = peer->acked = peer->asked = peer->content = 0;
     peer->proving = peer->unproved = 0;
     peer->told = peer->applied;
@@ -311,10 +315,10 @@ static bool due(const struct ofi_peer *peer)
 
 /* Notes that the open message has grown by `bytes` for ctx, and lets it leave if it should. */
 void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
-                     uint32_t flags)
+                     unsigned flags)
 {
-    peer->open->header->length += (uint32_t)bytes;
-    peer->open->header->flags |= flags;
+    peer->open->header->length = (uint16_t)(peer->open->header->length + bytes);
+    peer->open->header->flags |= (uint16_t)flags;
     sy_ofi_mark(ctx, peer->pe, peer->sent + 1);
     if (due(peer))
         sy_ofi_push(peer, true);
@@ -398,6 +402,7 @@ void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack)
     if (!sy_ofi_reached(ack, peer->acked) || !sy_ofi_reached(peer->sent, ack))
         return;
     peer->acked = ack;
+    peer->proved = peer->proved || ack;
     if (sy_ofi_reached(ack, peer->proof))
         peer->proving = 0;
     if (ack == peer->sent && !peer->trailing)

@@ -5,6 +5,7 @@
 
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
+#include "util/secure.h"
 
 #define DRAIN_SECONDS 5.0
 
@@ -63,21 +64,24 @@ static void ofi_close(void)
     if (sy_ofi.peer && !sy_ofi_drain(DRAIN_SECONDS))
         sy_ofi.host->log(SY_LOG_INFO, "ofi", "left without the last acknowledgements");
     sy_ofi_progress_close();
+    sy_ofi_probes_close();
     sy_ofi_close_endpoint();
     sy_ofi_pools_close();
     sy_ofi_close_domain();
     sy_ofi_serve_close();
+    if (sy_ofi.peer)
+        explicit_bzero(sy_ofi.peer, (size_t)sy_ofi.host->npes * sizeof *sy_ofi.peer);
+    explicit_bzero(sy_ofi.key, sizeof sy_ofi.key);
     free(sy_ofi.peer);
     sy_ofi.peer = NULL;
 }
 
-static void reset(const struct sy_host *host)
+void sy_ofi_reset(const struct sy_host *host)
 {
     memset(&sy_ofi, 0, sizeof sy_ofi);
     sy_ofi.host = host;
     sy_ofi.epoll = sy_ofi.timer = sy_ofi.cq_fd = -1;
     sy_ofi.deferred_end = &sy_ofi.deferred;
-    sy_ofi.job = (uint32_t)sy_hash(host->job_key, 32, 0);
     pthread_mutex_init(&sy_ofi.contexts, NULL);
     for (int i = 0; i < OFI_LANES; i++)
         pthread_mutex_init(&sy_ofi.lane[i].lock, NULL);
@@ -88,12 +92,36 @@ static void reset(const struct sy_host *host)
     sy_ofi.lanes = 1;
 }
 
+/* Opens the best of the chosen provider's offers that can be. Where none can be, what is told is
+ * why the first one could not. */
+static int ofi_open_offer(struct sy_error *err)
+{
+    int rc = sy_ofi_open_endpoint(err), again = rc;
+    struct sy_error why = *err;
+
+    while (again) {
+        sy_ofi.host->log(SY_LOG_INFO, "ofi", "fabric %s, domain %s is not used: %s",
+                         sy_ofi.info->fabric_attr->name, sy_ofi.info->domain_attr->name, why.text);
+        if (sy_ofi_choose_next())
+            return rc;
+        again = sy_ofi_open_endpoint(&why);
+    }
+    return 0;
+}
+
 static int ofi_open(const struct sy_host *host, struct sy_error *err)
 {
-    reset(host);
+    sy_ofi_reset(host);
+    if (sy_secure())
+        return host->fail(err, ENODEV,
+                          "libfabric takes orders from the environment (FI_PROVIDER_PATH loads "
+                          "code), which a program with other rights than its user's does not do");
     int rc = sy_ofi_choose(err);
     if (!rc)
-        rc = sy_ofi_open_endpoint(err);
+        rc = sy_ofi_keys_open(err);
+    if (!rc)
+        rc = ofi_open_offer(err);
+    sy_ofi_offers_close();
     if (!rc)
         rc = sy_ofi_pools_open(err);
     if (!rc)
@@ -183,18 +211,21 @@ static int ofi_ctx_open(long ctx_options, struct sy_transport_ctx **out, struct 
     return 0;
 }
 
-/* Messages of records; the provider keeps count of what is native. */
+/* Messages of records, and native writes that are not known to have arrived. */
 static int ofi_pending(struct sy_pending *list, int room)
 {
     int count = 0;
 
     if (pthread_mutex_trylock(&sy_ofi.lane[0].lock))
-        return 0;
+        return -EAGAIN;
     for (int pe = 0; pe < sy_ofi.host->npes && count < room; pe++) {
         uint32_t messages = sy_ofi.peer[pe].sent - sy_ofi.peer[pe].acked;
-        if (messages)
-            list[count++] = (struct sy_pending){
-                .pe = pe, .operations = messages, .seconds = -1, .state = "in messages of several"};
+        size_t native = sy_ofi.peer[pe].unproved + sy_ofi.peer[pe].delivering;
+        if (messages || native)
+            list[count++] = (struct sy_pending){.pe = pe,
+                                                .operations = messages + native,
+                                                .seconds = -1,
+                                                .state = "in messages of several, and by itself"};
     }
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return count;
@@ -227,4 +258,14 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .event = sy_ofi_event,
     .sleeping = sy_ofi_sleeping,
     .pending = ofi_pending,
+    .protection =
+        "messages are authenticated by the job's key; nothing is encrypted; see docs/ofi.md\n"
+        "tcp, tcp;ofi_rxm: memory has secret keys of 64 bits; a user of a PE's host can take its "
+        "place in a connection\n"
+        "sockets, udp;ofi_rxd: memory has secret keys of 64 bits; addresses of senders are "
+        "believed: for tests\n"
+        "shm: files of the user alone\n"
+        "verbs, efa: the provider chooses keys of memory, which can be guessed: only on a network "
+        "of the job's own\n"
+        "cxi, psm3, opx: memory has secret keys as long as the provider's are",
 };

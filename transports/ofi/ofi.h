@@ -4,7 +4,9 @@
  * ofi.c        the plugin's table, its options, contexts
  * library.c    loads libfabric
  * provider.c   which of libfabric's providers, and what it was asked for and refused
+ * offers.c     which of its addresses
  * endpoint.c   fabric, domain, address vector, endpoints, registered memory
+ * keys.c       what is derived from the job's key: keys of memory, of pairs of PEs
  * contact.c    whether other hosts can be reached, before routes are chosen
  * rma.c        put and get by the provider's own remote memory access; fence and quiet
  * message.c    requests to other PEs: messages, their records, credit and acknowledgement
@@ -12,6 +14,7 @@
  * serve.c      the target's side: applies records, sends replies
  * progress.c   polls completion queues; when the core's progress thread sleeps and wakes
  * bell.c       what wakes it where the main queue cannot
+ * probe.c      whether the hosts of PEs that owe something still answer
  *
  * Locks: `lock` of the main lane covers everything but the other lanes; a lane's lock covers its
  * endpoint, completion queue, operations, and `issued` of the contexts that use it. A thread that
@@ -29,7 +32,10 @@
 #include <rdma/fi_rma.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <switchyard/transport.h>
+
+#include "util/siphash.h"
 
 #define OFI_WINDOWS 8
 #define OFI_MESSAGE 8192 /* bytes of a message, header included */
@@ -44,6 +50,7 @@
 #define OFI_LITTLE     8192 /* bytes; with no more than that under way a PE counts as idle */
 #define OFI_RESERVED   1000 /* polls after which a refused long transfer may be overtaken */
 #define OFI_LANES      16   /* endpoints: one for messages, others for contexts */
+#define OFI_NONCE      6    /* bytes */
 
 /* What the chosen provider was found to do. */
 struct ofi_traits {
@@ -65,6 +72,7 @@ struct ofi_traits {
     bool stalls;
     bool twofold;     /* two PEs that connect to each other at once keep both connections */
     bool ticks;       /* must be polled now and then while something is under way */
+    bool tcp;         /* goes over TCP connections, and addresses are those of their ports */
     bool lone;        /* small transfers that have a PE for themselves are native too */
     bool bell;        /* this PE has a bell, and its main queue wakes nobody */
     uint32_t window;  /* unacknowledged messages of requests to one PE */
@@ -100,14 +108,20 @@ enum {
     OFI_AWAITED = 8 /* the sender is likely to do nothing before it is acknowledged */
 };
 
+/* The authenticator is that of the rest of the header, under the key of the two PEs. Nothing of a
+ * message is used before it has been checked. */
 struct ofi_header {
-    uint32_t job;    /* of the sender's job, against strays */
+    uint64_t mac;
     uint32_t source; /* the sender's PE */
-    uint32_t length; /* of the message */
-    uint32_t flags;
-    uint32_t sequence; /* of a message of requests, from 1 */
+    uint16_t length; /* of the message */
+    uint16_t flags;
+    uint32_t sequence; /* of requests, and apart from them of replies, from 1 */
     uint32_t ack;      /* messages of requests from the receiver that the sender has applied */
 };
+
+_Static_assert(sizeof(struct ofi_header) == 24 && offsetof(struct ofi_header, source) == 8,
+               "the header has holes");
+_Static_assert(OFI_MESSAGE <= UINT16_MAX, "the length of a message fits its field");
 
 enum ofi_record_kind {
     OFI_PUT,
@@ -157,6 +171,7 @@ struct ofi_pool {
 /* Somebody who waits for a reply. */
 struct ofi_fetch {
     struct ofi_fetch *next;
+    int pe; /* of whom */
     void *result;
     size_t length, block; /* block: of a strided get, or 0 */
     ptrdiff_t stride;
@@ -165,15 +180,25 @@ struct ofi_fetch {
     bool busy;
 };
 
+union ofi_ip {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+};
+
 struct ofi_peer {
     fi_addr_t address;
+    union ofi_ip at;          /* the same for probe.c, or no family */
     struct sockaddr_in6 bell; /* or sockaddr_in; no family: what comes to its main lane wakes it */
     bool known;
     int pe;
     uint64_t key[OFI_WINDOWS], base[OFI_WINDOWS];
+    uint64_t secret[2];          /* the key of this pair */
     uint32_t native;             /* bit w: window w can be reached natively */
     uint32_t sent, acked, asked; /* requests: sent, acknowledged, acknowledgement asked for up to */
-    uint32_t applied, told;      /* requests of that PE: applied, acknowledged to it */
+    uint32_t received;           /* requests of that PE: come; */
+    uint32_t applied, told;      /* applied, acknowledged to it */
+    uint32_t replied, heard;     /* replies to that PE; the last one of it */
     struct ofi_message *open;    /* requests that gather */
     /* Bytes under way: those before message `proof`, whose acknowledgement tells that they have
      * arrived (0: it has); those since; and those that the provider tells about. */
@@ -193,8 +218,10 @@ struct ofi_peer {
     _Atomic unsigned transfers; /* native transfers under way that the provider tells about */
     _Atomic bool wanted;        /* the provider was not ready for one, connecting perhaps */
     bool met;                   /* something has been sent to it or come from it */
+    bool proved;                /* it has acknowledged something */
     uint64_t meeting;           /* until then the other one may begin */
     bool lone;                  /* the last wait was for a single message */
+    uint64_t owes_since, signs; /* see probe.c; the progress thread's */
     int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
 };
 
@@ -236,6 +263,12 @@ struct sy_transport_ctx {
     bool *listed;    /* by PE: stands in dirty */
 };
 
+/* A wait inside a call; zeros when it begins. */
+struct ofi_wait {
+    uint64_t since; /* the core's */
+    int idle;       /* looks in a row that found nothing */
+};
+
 /* A message that could not be served when it came. */
 struct ofi_deferred {
     struct ofi_deferred *next;
@@ -254,15 +287,19 @@ struct ofi_state {
     pthread_mutex_t contexts; /* guards lanes and their users */
     struct sy_window window[OFI_WINDOWS];
     struct fid_mr *mr[OFI_WINDOWS];
+    uint64_t key[OFI_WINDOWS]; /* that are asked for */
     unsigned windows;
-    uint32_t job;
+    unsigned char nonce[OFI_NONCE];
+    _Atomic uint64_t local_key;
+    uint64_t strangers;    /* messages and rings that no PE of this job has sent */
     struct ofi_peer *peer; /* npes */
     struct ofi_peer *waiting, *owed, *expected;
     struct ofi_pool requests, replies, receives;
     struct ofi_deferred *deferred, **deferred_end;
     struct ofi_fetch fetch[OFI_FETCHES], *fetch_free;
-    bool awaited; /* some of `owed` */
-    bool rings;   /* this PE or others have a bell */
+    bool awaited;          /* some of `owed` */
+    bool rings;            /* this PE or others have a bell */
+    _Atomic bool watching; /* see probe.c; without effect where nothing is probed */
     bool closing;
     bool contacting; /* see contact.c */
     bool mute;       /* this PE's address fits nowhere: it takes no part */
@@ -301,8 +338,9 @@ static inline void sy_ofi_unlock(struct ofi_lane *lane)
     pthread_mutex_unlock(&lane->lock);
 }
 
-/* progress.c, for below; with the main lane locked */
+/* For below, with the main lane locked: progress.c, probe.c. */
 void sy_ofi_look_after(void);
+void sy_ofi_probes_begin(void);
 
 /* Bytes behind the record of an atomic operation: what its kind needs of struct ofi_amo_part. */
 static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
@@ -343,10 +381,20 @@ static inline void sy_ofi_be_patient(struct ofi_peer *peer)
         sy_ofi.ring_at = peer->ring_at;
 }
 
+/* Something is under way to the peer, or was and is not known to have arrived. */
+static inline bool sy_ofi_is_unanswered(const struct ofi_peer *peer)
+{
+    return peer->sent != peer->acked || peer->unproved || peer->proving || peer->head ||
+           atomic_load_explicit(&peer->transfers, memory_order_relaxed) ||
+           atomic_load_explicit(&peer->wanted, memory_order_relaxed);
+}
+
 /* Something is to leave for a peer, at once or later: it is looked after until it is known to have
  * arrived. Where there is no bell anywhere the queue's descriptor does. Main lane locked. */
 static inline void sy_ofi_expect(struct ofi_peer *peer)
 {
+    if (!atomic_load_explicit(&sy_ofi.watching, memory_order_relaxed))
+        sy_ofi_probes_begin();
     if (!sy_ofi.rings)
         return;
     if (!peer->expected) {
@@ -358,6 +406,16 @@ static inline void sy_ofi_expect(struct ofi_peer *peer)
     sy_ofi_look_after();
 }
 
+/* The authenticator of a header. */
+static inline uint64_t sy_ofi_header_mac(const struct ofi_peer *peer,
+                                         const struct ofi_header *header)
+{
+    uint64_t words[2];
+
+    memcpy(words, &header->source, sizeof words);
+    return sy_siphash(peer->secret, words, 2);
+}
+
 /* A put has been issued. */
 static inline void sy_ofi_put_noted(struct sy_transport_ctx *ctx)
 {
@@ -365,12 +423,23 @@ static inline void sy_ofi_put_noted(struct sy_transport_ctx *ctx)
     ctx->polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
 }
 
+/* ofi.c */
+void sy_ofi_reset(const struct sy_host *host);
+
 /* library.c */
 int sy_ofi_load(struct sy_error *err);
 
 /* provider.c */
 int sy_ofi_choose(struct sy_error *err);
+int sy_ofi_choose_next(void);
 int sy_ofi_fail(struct sy_error *err, ssize_t code, const char *what);
+
+/* offers.c */
+void sy_ofi_offers_open(void);
+void sy_ofi_offers_close(void);
+unsigned sy_ofi_offer_rank(const struct fi_info *info);
+bool sy_ofi_offer_is_tried(const struct fi_info *info);
+bool sy_ofi_offer_failed(const struct fi_info *info);
 
 /* endpoint.c */
 int sy_ofi_open_endpoint(struct sy_error *err);
@@ -383,6 +452,13 @@ size_t sy_ofi_address(void *buffer, size_t room);
 int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err);
 void *sy_ofi_descriptor(const void *address, size_t length);
 
+/* keys.c */
+int sy_ofi_keys_open(struct sy_error *err);
+uint64_t sy_ofi_local_key(void);
+int sy_ofi_window_key(int pe, const unsigned char nonce[OFI_NONCE], unsigned window,
+                      uint64_t *keys);
+int sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE]);
+
 /* contact.c */
 int sy_ofi_contact(double seconds, struct sy_error *err);
 
@@ -390,7 +466,7 @@ int sy_ofi_contact(double seconds, struct sy_error *err);
 int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op);
-bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, uint32_t *flags);
+bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, unsigned *flags);
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
 int sy_ofi_fence(struct sy_transport_ctx *ctx);
 int sy_ofi_quiet(struct sy_transport_ctx *ctx, int pe);
@@ -400,7 +476,7 @@ int sy_ofi_pools_open(struct sy_error *err);
 void sy_ofi_pools_close(void);
 int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at);
 void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
-                     uint32_t flags);
+                     unsigned flags);
 void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence);
 int sy_ofi_push(struct ofi_peer *peer, bool ack);
 int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence);
@@ -427,6 +503,7 @@ int sy_ofi_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 
 /* serve.c; with the main lane locked */
 void sy_ofi_serve(const struct ofi_header *header, size_t length);
+void sy_ofi_stranger(const char *what);
 void sy_ofi_serve_deferred(void);
 void sy_ofi_serve_close(void);
 
@@ -439,6 +516,7 @@ int sy_ofi_event(void);
 int sy_ofi_sleeping(bool sleeps);
 int sy_ofi_wait_fd(void);
 void sy_ofi_wait(_Atomic int *left);
+void sy_ofi_wait_step(struct ofi_wait *wait);
 bool sy_ofi_drain(double seconds);
 
 /* bell.c */
@@ -451,6 +529,11 @@ bool sy_ofi_bell_works(void);
 bool sy_ofi_bell_heard(void);
 void sy_ofi_ring_due(void);
 bool sy_ofi_inquire(bool now);
+
+/* probe.c */
+void sy_ofi_probes_meet(struct ofi_peer *peer, const void *address);
+void sy_ofi_probes_look(void);
+void sy_ofi_probes_close(void);
 
 uint64_t sy_ofi_now(void); /* nanoseconds, CLOCK_MONOTONIC */
 

@@ -272,6 +272,7 @@ int sy_ofi_event(void)
     unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
     bool armed = atomic_load_explicit(&sy_ofi.armed, memory_order_relaxed);
 
+    sy_ofi_probes_look();
     if (read(sy_ofi.timer, &expirations, sizeof expirations) < 0)
         expirations = 0;
     if (!armed && polls != sy_ofi.polls_before) {
@@ -370,17 +371,22 @@ int sy_ofi_progress(void)
     return poll_all(!sy_ofi.host->crowded);
 }
 
+/* One look in a wait inside a call. What lasts is the core's business too: stall reports see it,
+ * other transports move, and the processor is given away. */
+void sy_ofi_wait_step(struct ofi_wait *wait)
+{
+    if (poll_all(true) > 0)
+        wait->idle = 0;
+    else if (++wait->idle % LONG_IDLE == 0)
+        sy_ofi.host->rest(&wait->since);
+}
+
 void sy_ofi_wait(_Atomic int *left)
 {
-    uint64_t since = 0;
-    int idle = 0;
+    struct ofi_wait wait = {0};
 
-    while (atomic_load_explicit(left, memory_order_acquire)) {
-        if (poll_all(true) > 0)
-            idle = 0;
-        else if (++idle % LONG_IDLE == 0)
-            sy_ofi.host->rest(&since);
-    }
+    while (atomic_load_explicit(left, memory_order_acquire))
+        sy_ofi_wait_step(&wait);
 }
 
 int sy_ofi_wait_fd(void)

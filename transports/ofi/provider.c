@@ -107,14 +107,6 @@ static bool place_matches(const struct fi_info *info)
            matches(sy_ofi_settings.domain, info->domain_attr->name);
 }
 
-/* A loopback interface reaches nobody else; it is used where it is named or nothing else is there.
- */
-static bool loopback(const struct fi_info *info)
-{
-    return automatic(sy_ofi_settings.fabric) && automatic(sy_ofi_settings.domain) &&
-           info->domain_attr->name && !strcmp(info->domain_attr->name, "lo");
-}
-
 /* ---- asking ---- */
 
 /* Contexts with endpoints of their own have their own locks, too, and the domain has none. */
@@ -170,16 +162,13 @@ static struct fi_info *offers(const char *provider, unsigned asked)
 /* The best of one provider's offers at the place that the user wants, or NULL. */
 static struct fi_info *best(const char *provider, unsigned asked)
 {
-    struct fi_info *list = offers(provider, asked), *found = NULL, *last = NULL, *copy;
+    struct fi_info *list = offers(provider, asked), *found = NULL, *copy;
 
-    for (struct fi_info *i = list; i; i = i->next) {
-        if (strcmp(i->fabric_attr->prov_name, provider) || !place_matches(i))
-            continue;
-        last = last ? last : i;
-        if (!found && !loopback(i))
+    for (struct fi_info *i = list; i; i = i->next)
+        if (!strcmp(i->fabric_attr->prov_name, provider) && place_matches(i) &&
+            !sy_ofi_offer_is_tried(i) &&
+            (!found || sy_ofi_offer_rank(i) < sy_ofi_offer_rank(found)))
             found = i;
-    }
-    found = found ? found : last;
     copy = found ? sy_ofi_library.dupinfo(found) : NULL;
     sy_ofi_library.freeinfo(list);
     return copy;
@@ -347,6 +336,8 @@ static void set_traits(unsigned asked)
         .stalls = sockets,
         .twofold = sockets,
         .ticks = strstr(info->fabric_attr->prov_name, "ofi_rxd") != NULL,
+        .tcp = sockets || based_on(info->fabric_attr->prov_name, "tcp") ||
+               based_on(info->fabric_attr->prov_name, "net"),
         .inject = info->tx_attr->inject_size,
         .max_write = info->ep_attr->max_msg_size,
     };
@@ -390,6 +381,40 @@ static void tell(unsigned asked)
         sy_ofi.info->domain_attr->mr_mode & FI_MR_ALLOCATED ? ", whole windows in memory" : "");
 }
 
+/* provider: the one to choose an offer of, or NULL. */
+static int choose(const char *provider, struct sy_error *err)
+{
+    struct fi_info *all = offers(NULL, 0);
+    char why[320] = "", seen[1024] = "";
+    unsigned asked = 0;
+
+    for (struct fi_info *i = all; i && !sy_ofi.info; i = i->next) {
+        const char *name = i->fabric_attr->prov_name;
+        char mark[72];
+        snprintf(mark, sizeof mark, " %s,", name);
+        if (strstr(seen, mark) || !provider_matches(name) || !place_matches(i) ||
+            (provider && strcmp(provider, name) != 0))
+            continue;
+        add_word(seen, sizeof seen, "", mark);
+        sy_ofi.info = negotiate(name, &asked);
+        if (!sy_ofi.info && !provider)
+            explain(name, why, sizeof why);
+    }
+    int rc = sy_ofi.info || *why ? 0 : no_such_name(all, err);
+    bool any = all;
+    sy_ofi_library.freeinfo(all);
+    if (rc)
+        return rc;
+    if (!sy_ofi.info)
+        return sy_ofi.host->fail(err, ENODEV, "no provider of libfabric fits here: %s",
+                                 *why  ? why
+                                 : any ? "none has the wanted fabric and domain"
+                                       : "there is none at all");
+    set_traits(asked);
+    tell(asked);
+    return 0;
+}
+
 int sy_ofi_choose(struct sy_error *err)
 {
     int rc = check_without(err);
@@ -406,32 +431,20 @@ int sy_ofi_choose(struct sy_error *err)
             "in SHMEM_TRANSPORTS");
     if ((rc = sy_ofi_load(err)))
         return rc;
-    struct fi_info *all = offers(NULL, 0);
-    char why[320] = "", seen[1024] = "";
-    unsigned asked = 0;
+    sy_ofi_offers_open();
+    return choose(NULL, err);
+}
 
-    for (struct fi_info *i = all; i && !sy_ofi.info; i = i->next) {
-        const char *name = i->fabric_attr->prov_name;
-        char mark[72];
-        snprintf(mark, sizeof mark, " %s,", name);
-        if (strstr(seen, mark) || !provider_matches(name) || !place_matches(i))
-            continue;
-        add_word(seen, sizeof seen, "", mark);
-        sy_ofi.info = negotiate(name, &asked);
-        if (!sy_ofi.info)
-            explain(name, why, sizeof why);
-    }
-    rc = sy_ofi.info || *why ? 0 : no_such_name(all, err);
-    bool any = all;
-    sy_ofi_library.freeinfo(all);
-    if (rc)
-        return rc;
-    if (!sy_ofi.info)
-        return sy_ofi.host->fail(err, ENODEV, "no provider of libfabric fits here: %s",
-                                 *why  ? why
-                                 : any ? "none has the wanted fabric and domain"
-                                       : "there is none at all");
-    set_traits(asked);
-    tell(asked);
-    return 0;
+/* The same provider's next offer, since this one cannot be opened. */
+int sy_ofi_choose_next(void)
+{
+    char provider[64];
+    struct sy_error none;
+
+    snprintf(provider, sizeof provider, "%s", sy_ofi.info->fabric_attr->prov_name);
+    if (!sy_ofi_offer_failed(sy_ofi.info))
+        return -ENOMEM;
+    sy_ofi_close_endpoint();
+    sy_ofi_close_domain();
+    return choose(provider, &none);
 }

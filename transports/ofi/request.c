@@ -24,16 +24,20 @@ static inline size_t padded(size_t bytes)
 
 /* ---- waiting for replies ---- */
 
-static struct ofi_fetch *take_fetch(struct sy_transport_ctx *ctx, void *result, size_t length,
-                                    _Atomic int *left)
+static struct ofi_fetch *take_fetch(struct sy_transport_ctx *ctx, int pe, void *result,
+                                    size_t length, _Atomic int *left)
 {
     struct ofi_fetch *fetch = sy_ofi.fetch_free;
 
     if (!fetch)
         return NULL;
     sy_ofi.fetch_free = fetch->next;
-    *fetch = (struct ofi_fetch){
-        .result = result, .length = length, .ctx = left ? NULL : ctx, .left = left, .busy = true};
+    *fetch = (struct ofi_fetch){.pe = pe,
+                                .result = result,
+                                .length = length,
+                                .ctx = left ? NULL : ctx,
+                                .left = left,
+                                .busy = true};
     if (left)
         atomic_fetch_add_explicit(left, 1, memory_order_relaxed);
     else
@@ -104,11 +108,13 @@ static int behind_writes(struct sy_transport_ctx *ctx)
     return issued ? -EAGAIN : 0;
 }
 
-/* Runs `step` until it does not answer -EAGAIN; for what follows after something was started. */
+/* Repeats a call until it does not answer -EAGAIN; for what follows after something was started. */
 #define INSIST(rc, call)                                                                           \
-    while (((rc) = (call)) == -EAGAIN) {                                                           \
-        sy_ofi_progress();                                                                         \
-    }
+    do {                                                                                           \
+        struct ofi_wait wait_ = {0};                                                               \
+        while (((rc) = (call)) == -EAGAIN)                                                         \
+            sy_ofi_wait_step(&wait_);                                                              \
+    } while (0)
 
 static bool native(const struct sy_transfer *t)
 {
@@ -121,7 +127,7 @@ enum { ALONE = 1 };
 /* ---- put ---- */
 
 static int append_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                      size_t length, uint32_t flags)
+                      size_t length, unsigned flags)
 {
     struct ofi_peer *peer = peer_of(t->pe);
     struct ofi_record *record;
@@ -144,7 +150,7 @@ static int append_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 static int locked_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
                       size_t length)
 {
-    uint32_t flags = 0;
+    unsigned flags = 0;
 
     sy_ofi_lock(&sy_ofi.lane[0]);
     bool alone = !done && native(t) && sy_ofi_lone_put(ctx, peer_of(t->pe), &flags);
@@ -200,7 +206,7 @@ static int append_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 
     if (rc)
         return rc;
-    fetch = take_fetch(ctx, (char *)t->local + done, length, left);
+    fetch = take_fetch(ctx, t->pe, (char *)t->local + done, length, left);
     if (!fetch)
         return -EAGAIN;
     record = at;
@@ -306,7 +312,7 @@ static int locked_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *
     int rc = behind_writes(ctx);
     if (!rc && left) {
         char *to = (char *)t->first.local + t->local_stride * (ptrdiff_t)done;
-        fetch = take_fetch(ctx, to, blocks * t->block, left);
+        fetch = take_fetch(ctx, t->first.pe, to, blocks * t->block, left);
         if (!fetch) {
             rc = -EAGAIN;
         } else {
@@ -324,6 +330,7 @@ static int locked_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *
 
 static int strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, _Atomic int *left)
 {
+    struct ofi_wait wait = {0};
     size_t done = 0;
     int rc = 0;
 
@@ -333,7 +340,7 @@ static int strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, _At
     while (!rc && done < t->blocks) {
         size_t blocks = blocks_of(t, done);
         while ((rc = locked_blocks(ctx, t, done, blocks, left)) == -EAGAIN && done)
-            sy_ofi_progress();
+            sy_ofi_wait_step(&wait);
         done += blocks;
     }
     return rc;
@@ -385,7 +392,7 @@ static int append_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, _Ato
 
     if (rc)
         return rc;
-    if (a->result && !(fetch = take_fetch(ctx, a->result, a->width, left)))
+    if (a->result && !(fetch = take_fetch(ctx, a->pe, a->result, a->width, left)))
         return -EAGAIN;
     write_amo(at, a, fetch);
     appended(peer, ctx, bytes, answer);

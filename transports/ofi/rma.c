@@ -80,14 +80,15 @@ void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op)
  * or of a registration that lives as long as the operation. */
 static int describe(struct ofi_operation *op, const void *local, size_t length, void **descriptor)
 {
-    static _Atomic uint64_t keys = OFI_WINDOWS +
-                                   16; /* those below are given to longer-lived memory */
+    int rc, tries = OFI_OPERATIONS; /* where keys are short one of an old operation may come up */
 
     *descriptor = NULL;
     if (!sy_ofi.traits.local_mr || (*descriptor = sy_ofi_descriptor(local, length)))
         return 0;
-    int rc = fi_mr_reg(sy_ofi.fid_domain, local, length, FI_READ | FI_WRITE, 0,
-                       atomic_fetch_add(&keys, 1), 0, &op->mr, NULL);
+    do {
+        rc = fi_mr_reg(sy_ofi.fid_domain, local, length, FI_READ | FI_WRITE, 0, sy_ofi_local_key(),
+                       0, &op->mr, NULL);
+    } while (rc == -FI_ENOKEY && --tries);
     if (rc)
         return rc;
     *descriptor = fi_mr_desc(op->mr);
@@ -202,7 +203,9 @@ static bool stalls_behind(struct ofi_peer *peer, size_t length)
 }
 
 /* Counts a transfer if it may begin, and returns with its lane locked; else with none, and -EAGAIN.
- * Messages are the main lane's business, and so is what a write must wait for. */
+ * Messages are the main lane's business, and so is what a write must wait for. The first transfer
+ * waits until the other side has acknowledged a message: it carries the key of memory, and a
+ * stranger may have told the provider that he is that PE. */
 static int admit(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
 {
     struct ofi_lane *main_lane = &sy_ofi.lane[0];
@@ -210,7 +213,9 @@ static int admit(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
     int rc = -EAGAIN;
 
     sy_ofi_lock(main_lane);
-    if (!stalls_behind(peer, length))
+    if (!peer->proved)
+        sy_ofi_ask(peer, 1);
+    else if (!stalls_behind(peer, length))
         rc = get ? behind_messages(ctx, pe) : behind_fence(ctx, pe);
     if (!rc)
         begin_transfer(peer);
@@ -282,6 +287,7 @@ static int transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, b
                     unsigned flags)
 {
     _Atomic int left = 0;
+    struct ofi_wait waits = {0};
     size_t most = sy_ofi.traits.max_write & ~(size_t)63, done = 0;
     int rc = 0;
 
@@ -289,7 +295,7 @@ static int transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, b
         size_t length = t->length - done < most ? t->length - done : most;
         bool wait = flags & SY_BLOCKING && (get || length > sy_ofi.traits.inject);
         while ((rc = start(ctx, t, done, length, get, wait ? &left : NULL)) == -EAGAIN && done)
-            sy_ofi_progress();
+            sy_ofi_wait_step(&waits);
         done += length;
     }
     sy_ofi_wait(&left);
@@ -314,11 +320,11 @@ int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
  * overtake a message, be there a fence or not: many a program thinks that what it puts to the same
  * place stays in order. Then *flags makes the target acknowledge the message at once, so that the
  * next put finds none; if that has not helped the last time it is left alone. */
-bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, uint32_t *flags)
+bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, unsigned *flags)
 {
     unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
 
-    if (!sy_ofi.traits.lone || !shares(ctx) || !idle(peer) ||
+    if (!sy_ofi.traits.lone || !peer->proved || !shares(ctx) || !idle(peer) ||
         !(ctx->puts ? ctx->polls != polls && !sy_ofi.traits.answers : ctx->one_by_one))
         return false;
     bool free = sy_ofi_reached(peer->acked, peer->content);
@@ -329,7 +335,7 @@ bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, 
 
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
 {
-    return sy_ofi.traits.lone && shares(ctx) && idle(peer) &&
+    return sy_ofi.traits.lone && peer->proved && shares(ctx) && idle(peer) &&
            (!ctx->listed[peer->pe] || sy_ofi_reached(peer->acked, ctx->last[peer->pe]));
 }
 

@@ -1,5 +1,8 @@
-/* The target's side of messages. Everything in a message is a peer's word and is checked before it
- * is used. Main lane locked throughout. */
+/* The target's side of messages. Whoever reaches the port can send one: the header's authenticator
+ * is checked before anything else is believed, and its number, so that what was recorded and is
+ * sent again is dropped. What is then left is the word of a PE of this job, and is checked before
+ * it is used all the same: a PE that has been taken over writes into symmetric memory and nowhere
+ * else. Main lane locked throughout. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,12 +55,12 @@ static void *reply_room(struct ofi_message *reply, uint64_t number, size_t lengt
     return record + 1;
 }
 
-static void take_reply(const struct ofi_record *record, const char *data)
+static bool take_reply(int pe, const struct ofi_record *record, const char *data)
 {
     struct ofi_fetch *fetch = record->offset < OFI_FETCHES ? &sy_ofi.fetch[record->offset] : NULL;
 
-    if (!fetch || !fetch->busy || fetch->length != record->length)
-        return;
+    if (!fetch || !fetch->busy || fetch->pe != pe || fetch->length != record->length)
+        return false;
     if (fetch->block) {
         char *to = fetch->result;
         for (size_t done = 0; done < fetch->length; done += fetch->block, to += fetch->stride)
@@ -73,6 +76,7 @@ static void take_reply(const struct ofi_record *record, const char *data)
     sy_ofi.fetch_free = fetch;
     if (left)
         atomic_fetch_sub_explicit(left, 1, memory_order_release);
+    return true;
 }
 
 /* ---- requests ---- */
@@ -120,15 +124,16 @@ static bool apply_blocks(const struct ofi_record *record, const char *data,
 
     if (!at)
         return false;
+    size_t blocks = record->length / part.block;
     if (record->kind == OFI_PUT_BLOCKS) {
         data += sizeof part;
-        for (size_t done = 0; done < record->length; done += part.block, at += part.stride)
-            store(at, data + done, part.block);
+        for (size_t i = 0; i < blocks; i++)
+            store(at + (ptrdiff_t)i * part.stride, data + i * part.block, part.block);
         return true;
     }
     char *to = reply_room(reply, part.number, record->length);
-    for (size_t done = 0; to && done < record->length; done += part.block, at += part.stride)
-        memcpy(to + done, at, part.block);
+    for (size_t i = 0; to && i < blocks; i++)
+        memcpy(to + i * part.block, at + (ptrdiff_t)i * part.stride, part.block);
     return to;
 }
 
@@ -189,9 +194,6 @@ static bool apply(const struct ofi_record *record, const char *data, struct ofi_
     case OFI_PUT_BLOCKS:
     case OFI_GET_BLOCKS:
         return apply_blocks(record, data, reply);
-    case OFI_REPLY:
-        take_reply(record, data);
-        return true;
     default:
         return false;
     }
@@ -199,13 +201,17 @@ static bool apply(const struct ofi_record *record, const char *data, struct ofi_
 
 static bool apply_all(const struct ofi_header *header, struct ofi_message *reply)
 {
+    bool requests = header->flags & OFI_REQUEST;
     const char *at = (const char *)(header + 1), *end = (const char *)header + header->length;
 
     while (at < end) {
         const struct ofi_record *record = (const struct ofi_record *)at;
         size_t left = (size_t)(end - at);
-        if (left < sizeof *record || left - sizeof *record < behind(record) ||
-            !apply(record, at + sizeof *record, reply))
+        if (left < sizeof *record || left - sizeof *record < behind(record))
+            return false;
+        if (requests ? !apply(record, at + sizeof *record, reply)
+                     : record->kind != OFI_REPLY ||
+                           !take_reply((int)header->source, record, at + sizeof *record))
             return false;
         at += sizeof *record + behind(record);
     }
@@ -224,7 +230,7 @@ static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *heade
             return false;
         reply->peer = peer;
     }
-    if (header->sequence != peer->applied + 1 || !apply_all(header, reply)) {
+    if (!apply_all(header, reply)) {
         if (reply)
             sy_ofi_give(reply);
         sy_ofi.host->lost(peer->pe, EPROTO, "it sent a request that makes no sense");
@@ -281,20 +287,71 @@ void sy_ofi_serve_close(void)
     sy_ofi.deferred_end = &sy_ofi.deferred;
 }
 
-void sy_ofi_serve(const struct ofi_header *header, size_t length)
+/* ---- who sends ---- */
+
+/* Says so seldom enough that a flood of strangers does not fill the log. */
+void sy_ofi_stranger(const char *what)
+{
+    uint64_t count = ++sy_ofi.strangers;
+
+    if (!(count & (count - 1)))
+        sy_ofi.host->log(SY_LOG_INFO, "ofi",
+                         "%s that no PE of this job has sent is ignored; %llu until now", what,
+                         (unsigned long long)count);
+}
+
+/* The PE that has sent a message, or NULL if none of this job has. */
+static struct ofi_peer *sender(const struct ofi_header *header, size_t length)
 {
     if (length < sizeof *header || header->length < sizeof *header || header->length > length ||
-        header->job != sy_ofi.job || header->source >= (uint32_t)sy_ofi.host->npes ||
-        !sy_ofi.peer[header->source].known) {
-        sy_ofi.host->log(SY_LOG_INFO, "ofi", "a message of %zu bytes is none of this job's",
-                         length);
+        header->source >= (uint32_t)sy_ofi.host->npes)
+        return NULL;
+    struct ofi_peer *peer = &sy_ofi.peer[header->source];
+    return peer->known && header->mac == sy_ofi_header_mac(peer, header) ? peer : NULL;
+}
+
+/* Whether a message of requests is the next one of its PE. What has come before has been recorded
+ * by somebody; what comes too early, or when no more may be under way, that PE would not send. */
+static bool is_next(struct ofi_peer *peer, uint32_t number)
+{
+    if (sy_ofi_reached(peer->received, number)) {
+        sy_ofi_stranger("a message of old");
+        return false;
+    }
+    if (number != peer->received + 1 || number - peer->told > sy_ofi.traits.window) {
+        sy_ofi.host->lost(peer->pe, EPROTO, "its requests do not come in their order");
+        return false;
+    }
+    peer->received = number;
+    return true;
+}
+
+/* Those that the provider refused are missing from the row. */
+static void serve_replies(struct ofi_peer *peer, const struct ofi_header *header)
+{
+    if (header->length == sizeof *header)
+        return;
+    if (sy_ofi_reached(peer->heard, header->sequence)) {
+        sy_ofi_stranger("a reply of old");
         return;
     }
-    struct ofi_peer *peer = &sy_ofi.peer[header->source];
+    peer->heard = header->sequence;
+    if (!apply_all(header, NULL))
+        sy_ofi.host->lost(peer->pe, EPROTO, "it sent a reply that makes no sense");
+}
+
+void sy_ofi_serve(const struct ofi_header *header, size_t length)
+{
+    struct ofi_peer *peer = sy_ofi.peer ? sender(header, length) : NULL;
+
+    if (!peer) {
+        sy_ofi_stranger("a message");
+        return;
+    }
     peer->met = true;
     sy_ofi_acknowledged(peer, header->ack);
     if (!(header->flags & OFI_REQUEST))
-        apply_all(header, NULL);
-    else if (sy_ofi.deferred || !serve_requests(peer, header))
+        serve_replies(peer, header);
+    else if (is_next(peer, header->sequence) && (sy_ofi.deferred || !serve_requests(peer, header)))
         defer(peer, header);
 }

@@ -1,39 +1,48 @@
-/* Hands the files of a node's PEs round, once, while they start.
+/* Hands the files of a node's PEs round, once, while they start: every PE's part but the leader's.
  *
- * The first PE of the node (the leader) accepts a connection from each other one, takes its record
- * and descriptors, and when it has all sends all to all. The socket's name is one the kernel chose
- * in the abstract namespace: it is in no file system and is gone with the process. Both sides check
- * that the other runs as the same user, and the leader that it knows the job's key. */
+ * The leader is the first PE of the node that has a socket. It accepts a connection from each other
+ * one, takes its record and descriptors, and when it has all sends all to all (lead.c). The
+ * socket's name is one the kernel chose in the abstract namespace: it is in no file system and is
+ * gone with the process. Both sides check that the other runs as the same user, and the leader that
+ * it knows the job's key. What comes is checked all the same: that files are sealed against being
+ * shortened and as long as they are said to be. */
+#include "transports/shm/exchange.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "transports/shm/shm.h"
+#include "util/bits.h"
+#include "util/denied.h"
+#include "util/memfd.h"
 
-#define FDS_EACH 3   /* file, mailbox, doorbell */
-#define PATIENCE 20. /* seconds at most: all PEs have just come through an allgather */
-#define BATCH    64  /* records a message; the kernel takes at most 253 descriptors in one */
+/* Without news of any PE the leader waits for this part of SHMEM_INIT_TIMEOUT: all have just come
+ * through an allgather. */
+#define PATIENCE 6
 
-struct hello {
-    unsigned char key[32];
-    struct shm_record record;
-};
+#define LARGE_PAGE (UINT64_C(2) << 20)
 
-struct holding {
-    struct shm_record record;
-    int fd[FDS_EACH];
-    int fds;
-};
+/* On a node with more PEs than that a file is mapped when it is first used: most PEs talk to few
+ * others, and a mapping for each pair is memory and time that grow with the square. Until then the
+ * file's descriptor is kept, from a number on that programs with select() have no use for. */
+#define MAPPED_AT_ONCE 64
+#define HIGH_FILE      1024
+
+double sy_shm_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* ---- this PE's part ---- */
 
@@ -41,15 +50,17 @@ int sy_shm_listen(struct sy_error *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     socklen_t length = sizeof address;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
-        return sy_shm.host->fail(err, ENODEV, "no UNIX socket: %s", strerror(errno));
+        return sy_shm.host->fail(err, errno, "no UNIX socket: %s%s", strerror(errno),
+                                 sy_denied_hint(errno));
     if (bind(fd, (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path)) ||
         listen(fd, 4096) || getsockname(fd, (struct sockaddr *)&address, &length)) {
         int code = errno;
         close(fd);
-        return sy_shm.host->fail(err, ENODEV, "no listening UNIX socket: %s", strerror(code));
+        return sy_shm.host->fail(err, code, "no listening UNIX socket: %s%s", strerror(code),
+                                 sy_denied_hint(code));
     }
     sy_shm.listener = fd;
     sy_shm.name_length = (unsigned)(length - offsetof(struct sockaddr_un, sun_path));
@@ -59,7 +70,7 @@ int sy_shm_listen(struct sy_error *err)
     return 0;
 }
 
-static void describe_self(struct holding *mine)
+void sy_shm_describe(struct shm_holding *mine)
 {
     struct shm_record *r = &mine->record;
 
@@ -70,8 +81,8 @@ static void describe_self(struct holding *mine)
     for (unsigned i = 0; i < sy_shm.windows; i++) {
         const struct sy_window *w = &sy_shm.window[i];
         r->length[i] = w->length;
-        r->offset[i] = w->fd < 0 ? -1 : (int64_t)w->fd_offset;
-        if (w->fd < 0)
+        r->offset[i] = w->fd < 0 || !w->length ? -1 : (int64_t)w->fd_offset;
+        if (r->offset[i] < 0)
             continue;
         mine->fd[0] = w->fd;
         if (r->file_length < w->fd_offset + w->length)
@@ -88,9 +99,7 @@ static void describe_self(struct holding *mine)
 
 /* ---- messages with descriptors ---- */
 
-/* Sends one message. The kernel bounds the descriptors that are under way (ETOOMANYREFS): then the
- * receivers need a moment to take theirs. */
-static int send_message(int socket, const void *bytes, size_t length, const int *fds, int count)
+int sy_shm_send(int socket, const void *bytes, size_t length, const int *fds, int count)
 {
     union {
         struct cmsghdr align;
@@ -98,7 +107,6 @@ static int send_message(int socket, const void *bytes, size_t length, const int 
     } control = {.space = {0}};
     struct iovec part = {.iov_base = (void *)bytes, .iov_len = length};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    const struct timespec moment = {.tv_nsec = 1000000};
 
     if (count) {
         message.msg_control = control.space;
@@ -109,19 +117,13 @@ static int send_message(int socket, const void *bytes, size_t length, const int 
         header->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)count);
         memcpy(CMSG_DATA(header), fds, sizeof(int) * (size_t)count);
     }
-    for (int tries = 0;;) {
-        if (sendmsg(socket, &message, MSG_NOSIGNAL) >= 0)
-            return 0;
-        if (errno == ETOOMANYREFS && tries++ < 10000)
-            nanosleep(&moment, NULL);
-        else if (errno != EINTR)
+    while (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        if (errno != EINTR)
             return -errno;
-    }
+    return 0;
 }
 
-/* Receives one message of at most `room` bytes; returns its length or -errno. All descriptors that
- * came are in fds, *count of them. */
-static ssize_t receive_message(int socket, void *bytes, size_t room, int *fds, int *count)
+ssize_t sy_shm_receive(int socket, void *bytes, size_t room, int *fds, int *count, bool *cut)
 {
     union {
         struct cmsghdr align;
@@ -135,8 +137,9 @@ static ssize_t receive_message(int socket, void *bytes, size_t room, int *fds, i
     ssize_t got;
 
     *count = 0;
+    *cut = false;
     do
-        got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+        got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return -errno;
@@ -146,328 +149,442 @@ static ssize_t receive_message(int socket, void *bytes, size_t room, int *fds, i
         *count = (int)((h->cmsg_len - CMSG_LEN(0)) / sizeof(int));
         memcpy(fds, CMSG_DATA(h), sizeof(int) * (size_t)*count);
     }
-    return message.msg_flags & MSG_CTRUNC ? -EMFILE : got;
+    *cut = message.msg_flags & MSG_CTRUNC;
+    return got;
 }
 
-static bool same_user(int socket)
+void sy_shm_close_all(const int *fds, int count)
+{
+    for (int i = 0; i < count; i++)
+        close(fds[i]);
+}
+
+int sy_shm_same_user(int socket)
 {
     struct ucred peer;
     socklen_t length = sizeof peer;
 
-    return !getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+        return -errno;
+    return peer.uid == geteuid();
 }
 
-static void limit_waiting(int socket, double seconds)
+int sy_shm_too_few_files(int code, struct sy_error *err)
 {
-    struct timeval limit = {.tv_sec = (time_t)seconds, .tv_usec = 1};
+    struct rlimit limit = {.rlim_cur = 0};
 
-    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return sy_shm.host->fail(err, code,
+                             "out of descriptors (%s) while the memory of %d PEs of this host goes "
+                             "round: the limit is %llu (ulimit -n), the first PE needs up to %d",
+                             strerror(abs(code)), sy_shm.node_size,
+                             (unsigned long long)limit.rlim_cur,
+                             sy_shm.node_size * (FDS_EACH + 1) + 64);
 }
 
 /* ---- mapping ---- */
 
-static struct shm_peer *peer_of(int pe)
+struct shm_peer *sy_shm_peer_of(int pe)
 {
-    for (int i = 0; i < sy_shm.node_size; i++)
-        if (sy_shm.peer[i].pe == pe)
-            return &sy_shm.peer[i];
-    return NULL;
+    if (pe < 0 || pe >= sy_shm.host->npes)
+        return NULL;
+    struct sy_place place = sy_shm.host->place(pe);
+    return place.node == sy_shm.node ? &sy_shm.peer[place.local] : NULL;
 }
 
-/* Maps a file that another PE handed over and closes its descriptor; NULL with err on failure. */
-static void *map_file(int fd, uint64_t length, int pe, struct sy_error *err)
+/* One place for all files, side by side: one mapping to give back, and page tables that smaller
+ * files share. */
+int sy_shm_reserve(uint64_t longest, struct sy_error *err)
 {
-    void *map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    uint64_t nodes = (uint64_t)sy_shm.node_size, total;
+
+    if (sy_shm.files || !sy_shm_settings.map)
+        return 0;
+    sy_shm.stride = sy_round_up(longest, LARGE_PAGE);
+    if (longest > (uint64_t)INT64_MAX / 2 || __builtin_mul_overflow(nodes, sy_shm.stride, &total) ||
+        total > SIZE_MAX / 2)
+        return sy_shm.host->fail(err, ENOMEM, "%d PEs of up to %llu bytes are too much to map",
+                                 sy_shm.node_size, (unsigned long long)longest);
+    void *room = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return sy_shm.host->fail(err, ENOMEM,
+                                 "no addresses for the memory of %d PEs of up to %llu bytes: %s; "
+                                 "set SHMEM_SYMMETRIC_SIZE to less, or raise ulimit -v",
+                                 sy_shm.node_size, (unsigned long long)longest, strerror(errno));
+    sy_shm.files = room;
+    sy_shm.files_length = total;
+    return 0;
+}
+
+/* The limit that mappings of a process have, for a message. */
+static long most_mappings(void)
+{
+    long most = 65530;
+    FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
+
+    if (file) {
+        if (fscanf(file, "%ld", &most) != 1)
+            most = 65530;
+        fclose(file);
+    }
+    return most;
+}
+
+/* Maps a file that another PE handed over, at `at` or anywhere (NULL), and closes its descriptor;
+ * NULL with err on failure. */
+static void *map_file(int fd, void *at, uint64_t length, int pe, struct sy_error *err)
+{
+    bool safe = sy_memfd_is_safe(fd, length);
+    void *map = safe ? mmap(at, length, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd, 0)
+                     : MAP_FAILED;
     int code = errno;
 
     close(fd);
-    if (map != MAP_FAILED) {
-        /* A core file of this PE would have the memory of all others, and writing it allocates
-         * that. */
-        madvise(map, length, MADV_DONTDUMP);
+    if (map != MAP_FAILED)
         return map;
-    }
-    sy_shm.host->fail(err, code,
-                      "mapping the %llu bytes of PE %d: %s; set SHMEM_SYMMETRIC_SIZE to less, or "
-                      "raise ulimit -v",
-                      (unsigned long long)length, pe, strerror(code));
+    if (!safe)
+        sy_shm.host->fail(err, EPROTO,
+                          "what PE %d hands over is not a sealed file of %llu bytes; it is not "
+                          "mapped, since it could be shortened",
+                          pe, (unsigned long long)length);
+    else
+        sy_shm.host->fail(err, code,
+                          "mapping the %llu bytes of PE %d, of %d PEs: %s; set "
+                          "SHMEM_SYMMETRIC_SIZE to less, raise ulimit -v, or have more than %ld "
+                          "mappings (vm.max_map_count), of which each PE takes one",
+                          (unsigned long long)length, pe, sy_shm.node_size, strerror(code),
+                          most_mappings());
     return NULL;
 }
 
-/* Takes over what another PE handed over: memory, mailbox, doorbell. */
-static int map_peer(struct holding *h, struct sy_error *err)
+/* Whether all windows lie within the file. */
+static bool makes_sense(const struct shm_record *r, int fds)
 {
-    struct shm_peer *peer = peer_of(h->record.pe);
+    bool good = r->windows <= SHM_WINDOWS && fds == (r->has_service ? FDS_EACH : 1);
 
-    if (!peer || peer->known || h->record.windows > SHM_WINDOWS || h->fds < 1 ||
-        (h->record.has_service && h->fds != FDS_EACH))
+    for (unsigned i = 0; good && i < r->windows; i++)
+        good = r->offset[i] < 0 || (r->length[i] <= r->file_length &&
+                                    (uint64_t)r->offset[i] <= r->file_length - r->length[i]);
+    return good && (!sy_shm.files || r->file_length <= sy_shm.stride);
+}
+
+/* Whether the file can wait. Several threads could use it first at the same time. */
+static bool can_wait(const struct shm_record *r)
+{
+    bool can = sy_shm_settings.map && !sy_shm.host->threads && !r->has_service &&
+               sy_shm.node_size > MAPPED_AT_ONCE && r->windows == sy_shm.windows;
+
+    for (unsigned i = 0; can && i < r->windows; i++)
+        can = !r->length[i] || r->offset[i] >= 0;
+    return can;
+}
+
+static bool keep_for_later(struct shm_peer *peer, int fd)
+{
+    peer->file = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FILE);
+    if (peer->file >= 0)
+        close(fd);
+    return peer->file >= 0;
+}
+
+static char *place_of(const struct shm_peer *peer)
+{
+    return sy_shm.files + (size_t)(peer - sy_shm.peer) * sy_shm.stride;
+}
+
+void sy_shm_map_late(struct shm_peer *peer)
+{
+    struct sy_error why = {""};
+    int fd = peer->file;
+
+    peer->file = -1;
+    peer->map = map_file(fd, place_of(peer), peer->record.file_length, peer->pe, &why);
+    if (peer->map)
+        madvise(peer->map, peer->record.file_length, MADV_DONTDUMP);
+    else
+        sy_shm.host->log(SY_LOG_ERROR, "shm", "%s", why.text);
+}
+
+int sy_shm_map(struct shm_holding *h, struct sy_error *err)
+{
+    struct shm_peer *peer = sy_shm_peer_of(h->record.pe);
+
+    if (!peer || peer->known || !makes_sense(&h->record, h->fds)) {
+        sy_shm_close_all(h->fd, h->fds);
         return sy_shm.host->fail(err, EPROTO, "a record of PE %d does not make sense",
                                  h->record.pe);
+    }
     peer->record = h->record;
-    peer->known = true;
-    if (!sy_shm_settings.map)
+    if (h->record.has_service) {
+        peer->doorbell = h->fd[2];
+        peer->mailbox = map_file(h->fd[1], NULL, sy_shm_mailbox_size(), peer->pe, err);
+    }
+    if (h->record.has_service && !peer->mailbox)
         close(h->fd[0]);
-    else if (!(peer->map = map_file(h->fd[0], h->record.file_length, peer->pe, err)))
-        return -ENOMEM;
-    if (!h->record.has_service)
-        return 0;
-    peer->doorbell = h->fd[2];
-    peer->mailbox = map_file(h->fd[1], sy_shm_mailbox_size(), peer->pe, err);
-    return peer->mailbox ? 0 : -ENOMEM;
-}
-
-/* ---- leader ---- */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Takes one connection's hello; NULL if it is a stranger's, whose socket is closed. */
-static struct holding *take_hello(int socket, struct holding *all, int *sockets)
-{
-    struct hello hello;
-    int fds[BATCH * FDS_EACH], count;
-    ssize_t got = same_user(socket) ? receive_message(socket, &hello, sizeof hello, fds, &count)
-                                    : -1;
-    struct shm_peer *peer = NULL;
-
-    if (got == (ssize_t)sizeof hello && !memcmp(hello.key, sy_shm.host->job_key, sizeof hello.key))
-        peer = peer_of(hello.record.pe);
-    if (!peer || sockets[peer - sy_shm.peer] >= 0 || count > FDS_EACH) {
-        for (int i = 0; got >= 0 && i < count; i++)
-            close(fds[i]);
-        close(socket);
-        return NULL;
-    }
-    struct holding *h = &all[peer - sy_shm.peer];
-    h->record = hello.record;
-    h->fds = count;
-    memcpy(h->fd, fds, sizeof(int) * (size_t)count);
-    sockets[peer - sy_shm.peer] = socket;
-    return h;
-}
-
-static int missing(const int *sockets, double seconds, struct sy_error *err)
-{
-    char list[128] = "";
-    size_t used = 0;
-
-    for (int i = 1; i < sy_shm.node_size && used < sizeof list - 16; i++)
-        if (sockets[i] < 0)
-            used += (size_t)snprintf(list + used, sizeof list - used, " %d", sy_shm.peer[i].pe);
-    return sy_shm.host->fail(
-        err, ETIMEDOUT, "exchange of memory on this host: waited %.0f s for PE%s", seconds, list);
-}
-
-static int collect(struct holding *all, int *sockets, double seconds, struct sy_error *err)
-{
-    double end = now() + seconds;
-
-    for (int have = 1; have < sy_shm.node_size;) {
-        struct pollfd ready = {.fd = sy_shm.listener, .events = POLLIN};
-        double left = end - now();
-        if (left <= 0)
-            return missing(sockets, seconds, err);
-        if (poll(&ready, 1, (int)(left * 1000) + 1) <= 0)
-            continue;
-        int socket = accept4(sy_shm.listener, NULL, NULL, SOCK_CLOEXEC);
-        if (socket < 0) {
-            if (errno == EMFILE || errno == ENFILE)
-                return sy_shm.host->fail(err, errno,
-                                         "%d PEs on this host need more open files than allowed; "
-                                         "raise ulimit -n",
-                                         sy_shm.node_size);
-            continue;
-        }
-        limit_waiting(socket, seconds);
-        const struct holding *h = take_hello(socket, all, sockets);
-        if (h && !h->fds)
-            return sy_shm.host->fail(err, EPERM, "PE %d of this host cannot hand over its memory",
-                                     h->record.pe);
-        have += h != NULL;
-    }
-    return 0;
-}
-
-/* Sends all records to one PE, in batches. */
-static int send_all(int socket, const struct holding *all)
-{
-    for (int first = 0; first < sy_shm.node_size; first += BATCH) {
-        struct shm_record records[BATCH];
-        int fds[BATCH * FDS_EACH], used = 0;
-        int count = sy_shm.node_size - first < BATCH ? sy_shm.node_size - first : BATCH;
-        for (int i = 0; i < count; i++) {
-            const struct holding *h = &all[first + i];
-            records[i] = h->record;
-            memcpy(fds + used, h->fd, sizeof(int) * (size_t)h->fds);
-            used += h->fds;
-        }
-        int rc = send_message(socket, records, sizeof records[0] * (size_t)count, fds, used);
-        if (rc)
-            return rc;
-    }
-    return 0;
-}
-
-/* The leader holds one or more descriptors for every PE of the node for a moment. */
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-
-    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
-static int lead(double seconds, struct sy_error *err)
-{
-    size_t n = (size_t)sy_shm.node_size;
-    struct holding *all = calloc(n, sizeof *all);
-    int *sockets = malloc(n * sizeof *sockets), rc = 0;
-    struct rlimit files;
-
-    getrlimit(RLIMIT_NOFILE, &files);
-    if (!all || !sockets) {
-        rc = sy_shm.host->fail(err, ENOMEM, "no memory for %zu PEs", n);
-    } else {
-        raise_file_limit();
-        memset(sockets, -1, n * sizeof *sockets);
-        describe_self(&all[0]);
-        rc = collect(all, sockets, seconds, err);
-        for (size_t i = 1; i < n && !rc; i++) {
-            rc = send_all(sockets[i], all);
-            if (rc)
-                sy_shm.host->fail(err, -rc, "handing memory to PE %d: %s", sy_shm.peer[i].pe,
-                                  strerror(-rc));
-        }
-        for (size_t i = 1; i < n; i++) {
-            if (sockets[i] < 0)
-                continue;
-            if (!rc)
-                rc = map_peer(&all[i], err);
-            close(sockets[i]);
-        }
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
-    free(all);
-    free(sockets);
-    return rc;
+    else if (!sy_shm_settings.map)
+        peer->known = !close(h->fd[0]);
+    else if (can_wait(&h->record) && keep_for_later(peer, h->fd[0]))
+        peer->known = true;
+    else
+        peer->known = (peer->map = map_file(h->fd[0], place_of(peer), h->record.file_length,
+                                            peer->pe, err)) != NULL;
+    return peer->known ? 0 : -ENOMEM;
 }
 
 /* ---- the other PEs ---- */
 
-static int join(const char *name, struct sy_error *err)
+/* What a PE that is not the leader waits for. */
+struct joining {
+    const char *address; /* of the leader */
+    int leader;          /* its PE number */
+    double end, seconds;
+    int have; /* records that have come */
+};
+
+static int out_of_time(const struct joining *j, struct sy_error *err)
 {
+    return sy_shm.host->fail(err, ETIMEDOUT,
+                             "exchange of memory on this host: waited %.0f s for PE %d, which "
+                             "gathers it; is it stopped?",
+                             j->seconds, j->leader);
+}
+
+/* A call of the exchange has failed on this PE's side. */
+static int failed_call(const struct joining *j, const char *call, int code, struct sy_error *err)
+{
+    code = abs(code);
+    if (code == EMFILE || code == ENFILE)
+        return sy_shm_too_few_files(code, err);
+    return sy_shm.host->fail(err, code, "exchange of memory with PE %d of this host: %s: %s%s",
+                             j->leader, call, strerror(code), sy_denied_hint(code));
+}
+
+/* A connection to the leader; -errno. It may have more waiting than the kernel keeps. */
+static int join(const struct joining *j, struct sy_error *err)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sy_shm.name_length);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int rc = fd < 0 ? -errno : 0;
 
-    memcpy(address.sun_path, name, sy_shm.name_length);
-    if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, length)) {
-        if (same_user(fd))
-            return fd;
-        errno = EPERM;
+    if (rc)
+        return failed_call(j, "socket", rc, err);
+    memcpy(address.sun_path, j->address, sy_shm.name_length);
+    while ((rc = connect(fd, (struct sockaddr *)&address, length) ? -errno : 0) == -EAGAIN ||
+           rc == -EINTR) {
+        if (sy_shm_now() > j->end) {
+            close(fd);
+            return out_of_time(j, err);
+        }
+        nanosleep(&moment, NULL);
     }
-    int code = errno;
-    if (fd >= 0)
+    if (rc) {
         close(fd);
-    return sy_shm.host->fail(err, code, "reaching PE %d of this host to exchange memory: %s",
-                             sy_shm.peer[0].pe, strerror(code));
+        return failed_call(
+            j, rc == -ECONNREFUSED ? "it has given up or gone, its socket is closed" : "connect",
+            rc, err);
+    }
+    rc = sy_shm_same_user(fd);
+    if (rc == 1)
+        return fd;
+    close(fd);
+    return rc ? failed_call(j, "getsockopt(SO_PEERCRED)", rc, err)
+              : sy_shm.host->fail(err, EPROTO,
+                                  "exchange of memory: another user has the socket of PE %d",
+                                  j->leader);
 }
 
-/* Takes one batch of records and maps those that are others'. Returns how many, or -errno. */
-static int take_batch(int socket, double seconds, struct sy_error *err)
+/* Records for which there are descriptors at a time, beside those that are open. */
+static uint32_t batch_for(int lowest)
 {
-    struct shm_record records[BATCH];
-    int fds[BATCH * FDS_EACH], count, used = 0;
-    ssize_t got = receive_message(socket, records, sizeof records, fds, &count);
+    struct rlimit limit;
+    uint64_t room = BATCH;
 
-    if (got <= 0 || (size_t)got % sizeof records[0])
-        return sy_shm.host->fail(
-            err, got == -EAGAIN ? ETIMEDOUT : EPROTO,
-            got == -EAGAIN ? "exchange of memory on this host: waited %.0f s for PE %d"
-            : got == -EMFILE
-                ? "exchange of memory on this host: out of descriptors after %.0f s of "
-                  "at most; raise ulimit -n (PE %d leads)"
-                : "exchange of memory on this host: it ended early (limit %.0f s, PE %d)",
-            seconds, sy_shm.peer[0].pe);
-    int n = (int)((size_t)got / sizeof records[0]);
-    for (int i = 0; i < n; i++) {
-        struct holding h = {.record = records[i], .fds = records[i].has_service ? FDS_EACH : 1};
-        if (used + h.fds > count)
-            return sy_shm.host->fail(err, EPROTO, "a message of PE %d lacks descriptors",
-                                     sy_shm.peer[0].pe);
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < BATCH * FDS_EACH + 64u)
+        room = limit.rlim_cur > (rlim_t)lowest + 2
+                   ? (limit.rlim_cur - (rlim_t)lowest - 2) / FDS_EACH
+                   : 1;
+    return room < 1 ? 1 : room > BATCH ? BATCH : (uint32_t)room;
+}
+
+/* Hands over this PE's files. If that fails the leader is told, so that nobody waits for them. */
+static int introduce(int socket, const struct joining *j, struct sy_error *err)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    struct shm_holding mine;
+    struct shm_hello hello = {.batch = batch_for(socket)};
+    int rc;
+
+    sy_shm_describe(&mine);
+    memcpy(hello.key, sy_shm.host->job_key, sizeof hello.key);
+    hello.record = mine.record;
+    while ((rc = sy_shm_send(socket, &hello, sizeof hello, mine.fd, mine.fds)) == -ETOOMANYREFS &&
+           sy_shm_now() < j->end)
+        nanosleep(&moment, NULL);
+    if (!rc || rc == -EPIPE || rc == -ECONNRESET)
+        return rc;
+    hello.failure = -rc;
+    if (sy_shm_send(socket, &hello, sizeof hello, NULL, 0)) /* by whatever way is left */
+        (void)!write(socket, &hello, sizeof hello);
+    return failed_call(j, "sendmsg", rc, err);
+}
+
+/* Maps the records of a batch that are others'. */
+static int take_batch(struct shm_batch *batch, int *fds, int count, const struct joining *j,
+                      struct sy_error *err)
+{
+    int used = 0, rc = sy_shm_reserve(batch->longest, err);
+
+    for (uint32_t i = 0; i < batch->count && !rc; i++) {
+        struct shm_holding h = {.record = batch->record[i],
+                                .fds = batch->record[i].has_service ? FDS_EACH : 1};
+        if (used + h.fds > count) {
+            rc = sy_shm.host->fail(err, EPROTO, "a message of PE %d lacks descriptors", j->leader);
+            break;
+        }
         memcpy(h.fd, fds + used, sizeof(int) * (size_t)h.fds);
         used += h.fds;
-        if (h.record.pe != sy_shm.host->pe) {
-            int rc = map_peer(&h, err);
-            if (rc)
-                return rc;
-        } else {
-            for (int k = 0; k < h.fds; k++)
-                close(h.fd[k]);
-        }
+        if (h.record.pe != sy_shm.host->pe)
+            rc = sy_shm_map(&h, err);
+        else
+            sy_shm_close_all(h.fd, h.fds);
     }
-    return n;
+    sy_shm_close_all(fds + used, count - used);
+    return rc;
 }
 
-static int follow(const char *leader, double seconds, struct sy_error *err)
+/* Takes one message: 0, -ECONNRESET where the leader has closed the connection, -errno. */
+static int take_message(int socket, struct joining *j, struct sy_error *err)
 {
-    struct hello hello;
-    struct holding mine;
-    int socket = join(leader, err);
+    struct shm_batch batch;
+    int fds[BATCH * FDS_EACH], count;
+    bool cut;
+    ssize_t got = sy_shm_receive(socket, &batch, sizeof batch, fds, &count, &cut);
+
+    if (got == -EAGAIN)
+        return 0;
+    if (got == 0 || got == -ECONNRESET)
+        return -ECONNRESET;
+    if (got < 0)
+        return failed_call(j, "recvmsg", (int)got, err);
+    bool good = got == (ssize_t)sizeof batch && batch.count <= BATCH;
+    if (cut || !good || batch.failure) {
+        sy_shm_close_all(fds, count);
+        if (good && batch.failure > 0)
+            return sy_shm.host->fail(err, batch.failure, "PE %d: %.*s", j->leader,
+                                     (int)sizeof batch.why - 1, batch.why);
+        return cut ? sy_shm_too_few_files(EMFILE, err)
+                   : sy_shm.host->fail(err, EPROTO, "a message of PE %d does not make sense",
+                                       j->leader);
+    }
+    j->have += (int)batch.count;
+    return take_batch(&batch, fds, count, j, err);
+}
+
+/* One connection, until all has come. -EAGAIN: the leader has closed it before it sent anything, to
+ * have room for others, as it seems. */
+static int follow_once(struct joining *j, int expected, struct sy_error *err)
+{
+    int socket = join(j, err), rc;
 
     if (socket < 0)
         return socket;
-    limit_waiting(socket, seconds);
-    describe_self(&mine);
-    memcpy(hello.key, sy_shm.host->job_key, sizeof hello.key);
-    hello.record = mine.record;
-    int rc = send_message(socket, &hello, sizeof hello, mine.fd, mine.fds);
-    if (rc) {
-        sy_shm.host->fail(err, -rc, "handing memory to PE %d: %s", sy_shm.peer[0].pe,
-                          strerror(-rc));
-        /* Without descriptors: so the others need not wait for them. */
-        send_message(socket, &hello, sizeof hello, NULL, 0);
-    }
-    for (int have = 0; have < sy_shm.node_size && !rc;) {
-        int got = take_batch(socket, seconds, err);
-        if (got < 0)
-            rc = got;
-        else
-            have += got;
+    rc = introduce(socket, j, err);
+    while (!rc && j->have < expected) {
+        struct pollfd ready = {.fd = socket, .events = POLLIN};
+        double left = j->end - sy_shm_now();
+        if (left <= 0)
+            rc = out_of_time(j, err);
+        else if (poll(&ready, 1, left > 1000 ? 1000000 : (int)(left * 1000) + 1) >= 0)
+            rc = ready.revents ? take_message(socket, j, err) : 0;
+        else if (errno != EINTR)
+            rc = failed_call(j, "poll", errno, err);
     }
     close(socket);
+    if (rc != -EPIPE && rc != -ECONNRESET)
+        return rc;
+    if (!j->have)
+        return -EAGAIN;
+    return sy_shm.host->fail(err, ECONNRESET,
+                             "exchange of memory: PE %d of this host has left in the middle of it",
+                             j->leader);
+}
+
+static int follow(struct joining *j, int expected, struct sy_error *err)
+{
+    const struct timespec moment = {.tv_nsec = 20000000};
+    int rc;
+
+    while ((rc = follow_once(j, expected, err)) == -EAGAIN) {
+        if (sy_shm_now() > j->end)
+            return out_of_time(j, err);
+        nanosleep(&moment, NULL);
+    }
     return rc;
+}
+
+/* ---- both ---- */
+
+/* For a moment a PE holds descriptors of others, the leader those of all. Programs that use
+ * select() are spared a higher limit for longer. */
+static bool raise_file_limit(struct rlimit *before)
+{
+    if (getrlimit(RLIMIT_NOFILE, before) || before->rlim_cur >= before->rlim_max)
+        return false;
+    struct rlimit limit = {.rlim_cur = before->rlim_max, .rlim_max = before->rlim_max};
+    return !setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int sy_shm_exchange(const char *addresses, size_t stride, double seconds, struct sy_error *err)
 {
-    if (sy_shm.node_size == 1)
+    static const char none[sizeof sy_shm.name];
+    struct joining j = {.end = sy_shm_now() + seconds, .seconds = seconds, .leader = -1};
+    struct rlimit files;
+    int expected = 0, rc;
+
+    for (int i = 0; i < sy_shm.node_size; i++) {
+        const char *address = addresses + (size_t)sy_shm.peer[i].pe * stride;
+        sy_shm.peer[i].expected = memcmp(address, none, sy_shm.name_length) != 0;
+        expected += sy_shm.peer[i].expected;
+        if (sy_shm.peer[i].expected && j.leader < 0) {
+            j.leader = sy_shm.peer[i].pe;
+            j.address = address;
+        }
+    }
+    if (expected < 2)
         return 0;
-    if (seconds > PATIENCE)
-        seconds = PATIENCE;
-    if (sy_shm.local == 0)
-        return lead(seconds, err);
-    return follow(addresses + (size_t)sy_shm.peer[0].pe * stride, seconds, err);
+    bool raised = raise_file_limit(&files);
+    if (j.leader == sy_shm.host->pe) {
+        rc = sy_shm_lead(seconds, seconds / PATIENCE, err);
+    } else {
+        close(sy_shm.listener); /* for a descriptor more */
+        sy_shm.listener = -1;
+        rc = follow(&j, expected, err);
+    }
+    if (raised)
+        setrlimit(RLIMIT_NOFILE, &files);
+    /* A core file of this PE would have the memory of all others, and writing it allocates that. */
+    if (sy_shm.files)
+        madvise(sy_shm.files, sy_shm.files_length, MADV_DONTDUMP);
+    return rc;
 }
 
 void sy_shm_unmap(void)
 {
     for (int i = 0; i < sy_shm.node_size && sy_shm.peer; i++) {
         struct shm_peer *peer = &sy_shm.peer[i];
-        if (peer->map)
-            munmap(peer->map, peer->record.file_length);
         if (peer->mailbox)
             munmap(peer->mailbox, sy_shm_mailbox_size());
         if (peer->doorbell >= 0)
             close(peer->doorbell);
+        if (peer->file >= 0)
+            close(peer->file);
     }
+    if (sy_shm.files)
+        munmap(sy_shm.files, sy_shm.files_length);
+    sy_shm.files = NULL;
     free(sy_shm.peer);
     sy_shm.peer = NULL;
     sy_shm.node_size = 0;

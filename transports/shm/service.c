@@ -18,6 +18,8 @@
 
 #include "transports/shm/shm.h"
 #include "util/bits.h"
+#include "util/denied.h"
+#include "util/memfd.h"
 
 #define SLOTS 16
 #define CHUNK 8192 /* bytes of data a request */
@@ -46,9 +48,10 @@ size_t sy_shm_mailbox_size(void)
 int sy_shm_service_open(struct sy_error *err)
 {
     void *box = MAP_FAILED;
-    int fd = memfd_create("openshmem-mailbox", MFD_CLOEXEC), bell = -1;
+    int fd = sy_memfd_create("openshmem-mailbox"), bell = -1;
 
-    if (fd >= 0 && !ftruncate(fd, sizeof(struct shm_mailbox)))
+    errno = fd < 0 ? -fd : 0;
+    if (fd >= 0 && !ftruncate(fd, sizeof(struct shm_mailbox)) && !sy_memfd_seal(fd))
         box = mmap(NULL, sizeof(struct shm_mailbox), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (box != MAP_FAILED)
         bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -58,7 +61,8 @@ int sy_shm_service_open(struct sy_error *err)
             munmap(box, sizeof(struct shm_mailbox));
         if (fd >= 0)
             close(fd);
-        return sy_shm.host->fail(err, code, "a mailbox for static variables: %s", strerror(code));
+        return sy_shm.host->fail(err, code, "a mailbox for static variables: %s%s", strerror(code),
+                                 sy_denied_hint(code));
     }
     sy_shm.mailbox = box;
     sy_shm.mailbox_fd = fd;
@@ -242,4 +246,44 @@ int sy_shm_service_amo(struct shm_peer *peer, const struct sy_amo *a)
         memcpy(a->result, a->width == 4 ? (void *)&narrow : (void *)&slot->result, a->width);
     give_back(slot);
     return -(int)answer;
+}
+
+/* ---- first use ---- */
+
+/* Where it is, after the core has had it mapped. */
+static void *first_use(int pe, unsigned window, uint64_t offset, size_t length)
+{
+    return sy_shm.host->memory(pe, window, offset, length);
+}
+
+int sy_shm_first_put(const struct sy_transfer *t)
+{
+    void *there = first_use(t->pe, t->window, t->offset, t->length);
+
+    if (there)
+        move_whole(there, t->local, t->length);
+    return there ? 0 : -EFAULT;
+}
+
+int sy_shm_first_get(const struct sy_transfer *t)
+{
+    const void *there = first_use(t->pe, t->window, t->offset, t->length);
+
+    if (there)
+        move_whole(t->local, there, t->length);
+    return there ? 0 : -EFAULT;
+}
+
+int sy_shm_first_amo(const struct sy_amo *a)
+{
+    void *there = first_use(a->pe, a->window, a->offset, a->width);
+    uint64_t old = 0;
+
+    if (!there)
+        return -EFAULT;
+    sy_shm.host->amo(a->op, there, a->width, a->operand, a->compare, &old);
+    uint32_t narrow = (uint32_t)old;
+    if (a->result)
+        memcpy(a->result, a->width == 4 ? (void *)&narrow : (void *)&old, a->width);
+    return 0;
 }

@@ -48,7 +48,7 @@ static int shm_register(unsigned index, const struct sy_window *window, struct s
 
 static size_t shm_address(void *buffer, size_t room)
 {
-    if (sy_shm.name_length > room)
+    if (sy_shm.name_length > room || sy_shm.listener < 0)
         return 0;
     memcpy(buffer, sy_shm.name, sy_shm.name_length);
     return sy_shm.name_length;
@@ -79,7 +79,8 @@ static int shm_connect(const void *addresses, size_t stride, double seconds, str
         return host->fail(err, ENOMEM, "no memory for %d PEs of this node", sy_shm.node_size);
     for (int pe = 0; pe < host->npes; pe++)
         if (host->place(pe).node == mine.node)
-            sy_shm.peer[host->place(pe).local] = (struct shm_peer){.pe = pe, .doorbell = -1};
+            sy_shm.peer[host->place(pe).local] = (struct shm_peer){
+                .pe = pe, .file = -1, .doorbell = -1};
     int rc = sy_shm_exchange(addresses, stride, seconds, err);
     if (sy_shm.listener >= 0)
         close(sy_shm.listener);
@@ -93,13 +94,16 @@ static unsigned shm_reach(int pe)
 
     if (!peer || !peer->known)
         return 0;
-    return (peer->map ? SY_REACH_MAP : 0u) | SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
+    return (peer->map ? SY_REACH_MAP : 0u) | (peer->file >= 0 ? SY_REACH_MAP | SY_REACH_LATE : 0u) |
+           SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
 }
 
 static void *shm_pointer(int pe, unsigned window)
 {
     struct shm_peer *peer = find(pe);
 
+    if (peer && peer->file >= 0)
+        sy_shm_map_late(peer);
     if (!peer || !peer->map || window >= peer->record.windows || peer->record.offset[window] < 0 ||
         peer->record.length[window] != sy_shm.window[window].length || !peer->record.length[window])
         return NULL;
@@ -111,6 +115,8 @@ static int shm_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, un
     struct shm_peer *peer = find(t->pe);
 
     (void)ctx, (void)flags;
+    if (peer && peer->file >= 0)
+        return sy_shm_first_put(t);
     return peer && peer->mailbox ? sy_shm_service_put(peer, t) : -EOPNOTSUPP;
 }
 
@@ -119,6 +125,8 @@ static int shm_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, un
     struct shm_peer *peer = find(t->pe);
 
     (void)ctx, (void)flags;
+    if (peer && peer->file >= 0)
+        return sy_shm_first_get(t);
     return peer && peer->mailbox ? sy_shm_service_get(peer, t) : -EOPNOTSUPP;
 }
 
@@ -127,6 +135,8 @@ static int shm_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigne
     struct shm_peer *peer = find(a->pe);
 
     (void)ctx, (void)flags;
+    if (peer && peer->file >= 0)
+        return sy_shm_first_amo(a);
     return peer && peer->mailbox ? sy_shm_service_amo(peer, a) : -EOPNOTSUPP;
 }
 
@@ -163,4 +173,5 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .wait_fd = shm_wait_fd,
     .sleeping = shm_sleeping,
     .node_only = 1,
+    .protection = "memory is handed to processes of the same user that know the job's key",
 };

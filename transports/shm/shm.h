@@ -1,7 +1,8 @@
 /* The shm transport: makes the memory of the PEs of one node visible to each other.
  *
  * shm.c      the plugin's table
- * exchange.c hands the PEs' files round over a UNIX socket and maps them
+ * exchange.c hands the PEs' files round over a UNIX socket and maps them; lead.c is the part of the
+ *            PE that gathers them
  * service.c  reaches windows that cannot be mapped through a mailbox that their owner serves */
 #ifndef SY_TRANSPORTS_SHM_H
 #define SY_TRANSPORTS_SHM_H
@@ -24,8 +25,10 @@ struct shm_record {
 /* A PE of this node. */
 struct shm_peer {
     int pe;
-    bool known; /* its record has come */
-    char *map;  /* its file, or NULL */
+    bool expected; /* it has a socket, so it takes part in the exchange */
+    bool known;    /* its record has come, and its memory is reached */
+    char *map;     /* its file, or NULL: not mapped, or not yet */
+    int file;      /* its file, which is mapped when it is first used; or -1 */
     struct shm_record record;
     struct shm_mailbox *mailbox; /* where its unmapped windows are reached, or NULL */
     int doorbell;                /* eventfd that wakes it, or -1 */
@@ -40,6 +43,8 @@ struct shm_state {
     unsigned name_length;
     struct shm_peer *peer; /* node_size of them, by index on the node */
     int node, node_size, local;
+    char *files; /* where all PEs' files are mapped, one every `stride` bytes; or NULL */
+    uint64_t stride, files_length;
     /* this PE's own service, when some window of it is in no file */
     int mailbox_fd, doorbell;
     struct shm_mailbox *mailbox;
@@ -57,6 +62,10 @@ int sy_shm_listen(struct sy_error *err);
 int sy_shm_exchange(const char *addresses, size_t stride, double seconds, struct sy_error *err);
 void sy_shm_unmap(void);
 
+/* Maps the file of a PE that has not been used before; where that fails peer->map stays NULL, and a
+ * line says why. */
+void sy_shm_map_late(struct shm_peer *peer);
+
 /* service.c */
 size_t sy_shm_mailbox_size(void);
 int sy_shm_service_open(struct sy_error *err);
@@ -65,5 +74,11 @@ int sy_shm_service_progress(void);
 int sy_shm_service_put(struct shm_peer *peer, const struct sy_transfer *t);
 int sy_shm_service_get(struct shm_peer *peer, const struct sy_transfer *t);
 int sy_shm_service_amo(struct shm_peer *peer, const struct sy_amo *a);
+
+/* The same towards a PE that is used for the first time: the core has its file mapped by this, and
+ * then needs these calls no more. */
+int sy_shm_first_put(const struct sy_transfer *t);
+int sy_shm_first_get(const struct sy_transfer *t);
+int sy_shm_first_amo(const struct sy_amo *a);
 
 #endif

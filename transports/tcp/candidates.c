@@ -1,15 +1,13 @@
 /* See candidates.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "transports/tcp/candidates.h"
 #include "transports/tcp/tcp.h"
 #include "util/bits.h"
+#include "util/net/machine.h"
 
 #define RECORD_VERSION 1
 #define HEADER         11
@@ -17,19 +15,7 @@
 
 uint64_t sy_tcp_machine(void)
 {
-    char boot[64];
-    struct stat space;
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, boot, sizeof boot);
-    uint64_t where[2];
-
-    if (fd >= 0)
-        close(fd);
-    if (got <= 0 || stat("/proc/self/ns/net", &space))
-        return 0;
-    where[0] = space.st_dev;
-    where[1] = space.st_ino;
-    return sy_hash(where, sizeof where, sy_hash(boot, (uint64_t)got, 0)) | 1;
+    return sy_machine_network();
 }
 
 /* ---- the record ---- */
@@ -50,7 +36,7 @@ static uint64_t take_number(const unsigned char *at, unsigned bytes)
     return number;
 }
 
-static unsigned ip_bytes(const struct tcp_ip *ip)
+static unsigned ip_bytes(const struct sy_ip *ip)
 {
     return ip->family == 4 ? 4 : 16;
 }
@@ -83,7 +69,7 @@ size_t sy_tcp_record_write(const struct tcp_record *record, void *buffer, size_t
 
     if (!record->count)
         return 0;
-    if (sy_tcp_ip_loopback(&last->ip))
+    if (sy_ip_loopback(&last->ip))
         kept = endpoint_bytes(last, port);
     if (room < HEADER + kept)
         return 0;
@@ -103,8 +89,8 @@ size_t sy_tcp_record_write(const struct tcp_record *record, void *buffer, size_t
 
 static bool sensible(const struct tcp_endpoint *endpoint)
 {
-    const struct tcp_ip *ip = &endpoint->ip;
-    static const struct tcp_ip unspecified;
+    const struct sy_ip *ip = &endpoint->ip;
+    static const struct sy_ip unspecified;
     bool multicast = ip->family == 4 ? ip->bytes[0] >= 224 : ip->bytes[0] == 0xff;
 
     return endpoint->port && ip->prefix <= ip_bytes(ip) * 8 && !multicast &&
@@ -173,7 +159,7 @@ static bool parse_endpoint(char *text, uint16_t port, struct tcp_endpoint *endpo
         text++;
     }
     endpoint->port = (uint16_t)number;
-    return number <= 65535 && !strchr(text, '/') && !sy_tcp_ip_parse(text, &endpoint->ip) &&
+    return number <= 65535 && !strchr(text, '/') && !sy_ip_parse(text, &endpoint->ip) &&
            sensible(endpoint);
 }
 
@@ -182,7 +168,7 @@ int sy_tcp_record_advertise(struct tcp_record *record, const char *list, uint16_
 {
     struct tcp_record given = {.machine = record->machine};
     const struct tcp_endpoint *last = record->endpoint + record->count - 1;
-    char word[TCP_IP_TEXT];
+    char word[SY_IP_TEXT];
 
     for (const char *at = list; at += strspn(at, ", "), *at; at += strcspn(at, ", ")) {
         snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ", "), at);
@@ -198,7 +184,7 @@ int sy_tcp_record_advertise(struct tcp_record *record, const char *list, uint16_
     }
     if (!given.count)
         return 0;
-    if (record->count && sy_tcp_ip_loopback(&last->ip))
+    if (record->count && sy_ip_loopback(&last->ip))
         given.endpoint[given.count++] = *last;
     *record = given;
     return 0;
@@ -218,25 +204,25 @@ enum rank {
 /* Where the peer is, as the machine identities tell. */
 enum where { HERE, ELSEWHERE, UNKNOWN };
 
-static enum rank rank_of(const struct tcp_ip *ip, enum where where,
-                         const struct tcp_interface *mine, size_t count)
+static enum rank rank_of(const struct sy_ip *ip, enum where where, const struct sy_interface *mine,
+                         size_t count)
 {
     enum rank rank = UNLIKELY;
 
-    if (sy_tcp_ip_loopback(ip))
+    if (sy_ip_loopback(ip))
         return where == HERE ? SAME_MACHINE : where == ELSEWHERE ? NEVER : UNLIKELY;
-    if (ip->family == 6 && sy_tcp_ip_link_local(ip))
+    if (ip->family == 6 && sy_ip_link_local(ip))
         return LINK_LOCAL;
     for (size_t i = 0; i < count; i++) {
-        const struct tcp_interface *each = &mine[i];
+        const struct sy_interface *each = &mine[i];
 
         if (!each->up || each->ip.family != ip->family || each->loopback)
             continue;
-        if (sy_tcp_ip_equal(&each->ip, ip) && where == ELSEWHERE)
+        if (sy_ip_equal(&each->ip, ip) && where == ELSEWHERE)
             return NEVER;
-        if (sy_tcp_ip_within(ip, &each->ip) && sy_tcp_ip_within(&each->ip, ip))
+        if (sy_ip_within(ip, &each->ip) && sy_ip_within(&each->ip, ip))
             rank = NEAR;
-        else if (rank == UNLIKELY && !sy_tcp_ip_link_local(&each->ip))
+        else if (rank == UNLIKELY && !sy_ip_link_local(&each->ip))
             rank = ROUTED;
     }
     return rank;
@@ -250,21 +236,21 @@ struct output {
 static void give(struct output *out, const struct tcp_endpoint *endpoint, unsigned scope)
 {
     if (out->count < TCP_CANDIDATES)
-        sy_tcp_ip_socket(&endpoint->ip, endpoint->port, scope, &out->at[out->count++]);
+        sy_ip_socket(&endpoint->ip, endpoint->port, scope, &out->at[out->count++]);
 }
 
 /* The address says nothing about which link it is on. */
 static void give_scopes(struct output *out, const struct tcp_endpoint *endpoint,
-                        const struct tcp_interface *mine, size_t count)
+                        const struct sy_interface *mine, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (mine[i].up && mine[i].running && mine[i].ip.family == 6 &&
-            sy_tcp_ip_link_local(&mine[i].ip))
+            sy_ip_link_local(&mine[i].ip))
             give(out, endpoint, mine[i].index);
 }
 
 unsigned sy_tcp_candidates(const struct tcp_record *peer, uint64_t machine,
-                           const struct tcp_interface *mine, size_t count,
+                           const struct sy_interface *mine, size_t count,
                            struct sockaddr_storage out[TCP_CANDIDATES])
 {
     struct output output = {out, 0};
@@ -288,5 +274,5 @@ unsigned sy_tcp_candidates(const struct tcp_record *peer, uint64_t machine,
 
 bool sy_tcp_record_outward(const struct tcp_record *record)
 {
-    return record->count && !sy_tcp_ip_loopback(&record->endpoint[0].ip);
+    return record->count && !sy_ip_loopback(&record->endpoint[0].ip);
 }

@@ -7,13 +7,13 @@
 #ifndef TCP_CANDIDATES_H
 #define TCP_CANDIDATES_H
 
-#include "transports/tcp/interfaces.h"
+#include "util/net/interfaces.h"
 
 #define TCP_ENDPOINTS  15 /* in a record, and so listened on */
 #define TCP_CANDIDATES 32
 
 struct tcp_endpoint {
-    struct tcp_ip ip;
+    struct sy_ip ip;
     uint16_t port;
 };
 
@@ -44,7 +44,7 @@ bool sy_tcp_record_outward(const struct tcp_record *record);
 /* Where to connect to, best first; at most TCP_CANDIDATES. `mine`: the addresses of this machine.
  */
 unsigned sy_tcp_candidates(const struct tcp_record *peer, uint64_t machine,
-                           const struct tcp_interface *mine, size_t count,
+                           const struct sy_interface *mine, size_t count,
                            struct sockaddr_storage out[TCP_CANDIDATES]);
 
 #endif

@@ -1,7 +1,8 @@
-/* See connect.h. An attempt races over the candidates of a peer: each has a head start over the
- * next, and the first one that is greeted by the peer is the connection. Attempts and their talks
- * are tables (ring.h): many begin at once and end soon, which would leave the heap full of holes.
- */
+/* See connect.h. An attempt tries the candidates of a peer one after the other: each has a head
+ * start over the next, and the first one that is greeted by the peer is the connection. One to
+ * which TCP has connected is alive, however long its greeting takes: the next has to wait for much
+ * longer. Attempts and their talks are tables (ring.h): many begin at once and end soon, which
+ * would leave the heap full of holes. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "transports/tcp/outage.h"
 #include "transports/tcp/ring.h"
 #include "transports/tcp/talk.h"
 #include "transports/tcp/tcp.h"
@@ -19,26 +21,30 @@
 #define BUSY_WAIT     (300 * TCP_MILLISECOND)
 #define BUSY_TIME     (2 * TCP_SECOND) /* after which an attempt no longer keeps the peer's away */
 #define REFUSALS      16
-#define BUCKETS       256
 
 struct tcp_attempt {
-    struct tcp_attempt *next;
+    struct tcp_attempt *next, **link; /* in the list of all, the latest first */
+    struct tcp_contact *contact;
     struct tcp_lane *lane;
     int pe;
     unsigned number;
     unsigned count, tried, open; /* candidates: all, those that have been begun, those that go on */
     struct sockaddr_storage candidate[TCP_CANDIDATES];
     struct tcp_talk *talk[TCP_CANDIDATES];
+    bool answered;     /* TCP has connected to one */
     bool confirmed;    /* CONFIRM has been made: one talk is left */
     bool waiting;      /* for the connection of the peer, which refused ours as busy */
     unsigned refusals; /* as busy */
     uint64_t began, head_start;
-    uint64_t due; /* the next candidate begins, or the waiting ends */
+    uint64_t due;  /* the next candidate begins, or the waiting ends */
+    unsigned seen; /* what became of the candidates: TCP_SEEN_ */
     char why[400];
 };
 
-/* By PE. */
-static struct tcp_attempt *attempts[BUCKETS];
+static struct tcp_attempt *attempts;
+static uint64_t serial; /* of the last HELLO */
+
+struct tcp_counts sy_tcp_counts;
 
 /* No deadline is earlier. */
 static uint64_t wake = UINT64_MAX;
@@ -52,14 +58,26 @@ uint64_t sy_tcp_until(uint64_t deadline)
     return deadline;
 }
 
-/* Where the attempt is noted, or would be. */
-static struct tcp_attempt **place_of(int pe, unsigned number)
+static uint64_t earlier(uint64_t a, uint64_t b)
 {
-    struct tcp_attempt **at = &attempts[(unsigned)pe % BUCKETS];
+    return a < b ? a : b;
+}
 
-    while (*at && ((*at)->pe != pe || (*at)->number != number))
-        at = &(*at)->next;
-    return at;
+unsigned sy_tcp_attempts_since(uint64_t since)
+{
+    unsigned count = 0;
+
+    for (const struct tcp_attempt *each = attempts; each; each = each->next)
+        count += each->began > since && !each->waiting;
+    return count;
+}
+
+bool sy_tcp_attempts_by_rule(uint64_t since)
+{
+    for (const struct tcp_attempt *each = attempts; each; each = each->next)
+        if (each->began > since && each->contact->first && sy_tcp_connects(each->pe))
+            return true;
+    return false;
 }
 
 /* ---- ends ---- */
@@ -78,59 +96,63 @@ static void drop_talks(struct tcp_attempt *attempt, const struct tcp_talk *excep
             sy_tcp_talk_close(attempt->talk[i]);
 }
 
-void sy_tcp_attempt_end(int pe, unsigned number)
+/* Another one may have its turn then. */
+void sy_tcp_attempt_end(struct tcp_contact *contact)
 {
-    struct tcp_attempt **place = place_of(pe, number), *attempt = *place;
+    struct tcp_attempt *attempt = contact->attempt;
 
+    contact->lane = NULL;
     if (!attempt)
         return;
     drop_talks(attempt, NULL);
-    *place = attempt->next;
+    *attempt->link = attempt->next;
+    if (attempt->next)
+        attempt->next->link = attempt->link;
+    contact->attempt = NULL;
     sy_tcp_table_close(attempt, sizeof *attempt);
+    sy_tcp_turns_go_on();
 }
 
 void sy_tcp_attempts_end(void)
 {
-    for (unsigned i = 0; i < BUCKETS; i++)
-        while (attempts[i])
-            sy_tcp_attempt_end(attempts[i]->pe, attempts[i]->number);
+    while (attempts)
+        sy_tcp_attempt_end(attempts->contact);
     wake = UINT64_MAX;
 }
 
-void sy_tcp_connect_cancel(struct tcp_lane *lane)
+void sy_tcp_connect_cancel(struct tcp_lane *lane, int pe, unsigned number)
 {
-    for (unsigned i = 0; i < BUCKETS; i++)
-        for (struct tcp_attempt *each = attempts[i], *next; each; each = next) {
-            next = each->next;
-            if (each->lane == lane)
-                sy_tcp_attempt_end(each->pe, each->number);
-        }
+    struct tcp_contact *contact = sy_tcp_contact((uint32_t)pe, number);
+
+    if (contact)
+        sy_tcp_attempt_end(contact);
     sy_tcp_guests_cancel(lane);
 }
 
 /* Adds why a candidate failed. */
 static void note(struct tcp_attempt *attempt, unsigned candidate, const char *words)
 {
-    char text[TCP_IP_TEXT];
+    char text[SY_IP_TEXT];
     size_t used = strlen(attempt->why);
 
     snprintf(attempt->why + used, sizeof attempt->why - used, "%s%s: %s", used ? "; " : "",
-             sy_tcp_socket_text(&attempt->candidate[candidate], text), words);
+             sy_socket_text(&attempt->candidate[candidate], text), words);
 }
 
 static void give_up(struct tcp_attempt *attempt)
 {
     struct tcp_lane *lane = attempt->lane;
     char why[sizeof attempt->why];
+    unsigned seen = attempt->seen;
 
     memcpy(why, attempt->why, sizeof why);
     sy_tcp_host->log(SY_LOG_DEBUG, "tcp", "lane %u cannot connect to PE %d: %s", attempt->number,
                      attempt->pe, why);
-    sy_tcp_attempt_end(attempt->pe, attempt->number);
-    sy_tcp_lane_unreachable(lane, why);
+    sy_tcp_attempt_end(attempt->contact);
+    sy_tcp_lane_unreachable(lane, why, seen);
 }
 
-/* ---- the race ---- */
+/* ---- the candidates ---- */
 
 /* Opens a socket for the talk and begins to connect it: 0 or -errno. */
 static int open_talk(struct tcp_talk *talk)
@@ -143,18 +165,47 @@ static int open_talk(struct tcp_talk *talk)
     if (fd < 0)
         return -errno;
     talk->watch = (struct tcp_watch){.fd = fd, .event = sy_tcp_talk_event};
-    talk->events = EPOLLOUT;
     talk->connecting = true;
+    sy_tcp_counts.tried++;
     sy_tcp_talk_tune(fd);
     if (sy_tcp_lane_narrow(talk->attempt->lane))
         setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &(int){SMALL_SEGMENT}, sizeof(int));
     if (connect(fd, (const struct sockaddr *)to, length) && errno != EINPROGRESS)
         code = -errno;
     else
-        code = sy_tcp_watch_add(&talk->watch, talk->events);
+        code = sy_tcp_talk_begin(talk);
     if (code)
         close(fd);
     return code;
+}
+
+/* What an errno value tells of the way to a candidate; ETIME: a connection, and no greeting. */
+static unsigned seen_by(int code)
+{
+    switch (code) {
+    case ETIMEDOUT:
+        return TCP_SEEN_SILENT;
+    case ECONNREFUSED:
+        return TCP_SEEN_REFUSED;
+    case ETIME:
+        return TCP_SEEN_UNGREETED;
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+    case ENETDOWN:
+    case EACCES:
+    case EPERM:
+    case EINVAL:
+        return TCP_SEEN_NO_WAY;
+    default:
+        return 0;
+    }
+}
+
+/* Serial numbers grow with time, so that they do too where this PE opens the transport again. */
+static uint64_t next_serial(uint64_t now)
+{
+    serial = serial < now ? now : serial + 1;
+    return serial;
 }
 
 static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
@@ -165,22 +216,25 @@ static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
     int rc = -ENOMEM;
 
     if (talk) {
+        attempt->talk[i] = talk;
         talk->attempt = attempt;
         talk->candidate = i;
         talk->address = attempt->candidate[i];
         talk->began = attempt->began;
+        talk->deadline = now + sy_tcp_patience((uint64_t)(sy_tcp_settings.connect_timeout * 1e9));
         rc = sy_tcp_say_hello(&talk->transcript, &self, attempt->pe, attempt->number,
-                              attempt->refusals);
+                              attempt->refusals, next_serial(now));
     }
     if (!rc)
         rc = open_talk(talk);
     if (rc) {
-        note(attempt, i, strerror(-rc));
+        attempt->talk[i] = NULL;
+        attempt->seen |= seen_by(-rc);
+        note(attempt, i, rc == -EINVAL ? "a route of this host forbids it" : strerror(-rc));
         sy_tcp_table_close(talk, sizeof *talk);
         return;
     }
-    talk->deadline = sy_tcp_until(now + (uint64_t)(sy_tcp_settings.connect_timeout * 1e9));
-    attempt->talk[i] = talk;
+    sy_tcp_until(talk->deadline);
     attempt->open++;
 }
 
@@ -188,8 +242,8 @@ static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
 static void race(struct tcp_attempt *attempt, uint64_t now)
 {
     while (attempt->tried < attempt->count && (!attempt->open || now >= attempt->due)) {
-        begin_candidate(attempt, now);
         attempt->due = now + attempt->head_start;
+        begin_candidate(attempt, now);
     }
     if (!attempt->open)
         attempt->due = now;
@@ -206,14 +260,40 @@ static void go_on(struct tcp_attempt *attempt, uint64_t now)
         give_up(attempt);
 }
 
-void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, const char *words)
+uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now)
 {
+    uint64_t patience = sy_tcp_patience(sy_tcp_outage_patience(attempt->lane));
+
+    attempt->answered = true;
+    if (attempt->due < now + patience)
+        attempt->due = now + patience;
+    /* A peer that is late for the first contact is waited for as long as the lane has patience. */
+    return attempt->contact->first ? UINT64_MAX : now + patience;
+}
+
+bool sy_tcp_attempt_ungreeted(int pe, unsigned number)
+{
+    const struct tcp_contact *contact = sy_tcp_contact((uint32_t)pe, number);
+    const struct tcp_attempt *attempt = contact ? contact->attempt : NULL;
+
+    for (unsigned i = 0; attempt && i < attempt->tried; i++)
+        if (attempt->talk[i] && sy_tcp_talk_ungreeted(attempt->talk[i]))
+            return true;
+    return false;
+}
+
+void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int code,
+                           const char *words)
+{
+    attempt->seen |= seen_by(code);
     /* The peer left it at CONFIRM: it has made one for a connection of its own, and comes first. */
-    if (attempt->confirmed && attempt->pe < sy_tcp_host->pe) {
+    if (attempt->confirmed && !sy_tcp_connects(attempt->pe)) {
         sy_tcp_attempt_refused(attempt, candidate);
         return;
     }
-    attempt->confirmed = false;
+    attempt->answered = attempt->confirmed = false;
+    for (unsigned i = 0; i < attempt->tried; i++)
+        attempt->answered |= attempt->talk[i] && !attempt->talk[i]->connecting;
     note(attempt, candidate, words);
     go_on(attempt, sy_tcp_now());
 }
@@ -225,7 +305,8 @@ void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
     struct sockaddr_storage answered = attempt->candidate[candidate];
 
     drop_talks(attempt, NULL);
-    attempt->confirmed = false;
+    attempt->answered = attempt->confirmed = false;
+    sy_tcp_counts.refused++;
     if (++attempt->refusals > REFUSALS) {
         note(attempt, candidate, "connects to this PE, but no connection of it gets through");
         give_up(attempt);
@@ -236,7 +317,7 @@ void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
     attempt->tried = 0;
     attempt->waiting = true;
     attempt->why[0] = '\0';
-    attempt->due = sy_tcp_until(sy_tcp_now() + BUSY_WAIT);
+    attempt->due = sy_tcp_until(sy_tcp_now() + sy_tcp_patience(BUSY_WAIT));
 }
 
 struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_talk *talk)
@@ -249,24 +330,25 @@ struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_talk *talk)
     return attempt->lane;
 }
 
-enum tcp_progress sy_tcp_attempt_progress(int pe, unsigned number)
+enum tcp_progress sy_tcp_attempt_progress(const struct tcp_contact *contact)
 {
-    const struct tcp_attempt *attempt = *place_of(pe, number);
+    const struct tcp_attempt *attempt = contact->attempt;
 
     if (!attempt)
         return TCP_ATTEMPT_NONE;
     if (attempt->confirmed)
         return TCP_ATTEMPT_CONFIRMED;
-    return attempt->waiting || sy_tcp_now() - attempt->began > BUSY_TIME ? TCP_ATTEMPT_OTHER
-                                                                         : TCP_ATTEMPT_RACING;
+    return attempt->answered && sy_tcp_now() - attempt->began < sy_tcp_patience(BUSY_TIME)
+               ? TCP_ATTEMPT_ANSWERED
+               : TCP_ATTEMPT_SEEKS;
 }
 
 /* Finds out where to try. */
-static void find_candidates(struct tcp_attempt *attempt, const void *address, size_t size)
+static void find_candidates(struct tcp_attempt *attempt)
 {
     struct tcp_record record;
 
-    if (!sy_tcp_record_read(&record, address, size)) {
+    if (!sy_tcp_record_read(&record, attempt->contact->address, attempt->contact->size)) {
         snprintf(attempt->why, sizeof attempt->why, "the address that it published is malformed");
         return;
     }
@@ -283,25 +365,26 @@ static void find_candidates(struct tcp_attempt *attempt, const void *address, si
         attempt->head_start = HEAD_START;
 }
 
-void sy_tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const void *address,
-                          size_t size)
+void sy_tcp_attempt_start(struct tcp_contact *contact, struct tcp_lane *lane)
 {
-    struct tcp_attempt **place = place_of(pe, number), *attempt;
+    struct tcp_attempt *attempt = sy_tcp_table_open(sizeof *attempt);
     uint64_t now = sy_tcp_now();
 
-    if (*place)
-        return;
-    attempt = sy_tcp_table_open(sizeof *attempt);
     if (!attempt) {
-        sy_tcp_host->lost(pe, ENOMEM, "no memory to connect to it");
+        sy_tcp_host->lost(sy_tcp_contact_pe(contact), ENOMEM, "no memory to connect to it");
         return;
     }
+    attempt->contact = contact;
     attempt->lane = lane;
-    attempt->pe = pe;
-    attempt->number = number;
+    attempt->pe = sy_tcp_contact_pe(contact);
+    attempt->number = sy_tcp_contact_number(contact);
     attempt->began = now;
-    *place = attempt;
-    find_candidates(attempt, address, size);
+    attempt->next = attempts;
+    attempt->link = &attempts;
+    if (attempts)
+        attempts->link = &attempt->next;
+    attempts = contact->attempt = attempt;
+    find_candidates(attempt);
     race(attempt, now);
 }
 
@@ -315,44 +398,41 @@ static bool attempt_timer(struct tcp_attempt *attempt, uint64_t now)
             return true;
     if (now < attempt->due)
         return false;
-    go_on(attempt, now);
+    if (attempt->waiting && sy_tcp_contact_comes(attempt->contact, now))
+        attempt->due = now + BUSY_WAIT;
+    else
+        go_on(attempt, now);
     return true;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* What comes of a deadline may end or begin any attempt, so that the bucket is begun again then. */
+/* What comes of a deadline may end or begin any attempt, so that it is begun again then. */
 static void attempts_timer(uint64_t now)
 {
-    for (unsigned i = 0; i < BUCKETS; i++)
-        for (struct tcp_attempt *each = attempts[i]; each;)
-            each = attempt_timer(each, now) ? attempts[i] : each->next;
+    for (struct tcp_attempt *each = attempts; each;)
+        each = attempt_timer(each, now) ? attempts : each->next;
 }
 
 static uint64_t attempts_deadline(void)
 {
     uint64_t deadline = UINT64_MAX;
 
-    for (unsigned i = 0; i < BUCKETS; i++)
-        for (const struct tcp_attempt *each = attempts[i]; each; each = each->next) {
-            deadline = earlier(deadline, each->due);
-            for (unsigned k = 0; k < each->tried; k++)
-                if (each->talk[k])
-                    deadline = earlier(deadline, each->talk[k]->deadline);
-        }
+    for (const struct tcp_attempt *each = attempts; each; each = each->next) {
+        deadline = earlier(deadline, each->due);
+        for (unsigned k = 0; k < each->tried; k++)
+            if (each->talk[k])
+                deadline = earlier(deadline, each->talk[k]->deadline);
+    }
     return deadline;
 }
 
 uint64_t sy_tcp_connect_timers(uint64_t now)
 {
     if (now >= wake) {
-        uint64_t guests = sy_tcp_guests_timer(now);
+        uint64_t others = earlier(sy_tcp_listen_timer(now), sy_tcp_guests_timer(now));
         attempts_timer(now);
+        others = earlier(others, sy_tcp_turns_timer(now));
         /* With thousands of attempts, not one look at all of them for each. */
-        wake = earlier(guests, attempts_deadline());
+        wake = earlier(others, attempts_deadline());
         if (wake < now + TCP_MILLISECOND)
             wake = now + TCP_MILLISECOND;
     }

@@ -36,14 +36,20 @@ size_t sy_tcp_listen_address(void *buffer, size_t room);
 /* Whether two PEs that published these can be connected; the same answer on both sides. */
 bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other, size_t other_size);
 
-/* Begins to connect `lane`, of PE pe and number `number`, to the addresses at `address` (as
- * published by sy_tcp_listen_address there). Ends in sy_tcp_lane_adopt or sy_tcp_lane_unreachable,
- * never from inside this call. Calling it for a lane that is being connected does nothing. */
+/* Has `lane`, of PE pe and number `number`, connected when its turn comes, to the addresses at
+ * `address` (as published by sy_tcp_listen_address there), which stay. first: it has not been
+ * connected before, so that the other side may be about to connect it too. Ends in
+ * sy_tcp_lane_adopt or sy_tcp_lane_unreachable, never from inside this call. Calling it for a lane
+ * that is being connected does nothing. */
 void sy_tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const void *address,
-                          size_t size);
+                          size_t size, bool first);
 
-/* Ends an attempt without a word. */
-void sy_tcp_connect_cancel(struct tcp_lane *lane);
+/* Whether an attempt has a connection on which the peer has not greeted for a while: its machine is
+ * there, and it may be stopped. */
+bool sy_tcp_attempt_ungreeted(int pe, unsigned number);
+
+/* Ends that without a word. */
+void sy_tcp_connect_cancel(struct tcp_lane *lane, int pe, unsigned number);
 
 /* Acts on deadlines that have passed; returns nanoseconds until the next, or UINT64_MAX. */
 uint64_t sy_tcp_connect_timers(uint64_t now);
@@ -67,7 +73,8 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
  * may be getting lost on the way, so the next one asks for small ones. */
 bool sy_tcp_lane_narrow(const struct tcp_lane *lane);
 
-/* All candidates have failed this time; `why` tells of each. The lane decides when to try again. */
-void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why);
+/* All candidates have failed this time; `why` tells of each, and `seen` (TCP_SEEN_ of outage.h) of
+ * all. The lane decides when to try again. */
+void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why, unsigned seen);
 
 #endif

@@ -71,12 +71,15 @@ static int say(struct tcp_transcript *t, const struct tcp_self *self,
 }
 
 int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned lane,
-                     unsigned refusals)
+                     unsigned refusals, uint64_t serial)
 {
     t->count = 0;
     return say(t, self,
-               &(struct tcp_greeting){
-                   .kind = TCP_HELLO, .to = (uint32_t)pe, .lane = lane, .reason = refusals});
+               &(struct tcp_greeting){.kind = TCP_HELLO,
+                                      .to = (uint32_t)pe,
+                                      .lane = lane,
+                                      .reason = refusals,
+                                      .serial = serial});
 }
 
 /* An answer to the peer of the transcript, which is in HELLO: as `from` for the acceptor, as `to`
@@ -158,7 +161,8 @@ static bool tidy(const struct tcp_greeting *greeting)
     return (positions ? greeting->hears <= UINT16_MAX : !greeting->hears) &&
            (nonce || is_zero(greeting->nonce, sizeof greeting->nonce)) &&
            (reason || !greeting->reason) &&
-           (positions || (!greeting->requests && !greeting->replies));
+           (positions || greeting->kind == TCP_HELLO || !greeting->requests) &&
+           (positions || !greeting->replies);
 }
 
 /* Whether it comes from whom it should and is meant for this PE. */

@@ -2,8 +2,9 @@
  *
  * A transcript holds the greetings of one connection in the order in which they were sent. The mac
  * of each is taken over all before it and itself, so that none can be taken from one connection
- * into another once both nonces are among them: HELLO can be replayed and therefore changes
- * nothing; WELCOME, CONFIRM and RESUME cannot. */
+ * into another once both nonces are among them: HELLO alone can be replayed. Its serial number
+ * tells: each is higher than all before it, so that one that has got there once is never new again.
+ */
 #ifndef TCP_GREETING_H
 #define TCP_GREETING_H
 
@@ -45,7 +46,7 @@ bool sy_tcp_greeting_plausible(const void *bytes, size_t length);
 
 /* Adds a greeting of this side: 0 or -errno. The first begins the transcript. */
 int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned lane,
-                     unsigned refusals);
+                     unsigned refusals, uint64_t serial);
 int sy_tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self);
 int sy_tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self,
                       enum tcp_refusal reason);

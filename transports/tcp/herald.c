@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "transports/tcp/herald.h"
-#include "transports/tcp/interfaces.h"
+#include "util/net/interfaces.h"
 #include "transports/tcp/issue.h"
 #include "util/siphash.h"
 
@@ -41,8 +41,8 @@ void sy_tcp_heralds_open(void)
 
     memset(&heralds, 0, sizeof heralds);
     heralds.open = sy_tcp_settings.heralds && !sy_tcp_uses_node_lanes() &&
-                   !sy_tcp_ports_parse(sy_tcp_settings.port_range, &heralds.first, &heralds.last,
-                                       &err);
+                   !sy_ports_parse("SHMEM_TCP_PORT_RANGE", sy_tcp_settings.port_range,
+                                   &heralds.first, &heralds.last, &err);
 }
 
 void sy_tcp_heralds_close(void)
@@ -417,20 +417,6 @@ bool sy_tcp_heralds_expected(void)
     return true;
 }
 
-/* Lanes that this PE has used come by its routes; others, and those of strangers, cost a search. */
-static struct tcp_lane *lane_of(uint32_t pe)
-{
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
-
-    if (pe >= (uint32_t)sy_tcp_host->npes)
-        return NULL;
-    struct tcp_lane *lane = atomic_load_explicit(&sy_tcp_routes[pe].lane, memory_order_acquire);
-    for (unsigned i = 0; i < count && !lane; i++)
-        if ((uint32_t)sy_tcp_lanes.lane[i]->pe == pe && !sy_tcp_lanes.lane[i]->number)
-            lane = sy_tcp_lanes.lane[i];
-    return lane;
-}
-
 static void note_news(void)
 {
     if (atomic_load_explicit(&heralds.awaited, memory_order_relaxed) > -MOST_EARLY)
@@ -451,7 +437,7 @@ static void answer(const struct ear *ear, const struct tcp_herald *herald, uint6
 /* Nothing is believed, and nobody is told, before the authenticator has been compared. */
 static bool take(const struct ear *ear, const struct tcp_datagram *datagram)
 {
-    struct tcp_lane *lane = lane_of(datagram->from);
+    struct tcp_lane *lane = sy_tcp_lane_made(datagram->from, 0);
     struct tcp_herald *herald = lane ? &lane->herald : NULL;
 
     if (!lane || !atomic_load_explicit(&herald->open, memory_order_acquire) ||

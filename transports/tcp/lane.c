@@ -12,10 +12,7 @@
 #include "transports/tcp/lane.h"
 
 #define SECOND      UINT64_C(1000000000)
-#define RETRY_FIRST (SECOND / 100)
-#define RETRY_LATER (SECOND / 5)
-#define SILENT_FOR  SECOND        /* a break that lasts longer is told in the log */
-#define SHORT_LIVED (20 * SECOND) /* a connection that large packets do not pass breaks sooner */
+#define OTHERS_TURN SECOND /* for the side that connected last to do so again, at most */
 #define FAREWELL    (2 * SECOND)
 #define GONE        (SECOND / 20) /* a peer that cannot be reached for so long at the end has left */
 
@@ -48,22 +45,13 @@ int sy_tcp_lanes_open(struct sy_error *err)
                                    : TCP_FLUSH_BYTES;
     sy_tcp_lanes.limit = (unsigned)sy_tcp_host->npes * (1 + (unsigned)sy_tcp_settings.streams);
     sy_tcp_lanes.lane = calloc(sy_tcp_lanes.limit, sizeof(struct tcp_lane *));
+    sy_tcp_lanes.by_number = calloc(sy_tcp_lanes.limit, sizeof *sy_tcp_lanes.by_number);
     sy_tcp_lanes.dirty = calloc(sy_tcp_lanes.limit / 64 + 1, sizeof *sy_tcp_lanes.dirty);
-    if (!sy_tcp_lanes.lane || !sy_tcp_lanes.dirty)
+    if (!sy_tcp_lanes.lane || !sy_tcp_lanes.by_number || !sy_tcp_lanes.dirty)
         return sy_tcp_host->fail(err, ENOMEM, "no memory for a table of %u connections",
                                  sy_tcp_lanes.limit);
     sy_tcp_producer_open();
     return sy_tcp_idle_open(err);
-}
-
-static struct tcp_lane *search(int pe, unsigned number)
-{
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
-
-    for (unsigned i = 0; i < count; i++)
-        if (sy_tcp_lanes.lane[i]->pe == pe && sy_tcp_lanes.lane[i]->number == number)
-            return sy_tcp_lanes.lane[i];
-    return NULL;
 }
 
 static struct tcp_lane *make(int pe, unsigned number)
@@ -96,12 +84,28 @@ struct tcp_lane *sy_tcp_lane_find(int pe, unsigned number)
     if (pe < 0 || pe >= sy_tcp_host->npes || pe == sy_tcp_host->pe ||
         number > (unsigned)sy_tcp_settings.streams)
         return NULL;
+    _Atomic(struct tcp_lane *) *place =
+        &sy_tcp_lanes.by_number[number * (size_t)sy_tcp_host->npes + (size_t)pe];
+    struct tcp_lane *lane = atomic_load_explicit(place, memory_order_acquire);
+    if (lane)
+        return lane;
     pthread_mutex_lock(&making);
-    struct tcp_lane *lane = search(pe, number);
-    if (!lane)
-        lane = make(pe, number);
+    lane = atomic_load_explicit(place, memory_order_relaxed);
+    if (!lane && (lane = make(pe, number)))
+        atomic_store_explicit(place, lane, memory_order_release);
     pthread_mutex_unlock(&making);
     return lane;
+}
+
+/* Whoever made it wanted enters it, so that it is entered once. */
+static void enter_wanted(struct tcp_lane *lane)
+{
+    struct tcp_lane *first = atomic_load_explicit(&sy_tcp_lanes.wanted, memory_order_relaxed);
+
+    do
+        lane->next_wanted = first;
+    while (!atomic_compare_exchange_weak_explicit(&sy_tcp_lanes.wanted, &first, lane,
+                                                  memory_order_release, memory_order_relaxed));
 }
 
 struct tcp_lane *sy_tcp_lane_open(int pe, unsigned number)
@@ -110,6 +114,7 @@ struct tcp_lane *sy_tcp_lane_open(int pe, unsigned number)
     int new = TCP_LANE_NEW;
 
     if (lane && atomic_compare_exchange_strong(&lane->state, &new, TCP_LANE_WANTED)) {
+        enter_wanted(lane);
         sy_tcp_poll_wake();
     }
     return lane;
@@ -123,20 +128,28 @@ static void connect_lane(struct tcp_lane *lane)
     const void *address = sy_tcp_address_of(lane->pe, &size);
 
     lane->retry_at = 0;
-    sy_tcp_connect_start(lane, lane->pe, lane->number, address, size);
+    sy_tcp_connect_start(lane, lane->pe, lane->number, address, size, !lane->up_since);
 }
 
-/* The application wants these. One that the other side has connected meanwhile is up already. */
+/* The application wants these, in this order. One that the other side has connected meanwhile is up
+ * already. */
 static void connect_wanted(uint64_t now)
 {
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    struct tcp_lane *lane = NULL, *next,
+                    *last = atomic_exchange_explicit(&sy_tcp_lanes.wanted, NULL,
+                                                     memory_order_acquire);
 
-    for (unsigned i = 0; i < count; i++) {
-        struct tcp_lane *lane = sy_tcp_lanes.lane[i];
+    for (; last; last = next) {
+        next = last->next_wanted;
+        last->next_wanted = lane;
+        lane = last;
+    }
+    for (; lane; lane = lane->next_wanted) {
         int wanted = TCP_LANE_WANTED;
         if (atomic_compare_exchange_strong(&lane->state, &wanted, TCP_LANE_DOWN)) {
             lane->down_since = now;
             lane->connector = true;
+            sy_tcp_outage_start(lane, now);
             connect_lane(lane);
         }
     }
@@ -178,6 +191,8 @@ static void drop(struct tcp_lane *lane)
 
 struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane, int fd)
 {
+    if (lane->watch.fd >= 0)
+        sy_tcp_outage_break(lane);
     drop(lane);
     if (!lane->down_since)
         lane->down_since = sy_tcp_now();
@@ -210,9 +225,7 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
         atomic_store_explicit(&lane->bye, farewell, memory_order_relaxed);
         if (sy_tcp_uses_node_lanes())
             atomic_store_explicit(&lane->ack_due, true, memory_order_relaxed);
-        if (lane->down_since && sy_tcp_now() - lane->down_since > SILENT_FOR)
-            sy_tcp_host->log(SY_LOG_INFO, "tcp", "the connection to PE %d on host %s is back",
-                             lane->pe, sy_tcp_host->place(lane->pe).host);
+        sy_tcp_outage_over(lane, fd);
         lane->down_since = lane->retry_at = 0;
         lane->up_since = sy_tcp_now();
         lane->why[0] = '\0';
@@ -231,7 +244,7 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
     sy_tcp_send(lane);
 }
 
-void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why)
+void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why, unsigned seen)
 {
     uint64_t now = sy_tcp_now(), down = now - lane->down_since;
 
@@ -240,35 +253,29 @@ void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why)
         set_state(lane, TCP_LANE_OVER);
         return;
     }
-    lane->retry_at = now + (down < SECOND ? RETRY_FIRST : RETRY_LATER);
+    sy_tcp_outage_failed(lane, seen, now);
+    lane->retry_at = now + sy_tcp_outage_pause(lane, now);
     sy_tcp_poll_wake();
-}
-
-/* Connections that carry small packets only break again and again: that is one break, which began
- * with the first, and the next connection is made for small packets. */
-static void note_break(struct tcp_lane *lane)
-{
-    uint64_t progress = 0;
-
-    for (int c = 0; c < 2; c++)
-        progress += sy_tcp_log_acked(&lane->log[c]) + atomic_load(&lane->got[c]);
-    lane->narrow = lane->broken_since && progress == lane->progress &&
-                   sy_tcp_now() - lane->up_since < SHORT_LIVED;
-    if (!lane->narrow)
-        lane->broken_since = sy_tcp_now();
-    lane->progress = progress;
-    lane->down_since = lane->broken_since;
 }
 
 bool sy_tcp_lane_narrow(const struct tcp_lane *lane)
 {
-    return lane->narrow;
+    return lane->outage.narrow;
+}
+
+/* It leaves this side the most of the time in which there must be another connection. */
+static uint64_t others_turn(void)
+{
+    double share = sy_tcp_settings.reconnect_timeout / 8 * (double)SECOND;
+
+    return share < (double)OTHERS_TURN ? (uint64_t)share : OTHERS_TURN;
 }
 
 void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why)
 {
     bool over = lane->in.told_all;
 
+    sy_tcp_outage_break(lane);
     drop(lane);
     if (over) {
         set_state(lane, TCP_LANE_OVER);
@@ -277,9 +284,9 @@ void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why)
     snprintf(lane->why, sizeof lane->why, "%s", why);
     sy_tcp_host->log(SY_LOG_DEBUG, "tcp", "the connection to PE %d on host %s is broken: %s",
                      lane->pe, sy_tcp_host->place(lane->pe).host, why);
-    note_break(lane);
+    lane->down_since = sy_tcp_now();
     /* The side that connected does so again at once; the other only where that does not happen. */
-    lane->retry_at = sy_tcp_now() + (lane->connector || closing ? 0 : SECOND);
+    lane->retry_at = lane->down_since + (lane->connector || closing ? 0 : others_turn());
     set_state(lane, TCP_LANE_DOWN);
     sy_tcp_poll_wake();
 }
@@ -299,25 +306,20 @@ void sy_tcp_lane_breached(struct tcp_lane *lane, const char *why)
  * looked at again. */
 static uint64_t look_after(struct tcp_lane *lane, uint64_t now)
 {
-    uint64_t limit = (uint64_t)(sy_tcp_settings.reconnect_timeout * (double)SECOND);
+    uint64_t wait;
 
     if (state(lane) != TCP_LANE_DOWN)
         return UINT64_MAX;
-    if (now - lane->down_since > limit) {
-        char why[512];
-        snprintf(why, sizeof why,
-                 "no connection for %.0f s (SHMEM_TCP_RECONNECT_TIMEOUT), at last because: %s",
-                 sy_tcp_settings.reconnect_timeout,
-                 lane->why[0] ? lane->why : "it has not connected again");
+    if (sy_tcp_outage_look(lane, now, &wait)) {
         set_state(lane, TCP_LANE_OVER);
-        sy_tcp_connect_cancel(lane);
-        sy_tcp_host->lost(lane->pe, ETIMEDOUT, why);
+        sy_tcp_connect_cancel(lane, lane->pe, lane->number);
+        sy_tcp_outage_lost(lane);
         return UINT64_MAX;
     }
     if (lane->retry_at && now >= lane->retry_at)
         connect_lane(lane);
-    uint64_t end = lane->down_since + limit - now, retry = lane->retry_at - now;
-    return lane->retry_at && retry < end ? retry : end;
+    uint64_t retry = lane->retry_at - now;
+    return lane->retry_at && retry < wait ? retry : wait;
 }
 
 uint64_t sy_tcp_lanes_timers(uint64_t now)
@@ -436,6 +438,7 @@ void sy_tcp_lanes_close(void)
     for (unsigned i = 0; i < atomic_load(&sy_tcp_lanes.count); i++)
         free_lane(sy_tcp_lanes.lane[i]);
     free(sy_tcp_lanes.lane);
+    free(sy_tcp_lanes.by_number);
     free(sy_tcp_lanes.dirty);
     memset(&sy_tcp_lanes, 0, sizeof sy_tcp_lanes);
 }

@@ -15,6 +15,7 @@
 #include "transports/tcp/connect.h"
 #include "transports/tcp/herald.h"
 #include "transports/tcp/log.h"
+#include "transports/tcp/outage.h"
 #include "transports/tcp/pace.h"
 #include "transports/tcp/poll.h"
 #include "transports/tcp/tcp.h"
@@ -82,6 +83,7 @@ struct tcp_lane {
     unsigned number;
     unsigned slot; /* index in sy_tcp_lanes */
     _Atomic int state;
+    struct tcp_lane *next_wanted; /* in the list of those that are to be connected */
 
     struct tcp_log log[2];
 
@@ -140,18 +142,18 @@ struct tcp_lane {
     bool trimmed;   /* its memory has been given back since it moved last (idle.c) */
     uint64_t moved; /* bytes of all channels at the last look */
     struct tcp_in in;
-    uint64_t broken_since; /* the first of several breaks with no progress between them */
-    uint64_t up_since;     /* the present connection, or the last one */
-    uint64_t progress;     /* bytes confirmed and applied at that time */
-    bool narrow;           /* it has broken without progress: large packets may be getting lost */
+    struct tcp_outage outage;
+    uint64_t up_since; /* the present connection, or the last one */
     uint64_t down_since,
         retry_at;  /* nanoseconds; retry_at 0: an attempt is under way, or it is not ours */
-    char why[256]; /* the last attempt failed */
+    char why[400]; /* the last attempt failed */
 };
 
 /* All lanes, in the order they were made. */
 struct tcp_lane_table {
     struct tcp_lane **lane;
+    _Atomic(struct tcp_lane *) *by_number; /* number * npes + PE; NULL: not made yet */
+    _Atomic(struct tcp_lane *) wanted;     /* to be connected, the last one first */
     _Atomic unsigned count;
     unsigned limit;
     _Atomic uint64_t *dirty; /* a bit for each: has requests that nobody is sending yet */
@@ -173,6 +175,17 @@ static inline bool sy_tcp_lane_is_mine(const struct tcp_lane *lane)
 {
     return pthread_equal(atomic_load_explicit(&lane->producer, memory_order_relaxed),
                          pthread_self());
+}
+
+/* The lane to PE pe with this number, at most SHMEM_TCP_STREAMS, if it has been made; NULL: not, or
+ * there is no such PE. Any thread. */
+static inline struct tcp_lane *sy_tcp_lane_made(uint32_t pe, unsigned number)
+{
+    size_t npes = (size_t)sy_tcp_host->npes;
+
+    return pe < npes ? atomic_load_explicit(&sy_tcp_lanes.by_number[number * npes + pe],
+                                            memory_order_acquire)
+                     : NULL;
 }
 
 int sy_tcp_lanes_open(struct sy_error *err);

@@ -1,5 +1,4 @@
-/* Listening, and the guests: talks with whoever connects. They sit in a table of fixed size,
- * because anybody can connect. */
+/* Listening, and accepting. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,46 +10,24 @@
 
 #include "transports/tcp/talk.h"
 #include "transports/tcp/tcp.h"
+#include "util/denied.h"
 
-#define GUESTS     64
-#define GUEST_TIME TCP_SECOND /* that a guest with the job's key has before it makes room */
-#define PAUSE      (100 * TCP_MILLISECOND) /* when places, descriptors or memory are short */
-#define LOG_EVERY  (5 * TCP_SECOND)
-
-/* Lets one line through at a time, and counts the others. */
-struct limiter {
-    uint64_t next;
-    unsigned held;
-};
+#define ACCEPTED 16                      /* connections at a time, before others have their turn */
+#define DRAINED  256                     /* before attempts begin */
+#define PAUSE    (100 * TCP_MILLISECOND) /* when descriptors or memory are short */
 
 static struct {
-    struct tcp_interface *mine; /* all addresses of this machine */
+    struct sy_interface *mine; /* all addresses of this machine */
     size_t mine_count;
     struct tcp_record record;
     struct tcp_watch listener[TCP_ENDPOINTS];
     unsigned listeners;
     int reserve;     /* a descriptor to be given up so that a connection can be turned away */
     uint64_t paused; /* until when nothing is accepted; 0: accepting */
-    bool full;       /* that is for want of a place in the table */
-    struct tcp_talk guest[GUESTS];
-    struct limiter failed, forged, descriptors;
+    struct tcp_limiter descriptors;
 } net = {.reserve = -1};
 
-static bool may_log(struct limiter *limiter, unsigned *held)
-{
-    uint64_t now = sy_tcp_now();
-
-    if (now < limiter->next) {
-        limiter->held++;
-        return false;
-    }
-    *held = limiter->held;
-    limiter->held = 0;
-    limiter->next = now + LOG_EVERY;
-    return true;
-}
-
-/* ---- guests ---- */
+/* ---- accepting ---- */
 
 static void accept_events(uint32_t events)
 {
@@ -59,116 +36,19 @@ static void accept_events(uint32_t events)
 }
 
 /* New connections wait in the kernel's queue meanwhile. */
-static void accept_pause(bool full)
+static void accept_pause(void)
 {
     net.paused = sy_tcp_until(sy_tcp_now() + PAUSE);
-    net.full = full;
     accept_events(0);
 }
 
-static void accept_again(void)
+uint64_t sy_tcp_listen_timer(uint64_t now)
 {
-    net.paused = 0;
-    accept_events(EPOLLIN);
-}
-
-void sy_tcp_guest_gone(struct tcp_talk *talk)
-{
-    talk->used = false;
-    if (net.paused && net.full)
-        accept_again();
-}
-
-void sy_tcp_guest_failed(struct tcp_talk *talk, const char *words)
-{
-    const struct tcp_greeting *hello = &talk->transcript.greeting[0];
-    struct tcp_lane *lane = talk->lane;
-    bool alone = lane && sy_tcp_attempt_progress((int)hello->from, hello->lane) == TCP_ATTEMPT_NONE;
-    char text[TCP_IP_TEXT], why[200];
-    unsigned held;
-
-    snprintf(why, sizeof why, "%s: %s", sy_tcp_socket_text(&talk->address, text), words);
-    if (may_log(&net.failed, &held))
-        sy_tcp_host->log(SY_LOG_DEBUG, "tcp", "greetings with %s; %u more were not told of", why,
-                         held);
-    sy_tcp_talk_close(talk);
-    if (alone)
-        sy_tcp_lane_unreachable(lane, why);
-}
-
-void sy_tcp_guest_forged(struct tcp_talk *talk)
-{
-    char text[TCP_IP_TEXT];
-    unsigned held;
-
-    if (may_log(&net.forged, &held))
-        sy_tcp_host->log(SY_LOG_WARN, "tcp", "turned away %s, which %s; %u more were not told of",
-                         sy_tcp_socket_text(&talk->address, text), sy_tcp_verdict_words(TCP_FORGED),
-                         held);
-    sy_tcp_talk_close(talk);
-}
-
-void sy_tcp_guests_drop(int pe, unsigned number, const struct tcp_talk *except)
-{
-    for (unsigned i = 0; i < GUESTS; i++) {
-        struct tcp_talk *each = &net.guest[i];
-        const struct tcp_greeting *hello = &each->transcript.greeting[0];
-
-        if (each->used && each != except && each->transcript.count && hello->from == (uint32_t)pe &&
-            hello->lane == number)
-            sy_tcp_talk_close(each);
+    if (net.paused && now >= net.paused) {
+        net.paused = 0;
+        accept_events(EPOLLIN);
     }
-}
-
-void sy_tcp_guests_cancel(const struct tcp_lane *lane)
-{
-    for (unsigned i = 0; i < GUESTS; i++)
-        if (net.guest[i].used && net.guest[i].lane == lane)
-            sy_tcp_talk_close(&net.guest[i]);
-}
-
-uint64_t sy_tcp_guests_timer(uint64_t now)
-{
-    uint64_t deadline;
-
-    for (unsigned i = 0; i < GUESTS; i++)
-        if (net.guest[i].used)
-            sy_tcp_talk_late(&net.guest[i], now);
-    if (net.paused && now >= net.paused)
-        accept_again();
-    deadline = net.paused ? net.paused : UINT64_MAX;
-    for (unsigned i = 0; i < GUESTS; i++)
-        if (net.guest[i].used && net.guest[i].deadline < deadline)
-            deadline = net.guest[i].deadline;
-    return deadline;
-}
-
-/* ---- accepting ---- */
-
-/* Who makes room first: those that have not said HELLO, and of equals the oldest. */
-static bool goes_before(const struct tcp_talk *a, const struct tcp_talk *b)
-{
-    bool a_silent = !a->transcript.count, b_silent = !b->transcript.count;
-
-    return a_silent != b_silent ? a_silent : a->began < b->began;
-}
-
-/* A place in the table. Sockets that are held open keep nobody out: they make room. NULL: all
- * places are taken by guests that know the key and get on. */
-static struct tcp_talk *find_place(uint64_t now)
-{
-    struct tcp_talk *first = &net.guest[0];
-
-    for (unsigned i = 0; i < GUESTS; i++) {
-        if (!net.guest[i].used)
-            return &net.guest[i];
-        if (goes_before(&net.guest[i], first))
-            first = &net.guest[i];
-    }
-    if (first->transcript.count && now - first->began < GUEST_TIME)
-        return NULL;
-    sy_tcp_guest_failed(first, "made room for others");
-    return first;
+    return net.paused ? net.paused : UINT64_MAX;
 }
 
 /* No descriptor is left: turns a connection away, which would otherwise stay in the queue and keep
@@ -186,7 +66,7 @@ static void turn_away(int listener)
         close(fd);
     net.reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     getrlimit(RLIMIT_NOFILE, &limit);
-    if (may_log(&net.descriptors, &held))
+    if (sy_tcp_may_log(&net.descriptors, &held))
         sy_tcp_host->log(
             SY_LOG_WARN, "tcp",
             "connections are turned away for want of file descriptors; this process may "
@@ -194,40 +74,37 @@ static void turn_away(int listener)
             (unsigned long long)limit.rlim_cur);
 }
 
+/* No descriptor is left. A stranger's may be had; whether that is so. */
+static bool accept_failed(int listener, int code)
+{
+    bool descriptors = code == EMFILE || code == ENFILE;
+
+    if (descriptors && sy_tcp_guests_evict())
+        return true;
+    if (descriptors)
+        turn_away(listener);
+    if (descriptors || code == ENOBUFS || code == ENOMEM)
+        accept_pause();
+    return code == EINTR || code == ECONNABORTED;
+}
+
 /* One connection. True: there may be more. */
 static bool accept_one(int listener)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
-    uint64_t now = sy_tcp_now();
-    struct tcp_talk *talk = find_place(now);
-    int fd = -1;
+    int fd = accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct tcp_talk *talk;
 
+    if (fd < 0)
+        return accept_failed(listener, errno);
+    talk = sy_tcp_guest_open(fd, &address);
     if (!talk) {
-        accept_pause(true);
-        return false;
-    }
-    fd = accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) {
-        int code = errno;
-        if (code == EMFILE || code == ENFILE)
-            turn_away(listener);
-        if (code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM)
-            accept_pause(false);
-        return code == EINTR || code == ECONNABORTED;
-    }
-    sy_tcp_talk_tune(fd);
-    *talk = (struct tcp_talk){.watch = {fd, sy_tcp_talk_event},
-                              .events = EPOLLIN,
-                              .used = true,
-                              .address = address,
-                              .began = now,
-                              .deadline = sy_tcp_until(now + TCP_GREETING_TIME)};
-    if (sy_tcp_watch_add(&talk->watch, talk->events)) {
         close(fd);
-        talk->used = false;
+        accept_pause();
         return false;
     }
+    sy_tcp_counts.accepted++;
     sy_tcp_talk_event(&talk->watch, EPOLLIN);
     return true;
 }
@@ -235,47 +112,56 @@ static bool accept_one(int listener)
 static void on_listener(struct tcp_watch *watch, uint32_t events)
 {
     (void)events;
-    for (unsigned i = 0; i < GUESTS && accept_one(watch->fd); i++)
+    for (unsigned i = 0; i < ACCEPTED && accept_one(watch->fd); i++)
         ;
+}
+
+void sy_tcp_listen_accept(void)
+{
+    for (unsigned i = 0; i < net.listeners; i++)
+        for (unsigned k = 0; k < DRAINED && !net.paused && accept_one(net.listener[i].fd); k++)
+            ;
 }
 
 /* ---- listening ---- */
 
-static void tell(const struct tcp_bound *bound, unsigned count)
+static void tell(const struct sy_bound *bound, unsigned count)
 {
-    char text[TCP_IP_TEXT], all[300] = "";
+    char text[SY_IP_TEXT], all[300] = "";
     struct sockaddr_storage address;
     size_t used = 0;
 
     for (unsigned i = 0; i < count && used < sizeof all; i++) {
-        sy_tcp_ip_socket(&bound[i].ip, bound[i].port, 0, &address);
+        sy_ip_socket(&bound[i].ip, bound[i].port, 0, &address);
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "",
-                                 sy_tcp_socket_text(&address, text));
+                                 sy_socket_text(&address, text));
     }
     sy_tcp_host->log(SY_LOG_INFO, "tcp", "listens on %s", all);
 }
 
 /* Chooses addresses and listens on them: how many, or -errno. */
-static int listen_on_chosen(struct tcp_bound *bound, struct sy_error *err)
+static int listen_on_chosen(struct sy_bound *bound, struct sy_error *err)
 {
-    const struct tcp_interface **chosen;
+    const struct sy_interface **chosen;
     size_t count;
-    int rc = sy_tcp_interfaces_list(&net.mine, &net.mine_count);
+    int rc = sy_interfaces_list(&net.mine, &net.mine_count);
 
     if (rc)
-        return sy_tcp_host->fail(err, -rc, "the list of network interfaces: %s", strerror(-rc));
+        return sy_tcp_host->fail(err, -rc, "the list of network interfaces: %s%s", strerror(-rc),
+                                 sy_denied_hint(rc));
     chosen = calloc(net.mine_count + 1, sizeof *chosen);
     if (!chosen)
         return sy_tcp_host->fail(err, ENOMEM, "no memory for a list of network interfaces");
-    rc = sy_tcp_interfaces_choose(sy_tcp_settings.interfaces, sy_tcp_settings.family, net.mine,
-                                  net.mine_count, chosen, &count, err);
+    rc = sy_interfaces_choose("SHMEM_TCP_INTERFACES", sy_tcp_settings.interfaces,
+                              sy_tcp_settings.family, net.mine, net.mine_count, chosen, &count,
+                              err);
     if (!rc && count > TCP_ENDPOINTS) {
         chosen[TCP_ENDPOINTS - 1] = chosen[count - 1]; /* loopback, if any */
         count = TCP_ENDPOINTS;
     }
     if (!rc)
-        rc = sy_tcp_interfaces_listen(chosen, count, sy_tcp_settings.port_range,
-                                      sy_tcp_settings.socket_buffer, bound, err);
+        rc = sy_interfaces_listen(chosen, count, "SHMEM_TCP_PORT_RANGE", sy_tcp_settings.port_range,
+                                  sy_tcp_settings.socket_buffer, bound, err);
     free(chosen);
     return rc;
 }
@@ -285,15 +171,39 @@ static int try_crypto(struct sy_error *err)
 {
     struct tcp_transcript transcript;
     struct tcp_self self = sy_tcp_self();
-    int rc = sy_tcp_say_hello(&transcript, &self, sy_tcp_host->pe, 0, 0);
+    int rc = sy_tcp_say_hello(&transcript, &self, sy_tcp_host->pe, 0, 0, 0);
 
     return rc ? sy_tcp_host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc)) : 0;
 }
 
+/* A system call that is forbidden fails for each connection anew, which looks like a network that
+ * does not answer. So those that no connection can do without are tried while it can be said. */
+static int listen_try_calls(int listener, struct sy_error *err)
+{
+    const char *call = "accept4";
+    int code = 0, option, fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    socklen_t length = sizeof option;
+
+    if (fd >= 0)
+        close(fd); /* a stranger: nobody knows the port yet */
+    else if (*sy_denied_hint(errno))
+        code = errno;
+    if (!code) {
+        call = "getsockopt";
+        code = getsockopt(listener, SOL_SOCKET, SO_ERROR, &option, &length) ? errno : 0;
+    }
+    return code ? sy_tcp_host->fail(err, code, "%s: %s%s", call, strerror(code), sy_denied_hint(code))
+                : 0;
+}
+
 int sy_tcp_listen_open(struct sy_error *err)
 {
-    struct tcp_bound bound[TCP_ENDPOINTS];
-    int rc = try_crypto(err), count = rc ? rc : listen_on_chosen(bound, err);
+    struct sy_bound bound[TCP_ENDPOINTS];
+    int rc = try_crypto(err), count;
+
+    if (!rc)
+        rc = sy_tcp_turns_open(err);
+    count = rc ? rc : listen_on_chosen(bound, err);
 
     if (count < 0) {
         sy_tcp_listen_close();
@@ -303,9 +213,12 @@ int sy_tcp_listen_open(struct sy_error *err)
     net.record = (struct tcp_record){.machine = sy_tcp_machine(), .count = (unsigned)count};
     for (int i = 0; i < count; i++) {
         net.listener[i] = (struct tcp_watch){.fd = bound[i].fd, .event = on_listener};
+        sy_tcp_talk_tune(bound[i].fd);
         net.record.endpoint[i] = (struct tcp_endpoint){bound[i].ip, bound[i].port};
     }
-    rc = sy_tcp_record_advertise(&net.record, sy_tcp_settings.advertise, bound[0].port, err);
+    rc = count ? listen_try_calls(bound[0].fd, err) : 0;
+    if (!rc)
+        rc = sy_tcp_record_advertise(&net.record, sy_tcp_settings.advertise, bound[0].port, err);
     for (int i = 0; i < count && !rc; i++) {
         rc = sy_tcp_watch_add(&net.listener[i], EPOLLIN);
         if (rc)
@@ -320,12 +233,24 @@ int sy_tcp_listen_open(struct sy_error *err)
     return 0;
 }
 
+static void tell_counts(void)
+{
+    const struct tcp_counts *counts = &sy_tcp_counts;
+
+    if (counts->tried || counts->accepted)
+        sy_tcp_host->log(SY_LOG_DEBUG, "tcp",
+                         "connections: %u tried, %u accepted, %u made, %u refused as busy; %u "
+                         "replays, %u strangers made room; the slowest took %.1f ms",
+                         counts->tried, counts->accepted, counts->made, counts->refused,
+                         counts->replays, counts->evicted, (double)counts->slowest / 1e6);
+    sy_tcp_counts = (struct tcp_counts){0};
+}
+
 void sy_tcp_listen_close(void)
 {
     sy_tcp_attempts_end();
-    for (unsigned i = 0; i < GUESTS; i++)
-        if (net.guest[i].used)
-            sy_tcp_talk_close(&net.guest[i]);
+    sy_tcp_guests_close();
+    sy_tcp_turns_close();
     for (unsigned i = 0; i < net.listeners; i++) {
         sy_tcp_watch_remove(&net.listener[i]);
         close(net.listener[i].fd);
@@ -338,6 +263,7 @@ void sy_tcp_listen_close(void)
     net.listeners = 0;
     net.paused = 0;
     net.reserve = -1;
+    tell_counts();
 }
 
 size_t sy_tcp_listen_address(void *buffer, size_t room)

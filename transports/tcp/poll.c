@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "transports/tcp/lane.h"
+#include "util/denied.h"
 
 #define SECOND        UINT64_C(1000000000)
 #define HOT           2  /* lanes that are read without asking */
@@ -118,7 +119,8 @@ int sy_tcp_poll_open(struct sy_error *err)
         .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = on_timer};
     if (poll_set.fd >= 0 && poll_set.timer.fd >= 0 && !sy_tcp_watch_add(&poll_set.timer, EPOLLIN))
         return 0;
-    int rc = sy_tcp_host->fail(err, errno, "an epoll set and a timer: %s", strerror(errno));
+    int rc = sy_tcp_host->fail(err, errno, "an epoll set and a timer: %s%s", strerror(errno),
+                               sy_denied_hint(errno));
     sy_tcp_poll_close();
     return rc;
 }

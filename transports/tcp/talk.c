@@ -7,11 +7,13 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "transports/tcp/outage.h"
 #include "transports/tcp/talk.h"
 #include "transports/tcp/tcp.h"
 
-#define USER_TIMEOUT                                                                               \
-    10.0 /* seconds that sent data may stay unacknowledged, if no reconnecting ends earlier */
+#define UNGREETED (500 * TCP_MILLISECOND)
+#define LAST_LOOK (100 * TCP_MILLISECOND)
+#define MANY      64 /* PEs, of which a few processors serve the network slowly */
 
 struct tcp_self sy_tcp_self(void)
 {
@@ -24,19 +26,28 @@ static void set(int fd, int level, int option, int value)
     setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Each is a help only, so that a refusal is not an error. */
+/* Where many PEs share a processor their kernel answers late too: its threads wait like others. */
+static double silence(void)
+{
+    int times = sy_tcp_host->crowded ? sy_tcp_host->npes / MANY : 1;
+
+    return TCP_SILENCE * (times > 1 ? times : 1);
+}
+
+/* Each is a help only, so that a refusal is not an error. The user timeout is for what is sent, and
+ * for probes too, in place of their count. */
 void sy_tcp_talk_tune(int fd)
 {
     int idle = (int)sy_tcp_settings.keepalive;
-    double patience = sy_tcp_settings.reconnect_timeout < USER_TIMEOUT
+    double patience = sy_tcp_settings.reconnect_timeout < silence()
                           ? sy_tcp_settings.reconnect_timeout
-                          : USER_TIMEOUT;
+                          : silence();
 
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, patience > 0.1 ? (int)(patience * 1000) : 100);
     if (sy_tcp_settings.keepalive > 0) {
         set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle > 0 ? idle : 1);
-        set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2);
+        set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
         set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
         set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     }
@@ -53,7 +64,8 @@ static int release(struct tcp_talk *talk)
 {
     int fd = talk->watch.fd;
 
-    sy_tcp_watch_remove(&talk->watch);
+    if (talk->events)
+        sy_tcp_watch_remove(&talk->watch);
     if (talk->attempt)
         sy_tcp_attempt_gone(talk);
     else
@@ -66,18 +78,26 @@ void sy_tcp_talk_close(struct tcp_talk *talk)
     close(release(talk));
 }
 
-bool sy_tcp_talk_failed(struct tcp_talk *talk, const char *words)
+bool sy_tcp_talk_failed(struct tcp_talk *talk, int code, const char *words)
 {
     struct tcp_attempt *attempt = talk->attempt;
     unsigned candidate = talk->candidate;
 
     if (attempt) {
+        if (sy_tcp_talk_ungreeted(talk))
+            code = ETIME;
         sy_tcp_talk_close(talk);
-        sy_tcp_attempt_failed(attempt, candidate, words);
+        sy_tcp_attempt_failed(attempt, candidate, code, words);
     } else {
         sy_tcp_guest_failed(talk, words);
     }
     return false;
+}
+
+bool sy_tcp_talk_ungreeted(const struct tcp_talk *talk)
+{
+    return !talk->connecting && talk->transcript.count == 1 &&
+           sy_tcp_now() - talk->connected > UNGREETED;
 }
 
 bool sy_tcp_talk_late(struct tcp_talk *talk, uint64_t now)
@@ -86,12 +106,18 @@ bool sy_tcp_talk_late(struct tcp_talk *talk, uint64_t now)
 
     if (now < talk->deadline)
         return false;
+    if (!talk->looked) {
+        talk->looked = true;
+        talk->deadline = now + LAST_LOOK;
+        sy_tcp_talk_event(&talk->watch, 0);
+        return true;
+    }
     if (talk->connecting)
         snprintf(words, sizeof words, "no answer within %.3g s", sy_tcp_settings.connect_timeout);
     else
-        snprintf(words, sizeof words, "no greeting within %d s",
-                 (int)(TCP_GREETING_TIME / TCP_SECOND));
-    sy_tcp_talk_failed(talk, words);
+        snprintf(words, sizeof words, "a connection, but no greeting within %.0f s",
+                 (double)(now - (talk->connected ? talk->connected : talk->began)) / 1e9);
+    sy_tcp_talk_failed(talk, ETIMEDOUT, words);
     return true;
 }
 
@@ -104,22 +130,24 @@ static void adopt(struct tcp_talk *talk)
     struct tcp_positions positions = {theirs->requests, theirs->replies, theirs->hears};
     struct tcp_lane *lane = talk->lane;
     int pe = (int)(connector ? hello->to : hello->from);
-    unsigned number = hello->lane;
+    struct tcp_contact *contact = sy_tcp_contact((uint32_t)pe, hello->lane);
     uint64_t took = sy_tcp_now() - talk->began;
-    char text[TCP_IP_TEXT];
+    char text[SY_IP_TEXT];
 
     sy_tcp_host->log(connector && took > TCP_SECOND ? SY_LOG_INFO : SY_LOG_DEBUG, "tcp",
-                     "lane %u %s PE %d at %s, within %.1f ms", number,
+                     "lane %u %s PE %d at %s, within %.1f ms", hello->lane,
                      connector ? "connected to" : "accepted from", pe,
-                     sy_tcp_socket_text(&talk->address, text), (double)took / 1e6);
+                     sy_socket_text(&talk->address, text), (double)took / 1e6);
     unsigned char keys[32] = {0};
     struct tcp_self self = sy_tcp_self();
     if (positions.hears && sy_tcp_transcript_keys(&talk->transcript, &self, keys))
         positions.hears = 0;
     int fd = release(talk);
-    sy_tcp_attempt_end(pe, number);
-    sy_tcp_guests_drop(pe, number, NULL);
+    sy_tcp_turns_made(took);
+    sy_tcp_attempt_end(contact);
+    sy_tcp_guests_drop(contact, NULL);
     sy_tcp_lane_adopt(lane, fd, &positions, keys, connector);
+    explicit_bzero(keys, sizeof keys);
 }
 
 /* ---- greetings ----
@@ -128,10 +156,14 @@ static void adopt(struct tcp_talk *talk)
 
 static bool wait_for(struct tcp_talk *talk, uint32_t events)
 {
-    int rc = talk->events == events ? 0 : sy_tcp_watch_change(&talk->watch, events);
+    int rc = 0;
 
+    if (!talk->events)
+        rc = sy_tcp_watch_add(&talk->watch, events);
+    else if (talk->events != events)
+        rc = sy_tcp_watch_change(&talk->watch, events);
     if (rc)
-        return sy_tcp_talk_failed(talk, strerror(-rc));
+        return sy_tcp_talk_failed(talk, 0, strerror(-rc));
     talk->events = events;
     return false;
 }
@@ -140,26 +172,40 @@ static bool wait_for(struct tcp_talk *talk, uint32_t events)
 static bool say(struct tcp_talk *talk, int rc)
 {
     if (rc)
-        return sy_tcp_talk_failed(talk, strerror(-rc));
+        return sy_tcp_talk_failed(talk, 0, strerror(-rc));
     talk->sending = true;
     talk->done = 0;
     return true;
 }
 
-/* HELLO may be a replay, so that nothing changes by it. */
+/* One that has been heard before, or one that is older, is somebody's recording: it earns nothing,
+ * not even a place to wait. A new one earns an answer and that place; only CONFIRM changes what
+ * this PE has. */
 static bool on_hello(struct tcp_talk *talk, enum tcp_verdict verdict)
 {
     struct tcp_transcript *t = &talk->transcript;
     const struct tcp_greeting *hello = sy_tcp_last(t);
+    struct tcp_contact *contact = sy_tcp_contact(hello->from, hello->lane);
     struct tcp_self self = sy_tcp_self();
 
     if (verdict == TCP_OTHER_VERSION)
         return say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_VERSION));
-    if (verdict != TCP_GOOD || !sy_tcp_lane_find((int)hello->from, hello->lane))
+    if (verdict != TCP_GOOD || !contact)
         return say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_TARGET));
-    if (self.pe < hello->from && hello->reason < TCP_HELLO_INSISTS &&
-        sy_tcp_attempt_progress((int)hello->from, hello->lane) == TCP_ATTEMPT_RACING)
+    if (hello->serial <= contact->serial) {
+        sy_tcp_counts.replays++;
+        if (hello->serial < contact->serial)
+            return sy_tcp_talk_failed(talk, 0, "its HELLO is older than one that has come");
+        sy_tcp_guest_turned_away(talk, "says what a PE of this job has said before");
+        return false;
+    }
+    contact->serial = hello->serial;
+    sy_tcp_guest_introduced(talk, contact);
+    if (sy_tcp_connects((int)hello->from) && hello->reason < TCP_HELLO_INSISTS &&
+        sy_tcp_attempt_progress(contact) >= TCP_ATTEMPT_ANSWERED) {
+        sy_tcp_counts.refused++;
         return say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_BUSY));
+    }
     return say(talk, sy_tcp_say_welcome(t, &self));
 }
 
@@ -170,9 +216,9 @@ static bool on_refuse(struct tcp_talk *talk)
         sy_tcp_attempt_refused(talk->attempt, talk->candidate);
         return false;
     case TCP_REFUSE_TARGET:
-        return sy_tcp_talk_failed(talk, "another PE of the job is there, or it has no such lane");
+        return sy_tcp_talk_failed(talk, 0, "another PE of the job is there");
     default:
-        return sy_tcp_talk_failed(talk, sy_tcp_verdict_words(TCP_OTHER_VERSION));
+        return sy_tcp_talk_failed(talk, 0, sy_tcp_verdict_words(TCP_OTHER_VERSION));
     }
 }
 
@@ -189,17 +235,18 @@ static bool on_confirm(struct tcp_talk *talk)
 {
     const struct tcp_greeting *hello = &talk->transcript.greeting[0];
     int pe = (int)hello->from;
+    struct tcp_contact *contact = talk->contact;
     struct tcp_self self = sy_tcp_self();
 
     /* Both have confirmed a connection of their own; the other side keeps this PE's. */
-    if (sy_tcp_host->pe < pe && sy_tcp_attempt_progress(pe, hello->lane) == TCP_ATTEMPT_CONFIRMED) {
+    if (sy_tcp_connects(pe) && sy_tcp_attempt_progress(contact) == TCP_ATTEMPT_CONFIRMED) {
         sy_tcp_talk_close(talk);
         return false;
     }
-    sy_tcp_guests_drop(pe, hello->lane, talk);
+    sy_tcp_guests_drop(contact, talk);
     talk->lane = sy_tcp_lane_find(pe, hello->lane);
     if (!talk->lane)
-        return sy_tcp_talk_failed(talk, "there is no such lane any more");
+        return sy_tcp_talk_failed(talk, 0, "there is no memory for another connection");
     return say(talk, sy_tcp_say_resume(&talk->transcript, &self,
                                        sy_tcp_lane_freeze(talk->lane, talk->watch.fd)));
 }
@@ -210,18 +257,19 @@ static bool heard(struct tcp_talk *talk)
     enum tcp_verdict verdict = sy_tcp_hear(&talk->transcript, &self, &talk->in);
 
     talk->done = 0;
+    talk->looked = false;
     if (verdict == TCP_FORGED && !talk->attempt) {
-        sy_tcp_guest_forged(talk);
+        sy_tcp_guest_turned_away(talk, sy_tcp_verdict_words(TCP_FORGED));
         return false;
     }
     if (verdict == TCP_STRANGE || verdict == TCP_FORGED)
-        return sy_tcp_talk_failed(talk, sy_tcp_verdict_words(verdict));
+        return sy_tcp_talk_failed(talk, 0, sy_tcp_verdict_words(verdict));
     if (talk->in.kind == TCP_HELLO)
         return on_hello(talk, verdict);
     if (talk->in.kind == TCP_REFUSE)
         return on_refuse(talk);
     if (verdict != TCP_GOOD)
-        return sy_tcp_talk_failed(talk, sy_tcp_verdict_words(verdict));
+        return sy_tcp_talk_failed(talk, 0, sy_tcp_verdict_words(verdict));
     if (talk->in.kind == TCP_WELCOME)
         return on_welcome(talk);
     if (talk->in.kind == TCP_CONFIRM)
@@ -260,34 +308,61 @@ static bool step(struct tcp_talk *talk)
     if (n < 0 && errno == EAGAIN)
         return wait_for(talk, talk->sending ? EPOLLOUT : EPOLLIN);
     if (n < 0)
-        return sy_tcp_talk_failed(talk, strerror(errno));
+        return sy_tcp_talk_failed(talk, errno, strerror(errno));
     if (n == 0)
-        return sy_tcp_talk_failed(talk,
+        return sy_tcp_talk_failed(talk, 0,
                                   talk->attempt && talk->transcript.count == 1
                                       ? "it turned this PE away, being of another job or short "
                                         "of file descriptors"
                                       : "it ended the connection");
     talk->done += (size_t)n;
     if (!talk->sending && !sy_tcp_greeting_plausible(bytes, talk->done))
-        return sy_tcp_talk_failed(talk, sy_tcp_verdict_words(TCP_STRANGE));
+        return sy_tcp_talk_failed(talk, 0, sy_tcp_verdict_words(TCP_STRANGE));
     if (talk->done < sizeof talk->in)
         return true;
     return talk->sending ? said(talk) : heard(talk);
 }
 
-/* TCP has connected, or has not. */
+static void answered(struct tcp_talk *talk)
+{
+    talk->connecting = false;
+    talk->connected = sy_tcp_now();
+    talk->deadline = sy_tcp_until(sy_tcp_attempt_answered(talk->attempt, talk->connected));
+}
+
+/* TCP has connected, or has failed to, or is still at it. */
 static bool connected(struct tcp_talk *talk)
 {
+    struct sockaddr_storage peer;
     int code = 0;
-    socklen_t length = sizeof code;
+    socklen_t length = sizeof code, size = sizeof peer;
 
     if (getsockopt(talk->watch.fd, SOL_SOCKET, SO_ERROR, &code, &length))
         code = errno;
     if (code)
-        return sy_tcp_talk_failed(talk, strerror(code));
-    talk->connecting = false;
-    talk->deadline = sy_tcp_until(sy_tcp_now() + TCP_GREETING_TIME);
+        return sy_tcp_talk_failed(talk, code, strerror(code));
+    if (getpeername(talk->watch.fd, (struct sockaddr *)&peer, &size))
+        return false;
+    answered(talk);
     return say(talk, 0);
+}
+
+/* Within a machine TCP has connected when connect() returns, and there is room for what is sent. */
+int sy_tcp_talk_begin(struct tcp_talk *talk)
+{
+    const struct tcp_greeting *hello = sy_tcp_last(&talk->transcript);
+    ssize_t n = send(talk->watch.fd, hello, sizeof *hello, MSG_NOSIGNAL);
+
+    talk->events = EPOLLOUT;
+    if (n > 0) {
+        answered(talk);
+        talk->sending = (size_t)n < sizeof *hello;
+        talk->done = talk->sending ? (size_t)n : 0;
+        talk->events = talk->sending ? EPOLLOUT : EPOLLIN;
+    } else if (errno != EAGAIN && errno != EINTR && errno != ENOTCONN) {
+        return -errno;
+    }
+    return sy_tcp_watch_add(&talk->watch, talk->events);
 }
 
 void sy_tcp_talk_event(struct tcp_watch *watch, uint32_t events)

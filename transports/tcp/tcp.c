@@ -45,9 +45,11 @@ static const struct sy_option options[] = {
      "2", NULL, 0, 0, NULL, "Seconds for one address of a peer to answer"},
     {"tcp.reconnect_timeout", SY_OPTION_SECONDS, 0,
      offsetof(struct tcp_settings, reconnect_timeout), "30", NULL, 0, 0, NULL,
-     "Seconds without a connection after which a peer is lost and the job ends"},
+     "Seconds without a connection, while something is to be sent or answered, after which a peer "
+     "is "
+     "lost and the job ends; a first contact has SHMEM_INIT_TIMEOUT"},
     {"tcp.keepalive", SY_OPTION_SECONDS, 0, offsetof(struct tcp_settings, keepalive), "5", NULL, 0,
-     0, NULL, "Seconds of silence after which a connection is probed; 0: never"},
+     0, NULL, "Seconds of silence after which a connection is probed, each second; 0: never"},
     {"tcp.idle", SY_OPTION_SECONDS, 0, offsetof(struct tcp_settings, idle), "1", NULL, 0, 0, NULL,
      "Seconds of rest after which a connection gives its buffers' memory back, to take it anew "
      "when "
@@ -272,4 +274,6 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .sleeping = sy_tcp_poll_sleeping,
     .pending = plugin_pending,
     .raise = sy_tcp_raise,
+    .protection = "each connection is authenticated by the job's key; what then follows on it is "
+                  "neither authenticated nor encrypted",
 };

@@ -1,8 +1,9 @@
 /* The TCP transport: moves data between nodes, or between all PEs, over sockets.
  *
  * tcp.c        the plugin's table and options; which process of a node serves which PE
- * interfaces.c which addresses this PE listens on
- * connect.c    connections: candidates, greetings
+ * listen.c     where this PE listens (which addresses: util/net/interfaces.h)
+ * turns.c      when lanes are connected, and by which side; talk.h has the map of connecting
+ * connect.c    attempts to connect: candidates; listen.c, guests.c: those of others
  * lane.c       a lane: the two channels to another process, that outlive its connections
  * herald.c     datagrams that run ahead of a lane
  * send.c       from a lane's buffers to its socket
@@ -10,6 +11,7 @@
  * apply.c      what a record does to memory
  * calls.c      the data calls: put, get, atomics, strided, ordering
  * poll.c       the epoll set, polling, timers
+ * outage.c     no connection: who is given up, and what the user is told
  * idle.c       gives back the memory of lanes at rest
  * wire.h       the format of all that travels */
 #ifndef TCP_TCP_H
@@ -19,14 +21,13 @@
 #include <switchyard/transport.h>
 
 enum tcp_lanes { TCP_LANES_AUTO, TCP_LANES_DIRECT, TCP_LANES_NODE };
-enum tcp_family { TCP_FAMILY_AUTO, TCP_FAMILY_IPV4, TCP_FAMILY_IPV6 };
 
 struct tcp_settings {
     const char *interfaces; /* SHMEM_TCP_INTERFACES: names, globs, CIDR, ! excludes; "auto" */
     const char *port_range; /* "": any; "5000:5100" */
     const char *advertise; /* "": the addresses listened on; otherwise addresses to publish in place
                               of them */
-    int family;            /* enum tcp_family */
+    int family;            /* enum sy_ip_family */
     int lanes;             /* enum tcp_lanes */
     long streams;          /* further sockets for large transfers */
     size_t stripe;         /* bytes from which a transfer uses them */

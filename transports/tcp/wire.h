@@ -10,14 +10,14 @@
 
 #include <stdint.h>
 
-#define TCP_WIRE_VERSION 2
+#define TCP_WIRE_VERSION 3
 
 /* ---- greetings ---- */
 
 #define TCP_MAGIC "SWYDTCP" /* with its NUL, 8 bytes */
 
 enum tcp_greeting_kind {
-    TCP_HELLO = 1,   /* connector: who I am, whom I want, my nonce */
+    TCP_HELLO = 1,   /* connector: who I am, whom I want, my nonce, a serial number */
     TCP_WELCOME = 2, /* acceptor: my nonce */
     TCP_CONFIRM = 3, /* connector: how far I have applied */
     TCP_RESUME = 4,  /* acceptor: how far I have applied */
@@ -25,7 +25,7 @@ enum tcp_greeting_kind {
 };
 
 enum tcp_refusal {
-    TCP_REFUSE_BUSY = 1,    /* I am connecting to you at this moment; let mine be the one */
+    TCP_REFUSE_BUSY = 1,    /* I have connected to you; let mine be the one */
     TCP_REFUSE_VERSION = 2, /* another version of this format, or another byte order */
     TCP_REFUSE_TARGET = 3   /* I am not that PE, or have no such lane */
 };
@@ -42,8 +42,11 @@ struct tcp_greeting {
     uint32_t reason;   /* REFUSE: enum tcp_refusal; HELLO: how often this was refused as busy */
     uint32_t hears;    /* CONFIRM, RESUME: UDP port beside this connection; 0: none */
     uint8_t nonce[16]; /* HELLO, WELCOME: random; otherwise 0 */
-    /* CONFIRM, RESUME: bytes of the other side's channels that this side has applied */
-    uint64_t requests, replies;
+    union {
+        uint64_t requests; /* CONFIRM, RESUME: bytes of the other side's that have been applied */
+        uint64_t serial;   /* HELLO: higher than in any before it from this PE */
+    };
+    uint64_t replies; /* CONFIRM, RESUME: the same of its replies */
     /* HMAC-SHA256 under the job's key, over the greetings before it and this one without it */
     uint8_t mac[32];
 };

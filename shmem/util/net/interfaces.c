@@ -9,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "transports/tcp/interfaces.h"
-#include "transports/tcp/tcp.h"
 #include "util/bits.h"
+#include "util/error.h"
+#include "util/net/interfaces.h"
 
 #define BACKLOG 4096 /* a job's PEs may all connect at once; the kernel lowers it to somaxconn */
 
 /* ---- addresses ---- */
 
-int sy_tcp_ip_parse(const char *text, struct tcp_ip *ip)
+int sy_ip_parse(const char *text, struct sy_ip *ip)
 {
     char address[INET6_ADDRSTRLEN + 1];
     const char *slash = strchrnul(text, '/');
@@ -29,7 +29,7 @@ int sy_tcp_ip_parse(const char *text, struct tcp_ip *ip)
         return -EINVAL;
     memcpy(address, text, length);
     address[length] = 0;
-    *ip = (struct tcp_ip){0};
+    *ip = (struct sy_ip){0};
     if (inet_pton(AF_INET, address, ip->bytes) == 1)
         ip->family = 4;
     else if (inet_pton(AF_INET6, address, ip->bytes) == 1)
@@ -46,7 +46,7 @@ int sy_tcp_ip_parse(const char *text, struct tcp_ip *ip)
     return 0;
 }
 
-bool sy_tcp_ip_within(const struct tcp_ip *ip, const struct tcp_ip *network)
+bool sy_ip_within(const struct sy_ip *ip, const struct sy_ip *network)
 {
     unsigned whole = network->prefix / 8, rest = network->prefix % 8;
 
@@ -55,26 +55,26 @@ bool sy_tcp_ip_within(const struct tcp_ip *ip, const struct tcp_ip *network)
     return !rest || (ip->bytes[whole] ^ network->bytes[whole]) >> (8 - rest) == 0;
 }
 
-bool sy_tcp_ip_equal(const struct tcp_ip *a, const struct tcp_ip *b)
+bool sy_ip_equal(const struct sy_ip *a, const struct sy_ip *b)
 {
     return a->family == b->family && memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-bool sy_tcp_ip_loopback(const struct tcp_ip *ip)
+bool sy_ip_loopback(const struct sy_ip *ip)
 {
-    static const struct tcp_ip six = {.family = 6, .prefix = 128, .bytes = {[15] = 1}};
+    static const struct sy_ip six = {.family = 6, .prefix = 128, .bytes = {[15] = 1}};
 
-    return ip->family == 4 ? ip->bytes[0] == 127 : sy_tcp_ip_equal(ip, &six);
+    return ip->family == 4 ? ip->bytes[0] == 127 : sy_ip_equal(ip, &six);
 }
 
-bool sy_tcp_ip_link_local(const struct tcp_ip *ip)
+bool sy_ip_link_local(const struct sy_ip *ip)
 {
     return ip->family == 4 ? ip->bytes[0] == 169 && ip->bytes[1] == 254
                            : ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
 }
 
-socklen_t sy_tcp_ip_socket(const struct tcp_ip *ip, uint16_t port, unsigned scope,
-                           struct sockaddr_storage *out)
+socklen_t sy_ip_socket(const struct sy_ip *ip, uint16_t port, unsigned scope,
+                       struct sockaddr_storage *out)
 {
     struct sockaddr_in *four = (struct sockaddr_in *)out;
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
@@ -88,12 +88,12 @@ socklen_t sy_tcp_ip_socket(const struct tcp_ip *ip, uint16_t port, unsigned scop
     }
     six->sin6_family = AF_INET6;
     six->sin6_port = htons(port);
-    six->sin6_scope_id = sy_tcp_ip_link_local(ip) ? scope : 0;
+    six->sin6_scope_id = sy_ip_link_local(ip) ? scope : 0;
     memcpy(&six->sin6_addr, ip->bytes, 16);
     return sizeof *six;
 }
 
-char *sy_tcp_socket_text(const struct sockaddr_storage *address, char text[TCP_IP_TEXT])
+char *sy_socket_text(const struct sockaddr_storage *address, char text[SY_IP_TEXT])
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
@@ -101,13 +101,13 @@ char *sy_tcp_socket_text(const struct sockaddr_storage *address, char text[TCP_I
 
     if (address->ss_family == AF_INET) {
         inet_ntop(AF_INET, &four->sin_addr, ip, sizeof ip);
-        snprintf(text, TCP_IP_TEXT, "%s:%u", ip, ntohs(four->sin_port));
+        snprintf(text, SY_IP_TEXT, "%s:%u", ip, ntohs(four->sin_port));
         return text;
     }
     inet_ntop(AF_INET6, &six->sin6_addr, ip, sizeof ip);
     if (six->sin6_scope_id && !if_indextoname(six->sin6_scope_id, name))
         snprintf(name, sizeof name, "%u", six->sin6_scope_id);
-    snprintf(text, TCP_IP_TEXT, "[%s%s%s]:%u", ip, *name ? "%" : "", name, ntohs(six->sin6_port));
+    snprintf(text, SY_IP_TEXT, "[%s%s%s]:%u", ip, *name ? "%" : "", name, ntohs(six->sin6_port));
     return text;
 }
 
@@ -139,14 +139,14 @@ static uint8_t prefix_length(const unsigned char *mask, size_t bytes)
     return length;
 }
 
-static void fill(struct tcp_interface *to, const struct ifaddrs *from)
+static void fill(struct sy_interface *to, const struct ifaddrs *from)
 {
     const struct sockaddr *mask = from->ifa_netmask;
 
-    *to = (struct tcp_interface){.index = if_nametoindex(from->ifa_name),
-                                 .up = from->ifa_flags & IFF_UP,
-                                 .running = from->ifa_flags & IFF_RUNNING,
-                                 .loopback = from->ifa_flags & IFF_LOOPBACK};
+    *to = (struct sy_interface){.index = if_nametoindex(from->ifa_name),
+                                .up = from->ifa_flags & IFF_UP,
+                                .running = from->ifa_flags & IFF_RUNNING,
+                                .loopback = from->ifa_flags & IFF_LOOPBACK};
     snprintf(to->name, sizeof to->name, "%s", from->ifa_name);
     if (!from->ifa_addr)
         return;
@@ -169,7 +169,7 @@ static void fill(struct tcp_interface *to, const struct ifaddrs *from)
         to->speed = speed_of(to->name);
 }
 
-int sy_tcp_interfaces_list(struct tcp_interface **all, size_t *count)
+int sy_interfaces_list(struct sy_interface **all, size_t *count)
 {
     struct ifaddrs *list;
     size_t n = 0;
@@ -187,10 +187,10 @@ int sy_tcp_interfaces_list(struct tcp_interface **all, size_t *count)
 }
 
 /* The first address of the interface that this one belongs to, or what stands for it. */
-static const struct tcp_interface *first_of(const struct tcp_interface *all, size_t count,
-                                            const char *name)
+static const struct sy_interface *first_of(const struct sy_interface *all, size_t count,
+                                           const char *name)
 {
-    const struct tcp_interface *first = NULL;
+    const struct sy_interface *first = NULL;
 
     for (size_t i = 0; i < count; i++)
         if (!strcmp(all[i].name, name) && (!first || (!first->ip.family && all[i].ip.family)))
@@ -199,7 +199,7 @@ static const struct tcp_interface *first_of(const struct tcp_interface *all, siz
 }
 
 /* "lo (127.0.0.1), eth0 (10.0.0.5, down), ..." */
-static void describe(const struct tcp_interface *all, size_t count, char *text, size_t room)
+static void describe(const struct sy_interface *all, size_t count, char *text, size_t room)
 {
     size_t used = 0;
 
@@ -229,31 +229,36 @@ static const char *const virtual_kinds[] = {
     "ipip*",   "sit*",   "ip6*",    "ifb*",       "dummy*",
 };
 
+bool sy_interface_virtual(const char *name)
+{
+    for (size_t i = 0; i < SY_COUNT(virtual_kinds); i++)
+        if (fnmatch(virtual_kinds[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
 enum kind { REAL, VIRTUAL, LOOPBACK };
 
-static enum kind kind_of(const struct tcp_interface *interface)
+static enum kind kind_of(const struct sy_interface *interface)
 {
     if (interface->loopback)
         return LOOPBACK;
-    for (size_t i = 0; i < SY_COUNT(virtual_kinds); i++)
-        if (fnmatch(virtual_kinds[i], interface->name, 0) == 0)
-            return VIRTUAL;
-    return REAL;
+    return sy_interface_virtual(interface->name) ? VIRTUAL : REAL;
 }
 
 /* An element of the list: a name, a pattern of names, or a network. */
 struct element {
     char text[64];
     bool exclude, automatic;
-    struct tcp_ip network; /* family 0: a name */
+    struct sy_ip network; /* family 0: a name */
 };
 
 struct choice {
     const char *list;
     int family;
-    const struct tcp_interface *all;
+    const struct sy_interface *all;
     size_t count;
-    const struct tcp_interface **chosen;
+    const struct sy_interface **chosen;
     size_t chosen_count;
 };
 
@@ -276,26 +281,25 @@ static int next_element(const char **list, struct element *element)
     if (element->automatic)
         return element->exclude ? -EINVAL : 1;
     /* No interface has a slash in its name. */
-    return !sy_tcp_ip_parse(element->text, &element->network) || !strchr(element->text, '/')
-               ? 1
-               : -EINVAL;
+    return !sy_ip_parse(element->text, &element->network) || !strchr(element->text, '/') ? 1
+                                                                                         : -EINVAL;
 }
 
-static bool matches(const struct element *element, const struct tcp_interface *interface)
+static bool matches(const struct element *element, const struct sy_interface *interface)
 {
     if (element->network.family)
-        return sy_tcp_ip_within(&interface->ip, &element->network);
+        return sy_ip_within(&interface->ip, &element->network);
     return fnmatch(element->text, interface->name, 0) == 0;
 }
 
-static bool usable(const struct choice *choice, const struct tcp_interface *interface)
+static bool usable(const struct choice *choice, const struct sy_interface *interface)
 {
     const char *list = choice->list;
     struct element element;
 
     if (!interface->up || !interface->running || !interface->ip.family ||
-        (choice->family == TCP_FAMILY_IPV4 && interface->ip.family != 4) ||
-        (choice->family == TCP_FAMILY_IPV6 && interface->ip.family != 6))
+        (choice->family == SY_IP_FOUR && interface->ip.family != 4) ||
+        (choice->family == SY_IP_SIX && interface->ip.family != 6))
         return false;
     while (next_element(&list, &element) == 1)
         if (element.exclude && matches(&element, interface))
@@ -304,18 +308,18 @@ static bool usable(const struct choice *choice, const struct tcp_interface *inte
 }
 
 /* A link-local address is worth something only on an interface that has no better one. */
-static bool outdone(const struct choice *choice, const struct tcp_interface *interface)
+static bool outdone(const struct choice *choice, const struct sy_interface *interface)
 {
-    if (!sy_tcp_ip_link_local(&interface->ip))
+    if (!sy_ip_link_local(&interface->ip))
         return false;
     for (size_t i = 0; i < choice->count; i++)
         if (!strcmp(choice->all[i].name, interface->name) && usable(choice, &choice->all[i]) &&
-            !sy_tcp_ip_link_local(&choice->all[i].ip))
+            !sy_ip_link_local(&choice->all[i].ip))
             return true;
     return false;
 }
 
-static void choose(struct choice *choice, const struct tcp_interface *interface)
+static void choose(struct choice *choice, const struct sy_interface *interface)
 {
     for (size_t i = 0; i < choice->chosen_count; i++)
         if (choice->chosen[i] == interface)
@@ -329,14 +333,14 @@ static bool choose_kind(struct choice *choice, enum kind kind)
     size_t first = choice->chosen_count;
 
     for (size_t i = 0; i < choice->count; i++) {
-        const struct tcp_interface *each = &choice->all[i];
+        const struct sy_interface *each = &choice->all[i];
         if (usable(choice, each) && kind_of(each) == kind && !outdone(choice, each))
             choose(choice, each);
     }
     for (size_t i = first + 1; i < choice->chosen_count; i++)
         for (size_t k = i; k > first && choice->chosen[k]->speed > choice->chosen[k - 1]->speed;
              k--) {
-            const struct tcp_interface *slower = choice->chosen[k - 1];
+            const struct sy_interface *slower = choice->chosen[k - 1];
             choice->chosen[k - 1] = choice->chosen[k];
             choice->chosen[k] = slower;
         }
@@ -349,14 +353,15 @@ static void choose_automatically(struct choice *choice)
         choose_kind(choice, VIRTUAL);
     for (size_t i = 0; i < choice->count; i++)
         if (choice->all[i].loopback && usable(choice, &choice->all[i]) &&
-            sy_tcp_ip_loopback(&choice->all[i].ip)) {
+            sy_ip_loopback(&choice->all[i].ip)) {
             choose(choice, &choice->all[i]);
             return;
         }
 }
 
 /* Checks the list, and tells whether it only excludes. */
-static int check_list(const char *list, bool *excludes_only, struct sy_error *err)
+static int check_list(const char *setting, const char *list, bool *excludes_only,
+                      struct sy_error *err)
 {
     struct element element;
     int rc;
@@ -365,23 +370,23 @@ static int check_list(const char *list, bool *excludes_only, struct sy_error *er
     while ((rc = next_element(&list, &element)) == 1)
         *excludes_only &= element.exclude;
     if (rc)
-        return sy_tcp_host->fail(
-            err, EINVAL,
-            "SHMEM_TCP_INTERFACES: '%s%s' is neither an interface's name nor a "
-            "network; write for example \"eth0,ib*,10.0.0.0/8,!docker*\"",
-            element.exclude ? "!" : "", element.text);
+        return sy_fail(err, EINVAL,
+                       "%s: '%s%s' is neither an interface's name nor a "
+                       "network; write for example \"eth0,ib*,10.0.0.0/8,!docker*\"",
+                       setting, element.exclude ? "!" : "", element.text);
     return 0;
 }
 
-int sy_tcp_interfaces_choose(const char *list, int family, const struct tcp_interface *all,
-                             size_t count, const struct tcp_interface **chosen,
-                             size_t *chosen_count, struct sy_error *err)
+int sy_interfaces_choose(const char *setting, const char *list, int family,
+                         const struct sy_interface *all, size_t count,
+                         const struct sy_interface **chosen, size_t *chosen_count,
+                         struct sy_error *err)
 {
     struct choice choice = {list, family, all, count, chosen, 0};
     struct element element;
     bool automatic;
     char there[256];
-    int rc = check_list(list, &automatic, err);
+    int rc = check_list(setting, list, &automatic, err);
 
     *chosen_count = 0;
     if (rc)
@@ -400,20 +405,20 @@ int sy_tcp_interfaces_choose(const char *list, int family, const struct tcp_inte
     if (choice.chosen_count)
         return 0;
     describe(all, count, there, sizeof there);
-    return sy_tcp_host->fail(
-        err, !strcmp(choice.list, "auto") ? ENODEV : EINVAL,
-        "SHMEM_TCP_INTERFACES=%.80s fits no %saddress of an interface that is up; "
-        "there are: %s",
-        choice.list,
-        family == TCP_FAMILY_IPV4   ? "IPv4 "
-        : family == TCP_FAMILY_IPV6 ? "IPv6 "
-                                    : "",
-        there);
+    return sy_fail(err, !strcmp(choice.list, "auto") ? ENODEV : EINVAL,
+                   "%s=%.80s fits no %saddress of an interface that is up; "
+                   "there are: %s",
+                   setting, choice.list,
+                   family == SY_IP_FOUR  ? "IPv4 "
+                   : family == SY_IP_SIX ? "IPv6 "
+                                         : "",
+                   there);
 }
 
 /* ---- listening ---- */
 
-int sy_tcp_ports_parse(const char *range, unsigned *first, unsigned *last, struct sy_error *err)
+int sy_ports_parse(const char *setting, const char *range, unsigned *first, unsigned *last,
+                   struct sy_error *err)
 {
     int used = 0;
 
@@ -425,18 +430,17 @@ int sy_tcp_ports_parse(const char *range, unsigned *first, unsigned *last, struc
         *first <= *last && *last <= 65535)
         return 0;
     *first = 0;
-    return sy_tcp_host->fail(
-        err, EINVAL,
-        "SHMEM_TCP_PORT_RANGE: '%.40s' is no range of ports; write the first and "
-        "the last one, such as 5000:5100",
-        range);
+    return sy_fail(err, EINVAL,
+                   "%s: '%.40s' is no range of ports; write the first and "
+                   "the last one, such as 5000:5100",
+                   setting, range);
 }
 
 /* Listens on one address: the descriptor, or -errno. */
-static int listen_on(const struct tcp_interface *interface, uint16_t port, size_t socket_buffer)
+static int listen_on(const struct sy_interface *interface, uint16_t port, size_t socket_buffer)
 {
     struct sockaddr_storage address;
-    socklen_t length = sy_tcp_ip_socket(&interface->ip, port, interface->index, &address);
+    socklen_t length = sy_ip_socket(&interface->ip, port, interface->index, &address);
     int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int on = 1, bytes = (int)socket_buffer, code;
 
@@ -475,8 +479,8 @@ static uint16_t port_of(int fd)
 
 /* Listens on all addresses, on this port or, if it is 0, on one that the first address gets. How
  * many; -EADDRINUSE if the port is taken on one of them, nothing being left open. */
-static int listen_on_all(const struct tcp_interface *const *chosen, size_t count, uint16_t port,
-                         size_t socket_buffer, struct tcp_bound *bound)
+static int listen_on_all(const struct sy_interface *const *chosen, size_t count, uint16_t port,
+                         size_t socket_buffer, struct sy_bound *bound)
 {
     bool any = !port;
     int n = 0, code = -EADDRNOTAVAIL;
@@ -495,19 +499,19 @@ static int listen_on_all(const struct tcp_interface *const *chosen, size_t count
             code = fd;
             continue;
         }
-        bound[n++] = (struct tcp_bound){fd, port_of(fd), chosen[i]->ip};
+        bound[n++] = (struct sy_bound){fd, port_of(fd), chosen[i]->ip};
         if (any)
             port = bound[0].port;
     }
     return n ? n : code;
 }
 
-int sy_tcp_interfaces_listen(const struct tcp_interface *const *chosen, size_t count,
-                             const char *range, size_t socket_buffer, struct tcp_bound *bound,
-                             struct sy_error *err)
+int sy_interfaces_listen(const struct sy_interface *const *chosen, size_t count,
+                         const char *setting, const char *range, size_t socket_buffer,
+                         struct sy_bound *bound, struct sy_error *err)
 {
     unsigned first, last;
-    int rc = sy_tcp_ports_parse(range, &first, &last, err);
+    int rc = sy_ports_parse(setting, range, &first, &last, err);
 
     if (rc)
         return rc;
@@ -517,11 +521,10 @@ int sy_tcp_interfaces_listen(const struct tcp_interface *const *chosen, size_t c
     if (rc > 0)
         return rc;
     if (rc == -EADDRINUSE && first)
-        return sy_tcp_host->fail(
-            err, EADDRINUSE,
-            "all ports of SHMEM_TCP_PORT_RANGE=%s are taken on %s; a host needs "
-            "as many as it has PEs",
-            range, chosen[0]->name);
-    return sy_tcp_host->fail(err, -rc, "cannot listen on %s%s: %s", chosen[0]->name,
-                             count > 1 ? " nor on other interfaces" : "", strerror(-rc));
+        return sy_fail(err, EADDRINUSE,
+                       "all ports of %s=%s are taken on %s; a host needs "
+                       "as many as it has PEs",
+                       setting, range, chosen[0]->name);
+    return sy_fail(err, -rc, "cannot listen on %s%s: %s", chosen[0]->name,
+                   count > 1 ? " nor on other interfaces" : "", strerror(-rc));
 }

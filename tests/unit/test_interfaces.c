@@ -25,18 +25,18 @@ static int set_error(struct sy_error *err, int code, const char *fmt, ...)
 static const struct sy_host host = {.size = sizeof host, .fail = set_error};
 const struct sy_host *sy_tcp_host = &host;
 
-static struct tcp_interface interface(const char *name, const char *address)
+static struct sy_interface interface(const char *name, const char *address)
 {
-    struct tcp_interface made = {.up = true, .running = true, .index = 7};
+    struct sy_interface made = {.up = true, .running = true, .index = 7};
 
     snprintf(made.name, sizeof made.name, "%s", name);
     made.loopback = !strcmp(name, "lo");
-    ck_assert(!address || !sy_tcp_ip_parse(address, &made.ip));
+    ck_assert(!address || !sy_ip_parse(address, &made.ip));
     return made;
 }
 
 /* A host of a cluster with all that may be on it. */
-static size_t cluster_host(struct tcp_interface *all)
+static size_t cluster_host(struct sy_interface *all)
 {
     size_t n = 0;
 
@@ -59,14 +59,15 @@ static size_t cluster_host(struct tcp_interface *all)
 }
 
 /* The chosen addresses as "a b c", or the error. */
-static const char *chosen(const char *list, int family, const struct tcp_interface *all,
+static const char *chosen(const char *list, int family, const struct sy_interface *all,
                           size_t count)
 {
     static char text[600];
-    const struct tcp_interface *choice[32];
+    const struct sy_interface *choice[32];
     struct sy_error err = {""};
     size_t n, used = 0;
-    int rc = sy_tcp_interfaces_choose(list, family, all, count, choice, &n, &err);
+    int rc = sy_interfaces_choose("SHMEM_TCP_INTERFACES", list, family, all, count, choice, &n,
+                                  &err);
 
     ck_assert((rc != 0) == (n == 0));
     text[0] = '\0';
@@ -88,34 +89,34 @@ static const struct {
     int family;
     const char *chosen;
 } choices[] = {
-    {"auto", TCP_FAMILY_AUTO, "10.1.0.5 10.0.0.5 192.168.7.5 2001:db8::5 127.0.0.1"},
-    {"", TCP_FAMILY_AUTO, "10.1.0.5 10.0.0.5 192.168.7.5 2001:db8::5 127.0.0.1"},
-    {"auto", TCP_FAMILY_IPV4, "10.1.0.5 10.0.0.5 192.168.7.5 127.0.0.1"},
-    {"auto", TCP_FAMILY_IPV6, "2001:db8::5 ::1"},
-    {"!ib*", TCP_FAMILY_IPV4, "10.0.0.5 192.168.7.5 127.0.0.1"},
-    {"! ib* ,!lo", TCP_FAMILY_IPV4, "10.0.0.5 192.168.7.5"},
-    {"!10.0.0.0/8", TCP_FAMILY_IPV4, "192.168.7.5 127.0.0.1"},
+    {"auto", SY_IP_ANY, "10.1.0.5 10.0.0.5 192.168.7.5 2001:db8::5 127.0.0.1"},
+    {"", SY_IP_ANY, "10.1.0.5 10.0.0.5 192.168.7.5 2001:db8::5 127.0.0.1"},
+    {"auto", SY_IP_FOUR, "10.1.0.5 10.0.0.5 192.168.7.5 127.0.0.1"},
+    {"auto", SY_IP_SIX, "2001:db8::5 ::1"},
+    {"!ib*", SY_IP_FOUR, "10.0.0.5 192.168.7.5 127.0.0.1"},
+    {"! ib* ,!lo", SY_IP_FOUR, "10.0.0.5 192.168.7.5"},
+    {"!10.0.0.0/8", SY_IP_FOUR, "192.168.7.5 127.0.0.1"},
     /* Nothing else is left, then loopback only. */
-    {"!eth*,!ib0", TCP_FAMILY_AUTO, "172.17.0.1 100.64.1.1 127.0.0.1"},
-    {"!eth*,!ib0,!docker0,!tail*", TCP_FAMILY_AUTO, "127.0.0.1"},
-    {"auto,docker0", TCP_FAMILY_IPV4, "10.1.0.5 10.0.0.5 192.168.7.5 127.0.0.1 172.17.0.1"},
-    {"eth0", TCP_FAMILY_AUTO, "10.0.0.5 2001:db8::5"},
-    {"eth1,eth0", TCP_FAMILY_IPV4, "192.168.7.5 10.0.0.5"},
-    {"eth?,eth0", TCP_FAMILY_IPV4, "10.0.0.5 192.168.7.5"},
-    {"eth*,!192.168.0.0/16", TCP_FAMILY_IPV4, "10.0.0.5"},
-    {"10.0.0.0/8", TCP_FAMILY_AUTO, "10.0.0.5 10.1.0.5"},
-    {"10.0.0.5", TCP_FAMILY_AUTO, "10.0.0.5"},
-    {"0.0.0.0/0,!lo,!docker0,!tailscale0", TCP_FAMILY_AUTO, "10.0.0.5 192.168.7.5 10.1.0.5"},
-    {"2001:db8::/32", TCP_FAMILY_AUTO, "2001:db8::5"},
-    {"fe80::/10", TCP_FAMILY_AUTO, "fe80::5"},
-    {"docker0", TCP_FAMILY_AUTO, "172.17.0.1"},
-    {"lo", TCP_FAMILY_AUTO, "127.0.0.1 ::1"},
-    {"ib7,ib0", TCP_FAMILY_AUTO, "10.1.0.5"},
+    {"!eth*,!ib0", SY_IP_ANY, "172.17.0.1 100.64.1.1 127.0.0.1"},
+    {"!eth*,!ib0,!docker0,!tail*", SY_IP_ANY, "127.0.0.1"},
+    {"auto,docker0", SY_IP_FOUR, "10.1.0.5 10.0.0.5 192.168.7.5 127.0.0.1 172.17.0.1"},
+    {"eth0", SY_IP_ANY, "10.0.0.5 2001:db8::5"},
+    {"eth1,eth0", SY_IP_FOUR, "192.168.7.5 10.0.0.5"},
+    {"eth?,eth0", SY_IP_FOUR, "10.0.0.5 192.168.7.5"},
+    {"eth*,!192.168.0.0/16", SY_IP_FOUR, "10.0.0.5"},
+    {"10.0.0.0/8", SY_IP_ANY, "10.0.0.5 10.1.0.5"},
+    {"10.0.0.5", SY_IP_ANY, "10.0.0.5"},
+    {"0.0.0.0/0,!lo,!docker0,!tailscale0", SY_IP_ANY, "10.0.0.5 192.168.7.5 10.1.0.5"},
+    {"2001:db8::/32", SY_IP_ANY, "2001:db8::5"},
+    {"fe80::/10", SY_IP_ANY, "fe80::5"},
+    {"docker0", SY_IP_ANY, "172.17.0.1"},
+    {"lo", SY_IP_ANY, "127.0.0.1 ::1"},
+    {"ib7,ib0", SY_IP_ANY, "10.1.0.5"},
 };
 
 START_TEST(choice)
 {
-    struct tcp_interface all[16];
+    struct sy_interface all[16];
     size_t count = cluster_host(all);
 
     ck_assert_str_eq(chosen(choices[_i].list, choices[_i].family, all, count), choices[_i].chosen);
@@ -124,18 +125,17 @@ END_TEST
 
 START_TEST(poor_machines)
 {
-    struct tcp_interface all[3] = {interface("lo", "127.0.0.1/8"),
-                                   interface("veth3", "10.5.0.2/24"),
-                                   interface("veth3", "fe80::1/64")};
+    struct sy_interface all[3] = {interface("lo", "127.0.0.1/8"), interface("veth3", "10.5.0.2/24"),
+                                  interface("veth3", "fe80::1/64")};
 
-    ck_assert_str_eq(chosen("auto", TCP_FAMILY_AUTO, all, 3), "10.5.0.2 127.0.0.1");
-    ck_assert_str_eq(chosen("auto", TCP_FAMILY_IPV6, all, 3), "fe80::1");
-    ck_assert_str_eq(chosen("auto", TCP_FAMILY_AUTO, all, 1), "127.0.0.1");
+    ck_assert_str_eq(chosen("auto", SY_IP_ANY, all, 3), "10.5.0.2 127.0.0.1");
+    ck_assert_str_eq(chosen("auto", SY_IP_SIX, all, 3), "fe80::1");
+    ck_assert_str_eq(chosen("auto", SY_IP_ANY, all, 1), "127.0.0.1");
     all[0].up = all[0].running = false;
-    ck_assert_str_eq(chosen("auto", TCP_FAMILY_AUTO, all, 1),
+    ck_assert_str_eq(chosen("auto", SY_IP_ANY, all, 1),
                      "19: SHMEM_TCP_INTERFACES=auto fits no address of an interface that is up; "
                      "there are: lo (127.0.0.1, down)");
-    ck_assert_str_eq(chosen("auto", TCP_FAMILY_AUTO, all, 0),
+    ck_assert_str_eq(chosen("auto", SY_IP_ANY, all, 0),
                      "19: SHMEM_TCP_INTERFACES=auto fits no address of an interface that is up; "
                      "there are: none");
 }
@@ -143,9 +143,9 @@ END_TEST
 
 START_TEST(errors_name_what_is_there)
 {
-    struct tcp_interface all[16];
+    struct sy_interface all[16];
     size_t count = cluster_host(all);
-    const char *text = chosen("eth7", TCP_FAMILY_IPV4, all, count);
+    const char *text = chosen("eth7", SY_IP_FOUR, all, count);
 
     ck_assert_str_eq(
         text, "22: SHMEM_TCP_INTERFACES=eth7 fits no IPv4 address of an interface that is up; "
@@ -165,11 +165,11 @@ START_TEST(lists_without_sense)
         "::/-1",       "10.0.0/8",
         "1.2.3.4/8x",  "a-name-that-is-longer-than-any-interface's-name-could-ever-be-in-Linux",
     };
-    struct tcp_interface all[16];
+    struct sy_interface all[16];
     size_t count = cluster_host(all);
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        const char *text = chosen(lists[i], TCP_FAMILY_AUTO, all, count);
+        const char *text = chosen(lists[i], SY_IP_ANY, all, count);
         ck_assert_msg(strstr(text, "22: ") == text && strstr(text, "neither"), "%s: %s", lists[i],
                       text);
     }
@@ -178,18 +178,18 @@ END_TEST
 
 START_TEST(networks)
 {
-    struct tcp_ip ip, network;
+    struct sy_ip ip, network;
 
-    ck_assert(!sy_tcp_ip_parse("10.1.2.3", &ip) && ip.prefix == 32);
-    ck_assert(!sy_tcp_ip_parse("10.1.0.0/15", &network) && sy_tcp_ip_within(&ip, &network));
-    ck_assert(!sy_tcp_ip_parse("10.2.0.0/15", &network) && !sy_tcp_ip_within(&ip, &network));
-    ck_assert(!sy_tcp_ip_parse("0.0.0.0/0", &network) && sy_tcp_ip_within(&ip, &network));
-    ck_assert(!sy_tcp_ip_parse("10.1.2.2/31", &network) && sy_tcp_ip_within(&ip, &network));
-    ck_assert(!sy_tcp_ip_parse("10.1.2.2/32", &network) && !sy_tcp_ip_within(&ip, &network));
-    ck_assert(!sy_tcp_ip_parse("::/0", &network) && !sy_tcp_ip_within(&ip, &network));
-    ck_assert(!sy_tcp_ip_parse("::ffff:10.1.2.3", &ip) && ip.family == 6 && ip.prefix == 128);
-    ck_assert_int_eq(sy_tcp_ip_parse("", &ip), -EINVAL);
-    ck_assert_int_eq(sy_tcp_ip_parse("localhost", &ip), -EINVAL);
+    ck_assert(!sy_ip_parse("10.1.2.3", &ip) && ip.prefix == 32);
+    ck_assert(!sy_ip_parse("10.1.0.0/15", &network) && sy_ip_within(&ip, &network));
+    ck_assert(!sy_ip_parse("10.2.0.0/15", &network) && !sy_ip_within(&ip, &network));
+    ck_assert(!sy_ip_parse("0.0.0.0/0", &network) && sy_ip_within(&ip, &network));
+    ck_assert(!sy_ip_parse("10.1.2.2/31", &network) && sy_ip_within(&ip, &network));
+    ck_assert(!sy_ip_parse("10.1.2.2/32", &network) && !sy_ip_within(&ip, &network));
+    ck_assert(!sy_ip_parse("::/0", &network) && !sy_ip_within(&ip, &network));
+    ck_assert(!sy_ip_parse("::ffff:10.1.2.3", &ip) && ip.family == 6 && ip.prefix == 128);
+    ck_assert_int_eq(sy_ip_parse("", &ip), -EINVAL);
+    ck_assert_int_eq(sy_ip_parse("localhost", &ip), -EINVAL);
 }
 END_TEST
 
@@ -201,13 +201,15 @@ START_TEST(ports)
     struct sy_error err = {""};
     unsigned first, last;
 
-    ck_assert_int_eq(sy_tcp_ports_parse("5000:5100", &first, &last, &err), 0);
+    ck_assert_int_eq(sy_ports_parse("SHMEM_TCP_PORT_RANGE", "5000:5100", &first, &last, &err), 0);
     ck_assert(first == 5000 && last == 5100);
-    ck_assert_int_eq(sy_tcp_ports_parse("65535:65535", &first, &last, &err), 0);
-    ck_assert_int_eq(sy_tcp_ports_parse("", &first, &last, &err), 0);
+    ck_assert_int_eq(sy_ports_parse("SHMEM_TCP_PORT_RANGE", "65535:65535", &first, &last, &err), 0);
+    ck_assert_int_eq(sy_ports_parse("SHMEM_TCP_PORT_RANGE", "", &first, &last, &err), 0);
     ck_assert(first == 0 && last == 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ck_assert_msg(sy_tcp_ports_parse(wrong[i], &first, &last, &err) == -EINVAL, "%s", wrong[i]);
+        ck_assert_msg(sy_ports_parse("SHMEM_TCP_PORT_RANGE", wrong[i], &first, &last, &err) ==
+                          -EINVAL,
+                      "%s", wrong[i]);
 }
 END_TEST
 
@@ -217,7 +219,7 @@ static void add(struct tcp_record *record, const char *address, uint16_t port)
 {
     struct tcp_endpoint *endpoint = &record->endpoint[record->count++];
 
-    ck_assert_int_eq(sy_tcp_ip_parse(address, &endpoint->ip), 0);
+    ck_assert_int_eq(sy_ip_parse(address, &endpoint->ip), 0);
     endpoint->port = port;
 }
 
@@ -243,7 +245,7 @@ START_TEST(record_comes_back)
     ck_assert_uint_eq(back.count, 4);
     ck_assert_uint_eq(back.machine, record.machine);
     for (unsigned i = 0; i < 4; i++) {
-        ck_assert(sy_tcp_ip_equal(&back.endpoint[i].ip, &record.endpoint[i].ip));
+        ck_assert(sy_ip_equal(&back.endpoint[i].ip, &record.endpoint[i].ip));
         ck_assert_uint_eq(back.endpoint[i].ip.prefix, record.endpoint[i].ip.prefix);
         ck_assert_uint_eq(back.endpoint[i].port, record.endpoint[i].port);
     }
@@ -290,7 +292,7 @@ START_TEST(record_without_room)
             continue;
         }
         ck_assert(sy_tcp_record_read(&back, bytes, length));
-        ck_assert(sy_tcp_ip_loopback(&back.endpoint[back.count - 1].ip));
+        ck_assert(sy_ip_loopback(&back.endpoint[back.count - 1].ip));
     }
     ck_assert_uint_eq(back.count, 7);
 }
@@ -318,7 +320,7 @@ START_TEST(advertised)
     ck_assert_uint_eq(record.endpoint[2].port, 5000);
     ck_assert_uint_eq(record.endpoint[3].port, 7001);
     ck_assert_uint_eq(record.endpoint[4].port, 5000);
-    ck_assert(sy_tcp_ip_loopback(&record.endpoint[5].ip));
+    ck_assert(sy_ip_loopback(&record.endpoint[5].ip));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ck_assert_msg(sy_tcp_record_advertise(&record, wrong[i], 5000, &err) == -EINVAL, "%s",
                       wrong[i]);
@@ -329,25 +331,25 @@ END_TEST
 /* ---- the order of trying ---- */
 
 static const char *tried(const struct tcp_record *peer, uint64_t machine,
-                         const struct tcp_interface *mine, size_t count)
+                         const struct sy_interface *mine, size_t count)
 {
     static char text[1000];
     struct sockaddr_storage out[TCP_CANDIDATES];
     unsigned n = sy_tcp_candidates(peer, machine, mine, count, out);
-    char one[TCP_IP_TEXT];
+    char one[SY_IP_TEXT];
     size_t used = 0;
 
     text[0] = '\0';
     for (unsigned i = 0; i < n; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "",
-                                 sy_tcp_socket_text(&out[i], one));
+                                 sy_socket_text(&out[i], one));
     return text;
 }
 
 START_TEST(order_of_trying)
 {
     struct tcp_record peer = {.machine = 77};
-    struct tcp_interface all[16];
+    struct sy_interface all[16];
     size_t count = cluster_host(all);
 
     add(&peer, "203.0.113.9/24", 1);
@@ -377,7 +379,7 @@ END_TEST
 START_TEST(loopback_of_another_machine)
 {
     struct tcp_record peer = {.machine = 77};
-    struct tcp_interface all[16];
+    struct sy_interface all[16];
     size_t count = cluster_host(all);
 
     add(&peer, "127.0.0.1/8", 7);
@@ -388,11 +390,11 @@ END_TEST
 
 START_TEST(this_machine)
 {
-    struct tcp_interface *all;
+    struct sy_interface *all;
     size_t count;
 
     ck_assert_uint_eq(sy_tcp_machine(), sy_tcp_machine());
-    ck_assert_int_eq(sy_tcp_interfaces_list(&all, &count), 0);
+    ck_assert_int_eq(sy_interfaces_list(&all, &count), 0);
     for (size_t i = 0; i < count; i++)
         ck_assert(all[i].ip.family == 0 || all[i].ip.family == 4 || all[i].ip.family == 6);
     free(all);

@@ -1,0 +1,120 @@
+/* What a frame may look like: see frames.h. */
+#include "bootstrap/launcher/frames.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum {
+    PE = 1,   /* a frame about one PE */
+    HOST = 2, /* about all of the host */
+    BOTH = PE | HOST,
+
+    TO_PE = SY_FRAME_AT_PE | SY_FRAME_AT_AGENT,  /* the agent passes it on */
+    OF_PE = SY_FRAME_AT_CREW | SY_FRAME_AT_HEAD, /* the same upwards */
+    TO_AGENT = SY_FRAME_AT_AGENT,
+    TO_HEAD = SY_FRAME_AT_HEAD,
+
+    NEW = SY_FRAME_NEW,
+    STARTING = SY_FRAME_STARTING,
+    RUNNING = SY_FRAME_RUNNING,
+    /* PEs that are there already may speak while others are being started. */
+    LATER = STARTING | RUNNING,
+    ANY = NEW | LATER
+};
+
+#define ANY_NUMBER INT64_MIN, INT64_MAX
+#define NO_STREAM  INT32_MIN, INT32_MAX
+#define STREAM     1, 2
+
+static const struct frame {
+    const char *name;
+    uint32_t type;
+    int readers, about, states;
+    uint32_t least, most; /* bytes of body */
+    int64_t low, high;    /* arg */
+    int32_t first, last;  /* more */
+} FRAMES[] = {
+    // clang-format off
+    {"greeting",       SY_LAUNCH_HELLO,    OF_PE, PE, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"welcome",        SY_LAUNCH_WELCOME,  TO_PE, PE, LATER, sizeof(struct sy_launch_welcome),
+                       sizeof(struct sy_launch_welcome), ANY_NUMBER, NO_STREAM},
+    {"gather",         SY_LAUNCH_GATHER,   OF_PE, PE, LATER, 0, SY_LAUNCH_BODY_MAX, ANY_NUMBER, NO_STREAM},
+    {"gather's answer", SY_LAUNCH_GATHERED, TO_PE, BOTH, LATER, 0, SY_LAUNCH_GATHERED_MAX, ANY_NUMBER, NO_STREAM},
+    {"mark",           SY_LAUNCH_MARK,     OF_PE, PE, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"wish to end",    SY_LAUNCH_ABORT,    OF_PE, PE, LATER, 0, SY_LAUNCH_TEXT_MAX, ANY_NUMBER, NO_STREAM},
+    {"order to leave", SY_LAUNCH_EXIT,     TO_PE, BOTH, LATER, 0, 0, INT_MIN, INT_MAX, NO_STREAM},
+    {"question",       SY_LAUNCH_ASK,      TO_PE, BOTH, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"note",           SY_LAUNCH_NOTE,     OF_PE, PE, LATER, 0, SY_LAUNCH_NOTE_MAX, 0, 1, 0, INT32_MAX},
+    {"word of rest",   SY_LAUNCH_REST,     OF_PE, PE, LATER, 0, 0, ANY_NUMBER, 0, 3},
+
+    {"start",          SY_CREW_START,  TO_AGENT, HOST, NEW, 1, SY_CREW_SPEC_MAX, ANY_NUMBER, NO_STREAM},
+    {"signal",         SY_CREW_SIGNAL, TO_AGENT, BOTH, LATER, 0, 0, 1, 64, NO_STREAM},
+    {"credit",         SY_CREW_CREDIT, TO_AGENT, PE, LATER, 0, 0, 1, SY_CREW_WINDOW, STREAM},
+    {"input",          SY_CREW_INPUT,  TO_AGENT, PE, LATER, 0, SY_CREW_WINDOW, ANY_NUMBER, NO_STREAM},
+    {"wish for traces", SY_CREW_TRACE, TO_AGENT, HOST, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"finish",         SY_CREW_FINISH, TO_AGENT, HOST, LATER, 0, 0, 0, 1, NO_STREAM},
+    {"ping",           SY_CREW_PING,   TO_AGENT, HOST, ANY, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"pause",          SY_CREW_PAUSE,  TO_AGENT, HOST, ANY, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"probe",          SY_CREW_PROBE,  TO_AGENT, HOST, NEW, 1, SY_LAUNCH_BODY_MAX, ANY_NUMBER, NO_STREAM},
+
+    {"start of a PE",  SY_CREW_STARTED,  TO_HEAD, PE, STARTING, 0, 0, 1, INT_MAX, NO_STREAM},
+    {"end of the start", SY_CREW_UP,     TO_HEAD, HOST, STARTING, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"trouble",        SY_CREW_TROUBLE,  TO_HEAD, HOST, LATER, 1, SY_LAUNCH_BODY_MAX, 1, 255, NO_STREAM},
+    {"line for people", SY_CREW_SAY, TO_HEAD, PE, STARTING, 0, SY_LAUNCH_TEXT_MAX, 0, SY_SAY_LINES - 1, NO_STREAM},
+    {"output",         SY_CREW_OUTPUT,   TO_HEAD, PE, LATER, 0, SY_CREW_WINDOW, ANY_NUMBER, STREAM},
+    {"receipt of input", SY_CREW_TAKEN,  TO_HEAD, PE, LATER, 0, 0, 0, 1, NO_STREAM},
+    {"fault of a PE",  SY_CREW_FAULT,    TO_HEAD, PE, LATER, 0, SY_LAUNCH_TEXT_MAX, ANY_NUMBER, NO_STREAM},
+    {"end of a PE",    SY_CREW_ENDED,    TO_HEAD, PE, LATER, 0, 0, 0, 0xffff, NO_STREAM},
+    {"wish for judgement", SY_CREW_JUDGE, TO_HEAD, HOST, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"stack trace",    SY_CREW_TRACED,   TO_HEAD, PE, LATER, 0, SY_CREW_TRACE_MAX, ANY_NUMBER, NO_STREAM},
+    {"end of the host", SY_CREW_FINISHED, TO_HEAD, HOST, RUNNING, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"pong",           SY_CREW_PONG,     TO_HEAD, HOST, ANY, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"answer",         SY_CREW_ANSWER,   TO_HEAD, HOST, NEW, 0, SY_LAUNCH_BODY_MAX, ANY_NUMBER, NO_STREAM},
+    // clang-format on
+};
+
+static const struct frame *find_frame(uint32_t type, enum sy_frame_reader reader)
+{
+    for (size_t i = 0; i < sizeof FRAMES / sizeof *FRAMES; i++) {
+        if (FRAMES[i].type == type && (FRAMES[i].readers & (int)reader))
+            return &FRAMES[i];
+    }
+    return NULL;
+}
+
+const char *sy_frame_fault(const struct sy_launch_header *header, enum sy_frame_reader reader,
+                           enum sy_frame_state state)
+{
+    static _Thread_local char text[160];
+    const struct frame *frame = find_frame(header->type, reader);
+    /* Between a PE and whoever started it there is only that PE. */
+    bool direct = reader == SY_FRAME_AT_PE || reader == SY_FRAME_AT_CREW;
+    const char *what = NULL;
+
+    if (!frame)
+        return "a frame of unknown type";
+    if (header->length > frame->most) {
+        if (!frame->most)
+            snprintf(text, sizeof text, "a frame with a body where none belongs (%s)", frame->name);
+        else
+            snprintf(text, sizeof text, "a frame of %lu bytes where %lu are the most (%s)",
+                     (unsigned long)header->length, (unsigned long)frame->most, frame->name);
+        return text;
+    }
+    if (header->length < frame->least)
+        what = "too short";
+    else if (!(frame->states & (int)state))
+        what = "at a time when none belongs";
+    else if (!direct && (header->pe < SY_ALL || header->pe >= SY_LAUNCH_PES_MAX ||
+                         !(frame->about & (header->pe == SY_ALL ? HOST : PE))))
+        what = "about a PE that there cannot be";
+    else if (header->arg < frame->low || header->arg > frame->high || header->more < frame->first ||
+             header->more > frame->last)
+        what = "with a number that there cannot be";
+    if (!what)
+        return NULL;
+    snprintf(text, sizeof text, "a frame %s (%s)", what, frame->name);
+    return text;
+}

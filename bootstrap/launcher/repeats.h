@@ -1,0 +1,72 @@
+/* Lines that many say at once, and that are shown once: "PE 0@a: warning: ... (and 31 more PEs)".
+ * A line that may be such a one waits for a moment for others to say the same. It knows nothing of
+ * streams but that they are told apart, and of lines but their text. */
+#ifndef SY_LAUNCHER_REPEATS_H
+#define SY_LAUNCHER_REPEATS_H
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    SY_REPEATS_MAX = 1024 /* texts that wait at a time; more pass as they come */
+};
+
+/* One text that waits, or was shown and is still to be taken out of streams. */
+struct sy_repeat {
+    struct sy_repeat *next; /* while it waits: younger ones */
+    const void *place;      /* where it is to be shown: the same text elsewhere is another */
+    char *text;
+    size_t length;
+    int sayers;  /* that have said it */
+    int *source; /* and which they are */
+    int places;  /* of source */
+    int users;   /* of them, those that have not got so far in their output */
+    double due;  /* when it is shown at the latest */
+    bool is_due; /* it may be shown */
+    bool shown;
+};
+
+struct sy_repeats {
+    struct ev_loop *loop;
+    struct sy_repeat *first, **last; /* those that wait, oldest first */
+    int count;
+    int streams; /* that may say the same; when all have, nobody is waited for. The owner's */
+    ev_timer timer;
+    void (*ready)(void *owner); /* streams may go on */
+    void *owner;
+};
+
+/* streams, ready and owner are set by the caller. */
+void sy_repeats_open(struct sy_repeats *repeats, struct ev_loop *loop);
+
+/* The next text like this one that waits, after `before` (NULL: from the beginning), or NULL. A
+ * stream that says a line twice has it shown twice: so it looks for one that it has not joined. */
+struct sy_repeat *sy_repeats_find(const struct sy_repeats *repeats, const struct sy_repeat *before,
+                                  const void *place, const char *text, size_t length);
+
+/* One more says it. */
+void sy_repeats_join(struct sy_repeats *repeats, struct sy_repeat *repeat, int source);
+
+/* The first to say it; NULL where too many wait already. */
+struct sy_repeat *sy_repeats_add(struct sy_repeats *repeats, const void *place, const char *text,
+                                 size_t length, int source);
+
+/* "1-3, 7, ...": those that say it, save one. */
+void sy_repeats_others(const struct sy_repeat *repeat, int source, char *text, size_t room);
+
+/* It is shown now, and nobody joins it any more. */
+void sy_repeats_show(struct sy_repeats *repeats, struct sy_repeat *repeat);
+
+/* A stream has got past it. */
+void sy_repeats_leave(struct sy_repeats *repeats, struct sy_repeat *repeat);
+
+/* Whether something waits, and `ready` will be called. */
+bool sy_repeats_wait(const struct sy_repeats *repeats);
+
+/* Nothing waits any longer. */
+void sy_repeats_release(struct sy_repeats *repeats);
+
+void sy_repeats_close(struct sy_repeats *repeats);
+
+#endif

@@ -1,0 +1,161 @@
+/* See crash.h. The handler works once: SA_RESETHAND gives the signal its usual effect back, and the
+ * instruction that failed fails again when the handler returns. Nothing that it does may take locks
+ * of the program or allocate, but for two things: the first backtrace() of a process loads a
+ * library (sy_callsite_prepare does that in time, for processes that live a second), and dladdr()
+ * takes a lock of the dynamic linker. Should it get stuck in one of these, or crash, the process
+ * ends by the same signal: a timer sends it, and while it runs the handler is not installed any
+ * more. */
+#include <execinfo.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/crash.h"
+#include "core/world.h"
+#include "util/bits.h"
+#include "util/log.h"
+#include "util/symbol.h"
+
+enum {
+    FRAMES = 24,  /* that are looked at */
+    SHOWN = 12,   /* of those above the crash */
+    PATIENCE = 2, /* seconds */
+    STACK = 64 * 1024
+};
+
+static const int watched[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+static atomic_flag told = ATOMIC_FLAG_INIT;
+
+/* Where the handler runs when the initial thread's stack is full. */
+static char stack[STACK] __attribute__((aligned(16)));
+
+static const char *crash_name(int number)
+{
+    switch (number) {
+    case SIGSEGV:
+        return "SIGSEGV (invalid memory access)";
+    case SIGBUS:
+        return "SIGBUS (memory that cannot be had)";
+    case SIGFPE:
+        return "SIGFPE (arithmetic error)";
+    case SIGILL:
+        return "SIGILL (invalid instruction)";
+    default:
+        return "SIGABRT (abort)";
+    }
+}
+
+static void crash_limit(int number)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = number};
+    struct itimerspec when = {.it_value.tv_sec = PATIENCE};
+    int timer;
+
+    /* Not the C library's: it may allocate. */
+    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) == 0)
+        syscall(SYS_timer_settime, timer, 0, &when, NULL);
+}
+
+/* The frames above the handler: the kernel's frame for the signal has the address `at` above it.
+ * Where that is not found, as after abort(), all are shown. */
+static int crash_first(void *const *frame, int count, uintptr_t at)
+{
+    for (int i = 0; i < count; i++)
+        if ((uintptr_t)frame[i] == at)
+            return i;
+    return count > 2 ? 2 : 0; /* the handler and the kernel's */
+}
+
+static void crash_frames(uintptr_t at)
+{
+    void *frame[FRAMES];
+    int count = backtrace(frame, FRAMES), first = crash_first(frame, count, at);
+
+    for (int i = first; i < count && i < first + SHOWN; i++) {
+        char place[300];
+        if (!sy_symbol_text(frame[i], i > first, place, sizeof place))
+            snprintf(place, sizeof place, "at %p", frame[i]);
+        sy_log(SY_LOG_ERROR, "", "  #%d %s", i - first, place);
+        if (!strncmp(place, "main ", 5))
+            break;
+    }
+}
+
+static uintptr_t crash_address(void *context)
+{
+#if defined __x86_64__
+    return (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined __aarch64__
+    return (uintptr_t)((ucontext_t *)context)->uc_mcontext.pc;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+/* A signal that another process or raise() sent does not come again by itself. */
+static void on_crash(int number, siginfo_t *info, void *context)
+{
+    const bool sent = info->si_code <= 0;
+
+    if (getpid() == sy_world.process && !atomic_flag_test_and_set(&told)) {
+        crash_limit(number);
+        if (!sent && (number == SIGSEGV || number == SIGBUS))
+            sy_log(SY_LOG_ERROR, "", "this PE has crashed: %s at address %p%s", crash_name(number),
+                   info->si_addr, " (SHMEM_BACKTRACE=no leaves this out):");
+        else
+            sy_log(SY_LOG_ERROR, "", "this PE has crashed: %s%s", crash_name(number),
+                   " (SHMEM_BACKTRACE=no leaves this out):");
+        crash_frames(crash_address(context));
+    } else if (getpid() == sy_world.process) {
+        sleep(PATIENCE); /* another thread is telling of its own crash */
+    }
+    if (sent)
+        raise(number);
+}
+
+static void use_own_stack(void)
+{
+    stack_t now, own = {.ss_sp = stack, .ss_size = sizeof stack};
+
+    if (!sigaltstack(NULL, &now) && now.ss_flags & SS_DISABLE)
+        sigaltstack(&own, NULL);
+}
+
+void sy_crash_watch(void)
+{
+    static bool done;
+    struct sigaction now,
+        ours = {.sa_sigaction = on_crash,
+                .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_ONSTACK)};
+
+    if (done)
+        return;
+    done = true;
+    sigemptyset(&ours.sa_mask);
+    use_own_stack();
+    for (size_t i = 0; i < SY_COUNT(watched); i++)
+        if (!sigaction(watched[i], NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
+            now.sa_handler == SIG_DFL)
+            sigaction(watched[i], &ours, NULL);
+}
+
+void sy_crash_silence(void)
+{
+    (void)atomic_flag_test_and_set(&told);
+}
+
+void sy_crash_let_through(sigset_t *set)
+{
+    for (size_t i = 0; i < SY_COUNT(watched); i++)
+        sigdelset(set, watched[i]);
+}

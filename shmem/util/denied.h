@@ -1,0 +1,18 @@
+/* System calls that the kernel refuses by rule rather than for what they ask. */
+#ifndef SY_UTIL_DENIED_H
+#define SY_UTIL_DENIED_H
+
+#include <errno.h>
+
+/* What to add to the error's text, or "". None of the calls for which this is used fails in these
+ * ways by itself. */
+static inline const char *sy_denied_hint(int code)
+{
+    code = code < 0 ? -code : code;
+    return code == EPERM || code == EACCES || code == ENOSYS
+               ? "; a filter of system calls (seccomp, such as a container's profile) forbids it, "
+                 "most likely"
+               : "";
+}
+
+#endif

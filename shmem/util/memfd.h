@@ -1,0 +1,45 @@
+/* Memory that is passed to other processes as a descriptor: files without a name, sealed so that
+ * nobody who has one can shorten it, which would kill by SIGBUS all others who have it mapped. */
+#ifndef SY_UTIL_MEMFD_H
+#define SY_UTIL_MEMFD_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
+
+/* An empty file; -errno. It cannot be executed, which some machines insist on
+ * (vm.memfd_noexec); kernels before 6.3 do not know the flag. */
+static inline int sy_memfd_create(const char *name)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return fd < 0 ? -errno : fd;
+}
+
+/* From now on it does not shrink; it may grow, as the symmetric heap does when the library is
+ * started again with a larger one. No other seal can be added. 0 or -errno. */
+static inline int sy_memfd_seal(int fd)
+{
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) ? -errno : 0;
+}
+
+/* Whether a descriptor of somebody else's is such a file, of `length` bytes at least. */
+static inline bool sy_memfd_is_safe(int fd, uint64_t length)
+{
+    struct stat info;
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &info) && info.st_size >= 0 &&
+           (uint64_t)info.st_size >= length;
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* Addresses of hosts by name, for whatever users and launchers write: one look-up for all plugins.
+ */
+#ifndef SY_UTIL_NET_LOOKUP_H
+#define SY_UTIL_NET_LOOKUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <switchyard/error.h>
+
+/* Whether the name is "localhost", or below it, as RFC 6761 has it. */
+bool sy_lookup_is_localhost(const char *name);
+
+/* Whether the name is this machine's own, with or without its domain. */
+bool sy_lookup_is_own_name(const char *name);
+
+/* Fills in at most `room` addresses of `name`, a name or a number, with this port: how many, > 0;
+ * or -EHOSTUNREACH and err. "localhost" is asked of nobody. Where nobody knows this machine's own
+ * name (a container without /etc/hosts), that is the loopback interface too. */
+int sy_lookup(const char *name, uint16_t port, struct sockaddr_storage *addresses, int room,
+              struct sy_error *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* Whether a job can ever go on. Each PE says that it rests: all its threads that could do something
+ * wait in the library, nothing that it has sent is under way, and which wait it is. If all PEs
+ * rest, and a while later each is still in the same wait, there was a moment when all were in these
+ * waits at once, with nothing under way: then no PE can end another's wait any more.
+ *
+ * For whoever hears all PEs. It keeps no time. */
+#ifndef SY_UTIL_REST_H
+#define SY_UTIL_REST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <switchyard/bootstrap.h>
+
+struct sy_rest {
+    uint64_t wait;   /* what the PE has said last; 0: it does not rest, or has not answered */
+    uint64_t before; /* what it had said when all were asked */
+    unsigned flags;  /* SY_REST_ */
+    bool gone;       /* it has finalised or ended, in good order, and will do nothing more */
+};
+
+/* Whether all PEs rest, so that asking them all is worth while: one of them waits for the end of
+ * the job or has left; or all have been waiting for long. */
+bool sy_rest_all(const struct sy_rest *rest, int count);
+
+/* All are about to be asked. */
+void sy_rest_ask(struct sy_rest *rest, int count);
+
+/* All have answered, or have had their time: whether each PE still is in the same wait. */
+bool sy_rest_confirmed(const struct sy_rest *rest, int count);
+
+#endif

@@ -1,0 +1,15 @@
+/* Programs that have more rights than whoever started them (setuid, setgid, file capabilities,
+ * SELinux domains: AT_SECURE). The environment is that person's word, so nothing of it is believed:
+ * all code of the library and of bootstraps reads it by secure_getenv, which finds nothing then. */
+#ifndef SY_UTIL_SECURE_H
+#define SY_UTIL_SECURE_H
+
+#include <stdbool.h>
+#include <sys/auxv.h>
+
+static inline bool sy_secure(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+#endif

@@ -1,0 +1,187 @@
+/* The typed routines as the generic names call them: each once more, under a name of the
+ * implementation for the same symbol, with pointers that may be to volatile objects. A program that
+ * lets other PEs change a variable may well have declared it so. C11.
+ * The symbol is named to the assembler, as compilers for ELF platforms let one do. */
+#include "../shmem.h" /* includes this file, so the guard comes after it */
+
+#ifndef SY_SHMEM_CHOSEN_H
+#define SY_SHMEM_CHOSEN_H
+
+#if !defined __cplusplus && defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L
+
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+/* clang-format off */
+
+/* One routine; and one that also has a form with a context. */
+#define SY_CHOSEN(RESULT, NAME, ...) \
+    RESULT SY_DIRECT sy_##NAME(__VA_ARGS__) __asm__("shmem_" #NAME);
+#define SY_CHOSEN_CTX(RESULT, NAME, ...) \
+    SY_CHOSEN(RESULT, NAME, __VA_ARGS__) \
+    SY_CHOSEN(RESULT, ctx_##NAME, shmem_ctx_t, __VA_ARGS__)
+
+/* Remote memory access (9.6), signals (9.8.3, 4), collective routines without arithmetic (9.10). */
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN_CTX(void, TYPENAME##_put, volatile TYPE *, const volatile TYPE *, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_p, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_iput, volatile TYPE *, const volatile TYPE *, ptrdiff_t, \
+                  ptrdiff_t, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_ibput, volatile TYPE *, const volatile TYPE *, ptrdiff_t, \
+                  ptrdiff_t, size_t, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_get, volatile TYPE *, const volatile TYPE *, size_t, int) \
+    SY_CHOSEN_CTX(TYPE, TYPENAME##_g, const volatile TYPE *, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_iget, volatile TYPE *, const volatile TYPE *, ptrdiff_t, \
+                  ptrdiff_t, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_ibget, volatile TYPE *, const volatile TYPE *, ptrdiff_t, \
+                  ptrdiff_t, size_t, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_put_nbi, volatile TYPE *, const volatile TYPE *, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_get_nbi, volatile TYPE *, const volatile TYPE *, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_put_signal, volatile TYPE *, const volatile TYPE *, size_t, \
+                  volatile uint64_t *, uint64_t, int, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_put_signal_nbi, volatile TYPE *, const volatile TYPE *, \
+                  size_t, volatile uint64_t *, uint64_t, int, int) \
+    SY_CHOSEN(int, TYPENAME##_alltoall, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t) \
+    SY_CHOSEN(int, TYPENAME##_alltoalls, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              ptrdiff_t, ptrdiff_t, size_t) \
+    SY_CHOSEN(int, TYPENAME##_broadcast, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t, int) \
+    SY_CHOSEN(int, TYPENAME##_collect, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t) \
+    SY_CHOSEN(int, TYPENAME##_fcollect, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t)
+SY_RMA_DISTINCT_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+/* Reductions and scans (9.10.9, 9.10.10). */
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN(int, TYPENAME##_and_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t) \
+    SY_CHOSEN(int, TYPENAME##_or_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t) \
+    SY_CHOSEN(int, TYPENAME##_xor_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t)
+SY_BITWISE_REDUCE_DISTINCT_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN(int, TYPENAME##_max_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t) \
+    SY_CHOSEN(int, TYPENAME##_min_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t)
+SY_COMPARE_REDUCE_DISTINCT_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN(int, TYPENAME##_sum_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t) \
+    SY_CHOSEN(int, TYPENAME##_prod_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t) \
+    SY_CHOSEN(int, TYPENAME##_sum_inscan, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t) \
+    SY_CHOSEN(int, TYPENAME##_sum_exscan, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
+              size_t)
+SY_ARITHMETIC_REDUCE_DISTINCT_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+/* Atomic memory operations (9.7). */
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch, const volatile TYPE *, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_set, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_swap, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_nbi, volatile TYPE *, const volatile TYPE *, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_swap_nbi, volatile TYPE *, volatile TYPE *, TYPE, int)
+SY_EXTENDED_AMO_DISTINCT_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_compare_swap, volatile TYPE *, TYPE, TYPE, int) \
+    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch_inc, volatile TYPE *, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_inc, volatile TYPE *, int) \
+    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch_add, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_add, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_compare_swap_nbi, volatile TYPE *, volatile TYPE *, \
+                  TYPE, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_inc_nbi, volatile TYPE *, volatile TYPE *, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_add_nbi, volatile TYPE *, volatile TYPE *, TYPE, \
+                  int)
+SY_STANDARD_AMO_DISTINCT_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch_and, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_and, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_and_nbi, volatile TYPE *, volatile TYPE *, TYPE, \
+                  int) \
+    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch_or, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_or, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_or_nbi, volatile TYPE *, volatile TYPE *, TYPE, \
+                  int) \
+    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch_xor, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_xor, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_xor_nbi, volatile TYPE *, volatile TYPE *, TYPE, \
+                  int)
+SY_BITWISE_AMO_DISTINCT_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN(TYPE, TYPENAME##_fetch, const volatile TYPE *, int) \
+    SY_CHOSEN(void, TYPENAME##_set, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN(TYPE, TYPENAME##_swap, volatile TYPE *, TYPE, int)
+SY_DEPRECATED_EXTENDED_AMO_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN(TYPE, TYPENAME##_cswap, volatile TYPE *, TYPE, TYPE, int) \
+    SY_CHOSEN(TYPE, TYPENAME##_finc, volatile TYPE *, int) \
+    SY_CHOSEN(void, TYPENAME##_inc, volatile TYPE *, int) \
+    SY_CHOSEN(TYPE, TYPENAME##_fadd, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN(void, TYPENAME##_add, volatile TYPE *, TYPE, int)
+SY_DEPRECATED_AMO_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+/* Point-to-point synchronisation (9.11). */
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN(void, TYPENAME##_wait_until, volatile TYPE *, int, TYPE) \
+    SY_CHOSEN(int, TYPENAME##_test, volatile TYPE *, int, TYPE)
+SY_WAIT_DISTINCT_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_CHOSEN(void, TYPENAME##_wait_until_all, volatile TYPE *, size_t, const int *, int, TYPE) \
+    SY_CHOSEN(size_t, TYPENAME##_wait_until_any, volatile TYPE *, size_t, const int *, int, TYPE) \
+    SY_CHOSEN(size_t, TYPENAME##_wait_until_some, volatile TYPE *, size_t, size_t *, const int *, \
+              int, TYPE) \
+    SY_CHOSEN(int, TYPENAME##_test_all, volatile TYPE *, size_t, const int *, int, TYPE) \
+    SY_CHOSEN(size_t, TYPENAME##_test_any, volatile TYPE *, size_t, const int *, int, TYPE) \
+    SY_CHOSEN(size_t, TYPENAME##_test_some, volatile TYPE *, size_t, size_t *, const int *, int, \
+              TYPE) \
+    SY_CHOSEN(void, TYPENAME##_wait_until_all_vector, volatile TYPE *, size_t, const int *, int, \
+              const volatile TYPE *) \
+    SY_CHOSEN(size_t, TYPENAME##_wait_until_any_vector, volatile TYPE *, size_t, const int *, \
+              int, const volatile TYPE *) \
+    SY_CHOSEN(size_t, TYPENAME##_wait_until_some_vector, volatile TYPE *, size_t, size_t *, \
+              const int *, int, const volatile TYPE *) \
+    SY_CHOSEN(int, TYPENAME##_test_all_vector, volatile TYPE *, size_t, const int *, int, \
+              const volatile TYPE *) \
+    SY_CHOSEN(size_t, TYPENAME##_test_any_vector, volatile TYPE *, size_t, const int *, int, \
+              const volatile TYPE *) \
+    SY_CHOSEN(size_t, TYPENAME##_test_some_vector, volatile TYPE *, size_t, size_t *, \
+              const int *, int, const volatile TYPE *)
+SY_STANDARD_AMO_DISTINCT_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#undef SY_CHOSEN
+#undef SY_CHOSEN_CTX
+
+/* clang-format on */
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+
+#endif
+
+#endif

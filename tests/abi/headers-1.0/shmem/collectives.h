@@ -1,0 +1,153 @@
+/* Collective routines (9.10).
+ *
+ * Those with a team are called by all its PEs with the same arguments, apart from the data. dest
+ * and source are symmetric and do not overlap; where that is said they may be the same array. They
+ * return 0, or another value if the team is SHMEM_TEAM_INVALID; on return dest here is complete and
+ * source here may be used again. Counts of 0 move nothing, and the addresses may then be NULL. The
+ * routines named mem count bytes and need no alignment.
+ *
+ * The routines without a team and with PE_start, logPE_stride and PE_size are for the active set of
+ * PE_size PEs that begins at PE_start in steps of 2 to the power of logPE_stride. They are
+ * deprecated since 1.5. pSync is a symmetric array of the routine's *_SYNC_SIZE elements, on entry
+ * and on return all SHMEM_SYNC_VALUE; it may be used again only when all PEs of the set have
+ * returned, other than that of barrier and sync, which the same set may use at once. */
+#ifndef SY_API
+#include "../shmem.h"
+#else
+
+/* Waits for all PEs, after completing what this PE has issued on the default context (9.10.1). The
+ * form for an active set has pSync of SHMEM_BARRIER_SYNC_SIZE elements (9.10.2). */
+void SY_API(shmem_barrier_all)(void);
+void SY_API(shmem_barrier)(int PE_start, int logPE_stride, int PE_size, long *pSync);
+
+/* Waits for all PEs, and makes this PE's stores visible to them; completes no communication
+ * (9.10.3, 9.10.4). The form for an active set has pSync of SHMEM_SYNC_SIZE elements; in C11 its
+ * name with a team for its only argument means shmem_team_sync. */
+int SY_API(shmem_team_sync)(shmem_team_t team);
+void SY_API(shmem_sync)(int PE_start, int logPE_stride, int PE_size, long *pSync);
+void SY_API(shmem_sync_all)(void);
+
+/* clang-format off */
+
+/* alltoall (9.10.5): dest and source are blocks of nelems elements, one for each PE of the team;
+ * block j of PE i goes to block i of PE j.
+ * alltoalls (9.10.6): the same with dst and sst elements from one element to the next.
+ * broadcast (9.10.7): copies source of PE_root to dest of all PEs, PE_root itself too. PE_root is a
+ * number on the team.
+ * collect, fcollect (9.10.8): joins the nelems elements of each PE in the team's order into dest of
+ * all PEs. nelems is the same on all PEs for fcollect, and may differ for collect. */
+#define SY_DECLARE(TYPENAME, TYPE) \
+    int SY_API(shmem_##TYPENAME##_alltoall)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                            size_t nelems); \
+    int SY_API(shmem_##TYPENAME##_alltoalls)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                             ptrdiff_t dst, ptrdiff_t sst, size_t nelems); \
+    int SY_API(shmem_##TYPENAME##_broadcast)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                             size_t nelems, int PE_root); \
+    int SY_API(shmem_##TYPENAME##_collect)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                           size_t nelems); \
+    int SY_API(shmem_##TYPENAME##_fcollect)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                            size_t nelems);
+SY_RMA_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+int SY_API(shmem_alltoallmem)(shmem_team_t team, void *dest, const void *source, size_t nelems);
+int SY_API(shmem_alltoallsmem)(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
+                               ptrdiff_t sst, size_t nelems);
+int SY_API(shmem_broadcastmem)(shmem_team_t team, void *dest, const void *source, size_t nelems,
+                               int PE_root);
+int SY_API(shmem_collectmem)(shmem_team_t team, void *dest, const void *source, size_t nelems);
+int SY_API(shmem_fcollectmem)(shmem_team_t team, void *dest, const void *source, size_t nelems);
+
+/* Reductions (9.10.9): element i of dest on all PEs becomes the combination of element i of source
+ * over all PEs, for nreduce elements; dest may be source. Arithmetic of integers wraps around.
+ * Every PE gets the same bits. */
+#define SY_DECLARE(TYPENAME, TYPE) \
+    int SY_API(shmem_##TYPENAME##_and_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                              size_t nreduce); \
+    int SY_API(shmem_##TYPENAME##_or_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                             size_t nreduce); \
+    int SY_API(shmem_##TYPENAME##_xor_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                              size_t nreduce);
+SY_BITWISE_REDUCE_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    int SY_API(shmem_##TYPENAME##_max_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                              size_t nreduce); \
+    int SY_API(shmem_##TYPENAME##_min_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                              size_t nreduce);
+SY_COMPARE_REDUCE_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+/* And scans (9.10.10): element i of dest becomes the sum of element i of source over the PEs up to
+ * this one, in the team's order, with this one (inscan) or without it (exscan: 0 on the first PE);
+ * dest may be source. */
+#define SY_DECLARE(TYPENAME, TYPE) \
+    int SY_API(shmem_##TYPENAME##_sum_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                              size_t nreduce); \
+    int SY_API(shmem_##TYPENAME##_prod_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                               size_t nreduce); \
+    int SY_API(shmem_##TYPENAME##_sum_inscan)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                              size_t nelems); \
+    int SY_API(shmem_##TYPENAME##_sum_exscan)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                              size_t nelems);
+SY_ARITHMETIC_REDUCE_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+/* On active sets, deprecated since 1.5. SIZE is the element's size in bits. pSync has
+ * SHMEM_ALLTOALL_, ALLTOALLS_, BCAST_ or COLLECT_SYNC_SIZE elements. PE_root is an ordinal in the
+ * set, and its own dest is not written. */
+#define SY_DECLARE(SIZE, BYTES) \
+    void SY_API(shmem_alltoall##SIZE)(void *dest, const void *source, size_t nelems, \
+                                      int PE_start, int logPE_stride, int PE_size, long *pSync); \
+    void SY_API(shmem_alltoalls##SIZE)(void *dest, const void *source, ptrdiff_t dst, \
+                                       ptrdiff_t sst, size_t nelems, int PE_start, \
+                                       int logPE_stride, int PE_size, long *pSync); \
+    void SY_API(shmem_broadcast##SIZE)(void *dest, const void *source, size_t nelems, \
+                                       int PE_root, int PE_start, int logPE_stride, int PE_size, \
+                                       long *pSync); \
+    void SY_API(shmem_collect##SIZE)(void *dest, const void *source, size_t nelems, int PE_start, \
+                                     int logPE_stride, int PE_size, long *pSync); \
+    void SY_API(shmem_fcollect##SIZE)(void *dest, const void *source, size_t nelems, \
+                                      int PE_start, int logPE_stride, int PE_size, long *pSync);
+SY_ACTIVE_SET_SIZES(SY_DECLARE)
+#undef SY_DECLARE
+
+/* pSync has SHMEM_REDUCE_SYNC_SIZE elements, pWrk the larger of nreduce / 2 + 1 and
+ * SHMEM_REDUCE_MIN_WRKDATA_SIZE. */
+#define SY_DECLARE(TYPENAME, TYPE) \
+    void SY_API(shmem_##TYPENAME##_and_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
+                                               int PE_start, int logPE_stride, int PE_size, \
+                                               TYPE *pWrk, long *pSync); \
+    void SY_API(shmem_##TYPENAME##_or_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
+                                              int PE_start, int logPE_stride, int PE_size, \
+                                              TYPE *pWrk, long *pSync); \
+    void SY_API(shmem_##TYPENAME##_xor_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
+                                               int PE_start, int logPE_stride, int PE_size, \
+                                               TYPE *pWrk, long *pSync);
+SY_BITWISE_TO_ALL_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    void SY_API(shmem_##TYPENAME##_max_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
+                                               int PE_start, int logPE_stride, int PE_size, \
+                                               TYPE *pWrk, long *pSync); \
+    void SY_API(shmem_##TYPENAME##_min_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
+                                               int PE_start, int logPE_stride, int PE_size, \
+                                               TYPE *pWrk, long *pSync);
+SY_COMPARE_TO_ALL_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    void SY_API(shmem_##TYPENAME##_sum_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
+                                               int PE_start, int logPE_stride, int PE_size, \
+                                               TYPE *pWrk, long *pSync); \
+    void SY_API(shmem_##TYPENAME##_prod_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
+                                                int PE_start, int logPE_stride, int PE_size, \
+                                                TYPE *pWrk, long *pSync);
+SY_ARITHMETIC_TO_ALL_TYPES(SY_DECLARE)
+#undef SY_DECLARE
+
+/* clang-format on */
+
+#endif

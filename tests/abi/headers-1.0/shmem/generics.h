@@ -1,0 +1,514 @@
+/* The type-generic routines of C11: macros that choose a typed routine by the type of an argument,
+ * under the name that it has in chosen.h. Not for C++ nor for older C.
+ *
+ * The choice is made by the pointer alone, so that values are converted as in any call. A routine
+ * that takes a context does so as its first argument or not at all; both kinds of call are one
+ * macro. An unsupported type is an error in which the compiler names it. Every case of a choice is
+ * a macro of its own, because the part of a name that stands for a type or an operation must be
+ * joined with ## before a program's macro of that name (p, add, uchar) can get hold of it. A choice
+ * is made of the lists of types.h, and so cannot be used in what is expanded from the same list. */
+#ifndef SY_SHMEM_GENERICS_H
+#define SY_SHMEM_GENERICS_H
+
+#include <stdint.h>
+
+#include "types.h"
+#include "constants.h"
+
+#if !defined __cplusplus && defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L
+
+#include "chosen.h"
+#include "short_sets.h"
+
+#define SY_FIRST(A, ...)     (A)
+#define SY_SECOND(A, B, ...) (B)
+
+/* Cases of a choice: pointers to what is written, and to what is only read. */
+#define SY_TO(TYPE, ROUTINE)   , TYPE *: ROUTINE, volatile TYPE *: ROUTINE
+#define SY_FROM(TYPE, ROUTINE) SY_TO(TYPE, ROUTINE) SY_TO(const TYPE, ROUTINE)
+
+/* clang-format off */
+
+/* Calls the case of CASE, for the types of LIST, that the type of the first argument chooses. */
+#define SY_GENERIC(LIST, CASE, ...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0) LIST(CASE))(__VA_ARGS__)
+
+/* The same with an optional context: if the first argument is one, the second chooses a case of
+ * CTX_CASE. A compiler checks the choice that is not taken as well, so that gets an int32_t *,
+ * which every list has. */
+#define SY_GENERIC_CTX(LIST, CASE, CTX_CASE, ...) \
+    SY_GENERIC_CHOICE(SY_SECOND(__VA_ARGS__, 0, 0), LIST, CASE, CTX_CASE, __VA_ARGS__)
+
+#define SY_GENERIC_CHOICE(SECOND, LIST, CASE, CTX_CASE, ...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0), \
+        shmem_ctx_t: _Generic( \
+            _Generic(SY_FIRST(__VA_ARGS__, 0), \
+                shmem_ctx_t: SECOND, \
+                default: (int32_t *)0) LIST(CTX_CASE)), \
+        default: _Generic( \
+            _Generic(SY_FIRST(__VA_ARGS__, 0), \
+                shmem_ctx_t: (int32_t *)0, \
+                default: SY_FIRST(__VA_ARGS__, 0)) LIST(CASE)))(__VA_ARGS__)
+
+/* The same for the forms of put, whose source is any memory of the PE and so may be written as an
+ * array literal, (long[]){1, 2, 3}, which the preprocessor takes for several arguments. Without a
+ * context the source is the second, and the beginning of a literal is no expression: so as many
+ * arguments are joined as there are more than ARITY, those of the form without a context, if the
+ * second begins with a parenthesis. Then it may also be the dest of the form with a context, whose
+ * type the joining keeps, since it adds zeros. Nothing of this is evaluated. A literal may have 33
+ * elements; put another parenthesis around a longer one. */
+#define SY_GENERIC_PUT(ARITY, LIST, CASE, CTX_CASE, ...) \
+    SY_GENERIC_PUT_OF(SY_SURPLUS_##ARITY(__VA_ARGS__), LIST, CASE, CTX_CASE, __VA_ARGS__)
+#define SY_GENERIC_PUT_OF(SURPLUS, LIST, CASE, CTX_CASE, ...) \
+    SY_GENERIC_CHOICE(SY_JOINED(SURPLUS, __VA_ARGS__, 0), LIST, CASE, CTX_CASE, __VA_ARGS__)
+
+#define SY_JOINED(SURPLUS, A, ...) \
+    SY_JOINED_IF(SY_BEGINS(__VA_ARGS__, 0), SURPLUS, __VA_ARGS__)
+#define SY_JOINED_IF(BEGINS, SURPLUS, ...)   SY_JOINED_THEN(BEGINS, SURPLUS, __VA_ARGS__)
+#define SY_JOINED_THEN(BEGINS, SURPLUS, ...) SY_JOINED_##BEGINS(SURPLUS, __VA_ARGS__)
+#define SY_JOINED_0(SURPLUS, ...)            SY_FIRST(__VA_ARGS__, 0)
+#define SY_JOINED_1(SURPLUS, ...)            (SY_JOIN_##SURPLUS(__VA_ARGS__, 0))
+
+/* 1 if the first argument begins with a parenthesis, else 0. */
+#define SY_BEGINS(A, ...)         SY_PICK(SY_IN_PARENTHESES A, 0, 0)
+#define SY_IN_PARENTHESES(...)    0, 1,
+#define SY_PICK(...)              SY_PICK_SECOND(__VA_ARGS__)
+#define SY_PICK_SECOND(A, B, ...) B
+
+/* How many arguments there are more than 4, 6 or 7. */
+#define SY_AT_41( \
+    A1, A2, A3, A4, A5, A6, A7, A8, A9, A10, A11, A12, A13, A14, A15, A16, A17, A18, A19, A20, \
+    A21, A22, A23, A24, A25, A26, A27, A28, A29, A30, A31, A32, A33, A34, A35, A36, A37, A38, \
+    A39, A40, N, ...) N
+#define SY_SURPLUS_4(...) \
+    SY_AT_41(__VA_ARGS__, MANY, MANY, MANY, MANY, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, \
+    21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0, 0)
+#define SY_SURPLUS_6(...) \
+    SY_AT_41(__VA_ARGS__, MANY, MANY, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, \
+    18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 0)
+#define SY_SURPLUS_7(...) \
+    SY_AT_41(__VA_ARGS__, MANY, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, \
+    17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0)
+
+#define SY_PLUS + 0 * (int)sizeof +(uintptr_t)
+#define SY_JOIN_0(A, ...) A
+#define SY_JOIN_1(A, ...) A SY_PLUS SY_JOIN_0(__VA_ARGS__)
+#define SY_JOIN_2(A, ...) A SY_PLUS SY_JOIN_1(__VA_ARGS__)
+#define SY_JOIN_3(A, ...) A SY_PLUS SY_JOIN_2(__VA_ARGS__)
+#define SY_JOIN_4(A, ...) A SY_PLUS SY_JOIN_3(__VA_ARGS__)
+#define SY_JOIN_5(A, ...) A SY_PLUS SY_JOIN_4(__VA_ARGS__)
+#define SY_JOIN_6(A, ...) A SY_PLUS SY_JOIN_5(__VA_ARGS__)
+#define SY_JOIN_7(A, ...) A SY_PLUS SY_JOIN_6(__VA_ARGS__)
+#define SY_JOIN_8(A, ...) A SY_PLUS SY_JOIN_7(__VA_ARGS__)
+#define SY_JOIN_9(A, ...) A SY_PLUS SY_JOIN_8(__VA_ARGS__)
+#define SY_JOIN_10(A, ...) A SY_PLUS SY_JOIN_9(__VA_ARGS__)
+#define SY_JOIN_11(A, ...) A SY_PLUS SY_JOIN_10(__VA_ARGS__)
+#define SY_JOIN_12(A, ...) A SY_PLUS SY_JOIN_11(__VA_ARGS__)
+#define SY_JOIN_13(A, ...) A SY_PLUS SY_JOIN_12(__VA_ARGS__)
+#define SY_JOIN_14(A, ...) A SY_PLUS SY_JOIN_13(__VA_ARGS__)
+#define SY_JOIN_15(A, ...) A SY_PLUS SY_JOIN_14(__VA_ARGS__)
+#define SY_JOIN_16(A, ...) A SY_PLUS SY_JOIN_15(__VA_ARGS__)
+#define SY_JOIN_17(A, ...) A SY_PLUS SY_JOIN_16(__VA_ARGS__)
+#define SY_JOIN_18(A, ...) A SY_PLUS SY_JOIN_17(__VA_ARGS__)
+#define SY_JOIN_19(A, ...) A SY_PLUS SY_JOIN_18(__VA_ARGS__)
+#define SY_JOIN_20(A, ...) A SY_PLUS SY_JOIN_19(__VA_ARGS__)
+#define SY_JOIN_21(A, ...) A SY_PLUS SY_JOIN_20(__VA_ARGS__)
+#define SY_JOIN_22(A, ...) A SY_PLUS SY_JOIN_21(__VA_ARGS__)
+#define SY_JOIN_23(A, ...) A SY_PLUS SY_JOIN_22(__VA_ARGS__)
+#define SY_JOIN_24(A, ...) A SY_PLUS SY_JOIN_23(__VA_ARGS__)
+#define SY_JOIN_25(A, ...) A SY_PLUS SY_JOIN_24(__VA_ARGS__)
+#define SY_JOIN_26(A, ...) A SY_PLUS SY_JOIN_25(__VA_ARGS__)
+#define SY_JOIN_27(A, ...) A SY_PLUS SY_JOIN_26(__VA_ARGS__)
+#define SY_JOIN_28(A, ...) A SY_PLUS SY_JOIN_27(__VA_ARGS__)
+#define SY_JOIN_29(A, ...) A SY_PLUS SY_JOIN_28(__VA_ARGS__)
+#define SY_JOIN_30(A, ...) A SY_PLUS SY_JOIN_29(__VA_ARGS__)
+#define SY_JOIN_31(A, ...) A SY_PLUS SY_JOIN_30(__VA_ARGS__)
+#define SY_JOIN_32(A, ...) A SY_PLUS SY_JOIN_31(__VA_ARGS__)
+
+/* The same for a collective routine, whose first argument is a team: the second chooses. */
+#define SY_GENERIC_TEAM(LIST, CASE, ...) \
+    _Generic(SY_SECOND(__VA_ARGS__, 0, 0) LIST(CASE))(__VA_ARGS__)
+
+/* Remote memory access (9.6). */
+#define SY_CASE_PUT(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_put)
+#define SY_CTX_CASE_PUT(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_put)
+#define shmem_put(...) \
+    SY_GENERIC_PUT(4, SY_RMA_DISTINCT_TYPES, SY_CASE_PUT, SY_CTX_CASE_PUT, __VA_ARGS__)
+
+#define SY_CASE_P(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_p)
+#define SY_CTX_CASE_P(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_p)
+#define shmem_p(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_P, SY_CTX_CASE_P, __VA_ARGS__)
+
+#define SY_CASE_IPUT(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_iput)
+#define SY_CTX_CASE_IPUT(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_iput)
+#define shmem_iput(...) \
+    SY_GENERIC_PUT(6, SY_RMA_DISTINCT_TYPES, SY_CASE_IPUT, SY_CTX_CASE_IPUT, __VA_ARGS__)
+
+#define SY_CASE_IBPUT(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_ibput)
+#define SY_CTX_CASE_IBPUT(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_ibput)
+#define shmem_ibput(...) \
+    SY_GENERIC_PUT(7, SY_RMA_DISTINCT_TYPES, SY_CASE_IBPUT, SY_CTX_CASE_IBPUT, __VA_ARGS__)
+
+#define SY_CASE_GET(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_get)
+#define SY_CTX_CASE_GET(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_get)
+#define shmem_get(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_GET, SY_CTX_CASE_GET, __VA_ARGS__)
+
+#define SY_CASE_G(TYPENAME, TYPE) SY_FROM(TYPE, sy_##TYPENAME##_g)
+#define SY_CTX_CASE_G(TYPENAME, TYPE) SY_FROM(TYPE, sy_ctx_##TYPENAME##_g)
+#define shmem_g(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_G, SY_CTX_CASE_G, __VA_ARGS__)
+
+#define SY_CASE_IGET(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_iget)
+#define SY_CTX_CASE_IGET(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_iget)
+#define shmem_iget(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_IGET, SY_CTX_CASE_IGET, __VA_ARGS__)
+
+#define SY_CASE_IBGET(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_ibget)
+#define SY_CTX_CASE_IBGET(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_ibget)
+#define shmem_ibget(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_IBGET, SY_CTX_CASE_IBGET, __VA_ARGS__)
+
+#define SY_CASE_PUT_NBI(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_put_nbi)
+#define SY_CTX_CASE_PUT_NBI(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_put_nbi)
+#define shmem_put_nbi(...) \
+    SY_GENERIC_PUT(4, SY_RMA_DISTINCT_TYPES, SY_CASE_PUT_NBI, SY_CTX_CASE_PUT_NBI, __VA_ARGS__)
+
+#define SY_CASE_GET_NBI(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_get_nbi)
+#define SY_CTX_CASE_GET_NBI(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_get_nbi)
+#define shmem_get_nbi(...) \
+    SY_GENERIC_CTX(SY_RMA_DISTINCT_TYPES, SY_CASE_GET_NBI, SY_CTX_CASE_GET_NBI, __VA_ARGS__)
+
+/* Atomic memory operations (9.7). */
+#define SY_CASE_ATOMIC_FETCH(TYPENAME, TYPE) SY_FROM(TYPE, sy_##TYPENAME##_atomic_fetch)
+#define SY_CTX_CASE_ATOMIC_FETCH(TYPENAME, TYPE) SY_FROM(TYPE, sy_ctx_##TYPENAME##_atomic_fetch)
+#define shmem_atomic_fetch(...) \
+    SY_GENERIC_CTX(SY_EXTENDED_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH, \
+                   SY_CTX_CASE_ATOMIC_FETCH, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_SET(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_set)
+#define SY_CTX_CASE_ATOMIC_SET(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_set)
+#define shmem_atomic_set(...) \
+    SY_GENERIC_CTX(SY_EXTENDED_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_SET, \
+                   SY_CTX_CASE_ATOMIC_SET, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_SWAP(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_swap)
+#define SY_CTX_CASE_ATOMIC_SWAP(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_swap)
+#define shmem_atomic_swap(...) \
+    SY_GENERIC_CTX(SY_EXTENDED_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_SWAP, \
+                   SY_CTX_CASE_ATOMIC_SWAP, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_COMPARE_SWAP(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_compare_swap)
+#define SY_CTX_CASE_ATOMIC_COMPARE_SWAP(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_compare_swap)
+#define shmem_atomic_compare_swap(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_COMPARE_SWAP, \
+                   SY_CTX_CASE_ATOMIC_COMPARE_SWAP, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_INC(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_inc)
+#define SY_CTX_CASE_ATOMIC_FETCH_INC(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_inc)
+#define shmem_atomic_fetch_inc(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_INC, \
+                   SY_CTX_CASE_ATOMIC_FETCH_INC, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_INC(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_inc)
+#define SY_CTX_CASE_ATOMIC_INC(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_inc)
+#define shmem_atomic_inc(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_INC, \
+                   SY_CTX_CASE_ATOMIC_INC, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_ADD(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_add)
+#define SY_CTX_CASE_ATOMIC_FETCH_ADD(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_add)
+#define shmem_atomic_fetch_add(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_ADD, \
+                   SY_CTX_CASE_ATOMIC_FETCH_ADD, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_ADD(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_add)
+#define SY_CTX_CASE_ATOMIC_ADD(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_add)
+#define shmem_atomic_add(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_ADD, \
+                   SY_CTX_CASE_ATOMIC_ADD, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_AND(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_and)
+#define SY_CTX_CASE_ATOMIC_FETCH_AND(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_and)
+#define shmem_atomic_fetch_and(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_AND, \
+                   SY_CTX_CASE_ATOMIC_FETCH_AND, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_AND(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_and)
+#define SY_CTX_CASE_ATOMIC_AND(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_and)
+#define shmem_atomic_and(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_AND, \
+                   SY_CTX_CASE_ATOMIC_AND, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_OR(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_or)
+#define SY_CTX_CASE_ATOMIC_FETCH_OR(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_or)
+#define shmem_atomic_fetch_or(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_OR, \
+                   SY_CTX_CASE_ATOMIC_FETCH_OR, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_OR(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_or)
+#define SY_CTX_CASE_ATOMIC_OR(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_or)
+#define shmem_atomic_or(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_OR, \
+                   SY_CTX_CASE_ATOMIC_OR, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_XOR(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_xor)
+#define SY_CTX_CASE_ATOMIC_FETCH_XOR(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_xor)
+#define shmem_atomic_fetch_xor(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_XOR, \
+                   SY_CTX_CASE_ATOMIC_FETCH_XOR, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_XOR(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_xor)
+#define SY_CTX_CASE_ATOMIC_XOR(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_xor)
+#define shmem_atomic_xor(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_XOR, \
+                   SY_CTX_CASE_ATOMIC_XOR, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_NBI(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_nbi)
+#define SY_CTX_CASE_ATOMIC_FETCH_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_nbi)
+#define shmem_atomic_fetch_nbi(...) \
+    SY_GENERIC_CTX(SY_EXTENDED_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_SWAP_NBI(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_swap_nbi)
+#define SY_CTX_CASE_ATOMIC_SWAP_NBI(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_swap_nbi)
+#define shmem_atomic_swap_nbi(...) \
+    SY_GENERIC_CTX(SY_EXTENDED_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_SWAP_NBI, \
+                   SY_CTX_CASE_ATOMIC_SWAP_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_COMPARE_SWAP_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_##TYPENAME##_atomic_compare_swap_nbi)
+#define SY_CTX_CASE_ATOMIC_COMPARE_SWAP_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_compare_swap_nbi)
+#define shmem_atomic_compare_swap_nbi(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_COMPARE_SWAP_NBI, \
+                   SY_CTX_CASE_ATOMIC_COMPARE_SWAP_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_INC_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_inc_nbi)
+#define SY_CTX_CASE_ATOMIC_FETCH_INC_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_inc_nbi)
+#define shmem_atomic_fetch_inc_nbi(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_INC_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_INC_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_ADD_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_add_nbi)
+#define SY_CTX_CASE_ATOMIC_FETCH_ADD_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_add_nbi)
+#define shmem_atomic_fetch_add_nbi(...) \
+    SY_GENERIC_CTX(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_ADD_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_ADD_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_AND_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_and_nbi)
+#define SY_CTX_CASE_ATOMIC_FETCH_AND_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_and_nbi)
+#define shmem_atomic_fetch_and_nbi(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_AND_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_AND_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_OR_NBI(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_or_nbi)
+#define SY_CTX_CASE_ATOMIC_FETCH_OR_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_or_nbi)
+#define shmem_atomic_fetch_or_nbi(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_OR_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_OR_NBI, __VA_ARGS__)
+
+#define SY_CASE_ATOMIC_FETCH_XOR_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_##TYPENAME##_atomic_fetch_xor_nbi)
+#define SY_CTX_CASE_ATOMIC_FETCH_XOR_NBI(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_ctx_##TYPENAME##_atomic_fetch_xor_nbi)
+#define shmem_atomic_fetch_xor_nbi(...) \
+    SY_GENERIC_CTX(SY_BITWISE_AMO_DISTINCT_TYPES, SY_CASE_ATOMIC_FETCH_XOR_NBI, \
+                   SY_CTX_CASE_ATOMIC_FETCH_XOR_NBI, __VA_ARGS__)
+
+/* The names of atomic operations that 1.4 deprecated (9.7.1); they take no context. */
+#define SY_CASE_FETCH(TYPENAME, TYPE) SY_FROM(TYPE, sy_##TYPENAME##_fetch)
+#define shmem_fetch(...) SY_GENERIC(SY_DEPRECATED_EXTENDED_AMO_TYPES, SY_CASE_FETCH, __VA_ARGS__)
+
+#define SY_CASE_SET(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_set)
+#define shmem_set(...) SY_GENERIC(SY_DEPRECATED_EXTENDED_AMO_TYPES, SY_CASE_SET, __VA_ARGS__)
+
+#define SY_CASE_SWAP(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_swap)
+#define shmem_swap(...) SY_GENERIC(SY_DEPRECATED_EXTENDED_AMO_TYPES, SY_CASE_SWAP, __VA_ARGS__)
+
+#define SY_CASE_CSWAP(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_cswap)
+#define shmem_cswap(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_CSWAP, __VA_ARGS__)
+
+#define SY_CASE_FINC(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_finc)
+#define shmem_finc(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_FINC, __VA_ARGS__)
+
+#define SY_CASE_INC(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_inc)
+#define shmem_inc(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_INC, __VA_ARGS__)
+
+#define SY_CASE_FADD(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_fadd)
+#define shmem_fadd(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_FADD, __VA_ARGS__)
+
+#define SY_CASE_ADD(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_add)
+#define shmem_add(...) SY_GENERIC(SY_DEPRECATED_AMO_TYPES, SY_CASE_ADD, __VA_ARGS__)
+
+/* Signalling operations (9.8). shmem_signal_add and shmem_signal_set are functions, too, and mean
+ * those where the first argument is no context. */
+#define SY_CASE_PUT_SIGNAL(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_put_signal)
+#define SY_CTX_CASE_PUT_SIGNAL(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_put_signal)
+#define shmem_put_signal(...) \
+    SY_GENERIC_PUT(7, SY_RMA_DISTINCT_TYPES, SY_CASE_PUT_SIGNAL, \
+                   SY_CTX_CASE_PUT_SIGNAL, __VA_ARGS__)
+
+#define SY_CASE_PUT_SIGNAL_NBI(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_put_signal_nbi)
+#define SY_CTX_CASE_PUT_SIGNAL_NBI(TYPENAME, TYPE) SY_TO(TYPE, sy_ctx_##TYPENAME##_put_signal_nbi)
+#define shmem_put_signal_nbi(...) \
+    SY_GENERIC_PUT(7, SY_RMA_DISTINCT_TYPES, SY_CASE_PUT_SIGNAL_NBI, \
+                   SY_CTX_CASE_PUT_SIGNAL_NBI, __VA_ARGS__)
+
+#define shmem_signal_add(...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0), \
+        shmem_ctx_t: shmem_ctx_signal_add, \
+        default: shmem_signal_add)(__VA_ARGS__)
+
+#define shmem_signal_set(...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0), \
+        shmem_ctx_t: shmem_ctx_signal_set, \
+        default: shmem_signal_set)(__VA_ARGS__)
+
+/* Collective routines (9.10). shmem_sync is also the function for active sets, and means that where
+ * the first argument is no team. */
+#define shmem_sync(...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0), \
+        shmem_team_t: shmem_team_sync, \
+        default: shmem_sync)(__VA_ARGS__)
+
+#define SY_CASE_ALLTOALL(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_alltoall)
+#define shmem_alltoall(...) SY_GENERIC_TEAM(SY_RMA_DISTINCT_TYPES, SY_CASE_ALLTOALL, __VA_ARGS__)
+
+#define SY_CASE_ALLTOALLS(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_alltoalls)
+#define shmem_alltoalls(...) SY_GENERIC_TEAM(SY_RMA_DISTINCT_TYPES, SY_CASE_ALLTOALLS, __VA_ARGS__)
+
+#define SY_CASE_BROADCAST(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_broadcast)
+#define shmem_broadcast(...) SY_GENERIC_TEAM(SY_RMA_DISTINCT_TYPES, SY_CASE_BROADCAST, __VA_ARGS__)
+
+#define SY_CASE_COLLECT(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_collect)
+#define shmem_collect(...) SY_GENERIC_TEAM(SY_RMA_DISTINCT_TYPES, SY_CASE_COLLECT, __VA_ARGS__)
+
+#define SY_CASE_FCOLLECT(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_fcollect)
+#define shmem_fcollect(...) SY_GENERIC_TEAM(SY_RMA_DISTINCT_TYPES, SY_CASE_FCOLLECT, __VA_ARGS__)
+
+#define SY_CASE_AND_REDUCE(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_and_reduce)
+#define shmem_and_reduce(...) \
+    SY_GENERIC_TEAM(SY_BITWISE_REDUCE_DISTINCT_TYPES, SY_CASE_AND_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_OR_REDUCE(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_or_reduce)
+#define shmem_or_reduce(...) \
+    SY_GENERIC_TEAM(SY_BITWISE_REDUCE_DISTINCT_TYPES, SY_CASE_OR_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_XOR_REDUCE(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_xor_reduce)
+#define shmem_xor_reduce(...) \
+    SY_GENERIC_TEAM(SY_BITWISE_REDUCE_DISTINCT_TYPES, SY_CASE_XOR_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_MAX_REDUCE(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_max_reduce)
+#define shmem_max_reduce(...) \
+    SY_GENERIC_TEAM(SY_COMPARE_REDUCE_DISTINCT_TYPES, SY_CASE_MAX_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_MIN_REDUCE(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_min_reduce)
+#define shmem_min_reduce(...) \
+    SY_GENERIC_TEAM(SY_COMPARE_REDUCE_DISTINCT_TYPES, SY_CASE_MIN_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_SUM_REDUCE(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_sum_reduce)
+#define shmem_sum_reduce(...) \
+    SY_GENERIC_TEAM(SY_ARITHMETIC_REDUCE_DISTINCT_TYPES, SY_CASE_SUM_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_PROD_REDUCE(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_prod_reduce)
+#define shmem_prod_reduce(...) \
+    SY_GENERIC_TEAM(SY_ARITHMETIC_REDUCE_DISTINCT_TYPES, SY_CASE_PROD_REDUCE, __VA_ARGS__)
+
+#define SY_CASE_SUM_INSCAN(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_sum_inscan)
+#define shmem_sum_inscan(...) \
+    SY_GENERIC_TEAM(SY_ARITHMETIC_REDUCE_DISTINCT_TYPES, SY_CASE_SUM_INSCAN, __VA_ARGS__)
+
+#define SY_CASE_SUM_EXSCAN(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_sum_exscan)
+#define shmem_sum_exscan(...) \
+    SY_GENERIC_TEAM(SY_ARITHMETIC_REDUCE_DISTINCT_TYPES, SY_CASE_SUM_EXSCAN, __VA_ARGS__)
+
+/* Point-to-point synchronisation (9.11). shmem_wait_until is also a function, for long; without
+ * parentheses after it the name means that. */
+#define SY_CASE_WAIT_UNTIL(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_wait_until)
+#define shmem_wait_until(...) SY_GENERIC(SY_WAIT_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL, __VA_ARGS__)
+
+#define SY_CASE_TEST(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_test)
+#define shmem_test(...) SY_GENERIC(SY_WAIT_DISTINCT_TYPES, SY_CASE_TEST, __VA_ARGS__)
+
+/* Sets: besides the standard types, an extension for short and unsigned short (short_sets.h). */
+#define SY_GENERIC_SETS(CASE, SHORT_CASE, ...) \
+    _Generic(SY_FIRST(__VA_ARGS__, 0) SY_STANDARD_AMO_DISTINCT_TYPES(CASE) \
+                 SY_DEPRECATED_WAIT_TYPES(SHORT_CASE))(__VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_ALL(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_wait_until_all)
+#define SY_SHORT_CASE_WAIT_UNTIL_ALL(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_wait_until_all)
+#define shmem_wait_until_all(...) \
+    SY_GENERIC_SETS(SY_CASE_WAIT_UNTIL_ALL, SY_SHORT_CASE_WAIT_UNTIL_ALL, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_ANY(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_wait_until_any)
+#define SY_SHORT_CASE_WAIT_UNTIL_ANY(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_wait_until_any)
+#define shmem_wait_until_any(...) \
+    SY_GENERIC_SETS(SY_CASE_WAIT_UNTIL_ANY, SY_SHORT_CASE_WAIT_UNTIL_ANY, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_SOME(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_wait_until_some)
+#define SY_SHORT_CASE_WAIT_UNTIL_SOME(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_wait_until_some)
+#define shmem_wait_until_some(...) \
+    SY_GENERIC_SETS(SY_CASE_WAIT_UNTIL_SOME, SY_SHORT_CASE_WAIT_UNTIL_SOME, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_ALL_VECTOR(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_##TYPENAME##_wait_until_all_vector)
+#define shmem_wait_until_all_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_ALL_VECTOR, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_ANY_VECTOR(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_##TYPENAME##_wait_until_any_vector)
+#define shmem_wait_until_any_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_ANY_VECTOR, __VA_ARGS__)
+
+#define SY_CASE_WAIT_UNTIL_SOME_VECTOR(TYPENAME, TYPE) \
+    SY_TO(TYPE, sy_##TYPENAME##_wait_until_some_vector)
+#define shmem_wait_until_some_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_WAIT_UNTIL_SOME_VECTOR, __VA_ARGS__)
+
+#define SY_CASE_TEST_ALL(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_test_all)
+#define SY_SHORT_CASE_TEST_ALL(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_test_all)
+#define shmem_test_all(...) \
+    SY_GENERIC_SETS(SY_CASE_TEST_ALL, SY_SHORT_CASE_TEST_ALL, __VA_ARGS__)
+
+#define SY_CASE_TEST_ANY(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_test_any)
+#define SY_SHORT_CASE_TEST_ANY(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_test_any)
+#define shmem_test_any(...) \
+    SY_GENERIC_SETS(SY_CASE_TEST_ANY, SY_SHORT_CASE_TEST_ANY, __VA_ARGS__)
+
+#define SY_CASE_TEST_SOME(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_test_some)
+#define SY_SHORT_CASE_TEST_SOME(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_test_some)
+#define shmem_test_some(...) \
+    SY_GENERIC_SETS(SY_CASE_TEST_SOME, SY_SHORT_CASE_TEST_SOME, __VA_ARGS__)
+
+#define SY_CASE_TEST_ALL_VECTOR(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_test_all_vector)
+#define shmem_test_all_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_ALL_VECTOR, __VA_ARGS__)
+
+#define SY_CASE_TEST_ANY_VECTOR(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_test_any_vector)
+#define shmem_test_any_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_ANY_VECTOR, __VA_ARGS__)
+
+#define SY_CASE_TEST_SOME_VECTOR(TYPENAME, TYPE) SY_TO(TYPE, sy_##TYPENAME##_test_some_vector)
+#define shmem_test_some_vector(...) \
+    SY_GENERIC(SY_STANDARD_AMO_DISTINCT_TYPES, SY_CASE_TEST_SOME_VECTOR, __VA_ARGS__)
+
+/* clang-format on */
+
+#endif
+
+#endif

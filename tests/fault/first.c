@@ -1,0 +1,42 @@
+/* The first contact of all PEs with all others, at once.
+ *   first alltoall|puts [LATE SECONDS]
+ * alltoall: by the collective; puts: each PE puts to all others in the order of their numbers. PE
+ * LATE does nothing of the library's for a while before that. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/conformance/check.h"
+
+static long *source, *dest;
+
+static void put_to_all(int me, int n)
+{
+    for (int pe = 0; pe < n; pe++)
+        shmem_long_p(&dest[me], source[pe], pe);
+    shmem_barrier_all();
+}
+
+int main(int argc, char **argv)
+{
+    int level;
+
+    shmem_init_thread(getenv("FIRST_THREADS") ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE,
+                      &level);
+    int me = shmem_my_pe(), n = shmem_n_pes();
+    source = shmem_calloc((size_t)n, sizeof *source);
+    dest = shmem_calloc((size_t)n, sizeof *dest);
+    CHECK(source && dest);
+    for (int pe = 0; pe < n; pe++)
+        source[pe] = 1000L * me + pe + 1;
+    if (argc > 3 && atoi(argv[2]) == me)
+        sleep((unsigned)atoi(argv[3]));
+    if (argc > 1 && !strcmp(argv[1], "puts"))
+        put_to_all(me, n);
+    else
+        CHECK(!shmem_alltoallmem(SHMEM_TEAM_WORLD, dest, source, sizeof *source));
+    for (int pe = 0; pe < n; pe++)
+        CHECK(dest[pe] == 1000L * pe + me + 1);
+    int status = check_end("first");
+    shmem_finalize();
+    return status;
+}

@@ -1,0 +1,410 @@
+/* libFuzzer target: what PEs and strangers may send over libfabric. An input is a row of steps,
+ * taken by PE 0 of a job of four: an operation of its own towards some PE, so that replies are
+ * due; a message that comes, with a right authenticator or not; a poll. Or it is the cards of all
+ * PEs. The transport is the real one, over an endpoint that takes every message and forgets it.
+ *
+ * What must hold: nothing is touched outside of the windows (AddressSanitizer), a message without a
+ * right authenticator changes nothing, and a reply changes only what has been asked of its PE. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "transports/ofi/ofi.h"
+
+enum { NPES = 4, WINDOWS = 3, RESULTS = 64, STRIDE = 128 };
+
+static const size_t window_length[WINDOWS] = {64, 256, 4096};
+static char *window_base[WINDOWS];
+static const unsigned char key[32] = "a job's key";
+static bool is_lost;
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+/* ---- the core ---- */
+
+static void no_log(enum sy_log_level level, const char *category, const char *fmt, ...)
+{
+    (void)level, (void)category, (void)fmt;
+}
+
+static int set_error(struct sy_error *err, int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(err->text, sizeof err->text, fmt, args);
+    va_end(args);
+    return -code;
+}
+
+static struct sy_place place(int pe)
+{
+    return (struct sy_place){.node = pe, .host = "host"};
+}
+
+static void *memory(int pe, unsigned window, uint64_t offset, size_t length)
+{
+    if (pe || window >= WINDOWS || offset > window_length[window] ||
+        length > window_length[window] - offset)
+        return NULL;
+    return window_base[window] + offset;
+}
+
+static void amo(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
+                uint64_t *result)
+{
+    uint32_t *narrow = address;
+    uint64_t *wide = address;
+
+    require(width == 4 || width == 8);
+    uint64_t old = width == 4 ? *narrow : *wide;
+    if (op != SY_AMO_FETCH && (op != SY_AMO_CSWAP || old == compare)) {
+        if (width == 4)
+            *narrow = (uint32_t)operand;
+        else
+            *wide = operand;
+    }
+    if (result)
+        *result = old;
+}
+
+static void lost(int pe, int code, const char *why)
+{
+    (void)code, (void)why;
+    require(pe >= 0 && pe < NPES);
+    is_lost = true;
+}
+
+static void soon(unsigned microseconds)
+{
+    (void)microseconds;
+}
+
+static const struct sy_host host = {.size = sizeof host,
+                                    .npes = NPES,
+                                    .job_key = key,
+                                    .log = no_log,
+                                    .fail = set_error,
+                                    .place = place,
+                                    .memory = memory,
+                                    .amo = amo,
+                                    .lost = lost,
+                                    .soon = soon,
+                                    .unattended = true};
+
+/* ---- the provider ---- */
+
+static void *sent[OFI_REQUESTS + OFI_REPLIES];
+static unsigned sent_count;
+static fi_addr_t inserted;
+
+static ssize_t take_message(struct fid_ep *ep, const struct fi_msg *message, uint64_t flags)
+{
+    const struct ofi_header *header = message->msg_iov->iov_base;
+
+    (void)ep, (void)flags;
+    require(message->iov_count == 1 && message->msg_iov->iov_len == header->length &&
+            header->length <= OFI_MESSAGE && !header->source && message->addr < NPES &&
+            header->mac == sy_ofi_header_mac(&sy_ofi.peer[message->addr], header));
+    if (sent_count == sizeof sent / sizeof sent[0])
+        return -FI_EAGAIN;
+    sent[sent_count++] = message->context;
+    return 0;
+}
+
+static ssize_t take_buffer(struct fid_ep *ep, void *buffer, size_t length, void *descriptor,
+                           fi_addr_t from, void *context)
+{
+    (void)ep, (void)buffer, (void)length, (void)descriptor, (void)from, (void)context;
+    return 0;
+}
+
+static ssize_t tell_sent(struct fid_cq *cq, void *buffer, size_t room)
+{
+    struct fi_cq_msg_entry *entry = buffer;
+    size_t count = 0;
+
+    (void)cq;
+    while (sent_count && count < room)
+        entry[count++] = (struct fi_cq_msg_entry){.op_context = sent[--sent_count]};
+    return count ? (ssize_t)count : -FI_EAGAIN;
+}
+
+static int name(fid_t fid, void *address, size_t *length)
+{
+    (void)fid;
+    *length = 16;
+    memset(address, 0, *length);
+    return 0;
+}
+
+static int insert(struct fid_av *av, const void *address, size_t count, fi_addr_t *to,
+                  uint64_t flags, void *context)
+{
+    (void)av, (void)address, (void)flags, (void)context;
+    *to = inserted++;
+    return (int)count;
+}
+
+static const char *words(int code)
+{
+    (void)code;
+    return "words";
+}
+
+static struct fi_ops_msg messages = {
+    .size = sizeof messages, .sendmsg = take_message, .recv = take_buffer};
+static struct fi_ops_cm names = {.size = sizeof names, .getname = name};
+static struct fi_ops_cq completions = {.size = sizeof completions, .read = tell_sent};
+static struct fi_ops_av addresses = {.size = sizeof addresses, .insert = insert};
+static struct fid_ep endpoint = {.msg = &messages, .cm = &names};
+static struct fid_cq queue = {.ops = &completions};
+static struct fid_av vector = {.ops = &addresses};
+static struct fi_fabric_attr fabric = {.prov_name = (char *)"fuzz", .name = (char *)"fuzz"};
+static struct fi_domain_attr domain = {.mr_key_size = 8};
+static struct fi_tx_attr tx;
+static struct fi_info info = {.fabric_attr = &fabric, .domain_attr = &domain, .tx_attr = &tx};
+
+/* ---- the transport ---- */
+
+extern const struct sy_transport shmem_transport_1;
+
+static struct sy_transport_ctx *ctx;
+static uint64_t results[NPES][RESULTS]; /* where those of each PE go */
+
+/* To make them anew for each input would take most of the time. */
+static void give_back_all(struct ofi_pool *pool)
+{
+    pool->taken = 0;
+    pool->free = NULL;
+    for (unsigned i = pool->count; i--;) {
+        pool->all[i].next = pool->free;
+        pool->free = &pool->all[i];
+    }
+}
+
+static void begin_pools(void)
+{
+    static struct ofi_pool requests, replies, receives;
+    struct sy_error err;
+
+    if (!requests.all) {
+        require(!sy_ofi_pools_open(&err));
+        requests = sy_ofi.requests;
+        replies = sy_ofi.replies;
+        receives = sy_ofi.receives;
+    }
+    give_back_all(&requests);
+    give_back_all(&replies);
+    give_back_all(&receives);
+    sy_ofi.requests = requests;
+    sy_ofi.replies = replies;
+    sy_ofi.receives = receives;
+}
+
+static void begin(void)
+{
+    struct sy_error err;
+
+    for (int w = 0; w < WINDOWS; w++) {
+        window_base[w] = calloc(window_length[w], 1);
+        require(window_base[w]);
+    }
+    sy_ofi_reset(&host);
+    sy_ofi_library.strerror = words;
+    sy_ofi.info = &info;
+    sy_ofi.av = &vector;
+    sy_ofi.lane[0].ep = &endpoint;
+    sy_ofi.lane[0].cq = &queue;
+    sy_ofi.traits = (struct ofi_traits){.window = 32, .at_once = 4, .small = SIZE_MAX};
+    require(!sy_ofi_keys_open(&err));
+    begin_pools();
+    sent_count = 0;
+    inserted = 0;
+    is_lost = false;
+    memset(results, 0, sizeof results);
+}
+
+static void end(void)
+{
+    if (ctx)
+        shmem_transport_1.ctx_close(ctx);
+    ctx = NULL;
+    sy_ofi_bell_close();
+    sy_ofi_serve_close();
+    free(sy_ofi.peer);
+    sy_ofi.peer = NULL;
+    for (int w = 0; w < WINDOWS; w++)
+        free(window_base[w]);
+}
+
+/* All PEs have this one's card. */
+static void meet(void)
+{
+    static char cards[NPES][STRIDE];
+    struct sy_error err;
+
+    memset(cards, 0, sizeof cards);
+    require(sy_ofi_address(cards[0], STRIDE));
+    for (int pe = 1; pe < NPES; pe++)
+        memcpy(cards[pe], cards[0], STRIDE);
+    require(!sy_ofi_connect(cards, STRIDE, 1, &err));
+    for (int pe = 0; pe < NPES; pe++)
+        require(sy_ofi.peer[pe].known);
+    require(!shmem_transport_1.ctx_open(0, &ctx, &err));
+}
+
+/* ---- steps ---- */
+
+struct input {
+    const uint8_t *at;
+    size_t left;
+};
+
+static void take(struct input *in, void *out, size_t length)
+{
+    size_t have = in->left < length ? in->left : length;
+
+    memset(out, 0, length);
+    memcpy(out, in->at, have);
+    in->at += have;
+    in->left -= have;
+}
+
+static uint8_t byte(struct input *in)
+{
+    uint8_t value;
+
+    take(in, &value, 1);
+    return value;
+}
+
+static void ask(struct input *in)
+{
+    uint8_t kind = byte(in), pe = byte(in) % NPES, which = byte(in) % RESULTS;
+    struct sy_transfer t = {.pe = pe, .window = 1, .local = &results[pe][which], .length = 8};
+    struct sy_amo a = {.pe = pe, .window = 1, .op = kind >> 4 & 7, .width = kind & 8 ? 8 : 4};
+
+    switch (kind & 3) {
+    case 0:
+        t.length = kind & 4 ? 8 : 3;
+        shmem_transport_1.get(ctx, &t, 0);
+        break;
+    case 1:
+        a.result = &results[pe][which];
+        shmem_transport_1.amo(ctx, &a, 0);
+        break;
+    case 2:
+        shmem_transport_1.put(ctx, &t, SY_BLOCKING);
+        break;
+    default:
+        shmem_transport_1.quiet(ctx, SY_ALL_PES);
+    }
+}
+
+/* Bytes of a message come in a block of exactly their number. */
+static void come(struct input *in)
+{
+    struct ofi_header header = {0};
+    uint8_t how = byte(in);
+    uint16_t length;
+    static char before[WINDOWS][4096];
+    static uint64_t asked[NPES][RESULTS];
+
+    header.source = byte(in) % (NPES + (how >> 7));
+    header.flags = byte(in) & 15;
+    header.ack = byte(in);
+    take(in, &length, sizeof length);
+    length %= OFI_MESSAGE - sizeof header + 1;
+    length = length > in->left ? (uint16_t)in->left : length;
+    size_t size = sizeof header + length;
+    char *message = malloc(size);
+    require(message);
+    take(in, message + sizeof header, length);
+    header.length = how & 1 ? (uint16_t)size : (uint16_t)(how << 8 | header.ack);
+    bool there = header.source < NPES, sealed = there && !(how & 2);
+    struct ofi_peer *peer = there ? &sy_ofi.peer[header.source] : NULL;
+    header.sequence = there && !(how & 4)
+                          ? (header.flags & OFI_REQUEST ? peer->received : peer->heard) + 1
+                          : header.ack;
+    header.ack = there && !(how & 8) ? peer->sent : header.ack;
+    header.mac = sealed ? sy_ofi_header_mac(peer, &header) : 0x1234567890abcdefu;
+    memcpy(message, &header, sizeof header);
+    for (int w = 0; w < WINDOWS; w++)
+        memcpy(before[w], window_base[w], window_length[w]);
+    memcpy(asked, results, sizeof results);
+    sy_ofi_serve((struct ofi_header *)(void *)message, how & 16 ? size / 2 : size);
+    for (int w = 0; w < WINDOWS; w++)
+        require((sealed && header.flags & OFI_REQUEST) ||
+                !memcmp(before[w], window_base[w], window_length[w]));
+    for (uint32_t pe = 0; pe < NPES; pe++)
+        require((sealed && pe == header.source) ||
+                !memcmp(asked[pe], results[pe], sizeof results[pe]));
+    free(message);
+}
+
+static void check(void)
+{
+    unsigned deferred = 0;
+
+    for (const struct ofi_deferred *d = sy_ofi.deferred; d; d = d->next)
+        deferred++;
+    require(deferred <= NPES * sy_ofi.traits.window);
+    require(sy_ofi.requests.taken <= OFI_REQUESTS && sy_ofi.replies.taken <= OFI_REPLIES);
+}
+
+static void run(struct input *in)
+{
+    meet();
+    while (in->left && !is_lost) {
+        switch (byte(in) % 4) {
+        case 0:
+            ask(in);
+            break;
+        case 1:
+            sy_ofi_lock(&sy_ofi.lane[0]);
+            sy_ofi_poll();
+            sy_ofi_unlock(&sy_ofi.lane[0]);
+            break;
+        default:
+            sy_ofi_lock(&sy_ofi.lane[0]);
+            come(in);
+            sy_ofi_unlock(&sy_ofi.lane[0]);
+        }
+        check();
+    }
+}
+
+static void read_cards(struct input *in)
+{
+    static char cards[NPES][STRIDE];
+    struct sy_error err;
+
+    sy_ofi.traits.virt_addr = byte(in) & 1;
+    require(sy_ofi_address(cards[0], STRIDE));
+    for (int pe = 1; pe < NPES; pe++)
+        memcpy(cards[pe], cards[0], STRIDE);
+    size_t skip = byte(in) % STRIDE;
+    for (int pe = 0; pe < NPES; pe++)
+        take(in, cards[pe] + skip, STRIDE - skip);
+    sy_ofi_connect(cards, STRIDE, 1, &err);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+
+    begin();
+    if (byte(&in) == 1)
+        read_cards(&in);
+    else
+        run(&in);
+    end();
+    return 0;
+}

@@ -1,0 +1,151 @@
+/* For fuzz targets of oshrun: processes that are none. What starts, signals and reaps PEs is in
+ * place of the launcher's own (child.c, guard.c, trace.c, bind.c), so that no input makes a
+ * process, and all that have been started end when they are killed. */
+#ifndef TESTS_FUZZ_PROCESSES_H
+#define TESTS_FUZZ_PROCESSES_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/bind.h"
+#include "bootstrap/launcher/child.h"
+#include "bootstrap/launcher/guard.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/trace.h"
+
+enum { FIRST_PID = 1 << 24, MOST_PIDS = 1 << 12 }; /* above what the kernel gives */
+
+static int started_pids;
+static bool dead[MOST_PIDS];
+
+/* What PEs write to oshrun's socket. */
+static const uint8_t *frames;
+static size_t frames_length;
+
+int sy_child_start(const struct sy_child_plan *plan, const cpu_set_t *cpus, bool with_stdin,
+                   struct sy_child *child, bool *executed)
+{
+    int link[2], out[2], err[2];
+
+    (void)cpus;
+    (void)plan;
+    *executed = true;
+    if (started_pids == MOST_PIDS)
+        return -EAGAIN;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) != 0 ||
+        pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0 || pipe2(err, O_CLOEXEC | O_NONBLOCK) != 0)
+        abort();
+    if (write(link[1], frames, frames_length) != (ssize_t)frames_length ||
+        write(err[1], "PE 0@h: error: x\n", 17) != 17)
+        abort();
+    close(link[1]);
+    close(out[1]);
+    close(err[1]);
+    child->pid = FIRST_PID + started_pids;
+    dead[started_pids++] = false;
+    child->link = link[0];
+    child->out = out[0];
+    child->err = err[0];
+    child->in = with_stdin ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+    return 0;
+}
+
+int kill(pid_t pid, int number)
+{
+    int index = abs(pid) - FIRST_PID;
+
+    if (index < 0 || index >= started_pids)
+        return 0;
+    if (!dead[index] && (number == SIGTERM || number == SIGKILL)) {
+        dead[index] = true;
+        raise(SIGCHLD);
+    }
+    return 0;
+}
+
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+    static int next;
+
+    (void)pid;
+    (void)options;
+    for (int i = 0; i < started_pids; i++) {
+        next = (next + 1) % started_pids;
+        if (!dead[next])
+            continue;
+        dead[next] = false;
+        *status = SIGTERM;
+        return FIRST_PID + next;
+    }
+    return 0;
+}
+
+int chdir(const char *path)
+{
+    (void)path;
+    return 0;
+}
+
+int sy_guard_start(struct sy_guard *guard, int count)
+{
+    (void)guard;
+    (void)count;
+    return 0;
+}
+
+void sy_guard_add(struct sy_guard *guard, int index, pid_t pid)
+{
+    (void)guard;
+    (void)index;
+    (void)pid;
+}
+
+void sy_guard_review(struct sy_guard *guard, int index)
+{
+    (void)guard;
+    (void)index;
+}
+
+void sy_guard_end(struct sy_guard *guard)
+{
+    (void)guard;
+}
+
+void sy_trace_start(struct sy_crew *crew)
+{
+    (void)crew;
+}
+
+char *sy_bind_find(struct sy_bind *bind, int binding)
+{
+    (void)bind;
+    (void)binding;
+    return sy_memory_string("there are no processors");
+}
+
+const char *sy_bind_name(int binding)
+{
+    return binding ? "core" : "none";
+}
+
+const char *sy_bind_text(const cpu_set_t *set, char *text, size_t room)
+{
+    (void)set;
+    (void)room;
+    *text = '\0';
+    return text;
+}
+
+void sy_bind_free(struct sy_bind *bind)
+{
+    (void)bind;
+}
+
+#endif

@@ -1,0 +1,211 @@
+/* libFuzzer target: what the bootstraps of other launchers are told. The first byte chooses what
+ * the rest is: frames of the control tree, in each state of a connection and on PE 0 or another;
+ * the beacon; answers of a PMI server; Slurm's lists; places that users write. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "bootstrap/pmi/client.h"
+#include "bootstrap/slurm/nodes.h"
+#include "bootstrap/tree/state.h"
+#include "util/bits.h"
+
+enum { NPES = 5 };
+
+static int set_error(struct sy_error *err, int code, const char *fmt, ...)
+{
+    struct sy_error own;
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(err ? err->text : own.text, sizeof own.text, fmt, args);
+    va_end(args);
+    return -code;
+}
+
+static void no_log(enum sy_log_level level, const char *category, const char *fmt, ...)
+{
+    char text[2048];
+    va_list args;
+
+    (void)level, (void)category;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+}
+
+static const struct sy_host host = {.size = sizeof host, .fail = set_error, .log = no_log};
+static struct tree_seat seat = {.npes = NPES, .job = "", .root_name = "there"};
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+/* ---- frames ---- */
+
+static void set_up(int pe, bool complete, bool gathers)
+{
+    static char all[NPES * 4];
+
+    sy_tree.host = &host;
+    sy_tree.seat = &seat;
+    sy_tree.pe = pe;
+    sy_tree.npes = NPES;
+    sy_tree.complete = complete;
+    sy_tree.epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (pe == 0) {
+        sy_tree.member = calloc(NPES, sizeof *sy_tree.member);
+        sy_tree.joined = complete ? NULL : calloc(NPES, sizeof *sy_tree.joined);
+        sy_tree.joins = 1;
+    }
+    if (gathers && pe)
+        sy_tree.gather = (struct tree_gather){.busy = true, .length = 4, .all = all};
+}
+
+static void tear_down(void)
+{
+    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+        sy_tree_link_close(link);
+    sy_tree_bury();
+    require(!sy_tree.silent && !sy_tree.opened && !sy_tree.proved && !sy_tree.children);
+    if (sy_tree.pe == 0)
+        free(sy_tree.gather.all);
+    free(sy_tree.gather.have);
+    for (int pe = 0; sy_tree.stall.note && pe < NPES; pe++)
+        free(sy_tree.stall.note[pe]);
+    free(sy_tree.stall.note);
+    if (sy_tree.stall.timer >= 0)
+        close(sy_tree.stall.timer);
+    free(sy_tree.member);
+    free(sy_tree.joined);
+    close(sy_tree.epoll);
+    sy_tree = (struct tree){.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .stall.timer = -1};
+}
+
+/* A neighbour or a stranger says all of it; another neighbour is there to pass it on to. */
+static void frames(const uint8_t *data, size_t size)
+{
+    static const enum tree_link_state states[] = {TREE_LINK_HELLO, TREE_LINK_PROVED,
+                                                  TREE_LINK_CHILD, TREE_LINK_PARENT};
+    enum tree_link_state state = states[data[0] & 3];
+    int pe = data[0] & 4 ? 0 : 2, pair[2], other[2];
+
+    if (state == TREE_LINK_PARENT)
+        pe = 2;
+    set_up(pe, data[0] & 8, data[0] & 16);
+    require(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair) &&
+            !socketpair(AF_UNIX, SOCK_STREAM, 0, other));
+    struct tree_link *link = sy_tree_link_new(pair[0], state);
+    struct tree_link *next = sy_tree_link_new(
+        other[0], pe && state != TREE_LINK_PARENT ? TREE_LINK_PARENT : TREE_LINK_CHILD);
+    require(link && next);
+    next->pe = 3;
+    if (next->state == TREE_LINK_PARENT)
+        sy_tree.parent = next;
+    if (state == TREE_LINK_PARENT)
+        sy_tree.parent = link;
+    unsigned char nonce[TREE_NONCE];
+    if (data[0] & 64)
+        require(!sy_tree_handshake_open(pair[1], nonce));
+    ssize_t sent = send(pair[1], data + 1, size - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    require(sent == (ssize_t)size - 1);
+    sy_tree_link_read(link);
+    if (state == TREE_LINK_HELLO)
+        require(link->in.room <= 512 && link->out.room <= 512);
+    if (data[0] & 32) {
+        shutdown(pair[1], SHUT_RDWR);
+        if (link->state != TREE_LINK_DEAD)
+            sy_tree_link_read(link);
+    }
+    tear_down();
+    close(pair[1]);
+    close(other[1]);
+}
+
+/* ---- texts ---- */
+
+static void beacon(const char *text)
+{
+    struct tree_beacon read, again;
+    char out[TREE_BEACON_TEXT];
+
+    if (sy_tree_beacon_decode(text, &read) != 0)
+        return;
+    require(read.root.count > 0 && read.root.count <= TREE_ADDRESSES);
+    sy_tree_beacon_encode(&read, out);
+    require(sy_tree_beacon_decode(out, &again) == 0 && !memcmp(&read, &again, sizeof read));
+}
+
+/* The server's side of a conversation is said at once; what the client says is thrown away. */
+static void pmi(const uint8_t *data, size_t size)
+{
+    struct pmi_client client = {.host = &host, .fd = -1, .deadline = sy_tree_now() + 5};
+    struct sy_error err;
+    char value[TREE_BEACON_TEXT], number[16];
+    int pair[2];
+
+    require(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    require(send(pair[1], data + 1, size - 1, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size - 1);
+    shutdown(pair[1], SHUT_WR);
+    snprintf(number, sizeof number, "%d", pair[0]);
+    setenv("PMI_FD", number, 1);
+    setenv("PMI_RANK", "1", 1);
+    setenv("PMI_SIZE", "3", 1);
+    if (sy_pmi_open(&client, data[0] % 3, &err) == 0) {
+        require(client.rank >= 0 && client.rank < client.size);
+        sy_pmi_one_node(&client);
+        sy_pmi_put(&client, "key", "value", &err);
+        sy_pmi_barrier_enter(&client, &err);
+        sy_pmi_barrier_wait(&client, &err);
+        if (sy_pmi_get(&client, "key", value, sizeof value, &err) == 0)
+            require(strlen(value) < sizeof value);
+    }
+    sy_pmi_drop(&client);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+static void lists(const char *text, uint8_t number)
+{
+    char name[64];
+    uint16_t port = number;
+
+    if (sy_slurm_host(text, number, name, sizeof name))
+        require(strlen(name) < sizeof name);
+    require(sy_slurm_node_of(text, number) <= number);
+    sy_pmi_mapping_is_one_node(text);
+    if (sy_tree_place_split(text, name, sizeof name, &port) == 0)
+        require(port && *name && strlen(name) < sizeof name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char text[4096];
+
+    if (size < 2 || size > sizeof text)
+        return 0;
+    size_t length = size - 2;
+    memcpy(text, data + 2, length);
+    text[length] = '\0';
+    switch (data[0] & 3) {
+    case 0:
+    case 1:
+        frames(data + 1, size - 1);
+        break;
+    case 2:
+        pmi(data + 1, size - 1);
+        break;
+    default:
+        beacon(text);
+        lists(text, data[1]);
+    }
+    return 0;
+}

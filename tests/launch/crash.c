@@ -1,0 +1,90 @@
+/* Crashes, one a run, by the name on the command line, on PE 1; the other PEs wait for it. */
+#include <pthread.h>
+#include <shmem.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile long zero;
+static volatile int *volatile nowhere = (volatile int *)8;
+
+static __attribute__((noinline)) void wild_store(void)
+{
+    *nowhere = 1;
+}
+
+static __attribute__((noinline)) long deep(long n)
+{
+    volatile char room[4096];
+
+    room[n & 4095] = 1;
+    return n ? deep(n - 1) + room[n & 1] : 0;
+}
+
+static void own_handler(int number)
+{
+    (void)number;
+    static const char text[] = "handled\n";
+    if (write(STDOUT_FILENO, text, sizeof text - 1) < 0)
+        abort();
+    _exit(3);
+}
+
+static void *crash_in_thread(void *arg)
+{
+    wild_store();
+    return arg;
+}
+
+static void in_child(void)
+{
+    pid_t child = fork();
+    int status;
+
+    if (!child)
+        wild_store();
+    waitpid(child, &status, 0);
+    printf("child: signal %d\n", WTERMSIG(status));
+}
+
+static void crash(const char *how)
+{
+    pthread_t thread;
+
+    if (!strcmp(how, "segv") || !strcmp(how, "before"))
+        wild_store();
+    else if (!strcmp(how, "abort"))
+        abort();
+    else if (!strcmp(how, "fpe"))
+        zero = 100 / zero;
+    else if (!strcmp(how, "overflow"))
+        deep(1 << 30);
+    else if (!strcmp(how, "sent"))
+        kill(getpid(), SIGSEGV);
+    else if (!strcmp(how, "later")) {
+        signal(SIGSEGV, own_handler);
+        wild_store();
+    } else if (!strcmp(how, "thread")) {
+        pthread_create(&thread, NULL, crash_in_thread, NULL);
+        pthread_join(thread, NULL);
+    } else if (!strcmp(how, "child")) {
+        in_child();
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+
+    if (!strcmp(how, "before"))
+        signal(SIGSEGV, own_handler);
+    shmem_init();
+    if (shmem_my_pe() == 1)
+        crash(how);
+    shmem_barrier_all();
+    shmem_finalize();
+    return 0;
+}

@@ -1,0 +1,103 @@
+/* What only PEs of this job can know: the keys of registered memory, and the keys of the pairs of
+ * PEs, under which headers of messages and rings are authenticated. All are derived from the job's
+ * key and a nonce of each PE that holds them, which travels in its card; so what was heard of an
+ * earlier initialisation is worth nothing in this one. None travels by itself, but for the key of
+ * memory in each native transfer. */
+#include <errno.h>
+#include <string.h>
+
+#include "transports/ofi/ofi.h"
+#include "util/auth.h"
+
+#define PURPOSE 8 /* bytes; no other authenticator under the job's key is of what begins so */
+
+static const char for_memory[PURPOSE] = "SWYDOFIM", for_pair[PURPOSE] = "SWYDOFIP";
+
+int sy_ofi_keys_open(struct sy_error *err)
+{
+    static const unsigned char none[SY_AUTH_KEY];
+    unsigned char mac[SY_AUTH_MAC];
+    uint64_t local = 0;
+
+    if (!memcmp(sy_ofi.host->job_key, none, sizeof none))
+        return sy_ofi.host->fail(err, EINVAL,
+                                 "the job has no key, so whoever reaches this PE's port could "
+                                 "read and write its memory; the bootstrap plugin must give one");
+    int rc = sy_auth_mac(sy_ofi.host->job_key, NULL, 0, mac);
+    if (!rc)
+        rc = sy_auth_random(sy_ofi.nonce, sizeof sy_ofi.nonce);
+    if (!rc)
+        rc = sy_auth_random(&local, sizeof local);
+    sy_ofi.local_key = local;
+    if (rc)
+        return sy_ofi.host->fail(err, -rc, "keys from the job's key: %s",
+                                 rc == -ENOENT ? "libcrypto cannot be loaded" : strerror(-rc));
+    return 0;
+}
+
+static int ofi_derive(const char *purpose, const struct sy_auth_part part[2], void *out,
+                      size_t length)
+{
+    const struct sy_auth_part parts[3] = {{purpose, PURPOSE}, part[0], part[1]};
+    unsigned char mac[SY_AUTH_MAC];
+    int rc = sy_auth_mac(sy_ofi.host->job_key, parts, 3, mac);
+
+    if (!rc)
+        memcpy(out, mac, length);
+    explicit_bzero(mac, sizeof mac);
+    return rc;
+}
+
+/* Keys of windows are even and those of memory for this process alone are odd. */
+static uint64_t ofi_key_mask(void)
+{
+    size_t bytes = sy_ofi.info->domain_attr->mr_key_size;
+
+    return bytes >= sizeof(uint64_t) || !bytes ? UINT64_MAX : (UINT64_C(1) << 8 * bytes) - 1;
+}
+
+uint64_t sy_ofi_local_key(void)
+{
+    return (atomic_fetch_add_explicit(&sy_ofi.local_key, 2, memory_order_relaxed) | 1) &
+           ofi_key_mask();
+}
+
+static bool ofi_is_among(uint64_t key, const uint64_t *keys, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (keys[i] == key)
+            return true;
+    return false;
+}
+
+/* Where the provider's keys are short two windows of a PE could have the same: the later one takes
+ * the next that is free. */
+int sy_ofi_window_key(int pe, const unsigned char nonce[OFI_NONCE], unsigned window, uint64_t *keys)
+{
+    const uint32_t number[2] = {(uint32_t)pe, window};
+    const struct sy_auth_part part[2] = {{nonce, OFI_NONCE}, {number, sizeof number}};
+    uint64_t key = 0, mask = ofi_key_mask() & ~UINT64_C(1);
+    int rc = ofi_derive(for_memory, part, &key, sizeof key);
+
+    for (key &= mask; ofi_is_among(key, keys, window); key = (key + 2) & mask)
+        ;
+    keys[window] = key;
+    return rc;
+}
+
+/* The same on both sides: the lower PE stands first. */
+int sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE])
+{
+    bool lower = sy_ofi.host->pe < peer->pe;
+    uint32_t pe[2] = {(uint32_t)sy_ofi.host->pe, (uint32_t)peer->pe};
+    unsigned char nonces[2][OFI_NONCE];
+
+    if (!lower) {
+        pe[1] = pe[0];
+        pe[0] = (uint32_t)peer->pe;
+    }
+    memcpy(nonces[!lower], sy_ofi.nonce, OFI_NONCE);
+    memcpy(nonces[lower], nonce, OFI_NONCE);
+    const struct sy_auth_part part[2] = {{pe, sizeof pe}, {nonces, sizeof nonces}};
+    return ofi_derive(for_pair, part, peer->secret, sizeof peer->secret);
+}

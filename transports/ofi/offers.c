@@ -1,0 +1,102 @@
+/* Which of a provider's offers is taken: one for each address of each interface. The order is the
+ * one in which the tcp transport prefers addresses, then that of libfabric; loopback addresses come
+ * behind others, and link-local ones last, since they mean nothing without an interface. An offer
+ * that cannot be opened, as an address that the kernel does not yet let anybody use, is left out
+ * from then on. */
+#include <stdlib.h>
+
+#include "transports/ofi/ofi.h"
+#include "util/net/interfaces.h"
+
+static struct sy_interface *all;
+static const struct sy_interface **preferred;
+static size_t preferred_count;
+static struct fi_info *tried; /* offers that failed */
+
+/* Without a list of interfaces libfabric's order stands. */
+void sy_ofi_offers_open(void)
+{
+    struct sy_error why;
+    size_t count;
+
+    sy_ofi_offers_close();
+    if (sy_interfaces_list(&all, &count))
+        return;
+    preferred = calloc(count + 1, sizeof *preferred);
+    if (!preferred || sy_interfaces_choose("SHMEM_OFI_DOMAIN", "auto", SY_IP_ANY, all, count,
+                                           preferred, &preferred_count, &why))
+        preferred_count = 0;
+}
+
+void sy_ofi_offers_close(void)
+{
+    free(all);
+    free(preferred);
+    if (tried)
+        sy_ofi_library.freeinfo(tried);
+    all = NULL;
+    preferred = NULL;
+    preferred_count = 0;
+    tried = NULL;
+}
+
+/* The IP address of an offer; family 0: it has another kind of address. */
+static struct sy_ip ofi_offer_ip(const struct fi_info *info)
+{
+    const union ofi_ip *at = info->src_addr;
+    struct sy_ip ip = {0};
+
+    if (at && at->any.sa_family == AF_INET) {
+        ip.family = 4;
+        memcpy(ip.bytes, &at->four.sin_addr, sizeof at->four.sin_addr);
+    } else if (at && at->any.sa_family == AF_INET6) {
+        ip.family = 6;
+        memcpy(ip.bytes, &at->six.sin6_addr, sizeof at->six.sin6_addr);
+    }
+    return ip;
+}
+
+/* Lower is better. */
+unsigned sy_ofi_offer_rank(const struct fi_info *info)
+{
+    struct sy_ip ip = ofi_offer_ip(info);
+    unsigned rank = 0, others = (unsigned)preferred_count;
+
+    if (!ip.family)
+        return 0;
+    if (sy_ip_link_local(&ip))
+        return others + 2;
+    if (sy_ip_loopback(&ip))
+        return others + 1;
+    while (rank < preferred_count && !sy_ip_equal(&preferred[rank]->ip, &ip))
+        rank++;
+    return rank;
+}
+
+static bool ofi_same_offer(const struct fi_info *a, const struct fi_info *b)
+{
+    return !strcmp(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
+           !strcmp(a->domain_attr->name, b->domain_attr->name) &&
+           a->src_addrlen == b->src_addrlen &&
+           (!a->src_addrlen || !memcmp(a->src_addr, b->src_addr, a->src_addrlen));
+}
+
+bool sy_ofi_offer_is_tried(const struct fi_info *info)
+{
+    for (const struct fi_info *i = tried; i; i = i->next)
+        if (ofi_same_offer(i, info))
+            return true;
+    return false;
+}
+
+/* False where it cannot be remembered, so that it must not be asked for again. */
+bool sy_ofi_offer_failed(const struct fi_info *info)
+{
+    struct fi_info *copy = sy_ofi_library.dupinfo(info);
+
+    if (!copy)
+        return false;
+    copy->next = tried;
+    tried = copy;
+    return true;
+}

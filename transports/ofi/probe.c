@@ -1,0 +1,327 @@
+/* Whether the hosts of PEs that owe something still answer. A provider's connections are its own:
+ * what is sent into one whose path is gone is lost without a word for a quarter of an hour, and
+ * what is waited for on one for ever. So where they are TCP's, a PE that has owed something for a
+ * while without a sign of it is probed: by a connection of this file's own, to the port at which
+ * its endpoint listens, on which nothing is sent but the kernel's keep-alive probes. It is the
+ * kernel of the other host that answers, so a PE that is stopped or computes is not taken for lost,
+ * and a refusal is an answer too. There is one connection for each address, only while it is
+ * needed: a stopped PE does not accept it, and its kernel keeps room for some thousands. A
+ * provider's own connections would tell less: the kernel probes ever more seldom where data wait
+ * for room.
+ *
+ * An address that does not answer for SHMEM_PEER_TIMEOUT has lost its PEs, since libfabric does not
+ * connect anew. Who has not run itself for a while does not judge.
+ *
+ * Whoever sends sets `watching` and asks for the first look; the rest is the progress thread's,
+ * once a second while anything is owed, so that nothing here is on the way of a transfer. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <switchyard/bootstrap.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transports/ofi/ofi.h"
+
+#define SECOND_NS  UINT64_C(1000000000)
+#define LOOK_NS    SECOND_NS
+#define SILENT_NS  (SECOND_NS * 3 / 2) /* without a sign of a PE before its host is asked */
+#define ATTEMPT_NS (2 * SECOND_NS)     /* then it is tried anew: the kernel asks ever more seldom */
+#define LATE_NS    (4 * SECOND_NS)     /* between two looks: this side has not run */
+#define SAID_PART  3                   /* a warning comes after this part of the patience */
+#define BEFORE     1.5 /* seconds: a silence is noticed late, and the next look is late too */
+
+struct probe {
+    struct probe *next;
+    union ofi_ip to;
+    int fd;              /* -1: none at present */
+    bool connected, old; /* old: it has had time for an answer */
+    uint64_t begun;
+    uint64_t answered; /* the last answer, or since when one is wanted */
+    int pe;            /* one of those that owe */
+    unsigned pes;      /* so many do; 0: no more */
+    bool said;
+};
+
+static struct probe *probes;
+static uint64_t looked;          /* the last look; 0: none since something is owed */
+static _Atomic uint64_t look_at; /* the next one */
+
+static double ofi_patience(void)
+{
+    const struct sy_start *start = sy_ofi.host->start;
+
+    return start ? start->peer_timeout : 10;
+}
+
+/* ---- an address ---- */
+
+static socklen_t ofi_ip_length(const union ofi_ip *ip)
+{
+    return ip->any.sa_family == AF_INET6 ? sizeof ip->six : sizeof ip->four;
+}
+
+static bool ofi_same_host(const union ofi_ip *a, const union ofi_ip *b)
+{
+    if (a->any.sa_family != b->any.sa_family)
+        return false;
+    return a->any.sa_family == AF_INET6
+               ? !memcmp(&a->six.sin6_addr, &b->six.sin6_addr, sizeof a->six.sin6_addr)
+               : a->four.sin_addr.s_addr == b->four.sin_addr.s_addr;
+}
+
+static const char *ofi_ip_text(const union ofi_ip *ip, char text[INET6_ADDRSTRLEN])
+{
+    const void *bytes = ip->any.sa_family == AF_INET6 ? (const void *)&ip->six.sin6_addr
+                                                      : (const void *)&ip->four.sin_addr;
+
+    return inet_ntop(ip->any.sa_family, bytes, text, INET6_ADDRSTRLEN) ? text : "?";
+}
+
+/* ---- a probe ---- */
+
+static void probe_hang_up(struct probe *probe)
+{
+    if (probe->fd >= 0)
+        close(probe->fd);
+    probe->fd = -1;
+    probe->connected = false;
+}
+
+/* From this endpoint's own address, as the provider's connections. Where there is no descriptor
+ * left nothing can be said about the other side. */
+static void probe_connect(struct probe *probe, uint64_t now)
+{
+    union ofi_ip own;
+
+    memset(&own, 0, sizeof own);
+    memcpy(&own, sy_ofi.info->src_addr, ofi_ip_length(&probe->to));
+    own.four.sin_port = 0;
+    probe->begun = now;
+    probe->fd = socket(probe->to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (probe->fd < 0) {
+        probe->answered = now;
+        return;
+    }
+    if (own.any.sa_family != probe->to.any.sa_family ||
+        bind(probe->fd, &own.any, ofi_ip_length(&own)) ||
+        (connect(probe->fd, &probe->to.any, ofi_ip_length(&probe->to)) && errno != EINPROGRESS)) {
+        if (errno == ECONNREFUSED)
+            probe->answered = now;
+        probe_hang_up(probe);
+    }
+}
+
+/* The connection has been made, or has failed: also by the word that nobody listens there. */
+static void probe_concluded(struct probe *probe, uint64_t now)
+{
+    int error = 0, one = 1, most = 127;
+    socklen_t length = sizeof error;
+
+    if (getsockopt(probe->fd, SOL_SOCKET, SO_ERROR, &error, &length))
+        error = errno;
+    if (!error || error == ECONNREFUSED || error == ECONNRESET)
+        probe->answered = now;
+    if (error) {
+        probe_hang_up(probe);
+        return;
+    }
+    probe->connected = true;
+    setsockopt(probe->fd, IPPROTO_TCP, TCP_KEEPIDLE, &one, sizeof one);
+    setsockopt(probe->fd, IPPROTO_TCP, TCP_KEEPINTVL, &one, sizeof one);
+    setsockopt(probe->fd, IPPROTO_TCP, TCP_KEEPCNT, &most, sizeof most);
+    setsockopt(probe->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+}
+
+/* When the other kernel last answered. */
+static void probe_ask_kernel(struct probe *probe, uint64_t now)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+
+    if (getsockopt(probe->fd, IPPROTO_TCP, TCP_INFO, &info, &length) ||
+        info.tcpi_state == TCP_CLOSE) {
+        probe_concluded(probe, now);
+        probe_hang_up(probe);
+        return;
+    }
+    uint64_t ago = (uint64_t)info.tcpi_last_ack_recv * 1000000;
+    if (ago < now && now - ago > probe->answered)
+        probe->answered = now - ago;
+}
+
+static void probe_look(struct probe *probe, uint64_t now)
+{
+    struct pollfd ready = {.fd = probe->fd, .events = POLLOUT};
+
+    if (probe->connected)
+        probe_ask_kernel(probe, now);
+    else if (probe->fd >= 0 && poll(&ready, 1, 0) > 0)
+        probe_concluded(probe, now);
+    else if (probe->fd >= 0 && now - probe->begun >= ATTEMPT_NS)
+        probe_hang_up(probe);
+    if (probe->fd < 0)
+        probe_connect(probe, now);
+}
+
+static void probe_judge(struct probe *probe, uint64_t now)
+{
+    double silence = (double)(now - probe->answered) * 1e-9, most = ofi_patience();
+    char address[INET6_ADDRSTRLEN], more[32] = "", why[320];
+
+    ofi_ip_text(&probe->to, address);
+    if (probe->said && silence < most / SAID_PART) {
+        probe->said = false;
+        sy_ofi.host->log(SY_LOG_WARN, "ofi", "%s answers again", address);
+    }
+    if (silence < most / SAID_PART)
+        return;
+    if (!probe->said) {
+        probe->said = true;
+        if (probe->pes > 1)
+            snprintf(more, sizeof more, " and %u more PEs", probe->pes - 1);
+        sy_ofi.host->log(SY_LOG_WARN, "ofi",
+                         "no answer from %s (PE %d on host %s%s) for %.0f s; the job ends if that "
+                         "lasts for %g s (SHMEM_PEER_TIMEOUT)",
+                         address, probe->pe, sy_ofi.host->place(probe->pe).host, more, silence,
+                         most);
+    }
+    if (silence < (most > 2 * BEFORE ? most - BEFORE : most))
+        return;
+    snprintf(why, sizeof why,
+             "its address %s has not answered for %.0f s (SHMEM_PEER_TIMEOUT): the host or the "
+             "network between is down; libfabric does not connect anew, so the job ends. The tcp "
+             "transport waits longer and does (SHMEM_TRANSPORTS=shm,tcp)",
+             address, silence);
+    sy_ofi.host->lost(probe->pe, ETIMEDOUT, why);
+}
+
+/* ---- those that owe ---- */
+
+/* Has the host of a PE asked, which has been silent since. */
+static void probe_want(const struct ofi_peer *peer, uint64_t since)
+{
+    struct probe *probe = probes;
+
+    while (probe && !ofi_same_host(&probe->to, &peer->at))
+        probe = probe->next;
+    if (!probe) {
+        probe = calloc(1, sizeof *probe);
+        if (!probe)
+            return;
+        *probe = (struct probe){.next = probes, .to = peer->at, .fd = -1, .answered = since};
+        probes = probe;
+    }
+    if (!probe->pes++)
+        probe->pe = peer->pe;
+}
+
+/* Something of every kind of sign that a PE may give. */
+static uint64_t ofi_signs(const struct ofi_peer *peer)
+{
+    return (uint64_t)peer->acked + peer->received + peer->heard +
+           atomic_load_explicit(&peer->transfers, memory_order_relaxed);
+}
+
+/* Looks who owes something; those that have given no sign for a while are asked, and their hosts.
+ * Returns whether anybody owes. Main lane locked. */
+static bool probe_find(uint64_t now, bool late)
+{
+    bool any = false;
+
+    for (int pe = 0; pe < sy_ofi.host->npes; pe++) {
+        struct ofi_peer *peer = &sy_ofi.peer[pe];
+        if (!peer->known || !peer->at.any.sa_family || !sy_ofi_is_unanswered(peer)) {
+            peer->owes_since = 0;
+            continue;
+        }
+        any = true;
+        uint64_t signs = ofi_signs(peer);
+        if (late || !peer->owes_since || signs != peer->signs) {
+            peer->owes_since = now;
+            peer->signs = signs;
+        } else if (now - peer->owes_since >= SILENT_NS) {
+            if (peer->sent == peer->acked)
+                sy_ofi_prove(peer); /* it has not been asked for anything yet */
+            probe_want(peer, peer->owes_since);
+        }
+    }
+    return any;
+}
+
+static void probe_all(uint64_t now, bool late)
+{
+    struct probe **link = &probes, *probe;
+
+    while ((probe = *link)) {
+        if (!probe->pes) {
+            *link = probe->next;
+            probe_hang_up(probe);
+            free(probe);
+            continue;
+        }
+        probe->answered = late ? now : probe->answered;
+        probe_look(probe, now);
+        if (probe->old)
+            probe_judge(probe, now);
+        probe->old = true;
+        link = &probe->next;
+    }
+}
+
+/* The progress thread, whenever it is at work for this transport. */
+void sy_ofi_probes_look(void)
+{
+    if (!sy_ofi.traits.tcp || sy_ofi.closing ||
+        !atomic_load_explicit(&sy_ofi.watching, memory_order_acquire))
+        return;
+    uint64_t now = sy_ofi_now();
+    if (now < atomic_load_explicit(&look_at, memory_order_relaxed))
+        return;
+    bool late = looked && now - looked > LATE_NS;
+    looked = now;
+    atomic_store_explicit(&look_at, now + LOOK_NS, memory_order_relaxed);
+    for (struct probe *probe = probes; probe; probe = probe->next)
+        probe->pes = 0;
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    bool any = probe_find(now, late);
+    if (!any) {
+        atomic_store_explicit(&sy_ofi.watching, false, memory_order_relaxed);
+        looked = 0;
+    }
+    sy_ofi_unlock(&sy_ofi.lane[0]);
+    probe_all(now, late);
+    if (any)
+        sy_ofi.host->soon(LOOK_NS / 1000);
+}
+
+/* Something leaves for a PE while nobody is watched. Main lane locked. */
+void sy_ofi_probes_begin(void)
+{
+    atomic_store_explicit(&look_at, sy_ofi_now() + LOOK_NS, memory_order_relaxed);
+    atomic_store_explicit(&sy_ofi.watching, true, memory_order_release);
+    sy_ofi.host->soon(LOOK_NS / 1000);
+}
+
+/* What is between here and a PE is TCP's business, so that TCP can tell. */
+void sy_ofi_probes_meet(struct ofi_peer *peer, const void *address)
+{
+    memset(&peer->at, 0, sizeof peer->at);
+    if (sy_ofi.traits.tcp && sy_ofi.info->src_addr && peer->pe != sy_ofi.host->pe &&
+        ofi_patience() > 0)
+        memcpy(&peer->at, address,
+               ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof peer->at.six
+                                                                         : sizeof peer->at.four);
+}
+
+void sy_ofi_probes_close(void)
+{
+    for (struct probe *probe = probes; probe; probe = probe->next)
+        probe->pes = 0;
+    probe_all(0, false);
+    looked = 0;
+}

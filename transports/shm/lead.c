@@ -1,0 +1,348 @@
+/* The leader of the exchange: gathers the records and descriptors of all PEs of the node, then
+ * sends all to all.
+ *
+ * One thread, and nobody is waited for: connections whose greeting has not come yet (guests) wait
+ * among themselves, PEs that are slow to receive have what the kernel holds for them. Strangers may
+ * connect too. Those of other users are refused at once. Of this user's there are at most as many
+ * guests as PEs, and some; then the oldest has to go, and if that was a PE it comes again. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "transports/shm/exchange.h"
+#include "util/denied.h"
+#include "util/list.h"
+
+/* Guests beside those that are PEs of the node. */
+#define STRANGERS 64
+
+struct member {
+    struct shm_holding holding;
+    int socket;     /* or -1 */
+    uint32_t batch; /* records it takes at a time */
+    int sent;       /* entries of the leader's table that it has been sent */
+};
+
+struct lead {
+    struct member *member; /* node_size of them */
+    int expected, have;    /* PEs that take part, and that have come */
+    struct pollfd *wait;   /* [0] is the listener's, then the guests', oldest first */
+    int guests, most;
+    double end, seconds; /* the whole exchange */
+    double news;         /* when a PE has come last */
+    double patience;
+};
+
+static int failed_call(const char *call, int code, struct sy_error *err)
+{
+    code = abs(code);
+    if (code == EMFILE || code == ENFILE)
+        return sy_shm_too_few_files(code, err);
+    return sy_shm.host->fail(err, code, "exchange of memory on this host: %s: %s%s", call,
+                             strerror(code), sy_denied_hint(code));
+}
+
+static int lead_missing(const struct lead *l, double seconds, struct sy_error *err)
+{
+    char text[SY_LIST_TEXT];
+    struct sy_list list = sy_list_begin(text, sizeof text);
+
+    for (int i = 0; i < sy_shm.node_size; i++)
+        if (sy_shm.peer[i].expected && !l->member[i].holding.fds)
+            sy_list_add(&list, sy_shm.peer[i].pe);
+    return sy_shm.host->fail(err, ETIMEDOUT,
+                             "exchange of memory on this host: waited %.0f s for %s; are they "
+                             "stopped, or does the machine do something else?",
+                             seconds, sy_list_end(&list));
+}
+
+/* ---- those who come ---- */
+
+static void drop_guest(struct lead *l, int i, bool close_it)
+{
+    if (close_it)
+        close(l->wait[i].fd);
+    memmove(&l->wait[i], &l->wait[i + 1], (size_t)(l->guests - i) * sizeof *l->wait);
+    l->guests--;
+}
+
+/* accept4, or where a filter does not know it, accept. */
+static int accept_one(int listener)
+{
+    int socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (socket >= 0 || !*sy_denied_hint(errno))
+        return socket;
+    socket = accept(listener, NULL, NULL);
+    if (socket >= 0 && (fcntl(socket, F_SETFD, FD_CLOEXEC) || fcntl(socket, F_SETFL, O_NONBLOCK))) {
+        int code = errno;
+        close(socket);
+        errno = code;
+        return -1;
+    }
+    return socket;
+}
+
+/* Accepts all who wait. */
+static int lead_accept(struct lead *l, struct sy_error *err)
+{
+    for (;;) {
+        int socket = accept_one(sy_shm.listener);
+        if (socket < 0 && (errno == EMFILE || errno == ENFILE) && l->guests) {
+            drop_guest(l, 1, true);
+            continue;
+        }
+        if (socket < 0)
+            return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED
+                       ? 0
+                       : failed_call("accept", errno, err);
+        int same = sy_shm_same_user(socket);
+        if (same < 1) {
+            close(socket);
+            if (same < 0)
+                return failed_call("getsockopt(SO_PEERCRED)", same, err);
+            continue;
+        }
+        if (l->guests == l->most)
+            drop_guest(l, 1, true);
+        l->wait[++l->guests] = (struct pollfd){.fd = socket, .events = POLLIN};
+    }
+}
+
+/* Takes a PE in, whose greeting is right. */
+static int lead_admit(struct lead *l, int socket, const struct shm_hello *hello, const int *fds,
+                      int count, struct sy_error *err)
+{
+    struct member *m = &l->member[sy_shm_peer_of(hello->record.pe) - sy_shm.peer];
+
+    m->socket = socket;
+    m->batch = hello->batch < 1 ? 1 : hello->batch > BATCH ? BATCH : hello->batch;
+    m->holding.record = hello->record;
+    m->holding.fds = count;
+    memcpy(m->holding.fd, fds, sizeof(int) * (size_t)count);
+    l->have++;
+    l->news = sy_shm_now();
+    if (hello->failure || !count)
+        return sy_shm.host->fail(err, EPERM, "PE %d of this host cannot hand over its memory: %s%s",
+                                 hello->record.pe, strerror(hello->failure),
+                                 sy_denied_hint(hello->failure));
+    return 0;
+}
+
+/* Takes the greeting of guest i. One that is none is a stranger's. */
+static int lead_greet(struct lead *l, int i, struct sy_error *err)
+{
+    struct shm_hello hello;
+    int fds[BATCH * FDS_EACH], count, socket = l->wait[i].fd;
+    bool cut;
+    ssize_t got = sy_shm_receive(socket, &hello, sizeof hello, fds, &count, &cut);
+
+    if (got == -EAGAIN)
+        return 0;
+    if (got < 0 && got != -ECONNRESET)
+        return failed_call("recvmsg", (int)got, err);
+    bool known = got == (ssize_t)sizeof hello &&
+                 !memcmp(hello.key, sy_shm.host->job_key, sizeof hello.key);
+    const struct shm_peer *peer = known ? sy_shm_peer_of(hello.record.pe) : NULL;
+    bool good = peer && peer->expected && l->member[peer - sy_shm.peer].socket < 0 && !cut &&
+                count <= FDS_EACH && peer->pe != sy_shm.host->pe;
+
+    drop_guest(l, i, !good);
+    if (good)
+        return lead_admit(l, socket, &hello, fds, count, err);
+    sy_shm_close_all(fds, count);
+    return known && cut ? sy_shm_too_few_files(EMFILE, err) : 0;
+}
+
+/* Until all have come. */
+static int lead_gather(struct lead *l, struct sy_error *err)
+{
+    int rc = 0;
+
+    while (!rc && l->have < l->expected) {
+        double now = sy_shm_now(), limit = l->news + l->patience;
+        if (now >= limit || now >= l->end)
+            return lead_missing(l, now >= l->end ? l->seconds : l->patience, err);
+        limit = limit < l->end ? limit : l->end;
+        double left = limit - now < 1000 ? limit - now : 1000;
+        if (poll(l->wait, (nfds_t)l->guests + 1, (int)(left * 1000) + 1) < 0) {
+            rc = errno == EINTR ? 0 : failed_call("poll", errno, err);
+            continue;
+        }
+        for (int i = l->guests; i > 0 && !rc; i--)
+            if (l->wait[i].revents)
+                rc = lead_greet(l, i, err);
+        if (!rc && l->wait[0].revents)
+            rc = lead_accept(l, err);
+    }
+    return rc;
+}
+
+/* ---- handing out ---- */
+
+/* Sends one PE what there is room for: 1 if that was anything, else 0; -errno where the call itself
+ * fails. One that has gone is left to say so itself, or to the launcher. */
+static int lead_send(struct lead *l, struct member *m, struct shm_batch *batch)
+{
+    int moved = 0;
+
+    while (m->socket >= 0 && m->sent < sy_shm.node_size) {
+        int fds[BATCH * FDS_EACH], used = 0, next = m->sent;
+        batch->count = 0;
+        for (; next < sy_shm.node_size && batch->count < m->batch; next++) {
+            const struct shm_holding *h = &l->member[next].holding;
+            if (!h->fds)
+                continue;
+            batch->record[batch->count++] = h->record;
+            memcpy(fds + used, h->fd, sizeof(int) * (size_t)h->fds);
+            used += h->fds;
+        }
+        int rc = sy_shm_send(m->socket, batch, sizeof *batch, fds, used);
+        if (rc == -EAGAIN || rc == -ETOOMANYREFS)
+            return moved;
+        if (rc && rc != -EPIPE && rc != -ECONNRESET)
+            return rc;
+        moved = 1;
+        m->sent = next;
+        if (rc) {
+            sy_shm.host->log(SY_LOG_DEBUG, "shm", "PE %d has left the exchange: %s",
+                             m->holding.record.pe, strerror(-rc));
+            close(m->socket);
+            m->socket = -1;
+        }
+    }
+    return moved;
+}
+
+/* Waits until one of those who have not got all takes more. Also where the kernel has too many
+ * descriptors under way, of which sockets say nothing. */
+static void lead_await_room(struct lead *l, struct pollfd *wait)
+{
+    nfds_t count = 0;
+
+    for (int i = 0; i < sy_shm.node_size; i++)
+        if (l->member[i].socket >= 0 && l->member[i].sent < sy_shm.node_size)
+            wait[count++] = (struct pollfd){.fd = l->member[i].socket, .events = POLLOUT};
+    poll(wait, count, 100);
+}
+
+static uint64_t lead_longest(const struct lead *l)
+{
+    uint64_t longest = 0;
+
+    for (int i = 0; i < sy_shm.node_size; i++)
+        if (l->member[i].holding.fds && l->member[i].holding.record.file_length > longest)
+            longest = l->member[i].holding.record.file_length;
+    return longest;
+}
+
+static int lead_hand_out(struct lead *l, struct sy_error *err)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    struct shm_batch batch = {.longest = lead_longest(l)};
+    char text[SY_LIST_TEXT];
+
+    for (;;) {
+        struct sy_list list = sy_list_begin(text, sizeof text);
+        bool moved = false;
+        for (int i = 0; i < sy_shm.node_size; i++) {
+            int rc = lead_send(l, &l->member[i], &batch);
+            if (rc < 0)
+                return failed_call("sendmsg", rc, err);
+            moved = moved || rc;
+            if (l->member[i].socket >= 0 && l->member[i].sent < sy_shm.node_size)
+                sy_list_add(&list, sy_shm.peer[i].pe);
+        }
+        if (!list.total)
+            return 0;
+        if (sy_shm_now() > l->end)
+            return sy_shm.host->fail(err, ETIMEDOUT,
+                                     "exchange of memory on this host: %s did not take it for "
+                                     "%.0f s",
+                                     sy_list_end(&list), l->seconds);
+        if (!moved)
+            nanosleep(&moment, NULL);
+        lead_await_room(l, l->wait);
+    }
+}
+
+/* ---- all of it ---- */
+
+/* Tells those who wait why they wait in vain. */
+static void lead_refuse(struct lead *l, int code, const char *why)
+{
+    struct shm_batch batch = {.failure = code};
+
+    snprintf(batch.why, sizeof batch.why, "%s", why);
+    for (int i = 0; i < sy_shm.node_size; i++)
+        if (l->member[i].socket >= 0 && l->member[i].sent == 0 &&
+            sy_shm_send(l->member[i].socket, &batch, sizeof batch, NULL, 0))
+            (void)!write(l->member[i].socket, &batch, sizeof batch);
+}
+
+/* Maps the others' files where `rc` is 0; in any case ends the connections and gives the
+ * descriptors of others back. */
+static int lead_finish(struct lead *l, int rc, struct sy_error *err)
+{
+    if (!rc)
+        rc = sy_shm_reserve(lead_longest(l), err);
+    for (int i = 0; i < sy_shm.node_size; i++) {
+        struct member *m = &l->member[i];
+        if (sy_shm.peer[i].pe == sy_shm.host->pe)
+            continue;
+        if (!rc && m->holding.fds)
+            rc = sy_shm_map(&m->holding, err);
+        else
+            sy_shm_close_all(m->holding.fd, m->holding.fds);
+        if (m->socket >= 0)
+            close(m->socket);
+    }
+    for (int i = 1; i <= l->guests; i++)
+        close(l->wait[i].fd);
+    return rc;
+}
+
+int sy_shm_lead(double seconds, double patience, struct sy_error *err)
+{
+    size_t n = (size_t)sy_shm.node_size;
+    struct lead l = {.member = calloc(n, sizeof *l.member),
+                     .wait = calloc(n + STRANGERS + 2, sizeof *l.wait),
+                     .most = (int)n + STRANGERS,
+                     .end = sy_shm_now() + seconds,
+                     .seconds = seconds,
+                     .news = sy_shm_now(),
+                     .patience = patience,
+                     .have = 1};
+    struct sy_error why = {""};
+    int rc;
+
+    if (!l.member || !l.wait) {
+        rc = sy_shm.host->fail(err, ENOMEM, "no memory for %zu PEs", n);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            l.member[i].socket = -1;
+            l.expected += sy_shm.peer[i].expected;
+            if (sy_shm.peer[i].pe == sy_shm.host->pe)
+                sy_shm_describe(&l.member[i].holding);
+        }
+        l.wait[0] = (struct pollfd){.fd = sy_shm.listener, .events = POLLIN};
+        rc = lead_gather(&l, &why);
+        if (!rc)
+            rc = lead_hand_out(&l, &why);
+        if (rc)
+            lead_refuse(&l, -rc, why.text);
+        rc = lead_finish(&l, rc, &why);
+        if (rc)
+            sy_shm.host->fail(err, -rc, "%s", why.text);
+    }
+    free(l.member);
+    free(l.wait);
+    return rc;
+}

@@ -1,0 +1,275 @@
+/* See outage.h. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <switchyard/bootstrap.h>
+#include <sys/socket.h>
+
+#include "transports/tcp/lane.h"
+#include "transports/tcp/talk.h"
+
+#define SECOND      UINT64_C(1000000000)
+#define RETRY_FIRST (SECOND / 100)
+#define RETRY_LATER (SECOND / 5)
+#define RETRY_REST  (5 * SECOND)
+#define TELL        (19 * SECOND / 2) /* of silence, with some time for another connection in it */
+#define SHORT_LIVED (20 * SECOND) /* a connection that large packets do not pass breaks sooner */
+#define LOOKS       (SECOND / 2)  /* apart, at most */
+#define DOUBLINGS   4             /* of the patience with greetings */
+
+/* Whether the peer has something to confirm or to answer. */
+static bool owed(const struct tcp_lane *lane)
+{
+    for (int c = 0; c < 2; c++)
+        if (sy_tcp_log_acked(&lane->log[c]) != sy_tcp_log_tail(&lane->log[c]))
+            return true;
+    return atomic_load(&lane->wanted) != atomic_load(&lane->answered);
+}
+
+static uint64_t latest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* How long ago; `now` was read some time before, and `then` may be later than that. */
+static uint64_t age(uint64_t now, uint64_t then)
+{
+    return now > then ? now - then : 0;
+}
+
+/* When the peer's kernel was last heard of on a connection. */
+static uint64_t heard_at(int fd, uint64_t now)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    uint64_t ago;
+
+    memset(&info, 0, sizeof info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length))
+        return now;
+    ago = info.tcpi_last_ack_recv < info.tcpi_last_data_recv ? info.tcpi_last_ack_recv
+                                                             : info.tcpi_last_data_recv;
+    return ago * TCP_MILLISECOND < now ? now - ago * TCP_MILLISECOND : now;
+}
+
+/* ---- connections come and go ---- */
+
+/* A further lane goes to a PE that has been met on lane 0. */
+void sy_tcp_outage_start(struct tcp_lane *lane, uint64_t now)
+{
+    const struct tcp_lane *first = sy_tcp_lane_made((uint32_t)lane->pe, 0);
+
+    lane->outage.met = first && first->outage.met;
+    lane->outage.sign = now;
+}
+
+/* Connections that carry small packets only break again and again: that is one outage, which began
+ * with the first, and the next connection is made for small packets. */
+void sy_tcp_outage_break(struct tcp_lane *lane)
+{
+    struct tcp_outage *outage = &lane->outage;
+    uint64_t progress = 0, now = sy_tcp_now();
+
+    for (int c = 0; c < 2; c++)
+        progress += sy_tcp_log_acked(&lane->log[c]) + atomic_load(&lane->got[c]);
+    outage->narrow = owed(lane) && outage->first && progress == outage->progress &&
+                     now - lane->up_since < SHORT_LIVED;
+    if (!outage->narrow)
+        outage->first = owed(lane) ? now : 0;
+    outage->progress = progress;
+    outage->since = outage->first;
+    outage->sign = lane->watch.fd < 0 ? now : heard_at(lane->watch.fd, now);
+    outage->seen = 0;
+}
+
+/* The user has been told of this PE, or of another one of its node: one line is enough. */
+static bool is_told(int pe)
+{
+    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    int node = sy_tcp_host->place(pe).node;
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct tcp_lane *lane = sy_tcp_lanes.lane[i];
+        if (lane->outage.told && sy_tcp_host->place(lane->pe).node == node)
+            return true;
+    }
+    return false;
+}
+
+static void tell_over(struct tcp_lane *lane, uint64_t now)
+{
+    struct tcp_outage *outage = &lane->outage;
+
+    outage->told = false;
+    sy_tcp_host->log(SY_LOG_WARN, "tcp", "PE %d on host %s answers again, after %.0f s", lane->pe,
+                     sy_tcp_host->place(lane->pe).host,
+                     (double)(now - outage->sign) / (double)SECOND);
+}
+
+void sy_tcp_outage_over(struct tcp_lane *lane, int fd)
+{
+    struct tcp_outage *outage = &lane->outage;
+    struct sockaddr_storage address = {0};
+    socklen_t length = sizeof address;
+    char text[SY_IP_TEXT];
+
+    if (!getpeername(fd, (struct sockaddr *)&address, &length))
+        snprintf(outage->peer, sizeof outage->peer, " (%.60s)", sy_socket_text(&address, text));
+    if (outage->told)
+        tell_over(lane, sy_tcp_now());
+    outage->met = true;
+    outage->since = outage->sign = 0;
+    outage->ungreeted = outage->seen = 0;
+}
+
+/* ---- no connection ---- */
+
+void sy_tcp_outage_failed(struct tcp_lane *lane, unsigned seen, uint64_t now)
+{
+    struct tcp_outage *outage = &lane->outage;
+
+    outage->seen = seen;
+    outage->ungreeted = seen & TCP_SEEN_UNGREETED ? outage->ungreeted + 1 : 0;
+    if (seen & TCP_SEEN_UNGREETED)
+        outage->sign = now;
+}
+
+uint64_t sy_tcp_outage_pause(const struct tcp_lane *lane, uint64_t now)
+{
+    uint64_t down = age(now, lane->down_since);
+
+    if (down < SECOND)
+        return RETRY_FIRST;
+    if (lane->outage.since || !lane->outage.met)
+        return RETRY_LATER;
+    return down / 8 < RETRY_LATER ? RETRY_LATER : down / 8 < RETRY_REST ? down / 8 : RETRY_REST;
+}
+
+uint64_t sy_tcp_outage_patience(const struct tcp_lane *lane)
+{
+    unsigned times = lane->outage.ungreeted;
+
+    return TCP_GREETING_TIME << (times < DOUBLINGS ? times : DOUBLINGS);
+}
+
+/* What lies behind it where the ways have been tried and the peer has never been reached. */
+static const char *cause(const struct tcp_outage *outage)
+{
+    if (outage->met)
+        return "";
+    if (outage->seen & TCP_SEEN_SILENT)
+        return ". Most likely a firewall or a security group drops what goes to these ports";
+    if (outage->seen & TCP_SEEN_REFUSED)
+        return ". Either the PE has gone, or a firewall refuses connections to these ports";
+    if (outage->seen & TCP_SEEN_NO_WAY)
+        return ". Either a firewall forbids it, or there is no way to these addresses "
+               "(SHMEM_TCP_INTERFACES chooses others)";
+    return "";
+}
+
+static const char *remedy(const struct tcp_outage *outage)
+{
+    return !*cause(outage) ? ""
+                           : ": open the ports that the job uses between its hosts (oshrun "
+                             "--port-range A:B, or SHMEM_TCP_PORT_RANGE, chooses them); oshrun "
+                             "--check tries the ways between hosts";
+}
+
+/* The limit, and its name. A first contact is a part of the start: the other side may not have got
+ * there yet. */
+static double limit_of(const struct tcp_outage *outage, const char **name)
+{
+    bool first = !outage->met && sy_tcp_host->start;
+
+    *name = first ? "SHMEM_INIT_TIMEOUT" : "SHMEM_TCP_RECONNECT_TIMEOUT";
+    return first ? sy_tcp_host->start->init_timeout : sy_tcp_settings.reconnect_timeout;
+}
+
+static const char *reason(const struct tcp_lane *lane)
+{
+    return lane->why[0] ? lane->why : "no attempt has come to its end yet";
+}
+
+static void tell(struct tcp_lane *lane, uint64_t now, double left, const char *name)
+{
+    struct tcp_outage *outage = &lane->outage;
+    uint64_t since = outage->narrow ? outage->first : outage->sign;
+    bool reasons = outage->seen || !outage->met;
+
+    if (is_told(lane->pe))
+        return;
+    outage->told = true;
+    sy_tcp_host->log(
+        SY_LOG_WARN, "tcp",
+        "PE %d on host %s%s %s for %.0f s; trying to %s for another %.0f s (%s)%s%s%s%s", lane->pe,
+        sy_tcp_host->place(lane->pe).host, outage->peer,
+        outage->narrow ? "has been losing connections before anything got through"
+                       : "has not answered",
+        (double)(now - since) / (double)SECOND, outage->met ? "reconnect" : "connect", left, name,
+        reasons ? ": " : "", reasons ? reason(lane) : "", cause(outage), remedy(outage));
+}
+
+void sy_tcp_outage_lost(struct tcp_lane *lane)
+{
+    const struct tcp_outage *outage = &lane->outage;
+    const char *name;
+    double limit = limit_of(outage, &name);
+    char why[1200];
+
+    if (outage->met)
+        snprintf(why, sizeof why, "%s for %.3g s (%s), at last because: %s",
+                 outage->narrow ? "nothing has got through its connections" : "no connection",
+                 limit, name, reason(lane));
+    else
+        snprintf(why, sizeof why, "no connection within %.3g s (%s): %s%s%s", limit, name,
+                 reason(lane), cause(outage), remedy(outage));
+    sy_tcp_host->lost(lane->pe, outage->met ? ETIMEDOUT : EHOSTUNREACH, why);
+}
+
+/* Whether the first attempt has shown that there is something to speak of: where many PEs begin at
+ * once each waits for its turn. */
+static bool worth_telling(const struct tcp_lane *lane, uint64_t now)
+{
+    const struct tcp_outage *outage = &lane->outage;
+
+    return !outage->told && outage->sign && age(now, outage->sign) >= TELL &&
+           age(now, outage->since) >= SECOND && (outage->met || lane->why[0]);
+}
+
+/* A connection on which nobody greets is a sign of life of the machine. The first contact is
+ * limited all the same, since a start is. */
+static uint64_t counts_from(struct tcp_lane *lane, uint64_t now)
+{
+    struct tcp_outage *outage = &lane->outage;
+
+    if (sy_tcp_attempt_ungreeted(lane->pe, lane->number))
+        outage->sign = now;
+    return outage->narrow || !outage->met ? outage->since : latest(outage->since, outage->sign);
+}
+
+bool sy_tcp_outage_look(struct tcp_lane *lane, uint64_t now, uint64_t *wait)
+{
+    struct tcp_outage *outage = &lane->outage;
+    const char *name;
+    double limit = limit_of(outage, &name);
+    uint64_t most = (uint64_t)(limit * (double)SECOND);
+
+    *wait = LOOKS;
+    if (!outage->since) {
+        if (!owed(lane))
+            return false;
+        outage->since = now;
+        if (lane->retry_at)
+            lane->retry_at = now;
+    }
+    uint64_t used = age(now, counts_from(lane, now));
+    if (used > most)
+        return true;
+    if (worth_telling(lane, now))
+        tell(lane, now, (double)(most - used) / (double)SECOND, name);
+    if (most - used < *wait)
+        *wait = most - used + 1;
+    return false;
+}

@@ -1,0 +1,69 @@
+/* Outages: what a lane does without a connection, when its peer is given up, and what the user is
+ * told. A connection that breaks is nothing to speak of; it is an outage from when something is
+ * unconfirmed or awaited while there is none. A lane at rest waits for its next use.
+ *
+ * Whether a peer is there is asked of its kernel, not of the process: a PE that is stopped, swapped
+ * out, or computes without serving anybody keeps its connections, and its machine accepts new ones
+ * and acknowledges what is sent over them. So a peer is silent when its machine is: sent data are
+ * not acknowledged, or probes of a quiet connection not answered, for TCP_SILENCE (talk.c sets
+ * both), and then nothing accepts a connection.
+ *
+ * All under the poll lock. */
+#ifndef TCP_OUTAGE_H
+#define TCP_OUTAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TCP_SILENCE 7.5 /* seconds until the kernel ends a connection that is not answered */
+
+struct tcp_lane;
+
+/* What became of the candidates of an attempt. */
+enum tcp_seen {
+    TCP_SEEN_SILENT = 1,    /* no answer to the request for a connection */
+    TCP_SEEN_REFUSED = 2,   /* nothing listens there, or somebody on the way says so */
+    TCP_SEEN_NO_WAY = 4,    /* a router, or this machine, says that nothing gets there */
+    TCP_SEEN_UNGREETED = 8, /* a connection, and nobody greeted */
+};
+
+struct tcp_outage {
+    bool met;           /* there has been a connection */
+    bool told;          /* the user has been told that the peer does not answer */
+    bool narrow;        /* it breaks without progress: large packets may be getting lost */
+    unsigned seen;      /* in the last attempt */
+    unsigned ungreeted; /* attempts in succession in which a machine answered and no PE */
+    uint64_t since;     /* no connection, and something unconfirmed or awaited; 0: not so */
+    uint64_t first;     /* of several breaks with something unconfirmed and no progress between */
+    uint64_t sign;      /* the last sign of life of the peer's machine */
+    uint64_t progress;  /* bytes confirmed and applied at the last break */
+    char peer[64];      /* the other end of the last connection */
+};
+
+/* The first attempt at a connection begins. */
+void sy_tcp_outage_start(struct tcp_lane *lane, uint64_t now);
+
+/* The connection is unusable; its socket is still open. */
+void sy_tcp_outage_break(struct tcp_lane *lane);
+
+/* An attempt has failed; seen: TCP_SEEN_ */
+void sy_tcp_outage_failed(struct tcp_lane *lane, unsigned seen, uint64_t now);
+
+/* There is a connection. */
+void sy_tcp_outage_over(struct tcp_lane *lane, int fd);
+
+/* A lane without a connection: tells the user what there is to tell. True: the peer is to be given
+ * up; else *wait: nanoseconds until the lane wants to be looked at again. */
+bool sy_tcp_outage_look(struct tcp_lane *lane, uint64_t now, uint64_t *wait);
+
+/* The core is told that the peer is given up, and why. */
+void sy_tcp_outage_lost(struct tcp_lane *lane);
+
+/* How long after a failed attempt the next one begins, in nanoseconds. */
+uint64_t sy_tcp_outage_pause(const struct tcp_lane *lane, uint64_t now);
+
+/* How long a greeting is waited for, in nanoseconds: the longer, the more often in vain, because
+ * each connection that a stopped PE does not accept takes a place in its machine's queue. */
+uint64_t sy_tcp_outage_patience(const struct tcp_lane *lane);
+
+#endif
