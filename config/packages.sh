@@ -1,5 +1,5 @@
-# Sourced by quickstart.sh and check.sh: installs the Debian packages that are missing.
-# need_packages PACKAGE... ; sets nothing, exits with an explanation where it cannot.
+# Sourced by the scripts beside it.
+# need_packages PACKAGE...: installs those Debian packages that are missing, or exits with an explanation.
 
 need_packages() {
     missing=

@@ -5,8 +5,7 @@ set -e
 cd "$(dirname "$0")/.."
 . config/packages.sh
 
-need_packages gcc g++ libc6-dev make autoconf automake libtool pkg-config libev-dev libjansson-dev \
-    libssl-dev libhwloc-dev libfabric-dev
+config/install-packages.sh
 set_up build
 echo "== build/bin/oshrun -n 4 build/examples/wordcount /usr/share/common-licenses/*"
 build/bin/oshrun -n 4 build/examples/wordcount /usr/share/common-licenses/*

@@ -88,12 +88,30 @@ tests_conformance_cxx_LDADD = shmem/libsma.la
 # How tests run: .test scripts by themselves, programs through run.sh.
 TEST_EXTENSIONS = .test
 LOG_COMPILER = $(top_srcdir)/tests/run.sh
+LOG_DRIVER = $(SHELL) $(top_srcdir)/tests/driver.sh
+TEST_LOG_DRIVER = $(LOG_DRIVER)
 AM_TESTS_ENVIRONMENT = \
 	SY_BUILD='$(abs_top_builddir)'; export SY_BUILD; \
 	SY_SRC='$(abs_top_srcdir)'; export SY_SRC; \
-	SY_SANITIZE='$(SY_SANITIZE)'; export SY_SANITIZE;
-dist_check_SCRIPTS += tests/run.sh
+	SY_SANITIZE='$(SY_SANITIZE)'; export SY_SANITIZE; \
+	SY_TESTS='$(TEST_LOGS)'; export SY_TESTS;
+dist_check_SCRIPTS += tests/run.sh tests/driver.sh
 EXTRA_DIST += tests/lib.sh
+
+# The quick set, for a developer between two changes: all that is small and depends on no time limit, and a part of
+# each folder's scripts.
+quick_tests = $(filter tests/lint/% tests/unit/%,$(TESTS)) \
+	$(filter-out tests/conformance/%.test %/crowd %/collectives_storm %/amo_mixed,$(filter tests/conformance/%,$(TESTS))) \
+	tests/conformance/instructions.test \
+	tests/fake/fake.test \
+	tests/fault/errors.test \
+	tests/launch/files.test tests/launch/plugins.test tests/launch/stdin.test tests/launch/usage.test \
+	tests/routes/routes.test \
+	tests/shim/shim.test \
+	tests/transport/transport.test
+check-quick:
+	SY_PES='1 3' $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(quick_tests)'
+.PHONY: check-quick
 
 # Memory, life and order.
 conformance_programs = \

@@ -12,6 +12,7 @@ case $program in
             echo "failed with status $status: oshrun -n $pes $program"
             exit 1
         }
+        echo "ok: $pes PEs"
     done
     ;;
 *) exec "$program" "$@" ;;

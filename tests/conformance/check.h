@@ -53,23 +53,24 @@ static inline int check_same(const void *a, const void *b, size_t count, size_t 
     return 1;
 }
 
-/* Collective. PE 0 prints one line with the sums; returns main's exit status: 0 only if no PE
- * failed. */
+/* Collective. PE 0 prints one line with the sums; returns main's exit status: 0 only if the PEs have
+ * made checks and none failed. */
 static int check_end(const char *program)
 {
     static long count, failed;
-    long all;
+    long all, made;
 
     shmem_long_atomic_add(&count, check_count, 0);
     shmem_long_atomic_add(&failed, check_failed, 0);
     shmem_barrier_all();
     all = shmem_long_atomic_fetch(&failed, 0);
+    made = shmem_long_atomic_fetch(&count, 0);
     if (shmem_my_pe() == 0) {
-        printf("%s: %ld checks on %d PEs, %ld failed\n", program, count, shmem_n_pes(), all);
+        printf("%s: %ld checks on %d PEs, %ld failed\n", program, made, shmem_n_pes(), all);
         fflush(stdout);
     }
     shmem_barrier_all();
-    return all != 0 || check_failed != 0;
+    return made == 0 || all != 0 || check_failed != 0;
 }
 
 #endif

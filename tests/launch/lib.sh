@@ -24,13 +24,14 @@ fail()
     exit 1
 }
 
-# run STATUS COMMAND...: runs it, output to $dir/out and $dir/err.
+# run STATUS COMMAND...: runs it, output to $dir/out and $dir/err; a case that has passed if it ends with this status.
 run()
 {
     local want=$1 got=0
     shift
     "$@" >"$dir/out" 2>"$dir/err" || got=$?
     [ "$got" = "$want" ] || fail "status $got, not $want: $*"
+    printf 'ok: status %s: %.150s\n' "$want" "${*//$'\n'/ }"
 }
 
 # said PATTERN [FILE], unsaid PATTERN [FILE]: a line of stderr, or of FILE, matches.

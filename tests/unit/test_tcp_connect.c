@@ -692,7 +692,7 @@ int main(void)
 
     set.fd = epoll_create1(EPOLL_CLOEXEC);
     if (sy_tcp_listen_open(&err)) {
-        printf("SKIP: %s\n", err.text);
+        printf("skipped: %s\n", err.text);
         return 77;
     }
     sy_tcp_listen_close();

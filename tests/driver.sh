@@ -1,0 +1,62 @@
+#!/bin/sh
+# Runs one test for automake's harness, and prints a line as it ends: its number of how many, its result, its
+# seconds, and how many cases it reported. What the test prints is its log; of that three kinds of line count:
+#   ok: WHAT             a case that passed
+#   skipped: WHAT, WHY   a case, or with status 77 the whole test, that cannot be made here
+#   FAIL: WHY            what went wrong, with a status other than 0 and 77
+# A test that ends with status 0 and has reported no case has failed, and so has one that is skipped without a reason.
+while [ "$1" != -- ]; do
+    case $1 in
+    --test-name) name=$2 ;;
+    --log-file) log=$2 ;;
+    --trs-file) trs=$2 ;;
+    esac
+    shift 2
+done
+shift
+number=0 all=0
+for each in ${SY_TESTS-}; do
+    all=$((all + 1))
+    [ "$each" != "$log" ] || number=$all
+done
+unset SY_TESTS
+
+begin=$(date +%s%N)
+status=0
+"$@" >"$log" 2>&1 || status=$?
+tenths=$((($(date +%s%N) - begin) / 100000000))
+cases=$(grep -c '^ok: ' "$log")
+skipped=$(grep -c '^skipped: ' "$log")
+
+case $status in
+0)
+    result=PASS
+    if [ "$cases" -eq 0 ]; then
+        result=FAIL
+        echo "FAIL: the test reported no case; a line \"ok: WHAT\" for each tells what was tried" >>"$log"
+    fi
+    ;;
+77)
+    result=SKIP
+    if [ "$skipped" -eq 0 ]; then
+        result=FAIL
+        echo "FAIL: status 77 without a line \"skipped: WHAT, WHY\"" >>"$log"
+    fi
+    ;;
+*)
+    result=FAIL
+    echo "status $status" >>"$log"
+    ;;
+esac
+{
+    echo ":test-result: $result"
+    echo ":global-test-result: $result"
+    [ $result = FAIL ] && echo ":recheck: yes" || echo ":recheck: no"
+    echo ":copy-in-global-log: no"
+    echo ":seconds: $((tenths / 10)).$((tenths % 10))"
+    echo ":cases: $cases"
+} >"$trs"
+left_out=
+[ "$skipped" -eq 0 ] || left_out=", $skipped skipped"
+printf '%3d/%d %s: %s (%d.%d s, %d cases%s)\n' $number $all $result "$name" \
+    $((tenths / 10)) $((tenths % 10)) "$cases" "$left_out"
