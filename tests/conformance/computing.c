@@ -184,6 +184,8 @@ int main(void)
     last = npes - 1;
     if (npes > 1)
         run();
+    else
+        CHECK(me == 0); /* nobody to serve */
     int status = check_end("computing");
     shmem_finalize();
     return status;
