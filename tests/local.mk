@@ -28,10 +28,11 @@ lint_tests = \
 	tests/lint/exports.test \
 	tests/lint/coverage.test \
 	tests/lint/includes.test \
+	tests/lint/maps.test \
 	tests/lint/budgets.test
 dist_check_SCRIPTS += $(lint_tests)
 TESTS += $(lint_tests)
-EXTRA_DIST += tests/lint/api.txt tests/lint/macros.txt
+EXTRA_DIST += tests/lint/api.txt tests/lint/macros.txt tests/lint/functions.awk tests/lint/shape.awk tests/lint/ceilings.txt
 
 # Every typed routine, expanded from the tables of types; each program is run with several numbers of PEs.
 check_PROGRAMS += \

@@ -156,7 +156,8 @@ static bool listen_drop(enum tree_link_state state)
     return oldest != NULL;
 }
 
-void sy_tree_make_place(void)
+/* Pushes out connections where more have come than are kept. */
+static void listen_make_place(void)
 {
     while (sy_tree.silent > TREE_SILENT)
         listen_drop(TREE_LINK_HELLO);
@@ -182,7 +183,7 @@ static void listen_take(int fd, const struct sockaddr_storage *from)
     }
     link->source = listen_source(from);
     sy_tree_link_read(link);
-    sy_tree_make_place();
+    listen_make_place();
 }
 
 bool sy_tree_accept(const void *listener)

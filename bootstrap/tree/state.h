@@ -237,8 +237,6 @@ int sy_tree_prepare(const struct sy_host *host, struct sy_error *err);
 /* Listens, as sy_tree_listen has it, and fills sy_tree.listens. */
 int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct sy_error *err);
 void sy_tree_listen_close(void);
-/* Pushes out connections where more have come than are kept. */
-void sy_tree_make_place(void);
 
 /* ---- dial.c ---- */
 

@@ -119,6 +119,23 @@ void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
         sy_put_slow(ctx, dest, source, length, pe, flags);
 }
 
+static __attribute__((cold)) void rma_get_slow(shmem_ctx_t ctx, void *dest, const void *source,
+                                               size_t length, int pe, unsigned flags)
+{
+    if (!length)
+        return;
+    struct sy_target target = sy_rma_target("get", source, length, pe);
+    check_local("get", dest, length);
+    check_overlap("get", target.here, dest, length);
+    if (target.here) {
+        sy_copy(dest, target.here, length);
+        sy_wait_looked(target.here == source);
+        return;
+    }
+    const struct sy_transfer t = sy_rma_transfer(&target, dest, length, pe);
+    sy_carry_get("get", ctx, &t, flags);
+}
+
 void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                 unsigned flags)
 {
@@ -127,7 +144,7 @@ void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
     if (SY_LIKELY(sy_rma_route(source, length, pe, &t.window, &t.offset) != NULL))
         sy_carry_get("get", ctx, &t, flags);
     else
-        sy_get_slow(ctx, dest, source, length, pe, flags);
+        rma_get_slow(ctx, dest, source, length, pe, flags);
 }
 
 void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
@@ -144,23 +161,6 @@ void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
     }
     const struct sy_transfer t = sy_rma_transfer(&target, source, length, pe);
     sy_carry_put("put", ctx, &t, flags);
-}
-
-void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                 unsigned flags)
-{
-    if (!length)
-        return;
-    struct sy_target target = sy_rma_target("get", source, length, pe);
-    check_local("get", dest, length);
-    check_overlap("get", target.here, dest, length);
-    if (target.here) {
-        sy_copy(dest, target.here, length);
-        sy_wait_looked(target.here == source);
-        return;
-    }
-    const struct sy_transfer t = sy_rma_transfer(&target, dest, length, pe);
-    sy_carry_get("get", ctx, &t, flags);
 }
 
 /* ---- strided ---- */
@@ -255,5 +255,5 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
     char *to = dest;
     const char *from = source;
     for (; blocks; blocks--, to += dest_stride, from += source_stride)
-        sy_get_slow(ctx, to, from, block, pe, SY_BLOCKING);
+        rma_get_slow(ctx, to, from, block, pe, SY_BLOCKING);
 }

@@ -52,8 +52,6 @@ void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
 /* The same after a full search and all checks. */
 void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                  unsigned flags) __attribute__((cold));
-void sy_get_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                 unsigned flags) __attribute__((cold));
 
 SY_INLINE void sy_copy(void *to, const void *from, size_t length)
 {

@@ -22,9 +22,6 @@ void sy_options_free(struct sy_options *set); /* NULL is allowed; strings in set
  * error gives file, line and column. */
 int sy_options_read_files(struct sy_options *set, struct sy_error *err);
 
-/* Adds one file above those read so far (used by tests and by oshinfo --check-config). */
-int sy_options_read_file(struct sy_options *set, const char *path, struct sy_error *err);
-
 /* Adds a table (ended by a NULL name; copied, so that a plugin may be closed afterwards) and fills
  * `settings` from default, files and environment. An empty text for a STRING means its default.
  * owner: "core" or a plugin's name. A bad value is an error that names the variable or file:line,

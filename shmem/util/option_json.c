@@ -275,7 +275,8 @@ static int add_text(struct sy_options *set, const char *path, const char *text, 
     return rc;
 }
 
-int sy_options_read_file(struct sy_options *set, const char *path, struct sy_error *err)
+/* Adds one file above those read so far. */
+static int option_json_add(struct sy_options *set, const char *path, struct sy_error *err)
 {
     char *text;
     size_t length;
@@ -300,7 +301,7 @@ static int read_if_there(struct sy_options *set, const char *directory, const ch
     if (snprintf(path, sizeof path, "%s%s", directory, below) >= (int)sizeof path ||
         stat(path, &info))
         return 0;
-    return sy_options_read_file(set, path, err);
+    return option_json_add(set, path, err);
 }
 
 int sy_options_read_files(struct sy_options *set, struct sy_error *err)
@@ -318,7 +319,7 @@ int sy_options_read_files(struct sy_options *set, struct sy_error *err)
     if (rc || !named || !*named)
         return rc;
     struct sy_error why = {""};
-    rc = sy_options_read_file(set, named, &why);
+    rc = option_json_add(set, named, &why);
     return rc ? sy_fail(err, -rc, "SHMEM_CONFIG: %.450s", why.text) : 0;
 }
 

@@ -59,6 +59,17 @@ static int open_operations(struct ofi_lane *lane, struct sy_error *err)
     return 0;
 }
 
+static void endpoint_lane_close(struct ofi_lane *lane)
+{
+    close_fid(lane->ep ? &lane->ep->fid : NULL);
+    close_fid(lane->cq ? &lane->cq->fid : NULL);
+    free(lane->operations);
+    lane->ep = NULL;
+    lane->cq = NULL;
+    lane->operations = lane->free = NULL;
+    lane->users = 0;
+}
+
 int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err)
 {
     int rc = open_operations(lane, err);
@@ -77,19 +88,8 @@ int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err)
     return 0;
 
 failed:
-    sy_ofi_lane_close(lane);
+    endpoint_lane_close(lane);
     return rc;
-}
-
-void sy_ofi_lane_close(struct ofi_lane *lane)
-{
-    close_fid(lane->ep ? &lane->ep->fid : NULL);
-    close_fid(lane->cq ? &lane->cq->fid : NULL);
-    free(lane->operations);
-    lane->ep = NULL;
-    lane->cq = NULL;
-    lane->operations = lane->free = NULL;
-    lane->users = 0;
 }
 
 /* Where it is of use and can be had. */
@@ -132,7 +132,7 @@ void sy_ofi_close_endpoint(void)
         sy_ofi.mr[w] = NULL;
     }
     for (unsigned i = sy_ofi.lanes; i-- > 0;)
-        sy_ofi_lane_close(&sy_ofi.lane[i]);
+        endpoint_lane_close(&sy_ofi.lane[i]);
     sy_ofi_bell_close();
 }
 

@@ -446,7 +446,6 @@ int sy_ofi_open_endpoint(struct sy_error *err);
 void sy_ofi_close_endpoint(void);
 void sy_ofi_close_domain(void);
 int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err);
-void sy_ofi_lane_close(struct ofi_lane *lane);
 int sy_ofi_register(unsigned index, const struct sy_window *window, struct sy_error *err);
 size_t sy_ofi_address(void *buffer, size_t room);
 int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err);

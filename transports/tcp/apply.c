@@ -522,11 +522,20 @@ static void count(_Atomic uint64_t *word, uint64_t more, memory_order order)
     atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more, order);
 }
 
+/* Each is released: who finds room for a reply by one of them asks for it in a frame that says too
+ * that the replies before it have come. */
+static void apply_answered(struct tcp_lane *lane, uint64_t replies, uint64_t bytes, uint64_t longs)
+{
+    count(&lane->answered_bytes, bytes, memory_order_release);
+    count(&lane->answered_long, longs, memory_order_release);
+    count(&lane->answered, replies, memory_order_release);
+}
+
 void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes)
 {
     count(&lane->got[channel], bytes, memory_order_release);
     if (channel == TCP_REPLIES)
-        sy_tcp_apply_answered(lane, 1, 0, 1);
+        apply_answered(lane, 1, 0, 1);
 }
 
 size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length,
@@ -580,15 +589,6 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
 }
 
 /* ---- replies that this side asked for ---- */
-
-/* Each is released: who finds room for a reply by one of them asks for it in a frame that says too
- * that the replies before it have come. */
-void sy_tcp_apply_answered(struct tcp_lane *lane, uint64_t replies, uint64_t bytes, uint64_t longs)
-{
-    count(&lane->answered_bytes, bytes, memory_order_release);
-    count(&lane->answered_long, longs, memory_order_release);
-    count(&lane->answered, replies, memory_order_release);
-}
 
 static void give(const struct tcp_want *want, const char *from)
 {
@@ -652,7 +652,7 @@ size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t leng
     }
     if (done) {
         count(&lane->got[TCP_REPLIES], done, memory_order_release);
-        sy_tcp_apply_answered(lane, next - first, bytes, longs);
+        apply_answered(lane, next - first, bytes, longs);
     }
     return used;
 }

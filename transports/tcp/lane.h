@@ -281,7 +281,6 @@ int sy_tcp_apply_raise(uint64_t header, uint64_t value);
 
 /* Counts what has been applied: bytes of a channel that ended with one large payload; replies. */
 void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes);
-void sy_tcp_apply_answered(struct tcp_lane *lane, uint64_t count, uint64_t bytes, uint64_t longs);
 
 int sy_tcp_apply_open(struct sy_error *err);
 void sy_tcp_apply_close(void);

@@ -78,7 +78,9 @@ void sy_tcp_talk_close(struct tcp_talk *talk)
     close(release(talk));
 }
 
-bool sy_tcp_talk_failed(struct tcp_talk *talk, int code, const char *words)
+/* Ends without success; the guests or the attempt are told: by words, and by an errno value that
+ * tells of the way, or 0. Returns false, for `return`. */
+static bool talk_failed(struct tcp_talk *talk, int code, const char *words)
 {
     struct tcp_attempt *attempt = talk->attempt;
     unsigned candidate = talk->candidate;
@@ -117,7 +119,7 @@ bool sy_tcp_talk_late(struct tcp_talk *talk, uint64_t now)
     else
         snprintf(words, sizeof words, "a connection, but no greeting within %.0f s",
                  (double)(now - (talk->connected ? talk->connected : talk->began)) / 1e9);
-    sy_tcp_talk_failed(talk, ETIMEDOUT, words);
+    talk_failed(talk, ETIMEDOUT, words);
     return true;
 }
 
@@ -163,7 +165,7 @@ static bool wait_for(struct tcp_talk *talk, uint32_t events)
     else if (talk->events != events)
         rc = sy_tcp_watch_change(&talk->watch, events);
     if (rc)
-        return sy_tcp_talk_failed(talk, 0, strerror(-rc));
+        return talk_failed(talk, 0, strerror(-rc));
     talk->events = events;
     return false;
 }
@@ -172,7 +174,7 @@ static bool wait_for(struct tcp_talk *talk, uint32_t events)
 static bool say(struct tcp_talk *talk, int rc)
 {
     if (rc)
-        return sy_tcp_talk_failed(talk, 0, strerror(-rc));
+        return talk_failed(talk, 0, strerror(-rc));
     talk->sending = true;
     talk->done = 0;
     return true;
@@ -195,7 +197,7 @@ static bool on_hello(struct tcp_talk *talk, enum tcp_verdict verdict)
     if (hello->serial <= contact->serial) {
         sy_tcp_counts.replays++;
         if (hello->serial < contact->serial)
-            return sy_tcp_talk_failed(talk, 0, "its HELLO is older than one that has come");
+            return talk_failed(talk, 0, "its HELLO is older than one that has come");
         sy_tcp_guest_turned_away(talk, "says what a PE of this job has said before");
         return false;
     }
@@ -216,9 +218,9 @@ static bool on_refuse(struct tcp_talk *talk)
         sy_tcp_attempt_refused(talk->attempt, talk->candidate);
         return false;
     case TCP_REFUSE_TARGET:
-        return sy_tcp_talk_failed(talk, 0, "another PE of the job is there");
+        return talk_failed(talk, 0, "another PE of the job is there");
     default:
-        return sy_tcp_talk_failed(talk, 0, sy_tcp_verdict_words(TCP_OTHER_VERSION));
+        return talk_failed(talk, 0, sy_tcp_verdict_words(TCP_OTHER_VERSION));
     }
 }
 
@@ -246,7 +248,7 @@ static bool on_confirm(struct tcp_talk *talk)
     sy_tcp_guests_drop(contact, talk);
     talk->lane = sy_tcp_lane_find(pe, hello->lane);
     if (!talk->lane)
-        return sy_tcp_talk_failed(talk, 0, "there is no memory for another connection");
+        return talk_failed(talk, 0, "there is no memory for another connection");
     return say(talk, sy_tcp_say_resume(&talk->transcript, &self,
                                        sy_tcp_lane_freeze(talk->lane, talk->watch.fd)));
 }
@@ -263,13 +265,13 @@ static bool heard(struct tcp_talk *talk)
         return false;
     }
     if (verdict == TCP_STRANGE || verdict == TCP_FORGED)
-        return sy_tcp_talk_failed(talk, 0, sy_tcp_verdict_words(verdict));
+        return talk_failed(talk, 0, sy_tcp_verdict_words(verdict));
     if (talk->in.kind == TCP_HELLO)
         return on_hello(talk, verdict);
     if (talk->in.kind == TCP_REFUSE)
         return on_refuse(talk);
     if (verdict != TCP_GOOD)
-        return sy_tcp_talk_failed(talk, 0, sy_tcp_verdict_words(verdict));
+        return talk_failed(talk, 0, sy_tcp_verdict_words(verdict));
     if (talk->in.kind == TCP_WELCOME)
         return on_welcome(talk);
     if (talk->in.kind == TCP_CONFIRM)
@@ -308,16 +310,16 @@ static bool step(struct tcp_talk *talk)
     if (n < 0 && errno == EAGAIN)
         return wait_for(talk, talk->sending ? EPOLLOUT : EPOLLIN);
     if (n < 0)
-        return sy_tcp_talk_failed(talk, errno, strerror(errno));
+        return talk_failed(talk, errno, strerror(errno));
     if (n == 0)
-        return sy_tcp_talk_failed(talk, 0,
+        return talk_failed(talk, 0,
                                   talk->attempt && talk->transcript.count == 1
                                       ? "it turned this PE away, being of another job or short "
                                         "of file descriptors"
                                       : "it ended the connection");
     talk->done += (size_t)n;
     if (!talk->sending && !sy_tcp_greeting_plausible(bytes, talk->done))
-        return sy_tcp_talk_failed(talk, 0, sy_tcp_verdict_words(TCP_STRANGE));
+        return talk_failed(talk, 0, sy_tcp_verdict_words(TCP_STRANGE));
     if (talk->done < sizeof talk->in)
         return true;
     return talk->sending ? said(talk) : heard(talk);
@@ -340,7 +342,7 @@ static bool connected(struct tcp_talk *talk)
     if (getsockopt(talk->watch.fd, SOL_SOCKET, SO_ERROR, &code, &length))
         code = errno;
     if (code)
-        return sy_tcp_talk_failed(talk, code, strerror(code));
+        return talk_failed(talk, code, strerror(code));
     if (getpeername(talk->watch.fd, (struct sockaddr *)&peer, &size))
         return false;
     answered(talk);

@@ -118,9 +118,6 @@ void sy_tcp_talk_event(struct tcp_watch *watch, uint32_t events);
 /* Ends with the socket closed. */
 void sy_tcp_talk_close(struct tcp_talk *talk);
 
-/* Ends without success; the guests or the attempt are told: by words, and by an errno value that
- * tells of the way, or 0. Returns false, for `return`. */
-bool sy_tcp_talk_failed(struct tcp_talk *talk, int code, const char *words);
 
 /* Of an attempt: connected, and not greeted for a while. */
 bool sy_tcp_talk_ungreeted(const struct tcp_talk *talk);

@@ -1,15 +1,22 @@
 /* The TCP transport: moves data between nodes, or between all PEs, over sockets.
  *
  * tcp.c        the plugin's table and options; which process of a node serves which PE
+ * greeting.c   what both sides of a connection say first, and whether it is to be believed
+ * talk.c       a connection while its greeting is under way; talk.h has the map of connecting
+ * turns.c      when lanes are connected, and by which side
  * listen.c     where this PE listens (which addresses: util/net/interfaces.h)
- * turns.c      when lanes are connected, and by which side; talk.h has the map of connecting
- * connect.c    attempts to connect: candidates; listen.c, guests.c: those of others
+ * connect.c    attempts to connect; candidates.c: to which addresses
+ * guests.c     those of others
  * lane.c       a lane: the two channels to another process, that outlive its connections
- * herald.c     datagrams that run ahead of a lane
+ * ring.c       the memory of a buffer; log.c: a channel's bytes until the other side has applied them
+ * issue.c      appends operations, by the one thread that may (producer.c); run.c: joins puts
+ * calls.c      the data calls: put, get, atomics; strided.c; large.c: over several connections
+ * pace.c       which transfers go over several
+ * order.c      contexts, fence and quiet
  * send.c       from a lane's buffers to its socket
  * receive.c    from the socket: frames, records in pieces, large payloads
  * apply.c      what a record does to memory
- * calls.c      the data calls: put, get, atomics, strided, ordering
+ * herald.c     datagrams that run ahead of a lane
  * poll.c       the epoll set, polling, timers
  * outage.c     no connection: who is given up, and what the user is told
  * idle.c       gives back the memory of lanes at rest

@@ -229,7 +229,9 @@ static const char *const virtual_kinds[] = {
     "ipip*",   "sit*",   "ip6*",    "ifb*",       "dummy*",
 };
 
-bool sy_interface_virtual(const char *name)
+/* Whether the name is of an interface that leads to containers, virtual machines or tunnels. Such
+ * interfaces are used where there are no others. */
+static bool interface_virtual(const char *name)
 {
     for (size_t i = 0; i < SY_COUNT(virtual_kinds); i++)
         if (fnmatch(virtual_kinds[i], name, 0) == 0)
@@ -243,7 +245,7 @@ static enum kind kind_of(const struct sy_interface *interface)
 {
     if (interface->loopback)
         return LOOPBACK;
-    return sy_interface_virtual(interface->name) ? VIRTUAL : REAL;
+    return interface_virtual(interface->name) ? VIRTUAL : REAL;
 }
 
 /* An element of the list: a name, a pattern of names, or a network. */

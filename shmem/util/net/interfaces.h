@@ -60,10 +60,6 @@ char *sy_socket_text(const struct sockaddr_storage *address, char text[SY_IP_TEX
 /* All addresses of all interfaces, to be freed. 0 or -errno. */
 int sy_interfaces_list(struct sy_interface **all, size_t *count);
 
-/* Whether the name is of an interface that leads to containers, virtual machines or tunnels. Such
- * interfaces are used where there are no others. */
-bool sy_interface_virtual(const char *name);
-
 /* What the user wrote is `list`, in the setting called `setting`: names, patterns of names and
  * networks, those with "!" before them being left out: "eth0,ib*,10.0.0.0/8,!docker*"; "auto" or a
  * list that only leaves out stands for what is there. Chooses in the order of preference; what

@@ -12,7 +12,8 @@
 #include "util/net/interfaces.h"
 #include "util/net/lookup.h"
 
-bool sy_lookup_is_localhost(const char *name)
+/* Whether the name is "localhost", or below it, as RFC 6761 has it. */
+static bool lookup_is_localhost(const char *name)
 {
     size_t length = strlen(name), word = strlen("localhost");
 
@@ -32,7 +33,8 @@ static bool lookup_equal(const char *a, const char *b)
     return length == strcspn(b, ".") && !strncasecmp(a, b, length) && (!a[length] || !b[length]);
 }
 
-bool sy_lookup_is_own_name(const char *name)
+/* Whether the name is this machine's own, with or without its domain. */
+static bool lookup_is_own_name(const char *name)
 {
     char mine[256];
 
@@ -84,12 +86,12 @@ int sy_lookup(const char *name, uint16_t port, struct sockaddr_storage *addresse
 {
     int why, count;
 
-    if (sy_lookup_is_localhost(name))
+    if (lookup_is_localhost(name))
         return lookup_loopback(port, addresses, room);
     count = lookup_ask(name, port, addresses, room, &why);
     if (count)
         return count;
-    if (sy_lookup_is_own_name(name))
+    if (lookup_is_own_name(name))
         return lookup_loopback(port, addresses, room);
     return sy_fail(err, EHOSTUNREACH, "the name %.255s cannot be looked up: %s", name,
                    why == EAI_SYSTEM ? strerror(errno) : gai_strerror(why));

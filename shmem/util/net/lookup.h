@@ -8,12 +8,6 @@
 #include <sys/socket.h>
 #include <switchyard/error.h>
 
-/* Whether the name is "localhost", or below it, as RFC 6761 has it. */
-bool sy_lookup_is_localhost(const char *name);
-
-/* Whether the name is this machine's own, with or without its domain. */
-bool sy_lookup_is_own_name(const char *name);
-
 /* Fills in at most `room` addresses of `name`, a name or a number, with this port: how many, > 0;
  * or -EHOSTUNREACH and err. "localhost" is asked of nobody. Where nobody knows this machine's own
  * name (a container without /etc/hosts), that is the loopback interface too. */
