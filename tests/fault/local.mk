@@ -1,12 +1,14 @@
 # Jobs that end badly, and mistakes.
-check_PROGRAMS += tests/fault/denied
+check_PROGRAMS += tests/fault/denied tests/fault/shm_stranger
 tests_fault_denied_SOURCES = tests/fault/denied.c
+tests_fault_shm_stranger_SOURCES = tests/fault/shm_stranger.c transports/shm/exchange.h
 fault_scripts = \
 	tests/fault/collectives.test \
 	tests/fault/denied.test \
 	tests/fault/endings.test \
 	tests/fault/errors.test \
-	tests/fault/setuid.test
+	tests/fault/setuid.test \
+	tests/fault/shm_strangers.test
 dist_check_SCRIPTS += $(fault_scripts)
 TESTS += $(fault_scripts)
 

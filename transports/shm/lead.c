@@ -90,32 +90,6 @@ static int accept_one(int listener)
     return socket;
 }
 
-/* Accepts all who wait. */
-static int lead_accept(struct lead *l, struct sy_error *err)
-{
-    for (;;) {
-        int socket = accept_one(sy_shm.listener);
-        if (socket < 0 && (errno == EMFILE || errno == ENFILE) && l->guests) {
-            drop_guest(l, 1, true);
-            continue;
-        }
-        if (socket < 0)
-            return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED
-                       ? 0
-                       : failed_call("accept", errno, err);
-        int same = sy_shm_same_user(socket);
-        if (same < 1) {
-            close(socket);
-            if (same < 0)
-                return failed_call("getsockopt(SO_PEERCRED)", same, err);
-            continue;
-        }
-        if (l->guests == l->most)
-            drop_guest(l, 1, true);
-        l->wait[++l->guests] = (struct pollfd){.fd = socket, .events = POLLIN};
-    }
-}
-
 /* Takes a PE in, whose greeting is right. */
 static int lead_admit(struct lead *l, int socket, const struct shm_hello *hello, const int *fds,
                       int count, struct sy_error *err)
@@ -159,6 +133,37 @@ static int lead_greet(struct lead *l, int i, struct sy_error *err)
         return lead_admit(l, socket, &hello, fds, count, err);
     sy_shm_close_all(fds, count);
     return known && cut ? sy_shm_too_few_files(EMFILE, err) : 0;
+}
+
+/* Accepts some of those who wait. What a PE says is mostly there by then, and is heard at once: it
+ * would not be later on, if more strangers come than there is room for. */
+static int lead_accept(struct lead *l, struct sy_error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; i < STRANGERS && !rc; i++) {
+        int socket = accept_one(sy_shm.listener);
+        if (socket < 0 && (errno == EMFILE || errno == ENFILE) && l->guests) {
+            drop_guest(l, 1, true);
+            continue;
+        }
+        if (socket < 0)
+            return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED
+                       ? 0
+                       : failed_call("accept", errno, err);
+        int same = sy_shm_same_user(socket);
+        if (same < 1) {
+            close(socket);
+            if (same < 0)
+                return failed_call("getsockopt(SO_PEERCRED)", same, err);
+            continue;
+        }
+        if (l->guests == l->most)
+            drop_guest(l, 1, true);
+        l->wait[++l->guests] = (struct pollfd){.fd = socket, .events = POLLIN};
+        rc = lead_greet(l, l->guests, err);
+    }
+    return rc;
 }
 
 /* Until all have come. */
