@@ -4,11 +4,12 @@
  *   storm amo COUNT            COUNT atomic operations of each PE on words of random PEs
  *   storm put COUNT BYTES      COUNT puts of so many bytes of each PE to the next one
  *   storm get COUNT BYTES      the same as gets
- *   storm forever [BYTES]      puts of so many bytes (8) and atomic operations until the job is
- * ended storm quiet SECONDS        no traffic for so long, then a barrier storm steady SECONDS
- * round trips for so long; the slow ones are reported storm syncs SECONDS        syncs for so long;
- * the slowest is reported, and nobody has written to memory PE 0 prints "begun" once all PEs have
- * met. */
+ *   storm forever [BYTES]      puts of so many bytes (8) and atomic operations, to be ended
+ *   storm quiet SECONDS        no traffic for so long, then a little
+ *   storm steady SECONDS       round trips for so long; the slow ones are reported
+ *   storm syncs SECONDS        syncs for so long; the slowest is reported, memory stays untouched
+ *
+ * PE 0 prints "begun" once all PEs have met. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -287,6 +288,15 @@ static void syncs(double length)
         printf("%ld syncs, the longest %.1f us\n", n, longest * 1e6);
 }
 
+static void quiet(unsigned length)
+{
+    begun();
+    sleep(length);
+    shmem_uint64_atomic_inc(&sums[0], (me + 1) % npes);
+    shmem_barrier_all();
+    CHECK(sums[0] == 1);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -310,10 +320,9 @@ int main(int argc, char **argv)
         steady((double)count);
     else if (!strcmp(what, "syncs"))
         syncs((double)count);
-    else if (!strcmp(what, "quiet")) {
-        begun();
-        sleep((unsigned)count);
-    } else
+    else if (!strcmp(what, "quiet"))
+        quiet((unsigned)count);
+    else
         CHECK(!"a known word");
     shmem_barrier_all();
     status = check_end("storm");
