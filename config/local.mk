@@ -3,7 +3,7 @@ pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = config/openshmem.pc
 
 EXTRA_DIST += config/oshcc.in config/quickstart.sh config/check.sh config/install-packages.sh config/packages.sh \
-	config/summary.sh
+	config/coverage.sh config/summary.sh
 
 # Example configurations, and their schema, which oshinfo --schema prints (tests/lint/config.test).
 configexamplesdir = $(docdir)/config

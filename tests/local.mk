@@ -108,7 +108,6 @@ quick_tests = $(filter tests/lint/% tests/unit/%,$(TESTS)) \
 	tests/fault/errors.test \
 	tests/launch/files.test tests/launch/plugins.test tests/launch/stdin.test tests/launch/usage.test \
 	tests/routes/routes.test \
-	tests/shim/shim.test \
 	tests/transport/transport.test
 check-quick:
 	SY_PES='1 3' $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(quick_tests)'

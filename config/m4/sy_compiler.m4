@@ -26,6 +26,10 @@ AC_DEFUN([SY_SANITIZERS], [
   SY_SANITIZE=
   AS_IF([test "x$enable_sanitize" != xno],
     [SY_SANITIZE="-fsanitize=$enable_sanitize -fno-omit-frame-pointer -g"])
+  # Coverage is for config/coverage.sh. What measures costs takes it for a sanitizer.
+  AC_ARG_ENABLE([coverage],
+    [AS_HELP_STRING([--enable-coverage], [count which lines are run, for gcov (config/coverage.sh)])])
+  AS_IF([test "x$enable_coverage" = xyes], [SY_SANITIZE="$SY_SANITIZE --coverage -fprofile-update=atomic"])
   AC_SUBST([SY_SANITIZE])
   # gcc warns that ThreadSanitizer does not see fences. The library's order hardware and compiler for
   # other processes; between threads of a process it synchronises by atomic operations.

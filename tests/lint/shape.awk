@@ -1,6 +1,6 @@
 # Judges what functions.awk found of the sources, beside tests/lint/ceilings.txt: what the product has more than is
 # listed there is an error, and so is what is listed and is no longer there. With -v write=lower it prints the
-# ceilings as they may be now, none of them higher; with -v write=all as they are.
+# ceilings as they may be now, none of them higher; with -v write=anew as they are.
 BEGIN { FS = "\t" }
 function product(file) { return file ~ /^(shmem|bootstrap|transports)\// }
 function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
@@ -127,7 +127,7 @@ function stale(what) {
 function statics(    i, part, list, file) {
     for (i in loose) {
         split(i, part, SUBSEP)
-        if (write == "all" || ("unprefixed", part[1], part[2]) in allowed) list[part[1]] = list[part[1]] " " part[2]
+        if (write == "anew" || ("unprefixed", part[1], part[2]) in allowed) list[part[1]] = list[part[1]] " " part[2]
         if (!write && !(("unprefixed", part[1], part[2]) in allowed))
             wrong(loose[i] ": " part[2] " is static, has more than five lines and does not begin with its file's name:" \
                 " call it " unit(part[1]) "_" part[2])
