@@ -15,7 +15,7 @@ if [ $# -gt 0 ]; then
     make -s -k check-TESTS TESTS="$*"
 else
     make -s -k check-quick
-fi 2>&1 | grep -E '^ *[0-9]+/[0-9]+ ' || true
+fi 2>&1 | grep --line-buffered -E '^ *[0-9]+/[0-9]+ ' || true
 echo "== adding up"
 
 # A source is compiled more than once; a line that one of them has run counts as run.
