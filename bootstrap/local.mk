@@ -1,52 +1,52 @@
 # oshrun, and the bootstrap plugins: one file each, also linked into the static library.
 bin_PROGRAMS += bin/oshrun
 bin_oshrun_SOURCES = \
-	bootstrap/launcher/agent.c bootstrap/launcher/agent.h \
-	bootstrap/launcher/allocation.c \
-	bootstrap/launcher/bind.c bootstrap/launcher/bind.h \
-	bootstrap/launcher/call.c bootstrap/launcher/call.h \
-	bootstrap/launcher/check.c bootstrap/launcher/check.h \
-	bootstrap/launcher/child.c bootstrap/launcher/child.h \
-	bootstrap/launcher/command.c bootstrap/launcher/command.h \
-	bootstrap/launcher/crew.c bootstrap/launcher/crew.h \
-	bootstrap/launcher/crew_start.c bootstrap/launcher/crew_start.h \
-	bootstrap/launcher/ending.c \
-	bootstrap/launcher/environ.c bootstrap/launcher/environ.h \
-	bootstrap/launcher/exports.c bootstrap/launcher/exports.h \
-	bootstrap/launcher/feed.c bootstrap/launcher/feed.h \
-	bootstrap/launcher/flags.c bootstrap/launcher/flags.h \
-	bootstrap/launcher/flags_refused.c \
-	bootstrap/launcher/flags_table.c bootstrap/launcher/flags_table.h \
+	bootstrap/launcher/daemon/agent.c bootstrap/launcher/daemon/agent.h \
+	bootstrap/launcher/options/allocation.c \
+	bootstrap/launcher/daemon/bind.c bootstrap/launcher/daemon/bind.h \
+	bootstrap/launcher/head/call.c bootstrap/launcher/head/call.h \
+	bootstrap/launcher/check/check.c bootstrap/launcher/check/check.h \
+	bootstrap/launcher/daemon/child.c bootstrap/launcher/daemon/child.h \
+	bootstrap/launcher/head/command.c bootstrap/launcher/head/command.h \
+	bootstrap/launcher/daemon/daemon.c bootstrap/launcher/daemon/daemon.h \
+	bootstrap/launcher/daemon/daemon_start.c bootstrap/launcher/daemon/daemon_start.h \
+	bootstrap/launcher/head/ending.c \
+	bootstrap/launcher/options/environ.c bootstrap/launcher/options/environ.h \
+	bootstrap/launcher/options/exports.c bootstrap/launcher/options/exports.h \
+	bootstrap/launcher/stdio/input.c bootstrap/launcher/stdio/input.h \
+	bootstrap/launcher/options/flags.c bootstrap/launcher/options/flags.h \
+	bootstrap/launcher/options/flags_refused.c \
+	bootstrap/launcher/options/flags_table.c bootstrap/launcher/options/flags_table.h \
 	bootstrap/launcher/frames.c bootstrap/launcher/frames.h \
-	bootstrap/launcher/gather.c bootstrap/launcher/gather.h \
-	bootstrap/launcher/guard.c bootstrap/launcher/guard.h \
-	bootstrap/launcher/hostlist.c bootstrap/launcher/hostlist.h \
-	bootstrap/launcher/inlet.c bootstrap/launcher/inlet.h \
-	bootstrap/launcher/deadlock.c \
-	bootstrap/launcher/judge.c \
-	bootstrap/launcher/lines.c bootstrap/launcher/lines.h \
+	bootstrap/launcher/head/gather.c bootstrap/launcher/head/gather.h \
+	bootstrap/launcher/daemon/guard.c bootstrap/launcher/daemon/guard.h \
+	bootstrap/launcher/options/hostlist.c bootstrap/launcher/options/hostlist.h \
+	bootstrap/launcher/stdio/pe_input.c bootstrap/launcher/stdio/pe_input.h \
+	bootstrap/launcher/head/deadlock.c \
+	bootstrap/launcher/head/judge.c \
+	bootstrap/launcher/stdio/lines.c bootstrap/launcher/stdio/lines.h \
 	bootstrap/launcher/link.c bootstrap/launcher/link.h \
-	bootstrap/launcher/measure.c bootstrap/launcher/measure.h \
+	bootstrap/launcher/check/measure.c bootstrap/launcher/check/measure.h \
 	bootstrap/launcher/memory.h \
-	bootstrap/launcher/node.c bootstrap/launcher/node.h \
+	bootstrap/launcher/head/node.c bootstrap/launcher/head/node.h \
 	bootstrap/launcher/oshrun.c \
-	bootstrap/launcher/outlet.c bootstrap/launcher/outlet.h \
-	bootstrap/launcher/output.c bootstrap/launcher/output.h \
-	bootstrap/launcher/placement.c bootstrap/launcher/placement.h \
-	bootstrap/launcher/plain.c bootstrap/launcher/plain.h \
-	bootstrap/launcher/probe.c bootstrap/launcher/probe.h \
-	bootstrap/launcher/program.c bootstrap/launcher/program.h \
+	bootstrap/launcher/stdio/pe_output.c bootstrap/launcher/stdio/pe_output.h \
+	bootstrap/launcher/stdio/output.c bootstrap/launcher/stdio/output.h \
+	bootstrap/launcher/options/placement.c bootstrap/launcher/options/placement.h \
+	bootstrap/launcher/stdio/plain.c bootstrap/launcher/stdio/plain.h \
+	bootstrap/launcher/check/probe.c bootstrap/launcher/check/probe.h \
+	bootstrap/launcher/options/program.c bootstrap/launcher/options/program.h \
 	bootstrap/launcher/protocol.h \
-	bootstrap/launcher/repeats.c bootstrap/launcher/repeats.h \
-	bootstrap/launcher/run.c bootstrap/launcher/run.h \
-	bootstrap/launcher/signals.c \
-	bootstrap/launcher/silence.c bootstrap/launcher/silence.h \
-	bootstrap/launcher/sink.c bootstrap/launcher/sink.h \
+	bootstrap/launcher/stdio/repeats.c bootstrap/launcher/stdio/repeats.h \
+	bootstrap/launcher/head/run.c bootstrap/launcher/head/run.h \
+	bootstrap/launcher/head/signals.c \
+	bootstrap/launcher/head/silence.c bootstrap/launcher/head/silence.h \
+	bootstrap/launcher/stdio/out_file.c bootstrap/launcher/stdio/out_file.h \
 	bootstrap/launcher/spec.c bootstrap/launcher/spec.h \
-	bootstrap/launcher/stream.c bootstrap/launcher/stream.h \
-	bootstrap/launcher/talk.c \
-	bootstrap/launcher/trace.c bootstrap/launcher/trace.h \
-	bootstrap/launcher/waiting.c \
+	bootstrap/launcher/stdio/stream.c bootstrap/launcher/stdio/stream.h \
+	bootstrap/launcher/head/messages.c \
+	bootstrap/launcher/daemon/trace.c bootstrap/launcher/daemon/trace.h \
+	bootstrap/launcher/head/waiting.c \
 	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c \
 	shmem/util/rest.c shmem/util/rest.h
 bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS) -DSY_PLUGIN_DIR='"$(pkglibdir)"'
@@ -68,7 +68,7 @@ bootstrap_single_shmem_bootstrap_single_la_LDFLAGS = $(bootstrap_ldflags)
 tree_sources = \
 	bootstrap/tree/tree.h bootstrap/tree/state.h \
 	bootstrap/tree/address.c \
-	bootstrap/tree/beacon.c \
+	bootstrap/tree/contact.c \
 	bootstrap/tree/dial.c \
 	bootstrap/tree/gather.c \
 	bootstrap/tree/handshake.c \

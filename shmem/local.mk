@@ -26,39 +26,39 @@ net_sources = \
 	shmem/util/net/lookup.c shmem/util/net/lookup.h
 
 core_sources = \
-	shmem/core/allocator.c shmem/core/allocator.h \
+	shmem/core/memory/allocator.c shmem/core/memory/allocator.h \
 	shmem/core/amo.c shmem/core/amo.h \
-	shmem/core/boot.c shmem/core/boot.h \
-	shmem/core/builtin.c \
+	shmem/core/start/boot.c shmem/core/start/boot.h \
+	shmem/core/start/builtin.c \
 	shmem/core/callsite.c shmem/core/callsite.h \
-	shmem/core/carry.c shmem/core/carry.h \
-	shmem/core/config.c shmem/core/config.h \
-	shmem/core/control.c shmem/core/control.h \
+	shmem/core/issue.c shmem/core/issue.h \
+	shmem/core/start/config.c shmem/core/start/config.h \
+	shmem/core/memory/control.c shmem/core/memory/control.h \
 	shmem/core/crash.c shmem/core/crash.h \
 	shmem/core/ctx.c shmem/core/ctx.h \
-	shmem/core/exchange.c shmem/core/exchange.h \
+	shmem/core/start/exchange.c shmem/core/start/exchange.h \
 	shmem/core/fatal.c shmem/core/fatal.h \
 	shmem/core/guard.c shmem/core/guard.h \
-	shmem/core/heap.c shmem/core/heap.h \
-	shmem/core/memory.c shmem/core/memory.h \
-	shmem/core/nodes.c shmem/core/nodes.h \
-	shmem/core/processors.c shmem/core/processors.h \
-	shmem/core/progress.c shmem/core/progress.h \
-	shmem/core/rest.c shmem/core/rest.h \
+	shmem/core/memory/heap.c shmem/core/memory/heap.h \
+	shmem/core/memory/memory.c shmem/core/memory/memory.h \
+	shmem/core/start/nodes.c shmem/core/start/nodes.h \
+	shmem/core/start/processors.c shmem/core/start/processors.h \
+	shmem/core/wait/progress.c shmem/core/wait/progress.h \
+	shmem/core/wait/rest.c shmem/core/wait/rest.h \
 	shmem/core/rma.c shmem/core/rma.h \
-	shmem/core/route.c shmem/core/route.h \
-	shmem/core/route_choose.c \
-	shmem/core/route_rule.c shmem/core/route_rule.h \
-	shmem/core/route_show.c \
+	shmem/core/route/route.c shmem/core/route/route.h \
+	shmem/core/route/route_choose.c \
+	shmem/core/route/route_rule.c shmem/core/route/route_rule.h \
+	shmem/core/route/route_show.c \
 	shmem/core/signal.c shmem/core/signal.h \
-	shmem/core/statics.c shmem/core/statics.h \
+	shmem/core/memory/statics.c shmem/core/memory/statics.h \
 	shmem/core/team.c shmem/core/team.h \
-	shmem/core/transport_stubs.c shmem/core/transport_stubs.h \
-	shmem/core/stall.c shmem/core/stall.h \
-	shmem/core/sleep.c shmem/core/sleep.h \
-	shmem/core/wait.c shmem/core/wait.h \
-	shmem/core/windows.c shmem/core/windows.h \
-	shmem/core/world.c shmem/core/world.h
+	shmem/core/start/transport_stubs.c shmem/core/start/transport_stubs.h \
+	shmem/core/wait/stall.c shmem/core/wait/stall.h \
+	shmem/core/wait/sleep.c shmem/core/wait/sleep.h \
+	shmem/core/wait/wait.c shmem/core/wait/wait.h \
+	shmem/core/memory/windows.c shmem/core/memory/windows.h \
+	shmem/core/start/world.c shmem/core/start/world.h
 
 coll_sources = \
 	shmem/coll/agree.c shmem/coll/agree.h \
@@ -69,7 +69,7 @@ coll_sources = \
 	shmem/coll/data.h \
 	shmem/coll/group.c shmem/coll/group.h \
 	shmem/coll/lock.c shmem/coll/lock.h \
-	shmem/coll/post.c shmem/coll/post.h \
+	shmem/coll/notify.c shmem/coll/notify.h \
 	shmem/coll/reduce.c shmem/coll/reduce.h shmem/coll/reduce_nodes.c \
 	shmem/coll/reduce_kernels.c shmem/coll/reduce_kernels.h \
 	shmem/coll/reduce_named.c \

@@ -17,7 +17,7 @@ TESTS += tests/unit/test_allocator
 endif
 
 # The test lets the allocator's calls of malloc fail.
-tests_unit_test_allocator_SOURCES = tests/unit/test_allocator.c tests/unit/suite.h shmem/core/allocator.c
+tests_unit_test_allocator_SOURCES = tests/unit/test_allocator.c tests/unit/suite.h shmem/core/memory/allocator.c
 tests_unit_test_allocator_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_allocator_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc
 tests_unit_test_allocator_LDADD = $(CHECK_LIBS)
@@ -203,11 +203,11 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_nodes tests/unit/test_sleep
 TESTS += tests/unit/test_nodes tests/unit/test_sleep
 endif
-tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c tests/unit/suite.h shmem/core/nodes.c
+tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c tests/unit/suite.h shmem/core/start/nodes.c
 tests_unit_test_nodes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_nodes_LDADD = $(CHECK_LIBS)
 
-tests_unit_test_sleep_SOURCES = tests/unit/test_sleep.c tests/unit/suite.h shmem/core/sleep.c \
+tests_unit_test_sleep_SOURCES = tests/unit/test_sleep.c tests/unit/suite.h shmem/core/wait/sleep.c \
 	shmem/util/error.c
 tests_unit_test_sleep_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_sleep_LDADD = $(CHECK_LIBS)

@@ -15,7 +15,7 @@ enum { PORT = 17391 }; /* where SHMEM_ROOT names only a host */
 
 static struct {
     const struct sy_host *host;
-    struct tree_seat seat;
+    struct tree_rank rank;
     char place[400];
     char root[256];
     uint16_t port;
@@ -110,7 +110,7 @@ static int find_root(struct tree_addresses *root, struct sy_error *err)
     return sy_tree_place_resolve(env.root, env.port, root, err);
 }
 
-static int find_seat(const struct sy_start *start, struct sy_error *err)
+static int find_rank(const struct sy_start *start, struct sy_error *err)
 {
     const char *pe_name = "SHMEM_PE", *size_name = "SHMEM_NPES";
     long pe = start->pe, npes = start->npes;
@@ -124,7 +124,7 @@ static int find_seat(const struct sy_start *start, struct sy_error *err)
     if (pe >= npes)
         return env.host->fail(err, EINVAL, "%s=%ld is not below %s=%ld", pe_name, pe, size_name,
                               npes);
-    env.seat = (struct tree_seat){.pe = (int)pe,
+    env.rank = (struct tree_rank){.pe = (int)pe,
                                   .npes = (int)npes,
                                   .job = start->job_id,
                                   .find_root = find_root,
@@ -135,27 +135,27 @@ static int find_seat(const struct sy_start *start, struct sy_error *err)
 static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
     const struct sy_start *start = host->start;
-    struct tree_beacon beacon = {.root.count = 0};
+    struct tree_contact contact = {.root.count = 0};
 
     env.host = host;
-    int rc = find_seat(start, err);
-    if (rc == 0 && env.seat.npes > 1)
+    int rc = find_rank(start, err);
+    if (rc == 0 && env.rank.npes > 1)
         rc = find_place(start, err);
-    if (rc == 0 && env.seat.npes > 1 && !*start->secret_file)
+    if (rc == 0 && env.rank.npes > 1 && !*start->secret_file)
         rc = host->fail(
             err, EINVAL,
             "SHMEM_SECRET_FILE is not set; it has to name a file with the job's secret "
             "on every host, made with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 "
             "FILE");
-    if (rc == 0 && env.seat.pe == 0)
-        rc = env.seat.npes > 1 ? sy_tree_listen(host, false, env.root, env.port, &beacon, err)
-                               : sy_tree_listen(host, true, NULL, 0, &beacon, err);
-    if (rc == 0 && env.seat.npes == 1)
-        memcpy(env.seat.secret, beacon.secret, TREE_SECRET);
+    if (rc == 0 && env.rank.pe == 0)
+        rc = env.rank.npes > 1 ? sy_tree_listen(host, false, env.root, env.port, &contact, err)
+                               : sy_tree_listen(host, true, NULL, 0, &contact, err);
+    if (rc == 0 && env.rank.npes == 1)
+        memcpy(env.rank.secret, contact.secret, TREE_SECRET);
     else if (rc == 0)
-        rc = sy_tree_secret_read(host, start->secret_file, env.seat.secret, err);
-    explicit_bzero(&beacon, sizeof beacon);
-    return rc ? rc : sy_tree_join(host, &env.seat, job, err);
+        rc = sy_tree_secret_read(host, start->secret_file, env.rank.secret, err);
+    explicit_bzero(&contact, sizeof contact);
+    return rc ? rc : sy_tree_join(host, &env.rank, job, err);
 }
 
 SY_BOOTSTRAP_PLUGIN(env) = {

@@ -13,48 +13,48 @@ enum {
     SY_ALL = -1 /* in place of a PE: all of the host */
 };
 
-/* Frames between oshrun and an agent (agent.h), or a daemon in the same process (crew.h); those of
- * protocol.h pass through, from the PE named in the header or to it. */
-enum sy_crew_type {
+/* Frames between oshrun and an agent (agent.h), or a daemon in the same process (daemon.h); those
+ * of protocol.h pass through, from the PE named in the header or to it. */
+enum sy_daemon_type {
     /* from the head */
-    SY_CREW_START = 64, /* body: a spec. Only to an agent */
-    SY_CREW_SIGNAL,     /* arg: number */
-    SY_CREW_CREDIT,     /* so many bytes (arg) of output stream `more` (1 or 2) may come again */
-    SY_CREW_INPUT,      /* body: what comes on the PE's stdin; empty: its end */
-    SY_CREW_TRACE,      /* wants the stack traces of all PEs */
-    SY_CREW_FINISH,     /* all PEs of the job are gone. arg = 1: stop what they left at once */
-    SY_CREW_PING,
-    SY_CREW_PAUSE, /* the head is going to be stopped: do not wonder about its silence */
-    SY_CREW_PROBE, /* body: a question of the pre-flight check (probe.h). Only to an agent */
-    /* from the crew */
-    SY_CREW_STARTED,  /* arg: process id */
-    SY_CREW_UP,       /* all PEs have been started, or trouble was told of */
-    SY_CREW_TROUBLE,  /* arg: exit status; body: why the PEs cannot be started */
-    SY_CREW_SAY,      /* body: a line for people; arg: enum sy_crew_line */
-    SY_CREW_OUTPUT,   /* more: 1 or 2; body: what the PE wrote; empty: no more will come */
-    SY_CREW_TAKEN,    /* what came by INPUT is in the pipe. arg = 1: the PE wants no more */
-    SY_CREW_FAULT,    /* body: what is wrong with what the PE sent */
-    SY_CREW_ENDED,    /* arg: the status as of waitpid */
-    SY_CREW_JUDGE,    /* those that ended together have been told of */
-    SY_CREW_TRACED,   /* body: a stack trace */
-    SY_CREW_FINISHED, /* nothing is left; no more frames */
-    SY_CREW_PONG,
-    SY_CREW_ANSWER, /* body: the answer to a PROBE */
-    SY_CREW_END
+    SY_DAEMON_START = 64, /* body: a spec. Only to an agent */
+    SY_DAEMON_SIGNAL,     /* arg: number */
+    SY_DAEMON_CREDIT,     /* so many bytes (arg) of output stream `more` (1 or 2) may come again */
+    SY_DAEMON_INPUT,      /* body: what comes on the PE's stdin; empty: its end */
+    SY_DAEMON_TRACE,      /* wants the stack traces of all PEs */
+    SY_DAEMON_FINISH,     /* all PEs of the job are gone. arg = 1: stop what they left at once */
+    SY_DAEMON_PING,
+    SY_DAEMON_PAUSE, /* the head is going to be stopped: do not wonder about its silence */
+    SY_DAEMON_PROBE, /* body: a question of the pre-flight check (probe.h). Only to an agent */
+    /* from the daemon */
+    SY_DAEMON_STARTED,  /* arg: process id */
+    SY_DAEMON_UP,       /* all PEs have been started, or trouble was told of */
+    SY_DAEMON_TROUBLE,  /* arg: exit status; body: why the PEs cannot be started */
+    SY_DAEMON_SAY,      /* body: a line for people; arg: enum sy_daemon_line */
+    SY_DAEMON_OUTPUT,   /* more: 1 or 2; body: what the PE wrote; empty: no more will come */
+    SY_DAEMON_TAKEN,    /* what came by INPUT is in the pipe. arg = 1: the PE wants no more */
+    SY_DAEMON_FAULT,    /* body: what is wrong with what the PE sent */
+    SY_DAEMON_ENDED,    /* arg: the status as of waitpid */
+    SY_DAEMON_JUDGE,    /* those that ended together have been told of */
+    SY_DAEMON_TRACED,   /* body: a stack trace */
+    SY_DAEMON_FINISHED, /* nothing is left; no more frames */
+    SY_DAEMON_PONG,
+    SY_DAEMON_ANSWER, /* body: the answer to a PROBE */
+    SY_DAEMON_END
 };
 
-enum sy_crew_line {
+enum sy_daemon_line {
     SY_SAY_OF_BINDING, /* which processors a PE has */
     SY_SAY_OF_SHARING, /* that PEs share what they are bound to */
     SY_SAY_LINES
 };
 
 enum {
-    SY_CREW_WINDOW = 65536,         /* bytes of each output that the head has room for */
-    SY_CREW_TRACE_MAX = 256 * 1024, /* of one stack trace */
-    SY_LAUNCH_TEXT_MAX = 4096,      /* of a reason, a complaint, a line for people */
-    SY_LAUNCH_NOTE_MAX = 1024,      /* of what a PE says it is doing */
-    SY_CREW_SPEC_MAX = 64 * 1024 * 1024
+    SY_DAEMON_WINDOW = 65536,         /* bytes of each output that the head has room for */
+    SY_DAEMON_TRACE_MAX = 256 * 1024, /* of one stack trace */
+    SY_LAUNCH_TEXT_MAX = 4096,        /* of a reason, a complaint, a line for people */
+    SY_LAUNCH_NOTE_MAX = 1024,        /* of what a PE says it is doing */
+    SY_DAEMON_SPEC_MAX = 64 * 1024 * 1024
 };
 
 /* Who reads. */

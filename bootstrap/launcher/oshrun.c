@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/launcher/agent.h"
-#include "bootstrap/launcher/check.h"
-#include "bootstrap/launcher/child.h"
-#include "bootstrap/launcher/flags.h"
+#include "bootstrap/launcher/daemon/agent.h"
+#include "bootstrap/launcher/check/check.h"
+#include "bootstrap/launcher/daemon/child.h"
+#include "bootstrap/launcher/options/flags.h"
 #include "bootstrap/launcher/memory.h"
-#include "bootstrap/launcher/placement.h"
-#include "bootstrap/launcher/plain.h"
+#include "bootstrap/launcher/options/placement.h"
+#include "bootstrap/launcher/stdio/plain.h"
 #include "bootstrap/launcher/protocol.h"
-#include "bootstrap/launcher/run.h"
+#include "bootstrap/launcher/head/run.h"
 #include "util/secure.h"
 
 static int complain(char *why)

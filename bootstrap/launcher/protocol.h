@@ -1,6 +1,7 @@
 /* The frames that oshrun speaks: with a PE, on a UNIX stream socket that the PE inherits and whose
- * number is in SHMEM_BOOT_FD; and with its agents on other hosts (crew.h). Both ends have the same
- * byte order: those of a socket are on one machine, and agents of another order are turned away.
+ * number is in SHMEM_BOOT_FD; and with its agents on other hosts (daemon.h). Both ends have the
+ * same byte order: those of a socket are on one machine, and agents of another order are turned
+ * away.
  *
  * The PE speaks first: HELLO. oshrun answers WELCOME. Then, any number of times: GATHER from every
  * PE, answered by GATHERED to every PE once all have come; MARK at each change of state; ABORT ends

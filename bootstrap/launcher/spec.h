@@ -1,5 +1,5 @@
-/* What a host must know to run its PEs of a job (crew.h): the programs, their environment, which PE
- * runs which. It is made where the whole job is known, and travels to an agent as bytes. */
+/* What a host must know to run its PEs of a job (daemon.h): the programs, their environment, which
+ * PE runs which. It is made where the whole job is known, and travels to an agent as bytes. */
 #ifndef SY_LAUNCHER_SPEC_H
 #define SY_LAUNCHER_SPEC_H
 

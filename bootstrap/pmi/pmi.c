@@ -1,7 +1,7 @@
 /* The bootstrap for launchers that speak PMI: mpiexec.hydra (MPICH, Intel MPI), srun --mpi=pmi2,
- * Flux. PMI carries PE 0's beacon to all, with one put, one barrier and one get a PE; the rest goes
- * over the control tree. MPI may use the same PMI connection, before or after, so PMI is left as it
- * is found, and leave is taken only at exit and only where MPI was never there to do it. */
+ * Flux. PMI carries PE 0's contact to all, with one put, one barrier and one get a PE; the rest
+ * goes over the control tree. MPI may use the same PMI connection, before or after, so PMI is left
+ * as it is found, and leave is taken only at exit and only where MPI was never there to do it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@ static const struct sy_option options[] = {
 static struct {
     const struct sy_host *host;
     struct pmi_client client;
-    struct tree_beacon beacon;
-    struct tree_seat seat;
+    struct tree_contact contact;
+    struct tree_rank rank;
 } pmi = {.client = {.fd = -1}};
 
 static int probe(struct sy_error *err)
@@ -39,7 +39,7 @@ static int probe(struct sy_error *err)
 static int find_root(struct tree_addresses *root, struct sy_error *err)
 {
     (void)err;
-    *root = pmi.beacon.root;
+    *root = pmi.contact.root;
     return 0;
 }
 
@@ -70,17 +70,17 @@ static int barrier(double limit, struct sy_error *err)
     return rc;
 }
 
-/* PE 0's beacon, on every PE; PE 0 reads it too, to see what the launcher made of it. */
+/* PE 0's contact, on every PE; PE 0 reads it too, to see what the launcher made of it. */
 static int exchange(double limit, struct sy_error *err)
 {
-    char text[TREE_BEACON_TEXT];
-    struct tree_beacon read;
+    char text[TREE_CONTACT_TEXT];
+    struct tree_contact read;
     int rc = 0;
 
     if (pmi.client.rank == 0) {
-        rc = sy_tree_listen(pmi.host, pmi.seat.one_host, NULL, 0, &pmi.beacon, err);
+        rc = sy_tree_listen(pmi.host, pmi.rank.one_host, NULL, 0, &pmi.contact, err);
         if (rc == 0) {
-            sy_tree_beacon_encode(&pmi.beacon, text);
+            sy_tree_contact_encode(&pmi.contact, text);
             rc = sy_pmi_put(&pmi.client, KEY, text, err);
         }
     }
@@ -89,13 +89,13 @@ static int exchange(double limit, struct sy_error *err)
     pmi.client.deadline = sy_tree_now() + limit;
     if (rc == 0)
         rc = sy_pmi_get(&pmi.client, KEY, text, sizeof text, err);
-    if (rc == 0 && sy_tree_beacon_decode(text, &read) != 0)
+    if (rc == 0 && sy_tree_contact_decode(text, &read) != 0)
         rc = pmi.host->fail(err, EPROTO,
                             "the launcher's PMI server has damaged the value that PE 0 gave it "
                             "(%zu characters have come)",
                             strlen(text));
     if (rc == 0 && pmi.client.rank != 0)
-        pmi.beacon = read;
+        pmi.contact = read;
     explicit_bzero(&read, sizeof read);
     explicit_bzero(text, sizeof text);
     return rc;
@@ -110,7 +110,7 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
     int rc = sy_pmi_open(&pmi.client, settings.version, err);
     if (rc)
         return rc;
-    pmi.seat = (struct tree_seat){.pe = pmi.client.rank,
+    pmi.rank = (struct tree_rank){.pe = pmi.client.rank,
                                   .npes = pmi.client.size,
                                   .one_host = sy_pmi_one_node(&pmi.client),
                                   .job = "",
@@ -118,11 +118,11 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
                                   .root_name = "the address that PMI has brought",
                                   .root_listens = true};
     rc = exchange(limit, err);
-    memcpy(pmi.seat.secret, pmi.beacon.secret, TREE_SECRET);
-    explicit_bzero(pmi.beacon.secret, TREE_SECRET);
+    memcpy(pmi.rank.secret, pmi.contact.secret, TREE_SECRET);
+    explicit_bzero(pmi.contact.secret, TREE_SECRET);
     if (rc == 0)
-        rc = sy_tree_secret_mix(host, pmi.seat.secret, err);
-    return rc ? rc : sy_tree_join(host, &pmi.seat, job, err);
+        rc = sy_tree_secret_mix(host, pmi.rank.secret, err);
+    return rc ? rc : sy_tree_join(host, &pmi.rank, job, err);
 }
 
 /* PEs that are not in the tree yet are reached by the launcher only. Hydra throws away what it has

@@ -1,6 +1,6 @@
 /* The bootstrap for launchers that speak PMIx: mpirun of Open MPI, prterun, srun --mpi=pmix. PE 0
- * publishes its beacon and every other PE asks for it, which waits until it is there: no fence, one
- * get a PE. The rest goes over the control tree. MPI may use PMIx in the same process:
+ * publishes its contact and every other PE asks for it, which waits until it is there: no fence,
+ * one get a PE. The rest goes over the control tree. MPI may use PMIx in the same process:
  * initialisations are counted. */
 #include <errno.h>
 #include <pthread.h>
@@ -32,8 +32,8 @@ static struct {
     struct pmix_library library;
     struct pmix_name me;
     bool initialized;
-    struct tree_beacon beacon;
-    struct tree_seat seat;
+    struct tree_contact contact;
+    struct tree_rank rank;
     struct timespec patience; /* for names of hosts in messages: all of them together */
 } pmix;
 
@@ -176,13 +176,13 @@ static const char *host_of(int pe)
 
 static int publish(struct sy_error *err)
 {
-    char text[TREE_BEACON_TEXT];
+    char text[TREE_CONTACT_TEXT];
     struct pmix_item item = {.type = PMIX_TYPE_STRING, .data.string = text};
-    int rc = sy_tree_listen(pmix.host, pmix.seat.one_host, NULL, 0, &pmix.beacon, err);
+    int rc = sy_tree_listen(pmix.host, pmix.rank.one_host, NULL, 0, &pmix.contact, err);
 
     if (rc)
         return rc;
-    sy_tree_beacon_encode(&pmix.beacon, text);
+    sy_tree_contact_encode(&pmix.contact, text);
     rc = pmix.library.put(PMIX_SCOPE_GLOBAL, KEY, &item);
     explicit_bzero(text, sizeof text);
     if (rc != PMIX_OK)
@@ -226,7 +226,7 @@ static int fetch(double limit, struct sy_error *err)
     }
     if (status != PMIX_OK)
         return failed(status, "the address of PE 0", err);
-    status = sy_tree_beacon_decode(question.text, &pmix.beacon);
+    status = sy_tree_contact_decode(question.text, &pmix.contact);
     explicit_bzero(question.text, sizeof question.text);
     if (status != 0)
         return pmix.host->fail(err, EPROTO, "PMIx has damaged the value that PE 0 gave it");
@@ -236,7 +236,7 @@ static int fetch(double limit, struct sy_error *err)
 static int find_root(struct tree_addresses *root, struct sy_error *err)
 {
     (void)err;
-    *root = pmix.beacon.root;
+    *root = pmix.contact.root;
     return 0;
 }
 
@@ -262,7 +262,7 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
                           size);
     if (job_number("pmix.num.nodes", limit, &nodes, NULL) != 0)
         nodes = 0;
-    pmix.seat = (struct tree_seat){.pe = (int)pmix.me.rank,
+    pmix.rank = (struct tree_rank){.pe = (int)pmix.me.rank,
                                    .npes = (int)size,
                                    .one_host = nodes == 1,
                                    .job = "",
@@ -270,12 +270,12 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
                                    .root_name = "the address that PMIx has brought",
                                    .root_listens = true,
                                    .host_of = host_of};
-    rc = pmix.seat.pe == 0 ? publish(err) : fetch(limit, err);
-    memcpy(pmix.seat.secret, pmix.beacon.secret, TREE_SECRET);
-    explicit_bzero(pmix.beacon.secret, TREE_SECRET);
+    rc = pmix.rank.pe == 0 ? publish(err) : fetch(limit, err);
+    memcpy(pmix.rank.secret, pmix.contact.secret, TREE_SECRET);
+    explicit_bzero(pmix.contact.secret, TREE_SECRET);
     if (rc == 0)
-        rc = sy_tree_secret_mix(host, pmix.seat.secret, err);
-    return rc ? rc : sy_tree_join(host, &pmix.seat, job, err);
+        rc = sy_tree_secret_mix(host, pmix.rank.secret, err);
+    return rc ? rc : sy_tree_join(host, &pmix.rank, job, err);
 }
 
 /* PEs that are not in the tree yet are reached by the launcher only. Open MPI 4.1 does not come

@@ -1,4 +1,4 @@
-/* The beacon on one node: see handout.h. The socket has a name that is no file, so nothing is left
+/* The contact on one node: see handout.h. The socket has a name that is no file, so nothing is left
  * over. Another user can take the name first: then there is an error, not a leak. */
 #include <errno.h>
 #include <poll.h>
@@ -59,7 +59,7 @@ static void list_missing(const bool *served, int npes, char *text, size_t room)
 }
 
 /* Answers one call; a repeated one too, for its first answer may have been lost. */
-static int serve(int listener, const struct tree_beacon *beacon, bool *served, int npes)
+static int serve(int listener, const struct tree_contact *contact, bool *served, int npes)
 {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC), pe = 0, fresh = 0;
 
@@ -67,7 +67,7 @@ static int serve(int listener, const struct tree_beacon *beacon, bool *served, i
         return 0;
     limit(fd, 2);
     if (same_user(fd) && recv(fd, &pe, sizeof pe, MSG_WAITALL) == sizeof pe && pe > 0 &&
-        pe < npes && send(fd, beacon, sizeof *beacon, MSG_NOSIGNAL) == sizeof *beacon) {
+        pe < npes && send(fd, contact, sizeof *contact, MSG_NOSIGNAL) == sizeof *contact) {
         fresh = !served[pe];
         served[pe] = true;
     }
@@ -75,7 +75,7 @@ static int serve(int listener, const struct tree_beacon *beacon, bool *served, i
     return fresh;
 }
 
-static int serve_all(const struct sy_host *host, int listener, const struct tree_beacon *beacon,
+static int serve_all(const struct sy_host *host, int listener, const struct tree_contact *contact,
                      bool *served, int npes, double seconds, struct sy_error *err)
 {
     double begin = sy_tree_now(), word = FIRST_WORD;
@@ -98,13 +98,13 @@ static int serve_all(const struct sy_host *host, int listener, const struct tree
             word = waited + NEXT_WORD;
         }
         if (poll(&wait, 1, 200) > 0)
-            count += serve(listener, beacon, served, npes);
+            count += serve(listener, contact, served, npes);
     }
     return 0;
 }
 
 int sy_slurm_hand_out(const struct sy_host *host, const char *step,
-                      const struct tree_beacon *beacon, int npes, double seconds,
+                      const struct tree_contact *contact, int npes, double seconds,
                       struct sy_error *err)
 {
     struct sockaddr_un address;
@@ -117,7 +117,7 @@ int sy_slurm_hand_out(const struct sy_host *host, const char *step,
         rc = host->fail(err, errno, "the socket @%s on which PEs are awaited: %s",
                         address.sun_path + 1, strerror(errno));
     else
-        rc = serve_all(host, listener, beacon, served, npes, seconds, err);
+        rc = serve_all(host, listener, contact, served, npes, seconds, err);
     if (listener >= 0)
         close(listener);
     free(served);
@@ -126,7 +126,7 @@ int sy_slurm_hand_out(const struct sy_host *host, const char *step,
 
 /* ---- the others ---- */
 
-static int call(const char *step, struct tree_beacon *beacon, int pe, double seconds)
+static int call(const char *step, struct tree_contact *contact, int pe, double seconds)
 {
     struct sockaddr_un address;
     socklen_t length = name(&address, step);
@@ -140,7 +140,7 @@ static int call(const char *step, struct tree_beacon *beacon, int pe, double sec
     else if (!same_user(fd))
         rc = -EPERM;
     else if (send(fd, &pe, sizeof pe, MSG_NOSIGNAL) != sizeof pe ||
-             recv(fd, beacon, sizeof *beacon, MSG_WAITALL) != sizeof *beacon)
+             recv(fd, contact, sizeof *contact, MSG_WAITALL) != sizeof *contact)
         rc = -ECONNRESET;
     else
         rc = 0;
@@ -148,14 +148,14 @@ static int call(const char *step, struct tree_beacon *beacon, int pe, double sec
     return rc;
 }
 
-int sy_slurm_fetch(const struct sy_host *host, const char *step, struct tree_beacon *beacon, int pe,
-                   double seconds, struct sy_error *err)
+int sy_slurm_fetch(const struct sy_host *host, const char *step, struct tree_contact *contact,
+                   int pe, double seconds, struct sy_error *err)
 {
     struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     double begin = sy_tree_now(), word = FIRST_WORD;
 
     for (;;) {
-        int rc = call(step, beacon, pe, seconds);
+        int rc = call(step, contact, pe, seconds);
         double waited = sy_tree_now() - begin;
         if (rc == 0)
             return 0;

@@ -1,7 +1,7 @@
 /* The bootstrap for Slurm steps without PMI (srun --mpi=none, which is Slurm's default). Slurm says
  * who is who and on which host task 0 runs; what it lacks is a value that only the job's processes
  * share. On one node the kernel tells whose process is at the other end of a socket, and PE 0 hands
- * its beacon to its own user's; over several, a file with a secret has to be there. */
+ * its contact to its own user's; over several, a file with a secret has to be there. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@ enum { FIRST_PORT = 17408, PORTS = 8192 };
 
 static struct {
     const struct sy_host *host;
-    struct tree_seat seat;
-    struct tree_beacon beacon;
+    struct tree_rank rank;
+    struct tree_contact contact;
     char place[400], root[256], step[64], missing[64];
     uint16_t port;
 } slurm;
@@ -93,7 +93,7 @@ static int resolve(struct tree_addresses *root, struct sy_error *err)
 
 static int meet_by_file(const struct sy_start *start, struct sy_error *err)
 {
-    struct tree_beacon beacon;
+    struct tree_contact contact;
 
     if (!*start->secret_file)
         return slurm.host->fail(
@@ -103,19 +103,19 @@ static int meet_by_file(const struct sy_start *start, struct sy_error *err)
             "(srun --mpi=list shows which there are), or oshrun -n %d, or set "
             "SHMEM_SECRET_FILE to a file that is on every node, made with: head -c "
             "48 /dev/urandom | base64 >FILE; chmod 600 FILE",
-            slurm.seat.npes, number("SLURM_STEP_NUM_NODES"),
+            slurm.rank.npes, number("SLURM_STEP_NUM_NODES"),
             secure_getenv("PMI_FD")
                 ? " that MPI could share (MPI_Init has to be called before shmem_init)"
                 : " (--mpi=none)",
-            slurm.seat.npes);
+            slurm.rank.npes);
     int rc = find_place(start, err);
     if (rc == 0)
-        rc = sy_tree_secret_read(slurm.host, start->secret_file, slurm.seat.secret, err);
-    if (rc == 0 && slurm.seat.pe == 0)
-        rc = sy_tree_listen(slurm.host, false, slurm.root, slurm.port, &beacon, err);
-    slurm.seat.job = slurm.step;
-    slurm.seat.find_root = resolve;
-    slurm.seat.root_name = slurm.place;
+        rc = sy_tree_secret_read(slurm.host, start->secret_file, slurm.rank.secret, err);
+    if (rc == 0 && slurm.rank.pe == 0)
+        rc = sy_tree_listen(slurm.host, false, slurm.root, slurm.port, &contact, err);
+    slurm.rank.job = slurm.step;
+    slurm.rank.find_root = resolve;
+    slurm.rank.root_name = slurm.place;
     return rc;
 }
 
@@ -124,7 +124,7 @@ static int meet_by_file(const struct sy_start *start, struct sy_error *err)
 static int known_root(struct tree_addresses *root, struct sy_error *err)
 {
     (void)err;
-    *root = slurm.beacon.root;
+    *root = slurm.contact.root;
     return 0;
 }
 
@@ -132,22 +132,22 @@ static int meet_on_node(const struct sy_start *start, struct sy_error *err)
 {
     int rc;
 
-    slurm.seat.one_host = true;
-    slurm.seat.job = "";
-    slurm.seat.find_root = known_root;
-    slurm.seat.root_name = "this host";
-    slurm.seat.root_listens = true;
-    if (slurm.seat.pe == 0) {
-        rc = sy_tree_listen(slurm.host, true, NULL, 0, &slurm.beacon, err);
+    slurm.rank.one_host = true;
+    slurm.rank.job = "";
+    slurm.rank.find_root = known_root;
+    slurm.rank.root_name = "this host";
+    slurm.rank.root_listens = true;
+    if (slurm.rank.pe == 0) {
+        rc = sy_tree_listen(slurm.host, true, NULL, 0, &slurm.contact, err);
         if (rc == 0)
-            rc = sy_slurm_hand_out(slurm.host, slurm.step, &slurm.beacon, slurm.seat.npes,
+            rc = sy_slurm_hand_out(slurm.host, slurm.step, &slurm.contact, slurm.rank.npes,
                                    start->init_timeout, err);
     } else {
-        rc = sy_slurm_fetch(slurm.host, slurm.step, &slurm.beacon, slurm.seat.pe,
+        rc = sy_slurm_fetch(slurm.host, slurm.step, &slurm.contact, slurm.rank.pe,
                             start->init_timeout, err);
     }
-    memcpy(slurm.seat.secret, slurm.beacon.secret, TREE_SECRET);
-    explicit_bzero(slurm.beacon.secret, TREE_SECRET);
+    memcpy(slurm.rank.secret, slurm.contact.secret, TREE_SECRET);
+    explicit_bzero(slurm.contact.secret, TREE_SECRET);
     return rc;
 }
 
@@ -159,12 +159,12 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
     slurm.host = host;
     if (pe < 0 || npes < 1 || pe >= npes)
         return host->fail(err, EINVAL, "Slurm says that this is task %ld of %ld", pe, npes);
-    slurm.seat = (struct tree_seat){.pe = (int)pe, .npes = (int)npes, .host_of = host_of};
+    slurm.rank = (struct tree_rank){.pe = (int)pe, .npes = (int)npes, .host_of = host_of};
     snprintf(slurm.step, sizeof slurm.step, "slurm-%.20s-%.20s", id ? id : "", step ? step : "");
     int rc = number("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root
                  ? meet_on_node(host->start, err)
                  : meet_by_file(host->start, err);
-    return rc ? rc : sy_tree_join(host, &slurm.seat, job, err);
+    return rc ? rc : sy_tree_join(host, &slurm.rank, job, err);
 }
 
 SY_BOOTSTRAP_PLUGIN(slurm) = {

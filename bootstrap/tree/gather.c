@@ -17,7 +17,7 @@ static const char *host_of(int pe)
 {
     if (sy_tree.member && *sy_tree.member[pe].host)
         return sy_tree.member[pe].host;
-    return sy_tree.seat->host_of ? sy_tree.seat->host_of(pe) : NULL;
+    return sy_tree.rank->host_of ? sy_tree.rank->host_of(pe) : NULL;
 }
 
 void sy_tree_missing(const bool *have, char *text, size_t room)

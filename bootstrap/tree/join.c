@@ -295,7 +295,7 @@ static int attempt(bool *again, double patience, double deadline, struct parent 
                    struct sy_error *err)
 {
     struct tree_addresses root, other;
-    int rc = sy_tree.seat->find_root(&root, err);
+    int rc = sy_tree.rank->find_root(&root, err);
 
     if (rc == 0)
         rc = call_on(&root, TREE_JOIN, again, patience, deadline, parent, &other, err);
@@ -331,16 +331,16 @@ static int find_place(double begin, double limit, struct parent *parent, struct 
         stranger = stranger || rc == -EACCES;
         if (rc == 0 || rc == -EPERM || rc == -EPROTONOSUPPORT)
             return rc ? sy_tree.host->fail(err, -rc, "%s", cause.text) : 0;
-        bool gone = sy_tree.seat->root_listens && rc == -ECONNREFUSED &&
+        bool gone = sy_tree.rank->root_listens && rc == -ECONNREFUSED &&
                     waited > sy_tree_patience();
         if (waited > limit || gone)
             return sy_tree.host->fail(err, ETIMEDOUT,
                                       "PE 0 cannot be reached at %s, tried for %.0f s (%s); is it "
                                       "running, and does a firewall let this host pass?",
-                                      sy_tree.seat->root_name, waited, cause.text);
+                                      sy_tree.rank->root_name, waited, cause.text);
         if (waited > word) {
             sy_tree.host->log(SY_LOG_WARN, "boot", "start-up: PE 0 is not reached at %s yet (%s)",
-                              sy_tree.seat->root_name, cause.text);
+                              sy_tree.rank->root_name, cause.text);
             word = waited + NEXT_WORD;
         }
         nap(pause);
@@ -400,47 +400,47 @@ static void in_child(void)
     pthread_mutex_init(&sy_tree.lock, NULL);
 }
 
-static int start(const struct tree_seat *seat, struct sy_error *err)
+static int start(const struct tree_rank *rank, struct sy_error *err)
 {
-    sy_tree.seat = seat;
-    sy_tree.pe = seat->pe;
-    sy_tree.npes = seat->npes;
-    int rc = sy_tree_derive(seat->secret, "control tree", seat->job, strlen(seat->job),
+    sy_tree.rank = rank;
+    sy_tree.pe = rank->pe;
+    sy_tree.npes = rank->npes;
+    int rc = sy_tree_derive(rank->secret, "control tree", rank->job, strlen(rank->job),
                             sy_tree.key);
     if (rc)
         return sy_tree.host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
     pthread_atfork(NULL, NULL, in_child);
-    if (seat->pe == 0) {
-        sy_tree.member = calloc((size_t)seat->npes, sizeof *sy_tree.member);
-        sy_tree.joined = calloc((size_t)seat->npes, sizeof *sy_tree.joined);
+    if (rank->pe == 0) {
+        sy_tree.member = calloc((size_t)rank->npes, sizeof *sy_tree.member);
+        sy_tree.joined = calloc((size_t)rank->npes, sizeof *sy_tree.joined);
         sy_tree.joins = 1;
         if (!sy_tree.member || !sy_tree.joined)
-            return sy_tree.host->fail(err, ENOMEM, "no memory for %d PEs", seat->npes);
+            return sy_tree.host->fail(err, ENOMEM, "no memory for %d PEs", rank->npes);
         memcpy(sy_tree.member[0].host, sy_tree.host_name, sizeof sy_tree.host_name);
         return 0;
     }
     /* In a small job PE 0 takes all. */
-    return seat->npes > TREE_RADIX + 1 ? sy_tree_listen_open(seat->one_host, NULL, 0, err) : 0;
+    return rank->npes > TREE_RADIX + 1 ? sy_tree_listen_open(rank->one_host, NULL, 0, err) : 0;
 }
 
-int sy_tree_join(const struct sy_host *host, struct tree_seat *seat, struct sy_job *job,
+int sy_tree_join(const struct sy_host *host, struct tree_rank *rank, struct sy_job *job,
                  struct sy_error *err)
 {
     double begin = sy_tree_now(), limit;
-    int rc = seat->pe ? sy_tree_prepare(host, err) : 0;
+    int rc = rank->pe ? sy_tree_prepare(host, err) : 0;
 
     limit = join_limit();
     if (rc == 0)
-        rc = start(seat, err);
+        rc = start(rank, err);
     if (rc == 0)
-        rc = (seat->pe ? follow : lead)(begin, limit, err);
+        rc = (rank->pe ? follow : lead)(begin, limit, err);
     if (rc)
         return rc;
     memset(job, 0, sizeof *job);
-    job->pe = seat->pe;
-    job->npes = seat->npes;
-    rc = sy_tree_derive(seat->secret, "job key", sy_tree.seed, sizeof sy_tree.seed, job->key);
-    explicit_bzero(seat->secret, sizeof seat->secret);
+    job->pe = rank->pe;
+    job->npes = rank->npes;
+    rc = sy_tree_derive(rank->secret, "job key", sy_tree.seed, sizeof sy_tree.seed, job->key);
+    explicit_bzero(rank->secret, sizeof rank->secret);
     if (rc)
         return host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
     for (size_t i = 0; i < 6; i++)

@@ -25,7 +25,7 @@ static uint16_t listen_port(const struct sy_bound *bound, int count)
     return bound[0].port;
 }
 
-/* One port on all addresses, since one is what a beacon has room for: how many, or -errno. port 0:
+/* One port on all addresses, since one is what a contact has room for: how many, or -errno. port 0:
  * any that is free on all of them. */
 static int listen_at(const struct tree_places *places, uint16_t port, struct sy_bound *bound)
 {
@@ -223,16 +223,16 @@ int sy_tree_prepare(const struct sy_host *host, struct sy_error *err)
 }
 
 int sy_tree_listen(const struct sy_host *host, bool one_host, const char *name, uint16_t port,
-                   struct tree_beacon *beacon, struct sy_error *err)
+                   struct tree_contact *contact, struct sy_error *err)
 {
     int rc = sy_tree_prepare(host, err);
 
     if (rc)
         return rc;
-    rc = sy_auth_random(beacon->secret, TREE_SECRET);
+    rc = sy_auth_random(contact->secret, TREE_SECRET);
     if (rc)
         return host->fail(err, -rc, "no random numbers: %s", strerror(-rc));
     rc = sy_tree_listen_open(one_host, name, port, err);
-    beacon->root = sy_tree.listens;
+    contact->root = sy_tree.listens;
     return rc;
 }

@@ -128,7 +128,7 @@ struct tree_stall {
 struct tree {
     pthread_mutex_t lock;
     const struct sy_host *host;
-    const struct tree_seat *seat;
+    const struct tree_rank *rank;
     int pe, npes;
     char host_name[TREE_HOST_NAME];
     unsigned char key[TREE_SECRET]; /* of the handshakes */

@@ -20,7 +20,7 @@
 enum {
     TREE_SECRET = 32,
     TREE_ADDRESSES = 16,
-    TREE_BEACON_TEXT = 481 /* room for a beacon as text, the NUL included: what PMI-1 can carry */
+    TREE_CONTACT_TEXT = 481 /* room for a contact as text, the NUL included: what PMI-1 can carry */
 };
 
 /* Where a PE listens, likely addresses first. */
@@ -31,23 +31,23 @@ struct tree_addresses {
 };
 
 /* The one value that a bootstrap carries from PE 0 to all. */
-struct tree_beacon {
+struct tree_contact {
     unsigned char secret[TREE_SECRET];
     struct tree_addresses root;
 };
 
 /* As text: letters, digits, - and _, with a checksum. */
-void sy_tree_beacon_encode(const struct tree_beacon *beacon, char text[TREE_BEACON_TEXT]);
-int sy_tree_beacon_decode(const char *text, struct tree_beacon *beacon); /* -EINVAL: damaged */
+void sy_tree_contact_encode(const struct tree_contact *contact, char text[TREE_CONTACT_TEXT]);
+int sy_tree_contact_decode(const char *text, struct tree_contact *contact); /* -EINVAL: damaged */
 
-/* On PE 0, before sy_tree_join: listens, and fills the beacon with a new secret and the addresses.
+/* On PE 0, before sy_tree_join: listens, and fills the contact with a new secret and the addresses.
  * one_host: all PEs are known to be on this host, so nobody else needs to reach the sockets.
  * name, port: where the others know already, the name by which they look for this host, and a port;
  * else NULL, and 0 for any in the user's range. */
 int sy_tree_listen(const struct sy_host *host, bool one_host, const char *name, uint16_t port,
-                   struct tree_beacon *beacon, struct sy_error *err);
+                   struct tree_contact *contact, struct sy_error *err);
 
-struct tree_seat {
+struct tree_rank {
     int pe, npes;
     bool one_host; /* all PEs are known to be on this host */
     unsigned char secret[TREE_SECRET];
@@ -64,9 +64,9 @@ struct tree_seat {
 };
 
 /* Joins: returns when all PEs have come, within the time limit of start-up. Fills *job, and wipes
- * seat->secret, which is of no use any more. -ECANCELED: another PE ends the job, and has said why.
+ * rank->secret, which is of no use any more. -ECANCELED: another PE ends the job, and has said why.
  */
-int sy_tree_join(const struct sy_host *host, struct tree_seat *seat, struct sy_job *job,
+int sy_tree_join(const struct sy_host *host, struct tree_rank *rank, struct sy_job *job,
                  struct sy_error *err);
 
 bool sy_tree_complete(void); /* all PEs have come */

@@ -10,7 +10,7 @@
 #include "coll/reduce.h"
 #include "coll/scan.h"
 #include "coll/sync.h"
-#include "core/world.h"
+#include "core/start/world.h"
 
 /* ---- groups ---- */
 

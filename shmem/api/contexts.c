@@ -3,7 +3,7 @@
 
 #include "api/alias.h"
 #include "core/ctx.h"
-#include "core/world.h"
+#include "core/start/world.h"
 
 static int create(struct sy_team *team, long options, shmem_ctx_t *ctx)
 {

@@ -1,7 +1,7 @@
 /* Locks (9.13): thunks over coll/lock.h. */
 #include "api/alias.h"
 #include "coll/lock.h"
-#include "core/wait.h"
+#include "core/wait/wait.h"
 
 void pshmem_set_lock(long *lock)
 {

@@ -7,10 +7,10 @@
 #include "api/alias.h"
 #include "coll/agree.h"
 #include "coll/sync.h"
-#include "core/heap.h"
-#include "core/memory.h"
+#include "core/memory/heap.h"
+#include "core/memory/memory.h"
 #include "core/rma.h"
-#include "core/world.h"
+#include "core/start/world.h"
 #include "util/bits.h"
 #include "util/log.h"
 

@@ -5,7 +5,7 @@
 #include "api/p2p.h"
 #include "core/callsite.h"
 #include "core/fatal.h"
-#include "core/wait.h"
+#include "core/wait/wait.h"
 
 void sy_p2p_bad_comparison(int cmp)
 {

@@ -9,7 +9,7 @@
 
 #include "api/alias.h"
 #include "api/p2p.h"
-#include "core/wait.h"
+#include "core/wait/wait.h"
 
 #define NONE SIZE_MAX
 
@@ -106,11 +106,11 @@ static bool is_empty(const struct set *set)
 
 /* In a series of calls for one set each search begins after the variable that the call before
  * returned, so that all that satisfy the comparison come in turn. A call for another set begins
- * anywhere, and so does one in eight whatever came before it: calls that take turns with each other,
- * for sets that cannot be told apart perhaps (a program may write to its status array), would
- * otherwise keep one another's searches at the same places for ever. That draw depends on nothing
- * that the program does, so whatever stays satisfied is returned at some time. Of each thread, since
- * calls of several threads are several series. */
+ * anywhere, and so does one in eight whatever came before it: calls that take turns with each
+ * other, for sets that cannot be told apart perhaps (a program may write to its status array),
+ * would otherwise keep one another's searches at the same places for ever. That draw depends on
+ * nothing that the program does, so whatever stays satisfied is returned at some time. Of each
+ * thread, since calls of several threads are several series. */
 static _Thread_local struct {
     const void *ivars;
     const int *status;

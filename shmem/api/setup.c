@@ -7,11 +7,11 @@
 #include "api/alias.h"
 #include "coll/agree.h"
 #include "coll/sync.h"
-#include "core/boot.h"
+#include "core/start/boot.h"
 #include "core/ctx.h"
 #include "core/fatal.h"
 #include "core/rma.h"
-#include "core/world.h"
+#include "core/start/world.h"
 #include "util/log.h"
 
 /* ---- begin and end ---- */

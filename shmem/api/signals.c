@@ -2,7 +2,7 @@
  * tables. */
 #include "api/alias.h"
 #include "core/signal.h"
-#include "core/wait.h"
+#include "core/wait/wait.h"
 
 /* clang-format off */
 

@@ -4,8 +4,8 @@
 #include "api/alias.h"
 #include "coll/team.h"
 #include "core/fatal.h"
-#include "core/windows.h"
-#include "core/world.h"
+#include "core/memory/windows.h"
+#include "core/start/world.h"
 
 int pshmem_team_my_pe(shmem_team_t team)
 {

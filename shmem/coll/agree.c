@@ -8,8 +8,8 @@
 #include "coll/agree.h"
 #include "coll/reduce.h"
 #include "core/fatal.h"
-#include "core/progress.h"
-#include "core/world.h"
+#include "core/wait/progress.h"
+#include "core/start/world.h"
 
 struct ballot {
     uint64_t voters, noes;

@@ -1,11 +1,11 @@
 /* All-to-all exchange on teams that are spread over nodes: see alltoall.h.
  *
- * Small blocks: the leader takes those for another node from the rooms of its node's members and
- * sends them to that node's leader in one message; there each member takes its own. Large blocks:
- * once all have entered, each member sends to each other one on other nodes. */
+ * Small blocks: the leader takes those for another node from the scratch spaces of its node's
+ * members and sends them to that node's leader in one message; there each member takes its own.
+ * Large blocks: once all have entered, each member sends to each other one on other nodes. */
 #include "coll/alltoall.h"
 #include "coll/data.h"
-#include "coll/post.h"
+#include "coll/notify.h"
 
 /* `count` elements from one array to another. */
 static void copy_block(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
@@ -28,7 +28,7 @@ static char *block(const void *array, int i, ptrdiff_t stride, const struct sy_b
 
 /* ---- small blocks ---- */
 
-/* The room has three parts: a member's blocks; on a leader, for each member of the team as many
+/* The scratch has three parts: a member's blocks; on a leader, for each member of the team as many
  * blocks as a node has members at most; and what it sends to one node. */
 static size_t incoming(const struct sy_nodes *nodes, size_t length)
 {
@@ -45,31 +45,32 @@ static size_t room_for(const struct sy_nodes *nodes, size_t length)
     return outgoing(nodes, length) + (size_t)nodes->most * (size_t)nodes->most * length;
 }
 
-/* Where what comes from node j is in the room of a node with `size` members: from each member of j
- * a block for each of these. */
+/* Where what comes from node j is in the scratch space of a node with `size` members: from each
+ * member of j a block for each of these. */
 static size_t place_of(const struct sy_nodes *nodes, int j, int size, size_t length)
 {
     return incoming(nodes, length) + (size_t)sy_nodes_before(nodes, j) * (size_t)size * length;
 }
 
-static void send_to_node(const struct sy_post *post, int j, size_t length)
+static void send_to_node(const struct sy_notify *notify, int j, size_t length)
 {
-    const struct sy_nodes *nodes = sy_group_nodes(post->group);
+    const struct sy_nodes *nodes = sy_group_nodes(notify->group);
     int size = sy_nodes_size(nodes, j);
-    char *packed = sy_post_own(post) + outgoing(nodes, length), *to = packed;
+    char *packed = sy_notify_own(notify) + outgoing(nodes, length), *to = packed;
 
-    for (int a = 0; a < sy_group_locals(post->group); a++) {
-        const char *blocks = sy_post_mate(post, a);
+    for (int a = 0; a < sy_group_locals(notify->group); a++) {
+        const char *blocks = sy_notify_mate(notify, a);
         for (int b = 0; b < size; b++, to += length)
             memcpy(to, blocks + (size_t)sy_nodes_member(nodes, j, b) * length, length);
     }
-    sy_post_room_count(post, sy_nodes_member(nodes, j, 0),
-                       place_of(nodes, nodes->mine, size, length), packed, (size_t)(to - packed));
+    sy_notify_scratch_count(notify, sy_nodes_member(nodes, j, 0),
+                            place_of(nodes, nodes->mine, size, length), packed,
+                            (size_t)(to - packed));
 }
 
-static void take_blocks(const struct sy_post *post, char *dest, const struct sy_blocks *b)
+static void take_blocks(const struct sy_notify *notify, char *dest, const struct sy_blocks *b)
 {
-    const struct sy_group *group = post->group;
+    const struct sy_group *group = notify->group;
     const struct sy_nodes *nodes = sy_group_nodes(group);
     int local = sy_group_local(group), locals = sy_group_locals(group);
     ptrdiff_t size = (ptrdiff_t)b->size;
@@ -77,11 +78,11 @@ static void take_blocks(const struct sy_post *post, char *dest, const struct sy_
 
     for (int step = 0; step < nodes->count; step++) {
         int j = sy_nodes_after(nodes, step), members = sy_nodes_size(nodes, j);
-        const char *came = sy_post_mate(post, 0) + place_of(nodes, j, locals, length);
+        const char *came = sy_notify_mate(notify, 0) + place_of(nodes, j, locals, length);
         for (int a = 0; a < members; a++) {
             int i = sy_nodes_member(nodes, j, a);
             const char *one = step ? came + (size_t)(a * locals + local) * length
-                                   : sy_post_mate(post, a) + (size_t)group->members.me * length;
+                                   : sy_notify_mate(notify, a) + (size_t)group->members.me * length;
             copy_block(block(dest, i, b->dest_stride, b), b->dest_stride, one, size, b);
         }
     }
@@ -92,39 +93,39 @@ static void through_leaders(const struct sy_group *group, char *dest, const char
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     size_t length = b->size * b->count;
-    struct sy_post post = sy_post_open(group, room_for(nodes, length), 1);
+    struct sy_notify notify = sy_notify_open(group, room_for(nodes, length), 1);
 
     for (int i = 0; i < group->members.size; i++)
-        copy_block(sy_post_own(&post) + (size_t)i * length, (ptrdiff_t)b->size,
+        copy_block(sy_notify_own(&notify) + (size_t)i * length, (ptrdiff_t)b->size,
                    block(source, i, b->source_stride, b), b->source_stride, b);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
         for (int step = 1; step < nodes->count; step++)
-            send_to_node(&post, sy_nodes_after(nodes, step), length);
-        sy_post_await_count(&post, (uint64_t)nodes->count - 1);
+            send_to_node(&notify, sy_nodes_after(nodes, step), length);
+        sy_notify_await_count(&notify, (uint64_t)nodes->count - 1);
     }
     sy_group_release(group);
-    take_blocks(&post, dest, b);
-    sy_post_met(&post);
+    take_blocks(&notify, dest, b);
+    sy_notify_met(&notify);
 }
 
 /* ---- large blocks ---- */
 
-static void send_block(const struct sy_post *post, int to, char *dest, const char *source,
+static void send_block(const struct sy_notify *notify, int to, char *dest, const char *source,
                        const struct sy_blocks *b)
 {
-    const struct sy_group *group = post->group;
+    const struct sy_group *group = notify->group;
     ptrdiff_t size = (ptrdiff_t)b->size;
     char *there = block(dest, group->members.me, b->dest_stride, b);
     const char *here = block(source, to, b->source_stride, b);
 
     if (b->dest_stride == size && b->source_stride == size) {
-        sy_post_dest_count(post, to, there, here, b->size * b->count);
+        sy_notify_dest_count(notify, to, there, here, b->size * b->count);
         return;
     }
     sy_put_strided(&sy_ctx_control, there, here, b->dest_stride, b->source_stride, b->size,
                    b->count, sy_members_pe(&group->members, to));
-    sy_post_count(post, to);
+    sy_notify_count(notify, to);
 }
 
 static void by_members(const struct sy_group *group, char *dest, const char *source,
@@ -134,11 +135,11 @@ static void by_members(const struct sy_group *group, char *dest, const char *sou
     int me = group->members.me, local = sy_group_local(group), locals = sy_group_locals(group);
 
     sy_group_sync(group);
-    struct sy_post post = sy_post_open(group, 0, 1);
+    struct sy_notify notify = sy_notify_open(group, 0, 1);
     for (int step = 1; step < nodes->count; step++) {
         int j = sy_nodes_after(nodes, step), size = sy_nodes_size(nodes, j);
         for (int k = 0; k < size; k++)
-            send_block(&post, sy_nodes_member(nodes, j, (local + k) % size), dest, source, b);
+            send_block(&notify, sy_nodes_member(nodes, j, (local + k) % size), dest, source, b);
     }
     for (int k = 0; k < locals; k++) {
         int i = sy_group_mate(group, (local + k) % locals);
@@ -146,7 +147,7 @@ static void by_members(const struct sy_group *group, char *dest, const char *sou
                        block(source, me, b->source_stride, b), b->dest_stride, b->source_stride,
                        b->size, b->count, sy_members_pe(&group->members, i));
     }
-    sy_post_await_count(&post, (uint64_t)(group->members.size - locals));
+    sy_notify_await_count(&notify, (uint64_t)(group->members.size - locals));
     sy_group_sync_node(group);
 }
 
@@ -156,7 +157,7 @@ void sy_alltoall_nodes(const struct sy_group *group, void *dest, const void *sou
     size_t length = blocks->size * blocks->count;
     const struct sy_nodes *nodes = sy_group_nodes(group);
 
-    if (length <= SY_POST_SMALL && room_for(nodes, length) <= SY_POST_SMALL)
+    if (length <= SY_NOTIFY_SMALL && room_for(nodes, length) <= SY_NOTIFY_SMALL)
         through_leaders(group, dest, source, blocks);
     else
         by_members(group, dest, source, blocks);

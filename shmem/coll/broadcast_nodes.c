@@ -2,11 +2,12 @@
  * data from another node and sends them on: the root on its own node, the leader on others. Members
  * look at their node's flags and data by themselves.
  *
- * Small data go through the room of these members, and nobody waits for those that come later.
- * Large data go straight into dest in chunks, once the receiver has said that it has entered. */
+ * Small data go through the scratch space of these members, and nobody waits for those that come
+ * later. Large data go straight into dest in chunks, once the receiver has said that it has
+ * entered. */
 #include "coll/broadcast.h"
 #include "coll/data.h"
-#include "coll/post.h"
+#include "coll/notify.h"
 
 enum { FLAG_DATA, FLAG_READY }; /* READY and those above: one for each child */
 
@@ -76,19 +77,20 @@ static struct place make_place(const struct sy_group *group, int root)
 
 /* ---- small ---- */
 
-static void through_room(const struct place *p, void *dest, const void *source, size_t length)
+static void through_scratch(const struct place *p, void *dest, const void *source, size_t length)
 {
-    struct sy_post post = sy_post_open(p->group, length, 1);
+    struct sy_notify notify = sy_notify_open(p->group, length, 1);
     int me = p->group->members.me, here = speaker(p, p->node), distance;
-    const char *room = sy_post_room(&post, here);
+    const char *scratch = sy_notify_scratch(&notify, here);
 
     if (me == p->root)
-        sy_post_room_put(&post, me, 0, source, length, FLAG_DATA, 1);
+        sy_notify_scratch_put(&notify, me, 0, source, length, FLAG_DATA, 1);
     else
-        sy_post_watch(&post, here, FLAG_DATA, 1);
+        sy_notify_watch(&notify, here, FLAG_DATA, 1);
     for (int i = 0; me == here && (distance = child(p, i)); i++)
-        sy_post_room_put(&post, speaker(p, p->node + distance), 0, room, length, FLAG_DATA, 1);
-    memcpy(dest, room, length);
+        sy_notify_scratch_put(&notify, speaker(p, p->node + distance), 0, scratch, length,
+                              FLAG_DATA, 1);
+    memcpy(dest, scratch, length);
 }
 
 /* ---- large ---- */
@@ -104,8 +106,8 @@ static bool chain_is_faster(int count, size_t chunks)
     return chunks + 2 * nodes < (chunks + 1) * depth + 3;
 }
 
-static void send_on(const struct place *p, const struct sy_post *post, char *dest, const char *from,
-                    size_t length)
+static void send_on(const struct place *p, const struct sy_notify *notify, char *dest,
+                    const char *from, size_t length)
 {
     uint64_t step = 0;
     int distance;
@@ -114,18 +116,18 @@ static void send_on(const struct place *p, const struct sy_post *post, char *des
         size_t bytes = length - at < CHUNK_BYTES ? length - at : CHUNK_BYTES;
         step++;
         if (p->node)
-            sy_post_await(post, FLAG_DATA, step);
+            sy_notify_await(notify, FLAG_DATA, step);
         for (int i = 0; (distance = child(p, i)); i++) {
             if (step == 1)
-                sy_post_await(post, FLAG_READY + (unsigned)i, 1);
-            sy_post_dest_put(post, speaker(p, p->node + distance), dest + at, from + at, bytes,
-                             FLAG_DATA, step);
+                sy_notify_await(notify, FLAG_READY + (unsigned)i, 1);
+            sy_notify_dest_put(notify, speaker(p, p->node + distance), dest + at, from + at, bytes,
+                               FLAG_DATA, step);
         }
     }
 }
 
 /* A member that speaks to no other node takes the data from the one that does, as they come. */
-static void follow(const struct place *p, const struct sy_post *post, char *dest,
+static void follow(const struct place *p, const struct sy_notify *notify, char *dest,
                    const char *source, size_t length)
 {
     int here = speaker(p, p->node);
@@ -134,7 +136,7 @@ static void follow(const struct place *p, const struct sy_post *post, char *dest
 
     for (size_t at = 0; at < length; at += CHUNK_BYTES) {
         size_t bytes = length - at < CHUNK_BYTES ? length - at : CHUNK_BYTES;
-        sy_post_watch(post, here, FLAG_DATA, ++step);
+        sy_notify_watch(notify, here, FLAG_DATA, ++step);
         sy_group_pull(p->group, here, dest + at, from + at, bytes);
     }
 }
@@ -142,20 +144,20 @@ static void follow(const struct place *p, const struct sy_post *post, char *dest
 static void into_dest(struct place *p, char *dest, const char *source, size_t length)
 {
     uint64_t chunks = (length + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    struct sy_post post = sy_post_open(p->group, 0, chunks);
+    struct sy_notify notify = sy_notify_open(p->group, 0, chunks);
     int me = p->group->members.me;
 
     p->chain = chain_is_faster(p->count, chunks);
     if (me == p->root) {
-        sy_post_raise(&post, me, FLAG_DATA, chunks); /* for the members on this node */
-        send_on(p, &post, dest, source, length);
+        sy_notify_raise(&notify, me, FLAG_DATA, chunks); /* for the members on this node */
+        send_on(p, &notify, dest, source, length);
         sy_data_copy(dest, source, length);
     } else if (me == speaker(p, p->node)) {
-        sy_post_raise(&post, speaker(p, parent(p)), FLAG_READY + (unsigned)rank_among_children(p),
-                      1);
-        send_on(p, &post, dest, dest, length);
+        sy_notify_raise(&notify, speaker(p, parent(p)),
+                        FLAG_READY + (unsigned)rank_among_children(p), 1);
+        send_on(p, &notify, dest, dest, length);
     } else {
-        follow(p, &post, dest, source, length);
+        follow(p, &notify, dest, source, length);
     }
     sy_group_sync_node(p->group);
 }
@@ -166,7 +168,7 @@ void sy_broadcast_nodes(const struct sy_group *group, void *dest, const void *so
     struct place place = make_place(group, root);
 
     if (length <= MOST_SMALL)
-        through_room(&place, dest, source, length);
+        through_scratch(&place, dest, source, length);
     else
         into_dest(&place, dest, source, length);
 }

@@ -7,7 +7,7 @@
 #include "core/callsite.h"
 #include "core/fatal.h"
 #include "core/rma.h"
-#include "core/world.h"
+#include "core/start/world.h"
 
 static const char *const names[] = {
     [SY_COLL_SYNC] = "sync",

@@ -4,7 +4,7 @@
 #define SY_COLL_CHECK_H
 
 #include "coll/group.h"
-#include "core/config.h"
+#include "core/start/config.h"
 
 enum sy_coll_routine {
     SY_COLL_SYNC = 1,

@@ -1,13 +1,13 @@
 /* Collects on teams that are spread over nodes: see collect.h.
  *
- * Small parts: the leader joins its node's in its room; the leaders tell each other what they have,
- * in rounds after which each has the parts of four times as many nodes, and each member takes all
- * from its leader. Large parts: once all have entered, each member sends its part straight to the
- * dest of one member on each other node, and members of a node take from each other what has come
- * there. */
+ * Small parts: the leader joins its node's in its scratch space; the leaders tell each other what
+ * they have, in rounds after which each has the parts of four times as many nodes, and each member
+ * takes all from its leader. Large parts: once all have entered, each member sends its part
+ * straight to the dest of one member on each other node, and members of a node take from each other
+ * what has come there. */
 #include "coll/collect.h"
 #include "coll/data.h"
-#include "coll/post.h"
+#include "coll/notify.h"
 
 #define RADIX 4
 
@@ -46,70 +46,71 @@ static size_t bytes_of_nodes(const struct parts *p, int j, int count)
 
 /* ---- small parts ---- */
 
-/* Between leaders. The room has this node's parts first, then those of the nodes that follow. */
-static void gather_rounds(const struct parts *p, const struct sy_post *post)
+/* Between leaders. The scratch has this node's parts first, then those of the nodes that follow. */
+static void gather_rounds(const struct parts *p, const struct sy_notify *notify)
 {
     int count = p->nodes->count, mine = p->nodes->mine;
-    const char *room = sy_post_own(post);
+    const char *scratch = sy_notify_own(notify);
     unsigned flag = 0;
 
     for (int have = 1; have < count; have *= RADIX, flag += RADIX - 1) {
         for (int k = 1; k < RADIX && k * have < count; k++) {
             int away = k * have, blocks = have < count - away ? have : count - away;
             int to = sy_nodes_after(p->nodes, count - away);
-            sy_post_room_put(post, sy_nodes_member(p->nodes, to, 0), bytes_of_nodes(p, to, away),
-                             room, bytes_of_nodes(p, mine, blocks), flag + (unsigned)k - 1, 1);
+            sy_notify_scratch_put(notify, sy_nodes_member(p->nodes, to, 0),
+                                  bytes_of_nodes(p, to, away), scratch,
+                                  bytes_of_nodes(p, mine, blocks), flag + (unsigned)k - 1, 1);
         }
         for (int k = 1; k < RADIX && k * have < count; k++)
-            sy_post_await(post, flag + (unsigned)k - 1, 1);
+            sy_notify_await(notify, flag + (unsigned)k - 1, 1);
     }
 }
 
-/* Each member has left its part at the beginning of its room; the leader has its own where it
- * belongs. */
-static void join_rooms(const struct parts *p, const struct sy_post *post)
+/* Each member has left its part at the beginning of its scratch space; the leader has its own where
+ * it belongs. */
+static void join_scratch(const struct parts *p, const struct sy_notify *notify)
 {
-    char *room = sy_post_own(post) + length_of(p, p->group->members.me);
+    char *scratch = sy_notify_own(notify) + length_of(p, p->group->members.me);
 
     for (int k = 1; k < sy_group_locals(p->group); k++) {
         size_t length = length_of(p, sy_group_mate(p->group, k));
-        sy_data_copy(room, sy_post_mate(post, k), length);
-        room += length;
+        sy_data_copy(scratch, sy_notify_mate(notify, k), length);
+        scratch += length;
     }
 }
 
-/* All parts, from the leader's room to where they belong. */
-static void take_parts(const struct parts *p, const char *room, char *dest)
+/* All parts, from the leader's scratch space to where they belong. */
+static void take_parts(const struct parts *p, const char *scratch, char *dest)
 {
     for (int step = 0; step < p->nodes->count; step++) {
         int j = sy_nodes_after(p->nodes, step), size = sy_nodes_size(p->nodes, j);
         int first = sy_nodes_member(p->nodes, j, 0);
         size_t all = p->nodes->ordered ? bytes_of_nodes(p, j, 1) : 0;
         if (p->nodes->ordered)
-            sy_data_copy(dest + offset_of(p, first), room, all);
+            sy_data_copy(dest + offset_of(p, first), scratch, all);
         for (int k = 0; !p->nodes->ordered && k < size; k++) {
             int i = sy_nodes_member(p->nodes, j, k);
-            sy_data_copy(dest + offset_of(p, i), room + all, length_of(p, i));
+            sy_data_copy(dest + offset_of(p, i), scratch + all, length_of(p, i));
             all += length_of(p, i);
         }
-        room += all;
+        scratch += all;
     }
 }
 
 /* Small parts, `total` bytes in all. */
 static void join_parts(const struct parts *p, size_t total, char *dest, const void *source)
 {
-    struct sy_post post = sy_post_open(p->group, total, 1);
+    struct sy_notify notify = sy_notify_open(p->group, total, 1);
 
-    sy_data_copy(sy_post_own(&post), source, length_of(p, p->group->members.me));
+    sy_data_copy(sy_notify_own(&notify), source, length_of(p, p->group->members.me));
     sy_group_gather(p->group);
     if (!sy_group_local(p->group)) {
-        join_rooms(p, &post);
-        gather_rounds(p, &post);
+        join_scratch(p, &notify);
+        gather_rounds(p, &notify);
     }
     sy_group_release(p->group);
-    take_parts(p, sy_post_mate(&post, 0), dest);
-    sy_post_met(&post);
+    take_parts(p, sy_notify_mate(&notify, 0), dest);
+    sy_notify_met(&notify);
 }
 
 /* ---- large parts ---- */
@@ -121,7 +122,7 @@ static int receiver(int k, int size)
     return k % size;
 }
 
-static void send_part(const struct parts *p, const struct sy_post *post, char *dest,
+static void send_part(const struct parts *p, const struct sy_notify *notify, char *dest,
                       const void *source)
 {
     int me = p->group->members.me, local = sy_group_local(p->group);
@@ -130,7 +131,7 @@ static void send_part(const struct parts *p, const struct sy_post *post, char *d
     for (int step = 1; length && step < p->nodes->count; step++) {
         int j = sy_nodes_after(p->nodes, step);
         int to = sy_nodes_member(p->nodes, j, receiver(local, sy_nodes_size(p->nodes, j)));
-        sy_post_dest_count(post, to, dest + offset_of(p, me), source, length);
+        sy_notify_dest_count(notify, to, dest + offset_of(p, me), source, length);
     }
 }
 
@@ -173,15 +174,15 @@ static void pull_parts(const struct parts *p, char *dest)
 /* After a synchronisation of all, which says that every dest may be written. */
 static void send_parts(const struct parts *p, char *dest, const void *source)
 {
-    struct sy_post post = sy_post_open(p->group, 0, 1);
+    struct sy_notify notify = sy_notify_open(p->group, 0, 1);
     int me = p->group->members.me;
 
-    send_part(p, &post, dest, source);
+    send_part(p, &notify, dest, source);
     sy_data_copy(dest + offset_of(p, me), source, length_of(p, me));
     for (int k = 0; k < sy_group_locals(p->group); k++)
         if (k != sy_group_local(p->group))
             pull_part(p, sy_group_mate(p->group, k), sy_group_mate(p->group, k), dest, source);
-    sy_post_await_count(&post, senders(p));
+    sy_notify_await_count(&notify, senders(p));
     sy_group_sync_node(p->group);
     pull_parts(p, dest);
     sy_group_sync_node(p->group);
@@ -194,7 +195,7 @@ void sy_fcollect_nodes(const struct sy_group *group, char *dest, const void *sou
     const struct parts parts = {.group = group, .nodes = sy_group_nodes(group), .length = length};
     size_t members = (size_t)group->members.size;
 
-    if (length <= SY_POST_SMALL / members) {
+    if (length <= SY_NOTIFY_SMALL / members) {
         join_parts(&parts, length * members, dest, source);
     } else {
         sy_group_sync(group);
@@ -202,29 +203,29 @@ void sy_fcollect_nodes(const struct sy_group *group, char *dest, const void *sou
     }
 }
 
-/* Lengths and sums of all members. What stays of the room is for small parts, two times: they may
- * begin at its beginning instead of where the lengths end. */
-#define MOST_LENGTHS (SY_POST_ROOM / 2)
-#define MOST_JOINED  (SY_POST_ROOM / 4)
+/* Lengths and sums of all members. What stays of the scratch space is for small parts, two times:
+ * they may begin at its beginning instead of where the lengths end. */
+#define MOST_LENGTHS (SY_NOTIFY_SCRATCH / 2)
+#define MOST_JOINED  (SY_NOTIFY_SCRATCH / 4)
 
 /* Every member's length to all. Returns the sums of those before each member, and before one more;
- * they are in the leader's room. Nobody returns before all have entered. */
-static const uint64_t *share_lengths(const struct sy_post *post, uint64_t length)
+ * they are in the leader's scratch space. Nobody returns before all have entered. */
+static const uint64_t *share_lengths(const struct sy_notify *notify, uint64_t length)
 {
-    const struct sy_group *group = post->group;
+    const struct sy_group *group = notify->group;
     const struct parts words = {
         .group = group, .nodes = sy_group_nodes(group), .length = sizeof length};
     size_t members = (size_t)group->members.size;
-    char *room = sy_post_mate(post, 0);
-    uint64_t *sum = (uint64_t *)(void *)room + members;
+    char *scratch = sy_notify_mate(notify, 0);
+    uint64_t *sum = (uint64_t *)(void *)scratch + members;
 
-    memcpy(sy_post_own(post), &length, sizeof length);
+    memcpy(sy_notify_own(notify), &length, sizeof length);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
-        join_rooms(&words, post);
-        gather_rounds(&words, post);
+        join_scratch(&words, notify);
+        gather_rounds(&words, notify);
         sum[0] = 0;
-        take_parts(&words, room, (char *)(sum + 1));
+        take_parts(&words, scratch, (char *)(sum + 1));
         for (size_t i = 1; i <= members; i++)
             sum[i] += sum[i - 1];
     }
@@ -239,12 +240,12 @@ bool sy_collect_nodes(const struct sy_group *group, char *dest, const void *sour
 
     if (words > MOST_LENGTHS)
         return false;
-    struct sy_post post = sy_post_open(group, words, 1);
-    parts.offset = share_lengths(&post, length);
+    struct sy_notify notify = sy_notify_open(group, words, 1);
+    parts.offset = share_lengths(&notify, length);
     if (parts.offset[members] <= MOST_JOINED)
         join_parts(&parts, parts.offset[members], dest, source);
     else
         send_parts(&parts, dest, source);
-    sy_post_met(&post);
+    sy_notify_met(&notify);
     return true;
 }

@@ -19,12 +19,12 @@
 
 #include "coll/group.h"
 #include "core/amo.h"
-#include "core/config.h"
-#include "core/control.h"
+#include "core/start/config.h"
+#include "core/memory/control.h"
 #include "core/fatal.h"
 #include "core/rma.h"
-#include "core/wait.h"
-#include "core/world.h"
+#include "core/wait/wait.h"
+#include "core/start/world.h"
 
 /* Tags of the tree. */
 enum { TAG_UP = SY_GROUP_TAGS, TAG_DOWN };
@@ -73,7 +73,7 @@ void sy_group_notify(const struct sy_group *group, int i, unsigned tag)
 
 void sy_group_await(const struct sy_group *group, unsigned tag, uint64_t count)
 {
-    struct sy_inbox *mine = &control(group, group->members.me)->inbox[tag];
+    struct sy_notify_inbox *mine = &control(group, group->members.me)->inbox[tag];
 
     mine->expected += count;
     await_word(&mine->value, mine->expected);
@@ -296,14 +296,14 @@ static void sync_named(const struct sy_group *group)
 static void sync_span(const struct sy_group *group)
 {
     struct sy_team *team = group->team;
-    uint64_t count = team->posts.count, room = team->posts.room;
+    uint64_t count = team->notify.count, scratch = team->notify.scratch;
 
     if (sy_config.barrier_algorithm == SY_BARRIER_AUTO)
         sync_nodes(group);
     else
         sync_named(group);
-    team->posts.free_count = count;
-    team->posts.free_room = room;
+    team->notify.free_count = count;
+    team->notify.free_scratch = scratch;
 }
 
 static void sync_team(const struct sy_group *group)

@@ -38,9 +38,10 @@ struct sy_group sy_group_of_set(const char *routine, int start, int log_stride, 
 void sy_group_sync(const struct sy_group *group);
 
 /* Teams may be spread over several nodes, that is, sets of members that have each other's memory
- * mapped (core/nodes.h). Algorithms then have a part on each node, among its members, and a part
- * between nodes, where the first member on each node, the leader, or each member with its like on
- * other nodes, sends to others (post.h). An active set is treated as if it were on one node. */
+ * mapped (core/start/nodes.h). Algorithms then have a part on each node, among its members, and a
+ * part between nodes, where the first member on each node, the leader, or each member with its like
+ * on other nodes, sends to others (notify.h). An active set is treated as if it were on one node.
+ */
 static inline bool sy_group_spans(const struct sy_group *group)
 {
     return group->team && SY_UNLIKELY(group->team->nodes.count > 1);

@@ -7,8 +7,8 @@
 #include "coll/lock.h"
 #include "core/amo.h"
 #include "core/rma.h"
-#include "core/wait.h"
-#include "core/world.h"
+#include "core/wait/wait.h"
+#include "core/start/world.h"
 
 /* The two halves of the variable are words for 32-bit atomic operations. One PE, which follows from
  * where the variable is, is the lock's home; there the first word is the queue's `tail`, elsewhere
@@ -38,7 +38,7 @@
  *
  * Nobody waits for a PE that waits: the holder waits at most for a successor between its exchange
  * and its entry, neither of which waits for anything. Waiting gives way as everywhere
- * (core/wait.h), so any number of PEs may share a processor.
+ * (core/wait/wait.h), so any number of PEs may share a processor.
  *
  * All operations on others' words are of the fetching kind, also where the old value is of no use:
  * such an operation has been applied when it returns, whatever a transport gathers before it sends.

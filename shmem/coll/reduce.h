@@ -27,11 +27,11 @@ void sy_reduce_nodes(const struct sy_group *group, struct sy_operation op, char 
 void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
                          const char *source, size_t count);
 
-/* Combines what the members on this node have in their rooms at `offset`, in their order. `to` may
- * be the leader's. */
-struct sy_post;
-void sy_reduce_rooms(const struct sy_post *post, size_t offset, struct sy_operation op, void *to,
-                     size_t count);
+/* Combines what the members on this node have in their scratch spaces at `offset`, in their order.
+ * `to` may be the leader's. */
+struct sy_notify;
+void sy_reduce_scratch(const struct sy_notify *notify, size_t offset, struct sy_operation op,
+                       void *to, size_t count);
 
 /* Combines a piece of the sources of all members on this node, in their order. Only the last
  * operation writes to dest, because dest may be the source of a member that has not had its turn.

@@ -6,89 +6,90 @@
  * pairs, and each member takes the result from its leader. Large ones: each of as many members as
  * the smallest node has deals with a part, together with its likes on all nodes, around a ring. */
 #include "coll/data.h"
-#include "coll/post.h"
+#include "coll/notify.h"
 #include "coll/reduce.h"
 
 /* ---- small ---- */
 
-enum { FLAG_FOLD = SY_POST_FLAGS - 2, FLAG_RESULT }; /* those below are the rounds' */
+enum { FLAG_FOLD = SY_NOTIFY_FLAGS - 2, FLAG_RESULT }; /* those below are the rounds' */
 
-/* In the room: what a member has, on the leader also what its node has; and what comes in the
- * rounds and before and after them. */
-enum { BOX_MINE, BOX_FOLD, BOX_RESULT, BOX_ROUND };
+/* In the scratch space: what a member has, on the leader also what its node has; and what comes in
+ * the rounds and before and after them. */
+enum { PART_MINE, PART_FOLD, PART_RESULT, PART_ROUND };
 
 #define MOST_PIECE ((size_t)8192) /* more would leave the first cache */
 
 /* A leader's part of one exchange. */
 struct exchange {
-    struct sy_post post;
+    struct sy_notify notify;
     struct sy_operation op;
-    size_t count, length, box; /* box: bytes from a box to the next */
-    char *room;
+    size_t count, length, part; /* part: bytes from a part to the next */
+    char *scratch;
 };
 
-static char *box(const struct exchange *x, int i)
+static char *part(const struct exchange *x, int i)
 {
-    return x->room + (size_t)i * x->box;
+    return x->scratch + (size_t)i * x->part;
 }
 
-static void send_box(const struct exchange *x, int node, int to, unsigned flag)
+static void send_part(const struct exchange *x, int node, int to, unsigned flag)
 {
-    int leader = sy_nodes_member(sy_group_nodes(x->post.group), node, 0);
+    int leader = sy_nodes_member(sy_group_nodes(x->notify.group), node, 0);
 
-    sy_post_room_put(&x->post, leader, (size_t)to * x->box, box(x, BOX_MINE), x->length, flag, 1);
+    sy_notify_scratch_put(&x->notify, leader, (size_t)to * x->part, part(x, PART_MINE), x->length,
+                          flag, 1);
 }
 
-/* mine = mine op what is in another box, the lower node's on the left. */
-static void combine_box(const struct exchange *x, int other, bool other_first)
+/* mine = mine op what is in another part, the lower node's on the left. */
+static void combine_part(const struct exchange *x, int other, bool other_first)
 {
-    char *mine = box(x, BOX_MINE);
+    char *mine = part(x, PART_MINE);
 
     if (other_first)
-        x->op.kernel(mine, box(x, other), mine, x->count);
+        x->op.kernel(mine, part(x, other), mine, x->count);
     else
-        x->op.kernel(mine, mine, box(x, other), x->count);
+        x->op.kernel(mine, mine, part(x, other), x->count);
 }
 
 static void exchange(const struct exchange *x, const struct sy_pairs *p)
 {
-    int me = sy_group_nodes(x->post.group)->mine;
+    int me = sy_group_nodes(x->notify.group)->mine;
 
     if (p->rank < 0) {
-        send_box(x, me + 1, BOX_FOLD, FLAG_FOLD);
-        sy_post_await(&x->post, FLAG_RESULT, 1);
-        memcpy(box(x, BOX_MINE), box(x, BOX_RESULT), x->length);
+        send_part(x, me + 1, PART_FOLD, FLAG_FOLD);
+        sy_notify_await(&x->notify, FLAG_RESULT, 1);
+        memcpy(part(x, PART_MINE), part(x, PART_RESULT), x->length);
         return;
     }
     if (p->rank < p->extra) {
-        sy_post_await(&x->post, FLAG_FOLD, 1);
-        combine_box(x, BOX_FOLD, true);
+        sy_notify_await(&x->notify, FLAG_FOLD, 1);
+        combine_part(x, PART_FOLD, true);
     }
     for (int round = 0; round < p->rounds; round++) {
         int partner = p->rank ^ 1 << round;
-        send_box(x, sy_pairs_party(p, partner), BOX_ROUND + round, (unsigned)round);
-        sy_post_await(&x->post, (unsigned)round, 1);
-        combine_box(x, BOX_ROUND + round, partner < p->rank);
+        send_part(x, sy_pairs_party(p, partner), PART_ROUND + round, (unsigned)round);
+        sy_notify_await(&x->notify, (unsigned)round, 1);
+        combine_part(x, PART_ROUND + round, partner < p->rank);
     }
     if (p->rank < p->extra)
-        send_box(x, me - 1, BOX_RESULT, FLAG_RESULT);
+        send_part(x, me - 1, PART_RESULT, FLAG_RESULT);
 }
 
-void sy_reduce_rooms(const struct sy_post *post, size_t offset, struct sy_operation op, void *to,
-                     size_t count)
+void sy_reduce_scratch(const struct sy_notify *notify, size_t offset, struct sy_operation op,
+                       void *to, size_t count)
 {
-    const char *left = sy_post_mate(post, 0) + offset;
+    const char *left = sy_notify_mate(notify, 0) + offset;
 
-    if (sy_group_locals(post->group) == 1)
+    if (sy_group_locals(notify->group) == 1)
         sy_data_copy(to, left, count * op.size);
-    for (int k = 1; k < sy_group_locals(post->group); k++, left = to)
-        op.kernel(to, left, sy_post_mate(post, k) + offset, count);
+    for (int k = 1; k < sy_group_locals(notify->group); k++, left = to)
+        op.kernel(to, left, sy_notify_mate(notify, k) + offset, count);
 }
 
-/* Bytes that go through the leaders' room at a time: all boxes must have room. */
+/* Bytes that go through the leaders' scratch space at a time: all parts must have @scratch@. */
 static size_t piece_bytes(const struct sy_pairs *p)
 {
-    size_t each = SY_POST_SMALL / (size_t)(BOX_ROUND + p->rounds);
+    size_t each = SY_NOTIFY_SMALL / (size_t)(PART_ROUND + p->rounds);
 
     return (each < MOST_PIECE ? each : MOST_PIECE) / SY_LINE * SY_LINE;
 }
@@ -98,18 +99,18 @@ static void few_piece(const struct sy_group *group, struct sy_operation op,
 {
     struct exchange x = {.op = op, .count = count, .length = count * op.size};
 
-    x.box = sy_round_up(x.length, SY_LINE);
-    x.post = sy_post_open(group, (size_t)(BOX_ROUND + pairs->rounds) * x.box, 1);
-    x.room = sy_post_mate(&x.post, 0);
-    memcpy(sy_post_own(&x.post), source, x.length);
+    x.part = sy_round_up(x.length, SY_LINE);
+    x.notify = sy_notify_open(group, (size_t)(PART_ROUND + pairs->rounds) * x.part, 1);
+    x.scratch = sy_notify_mate(&x.notify, 0);
+    memcpy(sy_notify_own(&x.notify), source, x.length);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
-        sy_reduce_rooms(&x.post, 0, op, box(&x, BOX_MINE), count);
+        sy_reduce_scratch(&x.notify, 0, op, part(&x, PART_MINE), count);
         exchange(&x, pairs);
     }
     sy_group_release(group);
-    memcpy(dest, box(&x, BOX_MINE), x.length);
-    sy_post_met(&x.post);
+    memcpy(dest, part(&x, PART_MINE), x.length);
+    sy_notify_met(&x.notify);
 }
 
 void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
@@ -130,14 +131,14 @@ void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, c
 enum { FLAG_DATA, FLAG_CREDIT, FLAG_WHOLE };
 
 #define BOXES       4 /* chunks that may be under way to a member */
-#define CHUNK_BYTES (SY_POST_MOST / BOXES)
+#define CHUNK_BYTES (SY_NOTIFY_MOST / BOXES)
 #define WHOLE_BYTES                                                                                \
     ((size_t)128 << 10) /* what is sent at a time once there is no more to combine */
 
 /* One member's part of the array, in the exchange with its likes on other nodes. The array of the
  * part is divided once more, into a share for each node. */
 struct ring {
-    struct sy_post post;
+    struct sy_notify notify;
     struct sy_operation op;
     char *part;
     size_t count;         /* elements of the part */
@@ -154,7 +155,7 @@ static size_t chunks(size_t bytes, size_t chunk)
 /* The share of the node `back` places before this one. */
 static char *share(const struct ring *r, int back, size_t *bytes)
 {
-    const struct sy_nodes *nodes = sy_group_nodes(r->post.group);
+    const struct sy_nodes *nodes = sy_group_nodes(r->notify.group);
     size_t first, end;
 
     sy_reduce_part(nodes->count, r->op.size, r->count,
@@ -171,9 +172,9 @@ static size_t rest(size_t bytes, size_t at, size_t chunk)
 static void send_chunk(struct ring *r, const char *from, size_t bytes)
 {
     if (r->sent >= BOXES)
-        sy_post_await(&r->post, FLAG_CREDIT, r->sent - BOXES + 1);
-    sy_post_room_put(&r->post, r->after, r->sent % BOXES * CHUNK_BYTES, from, bytes, FLAG_DATA,
-                     r->sent + 1);
+        sy_notify_await(&r->notify, FLAG_CREDIT, r->sent - BOXES + 1);
+    sy_notify_scratch_put(&r->notify, r->after, r->sent % BOXES * CHUNK_BYTES, from, bytes,
+                          FLAG_DATA, r->sent + 1);
     r->sent++;
 }
 
@@ -181,14 +182,14 @@ static void send_chunk(struct ring *r, const char *from, size_t bytes)
  * credit that it will not wait for. */
 static void take_chunk(struct ring *r, char *to, size_t bytes)
 {
-    const char *came = sy_post_room(&r->post, r->post.group->members.me) +
+    const char *came = sy_notify_scratch(&r->notify, r->notify.group->members.me) +
                        r->taken % BOXES * CHUNK_BYTES;
 
-    sy_post_await(&r->post, FLAG_DATA, r->taken + 1);
+    sy_notify_await(&r->notify, FLAG_DATA, r->taken + 1);
     r->op.kernel(to, came, to, bytes / r->op.size);
     r->taken++;
     if (r->taken + BOXES <= r->coming)
-        sy_post_raise(&r->post, r->before, FLAG_CREDIT, r->taken);
+        sy_notify_raise(&r->notify, r->before, FLAG_CREDIT, r->taken);
 }
 
 /* In step s the share of the node s - 1 places before, as far as it has been combined, goes on to
@@ -196,7 +197,7 @@ static void take_chunk(struct ring *r, char *to, size_t bytes)
  */
 static void combine_around(struct ring *r)
 {
-    int count = sy_group_nodes(r->post.group)->count;
+    int count = sy_group_nodes(r->notify.group)->count;
     size_t out, in;
 
     for (int step = 1; step < count; step++) {
@@ -219,7 +220,7 @@ static void combine_around(struct ring *r)
  * more, because a result has all nodes' operands. */
 static void spread_around(struct ring *r)
 {
-    int count = sy_group_nodes(r->post.group)->count;
+    int count = sy_group_nodes(r->notify.group)->count;
     uint64_t came = 0, sent = 0;
     size_t bytes;
 
@@ -227,21 +228,21 @@ static void spread_around(struct ring *r)
         char *from = share(r, (step - 1 + count - 1) % count, &bytes);
         for (size_t at = 0; at < bytes; at += WHOLE_BYTES) {
             if (step > 1)
-                sy_post_await(&r->post, FLAG_WHOLE, ++came);
-            sy_post_dest_put(&r->post, r->after, from + at, from + at, rest(bytes, at, WHOLE_BYTES),
-                             FLAG_WHOLE, ++sent);
+                sy_notify_await(&r->notify, FLAG_WHOLE, ++came);
+            sy_notify_dest_put(&r->notify, r->after, from + at, from + at,
+                               rest(bytes, at, WHOLE_BYTES), FLAG_WHOLE, ++sent);
         }
     }
     share(r, count - 2, &bytes);
     if (bytes)
-        sy_post_await(&r->post, FLAG_WHOLE, came + chunks(bytes, WHOLE_BYTES));
+        sy_notify_await(&r->notify, FLAG_WHOLE, came + chunks(bytes, WHOLE_BYTES));
 }
 
-static void ring(const struct sy_post *post, struct sy_operation op, char *part, size_t count)
+static void ring(const struct sy_notify *notify, struct sy_operation op, char *part, size_t count)
 {
-    const struct sy_nodes *nodes = sy_group_nodes(post->group);
-    int local = sy_group_local(post->group), count_nodes = nodes->count;
-    struct ring r = {.post = *post, .op = op, .part = part, .count = count};
+    const struct sy_nodes *nodes = sy_group_nodes(notify->group);
+    int local = sy_group_local(notify->group), count_nodes = nodes->count;
+    struct ring r = {.notify = *notify, .op = op, .part = part, .count = count};
 
     r.after = sy_nodes_member(nodes, sy_nodes_after(nodes, 1), local);
     r.before = sy_nodes_member(nodes, sy_nodes_after(nodes, count_nodes - 1), local);
@@ -249,17 +250,17 @@ static void ring(const struct sy_post *post, struct sy_operation op, char *part,
     spread_around(&r);
 }
 
-static void deal_with_part(const struct sy_post *post, struct sy_operation op, char *dest,
+static void deal_with_part(const struct sy_notify *notify, struct sy_operation op, char *dest,
                            const char *source, size_t count)
 {
-    const struct sy_group *group = post->group;
+    const struct sy_group *group = notify->group;
     size_t piece = SY_PIECE / op.size;
 
     for (size_t at = 0; at < count; at += piece) {
         size_t n = count - at < piece ? count - at : piece, offset = at * op.size;
         sy_reduce_own(group, op, dest + offset, source + offset, n);
     }
-    ring(post, op, dest, count);
+    ring(notify, op, dest, count);
     for (int k = 0; k < sy_group_locals(group); k++)
         if (k != sy_group_local(group))
             sy_data_push(group, sy_group_mate(group, k), dest, dest, count * op.size);
@@ -271,18 +272,18 @@ static void by_parts(const struct sy_group *group, struct sy_operation op, char 
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     size_t first, end, steps = chunks(count * op.size, CHUNK_BYTES) + (size_t)nodes->count;
-    struct sy_post post = sy_post_open(group, SY_POST_MOST, steps);
+    struct sy_notify notify = sy_notify_open(group, SY_NOTIFY_MOST, steps);
     int local = sy_group_local(group);
 
     sy_group_sync_node(group);
     if (local < nodes->least) {
         sy_reduce_part(nodes->least, op.size, count, local, &first, &end);
         if (first < end)
-            deal_with_part(&post, op, dest + first * op.size, source + first * op.size,
+            deal_with_part(&notify, op, dest + first * op.size, source + first * op.size,
                            end - first);
     }
     sy_group_sync_node(group);
-    sy_post_met(&post);
+    sy_notify_met(&notify);
 }
 
 /* ---- which ---- */

@@ -12,7 +12,7 @@
 #include "coll/reduce.h"
 #include "coll/team.h"
 #include "core/ctx.h"
-#include "core/world.h"
+#include "core/start/world.h"
 
 /* What a PE says of its part of the chosen slot, and by the greatest what all PEs say. Where it is
  * claimed nobody writes there now: the team that had it before was ended by all its members, and a

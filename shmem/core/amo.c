@@ -27,7 +27,7 @@ SY_INLINE void far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned w
 
     if (SY_LIKELY(sy_rma_route(address, width, pe, &amo.window, &amo.offset) &&
                   ((uintptr_t)address & (width - 1)) == 0))
-        sy_carry_amo(what, ctx, &amo, blocking ? SY_BLOCKING : 0);
+        sy_issue_amo(what, ctx, &amo, blocking ? SY_BLOCKING : 0);
     else
         sy_amo_slow(ctx, op, address, width, operand, compare, result, blocking, pe);
 }
@@ -67,5 +67,5 @@ void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned wid
                                .operand = operand,
                                .compare = compare,
                                .result = result};
-    sy_carry_amo(what, ctx, &amo, blocking ? SY_BLOCKING : 0);
+    sy_issue_amo(what, ctx, &amo, blocking ? SY_BLOCKING : 0);
 }

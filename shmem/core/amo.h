@@ -9,8 +9,8 @@
 #include <switchyard/host.h>
 
 #include "core/ctx.h"
-#include "core/wait.h"
-#include "core/windows.h"
+#include "core/wait/wait.h"
+#include "core/memory/windows.h"
 
 /* Applies an operation to a word of this process. With constant `op` it becomes one instruction. A
  * value that is returned and not used costs nothing. */

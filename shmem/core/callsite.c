@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/callsite.h"
-#include "core/world.h"
+#include "core/start/world.h"
 #include "util/symbol.h"
 
 enum { FRAMES = 40 };

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "core/crash.h"
-#include "core/world.h"
+#include "core/start/world.h"
 #include "util/bits.h"
 #include "util/log.h"
 #include "util/symbol.h"

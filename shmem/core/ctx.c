@@ -7,7 +7,7 @@
 #include "core/callsite.h"
 #include "core/ctx.h"
 #include "core/rma.h"
-#include "core/world.h"
+#include "core/start/world.h"
 #include "util/log.h"
 
 struct sy_ctx sy_ctx_default = {.team = &sy_team_world};
@@ -153,6 +153,6 @@ void sy_ctx_session_tell(struct sy_ctx *ctx)
 
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
-        route->table->session(sy_carry_domain(route, handle), batch, operations);
+        route->table->session(sy_issue_domain(route, handle), batch, operations);
     }
 }

@@ -6,9 +6,9 @@
 #include <shmem.h>
 
 #include "core/fatal.h"
-#include "core/route.h"
+#include "core/route/route.h"
 #include "core/team.h"
-#include "core/windows.h"
+#include "core/memory/windows.h"
 #include "util/bits.h"
 
 struct sy_ctx {

@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/boot.h"
+#include "core/start/boot.h"
 #include "core/callsite.h"
-#include "core/config.h"
+#include "core/start/config.h"
 #include "core/crash.h"
 #include "core/fatal.h"
-#include "core/world.h"
+#include "core/start/world.h"
 #include "util/log.h"
 
 /* The thread that ends the process, or 0. */

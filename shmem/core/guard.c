@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/boot.h"
+#include "core/start/boot.h"
 #include "core/crash.h"
 #include "core/fatal.h"
 #include "core/guard.h"

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "core/callsite.h"
-#include "core/config.h"
-#include "core/heap.h"
+#include "core/start/config.h"
+#include "core/memory/heap.h"
 #include "core/rma.h"
-#include "core/world.h"
+#include "core/start/world.h"
 
 /* ---- what went wrong, in words ---- */
 
@@ -114,7 +114,7 @@ void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
     struct sy_transfer t = {.pe = pe, .local = (void *)source, .length = length};
 
     if (SY_LIKELY(sy_rma_route(dest, length, pe, &t.window, &t.offset) != NULL))
-        sy_carry_put("put", ctx, &t, flags);
+        sy_issue_put("put", ctx, &t, flags);
     else
         sy_put_slow(ctx, dest, source, length, pe, flags);
 }
@@ -133,7 +133,7 @@ static __attribute__((cold)) void rma_get_slow(shmem_ctx_t ctx, void *dest, cons
         return;
     }
     const struct sy_transfer t = sy_rma_transfer(&target, dest, length, pe);
-    sy_carry_get("get", ctx, &t, flags);
+    sy_issue_get("get", ctx, &t, flags);
 }
 
 void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
@@ -142,7 +142,7 @@ void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
     struct sy_transfer t = {.pe = pe, .local = dest, .length = length};
 
     if (SY_LIKELY(sy_rma_route(source, length, pe, &t.window, &t.offset) != NULL))
-        sy_carry_get("get", ctx, &t, flags);
+        sy_issue_get("get", ctx, &t, flags);
     else
         rma_get_slow(ctx, dest, source, length, pe, flags);
 }
@@ -160,7 +160,7 @@ void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
         return;
     }
     const struct sy_transfer t = sy_rma_transfer(&target, source, length, pe);
-    sy_carry_put("put", ctx, &t, flags);
+    sy_issue_put("put", ctx, &t, flags);
 }
 
 /* ---- strided ---- */
@@ -225,7 +225,7 @@ void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
                                  .blocks = blocks,
                                  .remote_stride = dest_stride,
                                  .local_stride = source_stride};
-    if (sy_carry_put_strided("iput", ctx, &t))
+    if (sy_issue_put_strided("iput", ctx, &t))
         return;
     char *to = dest;
     const char *from = source;
@@ -250,7 +250,7 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
                                  .blocks = blocks,
                                  .remote_stride = source_stride,
                                  .local_stride = dest_stride};
-    if (sy_carry_get_strided("iget", ctx, &t))
+    if (sy_issue_get_strided("iget", ctx, &t))
         return;
     char *to = dest;
     const char *from = source;

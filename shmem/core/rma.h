@@ -12,10 +12,10 @@
 #include <string.h>
 #include <switchyard/transport.h>
 
-#include "core/carry.h"
+#include "core/issue.h"
 #include "core/ctx.h"
-#include "core/wait.h"
-#include "core/windows.h"
+#include "core/wait/wait.h"
+#include "core/memory/windows.h"
 
 /* A resolved address on another PE. */
 struct sy_target {

@@ -37,7 +37,7 @@ static void send_both(shmem_ctx_t ctx, const struct sy_signal_put *put, enum sy_
                                 .width = sizeof put->signal,
                                 .operand = put->signal};
 
-    sy_carry_put_signal(what, ctx, &t, &word, flags);
+    sy_issue_put_signal(what, ctx, &t, &word, flags);
 }
 
 /* The order of stores here and of a transport's operations is nobody's care but this function's:

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config.h"
+#include "core/start/config.h"
 #include "core/team.h"
-#include "core/world.h"
+#include "core/start/world.h"
 #include "util/error.h"
 
 #define PREDEFINED 2

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <switchyard/error.h>
 
-#include "core/control.h"
-#include "core/nodes.h"
+#include "core/memory/control.h"
+#include "core/start/nodes.h"
 #include "util/bits.h"
 
 struct sy_members {
@@ -32,9 +32,10 @@ struct sy_team {
     uint64_t since;                 /* syncs when the team was made */
     uint64_t stamp;                 /* the highest that was given to a flag between nodes */
     struct {
-        uint64_t count, room;           /* collectives that sent messages, and the room they took */
-        uint64_t free_count, free_room; /* those of them that all members have left */
-    } posts;
+        uint64_t count,
+            scratch; /* collectives that sent messages, and the scratch space they took */
+        uint64_t free_count, free_scratch; /* those of them that all members have left */
+    } notify;
 };
 
 _Static_assert(sizeof(struct sy_team) <= 200, "a team is to take at most 200 bytes");

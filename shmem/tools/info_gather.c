@@ -10,8 +10,8 @@
 #include <switchyard/bootstrap.h>
 #include <switchyard/transport.h>
 
-#include "core/config.h"
-#include "core/route_rule.h"
+#include "core/start/config.h"
+#include "core/route/route_rule.h"
 #include "tools/info.h"
 
 /* What stands in for members that a plugin leaves out; nothing of a table is called here. */

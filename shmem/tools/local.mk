@@ -1,8 +1,8 @@
 # oshinfo. It has the library's own option and plugin code linked in, which the library does not export,
 # and is linked to the library besides, to speak of the one that programs would be run with.
 bin_PROGRAMS += bin/oshinfo
-bin_oshinfo_SOURCES = $(util_sources) shmem/core/builtin.c shmem/core/config.c shmem/core/config.h \
-	shmem/core/route_rule.c shmem/core/route_rule.h \
+bin_oshinfo_SOURCES = $(util_sources) shmem/core/start/builtin.c shmem/core/start/config.c shmem/core/start/config.h \
+	shmem/core/route/route_rule.c shmem/core/route/route_rule.h \
 	shmem/tools/info.h \
 	shmem/tools/info_gather.c \
 	shmem/tools/info_json.c \

@@ -4,8 +4,8 @@
 #include "tests/fuzz/clock.h"
 #include "tests/fuzz/processes.h"
 
-#include "bootstrap/launcher/agent.h"
-#include "bootstrap/launcher/probe.h"
+#include "bootstrap/launcher/daemon/agent.h"
+#include "bootstrap/launcher/check/probe.h"
 
 /* In place of probe.c, which opens ports and connects. */
 char *sy_probe_answer(const char *question)

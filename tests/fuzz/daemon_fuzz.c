@@ -5,10 +5,10 @@
 #include "tests/fuzz/clock.h"
 #include "tests/fuzz/processes.h"
 
-#include "bootstrap/launcher/flags.h"
+#include "bootstrap/launcher/options/flags.h"
 #include "bootstrap/launcher/frames.h"
-#include "bootstrap/launcher/placement.h"
-#include "bootstrap/launcher/run.h"
+#include "bootstrap/launcher/options/placement.h"
+#include "bootstrap/launcher/head/run.h"
 
 enum { PES = 3, ROUNDS = 3 };
 

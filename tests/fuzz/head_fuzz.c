@@ -12,12 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bootstrap/launcher/agent.h"
-#include "bootstrap/launcher/call.h"
-#include "bootstrap/launcher/flags.h"
+#include "bootstrap/launcher/daemon/agent.h"
+#include "bootstrap/launcher/head/call.h"
+#include "bootstrap/launcher/options/flags.h"
 #include "bootstrap/launcher/frames.h"
-#include "bootstrap/launcher/placement.h"
-#include "bootstrap/launcher/run.h"
+#include "bootstrap/launcher/options/placement.h"
+#include "bootstrap/launcher/head/run.h"
 #include "tests/fuzz/clock.h"
 
 enum { GREETED = 1, STARTED = 2, TWO = 4, PES = 4 };
@@ -58,9 +58,9 @@ int sy_call_start(char *const *command, const struct rlimit *nofile, struct sy_c
     if (manner & GREETED)
         put(said[1], greeting, strlen(greeting));
     for (int pe = first; pe < first + count && (manner & STARTED); pe++)
-        put_frame(said[1], SY_CREW_STARTED, pe, 1000 + pe);
+        put_frame(said[1], SY_DAEMON_STARTED, pe, 1000 + pe);
     if (manner & STARTED)
-        put_frame(said[1], SY_CREW_UP, SY_ALL, 0);
+        put_frame(said[1], SY_DAEMON_UP, SY_ALL, 0);
     put(said[1], input, input_length);
     close(said[1]);
     ends->pid = 0;

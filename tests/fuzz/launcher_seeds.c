@@ -71,32 +71,32 @@ static void head_seeds(void)
     all_pes_say(SY_LAUNCH_HELLO, SY_LAUNCH_VERSION, "", 0);
     all_pes_say(SY_LAUNCH_GATHER, 1000, "init\0data", 9);
     all_pes_say(SY_LAUNCH_MARK, 1, "", 0);
-    all_pes_say(SY_CREW_OUTPUT, 0, "some\nlines\033[1m", 14);
+    all_pes_say(SY_DAEMON_OUTPUT, 0, "some\nlines\033[1m", 14);
     for (int pe = 0; pe < 4; pe++)
-        frame(SY_CREW_OUTPUT, pe, 0, 2, "PE 0@h: warning: x\n", 19);
-    all_pes_say(SY_CREW_OUTPUT, 0, "", 0);
-    all_pes_say(SY_CREW_ENDED, 0, "", 0);
-    word(SY_CREW_JUDGE, SY_ALL, 0);
-    word(SY_CREW_FINISHED, SY_ALL, 0);
+        frame(SY_DAEMON_OUTPUT, pe, 0, 2, "PE 0@h: warning: x\n", 19);
+    all_pes_say(SY_DAEMON_OUTPUT, 0, "", 0);
+    all_pes_say(SY_DAEMON_ENDED, 0, "", 0);
+    word(SY_DAEMON_JUDGE, SY_ALL, 0);
+    word(SY_DAEMON_FINISHED, SY_ALL, 0);
     end();
     begin_as(3);
     all_pes_say(SY_LAUNCH_HELLO, SY_LAUNCH_VERSION, "", 0);
     text(SY_LAUNCH_NOTE, 1, 1, "in shmem_barrier_all");
     text(SY_LAUNCH_ABORT, 2, 3, "something went wrong");
-    word(SY_CREW_ENDED, 3, 9);
-    word(SY_CREW_JUDGE, SY_ALL, 0);
-    text(SY_CREW_FAULT, 0, 0, "a fault");
+    word(SY_DAEMON_ENDED, 3, 9);
+    word(SY_DAEMON_JUDGE, SY_ALL, 0);
+    text(SY_DAEMON_FAULT, 0, 0, "a fault");
     end();
     begin_as(1);
-    text(SY_CREW_SAY, 0, 0, "PE 0 is bound");
-    text(SY_CREW_TROUBLE, SY_ALL, 127, "cannot run");
-    word(SY_CREW_UP, SY_ALL, 0);
+    text(SY_DAEMON_SAY, 0, 0, "PE 0 is bound");
+    text(SY_DAEMON_TROUBLE, SY_ALL, 127, "cannot run");
+    word(SY_DAEMON_UP, SY_ALL, 0);
     end();
     begin_as(7);
-    text(SY_CREW_TRACED, 0, 0, "#0 main\n#1 start\n");
-    word(SY_CREW_TAKEN, 1, 1);
-    word(SY_CREW_PONG, SY_ALL, 0);
-    word(SY_CREW_ANSWER, SY_ALL, 0);
+    text(SY_DAEMON_TRACED, 0, 0, "#0 main\n#1 start\n");
+    word(SY_DAEMON_TAKEN, 1, 1);
+    word(SY_DAEMON_PONG, SY_ALL, 0);
+    word(SY_DAEMON_ANSWER, SY_ALL, 0);
     end();
     begin_as(0);
     fputs("motd\noshrun-agent 1 1 old\n", out);
@@ -121,7 +121,7 @@ static void put_start(void)
     size_t length;
     char *bytes = sy_spec_pack(&spec, &length);
 
-    frame(SY_CREW_START, SY_ALL, 0, 0, bytes, length);
+    frame(SY_DAEMON_START, SY_ALL, 0, 0, bytes, length);
     free(bytes);
 }
 
@@ -133,19 +133,19 @@ static void agent_seeds(void)
     put_start();
     frame(SY_LAUNCH_WELCOME, 0, SY_LAUNCH_VERSION, 0, (char *)&welcome, sizeof welcome);
     text(SY_LAUNCH_GATHERED, SY_ALL, 0, "12345678");
-    text(SY_CREW_INPUT, 0, 0, "input");
-    word(SY_CREW_INPUT, 0, 0);
-    word(SY_CREW_CREDIT, 1, 100);
-    word(SY_CREW_PING, SY_ALL, 0);
+    text(SY_DAEMON_INPUT, 0, 0, "input");
+    word(SY_DAEMON_INPUT, 0, 0);
+    word(SY_DAEMON_CREDIT, 1, 100);
+    word(SY_DAEMON_PING, SY_ALL, 0);
     word(SY_LAUNCH_ASK, 1, 0);
-    word(SY_CREW_TRACE, SY_ALL, 0);
+    word(SY_DAEMON_TRACE, SY_ALL, 0);
     word(SY_LAUNCH_EXIT, 0, 3);
-    word(SY_CREW_SIGNAL, SY_ALL, 15);
-    word(SY_CREW_FINISH, SY_ALL, 1);
+    word(SY_DAEMON_SIGNAL, SY_ALL, 15);
+    word(SY_DAEMON_FINISH, SY_ALL, 1);
     end();
     begin();
-    word(SY_CREW_PAUSE, SY_ALL, 0);
-    text(SY_CREW_PROBE, SY_ALL, 0, "facts");
+    word(SY_DAEMON_PAUSE, SY_ALL, 0);
+    text(SY_DAEMON_PROBE, SY_ALL, 0, "facts");
     end();
 }
 

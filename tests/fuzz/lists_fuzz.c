@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bootstrap/launcher/hostlist.h"
-#include "bootstrap/launcher/placement.h"
-#include "bootstrap/launcher/plain.h"
+#include "bootstrap/launcher/options/hostlist.h"
+#include "bootstrap/launcher/options/placement.h"
+#include "bootstrap/launcher/stdio/plain.h"
 #include "bootstrap/launcher/protocol.h"
 #include "bootstrap/launcher/spec.h"
 

@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bootstrap/launcher/bind.h"
-#include "bootstrap/launcher/child.h"
-#include "bootstrap/launcher/guard.h"
+#include "bootstrap/launcher/daemon/bind.h"
+#include "bootstrap/launcher/daemon/child.h"
+#include "bootstrap/launcher/daemon/guard.h"
 #include "bootstrap/launcher/memory.h"
-#include "bootstrap/launcher/trace.h"
+#include "bootstrap/launcher/daemon/trace.h"
 
 enum { FIRST_PID = 1 << 24, MOST_PIDS = 1 << 12 }; /* above what the kernel gives */
 
@@ -118,9 +118,9 @@ void sy_guard_end(struct sy_guard *guard)
     (void)guard;
 }
 
-void sy_trace_start(struct sy_crew *crew)
+void sy_trace_start(struct sy_daemon *daemon)
 {
-    (void)crew;
+    (void)daemon;
 }
 
 char *sy_bind_find(struct sy_bind *bind, int binding)

@@ -1,6 +1,6 @@
 /* libFuzzer target: what the bootstraps of other launchers are told. The first byte chooses what
  * the rest is: frames of the control tree, in each state of a connection and on PE 0 or another;
- * the beacon; answers of a PMI server; Slurm's lists; places that users write. */
+ * the contact; answers of a PMI server; Slurm's lists; places that users write. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void no_log(enum sy_log_level level, const char *category, const char *fm
 }
 
 static const struct sy_host host = {.size = sizeof host, .fail = set_error, .log = no_log};
-static struct tree_seat seat = {.npes = NPES, .job = "", .root_name = "there"};
+static struct tree_rank rank = {.npes = NPES, .job = "", .root_name = "there"};
 
 static void require(bool condition)
 {
@@ -54,13 +54,13 @@ static void set_up(int pe, bool complete, bool gathers)
     static char all[NPES * 4];
 
     sy_tree.host = &host;
-    sy_tree.seat = &seat;
+    sy_tree.rank = &rank;
     sy_tree.pe = pe;
     sy_tree.npes = NPES;
     sy_tree.complete = complete;
     sy_tree.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (pe == 0) {
-        sy_tree.member = calloc(NPES, sizeof *sy_tree.member);
+        sy_tree.local = calloc(NPES, sizeof *sy_tree.local);
         sy_tree.joined = complete ? NULL : calloc(NPES, sizeof *sy_tree.joined);
         sy_tree.joins = 1;
     }
@@ -82,7 +82,7 @@ static void tear_down(void)
     free(sy_tree.stall.note);
     if (sy_tree.stall.timer >= 0)
         close(sy_tree.stall.timer);
-    free(sy_tree.member);
+    free(sy_tree.local);
     free(sy_tree.joined);
     close(sy_tree.epoll);
     sy_tree = (struct tree){.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .stall.timer = -1};
@@ -130,16 +130,16 @@ static void frames(const uint8_t *data, size_t size)
 
 /* ---- texts ---- */
 
-static void beacon(const char *text)
+static void contact(const char *text)
 {
-    struct tree_beacon read, again;
-    char out[TREE_BEACON_TEXT];
+    struct tree_contact read, again;
+    char out[TREE_CONTACT_TEXT];
 
-    if (sy_tree_beacon_decode(text, &read) != 0)
+    if (sy_tree_contact_decode(text, &read) != 0)
         return;
     require(read.root.count > 0 && read.root.count <= TREE_ADDRESSES);
-    sy_tree_beacon_encode(&read, out);
-    require(sy_tree_beacon_decode(out, &again) == 0 && !memcmp(&read, &again, sizeof read));
+    sy_tree_contact_encode(&read, out);
+    require(sy_tree_contact_decode(out, &again) == 0 && !memcmp(&read, &again, sizeof read));
 }
 
 /* The server's side of a conversation is said at once; what the client says is thrown away. */
@@ -147,7 +147,7 @@ static void pmi(const uint8_t *data, size_t size)
 {
     struct pmi_client client = {.host = &host, .fd = -1, .deadline = sy_tree_now() + 5};
     struct sy_error err;
-    char value[TREE_BEACON_TEXT], number[16];
+    char value[TREE_CONTACT_TEXT], number[16];
     int pair[2];
 
     require(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
@@ -204,7 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         pmi(data + 1, size - 1);
         break;
     default:
-        beacon(text);
+        contact(text);
         lists(text, data[1]);
     }
     return 0;

@@ -63,7 +63,7 @@ check_PROGRAMS += tests/unit/test_start
 TESTS += tests/unit/test_start
 endif
 tests_unit_test_start_SOURCES = tests/unit/test_start.c tests/unit/suite.h bootstrap/pmi/text.c bootstrap/slurm/nodes.c \
-	bootstrap/tree/beacon.c shmem/util/alike.c
+	bootstrap/tree/contact.c shmem/util/alike.c
 tests_unit_test_start_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_start_LDADD = $(CHECK_LIBS)
 
@@ -71,7 +71,7 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_lines
 TESTS += tests/unit/test_lines
 endif
-tests_unit_test_lines_SOURCES = tests/unit/test_lines.c tests/unit/suite.h bootstrap/launcher/lines.c
+tests_unit_test_lines_SOURCES = tests/unit/test_lines.c tests/unit/suite.h bootstrap/launcher/stdio/lines.c
 tests_unit_test_lines_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_lines_LDADD = $(CHECK_LIBS)
 
@@ -79,6 +79,6 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_silence
 TESTS += tests/unit/test_silence
 endif
-tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tests/unit/suite.h bootstrap/launcher/silence.c
+tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tests/unit/suite.h bootstrap/launcher/head/silence.c
 tests_unit_test_silence_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_silence_LDADD = $(CHECK_LIBS)

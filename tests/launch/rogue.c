@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bootstrap/launcher/agent.h"
+#include "bootstrap/launcher/daemon/agent.h"
 #include "bootstrap/launcher/frames.h"
 
 static const char ESCAPE[] = "\033]0;owned\007\033[31m\302\233red";
@@ -75,15 +75,15 @@ static void answer_pings(void)
                 exit(0);
             got += (size_t)n;
         }
-        if (header.type == SY_CREW_PING)
-            frame(SY_CREW_PONG, SY_ALL, 0, 0, "");
+        if (header.type == SY_DAEMON_PING)
+            frame(SY_DAEMON_PONG, SY_ALL, 0, 0, "");
     }
 }
 
 static void start(void)
 {
-    frame(SY_CREW_STARTED, 0, 4711, 0, "");
-    frame(SY_CREW_UP, SY_ALL, 0, 0, "");
+    frame(SY_DAEMON_STARTED, 0, 4711, 0, "");
+    frame(SY_DAEMON_UP, SY_ALL, 0, 0, "");
 }
 
 /* ---- what it does ---- */
@@ -99,7 +99,7 @@ static void do_huge(void)
 static void do_wide(void)
 {
     start();
-    head(SY_CREW_FAULT, 0, 0, 0, 0x7fffffff);
+    head(SY_DAEMON_FAULT, 0, 0, 0, 0x7fffffff);
     answer_pings();
 }
 
@@ -115,15 +115,15 @@ static void do_idle(void)
 
 static void do_partial(void)
 {
-    frame(SY_CREW_UP, SY_ALL, 0, 0, "");
+    frame(SY_DAEMON_UP, SY_ALL, 0, 0, "");
     answer_pings();
 }
 
 static void do_stays(void)
 {
     start();
-    frame(SY_CREW_ENDED, 0, 0, 0, "");
-    frame(SY_CREW_JUDGE, SY_ALL, 0, 0, "");
+    frame(SY_DAEMON_ENDED, 0, 0, 0, "");
+    frame(SY_DAEMON_JUDGE, SY_ALL, 0, 0, "");
     answer_pings();
 }
 
@@ -142,10 +142,10 @@ static void do_flood(void)
 {
     start();
     for (;;) {
-        static char text[SY_CREW_WINDOW + 1];
+        static char text[SY_DAEMON_WINDOW + 1];
 
         memset(text, 'x', sizeof text - 1);
-        frame(SY_CREW_OUTPUT, 0, 0, 1, text);
+        frame(SY_DAEMON_OUTPUT, 0, 0, 1, text);
     }
 }
 
@@ -160,57 +160,57 @@ static void do_deaf(void)
 static void do_twice(void)
 {
     start();
-    frame(SY_CREW_ENDED, 0, 0, 0, "");
-    frame(SY_CREW_ENDED, 0, 0, 0, "");
+    frame(SY_DAEMON_ENDED, 0, 0, 0, "");
+    frame(SY_DAEMON_ENDED, 0, 0, 0, "");
     answer_pings();
 }
 
 static void do_early(void)
 {
     start();
-    frame(SY_CREW_FINISHED, SY_ALL, 0, 0, "");
+    frame(SY_DAEMON_FINISHED, SY_ALL, 0, 0, "");
     answer_pings();
 }
 
 static void do_other(void)
 {
     start();
-    frame(SY_CREW_ENDED, 1, 0, 0, "");
+    frame(SY_DAEMON_ENDED, 1, 0, 0, "");
     answer_pings();
 }
 
 static void do_input(void)
 {
     start();
-    frame(SY_CREW_TAKEN, 0, 0, 0, "");
-    frame(SY_CREW_TAKEN, 0, 0, 0, "");
+    frame(SY_DAEMON_TAKEN, 0, 0, 0, "");
+    frame(SY_DAEMON_TAKEN, 0, 0, 0, "");
     answer_pings();
 }
 
 static void do_stopped(void)
 {
     start();
-    frame(SY_CREW_ENDED, 0, 0x137f, 0, "");
+    frame(SY_DAEMON_ENDED, 0, 0x137f, 0, "");
     answer_pings();
 }
 
 static void do_lines(void)
 {
     for (;;)
-        frame(SY_CREW_SAY, 0, 0, 0, ESCAPE);
+        frame(SY_DAEMON_SAY, 0, 0, 0, ESCAPE);
 }
 
 static void do_trouble(void)
 {
-    frame(SY_CREW_TROUBLE, SY_ALL, 3, 0, ESCAPE);
+    frame(SY_DAEMON_TROUBLE, SY_ALL, 3, 0, ESCAPE);
     answer_pings();
 }
 
 static void do_fault(void)
 {
     start();
-    frame(SY_CREW_FAULT, 0, 0, 0, ESCAPE);
-    frame(SY_CREW_ENDED, 0, 15, 0, "");
+    frame(SY_DAEMON_FAULT, 0, 0, 0, ESCAPE);
+    frame(SY_DAEMON_ENDED, 0, 15, 0, "");
     answer_pings();
 }
 
@@ -238,9 +238,9 @@ static void do_storm(void)
     static char body[5000];
 
     if (throw(4))
-        frame(SY_CREW_STARTED, 0, 4711, 0, "");
+        frame(SY_DAEMON_STARTED, 0, 4711, 0, "");
     if (throw(4))
-        frame(SY_CREW_UP, SY_ALL, 0, 0, "");
+        frame(SY_DAEMON_UP, SY_ALL, 0, 0, "");
     for (int i = 0; i < 50; i++) {
         unsigned length = LENGTHS[throw(7)];
 

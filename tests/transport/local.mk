@@ -11,8 +11,8 @@ tests_transport_suite_SOURCES = \
 	tests/transport/cases_load.c \
 	tests/transport/cases_life.c \
 	$(util_sources) \
-	shmem/core/builtin.c \
-	shmem/core/transport_stubs.c shmem/core/transport_stubs.h
+	shmem/core/start/builtin.c \
+	shmem/core/start/transport_stubs.c shmem/core/start/transport_stubs.h
 tests_transport_suite_CPPFLAGS = $(libsma_cppflags)
 tests_transport_suite_LDADD = $(JANSSON_LIBS) -lpthread -ldl
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/transport_stubs.h"
+#include "core/start/transport_stubs.h"
 #include "tests/transport/suite.h"
 #include "util/option.h"
 #include "util/plugin.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/allocator.h"
+#include "core/memory/allocator.h"
 #include "suite.h"
 
 enum {

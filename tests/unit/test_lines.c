@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/launcher/lines.h"
+#include "bootstrap/launcher/stdio/lines.h"
 #include "suite.h"
 
 static void put(struct sy_lines *lines, const char *text, size_t length)

@@ -1,12 +1,12 @@
-/* Where the members of a team are: what core/nodes.c finds out, for placements of which some follow
- * a rule and some do not, compared with the placement itself. */
+/* Where the members of a team are: what core/start/nodes.c finds out, for placements of which some
+ * follow a rule and some do not, compared with the placement itself. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/nodes.h"
+#include "core/start/nodes.h"
 #include "core/team.h"
-#include "core/world.h"
+#include "core/start/world.h"
 #include "suite.h"
 
 enum { PES = 64 };

@@ -1,4 +1,5 @@
-/* Sleep of a waiting thread (core/sleep.c): what ends it, and that no ring of the bell is missed.
+/* Sleep of a waiting thread (core/wait/sleep.c): what ends it, and that no ring of the bell is
+ * missed.
  */
 #include <check.h>
 #include <fcntl.h>
@@ -6,9 +7,9 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "core/progress.h"
-#include "core/route.h"
-#include "core/sleep.h"
+#include "core/wait/progress.h"
+#include "core/route/route.h"
+#include "core/wait/sleep.h"
 #include "suite.h"
 
 #define ROUNDS  5000

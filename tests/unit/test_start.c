@@ -1,4 +1,4 @@
-/* What bootstraps read of launchers' texts: PMI's messages, Slurm's lists, PE 0's beacon;
+/* What bootstraps read of launchers' texts: PMI's messages, Slurm's lists, PE 0's contact;
  * and how reports put together PEs that say the same. */
 #include <arpa/inet.h>
 #include <check.h>
@@ -106,15 +106,15 @@ START_TEST(tasks)
 }
 END_TEST
 
-static struct tree_beacon full_beacon(int count)
+static struct tree_contact full_contact(int count)
 {
-    struct tree_beacon beacon = {.root.count = count, .root.host = 0x0123456789abcdefu};
+    struct tree_contact contact = {.root.count = count, .root.host = 0x0123456789abcdefu};
 
     for (int i = 0; i < TREE_SECRET; i++)
-        beacon.secret[i] = (unsigned char)(i * 9);
+        contact.secret[i] = (unsigned char)(i * 9);
     for (int i = 0; i < count; i++) {
-        struct sockaddr_in *a4 = (struct sockaddr_in *)&beacon.root.entry[i];
-        struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)&beacon.root.entry[i];
+        struct sockaddr_in *a4 = (struct sockaddr_in *)&contact.root.entry[i];
+        struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)&contact.root.entry[i];
         if (i % 3 == 0) {
             a4->sin_family = AF_INET;
             a4->sin_port = htons(4711);
@@ -125,51 +125,51 @@ static struct tree_beacon full_beacon(int count)
             a6->sin6_addr.s6_addr[15] = (unsigned char)i;
         }
     }
-    return beacon;
+    return contact;
 }
 
-START_TEST(beacons)
+START_TEST(contacts)
 {
     for (int count = 1; count <= TREE_ADDRESSES; count++) {
-        struct tree_beacon beacon = full_beacon(count), back;
-        char text[TREE_BEACON_TEXT];
-        sy_tree_beacon_encode(&beacon, text);
-        ck_assert_uint_lt(strlen(text), TREE_BEACON_TEXT);
+        struct tree_contact contact = full_contact(count), back;
+        char text[TREE_CONTACT_TEXT];
+        sy_tree_contact_encode(&contact, text);
+        ck_assert_uint_lt(strlen(text), TREE_CONTACT_TEXT);
         ck_assert_uint_eq(strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                        "0123456789-_"),
                           strlen(text));
-        ck_assert_int_eq(sy_tree_beacon_decode(text, &back), 0);
-        ck_assert_mem_eq(&back, &beacon, sizeof beacon);
+        ck_assert_int_eq(sy_tree_contact_decode(text, &back), 0);
+        ck_assert_mem_eq(&back, &contact, sizeof contact);
     }
 }
 END_TEST
 
-START_TEST(damaged_beacons)
+START_TEST(damaged_contacts)
 {
-    struct tree_beacon beacon = full_beacon(4), back;
-    char text[TREE_BEACON_TEXT];
+    struct tree_contact contact = full_contact(4), back;
+    char text[TREE_CONTACT_TEXT];
 
-    sy_tree_beacon_encode(&beacon, text);
+    sy_tree_contact_encode(&contact, text);
     size_t length = strlen(text);
     for (size_t i = 0; i < length; i++) {
         char kept = text[i];
         text[i] = kept == 'A' ? 'B' : 'A';
         /* The last character may have bits that belong to no byte. */
-        ck_assert_msg(sy_tree_beacon_decode(text, &back) != 0 || i == length - 1, "at %zu", i);
+        ck_assert_msg(sy_tree_contact_decode(text, &back) != 0 || i == length - 1, "at %zu", i);
         text[i] = '=';
-        ck_assert_int_ne(sy_tree_beacon_decode(text, &back), 0);
+        ck_assert_int_ne(sy_tree_contact_decode(text, &back), 0);
         text[i] = kept;
     }
     for (size_t i = 0; i < length; i++) {
         char kept = text[i];
         text[i] = '\0';
-        ck_assert_int_ne(sy_tree_beacon_decode(text, &back), 0);
+        ck_assert_int_ne(sy_tree_contact_decode(text, &back), 0);
         text[i] = kept;
     }
     char longer[2000];
     memset(longer, 'A', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
-    ck_assert_int_ne(sy_tree_beacon_decode(longer, &back), 0);
+    ck_assert_int_ne(sy_tree_contact_decode(longer, &back), 0);
 }
 END_TEST
 
@@ -225,8 +225,8 @@ int main(void)
     tcase_add_test(all, lengths);
     tcase_add_test(all, hosts);
     tcase_add_test(all, tasks);
-    tcase_add_test(all, beacons);
-    tcase_add_test(all, damaged_beacons);
+    tcase_add_test(all, contacts);
+    tcase_add_test(all, damaged_contacts);
     tcase_add_test(all, alike);
     tcase_add_test(all, alike_room);
     suite_add_tcase(suite, all);

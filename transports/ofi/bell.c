@@ -12,7 +12,7 @@
  * before what they are for. A network may let no datagrams through: a PE of a job on several hosts
  * looks every few milliseconds, rung or not. A ring says only who rings, under the key of
  * the two PEs, and is trusted with nothing: one that is sent again by somebody costs a look. (The
- * core's own bell, core/sleep.h, is between threads of a PE.)
+ * core's own bell, core/wait/sleep.h, is between threads of a PE.)
  *
  * All with the main lane locked, but for opening, closing and meeting. */
 #include <errno.h>

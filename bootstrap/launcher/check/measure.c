@@ -1,0 +1,375 @@
+/* A measurement between two hosts: see measure.h. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/check/measure.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/memory.h"
+
+enum {
+    TOKEN = 32,      /* characters */
+    ROUNDS = 200,    /* round trips */
+    PIECE = 1 << 18, /* bytes sent at a time */
+    SERVE_MS = 30000 /* for the other side to come */
+};
+
+static const double SENDING = 0.3;                   /* seconds of sending */
+static const double CONNECT = 2, ALL_ADDRESSES = 15; /* for one address, and for all */
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static char *text_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static char *text_of(const char *fmt, ...)
+{
+    va_list args;
+    char *text;
+    int n;
+
+    va_start(args, fmt);
+    n = vasprintf(&text, fmt, args);
+    va_end(args);
+    return sy_memory_check(n < 0 ? NULL : text);
+}
+
+static bool receive(int fd, char *to, size_t length)
+{
+    while (length) {
+        ssize_t n = recv(fd, to, length, 0);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        to += n;
+        length -= (size_t)n;
+    }
+    return true;
+}
+
+static void limit_time(int fd, int milliseconds)
+{
+    const struct timeval limit = {.tv_sec = milliseconds / 1000,
+                                  .tv_usec = milliseconds % 1000 * 1000};
+    const int on = 1;
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+/* Returns round trips, byte for byte; then takes what comes, until its end, and says so. */
+static bool serve(int fd, const char *token)
+{
+    static char buffer[PIECE];
+    ssize_t n;
+
+    limit_time(fd, SERVE_MS);
+    if (!receive(fd, buffer, TOKEN) || memcmp(buffer, token, TOKEN) != 0)
+        return false;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (!receive(fd, buffer, 1) || send(fd, buffer, 1, MSG_NOSIGNAL) != 1)
+            return true;
+    }
+    while ((n = recv(fd, buffer, sizeof buffer, 0)) > 0)
+        continue;
+    if (n == 0)
+        send(fd, "e", 1, MSG_NOSIGNAL);
+    return true;
+}
+
+static void serve_one(int listener, const char *token)
+{
+    double deadline = now() + SERVE_MS / 1000.;
+
+    for (bool done = false; !done && now() < deadline;) {
+        struct pollfd wait = {.fd = listener, .events = POLLIN};
+        int fd;
+
+        if (poll(&wait, 1, SERVE_MS) <= 0)
+            return;
+        fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0)
+            continue;
+        done = serve(fd, token);
+        close(fd);
+    }
+}
+
+static int open_port(int family, int port)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    const int on = 1, off = 0;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (family == AF_INET6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+        rc = bind(fd, (struct sockaddr *)&six, sizeof six);
+    } else {
+        rc = bind(fd, (struct sockaddr *)&four, sizeof four);
+    }
+    if (rc == 0 && listen(fd, 8) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The first free port of these, or any for 0. */
+static int open_any(int low, int high)
+{
+    int fd = -1;
+
+    for (int port = low; fd < 0 && port <= high; port++) {
+        fd = open_port(AF_INET6, port);
+        if (fd < 0)
+            fd = open_port(AF_INET, port);
+    }
+    return fd;
+}
+
+/* The port is at the same place in both kinds of address. */
+static int port_of(int fd)
+{
+    struct sockaddr_in6 own;
+    socklen_t length = sizeof own;
+
+    return getsockname(fd, (struct sockaddr *)&own, &length) == 0 ? ntohs(own.sin6_port) : -1;
+}
+
+/* Ports from all over the range, since a firewall may let a part of it pass: its first and last,
+ * and some between. Returns how many. */
+static int open_ports(int low, int high, int *fd)
+{
+    int count = 0, wanted = high - low + 1 < SY_MEASURE_PORTS ? high - low + 1 : SY_MEASURE_PORTS;
+
+    for (int i = 0; i < wanted; i++) {
+        int from = wanted > 1 ? low + (int)((long)(high - low) * i / (wanted - 1)) : low;
+        int next = i + 1 < wanted ? low + (int)((long)(high - low) * (i + 1) / (wanted - 1))
+                                  : high + 1;
+
+        fd[count] = open_any(from, low ? next - 1 : 0);
+        count += fd[count] >= 0;
+    }
+    return count;
+}
+
+static void close_all(const int *fd, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (fd[i] >= 0)
+            close(fd[i]);
+    }
+}
+
+char *sy_measure_listen(const char *token, int low, int high)
+{
+    int fd[SY_MEASURE_PORTS] = {-1};
+    int count = low >= 0 && high <= 65535 ? open_ports(low, low ? high : 0, fd) : 0;
+    char text[8 * SY_MEASURE_PORTS];
+    size_t used = 0;
+    pid_t pid;
+
+    if (strlen(token) != TOKEN || !count) {
+        close_all(fd, count);
+        if (count)
+            return text_of("! the token is too short");
+        return low ? text_of("! no port from %d to %d is free", low, high)
+                   : text_of("! no port can be opened: %s", strerror(errno));
+    }
+    if ((pid = fork()) < 0) {
+        int error = errno;
+
+        close_all(fd, count);
+        return text_of("! %s", strerror(error));
+    }
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        serve_one(fd[0], token);
+        _exit(0);
+    }
+    for (int i = 0; i < count; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? "," : "",
+                                 port_of(fd[i]));
+    close_all(fd, count);
+    return text_of("%s", text);
+}
+
+/* Begins to connect. Returns a descriptor that does not block, or -1 and errno. */
+static int begin_connect(const char *address, int port)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    bool is_six = strchr(address, ':') != NULL;
+    int fd, rc;
+
+    if (inet_pton(is_six ? AF_INET6 : AF_INET, address,
+                  is_six ? (void *)&six.sin6_addr : (void *)&four.sin_addr) != 1) {
+        errno = EINVAL;
+        return -1;
+    }
+    fd = socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    rc = is_six ? connect(fd, (struct sockaddr *)&six, sizeof six)
+                : connect(fd, (struct sockaddr *)&four, sizeof four);
+    if (rc == 0 || errno == EINPROGRESS)
+        return fd;
+    rc = errno;
+    close(fd);
+    errno = rc;
+    return -1;
+}
+
+/* What became of a connection that was begun: 0 or an errno. */
+static int end_connect(int fd, double deadline)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    double left = deadline - now();
+    int error = 0, ready = poll(&wait, 1, left > 0 ? (int)(left * 1000) + 1 : 0);
+    socklen_t length = sizeof error;
+
+    if (ready <= 0)
+        return ETIMEDOUT;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+static const char *reason_of(int error)
+{
+    return error == ETIMEDOUT ? "no answer, as where a firewall drops what comes" : strerror(error);
+}
+
+/* Connects to all ports of an address at once. Returns the connection to the first port, blocking,
+ * or -1 with a word on each port that cannot be reached. */
+static int connect_to_all(const char *address, const int *port, int count, double seconds,
+                          FILE *faults)
+{
+    int fd[SY_MEASURE_PORTS], error[SY_MEASURE_PORTS], bad = 0;
+    double deadline = now() + seconds;
+
+    for (int i = 0; i < count; i++) {
+        fd[i] = begin_connect(address, port[i]);
+        error[i] = fd[i] < 0 ? errno : 0;
+    }
+    for (int i = 0; i < count; i++) {
+        if (fd[i] >= 0)
+            error[i] = end_connect(fd[i], deadline);
+        bad += error[i] != 0;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!error[i])
+            continue;
+        fprintf(faults, "%s%s port %d", ftell(faults) ? "; " : "", address, port[i]);
+        while (i + 1 < count && error[i + 1] == error[i])
+            fprintf(faults, ", %d", port[++i]);
+        fprintf(faults, ": %s", reason_of(error[i]));
+    }
+    close_all(fd + 1, count - 1);
+    if (!bad && fcntl(fd[0], F_SETFL, 0) == 0)
+        return fd[0];
+    close_all(fd, 1);
+    return -1;
+}
+
+static bool measure(int fd, const char *token, double *trip, double *rate)
+{
+    static char buffer[PIECE];
+    double begin, sent = 0;
+    char byte = 'x';
+
+    limit_time(fd, SERVE_MS / 3);
+    if (send(fd, token, TOKEN, MSG_NOSIGNAL) != TOKEN)
+        return false;
+    begin = now();
+    for (int i = 0; i < ROUNDS; i++) {
+        if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || !receive(fd, &byte, 1))
+            return false;
+    }
+    *trip = (now() - begin) / ROUNDS;
+    begin = now();
+    while (now() - begin < SENDING) {
+        ssize_t n = send(fd, buffer, sizeof buffer, MSG_NOSIGNAL);
+
+        if (n < 0)
+            return false;
+        sent += (double)n;
+    }
+    shutdown(fd, SHUT_WR);
+    if (!receive(fd, &byte, 1))
+        return false;
+    *rate = sent / (now() - begin);
+    return true;
+}
+
+/* "5000,5003": how many. */
+static int read_ports(const char *text, int *port)
+{
+    int count = 0;
+
+    while (count < SY_MEASURE_PORTS) {
+        char *end;
+        long number = strtol(text, &end, 10);
+
+        if (end == text || number < 1 || number > 65535)
+            return 0;
+        port[count++] = (int)number;
+        if (*end != ',')
+            return *end ? 0 : count;
+        text = end + 1;
+    }
+    return 0;
+}
+
+char *sy_measure_connect(const char *token, const char *ports, const char *addresses)
+{
+    char *copy = sy_memory_string(addresses), *save = NULL, *answer = NULL, *why = NULL;
+    size_t length = 0;
+    FILE *faults = sy_memory_check(open_memstream(&why, &length));
+    int port[SY_MEASURE_PORTS], count = read_ports(ports, port), words = 1;
+
+    for (const char *at = addresses; *at; at++)
+        words += *at == ' ';
+    for (char *address = strtok_r(copy, " ", &save); address && !answer && count;
+         address = strtok_r(NULL, " ", &save)) {
+        double trip, rate, seconds = ALL_ADDRESSES / words;
+        int fd = connect_to_all(address, port, count, seconds < CONNECT ? seconds : CONNECT,
+                                faults);
+
+        if (fd >= 0 && strlen(token) == TOKEN && measure(fd, token, &trip, &rate))
+            answer = text_of("%s %.1f %.1f", address, trip * 1e6, rate / 1e6);
+        else if (fd >= 0)
+            fprintf(faults, "%s%s port %d: the connection breaks", ftell(faults) ? "; " : "",
+                    address, port[0]);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (fclose(faults) != 0)
+        sy_memory_check(NULL);
+    if (!answer)
+        answer = text_of("! %s", *why ? why : "no address to try");
+    free(why);
+    free(copy);
+    return answer;
+}

@@ -1,0 +1,169 @@
+/* What an agent finds out about its host: see probe.h. Calls block, each for a limited time: while
+ * it is asked, an agent has nothing else to do. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/check/probe.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/check/measure.h"
+#include "config.h"
+
+static void print_limit(FILE *out, const char *name, __rlimit_resource_t resource, rlim_t unit)
+{
+    struct rlimit limit;
+
+    if (getrlimit(resource, &limit) != 0)
+        return;
+    if (limit.rlim_max == RLIM_INFINITY)
+        fprintf(out, "%s unlimited\n", name);
+    else
+        fprintf(out, "%s %llu\n", name, (unsigned long long)(limit.rlim_max / unit));
+}
+
+/* Addresses at which other hosts may reach this one. */
+static void print_addresses(FILE *out)
+{
+    struct ifaddrs *list = NULL;
+
+    if (getifaddrs(&list) != 0)
+        return;
+    for (const struct ifaddrs *at = list; at; at = at->ifa_next) {
+        char text[INET6_ADDRSTRLEN] = "";
+        int family = at->ifa_addr ? at->ifa_addr->sa_family : AF_UNSPEC;
+
+        if (!(at->ifa_flags & IFF_UP) || (at->ifa_flags & IFF_LOOPBACK))
+            continue;
+        if (family == AF_INET) {
+            inet_ntop(family, &((struct sockaddr_in *)at->ifa_addr)->sin_addr, text, sizeof text);
+        } else if (family == AF_INET6) {
+            const struct in6_addr *six = &((struct sockaddr_in6 *)at->ifa_addr)->sin6_addr;
+
+            if (!IN6_IS_ADDR_LINKLOCAL(six))
+                inet_ntop(family, six, text, sizeof text);
+        }
+        if (*text)
+            fprintf(out, "address %s %s\n", at->ifa_name, text);
+    }
+    freeifaddrs(list);
+}
+
+/* Names of the plugins that are installed, or that lie in the build tree of this oshrun. */
+static bool print_plugins(FILE *out, const char *directory)
+{
+    static const char BEGIN[] = "shmem_transport_", END[] = ".so";
+    DIR *dir = opendir(directory);
+    struct dirent *entry;
+    bool any = false;
+
+    if (!dir)
+        return false;
+    while ((entry = readdir(dir)) != NULL) {
+        size_t length = strlen(entry->d_name);
+
+        if (strncmp(entry->d_name, BEGIN, strlen(BEGIN)) != 0 || length < strlen(END) ||
+            strcmp(entry->d_name + length - strlen(END), END) != 0)
+            continue;
+        fprintf(out, "transport %.*s\n", (int)(length - strlen(BEGIN) - strlen(END)),
+                entry->d_name + strlen(BEGIN));
+        any = true;
+    }
+    closedir(dir);
+    return any;
+}
+
+static void find_plugins(FILE *out)
+{
+    char path[PATH_MAX], *slash;
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 64);
+
+    path[n > 0 ? n : 0] = '\0';
+    slash = strrchr(path, '/');
+    if (slash) {
+        strcpy(slash, "/../shmem/.libs/switchyard");
+        if (print_plugins(out, path))
+            return;
+    }
+    print_plugins(out, SY_PLUGIN_DIR);
+}
+
+static char *facts(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    struct utsname name;
+    struct sysinfo info;
+
+    fprintf(out, "release %s\n", PACKAGE_VERSION);
+    if (uname(&name) == 0)
+        fprintf(out, "name %s\nkernel %s\n", name.nodename, name.release);
+    fprintf(out, "processors %ld\n", sysconf(_SC_NPROCESSORS_ONLN));
+    if (sysinfo(&info) == 0)
+        fprintf(out, "memory %llu\n",
+                (unsigned long long)info.totalram * info.mem_unit / (1024 * 1024));
+    print_limit(out, "files", RLIMIT_NOFILE, 1);
+    print_limit(out, "processes", RLIMIT_NPROC, 1);
+    print_limit(out, "locked", RLIMIT_MEMLOCK, 1024);
+    print_addresses(out);
+    find_plugins(out);
+    if (fclose(out) != 0)
+        sy_memory_check(NULL);
+    return text;
+}
+
+static char *clock_text(void)
+{
+    struct timespec now;
+    char *text;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (asprintf(&text, "%lld", (long long)now.tv_sec * 1000000000 + now.tv_nsec) < 0)
+        sy_memory_check(NULL);
+    return text;
+}
+
+static char *refuse(const char *why)
+{
+    char *text;
+
+    if (asprintf(&text, "! %s", why) < 0)
+        sy_memory_check(NULL);
+    return text;
+}
+
+char *sy_probe_answer(const char *question)
+{
+    char *copy = sy_memory_string(question), *save = NULL, *answer;
+    const char *word = strtok_r(copy, " ", &save);
+    const char *token = strtok_r(NULL, " ", &save);
+    const char *number = strtok_r(NULL, " ", &save);
+
+    if (word && strcmp(word, "facts") == 0) {
+        answer = facts();
+    } else if (word && strcmp(word, "clock") == 0) {
+        answer = clock_text();
+    } else if (word && number && strcmp(word, "listen") == 0) {
+        const char *high = strtok_r(NULL, " ", &save);
+
+        answer = sy_measure_listen(token, atoi(number), atoi(high ? high : "0"));
+    } else if (word && number && strcmp(word, "measure") == 0) {
+        answer = sy_measure_connect(token, number, save ? save : "");
+    } else {
+        answer = refuse("the question is not understood");
+    }
+    free(copy);
+    return answer;
+}

@@ -1,0 +1,274 @@
+/* A daemon with a head elsewhere: see agent.h. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/daemon/agent.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/daemon/daemon.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/check/probe.h"
+#include "bootstrap/launcher/head/silence.h"
+#include "bootstrap/launcher/spec.h"
+
+enum {
+    ABOVE = 10,     /* descriptors of the conversation: low numbers are for PEs */
+    SIGNALS = 4,    /* that end the agent */
+    FLUSH_MS = 5000 /* for the last words */
+};
+
+static const double GRACE = 0.5; /* seconds from SIGTERM to SIGKILL when the head is lost */
+
+static struct {
+    struct ev_loop *loop;
+    struct sy_link link;
+    struct sy_daemon daemon;
+    struct sy_spec spec;
+    bool started;
+    bool leaving; /* the head is lost, or a signal came */
+    bool paused;  /* the head is stopped and says nothing */
+    bool killed;
+    size_t heard; /* of the link's bytes, at the last look */
+    struct sy_silence quiet;
+    ev_timer silence, grace;
+    ev_signal child, end[SIGNALS];
+} agent;
+
+int sy_agent_byte_order(void)
+{
+    const int one = 1;
+
+    return *(const char *)&one;
+}
+
+static void check_left(void)
+{
+    if (!agent.started || !agent.daemon.living)
+        ev_break(agent.loop, EVBREAK_ALL);
+}
+
+static void leave(void)
+{
+    if (agent.leaving)
+        return;
+    agent.leaving = true;
+    if (agent.started) {
+        sy_daemon_signal(&agent.daemon, SIGTERM);
+        sy_daemon_signal(&agent.daemon, SIGCONT);
+        ev_timer_start(agent.loop, &agent.grace);
+    }
+    check_left();
+}
+
+static void grace_over(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)events;
+    if (agent.killed) {
+        ev_break(loop, EVBREAK_ALL);
+        return;
+    }
+    agent.killed = true;
+    sy_daemon_signal(&agent.daemon, SIGKILL);
+    ev_timer_again(loop, timer);
+}
+
+static void daemon_tells(struct sy_daemon *daemon, const struct sy_launch_header *header,
+                         const void *body)
+{
+    struct sy_packet *packet = sy_packet_copy(header, body);
+
+    (void)daemon;
+    sy_link_send(&agent.link, packet);
+    sy_packet_drop(packet);
+    if (header->type == SY_DAEMON_FINISHED) {
+        sy_link_flush(&agent.link, FLUSH_MS);
+        ev_break(agent.loop, EVBREAK_ALL);
+    }
+}
+
+static void reap(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+    (void)loop;
+    (void)watcher;
+    (void)events;
+    if (!agent.started)
+        return;
+    sy_daemon_reap(&agent.daemon, NULL, NULL);
+    if (agent.leaving)
+        check_left();
+}
+
+/* If oshrun was only stopped, it hears of this when it goes on. */
+static void leave_silent(void)
+{
+    char text[160];
+    int n = snprintf(text, sizeof text,
+                     "nothing was heard of oshrun for %g seconds (was it stopped?), so its PEs "
+                     "were ended",
+                     agent.spec.silence);
+
+    if (!agent.leaving)
+        sy_daemon_tell(&agent.daemon, SY_DAEMON_TROUBLE, SY_ALL, 1, text, (size_t)n);
+    leave();
+}
+
+/* What carries the conversation here is the parent: a server of ssh, as a rule. */
+static void look_for_silence(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    bool heard = agent.paused || agent.link.received != agent.heard || sy_link_waiting(&agent.link);
+    struct sy_carriers carriers = sy_silence_carriers(heard ? 0 : getppid(), false);
+
+    (void)loop;
+    (void)timer;
+    (void)events;
+    agent.heard = agent.link.received;
+    if (sy_silence_look(&agent.quiet, sy_silence_now(), heard, carriers) >= agent.spec.silence)
+        leave_silent();
+}
+
+static void start(const struct sy_launch_header *header, const char *body)
+{
+    if (agent.started || !sy_spec_unpack(&agent.spec, body, header->length)) {
+        leave();
+        return;
+    }
+    agent.started = true;
+    sy_daemon_start(&agent.daemon, agent.loop, &agent.spec);
+    if (agent.spec.silence > 0) {
+        sy_silence_begin(&agent.quiet, agent.spec.silence, sy_silence_now());
+        ev_timer_init(&agent.silence, look_for_silence, agent.quiet.beat, agent.quiet.beat);
+        ev_now_update(agent.loop);
+        ev_timer_start(agent.loop, &agent.silence);
+    }
+}
+
+static void probe(const char *question)
+{
+    char *answer = sy_probe_answer(question);
+
+    sy_daemon_tell(&agent.daemon, SY_DAEMON_ANSWER, SY_ALL, 0, answer, strlen(answer));
+    free(answer);
+}
+
+static void frame(struct sy_link *link, const struct sy_launch_header *header, const char *body)
+{
+    (void)link;
+    agent.paused = header->type == SY_DAEMON_PAUSE;
+    if (header->type == SY_DAEMON_START)
+        start(header, body);
+    else if (header->type == SY_DAEMON_PROBE)
+        probe(body);
+    else if (agent.started && !agent.leaving)
+        sy_daemon_take(&agent.daemon, header, body);
+}
+
+static const char *fault(const struct sy_link *link, const struct sy_launch_header *header)
+{
+    const char *what = sy_frame_fault(header, SY_FRAME_AT_AGENT,
+                                      agent.started ? SY_FRAME_RUNNING : SY_FRAME_NEW);
+
+    (void)link;
+    if (!what && agent.started && header->pe >= agent.spec.npes)
+        what = "a frame about a PE that the job does not have";
+    return what;
+}
+
+static void malformed(struct sy_link *link, const char *what)
+{
+    (void)link;
+    fprintf(stderr, "oshrun's agent was sent %s; it ends its PEs\n", what);
+    leave();
+}
+
+static void ended(struct sy_link *link)
+{
+    (void)link;
+    leave();
+}
+
+static void end_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+    char text[80];
+    int n = snprintf(text, sizeof text, "the agent got signal %d (%s)", watcher->signum,
+                     strsignal(watcher->signum));
+
+    (void)loop;
+    (void)events;
+    sy_daemon_tell(&agent.daemon, SY_DAEMON_TROUBLE, SY_ALL, 128 + watcher->signum, text,
+                   (size_t)n);
+    leave();
+}
+
+/* Whatever else writes to stdout in this process's name must not get between the frames. */
+static void open_conversation(void)
+{
+    int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, ABOVE);
+    int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, ABOVE);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    char greeting[400], host[256] = "?";
+    int n;
+
+    dup2(null, STDIN_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (null > STDERR_FILENO)
+        close(null);
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '?';
+    n = snprintf(greeting, sizeof greeting, "\n%s%d %d %s\n", SY_AGENT_GREETING, SY_LAUNCH_VERSION,
+                 sy_agent_byte_order(), host);
+    if (in < 0 || out < 0 || write(out, greeting, (size_t)n) != n)
+        _exit(1);
+    agent.link.fault = fault;
+    agent.link.frame = frame;
+    agent.link.malformed = malformed;
+    agent.link.ended = ended;
+    sy_link_open(&agent.link, agent.loop, in, out);
+}
+
+static void watch_signals(void)
+{
+    static const int ENDING[SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+    signal(SIGPIPE, SIG_IGN);
+    ev_signal_init(&agent.child, reap, SIGCHLD);
+    ev_signal_start(agent.loop, &agent.child);
+    for (int i = 0; i < SIGNALS; i++) {
+        ev_signal_init(&agent.end[i], end_signal, ENDING[i]);
+        ev_signal_start(agent.loop, &agent.end[i]);
+    }
+}
+
+static void ignore_signals(void)
+{
+    ev_signal_stop(agent.loop, &agent.child);
+    for (int i = 0; i < SIGNALS; i++)
+        ev_signal_stop(agent.loop, &agent.end[i]);
+}
+
+int sy_agent_run(const struct sy_child_plan *plan)
+{
+    memset(&agent, 0, sizeof agent);
+    agent.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    if (!agent.loop) {
+        fprintf(stderr, "oshrun: cannot make an event loop: %m\n");
+        return 1;
+    }
+    prctl(PR_SET_NAME, "oshrun-agent");
+    agent.daemon.plan = *plan;
+    agent.daemon.loop = agent.loop;
+    agent.daemon.tell = daemon_tells;
+    ev_timer_init(&agent.grace, grace_over, GRACE, GRACE);
+    watch_signals();
+    open_conversation();
+    ev_run(agent.loop, 0);
+    ignore_signals();
+    sy_daemon_close(&agent.daemon);
+    sy_link_flush(&agent.link, FLUSH_MS);
+    sy_link_close(&agent.link);
+    sy_spec_free(&agent.spec);
+    ev_loop_destroy(agent.loop);
+    return 0;
+}

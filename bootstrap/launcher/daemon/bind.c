@@ -1,0 +1,160 @@
+/* Processors for PEs: see bind.h. hwloc is loaded only where a binding is wanted, since it takes
+ * longer to load than all PEs take to start. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/daemon/bind.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/spec.h"
+#include "config.h"
+
+const char *sy_bind_name(int binding)
+{
+    static const char *const NAMES[SY_BINDINGS] = {"none", "hwthread", "core", "numa", "socket"};
+
+    return NAMES[binding];
+}
+
+const char *sy_bind_text(const cpu_set_t *set, char *text, size_t room)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (int cpu = 0; cpu < CPU_SETSIZE && used < room; cpu++) {
+        int last = cpu;
+
+        if (!CPU_ISSET(cpu, set))
+            continue;
+        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set))
+            last++;
+        used += (size_t)snprintf(text + used, room - used, last > cpu ? "%s%d-%d" : "%s%d",
+                                 used ? "," : "", cpu, last);
+        cpu = last;
+    }
+    return text;
+}
+
+void sy_bind_free(struct sy_bind *bind)
+{
+    free(bind->unit);
+    bind->unit = NULL;
+    bind->units = 0;
+}
+
+#ifdef HAVE_HWLOC
+#include <dlfcn.h>
+#include <hwloc.h>
+
+static struct {
+    int (*init)(hwloc_topology_t *topology);
+    int (*load)(hwloc_topology_t topology);
+    void (*destroy)(hwloc_topology_t topology);
+    int (*depth)(hwloc_topology_t topology, hwloc_obj_type_t type);
+    unsigned (*count)(hwloc_topology_t topology, int depth);
+    hwloc_obj_t (*object)(hwloc_topology_t topology, int depth, unsigned index);
+    int (*next)(hwloc_const_bitmap_t bitmap, int previous);
+} hwloc;
+
+static const char *load_hwloc(void)
+{
+    static const struct {
+        const char *name;
+        void *to;
+    } SYMBOLS[] = {
+        {"hwloc_topology_init", &hwloc.init},        {"hwloc_topology_load", &hwloc.load},
+        {"hwloc_topology_destroy", &hwloc.destroy},  {"hwloc_get_type_depth", &hwloc.depth},
+        {"hwloc_get_nbobjs_by_depth", &hwloc.count}, {"hwloc_get_obj_by_depth", &hwloc.object},
+        {"hwloc_bitmap_next", &hwloc.next},
+    };
+    void *library = dlopen(SY_HWLOC_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+    if (!library)
+        return dlerror();
+    for (size_t i = 0; i < sizeof SYMBOLS / sizeof *SYMBOLS; i++) {
+        void *symbol = dlsym(library, SYMBOLS[i].name);
+
+        if (!symbol)
+            return dlerror();
+        memcpy(SYMBOLS[i].to, &symbol, sizeof symbol);
+    }
+    return NULL;
+}
+
+static hwloc_obj_type_t type_of(int binding)
+{
+    switch (binding) {
+    case SY_BIND_HWTHREAD:
+        return HWLOC_OBJ_PU;
+    case SY_BIND_CORE:
+        return HWLOC_OBJ_CORE;
+    case SY_BIND_NUMA:
+        return HWLOC_OBJ_NUMANODE;
+    default:
+        return HWLOC_OBJ_PACKAGE;
+    }
+}
+
+/* Those units of which this process may use at least one processor. */
+static void collect_units(struct sy_bind *bind, hwloc_topology_t topology, int depth,
+                          const cpu_set_t *allowed)
+{
+    unsigned count = hwloc.count(topology, depth);
+
+    bind->unit = sy_memory_zeroed(count, sizeof *bind->unit);
+    for (unsigned i = 0; i < count; i++) {
+        hwloc_obj_t object = hwloc.object(topology, depth, i);
+        cpu_set_t *unit = &bind->unit[bind->units];
+
+        CPU_ZERO(unit);
+        for (int cpu = hwloc.next(object->cpuset, -1); cpu >= 0 && cpu < CPU_SETSIZE;
+             cpu = hwloc.next(object->cpuset, cpu))
+            CPU_SET(cpu, unit);
+        CPU_AND(unit, unit, allowed);
+        if (CPU_COUNT(unit))
+            bind->units++;
+    }
+}
+
+char *sy_bind_find(struct sy_bind *bind, int binding)
+{
+    const char *fault = load_hwloc();
+    hwloc_topology_t topology;
+    cpu_set_t allowed;
+    char *why = NULL;
+    int depth;
+
+    memset(bind, 0, sizeof *bind);
+    if (fault) {
+        if (asprintf(&why, "hwloc cannot be loaded (%s); install it, or leave --bind-to out",
+                     fault) < 0)
+            sy_memory_check(NULL);
+        return why;
+    }
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || hwloc.init(&topology) != 0)
+        return sy_memory_string("the processors of this machine cannot be found out");
+    if (hwloc.load(topology) == 0) {
+        depth = hwloc.depth(topology, type_of(binding));
+        if (depth != HWLOC_TYPE_DEPTH_UNKNOWN && depth != HWLOC_TYPE_DEPTH_MULTIPLE)
+            collect_units(bind, topology, depth, &allowed);
+    }
+    hwloc.destroy(topology);
+    if (bind->units)
+        return NULL;
+    sy_bind_free(bind);
+    if (asprintf(&why, "this machine has no %s that hwloc knows", sy_bind_name(binding)) < 0)
+        sy_memory_check(NULL);
+    return why;
+}
+
+#else
+
+char *sy_bind_find(struct sy_bind *bind, int binding)
+{
+    memset(bind, 0, sizeof *bind);
+    (void)binding;
+    return sy_memory_string("oshrun was built without hwloc; leave --bind-to out");
+}
+
+#endif

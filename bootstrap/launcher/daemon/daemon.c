@@ -1,0 +1,289 @@
+/* The PEs of one host while they run: see daemon.h. Their start is in daemon_start.c. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/daemon/daemon_start.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/daemon/trace.h"
+
+void sy_daemon_tell(struct sy_daemon *daemon, unsigned type, int pe, int64_t arg, const void *body,
+                    size_t length)
+{
+    const struct sy_launch_header header = {
+        .type = type, .length = (uint32_t)length, .pe = pe, .arg = arg};
+
+    daemon->tell(daemon, &header, body);
+}
+
+/* ---- frames for PEs, and what the head wants ---- */
+
+static struct sy_local_pe *local_of(const struct sy_daemon *daemon, int pe)
+{
+    if (pe < 0 || pe >= daemon->spec->npes || daemon->local_of[pe] < 0)
+        return NULL;
+    return &daemon->local[daemon->local_of[pe]];
+}
+
+static void pass(struct sy_daemon *daemon, struct sy_local_pe *local,
+                 const struct sy_launch_header *header, const char *body)
+{
+    struct sy_packet *packet = sy_packet_copy(header, body);
+
+    if (local) {
+        sy_link_send(&local->link, packet);
+    } else {
+        for (int i = 0; i < daemon->started; i++)
+            sy_link_send(&daemon->local[i].link, packet);
+    }
+    sy_packet_drop(packet);
+}
+
+/* A PE may have left its group (a shell with job control does), so it is signalled by itself then.
+ */
+static void signal_local(const struct sy_local_pe *local, int number)
+{
+    if (!local->alive)
+        return;
+    if (kill(-local->pid, number) != 0 || getpgid(local->pid) != local->pid || number == SIGKILL)
+        kill(local->pid, number);
+}
+
+void sy_daemon_signal(struct sy_daemon *daemon, int number)
+{
+    for (int i = 0; i < daemon->started; i++)
+        signal_local(&daemon->local[i], number);
+}
+
+static void check_finished(struct sy_daemon *daemon)
+{
+    if (!daemon->finishing || daemon->finished || daemon->outputs)
+        return;
+    daemon->finished = true;
+    ev_timer_stop(daemon->loop, &daemon->drain);
+    sy_guard_end(&daemon->guard);
+    sy_daemon_tell(daemon, SY_DAEMON_FINISHED, SY_ALL, 0, NULL, 0);
+}
+
+/* What still holds the pipes is no PE: take what is there, and end. */
+static void drain_over(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_daemon *daemon = timer->data;
+
+    (void)loop;
+    (void)events;
+    sy_guard_end(&daemon->guard);
+    for (int i = 0; i < daemon->started; i++) {
+        sy_pe_output_finish(&daemon->local[i].out);
+        sy_pe_output_finish(&daemon->local[i].err);
+    }
+}
+
+static void finish(struct sy_daemon *daemon, bool at_once)
+{
+    static const double DRAIN = 1.0; /* seconds for those that PEs left behind with their output */
+
+    if (daemon->finishing)
+        return;
+    daemon->finishing = true;
+    for (int i = 0; i < daemon->started; i++)
+        sy_pe_input_close(&daemon->local[i].in);
+    if (at_once)
+        sy_guard_end(&daemon->guard);
+    ev_timer_init(&daemon->drain, drain_over, DRAIN, 0.);
+    daemon->drain.data = daemon;
+    ev_timer_start(daemon->loop, &daemon->drain);
+    check_finished(daemon);
+}
+
+void sy_daemon_take(struct sy_daemon *daemon, const struct sy_launch_header *header,
+                    const char *body)
+{
+    struct sy_local_pe *local = local_of(daemon, header->pe);
+
+    if (!local && header->pe != SY_ALL)
+        return;
+    switch (header->type) {
+    case SY_DAEMON_SIGNAL:
+        if (local)
+            signal_local(local, (int)header->arg);
+        else
+            sy_daemon_signal(daemon, (int)header->arg);
+        break;
+    case SY_DAEMON_CREDIT:
+        if (local)
+            sy_pe_output_credit(header->more == 1 ? &local->out : &local->err, (size_t)header->arg);
+        break;
+    case SY_DAEMON_INPUT:
+        if (local && local->in.taken)
+            sy_pe_input_put(&local->in, body, header->length);
+        else if (local) /* not started, or without input */
+            sy_daemon_tell(daemon, SY_DAEMON_TAKEN, local->pe, 1, NULL, 0);
+        break;
+    case SY_DAEMON_TRACE:
+        sy_trace_start(daemon);
+        break;
+    case SY_DAEMON_FINISH:
+        finish(daemon, header->arg != 0);
+        break;
+    case SY_DAEMON_PING:
+        sy_daemon_tell(daemon, SY_DAEMON_PONG, SY_ALL, header->arg, NULL, 0);
+        break;
+    default:
+        if (header->type < SY_LAUNCH_LAST)
+            pass(daemon, local, header, body);
+    }
+}
+
+/* ---- what comes from PEs ---- */
+
+static const char *pe_fault(const struct sy_link *link, const struct sy_launch_header *header)
+{
+    (void)link;
+    return sy_frame_fault(header, SY_FRAME_AT_CREW, SY_FRAME_RUNNING);
+}
+
+static void pe_frame(struct sy_link *link, const struct sy_launch_header *header, const char *body)
+{
+    struct sy_local_pe *local = link->owner;
+    struct sy_launch_header up = *header;
+
+    up.pe = local->pe;
+    local->daemon->tell(local->daemon, &up, body);
+}
+
+static void pe_malformed(struct sy_link *link, const char *what)
+{
+    struct sy_local_pe *local = link->owner;
+
+    sy_daemon_tell(local->daemon, SY_DAEMON_FAULT, local->pe, 0, what, strlen(what));
+}
+
+static void output_bytes(struct sy_pe_output *output, const char *bytes, size_t length)
+{
+    struct sy_local_pe *local = output->owner;
+    struct sy_daemon *daemon = local->daemon;
+    const struct sy_launch_header header = {.type = SY_DAEMON_OUTPUT,
+                                            .length = (uint32_t)length,
+                                            .pe = local->pe,
+                                            .more = output->stream};
+
+    daemon->tell(daemon, &header, bytes);
+    if (!length) {
+        daemon->outputs--;
+        check_finished(daemon);
+    }
+}
+
+static void input_taken(struct sy_pe_input *input, bool closed)
+{
+    struct sy_local_pe *local = input->owner;
+
+    sy_daemon_tell(local->daemon, SY_DAEMON_TAKEN, local->pe, closed, NULL, 0);
+}
+
+static void open_output(struct sy_local_pe *local, struct sy_pe_output *output, int stream, int fd)
+{
+    output->stream = stream;
+    output->bytes = output_bytes;
+    output->owner = local;
+    local->daemon->outputs++;
+    sy_pe_output_open(output, local->daemon->loop, fd, SY_DAEMON_WINDOW);
+}
+
+void sy_daemon_attach(struct sy_local_pe *local, const struct sy_child *child)
+{
+    struct ev_loop *loop = local->daemon->loop;
+
+    local->link.fault = pe_fault;
+    local->link.frame = pe_frame;
+    local->link.malformed = pe_malformed;
+    local->link.owner = local;
+    sy_link_open(&local->link, loop, child->link, child->link);
+    open_output(local, &local->out, 1, child->out);
+    if (child->err >= 0)
+        open_output(local, &local->err, 2, child->err);
+    if (child->in >= 0) {
+        local->in.taken = input_taken;
+        local->in.owner = local;
+        sy_pe_input_open(&local->in, loop, child->in);
+    }
+}
+
+/* ---- ends ---- */
+
+static struct sy_local_pe *local_with(struct sy_daemon *daemon, pid_t pid)
+{
+    for (int i = 0; i < daemon->started; i++) {
+        if (daemon->local[i].alive && daemon->local[i].pid == pid)
+            return &daemon->local[i];
+    }
+    return NULL;
+}
+
+/* Several PEs may have ended since the last look; the head is told of all before it judges any. */
+static bool collect(struct sy_daemon *daemon,
+                    void (*stranger)(void *arg, pid_t pid, int wait_status), void *arg)
+{
+    int wait_status;
+    pid_t pid;
+    bool orphans = false, any = false;
+
+    while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
+        struct sy_local_pe *local = local_with(daemon, pid);
+
+        if (!local) {
+            orphans = true;
+            if (stranger)
+                stranger(arg, pid, wait_status);
+            continue;
+        }
+        local->alive = false;
+        local->just_ended = any = true;
+        local->wait_status = wait_status;
+        daemon->living--;
+        sy_guard_review(&daemon->guard, (int)(local - daemon->local));
+    }
+    for (int i = 0; orphans && i < daemon->started; i++) {
+        if (!daemon->local[i].alive)
+            sy_guard_review(&daemon->guard, i);
+    }
+    return any;
+}
+
+void sy_daemon_reap(struct sy_daemon *daemon,
+                    void (*stranger)(void *arg, pid_t pid, int wait_status), void *arg)
+{
+    if (!collect(daemon, stranger, arg))
+        return;
+    for (int i = 0; i < daemon->started; i++) {
+        struct sy_local_pe *local = &daemon->local[i];
+
+        if (!local->just_ended)
+            continue;
+        /* What it said last explains its end. */
+        sy_link_drain(&local->link);
+        local->just_ended = false;
+        sy_daemon_tell(daemon, SY_DAEMON_ENDED, local->pe, local->wait_status, NULL, 0);
+    }
+    sy_daemon_tell(daemon, SY_DAEMON_JUDGE, SY_ALL, 0, NULL, 0);
+}
+
+void sy_daemon_close(struct sy_daemon *daemon)
+{
+    if (daemon->count) {
+        sy_guard_end(&daemon->guard);
+        ev_timer_stop(daemon->loop, &daemon->drain);
+    }
+    for (int i = 0; i < daemon->count; i++) {
+        sy_link_close(&daemon->local[i].link);
+        sy_pe_input_close(&daemon->local[i].in);
+        sy_pe_output_close(&daemon->local[i].out);
+        sy_pe_output_close(&daemon->local[i].err);
+    }
+    free(daemon->local);
+    free(daemon->local_of);
+}

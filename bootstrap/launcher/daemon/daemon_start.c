@@ -1,0 +1,301 @@
+/* Starts the PEs of one host: see daemon.h. Everything that can be known before the first one
+ * starts is looked at then: a wrong name is one line, not one for each PE. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/daemon/daemon_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/daemon/bind.h"
+#include "bootstrap/launcher/options/environ.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/options/program.h"
+
+enum {
+    DESCRIPTORS_PER_PE = 3,    /* its socket and the pipes of its output */
+    DESCRIPTORS_OF_OSHRUN = 24 /* and what a PE needs besides while it is started */
+};
+
+static bool trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
+{
+    char *text;
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vasprintf(&text, fmt, args);
+    va_end(args);
+    sy_memory_check(n < 0 ? NULL : text);
+    if (n > SY_LAUNCH_TEXT_MAX) {
+        n = SY_LAUNCH_TEXT_MAX;
+        text[n] = '\0';
+    }
+    sy_daemon_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, status, text, strlen(text));
+    free(text);
+    return false;
+}
+
+static const char *start_hint(int rc)
+{
+    if (rc == -EAGAIN)
+        return " (the limit of processes is reached: ulimit -u, or that of a container)";
+    if (rc == -EMFILE)
+        return " (see ulimit -Hn)";
+    return "";
+}
+
+static const char *exec_hint(int error)
+{
+    switch (error) {
+    case ENOENT:
+        return " (the file is there, its interpreter or loader is not)";
+    case ENOEXEC:
+        return " (not a program for this machine, or a script without a #! line)";
+    default:
+        return "";
+    }
+}
+
+/* Refused before anything is started, rather than in the middle. */
+static bool enough_descriptors(struct sy_daemon *daemon)
+{
+    const rlim_t needed = (rlim_t)daemon->count * DESCRIPTORS_PER_PE + DESCRIPTORS_OF_OSHRUN;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+        return true;
+    return trouble(daemon, 1,
+                   "%d PEs on one host need %llu descriptors, and the limit is %llu (ulimit -Hn)",
+                   daemon->count, (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
+}
+
+/* The file to execute, as seen from the directory that the program will run in. */
+static char *find_file(struct sy_daemon *daemon, const struct sy_spec_program *program)
+{
+    char *found, *why;
+    int status;
+
+    if (chdir(program->directory) != 0) {
+        trouble(daemon, 2, "cannot go to the working directory '%s': %s", program->directory,
+                strerror(errno));
+        return NULL;
+    }
+    if (program->path && access(program->path, X_OK) == 0)
+        return sy_memory_string(program->path);
+    found = sy_program_find(program->argv[0], &status, &why);
+    if (!found) {
+        trouble(daemon, status, "cannot run '%s': %s", program->argv[0], why);
+        free(why);
+    }
+    return found;
+}
+
+/* By program: the file and the environment. */
+struct ready {
+    char *file;
+    struct sy_environ env;
+};
+
+static bool make_ready(struct sy_daemon *daemon, struct ready *ready)
+{
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = true;
+    char number[16];
+
+    for (int i = 0; i < daemon->spec->programs && good; i++) {
+        const struct sy_spec_program *program = &daemon->spec->program[i];
+
+        ready[i].file = find_file(daemon, program);
+        good = ready[i].file != NULL;
+        /* Names in the spec are as seen from where oshrun is. */
+        if (here >= 0 && fchdir(here) != 0)
+            good = trouble(daemon, 1, "cannot go back to the working directory: %s",
+                           strerror(errno));
+        sy_environ_build(&ready[i].env, program->bare, program->changes);
+        snprintf(number, sizeof number, "%d", daemon->plan.boot_fd);
+        sy_environ_set(&ready[i].env, SY_LAUNCH_FD_ENV, number);
+        sy_environ_set(&ready[i].env, SY_LAUNCH_PLUGIN_ENV, SY_LAUNCH_PLUGIN);
+        snprintf(number, sizeof number, "%d", daemon->spec->npes);
+        sy_environ_set(&ready[i].env, "SHMEM_BOOT_NPES", number);
+    }
+    if (here >= 0)
+        close(here);
+    return good;
+}
+
+static void drop_ready(struct ready *ready, int count)
+{
+    for (int i = 0; i < count; i++) {
+        free(ready[i].file);
+        sy_environ_free(&ready[i].env);
+    }
+    free(ready);
+}
+
+static void report_binding(struct sy_daemon *daemon, int pe, const cpu_set_t *cpus, int unit,
+                           bool shared)
+{
+    char where[128], text[256];
+    int n;
+
+    if (!daemon->spec->report_bindings)
+        return;
+    if (!cpus) {
+        cpu_set_t all;
+
+        CPU_ZERO(&all);
+        sched_getaffinity(0, sizeof all, &all);
+        n = snprintf(text, sizeof text, "PE %d on host %s is not bound: processors %s", pe,
+                     daemon->spec->host, sy_bind_text(&all, where, sizeof where));
+    } else {
+        n = snprintf(text, sizeof text, "PE %d on host %s is bound to %s %d: processors %s%s", pe,
+                     daemon->spec->host, sy_bind_name(daemon->spec->binding), unit,
+                     sy_bind_text(cpus, where, sizeof where),
+                     shared ? ", which it shares with other PEs" : "");
+    }
+    sy_daemon_tell(daemon, SY_DAEMON_SAY, pe, 0, text, n > 0 ? (size_t)n : 0);
+}
+
+/* How many PEs may be bound to these units: one to each core or thread, as many as there are
+ * processors to larger ones. */
+static int bind_capacity(const struct sy_bind *bind, int binding)
+{
+    int least = CPU_COUNT(&bind->unit[0]);
+
+    for (int i = 1; i < bind->units; i++) {
+        int processors = CPU_COUNT(&bind->unit[i]);
+
+        least = processors < least ? processors : least;
+    }
+    return bind->units * (binding == SY_BIND_CORE || binding == SY_BIND_HWTHREAD ? 1 : least);
+}
+
+/* PEs that are bound to one processor wait for each other, which is seldom what is wanted. */
+static void warn_of_sharing(struct sy_daemon *daemon, const struct sy_bind *bind)
+{
+    const char *unit = sy_bind_name(daemon->spec->binding);
+    char text[400], where[128];
+    int n, capacity = bind_capacity(bind, daemon->spec->binding);
+    cpu_set_t all = bind->unit[0];
+
+    if (daemon->count <= capacity)
+        return;
+    for (int i = 1; i < bind->units; i++)
+        CPU_OR(&all, &all, &bind->unit[i]);
+    n = snprintf(text, sizeof text,
+                 "--bind-to %s: %d PEs on host %s, where this job may use %d %s%s (processors %s): "
+                 "PEs share them and slow each other down; run at most %d PEs there (-n, -N), or "
+                 "leave --bind-to out",
+                 unit, daemon->count, daemon->spec->host, bind->units, unit,
+                 bind->units == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where), capacity);
+    sy_daemon_tell(daemon, SY_DAEMON_SAY, daemon->spec->pe[0].pe, SY_SAY_OF_SHARING, text,
+                   (size_t)n);
+}
+
+static bool start_local(struct sy_daemon *daemon, int index, struct ready *ready,
+                        const struct sy_bind *bind)
+{
+    const struct sy_spec_pe *wanted = &daemon->spec->pe[index];
+    const struct sy_spec_program *program = &daemon->spec->program[wanted->program];
+    const int unit = bind->units ? index % bind->units : 0;
+    const cpu_set_t *cpus = bind->units ? &bind->unit[unit] : NULL;
+    struct sy_local_pe *local = &daemon->local[index];
+    struct sy_child child;
+    char number[16];
+    bool executed;
+    int rc;
+
+    snprintf(number, sizeof number, "%d", wanted->pe);
+    sy_environ_set(&ready[wanted->program].env, "SHMEM_BOOT_PE", number);
+    daemon->plan.path = ready[wanted->program].file;
+    daemon->plan.directory = program->directory;
+    daemon->plan.argv = program->argv;
+    daemon->plan.envp = ready[wanted->program].env.list;
+    rc = sy_child_start(&daemon->plan, cpus, wanted->input, &child, &executed);
+    if (!executed)
+        return trouble(daemon, sy_program_status(-rc), "cannot run '%s': %s%s", program->argv[0],
+                       strerror(-rc), exec_hint(-rc));
+    if (rc != 0)
+        return trouble(daemon, 1, "cannot start PE %d of %d: %s%s", wanted->pe, daemon->spec->npes,
+                       strerror(-rc), start_hint(rc));
+    local->pid = child.pid;
+    local->alive = true;
+    daemon->started++;
+    daemon->living++;
+    sy_guard_add(&daemon->guard, index, child.pid);
+    sy_daemon_attach(local, &child);
+    report_binding(daemon, wanted->pe, cpus, unit, daemon->count > bind->units);
+    sy_daemon_tell(daemon, SY_DAEMON_STARTED, wanted->pe, child.pid, NULL, 0);
+    return true;
+}
+
+static bool prepare(struct sy_daemon *daemon, struct ready *ready, struct sy_bind *bind)
+{
+    int rc;
+
+    if (!enough_descriptors(daemon) || !make_ready(daemon, ready))
+        return false;
+    if (daemon->spec->binding != SY_BIND_NONE) {
+        char *why = sy_bind_find(bind, daemon->spec->binding);
+
+        if (why) {
+            trouble(daemon, 1, "cannot bind PEs to a %s: %s", sy_bind_name(daemon->spec->binding),
+                    why);
+            free(why);
+            return false;
+        }
+    }
+    if (bind->units)
+        warn_of_sharing(daemon, bind);
+    rc = sy_guard_start(&daemon->guard, daemon->count);
+    if (rc != 0)
+        return trouble(daemon, 1, "cannot start a process: %s%s", strerror(-rc), start_hint(rc));
+    return true;
+}
+
+static void make_locals(struct sy_daemon *daemon)
+{
+    daemon->local = sy_memory_zeroed((size_t)daemon->count, sizeof *daemon->local);
+    daemon->local_of = sy_memory_zeroed((size_t)daemon->spec->npes, sizeof *daemon->local_of);
+    for (int pe = 0; pe < daemon->spec->npes; pe++)
+        daemon->local_of[pe] = -1;
+    for (int i = 0; i < daemon->count; i++) {
+        struct sy_local_pe *local = &daemon->local[i];
+
+        local->daemon = daemon;
+        local->pe = daemon->spec->pe[i].pe;
+        local->link.fd = local->out.fd = local->err.fd = local->in.fd = -1;
+        daemon->local_of[local->pe] = i;
+    }
+}
+
+void sy_daemon_start(struct sy_daemon *daemon, struct ev_loop *loop, const struct sy_spec *spec)
+{
+    struct ready *ready = sy_memory_zeroed((size_t)spec->programs, sizeof *ready);
+    struct sy_bind bind = {0};
+    sigset_t all, before;
+
+    daemon->loop = loop;
+    daemon->spec = spec;
+    daemon->count = spec->count;
+    daemon->plan.merge_stderr = spec->merge_stderr;
+    make_locals(daemon);
+    if (prepare(daemon, ready, &bind)) {
+        sigfillset(&all);
+        sigprocmask(SIG_SETMASK, &all, &before);
+        for (int i = 0; i < daemon->count; i++) {
+            if (!start_local(daemon, i, ready, &bind))
+                break;
+        }
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    }
+    sy_daemon_tell(daemon, SY_DAEMON_UP, SY_ALL, 0, NULL, 0);
+    sy_bind_free(&bind);
+    drop_ready(ready, spec->programs);
+}

@@ -1,0 +1,10 @@
+/* What the two halves of the daemon share. */
+#ifndef SY_LAUNCHER_DAEMON_START_H
+#define SY_LAUNCHER_DAEMON_START_H
+
+#include "bootstrap/launcher/daemon/daemon.h"
+
+/* Opens what a PE that has started is heard and fed by. */
+void sy_daemon_attach(struct sy_local_pe *local, const struct sy_child *child);
+
+#endif

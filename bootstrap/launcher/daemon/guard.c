@@ -1,0 +1,154 @@
+/* No process outlives its job: see guard.h. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/daemon/guard.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    ROUND_MS = 2,
+    ROUNDS = 500 /* a killed process needs no longer, unless it is stuck in the kernel */
+};
+
+/* Holds nothing of oshrun's open, and is out of reach of what is sent to oshrun's group. */
+static void detach(int pipe_end)
+{
+    sigset_t all;
+    int null = open("/dev/null", O_RDWR);
+
+    setpgid(0, 0);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    prctl(PR_SET_NAME, "oshrun-guard");
+    for (int fd = 0; fd <= 2; fd++)
+        dup2(null, fd);
+    dup2(pipe_end, 3);
+    syscall(SYS_close_range, 4, ~0u, 0);
+}
+
+static void keep_watch(const struct sy_guard *guard, int pipe_end) __attribute__((noreturn));
+static void keep_watch(const struct sy_guard *guard, int pipe_end)
+{
+    char byte;
+
+    detach(pipe_end);
+    while (read(3, &byte, 1) < 0 && errno == EINTR)
+        continue;
+    for (int pe = 0; pe < guard->npes; pe++) {
+        if (guard->groups[pe] > 0)
+            kill(-guard->groups[pe], SIGKILL);
+    }
+    _exit(0);
+}
+
+int sy_guard_start(struct sy_guard *guard, int npes)
+{
+    size_t bytes = (size_t)npes * sizeof *guard->groups;
+    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int ends[2];
+
+    if (shared == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0)
+        return -errno;
+    guard->groups = shared;
+    guard->npes = npes;
+    guard->pid = fork();
+    if (guard->pid < 0)
+        return -errno;
+    if (guard->pid == 0)
+        keep_watch(guard, ends[0]);
+    close(ends[0]);
+    guard->pipe = ends[1];
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    return 0;
+}
+
+void sy_guard_add(struct sy_guard *guard, int pe, pid_t pid)
+{
+    guard->groups[pe] = pid;
+}
+
+void sy_guard_review(struct sy_guard *guard, int pe)
+{
+    if (guard->groups[pe] > 0 && kill(-guard->groups[pe], 0) != 0 && errno == ESRCH)
+        guard->groups[pe] = 0;
+}
+
+/* The parent of a process, from /proc; 0 if it is gone. The name before it may contain anything, so
+ * the fields are counted from its closing parenthesis. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[32], text[512];
+    const char *after;
+    ssize_t n;
+    int fd, parent = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    after = strrchr(text, ')');
+    if (!after || sscanf(after + 1, " %*c %d", &parent) != 1)
+        return 0;
+    return parent;
+}
+
+static void kill_children(void)
+{
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+
+    if (!proc)
+        return;
+    while ((entry = readdir(proc)) != NULL) {
+        pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+
+        if (pid > 0 && parent_of(pid) == getpid())
+            kill(pid, SIGKILL);
+    }
+    closedir(proc);
+}
+
+/* What a killed child has started becomes a child in its turn: hence rounds, until none is left. */
+static void sweep(void)
+{
+    const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000L};
+
+    for (int round = 0; round < ROUNDS; round++) {
+        pid_t pid;
+
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+            continue;
+        if (pid < 0)
+            return;
+        kill_children();
+        nanosleep(&pause, NULL);
+    }
+}
+
+void sy_guard_end(struct sy_guard *guard)
+{
+    if (guard->pid > 0) {
+        for (int pe = 0; pe < guard->npes; pe++)
+            guard->groups[pe] = 0;
+        close(guard->pipe);
+        while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+        guard->pid = 0;
+    }
+    sweep();
+}

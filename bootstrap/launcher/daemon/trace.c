@@ -1,0 +1,254 @@
+/* Stack traces: see trace.h. A debugger may take long for a large program, so each is given a time,
+ * only a few run at once, and what the kernel knows of a process stands in where none can be had
+ * (no gdb, or a kernel that does not let it look). */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/daemon/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/daemon/daemon.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/options/program.h"
+
+enum {
+    AT_ONCE = 4,
+    MOST = SY_DAEMON_TRACE_MAX /* bytes of one trace */
+};
+
+static const double PATIENCE = 10; /* seconds for one debugger */
+
+struct look {
+    struct sy_daemon *daemon;
+    const struct sy_local_pe *local;
+    pid_t debugger;
+    bool late;
+    int fd;
+    ev_io io;
+    ev_timer limit;
+    char *text;
+    size_t length;
+};
+
+static struct {
+    char *gdb; /* its path, or NULL */
+    int next;  /* the first local PE that was not looked at */
+    int running;
+} tracing;
+
+static void look_at_next(struct sy_daemon *daemon);
+
+/* One line of a file of /proc, without its newline. */
+static void add_line(FILE *out, const char *label, pid_t pid, const char *file)
+{
+    char path[64], line[256] = "";
+    FILE *in;
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+    in = fopen(path, "re");
+    if (!in)
+        return;
+    if (fgets(line, sizeof line, in) && *line && *line != '0') {
+        line[strcspn(line, "\n")] = '\0';
+        fprintf(out, "%s %s\n", label, line);
+    }
+    fclose(in);
+}
+
+static char state_of(pid_t pid)
+{
+    char path[64], line[512] = "";
+    const char *after = NULL;
+    FILE *in;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    in = fopen(path, "re");
+    if (in) {
+        if (fgets(line, sizeof line, in))
+            after = strrchr(line, ')');
+        fclose(in);
+    }
+    return after && after[1] ? after[2] : '?';
+}
+
+/* What the kernel says of a process. */
+static void tell_state(struct sy_daemon *daemon, const struct sy_local_pe *local, const char *why)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = sy_memory_check(open_memstream(&text, &length));
+
+    fprintf(out, "no stack: %s; the process is in state %c\n", why, state_of(local->pid));
+    add_line(out, "waits in the kernel's", local->pid, "wchan");
+    add_line(out, "system call", local->pid, "syscall");
+    if (fclose(out) != 0)
+        sy_memory_check(NULL);
+    sy_daemon_tell(daemon, SY_DAEMON_TRACED, local->pe, 0, text, length);
+    free(text);
+}
+
+/* Keeps the lines of threads and frames. */
+static size_t keep_frames(char *text, size_t length)
+{
+    size_t kept = 0;
+    bool any = false;
+
+    for (size_t at = 0; at < length;) {
+        const char *newline = memchr(text + at, '\n', length - at);
+        size_t line = newline ? (size_t)(newline - text) + 1 - at : length - at;
+        bool frame = text[at] == '#';
+
+        if (frame || strncmp(text + at, "Thread ", line < 7 ? line : 7) == 0) {
+            memmove(text + kept, text + at, line);
+            kept += line;
+        }
+        any = any || frame;
+        at += line;
+    }
+    return any ? kept : 0;
+}
+
+static void look_is_over(struct look *look)
+{
+    struct sy_daemon *daemon = look->daemon;
+    const char *newline = look->length ? memchr(look->text, '\n', look->length) : NULL;
+    size_t first = newline ? (size_t)(newline - look->text) : look->length;
+    char why[200];
+
+    ev_io_stop(daemon->loop, &look->io);
+    ev_timer_stop(daemon->loop, &look->limit);
+    close(look->fd);
+    if (look->late)
+        snprintf(why, sizeof why, "gdb took more than %g seconds", PATIENCE);
+    else
+        snprintf(why, sizeof why, "gdb says: %.*s", (int)(first < 160 ? first : 160),
+                 look->text ? look->text : "");
+    look->length = keep_frames(look->text, look->length);
+    if (look->length)
+        sy_daemon_tell(daemon, SY_DAEMON_TRACED, look->local->pe, 0, look->text, look->length);
+    else
+        tell_state(daemon, look->local, why);
+    free(look->text);
+    free(look);
+    tracing.running--;
+    look_at_next(daemon);
+}
+
+static void readable(struct ev_loop *loop, ev_io *io, int events)
+{
+    struct look *look = io->data;
+    char buffer[16384];
+    ssize_t n = read(look->fd, buffer, sizeof buffer);
+
+    (void)loop;
+    (void)events;
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (n <= 0) {
+        look_is_over(look);
+        return;
+    }
+    if (look->length + (size_t)n > MOST)
+        return;
+    look->text = sy_memory_resize(look->text, look->length + (size_t)n);
+    memcpy(look->text + look->length, buffer, (size_t)n);
+    look->length += (size_t)n;
+}
+
+static void too_long(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct look *look = timer->data;
+
+    (void)loop;
+    (void)events;
+    look->late = true;
+    kill(look->debugger, SIGKILL);
+}
+
+static pid_t run_debugger(pid_t target, int out)
+{
+    char number[16];
+    const char *argv[] = {"gdb",
+                          "-nx",
+                          "-batch",
+                          "-iex",
+                          "set debuginfod enabled off",
+                          "-p",
+                          number,
+                          "-ex",
+                          "thread apply all bt",
+                          NULL};
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    pid_t pid;
+
+    snprintf(number, sizeof number, "%d", (int)target);
+    pid = vfork();
+    if (pid == 0) {
+        dup2(null, 0);
+        dup2(out, 1);
+        dup2(out, 2);
+        execv(tracing.gdb, (char *const *)argv);
+        _exit(127);
+    }
+    if (null >= 0)
+        close(null);
+    return pid;
+}
+
+static bool look_at(struct sy_daemon *daemon, const struct sy_local_pe *local)
+{
+    struct look *look;
+    int ends[2];
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return false;
+    pid = run_debugger(local->pid, ends[1]);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return false;
+    }
+    look = sy_memory_zeroed(1, sizeof *look);
+    look->daemon = daemon;
+    look->local = local;
+    look->debugger = pid;
+    look->fd = ends[0];
+    ev_io_init(&look->io, readable, ends[0], EV_READ);
+    ev_timer_init(&look->limit, too_long, PATIENCE, 0.);
+    look->io.data = look->limit.data = look;
+    ev_io_start(daemon->loop, &look->io);
+    ev_timer_start(daemon->loop, &look->limit);
+    tracing.running++;
+    return true;
+}
+
+static void look_at_next(struct sy_daemon *daemon)
+{
+    while (tracing.next < daemon->started && tracing.running < AT_ONCE) {
+        const struct sy_local_pe *local = &daemon->local[tracing.next++];
+
+        if (!local->alive)
+            continue;
+        if (!tracing.gdb)
+            tell_state(daemon, local, "there is no gdb here");
+        else if (!look_at(daemon, local))
+            tell_state(daemon, local, "gdb could not be started");
+    }
+}
+
+void sy_trace_start(struct sy_daemon *daemon)
+{
+    int status;
+    char *why;
+
+    if (!tracing.gdb)
+        tracing.gdb = sy_program_find("gdb", &status, &why);
+    if (!tracing.gdb)
+        free(why);
+    tracing.next = 0;
+    look_at_next(daemon);
+}

@@ -1,0 +1,10 @@
+/* Stack traces of the PEs of this host, by gdb where there is one. */
+#ifndef SY_LAUNCHER_TRACE_H
+#define SY_LAUNCHER_TRACE_H
+
+struct sy_daemon;
+
+/* Begins to look; the daemon tells TRACED for each living PE, within a limited time. */
+void sy_trace_start(struct sy_daemon *daemon);
+
+#endif

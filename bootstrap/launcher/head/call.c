@@ -1,0 +1,92 @@
+/* Runs a command that starts an agent: see call.h. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/head/call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/options/program.h"
+
+/* In the child of a vfork: calls of the kernel only. */
+static void run_command(const char *path, char *const *command, const struct rlimit *nofile,
+                        const int theirs[3], pid_t parent, volatile int *error)
+    __attribute__((noreturn));
+static void run_command(const char *path, char *const *command, const struct rlimit *nofile,
+                        const int theirs[3], pid_t parent, volatile int *error)
+{
+    const struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    setsid();
+    setrlimit(RLIMIT_NOFILE, nofile);
+    for (int fd = 0; fd < 3; fd++)
+        dup2(theirs[fd], fd);
+    for (int number = 1; number < NSIG; number++)
+        sigaction(number, &action, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    /* Its descriptors close with oshrun anyway; this is for one that does not look at them. */
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent)
+        execve(path, command, environ);
+    *error = errno;
+    _exit(127);
+}
+
+static int spawn(const char *path, char *const *command, const struct rlimit *nofile,
+                 const int theirs[3], pid_t *pid)
+{
+    volatile int error = 0;
+    pid_t parent = getpid();
+
+    *pid = vfork();
+    if (*pid == 0)
+        run_command(path, command, nofile, theirs, parent, &error);
+    if (*pid < 0)
+        return -errno;
+    if (error) {
+        while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    return -error;
+}
+
+int sy_call_start(char *const *command, const struct rlimit *nofile, struct sy_call_ends *ends)
+{
+    int status, ours[3] = {-1, -1, -1}, theirs[3] = {-1, -1, -1}, rc = 0;
+    char *why = NULL, *path = sy_program_find(command[0], &status, &why);
+
+    if (!path) {
+        free(why);
+        return status == 127 ? -ENOENT : -EACCES;
+    }
+    for (int fd = 0; fd < 3 && rc == 0; fd++) {
+        int pair[2];
+
+        if (pipe2(pair, O_CLOEXEC) != 0) {
+            rc = -errno;
+            break;
+        }
+        ours[fd] = pair[fd == 0];
+        theirs[fd] = pair[fd != 0];
+        if (fcntl(ours[fd], F_SETFL, O_NONBLOCK) != 0)
+            rc = -errno;
+    }
+    if (rc == 0)
+        rc = spawn(path, command, nofile, theirs, &ends->pid);
+    free(path);
+    for (int fd = 0; fd < 3; fd++) {
+        if (theirs[fd] >= 0)
+            close(theirs[fd]);
+        if (rc != 0 && ours[fd] >= 0)
+            close(ours[fd]);
+    }
+    ends->in = ours[0];
+    ends->out = ours[1];
+    ends->err = ours[2];
+    return rc;
+}

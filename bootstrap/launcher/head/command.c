@@ -1,0 +1,159 @@
+/* The command that starts an agent: see command.h. What runs there is this very file, if it is
+ * there under the same name, else the oshrun of that host's PATH; the greeting shows whether the
+ * two fit. Nothing secret is in these words, since anybody can read them there. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/head/command.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/options/program.h"
+
+struct words {
+    char **list;
+    size_t count;
+};
+
+static void add(struct words *words, const char *word)
+{
+    words->list = sy_memory_resize(words->list, (words->count + 2) * sizeof *words->list);
+    words->list[words->count++] = sy_memory_string(word);
+    words->list[words->count] = NULL;
+}
+
+static void add_all(struct words *words, const char *const *list)
+{
+    while (*list)
+        add(words, *list++);
+}
+
+/* A text that the user wrote as several words. */
+static void add_divided(struct words *words, const char *text)
+{
+    char *copy, *save = NULL;
+
+    if (!text)
+        return;
+    copy = sy_memory_string(text);
+    for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save))
+        add(words, word);
+    free(copy);
+}
+
+static const char *own_file(void)
+{
+    static char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    path[n > 0 ? n : 0] = '\0';
+    return n > 0 ? path : "oshrun";
+}
+
+/* For a shell on the other host, whatever shell it is: quotes within single quotes are written so
+ * in all of them. */
+static void add_shell_command(struct words *words)
+{
+    char *quoted = NULL, *command = NULL;
+    size_t length = 0;
+    FILE *out = sy_memory_check(open_memstream(&quoted, &length));
+
+    for (const char *at = own_file(); *at; at++) {
+        if (*at == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*at, out);
+    }
+    if (fclose(out) != 0 ||
+        asprintf(&command,
+                 "exec /bin/sh -c 'test -x \"$1\" || set -- oshrun; exec \"$1\" --agent' "
+                 "oshrun '%s'",
+                 quoted) < 0)
+        sy_memory_check(NULL);
+    add(words, command);
+    free(command);
+    free(quoted);
+}
+
+static bool in_path(const char *name)
+{
+    int status;
+    char *why, *path = sy_program_find(name, &status, &why);
+
+    free(path ? path : why);
+    return path != NULL;
+}
+
+/* An agent that is started by itself, without a shell. */
+static void add_agent(struct words *words)
+{
+    add(words, own_file());
+    add(words, "--agent");
+}
+
+static void make_ssh(struct words *words, const struct sy_flags *flags, const char *host)
+{
+    static const char *const OPTIONS[] = {"-x",
+                                          "-a",
+                                          "-T",
+                                          "-o",
+                                          "BatchMode=yes",
+                                          "-o",
+                                          "ConnectTimeout=10",
+                                          "-o",
+                                          "ServerAliveInterval=5",
+                                          "-o",
+                                          "ServerAliveCountMax=3",
+                                          NULL};
+
+    add_divided(words, flags->launcher_exec ? flags->launcher_exec : "ssh");
+    add_all(words, OPTIONS);
+    add_divided(words, flags->launcher_args);
+    add(words, host);
+    add_shell_command(words);
+}
+
+/* srun's own buffering and binding would be in the way. */
+static void make_slurm(struct words *words, const struct sy_flags *flags, const char *host)
+{
+    static const char *const OPTIONS[] = {"--nodes=1",    "--ntasks=1", "--overlap",
+                                          "--unbuffered", "--mpi=none", "--cpu-bind=none",
+                                          "--export=ALL", "-w",         NULL};
+
+    add_divided(words, flags->launcher_exec ? flags->launcher_exec : "srun");
+    add_all(words, OPTIONS);
+    add(words, host);
+    add_divided(words, flags->launcher_args);
+    add_agent(words);
+}
+
+bool sy_command_is_wanted(const struct sy_flags *flags, const char *host)
+{
+    return flags->launcher || flags->launcher_exec || !sy_hostlist_is_here(host);
+}
+
+char **sy_command_make(const struct sy_flags *flags, const char *host, bool slurm)
+{
+    const char *launcher = flags->launcher;
+    struct words words = {0};
+
+    if (!sy_command_is_wanted(flags, host)) {
+        add_agent(&words);
+        return words.list;
+    }
+    if (!launcher && !flags->launcher_exec)
+        launcher = slurm && in_path("srun") ? "slurm" : "ssh";
+    if (launcher && strcmp(launcher, "ssh") == 0) {
+        make_ssh(&words, flags, host);
+    } else if (launcher && (strcmp(launcher, "slurm") == 0 || strcmp(launcher, "srun") == 0)) {
+        make_slurm(&words, flags, host);
+    } else if (launcher && strcmp(launcher, "fork") == 0) {
+        add_agent(&words);
+    } else {
+        add_divided(&words, flags->launcher_exec ? flags->launcher_exec : launcher);
+        add_divided(&words, flags->launcher_args);
+        add(&words, host);
+        add_shell_command(&words);
+    }
+    return words.list;
+}

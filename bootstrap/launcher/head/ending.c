@@ -1,0 +1,156 @@
+/* Ends a job before its time. First an EXIT frame: a PE that is connected flushes its files and
+ * leaves. Then SIGTERM to all process groups; then SIGKILL. Where a PE has just exited with an
+ * error all that waits a moment: often all PEs are about to, and another one is to say why. */
+#include "bootstrap/launcher/head/run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum stage { HEARD_OUT, ASKED, TOLD, KILLED };
+
+static const double HEAR_OUT = 0.1; /* seconds for last words */
+static const double ASK = 0.2;      /* seconds that a PE has to leave by itself */
+static const double STUCK = 10.0;   /* after SIGKILL, for those that are stuck in the kernel */
+
+void sy_ending_forward(struct sy_run *run, int number)
+{
+    sy_nodes_send(run, SY_DAEMON_SIGNAL, number);
+}
+
+const char *sy_ending_rest(const struct sy_run *run, bool others)
+{
+    static char text[64];
+    int count = run->living - (others ? 1 : 0);
+
+    if (count <= 0)
+        return "";
+    if (run->living == run->npes && !others)
+        snprintf(text, sizeof text, "; stopping %s", count == 1 ? "the PE" : "all PEs");
+    else if (count == 1)
+        snprintf(text, sizeof text, "; stopping the other PE");
+    else
+        snprintf(text, sizeof text, "; stopping the other %d PEs", count);
+    return text;
+}
+
+static void arm(struct sy_run *run, enum stage stage, double seconds)
+{
+    run->ending.stage = stage;
+    ev_timer_stop(run->loop, &run->ending.timer);
+    ev_timer_set(&run->ending.timer, seconds, 0.);
+    ev_timer_start(run->loop, &run->ending.timer);
+}
+
+/* A stopped process acts on SIGTERM only when it is continued. */
+static void tell(struct sy_run *run, int number)
+{
+    sy_ending_forward(run, number);
+    sy_ending_forward(run, SIGCONT);
+    arm(run, TOLD, run->ending.grace);
+}
+
+static void end_by_force(struct sy_run *run)
+{
+    sy_ending_forward(run, SIGKILL);
+    arm(run, KILLED, STUCK);
+}
+
+static void give_up(struct sy_run *run)
+{
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].alive)
+            sy_run_say(run, SY_SAY_ALWAYS,
+                       "PE %d on host %s (pid %d) does not end even when killed: %s stuck in the "
+                       "kernel and is left behind",
+                       pe, run->pes[pe].node->name, (int)run->pes[pe].pid,
+                       run->pes[pe].node->local ? "it is" : "it or oshrun's agent there is");
+    }
+    ev_break(run->loop, EVBREAK_ALL);
+}
+
+static void ask(struct sy_run *run)
+{
+    for (int i = 0; i < run->npes; i++) {
+        struct sy_pe *pe = &run->pes[i];
+
+        if (pe->aborted)
+            continue;
+        if (pe->greeted)
+            sy_run_send(pe, SY_LAUNCH_EXIT, run->status, NULL, 0);
+        else if (pe->alive)
+            sy_run_send(pe, SY_DAEMON_SIGNAL, SIGTERM, NULL, 0);
+    }
+    sy_nodes_end(run);
+    if (!run->all_gone)
+        arm(run, ASKED, ASK);
+}
+
+static void next_stage(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+
+    (void)loop;
+    (void)events;
+    switch (run->ending.stage) {
+    case HEARD_OUT:
+        ask(run);
+        break;
+    case ASKED:
+        tell(run, SIGTERM);
+        break;
+    case TOLD:
+        end_by_force(run);
+        break;
+    default:
+        give_up(run);
+    }
+}
+
+/* Returns false if an end has begun already. */
+static bool begin(struct sy_run *run, int status, double grace)
+{
+    if (run->ending.begun)
+        return false;
+    run->ending.begun = true;
+    run->ending.grace = run->flags->grace >= 0 ? run->flags->grace : grace;
+    run->status = status;
+    run->abort.pending = false;
+    ev_timer_stop(run->loop, &run->abort.wait);
+    ev_timer_stop(run->loop, &run->gather_limit);
+    return true;
+}
+
+void sy_ending_begin(struct sy_run *run, int status, double grace)
+{
+    if (begin(run, status, grace))
+        ask(run);
+}
+
+void sy_ending_failed(struct sy_run *run, int status)
+{
+    if (begin(run, status, SY_GRACE_FAILED) && !run->all_gone)
+        arm(run, HEARD_OUT, HEAR_OUT);
+}
+
+void sy_ending_signal(struct sy_run *run, int number)
+{
+    if (!begin(run, 128 + number, SY_GRACE_ASKED)) {
+        /* Who goes on asking after all were killed does not want to wait for those that are stuck.
+         */
+        if (run->ending.stage == KILLED)
+            give_up(run);
+        else
+            end_by_force(run);
+        return;
+    }
+    sy_nodes_end(run);
+    if (!run->all_gone)
+        tell(run, number);
+}
+
+void sy_ending_init(struct sy_run *run)
+{
+    ev_timer_init(&run->ending.timer, next_stage, 0., 0.);
+    run->ending.timer.data = run;
+}

@@ -1,0 +1,565 @@
+/* What daemons tell, and what PEs say through them: greetings, gathers, states, output, the wish to
+ * end the job. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/head/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <switchyard/bootstrap.h>
+#include <sys/wait.h>
+
+#include "bootstrap/launcher/memory.h"
+
+enum { LONGEST_MS = 24 * 3600 * 1000 };
+
+static const double CAUSE = 0.1; /* seconds in which the death that led to an abort shows */
+
+/* A PE broke the rules of the conversation. */
+static void end_wrong(struct sy_pe *pe, const char *what)
+{
+    struct sy_run *run = pe->run;
+
+    if (run->ending.begun)
+        return;
+    sy_run_say(run, SY_SAY_ALWAYS, "PE %d on host %s (pid %d) sent %s%s", pe->number,
+               pe->node->name, (int)pe->pid, what, sy_ending_rest(run, false));
+    sy_ending_begin(run, 1, SY_GRACE_FAILED);
+}
+
+static void hello(struct sy_pe *pe, int64_t version)
+{
+    struct sy_run *run = pe->run;
+    struct sy_launch_welcome welcome = {.pe = pe->number, .npes = run->npes};
+    char what[160];
+
+    if (version != SY_LAUNCH_VERSION) {
+        snprintf(what, sizeof what,
+                 "version %lld of the launch protocol, this oshrun knows %d: use the oshrun of the "
+                 "program's library",
+                 (long long)version, SY_LAUNCH_VERSION);
+        end_wrong(pe, what);
+        return;
+    }
+    if (pe->initialized || run->gather.have[pe->number]) {
+        end_wrong(pe, "a second greeting, though its first program has not left by shmem_finalize");
+        return;
+    }
+    pe->greeted = true;
+    memcpy(welcome.id, run->id, sizeof welcome.id);
+    memcpy(welcome.key, run->key, sizeof welcome.key);
+    sy_run_send(pe, SY_LAUNCH_WELCOME, SY_LAUNCH_VERSION, &welcome, sizeof welcome);
+    explicit_bzero(&welcome, sizeof welcome);
+}
+
+/* ---- gathers ---- */
+
+/* " on host a", or " on hosts a, b": where the missing PEs are. */
+static char *missing_hosts(const struct sy_run *run)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    int count = 0;
+
+    for (int i = 0; i < run->nodes; i++) {
+        bool missing = false;
+
+        for (int pe = 0; pe < run->npes && !missing; pe++)
+            missing = run->pes[pe].node == &run->node[i] && !run->gather.have[pe];
+        if (missing)
+            fprintf(out, "%s%s", count++ ? ", " : "", run->node[i].name);
+    }
+    if (fclose(out) != 0)
+        sy_memory_check(NULL);
+    return text;
+}
+
+static void gather_expired(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+    char *missing = sy_gather_missing(&run->gather), *hosts = missing_hosts(run);
+    bool one = run->npes - run->gather.arrived == 1;
+
+    (void)loop;
+    (void)events;
+    sy_run_say(run, SY_SAY_ENDING, "'%s' was not complete in time: %s on host %s %s not come%s",
+               run->gather.phase, missing, hosts, one ? "has" : "have", sy_ending_rest(run, false));
+    free(hosts);
+    free(missing);
+    sy_ending_begin(run, 1, SY_GRACE_FAILED);
+}
+
+/* The first to come sets the limit; one with less patience shortens it. */
+static void limit_gather(struct sy_run *run, int64_t milliseconds)
+{
+    double seconds;
+
+    if (milliseconds < 1)
+        milliseconds = 1;
+    if (milliseconds > LONGEST_MS)
+        milliseconds = LONGEST_MS;
+    seconds = (double)milliseconds / 1000;
+    if (ev_is_active(&run->gather_limit)) {
+        if (ev_timer_remaining(run->loop, &run->gather_limit) <= seconds)
+            return;
+    } else {
+        run->waiting.gather_began = ev_now(run->loop);
+    }
+    ev_timer_stop(run->loop, &run->gather_limit);
+    ev_timer_set(&run->gather_limit, seconds, 0.);
+    ev_timer_start(run->loop, &run->gather_limit);
+}
+
+/* A PE that left in good order before this gather began will not come. One that has asked for the
+ * job's end is about to be judged. */
+static void check_left(struct sy_run *run)
+{
+    if (run->abort.pending)
+        return;
+    for (int i = 0; i < run->npes; i++) {
+        const struct sy_pe *pe = &run->pes[i];
+
+        if (!pe->started || pe->alive || pe->just_ended || run->gather.have[i])
+            continue;
+        sy_run_say(
+            run, SY_SAY_ENDING,
+            "PE %d on host %s (pid %d) has exited with status 0%s, and others wait for it in "
+            "'%s'%s",
+            i, pe->node->name, (int)pe->pid, pe->greeted ? "" : " without shmem_init",
+            run->gather.phase, sy_ending_rest(run, false));
+        sy_ending_begin(run, 1, SY_GRACE_FAILED);
+        return;
+    }
+}
+
+static void end_mismatched(struct sy_run *run, const struct sy_pe *pe, const char *fault)
+{
+    const struct sy_pe *first = &run->pes[run->gather.first];
+
+    sy_run_say(run, SY_SAY_ALWAYS,
+               "%s: the PEs do not run the same version of the library, or not the same "
+               "program; PE %d is on host %s, PE %d on host %s%s",
+               fault, pe->number, pe->node->name, first->number, first->node->name,
+               sy_ending_rest(run, false));
+    sy_ending_begin(run, 1, SY_GRACE_FAILED);
+}
+
+/* One answer for each node, which passes it to all its PEs. */
+static void answer_gather(struct sy_run *run)
+{
+    struct sy_packet *packet;
+
+    ev_timer_stop(run->loop, &run->gather_limit);
+    packet = sy_gather_take(&run->gather);
+    sy_packet_header(packet)->pe = SY_ALL;
+    for (int i = 0; i < run->nodes; i++)
+        sy_node_send(&run->node[i], sy_packet_header(packet), sy_packet_body(packet));
+    sy_packet_drop(packet);
+}
+
+static void gather(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
+{
+    struct sy_run *run = pe->run;
+    size_t phase = strnlen(body, header->length);
+    char *fault;
+    bool complete;
+
+    if (!pe->greeted || phase == header->length || run->gather.have[pe->number]) {
+        end_wrong(pe, !pe->greeted              ? "a gather before its greeting"
+                      : phase == header->length ? "a gather without a name"
+                                                : "a second gather before the answer to the first");
+        return;
+    }
+    complete = sy_gather_add(&run->gather, pe->number, body, body + phase + 1,
+                             header->length - phase - 1, &fault);
+    if (fault) {
+        end_mismatched(run, pe, fault);
+        free(fault);
+        return;
+    }
+    if (complete) {
+        answer_gather(run);
+        return;
+    }
+    limit_gather(run, header->arg);
+    if (run->living < run->npes)
+        check_left(run);
+}
+
+/* ---- the wish to end ---- */
+
+static void abort_now(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+
+    (void)loop;
+    (void)events;
+    sy_ending_begin(run, run->abort.status, SY_GRACE_FAILED);
+}
+
+/* shmem_global_exit ends the job at once. A PE that gives up because of an error may do so because
+ * another has died: that one is then the cause, and is given the time to show. */
+static void end_asked(struct sy_pe *pe, int64_t status, const char *why)
+{
+    struct sy_run *run = pe->run;
+
+    pe->aborted = true;
+    if (run->abort.pending)
+        return;
+    if (!*why) {
+        sy_run_say(run, SY_SAY_MORE, "PE %d called shmem_global_exit(%lld)", pe->number,
+                   (long long)status);
+        sy_ending_begin(run, (int)(status & 0xff), SY_GRACE_FAILED);
+        return;
+    }
+    sy_run_say(run, SY_SAY_MORE, "PE %d gives up: %s", pe->number, why);
+    run->abort.pending = true;
+    run->abort.status = (int)(status & 0xff) ? (int)(status & 0xff) : 1;
+    ev_timer_start(run->loop, &run->abort.wait);
+}
+
+static void pe_says(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
+{
+    if (header->type == SY_LAUNCH_REST) {
+        sy_deadlock_rests(pe, (uint64_t)header->arg, (unsigned)header->more);
+        return;
+    }
+    if (header->type == SY_LAUNCH_NOTE) {
+        sy_waiting_note(pe, body, header->more, header->arg != 0);
+        return;
+    }
+    if (pe->run->ending.begun) {
+        /* One that comes late is told to leave; the rest is of no interest any more. */
+        if (header->type == SY_LAUNCH_HELLO)
+            sy_run_send(pe, SY_LAUNCH_EXIT, pe->run->status, NULL, 0);
+        return;
+    }
+    switch (header->type) {
+    case SY_LAUNCH_HELLO:
+        hello(pe, header->arg);
+        break;
+    case SY_LAUNCH_GATHER:
+        gather(pe, header, body);
+        break;
+    case SY_LAUNCH_MARK:
+        pe->initialized = header->arg == SY_MARK_INITIALIZED;
+        break;
+    case SY_LAUNCH_ABORT:
+        end_asked(pe, header->arg, body);
+        break;
+    default:
+        end_wrong(pe, "a frame of unknown type");
+    }
+}
+
+/* ---- what daemons tell ---- */
+
+static void stream_done(struct sy_stream *stream)
+{
+    struct sy_pe *pe = stream->owner;
+
+    pe->run->streams--;
+    if (stream->repeats)
+        stream->repeats->streams--;
+    sy_run_check_done(pe->run);
+}
+
+static void stream_room(struct sy_stream *stream, size_t bytes)
+{
+    struct sy_pe *pe = stream->owner;
+    const struct sy_launch_header header = {.type = SY_DAEMON_CREDIT,
+                                            .pe = pe->number,
+                                            .more = stream == &pe->out ? 1 : 2,
+                                            .arg = (int64_t)bytes};
+
+    pe->room[header.more - 1] += bytes;
+    sy_node_send(pe->node, &header, NULL);
+}
+
+static void open_stream(struct sy_pe *pe, struct sy_stream *stream, struct sy_out_file *out_file)
+{
+    const struct sy_flags *flags = pe->run->flags;
+    char *label;
+
+    if (flags->label_pattern)
+        label = sy_outputs_expand(flags->label_pattern, pe->number, pe->node->name);
+    else
+        label = sy_outputs_expand(flags->label ? "[%r] " : "", pe->number, pe->node->name);
+    stream->owner = pe;
+    stream->done = stream_done;
+    stream->room = stream_room;
+    pe->run->streams++;
+    sy_stream_open(stream, out_file, pe->number, label, flags->timestamp,
+                   pe->run->npes == 1 && !*label && !flags->timestamp);
+}
+
+/* The output for a PE's output by a pattern of files; oshrun's own where there is none. */
+static struct sy_out_file *choose_out_file(struct sy_pe *pe, const char *pattern,
+                                           struct sy_out_file *own)
+{
+    struct sy_run *run = pe->run;
+    struct sy_out_file *out_file;
+    char *name;
+
+    if (!pattern)
+        return own;
+    name = sy_outputs_expand(pattern, pe->number, pe->node->name);
+    out_file = sy_outputs_file(&run->outputs, name);
+    if (!out_file && !run->ending.begun) {
+        sy_run_say(run, SY_SAY_ALWAYS, "cannot write to '%s': %m%s", name,
+                   sy_ending_rest(run, false));
+        sy_ending_begin(run, 1, SY_GRACE_FAILED);
+    }
+    free(name);
+    return out_file ? out_file : own;
+}
+
+/* Where the host's name at `from` ends, or a number; `length` at the most. */
+static size_t skip_host(const char *line, size_t length, size_t from)
+{
+    while (from < length && line[from] > ' ' && line[from] != ':')
+        from++;
+    return from;
+}
+
+static size_t skip_number(const char *line, size_t length, size_t from)
+{
+    while (from < length && line[from] >= '0' && line[from] <= '9')
+        from++;
+    return from;
+}
+
+/* The library's warnings and errors: "PE 3@host: error: ...", of this PE, or, before it knows that,
+ * "process 1234: error: ...". All else is the program's, and is shown as it comes. */
+static ssize_t who_warns(const struct sy_stream *stream, const char *line, size_t length)
+{
+    static const char *const LEVELS[] = {"error: ", "warning: "};
+    char head[32];
+    size_t who = (size_t)snprintf(head, sizeof head, "PE %d@", stream->writer.source);
+
+    if (length > who && strncmp(line, head, who) == 0)
+        who = skip_host(line, length, who);
+    else if (length > 8 && strncmp(line, "process ", 8) == 0)
+        who = skip_number(line, length, 8);
+    else
+        return -1;
+    if (length - who < 2 || line[who] != ':' || line[who + 1] != ' ')
+        return -1;
+    who += 2;
+    for (size_t i = 0; i < sizeof LEVELS / sizeof *LEVELS; i++) {
+        if (length - who > strlen(LEVELS[i]) &&
+            strncmp(line + who, LEVELS[i], strlen(LEVELS[i])) == 0)
+            return (ssize_t)who;
+    }
+    return -1;
+}
+
+/* Where files take the errors, or a single PE writes, each line stands for itself. */
+static void watch_warnings(struct sy_pe *pe)
+{
+    const struct sy_flags *flags = pe->run->flags;
+
+    if (flags->all_messages || flags->err_file || pe->err.lines.raw)
+        return;
+    pe->err.repeats = &pe->run->repeats;
+    pe->err.repeats->streams++;
+    pe->err.sayer = "PE";
+    pe->err.who = who_warns;
+}
+
+static void started(struct sy_pe *pe, pid_t pid)
+{
+    struct sy_run *run = pe->run;
+
+    pe->started = pe->alive = true;
+    pe->pid = pid;
+    pe->room[0] = pe->room[1] = SY_DAEMON_WINDOW;
+    run->living++;
+    sy_node_progress(pe->node);
+    open_stream(pe, &pe->out, choose_out_file(pe, run->flags->out_file, &run->outputs.out));
+    if (!run->flags->merge_stderr) {
+        open_stream(pe, &pe->err,
+                    choose_out_file(pe, run->flags->err_file, run->outputs.err_out_file));
+        watch_warnings(pe);
+    }
+}
+
+static void ended(struct sy_pe *pe, int wait_status)
+{
+    pe->just_ended = true;
+    pe->wait_status = wait_status;
+    pe->alive = false;
+    pe->run->living--;
+}
+
+static void trouble(struct sy_node *node, int status, const char *what)
+{
+    struct sy_run *run = node->run;
+
+    if (run->ending.begun)
+        return;
+    if (run->nodes > 1)
+        sy_run_say(run, SY_SAY_ALWAYS, "host %s: %s%s", node->name, what,
+                   sy_ending_rest(run, false));
+    else
+        sy_run_say(run, SY_SAY_ALWAYS, "%s%s", what, sy_ending_rest(run, false));
+    sy_ending_begin(run, status, SY_GRACE_FAILED);
+}
+
+/* The last frame of a host. Output that was not ended by then never will be. */
+static void finished(struct sy_node *node)
+{
+    struct sy_run *run = node->run;
+
+    node->state = SY_NODE_FINISHED;
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].node == node)
+            sy_run_pe_gone(&run->pes[pe]);
+    }
+    sy_run_check_done(run);
+}
+
+/* All PEs are there, or there was trouble and the job is ending. */
+static bool is_whole(const struct sy_node *node)
+{
+    const struct sy_run *run = node->run;
+
+    for (int pe = 0; pe < run->npes && !run->ending.begun; pe++) {
+        if (run->pes[pe].node == node && !run->pes[pe].started)
+            return false;
+    }
+    return true;
+}
+
+static void node_tells(struct sy_node *node, const struct sy_launch_header *header,
+                       const char *body)
+{
+    struct sy_run *run = node->run;
+
+    switch (header->type) {
+    case SY_DAEMON_UP:
+        if (!is_whole(node)) {
+            sy_node_wrong(node, "that all its PEs are started, which is not so");
+            return;
+        }
+        node->state = SY_NODE_UP;
+        if (sy_nodes_are_up(run)) {
+            ev_timer_stop(run->loop, &run->spawn_limit);
+            sy_run_check_gone(run);
+            sy_run_start_input(run);
+        }
+        break;
+    case SY_DAEMON_TROUBLE:
+        trouble(node, (int)header->arg, body);
+        break;
+    case SY_DAEMON_JUDGE:
+        sy_judge(run);
+        break;
+    case SY_DAEMON_FINISHED:
+        if (run->all_gone)
+            finished(node);
+        else
+            sy_node_wrong(node, "that nothing is left of its PEs, before it was told to finish");
+        break;
+    default: /* PONG has been noted already */
+        break;
+    }
+}
+
+static struct sy_stream *stream_of(struct sy_pe *pe, const struct sy_launch_header *header)
+{
+    return header->more == 1 ? &pe->out : &pe->err;
+}
+
+/* What is wrong with a frame after those that came before it, or NULL: an agent may be anything. */
+static const char *misplaced(struct sy_pe *pe, const struct sy_launch_header *header)
+{
+    enum { LINES = 2 }; /* about a PE's start: daemon_start.c has no more to say */
+    const struct sy_input *input = &pe->run->input;
+
+    if (header->type == SY_DAEMON_STARTED)
+        return pe->started ? "the start of a PE that was started before" : NULL;
+    if (header->type == SY_DAEMON_SAY)
+        return ++pe->said > LINES ? "too many lines about the start of a PE" : NULL;
+    if (!pe->started)
+        return "words of a PE that was not started";
+    switch (header->type) {
+    case SY_DAEMON_OUTPUT:
+        if (!stream_of(pe, header)->open || stream_of(pe, header)->ended)
+            return "output of a PE after its end";
+        return header->length > pe->room[header->more - 1] ? "more output than there is room for"
+                                                           : NULL;
+    case SY_DAEMON_TAKEN:
+        return input->open && !sy_input_awaits(input, pe->number) ? "a receipt of input not sent"
+                                                                  : NULL;
+    case SY_DAEMON_ENDED:
+        if (!pe->alive)
+            return "the end of a PE that had ended";
+        return WIFEXITED(header->arg) || WIFSIGNALED(header->arg) ? NULL : "an end that is none";
+    case SY_DAEMON_TRACED:
+        return pe->traced ? "a second stack trace of a PE" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static void pe_tells(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
+{
+    const char *fault = misplaced(pe, header);
+
+    if (fault) {
+        sy_node_wrong(pe->node, fault);
+        return;
+    }
+    switch (header->type) {
+    case SY_DAEMON_STARTED:
+        started(pe, (pid_t)header->arg);
+        break;
+    case SY_DAEMON_SAY:
+        if (header->arg == SY_SAY_OF_BINDING || !pe->run->flags->overload)
+            sy_run_say(pe->run, header->arg == SY_SAY_OF_BINDING ? SY_SAY_ALWAYS : SY_SAY_ENDING,
+                       "%s", body);
+        break;
+    case SY_DAEMON_OUTPUT:
+        pe->node->output += header->length;
+        pe->room[header->more - 1] -= header->length;
+        sy_stream_put(stream_of(pe, header), body, header->length);
+        break;
+    case SY_DAEMON_TAKEN:
+        sy_input_taken(&pe->run->input, pe->number, header->arg != 0);
+        break;
+    case SY_DAEMON_FAULT:
+        end_wrong(pe, body);
+        break;
+    case SY_DAEMON_ENDED:
+        ended(pe, (int)header->arg);
+        break;
+    case SY_DAEMON_TRACED:
+        pe->traced = true;
+        sy_waiting_traced(pe, body);
+        break;
+    default:
+        pe_says(pe, header, body);
+    }
+}
+
+void sy_messages_take(struct sy_node *node, const struct sy_launch_header *header, const char *body)
+{
+    struct sy_run *run = node->run;
+
+    if (header->pe == SY_ALL)
+        node_tells(node, header, body);
+    else if (header->pe >= 0 && header->pe < run->npes && run->pes[header->pe].node == node)
+        pe_tells(&run->pes[header->pe], header, body);
+    else
+        sy_node_wrong(node, "a frame about a PE that it does not have");
+}
+
+void sy_messages_init(struct sy_run *run)
+{
+    sy_gather_init(&run->gather, run->npes);
+    ev_timer_init(&run->gather_limit, gather_expired, 0., 0.);
+    ev_timer_init(&run->abort.wait, abort_now, CAUSE, 0.);
+    run->gather_limit.data = run->abort.wait.data = run;
+}

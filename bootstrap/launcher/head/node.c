@@ -1,0 +1,640 @@
+/* The hosts of a job: see node.h. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/head/node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/daemon/agent.h"
+#include "bootstrap/launcher/head/call.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/head/run.h"
+
+enum {
+    CALLS_AT_ONCE = 32, /* commands that have not greeted yet; a server of ssh takes no more */
+    GREETING_AT_ONCE = 65536, /* bytes that are read before others get their turn */
+    GREETING_MAX = 1 << 20,   /* bytes that start-up files of shells may say */
+    ERRORS_MAX = 1 << 20,     /* bytes of a command's stderr that are shown */
+    NOTHING = -1
+};
+
+static const double LAST = 2; /* seconds for a command whose agent is done */
+/* Seconds for an agent to say that nothing is left, once all PEs are gone: without a word, and in
+ * all. It waits for one second itself (daemon.c), and passes on what the pipes hold. */
+static const double FINISH_QUIET = 10, FINISH_ALL = 120;
+
+static bool is_greeted(const struct sy_node *node)
+{
+    return node->state == SY_NODE_STARTING || node->state == SY_NODE_UP;
+}
+
+/* ---- the end of a node ---- */
+
+static void stop_greeting(struct sy_node *node)
+{
+    if (node->answer < 0)
+        return;
+    ev_io_stop(node->run->loop, &node->greeting);
+    close(node->answer);
+    close(node->question);
+    node->answer = node->question = NOTHING;
+}
+
+static void kill_command(struct sy_node *node, int number)
+{
+    if (node->pid > 0)
+        kill(-node->pid, number);
+}
+
+static void give_up(struct sy_node *node)
+{
+    struct sy_run *run = node->run;
+
+    node->state = SY_NODE_LOST;
+    stop_greeting(node);
+    sy_link_close(&node->link);
+    kill_command(node, SIGTERM);
+    ev_timer_again(run->loop, &run->last_commands);
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].node == node)
+            sy_run_pe_gone(&run->pes[pe]);
+    }
+    sy_run_check_gone(run);
+}
+
+static void lose(struct sy_node *node, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void lose(struct sy_node *node, const char *fmt, ...)
+{
+    struct sy_run *run = node->run;
+    bool ending = run->ending.begun;
+    char why[400];
+    va_list args;
+
+    if (node->state == SY_NODE_FINISHED || node->state == SY_NODE_LOST)
+        return;
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    give_up(node);
+    sy_run_say(run, ending ? SY_SAY_MORE : SY_SAY_ENDING, "host %s %s%s", node->name, why,
+               sy_ending_rest(run, false));
+    sy_ending_begin(run, 1, SY_GRACE_FAILED);
+    sy_run_check_gone(run);
+    sy_run_check_done(run);
+}
+
+void sy_node_wrong(struct sy_node *node, const char *what)
+{
+    lose(node, "is lost: its agent sent %s", what);
+}
+
+void sy_node_progress(struct sy_node *node)
+{
+    node->progressed = sy_silence_now();
+}
+
+/* ---- frames ---- */
+
+static const char *link_fault(const struct sy_link *link, const struct sy_launch_header *header)
+{
+    const struct sy_node *node = link->owner;
+
+    return sy_frame_fault(header, SY_FRAME_AT_HEAD,
+                          node->state == SY_NODE_STARTING ? SY_FRAME_STARTING : SY_FRAME_RUNNING);
+}
+
+static void link_frame(struct sy_link *link, const struct sy_launch_header *header,
+                       const char *body)
+{
+    struct sy_node *node = link->owner;
+
+    sy_messages_take(node, header, body);
+    if (node->state == SY_NODE_FINISHED)
+        sy_link_close(link);
+}
+
+static void link_malformed(struct sy_link *link, const char *what)
+{
+    sy_node_wrong(link->owner, what);
+}
+
+static void link_ended(struct sy_link *link)
+{
+    lose(link->owner, "is lost: the connection to its agent has ended");
+}
+
+static void daemon_tells(struct sy_daemon *daemon, const struct sy_launch_header *header,
+                         const void *body)
+{
+    /* Handlers take the body as a string, as it comes out of a link. */
+    char *text;
+
+    if (header->type == SY_DAEMON_OUTPUT) {
+        sy_messages_take(daemon->owner, header, body);
+        return;
+    }
+    text = sy_memory_resize(NULL, (size_t)header->length + 1);
+    if (header->length)
+        memcpy(text, body, header->length);
+    text[header->length] = '\0';
+    sy_messages_take(daemon->owner, header, text);
+    free(text);
+}
+
+void sy_node_send(struct sy_node *node, const struct sy_launch_header *header, const void *body)
+{
+    struct sy_packet *packet;
+
+    if (node->local) {
+        if (is_greeted(node))
+            sy_daemon_take(&node->daemon, header, body);
+        return;
+    }
+    if (!is_greeted(node))
+        return;
+    packet = sy_packet_copy(header, body);
+    sy_link_send(&node->link, packet);
+    sy_packet_drop(packet);
+}
+
+void sy_nodes_send(struct sy_run *run, unsigned type, int64_t arg)
+{
+    const struct sy_launch_header header = {.type = type, .pe = SY_ALL, .arg = arg};
+
+    for (int i = 0; i < run->nodes; i++)
+        sy_node_send(&run->node[i], &header, NULL);
+}
+
+/* ---- commands and greetings ---- */
+
+static void call_more(struct sy_run *run);
+
+static void greeted(struct sy_node *node)
+{
+    const struct sy_launch_header start = {.type = SY_DAEMON_START, .pe = SY_ALL};
+    struct sy_launch_header header = start;
+    size_t length;
+    char *bytes = sy_spec_pack(&node->spec, &length);
+
+    ev_io_stop(node->run->loop, &node->greeting);
+    if (length > SY_DAEMON_SPEC_MAX) {
+        free(bytes);
+        lose(node, "cannot be told what to start: the programs' arguments and environment take "
+                   "more than 64 MiB");
+        return;
+    }
+    node->state = SY_NODE_STARTING;
+    sy_silence_begin(&node->silence, node->run->flags->silence, sy_silence_now());
+    sy_node_progress(node);
+    node->link.fault = link_fault;
+    node->link.frame = link_frame;
+    node->link.malformed = link_malformed;
+    node->link.ended = link_ended;
+    node->link.owner = node;
+    sy_link_open(&node->link, node->run->loop, node->answer, node->question);
+    node->answer = node->question = NOTHING;
+    header.length = (uint32_t)length;
+    sy_node_send(node, &header, bytes);
+    free(bytes);
+    call_more(node->run);
+}
+
+/* A line before the frames: the greeting, or what a shell's start-up files say. */
+static void line_complete(struct sy_node *node)
+{
+    struct sy_run *run = node->run;
+    char *text = node->line, host[256];
+    int version, order;
+
+    text[node->line_length] = '\0';
+    node->line_length = 0;
+    if (strncmp(text, SY_AGENT_GREETING, strlen(SY_AGENT_GREETING)) != 0) {
+        if (*text)
+            sy_run_say(run, SY_SAY_MORE, "host %s says: %s", node->name, text);
+        return;
+    }
+    if (sscanf(text + strlen(SY_AGENT_GREETING), "%d %d %255s", &version, &order, host) != 3) {
+        lose(node, "has an oshrun whose greeting is not understood; install the same release");
+        return;
+    }
+    if (version != SY_LAUNCH_VERSION) {
+        lose(node,
+             "has an oshrun of another release; install the same one (its agents speak version %d "
+             "of oshrun's protocol, this one %d)",
+             version, SY_LAUNCH_VERSION);
+        return;
+    }
+    if (order != sy_agent_byte_order()) {
+        lose(node, "stores numbers in another order of bytes; a job cannot mix the two");
+        return;
+    }
+    sy_run_say(run, SY_SAY_MORE, "host %s answers, as %s, after %.2f s", node->name, host,
+               ev_now(run->loop) - run->waiting.started);
+    greeted(node);
+}
+
+/* Byte by byte, since what follows the greeting belongs to the link. */
+static void greeting_readable(struct ev_loop *loop, ev_io *io, int events)
+{
+    struct sy_node *node = io->data;
+    char byte;
+    ssize_t n;
+
+    (void)events;
+    for (int i = 0; node->answer >= 0 && (n = read(node->answer, &byte, 1)) != 0; i++) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return;
+        if (++node->said > GREETING_MAX) {
+            lose(node, "says much, but not what oshrun's agent says first; do start-up files of "
+                       "its shell write to the standard output?");
+            return;
+        }
+        if (byte == '\n')
+            line_complete(node);
+        else if (node->line_length < sizeof node->line - 1)
+            node->line[node->line_length++] = byte;
+        if (i >= GREETING_AT_ONCE)
+            return;
+    }
+    /* The end of the command is told by its status. */
+    if (node->answer >= 0)
+        ev_io_stop(loop, io);
+}
+
+static void error_bytes(struct sy_pe_output *output, const char *bytes, size_t length)
+{
+    static const char TOO_MUCH[] = "\n(more than 1 MiB of errors; the rest is left out)\n";
+    struct sy_node *node = output->owner;
+    bool over = node->error_bytes > ERRORS_MAX;
+
+    node->error_bytes += length;
+    if (length && node->error_bytes > ERRORS_MAX) {
+        if (!over)
+            sy_stream_put(&node->error_lines, TOO_MUCH, strlen(TOO_MUCH));
+        sy_pe_output_credit(output, length);
+        return;
+    }
+    sy_stream_put(&node->error_lines, bytes, length);
+}
+
+static void error_room(struct sy_stream *stream, size_t bytes)
+{
+    struct sy_node *node = stream->owner;
+
+    sy_pe_output_credit(&node->errors, bytes);
+}
+
+static void error_done(struct sy_stream *stream)
+{
+    stream->repeats->streams--;
+}
+
+/* The label says whose line it is. */
+static ssize_t who_complains(const struct sy_stream *stream, const char *line, size_t length)
+{
+    (void)stream;
+    (void)line;
+    (void)length;
+    return 0;
+}
+
+static void watch_errors(struct sy_node *node, int fd)
+{
+    struct sy_run *run = node->run;
+    char *label;
+
+    if (asprintf(&label, "oshrun: host %s: ", node->name) < 0)
+        sy_memory_check(NULL);
+    node->error_lines.room = error_room;
+    node->error_lines.done = error_done;
+    node->error_lines.owner = node;
+    node->error_lines.plain = true;
+    node->error_lines.repeats = &run->host_repeats;
+    node->error_lines.repeats->streams++;
+    node->error_lines.sayer = "host";
+    node->error_lines.who = who_complains;
+    sy_stream_open(&node->error_lines, run->outputs.err_out_file, -2, label, false, false);
+    node->errors.bytes = error_bytes;
+    node->errors.owner = node;
+    node->errors.stream = 2;
+    sy_pe_output_open(&node->errors, run->loop, fd, SY_DAEMON_WINDOW);
+}
+
+static void call(struct sy_node *node)
+{
+    struct sy_run *run = node->run;
+    struct sy_call_ends ends;
+    int rc = sy_call_start(node->command, &run->plan->nofile, &ends);
+
+    node->state = SY_NODE_CALLED;
+    if (rc != 0) {
+        lose(node, "cannot be reached: '%s' cannot be run: %s", node->command[0], strerror(-rc));
+        return;
+    }
+    node->pid = ends.pid;
+    node->question = ends.in;
+    node->answer = ends.out;
+    watch_errors(node, ends.err);
+    ev_io_init(&node->greeting, greeting_readable, node->answer, EV_READ);
+    node->greeting.data = node;
+    ev_io_start(run->loop, &node->greeting);
+}
+
+static void call_more(struct sy_run *run)
+{
+    int running = 0;
+
+    for (int i = 0; i < run->nodes; i++)
+        running += run->node[i].state == SY_NODE_CALLED;
+    for (int i = 0; i < run->nodes && running < CALLS_AT_ONCE && !run->ending.begun; i++) {
+        if (run->node[i].state != SY_NODE_WAITS)
+            continue;
+        call(&run->node[i]);
+        running++;
+    }
+}
+
+static void command_ended(struct sy_node *node, int wait_status)
+{
+    bool signalled = WIFSIGNALED(wait_status);
+    int number = signalled ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+
+    node->pid = 0;
+    sy_pe_output_drain(&node->errors);
+    /* What it said before it ended tells more than its status. */
+    if (node->state == SY_NODE_CALLED)
+        greeting_readable(node->run->loop, &node->greeting, EV_READ);
+    if (node->state == SY_NODE_CALLED)
+        lose(node, "cannot be reached: '%s' ended with %s %d before oshrun's agent was there",
+             node->command[0], signalled ? "signal" : "status", number);
+    else if (is_greeted(node))
+        sy_link_drain(&node->link);
+    sy_run_check_done(node->run);
+}
+
+static void reap_stranger(void *arg, pid_t pid, int wait_status)
+{
+    struct sy_run *run = arg;
+
+    for (int i = 0; i < run->nodes; i++) {
+        if (run->node[i].pid == pid && pid > 0) {
+            command_ended(&run->node[i], wait_status);
+            return;
+        }
+    }
+}
+
+void sy_nodes_reap(struct sy_run *run)
+{
+    int wait_status;
+    pid_t pid;
+
+    if (run->node[0].local) {
+        sy_daemon_reap(&run->node[0].daemon, reap_stranger, run);
+        return;
+    }
+    while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0)
+        reap_stranger(run, pid, wait_status);
+}
+
+/* ---- time limits ---- */
+
+/* A host that was told to start its PEs may take as long for each as all may take to be reached. */
+static void spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+    double patience = run->flags->spawn_timeout, now = sy_silence_now(), soonest = patience;
+    bool waits = false;
+
+    (void)events;
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_node *node = &run->node[i];
+        double left = node->progressed + patience - now;
+
+        if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
+            lose(node,
+                 "has not answered within %g seconds (--spawn-timeout); is it up, and does a "
+                 "command "
+                 "such as 'ssh %s true' end at once, without a question?",
+                 patience, node->name);
+        else if (node->state == SY_NODE_STARTING && left <= 0)
+            lose(node, "has answered, but no PE has been started for %g seconds (--spawn-timeout)",
+                 patience);
+        else if (node->state == SY_NODE_STARTING && !node->local) {
+            waits = true;
+            soonest = left < soonest ? left : soonest;
+        }
+    }
+    if (!waits || run->ending.begun)
+        return;
+    ev_timer_set(timer, soonest, 0.);
+    ev_timer_start(loop, timer);
+}
+
+static void listen_to(struct sy_node *node, double now)
+{
+    struct sy_run *run = node->run;
+    bool heard = node->link.received != node->heard || sy_link_waiting(&node->link);
+    /* An agent that starts PEs may sit in a slow file system meanwhile. */
+    double limit = run->flags->silence +
+                   (node->state == SY_NODE_STARTING ? run->flags->spawn_timeout : 0);
+
+    node->heard = node->link.received;
+    if (sy_silence_look(&node->silence, now, heard,
+                        sy_silence_carriers(heard ? 0 : node->pid, true)) >= limit)
+        lose(node, "is lost: nothing was heard of it for %g seconds", limit);
+}
+
+static void heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+    double now = sy_silence_now();
+
+    (void)loop;
+    (void)events;
+    sy_nodes_send(run, SY_DAEMON_PING, 0);
+    for (int i = 0; i < run->nodes; i++) {
+        if (!run->node[i].local && is_greeted(&run->node[i]))
+            listen_to(&run->node[i], now);
+    }
+}
+
+/* Whether output of it waits here, for a slow reader: then it has to wait too. */
+static bool is_held_up(const struct sy_node *node)
+{
+    const struct sy_run *run = node->run;
+
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].node == node && (run->pes[pe].out.unacked || run->pes[pe].err.unacked))
+            return true;
+    }
+    return false;
+}
+
+/* All PEs are gone, and the agent was told to finish. */
+static void hurry(struct sy_node *node)
+{
+    bool heard = node->output != node->finish.output;
+
+    node->finish.output = node->output;
+    if (is_held_up(node))
+        return;
+    node->finish.quiet = heard ? 0 : node->finish.quiet + LAST;
+    node->finish.spent += LAST;
+    if (node->finish.quiet >= FINISH_QUIET || node->finish.spent >= FINISH_ALL)
+        lose(node, "does not come to its end, though all PEs are gone");
+}
+
+static void last_commands(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+    bool more = false;
+
+    (void)events;
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_node *node = &run->node[i];
+
+        if (node->state < SY_NODE_FINISHED && run->all_gone)
+            hurry(node);
+        if (node->state >= SY_NODE_FINISHED)
+            kill_command(node, SIGKILL);
+        more = more || node->state < SY_NODE_FINISHED;
+    }
+    if (!more)
+        ev_timer_stop(loop, timer);
+}
+
+static void start_timers(struct sy_run *run)
+{
+    double beat = run->flags->silence / SY_SILENCE_BEATS;
+
+    ev_timer_init(&run->spawn_limit, spawn_limit, run->flags->spawn_timeout, 0.);
+    ev_timer_init(&run->heartbeat, heartbeat, beat, beat);
+    run->spawn_limit.data = run->heartbeat.data = run;
+    if (run->flags->spawn_timeout > 0)
+        ev_timer_start(run->loop, &run->spawn_limit);
+    if (beat > 0)
+        ev_timer_start(run->loop, &run->heartbeat);
+}
+
+/* ---- all of them ---- */
+
+void sy_nodes_start(struct sy_run *run)
+{
+    ev_timer_init(&run->last_commands, last_commands, 0., LAST);
+    run->last_commands.data = run;
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_node *node = &run->node[i];
+
+        node->link.fd = node->errors.fd = node->answer = node->question = NOTHING;
+    }
+    if (run->node[0].local) {
+        struct sy_node *node = &run->node[0];
+
+        node->state = SY_NODE_STARTING;
+        node->daemon.plan = *run->plan;
+        node->daemon.tell = daemon_tells;
+        node->daemon.owner = node;
+        sy_daemon_start(&node->daemon, run->loop, &node->spec);
+        return;
+    }
+    start_timers(run);
+    call_more(run);
+}
+
+void sy_nodes_end(struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_node *node = &run->node[i];
+
+        if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
+            give_up(node);
+    }
+}
+
+void sy_nodes_pause(struct sy_run *run)
+{
+    sy_nodes_send(run, SY_DAEMON_PAUSE, 0);
+    for (int i = 0; i < run->nodes; i++) {
+        if (!run->node[i].local)
+            sy_link_flush(&run->node[i].link, 500);
+    }
+}
+
+void sy_nodes_resume(struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++)
+        sy_silence_begin(&run->node[i].silence, run->flags->silence, sy_silence_now());
+}
+
+char *sy_nodes_missing(const struct sy_run *run)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    int missing = 0, shown = 0;
+
+    for (int i = 0; i < run->nodes; i++)
+        missing += run->node[i].state < SY_NODE_UP;
+    for (int i = 0; i < run->nodes && shown < 8; i++) {
+        if (run->node[i].state < SY_NODE_UP)
+            fprintf(out, "%s%s",
+                    shown++        ? ", "
+                    : missing == 1 ? "host "
+                                   : "hosts ",
+                    run->node[i].name);
+    }
+    if (missing > shown)
+        fprintf(out, " and %d more", missing - shown);
+    if (fclose(out) != 0)
+        sy_memory_check(NULL);
+    if (missing)
+        return text;
+    free(text);
+    return NULL;
+}
+
+bool sy_nodes_are_up(const struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++) {
+        if (run->node[i].state < SY_NODE_UP)
+            return false;
+    }
+    return true;
+}
+
+bool sy_nodes_are_done(const struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++) {
+        if (run->node[i].state < SY_NODE_FINISHED || run->node[i].pid > 0)
+            return false;
+    }
+    return true;
+}
+
+void sy_nodes_close(struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_node *node = &run->node[i];
+
+        if (node->local)
+            sy_daemon_close(&node->daemon);
+        sy_link_close(&node->link);
+        stop_greeting(node);
+        sy_pe_output_close(&node->errors);
+        sy_stream_close(&node->error_lines);
+        kill_command(node, SIGKILL);
+        for (char **word = node->command; word && *word; word++)
+            free(*word);
+        free(node->command);
+        free(node->spec.pe);
+        free(node->spec.host);
+    }
+}

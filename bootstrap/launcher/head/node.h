@@ -1,0 +1,96 @@
+/* A host of the job as the head sees it: a daemon in this process, or an agent at the other end of
+ * a command's stdin and stdout. */
+#ifndef SY_LAUNCHER_NODE_H
+#define SY_LAUNCHER_NODE_H
+
+#include <ev.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "bootstrap/launcher/daemon/daemon.h"
+#include "bootstrap/launcher/stdio/pe_output.h"
+#include "bootstrap/launcher/head/silence.h"
+#include "bootstrap/launcher/stdio/stream.h"
+
+struct sy_run;
+
+enum sy_node_state {
+    SY_NODE_WAITS,    /* not begun: only some commands run at a time */
+    SY_NODE_CALLED,   /* its command runs */
+    SY_NODE_STARTING, /* the agent has greeted and was told what to start */
+    SY_NODE_UP,       /* its PEs have been started, as far as that is possible */
+    SY_NODE_FINISHED, /* nothing is left there */
+    SY_NODE_LOST
+};
+
+struct sy_node {
+    struct sy_run *run;
+    const char *name;
+    struct sy_spec spec;
+    enum sy_node_state state;
+
+    bool local;
+    struct sy_daemon daemon; /* if local */
+
+    /* Otherwise: */
+    char **command;
+    pid_t pid;    /* of the command; 0: gone */
+    int answer;   /* its stdout, until the agent has greeted */
+    int question; /* its stdin */
+    ev_io greeting;
+    char line[512]; /* what came since the last newline */
+    size_t line_length;
+    size_t said; /* bytes before the greeting */
+    struct sy_link link;
+    struct sy_pe_output errors; /* its stderr */
+    struct sy_stream error_lines;
+    size_t error_bytes;
+    struct sy_silence silence;
+    size_t heard;      /* of the link's bytes, at the last look */
+    double progressed; /* when it last told of a PE that has started, or greeted */
+    size_t output;     /* bytes that its PEs have written */
+    struct {           /* since all PEs are gone, save the time in which output waits here */
+        size_t output; /* as above, at the last look */
+        double quiet;  /* seconds since some came */
+        double spent;  /* seconds in all */
+    } finish;
+};
+
+/* All nodes are begun, and those that do not answer are given up after a time. The specs are
+ * filled; run->nodes of them. */
+void sy_nodes_start(struct sy_run *run);
+
+/* A frame for a PE of the node or for the node; what its fields mean is in frames.h. */
+void sy_node_send(struct sy_node *node, const struct sy_launch_header *header, const void *body);
+
+/* It has sent what does not fit what was said before, and is given up. */
+void sy_node_wrong(struct sy_node *node, const char *what);
+
+/* It gets on: a PE has been started. */
+void sy_node_progress(struct sy_node *node);
+
+/* To all nodes that run. */
+void sy_nodes_send(struct sy_run *run, unsigned type, int64_t arg);
+
+/* To be called upon SIGCHLD. */
+void sy_nodes_reap(struct sy_run *run);
+
+/* An end has begun: those that have not greeted are given up. */
+void sy_nodes_end(struct sy_run *run);
+
+/* Before oshrun stops itself, and after it has been continued. */
+void sy_nodes_pause(struct sy_run *run);
+void sy_nodes_resume(struct sy_run *run);
+
+/* "hosts a, b" of those that have not come so far; NULL: all have (allocated). */
+char *sy_nodes_missing(const struct sy_run *run);
+
+/* Whether all PEs that can be started have been. */
+bool sy_nodes_are_up(const struct sy_run *run);
+
+/* Whether nothing is left anywhere. */
+bool sy_nodes_are_done(const struct sy_run *run);
+
+void sy_nodes_close(struct sy_run *run);
+
+#endif

@@ -1,0 +1,506 @@
+/* A job from start to end: see run.h. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/head/run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/head/command.h"
+#include "bootstrap/launcher/options/exports.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/stdio/plain.h"
+#include "bootstrap/launcher/options/program.h"
+
+/* What PEs and hosts have said is often the cause of what oshrun says, and comes before it also
+ * where it waits for others to say the same. That is a quarter of a second at most. */
+static void say_in_turn(struct sy_run *run, const char *line, size_t length)
+{
+    if (!sy_repeats_wait(&run->repeats) && !sy_repeats_wait(&run->host_repeats)) {
+        sy_out_file_say(run->outputs.err_out_file, line, length);
+        return;
+    }
+    run->later = sy_memory_resize(run->later, run->later_length + length);
+    memcpy(run->later + run->later_length, line, length);
+    run->later_length += length;
+}
+
+static void say_later(struct sy_run *run)
+{
+    if (run->later_length)
+        sy_out_file_say(run->outputs.err_out_file, run->later, run->later_length);
+    run->later_length = 0;
+}
+
+void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
+{
+    char text[1024] = "oshrun: ", line[SY_PLAIN_ROOM(sizeof text)];
+    size_t length = strlen(text);
+    va_list args;
+    int n;
+
+    if ((kind == SY_SAY_ENDING && run->flags->quiet) ||
+        (kind == SY_SAY_MORE && !run->flags->verbose))
+        return;
+    va_start(args, fmt);
+    n = vsnprintf(text + length, sizeof text - length - 1, fmt, args);
+    va_end(args);
+    length += n < 0 ? 0 : (size_t)n;
+    if (length > sizeof text - 2)
+        length = sizeof text - 2;
+    for (char *at = text; at < text + length; at++) {
+        if (*at == '\n')
+            *at = ' ';
+    }
+    length = sy_plain(line, text, length);
+    line[length++] = '\n';
+    say_in_turn(run, line, length);
+}
+
+void sy_run_send(struct sy_pe *pe, unsigned type, int64_t arg, const void *body, size_t length)
+{
+    const struct sy_launch_header header = {
+        .type = type, .length = (uint32_t)length, .pe = pe->number, .arg = arg};
+
+    sy_node_send(pe->node, &header, body);
+}
+
+static bool is_done(const struct sy_run *run)
+{
+    return run->all_gone && !run->streams && !run->later_length && sy_nodes_are_done(run) &&
+           sy_outputs_empty(&run->outputs);
+}
+
+void sy_run_check_done(struct sy_run *run)
+{
+    if (is_done(run))
+        ev_break(run->loop, EVBREAK_ALL);
+}
+
+static void out_file_emptied(struct sy_out_file *out_file)
+{
+    sy_run_check_done(out_file->owner);
+}
+
+/* Nobody reads what the PEs write: end as any program does whose reader is gone. */
+static void out_file_broken(struct sy_out_file *out_file, int error)
+{
+    struct sy_run *run = out_file->owner;
+
+    if (error != EPIPE)
+        sy_run_say(run, SY_SAY_ALWAYS, "cannot write to %s: %s%s",
+                   sy_outputs_name(&run->outputs, out_file), strerror(error),
+                   sy_ending_rest(run, false));
+    sy_ending_begin(run, error == EPIPE ? 128 + SIGPIPE : 1, SY_GRACE_FAILED);
+}
+
+void sy_run_pe_gone(struct sy_pe *pe)
+{
+    if (pe->alive) {
+        pe->alive = false;
+        pe->run->living--;
+    }
+    if (pe->started) {
+        sy_stream_put(&pe->out, "", 0);
+        sy_stream_put(&pe->err, "", 0);
+    }
+}
+
+void sy_run_check_gone(struct sy_run *run)
+{
+    if (run->all_gone || run->living || !sy_nodes_are_up(run))
+        return;
+    run->all_gone = true;
+    ev_timer_stop(run->loop, &run->limit);
+    ev_timer_stop(run->loop, &run->gather_limit);
+    ev_timer_stop(run->loop, &run->ending.timer);
+    ev_timer_stop(run->loop, &run->waiting.tick);
+    ev_timer_stop(run->loop, &run->traces.limit);
+    sy_input_close(&run->input);
+    if (run->abort.pending)
+        sy_ending_begin(run, run->abort.status, 0);
+    sy_nodes_send(run, SY_DAEMON_FINISH, run->ending.begun);
+    if (!run->node[0].local)
+        ev_timer_again(run->loop, &run->last_commands);
+    sy_run_check_done(run);
+}
+
+static void limit_reached(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    sy_waiting_trace(timer->data);
+}
+
+/* ---- the job's description ---- */
+
+static void missing_export(const char *name, void *arg)
+{
+    sy_run_say(arg, SY_SAY_ENDING, "-x %s: not set here, so the PEs do not get it", name);
+}
+
+/* Other hosts need a whole path. */
+static char *directory_of(const struct sy_app *app, bool elsewhere)
+{
+    char *path = NULL, here[PATH_MAX];
+    const char *directory = app->directory ? app->directory : ".";
+
+    if (!elsewhere || *directory == '/' || !getcwd(here, sizeof here))
+        return sy_memory_string(directory);
+    if (asprintf(&path, app->directory ? "%s/%s" : "%s", here, directory) < 0)
+        sy_memory_check(NULL);
+    return path;
+}
+
+static char *path_of(const struct sy_app *app, bool elsewhere)
+{
+    char *path, *why;
+    int status;
+
+    if (!elsewhere || strchr(app->program[0], '/'))
+        return NULL;
+    path = sy_program_find(app->program[0], &status, &why);
+    if (!path)
+        free(why);
+    return path;
+}
+
+static struct sy_spec_program *make_programs(struct sy_run *run, bool elsewhere)
+{
+    const struct sy_flags *flags = run->flags;
+    struct sy_spec_program *programs = sy_memory_zeroed((size_t)flags->apps, sizeof *programs);
+
+    for (int i = 0; i < flags->apps; i++) {
+        const struct sy_app *app = &flags->app[i];
+
+        programs[i].path = path_of(app, elsewhere);
+        programs[i].directory = directory_of(app, elsewhere);
+        programs[i].argv = app->program;
+        programs[i].bare = flags->inherit == SY_INHERIT_NONE;
+        programs[i].changes = sy_exports_make(flags, app, elsewhere, missing_export, run);
+    }
+    return programs;
+}
+
+static void free_programs(struct sy_spec_program *programs, int count)
+{
+    for (int i = 0; i < count; i++) {
+        free(programs[i].path);
+        free(programs[i].directory);
+        for (char **change = programs[i].changes; *change; change++)
+            free(*change);
+        free(programs[i].changes);
+    }
+    free(programs);
+}
+
+/* Which program a PE runs: they follow each other. */
+static int program_of(const struct sy_flags *flags, int pe)
+{
+    int program = 0;
+
+    while (program + 1 < flags->apps && pe >= flags->app[program].npes)
+        pe -= flags->app[program++].npes;
+    return program;
+}
+
+static void fill_spec(struct sy_run *run, struct sy_node *node, struct sy_spec_program *programs)
+{
+    const struct sy_flags *flags = run->flags;
+    struct sy_spec *spec = &node->spec;
+
+    spec->host = sy_memory_string(node->name);
+    spec->npes = run->npes;
+    spec->silence = flags->silence;
+    spec->binding = flags->binding;
+    spec->report_bindings = flags->report_bindings;
+    spec->merge_stderr = flags->merge_stderr;
+    spec->programs = flags->apps;
+    spec->program = programs;
+}
+
+/* Who runs where. One pass over the PEs for all hosts: there may be thousands of both. */
+static void assign_pes(struct sy_run *run)
+{
+    const struct sy_flags *flags = run->flags;
+
+    for (int pe = 0; pe < run->npes; pe++)
+        run->pes[pe].node->spec.count++;
+    for (int i = 0; i < run->nodes; i++) {
+        struct sy_spec *spec = &run->node[i].spec;
+
+        spec->pe = sy_memory_zeroed((size_t)spec->count, sizeof *spec->pe);
+        spec->count = 0;
+    }
+    for (int pe = 0; pe < run->npes; pe++) {
+        struct sy_spec *spec = &run->pes[pe].node->spec;
+        struct sy_spec_pe *to = &spec->pe[spec->count++];
+
+        to->pe = pe;
+        to->program = program_of(flags, pe);
+        to->input = flags->input == SY_STDIN_ALL || flags->input == pe;
+    }
+}
+
+/* Hosts that get PEs, in the order of the list. */
+static void make_nodes(struct sy_run *run)
+{
+    const struct sy_flags *flags = run->flags;
+    int *node_of = sy_memory_zeroed((size_t)flags->hosts.count, sizeof *node_of);
+    bool *used = sy_memory_zeroed((size_t)flags->hosts.count, sizeof *used);
+
+    run->node = sy_memory_zeroed((size_t)flags->hosts.count, sizeof *run->node);
+    run->pes = sy_memory_zeroed((size_t)run->npes, sizeof *run->pes);
+    for (int pe = 0; pe < run->npes; pe++)
+        used[run->placement->host_of[pe]] = true;
+    for (int i = 0; i < flags->hosts.count; i++) {
+        node_of[i] = run->nodes;
+        run->node[run->nodes].run = run;
+        run->node[run->nodes].name = flags->hosts.host[i].name;
+        run->nodes += used[i];
+    }
+    for (int pe = 0; pe < run->npes; pe++) {
+        run->pes[pe].run = run;
+        run->pes[pe].number = pe;
+        run->pes[pe].node = &run->node[node_of[run->placement->host_of[pe]]];
+    }
+    free(node_of);
+    free(used);
+    run->node[0].local = run->nodes == 1 && !sy_command_is_wanted(flags, run->node[0].name);
+    for (int i = 0; i < run->nodes && !run->node[0].local; i++)
+        run->node[i].command = sy_command_make(flags, run->node[i].name, run->slurm);
+}
+
+/* The user may have written "localhost" or nothing at all. */
+static void name_own_host(struct sy_run *run)
+{
+    static char host[256];
+
+    if (!run->node[0].local)
+        return;
+    if (gethostname(host, sizeof host - 1) != 0)
+        strcpy(host, "localhost");
+    run->node[0].name = host;
+}
+
+/* So that a shell reads it as one word. */
+static void print_word(const char *word)
+{
+    if (*word && !strpbrk(word, " \t\n'\"$`&;|<>()[]*?#~\\")) {
+        printf(" %s", word);
+        return;
+    }
+    printf(" '");
+    for (; *word; word++) {
+        if (*word == '\'')
+            printf("'\\''");
+        else
+            putchar(*word);
+    }
+    putchar('\'');
+}
+
+/* "host a: ./x: PE 0-3, 8", a line for each program that it runs. */
+static void show_node(const struct sy_run *run, const struct sy_node *node)
+{
+    const struct sy_spec *spec = &node->spec;
+
+    for (int i = 0; i < spec->count; i++) {
+        const struct sy_spec_pe *first = &spec->pe[i], *last = first;
+
+        if (!i || first->program != first[-1].program)
+            printf("%shost %s: %s: PE ", i ? "\n" : "", node->name,
+                   run->flags->app[first->program].program[0]);
+        else
+            printf(", ");
+        while (i + 1 < spec->count && last[1].pe == last->pe + 1 &&
+               last[1].program == last->program) {
+            last++;
+            i++;
+        }
+        printf(last > first ? "%d-%d" : "%d", first->pe, last->pe);
+    }
+    putchar('\n');
+}
+
+static void show_map(struct sy_run *run)
+{
+    for (int i = 0; i < run->nodes; i++) {
+        show_node(run, &run->node[i]);
+        if (run->flags->dry_run && run->node[i].command) {
+            printf("    by:");
+            for (char **word = run->node[i].command; *word; word++)
+                print_word(*word);
+            putchar('\n');
+        }
+    }
+    fflush(stdout);
+}
+
+/* ---- stdin ---- */
+
+static void pass_input(struct sy_input *input, const char *bytes, size_t length)
+{
+    struct sy_run *run = input->owner;
+
+    for (int pe = 0; pe < run->npes && input->open; pe++) {
+        if (!input->wants[pe])
+            continue;
+        if (run->pes[pe].alive)
+            sy_run_send(&run->pes[pe], SY_DAEMON_INPUT, 0, bytes, length);
+        else
+            sy_input_taken(input, pe, true);
+    }
+}
+
+/* ---- the run ---- */
+
+static int init_run(struct sy_run *run)
+{
+    unsigned long long id;
+
+    if (getrandom(run->key, sizeof run->key, 0) != sizeof run->key ||
+        getrandom(&id, sizeof id, 0) != sizeof id) {
+        fprintf(stderr, "oshrun: cannot get random numbers for the job's key: %m\n");
+        return -1;
+    }
+    snprintf(run->id, sizeof run->id, "%016llx", id);
+    run->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    if (!run->loop) {
+        fprintf(stderr, "oshrun: cannot make an event loop: %m\n");
+        return -1;
+    }
+    return 0;
+}
+
+/* In order of PEs, so that the first one speaks for all. */
+static void resume_pes(void *owner)
+{
+    struct sy_run *run = owner;
+
+    for (int pe = 0; pe < run->npes; pe++)
+        sy_stream_resume(&run->pes[pe].err);
+    say_later(run);
+    sy_run_check_done(run);
+}
+
+static void resume_hosts(void *owner)
+{
+    struct sy_run *run = owner;
+
+    for (int i = 0; i < run->nodes; i++)
+        sy_stream_resume(&run->node[i].error_lines);
+    say_later(run);
+    sy_run_check_done(run);
+}
+
+static void open_run(struct sy_run *run)
+{
+    run->outputs.loop = run->loop;
+    run->outputs.broken = out_file_broken;
+    run->outputs.emptied = out_file_emptied;
+    run->outputs.owner = run;
+    sy_outputs_open(&run->outputs);
+    run->repeats.ready = resume_pes;
+    run->host_repeats.ready = resume_hosts;
+    run->repeats.owner = run->host_repeats.owner = run;
+    sy_repeats_open(&run->repeats, run->loop);
+    sy_repeats_open(&run->host_repeats, run->loop);
+    sy_messages_init(run);
+    sy_ending_init(run);
+    sy_waiting_init(run);
+    sy_deadlock_init(run);
+    sy_signals_start(run);
+    ev_timer_init(&run->limit, limit_reached, run->flags->timeout, 0.);
+    run->limit.data = run;
+}
+
+/* Input is read once its readers are there to say what they want. */
+void sy_run_start_input(struct sy_run *run)
+{
+    struct sy_input *input = &run->input;
+
+    if (run->flags->input == SY_STDIN_NONE || run->all_gone || input->open)
+        return;
+    input->npes = run->npes;
+    input->wants = sy_memory_zeroed((size_t)run->npes, sizeof *input->wants);
+    for (int pe = 0; pe < run->npes; pe++)
+        input->wants[pe] = run->flags->input == SY_STDIN_ALL || run->flags->input == pe;
+    input->pass = pass_input;
+    input->owner = run;
+    sy_input_open(input, run->loop);
+}
+
+static void go(struct sy_run *run, struct sy_spec_program *programs)
+{
+    for (int i = 0; i < run->nodes; i++)
+        fill_spec(run, &run->node[i], programs);
+    sy_run_say(run, SY_SAY_MORE, "job %s: %d PEs of %s on %d host%s", run->id, run->npes,
+               run->flags->app[0].program[0], run->nodes, run->nodes == 1 ? "" : "s");
+    sy_nodes_start(run);
+    ev_now_update(run->loop);
+    if (run->flags->timeout > 0 && !run->all_gone) {
+        ev_timer_set(&run->limit, run->flags->timeout, 0.);
+        ev_timer_start(run->loop, &run->limit);
+    }
+    if (!is_done(run))
+        ev_run(run->loop, 0);
+}
+
+static void close_run(struct sy_run *run)
+{
+    sy_repeats_release(&run->repeats);
+    sy_repeats_release(&run->host_repeats);
+    say_later(run);
+    sy_out_file_flush(run->outputs.err_out_file);
+    free(run->later);
+    sy_repeats_close(&run->repeats);
+    sy_repeats_close(&run->host_repeats);
+    sy_nodes_close(run);
+    sy_gather_free(&run->gather);
+    sy_input_close(&run->input);
+    sy_outputs_close(&run->outputs);
+    ev_loop_destroy(run->loop);
+    for (int pe = 0; pe < run->npes; pe++) {
+        sy_stream_close(&run->pes[pe].out);
+        sy_stream_close(&run->pes[pe].err);
+        free(run->pes[pe].note);
+    }
+    free(run->pes);
+    free(run->rest);
+    free(run->node);
+}
+
+int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placement, bool slurm,
+               const struct sy_child_plan *plan)
+{
+    static struct sy_run run; /* too large for a stack */
+    struct sy_spec_program *programs;
+
+    memset(&run, 0, sizeof run);
+    run.flags = flags;
+    run.placement = placement;
+    run.npes = placement->npes;
+    run.slurm = slurm;
+    run.plan = plan;
+    if (init_run(&run) != 0)
+        return 1;
+    make_nodes(&run);
+    assign_pes(&run);
+    name_own_host(&run);
+    if (flags->display_map || flags->dry_run)
+        show_map(&run);
+    if (flags->dry_run)
+        return 0;
+    open_run(&run);
+    programs = make_programs(&run, !run.node[0].local);
+    go(&run, programs);
+    close_run(&run);
+    free_programs(programs, flags->apps);
+    return run.status;
+}

@@ -1,0 +1,197 @@
+/* One run of oshrun: a job, from its start to an exit status. The parts:
+ *
+ *     run.c      makes the job's description, runs the loop, ends when all is gone and delivered
+ *     node.c     the hosts: a daemon in this process (daemon.h), or agents
+ *     messages.c what daemons and PEs say, gathers
+ *     judge.c    PEs that end: which ends are failures
+ *     ending.c   how a job is ended before its time
+ *     deadlock.c PEs that all wait for each other
+ *     waiting.c  what people are told while a job does not get on
+ *     signals.c  signals to oshrun */
+#ifndef SY_LAUNCHER_RUN_H
+#define SY_LAUNCHER_RUN_H
+
+#include <ev.h>
+#include <stdbool.h>
+
+#include "bootstrap/launcher/daemon/child.h"
+#include "bootstrap/launcher/stdio/input.h"
+#include "bootstrap/launcher/options/flags.h"
+#include "bootstrap/launcher/head/gather.h"
+#include "bootstrap/launcher/head/node.h"
+#include "bootstrap/launcher/stdio/output.h"
+#include "bootstrap/launcher/options/placement.h"
+#include "bootstrap/launcher/stdio/repeats.h"
+#include "bootstrap/launcher/stdio/out_file.h"
+#include "bootstrap/launcher/stdio/stream.h"
+#include "util/rest.h"
+
+enum {
+    SY_SIGNALS = 10 /* watched by signals.c */
+};
+
+struct sy_pe {
+    struct sy_run *run;
+    struct sy_node *node;
+    int number;
+    pid_t pid;
+    bool started, alive;
+    bool just_ended; /* with wait_status, and not judged yet */
+    int wait_status;
+    bool greeted;     /* has said HELLO */
+    bool initialized; /* is between shmem_init and shmem_finalize */
+    bool aborted;     /* has asked to end the job: how it ends itself does not matter */
+    char *note;       /* what it is doing, if it was asked and has answered */
+    bool asked;
+    bool traced;    /* its stack trace has come */
+    int said;       /* lines for people about its start */
+    size_t room[2]; /* bytes of stdout and stderr that may come */
+    struct sy_stream out, err;
+};
+
+struct sy_run {
+    const struct sy_flags *flags;
+    const struct sy_placement *placement;
+    const struct sy_child_plan *plan;
+    bool slurm; /* the hosts are those of a Slurm job */
+    struct ev_loop *loop;
+    char id[40];
+    unsigned char key[32];
+
+    int npes;
+    int living;
+    int streams; /* outputs of PEs that are still open */
+    struct sy_pe *pes;
+    int nodes;
+    struct sy_node *node;
+    bool all_gone;
+
+    struct sy_outputs outputs;
+    struct sy_repeats repeats;      /* warnings and errors of the library */
+    struct sy_repeats host_repeats; /* what commands that start agents say */
+    char *later;                    /* lines of oshrun's own that come after those */
+    size_t later_length;
+    struct sy_input input;
+    ev_timer limit;         /* --timeout */
+    ev_timer spawn_limit;   /* --spawn-timeout */
+    ev_timer heartbeat;     /* looks for lost hosts */
+    ev_timer last_commands; /* how long to wait for commands whose agents are done */
+    ev_signal signals[SY_SIGNALS];
+
+    struct sy_gather gather;
+    ev_timer gather_limit;
+
+    struct {
+        ev_timer wait; /* a PE that died may be the cause: its end is given time to show */
+        bool pending;
+        int status;
+    } abort;
+
+    struct {
+        bool begun;
+        int stage;
+        double grace;
+        ev_timer timer;
+    } ending;
+
+    struct {
+        ev_timer tick;    /* looks what is waited for */
+        ev_timer answers; /* how long to wait for the PEs' notes */
+        bool asking;
+        bool confirming; /* whether all PEs still rest */
+        ev_timer rest;   /* before that is asked */
+        double reported; /* when that was */
+        double waited;   /* how long the PE has waited that made us ask */
+        double started, gather_began;
+        double told; /* when people were told last */
+    } waiting;
+    struct sy_rest *rest; /* of each PE */
+    struct {
+        ev_timer limit;
+        int left; /* traces that are to come */
+        bool running;
+    } traces;
+    int status; /* of oshrun */
+};
+
+enum sy_say {
+    SY_SAY_ALWAYS,
+    SY_SAY_ENDING, /* why and how the job ends: not with -q */
+    SY_SAY_MORE    /* only with -v */
+};
+
+/* Prints one line to stderr, "oshrun: ...". */
+void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Runs the job. Returns the exit status. */
+int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placement, bool slurm,
+               const struct sy_child_plan *plan);
+
+/* A PE has ended, or will not be heard of again. */
+void sy_run_pe_gone(struct sy_pe *pe);
+
+/* To be called when PEs have ended or a host is up: sees whether the last one has gone. */
+void sy_run_check_gone(struct sy_run *run);
+
+/* Ends the loop if nothing is left to do. */
+void sy_run_check_done(struct sy_run *run);
+
+/* Begins to pass stdin on, when the PEs are there. */
+void sy_run_start_input(struct sy_run *run);
+
+/* A frame for one PE. */
+void sy_run_send(struct sy_pe *pe, unsigned type, int64_t arg, const void *body, size_t length);
+
+/* messages.c */
+void sy_messages_init(struct sy_run *run);
+/* A frame from a node, whether its daemon is here or not. */
+void sy_messages_take(struct sy_node *node, const struct sy_launch_header *header,
+                      const char *body);
+
+/* judge.c: those that ended together are judged. */
+void sy_judge(struct sy_run *run);
+
+/* ending.c. The first reason counts: status is ignored when an end has begun. */
+void sy_ending_init(struct sy_run *run);
+/* PEs are asked to leave, then told (SIGTERM), then killed. grace: seconds from SIGTERM to SIGKILL
+ * where --grace does not say. */
+void sy_ending_begin(struct sy_run *run, int status, double grace);
+/* The same a moment later, because a PE has exited with an error. */
+void sy_ending_failed(struct sy_run *run, int status);
+/* The same, because of a signal to oshrun: the PEs get that signal at once. */
+void sy_ending_signal(struct sy_run *run, int number);
+void sy_ending_forward(struct sy_run *run, int number);
+/* "; stopping the other 3 PEs", for the end of a message: `others` says whether the one that caused
+ * it is among the living. The text is valid until the next call. */
+const char *sy_ending_rest(const struct sy_run *run, bool others);
+
+#define SY_GRACE_FAILED 0.6 /* seconds: with the 0.2 before it, all is over within one second */
+#define SY_GRACE_ASKED  2.0
+
+/* waiting.c */
+void sy_waiting_init(struct sy_run *run);
+/* A PE says what it is doing. unasked: because it has been doing it for so many seconds. */
+void sy_waiting_note(struct sy_pe *pe, const char *text, int seconds, bool unasked);
+/* The time of --timeout is over: says where the PEs are, then ends the job. */
+void sy_waiting_trace(struct sy_run *run);
+void sy_waiting_traced(struct sy_pe *pe, const char *text);
+
+/* Asks all PEs what they are doing; the answers are printed, or confirm a deadlock. */
+void sy_waiting_ask(struct sy_run *run);
+/* Prints a line for each thing that PEs do or have done. */
+void sy_waiting_print(struct sy_run *run);
+
+/* deadlock.c */
+void sy_deadlock_init(struct sy_run *run);
+/* A PE rests, or with wait 0 does not. */
+void sy_deadlock_rests(struct sy_pe *pe, uint64_t wait, unsigned flags);
+/* A PE has ended: those that wait for it may have been waiting for that news. */
+void sy_deadlock_look(struct sy_run *run);
+/* All have answered, or had their time: ends the job if no PE can go on. */
+void sy_deadlock_confirm(struct sy_run *run);
+
+/* signals.c */
+void sy_signals_start(struct sy_run *run);
+
+#endif

@@ -1,0 +1,93 @@
+/* Signals to oshrun: what a terminal, a shell or a batch system sends to it is meant for the job.
+ */
+#include "bootstrap/launcher/head/run.h"
+
+#include <signal.h>
+#include <string.h>
+
+static void ending_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+    struct sy_run *run = watcher->data;
+
+    (void)events;
+    if (run->all_gone) {
+        /* Only output is left that nobody takes, or an agent that does not come to its end. */
+        if (!run->ending.begun)
+            run->status = 128 + watcher->signum;
+        ev_break(loop, EVBREAK_ALL);
+        return;
+    }
+    if (!run->ending.begun)
+        sy_run_say(run, SY_SAY_ENDING, "got signal %d (%s)%s", watcher->signum,
+                   strsignal(watcher->signum), sy_ending_rest(run, false));
+    sy_ending_signal(run, watcher->signum);
+}
+
+static void forwarded_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    sy_ending_forward(watcher->data, watcher->signum);
+}
+
+/* Stops the PEs and oshrun together. SIGSTOP, since a process whose group is orphaned ignores the
+ * default action of SIGTSTP. The time spent so does not count for a gather. */
+static void stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+    struct sy_run *run = watcher->data;
+    bool waits = ev_is_active(&run->gather_limit);
+    double left = waits ? ev_timer_remaining(loop, &run->gather_limit) : 0;
+
+    (void)events;
+    sy_ending_forward(run, SIGSTOP);
+    sy_nodes_pause(run);
+    raise(SIGSTOP);
+    ev_now_update(loop);
+    sy_nodes_resume(run);
+    if (waits) {
+        ev_timer_stop(loop, &run->gather_limit);
+        ev_timer_set(&run->gather_limit, left, 0.);
+        ev_timer_start(loop, &run->gather_limit);
+    }
+    sy_ending_forward(run, SIGCONT);
+}
+
+static void child_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    sy_nodes_reap(watcher->data);
+}
+
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void sy_signals_start(struct sy_run *run)
+{
+    static const struct {
+        int number;
+        void (*handler)(struct ev_loop *loop, ev_signal *watcher, int events);
+    } table[SY_SIGNALS] = {
+        {SIGINT, ending_signal},      {SIGTERM, ending_signal},    {SIGHUP, ending_signal},
+        {SIGQUIT, ending_signal},     {SIGUSR1, forwarded_signal}, {SIGUSR2, forwarded_signal},
+        {SIGWINCH, forwarded_signal}, {SIGCONT, forwarded_signal}, {SIGTSTP, stop_signal},
+        {SIGCHLD, child_signal},
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGTTIN, SIG_IGN);
+    for (int i = 0; i < SY_SIGNALS; i++) {
+        ev_signal *watcher = &run->signals[i];
+
+        ev_signal_init(watcher, table[i].handler, table[i].number);
+        watcher->data = run;
+        /* nohup, and a shell that starts a job in the background, ignore signals on purpose. */
+        if (table[i].handler == ending_signal && is_ignored(table[i].number))
+            continue;
+        ev_signal_start(run->loop, watcher);
+    }
+}

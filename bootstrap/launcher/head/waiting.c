@@ -1,0 +1,250 @@
+/* What people are told while a job does not get on: what its start waits for, which call each PE
+ * sits in, and where each PE is when the time of --timeout is over. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/head/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "bootstrap/launcher/memory.h"
+#include "util/alike.h"
+
+static const double LOOK = 2;    /* seconds without progress after which something is said */
+static const double ANSWERS = 1; /* seconds for the PEs' answers */
+static const double SAME =
+    0.4; /* of a wait: a complaint that comes so soon is about the same one */
+static const double TRACES = 20;   /* seconds for all stack traces */
+static const double BETWEEN = 0.2; /* seconds between two reports, whatever PEs complain of */
+
+/* ---- starts that take long ---- */
+
+static void tell_gather(struct sy_run *run, double since)
+{
+    char *missing = sy_gather_missing(&run->gather);
+
+    sy_run_say(run, SY_SAY_ENDING, "'%s' has been waiting for %s for %.0f s", run->gather.phase,
+               missing, since);
+    free(missing);
+}
+
+/* Says it after 2 s, and again each time the wait has doubled. */
+static bool is_time(struct sy_run *run, double since)
+{
+    if (since < LOOK || since < 2 * run->waiting.told)
+        return false;
+    run->waiting.told = since;
+    return true;
+}
+
+static void tick(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+    double now = ev_now(loop);
+    char *hosts;
+
+    (void)events;
+    if (run->ending.begun)
+        return;
+    hosts = sy_nodes_missing(run);
+    if (hosts) {
+        if (is_time(run, now - run->waiting.started))
+            sy_run_say(run, SY_SAY_ENDING, "waiting for %s since %.0f s", hosts,
+                       now - run->waiting.started);
+        free(hosts);
+    } else if (sy_gather_waits(&run->gather)) {
+        if (is_time(run, now - run->waiting.gather_began))
+            tell_gather(run, now - run->waiting.gather_began);
+    } else {
+        run->waiting.told = 0;
+    }
+}
+
+/* ---- which call each PE sits in ---- */
+
+static const char *how_it_ended(const struct sy_pe *pe)
+{
+    static char text[64];
+
+    if (WIFSIGNALED(pe->wait_status))
+        snprintf(text, sizeof text, "was killed by signal %d", WTERMSIG(pe->wait_status));
+    else
+        snprintf(text, sizeof text, "has exited with status %d", WEXITSTATUS(pe->wait_status));
+    return text;
+}
+
+void sy_waiting_print(struct sy_run *run)
+{
+    char **text = sy_memory_zeroed((size_t)run->npes, sizeof *text), who[512];
+
+    for (int pe = 0; pe < run->npes; pe++) {
+        struct sy_pe *of = &run->pes[pe];
+
+        if (!of->note && of->asked)
+            of->note = sy_memory_string("no answer: stopped, or without a progress thread");
+        else if (!of->note && of->alive)
+            of->note = sy_memory_string(of->greeted ? "after shmem_finalize"
+                                                    : "no shmem_init so far");
+        else if (!of->note && of->started)
+            of->note = sy_memory_string(how_it_ended(of));
+        text[pe] = of->note;
+    }
+    for (int pe = 0; sy_alike_next(text, run->npes, &pe, who, sizeof who); pe++)
+        sy_run_say(run, SY_SAY_ALWAYS, "  %s: %s", who, text[pe]);
+    free(text);
+}
+
+static void forget_notes(struct sy_run *run)
+{
+    for (int pe = 0; pe < run->npes; pe++) {
+        free(run->pes[pe].note);
+        run->pes[pe].note = NULL;
+        run->pes[pe].asked = false;
+    }
+}
+
+void sy_waiting_ask(struct sy_run *run)
+{
+    run->waiting.asking = true;
+    ev_timer_stop(run->loop, &run->waiting.answers);
+    ev_timer_set(&run->waiting.answers, ANSWERS, 0.);
+    ev_timer_start(run->loop, &run->waiting.answers);
+    for (int pe = 0; pe < run->npes; pe++) {
+        struct sy_pe *of = &run->pes[pe];
+
+        of->asked = of->alive && of->initialized;
+        if (of->asked && !of->note)
+            sy_run_send(of, SY_LAUNCH_ASK, 0, NULL, 0);
+    }
+}
+
+/* Ends the job for --timeout once everything that can be said about it was said. */
+static void end_for_time(struct sy_run *run)
+{
+    if (!run->traces.running || run->traces.left > 0 || run->waiting.asking)
+        return;
+    run->traces.running = false;
+    ev_timer_stop(run->loop, &run->traces.limit);
+    sy_ending_begin(run, 124, SY_GRACE_ASKED);
+}
+
+static void answers_are_in(struct sy_run *run)
+{
+    ev_timer_stop(run->loop, &run->waiting.answers);
+    run->waiting.asking = false;
+    if (run->waiting.confirming) {
+        sy_deadlock_confirm(run);
+        forget_notes(run);
+        return;
+    }
+    if (run->traces.running) {
+        sy_run_say(run, SY_SAY_ENDING, "where the PEs are:");
+    } else {
+        sy_run_say(run, SY_SAY_ALWAYS,
+                   "a PE has been waiting for %.0f s (SHMEM_STALL_REPORT); what all are doing:",
+                   run->waiting.waited);
+    }
+    sy_waiting_print(run);
+    forget_notes(run);
+    end_for_time(run);
+}
+
+static void answers_late(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    answers_are_in(timer->data);
+}
+
+static bool all_answered(const struct sy_run *run)
+{
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].asked && run->pes[pe].alive && !run->pes[pe].note)
+            return false;
+    }
+    return true;
+}
+
+void sy_waiting_note(struct sy_pe *pe, const char *text, int seconds, bool unasked)
+{
+    struct sy_run *run = pe->run;
+
+    if (unasked && (run->waiting.asking || run->traces.running || run->ending.begun))
+        return;
+    /* Those that wait together also complain together. */
+    if (unasked && ev_now(run->loop) - run->waiting.reported < fmax(BETWEEN, SAME * seconds))
+        return;
+    free(pe->note);
+    pe->note = sy_memory_string(text);
+    if (unasked) {
+        run->waiting.waited = seconds;
+        run->waiting.reported = ev_now(run->loop);
+        sy_waiting_ask(run);
+    }
+    if (run->waiting.asking && all_answered(run))
+        answers_are_in(run);
+}
+
+/* ---- where each PE is when its time is over ---- */
+
+static void traces_late(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+
+    (void)loop;
+    (void)events;
+    run->traces.left = 0;
+    end_for_time(run);
+}
+
+void sy_waiting_traced(struct sy_pe *pe, const char *text)
+{
+    struct sy_run *run = pe->run;
+
+    if (run->ending.begun || !run->traces.running)
+        return;
+    sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d):", pe->number, pe->node->name,
+               (int)pe->pid);
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+
+        sy_run_say(run, SY_SAY_ENDING, "  %.*s", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+    run->traces.left--;
+    end_for_time(run);
+}
+
+void sy_waiting_trace(struct sy_run *run)
+{
+    if (run->ending.begun)
+        return;
+    sy_run_say(run, SY_SAY_ENDING, "the job did not end within %g seconds (--timeout)%s",
+               run->flags->timeout, sy_ending_rest(run, false));
+    run->traces.running = true;
+    if (run->flags->quiet || !run->living) {
+        end_for_time(run);
+        return;
+    }
+    run->traces.left = run->flags->no_traces ? 0 : run->living;
+    if (!run->waiting.asking)
+        sy_waiting_ask(run);
+    if (all_answered(run))
+        answers_are_in(run);
+    if (run->traces.left) {
+        ev_timer_start(run->loop, &run->traces.limit);
+        sy_nodes_send(run, SY_DAEMON_TRACE, 0);
+    }
+}
+
+void sy_waiting_init(struct sy_run *run)
+{
+    run->waiting.started = ev_now(run->loop);
+    ev_timer_init(&run->waiting.tick, tick, LOOK, LOOK);
+    ev_timer_init(&run->waiting.answers, answers_late, 0., 0.);
+    ev_timer_init(&run->traces.limit, traces_late, TRACES, 0.);
+    run->waiting.tick.data = run->waiting.answers.data = run->traces.limit.data = run;
+    ev_timer_start(run->loop, &run->waiting.tick);
+}

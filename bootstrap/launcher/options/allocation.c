@@ -1,0 +1,129 @@
+/* The hosts that a batch system has given to the job that oshrun runs in: Slurm, PBS, LSF, and what
+ * descends from Grid Engine. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/options/hostlist.h"
+#include "bootstrap/launcher/memory.h"
+
+static int slots_in(const char *text)
+{
+    long count = strtol(text, NULL, 10);
+
+    return count < 1 ? 1 : count > SY_HOST_SLOTS_MAX ? SY_HOST_SLOTS_MAX : (int)count;
+}
+
+/* "2(x3),1": 2 for each of the first three hosts, 1 for the next. */
+static void set_counts(struct sy_hostlist *list, const char *text)
+{
+    int host = 0;
+
+    while (*text && host < list->count) {
+        char *end;
+        long times = 1;
+
+        if (strtol(text, &end, 10), end == text)
+            return;
+        if (strncmp(end, "(x", 2) == 0) {
+            times = strtol(end + 2, &end, 10);
+            end += *end == ')';
+        }
+        for (; times > 0 && host < list->count; times--)
+            list->host[host++].slots = slots_in(text);
+        text = end + (*end == ',');
+    }
+}
+
+static char *of_slurm(struct sy_hostlist *list)
+{
+    const char *names = getenv("SLURM_JOB_NODELIST");
+    const char *counts = getenv("SLURM_TASKS_PER_NODE");
+    char *fault;
+
+    if (!names)
+        names = getenv("SLURM_NODELIST");
+    if (!counts)
+        counts = getenv("SLURM_JOB_CPUS_PER_NODE");
+    fault = sy_hostlist_add(list, names);
+    if (!fault && counts)
+        set_counts(list, counts);
+    return fault;
+}
+
+/* "a 4 b 8" */
+static char *of_lsf(struct sy_hostlist *list)
+{
+    char *text = sy_memory_string(getenv("LSB_MCPU_HOSTS")), *save = NULL;
+    char *name = strtok_r(text, " ", &save), *fault = NULL;
+
+    while (name && !fault) {
+        const char *count = strtok_r(NULL, " ", &save);
+
+        if (!count)
+            break;
+        fault = sy_hostlist_put(list, name, slots_in(count), 0);
+        name = strtok_r(NULL, " ", &save);
+    }
+    free(text);
+    return fault;
+}
+
+/* Lines "host slots queue processors". */
+static char *of_grid_engine(struct sy_hostlist *list)
+{
+    const char *path = getenv("PE_HOSTFILE");
+    FILE *in = fopen(path, "re");
+    char *line = NULL, *fault = NULL;
+    size_t room = 0;
+
+    if (!in) {
+        if (asprintf(&fault, "cannot read PE_HOSTFILE=%s: %m", path) < 0)
+            sy_memory_check(NULL);
+        return fault;
+    }
+    while (!fault && getline(&line, &room, in) >= 0) {
+        char name[256], slots[16];
+
+        if (sscanf(line, "%255s %15s", name, slots) == 2 && atoi(slots) > 0)
+            fault = sy_hostlist_put(list, name, slots_in(slots), 0);
+    }
+    free(line);
+    fclose(in);
+    return fault;
+}
+
+/* A host stands on as many lines as it has slots. */
+static char *of_node_file(struct sy_hostlist *list, const char *variable)
+{
+    char *fault = sy_hostlist_read(list, getenv(variable));
+
+    for (int i = 0; i < list->count; i++) {
+        if (!list->host[i].slots)
+            list->host[i].slots = 1;
+    }
+    return fault;
+}
+
+char *sy_hostlist_of_allocation(struct sy_hostlist *list, const char **source)
+{
+    *source = NULL;
+    if (getenv("SLURM_JOB_ID") && (getenv("SLURM_JOB_NODELIST") || getenv("SLURM_NODELIST"))) {
+        *source = "Slurm";
+        return of_slurm(list);
+    }
+    if (getenv("PBS_NODEFILE")) {
+        *source = "PBS";
+        return of_node_file(list, "PBS_NODEFILE");
+    }
+    if (getenv("LSB_DJOB_HOSTFILE")) {
+        *source = "LSF";
+        return of_node_file(list, "LSB_DJOB_HOSTFILE");
+    }
+    if (getenv("LSB_MCPU_HOSTS")) {
+        *source = "LSF";
+        return of_lsf(list);
+    }
+    if (getenv("PE_HOSTFILE")) {
+        *source = "Grid Engine";
+        return of_grid_engine(list);
+    }
+    return NULL;
+}

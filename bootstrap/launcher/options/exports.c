@@ -1,0 +1,116 @@
+/* The environment that the flags ask for: see exports.h. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/options/exports.h"
+
+#include <unistd.h>
+
+#include "bootstrap/launcher/options/environ.h"
+#include "bootstrap/launcher/memory.h"
+
+/* Settings of this library and of those below it, and where libraries are found: a program that
+ * runs here must run there. */
+static const char *const PASSED[] = {"SHMEM_*", "SMA_*", "FI_*", "LD_LIBRARY_PATH"};
+
+/* What describes this host and this login, and would be wrong elsewhere. */
+static const char *const OWN[] = {"HOSTNAME",   "HOST",   "PWD",         "OLDPWD", "SHLVL",
+                                  "_",          "TMPDIR", "SSH_*",       "XDG_*",  "DISPLAY",
+                                  "XAUTHORITY", "DBUS_*", "SHMEM_BOOT_*"};
+
+struct changes {
+    char **list;
+    size_t count;
+    char *names; /* of settings that came as flags */
+};
+
+static void add(struct changes *changes, char kind, const char *name, const char *value)
+{
+    char *text;
+    int n = value ? asprintf(&text, "%c%s=%s", kind, name, value)
+                  : asprintf(&text, "%c%s", kind, name);
+
+    changes->list = sy_memory_resize(changes->list, (changes->count + 2) * sizeof *changes->list);
+    changes->list[changes->count++] = sy_memory_check(n < 0 ? NULL : text);
+    changes->list[changes->count] = NULL;
+}
+
+static bool is_own(const char *entry)
+{
+    for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++) {
+        if (sy_environ_matches(OWN[i], entry))
+            return true;
+    }
+    return false;
+}
+
+/* Passes on the variables that match. Returns whether there are any. */
+static bool pass(struct changes *changes, const char *pattern, bool all)
+{
+    bool found = false;
+
+    for (char **entry = environ; *entry; entry++) {
+        if (!strchr(*entry, '=') || !sy_environ_matches(pattern, *entry) ||
+            sy_environ_matches("SHMEM_BOOT_*", *entry) || (!all && is_own(*entry)))
+            continue;
+        add(changes, '=', *entry, NULL);
+        found = true;
+    }
+    return found;
+}
+
+static void note_setting(struct changes *changes, const char *name)
+{
+    char *longer;
+
+    if (strncmp(name, "SHMEM_", 6) != 0)
+        return;
+    if (asprintf(&longer, "%s%s%s", changes->names ? changes->names : "", changes->names ? "," : "",
+                 name) < 0)
+        sy_memory_check(NULL);
+    free(changes->names);
+    changes->names = longer;
+}
+
+static void add_exports(struct changes *changes, const struct sy_exports *exports,
+                        void (*missing)(const char *name, void *arg), void *arg)
+{
+    for (size_t i = 0; i < exports->count; i++) {
+        const struct sy_export *item = &exports->item[i];
+
+        switch (item->kind) {
+        case SY_EXPORT_SET:
+            add(changes, '=', item->name, item->value);
+            if (item->setting)
+                note_setting(changes, item->name);
+            break;
+        case SY_EXPORT_TAKE:
+            /* Also those that would be held back. */
+            if (!pass(changes, item->name, true) && !strchr(item->name, '*'))
+                missing(item->name, arg);
+            break;
+        case SY_EXPORT_UNSET:
+            add(changes, '-', item->name, NULL);
+            break;
+        default:
+            add(changes, '^', item->name, item->value);
+        }
+    }
+}
+
+char **sy_exports_make(const struct sy_flags *flags, const struct sy_app *app, bool elsewhere,
+                       void (*missing)(const char *name, void *arg), void *arg)
+{
+    struct changes changes = {.list = sy_memory_zeroed(1, sizeof(char *))};
+
+    if (elsewhere && flags->inherit == SY_INHERIT_ALL)
+        pass(&changes, "*", false);
+    for (size_t i = 0;
+         elsewhere && flags->inherit == SY_INHERIT_DEFAULT && i < sizeof PASSED / sizeof *PASSED;
+         i++)
+        pass(&changes, PASSED[i], false);
+    add_exports(&changes, &app->exports, missing, arg);
+    add_exports(&changes, &flags->exports, missing, arg);
+    if (changes.names)
+        add(&changes, '=', "SHMEM_BOOT_FLAGS", changes.names);
+    free(changes.names);
+    return changes.list;
+}

@@ -1,0 +1,334 @@
+/* The command line of oshrun, read by the table of flags_table.c. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/options/flags.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/options/flags_table.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/stdio/plain.h"
+#include "util/parse.h"
+
+enum { DEEPEST = 8 /* files of --app within each other */ };
+
+static const double SPAWN = 60, SILENCE = 7; /* seconds */
+
+int sy_flags_wrong(const char *fmt, ...)
+{
+    char *text, *plain;
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vasprintf(&text, fmt, args);
+    va_end(args);
+    plain = sy_plain_string(sy_memory_check(n < 0 ? NULL : text));
+    fprintf(stderr,
+            "oshrun: %s\nusage: oshrun [options] program [arguments]    (oshrun --help lists the "
+            "options)\n",
+            plain);
+    free(plain);
+    free(text);
+    return 2;
+}
+
+int sy_flags_print_help(struct sy_parser *parser, const char *option, char *value, char *second)
+{
+    (void)parser;
+    (void)option;
+    (void)value;
+    (void)second;
+    puts("usage: oshrun [options] program [arguments] [: [options] program [arguments]]...\n"
+         "\n"
+         "Runs copies of a program as the PEs of one OpenSHMEM job, on this host or on several.");
+    for (int i = 0; i < sy_flag_count; i++) {
+        const struct sy_flag *flag = &sy_flag_rows[i];
+
+        if (!flag->names)
+            printf("\n%s\n", flag->help);
+        else if (flag->shown)
+            printf("  %-26s %s\n", flag->shown, flag->help);
+    }
+    puts("\n"
+         "Long options may be written with one dash or two, and as --option=value; -- ends them.\n"
+         "Names that mpiexec, prterun and srun have for the same things are known as well.\n"
+         "Without -H and --hostfile the hosts are those of the batch job (Slurm, PBS, LSF, Grid\n"
+         "Engine), or this one. Every PE finds its number in SHMEM_BOOT_PE and the number of PEs\n"
+         "in SHMEM_BOOT_NPES.\n"
+         "Exit status: that of the first PE that failed, 128+signal if a signal ended it; the\n"
+         "argument of shmem_global_exit; 124 after --timeout; 126 or 127 if the program cannot be\n"
+         "run; 2 for a wrong command line; 128+signal if a signal to oshrun ended the job.");
+    return fflush(stdout) == 0 ? 0 : 1;
+}
+
+bool sy_flags_has_name(const char *names, const char *name, size_t length)
+{
+    while (*names) {
+        size_t n = strcspn(names, " ");
+
+        if (n == length && strncmp(names, name, n) == 0)
+            return true;
+        names += n + (names[n] == ' ');
+    }
+    return false;
+}
+
+static const struct sy_flag *find_flag(const char *name, size_t length)
+{
+    for (int i = 0; i < sy_flag_count; i++) {
+        if (sy_flag_rows[i].names && sy_flags_has_name(sy_flag_rows[i].names, name, length))
+            return &sy_flag_rows[i];
+    }
+    return NULL;
+}
+
+static int unknown(const char *word)
+{
+    char *all = sy_memory_zeroed(1, 1), *bare = sy_memory_string(word), *save = NULL;
+    const char **names = NULL, *near;
+    size_t length = 0, count = 0;
+    int rc;
+
+    for (int i = 0; i < sy_flag_count; i++) {
+        const char *text = sy_flag_rows[i].names;
+
+        if (!text)
+            continue;
+        all = sy_memory_resize(all, length + strlen(text) + 2);
+        length += (size_t)sprintf(all + length, "%s ", text);
+    }
+    for (char *name = strtok_r(all, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+        if (!name[1])
+            continue;
+        names = sy_memory_resize(names, (count + 1) * sizeof *names);
+        names[count++] = name;
+    }
+    bare[strcspn(bare, "=")] = '\0';
+    near = sy_nearest(bare + strspn(bare, "-"), names, count);
+    rc = near ? sy_flags_wrong("unknown option '%s'; did you mean '--%s'?", bare, near)
+              : sy_flags_wrong("unknown option '%s'", bare);
+    free(names);
+    free(bare);
+    free(all);
+    return rc;
+}
+
+/* What an option with this value does. */
+static int apply(struct sy_parser *parser, const struct sy_flag *flag, const char *option,
+                 char *value, char *second)
+{
+    void *at = (char *)parser->flags + flag->at;
+    long number;
+
+    switch (flag->kind) {
+    case SY_FLAG_SWITCH:
+        *(bool *)at = true;
+        return -1;
+    case SY_FLAG_CHOOSE:
+        *(int *)at = flag->number;
+        return -1;
+    case SY_FLAG_TEXT:
+        *(const char **)at = value;
+        return -1;
+    case SY_FLAG_SECONDS:
+        if (sy_parse_seconds(value, at) != 0)
+            return sy_flags_wrong("%s needs a time in seconds, not '%s'", option, value);
+        return -1;
+    case SY_FLAG_COUNT:
+        if (sy_parse_int(value, 1, 1 << 20, &number) != 0)
+            return sy_flags_wrong("%s needs a number above 0, not '%s'", option, value);
+        *(int *)at = (int)number;
+        return -1;
+    case SY_FLAG_SETTING:
+        return sy_flags_set(parser, flag->text, value);
+    case SY_FLAG_ACCEPT:
+        return -1;
+    default:
+        return flag->take(parser, option, value, second);
+    }
+}
+
+/* The option at *words; moves *words to its last word. */
+static int parse_option(struct sy_parser *parser, char ***words)
+{
+    char *word = **words;
+    char *name = word + (word[1] == '-' ? 2 : 1);
+    size_t length = strcspn(name, "=");
+    const struct sy_flag *flag = find_flag(name, length);
+    bool optional = flag && flag->value && *flag->value == '[';
+    char *value = NULL, *second = NULL;
+    const char *advice;
+
+    if (!flag && name == word + 1 && strchr("nNK", name[0]) && isdigit((unsigned char)name[1])) {
+        flag = find_flag(name, 1); /* -n4 */
+        return apply(parser, flag, word, word + 2, NULL);
+    }
+    if (!flag && (advice = sy_flags_refused(name, length)))
+        return sy_flags_wrong("there is no option '%.*s': %s", (int)(name - word) + (int)length,
+                              word, advice);
+    if (!flag)
+        return unknown(word);
+    if (name[length] == '=') {
+        value = name + length + 1;
+        name[length] = '\0';
+    }
+    if (!flag->value && value)
+        return sy_flags_wrong("option '%s' takes no value", word);
+    if (flag->value && !value && !optional) {
+        value = (*words)[1];
+        if (!value)
+            return sy_flags_wrong("option '%s' needs a value: %s", word, flag->value);
+        ++*words;
+    }
+    if (flag->kind == SY_FLAG_PAIR) {
+        second = (*words)[1];
+        if (!second)
+            return sy_flags_wrong("option '%s' needs two words: VAR VALUE", word);
+        ++*words;
+    }
+    return apply(parser, flag, word, value, second);
+}
+
+static struct sy_app *add_app(struct sy_flags *flags)
+{
+    struct sy_app *app;
+
+    flags->app = sy_memory_resize(flags->app, (size_t)(flags->apps + 1) * sizeof *flags->app);
+    app = &flags->app[flags->apps++];
+    memset(app, 0, sizeof *app);
+    return app;
+}
+
+/* Options and a program, up to the end or a ':'. Moves *words behind them. */
+static int parse_app(struct sy_parser *parser, char ***words)
+{
+    char **word = *words;
+    struct sy_app app = {0};
+    int rc = -1;
+
+    parser->app = &app;
+    for (; *word && **word == '-' && rc < 0; word++) {
+        if (strcmp(*word, "--") == 0) {
+            word++;
+            break;
+        }
+        rc = parse_option(parser, &word);
+    }
+    app.program = word;
+    while (*word && strcmp(*word, ":") != 0)
+        word++;
+    *words = word;
+    if (app.program != word || rc >= 0 || !(parser->flags->apps || parser->flags->check)) {
+        if (*word) {
+            *word = NULL;
+            ++*words;
+            if (rc < 0 && !**words)
+                rc = sy_flags_wrong("no program was named after ':'");
+        }
+        if (rc < 0 && app.program == word)
+            rc = sy_flags_wrong("no program was named");
+        *add_app(parser->flags) = app;
+    } else {
+        /* Only options, since the programs came from a file: what they say is for all. */
+        sy_flags_move_exports(&parser->flags->exports, &app.exports);
+    }
+    return rc;
+}
+
+/* Divides a line into words, in place, as a shell does with quotes. Returns the words, ended by
+ * NULL (allocated). */
+static char **split(char *line)
+{
+    char **words = sy_memory_zeroed(1, sizeof *words), *to = line;
+    size_t count = 0;
+
+    for (;;) {
+        char quote = '\0';
+
+        line += strspn(line, " \t\r\n");
+        if (!*line || *line == '#')
+            return words;
+        words = sy_memory_resize(words, (count + 2) * sizeof *words);
+        words[count++] = to;
+        words[count] = NULL;
+        for (; *line && (quote || !strchr(" \t\r\n", *line)); line++) {
+            if (*line == quote)
+                quote = '\0';
+            else if (!quote && (*line == '\'' || *line == '"'))
+                quote = *line;
+            else
+                *to++ = *line;
+        }
+        line += *line != '\0';
+        *to++ = '\0';
+    }
+}
+
+int sy_flags_read_file(struct sy_parser *parser, const char *option, char *path, char *unused)
+{
+    struct sy_app *outer = parser->app;
+    FILE *in = fopen(path, "re");
+    char *line = NULL;
+    size_t room = 0;
+    int rc = -1;
+
+    (void)unused;
+    if (!in)
+        return sy_flags_wrong("%s: cannot read '%s': %s", option, path, strerror(errno));
+    if (++parser->files > DEEPEST) {
+        fclose(in);
+        return sy_flags_wrong("%s: '%s' is read by a file that is read by it, or more than %d "
+                              "files are within each other",
+                              option, path, DEEPEST);
+    }
+    while (rc < 0 && getline(&line, &room, in) >= 0) {
+        char **words = split(sy_memory_string(line)); /* kept: they are the programs' arguments */
+
+        while (rc < 0 && *words)
+            rc = parse_app(parser, &words);
+    }
+    free(line);
+    fclose(in);
+    parser->app = outer;
+    parser->files--;
+    if (rc < 0 && !parser->flags->apps)
+        rc = sy_flags_wrong("%s: '%s' names no program", option, path);
+    return rc;
+}
+
+int sy_flags_parse(struct sy_flags *flags, int argc, char **argv)
+{
+    struct sy_parser parser = {.flags = flags};
+    char **words = argv + (argc ? 1 : 0);
+    int rc;
+
+    memset(flags, 0, sizeof *flags);
+    flags->grace = -1;
+    flags->spawn_timeout = SPAWN;
+    flags->silence = SILENCE;
+    do
+        rc = parse_app(&parser, &words);
+    while (rc < 0 && *words);
+    return rc;
+}
+
+static void free_exports(struct sy_exports *exports)
+{
+    for (size_t i = 0; i < exports->count; i++)
+        free(exports->item[i].name);
+    free(exports->item);
+}
+
+void sy_flags_free(struct sy_flags *flags)
+{
+    for (int i = 0; i < flags->apps; i++)
+        free_exports(&flags->app[i].exports);
+    free(flags->app);
+    free_exports(&flags->exports);
+    sy_hostlist_free(&flags->hosts);
+    free(flags->config);
+}

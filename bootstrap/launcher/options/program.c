@@ -1,0 +1,107 @@
+/* Finds the program to run: see program.h. */
+#define _GNU_SOURCE 1
+#include "bootstrap/launcher/options/program.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bootstrap/launcher/memory.h"
+
+int sy_program_status(int error)
+{
+    return error == ENOENT || error == ENOTDIR ? 127 : 126;
+}
+
+/* 0, or why this file cannot be executed. */
+static int fault_of(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return errno;
+    if (S_ISDIR(st.st_mode))
+        return EISDIR;
+    if (!S_ISREG(st.st_mode))
+        return EACCES;
+    return access(path, X_OK) == 0 ? 0 : errno;
+}
+
+static char *join(const char *directory, size_t length, const char *name)
+{
+    char *path;
+
+    if (length == 0)
+        return sy_memory_string(name); /* an empty entry of PATH is the working directory */
+    if (asprintf(&path, "%.*s/%s", (int)length, directory, name) < 0)
+        sy_memory_check(NULL);
+    return path;
+}
+
+/* Looks along PATH. *error: that of a file which is there but cannot be run, else ENOENT. */
+static char *search(const char *name, const char *list, int *error)
+{
+    *error = ENOENT;
+    for (;;) {
+        size_t length = strcspn(list, ":");
+        char *path = join(list, length, name);
+        int fault = fault_of(path);
+
+        if (!fault)
+            return path;
+        free(path);
+        if (fault == EACCES)
+            *error = fault;
+        if (!list[length])
+            return NULL;
+        list += length + 1;
+    }
+}
+
+static char *explain(const char *name, const char *list, int error)
+{
+    char *here = NULL, *text;
+    const char *hint = "";
+    int n;
+
+    if (!list) {
+        text = strdup(strerror(error));
+        return sy_memory_check(text);
+    }
+    if (asprintf(&here, "./%s", name) < 0)
+        sy_memory_check(NULL);
+    if (fault_of(here) == 0)
+        hint = "; there is one in this directory, write it as ./";
+    n = asprintf(&text, "%s (searched PATH: %s%s%s)", strerror(error), list, hint,
+                 *hint ? name : "");
+    free(here);
+    return sy_memory_check(n < 0 ? NULL : text);
+}
+
+char *sy_program_find(const char *name, int *status, char **why)
+{
+    const char *list = NULL;
+    char *found = NULL;
+    int error;
+
+    *why = NULL;
+    if (!*name) {
+        error = ENOENT;
+    } else if (strchr(name, '/')) {
+        error = fault_of(name);
+        if (!error)
+            return sy_memory_string(name);
+    } else {
+        list = getenv("PATH");
+        if (!list)
+            list = "/bin:/usr/bin";
+        found = search(name, list, &error);
+        if (found)
+            return found;
+    }
+    *status = sy_program_status(error);
+    *why = explain(name, list, error);
+    return NULL;
+}

@@ -1,0 +1,169 @@
+/* The one value that a bootstrap carries, as text that survives every launcher: PMI-1 servers cut a
+ * value at 1023 bytes or at the first blank, some in silence. Bytes in the order of the network. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bootstrap/tree/tree.h"
+
+enum {
+    VERSION = 1,
+    FIXED = 1 + 1 + 2 + 8 + TREE_SECRET, /* version, count, port, host, secret */
+    BINARY_MOST = FIXED + TREE_ADDRESSES * 17 + 4,
+    BITS = 6
+};
+
+_Static_assert((BINARY_MOST * 8 + BITS - 1) / BITS < TREE_CONTACT_TEXT, "a full contact fits");
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* CRC-32 (IEEE 802.3): against a launcher that cuts or changes the value, not against an enemy. */
+static uint32_t checksum(const unsigned char *bytes, size_t length)
+{
+    uint32_t crc = 0xffffffffu;
+
+    while (length--) {
+        crc ^= *bytes++;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    return ~crc;
+}
+
+static void put_number(unsigned char *at, uint64_t number, int bytes)
+{
+    while (bytes--) {
+        at[bytes] = (unsigned char)number;
+        number >>= 8;
+    }
+}
+
+static uint64_t get_number(const unsigned char *at, int bytes)
+{
+    uint64_t number = 0;
+
+    while (bytes--)
+        number = number << 8 | *at++;
+    return number;
+}
+
+/* ---- addresses ---- */
+
+static size_t pack_address(unsigned char *out, const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET6) {
+        out[0] = 6;
+        memcpy(out + 1, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
+        return 17;
+    }
+    out[0] = 4;
+    memcpy(out + 1, &((const struct sockaddr_in *)address)->sin_addr, 4);
+    return 5;
+}
+
+/* Returns the bytes used, or 0 where they make no sense. */
+static size_t unpack_address(const unsigned char *in, size_t left, uint16_t port,
+                             struct sockaddr_storage *address)
+{
+    struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)address;
+    struct sockaddr_in *a4 = (struct sockaddr_in *)address;
+
+    memset(address, 0, sizeof *address);
+    if (left >= 17 && in[0] == 6) {
+        a6->sin6_family = AF_INET6;
+        a6->sin6_port = htons(port);
+        memcpy(&a6->sin6_addr, in + 1, 16);
+        return 17;
+    }
+    if (left >= 5 && in[0] == 4) {
+        a4->sin_family = AF_INET;
+        a4->sin_port = htons(port);
+        memcpy(&a4->sin_addr, in + 1, 4);
+        return 5;
+    }
+    return 0;
+}
+
+static uint16_t port_of(const struct tree_addresses *addresses)
+{
+    const struct sockaddr_storage *first = &addresses->entry[0];
+
+    return ntohs(first->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)first)->sin6_port
+                                              : ((const struct sockaddr_in *)first)->sin_port);
+}
+
+/* ---- text ---- */
+
+static void to_text(const unsigned char *bytes, size_t length, char *text)
+{
+    unsigned held = 0, bits = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        held = held << 8 | bytes[i];
+        for (bits += 8; bits >= BITS; bits -= BITS)
+            *text++ = digits[held >> (bits - BITS) & 63];
+    }
+    if (bits)
+        *text++ = digits[held << (BITS - bits) & 63];
+    *text = '\0';
+}
+
+/* Returns how many bytes there were, or 0. */
+static size_t from_text(const char *text, unsigned char *bytes, size_t room)
+{
+    unsigned held = 0, bits = 0;
+    size_t length = 0;
+
+    for (; *text; text++) {
+        const char *digit = strchr(digits, *text);
+        if (!digit || length == room)
+            return 0;
+        held = held << BITS | (unsigned)(digit - digits);
+        bits += BITS;
+        if (bits >= 8) {
+            bits -= 8;
+            bytes[length++] = (unsigned char)(held >> bits);
+        }
+    }
+    return length;
+}
+
+void sy_tree_contact_encode(const struct tree_contact *contact, char text[TREE_CONTACT_TEXT])
+{
+    unsigned char bytes[BINARY_MOST];
+    size_t length = FIXED;
+
+    bytes[0] = VERSION;
+    bytes[1] = (unsigned char)contact->root.count;
+    put_number(bytes + 2, port_of(&contact->root), 2);
+    put_number(bytes + 4, contact->root.host, 8);
+    memcpy(bytes + 12, contact->secret, TREE_SECRET);
+    for (int i = 0; i < contact->root.count; i++)
+        length += pack_address(bytes + length, &contact->root.entry[i]);
+    put_number(bytes + length, checksum(bytes, length), 4);
+    to_text(bytes, length + 4, text);
+}
+
+int sy_tree_contact_decode(const char *text, struct tree_contact *contact)
+{
+    unsigned char bytes[BINARY_MOST + 1];
+    size_t length = from_text(text, bytes, sizeof bytes), at = FIXED;
+
+    if (length < FIXED + 4 || bytes[0] != VERSION ||
+        get_number(bytes + length - 4, 4) != checksum(bytes, length - 4))
+        return -EINVAL;
+    length -= 4;
+    memset(contact, 0, sizeof *contact);
+    memcpy(contact->secret, bytes + 12, TREE_SECRET);
+    contact->root.host = get_number(bytes + 4, 8);
+    while (at < length && contact->root.count < TREE_ADDRESSES) {
+        size_t used = unpack_address(bytes + at, length - at, (uint16_t)get_number(bytes + 2, 2),
+                                     &contact->root.entry[contact->root.count]);
+        if (!used)
+            return -EINVAL;
+        at += used;
+        contact->root.count++;
+    }
+    return at == length && contact->root.count == bytes[1] && contact->root.count ? 0 : -EINVAL;
+}

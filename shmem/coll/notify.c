@@ -1,0 +1,193 @@
+/* See notify.h.
+ *
+ * Flags are words of the receiver's control window that are set to stamps, numbers that the team
+ * gives out once; so an old flag is lower than a new one, whoever raised it. Sixteen collectives in
+ * a row have different flags and different parts of the scratch space. A PE takes those of the
+ * sixteenth before again only when it knows that all members have left that one: `free_count` and
+ * `free_scratch` tell up to where that is known. Since all members take the same in the same order,
+ * all know it of the same ones. Flags that were raised have been awaited by then, so none can still
+ * be under way.
+ */
+#include <string.h>
+
+#include "coll/notify.h"
+#include "core/memory/control.h"
+#include "core/rma.h"
+#include "core/wait/wait.h"
+
+static struct sy_control_team *control(const struct sy_notify *notify, int member)
+{
+    const struct sy_group *group = notify->group;
+
+    return sy_control_of(sy_members_pe(&group->members, member), group->team->slot);
+}
+
+static struct sy_control_team *own(const struct sy_notify *notify)
+{
+    return control(notify, notify->group->members.me);
+}
+
+struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, uint64_t steps)
+{
+    struct sy_team *team = group->team;
+    uint64_t begin = sy_round_up(team->notify.scratch, SY_LINE);
+
+    if (begin % SY_NOTIFY_SCRATCH + scratch > SY_NOTIFY_SCRATCH)
+        begin = sy_round_up(begin, SY_NOTIFY_SCRATCH);
+    if (begin + scratch > team->notify.free_scratch + SY_NOTIFY_SCRATCH ||
+        team->notify.count == team->notify.free_count + SY_NOTIFY_COLLECTIVES) {
+        sy_group_sync(group);
+        team->notify.free_scratch = begin; /* what was left out to get there is nobody's */
+    }
+    struct sy_notify notify = {.group = group,
+                               .stamp = sy_group_stamp(group, steps),
+                               .count = team->notify.count,
+                               .begin = begin,
+                               .at = begin % SY_NOTIFY_SCRATCH,
+                               .flags = (unsigned)(team->notify.count % SY_NOTIFY_COLLECTIVES)};
+    team->notify.count++;
+    team->notify.scratch = begin + scratch;
+    return notify;
+}
+
+void sy_notify_met(const struct sy_notify *notify)
+{
+    notify->group->team->notify.free_count = notify->count;
+    notify->group->team->notify.free_scratch = notify->begin;
+}
+
+char *sy_notify_scratch(const struct sy_notify *notify, int member)
+{
+    return control(notify, member)->scratch + notify->at;
+}
+
+/* ---- sending ---- */
+
+static const char what[] = "collective routine";
+
+#define COUNTER (-1) /* instead of a flag: what many senders add to */
+
+static _Atomic uint64_t *word_of(struct sy_control_team *c, const struct sy_notify *notify,
+                                 int flag)
+{
+    struct sy_notify_flags *flags = &c->flags[notify->flags];
+
+    return flag == COUNTER ? &flags->arrived.value : &flags->flag[flag];
+}
+
+static enum sy_amo_op operation(int flag)
+{
+    return flag == COUNTER ? SY_AMO_ADD : SY_AMO_SET;
+}
+
+/* Raises a flag or counts up, after what was sent before. */
+static void tell(const struct sy_notify *notify, int member, int flag, uint64_t value)
+{
+    struct sy_control_team *there = control(notify, member);
+
+    if (!there)
+        sy_control_update(sy_members_pe(&notify->group->members, member), operation(flag),
+                          word_of(own(notify), notify, flag), value);
+    else if (flag == COUNTER)
+        atomic_fetch_add_explicit(word_of(there, notify, flag), value, memory_order_release);
+    else
+        atomic_store_explicit(word_of(there, notify, flag), value, memory_order_release);
+}
+
+/* Data to another node, and word of it. The one sender of a flag is waited for; of many senders
+ * each may gather what it has for several PEs. */
+static void send(const struct sy_notify *notify, int member, unsigned window, uint64_t offset,
+                 const void *source, size_t length, int flag, uint64_t value)
+{
+    sy_control_put(sy_members_pe(&notify->group->members, member), window, offset, source, length,
+                   operation(flag), word_of(own(notify), notify, flag), value,
+                   flag == COUNTER ? 0 : SY_PROMPT);
+}
+
+static void put_dest(const struct sy_notify *notify, int member, void *dest, const void *source,
+                     size_t length, int flag, uint64_t value)
+{
+    int pe = sy_members_pe(&notify->group->members, member);
+
+    if (length && !control(notify, member)) {
+        struct sy_target at = sy_rma_target(what, dest, length, pe);
+        send(notify, member, at.window, at.offset, source, length, flag, value);
+        return;
+    }
+    if (length) {
+        sy_put(&sy_ctx_control, dest, source, length, pe, SY_BLOCKING);
+        sy_quiet(&sy_ctx_control, pe);
+    }
+    tell(notify, member, flag, value);
+}
+
+static void put_scratch(const struct sy_notify *notify, int member, size_t offset,
+                        const void *source, size_t length, int flag, uint64_t value)
+{
+    if (length && !control(notify, member)) {
+        char *mine = sy_notify_scratch(notify, notify->group->members.me) + offset;
+        send(notify, member, SY_WINDOW_CONTROL, sy_control_offset(mine), source, length, flag,
+             value);
+        return;
+    }
+    if (length)
+        memcpy(sy_notify_scratch(notify, member) + offset, source, length);
+    tell(notify, member, flag, value);
+}
+
+void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t offset,
+                           const void *source, size_t length, unsigned flag, uint64_t step)
+{
+    put_scratch(notify, member, offset, source, length, (int)flag, notify->stamp + step);
+}
+
+void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
+                        size_t length, unsigned flag, uint64_t step)
+{
+    put_dest(notify, member, dest, source, length, (int)flag, notify->stamp + step);
+}
+
+void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
+{
+    tell(notify, member, (int)flag, notify->stamp + step);
+}
+
+void sy_notify_count(const struct sy_notify *notify, int member)
+{
+    tell(notify, member, COUNTER, 1);
+}
+
+void sy_notify_scratch_count(const struct sy_notify *notify, int member, size_t offset,
+                             const void *source, size_t length)
+{
+    put_scratch(notify, member, offset, source, length, COUNTER, 1);
+}
+
+void sy_notify_dest_count(const struct sy_notify *notify, int member, void *dest,
+                          const void *source, size_t length)
+{
+    put_dest(notify, member, dest, source, length, COUNTER, 1);
+}
+
+/* ---- waiting ---- */
+
+void sy_notify_watch(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
+{
+    const _Atomic uint64_t *word = word_of(control(notify, member), notify, (int)flag);
+    uint64_t value = notify->stamp + step;
+
+    SY_WAIT_UNTIL(atomic_load_explicit(word, memory_order_acquire) >= value);
+}
+
+void sy_notify_await(const struct sy_notify *notify, unsigned flag, uint64_t step)
+{
+    sy_notify_watch(notify, notify->group->members.me, flag, step);
+}
+
+void sy_notify_await_count(const struct sy_notify *notify, uint64_t count)
+{
+    struct sy_notify_inbox *arrived = &own(notify)->flags[notify->flags].arrived;
+
+    arrived->expected += count;
+    SY_WAIT_UNTIL(atomic_load_explicit(&arrived->value, memory_order_acquire) >= arrived->expected);
+}

@@ -1,0 +1,74 @@
+/* How members send each other data, with word that they are there: what algorithms between nodes
+ * are made of. Data go where they belong on the receiver, either into scratch that it has in its
+ * control window or into its copy of a symmetric array, and a flag of the receiver is raised after,
+ * all in one direction: nothing is asked for and nothing is acknowledged.
+ *
+ * A collective takes its flags and its scratch space with sy_notify_open and raises no flag that is
+ * not awaited. The next ones take others, so a member may be some collectives ahead; when the
+ * scratch space of all has been used, sy_notify_open synchronises. */
+#ifndef SY_COLL_NOTIFY_H
+#define SY_COLL_NOTIFY_H
+
+#include <stdatomic.h>
+
+#include "coll/group.h"
+
+/* Bytes that a collective may take without having to synchronise more often than not; and at most.
+ */
+#define SY_NOTIFY_SMALL ((size_t)SY_NOTIFY_SCRATCH / 2)
+#define SY_NOTIFY_MOST  ((size_t)SY_NOTIFY_SCRATCH)
+
+struct sy_notify {
+    const struct sy_group *group;
+    uint64_t stamp;        /* flags are at most this before; step s, from 1 on, is stamp + s */
+    uint64_t count, begin; /* collectives before, and the scratch space they took */
+    size_t at;             /* where the scratch space is */
+    unsigned flags;
+};
+
+/* Every member calls it, with the same arguments: scratch in bytes, and the steps that flags will
+ * go up to. While a collective has what it took it calls no sy_group_sync, which would say that all
+ * have left it. */
+struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, uint64_t steps);
+
+/* After a collective in which no member can leave before all have entered. */
+void sy_notify_met(const struct sy_notify *notify);
+
+/* The scratch of this PE, or of another member on its node. A member may leave there what its mates
+ * read. */
+char *sy_notify_scratch(const struct sy_notify *notify, int member);
+
+/* The same of this PE, and of number k of its node. */
+static inline char *sy_notify_own(const struct sy_notify *notify)
+{
+    return sy_notify_scratch(notify, notify->group->members.me);
+}
+
+static inline char *sy_notify_mate(const struct sy_notify *notify, int k)
+{
+    return sy_notify_scratch(notify, sy_group_mate(notify->group, k));
+}
+
+/* Copies `length` bytes to `offset` in a member's scratch, or to its copy of dest, and raises the
+ * member's `flag` to `step`. The source may be reused on return. A flag has one sender; its steps
+ * go up. */
+void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t offset,
+                           const void *source, size_t length, unsigned flag, uint64_t step);
+void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
+                        size_t length, unsigned flag, uint64_t step);
+void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, uint64_t step);
+
+/* Waits for a flag of this PE, or of a member on its node. */
+void sy_notify_await(const struct sy_notify *notify, unsigned flag, uint64_t step);
+void sy_notify_watch(const struct sy_notify *notify, int member, unsigned flag, uint64_t step);
+
+/* The same for many senders, of which the receiver knows only the number: they count up. Data that
+ * were put to the member on sy_ctx_control before have arrived too. */
+void sy_notify_count(const struct sy_notify *notify, int member);
+void sy_notify_scratch_count(const struct sy_notify *notify, int member, size_t offset,
+                             const void *source, size_t length);
+void sy_notify_dest_count(const struct sy_notify *notify, int member, void *dest,
+                          const void *source, size_t length);
+void sy_notify_await_count(const struct sy_notify *notify, uint64_t count);
+
+#endif

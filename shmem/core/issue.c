@@ -1,0 +1,152 @@
+/* See issue.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/callsite.h"
+#include "core/issue.h"
+#include "core/ctx.h"
+#include "core/fatal.h"
+#include "core/wait/progress.h"
+#include "core/wait/wait.h"
+#include "core/start/world.h"
+
+/* Deals with a data call's answer: whether the call must be made again. *since: 0 at first. */
+static bool again(int answer, const char *what, int pe, uint64_t *since)
+{
+    if (SY_LIKELY(!answer)) {
+        sy_wait_over(*since);
+        return false;
+    }
+    if (answer != -EAGAIN) {
+        sy_progress_hear_out();
+        sy_fatal("%s with PE %d on host %s by transport %s: %s", sy_callsite_routine(what), pe,
+                 sy_world_place(pe).host, sy_route_to(pe)->plugin.name, strerror(-answer));
+    }
+    sy_wait_rest(since, what);
+    return true;
+}
+
+SY_COLD void sy_issue_put_again(int answer, const char *what, shmem_ctx_t ctx,
+                                const struct sy_transfer *t, unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(t->pe);
+    uint64_t since = 0;
+
+    while (again(answer, what, t->pe, &since))
+        answer = route->table->put(sy_issue_domain(route, ctx), t, flags);
+}
+
+SY_COLD void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx,
+                                const struct sy_transfer *t, unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(t->pe);
+    uint64_t since = 0;
+
+    while (again(answer, what, t->pe, &since))
+        answer = route->table->get(sy_issue_domain(route, ctx), t, flags);
+}
+
+SY_COLD void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx,
+                                const struct sy_amo *amo, unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(amo->pe);
+    uint64_t since = 0;
+
+    while (again(answer, what, amo->pe, &since))
+        answer = route->table->amo(sy_issue_domain(route, ctx), amo, flags);
+}
+
+/* The same for what a transport need not be able to do: -EOPNOTSUPP is a final answer too. */
+static bool again_if_able(int answer, const char *what, int pe, uint64_t *since)
+{
+    return again(answer == -EOPNOTSUPP ? 0 : answer, what, pe, since);
+}
+
+bool sy_issue_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t)
+{
+    const struct sy_route_transport *route = sy_route_to(t->first.pe);
+    uint64_t since = 0;
+    int answer;
+
+    do
+        answer = route->table->put_strided(sy_issue_domain(route, ctx), t, SY_BLOCKING);
+    while (again_if_able(answer, what, t->first.pe, &since));
+    return !answer;
+}
+
+bool sy_issue_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t)
+{
+    const struct sy_route_transport *route = sy_route_to(t->first.pe);
+    uint64_t since = 0;
+    int answer;
+
+    do
+        answer = route->table->get_strided(sy_issue_domain(route, ctx), t, SY_BLOCKING);
+    while (again_if_able(answer, what, t->first.pe, &since));
+    return !answer;
+}
+
+void sy_issue_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
+                         const struct sy_amo *signal, unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(t->pe);
+    uint64_t since = 0;
+    int answer;
+
+    do
+        answer = route->table->put_signal(sy_issue_domain(route, ctx), t, signal, flags);
+    while (again_if_able(answer, what, t->pe, &since));
+    if (!answer)
+        return;
+    sy_issue_put(what, ctx, t, flags);
+    sy_fence_transports(ctx);
+    sy_issue_amo(what, ctx, signal, 0);
+}
+
+bool sy_issue_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, uint64_t offset,
+                    uint64_t value)
+{
+    const struct sy_route_transport *route = sy_route_to(pe);
+    uint64_t since = 0;
+    int answer;
+
+    do
+        answer = route->table->raise(sy_issue_domain(route, ctx), pe, window, offset, value);
+    while (again_if_able(answer, what, pe, &since));
+    return !answer;
+}
+
+SY_COLD static void failed(const char *what, const struct sy_route_transport *route, int answer)
+{
+    sy_progress_hear_out();
+    sy_fatal("%s by transport %s: %s", sy_callsite_routine(what), route->plugin.name,
+             strerror(-answer));
+}
+
+void sy_fence_transports(shmem_ctx_t ctx)
+{
+    sy_wait_looked(false);
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *route = &sy_routes.transport[i];
+        int answer = route->carries ? route->table->fence(sy_issue_domain(route, ctx)) : 0;
+        if (answer)
+            failed("fence", route, answer);
+    }
+}
+
+void sy_quiet_transports(shmem_ctx_t ctx, int pe)
+{
+    sy_wait_looked(false);
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *route = &sy_routes.transport[i];
+        uint64_t since = 0;
+        int answer;
+        if (!route->carries || (pe != SY_ALL_PES && sy_route_to(pe) != route))
+            continue;
+        while ((answer = route->table->quiet(sy_issue_domain(route, ctx), pe)) == -EAGAIN)
+            sy_wait_rest(&since, "shmem_quiet");
+        sy_wait_over(since);
+        if (answer)
+            failed("quiet", route, answer);
+    }
+}

@@ -1,0 +1,78 @@
+/* Operations on memory that is not mapped here: handed to the transport of the route to their PE,
+ * and again for as long as it answers that it has no room. Windows and offsets have been checked.
+ * What cannot be done ends the job, with `what`, the routine's name, in the message. */
+#ifndef SY_CORE_ISSUE_H
+#define SY_CORE_ISSUE_H
+
+#include <shmem.h>
+#include <stdbool.h>
+#include <switchyard/transport.h>
+
+#include "core/ctx.h"
+#include "core/route/route.h"
+#include "util/bits.h"
+
+/* The transport's domain for a context. */
+static inline struct sy_transport_ctx *sy_issue_domain(const struct sy_route_transport *route,
+                                                       shmem_ctx_t ctx)
+{
+    return ctx == SHMEM_CTX_DEFAULT ? route->ctx : ctx->domain[route - sy_routes.transport];
+}
+
+/* What remains to be done after a first answer that was not 0. */
+void sy_issue_put_again(int answer, const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
+                        unsigned flags);
+void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
+                        unsigned flags);
+void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx, const struct sy_amo *amo,
+                        unsigned flags);
+
+static inline void sy_issue_put(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
+                                unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(t->pe);
+    int answer = route->table->put(sy_issue_domain(route, ctx), t, flags);
+
+    if (SY_UNLIKELY(answer != 0))
+        sy_issue_put_again(answer, what, ctx, t, flags);
+}
+
+static inline void sy_issue_get(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
+                                unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(t->pe);
+    int answer = route->table->get(sy_issue_domain(route, ctx), t, flags);
+
+    if (SY_UNLIKELY(answer != 0))
+        sy_issue_get_again(answer, what, ctx, t, flags);
+}
+
+static inline void sy_issue_amo(const char *what, shmem_ctx_t ctx, const struct sy_amo *amo,
+                                unsigned flags)
+{
+    const struct sy_route_transport *route = sy_route_to(amo->pe);
+    int answer = route->table->amo(sy_issue_domain(route, ctx), amo, flags);
+
+    if (SY_UNLIKELY(answer != 0))
+        sy_issue_amo_again(answer, what, ctx, amo, flags);
+}
+
+/* Blocking, as one message. False where the transport has none for that. */
+bool sy_issue_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t);
+bool sy_issue_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t);
+
+/* A put, then an atomic operation on the same PE that is seen only after it: in one call where the
+ * transport has one for this. */
+void sy_issue_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
+                         const struct sy_amo *signal, unsigned flags);
+
+/* Has a word that only grows hold at least `value`, in no order with other operations. False where
+ * the transport has nothing for that. */
+bool sy_issue_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, uint64_t offset,
+                    uint64_t value);
+
+/* Ordering and completion on all transports that carry data; pe: as for sy_quiet. */
+void sy_fence_transports(shmem_ctx_t ctx);
+void sy_quiet_transports(shmem_ctx_t ctx, int pe);
+
+#endif

@@ -1,0 +1,508 @@
+/* The symmetric heap's allocator, see allocator.h. Works on offsets alone; must not know where the
+ * heap is mapped, nor read or write it. */
+#include "core/memory/allocator.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/bits.h"
+
+/* Free blocks are kept by size in granules. Below SPLIT granules each size has its own list; above,
+ * each power of two is divided into SPLIT lists. */
+enum {
+    SPLIT_LOG = 5,
+    SPLIT = 1 << SPLIT_LOG,
+    LEVELS = 64 - 4 - SPLIT_LOG + 1,
+    SLAB_BLOCKS = 126,
+    BUCKETS_LOG = 7, /* of the table of live blocks, at least */
+};
+
+/* A stretch of the range, live or free. All stretches together, linked by left and right, are the
+ * range. Offsets and sizes are whole granules; only the last block ends where the range does. */
+struct block {
+    uint64_t offset, size;
+    uint64_t asked; /* for, of a live block */
+    struct block *left, *right;
+    struct block *next;     /* in the free list, the bucket, or the list of spare records */
+    struct block *previous; /* in the free list */
+    bool free;
+};
+
+struct slab {
+    struct slab *next;
+    struct block blocks[SLAB_BLOCKS];
+};
+
+struct sy_allocator {
+    uint64_t size, used, peak, live, free;
+    uint64_t levels;         /* bit i: lists[i] has a block */
+    uint32_t splits[LEVELS]; /* bit j of splits[i]: lists[i][j] has one */
+    struct block *lists[LEVELS][SPLIT];
+    struct block **buckets; /* live blocks by offset */
+    unsigned buckets_log;
+    struct block *spare;
+    unsigned spares;
+    struct slab *slabs;
+    uint64_t slab_count;
+};
+
+struct size_class {
+    unsigned level, split;
+};
+
+static struct size_class class_of(uint64_t size)
+{
+    uint64_t granules = size / SY_ALLOCATOR_GRANULE;
+    unsigned top;
+
+    if (granules < SPLIT)
+        return (struct size_class){0, (unsigned)granules};
+    top = 63 - (unsigned)__builtin_clzll(granules);
+    return (struct size_class){top - SPLIT_LOG + 1, (granules >> (top - SPLIT_LOG)) & (SPLIT - 1)};
+}
+
+/* The first class all of whose blocks have at least `size` bytes, a multiple of the granule. */
+static struct size_class class_above(uint64_t size)
+{
+    uint64_t granules = size / SY_ALLOCATOR_GRANULE;
+
+    if (granules >= SPLIT) {
+        unsigned top = 63 - (unsigned)__builtin_clzll(granules);
+
+        granules += ((uint64_t)1 << (top - SPLIT_LOG)) - 1;
+    }
+    return class_of(granules * SY_ALLOCATOR_GRANULE);
+}
+
+/* Moves *at to the first class from *at upwards that has a block. */
+static bool class_find(const struct sy_allocator *a, struct size_class *at)
+{
+    uint32_t splits;
+    uint64_t levels;
+
+    if (at->level >= LEVELS)
+        return false;
+    splits = at->split < SPLIT ? a->splits[at->level] & (UINT32_MAX << at->split) : 0;
+    if (!splits) {
+        levels = a->levels & (UINT64_MAX << at->level << 1);
+        if (!levels)
+            return false;
+        at->level = (unsigned)__builtin_ctzll(levels);
+        splits = a->splits[at->level];
+    }
+    at->split = (unsigned)__builtin_ctz(splits);
+    return true;
+}
+
+static void list_insert(struct sy_allocator *a, struct block *block)
+{
+    struct size_class at = class_of(block->size);
+    struct block **head = &a->lists[at.level][at.split];
+
+    block->free = true;
+    block->previous = NULL;
+    block->next = *head;
+    if (*head)
+        (*head)->previous = block;
+    *head = block;
+    a->splits[at.level] |= (uint32_t)1 << at.split;
+    a->levels |= (uint64_t)1 << at.level;
+    a->free++;
+}
+
+static void list_remove(struct sy_allocator *a, struct block *block)
+{
+    struct size_class at = class_of(block->size);
+    struct block **head = &a->lists[at.level][at.split];
+
+    if (block->next)
+        block->next->previous = block->previous;
+    if (block->previous)
+        block->previous->next = block->next;
+    else
+        *head = block->next;
+    if (!*head) {
+        a->splits[at.level] &= ~((uint32_t)1 << at.split);
+        if (!a->splits[at.level])
+            a->levels &= ~((uint64_t)1 << at.level);
+    }
+    block->free = false;
+    a->free--;
+}
+
+static struct block **bucket_of(const struct sy_allocator *a, uint64_t offset)
+{
+    uint64_t mixed = offset / SY_ALLOCATOR_GRANULE * 0x9e3779b97f4a7c15u;
+
+    return &a->buckets[mixed >> (64 - a->buckets_log)];
+}
+
+static struct block *live_find(const struct sy_allocator *a, uint64_t offset)
+{
+    struct block *block = *bucket_of(a, offset);
+
+    while (block && block->offset != offset)
+        block = block->next;
+    return block;
+}
+
+/* Where there is no memory for a larger table, the old one still serves, more slowly. */
+static void live_rehash(struct sy_allocator *a, unsigned buckets_log)
+{
+    struct block **old = a->buckets, *block, *next, **bucket;
+    uint64_t old_count = (uint64_t)1 << a->buckets_log;
+    struct block **larger = calloc((size_t)1 << buckets_log, sizeof(*larger));
+
+    if (!larger)
+        return;
+    a->buckets = larger;
+    a->buckets_log = buckets_log;
+    for (uint64_t i = 0; i < old_count; i++) {
+        for (block = old[i]; block; block = next) {
+            next = block->next;
+            bucket = bucket_of(a, block->offset);
+            block->next = *bucket;
+            *bucket = block;
+        }
+    }
+    free(old);
+}
+
+static void live_insert(struct sy_allocator *a, struct block *block)
+{
+    struct block **bucket;
+
+    if (a->live >> a->buckets_log)
+        live_rehash(a, a->buckets_log + 1);
+    bucket = bucket_of(a, block->offset);
+    block->next = *bucket;
+    *bucket = block;
+    a->live++;
+}
+
+static void live_remove(struct sy_allocator *a, struct block *block)
+{
+    struct block **link = bucket_of(a, block->offset);
+
+    while (*link != block)
+        link = &(*link)->next;
+    *link = block->next;
+    a->live--;
+}
+
+static void record_return(struct sy_allocator *a, struct block *block)
+{
+    block->next = a->spare;
+    a->spare = block;
+    a->spares++;
+}
+
+/* Sees to it that `count` records can be taken. An operation asks for all that it may need before
+ * its first change. */
+static bool records_ready(struct sy_allocator *a, unsigned count)
+{
+    struct slab *slab;
+
+    if (a->spares >= count)
+        return true;
+    slab = malloc(sizeof(*slab));
+    if (!slab)
+        return false;
+    slab->next = a->slabs;
+    a->slabs = slab;
+    a->slab_count++;
+    for (unsigned i = 0; i < SLAB_BLOCKS; i++)
+        record_return(a, &slab->blocks[i]);
+    return true;
+}
+
+/* A new record for [offset, offset + size), between left and what followed it. */
+static struct block *record_take(struct sy_allocator *a, struct block *left, uint64_t offset,
+                                 uint64_t size)
+{
+    struct block *block = a->spare;
+
+    assert(block); /* records_ready came before */
+    a->spare = block->next;
+    a->spares--;
+    block->offset = offset;
+    block->size = size;
+    block->left = left;
+    block->right = left ? left->right : NULL;
+    block->free = false;
+    if (block->right)
+        block->right->left = block;
+    if (left)
+        left->right = block;
+    return block;
+}
+
+/* Joins a block and its right neighbour; neither is in a list. */
+static void absorb_right(struct sy_allocator *a, struct block *block)
+{
+    struct block *right = block->right;
+
+    block->size += right->size;
+    block->right = right->right;
+    if (block->right)
+        block->right->left = block;
+    record_return(a, right);
+}
+
+/* Cuts what is beyond `size` bytes off a live block and frees it. A record is ready; the right
+ * neighbour is live, since free neighbours are always joined. */
+static void cut_tail(struct sy_allocator *a, struct block *block, uint64_t size)
+{
+    struct block *tail = record_take(a, block, block->offset + size, block->size - size);
+
+    block->size = size;
+    list_insert(a, tail);
+}
+
+/* One free block of the whole range, and no slab but the last in the list. */
+static void start_over(struct sy_allocator *a)
+{
+    struct slab *slab = a->slabs;
+
+    while (slab->next) {
+        a->slabs = slab->next;
+        free(slab);
+        slab = a->slabs;
+    }
+    a->slab_count = 1;
+    a->spare = NULL;
+    a->spares = 0;
+    for (unsigned i = 0; i < SLAB_BLOCKS; i++)
+        record_return(a, &slab->blocks[i]);
+
+    memset(a->lists, 0, sizeof(a->lists));
+    memset(a->splits, 0, sizeof(a->splits));
+    a->levels = 0;
+    a->free = 0;
+    if (a->size)
+        list_insert(a, record_take(a, NULL, 0, a->size));
+}
+
+struct sy_allocator *sy_allocator_new(uint64_t size)
+{
+    struct sy_allocator *a;
+
+    if (size > INT64_MAX || !(a = calloc(1, sizeof(*a))))
+        return NULL;
+    a->size = size;
+    a->buckets_log = BUCKETS_LOG;
+    a->buckets = calloc((size_t)1 << BUCKETS_LOG, sizeof(*a->buckets));
+    if (!a->buckets || !records_ready(a, 1)) {
+        sy_allocator_free(a);
+        return NULL;
+    }
+    start_over(a);
+    return a;
+}
+
+void sy_allocator_free(struct sy_allocator *a)
+{
+    struct slab *slab;
+
+    if (!a)
+        return;
+    while ((slab = a->slabs)) {
+        a->slabs = slab->next;
+        free(slab);
+    }
+    free(a->buckets);
+    free(a);
+}
+
+/* Where in the block an object of `size` bytes could begin. */
+static bool block_fits(const struct block *block, uint64_t size, uint64_t align, uint64_t *start)
+{
+    *start = sy_round_up(block->offset, align);
+    return *start >= block->offset && *start - block->offset <= block->size &&
+           size <= block->size - (*start - block->offset);
+}
+
+/* A free block for the request, or NULL. First the block of about this size that was released last,
+ * then any of a class where all fit. The heads of lists are enough for these. */
+static struct block *search(const struct sy_allocator *a, uint64_t size, uint64_t align,
+                            uint64_t *start)
+{
+    uint64_t need = sy_round_up(size, SY_ALLOCATOR_GRANULE);
+    struct size_class at = class_of(size);
+    struct block *block = a->lists[at.level][at.split];
+
+    if (block && block_fits(block, size, align, start))
+        return block;
+    if (!__builtin_add_overflow(need, align - SY_ALLOCATOR_GRANULE, &need) && need <= a->size) {
+        at = class_above(need);
+        if (class_find(a, &at)) {
+            block = a->lists[at.level][at.split];
+            if (block_fits(block, size, align, start))
+                return block;
+        }
+    }
+    /* What is left has about the size of the request, or is large but badly aligned. */
+    for (at = class_of(size); class_find(a, &at); at.split++) {
+        for (block = a->lists[at.level][at.split]; block; block = block->next) {
+            if (block_fits(block, size, align, start))
+                return block;
+        }
+    }
+    return NULL;
+}
+
+/* Makes [start, start + size) of a block that is in no list a block of its own. Two records are
+ * ready. */
+static struct block *carve(struct sy_allocator *a, struct block *block, uint64_t start,
+                           uint64_t size)
+{
+    uint64_t before = start - block->offset;
+    struct block *front = block;
+
+    if (before) {
+        block = record_take(a, front, start, front->size - before);
+        front->size = before;
+        list_insert(a, front);
+    }
+    if (block->size > size)
+        cut_tail(a, block, size);
+    return block;
+}
+
+static void use(struct sy_allocator *a, uint64_t size)
+{
+    a->used += size;
+    if (a->used > a->peak)
+        a->peak = a->used;
+}
+
+int sy_allocator_alloc(struct sy_allocator *a, uint64_t size, uint64_t align, uint64_t *offset)
+{
+    struct block *block;
+    uint64_t start;
+
+    if (!size || (align & (align - 1)))
+        return -EINVAL;
+    if (size > a->size)
+        return -ENOMEM;
+    if (align < SY_ALLOCATOR_GRANULE)
+        align = SY_ALLOCATOR_GRANULE;
+    block = search(a, size, align, &start);
+    if (!block)
+        return -ENOMEM;
+
+    list_remove(a, block);
+    if (!records_ready(a, 2)) {
+        /* Where an alloc succeeds and is undone, the block comes back as the head of its list. */
+        list_insert(a, block);
+        return -ENOBUFS;
+    }
+    block = carve(a, block, start, sy_round_up(size, SY_ALLOCATOR_GRANULE));
+    block->asked = size;
+    live_insert(a, block);
+    use(a, block->size);
+    *offset = block->offset;
+    return 0;
+}
+
+int sy_allocator_release(struct sy_allocator *a, uint64_t offset)
+{
+    struct block *block = live_find(a, offset);
+
+    if (!block)
+        return -EINVAL;
+    live_remove(a, block);
+    a->used -= block->size;
+    if (block->right && block->right->free) {
+        list_remove(a, block->right);
+        absorb_right(a, block);
+    }
+    if (block->left && block->left->free) {
+        block = block->left;
+        list_remove(a, block);
+        absorb_right(a, block);
+    }
+    list_insert(a, block);
+    if (!a->live && a->slab_count > 1) {
+        live_rehash(a, BUCKETS_LOG);
+        start_over(a);
+    }
+    return 0;
+}
+
+int sy_allocator_resize(struct sy_allocator *a, uint64_t offset, uint64_t size)
+{
+    struct block *block = live_find(a, offset), *right;
+    uint64_t old, rounded;
+    bool right_free;
+
+    if (!block || !size)
+        return -EINVAL;
+    right = block->right;
+    right_free = right && right->free;
+    if (size > block->size + (right_free ? right->size : 0))
+        return -ENOMEM;
+    old = block->size;
+    rounded = sy_round_up(size, SY_ALLOCATOR_GRANULE);
+    if (rounded < old && !right_free && !records_ready(a, 1))
+        return -ENOBUFS;
+    if (rounded != old && right_free) {
+        list_remove(a, right);
+        absorb_right(a, block);
+    }
+    if (rounded < block->size)
+        cut_tail(a, block, rounded);
+    block->asked = size;
+    a->used -= old;
+    use(a, block->size);
+    return 0;
+}
+
+uint64_t sy_allocator_size_of(const struct sy_allocator *a, uint64_t offset)
+{
+    const struct block *block = live_find(a, offset);
+
+    return block ? block->size : 0;
+}
+
+void sy_allocator_walk(const struct sy_allocator *a, sy_allocator_visit *visit, void *arg)
+{
+    const uint64_t buckets = (uint64_t)1 << a->buckets_log;
+
+    for (uint64_t i = 0; i < buckets; i++)
+        for (const struct block *block = a->buckets[i]; block; block = block->next)
+            visit(block->offset, block->asked, arg);
+}
+
+/* The highest class has the largest block; which of its blocks that is takes a look at each. */
+static uint64_t largest_free(const struct sy_allocator *a)
+{
+    uint64_t largest = 0;
+    unsigned level, split;
+
+    if (!a->levels)
+        return 0;
+    level = 63 - (unsigned)__builtin_clzll(a->levels);
+    split = 31 - (unsigned)__builtin_clz(a->splits[level]);
+    for (const struct block *block = a->lists[level][split]; block; block = block->next)
+        largest = block->size > largest ? block->size : largest;
+    return largest;
+}
+
+struct sy_allocator_stats sy_allocator_stats(const struct sy_allocator *a)
+{
+    uint64_t tables = sizeof(*a) + (sizeof(*a->buckets) << a->buckets_log);
+
+    return (struct sy_allocator_stats){
+        .size = a->size,
+        .used = a->used,
+        .peak = a->peak,
+        .largest_free = largest_free(a),
+        .live_blocks = a->live,
+        .free_blocks = a->free,
+        .metadata = tables + a->slab_count * sizeof(struct slab),
+    };
+}

@@ -1,0 +1,90 @@
+/* What is in a PE's control window: words and small buffers through which the members of teams
+ * synchronise. Every PE of a node has all control windows of the node mapped; those of other nodes
+ * are reached by the route's transport.
+ *
+ * A team has the same slot in the control window of each of its members. Counters and flags only
+ * grow and are never reset, also when a slot passes from one team to another: what was written for
+ * a team that has ended cannot be taken for news of the next one, which starts from the values it
+ * finds (coll/team.c). */
+#ifndef SY_CORE_CONTROL_H
+#define SY_CORE_CONTROL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <switchyard/host.h>
+
+#include "core/memory/statics.h"
+#include "core/memory/windows.h"
+#include "util/bits.h"
+
+struct sy_counter {
+    _Atomic uint64_t value;
+    uint64_t base; /* value when the slot's team was made; the owner writes it before */
+} __attribute__((aligned(SY_LINE)));
+
+#define SY_SYNC_GROUP         8  /* members that look at each other's words directly */
+#define SY_SYNC_LEVELS        6  /* groups of groups: 8^6 PEs on a node */
+#define SY_SYNC_ROUNDS        48 /* flags of a synchronisation between nodes */
+#define SY_TAGS               18
+#define SY_SLOT_BYTES         8192
+#define SY_NOTIFY_COLLECTIVES 16    /* collectives whose messages may be under way at a time */
+#define SY_NOTIFY_FLAGS       40    /* of each */
+#define SY_NOTIFY_SCRATCH     65536 /* bytes for the data of all */
+
+/* Notifications for the owner of the control window. Others add to `value`; `expected`, how many
+ * the owner has waited for, is the owner's alone. When no team uses the slot both are equal. */
+struct sy_notify_inbox {
+    _Atomic uint64_t value;
+    uint64_t expected;
+} __attribute__((aligned(SY_LINE)));
+
+/* Messages of one collective (coll/notify.h): others add to `arrived` or set flags. */
+struct sy_notify_flags {
+    struct sy_notify_inbox arrived;
+    _Atomic uint64_t flag[SY_NOTIFY_FLAGS];
+} __attribute__((aligned(SY_LINE)));
+
+struct sy_control_team {
+    struct sy_counter arrived;  /* syncs its owner has entered; the owner writes */
+    struct sy_counter released; /* syncs that are complete; one PE of the node writes */
+    struct sy_counter gathered[SY_SYNC_LEVELS]; /* arrivals in the owner's group; the group adds */
+    struct sy_notify_inbox inbox[SY_TAGS];
+    struct sy_counter stamp;                /* the owner's latest (core/team.h); the owner writes */
+    _Atomic uint64_t round[SY_SYNC_ROUNDS]; /* stamps of syncs; others write */
+    struct sy_notify_flags flags[SY_NOTIFY_COLLECTIVES];
+    char slot[2][SY_SLOT_BYTES]; /* the owner's small data, in turn; the owner writes, and in a sync
+                                    that joins slots those of its group */
+    char scratch[SY_NOTIFY_SCRATCH]; /* data that are sent to the owner; others write */
+} __attribute__((aligned(SY_LINE)));
+
+/* Slots there is scratch for. */
+#define SY_CONTROL_TEAMS_MAX (SY_CONTROL_SPACE / sizeof(struct sy_control_team))
+
+/* The part of a team's slot in the control window of a PE of this node; NULL where it is not
+ * mapped. */
+static inline struct sy_control_team *sy_control_of(int pe, unsigned slot)
+{
+    char *base = sy_windows_peer(SY_WINDOW_CONTROL, pe);
+    return base ? (struct sy_control_team *)base + slot : NULL;
+}
+
+/* For control windows that are not mapped. What is named by a pointer is at the same place in the
+ * control window of PE pe as it is in this PE's. */
+
+/* Adds to a word, or sets it, after what was put on sy_ctx_control before. */
+void sy_control_update(int pe, enum sy_amo_op op, void *mine, uint64_t value);
+
+/* Has a word hold at least `value`, in no order with anything else, nor covered by a quiet. The
+ * word only grows, and one PE at a time raises it. */
+void sy_control_raise(int pe, void *mine, uint64_t value);
+
+/* Copies from there to dest. */
+void sy_control_get(int pe, void *dest, const void *mine, size_t length);
+
+/* Copies `length` bytes (not 0) from source to there, to an offset of a window, and updates a word
+ * of the control window after. The source may be reused on return. hint: SY_PROMPT or 0. */
+void sy_control_put(int pe, unsigned window, uint64_t offset, const void *source, size_t length,
+                    enum sy_amo_op op, void *mine, uint64_t value, unsigned hint);
+uint64_t sy_control_offset(const void *mine);
+
+#endif

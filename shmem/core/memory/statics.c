@@ -1,0 +1,270 @@
+/* Moves the executable's writable data into a memfd, in place. See statics.h.
+ *
+ * Only the main executable counts: the specification (section 3) excludes objects in shared
+ * libraries. Who may write: while the constructor runs there is one thread and main has not begun,
+ * and between the copy and the mmap this code itself writes to nothing but its stack, also in a
+ * static executable, whose libc data is part of what moves. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/memory/statics.h"
+#include "util/bits.h"
+#include "util/file.h"
+#include "util/memfd.h"
+
+struct sy_statics sy_statics = {.fd = -1, .why = "the library's constructor has not run"};
+
+static uint64_t page_size;
+
+/* ---- which pages ---- */
+
+/* file_end: where the bytes end that the executable has initial values for. */
+static void add_range(struct sy_statics *found, uintptr_t lo, uintptr_t hi, uintptr_t file_end)
+{
+    if (lo < hi && found->ranges < SY_STATICS_RANGES)
+        found->range[found->ranges++] = (struct sy_statics_range){
+            .base = (char *)lo, .length = hi - lo, .from_file = file_end > lo ? file_end - lo : 0};
+}
+
+/* The writable segments of the first object, which is the main program, without the part that the
+ * dynamic linker makes read-only after relocation (RELRO). */
+static int collect_ranges(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct sy_statics *found = arg;
+    uintptr_t relro_lo = 0, relro_hi = 0;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_GNU_RELRO)
+            continue;
+        relro_lo = (info->dlpi_addr + p->p_vaddr) & ~(page_size - 1);
+        relro_hi = (info->dlpi_addr + p->p_vaddr + p->p_memsz) & ~(page_size - 1);
+    }
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || !(p->p_flags & PF_W))
+            continue;
+        uintptr_t lo = (info->dlpi_addr + p->p_vaddr) & ~(page_size - 1);
+        uintptr_t hi = sy_round_up(info->dlpi_addr + p->p_vaddr + p->p_memsz, page_size);
+        uintptr_t file_end = info->dlpi_addr + p->p_vaddr + p->p_filesz;
+        if (relro_lo < hi && relro_hi > lo) {
+            add_range(found, lo, relro_lo, file_end);
+            lo = relro_hi;
+        }
+        add_range(found, lo, hi, file_end);
+    }
+    return 1;
+}
+
+/* Hashes the GNU build-id where there is one, and the shape of the program headers. */
+static int collect_identity(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    uint64_t *identity = arg;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uint64_t shape[3] = {p->p_type, p->p_vaddr, p->p_memsz};
+        *identity = sy_hash(shape, sizeof shape, *identity);
+        if (p->p_type == PT_NOTE)
+            *identity = sy_hash((void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz, *identity);
+    }
+    return 1;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct sy_statics_range *x = a, *y = b;
+    return (x->length < y->length) - (x->length > y->length);
+}
+
+/* ---- the move ---- */
+
+/* Copies the page at `from`; no library call, because in a static executable even memcpy's
+ * indirection table is part of what is being copied. */
+static inline void copy_page(uint64_t *to, const uint64_t *from)
+{
+    for (size_t i = 0; i < page_size / sizeof *to; i++)
+        ((volatile uint64_t *)to)[i] = from[i];
+}
+
+/* Whether there is anything but zeros. */
+static bool has_values(const uint64_t *page)
+{
+    for (size_t i = 0; i < page_size / sizeof *page; i++)
+        if (page[i])
+            return true;
+    return false;
+}
+
+/* Copies the pages of a range that are not zero to `to`, where everything is. A page that the
+ * executable has no values for and that is neither in memory nor swapped out was never touched, and
+ * is passed over without being read. Without pagemap all are read. */
+static void copy_present(const struct sy_statics_range *range, char *to, int pagemap)
+{
+    const uint64_t there = UINT64_C(3) << 62; /* bit 63: present, bit 62: swapped */
+    uint64_t entry[64];
+    size_t pages = range->length / page_size;
+
+    for (size_t first = 0; first < pages; first += SY_COUNT(entry)) {
+        size_t count = pages - first < SY_COUNT(entry) ? pages - first : SY_COUNT(entry);
+        off_t at = (off_t)(((uintptr_t)range->base / page_size + first) * sizeof *entry);
+        if (pagemap < 0 || syscall(SYS_pread64, pagemap, entry, count * sizeof *entry, at) !=
+                               (long)(count * sizeof *entry))
+            for (size_t i = 0; i < count; i++)
+                entry[i] = UINT64_MAX;
+        for (size_t i = 0; i < count; i++) {
+            size_t offset = (first + i) * page_size;
+            const uint64_t *page = (const uint64_t *)(range->base + offset);
+            if ((offset < range->from_file || entry[i] & there) && has_values(page))
+                copy_page((uint64_t *)(to + offset), page);
+        }
+    }
+}
+
+/* Moves one range. Past the mmap there is no way back and none is needed: it replaces pages by
+ * equal ones. */
+static bool move_range(const struct sy_statics_range *range, int fd, int pagemap)
+{
+    char *image = mmap(NULL, range->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                       (off_t)range->fd_offset);
+    if (image == MAP_FAILED)
+        return false;
+    copy_present(range, image, pagemap);
+    long at = syscall(SYS_mmap, range->base, range->length, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_FIXED, fd, (off_t)range->fd_offset);
+    munmap(image, range->length);
+    return at == (long)range->base;
+}
+
+/* /proc/self/task has two links of its own and one for each thread. */
+static bool single_threaded(void)
+{
+    struct stat task;
+    return stat("/proc/self/task", &task) || task.st_nlink <= 3;
+}
+
+static const char *move_all(struct sy_statics *s)
+{
+    if (!single_threaded())
+        return "the library was loaded into a process that already has threads";
+    int fd = sy_memfd_create("openshmem");
+    if (fd < 0)
+        return "memfd_create failed";
+    uint64_t end = SY_CONTROL_SPACE;
+    for (unsigned i = 0; i < s->ranges; i++) {
+        s->range[i].fd_offset = end;
+        end += s->range[i].length;
+    }
+    if (sy_memfd_seal(fd) || sy_file_set_length(fd, end)) {
+        close(fd);
+        return "the memfd cannot hold the program's data (see ulimit -f)";
+    }
+    s->fd = fd;
+    s->end = end;
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    /* The result is kept in locals: `s` itself may lie in a range that is about to move. */
+    bool moved = true;
+    for (unsigned i = 0; i < s->ranges; i++)
+        moved = move_range(&s->range[i], fd, pagemap) && moved;
+    if (pagemap >= 0)
+        close(pagemap);
+    return moved ? NULL : "the program's data could not be mapped again";
+}
+
+/* ---- fork ---- */
+
+/* A child that is forked without exec must have its own variables, as after any fork. The parent
+ * takes the snapshot before fork, when this is the last handler to run, so the child sees the
+ * values of that moment and not what the parent or other PEs write while it starts. Each thread has
+ * its own: two may fork at once. */
+static _Thread_local char *snapshot[SY_STATICS_RANGES];
+
+static void copy_data_extents(const struct sy_statics_range *range, char *to)
+{
+    off_t at = (off_t)range->fd_offset, end = at + (off_t)range->length;
+
+    while (at < end) {
+        off_t data = lseek(sy_statics.fd, at, SEEK_DATA);
+        if (data < 0 || data >= end)
+            return;
+        off_t hole = lseek(sy_statics.fd, data, SEEK_HOLE);
+        if (hole < 0 || hole > end)
+            hole = end;
+        /* Read through the file: a sanitizer objects to copying what lies between variables. */
+        ssize_t got = pread(sy_statics.fd, to + (data - (off_t)range->fd_offset),
+                            (size_t)(hole - data), data);
+        if (got <= 0)
+            return;
+        at = data + got;
+    }
+}
+
+static void before_fork(void)
+{
+    for (unsigned i = 0; i < sy_statics.ranges; i++) {
+        void *copy = mmap(NULL, sy_statics.range[i].length, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        snapshot[i] = copy == MAP_FAILED ? NULL : copy;
+    }
+    for (unsigned i = 0; i < sy_statics.ranges; i++)
+        if (snapshot[i])
+            copy_data_extents(&sy_statics.range[i], snapshot[i]);
+}
+
+static void after_fork_in_parent(void)
+{
+    for (unsigned i = 0; i < sy_statics.ranges; i++)
+        if (snapshot[i])
+            munmap(snapshot[i], sy_statics.range[i].length);
+}
+
+static void after_fork_in_child(void)
+{
+    struct sy_statics s = sy_statics; /* the original may be in a range that is replaced below */
+    char *copy[SY_STATICS_RANGES];
+
+    memcpy(copy, snapshot, sizeof copy);
+    for (unsigned i = 0; i < s.ranges; i++)
+        if (copy[i])
+            syscall(SYS_mremap, copy[i], s.range[i].length, s.range[i].length,
+                    MREMAP_MAYMOVE | MREMAP_FIXED, s.range[i].base);
+}
+
+/* ---- start ---- */
+
+/* SHMEM_STATICS=service keeps the data where it is; it is read here because main, and with it every
+ * configuration file, comes later. */
+static const char *refused_by_user(void)
+{
+    const char *mode = secure_getenv("SHMEM_STATICS");
+    return mode && !strcasecmp(mode, "service") ? "SHMEM_STATICS=service" : NULL;
+}
+
+__attribute__((constructor(101))) static void sy_statics_start(void)
+{
+    struct sy_statics s = {.fd = -1, .end = SY_CONTROL_SPACE};
+
+    page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+    dl_iterate_phdr(collect_ranges, &s);
+    dl_iterate_phdr(collect_identity, &s.identity);
+    qsort(s.range, s.ranges, sizeof s.range[0], larger_first);
+    s.why = refused_by_user();
+    if (!s.why)
+        s.why = move_all(&s);
+    s.mapped = !s.why;
+    sy_statics = s;
+    if (s.fd >= 0)
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}

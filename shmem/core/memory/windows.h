@@ -1,0 +1,110 @@
+/* Symmetric windows: from a user's address to (window, offset), and from (PE, window, offset) to an
+ * address in this process where that PE's memory is mapped.
+ *
+ * Invariants: the tables are written by the thread that is in shmem_init or shmem_finalize, when no
+ * other call may run, and only read otherwise. peer[pe] of a window is NULL where that PE's window
+ * cannot be reached by loads and stores, and where it has not been used yet (`late`); for this PE
+ * it is the window itself. */
+#ifndef SY_CORE_WINDOWS_H
+#define SY_CORE_WINDOWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <switchyard/host.h>
+
+#include "core/memory/statics.h"
+#include "util/bits.h"
+
+enum {
+    SY_WINDOW_HEAP,
+    SY_WINDOW_CONTROL, /* the library's own; users' addresses never fall into it */
+    SY_WINDOW_DATA,    /* first of the executable's data ranges, the largest */
+    SY_WINDOWS_MAX = SY_WINDOW_DATA + SY_STATICS_RANGES
+};
+
+struct sy_window_entry {
+    struct sy_window own;
+    char **peer; /* npes bases in this process */
+};
+
+struct sy_windows {
+    unsigned count;
+    struct sy_window_entry entry[SY_WINDOWS_MAX];
+    char *late; /* npes flags, NULL: none. PEs whose windows are mapped when they are first used, by
+                   `map`, which ends the job if it cannot. Only where one thread makes all calls. */
+    void (*map)(int pe);
+};
+
+extern struct sy_windows sy_windows SY_HIDDEN;
+
+/* A program that waits in a loop of its own looks at its own memory again and again. Polling finds
+ * sooner what it waits for than the progress thread wakes up for it; and where nobody but the
+ * program receives (SHMEM_PROGRESS=polling), any loop may be one that waits. */
+enum { SY_LOOKS_MERELY, SY_LOOKS_POLL_OWN, SY_LOOKS_POLL_ALL };
+
+/* What the inline path needs, in one cache line. Lengths are 0, so that every call takes the path
+ * that checks and explains, before initialisation, after finalisation, and under SHMEM_CHECK. */
+struct sy_hot {
+    unsigned npes;
+    /* Handles up to this one are no contexts, or have to be looked up: all are under SHMEM_CHECK.
+     */
+    uintptr_t not_ctx;
+    bool carries; /* some data goes through a transport's calls, so quiet and fence concern it */
+    unsigned char looks; /* SY_LOOKS_: which looks at mapped memory poll transports now and then */
+    struct {
+        uintptr_t base;
+        size_t length;
+        char **peer;
+    } heap, data;
+} __attribute__((aligned(SY_LINE)));
+
+extern struct sy_hot sy_hot SY_HIDDEN;
+
+/* The address, here, of what `address` names on PE pe; NULL where only the slow path can tell. */
+SY_INLINE void *sy_window_reach(const void *address, int pe)
+{
+    if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes))
+        return NULL;
+    size_t offset = (uintptr_t)address - sy_hot.heap.base;
+    char *base;
+    if (SY_LIKELY(offset < sy_hot.heap.length)) {
+        base = sy_hot.heap.peer[(unsigned)pe];
+    } else {
+        offset = (uintptr_t)address - sy_hot.data.base;
+        if (SY_UNLIKELY(offset >= sy_hot.data.length))
+            return NULL;
+        base = sy_hot.data.peer[(unsigned)pe];
+    }
+    return SY_LIKELY(base != NULL) ? base + offset : NULL;
+}
+
+/* Makes the tables for npes PEs from this PE's memory; peers are added by sy_windows_set_peer. */
+int sy_windows_open(int pe, int npes, struct sy_error *err);
+void sy_windows_set_peer(unsigned window, int pe, void *base);
+void sy_windows_close(void);
+
+/* PE pe's windows are to be mapped late. 0 or -ENOMEM. */
+int sy_windows_set_late(int pe, void (*map)(int pe));
+
+/* Whether a window of PE pe is mapped, or will be when it is used. */
+bool sy_windows_has(unsigned window, int pe);
+
+/* The base of a window of PE pe here, or NULL. */
+char *sy_windows_first_use(unsigned window, int pe) __attribute__((cold));
+static inline char *sy_windows_peer(unsigned window, int pe)
+{
+    char *base = sy_windows.entry[window].peer[pe];
+    return SY_LIKELY(base || !sy_windows.late) ? base : sy_windows_first_use(window, pe);
+}
+
+/* Lets the inline path work, or not. */
+void sy_windows_hot(int npes, bool enable);
+
+/* The window and offset of a user's address: 0, or -EFAULT if it is not symmetric. */
+int sy_windows_find(const void *address, unsigned *window, uint64_t *offset);
+
+/* As struct sy_host's member: bounds-checked address of another's memory, or NULL. */
+void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length);
+
+#endif

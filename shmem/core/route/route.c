@@ -1,0 +1,383 @@
+/* See route.h. Contains no transport's name. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/route/route.h"
+#include "core/route/route_rule.h"
+#include "core/start/transport_stubs.h"
+#include "core/memory/windows.h"
+#include "core/start/world.h"
+#include "util/bits.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/option.h"
+
+struct sy_routes sy_routes;
+
+/* Transports that this PE has left out. */
+static struct sy_route_drop dropped[SY_TRANSPORTS_MAX];
+static unsigned drops;
+
+/* ---- which transports ---- */
+
+bool sy_routes_named(const char *wanted)
+{
+    return wanted[0] != '^' && strcmp(wanted, "auto") != 0;
+}
+
+/* Whether `name` stands in the list "a,b,c". */
+static bool listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (*list) {
+        size_t word = strcspn(list, ",");
+        if (word == length && !strncmp(list, name, length))
+            return true;
+        list += word + (list[word] == ',');
+    }
+    return false;
+}
+
+/* One word of a list "a,b?,^c": its letters, without the mark behind it, and whether the mark is
+ * there. False at the end. */
+static bool next_name(const char **list, char name[SY_ROUTE_NAME], bool *optional)
+{
+    size_t word = strcspn(*list, ",");
+
+    if (!**list)
+        return false;
+    *optional = word && (*list)[word - 1] == '?';
+    snprintf(name, SY_ROUTE_NAME, "%.*s", (int)(word - *optional), *list);
+    *list += word + ((*list)[word] == ',');
+    return true;
+}
+
+static const struct sy_plugin *find(const char *name, const struct sy_plugin *found, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(found[i].name, name))
+            return &found[i];
+    return NULL;
+}
+
+/* Every name of a user's list must exist: a slip must not silently choose another transport. */
+static int check_names(const char *list, const struct sy_plugin *found, size_t count,
+                       struct sy_error *err)
+{
+    char have[256] = "", name[SY_ROUTE_NAME];
+    bool optional;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(have);
+        if (used + strlen(found[i].name) + 3 < sizeof have)
+            sprintf(have + used, "%s%s", used ? ", " : "", found[i].name);
+    }
+    while (next_name(&list, name, &optional))
+        if (!optional && !find(name, found, count))
+            return sy_fail(err, ENOENT,
+                           "SHMEM_TRANSPORTS names '%s', but there is no such transport; there is: "
+                           "%s",
+                           name, *have ? have : "none at all");
+    return 0;
+}
+
+/* ---- what a plugin may get wrong ---- */
+
+static int check_rows(const char *name, const struct sy_transport *table, struct sy_error *err)
+{
+    size_t length = strlen(name);
+
+    for (const struct sy_option *row = table->options; row && row->name; row++) {
+        if (row->flags & SY_OPTION_INERT)
+            continue;
+        if (!table->settings)
+            return sy_fail(err, EINVAL, "it has options, but no settings for their values");
+        if (strncmp(row->name, name, length) || row->name[length] != '.')
+            return sy_fail(err, EINVAL, "its option '%s' does not begin with '%s.'", row->name,
+                           name);
+        if (row->type == SY_OPTION_CHOICE && !row->choices)
+            return sy_fail(err, EINVAL, "its option '%s' has no choices", row->name);
+    }
+    return 0;
+}
+
+static int check_table(const char *name, const struct sy_transport *table, struct sy_error *err)
+{
+    const struct sy_transport *stubs = &sy_transport_stubs;
+
+    if ((table->ctx_open == stubs->ctx_open) != (table->ctx_close == stubs->ctx_close))
+        return sy_fail(err, EINVAL, "it has only one of ctx_open and ctx_close");
+    return check_rows(name, table, err);
+}
+
+unsigned sy_routes_able(const struct sy_route_transport *t)
+{
+    const struct sy_transport *stubs = &sy_transport_stubs;
+
+    return (t->table->put != stubs->put ? SY_REACH_PUT : 0) |
+           (t->table->get != stubs->get ? SY_REACH_GET : 0) |
+           (t->table->amo != stubs->amo ? SY_REACH_AMO : 0) |
+           (t->table->mem_pointer != stubs->mem_pointer ? SY_REACH_MAP : 0);
+}
+
+int sy_routes_step(const char *step, int rc, struct sy_error *err)
+{
+    if (rc && !*err->text)
+        sy_fail(err, -rc, "%s: %s (the plugin gives no reason)", step, strerror(-rc));
+    return rc;
+}
+
+/* ---- loading ---- */
+
+/* Loads a plugin and appends it. */
+static int load(const struct sy_plugin *found, struct sy_options *options, struct sy_error *err)
+{
+    if (sy_routes.loaded == SY_TRANSPORTS_MAX)
+        return sy_fail(err, E2BIG, "more than %d transports", SY_TRANSPORTS_MAX);
+    struct sy_route_transport *t = &sy_routes.transport[sy_routes.loaded];
+    *t = (struct sy_route_transport){0};
+    int rc = sy_plugin_open_found("transport", found, SY_TRANSPORT_ABI, sizeof sy_transport_stubs,
+                                  &sy_transport_stubs, &t->plugin, err);
+    if (rc)
+        return rc;
+    t->table = t->plugin.table;
+    t->rank = t->table->priority < INT32_MAX ? -(int32_t)t->table->priority : -INT32_MAX;
+    struct sy_error why = {""};
+    if (check_table(found->name, t->table, &why))
+        rc = sy_fail(err, EPROTO, "transport plugin %s: %s", found->name, why.text);
+    else if (t->table->options)
+        rc = sy_options_add(options, found->name, t->table->options, t->table->settings, err);
+    if (rc)
+        sy_plugin_close(&t->plugin);
+    else
+        sy_routes.loaded++;
+    return rc;
+}
+
+static int load_named(const char *list, const struct sy_plugin *found, size_t count,
+                      struct sy_options *options, struct sy_error *err)
+{
+    char name[SY_ROUTE_NAME];
+    bool optional;
+
+    for (int32_t rank = 0; next_name(&list, name, &optional); rank++) {
+        const struct sy_plugin *plugin = find(name, found, count);
+        if (!plugin) /* check_names has seen to it that it is optional */
+            continue;
+        int rc = load(plugin, options, err);
+        if (rc)
+            return rc;
+        sy_routes.transport[sy_routes.loaded - 1].rank = rank;
+        sy_routes.transport[sy_routes.loaded - 1].required = !optional;
+        sy_routes.transport[sy_routes.loaded - 1].named = true;
+    }
+    return 0;
+}
+
+static int lower_first(const void *a, const void *b)
+{
+    const struct sy_route_transport *x = a, *y = b;
+    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
+                              : strcmp(x->plugin.name, y->plugin.name);
+}
+
+/* Loads all that exist but the excluded ones, and those that are only for who names them, unless a
+ * rule does. */
+static int load_auto(const char *excluded, const struct sy_plugin *found, size_t count,
+                     struct sy_options *options, struct sy_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct sy_error why = {""};
+        if (listed(excluded, found[i].name))
+            continue;
+        int rc = load(&found[i], options, &why);
+        if (rc ==
+            -EINVAL) /* a bad option value is the user's to mend, not a reason to go without */
+            return sy_fail(err, EINVAL, "%s", why.text);
+        if (rc)
+            sy_log(SY_LOG_WARN, "routes", "transport %s: %s", found[i].name, why.text);
+        else if (sy_routes.transport[sy_routes.loaded - 1].table->priority < 0 &&
+                 !sy_route_rules_want(found[i].name))
+            sy_plugin_close(&sy_routes.transport[--sy_routes.loaded].plugin);
+    }
+    qsort(sy_routes.transport, sy_routes.loaded, sizeof sy_routes.transport[0], lower_first);
+    return 0;
+}
+
+int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_error *err)
+{
+    size_t count;
+    struct sy_plugin *found = sy_plugins_find("transport", &count);
+    bool exclude = wanted[0] == '^', named = sy_routes_named(wanted);
+    const char *list = exclude ? wanted + 1 : named ? wanted : "";
+    int rc = check_names(list, found, count, err);
+
+    drops = 0;
+    if (!rc)
+        rc = named ? load_named(list, found, count, options, err)
+                   : load_auto(list, found, count, options, err);
+    sy_plugins_free(found, count);
+    return rc;
+}
+
+/* ---- opening ---- */
+
+/* Opens transport `i`, registers the windows, and opens the default context's domain in it. */
+static int open_one(unsigned i, const struct sy_host *host, struct sy_error *err)
+{
+    struct sy_route_transport *t = &sy_routes.transport[i];
+    int rc = sy_routes_step("open", t->table->open(host, err), err);
+
+    if (rc)
+        return rc;
+    for (unsigned w = 0; w < sy_windows.count && !rc; w++)
+        rc = sy_routes_step("mem_register",
+                            t->table->mem_register(w, &sy_windows.entry[w].own, err), err);
+    if (!rc)
+        rc = sy_routes_step("ctx_open", t->table->ctx_open(0, &t->ctx, err), err);
+    if (rc)
+        t->table->close();
+    return rc;
+}
+
+static void forget(unsigned i, int code, const char *why)
+{
+    struct sy_route_transport *t = &sy_routes.transport[i];
+    struct sy_route_drop *drop = &dropped[drops++]; /* each of the loaded ones at most once */
+
+    snprintf(drop->name, sizeof drop->name, "%s", t->plugin.name);
+    snprintf(drop->why, sizeof drop->why, "%s", why);
+    drop->code = code;
+    drop->named = t->named;
+    sy_plugin_close(&t->plugin);
+    sy_routes.loaded--;
+    memmove(t, t + 1, (sy_routes.loaded - i) * sizeof *t);
+}
+
+void sy_routes_drop(unsigned i, int code, const char *why)
+{
+    struct sy_route_transport *t = &sy_routes.transport[i];
+
+    t->table->ctx_close(t->ctx);
+    t->table->close();
+    sy_routes.count--;
+    forget(i, code, why);
+}
+
+const struct sy_route_drop *sy_routes_dropped(unsigned i)
+{
+    return i < drops ? &dropped[i] : NULL;
+}
+
+/* Rules may prefer a later transport even between PEs of one node. */
+bool sy_routes_span_node(void)
+{
+    return sy_routes.count && sy_routes.transport[sy_routes.count - 1].table->node_only &&
+           !sy_route_rules_name(0);
+}
+
+int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err)
+{
+    while (sy_routes.count < sy_routes.loaded) {
+        struct sy_error why = {""};
+        const struct sy_route_transport *t = &sy_routes.transport[sy_routes.count];
+        if (!beyond && (!t->table->node_only || sy_routes_span_node()))
+            return 0;
+        int failed = open_one(sy_routes.count, host, &why);
+        bool needless = failed == -ENODEV && host->npes == 1; /* nobody is there to be reached */
+        if (!failed) {
+            sy_routes.count++;
+        } else if (t->required && !needless) {
+            return sy_fail(err, -failed, "transport %s, which SHMEM_TRANSPORTS demands: %s",
+                           t->plugin.name, why.text);
+        } else {
+            sy_log(SY_LOG_DEBUG, "routes", "transport %s: not used: %s", t->plugin.name, why.text);
+            forget(sy_routes.count, failed, why.text);
+        }
+    }
+    return 0;
+}
+
+/* ---- exchange: for each transport its name, NUL, rank, one byte of length, the address ---- */
+
+enum { PACK_HEAD = sizeof(int32_t) + 1, PACK_MOST = 0xff };
+
+static size_t pack_one(char *at, const char *name, int32_t rank, size_t length)
+{
+    size_t used = strlen(name) + 1;
+
+    memcpy(at, name, used);
+    memcpy(at + used, &rank, sizeof rank);
+    at[used + sizeof rank] = (char)length;
+    return used + PACK_HEAD;
+}
+
+size_t sy_routes_pack_room(void)
+{
+    return (sy_routes.loaded + (sy_route_rules_use_nets() ? 2 : 0)) * SY_TRANSPORT_RECORD + 1;
+}
+
+size_t sy_routes_pack(char *buffer, size_t room)
+{
+    size_t used = 0;
+
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *t = &sy_routes.transport[i];
+        size_t head = strlen(t->plugin.name) + 1 + PACK_HEAD;
+        if (used + head + SY_ADDRESS_MAX + 1 > room)
+            break;
+        size_t length = t->table->address(buffer + used + head, SY_ADDRESS_MAX);
+        if (length > SY_ADDRESS_MAX) {
+            sy_log(SY_LOG_ERROR, "routes",
+                   "transport %s: its address() answers %zu, but an address has at most %d bytes; "
+                   "it is taken as none",
+                   t->plugin.name, length, SY_ADDRESS_MAX);
+            length = 0;
+        }
+        used += pack_one(buffer + used, t->plugin.name, t->rank, length) + length;
+    }
+    if (sy_route_rules_use_nets() && used + sizeof SY_ROUTE_NETS + PACK_HEAD + PACK_MOST < room) {
+        char *nets = buffer + used + sizeof SY_ROUTE_NETS + PACK_HEAD;
+        size_t length = sy_route_rules_addresses(nets, PACK_MOST);
+        used += pack_one(buffer + used, SY_ROUTE_NETS, 0, length) + length;
+    }
+    buffer[used++] = '\0';
+    return used;
+}
+
+bool sy_routes_unpack(const char **pack, struct sy_route_entry *entry)
+{
+    const char *at = *pack;
+
+    if (!*at)
+        return false;
+    entry->name = at;
+    at += strlen(at) + 1;
+    memcpy(&entry->rank, at, sizeof entry->rank);
+    entry->length = (unsigned char)at[sizeof entry->rank];
+    entry->address = at + PACK_HEAD;
+    *pack = entry->address + entry->length;
+    return true;
+}
+
+void sy_routes_close(void)
+{
+    for (unsigned i = sy_routes.loaded; i--;) {
+        struct sy_route_transport *t = &sy_routes.transport[i];
+        if (i < sy_routes.count) {
+            t->table->ctx_close(t->ctx);
+            t->table->close();
+            sy_routes.count = i; /* those that close after it may wait, and let others progress */
+        }
+        sy_plugin_close(&t->plugin);
+    }
+    sy_route_rules_close();
+    free(sy_routes.of);
+    free(sy_routes.other);
+    memset(&sy_routes, 0, sizeof sy_routes);
+    sy_hot.carries = false;
+    sy_hot.looks = SY_LOOKS_MERELY;
+}

@@ -1,0 +1,121 @@
+/* The table of routes for people: see route.h. PEs with equal rows are one line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/start/config.h"
+#include "core/route/route.h"
+#include "core/route/route_rule.h"
+#include "core/start/world.h"
+#include "util/log.h"
+
+static const struct sy_route_cell *table;
+static int size;
+
+static struct sy_route_cell cell(int row, int column)
+{
+    return table[(size_t)row * (size_t)size + (size_t)column];
+}
+
+/* To stdout where the user has asked for the table, else to the log. */
+static void line(const char *text)
+{
+    if (sy_config.show_routes) {
+        printf("%s\n", text);
+        fflush(stdout);
+    } else {
+        sy_log(SY_LOG_DEBUG, "routes", "%s", text);
+    }
+}
+
+static bool same_cell(struct sy_route_cell a, struct sy_route_cell b)
+{
+    return a.transport == b.transport && a.why == b.why;
+}
+
+/* Whether two PEs have the same routes to all others but each other and themselves. */
+static bool same_row(int a, int b)
+{
+    for (int pe = 0; pe < size; pe++)
+        if (pe != a && pe != b && !same_cell(cell(a, pe), cell(b, pe)))
+            return false;
+    return true;
+}
+
+/* Appends the PEs whose class is `of`, as "0-3,7". */
+static void append_pes(char *text, size_t room, const int *class, int of)
+{
+    size_t used = strlen(text);
+    const char *divide = "";
+
+    for (int pe = 0; pe < size && used < room; pe++) {
+        int first = pe;
+        if (class[pe] != of)
+            continue;
+        while (pe + 1 < size && class[pe + 1] == of)
+            pe++;
+        used += (size_t)snprintf(text + used, room - used, first == pe ? "%s%d" : "%s%d-%d", divide,
+                                 first, pe);
+        divide = ",";
+    }
+}
+
+static const char *reason(uint8_t why, char *buffer, size_t room)
+{
+    char text[120];
+
+    if (why == SY_ROUTE_FIRST)
+        return "the first in the order";
+    if (why == SY_ROUTE_COMMON)
+        return "the first that both have";
+    if (why == SY_ROUTE_REACH)
+        return "the first that reaches";
+    unsigned rule = why - SY_ROUTE_RULE + 1u;
+    snprintf(buffer, room, "rule %u: %s", rule, sy_route_rule_text(rule, text, sizeof text));
+    return buffer;
+}
+
+static void show_pair(const int *class, int a, int b, int from, int to, const char *const *names)
+{
+    char text[600] = "PE ", why[200];
+    struct sy_route_cell c = cell(from, to);
+
+    append_pes(text, sizeof text / 3, class, a);
+    strcat(text, " x ");
+    append_pes(text, sizeof text * 2 / 3, class, b);
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, ": %s, %s", names[c.transport],
+             reason(c.why, why, sizeof why));
+    line(text);
+}
+
+/* Some PE of a class other than `not`, or -1. */
+static int member(const int *class, int of, int not )
+{
+    for (int pe = 0; pe < size; pe++)
+        if (class[pe] == of && pe != not )
+            return pe;
+    return -1;
+}
+
+void sy_routes_show(const struct sy_route_cell *cells, int npes, const char *const *names)
+{
+    int *class = calloc((size_t)npes, sizeof *class), classes = 0;
+
+    table = cells;
+    size = npes;
+    line(npes > 1 ? "routes, PE x PE: transport, why" : "routes: one PE needs none");
+    for (int pe = 0; class && pe < npes; pe++) {
+        int like = 0;
+        while (like < pe && !same_row(like, pe))
+            like++;
+        class[pe] = like < pe ? class[like] : classes++;
+    }
+    for (int a = 0; class && a < classes; a++)
+        for (int b = a; b < classes; b++) {
+            int from = member(class, a, -1), to = member(class, b, from);
+            if (to >= 0)
+                show_pair(class, a, b, from, to, names);
+        }
+    free(class);
+}

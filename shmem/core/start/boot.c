@@ -1,0 +1,260 @@
+/* See boot.h. Contains no bootstrap's name: what exists is found, and asked in order of priority.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/start/boot.h"
+#include "util/bits.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/option.h"
+#include "util/plugin.h"
+
+const struct sy_bootstrap *sy_boot;
+
+static struct sy_plugin chosen;
+static struct sy_job joined;
+
+/* ---- stand-ins for what a plugin leaves out ---- */
+
+static int no_probe(struct sy_error *err)
+{
+    return sy_fail(err, ENODEV, "the plugin has no probe");
+}
+
+static int no_open(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+{
+    (void)host, (void)job;
+    return sy_fail(err, EOPNOTSUPP, "the plugin has no open");
+}
+
+static int no_allgather(const char *phase, const void *mine, void *all, size_t length,
+                        double seconds, struct sy_error *err)
+{
+    (void)mine, (void)all, (void)length, (void)seconds;
+    return sy_fail(err, EOPNOTSUPP, "%s: the plugin has no allgather", phase);
+}
+
+static void no_mark(enum sy_mark mark)
+{
+    (void)mark;
+}
+
+static void no_abort(int status, const char *why)
+{
+    (void)status, (void)why;
+}
+
+static int no_wait_fd(void)
+{
+    return -1;
+}
+
+static int no_event(int *status)
+{
+    (void)status;
+    return SY_EVENT_NONE;
+}
+
+static void no_close(void)
+{
+}
+
+static void no_note(const char *text, double seconds, int asked)
+{
+    (void)asked;
+    sy_log(SY_LOG_WARN, "boot", "this PE has been waiting for %.0f seconds: it is %s", seconds,
+           text);
+}
+
+static void no_rests(uint64_t wait, unsigned flags)
+{
+    (void)wait, (void)flags;
+}
+
+static void no_failing(int status)
+{
+    (void)status;
+}
+
+static const struct sy_bootstrap stubs = {
+    .size = sizeof stubs,
+    .probe = no_probe,
+    .open = no_open,
+    .allgather = no_allgather,
+    .mark = no_mark,
+    .abort = no_abort,
+    .wait_fd = no_wait_fd,
+    .event = no_event,
+    .close = no_close,
+    .note = no_note,
+    .failing = no_failing,
+    .rests = no_rests,
+};
+
+/* ---- choice ---- */
+
+/* The plugin that the launcher says is its own: where it agrees, the others need not be loaded. */
+#define HINT "SHMEM_BOOT_PLUGIN"
+
+static int open_found(const struct sy_plugin *found, struct sy_plugin *plugin, struct sy_error *err)
+{
+    return sy_plugin_open_found("bootstrap", found, SY_BOOTSTRAP_ABI, sizeof stubs, &stubs, plugin,
+                                err);
+}
+
+static long priority_of(const struct sy_plugin *plugin)
+{
+    return ((const struct sy_bootstrap *)plugin->table)->priority;
+}
+
+static int higher_first(const void *a, const void *b)
+{
+    long x = priority_of(a), y = priority_of(b);
+    return (x < y) - (x > y);
+}
+
+/* Asks opened plugins in order. Leaves the index of the one that says yes in *yes. */
+static int ask(struct sy_plugin *plugins, size_t count, size_t *yes, struct sy_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct sy_bootstrap *b = plugins[i].table;
+        struct sy_error why = {""};
+        if (b->priority < 0)
+            continue;
+        int rc = b->probe(&why);
+        sy_log(SY_LOG_DEBUG, "boot", "bootstrap %s: %s", plugins[i].name,
+               rc ? why.text : "this launcher");
+        if (!rc) {
+            *yes = i;
+            return 0;
+        }
+        if (rc != -ENODEV)
+            return sy_fail(err, -rc, "bootstrap %s: %s", plugins[i].name, why.text);
+    }
+    return sy_fail(err, ENODEV,
+                   "no bootstrap plugin fits the way this process was started; "
+                   "SHMEM_DEBUG=boot shows what each one looked for");
+}
+
+static bool choose_hinted(const struct sy_plugin *found, size_t count)
+{
+    const char *name = secure_getenv(HINT);
+    struct sy_error why = {""};
+
+    for (size_t i = 0; name && i < count; i++) {
+        if (strcmp(found[i].name, name) != 0 || open_found(&found[i], &chosen, &why))
+            continue;
+        if (!((const struct sy_bootstrap *)chosen.table)->probe(&why)) {
+            sy_log(SY_LOG_DEBUG, "boot", "bootstrap %s: this launcher (" HINT ")", name);
+            return true;
+        }
+        sy_plugin_close(&chosen);
+    }
+    return false;
+}
+
+/* Opens every bootstrap plugin there is and keeps the one that knows its launcher. */
+static int choose_from(const struct sy_plugin *names, size_t found, struct sy_error *err)
+{
+    size_t opened = 0, yes = 0;
+    struct sy_plugin *plugins = calloc(found + 1, sizeof *plugins);
+    int rc = plugins ? 0 : sy_fail(err, ENOMEM, "no memory for %zu plugins", found);
+
+    for (size_t i = 0; plugins && i < found; i++) {
+        struct sy_error why = {""};
+        if (!open_found(&names[i], &plugins[opened], &why))
+            opened++;
+        else
+            sy_log(SY_LOG_WARN, "boot", "bootstrap %s: %s", names[i].name, why.text);
+    }
+    if (plugins && !opened)
+        rc = sy_fail(err, ENOENT,
+                     "no bootstrap plugin was found; the installation lacks its "
+                     "directory switchyard/ beside libsma.so, or set SHMEM_PLUGIN_PATH");
+    if (!rc) {
+        qsort(plugins, opened, sizeof *plugins, higher_first);
+        rc = ask(plugins, opened, &yes, err);
+    }
+    for (size_t i = 0; plugins && i < opened; i++) {
+        if (!rc && i == yes)
+            chosen = plugins[i];
+        else
+            sy_plugin_close(&plugins[i]);
+    }
+    free(plugins);
+    return rc;
+}
+
+static int choose_auto(struct sy_error *err)
+{
+    size_t count;
+    struct sy_plugin *found = sy_plugins_find("bootstrap", &count);
+    int rc = choose_hinted(found, count) ? 0 : choose_from(found, count, err);
+
+    sy_plugins_free(found, count);
+    return rc;
+}
+
+static int choose_named(const char *name, struct sy_error *err)
+{
+    struct sy_error why = {""};
+    int rc = sy_plugin_open("bootstrap", name, SY_BOOTSTRAP_ABI, sizeof stubs, &stubs, &chosen,
+                            &why);
+
+    if (rc)
+        return sy_fail(err, -rc, "SHMEM_BOOTSTRAP=%s: %s", name, why.text);
+    rc = ((const struct sy_bootstrap *)chosen.table)->probe(&why);
+    if (!rc || rc == -EEXIST) /* EEXIST: an objection that naming the plugin overrules */
+        return 0;
+    sy_plugin_close(&chosen);
+    return sy_fail(err, -rc, "SHMEM_BOOTSTRAP=%s: %s", name, why.text);
+}
+
+static int add_options(const struct sy_bootstrap *b, struct sy_options *options,
+                       struct sy_error *err)
+{
+    return b->options ? sy_options_add(options, b->name, b->options, b->settings, err) : 0;
+}
+
+int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy_host *host,
+                 struct sy_job *job, struct sy_error *err)
+{
+    if (sy_boot) {
+        *job = joined;
+        return add_options(sy_boot, options, err);
+    }
+    int rc = !strcmp(wanted, "auto") ? choose_auto(err) : choose_named(wanted, err);
+    if (rc)
+        return rc;
+    const struct sy_bootstrap *b = chosen.table;
+    struct sy_error why = {""};
+    rc = add_options(b, options, &why);
+    if (rc) {
+        sy_fail(err, -rc, "bootstrap %s: %s", b->name, why.text);
+        sy_plugin_close(&chosen);
+        return rc;
+    }
+    sy_boot = b; /* also where it fails to open: it may know how to tell the others */
+    rc = b->open(host, &joined, &why);
+    if (rc)
+        return sy_fail(err, -rc, "bootstrap %s: %s", b->name, why.text);
+    *job = joined;
+    return 0;
+}
+
+void sy_boot_leave(void)
+{
+    if (sy_boot)
+        sy_boot->close();
+}
+
+void sy_boot_close(void)
+{
+    if (!sy_boot)
+        return;
+    sy_boot->close();
+    sy_boot = NULL;
+    sy_plugin_close(&chosen);
+}

@@ -1,0 +1,301 @@
+/* The core's option table: see config.h. What an option does is not known here, only what it is
+ * called, what it may be and what it is good for. Rows are shown in this order everywhere. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <shmem/constants.h>
+#include <switchyard/host.h>
+
+#include "core/start/config.h"
+#include "util/error.h"
+#include "util/option.h"
+#include "util/parse.h"
+#include "util/plugin.h"
+
+struct sy_config sy_config = {.debug = "",
+                              .bootstrap = "auto",
+                              .transports = "auto",
+                              .routes = "",
+                              .log_level = SY_LOG_WARN,
+                              .log_pes = "",
+                              .log_file = "",
+                              .coll_radix = 4,
+                              .start = {.init_timeout = 120,
+                                        .peer_timeout = 10,
+                                        .ports = "",
+                                        .networks = "",
+                                        .pe = -1,
+                                        .root = "",
+                                        .secret_file = "",
+                                        .job_id = ""}};
+
+/* What a set is read into, and the two settings that are used where they are read: files by
+ * sy_options_read_files, plugins by sy_plugins_find. */
+struct settings {
+    struct sy_config config;
+    const char *config_file, *plugin_path;
+};
+
+/* The categories of the library's own messages. Plugins' messages are under the plugins' names. */
+#define CATEGORIES "boot, memory, statics, routes, progress, options, plugin, launch"
+
+#define AT(member) offsetof(struct settings, member)
+
+// clang-format off
+#define INERT(key, why) {key, SY_OPTION_STRING, SY_OPTION_INERT, 0, "", NULL, 0, 0, NULL, why}
+
+static const struct sy_option rows[] = {
+    {"version", SY_OPTION_FLAG, 0, AT(config.version), "off", NULL, 0, 0,
+     "SMA_VERSION SHMEM_VERSION_DISPLAY",
+     "Print the library's version at start-up, on PE 0"},
+    {"info", SY_OPTION_FLAG, 0, AT(config.info), "off", NULL, 0, 0,
+     "SMA_INFO SHMEM_ENV_DISPLAY",
+     "Print a text about the environment variables at start-up, on PE 0"},
+    {"symmetric_size", SY_OPTION_SIZE, SY_OPTION_JOB, AT(config.symmetric_size), "1G", NULL, 0, 0,
+     "SMA_SYMMETRIC_SIZE SHMEM_SYMMETRIC_HEAP_SIZE XT_SYMMETRIC_HEAP_SIZE",
+     "Bytes of the symmetric heap of each PE; memory that is never touched costs nothing"},
+    {"debug", SY_OPTION_STRING, 0, AT(config.debug), "", NULL, 0, 0,
+     "SMA_DEBUG",
+     "Write debugging messages: 0, no, off or false for none, categories divided by commas ("
+     CATEGORIES ", or a plugin's name) for these, any other text for all"},
+
+    {"bootstrap", SY_OPTION_STRING, 0, AT(config.bootstrap), "auto", NULL, 0, 0, NULL,
+     "How a process learns which PE of which job it is: the name of a bootstrap plugin, or auto to "
+     "find out from the environment"},
+    {"transports", SY_OPTION_STRING, SY_OPTION_JOB, AT(config.transports), "auto", NULL, 0, 0, NULL,
+     "Names of transport plugins in the order they are tried, divided by commas, with ? behind one that may "
+     "be missing or fail; or ^ and the names of those that are not to be used; or auto for all that work "
+     "here"},
+    {"routes", SY_OPTION_LIST, SY_OPTION_JOB, AT(config.routes), "", NULL, 0, 0, NULL,
+     "Rules for the transports between certain PEs, such as from=node0* to=net:10.0.0.0/8 prefer=a,b with "
+     "prefer, require or exclude; PEs are selected by a pattern for host names, net:, pe:0-3 or node:0-1"},
+    {"show_routes", SY_OPTION_BOOL, 0, AT(config.show_routes), "off", NULL, 0, 0, NULL,
+     "Print at start-up, on PE 0, which transport each pair of PEs uses, and why"},
+    {"init_timeout", SY_OPTION_SECONDS, 0, AT(config.start.init_timeout), "120", NULL, 0, 0, NULL,
+     "Seconds that each phase of start-up may last before the job stops and names the missing PEs"},
+    {"stall_report", SY_OPTION_SECONDS, 0, AT(config.stall_report), "60", NULL, 0, 0, NULL,
+     "Seconds after which a PE that waits in a call makes the launcher say what all PEs are doing, and "
+     "again each time that has doubled; 0 for never"},
+    {"deadlock_timeout", SY_OPTION_SECONDS, 0, AT(config.deadlock_timeout), "5", NULL, 0, 0, NULL,
+     "Seconds after which a job ends whose PEs all wait for each other, at least one of them for the end of "
+     "the job, in shmem_finalize or because it exits, while the others wait in another routine; 12 times as "
+     "long where none does; 0 for never. A PE that computes, or has a thread or a child process that may, or "
+     "a message under way, keeps the job alive"},
+    {"peer_timeout", SY_OPTION_SECONDS, 0, AT(config.start.peer_timeout), "10", NULL, 0, 0, NULL,
+     "Seconds without any answer after which a host counts as lost and the job ends; a process that is "
+     "stopped or busy does not count, its host answers"},
+    {"control_port_range", SY_OPTION_STRING, 0, AT(config.start.ports), "", NULL, 0, 0, NULL,
+     "Ports, as first:last, on which PEs may listen for each other while they start without oshrun; "
+     "empty for any that is free"},
+    {"control_interfaces", SY_OPTION_STRING, 0, AT(config.start.networks), "", NULL, 0, 0, NULL,
+     "Interfaces (eth0, ib*) and networks (10.1.0.0/16), divided by commas, ! before what is left out, on "
+     "which PEs listen for each other while they start without oshrun; empty for those that lead to other "
+     "hosts, and loopback"},
+    {"pe", SY_OPTION_INT, 0, AT(config.start.pe), "-1", NULL, -1, INT_MAX, NULL,
+     "The number of this PE, where no launcher says it; with SHMEM_NPES, SHMEM_ROOT and "
+     "SHMEM_SECRET_FILE"},
+    {"npes", SY_OPTION_INT, 0, AT(config.start.npes), "0", NULL, 0, INT_MAX, NULL,
+     "The number of PEs of the job, where no launcher says it"},
+    {"root", SY_OPTION_STRING, 0, AT(config.start.root), "", NULL, 0, 0, NULL,
+     "HOST:PORT at which PE 0 is found, where no launcher says it"},
+    {"secret_file", SY_OPTION_STRING, 0, AT(config.start.secret_file), "", NULL, 0, 0, NULL,
+     "A file that all PEs of the job and nobody else can read, with at least 32 random bytes, by which "
+     "they know each other where no launcher hands out a key; where PMI or PMIx does, it is mixed in"},
+    {"job_id", SY_OPTION_STRING, 0, AT(config.start.job_id), "", NULL, 0, 0, NULL,
+     "Any word, the same on all PEs, that tells this job from others with the same SHMEM_SECRET_FILE"},
+    {"pes_per_node", SY_OPTION_INT, SY_OPTION_JOB, AT(config.pes_per_node), "0", NULL, 0, 1 << 20, NULL,
+     "Treat each group of so many PEs of a machine as a node of its own, to try on one machine what "
+     "happens between several; 0 for nodes as they are"},
+    {"teams_max", SY_OPTION_INT, SY_OPTION_JOB, AT(config.teams_max), "256", NULL, 1, SY_TEAMS_MOST, NULL,
+     "Teams that a PE can be a member of at a time, besides the predefined ones"},
+    {"team_shared_only_self", SY_OPTION_BOOL, SY_OPTION_JOB, AT(config.shared_only_self), "off", NULL, 0, 0,
+     NULL, "Let SHMEM_TEAM_SHARED hold no PE but the calling one"},
+    {"barriers_flush", SY_OPTION_BOOL, 0, AT(config.barriers_flush), "off", NULL, 0, 0, NULL,
+     "Flush stdout and stderr in every shmem_barrier_all"},
+    {"line_buffered", SY_OPTION_BOOL, 0, AT(config.line_buffered), "on", NULL, 0, 0, NULL,
+     "Write stdout line by line, as on a terminal, where a job's PEs have a pipe to the launcher; a program "
+     "that has printed, or chosen a buffer, before it starts the library keeps it"},
+    {"progress", SY_OPTION_CHOICE, 0, AT(config.progress), "auto", "auto|thread|polling", 0, 0, NULL,
+     "Who receives what arrives from PEs whose memory is not mapped: a thread that keeps out of the way "
+     "while the program polls (auto), the same thread always (thread), or the program alone, so that a PE "
+     "is served only while it is inside the library's routines (polling)"},
+    {"statics", SY_OPTION_CHOICE, SY_OPTION_EARLY, AT(config.statics), "auto", "auto|remap|service", 0, 0,
+     NULL,
+     "How other PEs reach global and static variables: by remapping the program's data into shared "
+     "memory where that is possible (auto), the same with a warning where it is not (remap), or "
+     "always through the owner's progress thread (service)"},
+    {"symmetric_heap_use_huge_pages", SY_OPTION_BOOL, 0, AT(config.huge_pages), "off", NULL, 0, 0, NULL,
+     "Ask the kernel for huge pages in the symmetric heap"},
+    {"check", SY_OPTION_BOOL, 0, AT(config.check), "off", NULL, 0, 0, NULL,
+     "Check the arguments of every call and stop with an explanation where one is wrong"},
+    {"backtrace", SY_OPTION_FLAG, 0, AT(config.backtrace), "on", NULL, 0, 0, NULL,
+     "Where the program crashes, write which signal it was and a short backtrace, unless the program has a "
+     "handler for that signal"},
+    {"trap_on_abort", SY_OPTION_BOOL, 0, AT(config.trap_on_abort), "off", NULL, 0, 0, NULL,
+     "Raise SIGABRT on a fatal error and in shmem_global_exit, to get a core file or stop in a debugger"},
+
+    {"barrier_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.barrier_algorithm), "auto",
+     "auto|linear|tree|dissem", 0, 0,
+     "SHMEM_BARRIER_ALGO SHMEM_BARRIER_ALL_ALGO SHMEM_SYNC_ALGO SHMEM_SYNC_ALL_ALGO",
+     "How the PEs of a team wait for each other: the first PE gathers the others' words and answers "
+     "(linear), the same along a tree (tree), or rounds in which the distance doubles (dissem); auto "
+     "is by far the fastest on one node; tree and linear have fewer messages, for many more PEs than "
+     "processors"},
+    {"bcast_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.bcast_algorithm), "auto",
+     "auto|linear|tree", 0, 0, "SHMEM_BROADCAST_ALGO",
+     "How a broadcast reaches the PEs of a team: all read from the root (linear), or each from its "
+     "parent in a tree (tree)"},
+    {"reduce_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.reduce_algorithm), "auto",
+     "auto|linear|tree|recdbl|ring", 0, 0, "SHMEM_REDUCE_ALGO",
+     "How a team reduces: the first PE combines what all have and the others read the result "
+     "(linear), the same along a tree (tree), pairs combine at distances that double (recdbl), or parts "
+     "of the array go around (ring)"},
+    {"scan_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.scan_algorithm), "auto",
+     "auto|linear|ring", 0, 0, NULL,
+     "How a team scans: each PE reads what all before it have (linear), or each hands its result to the "
+     "next (ring)"},
+    {"collect_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.collect_algorithm), "auto",
+     "auto|linear", 0, 0, "SHMEM_COLLECT_ALGO",
+     "How a collect joins the parts: each PE reads all parts (auto), or the first PE does and the others "
+     "read the result (linear)"},
+    {"fcollect_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.fcollect_algorithm), "auto",
+     "auto|linear|ring|recdbl", 0, 0, "SHMEM_FCOLLECT_ALGO",
+     "How an fcollect joins the parts: each PE reads all parts (auto), the first PE does and the others "
+     "read the result (linear), each reads one part at a time from its neighbour (ring), or twice as much "
+     "in each step (recdbl)"},
+    {"coll_radix", SY_OPTION_INT, SY_OPTION_JOB, AT(config.coll_radix), "4", NULL, 2, 1 << 20, NULL,
+     "Children of each PE in the trees of the collective routines"},
+
+    {"log.level", SY_OPTION_CHOICE, 0, AT(config.log_level), "warn", "error|warn|info|debug|trace", 0, 0,
+     NULL,
+     "The least important kind of message that is written; where SHMEM_DEBUG names categories, this "
+     "is about them alone and the others stay at warn"},
+    {"log.pes", SY_OPTION_STRING, 0, AT(config.log_pes), "", NULL, 0, 0, NULL,
+     "PEs that write messages below errors, such as 0,4-7; empty for all"},
+    {"log.file", SY_OPTION_STRING, 0, AT(config.log_file), "", NULL, 0, 0, NULL,
+     "File that messages are appended to, with %h for the host, %j the job, %p the process id, %r the "
+     "PE and %% a percent sign; empty for stderr, which errors are always written to"},
+    {"warn_unknown_env", SY_OPTION_BOOL, 0, AT(config.warn_unknown_env), "on", NULL, 0, 0, NULL,
+     "Warn about SHMEM_ variables that no option is named by"},
+    {"config", SY_OPTION_STRING, SY_OPTION_EARLY, AT(config_file), "", NULL, 0, 0, NULL,
+     "A JSON file of options that is read after the system's and the user's"},
+    {"plugin_path", SY_OPTION_STRING, SY_OPTION_EARLY, AT(plugin_path), "", NULL, 0, 0, NULL,
+     "Directories that are searched for plugins before all others, divided by colons"},
+
+    /* Known from other implementations; there is nothing here that they could set. */
+    INERT("symmetric_heap_page_size", "the kernel chooses the size of huge pages"),
+    INERT("symmetric_heap_use_malloc", "the heap must be memory that other processes can map"),
+    INERT("disable_aslr_check", "addresses may differ from PE to PE"),
+    INERT("bounce_size", "there are no bounce buffers"),
+    INERT("max_bounce_buffers", "there are no bounce buffers"),
+    INERT("cma_put_max", "PEs of a node map each other's memory instead of copying through the kernel"),
+    INERT("cma_get_max", "PEs of a node map each other's memory instead of copying through the kernel"),
+    INERT("progress_interval", "the progress thread sleeps until there is something to do"),
+    INERT("coll_crossover", "routines choose by what is mapped and by the size of their buffers"),
+    INERT("coll_size_crossover", "routines choose by what is mapped and by the size of their buffers"),
+    INERT("alltoall_algo", "there is one algorithm"),
+    INERT("alltoalls_algo", "there is one algorithm"),
+    INERT("mpi_thread_level", "the library is not started through MPI"),
+    {.name = NULL},
+};
+// clang-format on
+#undef INERT
+#undef AT
+
+/* ---- SHMEM_DEBUG ---- */
+
+static bool is_plugin(const char *kind, const char *word, size_t length)
+{
+    size_t count;
+    struct sy_plugin *found = sy_plugins_find(kind, &count);
+    bool is = false;
+
+    for (size_t i = 0; i < count && !is; i++)
+        is = strlen(found[i].name) == length && !memcmp(found[i].name, word, length);
+    sy_plugins_free(found, count);
+    return is;
+}
+
+static bool is_category(const char *word, size_t length)
+{
+    for (const char *at = CATEGORIES; *at;) {
+        size_t n = strcspn(at, ",");
+        if (n == length && !memcmp(at, word, n))
+            return true;
+        at += n + strspn(at + n, ", ");
+    }
+    return is_plugin("transport", word, length) || is_plugin("bootstrap", word, length);
+}
+
+/* "" for off, a list of categories as it is, and "all" for any other text. */
+static const char *debug_categories(const char *text)
+{
+    bool on;
+
+    if (!sy_parse_bool(text, &on))
+        return on ? "all" : "";
+    for (const char *word = text;;) {
+        size_t length = strcspn(word, ",");
+        if (!is_category(word, length))
+            return "all";
+        if (!word[length])
+            return text;
+        word += length + 1;
+    }
+}
+
+/* ---- loading ---- */
+
+static struct sy_options *current;
+
+struct sy_options *sy_config_load(struct sy_error *err)
+{
+    struct sy_options *set = sy_options_new();
+    struct settings read;
+
+    if (!set) {
+        sy_fail(err, ENOMEM, "no memory for options");
+        return NULL;
+    }
+    if (sy_options_read_files(set, err) || sy_options_add(set, "core", rows, &read, err)) {
+        sy_options_free(set);
+        return NULL;
+    }
+    read.config.debug = debug_categories(read.config.debug);
+    sy_config = read.config;
+    /* Only now: until here sy_config has strings of the former set. */
+    sy_options_free(current);
+    current = set;
+    return set;
+}
+
+/* ---- texts at start-up ---- */
+
+void sy_config_print_version(void)
+{
+    printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    fflush(stdout);
+}
+
+/* The specification's variables are those that have a name of the time when it was called SMA. */
+static void print_variable(const char *owner, const struct sy_option *row, const char *env,
+                           const char *value, const char *origin, void *arg)
+{
+    (void)owner, (void)arg;
+    if (row->aliases && !strncmp(row->aliases, "SMA_", 4))
+        printf("  %s\n    %s.\n    Now: %s (%s)\n", env, row->help, *value ? value : "not set",
+               origin);
+}
+
+void sy_config_print_info(void)
+{
+    printf("%s, OpenSHMEM %d.%d. Environment variables of the specification:\n",
+           SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
+    if (current)
+        sy_options_visit(current, print_variable, NULL);
+    printf("All options of the library, their values and where they are set: run oshinfo.\n");
+    fflush(stdout);
+}

@@ -1,0 +1,406 @@
+/* See exchange.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <config.h>
+#include "core/start/boot.h"
+#include "core/start/config.h"
+#include "core/start/exchange.h"
+#include "core/start/processors.h"
+#include "core/route/route.h"
+#include "core/memory/windows.h"
+#include "core/start/world.h"
+#include "util/bits.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/net/machine.h"
+#include "util/option.h"
+
+#define OPTIONS_MAX 32
+
+/* The first gather of every job, whatever its bootstrap. Bootstraps refuse PEs that are at
+ * different gathers and name both, so PEs of two releases, whose cards may differ in size and
+ * meaning, learn here that they do not fit. */
+#define IDENTITIES "exchange of identities, release " PACKAGE_VERSION
+
+#define PACK_MAX (sizeof sy_world.host + (SY_TRANSPORTS_MAX + 2) * SY_TRANSPORT_RECORD)
+
+/* First gather: fixed size. The second carries host name and addresses, as long as the longest. */
+struct card {
+    uint64_t node;   /* equal on PEs that can map each other's memory */
+    uint64_t layout; /* equal on PEs that run the same executable */
+    struct sy_processors processors;
+    uint32_t pack, pack_beyond;   /* bytes for the second gather, without and with transports that
+                                     reach beyond the node: the latter at most */
+    uint32_t spans_node;          /* a transport that reaches all PEs of the node is open */
+    uint32_t show;                /* it wants to see the table of routes */
+    uint32_t options;             /* how many follow */
+    uint32_t option[OPTIONS_MAX]; /* hash of each setting that must be the same everywhere, */
+    uint32_t name[OPTIONS_MAX];   /* and of its name: PEs may have other plugins, with others */
+};
+
+static struct card *cards; /* npes of them, while starting */
+
+/* Where every PE is. Kept for the life of the initialisation. */
+static struct {
+    int32_t *node, *local; /* npes each */
+    char **host;           /* one for each node */
+    bool *mapped;          /* and whether its PEs have each other's memory mapped */
+    int nodes;
+} places;
+
+/* ---- who I am ---- */
+
+static uint64_t machine_identity(void)
+{
+    uint64_t boot = sy_machine_boot();
+
+    return boot ? boot : sy_hash(sy_world.host, strlen(sy_world.host), 1);
+}
+
+/* Network namespaces divide a machine into nodes, because the socket that hands over memory stays
+ * inside one; so does SHMEM_PES_PER_NODE. */
+static uint64_t node_identity(uint64_t machine, long pes_per_node)
+{
+    struct stat ns;
+    uint64_t identity = machine;
+
+    if (!stat("/proc/self/ns/net", &ns))
+        identity = sy_hash(&ns.st_ino, sizeof ns.st_ino, identity);
+    if (pes_per_node > 0) {
+        long virtual_node = sy_world.pe / pes_per_node;
+        identity = sy_hash(&virtual_node, sizeof virtual_node, identity);
+    }
+    return identity;
+}
+
+static uint64_t layout_identity(void)
+{
+    uint64_t identity = sy_statics.identity;
+
+    for (unsigned i = 0; i < sy_statics.ranges; i++)
+        identity = sy_hash(&sy_statics.range[i].length, sizeof sy_statics.range[i].length,
+                           identity);
+    return identity;
+}
+
+/* ---- what all must agree on ---- */
+
+static void hash_options(struct sy_options *options, struct card *mine)
+{
+    mine->options = sy_options_job_hashes(options, mine->option, OPTIONS_MAX);
+    for (uint32_t i = 0; i < mine->options; i++) {
+        const char *name = sy_options_job_name(options, i);
+        uint64_t hash = sy_hash(name, strlen(name), 0);
+        mine->name[i] = (uint32_t)(hash ^ hash >> 32);
+    }
+}
+
+/* Compares this PE's settings with PE 0's, as far as both have them; the PE that differs says so.
+ */
+static int check_options(struct sy_options *options, struct sy_error *err)
+{
+    const struct card *mine = &cards[sy_world.pe], *first = &cards[0];
+
+    for (uint32_t i = 0; i < mine->options; i++) {
+        char env[128];
+        uint32_t k = 0;
+        while (k < first->options && first->name[k] != mine->name[i])
+            k++;
+        if (k == first->options || mine->option[i] == first->option[k])
+            continue;
+        const char *name = sy_options_job_name(options, i);
+        return sy_fail(
+            err, EINVAL,
+            "%s on PE %d (host %s) is not what it is on PE 0; give all PEs the same value, "
+            "e.g. with oshrun -x %s=...",
+            sy_option_env_name(name, env, sizeof env), sy_world.pe, sy_world.host, env);
+    }
+    return 0;
+}
+
+/* ---- places ---- */
+
+struct located {
+    uint64_t node;
+    int pe;
+};
+
+static int by_node_then_pe(const void *a, const void *b)
+{
+    const struct located *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->pe - y->pe;
+}
+
+static int by_first_pe(const void *a, const void *b)
+{
+    return ((const struct located *)a)->pe - ((const struct located *)b)->pe;
+}
+
+/* Numbers the nodes in the order of their lowest PE, and the PEs on each. */
+static int number_nodes(struct located *all, int npes, const char *packs, size_t stride)
+{
+    struct located *first = calloc((size_t)npes, sizeof *first);
+    int nodes = 0;
+
+    if (!first)
+        return -ENOMEM;
+    qsort(all, (size_t)npes, sizeof *all, by_node_then_pe);
+    for (int i = 0; i < npes; i++)
+        if (!i || all[i].node != all[i - 1].node)
+            first[nodes++] = (struct located){.node = (uint64_t)i, .pe = all[i].pe};
+    qsort(first, (size_t)nodes, sizeof *first, by_first_pe);
+    places.nodes = nodes;
+    places.host = calloc((size_t)nodes, sizeof *places.host);
+    for (int n = 0; places.host && n < nodes; n++) {
+        int from = (int)first[n].node;
+        places.host[n] = strdup(packs + (size_t)first[n].pe * stride);
+        for (int i = from; i < npes && all[i].node == all[from].node; i++) {
+            places.node[all[i].pe] = n;
+            places.local[all[i].pe] = i - from;
+        }
+    }
+    free(first);
+    return places.host ? 0 : -ENOMEM;
+}
+
+static int fill_world(int npes)
+{
+    sy_world.nodes = places.nodes;
+    sy_world.node = places.node[sy_world.pe];
+    sy_world.local = places.local[sy_world.pe];
+    sy_world.node_size = 0;
+    for (int pe = 0; pe < npes; pe++)
+        sy_world.node_size += places.node[pe] == sy_world.node;
+    sy_world.node_pe = calloc((size_t)sy_world.node_size, sizeof *sy_world.node_pe);
+    if (!sy_world.node_pe)
+        return -ENOMEM;
+    for (int pe = 0; pe < npes; pe++)
+        if (places.node[pe] == sy_world.node)
+            sy_world.node_pe[places.local[pe]] = pe;
+    return 0;
+}
+
+static int make_places(const char *packs, size_t stride, struct sy_error *err)
+{
+    int npes = sy_world.npes, rc = -ENOMEM;
+    struct located *all = calloc((size_t)npes, sizeof *all);
+
+    places.node = calloc((size_t)npes, sizeof *places.node);
+    places.local = calloc((size_t)npes, sizeof *places.local);
+    if (all && places.node && places.local) {
+        for (int pe = 0; pe < npes; pe++)
+            all[pe] = (struct located){.node = cards[pe].node, .pe = pe};
+        rc = number_nodes(all, npes, packs, stride);
+    }
+    free(all);
+    if (!rc)
+        rc = fill_world(npes);
+    return rc ? sy_fail(err, ENOMEM, "no memory for the places of %d PEs", npes) : 0;
+}
+
+struct sy_place sy_world_place(int pe)
+{
+    int node = places.node[pe];
+    const char *host = places.host[node];
+    return (struct sy_place){.node = node, .local = places.local[pe], .host = host ? host : "?"};
+}
+
+/* ---- whose memory is mapped ---- */
+
+static bool maps_own_node(void)
+{
+    for (int i = 0; i < sy_world.node_size; i++)
+        if (!sy_windows_has(SY_WINDOW_CONTROL, sy_world.node_pe[i]))
+            return false;
+    return true;
+}
+
+/* A PE knows of itself; of others it has to be told, unless all pairs are alike. */
+static int exchange_mapped(double seconds, struct sy_error *err)
+{
+    const bool mine = maps_own_node(), alike = places.nodes == 1 && sy_routes.kinds == 1;
+    bool *all = malloc((size_t)sy_world.npes * sizeof *all);
+    int rc = 0;
+
+    places.mapped = malloc((size_t)places.nodes * sizeof *places.mapped);
+    if (!all || !places.mapped) {
+        free(all);
+        return sy_fail(err, ENOMEM, "no memory for the places of %d PEs", sy_world.npes);
+    }
+    for (int n = 0; n < places.nodes; n++)
+        places.mapped[n] = !alike || mine;
+    if (!alike)
+        rc = sy_boot->allgather("exchange of mappings", &mine, all, sizeof mine, seconds, err);
+    for (int pe = 0; !alike && !rc && pe < sy_world.npes; pe++)
+        if (!all[pe])
+            places.mapped[places.node[pe]] = false;
+    free(all);
+    return rc;
+}
+
+int sy_world_domain(int pe)
+{
+    int node = places.node[pe];
+    return places.mapped[node] ? node : places.nodes + pe;
+}
+
+int sy_world_domains(void)
+{
+    return places.nodes + sy_world.npes;
+}
+
+static bool same_layout(int pe)
+{
+    return cards[pe].layout == cards[sy_world.pe].layout;
+}
+
+/* ---- the exchange ---- */
+
+static bool crowded(void)
+{
+    const struct sy_processors *mine = &cards[sy_world.pe].processors;
+    int of_set = 0, of_quota = 0;
+
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        of_set += cards[pe].processors.set == mine->set;
+        of_quota += mine->quota && cards[pe].processors.quota == mine->quota;
+    }
+    bool quota = mine->quota && of_quota > mine->in_quota, many = quota || of_set > mine->in_set;
+    sy_log(SY_LOG_DEBUG, "boot", "processors: %d%s; PEs that may use them: %d; waiting PEs %s",
+           quota ? mine->in_quota : mine->in_set, quota ? " by quota" : "",
+           quota ? of_quota : of_set,
+           many ? "give way early" : "look for long before they give way");
+    return many;
+}
+
+static bool anyone_shows(void)
+{
+    for (int pe = 0; pe < sy_world.npes; pe++)
+        if (cards[pe].show)
+            return true;
+    return false;
+}
+
+/* The second gather: host name and addresses, `stride` bytes a PE. The result is that of
+ * sy_routes_connect. */
+static int exchange_packs(const char *pack, size_t stride, bool beyond, double seconds,
+                          struct sy_error *err)
+{
+    char *all = calloc((size_t)sy_world.npes, stride), *mine = calloc(1, stride);
+    int rc = -ENOMEM;
+
+    if (all && mine) {
+        memcpy(mine, pack, cards[sy_world.pe].pack);
+        rc = sy_boot->allgather("exchange of addresses", mine, all, stride, seconds, err);
+        if (!rc && !places.nodes)
+            rc = make_places(all, stride, err);
+        /* The pack is the host name, NUL, then what sy_routes_pack wrote; the name has one length
+         * everywhere (see below), so one pointer finds all addresses. */
+        if (!rc)
+            rc = sy_routes_connect(all + sizeof sy_world.host, stride, same_layout, seconds, beyond,
+                                   anyone_shows(), err);
+        if (!rc)
+            rc = exchange_mapped(seconds, err);
+    } else {
+        sy_fail(err, ENOMEM, "no memory for %d PEs' addresses", sy_world.npes);
+    }
+    free(all);
+    free(mine);
+    return rc;
+}
+
+/* Whether the transports that are open reach all: the same answer on every PE. */
+static bool near_enough(void)
+{
+    for (int pe = 0; pe < sy_world.npes; pe++)
+        if (cards[pe].node != cards[0].node || !cards[pe].spans_node)
+            return false;
+    return true;
+}
+
+static size_t make_pack(char *pack, size_t room)
+{
+    size_t name = sizeof sy_world.host;
+
+    memcpy(pack, sy_world.host, name);
+    return name + sy_routes_pack(pack + name, room - name);
+}
+
+/* With what is open, or `beyond`, with all there is. */
+static int exchange_once(const struct sy_host *host, char *pack, bool beyond, double seconds,
+                         struct sy_error *err)
+{
+    int rc = beyond ? sy_routes_open(host, true, err) : 0;
+    size_t stride = 0;
+
+    if (rc)
+        return rc;
+    if (beyond)
+        cards[sy_world.pe].pack = (uint32_t)make_pack(pack, PACK_MAX);
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        size_t length = beyond ? cards[pe].pack_beyond : cards[pe].pack;
+        stride = length > stride ? length : stride;
+    }
+    return exchange_packs(pack, stride, beyond, seconds, err);
+}
+
+/* Transports that reach other nodes are opened only where there are any, or where the one of the
+ * node has failed: it takes time, and descriptors. */
+static int exchange_addresses(const struct sy_host *host, char *pack, double seconds,
+                              struct sy_error *err)
+{
+    int rc = SY_ROUTES_SHORT;
+
+    if (near_enough())
+        rc = exchange_once(host, pack, false, seconds, err);
+    return rc == SY_ROUTES_SHORT ? exchange_once(host, pack, true, seconds, err) : rc;
+}
+
+int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds, long pes_per_node,
+                struct sy_error *err)
+{
+    char pack[PACK_MAX] = "";
+    uint64_t machine = machine_identity();
+    struct card mine = {.node = node_identity(machine, pes_per_node),
+                        .processors = sy_processors_find(machine),
+                        .layout = layout_identity()};
+
+    mine.pack = (uint32_t)make_pack(pack, sizeof pack);
+    mine.pack_beyond = (uint32_t)(sizeof sy_world.host + sy_routes_pack_room());
+    mine.spans_node = sy_routes_span_node();
+    hash_options(options, &mine);
+    mine.show = sy_config.show_routes || sy_log_enabled(SY_LOG_DEBUG, "routes");
+    cards = calloc((size_t)sy_world.npes, sizeof *cards);
+    if (!cards)
+        return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
+    int rc = sy_boot->allgather(IDENTITIES, &mine, cards, sizeof mine, seconds, err);
+    if (!rc)
+        rc = check_options(options, err);
+    if (!rc) {
+        host->crowded = crowded();
+        rc = exchange_addresses(host, pack, seconds, err);
+    }
+    free(cards);
+    cards = NULL;
+    return rc;
+}
+
+void sy_exchange_close(void)
+{
+    for (int n = 0; n < places.nodes; n++)
+        free(places.host[n]);
+    free(places.host);
+    free(places.mapped);
+    free(places.node);
+    free(places.local);
+    memset(&places, 0, sizeof places);
+    free(sy_world.node_pe);
+    sy_world.node_pe = NULL;
+}

@@ -1,0 +1,299 @@
+/* Start-up and shut-down, in one readable order. See world.h. */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <shmem/constants.h>
+
+#include "core/memory/allocator.h"
+#include "core/amo.h"
+#include "core/start/boot.h"
+#include "core/start/config.h"
+#include "core/crash.h"
+#include "core/ctx.h"
+#include "core/start/exchange.h"
+#include "core/fatal.h"
+#include "core/memory/heap.h"
+#include "core/memory/memory.h"
+#include "core/wait/progress.h"
+#include "core/wait/rest.h"
+#include "core/route/route.h"
+#include "core/route/route_rule.h"
+#include "core/team.h"
+#include "core/wait/wait.h"
+#include "core/memory/windows.h"
+#include "core/start/world.h"
+#include "util/bits.h"
+#include "util/error.h"
+#include "util/log.h"
+#include "util/option.h"
+#include "util/plugin.h"
+
+struct sy_world sy_world;
+
+/* ---- what plugins are offered ---- */
+
+static int host_window(unsigned index, struct sy_window *window)
+{
+    if (index >= sy_windows.count)
+        return -ENOENT;
+    *window = sy_windows.entry[index].own;
+    return 0;
+}
+
+static void host_lost(int pe, int code, const char *why)
+{
+    sy_progress_hear_out();
+    if (code == EHOSTUNREACH && why) /* there has never been a way, and the reason says enough */
+        sy_fatal("PE %d on host %s cannot be reached: %s", pe, sy_world_place(pe).host, why);
+    sy_fatal("PE %d on host %s is lost: %s (%s)", pe, sy_world_place(pe).host,
+             why ? why : "the transport gives no reason", strerror(abs(code)));
+}
+
+static struct sy_host host = {
+    .size = sizeof host,
+    .log = sy_log,
+    .fail = sy_fail,
+    .place = sy_world_place,
+    .window = host_window,
+    .memory = sy_windows_memory,
+    .amo = sy_amo_apply,
+    .lost = host_lost,
+    .rest = sy_wait_rest_inside,
+    .soon = sy_progress_soon,
+    .start = &sy_config.start,
+};
+
+/* ---- settings ---- */
+
+static int start_log(struct sy_error *err)
+{
+    bool debug = *sy_config.debug != '\0';
+    int level = sy_config.log_level;
+
+    if (debug && level < SY_LOG_DEBUG)
+        level = SY_LOG_DEBUG;
+    return sy_log_configure(level, sy_config.debug, sy_config.log_pes, sy_config.log_file, err);
+}
+
+static void warn_unknown(const char *variable, const char *nearest)
+{
+    sy_log(SY_LOG_WARN, "options", "%s is not a variable of this library%s%s", variable,
+           *nearest ? "; did you mean " : " (SHMEM_WARN_UNKNOWN_ENV=0 silences this)", nearest);
+}
+
+static void warn_path(const char *directory, const char *why)
+{
+    sy_log(SY_LOG_WARN, "plugin", "SHMEM_PLUGIN_PATH: %s: %s", directory, why);
+}
+
+/* JSON keys and environment names that nothing claims. Plugins that exist but are not loaded may
+ * own some; theirs are left alone. */
+static int check_leftovers(struct sy_options *options, struct sy_error *err)
+{
+    static const char *const kinds[] = {"transport", "bootstrap"};
+    const char *names[64] = {NULL};
+    struct sy_plugin *found[SY_COUNT(kinds)];
+    size_t count[SY_COUNT(kinds)], used = 0;
+
+    for (size_t k = 0; k < SY_COUNT(kinds); k++) {
+        found[k] = sy_plugins_find(kinds[k], &count[k]);
+        for (size_t i = 0; i < count[k] && used + 1 < SY_COUNT(names); i++)
+            names[used++] = found[k][i].name;
+    }
+    int rc = sy_options_check_keys(options, names, err);
+    if (!rc && !sy_world.pe && sy_config.warn_unknown_env)
+        sy_options_unknown_env(options, names, warn_unknown);
+    if (!rc && !sy_world.pe)
+        sy_plugins_check_path(warn_path);
+    for (size_t k = 0; k < SY_COUNT(kinds); k++)
+        sy_plugins_free(found[k], count[k]);
+    return rc;
+}
+
+static void say_hello(void)
+{
+    if (sy_world.pe)
+        return;
+    if (sy_config.version)
+        sy_config_print_version();
+    if (sy_config.info)
+        sy_config_print_info();
+}
+
+/* ---- the steps ---- */
+
+/* The job's key has a page of its own, which core files leave out and which is wiped at the end. */
+static int world_keep_key(struct sy_error *err)
+{
+    unsigned char *page = mmap(NULL, sizeof sy_world.job.key, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED)
+        return sy_fail(err, errno, "no memory for the job's key: %s", strerror(errno));
+    madvise(page, sizeof sy_world.job.key, MADV_DONTDUMP);
+    memcpy(page, sy_world.job.key, sizeof sy_world.job.key);
+    explicit_bzero(sy_world.job.key, sizeof sy_world.job.key);
+    host.job_key = page;
+    return 0;
+}
+
+static void world_wipe_key(void)
+{
+    unsigned char *page = (unsigned char *)(uintptr_t)host.job_key;
+
+    if (!page)
+        return;
+    explicit_bzero(page, sizeof sy_world.job.key);
+    munmap(page, sizeof sy_world.job.key);
+    host.job_key = NULL;
+}
+
+static int join_job(struct sy_options *options, struct sy_error *err)
+{
+    int rc = sy_boot_open(sy_config.bootstrap, options, &host, &sy_world.job, err);
+
+    if (rc)
+        return rc;
+    sy_world.pe = host.pe = sy_world.job.pe;
+    sy_world.npes = host.npes = sy_world.job.npes;
+    sy_log_identity(sy_world.pe, sy_world.host, sy_world.job.id);
+    return world_keep_key(err);
+}
+
+static int make_memory(struct sy_error *err)
+{
+    int rc = sy_memory_open(sy_config.symmetric_size, sy_config.huge_pages, err);
+
+    if (rc)
+        return rc;
+    if (!sy_statics.mapped)
+        sy_log(sy_config.statics == SY_STATICS_REMAP ? SY_LOG_WARN : SY_LOG_DEBUG, "statics",
+               "static variables are served by the progress thread instead of being mapped: %s",
+               sy_statics.why);
+    rc = sy_windows_open(sy_world.pe, sy_world.npes, err);
+    return rc ? rc : sy_heap_open(sy_memory.heap_length, err);
+}
+
+static int start(struct sy_error *err)
+{
+    struct sy_options *options = sy_config_load(err);
+
+    if (!options)
+        return -EINVAL;
+    int rc = start_log(err);
+    sy_options_warn_secure();
+    if (!rc && sy_config.backtrace)
+        sy_crash_watch();
+    if (!rc)
+        rc = join_job(options, err);
+    if (!rc)
+        rc = make_memory(err);
+    host.named = sy_routes_named(sy_config.transports);
+    if (!rc)
+        rc = sy_route_rules_open(sy_config.routes, err);
+    if (!rc)
+        rc = sy_routes_load(sy_config.transports, options, err);
+    host.unattended = sy_config.progress == SY_PROGRESS_POLLING;
+    if (!rc)
+        rc = sy_routes_open(&host, false, err);
+    if (!rc)
+        rc = check_leftovers(options, err);
+    if (!rc)
+        rc = sy_exchange(options, &host, sy_config.start.init_timeout, sy_config.pes_per_node, err);
+    if (!rc)
+        rc = sy_teams_open(sy_config.teams_max, err);
+    if (!rc)
+        sy_ctx_control_open();
+    if (rc)
+        return rc;
+    rc = sy_wait_open(host.crowded, !host.threads && !host.unattended, err);
+    if (rc)
+        return rc;
+    return sy_progress_start(sy_config.progress, err);
+}
+
+/* What a PE has printed is to be seen when it was printed, most of all if the PE then hangs or
+ * crashes; behind a pipe the C library would keep it until there are some KiB. A buffer that has a
+ * size is in use, or the program's choice. */
+static void print_by_lines(void)
+{
+    struct stat out;
+
+    if (sy_config.line_buffered && sy_world.npes > 1 && !__fbufsize(stdout) &&
+        !fstat(STDOUT_FILENO, &out) && (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode)))
+        setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+void sy_world_open(int thread_level)
+{
+    struct sy_error err = {""};
+
+    sy_world.process = getpid();
+    sy_world.thread_level = thread_level;
+    sy_rest_threads_begin();
+    host.threads = thread_level == SHMEM_THREAD_MULTIPLE;
+    if (gethostname(sy_world.host, sizeof sy_world.host - 1))
+        strcpy(sy_world.host, "unknown-host");
+    int rc = start(&err);
+    if (rc == -ECANCELED) { /* the launcher is ending the job; whoever caused it has said why */
+        int status = 1;
+        sy_boot->event(&status);
+        sy_leave(status);
+    }
+    if (rc)
+        sy_fatal("shmem_init: %s", err.text);
+    sy_rest_threads_end();
+    print_by_lines();
+    say_hello();
+    sy_boot->mark(SY_MARK_INITIALIZED);
+    sy_windows_hot(sy_world.npes, !sy_config.check);
+}
+
+/* Before shmem_init: the number that the launcher has given to this PE, for messages. */
+static void guess_identity(void)
+{
+    static const char *const names[] = {"SHMEM_BOOT_PE", "SHMEM_PE",     "PMIX_RANK",
+                                        "PMI_RANK",      "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"};
+
+    for (size_t i = 0; i < SY_COUNT(names); i++) {
+        const char *text = secure_getenv(names[i]);
+        char *end;
+        long pe = text ? strtol(text, &end, 10) : -1;
+        if (pe < 0 || pe > INT_MAX || end == text || *end)
+            continue;
+        gethostname(sy_world.host, sizeof sy_world.host - 1);
+        sy_log_identity((int)pe, sy_world.host, "");
+        return;
+    }
+}
+
+void sy_world_missing(const char *routine)
+{
+    if (!sy_world.npes)
+        guess_identity();
+    sy_fatal("%s was called %s; call it between shmem_init and shmem_finalize", routine,
+             sy_world.npes ? "after shmem_finalize" : "before shmem_init");
+}
+
+void sy_world_close(void)
+{
+    sy_boot->mark(SY_MARK_FINALIZED);
+    sy_progress_stop();
+    sy_teams_close();
+    sy_ctx_control_close();
+    sy_routes_close();
+    world_wipe_key();
+    sy_wait_close();
+    sy_windows_close();
+    sy_heap_close();
+    sy_memory_close();
+    sy_exchange_close();
+}

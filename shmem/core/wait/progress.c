@@ -1,0 +1,614 @@
+/* See progress.h. The only file of the core that knows libev. Timers are descriptors, because
+ * libev's own are rounded to milliseconds. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/start/boot.h"
+#include "core/callsite.h"
+#include "core/start/config.h"
+#include "core/crash.h"
+#include "core/fatal.h"
+#include "core/guard.h"
+#include "core/wait/progress.h"
+#include "core/wait/rest.h"
+#include "core/route/route.h"
+#include "core/wait/sleep.h"
+#include "core/wait/stall.h"
+#include "core/wait/wait.h"
+#include "core/start/world.h"
+#include "util/denied.h"
+#include "util/error.h"
+#include "util/libev.h"
+#include "util/log.h"
+
+/* In the time of SHMEM_STALL_REPORT: the report comes that much later than it could, at most. */
+#define LOOKS_FOR_STALLS 4
+
+/* The same of SHMEM_DEADLOCK_TIMEOUT. */
+#define LOOKS_FOR_REST 2
+
+/* Of watch mode. The first beat is short, because most often the application polled only in passing
+ * and event mode is the right one; while it goes on polling each beat is twice as long. */
+#define FIRST_BEAT_NS   INT64_C(125000)
+#define LONGEST_BEAT_NS INT64_C(1000000)
+
+/* The same where PEs outnumber processors, and each beat takes a processor from a PE with work. */
+#define LONGEST_BEAT_CROWDED_NS INT64_C(4000000)
+
+/* While a thread waits in earnest it polls far more often. */
+#define WAITING_BEAT_NS INT64_C(200000000)
+
+#define SHORT_TURN_NS 100000
+
+/* Seconds. */
+#define SETTLED 1.
+
+/* Two wake-ups within this many seconds, with a poll between, mean that the application is waiting
+ * for the same messages. */
+#define TOGETHER 0.0002
+
+/* What the launcher is given to say why a PE is missing. */
+#define HEARD_OUT_NS UINT64_C(1000000000)
+
+/* Events in a row that may lead to nothing before the thread lets a beat pass. */
+#define MOST_IN_VAIN 64
+
+_Atomic bool sy_progress_entered __attribute__((aligned(SY_LINE)));
+
+/* Owned by the thread that starts and stops; between pthread_create and pthread_join the progress
+ * thread alone touches the rest, but for `stop`, which is libev's own cross-thread signal, and what
+ * sy_progress_soon uses. */
+static struct {
+    struct ev_loop *loop;
+    pthread_t thread;
+    ev_async stop;
+    ev_io launcher, beat, soon;
+    ev_io transport[SY_TRANSPORTS_MAX];
+    unsigned watched; /* of transport[] */
+    ev_timer stall, settled, rest;
+    uint64_t rested; /* the wait that was told of last, and when it had lasted for so long */
+    unsigned rest_flags;
+    double told;
+    ev_async report;
+    bool running;
+    bool answers_usr1; /* our handler is the one of SIGUSR1 */
+    int mode;
+    bool deserted;    /* the application had not polled at the last beat, nor has since */
+    int64_t beat_ns;  /* 0: event mode */
+    ev_tstamp woken;  /* when a transport last had something to say */
+    unsigned in_vain; /* events since one led to something */
+} progress;
+
+/* Application threads that wait. */
+static _Atomic uint32_t waiting __attribute__((aligned(SY_LINE)));
+
+/* Watch mode in which they do the work: the beat that follows, for who clears this; else 0. */
+static _Atomic int64_t relieved;
+
+/* The timer of sy_progress_soon, and when it expires, in nanoseconds; 0: it is not set. */
+static int soon_fd = -1;
+static _Atomic uint64_t soon_at;
+
+/* Expires once; 0: not at all. */
+static void set_timer(int fd, int64_t ns)
+{
+    struct itimerspec when = {.it_value = {ns / 1000000000, ns % 1000000000}};
+
+    timerfd_settime(fd, 0, &when, NULL);
+}
+
+/* Takes an expiry away, so that the descriptor is not readable any more. */
+static void take_expiry(int fd)
+{
+    uint64_t expirations;
+    ssize_t got = read(fd, &expirations, sizeof expirations);
+    (void)got;
+}
+
+/* What the progress thread calls. A transport's event() does not give the processor away where
+ * another thread is polling: beside a computing thread it would be long before this one came back.
+ */
+static int serve(const struct sy_transport *table)
+{
+    int done = table->event();
+
+    if (done == -EOPNOTSUPP)
+        done = table->progress();
+    if (done > 0)
+        sy_sleep_moved();
+    return done;
+}
+
+static void serve_all(void)
+{
+    for (unsigned i = 0; i < sy_routes.count; i++)
+        if (sy_routes.transport[i].polled)
+            serve(sy_routes.transport[i].table);
+}
+
+/* ---- the two modes ---- */
+
+int sy_progress_sleeping(bool sleeps)
+{
+    bool moved = false, blind = false;
+
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        if (sy_routes.transport[i].wait_fd < 0)
+            continue;
+        int done = sy_routes.transport[i].table->sleeping(sleeps);
+        moved |= done > 0;
+        blind |= done < 0 && sy_routes.transport[i].carries;
+    }
+    return moved ? 1 : -blind;
+}
+
+static void event_mode(void)
+{
+    if (progress.beat_ns)
+        set_timer(progress.beat.fd, 0);
+    progress.beat_ns = 0;
+    sy_progress_sleeping(true);
+    sy_sleep_moved(); /* perhaps; transports need not know */
+    for (unsigned i = 0; i < progress.watched; i++)
+        ev_io_start(progress.loop, &progress.transport[i]);
+}
+
+/* Where PEs outnumber processors threads that wait sleep like this one. The caller sets the timer.
+ */
+static void watch_mode(void)
+{
+    for (unsigned i = 0; i < progress.watched; i++)
+        ev_io_stop(progress.loop, &progress.transport[i]);
+    if (!sy_wait_crowded())
+        sy_progress_sleeping(false);
+    progress.in_vain = 0;
+    progress.beat_ns = FIRST_BEAT_NS;
+}
+
+static void lengthen_beat(int64_t most)
+{
+    if (progress.beat_ns < most)
+        progress.beat_ns *= 2;
+}
+
+static bool application_polled(void)
+{
+    return atomic_exchange_explicit(&sy_progress_entered, false, memory_order_relaxed);
+}
+
+/* ---- threads that wait ---- */
+
+/* What they have polled is no sign that they go on polling. */
+static void end_relief(void)
+{
+    int64_t next = atomic_exchange(&relieved, 0);
+
+    if (!next)
+        return;
+    application_polled();
+    set_timer(progress.beat.fd, next);
+}
+
+/* False if no thread waits. The last one may have ceased to just before `relieved` was set, and
+ * have found nothing to do. */
+static bool leave_to_waiting(void)
+{
+    if (!atomic_load(&waiting) || progress.deserted || progress.mode != SY_PROGRESS_AUTO)
+        return false;
+    if (!progress.beat_ns)
+        watch_mode();
+    else
+        lengthen_beat(LONGEST_BEAT_CROWDED_NS);
+    set_timer(progress.beat.fd, WAITING_BEAT_NS);
+    atomic_store(&relieved, progress.beat_ns);
+    if (!atomic_load(&waiting))
+        end_relief();
+    return true;
+}
+
+void sy_progress_take_over(void)
+{
+    atomic_fetch_add(&waiting, 1);
+}
+
+void sy_progress_hand_back(void)
+{
+    if (atomic_fetch_sub(&waiting, 1) == 1 && atomic_load(&relieved))
+        end_relief();
+}
+
+/* ---- events of transports ---- */
+
+/* Nothing to do in spite of the event: another thread is at it, and the descriptor stays readable
+ * until that one has finished. Or the transport does not look everywhere each time; then the next
+ * event comes at once. */
+static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    bool back = progress.deserted && application_polled();
+
+    progress.deserted = progress.deserted && !back;
+    if (leave_to_waiting())
+        return;
+    bool moved = serve(watcher->data) > 0;
+    bool polled = (application_polled() || back) && progress.mode == SY_PROGRESS_AUTO;
+    bool together = ev_now(loop) - progress.woken < TOGETHER;
+
+    (void)events;
+    progress.woken = ev_now(loop);
+    progress.in_vain = moved ? 0 : progress.in_vain + 1;
+    if ((polled && (together || !moved)) || progress.in_vain == MOST_IN_VAIN) {
+        watch_mode();
+        set_timer(progress.beat.fd, progress.beat_ns);
+    }
+}
+
+/* The thread polls at each beat too: a thread of the application may be polling for one message
+ * only, or not look at all transports. One that waits and does not even poll is stuck in something
+ * else, as a handler of a signal. */
+static void on_beat(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    bool polled = application_polled();
+
+    (void)loop, (void)events;
+    take_expiry(watcher->fd);
+    atomic_store(&relieved, 0);
+    progress.deserted = !polled;
+    if (leave_to_waiting())
+        return;
+    serve_all();
+    if (!polled || progress.mode == SY_PROGRESS_THREAD) {
+        event_mode();
+        return;
+    }
+    lengthen_beat(LONGEST_BEAT_NS);
+    set_timer(watcher->fd, progress.beat_ns);
+}
+
+/* ---- the other events ---- */
+
+static void on_stop(struct ev_loop *loop, ev_async *watcher, int events)
+{
+    (void)watcher, (void)events;
+    ev_break(loop, EVBREAK_ALL);
+}
+
+/* The launcher is told again each time that a wait has doubled: it may have asked in vain. */
+static void on_rest(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    unsigned flags;
+    double seconds;
+    uint64_t wait = sy_rest_look(sy_config.deadlock_timeout, &flags, &seconds);
+
+    (void)loop, (void)watcher, (void)events;
+    if (!wait || seconds < sy_config.deadlock_timeout ||
+        (wait == progress.rested && flags == progress.rest_flags && seconds < 2 * progress.told))
+        return;
+    progress.rest_flags = flags;
+    progress.rested = wait;
+    progress.told = seconds;
+    sy_boot->rests(wait, flags);
+}
+
+static void answer_rest(void)
+{
+    unsigned flags = 0;
+    double seconds;
+    uint64_t wait = 0;
+
+    if (sy_config.deadlock_timeout > 0)
+        wait = sy_rest_look(sy_config.deadlock_timeout, &flags, &seconds);
+    sy_boot->rests(wait, flags);
+}
+
+static void tell(bool asked)
+{
+    char text[200];
+    double seconds = sy_stall_text(text, sizeof text);
+
+    if (asked)
+        answer_rest();
+    sy_boot->note(text, seconds, asked);
+}
+
+/* Jobs that last are worth some preparation. */
+static void on_settled(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)loop, (void)watcher, (void)events;
+    if (sy_config.backtrace)
+        sy_callsite_prepare();
+}
+
+static void on_stall(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)loop, (void)watcher, (void)events;
+    if (sy_stall_due(sy_config.stall_report))
+        tell(false);
+}
+
+/* ---- SIGUSR1 ---- */
+
+static void on_report(struct ev_loop *loop, ev_async *watcher, int events)
+{
+    char text[200];
+    double seconds = sy_stall_text(text, sizeof text);
+
+    (void)loop, (void)watcher, (void)events;
+    if (seconds > 0)
+        sy_log(SY_LOG_WARN, "progress", "SIGUSR1: this PE is %s, for %.1f s", text, seconds);
+    else
+        sy_log(SY_LOG_WARN, "progress", "SIGUSR1: this PE is %s", text);
+    sy_stall_tell_pending();
+}
+
+/* ev_async_send is made to be called from signal handlers. */
+static void on_usr1(int number)
+{
+    (void)number;
+    if (progress.running)
+        ev_async_send(progress.loop, &progress.report);
+}
+
+/* A program that has a use for the signal keeps it. */
+static void answer_usr1(void)
+{
+    struct sigaction action;
+
+    if (sigaction(SIGUSR1, NULL, &action) || action.sa_handler != SIG_DFL)
+        return;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_usr1;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    progress.answers_usr1 = !sigaction(SIGUSR1, &action, NULL);
+}
+
+static void leave_usr1(void)
+{
+    struct sigaction action;
+
+    if (progress.answers_usr1 && !sigaction(SIGUSR1, NULL, &action) && action.sa_handler == on_usr1)
+        signal(SIGUSR1, SIG_DFL);
+    progress.answers_usr1 = false;
+}
+
+static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)loop, (void)watcher, (void)events;
+    while (sy_guard_hear())
+        tell(true);
+}
+
+void sy_progress_hear_out(void)
+{
+    const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+    const uint64_t end = sy_wait_now() + HEARD_OUT_NS;
+
+    if (!sy_boot || sy_boot->wait_fd() < 0 || getpid() != sy_world.process)
+        return;
+    while (sy_wait_now() < end) {
+        if (sy_guard_hear())
+            tell(true);
+        nanosleep(&moment, NULL);
+    }
+}
+
+/* First the word that the timer is not set, then the poll: what is asked for between them is either
+ * seen by the poll or sets the timer. */
+static void on_soon(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)loop, (void)events;
+    take_expiry(watcher->fd);
+    atomic_store(&soon_at, 0);
+    serve_all();
+}
+
+/* Setting a timer that expires earlier than all others costs many microseconds on a virtual
+ * machine, so one that expires early enough is left alone. Of several threads that set it at once
+ * the last to find `soon_at` as it wrote it has set the timer last. */
+void sy_progress_soon(unsigned microseconds)
+{
+    uint64_t now = sy_wait_now(), wanted = now + (uint64_t)microseconds * 1000;
+    uint64_t set = atomic_load(&soon_at);
+
+    if (soon_fd < 0)
+        return;
+    do
+        if (set && set <= wanted)
+            return;
+    while (!atomic_compare_exchange_weak(&soon_at, &set, wanted));
+    do {
+        set = wanted;
+        set_timer(soon_fd, set > now ? (int64_t)(set - now) : 1);
+        wanted = atomic_load(&soon_at);
+    } while (wanted && wanted != set);
+}
+
+/* ---- start and stop ---- */
+
+/* The thread's work is short and others wait for it. A kernel that takes that as a hint (from 6.12
+ * on) then lets it run at once when it is woken beside a thread that polls or computes. */
+static void ask_for_short_turns(void)
+{
+    const struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } wish = {.size = sizeof wish, .nice = getpriority(PRIO_PROCESS, 0), .runtime = SHORT_TURN_NS};
+
+    syscall(SYS_sched_setattr, 0, &wish, 0);
+}
+
+static void *run(void *arg)
+{
+    (void)arg;
+    ask_for_short_turns();
+    ev_run(progress.loop, 0);
+    return NULL;
+}
+
+/* Makes a timer and watches it. */
+static int watch_timer(ev_io *watcher, void (*expired)(struct ev_loop *, ev_io *, int),
+                       struct sy_error *err)
+{
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+    if (fd < 0)
+        return sy_fail(err, errno, "a timer for the progress thread: %s%s%s", strerror(errno),
+                       errno == EMFILE ? "; raise ulimit -n" : "", sy_denied_hint(errno));
+    ev_io_init(watcher, expired, fd, EV_READ);
+    ev_io_start(progress.loop, watcher);
+    return 0;
+}
+
+/* Watches the transports through which data arrive. None of them: no timers either. */
+static int watch_transports(bool *any, struct sy_error *err)
+{
+    *any = false;
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *t = &sy_routes.transport[i];
+        *any = *any || t->polled;
+        if (t->wait_fd < 0 || progress.mode == SY_PROGRESS_POLLING)
+            continue;
+        ev_io *watcher = &progress.transport[progress.watched++];
+        ev_io_init(watcher, on_transport, t->wait_fd, EV_READ);
+        watcher->data = (void *)t->table;
+    }
+    if (!*any)
+        return 0;
+    int rc = watch_timer(&progress.beat, on_beat, err);
+    if (!rc)
+        rc = watch_timer(&progress.soon, on_soon, err);
+    if (rc)
+        return rc;
+    atomic_store(&soon_at, 0);
+    soon_fd = progress.soon.fd;
+    event_mode();
+    return 0;
+}
+
+static bool watch_launcher(void)
+{
+    int fd = sy_boot->wait_fd();
+
+    if (fd < 0)
+        return false;
+    ev_io_init(&progress.launcher, on_launcher, fd, EV_READ);
+    ev_io_start(progress.loop, &progress.launcher);
+    return true;
+}
+
+static void end_loop(void)
+{
+    atomic_store(&relieved, 0);
+    soon_fd = -1;
+    atomic_store(&soon_at, 0);
+    if (progress.beat.fd >= 0)
+        close(progress.beat.fd);
+    if (progress.soon.fd >= 0)
+        close(progress.soon.fd);
+    ev_loop_destroy(progress.loop);
+    progress.loop = NULL;
+}
+
+/* The thread takes no signals: handlers of the program run on the program's threads. */
+static int start_thread(struct sy_error *err)
+{
+    sigset_t all, before;
+
+    ev_async_init(&progress.stop, on_stop);
+    ev_async_start(progress.loop, &progress.stop);
+    ev_async_init(&progress.report, on_report);
+    ev_async_start(progress.loop, &progress.report);
+    ev_timer_init(&progress.stall, on_stall, sy_config.stall_report / LOOKS_FOR_STALLS,
+                  sy_config.stall_report / LOOKS_FOR_STALLS);
+    ev_timer_init(&progress.settled, on_settled, SETTLED, 0.);
+    ev_timer_start(progress.loop, &progress.settled);
+    ev_timer_init(&progress.rest, on_rest, sy_config.deadlock_timeout / LOOKS_FOR_REST,
+                  sy_config.deadlock_timeout / LOOKS_FOR_REST);
+    if (sy_config.deadlock_timeout > 0)
+        ev_timer_start(progress.loop, &progress.rest);
+    if (sy_config.stall_report > 0)
+        ev_timer_start(progress.loop, &progress.stall);
+    sigfillset(&all);
+    sy_crash_let_through(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&progress.thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc)
+        return sy_fail(err, rc,
+                       "the progress thread could not be started: %s; the %d PEs of this host need "
+                       "%d processes and threads (ulimit -u, pids.max of the control group)%s",
+                       strerror(rc), sy_world.node_size, 2 * sy_world.node_size,
+                       sy_denied_hint(rc));
+    progress.running = true;
+    answer_usr1();
+    return 0;
+}
+
+static void libev_failed(const char *what)
+{
+    sy_fatal("%s: %s; are there too few descriptors (ulimit -n)?", what, strerror(errno));
+}
+
+int sy_progress_start(int mode, struct sy_error *err)
+{
+    bool data;
+
+    int rc = sy_libev_open(err);
+
+    if (rc)
+        return rc;
+    memset(&progress, 0, sizeof progress);
+    progress.beat.fd = progress.soon.fd = -1;
+    progress.mode = mode;
+    atomic_store(&waiting, 0);
+    progress.loop = sy_libev_loop(libev_failed, err);
+    if (!progress.loop)
+        return -ENODEV;
+    rc = watch_transports(&data, err);
+    sy_hot.looks = data && mode == SY_PROGRESS_POLLING ? SY_LOOKS_POLL_ALL
+                   : sy_hot.carries                    ? SY_LOOKS_POLL_OWN
+                                                       : SY_LOOKS_MERELY;
+    bool launcher = watch_launcher();
+    if (!rc && (launcher || data))
+        rc = start_thread(err);
+    if (!progress.running)
+        end_loop();
+    return rc;
+}
+
+void sy_progress_stop(void)
+{
+    if (!progress.running)
+        return;
+    leave_usr1();
+    ev_async_send(progress.loop, &progress.stop);
+    pthread_join(progress.thread, NULL);
+    progress.running = false;
+    end_loop();
+}
+
+int sy_progress_poll(void)
+{
+    bool moved = false, yielded = false;
+
+    sy_progress_enter();
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        if (!sy_routes.transport[i].polled)
+            continue;
+        int done = sy_routes.transport[i].table->progress();
+        moved |= done > 0;
+        yielded |= done < 0;
+    }
+    return moved ? 1 : -yielded;
+}

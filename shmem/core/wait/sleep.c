@@ -1,0 +1,74 @@
+/* See sleep.h. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/wait/progress.h"
+#include "core/route/route.h"
+#include "core/wait/sleep.h"
+#include "util/error.h"
+
+struct sy_sleep sy_sleep;
+
+static int bell = -1; /* an eventfd */
+
+int sy_sleep_open(struct sy_error *err)
+{
+    bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return bell >= 0 ? 0
+                     : sy_fail(err, errno, "a descriptor to wake waiting threads by: %s",
+                               strerror(errno));
+}
+
+void sy_sleep_close(void)
+{
+    if (bell >= 0)
+        close(bell);
+    bell = -1;
+}
+
+/* The bell first, then the transports that are open, which at the end become fewer. */
+static nfds_t descriptors(struct pollfd *fd)
+{
+    nfds_t count = 0;
+
+    fd[count++] = (struct pollfd){.fd = bell, .events = POLLIN};
+    for (unsigned i = 0; i < sy_routes.count; i++)
+        fd[count++] = (struct pollfd){.fd = sy_routes.transport[i].wait_fd, .events = POLLIN};
+    return count;
+}
+
+bool sy_sleep_until_arrival(uint32_t count, uint64_t nanoseconds)
+{
+    struct timespec t = {(time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
+    struct pollfd fd[1 + SY_TRANSPORTS_MAX];
+    nfds_t fds = descriptors(fd);
+    uint64_t rings;
+    bool any = true;
+
+    sy_progress_take_over();
+    atomic_fetch_add(&sy_sleep.asleep, 1);
+    if (atomic_load(&sy_sleep.moved) == count)
+        any = ppoll(fd, fds, &t, NULL) > 0;
+    atomic_fetch_sub(&sy_sleep.asleep, 1);
+    if (any && fd[0].revents) {
+        ssize_t got = read(bell, &rings, sizeof rings);
+        (void)got;
+    }
+    sy_progress_hand_back();
+    return any;
+}
+
+void sy_sleep_moved(void)
+{
+    const uint64_t one = 1;
+
+    atomic_fetch_add(&sy_sleep.moved, 1);
+    if (sy_sleep_anybody()) {
+        ssize_t put = write(bell, &one, sizeof one);
+        (void)put;
+    }
+}

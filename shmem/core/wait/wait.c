@@ -1,0 +1,269 @@
+/* See wait.h. */
+#include <sched.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/wait/progress.h"
+#include "core/route/route.h"
+#include "core/wait/sleep.h"
+#include "core/wait/stall.h"
+#include "core/wait/wait.h"
+#include "core/memory/windows.h"
+#include "core/start/world.h"
+
+#define LOOKS_ALONE                                                                                \
+    20000 /* about 50 us: longer than anything a running peer makes one wait for                   \
+           */
+#define LOOKS_CROWDED    100
+#define LOOKS_AFTER_REST 10
+#define LONGEST_NAP_NS   UINT64_C(1000000)
+
+/* On a node with many PEs each of its naps is longer: 2,000 that look every millisecond leave no
+ * processor for the one that they wait for. */
+#define NAP_A_PE_NS UINT64_C(50000)
+
+/* The same where whatever ends the wait ends the sleep too: only a safeguard. */
+#define LONGEST_SLEEP_NS UINT64_C(50000000)
+
+/* Since the first rest: how long a thread polls transports without giving the processor away, and
+ * how long it does no more than yield. Sleep may come early where arrivals end it. */
+#define POLLING_NS             UINT64_C(75000)
+#define POLLING_CROWDED_NS     UINT64_C(1500)
+#define YIELDING_NS            UINT64_C(1000000)
+#define YIELDING_TO_ARRIVAL_NS UINT64_C(30000)
+
+/* Polls for each yield where every PE has a processor: only others than PEs gain by a yield then,
+ * and it takes as long as a poll, in which what has arrived is not noticed. */
+#define POLLS_A_YIELD 8
+
+uint32_t sy_wait_looks = LOOKS_ALONE;
+
+static struct {
+    bool crowded;
+    uint64_t longest_sleep;
+    bool polls;      /* transports, while it waits */
+    bool takes_over; /* from the progress thread, and may sleep on the transports' descriptors */
+    bool by_arrival; /* all that other PEs write here comes through a transport with a descriptor */
+    bool alone;      /* and no other thread of this PE ends a wait */
+    unsigned polled; /* transports */
+} policy;
+
+uint64_t sy_wait_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+static void find_transports(bool alone)
+{
+    policy.polled = 0;
+    policy.by_arrival = sy_hot.carries && !sy_routes.maps;
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *t = &sy_routes.transport[i];
+        policy.polled += t->polled;
+        policy.takes_over |= policy.crowded && t->wait_fd >= 0;
+        if (t->carries && t->wait_fd < 0)
+            policy.by_arrival = false;
+    }
+    policy.alone = policy.by_arrival && alone;
+    policy.polls = sy_hot.carries || policy.takes_over;
+}
+
+int sy_wait_open(bool crowded, bool alone, struct sy_error *err)
+{
+    policy.crowded = crowded;
+    policy.longest_sleep = NAP_A_PE_NS * (uint64_t)sy_world.node_size;
+    if (policy.longest_sleep < LONGEST_NAP_NS)
+        policy.longest_sleep = LONGEST_NAP_NS;
+    find_transports(alone);
+    /* Where data arrive through transports, a waiting thread helps them along early. */
+    sy_wait_looks = policy.crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
+    return policy.takes_over ? sy_sleep_open(err) : 0;
+}
+
+bool sy_wait_crowded(void)
+{
+    return policy.crowded;
+}
+
+void sy_wait_close(void)
+{
+    memset(&policy, 0, sizeof policy);
+    sy_sleep_close();
+}
+
+/* When this thread last moved something in a wait. */
+static _Thread_local uint64_t moved_at;
+
+/* sy_sleep_count before the last look at what this thread waits for. */
+static _Thread_local uint32_t counted;
+
+/* How long to sleep if the next look is in vain too; 0: not. */
+static _Thread_local uint64_t sleep_due;
+
+/* The last sleep ended by something that came, and nothing has been polled since. */
+static _Thread_local bool woken;
+
+/* Taken only where others need the processor. Mapped memory changes without a word, so a
+ * sleep_briefly is a sixteenth of the wait so far and never adds more than that to it. What arrives
+ * through a transport ends the sleep_briefly; its length matters only where something else may end
+ * the wait. told: the descriptors tell of all that arrives. */
+static uint64_t sleep_length(uint64_t waited, bool told)
+{
+    uint64_t length = policy.by_arrival && told ? waited : waited / 16;
+
+    if (policy.alone && told)
+        return LONGEST_SLEEP_NS;
+    return length < policy.longest_sleep ? length : policy.longest_sleep;
+}
+
+/* To get ready for a sleep transports poll, and may do so without a word of what that has moved: a
+ * write into this PE's memory, say. So the sleep itself is put off until after one more look. */
+static void sleep_briefly(uint64_t waited)
+{
+    struct timespec t = {.tv_nsec = (long)sleep_length(waited, false)};
+
+    if (!policy.takes_over) {
+        nanosleep(&t, NULL);
+        return;
+    }
+    int done = sy_progress_sleeping(true);
+    if (done > 0)
+        moved_at = sy_wait_now();
+    else
+        sleep_due = sleep_length(waited, done == 0);
+}
+
+/* Takes a sleep_briefly that is due; false: none is. */
+static bool sleep_taken(bool first)
+{
+    uint64_t length = sleep_due;
+
+    sleep_due = 0;
+    if (!length || first)
+        return false;
+    woken = sy_sleep_until_arrival(counted, length);
+    return true;
+}
+
+/* Polls. What has woken this thread may be another one's to deal with, which then needs the
+ * processor. */
+static int poll_transports(void)
+{
+    int moved = sy_progress_poll();
+
+    if (woken && moved == 0) {
+        sched_yield();
+        moved = -1;
+    }
+    woken = false;
+    return moved;
+}
+
+static bool yield_due(void)
+{
+    static _Thread_local unsigned polls;
+
+    return policy.crowded || !policy.polls || ++polls % POLLS_A_YIELD == 0;
+}
+
+/* Gives the processor away as the age of the wait asks for. yielded: that has been done already. */
+static void give_way(uint64_t waited, bool yielded)
+{
+    if (policy.crowded && waited >= (policy.by_arrival ? YIELDING_TO_ARRIVAL_NS : YIELDING_NS))
+        sleep_briefly(waited);
+    else if (!yielded && yield_due())
+        sched_yield();
+}
+
+static uint64_t waited_since(uint64_t *since)
+{
+    uint64_t time = sy_wait_now();
+
+    if (!*since)
+        *since = time;
+    return time - *since;
+}
+
+/* A thread that serves others while it waits has work, so its patience begins anew. */
+static uint64_t idle_for(uint64_t since, uint64_t waited)
+{
+    return moved_at > since ? since + waited - moved_at : waited;
+}
+
+static bool still_polling(uint64_t waited)
+{
+    return waited < (policy.crowded ? POLLING_CROWDED_NS : POLLING_NS);
+}
+
+static void rest(uint64_t *since, const char *where)
+{
+    bool slept = sleep_taken(!*since);
+    int moved = !slept && policy.polls ? poll_transports() : 0;
+    uint64_t waited = waited_since(since);
+
+    if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
+        sy_stall_note(*since, *since + waited, where);
+    if (moved > 0)
+        moved_at = *since + waited;
+    if (moved > 0 || slept)
+        return;
+    uint64_t idle = idle_for(*since, waited);
+    if (!policy.polls || !still_polling(idle))
+        give_way(idle, moved < 0);
+}
+
+uint32_t sy_wait_rest(uint64_t *since, const char *where)
+{
+    if (!*since && policy.takes_over)
+        sy_progress_take_over();
+    rest(since, where);
+    counted = sy_sleep_count();
+    return LOOKS_AFTER_REST;
+}
+
+void sy_wait_rested(void)
+{
+    if (policy.takes_over)
+        sy_progress_hand_back();
+}
+
+/* With one transport that is polled at all it is the caller's own. */
+void sy_wait_rest_inside(uint64_t *since)
+{
+    bool slept = sleep_taken(!*since);
+    uint64_t waited = waited_since(since);
+    int moved = 0;
+
+    if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
+        sy_stall_note(*since, *since + waited, "a wait of a transport");
+    if (policy.polled > 1 && !slept)
+        moved = poll_transports();
+    else
+        sy_progress_enter();
+    if (!slept && moved <= 0 && !still_polling(waited))
+        give_way(waited, moved < 0);
+    counted = sy_sleep_count();
+}
+
+void sy_wait_poll_sometimes(void)
+{
+    static _Thread_local uint32_t looks;
+
+    if (++looks % LOOKS_CROWDED == 0)
+        sy_progress_poll();
+}
+
+void sy_wait_missed(void)
+{
+    static _Thread_local uint32_t misses;
+
+    if (sy_hot.carries && sy_progress_poll() > 0)
+        return;
+    if (++misses < sy_wait_looks)
+        return;
+    misses = 0;
+    sched_yield();
+}

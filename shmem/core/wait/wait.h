@@ -1,0 +1,76 @@
+/* How a thread waits for a word in memory to change: look again at once while the wait is young,
+ * then give the processor away, then, with more PEs than processors, sleep. The first phase is
+ * short there, because the PE that is waited for may need this processor. Where data arrive through
+ * transports the thread polls them between its looks and sleeps on their descriptors until
+ * something comes; where they change in mapped memory, for a small part of the time waited so far.
+ */
+#ifndef SY_CORE_WAIT_H
+#define SY_CORE_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/memory/windows.h"
+#include "util/bits.h"
+
+/* Waits until `condition` holds. Between the calls of sy_wait_rest the loop is the mere condition.
+ */
+#define SY_WAIT_UNTIL(condition) SY_WAIT_UNTIL_IN(__func__, condition)
+
+/* where: the routine or function that waits, for reports. */
+#define SY_WAIT_UNTIL_IN(where, condition)                                                         \
+    do {                                                                                           \
+        uint64_t sy_since = 0;                                                                     \
+        uint32_t sy_looks = sy_wait_looks;                                                         \
+        while (!(condition))                                                                       \
+            if (SY_UNLIKELY(!--sy_looks))                                                          \
+                sy_looks = sy_wait_rest(&sy_since, where);                                         \
+        sy_wait_over(sy_since);                                                                    \
+    } while (0)
+
+/* Looks before a waiting thread begins to give way. Set by sy_wait_open. */
+extern uint32_t sy_wait_looks SY_HIDDEN;
+
+/* crowded: there are more PEs than processors for them. alone: no other thread of this PE ends what
+ * one waits for, and transports are asked to tell of what arrives. After sy_routes_connect. */
+int sy_wait_open(bool crowded, bool alone, struct sy_error *err);
+void sy_wait_close(void);
+
+/* As sy_wait_open was told. */
+bool sy_wait_crowded(void);
+
+/* Polls transports, yields or sleeps, once. *since: when this wait began to rest, 0 before. where:
+ * the function that waits, for reports. Returns the number of looks until the next rest. */
+uint32_t sy_wait_rest(uint64_t *since, const char *where) __attribute__((cold));
+
+/* The end of a wait in which sy_wait_rest was called. */
+void sy_wait_rested(void) __attribute__((cold));
+
+/* The end of every wait. since: as sy_wait_rest left it. */
+static inline void sy_wait_over(uint64_t since)
+{
+    if (SY_UNLIKELY(since != 0))
+        sy_wait_rested();
+}
+
+/* sy_wait_rest for a wait inside a transport, which polls by itself and does not call sy_wait_over:
+ * struct sy_host's member. */
+void sy_wait_rest_inside(uint64_t *since);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t sy_wait_now(void);
+
+/* After a test that failed, which programs put into loops of their own. */
+void sy_wait_missed(void);
+
+/* Polls transports once in so many calls. */
+void sy_wait_poll_sometimes(void) __attribute__((cold));
+
+/* After a look at mapped memory, which may be one of such a loop (SY_LOOKS_). own: this PE's. */
+static inline void sy_wait_looked(bool own)
+{
+    if (SY_UNLIKELY(sy_hot.looks > (own ? SY_LOOKS_MERELY : SY_LOOKS_POLL_OWN)))
+        sy_wait_poll_sometimes();
+}
+
+#endif
