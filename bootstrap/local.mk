@@ -40,7 +40,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/stdio/repeats.c bootstrap/launcher/stdio/repeats.h \
 	bootstrap/launcher/head/run.c bootstrap/launcher/head/run.h \
 	bootstrap/launcher/head/signals.c \
-	bootstrap/launcher/head/silence.c bootstrap/launcher/head/silence.h \
+	bootstrap/launcher/silence.c bootstrap/launcher/silence.h \
 	bootstrap/launcher/stdio/out_file.c bootstrap/launcher/stdio/out_file.h \
 	bootstrap/launcher/spec.c bootstrap/launcher/spec.h \
 	bootstrap/launcher/stdio/stream.c bootstrap/launcher/stdio/stream.h \

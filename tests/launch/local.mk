@@ -79,6 +79,6 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_silence
 TESTS += tests/unit/test_silence
 endif
-tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tests/unit/suite.h bootstrap/launcher/head/silence.c
+tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tests/unit/suite.h bootstrap/launcher/silence.c
 tests_unit_test_silence_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_silence_LDADD = $(CHECK_LIBS)

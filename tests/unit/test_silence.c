@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bootstrap/launcher/head/silence.h"
+#include "bootstrap/launcher/silence.h"
 #include "suite.h"
 
 enum { LIMIT = 8 }; /* seconds: a beat is one */

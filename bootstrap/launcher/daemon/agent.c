@@ -11,7 +11,7 @@
 #include "bootstrap/launcher/daemon/daemon.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/check/probe.h"
-#include "bootstrap/launcher/head/silence.h"
+#include "bootstrap/launcher/silence.h"
 #include "bootstrap/launcher/spec.h"
 
 enum {

@@ -9,7 +9,7 @@
 
 #include "bootstrap/launcher/daemon/daemon.h"
 #include "bootstrap/launcher/stdio/pe_output.h"
-#include "bootstrap/launcher/head/silence.h"
+#include "bootstrap/launcher/silence.h"
 #include "bootstrap/launcher/stdio/stream.h"
 
 struct sy_run;

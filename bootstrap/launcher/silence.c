@@ -10,7 +10,7 @@
  * whose agent itself does not run for so long, while all here runs well, cannot be told from one
  * that is lost. */
 #define _GNU_SOURCE 1
-#include "bootstrap/launcher/head/silence.h"
+#include "bootstrap/launcher/silence.h"
 
 #include <stdio.h>
 #include <string.h>
