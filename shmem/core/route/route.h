@@ -6,6 +6,7 @@
  *
  * route.c         loads, opens and closes the transports
  * route_choose.c  connects them, and chooses for each pair
+ * route_rule.c    the rules of SHMEM_ROUTES
  * route_show.c    prints the choice */
 #ifndef SY_CORE_ROUTE_H
 #define SY_CORE_ROUTE_H
