@@ -1,3 +1,3 @@
-# What users get: tarball, installation, wrappers.
-dist_check_SCRIPTS += tests/packaging/packaging.test
-TESTS += tests/packaging/packaging.test
+# What users get: tarball, installations, wrappers.
+dist_check_SCRIPTS += tests/packaging/packaging.test tests/packaging/prefix.test
+TESTS += tests/packaging/packaging.test tests/packaging/prefix.test
