@@ -22,6 +22,7 @@ tests_fault_storm_SOURCES = tests/fault/storm.c tests/conformance/check.h tests/
 tests_fault_storm_LDADD = shmem/libsma.la
 tests_fault_stranger_SOURCES = tests/fault/stranger.c transports/tcp/wire.h
 tcp_fault_scripts = \
+	tests/fault/tcp_crowds.test \
 	tests/fault/tcp_endings.test \
 	tests/fault/tcp_first.test \
 	tests/fault/tcp_heralds.test \

@@ -8,8 +8,10 @@
  *   storm quiet SECONDS        no traffic for so long, then a little
  *   storm steady SECONDS       round trips for so long; the slow ones are reported
  *   storm syncs SECONDS        syncs for so long; the slowest is reported, memory stays untouched
+ *   storm among SECONDS        among strangers: first contact, then round trips, none of which
+ *                              makes both PEs spend much processor time
  *
- * PE 0 prints "begun" once all PEs have met. */
+ * PE 0 prints "begun" once all PEs have met; with `among` before they do. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -297,6 +299,48 @@ static void quiet(unsigned length)
     CHECK(sums[0] == 1);
 }
 
+/* ---- among strangers ---- */
+
+static double spent(clockid_t clock)
+{
+    struct timespec t = {0};
+
+    CHECK(!clock_gettime(clock, &t));
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Strangers get 2 s to come before the first contact. The longest trip is the one during which both
+ * PEs spent most processor time: whoever did so had other things to do than to answer, and time
+ * in which one of them had no processor is not counted. */
+static void among(double length)
+{
+    static int pid; /* of whoever owns it */
+    int next = (me + 1) % npes;
+    double own, theirs = 0, longest = 0, end;
+    clockid_t clock;
+    long n = 0;
+
+    pid = getpid();
+    if (me == 0)
+        puts("begun");
+    fflush(stdout);
+    sleep(2);
+    end = seconds() + length;
+    own = spent(CLOCK_PROCESS_CPUTIME_ID);
+    CHECK(!clock_getcpuclockid(shmem_int_atomic_fetch(&pid, next), &clock));
+    for (; seconds() < end; n++) { /* what the partner has spent before it is known counts whole */
+        double mine = spent(CLOCK_PROCESS_CPUTIME_ID) - own, other = spent(clock) - theirs;
+        double both = mine < other ? mine : other;
+        longest = both > longest ? both : longest;
+        own = spent(CLOCK_PROCESS_CPUTIME_ID);
+        theirs = spent(clock);
+        shmem_uint64_atomic_fetch_inc(&sums[0], next);
+    }
+    printf("PE %d: %ld round trips among strangers; both PEs spent %.1f ms on the longest\n", me, n,
+           longest * 1e3);
+    CHECK(longest < 0.1);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -320,6 +364,8 @@ int main(int argc, char **argv)
         steady((double)count);
     else if (!strcmp(what, "syncs"))
         syncs((double)count);
+    else if (!strcmp(what, "among"))
+        among((double)count);
     else if (!strcmp(what, "quiet"))
         quiet((unsigned)count);
     else

@@ -23,7 +23,8 @@ struct list {
     struct tcp_talk *first, **last;
 };
 
-/* Memory for guests: made when the others are full, given back when no guest is left. */
+/* Memory for guests: made when the others are full, given back by the timer when no guest is left,
+ * so that strangers who come one after the other do not cost a mapping each. */
 struct chunk {
     struct chunk *next;
     struct tcp_talk talk[CHUNK];
@@ -129,8 +130,7 @@ void sy_tcp_guest_gone(struct tcp_talk *talk)
     talk->watch.fd = -1;
     talk->next = guests.unused;
     guests.unused = talk;
-    if (!--guests.count)
-        give_back();
+    guests.count--;
 }
 
 /* The oldest of the address that has most. */
@@ -267,6 +267,8 @@ uint64_t sy_tcp_guests_timer(uint64_t now)
     uint64_t strangers = list_timer(&guests.strangers, now),
              introduced = list_timer(&guests.introduced, now);
 
+    if (!guests.count)
+        give_back();
     return strangers < introduced ? strangers : introduced;
 }
 
@@ -276,4 +278,5 @@ void sy_tcp_guests_close(void)
         sy_tcp_talk_close(guests.strangers.first);
     while (guests.introduced.first)
         sy_tcp_talk_close(guests.introduced.first);
+    give_back();
 }

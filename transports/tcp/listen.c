@@ -12,7 +12,7 @@
 #include "transports/tcp/tcp.h"
 #include "util/denied.h"
 
-#define ACCEPTED 16                      /* connections at a time, before others have their turn */
+#define ACCEPTED 64                      /* connections at a time, before others have their turn */
 #define DRAINED  256                     /* before attempts begin */
 #define PAUSE    (100 * TCP_MILLISECOND) /* when descriptors or memory are short */
 

@@ -28,6 +28,7 @@ static struct {
     struct tcp_watch timer; /* expires when something has reached its time limit */
     _Atomic bool woken;     /* by sy_tcp_poll_wake */
     _Atomic bool wakeful;   /* the progress thread does not sleep on `fd` */
+    _Atomic(struct tcp_lane *) expected; /* by a thread that did not get the lock */
     struct epoll_event event[EVENTS];
     int events, next; /* of the epoll_wait whose events are being handled */
 } poll_set = {.fd = -1, .timer.fd = -1};
@@ -271,6 +272,19 @@ static bool run_paused(void)
     return any;
 }
 
+/* A lane that a thread attends to is out of the set. Where that thread does not get the lock, since
+ * others keep the one that has it busy, that one reads the lane. The hint may be of a wait that is
+ * over, and costs a call then; lanes live as long as there are polls. */
+static size_t poll_read_expected(void)
+{
+    struct tcp_lane *lane;
+
+    if (!atomic_load_explicit(&poll_set.expected, memory_order_relaxed))
+        return 0;
+    lane = atomic_exchange_explicit(&poll_set.expected, NULL, memory_order_acquire);
+    return lane && lane->watch.fd >= 0 ? sy_tcp_poll_read(lane) : 0;
+}
+
 /* The thread that has the lock may wait for this processor. */
 long sy_tcp_poll_lane(struct tcp_lane *expected)
 {
@@ -278,6 +292,8 @@ long sy_tcp_poll_lane(struct tcp_lane *expected)
 
     sy_tcp_send_dirty(false);
     if (!try_lock()) {
+        if (expected)
+            atomic_store_explicit(&poll_set.expected, expected, memory_order_release);
         sched_yield();
         return -1;
     }
@@ -320,6 +336,7 @@ bool sy_tcp_poll_event(void)
         return false;
     bool any = !sy_tcp_poll_may_sleep() && read_hot(NULL) > 0;
     any = run_events() > 0 || any;
+    any = poll_read_expected() > 0 || any;
     if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
         any = run_paused() || any;
     sy_tcp_poll_unlock();
