@@ -255,7 +255,8 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_tcp_pace
 TESTS += tests/unit/test_tcp_pace
 if HAVE_LIBCRYPTO
-tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_interfaces tests/unit/test_tcp_connect
+tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_interfaces tests/unit/test_tcp_connect \
+	tests/unit/test_tcp_outage
 check_PROGRAMS += $(tcp_unit_tests)
 TESTS += $(tcp_unit_tests)
 endif
@@ -279,6 +280,10 @@ tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/s
 	shmem/util/auth.c shmem/util/error.c
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_connect_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
+tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/suite.h \
+	transports/tcp/outage.c transports/tcp/log.c transports/tcp/ring.c shmem/util/net/interfaces.c shmem/util/error.c
+tests_unit_test_tcp_outage_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_outage_LDADD = $(CHECK_LIBS)
 # The ofi transport with the providers that need no device.
 ofi_scripts = tests/ofi/cutoff.test tests/ofi/endings.test tests/ofi/offers.test tests/ofi/ofi.test tests/ofi/strangers.test \
 	tests/ofi/suite.test tests/ofi/traits.test

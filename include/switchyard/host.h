@@ -112,6 +112,10 @@ struct sy_host {
     /* SHMEM_PROGRESS=polling: no thread relies on wait_fd(); progress() is called by threads of the
      * program that wait, and where soon() has been asked for. Set before open(). */
     bool unattended;
+
+    /* PEs for each processor that this PE may use, rounded up; known where `crowded` is, which is
+     * said of more than 1. */
+    int load;
 };
 
 #endif

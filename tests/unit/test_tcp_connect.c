@@ -3,6 +3,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -20,6 +21,7 @@
 #include "transports/tcp/greeting.h"
 #include "transports/tcp/outage.h"
 #include "transports/tcp/poll.h"
+#include "transports/tcp/talk.h"
 #include "transports/tcp/tcp.h"
 #include "suite.h"
 
@@ -684,6 +686,36 @@ START_TEST(strangers)
 }
 END_TEST
 
+/* How long a connection may be silent follows from the PEs that share a processor, not from those
+ * of the job. */
+START_TEST(silence)
+{
+    static const struct {
+        int npes, load;
+        unsigned milliseconds;
+    } expected[] = {
+        {2, 1, 7500}, {4096, 1, 7500}, {4096, 63, 7500}, {512, 64, 15000}, {64, 256, 60000}};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct tcp_settings settings = sy_tcp_settings;
+
+    sy_tcp_settings.reconnect_timeout = 100;
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        unsigned timeout = 0;
+        socklen_t length = sizeof timeout;
+        host.npes = expected[i].npes;
+        host.load = expected[i].load;
+        host.crowded = host.load > 1;
+        sy_tcp_talk_tune(fd);
+        ck_assert(!getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &length));
+        ck_assert_uint_eq(timeout, expected[i].milliseconds);
+    }
+    sy_tcp_settings = settings;
+    host.load = 1;
+    host.crowded = false;
+    close(fd);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("connect");
@@ -706,6 +738,7 @@ int main(void)
     tcase_add_test(cases, another_job);
     tcase_add_test(cases, no_descriptors);
     tcase_add_test(cases, strangers);
+    tcase_add_test(cases, silence);
     tcase_set_timeout(cases, 120);
     suite_add_tcase(suite, cases);
     return suite_run(suite);

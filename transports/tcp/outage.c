@@ -17,10 +17,11 @@
 #define TELL        (19 * SECOND / 2) /* of silence, with some time for another connection in it */
 #define SHORT_LIVED (20 * SECOND) /* a connection that large packets do not pass breaks sooner */
 #define LOOKS       (SECOND / 2)  /* apart, at most */
+#define LATE        SECOND        /* after the last look: this PE has not run */
 #define DOUBLINGS   4             /* of the patience with greetings */
 
 /* Whether the peer has something to confirm or to answer. */
-static bool owed(const struct tcp_lane *lane)
+static bool outage_owed(const struct tcp_lane *lane)
 {
     for (int c = 0; c < 2; c++)
         if (sy_tcp_log_acked(&lane->log[c]) != sy_tcp_log_tail(&lane->log[c]))
@@ -28,19 +29,19 @@ static bool owed(const struct tcp_lane *lane)
     return atomic_load(&lane->wanted) != atomic_load(&lane->answered);
 }
 
-static uint64_t latest(uint64_t a, uint64_t b)
+static uint64_t outage_latest(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
 /* How long ago; `now` was read some time before, and `then` may be later than that. */
-static uint64_t age(uint64_t now, uint64_t then)
+static uint64_t outage_age(uint64_t now, uint64_t then)
 {
     return now > then ? now - then : 0;
 }
 
 /* When the peer's kernel was last heard of on a connection. */
-static uint64_t heard_at(int fd, uint64_t now)
+static uint64_t outage_heard_at(int fd, uint64_t now)
 {
     struct tcp_info info;
     socklen_t length = sizeof info;
@@ -63,6 +64,7 @@ void sy_tcp_outage_start(struct tcp_lane *lane, uint64_t now)
 
     lane->outage.met = first && first->outage.met;
     lane->outage.sign = now;
+    lane->outage.looked = 0;
 }
 
 /* Connections that carry small packets only break again and again: that is one outage, which began
@@ -74,18 +76,19 @@ void sy_tcp_outage_break(struct tcp_lane *lane)
 
     for (int c = 0; c < 2; c++)
         progress += sy_tcp_log_acked(&lane->log[c]) + atomic_load(&lane->got[c]);
-    outage->narrow = owed(lane) && outage->first && progress == outage->progress &&
+    outage->narrow = outage_owed(lane) && outage->first && progress == outage->progress &&
                      now - lane->up_since < SHORT_LIVED;
     if (!outage->narrow)
-        outage->first = owed(lane) ? now : 0;
+        outage->first = outage_owed(lane) ? now : 0;
     outage->progress = progress;
     outage->since = outage->first;
-    outage->sign = lane->watch.fd < 0 ? now : heard_at(lane->watch.fd, now);
+    outage->sign = lane->watch.fd < 0 ? now : outage_heard_at(lane->watch.fd, now);
     outage->seen = 0;
+    outage->looked = 0;
 }
 
 /* The user has been told of this PE, or of another one of its node: one line is enough. */
-static bool is_told(int pe)
+static bool outage_is_told(int pe)
 {
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
     int node = sy_tcp_host->place(pe).node;
@@ -98,7 +101,7 @@ static bool is_told(int pe)
     return false;
 }
 
-static void tell_over(struct tcp_lane *lane, uint64_t now)
+static void outage_tell_over(struct tcp_lane *lane, uint64_t now)
 {
     struct tcp_outage *outage = &lane->outage;
 
@@ -118,7 +121,7 @@ void sy_tcp_outage_over(struct tcp_lane *lane, int fd)
     if (!getpeername(fd, (struct sockaddr *)&address, &length))
         snprintf(outage->peer, sizeof outage->peer, " (%.60s)", sy_socket_text(&address, text));
     if (outage->told)
-        tell_over(lane, sy_tcp_now());
+        outage_tell_over(lane, sy_tcp_now());
     outage->met = true;
     outage->since = outage->sign = 0;
     outage->ungreeted = outage->seen = 0;
@@ -138,7 +141,7 @@ void sy_tcp_outage_failed(struct tcp_lane *lane, unsigned seen, uint64_t now)
 
 uint64_t sy_tcp_outage_pause(const struct tcp_lane *lane, uint64_t now)
 {
-    uint64_t down = age(now, lane->down_since);
+    uint64_t down = outage_age(now, lane->down_since);
 
     if (down < SECOND)
         return RETRY_FIRST;
@@ -155,7 +158,7 @@ uint64_t sy_tcp_outage_patience(const struct tcp_lane *lane)
 }
 
 /* What lies behind it where the ways have been tried and the peer has never been reached. */
-static const char *cause(const struct tcp_outage *outage)
+static const char *outage_cause(const struct tcp_outage *outage)
 {
     if (outage->met)
         return "";
@@ -169,17 +172,18 @@ static const char *cause(const struct tcp_outage *outage)
     return "";
 }
 
-static const char *remedy(const struct tcp_outage *outage)
+static const char *outage_remedy(const struct tcp_outage *outage)
 {
-    return !*cause(outage) ? ""
-                           : ": open the ports that the job uses between its hosts (oshrun "
-                             "--port-range A:B, or SHMEM_TCP_PORT_RANGE, chooses them); oshrun "
-                             "--check tries the ways between hosts";
+    return !*outage_cause(outage)
+               ? ""
+               : ": open the ports that the job uses between its hosts (oshrun "
+                 "--port-range A:B, or SHMEM_TCP_PORT_RANGE, chooses them); oshrun "
+                 "--check tries the ways between hosts";
 }
 
 /* The limit, and its name. A first contact is a part of the start: the other side may not have got
  * there yet. */
-static double limit_of(const struct tcp_outage *outage, const char **name)
+static double outage_limit_of(const struct tcp_outage *outage, const char **name)
 {
     bool first = !outage->met && sy_tcp_host->start;
 
@@ -187,18 +191,18 @@ static double limit_of(const struct tcp_outage *outage, const char **name)
     return first ? sy_tcp_host->start->init_timeout : sy_tcp_settings.reconnect_timeout;
 }
 
-static const char *reason(const struct tcp_lane *lane)
+static const char *outage_reason(const struct tcp_lane *lane)
 {
     return lane->why[0] ? lane->why : "no attempt has come to its end yet";
 }
 
-static void tell(struct tcp_lane *lane, uint64_t now, double left, const char *name)
+static void outage_tell(struct tcp_lane *lane, uint64_t now, double left, const char *name)
 {
     struct tcp_outage *outage = &lane->outage;
     uint64_t since = outage->narrow ? outage->first : outage->sign;
     bool reasons = outage->seen || !outage->met;
 
-    if (is_told(lane->pe))
+    if (outage_is_told(lane->pe))
         return;
     outage->told = true;
     sy_tcp_host->log(
@@ -208,67 +212,85 @@ static void tell(struct tcp_lane *lane, uint64_t now, double left, const char *n
         outage->narrow ? "has been losing connections before anything got through"
                        : "has not answered",
         (double)(now - since) / (double)SECOND, outage->met ? "reconnect" : "connect", left, name,
-        reasons ? ": " : "", reasons ? reason(lane) : "", cause(outage), remedy(outage));
+        reasons ? ": " : "", reasons ? outage_reason(lane) : "", outage_cause(outage),
+        outage_remedy(outage));
 }
 
 void sy_tcp_outage_lost(struct tcp_lane *lane)
 {
     const struct tcp_outage *outage = &lane->outage;
     const char *name;
-    double limit = limit_of(outage, &name);
+    double limit = outage_limit_of(outage, &name);
     char why[1200];
 
     if (outage->met)
         snprintf(why, sizeof why, "%s for %.3g s (%s), at last because: %s",
                  outage->narrow ? "nothing has got through its connections" : "no connection",
-                 limit, name, reason(lane));
+                 limit, name, outage_reason(lane));
     else
         snprintf(why, sizeof why, "no connection within %.3g s (%s): %s%s%s", limit, name,
-                 reason(lane), cause(outage), remedy(outage));
+                 outage_reason(lane), outage_cause(outage), outage_remedy(outage));
     sy_tcp_host->lost(lane->pe, outage->met ? ETIMEDOUT : EHOSTUNREACH, why);
 }
 
 /* Whether the first attempt has shown that there is something to speak of: where many PEs begin at
  * once each waits for its turn. */
-static bool worth_telling(const struct tcp_lane *lane, uint64_t now)
+static bool outage_worth_telling(const struct tcp_lane *lane, uint64_t now)
 {
     const struct tcp_outage *outage = &lane->outage;
 
-    return !outage->told && outage->sign && age(now, outage->sign) >= TELL &&
-           age(now, outage->since) >= SECOND && (outage->met || lane->why[0]);
+    return !outage->told && outage->sign && outage_age(now, outage->sign) >= TELL &&
+           outage_age(now, outage->since) >= SECOND && (outage->met || lane->why[0]);
 }
 
 /* A connection on which nobody greets is a sign of life of the machine. The first contact is
  * limited all the same, since a start is. */
-static uint64_t counts_from(struct tcp_lane *lane, uint64_t now)
+static uint64_t outage_counts_from(struct tcp_lane *lane, uint64_t now)
 {
     struct tcp_outage *outage = &lane->outage;
 
     if (sy_tcp_attempt_ungreeted(lane->pe, lane->number))
         outage->sign = now;
-    return outage->narrow || !outage->met ? outage->since : latest(outage->since, outage->sign);
+    return outage->narrow || !outage->met ? outage->since
+                                          : outage_latest(outage->since, outage->sign);
+}
+
+/* Moves everything that is counted from by the time by which this look is late. */
+static void outage_forgive(struct tcp_outage *outage, uint64_t now)
+{
+    uint64_t elapsed = outage->looked ? outage_age(now, outage->looked) : 0;
+    uint64_t late = elapsed > LATE ? elapsed - LOOKS : 0;
+
+    outage->looked = now;
+    if (outage->since)
+        outage->since += late;
+    if (outage->first)
+        outage->first += late;
+    if (outage->sign)
+        outage->sign += late;
 }
 
 bool sy_tcp_outage_look(struct tcp_lane *lane, uint64_t now, uint64_t *wait)
 {
     struct tcp_outage *outage = &lane->outage;
     const char *name;
-    double limit = limit_of(outage, &name);
+    double limit = outage_limit_of(outage, &name);
     uint64_t most = (uint64_t)(limit * (double)SECOND);
 
     *wait = LOOKS;
+    outage_forgive(outage, now);
     if (!outage->since) {
-        if (!owed(lane))
+        if (!outage_owed(lane))
             return false;
         outage->since = now;
         if (lane->retry_at)
             lane->retry_at = now;
     }
-    uint64_t used = age(now, counts_from(lane, now));
+    uint64_t used = outage_age(now, outage_counts_from(lane, now));
     if (used > most)
         return true;
-    if (worth_telling(lane, now))
-        tell(lane, now, (double)(most - used) / (double)SECOND, name);
+    if (outage_worth_telling(lane, now))
+        outage_tell(lane, now, (double)(most - used) / (double)SECOND, name);
     if (most - used < *wait)
         *wait = most - used + 1;
     return false;

@@ -8,6 +8,9 @@
  * not acknowledged, or probes of a quiet connection not answered, for TCP_SILENCE (talk.c sets
  * both), and then nothing accepts a connection.
  *
+ * Who has not run does not judge: time by which a look at a lane is late is time in which this PE
+ * was stopped or had no processor. It counts neither as the peer's silence nor towards a limit.
+ *
  * All under the poll lock. */
 #ifndef TCP_OUTAGE_H
 #define TCP_OUTAGE_H
@@ -36,6 +39,7 @@ struct tcp_outage {
     uint64_t since;     /* no connection, and something unconfirmed or awaited; 0: not so */
     uint64_t first;     /* of several breaks with something unconfirmed and no progress between */
     uint64_t sign;      /* the last sign of life of the peer's machine */
+    uint64_t looked;    /* the last look since there is no connection; 0: none */
     uint64_t progress;  /* bytes confirmed and applied at the last break */
     char peer[64];      /* the other end of the last connection */
 };

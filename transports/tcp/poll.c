@@ -25,9 +25,9 @@ static struct {
     _Atomic bool lock;
     struct tcp_lane *hot[HOT];
     unsigned turns;
-    struct tcp_watch timer; /* expires when something has reached its time limit */
-    _Atomic bool woken;     /* by sy_tcp_poll_wake */
-    _Atomic bool wakeful;   /* the progress thread does not sleep on `fd` */
+    struct tcp_watch timer;              /* expires when something has reached its time limit */
+    _Atomic bool woken;                  /* by sy_tcp_poll_wake */
+    _Atomic bool wakeful;                /* the progress thread does not sleep on `fd` */
     _Atomic(struct tcp_lane *) expected; /* by a thread that did not get the lock */
     struct epoll_event event[EVENTS];
     int events, next; /* of the epoll_wait whose events are being handled */

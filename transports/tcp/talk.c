@@ -13,7 +13,7 @@
 
 #define UNGREETED (500 * TCP_MILLISECOND)
 #define LAST_LOOK (100 * TCP_MILLISECOND)
-#define MANY      64 /* PEs, of which a few processors serve the network slowly */
+#define HEAVY     32 /* PEs a processor, each of which adds a time of TCP_SILENCE */
 
 struct tcp_self sy_tcp_self(void)
 {
@@ -26,10 +26,12 @@ static void set(int fd, int level, int option, int value)
     setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Where many PEs share a processor their kernel answers late too: its threads wait like others. */
-static double silence(void)
+/* Where very many PEs share a processor their kernel answers late too: its threads wait like
+ * others.
+ */
+static double talk_silence(void)
 {
-    int times = sy_tcp_host->crowded ? sy_tcp_host->npes / MANY : 1;
+    int times = sy_tcp_host->load / HEAVY;
 
     return TCP_SILENCE * (times > 1 ? times : 1);
 }
@@ -39,9 +41,9 @@ static double silence(void)
 void sy_tcp_talk_tune(int fd)
 {
     int idle = (int)sy_tcp_settings.keepalive;
-    double patience = sy_tcp_settings.reconnect_timeout < silence()
+    double patience = sy_tcp_settings.reconnect_timeout < talk_silence()
                           ? sy_tcp_settings.reconnect_timeout
-                          : silence();
+                          : talk_silence();
 
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, patience > 0.1 ? (int)(patience * 1000) : 100);

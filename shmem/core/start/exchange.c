@@ -263,7 +263,14 @@ static bool same_layout(int pe)
 
 /* ---- the exchange ---- */
 
-static bool crowded(void)
+static int exchange_share(int pes, int processors)
+{
+    return (pes + processors - 1) / processors;
+}
+
+/* PEs for each processor that this PE may use, rounded up: by the set, or by the quota where that
+ * is what is short. */
+static int exchange_load(void)
 {
     const struct sy_processors *mine = &cards[sy_world.pe].processors;
     int of_set = 0, of_quota = 0;
@@ -272,12 +279,15 @@ static bool crowded(void)
         of_set += cards[pe].processors.set == mine->set;
         of_quota += mine->quota && cards[pe].processors.quota == mine->quota;
     }
-    bool quota = mine->quota && of_quota > mine->in_quota, many = quota || of_set > mine->in_set;
+    int by_set = exchange_share(of_set, mine->in_set);
+    int by_quota = mine->quota ? exchange_share(of_quota, mine->in_quota) : 0;
+    bool quota = by_quota > 1 && by_quota >= by_set;
+    int load = quota ? by_quota : by_set;
     sy_log(SY_LOG_DEBUG, "boot", "processors: %d%s; PEs that may use them: %d; waiting PEs %s",
            quota ? mine->in_quota : mine->in_set, quota ? " by quota" : "",
            quota ? of_quota : of_set,
-           many ? "give way early" : "look for long before they give way");
-    return many;
+           load > 1 ? "give way early" : "look for long before they give way");
+    return load;
 }
 
 static bool anyone_shows(void)
@@ -384,7 +394,8 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     if (!rc)
         rc = check_options(options, err);
     if (!rc) {
-        host->crowded = crowded();
+        host->load = exchange_load();
+        host->crowded = host->load > 1;
         rc = exchange_addresses(host, pack, seconds, err);
     }
     free(cards);

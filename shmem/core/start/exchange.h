@@ -11,9 +11,9 @@
 struct sy_options;
 struct sy_host;
 
-/* Gathers, checks that all PEs have the same settings where they must, sets host->crowded, computes
- * places (node and index on it of every PE, sy_world's node fields), and connects the routes; opens
- * those that reach other nodes where they are needed. */
+/* Gathers, checks that all PEs have the same settings where they must, sets host->load and
+ * host->crowded, computes places (node and index on it of every PE, sy_world's node fields), and
+ * connects the routes; opens those that reach other nodes where they are needed. */
 int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds, long pes_per_node,
                 struct sy_error *err);
 

@@ -1,0 +1,160 @@
+/* Who may call a peer lost: the judge of a lane's outage, with a clock of the test's own. */
+#include <check.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <switchyard/bootstrap.h>
+
+#include "transports/tcp/lane.h"
+#include "suite.h"
+
+#define SECOND UINT64_C(1000000000)
+#define LIMIT  30 /* seconds */
+
+struct tcp_settings sy_tcp_settings = {.reconnect_timeout = LIMIT};
+struct tcp_lane_table sy_tcp_lanes;
+
+static uint64_t now;
+static char said[1000];
+static int lines;
+static struct tcp_lane *lane;
+
+static void log_line(enum sy_log_level level, const char *category, const char *fmt, ...)
+{
+    va_list args;
+
+    (void)level, (void)category;
+    va_start(args, fmt);
+    vsnprintf(said, sizeof said, fmt, args);
+    va_end(args);
+    lines++;
+}
+
+static struct sy_place place(int pe)
+{
+    return (struct sy_place){.node = pe, .host = "h"};
+}
+
+static struct sy_host host = {.size = sizeof host, .log = log_line, .place = place, .npes = 2};
+const struct sy_host *sy_tcp_host = &host;
+
+uint64_t sy_tcp_now(void)
+{
+    return now;
+}
+
+bool sy_tcp_attempt_ungreeted(int pe, unsigned number)
+{
+    (void)pe, (void)number;
+    return false;
+}
+
+/* A lane that has been up and has broken, with a reply awaited. */
+static void begin(void)
+{
+    static _Atomic(struct tcp_lane *) by_number[2];
+
+    now = 1000 * SECOND;
+    lines = 0;
+    free(lane);
+    lane = aligned_alloc(_Alignof(struct tcp_lane), sizeof *lane);
+    ck_assert_ptr_nonnull(lane);
+    memset(lane, 0, sizeof *lane);
+    lane->pe = 1;
+    lane->watch.fd = -1;
+    atomic_store(&lane->wanted, 1);
+    sy_tcp_lanes = (struct tcp_lane_table){.lane = &lane, .by_number = by_number};
+    atomic_store(&by_number[1], lane);
+    atomic_store(&sy_tcp_lanes.count, 1);
+    sy_tcp_outage_start(lane, now);
+    sy_tcp_outage_over(lane, -1);
+    sy_tcp_outage_break(lane);
+}
+
+/* A look after so many seconds: whether the peer is given up. */
+static bool look(double seconds)
+{
+    uint64_t wait;
+
+    now += (uint64_t)(seconds * (double)SECOND);
+    return sy_tcp_outage_look(lane, now, &wait);
+}
+
+/* Looks, each after so many seconds, until the peer is given up: how many, at most 1000. */
+static int looks_until_lost(double seconds)
+{
+    int count = 1;
+
+    while (count < 1000 && !look(seconds))
+        count++;
+    return count;
+}
+
+START_TEST(lost_after_the_limit)
+{
+    begin();
+    ck_assert_int_eq(looks_until_lost(0.5), 2 * LIMIT + 1);
+    begin();
+    ck_assert_int_eq(looks_until_lost(0.125), 8 * LIMIT + 1);
+}
+END_TEST
+
+/* Stopped for an hour, twice: what was counted before goes on. */
+START_TEST(time_in_which_it_was_stopped_does_not_count)
+{
+    begin();
+    for (int i = 0; i < 20; i++)
+        ck_assert(!look(0.5));
+    ck_assert(!look(3600));
+    ck_assert(!look(3600));
+    ck_assert_int_eq(looks_until_lost(0.5), 2 * (LIMIT - 10) + 1 - 2);
+}
+END_TEST
+
+START_TEST(nothing_is_said_of_such_time)
+{
+    begin();
+    ck_assert(!look(0.5));
+    ck_assert(!look(25));
+    ck_assert(!look(0.5));
+    ck_assert_int_eq(lines, 0);
+    while (!lines && now < 2000 * SECOND)
+        ck_assert(!look(0.5));
+    ck_assert_ptr_nonnull(strstr(said, "PE 1 on host h has not answered for 10 s"));
+}
+END_TEST
+
+/* Each look is late: it takes as many as if none was. */
+START_TEST(without_a_processor)
+{
+    begin();
+    ck_assert(!look(0));
+    ck_assert_int_eq(looks_until_lost(10), 2 * LIMIT + 1);
+}
+END_TEST
+
+/* The first look after a break has no look before it to be late by. */
+START_TEST(a_new_outage_begins_anew)
+{
+    begin();
+    ck_assert(!look(0.5));
+    sy_tcp_outage_over(lane, -1);
+    now += 500 * SECOND;
+    sy_tcp_outage_break(lane);
+    ck_assert_int_eq(looks_until_lost(0.5), 2 * LIMIT + 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tcp outage");
+    TCase *cases = tcase_create("outage");
+
+    tcase_add_test(cases, lost_after_the_limit);
+    tcase_add_test(cases, time_in_which_it_was_stopped_does_not_count);
+    tcase_add_test(cases, nothing_is_said_of_such_time);
+    tcase_add_test(cases, without_a_processor);
+    tcase_add_test(cases, a_new_outage_begins_anew);
+    suite_add_tcase(suite, cases);
+    return suite_run(suite);
+}
