@@ -27,6 +27,7 @@ tcp_fault_scripts = \
 	tests/fault/tcp_first.test \
 	tests/fault/tcp_heralds.test \
 	tests/fault/tcp_idle.test \
+	tests/fault/tcp_limits.test \
 	tests/fault/tcp_resets.test \
 	tests/fault/tcp_rest.test \
 	tests/fault/tcp_stopped.test \

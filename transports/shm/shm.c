@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "transports/shm/shm.h"
+#include "util/limits.h"
 
 struct shm_state sy_shm = {.listener = -1, .mailbox_fd = -1, .doorbell = -1};
 
@@ -81,6 +82,9 @@ static int shm_connect(const void *addresses, size_t stride, double seconds, str
         if (host->place(pe).node == mine.node)
             sy_shm.peer[host->place(pe).local] = (struct shm_peer){
                 .pe = pe, .file = -1, .doorbell = -1};
+    /* For each PE its file, and what is reserved behind it. */
+    struct sy_limits needed = {.maps = 2ul * (unsigned long)sy_shm.node_size};
+    sy_limits_check(host, "shm", &needed);
     int rc = sy_shm_exchange(addresses, stride, seconds, err);
     if (sy_shm.listener >= 0)
         close(sy_shm.listener);

@@ -28,6 +28,7 @@
 #define TCP_LONG        4096 /* bytes; longer payloads go between socket and memory without a copy */
 #define TCP_LONG_WANTS  (TCP_PIECES - 8)
 #define TCP_AWAIT_BYTES 16
+#define TCP_LANE_MAPS   5            /* mappings of a lane: two rings, each twice, and its wants */
 #define TCP_CHUNK       (128u << 10) /* most payload of a record */
 #define TCP_PACKED      (32u << 10)  /* most payload of a strided record */
 #define TCP_PATIENT     20 /* times SHMEM_TCP_FLUSH_DELAY, where the program is relied on */

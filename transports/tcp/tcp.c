@@ -5,6 +5,7 @@
 
 #include "transports/tcp/calls.h"
 #include "transports/tcp/issue.h"
+#include "util/limits.h"
 
 struct tcp_settings sy_tcp_settings;
 const struct sy_host *sy_tcp_host;
@@ -125,6 +126,21 @@ static int list_nodes(struct sy_error *err)
     return 0;
 }
 
+/* If all PEs talk to all others: a lane to each process of other nodes that this one is to reach.
+ */
+static void tcp_check_limits(void)
+{
+    int mine = sy_tcp_host->place(sy_tcp_host->pe).node;
+    unsigned long lanes = 0;
+
+    for (int pe = 0; pe < sy_tcp_host->npes; pe++)
+        lanes += sy_tcp_host->place(pe).node != mine && sy_tcp_endpoint(pe) == pe;
+    bool heralds = sy_tcp_settings.heralds && !sy_tcp_host->crowded;
+    struct sy_limits needed = {
+        .files = lanes * (heralds ? 2 : 1), .maps = lanes * TCP_LANE_MAPS, .backlog = lanes / 2};
+    sy_limits_check(sy_tcp_host, "tcp", &needed);
+}
+
 /* Keeps everyone's address, in records of the longest one's size. */
 static int keep_addresses(const char *addresses, size_t stride, struct sy_error *err)
 {
@@ -208,6 +224,7 @@ static int plugin_connect(const void *addresses, size_t stride, double seconds,
         rc = sy_tcp_lanes_open(err);
     if (rc)
         return rc;
+    tcp_check_limits();
     sy_tcp_routes = calloc((size_t)sy_tcp_host->npes, sizeof *sy_tcp_routes);
     return sy_tcp_routes ? 0 : sy_tcp_host->fail(err, ENOMEM, "no memory for routes");
 }

@@ -1,0 +1,113 @@
+/* Limits of a process and of its machine that a large job outgrows: raised where that is allowed,
+ * and named otherwise, before something fails for want of them. Inline, so that transports have it.
+ */
+#ifndef SY_UTIL_LIMITS_H
+#define SY_UTIL_LIMITS_H
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <switchyard/host.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Descriptors and mappings that are left for the program and the rest of the library. */
+#define SY_LIMITS_FILES 64u
+#define SY_LIMITS_MAPS  1000u
+
+/* What any machine has. */
+#define SY_LIMITS_FEW_MAPS 100u
+#define SY_LIMITS_BACKLOG  16u
+
+/* What a transport may come to need in this PE; 0: nothing that counts. The machine is not asked
+ * about what it has in any case. */
+struct sy_limits {
+    unsigned long files; /* beside those that are open */
+    unsigned long maps;
+    unsigned long backlog; /* connections that others begin at once */
+};
+
+/* A number below /proc/sys, or `otherwise` where it cannot be read. */
+static inline unsigned long sy_limits_of_machine(const char *path, unsigned long otherwise)
+{
+    unsigned long value;
+    FILE *file = fopen(path, "re");
+
+    if (!file)
+        return otherwise;
+    if (fscanf(file, "%lu", &value) != 1)
+        value = otherwise;
+    fclose(file);
+    return value;
+}
+
+/* Sees to it that `more` descriptors can be opened, raising the soft limit where it is lower.
+ * Returns the limit that would have to be, or 0 where this one does; *found: this one. */
+static inline unsigned long sy_limits_files(unsigned long more, unsigned long *found)
+{
+    struct rlimit limit;
+    int lowest = fcntl(0, F_DUPFD_CLOEXEC, 0);
+
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return 0;
+    unsigned long needed = (lowest < 0 ? (unsigned long)limit.rlim_cur : (unsigned long)lowest) +
+                           more + SY_LIMITS_FILES;
+    if (lowest >= 0)
+        close(lowest);
+    if (limit.rlim_cur < needed) {
+        limit.rlim_cur = needed < limit.rlim_max ? (rlim_t)needed : limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    *found = (unsigned long)limit.rlim_cur;
+    return *found < needed ? needed : 0;
+}
+
+/* Whether no PE before this one is on its host: one of each host speaks for all. */
+static inline bool sy_limits_speaks(const struct sy_host *host)
+{
+    const char *mine = host->place(host->pe).host;
+
+    for (int pe = 0; pe < host->pe; pe++)
+        if (!strcmp(host->place(pe).host, mine))
+            return false;
+    return true;
+}
+
+/* Raises and checks, and has one PE of each host say in one line what is too low. Places are known.
+ */
+static inline void sy_limits_check(const struct sy_host *host, const char *category,
+                                   const struct sy_limits *needed)
+{
+    char text[600] = "";
+    size_t used = 0;
+    unsigned long files, most = sy_limits_files(needed->files, &files);
+    unsigned long maps = ~0ul, backlog = ~0ul;
+
+    if (needed->maps > SY_LIMITS_FEW_MAPS)
+        maps = sy_limits_of_machine("/proc/sys/vm/max_map_count", maps);
+    if (needed->backlog > SY_LIMITS_BACKLOG)
+        backlog = sy_limits_of_machine("/proc/sys/net/core/somaxconn", backlog);
+
+    if (most)
+        used += (size_t)snprintf(text, sizeof text,
+                                 "; it may need %lu open files at each PE and gets %lu (raise the "
+                                 "hard limit: ulimit -Hn %lu, LimitNOFILE of systemd)",
+                                 most, files, most);
+    if (maps < needed->maps + SY_LIMITS_MAPS)
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 "; it may need %lu mappings at each PE and gets %lu (sysctl -w "
+                                 "vm.max_map_count=%lu)",
+                                 needed->maps + SY_LIMITS_MAPS, maps,
+                                 needed->maps + SY_LIMITS_MAPS);
+    if (backlog < needed->backlog)
+        snprintf(text + used, sizeof text - used,
+                 "; %lu PEs may connect to one at once, %lu do not wait (sysctl -w "
+                 "net.core.somaxconn=%lu)",
+                 needed->backlog, backlog, needed->backlog);
+    if (*text && sy_limits_speaks(host))
+        host->log(SY_LOG_WARN, category, "limits are too low for a job of %d PEs%s", host->npes,
+                  text);
+}
+
+#endif
