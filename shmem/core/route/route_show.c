@@ -7,6 +7,7 @@
 #include "core/route/route.h"
 #include "core/route/route_rule.h"
 #include "core/start/world.h"
+#include "util/list.h"
 #include "util/log.h"
 
 static const struct sy_route_cell *table;
@@ -42,22 +43,15 @@ static bool same_row(int a, int b)
     return true;
 }
 
-/* Appends the PEs whose class is `of`, as "0-3,7". */
-static void append_pes(char *text, size_t room, const int *class, int of)
+/* The PEs whose class is `of`, as "0-3, 7"; within text, of SY_LIST_TEXT bytes. */
+static const char *route_show_class(char *text, const int *class, int of)
 {
-    size_t used = strlen(text);
-    const char *divide = "";
+    struct sy_list list = sy_list_begin(text, SY_LIST_TEXT);
 
-    for (int pe = 0; pe < size && used < room; pe++) {
-        int first = pe;
-        if (class[pe] != of)
-            continue;
-        while (pe + 1 < size && class[pe + 1] == of)
-            pe++;
-        used += (size_t)snprintf(text + used, room - used, first == pe ? "%s%d" : "%s%d-%d", divide,
-                                 first, pe);
-        divide = ",";
-    }
+    for (int pe = 0; pe < size; pe++)
+        if (class[pe] == of)
+            sy_list_add(&list, pe);
+    return strchr(sy_list_end(&list), ' ') + 1;
 }
 
 static const char *reason(uint8_t why, char *buffer, size_t room)
@@ -77,14 +71,11 @@ static const char *reason(uint8_t why, char *buffer, size_t room)
 
 static void show_pair(const int *class, int a, int b, int from, int to, const char *const *names)
 {
-    char text[600] = "PE ", why[200];
+    char text[3 * SY_LIST_TEXT], some[SY_LIST_TEXT], others[SY_LIST_TEXT], why[200];
     struct sy_route_cell c = cell(from, to);
 
-    append_pes(text, sizeof text / 3, class, a);
-    strcat(text, " x ");
-    append_pes(text, sizeof text * 2 / 3, class, b);
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, ": %s, %s", names[c.transport],
+    snprintf(text, sizeof text, "PE %s x %s: %s, %s", route_show_class(some, class, a),
+             route_show_class(others, class, b), names[c.transport],
              reason(c.why, why, sizeof why));
     line(text);
 }
