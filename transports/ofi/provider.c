@@ -382,7 +382,7 @@ static void tell(unsigned asked)
 }
 
 /* provider: the one to choose an offer of, or NULL. */
-static int choose(const char *provider, struct sy_error *err)
+static int provider_choose(const char *provider, struct sy_error *err)
 {
     struct fi_info *all = offers(NULL, 0);
     char why[320] = "", seen[1024] = "";
@@ -432,7 +432,7 @@ int sy_ofi_choose(struct sy_error *err)
     if ((rc = sy_ofi_load(err)))
         return rc;
     sy_ofi_offers_open();
-    return choose(NULL, err);
+    return provider_choose(NULL, err);
 }
 
 /* The same provider's next offer, since this one cannot be opened. */
@@ -446,5 +446,5 @@ int sy_ofi_choose_next(void)
         return -ENOMEM;
     sy_ofi_close_endpoint();
     sy_ofi_close_domain();
-    return choose(provider, &none);
+    return provider_choose(provider, &none);
 }

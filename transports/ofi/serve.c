@@ -301,7 +301,7 @@ void sy_ofi_stranger(const char *what)
 }
 
 /* The PE that has sent a message, or NULL if none of this job has. */
-static struct ofi_peer *sender(const struct ofi_header *header, size_t length)
+static struct ofi_peer *serve_sender(const struct ofi_header *header, size_t length)
 {
     if (length < sizeof *header || header->length < sizeof *header || header->length > length ||
         header->source >= (uint32_t)sy_ofi.host->npes)
@@ -342,7 +342,7 @@ static void serve_replies(struct ofi_peer *peer, const struct ofi_header *header
 
 void sy_ofi_serve(const struct ofi_header *header, size_t length)
 {
-    struct ofi_peer *peer = sy_ofi.peer ? sender(header, length) : NULL;
+    struct ofi_peer *peer = sy_ofi.peer ? serve_sender(header, length) : NULL;
 
     if (!peer) {
         sy_ofi_stranger("a message");

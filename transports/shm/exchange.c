@@ -410,7 +410,7 @@ static uint32_t batch_for(int lowest)
 }
 
 /* Hands over this PE's files. If that fails the leader is told, so that nobody waits for them. */
-static int introduce(int socket, const struct joining *j, struct sy_error *err)
+static int exchange_introduce(int socket, const struct joining *j, struct sy_error *err)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     struct shm_holding mine;
@@ -491,7 +491,7 @@ static int follow_once(struct joining *j, int expected, struct sy_error *err)
 
     if (socket < 0)
         return socket;
-    rc = introduce(socket, j, err);
+    rc = exchange_introduce(socket, j, err);
     while (!rc && j->have < expected) {
         struct pollfd ready = {.fd = socket, .events = POLLIN};
         double left = j->end - sy_shm_now();

@@ -56,7 +56,7 @@ bool sy_tcp_may_log(struct tcp_limiter *limiter, unsigned *held)
 
 /* ---- places ---- */
 
-static void enter(struct list *list, struct tcp_talk *talk)
+static void guests_enter(struct list *list, struct tcp_talk *talk)
 {
     talk->next = NULL;
     talk->link = list->last;
@@ -64,7 +64,7 @@ static void enter(struct list *list, struct tcp_talk *talk)
     list->last = &talk->next;
 }
 
-static void leave(struct list *list, struct tcp_talk *talk)
+static void guests_leave(struct list *list, struct tcp_talk *talk)
 {
     *talk->link = talk->next;
     if (talk->next)
@@ -111,7 +111,7 @@ static void give_back(void)
 /* Ends being a stranger. */
 static void leave_strangers(struct tcp_talk *talk)
 {
-    leave(&guests.strangers, talk);
+    guests_leave(&guests.strangers, talk);
     guests.stranger_count--;
     --*talk->source;
 }
@@ -123,7 +123,7 @@ void sy_tcp_guest_gone(struct tcp_talk *talk)
         while (*at != talk)
             at = &(*at)->sibling;
         *at = talk->sibling;
-        leave(&guests.introduced, talk);
+        guests_leave(&guests.introduced, talk);
     } else {
         leave_strangers(talk);
     }
@@ -181,7 +181,7 @@ struct tcp_talk *sy_tcp_guest_open(int fd, const struct sockaddr_storage *addres
                               .source = source_of(address),
                               .began = now,
                               .deadline = sy_tcp_until(now + sy_tcp_patience(TCP_GREETING_TIME))};
-    enter(&guests.strangers, talk);
+    guests_enter(&guests.strangers, talk);
     guests.stranger_count++;
     ++*talk->source;
     guests.count++;
@@ -191,7 +191,7 @@ struct tcp_talk *sy_tcp_guest_open(int fd, const struct sockaddr_storage *addres
 void sy_tcp_guest_introduced(struct tcp_talk *talk, struct tcp_contact *contact)
 {
     leave_strangers(talk);
-    enter(&guests.introduced, talk);
+    guests_enter(&guests.introduced, talk);
     talk->contact = contact;
     talk->sibling = contact->guests;
     contact->guests = talk;

@@ -327,7 +327,7 @@ static bool step(struct tcp_talk *talk)
     return talk->sending ? said(talk) : heard(talk);
 }
 
-static void answered(struct tcp_talk *talk)
+static void talk_answered(struct tcp_talk *talk)
 {
     talk->connecting = false;
     talk->connected = sy_tcp_now();
@@ -347,7 +347,7 @@ static bool connected(struct tcp_talk *talk)
         return talk_failed(talk, code, strerror(code));
     if (getpeername(talk->watch.fd, (struct sockaddr *)&peer, &size))
         return false;
-    answered(talk);
+    talk_answered(talk);
     return say(talk, 0);
 }
 
@@ -359,7 +359,7 @@ int sy_tcp_talk_begin(struct tcp_talk *talk)
 
     talk->events = EPOLLOUT;
     if (n > 0) {
-        answered(talk);
+        talk_answered(talk);
         talk->sending = (size_t)n < sizeof *hello;
         talk->done = talk->sending ? (size_t)n : 0;
         talk->events = talk->sending ? EPOLLOUT : EPOLLIN;

@@ -110,7 +110,7 @@ bool sy_tcp_contact_comes(const struct tcp_contact *contact, uint64_t now)
 
 /* ---- the queue ---- */
 
-static void enter(struct queue *queue, struct tcp_contact *contact)
+static void turns_enter(struct queue *queue, struct tcp_contact *contact)
 {
     contact->queued = true;
     contact->next = NULL;
@@ -119,7 +119,7 @@ static void enter(struct queue *queue, struct tcp_contact *contact)
     queue->count++;
 }
 
-static struct tcp_contact *leave(struct queue *queue)
+static struct tcp_contact *turns_leave(struct queue *queue)
 {
     struct tcp_contact *contact = queue->first;
 
@@ -143,7 +143,7 @@ void sy_tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const 
     contact->size = size;
     contact->first = first;
     if (!contact->queued)
-        enter(first && !sy_tcp_connects(pe) ? &turns.theirs : &turns.mine, contact);
+        turns_enter(first && !sy_tcp_connects(pe) ? &turns.theirs : &turns.mine, contact);
     sy_tcp_until(sy_tcp_now());
 }
 
@@ -155,13 +155,13 @@ static void begin_some(struct queue *queue, uint64_t now)
     unsigned going = sy_tcp_attempts_since(now - young);
 
     for (unsigned left = queue->count; left && going < ABREAST; left--) {
-        struct tcp_contact *contact = leave(queue);
+        struct tcp_contact *contact = turns_leave(queue);
         struct tcp_lane *lane = contact->lane;
 
         if (!lane)
             continue;
         if (sy_tcp_contact_comes(contact, now)) {
-            enter(&turns.theirs, contact);
+            turns_enter(&turns.theirs, contact);
             continue;
         }
         contact->lane = NULL;
