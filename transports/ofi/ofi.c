@@ -264,6 +264,7 @@ SY_TRANSPORT_PLUGIN(ofi) = {
         "place in a connection\n"
         "sockets, udp;ofi_rxd: memory has secret keys of 64 bits; addresses of senders are "
         "believed: for tests\n"
+        "udp;ofi_rxd: a lost path is not noticed for minutes\n"
         "shm: files of the user alone\n"
         "verbs, efa: the provider chooses keys of memory, which can be guessed: only on a network "
         "of the job's own\n"
