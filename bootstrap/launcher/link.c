@@ -53,10 +53,18 @@ char *sy_packet_body(struct sy_packet *packet)
     return packet->bytes + sizeof(struct sy_launch_header);
 }
 
+/* What has the job's key in it is wiped. */
+static void link_free(void *memory, const struct sy_launch_header *header, void *body)
+{
+    if (memory && header->type == SY_LAUNCH_WELCOME)
+        explicit_bzero(body, header->length);
+    free(memory);
+}
+
 void sy_packet_drop(struct sy_packet *packet)
 {
     if (packet && !--packet->users)
-        free(packet);
+        link_free(packet, sy_packet_header(packet), sy_packet_body(packet));
 }
 
 static void link_count(struct sy_link *link, const struct sy_packet *packet, int sign)
@@ -92,7 +100,7 @@ void sy_link_close(struct sy_link *link)
     link->fd = -1;
     while (link->first)
         drop_first(link);
-    free(link->body);
+    link_free(link->body, &link->header, link->body);
     link->body = NULL;
 }
 
@@ -179,6 +187,8 @@ static int receive(struct sy_link *link)
 
 static void handle_frames(struct sy_link *link, int most)
 {
+    struct sy_launch_header header;
+
     while (most-- > 0 && link->fd >= 0 && receive(link) == 1) {
         char *body = link->body;
 
@@ -186,8 +196,9 @@ static void handle_frames(struct sy_link *link, int most)
         link->body = NULL;
         link->got = 0;
         body[link->header.length] = '\0';
-        link->frame(link, &link->header, body);
-        free(body);
+        header = link->header;
+        link->frame(link, &header, body);
+        link_free(body, &header, body);
     }
 }
 

@@ -2,11 +2,14 @@
 check_PROGRAMS += tests/fault/denied tests/fault/shm_stranger
 tests_fault_denied_SOURCES = tests/fault/denied.c
 tests_fault_shm_stranger_SOURCES = tests/fault/shm_stranger.c transports/shm/exchange.h
+check_PROGRAMS += tests/fault/keys
+tests_fault_keys_SOURCES = tests/fault/keys.c tests/shim/key.h
 fault_scripts = \
 	tests/fault/collectives.test \
 	tests/fault/denied.test \
 	tests/fault/endings.test \
 	tests/fault/errors.test \
+	tests/fault/keys.test \
 	tests/fault/setuid.test \
 	tests/fault/shm_strangers.test
 dist_check_SCRIPTS += $(fault_scripts)

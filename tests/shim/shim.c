@@ -15,6 +15,7 @@
  *   twice    it gets there twice
  *   late     it gets there many datagrams later
  *   first    so many datagrams of the process are lost before one gets there
+ *   key      the first 32 random bytes that the process draws from the kernel are known ones
  *   cpus     processors that the process thinks it may use, many or few; default: as it is
  *   seed     of the pseudo-random numbers, to which the process adds its PE; default: 1
  * At the end of the process a line with the counts is appended to the file SY_SHIM_REPORT. In the
@@ -34,9 +35,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "tests/shim/key.h"
 
 #define SHIM __attribute__((visibility("default")))
 
@@ -52,7 +56,7 @@ enum {
 
 static struct {
     long shorten, eintr, eagain, reset, resets, buffer, rate, seed, cpus, lost, twice, late, first;
-    long rest;
+    long rest, key;
 } badness = {.resets = -1, .seed = 1};
 
 static _Atomic long calls, shortened, interrupted, postponed, resets, datagrams, lost;
@@ -80,7 +84,8 @@ __attribute__((constructor)) static void begin(void)
               take(word, "rate", &badness.rate) || take(word, "seed", &badness.seed) ||
               take(word, "cpus", &badness.cpus) || take(word, "lost", &badness.lost) ||
               take(word, "twice", &badness.twice) || take(word, "late", &badness.late) ||
-              take(word, "first", &badness.first) || take(word, "rest", &badness.rest))) {
+              take(word, "first", &badness.first) || take(word, "rest", &badness.rest) ||
+              take(word, "key", &badness.key))) {
             fprintf(stderr, "shim: SY_SHIM has no word %s\n", word);
             _exit(2);
         }
@@ -472,6 +477,18 @@ SHIM int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
         return -1;
     }
     return narrowed(real(fd, address, size, flags));
+}
+
+SHIM ssize_t getrandom(void *bytes, size_t length, unsigned flags)
+{
+    REAL(getrandom);
+    static _Atomic bool drawn;
+
+    if (!badness.key || length != SHIM_KEY || atomic_exchange(&drawn, true))
+        return real(bytes, length, flags);
+    for (size_t i = 0; i < SHIM_KEY; i++)
+        ((unsigned char *)bytes)[i] = (unsigned char)(SHIM_KEY_FACTOR * i + SHIM_KEY_FIRST);
+    return SHIM_KEY;
 }
 
 SHIM int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)

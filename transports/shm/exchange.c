@@ -423,12 +423,14 @@ static int exchange_introduce(int socket, const struct joining *j, struct sy_err
     while ((rc = sy_shm_send(socket, &hello, sizeof hello, mine.fd, mine.fds)) == -ETOOMANYREFS &&
            sy_shm_now() < j->end)
         nanosleep(&moment, NULL);
-    if (!rc || rc == -EPIPE || rc == -ECONNRESET)
-        return rc;
-    hello.failure = -rc;
-    if (sy_shm_send(socket, &hello, sizeof hello, NULL, 0)) /* by whatever way is left */
-        (void)!write(socket, &hello, sizeof hello);
-    return failed_call(j, "sendmsg", rc, err);
+    if (rc && rc != -EPIPE && rc != -ECONNRESET) {
+        hello.failure = -rc;
+        if (sy_shm_send(socket, &hello, sizeof hello, NULL, 0)) /* by whatever way is left */
+            (void)!write(socket, &hello, sizeof hello);
+        rc = failed_call(j, "sendmsg", rc, err);
+    }
+    explicit_bzero(hello.key, sizeof hello.key);
+    return rc;
 }
 
 /* Maps the records of a batch that are others'. */

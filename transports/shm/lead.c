@@ -124,6 +124,7 @@ static int lead_greet(struct lead *l, int i, struct sy_error *err)
         return failed_call("recvmsg", (int)got, err);
     bool known = got == (ssize_t)sizeof hello &&
                  !memcmp(hello.key, sy_shm.host->job_key, sizeof hello.key);
+    explicit_bzero(hello.key, sizeof hello.key);
     const struct shm_peer *peer = known ? sy_shm_peer_of(hello.record.pe) : NULL;
     bool good = peer && peer->expected && l->member[peer - sy_shm.peer].socket < 0 && !cut &&
                 count <= FDS_EACH && peer->pe != sy_shm.host->pe;

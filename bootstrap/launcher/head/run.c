@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -360,12 +361,23 @@ static void pass_input(struct sy_input *input, const char *bytes, size_t length)
 
 /* ---- the run ---- */
 
+enum { RUN_KEY = sizeof(((struct sy_launch_welcome *)NULL)->key) };
+
+static bool run_draw_key(struct sy_run *run)
+{
+    run->key = mmap(NULL, RUN_KEY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (run->key == MAP_FAILED)
+        return false;
+    madvise(run->key, RUN_KEY, MADV_DONTDUMP);
+    madvise(run->key, RUN_KEY, MADV_WIPEONFORK);
+    return getrandom(run->key, RUN_KEY, 0) == RUN_KEY;
+}
+
 static int init_run(struct sy_run *run)
 {
     unsigned long long id;
 
-    if (getrandom(run->key, sizeof run->key, 0) != sizeof run->key ||
-        getrandom(&id, sizeof id, 0) != sizeof id) {
+    if (!run_draw_key(run) || getrandom(&id, sizeof id, 0) != sizeof id) {
         fprintf(stderr, "oshrun: cannot get random numbers for the job's key: %m\n");
         return -1;
     }
@@ -471,6 +483,7 @@ static void close_run(struct sy_run *run)
         sy_stream_close(&run->pes[pe].err);
         free(run->pes[pe].note);
     }
+    explicit_bzero(run->key, RUN_KEY);
     free(run->pes);
     free(run->rest);
     free(run->node);

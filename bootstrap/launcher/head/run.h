@@ -56,7 +56,7 @@ struct sy_run {
     bool slurm; /* the hosts are those of a Slurm job */
     struct ev_loop *loop;
     char id[40];
-    unsigned char key[32];
+    unsigned char *key; /* in a page of its own, for PEs that join; children do not have it */
 
     int npes;
     int living;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/start/boot.h"
 #include "util/bits.h"
@@ -15,6 +16,7 @@ const struct sy_bootstrap *sy_boot;
 
 static struct sy_plugin chosen;
 static struct sy_job joined;
+static unsigned char *key; /* of the job */
 
 /* ---- stand-ins for what a plugin leaves out ---- */
 
@@ -218,6 +220,33 @@ static int add_options(const struct sy_bootstrap *b, struct sy_options *options,
     return b->options ? sy_options_add(options, b->name, b->options, b->settings, err) : 0;
 }
 
+const unsigned char *sy_boot_key(void)
+{
+    return key;
+}
+
+static int boot_keep_key(struct sy_error *err)
+{
+    void *page = mmap(NULL, sizeof joined.key, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                      -1, 0);
+
+    if (page == MAP_FAILED)
+        return sy_fail(err, errno, "no memory for the job's key: %s", strerror(errno));
+    madvise(page, sizeof joined.key, MADV_DONTDUMP);
+    key = memcpy(page, joined.key, sizeof joined.key);
+    explicit_bzero(joined.key, sizeof joined.key);
+    return 0;
+}
+
+static void boot_wipe_key(void)
+{
+    if (!key)
+        return;
+    explicit_bzero(key, sizeof joined.key);
+    munmap(key, sizeof joined.key);
+    key = NULL;
+}
+
 int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy_host *host,
                  struct sy_job *job, struct sy_error *err)
 {
@@ -240,8 +269,9 @@ int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy
     rc = b->open(host, &joined, &why);
     if (rc)
         return sy_fail(err, -rc, "bootstrap %s: %s", b->name, why.text);
+    rc = boot_keep_key(err);
     *job = joined;
-    return 0;
+    return rc;
 }
 
 void sy_boot_leave(void)
@@ -256,5 +286,6 @@ void sy_boot_close(void)
         return;
     sy_boot->close();
     sy_boot = NULL;
+    boot_wipe_key();
     sy_plugin_close(&chosen);
 }

@@ -11,10 +11,15 @@ extern const struct sy_bootstrap *sy_boot;
 
 struct sy_options;
 
-/* `wanted`: "auto" or a plugin's name. Fills *job. Does nothing but fill *job when already open. */
+/* `wanted`: "auto" or a plugin's name. Fills *job but for its key. Does nothing else when already
+ * open. */
 int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy_host *host,
                  struct sy_job *job, struct sy_error *err);
 void sy_boot_close(void);
+
+/* The job's key, or NULL. It stands in a page of its own, which core files leave out, from the
+ * first initialisation to sy_boot_close: there may be another one. */
+const unsigned char *sy_boot_key(void);
 
 /* For a process that ends while its other threads may be anywhere, in the plugin too: tells the
  * launcher, and leaves the plugin where it is. */

@@ -6,7 +6,6 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,32 +129,6 @@ static void say_hello(void)
 
 /* ---- the steps ---- */
 
-/* The job's key has a page of its own, which core files leave out and which is wiped at the end. */
-static int world_keep_key(struct sy_error *err)
-{
-    unsigned char *page = mmap(NULL, sizeof sy_world.job.key, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (page == MAP_FAILED)
-        return sy_fail(err, errno, "no memory for the job's key: %s", strerror(errno));
-    madvise(page, sizeof sy_world.job.key, MADV_DONTDUMP);
-    memcpy(page, sy_world.job.key, sizeof sy_world.job.key);
-    explicit_bzero(sy_world.job.key, sizeof sy_world.job.key);
-    host.job_key = page;
-    return 0;
-}
-
-static void world_wipe_key(void)
-{
-    unsigned char *page = (unsigned char *)(uintptr_t)host.job_key;
-
-    if (!page)
-        return;
-    explicit_bzero(page, sizeof sy_world.job.key);
-    munmap(page, sizeof sy_world.job.key);
-    host.job_key = NULL;
-}
-
 static int join_job(struct sy_options *options, struct sy_error *err)
 {
     int rc = sy_boot_open(sy_config.bootstrap, options, &host, &sy_world.job, err);
@@ -164,8 +137,9 @@ static int join_job(struct sy_options *options, struct sy_error *err)
         return rc;
     sy_world.pe = host.pe = sy_world.job.pe;
     sy_world.npes = host.npes = sy_world.job.npes;
+    host.job_key = sy_boot_key();
     sy_log_identity(sy_world.pe, sy_world.host, sy_world.job.id);
-    return world_keep_key(err);
+    return 0;
 }
 
 static int make_memory(struct sy_error *err)
@@ -290,7 +264,7 @@ void sy_world_close(void)
     sy_teams_close();
     sy_ctx_control_close();
     sy_routes_close();
-    world_wipe_key();
+    host.job_key = NULL;
     sy_wait_close();
     sy_windows_close();
     sy_heap_close();
