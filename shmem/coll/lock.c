@@ -16,8 +16,8 @@
  * none.
  *
  *   tail: the PE that entered the queue last. 0: the lock is free.
- *   link: the PE that comes after this one in the queue, or 0; and GRANTED, which a PE gets from
- * its predecessor when the lock is its own.
+ *   link: the PE that comes after this one in the queue, or 0; QUEUED, while this PE is in the
+ * queue; and GRANTED, which it gets from its predecessor when the lock is its own.
  *
  * A PE enters by exchanging the tail for itself. If that was 0 the lock is its own; otherwise it
  * enters itself in its predecessor's link and looks at nothing but its own link until GRANTED
@@ -28,13 +28,16 @@
  *
  * Who may write when. The tail: any PE, by exchange (entering), from 0 (trying), from itself to 0
  * (the holder alone, for only a holder that is last finds itself there). A PE's link is 0 while it
- * is not in the queue. While it is, its successor, the one PE whose exchange returned this PE, adds
- * its number once; its predecessor, the one PE whose number its own exchange returned, adds GRANTED
- * once; it takes GRANTED away itself when it has seen it. Those are atomic operations, since the
- * first two may come at once. The holder stores 0 after it has seen its successor and before it
- * grants: nobody else writes then, for the predecessor's and the successor's one operation are
- * over, and the PE enters again only itself. So after the last holder has left all copies of the
- * variable are 0, as they were at the beginning, and the memory may be used for anything.
+ * is not in the queue, so it stores QUEUED itself before it enters; a store does, since nobody else
+ * writes before its exchange. While it is in the queue, its successor, the one PE whose exchange
+ * returned this PE, adds its number once; its predecessor, the one PE whose number its own exchange
+ * returned, adds GRANTED once; it takes GRANTED away itself when it has seen it. Those are atomic
+ * operations, since the first two may come at once. The holder stores 0 when the tail has become 0,
+ * or after it has seen its successor and before it grants: nobody else writes then, for the
+ * predecessor's and the successor's one operation are over, and the PE enters again only itself. So
+ * after the last holder has left all copies of the variable are 0, as they were at the beginning,
+ * and the memory may be used for anything. A PE that enters and finds QUEUED, or leaves and does
+ * not, makes a mistake that would let it wait for ever.
  *
  * Nobody waits for a PE that waits: the holder waits at most for a successor between its exchange
  * and its entry, neither of which waits for anything. Waiting gives way as everywhere
@@ -44,6 +47,7 @@
  * such an operation has been applied when it returns, whatever a transport gathers before it sends.
  * A PE that computes for long after it has left does not hold up the next. */
 #define GRANTED UINT32_C(0x80000000)
+#define QUEUED  UINT32_C(0x40000000)
 
 struct queue {
     struct sy_target at; /* the variable */
@@ -99,17 +103,33 @@ static uint32_t own_link(const struct queue *queue)
     return __atomic_load_n(&queue->word[LINK], __ATOMIC_ACQUIRE);
 }
 
+/* Where nobody else writes it. */
+static void write_link(const struct queue *queue, uint32_t link)
+{
+    apply(queue, SY_AMO_SET, LINK, link, 0, sy_world.pe);
+}
+
+static SY_COLD void lock_refuse(const char *what, const long *lock)
+{
+    sy_fatal("%s: this PE has the lock at %p already, or another thread of it waits for it, or the "
+             "variable was not 0 before its first use; locks do not nest, and a PE's threads must "
+             "take turns by other means",
+             what, (const void *)lock);
+}
+
 void sy_lock_set(const char *what, long *lock)
 {
     struct queue queue = queue_of(what, lock);
-    uint32_t before = apply(&queue, SY_AMO_SWAP, TAIL, queue.self, 0, queue.home);
 
+    if (SY_UNLIKELY(own_link(&queue)))
+        lock_refuse(what, lock);
+    write_link(&queue, QUEUED);
+    uint32_t before = apply(&queue, SY_AMO_SWAP, TAIL, queue.self, 0, queue.home);
     if (!before)
         return;
-    if (before == queue.self)
-        sy_fatal("%s: this PE has the lock at %p already, or another thread of it waits for it; "
-                 "locks do not nest, and a PE's threads must take turns by other means",
-                 what, (void *)lock);
+    /* Two threads may both have found the link 0. */
+    if (SY_UNLIKELY(before == queue.self || before > (uint32_t)sy_world.npes))
+        lock_refuse(what, lock);
     apply(&queue, SY_AMO_ADD, LINK, queue.self, 0, (int)before - 1);
     SY_WAIT_UNTIL(own_link(&queue) & GRANTED);
     apply(&queue, SY_AMO_AND, LINK, ~GRANTED, 0, sy_world.pe);
@@ -119,24 +139,35 @@ bool sy_lock_try(const char *what, long *lock)
 {
     struct queue queue = queue_of(what, lock);
 
-    return change_tail(&queue, 0, queue.self) == 0;
+    if (own_link(&queue)) /* this PE has it, or waits for it */
+        return false;
+    write_link(&queue, QUEUED);
+    if (!change_tail(&queue, 0, queue.self))
+        return true;
+    write_link(&queue, 0);
+    return false;
 }
 
 void sy_lock_clear(const char *what, long *lock)
 {
     struct queue queue = queue_of(what, lock);
-    uint32_t next;
+    uint32_t link = own_link(&queue), last;
 
+    if (SY_UNLIKELY(!(link & QUEUED)))
+        sy_fatal("%s: this PE does not have the lock at %p; only the PE that has set it may clear it",
+                 what, (void *)lock);
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
-    if (!own_link(&queue)) {
-        uint32_t last = change_tail(&queue, queue.self, 0);
-        if (last == queue.self)
-            return;
-        if (!last)
-            sy_fatal("%s: nobody has the lock at %p; only the PE that has set it may clear it",
+    if (link == QUEUED) {
+        last = change_tail(&queue, queue.self, 0);
+        if (SY_UNLIKELY(!last))
+            sy_fatal("%s: this PE has the lock at %p, but somebody has written to its variable",
                      what, (void *)lock);
+        if (last == queue.self) {
+            write_link(&queue, 0);
+            return;
+        }
     }
-    SY_WAIT_UNTIL((next = own_link(&queue)) != 0);
-    apply(&queue, SY_AMO_SET, LINK, 0, 0, sy_world.pe);
-    apply(&queue, SY_AMO_ADD, LINK, GRANTED, 0, (int)next - 1);
+    SY_WAIT_UNTIL((link = own_link(&queue)) != QUEUED);
+    write_link(&queue, 0);
+    apply(&queue, SY_AMO_ADD, LINK, GRANTED, 0, (int)(link & ~QUEUED) - 1);
 }

@@ -1,6 +1,7 @@
 /* Mistakes that programs make, one a run, by the name on the command line: for what is said about
  * them. PE 0 prints "null" where a routine returns NULL. */
 #include <shmem.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,26 @@ static void abuse(const char *what)
     }
 }
 
+/* PE 0 has the lock and PE 1 waits for it, or has been refused it; then one of them makes a mistake. */
+static void hold(const char *what)
+{
+    bool first = shmem_my_pe() == 0, other = strcmp(what, "lock foreign") == 0;
+
+    if (strcmp(what, "lock garbage") == 0)
+        lock = -1;
+    if (first)
+        shmem_set_lock(&lock);
+    shmem_barrier_all();
+    if (!first && other)
+        shmem_clear_lock(&lock);
+    if (!first && !shmem_test_lock(&lock))
+        puts("the lock was had twice");
+    if (!first)
+        shmem_set_lock(&lock);
+    usleep(200000); /* for the others to come */
+    shmem_set_lock(&lock);
+}
+
 static void commit(const char *what)
 {
     long local = 0;
@@ -111,6 +132,8 @@ static void commit(const char *what)
         shmem_long_broadcast(SHMEM_TEAM_WORLD, to, from, 4, 7);
     else if (strcmp(what, "unlock") == 0)
         shmem_clear_lock(&lock);
+    else if (strncmp(what, "lock", 4) == 0)
+        hold(what);
     else
         abuse(what);
 }
