@@ -19,7 +19,7 @@
 enum { LINE_MAX_BYTES = 4096 }; /* a pipe takes as much at once, unmixed with others' */
 
 static struct {
-    bool known; /* sy_log_identity was called */
+    bool known, guessed; /* sy_log_identity, sy_log_guess was called */
     int pe;
     char host[64], job[40];
     enum sy_log_level level, others; /* of the chosen categories; of the rest */
@@ -155,6 +155,13 @@ int sy_log_configure(enum sy_log_level level, const char *categories, const char
     return 0;
 }
 
+void sy_log_guess(int pe, const char *host)
+{
+    snprintf(sink.host, sizeof sink.host, "%s", host);
+    sink.pe = pe;
+    sink.guessed = true;
+}
+
 void sy_log_identity(int pe, const char *host, const char *job)
 {
     struct sy_error err = {""};
@@ -231,13 +238,25 @@ static size_t write_head(char *line, size_t room, enum sy_log_level level, const
         snprintf(stamp, sizeof stamp, "%02d:%02d:%02d.%06ld ", at.tm_hour, at.tm_min, at.tm_sec,
                  now.tv_nsec / 1000);
     }
-    if (sink.known)
+    if (sink.known || sink.guessed)
         snprintf(who, sizeof who, "PE %d@%s", sink.pe, sink.host);
     else
         snprintf(who, sizeof who, "process %ld", (long)getpid());
     int n = snprintf(line, room, "%s%s: %s: %.64s%s", stamp, who, names[level], category,
                      *category ? ": " : "");
     return (size_t)n;
+}
+
+/* Lines quote the environment, files and what other hosts have said: nothing in them is for a
+ * terminal to obey, or begins another line. */
+static void blank_controls(unsigned char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if ((text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
+            text[i] = '?';
+        else if (text[i] == 0xc2 && i + 1 < length && text[i + 1] < 0xa0)
+            text[i] = text[i + 1] = '?';
+    }
 }
 
 /* The first time that the file takes no line, as on a full disk. */
@@ -278,6 +297,7 @@ void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
     } else if (n > 0) {
         used += (size_t)n;
     }
+    blank_controls((unsigned char *)line, used);
     line[used++] = '\n';
     bool lost = sink.fd >= 0 && !write_all(sink.fd, line, used);
     if (lost)

@@ -10,6 +10,9 @@
  */
 void sy_log_identity(int pe, const char *host, const char *job);
 
+/* Before that: who it will be, most likely, for the lines of a PE that cannot join its job. */
+void sy_log_guess(int pe, const char *host);
+
 /* What is written. categories: NULL, "" or "all" = all, or words divided by commas that raise just
  * these categories to `level` (others stay at warn). pes: NULL or "" = all, or "0,4-7". file: NULL
  * or
@@ -24,7 +27,8 @@ int sy_log_configure(enum sy_log_level level, const char *categories, const char
 /* Whether a line would be written: lets a caller skip costly arguments. */
 bool sy_log_enabled(enum sy_log_level level, const char *category);
 
-/* Lines of level debug and trace carry the time. errno is left as it was. */
+/* Lines of level debug and trace carry the time. Control characters are written as question marks.
+ * errno is left as it was. */
 void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

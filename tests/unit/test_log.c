@@ -60,8 +60,13 @@ START_TEST(test_lines)
     sy_log(SY_LOG_WARN, "boot", "early %d", 1);
     ck_assert_int_eq(errno, ENOENT);
     expect("stderr", process);
+    sy_log_guess(2, "vm0");
+    sy_log(SY_LOG_WARN, "boot", "not joined");
+    expect("stderr", "^PE 2@vm0: warning: boot: not joined\n$");
     sy_log_identity(3, "vm1", "job");
     configure(SY_LOG_DEBUG, NULL, NULL, NULL);
+    sy_log(SY_LOG_WARN, "", "'%s'", "\033[31m\a\r\n\302\233\177 \t\303\274");
+    expect("stderr", "^PE 3@vm1: warning: '\\?\\[31m\\?{6} \t\303\274'\n$");
     errno = ENOENT;
     sy_log(SY_LOG_DEBUG, "routes", "%m");
     expect("stderr", "PE 3@vm1: debug: routes: No such file or directory\n$");

@@ -30,6 +30,7 @@
 #include "core/memory/windows.h"
 #include "core/start/world.h"
 #include "util/bits.h"
+#include "util/denied.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/option.h"
@@ -52,8 +53,12 @@ static void host_lost(int pe, int code, const char *why)
     sy_progress_hear_out();
     if (code == EHOSTUNREACH && why) /* there has never been a way, and the reason says enough */
         sy_fatal("PE %d on host %s cannot be reached: %s", pe, sy_world_place(pe).host, why);
+    const char *error = strerror(abs(code));
+    if (why && strcmp(why, error) == 0)
+        sy_fatal("PE %d on host %s is lost: %s%s", pe, sy_world_place(pe).host, why,
+                 sy_denied_hint(code));
     sy_fatal("PE %d on host %s is lost: %s (%s)", pe, sy_world_place(pe).host,
-             why ? why : "the transport gives no reason", strerror(abs(code)));
+             why ? why : "the transport gives no reason", error);
 }
 
 static struct sy_host host = {
@@ -206,6 +211,26 @@ static void print_by_lines(void)
         setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
+/* Before the bootstrap has said it: the number that the launcher has given to this PE, for
+ * messages. */
+static void world_guess_identity(void)
+{
+    static const char *const names[] = {"SHMEM_BOOT_PE", "SHMEM_PE",     "PMIX_RANK",
+                                        "PMI_RANK",      "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"};
+
+    if (gethostname(sy_world.host, sizeof sy_world.host - 1))
+        strcpy(sy_world.host, "unknown-host");
+    for (size_t i = 0; i < SY_COUNT(names); i++) {
+        const char *text = secure_getenv(names[i]);
+        char *end;
+        long pe = text ? strtol(text, &end, 10) : -1;
+        if (pe < 0 || pe > INT_MAX || end == text || *end)
+            continue;
+        sy_log_guess((int)pe, sy_world.host);
+        return;
+    }
+}
+
 void sy_world_open(int thread_level)
 {
     struct sy_error err = {""};
@@ -214,8 +239,8 @@ void sy_world_open(int thread_level)
     sy_world.thread_level = thread_level;
     sy_rest_threads_begin();
     host.threads = thread_level == SHMEM_THREAD_MULTIPLE;
-    if (gethostname(sy_world.host, sizeof sy_world.host - 1))
-        strcpy(sy_world.host, "unknown-host");
+    if (!sy_world.npes)
+        world_guess_identity();
     int rc = start(&err);
     if (rc == -ECANCELED) { /* the launcher is ending the job; whoever caused it has said why */
         int status = 1;
@@ -231,28 +256,10 @@ void sy_world_open(int thread_level)
     sy_windows_hot(sy_world.npes, !sy_config.check);
 }
 
-/* Before shmem_init: the number that the launcher has given to this PE, for messages. */
-static void guess_identity(void)
-{
-    static const char *const names[] = {"SHMEM_BOOT_PE", "SHMEM_PE",     "PMIX_RANK",
-                                        "PMI_RANK",      "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"};
-
-    for (size_t i = 0; i < SY_COUNT(names); i++) {
-        const char *text = secure_getenv(names[i]);
-        char *end;
-        long pe = text ? strtol(text, &end, 10) : -1;
-        if (pe < 0 || pe > INT_MAX || end == text || *end)
-            continue;
-        gethostname(sy_world.host, sizeof sy_world.host - 1);
-        sy_log_identity((int)pe, sy_world.host, "");
-        return;
-    }
-}
-
 void sy_world_missing(const char *routine)
 {
     if (!sy_world.npes)
-        guess_identity();
+        world_guess_identity();
     sy_fatal("%s was called %s; call it between shmem_init and shmem_finalize", routine,
              sy_world.npes ? "after shmem_finalize" : "before shmem_init");
 }
