@@ -18,6 +18,7 @@
 #include <switchyard/bootstrap.h>
 
 #include "bootstrap/launcher/frames.h"
+#include "util/denied.h"
 
 enum {
     SLICE = 1000, /* milliseconds */
@@ -212,7 +213,7 @@ static int fail(struct sy_error *err, int rc, const char *what)
             "release as the program's library",
             what);
     default:
-        return client.host->fail(err, -rc, "%s: %s", what, strerror(-rc));
+        return client.host->fail(err, -rc, "%s: %s%s", what, strerror(-rc), sy_denied_hint(rc));
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "transports/ofi/ofi.h"
 #include "util/auth.h"
+#include "util/denied.h"
 
 #define PURPOSE 8 /* bytes; no other authenticator under the job's key is of what begins so */
 
@@ -30,8 +31,9 @@ int sy_ofi_keys_open(struct sy_error *err)
         rc = sy_auth_random(&local, sizeof local);
     sy_ofi.local_key = local;
     if (rc)
-        return sy_ofi.host->fail(err, -rc, "keys from the job's key: %s",
-                                 rc == -ENOENT ? "libcrypto cannot be loaded" : strerror(-rc));
+        return sy_ofi.host->fail(err, -rc, "keys from the job's key: %s%s",
+                                 rc == -ENOENT ? "libcrypto cannot be loaded" : strerror(-rc),
+                                 sy_denied_hint(rc));
     return 0;
 }
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "transports/ofi/ofi.h"
+#include "util/denied.h"
 
 #define TICK_NS         250000L
 #define UNHEARD_NS      50000L /* until the other side is rung, if this one does not wait */
@@ -405,8 +406,8 @@ int sy_ofi_progress_open(struct sy_error *err)
     sy_ofi.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (sy_ofi.epoll < 0 || sy_ofi.timer < 0 ||
         epoll_ctl(sy_ofi.epoll, EPOLL_CTL_ADD, sy_ofi.timer, &event))
-        return sy_ofi.host->fail(err, errno, "a timer for the progress thread: %s",
-                                 strerror(errno));
+        return sy_ofi.host->fail(err, errno, "a timer for the progress thread: %s%s",
+                                 strerror(errno), sy_denied_hint(errno));
     if (sy_ofi.traits.bell)
         sy_ofi.cq_fd = sy_ofi_bell_fd();
     else if (sy_ofi.traits.deaf || fi_control(&sy_ofi.lane[0].cq->fid, FI_GETWAIT, &sy_ofi.cq_fd))

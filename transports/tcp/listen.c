@@ -173,7 +173,9 @@ static int try_crypto(struct sy_error *err)
     struct tcp_self self = sy_tcp_self();
     int rc = sy_tcp_say_hello(&transcript, &self, sy_tcp_host->pe, 0, 0, 0);
 
-    return rc ? sy_tcp_host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc)) : 0;
+    return rc ? sy_tcp_host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s%s", strerror(-rc),
+                                        sy_denied_hint(rc))
+              : 0;
 }
 
 /* A system call that is forbidden fails for each connection anew, which looks like a network that

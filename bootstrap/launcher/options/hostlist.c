@@ -398,6 +398,8 @@ char *sy_hostlist_read(struct sy_hostlist *list, const char *path)
             fault = wrong("%s:%d: %s", path, number, why);
         free(why);
     }
+    if (!fault && ferror(in))
+        fault = wrong("cannot read the file of hosts '%s': %s", path, strerror(errno));
     free(line);
     if (in != stdin)
         fclose(in);

@@ -79,8 +79,9 @@ static int check_names(const char *list, const struct sy_plugin *found, size_t c
         if (!optional && !find(name, found, count))
             return sy_fail(err, ENOENT,
                            "SHMEM_TRANSPORTS names '%s', but there is no such transport; there is: "
-                           "%s",
-                           name, *have ? have : "none at all");
+                           "%s%s",
+                           name, *have ? have : "none at all",
+                           *name == '^' ? " (a ^ stands once, before the whole list)" : "");
     return 0;
 }
 

@@ -546,10 +546,9 @@ static int start_thread(struct sy_error *err)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc)
         return sy_fail(err, rc,
-                       "the progress thread could not be started: %s; the %d PEs of this host need "
-                       "%d processes and threads (ulimit -u, pids.max of the control group)%s",
-                       strerror(rc), sy_world.node_size, 2 * sy_world.node_size,
-                       sy_denied_hint(rc));
+                       "the progress thread could not be started: %s; %d processes and threads are "
+                       "needed on this host (ulimit -u, pids.max of the control group)%s",
+                       strerror(rc), 2 * sy_world.node_size, sy_denied_hint(rc));
     progress.running = true;
     answer_usr1();
     return 0;

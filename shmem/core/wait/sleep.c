@@ -9,6 +9,7 @@
 #include "core/wait/progress.h"
 #include "core/route/route.h"
 #include "core/wait/sleep.h"
+#include "util/denied.h"
 #include "util/error.h"
 
 struct sy_sleep sy_sleep;
@@ -19,8 +20,8 @@ int sy_sleep_open(struct sy_error *err)
 {
     bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return bell >= 0 ? 0
-                     : sy_fail(err, errno, "a descriptor to wake waiting threads by: %s",
-                               strerror(errno));
+                     : sy_fail(err, errno, "a descriptor to wake waiting threads by: %s%s",
+                               strerror(errno), sy_denied_hint(errno));
 }
 
 void sy_sleep_close(void)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "util/bits.h"
+#include "util/denied.h"
 #include "util/error.h"
 #include "util/net/interfaces.h"
 
@@ -527,6 +528,7 @@ int sy_interfaces_listen(const struct sy_interface *const *chosen, size_t count,
                        "all ports of %s=%s are taken on %s; a host needs "
                        "as many as it has PEs",
                        setting, range, chosen[0]->name);
-    return sy_fail(err, -rc, "cannot listen on %s%s: %s", chosen[0]->name,
-                   count > 1 ? " nor on other interfaces" : "", strerror(-rc));
+    return sy_fail(err, -rc, "cannot listen on %s%s: %s%s", chosen[0]->name,
+                   count > 1 ? " nor on other interfaces" : "", strerror(-rc),
+                   rc == -EACCES ? "; ports below 1024 are root's" : sy_denied_hint(rc));
 }
