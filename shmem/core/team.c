@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/callsite.h"
+#include "core/fatal.h"
 #include "core/start/config.h"
 #include "core/team.h"
 #include "core/start/world.h"
@@ -117,6 +119,23 @@ void sy_team_leave(struct sy_team *team)
     slots.team[team->slot] = NULL;
     pthread_mutex_unlock(&slots.lock);
     sy_team_free(team);
+}
+
+struct sy_team *sy_team_checked(shmem_team_t handle)
+{
+    struct sy_team *team = (struct sy_team *)handle;
+    bool known = false;
+
+    if (!team)
+        return NULL;
+    pthread_mutex_lock(&slots.lock);
+    for (unsigned i = PREDEFINED; i < slots.count && !known; i++)
+        known = slots.team[i] == team;
+    pthread_mutex_unlock(&slots.lock);
+    if (!known)
+        sy_fatal("%s was given the team %p, which is none: it was never made, or has been destroyed",
+                 sy_callsite_routine("a routine on a team"), (void *)handle);
+    return team;
 }
 
 /* ---- predefined teams ---- */

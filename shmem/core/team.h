@@ -54,6 +54,10 @@ static inline int sy_members_pe(const struct sy_members *m, int i)
 /* The number of PE pe of the job among the members, or -1. */
 int sy_members_find(const struct sy_members *m, int pe);
 
+/* For SHMEM_CHECK: ends the job where the handle is neither SHMEM_TEAM_INVALID nor a team that a
+ * program has made. */
+struct sy_team *sy_team_checked(shmem_team_t handle) __attribute__((cold));
+
 /* The team of a handle; NULL for SHMEM_TEAM_INVALID. */
 static inline struct sy_team *sy_team_of(shmem_team_t handle)
 {
@@ -61,7 +65,7 @@ static inline struct sy_team *sy_team_of(shmem_team_t handle)
         return &sy_team_world;
     if (handle == SHMEM_TEAM_SHARED)
         return &sy_team_shared;
-    return (struct sy_team *)handle;
+    return SY_UNLIKELY(sy_config.check) ? sy_team_checked(handle) : (struct sy_team *)handle;
 }
 
 static inline shmem_team_t sy_team_handle(struct sy_team *team)
