@@ -249,7 +249,7 @@ static size_t write_head(char *line, size_t room, enum sy_log_level level, const
 
 /* Lines quote the environment, files and what other hosts have said: nothing in them is for a
  * terminal to obey, or begins another line. */
-static void blank_controls(unsigned char *text, size_t length)
+static void log_blank_controls(unsigned char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         if ((text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
@@ -297,7 +297,7 @@ void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
     } else if (n > 0) {
         used += (size_t)n;
     }
-    blank_controls((unsigned char *)line, used);
+    log_blank_controls((unsigned char *)line, used);
     line[used++] = '\n';
     bool lost = sink.fd >= 0 && !write_all(sink.fd, line, used);
     if (lost)
