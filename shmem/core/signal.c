@@ -13,7 +13,7 @@ static enum sy_amo_op operation(int sig_op, int pe)
         return SY_AMO_ADD;
     sy_fatal("%s with PE %d: %d is none of the signal operators SHMEM_SIGNAL_SET and "
              "SHMEM_SIGNAL_ADD",
-             what, pe, sig_op);
+             sy_callsite_routine(what), pe, sig_op);
 }
 
 static struct sy_target signal_target(const struct sy_signal_put *put, int pe)

@@ -13,6 +13,7 @@
 #include <switchyard/error.h>
 
 #include "core/memory/control.h"
+#include "core/start/config.h"
 #include "core/start/nodes.h"
 #include "util/bits.h"
 

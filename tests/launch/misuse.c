@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 static long from[6], to[6], sync_array[SHMEM_BARRIER_SYNC_SIZE], lock;
+static uint64_t sync_signal;
 
 static useconds_t patience;
 
@@ -83,6 +84,22 @@ static void abuse(const char *what)
     }
 }
 
+/* A team that is used after its end, ended twice, or was never made. */
+static void join(const char *what)
+{
+    shmem_team_t team;
+
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, shmem_n_pes(), NULL, 0, &team);
+    shmem_long_sum_reduce(team, to, from, 1);
+    shmem_team_destroy(team);
+    if (strcmp(what, "team garbage") == 0)
+        team = (shmem_team_t)(uintptr_t)0x123456780;
+    if (strcmp(what, "team twice") == 0)
+        shmem_team_destroy(team);
+    else
+        shmem_team_sync(team);
+}
+
 /* PE 0 has the lock and PE 1 waits for it, or has been refused it; then one of them makes a mistake. */
 static void hold(const char *what)
 {
@@ -134,6 +151,10 @@ static void commit(const char *what)
         shmem_clear_lock(&lock);
     else if (strncmp(what, "lock", 4) == 0)
         hold(what);
+    else if (strncmp(what, "team", 4) == 0)
+        join(what);
+    else if (strcmp(what, "signal") == 0)
+        shmem_long_put_signal(to, from, 1, &sync_signal, 1, 77, next);
     else
         abuse(what);
 }

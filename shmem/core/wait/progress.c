@@ -556,7 +556,9 @@ static int start_thread(struct sy_error *err)
 
 static void libev_failed(const char *what)
 {
-    sy_fatal("%s: %s; are there too few descriptors (ulimit -n)?", what, strerror(errno));
+    sy_fatal("%s: %s; %s", what, strerror(errno),
+             errno == EBADF ? "the program has closed a descriptor that is the library's, most likely"
+                            : "are there too few descriptors (ulimit -n)?");
 }
 
 int sy_progress_start(int mode, struct sy_error *err)
