@@ -554,7 +554,7 @@ static int start_thread(struct sy_error *err)
     return 0;
 }
 
-static void libev_failed(const char *what)
+static void progress_failed(const char *what)
 {
     sy_fatal("%s: %s; %s", what, strerror(errno),
              errno == EBADF ? "the program has closed a descriptor that is the library's, most likely"
@@ -573,7 +573,7 @@ int sy_progress_start(int mode, struct sy_error *err)
     progress.beat.fd = progress.soon.fd = -1;
     progress.mode = mode;
     atomic_store(&waiting, 0);
-    progress.loop = sy_libev_loop(libev_failed, err);
+    progress.loop = sy_libev_loop(progress_failed, err);
     if (!progress.loop)
         return -ENODEV;
     rc = watch_transports(&data, err);
