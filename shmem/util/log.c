@@ -89,7 +89,8 @@ static int open_file(const char *pattern, int *fd, struct sy_error *err)
             pattern);
     if (rc)
         return sy_fail(err, -rc, "SHMEM_LOG_FILE=%.200s...: the name is too long", pattern);
-    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    /* A pipe that nobody reads is refused, not waited for. */
+    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
     if (*fd < 0) {
         rc = errno;
         return sy_fail(err, rc, "the log file %.200s (SHMEM_LOG_FILE) cannot be opened: %s", path,

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <regex.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "scratch.h"
 #include "util/error.h"
@@ -166,6 +167,8 @@ START_TEST(test_file)
     sy_log(SY_LOG_ERROR, "boot", "two");
     expect("log", "^kept\nprocess [0-9]+: warning: boot: one\nprocess [0-9]+: error: boot: two\n$");
     expect("stderr", "^process [0-9]+: error: boot: two\n$");
+    ck_assert_int_eq(mkfifo("pipe", 0600), 0); /* that nobody reads */
+    ck_assert_int_eq(sy_log_configure(SY_LOG_WARN, NULL, NULL, "pipe", &err), -ENXIO);
     configure(SY_LOG_WARN, NULL, NULL, NULL);
     sy_log(SY_LOG_WARN, "boot", "three");
     expect("stderr", "three");

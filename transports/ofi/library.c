@@ -3,6 +3,8 @@
  * It stays loaded, since providers may leave threads behind. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
 
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
@@ -10,6 +12,22 @@
 #define FILE_NAME "libfabric.so.1"
 
 struct ofi_library sy_ofi_library;
+
+/* Libraries that libfabric brings with it (PSM) set handlers of signals as they are loaded, and end
+ * a process that crashes with status 1 and without its name. The program's and this library's stay. */
+static void *library_open(void)
+{
+    struct sigaction before[NSIG];
+    bool known[NSIG] = {false};
+
+    for (int i = 1; i < NSIG; i++)
+        known[i] = !sigaction(i, NULL, &before[i]);
+    void *handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
+    for (int i = 1; i < NSIG; i++)
+        if (known[i])
+            sigaction(i, &before[i], NULL);
+    return handle;
+}
 
 int sy_ofi_load(struct sy_error *err)
 {
@@ -21,7 +39,7 @@ int sy_ofi_load(struct sy_error *err)
         {"fi_dupinfo", &sy_ofi_library.dupinfo},   {"fi_fabric", &sy_ofi_library.fabric},
         {"fi_strerror", &sy_ofi_library.strerror}, {"fi_version", &sy_ofi_library.version},
     };
-    void *handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
+    void *handle = library_open();
 
     if (!handle)
         return sy_ofi.host->fail(err, ENODEV, "libfabric cannot be loaded: %s", dlerror());
