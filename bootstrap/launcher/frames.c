@@ -47,7 +47,7 @@ static const struct frame {
     {"order to leave", SY_LAUNCH_EXIT,     TO_PE, BOTH, LATER, 0, 0, INT_MIN, INT_MAX, NO_STREAM},
     {"question",       SY_LAUNCH_ASK,      TO_PE, BOTH, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
     {"note",           SY_LAUNCH_NOTE,     OF_PE, PE, LATER, 0, SY_LAUNCH_NOTE_MAX, 0, 1, 0, INT32_MAX},
-    {"word of rest",   SY_LAUNCH_REST,     OF_PE, PE, LATER, 0, 0, ANY_NUMBER, 0, 3},
+    {"word of rest",   SY_LAUNCH_REST,     OF_PE, PE, LATER, 0, 0, ANY_NUMBER, 0, 15},
 
     {"start",          SY_DAEMON_START,  TO_AGENT, HOST, NEW, 1, SY_DAEMON_SPEC_MAX, ANY_NUMBER, NO_STREAM},
     {"signal",         SY_DAEMON_SIGNAL, TO_AGENT, BOTH, LATER, 0, 0, 1, 64, NO_STREAM},
@@ -75,7 +75,7 @@ static const struct frame {
     // clang-format on
 };
 
-static const struct frame *find_frame(uint32_t type, enum sy_frame_reader reader)
+static const struct frame *frames_find(uint32_t type, enum sy_frame_reader reader)
 {
     for (size_t i = 0; i < sizeof FRAMES / sizeof *FRAMES; i++) {
         if (FRAMES[i].type == type && (FRAMES[i].readers & (int)reader))
@@ -88,7 +88,7 @@ const char *sy_frame_fault(const struct sy_launch_header *header, enum sy_frame_
                            enum sy_frame_state state)
 {
     static _Thread_local char text[160];
-    const struct frame *frame = find_frame(header->type, reader);
+    const struct frame *frame = frames_find(header->type, reader);
     /* Between a PE and whoever started it there is only that PE. */
     bool direct = reader == SY_FRAME_AT_PE || reader == SY_FRAME_AT_CREW;
     const char *what = NULL;

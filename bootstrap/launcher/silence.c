@@ -53,7 +53,7 @@ double sy_silence_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static double delay_of(pid_t pid)
+static double silence_delay(pid_t pid)
 {
     char path[64];
     unsigned long long ran, waited = 0;
@@ -70,7 +70,7 @@ static double delay_of(pid_t pid)
 }
 
 /* State R: on a processor, or waiting for one. */
-static bool is_ready(pid_t pid)
+static bool silence_is_ready(pid_t pid)
 {
     char path[64], line[512] = "";
     const char *after;
@@ -96,8 +96,8 @@ struct sy_carriers sy_silence_carriers(pid_t pid, bool children)
         int child;
         FILE *in;
 
-        carriers.delay += delay_of(carrier[i]);
-        carriers.ready = carriers.ready || is_ready(carrier[i]);
+        carriers.delay += silence_delay(carrier[i]);
+        carriers.ready = carriers.ready || silence_is_ready(carrier[i]);
         snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)carrier[i], (int)carrier[i]);
         in = children ? fopen(path, "re") : NULL;
         while (in && count < CARRIERS && fscanf(in, "%d", &child) == 1) {

@@ -6,25 +6,30 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "bootstrap/tree/state.h"
 #include "util/net/machine.h"
+#include "util/net/way.h"
 
 static const double STAGGER = 0.25; /* seconds between the beginnings of attempts */
 
-enum { MOST = TREE_ADDRESSES + 2 };
+enum { MOST = TREE_ADDRESSES + 2, NOTES = 160 };
 
 struct attempts {
     const struct sockaddr_storage *address[MOST];
     struct pollfd wait[MOST];
     unsigned char nonce[MOST][TREE_NONCE];
     bool opened[MOST]; /* connected; the first word is said */
-    double until[MOST], patience;
+    double began[MOST], until[MOST], patience;
     int count, begun, failed;
-    int code; /* of what answered and does not belong to this job; or 0 */
+    int code;         /* of what answered and does not belong to this job; or 0 */
+    unsigned seen;    /* SY_WAY_ */
+    char note[NOTES]; /* what became of the addresses */
+    int unnoted;      /* of them, for which there was no room */
 };
 
 /* What is tried: loopback first where both are on one host. */
@@ -54,41 +59,63 @@ static void dial_list(struct attempts *all, const struct tree_addresses *to,
         all->wait[i] = (struct pollfd){.fd = -1, .events = POLLOUT};
 }
 
-static void dial_note(const struct sockaddr_storage *address, const char *why, struct sy_error *err)
+/* What does not belong to this job explains more than a refusal does. */
+static void dial_note(struct attempts *all, int i, const char *why)
 {
-    char text[SY_IP_TEXT];
+    size_t used = strlen(all->note);
+    char text[SY_IP_TEXT], line[NOTES];
 
-    sy_tree.host->fail(err, ECONNREFUSED, "%s: %s", sy_socket_text(address, text), why);
+    if (all->code)
+        return;
+    int length = snprintf(line, sizeof line, "%s%s: %s", used ? "; " : "",
+                          sy_socket_text(all->address[i], text), why);
+    if (used && used + (size_t)length >= sizeof all->note)
+        all->unnoted++;
+    else
+        snprintf(all->note + used, sizeof all->note - used, "%s", line);
 }
 
-static void dial_give_up(struct attempts *all, int i, const char *why, struct sy_error *err)
+static void dial_drop(struct attempts *all, int i, unsigned seen, const char *why)
 {
     if (all->wait[i].fd >= 0)
         close(all->wait[i].fd);
     all->wait[i].fd = -1;
     all->failed++;
-    if (!all->code) /* which explains more than a refusal does */
-        dial_note(all->address[i], why, err);
+    all->seen |= seen;
+    dial_note(all, i, why);
 }
 
-static void dial_begin(struct attempts *all, struct sy_error *err)
+/* The time is over. */
+static void dial_late(struct attempts *all, int i)
+{
+    char why[64];
+
+    snprintf(why, sizeof why, "no answer within %.1f s", sy_tree_now() - all->began[i]);
+    if (all->opened[i])
+        dial_drop(all, i, 0, "it connects, and says nothing");
+    else
+        dial_drop(all, i, SY_WAY_SILENT, why);
+}
+
+static void dial_begin(struct attempts *all)
 {
     int i = all->begun++, one = 1;
     const struct sockaddr_storage *to = all->address[i];
 
-    all->until[i] = sy_tree_now() + all->patience;
+    all->began[i] = sy_tree_now();
+    all->until[i] = all->began[i] + all->patience;
     all->wait[i].fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (all->wait[i].fd < 0) {
-        dial_give_up(all, i, strerror(errno), err);
+        dial_drop(all, i, sy_way_seen(errno), strerror(errno));
         return;
     }
     setsockopt(all->wait[i].fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (connect(all->wait[i].fd, (const struct sockaddr *)to, sy_tree_address_length(to)) != 0 &&
         errno != EINPROGRESS)
-        dial_give_up(all, i, strerror(errno), err);
+        dial_drop(all, i, sy_way_seen(errno), strerror(errno));
 }
 
-static void dial_open(struct attempts *all, int i, struct sy_error *err)
+static void dial_open(struct attempts *all, int i)
 {
     int code = 0;
     socklen_t length = sizeof code;
@@ -98,7 +125,7 @@ static void dial_open(struct attempts *all, int i, struct sy_error *err)
     if (!code)
         code = -sy_tree_handshake_open(all->wait[i].fd, all->nonce[i]);
     if (code) {
-        dial_give_up(all, i, strerror(code), err);
+        dial_drop(all, i, sy_way_seen(code), strerror(code));
         return;
     }
     all->opened[i] = true;
@@ -107,25 +134,26 @@ static void dial_open(struct attempts *all, int i, struct sy_error *err)
 }
 
 /* Looks after attempt i; returns its socket if that one has proved to be the right one, else -1. */
-static int dial_look(struct attempts *all, int i, double deadline, struct sy_error *err)
+static int dial_look(struct attempts *all, int i, double deadline)
 {
     struct sy_error why = {""};
     int fd = all->wait[i].fd;
 
     if (!all->wait[i].revents) {
         if (sy_tree_now() > all->until[i])
-            dial_give_up(all, i, all->opened[i] ? "it connects, and says nothing" : "no answer",
-                         err);
+            dial_late(all, i);
         return -1;
     }
     if (!all->opened[i]) {
-        dial_open(all, i, err);
+        dial_open(all, i);
         return -1;
     }
     double limit = all->until[i] < deadline ? all->until[i] : deadline;
     int rc = sy_tree_handshake_finish(fd, all->nonce[i], limit, &why);
     if (rc) {
-        dial_give_up(all, i, why.text, err);
+        if (!all->code)
+            all->note[0] = '\0';
+        dial_drop(all, i, 0, why.text);
         if (all->code != -EPROTONOSUPPORT)
             all->code = rc == -EPROTONOSUPPORT ? rc : -EACCES;
         return -1;
@@ -143,14 +171,32 @@ static bool dial_connected(const struct attempts *all)
 }
 
 /* Begins the next attempt when it is time. */
-static bool dial_next(struct attempts *all, double last, struct sy_error *err)
+static bool dial_next(struct attempts *all, double last)
 {
     double pause = dial_connected(all) ? all->patience / 3 : STAGGER;
 
     if (all->begun == all->count || (all->begun > all->failed && sy_tree_now() < last + pause))
         return false;
-    dial_begin(all, err);
+    dial_begin(all);
     return true;
+}
+
+static int dial_explain(struct attempts *all, struct sy_error *err)
+{
+    char more[40] = "", advice[300];
+
+    for (int i = 0; i < all->begun; i++)
+        if (all->wait[i].fd >= 0)
+            dial_late(all, i);
+    if (all->unnoted && !all->code)
+        snprintf(more, sizeof more, "; and %d more address%s", all->unnoted,
+                 all->unnoted > 1 ? "es" : "");
+    sy_way_text(all->code ? 0 : all->seen,
+                "SHMEM_CONTROL_PORT_RANGE=A:B chooses them, or SHMEM_ROOT that of PE 0",
+                "SHMEM_CONTROL_INTERFACES", advice, sizeof advice);
+    return sy_tree.host->fail(err, all->code ? -all->code : ECONNREFUSED, "%s%s%s",
+                              *all->note ? all->note : "no time was left for an attempt", more,
+                              advice);
 }
 
 int sy_tree_dial(const struct tree_addresses *to, double patience, double deadline,
@@ -163,7 +209,7 @@ int sy_tree_dial(const struct tree_addresses *to, double patience, double deadli
 
     dial_list(&all, to, local);
     while (fd < 0 && all.failed < all.count && sy_tree_now() < deadline) {
-        if (dial_next(&all, last, err)) {
+        if (dial_next(&all, last)) {
             last = sy_tree_now();
             continue;
         }
@@ -171,12 +217,12 @@ int sy_tree_dial(const struct tree_addresses *to, double patience, double deadli
             continue;
         for (int i = 0; fd < 0 && i < all.begun; i++)
             if (all.wait[i].fd >= 0)
-                fd = dial_look(&all, i, deadline, err);
+                fd = dial_look(&all, i, deadline);
     }
+    if (fd < 0)
+        return dial_explain(&all, err);
     for (int i = 0; i < all.begun; i++)
         if (all.wait[i].fd >= 0)
             close(all.wait[i].fd);
-    if (fd < 0 && err && !*err->text && all.count)
-        dial_note(all.address[0], "no answer", err);
-    return fd >= 0 ? fd : all.code ? all.code : -ECONNREFUSED;
+    return fd;
 }

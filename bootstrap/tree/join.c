@@ -17,7 +17,8 @@
 struct tree sy_tree = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .stall.timer = -1};
 
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
-static const double PATIENCE = 3; /* seconds for an address at first; doubles with each attempt */
+static const double AFTERWARDS = 2; /* PEs that do not reach PE 0 know why, and come first */
+static const double PATIENCE = 3;   /* seconds for an address at first; doubles with each attempt */
 
 double sy_tree_now(void)
 {
@@ -196,11 +197,11 @@ static void name_missing(char *text, size_t room)
 static int await_all(double begin, double limit, struct sy_error *err)
 {
     double word = FIRST_WORD;
-    char missing[512];
+    char missing[512], where[TREE_PLACES];
 
     while (sy_tree.here < sy_tree.npes - 1 && !sy_tree.ended) {
         double waited = sy_tree_now() - begin;
-        if (waited > limit)
+        if (waited > limit + AFTERWARDS)
             break;
         if (waited > word) {
             name_missing(missing, sizeof missing);
@@ -218,9 +219,9 @@ static int await_all(double begin, double limit, struct sy_error *err)
     name_missing(missing, sizeof missing);
     return sy_tree.host->fail(
         err, ETIMEDOUT,
-        "waited %.0f s for %s of %d, which did not come to shmem_init or cannot "
-        "reach this host; all PEs must call it (SHMEM_INIT_TIMEOUT is the limit)",
-        limit, missing, sy_tree.npes);
+        "waited %.0f s for %s of %d, which did not come to shmem_init, as all PEs must, or cannot "
+        "reach this one at %s (SHMEM_INIT_TIMEOUT)",
+        limit, missing, sy_tree.npes, sy_tree_listens_text(where));
 }
 
 static int lead(double begin, double limit, struct sy_error *err)
@@ -291,60 +292,79 @@ static int call_on(const struct tree_addresses *to, enum tree_frame type, bool *
     return rc;
 }
 
-static int attempt(bool *again, double patience, double deadline, struct parent *parent,
-                   struct sy_error *err)
+/* The search for a place. */
+struct search {
+    double begin, limit, patience;
+    bool again;    /* PE 0 may have given this PE a place */
+    bool stranger; /* something has answered that does not belong to this job */
+    struct sy_error cause;
+};
+
+static int join_attempt(struct search *search, struct parent *parent, struct sy_error *err)
 {
     struct tree_addresses root, other;
+    struct sy_error why = {""};
+    /* The last attempt may run a little longer, so that there is a cause to tell. */
+    double deadline = search->begin + search->limit + 1;
     int rc = sy_tree.rank->find_root(&root, err);
 
     if (rc == 0)
-        rc = call_on(&root, TREE_JOIN, again, patience, deadline, parent, &other, err);
+        rc = call_on(&root, TREE_JOIN, &search->again, search->patience, deadline, parent, &other,
+                     err);
     if (rc != 1)
         return rc;
     double limit = sy_tree_now() + sy_tree_patience();
-    rc = call_on(&other, TREE_ATTACH, again, patience, limit < deadline ? limit : deadline, parent,
-                 &root, err);
-    return rc > 0 ? -EPROTO : rc;
+    rc = call_on(&other, TREE_ATTACH, &search->again, search->patience,
+                 limit < deadline ? limit : deadline, parent, &root, &why);
+    rc = rc > 0 ? -EPROTO : rc;
+    if (rc)
+        sy_tree.host->fail(err, -rc, "it answers, but not the PE that it names: %s", why.text);
+    return rc;
 }
 
-static void nap(double seconds)
+static int join_search_failed(struct search *search, double waited, struct sy_error *err)
 {
-    struct timespec time = {.tv_sec = (time_t)seconds,
-                            .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    return sy_tree.host->fail(
+        err, ETIMEDOUT, "PE 0 cannot be reached at %s, tried for %.0f s%s: %s",
+        sy_tree.rank->root_name, waited, waited > search->limit ? " (SHMEM_INIT_TIMEOUT)" : "",
+        search->cause.text);
+}
 
-    nanosleep(&time, NULL);
+/* One attempt, and what is known after it. */
+static int join_search_once(struct search *search, struct parent *parent)
+{
+    struct sy_error why = {""};
+    int rc = join_attempt(search, parent, &why);
+
+    if (!search->stranger || rc != -ECONNREFUSED)
+        search->cause = why;
+    search->stranger = search->stranger || rc == -EACCES;
+    search->patience *= 2;
+    if (search->patience > sy_tree_patience())
+        search->patience = sy_tree_patience();
+    return rc;
 }
 
 static int find_place(double begin, double limit, struct parent *parent, struct sy_error *err)
 {
-    double pause = 0.02, word = FIRST_WORD, patience = PATIENCE;
-    struct sy_error cause = {""};
-    bool again = false, stranger = false;
+    struct search search = {.begin = begin, .limit = limit, .patience = PATIENCE};
+    double pause = 0.02, word = FIRST_WORD;
 
     for (;;) {
-        struct sy_error why = {""};
-        /* The last attempt may run a little longer, so that there is a cause to tell. */
-        int rc = attempt(&again, patience, begin + limit + 1, parent, &why);
+        int rc = join_search_once(&search, parent);
         double waited = sy_tree_now() - begin;
-        if (!stranger || rc != -ECONNREFUSED)
-            cause = why;
-        stranger = stranger || rc == -EACCES;
         if (rc == 0 || rc == -EPERM || rc == -EPROTONOSUPPORT)
-            return rc ? sy_tree.host->fail(err, -rc, "%s", cause.text) : 0;
+            return rc ? sy_tree.host->fail(err, -rc, "%s", search.cause.text) : 0;
         bool gone = sy_tree.rank->root_listens && rc == -ECONNREFUSED &&
                     waited > sy_tree_patience();
         if (waited > limit || gone)
-            return sy_tree.host->fail(err, ETIMEDOUT,
-                                      "PE 0 cannot be reached at %s, tried for %.0f s (%s); is it "
-                                      "running, and does a firewall let this host pass?",
-                                      sy_tree.rank->root_name, waited, cause.text);
+            return join_search_failed(&search, waited, err);
         if (waited > word) {
-            sy_tree.host->log(SY_LOG_WARN, "boot", "start-up: PE 0 is not reached at %s yet (%s)",
-                              sy_tree.rank->root_name, cause.text);
+            sy_tree.host->log(SY_LOG_WARN, "boot", "start-up: PE 0 is not reached at %s yet: %s",
+                              sy_tree.rank->root_name, search.cause.text);
             word = waited + NEXT_WORD;
         }
-        nap(pause);
-        patience = 2 * patience < sy_tree_patience() ? 2 * patience : sy_tree_patience();
+        poll(NULL, 0, (int)(pause * 1000));
         pause = pause > 0.5 ? 1 : pause * 2;
     }
 }

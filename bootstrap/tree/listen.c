@@ -78,15 +78,16 @@ static int listen_somewhere(const struct tree_places *places, uint16_t port, str
     return count;
 }
 
-static void listen_tell(void)
+const char *sy_tree_listens_text(char text[TREE_PLACES])
 {
-    char text[SY_IP_TEXT], all[300] = "";
+    char one[SY_IP_TEXT];
     size_t used = 0;
 
-    for (int i = 0; i < sy_tree.listens.count && used < sizeof all; i++)
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "",
-                                 sy_socket_text(&sy_tree.listens.entry[i], text));
-    sy_tree.host->log(SY_LOG_INFO, "boot", "listens for other PEs on %s", all);
+    *text = '\0';
+    for (int i = 0; i < sy_tree.listens.count && used < TREE_PLACES; i++)
+        used += (size_t)snprintf(text + used, TREE_PLACES - used, "%s%s", used ? ", " : "",
+                                 sy_socket_text(&sy_tree.listens.entry[i], one));
+    return text;
 }
 
 int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct sy_error *err)
@@ -94,6 +95,7 @@ int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct s
     const char *networks = sy_tree.host->start ? sy_tree.host->start->networks : "";
     struct sy_bound bound[TREE_ADDRESSES];
     struct tree_places places;
+    char text[TREE_PLACES];
     int rc = 0;
 
     if (one_host)
@@ -112,7 +114,8 @@ int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct s
         if (epoll_ctl(sy_tree.epoll, EPOLL_CTL_ADD, bound[i].fd, &event) != 0)
             rc = sy_tree.host->fail(err, errno, "epoll: %s", strerror(errno));
     }
-    listen_tell();
+    sy_tree.host->log(SY_LOG_INFO, "boot", "listens for other PEs on %s",
+                      sy_tree_listens_text(text));
     return rc;
 }
 

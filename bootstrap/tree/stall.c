@@ -20,7 +20,7 @@ static const double SAME = 0.4;
 
 /* ---- PE 0: the report ---- */
 
-static void print(enum sy_log_level level)
+static void stall_print(enum sy_log_level level)
 {
     struct tree_stall *stall = &sy_tree.stall;
     static char silent[] = "no answer: stopped, or without a progress thread";
@@ -55,7 +55,7 @@ static void forget(void)
 }
 
 /* Ends the job if no PE can go on (util/rest.h). */
-static void confirm(void)
+static void stall_confirm(void)
 {
     if (sy_tree.ended || !sy_rest_confirmed(sy_tree.stall.rest, sy_tree.npes))
         return;
@@ -63,7 +63,7 @@ static void confirm(void)
         SY_LOG_ERROR, "boot",
         "no PE can go on: each waits for another one (SHMEM_DEADLOCK_TIMEOUT); the job "
         "ends");
-    print(SY_LOG_ERROR);
+    stall_print(SY_LOG_ERROR);
     sy_tree_end(1, true);
     sy_tree_send_all_but(NULL, TREE_ABORT, sy_tree.pe, 1, "!", 1);
 }
@@ -71,13 +71,13 @@ static void confirm(void)
 static void finish(void)
 {
     if (sy_tree.stall.confirming) {
-        confirm();
+        stall_confirm();
     } else {
         sy_tree.host->log(SY_LOG_WARN, "boot",
                           "a PE has been waiting for %.0f s (SHMEM_STALL_REPORT); what all are "
                           "doing:",
                           sy_tree.stall.waited);
-        print(SY_LOG_WARN);
+        stall_print(SY_LOG_WARN);
     }
     forget();
 }

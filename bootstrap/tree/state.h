@@ -21,7 +21,8 @@ enum {
     TREE_PHASE = 48,     /* bytes of the name of a phase, the same */
     TREE_SEED = 16,
     TREE_NONCE = 32,
-    TREE_WORDS = 1024 /* bytes of a note */
+    TREE_PLACES = 200, /* bytes for addresses in a message */
+    TREE_WORDS = 1024  /* bytes of a note */
 };
 
 #define TREE_BODY_MOST (1 << 20) /* bytes of a PE's part of a gather */
@@ -237,6 +238,8 @@ int sy_tree_prepare(const struct sy_host *host, struct sy_error *err);
 /* Listens, as sy_tree_listen has it, and fills sy_tree.listens. */
 int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct sy_error *err);
 void sy_tree_listen_close(void);
+/* "10.1.2.3:5000, [fd00::1]:5000": where this PE listens, as far as there is room. */
+const char *sy_tree_listens_text(char text[TREE_PLACES]);
 
 /* ---- dial.c ---- */
 

@@ -50,7 +50,10 @@ enum {
 /* What else is known of a PE that rests (`rests`). */
 enum {
     SY_REST_FINALIZING = 1, /* it is in shmem_finalize, or in the exit handler that does the same */
-    SY_REST_LONG = 2        /* for twelve times SHMEM_DEADLOCK_TIMEOUT */
+    SY_REST_LONG = 2,       /* for twelve times SHMEM_DEADLOCK_TIMEOUT */
+    SY_REST_INSIDE = 4,     /* for words that only the library writes, as in a barrier */
+    SY_REST_OUTSIDE = 8     /* it has a child process or a handler of signals, which might write to
+                               the program's variables, and so end waits for these */
 };
 
 struct sy_bootstrap {

@@ -66,7 +66,8 @@ SY_WAIT_TYPES(DEFINE_TEST)
 #define AWAIT(OPERATOR) \
     do { \
         uint64_t value; \
-        SY_WAIT_UNTIL((value = __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE)) OPERATOR cmp_value); \
+        SY_WAIT_UNTIL_IN("shmem_signal_wait_until", \
+                         (value = __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE)) OPERATOR cmp_value); \
         return value; \
     } while (0)
 

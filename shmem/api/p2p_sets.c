@@ -165,11 +165,13 @@ struct pause {
     uint64_t since;
 };
 
+static const char a_set[] = "a wait for a set of variables";
+
 static void pause_after_look(struct pause *pause, size_t nelems)
 {
     pause->looks -= 1 + (int64_t)(nelems / 8);
     if (pause->looks <= 0)
-        pause->looks = sy_wait_rest(&pause->since, "a wait for a set of variables");
+        pause->looks = sy_wait_rest(&pause->since, a_set);
 }
 
 /* Each variable is waited for in its turn: the comparison need not be true of all at one time. */
@@ -177,7 +179,7 @@ static void wait_all(const struct set *set)
 {
     size_t reached = 0;
 
-    SY_WAIT_UNTIL((reached = first_against(set, reached)) == set->nelems);
+    SY_WAIT_UNTIL_IN(a_set, (reached = first_against(set, reached)) == set->nelems);
 }
 
 static size_t wait_any(const struct set *set)

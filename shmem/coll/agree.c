@@ -28,7 +28,7 @@ struct pair {
 };
 _Static_assert(sizeof(struct sy_call) % sizeof(uint64_t) == 0, "a call is whole words");
 
-static uint64_t greater(uint64_t a, uint64_t b)
+static uint64_t agree_greater(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -41,10 +41,10 @@ static void agree_count(void *dest, const void *left, const void *right, size_t 
         ((struct ballot *)dest)[i] = (struct ballot){
             .voters = l[i].voters + r[i].voters,
             .noes = l[i].noes + r[i].noes,
-            .vote = greater(l[i].vote, r[i].vote),
-            .not_vote = greater(l[i].not_vote, r[i].not_vote),
-            .call = greater(l[i].call, r[i].call),
-            .not_call = greater(l[i].not_call, r[i].not_call)};
+            .vote = agree_greater(l[i].vote, r[i].vote),
+            .not_vote = agree_greater(l[i].not_vote, r[i].not_vote),
+            .call = agree_greater(l[i].call, r[i].call),
+            .not_call = agree_greater(l[i].not_call, r[i].not_call)};
 }
 
 static void agree_most(const struct sy_group *world, void *words, size_t length)

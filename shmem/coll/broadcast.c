@@ -4,6 +4,7 @@
 #include "coll/broadcast.h"
 #include "coll/check.h"
 #include "coll/data.h"
+#include "core/callsite.h"
 #include "core/fatal.h"
 
 enum { TAG_READY };
@@ -61,8 +62,8 @@ void sy_broadcast(const struct sy_group *group, void *dest, const void *source, 
     bool is_root = group->members.me == root, writes = !group->psync || !is_root;
 
     if (SY_UNLIKELY((unsigned)root >= (unsigned)group->members.size))
-        sy_fatal("broadcast: there is no PE %d to be the root among %d PEs", root,
-                 group->members.size);
+        sy_fatal("%s: there is no PE %d to be the root among %d PEs",
+                 sy_callsite_routine("shmem_broadcast"), root, group->members.size);
     SY_COLL_CHECK(group, .routine = SY_COLL_BROADCAST, .dest = dest, .source = source,
                   .dest_length = writes ? length : 0, .source_length = is_root ? length : 0,
                   .size = length, .root = root);

@@ -1,4 +1,5 @@
 /* See check.h. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,12 +22,16 @@ static const char *const names[] = {
     [SY_COLL_EXSCAN] = "exclusive scan",
 };
 
-/* What members tell each other. The slot of a member that is in no such routine has other bytes:
- * data, or what it said two uses ago. */
+enum { NAME = 48 };
+
+/* What members tell each other, and the routine's name, which need not be the same: the types of
+ * one size are as good as each other. The slot of a member that is in no such routine has other
+ * bytes: data, or what it said two uses ago. */
 struct record {
     uint64_t mark;
     uint64_t size;
     int32_t routine, root;
+    char name[NAME];
 };
 
 static uint64_t mark_of(const struct sy_group *group)
@@ -36,7 +41,7 @@ static uint64_t mark_of(const struct sy_group *group)
 
 static const char *describe(const struct record *record, char *text, size_t room)
 {
-    int length = snprintf(text, room, "%s", names[record->routine]);
+    int length = snprintf(text, room, "%.*s", NAME - 1, record->name);
 
     if (record->routine != SY_COLL_SYNC && record->routine != SY_COLL_COLLECT)
         length += snprintf(text + length, room - (size_t)length, " of %llu bytes",
@@ -62,17 +67,18 @@ static void explain(const struct record *mine, const struct record *other, int m
 /* Each member looks at the one after it: if all of these are equal, all members are. */
 static void check_members(const struct sy_group *group, const struct sy_coll_call *call)
 {
-    const struct record mine = {.mark = mark_of(group),
-                                .size = call->size,
-                                .routine = (int32_t)call->routine,
-                                .root = call->root};
+    struct record mine = {.mark = mark_of(group),
+                          .size = call->size,
+                          .routine = (int32_t)call->routine,
+                          .root = call->root};
     struct record room;
 
+    snprintf(mine.name, sizeof mine.name, "%s", sy_callsite_routine(names[call->routine]));
     memcpy(sy_group_slot(group), &mine, sizeof mine);
     sy_group_sync(group);
     int next = sy_data_after(group, group->members.size > 1);
     const struct record *other = sy_group_read_slot(group, next, 0, sizeof room, &room);
-    if (memcmp(other, &mine, sizeof mine) != 0)
+    if (memcmp(other, &mine, offsetof(struct record, name)) != 0)
         explain(&mine, other, sy_world.pe, sy_members_pe(&group->members, next));
     sy_group_slot_done(group);
 }

@@ -2,7 +2,11 @@
  *
  * A thunk that ends in a call of the core leaves no frame: the compiler makes it a jump. Then the
  * outermost frame is an inner function, but the program's own call instruction still tells which
- * routine was meant. */
+ * routine was meant.
+ *
+ * In a program with the static library both are in one file, whose symbol table has the routines'
+ * names: each is defined as p and its name, so that functions of the program whose names begin like
+ * those of routines are none. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <stdbool.h>
@@ -18,42 +22,38 @@ enum { FRAMES = 40 };
 struct stack {
     void *frame[FRAMES];
     int count;
-    int outermost; /* of this library's frames; -1: none */
-    Dl_info at;    /* that one */
+    int outermost;    /* of this library's frames; -1: none */
+    const char *name; /* of the routine, or NULL */
 };
 
-static const char *routine_of(const Dl_info *info)
+static bool callsite_is_routine(const char *name)
 {
-    const char *name = info->dli_sname;
+    return !strncmp(name, "pshmem", 6) || !strncmp(name, "pstart_pes", 10) ||
+           !strncmp(name, "psh", 3);
+}
 
+/* As the program wrote it. */
+static const char *callsite_as_written(const char *name)
+{
     if (!name)
         return NULL;
-    if (!strncmp(name, "pshmem", 6) || !strncmp(name, "pstart_pes", 10) || !strncmp(name, "psh", 3))
+    if (callsite_is_routine(name))
         name++;
     return strncmp(name, "sh", 2) && strncmp(name, "start_pes", 9) ? NULL : name;
 }
 
-static void look(struct stack *stack)
+/* The routine that has the address, or NULL. */
+static const char *callsite_name(const void *address, bool in_program)
 {
-    Dl_info own, info;
+    Dl_info info;
 
-    stack->count = backtrace(stack->frame, FRAMES);
-    stack->outermost = -1;
-    if (!dladdr(&sy_world, &own))
-        return;
-    for (int i = 0; i < stack->count; i++) {
-        if (!dladdr((char *)stack->frame[i] - 1, &info) || info.dli_fbase != own.dli_fbase)
-            continue;
-        stack->outermost = i;
-        stack->at = info;
-    }
+    if (in_program)
+        return callsite_as_written(sy_symbol_own(address, callsite_is_routine));
+    return dladdr(address, &info) ? callsite_as_written(info.dli_sname) : NULL;
 }
 
-#ifdef __x86_64__
-/* What a call instruction before `end` calls: directly, through a slot of the global offset table,
- * or through an entry of the procedure linkage table, which jumps through such a slot. NULL: it is
- * none of these. */
-static const void *slot_target(const unsigned char *after, const unsigned char *displacement)
+/* What a slot of the global offset table has, whose distance from `after` is at `displacement`. */
+static const void *callsite_slot(const unsigned char *after, const unsigned char *displacement)
 {
     int32_t distance;
     const void *target;
@@ -63,61 +63,92 @@ static const void *slot_target(const unsigned char *after, const unsigned char *
     return target;
 }
 
-static const void *call_target(const unsigned char *end)
+/* What a call instruction before `end` calls: directly, through a slot of the global offset table,
+ * or through an entry of the procedure linkage table, which jumps through such a slot. NULL: it is
+ * none of these, or this is no x86. */
+static const void *callsite_target(const unsigned char *end)
 {
     static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
     int32_t distance;
 
-    if (end[-6] == 0xff && end[-5] == 0x15)
-        return slot_target(end, end - 4);
-    if (end[-5] != 0xe8)
+#ifndef __x86_64__
+    return NULL;
+#endif
+    if (end[-5] != 0xe8 && (end[-6] != 0xff || end[-5] != 0x15))
         return NULL;
+    if (end[-5] != 0xe8)
+        return callsite_slot(end, end - 4);
     memcpy(&distance, end - 4, sizeof distance);
     const unsigned char *entry = end + distance;
     if (!memcmp(entry, endbr, sizeof endbr))
         entry += sizeof endbr;
     entry += *entry == 0xf2;
-    return entry[0] == 0xff && entry[1] == 0x25 ? slot_target(entry + 6, entry + 2)
+    return entry[0] == 0xff && entry[1] == 0x25 ? callsite_slot(entry + 6, entry + 2)
                                                 : end + distance;
 }
-#else
-static const void *call_target(const unsigned char *end)
-{
-    (void)end;
-    return NULL;
-}
-#endif
 
 /* The routine that the call before the return address `end` names. */
-static const char *called_routine(const void *end)
+static const char *callsite_called(const void *end, bool in_program)
 {
-    const void *target = call_target(end);
-    Dl_info info;
+    const void *target = callsite_target(end);
 
-    return target && dladdr(target, &info) ? routine_of(&info) : NULL;
+    return target ? callsite_name(target, in_program) : NULL;
+}
+
+/* From the program's frames inwards: where a routine is called, or is. */
+static void callsite_look_in_program(struct stack *stack)
+{
+    for (int i = stack->count - 1; i >= 0 && !stack->name; i--) {
+        stack->name = callsite_called(stack->frame[i], true);
+        stack->outermost = i - 1;
+        if (stack->name)
+            break;
+        stack->name = callsite_name((char *)stack->frame[i] - 1, true);
+        stack->outermost = stack->name ? i : -1;
+    }
+}
+
+static void callsite_look(struct stack *stack)
+{
+    Dl_info own, info;
+
+    stack->count = backtrace(stack->frame, FRAMES);
+    stack->outermost = -1;
+    stack->name = NULL;
+    if (sy_symbol_in_program(&sy_world)) {
+        callsite_look_in_program(stack);
+        return;
+    }
+    if (!dladdr(&sy_world, &own))
+        return;
+    for (int i = 0; i < stack->count; i++) {
+        if (!dladdr((char *)stack->frame[i] - 1, &info) || info.dli_fbase != own.dli_fbase)
+            continue;
+        stack->outermost = i;
+        stack->name = callsite_as_written(info.dli_sname);
+    }
+    if (!stack->name && stack->outermost >= 0 && stack->outermost + 1 < stack->count)
+        stack->name = callsite_called(stack->frame[stack->outermost + 1], false);
 }
 
 const char *sy_callsite_routine(const char *otherwise)
 {
-    const char *name = NULL;
     struct stack stack;
 
     if (sy_world.exiting)
         return "its exit handler, as shmem_finalize (exit status 0)";
-    look(&stack);
-    if (stack.outermost >= 0)
-        name = routine_of(&stack.at);
-    if (!name && stack.outermost >= 0 && stack.outermost + 1 < stack.count)
-        name = called_routine(stack.frame[stack.outermost + 1]);
-    return name ? name : otherwise;
+    callsite_look(&stack);
+    return stack.name ? stack.name : otherwise;
 }
 
 /* A thread of the library was called by the C library, and an exit handler is not called by the
  * program. */
-static bool is_system(const void *address)
+static bool callsite_is_system(const void *address)
 {
     Dl_info c, info;
 
+    if (sy_symbol_in_program(address))
+        return false;
     return !dladdr((const char *)address - 1, &info) || !info.dli_fbase ||
            (dladdr((void *)(uintptr_t)&strlen, &c) && c.dli_fbase == info.dli_fbase);
 }
@@ -129,9 +160,9 @@ void sy_callsite_text(char *text, size_t room)
     *text = '\0';
     if (sy_world.exiting)
         return;
-    look(&stack);
+    callsite_look(&stack);
     int caller = stack.outermost + 1;
-    if (stack.outermost < 0 || caller >= stack.count || is_system(stack.frame[caller]) ||
+    if (stack.outermost < 0 || caller >= stack.count || callsite_is_system(stack.frame[caller]) ||
         !sy_symbol_text(stack.frame[caller], true, text, room))
         *text = '\0';
 }

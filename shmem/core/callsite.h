@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /* The routine of the specification that the program is in, as it wrote it. `otherwise` where that
- * cannot be seen: only exported names can be found, and a program with the static library has none.
- * The text is valid as long as the library is loaded, or `otherwise` is. */
+ * cannot be seen, as in a program with the static library that has been stripped. The text is valid
+ * as long as the library is loaded, or `otherwise` is. */
 const char *sy_callsite_routine(const char *otherwise) __attribute__((cold));
 
 /* "main (program+0x1234)": what in the program called the library, or "" where that cannot be seen.

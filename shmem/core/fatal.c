@@ -58,17 +58,6 @@ void sy_leave_anyway(int status)
     sy_leave(status);
 }
 
-/* Adds where the program made the call, which the text does not know. */
-static void add_callsite(char *text, size_t room)
-{
-    char place[256];
-    size_t length = strlen(text);
-
-    sy_callsite_text(place, sizeof place);
-    if (*place)
-        snprintf(text + length, room - length, "; called from %s", place);
-}
-
 static _Noreturn void leave_or_trap(int status)
 {
     if (sy_config.trap_on_abort) {
@@ -80,13 +69,15 @@ static _Noreturn void leave_or_trap(int status)
 
 void sy_fatal(const char *fmt, ...)
 {
-    char text[1280];
+    char text[1280], place[256];
     va_list args;
 
     va_start(args, fmt);
     vsnprintf(text, sizeof text - 256, fmt, args);
     va_end(args);
-    add_callsite(text, sizeof text);
+    sy_callsite_text(place, sizeof place);
+    if (*place)
+        snprintf(strchr(text, '\0'), sizeof text - strlen(text), "; called from %s", place);
     sy_log(SY_LOG_ERROR, "", "%s", text);
     if (sy_boot)
         sy_boot->abort(1, text);

@@ -3,7 +3,8 @@
 
 bool sy_rest_all(const struct sy_rest *rest, int count)
 {
-    bool gone = false, finalizing = false, waits = false, all_long = true;
+    bool gone = false, finalizing = false, waits = false, outside = false;
+    unsigned of_all = SY_REST_LONG | SY_REST_INSIDE;
 
     for (int i = 0; i < count; i++) {
         unsigned flags = rest[i].flags;
@@ -14,11 +15,14 @@ bool sy_rest_all(const struct sy_rest *rest, int count)
             return false;
         finalizing = finalizing || flags & SY_REST_FINALIZING;
         waits = waits || !(flags & SY_REST_FINALIZING);
-        all_long = all_long && flags & SY_REST_LONG;
+        outside = outside || flags & SY_REST_OUTSIDE;
+        of_all &= flags;
     }
+    if (outside && !(of_all & SY_REST_INSIDE))
+        return false;
     if (!waits) /* all that are left are in shmem_finalize, which ends unless one is missing */
         return gone && finalizing;
-    return gone || finalizing || all_long;
+    return gone || finalizing || of_all;
 }
 
 void sy_rest_ask(struct sy_rest *rest, int count)

@@ -20,7 +20,9 @@ struct sy_rest {
 };
 
 /* Whether all PEs rest, so that asking them all is worth while: one of them waits for the end of
- * the job or has left; or all have been waiting for long. */
+ * the job or has left; or all wait for words that only the library writes; or all have been waiting
+ * for long. Where what is outside of the library may write to the variables of a program, all have
+ * to wait for words of the library. */
 bool sy_rest_all(const struct sy_rest *rest, int count);
 
 /* All are about to be asked. */

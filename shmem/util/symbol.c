@@ -2,8 +2,11 @@
  * executable are in the symbol table of its file, if nobody has stripped it. */
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,60 +45,121 @@ static bool image_open(const char *path, struct image *image)
     return true;
 }
 
-/* The function of one symbol table that has the address, with its name from the table's strings. */
-static bool image_find_in(const struct image *image, const ElfW(Shdr) * table,
-                          const ElfW(Shdr) * strings, ElfW(Addr) address, char *name, size_t room)
+/* The function of one symbol table that has the address, by its name from the table's strings, or
+ * NULL. fits: which of several names; NULL: any. */
+static const char *image_find_in(const struct image *image, const ElfW(Shdr) * table,
+                                 const ElfW(Shdr) * strings, ElfW(Addr) address,
+                                 bool (*fits)(const char *name))
 {
     const ElfW(Sym) *symbol = image_at(image, table->sh_offset, table->sh_size);
     const char *names = image_at(image, strings->sh_offset, strings->sh_size);
 
     if (!symbol || !names || !strings->sh_size || names[strings->sh_size - 1])
-        return false;
+        return NULL;
     for (size_t i = 0; i < table->sh_size / sizeof *symbol; i++) {
-        if (ELF64_ST_TYPE(symbol[i].st_info) != STT_FUNC || address < symbol[i].st_value ||
-            address - symbol[i].st_value >= symbol[i].st_size ||
-            symbol[i].st_name >= strings->sh_size)
-            continue;
-        snprintf(name, room, "%s", names + symbol[i].st_name);
-        return true;
+        if (ELF64_ST_TYPE(symbol[i].st_info) == STT_FUNC && address >= symbol[i].st_value &&
+            address - symbol[i].st_value < symbol[i].st_size &&
+            symbol[i].st_name < strings->sh_size && (!fits || fits(names + symbol[i].st_name)))
+            return names + symbol[i].st_name;
     }
-    return false;
+    return NULL;
 }
 
-static bool image_find(const struct image *image, ElfW(Addr) address, char *name, size_t room)
+static const char *image_find(const struct image *image, ElfW(Addr) address,
+                              bool (*fits)(const char *name))
 {
     const ElfW(Ehdr) *head = image_at(image, 0, sizeof *head);
 
     if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_shentsize != sizeof(ElfW(Shdr)))
-        return false;
+        return NULL;
     const ElfW(Shdr) *section = image_at(image, head->e_shoff,
                                          (uint64_t)head->e_shnum * sizeof *section);
     for (unsigned i = 0; section && i < head->e_shnum; i++)
         if (section[i].sh_type == SHT_SYMTAB && section[i].sh_link < head->e_shnum)
-            return image_find_in(image, &section[i], &section[section[i].sh_link], address, name,
-                                 room);
-    return false;
+            return image_find_in(image, &section[i], &section[section[i].sh_link], address, fits);
+    return NULL;
+}
+
+/* ---- the process ---- */
+
+/* Which loaded file has an address; dladdr does not know in a static program. */
+struct home {
+    uintptr_t address;
+    ElfW(Addr) base;
+    const char *file; /* "": the executable */
+};
+
+static int symbol_home_look(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct home *home = arg;
+
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD ||
+            home->address - (info->dlpi_addr + part->p_vaddr) >= part->p_memsz)
+            continue;
+        home->base = info->dlpi_addr;
+        home->file = info->dlpi_name;
+        return 1;
+    }
+    return 0;
+}
+
+static bool symbol_find_home(const void *address, struct home *home)
+{
+    *home = (struct home){.address = (uintptr_t)address};
+    return dl_iterate_phdr(symbol_home_look, home) == 1;
+}
+
+#define EXECUTABLE "/proc/self/exe"
+
+static struct image executable;
+
+static void symbol_open_executable(void)
+{
+    image_open(EXECUTABLE, &executable);
+}
+
+bool sy_symbol_in_program(const void *address)
+{
+    struct home home;
+
+    return symbol_find_home(address, &home) && !*home.file;
+}
+
+const char *sy_symbol_own(const void *address, bool (*fits)(const char *name))
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct home home;
+
+    if (!symbol_find_home(address, &home) || *home.file)
+        return NULL;
+    pthread_once(&once, symbol_open_executable);
+    return image_find(&executable, home.address - home.base, fits);
 }
 
 bool sy_symbol_text(const void *address, bool returns, char *text, size_t room)
 {
-    const char *at = (const char *)address - returns;
-    struct link_map *map = NULL;
+    const char *at = (const char *)address - returns, *found = NULL;
     struct image image;
+    struct home home;
     char name[200] = "";
     Dl_info info;
 
-    if (!dladdr1(at, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname || !map)
+    if (!symbol_find_home(at, &home))
         return false;
-    ElfW(Addr) offset = (ElfW(Addr))at - map->l_addr;
-    if (image_open(*map->l_name ? info.dli_fname : "/proc/self/exe", &image)) {
-        image_find(&image, offset, name, sizeof name);
+    ElfW(Addr) offset = home.address - home.base;
+    if (image_open(*home.file ? home.file : EXECUTABLE, &image)) {
+        found = image_find(&image, offset, NULL);
+        snprintf(name, sizeof name, "%s", found ? found : "");
         munmap((void *)image.bytes, image.length);
     }
-    if (!*name && info.dli_sname)
+    if (!*name && dladdr(at, &info) && info.dli_sname)
         snprintf(name, sizeof name, "%s", info.dli_sname);
-    const char *slash = strrchr(info.dli_fname, '/');
-    snprintf(text, room, "%s%s(%s+%#lx)", name, *name ? " " : "",
-             slash ? slash + 1 : info.dli_fname, (unsigned long)offset);
+    const char *file = *home.file ? home.file : program_invocation_name;
+    const char *slash = strrchr(file, '/');
+    snprintf(text, room, "%s%s(%s+%#lx)", name, *name ? " " : "", slash ? slash + 1 : file,
+             (unsigned long)offset);
     return true;
 }

@@ -10,4 +10,11 @@
  * the address is in no file. Allocates nothing, so handlers of fatal signals may call it. */
 bool sy_symbol_text(const void *address, bool returns, char *text, size_t room);
 
+/* Whether the address is in the executable itself. */
+bool sy_symbol_in_program(const void *address);
+
+/* The function of the executable that has the address, by a name that `fits`; NULL: there is none,
+ * or the file is stripped. The text stays. Not for handlers of signals. */
+const char *sy_symbol_own(const void *address, bool (*fits)(const char *name));
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,11 +20,49 @@ static void raise_flag(int number)
     flag = 1;
 }
 
+static void raise_others(int number)
+{
+    (void)number;
+    for (int pe = 1; pe < shmem_n_pes(); pe++)
+        shmem_long_p(&flag, 1, pe);
+}
+
 static void *raise_later(void *arg)
 {
     sleep(seconds);
     shmem_long_p(&flag, 1, shmem_my_pe());
     return arg;
+}
+
+/* Waits until another thread of this PE says something, which none does. */
+static void *park(void *arg)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+
+    pthread_mutex_lock(&mutex);
+    while (!seconds || !arg)
+        pthread_cond_wait(&condition, &mutex);
+    pthread_mutex_unlock(&mutex);
+    return arg;
+}
+
+static void start_parked(void)
+{
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, park, NULL);
+}
+
+/* All that may write to a program's variables, and to nothing of the library. */
+static void keep_company(void)
+{
+    start_parked();
+    signal(SIGUSR2, raise_flag);
+    if (!fork()) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pause();
+    }
 }
 
 static void compute(void)
@@ -68,6 +107,9 @@ static void act(const char *what, int me)
         shmem_barrier_all();
     } else if (!strcmp(what, "signal")) {
         wait_for(&flag);
+    } else if (!strcmp(what, "parked")) {
+        start_parked();
+        wait_for(&flag);
     } else if (!strcmp(what, "sleep")) {
         sleep(seconds);
     } else if (!strcmp(what, "compute")) {
@@ -100,6 +142,21 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (!strcmp(argv[1], "circle")) { /* nobody leaves */
         wait_for(&flag);
+    } else if (!strcmp(argv[1], "lock")) {
+        static long lock;
+        keep_company();
+        if (!me)
+            shmem_set_lock(&lock);
+        shmem_sync_all();
+        if (me)
+            shmem_set_lock(&lock);
+        shmem_barrier_all();
+    } else if (!strcmp(argv[1], "barrier_handler")) {
+        if (!me)
+            signal(SIGALRM, raise_others), alarm(seconds);
+        else
+            wait_for(&flag);
+        shmem_barrier_all();
     } else if (me) {
         act(argv[1], me);
     } else if (argc > 3) {

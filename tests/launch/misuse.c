@@ -147,7 +147,12 @@ static void commit(const char *what)
         shmem_long_atomic_inc((long *)((char *)to + 1), next);
     else if (strcmp(what, "root") == 0)
         shmem_long_broadcast(SHMEM_TEAM_WORLD, to, from, 4, 7);
-    else if (strcmp(what, "unlock") == 0)
+    else if (strcmp(what, "waits") == 0) {
+        if (shmem_my_pe() == 1)
+            shmem_long_wait_until(to, SHMEM_CMP_EQ, 1);
+        else
+            sleep(3), shmem_long_p(to, 1, 1);
+    } else if (strcmp(what, "unlock") == 0)
         shmem_clear_lock(&lock);
     else if (strncmp(what, "lock", 4) == 0)
         hold(what);

@@ -6,6 +6,8 @@
 
 #define FINALIZING SY_REST_FINALIZING
 #define LONG       SY_REST_LONG
+#define INSIDE     SY_REST_INSIDE
+#define OUTSIDE    SY_REST_OUTSIDE
 
 START_TEST(one_leaves)
 {
@@ -23,6 +25,29 @@ START_TEST(nobody_leaves)
 
     ck_assert(!sy_rest_all(rest, 2));
     rest[1].flags = LONG;
+    ck_assert(sy_rest_all(rest, 2));
+}
+END_TEST
+
+/* Where only the library can end the waits nothing from outside matters. */
+START_TEST(all_inside)
+{
+    struct sy_rest rest[] = {{.wait = 5, .flags = INSIDE}, {.wait = 6}};
+
+    ck_assert(!sy_rest_all(rest, 2));
+    rest[1].flags = INSIDE | OUTSIDE;
+    ck_assert(sy_rest_all(rest, 2));
+}
+END_TEST
+
+/* A handler of one PE may write to what another one waits for. */
+START_TEST(one_is_open)
+{
+    struct sy_rest rest[] = {{.wait = 5, .flags = INSIDE | LONG | OUTSIDE | FINALIZING},
+                             {.wait = 6, .flags = LONG}};
+
+    ck_assert(!sy_rest_all(rest, 2));
+    rest[0].flags &= ~(unsigned)OUTSIDE;
     ck_assert(sy_rest_all(rest, 2));
 }
 END_TEST
@@ -74,6 +99,8 @@ int main(void)
 
     tcase_add_test(rest, one_leaves);
     tcase_add_test(rest, nobody_leaves);
+    tcase_add_test(rest, all_inside);
+    tcase_add_test(rest, one_is_open);
     tcase_add_test(rest, all_leave);
     tcase_add_test(rest, one_has_gone);
     tcase_add_test(rest, answers);

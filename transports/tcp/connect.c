@@ -14,6 +14,7 @@
 #include "transports/tcp/ring.h"
 #include "transports/tcp/talk.h"
 #include "transports/tcp/tcp.h"
+#include "util/net/way.h"
 
 #define HEAD_START    (250 * TCP_MILLISECOND)
 #define HEAD_STARTS   (1500 * TCP_MILLISECOND) /* of all candidates together, at most */
@@ -37,7 +38,7 @@ struct tcp_attempt {
     unsigned refusals; /* as busy */
     uint64_t began, head_start;
     uint64_t due;  /* the next candidate begins, or the waiting ends */
-    unsigned seen; /* what became of the candidates: TCP_SEEN_ */
+    unsigned seen; /* what became of the candidates: SY_WAY_, TCP_SEEN_ */
     char why[400];
 };
 
@@ -179,28 +180,6 @@ static int open_talk(struct tcp_talk *talk)
     return code;
 }
 
-/* What an errno value tells of the way to a candidate; ETIME: a connection, and no greeting. */
-static unsigned seen_by(int code)
-{
-    switch (code) {
-    case ETIMEDOUT:
-        return TCP_SEEN_SILENT;
-    case ECONNREFUSED:
-        return TCP_SEEN_REFUSED;
-    case ETIME:
-        return TCP_SEEN_UNGREETED;
-    case EHOSTUNREACH:
-    case ENETUNREACH:
-    case ENETDOWN:
-    case EACCES:
-    case EPERM:
-    case EINVAL:
-        return TCP_SEEN_NO_WAY;
-    default:
-        return 0;
-    }
-}
-
 /* Serial numbers grow with time, so that they do too where this PE opens the transport again. */
 static uint64_t next_serial(uint64_t now)
 {
@@ -229,7 +208,7 @@ static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
         rc = open_talk(talk);
     if (rc) {
         attempt->talk[i] = NULL;
-        attempt->seen |= seen_by(-rc);
+        attempt->seen |= sy_way_seen(-rc);
         note(attempt, i, rc == -EINVAL ? "a route of this host forbids it" : strerror(-rc));
         sy_tcp_table_close(talk, sizeof *talk);
         return;
@@ -285,7 +264,7 @@ bool sy_tcp_attempt_ungreeted(int pe, unsigned number)
 void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int code,
                            const char *words)
 {
-    attempt->seen |= seen_by(code);
+    attempt->seen |= code == ETIME ? TCP_SEEN_UNGREETED : sy_way_seen(code);
     /* The peer left it at CONFIRM: it has made one for a connection of its own, and comes first. */
     if (attempt->confirmed && !sy_tcp_connects(attempt->pe)) {
         sy_tcp_attempt_refused(attempt, candidate);

@@ -73,8 +73,8 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
  * may be getting lost on the way, so the next one asks for small ones. */
 bool sy_tcp_lane_narrow(const struct tcp_lane *lane);
 
-/* All candidates have failed this time; `why` tells of each, and `seen` (TCP_SEEN_ of outage.h) of
- * all. The lane decides when to try again. */
+/* All candidates have failed this time; `why` tells of each, and `seen` (SY_WAY_, and TCP_SEEN_ of
+ * outage.h) of all. The lane decides when to try again. */
 void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why, unsigned seen);
 
 #endif

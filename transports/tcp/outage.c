@@ -9,6 +9,7 @@
 
 #include "transports/tcp/lane.h"
 #include "transports/tcp/talk.h"
+#include "util/net/way.h"
 
 #define SECOND      UINT64_C(1000000000)
 #define RETRY_FIRST (SECOND / 100)
@@ -157,28 +158,15 @@ uint64_t sy_tcp_outage_patience(const struct tcp_lane *lane)
     return TCP_GREETING_TIME << (times < DOUBLINGS ? times : DOUBLINGS);
 }
 
-/* What lies behind it where the ways have been tried and the peer has never been reached. */
-static const char *outage_cause(const struct tcp_outage *outage)
-{
-    if (outage->met)
-        return "";
-    if (outage->seen & TCP_SEEN_SILENT)
-        return ". Most likely a firewall or a security group drops what goes to these ports";
-    if (outage->seen & TCP_SEEN_REFUSED)
-        return ". Either the PE has gone, or a firewall refuses connections to these ports";
-    if (outage->seen & TCP_SEEN_NO_WAY)
-        return ". Either a firewall forbids it, or there is no way to these addresses "
-               "(SHMEM_TCP_INTERFACES chooses others)";
-    return "";
-}
+enum { ADVICE = 400 };
 
-static const char *outage_remedy(const struct tcp_outage *outage)
+/* What lies behind it, and the remedy, where the ways have been tried and the peer has never been
+ * reached. */
+static const char *outage_advice(const struct tcp_outage *outage, char text[ADVICE])
 {
-    return !*outage_cause(outage)
-               ? ""
-               : ": open the ports that the job uses between its hosts (oshrun "
-                 "--port-range A:B, or SHMEM_TCP_PORT_RANGE, chooses them); oshrun "
-                 "--check tries the ways between hosts";
+    return sy_way_text(outage->met ? 0 : outage->seen,
+                       "oshrun --port-range A:B, or SHMEM_TCP_PORT_RANGE, chooses them",
+                       "SHMEM_TCP_INTERFACES", text, ADVICE);
 }
 
 /* The limit, and its name. A first contact is a part of the start: the other side may not have got
@@ -201,19 +189,19 @@ static void outage_tell(struct tcp_lane *lane, uint64_t now, double left, const 
     struct tcp_outage *outage = &lane->outage;
     uint64_t since = outage->narrow ? outage->first : outage->sign;
     bool reasons = outage->seen || !outage->met;
+    char text[ADVICE];
 
     if (outage_is_told(lane->pe))
         return;
     outage->told = true;
-    sy_tcp_host->log(
-        SY_LOG_WARN, "tcp",
-        "PE %d on host %s%s %s for %.0f s; trying to %s for another %.0f s (%s)%s%s%s%s", lane->pe,
-        sy_tcp_host->place(lane->pe).host, outage->peer,
-        outage->narrow ? "has been losing connections before anything got through"
-                       : "has not answered",
-        (double)(now - since) / (double)SECOND, outage->met ? "reconnect" : "connect", left, name,
-        reasons ? ": " : "", reasons ? outage_reason(lane) : "", outage_cause(outage),
-        outage_remedy(outage));
+    sy_tcp_host->log(SY_LOG_WARN, "tcp",
+                     "PE %d on host %s%s %s for %.0f s; trying to %s for another %.0f s (%s)%s%s%s",
+                     lane->pe, sy_tcp_host->place(lane->pe).host, outage->peer,
+                     outage->narrow ? "has been losing connections before anything got through"
+                                    : "has not answered",
+                     (double)(now - since) / (double)SECOND, outage->met ? "reconnect" : "connect",
+                     left, name, reasons ? ": " : "", reasons ? outage_reason(lane) : "",
+                     outage_advice(outage, text));
 }
 
 void sy_tcp_outage_lost(struct tcp_lane *lane)
@@ -221,15 +209,15 @@ void sy_tcp_outage_lost(struct tcp_lane *lane)
     const struct tcp_outage *outage = &lane->outage;
     const char *name;
     double limit = outage_limit_of(outage, &name);
-    char why[1200];
+    char why[1200], text[ADVICE];
 
     if (outage->met)
         snprintf(why, sizeof why, "%s for %.3g s (%s), at last because: %s",
                  outage->narrow ? "nothing has got through its connections" : "no connection",
                  limit, name, outage_reason(lane));
     else
-        snprintf(why, sizeof why, "no connection within %.3g s (%s): %s%s%s", limit, name,
-                 outage_reason(lane), outage_cause(outage), outage_remedy(outage));
+        snprintf(why, sizeof why, "no connection within %.3g s (%s): %s%s", limit, name,
+                 outage_reason(lane), outage_advice(outage, text));
     sy_tcp_host->lost(lane->pe, outage->met ? ETIMEDOUT : EHOSTUNREACH, why);
 }
 

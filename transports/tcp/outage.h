@@ -22,19 +22,14 @@
 
 struct tcp_lane;
 
-/* What became of the candidates of an attempt. */
-enum tcp_seen {
-    TCP_SEEN_SILENT = 1,    /* no answer to the request for a connection */
-    TCP_SEEN_REFUSED = 2,   /* nothing listens there, or somebody on the way says so */
-    TCP_SEEN_NO_WAY = 4,    /* a router, or this machine, says that nothing gets there */
-    TCP_SEEN_UNGREETED = 8, /* a connection, and nobody greeted */
-};
+/* What became of the candidates of an attempt: enum sy_way of util/net/way.h, and */
+#define TCP_SEEN_UNGREETED 8u /* a connection, and nobody greeted */
 
 struct tcp_outage {
     bool met;           /* there has been a connection */
     bool told;          /* the user has been told that the peer does not answer */
     bool narrow;        /* it breaks without progress: large packets may be getting lost */
-    unsigned seen;      /* in the last attempt */
+    unsigned seen;      /* in the last attempt: SY_WAY_, TCP_SEEN_ */
     unsigned ungreeted; /* attempts in succession in which a machine answered and no PE */
     uint64_t since;     /* no connection, and something unconfirmed or awaited; 0: not so */
     uint64_t first;     /* of several breaks with something unconfirmed and no progress between */
@@ -50,7 +45,7 @@ void sy_tcp_outage_start(struct tcp_lane *lane, uint64_t now);
 /* The connection is unusable; its socket is still open. */
 void sy_tcp_outage_break(struct tcp_lane *lane);
 
-/* An attempt has failed; seen: TCP_SEEN_ */
+/* An attempt has failed; seen: SY_WAY_, TCP_SEEN_ */
 void sy_tcp_outage_failed(struct tcp_lane *lane, unsigned seen, uint64_t now);
 
 /* There is a connection. */

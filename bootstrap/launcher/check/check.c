@@ -350,7 +350,7 @@ static bool find_ports(const struct sy_flags *flags, int *low, int *high)
 }
 
 /* "! why", without the first two characters. */
-static const char *reason(const char *answer)
+static const char *check_reason(const char *answer)
 {
     return strncmp(answer, "! ", 2) == 0 ? answer + 2 : "an answer that is none";
 }
@@ -380,8 +380,8 @@ static bool measure(const struct sy_flags *flags, struct host *from, struct host
         printf("%-16s %-16s %-24s %10.1f %10.0f\n", from->name, to->name, address, trip, rate);
     else
         printf("%-16s %-16s ! %s\n", from->name, to->name,
-               answer ? reason(answer)
-               : port ? reason(port)
+               answer ? check_reason(answer)
+               : port ? check_reason(port)
                       : "no answer");
     fflush(stdout);
     free(answer);
@@ -407,7 +407,7 @@ static bool measure_all(const struct sy_flags *flags, struct host *hosts, int co
 }
 
 /* What to do where hosts do not reach each other. */
-static void advise(const struct sy_flags *flags)
+static void check_advise(const struct sy_flags *flags)
 {
     int low, high;
 
@@ -450,7 +450,7 @@ int sy_check_hosts(const struct sy_flags *flags, bool slurm, const struct sy_chi
     }
     ways = measure_all(flags, hosts, count);
     if (!ways)
-        advise(flags);
+        check_advise(flags);
     good = good && ways;
     printf("\n%s\n", good ? "all is well" : "a job on these hosts would have trouble, see above");
     for (int i = 0; i < count; i++)

@@ -165,7 +165,7 @@ static void frame(struct sy_link *link, const struct sy_launch_header *header, c
         sy_daemon_take(&agent.daemon, header, body);
 }
 
-static const char *fault(const struct sy_link *link, const struct sy_launch_header *header)
+static const char *agent_fault(const struct sy_link *link, const struct sy_launch_header *header)
 {
     const char *what = sy_frame_fault(header, SY_FRAME_AT_AGENT,
                                       agent.started ? SY_FRAME_RUNNING : SY_FRAME_NEW);
@@ -221,7 +221,7 @@ static void open_conversation(void)
                  sy_agent_byte_order(), host);
     if (in < 0 || out < 0 || write(out, greeting, (size_t)n) != n)
         _exit(1);
-    agent.link.fault = fault;
+    agent.link.fault = agent_fault;
     agent.link.frame = frame;
     agent.link.malformed = malformed;
     agent.link.ended = ended;

@@ -11,7 +11,7 @@
 static const double PAUSE = 1; /* seconds between the last PE's word and the question to all */
 
 /* Those that have ended otherwise have been judged already. */
-static void note_gone(struct sy_run *run)
+static void deadlock_note_gone(struct sy_run *run)
 {
     for (int pe = 0; pe < run->npes; pe++) {
         const struct sy_pe *of = &run->pes[pe];
@@ -20,7 +20,7 @@ static void note_gone(struct sy_run *run)
     }
 }
 
-static bool is_busy(const struct sy_run *run)
+static bool deadlock_is_busy(const struct sy_run *run)
 {
     return run->ending.begun || run->abort.pending || run->waiting.asking || run->traces.running ||
            run->waiting.confirming;
@@ -28,8 +28,9 @@ static bool is_busy(const struct sy_run *run)
 
 void sy_deadlock_look(struct sy_run *run)
 {
-    note_gone(run);
-    if (is_busy(run) || ev_is_active(&run->waiting.rest) || !sy_rest_all(run->rest, run->npes))
+    deadlock_note_gone(run);
+    if (deadlock_is_busy(run) || ev_is_active(&run->waiting.rest) ||
+        !sy_rest_all(run->rest, run->npes))
         return;
     ev_timer_set(&run->waiting.rest, PAUSE, 0.);
     ev_timer_start(run->loop, &run->waiting.rest);
@@ -44,13 +45,13 @@ void sy_deadlock_rests(struct sy_pe *pe, uint64_t wait, unsigned flags)
     sy_deadlock_look(pe->run);
 }
 
-static void ask(struct ev_loop *loop, ev_timer *timer, int events)
+static void deadlock_ask(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
 
     (void)loop;
     (void)events;
-    if (is_busy(run))
+    if (deadlock_is_busy(run))
         return;
     run->waiting.confirming = true;
     sy_rest_ask(run->rest, run->npes);
@@ -60,7 +61,7 @@ static void ask(struct ev_loop *loop, ev_timer *timer, int events)
 void sy_deadlock_confirm(struct sy_run *run)
 {
     run->waiting.confirming = false;
-    note_gone(run);
+    deadlock_note_gone(run);
     if (run->ending.begun || run->abort.pending || !sy_rest_confirmed(run->rest, run->npes))
         return;
     sy_run_say(run, SY_SAY_ALWAYS,
@@ -73,6 +74,6 @@ void sy_deadlock_confirm(struct sy_run *run)
 void sy_deadlock_init(struct sy_run *run)
 {
     run->rest = sy_memory_zeroed((size_t)run->npes, sizeof *run->rest);
-    ev_timer_init(&run->waiting.rest, ask, 0., 0.);
+    ev_timer_init(&run->waiting.rest, deadlock_ask, 0., 0.);
     run->waiting.rest.data = run;
 }

@@ -408,7 +408,7 @@ static void trouble(struct sy_node *node, int status, const char *what)
 }
 
 /* The last frame of a host. Output that was not ended by then never will be. */
-static void finished(struct sy_node *node)
+static void messages_finished(struct sy_node *node)
 {
     struct sy_run *run = node->run;
 
@@ -458,7 +458,7 @@ static void node_tells(struct sy_node *node, const struct sy_launch_header *head
         break;
     case SY_DAEMON_FINISHED:
         if (run->all_gone)
-            finished(node);
+            messages_finished(node);
         else
             sy_node_wrong(node, "that nothing is left of its PEs, before it was told to finish");
         break;
@@ -473,7 +473,7 @@ static struct sy_stream *stream_of(struct sy_pe *pe, const struct sy_launch_head
 }
 
 /* What is wrong with a frame after those that came before it, or NULL: an agent may be anything. */
-static const char *misplaced(struct sy_pe *pe, const struct sy_launch_header *header)
+static const char *messages_misplaced(struct sy_pe *pe, const struct sy_launch_header *header)
 {
     enum { LINES = 2 }; /* about a PE's start: daemon_start.c has no more to say */
     const struct sy_input *input = &pe->run->input;
@@ -506,7 +506,7 @@ static const char *misplaced(struct sy_pe *pe, const struct sy_launch_header *he
 
 static void pe_tells(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
 {
-    const char *fault = misplaced(pe, header);
+    const char *fault = messages_misplaced(pe, header);
 
     if (fault) {
         sy_node_wrong(pe->node, fault);

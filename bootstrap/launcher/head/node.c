@@ -479,7 +479,7 @@ static bool is_held_up(const struct sy_node *node)
 }
 
 /* All PEs are gone, and the agent was told to finish. */
-static void hurry(struct sy_node *node)
+static void node_hurry(struct sy_node *node)
 {
     bool heard = node->output != node->finish.output;
 
@@ -502,7 +502,7 @@ static void last_commands(struct ev_loop *loop, ev_timer *timer, int events)
         struct sy_node *node = &run->node[i];
 
         if (node->state < SY_NODE_FINISHED && run->all_gone)
-            hurry(node);
+            node_hurry(node);
         if (node->state >= SY_NODE_FINISHED)
             kill_command(node, SIGKILL);
         more = more || node->state < SY_NODE_FINISHED;

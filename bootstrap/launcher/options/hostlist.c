@@ -279,7 +279,7 @@ static char *expand_pattern(struct sy_hostlist *list, const struct pattern *patt
     return fault;
 }
 
-static char *expand(struct sy_hostlist *list, const char *text, int slots, int most)
+static char *hostlist_expand(struct sy_hostlist *list, const char *text, int slots, int most)
 {
     struct pattern pattern;
     char *fault = cut_pattern(&pattern, text);
@@ -308,7 +308,7 @@ static char *add_element(struct sy_hostlist *list, const char *element, int slot
         }
         slots = (int)number;
     }
-    fault = expand(list, name, slots, most);
+    fault = hostlist_expand(list, name, slots, most);
     free(name);
     return fault;
 }

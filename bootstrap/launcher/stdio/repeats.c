@@ -101,7 +101,7 @@ struct sy_repeat *sy_repeats_add(struct sy_repeats *repeats, const void *place, 
     return repeat;
 }
 
-static int by_number(const void *a, const void *b)
+static int repeats_by_number(const void *a, const void *b)
 {
     int first = *(const int *)a, second = *(const int *)b;
 
@@ -114,7 +114,7 @@ void sy_repeats_others(const struct sy_repeat *repeat, int source, char *text, s
     size_t used = 0;
 
     *text = '\0';
-    qsort(repeat->source, (size_t)repeat->sayers, sizeof *repeat->source, by_number);
+    qsort(repeat->source, (size_t)repeat->sayers, sizeof *repeat->source, repeats_by_number);
     for (int i = 0, last; i < repeat->sayers; i = last + 1) {
         const int *all = repeat->source;
 

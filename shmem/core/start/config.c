@@ -80,10 +80,11 @@ static const struct sy_option rows[] = {
      "Seconds after which a PE that waits in a call makes the launcher say what all PEs are doing, and "
      "again each time that has doubled; 0 for never"},
     {"deadlock_timeout", SY_OPTION_SECONDS, 0, AT(config.deadlock_timeout), "5", NULL, 0, 0, NULL,
-     "Seconds after which a job ends whose PEs all wait for each other, at least one of them for the end of "
-     "the job, in shmem_finalize or because it exits, while the others wait in another routine; 12 times as "
-     "long where none does; 0 for never. A PE that computes, or has a thread or a child process that may, or "
-     "a message under way, keeps the job alive"},
+     "Seconds after which a job ends whose PEs all wait for each other: all in collective routines or locks, "
+     "or at least one for the end of the job, in shmem_finalize or because it exits; else 12 times as long; 0 "
+     "for never. A PE keeps the job alive if a thread of it computes or is in a call of the system that may "
+     "end, or if a message is under way; and, where a PE waits for a variable of the program, one that has a "
+     "child process or a handler of signals does too"},
     {"peer_timeout", SY_OPTION_SECONDS, 0, AT(config.start.peer_timeout), "10", NULL, 0, 0, NULL,
      "Seconds without any answer after which a host counts as lost and the job ends; a process that is "
      "stopped or busy does not count, its host answers"},

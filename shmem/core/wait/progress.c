@@ -349,7 +349,7 @@ static void on_report(struct ev_loop *loop, ev_async *watcher, int events)
 }
 
 /* ev_async_send is made to be called from signal handlers. */
-static void on_usr1(int number)
+void sy_progress_on_usr1(int number)
 {
     (void)number;
     if (progress.running)
@@ -364,7 +364,7 @@ static void answer_usr1(void)
     if (sigaction(SIGUSR1, NULL, &action) || action.sa_handler != SIG_DFL)
         return;
     memset(&action, 0, sizeof action);
-    action.sa_handler = on_usr1;
+    action.sa_handler = sy_progress_on_usr1;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
     progress.answers_usr1 = !sigaction(SIGUSR1, &action, NULL);
@@ -374,7 +374,8 @@ static void leave_usr1(void)
 {
     struct sigaction action;
 
-    if (progress.answers_usr1 && !sigaction(SIGUSR1, NULL, &action) && action.sa_handler == on_usr1)
+    if (progress.answers_usr1 && !sigaction(SIGUSR1, NULL, &action) &&
+        action.sa_handler == sy_progress_on_usr1)
         signal(SIGUSR1, SIG_DFL);
     progress.answers_usr1 = false;
 }

@@ -51,4 +51,7 @@ void sy_progress_hand_back(void);
 /* As struct sy_host's member. */
 void sy_progress_soon(unsigned microseconds);
 
+/* The library's own handler of signals, where the program has none for SIGUSR1. */
+void sy_progress_on_usr1(int number);
+
 #endif

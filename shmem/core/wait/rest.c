@@ -1,13 +1,19 @@
-/* See rest.h. The program's threads are those that there are beside the library's own: if as many
- * have a note of a wait (stall.h), none does anything else. */
+/* See rest.h. The program's threads are those that there are beside the library's own. Some are
+ * parked: only another thread of the process can wake them. If all others have notes of a wait
+ * (stall.h), none does anything else. */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "core/wait/progress.h"
 #include "core/wait/rest.h"
 #include "core/route/route.h"
 #include "core/wait/stall.h"
@@ -27,7 +33,7 @@ struct tasks {
 
 static struct tasks before, own = {.count = -1};
 
-static bool is_among(const struct tasks *tasks, pid_t task)
+static bool rest_is_among(const struct tasks *tasks, pid_t task)
 {
     for (int i = 0; i < tasks->count; i++)
         if (tasks->task[i] == task)
@@ -36,7 +42,7 @@ static bool is_among(const struct tasks *tasks, pid_t task)
 }
 
 /* The threads that there are, but for those in `others`. */
-static void list_tasks(struct tasks *tasks, const struct tasks *others)
+static void rest_list_tasks(struct tasks *tasks, const struct tasks *others)
 {
     DIR *folder = opendir("/proc/self/task");
     const struct dirent *entry;
@@ -44,7 +50,7 @@ static void list_tasks(struct tasks *tasks, const struct tasks *others)
     tasks->count = folder ? 0 : -1;
     while (folder && tasks->count >= 0 && (entry = readdir(folder))) {
         pid_t task = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (task <= 0 || (others && is_among(others, task)))
+        if (task <= 0 || (others && rest_is_among(others, task)))
             continue;
         if (tasks->count == MOST)
             tasks->count = -1;
@@ -57,28 +63,56 @@ static void list_tasks(struct tasks *tasks, const struct tasks *others)
 
 void sy_rest_threads_begin(void)
 {
-    list_tasks(&before, NULL);
+    rest_list_tasks(&before, NULL);
 }
 
 void sy_rest_threads_end(void)
 {
     own.count = -1;
     if (before.count > 0)
-        list_tasks(&own, &before);
+        rest_list_tasks(&own, &before);
 }
 
-/* Threads of the program; -1: not known. */
-static int count_threads(void)
+/* Whether a thread is in a futex without a limit that is private to the process, as in
+ * pthread_cond_wait or between two parallel regions of OpenMP; or waits in pthread_join for one of
+ * `tasks`, whose number is the word that is waited for. */
+static bool rest_is_parked(pid_t task, const struct tasks *tasks)
+{
+    unsigned long word, operation, value, limit;
+    char path[64], text[160] = "";
+    long call;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)task);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0 ||
+        sscanf(text, "%ld %lx %lx %lx %lx", &call, &word, &operation, &value, &limit) != 5 ||
+        call != SYS_futex || limit)
+        return false;
+    operation &= ~(unsigned long)FUTEX_CLOCK_REALTIME;
+    bool private = operation & FUTEX_PRIVATE_FLAG;
+    operation &= ~(unsigned long)FUTEX_PRIVATE_FLAG;
+    return (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) &&
+           (private || rest_is_among(tasks, (pid_t)value));
+}
+
+/* Whether each thread of the program waits in the library or is parked. */
+static bool rest_all_threads(void)
 {
     struct tasks others;
 
     if (own.count < 0)
-        return -1;
-    list_tasks(&others, &own);
-    return others.count;
+        return false;
+    rest_list_tasks(&others, &own);
+    for (int i = 0; i < others.count; i++)
+        if (!sy_stall_is_waiting(others.task[i]) && !rest_is_parked(others.task[i], &others))
+            return false;
+    return others.count > 0;
 }
 
-static bool has_children(void)
+static bool rest_has_children(void)
 {
     siginfo_t info;
 
@@ -86,7 +120,7 @@ static bool has_children(void)
            errno != ECHILD;
 }
 
-static bool has_pending(void)
+static bool rest_has_pending(void)
 {
     struct sy_pending one;
 
@@ -97,38 +131,36 @@ static bool has_pending(void)
 }
 
 /* Whether one of the program, and not of the library, may end a wait. Those of crashes do not. */
-static bool has_handlers(void)
+static bool rest_has_handlers(void)
 {
     static const unsigned long crashes = 1UL << SIGSEGV | 1UL << SIGBUS | 1UL << SIGFPE |
                                          1UL << SIGILL | 1UL << SIGABRT;
     struct sigaction action;
-    Dl_info ours, info;
 
-    if (!dladdr(&sy_world, &ours))
-        return true;
-    for (int number = 1; number < NSIG; number++) {
-        if ((number < 32 && crashes >> number & 1) || sigaction(number, NULL, &action) ||
-            (!(action.sa_flags & SA_SIGINFO) &&
-             (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)))
-            continue;
-        if (!dladdr((void *)(uintptr_t)action.sa_handler, &info) ||
-            info.dli_fbase != ours.dli_fbase)
+    for (int number = 1; number < NSIG; number++)
+        if (!(number < 32 && crashes >> number & 1) && !sigaction(number, NULL, &action) &&
+            (action.sa_flags & SA_SIGINFO ||
+             (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
+              action.sa_handler != sy_progress_on_usr1)))
             return true;
-    }
     return false;
 }
 
 uint64_t sy_rest_look(double limit, unsigned *flags, double *seconds)
 {
-    int waiting;
-    uint64_t wait = sy_stall_waits(&waiting, seconds);
+    bool inside;
+    uint64_t wait = sy_stall_waits(&inside, seconds);
 
     *flags = 0;
-    if (!wait || count_threads() != waiting || has_children() || has_handlers() || has_pending())
+    if (!wait || !rest_all_threads() || rest_has_pending())
         return 0;
     if (sy_world.finalizing)
         *flags |= SY_REST_FINALIZING;
     if (*seconds >= LONG * limit)
         *flags |= SY_REST_LONG;
+    if (inside)
+        *flags |= SY_REST_INSIDE;
+    if (rest_has_children() || rest_has_handlers())
+        *flags |= SY_REST_OUTSIDE;
     return wait;
 }

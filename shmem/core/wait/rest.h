@@ -9,9 +9,9 @@
 void sy_rest_threads_begin(void);
 void sy_rest_threads_end(void);
 
-/* Which wait this PE is in, with SY_REST_ flags and for how many seconds; 0: it does not rest, or
- * something that is not seen may end the wait: a child process, which shares its symmetric memory,
- * or a handler of signals. limit: of SHMEM_DEADLOCK_TIMEOUT. By the progress thread. */
+/* Which wait this PE is in, with SY_REST_ flags and for how many seconds; 0: it does not rest: a
+ * thread does something else, or a transport has something under way. limit: of
+ * SHMEM_DEADLOCK_TIMEOUT. By the progress thread. */
 uint64_t sy_rest_look(double limit, unsigned *flags, double *seconds);
 
 #endif

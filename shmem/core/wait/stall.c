@@ -1,9 +1,8 @@
 /* See stall.h. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "core/callsite.h"
 #include "core/route/route.h"
@@ -25,6 +24,8 @@ enum {
 struct note {
     _Atomic uint64_t since, last;
     const char *_Atomic call;
+    _Atomic pid_t task;  /* the thread's number */
+    _Atomic bool inside; /* a wait for words that only the library writes */
 };
 
 static struct note notes[THREADS];
@@ -42,21 +43,14 @@ static struct note *own_note(void)
     return own;
 }
 
-/* A word for people where the routine cannot be seen: not the name of a function of the library. */
-static const char *stall_word(const char *where)
-{
-    if (!strncmp(where, "pshmem_", 7))
-        return where + 1;
-    return !strncmp(where, "shmem_", 6) || strchr(where, ' ') ? where : "a routine of the library";
-}
-
 void sy_stall_note(uint64_t since, uint64_t now, const char *where)
 {
     struct note *note = own_note();
 
     if (atomic_load_explicit(&note->since, memory_order_relaxed) != since) {
-        atomic_store_explicit(&note->call, sy_callsite_routine(stall_word(where)),
-                              memory_order_relaxed);
+        atomic_store_explicit(&note->call, sy_callsite_routine(where), memory_order_relaxed);
+        atomic_store_explicit(&note->inside, where == sy_wait_inside, memory_order_relaxed);
+        atomic_store_explicit(&note->task, gettid(), memory_order_relaxed);
         atomic_store_explicit(&note->since, since, memory_order_relaxed);
     }
     atomic_store_explicit(&note->last, now, memory_order_release);
@@ -73,72 +67,77 @@ static double waited(struct note *note, uint64_t now)
     return (double)(now - since) / 1e9;
 }
 
-double sy_stall_text(char *text, size_t room)
+static double stall_longest(void)
 {
     uint64_t now = sy_wait_now();
     double longest = 0;
-    size_t length = 0;
 
-    for (int i = 0; i < THREADS; i++) {
-        double seconds = waited(&notes[i], now);
-
-        if (seconds <= 0)
-            continue;
-        if (length < room)
-            length += (size_t)snprintf(text + length, room - length, "%s%s",
-                                       length ? "; another thread is in " : "in ",
-                                       atomic_load(&notes[i].call));
-        if (seconds > longest)
-            longest = seconds;
-    }
-    if (!length)
-        snprintf(text, room, "computing, or in a call of the system");
+    for (int i = 0; i < THREADS; i++)
+        longest = waited(&notes[i], now) > longest ? waited(&notes[i], now) : longest;
     return longest;
 }
 
-uint64_t sy_stall_waits(int *count, double *seconds)
+double sy_stall_text(char *text, size_t room)
+{
+    uint64_t now = sy_wait_now();
+    size_t length = 0;
+
+    for (int i = 0; i < THREADS; i++)
+        if (waited(&notes[i], now) > 0 && length < room)
+            length += (size_t)snprintf(text + length, room - length, "%s%s",
+                                       length ? "; another thread is in " : "in ",
+                                       atomic_load(&notes[i].call));
+    if (!length)
+        snprintf(text, room, "computing, or in a call of the system");
+    return stall_longest();
+}
+
+uint64_t sy_stall_waits(bool *inside, double *seconds)
 {
     uint64_t now = sy_wait_now(), wait = 0;
+    int count = 0;
 
-    *count = 0;
+    *inside = true;
     *seconds = 0;
     for (int i = 0; i < THREADS; i++) {
         double waits = waited(&notes[i], now);
         if (waits <= 0)
             continue;
+        *inside &= atomic_load_explicit(&notes[i].inside, memory_order_relaxed);
         wait = wait * 31 + atomic_load_explicit(&notes[i].since, memory_order_relaxed);
-        if (!*count || waits < *seconds)
+        if (!count || waits < *seconds)
             *seconds = waits;
-        ++*count;
+        count++;
     }
     return wait;
 }
 
-/* Appends to a line. */
-__attribute__((format(printf, 3, 4))) static void say(char *line, size_t room, const char *fmt, ...)
+bool sy_stall_is_waiting(pid_t task)
 {
-    size_t length = strlen(line);
-    va_list args;
+    uint64_t now = sy_wait_now();
 
-    va_start(args, fmt);
-    vsnprintf(line + length, room - length, fmt, args);
-    va_end(args);
+    for (int i = 0; i < THREADS; i++)
+        if (waited(&notes[i], now) > 0 &&
+            atomic_load_explicit(&notes[i].task, memory_order_relaxed) == task)
+            return true;
+    return false;
 }
 
-static void tell_one(const char *transport, const struct sy_pending *p)
+static void stall_tell_one(const char *transport, const struct sy_pending *p)
 {
-    char line[300] = "";
+    char operations[60] = "", bytes[60] = "", sent[60] = "";
 
-    say(line, sizeof line, "SIGUSR1: %s to PE %d (host %s): ", transport, p->pe,
-        sy_world_place(p->pe).host);
     if (p->operations)
-        say(line, sizeof line, "%" PRIu64 " operations not confirmed, ", p->operations);
+        snprintf(operations, sizeof operations, "%" PRIu64 " operations not confirmed, ",
+                 p->operations);
     if (p->bytes)
-        say(line, sizeof line, "%" PRIu64 " bytes not confirmed, ", p->bytes);
-    say(line, sizeof line, "%" PRIu64 " replies awaited", p->replies);
+        snprintf(bytes, sizeof bytes, "%" PRIu64 " bytes not confirmed, ", p->bytes);
     if (p->seconds >= 0)
-        say(line, sizeof line, ", last sent %.1f s ago", p->seconds);
-    sy_log(SY_LOG_WARN, "progress", "%s%s%s", line, p->state ? ", " : "", p->state ? p->state : "");
+        snprintf(sent, sizeof sent, ", last sent %.1f s ago", p->seconds);
+    sy_log(SY_LOG_WARN, "progress",
+           "SIGUSR1: %s to PE %d (host %s): %s%s%" PRIu64 " replies awaited%s%s%s", transport,
+           p->pe, sy_world_place(p->pe).host, operations, bytes, p->replies, sent,
+           p->state ? ", " : "", p->state ? p->state : "");
 }
 
 void sy_stall_tell_pending(void)
@@ -149,21 +148,14 @@ void sy_stall_tell_pending(void)
         const struct sy_route_transport *t = &sy_routes.transport[i];
         int count = t->table->pending(list, PEERS);
         for (int k = 0; k < count; k++)
-            tell_one(t->plugin.name, &list[k]);
+            stall_tell_one(t->plugin.name, &list[k]);
     }
 }
 
 bool sy_stall_due(double limit)
 {
-    uint64_t now = sy_wait_now();
-    double longest = 0;
+    double longest = stall_longest();
 
-    for (int i = 0; i < THREADS; i++) {
-        double seconds = waited(&notes[i], now);
-
-        if (seconds > longest)
-            longest = seconds;
-    }
     if (longest < told)
         told = 0;
     if (longest < limit || longest < 2 * told)

@@ -10,21 +10,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define SY_STALL_NOTED_NS UINT64_C(100000000)
 
-/* This thread waits since `since` (nanoseconds, CLOCK_MONOTONIC) in the function `where`, and it is
- * now `now`; at least SY_STALL_NOTED_NS have gone by. To be called again and again while the wait
- * lasts. */
+/* This thread waits since `since` (nanoseconds, CLOCK_MONOTONIC) in `where`, and it is now `now`;
+ * at least SY_STALL_NOTED_NS have gone by. To be called again and again while the wait lasts. */
 void sy_stall_note(uint64_t since, uint64_t now, const char *where) __attribute__((cold));
 
 /* What the threads of this PE wait for, in words. Returns for how many seconds the one that has
  * waited longest has done so; 0: none waits. */
 double sy_stall_text(char *text, size_t room);
 
-/* Which wait this PE is in, a number that another wait does not have; 0: none. threads: how many
- * wait; seconds: for how long the one does that has waited least. */
-uint64_t sy_stall_waits(int *threads, double *seconds);
+/* Which wait this PE is in, a number that another wait does not have; 0: none. inside:
+ * all threads that wait do so for words that only the library writes (SY_WAIT_UNTIL); seconds: for
+ * how long the one does that has waited least. */
+uint64_t sy_stall_waits(bool *inside, double *seconds);
+
+/* Whether this thread waits. Of so many that they share notes some count as if they did not. */
+bool sy_stall_is_waiting(pid_t task);
 
 /* Writes to the log what the transports have under way, a line for each PE that it goes to. By the
  * progress thread. */

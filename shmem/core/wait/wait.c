@@ -38,6 +38,7 @@
 #define POLLS_A_YIELD 8
 
 uint32_t sy_wait_looks = LOOKS_ALONE;
+const char sy_wait_inside[] = "a routine of the library";
 
 static struct {
     bool crowded;

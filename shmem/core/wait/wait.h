@@ -13,11 +13,14 @@
 #include "core/memory/windows.h"
 #include "util/bits.h"
 
-/* Waits until `condition` holds. Between the calls of sy_wait_rest the loop is the mere condition.
- */
-#define SY_WAIT_UNTIL(condition) SY_WAIT_UNTIL_IN(__func__, condition)
+/* Waits until `condition` holds, which only the library on this and other PEs can bring about, by
+ * what it writes into words of its own. Between the calls of sy_wait_rest the loop is the mere
+ * condition. */
+#define SY_WAIT_UNTIL(condition) SY_WAIT_UNTIL_IN(sy_wait_inside, condition)
 
-/* where: the routine or function that waits, for reports. */
+extern const char sy_wait_inside[] SY_HIDDEN;
+
+/* The same where the program may bring it about. where: the routine that waits, for reports. */
 #define SY_WAIT_UNTIL_IN(where, condition)                                                         \
     do {                                                                                           \
         uint64_t sy_since = 0;                                                                     \
@@ -40,7 +43,7 @@ void sy_wait_close(void);
 bool sy_wait_crowded(void);
 
 /* Polls transports, yields or sleeps, once. *since: when this wait began to rest, 0 before. where:
- * the function that waits, for reports. Returns the number of looks until the next rest. */
+ * what waits, for reports. Returns the number of looks until the next rest. */
 uint32_t sy_wait_rest(uint64_t *since, const char *where) __attribute__((cold));
 
 /* The end of a wait in which sy_wait_rest was called. */

@@ -1,0 +1,61 @@
+/* What attempts to connect tell of the way to a peer that has never been reached: the likely cause,
+ * and what to do, in words. It keeps no state. */
+#ifndef SY_UTIL_NET_WAY_H
+#define SY_UTIL_NET_WAY_H
+
+#include <errno.h>
+#include <stdio.h>
+
+enum sy_way {
+    SY_WAY_SILENT = 1,  /* no answer to the request for a connection */
+    SY_WAY_REFUSED = 2, /* nothing listens there, or somebody on the way says so */
+    SY_WAY_NONE = 4     /* a router, or this machine, says that nothing gets there */
+};
+
+/* By the error of an attempt; 0: it tells nothing of the way. */
+static inline unsigned sy_way_seen(int code)
+{
+    switch (code) {
+    case ETIMEDOUT:
+        return SY_WAY_SILENT;
+    case ECONNREFUSED:
+        return SY_WAY_REFUSED;
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+    case ENETDOWN:
+    case EACCES:
+    case EPERM:
+    case EINVAL:
+        return SY_WAY_NONE;
+    default:
+        return 0;
+    }
+}
+
+/* Writes what `seen` in all attempts means, to follow a list of addresses with what became of each;
+ * "" where that is nothing. ports, interfaces: the settings that choose them. Returns text. */
+static inline const char *sy_way_text(unsigned seen, const char *ports, const char *interfaces,
+                                      char *text, size_t room)
+{
+    const char *cause = "", *others = "", *chosen = "";
+
+    if (seen & SY_WAY_SILENT) {
+        cause = "Most likely a firewall or a security group drops what goes to these ports";
+    } else if (seen & SY_WAY_REFUSED) {
+        cause = "Either nobody listens there, or a firewall refuses connections to these ports";
+    } else if (seen & SY_WAY_NONE) {
+        cause = "Either a firewall forbids it, or there is no way to these addresses (";
+        others = interfaces;
+        chosen = " chooses others)";
+    }
+    *text = '\0';
+    if (*cause)
+        snprintf(
+            text, room,
+            ". %s%s%s: open the ports that the job uses between its hosts (%s); oshrun --check "
+            "tries the ways between hosts",
+            cause, others, chosen, ports);
+    return text;
+}
+
+#endif
