@@ -33,7 +33,7 @@ static const struct synonym numbers[] = {
     {"RANK", 0}, {"JOB_COMPLETION_INDEX", 0}, {"PARALLEL_SEQ", 1}};
 static const struct synonym sizes[] = {{"WORLD_SIZE", 0}};
 
-static long look_up(const struct synonym *synonyms, size_t count, const char **name)
+static long env_look_up(const struct synonym *synonyms, size_t count, const char **name)
 {
     long value;
 
@@ -47,14 +47,14 @@ static long look_up(const struct synonym *synonyms, size_t count, const char **n
     return -1;
 }
 
-static int say(struct sy_error *err, int rc, const char *text)
+static int env_say(struct sy_error *err, int rc, const char *text)
 {
     if (err)
         snprintf(err->text, sizeof err->text, "%s", text);
     return rc;
 }
 
-static int probe(struct sy_error *err)
+static int env_probe(struct sy_error *err)
 {
     bool pe = secure_getenv("SHMEM_PE"), npes = secure_getenv("SHMEM_NPES");
 
@@ -63,7 +63,7 @@ static int probe(struct sy_error *err)
     /* What follows are objections: whoever names this plugin means that others' names fill the gap.
      */
     if (pe || npes)
-        return say(
+        return env_say(
             err, -EEXIST,
             pe ? "SHMEM_PE is set and SHMEM_NPES is not; a PE needs both, SHMEM_ROOT=HOST:PORT "
                  "of PE 0 and SHMEM_SECRET_FILE"
@@ -72,16 +72,17 @@ static int probe(struct sy_error *err)
     if (secure_getenv("RANK") && secure_getenv("WORLD_SIZE"))
         return atol(secure_getenv("WORLD_SIZE")) == 1
                    ? 0
-                   : say(err, -EEXIST,
+                   : env_say(
+                         err, -EEXIST,
                          "RANK and WORLD_SIZE say that this process is one of several; set "
                          "SHMEM_BOOTSTRAP=env and SHMEM_SECRET_FILE for one job of them all, or "
                          "SHMEM_BOOTSTRAP=single for a job each");
-    return say(err, -ENODEV, "SHMEM_PE and SHMEM_NPES are not set");
+    return env_say(err, -ENODEV, "SHMEM_PE and SHMEM_NPES are not set");
 }
 
 /* ---- who and where ---- */
 
-static int find_place(const struct sy_start *start, struct sy_error *err)
+static int env_find_place(const struct sy_start *start, struct sy_error *err)
 {
     const char *address = secure_getenv("MASTER_ADDR"), *port = secure_getenv("MASTER_PORT");
     long number = 0;
@@ -105,20 +106,20 @@ static int find_place(const struct sy_start *start, struct sy_error *err)
     return 0;
 }
 
-static int find_root(struct tree_addresses *root, struct sy_error *err)
+static int env_find_root(struct tree_addresses *root, struct sy_error *err)
 {
     return sy_tree_place_resolve(env.root, env.port, root, err);
 }
 
-static int find_rank(const struct sy_start *start, struct sy_error *err)
+static int env_find_rank(const struct sy_start *start, struct sy_error *err)
 {
     const char *pe_name = "SHMEM_PE", *size_name = "SHMEM_NPES";
     long pe = start->pe, npes = start->npes;
 
     if (pe < 0)
-        pe = look_up(numbers, sizeof numbers / sizeof numbers[0], &pe_name);
+        pe = env_look_up(numbers, sizeof numbers / sizeof numbers[0], &pe_name);
     if (npes < 1)
-        npes = look_up(sizes, sizeof sizes / sizeof sizes[0], &size_name);
+        npes = env_look_up(sizes, sizeof sizes / sizeof sizes[0], &size_name);
     if (pe < 0 || npes < 1)
         return env.host->fail(err, EINVAL, "%s is not set", pe < 0 ? "SHMEM_PE" : "SHMEM_NPES");
     if (pe >= npes)
@@ -127,20 +128,20 @@ static int find_rank(const struct sy_start *start, struct sy_error *err)
     env.rank = (struct tree_rank){.pe = (int)pe,
                                   .npes = (int)npes,
                                   .job = start->job_id,
-                                  .find_root = find_root,
+                                  .find_root = env_find_root,
                                   .root_name = env.place};
     return 0;
 }
 
-static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int env_join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
     const struct sy_start *start = host->start;
     struct tree_contact contact = {.root.count = 0};
 
     env.host = host;
-    int rc = find_rank(start, err);
+    int rc = env_find_rank(start, err);
     if (rc == 0 && env.rank.npes > 1)
-        rc = find_place(start, err);
+        rc = env_find_place(start, err);
     if (rc == 0 && env.rank.npes > 1 && !*start->secret_file)
         rc = host->fail(
             err, EINVAL,
@@ -162,8 +163,8 @@ SY_BOOTSTRAP_PLUGIN(env) = {
     .size = sizeof(struct sy_bootstrap),
     .name = "env",
     .priority = 50,
-    .probe = probe,
-    .open = join,
+    .probe = env_probe,
+    .open = env_join,
     .allgather = sy_tree_allgather,
     .mark = sy_tree_mark,
     .abort = sy_tree_abort,

@@ -54,7 +54,7 @@ char *sy_packet_body(struct sy_packet *packet)
 }
 
 /* What has the job's key in it is wiped. */
-static void link_free(void *memory, const struct sy_launch_header *header, void *body)
+static void launcher_link_free(void *memory, const struct sy_launch_header *header, void *body)
 {
     if (memory && header->type == SY_LAUNCH_WELCOME)
         explicit_bzero(body, header->length);
@@ -64,10 +64,10 @@ static void link_free(void *memory, const struct sy_launch_header *header, void 
 void sy_packet_drop(struct sy_packet *packet)
 {
     if (packet && !--packet->users)
-        link_free(packet, sy_packet_header(packet), sy_packet_body(packet));
+        launcher_link_free(packet, sy_packet_header(packet), sy_packet_body(packet));
 }
 
-static void link_count(struct sy_link *link, const struct sy_packet *packet, int sign)
+static void launcher_link_count(struct sy_link *link, const struct sy_packet *packet, int sign)
 {
     if (packet->length > SY_LINK_SMALL)
         link->large += (unsigned)sign;
@@ -75,7 +75,7 @@ static void link_count(struct sy_link *link, const struct sy_packet *packet, int
         link->queued += (size_t)sign * packet->length;
 }
 
-static void drop_first(struct sy_link *link)
+static void launcher_link_drop_first(struct sy_link *link)
 {
     struct sy_outgoing *first = link->first;
 
@@ -83,7 +83,7 @@ static void drop_first(struct sy_link *link)
     if (!link->first)
         link->last = &link->first;
     link->sent = 0;
-    link_count(link, first->packet, -1);
+    launcher_link_count(link, first->packet, -1);
     sy_packet_drop(first->packet);
     free(first);
 }
@@ -99,13 +99,13 @@ void sy_link_close(struct sy_link *link)
     close(link->fd);
     link->fd = -1;
     while (link->first)
-        drop_first(link);
-    link_free(link->body, &link->header, link->body);
+        launcher_link_drop_first(link);
+    launcher_link_free(link->body, &link->header, link->body);
     link->body = NULL;
 }
 
 /* Who reads no more is noticed by the end of what it sends, not here: just stop writing. */
-static void flush(struct sy_link *link)
+static void launcher_link_flush(struct sy_link *link)
 {
     while (link->first) {
         struct sy_packet *packet = link->first->packet;
@@ -119,7 +119,7 @@ static void flush(struct sy_link *link)
         }
         link->sent += n > 0 ? (size_t)n : 0;
         if (n < 0 || link->sent == packet->length)
-            drop_first(link);
+            launcher_link_drop_first(link);
     }
     ev_io_stop(link->loop, &link->write);
 }
@@ -141,15 +141,15 @@ void sy_link_send(struct sy_link *link, struct sy_packet *packet)
     packet->users++;
     *link->last = outgoing;
     link->last = &outgoing->next;
-    link_count(link, packet, 1);
-    flush(link);
+    launcher_link_count(link, packet, 1);
+    launcher_link_flush(link);
     if (link->queued > SY_LINK_QUEUE || link->large > SY_LINK_LARGE)
         link_fail(link, "no sign of taking what it was sent");
 }
 
 /* Receives what is missing of header or body. Returns 1 when the frame is complete, 0 for not yet,
  * -1 when the link is closed. */
-static int receive(struct sy_link *link)
+static int launcher_link_receive(struct sy_link *link)
 {
     const size_t head = sizeof link->header;
 
@@ -185,11 +185,11 @@ static int receive(struct sy_link *link)
     }
 }
 
-static void handle_frames(struct sy_link *link, int most)
+static void launcher_link_handle_frames(struct sy_link *link, int most)
 {
     struct sy_launch_header header;
 
-    while (most-- > 0 && link->fd >= 0 && receive(link) == 1) {
+    while (most-- > 0 && link->fd >= 0 && launcher_link_receive(link) == 1) {
         char *body = link->body;
 
         /* The handler may close the link, so the body is out of its reach meanwhile. */
@@ -198,7 +198,7 @@ static void handle_frames(struct sy_link *link, int most)
         body[link->header.length] = '\0';
         header = link->header;
         link->frame(link, &header, body);
-        link_free(body, &header, body);
+        launcher_link_free(body, &header, body);
     }
 }
 
@@ -211,21 +211,21 @@ bool sy_link_waiting(const struct sy_link *link)
 
 void sy_link_drain(struct sy_link *link)
 {
-    handle_frames(link, FRAMES_AT_END);
+    launcher_link_handle_frames(link, FRAMES_AT_END);
 }
 
-static void readable(struct ev_loop *loop, ev_io *io, int events)
+static void launcher_link_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     (void)loop;
     (void)events;
-    handle_frames(io->data, FRAMES_AT_ONCE);
+    launcher_link_handle_frames(io->data, FRAMES_AT_ONCE);
 }
 
-static void writable(struct ev_loop *loop, ev_io *io, int events)
+static void launcher_link_writable(struct ev_loop *loop, ev_io *io, int events)
 {
     (void)loop;
     (void)events;
-    flush(io->data);
+    launcher_link_flush(io->data);
 }
 
 void sy_link_flush(struct sy_link *link, int milliseconds)
@@ -233,7 +233,7 @@ void sy_link_flush(struct sy_link *link, int milliseconds)
     struct pollfd wait = {.fd = link->fd_out, .events = POLLOUT};
 
     while (link->fd >= 0 && link->first && poll(&wait, 1, milliseconds) > 0)
-        flush(link);
+        launcher_link_flush(link);
 }
 
 void sy_link_open(struct sy_link *link, struct ev_loop *loop, int in, int out)
@@ -244,8 +244,8 @@ void sy_link_open(struct sy_link *link, struct ev_loop *loop, int in, int out)
     link->last = &link->first;
     fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);
     fcntl(out, F_SETFL, fcntl(out, F_GETFL) | O_NONBLOCK);
-    ev_io_init(&link->read, readable, in, EV_READ);
-    ev_io_init(&link->write, writable, out, EV_WRITE);
+    ev_io_init(&link->read, launcher_link_readable, in, EV_READ);
+    ev_io_init(&link->write, launcher_link_writable, out, EV_WRITE);
     link->read.data = link->write.data = link;
     ev_io_start(loop, &link->read);
 }

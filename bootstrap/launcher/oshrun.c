@@ -15,7 +15,7 @@
 #include "bootstrap/launcher/head/run.h"
 #include "util/secure.h"
 
-static int complain(char *why)
+static int launcher_oshrun_complain(char *why)
 {
     char *text = sy_plain_string(why);
 
@@ -27,7 +27,7 @@ static int complain(char *why)
 
 /* The hosts of the command line, else those of the batch job, else this one. Returns -1 or the exit
  * status. */
-static int find_hosts(struct sy_flags *flags, bool *slurm)
+static int launcher_oshrun_find_hosts(struct sy_flags *flags, bool *slurm)
 {
     const char *source = NULL;
     char *why;
@@ -36,7 +36,7 @@ static int find_hosts(struct sy_flags *flags, bool *slurm)
     if (!flags->hosts.count) {
         why = sy_hostlist_of_allocation(&flags->hosts, &source);
         if (why)
-            return complain(why);
+            return launcher_oshrun_complain(why);
         *slurm = source && strcmp(source, "Slurm") == 0;
         if (source && flags->verbose)
             fprintf(stderr, "oshrun: %d host%s of the %s job\n", flags->hosts.count,
@@ -50,12 +50,12 @@ static int find_hosts(struct sy_flags *flags, bool *slurm)
         sy_hostlist_remove(&flags->hosts, i--);
     }
     if (!flags->hosts.count)
-        return complain(sy_memory_string("--skip-launch-node leaves no host"));
+        return launcher_oshrun_complain(sy_memory_string("--skip-launch-node leaves no host"));
     return -1;
 }
 
 /* The sum of what the programs want; a program without a number is one PE if there are several. */
-static int wanted(struct sy_flags *flags)
+static int launcher_oshrun_wanted(struct sy_flags *flags)
 {
     int sum = 0;
 
@@ -71,9 +71,10 @@ static int wanted(struct sy_flags *flags)
     return sum;
 }
 
-static int run_job(struct sy_flags *flags, bool slurm, const struct sy_child_plan *plan)
+static int launcher_oshrun_run_job(struct sy_flags *flags, bool slurm,
+                                   const struct sy_child_plan *plan)
 {
-    const struct sy_placement_wish wish = {.npes = wanted(flags),
+    const struct sy_placement_wish wish = {.npes = launcher_oshrun_wanted(flags),
                                            .per_host = flags->per_host,
                                            .most = flags->most_per_host,
                                            .cyclic = flags->cyclic,
@@ -83,7 +84,7 @@ static int run_job(struct sy_flags *flags, bool slurm, const struct sy_child_pla
     int status;
 
     if (why)
-        return complain(why);
+        return launcher_oshrun_complain(why);
     if (flags->input >= placement.npes) {
         fprintf(stderr, "oshrun: --stdin %d: there are only %d PEs\n", flags->input,
                 placement.npes);
@@ -113,9 +114,10 @@ int main(int argc, char **argv)
         return sy_agent_run(&plan);
     status = sy_flags_parse(&flags, argc, argv);
     if (status < 0)
-        status = find_hosts(&flags, &slurm);
+        status = launcher_oshrun_find_hosts(&flags, &slurm);
     if (status < 0)
-        status = flags.check ? sy_check_hosts(&flags, slurm, &plan) : run_job(&flags, slurm, &plan);
+        status = flags.check ? sy_check_hosts(&flags, slurm, &plan)
+                             : launcher_oshrun_run_job(&flags, slurm, &plan);
     sy_flags_free(&flags);
     return status;
 }

@@ -14,19 +14,19 @@ static void put_text(FILE *out, const char *text)
     fputc('\0', out);
 }
 
-static void put_number(FILE *out, long number)
+static void spec_put_number(FILE *out, long number)
 {
     fprintf(out, "%ld", number);
     fputc('\0', out);
 }
 
-static void put_list(FILE *out, char *const *list)
+static void spec_put_list(FILE *out, char *const *list)
 {
     long count = 0;
 
     while (list[count])
         count++;
-    put_number(out, count);
+    spec_put_number(out, count);
     for (long i = 0; i < count; i++)
         put_text(out, list[i]);
 }
@@ -37,26 +37,26 @@ char *sy_spec_pack(const struct sy_spec *spec, size_t *length)
     FILE *out = sy_memory_check(open_memstream(&bytes, length));
 
     put_text(out, spec->host);
-    put_number(out, spec->npes);
-    put_number(out, (long)(spec->silence * 1000));
-    put_number(out, spec->binding);
-    put_number(out, spec->report_bindings);
-    put_number(out, spec->merge_stderr);
-    put_number(out, spec->count);
+    spec_put_number(out, spec->npes);
+    spec_put_number(out, (long)(spec->silence * 1000));
+    spec_put_number(out, spec->binding);
+    spec_put_number(out, spec->report_bindings);
+    spec_put_number(out, spec->merge_stderr);
+    spec_put_number(out, spec->count);
     for (int i = 0; i < spec->count; i++) {
-        put_number(out, spec->pe[i].pe);
-        put_number(out, spec->pe[i].program);
-        put_number(out, spec->pe[i].input);
+        spec_put_number(out, spec->pe[i].pe);
+        spec_put_number(out, spec->pe[i].program);
+        spec_put_number(out, spec->pe[i].input);
     }
-    put_number(out, spec->programs);
+    spec_put_number(out, spec->programs);
     for (int i = 0; i < spec->programs; i++) {
         const struct sy_spec_program *program = &spec->program[i];
 
         put_text(out, program->path ? program->path : "");
         put_text(out, program->directory);
-        put_list(out, program->argv);
-        put_list(out, program->changes);
-        put_number(out, program->bare);
+        spec_put_list(out, program->argv);
+        spec_put_list(out, program->changes);
+        spec_put_number(out, program->bare);
     }
     if (fclose(out) != 0)
         sy_memory_check(NULL);
@@ -68,7 +68,7 @@ struct reader {
     bool bad;
 };
 
-static const char *get_text(struct reader *reader)
+static const char *spec_get_text(struct reader *reader)
 {
     const char *text = reader->at;
     const char *end = reader->bad ? NULL : memchr(text, '\0', (size_t)(reader->end - text));
@@ -81,45 +81,45 @@ static const char *get_text(struct reader *reader)
     return text;
 }
 
-static int get_number(struct reader *reader, long most)
+static int spec_get_number(struct reader *reader, long most)
 {
     long number;
 
-    if (sy_parse_int(get_text(reader), 0, most, &number) == 0)
+    if (sy_parse_int(spec_get_text(reader), 0, most, &number) == 0)
         return (int)number;
     reader->bad = true;
     return 0;
 }
 
 /* Each element takes at least its NUL, so a count that is larger than the rest is wrong. */
-static int get_count(struct reader *reader)
+static int spec_get_count(struct reader *reader)
 {
-    int count = get_number(reader, INT_MAX);
+    int count = spec_get_number(reader, INT_MAX);
 
     if (count > reader->end - reader->at)
         reader->bad = true;
     return reader->bad ? 0 : count;
 }
 
-static char **get_list(struct reader *reader)
+static char **spec_get_list(struct reader *reader)
 {
-    int count = get_count(reader);
+    int count = spec_get_count(reader);
     char **list = sy_memory_zeroed((size_t)count + 1, sizeof *list);
 
     for (int i = 0; i < count; i++)
-        list[i] = sy_memory_string(get_text(reader));
+        list[i] = sy_memory_string(spec_get_text(reader));
     return list;
 }
 
-static void get_program(struct reader *reader, struct sy_spec_program *program)
+static void spec_get_program(struct reader *reader, struct sy_spec_program *program)
 {
-    const char *path = get_text(reader);
+    const char *path = spec_get_text(reader);
 
     program->path = *path ? sy_memory_string(path) : NULL;
-    program->directory = sy_memory_string(get_text(reader));
-    program->argv = get_list(reader);
-    program->changes = get_list(reader);
-    program->bare = get_number(reader, 1);
+    program->directory = sy_memory_string(spec_get_text(reader));
+    program->argv = spec_get_list(reader);
+    program->changes = spec_get_list(reader);
+    program->bare = spec_get_number(reader, 1);
     if (!program->argv[0])
         reader->bad = true;
     /* As in environ.h. */
@@ -132,23 +132,23 @@ bool sy_spec_unpack(struct sy_spec *spec, const char *bytes, size_t length)
     struct reader reader = {.at = bytes, .end = bytes + length};
 
     memset(spec, 0, sizeof *spec);
-    spec->host = sy_memory_string(get_text(&reader));
-    spec->npes = get_number(&reader, SY_LAUNCH_PES_MAX);
-    spec->silence = get_number(&reader, INT_MAX) / 1000.;
-    spec->binding = get_number(&reader, SY_BINDINGS - 1);
-    spec->report_bindings = get_number(&reader, 1);
-    spec->merge_stderr = get_number(&reader, 1);
-    spec->count = get_count(&reader);
+    spec->host = sy_memory_string(spec_get_text(&reader));
+    spec->npes = spec_get_number(&reader, SY_LAUNCH_PES_MAX);
+    spec->silence = spec_get_number(&reader, INT_MAX) / 1000.;
+    spec->binding = spec_get_number(&reader, SY_BINDINGS - 1);
+    spec->report_bindings = spec_get_number(&reader, 1);
+    spec->merge_stderr = spec_get_number(&reader, 1);
+    spec->count = spec_get_count(&reader);
     spec->pe = sy_memory_zeroed((size_t)spec->count, sizeof *spec->pe);
     for (int i = 0; i < spec->count; i++) {
-        spec->pe[i].pe = get_number(&reader, spec->npes - 1L);
-        spec->pe[i].program = get_number(&reader, INT_MAX);
-        spec->pe[i].input = get_number(&reader, 1);
+        spec->pe[i].pe = spec_get_number(&reader, spec->npes - 1L);
+        spec->pe[i].program = spec_get_number(&reader, INT_MAX);
+        spec->pe[i].input = spec_get_number(&reader, 1);
     }
-    spec->programs = get_count(&reader);
+    spec->programs = spec_get_count(&reader);
     spec->program = sy_memory_zeroed((size_t)spec->programs, sizeof *spec->program);
     for (int i = 0; i < spec->programs; i++)
-        get_program(&reader, &spec->program[i]);
+        spec_get_program(&reader, &spec->program[i]);
     for (int i = 0; i < spec->count; i++)
         reader.bad = reader.bad || spec->pe[i].program >= spec->programs;
     if (!reader.bad)
@@ -157,7 +157,7 @@ bool sy_spec_unpack(struct sy_spec *spec, const char *bytes, size_t length)
     return false;
 }
 
-static void free_list(char **list)
+static void spec_free_list(char **list)
 {
     for (size_t i = 0; list && list[i]; i++)
         free(list[i]);
@@ -169,8 +169,8 @@ void sy_spec_free(struct sy_spec *spec)
     for (int i = 0; i < spec->programs; i++) {
         free(spec->program[i].path);
         free(spec->program[i].directory);
-        free_list(spec->program[i].argv);
-        free_list(spec->program[i].changes);
+        spec_free_list(spec->program[i].argv);
+        spec_free_list(spec->program[i].changes);
     }
     free(spec->program);
     free(spec->pe);

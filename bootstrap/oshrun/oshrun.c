@@ -39,7 +39,7 @@ static struct {
     double stopped; /* seconds that this process did not run, as far as was noticed */
 } client = {.fd = -1};
 
-static double clock_now(void)
+static double oshrun_clock_now(void)
 {
     struct timespec time;
 
@@ -48,13 +48,13 @@ static double clock_now(void)
 }
 
 /* Limits do not run while the job is stopped (Ctrl-Z). */
-static double now(void)
+static double oshrun_now(void)
 {
-    return clock_now() - client.stopped;
+    return oshrun_clock_now() - client.stopped;
 }
 
 /* Rounded up, so that a wait does not end a little early and begin anew. */
-static int to_milliseconds(double seconds)
+static int oshrun_to_milliseconds(double seconds)
 {
     if (seconds <= 0)
         return 0;
@@ -63,25 +63,25 @@ static int to_milliseconds(double seconds)
 
 /* Waits until the socket is ready. 0, -ETIMEDOUT, or what poll says. A wait of a second that takes
  * much longer tells that the process was stopped meanwhile. */
-static int await(short events, double deadline)
+static int oshrun_await(short events, double deadline)
 {
     struct pollfd wait = {.fd = client.fd, .events = events};
 
     for (;;) {
-        int slice = to_milliseconds(deadline - now());
-        double start = clock_now(), late;
+        int slice = oshrun_to_milliseconds(deadline - oshrun_now());
+        double start = oshrun_clock_now(), late;
         int ready, error;
 
         if (slice > SLICE)
             slice = SLICE;
         ready = poll(&wait, 1, slice);
         error = errno;
-        late = clock_now() - start - slice / 1000.;
+        late = oshrun_clock_now() - start - slice / 1000.;
         if (late > 1)
             client.stopped += late;
         if (ready > 0)
             return 0;
-        if (ready == 0 && now() >= deadline)
+        if (ready == 0 && oshrun_now() >= deadline)
             return -ETIMEDOUT;
         if (ready < 0 && error != EINTR)
             return -error;
@@ -90,7 +90,7 @@ static int await(short events, double deadline)
 
 /* The socket stays in blocking mode, since a child that oshrun's shell script starts shares it;
  * every call asks not to block instead. */
-static int send_all(const void *data, size_t length, double deadline)
+static int oshrun_send_all(const void *data, size_t length, double deadline)
 {
     const char *at = data;
 
@@ -102,7 +102,7 @@ static int send_all(const void *data, size_t length, double deadline)
             at += n;
             length -= (size_t)n;
         } else if (errno == EAGAIN) {
-            rc = await(POLLOUT, deadline);
+            rc = oshrun_await(POLLOUT, deadline);
         } else if (errno != EINTR) {
             rc = -errno;
         }
@@ -113,7 +113,7 @@ static int send_all(const void *data, size_t length, double deadline)
 }
 
 /* For more than what was seen by a look: poll() would say that something is there. */
-static int await_rest(size_t length, double deadline)
+static int oshrun_await_rest(size_t length, double deadline)
 {
     struct pollfd hung_up = {.fd = client.fd, .events = POLLRDHUP};
     char seen[sizeof(struct sy_launch_header)];
@@ -121,11 +121,11 @@ static int await_rest(size_t length, double deadline)
     if (poll(&hung_up, 1, 1) > 0 &&
         recv(client.fd, seen, length, MSG_DONTWAIT | MSG_PEEK) < (ssize_t)length)
         return -ECONNRESET;
-    return now() > deadline ? -ETIMEDOUT : 0;
+    return oshrun_now() > deadline ? -ETIMEDOUT : 0;
 }
 
 /* flags: 0 or MSG_PEEK. -ECONNRESET: oshrun is gone. */
-static int receive_all(void *data, size_t length, int flags, double deadline)
+static int oshrun_receive_all(void *data, size_t length, int flags, double deadline)
 {
     char *at = data;
 
@@ -139,12 +139,12 @@ static int receive_all(void *data, size_t length, int flags, double deadline)
             /* A header that is cut in two is rare, and its rest is on the way. */
             if ((size_t)n == length)
                 return 0;
-            rc = await_rest(length, deadline);
+            rc = oshrun_await_rest(length, deadline);
         } else if (n > 0) {
             at += n;
             length -= (size_t)n;
         } else if (errno == EAGAIN) {
-            rc = await(POLLIN, deadline);
+            rc = oshrun_await(POLLIN, deadline);
         } else if (errno != EINTR) {
             rc = -errno;
         }
@@ -154,32 +154,33 @@ static int receive_all(void *data, size_t length, int flags, double deadline)
     return 0;
 }
 
-static int send_frame(enum sy_launch_type type, int64_t arg, const void *first, size_t first_length,
-                      const void *second, size_t second_length, double deadline)
+static int oshrun_send_frame(enum sy_launch_type type, int64_t arg, const void *first,
+                             size_t first_length, const void *second, size_t second_length,
+                             double deadline)
 {
     const struct sy_launch_header header = {
         .type = type, .length = (uint32_t)(first_length + second_length), .arg = arg};
     int rc;
 
     pthread_mutex_lock(&sending);
-    rc = send_all(&header, sizeof header, deadline);
+    rc = oshrun_send_all(&header, sizeof header, deadline);
     if (rc == 0)
-        rc = send_all(first, first_length, deadline);
+        rc = oshrun_send_all(first, first_length, deadline);
     if (rc == 0)
-        rc = send_all(second, second_length, deadline);
+        rc = oshrun_send_all(second, second_length, deadline);
     pthread_mutex_unlock(&sending);
     return rc;
 }
 
 /* Takes the header of the next frame, which is to be of this type and length. EXIT is left in the
  * socket, so that wait_fd stays readable and event() finds it. */
-static int expect(enum sy_launch_type type, size_t length, double deadline)
+static int oshrun_expect(enum sy_launch_type type, size_t length, double deadline)
 {
     struct sy_launch_header header;
     int rc;
 
     for (;;) {
-        rc = receive_all(&header, sizeof header, MSG_PEEK, deadline);
+        rc = oshrun_receive_all(&header, sizeof header, MSG_PEEK, deadline);
         if (rc != 0)
             return rc;
         if (sy_frame_fault(&header, SY_FRAME_AT_PE, SY_FRAME_RUNNING))
@@ -187,16 +188,16 @@ static int expect(enum sy_launch_type type, size_t length, double deadline)
         if (header.type != SY_LAUNCH_ASK)
             break;
         /* It was for a time that is over. */
-        receive_all(&header, sizeof header, 0, deadline);
+        oshrun_receive_all(&header, sizeof header, 0, deadline);
     }
     if (header.type == SY_LAUNCH_EXIT)
         return -ECANCELED;
     if (header.type != type || header.length != length)
         return -EPROTO;
-    return receive_all(&header, sizeof header, 0, deadline);
+    return oshrun_receive_all(&header, sizeof header, 0, deadline);
 }
 
-static int fail(struct sy_error *err, int rc, const char *what)
+static int oshrun_fail(struct sy_error *err, int rc, const char *what)
 {
     switch (-rc) {
     case ECANCELED:
@@ -218,7 +219,7 @@ static int fail(struct sy_error *err, int rc, const char *what)
 }
 
 /* The descriptor that the environment names, or -1; *text is what it says. */
-static int named_fd(const char **text)
+static int oshrun_named_fd(const char **text)
 {
     char *end;
     long fd;
@@ -235,7 +236,7 @@ static int oshrun_probe(struct sy_error *err)
 {
     const char *text, *fault;
     struct stat st;
-    int fd = named_fd(&text);
+    int fd = oshrun_named_fd(&text);
 
     if (!text) {
         if (err)
@@ -261,7 +262,7 @@ static int oshrun_probe(struct sy_error *err)
 }
 
 /* What this process starts is no PE: it gets neither the socket nor its number. */
-static void keep_to_myself(void)
+static void oshrun_keep_to_myself(void)
 {
     int flags = fcntl(client.fd, F_GETFD);
 
@@ -278,26 +279,26 @@ static void oshrun_close(void)
 
 static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
-    const double deadline = now() + GREETING;
+    const double deadline = oshrun_now() + GREETING;
     struct sy_launch_welcome welcome;
     const char *text;
     int rc;
 
     client.host = host;
-    client.fd = named_fd(&text);
+    client.fd = oshrun_named_fd(&text);
     if (client.fd < 0)
         return host->fail(err, ENODEV, "%s names no descriptor", SY_LAUNCH_FD_ENV);
-    keep_to_myself();
-    rc = send_frame(SY_LAUNCH_HELLO, SY_LAUNCH_VERSION, NULL, 0, NULL, 0, deadline);
+    oshrun_keep_to_myself();
+    rc = oshrun_send_frame(SY_LAUNCH_HELLO, SY_LAUNCH_VERSION, NULL, 0, NULL, 0, deadline);
     if (rc == 0)
-        rc = expect(SY_LAUNCH_WELCOME, sizeof welcome, deadline);
+        rc = oshrun_expect(SY_LAUNCH_WELCOME, sizeof welcome, deadline);
     if (rc == 0)
-        rc = receive_all(&welcome, sizeof welcome, 0, deadline);
+        rc = oshrun_receive_all(&welcome, sizeof welcome, 0, deadline);
     if (rc == 0 && (welcome.npes < 1 || welcome.npes > SY_LAUNCH_PES_MAX || welcome.pe < 0 ||
                     welcome.pe >= welcome.npes))
         rc = -EPROTO;
     if (rc != 0)
-        return fail(err, rc, "cannot join the job");
+        return oshrun_fail(err, rc, "cannot join the job");
     memset(job, 0, sizeof *job);
     job->pe = welcome.pe;
     job->npes = client.npes = welcome.npes;
@@ -310,7 +311,7 @@ static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy
 static int oshrun_allgather(const char *phase, const void *mine, void *all, size_t length,
                             double seconds, struct sy_error *err)
 {
-    const double deadline = now() + seconds + MARGIN;
+    const double deadline = oshrun_now() + seconds + MARGIN;
     const size_t name = strlen(phase) + 1;
     int rc;
 
@@ -318,20 +319,20 @@ static int oshrun_allgather(const char *phase, const void *mine, void *all, size
         length > SY_LAUNCH_GATHERED_MAX / (size_t)client.npes)
         return client.host->fail(err, EMSGSIZE, "%s: %zu bytes are too many for oshrun to gather",
                                  phase, length);
-    rc = send_frame(SY_LAUNCH_GATHER, to_milliseconds(seconds), phase, name, mine, length,
-                    deadline);
+    rc = oshrun_send_frame(SY_LAUNCH_GATHER, oshrun_to_milliseconds(seconds), phase, name, mine,
+                           length, deadline);
     if (rc == 0)
-        rc = expect(SY_LAUNCH_GATHERED, length * (size_t)client.npes, deadline);
+        rc = oshrun_expect(SY_LAUNCH_GATHERED, length * (size_t)client.npes, deadline);
     if (rc == 0)
-        rc = receive_all(all, length * (size_t)client.npes, 0, deadline);
-    return rc == 0 ? 0 : fail(err, rc, phase);
+        rc = oshrun_receive_all(all, length * (size_t)client.npes, 0, deadline);
+    return rc == 0 ? 0 : oshrun_fail(err, rc, phase);
 }
 
 /* A failure to send means that oshrun is gone, which event() reports. */
 static void oshrun_mark(enum sy_mark mark)
 {
     if (client.fd >= 0)
-        send_frame(SY_LAUNCH_MARK, mark, NULL, 0, NULL, 0, now() + PARTING);
+        oshrun_send_frame(SY_LAUNCH_MARK, mark, NULL, 0, NULL, 0, oshrun_now() + PARTING);
 }
 
 static void oshrun_abort(int status, const char *why)
@@ -341,7 +342,7 @@ static void oshrun_abort(int status, const char *why)
     if (length > SY_LAUNCH_TEXT_MAX)
         length = SY_LAUNCH_TEXT_MAX;
     if (client.fd >= 0)
-        send_frame(SY_LAUNCH_ABORT, status, why, length, NULL, 0, now() + PARTING);
+        oshrun_send_frame(SY_LAUNCH_ABORT, status, why, length, NULL, 0, oshrun_now() + PARTING);
 }
 
 static int oshrun_wait_fd(void)

@@ -22,7 +22,7 @@ static const double PARTING = 1; /* seconds for a farewell */
 /* ---- where ---- */
 
 /* The descriptor that PMI_FD names; -1: none. */
-static int named_fd(const char *text)
+static int client_named_fd(const char *text)
 {
     char *end;
     long fd = text ? strtol(text, &end, 10) : -1;
@@ -30,7 +30,7 @@ static int named_fd(const char *text)
     return !text || end == text || *end || fd < 0 || fd > 1 << 20 ? -1 : (int)fd;
 }
 
-static int mpi_says(const char *name)
+static int client_mpi_says(const char *name)
 {
     int (*function)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, name);
     int yes = 0;
@@ -40,11 +40,11 @@ static int mpi_says(const char *name)
 
 enum sy_pmi_mpi sy_pmi_mpi(void)
 {
-    int initialized = mpi_says("MPI_Initialized");
+    int initialized = client_mpi_says("MPI_Initialized");
 
     if (initialized < 0)
         return SY_PMI_MPI_ABSENT;
-    if (mpi_says("MPI_Finalized") > 0)
+    if (client_mpi_says("MPI_Finalized") > 0)
         return SY_PMI_MPI_OVER;
     return initialized ? SY_PMI_MPI_ACTIVE : SY_PMI_MPI_LINKED;
 }
@@ -54,7 +54,7 @@ static bool in_slurm(void)
     return secure_getenv("SLURM_STEP_ID") != NULL;
 }
 
-static int say(struct sy_error *err, int rc, const char *fmt, const char *value)
+static int client_say(struct sy_error *err, int rc, const char *fmt, const char *value)
 {
     if (err)
         snprintf(err->text, sizeof err->text, fmt, value);
@@ -69,18 +69,19 @@ int sy_pmi_find(struct sy_error *err)
     struct stat st;
 
     if (!fd && !(port && id))
-        return say(err, -ENODEV, "neither PMI_FD nor PMI_PORT with PMI_ID is set%s", "");
+        return client_say(err, -ENODEV, "neither PMI_FD nor PMI_PORT with PMI_ID is set%s", "");
     /* Slurm's server lets a process begin once: either MPI does or we do. */
     if (in_slurm() && (mpi == SY_PMI_MPI_LINKED || mpi == SY_PMI_MPI_OVER))
-        return say(err, -ENODEV, "PMI is left to MPI, with which Slurm's server speaks once%s", "");
+        return client_say(err, -ENODEV,
+                          "PMI is left to MPI, with which Slurm's server speaks once%s", "");
     if (mpi == SY_PMI_MPI_OVER)
-        return say(
+        return client_say(
             err, -ECONNRESET,
             "MPI_Finalize has closed the connection to the launcher; call shmem_init before "
             "MPI_Finalize, or start the program with oshrun or a launcher that speaks PMIx%s",
             "");
-    if (fd && (named_fd(fd) < 0 || fstat(named_fd(fd), &st) || !S_ISSOCK(st.st_mode)))
-        return say(
+    if (fd && (client_named_fd(fd) < 0 || fstat(client_named_fd(fd), &st) || !S_ISSOCK(st.st_mode)))
+        return client_say(
             err, -EBADF,
             "PMI_FD=%s is no open socket: a wrapper between the launcher and the program has "
             "closed it, or this process was started by one that had it; unset PMI_FD, or set "
@@ -90,7 +91,7 @@ int sy_pmi_find(struct sy_error *err)
 }
 
 /* A connection to one address: the descriptor, or -errno. */
-static int pmi_call(const struct sockaddr_storage *address, double deadline)
+static int client_pmi_call(const struct sockaddr_storage *address, double deadline)
 {
     socklen_t length = address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
                                                       : sizeof(struct sockaddr_in);
@@ -112,7 +113,7 @@ static int pmi_call(const struct sockaddr_storage *address, double deadline)
     return rc;
 }
 
-static int connect_to(struct pmi_client *client, const char *place, struct sy_error *err)
+static int client_connect_to(struct pmi_client *client, const char *place, struct sy_error *err)
 {
     struct sockaddr_storage address[8];
     struct sy_error why = {""};
@@ -127,7 +128,7 @@ static int connect_to(struct pmi_client *client, const char *place, struct sy_er
     for (int i = 0; i < count && client->fd < 0; i++) {
         /* What leads nowhere leaves the others some time. */
         double now = sy_tree_now(), part = (client->deadline - now) / (count - i);
-        rc = pmi_call(&address[i], now + part);
+        rc = client_pmi_call(&address[i], now + part);
         client->fd = rc < 0 ? -1 : rc;
     }
     client->connected = client->fd >= 0;
@@ -138,7 +139,7 @@ static int connect_to(struct pmi_client *client, const char *place, struct sy_er
 
 /* ---- messages ---- */
 
-static int lost(struct pmi_client *client, int rc, const char *what, struct sy_error *err)
+static int client_lost(struct pmi_client *client, int rc, const char *what, struct sy_error *err)
 {
     if (rc == -ETIMEDOUT)
         return client->host->fail(err, ETIMEDOUT, "%s: no answer from the launcher's PMI server",
@@ -154,7 +155,7 @@ static int lost(struct pmi_client *client, int rc, const char *what, struct sy_e
 }
 
 /* MPI may share the socket: never more is taken from it than the answer. */
-static int receive(struct pmi_client *client, char *data, size_t length, int flags)
+static int client_receive(struct pmi_client *client, char *data, size_t length, int flags)
 {
     for (;;) {
         ssize_t n = recv(client->fd, data, length, MSG_DONTWAIT | flags);
@@ -170,10 +171,10 @@ static int receive(struct pmi_client *client, char *data, size_t length, int fla
     }
 }
 
-static int receive_all(struct pmi_client *client, char *data, size_t length)
+static int client_receive_all(struct pmi_client *client, char *data, size_t length)
 {
     while (length) {
-        int n = receive(client, data, length, 0);
+        int n = client_receive(client, data, length, 0);
         if (n < 0)
             return n;
         data += n;
@@ -182,17 +183,17 @@ static int receive_all(struct pmi_client *client, char *data, size_t length)
     return 0;
 }
 
-static int read_line(struct pmi_client *client, char line[PMI_LINE])
+static int client_read_line(struct pmi_client *client, char line[PMI_LINE])
 {
     size_t used = 0;
 
     for (;;) {
-        int n = receive(client, line + used, PMI_LINE - 1 - used, MSG_PEEK);
+        int n = client_receive(client, line + used, PMI_LINE - 1 - used, MSG_PEEK);
         if (n < 0)
             return n;
         char *end = memchr(line + used, '\n', (size_t)n);
         size_t take = end ? (size_t)(end - line) - used + 1 : (size_t)n;
-        int rc = receive_all(client, line + used, take);
+        int rc = client_receive_all(client, line + used, take);
         if (rc)
             return rc;
         used += take;
@@ -205,20 +206,21 @@ static int read_line(struct pmi_client *client, char line[PMI_LINE])
     }
 }
 
-static int read_framed(struct pmi_client *client, char body[PMI_LINE])
+static int client_read_framed(struct pmi_client *client, char body[PMI_LINE])
 {
     char field[6];
-    int rc = receive_all(client, field, sizeof field), length = rc ? 0 : sy_pmi_length(field);
+    int rc = client_receive_all(client, field, sizeof field),
+        length = rc ? 0 : sy_pmi_length(field);
 
     if (rc)
         return rc;
     if (length < 0 || length >= PMI_LINE)
         return -EPROTO;
     body[length] = '\0';
-    return receive_all(client, body, (size_t)length);
+    return client_receive_all(client, body, (size_t)length);
 }
 
-static int send_text(struct pmi_client *client, const char *text, size_t length)
+static int client_send_text(struct pmi_client *client, const char *text, size_t length)
 {
     while (length) {
         ssize_t n = send(client->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -237,21 +239,21 @@ static int send_text(struct pmi_client *client, const char *text, size_t length)
     return 0;
 }
 
-static bool is_command(const char *answer, char between, const char *name)
+static bool client_is_command(const char *answer, char between, const char *name)
 {
     char cmd[64];
 
     return sy_pmi_word(answer, between, "cmd", cmd, sizeof cmd) && !strcmp(cmd, name);
 }
 
-static int hear_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                  struct sy_error *err)
+static int client_hear_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                         struct sy_error *err)
 {
-    int rc = read_line(client, answer);
+    int rc = client_read_line(client, answer);
 
     if (rc)
-        return lost(client, rc, name, err);
-    if (!is_command(answer, ' ', name))
+        return client_lost(client, rc, name, err);
+    if (!client_is_command(answer, ' ', name))
         return client->host->fail(err, EPROTO,
                                   "PMI: the launcher answers '%.100s' where %s was "
                                   "expected",
@@ -260,11 +262,12 @@ static int hear_1(struct pmi_client *client, char answer[PMI_LINE], const char *
 }
 
 /* Says a line of version 1 and waits for the answer of this name. */
-static int ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                 struct sy_error *err, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static int client_ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                        struct sy_error *err, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
 
-static int ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                 struct sy_error *err, const char *fmt, ...)
+static int client_ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                        struct sy_error *err, const char *fmt, ...)
 {
     char line[PMI_LINE];
     va_list args;
@@ -274,12 +277,12 @@ static int ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *n
     va_end(args);
     if (length < 0 || length >= 1000) /* Slurm's server reads no more, and says nothing of it */
         return client->host->fail(err, EMSGSIZE, "PMI: a message of %d bytes is too long", length);
-    int rc = send_text(client, line, (size_t)length);
-    return rc ? lost(client, rc, name, err) : hear_1(client, answer, name, err);
+    int rc = client_send_text(client, line, (size_t)length);
+    return rc ? client_lost(client, rc, name, err) : client_hear_1(client, answer, name, err);
 }
 
-static int say_2(struct pmi_client *client, const char *name, const char *body,
-                 struct sy_error *err)
+static int client_say_2(struct pmi_client *client, const char *name, const char *body,
+                        struct sy_error *err)
 {
     char message[PMI_LINE + 80];
     int length = snprintf(message, sizeof message, "%-6zucmd=%s;%s",
@@ -287,21 +290,21 @@ static int say_2(struct pmi_client *client, const char *name, const char *body,
 
     if (length >= 1000)
         return client->host->fail(err, EMSGSIZE, "PMI: a message of %d bytes is too long", length);
-    int rc = send_text(client, message, (size_t)length);
-    return rc ? lost(client, rc, name, err) : 0;
+    int rc = client_send_text(client, message, (size_t)length);
+    return rc ? client_lost(client, rc, name, err) : 0;
 }
 
 /* The answer to NAME is NAME-response. */
-static int hear_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                  struct sy_error *err)
+static int client_hear_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                         struct sy_error *err)
 {
     char wanted[64];
-    int rc = read_framed(client, answer), status;
+    int rc = client_read_framed(client, answer), status;
 
     if (rc)
-        return lost(client, rc, name, err);
+        return client_lost(client, rc, name, err);
     snprintf(wanted, sizeof wanted, "%s-response", name);
-    if (!is_command(answer, ';', wanted) ||
+    if (!client_is_command(answer, ';', wanted) ||
         (sy_pmi_number(answer, ';', "rc", &status) && status != 0))
         return client->host->fail(err, EPROTO, "PMI: the launcher answers '%.100s' to %s", answer,
                                   name);
@@ -309,11 +312,12 @@ static int hear_2(struct pmi_client *client, char answer[PMI_LINE], const char *
 }
 
 /* The same with a message of version 2; `name` is the command. */
-static int ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                 struct sy_error *err, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static int client_ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                        struct sy_error *err, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
 
-static int ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                 struct sy_error *err, const char *fmt, ...)
+static int client_ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+                        struct sy_error *err, const char *fmt, ...)
 {
     char body[PMI_LINE];
     va_list args;
@@ -321,24 +325,24 @@ static int ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *n
     va_start(args, fmt);
     vsnprintf(body, sizeof body, fmt, args);
     va_end(args);
-    int rc = say_2(client, name, body, err);
-    return rc ? rc : hear_2(client, answer, name, err);
+    int rc = client_say_2(client, name, body, err);
+    return rc ? rc : client_hear_2(client, answer, name, err);
 }
 
 /* ---- opening ---- */
 
 /* A server at a port says who we are in lines of its own. */
-static int introduce(struct pmi_client *client, struct sy_error *err)
+static int client_introduce(struct pmi_client *client, struct sy_error *err)
 {
     char line[PMI_LINE];
     const char *id = secure_getenv("PMI_ID");
-    int rc = ask_1(client, line, "initack", err, "cmd=initack pmiid=%s\n", id ? id : "0");
+    int rc = client_ask_1(client, line, "initack", err, "cmd=initack pmiid=%s\n", id ? id : "0");
 
     client->rank = client->size = -1;
     for (int i = 0; rc == 0 && i < 3; i++) { /* size, rank and debug, in any order */
-        rc = read_line(client, line);
+        rc = client_read_line(client, line);
         if (rc)
-            return lost(client, rc, "initack", err);
+            return client_lost(client, rc, "initack", err);
         sy_pmi_number(line, ' ', "size", &client->size);
         sy_pmi_number(line, ' ', "rank", &client->rank);
     }
@@ -346,12 +350,12 @@ static int introduce(struct pmi_client *client, struct sy_error *err)
 }
 
 /* -EPROTONOSUPPORT: not this version. */
-static int say_version(struct pmi_client *client, int version, struct sy_error *err)
+static int client_say_version(struct pmi_client *client, int version, struct sy_error *err)
 {
     char line[PMI_LINE];
     int status = -1, taken = -1;
-    int rc = ask_1(client, line, "response_to_init", err,
-                   "cmd=init pmi_version=%d pmi_subversion=%d\n", version, version == 1);
+    int rc = client_ask_1(client, line, "response_to_init", err,
+                          "cmd=init pmi_version=%d pmi_subversion=%d\n", version, version == 1);
 
     if (rc)
         return rc;
@@ -363,43 +367,43 @@ static int say_version(struct pmi_client *client, int version, struct sy_error *
                               line);
 }
 
-static int environment_number(const char *name)
+static int client_environment_number(const char *name)
 {
     const char *text = secure_getenv(name);
 
     return text && *text >= '0' && *text <= '9' ? atoi(text) : -1;
 }
 
-static int begin_1(struct pmi_client *client, struct sy_error *err)
+static int client_begin_1(struct pmi_client *client, struct sy_error *err)
 {
     char line[PMI_LINE];
-    int rc = ask_1(client, line, "my_kvsname", err, "cmd=get_my_kvsname\n");
+    int rc = client_ask_1(client, line, "my_kvsname", err, "cmd=get_my_kvsname\n");
 
     if (rc)
         return rc;
     if (!client->connected) {
-        client->rank = environment_number("PMI_RANK");
-        client->size = environment_number("PMI_SIZE");
+        client->rank = client_environment_number("PMI_RANK");
+        client->size = client_environment_number("PMI_SIZE");
     }
     if (!sy_pmi_word(line, ' ', "kvsname", client->space, sizeof client->space))
         return client->host->fail(err, EPROTO, "PMI: no name for keys in '%.100s'", line);
     return 0;
 }
 
-static int begin_2(struct pmi_client *client, struct sy_error *err)
+static int client_begin_2(struct pmi_client *client, struct sy_error *err)
 {
     char answer[PMI_LINE];
     const char *job = secure_getenv("PMI_JOBID");
-    int rank = client->connected ? client->rank : environment_number("PMI_RANK");
-    int rc = ask_2(client, answer, "fullinit", err, "pmijobid=%s;pmirank=%d;threaded=FALSE;",
-                   job ? job : "", rank);
+    int rank = client->connected ? client->rank : client_environment_number("PMI_RANK");
+    int rc = client_ask_2(client, answer, "fullinit", err, "pmijobid=%s;pmirank=%d;threaded=FALSE;",
+                          job ? job : "", rank);
 
     if (rc)
         return rc;
     if (!sy_pmi_number(answer, ';', "rank", &client->rank) ||
         !sy_pmi_number(answer, ';', "size", &client->size))
         return client->host->fail(err, EPROTO, "PMI: no rank and size in '%.100s'", answer);
-    rc = ask_2(client, answer, "job-getid", err, "%s", "");
+    rc = client_ask_2(client, answer, "job-getid", err, "%s", "");
     if (rc == 0 && !sy_pmi_word(answer, ';', "jobid", client->space, sizeof client->space))
         rc = client->host->fail(err, EPROTO, "PMI: no job's name in '%.100s'", answer);
     return rc;
@@ -410,21 +414,21 @@ int sy_pmi_open(struct pmi_client *client, int version, struct sy_error *err)
     const char *text = secure_getenv("PMI_FD"), *port = secure_getenv("PMI_PORT");
     int rc = 0;
 
-    client->fd = named_fd(text);
+    client->fd = client_named_fd(text);
     client->connected = false;
     if (client->fd < 0 && port)
-        rc = connect_to(client, port, err);
+        rc = client_connect_to(client, port, err);
     if (rc == 0 && client->connected)
-        rc = introduce(client, err);
+        rc = client_introduce(client, err);
     if (rc)
         return rc;
     client->version = version ? version : 1;
     if (!in_slurm() || sy_pmi_mpi() != SY_PMI_MPI_ACTIVE)
-        rc = say_version(client, client->version, err);
+        rc = client_say_version(client, client->version, err);
     if (rc == -EPROTONOSUPPORT && !version)
-        rc = say_version(client, client->version = 2, err);
+        rc = client_say_version(client, client->version = 2, err);
     if (rc == 0)
-        rc = client->version == 1 ? begin_1(client, err) : begin_2(client, err);
+        rc = client->version == 1 ? client_begin_1(client, err) : client_begin_2(client, err);
     if (rc == 0 && (client->size < 1 || client->rank < 0 || client->rank >= client->size))
         rc = client->host->fail(err, EPROTO, "PMI says that this is process %d of %d", client->rank,
                                 client->size);
@@ -439,9 +443,9 @@ int sy_pmi_put(struct pmi_client *client, const char *key, const char *value, st
     int status = -1;
 
     if (client->version == 2)
-        return ask_2(client, answer, "kvs-put", err, "key=%s;value=%s;", key, value);
-    int rc = ask_1(client, answer, "put_result", err, "cmd=put kvsname=%s key=%s value=%s\n",
-                   client->space, key, value);
+        return client_ask_2(client, answer, "kvs-put", err, "key=%s;value=%s;", key, value);
+    int rc = client_ask_1(client, answer, "put_result", err, "cmd=put kvsname=%s key=%s value=%s\n",
+                          client->space, key, value);
     if (rc == 0 && (!sy_pmi_number(answer, ' ', "rc", &status) || status != 0))
         rc = client->host->fail(err, EPROTO, "PMI: the launcher does not take a value: '%.100s'",
                                 answer);
@@ -453,17 +457,17 @@ int sy_pmi_barrier_enter(struct pmi_client *client, struct sy_error *err)
     static const char line[] = "cmd=barrier_in\n";
 
     if (client->version == 2)
-        return say_2(client, "kvs-fence", "", err);
-    int rc = send_text(client, line, sizeof line - 1);
-    return rc ? lost(client, rc, "barrier_in", err) : 0;
+        return client_say_2(client, "kvs-fence", "", err);
+    int rc = client_send_text(client, line, sizeof line - 1);
+    return rc ? client_lost(client, rc, "barrier_in", err) : 0;
 }
 
 int sy_pmi_barrier_wait(struct pmi_client *client, struct sy_error *err)
 {
     char answer[PMI_LINE];
 
-    return client->version == 2 ? hear_2(client, answer, "kvs-fence", err)
-                                : hear_1(client, answer, "barrier_out", err);
+    return client->version == 2 ? client_hear_2(client, answer, "kvs-fence", err)
+                                : client_hear_1(client, answer, "barrier_out", err);
 }
 
 int sy_pmi_get(struct pmi_client *client, const char *key, char *value, size_t room,
@@ -473,10 +477,11 @@ int sy_pmi_get(struct pmi_client *client, const char *key, char *value, size_t r
     int rc, status = 0;
 
     if (client->version == 2)
-        rc = ask_2(client, answer, "kvs-get", err, "jobid=%s;srcid=-1;key=%s;", client->space, key);
+        rc = client_ask_2(client, answer, "kvs-get", err, "jobid=%s;srcid=-1;key=%s;",
+                          client->space, key);
     else
-        rc = ask_1(client, answer, "get_result", err, "cmd=get kvsname=%s key=%s\n", client->space,
-                   key);
+        rc = client_ask_1(client, answer, "get_result", err, "cmd=get kvsname=%s key=%s\n",
+                          client->space, key);
     if (rc)
         return rc;
     sy_pmi_number(answer, between, "rc", &status);
@@ -496,7 +501,7 @@ bool sy_pmi_one_node(struct pmi_client *client)
     if (client->version == 1) {
         rc = sy_pmi_get(client, key, value, sizeof value, NULL);
     } else {
-        rc = ask_2(client, answer, "info-getjobattr", NULL, "key=%s;", key);
+        rc = client_ask_2(client, answer, "info-getjobattr", NULL, "key=%s;", key);
         if (rc == 0 && !sy_pmi_word(answer, ';', "value", value, sizeof value))
             rc = -ENOENT;
     }
@@ -518,7 +523,7 @@ void sy_pmi_abort(struct pmi_client *client, int status)
     } else {
         snprintf(message, sizeof message, "cmd=abort exitcode=%d\n", status);
     }
-    send_text(client, message, strlen(message));
+    client_send_text(client, message, strlen(message));
 }
 
 void sy_pmi_finalize(struct pmi_client *client)
@@ -527,9 +532,9 @@ void sy_pmi_finalize(struct pmi_client *client)
 
     client->deadline = sy_tree_now() + PARTING;
     if (client->version == 2)
-        ask_2(client, answer, "finalize", NULL, "%s", "");
+        client_ask_2(client, answer, "finalize", NULL, "%s", "");
     else
-        ask_1(client, answer, "finalize_ack", NULL, "cmd=finalize\n");
+        client_ask_1(client, answer, "finalize_ack", NULL, "cmd=finalize\n");
 }
 
 /* An inherited socket stays open: MPI may use it. */

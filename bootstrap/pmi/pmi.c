@@ -31,12 +31,12 @@ static struct {
     struct tree_rank rank;
 } pmi = {.client = {.fd = -1}};
 
-static int probe(struct sy_error *err)
+static int pmi_probe(struct sy_error *err)
 {
     return sy_pmi_find(err);
 }
 
-static int find_root(struct tree_addresses *root, struct sy_error *err)
+static int pmi_find_root(struct tree_addresses *root, struct sy_error *err)
 {
     (void)err;
     *root = pmi.contact.root;
@@ -45,7 +45,7 @@ static int find_root(struct tree_addresses *root, struct sy_error *err)
 
 /* All that come say so when the time is over: those that are missing are the others. PMI has no way
  * to ask who is there. */
-static int barrier(double limit, struct sy_error *err)
+static int pmi_barrier(double limit, struct sy_error *err)
 {
     bool speaks = pmi.client.rank == 0 && limit > FIRST_WORD;
     double begin = sy_tree_now();
@@ -71,7 +71,7 @@ static int barrier(double limit, struct sy_error *err)
 }
 
 /* PE 0's contact, on every PE; PE 0 reads it too, to see what the launcher made of it. */
-static int exchange(double limit, struct sy_error *err)
+static int pmi_exchange(double limit, struct sy_error *err)
 {
     char text[TREE_CONTACT_TEXT];
     struct tree_contact read;
@@ -85,7 +85,7 @@ static int exchange(double limit, struct sy_error *err)
         }
     }
     if (rc == 0)
-        rc = barrier(limit, err);
+        rc = pmi_barrier(limit, err);
     pmi.client.deadline = sy_tree_now() + limit;
     if (rc == 0)
         rc = sy_pmi_get(&pmi.client, KEY, text, sizeof text, err);
@@ -101,7 +101,7 @@ static int exchange(double limit, struct sy_error *err)
     return rc;
 }
 
-static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int pmi_join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
     double limit = host->start ? host->start->init_timeout : 120;
 
@@ -114,10 +114,10 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
                                   .npes = pmi.client.size,
                                   .one_host = sy_pmi_one_node(&pmi.client),
                                   .job = "",
-                                  .find_root = find_root,
+                                  .find_root = pmi_find_root,
                                   .root_name = "the address that PMI has brought",
                                   .root_listens = true};
-    rc = exchange(limit, err);
+    rc = pmi_exchange(limit, err);
     memcpy(pmi.rank.secret, pmi.contact.secret, TREE_SECRET);
     explicit_bzero(pmi.contact.secret, TREE_SECRET);
     if (rc == 0)
@@ -127,7 +127,7 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
 
 /* PEs that are not in the tree yet are reached by the launcher only. Hydra throws away what it has
  * not yet read of the PEs' output. */
-static void end_job(int status, const char *why)
+static void pmi_end_job(int status, const char *why)
 {
     const struct timespec output = {.tv_nsec = 300 * 1000 * 1000};
 
@@ -139,17 +139,17 @@ static void end_job(int status, const char *why)
 }
 
 /* MPI takes leave itself in MPI_Finalize, and the launcher answers no second time. */
-static bool mpi_took_part(void)
+static bool pmi_mpi_took_part(void)
 {
     enum sy_pmi_mpi mpi = sy_pmi_mpi();
 
     return mpi == SY_PMI_MPI_ACTIVE || mpi == SY_PMI_MPI_OVER;
 }
 
-static void leave(void)
+static void pmi_leave(void)
 {
     sy_tree_close();
-    if (pmi.client.fd >= 0 && !mpi_took_part())
+    if (pmi.client.fd >= 0 && !pmi_mpi_took_part())
         sy_pmi_finalize(&pmi.client);
     sy_pmi_drop(&pmi.client);
 }
@@ -160,14 +160,14 @@ SY_BOOTSTRAP_PLUGIN(pmi) = {
     .priority = 80,
     .options = options,
     .settings = &settings,
-    .probe = probe,
-    .open = join,
+    .probe = pmi_probe,
+    .open = pmi_join,
     .allgather = sy_tree_allgather,
     .mark = sy_tree_mark,
-    .abort = end_job,
+    .abort = pmi_end_job,
     .wait_fd = sy_tree_wait_fd,
     .event = sy_tree_event,
-    .close = leave,
+    .close = pmi_leave,
     .note = sy_tree_note,
     .rests = sy_tree_rests,
     .failing = sy_tree_failing,

@@ -39,7 +39,7 @@ static struct {
 
 /* ---- evidence ---- */
 
-static const char *server(void)
+static const char *pmix_server(void)
 {
     static const char *const names[] = {"PMIX_SERVER_URI4", "PMIX_SERVER_URI41",
                                         "PMIX_SERVER_URI3", "PMIX_SERVER_URI21",
@@ -51,11 +51,11 @@ static const char *server(void)
     return NULL;
 }
 
-static int probe(struct sy_error *err)
+static int pmix_probe(struct sy_error *err)
 {
     struct sy_error why = {""};
 
-    if (!secure_getenv("PMIX_NAMESPACE") || !secure_getenv("PMIX_RANK") || !server()) {
+    if (!secure_getenv("PMIX_NAMESPACE") || !secure_getenv("PMIX_RANK") || !pmix_server()) {
         if (err)
             snprintf(err->text, sizeof err->text,
                      "PMIX_NAMESPACE, PMIX_RANK and PMIX_SERVER_URI* are not all set");
@@ -74,7 +74,7 @@ static int probe(struct sy_error *err)
 
 /* ---- questions ---- */
 
-static void on_answer(int status, struct pmix_item *item, void *arg)
+static void pmix_on_answer(int status, struct pmix_item *item, void *arg)
 {
     pthread_mutex_lock(&question.lock);
     if ((unsigned)(uintptr_t)arg == question.asked) {
@@ -91,7 +91,7 @@ static void on_answer(int status, struct pmix_item *item, void *arg)
     pthread_mutex_unlock(&question.lock);
 }
 
-static struct timespec in(double seconds)
+static struct timespec pmix_in(double seconds)
 {
     struct timespec time;
 
@@ -105,15 +105,15 @@ static struct timespec in(double seconds)
     return time;
 }
 
-static bool in_future(const struct timespec *time)
+static bool pmix_in_future(const struct timespec *time)
 {
-    struct timespec now = in(0);
+    struct timespec now = pmix_in(0);
 
     return now.tv_sec < time->tv_sec || (now.tv_sec == time->tv_sec && now.tv_nsec < time->tv_nsec);
 }
 
 /* Waits for the answer to what was asked last: PMIx's status, or -ETIMEDOUT. */
-static int wait_until(const struct timespec *limit, bool *in_time)
+static int pmix_wait_until(const struct timespec *limit, bool *in_time)
 {
     int rc = 0;
 
@@ -126,7 +126,7 @@ static int wait_until(const struct timespec *limit, bool *in_time)
     return rc;
 }
 
-static int ask(uint32_t rank, const char *key)
+static int pmix_ask(uint32_t rank, const char *key)
 {
     struct pmix_name who = {.rank = rank};
 
@@ -134,47 +134,47 @@ static int ask(uint32_t rank, const char *key)
     pthread_mutex_lock(&question.lock);
     uintptr_t number = ++question.asked;
     pthread_mutex_unlock(&question.lock);
-    return pmix.library.get(&who, key, NULL, 0, on_answer, (void *)number);
+    return pmix.library.get(&who, key, NULL, 0, pmix_on_answer, (void *)number);
 }
 
-static int failed(int status, const char *what, struct sy_error *err)
+static int pmix_failed(int status, const char *what, struct sy_error *err)
 {
     return pmix.host->fail(err, EIO, "PMIx: %s: %s", what, pmix.library.error_string(status));
 }
 
 /* A number about the job. */
-static int job_number(const char *key, double seconds, uint32_t *number, struct sy_error *err)
+static int pmix_job_number(const char *key, double seconds, uint32_t *number, struct sy_error *err)
 {
-    struct timespec limit = in(seconds);
+    struct timespec limit = pmix_in(seconds);
     bool in_time = true;
-    int status = ask(PMIX_ANY_RANK, key);
+    int status = pmix_ask(PMIX_ANY_RANK, key);
 
     if (status == PMIX_OK)
-        status = wait_until(&limit, &in_time);
+        status = pmix_wait_until(&limit, &in_time);
     if (!in_time)
         return pmix.host->fail(err, ETIMEDOUT, "PMIx: no answer about %s for %.0f s", key, seconds);
     if (status != PMIX_OK)
-        return failed(status, key, err);
+        return pmix_failed(status, key, err);
     *number = question.number;
     return 0;
 }
 
 /* The host of a PE that has not come, for a message. */
-static const char *host_of(int pe)
+static const char *pmix_host_of(int pe)
 {
     bool in_time = true;
 
     if (!pmix.patience.tv_sec)
-        pmix.patience = in(2);
-    int status = ask((uint32_t)pe, "pmix.hname");
+        pmix.patience = pmix_in(2);
+    int status = pmix_ask((uint32_t)pe, "pmix.hname");
     if (status == PMIX_OK)
-        status = wait_until(&pmix.patience, &in_time);
+        status = pmix_wait_until(&pmix.patience, &in_time);
     return in_time && status == PMIX_OK && question.text[0] ? question.text : NULL;
 }
 
 /* ---- joining ---- */
 
-static int publish(struct sy_error *err)
+static int pmix_publish(struct sy_error *err)
 {
     char text[TREE_CONTACT_TEXT];
     struct pmix_item item = {.type = PMIX_TYPE_STRING, .data.string = text};
@@ -186,15 +186,15 @@ static int publish(struct sy_error *err)
     rc = pmix.library.put(PMIX_SCOPE_GLOBAL, KEY, &item);
     explicit_bzero(text, sizeof text);
     if (rc != PMIX_OK)
-        return failed(rc, "put", err);
+        return pmix_failed(rc, "put", err);
     rc = pmix.library.commit();
-    return rc == PMIX_OK ? 0 : failed(rc, "commit", err);
+    return rc == PMIX_OK ? 0 : pmix_failed(rc, "commit", err);
 }
 
 /* A server may answer that there is no such value yet, instead of waiting for it. */
-static int fetch(double limit, struct sy_error *err)
+static int pmix_fetch(double limit, struct sy_error *err)
 {
-    const struct timespec last = in(limit), word = in(FIRST_WORD);
+    const struct timespec last = pmix_in(limit), word = pmix_in(FIRST_WORD);
     struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
     bool in_time = true, said = false;
     int status;
@@ -202,14 +202,14 @@ static int fetch(double limit, struct sy_error *err)
     for (;;) {
         const struct timespec *until = said || limit < FIRST_WORD || pmix.me.rank != 1 ? &last
                                                                                        : &word;
-        status = ask(0, KEY);
+        status = pmix_ask(0, KEY);
         if (status == PMIX_OK)
-            status = wait_until(until, &in_time);
+            status = pmix_wait_until(until, &in_time);
         if (in_time && status == PMIX_NOT_FOUND) {
             nanosleep(&pause, NULL);
             if (pause.tv_nsec < 300 * 1000 * 1000)
                 pause.tv_nsec *= 2;
-            in_time = in_future(until);
+            in_time = pmix_in_future(until);
         }
         if (in_time && status != PMIX_NOT_FOUND)
             break;
@@ -225,7 +225,7 @@ static int fetch(double limit, struct sy_error *err)
         }
     }
     if (status != PMIX_OK)
-        return failed(status, "the address of PE 0", err);
+        return pmix_failed(status, "the address of PE 0", err);
     status = sy_tree_contact_decode(question.text, &pmix.contact);
     explicit_bzero(question.text, sizeof question.text);
     if (status != 0)
@@ -233,14 +233,14 @@ static int fetch(double limit, struct sy_error *err)
     return 0;
 }
 
-static int find_root(struct tree_addresses *root, struct sy_error *err)
+static int pmix_find_root(struct tree_addresses *root, struct sy_error *err)
 {
     (void)err;
     *root = pmix.contact.root;
     return 0;
 }
 
-static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int pmix_join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
     double limit = host->start ? host->start->init_timeout : 120;
     uint32_t size = 0, nodes = 0;
@@ -254,23 +254,23 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
             "does its version of PMIx fit libpmix.so.2?",
             pmix.library.error_string(status), secure_getenv("PMIX_NAMESPACE"));
     pmix.initialized = true;
-    int rc = job_number("pmix.job.size", limit, &size, err);
+    int rc = pmix_job_number("pmix.job.size", limit, &size, err);
     if (rc)
         return rc;
     if (size < 1 || size > INT32_MAX || pmix.me.rank >= size)
         return host->fail(err, EPROTO, "PMIx says that this is process %u of %u", pmix.me.rank,
                           size);
-    if (job_number("pmix.num.nodes", limit, &nodes, NULL) != 0)
+    if (pmix_job_number("pmix.num.nodes", limit, &nodes, NULL) != 0)
         nodes = 0;
     pmix.rank = (struct tree_rank){.pe = (int)pmix.me.rank,
                                    .npes = (int)size,
                                    .one_host = nodes == 1,
                                    .job = "",
-                                   .find_root = find_root,
+                                   .find_root = pmix_find_root,
                                    .root_name = "the address that PMIx has brought",
                                    .root_listens = true,
-                                   .host_of = host_of};
-    rc = pmix.rank.pe == 0 ? publish(err) : fetch(limit, err);
+                                   .host_of = pmix_host_of};
+    rc = pmix.rank.pe == 0 ? pmix_publish(err) : pmix_fetch(limit, err);
     memcpy(pmix.rank.secret, pmix.contact.secret, TREE_SECRET);
     explicit_bzero(pmix.contact.secret, TREE_SECRET);
     if (rc == 0)
@@ -280,7 +280,7 @@ static int join(const struct sy_host *host, struct sy_job *job, struct sy_error 
 
 /* PEs that are not in the tree yet are reached by the launcher only. Open MPI 4.1 does not come
  * back from an abort with status 0. */
-static void end_job(int status, const char *why)
+static void pmix_end_job(int status, const char *why)
 {
     sy_tree_abort(status, why);
     if (!sy_tree_complete() && pmix.initialized && status)
@@ -288,7 +288,7 @@ static void end_job(int status, const char *why)
 }
 
 /* A launcher takes a process that has not finalised for a failed one. */
-static void leave(void)
+static void pmix_leave(void)
 {
     sy_tree_close();
     if (pmix.initialized)
@@ -300,14 +300,14 @@ SY_BOOTSTRAP_PLUGIN(pmix) = {
     .size = sizeof(struct sy_bootstrap),
     .name = "pmix",
     .priority = 90,
-    .probe = probe,
-    .open = join,
+    .probe = pmix_probe,
+    .open = pmix_join,
     .allgather = sy_tree_allgather,
     .mark = sy_tree_mark,
-    .abort = end_job,
+    .abort = pmix_end_job,
     .wait_fd = sy_tree_wait_fd,
     .event = sy_tree_event,
-    .close = leave,
+    .close = pmix_leave,
     .note = sy_tree_note,
     .rests = sy_tree_rests,
     .failing = sy_tree_failing,

@@ -15,7 +15,7 @@
 
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
 
-static socklen_t name(struct sockaddr_un *address, const char *step)
+static socklen_t handout_name(struct sockaddr_un *address, const char *step)
 {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
@@ -24,7 +24,7 @@ static socklen_t name(struct sockaddr_un *address, const char *step)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-static bool same_user(int fd)
+static bool handout_same_user(int fd)
 {
     struct ucred peer;
     socklen_t length = sizeof peer;
@@ -32,7 +32,7 @@ static bool same_user(int fd)
     return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
 }
 
-static void limit(int fd, double seconds)
+static void handout_limit(int fd, double seconds)
 {
     struct timeval time = {.tv_sec = (time_t)seconds,
                            .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6) + 1};
@@ -43,7 +43,7 @@ static void limit(int fd, double seconds)
 
 /* ---- PE 0 ---- */
 
-static void list_missing(const bool *served, int npes, char *text, size_t room)
+static void handout_list_missing(const bool *served, int npes, char *text, size_t room)
 {
     size_t used = (size_t)snprintf(text, room, "PEs");
 
@@ -59,14 +59,14 @@ static void list_missing(const bool *served, int npes, char *text, size_t room)
 }
 
 /* Answers one call; a repeated one too, for its first answer may have been lost. */
-static int serve(int listener, const struct tree_contact *contact, bool *served, int npes)
+static int handout_serve(int listener, const struct tree_contact *contact, bool *served, int npes)
 {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC), pe = 0, fresh = 0;
 
     if (fd < 0)
         return 0;
-    limit(fd, 2);
-    if (same_user(fd) && recv(fd, &pe, sizeof pe, MSG_WAITALL) == sizeof pe && pe > 0 &&
+    handout_limit(fd, 2);
+    if (handout_same_user(fd) && recv(fd, &pe, sizeof pe, MSG_WAITALL) == sizeof pe && pe > 0 &&
         pe < npes && send(fd, contact, sizeof *contact, MSG_NOSIGNAL) == sizeof *contact) {
         fresh = !served[pe];
         served[pe] = true;
@@ -75,8 +75,9 @@ static int serve(int listener, const struct tree_contact *contact, bool *served,
     return fresh;
 }
 
-static int serve_all(const struct sy_host *host, int listener, const struct tree_contact *contact,
-                     bool *served, int npes, double seconds, struct sy_error *err)
+static int handout_serve_all(const struct sy_host *host, int listener,
+                             const struct tree_contact *contact, bool *served, int npes,
+                             double seconds, struct sy_error *err)
 {
     double begin = sy_tree_now(), word = FIRST_WORD;
     char missing[256];
@@ -85,7 +86,7 @@ static int serve_all(const struct sy_host *host, int listener, const struct tree
         struct pollfd wait = {.fd = listener, .events = POLLIN};
         double waited = sy_tree_now() - begin;
         if (waited > word || waited > seconds)
-            list_missing(served, npes, missing, sizeof missing);
+            handout_list_missing(served, npes, missing, sizeof missing);
         if (waited > seconds)
             return host->fail(
                 err, ETIMEDOUT,
@@ -98,7 +99,7 @@ static int serve_all(const struct sy_host *host, int listener, const struct tree
             word = waited + NEXT_WORD;
         }
         if (poll(&wait, 1, 200) > 0)
-            count += serve(listener, contact, served, npes);
+            count += handout_serve(listener, contact, served, npes);
     }
     return 0;
 }
@@ -108,7 +109,7 @@ int sy_slurm_hand_out(const struct sy_host *host, const char *step,
                       struct sy_error *err)
 {
     struct sockaddr_un address;
-    socklen_t length = name(&address, step);
+    socklen_t length = handout_name(&address, step);
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc;
     bool *served = calloc((size_t)npes, sizeof *served);
 
@@ -117,7 +118,7 @@ int sy_slurm_hand_out(const struct sy_host *host, const char *step,
         rc = host->fail(err, errno, "the socket @%s on which PEs are awaited: %s",
                         address.sun_path + 1, strerror(errno));
     else
-        rc = serve_all(host, listener, contact, served, npes, seconds, err);
+        rc = handout_serve_all(host, listener, contact, served, npes, seconds, err);
     if (listener >= 0)
         close(listener);
     free(served);
@@ -126,18 +127,18 @@ int sy_slurm_hand_out(const struct sy_host *host, const char *step,
 
 /* ---- the others ---- */
 
-static int call(const char *step, struct tree_contact *contact, int pe, double seconds)
+static int handout_call(const char *step, struct tree_contact *contact, int pe, double seconds)
 {
     struct sockaddr_un address;
-    socklen_t length = name(&address, step);
+    socklen_t length = handout_name(&address, step);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = -errno;
 
     if (fd < 0)
         return rc;
-    limit(fd, seconds);
+    handout_limit(fd, seconds);
     if (connect(fd, (struct sockaddr *)&address, length) != 0)
         rc = -errno;
-    else if (!same_user(fd))
+    else if (!handout_same_user(fd))
         rc = -EPERM;
     else if (send(fd, &pe, sizeof pe, MSG_NOSIGNAL) != sizeof pe ||
              recv(fd, contact, sizeof *contact, MSG_WAITALL) != sizeof *contact)
@@ -155,7 +156,7 @@ int sy_slurm_fetch(const struct sy_host *host, const char *step, struct tree_con
     double begin = sy_tree_now(), word = FIRST_WORD;
 
     for (;;) {
-        int rc = call(step, contact, pe, seconds);
+        int rc = handout_call(step, contact, pe, seconds);
         double waited = sy_tree_now() - begin;
         if (rc == 0)
             return 0;

@@ -6,7 +6,7 @@
 #include "bootstrap/slurm/nodes.h"
 
 /* The end of the list's first element: a comma that is not inside brackets. */
-static size_t element_length(const char *list)
+static size_t slurm_nodes_element_length(const char *list)
 {
     size_t i = 0;
 
@@ -21,7 +21,8 @@ static size_t element_length(const char *list)
 
 /* One piece of what is in brackets, "01-03" or "7": writes number *index of it, or takes off its
  * length. */
-static bool in_range(const char *piece, size_t length, long *index, char *number, size_t room)
+static bool slurm_nodes_in_range(const char *piece, size_t length, long *index, char *number,
+                                 size_t room)
 {
     char text[64], *end;
 
@@ -44,8 +45,9 @@ static bool in_range(const char *piece, size_t length, long *index, char *number
     return true;
 }
 
-/* "a[01-03,7]b": as in_range. Several brackets in one name are not expanded. */
-static bool in_element(const char *element, size_t length, long *index, char *host, size_t room)
+/* "a[01-03,7]b": as slurm_nodes_in_range. Several brackets in one name are not expanded. */
+static bool slurm_nodes_in_element(const char *element, size_t length, long *index, char *host,
+                                   size_t room)
 {
     const char *open = memchr(element, '[', length);
     const char *close = open ? memchr(open, ']', length - (size_t)(open - element)) : NULL;
@@ -60,7 +62,7 @@ static bool in_element(const char *element, size_t length, long *index, char *ho
         return false;
     for (const char *piece = open + 1; piece < close && *index >= 0;) {
         size_t bytes = strcspn(piece, ",]");
-        if (!in_range(piece, bytes, index, number, sizeof number))
+        if (!slurm_nodes_in_range(piece, bytes, index, number, sizeof number))
             return false;
         if (*index < 0)
             snprintf(host, room, "%.*s%s%.*s", (int)(open - element), element, number,
@@ -73,8 +75,8 @@ static bool in_element(const char *element, size_t length, long *index, char *ho
 bool sy_slurm_host(const char *list, long index, char *host, size_t room)
 {
     while (*list && index >= 0) {
-        size_t length = element_length(list);
-        if (!in_element(list, length, &index, host, room))
+        size_t length = slurm_nodes_element_length(list);
+        if (!slurm_nodes_in_element(list, length, &index, host, room))
             return false;
         if (index < 0)
             return true;

@@ -24,7 +24,7 @@ static struct {
     uint16_t port;
 } slurm;
 
-static long number(const char *name)
+static long slurm_number(const char *name)
 {
     const char *text = secure_getenv(name);
     long value;
@@ -32,14 +32,14 @@ static long number(const char *name)
     return text && sy_parse_int(text, 0, INT_MAX, &value) == 0 ? value : -1;
 }
 
-static int probe(struct sy_error *err)
+static int slurm_probe(struct sy_error *err)
 {
     const char *why = NULL;
 
     /* A batch script and a shell of salloc have SLURM_PROCID too, but are no step. */
     if (!secure_getenv("SLURM_STEP_ID"))
         why = "SLURM_STEP_ID is not set";
-    else if (number("SLURM_STEP_NUM_TASKS") < 2)
+    else if (slurm_number("SLURM_STEP_NUM_TASKS") < 2)
         why = "this Slurm step has one task";
     else if (secure_getenv("SHMEM_PE"))
         why = "SHMEM_PE says which PE this is";
@@ -49,7 +49,7 @@ static int probe(struct sy_error *err)
 }
 
 /* Known only if nodes are filled in order; Slurm says so where it was asked for something else. */
-static const char *host_of(int pe)
+static const char *slurm_host_of(int pe)
 {
     const char *nodes = secure_getenv("SLURM_STEP_NODELIST"),
                *tasks = secure_getenv("SLURM_STEP_TASKS_PER_NODE");
@@ -65,7 +65,7 @@ static const char *host_of(int pe)
 
 /* Every task works out the same place: the first host of the step, and a port that goes with the
  * job's number. Should another program have that port, SHMEM_ROOT names a better one. */
-static int find_place(const struct sy_start *start, struct sy_error *err)
+static int slurm_find_place(const struct sy_start *start, struct sy_error *err)
 {
     const char *nodes = secure_getenv("SLURM_STEP_NODELIST");
 
@@ -91,7 +91,7 @@ static int resolve(struct tree_addresses *root, struct sy_error *err)
     return sy_tree_place_resolve(slurm.root, slurm.port, root, err);
 }
 
-static int meet_by_file(const struct sy_start *start, struct sy_error *err)
+static int slurm_meet_by_file(const struct sy_start *start, struct sy_error *err)
 {
     struct tree_contact contact;
 
@@ -103,12 +103,12 @@ static int meet_by_file(const struct sy_start *start, struct sy_error *err)
             "(srun --mpi=list shows which there are), or oshrun -n %d, or set "
             "SHMEM_SECRET_FILE to a file that is on every node, made with: head -c "
             "48 /dev/urandom | base64 >FILE; chmod 600 FILE",
-            slurm.rank.npes, number("SLURM_STEP_NUM_NODES"),
+            slurm.rank.npes, slurm_number("SLURM_STEP_NUM_NODES"),
             secure_getenv("PMI_FD")
                 ? " that MPI could share (MPI_Init has to be called before shmem_init)"
                 : " (--mpi=none)",
             slurm.rank.npes);
-    int rc = find_place(start, err);
+    int rc = slurm_find_place(start, err);
     if (rc == 0)
         rc = sy_tree_secret_read(slurm.host, start->secret_file, slurm.rank.secret, err);
     if (rc == 0 && slurm.rank.pe == 0)
@@ -121,20 +121,20 @@ static int meet_by_file(const struct sy_start *start, struct sy_error *err)
 
 /* ---- on one node ---- */
 
-static int known_root(struct tree_addresses *root, struct sy_error *err)
+static int slurm_known_root(struct tree_addresses *root, struct sy_error *err)
 {
     (void)err;
     *root = slurm.contact.root;
     return 0;
 }
 
-static int meet_on_node(const struct sy_start *start, struct sy_error *err)
+static int slurm_meet_on_node(const struct sy_start *start, struct sy_error *err)
 {
     int rc;
 
     slurm.rank.one_host = true;
     slurm.rank.job = "";
-    slurm.rank.find_root = known_root;
+    slurm.rank.find_root = slurm_known_root;
     slurm.rank.root_name = "this host";
     slurm.rank.root_listens = true;
     if (slurm.rank.pe == 0) {
@@ -151,19 +151,19 @@ static int meet_on_node(const struct sy_start *start, struct sy_error *err)
     return rc;
 }
 
-static int join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int slurm_join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
     const char *id = secure_getenv("SLURM_JOB_ID"), *step = secure_getenv("SLURM_STEP_ID");
-    long pe = number("SLURM_PROCID"), npes = number("SLURM_STEP_NUM_TASKS");
+    long pe = slurm_number("SLURM_PROCID"), npes = slurm_number("SLURM_STEP_NUM_TASKS");
 
     slurm.host = host;
     if (pe < 0 || npes < 1 || pe >= npes)
         return host->fail(err, EINVAL, "Slurm says that this is task %ld of %ld", pe, npes);
-    slurm.rank = (struct tree_rank){.pe = (int)pe, .npes = (int)npes, .host_of = host_of};
+    slurm.rank = (struct tree_rank){.pe = (int)pe, .npes = (int)npes, .host_of = slurm_host_of};
     snprintf(slurm.step, sizeof slurm.step, "slurm-%.20s-%.20s", id ? id : "", step ? step : "");
-    int rc = number("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root
-                 ? meet_on_node(host->start, err)
-                 : meet_by_file(host->start, err);
+    int rc = slurm_number("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root
+                 ? slurm_meet_on_node(host->start, err)
+                 : slurm_meet_by_file(host->start, err);
     return rc ? rc : sy_tree_join(host, &slurm.rank, job, err);
 }
 
@@ -171,8 +171,8 @@ SY_BOOTSTRAP_PLUGIN(slurm) = {
     .size = sizeof(struct sy_bootstrap),
     .name = "slurm",
     .priority = 60,
-    .probe = probe,
-    .open = join,
+    .probe = slurm_probe,
+    .open = slurm_join,
     .allgather = sy_tree_allgather,
     .mark = sy_tree_mark,
     .abort = sy_tree_abort,

@@ -19,7 +19,7 @@ _Static_assert((BINARY_MOST * 8 + BITS - 1) / BITS < TREE_CONTACT_TEXT, "a full 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /* CRC-32 (IEEE 802.3): against a launcher that cuts or changes the value, not against an enemy. */
-static uint32_t checksum(const unsigned char *bytes, size_t length)
+static uint32_t tree_contact_checksum(const unsigned char *bytes, size_t length)
 {
     uint32_t crc = 0xffffffffu;
 
@@ -31,7 +31,7 @@ static uint32_t checksum(const unsigned char *bytes, size_t length)
     return ~crc;
 }
 
-static void put_number(unsigned char *at, uint64_t number, int bytes)
+static void tree_contact_put_number(unsigned char *at, uint64_t number, int bytes)
 {
     while (bytes--) {
         at[bytes] = (unsigned char)number;
@@ -39,7 +39,7 @@ static void put_number(unsigned char *at, uint64_t number, int bytes)
     }
 }
 
-static uint64_t get_number(const unsigned char *at, int bytes)
+static uint64_t tree_contact_get_number(const unsigned char *at, int bytes)
 {
     uint64_t number = 0;
 
@@ -50,7 +50,7 @@ static uint64_t get_number(const unsigned char *at, int bytes)
 
 /* ---- addresses ---- */
 
-static size_t pack_address(unsigned char *out, const struct sockaddr_storage *address)
+static size_t tree_contact_pack_address(unsigned char *out, const struct sockaddr_storage *address)
 {
     if (address->ss_family == AF_INET6) {
         out[0] = 6;
@@ -63,8 +63,8 @@ static size_t pack_address(unsigned char *out, const struct sockaddr_storage *ad
 }
 
 /* Returns the bytes used, or 0 where they make no sense. */
-static size_t unpack_address(const unsigned char *in, size_t left, uint16_t port,
-                             struct sockaddr_storage *address)
+static size_t tree_contact_unpack_address(const unsigned char *in, size_t left, uint16_t port,
+                                          struct sockaddr_storage *address)
 {
     struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)address;
     struct sockaddr_in *a4 = (struct sockaddr_in *)address;
@@ -85,7 +85,7 @@ static size_t unpack_address(const unsigned char *in, size_t left, uint16_t port
     return 0;
 }
 
-static uint16_t port_of(const struct tree_addresses *addresses)
+static uint16_t tree_contact_port_of(const struct tree_addresses *addresses)
 {
     const struct sockaddr_storage *first = &addresses->entry[0];
 
@@ -95,7 +95,7 @@ static uint16_t port_of(const struct tree_addresses *addresses)
 
 /* ---- text ---- */
 
-static void to_text(const unsigned char *bytes, size_t length, char *text)
+static void tree_contact_to_text(const unsigned char *bytes, size_t length, char *text)
 {
     unsigned held = 0, bits = 0;
 
@@ -110,7 +110,7 @@ static void to_text(const unsigned char *bytes, size_t length, char *text)
 }
 
 /* Returns how many bytes there were, or 0. */
-static size_t from_text(const char *text, unsigned char *bytes, size_t room)
+static size_t tree_contact_from_text(const char *text, unsigned char *bytes, size_t room)
 {
     unsigned held = 0, bits = 0;
     size_t length = 0;
@@ -136,30 +136,31 @@ void sy_tree_contact_encode(const struct tree_contact *contact, char text[TREE_C
 
     bytes[0] = VERSION;
     bytes[1] = (unsigned char)contact->root.count;
-    put_number(bytes + 2, port_of(&contact->root), 2);
-    put_number(bytes + 4, contact->root.host, 8);
+    tree_contact_put_number(bytes + 2, tree_contact_port_of(&contact->root), 2);
+    tree_contact_put_number(bytes + 4, contact->root.host, 8);
     memcpy(bytes + 12, contact->secret, TREE_SECRET);
     for (int i = 0; i < contact->root.count; i++)
-        length += pack_address(bytes + length, &contact->root.entry[i]);
-    put_number(bytes + length, checksum(bytes, length), 4);
-    to_text(bytes, length + 4, text);
+        length += tree_contact_pack_address(bytes + length, &contact->root.entry[i]);
+    tree_contact_put_number(bytes + length, tree_contact_checksum(bytes, length), 4);
+    tree_contact_to_text(bytes, length + 4, text);
 }
 
 int sy_tree_contact_decode(const char *text, struct tree_contact *contact)
 {
     unsigned char bytes[BINARY_MOST + 1];
-    size_t length = from_text(text, bytes, sizeof bytes), at = FIXED;
+    size_t length = tree_contact_from_text(text, bytes, sizeof bytes), at = FIXED;
 
     if (length < FIXED + 4 || bytes[0] != VERSION ||
-        get_number(bytes + length - 4, 4) != checksum(bytes, length - 4))
+        tree_contact_get_number(bytes + length - 4, 4) != tree_contact_checksum(bytes, length - 4))
         return -EINVAL;
     length -= 4;
     memset(contact, 0, sizeof *contact);
     memcpy(contact->secret, bytes + 12, TREE_SECRET);
-    contact->root.host = get_number(bytes + 4, 8);
+    contact->root.host = tree_contact_get_number(bytes + 4, 8);
     while (at < length && contact->root.count < TREE_ADDRESSES) {
-        size_t used = unpack_address(bytes + at, length - at, (uint16_t)get_number(bytes + 2, 2),
-                                     &contact->root.entry[contact->root.count]);
+        size_t used = tree_contact_unpack_address(bytes + at, length - at,
+                                                  (uint16_t)tree_contact_get_number(bytes + 2, 2),
+                                                  &contact->root.entry[contact->root.count]);
         if (!used)
             return -EINVAL;
         at += used;

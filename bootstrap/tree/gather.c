@@ -13,7 +13,7 @@ static const double MARGIN = 5; /* PE 0's limit comes first, since it can name t
 /* ---- names of the missing ---- */
 
 /* Where a PE is or should be. */
-static const char *host_of(int pe)
+static const char *tree_gather_host_of(int pe)
 {
     if (sy_tree.member && *sy_tree.member[pe].host)
         return sy_tree.member[pe].host;
@@ -26,13 +26,13 @@ void sy_tree_missing(const bool *have, char *text, size_t room)
 
     for (int pe = 0; have && pe < sy_tree.npes; pe++)
         if (!have[pe])
-            sy_list_add_on(&list, pe, host_of(pe));
+            sy_list_add_on(&list, pe, tree_gather_host_of(pe));
     sy_list_end(&list);
 }
 
 /* ---- PE 0 ---- */
 
-static void deliver(void)
+static void tree_gather_deliver(void)
 {
     struct tree_gather *g = &sy_tree.gather;
     size_t total = g->length * (size_t)sy_tree.npes;
@@ -41,10 +41,10 @@ static void deliver(void)
 }
 
 /* Where they are known, the hosts are named: one of them may have another release. */
-static void gather_fault(int pe, const char *phase)
+static void tree_gather_fault(int pe, const char *phase)
 {
     struct tree_gather *g = &sy_tree.gather;
-    const char *host = host_of(pe), *first = host_of(g->first);
+    const char *host = tree_gather_host_of(pe), *first = tree_gather_host_of(g->first);
 
     snprintf(g->fault, sizeof g->fault,
              "PE %d on host %s is at '%.47s' while PE %d on host %s is at '%.47s'", pe,
@@ -52,7 +52,7 @@ static void gather_fault(int pe, const char *phase)
 }
 
 /* Takes a part in. A fault is kept until this PE is in the gather itself and can speak of it. */
-static int take(int pe, const char *phase, const char *blob, size_t length)
+static int tree_gather_take(int pe, const char *phase, const char *blob, size_t length)
 {
     struct tree_gather *g = &sy_tree.gather;
 
@@ -70,7 +70,7 @@ static int take(int pe, const char *phase, const char *blob, size_t length)
     if (g->have[pe])
         return -EPROTO;
     if (strncmp(phase, g->phase, sizeof g->phase - 1) != 0)
-        gather_fault(pe, phase);
+        tree_gather_fault(pe, phase);
     else if (length != g->length)
         snprintf(g->fault, sizeof g->fault, "PE %d has %zu bytes where PE %d has %zu", pe, length,
                  g->first, g->length);
@@ -81,7 +81,7 @@ static int take(int pe, const char *phase, const char *blob, size_t length)
     return 0;
 }
 
-static void forget(void)
+static void tree_gather_forget(void)
 {
     struct tree_gather *g = &sy_tree.gather;
 
@@ -106,7 +106,7 @@ int sy_tree_on_up(const struct tree_header *header, const char *body)
     if (header->pe < 1 || header->pe >= sy_tree.npes || phase == header->length ||
         phase >= TREE_PHASE || header->arg != (int)sy_tree.gather.number)
         return -EPROTO;
-    return take(header->pe, body, body + phase + 1, header->length - phase - 1);
+    return tree_gather_take(header->pe, body, body + phase + 1, header->length - phase - 1);
 }
 
 int sy_tree_on_down(const struct tree_header *header, const char *body)
@@ -124,7 +124,7 @@ int sy_tree_on_down(const struct tree_header *header, const char *body)
 
 /* ---- the call ---- */
 
-static int out_of_time(const char *phase, double seconds, struct sy_error *err)
+static int tree_gather_out_of_time(const char *phase, double seconds, struct sy_error *err)
 {
     char missing[512];
 
@@ -135,12 +135,12 @@ static int out_of_time(const char *phase, double seconds, struct sy_error *err)
     return sy_tree.host->fail(err, ETIMEDOUT, "%s: waited %.0f s for %s", phase, seconds, missing);
 }
 
-static int lead(const char *phase, const void *mine, void *all, size_t length, double seconds,
-                struct sy_error *err)
+static int tree_gather_lead(const char *phase, const void *mine, void *all, size_t length,
+                            double seconds, struct sy_error *err)
 {
     struct tree_gather *g = &sy_tree.gather;
     double deadline = sy_tree_now() + seconds;
-    int rc = take(0, phase, mine, length);
+    int rc = tree_gather_take(0, phase, mine, length);
 
     if (rc)
         return sy_tree.host->fail(err, -rc, "%s: %s", phase, strerror(-rc));
@@ -155,14 +155,14 @@ static int lead(const char *phase, const void *mine, void *all, size_t length, d
             "same program",
             g->fault);
     if (g->arrived < sy_tree.npes)
-        return out_of_time(phase, seconds, err);
-    deliver();
+        return tree_gather_out_of_time(phase, seconds, err);
+    tree_gather_deliver();
     memcpy(all, g->all, length * (size_t)sy_tree.npes);
     return 0;
 }
 
-static int follow(const char *phase, const void *mine, void *all, size_t length, double seconds,
-                  struct sy_error *err)
+static int tree_gather_follow(const char *phase, const void *mine, void *all, size_t length,
+                              double seconds, struct sy_error *err)
 {
     struct tree_gather *g = &sy_tree.gather;
     double deadline = sy_tree_now() + seconds + MARGIN;
@@ -176,7 +176,7 @@ static int follow(const char *phase, const void *mine, void *all, size_t length,
         sy_tree_pump(0.5);
     if (g->done)
         return 0;
-    return sy_tree.ended ? -ECANCELED : out_of_time(phase, seconds, err);
+    return sy_tree.ended ? -ECANCELED : tree_gather_out_of_time(phase, seconds, err);
 }
 
 int sy_tree_allgather(const char *phase, const void *mine, void *all, size_t length, double seconds,
@@ -194,9 +194,10 @@ int sy_tree_allgather(const char *phase, const void *mine, void *all, size_t len
         rc = sy_tree.host->fail(err, EMSGSIZE, "%s: %zu bytes are too many", phase, length);
     else {
         sy_tree.gather.busy = true;
-        rc = (sy_tree.pe ? follow : lead)(phase, mine, all, length, seconds, err);
+        rc = (sy_tree.pe ? tree_gather_follow : tree_gather_lead)(phase, mine, all, length, seconds,
+                                                                  err);
         if (rc == 0)
-            forget();
+            tree_gather_forget();
     }
     pthread_mutex_unlock(&sy_tree.lock);
     return rc;

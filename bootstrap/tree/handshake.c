@@ -54,8 +54,8 @@ static int prove(const char *who, const unsigned char nonces[2 * NONCE], unsigne
     return sy_tree_derive(sy_tree.key, who, nonces, 2 * NONCE, out);
 }
 
-static bool proves(const unsigned char proof[MAC], const char *who,
-                   const unsigned char nonces[2 * NONCE])
+static bool handshake_proves(const unsigned char proof[MAC], const char *who,
+                             const unsigned char nonces[2 * NONCE])
 {
     const struct sy_auth_part parts[] = {{who, strlen(who) + 1}, {nonces, 2 * NONCE}};
 
@@ -126,7 +126,8 @@ int sy_tree_receive_all(int fd, void *data, size_t length, double deadline)
 /* ---- banners ---- */
 
 /* The other end's release, from bytes that anybody may have sent. */
-static const char *banner_release(const struct banner *from, char text[sizeof from->release])
+static const char *handshake_banner_release(const struct banner *from,
+                                            char text[sizeof from->release])
 {
     size_t i = 0;
 
@@ -167,7 +168,7 @@ static int handshake_differs(const struct banner *from, struct sy_error *err)
         err, EPROTONOSUPPORT,
         "another release of this library answers there: %s, and PE %d on host %s runs %s; all "
         "hosts need the same one",
-        banner_release(from, release), sy_tree.pe, sy_tree.host_name, PACKAGE_VERSION);
+        handshake_banner_release(from, release), sy_tree.pe, sy_tree.host_name, PACKAGE_VERSION);
 }
 
 /* Who cannot speak with this PE says its banner and no more. */
@@ -205,7 +206,7 @@ int sy_tree_handshake_finish(int fd, const unsigned char nonce[TREE_NONCE], doub
         return rc;
     memcpy(nonces, nonce, NONCE);
     memcpy(nonces + NONCE, answer.nonce, NONCE);
-    if (!banner_is_ours(&answer.banner) || !proves(answer.proof, "tree server", nonces))
+    if (!banner_is_ours(&answer.banner) || !handshake_proves(answer.proof, "tree server", nonces))
         return sy_tree.host->fail(err, EACCES,
                                   "what answers there does not know this job's secret");
     rc = prove("tree client", nonces, proof);
@@ -216,7 +217,7 @@ int sy_tree_handshake_finish(int fd, const unsigned char nonce[TREE_NONCE], doub
 
 /* ---- the PE that was connected to ---- */
 
-static const void *take(struct tree_link *link, size_t length)
+static const void *handshake_take(struct tree_link *link, size_t length)
 {
     struct tree_buffer *in = &link->in;
 
@@ -246,7 +247,7 @@ static int handshake_refuse(struct tree_link *link, const struct banner *from)
         sy_tree.host->log(SY_LOG_WARN, "boot",
                           "a process of another release of this library (%s) has called on PE %d "
                           "on host %s, which runs %s; all hosts need the same one",
-                          banner_release(from, release), sy_tree.pe, sy_tree.host_name,
+                          handshake_banner_release(from, release), sy_tree.pe, sy_tree.host_name,
                           PACKAGE_VERSION);
     said = true;
     sy_tree_link_write(link, &banner, sizeof banner);
@@ -305,13 +306,13 @@ int sy_tree_handshake_server(struct tree_link *link)
     }
     if (link->state == TREE_LINK_HELLO) {
         int rc = handshake_look(link);
-        at = rc || link->refused ? NULL : take(link, sizeof(struct opening));
+        at = rc || link->refused ? NULL : handshake_take(link, sizeof(struct opening));
         return at ? handshake_answer(link, at) : rc;
     }
-    at = take(link, MAC);
+    at = handshake_take(link, MAC);
     if (!at)
         return 0;
-    if (!proves(at, "tree client", link->nonces))
+    if (!handshake_proves(at, "tree client", link->nonces))
         return -EACCES;
     sy_tree_link_become(link, TREE_LINK_PROVED);
     return 1;

@@ -47,13 +47,13 @@ bool sy_tree_complete(void)
 
 /* ---- PE 0 and parents: those who come ---- */
 
-static void refuse(struct tree_link *link, const char *why)
+static void join_refuse(struct tree_link *link, const char *why)
 {
     sy_tree_link_become(link, TREE_LINK_PARTING);
     sy_tree_link_send(link, TREE_REFUSE, sy_tree.pe, 0, why, strlen(why), NULL, 0);
 }
 
-static void adopt(struct tree_link *link, int pe, const char *host)
+static void join_adopt(struct tree_link *link, int pe, const char *host)
 {
     link->pe = pe;
     memcpy(link->host, host, sizeof link->host);
@@ -69,7 +69,7 @@ static int parent_for_next(void)
     return sy_tree.joins <= TREE_RADIX ? 0 : sy_tree.joined[(sy_tree.joins - 1) / TREE_RADIX];
 }
 
-static void place(struct tree_link *link, int pe, const struct tree_join_body *body)
+static void join_place(struct tree_link *link, int pe, const struct tree_join_body *body)
 {
     struct tree_member *member = &sy_tree.member[pe];
     int parent = body->again ? 0 : parent_for_next();
@@ -81,7 +81,7 @@ static void place(struct tree_link *link, int pe, const struct tree_join_body *b
         sy_tree.joined[sy_tree.joins++] = pe;
     }
     if (parent == 0) {
-        adopt(link, pe, body->host);
+        join_adopt(link, pe, body->host);
         return;
     }
     sy_tree_link_become(link, TREE_LINK_PARTING);
@@ -103,18 +103,18 @@ int sy_tree_on_join(struct tree_link *link, const struct tree_header *header, co
     if (body.npes != sy_tree.npes || pe < 1 || pe >= sy_tree.npes) {
         snprintf(why, sizeof why, "it says that it is PE %d of %d, in a job of %d PEs", pe,
                  body.npes, sy_tree.npes);
-        refuse(link, why);
+        join_refuse(link, why);
     } else if (header->type == TREE_ATTACH) {
-        adopt(link, pe, body.host);
+        join_adopt(link, pe, body.host);
     } else if (sy_tree.pe != 0) {
-        refuse(link, "this is not PE 0");
+        join_refuse(link, "this is not PE 0");
     } else if (sy_tree.member[pe].here || (sy_tree.member[pe].joined && !body.again)) {
         snprintf(why, sizeof why,
                  "two processes say that they are PE %d, on host %.60s and on host %.60s", pe,
                  sy_tree.member[pe].host, body.host);
-        refuse(link, why);
+        join_refuse(link, why);
     } else {
-        place(link, pe, &body);
+        join_place(link, pe, &body);
     }
     return 0;
 }
@@ -136,7 +136,7 @@ void sy_tree_on_here(const struct tree_header *header, const char *host)
 /* ---- all have come ---- */
 
 /* What is no neighbour has no business here any more. */
-static void settle(void)
+static void join_settle(void)
 {
     sy_tree.complete = true;
     sy_tree_listen_close();
@@ -148,7 +148,7 @@ static void settle(void)
     explicit_bzero(sy_tree.key, sizeof sy_tree.key);
 }
 
-static bool first_on_host(const struct tree_link *child)
+static bool join_first_on_host(const struct tree_link *child)
 {
     for (const struct tree_link *link = child->next; link; link = link->next)
         if (link->state == TREE_LINK_CHILD && !strcmp(link->host, child->host))
@@ -156,7 +156,7 @@ static bool first_on_host(const struct tree_link *child)
     return true;
 }
 
-static void tell_children(void)
+static void join_tell_children(void)
 {
     struct tree_all_body body = {.speaks = 0};
 
@@ -164,7 +164,7 @@ static void tell_children(void)
     for (struct tree_link *link = sy_tree.links; link; link = link->next) {
         if (link->state != TREE_LINK_CHILD)
             continue;
-        body.speaks = first_on_host(link);
+        body.speaks = join_first_on_host(link);
         sy_tree_link_send(link, TREE_ALL, sy_tree.pe, 0, &body, sizeof body, NULL, 0);
     }
     explicit_bzero(&body, sizeof body);
@@ -177,14 +177,14 @@ void sy_tree_on_all(const char *bytes)
     memcpy(&body, bytes, sizeof body);
     memcpy(sy_tree.seed, body.seed, sizeof sy_tree.seed);
     sy_tree.speaks = body.speaks;
-    tell_children();
-    settle();
+    join_tell_children();
+    join_settle();
     explicit_bzero(&body, sizeof body);
 }
 
 /* ---- PE 0 waits ---- */
 
-static void name_missing(char *text, size_t room)
+static void join_name_missing(char *text, size_t room)
 {
     bool *here = calloc((size_t)sy_tree.npes, sizeof *here);
 
@@ -194,7 +194,7 @@ static void name_missing(char *text, size_t room)
     free(here);
 }
 
-static int await_all(double begin, double limit, struct sy_error *err)
+static int join_await_all(double begin, double limit, struct sy_error *err)
 {
     double word = FIRST_WORD;
     char missing[512], where[TREE_PLACES];
@@ -204,7 +204,7 @@ static int await_all(double begin, double limit, struct sy_error *err)
         if (waited > limit + AFTERWARDS)
             break;
         if (waited > word) {
-            name_missing(missing, sizeof missing);
+            join_name_missing(missing, sizeof missing);
             sy_tree.host->log(SY_LOG_WARN, "boot",
                               "start-up: waiting for %s of %d to call shmem_init", missing,
                               sy_tree.npes);
@@ -216,7 +216,7 @@ static int await_all(double begin, double limit, struct sy_error *err)
         return -ECANCELED;
     if (sy_tree.here == sy_tree.npes - 1)
         return 0;
-    name_missing(missing, sizeof missing);
+    join_name_missing(missing, sizeof missing);
     return sy_tree.host->fail(
         err, ETIMEDOUT,
         "waited %.0f s for %s of %d, which did not come to shmem_init, as all PEs must, or cannot "
@@ -224,30 +224,30 @@ static int await_all(double begin, double limit, struct sy_error *err)
         limit, missing, sy_tree.npes, sy_tree_listens_text(where));
 }
 
-static int lead(double begin, double limit, struct sy_error *err)
+static int join_lead(double begin, double limit, struct sy_error *err)
 {
     int rc = sy_auth_random(sy_tree.seed, sizeof sy_tree.seed);
     if (rc)
         return sy_tree.host->fail(err, -rc, "no random numbers: %s", strerror(-rc));
-    rc = await_all(begin, limit, err);
+    rc = join_await_all(begin, limit, err);
     if (rc)
         return rc;
-    tell_children();
-    settle();
+    join_tell_children();
+    join_settle();
     return 0;
 }
 
 /* ---- the others look for a place ---- */
 
-/* Whom ask() found. */
+/* Whom join_ask() found. */
 struct parent {
     int fd, pe;
     char host[TREE_HOST_NAME];
 };
 
 /* Asks what answers there for a place. 0: it is the parent; 1: *to is where to ask; else -errno. */
-static int ask(struct parent *parent, enum tree_frame type, bool again, double deadline,
-               struct tree_addresses *to, struct sy_error *err)
+static int join_ask(struct parent *parent, enum tree_frame type, bool again, double deadline,
+                    struct tree_addresses *to, struct sy_error *err)
 {
     struct tree_join_body body = {.npes = sy_tree.npes, .again = again, .listens = sy_tree.listens};
     struct tree_header header = {.length = sizeof body, .type = type, .pe = sy_tree.pe};
@@ -276,16 +276,17 @@ static int ask(struct parent *parent, enum tree_frame type, bool again, double d
     return sy_tree.host->fail(err, -rc, "PE 0's answer: %s", strerror(-rc));
 }
 
-/* Becomes a child of what answers at `to`; as ask(). *again: PE 0 may have given this PE a place.
+/* Becomes a child of what answers at `to`; as join_ask(). *again: PE 0 may have given this PE a
+ * place.
  */
-static int call_on(const struct tree_addresses *to, enum tree_frame type, bool *again,
-                   double patience, double deadline, struct parent *parent,
-                   struct tree_addresses *next, struct sy_error *err)
+static int join_call_on(const struct tree_addresses *to, enum tree_frame type, bool *again,
+                        double patience, double deadline, struct parent *parent,
+                        struct tree_addresses *next, struct sy_error *err)
 {
     parent->fd = sy_tree_dial(to, patience, deadline, err);
     if (parent->fd < 0)
         return parent->fd;
-    int rc = ask(parent, type, *again, deadline, next, err);
+    int rc = join_ask(parent, type, *again, deadline, next, err);
     *again = true;
     if (rc)
         close(parent->fd);
@@ -309,13 +310,13 @@ static int join_attempt(struct search *search, struct parent *parent, struct sy_
     int rc = sy_tree.rank->find_root(&root, err);
 
     if (rc == 0)
-        rc = call_on(&root, TREE_JOIN, &search->again, search->patience, deadline, parent, &other,
-                     err);
+        rc = join_call_on(&root, TREE_JOIN, &search->again, search->patience, deadline, parent,
+                          &other, err);
     if (rc != 1)
         return rc;
     double limit = sy_tree_now() + sy_tree_patience();
-    rc = call_on(&other, TREE_ATTACH, &search->again, search->patience,
-                 limit < deadline ? limit : deadline, parent, &root, &why);
+    rc = join_call_on(&other, TREE_ATTACH, &search->again, search->patience,
+                      limit < deadline ? limit : deadline, parent, &root, &why);
     rc = rc > 0 ? -EPROTO : rc;
     if (rc)
         sy_tree.host->fail(err, -rc, "it answers, but not the PE that it names: %s", why.text);
@@ -345,7 +346,7 @@ static int join_search_once(struct search *search, struct parent *parent)
     return rc;
 }
 
-static int find_place(double begin, double limit, struct parent *parent, struct sy_error *err)
+static int join_find_place(double begin, double limit, struct parent *parent, struct sy_error *err)
 {
     struct search search = {.begin = begin, .limit = limit, .patience = PATIENCE};
     double pause = 0.02, word = FIRST_WORD;
@@ -369,10 +370,10 @@ static int find_place(double begin, double limit, struct parent *parent, struct 
     }
 }
 
-static int follow(double begin, double limit, struct sy_error *err)
+static int join_follow(double begin, double limit, struct sy_error *err)
 {
     struct parent parent;
-    int rc = find_place(begin, limit, &parent, err);
+    int rc = join_find_place(begin, limit, &parent, err);
 
     if (rc)
         return rc;
@@ -400,7 +401,7 @@ static int follow(double begin, double limit, struct sy_error *err)
 
 /* ---- joining ---- */
 
-static void in_child(void)
+static void join_in_child(void)
 {
     /* A process that this one starts is no PE. Were its copies of the sockets left open, nobody
      * would notice this PE's death while it lives. */
@@ -420,7 +421,7 @@ static void in_child(void)
     pthread_mutex_init(&sy_tree.lock, NULL);
 }
 
-static int start(const struct tree_rank *rank, struct sy_error *err)
+static int join_start(const struct tree_rank *rank, struct sy_error *err)
 {
     sy_tree.rank = rank;
     sy_tree.pe = rank->pe;
@@ -429,7 +430,7 @@ static int start(const struct tree_rank *rank, struct sy_error *err)
                             sy_tree.key);
     if (rc)
         return sy_tree.host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(NULL, NULL, join_in_child);
     if (rank->pe == 0) {
         sy_tree.member = calloc((size_t)rank->npes, sizeof *sy_tree.member);
         sy_tree.joined = calloc((size_t)rank->npes, sizeof *sy_tree.joined);
@@ -451,9 +452,9 @@ int sy_tree_join(const struct sy_host *host, struct tree_rank *rank, struct sy_j
 
     limit = join_limit();
     if (rc == 0)
-        rc = start(rank, err);
+        rc = join_start(rank, err);
     if (rc == 0)
-        rc = (rank->pe ? follow : lead)(begin, limit, err);
+        rc = (rank->pe ? join_follow : join_lead)(begin, limit, err);
     if (rc)
         return rc;
     memset(job, 0, sizeof *job);

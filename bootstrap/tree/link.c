@@ -58,7 +58,7 @@ static bool is_pending(enum tree_link_state state)
     return state == TREE_LINK_HELLO || state == TREE_LINK_OPENED || state == TREE_LINK_PROVED;
 }
 
-static int *link_count(enum tree_link_state state)
+static int *tree_link_count(enum tree_link_state state)
 {
     switch (state) {
     case TREE_LINK_HELLO:
@@ -76,7 +76,7 @@ static int *link_count(enum tree_link_state state)
 
 void sy_tree_link_become(struct tree_link *link, enum tree_link_state state)
 {
-    int *from = link_count(link->state), *to = link_count(state);
+    int *from = tree_link_count(link->state), *to = tree_link_count(state);
 
     if (from)
         (*from)--;
@@ -99,7 +99,7 @@ void sy_tree_link_close(struct tree_link *link)
 }
 
 /* The seed of the job's key may have gone through it. */
-static void buffer_free(struct tree_buffer *buffer)
+static void tree_link_buffer_free(struct tree_buffer *buffer)
 {
     if (buffer->data)
         explicit_bzero(buffer->data, buffer->room);
@@ -115,14 +115,14 @@ void sy_tree_bury(void)
             continue;
         }
         *at = link->next;
-        buffer_free(&link->in);
-        buffer_free(&link->out);
+        tree_link_buffer_free(&link->in);
+        tree_link_buffer_free(&link->out);
         free(link);
     }
 }
 
 /* A neighbour's connection broke; anybody else's does not matter. */
-static void broken(struct tree_link *link, const char *why)
+static void tree_link_broken(struct tree_link *link, const char *why)
 {
     bool neighbour = link->state == TREE_LINK_CHILD || link->state == TREE_LINK_PARENT;
 
@@ -133,7 +133,7 @@ static void broken(struct tree_link *link, const char *why)
 
 /* ---- buffers ---- */
 
-static int make_room(struct tree_buffer *buffer, size_t more)
+static int tree_link_make_room(struct tree_buffer *buffer, size_t more)
 {
     if (buffer->taken) {
         buffer->length -= buffer->taken;
@@ -153,9 +153,9 @@ static int make_room(struct tree_buffer *buffer, size_t more)
     return 0;
 }
 
-static int append(struct tree_buffer *buffer, const void *data, size_t length)
+static int tree_link_append(struct tree_buffer *buffer, const void *data, size_t length)
 {
-    int rc = length ? make_room(buffer, length) : 0;
+    int rc = length ? tree_link_make_room(buffer, length) : 0;
 
     if (rc == 0 && length) {
         memcpy(buffer->data + buffer->length, data, length);
@@ -166,7 +166,7 @@ static int append(struct tree_buffer *buffer, const void *data, size_t length)
 
 /* ---- writing ---- */
 
-static void want_to_write(struct tree_link *link, bool want)
+static void tree_link_want_to_write(struct tree_link *link, bool want)
 {
     struct epoll_event event = {.events = EPOLLIN | (want ? (uint32_t)EPOLLOUT : 0),
                                 .data.ptr = link};
@@ -177,7 +177,7 @@ static void want_to_write(struct tree_link *link, bool want)
 }
 
 /* Failures show when reading, where they are told from a good end. */
-static void flush(struct tree_link *link)
+static void tree_link_flush(struct tree_link *link)
 {
     struct tree_buffer *out = &link->out;
 
@@ -193,17 +193,17 @@ static void flush(struct tree_link *link)
         out->taken += (size_t)n;
     }
     bool more = out->taken < out->length;
-    want_to_write(link, more);
+    tree_link_want_to_write(link, more);
     if (!more && link->state == TREE_LINK_PARTING)
         shutdown(link->fd, SHUT_WR);
 }
 
 void sy_tree_link_write(struct tree_link *link, const void *data, size_t length)
 {
-    if (append(&link->out, data, length) != 0)
-        broken(link, "no memory for messages to it");
+    if (tree_link_append(&link->out, data, length) != 0)
+        tree_link_broken(link, "no memory for messages to it");
     else
-        flush(link);
+        tree_link_flush(link);
 }
 
 void sy_tree_link_send(struct tree_link *link, enum tree_frame type, int pe, int arg,
@@ -215,12 +215,12 @@ void sy_tree_link_send(struct tree_link *link, enum tree_frame type, int pe, int
 
     if (link->state == TREE_LINK_DEAD)
         return;
-    if (append(&link->out, &header, sizeof header) != 0 ||
-        append(&link->out, first, first_length) != 0 ||
-        append(&link->out, second, second_length) != 0)
-        broken(link, "no memory for messages to it");
+    if (tree_link_append(&link->out, &header, sizeof header) != 0 ||
+        tree_link_append(&link->out, first, first_length) != 0 ||
+        tree_link_append(&link->out, second, second_length) != 0)
+        tree_link_broken(link, "no memory for messages to it");
     else
-        flush(link);
+        tree_link_flush(link);
 }
 
 void sy_tree_send_children(enum tree_frame type, int pe, int arg, const void *body, size_t length)
@@ -242,7 +242,7 @@ void sy_tree_send_all_but(const struct tree_link *except, enum tree_frame type, 
 
 /* The longest body of a frame, by its type and by who may send it when: what is longer ends the
  * connection before memory is taken for it. -1: no such frame may come now. */
-static ssize_t link_longest(const struct tree_link *link, uint32_t type)
+static ssize_t tree_link_longest(const struct tree_link *link, uint32_t type)
 {
     const struct tree_gather *g = &sy_tree.gather;
     bool child = link->state == TREE_LINK_CHILD, parent = link->state == TREE_LINK_PARENT;
@@ -278,7 +278,8 @@ static ssize_t link_longest(const struct tree_link *link, uint32_t type)
 }
 
 /* What may come now has been decided. Negative: the other end does not keep to the rules. */
-static int dispatch(struct tree_link *link, const struct tree_header *header, const char *body)
+static int tree_link_dispatch(struct tree_link *link, const struct tree_header *header,
+                              const char *body)
 {
     switch (header->type) {
     case TREE_JOIN:
@@ -316,7 +317,7 @@ static int dispatch(struct tree_link *link, const struct tree_header *header, co
     }
 }
 
-static int take_frame(struct tree_link *link)
+static int tree_link_take_frame(struct tree_link *link)
 {
     struct tree_buffer *in = &link->in;
     struct tree_header header;
@@ -324,30 +325,30 @@ static int take_frame(struct tree_link *link)
     if (in->length - in->taken < sizeof header)
         return 0;
     memcpy(&header, in->data + in->taken, sizeof header);
-    ssize_t longest = link_longest(link, header.type);
+    ssize_t longest = tree_link_longest(link, header.type);
     if (longest < 0 || header.length > (size_t)longest)
         return -EMSGSIZE;
     size_t length = sizeof header + (size_t)header.length;
     if (in->length - in->taken < length)
         return 0;
     in->taken += length;
-    int rc = dispatch(link, &header, in->data + in->taken - header.length);
+    int rc = tree_link_dispatch(link, &header, in->data + in->taken - header.length);
     return rc ? rc : 1;
 }
 
-static int digest(struct tree_link *link)
+static int tree_link_digest(struct tree_link *link)
 {
     int rc = 1;
 
     if (link->state == TREE_LINK_HELLO || link->state == TREE_LINK_OPENED)
         rc = sy_tree_handshake_server(link);
     while (rc > 0 && link->state != TREE_LINK_DEAD)
-        rc = take_frame(link);
+        rc = tree_link_take_frame(link);
     return rc;
 }
 
 /* A stranger is given no more memory than what a PE would say. */
-static size_t link_room(const struct tree_link *link)
+static size_t tree_link_room(const struct tree_link *link)
 {
     size_t have = link->in.length - link->in.taken, join;
 
@@ -360,9 +361,9 @@ static size_t link_room(const struct tree_link *link)
 void sy_tree_link_read(struct tree_link *link)
 {
     while (link->state != TREE_LINK_DEAD) {
-        size_t most = link_room(link);
-        if (make_room(&link->in, most) != 0) {
-            broken(link, "no memory for messages from it");
+        size_t most = tree_link_room(link);
+        if (tree_link_make_room(&link->in, most) != 0) {
+            tree_link_broken(link, "no memory for messages from it");
             return;
         }
         ssize_t n = recv(link->fd, link->in.data + link->in.length, most, MSG_DONTWAIT);
@@ -371,13 +372,13 @@ void sy_tree_link_read(struct tree_link *link)
         if (n < 0 && errno == EAGAIN)
             return;
         if (n <= 0) {
-            broken(link, n == 0 || errno == ECONNRESET ? NULL : strerror(errno));
+            tree_link_broken(link, n == 0 || errno == ECONNRESET ? NULL : strerror(errno));
             return;
         }
         link->in.length += (size_t)n;
         /* Neighbours have proved who they are: what makes no sense from them is another version. */
-        if (digest(link) < 0)
-            broken(link, "it speaks another version of the protocol");
+        if (tree_link_digest(link) < 0)
+            tree_link_broken(link, "it speaks another version of the protocol");
         if ((size_t)n < most)
             return;
     }
@@ -390,7 +391,7 @@ static bool link_pending(void)
     return sy_tree.silent || sy_tree.opened || sy_tree.proved;
 }
 
-static void drop_late(void)
+static void tree_link_drop_late(void)
 {
     double time = sy_tree_now();
 
@@ -416,11 +417,11 @@ void sy_tree_pump(double seconds)
             continue;
         }
         if (link->state != TREE_LINK_DEAD && events[i].events & EPOLLOUT)
-            flush(link);
+            tree_link_flush(link);
         if (link->state != TREE_LINK_DEAD && events[i].events & ~(uint32_t)EPOLLOUT)
             sy_tree_link_read(link);
     }
-    drop_late();
+    tree_link_drop_late();
     sy_tree_bury();
 }
 
@@ -431,5 +432,5 @@ void sy_tree_flush(double seconds)
     for (struct tree_link *link = sy_tree.links; link; link = link->next)
         while (link->state != TREE_LINK_DEAD && link->writing &&
                sy_tree_wait(link->fd, POLLOUT, deadline) == 0)
-            flush(link);
+            tree_link_flush(link);
 }

@@ -17,7 +17,7 @@ enum { TRIES = 200, ROUND = 64 /* connections taken before those that are there 
 
 /* ---- where ---- */
 
-static uint16_t listen_port(const struct sy_bound *bound, int count)
+static uint16_t tree_listen_port(const struct sy_bound *bound, int count)
 {
     for (int i = 1; i < count; i++)
         if (bound[i].port != bound[0].port)
@@ -27,7 +27,7 @@ static uint16_t listen_port(const struct sy_bound *bound, int count)
 
 /* One port on all addresses, since one is what a contact has room for: how many, or -errno. port 0:
  * any that is free on all of them. */
-static int listen_at(const struct tree_places *places, uint16_t port, struct sy_bound *bound)
+static int tree_listen_at(const struct tree_places *places, uint16_t port, struct sy_bound *bound)
 {
     const struct sy_interface *chosen[TREE_ADDRESSES];
     char range[16] = "";
@@ -39,7 +39,7 @@ static int listen_at(const struct tree_places *places, uint16_t port, struct sy_
         snprintf(range, sizeof range, "%u:%u", port, port);
     for (int i = 0; i < (port ? 1 : TRIES) && count == -EADDRINUSE; i++) {
         count = sy_interfaces_listen(chosen, (size_t)places->count, "port", range, 0, bound, NULL);
-        if (count <= 0 || listen_port(bound, count))
+        if (count <= 0 || tree_listen_port(bound, count))
             continue;
         while (count > 0)
             close(bound[--count].fd);
@@ -50,15 +50,15 @@ static int listen_at(const struct tree_places *places, uint16_t port, struct sy_
 
 /* Ports of a range are tried from a random one on, so that jobs that start at once do not all try
  * the same. How many addresses, or -errno. */
-static int listen_somewhere(const struct tree_places *places, uint16_t port, struct sy_bound *bound,
-                            struct sy_error *err)
+static int tree_listen_somewhere(const struct tree_places *places, uint16_t port,
+                                 struct sy_bound *bound, struct sy_error *err)
 {
     const char *range = sy_tree.host->start ? sy_tree.host->start->ports : "";
     unsigned first, last, start = 0;
     int count = -EADDRINUSE;
 
     if (port || !*range) {
-        count = listen_at(places, port, bound);
+        count = tree_listen_at(places, port, bound);
         if (count < 0)
             sy_tree.host->fail(err, -count, "cannot listen on port %u: %s", port, strerror(-count));
         return count;
@@ -70,7 +70,7 @@ static int listen_somewhere(const struct tree_places *places, uint16_t port, str
         start = 0;
     count = -EADDRINUSE;
     for (unsigned i = 0; i <= last - first && i < TRIES && count == -EADDRINUSE; i++)
-        count = listen_at(places, (uint16_t)(first + (start + i) % (last - first + 1)), bound);
+        count = tree_listen_at(places, (uint16_t)(first + (start + i) % (last - first + 1)), bound);
     if (count < 0)
         sy_tree.host->fail(err, -count,
                            "cannot listen on a port of SHMEM_CONTROL_PORT_RANGE=%s: %s", range,
@@ -102,7 +102,7 @@ int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct s
         sy_tree_places_loopback(&places);
     else
         rc = sy_tree_places(networks, name, &places, err);
-    int count = rc ? rc : listen_somewhere(&places, port, bound, err);
+    int count = rc ? rc : tree_listen_somewhere(&places, port, bound, err);
     if (count < 0)
         return count;
     sy_tree.listeners = count;
@@ -130,7 +130,7 @@ void sy_tree_listen_close(void)
 
 /* Addresses that one stranger may have: an IPv4 address, the network of an IPv6 one. Equal numbers
  * of different sources do no harm. */
-static uint8_t listen_source(const struct sockaddr_storage *from)
+static uint8_t tree_listen_source(const struct sockaddr_storage *from)
 {
     uint64_t hash = 0;
 
@@ -143,7 +143,7 @@ static uint8_t listen_source(const struct sockaddr_storage *from)
 
 /* Of the source that has most connections in this state, the oldest goes: whoever floods pushes out
  * connections of its own. */
-static bool listen_drop(enum tree_link_state state)
+static bool tree_listen_drop(enum tree_link_state state)
 {
     struct tree_link *oldest = NULL;
     int count[UINT8_MAX + 1] = {0}, most = 0;
@@ -160,23 +160,23 @@ static bool listen_drop(enum tree_link_state state)
 }
 
 /* Pushes out connections where more have come than are kept. */
-static void listen_make_place(void)
+static void tree_listen_make_place(void)
 {
     while (sy_tree.silent > TREE_SILENT)
-        listen_drop(TREE_LINK_HELLO);
+        tree_listen_drop(TREE_LINK_HELLO);
     while (sy_tree.opened > TREE_OPENED + 2 * sy_tree.npes)
-        listen_drop(TREE_LINK_OPENED);
+        tree_listen_drop(TREE_LINK_OPENED);
 }
 
 static bool listen_short(int code)
 {
     return (code == EMFILE || code == ENFILE) &&
-           (listen_drop(TREE_LINK_HELLO) || listen_drop(TREE_LINK_OPENED));
+           (tree_listen_drop(TREE_LINK_HELLO) || tree_listen_drop(TREE_LINK_OPENED));
 }
 
 /* What a PE says first has mostly come with the connection: it is read at once, before a flood of
  * others could push the PE out. */
-static void listen_take(int fd, const struct sockaddr_storage *from)
+static void tree_listen_take(int fd, const struct sockaddr_storage *from)
 {
     struct tree_link *link = sy_tree_link_new(fd, TREE_LINK_HELLO);
 
@@ -184,9 +184,9 @@ static void listen_take(int fd, const struct sockaddr_storage *from)
         close(fd);
         return;
     }
-    link->source = listen_source(from);
+    link->source = tree_listen_source(from);
     sy_tree_link_read(link);
-    listen_make_place();
+    tree_listen_make_place();
 }
 
 bool sy_tree_accept(const void *listener)
@@ -207,7 +207,7 @@ bool sy_tree_accept(const void *listener)
         if (fd < 0)
             continue;
         taken++;
-        listen_take(fd, &from);
+        tree_listen_take(fd, &from);
     }
     return true;
 }

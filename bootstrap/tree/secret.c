@@ -12,8 +12,8 @@ enum { LEAST = 32, MOST = 4096 };
 
 /* What others could have read or chosen is no secret. A group may read it: that is how files of
  * secrets are mounted into containers. */
-static int check(const struct sy_host *host, const char *path, const struct stat *st,
-                 struct sy_error *err)
+static int secret_check(const struct sy_host *host, const char *path, const struct stat *st,
+                        struct sy_error *err)
 {
     if (!S_ISREG(st->st_mode))
         return host->fail(err, EINVAL, "SHMEM_SECRET_FILE=%s is no file", path);
@@ -42,7 +42,7 @@ int sy_tree_secret_read(const struct sy_host *host, const char *path,
         return host->fail(err, code, "SHMEM_SECRET_FILE=%s cannot be read: %s", path,
                           strerror(code));
     rc = fstat(fd, &st) ? host->fail(err, errno, "SHMEM_SECRET_FILE=%s: %s", path, strerror(errno))
-                        : check(host, path, &st, err);
+                        : secret_check(host, path, &st, err);
     if (rc == 0)
         length = read(fd, text, sizeof text);
     if (rc == 0 && length < LEAST)

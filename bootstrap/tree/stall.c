@@ -20,7 +20,7 @@ static const double SAME = 0.4;
 
 /* ---- PE 0: the report ---- */
 
-static void stall_print(enum sy_log_level level)
+static void tree_stall_print(enum sy_log_level level)
 {
     struct tree_stall *stall = &sy_tree.stall;
     static char silent[] = "no answer: stopped, or without a progress thread";
@@ -33,7 +33,7 @@ static void stall_print(enum sy_log_level level)
     free(text);
 }
 
-static void stop_timer(void)
+static void tree_stall_stop_timer(void)
 {
     struct tree_stall *stall = &sy_tree.stall;
 
@@ -42,7 +42,7 @@ static void stop_timer(void)
     stall->timer = -1;
 }
 
-static void forget(void)
+static void tree_stall_forget(void)
 {
     struct tree_stall *stall = &sy_tree.stall;
 
@@ -51,11 +51,11 @@ static void forget(void)
         free(stall->note[pe]);
     free(stall->note);
     stall->note = NULL;
-    stop_timer();
+    tree_stall_stop_timer();
 }
 
 /* Ends the job if no PE can go on (util/rest.h). */
-static void stall_confirm(void)
+static void tree_stall_confirm(void)
 {
     if (sy_tree.ended || !sy_rest_confirmed(sy_tree.stall.rest, sy_tree.npes))
         return;
@@ -63,26 +63,26 @@ static void stall_confirm(void)
         SY_LOG_ERROR, "boot",
         "no PE can go on: each waits for another one (SHMEM_DEADLOCK_TIMEOUT); the job "
         "ends");
-    stall_print(SY_LOG_ERROR);
+    tree_stall_print(SY_LOG_ERROR);
     sy_tree_end(1, true);
     sy_tree_send_all_but(NULL, TREE_ABORT, sy_tree.pe, 1, "!", 1);
 }
 
-static void finish(void)
+static void tree_stall_finish(void)
 {
     if (sy_tree.stall.confirming) {
-        stall_confirm();
+        tree_stall_confirm();
     } else {
         sy_tree.host->log(SY_LOG_WARN, "boot",
                           "a PE has been waiting for %.0f s (SHMEM_STALL_REPORT); what all are "
                           "doing:",
                           sy_tree.stall.waited);
-        stall_print(SY_LOG_WARN);
+        tree_stall_print(SY_LOG_WARN);
     }
-    forget();
+    tree_stall_forget();
 }
 
-static int set_timer(void)
+static int tree_stall_set_timer(void)
 {
     const struct itimerspec limit = {.it_value.tv_sec = ANSWERS};
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &sy_tree.stall};
@@ -96,15 +96,15 @@ static int set_timer(void)
 }
 
 /* Where it fails nobody is asked, and the PEs that wait write to their own logs. */
-static void ask_all(double seconds)
+static void tree_stall_ask_all(double seconds)
 {
     struct tree_stall *stall = &sy_tree.stall;
 
     stall->note = calloc((size_t)sy_tree.npes, sizeof *stall->note);
     if (!stall->note)
         return;
-    if (set_timer() != 0) {
-        forget();
+    if (tree_stall_set_timer() != 0) {
+        tree_stall_forget();
         return;
     }
     stall->waited = seconds;
@@ -113,29 +113,29 @@ static void ask_all(double seconds)
     sy_tree_on_ask();
 }
 
-static void confirm_rest(void)
+static void tree_stall_confirm_rest(void)
 {
-    stop_timer();
+    tree_stall_stop_timer();
     sy_tree.stall.pausing = false;
     if (sy_tree.stall.note || sy_tree.ended)
         return;
     sy_tree.stall.confirming = true;
     sy_rest_ask(sy_tree.stall.rest, sy_tree.npes);
-    ask_all(0);
+    tree_stall_ask_all(0);
 }
 
 void sy_tree_on_late(void)
 {
     if (sy_tree.stall.pausing) {
-        confirm_rest();
+        tree_stall_confirm_rest();
         return;
     }
     if (sy_tree.stall.note)
-        finish();
+        tree_stall_finish();
 }
 
 /* What PE `pe` says; milliseconds below 0: because it was asked. */
-static void take(int pe, int milliseconds, const char *text, size_t length)
+static void tree_stall_take(int pe, int milliseconds, const char *text, size_t length)
 {
     struct tree_stall *stall = &sy_tree.stall;
     double seconds = milliseconds / 1e3;
@@ -144,16 +144,16 @@ static void take(int pe, int milliseconds, const char *text, size_t length)
         (stall->note || sy_tree_now() - stall->reported < SAME * seconds || sy_tree.ended))
         return;
     if (milliseconds >= 0)
-        ask_all(seconds);
+        tree_stall_ask_all(seconds);
     if (!stall->note || stall->note[pe])
         return;
     stall->note[pe] = strndup(text, length);
     if (stall->note[pe] && --stall->missing == 0)
-        finish();
+        tree_stall_finish();
 }
 
 /* A moment passes before the question, so that it is about two times. */
-static void take_rest(int pe, uint64_t wait, unsigned flags)
+static void tree_stall_take_rest(int pe, uint64_t wait, unsigned flags)
 {
     struct tree_stall *stall = &sy_tree.stall;
 
@@ -165,9 +165,9 @@ static void take_rest(int pe, uint64_t wait, unsigned flags)
     stall->rest[pe].flags = flags;
     if (stall->note || stall->pausing || sy_tree.ended || !sy_rest_all(stall->rest, sy_tree.npes))
         return;
-    stall->pausing = set_timer() == 0;
+    stall->pausing = tree_stall_set_timer() == 0;
     if (!stall->pausing)
-        stop_timer();
+        tree_stall_stop_timer();
 }
 
 /* ---- frames ---- */
@@ -180,7 +180,7 @@ int sy_tree_on_rest(const struct tree_header *header, const char *body)
         return -EPROTO;
     memcpy(&wait, body, sizeof wait);
     if (sy_tree.pe == 0)
-        take_rest(header->pe, wait, (unsigned)header->arg);
+        tree_stall_take_rest(header->pe, wait, (unsigned)header->arg);
     else if (sy_tree.parent)
         sy_tree_link_send(sy_tree.parent, TREE_REST, header->pe, header->arg, body, header->length,
                           NULL, 0);
@@ -199,7 +199,7 @@ int sy_tree_on_note(const struct tree_header *header, const char *body)
     if (header->pe < 1 || header->pe >= sy_tree.npes)
         return -EPROTO;
     if (sy_tree.pe == 0)
-        take(header->pe, header->arg, body, header->length);
+        tree_stall_take(header->pe, header->arg, body, header->length);
     else if (sy_tree.parent)
         sy_tree_link_send(sy_tree.parent, TREE_NOTE, header->pe, header->arg, body, header->length,
                           NULL, 0);
@@ -209,7 +209,7 @@ int sy_tree_on_note(const struct tree_header *header, const char *body)
 /* ---- what this PE says ---- */
 
 /* Whether nothing came of what this PE said earlier in this wait: PE 0 may be stopped. */
-static bool unheard(double seconds)
+static bool tree_stall_unheard(double seconds)
 {
     double begin = sy_tree_now() - seconds;
 
@@ -220,7 +220,7 @@ void sy_tree_rests(uint64_t wait, unsigned flags)
 {
     pthread_mutex_lock(&sy_tree.lock);
     if (sy_tree.pe == 0)
-        take_rest(0, wait, flags);
+        tree_stall_take_rest(0, wait, flags);
     else if (sy_tree.parent && !sy_tree.ended)
         sy_tree_link_send(sy_tree.parent, TREE_REST, sy_tree.pe, (int)flags, &wait, sizeof wait,
                           NULL, 0);
@@ -233,7 +233,7 @@ void sy_tree_note(const char *text, double seconds, int asked)
     size_t length = strnlen(text, TREE_WORDS);
 
     pthread_mutex_lock(&sy_tree.lock);
-    if (!asked && unheard(seconds))
+    if (!asked && tree_stall_unheard(seconds))
         sy_tree.host->log(SY_LOG_WARN, "boot",
                           "this PE has been waiting for %.0f seconds, and PE 0 does not answer: "
                           "it is %s",
@@ -241,7 +241,7 @@ void sy_tree_note(const char *text, double seconds, int asked)
     if (!asked)
         sy_tree.stall.mentioned = sy_tree_now();
     if (sy_tree.pe == 0)
-        take(0, milliseconds, text, length);
+        tree_stall_take(0, milliseconds, text, length);
     else if (sy_tree.parent && !sy_tree.ended)
         sy_tree_link_send(sy_tree.parent, TREE_NOTE, sy_tree.pe, milliseconds, text, length, NULL,
                           0);

@@ -15,7 +15,8 @@
 /* ---- groups ---- */
 
 /* False for a team that is none, which every routine answers with FAILED. */
-static inline bool group_of(shmem_team_t team, const char *routine, struct sy_group *group)
+static inline bool collectives_group_of(shmem_team_t team, const char *routine,
+                                        struct sy_group *group)
 {
     sy_world_need(routine);
     struct sy_team *of = sy_team_of(team);
@@ -30,7 +31,7 @@ static inline bool group_of(shmem_team_t team, const char *routine, struct sy_gr
 /* Runs CALL, which uses `group`, on a team, and returns from the routine. */
 #define ON_TEAM(ROUTINE, CALL)                                                                     \
     struct sy_group group;                                                                         \
-    if (!group_of(team, ROUTINE, &group))                                                          \
+    if (!collectives_group_of(team, ROUTINE, &group))                                              \
         return FAILED;                                                                             \
     CALL;                                                                                          \
     return 0
@@ -48,7 +49,7 @@ static void check_sync(const struct sy_group *group)
     SY_COLL_CHECK(group, .routine = SY_COLL_SYNC);
 }
 
-static void world_check_sync(void)
+static void collectives_world_check_sync(void)
 {
     if (SY_UNLIKELY(sy_config.check)) {
         struct sy_group world = sy_group_of_team(&sy_team_world);
@@ -63,7 +64,7 @@ void pshmem_barrier_all(void)
         fflush(stdout);
         fflush(stderr);
     }
-    world_check_sync();
+    collectives_world_check_sync();
     sy_barrier_world();
 }
 SY_ALIAS(shmem_barrier_all);
@@ -71,7 +72,7 @@ SY_ALIAS(shmem_barrier_all);
 void pshmem_sync_all(void)
 {
     sy_world_need("shmem_sync_all");
-    world_check_sync();
+    collectives_world_check_sync();
     sy_sync_world();
 }
 SY_ALIAS(shmem_sync_all);
@@ -106,7 +107,7 @@ static int alltoall(shmem_team_t team, void *dest, const void *source, size_t le
     ON_TEAM("shmem_alltoall", sy_alltoall(&group, dest, source, length));
 }
 
-static int alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+static int collectives_alltoalls(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
                      size_t nelems, size_t size)
 {
     ON_TEAM("shmem_alltoalls",
@@ -118,7 +119,7 @@ static int broadcast(shmem_team_t team, void *dest, const void *source, size_t l
     ON_TEAM("shmem_broadcast", sy_broadcast(&group, dest, source, length, root));
 }
 
-static int collect(shmem_team_t team, void *dest, const void *source, size_t length)
+static int collectives_collect(shmem_team_t team, void *dest, const void *source, size_t length)
 {
     ON_TEAM("shmem_collect", sy_collect(&group, dest, source, length));
 }
@@ -134,14 +135,14 @@ static int fcollect(shmem_team_t team, void *dest, const void *source, size_t le
     SY_ALIAS(shmem_##ALLTOALL); \
     int p##shmem_##ALLTOALLS(shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
                              ptrdiff_t sst, size_t nelems) \
-    { return alltoalls(team, dest, source, dst, sst, nelems, BYTES); } \
+    { return collectives_alltoalls(team, dest, source, dst, sst, nelems, BYTES); } \
     SY_ALIAS(shmem_##ALLTOALLS); \
     int p##shmem_##BROADCAST(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, \
                              int PE_root) \
     { return broadcast(team, dest, source, nelems * BYTES, PE_root); } \
     SY_ALIAS(shmem_##BROADCAST); \
     int p##shmem_##COLLECT(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
-    { return collect(team, dest, source, nelems * BYTES); } \
+    { return collectives_collect(team, dest, source, nelems * BYTES); } \
     SY_ALIAS(shmem_##COLLECT); \
     int p##shmem_##FCOLLECT(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
     { return fcollect(team, dest, source, nelems * BYTES); } \

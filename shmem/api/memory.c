@@ -17,7 +17,7 @@
 #define ANY 1 /* alignment: what the heap gives by itself is enough for every type */
 
 /* Programs that do not look at what they get are many. */
-static void tell_once(const char *routine, size_t size, size_t alignment)
+static void api_memory_tell_once(const char *routine, size_t size, size_t alignment)
 {
     static bool told[2];
     bool aligns = sy_heap_aligns(alignment);
@@ -42,7 +42,7 @@ static void tell_once(const char *routine, size_t size, size_t alignment)
 /* An allocation with its barrier on exit. `clear`: bytes to set to zero before the others may see
  * them. (Inline, so that the routine is still on the stack when somebody asks what a PE waits in:
  * core/callsite.h.) */
-SY_INLINE void *allocate(const struct sy_call *call, size_t alignment, size_t clear)
+SY_INLINE void *api_memory_allocate(const struct sy_call *call, size_t alignment, size_t clear)
 {
     sy_world_need(call->routine);
     if (!call->bytes)
@@ -55,7 +55,7 @@ SY_INLINE void *allocate(const struct sy_call *call, size_t alignment, size_t cl
         return block;
     if (block)
         sy_heap_free(block);
-    tell_once(call->routine, call->bytes, alignment);
+    api_memory_tell_once(call->routine, call->bytes, alignment);
     return NULL;
 }
 
@@ -64,20 +64,22 @@ SY_INLINE void *allocate(const struct sy_call *call, size_t alignment, size_t cl
 
 void *pshmem_malloc(size_t size)
 {
-    return allocate(CALL("shmem_malloc", .bytes = size), ANY, 0);
+    return api_memory_allocate(CALL("shmem_malloc", .bytes = size), ANY, 0);
 }
 SY_ALIAS(shmem_malloc);
 
 /* All memory of this library takes atomics and signals alike. */
 void *pshmem_malloc_with_hints(size_t size, long hints)
 {
-    return allocate(CALL("shmem_malloc_with_hints", .bytes = size, .hints = hints), ANY, 0);
+    return api_memory_allocate(CALL("shmem_malloc_with_hints", .bytes = size, .hints = hints), ANY,
+                               0);
 }
 SY_ALIAS(shmem_malloc_with_hints);
 
 void *pshmem_align(size_t alignment, size_t size)
 {
-    return allocate(CALL("shmem_align", .bytes = size, .alignment = alignment), alignment, 0);
+    return api_memory_allocate(CALL("shmem_align", .bytes = size, .alignment = alignment),
+                               alignment, 0);
 }
 SY_ALIAS(shmem_align);
 
@@ -87,7 +89,7 @@ void *pshmem_calloc(size_t count, size_t size)
 
     if (__builtin_mul_overflow(count, size, &bytes))
         bytes = SIZE_MAX;
-    return allocate(CALL("shmem_calloc", .bytes = bytes), ANY, bytes);
+    return api_memory_allocate(CALL("shmem_calloc", .bytes = bytes), ANY, bytes);
 }
 SY_ALIAS(shmem_calloc);
 
@@ -110,7 +112,7 @@ void pshmem_free(void *ptr)
 SY_ALIAS(shmem_free);
 
 /* Moves a block that cannot grow where it is. */
-static void *move_block(const struct sy_call *call, void *old, size_t have)
+static void *api_memory_move_block(const struct sy_call *call, void *old, size_t have)
 {
     size_t size = call->bytes;
     void *block = sy_heap_alloc(size, ANY);
@@ -123,14 +125,14 @@ static void *move_block(const struct sy_call *call, void *old, size_t have)
     }
     if (block)
         sy_heap_free(block);
-    tell_once("shmem_realloc", size, ANY);
+    api_memory_tell_once("shmem_realloc", size, ANY);
     return NULL;
 }
 
 void *pshmem_realloc(void *ptr, size_t size)
 {
     if (!ptr)
-        return allocate(CALL("shmem_realloc", .bytes = size), ANY, 0);
+        return api_memory_allocate(CALL("shmem_realloc", .bytes = size), ANY, 0);
     if (!size) {
         pshmem_free(ptr);
         return NULL;
@@ -144,7 +146,7 @@ void *pshmem_realloc(void *ptr, size_t size)
         return ptr;
     if (resized)
         sy_heap_resize(ptr, have);
-    return move_block(call, ptr, have);
+    return api_memory_move_block(call, ptr, have);
 }
 SY_ALIAS(shmem_realloc);
 
@@ -152,7 +154,7 @@ SY_ALIAS(shmem_realloc);
 
 void *pshmalloc(size_t size)
 {
-    return allocate(CALL("shmalloc", .bytes = size), ANY, 0);
+    return api_memory_allocate(CALL("shmalloc", .bytes = size), ANY, 0);
 }
 SY_ALIAS(shmalloc);
 
@@ -170,6 +172,7 @@ SY_ALIAS(shrealloc);
 
 void *pshmemalign(size_t alignment, size_t size)
 {
-    return allocate(CALL("shmemalign", .bytes = size, .alignment = alignment), alignment, 0);
+    return api_memory_allocate(CALL("shmemalign", .bytes = size, .alignment = alignment), alignment,
+                               0);
 }
 SY_ALIAS(shmemalign);

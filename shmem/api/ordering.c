@@ -2,7 +2,7 @@
 #include "api/alias.h"
 #include "core/rma.h"
 
-static void fence(shmem_ctx_t ctx)
+static void ordering_fence(shmem_ctx_t ctx)
 {
     if (sy_ctx_given(ctx))
         sy_fence(ctx);
@@ -14,7 +14,7 @@ static void quiet(shmem_ctx_t ctx)
         sy_quiet(ctx, SY_ALL_PES);
 }
 
-static void pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
+static void ordering_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
 {
     if (!sy_ctx_given(ctx))
         return;
@@ -27,13 +27,13 @@ static void pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
 
 void pshmem_fence(void)
 {
-    fence(SHMEM_CTX_DEFAULT);
+    ordering_fence(SHMEM_CTX_DEFAULT);
 }
 SY_ALIAS(shmem_fence);
 
 void pshmem_ctx_fence(shmem_ctx_t ctx)
 {
-    fence(ctx);
+    ordering_fence(ctx);
 }
 SY_ALIAS(shmem_ctx_fence);
 
@@ -51,12 +51,12 @@ SY_ALIAS(shmem_ctx_quiet);
 
 void pshmem_pe_quiet(const int *target_pes, size_t npes)
 {
-    pe_quiet(SHMEM_CTX_DEFAULT, target_pes, npes);
+    ordering_pe_quiet(SHMEM_CTX_DEFAULT, target_pes, npes);
 }
 SY_ALIAS(shmem_pe_quiet);
 
 void pshmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
 {
-    pe_quiet(ctx, target_pes, npes);
+    ordering_pe_quiet(ctx, target_pes, npes);
 }
 SY_ALIAS(shmem_ctx_pe_quiet);

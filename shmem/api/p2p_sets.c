@@ -68,7 +68,7 @@ DEFINE_SEARCH(uint64_t)
 /* clang-format on */
 
 /* The comparison that is true where cmp is not. */
-static int opposite(int cmp)
+static int p2p_sets_opposite(int cmp)
 {
     switch (cmp) {
     case SHMEM_CMP_EQ:
@@ -90,10 +90,10 @@ static int opposite(int cmp)
 /* The first variable from `from` on that keeps the set from being satisfied, or nelems. */
 static size_t first_against(const struct set *set, size_t from)
 {
-    return set->first(set, opposite(set->cmp), from, set->nelems);
+    return set->first(set, p2p_sets_opposite(set->cmp), from, set->nelems);
 }
 
-static bool is_empty(const struct set *set)
+static bool p2p_sets_is_empty(const struct set *set)
 {
     size_t i = 0;
 
@@ -119,7 +119,7 @@ static _Thread_local struct {
     uint64_t random;
 } turn;
 
-static size_t start_of(const struct set *set)
+static size_t p2p_sets_start_of(const struct set *set)
 {
     turn.random = turn.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     if (turn.ivars != set->ivars || turn.nelems != set->nelems || turn.status != set->status ||
@@ -133,7 +133,7 @@ static size_t start_of(const struct set *set)
     return set->nelems ? turn.next % set->nelems : 0;
 }
 
-static size_t any(const struct set *set, size_t start)
+static size_t p2p_sets_any(const struct set *set, size_t start)
 {
     size_t i = set->first(set, set->cmp, start, set->nelems);
 
@@ -147,7 +147,7 @@ static size_t any(const struct set *set, size_t start)
 }
 
 /* All that are satisfied: nothing to take turns for. */
-static size_t some(const struct set *set, size_t *indices)
+static size_t p2p_sets_some(const struct set *set, size_t *indices)
 {
     size_t count = 0, i = 0;
 
@@ -167,7 +167,7 @@ struct pause {
 
 static const char a_set[] = "a wait for a set of variables";
 
-static void pause_after_look(struct pause *pause, size_t nelems)
+static void p2p_sets_pause_after_look(struct pause *pause, size_t nelems)
 {
     pause->looks -= 1 + (int64_t)(nelems / 8);
     if (pause->looks <= 0)
@@ -175,38 +175,38 @@ static void pause_after_look(struct pause *pause, size_t nelems)
 }
 
 /* Each variable is waited for in its turn: the comparison need not be true of all at one time. */
-static void wait_all(const struct set *set)
+static void p2p_sets_wait_all(const struct set *set)
 {
     size_t reached = 0;
 
     SY_WAIT_UNTIL_IN(a_set, (reached = first_against(set, reached)) == set->nelems);
 }
 
-static size_t wait_any(const struct set *set)
+static size_t p2p_sets_wait_any(const struct set *set)
 {
     struct pause pause = {.looks = sy_wait_looks};
-    size_t start = start_of(set), found = any(set, start);
+    size_t start = p2p_sets_start_of(set), found = p2p_sets_any(set, start);
 
-    if (found == NONE && is_empty(set))
+    if (found == NONE && p2p_sets_is_empty(set))
         return NONE;
     while (found == NONE) {
-        pause_after_look(&pause, set->nelems);
-        found = any(set, start);
+        p2p_sets_pause_after_look(&pause, set->nelems);
+        found = p2p_sets_any(set, start);
     }
     sy_wait_over(pause.since);
     return found;
 }
 
-static size_t wait_some(const struct set *set, size_t *indices)
+static size_t p2p_sets_wait_some(const struct set *set, size_t *indices)
 {
     struct pause pause = {.looks = sy_wait_looks};
-    size_t count = some(set, indices);
+    size_t count = p2p_sets_some(set, indices);
 
-    if (!count && is_empty(set))
+    if (!count && p2p_sets_is_empty(set))
         return 0;
     while (!count) {
-        pause_after_look(&pause, set->nelems);
-        count = some(set, indices);
+        p2p_sets_pause_after_look(&pause, set->nelems);
+        count = p2p_sets_some(set, indices);
     }
     sy_wait_over(pause.since);
     return count;
@@ -214,7 +214,7 @@ static size_t wait_some(const struct set *set, size_t *indices)
 
 /* ---- testing ---- */
 
-static int test_all(const struct set *set)
+static int p2p_sets_test_all(const struct set *set)
 {
     int holds = first_against(set, 0) == set->nelems;
 
@@ -223,18 +223,18 @@ static int test_all(const struct set *set)
     return holds;
 }
 
-static size_t test_any(const struct set *set)
+static size_t p2p_sets_test_any(const struct set *set)
 {
-    size_t found = any(set, start_of(set));
+    size_t found = p2p_sets_any(set, p2p_sets_start_of(set));
 
     if (found == NONE)
         sy_wait_missed();
     return found;
 }
 
-static size_t test_some(const struct set *set, size_t *indices)
+static size_t p2p_sets_test_some(const struct set *set, size_t *indices)
 {
-    size_t count = some(set, indices);
+    size_t count = p2p_sets_some(set, indices);
 
     if (!count)
         sy_wait_missed();
@@ -250,27 +250,27 @@ static size_t test_some(const struct set *set, size_t *indices)
 #define DEFINE_FORM(NAME, TYPE, VECTOR, VALUE, VALUES, STEP) \
     void p##shmem_##NAME##_wait_until_all##VECTOR(TYPE *ivars, size_t nelems, const int *status, \
                                                   int cmp, VALUE) \
-    { wait_all(&SET(TYPE, VALUES, STEP)); } \
+    { p2p_sets_wait_all(&SET(TYPE, VALUES, STEP)); } \
     SY_ALIAS(shmem_##NAME##_wait_until_all##VECTOR); \
     size_t p##shmem_##NAME##_wait_until_any##VECTOR(TYPE *ivars, size_t nelems, \
                                                     const int *status, int cmp, VALUE) \
-    { return wait_any(&SET(TYPE, VALUES, STEP)); } \
+    { return p2p_sets_wait_any(&SET(TYPE, VALUES, STEP)); } \
     SY_ALIAS(shmem_##NAME##_wait_until_any##VECTOR); \
     size_t p##shmem_##NAME##_wait_until_some##VECTOR(TYPE *ivars, size_t nelems, size_t *indices, \
                                                      const int *status, int cmp, VALUE) \
-    { return wait_some(&SET(TYPE, VALUES, STEP), indices); } \
+    { return p2p_sets_wait_some(&SET(TYPE, VALUES, STEP), indices); } \
     SY_ALIAS(shmem_##NAME##_wait_until_some##VECTOR); \
     int p##shmem_##NAME##_test_all##VECTOR(TYPE *ivars, size_t nelems, const int *status, int cmp, \
                                            VALUE) \
-    { return test_all(&SET(TYPE, VALUES, STEP)); } \
+    { return p2p_sets_test_all(&SET(TYPE, VALUES, STEP)); } \
     SY_ALIAS(shmem_##NAME##_test_all##VECTOR); \
     size_t p##shmem_##NAME##_test_any##VECTOR(TYPE *ivars, size_t nelems, const int *status, \
                                               int cmp, VALUE) \
-    { return test_any(&SET(TYPE, VALUES, STEP)); } \
+    { return p2p_sets_test_any(&SET(TYPE, VALUES, STEP)); } \
     SY_ALIAS(shmem_##NAME##_test_any##VECTOR); \
     size_t p##shmem_##NAME##_test_some##VECTOR(TYPE *ivars, size_t nelems, size_t *indices, \
                                                const int *status, int cmp, VALUE) \
-    { return test_some(&SET(TYPE, VALUES, STEP), indices); } \
+    { return p2p_sets_test_some(&SET(TYPE, VALUES, STEP), indices); } \
     SY_ALIAS(shmem_##NAME##_test_some##VECTOR);
 
 #define SET(TYPE, VALUES, STEP) \

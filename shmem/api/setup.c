@@ -24,7 +24,7 @@ static void open_world(int thread_level)
 
 /* The vote comes first: a PE that gets through to the end has seen that all
  * others are in shmem_finalize too, so none of them waits for it. */
-static void close_world(void)
+static void setup_close_world(void)
 {
     static const struct sy_call call = {.routine = "shmem_finalize"};
 
@@ -42,7 +42,7 @@ static void close_world(void)
 
 /* Implicit finalisation (F.1): a program may leave main without shmem_finalize. With a status that
  * tells of a failure there is no waiting for the others; the launcher ends them. */
-static void at_exit(int status, void *arg)
+static void setup_at_exit(int status, void *arg)
 {
     (void)arg;
     if (getpid() != sy_world.process)
@@ -50,7 +50,7 @@ static void at_exit(int status, void *arg)
     if (sy_world.depth && !sy_world.ending && !status) {
         sy_world.depth = 0;
         sy_world.exiting = true;
-        close_world();
+        setup_close_world();
     }
     if (!sy_world.depth && !sy_world.ending) {
         sy_boot_close();
@@ -63,7 +63,7 @@ static void at_exit(int status, void *arg)
     sy_boot_leave();
 }
 
-static void begin(int thread_level)
+static void setup_begin(int thread_level)
 {
     static bool registered;
 
@@ -73,7 +73,7 @@ static void begin(int thread_level)
     }
     if (!registered) {
         registered = true;
-        on_exit(at_exit, NULL);
+        on_exit(setup_at_exit, NULL);
     }
     open_world(thread_level);
     sy_world.depth = 1;
@@ -81,7 +81,7 @@ static void begin(int thread_level)
 
 void pshmem_init(void)
 {
-    begin(SHMEM_THREAD_SINGLE);
+    setup_begin(SHMEM_THREAD_SINGLE);
 }
 SY_ALIAS(shmem_init);
 
@@ -90,7 +90,7 @@ int pshmem_init_thread(int requested, int *provided)
     int level = requested < SHMEM_THREAD_SINGLE     ? SHMEM_THREAD_SINGLE
                 : requested > SHMEM_THREAD_MULTIPLE ? SHMEM_THREAD_MULTIPLE
                                                     : requested;
-    begin(level);
+    setup_begin(level);
     *provided = sy_world.thread_level;
     return 0;
 }
@@ -101,7 +101,7 @@ void pstart_pes(int npes)
     (void)npes;
     if (sy_world.depth)
         return;
-    begin(SHMEM_THREAD_SINGLE);
+    setup_begin(SHMEM_THREAD_SINGLE);
 }
 SY_ALIAS(start_pes);
 
@@ -116,7 +116,7 @@ void pshmem_finalize(void)
         sy_world.depth--;
         return;
     }
-    close_world();
+    setup_close_world();
     sy_world.depth = 0;
 }
 SY_ALIAS(shmem_finalize);

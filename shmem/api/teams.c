@@ -58,7 +58,7 @@ static int contexts_of(const shmem_team_config_t *config, long mask)
 
 /* Whether start, start + stride, ... are `size` different members of a team of `all`. A stride of 0
  * can only name one; that goes on as a stride of 1. */
-static bool valid_triplet(int start, int stride, int size, int all)
+static bool teams_valid_triplet(int start, int stride, int size, int all)
 {
     if (start < 0 || start >= all || size < 1 || size > all || (stride == 0 && size > 1))
         return false;
@@ -74,7 +74,7 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, i
 
     sy_world_need("shmem_team_split_strided");
     *new_team = SHMEM_TEAM_INVALID;
-    if (!parent || !valid_triplet(start, stride, size, parent->members.size))
+    if (!parent || !teams_valid_triplet(start, stride, size, parent->members.size))
         return -1;
     int rc = sy_team_create(parent, start, size == 1 ? 1 : stride, size,
                             contexts_of(config, config_mask), &made);

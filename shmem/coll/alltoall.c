@@ -6,8 +6,8 @@
 #include "coll/data.h"
 #include "core/fatal.h"
 
-static void through_slot(const struct sy_group *group, char *dest, const char *source,
-                         size_t length)
+static void alltoall_through_slot(const struct sy_group *group, char *dest, const char *source,
+                                  size_t length)
 {
     int size = group->members.size;
     size_t mine = (size_t)group->members.me * length;
@@ -21,8 +21,8 @@ static void through_slot(const struct sy_group *group, char *dest, const char *s
     sy_group_slot_done(group);
 }
 
-static void from_sources(const struct sy_group *group, char *dest, const char *source,
-                         size_t length)
+static void alltoall_from_sources(const struct sy_group *group, char *dest, const char *source,
+                                  size_t length)
 {
     size_t mine = (size_t)group->members.me * length;
 
@@ -48,8 +48,8 @@ struct grid {
     char *dest;
 };
 
-static struct grid grid_of(const struct sy_group *group, char *dest, const char *source,
-                           size_t length)
+static struct grid alltoall_grid_of(const struct sy_group *group, char *dest, const char *source,
+                                    size_t length)
 {
     struct grid g = {.group = group, .size = group->members.size, .columns = 1};
 
@@ -71,14 +71,15 @@ static int grid_width(const struct grid *g, int row)
 
 /* How many of the blocks from `row` to the member in row `to` of a column have room in the dest of
  * the row's member in that column, where they wait: only the last may be without, in part. */
-static int grid_waiting(const struct grid *g, int row, int to)
+static int alltoall_grid_waiting(const struct grid *g, int row, int to)
 {
     int width = grid_width(g, row), room = g->size - to * width;
 
     return room < 0 ? 0 : room < width ? room : width;
 }
 
-static void grid_pull(const struct grid *g, int i, void *dest, const void *from, size_t length)
+static void alltoall_grid_pull(const struct grid *g, int i, void *dest, const void *from,
+                               size_t length)
 {
     if (i == g->group->members.me)
         memcpy(dest, from, length);
@@ -88,53 +89,54 @@ static void grid_pull(const struct grid *g, int i, void *dest, const void *from,
 
 /* Brings what the members of this row have for this column into this member's dest, ordered by the
  * target's row. */
-static void grid_along_row(const struct grid *g)
+static void alltoall_grid_along_row(const struct grid *g)
 {
     int width = grid_width(g, g->row);
 
     for (int step = 0; step < width; step++) {
         int k = (g->column + step) % width;
         for (int to = 0; to < g->rows && to * g->columns + g->column < g->size; to++)
-            if (k < grid_waiting(g, g->row, to))
-                grid_pull(g, g->row * g->columns + k,
-                          g->dest + (size_t)(to * width + k) * g->length,
-                          g->source + (size_t)(to * g->columns + g->column) * g->length, g->length);
+            if (k < alltoall_grid_waiting(g, g->row, to))
+                alltoall_grid_pull(
+                    g, g->row * g->columns + k, g->dest + (size_t)(to * width + k) * g->length,
+                    g->source + (size_t)(to * g->columns + g->column) * g->length, g->length);
     }
 }
 
 /* Brings what waits for this member in its column into `all`, in the order of the sources; what has
  * found no room on the way, and what the last row would have had for a column that it lacks, comes
  * from the sources themselves. */
-static void grid_along_column(const struct grid *g, char *all)
+static void alltoall_grid_along_column(const struct grid *g, char *all)
 {
     const char *mine = g->source + (size_t)g->group->members.me * g->length;
 
     for (int step = 0; step < g->rows; step++) {
         int row = (g->row + step) % g->rows, first = row * g->columns, at = first + g->column;
-        int width = grid_width(g, row), waiting = at < g->size ? grid_waiting(g, row, g->row) : 0;
+        int width = grid_width(g, row),
+            waiting = at < g->size ? alltoall_grid_waiting(g, row, g->row) : 0;
         char *to = all + (size_t)first * g->length;
         if (waiting)
-            grid_pull(g, at, to, g->dest + (size_t)(g->row * width) * g->length,
-                      (size_t)waiting * g->length);
+            alltoall_grid_pull(g, at, to, g->dest + (size_t)(g->row * width) * g->length,
+                               (size_t)waiting * g->length);
         for (int k = waiting; k < width; k++)
-            grid_pull(g, first + k, to + (size_t)k * g->length, mine, g->length);
+            alltoall_grid_pull(g, first + k, to + (size_t)k * g->length, mine, g->length);
     }
 }
 
 /* Between the synchronisations: all sources are ready and no dest is in use; all blocks wait in
  * their columns; nobody reads this member's dest any more. */
-static void through_grid(const struct sy_group *group, char *dest, const char *source,
-                         size_t length)
+static void alltoall_through_grid(const struct sy_group *group, char *dest, const char *source,
+                                  size_t length)
 {
-    const struct grid g = grid_of(group, dest, source, length);
+    const struct grid g = alltoall_grid_of(group, dest, source, length);
     char *all = malloc((size_t)g.size * length);
 
     if (!all)
         sy_fatal("shmem_alltoall: no memory for %zu bytes", (size_t)g.size * length);
     sy_group_sync(group);
-    grid_along_row(&g);
+    alltoall_grid_along_row(&g);
     sy_group_sync(group);
-    grid_along_column(&g, all);
+    alltoall_grid_along_column(&g, all);
     sy_group_sync(group);
     memcpy(dest, all, (size_t)g.size * length);
     free(all);
@@ -152,11 +154,11 @@ void sy_alltoall(const struct sy_group *group, void *dest, const void *source, s
         sy_alltoall_nodes(group, dest, source,
                           &(struct sy_blocks){length, 1, (ptrdiff_t)length, (ptrdiff_t)length});
     else if (sy_data_many(group, length))
-        through_grid(group, dest, source, length);
+        alltoall_through_grid(group, dest, source, length);
     else if (sy_data_small(group, length, 2 * SY_SMALL) && all <= sy_group_slot_size(group))
-        through_slot(group, dest, source, length);
+        alltoall_through_slot(group, dest, source, length);
     else
-        from_sources(group, dest, source, length);
+        alltoall_from_sources(group, dest, source, length);
 }
 
 /* Block i of one of the arrays of sy_alltoalls. */

@@ -8,8 +8,8 @@
 #include "coll/notify.h"
 
 /* `count` elements from one array to another. */
-static void copy_block(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
-                       const struct sy_blocks *b)
+static void alltoall_nodes_copy_block(char *to, ptrdiff_t to_stride, const char *from,
+                                      ptrdiff_t from_stride, const struct sy_blocks *b)
 {
     ptrdiff_t size = (ptrdiff_t)b->size;
 
@@ -47,12 +47,12 @@ static size_t room_for(const struct sy_nodes *nodes, size_t length)
 
 /* Where what comes from node j is in the scratch space of a node with `size` members: from each
  * member of j a block for each of these. */
-static size_t place_of(const struct sy_nodes *nodes, int j, int size, size_t length)
+static size_t alltoall_nodes_place_of(const struct sy_nodes *nodes, int j, int size, size_t length)
 {
     return incoming(nodes, length) + (size_t)sy_nodes_before(nodes, j) * (size_t)size * length;
 }
 
-static void send_to_node(const struct sy_notify *notify, int j, size_t length)
+static void alltoall_nodes_send_to_node(const struct sy_notify *notify, int j, size_t length)
 {
     const struct sy_nodes *nodes = sy_group_nodes(notify->group);
     int size = sy_nodes_size(nodes, j);
@@ -64,11 +64,12 @@ static void send_to_node(const struct sy_notify *notify, int j, size_t length)
             memcpy(to, blocks + (size_t)sy_nodes_member(nodes, j, b) * length, length);
     }
     sy_notify_scratch_count(notify, sy_nodes_member(nodes, j, 0),
-                            place_of(nodes, nodes->mine, size, length), packed,
+                            alltoall_nodes_place_of(nodes, nodes->mine, size, length), packed,
                             (size_t)(to - packed));
 }
 
-static void take_blocks(const struct sy_notify *notify, char *dest, const struct sy_blocks *b)
+static void alltoall_nodes_take_blocks(const struct sy_notify *notify, char *dest,
+                                       const struct sy_blocks *b)
 {
     const struct sy_group *group = notify->group;
     const struct sy_nodes *nodes = sy_group_nodes(group);
@@ -78,41 +79,43 @@ static void take_blocks(const struct sy_notify *notify, char *dest, const struct
 
     for (int step = 0; step < nodes->count; step++) {
         int j = sy_nodes_after(nodes, step), members = sy_nodes_size(nodes, j);
-        const char *came = sy_notify_mate(notify, 0) + place_of(nodes, j, locals, length);
+        const char *came = sy_notify_mate(notify, 0) +
+                           alltoall_nodes_place_of(nodes, j, locals, length);
         for (int a = 0; a < members; a++) {
             int i = sy_nodes_member(nodes, j, a);
             const char *one = step ? came + (size_t)(a * locals + local) * length
                                    : sy_notify_mate(notify, a) + (size_t)group->members.me * length;
-            copy_block(block(dest, i, b->dest_stride, b), b->dest_stride, one, size, b);
+            alltoall_nodes_copy_block(block(dest, i, b->dest_stride, b), b->dest_stride, one, size,
+                                      b);
         }
     }
 }
 
-static void through_leaders(const struct sy_group *group, char *dest, const char *source,
-                            const struct sy_blocks *b)
+static void alltoall_nodes_through_leaders(const struct sy_group *group, char *dest,
+                                           const char *source, const struct sy_blocks *b)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     size_t length = b->size * b->count;
     struct sy_notify notify = sy_notify_open(group, room_for(nodes, length), 1);
 
     for (int i = 0; i < group->members.size; i++)
-        copy_block(sy_notify_own(&notify) + (size_t)i * length, (ptrdiff_t)b->size,
-                   block(source, i, b->source_stride, b), b->source_stride, b);
+        alltoall_nodes_copy_block(sy_notify_own(&notify) + (size_t)i * length, (ptrdiff_t)b->size,
+                                  block(source, i, b->source_stride, b), b->source_stride, b);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
         for (int step = 1; step < nodes->count; step++)
-            send_to_node(&notify, sy_nodes_after(nodes, step), length);
+            alltoall_nodes_send_to_node(&notify, sy_nodes_after(nodes, step), length);
         sy_notify_await_count(&notify, (uint64_t)nodes->count - 1);
     }
     sy_group_release(group);
-    take_blocks(&notify, dest, b);
+    alltoall_nodes_take_blocks(&notify, dest, b);
     sy_notify_met(&notify);
 }
 
 /* ---- large blocks ---- */
 
-static void send_block(const struct sy_notify *notify, int to, char *dest, const char *source,
-                       const struct sy_blocks *b)
+static void alltoall_nodes_send_block(const struct sy_notify *notify, int to, char *dest,
+                                      const char *source, const struct sy_blocks *b)
 {
     const struct sy_group *group = notify->group;
     ptrdiff_t size = (ptrdiff_t)b->size;
@@ -128,8 +131,8 @@ static void send_block(const struct sy_notify *notify, int to, char *dest, const
     sy_notify_count(notify, to);
 }
 
-static void by_members(const struct sy_group *group, char *dest, const char *source,
-                       const struct sy_blocks *b)
+static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, const char *source,
+                                      const struct sy_blocks *b)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     int me = group->members.me, local = sy_group_local(group), locals = sy_group_locals(group);
@@ -139,7 +142,8 @@ static void by_members(const struct sy_group *group, char *dest, const char *sou
     for (int step = 1; step < nodes->count; step++) {
         int j = sy_nodes_after(nodes, step), size = sy_nodes_size(nodes, j);
         for (int k = 0; k < size; k++)
-            send_block(&notify, sy_nodes_member(nodes, j, (local + k) % size), dest, source, b);
+            alltoall_nodes_send_block(&notify, sy_nodes_member(nodes, j, (local + k) % size), dest,
+                                      source, b);
     }
     for (int k = 0; k < locals; k++) {
         int i = sy_group_mate(group, (local + k) % locals);
@@ -158,7 +162,7 @@ void sy_alltoall_nodes(const struct sy_group *group, void *dest, const void *sou
     const struct sy_nodes *nodes = sy_group_nodes(group);
 
     if (length <= SY_NOTIFY_SMALL && room_for(nodes, length) <= SY_NOTIFY_SMALL)
-        through_leaders(group, dest, source, blocks);
+        alltoall_nodes_through_leaders(group, dest, source, blocks);
     else
-        by_members(group, dest, source, blocks);
+        alltoall_nodes_by_members(group, dest, source, blocks);
 }

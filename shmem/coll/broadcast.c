@@ -9,8 +9,8 @@
 
 enum { TAG_READY };
 
-static void through_slot(const struct sy_group *group, void *dest, const void *source,
-                         size_t length, int root)
+static void broadcast_through_slot(const struct sy_group *group, void *dest, const void *source,
+                                   size_t length, int root)
 {
     void *slot = sy_group_slot(group);
 
@@ -25,8 +25,8 @@ static void through_slot(const struct sy_group *group, void *dest, const void *s
     sy_group_slot_done(group);
 }
 
-static void from_source(const struct sy_group *group, void *dest, const void *source, size_t length,
-                        int root)
+static void broadcast_from_source(const struct sy_group *group, void *dest, const void *source,
+                                  size_t length, int root)
 {
     sy_group_sync(group);
     if (group->members.me != root)
@@ -38,8 +38,8 @@ static void from_source(const struct sy_group *group, void *dest, const void *so
 
 /* Along a tree that has the root at its root: each member reads its parent's dest once the parent
  * has told it. With a radix of all members every other is the root's child. */
-static void along_tree(const struct sy_group *group, void *dest, const void *source, size_t length,
-                       int root, long radix)
+static void broadcast_along_tree(const struct sy_group *group, void *dest, const void *source,
+                                 size_t length, int root, long radix)
 {
     long size = group->members.size, me = (group->members.me - root + size) % size;
     long first = me * radix + 1, last = first + radix < size ? first + radix : size;
@@ -70,15 +70,15 @@ void sy_broadcast(const struct sy_group *group, void *dest, const void *source, 
     if (!length)
         sy_group_sync(group);
     else if (group->psync)
-        from_source(group, dest, source, length, root);
+        broadcast_from_source(group, dest, source, length, root);
     else if (sy_config.bcast_algorithm == SY_BCAST_LINEAR)
-        along_tree(group, dest, source, length, root, group->members.size);
+        broadcast_along_tree(group, dest, source, length, root, group->members.size);
     else if (sy_config.bcast_algorithm == SY_BCAST_TREE)
-        along_tree(group, dest, source, length, root, sy_config.coll_radix);
+        broadcast_along_tree(group, dest, source, length, root, sy_config.coll_radix);
     else if (sy_group_spans(group))
         sy_broadcast_nodes(group, dest, source, length, root);
     else if (sy_data_small(group, length, 2 * SY_SMALL))
-        through_slot(group, dest, source, length, root);
+        broadcast_through_slot(group, dest, source, length, root);
     else
-        from_source(group, dest, source, length, root);
+        broadcast_from_source(group, dest, source, length, root);
 }

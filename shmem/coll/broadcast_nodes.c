@@ -23,7 +23,7 @@ struct place {
 };
 
 /* The member that deals with others for a node. */
-static int speaker(const struct place *p, int node)
+static int broadcast_nodes_speaker(const struct place *p, int node)
 {
     const struct sy_nodes *nodes = sy_group_nodes(p->group);
     int at = (int)(((long)node + p->root_node) % p->count);
@@ -39,7 +39,7 @@ static int parent(const struct place *p)
 /* The distance from this node to its child number `i`, or 0. In the binomial tree a node's children
  * are at the powers of two below its lowest bit, and the one with the most nodes below it comes
  * first. */
-static int child(const struct place *p, int i)
+static int broadcast_nodes_child(const struct place *p, int i)
 {
     int distance = 1, found = 0;
 
@@ -54,18 +54,18 @@ static int child(const struct place *p, int i)
 }
 
 /* Which child of its parent this node is. */
-static int rank_among_children(const struct place *p)
+static int broadcast_nodes_rank_among_children(const struct place *p)
 {
     struct place of_parent = *p;
     int i = 0;
 
     of_parent.node = parent(p);
-    while (of_parent.node + child(&of_parent, i) != p->node)
+    while (of_parent.node + broadcast_nodes_child(&of_parent, i) != p->node)
         i++;
     return i;
 }
 
-static struct place make_place(const struct sy_group *group, int root)
+static struct place broadcast_nodes_make_place(const struct sy_group *group, int root)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct place p = {
@@ -77,19 +77,20 @@ static struct place make_place(const struct sy_group *group, int root)
 
 /* ---- small ---- */
 
-static void through_scratch(const struct place *p, void *dest, const void *source, size_t length)
+static void broadcast_nodes_through_scratch(const struct place *p, void *dest, const void *source,
+                                            size_t length)
 {
     struct sy_notify notify = sy_notify_open(p->group, length, 1);
-    int me = p->group->members.me, here = speaker(p, p->node), distance;
+    int me = p->group->members.me, here = broadcast_nodes_speaker(p, p->node), distance;
     const char *scratch = sy_notify_scratch(&notify, here);
 
     if (me == p->root)
         sy_notify_scratch_put(&notify, me, 0, source, length, FLAG_DATA, 1);
     else
         sy_notify_watch(&notify, here, FLAG_DATA, 1);
-    for (int i = 0; me == here && (distance = child(p, i)); i++)
-        sy_notify_scratch_put(&notify, speaker(p, p->node + distance), 0, scratch, length,
-                              FLAG_DATA, 1);
+    for (int i = 0; me == here && (distance = broadcast_nodes_child(p, i)); i++)
+        sy_notify_scratch_put(&notify, broadcast_nodes_speaker(p, p->node + distance), 0, scratch,
+                              length, FLAG_DATA, 1);
     memcpy(dest, scratch, length);
 }
 
@@ -97,7 +98,7 @@ static void through_scratch(const struct place *p, void *dest, const void *sourc
 
 /* A chain carries the data once, but it takes a message for each node until the last one has begun;
  * in a tree a node sends them several times. A message takes about the time of a chunk. */
-static bool chain_is_faster(int count, size_t chunks)
+static bool broadcast_nodes_chain_is_faster(int count, size_t chunks)
 {
     size_t depth = 0, nodes = (size_t)count;
 
@@ -106,8 +107,8 @@ static bool chain_is_faster(int count, size_t chunks)
     return chunks + 2 * nodes < (chunks + 1) * depth + 3;
 }
 
-static void send_on(const struct place *p, const struct sy_notify *notify, char *dest,
-                    const char *from, size_t length)
+static void broadcast_nodes_send_on(const struct place *p, const struct sy_notify *notify,
+                                    char *dest, const char *from, size_t length)
 {
     uint64_t step = 0;
     int distance;
@@ -117,20 +118,20 @@ static void send_on(const struct place *p, const struct sy_notify *notify, char 
         step++;
         if (p->node)
             sy_notify_await(notify, FLAG_DATA, step);
-        for (int i = 0; (distance = child(p, i)); i++) {
+        for (int i = 0; (distance = broadcast_nodes_child(p, i)); i++) {
             if (step == 1)
                 sy_notify_await(notify, FLAG_READY + (unsigned)i, 1);
-            sy_notify_dest_put(notify, speaker(p, p->node + distance), dest + at, from + at, bytes,
-                               FLAG_DATA, step);
+            sy_notify_dest_put(notify, broadcast_nodes_speaker(p, p->node + distance), dest + at,
+                               from + at, bytes, FLAG_DATA, step);
         }
     }
 }
 
 /* A member that speaks to no other node takes the data from the one that does, as they come. */
-static void follow(const struct place *p, const struct sy_notify *notify, char *dest,
-                   const char *source, size_t length)
+static void broadcast_nodes_follow(const struct place *p, const struct sy_notify *notify,
+                                   char *dest, const char *source, size_t length)
 {
-    int here = speaker(p, p->node);
+    int here = broadcast_nodes_speaker(p, p->node);
     const char *from = p->node ? dest : source;
     uint64_t step = 0;
 
@@ -141,23 +142,24 @@ static void follow(const struct place *p, const struct sy_notify *notify, char *
     }
 }
 
-static void into_dest(struct place *p, char *dest, const char *source, size_t length)
+static void broadcast_nodes_into_dest(struct place *p, char *dest, const char *source,
+                                      size_t length)
 {
     uint64_t chunks = (length + CHUNK_BYTES - 1) / CHUNK_BYTES;
     struct sy_notify notify = sy_notify_open(p->group, 0, chunks);
     int me = p->group->members.me;
 
-    p->chain = chain_is_faster(p->count, chunks);
+    p->chain = broadcast_nodes_chain_is_faster(p->count, chunks);
     if (me == p->root) {
         sy_notify_raise(&notify, me, FLAG_DATA, chunks); /* for the members on this node */
-        send_on(p, &notify, dest, source, length);
+        broadcast_nodes_send_on(p, &notify, dest, source, length);
         sy_data_copy(dest, source, length);
-    } else if (me == speaker(p, p->node)) {
-        sy_notify_raise(&notify, speaker(p, parent(p)),
-                        FLAG_READY + (unsigned)rank_among_children(p), 1);
-        send_on(p, &notify, dest, dest, length);
+    } else if (me == broadcast_nodes_speaker(p, p->node)) {
+        sy_notify_raise(&notify, broadcast_nodes_speaker(p, parent(p)),
+                        FLAG_READY + (unsigned)broadcast_nodes_rank_among_children(p), 1);
+        broadcast_nodes_send_on(p, &notify, dest, dest, length);
     } else {
-        follow(p, &notify, dest, source, length);
+        broadcast_nodes_follow(p, &notify, dest, source, length);
     }
     sy_group_sync_node(p->group);
 }
@@ -165,10 +167,10 @@ static void into_dest(struct place *p, char *dest, const char *source, size_t le
 void sy_broadcast_nodes(const struct sy_group *group, void *dest, const void *source, size_t length,
                         int root)
 {
-    struct place place = make_place(group, root);
+    struct place place = broadcast_nodes_make_place(group, root);
 
     if (length <= MOST_SMALL)
-        through_scratch(&place, dest, source, length);
+        broadcast_nodes_through_scratch(&place, dest, source, length);
     else
-        into_dest(&place, dest, source, length);
+        broadcast_nodes_into_dest(&place, dest, source, length);
 }

@@ -39,7 +39,7 @@ static uint64_t mark_of(const struct sy_group *group)
     return sy_hash(&group->team->turn, sizeof group->team->turn, 0x636f6c6c);
 }
 
-static const char *describe(const struct record *record, char *text, size_t room)
+static const char *coll_check_describe(const struct record *record, char *text, size_t room)
 {
     int length = snprintf(text, room, "%.*s", NAME - 1, record->name);
 
@@ -51,7 +51,8 @@ static const char *describe(const struct record *record, char *text, size_t room
     return text;
 }
 
-static void explain(const struct record *mine, const struct record *other, int me, int pe)
+static void coll_check_explain(const struct record *mine, const struct record *other, int me,
+                               int pe)
 {
     char text[2][128];
     bool known = other->mark == mine->mark && other->routine >= SY_COLL_SYNC &&
@@ -60,12 +61,12 @@ static void explain(const struct record *mine, const struct record *other, int m
     sy_fatal(
         "collective routines do not match: PE %d is in %s, and PE %d is in %s; all PEs of a team "
         "must call the same ones, in the same order, with the same sizes and roots",
-        me, describe(mine, text[0], sizeof text[0]), pe,
-        known ? describe(other, text[1], sizeof text[1]) : "another routine");
+        me, coll_check_describe(mine, text[0], sizeof text[0]), pe,
+        known ? coll_check_describe(other, text[1], sizeof text[1]) : "another routine");
 }
 
 /* Each member looks at the one after it: if all of these are equal, all members are. */
-static void check_members(const struct sy_group *group, const struct sy_coll_call *call)
+static void coll_check_members(const struct sy_group *group, const struct sy_coll_call *call)
 {
     struct record mine = {.mark = mark_of(group),
                           .size = call->size,
@@ -79,13 +80,13 @@ static void check_members(const struct sy_group *group, const struct sy_coll_cal
     int next = sy_data_after(group, group->members.size > 1);
     const struct record *other = sy_group_read_slot(group, next, 0, sizeof room, &room);
     if (memcmp(other, &mine, offsetof(struct record, name)) != 0)
-        explain(&mine, other, sy_world.pe, sy_members_pe(&group->members, next));
+        coll_check_explain(&mine, other, sy_world.pe, sy_members_pe(&group->members, next));
     sy_group_slot_done(group);
 }
 
 /* Overlap is not allowed but for reductions and scans in place; a PE's broadcast to itself in place
  * harms nobody. */
-static void check_overlap(const struct sy_coll_call *call, const char *name)
+static void coll_check_overlap(const struct sy_coll_call *call, const char *name)
 {
     uintptr_t dest = (uintptr_t)call->dest, source = (uintptr_t)call->source;
     bool in_place = call->routine >= SY_COLL_REDUCE || call->routine == SY_COLL_BROADCAST;
@@ -99,7 +100,7 @@ static void check_overlap(const struct sy_coll_call *call, const char *name)
                  in_place ? "; they may only be the same array or have nothing in common" : "");
 }
 
-static void check_psync(const char *name, const long *psync)
+static void coll_check_psync(const char *name, const long *psync)
 {
     unsigned window;
     uint64_t offset;
@@ -119,8 +120,8 @@ void sy_coll_check(const struct sy_group *group, struct sy_coll_call call)
     if (call.source_length)
         sy_rma_target(name, call.source, call.source_length, sy_world.pe);
     if (group->psync)
-        check_psync(name, group->psync);
-    check_overlap(&call, name);
+        coll_check_psync(name, group->psync);
+    coll_check_overlap(&call, name);
     if (group->team)
-        check_members(group, &call);
+        coll_check_members(group, &call);
 }

@@ -10,8 +10,8 @@ enum { TAG_STEP, TAG_UP, TAG_DOWN };
 
 /* ---- fcollect ---- */
 
-static void through_slots(const struct sy_group *group, char *dest, const void *source,
-                          size_t length)
+static void collect_through_slots(const struct sy_group *group, char *dest, const void *source,
+                                  size_t length)
 {
     memcpy(sy_group_slot(group), source, length);
     sy_group_sync(group);
@@ -22,8 +22,8 @@ static void through_slots(const struct sy_group *group, char *dest, const void *
     sy_group_slot_done(group);
 }
 
-static void from_sources(const struct sy_group *group, char *dest, const void *source,
-                         size_t length)
+static void collect_from_sources(const struct sy_group *group, char *dest, const void *source,
+                                 size_t length)
 {
     sy_group_sync(group);
     memcpy(dest + (size_t)group->members.me * length, source, length);
@@ -35,7 +35,8 @@ static void from_sources(const struct sy_group *group, char *dest, const void *s
 }
 
 /* The first member reads all parts, the others read the whole from it. */
-static void linear(const struct sy_group *group, char *dest, const void *source, size_t length)
+static void collect_fixed_linear(const struct sy_group *group, char *dest, const void *source,
+                                 size_t length)
 {
     int size = group->members.size;
 
@@ -55,7 +56,8 @@ static void linear(const struct sy_group *group, char *dest, const void *source,
 }
 
 /* In each of size - 1 steps a member reads one more part from the member before it. */
-static void ring(const struct sy_group *group, char *dest, const void *source, size_t length)
+static void collect_ring(const struct sy_group *group, char *dest, const void *source,
+                         size_t length)
 {
     int size = group->members.size, before = sy_data_after(group, size - 1);
 
@@ -71,7 +73,8 @@ static void ring(const struct sy_group *group, char *dest, const void *source, s
 
 /* A member that has the parts of `have` members from itself on reads as many more from the one that
  * follows these. A round's notifier differs from the next one's, so each round has its tag. */
-static void doubling(const struct sy_group *group, char *dest, const void *source, size_t length)
+static void collect_doubling(const struct sy_group *group, char *dest, const void *source,
+                             size_t length)
 {
     int size = group->members.size;
     unsigned round = 0;
@@ -91,20 +94,20 @@ static void doubling(const struct sy_group *group, char *dest, const void *sourc
     sy_group_sync(group);
 }
 
-static bool fcollect_named(const struct sy_group *group, char *dest, const void *source,
-                           size_t length)
+static bool collect_fcollect_named(const struct sy_group *group, char *dest, const void *source,
+                                   size_t length)
 {
     switch (sy_config.fcollect_algorithm) {
     case SY_COLLECT_LINEAR:
-        linear(group, dest, source, length);
+        collect_fixed_linear(group, dest, source, length);
         return true;
     case SY_COLLECT_RING:
-        ring(group, dest, source, length);
+        collect_ring(group, dest, source, length);
         return true;
     case SY_COLLECT_RECDBL:
         if (group->members.size > 1 << MOST_ROUNDS)
             return false;
-        doubling(group, dest, source, length);
+        collect_doubling(group, dest, source, length);
         return true;
     default:
         return false;
@@ -118,16 +121,16 @@ void sy_fcollect(const struct sy_group *group, void *dest, const void *source, s
                   .size = length);
     if (!length)
         sy_group_sync(group);
-    else if (group->team && fcollect_named(group, dest, source, length))
+    else if (group->team && collect_fcollect_named(group, dest, source, length))
         return;
     else if (sy_group_spans(group))
         sy_fcollect_nodes(group, dest, source, length);
     else if (group->team && sy_data_many(group, length) && group->members.size <= 1 << MOST_ROUNDS)
-        doubling(group, dest, source, length);
+        collect_doubling(group, dest, source, length);
     else if (sy_data_small(group, length, SY_SMALL))
-        through_slots(group, dest, source, length);
+        collect_through_slots(group, dest, source, length);
     else
-        from_sources(group, dest, source, length);
+        collect_from_sources(group, dest, source, length);
 }
 
 /* ---- collect ---- */
@@ -140,7 +143,7 @@ static size_t *length_word(const struct sy_group *group)
                        : (size_t *)&group->psync[SHMEM_COLLECT_SYNC_SIZE - 1];
 }
 
-static size_t length_of(const struct sy_group *group, int i)
+static size_t collect_length_of(const struct sy_group *group, int i)
 {
     size_t room;
 
@@ -175,14 +178,14 @@ static bool collect_parts(const struct sy_group *group, char *dest, const void *
     bool reads = !group->team; /* then at least the words of pSync */
 
     for (int i = 0; i < size; i++) {
-        size_t length = length_of(group, i);
+        size_t length = collect_length_of(group, i);
         before += i < me ? length : 0;
         reads = reads || !in_slot(group, length);
     }
     at = before;
     for (int step = 0; step < size; step++) {
         int i = sy_data_after(group, step);
-        size_t length = length_of(group, i);
+        size_t length = collect_length_of(group, i);
         at = i ? at : 0;
         collect_part(group, i, dest + at, source, length);
         at += length;
@@ -192,12 +195,12 @@ static bool collect_parts(const struct sy_group *group, char *dest, const void *
 
 /* The first member joins the parts, and the others read the whole from it. Lengths are in the
  * slots, data are not. */
-static void collect_linear(const struct sy_group *group, char *dest, const void *source)
+static void collect_varying_linear(const struct sy_group *group, char *dest, const void *source)
 {
     size_t all = 0;
 
     for (int i = 0; i < group->members.size; i++) {
-        size_t length = length_of(group, i);
+        size_t length = collect_length_of(group, i);
         if (!group->members.me && length)
             sy_group_pull(group, i, dest + all, source, length);
         all += length;
@@ -221,7 +224,7 @@ void sy_collect(const struct sy_group *group, void *dest, const void *source, si
         memcpy(word + 1, source, length);
     sy_group_sync(group);
     if (group->team && sy_config.collect_algorithm == SY_COLLECT_LINEAR)
-        collect_linear(group, dest, source);
+        collect_varying_linear(group, dest, source);
     else if (collect_parts(group, dest, source))
         sy_group_sync(group);
     if (group->team)

@@ -19,18 +19,18 @@ struct parts {
     const uint64_t *offset;
 };
 
-static size_t offset_of(const struct parts *p, int i)
+static size_t collect_nodes_offset_of(const struct parts *p, int i)
 {
     return p->offset ? p->offset[i] : (size_t)i * p->length;
 }
 
-static size_t length_of(const struct parts *p, int i)
+static size_t collect_nodes_length_of(const struct parts *p, int i)
 {
     return p->offset ? p->offset[i + 1] - p->offset[i] : p->length;
 }
 
 /* Bytes of `count` nodes' parts, from node j on in a circle. */
-static size_t bytes_of_nodes(const struct parts *p, int j, int count)
+static size_t collect_nodes_bytes_of(const struct parts *p, int j, int count)
 {
     size_t bytes = 0;
 
@@ -39,7 +39,7 @@ static size_t bytes_of_nodes(const struct parts *p, int j, int count)
         if (!p->offset)
             bytes += (size_t)size * p->length;
         for (int k = 0; p->offset && k < size; k++)
-            bytes += length_of(p, sy_nodes_member(p->nodes, j, k));
+            bytes += collect_nodes_length_of(p, sy_nodes_member(p->nodes, j, k));
     }
     return bytes;
 }
@@ -47,7 +47,7 @@ static size_t bytes_of_nodes(const struct parts *p, int j, int count)
 /* ---- small parts ---- */
 
 /* Between leaders. The scratch has this node's parts first, then those of the nodes that follow. */
-static void gather_rounds(const struct parts *p, const struct sy_notify *notify)
+static void collect_nodes_gather_rounds(const struct parts *p, const struct sy_notify *notify)
 {
     int count = p->nodes->count, mine = p->nodes->mine;
     const char *scratch = sy_notify_own(notify);
@@ -57,9 +57,9 @@ static void gather_rounds(const struct parts *p, const struct sy_notify *notify)
         for (int k = 1; k < RADIX && k * have < count; k++) {
             int away = k * have, blocks = have < count - away ? have : count - away;
             int to = sy_nodes_after(p->nodes, count - away);
-            sy_notify_scratch_put(notify, sy_nodes_member(p->nodes, to, 0),
-                                  bytes_of_nodes(p, to, away), scratch,
-                                  bytes_of_nodes(p, mine, blocks), flag + (unsigned)k - 1, 1);
+            sy_notify_scratch_put(
+                notify, sy_nodes_member(p->nodes, to, 0), collect_nodes_bytes_of(p, to, away),
+                scratch, collect_nodes_bytes_of(p, mine, blocks), flag + (unsigned)k - 1, 1);
         }
         for (int k = 1; k < RADIX && k * have < count; k++)
             sy_notify_await(notify, flag + (unsigned)k - 1, 1);
@@ -68,48 +68,50 @@ static void gather_rounds(const struct parts *p, const struct sy_notify *notify)
 
 /* Each member has left its part at the beginning of its scratch space; the leader has its own where
  * it belongs. */
-static void join_scratch(const struct parts *p, const struct sy_notify *notify)
+static void collect_nodes_join_scratch(const struct parts *p, const struct sy_notify *notify)
 {
-    char *scratch = sy_notify_own(notify) + length_of(p, p->group->members.me);
+    char *scratch = sy_notify_own(notify) + collect_nodes_length_of(p, p->group->members.me);
 
     for (int k = 1; k < sy_group_locals(p->group); k++) {
-        size_t length = length_of(p, sy_group_mate(p->group, k));
+        size_t length = collect_nodes_length_of(p, sy_group_mate(p->group, k));
         sy_data_copy(scratch, sy_notify_mate(notify, k), length);
         scratch += length;
     }
 }
 
 /* All parts, from the leader's scratch space to where they belong. */
-static void take_parts(const struct parts *p, const char *scratch, char *dest)
+static void collect_nodes_take_parts(const struct parts *p, const char *scratch, char *dest)
 {
     for (int step = 0; step < p->nodes->count; step++) {
         int j = sy_nodes_after(p->nodes, step), size = sy_nodes_size(p->nodes, j);
         int first = sy_nodes_member(p->nodes, j, 0);
-        size_t all = p->nodes->ordered ? bytes_of_nodes(p, j, 1) : 0;
+        size_t all = p->nodes->ordered ? collect_nodes_bytes_of(p, j, 1) : 0;
         if (p->nodes->ordered)
-            sy_data_copy(dest + offset_of(p, first), scratch, all);
+            sy_data_copy(dest + collect_nodes_offset_of(p, first), scratch, all);
         for (int k = 0; !p->nodes->ordered && k < size; k++) {
             int i = sy_nodes_member(p->nodes, j, k);
-            sy_data_copy(dest + offset_of(p, i), scratch + all, length_of(p, i));
-            all += length_of(p, i);
+            sy_data_copy(dest + collect_nodes_offset_of(p, i), scratch + all,
+                         collect_nodes_length_of(p, i));
+            all += collect_nodes_length_of(p, i);
         }
         scratch += all;
     }
 }
 
 /* Small parts, `total` bytes in all. */
-static void join_parts(const struct parts *p, size_t total, char *dest, const void *source)
+static void collect_nodes_join_parts(const struct parts *p, size_t total, char *dest,
+                                     const void *source)
 {
     struct sy_notify notify = sy_notify_open(p->group, total, 1);
 
-    sy_data_copy(sy_notify_own(&notify), source, length_of(p, p->group->members.me));
+    sy_data_copy(sy_notify_own(&notify), source, collect_nodes_length_of(p, p->group->members.me));
     sy_group_gather(p->group);
     if (!sy_group_local(p->group)) {
-        join_scratch(p, &notify);
-        gather_rounds(p, &notify);
+        collect_nodes_join_scratch(p, &notify);
+        collect_nodes_gather_rounds(p, &notify);
     }
     sy_group_release(p->group);
-    take_parts(p, sy_notify_mate(&notify, 0), dest);
+    collect_nodes_take_parts(p, sy_notify_mate(&notify, 0), dest);
     sy_notify_met(&notify);
 }
 
@@ -122,21 +124,21 @@ static int receiver(int k, int size)
     return k % size;
 }
 
-static void send_part(const struct parts *p, const struct sy_notify *notify, char *dest,
-                      const void *source)
+static void collect_nodes_send_part(const struct parts *p, const struct sy_notify *notify,
+                                    char *dest, const void *source)
 {
     int me = p->group->members.me, local = sy_group_local(p->group);
-    size_t length = length_of(p, me);
+    size_t length = collect_nodes_length_of(p, me);
 
     for (int step = 1; length && step < p->nodes->count; step++) {
         int j = sy_nodes_after(p->nodes, step);
         int to = sy_nodes_member(p->nodes, j, receiver(local, sy_nodes_size(p->nodes, j)));
-        sy_notify_dest_count(notify, to, dest + offset_of(p, me), source, length);
+        sy_notify_dest_count(notify, to, dest + collect_nodes_offset_of(p, me), source, length);
     }
 }
 
 /* How many members of other nodes send to this one. */
-static uint64_t senders(const struct parts *p)
+static uint64_t collect_nodes_senders(const struct parts *p)
 {
     int local = sy_group_local(p->group), locals = sy_group_locals(p->group);
     uint64_t count = 0;
@@ -144,19 +146,21 @@ static uint64_t senders(const struct parts *p)
     for (int step = 1; step < p->nodes->count; step++) {
         int j = sy_nodes_after(p->nodes, step), size = sy_nodes_size(p->nodes, j);
         for (int k = local; k < size; k += locals)
-            count += length_of(p, sy_nodes_member(p->nodes, j, k)) != 0;
+            count += collect_nodes_length_of(p, sy_nodes_member(p->nodes, j, k)) != 0;
     }
     return count;
 }
 
-static void pull_part(const struct parts *p, int from, int i, char *dest, const void *source)
+static void collect_nodes_pull_part(const struct parts *p, int from, int i, char *dest,
+                                    const void *source)
 {
-    if (length_of(p, i))
-        sy_group_pull(p->group, from, dest + offset_of(p, i), source, length_of(p, i));
+    if (collect_nodes_length_of(p, i))
+        sy_group_pull(p->group, from, dest + collect_nodes_offset_of(p, i), source,
+                      collect_nodes_length_of(p, i));
 }
 
 /* Takes what has come to the others of this node. */
-static void pull_parts(const struct parts *p, char *dest)
+static void collect_nodes_pull_parts(const struct parts *p, char *dest)
 {
     int local = sy_group_local(p->group), locals = sy_group_locals(p->group);
 
@@ -165,26 +169,27 @@ static void pull_parts(const struct parts *p, char *dest)
         for (int k = 0; k < size; k++) {
             int i = sy_nodes_member(p->nodes, j, k);
             if (receiver(k, locals) != local)
-                pull_part(p, sy_group_mate(p->group, receiver(k, locals)), i, dest,
-                          dest + offset_of(p, i));
+                collect_nodes_pull_part(p, sy_group_mate(p->group, receiver(k, locals)), i, dest,
+                                        dest + collect_nodes_offset_of(p, i));
         }
     }
 }
 
 /* After a synchronisation of all, which says that every dest may be written. */
-static void send_parts(const struct parts *p, char *dest, const void *source)
+static void collect_nodes_send_parts(const struct parts *p, char *dest, const void *source)
 {
     struct sy_notify notify = sy_notify_open(p->group, 0, 1);
     int me = p->group->members.me;
 
-    send_part(p, &notify, dest, source);
-    sy_data_copy(dest + offset_of(p, me), source, length_of(p, me));
+    collect_nodes_send_part(p, &notify, dest, source);
+    sy_data_copy(dest + collect_nodes_offset_of(p, me), source, collect_nodes_length_of(p, me));
     for (int k = 0; k < sy_group_locals(p->group); k++)
         if (k != sy_group_local(p->group))
-            pull_part(p, sy_group_mate(p->group, k), sy_group_mate(p->group, k), dest, source);
-    sy_notify_await_count(&notify, senders(p));
+            collect_nodes_pull_part(p, sy_group_mate(p->group, k), sy_group_mate(p->group, k), dest,
+                                    source);
+    sy_notify_await_count(&notify, collect_nodes_senders(p));
     sy_group_sync_node(p->group);
-    pull_parts(p, dest);
+    collect_nodes_pull_parts(p, dest);
     sy_group_sync_node(p->group);
 }
 
@@ -196,10 +201,10 @@ void sy_fcollect_nodes(const struct sy_group *group, char *dest, const void *sou
     size_t members = (size_t)group->members.size;
 
     if (length <= SY_NOTIFY_SMALL / members) {
-        join_parts(&parts, length * members, dest, source);
+        collect_nodes_join_parts(&parts, length * members, dest, source);
     } else {
         sy_group_sync(group);
-        send_parts(&parts, dest, source);
+        collect_nodes_send_parts(&parts, dest, source);
     }
 }
 
@@ -210,7 +215,7 @@ void sy_fcollect_nodes(const struct sy_group *group, char *dest, const void *sou
 
 /* Every member's length to all. Returns the sums of those before each member, and before one more;
  * they are in the leader's scratch space. Nobody returns before all have entered. */
-static const uint64_t *share_lengths(const struct sy_notify *notify, uint64_t length)
+static const uint64_t *collect_nodes_share_lengths(const struct sy_notify *notify, uint64_t length)
 {
     const struct sy_group *group = notify->group;
     const struct parts words = {
@@ -222,10 +227,10 @@ static const uint64_t *share_lengths(const struct sy_notify *notify, uint64_t le
     memcpy(sy_notify_own(notify), &length, sizeof length);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
-        join_scratch(&words, notify);
-        gather_rounds(&words, notify);
+        collect_nodes_join_scratch(&words, notify);
+        collect_nodes_gather_rounds(&words, notify);
         sum[0] = 0;
-        take_parts(&words, scratch, (char *)(sum + 1));
+        collect_nodes_take_parts(&words, scratch, (char *)(sum + 1));
         for (size_t i = 1; i <= members; i++)
             sum[i] += sum[i - 1];
     }
@@ -241,11 +246,11 @@ bool sy_collect_nodes(const struct sy_group *group, char *dest, const void *sour
     if (words > MOST_LENGTHS)
         return false;
     struct sy_notify notify = sy_notify_open(group, words, 1);
-    parts.offset = share_lengths(&notify, length);
+    parts.offset = collect_nodes_share_lengths(&notify, length);
     if (parts.offset[members] <= MOST_JOINED)
-        join_parts(&parts, parts.offset[members], dest, source);
+        collect_nodes_join_parts(&parts, parts.offset[members], dest, source);
     else
-        send_parts(&parts, dest, source);
+        collect_nodes_send_parts(&parts, dest, source);
     sy_notify_met(&notify);
     return true;
 }

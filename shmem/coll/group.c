@@ -36,7 +36,7 @@ _Static_assert(TAG_DOWN < SY_TAGS, "a tag is missing");
 _Static_assert(SY_SYNC_ROUNDS >= 16 * (RADIX - 1),
                "a flag is missing for the rounds of 4^16 nodes");
 
-static struct sy_control_team *control(const struct sy_group *group, int i)
+static struct sy_control_team *group_control(const struct sy_group *group, int i)
 {
     return sy_control_of(sy_members_pe(&group->members, i), group->team->slot);
 }
@@ -61,19 +61,19 @@ static void await_counter(struct sy_counter *counter, uint64_t value)
 
 void sy_group_notify(const struct sy_group *group, int i, unsigned tag)
 {
-    struct sy_control_team *there = control(group, i);
+    struct sy_control_team *there = group_control(group, i);
 
     if (there) {
         atomic_fetch_add_explicit(&there->inbox[tag].value, 1, memory_order_release);
         return;
     }
-    struct sy_control_team *mine = control(group, group->members.me);
+    struct sy_control_team *mine = group_control(group, group->members.me);
     sy_control_update(sy_members_pe(&group->members, i), SY_AMO_ADD, &mine->inbox[tag].value, 1);
 }
 
 void sy_group_await(const struct sy_group *group, unsigned tag, uint64_t count)
 {
-    struct sy_notify_inbox *mine = &control(group, group->members.me)->inbox[tag];
+    struct sy_notify_inbox *mine = &group_control(group, group->members.me)->inbox[tag];
 
     mine->expected += count;
     await_word(&mine->value, mine->expected);
@@ -81,7 +81,7 @@ void sy_group_await(const struct sy_group *group, unsigned tag, uint64_t count)
 
 /* ---- synchronisation of a node's members ---- */
 
-static void sync_few(const struct sy_team *team, uint64_t epoch)
+static void group_sync_few(const struct sy_team *team, uint64_t epoch)
 {
     int me = team->own.me;
 
@@ -97,8 +97,8 @@ struct joining {
     const void *how;
 };
 
-static void join_slots(const struct sy_team *team, const struct joining *j, int first, int step,
-                       int size)
+static void group_join_slots(const struct sy_team *team, const struct joining *j, int first,
+                             int step, int size)
 {
     unsigned turn = team->turn & 1;
 
@@ -108,7 +108,8 @@ static void join_slots(const struct sy_team *team, const struct joining *j, int 
 
 /* Adds this PE to the counters, as far up as it is the last of a group. True for the last of all.
  */
-SY_INLINE bool climb(const struct sy_team *team, uint64_t epoch, const struct joining *joining)
+SY_INLINE bool group_climb(const struct sy_team *team, uint64_t epoch,
+                           const struct joining *joining)
 {
     int members = team->own.size, index = team->own.me, span = SY_SYNC_GROUP;
 
@@ -122,47 +123,49 @@ SY_INLINE bool climb(const struct sy_team *team, uint64_t epoch, const struct jo
         if (before + 1 - gathered->base != (uint64_t)size * (epoch - team->since))
             return false;
         if (joining)
-            join_slots(team, joining, first * (span / SY_SYNC_GROUP), span / SY_SYNC_GROUP, size);
+            group_join_slots(team, joining, first * (span / SY_SYNC_GROUP), span / SY_SYNC_GROUP,
+                             size);
         index /= SY_SYNC_GROUP;
         members = (members + SY_SYNC_GROUP - 1) / SY_SYNC_GROUP;
     }
     return true;
 }
 
-SY_INLINE void sync_many(const struct sy_team *team, uint64_t epoch, const struct joining *joining)
+SY_INLINE void group_sync_many(const struct sy_team *team, uint64_t epoch,
+                               const struct joining *joining)
 {
     struct sy_counter *released = &mate(team, 0)->released;
 
-    if (climb(team, epoch, joining))
+    if (group_climb(team, epoch, joining))
         atomic_store_explicit(&released->value, epoch, memory_order_release);
     else
         await_counter(released, epoch);
 }
 
-static void sync_own(struct sy_team *team)
+static void group_sync_own(struct sy_team *team)
 {
     uint64_t epoch = ++team->syncs;
 
     if (team->own.size <= SY_SYNC_GROUP)
-        sync_few(team, epoch);
+        group_sync_few(team, epoch);
     else
-        sync_many(team, epoch, NULL);
+        group_sync_many(team, epoch, NULL);
 }
 
 void sy_group_sync_joining(const struct sy_group *group, sy_group_join *join, const void *how)
 {
     const struct joining joining = {join, how};
 
-    sync_many(group->team, ++group->team->syncs, &joining);
+    group_sync_many(group->team, ++group->team->syncs, &joining);
 }
 
 void sy_group_sync_node(const struct sy_group *group)
 {
-    sync_own(group->team);
+    group_sync_own(group->team);
 }
 
 /* The leader waits for the counter at the top, which is its own. */
-static void await_top(const struct sy_team *team, uint64_t epoch)
+static void group_await_top(const struct sy_team *team, uint64_t epoch)
 {
     int members = team->own.size, level = 0;
 
@@ -178,9 +181,9 @@ void sy_group_gather(const struct sy_group *group)
     uint64_t epoch = ++team->syncs;
 
     if (team->own.size > SY_SYNC_GROUP) {
-        climb(team, epoch, NULL);
+        group_climb(team, epoch, NULL);
         if (!team->own.me)
-            await_top(team, epoch);
+            group_await_top(team, epoch);
         return;
     }
     atomic_store_explicit(&mate(team, team->own.me)->arrived.value, epoch, memory_order_release);
@@ -208,62 +211,63 @@ uint64_t sy_group_stamp(const struct sy_group *group, uint64_t count)
 
     team->stamp += count;
     /* For a later team that takes the slot over. */
-    atomic_store_explicit(&control(group, group->members.me)->stamp.value, team->stamp,
+    atomic_store_explicit(&group_control(group, group->members.me)->stamp.value, team->stamp,
                           memory_order_relaxed);
     return before;
 }
 
-static void set_round(const struct sy_group *group, int i, unsigned flag, uint64_t stamp)
+static void group_set_round(const struct sy_group *group, int i, unsigned flag, uint64_t stamp)
 {
-    struct sy_control_team *there = control(group, i);
+    struct sy_control_team *there = group_control(group, i);
 
     if (there)
         atomic_store_explicit(&there->round[flag], stamp, memory_order_release);
     else
         sy_control_raise(sy_members_pe(&group->members, i),
-                         &control(group, group->members.me)->round[flag], stamp);
+                         &group_control(group, group->members.me)->round[flag], stamp);
 }
 
 /* After a round with distance d each party knows of radix * d others. The parties are members, or
  * with `leaders` each node's first one. */
-static void disseminate(const struct sy_group *group, int count, int me, int radix, bool leaders)
+static void group_disseminate(const struct sy_group *group, int count, int me, int radix,
+                              bool leaders)
 {
     const struct sy_nodes *nodes = &group->team->nodes;
-    struct sy_control_team *mine = control(group, group->members.me);
+    struct sy_control_team *mine = group_control(group, group->members.me);
     uint64_t stamp = group->team->stamp;
     unsigned flag = 0;
 
     for (long d = 1; d < count; d *= radix, flag += (unsigned)radix - 1) {
         for (int k = 1; k < radix && k * d < count; k++) {
             int to = (int)((me + k * d) % count);
-            set_round(group, leaders ? sy_nodes_member(nodes, to, 0) : to, flag + (unsigned)k - 1,
-                      stamp);
+            group_set_round(group, leaders ? sy_nodes_member(nodes, to, 0) : to,
+                            flag + (unsigned)k - 1, stamp);
         }
         for (int k = 1; k < radix && k * d < count; k++)
             await_word(&mine->round[flag + (unsigned)k - 1], stamp);
     }
 }
 
-static void sync_nodes(const struct sy_group *group)
+static void group_sync_nodes(const struct sy_group *group)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
 
     sy_group_gather(group);
     sy_group_stamp(group, 1);
     if (!sy_group_local(group))
-        disseminate(group, nodes->count, nodes->mine, RADIX, true);
+        group_disseminate(group, nodes->count, nodes->mine, RADIX, true);
     sy_group_release(group);
 }
 
 static void sync_dissemination(const struct sy_group *group)
 {
     sy_group_stamp(group, 1);
-    disseminate(group, group->members.size, group->members.me, 2, false);
+    group_disseminate(group, group->members.size, group->members.me, 2, false);
 }
 
 /* Everyone tells a parent when its children have told it; then the word goes back down. With a
  * radix of size - 1 this is the linear algorithm. */
-static void sync_tree(const struct sy_group *group, long radix)
+static void group_sync_tree(const struct sy_group *group, long radix)
 {
     long size = group->members.size, me = group->members.me;
     long first = me * radix + 1, last = first + radix < size ? first + radix : size;
@@ -278,14 +282,14 @@ static void sync_tree(const struct sy_group *group, long radix)
         sy_group_notify(group, (int)child, TAG_DOWN);
 }
 
-static void sync_named(const struct sy_group *group)
+static void group_sync_named(const struct sy_group *group)
 {
     switch (sy_config.barrier_algorithm) {
     case SY_BARRIER_LINEAR:
-        sync_tree(group, group->members.size);
+        group_sync_tree(group, group->members.size);
         break;
     case SY_BARRIER_TREE:
-        sync_tree(group, sy_config.coll_radix);
+        group_sync_tree(group, sy_config.coll_radix);
         break;
     default:
         sync_dissemination(group);
@@ -293,27 +297,27 @@ static void sync_named(const struct sy_group *group)
 }
 
 /* When all have entered, all have left the collectives before. */
-static void sync_span(const struct sy_group *group)
+static void group_sync_span(const struct sy_group *group)
 {
     struct sy_team *team = group->team;
     uint64_t count = team->notify.count, scratch = team->notify.scratch;
 
     if (sy_config.barrier_algorithm == SY_BARRIER_AUTO)
-        sync_nodes(group);
+        group_sync_nodes(group);
     else
-        sync_named(group);
+        group_sync_named(group);
     team->notify.free_count = count;
     team->notify.free_scratch = scratch;
 }
 
-static void sync_team(const struct sy_group *group)
+static void group_sync_team(const struct sy_group *group)
 {
     if (SY_UNLIKELY(group->team->nodes.count > 1))
-        sync_span(group);
+        group_sync_span(group);
     else if (SY_LIKELY(sy_config.barrier_algorithm == SY_BARRIER_AUTO))
-        sync_own(group->team);
+        group_sync_own(group->team);
     else
-        sync_named(group);
+        group_sync_named(group);
 }
 
 /* ---- active sets ---- */
@@ -339,7 +343,7 @@ struct sy_group sy_group_of_set(const char *routine, int start, int log_stride, 
 
 /* Dissemination through psync: word r counts the notifications of round r, and what was awaited is
  * taken off again, so all words are back at SHMEM_SYNC_VALUE when nobody is in a sync any more. */
-static void sync_set(const struct sy_group *group)
+static void group_sync_set(const struct sy_group *group)
 {
     int size = group->members.size, me = group->members.me;
 
@@ -356,9 +360,9 @@ static void sync_set(const struct sy_group *group)
 void sy_group_sync(const struct sy_group *group)
 {
     if (SY_LIKELY(group->team != NULL))
-        sync_team(group);
+        group_sync_team(group);
     else
-        sync_set(group);
+        group_sync_set(group);
 }
 
 /* ---- each other's memory ---- */
@@ -370,13 +374,13 @@ size_t sy_group_slot_size(const struct sy_group *group)
 
 void *sy_group_slot(const struct sy_group *group)
 {
-    return control(group, group->members.me)->slot[group->team->turn & 1];
+    return group_control(group, group->members.me)->slot[group->team->turn & 1];
 }
 
 const void *sy_group_read_slot(const struct sy_group *group, int i, size_t offset, size_t length,
                                void *room)
 {
-    struct sy_control_team *there = control(group, i);
+    struct sy_control_team *there = group_control(group, i);
     char *mine = sy_group_slot(group);
 
     if (there)

@@ -61,26 +61,26 @@ enum { TAIL, LINK };
 _Static_assert(sizeof(long) == 2 * sizeof(uint32_t), "a lock's variable has room for two words");
 
 /* Fibonacci hashing: neighbouring variables have distant homes. All PEs compute the same. */
-static int home_of(const struct sy_target *at)
+static int lock_home_of(const struct sy_target *at)
 {
     uint64_t mixed = (at->offset / sizeof(long) + at->window) * UINT64_C(0x9e3779b97f4a7c15);
 
     return (int)((mixed >> 32) * (uint64_t)sy_world.npes >> 32);
 }
 
-static struct queue queue_of(const char *what, long *lock)
+static struct queue lock_queue_of(const char *what, long *lock)
 {
     sy_world_need(what);
     struct sy_target at = sy_rma_target(what, lock, sizeof *lock, sy_world.pe);
 
     return (struct queue){.at = at,
                           .word = (uint32_t *)lock,
-                          .home = home_of(&at),
+                          .home = lock_home_of(&at),
                           .self = (uint32_t)sy_world.pe + 1};
 }
 
-static uint32_t apply(const struct queue *queue, enum sy_amo_op op, int word, uint32_t operand,
-                      uint32_t compare, int pe)
+static uint32_t lock_apply(const struct queue *queue, enum sy_amo_op op, int word, uint32_t operand,
+                           uint32_t compare, int pe)
 {
     uint32_t *here = sy_windows_memory(pe, queue->at.window, queue->at.offset, 2 * sizeof operand),
              old;
@@ -95,7 +95,7 @@ static uint32_t apply(const struct queue *queue, enum sy_amo_op op, int word, ui
 /* Changes the tail from one value to another, if it is the one; returns what it was. */
 static uint32_t change_tail(const struct queue *queue, uint32_t from, uint32_t to)
 {
-    return apply(queue, SY_AMO_CSWAP, TAIL, to, from, queue->home);
+    return lock_apply(queue, SY_AMO_CSWAP, TAIL, to, from, queue->home);
 }
 
 static uint32_t own_link(const struct queue *queue)
@@ -106,7 +106,7 @@ static uint32_t own_link(const struct queue *queue)
 /* Where nobody else writes it. */
 static void write_link(const struct queue *queue, uint32_t link)
 {
-    apply(queue, SY_AMO_SET, LINK, link, 0, sy_world.pe);
+    lock_apply(queue, SY_AMO_SET, LINK, link, 0, sy_world.pe);
 }
 
 static SY_COLD void lock_refuse(const char *what, const long *lock)
@@ -119,25 +119,25 @@ static SY_COLD void lock_refuse(const char *what, const long *lock)
 
 void sy_lock_set(const char *what, long *lock)
 {
-    struct queue queue = queue_of(what, lock);
+    struct queue queue = lock_queue_of(what, lock);
 
     if (SY_UNLIKELY(own_link(&queue)))
         lock_refuse(what, lock);
     write_link(&queue, QUEUED);
-    uint32_t before = apply(&queue, SY_AMO_SWAP, TAIL, queue.self, 0, queue.home);
+    uint32_t before = lock_apply(&queue, SY_AMO_SWAP, TAIL, queue.self, 0, queue.home);
     if (!before)
         return;
     /* Two threads may both have found the link 0. */
     if (SY_UNLIKELY(before == queue.self || before > (uint32_t)sy_world.npes))
         lock_refuse(what, lock);
-    apply(&queue, SY_AMO_ADD, LINK, queue.self, 0, (int)before - 1);
+    lock_apply(&queue, SY_AMO_ADD, LINK, queue.self, 0, (int)before - 1);
     SY_WAIT_UNTIL(own_link(&queue) & GRANTED);
-    apply(&queue, SY_AMO_AND, LINK, ~GRANTED, 0, sy_world.pe);
+    lock_apply(&queue, SY_AMO_AND, LINK, ~GRANTED, 0, sy_world.pe);
 }
 
 bool sy_lock_try(const char *what, long *lock)
 {
-    struct queue queue = queue_of(what, lock);
+    struct queue queue = lock_queue_of(what, lock);
 
     if (own_link(&queue)) /* this PE has it, or waits for it */
         return false;
@@ -150,12 +150,13 @@ bool sy_lock_try(const char *what, long *lock)
 
 void sy_lock_clear(const char *what, long *lock)
 {
-    struct queue queue = queue_of(what, lock);
+    struct queue queue = lock_queue_of(what, lock);
     uint32_t link = own_link(&queue), last;
 
     if (SY_UNLIKELY(!(link & QUEUED)))
-        sy_fatal("%s: this PE does not have the lock at %p; only the PE that has set it may clear it",
-                 what, (void *)lock);
+        sy_fatal(
+            "%s: this PE does not have the lock at %p; only the PE that has set it may clear it",
+            what, (void *)lock);
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
     if (link == QUEUED) {
         last = change_tail(&queue, queue.self, 0);
@@ -169,5 +170,5 @@ void sy_lock_clear(const char *what, long *lock)
     }
     SY_WAIT_UNTIL((link = own_link(&queue)) != QUEUED);
     write_link(&queue, 0);
-    apply(&queue, SY_AMO_ADD, LINK, GRANTED, 0, (int)(link & ~QUEUED) - 1);
+    lock_apply(&queue, SY_AMO_ADD, LINK, GRANTED, 0, (int)(link & ~QUEUED) - 1);
 }

@@ -15,7 +15,7 @@
 #include "core/rma.h"
 #include "core/wait/wait.h"
 
-static struct sy_control_team *control(const struct sy_notify *notify, int member)
+static struct sy_control_team *notify_control(const struct sy_notify *notify, int member)
 {
     const struct sy_group *group = notify->group;
 
@@ -24,7 +24,7 @@ static struct sy_control_team *control(const struct sy_notify *notify, int membe
 
 static struct sy_control_team *own(const struct sy_notify *notify)
 {
-    return control(notify, notify->group->members.me);
+    return notify_control(notify, notify->group->members.me);
 }
 
 struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, uint64_t steps)
@@ -58,7 +58,7 @@ void sy_notify_met(const struct sy_notify *notify)
 
 char *sy_notify_scratch(const struct sy_notify *notify, int member)
 {
-    return control(notify, member)->scratch + notify->at;
+    return notify_control(notify, member)->scratch + notify->at;
 }
 
 /* ---- sending ---- */
@@ -67,113 +67,115 @@ static const char what[] = "collective routine";
 
 #define COUNTER (-1) /* instead of a flag: what many senders add to */
 
-static _Atomic uint64_t *word_of(struct sy_control_team *c, const struct sy_notify *notify,
-                                 int flag)
+static _Atomic uint64_t *notify_word_of(struct sy_control_team *c, const struct sy_notify *notify,
+                                        int flag)
 {
     struct sy_notify_flags *flags = &c->flags[notify->flags];
 
     return flag == COUNTER ? &flags->arrived.value : &flags->flag[flag];
 }
 
-static enum sy_amo_op operation(int flag)
+static enum sy_amo_op notify_operation(int flag)
 {
     return flag == COUNTER ? SY_AMO_ADD : SY_AMO_SET;
 }
 
 /* Raises a flag or counts up, after what was sent before. */
-static void tell(const struct sy_notify *notify, int member, int flag, uint64_t value)
+static void notify_tell(const struct sy_notify *notify, int member, int flag, uint64_t value)
 {
-    struct sy_control_team *there = control(notify, member);
+    struct sy_control_team *there = notify_control(notify, member);
 
     if (!there)
-        sy_control_update(sy_members_pe(&notify->group->members, member), operation(flag),
-                          word_of(own(notify), notify, flag), value);
+        sy_control_update(sy_members_pe(&notify->group->members, member), notify_operation(flag),
+                          notify_word_of(own(notify), notify, flag), value);
     else if (flag == COUNTER)
-        atomic_fetch_add_explicit(word_of(there, notify, flag), value, memory_order_release);
+        atomic_fetch_add_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
     else
-        atomic_store_explicit(word_of(there, notify, flag), value, memory_order_release);
+        atomic_store_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
 }
 
 /* Data to another node, and word of it. The one sender of a flag is waited for; of many senders
  * each may gather what it has for several PEs. */
-static void send(const struct sy_notify *notify, int member, unsigned window, uint64_t offset,
-                 const void *source, size_t length, int flag, uint64_t value)
+static void notify_send(const struct sy_notify *notify, int member, unsigned window,
+                        uint64_t offset, const void *source, size_t length, int flag,
+                        uint64_t value)
 {
     sy_control_put(sy_members_pe(&notify->group->members, member), window, offset, source, length,
-                   operation(flag), word_of(own(notify), notify, flag), value,
+                   notify_operation(flag), notify_word_of(own(notify), notify, flag), value,
                    flag == COUNTER ? 0 : SY_PROMPT);
 }
 
-static void put_dest(const struct sy_notify *notify, int member, void *dest, const void *source,
-                     size_t length, int flag, uint64_t value)
+static void notify_put_dest(const struct sy_notify *notify, int member, void *dest,
+                            const void *source, size_t length, int flag, uint64_t value)
 {
     int pe = sy_members_pe(&notify->group->members, member);
 
-    if (length && !control(notify, member)) {
+    if (length && !notify_control(notify, member)) {
         struct sy_target at = sy_rma_target(what, dest, length, pe);
-        send(notify, member, at.window, at.offset, source, length, flag, value);
+        notify_send(notify, member, at.window, at.offset, source, length, flag, value);
         return;
     }
     if (length) {
         sy_put(&sy_ctx_control, dest, source, length, pe, SY_BLOCKING);
         sy_quiet(&sy_ctx_control, pe);
     }
-    tell(notify, member, flag, value);
+    notify_tell(notify, member, flag, value);
 }
 
-static void put_scratch(const struct sy_notify *notify, int member, size_t offset,
-                        const void *source, size_t length, int flag, uint64_t value)
+static void notify_put_scratch(const struct sy_notify *notify, int member, size_t offset,
+                               const void *source, size_t length, int flag, uint64_t value)
 {
-    if (length && !control(notify, member)) {
+    if (length && !notify_control(notify, member)) {
         char *mine = sy_notify_scratch(notify, notify->group->members.me) + offset;
-        send(notify, member, SY_WINDOW_CONTROL, sy_control_offset(mine), source, length, flag,
-             value);
+        notify_send(notify, member, SY_WINDOW_CONTROL, sy_control_offset(mine), source, length,
+                    flag, value);
         return;
     }
     if (length)
         memcpy(sy_notify_scratch(notify, member) + offset, source, length);
-    tell(notify, member, flag, value);
+    notify_tell(notify, member, flag, value);
 }
 
 void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t offset,
                            const void *source, size_t length, unsigned flag, uint64_t step)
 {
-    put_scratch(notify, member, offset, source, length, (int)flag, notify->stamp + step);
+    notify_put_scratch(notify, member, offset, source, length, (int)flag, notify->stamp + step);
 }
 
 void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
                         size_t length, unsigned flag, uint64_t step)
 {
-    put_dest(notify, member, dest, source, length, (int)flag, notify->stamp + step);
+    notify_put_dest(notify, member, dest, source, length, (int)flag, notify->stamp + step);
 }
 
 void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
 {
-    tell(notify, member, (int)flag, notify->stamp + step);
+    notify_tell(notify, member, (int)flag, notify->stamp + step);
 }
 
 void sy_notify_count(const struct sy_notify *notify, int member)
 {
-    tell(notify, member, COUNTER, 1);
+    notify_tell(notify, member, COUNTER, 1);
 }
 
 void sy_notify_scratch_count(const struct sy_notify *notify, int member, size_t offset,
                              const void *source, size_t length)
 {
-    put_scratch(notify, member, offset, source, length, COUNTER, 1);
+    notify_put_scratch(notify, member, offset, source, length, COUNTER, 1);
 }
 
 void sy_notify_dest_count(const struct sy_notify *notify, int member, void *dest,
                           const void *source, size_t length)
 {
-    put_dest(notify, member, dest, source, length, COUNTER, 1);
+    notify_put_dest(notify, member, dest, source, length, COUNTER, 1);
 }
 
 /* ---- waiting ---- */
 
 void sy_notify_watch(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
 {
-    const _Atomic uint64_t *word = word_of(control(notify, member), notify, (int)flag);
+    const _Atomic uint64_t *word = notify_word_of(notify_control(notify, member), notify,
+                                                  (int)flag);
     uint64_t value = notify->stamp + step;
 
     SY_WAIT_UNTIL(atomic_load_explicit(word, memory_order_acquire) >= value);

@@ -17,8 +17,8 @@
 /* Members from which slots are joined. */
 #define MANY 17
 
-static void through_slots(const struct sy_group *group, struct sy_operation op, void *dest,
-                          const void *source, size_t count)
+static void reduce_through_slots(const struct sy_group *group, struct sy_operation op, void *dest,
+                                 const void *source, size_t count)
 {
     size_t length = count * op.size;
     struct sy_piece room[2];
@@ -40,20 +40,20 @@ struct array {
     size_t count;
 };
 
-static void join(void *into, const void *from, const void *how)
+static void reduce_join(void *into, const void *from, const void *how)
 {
     const struct array *array = how;
 
     array->kernel(into, into, from, array->count);
 }
 
-static void through_joined_slots(const struct sy_group *group, struct sy_operation op, void *dest,
-                                 const void *source, size_t count)
+static void reduce_through_joined_slots(const struct sy_group *group, struct sy_operation op,
+                                        void *dest, const void *source, size_t count)
 {
     const struct array array = {op.kernel, count};
 
     memcpy(sy_group_slot(group), source, count * op.size);
-    sy_group_sync_joining(group, join, &array);
+    sy_group_sync_joining(group, reduce_join, &array);
     sy_data_copy_slot(group, 0, 0, count * op.size, dest);
     sy_group_slot_done(group);
 }
@@ -66,9 +66,9 @@ void sy_reduce_few(const struct sy_group *group, struct sy_operation op, void *d
     else if (sy_group_spans(group))
         sy_reduce_few_nodes(group, op, dest, source, count);
     else if (group->members.size >= MANY)
-        through_joined_slots(group, op, dest, source, count);
+        reduce_through_joined_slots(group, op, dest, source, count);
     else
-        through_slots(group, op, dest, source, count);
+        reduce_through_slots(group, op, dest, source, count);
 }
 
 void sy_reduce_own(const struct sy_group *group, struct sy_operation op, void *dest,
@@ -90,8 +90,8 @@ void sy_reduce_own(const struct sy_group *group, struct sy_operation op, void *d
         sy_data_copy(dest, left, length);
 }
 
-static void by_parts(const struct sy_group *group, struct sy_operation op, char *dest,
-                     const char *source, size_t count)
+static void reduce_by_parts(const struct sy_group *group, struct sy_operation op, char *dest,
+                            const char *source, size_t count)
 {
     size_t at, end, piece = SY_PIECE / op.size;
 
@@ -116,12 +116,12 @@ static void reduce_auto(const struct sy_group *group, struct sy_operation op, vo
     if (sy_group_spans(group))
         sy_reduce_nodes(group, op, dest, source, count);
     else if (sy_data_small(group, length, SY_SMALL) && group->members.size >= MANY)
-        through_joined_slots(group, op, dest, source, count);
+        reduce_through_joined_slots(group, op, dest, source, count);
     else if (sy_data_small(group, length, SY_SMALL) &&
              length * (size_t)group->members.size <= SLOTS_TOTAL)
-        through_slots(group, op, dest, source, count);
+        reduce_through_slots(group, op, dest, source, count);
     else
-        by_parts(group, op, dest, source, count);
+        reduce_by_parts(group, op, dest, source, count);
 }
 
 void sy_reduce(const struct sy_group *group, struct sy_operation op, void *dest, const void *source,

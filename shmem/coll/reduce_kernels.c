@@ -91,14 +91,14 @@ BITS_OF_FLOAT(double, double, uint64_t)
 #undef BITS_OF_FLOAT
 
 /* A long double has no integer of its width, and no vectors. */
-static inline long double max_of_longdouble(long double a, long double b)
+static inline long double reduce_kernels_max_of_longdouble(long double a, long double b)
 {
     if (a != a)
         return b != b ? __builtin_nanl("") : b;
     return a < b || (a == b && __builtin_signbit(a)) ? b : a;
 }
 
-static inline long double min_of_longdouble(long double a, long double b)
+static inline long double reduce_kernels_min_of_longdouble(long double a, long double b)
 {
     if (a != a)
         return b != b ? __builtin_nanl("") : b;
@@ -144,8 +144,8 @@ EXACT(double, double)
 COMPARE(float, float, uint32_t)
 COMPARE(double, double, uint64_t)
 #undef COMPARE
-KERNEL(sy_max_longdouble, long double, max_of_longdouble(a, b))
-KERNEL(sy_min_longdouble, long double, min_of_longdouble(a, b))
+KERNEL(sy_max_longdouble, long double, reduce_kernels_max_of_longdouble(a, b))
+KERNEL(sy_min_longdouble, long double, reduce_kernels_min_of_longdouble(a, b))
 
 /* The factor 1u keeps small types from being multiplied as int, which must not overflow. */
 #define UNSIGNED(NAME, TYPE) \

@@ -13,8 +13,9 @@ static bool is_leaf(const struct sy_group *group, long i, long radix)
 }
 
 /* dest = left op member i's array at `right`, by pieces. */
-static void combine_with(const struct sy_group *group, struct sy_operation op, char *dest,
-                         const char *left, int i, const char *right, size_t count)
+static void reduce_named_combine_with(const struct sy_group *group, struct sy_operation op,
+                                      char *dest, const char *left, int i, const char *right,
+                                      size_t count)
 {
     struct sy_piece room;
     size_t piece = SY_PIECE / op.size;
@@ -38,8 +39,8 @@ void sy_reduce_tree(const struct sy_group *group, struct sy_operation op, char *
     if (first < last)
         sy_group_await(group, TAG_UP, (uint64_t)(last - first));
     for (long child = first; child < last; child++, left = dest)
-        combine_with(group, op, dest, left, (int)child,
-                     is_leaf(group, child, radix) ? source : dest, count);
+        reduce_named_combine_with(group, op, dest, left, (int)child,
+                                  is_leaf(group, child, radix) ? source : dest, count);
     if (me) {
         int parent = (int)((me - 1) / radix);
         sy_group_notify(group, parent, TAG_UP);
@@ -57,9 +58,9 @@ enum { TAG_FOLD = SY_GROUP_TAGS - 1 }; /* the tags below are those of the rounds
 
 /* One piece. The slot has a part for what this member has before each round and one for the result,
  * so that nothing is overwritten that a partner may still read. */
-static void doubling_piece(const struct sy_group *group, struct sy_operation op,
-                           const struct sy_pairs *p, size_t part, char *dest, const char *source,
-                           size_t count)
+static void reduce_named_doubling_piece(const struct sy_group *group, struct sy_operation op,
+                                        const struct sy_pairs *p, size_t part, char *dest,
+                                        const char *source, size_t count)
 {
     char *slot = sy_group_slot(group);
     int me = group->members.me;
@@ -96,7 +97,7 @@ void sy_reduce_doubling(const struct sy_group *group, struct sy_operation op, ch
 
     for (size_t at = 0; at < count; at += piece) {
         size_t n = count - at < piece ? count - at : piece, offset = at * op.size;
-        doubling_piece(group, op, &pairs, part, dest + offset, source + offset, n);
+        reduce_named_doubling_piece(group, op, &pairs, part, dest + offset, source + offset, n);
     }
 }
 
@@ -121,7 +122,8 @@ void sy_reduce_ring(const struct sy_group *group, struct sy_operation op, char *
         size_t offset = first * op.size;
         sy_group_notify(group, after, TAG_STEP);
         sy_group_await(group, TAG_STEP, 1);
-        combine_with(group, op, dest + offset, source + offset, before, from + offset, end - first);
+        reduce_named_combine_with(group, op, dest + offset, source + offset, before, from + offset,
+                                  end - first);
     }
     for (int step = 0; step < size - 1; step++) {
         sy_reduce_part(size, op.size, count, sy_data_after(group, (size - step) % size), &first,

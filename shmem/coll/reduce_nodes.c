@@ -27,52 +27,52 @@ struct exchange {
     char *scratch;
 };
 
-static char *part(const struct exchange *x, int i)
+static char *reduce_nodes_part(const struct exchange *x, int i)
 {
     return x->scratch + (size_t)i * x->part;
 }
 
-static void send_part(const struct exchange *x, int node, int to, unsigned flag)
+static void reduce_nodes_send_part(const struct exchange *x, int node, int to, unsigned flag)
 {
     int leader = sy_nodes_member(sy_group_nodes(x->notify.group), node, 0);
 
-    sy_notify_scratch_put(&x->notify, leader, (size_t)to * x->part, part(x, PART_MINE), x->length,
-                          flag, 1);
+    sy_notify_scratch_put(&x->notify, leader, (size_t)to * x->part, reduce_nodes_part(x, PART_MINE),
+                          x->length, flag, 1);
 }
 
 /* mine = mine op what is in another part, the lower node's on the left. */
-static void combine_part(const struct exchange *x, int other, bool other_first)
+static void reduce_nodes_combine_part(const struct exchange *x, int other, bool other_first)
 {
-    char *mine = part(x, PART_MINE);
+    char *mine = reduce_nodes_part(x, PART_MINE);
 
     if (other_first)
-        x->op.kernel(mine, part(x, other), mine, x->count);
+        x->op.kernel(mine, reduce_nodes_part(x, other), mine, x->count);
     else
-        x->op.kernel(mine, mine, part(x, other), x->count);
+        x->op.kernel(mine, mine, reduce_nodes_part(x, other), x->count);
 }
 
-static void exchange(const struct exchange *x, const struct sy_pairs *p)
+static void reduce_nodes_exchange(const struct exchange *x, const struct sy_pairs *p)
 {
     int me = sy_group_nodes(x->notify.group)->mine;
 
     if (p->rank < 0) {
-        send_part(x, me + 1, PART_FOLD, FLAG_FOLD);
+        reduce_nodes_send_part(x, me + 1, PART_FOLD, FLAG_FOLD);
         sy_notify_await(&x->notify, FLAG_RESULT, 1);
-        memcpy(part(x, PART_MINE), part(x, PART_RESULT), x->length);
+        memcpy(reduce_nodes_part(x, PART_MINE), reduce_nodes_part(x, PART_RESULT), x->length);
         return;
     }
     if (p->rank < p->extra) {
         sy_notify_await(&x->notify, FLAG_FOLD, 1);
-        combine_part(x, PART_FOLD, true);
+        reduce_nodes_combine_part(x, PART_FOLD, true);
     }
     for (int round = 0; round < p->rounds; round++) {
         int partner = p->rank ^ 1 << round;
-        send_part(x, sy_pairs_party(p, partner), PART_ROUND + round, (unsigned)round);
+        reduce_nodes_send_part(x, sy_pairs_party(p, partner), PART_ROUND + round, (unsigned)round);
         sy_notify_await(&x->notify, (unsigned)round, 1);
-        combine_part(x, PART_ROUND + round, partner < p->rank);
+        reduce_nodes_combine_part(x, PART_ROUND + round, partner < p->rank);
     }
     if (p->rank < p->extra)
-        send_part(x, me - 1, PART_RESULT, FLAG_RESULT);
+        reduce_nodes_send_part(x, me - 1, PART_RESULT, FLAG_RESULT);
 }
 
 void sy_reduce_scratch(const struct sy_notify *notify, size_t offset, struct sy_operation op,
@@ -87,15 +87,16 @@ void sy_reduce_scratch(const struct sy_notify *notify, size_t offset, struct sy_
 }
 
 /* Bytes that go through the leaders' scratch space at a time: all parts must have @scratch@. */
-static size_t piece_bytes(const struct sy_pairs *p)
+static size_t reduce_nodes_piece_bytes(const struct sy_pairs *p)
 {
     size_t each = SY_NOTIFY_SMALL / (size_t)(PART_ROUND + p->rounds);
 
     return (each < MOST_PIECE ? each : MOST_PIECE) / SY_LINE * SY_LINE;
 }
 
-static void few_piece(const struct sy_group *group, struct sy_operation op,
-                      const struct sy_pairs *pairs, char *dest, const char *source, size_t count)
+static void reduce_nodes_few_piece(const struct sy_group *group, struct sy_operation op,
+                                   const struct sy_pairs *pairs, char *dest, const char *source,
+                                   size_t count)
 {
     struct exchange x = {.op = op, .count = count, .length = count * op.size};
 
@@ -105,11 +106,11 @@ static void few_piece(const struct sy_group *group, struct sy_operation op,
     memcpy(sy_notify_own(&x.notify), source, x.length);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
-        sy_reduce_scratch(&x.notify, 0, op, part(&x, PART_MINE), count);
-        exchange(&x, pairs);
+        sy_reduce_scratch(&x.notify, 0, op, reduce_nodes_part(&x, PART_MINE), count);
+        reduce_nodes_exchange(&x, pairs);
     }
     sy_group_release(group);
-    memcpy(dest, part(&x, PART_MINE), x.length);
+    memcpy(dest, reduce_nodes_part(&x, PART_MINE), x.length);
     sy_notify_met(&x.notify);
 }
 
@@ -118,11 +119,11 @@ void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, c
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct sy_pairs pairs = sy_pairs_make(nodes->count, nodes->mine);
-    size_t piece = piece_bytes(&pairs) / op.size;
+    size_t piece = reduce_nodes_piece_bytes(&pairs) / op.size;
 
     for (size_t at = 0; at < count; at += piece) {
         size_t n = count - at < piece ? count - at : piece, offset = at * op.size;
-        few_piece(group, op, &pairs, dest + offset, source + offset, n);
+        reduce_nodes_few_piece(group, op, &pairs, dest + offset, source + offset, n);
     }
 }
 
@@ -153,7 +154,7 @@ static size_t chunks(size_t bytes, size_t chunk)
 }
 
 /* The share of the node `back` places before this one. */
-static char *share(const struct ring *r, int back, size_t *bytes)
+static char *reduce_nodes_share(const struct ring *r, int back, size_t *bytes)
 {
     const struct sy_nodes *nodes = sy_group_nodes(r->notify.group);
     size_t first, end;
@@ -164,12 +165,12 @@ static char *share(const struct ring *r, int back, size_t *bytes)
     return r->part + first * r->op.size;
 }
 
-static size_t rest(size_t bytes, size_t at, size_t chunk)
+static size_t reduce_nodes_rest(size_t bytes, size_t at, size_t chunk)
 {
     return bytes - at < chunk ? bytes - at : chunk;
 }
 
-static void send_chunk(struct ring *r, const char *from, size_t bytes)
+static void reduce_nodes_send_chunk(struct ring *r, const char *from, size_t bytes)
 {
     if (r->sent >= BOXES)
         sy_notify_await(&r->notify, FLAG_CREDIT, r->sent - BOXES + 1);
@@ -180,7 +181,7 @@ static void send_chunk(struct ring *r, const char *from, size_t bytes)
 
 /* Takes the next chunk from the member before and combines it with what is here. The sender gets no
  * credit that it will not wait for. */
-static void take_chunk(struct ring *r, char *to, size_t bytes)
+static void reduce_nodes_take_chunk(struct ring *r, char *to, size_t bytes)
 {
     const char *came = sy_notify_scratch(&r->notify, r->notify.group->members.me) +
                        r->taken % BOXES * CHUNK_BYTES;
@@ -195,50 +196,51 @@ static void take_chunk(struct ring *r, char *to, size_t bytes)
 /* In step s the share of the node s - 1 places before, as far as it has been combined, goes on to
  * the next node. After all steps but one this PE has the result of the share of the node after it.
  */
-static void combine_around(struct ring *r)
+static void reduce_nodes_combine_around(struct ring *r)
 {
     int count = sy_group_nodes(r->notify.group)->count;
     size_t out, in;
 
     for (int step = 1; step < count; step++) {
-        share(r, step, &in);
+        reduce_nodes_share(r, step, &in);
         r->coming += chunks(in, CHUNK_BYTES);
     }
     for (int step = 1; step < count; step++) {
-        const char *from = share(r, step - 1, &out);
-        char *to = share(r, step, &in);
+        const char *from = reduce_nodes_share(r, step - 1, &out);
+        char *to = reduce_nodes_share(r, step, &in);
         for (size_t at = 0; at < out || at < in; at += CHUNK_BYTES) {
             if (at < out)
-                send_chunk(r, from + at, rest(out, at, CHUNK_BYTES));
+                reduce_nodes_send_chunk(r, from + at, reduce_nodes_rest(out, at, CHUNK_BYTES));
             if (at < in)
-                take_chunk(r, to + at, rest(in, at, CHUNK_BYTES));
+                reduce_nodes_take_chunk(r, to + at, reduce_nodes_rest(in, at, CHUNK_BYTES));
         }
     }
 }
 
 /* The results go around once more, straight to where they belong: nobody needs what was there any
  * more, because a result has all nodes' operands. */
-static void spread_around(struct ring *r)
+static void reduce_nodes_spread_around(struct ring *r)
 {
     int count = sy_group_nodes(r->notify.group)->count;
     uint64_t came = 0, sent = 0;
     size_t bytes;
 
     for (int step = 1; step < count; step++) {
-        char *from = share(r, (step - 1 + count - 1) % count, &bytes);
+        char *from = reduce_nodes_share(r, (step - 1 + count - 1) % count, &bytes);
         for (size_t at = 0; at < bytes; at += WHOLE_BYTES) {
             if (step > 1)
                 sy_notify_await(&r->notify, FLAG_WHOLE, ++came);
             sy_notify_dest_put(&r->notify, r->after, from + at, from + at,
-                               rest(bytes, at, WHOLE_BYTES), FLAG_WHOLE, ++sent);
+                               reduce_nodes_rest(bytes, at, WHOLE_BYTES), FLAG_WHOLE, ++sent);
         }
     }
-    share(r, count - 2, &bytes);
+    reduce_nodes_share(r, count - 2, &bytes);
     if (bytes)
         sy_notify_await(&r->notify, FLAG_WHOLE, came + chunks(bytes, WHOLE_BYTES));
 }
 
-static void ring(const struct sy_notify *notify, struct sy_operation op, char *part, size_t count)
+static void reduce_nodes_ring(const struct sy_notify *notify, struct sy_operation op, char *part,
+                              size_t count)
 {
     const struct sy_nodes *nodes = sy_group_nodes(notify->group);
     int local = sy_group_local(notify->group), count_nodes = nodes->count;
@@ -246,12 +248,12 @@ static void ring(const struct sy_notify *notify, struct sy_operation op, char *p
 
     r.after = sy_nodes_member(nodes, sy_nodes_after(nodes, 1), local);
     r.before = sy_nodes_member(nodes, sy_nodes_after(nodes, count_nodes - 1), local);
-    combine_around(&r);
-    spread_around(&r);
+    reduce_nodes_combine_around(&r);
+    reduce_nodes_spread_around(&r);
 }
 
-static void deal_with_part(const struct sy_notify *notify, struct sy_operation op, char *dest,
-                           const char *source, size_t count)
+static void reduce_nodes_deal_with_part(const struct sy_notify *notify, struct sy_operation op,
+                                        char *dest, const char *source, size_t count)
 {
     const struct sy_group *group = notify->group;
     size_t piece = SY_PIECE / op.size;
@@ -260,15 +262,15 @@ static void deal_with_part(const struct sy_notify *notify, struct sy_operation o
         size_t n = count - at < piece ? count - at : piece, offset = at * op.size;
         sy_reduce_own(group, op, dest + offset, source + offset, n);
     }
-    ring(notify, op, dest, count);
+    reduce_nodes_ring(notify, op, dest, count);
     for (int k = 0; k < sy_group_locals(group); k++)
         if (k != sy_group_local(group))
             sy_data_push(group, sy_group_mate(group, k), dest, dest, count * op.size);
     sy_data_pushed();
 }
 
-static void by_parts(const struct sy_group *group, struct sy_operation op, char *dest,
-                     const char *source, size_t count)
+static void reduce_nodes_by_parts(const struct sy_group *group, struct sy_operation op, char *dest,
+                                  const char *source, size_t count)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     size_t first, end, steps = chunks(count * op.size, CHUNK_BYTES) + (size_t)nodes->count;
@@ -279,8 +281,8 @@ static void by_parts(const struct sy_group *group, struct sy_operation op, char 
     if (local < nodes->least) {
         sy_reduce_part(nodes->least, op.size, count, local, &first, &end);
         if (first < end)
-            deal_with_part(&notify, op, dest + first * op.size, source + first * op.size,
-                           end - first);
+            reduce_nodes_deal_with_part(&notify, op, dest + first * op.size,
+                                        source + first * op.size, end - first);
     }
     sy_group_sync_node(group);
     sy_notify_met(&notify);
@@ -290,9 +292,10 @@ static void by_parts(const struct sy_group *group, struct sy_operation op, char 
 
 /* Whether pieces in rounds take longer than two times around the ring. The time of a message is
  * taken as five times that of a piece's bytes, which is what machines with sockets have. */
-static bool ring_is_faster(const struct sy_nodes *nodes, const struct sy_pairs *pairs, size_t bytes)
+static bool reduce_nodes_ring_is_faster(const struct sy_nodes *nodes, const struct sy_pairs *pairs,
+                                        size_t bytes)
 {
-    size_t pieces = chunks(bytes, piece_bytes(pairs));
+    size_t pieces = chunks(bytes, reduce_nodes_piece_bytes(pairs));
     size_t rounds = (size_t)pairs->rounds + (pairs->extra ? 2 : 0);
 
     return pieces * rounds * 6 > 10 * (size_t)(nodes->count - 1) + 2 * pieces;
@@ -304,8 +307,8 @@ void sy_reduce_nodes(const struct sy_group *group, struct sy_operation op, char 
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct sy_pairs pairs = sy_pairs_make(nodes->count, nodes->mine);
 
-    if (ring_is_faster(nodes, &pairs, count * op.size))
-        by_parts(group, op, dest, source, count);
+    if (reduce_nodes_ring_is_faster(nodes, &pairs, count * op.size))
+        reduce_nodes_by_parts(group, op, dest, source, count);
     else
         sy_reduce_few_nodes(group, op, dest, source, count);
 }

@@ -12,8 +12,8 @@ enum { TAG_STEP };
 
 #define SLOTS_TOTAL 32768 /* as in reduce.c; here half of it is read on average */
 
-static void through_slots(const struct sy_group *group, struct sy_operation op, void *dest,
-                          const void *source, size_t count, bool inclusive)
+static void scan_through_slots(const struct sy_group *group, struct sy_operation op, void *dest,
+                               const void *source, size_t count, bool inclusive)
 {
     int end = group->members.me + inclusive;
     size_t length = count * op.size;
@@ -55,8 +55,8 @@ static void scan_piece(const struct sy_group *group, struct sy_operation op, cha
     }
 }
 
-static void by_parts(const struct sy_group *group, struct sy_operation op, char *dest,
-                     const char *source, size_t count, bool inclusive)
+static void scan_by_parts(const struct sy_group *group, struct sy_operation op, char *dest,
+                          const char *source, size_t count, bool inclusive)
 {
     size_t at, end, piece = SY_PIECE / op.size;
 
@@ -71,8 +71,8 @@ static void by_parts(const struct sy_group *group, struct sy_operation op, char 
 
 /* Each member waits for what the one before it has in its slot, and puts that and its own into its
  * own slot for the next. */
-static void ring_piece(const struct sy_group *group, struct sy_operation op, void *dest,
-                       const void *source, size_t count, bool inclusive)
+static void scan_ring_piece(const struct sy_group *group, struct sy_operation op, void *dest,
+                            const void *source, size_t count, bool inclusive)
 {
     int me = group->members.me;
     size_t length = count * op.size;
@@ -115,16 +115,16 @@ void sy_scan(const struct sy_group *group, struct sy_operation op, void *dest, c
     }
     if (algorithm == SY_SCAN_AUTO && (!sy_data_small(group, length, SY_SMALL) ||
                                       length * (size_t)group->members.size > SLOTS_TOTAL)) {
-        by_parts(group, op, dest, source, count, inclusive);
+        scan_by_parts(group, op, dest, source, count, inclusive);
         return;
     }
     for (size_t at = 0; at < count; at += piece) {
         size_t n = count - at < piece ? count - at : piece, offset = at * op.size;
         if (algorithm == SY_SCAN_RING)
-            ring_piece(group, op, (char *)dest + offset, (const char *)source + offset, n,
-                       inclusive);
+            scan_ring_piece(group, op, (char *)dest + offset, (const char *)source + offset, n,
+                            inclusive);
         else
-            through_slots(group, op, (char *)dest + offset, (const char *)source + offset, n,
-                          inclusive);
+            scan_through_slots(group, op, (char *)dest + offset, (const char *)source + offset, n,
+                               inclusive);
     }
 }

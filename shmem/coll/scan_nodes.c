@@ -21,7 +21,7 @@ struct parties {
     bool nodes;
 };
 
-static struct parties make_parties(const struct sy_group *group)
+static struct parties scan_nodes_make_parties(const struct sy_group *group)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct parties p = {.nodes = nodes->ordered,
@@ -41,39 +41,41 @@ struct piece {
     char *scratch; /* of this PE's node's leader, or its own */
 };
 
-static char *part(const struct piece *p, int i)
+static char *scan_nodes_part(const struct piece *p, int i)
 {
     return p->scratch + (size_t)i * p->part;
 }
 
-static void send_with(const struct piece *p, const struct parties *parties, int to, int round)
+static void scan_nodes_send_with(const struct piece *p, const struct parties *parties, int to,
+                                 int round)
 {
     int member = parties->nodes ? sy_nodes_member(sy_group_nodes(p->notify.group), to, 0) : to;
 
     sy_notify_scratch_put(&p->notify, member, (size_t)(PART_ROUND + round) * p->part,
-                          part(p, PART_WITH), p->length, (unsigned)round, 1);
+                          scan_nodes_part(p, PART_WITH), p->length, (unsigned)round, 1);
 }
 
-static void exchange(const struct piece *p, const struct parties *parties)
+static void scan_nodes_exchange(const struct piece *p, const struct parties *parties)
 {
     for (int round = 0; round < parties->rounds; round++) {
         long distance = 1L << round;
-        const char *came = part(p, PART_ROUND + round);
+        const char *came = scan_nodes_part(p, PART_ROUND + round);
         if (parties->me + distance < parties->count)
-            send_with(p, parties, (int)(parties->me + distance), round);
+            scan_nodes_send_with(p, parties, (int)(parties->me + distance), round);
         if (parties->me < distance)
             continue;
         sy_notify_await(&p->notify, (unsigned)round, 1);
         if (round)
-            p->op.kernel(part(p, PART_BEFORE), came, part(p, PART_BEFORE), p->count);
+            p->op.kernel(scan_nodes_part(p, PART_BEFORE), came, scan_nodes_part(p, PART_BEFORE),
+                         p->count);
         else
-            memcpy(part(p, PART_BEFORE), came, p->length);
-        p->op.kernel(part(p, PART_WITH), came, part(p, PART_WITH), p->count);
+            memcpy(scan_nodes_part(p, PART_BEFORE), came, p->length);
+        p->op.kernel(scan_nodes_part(p, PART_WITH), came, scan_nodes_part(p, PART_WITH), p->count);
     }
 }
 
 /* Adds an operand to what dest has, if it has something. */
-static bool add(const struct piece *p, char *dest, bool some, const void *operand)
+static bool scan_nodes_add(const struct piece *p, char *dest, bool some, const void *operand)
 {
     if (some)
         p->op.kernel(dest, dest, operand, p->count);
@@ -82,14 +84,15 @@ static bool add(const struct piece *p, char *dest, bool some, const void *operan
     return true;
 }
 
-static void finish(const struct piece *p, const struct parties *parties, char *dest, bool inclusive)
+static void scan_nodes_finish(const struct piece *p, const struct parties *parties, char *dest,
+                              bool inclusive)
 {
     const struct sy_group *group = p->notify.group;
     int end = sy_group_local(group) + inclusive;
-    bool some = parties->me && add(p, dest, false, part(p, PART_BEFORE));
+    bool some = parties->me && scan_nodes_add(p, dest, false, scan_nodes_part(p, PART_BEFORE));
 
     for (int k = 0; k < end; k++)
-        some = add(p, dest, some, sy_notify_mate(&p->notify, k) + PART_OWN * p->part);
+        some = scan_nodes_add(p, dest, some, sy_notify_mate(&p->notify, k) + PART_OWN * p->part);
     if (!some)
         memset(dest, 0, p->length);
 }
@@ -103,30 +106,31 @@ static void scan_nodes(const struct piece *p, const struct parties *parties, cha
     memcpy(sy_notify_own(&p->notify) + PART_OWN * p->part, source, p->length);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
-        sy_reduce_scratch(&p->notify, PART_OWN * p->part, p->op, part(p, PART_WITH), p->count);
-        exchange(p, parties);
+        sy_reduce_scratch(&p->notify, PART_OWN * p->part, p->op, scan_nodes_part(p, PART_WITH),
+                          p->count);
+        scan_nodes_exchange(p, parties);
     }
     sy_group_release(group);
-    finish(p, parties, dest, inclusive);
+    scan_nodes_finish(p, parties, dest, inclusive);
 }
 
 /* Of any other. */
 static void scan_members(const struct piece *p, const struct parties *parties, char *dest,
                          const char *source, bool inclusive)
 {
-    memcpy(part(p, PART_WITH), source, p->length);
-    exchange(p, parties);
+    memcpy(scan_nodes_part(p, PART_WITH), source, p->length);
+    scan_nodes_exchange(p, parties);
     if (inclusive)
-        memcpy(dest, part(p, PART_WITH), p->length);
+        memcpy(dest, scan_nodes_part(p, PART_WITH), p->length);
     else if (parties->me)
-        memcpy(dest, part(p, PART_BEFORE), p->length);
+        memcpy(dest, scan_nodes_part(p, PART_BEFORE), p->length);
     else
         memset(dest, 0, p->length);
 }
 
-static void scan_piece(const struct sy_group *group, const struct parties *parties,
-                       struct sy_operation op, char *dest, const char *source, size_t count,
-                       bool inclusive)
+static void scan_nodes_piece(const struct sy_group *group, const struct parties *parties,
+                             struct sy_operation op, char *dest, const char *source, size_t count,
+                             bool inclusive)
 {
     struct piece p = {.op = op, .count = count, .length = count * op.size};
 
@@ -142,13 +146,13 @@ static void scan_piece(const struct sy_group *group, const struct parties *parti
 void sy_scan_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
                    const char *source, size_t count, bool inclusive)
 {
-    struct parties parties = make_parties(group);
+    struct parties parties = scan_nodes_make_parties(group);
     size_t most = SY_NOTIFY_SMALL / (size_t)(PART_ROUND + parties.rounds);
 
     most = most < MOST_PIECE ? most : MOST_PIECE;
     size_t piece = most / SY_LINE * SY_LINE / op.size;
     for (size_t at = 0; at < count; at += piece) {
         size_t n = count - at < piece ? count - at : piece, offset = at * op.size;
-        scan_piece(group, &parties, op, dest + offset, source + offset, n, inclusive);
+        scan_nodes_piece(group, &parties, op, dest + offset, source + offset, n, inclusive);
     }
 }

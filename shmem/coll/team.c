@@ -27,7 +27,7 @@ struct standing {
 #define MOST_ATTEMPTS 100
 
 /* The first slot of a bit map from `from` on, in a circle, or -1. */
-static int next_slot(const uint64_t *map, unsigned words, unsigned from)
+static int coll_team_next_slot(const uint64_t *map, unsigned words, unsigned from)
 {
     for (unsigned i = 0; i < words * 64; i++) {
         unsigned slot = (from + i) % (words * 64);
@@ -41,7 +41,7 @@ static int next_slot(const uint64_t *map, unsigned words, unsigned from)
  * little memory is in use; after a vain attempt one from somewhere else, where those that were in
  * the way are not likely to look: their parents, whose teams exist at the same time, have other
  * slots. */
-static int choose_slot(const struct sy_group *parent, unsigned attempt)
+static int coll_team_choose_slot(const struct sy_group *parent, unsigned attempt)
 {
     const struct sy_operation all = {SY_BITWISE_KERNEL(and, uint64_t), sizeof(uint64_t)};
     const uint64_t trial[] = {parent->team->slot, attempt};
@@ -51,12 +51,12 @@ static int choose_slot(const struct sy_group *parent, unsigned attempt)
     sy_team_free_slots(map);
     sy_reduce_few(parent, all, map, map, words);
     uint64_t from = attempt ? sy_hash(trial, sizeof trial, 0) : 0;
-    return next_slot(map, words, (unsigned)(from % (words * 64)));
+    return coll_team_next_slot(map, words, (unsigned)(from % (words * 64)));
 }
 
 /* This PE's part of a slot. Where it has claimed it, it also says where its groups' counters stand,
  * which others of its node read once they have the team. */
-static struct standing stand(unsigned slot, bool claimed)
+static struct standing coll_team_stand(unsigned slot, bool claimed)
 {
     struct sy_control_team *mine = sy_control_of(sy_world.pe, slot);
     struct standing s = {.syncs = mine->arrived.value, .stamp = mine->stamp.value};
@@ -69,7 +69,7 @@ static struct standing stand(unsigned slot, bool claimed)
 }
 
 /* Second reduction: what all PEs together say. */
-static struct standing settle(const struct sy_group *parent, struct standing mine)
+static struct standing coll_team_settle(const struct sy_group *parent, struct standing mine)
 {
     const struct sy_operation most = {SY_COMPARE_KERNEL(max, uint64_t), sizeof(uint64_t)};
 
@@ -79,19 +79,19 @@ static struct standing settle(const struct sy_group *parent, struct standing min
 
 /* Finds a slot for the team, which is NULL where there is no memory for it. Returns the same on all
  * PEs. */
-static int take_slot(const struct sy_group *parent, struct sy_team *team)
+static int coll_team_take_slot(const struct sy_group *parent, struct sy_team *team)
 {
     bool member = team && team->members.me >= 0;
 
     for (unsigned attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-        int slot = choose_slot(parent, attempt);
+        int slot = coll_team_choose_slot(parent, attempt);
         if (slot < 0)
             return -ENOSPC;
         bool claimed = member && sy_team_claim((unsigned)slot);
-        struct standing my = stand((unsigned)slot, claimed);
+        struct standing my = coll_team_stand((unsigned)slot, claimed);
         my.not_ready = team == NULL;
         my.not_claimed = member && !claimed;
-        struct standing all = settle(parent, my);
+        struct standing all = coll_team_settle(parent, my);
         if (!all.not_ready && !all.not_claimed) {
             team->slot = (unsigned)slot;
             team->syncs = team->since = all.syncs;
@@ -125,7 +125,7 @@ int sy_team_create(struct sy_team *parent, int start, int stride, int size, int 
             team = NULL;
         }
     }
-    int rc = take_slot(&group, team);
+    int rc = coll_team_take_slot(&group, team);
     if (rc || team->members.me < 0) {
         sy_team_free(team);
         return rc;

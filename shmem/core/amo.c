@@ -15,8 +15,8 @@ SY_ORDERED_ELSEWHERE void sy_amo_apply(enum sy_amo_op op, void *address, size_t 
 }
 
 /* With constant arguments what they make needless is left out. */
-SY_INLINE void far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
-                   uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
+SY_INLINE void core_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                            uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
 {
     struct sy_amo amo = {.pe = pe,
                          .op = op,
@@ -35,13 +35,13 @@ SY_INLINE void far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned w
 void sy_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,
                 uint64_t compare, void *result, bool blocking, int pe)
 {
-    far(ctx, op, address, width, operand, compare, result, blocking, pe);
+    core_amo_far(ctx, op, address, width, operand, compare, result, blocking, pe);
 }
 
 void sy_amo_update_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                        uint64_t operand, int pe)
 {
-    far(ctx, op, address, width, operand, 0, NULL, false, pe);
+    core_amo_far(ctx, op, address, width, operand, 0, NULL, false, pe);
 }
 
 void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,

@@ -103,7 +103,7 @@ static uintptr_t crash_address(void *context)
 }
 
 /* A signal that another process or raise() sent does not come again by itself. */
-static void on_crash(int number, siginfo_t *info, void *context)
+static void crash_on(int number, siginfo_t *info, void *context)
 {
     const bool sent = info->si_code <= 0;
 
@@ -123,7 +123,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
         raise(number);
 }
 
-static void use_own_stack(void)
+static void crash_use_own_stack(void)
 {
     stack_t now, own = {.ss_sp = stack, .ss_size = sizeof stack};
 
@@ -135,14 +135,14 @@ void sy_crash_watch(void)
 {
     static bool done;
     struct sigaction now,
-        ours = {.sa_sigaction = on_crash,
+        ours = {.sa_sigaction = crash_on,
                 .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_ONSTACK)};
 
     if (done)
         return;
     done = true;
     sigemptyset(&ours.sa_mask);
-    use_own_stack();
+    crash_use_own_stack();
     for (size_t i = 0; i < SY_COUNT(watched); i++)
         if (!sigaction(watched[i], NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
             now.sa_handler == SIG_DFL)

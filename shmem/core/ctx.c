@@ -127,7 +127,7 @@ void sy_ctx_control_close(void)
 
 /* Team destruction and finalisation come from one thread, when no other uses the team's contexts;
  * those of other teams may come and go, so the list is searched again after each. */
-static struct sy_ctx *find_on(const struct sy_team *team)
+static struct sy_ctx *ctx_find_on(const struct sy_team *team)
 {
     pthread_mutex_lock(&all.lock);
     struct sy_ctx *ctx = all.first;
@@ -141,7 +141,7 @@ void sy_ctx_destroy_all(const struct sy_team *team)
 {
     struct sy_ctx *ctx;
 
-    while ((ctx = find_on(team)))
+    while ((ctx = ctx_find_on(team)))
         sy_ctx_destroy(ctx);
 }
 

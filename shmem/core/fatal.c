@@ -29,7 +29,7 @@ bool sy_leave_claim(void)
            pthread_equal(first, pthread_self());
 }
 
-static void *lose_patience(void *arg)
+static void *fatal_lose_patience(void *arg)
 {
     struct timespec patience = {.tv_nsec = 600 * 1000 * 1000};
 
@@ -45,7 +45,7 @@ void sy_leave(int status)
 {
     sy_world.ending = true;
     if (!sy_leave_claim())
-        lose_patience((void *)(intptr_t)status);
+        fatal_lose_patience((void *)(intptr_t)status);
     exit(status);
 }
 
@@ -53,12 +53,12 @@ void sy_leave_anyway(int status)
 {
     pthread_t thread;
 
-    if (!pthread_create(&thread, NULL, lose_patience, (void *)(intptr_t)status))
+    if (!pthread_create(&thread, NULL, fatal_lose_patience, (void *)(intptr_t)status))
         pthread_detach(thread);
     sy_leave(status);
 }
 
-static _Noreturn void leave_or_trap(int status)
+static _Noreturn void fatal_leave_or_trap(int status)
 {
     if (sy_config.trap_on_abort) {
         sy_crash_silence();
@@ -81,7 +81,7 @@ void sy_fatal(const char *fmt, ...)
     sy_log(SY_LOG_ERROR, "", "%s", text);
     if (sy_boot)
         sy_boot->abort(1, text);
-    leave_or_trap(1);
+    fatal_leave_or_trap(1);
 }
 
 void sy_exit_job(int status)
@@ -89,5 +89,5 @@ void sy_exit_job(int status)
     sy_world.ending = true;
     if (sy_boot)
         sy_boot->abort(status, NULL);
-    leave_or_trap(status);
+    fatal_leave_or_trap(status);
 }

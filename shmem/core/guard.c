@@ -38,7 +38,7 @@ bool sy_guard_hear(void)
     }
 }
 
-static void *keep(void *arg)
+static void *core_guard_keep(void *arg)
 {
     struct pollfd wait[] = {{.fd = guard.stop, .events = POLLIN},
                             {.fd = sy_boot->wait_fd(), .events = POLLIN}};
@@ -63,7 +63,7 @@ void sy_guard_start(void)
     sigfillset(&all);
     sy_crash_let_through(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&guard.thread, NULL, keep, NULL) != 0) {
+    if (pthread_create(&guard.thread, NULL, core_guard_keep, NULL) != 0) {
         close(guard.stop);
         guard.stop = -1;
     }

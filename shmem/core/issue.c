@@ -11,7 +11,7 @@
 #include "core/start/world.h"
 
 /* Deals with a data call's answer: whether the call must be made again. *since: 0 at first. */
-static bool again(int answer, const char *what, int pe, uint64_t *since)
+static bool core_issue_again(int answer, const char *what, int pe, uint64_t *since)
 {
     if (SY_LIKELY(!answer)) {
         sy_wait_over(*since);
@@ -32,7 +32,7 @@ SY_COLD void sy_issue_put_again(int answer, const char *what, shmem_ctx_t ctx,
     const struct sy_route_transport *route = sy_route_to(t->pe);
     uint64_t since = 0;
 
-    while (again(answer, what, t->pe, &since))
+    while (core_issue_again(answer, what, t->pe, &since))
         answer = route->table->put(sy_issue_domain(route, ctx), t, flags);
 }
 
@@ -42,7 +42,7 @@ SY_COLD void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx,
     const struct sy_route_transport *route = sy_route_to(t->pe);
     uint64_t since = 0;
 
-    while (again(answer, what, t->pe, &since))
+    while (core_issue_again(answer, what, t->pe, &since))
         answer = route->table->get(sy_issue_domain(route, ctx), t, flags);
 }
 
@@ -52,14 +52,14 @@ SY_COLD void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx,
     const struct sy_route_transport *route = sy_route_to(amo->pe);
     uint64_t since = 0;
 
-    while (again(answer, what, amo->pe, &since))
+    while (core_issue_again(answer, what, amo->pe, &since))
         answer = route->table->amo(sy_issue_domain(route, ctx), amo, flags);
 }
 
 /* The same for what a transport need not be able to do: -EOPNOTSUPP is a final answer too. */
 static bool again_if_able(int answer, const char *what, int pe, uint64_t *since)
 {
-    return again(answer == -EOPNOTSUPP ? 0 : answer, what, pe, since);
+    return core_issue_again(answer == -EOPNOTSUPP ? 0 : answer, what, pe, since);
 }
 
 bool sy_issue_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t)
@@ -116,7 +116,8 @@ bool sy_issue_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, 
     return !answer;
 }
 
-SY_COLD static void failed(const char *what, const struct sy_route_transport *route, int answer)
+SY_COLD static void core_issue_failed(const char *what, const struct sy_route_transport *route,
+                                      int answer)
 {
     sy_progress_hear_out();
     sy_fatal("%s by transport %s: %s", sy_callsite_routine(what), route->plugin.name,
@@ -130,7 +131,7 @@ void sy_fence_transports(shmem_ctx_t ctx)
         const struct sy_route_transport *route = &sy_routes.transport[i];
         int answer = route->carries ? route->table->fence(sy_issue_domain(route, ctx)) : 0;
         if (answer)
-            failed("fence", route, answer);
+            core_issue_failed("fence", route, answer);
     }
 }
 
@@ -147,6 +148,6 @@ void sy_quiet_transports(shmem_ctx_t ctx, int pe)
             sy_wait_rest(&since, "shmem_quiet");
         sy_wait_over(since);
         if (answer)
-            failed("quiet", route, answer);
+            core_issue_failed("quiet", route, answer);
     }
 }

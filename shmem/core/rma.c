@@ -19,7 +19,7 @@ void sy_rma_check_pe(const char *what, int pe)
                  sy_world.npes - 1);
 }
 
-static SY_COLD void bad_address(const char *what, const void *address, int pe)
+static SY_COLD void core_rma_bad_address(const char *what, const void *address, int pe)
 {
     const struct sy_window *heap = &sy_windows.entry[SY_WINDOW_HEAP].own;
     sy_fatal(
@@ -29,8 +29,8 @@ static SY_COLD void bad_address(const char *what, const void *address, int pe)
         sy_callsite_routine(what), pe, address, (void *)heap->base, heap->length);
 }
 
-static SY_COLD void bad_extent(const char *what, const void *address, size_t length, int pe,
-                               unsigned window, uint64_t offset)
+static SY_COLD void core_rma_bad_extent(const char *what, const void *address, size_t length,
+                                        int pe, unsigned window, uint64_t offset)
 {
     sy_fatal("%s with PE %d: %zu bytes at %p reach %zu bytes past the end of the %s",
              sy_callsite_routine(what), pe, length, address,
@@ -38,7 +38,7 @@ static SY_COLD void bad_extent(const char *what, const void *address, size_t len
              window == SY_WINDOW_HEAP ? "symmetric heap" : "executable's data");
 }
 
-static SY_COLD void other_executable(const char *what, const void *address, int pe)
+static SY_COLD void core_rma_other_executable(const char *what, const void *address, int pe)
 {
     sy_fatal("%s with PE %d: %p is a global or static variable, but PE %d on host %s runs another "
              "executable, so the variable has no counterpart there; use the symmetric heap",
@@ -46,7 +46,8 @@ static SY_COLD void other_executable(const char *what, const void *address, int 
 }
 
 /* SHMEM_CHECK: blocks are the same on all PEs, so this PE's tell of the others'. */
-static void check_block(const char *what, const void *address, size_t length, const char *whose)
+static void core_rma_check_block(const char *what, const void *address, size_t length,
+                                 const char *whose)
 {
     const void *begin;
     size_t size, within = sy_heap_within(address, length, &begin, &size);
@@ -62,22 +63,22 @@ static void check_block(const char *what, const void *address, size_t length, co
              sy_callsite_routine(what), whose, length, address, length - within, size, begin);
 }
 
-static void check_remote(const char *what, const void *address, size_t length, int pe)
+static void core_rma_check_remote(const char *what, const void *address, size_t length, int pe)
 {
     char whose[32];
 
     snprintf(whose, sizeof whose, " with PE %d", pe);
-    check_block(what, address, length, whose);
+    core_rma_check_block(what, address, length, whose);
 }
 
 /* The side of a transfer that is this PE's need not be in the heap. */
-static void check_local(const char *what, const void *local, size_t length)
+static void core_rma_check_local(const char *what, const void *local, size_t length)
 {
     unsigned window;
     uint64_t offset;
 
     if (sy_config.check && !sy_windows_find(local, &window, &offset) && window == SY_WINDOW_HEAP)
-        check_block(what, local, length, ", on this PE's side");
+        core_rma_check_block(what, local, length, ", on this PE's side");
 }
 
 struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe)
@@ -86,20 +87,21 @@ struct sy_target sy_rma_target(const char *what, const void *address, size_t len
 
     sy_rma_check_pe(what, pe);
     if (sy_windows_find(address, &target.window, &target.offset))
-        bad_address(what, address, pe);
+        core_rma_bad_address(what, address, pe);
     if (length > sy_windows.entry[target.window].own.length - target.offset)
-        bad_extent(what, address, length, pe, target.window, target.offset);
+        core_rma_bad_extent(what, address, length, pe, target.window, target.offset);
     if (sy_config.check && target.window == SY_WINDOW_HEAP)
-        check_remote(what, address, length, pe);
+        core_rma_check_remote(what, address, length, pe);
     if (target.window >= SY_WINDOW_DATA && sy_routes.other[pe])
-        other_executable(what, address, pe);
+        core_rma_other_executable(what, address, pe);
     char *base = sy_windows_peer(target.window, pe);
     target.here = base ? base + target.offset : NULL;
     return target;
 }
 
 /* SHMEM_CHECK: a transfer between two places of this PE that share bytes copies garbage. */
-static void check_overlap(const char *what, const char *here, const void *local, size_t length)
+static void core_rma_check_overlap(const char *what, const char *here, const void *local,
+                                   size_t length)
 {
     const char *other = local;
 
@@ -119,14 +121,14 @@ void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
         sy_put_slow(ctx, dest, source, length, pe, flags);
 }
 
-static __attribute__((cold)) void rma_get_slow(shmem_ctx_t ctx, void *dest, const void *source,
-                                               size_t length, int pe, unsigned flags)
+static __attribute__((cold)) void core_rma_get_slow(shmem_ctx_t ctx, void *dest, const void *source,
+                                                    size_t length, int pe, unsigned flags)
 {
     if (!length)
         return;
     struct sy_target target = sy_rma_target("get", source, length, pe);
-    check_local("get", dest, length);
-    check_overlap("get", target.here, dest, length);
+    core_rma_check_local("get", dest, length);
+    core_rma_check_overlap("get", target.here, dest, length);
     if (target.here) {
         sy_copy(dest, target.here, length);
         sy_wait_looked(target.here == source);
@@ -144,7 +146,7 @@ void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
     if (SY_LIKELY(sy_rma_route(source, length, pe, &t.window, &t.offset) != NULL))
         sy_issue_get("get", ctx, &t, flags);
     else
-        rma_get_slow(ctx, dest, source, length, pe, flags);
+        core_rma_get_slow(ctx, dest, source, length, pe, flags);
 }
 
 void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
@@ -153,8 +155,8 @@ void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
     if (!length)
         return;
     struct sy_target target = sy_rma_target("put", dest, length, pe);
-    check_local("put", source, length);
-    check_overlap("put", target.here, source, length);
+    core_rma_check_local("put", source, length);
+    core_rma_check_overlap("put", target.here, source, length);
     if (target.here) {
         sy_copy(target.here, source, length);
         return;
@@ -170,8 +172,8 @@ void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
     memcpy(to, from, sizeof(TYPE))
 
 /* Moves blocks between two mapped places; each element whole. */
-static void stride(char *to, const char *from, ptrdiff_t to_stride, ptrdiff_t from_stride,
-                   size_t block, size_t blocks)
+static void core_rma_stride(char *to, const char *from, ptrdiff_t to_stride, ptrdiff_t from_stride,
+                            size_t block, size_t blocks)
 {
     switch (block) {
     case 1:
@@ -194,8 +196,9 @@ static void stride(char *to, const char *from, ptrdiff_t to_stride, ptrdiff_t fr
 
 /* The remote side of a strided transfer: the first block's target, after checking that the last
  * block is in the same window too; those between are then as well. */
-static struct sy_target strided_target(const char *what, const void *remote,
-                                       ptrdiff_t remote_stride, size_t block, size_t blocks, int pe)
+static struct sy_target core_rma_strided_target(const char *what, const void *remote,
+                                                ptrdiff_t remote_stride, size_t block,
+                                                size_t blocks, int pe)
 {
     struct sy_target first = sy_rma_target(what, remote, block, pe);
     ptrdiff_t reach;
@@ -205,7 +208,7 @@ static struct sy_target strided_target(const char *what, const void *remote,
                  sy_callsite_routine(what), pe, remote_stride, blocks);
     struct sy_target last = sy_rma_target(what, (const char *)remote + reach, block, pe);
     if (last.window != first.window)
-        bad_address(what, (const char *)remote + reach, pe);
+        core_rma_bad_address(what, (const char *)remote + reach, pe);
     return first;
 }
 
@@ -215,9 +218,9 @@ void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
     if (!block || !blocks)
         return;
     pe = sy_ctx_pe(ctx, pe);
-    struct sy_target target = strided_target("iput", dest, dest_stride, block, blocks, pe);
+    struct sy_target target = core_rma_strided_target("iput", dest, dest_stride, block, blocks, pe);
     if (target.here) {
-        stride(target.here, source, dest_stride, source_stride, block, blocks);
+        core_rma_stride(target.here, source, dest_stride, source_stride, block, blocks);
         return;
     }
     const struct sy_strided t = {.first = sy_rma_transfer(&target, source, 0, pe),
@@ -239,9 +242,10 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
     if (!block || !blocks)
         return;
     pe = sy_ctx_pe(ctx, pe);
-    struct sy_target target = strided_target("iget", source, source_stride, block, blocks, pe);
+    struct sy_target target = core_rma_strided_target("iget", source, source_stride, block, blocks,
+                                                      pe);
     if (target.here) {
-        stride(dest, target.here, dest_stride, source_stride, block, blocks);
+        core_rma_stride(dest, target.here, dest_stride, source_stride, block, blocks);
         sy_wait_looked(target.here == source);
         return;
     }
@@ -255,5 +259,5 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
     char *to = dest;
     const char *from = source;
     for (; blocks; blocks--, to += dest_stride, from += source_stride)
-        rma_get_slow(ctx, to, from, block, pe, SY_BLOCKING);
+        core_rma_get_slow(ctx, to, from, block, pe, SY_BLOCKING);
 }

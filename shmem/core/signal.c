@@ -5,7 +5,7 @@
 
 static const char what[] = "put_signal";
 
-static enum sy_amo_op operation(int sig_op, int pe)
+static enum sy_amo_op signal_operation(int sig_op, int pe)
 {
     if (sig_op == SHMEM_SIGNAL_SET)
         return SY_AMO_SET;
@@ -25,9 +25,9 @@ static struct sy_target signal_target(const struct sy_signal_put *put, int pe)
 }
 
 /* Both go through the route's transport. */
-static void send_both(shmem_ctx_t ctx, const struct sy_signal_put *put, enum sy_amo_op op,
-                      const struct sy_target *data, const struct sy_target *signal, int pe,
-                      unsigned flags)
+static void signal_send_both(shmem_ctx_t ctx, const struct sy_signal_put *put, enum sy_amo_op op,
+                             const struct sy_target *data, const struct sy_target *signal, int pe,
+                             unsigned flags)
 {
     const struct sy_transfer t = sy_rma_transfer(data, put->source, put->length, pe);
     const struct sy_amo word = {.pe = pe,
@@ -47,13 +47,13 @@ SY_COLD void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put
                                 unsigned flags)
 {
     sy_rma_check_pe(what, pe);
-    enum sy_amo_op op = operation(put->sig_op, pe);
+    enum sy_amo_op op = signal_operation(put->sig_op, pe);
     struct sy_target signal = signal_target(put, pe);
 
     if (put->length) {
         struct sy_target data = sy_rma_target(what, put->dest, put->length, pe);
         if (!data.here && !signal.here) {
-            send_both(ctx, put, op, &data, &signal, pe, flags);
+            signal_send_both(ctx, put, op, &data, &signal, pe, flags);
             return;
         }
         sy_put_slow(ctx, put->dest, put->source, put->length, pe, flags);

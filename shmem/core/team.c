@@ -29,7 +29,7 @@ static struct {
 /* ---- members ---- */
 
 /* Where pe stands in a table of ascending numbers, or -1. */
-static int find_in_table(const int *table, int count, int pe)
+static int core_team_find_in_table(const int *table, int count, int pe)
 {
     int low = 0, high = count - 1;
 
@@ -48,7 +48,7 @@ static int find_in_table(const int *table, int count, int pe)
 int sy_members_find(const struct sy_members *m, int pe)
 {
     /* Tables are this node's list of PEs. */
-    int at = m->table ? find_in_table(m->table, sy_world.node_size, pe) : pe;
+    int at = m->table ? core_team_find_in_table(m->table, sy_world.node_size, pe) : pe;
 
     if (at < 0)
         return -1;
@@ -133,8 +133,9 @@ struct sy_team *sy_team_checked(shmem_team_t handle)
         known = slots.team[i] == team;
     pthread_mutex_unlock(&slots.lock);
     if (!known)
-        sy_fatal("%s was given the team %p, which is none: it was never made, or has been destroyed",
-                 sy_callsite_routine("a routine on a team"), (void *)handle);
+        sy_fatal(
+            "%s was given the team %p, which is none: it was never made, or has been destroyed",
+            sy_callsite_routine("a routine on a team"), (void *)handle);
     return team;
 }
 
@@ -142,7 +143,7 @@ struct sy_team *sy_team_checked(shmem_team_t handle)
 
 /* After a re-initialisation a predefined team goes on with the counters as they are: every PE has
  * been a member all the time, so all of them have counted the same. */
-static int predefine(struct sy_team *team, unsigned slot, struct sy_members members)
+static int core_team_predefine(struct sy_team *team, unsigned slot, struct sy_members members)
 {
     team->members = members;
     team->slot = slot;
@@ -150,7 +151,7 @@ static int predefine(struct sy_team *team, unsigned slot, struct sy_members memb
 }
 
 /* The PEs of this node, as start and stride where they are spaced evenly. */
-static struct sy_members shared_members(void)
+static struct sy_members core_team_shared_members(void)
 {
     const int *pe = sy_world.node_pe;
     int size = sy_world.node_size, stride = size > 1 ? pe[1] - pe[0] : 1;
@@ -178,7 +179,8 @@ int sy_teams_open(long teams, struct sy_error *err)
     for (unsigned slot = PREDEFINED; slot < count; slot++)
         slots.free[slot / 64] |= UINT64_C(1) << slot % 64;
     struct sy_members all = {.start = 0, .stride = 1, .size = sy_world.npes};
-    if (predefine(&sy_team_world, 0, all) || predefine(&sy_team_shared, 1, shared_members()))
+    if (core_team_predefine(&sy_team_world, 0, all) ||
+        core_team_predefine(&sy_team_shared, 1, core_team_shared_members()))
         return sy_fail(err, ENOMEM, "no memory for the nodes of %d PEs", sy_world.npes);
     return 0;
 }

@@ -21,7 +21,7 @@ static const struct sy_bootstrap no_bootstrap = {.size = sizeof no_bootstrap};
 enum { TRANSPORT, BOOTSTRAP, KINDS };
 static const char *const kinds[KINDS] = {"transport", "bootstrap"};
 
-static const char *library_file(void)
+static const char *info_gather_library_file(void)
 {
     void *function = dlsym(RTLD_DEFAULT, "pshmem_init");
     Dl_info where;
@@ -29,7 +29,8 @@ static const char *library_file(void)
     return function && dladdr(function, &where) ? where.dli_fname : "unknown";
 }
 
-static int open_plugin(int kind, const char *name, struct sy_plugin *plugin, struct sy_error *err)
+static int info_gather_open_plugin(int kind, const char *name, struct sy_plugin *plugin,
+                                   struct sy_error *err)
 {
     return kind == TRANSPORT ? sy_plugin_open(kinds[kind], name, SY_TRANSPORT_ABI,
                                               sizeof no_transport, &no_transport, plugin, err)
@@ -37,12 +38,12 @@ static int open_plugin(int kind, const char *name, struct sy_plugin *plugin, str
                                               sizeof no_bootstrap, &no_bootstrap, plugin, err);
 }
 
-static void add_plugin(struct info *info, int kind, const struct sy_plugin *found)
+static void info_gather_add_plugin(struct info *info, int kind, const struct sy_plugin *found)
 {
     struct info_plugin *p = &info->plugin[info->plugins++];
 
     *p = (struct info_plugin){.kind = kinds[kind], .name = found->name, .path = found->path};
-    if (open_plugin(kind, found->name, &p->open, &p->reason))
+    if (info_gather_open_plugin(kind, found->name, &p->open, &p->reason))
         return;
     p->loaded = true;
     const struct sy_option *options;
@@ -65,7 +66,7 @@ static void add_plugin(struct info *info, int kind, const struct sy_plugin *foun
         info->problem = err;
 }
 
-static void add_plugins(struct info *info)
+static void info_gather_add_plugins(struct info *info)
 {
     for (int kind = 0; kind < KINDS; kind++)
         info->found[kind] = sy_plugins_find(kinds[kind], &info->count[kind]);
@@ -74,13 +75,13 @@ static void add_plugins(struct info *info)
         return;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < info->count[kind]; i++)
-            add_plugin(info, kind, &info->found[kind][i]);
+            info_gather_add_plugin(info, kind, &info->found[kind][i]);
 }
 
 /* sy_options_unknown_env calls back without an argument. */
 static struct info *gathering;
 
-static void add_stranger(const char *variable, const char *nearest)
+static void info_gather_add_stranger(const char *variable, const char *nearest)
 {
     struct info *info = gathering;
 
@@ -92,7 +93,7 @@ static void add_stranger(const char *variable, const char *nearest)
 }
 
 /* Keys and variables that no table claims. Those of plugins that cannot be loaded are let pass. */
-static void check_names(struct info *info)
+static void info_gather_check_names(struct info *info)
 {
     const char **refused = calloc(info->plugins + 1, sizeof *refused);
     size_t count = 0;
@@ -103,13 +104,13 @@ static void check_names(struct info *info)
     if (!*info->problem.text)
         sy_options_check_keys(info->options, refused, &info->problem);
     gathering = info;
-    sy_options_unknown_env(info->options, refused, add_stranger);
+    sy_options_unknown_env(info->options, refused, info_gather_add_stranger);
     free(refused);
 }
 
 /* The rules for routes are one option's value, in a language of their own. */
-static void check_rules(const char *owner, const struct sy_option *row, const char *env,
-                        const char *value, const char *origin, void *arg)
+static void info_gather_check_rules(const char *owner, const struct sy_option *row, const char *env,
+                                    const char *value, const char *origin, void *arg)
 {
     struct info *info = arg;
     struct sy_error why = {""};
@@ -125,13 +126,13 @@ static void check_rules(const char *owner, const struct sy_option *row, const ch
 void info_gather(struct info *info)
 {
     memset(info, 0, sizeof *info);
-    info->library = library_file();
+    info->library = info_gather_library_file();
     info->places = sy_plugins_places();
     info->options = sy_config_load(&info->problem);
-    add_plugins(info);
+    info_gather_add_plugins(info);
     if (info->options) {
-        check_names(info);
-        sy_options_visit(info->options, check_rules, info);
+        info_gather_check_names(info);
+        sy_options_visit(info->options, info_gather_check_rules, info);
     }
 }
 

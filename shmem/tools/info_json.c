@@ -9,7 +9,7 @@
 #include "tools/info.h"
 
 /* The words of a list, as an array of strings. */
-static json_t *words(const char *list, const char *divide)
+static json_t *info_json_words(const char *list, const char *divide)
 {
     json_t *array = json_array();
 
@@ -23,7 +23,7 @@ static json_t *words(const char *list, const char *divide)
     return array;
 }
 
-static json_t *plugins(const struct info *info)
+static json_t *info_json_plugins(const struct info *info)
 {
     json_t *array = json_array();
 
@@ -36,14 +36,14 @@ static json_t *plugins(const struct info *info)
         else
             json_object_set_new(object, "refused", json_string(p->reason.text));
         if (p->protection)
-            json_object_set_new(object, "protection", words(p->protection, "\n"));
+            json_object_set_new(object, "protection", info_json_words(p->protection, "\n"));
         json_array_append_new(array, object);
     }
     return array;
 }
 
-static void add_option(const char *owner, const struct sy_option *row, const char *env,
-                       const char *value, const char *origin, void *arg)
+static void info_json_add_option(const char *owner, const struct sy_option *row, const char *env,
+                                 const char *value, const char *origin, void *arg)
 {
     json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "owner", owner, "name",
                                row->name, "variable", env, "type", info_type_name(row->type),
@@ -51,28 +51,28 @@ static void add_option(const char *owner, const struct sy_option *row, const cha
                                row->help);
 
     if (row->type == SY_OPTION_CHOICE)
-        json_object_set_new(object, "choices", words(row->choices, "|"));
+        json_object_set_new(object, "choices", info_json_words(row->choices, "|"));
     if (row->type == SY_OPTION_INT) {
         json_object_set_new(object, "min", json_integer(row->min));
         json_object_set_new(object, "max", json_integer(row->max));
     }
-    json_object_set_new(object, "aliases", words(row->aliases, " "));
+    json_object_set_new(object, "aliases", info_json_words(row->aliases, " "));
     json_object_set_new(object, "effect", json_boolean(!(row->flags & SY_OPTION_INERT)));
     json_object_set_new(object, "environment_only", json_boolean(row->flags & SY_OPTION_EARLY));
     json_object_set_new(object, "same_on_all_pes", json_boolean(row->flags & SY_OPTION_JOB));
     json_array_append_new(arg, object);
 }
 
-static json_t *options(const struct info *info)
+static json_t *info_json_options(const struct info *info)
 {
     json_t *array = json_array();
 
     if (info->options)
-        sy_options_visit(info->options, add_option, array);
+        sy_options_visit(info->options, info_json_add_option, array);
     return array;
 }
 
-static json_t *strangers(const struct info *info)
+static json_t *info_json_strangers(const struct info *info)
 {
     json_t *array = json_array();
 
@@ -88,12 +88,13 @@ int info_print_json(const struct info *info)
 
     snprintf(specification, sizeof specification, "%d.%d", SHMEM_MAJOR_VERSION,
              SHMEM_MINOR_VERSION);
-    json_t *root = json_pack(
-        "{s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:o, s:o, s:o, s:o, s:s}", "name", SHMEM_VENDOR_STRING,
-        "specification", specification, "library", info->library, "build", "compiler",
-        INFO_BUILD_COMPILER, "flags", INFO_BUILD_FLAGS, "host", INFO_BUILD_HOST, "plugin_places",
-        words(info->places, ":"), "plugins", plugins(info), "options", options(info),
-        "unknown_variables", strangers(info), "problem", info->problem.text);
+    json_t *root = json_pack("{s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:o, s:o, s:o, s:o, s:s}", "name",
+                             SHMEM_VENDOR_STRING, "specification", specification, "library",
+                             info->library, "build", "compiler", INFO_BUILD_COMPILER, "flags",
+                             INFO_BUILD_FLAGS, "host", INFO_BUILD_HOST, "plugin_places",
+                             info_json_words(info->places, ":"), "plugins", info_json_plugins(info),
+                             "options", info_json_options(info), "unknown_variables",
+                             info_json_strangers(info), "problem", info->problem.text);
 
     if (!root || json_dumpf(root, stdout, JSON_INDENT(2)) || putchar('\n') == EOF) {
         json_decref(root);

@@ -39,14 +39,18 @@ static const char introduction[] =
     "keys and\n"
     "mark mistakes.\n"
     "\n"
-    "`SHMEM_HOME`, `SHMEM_DIR`, `SHMEM_CC` and `SHMEM_CXX` are read by `oshcc` and `oshc++`, not by "
+    "`SHMEM_HOME`, `SHMEM_DIR`, `SHMEM_CC` and `SHMEM_CXX` are read by `oshcc` and `oshc++`, not "
+    "by "
     "programs.\n"
     "\n"
     "No option changes how a program ends that does not call `shmem_finalize`. With status 0 it\n"
-    "finalises on its way out of `main` or `exit`, as the specification says: it completes what is\n"
-    "pending and waits for the others. With another status it has failed. It then neither completes "
+    "finalises on its way out of `main` or `exit`, as the specification says: it completes what "
+    "is\n"
+    "pending and waits for the others. With another status it has failed. It then neither "
+    "completes "
     "nor\n"
-    "waits, since the others may be in a call that it will never make, and the launcher ends the job "
+    "waits, since the others may be in a call that it will never make, and the launcher ends the "
+    "job "
     "with\n"
     "that status.\n"
     "\n"
@@ -75,7 +79,7 @@ static const char introduction[] =
     "not.\n";
 
 /* A vertical bar would end the column. */
-static void print_cell(const char *text)
+static void info_markdown_print_cell(const char *text)
 {
     for (; *text; text++)
         if (*text == '|')
@@ -84,7 +88,7 @@ static void print_cell(const char *text)
             putchar(*text);
 }
 
-static void print_words(const char *words, char divider)
+static void info_markdown_print_words(const char *words, char divider)
 {
     for (const char *at = words; *at;) {
         const char divide[] = {divider, '\0'};
@@ -95,8 +99,9 @@ static void print_words(const char *words, char divider)
     }
 }
 
-static void print_option(const char *owner, const struct sy_option *row, const char *env,
-                         const char *value, const char *origin, void *arg)
+static void info_markdown_print_option(const char *owner, const struct sy_option *row,
+                                       const char *env, const char *value, const char *origin,
+                                       void *arg)
 {
     const char **last = arg;
     char type[160];
@@ -119,23 +124,24 @@ static void print_option(const char *owner, const struct sy_option *row, const c
         printf("`%s` | ", row->def);
     else
         printf("empty | ");
-    print_cell(row->help);
+    info_markdown_print_cell(row->help);
     printf("%s", row->flags & SY_OPTION_JOB ? " (*job*)" : "");
     if (row->aliases) {
         printf(". Other names: ");
-        print_words(row->aliases, ' ');
+        info_markdown_print_words(row->aliases, ' ');
     }
     puts(" |");
 }
 
-static void print_inert(const char *owner, const struct sy_option *row, const char *env,
-                        const char *value, const char *origin, void *arg)
+static void info_markdown_print_inert(const char *owner, const struct sy_option *row,
+                                      const char *env, const char *value, const char *origin,
+                                      void *arg)
 {
     (void)owner, (void)value, (void)origin, (void)arg;
     if (!(row->flags & SY_OPTION_INERT))
         return;
     printf("| `%s` | ", env);
-    print_cell(row->help);
+    info_markdown_print_cell(row->help);
     puts(" |");
 }
 
@@ -144,9 +150,9 @@ void info_print_markdown(const struct info *info)
     const char *last = NULL;
 
     fputs(introduction, stdout);
-    sy_options_visit(info->options, print_option, &last);
+    sy_options_visit(info->options, info_markdown_print_option, &last);
     puts("\n## Names of other libraries without effect here\n\n"
          "Setting one of them does no harm; with `SHMEM_LOG_LEVEL=info` a line says so.\n\n"
          "| Variable | Why |\n|---|---|");
-    sy_options_visit(info->options, print_inert, NULL);
+    sy_options_visit(info->options, info_markdown_print_inert, NULL);
 }

@@ -9,7 +9,7 @@
 
 #include "tools/info.h"
 
-static json_t *words(const char *list)
+static json_t *info_schema_words(const char *list)
 {
     json_t *array = json_array();
 
@@ -26,7 +26,7 @@ static json_t *text_like(const char *pattern)
     return json_pack("{s:s, s:s}", "type", "string", "pattern", pattern);
 }
 
-static json_t *integer(const struct sy_option *row)
+static json_t *info_schema_integer(const struct sy_option *row)
 {
     json_t *type = json_pack("{s:s, s:I}", "type", "integer", "minimum", (json_int_t)row->min);
 
@@ -43,7 +43,7 @@ static json_t *parts(void)
 }
 
 /* The forms that a value may have in a file. null is the default. */
-static json_t *forms(const struct sy_option *row)
+static json_t *info_schema_forms(const struct sy_option *row)
 {
     json_t *any = json_pack("[{s:s}]", "type", "null");
 
@@ -55,7 +55,7 @@ static json_t *forms(const struct sy_option *row)
                                              "off", "false", "yes", "on", "true"));
         break;
     case SY_OPTION_INT:
-        json_array_append_new(any, integer(row));
+        json_array_append_new(any, info_schema_integer(row));
         json_array_append_new(any, text_like("^-?[0-9]+$"));
         break;
     case SY_OPTION_SIZE:
@@ -67,7 +67,7 @@ static json_t *forms(const struct sy_option *row)
         json_array_append_new(any, text_like("^([0-9]+\\.?[0-9]*|\\.[0-9]+)$"));
         break;
     case SY_OPTION_CHOICE:
-        json_array_append_new(any, json_pack("{s:o}", "enum", words(row->choices)));
+        json_array_append_new(any, json_pack("{s:o}", "enum", info_schema_words(row->choices)));
         break;
     case SY_OPTION_LIST:
         json_array_append_new(any, parts());
@@ -80,7 +80,7 @@ static json_t *forms(const struct sy_option *row)
     return any;
 }
 
-static json_t *value(const struct sy_option *row)
+static json_t *info_schema_value(const struct sy_option *row)
 {
     bool inert = row->flags & SY_OPTION_INERT;
     json_t *schema = json_object();
@@ -89,14 +89,14 @@ static json_t *value(const struct sy_option *row)
                         json_sprintf("%s%s", inert ? "Has no effect: " : "", row->help));
     if (!inert) {
         json_object_set_new(schema, "default", json_string(row->def));
-        json_object_set_new(schema, "anyOf", forms(row));
+        json_object_set_new(schema, "anyOf", info_schema_forms(row));
     }
     return schema;
 }
 
 /* The object below `properties` for the part of a key before a point, made where it is not there.
  */
-static json_t *inner(json_t *properties, const char *name, size_t length)
+static json_t *info_schema_inner(json_t *properties, const char *name, size_t length)
 {
     char key[64];
 
@@ -110,8 +110,8 @@ static json_t *inner(json_t *properties, const char *name, size_t length)
     return json_object_get(object, "properties");
 }
 
-static void add_option(const char *owner, const struct sy_option *row, const char *env,
-                       const char *text, const char *origin, void *arg)
+static void info_schema_add_option(const char *owner, const struct sy_option *row, const char *env,
+                                   const char *text, const char *origin, void *arg)
 {
     json_t *properties = arg;
     const char *name = row->name, *point = strchr(name, '.');
@@ -119,11 +119,11 @@ static void add_option(const char *owner, const struct sy_option *row, const cha
     (void)owner, (void)env, (void)text, (void)origin;
     if (row->flags & SY_OPTION_EARLY) /* only in the environment */
         return;
-    json_object_set_new(properties, name, value(row));
+    json_object_set_new(properties, name, info_schema_value(row));
     for (; point; name = point + 1, point = strchr(name, '.'))
-        properties = inner(properties, name, (size_t)(point - name));
+        properties = info_schema_inner(properties, name, (size_t)(point - name));
     if (name != row->name)
-        json_object_set_new(properties, name, value(row));
+        json_object_set_new(properties, name, info_schema_value(row));
 }
 
 int info_print_schema(const struct info *info)
@@ -135,7 +135,8 @@ int info_print_schema(const struct info *info)
     int rc = root ? 0 : -ENOMEM;
 
     if (!rc && info->options)
-        sy_options_visit(info->options, add_option, json_object_get(root, "properties"));
+        sy_options_visit(info->options, info_schema_add_option,
+                         json_object_get(root, "properties"));
     if (!rc && (json_dumpf(root, stdout, JSON_INDENT(2)) || putchar('\n') == EOF))
         rc = -ENOMEM;
     json_decref(root);

@@ -9,7 +9,7 @@
 enum { WIDTH = 96 };
 
 /* Prints words up to the margin, each line indented. */
-static void print_wrapped(const char *text, int indent)
+static void info_text_print_wrapped(const char *text, int indent)
 {
     int column = 0;
 
@@ -27,7 +27,7 @@ static void print_wrapped(const char *text, int indent)
 }
 
 /* The lines of each transport, wrapped. */
-static void print_protection(const struct info *info)
+static void info_text_print_protection(const struct info *info)
 {
     char line[256];
 
@@ -40,13 +40,13 @@ static void print_protection(const struct info *info)
         for (const char *at = p->protection; *at; at += *at == '\n') {
             size_t length = strcspn(at, "\n");
             snprintf(line, sizeof line, "%.*s", (int)length, at);
-            print_wrapped(line, 6);
+            info_text_print_wrapped(line, 6);
             at += length;
         }
     }
 }
 
-static void print_plugins(const struct info *info)
+static void info_text_print_plugins(const struct info *info)
 {
     printf("\nPlugins, searched in %s\n", info->places ? info->places : "(no memory)");
     for (size_t i = 0; i < info->plugins; i++) {
@@ -61,8 +61,8 @@ static void print_plugins(const struct info *info)
         puts("  none: programs cannot start; the installation is not complete");
 }
 
-static void print_option(const char *owner, const struct sy_option *row, const char *env,
-                         const char *value, const char *origin, void *arg)
+static void info_text_print_option(const char *owner, const struct sy_option *row, const char *env,
+                                   const char *value, const char *origin, void *arg)
 {
     const char **last = arg;
     char type[160], facts[640];
@@ -73,7 +73,7 @@ static void print_option(const char *owner, const struct sy_option *row, const c
         printf("\nOptions of %s\n", !strcmp(owner, "core") ? "the library" : owner);
     *last = owner;
     printf("  %s = %s   (%s)\n", env, *value ? value : "\"\"", origin);
-    print_wrapped(row->help, 6);
+    info_text_print_wrapped(row->help, 6);
     int used = snprintf(facts, sizeof facts, "Type: %s. Default: %.200s. ",
                         info_type_text(row, type, sizeof type), *row->def ? row->def : "empty");
     if (row->flags & SY_OPTION_EARLY)
@@ -81,11 +81,11 @@ static void print_option(const char *owner, const struct sy_option *row, const c
     else
         snprintf(facts + used, sizeof facts - (size_t)used, "In files: %s.%s%s", row->name,
                  row->aliases ? " Also read: " : "", row->aliases ? row->aliases : "");
-    print_wrapped(facts, 6);
+    info_text_print_wrapped(facts, 6);
 }
 
-static void print_inert(const char *owner, const struct sy_option *row, const char *env,
-                        const char *value, const char *origin, void *arg)
+static void info_text_print_inert(const char *owner, const struct sy_option *row, const char *env,
+                                  const char *value, const char *origin, void *arg)
 {
     (void)owner, (void)value, (void)arg;
     if (row->flags & SY_OPTION_INERT)
@@ -99,13 +99,13 @@ void info_print_text(const struct info *info)
     printf("%s, OpenSHMEM %d.%d\n", SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
     printf("  library    %s\n  compiler   %s\n  flags      %s\n  built for  %s\n", info->library,
            INFO_BUILD_COMPILER, INFO_BUILD_FLAGS, INFO_BUILD_HOST);
-    print_plugins(info);
+    info_text_print_plugins(info);
     if (info->plugins)
-        print_protection(info);
+        info_text_print_protection(info);
     if (info->options) {
-        sy_options_visit(info->options, print_option, &last);
+        sy_options_visit(info->options, info_text_print_option, &last);
         puts("\nNames of other libraries that are known and have no effect here");
-        sy_options_visit(info->options, print_inert, NULL);
+        sy_options_visit(info->options, info_text_print_inert, NULL);
     }
     for (size_t i = 0; i < info->strangers; i++)
         printf("%s%s is set, but no option has this name%s%s\n", i ? "" : "\n",

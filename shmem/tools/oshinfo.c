@@ -28,7 +28,7 @@ static const char usage[] =
     "line.\n";
 
 /* A file is judged by itself: what the environment would override counts too. */
-static void leave_environment(const char *file)
+static void oshinfo_leave_environment(const char *file)
 {
     size_t i = 0;
 
@@ -43,7 +43,7 @@ static void leave_environment(const char *file)
 }
 
 /* The library prints the table when it starts, on PE 0. */
-static int show_routes(void)
+static int oshinfo_show_routes(void)
 {
     setenv("SHMEM_SHOW_ROUTES", "1", 1);
     shmem_init();
@@ -51,15 +51,15 @@ static int show_routes(void)
     return 0;
 }
 
-static int run(enum mode mode, const char *file)
+static int oshinfo_run(enum mode mode, const char *file)
 {
     struct info info;
     int status = 0;
 
     if (mode == ROUTES)
-        return show_routes();
+        return oshinfo_show_routes();
     if (mode == CHECK)
-        leave_environment(file);
+        oshinfo_leave_environment(file);
     info_gather(&info);
     if (mode == TEXT)
         info_print_text(&info);
@@ -89,7 +89,7 @@ static int wrong_usage(const char *what, const char *argument)
     return 2;
 }
 
-static void print_version(void)
+static void oshinfo_print_version(void)
 {
     int major, minor;
 
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
             fputs(usage, stdout);
             return 0;
         case 'v':
-            print_version();
+            oshinfo_print_version();
             return 0;
         case ':':
             return wrong_usage("a file's name is missing after ", argv[optind - 1]);
@@ -138,5 +138,5 @@ int main(int argc, char **argv)
     }
     if (optind < argc)
         return wrong_usage("unexpected argument ", argv[optind]);
-    return run(mode, file);
+    return oshinfo_run(mode, file);
 }

@@ -9,7 +9,7 @@ static bool same(const char *a, const char *b)
     return a && b && !strcmp(a, b);
 }
 
-static bool was_before(char *const *text, int pe)
+static bool alike_was_before(char *const *text, int pe)
 {
     for (int i = 0; i < pe; i++)
         if (same(text[i], text[pe]))
@@ -19,7 +19,7 @@ static bool was_before(char *const *text, int pe)
 
 bool sy_alike_next(char *const *text, int count, int *at, char *who, size_t room)
 {
-    while (*at < count && (!text[*at] || was_before(text, *at)))
+    while (*at < count && (!text[*at] || alike_was_before(text, *at)))
         ++*at;
     if (*at >= count)
         return false;

@@ -32,7 +32,7 @@ static bool loaded;
 #ifdef SY_BUILTIN_PLUGIN
 
 #define DIRECT(name) crypto.name = name;
-static void load(void)
+static void auth_load(void)
 {
     FUNCTIONS(DIRECT)
     loaded = true;
@@ -47,7 +47,7 @@ static void load(void)
 #define LOOK_UP(name)                                                                              \
     if (!(crypto.name = (__typeof__(name) *)dlsym(handle, #name)))                                 \
         return;
-static void load(void)
+static void auth_load(void)
 {
     void *handle = dlopen("libcrypto.so." TEXT(OPENSSL_SHLIB_VERSION), RTLD_NOW | RTLD_LOCAL);
 
@@ -60,18 +60,18 @@ static void load(void)
 
 #endif
 
-static bool is_there(void)
+static bool auth_is_there(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, load);
+    pthread_once(&once, auth_load);
     return loaded;
 }
 
 int sy_auth_mac(const unsigned char key[SY_AUTH_KEY], const struct sy_auth_part *parts,
                 size_t count, unsigned char mac[SY_AUTH_MAC])
 {
-    if (!is_there())
+    if (!auth_is_there())
         return -ENOENT;
     /* Its own cleaning up at exit would come before ours, which may still connect. */
     crypto.OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);

@@ -52,7 +52,7 @@ int sy_libev_open(struct sy_error *err)
 #endif
 
 /* libev takes any failure of epoll_ctl for one of the descriptor, and then spins. */
-static int try_epoll(int epoll, int event)
+static int libev_try_epoll(int epoll, int event)
 {
     struct epoll_event wish = {.events = EPOLLIN};
 
@@ -74,7 +74,7 @@ struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *er
         rc = 0;
     }
     if (!no_epoll && !rc)
-        no_epoll = -try_epoll(epoll, event);
+        no_epoll = -libev_try_epoll(epoll, event);
     if (no_epoll == EMFILE || no_epoll == ENFILE)
         rc = no_epoll;
     if (epoll >= 0)

@@ -32,7 +32,7 @@ static struct {
 
 /* Fills in a file pattern. Returns 0, -EINVAL for what is no pattern, -ENAMETOOLONG, or -EAGAIN
  * when it needs the identity and that is not known yet. */
-static int expand(const char *pattern, char *out, size_t room)
+static int util_log_expand(const char *pattern, char *out, size_t room)
 {
     size_t used = 0;
     int rc = 0;
@@ -71,14 +71,14 @@ static int expand(const char *pattern, char *out, size_t room)
 }
 
 /* Opens the file that `pattern` names. *fd is -1 for stderr and while the name is not known. */
-static int open_file(const char *pattern, int *fd, struct sy_error *err)
+static int util_log_open_file(const char *pattern, int *fd, struct sy_error *err)
 {
     char path[sizeof sink.file];
 
     *fd = -1;
     if (!*pattern)
         return 0;
-    int rc = expand(pattern, path, sizeof path);
+    int rc = util_log_expand(pattern, path, sizeof path);
     if (rc == -EAGAIN)
         return 0;
     if (rc == -EINVAL)
@@ -99,7 +99,7 @@ static int open_file(const char *pattern, int *fd, struct sy_error *err)
     return 0;
 }
 
-static void use_file(int fd)
+static void util_log_use_file(int fd)
 {
     int old = sink.fd;
 
@@ -110,8 +110,8 @@ static void use_file(int fd)
 
 /* ---- settings ---- */
 
-static int copy_list(const char *name, const char *list, char *out, size_t room,
-                     struct sy_error *err)
+static int util_log_copy_list(const char *name, const char *list, char *out, size_t room,
+                              struct sy_error *err)
 {
     if (strlen(list) >= room)
         return sy_fail(err, EINVAL, "%s is longer than %zu characters", name, room - 1);
@@ -132,18 +132,19 @@ int sy_log_configure(enum sy_log_level level, const char *categories, const char
     int fd;
 
     categories = categories && strcmp(categories, "all") != 0 ? categories : "";
-    int rc = copy_list("SHMEM_DEBUG", categories, new_categories, sizeof new_categories, err);
+    int rc = util_log_copy_list("SHMEM_DEBUG", categories, new_categories, sizeof new_categories,
+                                err);
     if (!rc)
-        rc = copy_list("SHMEM_LOG_PES", pes ? pes : "", new_pes, sizeof new_pes, err);
+        rc = util_log_copy_list("SHMEM_LOG_PES", pes ? pes : "", new_pes, sizeof new_pes, err);
     if (!rc)
-        rc = copy_list("SHMEM_LOG_FILE", file ? file : "", new_file, sizeof new_file, err);
+        rc = util_log_copy_list("SHMEM_LOG_FILE", file ? file : "", new_file, sizeof new_file, err);
     if (!rc && sy_parse_in_ranges(new_pes, 0) < 0)
         rc = sy_fail(err, EINVAL,
                      "SHMEM_LOG_PES=%.200s is not a list of PEs; allowed are numbers and ranges "
                      "divided by commas, such as 0,4-7",
                      new_pes);
     if (!rc)
-        rc = open_file(new_file, &fd, err);
+        rc = util_log_open_file(new_file, &fd, err);
     if (rc)
         return rc;
     strcpy(sink.categories, new_categories);
@@ -151,7 +152,7 @@ int sy_log_configure(enum sy_log_level level, const char *categories, const char
     strcpy(sink.file, new_file);
     sink.level = level;
     sink.others = *new_categories && level > SY_LOG_WARN ? SY_LOG_WARN : level;
-    use_file(fd);
+    util_log_use_file(fd);
     choose_pe();
     return 0;
 }
@@ -173,17 +174,17 @@ void sy_log_identity(int pe, const char *host, const char *job)
     sink.pe = pe;
     sink.known = true;
     choose_pe();
-    if (open_file(sink.file, &fd, &err)) {
-        use_file(-1);
+    if (util_log_open_file(sink.file, &fd, &err)) {
+        util_log_use_file(-1);
         sy_log(SY_LOG_WARN, "", "%s; lines go to stderr", err.text);
         return;
     }
-    use_file(fd);
+    util_log_use_file(fd);
 }
 
 /* ---- lines ---- */
 
-static bool is_listed(const char *category)
+static bool util_log_is_listed(const char *category)
 {
     size_t length = strlen(category);
 
@@ -202,12 +203,12 @@ bool sy_log_enabled(enum sy_log_level level, const char *category)
         return true;
     if (level > sink.level || sink.silent)
         return false;
-    return level <= sink.others || is_listed(category);
+    return level <= sink.others || util_log_is_listed(category);
 }
 
 /* Goes on after signals, and waits where the reader of a non-blocking pipe is slow. A log that
  * cannot be written is not a reason to fail. */
-static bool write_all(int fd, const char *text, size_t length)
+static bool util_log_write_all(int fd, const char *text, size_t length)
 {
     while (length) {
         ssize_t n = write(fd, text, length);
@@ -226,7 +227,8 @@ static bool write_all(int fd, const char *text, size_t length)
 }
 
 /* The beginning of a line: [time] who: level: category: */
-static size_t write_head(char *line, size_t room, enum sy_log_level level, const char *category)
+static size_t util_log_write_head(char *line, size_t room, enum sy_log_level level,
+                                  const char *category)
 {
     static const char *const names[] = {"error", "warning", "info", "debug", "trace"};
     char stamp[32] = "", who[96];
@@ -250,7 +252,7 @@ static size_t write_head(char *line, size_t room, enum sy_log_level level, const
 
 /* Lines quote the environment, files and what other hosts have said: nothing in them is for a
  * terminal to obey, or begins another line. */
-static void log_blank_controls(unsigned char *text, size_t length)
+static void util_log_blank_controls(unsigned char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         if ((text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
@@ -261,20 +263,21 @@ static void log_blank_controls(unsigned char *text, size_t length)
 }
 
 /* The first time that the file takes no line, as on a full disk. */
-static void tell_of_file(int code)
+static void util_log_tell_of_file(int code)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     char line[400];
 
     if (atomic_flag_test_and_set(&told))
         return;
-    size_t used = write_head(line, sizeof line, SY_LOG_WARN, "");
+    size_t used = util_log_write_head(line, sizeof line, SY_LOG_WARN, "");
     int n = snprintf(
         line + used, sizeof line - used,
         "the log file %.200s (SHMEM_LOG_FILE) cannot be written: %s; lines that it does "
         "not take go to stderr\n",
         sink.file, strerror(code));
-    write_all(STDERR_FILENO, line, used + (size_t)n < sizeof line ? used + (size_t)n : sizeof line);
+    util_log_write_all(STDERR_FILENO, line,
+                       used + (size_t)n < sizeof line ? used + (size_t)n : sizeof line);
 }
 
 void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
@@ -287,7 +290,7 @@ void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
 
     if (!sy_log_enabled(level, category))
         return;
-    size_t used = write_head(line, room, level, category);
+    size_t used = util_log_write_head(line, room, level, category);
     errno = saved; /* for %m */
     va_start(args, fmt);
     int n = vsnprintf(line + used, room - used, fmt, args);
@@ -298,12 +301,12 @@ void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
     } else if (n > 0) {
         used += (size_t)n;
     }
-    log_blank_controls((unsigned char *)line, used);
+    util_log_blank_controls((unsigned char *)line, used);
     line[used++] = '\n';
-    bool lost = sink.fd >= 0 && !write_all(sink.fd, line, used);
+    bool lost = sink.fd >= 0 && !util_log_write_all(sink.fd, line, used);
     if (lost)
-        tell_of_file(errno);
+        util_log_tell_of_file(errno);
     if (sink.fd < 0 || lost || level == SY_LOG_ERROR)
-        write_all(STDERR_FILENO, line, used);
+        util_log_write_all(STDERR_FILENO, line, used);
     errno = saved;
 }

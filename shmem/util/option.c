@@ -94,8 +94,8 @@ struct source {
     const struct sy_file_value *file; /* or NULL */
 };
 
-static int bad_value(const struct sy_option_entry *entry, const char *owner,
-                     const struct source *from, struct sy_error *err)
+static int option_bad_value(const struct sy_option_entry *entry, const char *owner,
+                            const struct source *from, struct sy_error *err)
 {
     char buffer[160];
     const char *allowed = sy_option_allowed(&entry->row, buffer, sizeof buffer);
@@ -116,8 +116,8 @@ static int bad_value(const struct sy_option_entry *entry, const char *owner,
 }
 
 /* Values in files have types of their own. */
-static int check_kind(const struct sy_option_entry *entry, const struct sy_file_value *value,
-                      struct sy_error *err)
+static int option_check_kind(const struct sy_option_entry *entry, const struct sy_file_value *value,
+                             struct sy_error *err)
 {
     static const char *const kinds[] = {
         "null", "a boolean", "a number", "a string", "an array, not a single value", "an array"};
@@ -148,8 +148,8 @@ static int check_kind(const struct sy_option_entry *entry, const struct sy_file_
 
 /* ---- tables ---- */
 
-static void copy_row(struct sy_options *set, struct sy_option_entry *entry,
-                     const struct sy_option *row)
+static void option_copy_row(struct sy_options *set, struct sy_option_entry *entry,
+                            const struct sy_option *row)
 {
     char env[128];
 
@@ -163,7 +163,7 @@ static void copy_row(struct sy_options *set, struct sy_option_entry *entry,
 }
 
 /* Takes the highest source that has a value, and notes which. */
-static struct source find_source(struct sy_options *set, struct sy_option_entry *entry)
+static struct source option_find_source(struct sy_options *set, struct sy_option_entry *entry)
 {
     struct source from = {.text = entry->row.def};
     const struct sy_file_value *file = sy_options_claim(set, entry->row.name);
@@ -183,11 +183,11 @@ static struct source find_source(struct sy_options *set, struct sy_option_entry 
     return from;
 }
 
-static int fill_entry(struct sy_options *set, const char *owner, struct sy_option_entry *entry,
-                      void *settings, struct sy_error *err)
+static int option_fill_entry(struct sy_options *set, const char *owner,
+                             struct sy_option_entry *entry, void *settings, struct sy_error *err)
 {
-    struct source from = find_source(set, entry);
-    int rc = from.file ? check_kind(entry, from.file, err) : 0;
+    struct source from = option_find_source(set, entry);
+    int rc = from.file ? option_check_kind(entry, from.file, err) : 0;
 
     /* An empty text means the default: what else could the name of a transport or a file be? */
     if ((entry->row.type == SY_OPTION_STRING || entry->row.type == SY_OPTION_LIST) && !*from.text)
@@ -195,7 +195,8 @@ static int fill_entry(struct sy_options *set, const char *owner, struct sy_optio
     entry->value = from.text;
     if (rc || entry->row.flags & SY_OPTION_INERT)
         return rc;
-    return sy_option_assign(entry, from.text, settings) ? bad_value(entry, owner, &from, err) : 0;
+    return sy_option_assign(entry, from.text, settings) ? option_bad_value(entry, owner, &from, err)
+                                                        : 0;
 }
 
 int sy_options_add(struct sy_options *set, const char *owner, const struct sy_option *rows,
@@ -216,8 +217,8 @@ int sy_options_add(struct sy_options *set, const char *owner, const struct sy_op
         return sy_fail(err, ENOMEM, "no memory for the options of %s", owner);
     }
     for (size_t i = 0; i < table.count && !rc; i++) {
-        copy_row(set, &table.entry[i], &rows[i]);
-        rc = fill_entry(set, owner, &table.entry[i], settings, err);
+        option_copy_row(set, &table.entry[i], &rows[i]);
+        rc = option_fill_entry(set, owner, &table.entry[i], settings, err);
     }
     if (!rc && set->no_memory)
         rc = sy_fail(err, ENOMEM, "no memory for the options of %s", owner);
@@ -240,7 +241,7 @@ void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *ar
 }
 
 /* The index-th row that all PEs of a job must agree on, or NULL. */
-static const struct sy_option_entry *job_entry(const struct sy_options *set, unsigned index)
+static const struct sy_option_entry *option_job_entry(const struct sy_options *set, unsigned index)
 {
     for (size_t t = 0; t < set->tables; t++)
         for (size_t i = 0; i < set->table[t].count; i++) {
@@ -256,14 +257,14 @@ unsigned sy_options_job_hashes(struct sy_options *set, uint32_t *hashes, unsigne
     const struct sy_option_entry *entry;
     unsigned count = 0;
 
-    while (count < room && (entry = job_entry(set, count)) != NULL)
+    while (count < room && (entry = option_job_entry(set, count)) != NULL)
         hashes[count++] = entry->hash;
     return count;
 }
 
 const char *sy_options_job_name(struct sy_options *set, unsigned index)
 {
-    const struct sy_option_entry *entry = job_entry(set, index);
+    const struct sy_option_entry *entry = option_job_entry(set, index);
 
     return entry ? entry->row.name : NULL;
 }

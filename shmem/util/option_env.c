@@ -19,7 +19,7 @@ static bool begins(const char *text, const char *head)
 }
 
 /* Whether `word` is in a list divided by `divider`. */
-static bool is_in(const char *list, char divider, const char *word)
+static bool option_env_is_in(const char *list, char divider, const char *word)
 {
     const char divide[] = {divider, '\0'};
     size_t length = strlen(word);
@@ -35,12 +35,12 @@ static bool is_in(const char *list, char divider, const char *word)
 
 bool sy_option_is_flag(const char *variable)
 {
-    return is_in(secure_getenv("SHMEM_BOOT_FLAGS"), ',', variable);
+    return option_env_is_in(secure_getenv("SHMEM_BOOT_FLAGS"), ',', variable);
 }
 
 /* Steps through a row's aliases: copies the next one into name and returns true, or false at the
  * end. */
-static bool next_alias(const char **at, char *name, size_t room)
+static bool option_env_next_alias(const char **at, char *name, size_t room)
 {
     if (!*at)
         return false;
@@ -58,7 +58,7 @@ const char *sy_options_getenv(struct sy_options *set, const struct sy_option_ent
     char alias[128];
 
     *variable = entry->env;
-    while (!value && next_alias(&at, alias, sizeof alias)) {
+    while (!value && option_env_next_alias(&at, alias, sizeof alias)) {
         value = secure_getenv(alias);
         if (value)
             *variable = sy_options_keep(set, "%s", alias);
@@ -70,12 +70,12 @@ const char *sy_options_getenv(struct sy_options *set, const struct sy_option_ent
 
 /* ---- names that are not what they seem ---- */
 
-static void explain_aliases(const struct sy_option_entry *entry)
+static void option_env_explain_aliases(const struct sy_option_entry *entry)
 {
     const char *at = entry->row.aliases;
     char alias[128];
 
-    while (next_alias(&at, alias, sizeof alias)) {
+    while (option_env_next_alias(&at, alias, sizeof alias)) {
         /* The specification has the SMA_ names too: nothing to explain. */
         if (begins(alias, old_prefix) || !secure_getenv(alias))
             continue;
@@ -89,13 +89,13 @@ static void explain_aliases(const struct sy_option_entry *entry)
     }
 }
 
-static void explain(const struct sy_options *set)
+static void option_env_explain(const struct sy_options *set)
 {
     for (size_t t = 0; t < set->tables; t++)
         for (size_t i = 0; i < set->table[t].count; i++) {
             const struct sy_option_entry *entry = &set->table[t].entry[i];
             if (!(entry->row.flags & SY_OPTION_INERT))
-                explain_aliases(entry);
+                option_env_explain_aliases(entry);
             else if (strcmp(entry->origin, "default") != 0)
                 sy_log(SY_LOG_INFO, "options", "%s has no effect here: %s", entry->env,
                        entry->row.help);
@@ -105,7 +105,7 @@ static void explain(const struct sy_options *set)
 /* ---- an environment that is not believed ---- */
 
 /* Whether this library, its bootstraps or what they load would have read a variable. */
-static bool concerns(const char *variable)
+static bool option_env_concerns(const char *variable)
 {
     static const char *const heads[] = {"SHMEM_", "SMA_", "XT_SYMMETRIC_HEAP_SIZE=", "PMI_",
                                         "PMIX_",  "FI_",  "OMPI_COMM_WORLD_"};
@@ -124,7 +124,7 @@ void sy_options_warn_secure(void)
 
     for (char **at = environ; sy_secure() && at && *at; at++) {
         size_t length = strcspn(*at, "=");
-        if (!concerns(*at))
+        if (!option_env_concerns(*at))
             continue;
         if (used + length + 3 > sizeof names)
             more++;
@@ -143,7 +143,7 @@ void sy_options_warn_secure(void)
 /* Where an installation is and what it compiles with: for oshcc, build systems and modules. */
 static const char *const of_installations[] = {"SHMEM_HOME", "SHMEM_DIR", "SHMEM_CC", "SHMEM_CXX"};
 
-static bool is_known(const struct sy_options *set, const char *variable)
+static bool option_env_is_known(const struct sy_options *set, const char *variable)
 {
     for (size_t i = 0; i < sizeof of_installations / sizeof *of_installations; i++)
         if (!strcmp(of_installations[i], variable))
@@ -151,14 +151,16 @@ static bool is_known(const struct sy_options *set, const char *variable)
     for (size_t t = 0; t < set->tables; t++)
         for (size_t i = 0; i < set->table[t].count; i++) {
             const struct sy_option_entry *entry = &set->table[t].entry[i];
-            if (!strcmp(entry->env, variable) || is_in(entry->row.aliases, ' ', variable))
+            if (!strcmp(entry->env, variable) ||
+                option_env_is_in(entry->row.aliases, ' ', variable))
                 return true;
         }
     return false;
 }
 
 /* SHMEM_TCP_X belongs to tcp. */
-static bool is_others(const struct sy_options *set, const char *const *others, const char *variable)
+static bool option_env_is_others(const struct sy_options *set, const char *const *others,
+                                 const char *variable)
 {
     const char *name = variable + strlen(prefix);
 
@@ -169,7 +171,7 @@ static bool is_others(const struct sy_options *set, const char *const *others, c
 }
 
 /* The nearest name of a row that has an effect. All begin alike, which must not make them near. */
-static const char *nearest_variable(const struct sy_options *set, const char *variable)
+static const char *option_env_nearest_variable(const struct sy_options *set, const char *variable)
 {
     size_t room = 0, count = 0, skip = strlen(prefix);
     size_t head = begins(variable, prefix) ? skip : strlen(old_prefix);
@@ -191,7 +193,7 @@ static const char *nearest_variable(const struct sy_options *set, const char *va
 void sy_options_unknown_env(struct sy_options *set, const char *const *others,
                             void (*say)(const char *variable, const char *nearest))
 {
-    explain(set);
+    option_env_explain(set);
     for (char **at = environ; !sy_secure() && at && *at; at++) {
         char name[256];
         size_t length = strcspn(*at, "=");
@@ -200,9 +202,9 @@ void sy_options_unknown_env(struct sy_options *set, const char *const *others,
             continue;
         snprintf(name, sizeof name, "%.*s", (int)length, *at);
         /* Others may have variables of that name: a slip is one that is near. */
-        if (old && (is_known(set, name) || !*nearest_variable(set, name)))
+        if (old && (option_env_is_known(set, name) || !*option_env_nearest_variable(set, name)))
             continue;
-        if (!is_known(set, name) && !is_others(set, others, name))
-            say(name, nearest_variable(set, name));
+        if (!option_env_is_known(set, name) && !option_env_is_others(set, others, name))
+            say(name, option_env_nearest_variable(set, name));
     }
 }

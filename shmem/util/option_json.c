@@ -35,7 +35,7 @@ struct walk {
 };
 
 /* Moves behind the string that begins at w->at. The text is known to be valid JSON. */
-static void skip_string(struct walk *w)
+static void option_json_skip_string(struct walk *w)
 {
     for (w->at++; w->at < w->end && *w->at != '"'; w->at++)
         if (*w->at == '\\')
@@ -43,7 +43,7 @@ static void skip_string(struct walk *w)
     w->at++;
 }
 
-static void count_line(struct walk *w)
+static void option_json_count_line(struct walk *w)
 {
     if (*w->at != '\n')
         return;
@@ -54,20 +54,20 @@ static void count_line(struct walk *w)
 static void skip_blanks(struct walk *w)
 {
     for (; w->at < w->end && strchr(" \t\r\n", *w->at); w->at++)
-        count_line(w);
+        option_json_count_line(w);
 }
 
 /* Moves behind the next key, that is, the next string with a colon behind it. Returns its line. */
-static int next_key(struct walk *w)
+static int option_json_next_key(struct walk *w)
 {
     while (w->at < w->end) {
         if (*w->at != '"') {
-            count_line(w);
+            option_json_count_line(w);
             w->at++;
             continue;
         }
         int line = w->line, column = (int)(w->at - w->begin) + 1;
-        skip_string(w);
+        option_json_skip_string(w);
         skip_blanks(w);
         if (w->at < w->end && *w->at == ':') {
             const char *value = w->at + 1;
@@ -80,7 +80,7 @@ static int next_key(struct walk *w)
 }
 
 /* One part of a list: a text, or the members of an object as words key=value. NULL: neither. */
-static const char *part_text(struct sy_options *set, const json_t *part)
+static const char *option_json_part_text(struct sy_options *set, const json_t *part)
 {
     const char *text = "", *key;
     json_t *member;
@@ -100,7 +100,7 @@ static const char *part_text(struct sy_options *set, const json_t *part)
 }
 
 /* An array as the text that stands for it in the environment. NULL: it is none. */
-static const char *list_text(struct sy_options *set, const json_t *array)
+static const char *option_json_list_text(struct sy_options *set, const json_t *array)
 {
     const char *text = "";
     json_t *part;
@@ -108,7 +108,7 @@ static const char *list_text(struct sy_options *set, const json_t *array)
 
     json_array_foreach(array, index, part)
     {
-        const char *next = part_text(set, part);
+        const char *next = option_json_part_text(set, part);
         if (!next)
             return NULL;
         text = sy_options_keep(set, "%s%s%s", text, *text ? "; " : "", next);
@@ -117,7 +117,8 @@ static const char *list_text(struct sy_options *set, const json_t *array)
 }
 
 /* The value as text, as a user would write it; a number as it stands in the file. */
-static const char *value_text(struct walk *w, const json_t *json, enum sy_file_kind *kind)
+static const char *option_json_value_text(struct walk *w, const json_t *json,
+                                          enum sy_file_kind *kind)
 {
     switch (json_typeof(json)) {
     case JSON_NULL:
@@ -137,12 +138,12 @@ static const char *value_text(struct walk *w, const json_t *json, enum sy_file_k
     default:
         break;
     }
-    const char *list = json_is_array(json) ? list_text(w->set, json) : NULL;
+    const char *list = json_is_array(json) ? option_json_list_text(w->set, json) : NULL;
     *kind = list ? SY_FILE_LIST : SY_FILE_OTHER;
     return list ? list : "[...]";
 }
 
-static int add_value(struct walk *w, const char *key, int line, const json_t *json)
+static int option_json_add_value(struct walk *w, const char *key, int line, const json_t *json)
 {
     struct sy_options *set = w->set;
     struct sy_file_value value = {
@@ -156,31 +157,31 @@ static int add_value(struct walk *w, const char *key, int line, const json_t *js
     if (!values)
         return sy_fail(w->err, ENOMEM, "no memory for the options of %.200s", w->file);
     value.key = sy_options_keep(set, "%s", key);
-    value.text = value_text(w, json, &value.kind);
+    value.text = option_json_value_text(w, json, &value.kind);
     set->value = values;
     set->value[set->values++] = value;
     return 0;
 }
 
 /* What arrays hold is passed over, so that the keys in it do not count as those of this object. */
-static void skip_keys(struct walk *w, json_t *json)
+static void option_json_skip_keys(struct walk *w, json_t *json)
 {
     const char *key;
     json_t *member;
     size_t index;
 
     if (json_is_array(json)) {
-        json_array_foreach(json, index, member) skip_keys(w, member);
+        json_array_foreach(json, index, member) option_json_skip_keys(w, member);
     } else {
         json_object_foreach(json, key, member)
         {
-            next_key(w);
-            skip_keys(w, member);
+            option_json_next_key(w);
+            option_json_skip_keys(w, member);
         }
     }
 }
 
-static int add_object(struct walk *w, const char *path, json_t *object)
+static int option_json_add_object(struct walk *w, const char *path, json_t *object)
 {
     const char *key;
     json_t *member;
@@ -188,22 +189,22 @@ static int add_object(struct walk *w, const char *path, json_t *object)
 
     json_object_foreach(object, key, member)
     {
-        int line = next_key(w);
+        int line = option_json_next_key(w);
         char full[KEY_MAX];
         int length = snprintf(full, sizeof full, "%s%s%s", path, *path ? "." : "", key);
         if (length >= KEY_MAX)
             return sy_fail(w->err, EINVAL, "%.200s:%d:%d: the key %.40s... is too long", w->file,
                            line, w->column, full);
         if (!strcmp(full, "$schema")) /* for editors */
-            skip_keys(w, member);
+            option_json_skip_keys(w, member);
         else if (json_is_object(member))
-            rc = add_object(w, full, member);
+            rc = option_json_add_object(w, full, member);
         else
-            rc = add_value(w, full, line, member);
+            rc = option_json_add_value(w, full, line, member);
         if (rc)
             return rc;
         if (json_is_array(member))
-            skip_keys(w, member);
+            option_json_skip_keys(w, member);
     }
     return 0;
 }
@@ -211,7 +212,8 @@ static int add_object(struct walk *w, const char *path, json_t *object)
 /* ---- files ---- */
 
 /* The text of a file, with a NUL behind it; the caller frees it. */
-static int read_text(const char *path, char **text, size_t *length, struct sy_error *err)
+static int option_json_read_text(const char *path, char **text, size_t *length,
+                                 struct sy_error *err)
 {
     FILE *file = fopen(path, "re");
     int rc = 0;
@@ -239,16 +241,17 @@ static int read_text(const char *path, char **text, size_t *length, struct sy_er
 }
 
 /* What is wrong in a file, without what it holds. */
-static int not_shown(const char *file, int line, int column, struct sy_error *err)
+static int option_json_not_shown(const char *file, int line, int column, struct sy_error *err)
 {
-    return sy_fail(err, EINVAL,
-                   "%.200s:%d:%d: not valid; what is there is not shown, since the user who started "
-                   "this program may not read the file",
-                   file, line, column);
+    return sy_fail(
+        err, EINVAL,
+        "%.200s:%d:%d: not valid; what is there is not shown, since the user who started "
+        "this program may not read the file",
+        file, line, column);
 }
 
-static int add_text(struct sy_options *set, const char *path, const char *text, size_t length,
-                    struct sy_error *err)
+static int option_json_add_text(struct sy_options *set, const char *path, const char *text,
+                                size_t length, struct sy_error *err)
 {
     struct walk walk = {
         .set = set, .at = text, .end = text + length, .begin = text, .line = 1, .err = err};
@@ -257,19 +260,19 @@ static int add_text(struct sy_options *set, const char *path, const char *text, 
     int rc;
 
     if (!root && set->secret)
-        return not_shown(path, why.line, why.column, err);
+        return option_json_not_shown(path, why.line, why.column, err);
     if (!root)
         return sy_fail(err, EINVAL, "%.200s:%d:%d: not valid JSON: %s", path, why.line, why.column,
                        why.text);
     walk.file = sy_options_keep(set, "%s", path);
     if (json_is_object(root))
-        rc = add_object(&walk, "", root);
+        rc = option_json_add_object(&walk, "", root);
     else
         rc = sy_fail(err, EINVAL,
                      "%.200s:1: must be an object, such as {\"symmetric_size\": \"2G\"}", path);
     json_decref(root);
     if (rc && set->secret)
-        rc = not_shown(path, walk.line, walk.column, err);
+        rc = option_json_not_shown(path, walk.line, walk.column, err);
     if (!rc && set->no_memory)
         rc = sy_fail(err, ENOMEM, "no memory for the options of %.200s", path);
     return rc;
@@ -280,20 +283,20 @@ static int option_json_add(struct sy_options *set, const char *path, struct sy_e
 {
     char *text;
     size_t length;
-    int rc = read_text(path, &text, &length, err);
+    int rc = option_json_read_text(path, &text, &length, err);
 
     if (rc)
         return rc;
     set->secret = sy_secure() && access(path, R_OK); /* asks for the real user */
-    rc = add_text(set, path, text, length, err);
+    rc = option_json_add_text(set, path, text, length, err);
     free(text);
     return rc;
 }
 
 /* A file at a place where it may be or not. A directory that may not be entered, such as the home
  * of another user, counts as not having it. */
-static int read_if_there(struct sy_options *set, const char *directory, const char *below,
-                         struct sy_error *err)
+static int option_json_read_if_there(struct sy_options *set, const char *directory,
+                                     const char *below, struct sy_error *err)
 {
     struct stat info;
     char path[1024];
@@ -308,14 +311,14 @@ int sy_options_read_files(struct sy_options *set, struct sy_error *err)
 {
     const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
     const char *named = secure_getenv("SHMEM_CONFIG");
-    int rc = read_if_there(set, SY_SYSCONFDIR, "/switchyard/shmem.json", err);
+    int rc = option_json_read_if_there(set, SY_SYSCONFDIR, "/switchyard/shmem.json", err);
 
     if (rc)
         return rc;
     if (config && *config)
-        rc = read_if_there(set, config, "/switchyard/shmem.json", err);
+        rc = option_json_read_if_there(set, config, "/switchyard/shmem.json", err);
     else if (home && *home)
-        rc = read_if_there(set, home, "/.config/switchyard/shmem.json", err);
+        rc = option_json_read_if_there(set, home, "/.config/switchyard/shmem.json", err);
     if (rc || !named || !*named)
         return rc;
     struct sy_error why = {""};
@@ -339,11 +342,11 @@ const struct sy_file_value *sy_options_claim(struct sy_options *set, const char 
 
 int sy_options_not_shown(const struct sy_file_value *value, struct sy_error *err)
 {
-    return not_shown(value->file, value->line, value->column, err);
+    return option_json_not_shown(value->file, value->line, value->column, err);
 }
 
-static int unknown_key(const struct sy_options *set, const struct sy_file_value *value,
-                       struct sy_error *err)
+static int option_json_unknown_key(const struct sy_options *set, const struct sy_file_value *value,
+                                   struct sy_error *err)
 {
     size_t room = 0, count = 0;
 
@@ -372,7 +375,7 @@ int sy_options_check_keys(struct sy_options *set, const char *const *others, str
         if (value->claimed ||
             (dot && sy_options_is_other(set, others, value->key, (size_t)(dot - value->key))))
             continue;
-        return unknown_key(set, value, err);
+        return option_json_unknown_key(set, value, err);
     }
     return 0;
 }

@@ -19,7 +19,7 @@ union value {
     int choice;
 };
 
-static int parse_choice(const char *choices, const char *text, int *out)
+static int option_value_parse_choice(const char *choices, const char *text, int *out)
 {
     int index = 0;
 
@@ -34,7 +34,7 @@ static int parse_choice(const char *choices, const char *text, int *out)
     return -EINVAL;
 }
 
-static int parse_value(const struct sy_option *row, const char *text, union value *out)
+static int option_value_parse(const struct sy_option *row, const char *text, union value *out)
 {
     switch (row->type) {
     case SY_OPTION_BOOL:
@@ -54,12 +54,13 @@ static int parse_value(const struct sy_option *row, const char *text, union valu
         out->string = text;
         return 0;
     case SY_OPTION_CHOICE:
-        return parse_choice(row->choices, text, &out->choice);
+        return option_value_parse_choice(row->choices, text, &out->choice);
     }
     return -EINVAL;
 }
 
-static void store_value(const struct sy_option *row, const union value *value, void *settings)
+static void option_value_store(const struct sy_option *row, const union value *value,
+                               void *settings)
 {
     static const size_t sizes[] = {
         [SY_OPTION_BOOL] = sizeof value->boolean,    [SY_OPTION_FLAG] = sizeof value->boolean,
@@ -71,7 +72,7 @@ static void store_value(const struct sy_option *row, const union value *value, v
     memcpy((char *)settings + row->offset, value, sizes[row->type]);
 }
 
-static uint32_t hash_value(const struct sy_option *row, const union value *value)
+static uint32_t option_value_hash(const struct sy_option *row, const union value *value)
 {
     bool text = row->type == SY_OPTION_STRING || row->type == SY_OPTION_LIST;
     uint64_t hash = text ? sy_hash(value->string, strlen(value->string), 0)
@@ -85,10 +86,10 @@ int sy_option_assign(struct sy_option_entry *entry, const char *text, void *sett
     union value value;
 
     memset(&value, 0, sizeof value); /* the hash takes in all of it */
-    if (parse_value(&entry->row, text, &value))
+    if (option_value_parse(&entry->row, text, &value))
         return -EINVAL;
-    entry->hash = hash_value(&entry->row, &value);
-    store_value(&entry->row, &value, settings);
+    entry->hash = option_value_hash(&entry->row, &value);
+    option_value_store(&entry->row, &value, settings);
     return 0;
 }
 

@@ -70,7 +70,7 @@ int sy_parse_seconds(const char *text, double *out)
 enum { FRACTION_DIGITS = 18 };
 static const uint64_t fraction_unit = 1000000000000000000u;
 
-static int multiplier_bits(char c)
+static int parse_multiplier_bits(char c)
 {
     switch (c) {
     case 'k':
@@ -152,7 +152,7 @@ int sy_parse_size(const char *text, size_t *out)
     }
     if (digits && !parse_exponent(&text, &total, &fraction))
         return -EINVAL;
-    int bits = multiplier_bits(*text);
+    int bits = parse_multiplier_bits(*text);
     if (!digits || bits < 0)
         return -EINVAL;
     total <<= bits;
@@ -212,7 +212,7 @@ static unsigned least(unsigned a, unsigned b)
 
 /* The number of letters to insert, drop, change or swap with their neighbour to make one word of
  * the other (optimal string alignment). Both are at most WORD_MAX letters. */
-static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length)
+static unsigned parse_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     unsigned rows[3][WORD_MAX + 1];
     unsigned *older = rows[0], *above = rows[1], *row = rows[2];
@@ -236,7 +236,7 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
 }
 
 /* How many such changes still look like a slip. */
-static unsigned tolerance(size_t length)
+static unsigned parse_tolerance(size_t length)
 {
     if (length < 6)
         return length > 1;
@@ -246,14 +246,14 @@ static unsigned tolerance(size_t length)
 const char *sy_nearest(const char *word, const char *const *words, size_t count)
 {
     size_t length = strlen(word);
-    unsigned best = tolerance(length) + 1;
+    unsigned best = parse_tolerance(length) + 1;
     const char *nearest = NULL;
 
     if (length > WORD_MAX)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         size_t other = strlen(words[i]);
-        unsigned d = other > WORD_MAX ? best : distance(word, length, words[i], other);
+        unsigned d = other > WORD_MAX ? best : parse_distance(word, length, words[i], other);
         if (d < best) {
             best = d;
             nearest = words[i];

@@ -40,7 +40,7 @@ static loader *find_loader(void)
 /* ---- where plugins are ---- */
 
 /* Whether an object is the program itself. */
-static bool is_program(const void *base)
+static bool plugin_is_program(const void *base)
 {
     const ElfW(Ehdr) *head = base;
 
@@ -52,7 +52,7 @@ static bool is_program(const void *base)
  * visible. dladdr looks through all symbols, so its answer is kept. Where the library is part of
  * the program its file's name is whatever the program was called by: not to be believed in a setuid
  * program. */
-static const char *own_file(void)
+static const char *plugin_own_file(void)
 {
     static Dl_info info;
 
@@ -61,12 +61,12 @@ static const char *own_file(void)
         if ((!exported || !dladdr(exported, &info) || !info.dli_fname) && !dladdr(builtin, &info))
             return NULL;
     }
-    return sy_secure() && is_program(info.dli_fbase) ? NULL : info.dli_fname;
+    return sy_secure() && plugin_is_program(info.dli_fbase) ? NULL : info.dli_fname;
 }
 
 char *sy_plugins_places(void)
 {
-    const char *first = secure_getenv("SHMEM_PLUGIN_PATH"), *file = own_file();
+    const char *first = secure_getenv("SHMEM_PLUGIN_PATH"), *file = plugin_own_file();
     const char *slash = file ? strrchr(file, '/') : NULL;
     const char *linked_in = sy_builtins[0].kind ? builtin : "";
     char *beside = NULL, *places = NULL;
@@ -106,7 +106,7 @@ struct list {
     size_t count, room;
 };
 
-static void add(struct list *list, const char *name, size_t length, char *path)
+static void plugin_add(struct list *list, const char *name, size_t length, char *path)
 {
     for (size_t i = 0; i < list->count; i++)
         if (!strncmp(list->entry[i].name, name, length) && !list->entry[i].name[length]) {
@@ -132,11 +132,11 @@ static void add(struct list *list, const char *name, size_t length, char *path)
     }
 }
 
-static void add_builtins(struct list *list, const char *kind)
+static void plugin_add_builtins(struct list *list, const char *kind)
 {
     for (const struct sy_builtin *b = sy_builtins; b->kind; b++)
         if (!strcmp(b->kind, kind))
-            add(list, b->name, strlen(b->name), strdup(builtin));
+            plugin_add(list, b->name, strlen(b->name), strdup(builtin));
 }
 
 /* The name inside shmem_<kind>_<name>.so; its length is 0 for any other file. */
@@ -151,7 +151,7 @@ static const char *plugin_name(const char *file, const char *kind, size_t *lengt
     return file + (*length ? head : 0);
 }
 
-static void add_directory(struct list *list, const char *kind, const char *directory)
+static void plugin_add_directory(struct list *list, const char *kind, const char *directory)
 {
     struct dirent **files;
     int count = scandir(directory, &files, NULL, alphasort);
@@ -161,7 +161,7 @@ static void add_directory(struct list *list, const char *kind, const char *direc
         char *path;
         const char *name = plugin_name(files[i]->d_name, kind, &length);
         if (length && asprintf(&path, "%s/%s", directory, files[i]->d_name) >= 0)
-            add(list, name, length, path);
+            plugin_add(list, name, length, path);
         free(files[i]);
     }
     if (count >= 0)
@@ -177,9 +177,9 @@ struct sy_plugin *sy_plugins_find(const char *kind, size_t *count)
     for (size_t length; (length = next_place(&at)) > 0; at += length) {
         char *directory = strndup(at, length);
         if (is_builtin(at, length))
-            add_builtins(&list, kind);
+            plugin_add_builtins(&list, kind);
         else if (directory)
-            add_directory(&list, kind, directory);
+            plugin_add_directory(&list, kind, directory);
         free(directory);
     }
     free(places);
@@ -187,7 +187,7 @@ struct sy_plugin *sy_plugins_find(const char *kind, size_t *count)
     return list.entry;
 }
 
-static int is_plugin_file(const struct dirent *file)
+static int plugin_is_file(const struct dirent *file)
 {
     size_t length = strlen(file->d_name);
 
@@ -202,7 +202,7 @@ void sy_plugins_check_path(void (*say)(const char *directory, const char *why))
     for (size_t length; at && (length = next_place(&at)) > 0; at += length) {
         char *directory = strndup(at, length);
         struct dirent **files;
-        int count = directory ? scandir(directory, &files, is_plugin_file, NULL) : 1;
+        int count = directory ? scandir(directory, &files, plugin_is_file, NULL) : 1;
         if (count <= 0)
             say(directory, count < 0 ? strerror(errno) : "it has no plugin in it");
         for (int i = 0; directory && i < count; i++)
@@ -224,8 +224,8 @@ void sy_plugins_free(struct sy_plugin *list, size_t count)
 
 /* ---- opening ---- */
 
-static int not_found(const char *kind, const char *name, const struct sy_plugin *found,
-                     size_t count, struct sy_error *err)
+static int plugin_not_found(const char *kind, const char *name, const struct sy_plugin *found,
+                            size_t count, struct sy_error *err)
 {
     char names[200] = "";
     size_t used = 0;
@@ -242,8 +242,8 @@ static int not_found(const char *kind, const char *name, const struct sy_plugin 
 }
 
 /* The table at the symbol of this ABI; else an error that tells another ABI from a foreign file. */
-static int find_table(const char *kind, unsigned abi, struct sy_plugin *plugin,
-                      struct sy_error *err)
+static int plugin_find_table(const char *kind, unsigned abi, struct sy_plugin *plugin,
+                             struct sy_error *err)
 {
     char symbol[80];
 
@@ -264,7 +264,8 @@ static int find_table(const char *kind, unsigned abi, struct sy_plugin *plugin,
                    symbol);
 }
 
-static int load_file(const char *kind, unsigned abi, struct sy_plugin *plugin, struct sy_error *err)
+static int plugin_load_file(const char *kind, unsigned abi, struct sy_plugin *plugin,
+                            struct sy_error *err)
 {
     loader *load = find_loader(); /* not NULL: without one no file is found */
 
@@ -272,10 +273,10 @@ static int load_file(const char *kind, unsigned abi, struct sy_plugin *plugin, s
     if (!plugin->handle)
         return sy_fail(err, ENOEXEC, "%s plugin \"%s\" cannot be loaded: %s", kind, plugin->name,
                        dlerror());
-    return find_table(kind, abi, plugin, err);
+    return plugin_find_table(kind, abi, plugin, err);
 }
 
-static int load_builtin(const char *kind, struct sy_plugin *plugin)
+static int plugin_load_builtin(const char *kind, struct sy_plugin *plugin)
 {
     for (const struct sy_builtin *b = sy_builtins; b->kind; b++)
         if (!strcmp(b->kind, kind) && !strcmp(b->name, plugin->name)) {
@@ -287,8 +288,8 @@ static int load_builtin(const char *kind, struct sy_plugin *plugin)
 
 /* Replaces plugin->table, the plugin's own, by a copy with the stubs where it has nothing. Tables
  * are made of members as large as a pointer, and a member that is all zeros is one left out. */
-static int merge(const char *kind, size_t size, const void *stubs, struct sy_plugin *plugin,
-                 struct sy_error *err)
+static int plugin_merge(const char *kind, size_t size, const void *stubs, struct sy_plugin *plugin,
+                        struct sy_error *err)
 {
     const struct head *own = plugin->table;
     const uintptr_t *members = plugin->table;
@@ -325,11 +326,11 @@ int sy_plugin_open_found(const char *kind, const struct sy_plugin *found, unsign
     if (!out->name || !out->path)
         rc = sy_fail(err, ENOMEM, "no memory for %s plugin \"%s\"", kind, found->name);
     else if (!strcmp(out->path, builtin))
-        rc = load_builtin(kind, out);
+        rc = plugin_load_builtin(kind, out);
     else
-        rc = load_file(kind, abi, out, err);
+        rc = plugin_load_file(kind, abi, out, err);
     if (!rc)
-        rc = merge(kind, size, stubs, out, err);
+        rc = plugin_merge(kind, size, stubs, out, err);
     if (rc) {
         out->table = NULL; /* the plugin's own, not ours to free */
         sy_plugin_close(out);
@@ -347,7 +348,7 @@ int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size
     while (i < count && strcmp(found[i].name, name) != 0)
         i++;
     int rc = i < count ? sy_plugin_open_found(kind, &found[i], abi, size, stubs, out, err)
-                       : not_found(kind, name, found, count, err);
+                       : plugin_not_found(kind, name, found, count, err);
     sy_plugins_free(found, count);
     return rc;
 }

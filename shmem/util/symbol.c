@@ -21,14 +21,14 @@ struct image {
 };
 
 /* `length` bytes of the file at `offset`, or NULL. */
-static const void *image_at(const struct image *image, uint64_t offset, uint64_t length)
+static const void *symbol_image_at(const struct image *image, uint64_t offset, uint64_t length)
 {
     if (offset > image->length || length > image->length - offset)
         return NULL;
     return image->bytes + offset;
 }
 
-static bool image_open(const char *path, struct image *image)
+static bool symbol_image_open(const char *path, struct image *image)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -47,12 +47,12 @@ static bool image_open(const char *path, struct image *image)
 
 /* The function of one symbol table that has the address, by its name from the table's strings, or
  * NULL. fits: which of several names; NULL: any. */
-static const char *image_find_in(const struct image *image, const ElfW(Shdr) * table,
-                                 const ElfW(Shdr) * strings, ElfW(Addr) address,
-                                 bool (*fits)(const char *name))
+static const char *symbol_image_find_in(const struct image *image, const ElfW(Shdr) * table,
+                                        const ElfW(Shdr) * strings, ElfW(Addr) address,
+                                        bool (*fits)(const char *name))
 {
-    const ElfW(Sym) *symbol = image_at(image, table->sh_offset, table->sh_size);
-    const char *names = image_at(image, strings->sh_offset, strings->sh_size);
+    const ElfW(Sym) *symbol = symbol_image_at(image, table->sh_offset, table->sh_size);
+    const char *names = symbol_image_at(image, strings->sh_offset, strings->sh_size);
 
     if (!symbol || !names || !strings->sh_size || names[strings->sh_size - 1])
         return NULL;
@@ -65,18 +65,19 @@ static const char *image_find_in(const struct image *image, const ElfW(Shdr) * t
     return NULL;
 }
 
-static const char *image_find(const struct image *image, ElfW(Addr) address,
-                              bool (*fits)(const char *name))
+static const char *symbol_image_find(const struct image *image, ElfW(Addr) address,
+                                     bool (*fits)(const char *name))
 {
-    const ElfW(Ehdr) *head = image_at(image, 0, sizeof *head);
+    const ElfW(Ehdr) *head = symbol_image_at(image, 0, sizeof *head);
 
     if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_shentsize != sizeof(ElfW(Shdr)))
         return NULL;
-    const ElfW(Shdr) *section = image_at(image, head->e_shoff,
-                                         (uint64_t)head->e_shnum * sizeof *section);
+    const ElfW(Shdr) *section = symbol_image_at(image, head->e_shoff,
+                                                (uint64_t)head->e_shnum * sizeof *section);
     for (unsigned i = 0; section && i < head->e_shnum; i++)
         if (section[i].sh_type == SHT_SYMTAB && section[i].sh_link < head->e_shnum)
-            return image_find_in(image, &section[i], &section[section[i].sh_link], address, fits);
+            return symbol_image_find_in(image, &section[i], &section[section[i].sh_link], address,
+                                        fits);
     return NULL;
 }
 
@@ -118,7 +119,7 @@ static struct image executable;
 
 static void symbol_open_executable(void)
 {
-    image_open(EXECUTABLE, &executable);
+    symbol_image_open(EXECUTABLE, &executable);
 }
 
 bool sy_symbol_in_program(const void *address)
@@ -136,7 +137,7 @@ const char *sy_symbol_own(const void *address, bool (*fits)(const char *name))
     if (!symbol_find_home(address, &home) || *home.file)
         return NULL;
     pthread_once(&once, symbol_open_executable);
-    return image_find(&executable, home.address - home.base, fits);
+    return symbol_image_find(&executable, home.address - home.base, fits);
 }
 
 bool sy_symbol_text(const void *address, bool returns, char *text, size_t room)
@@ -150,8 +151,8 @@ bool sy_symbol_text(const void *address, bool returns, char *text, size_t room)
     if (!symbol_find_home(at, &home))
         return false;
     ElfW(Addr) offset = home.address - home.base;
-    if (image_open(*home.file ? home.file : EXECUTABLE, &image)) {
-        found = image_find(&image, offset, NULL);
+    if (symbol_image_open(*home.file ? home.file : EXECUTABLE, &image)) {
+        found = symbol_image_find(&image, offset, NULL);
         snprintf(name, sizeof name, "%s", found ? found : "");
         munmap((void *)image.bytes, image.length);
     }

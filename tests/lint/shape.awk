@@ -26,19 +26,21 @@ $1 == "def" {
     if ($5 != "static") home[folder($2), $4] = unit($2)
     units[unit($2)] = 1
     if ($5 == "inline" && $2 ~ /\.h$/) declared[$4] = $2 ":" $3
-    if ($5 == "static" && $6 > 5 && !prefixed($4, base(unit($2)))) loose[base($2), $4] = $2 ":" $3
+    if ($5 == "static" && $6 > 5 && !prefixed($4, base(unit($2)), base(folder($2)))) loose[base($2), $4] = $2 ":" $3
 }
 $1 == "decl" { declared[$4] = $2 ":" $3 }
 $1 == "call" { calls[++called] = unit($2) SUBSEP $3 }
 $1 == "call" || $1 == "word" { users[$3] = users[$3] " " $2 }
 
-# By the file's name, its singular, or its first word.
-function prefixed(name, file,    word, one) {
+# By the file's name, its singular, or its first word; or the folder's name before the file's, where several folders
+# have a file of that name.
+function prefixed(name, file, room,    word, one) {
     word = file
     sub(/_.*/, "", word)
     one = file
     sub(/s$/, "", one)
     return index(name, file "_") == 1 || index(name, one "_") == 1 || index(name, word "_") == 1 || name == file ||
+        index(name, room "_" file "_") == 1 || name == room "_" file ||
         name ~ /^sy_/
 }
 

@@ -40,19 +40,19 @@ static int bell = -1;
 static uint16_t port;        /* of the bell, in the network's order */
 static bool others_from_far; /* PEs on other hosts may ring */
 
-static socklen_t length_of(const void *address)
+static socklen_t bell_length_of(const void *address)
 {
     return ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
                                                                      : sizeof(struct sockaddr_in);
 }
 
 /* The port stands at the same place in both families. */
-static uint16_t *port_of(void *address)
+static uint16_t *bell_port_of(void *address)
 {
     return &((struct sockaddr_in *)address)->sin_port;
 }
 
-static int make_socket(int family)
+static int bell_make_socket(int family)
 {
     if (bell < 0)
         bell = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -69,14 +69,14 @@ int sy_ofi_bell_open(void)
 
     if (!at || (at->sa_family != AF_INET && at->sa_family != AF_INET6))
         return EAFNOSUPPORT;
-    memcpy(&address, at, length_of(at));
-    *port_of(&address) = 0;
+    memcpy(&address, at, bell_length_of(at));
+    *bell_port_of(&address) = 0;
     others_from_far = false;
-    int rc = make_socket(at->sa_family);
-    if (!rc && (bind(bell, (struct sockaddr *)&address, length_of(at)) ||
+    int rc = bell_make_socket(at->sa_family);
+    if (!rc && (bind(bell, (struct sockaddr *)&address, bell_length_of(at)) ||
                 getsockname(bell, (struct sockaddr *)&address, &length)))
         rc = errno;
-    port = *port_of(&address);
+    port = *bell_port_of(&address);
     if (rc)
         sy_ofi_bell_close();
     return rc;
@@ -102,7 +102,7 @@ uint16_t sy_ofi_bell_port(void)
 }
 
 /* Whether an endpoint's address is on another host than this PE's. */
-static bool is_far(const struct sockaddr *address)
+static bool bell_is_far(const struct sockaddr *address)
 {
     const struct sockaddr *own = sy_ofi.info->src_addr;
 
@@ -120,15 +120,15 @@ static bool is_far(const struct sockaddr *address)
 int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t its_port)
 {
     /* Where there are no bells addresses may be of any kind. */
-    bool far = (its_port || sy_ofi.traits.bell) && is_far(address);
+    bool far = (its_port || sy_ofi.traits.bell) && bell_is_far(address);
 
     peer->patience = far ? PATIENCE_FAR : PATIENCE;
     others_from_far = others_from_far || far;
     if (!its_port || peer->pe == sy_ofi.host->pe)
         return 0;
-    memcpy(&peer->bell, address, length_of(address));
-    *port_of(&peer->bell) = its_port;
-    return make_socket(peer->bell.sin6_family);
+    memcpy(&peer->bell, address, bell_length_of(address));
+    *bell_port_of(&peer->bell) = its_port;
+    return bell_make_socket(peer->bell.sin6_family);
 }
 
 /* Whether who is needed will be rung for sure: no network is between. */
@@ -138,7 +138,7 @@ bool sy_ofi_bell_works(void)
 }
 
 /* Whether it is of a PE of this job. */
-static bool ring_is_valid(const struct ring *ring, ssize_t length)
+static bool bell_ring_is_valid(const struct ring *ring, ssize_t length)
 {
     if (length != sizeof *ring || !sy_ofi.peer || ring->source >= (uint64_t)sy_ofi.host->npes)
         return false;
@@ -158,7 +158,7 @@ bool sy_ofi_bell_heard(void)
             break;
         if (length < 0)
             continue;
-        if (ring_is_valid(&ring, length))
+        if (bell_ring_is_valid(&ring, length))
             heard = true;
         else
             sy_ofi_stranger("a ring");
@@ -169,14 +169,14 @@ bool sy_ofi_bell_heard(void)
 /* ---- those that are expected to answer ---- */
 
 /* What is refused comes from an earlier ring to a PE that has gone. */
-static void ring(struct ofi_peer *peer)
+static void bell_ring(struct ofi_peer *peer)
 {
     struct ring ring = {.source = (uint64_t)sy_ofi.host->pe};
 
     ring.mac = sy_siphash(peer->secret, &ring.source, 1);
     if (!peer->bell.sin6_family ||
         sendto(bell, &ring, sizeof ring, 0, (struct sockaddr *)&peer->bell,
-               length_of(&peer->bell)) >= 0 ||
+               bell_length_of(&peer->bell)) >= 0 ||
         errno == EAGAIN || errno == ECONNREFUSED || peer->told_of)
         return;
     peer->told_of = !sy_ofi.contacting;
@@ -186,20 +186,20 @@ static void ring(struct ofi_peer *peer)
 }
 
 /* Rings; asks: for an answer too. Neither is a sign of life. */
-static void call(struct ofi_peer *peer, bool asks)
+static void bell_call(struct ofi_peer *peer, bool asks)
 {
     unsigned gap = peer->gap;
 
     if (asks)
         sy_ofi_prove(peer);
-    ring(peer);
+    bell_ring(peer);
     peer->gap = gap < LONGEST_GAP ? 2 * gap : gap;
     peer->ring_at = sy_ofi.looks + peer->gap;
     peer->stale = true;
 }
 
 /* The first on the list behind *link that is still expected to answer; the others are taken off. */
-static struct ofi_peer *next_expected(struct ofi_peer **link)
+static struct ofi_peer *bell_next_expected(struct ofi_peer **link)
 {
     struct ofi_peer *peer;
 
@@ -216,9 +216,9 @@ void sy_ofi_ring_due(void)
     struct ofi_peer **link = &sy_ofi.expected, *peer;
 
     sy_ofi.ring_at = sy_ofi.looks + LONGEST_GAP;
-    for (; (peer = next_expected(link)); link = &peer->next_expected) {
+    for (; (peer = bell_next_expected(link)); link = &peer->next_expected) {
         if (sy_ofi_reached(sy_ofi.looks, peer->ring_at))
-            call(peer, peer->gap > peer->patience);
+            bell_call(peer, peer->gap > peer->patience);
         if (!sy_ofi_reached(peer->ring_at, sy_ofi.ring_at))
             sy_ofi.ring_at = peer->ring_at;
     }
@@ -231,9 +231,9 @@ bool sy_ofi_inquire(bool now)
     bool moving = false;
     struct ofi_peer **link = &sy_ofi.expected, *peer;
 
-    for (; (peer = next_expected(link)); link = &peer->next_expected) {
+    for (; (peer = bell_next_expected(link)); link = &peer->next_expected) {
         if (now || peer->stale)
-            call(peer, true);
+            bell_call(peer, true);
         peer->stale = true;
         moving |= atomic_load_explicit(&peer->transfers, memory_order_relaxed) > 0;
     }

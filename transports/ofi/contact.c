@@ -25,7 +25,7 @@ struct node {
 static struct node near[2 * NEAR];
 static int nodes;
 
-static struct node *find(int index)
+static struct node *ofi_contact_find(int index)
 {
     for (int i = 0; i < nodes; i++)
         if (near[i].index == index)
@@ -34,7 +34,7 @@ static struct node *find(int index)
 }
 
 /* Those up to NEAR away in either direction, first and last being neighbours. */
-static void find_near(void)
+static void ofi_contact_find_near(void)
 {
     int own = sy_ofi.host->place(sy_ofi.host->pe).node, all = 0;
 
@@ -53,7 +53,7 @@ static void find_near(void)
 
 /* The k-th PE of this node asks the k-th of another, counting those that have the transport, and
  * round again where it has fewer. Sets whom this PE asks; asks[pe]: pe asks this one. */
-static void pair_up(bool *asks)
+static void ofi_contact_pair_up(bool *asks)
 {
     const struct sy_host *host = sy_ofi.host;
     int own = host->place(host->pe).node, mine = 0, ours = 0;
@@ -65,13 +65,13 @@ static void pair_up(bool *asks)
         if (host->place(pe).node == own) {
             mine = pe == host->pe ? ours : mine;
             ours++;
-        } else if ((n = find(host->place(pe).node))) {
+        } else if ((n = ofi_contact_find(host->place(pe).node))) {
             n->count++;
         }
     }
     int seen[2 * NEAR] = {0};
     for (int pe = 0; pe < host->npes; pe++) {
-        if (!sy_ofi.peer[pe].known || !(n = find(host->place(pe).node)))
+        if (!sy_ofi.peer[pe].known || !(n = ofi_contact_find(host->place(pe).node)))
             continue;
         int k = seen[n - near]++;
         if (k == mine % n->count)
@@ -81,7 +81,7 @@ static void pair_up(bool *asks)
 }
 
 /* Looks at a node; true if there is nothing to wait for any more. */
-static bool settled(struct node *n, const bool *asks)
+static bool ofi_contact_settled(struct node *n, const bool *asks)
 {
     if (n->pe == NOBODY || n->given)
         return true;
@@ -97,16 +97,16 @@ static bool settled(struct node *n, const bool *asks)
     return true;
 }
 
-static bool all_settled(const bool *asks)
+static bool ofi_contact_all_settled(const bool *asks)
 {
     bool all = !sy_ofi.replies.taken; /* nobody polls for a while after this */
 
     for (int i = 0; i < nodes; i++)
-        all = settled(&near[i], asks) && all;
+        all = ofi_contact_settled(&near[i], asks) && all;
     return all;
 }
 
-static void converse(const bool *asks, double seconds)
+static void ofi_contact_converse(const bool *asks, double seconds)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     uint64_t end = sy_ofi_now() + (uint64_t)(seconds * 1e9);
@@ -114,7 +114,7 @@ static void converse(const bool *asks, double seconds)
     for (int i = 0; i < nodes; i++)
         if (near[i].pe != NOBODY)
             sy_ofi_ask(&sy_ofi.peer[near[i].pe], 1);
-    while (!all_settled(asks) && sy_ofi_now() < end)
+    while (!ofi_contact_all_settled(asks) && sy_ofi_now() < end)
         if (!sy_ofi_poll())
             nanosleep(&pause, NULL);
     for (int i = 0; i < nodes; i++)
@@ -122,7 +122,7 @@ static void converse(const bool *asks, double seconds)
 }
 
 /* The PEs of a node without contact are as if they had no such transport. */
-static void give_up(const struct node *n)
+static void ofi_contact_give_up(const struct node *n)
 {
     for (int pe = 0; pe < sy_ofi.host->npes; pe++)
         if (sy_ofi.host->place(pe).node == n->index)
@@ -137,11 +137,11 @@ int sy_ofi_contact(double seconds, struct sy_error *err)
 
     if (!asks)
         return host->fail(err, ENOMEM, "no memory for %d PEs", host->npes);
-    find_near();
-    pair_up(asks);
+    ofi_contact_find_near();
+    ofi_contact_pair_up(asks);
     sy_ofi_lock(&sy_ofi.lane[0]);
     sy_ofi.contacting = true;
-    converse(asks, seconds);
+    ofi_contact_converse(asks, seconds);
     for (int i = 0; i < nodes; i++) {
         tried += near[i].pe != NOBODY;
         if (!near[i].given)
@@ -157,7 +157,7 @@ int sy_ofi_contact(double seconds, struct sy_error *err)
                      : "no answer");
     for (int i = 0; i < nodes; i++)
         if (near[i].given)
-            give_up(&near[i]);
+            ofi_contact_give_up(&near[i]);
     sy_ofi.contacting = false;
     sy_ofi_unlock(&sy_ofi.lane[0]);
     free(asks);

@@ -29,7 +29,7 @@ static void close_fid(struct fid *fid)
 
 /* ---- endpoints ---- */
 
-static int open_queue(struct ofi_lane *lane, struct sy_error *err)
+static int endpoint_open_queue(struct ofi_lane *lane, struct sy_error *err)
 {
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
     bool main_lane = lane == &sy_ofi.lane[0];
@@ -45,7 +45,7 @@ static int open_queue(struct ofi_lane *lane, struct sy_error *err)
     return rc ? sy_ofi_fail(err, rc, "a completion queue") : 0;
 }
 
-static int open_operations(struct ofi_lane *lane, struct sy_error *err)
+static int endpoint_open_operations(struct ofi_lane *lane, struct sy_error *err)
 {
     lane->operations = calloc(OFI_OPERATIONS, sizeof *lane->operations);
     if (!lane->operations)
@@ -72,10 +72,10 @@ static void endpoint_lane_close(struct ofi_lane *lane)
 
 int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err)
 {
-    int rc = open_operations(lane, err);
+    int rc = endpoint_open_operations(lane, err);
 
     if (!rc)
-        rc = open_queue(lane, err);
+        rc = endpoint_open_queue(lane, err);
     if (rc)
         goto failed;
     if ((rc = fi_endpoint(sy_ofi.fid_domain, sy_ofi.info, &lane->ep, NULL)) ||
@@ -93,7 +93,7 @@ failed:
 }
 
 /* Where it is of use and can be had. */
-static void open_bell(void)
+static void endpoint_open_bell(void)
 {
     struct ofi_traits *traits = &sy_ofi.traits;
     int rc;
@@ -120,7 +120,7 @@ int sy_ofi_open_endpoint(struct sy_error *err)
         return sy_ofi_fail(err, rc, "a domain");
     if ((rc = fi_av_open(sy_ofi.fid_domain, &attr, &sy_ofi.av, NULL)))
         return sy_ofi_fail(err, rc, "an address vector");
-    open_bell();
+    endpoint_open_bell();
     return sy_ofi_lane_open(&sy_ofi.lane[0], err);
 }
 
@@ -197,7 +197,7 @@ void *sy_ofi_descriptor(const void *address, size_t length)
 
 /* ---- addresses ---- */
 
-static uint32_t provider_hash(void)
+static uint32_t endpoint_provider_hash(void)
 {
     const char *name = sy_ofi.info->fabric_attr->prov_name;
     uint32_t format = sy_ofi.info->addr_format;
@@ -211,14 +211,14 @@ static size_t window_bytes(unsigned parts)
     return (parts & PART_KEY ? sizeof(uint64_t) : 0) + (parts & PART_BASE ? sizeof(uint64_t) : 0);
 }
 
-static bool usable(unsigned window)
+static bool endpoint_usable(unsigned window)
 {
     return sy_ofi.mr[window] && fi_mr_key(sy_ofi.mr[window]) != FI_KEY_NOTAVAIL;
 }
 
 size_t sy_ofi_address(void *buffer, size_t room)
 {
-    struct card card = {.provider = provider_hash(), .protocol = PROTOCOL};
+    struct card card = {.provider = endpoint_provider_hash(), .protocol = PROTOCOL};
     const struct ofi_traits *traits = &sy_ofi.traits;
     char *at = (char *)buffer + sizeof card, name[256];
     size_t length = sizeof name;
@@ -234,7 +234,8 @@ size_t sy_ofi_address(void *buffer, size_t room)
     card.parts = (uint8_t)((traits->prov_key ? PART_KEY : 0) | (traits->virt_addr ? PART_BASE : 0));
     room -= sizeof card + length;
     /* Windows for which there is no place left are reached by messages. */
-    for (unsigned w = 0; w < sy_ofi.windows && usable(w) && window_bytes(card.parts) <= room; w++) {
+    for (unsigned w = 0;
+         w < sy_ofi.windows && endpoint_usable(w) && window_bytes(card.parts) <= room; w++) {
         uint64_t key = fi_mr_key(sy_ofi.mr[w]), base = (uintptr_t)sy_ofi.window[w].base;
         if (traits->prov_key)
             memcpy(at, &key, sizeof key), at += sizeof key;
@@ -249,14 +250,14 @@ size_t sy_ofi_address(void *buffer, size_t room)
 }
 
 /* Reads PE pe's card. A card of zeros is that of a PE without this transport. */
-static int meet(int pe, const char *address, size_t stride)
+static int endpoint_meet(int pe, const char *address, size_t stride)
 {
     struct ofi_peer *peer = &sy_ofi.peer[pe];
     struct card card;
 
     memcpy(&card, address, sizeof card);
     size_t windows = card.native * window_bytes(card.parts);
-    if (sy_ofi.mute || card.provider != provider_hash() || card.protocol != PROTOCOL ||
+    if (sy_ofi.mute || card.provider != endpoint_provider_hash() || card.protocol != PROTOCOL ||
         !card.name || card.native > OFI_WINDOWS || sizeof card + windows + card.name > stride)
         return 0;
     const char *at = address + sizeof card;
@@ -291,7 +292,7 @@ int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct 
         return sy_ofi.host->fail(err, ENOMEM, "no memory for %d PEs", npes);
     for (int pe = 0; pe < npes; pe++) {
         sy_ofi.peer[pe].pe = pe;
-        int rc = meet(pe, (const char *)addresses + (size_t)pe * stride, stride);
+        int rc = endpoint_meet(pe, (const char *)addresses + (size_t)pe * stride, stride);
         if (rc) {
             char what[64];
             snprintf(what, sizeof what, "getting ready to reach PE %d", pe);

@@ -37,8 +37,8 @@ int sy_ofi_keys_open(struct sy_error *err)
     return 0;
 }
 
-static int ofi_derive(const char *purpose, const struct sy_auth_part part[2], void *out,
-                      size_t length)
+static int keys_ofi_derive(const char *purpose, const struct sy_auth_part part[2], void *out,
+                           size_t length)
 {
     const struct sy_auth_part parts[3] = {{purpose, PURPOSE}, part[0], part[1]};
     unsigned char mac[SY_AUTH_MAC];
@@ -51,7 +51,7 @@ static int ofi_derive(const char *purpose, const struct sy_auth_part part[2], vo
 }
 
 /* Keys of windows are even and those of memory for this process alone are odd. */
-static uint64_t ofi_key_mask(void)
+static uint64_t keys_ofi_key_mask(void)
 {
     size_t bytes = sy_ofi.info->domain_attr->mr_key_size;
 
@@ -61,10 +61,10 @@ static uint64_t ofi_key_mask(void)
 uint64_t sy_ofi_local_key(void)
 {
     return (atomic_fetch_add_explicit(&sy_ofi.local_key, 2, memory_order_relaxed) | 1) &
-           ofi_key_mask();
+           keys_ofi_key_mask();
 }
 
-static bool ofi_is_among(uint64_t key, const uint64_t *keys, unsigned count)
+static bool keys_ofi_is_among(uint64_t key, const uint64_t *keys, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         if (keys[i] == key)
@@ -78,10 +78,10 @@ int sy_ofi_window_key(int pe, const unsigned char nonce[OFI_NONCE], unsigned win
 {
     const uint32_t number[2] = {(uint32_t)pe, window};
     const struct sy_auth_part part[2] = {{nonce, OFI_NONCE}, {number, sizeof number}};
-    uint64_t key = 0, mask = ofi_key_mask() & ~UINT64_C(1);
-    int rc = ofi_derive(for_memory, part, &key, sizeof key);
+    uint64_t key = 0, mask = keys_ofi_key_mask() & ~UINT64_C(1);
+    int rc = keys_ofi_derive(for_memory, part, &key, sizeof key);
 
-    for (key &= mask; ofi_is_among(key, keys, window); key = (key + 2) & mask)
+    for (key &= mask; keys_ofi_is_among(key, keys, window); key = (key + 2) & mask)
         ;
     keys[window] = key;
     return rc;
@@ -101,5 +101,5 @@ int sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE])
     memcpy(nonces[!lower], sy_ofi.nonce, OFI_NONCE);
     memcpy(nonces[lower], nonce, OFI_NONCE);
     const struct sy_auth_part part[2] = {{pe, sizeof pe}, {nonces, sizeof nonces}};
-    return ofi_derive(for_pair, part, peer->secret, sizeof peer->secret);
+    return keys_ofi_derive(for_pair, part, peer->secret, sizeof peer->secret);
 }

@@ -17,8 +17,8 @@
 
 /* ---- buffers ---- */
 
-static int open_pool(struct ofi_pool *pool, unsigned count, bool reply, enum ofi_kind kind,
-                     struct sy_error *err)
+static int message_open_pool(struct ofi_pool *pool, unsigned count, bool reply, enum ofi_kind kind,
+                             struct sy_error *err)
 {
     pool->all = calloc(count, sizeof *pool->all);
     pool->slab = aligned_alloc(4096, (size_t)count * OFI_MESSAGE);
@@ -43,7 +43,7 @@ static int open_pool(struct ofi_pool *pool, unsigned count, bool reply, enum ofi
     return 0;
 }
 
-static void close_pool(struct ofi_pool *pool)
+static void message_close_pool(struct ofi_pool *pool)
 {
     if (pool->mr)
         fi_close(&pool->mr->fid);
@@ -54,20 +54,20 @@ static void close_pool(struct ofi_pool *pool)
 
 int sy_ofi_pools_open(struct sy_error *err)
 {
-    int rc = open_pool(&sy_ofi.requests, OFI_REQUESTS, false, OFI_SENT, err);
+    int rc = message_open_pool(&sy_ofi.requests, OFI_REQUESTS, false, OFI_SENT, err);
 
     if (!rc)
-        rc = open_pool(&sy_ofi.replies, OFI_REPLIES, true, OFI_SENT, err);
+        rc = message_open_pool(&sy_ofi.replies, OFI_REPLIES, true, OFI_SENT, err);
     if (!rc)
-        rc = open_pool(&sy_ofi.receives, OFI_RECEIVES, false, OFI_RECEIVED, err);
+        rc = message_open_pool(&sy_ofi.receives, OFI_RECEIVES, false, OFI_RECEIVED, err);
     return rc;
 }
 
 void sy_ofi_pools_close(void)
 {
-    close_pool(&sy_ofi.requests);
-    close_pool(&sy_ofi.replies);
-    close_pool(&sy_ofi.receives);
+    message_close_pool(&sy_ofi.requests);
+    message_close_pool(&sy_ofi.replies);
+    message_close_pool(&sy_ofi.receives);
 }
 
 struct ofi_message *sy_ofi_take(struct ofi_pool *pool)
@@ -96,7 +96,7 @@ void sy_ofi_give(struct ofi_message *message)
 
 /* ---- sending ---- */
 
-static void *descriptor(const struct ofi_message *message)
+static void *message_descriptor(const struct ofi_message *message)
 {
     const struct ofi_pool *pool = message->reply ? &sy_ofi.replies : &sy_ofi.requests;
 
@@ -114,7 +114,7 @@ void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why)
 }
 
 /* A reply that cannot be sent concerns a PE that has left; a request that cannot, this one. */
-static void refused(struct ofi_peer *peer, bool reply, ssize_t code)
+static void message_refused(struct ofi_peer *peer, bool reply, ssize_t code)
 {
     const char *why = sy_ofi_library.strerror((int)-code);
 
@@ -126,10 +126,10 @@ static void refused(struct ofi_peer *peer, bool reply, ssize_t code)
 
 /* What the completion tells is that the buffer is free: whether a message has been applied, later
  * ones say, so a provider that would ask the target for it need not. */
-static ssize_t send_buffer(struct ofi_message *message)
+static ssize_t message_send_buffer(struct ofi_message *message)
 {
     const struct iovec iov = {.iov_base = message->header, .iov_len = message->header->length};
-    void *local = descriptor(message);
+    void *local = message_descriptor(message);
     const struct fi_msg msg = {.msg_iov = &iov,
                                .desc = &local,
                                .iov_count = 1,
@@ -143,7 +143,7 @@ static ssize_t send_buffer(struct ofi_message *message)
 /* Of two PEs that might connect to each other at once the higher one waits a little for the other.
  * Two connections, one for each direction, would have acknowledgements of their own in the kernel:
  * 4 us more for a message and its answer. */
-static bool let_begin(struct ofi_peer *peer)
+static bool message_let_begin(struct ofi_peer *peer)
 {
     if (peer->met || !sy_ofi.traits.twofold || peer->pe >= sy_ofi.host->pe)
         return false;
@@ -154,28 +154,28 @@ static bool let_begin(struct ofi_peer *peer)
 }
 
 /* Hands a message to the provider; false if that has no room now. */
-static bool try_send(struct ofi_message *message)
+static bool message_try_send(struct ofi_message *message)
 {
     struct ofi_peer *peer = message->peer;
     struct ofi_header *header = message->header;
     struct fid_ep *ep = sy_ofi.lane[0].ep;
     bool inject = header->length <= sy_ofi.traits.inject_message;
 
-    if (let_begin(peer))
+    if (message_let_begin(peer))
         return false;
     ssize_t rc = inject ? fi_inject(ep, header, header->length, peer->address)
-                        : send_buffer(message);
+                        : message_send_buffer(message);
     if (rc == -FI_EAGAIN)
         return false;
     peer->met = true;
     if (rc)
-        refused(peer, message->reply, rc);
+        message_refused(peer, message->reply, rc);
     if (rc || inject)
         sy_ofi_give(message);
     return true;
 }
 
-static void enqueue(struct ofi_message *message)
+static void message_enqueue(struct ofi_message *message)
 {
     struct ofi_peer *peer = message->peer;
 
@@ -192,7 +192,7 @@ static void enqueue(struct ofi_message *message)
     sy_ofi.waiting = peer;
 }
 
-static void complete_header(const struct ofi_message *message)
+static void message_complete_header(const struct ofi_message *message)
 {
     struct ofi_peer *peer = message->peer;
     struct ofi_header *header = message->header;
@@ -209,14 +209,14 @@ void sy_ofi_send(struct ofi_message *message)
 
     if (message->reply)
         message->header->sequence = ++peer->replied;
-    complete_header(message);
+    message_complete_header(message);
     if (!message->reply) {
         sy_ofi_expect(peer);
         sy_ofi_be_patient(peer);
     }
-    bool queued = peer->head || sy_ofi_held_up(peer) || !try_send(message);
+    bool queued = peer->head || sy_ofi_held_up(peer) || !message_try_send(message);
     if (queued)
-        enqueue(message);
+        message_enqueue(message);
     if (queued || sy_ofi.traits.ticks)
         sy_ofi_look_after();
 }
@@ -231,8 +231,8 @@ void sy_ofi_knock(struct ofi_peer *peer)
     uint32_t told = peer->told;
     message->peer = peer;
     message->header->sequence = 0; /* it overtakes those that wait */
-    complete_header(message);
-    if (try_send(message))
+    message_complete_header(message);
+    if (message_try_send(message))
         return;
     peer->told = told; /* what the header acknowledges has not been told after all */
     sy_ofi_give(message);
@@ -247,7 +247,7 @@ void sy_ofi_retry(void)
         struct ofi_message *message;
         while ((message = peer->head) && !sy_ofi_held_up(peer)) {
             struct ofi_message *next = message->next;
-            if (!try_send(message))
+            if (!message_try_send(message))
                 break;
             peer->head = next;
         }
@@ -307,7 +307,7 @@ int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
 
 /* Whether the open message should leave: few are unacknowledged, or no acknowledgement is to come
  * that would be another occasion. */
-static bool due(const struct ofi_peer *peer)
+static bool message_due(const struct ofi_peer *peer)
 {
     return !sy_ofi_reserved(peer) && (peer->sent - peer->acked < sy_ofi.traits.at_once ||
                                       sy_ofi_reached(peer->acked, peer->asked));
@@ -320,12 +320,12 @@ void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t
     peer->open->header->length = (uint16_t)(peer->open->header->length + bytes);
     peer->open->header->flags |= (uint16_t)flags;
     sy_ofi_mark(ctx, peer->pe, peer->sent + 1);
-    if (due(peer))
+    if (message_due(peer))
         sy_ofi_push(peer, true);
 }
 
 /* Counts a message that is about to leave as under way. */
-static void count(struct ofi_peer *peer, const struct ofi_header *header)
+static void message_count(struct ofi_peer *peer, const struct ofi_header *header)
 {
     if (header->length > sizeof *header)
         peer->content = peer->sent;
@@ -351,7 +351,7 @@ int sy_ofi_push(struct ofi_peer *peer, bool ack)
         message->header->flags |= OFI_ACK_ME;
         peer->asked = peer->sent;
     }
-    count(peer, message->header);
+    message_count(peer, message->header);
     /* What is waited for one by one is acknowledged at once, anything else when there is time. */
     peer->lone = peer->lone && peer->sent - peer->acked == 1;
     if (peer->lone && ack)
@@ -407,7 +407,7 @@ void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack)
         peer->proving = 0;
     if (ack == peer->sent && !peer->trailing)
         peer->unproved = 0;
-    if (peer->open && due(peer))
+    if (peer->open && message_due(peer))
         sy_ofi_push(peer, true);
 }
 

@@ -41,7 +41,7 @@ void sy_ofi_offers_close(void)
 }
 
 /* The IP address of an offer; family 0: it has another kind of address. */
-static struct sy_ip ofi_offer_ip(const struct fi_info *info)
+static struct sy_ip offers_ofi_offer_ip(const struct fi_info *info)
 {
     const union ofi_ip *at = info->src_addr;
     struct sy_ip ip = {0};
@@ -59,7 +59,7 @@ static struct sy_ip ofi_offer_ip(const struct fi_info *info)
 /* Lower is better. */
 unsigned sy_ofi_offer_rank(const struct fi_info *info)
 {
-    struct sy_ip ip = ofi_offer_ip(info);
+    struct sy_ip ip = offers_ofi_offer_ip(info);
     unsigned rank = 0, others = (unsigned)preferred_count;
 
     if (!ip.family)
@@ -73,7 +73,7 @@ unsigned sy_ofi_offer_rank(const struct fi_info *info)
     return rank;
 }
 
-static bool ofi_same_offer(const struct fi_info *a, const struct fi_info *b)
+static bool offers_ofi_same_offer(const struct fi_info *a, const struct fi_info *b)
 {
     return !strcmp(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
            !strcmp(a->domain_attr->name, b->domain_attr->name) &&
@@ -84,7 +84,7 @@ static bool ofi_same_offer(const struct fi_info *a, const struct fi_info *b)
 bool sy_ofi_offer_is_tried(const struct fi_info *info)
 {
     for (const struct fi_info *i = tried; i; i = i->next)
-        if (ofi_same_offer(i, info))
+        if (offers_ofi_same_offer(i, info))
             return true;
     return false;
 }

@@ -147,7 +147,7 @@ static bool wants_lane(void)
 }
 
 /* A free lane, opened; the shared one when there is none or the provider has no more. */
-static struct ofi_lane *take_lane(void)
+static struct ofi_lane *ofi_take_lane(void)
 {
     struct ofi_lane *found = NULL;
     struct sy_error why = {""};
@@ -206,7 +206,7 @@ static int ofi_ctx_open(long ctx_options, struct sy_transport_ctx **out, struct 
     }
     (void)ctx_options;
     if (wants_lane())
-        ctx->lane = take_lane();
+        ctx->lane = ofi_take_lane();
     *out = ctx;
     return 0;
 }

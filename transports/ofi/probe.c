@@ -51,7 +51,7 @@ static struct probe *probes;
 static uint64_t looked;          /* the last look; 0: none since something is owed */
 static _Atomic uint64_t look_at; /* the next one */
 
-static double ofi_patience(void)
+static double ofi_probe_ofi_patience(void)
 {
     const struct sy_start *start = sy_ofi.host->start;
 
@@ -65,7 +65,7 @@ static socklen_t ofi_ip_length(const union ofi_ip *ip)
     return ip->any.sa_family == AF_INET6 ? sizeof ip->six : sizeof ip->four;
 }
 
-static bool ofi_same_host(const union ofi_ip *a, const union ofi_ip *b)
+static bool ofi_probe_ofi_same_host(const union ofi_ip *a, const union ofi_ip *b)
 {
     if (a->any.sa_family != b->any.sa_family)
         return false;
@@ -74,7 +74,7 @@ static bool ofi_same_host(const union ofi_ip *a, const union ofi_ip *b)
                : a->four.sin_addr.s_addr == b->four.sin_addr.s_addr;
 }
 
-static const char *ofi_ip_text(const union ofi_ip *ip, char text[INET6_ADDRSTRLEN])
+static const char *ofi_probe_ofi_ip_text(const union ofi_ip *ip, char text[INET6_ADDRSTRLEN])
 {
     const void *bytes = ip->any.sa_family == AF_INET6 ? (const void *)&ip->six.sin6_addr
                                                       : (const void *)&ip->four.sin_addr;
@@ -84,7 +84,7 @@ static const char *ofi_ip_text(const union ofi_ip *ip, char text[INET6_ADDRSTRLE
 
 /* ---- a probe ---- */
 
-static void probe_hang_up(struct probe *probe)
+static void ofi_probe_hang_up(struct probe *probe)
 {
     if (probe->fd >= 0)
         close(probe->fd);
@@ -94,7 +94,7 @@ static void probe_hang_up(struct probe *probe)
 
 /* From this endpoint's own address, as the provider's connections. Where there is no descriptor
  * left nothing can be said about the other side. */
-static void probe_connect(struct probe *probe, uint64_t now)
+static void ofi_probe_connect(struct probe *probe, uint64_t now)
 {
     union ofi_ip own;
 
@@ -112,12 +112,12 @@ static void probe_connect(struct probe *probe, uint64_t now)
         (connect(probe->fd, &probe->to.any, ofi_ip_length(&probe->to)) && errno != EINPROGRESS)) {
         if (errno == ECONNREFUSED)
             probe->answered = now;
-        probe_hang_up(probe);
+        ofi_probe_hang_up(probe);
     }
 }
 
 /* The connection has been made, or has failed: also by the word that nobody listens there. */
-static void probe_concluded(struct probe *probe, uint64_t now)
+static void ofi_probe_concluded(struct probe *probe, uint64_t now)
 {
     int error = 0, one = 1, most = 127;
     socklen_t length = sizeof error;
@@ -127,7 +127,7 @@ static void probe_concluded(struct probe *probe, uint64_t now)
     if (!error || error == ECONNREFUSED || error == ECONNRESET)
         probe->answered = now;
     if (error) {
-        probe_hang_up(probe);
+        ofi_probe_hang_up(probe);
         return;
     }
     probe->connected = true;
@@ -138,15 +138,15 @@ static void probe_concluded(struct probe *probe, uint64_t now)
 }
 
 /* When the other kernel last answered. */
-static void probe_ask_kernel(struct probe *probe, uint64_t now)
+static void ofi_probe_ask_kernel(struct probe *probe, uint64_t now)
 {
     struct tcp_info info;
     socklen_t length = sizeof info;
 
     if (getsockopt(probe->fd, IPPROTO_TCP, TCP_INFO, &info, &length) ||
         info.tcpi_state == TCP_CLOSE) {
-        probe_concluded(probe, now);
-        probe_hang_up(probe);
+        ofi_probe_concluded(probe, now);
+        ofi_probe_hang_up(probe);
         return;
     }
     uint64_t ago = (uint64_t)info.tcpi_last_ack_recv * 1000000;
@@ -154,26 +154,26 @@ static void probe_ask_kernel(struct probe *probe, uint64_t now)
         probe->answered = now - ago;
 }
 
-static void probe_look(struct probe *probe, uint64_t now)
+static void ofi_probe_look(struct probe *probe, uint64_t now)
 {
     struct pollfd ready = {.fd = probe->fd, .events = POLLOUT};
 
     if (probe->connected)
-        probe_ask_kernel(probe, now);
+        ofi_probe_ask_kernel(probe, now);
     else if (probe->fd >= 0 && poll(&ready, 1, 0) > 0)
-        probe_concluded(probe, now);
+        ofi_probe_concluded(probe, now);
     else if (probe->fd >= 0 && now - probe->begun >= ATTEMPT_NS)
-        probe_hang_up(probe);
+        ofi_probe_hang_up(probe);
     if (probe->fd < 0)
-        probe_connect(probe, now);
+        ofi_probe_connect(probe, now);
 }
 
-static void probe_judge(struct probe *probe, uint64_t now)
+static void ofi_probe_judge(struct probe *probe, uint64_t now)
 {
-    double silence = (double)(now - probe->answered) * 1e-9, most = ofi_patience();
+    double silence = (double)(now - probe->answered) * 1e-9, most = ofi_probe_ofi_patience();
     char address[INET6_ADDRSTRLEN], more[32] = "", why[320];
 
-    ofi_ip_text(&probe->to, address);
+    ofi_probe_ofi_ip_text(&probe->to, address);
     if (probe->said && silence < most / SAID_PART) {
         probe->said = false;
         sy_ofi.host->log(SY_LOG_WARN, "ofi", "%s answers again", address);
@@ -203,11 +203,11 @@ static void probe_judge(struct probe *probe, uint64_t now)
 /* ---- those that owe ---- */
 
 /* Has the host of a PE asked, which has been silent since. */
-static void probe_want(const struct ofi_peer *peer, uint64_t since)
+static void ofi_probe_want(const struct ofi_peer *peer, uint64_t since)
 {
     struct probe *probe = probes;
 
-    while (probe && !ofi_same_host(&probe->to, &peer->at))
+    while (probe && !ofi_probe_ofi_same_host(&probe->to, &peer->at))
         probe = probe->next;
     if (!probe) {
         probe = calloc(1, sizeof *probe);
@@ -229,7 +229,7 @@ static uint64_t ofi_signs(const struct ofi_peer *peer)
 
 /* Looks who owes something; those that have given no sign for a while are asked, and their hosts.
  * Returns whether anybody owes. Main lane locked. */
-static bool probe_find(uint64_t now, bool late)
+static bool ofi_probe_find(uint64_t now, bool late)
 {
     bool any = false;
 
@@ -247,27 +247,27 @@ static bool probe_find(uint64_t now, bool late)
         } else if (now - peer->owes_since >= SILENT_NS) {
             if (peer->sent == peer->acked)
                 sy_ofi_prove(peer); /* it has not been asked for anything yet */
-            probe_want(peer, peer->owes_since);
+            ofi_probe_want(peer, peer->owes_since);
         }
     }
     return any;
 }
 
-static void probe_all(uint64_t now, bool late)
+static void ofi_probe_all(uint64_t now, bool late)
 {
     struct probe **link = &probes, *probe;
 
     while ((probe = *link)) {
         if (!probe->pes) {
             *link = probe->next;
-            probe_hang_up(probe);
+            ofi_probe_hang_up(probe);
             free(probe);
             continue;
         }
         probe->answered = late ? now : probe->answered;
-        probe_look(probe, now);
+        ofi_probe_look(probe, now);
         if (probe->old)
-            probe_judge(probe, now);
+            ofi_probe_judge(probe, now);
         probe->old = true;
         link = &probe->next;
     }
@@ -288,13 +288,13 @@ void sy_ofi_probes_look(void)
     for (struct probe *probe = probes; probe; probe = probe->next)
         probe->pes = 0;
     sy_ofi_lock(&sy_ofi.lane[0]);
-    bool any = probe_find(now, late);
+    bool any = ofi_probe_find(now, late);
     if (!any) {
         atomic_store_explicit(&sy_ofi.watching, false, memory_order_relaxed);
         looked = 0;
     }
     sy_ofi_unlock(&sy_ofi.lane[0]);
-    probe_all(now, late);
+    ofi_probe_all(now, late);
     if (any)
         sy_ofi.host->soon(LOOK_NS / 1000);
 }
@@ -312,7 +312,7 @@ void sy_ofi_probes_meet(struct ofi_peer *peer, const void *address)
 {
     memset(&peer->at, 0, sizeof peer->at);
     if (sy_ofi.traits.tcp && sy_ofi.info->src_addr && peer->pe != sy_ofi.host->pe &&
-        ofi_patience() > 0)
+        ofi_probe_ofi_patience() > 0)
         memcpy(&peer->at, address,
                ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof peer->at.six
                                                                          : sizeof peer->at.four);
@@ -322,6 +322,6 @@ void sy_ofi_probes_close(void)
 {
     for (struct probe *probe = probes; probe; probe = probe->next)
         probe->pes = 0;
-    probe_all(0, false);
+    ofi_probe_all(0, false);
     looked = 0;
 }

@@ -40,7 +40,7 @@
 
 /* ---- completions ---- */
 
-static bool post(struct ofi_message *buffer)
+static bool ofi_progress_post(struct ofi_message *buffer)
 {
     struct ofi_pool *pool = &sy_ofi.receives;
     ssize_t rc = fi_recv(sy_ofi.lane[0].ep, buffer->header, OFI_MESSAGE,
@@ -55,16 +55,16 @@ static bool post(struct ofi_message *buffer)
 }
 
 /* Posts what is free; the rest is tried again at the next poll. */
-static void post_all(void)
+static void ofi_progress_post_all(void)
 {
     struct ofi_message *buffer;
 
     while ((buffer = sy_ofi_take(&sy_ofi.receives)))
-        if (!post(buffer))
+        if (!ofi_progress_post(buffer))
             return;
 }
 
-static void complete(struct ofi_lane *lane, const struct fi_cq_msg_entry *entry)
+static void ofi_progress_complete(struct ofi_lane *lane, const struct fi_cq_msg_entry *entry)
 {
     struct ofi_slot *slot = entry->op_context;
     struct ofi_message *message = (struct ofi_message *)slot;
@@ -80,14 +80,14 @@ static void complete(struct ofi_lane *lane, const struct fi_cq_msg_entry *entry)
         break;
     case OFI_RECEIVED:
         sy_ofi_serve(message->header, entry->len);
-        post(message);
+        ofi_progress_post(message);
         break;
     }
 }
 
 /* An operation failed: the peer it was for is lost, unless it is a PE that need not be there any
  * more. */
-static void failed(struct ofi_lane *lane)
+static void ofi_progress_failed(struct ofi_lane *lane)
 {
     struct fi_cq_err_entry entry = {0};
     char text[160] = "";
@@ -107,25 +107,25 @@ static void failed(struct ofi_lane *lane)
                  : -1;
     if (slot->kind == OFI_RECEIVED) {
         if (entry.err != FI_ECANCELED)
-            post((struct ofi_message *)slot);
+            ofi_progress_post((struct ofi_message *)slot);
         return;
     }
     const struct fi_cq_msg_entry over = {.op_context = slot};
-    complete(lane, &over);
+    ofi_progress_complete(lane, &over);
     if (pe >= 0)
         sy_ofi_failed(&sy_ofi.peer[pe], entry.err, why);
 }
 
 /* Polls one lane, which the caller has locked. */
-static int poll_lane(struct ofi_lane *lane)
+static int ofi_progress_poll_lane(struct ofi_lane *lane)
 {
     struct fi_cq_msg_entry entry[BATCH];
     ssize_t count = fi_cq_read(lane->cq, entry, BATCH);
 
     for (ssize_t i = 0; i < count; i++)
-        complete(lane, &entry[i]);
+        ofi_progress_complete(lane, &entry[i]);
     if (count == -FI_EAVAIL) {
-        failed(lane);
+        ofi_progress_failed(lane);
         return 1;
     }
     return count > 0 ? (int)count : 0;
@@ -134,14 +134,14 @@ static int poll_lane(struct ofi_lane *lane)
 /* The main lane, and what waits for it. */
 int sy_ofi_poll(void)
 {
-    int done = poll_lane(&sy_ofi.lane[0]);
+    int done = ofi_progress_poll_lane(&sy_ofi.lane[0]);
 
     if (sy_ofi.waiting)
         sy_ofi_retry();
     if (sy_ofi.deferred)
         sy_ofi_serve_deferred();
     if (sy_ofi.receives.free)
-        post_all();
+        ofi_progress_post_all();
     if ((!done || sy_ofi.awaited) && sy_ofi.owed)
         sy_ofi_pay();
     sy_ofi.looks++;
@@ -152,7 +152,7 @@ int sy_ofi_poll(void)
 
 /* ---- sleeping ---- */
 
-static void start_timer(long ns)
+static void ofi_progress_start_timer(long ns)
 {
     const struct itimerspec when = {.it_value.tv_nsec = ns};
 
@@ -160,13 +160,13 @@ static void start_timer(long ns)
 }
 
 /* The same with the main lane locked. */
-static void set_timer(long ns)
+static void ofi_progress_set_timer(long ns)
 {
     sy_ofi.ticking = ns > 0;
-    start_timer(ns);
+    ofi_progress_start_timer(ns);
 }
 
-static void watch_queue(bool on)
+static void ofi_progress_watch_queue(bool on)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
@@ -180,11 +180,11 @@ void sy_ofi_look_after(void)
     long soon = sy_ofi.rings ? UNHEARD_NS : TICK_NS;
 
     if (sy_ofi.armed && (!sy_ofi.ticking || sy_ofi.tick_ns > soon))
-        set_timer(sy_ofi.tick_ns = soon);
+        ofi_progress_set_timer(sy_ofi.tick_ns = soon);
 }
 
 /* Something is under way that the descriptor may not tell the end of. */
-static bool unfinished(void)
+static bool ofi_progress_unfinished(void)
 {
     if (sy_ofi.waiting || sy_ofi.owed || sy_ofi.deferred || sy_ofi.receives.free)
         return true;
@@ -205,7 +205,7 @@ static long longer(long ns, long most)
 
 /* Polls until nothing is left, and arms the descriptor. *busy: whether there was something. Returns
  * whether the descriptor will tell when there is something again. */
-static bool look(bool *busy)
+static bool ofi_progress_look(bool *busy)
 {
     struct fid *queue = &sy_ofi.lane[0].cq->fid;
     int idle = 0, looks = sy_ofi.cq_fd < 0 || sy_ofi.traits.bell ? DEAF_LOOKS : 1;
@@ -221,7 +221,7 @@ static bool look(bool *busy)
             return false;
         if (sy_ofi.traits.bell || !fi_trywait(sy_ofi.fabric, &queue, 1)) {
             if (!sy_ofi.armed)
-                watch_queue(true);
+                ofi_progress_watch_queue(true);
             return true;
         }
     }
@@ -238,24 +238,24 @@ static bool looks_again(bool busy)
 /* Lets a thread sleep when nothing is left: on the descriptor where it tells, else for a while that
  * grows as long as nothing comes. late: those that owe an answer have had time for it. Returns as
  * sleeping() does. Main lane locked. */
-static int settle(bool late)
+static int ofi_progress_settle(bool late)
 {
     bool busy = sy_ofi_poll() > 0;
     bool moving = sy_ofi.expected && sy_ofi_inquire(late);
-    bool told = look(&busy);
+    bool told = ofi_progress_look(&busy);
 
-    if (told && !unfinished() && !looks_again(busy)) {
-        set_timer(0);
+    if (told && !ofi_progress_unfinished() && !looks_again(busy)) {
+        ofi_progress_set_timer(0);
         return busy;
     }
     sy_ofi.tick_ns = busy || moving ? TICK_NS : longer(sy_ofi.tick_ns, LONGEST_NS);
-    set_timer(sy_ofi.tick_ns);
+    ofi_progress_set_timer(sy_ofi.tick_ns);
     return busy ? 1 : -EAGAIN;
 }
 
 /* The application has polled since the last beat; the next one comes later. Threads that poll but
  * seldom do not ring soon, and those that only poll do not read the bell. */
-static void beat(unsigned polls)
+static void ofi_progress_beat(unsigned polls)
 {
     if (sy_ofi.rings && !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
         sy_ofi_inquire(false);
@@ -263,7 +263,7 @@ static void beat(unsigned polls)
         sy_ofi_unlock(&sy_ofi.lane[0]);
     }
     sy_ofi.polls_before = polls;
-    start_timer(sy_ofi.beat_ns = longer(sy_ofi.beat_ns, LONGEST_BEAT_NS));
+    ofi_progress_start_timer(sy_ofi.beat_ns = longer(sy_ofi.beat_ns, LONGEST_BEAT_NS));
 }
 
 /* The core's progress thread was woken. */
@@ -277,11 +277,11 @@ int sy_ofi_event(void)
     if (read(sy_ofi.timer, &expirations, sizeof expirations) < 0)
         expirations = 0;
     if (!armed && polls != sy_ofi.polls_before) {
-        beat(polls);
+        ofi_progress_beat(polls);
         return 1;
     }
     sy_ofi_lock(&sy_ofi.lane[0]);
-    settle(expirations > 0);
+    ofi_progress_settle(expirations > 0);
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return 1;
 }
@@ -297,7 +297,7 @@ int sy_ofi_sleeping(bool sleeps)
 
     if (sleeps) {
         sy_ofi_lock(&sy_ofi.lane[0]);
-        done = settle(false);
+        done = ofi_progress_settle(false);
         sy_ofi_unlock(&sy_ofi.lane[0]);
     }
     return done || all ? done : -EAGAIN;
@@ -305,7 +305,7 @@ int sy_ofi_sleeping(bool sleeps)
 
 /* A PE that computes looks seldom if nothing wakes it, more often after a message has come; native
  * operations do not tell it that they have. Main lane locked. */
-static void nudge(void)
+static void ofi_progress_nudge(void)
 {
     const struct ofi_lane *lane = &sy_ofi.lane[0];
 
@@ -325,7 +325,7 @@ static void nudge(void)
 }
 
 /* After polls that found nothing: whether the processor has been given to others. */
-static bool give_way(void)
+static bool ofi_progress_give_way(void)
 {
     unsigned idle = atomic_fetch_add_explicit(&sy_ofi.idle, 1, memory_order_relaxed) + 1;
 
@@ -333,7 +333,7 @@ static bool give_way(void)
         return false;
     if (sy_ofi.traits.deaf && idle % LONG_WAIT == 0 &&
         !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
-        nudge();
+        ofi_progress_nudge();
         sy_ofi_unlock(&sy_ofi.lane[0]);
     }
     sched_yield();
@@ -341,15 +341,15 @@ static bool give_way(void)
 }
 
 /* An application thread polls. disarm: it goes on doing so without a sleep. */
-static int poll_all(bool disarm)
+static int ofi_progress_poll_all(bool disarm)
 {
     int done = 0;
 
     atomic_fetch_add_explicit(&sy_ofi.polls, 1, memory_order_relaxed);
     if (!pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
         if (sy_ofi.armed && disarm) {
-            watch_queue(false);
-            set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
+            ofi_progress_watch_queue(false);
+            ofi_progress_set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
         }
         done = sy_ofi_poll();
         sy_ofi_unlock(&sy_ofi.lane[0]);
@@ -357,26 +357,26 @@ static int poll_all(bool disarm)
     for (unsigned i = 1; i < sy_ofi.lanes; i++) {
         struct ofi_lane *lane = &sy_ofi.lane[i];
         if (!pthread_mutex_trylock(&lane->lock)) {
-            done += lane->cq ? poll_lane(lane) : 0;
+            done += lane->cq ? ofi_progress_poll_lane(lane) : 0;
             sy_ofi_unlock(lane);
         }
     }
     if (!done)
-        return give_way() ? -1 : 0;
+        return ofi_progress_give_way() ? -1 : 0;
     atomic_store_explicit(&sy_ofi.idle, 0, memory_order_relaxed);
     return done;
 }
 
 int sy_ofi_progress(void)
 {
-    return poll_all(!sy_ofi.host->crowded);
+    return ofi_progress_poll_all(!sy_ofi.host->crowded);
 }
 
 /* One look in a wait inside a call. What lasts is the core's business too: stall reports see it,
  * other transports move, and the processor is given away. */
 void sy_ofi_wait_step(struct ofi_wait *wait)
 {
-    if (poll_all(true) > 0)
+    if (ofi_progress_poll_all(true) > 0)
         wait->idle = 0;
     else if (++wait->idle % LONG_IDLE == 0)
         sy_ofi.host->rest(&wait->since);
@@ -416,8 +416,8 @@ int sy_ofi_progress_open(struct sy_error *err)
                      sy_ofi.cq_fd < 0     ? "by a timer"
                      : sy_ofi.traits.bell ? "woken by the bell"
                                           : "woken by the completion queue");
-    post_all();
-    set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
+    ofi_progress_post_all();
+    ofi_progress_set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
     return 0;
 }
 
@@ -431,7 +431,7 @@ void sy_ofi_progress_close(void)
 }
 
 /* Whether all requests have been acknowledged, and those of others too, and all of it has left. */
-static bool drained(void)
+static bool ofi_progress_drained(void)
 {
     bool all = !sy_ofi.waiting && !sy_ofi.deferred;
 
@@ -462,7 +462,7 @@ bool sy_ofi_drain(double seconds)
 
     sy_ofi_lock(&sy_ofi.lane[0]);
     sy_ofi.closing = true;
-    while (!(done = drained()) && sy_ofi_now() < until)
+    while (!(done = ofi_progress_drained()) && sy_ofi_now() < until)
         if (!sy_ofi_poll())
             sched_yield();
     sy_ofi_unlock(&sy_ofi.lane[0]);

@@ -65,17 +65,17 @@ int sy_ofi_fail(struct sy_error *err, ssize_t code, const char *what)
 /* ---- names ---- */
 
 /* Whether provider `name` is `base`, perhaps with a layer on it: "tcp;ofi_rxm" is "tcp". */
-static bool based_on(const char *name, const char *base)
+static bool provider_based_on(const char *name, const char *base)
 {
     size_t length = strlen(base);
 
     return !strncmp(name, base, length) && (name[length] == ';' || name[length] == '\0');
 }
 
-static bool among(const char *name, const char *const *list, size_t count)
+static bool provider_among(const char *name, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (based_on(name, list[i]))
+        if (provider_based_on(name, list[i]))
             return true;
     return false;
 }
@@ -85,7 +85,7 @@ static bool automatic(const char *pattern)
     return !*pattern || !strcmp(pattern, "auto");
 }
 
-static bool matches(const char *pattern, const char *name)
+static bool provider_fits(const char *pattern, const char *name)
 {
     return automatic(pattern) || (name && !fnmatch(pattern, name, 0));
 }
@@ -95,29 +95,29 @@ static bool provider_matches(const char *name)
     const char *pattern = sy_ofi_settings.provider;
 
     if (automatic(pattern))
-        return !among(name, only_named, SY_COUNT(only_named));
+        return !provider_among(name, only_named, SY_COUNT(only_named));
     char base[64];
     snprintf(base, sizeof base, "%.*s", (int)strcspn(name, ";"), name);
-    return matches(pattern, name) || matches(pattern, base);
+    return provider_fits(pattern, name) || provider_fits(pattern, base);
 }
 
 static bool place_matches(const struct fi_info *info)
 {
-    return matches(sy_ofi_settings.fabric, info->fabric_attr->name) &&
-           matches(sy_ofi_settings.domain, info->domain_attr->name);
+    return provider_fits(sy_ofi_settings.fabric, info->fabric_attr->name) &&
+           provider_fits(sy_ofi_settings.domain, info->domain_attr->name);
 }
 
 /* ---- asking ---- */
 
 /* Contexts with endpoints of their own have their own locks, too, and the domain has none. */
-static bool own_contexts(const char *provider)
+static bool provider_own_contexts(const char *provider)
 {
     return sy_ofi_settings.contexts == OFI_CONTEXTS_OWN ||
            (sy_ofi_settings.contexts == OFI_CONTEXTS_AUTO && provider &&
-            !among(provider, software, SY_COUNT(software)));
+            !provider_among(provider, software, SY_COUNT(software)));
 }
 
-static struct fi_info *make_hints(const char *provider, unsigned asked)
+static struct fi_info *provider_make_hints(const char *provider, unsigned asked)
 {
     struct fi_info *hints = sy_ofi_library.dupinfo(NULL);
     uint64_t order = (asked & BIT(WISH_ORDER) ? ORDER : 0) |
@@ -135,22 +135,22 @@ static struct fi_info *make_hints(const char *provider, unsigned asked)
         hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
     if (asked & BIT(WISH_RESOURCES))
         hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-    if (own_contexts(provider))
+    if (provider_own_contexts(provider))
         hints->domain_attr->threading = FI_THREAD_SAFE;
     else if (asked & BIT(WISH_DOMAIN_LOCKS))
         hints->domain_attr->threading = FI_THREAD_DOMAIN;
     /* Threads of a provider compete with the program's for the processors; the waiting threads do
      * the work anyway. */
-    if (provider && among(provider, software, SY_COUNT(software)))
+    if (provider && provider_among(provider, software, SY_COUNT(software)))
         hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->fabric_attr->prov_name = provider ? strdup(provider) : NULL;
     return hints;
 }
 
 /* What libfabric offers for `asked`; NULL where there is nothing. The caller frees the list. */
-static struct fi_info *offers(const char *provider, unsigned asked)
+static struct fi_info *provider_offers(const char *provider, unsigned asked)
 {
-    struct fi_info *hints = make_hints(provider, asked), *list = NULL;
+    struct fi_info *hints = provider_make_hints(provider, asked), *list = NULL;
 
     if (!hints || sy_ofi_library.getinfo(FI_VERSION(1, 14), NULL, NULL, 0, hints, &list))
         list = NULL;
@@ -160,9 +160,9 @@ static struct fi_info *offers(const char *provider, unsigned asked)
 }
 
 /* The best of one provider's offers at the place that the user wants, or NULL. */
-static struct fi_info *best(const char *provider, unsigned asked)
+static struct fi_info *provider_best(const char *provider, unsigned asked)
 {
-    struct fi_info *list = offers(provider, asked), *found = NULL, *copy;
+    struct fi_info *list = provider_offers(provider, asked), *found = NULL, *copy;
 
     for (struct fi_info *i = list; i; i = i->next)
         if (!strcmp(i->fabric_attr->prov_name, provider) && place_matches(i) &&
@@ -176,19 +176,20 @@ static struct fi_info *best(const char *provider, unsigned asked)
 
 /* Leaves out wishes until the provider has an offer. Returns it, and the wishes that remain in
  * *asked; or NULL, and in *asked what is left over at the end: a demand that it refuses. */
-static struct fi_info *negotiate(const char *provider, unsigned *asked)
+static struct fi_info *provider_negotiate(const char *provider, unsigned *asked)
 {
-    struct fi_info *info = best(provider, *asked = EVERYTHING);
+    struct fi_info *info = provider_best(provider, *asked = EVERYTHING);
 
     for (unsigned dropped = 0; !info && dropped < WISHES; dropped++) {
         for (unsigned wish = dropped; !info && wish < WISHES; wish++)
-            if ((info = best(provider, *asked & ~BIT(wish))))
+            if ((info = provider_best(provider, *asked & ~BIT(wish))))
                 *asked &= ~BIT(wish);
         if (!info)
             *asked &= ~BIT(dropped);
     }
     for (unsigned wish = 0; info && wish < WISHES; wish++) {
-        struct fi_info *more = *asked & BIT(wish) ? NULL : best(provider, *asked | BIT(wish));
+        struct fi_info *more = *asked & BIT(wish) ? NULL
+                                                  : provider_best(provider, *asked | BIT(wish));
         if (more) {
             sy_ofi_library.freeinfo(info);
             info = more;
@@ -200,7 +201,7 @@ static struct fi_info *negotiate(const char *provider, unsigned *asked)
 
 /* ---- reasons ---- */
 
-static void add_word(char *text, size_t room, const char *between, const char *word)
+static void provider_add_word(char *text, size_t room, const char *between, const char *word)
 {
     size_t used = strlen(text);
 
@@ -209,25 +210,25 @@ static void add_word(char *text, size_t room, const char *between, const char *w
 }
 
 /* The demands that a provider refuses when asked for each alone. */
-static void explain(const char *provider, char *text, size_t room)
+static void provider_explain(const char *provider, char *text, size_t room)
 {
     char why[96] = "";
 
     for (unsigned demand = WISHES; demand < ALL; demand++) {
-        struct fi_info *list = offers(provider, BIT(demand));
+        struct fi_info *list = provider_offers(provider, BIT(demand));
         if (!list)
-            add_word(why, sizeof why, "|", wish_name[demand]);
+            provider_add_word(why, sizeof why, "|", wish_name[demand]);
         sy_ofi_library.freeinfo(list);
     }
     char line[192];
     snprintf(line, sizeof line, "%s refuses %s", provider, *why ? why : "the demands together");
-    add_word(text, room, "; ", line);
+    provider_add_word(text, room, "; ", line);
     sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "provider %s: not used: refuses %s", provider,
                      *why ? why : "FI_EP_RDM, FI_MSG and FI_ORDER_SAS together");
 }
 
 /* Distinct names of a list, as words. `what`: 'p'rovider, 'f'abric, 'd'omain. */
-static void list_names(const struct fi_info *list, int what, char *text, size_t room)
+static void provider_list_names(const struct fi_info *list, int what, char *text, size_t room)
 {
     for (; list; list = list->next) {
         const char *name = what == 'p'   ? list->fabric_attr->prov_name
@@ -238,12 +239,12 @@ static void list_names(const struct fi_info *list, int what, char *text, size_t 
         for (const char *at = text; !known && (at = strstr(at, name)); at += length)
             known = (at == text || at[-1] == ' ') && (at[length] == ',' || !at[length]);
         if (!known)
-            add_word(text, room, ", ", name);
+            provider_add_word(text, room, ", ", name);
     }
 }
 
 /* No offer is where the user wants one: says which name matches nothing, and what there is. */
-static int no_such_name(const struct fi_info *all, struct sy_error *err)
+static int provider_no_such_name(const struct fi_info *all, struct sy_error *err)
 {
     static const struct {
         int what;
@@ -259,11 +260,11 @@ static int no_such_name(const struct fi_info *all, struct sy_error *err)
         bool found = false;
         for (const struct fi_info *i = all; i && !found; i = i->next)
             found = names[n].what == 'p'   ? provider_matches(i->fabric_attr->prov_name)
-                    : names[n].what == 'f' ? matches(wanted[n], i->fabric_attr->name)
-                                           : matches(wanted[n], i->domain_attr->name);
+                    : names[n].what == 'f' ? provider_fits(wanted[n], i->fabric_attr->name)
+                                           : provider_fits(wanted[n], i->domain_attr->name);
         if (found || automatic(wanted[n]))
             continue;
-        list_names(all, names[n].what, have, sizeof have);
+        provider_list_names(all, names[n].what, have, sizeof have);
         return sy_ofi.host->fail(
             err, EINVAL, "%s is '%s', but libfabric has no such %s here; there is: %s",
             names[n].variable, wanted[n], names[n].kind, *have ? have : "none at all");
@@ -277,7 +278,7 @@ static const char *const abilities[] = {"rma",   "delivery", "waw",          "sa
                                         "small", "lone",     "unregistered", "bell"};
 
 /* Whether the user wants to do without an ability. */
-static bool without(const char *ability)
+static bool provider_without(const char *ability)
 {
     const char *list = sy_ofi_settings.without;
     size_t length = strlen(ability);
@@ -291,7 +292,7 @@ static bool without(const char *ability)
     return false;
 }
 
-static int check_without(struct sy_error *err)
+static int provider_check_without(struct sy_error *err)
 {
     const char *list = sy_ofi_settings.without;
 
@@ -310,7 +311,7 @@ static int check_without(struct sy_error *err)
     return 0;
 }
 
-static void set_traits(unsigned asked)
+static void provider_set_traits(unsigned asked)
 {
     const struct fi_info *info = sy_ofi.info;
     struct ofi_traits *t = &sy_ofi.traits;
@@ -319,15 +320,15 @@ static void set_traits(unsigned asked)
     bool data_order = info->ep_attr->max_order_waw_size >= info->ep_attr->max_msg_size;
     uint64_t modes = info->domain_attr->mr_mode;
     bool layered = strstr(info->fabric_attr->prov_name, "ofi_rxm");
-    bool sockets = based_on(info->fabric_attr->prov_name, "sockets");
+    bool sockets = provider_based_on(info->fabric_attr->prov_name, "sockets");
 
     *t = (struct ofi_traits){
-        .own_contexts = own_contexts(info->fabric_attr->prov_name) && !sockets,
-        .software = among(info->fabric_attr->prov_name, software, SY_COUNT(software)),
-        .delivery = asked & BIT(WISH_DELIVERY) && !without("delivery"),
-        .waw = order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW) && data_order && !without("waw"),
-        .saw = order & FI_ORDER_SAW && data_order && !without("saw"),
-        .local_mr = modes & FI_MR_LOCAL || without("unregistered"),
+        .own_contexts = provider_own_contexts(info->fabric_attr->prov_name) && !sockets,
+        .software = provider_among(info->fabric_attr->prov_name, software, SY_COUNT(software)),
+        .delivery = asked & BIT(WISH_DELIVERY) && !provider_without("delivery"),
+        .waw = order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW) && data_order && !provider_without("waw"),
+        .saw = order & FI_ORDER_SAW && data_order && !provider_without("saw"),
+        .local_mr = modes & FI_MR_LOCAL || provider_without("unregistered"),
         .virt_addr = modes & FI_MR_VIRT_ADDR,
         .prov_key = modes & FI_MR_PROV_KEY,
         .enable_mr = modes & FI_MR_ENDPOINT,
@@ -336,8 +337,8 @@ static void set_traits(unsigned asked)
         .stalls = sockets,
         .twofold = sockets,
         .ticks = strstr(info->fabric_attr->prov_name, "ofi_rxd") != NULL,
-        .tcp = sockets || based_on(info->fabric_attr->prov_name, "tcp") ||
-               based_on(info->fabric_attr->prov_name, "net"),
+        .tcp = sockets || provider_based_on(info->fabric_attr->prov_name, "tcp") ||
+               provider_based_on(info->fabric_attr->prov_name, "net"),
         .inject = info->tx_attr->inject_size,
         .max_write = info->ep_attr->max_msg_size,
     };
@@ -346,24 +347,24 @@ static void set_traits(unsigned asked)
     /* A message that is injected has left only when somebody polls, and nothing tells that it has.
      */
     t->inject_message = t->deaf ? 0 : t->inject;
-    t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !without("rma");
+    t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !provider_without("rma");
     t->flushed = t->saw && ((t->software && !t->answers) || !t->delivery);
-    t->small = !t->rma ? SIZE_MAX : t->software && !without("small") ? OFI_SMALL : 0;
+    t->small = !t->rma ? SIZE_MAX : t->software && !provider_without("small") ? OFI_SMALL : 0;
     t->lone = t->rma && t->software && t->delivery && t->waw && t->saw && !t->ticks &&
-              !t->local_mr && !without("lone");
+              !t->local_mr && !provider_without("lone");
     /* What it is for costs next to nothing in libfabric 2. */
     t->bell = FI_MAJOR(sy_ofi_library.version()) < 2 && layered && t->software &&
-              !t->own_contexts && !sy_ofi.host->unattended && !without("bell");
+              !t->own_contexts && !sy_ofi.host->unattended && !provider_without("bell");
 }
 
-static void tell(unsigned asked)
+static void provider_tell(unsigned asked)
 {
     const struct ofi_traits *t = &sy_ofi.traits;
     char refused[160] = "";
 
     for (unsigned wish = 0; wish < WISHES; wish++)
         if (!(asked & BIT(wish)))
-            add_word(refused, sizeof refused, ", ", wish_name[wish]);
+            provider_add_word(refused, sizeof refused, ", ", wish_name[wish]);
     sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "provider %s, fabric %s, domain %s; it refuses: %s",
                      sy_ofi.info->fabric_attr->prov_name, sy_ofi.info->fabric_attr->name,
                      sy_ofi.info->domain_attr->name, *refused ? refused : "nothing");
@@ -384,7 +385,7 @@ static void tell(unsigned asked)
 /* provider: the one to choose an offer of, or NULL. */
 static int provider_choose(const char *provider, struct sy_error *err)
 {
-    struct fi_info *all = offers(NULL, 0);
+    struct fi_info *all = provider_offers(NULL, 0);
     char why[320] = "", seen[1024] = "";
     unsigned asked = 0;
 
@@ -395,12 +396,12 @@ static int provider_choose(const char *provider, struct sy_error *err)
         if (strstr(seen, mark) || !provider_matches(name) || !place_matches(i) ||
             (provider && strcmp(provider, name) != 0))
             continue;
-        add_word(seen, sizeof seen, "", mark);
-        sy_ofi.info = negotiate(name, &asked);
+        provider_add_word(seen, sizeof seen, "", mark);
+        sy_ofi.info = provider_negotiate(name, &asked);
         if (!sy_ofi.info && !provider)
-            explain(name, why, sizeof why);
+            provider_explain(name, why, sizeof why);
     }
-    int rc = sy_ofi.info || *why ? 0 : no_such_name(all, err);
+    int rc = sy_ofi.info || *why ? 0 : provider_no_such_name(all, err);
     bool any = all;
     sy_ofi_library.freeinfo(all);
     if (rc)
@@ -410,14 +411,14 @@ static int provider_choose(const char *provider, struct sy_error *err)
                                  *why  ? why
                                  : any ? "none has the wanted fabric and domain"
                                        : "there is none at all");
-    set_traits(asked);
-    tell(asked);
+    provider_set_traits(asked);
+    provider_tell(asked);
     return 0;
 }
 
 int sy_ofi_choose(struct sy_error *err)
 {
-    int rc = check_without(err);
+    int rc = provider_check_without(err);
 
     sy_ofi.info = NULL;
     if (rc)

@@ -17,15 +17,15 @@ static inline struct ofi_peer *peer_of(int pe)
     return &sy_ofi.peer[pe];
 }
 
-static inline size_t padded(size_t bytes)
+static inline size_t request_padded(size_t bytes)
 {
     return sy_round_up(bytes, 8);
 }
 
 /* ---- waiting for replies ---- */
 
-static struct ofi_fetch *take_fetch(struct sy_transport_ctx *ctx, int pe, void *result,
-                                    size_t length, _Atomic int *left)
+static struct ofi_fetch *request_take_fetch(struct sy_transport_ctx *ctx, int pe, void *result,
+                                            size_t length, _Atomic int *left)
 {
     struct ofi_fetch *fetch = sy_ofi.fetch_free;
 
@@ -45,7 +45,7 @@ static struct ofi_fetch *take_fetch(struct sy_transport_ctx *ctx, int pe, void *
     return fetch;
 }
 
-static void untake_fetch(struct ofi_fetch *fetch)
+static void request_untake_fetch(struct ofi_fetch *fetch)
 {
     if (fetch->left)
         atomic_fetch_sub_explicit(fetch->left, 1, memory_order_relaxed);
@@ -65,7 +65,7 @@ static uint64_t number_of(const struct ofi_fetch *fetch)
 
 /* As sy_ofi_room, for a request whose reply has `answer` bytes: a message has one reply, which must
  * hold the answers to all that is in it. */
-static int answered_room(struct ofi_peer *peer, size_t bytes, size_t answer, void **at)
+static int request_answered_room(struct ofi_peer *peer, size_t bytes, size_t answer, void **at)
 {
     int rc = sy_ofi_room(peer, bytes, at);
 
@@ -76,10 +76,11 @@ static int answered_room(struct ofi_peer *peer, size_t bytes, size_t answer, voi
     return rc;
 }
 
-/* A request that answered_room has made room for has been written. answer: 0 where none is wanted.
+/* A request that request_answered_room has made room for has been written. answer: 0 where none is
+ * wanted.
  */
-static void appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
-                     size_t answer)
+static void request_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
+                             size_t answer)
 {
     peer->open->answer += (uint32_t)answer;
     sy_ofi_appended(peer, ctx, bytes, answer ? OFI_WANTS_REPLY : 0);
@@ -87,12 +88,12 @@ static void appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t
 
 static size_t answer_of(size_t length)
 {
-    return sizeof(struct ofi_record) + padded(length);
+    return sizeof(struct ofi_record) + request_padded(length);
 }
 
 /* Writes issued before a fence must have arrived before a message does: at once where the provider
  * keeps that order, else the message waits. */
-static int behind_writes(struct sy_transport_ctx *ctx)
+static int request_behind_writes(struct sy_transport_ctx *ctx)
 {
     struct ofi_lane *lane = ctx->lane;
     bool main_lane = lane == &sy_ofi.lane[0];
@@ -126,12 +127,12 @@ enum { ALONE = 1 };
 
 /* ---- put ---- */
 
-static int append_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                      size_t length, unsigned flags)
+static int request_append_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                              size_t done, size_t length, unsigned flags)
 {
     struct ofi_peer *peer = peer_of(t->pe);
     struct ofi_record *record;
-    size_t bytes = sizeof *record + padded(length);
+    size_t bytes = sizeof *record + request_padded(length);
     void *at;
     int rc = sy_ofi_room(peer, bytes, &at);
 
@@ -147,16 +148,16 @@ static int append_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
     return 0;
 }
 
-static int locked_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                      size_t length)
+static int request_locked_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                              size_t done, size_t length)
 {
     unsigned flags = 0;
 
     sy_ofi_lock(&sy_ofi.lane[0]);
     bool alone = !done && native(t) && sy_ofi_lone_put(ctx, peer_of(t->pe), &flags);
-    int rc = alone ? ALONE : behind_writes(ctx);
+    int rc = alone ? ALONE : request_behind_writes(ctx);
     if (!rc)
-        rc = append_put(ctx, t, done, length, flags);
+        rc = request_append_put(ctx, t, done, length, flags);
     if (!rc && done + length == t->length)
         sy_ofi_put_noted(ctx);
     sy_ofi_unlock(&sy_ofi.lane[0]);
@@ -165,21 +166,21 @@ static int locked_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 
 /* The part of `left` bytes at `offset` for one message. A part ends at a multiple of 8 in the
  * target, so that no aligned element is divided. */
-static size_t part_of(uint64_t offset, size_t left)
+static size_t request_part_of(uint64_t offset, size_t left)
 {
     size_t most = DATA_MAX - 8 - (size_t)(offset % 8);
 
     return left < most ? left : most - most % 8 + (size_t)(8 - offset % 8) % 8;
 }
 
-static int put_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t)
+static int request_put_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t)
 {
-    size_t done = part_of(t->offset, t->length);
-    int rc = locked_put(ctx, t, 0, done);
+    size_t done = request_part_of(t->offset, t->length);
+    int rc = request_locked_put(ctx, t, 0, done);
 
     while (!rc && done < t->length) {
-        size_t part = part_of(t->offset + done, t->length - done);
-        INSIST(rc, locked_put(ctx, t, done, part));
+        size_t part = request_part_of(t->offset + done, t->length - done);
+        INSIST(rc, request_locked_put(ctx, t, done, part));
         done += part;
     }
     return rc;
@@ -187,26 +188,26 @@ static int put_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t
 
 int sy_ofi_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    int rc = t->length > sy_ofi.traits.small && native(t) ? ALONE : put_message(ctx, t);
+    int rc = t->length > sy_ofi.traits.small && native(t) ? ALONE : request_put_message(ctx, t);
 
     return rc == ALONE ? sy_ofi_put_native(ctx, t, flags) : rc;
 }
 
 /* ---- get ---- */
 
-static int append_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                      size_t length, _Atomic int *left)
+static int request_append_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                              size_t done, size_t length, _Atomic int *left)
 {
     struct ofi_peer *peer = peer_of(t->pe);
     struct ofi_record *record;
     size_t bytes = sizeof *record + sizeof(uint64_t), answer = answer_of(length);
     void *at;
     struct ofi_fetch *fetch;
-    int rc = answered_room(peer, bytes, answer, &at);
+    int rc = request_answered_room(peer, bytes, answer, &at);
 
     if (rc)
         return rc;
-    fetch = take_fetch(ctx, t->pe, (char *)t->local + done, length, left);
+    fetch = request_take_fetch(ctx, t->pe, (char *)t->local + done, length, left);
     if (!fetch)
         return -EAGAIN;
     record = at;
@@ -216,32 +217,33 @@ static int append_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                                   .offset = t->offset + done};
     uint64_t number = number_of(fetch);
     memcpy(record + 1, &number, sizeof number);
-    appended(peer, ctx, bytes, answer);
+    request_appended(peer, ctx, bytes, answer);
     if (left)
         sy_ofi_push(peer, false);
     return 0;
 }
 
-static int locked_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                      size_t length, _Atomic int *left)
+static int request_locked_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                              size_t done, size_t length, _Atomic int *left)
 {
     sy_ofi_lock(&sy_ofi.lane[0]);
     int rc = left && !done && native(t) && sy_ofi_lone_get(ctx, peer_of(t->pe)) ? ALONE : 0;
     if (!rc)
-        rc = append_get(ctx, t, done, length, left);
+        rc = request_append_get(ctx, t, done, length, left);
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return rc;
 }
 
-static int get_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+static int request_get_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                               unsigned flags)
 {
     _Atomic int left = 0, *wait = flags & SY_BLOCKING ? &left : NULL;
-    size_t done = part_of(t->offset, t->length);
-    int rc = locked_get(ctx, t, 0, done, wait);
+    size_t done = request_part_of(t->offset, t->length);
+    int rc = request_locked_get(ctx, t, 0, done, wait);
 
     while (!rc && done < t->length) {
-        size_t part = part_of(t->offset + done, t->length - done);
-        INSIST(rc, locked_get(ctx, t, done, part, wait));
+        size_t part = request_part_of(t->offset + done, t->length - done);
+        INSIST(rc, request_locked_get(ctx, t, done, part, wait));
         done += part;
     }
     sy_ofi_wait(&left);
@@ -252,7 +254,8 @@ static int get_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t
  * travels in a message follows them, a native one waits for them. */
 int sy_ofi_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    int rc = t->length > sy_ofi.traits.small && native(t) ? ALONE : get_message(ctx, t, flags);
+    int rc = t->length > sy_ofi.traits.small && native(t) ? ALONE
+                                                          : request_get_message(ctx, t, flags);
 
     return rc == ALONE ? sy_ofi_get_native(ctx, t, flags) : rc;
 }
@@ -260,7 +263,7 @@ int sy_ofi_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsign
 /* ---- strided ---- */
 
 /* Blocks that fit into one message, 0 if not even one. */
-static size_t blocks_of(const struct sy_strided *t, size_t done)
+static size_t request_blocks_of(const struct sy_strided *t, size_t done)
 {
     size_t fit = (DATA_MAX - 8) / t->block, left = t->blocks - done;
 
@@ -268,16 +271,16 @@ static size_t blocks_of(const struct sy_strided *t, size_t done)
 }
 
 /* Appends the blocks from `done` on; those of a put with their data. */
-static int append_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *t, size_t done,
-                         size_t blocks, struct ofi_fetch *fetch)
+static int request_append_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                                 size_t done, size_t blocks, struct ofi_fetch *fetch)
 {
     struct ofi_peer *peer = peer_of(t->first.pe);
     size_t length = blocks * t->block;
     size_t bytes = sizeof(struct ofi_record) + sizeof(struct ofi_blocks_part) +
-                   (fetch ? 0 : padded(length));
+                   (fetch ? 0 : request_padded(length));
     size_t answer = fetch ? answer_of(length) : 0;
     void *at;
-    int rc = answered_room(peer, bytes, answer, &at);
+    int rc = request_answered_room(peer, bytes, answer, &at);
 
     if (rc)
         return rc;
@@ -297,22 +300,22 @@ static int append_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *
         for (size_t i = 0; i < blocks; i++, to += t->block, from += t->local_stride)
             memcpy(to, from, t->block);
     }
-    appended(peer, ctx, bytes, answer);
+    request_appended(peer, ctx, bytes, answer);
     if (fetch)
         sy_ofi_push(peer, false);
     return 0;
 }
 
-static int locked_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *t, size_t done,
-                         size_t blocks, _Atomic int *left)
+static int request_locked_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                                 size_t done, size_t blocks, _Atomic int *left)
 {
     struct ofi_fetch *fetch = NULL;
 
     sy_ofi_lock(&sy_ofi.lane[0]);
-    int rc = behind_writes(ctx);
+    int rc = request_behind_writes(ctx);
     if (!rc && left) {
         char *to = (char *)t->first.local + t->local_stride * (ptrdiff_t)done;
-        fetch = take_fetch(ctx, t->first.pe, to, blocks * t->block, left);
+        fetch = request_take_fetch(ctx, t->first.pe, to, blocks * t->block, left);
         if (!fetch) {
             rc = -EAGAIN;
         } else {
@@ -321,14 +324,15 @@ static int locked_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *
         }
     }
     if (!rc)
-        rc = append_blocks(ctx, t, done, blocks, fetch);
+        rc = request_append_blocks(ctx, t, done, blocks, fetch);
     if (rc && fetch)
-        untake_fetch(fetch);
+        request_untake_fetch(fetch);
     sy_ofi_unlock(&sy_ofi.lane[0]);
     return rc;
 }
 
-static int strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, _Atomic int *left)
+static int request_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                           _Atomic int *left)
 {
     struct ofi_wait wait = {0};
     size_t done = 0;
@@ -338,8 +342,8 @@ static int strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, _At
     if (t->block > DATA_MAX / 8)
         return -EOPNOTSUPP;
     while (!rc && done < t->blocks) {
-        size_t blocks = blocks_of(t, done);
-        while ((rc = locked_blocks(ctx, t, done, blocks, left)) == -EAGAIN && done)
+        size_t blocks = request_blocks_of(t, done);
+        while ((rc = request_locked_blocks(ctx, t, done, blocks, left)) == -EAGAIN && done)
             sy_ofi_wait_step(&wait);
         done += blocks;
     }
@@ -349,13 +353,13 @@ static int strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, _At
 int sy_ofi_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags)
 {
     (void)flags; /* the source has been packed on return */
-    return strided(ctx, t, NULL);
+    return request_strided(ctx, t, NULL);
 }
 
 int sy_ofi_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags)
 {
     _Atomic int left = 0;
-    int rc = strided(ctx, t, &left);
+    int rc = request_strided(ctx, t, &left);
 
     (void)flags;
     sy_ofi_wait(&left);
@@ -369,7 +373,7 @@ static size_t amo_bytes(const struct sy_amo *a)
     return sizeof(struct ofi_record) + sy_ofi_amo_part(a->op, a->result);
 }
 
-static void write_amo(void *at, const struct sy_amo *a, const struct ofi_fetch *fetch)
+static void request_write_amo(void *at, const struct sy_amo *a, const struct ofi_fetch *fetch)
 {
     struct ofi_record *record = at;
 
@@ -382,20 +386,21 @@ static void write_amo(void *at, const struct sy_amo *a, const struct ofi_fetch *
     memcpy(record + 1, &part, sy_ofi_amo_part(a->op, fetch));
 }
 
-static int append_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, _Atomic int *left)
+static int request_append_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a,
+                              _Atomic int *left)
 {
     struct ofi_peer *peer = peer_of(a->pe);
     size_t bytes = amo_bytes(a), answer = a->result ? answer_of(a->width) : 0;
     struct ofi_fetch *fetch = NULL;
     void *at;
-    int rc = answered_room(peer, bytes, answer, &at);
+    int rc = request_answered_room(peer, bytes, answer, &at);
 
     if (rc)
         return rc;
-    if (a->result && !(fetch = take_fetch(ctx, a->pe, a->result, a->width, left)))
+    if (a->result && !(fetch = request_take_fetch(ctx, a->pe, a->result, a->width, left)))
         return -EAGAIN;
-    write_amo(at, a, fetch);
-    appended(peer, ctx, bytes, answer);
+    request_write_amo(at, a, fetch);
+    request_appended(peer, ctx, bytes, answer);
     if (left)
         sy_ofi_push(peer, false);
     return 0;
@@ -407,9 +412,9 @@ int sy_ofi_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned fl
     bool wait = a->result && flags & SY_BLOCKING;
 
     sy_ofi_lock(&sy_ofi.lane[0]);
-    int rc = behind_writes(ctx);
+    int rc = request_behind_writes(ctx);
     if (!rc)
-        rc = append_amo(ctx, a, wait ? &left : NULL);
+        rc = request_append_amo(ctx, a, wait ? &left : NULL);
     sy_ofi_unlock(&sy_ofi.lane[0]);
     sy_ofi_wait(&left);
     return rc;
@@ -418,11 +423,11 @@ int sy_ofi_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned fl
 /* ---- put with signal ---- */
 
 /* Data and signal in one message, applied in that order. */
-static int both(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                const struct sy_amo *signal)
+static int request_both(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                        const struct sy_amo *signal)
 {
     struct ofi_peer *peer = peer_of(t->pe);
-    size_t data = sizeof(struct ofi_record) + padded(t->length);
+    size_t data = sizeof(struct ofi_record) + request_padded(t->length);
     void *at;
     int rc = sy_ofi_room(peer, data + amo_bytes(signal), &at);
 
@@ -434,7 +439,7 @@ static int both(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                                   .length = (uint32_t)t->length,
                                   .offset = t->offset};
     memcpy(record + 1, t->local, t->length);
-    write_amo((char *)at + data, signal, NULL);
+    request_write_amo((char *)at + data, signal, NULL);
     sy_ofi_appended(peer, ctx, data + amo_bytes(signal), 0);
     return 0;
 }
@@ -446,9 +451,9 @@ int sy_ofi_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 
     if (t->length <= DATA_MAX / 2 && t->length <= sy_ofi.traits.small) {
         sy_ofi_lock(&sy_ofi.lane[0]);
-        rc = behind_writes(ctx);
+        rc = request_behind_writes(ctx);
         if (!rc)
-            rc = both(ctx, t, signal);
+            rc = request_both(ctx, t, signal);
         sy_ofi_unlock(&sy_ofi.lane[0]);
         return rc;
     }

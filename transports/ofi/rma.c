@@ -23,8 +23,8 @@ static inline bool flushed(const struct sy_transport_ctx *ctx)
 
 /* ---- operations ---- */
 
-static struct ofi_operation *take(struct ofi_lane *lane, struct sy_transport_ctx *ctx, int pe,
-                                  bool get, _Atomic int *left)
+static struct ofi_operation *ofi_rma_take(struct ofi_lane *lane, struct sy_transport_ctx *ctx,
+                                          int pe, bool get, _Atomic int *left)
 {
     struct ofi_operation *op = lane->free;
 
@@ -41,7 +41,7 @@ static struct ofi_operation *take(struct ofi_lane *lane, struct sy_transport_ctx
     return op;
 }
 
-static void give(struct ofi_lane *lane, struct ofi_operation *op)
+static void ofi_rma_give(struct ofi_lane *lane, struct ofi_operation *op)
 {
     if (op->mr)
         fi_close(&op->mr->fid);
@@ -71,14 +71,15 @@ void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op)
     end_transfer(&sy_ofi.peer[op->pe]);
     if (op->delivering)
         sy_ofi.peer[op->pe].delivering -= op->delivering;
-    give(lane, op);
+    ofi_rma_give(lane, op);
     if (left)
         atomic_fetch_sub_explicit(left, 1, memory_order_release);
 }
 
 /* The provider's handle of the caller's buffer, where it wants one: of the window that it lies in,
  * or of a registration that lives as long as the operation. */
-static int describe(struct ofi_operation *op, const void *local, size_t length, void **descriptor)
+static int ofi_rma_describe(struct ofi_operation *op, const void *local, size_t length,
+                            void **descriptor)
 {
     int rc, tries = OFI_OPERATIONS; /* where keys are short one of an old operation may come up */
 
@@ -99,8 +100,8 @@ static int describe(struct ofi_operation *op, const void *local, size_t length, 
 
 /* flags: FI_READ or FI_WRITE, and FI_DELIVERY_COMPLETE. Without `op` it is a write that the
  * provider copies and whose end it does not tell. */
-static ssize_t issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                     size_t length, uint64_t flags, struct ofi_operation *op)
+static ssize_t ofi_rma_issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                             size_t length, uint64_t flags, struct ofi_operation *op)
 {
     const struct ofi_peer *peer = &sy_ofi.peer[t->pe];
     const struct iovec iov = {.iov_base = (char *)t->local + done, .iov_len = length};
@@ -112,7 +113,7 @@ static ssize_t issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     if (!op)
         return fi_inject_write(ctx->lane->ep, iov.iov_base, length, peer->address, remote.addr,
                                remote.key);
-    ssize_t rc = describe(op, iov.iov_base, length, &descriptor);
+    ssize_t rc = ofi_rma_describe(op, iov.iov_base, length, &descriptor);
     struct fi_msg_rma message = {.msg_iov = &iov,
                                  .desc = &descriptor,
                                  .iov_count = 1,
@@ -138,7 +139,7 @@ static int behind_messages(struct sy_transport_ctx *ctx, int pe)
 
 /* -EAGAIN while a write to pe must not begin yet because of a fence. Main lane locked, and the
  * context's. */
-static int behind_fence(struct sy_transport_ctx *ctx, int pe)
+static int ofi_rma_behind_fence(struct sy_transport_ctx *ctx, int pe)
 {
     struct ofi_peer *peer = &sy_ofi.peer[pe];
 
@@ -173,7 +174,7 @@ static bool untold(const struct ofi_peer *peer, size_t length)
 }
 
 /* A write has been issued that the provider does not tell the arrival of. */
-static void unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t length)
+static void ofi_rma_unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t length)
 {
     peer->unproved += length + sizeof(struct ofi_header); /* the provider's has about as much */
     peer->trailing = true;
@@ -184,7 +185,7 @@ static void unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t
 
 /* Whether a transfer must wait for what this PE has under way: long ones have a connection to
  * themselves where it could stand still. Messages wait for their turn meanwhile. */
-static bool stalls_behind(struct ofi_peer *peer, size_t length)
+static bool ofi_rma_stalls_behind(struct ofi_peer *peer, size_t length)
 {
     bool is_long = length > OFI_LITTLE;
 
@@ -206,7 +207,7 @@ static bool stalls_behind(struct ofi_peer *peer, size_t length)
  * Messages are the main lane's business, and so is what a write must wait for. The first transfer
  * waits until the other side has acknowledged a message: it carries the key of memory, and a
  * stranger may have told the provider that he is that PE. */
-static int admit(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
+static int ofi_rma_admit(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
 {
     struct ofi_lane *main_lane = &sy_ofi.lane[0];
     struct ofi_peer *peer = &sy_ofi.peer[pe];
@@ -215,8 +216,8 @@ static int admit(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
     sy_ofi_lock(main_lane);
     if (!peer->proved)
         sy_ofi_ask(peer, 1);
-    else if (!stalls_behind(peer, length))
-        rc = get ? behind_messages(ctx, pe) : behind_fence(ctx, pe);
+    else if (!ofi_rma_stalls_behind(peer, length))
+        rc = get ? behind_messages(ctx, pe) : ofi_rma_behind_fence(ctx, pe);
     if (!rc)
         begin_transfer(peer);
     sy_ofi_expect(peer);
@@ -228,8 +229,8 @@ static int admit(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
 }
 
 /* The provider has taken a transfer; without `op` it does not tell its end. Lane locked. */
-static void taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer, struct ofi_operation *op,
-                  size_t length, uint64_t flags)
+static void ofi_rma_taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer,
+                          struct ofi_operation *op, size_t length, uint64_t flags)
 {
     if (!op) {
         end_transfer(peer);
@@ -245,36 +246,36 @@ static void taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer, struct of
         sy_ofi_be_patient(peer);
     }
     if (flags == FI_WRITE)
-        unproved(ctx, peer, length);
+        ofi_rma_unproved(ctx, peer, length);
 }
 
-static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                 size_t length, bool get, _Atomic int *left)
+static int ofi_rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                         size_t length, bool get, _Atomic int *left)
 {
     struct ofi_lane *lane = ctx->lane;
     struct ofi_peer *peer = &sy_ofi.peer[t->pe];
     struct ofi_operation *op = NULL;
-    ssize_t rc = admit(ctx, t->pe, length, get);
+    ssize_t rc = ofi_rma_admit(ctx, t->pe, length, get);
 
     if (rc)
         return (int)rc;
     uint64_t flags = get ? FI_READ : delivered(ctx) ? FI_WRITE | FI_DELIVERY_COMPLETE : FI_WRITE;
     bool without = flags == FI_WRITE && untold(peer, length);
     if (!without)
-        op = take(lane, ctx, t->pe, get, left);
+        op = ofi_rma_take(lane, ctx, t->pe, get, left);
     rc = -EAGAIN;
     if (op || without) {
-        rc = issue(ctx, t, done, length, flags, op);
+        rc = ofi_rma_issue(ctx, t, done, length, flags, op);
         atomic_store_explicit(&peer->wanted, rc == -FI_EAGAIN, memory_order_relaxed);
     }
     if (!rc) {
-        taken(ctx, peer, op, length, flags);
+        ofi_rma_taken(ctx, peer, op, length, flags);
         if (!get && done + length == t->length)
             sy_ofi_put_noted(ctx);
     } else {
         end_transfer(peer);
         if (op)
-            give(lane, op);
+            ofi_rma_give(lane, op);
     }
     sy_ofi_unlock(lane);
     if (rc && rc != -FI_EAGAIN)
@@ -283,8 +284,8 @@ static int start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size
     return rc == -FI_EAGAIN ? -EAGAIN : rc ? -EIO : 0;
 }
 
-static int transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool get,
-                    unsigned flags)
+static int ofi_rma_transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool get,
+                            unsigned flags)
 {
     _Atomic int left = 0;
     struct ofi_wait waits = {0};
@@ -294,7 +295,8 @@ static int transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, b
     while (!rc && done < t->length) {
         size_t length = t->length - done < most ? t->length - done : most;
         bool wait = flags & SY_BLOCKING && (get || length > sy_ofi.traits.inject);
-        while ((rc = start(ctx, t, done, length, get, wait ? &left : NULL)) == -EAGAIN && done)
+        while ((rc = ofi_rma_start(ctx, t, done, length, get, wait ? &left : NULL)) == -EAGAIN &&
+               done)
             sy_ofi_wait_step(&waits);
         done += length;
     }
@@ -304,12 +306,12 @@ static int transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, b
 
 int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    return transfer(ctx, t, false, flags);
+    return ofi_rma_transfer(ctx, t, false, flags);
 }
 
 int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    return transfer(ctx, t, true, flags);
+    return ofi_rma_transfer(ctx, t, true, flags);
 }
 
 /* ---- small transfers that have a PE for themselves ---- */
@@ -342,7 +344,7 @@ bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *
 /* ---- order and completion ---- */
 
 /* The last message to the context's dirty PE, or the one that is to follow its last write. */
-static uint32_t last_before_fence(const struct sy_transport_ctx *ctx, int pe)
+static uint32_t ofi_rma_last_before_fence(const struct sy_transport_ctx *ctx, int pe)
 {
     const struct ofi_peer *peer = &sy_ofi.peer[pe];
     uint32_t last = ctx->last[pe];
@@ -356,7 +358,7 @@ int sy_ofi_fence(struct sy_transport_ctx *ctx)
 {
     sy_ofi_lock(&sy_ofi.lane[0]);
     for (int i = 0; i < ctx->dirties; i++)
-        ctx->fenced[ctx->dirty[i]] = last_before_fence(ctx, ctx->dirty[i]);
+        ctx->fenced[ctx->dirty[i]] = ofi_rma_last_before_fence(ctx, ctx->dirty[i]);
     if (!shares(ctx))
         sy_ofi_lock(ctx->lane);
     ctx->wait_issued = ctx->issued > 0;
@@ -367,7 +369,7 @@ int sy_ofi_fence(struct sy_transport_ctx *ctx)
 }
 
 /* Requests to the context's PEs, or to one of them. Main lane locked. */
-static int quiet_messages(struct sy_transport_ctx *ctx, int pe)
+static int ofi_rma_quiet_messages(struct sy_transport_ctx *ctx, int pe)
 {
     int kept = 0, rc = ctx->fetches ? -EAGAIN : 0;
 
@@ -389,7 +391,7 @@ static int quiet_messages(struct sy_transport_ctx *ctx, int pe)
 int sy_ofi_quiet(struct sy_transport_ctx *ctx, int pe)
 {
     sy_ofi_lock(&sy_ofi.lane[0]);
-    int rc = quiet_messages(ctx, pe);
+    int rc = ofi_rma_quiet_messages(ctx, pe);
     if (!shares(ctx))
         sy_ofi_lock(ctx->lane);
     if (ctx->issued)

@@ -20,7 +20,7 @@
 
 /* One element that is aligned is stored by one instruction: another thread may be looking at it.
  * Longer data are moved by memcpy, which does not divide aligned words. */
-SY_ORDERED_ELSEWHERE static void store(char *to, const char *from, size_t length)
+SY_ORDERED_ELSEWHERE static void serve_store(char *to, const char *from, size_t length)
 {
     if ((uintptr_t)to % 8 % (length ? length : 1) == 0) {
         switch (length) {
@@ -42,7 +42,7 @@ static void *here(const struct ofi_record *record, uint64_t offset, size_t lengt
 /* ---- replies ---- */
 
 /* Appends a reply of `length` bytes and returns where they go, or NULL if it does not fit. */
-static void *reply_room(struct ofi_message *reply, uint64_t number, size_t length)
+static void *serve_reply_room(struct ofi_message *reply, uint64_t number, size_t length)
 {
     struct ofi_header *header = reply ? reply->header : NULL;
     size_t bytes = sizeof(struct ofi_record) + sy_round_up(length, 8);
@@ -55,7 +55,7 @@ static void *reply_room(struct ofi_message *reply, uint64_t number, size_t lengt
     return record + 1;
 }
 
-static bool take_reply(int pe, const struct ofi_record *record, const char *data)
+static bool serve_take_reply(int pe, const struct ofi_record *record, const char *data)
 {
     struct ofi_fetch *fetch = record->offset < OFI_FETCHES ? &sy_ofi.fetch[record->offset] : NULL;
 
@@ -64,7 +64,7 @@ static bool take_reply(int pe, const struct ofi_record *record, const char *data
     if (fetch->block) {
         char *to = fetch->result;
         for (size_t done = 0; done < fetch->length; done += fetch->block, to += fetch->stride)
-            store(to, data + done, fetch->block);
+            serve_store(to, data + done, fetch->block);
     } else {
         memcpy(fetch->result, data, fetch->length);
     }
@@ -81,7 +81,8 @@ static bool take_reply(int pe, const struct ofi_record *record, const char *data
 
 /* ---- requests ---- */
 
-static bool apply_amo(const struct ofi_record *record, const void *data, struct ofi_message *reply)
+static bool serve_apply_amo(const struct ofi_record *record, const void *data,
+                            struct ofi_message *reply)
 {
     struct ofi_amo_part part = {0};
     uint64_t old = 0;
@@ -91,7 +92,7 @@ static bool apply_amo(const struct ofi_record *record, const void *data, struct 
     if (!word || (record->length != 4 && record->length != 8) || record->offset % record->length ||
         record->op > SY_AMO_XOR)
         return false;
-    if (record->kind == OFI_FETCH && !(to = reply_room(reply, part.number, record->length)))
+    if (record->kind == OFI_FETCH && !(to = serve_reply_room(reply, part.number, record->length)))
         return false;
     sy_ofi.host->amo((enum sy_amo_op)record->op, word, record->length, part.operand, part.compare,
                      to ? &old : NULL);
@@ -102,7 +103,7 @@ static bool apply_amo(const struct ofi_record *record, const void *data, struct 
 }
 
 /* The blocks of a strided transfer lie between two ends; both must be in the window. */
-static char *blocks_here(const struct ofi_record *record, const struct ofi_blocks_part *part)
+static char *serve_blocks_here(const struct ofi_record *record, const struct ofi_blocks_part *part)
 {
     int64_t reach;
 
@@ -115,12 +116,12 @@ static char *blocks_here(const struct ofi_record *record, const struct ofi_block
     return base ? base + (record->offset - lowest) : NULL;
 }
 
-static bool apply_blocks(const struct ofi_record *record, const char *data,
-                         struct ofi_message *reply)
+static bool serve_apply_blocks(const struct ofi_record *record, const char *data,
+                               struct ofi_message *reply)
 {
     struct ofi_blocks_part part;
     memcpy(&part, data, sizeof part);
-    char *at = blocks_here(record, &part);
+    char *at = serve_blocks_here(record, &part);
 
     if (!at)
         return false;
@@ -128,38 +129,39 @@ static bool apply_blocks(const struct ofi_record *record, const char *data,
     if (record->kind == OFI_PUT_BLOCKS) {
         data += sizeof part;
         for (size_t i = 0; i < blocks; i++)
-            store(at + (ptrdiff_t)i * part.stride, data + i * part.block, part.block);
+            serve_store(at + (ptrdiff_t)i * part.stride, data + i * part.block, part.block);
         return true;
     }
-    char *to = reply_room(reply, part.number, record->length);
+    char *to = serve_reply_room(reply, part.number, record->length);
     for (size_t i = 0; to && i < blocks; i++)
         memcpy(to + i * part.block, at + (ptrdiff_t)i * part.stride, part.block);
     return to;
 }
 
-static bool apply_get(const struct ofi_record *record, const void *data, struct ofi_message *reply)
+static bool serve_apply_get(const struct ofi_record *record, const void *data,
+                            struct ofi_message *reply)
 {
     uint64_t number;
     memcpy(&number, data, sizeof number);
     void *from = here(record, record->offset, record->length);
-    void *to = from ? reply_room(reply, number, record->length) : NULL;
+    void *to = from ? serve_reply_room(reply, number, record->length) : NULL;
 
     if (to)
         memcpy(to, from, record->length);
     return to;
 }
 
-static bool apply_put(const struct ofi_record *record, const char *data)
+static bool serve_apply_put(const struct ofi_record *record, const char *data)
 {
     char *to = here(record, record->offset, record->length);
 
     if (to)
-        store(to, data, record->length);
+        serve_store(to, data, record->length);
     return to;
 }
 
 /* Bytes that follow a record. */
-static size_t behind(const struct ofi_record *record)
+static size_t serve_behind(const struct ofi_record *record)
 {
     size_t data = sy_round_up(record->length, 8);
 
@@ -181,25 +183,26 @@ static size_t behind(const struct ofi_record *record)
     }
 }
 
-static bool apply(const struct ofi_record *record, const char *data, struct ofi_message *reply)
+static bool serve_apply(const struct ofi_record *record, const char *data,
+                        struct ofi_message *reply)
 {
     switch (record->kind) {
     case OFI_PUT:
-        return apply_put(record, data);
+        return serve_apply_put(record, data);
     case OFI_GET:
-        return apply_get(record, data, reply);
+        return serve_apply_get(record, data, reply);
     case OFI_AMO:
     case OFI_FETCH:
-        return apply_amo(record, data, reply);
+        return serve_apply_amo(record, data, reply);
     case OFI_PUT_BLOCKS:
     case OFI_GET_BLOCKS:
-        return apply_blocks(record, data, reply);
+        return serve_apply_blocks(record, data, reply);
     default:
         return false;
     }
 }
 
-static bool apply_all(const struct ofi_header *header, struct ofi_message *reply)
+static bool serve_apply_all(const struct ofi_header *header, struct ofi_message *reply)
 {
     bool requests = header->flags & OFI_REQUEST;
     const char *at = (const char *)(header + 1), *end = (const char *)header + header->length;
@@ -207,13 +210,13 @@ static bool apply_all(const struct ofi_header *header, struct ofi_message *reply
     while (at < end) {
         const struct ofi_record *record = (const struct ofi_record *)at;
         size_t left = (size_t)(end - at);
-        if (left < sizeof *record || left - sizeof *record < behind(record))
+        if (left < sizeof *record || left - sizeof *record < serve_behind(record))
             return false;
-        if (requests ? !apply(record, at + sizeof *record, reply)
+        if (requests ? !serve_apply(record, at + sizeof *record, reply)
                      : record->kind != OFI_REPLY ||
-                           !take_reply((int)header->source, record, at + sizeof *record))
+                           !serve_take_reply((int)header->source, record, at + sizeof *record))
             return false;
-        at += sizeof *record + behind(record);
+        at += sizeof *record + serve_behind(record);
     }
     return true;
 }
@@ -230,7 +233,7 @@ static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *heade
             return false;
         reply->peer = peer;
     }
-    if (!apply_all(header, reply)) {
+    if (!serve_apply_all(header, reply)) {
         if (reply)
             sy_ofi_give(reply);
         sy_ofi.host->lost(peer->pe, EPROTO, "it sent a request that makes no sense");
@@ -249,7 +252,7 @@ static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *heade
 
 /* ---- messages that must wait; no more than the senders' windows allow ---- */
 
-static void defer(struct ofi_peer *peer, const struct ofi_header *header)
+static void serve_defer(struct ofi_peer *peer, const struct ofi_header *header)
 {
     struct ofi_deferred *copy = malloc(offsetof(struct ofi_deferred, header) + header->length);
 
@@ -312,7 +315,7 @@ static struct ofi_peer *serve_sender(const struct ofi_header *header, size_t len
 
 /* Whether a message of requests is the next one of its PE. What has come before has been recorded
  * by somebody; what comes too early, or when no more may be under way, that PE would not send. */
-static bool is_next(struct ofi_peer *peer, uint32_t number)
+static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
 {
     if (sy_ofi_reached(peer->received, number)) {
         sy_ofi_stranger("a message of old");
@@ -336,7 +339,7 @@ static void serve_replies(struct ofi_peer *peer, const struct ofi_header *header
         return;
     }
     peer->heard = header->sequence;
-    if (!apply_all(header, NULL))
+    if (!serve_apply_all(header, NULL))
         sy_ofi.host->lost(peer->pe, EPROTO, "it sent a reply that makes no sense");
 }
 
@@ -352,6 +355,7 @@ void sy_ofi_serve(const struct ofi_header *header, size_t length)
     sy_ofi_acknowledged(peer, header->ack);
     if (!(header->flags & OFI_REQUEST))
         serve_replies(peer, header);
-    else if (is_next(peer, header->sequence) && (sy_ofi.deferred || !serve_requests(peer, header)))
-        defer(peer, header);
+    else if (serve_is_next(peer, header->sequence) &&
+             (sy_ofi.deferred || !serve_requests(peer, header)))
+        serve_defer(peer, header);
 }

@@ -217,7 +217,7 @@ int sy_shm_reserve(uint64_t longest, struct sy_error *err)
 }
 
 /* The limit that mappings of a process have, for a message. */
-static long most_mappings(void)
+static long shm_exchange_most_mappings(void)
 {
     long most = 65530;
     FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
@@ -232,7 +232,7 @@ static long most_mappings(void)
 
 /* Maps a file that another PE handed over, at `at` or anywhere (NULL), and closes its descriptor;
  * NULL with err on failure. */
-static void *map_file(int fd, void *at, uint64_t length, int pe, struct sy_error *err)
+static void *shm_exchange_map_file(int fd, void *at, uint64_t length, int pe, struct sy_error *err)
 {
     bool safe = sy_memfd_is_safe(fd, length);
     void *map = safe ? mmap(at, length, PROT_READ | PROT_WRITE,
@@ -254,12 +254,12 @@ static void *map_file(int fd, void *at, uint64_t length, int pe, struct sy_error
                           "SHMEM_SYMMETRIC_SIZE to less, raise ulimit -v, or have more than %ld "
                           "mappings (vm.max_map_count), of which each PE takes one",
                           (unsigned long long)length, pe, sy_shm.node_size, strerror(code),
-                          most_mappings());
+                          shm_exchange_most_mappings());
     return NULL;
 }
 
 /* Whether all windows lie within the file. */
-static bool makes_sense(const struct shm_record *r, int fds)
+static bool shm_exchange_makes_sense(const struct shm_record *r, int fds)
 {
     bool good = r->windows <= SHM_WINDOWS && fds == (r->has_service ? FDS_EACH : 1);
 
@@ -270,7 +270,7 @@ static bool makes_sense(const struct shm_record *r, int fds)
 }
 
 /* Whether the file can wait. Several threads could use it first at the same time. */
-static bool can_wait(const struct shm_record *r)
+static bool shm_exchange_can_wait(const struct shm_record *r)
 {
     bool can = sy_shm_settings.map && !sy_shm.host->threads && !r->has_service &&
                sy_shm.node_size > MAPPED_AT_ONCE && r->windows == sy_shm.windows;
@@ -280,7 +280,7 @@ static bool can_wait(const struct shm_record *r)
     return can;
 }
 
-static bool keep_for_later(struct shm_peer *peer, int fd)
+static bool shm_exchange_keep_for_later(struct shm_peer *peer, int fd)
 {
     peer->file = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FILE);
     if (peer->file >= 0)
@@ -288,7 +288,7 @@ static bool keep_for_later(struct shm_peer *peer, int fd)
     return peer->file >= 0;
 }
 
-static char *place_of(const struct shm_peer *peer)
+static char *shm_exchange_place_of(const struct shm_peer *peer)
 {
     return sy_shm.files + (size_t)(peer - sy_shm.peer) * sy_shm.stride;
 }
@@ -299,7 +299,8 @@ void sy_shm_map_late(struct shm_peer *peer)
     int fd = peer->file;
 
     peer->file = -1;
-    peer->map = map_file(fd, place_of(peer), peer->record.file_length, peer->pe, &why);
+    peer->map = shm_exchange_map_file(fd, shm_exchange_place_of(peer), peer->record.file_length,
+                                      peer->pe, &why);
     if (peer->map)
         madvise(peer->map, peer->record.file_length, MADV_DONTDUMP);
     else
@@ -310,7 +311,7 @@ int sy_shm_map(struct shm_holding *h, struct sy_error *err)
 {
     struct shm_peer *peer = sy_shm_peer_of(h->record.pe);
 
-    if (!peer || peer->known || !makes_sense(&h->record, h->fds)) {
+    if (!peer || peer->known || !shm_exchange_makes_sense(&h->record, h->fds)) {
         sy_shm_close_all(h->fd, h->fds);
         return sy_shm.host->fail(err, EPROTO, "a record of PE %d does not make sense",
                                  h->record.pe);
@@ -318,17 +319,18 @@ int sy_shm_map(struct shm_holding *h, struct sy_error *err)
     peer->record = h->record;
     if (h->record.has_service) {
         peer->doorbell = h->fd[2];
-        peer->mailbox = map_file(h->fd[1], NULL, sy_shm_mailbox_size(), peer->pe, err);
+        peer->mailbox = shm_exchange_map_file(h->fd[1], NULL, sy_shm_mailbox_size(), peer->pe, err);
     }
     if (h->record.has_service && !peer->mailbox)
         close(h->fd[0]);
     else if (!sy_shm_settings.map)
         peer->known = !close(h->fd[0]);
-    else if (can_wait(&h->record) && keep_for_later(peer, h->fd[0]))
+    else if (shm_exchange_can_wait(&h->record) && shm_exchange_keep_for_later(peer, h->fd[0]))
         peer->known = true;
     else
-        peer->known = (peer->map = map_file(h->fd[0], place_of(peer), h->record.file_length,
-                                            peer->pe, err)) != NULL;
+        peer->known = (peer->map = shm_exchange_map_file(h->fd[0], shm_exchange_place_of(peer),
+                                                         h->record.file_length, peer->pe, err)) !=
+                      NULL;
     return peer->known ? 0 : -ENOMEM;
 }
 
@@ -342,7 +344,7 @@ struct joining {
     int have; /* records that have come */
 };
 
-static int out_of_time(const struct joining *j, struct sy_error *err)
+static int shm_exchange_out_of_time(const struct joining *j, struct sy_error *err)
 {
     return sy_shm.host->fail(err, ETIMEDOUT,
                              "exchange of memory on this host: waited %.0f s for PE %d, which "
@@ -351,7 +353,8 @@ static int out_of_time(const struct joining *j, struct sy_error *err)
 }
 
 /* A call of the exchange has failed on this PE's side. */
-static int failed_call(const struct joining *j, const char *call, int code, struct sy_error *err)
+static int shm_exchange_failed_call(const struct joining *j, const char *call, int code,
+                                    struct sy_error *err)
 {
     code = abs(code);
     if (code == EMFILE || code == ENFILE)
@@ -361,7 +364,7 @@ static int failed_call(const struct joining *j, const char *call, int code, stru
 }
 
 /* A connection to the leader; -errno. It may have more waiting than the kernel keeps. */
-static int join(const struct joining *j, struct sy_error *err)
+static int shm_exchange_join(const struct joining *j, struct sy_error *err)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -370,19 +373,19 @@ static int join(const struct joining *j, struct sy_error *err)
     int rc = fd < 0 ? -errno : 0;
 
     if (rc)
-        return failed_call(j, "socket", rc, err);
+        return shm_exchange_failed_call(j, "socket", rc, err);
     memcpy(address.sun_path, j->address, sy_shm.name_length);
     while ((rc = connect(fd, (struct sockaddr *)&address, length) ? -errno : 0) == -EAGAIN ||
            rc == -EINTR) {
         if (sy_shm_now() > j->end) {
             close(fd);
-            return out_of_time(j, err);
+            return shm_exchange_out_of_time(j, err);
         }
         nanosleep(&moment, NULL);
     }
     if (rc) {
         close(fd);
-        return failed_call(
+        return shm_exchange_failed_call(
             j, rc == -ECONNREFUSED ? "it has given up or gone, its socket is closed" : "connect",
             rc, err);
     }
@@ -390,14 +393,14 @@ static int join(const struct joining *j, struct sy_error *err)
     if (rc == 1)
         return fd;
     close(fd);
-    return rc ? failed_call(j, "getsockopt(SO_PEERCRED)", rc, err)
+    return rc ? shm_exchange_failed_call(j, "getsockopt(SO_PEERCRED)", rc, err)
               : sy_shm.host->fail(err, EPROTO,
                                   "exchange of memory: another user has the socket of PE %d",
                                   j->leader);
 }
 
 /* Records for which there are descriptors at a time, beside those that are open. */
-static uint32_t batch_for(int lowest)
+static uint32_t shm_exchange_batch_for(int lowest)
 {
     struct rlimit limit;
     uint64_t room = BATCH;
@@ -410,11 +413,11 @@ static uint32_t batch_for(int lowest)
 }
 
 /* Hands over this PE's files. If that fails the leader is told, so that nobody waits for them. */
-static int exchange_introduce(int socket, const struct joining *j, struct sy_error *err)
+static int shm_exchange_introduce(int socket, const struct joining *j, struct sy_error *err)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     struct shm_holding mine;
-    struct shm_hello hello = {.batch = batch_for(socket)};
+    struct shm_hello hello = {.batch = shm_exchange_batch_for(socket)};
     int rc;
 
     sy_shm_describe(&mine);
@@ -427,15 +430,15 @@ static int exchange_introduce(int socket, const struct joining *j, struct sy_err
         hello.failure = -rc;
         if (sy_shm_send(socket, &hello, sizeof hello, NULL, 0)) /* by whatever way is left */
             (void)!write(socket, &hello, sizeof hello);
-        rc = failed_call(j, "sendmsg", rc, err);
+        rc = shm_exchange_failed_call(j, "sendmsg", rc, err);
     }
     explicit_bzero(hello.key, sizeof hello.key);
     return rc;
 }
 
 /* Maps the records of a batch that are others'. */
-static int take_batch(struct shm_batch *batch, int *fds, int count, const struct joining *j,
-                      struct sy_error *err)
+static int shm_exchange_take_batch(struct shm_batch *batch, int *fds, int count,
+                                   const struct joining *j, struct sy_error *err)
 {
     int used = 0, rc = sy_shm_reserve(batch->longest, err);
 
@@ -458,7 +461,7 @@ static int take_batch(struct shm_batch *batch, int *fds, int count, const struct
 }
 
 /* Takes one message: 0, -ECONNRESET where the leader has closed the connection, -errno. */
-static int take_message(int socket, struct joining *j, struct sy_error *err)
+static int shm_exchange_take_message(int socket, struct joining *j, struct sy_error *err)
 {
     struct shm_batch batch;
     int fds[BATCH * FDS_EACH], count;
@@ -470,7 +473,7 @@ static int take_message(int socket, struct joining *j, struct sy_error *err)
     if (got == 0 || got == -ECONNRESET)
         return -ECONNRESET;
     if (got < 0)
-        return failed_call(j, "recvmsg", (int)got, err);
+        return shm_exchange_failed_call(j, "recvmsg", (int)got, err);
     bool good = got == (ssize_t)sizeof batch && batch.count <= BATCH;
     if (cut || !good || batch.failure) {
         sy_shm_close_all(fds, count);
@@ -482,27 +485,27 @@ static int take_message(int socket, struct joining *j, struct sy_error *err)
                                        j->leader);
     }
     j->have += (int)batch.count;
-    return take_batch(&batch, fds, count, j, err);
+    return shm_exchange_take_batch(&batch, fds, count, j, err);
 }
 
 /* One connection, until all has come. -EAGAIN: the leader has closed it before it sent anything, to
  * have room for others, as it seems. */
-static int follow_once(struct joining *j, int expected, struct sy_error *err)
+static int shm_exchange_follow_once(struct joining *j, int expected, struct sy_error *err)
 {
-    int socket = join(j, err), rc;
+    int socket = shm_exchange_join(j, err), rc;
 
     if (socket < 0)
         return socket;
-    rc = exchange_introduce(socket, j, err);
+    rc = shm_exchange_introduce(socket, j, err);
     while (!rc && j->have < expected) {
         struct pollfd ready = {.fd = socket, .events = POLLIN};
         double left = j->end - sy_shm_now();
         if (left <= 0)
-            rc = out_of_time(j, err);
+            rc = shm_exchange_out_of_time(j, err);
         else if (poll(&ready, 1, left > 1000 ? 1000000 : (int)(left * 1000) + 1) >= 0)
-            rc = ready.revents ? take_message(socket, j, err) : 0;
+            rc = ready.revents ? shm_exchange_take_message(socket, j, err) : 0;
         else if (errno != EINTR)
-            rc = failed_call(j, "poll", errno, err);
+            rc = shm_exchange_failed_call(j, "poll", errno, err);
     }
     close(socket);
     if (rc != -EPIPE && rc != -ECONNRESET)
@@ -514,14 +517,14 @@ static int follow_once(struct joining *j, int expected, struct sy_error *err)
                              j->leader);
 }
 
-static int follow(struct joining *j, int expected, struct sy_error *err)
+static int shm_exchange_follow(struct joining *j, int expected, struct sy_error *err)
 {
     const struct timespec moment = {.tv_nsec = 20000000};
     int rc;
 
-    while ((rc = follow_once(j, expected, err)) == -EAGAIN) {
+    while ((rc = shm_exchange_follow_once(j, expected, err)) == -EAGAIN) {
         if (sy_shm_now() > j->end)
-            return out_of_time(j, err);
+            return shm_exchange_out_of_time(j, err);
         nanosleep(&moment, NULL);
     }
     return rc;
@@ -531,7 +534,7 @@ static int follow(struct joining *j, int expected, struct sy_error *err)
 
 /* For a moment a PE holds descriptors of others, the leader those of all. Programs that use
  * select() are spared a higher limit for longer. */
-static bool raise_file_limit(struct rlimit *before)
+static bool shm_exchange_raise_file_limit(struct rlimit *before)
 {
     if (getrlimit(RLIMIT_NOFILE, before) || before->rlim_cur >= before->rlim_max)
         return false;
@@ -557,13 +560,13 @@ int sy_shm_exchange(const char *addresses, size_t stride, double seconds, struct
     }
     if (expected < 2)
         return 0;
-    bool raised = raise_file_limit(&files);
+    bool raised = shm_exchange_raise_file_limit(&files);
     if (j.leader == sy_shm.host->pe) {
         rc = sy_shm_lead(seconds, seconds / PATIENCE, err);
     } else {
         close(sy_shm.listener); /* for a descriptor more */
         sy_shm.listener = -1;
-        rc = follow(&j, expected, err);
+        rc = shm_exchange_follow(&j, expected, err);
     }
     if (raised)
         setrlimit(RLIMIT_NOFILE, &files);

@@ -40,7 +40,7 @@ struct lead {
     double patience;
 };
 
-static int failed_call(const char *call, int code, struct sy_error *err)
+static int lead_failed_call(const char *call, int code, struct sy_error *err)
 {
     code = abs(code);
     if (code == EMFILE || code == ENFILE)
@@ -65,7 +65,7 @@ static int lead_missing(const struct lead *l, double seconds, struct sy_error *e
 
 /* ---- those who come ---- */
 
-static void drop_guest(struct lead *l, int i, bool close_it)
+static void lead_drop_guest(struct lead *l, int i, bool close_it)
 {
     if (close_it)
         close(l->wait[i].fd);
@@ -74,7 +74,7 @@ static void drop_guest(struct lead *l, int i, bool close_it)
 }
 
 /* accept4, or where a filter does not know it, accept. */
-static int accept_one(int listener)
+static int lead_accept_one(int listener)
 {
     int socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -121,7 +121,7 @@ static int lead_greet(struct lead *l, int i, struct sy_error *err)
     if (got == -EAGAIN)
         return 0;
     if (got < 0 && got != -ECONNRESET)
-        return failed_call("recvmsg", (int)got, err);
+        return lead_failed_call("recvmsg", (int)got, err);
     bool known = got == (ssize_t)sizeof hello &&
                  !memcmp(hello.key, sy_shm.host->job_key, sizeof hello.key);
     explicit_bzero(hello.key, sizeof hello.key);
@@ -129,7 +129,7 @@ static int lead_greet(struct lead *l, int i, struct sy_error *err)
     bool good = peer && peer->expected && l->member[peer - sy_shm.peer].socket < 0 && !cut &&
                 count <= FDS_EACH && peer->pe != sy_shm.host->pe;
 
-    drop_guest(l, i, !good);
+    lead_drop_guest(l, i, !good);
     if (good)
         return lead_admit(l, socket, &hello, fds, count, err);
     sy_shm_close_all(fds, count);
@@ -143,24 +143,24 @@ static int lead_accept(struct lead *l, struct sy_error *err)
     int rc = 0;
 
     for (int i = 0; i < STRANGERS && !rc; i++) {
-        int socket = accept_one(sy_shm.listener);
+        int socket = lead_accept_one(sy_shm.listener);
         if (socket < 0 && (errno == EMFILE || errno == ENFILE) && l->guests) {
-            drop_guest(l, 1, true);
+            lead_drop_guest(l, 1, true);
             continue;
         }
         if (socket < 0)
             return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED
                        ? 0
-                       : failed_call("accept", errno, err);
+                       : lead_failed_call("accept", errno, err);
         int same = sy_shm_same_user(socket);
         if (same < 1) {
             close(socket);
             if (same < 0)
-                return failed_call("getsockopt(SO_PEERCRED)", same, err);
+                return lead_failed_call("getsockopt(SO_PEERCRED)", same, err);
             continue;
         }
         if (l->guests == l->most)
-            drop_guest(l, 1, true);
+            lead_drop_guest(l, 1, true);
         l->wait[++l->guests] = (struct pollfd){.fd = socket, .events = POLLIN};
         rc = lead_greet(l, l->guests, err);
     }
@@ -179,7 +179,7 @@ static int lead_gather(struct lead *l, struct sy_error *err)
         limit = limit < l->end ? limit : l->end;
         double left = limit - now < 1000 ? limit - now : 1000;
         if (poll(l->wait, (nfds_t)l->guests + 1, (int)(left * 1000) + 1) < 0) {
-            rc = errno == EINTR ? 0 : failed_call("poll", errno, err);
+            rc = errno == EINTR ? 0 : lead_failed_call("poll", errno, err);
             continue;
         }
         for (int i = l->guests; i > 0 && !rc; i--)
@@ -261,7 +261,7 @@ static int lead_hand_out(struct lead *l, struct sy_error *err)
         for (int i = 0; i < sy_shm.node_size; i++) {
             int rc = lead_send(l, &l->member[i], &batch);
             if (rc < 0)
-                return failed_call("sendmsg", rc, err);
+                return lead_failed_call("sendmsg", rc, err);
             moved = moved || rc;
             if (l->member[i].socket >= 0 && l->member[i].sent < sy_shm.node_size)
                 sy_list_add(&list, sy_shm.peer[i].pe);

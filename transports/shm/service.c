@@ -88,7 +88,7 @@ void sy_shm_service_close(void)
                      __ATOMIC_RELAXED)
 
 /* Elements that are aligned are moved whole: another thread may be looking at them. */
-SY_ORDERED_ELSEWHERE static void move_whole(char *to, const char *from, size_t length)
+SY_ORDERED_ELSEWHERE static void service_move_whole(char *to, const char *from, size_t length)
 {
     uintptr_t places = (uintptr_t)to | (uintptr_t)from | length;
 
@@ -105,7 +105,7 @@ SY_ORDERED_ELSEWHERE static void move_whole(char *to, const char *from, size_t l
 
 /* Applies a request to this PE's memory. Everything in the slot is a peer's word, so it is checked.
  */
-static uint32_t apply(struct slot *slot)
+static uint32_t service_apply(struct slot *slot)
 {
     const struct sy_host *host = sy_shm.host;
     size_t length = slot->length;
@@ -115,10 +115,10 @@ static uint32_t apply(struct slot *slot)
         return EFAULT;
     switch (slot->kind) {
     case PUT:
-        move_whole(here, slot->data, length);
+        service_move_whole(here, slot->data, length);
         return 0;
     case GET:
-        move_whole(slot->data, here, length);
+        service_move_whole(slot->data, here, length);
         return 0;
     case AMO:
         if ((length != 4 && length != 8) || slot->offset % length || slot->op > SY_AMO_XOR)
@@ -147,7 +147,7 @@ int sy_shm_service_progress(void)
         if (!atomic_compare_exchange_strong_explicit(&slot->state, &ready, SERVED,
                                                      memory_order_acquire, memory_order_relaxed))
             continue;
-        slot->answer = apply(slot);
+        slot->answer = service_apply(slot);
         atomic_store_explicit(&slot->state, DONE, memory_order_release);
         served++;
     }
@@ -158,7 +158,7 @@ int sy_shm_service_progress(void)
 
 /* Takes a free slot. None free means that many requests are under way, which end without this PE,
  * so waiting here is safe; this PE serves others meanwhile. */
-static struct slot *take(struct shm_mailbox *box)
+static struct slot *service_take(struct shm_mailbox *box)
 {
     for (;;) {
         for (int i = 0; i < SLOTS; i++) {
@@ -173,7 +173,7 @@ static struct slot *take(struct shm_mailbox *box)
 }
 
 /* Hands a filled slot over and waits for the answer, an errno value. */
-static uint32_t ask(struct shm_peer *peer, struct slot *slot)
+static uint32_t service_ask(struct shm_peer *peer, struct slot *slot)
 {
     const uint64_t one = 1;
 
@@ -187,21 +187,21 @@ static uint32_t ask(struct shm_peer *peer, struct slot *slot)
     return slot->answer;
 }
 
-static void give_back(struct slot *slot)
+static void service_give_back(struct slot *slot)
 {
     atomic_store_explicit(&slot->state, FREE, memory_order_release);
 }
 
 /* A transfer, in chunks. Chunks begin at multiples of CHUNK from an aligned start, so no aligned
  * element is divided. */
-static int transfer(struct shm_peer *peer, const struct sy_transfer *t, enum slot_kind kind)
+static int service_transfer(struct shm_peer *peer, const struct sy_transfer *t, enum slot_kind kind)
 {
     char *local = t->local;
     uint64_t offset = t->offset;
     uint32_t answer = 0;
 
     for (size_t left = t->length; left && !answer;) {
-        struct slot *slot = take(peer->mailbox);
+        struct slot *slot = service_take(peer->mailbox);
         size_t length = CHUNK - offset % 16 < left ? CHUNK - offset % 16 : left;
         slot->kind = kind;
         slot->window = t->window;
@@ -209,10 +209,10 @@ static int transfer(struct shm_peer *peer, const struct sy_transfer *t, enum slo
         slot->length = (uint32_t)length;
         if (kind == PUT)
             memcpy(slot->data, local, length);
-        answer = ask(peer, slot);
+        answer = service_ask(peer, slot);
         if (kind == GET && !answer)
             memcpy(local, slot->data, length);
-        give_back(slot);
+        service_give_back(slot);
         offset += length;
         local += length;
         left -= length;
@@ -222,17 +222,17 @@ static int transfer(struct shm_peer *peer, const struct sy_transfer *t, enum slo
 
 int sy_shm_service_put(struct shm_peer *peer, const struct sy_transfer *t)
 {
-    return transfer(peer, t, PUT);
+    return service_transfer(peer, t, PUT);
 }
 
 int sy_shm_service_get(struct shm_peer *peer, const struct sy_transfer *t)
 {
-    return transfer(peer, t, GET);
+    return service_transfer(peer, t, GET);
 }
 
 int sy_shm_service_amo(struct shm_peer *peer, const struct sy_amo *a)
 {
-    struct slot *slot = take(peer->mailbox);
+    struct slot *slot = service_take(peer->mailbox);
 
     slot->kind = AMO;
     slot->window = a->window;
@@ -241,10 +241,10 @@ int sy_shm_service_amo(struct shm_peer *peer, const struct sy_amo *a)
     slot->op = a->op;
     slot->operand = a->operand;
     slot->compare = a->compare;
-    uint32_t answer = ask(peer, slot), narrow = (uint32_t)slot->result;
+    uint32_t answer = service_ask(peer, slot), narrow = (uint32_t)slot->result;
     if (!answer && a->result)
         memcpy(a->result, a->width == 4 ? (void *)&narrow : (void *)&slot->result, a->width);
-    give_back(slot);
+    service_give_back(slot);
     return -(int)answer;
 }
 
@@ -261,7 +261,7 @@ int sy_shm_first_put(const struct sy_transfer *t)
     void *there = first_use(t->pe, t->window, t->offset, t->length);
 
     if (there)
-        move_whole(there, t->local, t->length);
+        service_move_whole(there, t->local, t->length);
     return there ? 0 : -EFAULT;
 }
 
@@ -270,7 +270,7 @@ int sy_shm_first_get(const struct sy_transfer *t)
     const void *there = first_use(t->pe, t->window, t->offset, t->length);
 
     if (there)
-        move_whole(t->local, there, t->length);
+        service_move_whole(t->local, there, t->length);
     return there ? 0 : -EFAULT;
 }
 

@@ -56,7 +56,7 @@ static size_t shm_address(void *buffer, size_t room)
 }
 
 /* The record of a PE of this node, or NULL. */
-static struct shm_peer *find(int pe)
+static struct shm_peer *shm_find(int pe)
 {
     struct sy_place place = sy_shm.host->place(pe);
 
@@ -94,7 +94,7 @@ static int shm_connect(const void *addresses, size_t stride, double seconds, str
 
 static unsigned shm_reach(int pe)
 {
-    struct shm_peer *peer = find(pe);
+    struct shm_peer *peer = shm_find(pe);
 
     if (!peer || !peer->known)
         return 0;
@@ -104,7 +104,7 @@ static unsigned shm_reach(int pe)
 
 static void *shm_pointer(int pe, unsigned window)
 {
-    struct shm_peer *peer = find(pe);
+    struct shm_peer *peer = shm_find(pe);
 
     if (peer && peer->file >= 0)
         sy_shm_map_late(peer);
@@ -116,7 +116,7 @@ static void *shm_pointer(int pe, unsigned window)
 
 static int shm_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    struct shm_peer *peer = find(t->pe);
+    struct shm_peer *peer = shm_find(t->pe);
 
     (void)ctx, (void)flags;
     if (peer && peer->file >= 0)
@@ -126,7 +126,7 @@ static int shm_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, un
 
 static int shm_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    struct shm_peer *peer = find(t->pe);
+    struct shm_peer *peer = shm_find(t->pe);
 
     (void)ctx, (void)flags;
     if (peer && peer->file >= 0)
@@ -136,7 +136,7 @@ static int shm_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, un
 
 static int shm_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
 {
-    struct shm_peer *peer = find(a->pe);
+    struct shm_peer *peer = shm_find(a->pe);
 
     (void)ctx, (void)flags;
     if (peer && peer->file >= 0)

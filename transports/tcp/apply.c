@@ -1,5 +1,5 @@
 /* What records do to memory. Every record comes from another process, so all that it says is
- * checked: find_memory is the only way to an address. Under the poll lock.
+ * checked: apply_find_memory is the only way to an address. Under the poll lock.
  *
  * Elements of 1, 2, 4 and 8 bytes are stored whole and with release order, so a thread that waits
  * for one sees all that came before it on the lane. */
@@ -46,7 +46,7 @@ void sy_tcp_apply_close(void)
 }
 
 /* Whether all of the PE's memory is mapped here. */
-static bool fill_spans(struct span *span, int pe)
+static bool apply_fill_spans(struct span *span, int pe)
 {
     struct sy_window window;
     bool all = true;
@@ -59,7 +59,7 @@ static bool fill_spans(struct span *span, int pe)
     return all;
 }
 
-static void fill(void)
+static void apply_fill(void)
 {
     int node = sy_tcp_host->place(sy_tcp_host->pe).node;
     bool all = true;
@@ -67,13 +67,13 @@ static void fill(void)
     for (int pe = 0; pe < sy_tcp_host->npes; pe++) {
         struct sy_place place = sy_tcp_host->place(pe);
         if (place.node == node)
-            all = fill_spans(memory.span[place.local], pe) && all;
+            all = apply_fill_spans(memory.span[place.local], pe) && all;
     }
-    memory.serves_node = fill_spans(memory.span[memory.targets], sy_tcp_host->pe) && all;
+    memory.serves_node = apply_fill_spans(memory.span[memory.targets], sy_tcp_host->pe) && all;
 }
 
 /* A thread that sends its lane's first frame and one that receives may both be the first. */
-static void ensure_filled(void)
+static void apply_ensure_filled(void)
 {
     static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
 
@@ -81,7 +81,7 @@ static void ensure_filled(void)
         return;
     pthread_mutex_lock(&filling);
     if (!atomic_load_explicit(&memory.filled, memory_order_relaxed)) {
-        fill();
+        apply_fill();
         atomic_store_explicit(&memory.filled, true, memory_order_release);
     }
     pthread_mutex_unlock(&filling);
@@ -89,12 +89,12 @@ static void ensure_filled(void)
 
 bool sy_tcp_apply_serves_node(void)
 {
-    ensure_filled();
+    apply_ensure_filled();
     return memory.serves_node;
 }
 
 /* The address of bytes of a PE of this node, or NULL. target: its index, or TCP_TARGET_SELF. */
-SY_INLINE char *find_memory(unsigned target, unsigned window, uint64_t offset, size_t length)
+SY_INLINE char *apply_find_memory(unsigned target, unsigned window, uint64_t offset, size_t length)
 {
     unsigned index = target == TCP_TARGET_SELF ? memory.targets : target;
 
@@ -108,7 +108,7 @@ SY_INLINE char *find_memory(unsigned target, unsigned window, uint64_t offset, s
 
 /* ---- small helpers ---- */
 
-static uint64_t word(const char *from)
+static uint64_t apply_word(const char *from)
 {
     uint64_t value;
 
@@ -116,7 +116,7 @@ static uint64_t word(const char *from)
     return value;
 }
 
-static size_t padded(size_t length)
+static size_t apply_padded(size_t length)
 {
     return (length + 7) & ~(size_t)7;
 }
@@ -132,7 +132,8 @@ static size_t padded(size_t length)
     } while (0)
 
 /* One element of 1 << code bytes. */
-SY_ORDERED_ELSEWHERE static inline void store_element(char *to, const char *from, unsigned code)
+SY_ORDERED_ELSEWHERE static inline void apply_store_element(char *to, const char *from,
+                                                            unsigned code)
 {
     switch (code) {
     case 0:
@@ -159,7 +160,7 @@ SY_ORDERED_ELSEWHERE static inline void store_element(char *to, const char *from
 
 /* Bytes that may be several elements, in the largest pieces that are aligned, so that none is torn,
  * and in ascending order: a run may have data and the flag that was put after them. */
-SY_ORDERED_ELSEWHERE static void store_bytes(char *to, const char *from, size_t length)
+SY_ORDERED_ELSEWHERE static void apply_store_bytes(char *to, const char *from, size_t length)
 {
     if (length > TCP_LONG) {
         memcpy(to, from, length);
@@ -181,7 +182,7 @@ SY_ORDERED_ELSEWHERE static void store_bytes(char *to, const char *from, size_t 
         STORE_NEXT(uint8_t);
 }
 
-SY_ORDERED_ELSEWHERE static void load_bytes(char *to, const char *from, size_t length)
+SY_ORDERED_ELSEWHERE static void apply_load_bytes(char *to, const char *from, size_t length)
 {
     switch (length) {
     case 8:
@@ -209,7 +210,7 @@ SY_ORDERED_ELSEWHERE static void load_bytes(char *to, const char *from, size_t l
 /* ---- replies that this side gives ---- */
 
 /* Room for a reply. The other side asks for no more than fits, so none is a breach of the rules. */
-static char *reply_room(struct tcp_lane *lane, size_t bytes, const char **why)
+static char *apply_reply_room(struct tcp_lane *lane, size_t bytes, const char **why)
 {
     char *room = sy_tcp_log_reserve(&lane->log[TCP_REPLIES], bytes);
 
@@ -219,7 +220,8 @@ static char *reply_room(struct tcp_lane *lane, size_t bytes, const char **why)
 }
 
 /* Bytes of memory here: short ones are copied; long ones are sent from where they are. */
-static void reply_bytes(struct tcp_lane *lane, const char *from, size_t length, const char **why)
+static void apply_reply_bytes(struct tcp_lane *lane, const char *from, size_t length,
+                              const char **why)
 {
     struct tcp_log *log = &lane->log[TCP_REPLIES];
 
@@ -230,19 +232,20 @@ static void reply_bytes(struct tcp_lane *lane, const char *from, size_t length, 
             *why = "it asks for more long replies at a time than agreed";
         return;
     }
-    char *room = reply_room(lane, padded(length), why);
+    char *room = apply_reply_room(lane, apply_padded(length), why);
     if (!room)
         return;
-    memset(room + padded(length) - 8, 0, 8);
-    load_bytes(room, from, length);
-    sy_tcp_log_commit(log, padded(length));
+    memset(room + apply_padded(length) - 8, 0, 8);
+    apply_load_bytes(room, from, length);
+    sy_tcp_log_commit(log, apply_padded(length));
 }
 
 /* ---- strided ---- */
 
 /* The extent of blocks that begin `stride` apart: where the lowest byte lies relative to the first
  * block, and how many bytes there are. False: too far. */
-static bool extent(uint64_t block, uint64_t blocks, int64_t stride, int64_t *low, uint64_t *length)
+static bool apply_extent(uint64_t block, uint64_t blocks, int64_t stride, int64_t *low,
+                         uint64_t *length)
 {
     int64_t reach;
 
@@ -261,33 +264,33 @@ struct strided {
 };
 
 /* Checks a strided record's words; the memory it names, or a reason. */
-static bool strided_memory(uint64_t header, const char *words, struct strided *s)
+static bool apply_strided_memory(uint64_t header, const char *words, struct strided *s)
 {
     int64_t low;
     uint64_t length, offset = sy_tcp_header_offset(header);
 
-    s->block = word(words) & 0xffffffff;
-    s->blocks = word(words) >> 32;
-    s->stride = (int64_t)word(words + 8);
-    if (!extent(s->block, s->blocks, s->stride, &low, &length) ||
+    s->block = apply_word(words) & 0xffffffff;
+    s->blocks = apply_word(words) >> 32;
+    s->stride = (int64_t)apply_word(words + 8);
+    if (!apply_extent(s->block, s->blocks, s->stride, &low, &length) ||
         (low < 0 && -(uint64_t)low > offset))
         return false;
-    char *base = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                             offset + (uint64_t)low, length);
+    char *base = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                                   offset + (uint64_t)low, length);
     s->first = base ? base - low : NULL;
     return base != NULL;
 }
 
 /* Copies blocks; elements whole. */
-static void move_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
-                        size_t block, size_t blocks)
+static void apply_move_blocks(char *to, ptrdiff_t to_stride, const char *from,
+                              ptrdiff_t from_stride, size_t block, size_t blocks)
 {
     bool element = block == 1 || block == 2 || block == 4 || block == 8;
     unsigned code = (unsigned)__builtin_ctzl(block);
 
     for (;;) {
         if (element)
-            store_element(to, from, code);
+            apply_store_element(to, from, code);
         else
             memcpy(to, from, block);
         if (!--blocks)
@@ -304,7 +307,7 @@ static const char outside[] = "a request names memory that is not symmetric, or 
 static const char too_long[] = "a record is longer than agreed";
 
 /* The size of a record of whose `have` bytes are there; 0: its words are not all there, or *why. */
-static size_t record_size(uint64_t header, const char *from, size_t have, const char **why)
+static size_t apply_record_size(uint64_t header, const char *from, size_t have, const char **why)
 {
     uint64_t length;
 
@@ -314,17 +317,17 @@ static size_t record_size(uint64_t header, const char *from, size_t have, const 
     case TCP_OP_PUT_LONG:
         if (have < 16)
             return 0;
-        length = word(from + 8);
+        length = apply_word(from + 8);
         if (length > TCP_CHUNK)
             *why = too_long;
-        return *why ? 0 : 16 + padded(length);
+        return *why ? 0 : 16 + apply_padded(length);
     case TCP_OP_PUT_STRIDED:
         if (have < 24)
             return 0;
-        length = (word(from + 8) & 0xffffffff) * (word(from + 8) >> 32);
+        length = (apply_word(from + 8) & 0xffffffff) * (apply_word(from + 8) >> 32);
         if (length > TCP_PACKED)
             *why = too_long;
-        return *why ? 0 : 24 + padded(length);
+        return *why ? 0 : 24 + apply_padded(length);
     case TCP_OP_GET_STRIDED:
     case TCP_OP_AMO + SY_AMO_CSWAP:
     case TCP_OP_AMO_FETCH + SY_AMO_CSWAP:
@@ -336,14 +339,14 @@ static size_t record_size(uint64_t header, const char *from, size_t have, const 
 
 /* A put whose payload has come only in part: what is there is stored, the rest will be received in
  * place. */
-static size_t begin_payload(struct tcp_lane *lane, uint64_t header, const char *from, size_t have,
-                            size_t frame_left, const char **why)
+static size_t apply_begin_payload(struct tcp_lane *lane, uint64_t header, const char *from,
+                                  size_t have, size_t frame_left, const char **why)
 {
-    size_t length = (size_t)word(from + 8);
-    char *to = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                           sy_tcp_header_offset(header), length);
+    size_t length = (size_t)apply_word(from + 8);
+    char *to = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                                 sy_tcp_header_offset(header), length);
 
-    if (!to || 16 + padded(length) > frame_left) {
+    if (!to || 16 + apply_padded(length) > frame_left) {
         *why = to ? "a record crosses the end of its frame" : outside;
         return 0;
     }
@@ -351,44 +354,46 @@ static size_t begin_payload(struct tcp_lane *lane, uint64_t header, const char *
     memcpy(to, from + 16, part);
     lane->in.payload = to + part;
     lane->in.payload_left = length - part;
-    lane->in.payload_padding = padded(length) - length;
-    lane->in.payload_record = 16 + padded(length);
+    lane->in.payload_padding = apply_padded(length) - length;
+    lane->in.payload_record = 16 + apply_padded(length);
     return 16 + part;
 }
 
-static void put_long(uint64_t header, const char *from, const char **why)
+static void apply_put_long(uint64_t header, const char *from, const char **why)
 {
-    size_t length = (size_t)word(from + 8);
-    char *to = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                           sy_tcp_header_offset(header), length);
+    size_t length = (size_t)apply_word(from + 8);
+    char *to = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                                 sy_tcp_header_offset(header), length);
 
     if (to)
-        store_bytes(to, from + 16, length);
+        apply_store_bytes(to, from + 16, length);
     else
         *why = outside;
 }
 
-static void get(struct tcp_lane *lane, uint64_t header, size_t length, const char **why)
+static void apply_get(struct tcp_lane *lane, uint64_t header, size_t length, const char **why)
 {
-    const char *from = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                                   sy_tcp_header_offset(header), length);
+    const char *from = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                                         sy_tcp_header_offset(header), length);
 
     if (!from || !length || length > TCP_CHUNK)
         *why = outside;
     else
-        reply_bytes(lane, from, length, why);
+        apply_reply_bytes(lane, from, length, why);
 }
 
-static void get_strided(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
+static void apply_get_strided(struct tcp_lane *lane, uint64_t header, const char *from,
+                              const char **why)
 {
     struct strided s;
 
-    if (!strided_memory(header, from + 8, &s)) {
+    if (!apply_strided_memory(header, from + 8, &s)) {
         *why = outside;
         return;
     }
     size_t length = s.block * s.blocks;
-    char *packed = length > TCP_LONG ? malloc(length) : reply_room(lane, padded(length), why);
+    char *packed = length > TCP_LONG ? malloc(length)
+                                     : apply_reply_room(lane, apply_padded(length), why);
     if (!packed) {
         if (!*why)
             *why = "there is no memory for a strided reply";
@@ -400,33 +405,33 @@ static void get_strided(struct tcp_lane *lane, uint64_t header, const char *from
         return;
     }
     if (length <= TCP_LONG)
-        memset(packed + padded(length) - 8, 0, 8);
-    move_blocks(packed, (ptrdiff_t)s.block, s.first, s.stride, s.block, s.blocks);
+        memset(packed + apply_padded(length) - 8, 0, 8);
+    apply_move_blocks(packed, (ptrdiff_t)s.block, s.first, s.stride, s.block, s.blocks);
     if (length > TCP_LONG)
         sy_tcp_log_commit_piece(&lane->log[TCP_REPLIES], 0, packed, length, packed);
     else
-        sy_tcp_log_commit(&lane->log[TCP_REPLIES], padded(length));
+        sy_tcp_log_commit(&lane->log[TCP_REPLIES], apply_padded(length));
 }
 
-static void amo(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
+static void apply_amo(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
 {
     unsigned op = sy_tcp_header_op(header), code = sy_tcp_header_code(header);
     bool fetch = op >= TCP_OP_AMO_FETCH;
     enum sy_amo_op what = (enum sy_amo_op)(op & 7);
     size_t width = code == 2 ? 4 : 8;
-    char *at = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                           sy_tcp_header_offset(header), width);
+    char *at = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                                 sy_tcp_header_offset(header), width);
     uint64_t old;
 
     if (!at || code < 2 || code > 3 || (uintptr_t)at % width) {
         *why = outside;
         return;
     }
-    uint64_t compare = what == SY_AMO_CSWAP ? word(from + 16) : 0;
-    char *room = fetch ? reply_room(lane, 8, why) : NULL;
+    uint64_t compare = what == SY_AMO_CSWAP ? apply_word(from + 16) : 0;
+    char *room = fetch ? apply_reply_room(lane, 8, why) : NULL;
     if (fetch && !room)
         return;
-    sy_tcp_host->amo(what, at, width, word(from + 8), compare, fetch ? &old : NULL);
+    sy_tcp_host->amo(what, at, width, apply_word(from + 8), compare, fetch ? &old : NULL);
     if (fetch) {
         uint32_t narrow = (uint32_t)old;
         memset(room, 0, 8);
@@ -437,9 +442,9 @@ static void amo(struct tcp_lane *lane, uint64_t header, const char *from, const 
 
 SY_ORDERED_ELSEWHERE int sy_tcp_apply_raise(uint64_t header, uint64_t value)
 {
-    ensure_filled();
-    char *at = find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                           sy_tcp_header_offset(header), sizeof value);
+    apply_ensure_filled();
+    char *at = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
+                                 sy_tcp_header_offset(header), sizeof value);
 
     if (!at || (uintptr_t)at % sizeof value || sy_tcp_header_code(header) != 3)
         return -1;
@@ -451,10 +456,10 @@ SY_ORDERED_ELSEWHERE int sy_tcp_apply_raise(uint64_t header, uint64_t value)
     return 0;
 }
 
-static void raise_by_lane(struct tcp_lane *lane, uint64_t header, const char *from,
-                          const char **why)
+static void apply_raise_by_lane(struct tcp_lane *lane, uint64_t header, const char *from,
+                                const char **why)
 {
-    int news = sy_tcp_apply_raise(header, word(from + 8));
+    int news = sy_tcp_apply_raise(header, apply_word(from + 8));
 
     if (news < 0)
         *why = outside;
@@ -463,7 +468,7 @@ static void raise_by_lane(struct tcp_lane *lane, uint64_t header, const char *fr
 }
 
 /* AWAIT: true if the lane must stop behind this record. */
-static bool await(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
+static bool apply_await(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
 {
     unsigned number = sy_tcp_header_target(header);
     struct tcp_lane *other = sy_tcp_lane_find(lane->pe, number);
@@ -473,7 +478,7 @@ static bool await(struct tcp_lane *lane, uint64_t header, const char *from, cons
         return false;
     }
     lane->in.awaits = other;
-    lane->in.awaits_at = word(from + 8);
+    lane->in.awaits_at = apply_word(from + 8);
     if (atomic_load_explicit(&other->got[TCP_REQUESTS], memory_order_relaxed) >= lane->in.awaits_at)
         lane->in.awaits = NULL;
     return lane->in.awaits != NULL;
@@ -486,30 +491,31 @@ static void apply_one(struct tcp_lane *lane, uint64_t header, const char *from, 
 
     switch (sy_tcp_header_op(header)) {
     case TCP_OP_PUT_LONG:
-        put_long(header, from, why);
+        apply_put_long(header, from, why);
         break;
     case TCP_OP_GET:
-        get(lane, header,
-            sy_tcp_header_code(header) > 3 ? 0 : (size_t)1 << sy_tcp_header_code(header), why);
+        apply_get(lane, header,
+                  sy_tcp_header_code(header) > 3 ? 0 : (size_t)1 << sy_tcp_header_code(header),
+                  why);
         break;
     case TCP_OP_GET_LONG:
-        get(lane, header, (size_t)word(from + 8), why);
+        apply_get(lane, header, (size_t)apply_word(from + 8), why);
         break;
     case TCP_OP_PUT_STRIDED:
-        if (strided_memory(header, from + 8, &s))
-            move_blocks(s.first, s.stride, from + 24, (ptrdiff_t)s.block, s.block, s.blocks);
+        if (apply_strided_memory(header, from + 8, &s))
+            apply_move_blocks(s.first, s.stride, from + 24, (ptrdiff_t)s.block, s.block, s.blocks);
         else
             *why = outside;
         break;
     case TCP_OP_GET_STRIDED:
-        get_strided(lane, header, from, why);
+        apply_get_strided(lane, header, from, why);
         break;
     case TCP_OP_RAISE:
     case TCP_OP_REPEAT:
-        raise_by_lane(lane, header, from, why);
+        apply_raise_by_lane(lane, header, from, why);
         break;
     case TCP_OP_AMO ... TCP_OP_AMO_FETCH + SY_AMO_XOR:
-        amo(lane, header, from, why);
+        apply_amo(lane, header, from, why);
         break;
     default:
         *why = "a record is of no known kind";
@@ -517,7 +523,7 @@ static void apply_one(struct tcp_lane *lane, uint64_t header, const char *from, 
 }
 
 /* There is one writer, under the poll lock. */
-static void count(_Atomic uint64_t *word, uint64_t more, memory_order order)
+static void apply_count(_Atomic uint64_t *word, uint64_t more, memory_order order)
 {
     atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more, order);
 }
@@ -526,14 +532,14 @@ static void count(_Atomic uint64_t *word, uint64_t more, memory_order order)
  * that the replies before it have come. */
 static void apply_answered(struct tcp_lane *lane, uint64_t replies, uint64_t bytes, uint64_t longs)
 {
-    count(&lane->answered_bytes, bytes, memory_order_release);
-    count(&lane->answered_long, longs, memory_order_release);
-    count(&lane->answered, replies, memory_order_release);
+    apply_count(&lane->answered_bytes, bytes, memory_order_release);
+    apply_count(&lane->answered_long, longs, memory_order_release);
+    apply_count(&lane->answered, replies, memory_order_release);
 }
 
 void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes)
 {
-    count(&lane->got[channel], bytes, memory_order_release);
+    apply_count(&lane->got[channel], bytes, memory_order_release);
     if (channel == TCP_REPLIES)
         apply_answered(lane, 1, 0, 1);
 }
@@ -543,33 +549,35 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
 {
     size_t used = 0, done = 0; /* done: bytes of whole records */
 
-    ensure_filled();
+    apply_ensure_filled();
     while (length - used >= 8) {
         const char *at = from + used;
-        uint64_t header = word(at);
+        uint64_t header = apply_word(at);
         size_t have = length - used, size;
         if (SY_LIKELY((header & 63) == TCP_OP_PUT && have >= 16)) {
             unsigned code = sy_tcp_header_code(header);
             char *to = code > 3
                            ? NULL
-                           : find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                                         sy_tcp_header_offset(header), (size_t)1 << code);
+                           : apply_find_memory(sy_tcp_header_target(header),
+                                               sy_tcp_header_window(header),
+                                               sy_tcp_header_offset(header), (size_t)1 << code);
             if (SY_UNLIKELY(!to)) {
                 *why = outside;
                 break;
             }
-            store_element(to, at + 8, code);
+            apply_store_element(to, at + 8, code);
             used = done = used + 16;
             continue;
         }
-        size = record_size(header, at, have, why);
+        size = apply_record_size(header, at, have, why);
         if (!size || size > have) {
             if (size > TCP_LONG + 16 && sy_tcp_header_op(header) == TCP_OP_PUT_LONG)
-                used += begin_payload(lane, header, at, have, lane->in.frame_left - used, why);
+                used += apply_begin_payload(lane, header, at, have, lane->in.frame_left - used,
+                                            why);
             break;
         }
         if (sy_tcp_header_op(header) == TCP_OP_AWAIT) {
-            bool stop = await(lane, header, at, why);
+            bool stop = apply_await(lane, header, at, why);
             if (*why)
                 break;
             used += size;
@@ -590,7 +598,7 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
 
 /* ---- replies that this side asked for ---- */
 
-static void give(const struct tcp_want *want, const char *from)
+static void apply_give(const struct tcp_want *want, const char *from)
 {
     if (want->kind == TCP_WANT_BYTES) {
         if (want->length == 8)
@@ -600,26 +608,26 @@ static void give(const struct tcp_want *want, const char *from)
         return;
     }
     struct tcp_blocks *blocks = want->dest;
-    move_blocks(blocks->dest, blocks->stride, from, (ptrdiff_t)blocks->block, blocks->block,
-                blocks->blocks);
+    apply_move_blocks(blocks->dest, blocks->stride, from, (ptrdiff_t)blocks->block, blocks->block,
+                      blocks->blocks);
     free(blocks);
 }
 
 /* A long reply has come in part: the rest will be received in place. */
-static size_t begin_reply(struct tcp_lane *lane, const struct tcp_want *want, const char *from,
-                          size_t have, size_t frame_left, const char **why)
+static size_t apply_begin_reply(struct tcp_lane *lane, const struct tcp_want *want,
+                                const char *from, size_t have, size_t frame_left, const char **why)
 {
     size_t length = want->length, part = have < length ? have : length;
 
-    if (padded(length) > frame_left) {
+    if (apply_padded(length) > frame_left) {
         *why = "a record crosses the end of its frame";
         return 0;
     }
     memcpy(want->dest, from, part);
     lane->in.payload = (char *)want->dest + part;
     lane->in.payload_left = length - part;
-    lane->in.payload_padding = padded(length) - length;
-    lane->in.payload_record = padded(length);
+    lane->in.payload_padding = apply_padded(length) - length;
+    lane->in.payload_record = apply_padded(length);
     return part;
 }
 
@@ -637,21 +645,21 @@ size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t leng
             break;
         }
         const struct tcp_want *want = sy_tcp_want_at(lane, next);
-        size_t size = padded(want->length);
+        size_t size = apply_padded(want->length);
         if (size > length - used) {
             if (size > TCP_LONG && want->kind == TCP_WANT_BYTES)
-                used += begin_reply(lane, want, from + used, length - used,
-                                    lane->in.frame_left - used, why);
+                used += apply_begin_reply(lane, want, from + used, length - used,
+                                          lane->in.frame_left - used, why);
             break;
         }
-        give(want, from + used);
+        apply_give(want, from + used);
         used = done = used + size;
         bytes += want->length > TCP_LONG ? 0 : size;
         longs += want->length > TCP_LONG;
         next++;
     }
     if (done) {
-        count(&lane->got[TCP_REPLIES], done, memory_order_release);
+        apply_count(&lane->got[TCP_REPLIES], done, memory_order_release);
         apply_answered(lane, next - first, bytes, longs);
     }
     return used;

@@ -8,7 +8,7 @@
 #define COPIED     (32u << 10) /* a blocking put of up to so many bytes is copied into the ring */
 #define COPIED_NBI (8u << 10)  /* the same, non-blocking: longer ones stay where they are */
 
-static size_t padded(size_t length)
+static size_t calls_padded(size_t length)
 {
     return (length + 7) & ~(size_t)7;
 }
@@ -23,10 +23,10 @@ static bool is_element(size_t length)
 /* The record of a put whose payload goes into the ring: one element, or any length. */
 static size_t copied_size(size_t length)
 {
-    return is_element(length) ? 16 : 16 + padded(length);
+    return is_element(length) ? 16 : 16 + calls_padded(length);
 }
 
-SY_INLINE void write_element(char *room, uint64_t header, const void *from, unsigned code)
+SY_INLINE void calls_write_element(char *room, uint64_t header, const void *from, unsigned code)
 {
     uint64_t word[2] = {header, 0};
 
@@ -39,11 +39,11 @@ static uint64_t element_header(const struct sy_transfer *t, unsigned code)
     return sy_tcp_issue_header(TCP_OP_PUT, code, t->pe, t->window, t->offset);
 }
 
-static void write_copied(char *room, const struct sy_transfer *t)
+static void calls_write_copied(char *room, const struct sy_transfer *t)
 {
     if (is_element(t->length)) {
         unsigned code = (unsigned)__builtin_ctzl(t->length);
-        write_element(room, element_header(t, code), t->local, code);
+        calls_write_element(room, element_header(t, code), t->local, code);
         return;
     }
     size_t bytes = copied_size(t->length);
@@ -53,7 +53,8 @@ static void write_copied(char *room, const struct sy_transfer *t)
 }
 
 /* The most frequent call has a function of its own for each size, with everything in it. */
-SY_INLINE int put_element(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned code)
+SY_INLINE int calls_put_element(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                                unsigned code)
 {
     struct tcp_lane *lane = sy_tcp_issue_enter(ctx, t->pe);
     char *room;
@@ -67,13 +68,13 @@ SY_INLINE int put_element(struct sy_transport_ctx *ctx, const struct sy_transfer
         sy_tcp_run_close(lane);
     if (SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, 16))))
         return -EAGAIN;
-    write_element(room, header, t->local, code);
+    calls_write_element(room, header, t->local, code);
     lane->next = header + sy_tcp_header(0, 0, 0, 0, UINT64_C(1) << code);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16), 16, false);
     return 0;
 }
 
-static int put_copied(struct sy_transport_ctx *ctx, const struct sy_transfer *t)
+static int calls_put_copied(struct sy_transport_ctx *ctx, const struct sy_transfer *t)
 {
     struct tcp_lane *lane = sy_tcp_issue_begin(ctx, t->pe);
     size_t bytes = copied_size(t->length);
@@ -81,7 +82,7 @@ static int put_copied(struct sy_transport_ctx *ctx, const struct sy_transfer *t)
 
     if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, bytes))))
         return -EAGAIN;
-    write_copied(room, t);
+    calls_write_copied(room, t);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
     return 0;
 }
@@ -89,12 +90,12 @@ static int put_copied(struct sy_transport_ctx *ctx, const struct sy_transfer *t)
 int sy_tcp_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
     if (SY_LIKELY(t->length == 8))
-        return put_element(ctx, t, 3);
+        return calls_put_element(ctx, t, 3);
     if (t->length == 4)
-        return put_element(ctx, t, 2);
+        return calls_put_element(ctx, t, 2);
     if (t->length > (flags & SY_BLOCKING ? COPIED : COPIED_NBI))
         return sy_tcp_put_large(ctx, t, flags);
-    return t->length ? put_copied(ctx, t) : 0;
+    return t->length ? calls_put_copied(ctx, t) : 0;
 }
 
 /* ---- get ---- */
@@ -138,7 +139,7 @@ static size_t amo_size(const struct sy_amo *a)
     return a->op == SY_AMO_CSWAP ? 24 : 16;
 }
 
-SY_INLINE void write_amo(char *room, const struct sy_amo *a, bool fetch)
+SY_INLINE void calls_write_amo(char *room, const struct sy_amo *a, bool fetch)
 {
     unsigned op = (fetch ? TCP_OP_AMO_FETCH : TCP_OP_AMO) + (unsigned)a->op;
     uint64_t word[3] = {sy_tcp_issue_header(op, a->width == 4 ? 2 : 3, a->pe, a->window, a->offset),
@@ -149,8 +150,8 @@ SY_INLINE void write_amo(char *room, const struct sy_amo *a, bool fetch)
         memcpy(room + 16, &word[2], 8);
 }
 
-SY_INLINE int issue_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags,
-                        bool fetch, size_t bytes)
+SY_INLINE int calls_issue_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags,
+                              bool fetch, size_t bytes)
 {
     struct tcp_lane *lane = sy_tcp_issue_begin(ctx, a->pe);
     uint64_t wanted = 0;
@@ -162,7 +163,7 @@ SY_INLINE int issue_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, un
         sy_tcp_issue_end(lane);
         return -EAGAIN;
     }
-    write_amo(room, a, fetch);
+    calls_write_amo(room, a, fetch);
     uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes);
     if (fetch && (flags & SY_BLOCKING))
         sy_tcp_issue_ask(ctx, lane, tail, bytes, wanted);
@@ -175,8 +176,8 @@ SY_INLINE int issue_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, un
 int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
 {
     if (SY_LIKELY(!a->result && a->op != SY_AMO_CSWAP))
-        return issue_amo(ctx, a, flags, false, 16);
-    return issue_amo(ctx, a, flags, a->result, amo_size(a));
+        return calls_issue_amo(ctx, a, flags, false, 16);
+    return calls_issue_amo(ctx, a, flags, a->result, amo_size(a));
 }
 
 int sy_tcp_raise(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
@@ -215,8 +216,8 @@ int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
         char *room;
         if (!lane || !(room = sy_tcp_issue_room(lane, bytes)))
             return -EAGAIN;
-        write_copied(room, t);
-        write_amo(room + first, signal, false);
+        calls_write_copied(room, t);
+        calls_write_amo(room + first, signal, false);
         sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes,
                           false);
         return 0;

@@ -20,14 +20,14 @@ uint64_t sy_tcp_machine(void)
 
 /* ---- the record ---- */
 
-static unsigned char *put_number(unsigned char *at, uint64_t number, unsigned bytes)
+static unsigned char *candidates_put_number(unsigned char *at, uint64_t number, unsigned bytes)
 {
     while (bytes--)
         *at++ = (unsigned char)(number >> 8 * bytes);
     return at;
 }
 
-static uint64_t take_number(const unsigned char *at, unsigned bytes)
+static uint64_t candidates_take_number(const unsigned char *at, unsigned bytes)
 {
     uint64_t number = 0;
 
@@ -46,15 +46,15 @@ static size_t endpoint_bytes(const struct tcp_endpoint *endpoint, uint16_t port)
     return 2u + (endpoint->port == port ? 0 : 2) + ip_bytes(&endpoint->ip);
 }
 
-static unsigned char *put_endpoint(unsigned char *at, const struct tcp_endpoint *endpoint,
-                                   uint16_t port)
+static unsigned char *candidates_put_endpoint(unsigned char *at,
+                                              const struct tcp_endpoint *endpoint, uint16_t port)
 {
     bool own = endpoint->port != port;
 
     *at++ = (unsigned char)(endpoint->ip.family | (own ? OWN_PORT : 0));
     *at++ = endpoint->ip.prefix;
     if (own)
-        at = put_number(at, endpoint->port, 2);
+        at = candidates_put_number(at, endpoint->port, 2);
     memcpy(at, endpoint->ip.bytes, ip_bytes(&endpoint->ip));
     return at + ip_bytes(&endpoint->ip);
 }
@@ -79,15 +79,15 @@ size_t sy_tcp_record_write(const struct tcp_record *record, void *buffer, size_t
 
         if (used + endpoint_bytes(each, port) > room)
             continue;
-        at = put_endpoint(at, each, port);
+        at = candidates_put_endpoint(at, each, port);
         written++;
     }
     *start = (unsigned char)(RECORD_VERSION << 4 | written);
-    put_number(put_number(start + 1, record->machine, 8), port, 2);
+    candidates_put_number(candidates_put_number(start + 1, record->machine, 8), port, 2);
     return written ? (size_t)(at - start) : 0;
 }
 
-static bool sensible(const struct tcp_endpoint *endpoint)
+static bool candidates_sensible(const struct tcp_endpoint *endpoint)
 {
     const struct sy_ip *ip = &endpoint->ip;
     static const struct sy_ip unspecified;
@@ -98,8 +98,8 @@ static bool sensible(const struct tcp_endpoint *endpoint)
 }
 
 /* Takes an endpoint: how many bytes it had, or 0. */
-static size_t take_endpoint(const unsigned char *at, size_t left, uint16_t port,
-                            struct tcp_endpoint *endpoint)
+static size_t candidates_take_endpoint(const unsigned char *at, size_t left, uint16_t port,
+                                       struct tcp_endpoint *endpoint)
 {
     size_t own = left && *at & OWN_PORT ? 2 : 0;
 
@@ -112,9 +112,9 @@ static size_t take_endpoint(const unsigned char *at, size_t left, uint16_t port,
         left < 2 + own + ip_bytes(&endpoint->ip))
         return 0;
     if (own)
-        endpoint->port = (uint16_t)take_number(at + 2, 2);
+        endpoint->port = (uint16_t)candidates_take_number(at + 2, 2);
     memcpy(endpoint->ip.bytes, at + 2 + own, ip_bytes(&endpoint->ip));
-    return sensible(endpoint) ? 2 + own + ip_bytes(&endpoint->ip) : 0;
+    return candidates_sensible(endpoint) ? 2 + own + ip_bytes(&endpoint->ip) : 0;
 }
 
 bool sy_tcp_record_read(struct tcp_record *record, const void *bytes, size_t size)
@@ -124,11 +124,11 @@ bool sy_tcp_record_read(struct tcp_record *record, const void *bytes, size_t siz
 
     if (size < HEADER || *at >> 4 != RECORD_VERSION || !(*at & 15))
         return false;
-    *record = (struct tcp_record){.machine = take_number(at + 1, 8), .count = *at & 15};
-    port = (uint16_t)take_number(at + 9, 2);
+    *record = (struct tcp_record){.machine = candidates_take_number(at + 1, 8), .count = *at & 15};
+    port = (uint16_t)candidates_take_number(at + 9, 2);
     at += HEADER;
     for (unsigned i = 0; i < record->count; i++) {
-        size_t used = take_endpoint(at, (size_t)(end - at), port, &record->endpoint[i]);
+        size_t used = candidates_take_endpoint(at, (size_t)(end - at), port, &record->endpoint[i]);
         if (!used)
             return false;
         at += used;
@@ -140,7 +140,7 @@ bool sy_tcp_record_read(struct tcp_record *record, const void *bytes, size_t siz
 }
 
 /* "192.0.2.1", "192.0.2.1:7000", "2001:db8::1", "[2001:db8::1]:7000" */
-static bool parse_endpoint(char *text, uint16_t port, struct tcp_endpoint *endpoint)
+static bool candidates_parse_endpoint(char *text, uint16_t port, struct tcp_endpoint *endpoint)
 {
     char *colon = strrchr(text, ':'), *end = text + strlen(text);
     bool brackets = *text == '[';
@@ -160,7 +160,7 @@ static bool parse_endpoint(char *text, uint16_t port, struct tcp_endpoint *endpo
     }
     endpoint->port = (uint16_t)number;
     return number <= 65535 && !strchr(text, '/') && !sy_ip_parse(text, &endpoint->ip) &&
-           sensible(endpoint);
+           candidates_sensible(endpoint);
 }
 
 int sy_tcp_record_advertise(struct tcp_record *record, const char *list, uint16_t port,
@@ -175,7 +175,7 @@ int sy_tcp_record_advertise(struct tcp_record *record, const char *list, uint16_
         if (given.count == TCP_ENDPOINTS - 1)
             return sy_tcp_host->fail(err, EINVAL, "SHMEM_TCP_ADVERTISE has more than %d addresses",
                                      TCP_ENDPOINTS - 1);
-        if (!parse_endpoint(word, port, &given.endpoint[given.count++]))
+        if (!candidates_parse_endpoint(word, port, &given.endpoint[given.count++]))
             return sy_tcp_host->fail(
                 err, EINVAL,
                 "SHMEM_TCP_ADVERTISE=%.100s: write IP addresses, with ports or "
@@ -204,8 +204,8 @@ enum rank {
 /* Where the peer is, as the machine identities tell. */
 enum where { HERE, ELSEWHERE, UNKNOWN };
 
-static enum rank rank_of(const struct sy_ip *ip, enum where where, const struct sy_interface *mine,
-                         size_t count)
+static enum rank candidates_rank_of(const struct sy_ip *ip, enum where where,
+                                    const struct sy_interface *mine, size_t count)
 {
     enum rank rank = UNLIKELY;
 
@@ -233,20 +233,20 @@ struct output {
     unsigned count;
 };
 
-static void give(struct output *out, const struct tcp_endpoint *endpoint, unsigned scope)
+static void candidates_give(struct output *out, const struct tcp_endpoint *endpoint, unsigned scope)
 {
     if (out->count < TCP_CANDIDATES)
         sy_ip_socket(&endpoint->ip, endpoint->port, scope, &out->at[out->count++]);
 }
 
 /* The address says nothing about which link it is on. */
-static void give_scopes(struct output *out, const struct tcp_endpoint *endpoint,
-                        const struct sy_interface *mine, size_t count)
+static void candidates_give_scopes(struct output *out, const struct tcp_endpoint *endpoint,
+                                   const struct sy_interface *mine, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (mine[i].up && mine[i].running && mine[i].ip.family == 6 &&
             sy_ip_link_local(&mine[i].ip))
-            give(out, endpoint, mine[i].index);
+            candidates_give(out, endpoint, mine[i].index);
 }
 
 unsigned sy_tcp_candidates(const struct tcp_record *peer, uint64_t machine,
@@ -262,12 +262,12 @@ unsigned sy_tcp_candidates(const struct tcp_record *peer, uint64_t machine,
         for (unsigned i = 0; i < peer->count; i++) {
             const struct tcp_endpoint *each = &peer->endpoint[i];
 
-            if (rank_of(&each->ip, where, mine, count) != rank)
+            if (candidates_rank_of(&each->ip, where, mine, count) != rank)
                 continue;
             if (rank == LINK_LOCAL)
-                give_scopes(&output, each, mine, count);
+                candidates_give_scopes(&output, each, mine, count);
             else
-                give(&output, each, 0);
+                candidates_give(&output, each, 0);
         }
     return output.count;
 }

@@ -90,7 +90,7 @@ void sy_tcp_attempt_gone(struct tcp_talk *talk)
     sy_tcp_table_close(talk, sizeof *talk);
 }
 
-static void drop_talks(struct tcp_attempt *attempt, const struct tcp_talk *except)
+static void connect_drop_talks(struct tcp_attempt *attempt, const struct tcp_talk *except)
 {
     for (unsigned i = 0; i < attempt->tried; i++)
         if (attempt->talk[i] && attempt->talk[i] != except)
@@ -105,7 +105,7 @@ void sy_tcp_attempt_end(struct tcp_contact *contact)
     contact->lane = NULL;
     if (!attempt)
         return;
-    drop_talks(attempt, NULL);
+    connect_drop_talks(attempt, NULL);
     *attempt->link = attempt->next;
     if (attempt->next)
         attempt->next->link = attempt->link;
@@ -131,7 +131,7 @@ void sy_tcp_connect_cancel(struct tcp_lane *lane, int pe, unsigned number)
 }
 
 /* Adds why a candidate failed. */
-static void note(struct tcp_attempt *attempt, unsigned candidate, const char *words)
+static void connect_note(struct tcp_attempt *attempt, unsigned candidate, const char *words)
 {
     char text[SY_IP_TEXT];
     size_t used = strlen(attempt->why);
@@ -140,7 +140,7 @@ static void note(struct tcp_attempt *attempt, unsigned candidate, const char *wo
              sy_socket_text(&attempt->candidate[candidate], text), words);
 }
 
-static void give_up(struct tcp_attempt *attempt)
+static void connect_give_up(struct tcp_attempt *attempt)
 {
     struct tcp_lane *lane = attempt->lane;
     char why[sizeof attempt->why];
@@ -156,7 +156,7 @@ static void give_up(struct tcp_attempt *attempt)
 /* ---- the candidates ---- */
 
 /* Opens a socket for the talk and begins to connect it: 0 or -errno. */
-static int open_talk(struct tcp_talk *talk)
+static int connect_open_talk(struct tcp_talk *talk)
 {
     const struct sockaddr_storage *to = &talk->address;
     socklen_t length = to->ss_family == AF_INET ? sizeof(struct sockaddr_in)
@@ -187,7 +187,7 @@ static uint64_t next_serial(uint64_t now)
     return serial;
 }
 
-static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
+static void connect_begin_candidate(struct tcp_attempt *attempt, uint64_t now)
 {
     unsigned i = attempt->tried++;
     struct tcp_talk *talk = sy_tcp_table_open(sizeof *talk);
@@ -205,11 +205,11 @@ static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
                               attempt->refusals, next_serial(now));
     }
     if (!rc)
-        rc = open_talk(talk);
+        rc = connect_open_talk(talk);
     if (rc) {
         attempt->talk[i] = NULL;
         attempt->seen |= sy_way_seen(-rc);
-        note(attempt, i, rc == -EINVAL ? "a route of this host forbids it" : strerror(-rc));
+        connect_note(attempt, i, rc == -EINVAL ? "a route of this host forbids it" : strerror(-rc));
         sy_tcp_table_close(talk, sizeof *talk);
         return;
     }
@@ -218,11 +218,11 @@ static void begin_candidate(struct tcp_attempt *attempt, uint64_t now)
 }
 
 /* Begins with the candidates whose turn has come. Where all have failed, the attempt is due. */
-static void race(struct tcp_attempt *attempt, uint64_t now)
+static void connect_race(struct tcp_attempt *attempt, uint64_t now)
 {
     while (attempt->tried < attempt->count && (!attempt->open || now >= attempt->due)) {
         attempt->due = now + attempt->head_start;
-        begin_candidate(attempt, now);
+        connect_begin_candidate(attempt, now);
     }
     if (!attempt->open)
         attempt->due = now;
@@ -231,12 +231,12 @@ static void race(struct tcp_attempt *attempt, uint64_t now)
     sy_tcp_until(attempt->due);
 }
 
-static void go_on(struct tcp_attempt *attempt, uint64_t now)
+static void connect_go_on(struct tcp_attempt *attempt, uint64_t now)
 {
     attempt->waiting = false;
-    race(attempt, now);
+    connect_race(attempt, now);
     if (!attempt->open)
-        give_up(attempt);
+        connect_give_up(attempt);
 }
 
 uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now)
@@ -273,8 +273,8 @@ void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int 
     attempt->answered = attempt->confirmed = false;
     for (unsigned i = 0; i < attempt->tried; i++)
         attempt->answered |= attempt->talk[i] && !attempt->talk[i]->connecting;
-    note(attempt, candidate, words);
-    go_on(attempt, sy_tcp_now());
+    connect_note(attempt, candidate, words);
+    connect_go_on(attempt, sy_tcp_now());
 }
 
 /* Waits for the peer's connection, then tries again, at first over the address that was answered.
@@ -283,12 +283,13 @@ void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
 {
     struct sockaddr_storage answered = attempt->candidate[candidate];
 
-    drop_talks(attempt, NULL);
+    connect_drop_talks(attempt, NULL);
     attempt->answered = attempt->confirmed = false;
     sy_tcp_counts.refused++;
     if (++attempt->refusals > REFUSALS) {
-        note(attempt, candidate, "connects to this PE, but no connection of it gets through");
-        give_up(attempt);
+        connect_note(attempt, candidate,
+                     "connects to this PE, but no connection of it gets through");
+        connect_give_up(attempt);
         return;
     }
     attempt->candidate[candidate] = attempt->candidate[0];
@@ -303,7 +304,7 @@ struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_talk *talk)
 {
     struct tcp_attempt *attempt = talk->attempt;
 
-    drop_talks(attempt, talk);
+    connect_drop_talks(attempt, talk);
     attempt->confirmed = true;
     attempt->due = UINT64_MAX;
     return attempt->lane;
@@ -323,7 +324,7 @@ enum tcp_progress sy_tcp_attempt_progress(const struct tcp_contact *contact)
 }
 
 /* Finds out where to try. */
-static void find_candidates(struct tcp_attempt *attempt)
+static void connect_find_candidates(struct tcp_attempt *attempt)
 {
     struct tcp_record record;
 
@@ -363,14 +364,14 @@ void sy_tcp_attempt_start(struct tcp_contact *contact, struct tcp_lane *lane)
     if (attempts)
         attempts->link = &attempt->next;
     attempts = contact->attempt = attempt;
-    find_candidates(attempt);
-    race(attempt, now);
+    connect_find_candidates(attempt);
+    connect_race(attempt, now);
 }
 
 /* ---- time ---- */
 
 /* Acts on the first deadline of the attempt that has passed; the attempt may be gone then. */
-static bool attempt_timer(struct tcp_attempt *attempt, uint64_t now)
+static bool connect_attempt_timer(struct tcp_attempt *attempt, uint64_t now)
 {
     for (unsigned i = 0; i < attempt->tried; i++)
         if (attempt->talk[i] && sy_tcp_talk_late(attempt->talk[i], now))
@@ -380,7 +381,7 @@ static bool attempt_timer(struct tcp_attempt *attempt, uint64_t now)
     if (attempt->waiting && sy_tcp_contact_comes(attempt->contact, now))
         attempt->due = now + BUSY_WAIT;
     else
-        go_on(attempt, now);
+        connect_go_on(attempt, now);
     return true;
 }
 
@@ -388,10 +389,10 @@ static bool attempt_timer(struct tcp_attempt *attempt, uint64_t now)
 static void attempts_timer(uint64_t now)
 {
     for (struct tcp_attempt *each = attempts; each;)
-        each = attempt_timer(each, now) ? attempts : each->next;
+        each = connect_attempt_timer(each, now) ? attempts : each->next;
 }
 
-static uint64_t attempts_deadline(void)
+static uint64_t connect_attempts_deadline(void)
 {
     uint64_t deadline = UINT64_MAX;
 
@@ -411,7 +412,7 @@ uint64_t sy_tcp_connect_timers(uint64_t now)
         attempts_timer(now);
         others = earlier(others, sy_tcp_turns_timer(now));
         /* With thousands of attempts, not one look at all of them for each. */
-        wake = earlier(others, attempts_deadline());
+        wake = earlier(others, connect_attempts_deadline());
         if (wake < now + TCP_MILLISECOND)
             wake = now + TCP_MILLISECOND;
     }

@@ -74,7 +74,7 @@ static void guests_leave(struct list *list, struct tcp_talk *talk)
 }
 
 /* A host may have many addresses of IPv6 in one network. */
-static uint16_t *source_of(const struct sockaddr_storage *address)
+static uint16_t *guests_source_of(const struct sockaddr_storage *address)
 {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
@@ -85,7 +85,7 @@ static uint16_t *source_of(const struct sockaddr_storage *address)
     return &guests.from[(hash ^ hash >> 32) % SOURCES];
 }
 
-static bool more_places(void)
+static bool guests_more_places(void)
 {
     struct chunk *chunk = sy_tcp_table_open(sizeof *chunk);
 
@@ -98,7 +98,7 @@ static bool more_places(void)
     return true;
 }
 
-static void give_back(void)
+static void guests_give_back(void)
 {
     for (struct chunk *each = guests.chunks, *next; each; each = next) {
         next = each->next;
@@ -109,7 +109,7 @@ static void give_back(void)
 }
 
 /* Ends being a stranger. */
-static void leave_strangers(struct tcp_talk *talk)
+static void guests_leave_strangers(struct tcp_talk *talk)
 {
     guests_leave(&guests.strangers, talk);
     guests.stranger_count--;
@@ -125,7 +125,7 @@ void sy_tcp_guest_gone(struct tcp_talk *talk)
         *at = talk->sibling;
         guests_leave(&guests.introduced, talk);
     } else {
-        leave_strangers(talk);
+        guests_leave_strangers(talk);
     }
     talk->watch.fd = -1;
     talk->next = guests.unused;
@@ -134,7 +134,7 @@ void sy_tcp_guest_gone(struct tcp_talk *talk)
 }
 
 /* The oldest of the address that has most. */
-static struct tcp_talk *next_to_go(void)
+static struct tcp_talk *guests_next_to_go(void)
 {
     struct tcp_talk *victim = guests.strangers.first;
 
@@ -145,9 +145,9 @@ static struct tcp_talk *next_to_go(void)
 }
 
 /* One that has spoken meanwhile goes on, or is over. */
-static void evict_one(void)
+static void guests_evict_one(void)
 {
-    struct tcp_talk *victim = next_to_go();
+    struct tcp_talk *victim = guests_next_to_go();
 
     sy_tcp_talk_event(&victim->watch, EPOLLIN);
     if (!guests.count || victim->watch.fd < 0 || victim->contact)
@@ -161,7 +161,7 @@ bool sy_tcp_guests_evict(void)
     unsigned before = guests.count;
 
     while (guests.stranger_count && guests.count == before)
-        evict_one();
+        guests_evict_one();
     return guests.count < before;
 }
 
@@ -171,14 +171,14 @@ struct tcp_talk *sy_tcp_guest_open(int fd, const struct sockaddr_storage *addres
     struct tcp_talk *talk;
 
     while (guests.stranger_count >= STRANGERS)
-        evict_one();
-    if (!guests.unused && !more_places())
+        guests_evict_one();
+    if (!guests.unused && !guests_more_places())
         return NULL;
     talk = guests.unused;
     guests.unused = talk->next;
     *talk = (struct tcp_talk){.watch = {.fd = fd, .event = sy_tcp_talk_event},
                               .address = *address,
-                              .source = source_of(address),
+                              .source = guests_source_of(address),
                               .began = now,
                               .deadline = sy_tcp_until(now + sy_tcp_patience(TCP_GREETING_TIME))};
     guests_enter(&guests.strangers, talk);
@@ -190,7 +190,7 @@ struct tcp_talk *sy_tcp_guest_open(int fd, const struct sockaddr_storage *addres
 
 void sy_tcp_guest_introduced(struct tcp_talk *talk, struct tcp_contact *contact)
 {
-    leave_strangers(talk);
+    guests_leave_strangers(talk);
     guests_enter(&guests.introduced, talk);
     talk->contact = contact;
     talk->sibling = contact->guests;
@@ -245,7 +245,7 @@ void sy_tcp_guests_cancel(const struct tcp_lane *lane)
     }
 }
 
-static uint64_t list_timer(const struct list *list, uint64_t now)
+static uint64_t guests_list_timer(const struct list *list, uint64_t now)
 {
     uint64_t deadline = UINT64_MAX;
 
@@ -264,11 +264,11 @@ static uint64_t list_timer(const struct list *list, uint64_t now)
 
 uint64_t sy_tcp_guests_timer(uint64_t now)
 {
-    uint64_t strangers = list_timer(&guests.strangers, now),
-             introduced = list_timer(&guests.introduced, now);
+    uint64_t strangers = guests_list_timer(&guests.strangers, now),
+             introduced = guests_list_timer(&guests.introduced, now);
 
     if (!guests.count)
-        give_back();
+        guests_give_back();
     return strangers < introduced ? strangers : introduced;
 }
 
@@ -278,5 +278,5 @@ void sy_tcp_guests_close(void)
         sy_tcp_talk_close(guests.strangers.first);
     while (guests.introduced.first)
         sy_tcp_talk_close(guests.introduced.first);
-    give_back();
+    guests_give_back();
 }

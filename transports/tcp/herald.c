@@ -54,13 +54,13 @@ void sy_tcp_heralds_close(void)
 
 /* ---- addresses ---- */
 
-static in_port_t *port_of(struct sockaddr_storage *address)
+static in_port_t *herald_port_of(struct sockaddr_storage *address)
 {
     return address->ss_family == AF_INET ? &((struct sockaddr_in *)address)->sin_port
                                          : &((struct sockaddr_in6 *)address)->sin6_port;
 }
 
-static socklen_t length_of(const struct sockaddr_storage *address)
+static socklen_t herald_length_of(const struct sockaddr_storage *address)
 {
     return address->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
@@ -71,18 +71,18 @@ static bool is_ip(const struct sockaddr_storage *address)
 }
 
 /* This side's address of a connection, with port 0. */
-static bool own_address(int connection, struct sockaddr_storage *own)
+static bool herald_own_address(int connection, struct sockaddr_storage *own)
 {
     socklen_t length = sizeof *own;
 
     memset(own, 0, sizeof *own);
     if (!heralds.open || getsockname(connection, (struct sockaddr *)own, &length) || !is_ip(own))
         return false;
-    *port_of(own) = 0;
+    *herald_port_of(own) = 0;
     return true;
 }
 
-static struct ear *find_ear(const struct sockaddr_storage *at)
+static struct ear *herald_find_ear(const struct sockaddr_storage *at)
 {
     for (unsigned i = 0; i < heralds.ears; i++)
         if (!memcmp(&heralds.ear[i].at, at, sizeof *at))
@@ -91,20 +91,22 @@ static struct ear *find_ear(const struct sockaddr_storage *at)
 }
 
 /* The port that a socket could be bound to, as in an address, or 0. */
-static in_port_t bind_in_range(int fd, const struct sockaddr_storage *at)
+static in_port_t herald_bind_in_range(int fd, const struct sockaddr_storage *at)
 {
     struct sockaddr_storage address = *at;
-    socklen_t length = length_of(at);
+    socklen_t length = herald_length_of(at);
 
     for (unsigned port = heralds.first; port <= heralds.last; port++) {
-        *port_of(&address) = htons((uint16_t)port);
+        *herald_port_of(&address) = htons((uint16_t)port);
         if (!bind(fd, (struct sockaddr *)&address, length))
-            return getsockname(fd, (struct sockaddr *)&address, &length) ? 0 : *port_of(&address);
+            return getsockname(fd, (struct sockaddr *)&address, &length)
+                       ? 0
+                       : *herald_port_of(&address);
     }
     return 0;
 }
 
-static struct ear *open_ear(const struct sockaddr_storage *at)
+static struct ear *herald_open_ear(const struct sockaddr_storage *at)
 {
     struct ear ear = {.at = *at};
 
@@ -113,7 +115,7 @@ static struct ear *open_ear(const struct sockaddr_storage *at)
     ear.fd = socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (ear.fd < 0)
         return NULL;
-    ear.port = bind_in_range(ear.fd, at);
+    ear.port = herald_bind_in_range(ear.fd, at);
     if (!ear.port) {
         close(ear.fd);
         return NULL;
@@ -127,27 +129,27 @@ uint16_t sy_tcp_heralds_ear(int connection)
     struct sockaddr_storage own;
     struct ear *ear;
 
-    if (sy_tcp_host->crowded || !own_address(connection, &own))
+    if (sy_tcp_host->crowded || !herald_own_address(connection, &own))
         return 0;
-    ear = find_ear(&own);
+    ear = herald_find_ear(&own);
     if (!ear)
-        ear = open_ear(&own);
+        ear = herald_open_ear(&own);
     return ear ? ntohs(ear->port) : 0;
 }
 
 /* ---- a lane's ---- */
 
 /* Where the other side of a connection hears: false where this side does not. */
-static bool find_way(struct tcp_herald *way, int connection, uint32_t hears)
+static bool herald_find_way(struct tcp_herald *way, int connection, uint32_t hears)
 {
     struct sockaddr_storage own, peer = {0};
     socklen_t length = sizeof peer;
 
-    if (!hears || !own_address(connection, &own) || !find_ear(&own) ||
+    if (!hears || !herald_own_address(connection, &own) || !herald_find_ear(&own) ||
         getpeername(connection, (struct sockaddr *)&peer, &length) || !is_ip(&peer))
         return false;
-    *port_of(&peer) = htons((uint16_t)hears);
-    way->length = length_of(&peer);
+    *herald_port_of(&peer) = htons((uint16_t)hears);
+    way->length = herald_length_of(&peer);
     memcpy(&way->to, &peer, way->length);
     memcpy(&way->own, &own, way->length);
     return true;
@@ -159,7 +161,7 @@ void sy_tcp_herald_meet(struct tcp_lane *lane, int connection, uint32_t hears,
                         const unsigned char keys[32], bool connector)
 {
     struct tcp_herald *herald = &lane->herald, way = {0};
-    bool open = find_way(&way, connection, hears);
+    bool open = herald_find_way(&way, connection, hears);
 
     if (open && !herald->length) {
         herald->own = way.own;
@@ -179,8 +181,8 @@ void sy_tcp_herald_meet(struct tcp_lane *lane, int connection, uint32_t hears,
     atomic_store_explicit(&herald->open, open, memory_order_release);
 }
 
-static uint64_t authenticator(const struct tcp_herald *herald, bool hears,
-                              const struct tcp_datagram *datagram)
+static uint64_t herald_authenticator(const struct tcp_herald *herald, bool hears,
+                                     const struct tcp_datagram *datagram)
 {
     const uint64_t key[2] = {atomic_load_explicit(&herald->key[hears][0], memory_order_relaxed),
                              atomic_load_explicit(&herald->key[hears][1], memory_order_relaxed)};
@@ -192,29 +194,29 @@ static uint64_t authenticator(const struct tcp_herald *herald, bool hears,
 
 /* ---- saying ---- */
 
-static struct tcp_datagram make_herald(const struct tcp_herald *herald, unsigned flags,
+static struct tcp_datagram herald_make(const struct tcp_herald *herald, unsigned flags,
                                        uint64_t header, uint64_t value)
 {
     struct tcp_datagram datagram = {
         .from = (uint32_t)sy_tcp_host->pe, .flags = flags, .header = header, .value = value};
 
-    datagram.tag = authenticator(herald, false, &datagram);
+    datagram.tag = herald_authenticator(herald, false, &datagram);
     return datagram;
 }
 
-static bool send_herald(const struct tcp_herald *herald, bool alone, uint64_t header,
+static bool herald_send(const struct tcp_herald *herald, bool alone, uint64_t header,
                         uint64_t value)
 {
     bool heard = atomic_load_explicit(&herald->heard, memory_order_relaxed);
     unsigned flags = (heard ? TCP_DATAGRAM_HEARD : 0) | (alone ? TCP_DATAGRAM_ALONE : 0);
-    struct tcp_datagram datagram = make_herald(herald, flags, header, value);
+    struct tcp_datagram datagram = herald_make(herald, flags, header, value);
 
     return send(herald->fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL) ==
            sizeof datagram;
 }
 
 /* A socket for each lane, since the kernel keeps the way of a connected one. */
-static int connected(const struct tcp_herald *herald)
+static int herald_connected(const struct tcp_herald *herald)
 {
     int fd = socket(herald->to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -228,7 +230,7 @@ static int connected(const struct tcp_herald *herald)
 
 /* Something is kept. Either this finds a look planned, or the look, which clears `look_at` first,
  * finds what is kept: both write one and then read the other, in sequential order. */
-static void plan_look(uint64_t now, unsigned microseconds)
+static void herald_plan_look(uint64_t now, unsigned microseconds)
 {
     if (atomic_load(&heralds.look_at) ||
         atomic_exchange(&heralds.look_at, now + microseconds * UINT64_C(1000)))
@@ -237,7 +239,7 @@ static void plan_look(uint64_t now, unsigned microseconds)
 }
 
 /* Where the lane's requests end that are not RAISEs. */
-static uint64_t others_end(const struct tcp_lane *lane)
+static uint64_t herald_others_end(const struct tcp_lane *lane)
 {
     uint64_t tail = sy_tcp_log_tail(&lane->log[TCP_REQUESTS]);
 
@@ -246,15 +248,15 @@ static uint64_t others_end(const struct tcp_lane *lane)
 
 void sy_tcp_herald_joins(struct tcp_lane *lane, size_t bytes)
 {
-    lane->herald.others = others_end(lane);
+    lane->herald.others = herald_others_end(lane);
     lane->herald.raised = sy_tcp_log_tail(&lane->log[TCP_REQUESTS]) + bytes;
 }
 
 /* Whether a herald would overtake something. Where that is no more than it was last time, the other
  * side is asked to confirm it: one that says all by heralds does not do so by itself. */
-static bool overtakes(struct tcp_lane *lane)
+static bool herald_overtakes(struct tcp_lane *lane)
 {
-    uint64_t others = others_end(lane);
+    uint64_t others = herald_others_end(lane);
 
     if (sy_tcp_log_acked(&lane->log[TCP_REQUESTS]) < others) {
         if (others == lane->herald.others)
@@ -271,7 +273,7 @@ static bool overtakes(struct tcp_lane *lane)
 }
 
 /* Counts a RAISE that is said. The first after a rest begins a new count. */
-static void expect_one(uint64_t now)
+static void herald_expect_one(uint64_t now)
 {
     if (now - atomic_load_explicit(&heralds.raised_at, memory_order_relaxed) >= PATIENCE)
         atomic_store_explicit(&heralds.awaited, 0, memory_order_relaxed);
@@ -282,11 +284,11 @@ static void expect_one(uint64_t now)
 }
 
 /* Whether a herald may say it, beside the lane or alone. */
-static bool may_say(struct tcp_lane *lane, bool often, uint64_t kept, uint64_t header)
+static bool herald_may_say(struct tcp_lane *lane, bool often, uint64_t kept, uint64_t header)
 {
     struct tcp_herald *herald = &lane->herald;
 
-    if (!often || (kept && kept != header) || overtakes(lane))
+    if (!often || (kept && kept != header) || herald_overtakes(lane))
         return false;
     if (!atomic_load_explicit(&heralds.busy, memory_order_relaxed))
         atomic_store_explicit(&heralds.busy, true, memory_order_relaxed);
@@ -296,7 +298,7 @@ static bool may_say(struct tcp_lane *lane, bool often, uint64_t kept, uint64_t h
              !atomic_load_explicit(&herald->heard, memory_order_relaxed))
         return false;
     if (herald->fd == -1)
-        herald->fd = connected(herald);
+        herald->fd = herald_connected(herald);
     return true;
 }
 
@@ -314,18 +316,19 @@ bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value)
     herald->said_at = now;
     if (kept == header)
         atomic_store_explicit(&herald->header, 0, memory_order_relaxed);
-    expect_one(now);
-    if (!may_say(lane, often, kept, header) || !send_herald(herald, works, header, value) || !works)
+    herald_expect_one(now);
+    if (!herald_may_say(lane, often, kept, header) || !herald_send(herald, works, header, value) ||
+        !works)
         return false;
     herald->value = value;
     atomic_store_explicit(&herald->kept_at, now, memory_order_relaxed);
     atomic_store(&herald->header, header);
-    plan_look(now, PATIENCE_US);
+    herald_plan_look(now, PATIENCE_US);
     return true;
 }
 
 /* Appends it, by the producer or in its place. False: there is no room. */
-static bool append_kept(struct tcp_lane *lane)
+static bool herald_append_kept(struct tcp_lane *lane)
 {
     struct tcp_herald *herald = &lane->herald;
     uint64_t header = atomic_load_explicit(&herald->header, memory_order_relaxed);
@@ -348,7 +351,7 @@ static bool append_kept(struct tcp_lane *lane)
 void sy_tcp_herald_flush(struct tcp_lane *lane)
 {
     if (SY_UNLIKELY(atomic_load_explicit(&lane->herald.header, memory_order_relaxed)) &&
-        append_kept(lane))
+        herald_append_kept(lane))
         sy_tcp_send_mark(lane, false);
 }
 
@@ -358,7 +361,7 @@ bool sy_tcp_herald_settle(struct tcp_lane *lane)
         return true;
     if (!sy_tcp_producer_stop(lane))
         return false;
-    bool appended = append_kept(lane);
+    bool appended = herald_append_kept(lane);
     sy_tcp_producer_go(lane);
     if (appended)
         sy_tcp_send_mark(lane, false);
@@ -366,7 +369,7 @@ bool sy_tcp_herald_settle(struct tcp_lane *lane)
 }
 
 /* Settles what is due; what is left is due at the time returned; 0: nothing is left. */
-static uint64_t settle_due(uint64_t now)
+static uint64_t herald_settle_due(uint64_t now)
 {
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
     uint64_t next = 0;
@@ -400,9 +403,9 @@ void sy_tcp_heralds_repeat(void)
     }
     if (!atomic_exchange(&heralds.look_at, 0))
         return;
-    next = settle_due(now);
+    next = herald_settle_due(now);
     if (next)
-        plan_look(now, (unsigned)((next - now) / 1000) + 1);
+        herald_plan_look(now, (unsigned)((next - now) / 1000) + 1);
 }
 
 /* ---- hearing ---- */
@@ -425,9 +428,9 @@ static void note_news(void)
 
 /* Somebody to whom this PE has nothing to say learns so too that it is heard: a word is always at
  * least 0. */
-static void answer(const struct ear *ear, const struct tcp_herald *herald, uint64_t header)
+static void herald_answer(const struct ear *ear, const struct tcp_herald *herald, uint64_t header)
 {
-    struct tcp_datagram datagram = make_herald(herald, TCP_DATAGRAM_HEARD | TCP_DATAGRAM_ALONE,
+    struct tcp_datagram datagram = herald_make(herald, TCP_DATAGRAM_HEARD | TCP_DATAGRAM_ALONE,
                                                header, 0);
 
     sendto(ear->fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL, &herald->to.any,
@@ -435,20 +438,20 @@ static void answer(const struct ear *ear, const struct tcp_herald *herald, uint6
 }
 
 /* Nothing is believed, and nobody is told, before the authenticator has been compared. */
-static bool take(const struct ear *ear, const struct tcp_datagram *datagram)
+static bool herald_take(const struct ear *ear, const struct tcp_datagram *datagram)
 {
     struct tcp_lane *lane = sy_tcp_lane_made(datagram->from, 0);
     struct tcp_herald *herald = lane ? &lane->herald : NULL;
 
     if (!lane || !atomic_load_explicit(&herald->open, memory_order_acquire) ||
-        authenticator(herald, true, datagram) != datagram->tag)
+        herald_authenticator(herald, true, datagram) != datagram->tag)
         return false;
     atomic_store_explicit(&herald->heard, true, memory_order_relaxed);
     atomic_store_explicit(&herald->works, datagram->flags & TCP_DATAGRAM_HEARD,
                           memory_order_relaxed);
     atomic_store_explicit(&heralds.come, true, memory_order_relaxed);
     if (!(datagram->flags & TCP_DATAGRAM_ALONE))
-        answer(ear, herald, datagram->header);
+        herald_answer(ear, herald, datagram->header);
     if (sy_tcp_header_op(datagram->header) != TCP_OP_RAISE ||
         sy_tcp_apply_raise(datagram->header, datagram->value) <= 0)
         return false;
@@ -465,7 +468,7 @@ size_t sy_tcp_heralds_hear(void)
     for (unsigned i = 0; i < heralds.ears; i++)
         if (recv(heralds.ear[i].fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_TRUNC) ==
                 sizeof datagram &&
-            take(&heralds.ear[i], &datagram))
+            herald_take(&heralds.ear[i], &datagram))
             return 1;
     return 0;
 }

@@ -26,7 +26,7 @@ static struct {
     unsigned next;        /* lane that it has come to */
 } idle = {.timer.fd = -1};
 
-static void set_timer(uint64_t nanoseconds)
+static void idle_set_timer(uint64_t nanoseconds)
 {
     struct itimerspec when = {
         .it_value = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)}};
@@ -38,17 +38,17 @@ void sy_tcp_idle_moved(void)
 {
     if (!atomic_load_explicit(&idle.planned, memory_order_relaxed) &&
         !atomic_exchange(&idle.planned, true))
-        set_timer(idle.apart);
+        idle_set_timer(idle.apart);
 }
 
-static uint64_t got(const struct tcp_lane *lane)
+static uint64_t idle_got(const struct tcp_lane *lane)
 {
     return atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed) +
            atomic_load_explicit(&lane->got[TCP_REPLIES], memory_order_relaxed);
 }
 
 /* Confirmed, and no thread is about to find out that it has sent it. */
-static bool is_empty(const struct tcp_lane *lane, enum tcp_channel channel)
+static bool idle_is_empty(const struct tcp_lane *lane, enum tcp_channel channel)
 {
     uint64_t tail = sy_tcp_log_tail(&lane->log[channel]);
 
@@ -57,13 +57,13 @@ static bool is_empty(const struct tcp_lane *lane, enum tcp_channel channel)
 }
 
 /* False: something is in use. */
-static bool trim_requests(struct tcp_lane *lane)
+static bool idle_trim_requests(struct tcp_lane *lane)
 {
     struct tcp_lane *first = sy_tcp_lane_find(lane->pe, 0);
 
     if (!first || !sy_tcp_producer_stop(first))
         return false;
-    bool unused = is_empty(lane, TCP_REQUESTS) &&
+    bool unused = idle_is_empty(lane, TCP_REQUESTS) &&
                   !atomic_load_explicit(&lane->run, memory_order_relaxed) &&
                   atomic_load(&lane->wanted) == atomic_load(&lane->answered);
     if (unused) {
@@ -77,17 +77,17 @@ static bool trim_requests(struct tcp_lane *lane)
 /* ---- a lane ---- */
 
 /* The other side may keep what this one has applied and not said so. */
-static void tell(struct tcp_lane *lane)
+static void idle_tell(struct tcp_lane *lane)
 {
-    if (atomic_load_explicit(&lane->told, memory_order_relaxed) == got(lane))
+    if (atomic_load_explicit(&lane->told, memory_order_relaxed) == idle_got(lane))
         return;
     atomic_store_explicit(&lane->ack_due, true, memory_order_release);
     sy_tcp_send(lane);
 }
 
-static bool trim(struct tcp_lane *lane)
+static bool idle_trim(struct tcp_lane *lane)
 {
-    bool requests = trim_requests(lane), replies = is_empty(lane, TCP_REPLIES);
+    bool requests = idle_trim_requests(lane), replies = idle_is_empty(lane, TCP_REPLIES);
 
     if (replies)
         sy_tcp_log_trim(&lane->log[TCP_REPLIES]);
@@ -95,9 +95,9 @@ static bool trim(struct tcp_lane *lane)
 }
 
 /* Whether nothing has moved since the last look and there may be something to trim. */
-static bool rests(struct tcp_lane *lane)
+static bool idle_rests(struct tcp_lane *lane)
 {
-    uint64_t moved = got(lane) + sy_tcp_log_tail(&lane->log[TCP_REQUESTS]) +
+    uint64_t moved = idle_got(lane) + sy_tcp_log_tail(&lane->log[TCP_REQUESTS]) +
                      sy_tcp_log_tail(&lane->log[TCP_REPLIES]);
 
     if (moved == lane->moved)
@@ -108,10 +108,10 @@ static bool rests(struct tcp_lane *lane)
     return false;
 }
 
-static void look_at(struct tcp_lane *lane)
+static void idle_look_at(struct tcp_lane *lane)
 {
-    tell(lane);
-    lane->trimmed = trim(lane);
+    idle_tell(lane);
+    lane->trimmed = idle_trim(lane);
     if (!lane->trimmed)
         atomic_store(&idle.planned, true);
 }
@@ -119,19 +119,19 @@ static void look_at(struct tcp_lane *lane)
 /* ---- all lanes ---- */
 
 /* Goes on with the look: whether it has come to its end. */
-static bool turn(void)
+static bool idle_turn(void)
 {
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire), left = TURN;
 
     for (; idle.next < count && left; idle.next++)
-        if (rests(sy_tcp_lanes.lane[idle.next])) {
-            look_at(sy_tcp_lanes.lane[idle.next]);
+        if (idle_rests(sy_tcp_lanes.lane[idle.next])) {
+            idle_look_at(sy_tcp_lanes.lane[idle.next]);
             left--;
         }
     return idle.next == count;
 }
 
-static void on_timer(struct tcp_watch *watch, uint32_t events)
+static void idle_on_timer(struct tcp_watch *watch, uint32_t events)
 {
     uint64_t expirations;
     ssize_t size = read(watch->fd, &expirations, sizeof expirations);
@@ -141,11 +141,11 @@ static void on_timer(struct tcp_watch *watch, uint32_t events)
         idle.next = 0;
         atomic_store(&idle.planned, false); /* what moves from now on plans the next one */
     }
-    idle.going_on = !turn();
+    idle.going_on = !idle_turn();
     if (idle.going_on)
-        set_timer(idle.apart < TURNS_APART ? idle.apart : TURNS_APART);
+        idle_set_timer(idle.apart < TURNS_APART ? idle.apart : TURNS_APART);
     else if (atomic_load(&idle.planned))
-        set_timer(idle.apart);
+        idle_set_timer(idle.apart);
 }
 
 int sy_tcp_idle_open(struct sy_error *err)
@@ -154,7 +154,7 @@ int sy_tcp_idle_open(struct sy_error *err)
     idle.apart = (uint64_t)(sy_tcp_settings.idle * 1e9);
     atomic_store(&idle.planned, !idle.apart);
     idle.timer = (struct tcp_watch){
-        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = on_timer};
+        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = idle_on_timer};
     if (idle.timer.fd < 0 || sy_tcp_watch_add(&idle.timer, EPOLLIN))
         return sy_tcp_host->fail(err, errno, "a timer: %s", strerror(errno));
     return 0;

@@ -50,24 +50,24 @@ struct tcp_lane *sy_tcp_issue_route(int pe)
 
 /* What a lane has seen of late decides only when something leaves. Threads that issue at once may
  * spoil each other's counts. */
-static int get(const _Atomic int *count)
+static int tcp_issue_get(const _Atomic int *count)
 {
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-static void set(_Atomic int *count, int value)
+static void tcp_issue_set(_Atomic int *count, int value)
 {
     atomic_store_explicit(count, value, memory_order_relaxed);
 }
 
 /* An operation that leaves by itself: if a quiet follows such operations as a rule, the frame asks
  * for the acknowledgement that the quiet will wait for, which saves it a frame of its own. */
-static void send_alone(struct tcp_lane *lane, uint64_t tail)
+static void tcp_issue_send_alone(struct tcp_lane *lane, uint64_t tail)
 {
-    int follows = get(&lane->quiet_follows);
+    int follows = tcp_issue_get(&lane->quiet_follows);
 
     if (atomic_load_explicit(&lane->alone, memory_order_relaxed) && follows > 0)
-        set(&lane->quiet_follows, --follows);
+        tcp_issue_set(&lane->quiet_follows, --follows);
     atomic_store_explicit(&lane->alone, true, memory_order_relaxed);
     if (follows >= 2)
         sy_tcp_send_ask(lane, tail);
@@ -76,14 +76,14 @@ static void send_alone(struct tcp_lane *lane, uint64_t tail)
 
 /* An operation, whose record is [begin, end), finds the lane idle. Whether others are going to
  * follow it at once, as they did the last times. */
-static bool begins_bunch(struct tcp_lane *lane, uint64_t begin, uint64_t end)
+static bool tcp_issue_begins_bunch(struct tcp_lane *lane, uint64_t begin, uint64_t end)
 {
     bool followed = begin > atomic_load_explicit(&lane->first_end, memory_order_relaxed);
-    int before = get(&lane->bunches), bunches = !followed          ? 0
-                                                : before < BUNCHES ? before + 1
-                                                                   : BUNCHES;
+    int before = tcp_issue_get(&lane->bunches), bunches = !followed          ? 0
+                                                          : before < BUNCHES ? before + 1
+                                                                             : BUNCHES;
 
-    set(&lane->bunches, bunches);
+    tcp_issue_set(&lane->bunches, bunches);
     atomic_store_explicit(&lane->first_end, end, memory_order_relaxed);
     return bunches == BUNCHES;
 }
@@ -91,16 +91,16 @@ static bool begins_bunch(struct tcp_lane *lane, uint64_t begin, uint64_t end)
 /* Whether the program has sent what it gathered by itself the last times, by waiting or because
  * there was much of it. Then the timer that sees to it otherwise may expire later: early timers are
  * dear on virtual machines. */
-static bool is_kept(struct tcp_lane *lane)
+static bool tcp_issue_is_kept(struct tcp_lane *lane)
 {
     if (atomic_load_explicit(&lane->left, memory_order_relaxed)) {
         atomic_store_explicit(&lane->left, false, memory_order_relaxed);
-        set(&lane->keeps, 0);
+        tcp_issue_set(&lane->keeps, 0);
         return false;
     }
-    int keeps = get(&lane->keeps);
+    int keeps = tcp_issue_get(&lane->keeps);
     if (keeps < KEEPS)
-        set(&lane->keeps, ++keeps);
+        tcp_issue_set(&lane->keeps, ++keeps);
     return keeps == KEEPS;
 }
 
@@ -110,13 +110,13 @@ void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uin
     uint64_t now = sy_tcp_now();
     bool idle = now - atomic_load_explicit(&lane->sent_time, memory_order_relaxed) > IDLE_NS;
 
-    if (idle && !begins_bunch(lane, tail - bytes, tail) && !ctx->batch) {
-        send_alone(lane, tail);
+    if (idle && !tcp_issue_begins_bunch(lane, tail - bytes, tail) && !ctx->batch) {
+        tcp_issue_send_alone(lane, tail);
         return;
     }
     atomic_store_explicit(&lane->producer, pthread_self(), memory_order_relaxed);
     atomic_store_explicit(&lane->gathered_at, now, memory_order_relaxed);
-    sy_tcp_send_mark(lane, ctx->batch || is_kept(lane));
+    sy_tcp_send_mark(lane, ctx->batch || tcp_issue_is_kept(lane));
 }
 
 static bool has_rested(const struct tcp_lane *lane)

@@ -54,7 +54,7 @@ int sy_tcp_lanes_open(struct sy_error *err)
     return sy_tcp_idle_open(err);
 }
 
-static struct tcp_lane *make(int pe, unsigned number)
+static struct tcp_lane *lane_make(int pe, unsigned number)
 {
     struct tcp_lane *lane = aligned_alloc(_Alignof(struct tcp_lane), sizeof *lane);
     unsigned slot = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_relaxed);
@@ -91,14 +91,14 @@ struct tcp_lane *sy_tcp_lane_find(int pe, unsigned number)
         return lane;
     pthread_mutex_lock(&making);
     lane = atomic_load_explicit(place, memory_order_relaxed);
-    if (!lane && (lane = make(pe, number)))
+    if (!lane && (lane = lane_make(pe, number)))
         atomic_store_explicit(place, lane, memory_order_release);
     pthread_mutex_unlock(&making);
     return lane;
 }
 
 /* Whoever made it wanted enters it, so that it is entered once. */
-static void enter_wanted(struct tcp_lane *lane)
+static void lane_enter_wanted(struct tcp_lane *lane)
 {
     struct tcp_lane *first = atomic_load_explicit(&sy_tcp_lanes.wanted, memory_order_relaxed);
 
@@ -114,7 +114,7 @@ struct tcp_lane *sy_tcp_lane_open(int pe, unsigned number)
     int new = TCP_LANE_NEW;
 
     if (lane && atomic_compare_exchange_strong(&lane->state, &new, TCP_LANE_WANTED)) {
-        enter_wanted(lane);
+        lane_enter_wanted(lane);
         sy_tcp_poll_wake();
     }
     return lane;
@@ -122,7 +122,7 @@ struct tcp_lane *sy_tcp_lane_open(int pe, unsigned number)
 
 /* ---- connecting ---- */
 
-static void connect_lane(struct tcp_lane *lane)
+static void lane_connect(struct tcp_lane *lane)
 {
     size_t size;
     const void *address = sy_tcp_address_of(lane->pe, &size);
@@ -133,7 +133,7 @@ static void connect_lane(struct tcp_lane *lane)
 
 /* The application wants these, in this order. One that the other side has connected meanwhile is up
  * already. */
-static void connect_wanted(uint64_t now)
+static void lane_connect_wanted(uint64_t now)
 {
     struct tcp_lane *lane = NULL, *next,
                     *last = atomic_exchange_explicit(&sy_tcp_lanes.wanted, NULL,
@@ -150,12 +150,12 @@ static void connect_wanted(uint64_t now)
             lane->down_since = now;
             lane->connector = true;
             sy_tcp_outage_start(lane, now);
-            connect_lane(lane);
+            lane_connect(lane);
         }
     }
 }
 
-static void on_socket(struct tcp_watch *watch, uint32_t events)
+static void lane_on_socket(struct tcp_watch *watch, uint32_t events)
 {
     struct tcp_lane *lane = (struct tcp_lane *)watch;
 
@@ -171,7 +171,7 @@ static void on_socket(struct tcp_watch *watch, uint32_t events)
 }
 
 /* Ends the connection, not the lane: what has not been applied stays in the logs. */
-static void drop(struct tcp_lane *lane)
+static void lane_drop(struct tcp_lane *lane)
 {
     sy_tcp_send_lock(lane);
     if (lane->watch.fd >= 0) {
@@ -193,7 +193,7 @@ struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane, int fd)
 {
     if (lane->watch.fd >= 0)
         sy_tcp_outage_break(lane);
-    drop(lane);
+    lane_drop(lane);
     if (!lane->down_since)
         lane->down_since = sy_tcp_now();
     set_state(lane, TCP_LANE_DOWN);
@@ -206,13 +206,13 @@ struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane, int fd)
 void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
                        const unsigned char keys[32], bool connector)
 {
-    drop(lane);
+    lane_drop(lane);
     sy_tcp_herald_meet(lane, fd, peer->hears, keys, connector);
     sy_tcp_send_lock(lane);
     bool fits = sy_tcp_log_resume(&lane->log[TCP_REQUESTS], peer->requests) &&
                 sy_tcp_log_resume(&lane->log[TCP_REPLIES], peer->replies);
     lane->watch.fd = fd;
-    lane->watch.event = on_socket;
+    lane->watch.event = lane_on_socket;
     int rc = fits ? sy_tcp_watch_add(&lane->watch, EPOLLIN) : -EPROTO;
     if (rc) {
         lane->watch.fd = -1;
@@ -264,7 +264,7 @@ bool sy_tcp_lane_narrow(const struct tcp_lane *lane)
 }
 
 /* It leaves this side the most of the time in which there must be another connection. */
-static uint64_t others_turn(void)
+static uint64_t lane_others_turn(void)
 {
     double share = sy_tcp_settings.reconnect_timeout / 8 * (double)SECOND;
 
@@ -276,7 +276,7 @@ void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why)
     bool over = lane->in.told_all;
 
     sy_tcp_outage_break(lane);
-    drop(lane);
+    lane_drop(lane);
     if (over) {
         set_state(lane, TCP_LANE_OVER);
         return;
@@ -286,7 +286,7 @@ void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why)
                      lane->pe, sy_tcp_host->place(lane->pe).host, why);
     lane->down_since = sy_tcp_now();
     /* The side that connected does so again at once; the other only where that does not happen. */
-    lane->retry_at = lane->down_since + (lane->connector || closing ? 0 : others_turn());
+    lane->retry_at = lane->down_since + (lane->connector || closing ? 0 : lane_others_turn());
     set_state(lane, TCP_LANE_DOWN);
     sy_tcp_poll_wake();
 }
@@ -295,7 +295,7 @@ void sy_tcp_lane_breached(struct tcp_lane *lane, const char *why)
 {
     char text[256];
 
-    drop(lane);
+    lane_drop(lane);
     set_state(lane, TCP_LANE_OVER);
     snprintf(text, sizeof text,
              "its connection carries what no PE of this library's version sends: %s", why);
@@ -304,7 +304,7 @@ void sy_tcp_lane_breached(struct tcp_lane *lane, const char *why)
 
 /* A lane that is down: tries again, or gives the peer up. Returns nanoseconds until it wants to be
  * looked at again. */
-static uint64_t look_after(struct tcp_lane *lane, uint64_t now)
+static uint64_t lane_look_after(struct tcp_lane *lane, uint64_t now)
 {
     uint64_t wait;
 
@@ -317,7 +317,7 @@ static uint64_t look_after(struct tcp_lane *lane, uint64_t now)
         return UINT64_MAX;
     }
     if (lane->retry_at && now >= lane->retry_at)
-        connect_lane(lane);
+        lane_connect(lane);
     uint64_t retry = lane->retry_at - now;
     return lane->retry_at && retry < wait ? retry : wait;
 }
@@ -327,9 +327,9 @@ uint64_t sy_tcp_lanes_timers(uint64_t now)
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
     uint64_t next = UINT64_MAX;
 
-    connect_wanted(now);
+    lane_connect_wanted(now);
     for (unsigned i = 0; i < count; i++) {
-        uint64_t wait = look_after(sy_tcp_lanes.lane[i], now);
+        uint64_t wait = lane_look_after(sy_tcp_lanes.lane[i], now);
         if (wait < next)
             next = wait;
     }
@@ -357,7 +357,7 @@ bool sy_tcp_lane_pending(const struct tcp_lane *lane, struct sy_pending *pending
 /* ---- closing ---- */
 
 /* Whether all that this side said has been applied. */
-static bool settled(struct tcp_lane *lane)
+static bool lane_settled(struct tcp_lane *lane)
 {
     bool all = true;
 
@@ -369,7 +369,7 @@ static bool settled(struct tcp_lane *lane)
 }
 
 /* Waits until `done` holds for every lane, at most `limit` nanoseconds. */
-static void wait_for_all(bool (*done)(struct tcp_lane *lane), uint64_t limit)
+static void lane_wait_for_all(bool (*done)(struct tcp_lane *lane), uint64_t limit)
 {
     uint64_t begin = sy_tcp_now(), since = 0;
 
@@ -399,9 +399,9 @@ static void say_bye(struct tcp_lane *lane)
     sy_tcp_send(lane);
 }
 
-static void free_lane(struct tcp_lane *lane)
+static void lane_free(struct tcp_lane *lane)
 {
-    drop(lane);
+    lane_drop(lane);
     free(lane->in.stash);
     if (lane->herald.fd >= 0)
         close(lane->herald.fd);
@@ -416,7 +416,7 @@ void sy_tcp_lanes_leave(void)
     uint64_t patience = (uint64_t)(sy_tcp_settings.reconnect_timeout * (double)SECOND);
 
     closing = sy_tcp_now();
-    wait_for_all(sy_tcp_herald_settle, patience);
+    lane_wait_for_all(sy_tcp_herald_settle, patience);
     unsigned count = atomic_load(&sy_tcp_lanes.count);
     for (unsigned i = 0; i < count; i++) {
         sy_tcp_send_ask(sy_tcp_lanes.lane[i],
@@ -425,18 +425,18 @@ void sy_tcp_lanes_leave(void)
         atomic_store_explicit(&sy_tcp_lanes.lane[i]->ack_due, true, memory_order_relaxed);
         sy_tcp_send(sy_tcp_lanes.lane[i]);
     }
-    wait_for_all(settled, patience);
+    lane_wait_for_all(lane_settled, patience);
     farewell = true;
     for (unsigned i = 0; i < count; i++)
         say_bye(sy_tcp_lanes.lane[i]);
-    wait_for_all(left, FAREWELL);
+    lane_wait_for_all(left, FAREWELL);
 }
 
 void sy_tcp_lanes_close(void)
 {
     sy_tcp_idle_close();
     for (unsigned i = 0; i < atomic_load(&sy_tcp_lanes.count); i++)
-        free_lane(sy_tcp_lanes.lane[i]);
+        lane_free(sy_tcp_lanes.lane[i]);
     free(sy_tcp_lanes.lane);
     free(sy_tcp_lanes.by_number);
     free(sy_tcp_lanes.dirty);

@@ -28,7 +28,7 @@ struct spread {
 /* ---- how many connections ---- */
 
 /* Transfers of fewer bytes always go over one. */
-static size_t shortest(void)
+static size_t large_shortest(void)
 {
     size_t bytes = sy_tcp_settings.stripe / FRACTION;
 
@@ -38,19 +38,20 @@ static size_t shortest(void)
 /* Whether a transfer tells how fast it was: `bytes` of it, if they are enough. */
 static bool is_measured(size_t length, size_t bytes, unsigned flags)
 {
-    return flags & SY_BLOCKING && length < sy_tcp_settings.stripe && bytes >= shortest();
+    return flags & SY_BLOCKING && length < sy_tcp_settings.stripe && bytes >= large_shortest();
 }
 
-static bool is_spread(const struct tcp_lane *lane, size_t length, bool measured)
+static bool large_is_spread(const struct tcp_lane *lane, size_t length, bool measured)
 {
     if (length >= sy_tcp_settings.stripe)
         return true;
-    return length >= shortest() && sy_tcp_pace_spreads(&lane->pace, measured) &&
+    return length >= large_shortest() && sy_tcp_pace_spreads(&lane->pace, measured) &&
            (lane->stripe[0] || atomic_load(&sy_tcp_lanes.count) < MODEST);
 }
 
 /* A measured transfer is over, which began at `begun`. */
-static void note(struct tcp_lane *lane, const struct spread *spread, size_t bytes, uint64_t begun)
+static void large_note(struct tcp_lane *lane, const struct spread *spread, size_t bytes,
+                       uint64_t begun)
 {
     uint64_t took = sy_tcp_now() - begun;
 
@@ -61,12 +62,13 @@ static void note(struct tcp_lane *lane, const struct spread *spread, size_t byte
 
 /* The further lanes to the process of lane 0, or lane 0 itself where the transfer is too small for
  * them. */
-static void choose_lanes(struct tcp_lane *lane, size_t length, bool measured, struct spread *spread)
+static void large_choose_lanes(struct tcp_lane *lane, size_t length, bool measured,
+                               struct spread *spread)
 {
     unsigned streams = (unsigned)sy_tcp_settings.streams;
 
     *spread = (struct spread){.lane = {lane}, .count = 1};
-    if (!streams || !is_spread(lane, length, measured))
+    if (!streams || !large_is_spread(lane, length, measured))
         return;
     for (unsigned i = 0; i < streams; i++) {
         if (!lane->stripe[i])
@@ -81,7 +83,7 @@ static void choose_lanes(struct tcp_lane *lane, size_t length, bool measured, st
 }
 
 /* Progress while this thread waits for room or for a confirmation on a lane. */
-static void pass_time(struct tcp_lane *lane, uint64_t *since)
+static void large_pass_time(struct tcp_lane *lane, uint64_t *since)
 {
     if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
         sy_tcp_send(lane);
@@ -90,23 +92,23 @@ static void pass_time(struct tcp_lane *lane, uint64_t *since)
 }
 
 /* Room for a record's words, and for a piece behind it; waits for them. */
-static char *wait_room(struct tcp_lane *lane)
+static char *large_wait_room(struct tcp_lane *lane)
 {
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
     uint64_t since = 0;
     char *room;
 
     while (!(room = sy_tcp_log_reserve(log, 16)) || !sy_tcp_log_has_piece(log))
-        pass_time(lane, &since);
+        large_pass_time(lane, &since);
     return room;
 }
 
 /* Has the other side apply nothing more of `lane` before lane `number` has got to a position. */
-static void append_await(struct tcp_lane *lane, unsigned number, uint64_t position)
+static void large_append_await(struct tcp_lane *lane, unsigned number, uint64_t position)
 {
     uint64_t word[2] = {sy_tcp_header(TCP_OP_AWAIT, 0, number, 0, 0), position};
 
-    memcpy(wait_room(lane), word, sizeof word);
+    memcpy(large_wait_room(lane), word, sizeof word);
     sy_tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
 }
 
@@ -120,7 +122,7 @@ void sy_tcp_large_fence(struct tcp_lane *lane)
     sy_tcp_run_close(lane);
     for (; lane->unordered; lane->unordered &= lane->unordered - 1) {
         unsigned i = (unsigned)__builtin_ctz(lane->unordered);
-        append_await(lane, i + 1, sy_tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));
+        large_append_await(lane, i + 1, sy_tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));
     }
     sy_tcp_issue_end(lane);
     sy_tcp_send_mark(lane, false);
@@ -129,20 +131,20 @@ void sy_tcp_large_fence(struct tcp_lane *lane)
 /* ---- put ---- */
 
 /* Before the first chunk on further lanes: what lane 0 holds comes first. */
-static void order_after(struct tcp_lane *first, const struct spread *spread)
+static void large_order_after(struct tcp_lane *first, const struct spread *spread)
 {
     uint64_t tail = sy_tcp_log_tail(&first->log[TCP_REQUESTS]);
 
     for (unsigned i = 0; i < spread->count && spread->lane[0] != first; i++) {
         if (spread->lane[i]->awaits == tail)
             continue;
-        append_await(spread->lane[i], 0, tail);
+        large_append_await(spread->lane[i], 0, tail);
         spread->lane[i]->awaits = tail;
     }
 }
 
 /* Has a fence on lane 0 wait for the chunks of a put. */
-static void order_before_fence(struct tcp_lane *first, const struct spread *spread)
+static void large_order_before_fence(struct tcp_lane *first, const struct spread *spread)
 {
     if (spread->lane[0] == first)
         return;
@@ -158,7 +160,7 @@ static bool is_handed(const struct tcp_lane *lane, uint64_t tail)
 
 /* Copies what is unconfirmed of the caller's memory: 0; -EAGAIN: it is being sent once more, since
  * the connection has broken; or -ENOMEM. */
-static int keep_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail)
+static int large_keep_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail)
 {
     sy_tcp_poll_lock();
     sy_tcp_send_lock(lane);
@@ -173,8 +175,8 @@ static int keep_source(struct tcp_lane *lane, const struct sy_transfer *t, uint6
 /* The caller's memory is in use until the operation has been confirmed, because a broken connection
  * may need it again. So a blocking put waits until the kernel has all and little is unconfirmed,
  * and copies that little. */
-static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail,
-                           size_t kept)
+static void large_release_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail,
+                                 size_t kept)
 {
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
     uint64_t since = 0;
@@ -182,8 +184,8 @@ static void release_source(struct tcp_lane *lane, const struct sy_transfer *t, u
     sy_tcp_send_ask(lane, tail);
     while (sy_tcp_log_acked(log) < tail)
         if (!is_handed(lane, tail) || tail - sy_tcp_log_acked(log) > kept ||
-            keep_source(lane, t, tail))
-            pass_time(lane, &since);
+            large_keep_source(lane, t, tail))
+            large_pass_time(lane, &since);
         else
             return;
 }
@@ -199,13 +201,13 @@ int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     if (!first)
         return -EAGAIN;
     sy_tcp_herald_flush(first);
-    choose_lanes(first, t->length, measured, &spread);
-    order_after(first, &spread);
-    order_before_fence(first, &spread);
+    large_choose_lanes(first, t->length, measured, &spread);
+    large_order_after(first, &spread);
+    large_order_before_fence(first, &spread);
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
         struct tcp_lane *lane = spread.lane[i];
         size_t part = t->length - done < TCP_CHUNK ? t->length - done : TCP_CHUNK;
-        sy_tcp_issue_long(wait_room(lane), TCP_OP_PUT_LONG, t, done, part);
+        sy_tcp_issue_long(large_wait_room(lane), TCP_OP_PUT_LONG, t, done, part);
         spread.tail[i] = sy_tcp_log_commit_piece(&lane->log[TCP_REQUESTS], 16,
                                                  (const char *)t->local + done, part, NULL);
         sy_tcp_issue_mark(ctx, lane, spread.tail[i]);
@@ -217,17 +219,17 @@ int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     sy_tcp_issue_end(first);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         if (spread.tail[i])
-            release_source(spread.lane[i], t, spread.tail[i], KEPT / spread.count);
+            large_release_source(spread.lane[i], t, spread.tail[i], KEPT / spread.count);
     if (measured)
-        note(first, &spread, awaited, begun);
+        large_note(first, &spread, awaited, begun);
     return 0;
 }
 
 /* ---- get ---- */
 
 /* Asks for one chunk; false: no room. */
-static bool ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const struct sy_transfer *t,
-                size_t done, size_t length, uint64_t *wanted)
+static bool large_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
+                      const struct sy_transfer *t, size_t done, size_t length, uint64_t *wanted)
 {
     char *room = sy_tcp_log_reserve(&lane->log[TCP_REQUESTS], 16);
     uint64_t number =
@@ -251,15 +253,15 @@ int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     if (!first)
         return -EAGAIN;
     sy_tcp_herald_flush(first);
-    choose_lanes(first, t->length, measured, &spread);
-    order_after(first, &spread);
+    large_choose_lanes(first, t->length, measured, &spread);
+    large_order_after(first, &spread);
     for (size_t done = 0, i = 0; done < t->length;) {
         size_t part = t->length - done < TCP_CHUNK ? t->length - done : TCP_CHUNK;
-        if (ask(ctx, spread.lane[i], t, done, part, &spread.wanted[i])) {
+        if (large_ask(ctx, spread.lane[i], t, done, part, &spread.wanted[i])) {
             done += part;
             i = (i + 1) % spread.count;
         } else {
-            pass_time(spread.lane[i], &since);
+            large_pass_time(spread.lane[i], &since);
         }
     }
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
@@ -269,6 +271,6 @@ int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         sy_tcp_issue_wait(spread.lane[i], spread.wanted[i]);
     if (measured)
-        note(first, &spread, t->length, begun);
+        large_note(first, &spread, t->length, begun);
     return 0;
 }

@@ -53,7 +53,7 @@ uint64_t sy_tcp_listen_timer(uint64_t now)
 
 /* No descriptor is left: turns a connection away, which would otherwise stay in the queue and keep
  * this PE busy. The peer tries again. */
-static void turn_away(int listener)
+static void tcp_listen_turn_away(int listener)
 {
     struct rlimit limit = {0};
     unsigned held;
@@ -75,21 +75,21 @@ static void turn_away(int listener)
 }
 
 /* No descriptor is left. A stranger's may be had; whether that is so. */
-static bool accept_failed(int listener, int code)
+static bool tcp_listen_accept_failed(int listener, int code)
 {
     bool descriptors = code == EMFILE || code == ENFILE;
 
     if (descriptors && sy_tcp_guests_evict())
         return true;
     if (descriptors)
-        turn_away(listener);
+        tcp_listen_turn_away(listener);
     if (descriptors || code == ENOBUFS || code == ENOMEM)
         accept_pause();
     return code == EINTR || code == ECONNABORTED;
 }
 
 /* One connection. True: there may be more. */
-static bool accept_one(int listener)
+static bool tcp_listen_accept_one(int listener)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
@@ -97,7 +97,7 @@ static bool accept_one(int listener)
     struct tcp_talk *talk;
 
     if (fd < 0)
-        return accept_failed(listener, errno);
+        return tcp_listen_accept_failed(listener, errno);
     talk = sy_tcp_guest_open(fd, &address);
     if (!talk) {
         close(fd);
@@ -109,23 +109,24 @@ static bool accept_one(int listener)
     return true;
 }
 
-static void on_listener(struct tcp_watch *watch, uint32_t events)
+static void tcp_listen_on_listener(struct tcp_watch *watch, uint32_t events)
 {
     (void)events;
-    for (unsigned i = 0; i < ACCEPTED && accept_one(watch->fd); i++)
+    for (unsigned i = 0; i < ACCEPTED && tcp_listen_accept_one(watch->fd); i++)
         ;
 }
 
 void sy_tcp_listen_accept(void)
 {
     for (unsigned i = 0; i < net.listeners; i++)
-        for (unsigned k = 0; k < DRAINED && !net.paused && accept_one(net.listener[i].fd); k++)
+        for (unsigned k = 0;
+             k < DRAINED && !net.paused && tcp_listen_accept_one(net.listener[i].fd); k++)
             ;
 }
 
 /* ---- listening ---- */
 
-static void tell(const struct sy_bound *bound, unsigned count)
+static void tcp_listen_tell(const struct sy_bound *bound, unsigned count)
 {
     char text[SY_IP_TEXT], all[300] = "";
     struct sockaddr_storage address;
@@ -140,7 +141,7 @@ static void tell(const struct sy_bound *bound, unsigned count)
 }
 
 /* Chooses addresses and listens on them: how many, or -errno. */
-static int listen_on_chosen(struct sy_bound *bound, struct sy_error *err)
+static int tcp_listen_on_chosen(struct sy_bound *bound, struct sy_error *err)
 {
     const struct sy_interface **chosen;
     size_t count;
@@ -167,20 +168,20 @@ static int listen_on_chosen(struct sy_bound *bound, struct sy_error *err)
 }
 
 /* The first authenticator takes libcrypto a while, and shows whether it works. */
-static int try_crypto(struct sy_error *err)
+static int tcp_listen_try_crypto(struct sy_error *err)
 {
     struct tcp_transcript transcript;
     struct tcp_self self = sy_tcp_self();
     int rc = sy_tcp_say_hello(&transcript, &self, sy_tcp_host->pe, 0, 0, 0);
 
     return rc ? sy_tcp_host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s%s", strerror(-rc),
-                                        sy_denied_hint(rc))
+                                  sy_denied_hint(rc))
               : 0;
 }
 
 /* A system call that is forbidden fails for each connection anew, which looks like a network that
  * does not answer. So those that no connection can do without are tried while it can be said. */
-static int listen_try_calls(int listener, struct sy_error *err)
+static int tcp_listen_try_calls(int listener, struct sy_error *err)
 {
     const char *call = "accept4";
     int code = 0, option, fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -194,18 +195,19 @@ static int listen_try_calls(int listener, struct sy_error *err)
         call = "getsockopt";
         code = getsockopt(listener, SOL_SOCKET, SO_ERROR, &option, &length) ? errno : 0;
     }
-    return code ? sy_tcp_host->fail(err, code, "%s: %s%s", call, strerror(code), sy_denied_hint(code))
+    return code ? sy_tcp_host->fail(err, code, "%s: %s%s", call, strerror(code),
+                                    sy_denied_hint(code))
                 : 0;
 }
 
 int sy_tcp_listen_open(struct sy_error *err)
 {
     struct sy_bound bound[TCP_ENDPOINTS];
-    int rc = try_crypto(err), count;
+    int rc = tcp_listen_try_crypto(err), count;
 
     if (!rc)
         rc = sy_tcp_turns_open(err);
-    count = rc ? rc : listen_on_chosen(bound, err);
+    count = rc ? rc : tcp_listen_on_chosen(bound, err);
 
     if (count < 0) {
         sy_tcp_listen_close();
@@ -214,11 +216,11 @@ int sy_tcp_listen_open(struct sy_error *err)
     net.listeners = (unsigned)count;
     net.record = (struct tcp_record){.machine = sy_tcp_machine(), .count = (unsigned)count};
     for (int i = 0; i < count; i++) {
-        net.listener[i] = (struct tcp_watch){.fd = bound[i].fd, .event = on_listener};
+        net.listener[i] = (struct tcp_watch){.fd = bound[i].fd, .event = tcp_listen_on_listener};
         sy_tcp_talk_tune(bound[i].fd);
         net.record.endpoint[i] = (struct tcp_endpoint){bound[i].ip, bound[i].port};
     }
-    rc = count ? listen_try_calls(bound[0].fd, err) : 0;
+    rc = count ? tcp_listen_try_calls(bound[0].fd, err) : 0;
     if (!rc)
         rc = sy_tcp_record_advertise(&net.record, sy_tcp_settings.advertise, bound[0].port, err);
     for (int i = 0; i < count && !rc; i++) {
@@ -231,11 +233,11 @@ int sy_tcp_listen_open(struct sy_error *err)
         return rc;
     }
     net.reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    tell(bound, net.listeners);
+    tcp_listen_tell(bound, net.listeners);
     return 0;
 }
 
-static void tell_counts(void)
+static void tcp_listen_tell_counts(void)
 {
     const struct tcp_counts *counts = &sy_tcp_counts;
 
@@ -265,7 +267,7 @@ void sy_tcp_listen_close(void)
     net.listeners = 0;
     net.paused = 0;
     net.reserve = -1;
-    tell_counts();
+    tcp_listen_tell_counts();
 }
 
 size_t sy_tcp_listen_address(void *buffer, size_t room)

@@ -37,7 +37,7 @@ int sy_tcp_fence(struct sy_transport_ctx *ctx)
 }
 
 /* A quiet has followed an operation that left by itself (issue.c, send_alone). */
-static void note_quiet(struct tcp_lane *lane)
+static void order_note_quiet(struct tcp_lane *lane)
 {
     int follows = atomic_load_explicit(&lane->quiet_follows, memory_order_relaxed);
 
@@ -49,7 +49,7 @@ static void note_quiet(struct tcp_lane *lane)
 }
 
 /* Whether a mark has been reached; sends what is missing for it. */
-static bool reached(struct tcp_lane *lane, const struct tcp_mark *mark)
+static bool order_reached(struct tcp_lane *lane, const struct tcp_mark *mark)
 {
     uint64_t position = atomic_load_explicit(&mark->position, memory_order_relaxed);
     uint64_t wanted = atomic_load_explicit(&mark->wanted, memory_order_relaxed);
@@ -64,7 +64,7 @@ static bool reached(struct tcp_lane *lane, const struct tcp_mark *mark)
     sy_tcp_send_ask(lane, position);
     if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
         sy_tcp_send(lane);
-    note_quiet(lane);
+    order_note_quiet(lane);
     return false;
 }
 
@@ -85,7 +85,7 @@ int sy_tcp_quiet(struct sy_transport_ctx *ctx, int pe)
     for (unsigned i = 0; i < count; i++) {
         struct tcp_lane *lane = sy_tcp_lanes.lane[i];
         if (!only || lane->pe == only->pe)
-            all = reached(lane, &mark[i]) && all;
+            all = order_reached(lane, &mark[i]) && all;
     }
     if (!all && pe == SY_ALL_PES)
         atomic_store_explicit(&ctx->dirty, true, memory_order_relaxed);

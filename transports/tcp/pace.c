@@ -26,7 +26,7 @@ static void enter(struct tcp_pace *pace, enum tcp_pace_state state)
     pace->times = 0;
 }
 
-static void note_alone(struct tcp_pace *pace, double rate)
+static void pace_note_alone(struct tcp_pace *pace, double rate)
 {
     pace->one = rate > pace->one || !pace->times ? rate : pace->one;
     pace->times = rate < SLOW ? pace->times + 1 : 0;
@@ -36,7 +36,7 @@ static void note_alone(struct tcp_pace *pace, double rate)
     enter(pace, TCP_PACE_TRYING);
 }
 
-static void note_try(struct tcp_pace *pace, double rate)
+static void pace_note_try(struct tcp_pace *pace, double rate)
 {
     pace->many = rate > pace->many ? rate : pace->many;
     if (++pace->times < TRY_TIMES)
@@ -52,9 +52,9 @@ void sy_tcp_pace_note(struct tcp_pace *pace, bool spread, size_t bytes, uint64_t
     double rate = (double)bytes / (double)(nanoseconds ? nanoseconds : 1);
 
     if (pace->state == TCP_PACE_ALONE && !spread) {
-        note_alone(pace, rate);
+        pace_note_alone(pace, rate);
     } else if (pace->state == TCP_PACE_TRYING && spread) {
-        note_try(pace, rate);
+        pace_note_try(pace, rate);
     } else if (pace->state == TCP_PACE_SPREAD) {
         pace->times++;
         if (spread)

@@ -43,7 +43,7 @@ uint64_t sy_tcp_now(void)
 
 /* ---- watches ---- */
 
-static int control(int op, struct tcp_watch *watch, uint32_t events)
+static int poll_control(int op, struct tcp_watch *watch, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = watch};
 
@@ -53,17 +53,17 @@ static int control(int op, struct tcp_watch *watch, uint32_t events)
 int sy_tcp_watch_add(struct tcp_watch *watch, uint32_t events)
 {
     watch->left_out = false;
-    return control(EPOLL_CTL_ADD, watch, events);
+    return poll_control(EPOLL_CTL_ADD, watch, events);
 }
 
 int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events)
 {
     if (watch->left_out && !events)
         return 0;
-    int rc = control(!events           ? EPOLL_CTL_DEL
-                     : watch->left_out ? EPOLL_CTL_ADD
-                                       : EPOLL_CTL_MOD,
-                     watch, events);
+    int rc = poll_control(!events           ? EPOLL_CTL_DEL
+                          : watch->left_out ? EPOLL_CTL_ADD
+                                            : EPOLL_CTL_MOD,
+                          watch, events);
     if (!rc)
         watch->left_out = !events;
     return rc;
@@ -71,7 +71,7 @@ int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events)
 
 void sy_tcp_watch_remove(struct tcp_watch *watch)
 {
-    control(EPOLL_CTL_DEL, watch, 0);
+    poll_control(EPOLL_CTL_DEL, watch, 0);
     for (int i = poll_set.next; i < poll_set.events; i++)
         if (poll_set.event[i].data.ptr == watch)
             poll_set.event[i].data.ptr = NULL;
@@ -79,7 +79,7 @@ void sy_tcp_watch_remove(struct tcp_watch *watch)
 
 /* ---- time limits ---- */
 
-static void set_timer(uint64_t nanoseconds)
+static void poll_set_timer(uint64_t nanoseconds)
 {
     struct itimerspec when = {
         .it_value = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)}};
@@ -90,12 +90,12 @@ static void set_timer(uint64_t nanoseconds)
 void sy_tcp_poll_wake(void)
 {
     atomic_store(&poll_set.woken, true);
-    set_timer(1);
+    poll_set_timer(1);
 }
 
 /* A wake-up while this looks around must not be undone by what this sets: `woken` is cleared before
  * the first look and read after the timer has been set. */
-static void on_timer(struct tcp_watch *watch, uint32_t events)
+static void poll_on_timer(struct tcp_watch *watch, uint32_t events)
 {
     uint64_t expirations, now = sy_tcp_now();
     ssize_t got = read(watch->fd, &expirations, sizeof expirations);
@@ -105,9 +105,9 @@ static void on_timer(struct tcp_watch *watch, uint32_t events)
     uint64_t lanes = sy_tcp_lanes_timers(now), attempts = sy_tcp_connect_timers(now);
     uint64_t wait = lanes < attempts ? lanes : attempts;
     if (wait != UINT64_MAX)
-        set_timer(wait + 1);
+        poll_set_timer(wait + 1);
     if (atomic_load(&poll_set.woken))
-        set_timer(1);
+        poll_set_timer(1);
 }
 
 /* ---- the set ---- */
@@ -117,7 +117,7 @@ int sy_tcp_poll_open(struct sy_error *err)
     memset(&poll_set, 0, sizeof poll_set);
     poll_set.fd = epoll_create1(EPOLL_CLOEXEC);
     poll_set.timer = (struct tcp_watch){
-        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = on_timer};
+        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = poll_on_timer};
     if (poll_set.fd >= 0 && poll_set.timer.fd >= 0 && !sy_tcp_watch_add(&poll_set.timer, EPOLLIN))
         return 0;
     int rc = sy_tcp_host->fail(err, errno, "an epoll set and a timer: %s%s", strerror(errno),
@@ -149,7 +149,7 @@ void sy_tcp_poll_forget(struct tcp_lane *lane)
     lane->hot = false;
 }
 
-static bool try_lock(void)
+static bool poll_try_lock(void)
 {
     return !atomic_load_explicit(&poll_set.lock, memory_order_relaxed) &&
            !atomic_exchange_explicit(&poll_set.lock, true, memory_order_acquire);
@@ -157,7 +157,7 @@ static bool try_lock(void)
 
 void sy_tcp_poll_lock(void)
 {
-    while (!try_lock())
+    while (!poll_try_lock())
         sched_yield();
 }
 
@@ -171,7 +171,7 @@ bool sy_tcp_poll_may_sleep(void)
     return !atomic_load(&poll_set.wakeful);
 }
 
-static void keep_in_set(struct tcp_lane *lane)
+static void poll_keep_in_set(struct tcp_lane *lane)
 {
     if (lane->hot)
         sy_tcp_send_attend(lane, -1);
@@ -188,7 +188,7 @@ int sy_tcp_poll_sleeping(bool sleeps)
     sy_tcp_poll_lock();
     for (int i = 0; i < HOT; i++)
         if (poll_set.hot[i])
-            keep_in_set(poll_set.hot[i]);
+            poll_keep_in_set(poll_set.hot[i]);
     sy_tcp_poll_unlock();
     return 0;
 }
@@ -196,7 +196,7 @@ int sy_tcp_poll_sleeping(bool sleeps)
 /* The lane that spoke comes first. One that was among the hot ones before is left out of the epoll
  * set while nobody sleeps on that, because the set makes each arrival dearer. One that is hot no
  * longer is in the set again. */
-static void make_hot(struct tcp_lane *lane)
+static void poll_make_hot(struct tcp_lane *lane)
 {
     struct tcp_lane *last = poll_set.hot[HOT - 1];
     bool anew = true;
@@ -204,7 +204,7 @@ static void make_hot(struct tcp_lane *lane)
     for (int i = 0; i < HOT; i++)
         anew = anew && poll_set.hot[i] != lane;
     if (anew && last)
-        keep_in_set(last);
+        poll_keep_in_set(last);
     else if (!anew && !lane->hot && !sy_tcp_poll_may_sleep())
         lane->hot = sy_tcp_send_attend(lane, 1);
     if (poll_set.hot[0] != lane) {
@@ -218,12 +218,12 @@ size_t sy_tcp_poll_read(struct tcp_lane *lane)
     size_t got = sy_tcp_receive(lane);
 
     if (got && lane->watch.fd >= 0)
-        make_hot(lane);
+        poll_make_hot(lane);
     return got;
 }
 
 /* Of lanes other than `but`. */
-static size_t read_hot(const struct tcp_lane *but)
+static size_t poll_read_hot(const struct tcp_lane *but)
 {
     struct tcp_lane *hot[HOT];
     size_t got = 0;
@@ -235,7 +235,7 @@ static size_t read_hot(const struct tcp_lane *but)
     return got;
 }
 
-static int run_events(void)
+static int poll_run_events(void)
 {
     int count = epoll_wait(poll_set.fd, poll_set.event, EVENTS, 0);
 
@@ -252,7 +252,7 @@ static int run_events(void)
 
 /* Lanes that stand at an AWAIT are asked whether they may go on, again and again while one does: it
  * may be what another one waits for. */
-static bool run_paused(void)
+static bool poll_run_paused(void)
 {
     unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
     bool moved, any = false;
@@ -291,7 +291,7 @@ long sy_tcp_poll_lane(struct tcp_lane *expected)
     size_t got = 0;
 
     sy_tcp_send_dirty(false);
-    if (!try_lock()) {
+    if (!poll_try_lock()) {
         if (expected)
             atomic_store_explicit(&poll_set.expected, expected, memory_order_release);
         sched_yield();
@@ -314,11 +314,11 @@ long sy_tcp_poll_lane(struct tcp_lane *expected)
     else
         expected = NULL;
     if (all || !expected)
-        got += read_hot(expected);
+        got += poll_read_hot(expected);
     if (all || (!got && (sy_tcp_host->crowded || (!poll_set.hot[0] && !expected))))
-        got += (size_t)(run_events() > 0);
+        got += (size_t)(poll_run_events() > 0);
     if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
-        got += run_paused();
+        got += poll_run_paused();
     sy_tcp_poll_unlock();
     return (long)got;
 }
@@ -332,13 +332,13 @@ bool sy_tcp_poll_event(void)
 {
     sy_tcp_heralds_repeat();
     sy_tcp_send_dirty(true);
-    if (!try_lock())
+    if (!poll_try_lock())
         return false;
-    bool any = !sy_tcp_poll_may_sleep() && read_hot(NULL) > 0;
-    any = run_events() > 0 || any;
+    bool any = !sy_tcp_poll_may_sleep() && poll_read_hot(NULL) > 0;
+    any = poll_run_events() > 0 || any;
     any = poll_read_expected() > 0 || any;
     if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
-        any = run_paused() || any;
+        any = poll_run_paused() || any;
     sy_tcp_poll_unlock();
     return any;
 }

@@ -14,14 +14,15 @@
 
 #include "transports/tcp/lane.h"
 
-static bool fence(int command)
+static bool producer_fence(int command)
 {
     return !syscall(SYS_membarrier, command, 0, 0);
 }
 
 void sy_tcp_producer_open(void)
 {
-    sy_tcp_lanes.locked = sy_tcp_host->threads || !fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+    sy_tcp_lanes.locked = sy_tcp_host->threads ||
+                          !producer_fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
 void sy_tcp_producer_wait(struct tcp_lane *lane)
@@ -37,7 +38,7 @@ bool sy_tcp_producer_stop(struct tcp_lane *lane)
         return false;
     if (sy_tcp_lanes.locked)
         return true;
-    if (fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
+    if (producer_fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
         !atomic_load_explicit(&lane->producing, memory_order_acquire))
         return true;
     sy_tcp_producer_go(lane);

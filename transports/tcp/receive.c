@@ -27,7 +27,7 @@ void sy_tcp_receive_reset(struct tcp_lane *lane)
 
 /* The other side has applied a channel up to here. The thread that sends may not have booked the
  * frame as handed over yet, so what counts is what has been taken for sending. */
-static bool take_ack(struct tcp_lane *lane, enum tcp_channel channel, uint32_t low)
+static bool receive_take_ack(struct tcp_lane *lane, enum tcp_channel channel, uint32_t low)
 {
     struct tcp_log *log = &lane->log[channel];
     uint64_t position = sy_tcp_log_position(log, low);
@@ -37,7 +37,7 @@ static bool take_ack(struct tcp_lane *lane, enum tcp_channel channel, uint32_t l
 }
 
 /* A frame's header: what the other side has applied, and what it wants to know. */
-static void begin_frame(struct tcp_lane *lane, const char *from, const char **why)
+static void receive_begin_frame(struct tcp_lane *lane, const char *from, const char **why)
 {
     struct tcp_frame frame;
 
@@ -46,8 +46,8 @@ static void begin_frame(struct tcp_lane *lane, const char *from, const char **wh
         *why = "a frame has an impossible length";
         return;
     }
-    if (!take_ack(lane, TCP_REQUESTS, frame.requests) ||
-        !take_ack(lane, TCP_REPLIES, frame.replies)) {
+    if (!receive_take_ack(lane, TCP_REQUESTS, frame.requests) ||
+        !receive_take_ack(lane, TCP_REPLIES, frame.replies)) {
         *why = "it acknowledges what was never sent";
         return;
     }
@@ -58,7 +58,7 @@ static void begin_frame(struct tcp_lane *lane, const char *from, const char **wh
     atomic_store_explicit(&lane->heard, true, memory_order_release);
 }
 
-static void end_frame(struct tcp_lane *lane)
+static void receive_end_frame(struct tcp_lane *lane)
 {
     if (lane->in.flags & TCP_FRAME_ACK)
         atomic_store_explicit(&lane->ack_due, true, memory_order_release);
@@ -78,7 +78,7 @@ size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left)
 }
 
 /* How much of a large payload can be received in place now. */
-static size_t direct_bytes(const struct tcp_lane *lane)
+static size_t receive_direct_bytes(const struct tcp_lane *lane)
 {
     const struct tcp_in *in = &lane->in;
     int there;
@@ -89,7 +89,7 @@ static size_t direct_bytes(const struct tcp_lane *lane)
 }
 
 /* `length` bytes of a large payload have arrived. */
-static void take_payload(struct tcp_lane *lane, size_t length)
+static void receive_take_payload(struct tcp_lane *lane, size_t length)
 {
     struct tcp_in *in = &lane->in;
 
@@ -99,7 +99,7 @@ static void take_payload(struct tcp_lane *lane, size_t length)
 }
 
 /* The payload is complete but for its padding, which is in the buffer. */
-static void end_payload(struct tcp_lane *lane)
+static void receive_end_payload(struct tcp_lane *lane)
 {
     struct tcp_in *in = &lane->in;
     bool reply = in->flags & TCP_FRAME_REPLIES;
@@ -112,7 +112,8 @@ static void end_payload(struct tcp_lane *lane)
 
 /* Uses records and frame headers in [from, from + length): the number of bytes used. Bytes that are
  * left are the beginning of something, or lie behind an AWAIT. */
-static size_t parse(struct tcp_lane *lane, const char *from, size_t length, const char **why)
+static size_t receive_parse(struct tcp_lane *lane, const char *from, size_t length,
+                            const char **why)
 {
     struct tcp_in *in = &lane->in;
     size_t used = 0;
@@ -122,16 +123,16 @@ static size_t parse(struct tcp_lane *lane, const char *from, size_t length, cons
         if (in->payload) {
             size_t part = sy_tcp_receive_cut(in->payload, left, in->payload_left);
             memcpy(in->payload, from + used, part);
-            take_payload(lane, part);
+            receive_take_payload(lane, part);
             used += part;
             if (in->payload_left || left - part < in->payload_padding)
                 break;
             used += in->payload_padding;
-            end_payload(lane);
+            receive_end_payload(lane);
         } else if (!in->frame_left) {
             if (left < sizeof(struct tcp_frame))
                 break;
-            begin_frame(lane, from + used, why);
+            receive_begin_frame(lane, from + used, why);
             used += sizeof(struct tcp_frame);
         } else {
             size_t part = left < in->frame_left ? left : in->frame_left;
@@ -146,13 +147,13 @@ static size_t parse(struct tcp_lane *lane, const char *from, size_t length, cons
                 break;
         }
         if (!in->frame_left && !in->payload)
-            end_frame(lane);
+            receive_end_frame(lane);
     }
     return used;
 }
 
 /* Keeps what was not used. */
-static int keep(struct tcp_lane *lane, const char *from, size_t length)
+static int receive_keep(struct tcp_lane *lane, const char *from, size_t length)
 {
     struct tcp_in *in = &lane->in;
     char *before = in->stash;
@@ -171,7 +172,7 @@ static int keep(struct tcp_lane *lane, const char *from, size_t length)
 }
 
 /* An AWAIT stops reading; the socket must not keep the progress thread awake meanwhile. */
-static void pause_reading(struct tcp_lane *lane, bool pause)
+static void receive_pause_reading(struct tcp_lane *lane, bool pause)
 {
     sy_tcp_send_lock(lane);
     atomic_store_explicit(&lane->paused, pause, memory_order_relaxed);
@@ -181,25 +182,25 @@ static void pause_reading(struct tcp_lane *lane, bool pause)
 }
 
 /* Parses, keeps the rest, answers. */
-static void use(struct tcp_lane *lane, const char *from, size_t length)
+static void receive_use(struct tcp_lane *lane, const char *from, size_t length)
 {
     const char *why = NULL;
-    size_t used = parse(lane, from, length, &why);
+    size_t used = receive_parse(lane, from, length, &why);
 
-    if (!why && keep(lane, from + used, length - used))
+    if (!why && receive_keep(lane, from + used, length - used))
         why = "there is no memory for a part of a record";
     if (why) {
         sy_tcp_lane_breached(lane, why);
         return;
     }
     if (lane->in.awaits)
-        pause_reading(lane, true);
+        receive_pause_reading(lane, true);
     if (sy_tcp_send_due(lane))
         sy_tcp_send(lane);
 }
 
 /* What lies behind an AWAIT, once the other lane has got there. True: reading may go on. */
-static bool resume(struct tcp_lane *lane)
+static bool receive_resume(struct tcp_lane *lane)
 {
     struct tcp_in *in = &lane->in;
 
@@ -212,15 +213,15 @@ static bool resume(struct tcp_lane *lane)
     in->awaits = NULL;
     in->stash = NULL;
     in->stashed = 0;
-    pause_reading(lane, false);
+    receive_pause_reading(lane, false);
     sy_tcp_apply_done(lane, TCP_REQUESTS, TCP_AWAIT_BYTES);
-    use(lane, stash ? stash : "", length); /* nothing may lie behind it */
+    receive_use(lane, stash ? stash : "", length); /* nothing may lie behind it */
     free(stash);
     return !in->awaits;
 }
 
 /* What there is, first to `direct` bytes at `payload`, the rest to `room` bytes at `to`. */
-static ssize_t take(int fd, char *payload, size_t direct, char *to, size_t room)
+static ssize_t receive_take(int fd, char *payload, size_t direct, char *to, size_t room)
 {
     struct iovec part[2] = {{payload, direct}, {to, room}};
     struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
@@ -233,11 +234,12 @@ size_t sy_tcp_receive(struct tcp_lane *lane)
     struct tcp_in *in = &lane->in;
     size_t total = 0;
 
-    while (lane->watch.fd >= 0 && total < TURN_BYTES && resume(lane) && lane->watch.fd >= 0) {
-        size_t head = in->stashed, direct = direct_bytes(lane);
+    while (lane->watch.fd >= 0 && total < TURN_BYTES && receive_resume(lane) &&
+           lane->watch.fd >= 0) {
+        size_t head = in->stashed, direct = receive_direct_bytes(lane);
         size_t room = direct ? BEHIND_BYTES : READ_BYTES;
         memcpy(buffer, in->stash ? in->stash : buffer, head);
-        ssize_t got = take(lane->watch.fd, in->payload, direct, buffer + head, room);
+        ssize_t got = receive_take(lane->watch.fd, in->payload, direct, buffer + head, room);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -250,8 +252,8 @@ size_t sy_tcp_receive(struct tcp_lane *lane)
         total += (size_t)got;
         size_t into = (size_t)got < direct ? (size_t)got : direct;
         if (direct)
-            take_payload(lane, into);
-        use(lane, buffer, head + (size_t)got - into);
+            receive_take_payload(lane, into);
+        receive_use(lane, buffer, head + (size_t)got - into);
         if ((size_t)got < direct + room)
             break;
     }

@@ -8,7 +8,7 @@
  * meanwhile (producer.c). */
 #include "transports/tcp/issue.h"
 
-static size_t padded(size_t length)
+static size_t tcp_run_padded(size_t length)
 {
     return (length + 7) & ~(size_t)7;
 }
@@ -26,9 +26,9 @@ void sy_tcp_run_close(struct tcp_lane *lane)
     if (!is_open(lane))
         return;
     char *room = sy_tcp_log_at(log, log->ring_tail);
-    memset(room + 16 + lane->run_bytes, 0, padded(lane->run_bytes) - lane->run_bytes);
+    memset(room + 16 + lane->run_bytes, 0, tcp_run_padded(lane->run_bytes) - lane->run_bytes);
     memcpy(room, word, sizeof word);
-    sy_tcp_log_commit(log, 16 + padded(lane->run_bytes));
+    sy_tcp_log_commit(log, 16 + tcp_run_padded(lane->run_bytes));
     atomic_store_explicit(&lane->run, false, memory_order_release);
 }
 
@@ -49,7 +49,7 @@ void sy_tcp_run_flush(struct tcp_lane *lane)
 }
 
 /* Whether a run may begin: something waits to be sent, and the longest run has room. */
-static bool may_begin(struct tcp_lane *lane)
+static bool tcp_run_may_begin(struct tcp_lane *lane)
 {
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
 
@@ -63,7 +63,7 @@ bool sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const v
     size_t size = (size_t)1 << code;
 
     bool begin = !is_open(lane);
-    if (begin && !may_begin(lane))
+    if (begin && !tcp_run_may_begin(lane))
         return false;
     if (begin) {
         lane->run_header = (lane->next & ~UINT64_C(1023)) | TCP_OP_PUT_LONG;
@@ -78,7 +78,7 @@ bool sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const v
         memcpy(to, from, size);
     lane->run_bytes += size;
     lane->next += sy_tcp_header(0, 0, 0, 0, size);
-    sy_tcp_issue_mark(ctx, lane, sy_tcp_log_tail(log) + 16 + padded(lane->run_bytes));
+    sy_tcp_issue_mark(ctx, lane, sy_tcp_log_tail(log) + 16 + tcp_run_padded(lane->run_bytes));
     if (!atomic_load_explicit(&ctx->dirty, memory_order_relaxed))
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     if (lane->run_bytes == TCP_LONG)

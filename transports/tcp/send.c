@@ -17,34 +17,34 @@ static bool has(const struct tcp_log *log)
     return sy_tcp_log_tail(log) > sy_tcp_log_sent(log);
 }
 
-static uint64_t got(const struct tcp_lane *lane, enum tcp_channel channel)
+static uint64_t send_got(const struct tcp_lane *lane, enum tcp_channel channel)
 {
     return atomic_load_explicit(&lane->got[channel], memory_order_acquire);
 }
 
 /* What the other side is to confirm has been sent, and it has not been asked yet. */
-static bool must_ask(const struct tcp_lane *lane)
+static bool send_must_ask(const struct tcp_lane *lane)
 {
     uint64_t ask = atomic_load_explicit(&lane->ask, memory_order_relaxed);
 
     return ask > lane->asked && sy_tcp_log_sent(&lane->log[TCP_REQUESTS]) >= ask;
 }
 
-static bool must_tell(const struct tcp_lane *lane)
+static bool send_must_tell(const struct tcp_lane *lane)
 {
     return atomic_load_explicit(&lane->ack_due, memory_order_relaxed) ||
-           got(lane, TCP_REQUESTS) + got(lane, TCP_REPLIES) -
+           send_got(lane, TCP_REQUESTS) + send_got(lane, TCP_REPLIES) -
                    atomic_load_explicit(&lane->told, memory_order_relaxed) >=
                TELL_BYTES;
 }
 
 bool sy_tcp_send_due(const struct tcp_lane *lane)
 {
-    return must_tell(lane) || has(&lane->log[TCP_REPLIES]) || has(&lane->log[TCP_REQUESTS]);
+    return send_must_tell(lane) || has(&lane->log[TCP_REPLIES]) || has(&lane->log[TCP_REQUESTS]);
 }
 
 /* Makes the next frame: replies first, since somebody waits for them. False: nothing to say. */
-static bool prepare(struct tcp_lane *lane)
+static bool send_prepare(struct tcp_lane *lane)
 {
     struct tcp_out *out = &lane->out;
     enum tcp_channel channel = has(&lane->log[TCP_REPLIES]) ? TCP_REPLIES : TCP_REQUESTS;
@@ -56,9 +56,9 @@ static bool prepare(struct tcp_lane *lane)
 
     if (has(log))
         length = sy_tcp_log_take(log, out->part + 1, TCP_OUT_PARTS - 1, &count, FRAME_BYTES);
-    else if (!must_ask(lane) && !must_tell(lane) && !bye)
+    else if (!send_must_ask(lane) && !send_must_tell(lane) && !bye)
         return false;
-    if (must_ask(lane)) {
+    if (send_must_ask(lane)) {
         flags |= TCP_FRAME_ACK;
         lane->asked = sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
     }
@@ -73,7 +73,7 @@ static bool prepare(struct tcp_lane *lane)
     lane->greeted = true;
     /* Before `got` is read, so that what falls due for more than this frame tells stays due. */
     atomic_exchange_explicit(&lane->ack_due, false, memory_order_acq_rel);
-    uint64_t requests = got(lane, TCP_REQUESTS), replies = got(lane, TCP_REPLIES);
+    uint64_t requests = send_got(lane, TCP_REQUESTS), replies = send_got(lane, TCP_REPLIES);
     atomic_store_explicit(&lane->told, requests + replies, memory_order_relaxed);
     out->frame = (struct tcp_frame){.length = (uint32_t)length,
                                     .flags = flags,
@@ -87,7 +87,7 @@ static bool prepare(struct tcp_lane *lane)
 }
 
 /* `sent` bytes of the frame have gone. */
-static void advance(struct tcp_lane *lane, size_t sent)
+static void send_advance(struct tcp_lane *lane, size_t sent)
 {
     struct tcp_out *out = &lane->out;
 
@@ -134,11 +134,11 @@ static void send_all(struct tcp_lane *lane)
     struct tcp_out *out = &lane->out;
     bool any = false;
 
-    while (lane->watch.fd >= 0 && (out->left || prepare(lane))) {
+    while (lane->watch.fd >= 0 && (out->left || send_prepare(lane))) {
         any = true;
         ssize_t sent = send_parts(lane->watch.fd, out);
         if (sent >= 0) {
-            advance(lane, (size_t)sent);
+            send_advance(lane, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
             atomic_store_explicit(&lane->blocked, true, memory_order_relaxed);
             sy_tcp_send_watch(lane);
@@ -155,7 +155,7 @@ static void send_all(struct tcp_lane *lane)
     sy_tcp_idle_moved();
 }
 
-static bool try_lock(struct tcp_lane *lane)
+static bool send_try_lock(struct tcp_lane *lane)
 {
     return !atomic_load_explicit(&lane->send, memory_order_seq_cst) &&
            !atomic_exchange_explicit(&lane->send, true, memory_order_acquire);
@@ -163,7 +163,7 @@ static bool try_lock(struct tcp_lane *lane)
 
 void sy_tcp_send_lock(struct tcp_lane *lane)
 {
-    while (!try_lock(lane))
+    while (!send_try_lock(lane))
         sched_yield();
 }
 
@@ -176,9 +176,9 @@ static void unlock(struct tcp_lane *lane)
  * it after letting go. One of the two therefore sends what was appended last. */
 void sy_tcp_send(struct tcp_lane *lane)
 {
-    if (!try_lock(lane)) {
+    if (!send_try_lock(lane)) {
         atomic_store_explicit(&lane->again, true, memory_order_seq_cst);
-        if (!try_lock(lane))
+        if (!send_try_lock(lane))
             return;
     }
     do {
@@ -186,7 +186,7 @@ void sy_tcp_send(struct tcp_lane *lane)
         if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
             send_all(lane);
         unlock(lane);
-    } while (atomic_load_explicit(&lane->again, memory_order_seq_cst) && try_lock(lane));
+    } while (atomic_load_explicit(&lane->again, memory_order_seq_cst) && send_try_lock(lane));
 }
 
 void sy_tcp_send_unlock(struct tcp_lane *lane)
@@ -200,7 +200,7 @@ bool sy_tcp_send_attend(struct tcp_lane *lane, int threads)
 {
     if (threads < 0)
         sy_tcp_send_lock(lane);
-    else if (!try_lock(lane))
+    else if (!send_try_lock(lane))
         return false;
     lane->attended += threads;
     sy_tcp_send_watch(lane);
@@ -219,7 +219,7 @@ void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position)
 }
 
 /* Whether the oldest request has been waiting for as long as it may, as of `now`. */
-static bool is_due(const struct tcp_lane *lane, uint64_t now)
+static bool send_is_due(const struct tcp_lane *lane, uint64_t now)
 {
     uint64_t begun = atomic_load_explicit(&lane->gathered_at, memory_order_relaxed);
 
@@ -242,7 +242,7 @@ static void send_gathered(struct tcp_lane *lane)
         return;
     /* A producer in full flow would have sent all this itself. */
     if (sent < BUSY_BYTES &&
-        is_due(lane, atomic_load_explicit(&lane->sent_time, memory_order_relaxed)))
+        send_is_due(lane, atomic_load_explicit(&lane->sent_time, memory_order_relaxed)))
         atomic_store_explicit(&lane->left, true, memory_order_relaxed);
     sy_tcp_send_mark(lane, true);
 }
@@ -265,7 +265,7 @@ void sy_tcp_send_dirty(bool due)
                                                  memory_order_acquire);
         for (; bits; bits &= bits - 1) {
             struct tcp_lane *lane = sy_tcp_lanes.lane[word * 64 + (unsigned)__builtin_ctzll(bits)];
-            if (due && !is_due(lane, sy_tcp_now()))
+            if (due && !send_is_due(lane, sy_tcp_now()))
                 sy_tcp_send_mark(lane, false);
             else
                 send_gathered(lane);

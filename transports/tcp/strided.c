@@ -12,7 +12,7 @@ struct part {
     size_t blocks, bytes;
 };
 
-static struct part part_from(const struct sy_strided *s, size_t done)
+static struct part strided_part_from(const struct sy_strided *s, size_t done)
 {
     size_t most = TCP_PACKED / s->block, left = s->blocks - done;
     struct part part = {.offset = s->first.offset + (uint64_t)((ptrdiff_t)done * s->remote_stride),
@@ -23,13 +23,13 @@ static struct part part_from(const struct sy_strided *s, size_t done)
     return part;
 }
 
-static size_t padded(size_t length)
+static size_t strided_padded(size_t length)
 {
     return (length + 7) & ~(size_t)7;
 }
 
-static void write_words(char *room, unsigned op, const struct sy_strided *s,
-                        const struct part *part)
+static void strided_write_words(char *room, unsigned op, const struct sy_strided *s,
+                                const struct part *part)
 {
     uint64_t word[3] = {sy_tcp_issue_header(op, 0, s->first.pe, s->first.window, part->offset),
                         s->block | (uint64_t)part->blocks << 32, (uint64_t)s->remote_stride};
@@ -37,7 +37,7 @@ static void write_words(char *room, unsigned op, const struct sy_strided *s,
     memcpy(room, word, sizeof word);
 }
 
-static void pack(char *to, const struct sy_strided *s, const struct part *part)
+static void strided_pack(char *to, const struct sy_strided *s, const struct part *part)
 {
     const char *from = part->local;
 
@@ -49,25 +49,25 @@ static void pack(char *to, const struct sy_strided *s, const struct part *part)
     }
 }
 
-static bool put_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
-                     const struct part *part)
+static bool strided_put_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                             const struct part *part)
 {
     struct tcp_lane *lane = sy_tcp_issue_begin(ctx, s->first.pe);
-    size_t bytes = 24 + padded(part->bytes);
+    size_t bytes = 24 + strided_padded(part->bytes);
     char *room;
 
     if (!lane || !(room = sy_tcp_issue_room(lane, bytes)))
         return false;
     memset(room + bytes - 8, 0, 8);
-    write_words(room, TCP_OP_PUT_STRIDED, s, part);
-    pack(room + 24, s, part);
+    strided_write_words(room, TCP_OP_PUT_STRIDED, s, part);
+    strided_pack(room + 24, s, part);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
     return true;
 }
 
 /* The number of the reply, or 0: no room. */
-static uint64_t get_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
-                         const struct part *part)
+static uint64_t strided_get_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                                 const struct part *part)
 {
     struct tcp_lane *lane = sy_tcp_issue_begin(ctx, s->first.pe);
     struct tcp_blocks *blocks = malloc(sizeof *blocks);
@@ -89,13 +89,13 @@ static uint64_t get_part(struct sy_transport_ctx *ctx, const struct sy_strided *
         free(blocks);
         return 0;
     }
-    write_words(room, TCP_OP_GET_STRIDED, s, part);
+    strided_write_words(room, TCP_OP_GET_STRIDED, s, part);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 24), 24, false);
     return wanted;
 }
 
 /* After something has been started there is no way back, so this waits. */
-static void wait_for_room(int pe, uint64_t *since)
+static void strided_wait_for_room(int pe, uint64_t *since)
 {
     struct tcp_lane *lane = atomic_load(&sy_tcp_routes[pe].lane);
 
@@ -112,13 +112,13 @@ int sy_tcp_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s,
     if (s->block > TCP_PACKED)
         return -EOPNOTSUPP;
     for (size_t done = 0; done < s->blocks;) {
-        struct part part = part_from(s, done);
-        if (put_part(ctx, s, &part))
+        struct part part = strided_part_from(s, done);
+        if (strided_put_part(ctx, s, &part))
             done += part.blocks;
         else if (!done)
             return -EAGAIN;
         else
-            wait_for_room(s->first.pe, &since);
+            strided_wait_for_room(s->first.pe, &since);
     }
     return 0;
 }
@@ -130,15 +130,15 @@ int sy_tcp_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s,
     if (s->block > TCP_PACKED)
         return -EOPNOTSUPP;
     for (size_t done = 0; done < s->blocks;) {
-        struct part part = part_from(s, done);
-        uint64_t wanted = get_part(ctx, s, &part);
+        struct part part = strided_part_from(s, done);
+        uint64_t wanted = strided_get_part(ctx, s, &part);
         if (wanted) {
             last = wanted;
             done += part.blocks;
         } else if (!done) {
             return -EAGAIN;
         } else {
-            wait_for_room(s->first.pe, &since);
+            strided_wait_for_room(s->first.pe, &since);
         }
     }
     if (last && (flags & SY_BLOCKING)) {

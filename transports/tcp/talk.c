@@ -21,7 +21,7 @@ struct tcp_self sy_tcp_self(void)
                              (uint32_t)sy_tcp_host->npes};
 }
 
-static void set(int fd, int level, int option, int value)
+static void talk_set(int fd, int level, int option, int value)
 {
     setsockopt(fd, level, option, &value, sizeof value);
 }
@@ -45,24 +45,24 @@ void sy_tcp_talk_tune(int fd)
                           ? sy_tcp_settings.reconnect_timeout
                           : talk_silence();
 
-    set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, patience > 0.1 ? (int)(patience * 1000) : 100);
+    talk_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    talk_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, patience > 0.1 ? (int)(patience * 1000) : 100);
     if (sy_tcp_settings.keepalive > 0) {
-        set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle > 0 ? idle : 1);
-        set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
-        set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
-        set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+        talk_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle > 0 ? idle : 1);
+        talk_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+        talk_set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
+        talk_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     }
     if (sy_tcp_settings.socket_buffer) {
-        set(fd, SOL_SOCKET, SO_SNDBUF, (int)sy_tcp_settings.socket_buffer);
-        set(fd, SOL_SOCKET, SO_RCVBUF, (int)sy_tcp_settings.socket_buffer);
+        talk_set(fd, SOL_SOCKET, SO_SNDBUF, (int)sy_tcp_settings.socket_buffer);
+        talk_set(fd, SOL_SOCKET, SO_RCVBUF, (int)sy_tcp_settings.socket_buffer);
     }
 }
 
 /* ---- ends ---- */
 
 /* Gives up the talk, not its socket. */
-static int release(struct tcp_talk *talk)
+static int talk_release(struct tcp_talk *talk)
 {
     int fd = talk->watch.fd;
 
@@ -77,7 +77,7 @@ static int release(struct tcp_talk *talk)
 
 void sy_tcp_talk_close(struct tcp_talk *talk)
 {
-    close(release(talk));
+    close(talk_release(talk));
 }
 
 /* Ends without success; the guests or the attempt are told: by words, and by an errno value that
@@ -126,7 +126,7 @@ bool sy_tcp_talk_late(struct tcp_talk *talk, uint64_t now)
 }
 
 /* Everything has been said: the socket goes to the lane, and whatever else goes on for it ends. */
-static void adopt(struct tcp_talk *talk)
+static void talk_adopt(struct tcp_talk *talk)
 {
     const struct tcp_greeting *hello = &talk->transcript.greeting[0];
     bool connector = talk->attempt;
@@ -146,7 +146,7 @@ static void adopt(struct tcp_talk *talk)
     struct tcp_self self = sy_tcp_self();
     if (positions.hears && sy_tcp_transcript_keys(&talk->transcript, &self, keys))
         positions.hears = 0;
-    int fd = release(talk);
+    int fd = talk_release(talk);
     sy_tcp_turns_made(took);
     sy_tcp_attempt_end(contact);
     sy_tcp_guests_drop(contact, NULL);
@@ -158,7 +158,7 @@ static void adopt(struct tcp_talk *talk)
  * Functions that return bool: true when the talk goes on at once; otherwise it waits, or is over.
  */
 
-static bool wait_for(struct tcp_talk *talk, uint32_t events)
+static bool talk_wait_for(struct tcp_talk *talk, uint32_t events)
 {
     int rc = 0;
 
@@ -173,7 +173,7 @@ static bool wait_for(struct tcp_talk *talk, uint32_t events)
 }
 
 /* Begins to send a greeting, if it could be made. */
-static bool say(struct tcp_talk *talk, int rc)
+static bool talk_say(struct tcp_talk *talk, int rc)
 {
     if (rc)
         return talk_failed(talk, 0, strerror(-rc));
@@ -185,7 +185,7 @@ static bool say(struct tcp_talk *talk, int rc)
 /* One that has been heard before, or one that is older, is somebody's recording: it earns nothing,
  * not even a place to wait. A new one earns an answer and that place; only CONFIRM changes what
  * this PE has. */
-static bool on_hello(struct tcp_talk *talk, enum tcp_verdict verdict)
+static bool talk_on_hello(struct tcp_talk *talk, enum tcp_verdict verdict)
 {
     struct tcp_transcript *t = &talk->transcript;
     const struct tcp_greeting *hello = sy_tcp_last(t);
@@ -193,9 +193,9 @@ static bool on_hello(struct tcp_talk *talk, enum tcp_verdict verdict)
     struct tcp_self self = sy_tcp_self();
 
     if (verdict == TCP_OTHER_VERSION)
-        return say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_VERSION));
+        return talk_say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_VERSION));
     if (verdict != TCP_GOOD || !contact)
-        return say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_TARGET));
+        return talk_say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_TARGET));
     if (hello->serial <= contact->serial) {
         sy_tcp_counts.replays++;
         if (hello->serial < contact->serial)
@@ -208,12 +208,12 @@ static bool on_hello(struct tcp_talk *talk, enum tcp_verdict verdict)
     if (sy_tcp_connects((int)hello->from) && hello->reason < TCP_HELLO_INSISTS &&
         sy_tcp_attempt_progress(contact) >= TCP_ATTEMPT_ANSWERED) {
         sy_tcp_counts.refused++;
-        return say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_BUSY));
+        return talk_say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_BUSY));
     }
-    return say(talk, sy_tcp_say_welcome(t, &self));
+    return talk_say(talk, sy_tcp_say_welcome(t, &self));
 }
 
-static bool on_refuse(struct tcp_talk *talk)
+static bool talk_on_refuse(struct tcp_talk *talk)
 {
     switch (sy_tcp_last(&talk->transcript)->reason) {
     case TCP_REFUSE_BUSY:
@@ -226,16 +226,16 @@ static bool on_refuse(struct tcp_talk *talk)
     }
 }
 
-static bool on_welcome(struct tcp_talk *talk)
+static bool talk_on_welcome(struct tcp_talk *talk)
 {
     struct tcp_self self = sy_tcp_self();
 
     talk->lane = sy_tcp_attempt_confirm(talk);
-    return say(talk, sy_tcp_say_confirm(&talk->transcript, &self,
-                                        sy_tcp_lane_freeze(talk->lane, talk->watch.fd)));
+    return talk_say(talk, sy_tcp_say_confirm(&talk->transcript, &self,
+                                             sy_tcp_lane_freeze(talk->lane, talk->watch.fd)));
 }
 
-static bool on_confirm(struct tcp_talk *talk)
+static bool talk_on_confirm(struct tcp_talk *talk)
 {
     const struct tcp_greeting *hello = &talk->transcript.greeting[0];
     int pe = (int)hello->from;
@@ -251,11 +251,11 @@ static bool on_confirm(struct tcp_talk *talk)
     talk->lane = sy_tcp_lane_find(pe, hello->lane);
     if (!talk->lane)
         return talk_failed(talk, 0, "there is no memory for another connection");
-    return say(talk, sy_tcp_say_resume(&talk->transcript, &self,
-                                       sy_tcp_lane_freeze(talk->lane, talk->watch.fd)));
+    return talk_say(talk, sy_tcp_say_resume(&talk->transcript, &self,
+                                            sy_tcp_lane_freeze(talk->lane, talk->watch.fd)));
 }
 
-static bool heard(struct tcp_talk *talk)
+static bool talk_heard(struct tcp_talk *talk)
 {
     struct tcp_self self = sy_tcp_self();
     enum tcp_verdict verdict = sy_tcp_hear(&talk->transcript, &self, &talk->in);
@@ -269,20 +269,20 @@ static bool heard(struct tcp_talk *talk)
     if (verdict == TCP_STRANGE || verdict == TCP_FORGED)
         return talk_failed(talk, 0, sy_tcp_verdict_words(verdict));
     if (talk->in.kind == TCP_HELLO)
-        return on_hello(talk, verdict);
+        return talk_on_hello(talk, verdict);
     if (talk->in.kind == TCP_REFUSE)
-        return on_refuse(talk);
+        return talk_on_refuse(talk);
     if (verdict != TCP_GOOD)
         return talk_failed(talk, 0, sy_tcp_verdict_words(verdict));
     if (talk->in.kind == TCP_WELCOME)
-        return on_welcome(talk);
+        return talk_on_welcome(talk);
     if (talk->in.kind == TCP_CONFIRM)
-        return on_confirm(talk);
-    adopt(talk);
+        return talk_on_confirm(talk);
+    talk_adopt(talk);
     return false;
 }
 
-static bool said(struct tcp_talk *talk)
+static bool talk_said(struct tcp_talk *talk)
 {
     unsigned kind = sy_tcp_last(&talk->transcript)->kind;
 
@@ -291,14 +291,14 @@ static bool said(struct tcp_talk *talk)
     if (kind == TCP_REFUSE)
         sy_tcp_talk_close(talk);
     else if (kind == TCP_RESUME)
-        adopt(talk);
+        talk_adopt(talk);
     else
         return true;
     return false;
 }
 
 /* One system call. */
-static bool step(struct tcp_talk *talk)
+static bool talk_step(struct tcp_talk *talk)
 {
     int fd = talk->watch.fd;
     char *bytes = talk->sending ? (char *)&talk->transcript.greeting[talk->transcript.count - 1]
@@ -310,21 +310,21 @@ static bool step(struct tcp_talk *talk)
     if (n < 0 && errno == EINTR)
         return true;
     if (n < 0 && errno == EAGAIN)
-        return wait_for(talk, talk->sending ? EPOLLOUT : EPOLLIN);
+        return talk_wait_for(talk, talk->sending ? EPOLLOUT : EPOLLIN);
     if (n < 0)
         return talk_failed(talk, errno, strerror(errno));
     if (n == 0)
         return talk_failed(talk, 0,
-                                  talk->attempt && talk->transcript.count == 1
-                                      ? "it turned this PE away, being of another job or short "
-                                        "of file descriptors"
-                                      : "it ended the connection");
+                           talk->attempt && talk->transcript.count == 1
+                               ? "it turned this PE away, being of another job or short "
+                                 "of file descriptors"
+                               : "it ended the connection");
     talk->done += (size_t)n;
     if (!talk->sending && !sy_tcp_greeting_plausible(bytes, talk->done))
         return talk_failed(talk, 0, sy_tcp_verdict_words(TCP_STRANGE));
     if (talk->done < sizeof talk->in)
         return true;
-    return talk->sending ? said(talk) : heard(talk);
+    return talk->sending ? talk_said(talk) : talk_heard(talk);
 }
 
 static void talk_answered(struct tcp_talk *talk)
@@ -335,7 +335,7 @@ static void talk_answered(struct tcp_talk *talk)
 }
 
 /* TCP has connected, or has failed to, or is still at it. */
-static bool connected(struct tcp_talk *talk)
+static bool talk_connected(struct tcp_talk *talk)
 {
     struct sockaddr_storage peer;
     int code = 0;
@@ -348,7 +348,7 @@ static bool connected(struct tcp_talk *talk)
     if (getpeername(talk->watch.fd, (struct sockaddr *)&peer, &size))
         return false;
     talk_answered(talk);
-    return say(talk, 0);
+    return talk_say(talk, 0);
 }
 
 /* Within a machine TCP has connected when connect() returns, and there is room for what is sent. */
@@ -374,8 +374,8 @@ void sy_tcp_talk_event(struct tcp_watch *watch, uint32_t events)
     struct tcp_talk *talk = (struct tcp_talk *)((char *)watch - offsetof(struct tcp_talk, watch));
 
     (void)events;
-    if (talk->connecting && !connected(talk))
+    if (talk->connecting && !talk_connected(talk))
         return;
-    while (step(talk))
+    while (talk_step(talk))
         ;
 }

@@ -103,7 +103,7 @@ const void *sy_tcp_address_of(int pe, size_t *size)
     return record + 1;
 }
 
-static int list_nodes(struct sy_error *err)
+static int tcp_list_nodes(struct sy_error *err)
 {
     unsigned npes = (unsigned)sy_tcp_host->npes;
     int nodes = 0;
@@ -142,7 +142,7 @@ static void tcp_check_limits(void)
 }
 
 /* Keeps everyone's address, in records of the longest one's size. */
-static int keep_addresses(const char *addresses, size_t stride, struct sy_error *err)
+static int tcp_keep_addresses(const char *addresses, size_t stride, struct sy_error *err)
 {
     size_t longest = 0;
 
@@ -166,7 +166,7 @@ static int keep_addresses(const char *addresses, size_t stride, struct sy_error 
 
 /* ---- the table ---- */
 
-static int plugin_open(const struct sy_host *host, struct sy_error *err)
+static int tcp_open(const struct sy_host *host, struct sy_error *err)
 {
     sy_tcp_host = host;
     if (host->npes == 1)
@@ -184,7 +184,7 @@ static int plugin_open(const struct sy_host *host, struct sy_error *err)
     return rc;
 }
 
-static void plugin_close(void)
+static void tcp_close(void)
 {
     if (sy_tcp_lanes.lane)
         sy_tcp_lanes_leave();
@@ -203,7 +203,7 @@ static void plugin_close(void)
 }
 
 /* The length comes first, so that the record ends where it ends. */
-static size_t plugin_address(void *buffer, size_t room)
+static size_t tcp_address(void *buffer, size_t room)
 {
     size_t length = sy_tcp_listen_address((char *)buffer + 1, room - 1);
 
@@ -211,13 +211,12 @@ static size_t plugin_address(void *buffer, size_t room)
     return length + 1;
 }
 
-static int plugin_connect(const void *addresses, size_t stride, double seconds,
-                          struct sy_error *err)
+static int tcp_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)
 {
     (void)seconds;
-    int rc = keep_addresses(addresses, stride, err);
+    int rc = tcp_keep_addresses(addresses, stride, err);
     if (!rc)
-        rc = list_nodes(err);
+        rc = tcp_list_nodes(err);
     if (!rc)
         rc = sy_tcp_apply_open(err);
     if (!rc)
@@ -229,7 +228,7 @@ static int plugin_connect(const void *addresses, size_t stride, double seconds,
     return sy_tcp_routes ? 0 : sy_tcp_host->fail(err, ENOMEM, "no memory for routes");
 }
 
-static unsigned plugin_reach(int pe)
+static unsigned tcp_reach(int pe)
 {
     size_t size, own_size;
     const void *address = sy_tcp_address_of(pe, &size);
@@ -240,14 +239,14 @@ static unsigned plugin_reach(int pe)
                : 0u;
 }
 
-static int plugin_progress(void)
+static int tcp_progress(void)
 {
     long got = sy_tcp_poll();
 
     return got > 0 ? 1 : (int)got;
 }
 
-static int plugin_pending(struct sy_pending *list, int room)
+static int tcp_pending(struct sy_pending *list, int room)
 {
     unsigned lanes = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
     int count = 0;
@@ -269,11 +268,11 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .priority = 20,
     .options = options,
     .settings = &sy_tcp_settings,
-    .open = plugin_open,
-    .close = plugin_close,
-    .address = plugin_address,
-    .connect = plugin_connect,
-    .reach = plugin_reach,
+    .open = tcp_open,
+    .close = tcp_close,
+    .address = tcp_address,
+    .connect = tcp_connect,
+    .reach = tcp_reach,
     .ctx_open = sy_tcp_ctx_open,
     .ctx_close = sy_tcp_ctx_close,
     .put = sy_tcp_put,
@@ -284,12 +283,12 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .put_signal = sy_tcp_put_signal,
     .fence = sy_tcp_fence,
     .quiet = sy_tcp_quiet,
-    .progress = plugin_progress,
+    .progress = tcp_progress,
     .wait_fd = sy_tcp_poll_fd,
     .session = sy_tcp_session,
     .event = plugin_event,
     .sleeping = sy_tcp_poll_sleeping,
-    .pending = plugin_pending,
+    .pending = tcp_pending,
     .raise = sy_tcp_raise,
     .protection = "each connection is authenticated by the job's key; what then follows on it is "
                   "neither authenticated nor encrypted",

@@ -149,7 +149,7 @@ void sy_tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const 
 
 /* Begins what comes first in a queue, while there is room. What the peer connects meanwhile is left
  * to it, and looked at again. */
-static void begin_some(struct queue *queue, uint64_t now)
+static void turns_begin_some(struct queue *queue, uint64_t now)
 {
     uint64_t young = sy_tcp_patience(YOUNG);
     unsigned going = sy_tcp_attempts_since(now - young);
@@ -188,8 +188,8 @@ uint64_t sy_tcp_turns_timer(uint64_t now)
     if (!turns.mine.count && !turns.theirs.count)
         return UINT64_MAX;
     sy_tcp_listen_accept();
-    begin_some(&turns.mine, now);
+    turns_begin_some(&turns.mine, now);
     if (turns.theirs.count && !others_are_at_it(now))
-        begin_some(&turns.theirs, now);
+        turns_begin_some(&turns.theirs, now);
     return turns.mine.count || turns.theirs.count ? now + LOOK_AGAIN : UINT64_MAX;
 }

@@ -35,7 +35,7 @@ struct host {
     char fault[400];
 };
 
-static double now_of(clockid_t clock)
+static double check_now_of(clockid_t clock)
 {
     struct timespec time;
 
@@ -43,36 +43,36 @@ static double now_of(clockid_t clock)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static double now(void)
+static double check_now(void)
 {
-    return now_of(CLOCK_MONOTONIC);
+    return check_now_of(CLOCK_MONOTONIC);
 }
 
 /* ---- the conversation with an agent ---- */
 
-static bool wait_for(int fd, short events, double deadline)
+static bool check_wait_for(int fd, short events, double deadline)
 {
     struct pollfd wait = {.fd = fd, .events = events};
-    double left = deadline - now();
+    double left = deadline - check_now();
 
     return left > 0 && poll(&wait, 1, (int)(left * 1000) + 1) > 0;
 }
 
-static bool receive(const struct host *host, void *to, size_t length, double deadline)
+static bool check_receive(const struct host *host, void *to, size_t length, double deadline)
 {
     char *at = to;
 
     while (length) {
         ssize_t n;
 
-        if (now() > deadline)
+        if (check_now() > deadline)
             return false;
         n = read(host->ends.out, at, length);
         if (n > 0) {
             at += n;
             length -= (size_t)n;
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR) ||
-                   !wait_for(host->ends.out, POLLIN, deadline)) {
+                   !check_wait_for(host->ends.out, POLLIN, deadline)) {
             return false;
         }
     }
@@ -80,16 +80,16 @@ static bool receive(const struct host *host, void *to, size_t length, double dea
 }
 
 /* The answer, fit for a terminal (allocated). */
-static char *receive_answer(const struct host *host, double deadline)
+static char *check_receive_answer(const struct host *host, double deadline)
 {
     struct sy_launch_header header;
     char *answer, *plain = NULL;
 
-    if (!receive(host, &header, sizeof header, deadline) || header.type != SY_DAEMON_ANSWER ||
+    if (!check_receive(host, &header, sizeof header, deadline) || header.type != SY_DAEMON_ANSWER ||
         sy_frame_fault(&header, SY_FRAME_AT_HEAD, SY_FRAME_NEW))
         return NULL;
     answer = sy_memory_zeroed((size_t)header.length + 1, 1);
-    if (receive(host, answer, header.length, deadline))
+    if (check_receive(host, answer, header.length, deadline))
         plain = sy_plain_string(answer);
     free(answer);
     return plain;
@@ -97,7 +97,7 @@ static char *receive_answer(const struct host *host, double deadline)
 
 /* The answer (allocated), or NULL; then the conversation is over, since an answer that comes late
  * would be taken for that to the next question. */
-static char *ask(struct host *host, const char *question)
+static char *check_ask(struct host *host, const char *question)
 {
     struct sy_launch_header header = {
         .type = SY_DAEMON_PROBE, .length = (uint32_t)strlen(question), .pe = SY_ALL};
@@ -107,16 +107,16 @@ static char *ask(struct host *host, const char *question)
         return NULL;
     if (write(host->ends.in, &header, sizeof header) == sizeof header &&
         write(host->ends.in, question, header.length) == (ssize_t)header.length)
-        answer = receive_answer(host, now() + ANSWER);
+        answer = check_receive_answer(host, check_now() + ANSWER);
     host->broken = !answer;
     return answer;
 }
 
 /* The last words of a command that failed. */
-static void read_fault(struct host *host)
+static void check_read_fault(struct host *host)
 {
     char text[2000], *plain;
-    ssize_t n = wait_for(host->ends.err, POLLIN, now() + 0.2)
+    ssize_t n = check_wait_for(host->ends.err, POLLIN, check_now() + 0.2)
                     ? read(host->ends.err, text, sizeof text - 1)
                     : 0;
 
@@ -132,14 +132,14 @@ static void read_fault(struct host *host)
     free(plain);
 }
 
-static bool read_greeting(struct host *host, double deadline)
+static bool check_read_greeting(struct host *host, double deadline)
 {
     char line[512];
     size_t length = 0;
 
     for (;;) {
-        if (!receive(host, line + length, 1, deadline)) {
-            read_fault(host);
+        if (!check_receive(host, line + length, 1, deadline)) {
+            check_read_fault(host);
             return false;
         }
         if (line[length] != '\n') {
@@ -157,14 +157,14 @@ static bool read_greeting(struct host *host, double deadline)
     }
 }
 
-static void find_clock(struct host *host)
+static void check_find_clock(struct host *host)
 {
     double best = ANSWER;
 
     for (int i = 0; i < CLOCK_ROUNDS && !host->broken; i++) {
-        double begin = now_of(CLOCK_REALTIME);
-        char *answer = ask(host, "clock");
-        double end = now_of(CLOCK_REALTIME);
+        double begin = check_now_of(CLOCK_REALTIME);
+        char *answer = check_ask(host, "clock");
+        double end = check_now_of(CLOCK_REALTIME);
 
         if (answer && end - begin < best) {
             best = end - begin;
@@ -174,22 +174,22 @@ static void find_clock(struct host *host)
     }
 }
 
-static void reach(struct host *host, const struct sy_flags *flags, bool slurm,
-                  const struct sy_child_plan *plan)
+static void check_reach(struct host *host, const struct sy_flags *flags, bool slurm,
+                        const struct sy_child_plan *plan)
 {
     char **command = sy_command_make(flags, host->name, slurm);
-    double begin = now();
+    double begin = check_now();
     int rc = sy_call_start(command, &plan->nofile, &host->ends);
 
     if (rc != 0) {
         host->ends.pid = 0;
         snprintf(host->fault, sizeof host->fault, "'%s' cannot be run: %s", command[0],
                  strerror(-rc));
-    } else if (read_greeting(host, begin + flags->spawn_timeout)) {
-        host->seconds = now() - begin;
-        host->facts = ask(host, "facts");
+    } else if (check_read_greeting(host, begin + flags->spawn_timeout)) {
+        host->seconds = check_now() - begin;
+        host->facts = check_ask(host, "facts");
         if (host->facts)
-            find_clock(host);
+            check_find_clock(host);
         host->reached = !host->broken;
         if (host->broken)
             snprintf(host->fault, sizeof host->fault, "oshrun's agent there does not answer");
@@ -199,7 +199,7 @@ static void reach(struct host *host, const struct sy_flags *flags, bool slurm,
     free(command);
 }
 
-static void leave(struct host *host)
+static void check_leave(struct host *host)
 {
     if (host->ends.pid <= 0)
         return;
@@ -216,7 +216,7 @@ static void leave(struct host *host)
 /* ---- what they know ---- */
 
 /* All values of a fact, with a blank between (allocated). */
-static char *fact(const struct host *host, const char *name)
+static char *check_fact(const struct host *host, const char *name)
 {
     char *text = NULL;
     size_t length = 0, skip = strlen(name);
@@ -237,7 +237,7 @@ static char *fact(const struct host *host, const char *name)
     return text;
 }
 
-static bool complain(struct host *host, const char *fmt, const char *value, const char *other)
+static bool check_complain(struct host *host, const char *fmt, const char *value, const char *other)
 {
     printf("    ! ");
     printf("%s: ", host->name);
@@ -246,7 +246,7 @@ static bool complain(struct host *host, const char *fmt, const char *value, cons
     return false;
 }
 
-static void print_host(const struct host *host)
+static void check_print_host(const struct host *host)
 {
     static const char *const COLUMNS[] = {"release", "kernel",    "processors", "memory",
                                           "files",   "processes", "locked"};
@@ -257,22 +257,23 @@ static void print_host(const struct host *host)
     }
     printf("%-16s %7.2f %+9.4f", host->name, host->seconds, host->clock);
     for (size_t i = 0; i < sizeof COLUMNS / sizeof *COLUMNS; i++) {
-        char *value = fact(host, COLUMNS[i]);
+        char *value = check_fact(host, COLUMNS[i]);
 
         printf(" %10s", value);
         free(value);
     }
-    char *transports = fact(host, "transport"), *addresses = fact(host, "address");
+    char *transports = check_fact(host, "transport"), *addresses = check_fact(host, "address");
 
     printf("  %s\n    addresses: %s\n", transports, addresses);
     free(transports);
     free(addresses);
 }
 
-static bool agree(struct host *host, const struct host *first, const char *name, const char *fmt)
+static bool check_agree(struct host *host, const struct host *first, const char *name,
+                        const char *fmt)
 {
-    char *value = fact(host, name), *other = fact(first, name);
-    bool good = strcmp(value, other) == 0 || complain(host, fmt, value, other);
+    char *value = check_fact(host, name), *other = check_fact(first, name);
+    bool good = strcmp(value, other) == 0 || check_complain(host, fmt, value, other);
 
     free(other);
     free(value);
@@ -280,18 +281,19 @@ static bool agree(struct host *host, const struct host *first, const char *name,
 }
 
 /* What would trouble a job. */
-static bool look_for_trouble(struct host *host, const struct host *first)
+static bool check_look_for_trouble(struct host *host, const struct host *first)
 {
-    char *files = fact(host, "files"), text[32];
+    char *files = check_fact(host, "files"), text[32];
     bool good = true;
 
-    good = agree(host, first, "release", "release %s, the first host has %s") && good;
-    good = agree(host, first, "transport", "transports '%s', the first host has '%s'") && good;
+    good = check_agree(host, first, "release", "release %s, the first host has %s") && good;
+    good = check_agree(host, first, "transport", "transports '%s', the first host has '%s'") &&
+           good;
     snprintf(text, sizeof text, "%+.3f", host->clock);
     if (host->clock > CLOCKS_APART || host->clock < -CLOCKS_APART)
-        good = complain(host, "its clock differs by %s seconds%s", text, "");
+        good = check_complain(host, "its clock differs by %s seconds%s", text, "");
     if (atoi(files) && atoi(files) < FEW_FILES)
-        good = complain(host, "only %s open files are allowed (ulimit -Hn)%s", files, "");
+        good = check_complain(host, "only %s open files are allowed (ulimit -Hn)%s", files, "");
     free(files);
     return good;
 }
@@ -299,9 +301,9 @@ static bool look_for_trouble(struct host *host, const struct host *first)
 /* ---- the ways between them ---- */
 
 /* "a 10.0.0.1 b fe80::1" has names of interfaces and addresses in turn: leaves the addresses. */
-static char *addresses_of(const struct host *host)
+static char *check_addresses_of(const struct host *host)
 {
-    char *all = fact(host, "address"), *save = NULL, *text = NULL;
+    char *all = check_fact(host, "address"), *save = NULL, *text = NULL;
     size_t length = 0;
     FILE *out = sy_memory_check(open_memstream(&text, &length));
     int word = 0;
@@ -316,7 +318,7 @@ static char *addresses_of(const struct host *host)
     return text;
 }
 
-static void make_token(char token[33])
+static void check_make_token(char token[33])
 {
     unsigned char bytes[16];
 
@@ -327,7 +329,7 @@ static void make_token(char token[33])
 }
 
 /* The range of ports that the job would use: 0 0 for any. Returns false where it is none. */
-static bool find_ports(const struct sy_flags *flags, int *low, int *high)
+static bool check_find_ports(const struct sy_flags *flags, int *low, int *high)
 {
     const char *range = getenv("SHMEM_TCP_PORT_RANGE");
     char more;
@@ -355,24 +357,24 @@ static const char *check_reason(const char *answer)
     return strncmp(answer, "! ", 2) == 0 ? answer + 2 : "an answer that is none";
 }
 
-static bool measure(const struct sy_flags *flags, struct host *from, struct host *to)
+static bool check_measure(const struct sy_flags *flags, struct host *from, struct host *to)
 {
-    char token[33], *question, *port, *answer = NULL, *addresses = addresses_of(to);
+    char token[33], *question, *port, *answer = NULL, *addresses = check_addresses_of(to);
     char address[64];
     double trip, rate;
     int low, high;
     bool good;
 
-    make_token(token);
-    find_ports(flags, &low, &high);
+    check_make_token(token);
+    check_find_ports(flags, &low, &high);
     if (asprintf(&question, "listen %s %d %d", token, low, high) < 0)
         sy_memory_check(NULL);
-    port = ask(to, question);
+    port = check_ask(to, question);
     free(question);
     if (port && *port != '!' && strspn(port, "0123456789,") == strlen(port)) {
         if (asprintf(&question, "measure %s %s%s", token, port, addresses) < 0)
             sy_memory_check(NULL);
-        answer = ask(from, question);
+        answer = check_ask(from, question);
         free(question);
     }
     good = answer && sscanf(answer, "%63s %lf %lf", address, &trip, &rate) == 3 && *answer != '!';
@@ -390,7 +392,7 @@ static bool measure(const struct sy_flags *flags, struct host *from, struct host
     return good;
 }
 
-static bool measure_all(const struct sy_flags *flags, struct host *hosts, int count)
+static bool check_measure_all(const struct sy_flags *flags, struct host *hosts, int count)
 {
     bool good = true;
 
@@ -400,7 +402,7 @@ static bool measure_all(const struct sy_flags *flags, struct host *hosts, int co
     for (int from = 0; from < count; from++) {
         for (int to = 0; to < count; to++) {
             if (from != to && hosts[from].reached && hosts[to].reached)
-                good = measure(flags, &hosts[from], &hosts[to]) && good;
+                good = check_measure(flags, &hosts[from], &hosts[to]) && good;
         }
     }
     return good;
@@ -411,7 +413,7 @@ static void check_advise(const struct sy_flags *flags)
 {
     int low, high;
 
-    find_ports(flags, &low, &high);
+    check_find_ports(flags, &low, &high);
     if (low)
         printf("\nPEs connect to each other at the ports from %d to %d: let them pass in firewalls "
                "and security groups\nbetween all of the hosts, in both directions",
@@ -431,7 +433,7 @@ int sy_check_hosts(const struct sy_flags *flags, bool slurm, const struct sy_chi
     bool good = true, ways;
     int low, high;
 
-    if (!find_ports(flags, &low, &high)) {
+    if (!check_find_ports(flags, &low, &high)) {
         free(hosts);
         return 2;
     }
@@ -441,20 +443,20 @@ int sy_check_hosts(const struct sy_flags *flags, bool slurm, const struct sy_chi
            "transports");
     for (int i = 0; i < count; i++) {
         hosts[i].name = flags->hosts.host[i].name;
-        reach(&hosts[i], flags, slurm, plan);
-        print_host(&hosts[i]);
+        check_reach(&hosts[i], flags, slurm, plan);
+        check_print_host(&hosts[i]);
         fflush(stdout);
         if (hosts[i].reached && !first)
             first = &hosts[i];
-        good = hosts[i].reached && look_for_trouble(&hosts[i], first) && good;
+        good = hosts[i].reached && check_look_for_trouble(&hosts[i], first) && good;
     }
-    ways = measure_all(flags, hosts, count);
+    ways = check_measure_all(flags, hosts, count);
     if (!ways)
         check_advise(flags);
     good = good && ways;
     printf("\n%s\n", good ? "all is well" : "a job on these hosts would have trouble, see above");
     for (int i = 0; i < count; i++)
-        leave(&hosts[i]);
+        check_leave(&hosts[i]);
     free(hosts);
     return good ? 0 : 1;
 }

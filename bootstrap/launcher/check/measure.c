@@ -30,7 +30,7 @@ enum {
 static const double SENDING = 0.3;                   /* seconds of sending */
 static const double CONNECT = 2, ALL_ADDRESSES = 15; /* for one address, and for all */
 
-static double now(void)
+static double measure_now(void)
 {
     struct timespec time;
 
@@ -38,8 +38,8 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static char *text_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static char *text_of(const char *fmt, ...)
+static char *measure_text_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static char *measure_text_of(const char *fmt, ...)
 {
     va_list args;
     char *text;
@@ -51,7 +51,7 @@ static char *text_of(const char *fmt, ...)
     return sy_memory_check(n < 0 ? NULL : text);
 }
 
-static bool receive(int fd, char *to, size_t length)
+static bool measure_receive(int fd, char *to, size_t length)
 {
     while (length) {
         ssize_t n = recv(fd, to, length, 0);
@@ -66,7 +66,7 @@ static bool receive(int fd, char *to, size_t length)
     return true;
 }
 
-static void limit_time(int fd, int milliseconds)
+static void measure_limit_time(int fd, int milliseconds)
 {
     const struct timeval limit = {.tv_sec = milliseconds / 1000,
                                   .tv_usec = milliseconds % 1000 * 1000};
@@ -78,16 +78,16 @@ static void limit_time(int fd, int milliseconds)
 }
 
 /* Returns round trips, byte for byte; then takes what comes, until its end, and says so. */
-static bool serve(int fd, const char *token)
+static bool measure_serve(int fd, const char *token)
 {
     static char buffer[PIECE];
     ssize_t n;
 
-    limit_time(fd, SERVE_MS);
-    if (!receive(fd, buffer, TOKEN) || memcmp(buffer, token, TOKEN) != 0)
+    measure_limit_time(fd, SERVE_MS);
+    if (!measure_receive(fd, buffer, TOKEN) || memcmp(buffer, token, TOKEN) != 0)
         return false;
     for (int i = 0; i < ROUNDS; i++) {
-        if (!receive(fd, buffer, 1) || send(fd, buffer, 1, MSG_NOSIGNAL) != 1)
+        if (!measure_receive(fd, buffer, 1) || send(fd, buffer, 1, MSG_NOSIGNAL) != 1)
             return true;
     }
     while ((n = recv(fd, buffer, sizeof buffer, 0)) > 0)
@@ -97,11 +97,11 @@ static bool serve(int fd, const char *token)
     return true;
 }
 
-static void serve_one(int listener, const char *token)
+static void measure_serve_one(int listener, const char *token)
 {
-    double deadline = now() + SERVE_MS / 1000.;
+    double deadline = measure_now() + SERVE_MS / 1000.;
 
-    for (bool done = false; !done && now() < deadline;) {
+    for (bool done = false; !done && measure_now() < deadline;) {
         struct pollfd wait = {.fd = listener, .events = POLLIN};
         int fd;
 
@@ -110,12 +110,12 @@ static void serve_one(int listener, const char *token)
         fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0)
             continue;
-        done = serve(fd, token);
+        done = measure_serve(fd, token);
         close(fd);
     }
 }
 
-static int open_port(int family, int port)
+static int measure_open_port(int family, int port)
 {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -138,20 +138,20 @@ static int open_port(int family, int port)
 }
 
 /* The first free port of these, or any for 0. */
-static int open_any(int low, int high)
+static int measure_open_any(int low, int high)
 {
     int fd = -1;
 
     for (int port = low; fd < 0 && port <= high; port++) {
-        fd = open_port(AF_INET6, port);
+        fd = measure_open_port(AF_INET6, port);
         if (fd < 0)
-            fd = open_port(AF_INET, port);
+            fd = measure_open_port(AF_INET, port);
     }
     return fd;
 }
 
 /* The port is at the same place in both kinds of address. */
-static int port_of(int fd)
+static int measure_port_of(int fd)
 {
     struct sockaddr_in6 own;
     socklen_t length = sizeof own;
@@ -161,7 +161,7 @@ static int port_of(int fd)
 
 /* Ports from all over the range, since a firewall may let a part of it pass: its first and last,
  * and some between. Returns how many. */
-static int open_ports(int low, int high, int *fd)
+static int measure_open_ports(int low, int high, int *fd)
 {
     int count = 0, wanted = high - low + 1 < SY_MEASURE_PORTS ? high - low + 1 : SY_MEASURE_PORTS;
 
@@ -170,13 +170,13 @@ static int open_ports(int low, int high, int *fd)
         int next = i + 1 < wanted ? low + (int)((long)(high - low) * (i + 1) / (wanted - 1))
                                   : high + 1;
 
-        fd[count] = open_any(from, low ? next - 1 : 0);
+        fd[count] = measure_open_any(from, low ? next - 1 : 0);
         count += fd[count] >= 0;
     }
     return count;
 }
 
-static void close_all(const int *fd, int count)
+static void measure_close_all(const int *fd, int count)
 {
     for (int i = 0; i < count; i++) {
         if (fd[i] >= 0)
@@ -187,38 +187,38 @@ static void close_all(const int *fd, int count)
 char *sy_measure_listen(const char *token, int low, int high)
 {
     int fd[SY_MEASURE_PORTS] = {-1};
-    int count = low >= 0 && high <= 65535 ? open_ports(low, low ? high : 0, fd) : 0;
+    int count = low >= 0 && high <= 65535 ? measure_open_ports(low, low ? high : 0, fd) : 0;
     char text[8 * SY_MEASURE_PORTS];
     size_t used = 0;
     pid_t pid;
 
     if (strlen(token) != TOKEN || !count) {
-        close_all(fd, count);
+        measure_close_all(fd, count);
         if (count)
-            return text_of("! the token is too short");
-        return low ? text_of("! no port from %d to %d is free", low, high)
-                   : text_of("! no port can be opened: %s", strerror(errno));
+            return measure_text_of("! the token is too short");
+        return low ? measure_text_of("! no port from %d to %d is free", low, high)
+                   : measure_text_of("! no port can be opened: %s", strerror(errno));
     }
     if ((pid = fork()) < 0) {
         int error = errno;
 
-        close_all(fd, count);
-        return text_of("! %s", strerror(error));
+        measure_close_all(fd, count);
+        return measure_text_of("! %s", strerror(error));
     }
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        serve_one(fd[0], token);
+        measure_serve_one(fd[0], token);
         _exit(0);
     }
     for (int i = 0; i < count; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? "," : "",
-                                 port_of(fd[i]));
-    close_all(fd, count);
-    return text_of("%s", text);
+                                 measure_port_of(fd[i]));
+    measure_close_all(fd, count);
+    return measure_text_of("%s", text);
 }
 
 /* Begins to connect. Returns a descriptor that does not block, or -1 and errno. */
-static int begin_connect(const char *address, int port)
+static int measure_begin_connect(const char *address, int port)
 {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -244,10 +244,10 @@ static int begin_connect(const char *address, int port)
 }
 
 /* What became of a connection that was begun: 0 or an errno. */
-static int end_connect(int fd, double deadline)
+static int measure_end_connect(int fd, double deadline)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
-    double left = deadline - now();
+    double left = deadline - measure_now();
     int error = 0, ready = poll(&wait, 1, left > 0 ? (int)(left * 1000) + 1 : 0);
     socklen_t length = sizeof error;
 
@@ -263,19 +263,19 @@ static const char *reason_of(int error)
 
 /* Connects to all ports of an address at once. Returns the connection to the first port, blocking,
  * or -1 with a word on each port that cannot be reached. */
-static int connect_to_all(const char *address, const int *port, int count, double seconds,
-                          FILE *faults)
+static int measure_connect_to_all(const char *address, const int *port, int count, double seconds,
+                                  FILE *faults)
 {
     int fd[SY_MEASURE_PORTS], error[SY_MEASURE_PORTS], bad = 0;
-    double deadline = now() + seconds;
+    double deadline = measure_now() + seconds;
 
     for (int i = 0; i < count; i++) {
-        fd[i] = begin_connect(address, port[i]);
+        fd[i] = measure_begin_connect(address, port[i]);
         error[i] = fd[i] < 0 ? errno : 0;
     }
     for (int i = 0; i < count; i++) {
         if (fd[i] >= 0)
-            error[i] = end_connect(fd[i], deadline);
+            error[i] = measure_end_connect(fd[i], deadline);
         bad += error[i] != 0;
     }
     for (int i = 0; i < count; i++) {
@@ -286,10 +286,10 @@ static int connect_to_all(const char *address, const int *port, int count, doubl
             fprintf(faults, ", %d", port[++i]);
         fprintf(faults, ": %s", reason_of(error[i]));
     }
-    close_all(fd + 1, count - 1);
+    measure_close_all(fd + 1, count - 1);
     if (!bad && fcntl(fd[0], F_SETFL, 0) == 0)
         return fd[0];
-    close_all(fd, 1);
+    measure_close_all(fd, 1);
     return -1;
 }
 
@@ -299,17 +299,17 @@ static bool measure(int fd, const char *token, double *trip, double *rate)
     double begin, sent = 0;
     char byte = 'x';
 
-    limit_time(fd, SERVE_MS / 3);
+    measure_limit_time(fd, SERVE_MS / 3);
     if (send(fd, token, TOKEN, MSG_NOSIGNAL) != TOKEN)
         return false;
-    begin = now();
+    begin = measure_now();
     for (int i = 0; i < ROUNDS; i++) {
-        if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || !receive(fd, &byte, 1))
+        if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || !measure_receive(fd, &byte, 1))
             return false;
     }
-    *trip = (now() - begin) / ROUNDS;
-    begin = now();
-    while (now() - begin < SENDING) {
+    *trip = (measure_now() - begin) / ROUNDS;
+    begin = measure_now();
+    while (measure_now() - begin < SENDING) {
         ssize_t n = send(fd, buffer, sizeof buffer, MSG_NOSIGNAL);
 
         if (n < 0)
@@ -317,14 +317,14 @@ static bool measure(int fd, const char *token, double *trip, double *rate)
         sent += (double)n;
     }
     shutdown(fd, SHUT_WR);
-    if (!receive(fd, &byte, 1))
+    if (!measure_receive(fd, &byte, 1))
         return false;
-    *rate = sent / (now() - begin);
+    *rate = sent / (measure_now() - begin);
     return true;
 }
 
 /* "5000,5003": how many. */
-static int read_ports(const char *text, int *port)
+static int measure_read_ports(const char *text, int *port)
 {
     int count = 0;
 
@@ -347,18 +347,18 @@ char *sy_measure_connect(const char *token, const char *ports, const char *addre
     char *copy = sy_memory_string(addresses), *save = NULL, *answer = NULL, *why = NULL;
     size_t length = 0;
     FILE *faults = sy_memory_check(open_memstream(&why, &length));
-    int port[SY_MEASURE_PORTS], count = read_ports(ports, port), words = 1;
+    int port[SY_MEASURE_PORTS], count = measure_read_ports(ports, port), words = 1;
 
     for (const char *at = addresses; *at; at++)
         words += *at == ' ';
     for (char *address = strtok_r(copy, " ", &save); address && !answer && count;
          address = strtok_r(NULL, " ", &save)) {
         double trip, rate, seconds = ALL_ADDRESSES / words;
-        int fd = connect_to_all(address, port, count, seconds < CONNECT ? seconds : CONNECT,
-                                faults);
+        int fd = measure_connect_to_all(address, port, count, seconds < CONNECT ? seconds : CONNECT,
+                                        faults);
 
         if (fd >= 0 && strlen(token) == TOKEN && measure(fd, token, &trip, &rate))
-            answer = text_of("%s %.1f %.1f", address, trip * 1e6, rate / 1e6);
+            answer = measure_text_of("%s %.1f %.1f", address, trip * 1e6, rate / 1e6);
         else if (fd >= 0)
             fprintf(faults, "%s%s port %d: the connection breaks", ftell(faults) ? "; " : "",
                     address, port[0]);
@@ -368,7 +368,7 @@ char *sy_measure_connect(const char *token, const char *ports, const char *addre
     if (fclose(faults) != 0)
         sy_memory_check(NULL);
     if (!answer)
-        answer = text_of("! %s", *why ? why : "no address to try");
+        answer = measure_text_of("! %s", *why ? why : "no address to try");
     free(why);
     free(copy);
     return answer;

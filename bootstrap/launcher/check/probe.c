@@ -21,7 +21,8 @@
 #include "bootstrap/launcher/check/measure.h"
 #include "config.h"
 
-static void print_limit(FILE *out, const char *name, __rlimit_resource_t resource, rlim_t unit)
+static void check_probe_print_limit(FILE *out, const char *name, __rlimit_resource_t resource,
+                                    rlim_t unit)
 {
     struct rlimit limit;
 
@@ -34,7 +35,7 @@ static void print_limit(FILE *out, const char *name, __rlimit_resource_t resourc
 }
 
 /* Addresses at which other hosts may reach this one. */
-static void print_addresses(FILE *out)
+static void check_probe_print_addresses(FILE *out)
 {
     struct ifaddrs *list = NULL;
 
@@ -61,7 +62,7 @@ static void print_addresses(FILE *out)
 }
 
 /* Names of the plugins that are installed, or that lie in the build tree of this oshrun. */
-static bool print_plugins(FILE *out, const char *directory)
+static bool check_probe_print_plugins(FILE *out, const char *directory)
 {
     static const char BEGIN[] = "shmem_transport_", END[] = ".so";
     DIR *dir = opendir(directory);
@@ -84,7 +85,7 @@ static bool print_plugins(FILE *out, const char *directory)
     return any;
 }
 
-static void find_plugins(FILE *out)
+static void check_probe_find_plugins(FILE *out)
 {
     char path[PATH_MAX], *slash;
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 64);
@@ -93,13 +94,13 @@ static void find_plugins(FILE *out)
     slash = strrchr(path, '/');
     if (slash) {
         strcpy(slash, "/../shmem/.libs/switchyard");
-        if (print_plugins(out, path))
+        if (check_probe_print_plugins(out, path))
             return;
     }
-    print_plugins(out, SY_PLUGIN_DIR);
+    check_probe_print_plugins(out, SY_PLUGIN_DIR);
 }
 
-static char *facts(void)
+static char *check_probe_facts(void)
 {
     char *text = NULL;
     size_t length = 0;
@@ -114,17 +115,17 @@ static char *facts(void)
     if (sysinfo(&info) == 0)
         fprintf(out, "memory %llu\n",
                 (unsigned long long)info.totalram * info.mem_unit / (1024 * 1024));
-    print_limit(out, "files", RLIMIT_NOFILE, 1);
-    print_limit(out, "processes", RLIMIT_NPROC, 1);
-    print_limit(out, "locked", RLIMIT_MEMLOCK, 1024);
-    print_addresses(out);
-    find_plugins(out);
+    check_probe_print_limit(out, "files", RLIMIT_NOFILE, 1);
+    check_probe_print_limit(out, "processes", RLIMIT_NPROC, 1);
+    check_probe_print_limit(out, "locked", RLIMIT_MEMLOCK, 1024);
+    check_probe_print_addresses(out);
+    check_probe_find_plugins(out);
     if (fclose(out) != 0)
         sy_memory_check(NULL);
     return text;
 }
 
-static char *clock_text(void)
+static char *check_probe_clock_text(void)
 {
     struct timespec now;
     char *text;
@@ -135,7 +136,7 @@ static char *clock_text(void)
     return text;
 }
 
-static char *refuse(const char *why)
+static char *check_probe_refuse(const char *why)
 {
     char *text;
 
@@ -152,9 +153,9 @@ char *sy_probe_answer(const char *question)
     const char *number = strtok_r(NULL, " ", &save);
 
     if (word && strcmp(word, "facts") == 0) {
-        answer = facts();
+        answer = check_probe_facts();
     } else if (word && strcmp(word, "clock") == 0) {
-        answer = clock_text();
+        answer = check_probe_clock_text();
     } else if (word && number && strcmp(word, "listen") == 0) {
         const char *high = strtok_r(NULL, " ", &save);
 
@@ -162,7 +163,7 @@ char *sy_probe_answer(const char *question)
     } else if (word && number && strcmp(word, "measure") == 0) {
         answer = sy_measure_connect(token, number, save ? save : "");
     } else {
-        answer = refuse("the question is not understood");
+        answer = check_probe_refuse("the question is not understood");
     }
     free(copy);
     return answer;

@@ -44,13 +44,13 @@ int sy_agent_byte_order(void)
     return *(const char *)&one;
 }
 
-static void check_left(void)
+static void agent_check_left(void)
 {
     if (!agent.started || !agent.daemon.living)
         ev_break(agent.loop, EVBREAK_ALL);
 }
 
-static void leave(void)
+static void agent_leave(void)
 {
     if (agent.leaving)
         return;
@@ -60,10 +60,10 @@ static void leave(void)
         sy_daemon_signal(&agent.daemon, SIGCONT);
         ev_timer_start(agent.loop, &agent.grace);
     }
-    check_left();
+    agent_check_left();
 }
 
-static void grace_over(struct ev_loop *loop, ev_timer *timer, int events)
+static void agent_grace_over(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)events;
     if (agent.killed) {
@@ -75,8 +75,8 @@ static void grace_over(struct ev_loop *loop, ev_timer *timer, int events)
     ev_timer_again(loop, timer);
 }
 
-static void daemon_tells(struct sy_daemon *daemon, const struct sy_launch_header *header,
-                         const void *body)
+static void agent_daemon_tells(struct sy_daemon *daemon, const struct sy_launch_header *header,
+                               const void *body)
 {
     struct sy_packet *packet = sy_packet_copy(header, body);
 
@@ -89,7 +89,7 @@ static void daemon_tells(struct sy_daemon *daemon, const struct sy_launch_header
     }
 }
 
-static void reap(struct ev_loop *loop, ev_signal *watcher, int events)
+static void agent_reap(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     (void)loop;
     (void)watcher;
@@ -98,11 +98,11 @@ static void reap(struct ev_loop *loop, ev_signal *watcher, int events)
         return;
     sy_daemon_reap(&agent.daemon, NULL, NULL);
     if (agent.leaving)
-        check_left();
+        agent_check_left();
 }
 
 /* If oshrun was only stopped, it hears of this when it goes on. */
-static void leave_silent(void)
+static void agent_leave_silent(void)
 {
     char text[160];
     int n = snprintf(text, sizeof text,
@@ -112,11 +112,11 @@ static void leave_silent(void)
 
     if (!agent.leaving)
         sy_daemon_tell(&agent.daemon, SY_DAEMON_TROUBLE, SY_ALL, 1, text, (size_t)n);
-    leave();
+    agent_leave();
 }
 
 /* What carries the conversation here is the parent: a server of ssh, as a rule. */
-static void look_for_silence(struct ev_loop *loop, ev_timer *timer, int events)
+static void agent_look_for_silence(struct ev_loop *loop, ev_timer *timer, int events)
 {
     bool heard = agent.paused || agent.link.received != agent.heard || sy_link_waiting(&agent.link);
     struct sy_carriers carriers = sy_silence_carriers(heard ? 0 : getppid(), false);
@@ -126,26 +126,26 @@ static void look_for_silence(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
     agent.heard = agent.link.received;
     if (sy_silence_look(&agent.quiet, sy_silence_now(), heard, carriers) >= agent.spec.silence)
-        leave_silent();
+        agent_leave_silent();
 }
 
-static void start(const struct sy_launch_header *header, const char *body)
+static void agent_start(const struct sy_launch_header *header, const char *body)
 {
     if (agent.started || !sy_spec_unpack(&agent.spec, body, header->length)) {
-        leave();
+        agent_leave();
         return;
     }
     agent.started = true;
     sy_daemon_start(&agent.daemon, agent.loop, &agent.spec);
     if (agent.spec.silence > 0) {
         sy_silence_begin(&agent.quiet, agent.spec.silence, sy_silence_now());
-        ev_timer_init(&agent.silence, look_for_silence, agent.quiet.beat, agent.quiet.beat);
+        ev_timer_init(&agent.silence, agent_look_for_silence, agent.quiet.beat, agent.quiet.beat);
         ev_now_update(agent.loop);
         ev_timer_start(agent.loop, &agent.silence);
     }
 }
 
-static void probe(const char *question)
+static void agent_probe(const char *question)
 {
     char *answer = sy_probe_answer(question);
 
@@ -153,14 +153,15 @@ static void probe(const char *question)
     free(answer);
 }
 
-static void frame(struct sy_link *link, const struct sy_launch_header *header, const char *body)
+static void agent_frame(struct sy_link *link, const struct sy_launch_header *header,
+                        const char *body)
 {
     (void)link;
     agent.paused = header->type == SY_DAEMON_PAUSE;
     if (header->type == SY_DAEMON_START)
-        start(header, body);
+        agent_start(header, body);
     else if (header->type == SY_DAEMON_PROBE)
-        probe(body);
+        agent_probe(body);
     else if (agent.started && !agent.leaving)
         sy_daemon_take(&agent.daemon, header, body);
 }
@@ -176,20 +177,20 @@ static const char *agent_fault(const struct sy_link *link, const struct sy_launc
     return what;
 }
 
-static void malformed(struct sy_link *link, const char *what)
+static void agent_malformed(struct sy_link *link, const char *what)
 {
     (void)link;
     fprintf(stderr, "oshrun's agent was sent %s; it ends its PEs\n", what);
-    leave();
+    agent_leave();
 }
 
-static void ended(struct sy_link *link)
+static void agent_ended(struct sy_link *link)
 {
     (void)link;
-    leave();
+    agent_leave();
 }
 
-static void end_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+static void agent_end_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     char text[80];
     int n = snprintf(text, sizeof text, "the agent got signal %d (%s)", watcher->signum,
@@ -199,11 +200,11 @@ static void end_signal(struct ev_loop *loop, ev_signal *watcher, int events)
     (void)events;
     sy_daemon_tell(&agent.daemon, SY_DAEMON_TROUBLE, SY_ALL, 128 + watcher->signum, text,
                    (size_t)n);
-    leave();
+    agent_leave();
 }
 
 /* Whatever else writes to stdout in this process's name must not get between the frames. */
-static void open_conversation(void)
+static void agent_open_conversation(void)
 {
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, ABOVE);
     int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, ABOVE);
@@ -222,26 +223,26 @@ static void open_conversation(void)
     if (in < 0 || out < 0 || write(out, greeting, (size_t)n) != n)
         _exit(1);
     agent.link.fault = agent_fault;
-    agent.link.frame = frame;
-    agent.link.malformed = malformed;
-    agent.link.ended = ended;
+    agent.link.frame = agent_frame;
+    agent.link.malformed = agent_malformed;
+    agent.link.ended = agent_ended;
     sy_link_open(&agent.link, agent.loop, in, out);
 }
 
-static void watch_signals(void)
+static void agent_watch_signals(void)
 {
     static const int ENDING[SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
     signal(SIGPIPE, SIG_IGN);
-    ev_signal_init(&agent.child, reap, SIGCHLD);
+    ev_signal_init(&agent.child, agent_reap, SIGCHLD);
     ev_signal_start(agent.loop, &agent.child);
     for (int i = 0; i < SIGNALS; i++) {
-        ev_signal_init(&agent.end[i], end_signal, ENDING[i]);
+        ev_signal_init(&agent.end[i], agent_end_signal, ENDING[i]);
         ev_signal_start(agent.loop, &agent.end[i]);
     }
 }
 
-static void ignore_signals(void)
+static void agent_ignore_signals(void)
 {
     ev_signal_stop(agent.loop, &agent.child);
     for (int i = 0; i < SIGNALS; i++)
@@ -259,12 +260,12 @@ int sy_agent_run(const struct sy_child_plan *plan)
     prctl(PR_SET_NAME, "oshrun-agent");
     agent.daemon.plan = *plan;
     agent.daemon.loop = agent.loop;
-    agent.daemon.tell = daemon_tells;
-    ev_timer_init(&agent.grace, grace_over, GRACE, GRACE);
-    watch_signals();
-    open_conversation();
+    agent.daemon.tell = agent_daemon_tells;
+    ev_timer_init(&agent.grace, agent_grace_over, GRACE, GRACE);
+    agent_watch_signals();
+    agent_open_conversation();
     ev_run(agent.loop, 0);
-    ignore_signals();
+    agent_ignore_signals();
     sy_daemon_close(&agent.daemon);
     sy_link_flush(&agent.link, FLUSH_MS);
     sy_link_close(&agent.link);

@@ -57,7 +57,7 @@ static struct {
     int (*next)(hwloc_const_bitmap_t bitmap, int previous);
 } hwloc;
 
-static const char *load_hwloc(void)
+static const char *bind_load_hwloc(void)
 {
     static const struct {
         const char *name;
@@ -82,7 +82,7 @@ static const char *load_hwloc(void)
     return NULL;
 }
 
-static hwloc_obj_type_t type_of(int binding)
+static hwloc_obj_type_t bind_type_of(int binding)
 {
     switch (binding) {
     case SY_BIND_HWTHREAD:
@@ -97,8 +97,8 @@ static hwloc_obj_type_t type_of(int binding)
 }
 
 /* Those units of which this process may use at least one processor. */
-static void collect_units(struct sy_bind *bind, hwloc_topology_t topology, int depth,
-                          const cpu_set_t *allowed)
+static void bind_collect_units(struct sy_bind *bind, hwloc_topology_t topology, int depth,
+                               const cpu_set_t *allowed)
 {
     unsigned count = hwloc.count(topology, depth);
 
@@ -119,7 +119,7 @@ static void collect_units(struct sy_bind *bind, hwloc_topology_t topology, int d
 
 char *sy_bind_find(struct sy_bind *bind, int binding)
 {
-    const char *fault = load_hwloc();
+    const char *fault = bind_load_hwloc();
     hwloc_topology_t topology;
     cpu_set_t allowed;
     char *why = NULL;
@@ -135,9 +135,9 @@ char *sy_bind_find(struct sy_bind *bind, int binding)
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || hwloc.init(&topology) != 0)
         return sy_memory_string("the processors of this machine cannot be found out");
     if (hwloc.load(topology) == 0) {
-        depth = hwloc.depth(topology, type_of(binding));
+        depth = hwloc.depth(topology, bind_type_of(binding));
         if (depth != HWLOC_TYPE_DEPTH_UNKNOWN && depth != HWLOC_TYPE_DEPTH_MULTIPLE)
-            collect_units(bind, topology, depth, &allowed);
+            bind_collect_units(bind, topology, depth, &allowed);
     }
     hwloc.destroy(topology);
     if (bind->units)

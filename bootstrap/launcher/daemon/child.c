@@ -23,7 +23,7 @@ struct ends {
     int link[2], out[2], err[2], in[2];
 };
 
-static void open_standard(void)
+static void child_open_standard(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_WRONLY : O_RDONLY) < 0)
@@ -32,7 +32,7 @@ static void open_standard(void)
 }
 
 /* oshrun may itself be run by a PE: its PEs must not hold the outer job's socket. */
-static void hide_outer_socket(void)
+static void child_hide_outer_socket(void)
 {
     const char *text = getenv(SY_LAUNCH_FD_ENV);
     struct stat st;
@@ -46,8 +46,8 @@ void sy_child_prepare(struct sy_child_plan *plan)
 {
     struct rlimit all;
 
-    open_standard();
-    hide_outer_socket();
+    child_open_standard();
+    child_hide_outer_socket();
     /* The lowest free number above 2 is kept, so that it is the same in all PEs. */
     plan->boot_fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
     getrlimit(RLIMIT_NOFILE, &plan->nofile);
@@ -56,7 +56,7 @@ void sy_child_prepare(struct sy_child_plan *plan)
     setrlimit(RLIMIT_NOFILE, &all);
 }
 
-static void close_pair(int pair[2])
+static void child_close_pair(int pair[2])
 {
     for (int i = 0; i < 2; i++) {
         if (pair[i] >= 0)
@@ -65,15 +65,15 @@ static void close_pair(int pair[2])
     }
 }
 
-static void close_ends(struct ends *ends)
+static void child_close_ends(struct ends *ends)
 {
-    close_pair(ends->link);
-    close_pair(ends->out);
-    close_pair(ends->err);
-    close_pair(ends->in);
+    child_close_pair(ends->link);
+    child_close_pair(ends->out);
+    child_close_pair(ends->err);
+    child_close_pair(ends->in);
 }
 
-static int open_pipe(int pair[2], int ours)
+static int child_open_pipe(int pair[2], int ours)
 {
     int fds[2];
 
@@ -84,18 +84,18 @@ static int open_pipe(int pair[2], int ours)
     return fcntl(pair[OURS], F_SETFL, O_NONBLOCK) == 0 ? 0 : -errno;
 }
 
-static int open_ends(struct ends *ends, bool merge_stderr, bool with_stdin)
+static int child_open_ends(struct ends *ends, bool merge_stderr, bool with_stdin)
 {
     const int reading = 0, writing = 1; /* index of the end of a pipe that is ours */
     int rc;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends->link) != 0)
         return -errno;
-    rc = open_pipe(ends->out, reading);
+    rc = child_open_pipe(ends->out, reading);
     if (rc == 0 && !merge_stderr)
-        rc = open_pipe(ends->err, reading);
+        rc = child_open_pipe(ends->err, reading);
     if (rc == 0 && with_stdin)
-        rc = open_pipe(ends->in, writing);
+        rc = child_open_pipe(ends->in, writing);
     if (rc == 0 && !with_stdin) {
         ends->in[THEIRS] = open("/dev/null", O_RDONLY | O_CLOEXEC);
         rc = ends->in[THEIRS] < 0 ? -errno : 0;
@@ -111,7 +111,7 @@ static void tie_to_parent(pid_t parent)
 }
 
 /* Blocked signals that have arrived since vfork take effect here, with their default action. */
-static void reset_signals(void)
+static void child_reset_signals(void)
 {
     const struct sigaction action = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -124,10 +124,10 @@ static void reset_signals(void)
 
 /* In the child of a vfork, which shares oshrun's memory: only calls of the kernel, and one word
  * that is written for oshrun to read. */
-static void run_child(const struct sy_child_plan *plan, const cpu_set_t *cpus,
+static void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
                       const struct ends *ends, pid_t parent, volatile int *error)
     __attribute__((noreturn));
-static void run_child(const struct sy_child_plan *plan, const cpu_set_t *cpus,
+static void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
                       const struct ends *ends, pid_t parent, volatile int *error)
 {
     int out = ends->out[THEIRS];
@@ -140,7 +140,7 @@ static void run_child(const struct sy_child_plan *plan, const cpu_set_t *cpus,
         sched_setaffinity(0, sizeof *cpus, cpus);
     if (dup2(ends->in[THEIRS], 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0 &&
         dup2(ends->link[THEIRS], plan->boot_fd) >= 0 && chdir(plan->directory) == 0) {
-        reset_signals();
+        child_reset_signals();
         execve(plan->path, plan->argv, plan->envp);
     }
     *error = errno;
@@ -149,8 +149,8 @@ static void run_child(const struct sy_child_plan *plan, const cpu_set_t *cpus,
 
 /* vfork: the start of a job's PEs is so an eighth shorter than with fork, and a failure of exec is
  * known at once. */
-static int spawn(const struct sy_child_plan *plan, const cpu_set_t *cpus, const struct ends *ends,
-                 pid_t *pid, bool *executed)
+static int child_spawn(const struct sy_child_plan *plan, const cpu_set_t *cpus,
+                       const struct ends *ends, pid_t *pid, bool *executed)
 {
     volatile int error = 0;
     pid_t parent = getpid();
@@ -158,7 +158,7 @@ static int spawn(const struct sy_child_plan *plan, const cpu_set_t *cpus, const 
     *executed = true;
     *pid = vfork();
     if (*pid == 0)
-        run_child(plan, cpus, ends, parent, &error);
+        child_run(plan, cpus, ends, parent, &error);
     if (*pid < 0)
         return -errno;
     if (error) {
@@ -173,13 +173,13 @@ int sy_child_start(const struct sy_child_plan *plan, const cpu_set_t *cpus, bool
                    struct sy_child *child, bool *executed)
 {
     struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
-    int rc = open_ends(&ends, plan->merge_stderr, with_stdin);
+    int rc = child_open_ends(&ends, plan->merge_stderr, with_stdin);
 
     *executed = true;
     if (rc == 0)
-        rc = spawn(plan, cpus, &ends, &child->pid, executed);
+        rc = child_spawn(plan, cpus, &ends, &child->pid, executed);
     if (rc != 0) {
-        close_ends(&ends);
+        child_close_ends(&ends);
         return rc;
     }
     child->link = ends.link[OURS];
@@ -187,6 +187,6 @@ int sy_child_start(const struct sy_child_plan *plan, const cpu_set_t *cpus, bool
     child->err = ends.err[OURS];
     child->in = ends.in[OURS];
     ends.link[OURS] = ends.out[OURS] = ends.err[OURS] = ends.in[OURS] = -1;
-    close_ends(&ends);
+    child_close_ends(&ends);
     return 0;
 }

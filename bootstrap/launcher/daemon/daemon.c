@@ -21,15 +21,15 @@ void sy_daemon_tell(struct sy_daemon *daemon, unsigned type, int pe, int64_t arg
 
 /* ---- frames for PEs, and what the head wants ---- */
 
-static struct sy_local_pe *local_of(const struct sy_daemon *daemon, int pe)
+static struct sy_local_pe *daemon_local_of(const struct sy_daemon *daemon, int pe)
 {
     if (pe < 0 || pe >= daemon->spec->npes || daemon->local_of[pe] < 0)
         return NULL;
     return &daemon->local[daemon->local_of[pe]];
 }
 
-static void pass(struct sy_daemon *daemon, struct sy_local_pe *local,
-                 const struct sy_launch_header *header, const char *body)
+static void daemon_pass(struct sy_daemon *daemon, struct sy_local_pe *local,
+                        const struct sy_launch_header *header, const char *body)
 {
     struct sy_packet *packet = sy_packet_copy(header, body);
 
@@ -44,7 +44,7 @@ static void pass(struct sy_daemon *daemon, struct sy_local_pe *local,
 
 /* A PE may have left its group (a shell with job control does), so it is signalled by itself then.
  */
-static void signal_local(const struct sy_local_pe *local, int number)
+static void daemon_signal_local(const struct sy_local_pe *local, int number)
 {
     if (!local->alive)
         return;
@@ -55,10 +55,10 @@ static void signal_local(const struct sy_local_pe *local, int number)
 void sy_daemon_signal(struct sy_daemon *daemon, int number)
 {
     for (int i = 0; i < daemon->started; i++)
-        signal_local(&daemon->local[i], number);
+        daemon_signal_local(&daemon->local[i], number);
 }
 
-static void check_finished(struct sy_daemon *daemon)
+static void daemon_check_finished(struct sy_daemon *daemon)
 {
     if (!daemon->finishing || daemon->finished || daemon->outputs)
         return;
@@ -69,7 +69,7 @@ static void check_finished(struct sy_daemon *daemon)
 }
 
 /* What still holds the pipes is no PE: take what is there, and end. */
-static void drain_over(struct ev_loop *loop, ev_timer *timer, int events)
+static void daemon_drain_over(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_daemon *daemon = timer->data;
 
@@ -82,7 +82,7 @@ static void drain_over(struct ev_loop *loop, ev_timer *timer, int events)
     }
 }
 
-static void finish(struct sy_daemon *daemon, bool at_once)
+static void daemon_finish(struct sy_daemon *daemon, bool at_once)
 {
     static const double DRAIN = 1.0; /* seconds for those that PEs left behind with their output */
 
@@ -93,23 +93,23 @@ static void finish(struct sy_daemon *daemon, bool at_once)
         sy_pe_input_close(&daemon->local[i].in);
     if (at_once)
         sy_guard_end(&daemon->guard);
-    ev_timer_init(&daemon->drain, drain_over, DRAIN, 0.);
+    ev_timer_init(&daemon->drain, daemon_drain_over, DRAIN, 0.);
     daemon->drain.data = daemon;
     ev_timer_start(daemon->loop, &daemon->drain);
-    check_finished(daemon);
+    daemon_check_finished(daemon);
 }
 
 void sy_daemon_take(struct sy_daemon *daemon, const struct sy_launch_header *header,
                     const char *body)
 {
-    struct sy_local_pe *local = local_of(daemon, header->pe);
+    struct sy_local_pe *local = daemon_local_of(daemon, header->pe);
 
     if (!local && header->pe != SY_ALL)
         return;
     switch (header->type) {
     case SY_DAEMON_SIGNAL:
         if (local)
-            signal_local(local, (int)header->arg);
+            daemon_signal_local(local, (int)header->arg);
         else
             sy_daemon_signal(daemon, (int)header->arg);
         break;
@@ -127,14 +127,14 @@ void sy_daemon_take(struct sy_daemon *daemon, const struct sy_launch_header *hea
         sy_trace_start(daemon);
         break;
     case SY_DAEMON_FINISH:
-        finish(daemon, header->arg != 0);
+        daemon_finish(daemon, header->arg != 0);
         break;
     case SY_DAEMON_PING:
         sy_daemon_tell(daemon, SY_DAEMON_PONG, SY_ALL, header->arg, NULL, 0);
         break;
     default:
         if (header->type < SY_LAUNCH_LAST)
-            pass(daemon, local, header, body);
+            daemon_pass(daemon, local, header, body);
     }
 }
 
@@ -146,7 +146,8 @@ static const char *pe_fault(const struct sy_link *link, const struct sy_launch_h
     return sy_frame_fault(header, SY_FRAME_AT_CREW, SY_FRAME_RUNNING);
 }
 
-static void pe_frame(struct sy_link *link, const struct sy_launch_header *header, const char *body)
+static void daemon_pe_frame(struct sy_link *link, const struct sy_launch_header *header,
+                            const char *body)
 {
     struct sy_local_pe *local = link->owner;
     struct sy_launch_header up = *header;
@@ -155,14 +156,14 @@ static void pe_frame(struct sy_link *link, const struct sy_launch_header *header
     local->daemon->tell(local->daemon, &up, body);
 }
 
-static void pe_malformed(struct sy_link *link, const char *what)
+static void daemon_pe_malformed(struct sy_link *link, const char *what)
 {
     struct sy_local_pe *local = link->owner;
 
     sy_daemon_tell(local->daemon, SY_DAEMON_FAULT, local->pe, 0, what, strlen(what));
 }
 
-static void output_bytes(struct sy_pe_output *output, const char *bytes, size_t length)
+static void daemon_output_bytes(struct sy_pe_output *output, const char *bytes, size_t length)
 {
     struct sy_local_pe *local = output->owner;
     struct sy_daemon *daemon = local->daemon;
@@ -174,21 +175,22 @@ static void output_bytes(struct sy_pe_output *output, const char *bytes, size_t 
     daemon->tell(daemon, &header, bytes);
     if (!length) {
         daemon->outputs--;
-        check_finished(daemon);
+        daemon_check_finished(daemon);
     }
 }
 
-static void input_taken(struct sy_pe_input *input, bool closed)
+static void daemon_input_taken(struct sy_pe_input *input, bool closed)
 {
     struct sy_local_pe *local = input->owner;
 
     sy_daemon_tell(local->daemon, SY_DAEMON_TAKEN, local->pe, closed, NULL, 0);
 }
 
-static void open_output(struct sy_local_pe *local, struct sy_pe_output *output, int stream, int fd)
+static void daemon_open_output(struct sy_local_pe *local, struct sy_pe_output *output, int stream,
+                               int fd)
 {
     output->stream = stream;
-    output->bytes = output_bytes;
+    output->bytes = daemon_output_bytes;
     output->owner = local;
     local->daemon->outputs++;
     sy_pe_output_open(output, local->daemon->loop, fd, SY_DAEMON_WINDOW);
@@ -199,15 +201,15 @@ void sy_daemon_attach(struct sy_local_pe *local, const struct sy_child *child)
     struct ev_loop *loop = local->daemon->loop;
 
     local->link.fault = pe_fault;
-    local->link.frame = pe_frame;
-    local->link.malformed = pe_malformed;
+    local->link.frame = daemon_pe_frame;
+    local->link.malformed = daemon_pe_malformed;
     local->link.owner = local;
     sy_link_open(&local->link, loop, child->link, child->link);
-    open_output(local, &local->out, 1, child->out);
+    daemon_open_output(local, &local->out, 1, child->out);
     if (child->err >= 0)
-        open_output(local, &local->err, 2, child->err);
+        daemon_open_output(local, &local->err, 2, child->err);
     if (child->in >= 0) {
-        local->in.taken = input_taken;
+        local->in.taken = daemon_input_taken;
         local->in.owner = local;
         sy_pe_input_open(&local->in, loop, child->in);
     }
@@ -215,7 +217,7 @@ void sy_daemon_attach(struct sy_local_pe *local, const struct sy_child *child)
 
 /* ---- ends ---- */
 
-static struct sy_local_pe *local_with(struct sy_daemon *daemon, pid_t pid)
+static struct sy_local_pe *daemon_local_with(struct sy_daemon *daemon, pid_t pid)
 {
     for (int i = 0; i < daemon->started; i++) {
         if (daemon->local[i].alive && daemon->local[i].pid == pid)
@@ -225,15 +227,15 @@ static struct sy_local_pe *local_with(struct sy_daemon *daemon, pid_t pid)
 }
 
 /* Several PEs may have ended since the last look; the head is told of all before it judges any. */
-static bool collect(struct sy_daemon *daemon,
-                    void (*stranger)(void *arg, pid_t pid, int wait_status), void *arg)
+static bool daemon_collect(struct sy_daemon *daemon,
+                           void (*stranger)(void *arg, pid_t pid, int wait_status), void *arg)
 {
     int wait_status;
     pid_t pid;
     bool orphans = false, any = false;
 
     while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
-        struct sy_local_pe *local = local_with(daemon, pid);
+        struct sy_local_pe *local = daemon_local_with(daemon, pid);
 
         if (!local) {
             orphans = true;
@@ -257,7 +259,7 @@ static bool collect(struct sy_daemon *daemon,
 void sy_daemon_reap(struct sy_daemon *daemon,
                     void (*stranger)(void *arg, pid_t pid, int wait_status), void *arg)
 {
-    if (!collect(daemon, stranger, arg))
+    if (!daemon_collect(daemon, stranger, arg))
         return;
     for (int i = 0; i < daemon->started; i++) {
         struct sy_local_pe *local = &daemon->local[i];

@@ -20,9 +20,9 @@ enum {
     DESCRIPTORS_OF_OSHRUN = 24 /* and what a PE needs besides while it is started */
 };
 
-static bool trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
+static bool daemon_start_trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static bool trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
+static bool daemon_start_trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
 {
     char *text;
     va_list args;
@@ -41,7 +41,7 @@ static bool trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
     return false;
 }
 
-static const char *start_hint(int rc)
+static const char *daemon_start_hint(int rc)
 {
     if (rc == -EAGAIN)
         return " (the limit of processes is reached: ulimit -u, or that of a container)";
@@ -50,7 +50,7 @@ static const char *start_hint(int rc)
     return "";
 }
 
-static const char *exec_hint(int error)
+static const char *daemon_start_exec_hint(int error)
 {
     switch (error) {
     case ENOENT:
@@ -63,34 +63,34 @@ static const char *exec_hint(int error)
 }
 
 /* Refused before anything is started, rather than in the middle. */
-static bool enough_descriptors(struct sy_daemon *daemon)
+static bool daemon_start_enough_descriptors(struct sy_daemon *daemon)
 {
     const rlim_t needed = (rlim_t)daemon->count * DESCRIPTORS_PER_PE + DESCRIPTORS_OF_OSHRUN;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return true;
-    return trouble(daemon, 1,
-                   "%d PEs on one host need %llu descriptors, and the limit is %llu (ulimit -Hn)",
-                   daemon->count, (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
+    return daemon_start_trouble(
+        daemon, 1, "%d PEs on one host need %llu descriptors, and the limit is %llu (ulimit -Hn)",
+        daemon->count, (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
 }
 
 /* The file to execute, as seen from the directory that the program will run in. */
-static char *find_file(struct sy_daemon *daemon, const struct sy_spec_program *program)
+static char *daemon_start_find_file(struct sy_daemon *daemon, const struct sy_spec_program *program)
 {
     char *found, *why;
     int status;
 
     if (chdir(program->directory) != 0) {
-        trouble(daemon, 2, "cannot go to the working directory '%s': %s", program->directory,
-                strerror(errno));
+        daemon_start_trouble(daemon, 2, "cannot go to the working directory '%s': %s",
+                             program->directory, strerror(errno));
         return NULL;
     }
     if (program->path && access(program->path, X_OK) == 0)
         return sy_memory_string(program->path);
     found = sy_program_find(program->argv[0], &status, &why);
     if (!found) {
-        trouble(daemon, status, "cannot run '%s': %s", program->argv[0], why);
+        daemon_start_trouble(daemon, status, "cannot run '%s': %s", program->argv[0], why);
         free(why);
     }
     return found;
@@ -102,7 +102,7 @@ struct ready {
     struct sy_environ env;
 };
 
-static bool make_ready(struct sy_daemon *daemon, struct ready *ready)
+static bool daemon_start_make_ready(struct sy_daemon *daemon, struct ready *ready)
 {
     int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool good = true;
@@ -111,12 +111,12 @@ static bool make_ready(struct sy_daemon *daemon, struct ready *ready)
     for (int i = 0; i < daemon->spec->programs && good; i++) {
         const struct sy_spec_program *program = &daemon->spec->program[i];
 
-        ready[i].file = find_file(daemon, program);
+        ready[i].file = daemon_start_find_file(daemon, program);
         good = ready[i].file != NULL;
         /* Names in the spec are as seen from where oshrun is. */
         if (here >= 0 && fchdir(here) != 0)
-            good = trouble(daemon, 1, "cannot go back to the working directory: %s",
-                           strerror(errno));
+            good = daemon_start_trouble(daemon, 1, "cannot go back to the working directory: %s",
+                                        strerror(errno));
         sy_environ_build(&ready[i].env, program->bare, program->changes);
         snprintf(number, sizeof number, "%d", daemon->plan.boot_fd);
         sy_environ_set(&ready[i].env, SY_LAUNCH_FD_ENV, number);
@@ -129,7 +129,7 @@ static bool make_ready(struct sy_daemon *daemon, struct ready *ready)
     return good;
 }
 
-static void drop_ready(struct ready *ready, int count)
+static void daemon_start_drop_ready(struct ready *ready, int count)
 {
     for (int i = 0; i < count; i++) {
         free(ready[i].file);
@@ -138,8 +138,8 @@ static void drop_ready(struct ready *ready, int count)
     free(ready);
 }
 
-static void report_binding(struct sy_daemon *daemon, int pe, const cpu_set_t *cpus, int unit,
-                           bool shared)
+static void daemon_start_report_binding(struct sy_daemon *daemon, int pe, const cpu_set_t *cpus,
+                                        int unit, bool shared)
 {
     char where[128], text[256];
     int n;
@@ -164,7 +164,7 @@ static void report_binding(struct sy_daemon *daemon, int pe, const cpu_set_t *cp
 
 /* How many PEs may be bound to these units: one to each core or thread, as many as there are
  * processors to larger ones. */
-static int bind_capacity(const struct sy_bind *bind, int binding)
+static int daemon_start_bind_capacity(const struct sy_bind *bind, int binding)
 {
     int least = CPU_COUNT(&bind->unit[0]);
 
@@ -177,11 +177,11 @@ static int bind_capacity(const struct sy_bind *bind, int binding)
 }
 
 /* PEs that are bound to one processor wait for each other, which is seldom what is wanted. */
-static void warn_of_sharing(struct sy_daemon *daemon, const struct sy_bind *bind)
+static void daemon_start_warn_of_sharing(struct sy_daemon *daemon, const struct sy_bind *bind)
 {
     const char *unit = sy_bind_name(daemon->spec->binding);
     char text[400], where[128];
-    int n, capacity = bind_capacity(bind, daemon->spec->binding);
+    int n, capacity = daemon_start_bind_capacity(bind, daemon->spec->binding);
     cpu_set_t all = bind->unit[0];
 
     if (daemon->count <= capacity)
@@ -198,8 +198,8 @@ static void warn_of_sharing(struct sy_daemon *daemon, const struct sy_bind *bind
                    (size_t)n);
 }
 
-static bool start_local(struct sy_daemon *daemon, int index, struct ready *ready,
-                        const struct sy_bind *bind)
+static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready *ready,
+                               const struct sy_bind *bind)
 {
     const struct sy_spec_pe *wanted = &daemon->spec->pe[index];
     const struct sy_spec_program *program = &daemon->spec->program[wanted->program];
@@ -219,47 +219,49 @@ static bool start_local(struct sy_daemon *daemon, int index, struct ready *ready
     daemon->plan.envp = ready[wanted->program].env.list;
     rc = sy_child_start(&daemon->plan, cpus, wanted->input, &child, &executed);
     if (!executed)
-        return trouble(daemon, sy_program_status(-rc), "cannot run '%s': %s%s", program->argv[0],
-                       strerror(-rc), exec_hint(-rc));
+        return daemon_start_trouble(daemon, sy_program_status(-rc), "cannot run '%s': %s%s",
+                                    program->argv[0], strerror(-rc), daemon_start_exec_hint(-rc));
     if (rc != 0)
-        return trouble(daemon, 1, "cannot start PE %d of %d: %s%s", wanted->pe, daemon->spec->npes,
-                       strerror(-rc), start_hint(rc));
+        return daemon_start_trouble(daemon, 1, "cannot start PE %d of %d: %s%s", wanted->pe,
+                                    daemon->spec->npes, strerror(-rc), daemon_start_hint(rc));
     local->pid = child.pid;
     local->alive = true;
     daemon->started++;
     daemon->living++;
     sy_guard_add(&daemon->guard, index, child.pid);
     sy_daemon_attach(local, &child);
-    report_binding(daemon, wanted->pe, cpus, unit, daemon->count > bind->units);
+    daemon_start_report_binding(daemon, wanted->pe, cpus, unit, daemon->count > bind->units);
     sy_daemon_tell(daemon, SY_DAEMON_STARTED, wanted->pe, child.pid, NULL, 0);
     return true;
 }
 
-static bool prepare(struct sy_daemon *daemon, struct ready *ready, struct sy_bind *bind)
+static bool daemon_start_prepare(struct sy_daemon *daemon, struct ready *ready,
+                                 struct sy_bind *bind)
 {
     int rc;
 
-    if (!enough_descriptors(daemon) || !make_ready(daemon, ready))
+    if (!daemon_start_enough_descriptors(daemon) || !daemon_start_make_ready(daemon, ready))
         return false;
     if (daemon->spec->binding != SY_BIND_NONE) {
         char *why = sy_bind_find(bind, daemon->spec->binding);
 
         if (why) {
-            trouble(daemon, 1, "cannot bind PEs to a %s: %s", sy_bind_name(daemon->spec->binding),
-                    why);
+            daemon_start_trouble(daemon, 1, "cannot bind PEs to a %s: %s",
+                                 sy_bind_name(daemon->spec->binding), why);
             free(why);
             return false;
         }
     }
     if (bind->units)
-        warn_of_sharing(daemon, bind);
+        daemon_start_warn_of_sharing(daemon, bind);
     rc = sy_guard_start(&daemon->guard, daemon->count);
     if (rc != 0)
-        return trouble(daemon, 1, "cannot start a process: %s%s", strerror(-rc), start_hint(rc));
+        return daemon_start_trouble(daemon, 1, "cannot start a process: %s%s", strerror(-rc),
+                                    daemon_start_hint(rc));
     return true;
 }
 
-static void make_locals(struct sy_daemon *daemon)
+static void daemon_start_make_locals(struct sy_daemon *daemon)
 {
     daemon->local = sy_memory_zeroed((size_t)daemon->count, sizeof *daemon->local);
     daemon->local_of = sy_memory_zeroed((size_t)daemon->spec->npes, sizeof *daemon->local_of);
@@ -285,17 +287,17 @@ void sy_daemon_start(struct sy_daemon *daemon, struct ev_loop *loop, const struc
     daemon->spec = spec;
     daemon->count = spec->count;
     daemon->plan.merge_stderr = spec->merge_stderr;
-    make_locals(daemon);
-    if (prepare(daemon, ready, &bind)) {
+    daemon_start_make_locals(daemon);
+    if (daemon_start_prepare(daemon, ready, &bind)) {
         sigfillset(&all);
         sigprocmask(SIG_SETMASK, &all, &before);
         for (int i = 0; i < daemon->count; i++) {
-            if (!start_local(daemon, i, ready, &bind))
+            if (!daemon_start_local(daemon, i, ready, &bind))
                 break;
         }
         sigprocmask(SIG_SETMASK, &before, NULL);
     }
     sy_daemon_tell(daemon, SY_DAEMON_UP, SY_ALL, 0, NULL, 0);
     sy_bind_free(&bind);
-    drop_ready(ready, spec->programs);
+    daemon_start_drop_ready(ready, spec->programs);
 }

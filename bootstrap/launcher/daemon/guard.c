@@ -23,7 +23,7 @@ enum {
 };
 
 /* Holds nothing of oshrun's open, and is out of reach of what is sent to oshrun's group. */
-static void detach(int pipe_end)
+static void daemon_guard_detach(int pipe_end)
 {
     sigset_t all;
     int null = open("/dev/null", O_RDWR);
@@ -38,12 +38,13 @@ static void detach(int pipe_end)
     syscall(SYS_close_range, 4, ~0u, 0);
 }
 
-static void keep_watch(const struct sy_guard *guard, int pipe_end) __attribute__((noreturn));
-static void keep_watch(const struct sy_guard *guard, int pipe_end)
+static void daemon_guard_keep_watch(const struct sy_guard *guard, int pipe_end)
+    __attribute__((noreturn));
+static void daemon_guard_keep_watch(const struct sy_guard *guard, int pipe_end)
 {
     char byte;
 
-    detach(pipe_end);
+    daemon_guard_detach(pipe_end);
     while (read(3, &byte, 1) < 0 && errno == EINTR)
         continue;
     for (int pe = 0; pe < guard->npes; pe++) {
@@ -67,7 +68,7 @@ int sy_guard_start(struct sy_guard *guard, int npes)
     if (guard->pid < 0)
         return -errno;
     if (guard->pid == 0)
-        keep_watch(guard, ends[0]);
+        daemon_guard_keep_watch(guard, ends[0]);
     close(ends[0]);
     guard->pipe = ends[1];
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -87,7 +88,7 @@ void sy_guard_review(struct sy_guard *guard, int pe)
 
 /* The parent of a process, from /proc; 0 if it is gone. The name before it may contain anything, so
  * the fields are counted from its closing parenthesis. */
-static pid_t parent_of(pid_t pid)
+static pid_t daemon_guard_parent_of(pid_t pid)
 {
     char path[32], text[512];
     const char *after;
@@ -107,7 +108,7 @@ static pid_t parent_of(pid_t pid)
     return parent;
 }
 
-static void kill_children(void)
+static void daemon_guard_kill_children(void)
 {
     DIR *proc = opendir("/proc");
     struct dirent *entry;
@@ -117,14 +118,14 @@ static void kill_children(void)
     while ((entry = readdir(proc)) != NULL) {
         pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
-        if (pid > 0 && parent_of(pid) == getpid())
+        if (pid > 0 && daemon_guard_parent_of(pid) == getpid())
             kill(pid, SIGKILL);
     }
     closedir(proc);
 }
 
 /* What a killed child has started becomes a child in its turn: hence rounds, until none is left. */
-static void sweep(void)
+static void daemon_guard_sweep(void)
 {
     const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000L};
 
@@ -135,7 +136,7 @@ static void sweep(void)
             continue;
         if (pid < 0)
             return;
-        kill_children();
+        daemon_guard_kill_children();
         nanosleep(&pause, NULL);
     }
 }
@@ -150,5 +151,5 @@ void sy_guard_end(struct sy_guard *guard)
             continue;
         guard->pid = 0;
     }
-    sweep();
+    daemon_guard_sweep();
 }

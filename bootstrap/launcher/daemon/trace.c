@@ -39,10 +39,10 @@ static struct {
     int running;
 } tracing;
 
-static void look_at_next(struct sy_daemon *daemon);
+static void trace_look_at_next(struct sy_daemon *daemon);
 
 /* One line of a file of /proc, without its newline. */
-static void add_line(FILE *out, const char *label, pid_t pid, const char *file)
+static void trace_add_line(FILE *out, const char *label, pid_t pid, const char *file)
 {
     char path[64], line[256] = "";
     FILE *in;
@@ -58,7 +58,7 @@ static void add_line(FILE *out, const char *label, pid_t pid, const char *file)
     fclose(in);
 }
 
-static char state_of(pid_t pid)
+static char trace_state_of(pid_t pid)
 {
     char path[64], line[512] = "";
     const char *after = NULL;
@@ -75,15 +75,16 @@ static char state_of(pid_t pid)
 }
 
 /* What the kernel says of a process. */
-static void tell_state(struct sy_daemon *daemon, const struct sy_local_pe *local, const char *why)
+static void trace_tell_state(struct sy_daemon *daemon, const struct sy_local_pe *local,
+                             const char *why)
 {
     char *text = NULL;
     size_t length = 0;
     FILE *out = sy_memory_check(open_memstream(&text, &length));
 
-    fprintf(out, "no stack: %s; the process is in state %c\n", why, state_of(local->pid));
-    add_line(out, "waits in the kernel's", local->pid, "wchan");
-    add_line(out, "system call", local->pid, "syscall");
+    fprintf(out, "no stack: %s; the process is in state %c\n", why, trace_state_of(local->pid));
+    trace_add_line(out, "waits in the kernel's", local->pid, "wchan");
+    trace_add_line(out, "system call", local->pid, "syscall");
     if (fclose(out) != 0)
         sy_memory_check(NULL);
     sy_daemon_tell(daemon, SY_DAEMON_TRACED, local->pe, 0, text, length);
@@ -91,7 +92,7 @@ static void tell_state(struct sy_daemon *daemon, const struct sy_local_pe *local
 }
 
 /* Keeps the lines of threads and frames. */
-static size_t keep_frames(char *text, size_t length)
+static size_t trace_keep_frames(char *text, size_t length)
 {
     size_t kept = 0;
     bool any = false;
@@ -111,7 +112,7 @@ static size_t keep_frames(char *text, size_t length)
     return any ? kept : 0;
 }
 
-static void look_is_over(struct look *look)
+static void trace_look_is_over(struct look *look)
 {
     struct sy_daemon *daemon = look->daemon;
     const char *newline = look->length ? memchr(look->text, '\n', look->length) : NULL;
@@ -126,18 +127,18 @@ static void look_is_over(struct look *look)
     else
         snprintf(why, sizeof why, "gdb says: %.*s", (int)(first < 160 ? first : 160),
                  look->text ? look->text : "");
-    look->length = keep_frames(look->text, look->length);
+    look->length = trace_keep_frames(look->text, look->length);
     if (look->length)
         sy_daemon_tell(daemon, SY_DAEMON_TRACED, look->local->pe, 0, look->text, look->length);
     else
-        tell_state(daemon, look->local, why);
+        trace_tell_state(daemon, look->local, why);
     free(look->text);
     free(look);
     tracing.running--;
-    look_at_next(daemon);
+    trace_look_at_next(daemon);
 }
 
-static void readable(struct ev_loop *loop, ev_io *io, int events)
+static void trace_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     struct look *look = io->data;
     char buffer[16384];
@@ -148,7 +149,7 @@ static void readable(struct ev_loop *loop, ev_io *io, int events)
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n <= 0) {
-        look_is_over(look);
+        trace_look_is_over(look);
         return;
     }
     if (look->length + (size_t)n > MOST)
@@ -158,7 +159,7 @@ static void readable(struct ev_loop *loop, ev_io *io, int events)
     look->length += (size_t)n;
 }
 
-static void too_long(struct ev_loop *loop, ev_timer *timer, int events)
+static void trace_too_long(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct look *look = timer->data;
 
@@ -168,7 +169,7 @@ static void too_long(struct ev_loop *loop, ev_timer *timer, int events)
     kill(look->debugger, SIGKILL);
 }
 
-static pid_t run_debugger(pid_t target, int out)
+static pid_t trace_run_debugger(pid_t target, int out)
 {
     char number[16];
     const char *argv[] = {"gdb",
@@ -198,7 +199,7 @@ static pid_t run_debugger(pid_t target, int out)
     return pid;
 }
 
-static bool look_at(struct sy_daemon *daemon, const struct sy_local_pe *local)
+static bool trace_look_at(struct sy_daemon *daemon, const struct sy_local_pe *local)
 {
     struct look *look;
     int ends[2];
@@ -206,7 +207,7 @@ static bool look_at(struct sy_daemon *daemon, const struct sy_local_pe *local)
 
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return false;
-    pid = run_debugger(local->pid, ends[1]);
+    pid = trace_run_debugger(local->pid, ends[1]);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
@@ -217,8 +218,8 @@ static bool look_at(struct sy_daemon *daemon, const struct sy_local_pe *local)
     look->local = local;
     look->debugger = pid;
     look->fd = ends[0];
-    ev_io_init(&look->io, readable, ends[0], EV_READ);
-    ev_timer_init(&look->limit, too_long, PATIENCE, 0.);
+    ev_io_init(&look->io, trace_readable, ends[0], EV_READ);
+    ev_timer_init(&look->limit, trace_too_long, PATIENCE, 0.);
     look->io.data = look->limit.data = look;
     ev_io_start(daemon->loop, &look->io);
     ev_timer_start(daemon->loop, &look->limit);
@@ -226,7 +227,7 @@ static bool look_at(struct sy_daemon *daemon, const struct sy_local_pe *local)
     return true;
 }
 
-static void look_at_next(struct sy_daemon *daemon)
+static void trace_look_at_next(struct sy_daemon *daemon)
 {
     while (tracing.next < daemon->started && tracing.running < AT_ONCE) {
         const struct sy_local_pe *local = &daemon->local[tracing.next++];
@@ -234,9 +235,9 @@ static void look_at_next(struct sy_daemon *daemon)
         if (!local->alive)
             continue;
         if (!tracing.gdb)
-            tell_state(daemon, local, "there is no gdb here");
-        else if (!look_at(daemon, local))
-            tell_state(daemon, local, "gdb could not be started");
+            trace_tell_state(daemon, local, "there is no gdb here");
+        else if (!trace_look_at(daemon, local))
+            trace_tell_state(daemon, local, "gdb could not be started");
     }
 }
 
@@ -250,5 +251,5 @@ void sy_trace_start(struct sy_daemon *daemon)
     if (!tracing.gdb)
         free(why);
     tracing.next = 0;
-    look_at_next(daemon);
+    trace_look_at_next(daemon);
 }

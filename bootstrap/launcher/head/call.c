@@ -13,11 +13,11 @@
 #include "bootstrap/launcher/options/program.h"
 
 /* In the child of a vfork: calls of the kernel only. */
-static void run_command(const char *path, char *const *command, const struct rlimit *nofile,
-                        const int theirs[3], pid_t parent, volatile int *error)
+static void call_run_command(const char *path, char *const *command, const struct rlimit *nofile,
+                             const int theirs[3], pid_t parent, volatile int *error)
     __attribute__((noreturn));
-static void run_command(const char *path, char *const *command, const struct rlimit *nofile,
-                        const int theirs[3], pid_t parent, volatile int *error)
+static void call_run_command(const char *path, char *const *command, const struct rlimit *nofile,
+                             const int theirs[3], pid_t parent, volatile int *error)
 {
     const struct sigaction action = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -37,15 +37,15 @@ static void run_command(const char *path, char *const *command, const struct rli
     _exit(127);
 }
 
-static int spawn(const char *path, char *const *command, const struct rlimit *nofile,
-                 const int theirs[3], pid_t *pid)
+static int call_spawn(const char *path, char *const *command, const struct rlimit *nofile,
+                      const int theirs[3], pid_t *pid)
 {
     volatile int error = 0;
     pid_t parent = getpid();
 
     *pid = vfork();
     if (*pid == 0)
-        run_command(path, command, nofile, theirs, parent, &error);
+        call_run_command(path, command, nofile, theirs, parent, &error);
     if (*pid < 0)
         return -errno;
     if (error) {
@@ -77,7 +77,7 @@ int sy_call_start(char *const *command, const struct rlimit *nofile, struct sy_c
             rc = -errno;
     }
     if (rc == 0)
-        rc = spawn(path, command, nofile, theirs, &ends->pid);
+        rc = call_spawn(path, command, nofile, theirs, &ends->pid);
     free(path);
     for (int fd = 0; fd < 3; fd++) {
         if (theirs[fd] >= 0)

@@ -15,7 +15,7 @@ struct words {
     size_t count;
 };
 
-static void add(struct words *words, const char *word)
+static void command_add(struct words *words, const char *word)
 {
     words->list = sy_memory_resize(words->list, (words->count + 2) * sizeof *words->list);
     words->list[words->count++] = sy_memory_string(word);
@@ -25,11 +25,11 @@ static void add(struct words *words, const char *word)
 static void add_all(struct words *words, const char *const *list)
 {
     while (*list)
-        add(words, *list++);
+        command_add(words, *list++);
 }
 
 /* A text that the user wrote as several words. */
-static void add_divided(struct words *words, const char *text)
+static void command_add_divided(struct words *words, const char *text)
 {
     char *copy, *save = NULL;
 
@@ -37,11 +37,11 @@ static void add_divided(struct words *words, const char *text)
         return;
     copy = sy_memory_string(text);
     for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save))
-        add(words, word);
+        command_add(words, word);
     free(copy);
 }
 
-static const char *own_file(void)
+static const char *command_own_file(void)
 {
     static char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -52,13 +52,13 @@ static const char *own_file(void)
 
 /* For a shell on the other host, whatever shell it is: quotes within single quotes are written so
  * in all of them. */
-static void add_shell_command(struct words *words)
+static void command_add_shell(struct words *words)
 {
     char *quoted = NULL, *command = NULL;
     size_t length = 0;
     FILE *out = sy_memory_check(open_memstream(&quoted, &length));
 
-    for (const char *at = own_file(); *at; at++) {
+    for (const char *at = command_own_file(); *at; at++) {
         if (*at == '\'')
             fputs("'\\''", out);
         else
@@ -70,12 +70,12 @@ static void add_shell_command(struct words *words)
                  "oshrun '%s'",
                  quoted) < 0)
         sy_memory_check(NULL);
-    add(words, command);
+    command_add(words, command);
     free(command);
     free(quoted);
 }
 
-static bool in_path(const char *name)
+static bool command_in_path(const char *name)
 {
     int status;
     char *why, *path = sy_program_find(name, &status, &why);
@@ -87,11 +87,11 @@ static bool in_path(const char *name)
 /* An agent that is started by itself, without a shell. */
 static void add_agent(struct words *words)
 {
-    add(words, own_file());
-    add(words, "--agent");
+    command_add(words, command_own_file());
+    command_add(words, "--agent");
 }
 
-static void make_ssh(struct words *words, const struct sy_flags *flags, const char *host)
+static void command_make_ssh(struct words *words, const struct sy_flags *flags, const char *host)
 {
     static const char *const OPTIONS[] = {"-x",
                                           "-a",
@@ -106,24 +106,24 @@ static void make_ssh(struct words *words, const struct sy_flags *flags, const ch
                                           "ServerAliveCountMax=3",
                                           NULL};
 
-    add_divided(words, flags->launcher_exec ? flags->launcher_exec : "ssh");
+    command_add_divided(words, flags->launcher_exec ? flags->launcher_exec : "ssh");
     add_all(words, OPTIONS);
-    add_divided(words, flags->launcher_args);
-    add(words, host);
-    add_shell_command(words);
+    command_add_divided(words, flags->launcher_args);
+    command_add(words, host);
+    command_add_shell(words);
 }
 
 /* srun's own buffering and binding would be in the way. */
-static void make_slurm(struct words *words, const struct sy_flags *flags, const char *host)
+static void command_make_slurm(struct words *words, const struct sy_flags *flags, const char *host)
 {
     static const char *const OPTIONS[] = {"--nodes=1",    "--ntasks=1", "--overlap",
                                           "--unbuffered", "--mpi=none", "--cpu-bind=none",
                                           "--export=ALL", "-w",         NULL};
 
-    add_divided(words, flags->launcher_exec ? flags->launcher_exec : "srun");
+    command_add_divided(words, flags->launcher_exec ? flags->launcher_exec : "srun");
     add_all(words, OPTIONS);
-    add(words, host);
-    add_divided(words, flags->launcher_args);
+    command_add(words, host);
+    command_add_divided(words, flags->launcher_args);
     add_agent(words);
 }
 
@@ -142,18 +142,18 @@ char **sy_command_make(const struct sy_flags *flags, const char *host, bool slur
         return words.list;
     }
     if (!launcher && !flags->launcher_exec)
-        launcher = slurm && in_path("srun") ? "slurm" : "ssh";
+        launcher = slurm && command_in_path("srun") ? "slurm" : "ssh";
     if (launcher && strcmp(launcher, "ssh") == 0) {
-        make_ssh(&words, flags, host);
+        command_make_ssh(&words, flags, host);
     } else if (launcher && (strcmp(launcher, "slurm") == 0 || strcmp(launcher, "srun") == 0)) {
-        make_slurm(&words, flags, host);
+        command_make_slurm(&words, flags, host);
     } else if (launcher && strcmp(launcher, "fork") == 0) {
         add_agent(&words);
     } else {
-        add_divided(&words, flags->launcher_exec ? flags->launcher_exec : launcher);
-        add_divided(&words, flags->launcher_args);
-        add(&words, host);
-        add_shell_command(&words);
+        command_add_divided(&words, flags->launcher_exec ? flags->launcher_exec : launcher);
+        command_add_divided(&words, flags->launcher_args);
+        command_add(&words, host);
+        command_add_shell(&words);
     }
     return words.list;
 }

@@ -34,7 +34,7 @@ const char *sy_ending_rest(const struct sy_run *run, bool others)
     return text;
 }
 
-static void arm(struct sy_run *run, enum stage stage, double seconds)
+static void ending_arm(struct sy_run *run, enum stage stage, double seconds)
 {
     run->ending.stage = stage;
     ev_timer_stop(run->loop, &run->ending.timer);
@@ -43,20 +43,20 @@ static void arm(struct sy_run *run, enum stage stage, double seconds)
 }
 
 /* A stopped process acts on SIGTERM only when it is continued. */
-static void tell(struct sy_run *run, int number)
+static void ending_tell(struct sy_run *run, int number)
 {
     sy_ending_forward(run, number);
     sy_ending_forward(run, SIGCONT);
-    arm(run, TOLD, run->ending.grace);
+    ending_arm(run, TOLD, run->ending.grace);
 }
 
 static void end_by_force(struct sy_run *run)
 {
     sy_ending_forward(run, SIGKILL);
-    arm(run, KILLED, STUCK);
+    ending_arm(run, KILLED, STUCK);
 }
 
-static void give_up(struct sy_run *run)
+static void ending_give_up(struct sy_run *run)
 {
     for (int pe = 0; pe < run->npes; pe++) {
         if (run->pes[pe].alive)
@@ -69,7 +69,7 @@ static void give_up(struct sy_run *run)
     ev_break(run->loop, EVBREAK_ALL);
 }
 
-static void ask(struct sy_run *run)
+static void ending_ask(struct sy_run *run)
 {
     for (int i = 0; i < run->npes; i++) {
         struct sy_pe *pe = &run->pes[i];
@@ -83,10 +83,10 @@ static void ask(struct sy_run *run)
     }
     sy_nodes_end(run);
     if (!run->all_gone)
-        arm(run, ASKED, ASK);
+        ending_arm(run, ASKED, ASK);
 }
 
-static void next_stage(struct ev_loop *loop, ev_timer *timer, int events)
+static void ending_next_stage(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
 
@@ -94,21 +94,21 @@ static void next_stage(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
     switch (run->ending.stage) {
     case HEARD_OUT:
-        ask(run);
+        ending_ask(run);
         break;
     case ASKED:
-        tell(run, SIGTERM);
+        ending_tell(run, SIGTERM);
         break;
     case TOLD:
         end_by_force(run);
         break;
     default:
-        give_up(run);
+        ending_give_up(run);
     }
 }
 
 /* Returns false if an end has begun already. */
-static bool begin(struct sy_run *run, int status, double grace)
+static bool ending_begin(struct sy_run *run, int status, double grace)
 {
     if (run->ending.begun)
         return false;
@@ -123,34 +123,34 @@ static bool begin(struct sy_run *run, int status, double grace)
 
 void sy_ending_begin(struct sy_run *run, int status, double grace)
 {
-    if (begin(run, status, grace))
-        ask(run);
+    if (ending_begin(run, status, grace))
+        ending_ask(run);
 }
 
 void sy_ending_failed(struct sy_run *run, int status)
 {
-    if (begin(run, status, SY_GRACE_FAILED) && !run->all_gone)
-        arm(run, HEARD_OUT, HEAR_OUT);
+    if (ending_begin(run, status, SY_GRACE_FAILED) && !run->all_gone)
+        ending_arm(run, HEARD_OUT, HEAR_OUT);
 }
 
 void sy_ending_signal(struct sy_run *run, int number)
 {
-    if (!begin(run, 128 + number, SY_GRACE_ASKED)) {
+    if (!ending_begin(run, 128 + number, SY_GRACE_ASKED)) {
         /* Who goes on asking after all were killed does not want to wait for those that are stuck.
          */
         if (run->ending.stage == KILLED)
-            give_up(run);
+            ending_give_up(run);
         else
             end_by_force(run);
         return;
     }
     sy_nodes_end(run);
     if (!run->all_gone)
-        tell(run, number);
+        ending_tell(run, number);
 }
 
 void sy_ending_init(struct sy_run *run)
 {
-    ev_timer_init(&run->ending.timer, next_stage, 0., 0.);
+    ev_timer_init(&run->ending.timer, ending_next_stage, 0., 0.);
     run->ending.timer.data = run;
 }

@@ -14,7 +14,8 @@ void sy_gather_init(struct sy_gather *gather, int npes)
     gather->have = sy_memory_zeroed((size_t)npes, sizeof *gather->have);
 }
 
-static char *mismatch(const struct sy_gather *gather, int pe, const char *phase, size_t length)
+static char *head_gather_mismatch(const struct sy_gather *gather, int pe, const char *phase,
+                                  size_t length)
 {
     char *text;
     int n;
@@ -45,7 +46,7 @@ bool sy_gather_add(struct sy_gather *gather, int pe, const char *phase, const ch
         gather->packet = sy_packet_new(SY_LAUNCH_GATHERED, 0, length * (size_t)gather->npes);
     }
     if (length != gather->length || strncmp(phase, gather->phase, sizeof gather->phase - 1) != 0) {
-        *fault = mismatch(gather, pe, phase, length);
+        *fault = head_gather_mismatch(gather, pe, phase, length);
         return false;
     }
     memcpy(sy_packet_body(gather->packet) + (size_t)pe * length, blob, length);

@@ -8,7 +8,7 @@
 
 /* Whether the others are to go on (--kill-on-bad-exit=0); then the job ends with the first
  * failure's status. */
-static bool goes_on(struct sy_run *run, int status)
+static bool judge_goes_on(struct sy_run *run, int status)
 {
     if (run->flags->tolerant && !run->status)
         run->status = status;
@@ -16,34 +16,34 @@ static bool goes_on(struct sy_run *run, int status)
 }
 
 /* "; stopping the others", if that is what happens. */
-static const char *rest(const struct sy_run *run)
+static const char *judge_rest(const struct sy_run *run)
 {
     return run->flags->tolerant ? "" : sy_ending_rest(run, false);
 }
 
-static void end_signalled(struct sy_run *run, const struct sy_pe *pe)
+static void judge_end_signalled(struct sy_run *run, const struct sy_pe *pe)
 {
     int number = WTERMSIG(pe->wait_status);
 
     sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d) was killed by signal %d (%s%s)%s",
                pe->number, pe->node->name, (int)pe->pid, number, strsignal(number),
-               WCOREDUMP(pe->wait_status) ? ", core dumped" : "", rest(run));
-    if (!goes_on(run, 128 + number))
+               WCOREDUMP(pe->wait_status) ? ", core dumped" : "", judge_rest(run));
+    if (!judge_goes_on(run, 128 + number))
         sy_ending_begin(run, 128 + number, SY_GRACE_FAILED);
 }
 
-static void end_failed(struct sy_run *run, const struct sy_pe *pe)
+static void judge_end_failed(struct sy_run *run, const struct sy_pe *pe)
 {
     int status = WEXITSTATUS(pe->wait_status);
 
     sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d) exited with status %d%s", pe->number,
-               pe->node->name, (int)pe->pid, status, rest(run));
-    if (!goes_on(run, status))
+               pe->node->name, (int)pe->pid, status, judge_rest(run));
+    if (!judge_goes_on(run, status))
         sy_ending_failed(run, status);
 }
 
 /* Status 0, but the others cannot go on without it. */
-static void end_early(struct sy_run *run, const struct sy_pe *pe)
+static void judge_end_early(struct sy_run *run, const struct sy_pe *pe)
 {
     char when[128];
 
@@ -72,13 +72,13 @@ static void judge(struct sy_run *run)
             if (!pe->just_ended || pe->aborted)
                 continue;
             if (round == SIGNALLED && WIFSIGNALED(pe->wait_status))
-                end_signalled(run, pe);
+                judge_end_signalled(run, pe);
             else if (run->abort.pending)
                 continue;
             else if (round == FAILED && WEXITSTATUS(pe->wait_status) != 0)
-                end_failed(run, pe);
+                judge_end_failed(run, pe);
             else if (round == EARLY)
-                end_early(run, pe);
+                judge_end_early(run, pe);
         }
     }
 }

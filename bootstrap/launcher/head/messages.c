@@ -16,7 +16,7 @@ enum { LONGEST_MS = 24 * 3600 * 1000 };
 static const double CAUSE = 0.1; /* seconds in which the death that led to an abort shows */
 
 /* A PE broke the rules of the conversation. */
-static void end_wrong(struct sy_pe *pe, const char *what)
+static void messages_end_wrong(struct sy_pe *pe, const char *what)
 {
     struct sy_run *run = pe->run;
 
@@ -27,7 +27,7 @@ static void end_wrong(struct sy_pe *pe, const char *what)
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
 
-static void hello(struct sy_pe *pe, int64_t version)
+static void messages_hello(struct sy_pe *pe, int64_t version)
 {
     struct sy_run *run = pe->run;
     struct sy_launch_welcome welcome = {.pe = pe->number, .npes = run->npes};
@@ -38,11 +38,12 @@ static void hello(struct sy_pe *pe, int64_t version)
                  "version %lld of the launch protocol, this oshrun knows %d: use the oshrun of the "
                  "program's library",
                  (long long)version, SY_LAUNCH_VERSION);
-        end_wrong(pe, what);
+        messages_end_wrong(pe, what);
         return;
     }
     if (pe->initialized || run->gather.have[pe->number]) {
-        end_wrong(pe, "a second greeting, though its first program has not left by shmem_finalize");
+        messages_end_wrong(
+            pe, "a second greeting, though its first program has not left by shmem_finalize");
         return;
     }
     pe->greeted = true;
@@ -55,7 +56,7 @@ static void hello(struct sy_pe *pe, int64_t version)
 /* ---- gathers ---- */
 
 /* " on host a", or " on hosts a, b": where the missing PEs are. */
-static char *missing_hosts(const struct sy_run *run)
+static char *messages_missing_hosts(const struct sy_run *run)
 {
     char *text = NULL;
     size_t length = 0;
@@ -75,10 +76,10 @@ static char *missing_hosts(const struct sy_run *run)
     return text;
 }
 
-static void gather_expired(struct ev_loop *loop, ev_timer *timer, int events)
+static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
-    char *missing = sy_gather_missing(&run->gather), *hosts = missing_hosts(run);
+    char *missing = sy_gather_missing(&run->gather), *hosts = messages_missing_hosts(run);
     bool one = run->npes - run->gather.arrived == 1;
 
     (void)loop;
@@ -91,7 +92,7 @@ static void gather_expired(struct ev_loop *loop, ev_timer *timer, int events)
 }
 
 /* The first to come sets the limit; one with less patience shortens it. */
-static void limit_gather(struct sy_run *run, int64_t milliseconds)
+static void messages_limit_gather(struct sy_run *run, int64_t milliseconds)
 {
     double seconds;
 
@@ -113,7 +114,7 @@ static void limit_gather(struct sy_run *run, int64_t milliseconds)
 
 /* A PE that left in good order before this gather began will not come. One that has asked for the
  * job's end is about to be judged. */
-static void check_left(struct sy_run *run)
+static void messages_check_left(struct sy_run *run)
 {
     if (run->abort.pending)
         return;
@@ -133,7 +134,7 @@ static void check_left(struct sy_run *run)
     }
 }
 
-static void end_mismatched(struct sy_run *run, const struct sy_pe *pe, const char *fault)
+static void messages_end_mismatched(struct sy_run *run, const struct sy_pe *pe, const char *fault)
 {
     const struct sy_pe *first = &run->pes[run->gather.first];
 
@@ -146,7 +147,7 @@ static void end_mismatched(struct sy_run *run, const struct sy_pe *pe, const cha
 }
 
 /* One answer for each node, which passes it to all its PEs. */
-static void answer_gather(struct sy_run *run)
+static void messages_answer_gather(struct sy_run *run)
 {
     struct sy_packet *packet;
 
@@ -158,7 +159,8 @@ static void answer_gather(struct sy_run *run)
     sy_packet_drop(packet);
 }
 
-static void gather(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
+static void messages_gather(struct sy_pe *pe, const struct sy_launch_header *header,
+                            const char *body)
 {
     struct sy_run *run = pe->run;
     size_t phase = strnlen(body, header->length);
@@ -166,30 +168,31 @@ static void gather(struct sy_pe *pe, const struct sy_launch_header *header, cons
     bool complete;
 
     if (!pe->greeted || phase == header->length || run->gather.have[pe->number]) {
-        end_wrong(pe, !pe->greeted              ? "a gather before its greeting"
-                      : phase == header->length ? "a gather without a name"
-                                                : "a second gather before the answer to the first");
+        messages_end_wrong(pe, !pe->greeted ? "a gather before its greeting"
+                               : phase == header->length
+                                   ? "a gather without a name"
+                                   : "a second gather before the answer to the first");
         return;
     }
     complete = sy_gather_add(&run->gather, pe->number, body, body + phase + 1,
                              header->length - phase - 1, &fault);
     if (fault) {
-        end_mismatched(run, pe, fault);
+        messages_end_mismatched(run, pe, fault);
         free(fault);
         return;
     }
     if (complete) {
-        answer_gather(run);
+        messages_answer_gather(run);
         return;
     }
-    limit_gather(run, header->arg);
+    messages_limit_gather(run, header->arg);
     if (run->living < run->npes)
-        check_left(run);
+        messages_check_left(run);
 }
 
 /* ---- the wish to end ---- */
 
-static void abort_now(struct ev_loop *loop, ev_timer *timer, int events)
+static void messages_abort_now(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
 
@@ -200,7 +203,7 @@ static void abort_now(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* shmem_global_exit ends the job at once. A PE that gives up because of an error may do so because
  * another has died: that one is then the cause, and is given the time to show. */
-static void end_asked(struct sy_pe *pe, int64_t status, const char *why)
+static void messages_end_asked(struct sy_pe *pe, int64_t status, const char *why)
 {
     struct sy_run *run = pe->run;
 
@@ -219,7 +222,8 @@ static void end_asked(struct sy_pe *pe, int64_t status, const char *why)
     ev_timer_start(run->loop, &run->abort.wait);
 }
 
-static void pe_says(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
+static void messages_pe_says(struct sy_pe *pe, const struct sy_launch_header *header,
+                             const char *body)
 {
     if (header->type == SY_LAUNCH_REST) {
         sy_deadlock_rests(pe, (uint64_t)header->arg, (unsigned)header->more);
@@ -237,25 +241,25 @@ static void pe_says(struct sy_pe *pe, const struct sy_launch_header *header, con
     }
     switch (header->type) {
     case SY_LAUNCH_HELLO:
-        hello(pe, header->arg);
+        messages_hello(pe, header->arg);
         break;
     case SY_LAUNCH_GATHER:
-        gather(pe, header, body);
+        messages_gather(pe, header, body);
         break;
     case SY_LAUNCH_MARK:
         pe->initialized = header->arg == SY_MARK_INITIALIZED;
         break;
     case SY_LAUNCH_ABORT:
-        end_asked(pe, header->arg, body);
+        messages_end_asked(pe, header->arg, body);
         break;
     default:
-        end_wrong(pe, "a frame of unknown type");
+        messages_end_wrong(pe, "a frame of unknown type");
     }
 }
 
 /* ---- what daemons tell ---- */
 
-static void stream_done(struct sy_stream *stream)
+static void messages_stream_done(struct sy_stream *stream)
 {
     struct sy_pe *pe = stream->owner;
 
@@ -265,7 +269,7 @@ static void stream_done(struct sy_stream *stream)
     sy_run_check_done(pe->run);
 }
 
-static void stream_room(struct sy_stream *stream, size_t bytes)
+static void messages_stream_room(struct sy_stream *stream, size_t bytes)
 {
     struct sy_pe *pe = stream->owner;
     const struct sy_launch_header header = {.type = SY_DAEMON_CREDIT,
@@ -277,7 +281,8 @@ static void stream_room(struct sy_stream *stream, size_t bytes)
     sy_node_send(pe->node, &header, NULL);
 }
 
-static void open_stream(struct sy_pe *pe, struct sy_stream *stream, struct sy_out_file *out_file)
+static void messages_open_stream(struct sy_pe *pe, struct sy_stream *stream,
+                                 struct sy_out_file *out_file)
 {
     const struct sy_flags *flags = pe->run->flags;
     char *label;
@@ -287,16 +292,16 @@ static void open_stream(struct sy_pe *pe, struct sy_stream *stream, struct sy_ou
     else
         label = sy_outputs_expand(flags->label ? "[%r] " : "", pe->number, pe->node->name);
     stream->owner = pe;
-    stream->done = stream_done;
-    stream->room = stream_room;
+    stream->done = messages_stream_done;
+    stream->room = messages_stream_room;
     pe->run->streams++;
     sy_stream_open(stream, out_file, pe->number, label, flags->timestamp,
                    pe->run->npes == 1 && !*label && !flags->timestamp);
 }
 
 /* The output for a PE's output by a pattern of files; oshrun's own where there is none. */
-static struct sy_out_file *choose_out_file(struct sy_pe *pe, const char *pattern,
-                                           struct sy_out_file *own)
+static struct sy_out_file *messages_choose_out_file(struct sy_pe *pe, const char *pattern,
+                                                    struct sy_out_file *own)
 {
     struct sy_run *run = pe->run;
     struct sy_out_file *out_file;
@@ -316,14 +321,14 @@ static struct sy_out_file *choose_out_file(struct sy_pe *pe, const char *pattern
 }
 
 /* Where the host's name at `from` ends, or a number; `length` at the most. */
-static size_t skip_host(const char *line, size_t length, size_t from)
+static size_t messages_skip_host(const char *line, size_t length, size_t from)
 {
     while (from < length && line[from] > ' ' && line[from] != ':')
         from++;
     return from;
 }
 
-static size_t skip_number(const char *line, size_t length, size_t from)
+static size_t messages_skip_number(const char *line, size_t length, size_t from)
 {
     while (from < length && line[from] >= '0' && line[from] <= '9')
         from++;
@@ -332,16 +337,16 @@ static size_t skip_number(const char *line, size_t length, size_t from)
 
 /* The library's warnings and errors: "PE 3@host: error: ...", of this PE, or, before it knows that,
  * "process 1234: error: ...". All else is the program's, and is shown as it comes. */
-static ssize_t who_warns(const struct sy_stream *stream, const char *line, size_t length)
+static ssize_t messages_who_warns(const struct sy_stream *stream, const char *line, size_t length)
 {
     static const char *const LEVELS[] = {"error: ", "warning: "};
     char head[32];
     size_t who = (size_t)snprintf(head, sizeof head, "PE %d@", stream->writer.source);
 
     if (length > who && strncmp(line, head, who) == 0)
-        who = skip_host(line, length, who);
+        who = messages_skip_host(line, length, who);
     else if (length > 8 && strncmp(line, "process ", 8) == 0)
-        who = skip_number(line, length, 8);
+        who = messages_skip_number(line, length, 8);
     else
         return -1;
     if (length - who < 2 || line[who] != ':' || line[who + 1] != ' ')
@@ -356,7 +361,7 @@ static ssize_t who_warns(const struct sy_stream *stream, const char *line, size_
 }
 
 /* Where files take the errors, or a single PE writes, each line stands for itself. */
-static void watch_warnings(struct sy_pe *pe)
+static void messages_watch_warnings(struct sy_pe *pe)
 {
     const struct sy_flags *flags = pe->run->flags;
 
@@ -365,10 +370,10 @@ static void watch_warnings(struct sy_pe *pe)
     pe->err.repeats = &pe->run->repeats;
     pe->err.repeats->streams++;
     pe->err.sayer = "PE";
-    pe->err.who = who_warns;
+    pe->err.who = messages_who_warns;
 }
 
-static void started(struct sy_pe *pe, pid_t pid)
+static void messages_started(struct sy_pe *pe, pid_t pid)
 {
     struct sy_run *run = pe->run;
 
@@ -377,15 +382,17 @@ static void started(struct sy_pe *pe, pid_t pid)
     pe->room[0] = pe->room[1] = SY_DAEMON_WINDOW;
     run->living++;
     sy_node_progress(pe->node);
-    open_stream(pe, &pe->out, choose_out_file(pe, run->flags->out_file, &run->outputs.out));
+    messages_open_stream(pe, &pe->out,
+                         messages_choose_out_file(pe, run->flags->out_file, &run->outputs.out));
     if (!run->flags->merge_stderr) {
-        open_stream(pe, &pe->err,
-                    choose_out_file(pe, run->flags->err_file, run->outputs.err_out_file));
-        watch_warnings(pe);
+        messages_open_stream(
+            pe, &pe->err,
+            messages_choose_out_file(pe, run->flags->err_file, run->outputs.err_out_file));
+        messages_watch_warnings(pe);
     }
 }
 
-static void ended(struct sy_pe *pe, int wait_status)
+static void messages_ended(struct sy_pe *pe, int wait_status)
 {
     pe->just_ended = true;
     pe->wait_status = wait_status;
@@ -393,7 +400,7 @@ static void ended(struct sy_pe *pe, int wait_status)
     pe->run->living--;
 }
 
-static void trouble(struct sy_node *node, int status, const char *what)
+static void messages_trouble(struct sy_node *node, int status, const char *what)
 {
     struct sy_run *run = node->run;
 
@@ -421,7 +428,7 @@ static void messages_finished(struct sy_node *node)
 }
 
 /* All PEs are there, or there was trouble and the job is ending. */
-static bool is_whole(const struct sy_node *node)
+static bool messages_is_whole(const struct sy_node *node)
 {
     const struct sy_run *run = node->run;
 
@@ -432,14 +439,14 @@ static bool is_whole(const struct sy_node *node)
     return true;
 }
 
-static void node_tells(struct sy_node *node, const struct sy_launch_header *header,
-                       const char *body)
+static void messages_node_tells(struct sy_node *node, const struct sy_launch_header *header,
+                                const char *body)
 {
     struct sy_run *run = node->run;
 
     switch (header->type) {
     case SY_DAEMON_UP:
-        if (!is_whole(node)) {
+        if (!messages_is_whole(node)) {
             sy_node_wrong(node, "that all its PEs are started, which is not so");
             return;
         }
@@ -451,7 +458,7 @@ static void node_tells(struct sy_node *node, const struct sy_launch_header *head
         }
         break;
     case SY_DAEMON_TROUBLE:
-        trouble(node, (int)header->arg, body);
+        messages_trouble(node, (int)header->arg, body);
         break;
     case SY_DAEMON_JUDGE:
         sy_judge(run);
@@ -504,7 +511,8 @@ static const char *messages_misplaced(struct sy_pe *pe, const struct sy_launch_h
     }
 }
 
-static void pe_tells(struct sy_pe *pe, const struct sy_launch_header *header, const char *body)
+static void messages_pe_tells(struct sy_pe *pe, const struct sy_launch_header *header,
+                              const char *body)
 {
     const char *fault = messages_misplaced(pe, header);
 
@@ -514,7 +522,7 @@ static void pe_tells(struct sy_pe *pe, const struct sy_launch_header *header, co
     }
     switch (header->type) {
     case SY_DAEMON_STARTED:
-        started(pe, (pid_t)header->arg);
+        messages_started(pe, (pid_t)header->arg);
         break;
     case SY_DAEMON_SAY:
         if (header->arg == SY_SAY_OF_BINDING || !pe->run->flags->overload)
@@ -530,17 +538,17 @@ static void pe_tells(struct sy_pe *pe, const struct sy_launch_header *header, co
         sy_input_taken(&pe->run->input, pe->number, header->arg != 0);
         break;
     case SY_DAEMON_FAULT:
-        end_wrong(pe, body);
+        messages_end_wrong(pe, body);
         break;
     case SY_DAEMON_ENDED:
-        ended(pe, (int)header->arg);
+        messages_ended(pe, (int)header->arg);
         break;
     case SY_DAEMON_TRACED:
         pe->traced = true;
         sy_waiting_traced(pe, body);
         break;
     default:
-        pe_says(pe, header, body);
+        messages_pe_says(pe, header, body);
     }
 }
 
@@ -549,9 +557,9 @@ void sy_messages_take(struct sy_node *node, const struct sy_launch_header *heade
     struct sy_run *run = node->run;
 
     if (header->pe == SY_ALL)
-        node_tells(node, header, body);
+        messages_node_tells(node, header, body);
     else if (header->pe >= 0 && header->pe < run->npes && run->pes[header->pe].node == node)
-        pe_tells(&run->pes[header->pe], header, body);
+        messages_pe_tells(&run->pes[header->pe], header, body);
     else
         sy_node_wrong(node, "a frame about a PE that it does not have");
 }
@@ -559,7 +567,7 @@ void sy_messages_take(struct sy_node *node, const struct sy_launch_header *heade
 void sy_messages_init(struct sy_run *run)
 {
     sy_gather_init(&run->gather, run->npes);
-    ev_timer_init(&run->gather_limit, gather_expired, 0., 0.);
-    ev_timer_init(&run->abort.wait, abort_now, CAUSE, 0.);
+    ev_timer_init(&run->gather_limit, messages_gather_expired, 0., 0.);
+    ev_timer_init(&run->abort.wait, messages_abort_now, CAUSE, 0.);
     run->gather_limit.data = run->abort.wait.data = run;
 }

@@ -35,7 +35,7 @@ static bool is_greeted(const struct sy_node *node)
 
 /* ---- the end of a node ---- */
 
-static void stop_greeting(struct sy_node *node)
+static void node_stop_greeting(struct sy_node *node)
 {
     if (node->answer < 0)
         return;
@@ -51,12 +51,12 @@ static void kill_command(struct sy_node *node, int number)
         kill(-node->pid, number);
 }
 
-static void give_up(struct sy_node *node)
+static void node_give_up(struct sy_node *node)
 {
     struct sy_run *run = node->run;
 
     node->state = SY_NODE_LOST;
-    stop_greeting(node);
+    node_stop_greeting(node);
     sy_link_close(&node->link);
     kill_command(node, SIGTERM);
     ev_timer_again(run->loop, &run->last_commands);
@@ -67,8 +67,9 @@ static void give_up(struct sy_node *node)
     sy_run_check_gone(run);
 }
 
-static void lose(struct sy_node *node, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void lose(struct sy_node *node, const char *fmt, ...)
+static void node_lose(struct sy_node *node, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void node_lose(struct sy_node *node, const char *fmt, ...)
 {
     struct sy_run *run = node->run;
     bool ending = run->ending.begun;
@@ -80,7 +81,7 @@ static void lose(struct sy_node *node, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(why, sizeof why, fmt, args);
     va_end(args);
-    give_up(node);
+    node_give_up(node);
     sy_run_say(run, ending ? SY_SAY_MORE : SY_SAY_ENDING, "host %s %s%s", node->name, why,
                sy_ending_rest(run, false));
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
@@ -90,7 +91,7 @@ static void lose(struct sy_node *node, const char *fmt, ...)
 
 void sy_node_wrong(struct sy_node *node, const char *what)
 {
-    lose(node, "is lost: its agent sent %s", what);
+    node_lose(node, "is lost: its agent sent %s", what);
 }
 
 void sy_node_progress(struct sy_node *node)
@@ -100,7 +101,8 @@ void sy_node_progress(struct sy_node *node)
 
 /* ---- frames ---- */
 
-static const char *link_fault(const struct sy_link *link, const struct sy_launch_header *header)
+static const char *node_link_fault(const struct sy_link *link,
+                                   const struct sy_launch_header *header)
 {
     const struct sy_node *node = link->owner;
 
@@ -108,8 +110,8 @@ static const char *link_fault(const struct sy_link *link, const struct sy_launch
                           node->state == SY_NODE_STARTING ? SY_FRAME_STARTING : SY_FRAME_RUNNING);
 }
 
-static void link_frame(struct sy_link *link, const struct sy_launch_header *header,
-                       const char *body)
+static void node_link_frame(struct sy_link *link, const struct sy_launch_header *header,
+                            const char *body)
 {
     struct sy_node *node = link->owner;
 
@@ -125,11 +127,11 @@ static void link_malformed(struct sy_link *link, const char *what)
 
 static void link_ended(struct sy_link *link)
 {
-    lose(link->owner, "is lost: the connection to its agent has ended");
+    node_lose(link->owner, "is lost: the connection to its agent has ended");
 }
 
-static void daemon_tells(struct sy_daemon *daemon, const struct sy_launch_header *header,
-                         const void *body)
+static void node_daemon_tells(struct sy_daemon *daemon, const struct sy_launch_header *header,
+                              const void *body)
 {
     /* Handlers take the body as a string, as it comes out of a link. */
     char *text;
@@ -172,9 +174,9 @@ void sy_nodes_send(struct sy_run *run, unsigned type, int64_t arg)
 
 /* ---- commands and greetings ---- */
 
-static void call_more(struct sy_run *run);
+static void node_call_more(struct sy_run *run);
 
-static void greeted(struct sy_node *node)
+static void node_greeted(struct sy_node *node)
 {
     const struct sy_launch_header start = {.type = SY_DAEMON_START, .pe = SY_ALL};
     struct sy_launch_header header = start;
@@ -184,15 +186,16 @@ static void greeted(struct sy_node *node)
     ev_io_stop(node->run->loop, &node->greeting);
     if (length > SY_DAEMON_SPEC_MAX) {
         free(bytes);
-        lose(node, "cannot be told what to start: the programs' arguments and environment take "
-                   "more than 64 MiB");
+        node_lose(node,
+                  "cannot be told what to start: the programs' arguments and environment take "
+                  "more than 64 MiB");
         return;
     }
     node->state = SY_NODE_STARTING;
     sy_silence_begin(&node->silence, node->run->flags->silence, sy_silence_now());
     sy_node_progress(node);
-    node->link.fault = link_fault;
-    node->link.frame = link_frame;
+    node->link.fault = node_link_fault;
+    node->link.frame = node_link_frame;
     node->link.malformed = link_malformed;
     node->link.ended = link_ended;
     node->link.owner = node;
@@ -201,11 +204,11 @@ static void greeted(struct sy_node *node)
     header.length = (uint32_t)length;
     sy_node_send(node, &header, bytes);
     free(bytes);
-    call_more(node->run);
+    node_call_more(node->run);
 }
 
 /* A line before the frames: the greeting, or what a shell's start-up files say. */
-static void line_complete(struct sy_node *node)
+static void node_line_complete(struct sy_node *node)
 {
     struct sy_run *run = node->run;
     char *text = node->line, host[256];
@@ -219,27 +222,28 @@ static void line_complete(struct sy_node *node)
         return;
     }
     if (sscanf(text + strlen(SY_AGENT_GREETING), "%d %d %255s", &version, &order, host) != 3) {
-        lose(node, "has an oshrun whose greeting is not understood; install the same release");
+        node_lose(node, "has an oshrun whose greeting is not understood; install the same release");
         return;
     }
     if (version != SY_LAUNCH_VERSION) {
-        lose(node,
-             "has an oshrun of another release; install the same one (its agents speak version %d "
-             "of oshrun's protocol, this one %d)",
-             version, SY_LAUNCH_VERSION);
+        node_lose(
+            node,
+            "has an oshrun of another release; install the same one (its agents speak version %d "
+            "of oshrun's protocol, this one %d)",
+            version, SY_LAUNCH_VERSION);
         return;
     }
     if (order != sy_agent_byte_order()) {
-        lose(node, "stores numbers in another order of bytes; a job cannot mix the two");
+        node_lose(node, "stores numbers in another order of bytes; a job cannot mix the two");
         return;
     }
     sy_run_say(run, SY_SAY_MORE, "host %s answers, as %s, after %.2f s", node->name, host,
                ev_now(run->loop) - run->waiting.started);
-    greeted(node);
+    node_greeted(node);
 }
 
 /* Byte by byte, since what follows the greeting belongs to the link. */
-static void greeting_readable(struct ev_loop *loop, ev_io *io, int events)
+static void node_greeting_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     struct sy_node *node = io->data;
     char byte;
@@ -252,12 +256,13 @@ static void greeting_readable(struct ev_loop *loop, ev_io *io, int events)
         if (n < 0)
             return;
         if (++node->said > GREETING_MAX) {
-            lose(node, "says much, but not what oshrun's agent says first; do start-up files of "
-                       "its shell write to the standard output?");
+            node_lose(node,
+                      "says much, but not what oshrun's agent says first; do start-up files of "
+                      "its shell write to the standard output?");
             return;
         }
         if (byte == '\n')
-            line_complete(node);
+            node_line_complete(node);
         else if (node->line_length < sizeof node->line - 1)
             node->line[node->line_length++] = byte;
         if (i >= GREETING_AT_ONCE)
@@ -268,7 +273,7 @@ static void greeting_readable(struct ev_loop *loop, ev_io *io, int events)
         ev_io_stop(loop, io);
 }
 
-static void error_bytes(struct sy_pe_output *output, const char *bytes, size_t length)
+static void node_error_bytes(struct sy_pe_output *output, const char *bytes, size_t length)
 {
     static const char TOO_MUCH[] = "\n(more than 1 MiB of errors; the rest is left out)\n";
     struct sy_node *node = output->owner;
@@ -284,7 +289,7 @@ static void error_bytes(struct sy_pe_output *output, const char *bytes, size_t l
     sy_stream_put(&node->error_lines, bytes, length);
 }
 
-static void error_room(struct sy_stream *stream, size_t bytes)
+static void node_error_room(struct sy_stream *stream, size_t bytes)
 {
     struct sy_node *node = stream->owner;
 
@@ -297,7 +302,7 @@ static void error_done(struct sy_stream *stream)
 }
 
 /* The label says whose line it is. */
-static ssize_t who_complains(const struct sy_stream *stream, const char *line, size_t length)
+static ssize_t node_who_complains(const struct sy_stream *stream, const char *line, size_t length)
 {
     (void)stream;
     (void)line;
@@ -305,29 +310,29 @@ static ssize_t who_complains(const struct sy_stream *stream, const char *line, s
     return 0;
 }
 
-static void watch_errors(struct sy_node *node, int fd)
+static void node_watch_errors(struct sy_node *node, int fd)
 {
     struct sy_run *run = node->run;
     char *label;
 
     if (asprintf(&label, "oshrun: host %s: ", node->name) < 0)
         sy_memory_check(NULL);
-    node->error_lines.room = error_room;
+    node->error_lines.room = node_error_room;
     node->error_lines.done = error_done;
     node->error_lines.owner = node;
     node->error_lines.plain = true;
     node->error_lines.repeats = &run->host_repeats;
     node->error_lines.repeats->streams++;
     node->error_lines.sayer = "host";
-    node->error_lines.who = who_complains;
+    node->error_lines.who = node_who_complains;
     sy_stream_open(&node->error_lines, run->outputs.err_out_file, -2, label, false, false);
-    node->errors.bytes = error_bytes;
+    node->errors.bytes = node_error_bytes;
     node->errors.owner = node;
     node->errors.stream = 2;
     sy_pe_output_open(&node->errors, run->loop, fd, SY_DAEMON_WINDOW);
 }
 
-static void call(struct sy_node *node)
+static void node_call(struct sy_node *node)
 {
     struct sy_run *run = node->run;
     struct sy_call_ends ends;
@@ -335,19 +340,20 @@ static void call(struct sy_node *node)
 
     node->state = SY_NODE_CALLED;
     if (rc != 0) {
-        lose(node, "cannot be reached: '%s' cannot be run: %s", node->command[0], strerror(-rc));
+        node_lose(node, "cannot be reached: '%s' cannot be run: %s", node->command[0],
+                  strerror(-rc));
         return;
     }
     node->pid = ends.pid;
     node->question = ends.in;
     node->answer = ends.out;
-    watch_errors(node, ends.err);
-    ev_io_init(&node->greeting, greeting_readable, node->answer, EV_READ);
+    node_watch_errors(node, ends.err);
+    ev_io_init(&node->greeting, node_greeting_readable, node->answer, EV_READ);
     node->greeting.data = node;
     ev_io_start(run->loop, &node->greeting);
 }
 
-static void call_more(struct sy_run *run)
+static void node_call_more(struct sy_run *run)
 {
     int running = 0;
 
@@ -356,12 +362,12 @@ static void call_more(struct sy_run *run)
     for (int i = 0; i < run->nodes && running < CALLS_AT_ONCE && !run->ending.begun; i++) {
         if (run->node[i].state != SY_NODE_WAITS)
             continue;
-        call(&run->node[i]);
+        node_call(&run->node[i]);
         running++;
     }
 }
 
-static void command_ended(struct sy_node *node, int wait_status)
+static void node_command_ended(struct sy_node *node, int wait_status)
 {
     bool signalled = WIFSIGNALED(wait_status);
     int number = signalled ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
@@ -370,22 +376,22 @@ static void command_ended(struct sy_node *node, int wait_status)
     sy_pe_output_drain(&node->errors);
     /* What it said before it ended tells more than its status. */
     if (node->state == SY_NODE_CALLED)
-        greeting_readable(node->run->loop, &node->greeting, EV_READ);
+        node_greeting_readable(node->run->loop, &node->greeting, EV_READ);
     if (node->state == SY_NODE_CALLED)
-        lose(node, "cannot be reached: '%s' ended with %s %d before oshrun's agent was there",
-             node->command[0], signalled ? "signal" : "status", number);
+        node_lose(node, "cannot be reached: '%s' ended with %s %d before oshrun's agent was there",
+                  node->command[0], signalled ? "signal" : "status", number);
     else if (is_greeted(node))
         sy_link_drain(&node->link);
     sy_run_check_done(node->run);
 }
 
-static void reap_stranger(void *arg, pid_t pid, int wait_status)
+static void node_reap_stranger(void *arg, pid_t pid, int wait_status)
 {
     struct sy_run *run = arg;
 
     for (int i = 0; i < run->nodes; i++) {
         if (run->node[i].pid == pid && pid > 0) {
-            command_ended(&run->node[i], wait_status);
+            node_command_ended(&run->node[i], wait_status);
             return;
         }
     }
@@ -397,17 +403,17 @@ void sy_nodes_reap(struct sy_run *run)
     pid_t pid;
 
     if (run->node[0].local) {
-        sy_daemon_reap(&run->node[0].daemon, reap_stranger, run);
+        sy_daemon_reap(&run->node[0].daemon, node_reap_stranger, run);
         return;
     }
     while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0)
-        reap_stranger(run, pid, wait_status);
+        node_reap_stranger(run, pid, wait_status);
 }
 
 /* ---- time limits ---- */
 
 /* A host that was told to start its PEs may take as long for each as all may take to be reached. */
-static void spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
+static void node_spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
     double patience = run->flags->spawn_timeout, now = sy_silence_now(), soonest = patience;
@@ -419,14 +425,15 @@ static void spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
         double left = node->progressed + patience - now;
 
         if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
-            lose(node,
-                 "has not answered within %g seconds (--spawn-timeout); is it up, and does a "
-                 "command "
-                 "such as 'ssh %s true' end at once, without a question?",
-                 patience, node->name);
+            node_lose(node,
+                      "has not answered within %g seconds (--spawn-timeout); is it up, and does a "
+                      "command "
+                      "such as 'ssh %s true' end at once, without a question?",
+                      patience, node->name);
         else if (node->state == SY_NODE_STARTING && left <= 0)
-            lose(node, "has answered, but no PE has been started for %g seconds (--spawn-timeout)",
-                 patience);
+            node_lose(node,
+                      "has answered, but no PE has been started for %g seconds (--spawn-timeout)",
+                      patience);
         else if (node->state == SY_NODE_STARTING && !node->local) {
             waits = true;
             soonest = left < soonest ? left : soonest;
@@ -438,7 +445,7 @@ static void spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
     ev_timer_start(loop, timer);
 }
 
-static void listen_to(struct sy_node *node, double now)
+static void node_listen_to(struct sy_node *node, double now)
 {
     struct sy_run *run = node->run;
     bool heard = node->link.received != node->heard || sy_link_waiting(&node->link);
@@ -449,10 +456,10 @@ static void listen_to(struct sy_node *node, double now)
     node->heard = node->link.received;
     if (sy_silence_look(&node->silence, now, heard,
                         sy_silence_carriers(heard ? 0 : node->pid, true)) >= limit)
-        lose(node, "is lost: nothing was heard of it for %g seconds", limit);
+        node_lose(node, "is lost: nothing was heard of it for %g seconds", limit);
 }
 
-static void heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
+static void node_heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
     double now = sy_silence_now();
@@ -462,12 +469,12 @@ static void heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
     sy_nodes_send(run, SY_DAEMON_PING, 0);
     for (int i = 0; i < run->nodes; i++) {
         if (!run->node[i].local && is_greeted(&run->node[i]))
-            listen_to(&run->node[i], now);
+            node_listen_to(&run->node[i], now);
     }
 }
 
 /* Whether output of it waits here, for a slow reader: then it has to wait too. */
-static bool is_held_up(const struct sy_node *node)
+static bool node_is_held_up(const struct sy_node *node)
 {
     const struct sy_run *run = node->run;
 
@@ -484,15 +491,15 @@ static void node_hurry(struct sy_node *node)
     bool heard = node->output != node->finish.output;
 
     node->finish.output = node->output;
-    if (is_held_up(node))
+    if (node_is_held_up(node))
         return;
     node->finish.quiet = heard ? 0 : node->finish.quiet + LAST;
     node->finish.spent += LAST;
     if (node->finish.quiet >= FINISH_QUIET || node->finish.spent >= FINISH_ALL)
-        lose(node, "does not come to its end, though all PEs are gone");
+        node_lose(node, "does not come to its end, though all PEs are gone");
 }
 
-static void last_commands(struct ev_loop *loop, ev_timer *timer, int events)
+static void node_last_commands(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
     bool more = false;
@@ -511,12 +518,12 @@ static void last_commands(struct ev_loop *loop, ev_timer *timer, int events)
         ev_timer_stop(loop, timer);
 }
 
-static void start_timers(struct sy_run *run)
+static void node_start_timers(struct sy_run *run)
 {
     double beat = run->flags->silence / SY_SILENCE_BEATS;
 
-    ev_timer_init(&run->spawn_limit, spawn_limit, run->flags->spawn_timeout, 0.);
-    ev_timer_init(&run->heartbeat, heartbeat, beat, beat);
+    ev_timer_init(&run->spawn_limit, node_spawn_limit, run->flags->spawn_timeout, 0.);
+    ev_timer_init(&run->heartbeat, node_heartbeat, beat, beat);
     run->spawn_limit.data = run->heartbeat.data = run;
     if (run->flags->spawn_timeout > 0)
         ev_timer_start(run->loop, &run->spawn_limit);
@@ -528,7 +535,7 @@ static void start_timers(struct sy_run *run)
 
 void sy_nodes_start(struct sy_run *run)
 {
-    ev_timer_init(&run->last_commands, last_commands, 0., LAST);
+    ev_timer_init(&run->last_commands, node_last_commands, 0., LAST);
     run->last_commands.data = run;
     for (int i = 0; i < run->nodes; i++) {
         struct sy_node *node = &run->node[i];
@@ -540,13 +547,13 @@ void sy_nodes_start(struct sy_run *run)
 
         node->state = SY_NODE_STARTING;
         node->daemon.plan = *run->plan;
-        node->daemon.tell = daemon_tells;
+        node->daemon.tell = node_daemon_tells;
         node->daemon.owner = node;
         sy_daemon_start(&node->daemon, run->loop, &node->spec);
         return;
     }
-    start_timers(run);
-    call_more(run);
+    node_start_timers(run);
+    node_call_more(run);
 }
 
 void sy_nodes_end(struct sy_run *run)
@@ -555,7 +562,7 @@ void sy_nodes_end(struct sy_run *run)
         struct sy_node *node = &run->node[i];
 
         if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
-            give_up(node);
+            node_give_up(node);
     }
 }
 
@@ -627,7 +634,7 @@ void sy_nodes_close(struct sy_run *run)
         if (node->local)
             sy_daemon_close(&node->daemon);
         sy_link_close(&node->link);
-        stop_greeting(node);
+        node_stop_greeting(node);
         sy_pe_output_close(&node->errors);
         sy_stream_close(&node->error_lines);
         kill_command(node, SIGKILL);

@@ -20,7 +20,7 @@
 
 /* What PEs and hosts have said is often the cause of what oshrun says, and comes before it also
  * where it waits for others to say the same. That is a quarter of a second at most. */
-static void say_in_turn(struct sy_run *run, const char *line, size_t length)
+static void head_run_say_in_turn(struct sy_run *run, const char *line, size_t length)
 {
     if (!sy_repeats_wait(&run->repeats) && !sy_repeats_wait(&run->host_repeats)) {
         sy_out_file_say(run->outputs.err_out_file, line, length);
@@ -31,7 +31,7 @@ static void say_in_turn(struct sy_run *run, const char *line, size_t length)
     run->later_length += length;
 }
 
-static void say_later(struct sy_run *run)
+static void head_run_say_later(struct sy_run *run)
 {
     if (run->later_length)
         sy_out_file_say(run->outputs.err_out_file, run->later, run->later_length);
@@ -60,7 +60,7 @@ void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
     }
     length = sy_plain(line, text, length);
     line[length++] = '\n';
-    say_in_turn(run, line, length);
+    head_run_say_in_turn(run, line, length);
 }
 
 void sy_run_send(struct sy_pe *pe, unsigned type, int64_t arg, const void *body, size_t length)
@@ -89,7 +89,7 @@ static void out_file_emptied(struct sy_out_file *out_file)
 }
 
 /* Nobody reads what the PEs write: end as any program does whose reader is gone. */
-static void out_file_broken(struct sy_out_file *out_file, int error)
+static void head_run_out_file_broken(struct sy_out_file *out_file, int error)
 {
     struct sy_run *run = out_file->owner;
 
@@ -131,7 +131,7 @@ void sy_run_check_gone(struct sy_run *run)
     sy_run_check_done(run);
 }
 
-static void limit_reached(struct ev_loop *loop, ev_timer *timer, int events)
+static void head_run_limit_reached(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
     (void)events;
@@ -146,7 +146,7 @@ static void missing_export(const char *name, void *arg)
 }
 
 /* Other hosts need a whole path. */
-static char *directory_of(const struct sy_app *app, bool elsewhere)
+static char *head_run_directory_of(const struct sy_app *app, bool elsewhere)
 {
     char *path = NULL, here[PATH_MAX];
     const char *directory = app->directory ? app->directory : ".";
@@ -158,7 +158,7 @@ static char *directory_of(const struct sy_app *app, bool elsewhere)
     return path;
 }
 
-static char *path_of(const struct sy_app *app, bool elsewhere)
+static char *head_run_path_of(const struct sy_app *app, bool elsewhere)
 {
     char *path, *why;
     int status;
@@ -171,7 +171,7 @@ static char *path_of(const struct sy_app *app, bool elsewhere)
     return path;
 }
 
-static struct sy_spec_program *make_programs(struct sy_run *run, bool elsewhere)
+static struct sy_spec_program *head_run_make_programs(struct sy_run *run, bool elsewhere)
 {
     const struct sy_flags *flags = run->flags;
     struct sy_spec_program *programs = sy_memory_zeroed((size_t)flags->apps, sizeof *programs);
@@ -179,8 +179,8 @@ static struct sy_spec_program *make_programs(struct sy_run *run, bool elsewhere)
     for (int i = 0; i < flags->apps; i++) {
         const struct sy_app *app = &flags->app[i];
 
-        programs[i].path = path_of(app, elsewhere);
-        programs[i].directory = directory_of(app, elsewhere);
+        programs[i].path = head_run_path_of(app, elsewhere);
+        programs[i].directory = head_run_directory_of(app, elsewhere);
         programs[i].argv = app->program;
         programs[i].bare = flags->inherit == SY_INHERIT_NONE;
         programs[i].changes = sy_exports_make(flags, app, elsewhere, missing_export, run);
@@ -188,7 +188,7 @@ static struct sy_spec_program *make_programs(struct sy_run *run, bool elsewhere)
     return programs;
 }
 
-static void free_programs(struct sy_spec_program *programs, int count)
+static void head_run_free_programs(struct sy_spec_program *programs, int count)
 {
     for (int i = 0; i < count; i++) {
         free(programs[i].path);
@@ -201,7 +201,7 @@ static void free_programs(struct sy_spec_program *programs, int count)
 }
 
 /* Which program a PE runs: they follow each other. */
-static int program_of(const struct sy_flags *flags, int pe)
+static int head_run_program_of(const struct sy_flags *flags, int pe)
 {
     int program = 0;
 
@@ -210,7 +210,8 @@ static int program_of(const struct sy_flags *flags, int pe)
     return program;
 }
 
-static void fill_spec(struct sy_run *run, struct sy_node *node, struct sy_spec_program *programs)
+static void head_run_fill_spec(struct sy_run *run, struct sy_node *node,
+                               struct sy_spec_program *programs)
 {
     const struct sy_flags *flags = run->flags;
     struct sy_spec *spec = &node->spec;
@@ -226,7 +227,7 @@ static void fill_spec(struct sy_run *run, struct sy_node *node, struct sy_spec_p
 }
 
 /* Who runs where. One pass over the PEs for all hosts: there may be thousands of both. */
-static void assign_pes(struct sy_run *run)
+static void head_run_assign_pes(struct sy_run *run)
 {
     const struct sy_flags *flags = run->flags;
 
@@ -243,13 +244,13 @@ static void assign_pes(struct sy_run *run)
         struct sy_spec_pe *to = &spec->pe[spec->count++];
 
         to->pe = pe;
-        to->program = program_of(flags, pe);
+        to->program = head_run_program_of(flags, pe);
         to->input = flags->input == SY_STDIN_ALL || flags->input == pe;
     }
 }
 
 /* Hosts that get PEs, in the order of the list. */
-static void make_nodes(struct sy_run *run)
+static void head_run_make_nodes(struct sy_run *run)
 {
     const struct sy_flags *flags = run->flags;
     int *node_of = sy_memory_zeroed((size_t)flags->hosts.count, sizeof *node_of);
@@ -278,7 +279,7 @@ static void make_nodes(struct sy_run *run)
 }
 
 /* The user may have written "localhost" or nothing at all. */
-static void name_own_host(struct sy_run *run)
+static void head_run_name_own_host(struct sy_run *run)
 {
     static char host[256];
 
@@ -290,7 +291,7 @@ static void name_own_host(struct sy_run *run)
 }
 
 /* So that a shell reads it as one word. */
-static void print_word(const char *word)
+static void head_run_print_word(const char *word)
 {
     if (*word && !strpbrk(word, " \t\n'\"$`&;|<>()[]*?#~\\")) {
         printf(" %s", word);
@@ -307,7 +308,7 @@ static void print_word(const char *word)
 }
 
 /* "host a: ./x: PE 0-3, 8", a line for each program that it runs. */
-static void show_node(const struct sy_run *run, const struct sy_node *node)
+static void head_run_show_node(const struct sy_run *run, const struct sy_node *node)
 {
     const struct sy_spec *spec = &node->spec;
 
@@ -329,14 +330,14 @@ static void show_node(const struct sy_run *run, const struct sy_node *node)
     putchar('\n');
 }
 
-static void show_map(struct sy_run *run)
+static void head_run_show_map(struct sy_run *run)
 {
     for (int i = 0; i < run->nodes; i++) {
-        show_node(run, &run->node[i]);
+        head_run_show_node(run, &run->node[i]);
         if (run->flags->dry_run && run->node[i].command) {
             printf("    by:");
             for (char **word = run->node[i].command; *word; word++)
-                print_word(*word);
+                head_run_print_word(*word);
             putchar('\n');
         }
     }
@@ -345,7 +346,7 @@ static void show_map(struct sy_run *run)
 
 /* ---- stdin ---- */
 
-static void pass_input(struct sy_input *input, const char *bytes, size_t length)
+static void head_run_pass_input(struct sy_input *input, const char *bytes, size_t length)
 {
     struct sy_run *run = input->owner;
 
@@ -363,7 +364,7 @@ static void pass_input(struct sy_input *input, const char *bytes, size_t length)
 
 enum { RUN_KEY = sizeof(((struct sy_launch_welcome *)NULL)->key) };
 
-static bool run_draw_key(struct sy_run *run)
+static bool head_run_draw_key(struct sy_run *run)
 {
     run->key = mmap(NULL, RUN_KEY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (run->key == MAP_FAILED)
@@ -373,11 +374,11 @@ static bool run_draw_key(struct sy_run *run)
     return getrandom(run->key, RUN_KEY, 0) == RUN_KEY;
 }
 
-static int init_run(struct sy_run *run)
+static int head_run_init(struct sy_run *run)
 {
     unsigned long long id;
 
-    if (!run_draw_key(run) || getrandom(&id, sizeof id, 0) != sizeof id) {
+    if (!head_run_draw_key(run) || getrandom(&id, sizeof id, 0) != sizeof id) {
         fprintf(stderr, "oshrun: cannot get random numbers for the job's key: %m\n");
         return -1;
     }
@@ -391,35 +392,35 @@ static int init_run(struct sy_run *run)
 }
 
 /* In order of PEs, so that the first one speaks for all. */
-static void resume_pes(void *owner)
+static void head_run_resume_pes(void *owner)
 {
     struct sy_run *run = owner;
 
     for (int pe = 0; pe < run->npes; pe++)
         sy_stream_resume(&run->pes[pe].err);
-    say_later(run);
+    head_run_say_later(run);
     sy_run_check_done(run);
 }
 
-static void resume_hosts(void *owner)
+static void head_run_resume_hosts(void *owner)
 {
     struct sy_run *run = owner;
 
     for (int i = 0; i < run->nodes; i++)
         sy_stream_resume(&run->node[i].error_lines);
-    say_later(run);
+    head_run_say_later(run);
     sy_run_check_done(run);
 }
 
-static void open_run(struct sy_run *run)
+static void head_run_open(struct sy_run *run)
 {
     run->outputs.loop = run->loop;
-    run->outputs.broken = out_file_broken;
+    run->outputs.broken = head_run_out_file_broken;
     run->outputs.emptied = out_file_emptied;
     run->outputs.owner = run;
     sy_outputs_open(&run->outputs);
-    run->repeats.ready = resume_pes;
-    run->host_repeats.ready = resume_hosts;
+    run->repeats.ready = head_run_resume_pes;
+    run->host_repeats.ready = head_run_resume_hosts;
     run->repeats.owner = run->host_repeats.owner = run;
     sy_repeats_open(&run->repeats, run->loop);
     sy_repeats_open(&run->host_repeats, run->loop);
@@ -428,7 +429,7 @@ static void open_run(struct sy_run *run)
     sy_waiting_init(run);
     sy_deadlock_init(run);
     sy_signals_start(run);
-    ev_timer_init(&run->limit, limit_reached, run->flags->timeout, 0.);
+    ev_timer_init(&run->limit, head_run_limit_reached, run->flags->timeout, 0.);
     run->limit.data = run;
 }
 
@@ -443,15 +444,15 @@ void sy_run_start_input(struct sy_run *run)
     input->wants = sy_memory_zeroed((size_t)run->npes, sizeof *input->wants);
     for (int pe = 0; pe < run->npes; pe++)
         input->wants[pe] = run->flags->input == SY_STDIN_ALL || run->flags->input == pe;
-    input->pass = pass_input;
+    input->pass = head_run_pass_input;
     input->owner = run;
     sy_input_open(input, run->loop);
 }
 
-static void go(struct sy_run *run, struct sy_spec_program *programs)
+static void head_run_go(struct sy_run *run, struct sy_spec_program *programs)
 {
     for (int i = 0; i < run->nodes; i++)
-        fill_spec(run, &run->node[i], programs);
+        head_run_fill_spec(run, &run->node[i], programs);
     sy_run_say(run, SY_SAY_MORE, "job %s: %d PEs of %s on %d host%s", run->id, run->npes,
                run->flags->app[0].program[0], run->nodes, run->nodes == 1 ? "" : "s");
     sy_nodes_start(run);
@@ -464,11 +465,11 @@ static void go(struct sy_run *run, struct sy_spec_program *programs)
         ev_run(run->loop, 0);
 }
 
-static void close_run(struct sy_run *run)
+static void head_run_close(struct sy_run *run)
 {
     sy_repeats_release(&run->repeats);
     sy_repeats_release(&run->host_repeats);
-    say_later(run);
+    head_run_say_later(run);
     sy_out_file_flush(run->outputs.err_out_file);
     free(run->later);
     sy_repeats_close(&run->repeats);
@@ -501,19 +502,19 @@ int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placemen
     run.npes = placement->npes;
     run.slurm = slurm;
     run.plan = plan;
-    if (init_run(&run) != 0)
+    if (head_run_init(&run) != 0)
         return 1;
-    make_nodes(&run);
-    assign_pes(&run);
-    name_own_host(&run);
+    head_run_make_nodes(&run);
+    head_run_assign_pes(&run);
+    head_run_name_own_host(&run);
     if (flags->display_map || flags->dry_run)
-        show_map(&run);
+        head_run_show_map(&run);
     if (flags->dry_run)
         return 0;
-    open_run(&run);
-    programs = make_programs(&run, !run.node[0].local);
-    go(&run, programs);
-    close_run(&run);
-    free_programs(programs, flags->apps);
+    head_run_open(&run);
+    programs = head_run_make_programs(&run, !run.node[0].local);
+    head_run_go(&run, programs);
+    head_run_close(&run);
+    head_run_free_programs(programs, flags->apps);
     return run.status;
 }

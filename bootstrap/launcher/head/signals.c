@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-static void ending_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+static void head_signals_ending_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     struct sy_run *run = watcher->data;
 
@@ -23,7 +23,7 @@ static void ending_signal(struct ev_loop *loop, ev_signal *watcher, int events)
     sy_ending_signal(run, watcher->signum);
 }
 
-static void forwarded_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+static void head_signals_forwarded_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     (void)loop;
     (void)events;
@@ -32,7 +32,7 @@ static void forwarded_signal(struct ev_loop *loop, ev_signal *watcher, int event
 
 /* Stops the PEs and oshrun together. SIGSTOP, since a process whose group is orphaned ignores the
  * default action of SIGTSTP. The time spent so does not count for a gather. */
-static void stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+static void head_signals_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     struct sy_run *run = watcher->data;
     bool waits = ev_is_active(&run->gather_limit);
@@ -52,14 +52,14 @@ static void stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
     sy_ending_forward(run, SIGCONT);
 }
 
-static void child_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+static void head_signals_child_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     (void)loop;
     (void)events;
     sy_nodes_reap(watcher->data);
 }
 
-static bool is_ignored(int number)
+static bool head_signals_is_ignored(int number)
 {
     struct sigaction action;
 
@@ -72,10 +72,11 @@ void sy_signals_start(struct sy_run *run)
         int number;
         void (*handler)(struct ev_loop *loop, ev_signal *watcher, int events);
     } table[SY_SIGNALS] = {
-        {SIGINT, ending_signal},      {SIGTERM, ending_signal},    {SIGHUP, ending_signal},
-        {SIGQUIT, ending_signal},     {SIGUSR1, forwarded_signal}, {SIGUSR2, forwarded_signal},
-        {SIGWINCH, forwarded_signal}, {SIGCONT, forwarded_signal}, {SIGTSTP, stop_signal},
-        {SIGCHLD, child_signal},
+        {SIGINT, head_signals_ending_signal},      {SIGTERM, head_signals_ending_signal},
+        {SIGHUP, head_signals_ending_signal},      {SIGQUIT, head_signals_ending_signal},
+        {SIGUSR1, head_signals_forwarded_signal},  {SIGUSR2, head_signals_forwarded_signal},
+        {SIGWINCH, head_signals_forwarded_signal}, {SIGCONT, head_signals_forwarded_signal},
+        {SIGTSTP, head_signals_stop_signal},       {SIGCHLD, head_signals_child_signal},
     };
 
     signal(SIGPIPE, SIG_IGN);
@@ -86,7 +87,8 @@ void sy_signals_start(struct sy_run *run)
         ev_signal_init(watcher, table[i].handler, table[i].number);
         watcher->data = run;
         /* nohup, and a shell that starts a job in the background, ignore signals on purpose. */
-        if (table[i].handler == ending_signal && is_ignored(table[i].number))
+        if (table[i].handler == head_signals_ending_signal &&
+            head_signals_is_ignored(table[i].number))
             continue;
         ev_signal_start(run->loop, watcher);
     }

@@ -21,7 +21,7 @@ static const double BETWEEN = 0.2; /* seconds between two reports, whatever PEs 
 
 /* ---- starts that take long ---- */
 
-static void tell_gather(struct sy_run *run, double since)
+static void waiting_tell_gather(struct sy_run *run, double since)
 {
     char *missing = sy_gather_missing(&run->gather);
 
@@ -31,7 +31,7 @@ static void tell_gather(struct sy_run *run, double since)
 }
 
 /* Says it after 2 s, and again each time the wait has doubled. */
-static bool is_time(struct sy_run *run, double since)
+static bool waiting_is_time(struct sy_run *run, double since)
 {
     if (since < LOOK || since < 2 * run->waiting.told)
         return false;
@@ -39,7 +39,7 @@ static bool is_time(struct sy_run *run, double since)
     return true;
 }
 
-static void tick(struct ev_loop *loop, ev_timer *timer, int events)
+static void waiting_tick(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
     double now = ev_now(loop);
@@ -50,13 +50,13 @@ static void tick(struct ev_loop *loop, ev_timer *timer, int events)
         return;
     hosts = sy_nodes_missing(run);
     if (hosts) {
-        if (is_time(run, now - run->waiting.started))
+        if (waiting_is_time(run, now - run->waiting.started))
             sy_run_say(run, SY_SAY_ENDING, "waiting for %s since %.0f s", hosts,
                        now - run->waiting.started);
         free(hosts);
     } else if (sy_gather_waits(&run->gather)) {
-        if (is_time(run, now - run->waiting.gather_began))
-            tell_gather(run, now - run->waiting.gather_began);
+        if (waiting_is_time(run, now - run->waiting.gather_began))
+            waiting_tell_gather(run, now - run->waiting.gather_began);
     } else {
         run->waiting.told = 0;
     }
@@ -64,7 +64,7 @@ static void tick(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- which call each PE sits in ---- */
 
-static const char *how_it_ended(const struct sy_pe *pe)
+static const char *waiting_how_it_ended(const struct sy_pe *pe)
 {
     static char text[64];
 
@@ -88,7 +88,7 @@ void sy_waiting_print(struct sy_run *run)
             of->note = sy_memory_string(of->greeted ? "after shmem_finalize"
                                                     : "no shmem_init so far");
         else if (!of->note && of->started)
-            of->note = sy_memory_string(how_it_ended(of));
+            of->note = sy_memory_string(waiting_how_it_ended(of));
         text[pe] = of->note;
     }
     for (int pe = 0; sy_alike_next(text, run->npes, &pe, who, sizeof who); pe++)
@@ -96,7 +96,7 @@ void sy_waiting_print(struct sy_run *run)
     free(text);
 }
 
-static void forget_notes(struct sy_run *run)
+static void waiting_forget_notes(struct sy_run *run)
 {
     for (int pe = 0; pe < run->npes; pe++) {
         free(run->pes[pe].note);
@@ -121,7 +121,7 @@ void sy_waiting_ask(struct sy_run *run)
 }
 
 /* Ends the job for --timeout once everything that can be said about it was said. */
-static void end_for_time(struct sy_run *run)
+static void waiting_end_for_time(struct sy_run *run)
 {
     if (!run->traces.running || run->traces.left > 0 || run->waiting.asking)
         return;
@@ -130,13 +130,13 @@ static void end_for_time(struct sy_run *run)
     sy_ending_begin(run, 124, SY_GRACE_ASKED);
 }
 
-static void answers_are_in(struct sy_run *run)
+static void waiting_answers_are_in(struct sy_run *run)
 {
     ev_timer_stop(run->loop, &run->waiting.answers);
     run->waiting.asking = false;
     if (run->waiting.confirming) {
         sy_deadlock_confirm(run);
-        forget_notes(run);
+        waiting_forget_notes(run);
         return;
     }
     if (run->traces.running) {
@@ -147,18 +147,18 @@ static void answers_are_in(struct sy_run *run)
                    run->waiting.waited);
     }
     sy_waiting_print(run);
-    forget_notes(run);
-    end_for_time(run);
+    waiting_forget_notes(run);
+    waiting_end_for_time(run);
 }
 
-static void answers_late(struct ev_loop *loop, ev_timer *timer, int events)
+static void waiting_answers_late(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
     (void)events;
-    answers_are_in(timer->data);
+    waiting_answers_are_in(timer->data);
 }
 
-static bool all_answered(const struct sy_run *run)
+static bool waiting_all_answered(const struct sy_run *run)
 {
     for (int pe = 0; pe < run->npes; pe++) {
         if (run->pes[pe].asked && run->pes[pe].alive && !run->pes[pe].note)
@@ -183,20 +183,20 @@ void sy_waiting_note(struct sy_pe *pe, const char *text, int seconds, bool unask
         run->waiting.reported = ev_now(run->loop);
         sy_waiting_ask(run);
     }
-    if (run->waiting.asking && all_answered(run))
-        answers_are_in(run);
+    if (run->waiting.asking && waiting_all_answered(run))
+        waiting_answers_are_in(run);
 }
 
 /* ---- where each PE is when its time is over ---- */
 
-static void traces_late(struct ev_loop *loop, ev_timer *timer, int events)
+static void waiting_traces_late(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
 
     (void)loop;
     (void)events;
     run->traces.left = 0;
-    end_for_time(run);
+    waiting_end_for_time(run);
 }
 
 void sy_waiting_traced(struct sy_pe *pe, const char *text)
@@ -214,7 +214,7 @@ void sy_waiting_traced(struct sy_pe *pe, const char *text)
         text += length + (text[length] == '\n');
     }
     run->traces.left--;
-    end_for_time(run);
+    waiting_end_for_time(run);
 }
 
 void sy_waiting_trace(struct sy_run *run)
@@ -225,14 +225,14 @@ void sy_waiting_trace(struct sy_run *run)
                run->flags->timeout, sy_ending_rest(run, false));
     run->traces.running = true;
     if (run->flags->quiet || !run->living) {
-        end_for_time(run);
+        waiting_end_for_time(run);
         return;
     }
     run->traces.left = run->flags->no_traces ? 0 : run->living;
     if (!run->waiting.asking)
         sy_waiting_ask(run);
-    if (all_answered(run))
-        answers_are_in(run);
+    if (waiting_all_answered(run))
+        waiting_answers_are_in(run);
     if (run->traces.left) {
         ev_timer_start(run->loop, &run->traces.limit);
         sy_nodes_send(run, SY_DAEMON_TRACE, 0);
@@ -242,9 +242,9 @@ void sy_waiting_trace(struct sy_run *run)
 void sy_waiting_init(struct sy_run *run)
 {
     run->waiting.started = ev_now(run->loop);
-    ev_timer_init(&run->waiting.tick, tick, LOOK, LOOK);
-    ev_timer_init(&run->waiting.answers, answers_late, 0., 0.);
-    ev_timer_init(&run->traces.limit, traces_late, TRACES, 0.);
+    ev_timer_init(&run->waiting.tick, waiting_tick, LOOK, LOOK);
+    ev_timer_init(&run->waiting.answers, waiting_answers_late, 0., 0.);
+    ev_timer_init(&run->traces.limit, waiting_traces_late, TRACES, 0.);
     run->waiting.tick.data = run->waiting.answers.data = run->traces.limit.data = run;
     ev_timer_start(run->loop, &run->waiting.tick);
 }

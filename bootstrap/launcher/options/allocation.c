@@ -4,7 +4,7 @@
 #include "bootstrap/launcher/options/hostlist.h"
 #include "bootstrap/launcher/memory.h"
 
-static int slots_in(const char *text)
+static int allocation_slots_in(const char *text)
 {
     long count = strtol(text, NULL, 10);
 
@@ -12,7 +12,7 @@ static int slots_in(const char *text)
 }
 
 /* "2(x3),1": 2 for each of the first three hosts, 1 for the next. */
-static void set_counts(struct sy_hostlist *list, const char *text)
+static void allocation_set_counts(struct sy_hostlist *list, const char *text)
 {
     int host = 0;
 
@@ -27,12 +27,12 @@ static void set_counts(struct sy_hostlist *list, const char *text)
             end += *end == ')';
         }
         for (; times > 0 && host < list->count; times--)
-            list->host[host++].slots = slots_in(text);
+            list->host[host++].slots = allocation_slots_in(text);
         text = end + (*end == ',');
     }
 }
 
-static char *of_slurm(struct sy_hostlist *list)
+static char *allocation_of_slurm(struct sy_hostlist *list)
 {
     const char *names = getenv("SLURM_JOB_NODELIST");
     const char *counts = getenv("SLURM_TASKS_PER_NODE");
@@ -44,12 +44,12 @@ static char *of_slurm(struct sy_hostlist *list)
         counts = getenv("SLURM_JOB_CPUS_PER_NODE");
     fault = sy_hostlist_add(list, names);
     if (!fault && counts)
-        set_counts(list, counts);
+        allocation_set_counts(list, counts);
     return fault;
 }
 
 /* "a 4 b 8" */
-static char *of_lsf(struct sy_hostlist *list)
+static char *allocation_of_lsf(struct sy_hostlist *list)
 {
     char *text = sy_memory_string(getenv("LSB_MCPU_HOSTS")), *save = NULL;
     char *name = strtok_r(text, " ", &save), *fault = NULL;
@@ -59,7 +59,7 @@ static char *of_lsf(struct sy_hostlist *list)
 
         if (!count)
             break;
-        fault = sy_hostlist_put(list, name, slots_in(count), 0);
+        fault = sy_hostlist_put(list, name, allocation_slots_in(count), 0);
         name = strtok_r(NULL, " ", &save);
     }
     free(text);
@@ -67,7 +67,7 @@ static char *of_lsf(struct sy_hostlist *list)
 }
 
 /* Lines "host slots queue processors". */
-static char *of_grid_engine(struct sy_hostlist *list)
+static char *allocation_of_grid_engine(struct sy_hostlist *list)
 {
     const char *path = getenv("PE_HOSTFILE");
     FILE *in = fopen(path, "re");
@@ -83,7 +83,7 @@ static char *of_grid_engine(struct sy_hostlist *list)
         char name[256], slots[16];
 
         if (sscanf(line, "%255s %15s", name, slots) == 2 && atoi(slots) > 0)
-            fault = sy_hostlist_put(list, name, slots_in(slots), 0);
+            fault = sy_hostlist_put(list, name, allocation_slots_in(slots), 0);
     }
     free(line);
     fclose(in);
@@ -91,7 +91,7 @@ static char *of_grid_engine(struct sy_hostlist *list)
 }
 
 /* A host stands on as many lines as it has slots. */
-static char *of_node_file(struct sy_hostlist *list, const char *variable)
+static char *allocation_of_node_file(struct sy_hostlist *list, const char *variable)
 {
     char *fault = sy_hostlist_read(list, getenv(variable));
 
@@ -107,23 +107,23 @@ char *sy_hostlist_of_allocation(struct sy_hostlist *list, const char **source)
     *source = NULL;
     if (getenv("SLURM_JOB_ID") && (getenv("SLURM_JOB_NODELIST") || getenv("SLURM_NODELIST"))) {
         *source = "Slurm";
-        return of_slurm(list);
+        return allocation_of_slurm(list);
     }
     if (getenv("PBS_NODEFILE")) {
         *source = "PBS";
-        return of_node_file(list, "PBS_NODEFILE");
+        return allocation_of_node_file(list, "PBS_NODEFILE");
     }
     if (getenv("LSB_DJOB_HOSTFILE")) {
         *source = "LSF";
-        return of_node_file(list, "LSB_DJOB_HOSTFILE");
+        return allocation_of_node_file(list, "LSB_DJOB_HOSTFILE");
     }
     if (getenv("LSB_MCPU_HOSTS")) {
         *source = "LSF";
-        return of_lsf(list);
+        return allocation_of_lsf(list);
     }
     if (getenv("PE_HOSTFILE")) {
         *source = "Grid Engine";
-        return of_grid_engine(list);
+        return allocation_of_grid_engine(list);
     }
     return NULL;
 }

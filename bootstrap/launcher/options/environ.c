@@ -27,7 +27,7 @@ bool sy_environ_matches(const char *pattern, const char *entry)
     return yes;
 }
 
-static bool is_foreign(const char *entry)
+static bool environ_is_foreign(const char *entry)
 {
     for (size_t i = 0; i < sizeof FOREIGN / sizeof *FOREIGN; i++) {
         if (sy_environ_matches(FOREIGN[i], entry))
@@ -36,7 +36,7 @@ static bool is_foreign(const char *entry)
     return false;
 }
 
-static void add(struct sy_environ *env, char *entry)
+static void environ_add(struct sy_environ *env, char *entry)
 {
     if (env->count + 1 >= env->room) {
         env->room = env->room ? env->room * 2 : 64;
@@ -47,7 +47,7 @@ static void add(struct sy_environ *env, char *entry)
 }
 
 /* The place of a variable whose name has `length` characters, or NULL. */
-static char **find(struct sy_environ *env, const char *name, size_t length)
+static char **environ_find(struct sy_environ *env, const char *name, size_t length)
 {
     for (size_t i = 0; i < env->count; i++) {
         if (strncmp(env->list[i], name, length) == 0 && env->list[i][length] == '=')
@@ -57,12 +57,12 @@ static char **find(struct sy_environ *env, const char *name, size_t length)
 }
 
 /* entry: NAME=VALUE, allocated. */
-static void put(struct sy_environ *env, char *entry)
+static void environ_put(struct sy_environ *env, char *entry)
 {
-    char **place = find(env, entry, strcspn(entry, "="));
+    char **place = environ_find(env, entry, strcspn(entry, "="));
 
     if (!place) {
-        add(env, entry);
+        environ_add(env, entry);
         return;
     }
     free(*place);
@@ -75,10 +75,10 @@ void sy_environ_set(struct sy_environ *env, const char *name, const char *value)
 
     if (asprintf(&entry, "%s=%s", name, value) < 0)
         sy_memory_check(NULL);
-    put(env, entry);
+    environ_put(env, entry);
 }
 
-static void leave_out(struct sy_environ *env, const char *pattern)
+static void environ_leave_out(struct sy_environ *env, const char *pattern)
 {
     size_t kept = 0;
 
@@ -93,32 +93,32 @@ static void leave_out(struct sy_environ *env, const char *pattern)
         env->list[kept] = NULL;
 }
 
-static void put_before(struct sy_environ *env, const char *text)
+static void environ_put_before(struct sy_environ *env, const char *text)
 {
     size_t length = strcspn(text, "=");
-    char **place = find(env, text, length);
+    char **place = environ_find(env, text, length);
     char *entry;
 
     if (asprintf(&entry, "%s%s", text, place ? *place + length + 1 : "") < 0)
         sy_memory_check(NULL);
-    put(env, entry);
+    environ_put(env, entry);
 }
 
 void sy_environ_build(struct sy_environ *env, bool bare, char *const *changes)
 {
     for (char **entry = environ; !bare && *entry; entry++) {
-        if (!is_foreign(*entry))
-            add(env, sy_memory_string(*entry));
+        if (!environ_is_foreign(*entry))
+            environ_add(env, sy_memory_string(*entry));
     }
     for (; *changes; changes++) {
         const char *text = *changes + 1;
 
         if (**changes == '-')
-            leave_out(env, text);
+            environ_leave_out(env, text);
         else if (**changes == '^')
-            put_before(env, text);
+            environ_put_before(env, text);
         else
-            put(env, sy_memory_string(text));
+            environ_put(env, sy_memory_string(text));
     }
 }
 

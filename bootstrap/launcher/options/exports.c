@@ -22,7 +22,7 @@ struct changes {
     char *names; /* of settings that came as flags */
 };
 
-static void add(struct changes *changes, char kind, const char *name, const char *value)
+static void exports_add(struct changes *changes, char kind, const char *name, const char *value)
 {
     char *text;
     int n = value ? asprintf(&text, "%c%s=%s", kind, name, value)
@@ -33,7 +33,7 @@ static void add(struct changes *changes, char kind, const char *name, const char
     changes->list[changes->count] = NULL;
 }
 
-static bool is_own(const char *entry)
+static bool exports_is_own(const char *entry)
 {
     for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++) {
         if (sy_environ_matches(OWN[i], entry))
@@ -43,21 +43,21 @@ static bool is_own(const char *entry)
 }
 
 /* Passes on the variables that match. Returns whether there are any. */
-static bool pass(struct changes *changes, const char *pattern, bool all)
+static bool exports_pass(struct changes *changes, const char *pattern, bool all)
 {
     bool found = false;
 
     for (char **entry = environ; *entry; entry++) {
         if (!strchr(*entry, '=') || !sy_environ_matches(pattern, *entry) ||
-            sy_environ_matches("SHMEM_BOOT_*", *entry) || (!all && is_own(*entry)))
+            sy_environ_matches("SHMEM_BOOT_*", *entry) || (!all && exports_is_own(*entry)))
             continue;
-        add(changes, '=', *entry, NULL);
+        exports_add(changes, '=', *entry, NULL);
         found = true;
     }
     return found;
 }
 
-static void note_setting(struct changes *changes, const char *name)
+static void exports_note_setting(struct changes *changes, const char *name)
 {
     char *longer;
 
@@ -70,28 +70,28 @@ static void note_setting(struct changes *changes, const char *name)
     changes->names = longer;
 }
 
-static void add_exports(struct changes *changes, const struct sy_exports *exports,
-                        void (*missing)(const char *name, void *arg), void *arg)
+static void exports_add_exports(struct changes *changes, const struct sy_exports *exports,
+                                void (*missing)(const char *name, void *arg), void *arg)
 {
     for (size_t i = 0; i < exports->count; i++) {
         const struct sy_export *item = &exports->item[i];
 
         switch (item->kind) {
         case SY_EXPORT_SET:
-            add(changes, '=', item->name, item->value);
+            exports_add(changes, '=', item->name, item->value);
             if (item->setting)
-                note_setting(changes, item->name);
+                exports_note_setting(changes, item->name);
             break;
         case SY_EXPORT_TAKE:
             /* Also those that would be held back. */
-            if (!pass(changes, item->name, true) && !strchr(item->name, '*'))
+            if (!exports_pass(changes, item->name, true) && !strchr(item->name, '*'))
                 missing(item->name, arg);
             break;
         case SY_EXPORT_UNSET:
-            add(changes, '-', item->name, NULL);
+            exports_add(changes, '-', item->name, NULL);
             break;
         default:
-            add(changes, '^', item->name, item->value);
+            exports_add(changes, '^', item->name, item->value);
         }
     }
 }
@@ -102,15 +102,15 @@ char **sy_exports_make(const struct sy_flags *flags, const struct sy_app *app, b
     struct changes changes = {.list = sy_memory_zeroed(1, sizeof(char *))};
 
     if (elsewhere && flags->inherit == SY_INHERIT_ALL)
-        pass(&changes, "*", false);
+        exports_pass(&changes, "*", false);
     for (size_t i = 0;
          elsewhere && flags->inherit == SY_INHERIT_DEFAULT && i < sizeof PASSED / sizeof *PASSED;
          i++)
-        pass(&changes, PASSED[i], false);
-    add_exports(&changes, &app->exports, missing, arg);
-    add_exports(&changes, &flags->exports, missing, arg);
+        exports_pass(&changes, PASSED[i], false);
+    exports_add_exports(&changes, &app->exports, missing, arg);
+    exports_add_exports(&changes, &flags->exports, missing, arg);
     if (changes.names)
-        add(&changes, '=', "SHMEM_BOOT_FLAGS", changes.names);
+        exports_add(&changes, '=', "SHMEM_BOOT_FLAGS", changes.names);
     free(changes.names);
     return changes.list;
 }

@@ -77,7 +77,7 @@ bool sy_flags_has_name(const char *names, const char *name, size_t length)
     return false;
 }
 
-static const struct sy_flag *find_flag(const char *name, size_t length)
+static const struct sy_flag *flags_find_flag(const char *name, size_t length)
 {
     for (int i = 0; i < sy_flag_count; i++) {
         if (sy_flag_rows[i].names && sy_flags_has_name(sy_flag_rows[i].names, name, length))
@@ -86,7 +86,7 @@ static const struct sy_flag *find_flag(const char *name, size_t length)
     return NULL;
 }
 
-static int unknown(const char *word)
+static int flags_unknown(const char *word)
 {
     char *all = sy_memory_zeroed(1, 1), *bare = sy_memory_string(word), *save = NULL;
     const char **names = NULL, *near;
@@ -118,8 +118,8 @@ static int unknown(const char *word)
 }
 
 /* What an option with this value does. */
-static int apply(struct sy_parser *parser, const struct sy_flag *flag, const char *option,
-                 char *value, char *second)
+static int flags_apply(struct sy_parser *parser, const struct sy_flag *flag, const char *option,
+                       char *value, char *second)
 {
     void *at = (char *)parser->flags + flag->at;
     long number;
@@ -153,25 +153,25 @@ static int apply(struct sy_parser *parser, const struct sy_flag *flag, const cha
 }
 
 /* The option at *words; moves *words to its last word. */
-static int parse_option(struct sy_parser *parser, char ***words)
+static int flags_parse_option(struct sy_parser *parser, char ***words)
 {
     char *word = **words;
     char *name = word + (word[1] == '-' ? 2 : 1);
     size_t length = strcspn(name, "=");
-    const struct sy_flag *flag = find_flag(name, length);
+    const struct sy_flag *flag = flags_find_flag(name, length);
     bool optional = flag && flag->value && *flag->value == '[';
     char *value = NULL, *second = NULL;
     const char *advice;
 
     if (!flag && name == word + 1 && strchr("nNK", name[0]) && isdigit((unsigned char)name[1])) {
-        flag = find_flag(name, 1); /* -n4 */
-        return apply(parser, flag, word, word + 2, NULL);
+        flag = flags_find_flag(name, 1); /* -n4 */
+        return flags_apply(parser, flag, word, word + 2, NULL);
     }
     if (!flag && (advice = sy_flags_refused(name, length)))
         return sy_flags_wrong("there is no option '%.*s': %s", (int)(name - word) + (int)length,
                               word, advice);
     if (!flag)
-        return unknown(word);
+        return flags_unknown(word);
     if (name[length] == '=') {
         value = name + length + 1;
         name[length] = '\0';
@@ -190,10 +190,10 @@ static int parse_option(struct sy_parser *parser, char ***words)
             return sy_flags_wrong("option '%s' needs two words: VAR VALUE", word);
         ++*words;
     }
-    return apply(parser, flag, word, value, second);
+    return flags_apply(parser, flag, word, value, second);
 }
 
-static struct sy_app *add_app(struct sy_flags *flags)
+static struct sy_app *flags_add_app(struct sy_flags *flags)
 {
     struct sy_app *app;
 
@@ -204,7 +204,7 @@ static struct sy_app *add_app(struct sy_flags *flags)
 }
 
 /* Options and a program, up to the end or a ':'. Moves *words behind them. */
-static int parse_app(struct sy_parser *parser, char ***words)
+static int flags_parse_app(struct sy_parser *parser, char ***words)
 {
     char **word = *words;
     struct sy_app app = {0};
@@ -216,7 +216,7 @@ static int parse_app(struct sy_parser *parser, char ***words)
             word++;
             break;
         }
-        rc = parse_option(parser, &word);
+        rc = flags_parse_option(parser, &word);
     }
     app.program = word;
     while (*word && strcmp(*word, ":") != 0)
@@ -231,7 +231,7 @@ static int parse_app(struct sy_parser *parser, char ***words)
         }
         if (rc < 0 && app.program == word)
             rc = sy_flags_wrong("no program was named");
-        *add_app(parser->flags) = app;
+        *flags_add_app(parser->flags) = app;
     } else {
         /* Only options, since the programs came from a file: what they say is for all. */
         sy_flags_move_exports(&parser->flags->exports, &app.exports);
@@ -241,7 +241,7 @@ static int parse_app(struct sy_parser *parser, char ***words)
 
 /* Divides a line into words, in place, as a shell does with quotes. Returns the words, ended by
  * NULL (allocated). */
-static char **split(char *line)
+static char **flags_split(char *line)
 {
     char **words = sy_memory_zeroed(1, sizeof *words), *to = line;
     size_t count = 0;
@@ -286,10 +286,11 @@ int sy_flags_read_file(struct sy_parser *parser, const char *option, char *path,
                               option, path, DEEPEST);
     }
     while (rc < 0 && getline(&line, &room, in) >= 0) {
-        char **words = split(sy_memory_string(line)); /* kept: they are the programs' arguments */
+        char **words = flags_split(
+            sy_memory_string(line)); /* kept: they are the programs' arguments */
 
         while (rc < 0 && *words)
-            rc = parse_app(parser, &words);
+            rc = flags_parse_app(parser, &words);
     }
     free(line);
     fclose(in);
@@ -311,12 +312,12 @@ int sy_flags_parse(struct sy_flags *flags, int argc, char **argv)
     flags->spawn_timeout = SPAWN;
     flags->silence = SILENCE;
     do
-        rc = parse_app(&parser, &words);
+        rc = flags_parse_app(&parser, &words);
     while (rc < 0 && *words);
     return rc;
 }
 
-static void free_exports(struct sy_exports *exports)
+static void flags_free_exports(struct sy_exports *exports)
 {
     for (size_t i = 0; i < exports->count; i++)
         free(exports->item[i].name);
@@ -326,9 +327,9 @@ static void free_exports(struct sy_exports *exports)
 void sy_flags_free(struct sy_flags *flags)
 {
     for (int i = 0; i < flags->apps; i++)
-        free_exports(&flags->app[i].exports);
+        flags_free_exports(&flags->app[i].exports);
     free(flags->app);
-    free_exports(&flags->exports);
+    flags_free_exports(&flags->exports);
     sy_hostlist_free(&flags->hosts);
     free(flags->config);
 }

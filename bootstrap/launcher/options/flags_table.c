@@ -13,8 +13,8 @@
 #include "config.h"
 #include "util/parse.h"
 
-static int add_export(struct sy_exports *exports, int kind, const char *name, const char *value,
-                      bool setting)
+static int flags_table_add_export(struct sy_exports *exports, int kind, const char *name,
+                                  const char *value, bool setting)
 {
     struct sy_export *item;
 
@@ -32,7 +32,7 @@ void sy_flags_move_exports(struct sy_exports *to, struct sy_exports *from)
     for (size_t i = 0; i < from->count; i++) {
         const struct sy_export *item = &from->item[i];
 
-        add_export(to, item->kind, item->name, item->value, item->setting);
+        flags_table_add_export(to, item->kind, item->name, item->value, item->setting);
         free(item->name);
     }
     free(from->item);
@@ -40,7 +40,7 @@ void sy_flags_move_exports(struct sy_exports *to, struct sy_exports *from)
 }
 
 /* VAR, VAR=VALUE or PATTERN*. */
-static int export_word(struct sy_exports *exports, const char *option, char *word)
+static int flags_table_export_word(struct sy_exports *exports, const char *option, char *word)
 {
     char *equals = strchr(word, '=');
     size_t stem;
@@ -56,42 +56,44 @@ static int export_word(struct sy_exports *exports, const char *option, char *wor
     if (strncmp(word, "SHMEM_BOOT_", 11) == 0)
         return sy_flags_wrong("%s %s: the variables SHMEM_BOOT_* are set by oshrun itself", option,
                               word);
-    return add_export(exports, equals ? SY_EXPORT_SET : SY_EXPORT_TAKE, word,
-                      equals ? equals + 1 : NULL, equals != NULL);
+    return flags_table_add_export(exports, equals ? SY_EXPORT_SET : SY_EXPORT_TAKE, word,
+                                  equals ? equals + 1 : NULL, equals != NULL);
 }
 
-static int export_list(struct sy_exports *exports, const char *option, char *list)
+static int flags_table_export_list(struct sy_exports *exports, const char *option, char *list)
 {
     char *save = NULL;
     int rc = -1;
 
     for (char *word = strtok_r(list, ",", &save); word && rc < 0; word = strtok_r(NULL, ",", &save))
-        rc = export_word(exports, option, word);
+        rc = flags_table_export_word(exports, option, word);
     return rc;
 }
 
 static int take_export(struct sy_parser *parser, const char *option, char *value, char *second)
 {
     (void)second;
-    return export_word(&parser->app->exports, option, value);
+    return flags_table_export_word(&parser->app->exports, option, value);
 }
 
-static int take_pair(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_pair(struct sy_parser *parser, const char *option, char *value,
+                                 char *second)
 {
     if (strncmp(value, "SHMEM_BOOT_", 11) == 0)
         return sy_flags_wrong("%s %s: the variables SHMEM_BOOT_* are set by oshrun itself", option,
                               value);
-    return add_export(&parser->app->exports, SY_EXPORT_SET, value, second, true);
+    return flags_table_add_export(&parser->app->exports, SY_EXPORT_SET, value, second, true);
 }
 
-static int take_global_pair(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_global_pair(struct sy_parser *parser, const char *option, char *value,
+                                        char *second)
 {
     struct sy_app *app = parser->app;
     struct sy_app global = {.exports = parser->flags->exports};
     int rc;
 
     parser->app = &global;
-    rc = take_pair(parser, option, value, second);
+    rc = flags_table_take_pair(parser, option, value, second);
     parser->app = app;
     parser->flags->exports = global.exports;
     return rc;
@@ -100,30 +102,32 @@ static int take_global_pair(struct sy_parser *parser, const char *option, char *
 static int take_prepend(struct sy_parser *parser, const char *option, char *value, char *second)
 {
     (void)option;
-    return add_export(&parser->app->exports, SY_EXPORT_PREPEND, value, second, false);
+    return flags_table_add_export(&parser->app->exports, SY_EXPORT_PREPEND, value, second, false);
 }
 
-static int take_unset(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_unset(struct sy_parser *parser, const char *option, char *value,
+                                  char *second)
 {
     (void)option;
     (void)second;
-    return add_export(&parser->app->exports, SY_EXPORT_UNSET, value, NULL, false);
+    return flags_table_add_export(&parser->app->exports, SY_EXPORT_UNSET, value, NULL, false);
 }
 
 static int take_list(struct sy_parser *parser, const char *option, char *value, char *second)
 {
     (void)second;
-    return export_list(&parser->app->exports, option, value);
+    return flags_table_export_list(&parser->app->exports, option, value);
 }
 
 static int take_global_list(struct sy_parser *parser, const char *option, char *value, char *second)
 {
     (void)second;
-    return export_list(&parser->flags->exports, option, value);
+    return flags_table_export_list(&parser->flags->exports, option, value);
 }
 
 /* srun's: ALL, NONE, and variables. */
-static int take_srun_export(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_srun_export(struct sy_parser *parser, const char *option, char *value,
+                                        char *second)
 {
     char *save = NULL;
     int rc = -1;
@@ -135,12 +139,13 @@ static int take_srun_export(struct sy_parser *parser, const char *option, char *
         if (strcmp(word, "ALL") == 0)
             parser->flags->inherit = SY_INHERIT_ALL;
         else if (strcmp(word, "NONE") != 0)
-            rc = export_word(&parser->flags->exports, option, word);
+            rc = flags_table_export_word(&parser->flags->exports, option, word);
     }
     return rc;
 }
 
-static int take_number(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_number(struct sy_parser *parser, const char *option, char *value,
+                                   char *second)
 {
     long n;
 
@@ -158,7 +163,8 @@ static int take_number(struct sy_parser *parser, const char *option, char *value
     return -1;
 }
 
-static int take_directory(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_directory(struct sy_parser *parser, const char *option, char *value,
+                                      char *second)
 {
     (void)option;
     (void)second;
@@ -166,7 +172,7 @@ static int take_directory(struct sy_parser *parser, const char *option, char *va
     return -1;
 }
 
-static int fault_of_hosts(char *fault)
+static int flags_table_fault_of_hosts(char *fault)
 {
     int rc = fault ? sy_flags_wrong("%s", fault) : -1;
 
@@ -174,22 +180,24 @@ static int fault_of_hosts(char *fault)
     return rc;
 }
 
-static int take_hosts(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_hosts(struct sy_parser *parser, const char *option, char *value,
+                                  char *second)
 {
     (void)option;
     (void)second;
-    return fault_of_hosts(sy_hostlist_add(&parser->flags->hosts, value));
+    return flags_table_fault_of_hosts(sy_hostlist_add(&parser->flags->hosts, value));
 }
 
-static int take_hostfile(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_hostfile(struct sy_parser *parser, const char *option, char *value,
+                                     char *second)
 {
     (void)option;
     (void)second;
-    return fault_of_hosts(sy_hostlist_read(&parser->flags->hosts, value));
+    return flags_table_fault_of_hosts(sy_hostlist_read(&parser->flags->hosts, value));
 }
 
 /* prterun's ":oversubscribe" and such at the end of `value`, which is cut there. */
-static void take_modifiers(struct sy_parser *parser, char *value)
+static void flags_table_take_modifiers(struct sy_parser *parser, char *value)
 {
     static const char *const KNOWN[] = {"oversubscribe", "nooversubscribe", "nolocal",
                                         "overload-allowed", "if-supported"};
@@ -209,13 +217,14 @@ static void take_modifiers(struct sy_parser *parser, char *value)
     }
 }
 
-static int take_mapping(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_mapping(struct sy_parser *parser, const char *option, char *value,
+                                    char *second)
 {
     long n;
     char *end;
 
     (void)second;
-    take_modifiers(parser, value);
+    flags_table_take_modifiers(parser, value);
     if (!*value) /* nothing but modifiers */
         return -1;
     if (strncmp(value, "ppr:", 4) == 0) {
@@ -238,7 +247,8 @@ static int take_mapping(struct sy_parser *parser, const char *option, char *valu
                           option, value);
 }
 
-static int take_binding(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_binding(struct sy_parser *parser, const char *option, char *value,
+                                    char *second)
 {
     static const struct {
         const char *name;
@@ -251,7 +261,7 @@ static int take_binding(struct sy_parser *parser, const char *option, char *valu
     };
 
     (void)second;
-    take_modifiers(parser, value);
+    flags_table_take_modifiers(parser, value);
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         if (strcmp(value, NAMES[i].name) == 0) {
             parser->flags->binding = NAMES[i].binding;
@@ -262,7 +272,8 @@ static int take_binding(struct sy_parser *parser, const char *option, char *valu
 }
 
 /* prterun's: map, bind, allocation. */
-static int take_display(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_display(struct sy_parser *parser, const char *option, char *value,
+                                    char *second)
 {
     char *save = NULL;
 
@@ -279,7 +290,7 @@ static int take_display(struct sy_parser *parser, const char *option, char *valu
 }
 
 /* A word of prterun's --output, where that is not a name of files. */
-static bool take_output_word(struct sy_flags *flags, const char *word)
+static bool flags_table_take_output_word(struct sy_flags *flags, const char *word)
 {
     if (strcmp(word, "tag") == 0 || strcmp(word, "rank") == 0)
         flags->label = true;
@@ -292,7 +303,8 @@ static bool take_output_word(struct sy_flags *flags, const char *word)
     return true;
 }
 
-static int take_output(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_output(struct sy_parser *parser, const char *option, char *value,
+                                   char *second)
 {
     struct sy_flags *flags = parser->flags;
 
@@ -301,7 +313,7 @@ static int take_output(struct sy_parser *parser, const char *option, char *value
     while (value) {
         size_t length = strcspn(value, ",");
         char *word = sy_memory_check(strndup(value, length));
-        bool known = take_output_word(flags, word);
+        bool known = flags_table_take_output_word(flags, word);
 
         free(word);
         if (!known) {
@@ -313,7 +325,8 @@ static int take_output(struct sy_parser *parser, const char *option, char *value
     return -1;
 }
 
-static int take_input(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_input(struct sy_parser *parser, const char *option, char *value,
+                                  char *second)
 {
     long pe;
 
@@ -329,7 +342,8 @@ static int take_input(struct sy_parser *parser, const char *option, char *value,
     return -1;
 }
 
-static int take_kill(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_kill(struct sy_parser *parser, const char *option, char *value,
+                                 char *second)
 {
     bool on = true;
 
@@ -340,17 +354,20 @@ static int take_kill(struct sy_parser *parser, const char *option, char *value, 
     return -1;
 }
 
-static int take_heap(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_heap(struct sy_parser *parser, const char *option, char *value,
+                                 char *second)
 {
     size_t size;
 
     (void)second;
     if (sy_parse_size(value, &size) != 0)
         return sy_flags_wrong("%s needs a size such as 64m or 1.5g, not '%s'", option, value);
-    return add_export(&parser->flags->exports, SY_EXPORT_SET, "SHMEM_SYMMETRIC_SIZE", value, true);
+    return flags_table_add_export(&parser->flags->exports, SY_EXPORT_SET, "SHMEM_SYMMETRIC_SIZE",
+                                  value, true);
 }
 
-static int take_config(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_take_config(struct sy_parser *parser, const char *option, char *value,
+                                   char *second)
 {
     struct sy_flags *flags = parser->flags;
 
@@ -359,7 +376,8 @@ static int take_config(struct sy_parser *parser, const char *option, char *value
     flags->config = realpath(value, NULL);
     if (!flags->config || access(flags->config, R_OK) != 0)
         return sy_flags_wrong("%s: cannot read '%s': %s", option, value, strerror(errno));
-    return add_export(&flags->exports, SY_EXPORT_SET, "SHMEM_CONFIG", flags->config, true);
+    return flags_table_add_export(&flags->exports, SY_EXPORT_SET, "SHMEM_CONFIG", flags->config,
+                                  true);
 }
 
 int sy_flags_set(struct sy_parser *parser, const char *variable, const char *value)
@@ -367,12 +385,14 @@ int sy_flags_set(struct sy_parser *parser, const char *variable, const char *val
     const char *equals = strchr(variable, '=');
     char *name = sy_memory_check(strndup(variable, strcspn(variable, "=")));
 
-    add_export(&parser->flags->exports, SY_EXPORT_SET, name, equals ? equals + 1 : value, true);
+    flags_table_add_export(&parser->flags->exports, SY_EXPORT_SET, name,
+                           equals ? equals + 1 : value, true);
     free(name);
     return -1;
 }
 
-static int print_version(struct sy_parser *parser, const char *option, char *value, char *second)
+static int flags_table_print_version(struct sy_parser *parser, const char *option, char *value,
+                                     char *second)
 {
     (void)parser;
     (void)option;
@@ -406,22 +426,22 @@ static int print_version(struct sy_parser *parser, const char *option, char *val
 
 const struct sy_flag sy_flag_rows[] = {
     HEADING("How many, and where"),
-    WORD("n np ntasks c", take_number, "N", "-n, -np, --ntasks N",
+    WORD("n np ntasks c", flags_table_take_number, "N", "-n, -np, --ntasks N",
          "run N PEs (default: 1, or all slots of the hosts that are named)"),
     COUNT("N npernode ppn ntasks-per-node perhost", per_host, "-N, -ppn, --npernode N", "run N PEs on each host"),
     CHOOSE("pernode", per_host, 1, NULL, NULL),
-    WORD("H host hosts w nodelist", take_hosts, "LIST", "-H, --host LIST",
+    WORD("H host hosts w nodelist", flags_table_take_hosts, "LIST", "-H, --host LIST",
          "hosts: a,b:4,n[01-08]; HOST:SLOTS says how many PEs it is meant for"),
-    WORD("hostfile machinefile f default-hostfile", take_hostfile, "FILE", "--hostfile FILE",
+    WORD("hostfile machinefile f default-hostfile", flags_table_take_hostfile, "FILE", "--hostfile FILE",
          "hosts, one a line, with slots=N and max-slots=N"),
-    WORD("map-by m distribution", take_mapping, "HOW", "--map-by HOW",
+    WORD("map-by m distribution", flags_table_take_mapping, "HOW", "--map-by HOW",
          "slot: fill a host before the next (default); node: one on each host in turn"),
     SWITCH("rr grr bynode", cyclic, NULL, NULL),
     ACCEPT("byslot nooversubscribe", NULL),
     SWITCH("oversubscribe O overcommit", oversubscribe, "--oversubscribe", "more PEs on a host than its slots"),
     COUNT("max-slots", most_per_host, "--max-slots N", "at most N PEs on any host"),
     SWITCH("skip-launch-node nolocal", skip_own_host, "--skip-launch-node", "no PEs on the host that oshrun runs on"),
-    WORD("bind-to bind cpu-bind", take_binding, "UNIT", "--bind-to UNIT",
+    WORD("bind-to bind cpu-bind", flags_table_take_binding, "UNIT", "--bind-to UNIT",
          "bind each PE to a core, socket, numa or hwthread (default: none)"),
     CHOOSE("bind-to-core", binding, SY_BIND_CORE, NULL, NULL),
     CHOOSE("bind-to-socket", binding, SY_BIND_SOCKET, NULL, NULL),
@@ -430,23 +450,23 @@ const struct sy_flag sy_flag_rows[] = {
     WORD("app configfile", sy_flags_read_file, "FILE", "--app FILE",
          "programs with their options, one a line, instead of those on the command line"),
     SWITCH("display-map show-map display-allocation", display_map, "--display-map", "say which PE runs where"),
-    WORD("display", take_display, "LIST", NULL, NULL),
+    WORD("display", flags_table_take_display, "LIST", NULL, NULL),
     SWITCH("dry-run do-not-launch show test-only", dry_run, "--dry-run", "say what would be started where, and end"),
     SWITCH("check", check, "--check", "no program: try the hosts, and the ways between them, and end"),
 
     HEADING("Environment and files"),
     WORD("x", take_export, "VAR[=VALUE]", "-x VAR[=VALUE]",
          "set or pass on an environment variable; VAR may end in *; repeatable"),
-    PAIR("env", take_pair, NULL, NULL),
-    PAIR("genv", take_global_pair, NULL, NULL),
+    PAIR("env", flags_table_take_pair, NULL, NULL),
+    PAIR("genv", flags_table_take_global_pair, NULL, NULL),
     WORD("envlist", take_list, "LIST", NULL, NULL),
     WORD("genvlist", take_global_list, "LIST", NULL, NULL),
-    WORD("export", take_srun_export, "LIST", NULL, NULL),
+    WORD("export", flags_table_take_srun_export, "LIST", NULL, NULL),
     CHOOSE("envall genvall", inherit, SY_INHERIT_ALL, "--envall", "pass the whole environment to other hosts too"),
     CHOOSE("envnone genvnone", inherit, SY_INHERIT_NONE, "--envnone", "pass nothing of it, but what -x names"),
-    WORD("unset-env", take_unset, "VAR", "--unset-env VAR", "leave a variable out"),
+    WORD("unset-env", flags_table_take_unset, "VAR", "--unset-env VAR", "leave a variable out"),
     PAIR("prepend-env", take_prepend, "--prepend-env VAR TEXT", "put a text before what a variable holds"),
-    WORD("wdir wd chdir D", take_directory, "DIR", "--wdir DIR", "run the program in this directory"),
+    WORD("wdir wd chdir D", flags_table_take_directory, "DIR", "--wdir DIR", "run the program in this directory"),
 
     HEADING("Input and output"),
     SWITCH("l label tag-output prepend-rank", label, "-l, --label",
@@ -454,14 +474,14 @@ const struct sy_flag sy_flag_rows[] = {
     TEXT("prepend-pattern", label_pattern, "PATTERN", "--prepend-pattern PATTERN",
          "begin it with this: %r is the PE, %h its host, %% a percent sign"),
     SWITCH("timestamp timestamp-output", timestamp, "--timestamp", "and before that with the time"),
-    WORD("o output output-filename outfile-pattern", take_output, "PATTERN", "-o, --output PATTERN",
+    WORD("o output output-filename outfile-pattern", flags_table_take_output, "PATTERN", "-o, --output PATTERN",
          "write output to files: %r, %h and %% as above"),
     TEXT("e error errfile-pattern", err_file, "PATTERN", "-e, --error PATTERN", "the same for the error output"),
     SWITCH("merge-stderr merge-stderr-to-stdout", merge_stderr, "--merge-stderr",
            "the error output of PEs goes where their output goes"),
     SWITCH("all-messages", all_messages, "--all-messages",
            "show a warning or error of the library for each PE, also where many say the same"),
-    WORD("stdin input i", take_input, "WHO", "--stdin WHO",
+    WORD("stdin input i", flags_table_take_input, "WHO", "--stdin WHO",
          "who gets standard input: none, all, or the number of a PE (default: 0)"),
 
     HEADING("Run and end"),
@@ -472,7 +492,7 @@ const struct sy_flag sy_flag_rows[] = {
     ACCEPT("get-stack-traces report-state-on-timeout disable-recovery", NULL),
     SECONDS("grace", grace, "--grace SECONDS",
             "time from SIGTERM to SIGKILL when a job is ended (default: 2, and 0.6 when a PE has failed)"),
-    WORD("kill-on-bad-exit K", take_kill, "[0|1]", "--kill-on-bad-exit=0",
+    WORD("kill-on-bad-exit K", flags_table_take_kill, "[0|1]", "--kill-on-bad-exit=0",
          "a PE that ends with an error does not end the others"),
     SWITCH("print-all-exitcodes", all_statuses, "--print-all-exitcodes", "say how each PE ended"),
     SECONDS("spawn-timeout", spawn_timeout, "--spawn-timeout SECONDS",
@@ -495,7 +515,7 @@ const struct sy_flag sy_flag_rows[] = {
     ACCEPT("job-name J comment", "TEXT"),
 
     HEADING("Settings of the library"),
-    WORD("heap", take_heap, "SIZE", "--heap SIZE", "symmetric heap of each PE: 64m, 1.5g (SHMEM_SYMMETRIC_SIZE)"),
+    WORD("heap", flags_table_take_heap, "SIZE", "--heap SIZE", "symmetric heap of each PE: 64m, 1.5g (SHMEM_SYMMETRIC_SIZE)"),
     SETTING("transport transports", "SHMEM_TRANSPORTS", "LIST", "--transport LIST",
             "transports, best first: shm,tcp; or what to leave out: ^ofi (SHMEM_TRANSPORTS)"),
     SETTING("if-include iface interfaces", "SHMEM_TCP_INTERFACES", "LIST", "--if-include LIST",
@@ -507,12 +527,12 @@ const struct sy_flag sy_flag_rows[] = {
     SETTING("ipv6 6", "SHMEM_TCP_FAMILY=ipv6", NULL, NULL, NULL),
     SETTING("bootstrap", "SHMEM_BOOTSTRAP", "NAME", "--bootstrap NAME", "bootstrap plugin (SHMEM_BOOTSTRAP)"),
     SETTING("info", "SHMEM_INFO=1", NULL, "--info", "print the library's variables at start-up (SHMEM_INFO)"),
-    WORD("conf config", take_config, "FILE", "--conf FILE", "configuration file (SHMEM_CONFIG)"),
+    WORD("conf config", flags_table_take_config, "FILE", "--conf FILE", "configuration file (SHMEM_CONFIG)"),
     ACCEPT("allow-run-as-root", NULL),
 
     HEADING("Other"),
     WORD("h help", sy_flags_print_help, NULL, "-h, --help", "print this and end"),
-    WORD("V version", print_version, NULL, "-V, --version", "print the version and end"),
+    WORD("V version", flags_table_print_version, NULL, "-V, --version", "print the version and end"),
 };
 // clang-format on
 

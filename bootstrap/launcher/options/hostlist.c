@@ -15,8 +15,8 @@ enum {
     FIRST_PLACES = 64
 };
 
-static char *wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static char *wrong(const char *fmt, ...)
+static char *hostlist_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static char *hostlist_wrong(const char *fmt, ...)
 {
     char *text;
     va_list args;
@@ -48,7 +48,7 @@ bool sy_hostlist_is_here(const char *name)
 
 /* ---- the hosts by name ---- */
 
-static unsigned hash_name(const char *name)
+static unsigned hostlist_hash_name(const char *name)
 {
     unsigned value = 2166136261u;
 
@@ -58,25 +58,25 @@ static unsigned hash_name(const char *name)
 }
 
 /* The place in the table where a name is or belongs. */
-static int *find_place(const struct sy_hostlist *list, const char *name)
+static int *hostlist_find_place(const struct sy_hostlist *list, const char *name)
 {
-    unsigned at = hash_name(name) & (list->places - 1);
+    unsigned at = hostlist_hash_name(name) & (list->places - 1);
 
     while (list->table[at] && strcmp(list->host[list->table[at] - 1].name, name) != 0)
         at = (at + 1) & (list->places - 1);
     return &list->table[at];
 }
 
-static void build_table(struct sy_hostlist *list, unsigned places)
+static void hostlist_build_table(struct sy_hostlist *list, unsigned places)
 {
     free(list->table);
     list->table = sy_memory_zeroed(places, sizeof *list->table);
     list->places = places;
     for (int i = 0; i < list->count; i++)
-        *find_place(list, list->host[i].name) = i + 1;
+        *hostlist_find_place(list, list->host[i].name) = i + 1;
 }
 
-static void add_host(struct sy_hostlist *list, const char *name, int slots, int most)
+static void hostlist_add_host(struct sy_hostlist *list, const char *name, int slots, int most)
 {
     struct sy_listed *host;
 
@@ -84,26 +84,27 @@ static void add_host(struct sy_hostlist *list, const char *name, int slots, int 
     if (2u * (unsigned)list->count >= list->places) {
         list->places = list->places ? 2 * list->places : FIRST_PLACES;
         list->host = sy_memory_resize(list->host, list->places / 2 * sizeof *list->host);
-        build_table(list, list->places);
+        hostlist_build_table(list, list->places);
     }
     host = &list->host[list->count];
     host->name = sy_memory_string(name);
     host->slots = slots;
     host->most = most;
-    *find_place(list, name) = ++list->count;
+    *hostlist_find_place(list, name) = ++list->count;
 }
 
 /* A name goes into commands and messages: it is one word, and nothing that a terminal obeys. */
-static char *check_name(const char *name)
+static char *hostlist_check_name(const char *name)
 {
     if (strlen(name) > SY_HOST_NAME_MAX)
-        return wrong("'%.40s...' is no name of a host: it has more than %d characters", name,
-                     SY_HOST_NAME_MAX);
+        return hostlist_wrong("'%.40s...' is no name of a host: it has more than %d characters",
+                              name, SY_HOST_NAME_MAX);
     if (!*name || *name == '-')
-        return wrong("'%s' is no name of a host", name);
+        return hostlist_wrong("'%s' is no name of a host", name);
     for (const char *at = name; *at; at++) {
         if ((unsigned char)*at <= ' ' || *at == 0x7f)
-            return wrong("'%s' is no name of a host: it has blanks or control characters", name);
+            return hostlist_wrong("'%s' is no name of a host: it has blanks or control characters",
+                                  name);
     }
     return NULL;
 }
@@ -111,19 +112,19 @@ static char *check_name(const char *name)
 char *sy_hostlist_put(struct sy_hostlist *list, const char *name, int slots, int most)
 {
     struct sy_listed *host;
-    char *fault = check_name(name);
-    int index = list->places ? *find_place(list, name) : 0;
+    char *fault = hostlist_check_name(name);
+    int index = list->places ? *hostlist_find_place(list, name) : 0;
 
     if (fault)
         return fault;
     if (++list->named > SY_HOSTS_NAMED)
-        return wrong("the lists of hosts have more than %d names; oshrun reads no more",
-                     SY_HOSTS_NAMED);
+        return hostlist_wrong("the lists of hosts have more than %d names; oshrun reads no more",
+                              SY_HOSTS_NAMED);
     if (!index && list->count == SY_HOSTS_MAX)
-        return wrong("the lists name more than %d hosts, at '%s'; oshrun takes no more",
-                     SY_HOSTS_MAX, name);
+        return hostlist_wrong("the lists name more than %d hosts, at '%s'; oshrun takes no more",
+                              SY_HOSTS_MAX, name);
     if (!index) {
-        add_host(list, name, slots, most);
+        hostlist_add_host(list, name, slots, most);
         return NULL;
     }
     host = &list->host[index - 1];
@@ -142,13 +143,13 @@ void sy_hostlist_remove(struct sy_hostlist *list, int index)
     list->count--;
     memmove(&list->host[index], &list->host[index + 1],
             (size_t)(list->count - index) * sizeof *list->host);
-    build_table(list, list->places);
+    hostlist_build_table(list, list->places);
 }
 
 /* ---- texts ---- */
 
 /* The length of one element of a list: up to a comma or blank that is not in brackets. */
-static size_t element_length(const char *text)
+static size_t hostlist_element_length(const char *text)
 {
     size_t length = 0;
     bool inside = false;
@@ -163,7 +164,7 @@ static size_t element_length(const char *text)
 }
 
 /* "01-08" or "7": the numbers and with how many digits they are written. */
-static bool read_range(const char *range, long *from, long *to, int *digits)
+static bool hostlist_read_range(const char *range, long *from, long *to, int *digits)
 {
     size_t length = strcspn(range, "-");
     char from_text[DIGITS + 1];
@@ -187,31 +188,31 @@ struct pattern {
 };
 
 /* Cuts a text at its brackets. One that a port or an address of IPv6 is in does not occur here. */
-static char *cut_pattern(struct pattern *pattern, const char *text)
+static char *hostlist_cut_pattern(struct pattern *pattern, const char *text)
 {
     char *at = pattern->copy = sy_memory_string(text), *close;
 
     pattern->brackets = 0;
     for (pattern->piece[0] = at; (at = strchr(at, '[')); at = close + 1) {
         if (pattern->brackets == BRACKETS)
-            return wrong("'%s' has more than %d ranges", text, BRACKETS);
+            return hostlist_wrong("'%s' has more than %d ranges", text, BRACKETS);
         close = strchr(at, ']');
         if (!close || close == at + 1)
-            return wrong("'%s' has a [ without a range and a ]", text);
+            return hostlist_wrong("'%s' has a [ without a range and a ]", text);
         *at = *close = '\0';
         pattern->ranges[pattern->brackets++] = at + 1;
         pattern->piece[pattern->brackets] = close + 1;
     }
     for (int i = 0; i <= pattern->brackets; i++) {
         if (strchr(pattern->piece[i], ']'))
-            return wrong("'%s' has a ] without a [", text);
+            return hostlist_wrong("'%s' has a ] without a [", text);
     }
     return NULL;
 }
 
 /* Checks all ranges of a bracket, and counts what they stand for; at most a number above
  * SY_HOSTS_MAX. */
-static char *count_ranges(const char *ranges, const char *text, long *count)
+static char *hostlist_count_ranges(const char *ranges, const char *text, long *count)
 {
     char *copy = sy_memory_string(ranges), *save = NULL, *fault = NULL;
 
@@ -221,10 +222,11 @@ static char *count_ranges(const char *ranges, const char *text, long *count)
         long from, to;
         int digits;
 
-        if (!read_range(range, &from, &to, &digits))
-            fault = wrong("the range '%s' in '%s' is not two numbers of up to %d digits with the "
-                          "smaller first",
-                          range, text, DIGITS);
+        if (!hostlist_read_range(range, &from, &to, &digits))
+            fault = hostlist_wrong(
+                "the range '%s' in '%s' is not two numbers of up to %d digits with the "
+                "smaller first",
+                range, text, DIGITS);
         else if (*count <= SY_HOSTS_MAX)
             *count += to - from + 1;
     }
@@ -233,28 +235,28 @@ static char *count_ranges(const char *ranges, const char *text, long *count)
 }
 
 /* Nothing is made of a text that stands for more hosts than a job may have. */
-static char *count_pattern(const struct pattern *pattern, const char *text)
+static char *hostlist_count_pattern(const struct pattern *pattern, const char *text)
 {
     long product = 1;
 
     for (int i = 0; i < pattern->brackets; i++) {
         long count;
-        char *fault = count_ranges(pattern->ranges[i], text, &count);
+        char *fault = hostlist_count_ranges(pattern->ranges[i], text, &count);
 
         if (fault)
             return fault;
         /* Both are below 2^31, so that the product is right. */
         product *= count;
         if (product > SY_HOSTS_MAX)
-            return wrong("'%s' stands for more than %d hosts; oshrun takes no more", text,
-                         SY_HOSTS_MAX);
+            return hostlist_wrong("'%s' stands for more than %d hosts; oshrun takes no more", text,
+                                  SY_HOSTS_MAX);
     }
     return NULL;
 }
 
 /* Adds all names that begin with `head` and go on as the pattern does from this bracket on. */
-static char *expand_pattern(struct sy_hostlist *list, const struct pattern *pattern, int bracket,
-                            const char *head, int slots, int most)
+static char *hostlist_expand_pattern(struct sy_hostlist *list, const struct pattern *pattern,
+                                     int bracket, const char *head, int slots, int most)
 {
     char name[2 * SY_HOST_NAME_MAX], *copy, *save = NULL, *fault = NULL;
     size_t length = strlen(head);
@@ -268,11 +270,11 @@ static char *expand_pattern(struct sy_hostlist *list, const struct pattern *patt
         long from, to;
         int digits;
 
-        read_range(range, &from, &to, &digits);
+        hostlist_read_range(range, &from, &to, &digits);
         for (long i = from; i <= to && !fault; i++) {
             snprintf(name + length, sizeof name - length, "%0*ld%s", digits, i,
                      pattern->piece[bracket + 1]);
-            fault = expand_pattern(list, pattern, bracket + 1, name, slots, most);
+            fault = hostlist_expand_pattern(list, pattern, bracket + 1, name, slots, most);
         }
     }
     free(copy);
@@ -282,19 +284,20 @@ static char *expand_pattern(struct sy_hostlist *list, const struct pattern *patt
 static char *hostlist_expand(struct sy_hostlist *list, const char *text, int slots, int most)
 {
     struct pattern pattern;
-    char *fault = cut_pattern(&pattern, text);
+    char *fault = hostlist_cut_pattern(&pattern, text);
 
     if (!fault)
-        fault = count_pattern(&pattern, text);
+        fault = hostlist_count_pattern(&pattern, text);
     if (!fault)
-        fault = expand_pattern(list, &pattern, 0, pattern.piece[0], slots, most);
+        fault = hostlist_expand_pattern(list, &pattern, 0, pattern.piece[0], slots, most);
     free(pattern.copy);
     return fault;
 }
 
 /* "host", "host:4", "user@host:4". The second colon of an address of IPv6 tells it
  * from a number of slots. */
-static char *add_element(struct sy_hostlist *list, const char *element, int slots, int most)
+static char *hostlist_add_element(struct sy_hostlist *list, const char *element, int slots,
+                                  int most)
 {
     char *name = sy_memory_string(element), *fault;
     char *colon = strrchr(name, ':');
@@ -304,7 +307,7 @@ static char *add_element(struct sy_hostlist *list, const char *element, int slot
         *colon = '\0';
         if (sy_parse_int(colon + 1, 1, SY_HOST_SLOTS_MAX, &number) != 0) {
             free(name);
-            return wrong("'%s' should be HOST:SLOTS, with a number of slots", element);
+            return hostlist_wrong("'%s' should be HOST:SLOTS, with a number of slots", element);
         }
         slots = (int)number;
     }
@@ -313,16 +316,16 @@ static char *add_element(struct sy_hostlist *list, const char *element, int slot
     return fault;
 }
 
-static char *add_elements(struct sy_hostlist *list, const char *text, int slots, int most)
+static char *hostlist_add_elements(struct sy_hostlist *list, const char *text, int slots, int most)
 {
     char *fault = NULL;
 
     while (*text && !fault) {
-        size_t length = element_length(text);
+        size_t length = hostlist_element_length(text);
         char *element = sy_memory_check(strndup(text, length));
 
         if (length)
-            fault = add_element(list, element, slots, most);
+            fault = hostlist_add_element(list, element, slots, most);
         free(element);
         text += length + (text[length] != '\0');
     }
@@ -331,15 +334,15 @@ static char *add_elements(struct sy_hostlist *list, const char *text, int slots,
 
 char *sy_hostlist_add(struct sy_hostlist *list, const char *text)
 {
-    char *fault = add_elements(list, text, 0, 0);
+    char *fault = hostlist_add_elements(list, text, 0, 0);
 
     if (!fault && !list->count)
-        fault = wrong("'%s' names no host", text);
+        fault = hostlist_wrong("'%s' names no host", text);
     return fault;
 }
 
 /* What follows the name on a line of a file. */
-static char *read_setting(const char *word, int *slots, int *most)
+static char *hostlist_read_setting(const char *word, int *slots, int *most)
 {
     static const char *const SLOTS[] = {"slots=", "cpu=", "count="};
     static const char *const MOST[] = {"max-slots=", "max_slots=", "slots_max="};
@@ -359,14 +362,15 @@ static char *read_setting(const char *word, int *slots, int *most)
     if (!to && *word >= '0' && *word <= '9')
         to = slots;
     if (!to)
-        return wrong("'%s' is not known; a host may be followed by slots=N and max-slots=N", word);
+        return hostlist_wrong(
+            "'%s' is not known; a host may be followed by slots=N and max-slots=N", word);
     if (sy_parse_int(value, 1, SY_HOST_SLOTS_MAX, &number) != 0)
-        return wrong("'%s' has no number of slots", word);
+        return hostlist_wrong("'%s' has no number of slots", word);
     *to = (int)number;
     return NULL;
 }
 
-static char *read_line(struct sy_hostlist *list, char *line)
+static char *hostlist_read_line(struct sy_hostlist *list, char *line)
 {
     int slots = 0, most = 0;
     char *save = NULL, *name, *word, *fault = NULL;
@@ -376,8 +380,8 @@ static char *read_line(struct sy_hostlist *list, char *line)
     if (!name)
         return NULL;
     while (!fault && (word = strtok_r(NULL, " \t", &save)) != NULL)
-        fault = read_setting(word, &slots, &most);
-    return fault ? fault : add_elements(list, name, slots, most);
+        fault = hostlist_read_setting(word, &slots, &most);
+    return fault ? fault : hostlist_add_elements(list, name, slots, most);
 }
 
 char *sy_hostlist_read(struct sy_hostlist *list, const char *path)
@@ -388,23 +392,23 @@ char *sy_hostlist_read(struct sy_hostlist *list, const char *path)
     int number = 0, before = list->count;
 
     if (!in)
-        return wrong("cannot read the file of hosts '%s': %s", path, strerror(errno));
+        return hostlist_wrong("cannot read the file of hosts '%s': %s", path, strerror(errno));
     while (!fault && getline(&line, &room, in) >= 0) {
         char *why;
 
         number++;
-        why = read_line(list, line);
+        why = hostlist_read_line(list, line);
         if (why)
-            fault = wrong("%s:%d: %s", path, number, why);
+            fault = hostlist_wrong("%s:%d: %s", path, number, why);
         free(why);
     }
     if (!fault && ferror(in))
-        fault = wrong("cannot read the file of hosts '%s': %s", path, strerror(errno));
+        fault = hostlist_wrong("cannot read the file of hosts '%s': %s", path, strerror(errno));
     free(line);
     if (in != stdin)
         fclose(in);
     if (!fault && list->count == before)
-        fault = wrong("the file of hosts '%s' names no host", path);
+        fault = hostlist_wrong("the file of hosts '%s' names no host", path);
     return fault;
 }
 

@@ -8,7 +8,7 @@
 #include "bootstrap/launcher/protocol.h"
 
 /* How many a host may have. */
-static int limit_of(const struct sy_listed *host, const struct sy_placement_wish *wish)
+static int placement_limit_of(const struct sy_listed *host, const struct sy_placement_wish *wish)
 {
     int most = host->most ? host->most : INT_MAX;
 
@@ -16,22 +16,22 @@ static int limit_of(const struct sy_listed *host, const struct sy_placement_wish
 }
 
 /* How many a host is meant for; 0: nobody said. */
-static int slots_of(const struct sy_listed *host, const struct sy_placement_wish *wish)
+static int placement_slots_of(const struct sy_listed *host, const struct sy_placement_wish *wish)
 {
     int slots = wish->per_host ? wish->per_host : host->slots;
-    int most = limit_of(host, wish);
+    int most = placement_limit_of(host, wish);
 
     return slots > most ? most : slots;
 }
 
 /* Gives the slots that hosts have, in order or in turns. Returns how many PEs are left. */
-static int fill_slots(int *share, const struct sy_hostlist *hosts,
-                      const struct sy_placement_wish *wish, int left)
+static int placement_fill_slots(int *share, const struct sy_hostlist *hosts,
+                                const struct sy_placement_wish *wish, int left)
 {
     for (bool any = true; left && any;) {
         any = false;
         for (int i = 0; i < hosts->count && left; i++) {
-            int take = slots_of(&hosts->host[i], wish) - share[i];
+            int take = placement_slots_of(&hosts->host[i], wish) - share[i];
 
             if (wish->cyclic && take > 1)
                 take = 1;
@@ -46,15 +46,16 @@ static int fill_slots(int *share, const struct sy_hostlist *hosts,
 }
 
 /* Spreads the rest evenly: over all hosts, or those without a number of slots if there are any. */
-static int spread(int *share, const struct sy_hostlist *hosts, const struct sy_placement_wish *wish,
-                  int left, bool unnumbered)
+static int placement_spread(int *share, const struct sy_hostlist *hosts,
+                            const struct sy_placement_wish *wish, int left, bool unnumbered)
 {
     for (bool any = true; left && any;) {
         any = false;
         for (int i = 0; i < hosts->count && left; i++) {
             const struct sy_listed *host = &hosts->host[i];
 
-            if ((unnumbered && slots_of(host, wish)) || share[i] >= limit_of(host, wish))
+            if ((unnumbered && placement_slots_of(host, wish)) ||
+                share[i] >= placement_limit_of(host, wish))
                 continue;
             share[i]++;
             left--;
@@ -64,7 +65,7 @@ static int spread(int *share, const struct sy_hostlist *hosts, const struct sy_p
     return left;
 }
 
-static void order(struct sy_placement *placement, int *share, int hosts, bool cyclic)
+static void placement_order(struct sy_placement *placement, int *share, int hosts, bool cyclic)
 {
     int pe = 0;
 
@@ -79,15 +80,16 @@ static void order(struct sy_placement *placement, int *share, int hosts, bool cy
     }
 }
 
-static char *too_many(int left, const struct sy_hostlist *hosts,
-                      const struct sy_placement_wish *wish)
+static char *placement_too_many(int left, const struct sy_hostlist *hosts,
+                                const struct sy_placement_wish *wish)
 {
     bool hard = true;
     char *text;
     int n;
 
     for (int i = 0; i < hosts->count; i++)
-        hard = hard && limit_of(&hosts->host[i], wish) <= slots_of(&hosts->host[i], wish);
+        hard = hard && placement_limit_of(&hosts->host[i], wish) <=
+                           placement_slots_of(&hosts->host[i], wish);
     n = asprintf(&text, "%d PEs are wanted and the %d host%s %s slots for %d%s", wish->npes,
                  hosts->count, hosts->count == 1 ? "" : "s", hosts->count == 1 ? "has" : "have",
                  wish->npes - left,
@@ -96,19 +98,20 @@ static char *too_many(int left, const struct sy_hostlist *hosts,
 }
 
 /* Without a number: all slots, and one PE on a host of which nothing is known. */
-static long default_number(const struct sy_hostlist *hosts, const struct sy_placement_wish *wish)
+static long placement_default_number(const struct sy_hostlist *hosts,
+                                     const struct sy_placement_wish *wish)
 {
     long sum = 0;
 
     for (int i = 0; i < hosts->count; i++) {
-        int slots = slots_of(&hosts->host[i], wish);
+        int slots = placement_slots_of(&hosts->host[i], wish);
 
         sum += slots ? slots : 1;
     }
     return sum;
 }
 
-static char *too_large(void)
+static char *placement_too_large(void)
 {
     char *text;
 
@@ -128,22 +131,22 @@ char *sy_placement_make(struct sy_placement *placement, const struct sy_hostlist
     int left;
     char *fault = NULL;
 
-    if (!all.npes && default_number(hosts, wish) <= SY_LAUNCH_PES_MAX)
-        all.npes = (int)default_number(hosts, wish);
+    if (!all.npes && placement_default_number(hosts, wish) <= SY_LAUNCH_PES_MAX)
+        all.npes = (int)placement_default_number(hosts, wish);
     if (!all.npes || all.npes > SY_LAUNCH_PES_MAX) {
         free(share);
-        return too_large();
+        return placement_too_large();
     }
-    left = fill_slots(share, hosts, &all, all.npes);
-    left = spread(share, hosts, &all, left, true);
+    left = placement_fill_slots(share, hosts, &all, all.npes);
+    left = placement_spread(share, hosts, &all, left, true);
     if (left && all.oversubscribe)
-        left = spread(share, hosts, &all, left, false);
+        left = placement_spread(share, hosts, &all, left, false);
     if (left) {
-        fault = too_many(left, hosts, &all);
+        fault = placement_too_many(left, hosts, &all);
     } else {
         placement->npes = all.npes;
         placement->host_of = sy_memory_zeroed((size_t)all.npes, sizeof *placement->host_of);
-        order(placement, share, hosts->count, all.cyclic);
+        placement_order(placement, share, hosts->count, all.cyclic);
     }
     free(share);
     return fault;

@@ -16,7 +16,7 @@ int sy_program_status(int error)
 }
 
 /* 0, or why this file cannot be executed. */
-static int fault_of(const char *path)
+static int program_fault_of(const char *path)
 {
     struct stat st;
 
@@ -29,7 +29,7 @@ static int fault_of(const char *path)
     return access(path, X_OK) == 0 ? 0 : errno;
 }
 
-static char *join(const char *directory, size_t length, const char *name)
+static char *program_join(const char *directory, size_t length, const char *name)
 {
     char *path;
 
@@ -41,13 +41,13 @@ static char *join(const char *directory, size_t length, const char *name)
 }
 
 /* Looks along PATH. *error: that of a file which is there but cannot be run, else ENOENT. */
-static char *search(const char *name, const char *list, int *error)
+static char *program_search(const char *name, const char *list, int *error)
 {
     *error = ENOENT;
     for (;;) {
         size_t length = strcspn(list, ":");
-        char *path = join(list, length, name);
-        int fault = fault_of(path);
+        char *path = program_join(list, length, name);
+        int fault = program_fault_of(path);
 
         if (!fault)
             return path;
@@ -60,7 +60,7 @@ static char *search(const char *name, const char *list, int *error)
     }
 }
 
-static char *explain(const char *name, const char *list, int error)
+static char *program_explain(const char *name, const char *list, int error)
 {
     char *here = NULL, *text;
     const char *hint = "";
@@ -72,7 +72,7 @@ static char *explain(const char *name, const char *list, int error)
     }
     if (asprintf(&here, "./%s", name) < 0)
         sy_memory_check(NULL);
-    if (fault_of(here) == 0)
+    if (program_fault_of(here) == 0)
         hint = "; there is one in this directory, write it as ./";
     n = asprintf(&text, "%s (searched PATH: %s%s%s)", strerror(error), list, hint,
                  *hint ? name : "");
@@ -90,18 +90,18 @@ char *sy_program_find(const char *name, int *status, char **why)
     if (!*name) {
         error = ENOENT;
     } else if (strchr(name, '/')) {
-        error = fault_of(name);
+        error = program_fault_of(name);
         if (!error)
             return sy_memory_string(name);
     } else {
         list = getenv("PATH");
         if (!list)
             list = "/bin:/usr/bin";
-        found = search(name, list, &error);
+        found = program_search(name, list, &error);
         if (found)
             return found;
     }
     *status = sy_program_status(error);
-    *why = explain(name, list, error);
+    *why = program_explain(name, list, error);
     return NULL;
 }

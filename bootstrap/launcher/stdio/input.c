@@ -12,7 +12,7 @@
 
 static const double LOOK_AGAIN = 0.5; /* seconds between two looks at who has the terminal */
 
-static bool in_background(void)
+static bool input_in_background(void)
 {
     pid_t foreground = tcgetpgrp(STDIN_FILENO);
 
@@ -37,21 +37,21 @@ static void wait_for_foreground(struct sy_input *input)
     ev_timer_again(input->loop, &input->background);
 }
 
-static void readable(struct ev_loop *loop, ev_io *io, int events)
+static void input_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     static char data[65536];
     struct sy_input *input = io->data;
     ssize_t n;
 
     (void)events;
-    if (in_background()) {
+    if (input_in_background()) {
         wait_for_foreground(input);
         return;
     }
     n = read(STDIN_FILENO, data, sizeof data);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    if (n < 0 && errno == EIO && in_background()) {
+    if (n < 0 && errno == EIO && input_in_background()) {
         wait_for_foreground(input);
         return;
     }
@@ -66,12 +66,12 @@ static void readable(struct ev_loop *loop, ev_io *io, int events)
     input->pass(input, data, (size_t)n);
 }
 
-static void look_again(struct ev_loop *loop, ev_timer *timer, int events)
+static void input_look_again(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_input *input = timer->data;
 
     (void)events;
-    if (in_background())
+    if (input_in_background())
         return;
     ev_timer_stop(loop, timer);
     ev_io_start(loop, &input->read);
@@ -106,8 +106,8 @@ void sy_input_open(struct sy_input *input, struct ev_loop *loop)
     input->owes = sy_memory_zeroed((size_t)input->npes, sizeof *input->owes);
     for (int pe = 0; pe < input->npes; pe++)
         input->readers += input->wants[pe];
-    ev_io_init(&input->read, readable, STDIN_FILENO, EV_READ);
-    ev_timer_init(&input->background, look_again, 0., LOOK_AGAIN);
+    ev_io_init(&input->read, input_readable, STDIN_FILENO, EV_READ);
+    ev_timer_init(&input->background, input_look_again, 0., LOOK_AGAIN);
     input->read.data = input->background.data = input;
     ev_io_start(loop, &input->read);
 }

@@ -13,7 +13,7 @@ enum {
 
 /* A buffer that came back full was too small for the pipe; one that is half full of an unfinished
  * line needs room for the rest of it. */
-static size_t wanted_room(const struct sy_lines *lines)
+static size_t lines_wanted_room(const struct sy_lines *lines)
 {
     size_t held = lines->end - lines->start;
 
@@ -30,7 +30,7 @@ static size_t wanted_room(const struct sy_lines *lines)
 
 char *sy_lines_space(struct sy_lines *lines, size_t *room)
 {
-    size_t want = wanted_room(lines);
+    size_t want = lines_wanted_room(lines);
 
     if (lines->start) {
         memmove(lines->data, lines->data + lines->start, lines->end - lines->start);

@@ -24,7 +24,7 @@ static size_t buffer_used(const struct sy_out_file_buffer *buffer)
     return buffer->end - buffer->start;
 }
 
-static void buffer_add(struct sy_out_file_buffer *buffer, const char *text, size_t length)
+static void out_file_buffer_add(struct sy_out_file_buffer *buffer, const char *text, size_t length)
 {
     if (buffer->start == buffer->end)
         buffer->start = buffer->end = 0;
@@ -44,7 +44,7 @@ static void buffer_add(struct sy_out_file_buffer *buffer, const char *text, size
 /* A terminal or a pipe can be opened a second time through /proc: that gives flags of our own.
  * Where it cannot (another user's terminal after su), writes are kept so small that poll() vouches
  * for them. Regular files never block for long. */
-static void choose_kind(struct sy_out_file *out_file)
+static void out_file_choose_kind(struct sy_out_file *out_file)
 {
     char path[64];
     struct stat st;
@@ -68,7 +68,7 @@ static void choose_kind(struct sy_out_file *out_file)
     out_file->kind = SY_OUT_FILE_POLLED;
 }
 
-static ssize_t write_some(struct sy_out_file *out_file, const char *text, size_t length)
+static ssize_t out_file_write_some(struct sy_out_file *out_file, const char *text, size_t length)
 {
     struct pollfd ready = {.fd = out_file->fd, .events = POLLOUT};
 
@@ -86,7 +86,7 @@ static ssize_t write_some(struct sy_out_file *out_file, const char *text, size_t
     }
 }
 
-static void die(struct sy_out_file *out_file, int error)
+static void out_file_die(struct sy_out_file *out_file, int error)
 {
     out_file->dead = true;
     out_file->text.start = out_file->text.end = 0;
@@ -98,8 +98,8 @@ static void die(struct sy_out_file *out_file, int error)
 void sy_out_file_flush(struct sy_out_file *out_file)
 {
     while (buffer_used(&out_file->text) && !out_file->dead) {
-        ssize_t n = write_some(out_file, out_file->text.data + out_file->text.start,
-                               buffer_used(&out_file->text));
+        ssize_t n = out_file_write_some(out_file, out_file->text.data + out_file->text.start,
+                                        buffer_used(&out_file->text));
 
         if (n >= 0) {
             out_file->text.start += (size_t)n;
@@ -107,14 +107,14 @@ void sy_out_file_flush(struct sy_out_file *out_file)
             ev_io_start(out_file->loop, &out_file->io);
             return;
         } else if (errno != EINTR) {
-            die(out_file, errno);
+            out_file_die(out_file, errno);
             return;
         }
     }
     ev_io_stop(out_file->loop, &out_file->io);
 }
 
-static void writable(struct ev_loop *loop, ev_io *io, int events)
+static void out_file_writable(struct ev_loop *loop, ev_io *io, int events)
 {
     struct sy_out_file *out_file = io->data;
 
@@ -132,8 +132,8 @@ void sy_out_file_open(struct sy_out_file *out_file, struct ev_loop *loop, int fd
     out_file->fd = fd;
     out_file->last = &out_file->first;
     out_file->open_line = -1;
-    choose_kind(out_file);
-    ev_io_init(&out_file->io, writable, out_file->fd, EV_WRITE);
+    out_file_choose_kind(out_file);
+    ev_io_init(&out_file->io, out_file_writable, out_file->fd, EV_WRITE);
     out_file->io.data = out_file;
 }
 
@@ -154,12 +154,12 @@ void sy_out_file_append(struct sy_out_file *out_file, const struct sy_writer *wr
     if (out_file->dead || !length)
         return;
     if (out_file->open_line >= 0 && out_file->open_line != writer->source)
-        buffer_add(&out_file->text, "\n", 1);
+        out_file_buffer_add(&out_file->text, "\n", 1);
     out_file->open_line = -1;
-    buffer_add(&out_file->text, text, length);
+    out_file_buffer_add(&out_file->text, text, length);
 }
 
-static void let_go(struct sy_out_file *out_file)
+static void out_file_let_go(struct sy_out_file *out_file)
 {
     out_file->holder = NULL;
     if (buffer_used(&out_file->notes)) {
@@ -176,7 +176,7 @@ void sy_out_file_hold(struct sy_out_file *out_file, struct sy_writer *writer, bo
     if (inside)
         out_file->holder = writer;
     else if (out_file->holder == writer)
-        let_go(out_file);
+        out_file_let_go(out_file);
 }
 
 void sy_out_file_release(struct sy_out_file *out_file, struct sy_writer *writer, bool inside)
@@ -185,7 +185,7 @@ void sy_out_file_release(struct sy_out_file *out_file, struct sy_writer *writer,
         return;
     if (inside)
         out_file->open_line = writer->source;
-    let_go(out_file);
+    out_file_let_go(out_file);
 }
 
 void sy_out_file_wait(struct sy_out_file *out_file, struct sy_writer *writer)
@@ -200,7 +200,7 @@ void sy_out_file_wait(struct sy_out_file *out_file, struct sy_writer *writer)
 
 /* Whether a writer in the queue would be granted a claim: the one that is inside a line or, if none
  * is, any. */
-static bool can_serve(const struct sy_out_file *out_file)
+static bool out_file_can_serve(const struct sy_out_file *out_file)
 {
     if (!out_file->first)
         return false;
@@ -213,7 +213,7 @@ static bool can_serve(const struct sy_out_file *out_file)
 
 void sy_out_file_serve(struct sy_out_file *out_file)
 {
-    while (can_serve(out_file)) {
+    while (out_file_can_serve(out_file)) {
         struct sy_writer *queue = out_file->first;
 
         /* Those that are refused queue up anew, so that a round ends. */
@@ -234,13 +234,13 @@ void sy_out_file_say(struct sy_out_file *out_file, const char *text, size_t leng
     if (out_file->dead)
         return;
     if (out_file->holder) {
-        buffer_add(&out_file->notes, text, length);
+        out_file_buffer_add(&out_file->notes, text, length);
         return;
     }
     if (out_file->open_line >= 0)
-        buffer_add(&out_file->text, "\n", 1);
+        out_file_buffer_add(&out_file->text, "\n", 1);
     out_file->open_line = -1;
-    buffer_add(&out_file->text, text, length);
+    out_file_buffer_add(&out_file->text, text, length);
     sy_out_file_flush(out_file);
 }
 

@@ -16,7 +16,7 @@ struct sy_file {
     struct sy_out_file out_file;
 };
 
-static void open_out_file(struct sy_outputs *outputs, struct sy_out_file *out_file, int fd)
+static void output_open_out_file(struct sy_outputs *outputs, struct sy_out_file *out_file, int fd)
 {
     out_file->broken = outputs->broken;
     out_file->emptied = outputs->emptied;
@@ -28,8 +28,8 @@ void sy_outputs_open(struct sy_outputs *outputs)
 {
     struct stat out, err;
 
-    open_out_file(outputs, &outputs->out, STDOUT_FILENO);
-    open_out_file(outputs, &outputs->err, STDERR_FILENO);
+    output_open_out_file(outputs, &outputs->out, STDOUT_FILENO);
+    output_open_out_file(outputs, &outputs->err, STDERR_FILENO);
     /* With 2>&1 the lines of both go through one output, or they would mix in the file. */
     outputs->err_out_file = &outputs->err;
     if (fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
@@ -54,7 +54,7 @@ struct sy_out_file *sy_outputs_file(struct sy_outputs *outputs, const char *name
     file->fd = fd;
     file->next = outputs->files;
     outputs->files = file;
-    open_out_file(outputs, &file->out_file, fd);
+    output_open_out_file(outputs, &file->out_file, fd);
     return &file->out_file;
 }
 

@@ -17,7 +17,7 @@ void sy_pe_input_close(struct sy_pe_input *input)
     input->data = NULL;
 }
 
-static void push(struct sy_pe_input *input)
+static void pe_input_push(struct sy_pe_input *input)
 {
     while (input->start < input->end) {
         ssize_t n = write(input->fd, input->data + input->start, input->end - input->start);
@@ -37,18 +37,18 @@ static void push(struct sy_pe_input *input)
     input->taken(input, false);
 }
 
-static void writable(struct ev_loop *loop, ev_io *io, int events)
+static void pe_input_writable(struct ev_loop *loop, ev_io *io, int events)
 {
     (void)loop;
     (void)events;
-    push(io->data);
+    pe_input_push(io->data);
 }
 
 void sy_pe_input_open(struct sy_pe_input *input, struct ev_loop *loop, int fd)
 {
     input->loop = loop;
     input->fd = fd;
-    ev_io_init(&input->io, writable, fd, EV_WRITE);
+    ev_io_init(&input->io, pe_input_writable, fd, EV_WRITE);
     input->io.data = input;
 }
 
@@ -66,5 +66,5 @@ void sy_pe_input_put(struct sy_pe_input *input, const char *bytes, size_t length
     memcpy(input->data, bytes, length);
     input->start = 0;
     input->end = length;
-    push(input);
+    pe_input_push(input);
 }

@@ -17,7 +17,7 @@ void sy_pe_output_close(struct sy_pe_output *output)
 
 enum { DRAIN = 32 /* reads at once, of what a command has left */ };
 
-static void readable(struct ev_loop *loop, ev_io *io, int events)
+static void pe_output_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     /* Handed on before the next read, so all outputs share it. */
     static char buffer[SY_DAEMON_WINDOW];
@@ -46,7 +46,7 @@ void sy_pe_output_open(struct sy_pe_output *output, struct ev_loop *loop, int fd
     output->loop = loop;
     output->fd = fd;
     output->credit = credit;
-    ev_io_init(&output->io, readable, fd, EV_READ);
+    ev_io_init(&output->io, pe_output_readable, fd, EV_READ);
     output->io.data = output;
     ev_io_start(loop, &output->io);
 }
@@ -77,5 +77,5 @@ void sy_pe_output_drain(struct sy_pe_output *output)
     output->last_call = true;
     /* Bounded, since what still holds the pipe may write for ever. */
     for (int i = 0; i < DRAIN && output->fd >= 0 && output->credit; i++)
-        readable(output->loop, &output->io, EV_READ);
+        pe_output_readable(output->loop, &output->io, EV_READ);
 }

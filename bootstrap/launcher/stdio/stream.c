@@ -14,7 +14,7 @@ enum {
     PIECE = 32768 /* appended at a time: a claim is good for a piece, labels make it longer */
 };
 
-static void append_label(struct sy_stream *stream)
+static void stream_append_label(struct sy_stream *stream)
 {
     char text[64];
     struct timespec now;
@@ -38,7 +38,7 @@ static bool is_labelled(const struct sy_stream *stream)
 }
 
 /* What goes to the output of a line. */
-static void append_text(struct sy_stream *stream, const char *text, size_t length)
+static void stream_append_text(struct sy_stream *stream, const char *text, size_t length)
 {
     char plain[SY_PLAIN_ROOM(1024)];
 
@@ -61,7 +61,7 @@ static void append_text(struct sy_stream *stream, const char *text, size_t lengt
     }
 }
 
-static void append_labelled(struct sy_stream *stream, const char *text, size_t length)
+static void stream_append_labelled(struct sy_stream *stream, const char *text, size_t length)
 {
     bool inside = stream->lines.inside;
 
@@ -70,8 +70,8 @@ static void append_labelled(struct sy_stream *stream, const char *text, size_t l
         size_t line = newline ? (size_t)(newline - text) + 1 : length;
 
         if (!inside)
-            append_label(stream);
-        append_text(stream, text, line);
+            stream_append_label(stream);
+        stream_append_text(stream, text, line);
         inside = false;
         text += line;
         length -= line;
@@ -149,8 +149,8 @@ static void stream_pop(struct sy_stream *stream)
 }
 
 /* A whole line, and how many more say it, unless it was shown. */
-static void append_repeat(struct sy_stream *stream, const struct sy_stream_repeat *line,
-                          const char *text)
+static void stream_append_repeat(struct sy_stream *stream, const struct sy_stream_repeat *line,
+                                 const char *text)
 {
     int others = line->repeat->sayers - 1;
     size_t length = line->length - 1;
@@ -160,22 +160,22 @@ static void append_repeat(struct sy_stream *stream, const struct sy_stream_repea
         return;
     sy_repeats_show(stream->repeats, line->repeat);
     if (is_labelled(stream))
-        append_label(stream);
+        stream_append_label(stream);
     if (!others) {
-        append_text(stream, text, length + 1);
+        stream_append_text(stream, text, length + 1);
         return;
     }
     if (stream->writer.source >= 0)
         sy_repeats_others(line->repeat, stream->writer.source, which, sizeof which);
     snprintf(more, sizeof more, " (and %d more %s%s%s%s)\n", others, stream->sayer,
              others == 1 ? "" : "s", *which ? ": " : "", which);
-    append_text(stream, text, length && text[length - 1] == '\r' ? length - 1 : length);
-    append_text(stream, more, strlen(more));
+    stream_append_text(stream, text, length && text[length - 1] == '\r' ? length - 1 : length);
+    stream_append_text(stream, more, strlen(more));
 }
 
 /* ---- handing on ---- */
 
-static void free_stream(struct sy_stream *stream)
+static void stream_free(struct sy_stream *stream)
 {
     while (stream->first < stream->last)
         stream_pop(stream);
@@ -189,10 +189,10 @@ static void free_stream(struct sy_stream *stream)
 void sy_stream_close(struct sy_stream *stream)
 {
     stream->open = false;
-    free_stream(stream);
+    stream_free(stream);
 }
 
-static void close_stream(struct sy_stream *stream)
+static void stream_close(struct sy_stream *stream)
 {
     bool inside = stream->lines.inside;
 
@@ -203,13 +203,13 @@ static void close_stream(struct sy_stream *stream)
     }
     sy_out_file_release(stream->out_file, &stream->writer, inside);
     sy_out_file_flush(stream->out_file);
-    free_stream(stream);
+    stream_free(stream);
     stream->done(stream);
 }
 
 /* How much of what is ready goes at once, up to the next line that is shown for many. */
-static size_t piece_of(const struct sy_stream *stream, const struct sy_stream_repeat *line,
-                       size_t length)
+static size_t stream_piece_of(const struct sy_stream *stream, const struct sy_stream_repeat *line,
+                              size_t length)
 {
     if (line && line->at - stream->shown < length)
         length = line->at - stream->shown;
@@ -217,7 +217,7 @@ static size_t piece_of(const struct sy_stream *stream, const struct sy_stream_re
 }
 
 /* Hands on what is ready; then asks for more, or waits for the output, or ends. */
-static void push(struct sy_stream *stream)
+static void stream_push(struct sy_stream *stream)
 {
     struct sy_lines *lines = &stream->lines;
     const char *text;
@@ -240,14 +240,14 @@ static void push(struct sy_stream *stream)
         }
         if (here) {
             length = line->length;
-            append_repeat(stream, line, text);
+            stream_append_repeat(stream, line, text);
             stream_pop(stream);
         } else {
-            length = piece_of(stream, line, length);
+            length = stream_piece_of(stream, line, length);
             if (is_labelled(stream))
-                append_labelled(stream, text, length);
+                stream_append_labelled(stream, text, length);
             else
-                append_text(stream, text, length);
+                stream_append_text(stream, text, length);
         }
         sy_lines_taken(lines, length);
         stream->shown += length;
@@ -260,7 +260,7 @@ static void push(struct sy_stream *stream)
     if (stream->held)
         return;
     if (stream->ended) {
-        close_stream(stream);
+        stream_close(stream);
     } else if (stream->unacked) {
         size_t bytes = stream->unacked;
 
@@ -273,20 +273,20 @@ void sy_stream_resume(struct sy_stream *stream)
 {
     if (!stream->open || !stream->held)
         return;
-    push(stream);
+    stream_push(stream);
     sy_out_file_serve(stream->out_file);
 }
 
-static void resume(struct sy_writer *writer)
+static void stream_resume(struct sy_writer *writer)
 {
-    push((struct sy_stream *)writer);
+    stream_push((struct sy_stream *)writer);
 }
 
 void sy_stream_open(struct sy_stream *stream, struct sy_out_file *out_file, int source, char *label,
                     bool timestamp, bool raw)
 {
     stream->writer.source = source;
-    stream->writer.resume = resume;
+    stream->writer.resume = stream_resume;
     stream->out_file = out_file;
     stream->label = label;
     stream->timestamp = timestamp;
@@ -318,6 +318,6 @@ void sy_stream_put(struct sy_stream *stream, const char *bytes, size_t length)
     }
     stream_search(stream);
     if (!stream->writer.queued)
-        push(stream);
+        stream_push(stream);
     sy_out_file_serve(out_file);
 }

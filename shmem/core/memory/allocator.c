@@ -53,7 +53,7 @@ struct size_class {
     unsigned level, split;
 };
 
-static struct size_class class_of(uint64_t size)
+static struct size_class allocator_class_of(uint64_t size)
 {
     uint64_t granules = size / SY_ALLOCATOR_GRANULE;
     unsigned top;
@@ -65,7 +65,7 @@ static struct size_class class_of(uint64_t size)
 }
 
 /* The first class all of whose blocks have at least `size` bytes, a multiple of the granule. */
-static struct size_class class_above(uint64_t size)
+static struct size_class allocator_class_above(uint64_t size)
 {
     uint64_t granules = size / SY_ALLOCATOR_GRANULE;
 
@@ -74,11 +74,11 @@ static struct size_class class_above(uint64_t size)
 
         granules += ((uint64_t)1 << (top - SPLIT_LOG)) - 1;
     }
-    return class_of(granules * SY_ALLOCATOR_GRANULE);
+    return allocator_class_of(granules * SY_ALLOCATOR_GRANULE);
 }
 
 /* Moves *at to the first class from *at upwards that has a block. */
-static bool class_find(const struct sy_allocator *a, struct size_class *at)
+static bool allocator_class_find(const struct sy_allocator *a, struct size_class *at)
 {
     uint32_t splits;
     uint64_t levels;
@@ -97,9 +97,9 @@ static bool class_find(const struct sy_allocator *a, struct size_class *at)
     return true;
 }
 
-static void list_insert(struct sy_allocator *a, struct block *block)
+static void allocator_list_insert(struct sy_allocator *a, struct block *block)
 {
-    struct size_class at = class_of(block->size);
+    struct size_class at = allocator_class_of(block->size);
     struct block **head = &a->lists[at.level][at.split];
 
     block->free = true;
@@ -113,9 +113,9 @@ static void list_insert(struct sy_allocator *a, struct block *block)
     a->free++;
 }
 
-static void list_remove(struct sy_allocator *a, struct block *block)
+static void allocator_list_remove(struct sy_allocator *a, struct block *block)
 {
-    struct size_class at = class_of(block->size);
+    struct size_class at = allocator_class_of(block->size);
     struct block **head = &a->lists[at.level][at.split];
 
     if (block->next)
@@ -133,16 +133,16 @@ static void list_remove(struct sy_allocator *a, struct block *block)
     a->free--;
 }
 
-static struct block **bucket_of(const struct sy_allocator *a, uint64_t offset)
+static struct block **allocator_bucket_of(const struct sy_allocator *a, uint64_t offset)
 {
     uint64_t mixed = offset / SY_ALLOCATOR_GRANULE * 0x9e3779b97f4a7c15u;
 
     return &a->buckets[mixed >> (64 - a->buckets_log)];
 }
 
-static struct block *live_find(const struct sy_allocator *a, uint64_t offset)
+static struct block *allocator_live_find(const struct sy_allocator *a, uint64_t offset)
 {
-    struct block *block = *bucket_of(a, offset);
+    struct block *block = *allocator_bucket_of(a, offset);
 
     while (block && block->offset != offset)
         block = block->next;
@@ -150,7 +150,7 @@ static struct block *live_find(const struct sy_allocator *a, uint64_t offset)
 }
 
 /* Where there is no memory for a larger table, the old one still serves, more slowly. */
-static void live_rehash(struct sy_allocator *a, unsigned buckets_log)
+static void allocator_live_rehash(struct sy_allocator *a, unsigned buckets_log)
 {
     struct block **old = a->buckets, *block, *next, **bucket;
     uint64_t old_count = (uint64_t)1 << a->buckets_log;
@@ -163,7 +163,7 @@ static void live_rehash(struct sy_allocator *a, unsigned buckets_log)
     for (uint64_t i = 0; i < old_count; i++) {
         for (block = old[i]; block; block = next) {
             next = block->next;
-            bucket = bucket_of(a, block->offset);
+            bucket = allocator_bucket_of(a, block->offset);
             block->next = *bucket;
             *bucket = block;
         }
@@ -171,21 +171,21 @@ static void live_rehash(struct sy_allocator *a, unsigned buckets_log)
     free(old);
 }
 
-static void live_insert(struct sy_allocator *a, struct block *block)
+static void allocator_live_insert(struct sy_allocator *a, struct block *block)
 {
     struct block **bucket;
 
     if (a->live >> a->buckets_log)
-        live_rehash(a, a->buckets_log + 1);
-    bucket = bucket_of(a, block->offset);
+        allocator_live_rehash(a, a->buckets_log + 1);
+    bucket = allocator_bucket_of(a, block->offset);
     block->next = *bucket;
     *bucket = block;
     a->live++;
 }
 
-static void live_remove(struct sy_allocator *a, struct block *block)
+static void allocator_live_remove(struct sy_allocator *a, struct block *block)
 {
-    struct block **link = bucket_of(a, block->offset);
+    struct block **link = allocator_bucket_of(a, block->offset);
 
     while (*link != block)
         link = &(*link)->next;
@@ -193,7 +193,7 @@ static void live_remove(struct sy_allocator *a, struct block *block)
     a->live--;
 }
 
-static void record_return(struct sy_allocator *a, struct block *block)
+static void allocator_record_return(struct sy_allocator *a, struct block *block)
 {
     block->next = a->spare;
     a->spare = block;
@@ -202,7 +202,7 @@ static void record_return(struct sy_allocator *a, struct block *block)
 
 /* Sees to it that `count` records can be taken. An operation asks for all that it may need before
  * its first change. */
-static bool records_ready(struct sy_allocator *a, unsigned count)
+static bool allocator_records_ready(struct sy_allocator *a, unsigned count)
 {
     struct slab *slab;
 
@@ -215,17 +215,17 @@ static bool records_ready(struct sy_allocator *a, unsigned count)
     a->slabs = slab;
     a->slab_count++;
     for (unsigned i = 0; i < SLAB_BLOCKS; i++)
-        record_return(a, &slab->blocks[i]);
+        allocator_record_return(a, &slab->blocks[i]);
     return true;
 }
 
 /* A new record for [offset, offset + size), between left and what followed it. */
-static struct block *record_take(struct sy_allocator *a, struct block *left, uint64_t offset,
-                                 uint64_t size)
+static struct block *allocator_record_take(struct sy_allocator *a, struct block *left,
+                                           uint64_t offset, uint64_t size)
 {
     struct block *block = a->spare;
 
-    assert(block); /* records_ready came before */
+    assert(block); /* allocator_records_ready came before */
     a->spare = block->next;
     a->spares--;
     block->offset = offset;
@@ -241,7 +241,7 @@ static struct block *record_take(struct sy_allocator *a, struct block *left, uin
 }
 
 /* Joins a block and its right neighbour; neither is in a list. */
-static void absorb_right(struct sy_allocator *a, struct block *block)
+static void allocator_absorb_right(struct sy_allocator *a, struct block *block)
 {
     struct block *right = block->right;
 
@@ -249,21 +249,21 @@ static void absorb_right(struct sy_allocator *a, struct block *block)
     block->right = right->right;
     if (block->right)
         block->right->left = block;
-    record_return(a, right);
+    allocator_record_return(a, right);
 }
 
 /* Cuts what is beyond `size` bytes off a live block and frees it. A record is ready; the right
  * neighbour is live, since free neighbours are always joined. */
-static void cut_tail(struct sy_allocator *a, struct block *block, uint64_t size)
+static void allocator_cut_tail(struct sy_allocator *a, struct block *block, uint64_t size)
 {
-    struct block *tail = record_take(a, block, block->offset + size, block->size - size);
+    struct block *tail = allocator_record_take(a, block, block->offset + size, block->size - size);
 
     block->size = size;
-    list_insert(a, tail);
+    allocator_list_insert(a, tail);
 }
 
 /* One free block of the whole range, and no slab but the last in the list. */
-static void start_over(struct sy_allocator *a)
+static void allocator_start_over(struct sy_allocator *a)
 {
     struct slab *slab = a->slabs;
 
@@ -276,14 +276,14 @@ static void start_over(struct sy_allocator *a)
     a->spare = NULL;
     a->spares = 0;
     for (unsigned i = 0; i < SLAB_BLOCKS; i++)
-        record_return(a, &slab->blocks[i]);
+        allocator_record_return(a, &slab->blocks[i]);
 
     memset(a->lists, 0, sizeof(a->lists));
     memset(a->splits, 0, sizeof(a->splits));
     a->levels = 0;
     a->free = 0;
     if (a->size)
-        list_insert(a, record_take(a, NULL, 0, a->size));
+        allocator_list_insert(a, allocator_record_take(a, NULL, 0, a->size));
 }
 
 struct sy_allocator *sy_allocator_new(uint64_t size)
@@ -295,11 +295,11 @@ struct sy_allocator *sy_allocator_new(uint64_t size)
     a->size = size;
     a->buckets_log = BUCKETS_LOG;
     a->buckets = calloc((size_t)1 << BUCKETS_LOG, sizeof(*a->buckets));
-    if (!a->buckets || !records_ready(a, 1)) {
+    if (!a->buckets || !allocator_records_ready(a, 1)) {
         sy_allocator_free(a);
         return NULL;
     }
-    start_over(a);
+    allocator_start_over(a);
     return a;
 }
 
@@ -318,7 +318,8 @@ void sy_allocator_free(struct sy_allocator *a)
 }
 
 /* Where in the block an object of `size` bytes could begin. */
-static bool block_fits(const struct block *block, uint64_t size, uint64_t align, uint64_t *start)
+static bool allocator_block_fits(const struct block *block, uint64_t size, uint64_t align,
+                                 uint64_t *start)
 {
     *start = sy_round_up(block->offset, align);
     return *start >= block->offset && *start - block->offset <= block->size &&
@@ -327,27 +328,27 @@ static bool block_fits(const struct block *block, uint64_t size, uint64_t align,
 
 /* A free block for the request, or NULL. First the block of about this size that was released last,
  * then any of a class where all fit. The heads of lists are enough for these. */
-static struct block *search(const struct sy_allocator *a, uint64_t size, uint64_t align,
-                            uint64_t *start)
+static struct block *allocator_search(const struct sy_allocator *a, uint64_t size, uint64_t align,
+                                      uint64_t *start)
 {
     uint64_t need = sy_round_up(size, SY_ALLOCATOR_GRANULE);
-    struct size_class at = class_of(size);
+    struct size_class at = allocator_class_of(size);
     struct block *block = a->lists[at.level][at.split];
 
-    if (block && block_fits(block, size, align, start))
+    if (block && allocator_block_fits(block, size, align, start))
         return block;
     if (!__builtin_add_overflow(need, align - SY_ALLOCATOR_GRANULE, &need) && need <= a->size) {
-        at = class_above(need);
-        if (class_find(a, &at)) {
+        at = allocator_class_above(need);
+        if (allocator_class_find(a, &at)) {
             block = a->lists[at.level][at.split];
-            if (block_fits(block, size, align, start))
+            if (allocator_block_fits(block, size, align, start))
                 return block;
         }
     }
     /* What is left has about the size of the request, or is large but badly aligned. */
-    for (at = class_of(size); class_find(a, &at); at.split++) {
+    for (at = allocator_class_of(size); allocator_class_find(a, &at); at.split++) {
         for (block = a->lists[at.level][at.split]; block; block = block->next) {
-            if (block_fits(block, size, align, start))
+            if (allocator_block_fits(block, size, align, start))
                 return block;
         }
     }
@@ -356,23 +357,23 @@ static struct block *search(const struct sy_allocator *a, uint64_t size, uint64_
 
 /* Makes [start, start + size) of a block that is in no list a block of its own. Two records are
  * ready. */
-static struct block *carve(struct sy_allocator *a, struct block *block, uint64_t start,
-                           uint64_t size)
+static struct block *allocator_carve(struct sy_allocator *a, struct block *block, uint64_t start,
+                                     uint64_t size)
 {
     uint64_t before = start - block->offset;
     struct block *front = block;
 
     if (before) {
-        block = record_take(a, front, start, front->size - before);
+        block = allocator_record_take(a, front, start, front->size - before);
         front->size = before;
-        list_insert(a, front);
+        allocator_list_insert(a, front);
     }
     if (block->size > size)
-        cut_tail(a, block, size);
+        allocator_cut_tail(a, block, size);
     return block;
 }
 
-static void use(struct sy_allocator *a, uint64_t size)
+static void allocator_use(struct sy_allocator *a, uint64_t size)
 {
     a->used += size;
     if (a->used > a->peak)
@@ -390,52 +391,52 @@ int sy_allocator_alloc(struct sy_allocator *a, uint64_t size, uint64_t align, ui
         return -ENOMEM;
     if (align < SY_ALLOCATOR_GRANULE)
         align = SY_ALLOCATOR_GRANULE;
-    block = search(a, size, align, &start);
+    block = allocator_search(a, size, align, &start);
     if (!block)
         return -ENOMEM;
 
-    list_remove(a, block);
-    if (!records_ready(a, 2)) {
+    allocator_list_remove(a, block);
+    if (!allocator_records_ready(a, 2)) {
         /* Where an alloc succeeds and is undone, the block comes back as the head of its list. */
-        list_insert(a, block);
+        allocator_list_insert(a, block);
         return -ENOBUFS;
     }
-    block = carve(a, block, start, sy_round_up(size, SY_ALLOCATOR_GRANULE));
+    block = allocator_carve(a, block, start, sy_round_up(size, SY_ALLOCATOR_GRANULE));
     block->asked = size;
-    live_insert(a, block);
-    use(a, block->size);
+    allocator_live_insert(a, block);
+    allocator_use(a, block->size);
     *offset = block->offset;
     return 0;
 }
 
 int sy_allocator_release(struct sy_allocator *a, uint64_t offset)
 {
-    struct block *block = live_find(a, offset);
+    struct block *block = allocator_live_find(a, offset);
 
     if (!block)
         return -EINVAL;
-    live_remove(a, block);
+    allocator_live_remove(a, block);
     a->used -= block->size;
     if (block->right && block->right->free) {
-        list_remove(a, block->right);
-        absorb_right(a, block);
+        allocator_list_remove(a, block->right);
+        allocator_absorb_right(a, block);
     }
     if (block->left && block->left->free) {
         block = block->left;
-        list_remove(a, block);
-        absorb_right(a, block);
+        allocator_list_remove(a, block);
+        allocator_absorb_right(a, block);
     }
-    list_insert(a, block);
+    allocator_list_insert(a, block);
     if (!a->live && a->slab_count > 1) {
-        live_rehash(a, BUCKETS_LOG);
-        start_over(a);
+        allocator_live_rehash(a, BUCKETS_LOG);
+        allocator_start_over(a);
     }
     return 0;
 }
 
 int sy_allocator_resize(struct sy_allocator *a, uint64_t offset, uint64_t size)
 {
-    struct block *block = live_find(a, offset), *right;
+    struct block *block = allocator_live_find(a, offset), *right;
     uint64_t old, rounded;
     bool right_free;
 
@@ -447,23 +448,23 @@ int sy_allocator_resize(struct sy_allocator *a, uint64_t offset, uint64_t size)
         return -ENOMEM;
     old = block->size;
     rounded = sy_round_up(size, SY_ALLOCATOR_GRANULE);
-    if (rounded < old && !right_free && !records_ready(a, 1))
+    if (rounded < old && !right_free && !allocator_records_ready(a, 1))
         return -ENOBUFS;
     if (rounded != old && right_free) {
-        list_remove(a, right);
-        absorb_right(a, block);
+        allocator_list_remove(a, right);
+        allocator_absorb_right(a, block);
     }
     if (rounded < block->size)
-        cut_tail(a, block, rounded);
+        allocator_cut_tail(a, block, rounded);
     block->asked = size;
     a->used -= old;
-    use(a, block->size);
+    allocator_use(a, block->size);
     return 0;
 }
 
 uint64_t sy_allocator_size_of(const struct sy_allocator *a, uint64_t offset)
 {
-    const struct block *block = live_find(a, offset);
+    const struct block *block = allocator_live_find(a, offset);
 
     return block ? block->size : 0;
 }
@@ -478,7 +479,7 @@ void sy_allocator_walk(const struct sy_allocator *a, sy_allocator_visit *visit, 
 }
 
 /* The highest class has the largest block; which of its blocks that is takes a look at each. */
-static uint64_t largest_free(const struct sy_allocator *a)
+static uint64_t allocator_largest_free(const struct sy_allocator *a)
 {
     uint64_t largest = 0;
     unsigned level, split;
@@ -500,7 +501,7 @@ struct sy_allocator_stats sy_allocator_stats(const struct sy_allocator *a)
         .size = a->size,
         .used = a->used,
         .peak = a->peak,
-        .largest_free = largest_free(a),
+        .largest_free = allocator_largest_free(a),
         .live_blocks = a->live,
         .free_blocks = a->free,
         .metadata = tables + a->slab_count * sizeof(struct slab),

@@ -9,7 +9,7 @@ uint64_t sy_control_offset(const void *mine)
     return (uint64_t)((const char *)mine - sy_windows.entry[SY_WINDOW_CONTROL].own.base);
 }
 
-static struct sy_amo word(int pe, enum sy_amo_op op, const void *mine, uint64_t value)
+static struct sy_amo control_word(int pe, enum sy_amo_op op, const void *mine, uint64_t value)
 {
     return (struct sy_amo){.pe = pe,
                            .window = SY_WINDOW_CONTROL,
@@ -21,7 +21,7 @@ static struct sy_amo word(int pe, enum sy_amo_op op, const void *mine, uint64_t 
 
 void sy_control_update(int pe, enum sy_amo_op op, void *mine, uint64_t value)
 {
-    const struct sy_amo amo = word(pe, op, mine, value);
+    const struct sy_amo amo = control_word(pe, op, mine, value);
 
     sy_fence(&sy_ctx_control);
     sy_issue_amo(what, &sy_ctx_control, &amo, SY_PROMPT);
@@ -50,7 +50,7 @@ void sy_control_put(int pe, unsigned window, uint64_t offset, const void *source
 {
     const struct sy_transfer t = {
         .pe = pe, .window = window, .offset = offset, .local = (void *)source, .length = length};
-    const struct sy_amo amo = word(pe, op, mine, value);
+    const struct sy_amo amo = control_word(pe, op, mine, value);
 
     sy_issue_put_signal(what, &sy_ctx_control, &t, &amo, SY_BLOCKING | hint);
 }

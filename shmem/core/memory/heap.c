@@ -77,7 +77,7 @@ void *sy_heap_alloc(size_t size, size_t alignment)
     return taken ? sy_memory.heap + offset : NULL;
 }
 
-static uint64_t offset_of(const char *what, const void *block)
+static uint64_t heap_offset_of(const char *what, const void *block)
 {
     uint64_t offset = (uint64_t)((const char *)block - sy_memory.heap);
 
@@ -91,12 +91,12 @@ static uint64_t offset_of(const char *what, const void *block)
 
 size_t sy_heap_size(const char *what, const void *block)
 {
-    return sy_allocator_size_of(allocator, offset_of(what, block));
+    return sy_allocator_size_of(allocator, heap_offset_of(what, block));
 }
 
 void sy_heap_free(void *block)
 {
-    uint64_t offset = offset_of("shmem_free", block);
+    uint64_t offset = heap_offset_of("shmem_free", block);
 
     heap_change_begins();
     sy_allocator_release(allocator, offset);
@@ -117,7 +117,7 @@ static bool heap_resize_at(uint64_t offset, size_t size)
 
 bool sy_heap_resize(void *block, size_t size)
 {
-    uint64_t offset = offset_of("shmem_realloc", block);
+    uint64_t offset = heap_offset_of("shmem_realloc", block);
 
     heap_change_begins();
     bool resized = heap_resize_at(offset, size);
@@ -133,14 +133,14 @@ static void map_add(uint64_t offset, uint64_t asked, void *arg)
     map.block[map.count++] = (struct extent){offset, asked};
 }
 
-static int map_order(const void *a, const void *b)
+static int heap_map_order(const void *a, const void *b)
 {
     const struct extent *x = a, *y = b;
 
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static bool map_renew(void)
+static bool heap_map_renew(void)
 {
     uint64_t blocks = sy_allocator_stats(allocator).live_blocks;
     struct extent *block = realloc(map.block, (blocks + 1) * sizeof *block);
@@ -150,12 +150,12 @@ static bool map_renew(void)
     map.block = block;
     map.count = 0;
     sy_allocator_walk(allocator, map_add, NULL);
-    qsort(map.block, map.count, sizeof *map.block, map_order);
+    qsort(map.block, map.count, sizeof *map.block, heap_map_order);
     return map.current = true;
 }
 
 /* The last block that begins at the offset or before it. */
-static const struct extent *map_find(uint64_t offset)
+static const struct extent *heap_map_find(uint64_t offset)
 {
     size_t low = 0, high = map.count;
 
@@ -177,8 +177,8 @@ size_t sy_heap_within(const void *address, size_t length, const void **begin, si
     *begin = NULL;
     *size = 0;
     pthread_mutex_lock(&map.lock);
-    bool known = map.current || map_renew();
-    const struct extent *block = known ? map_find(offset) : NULL;
+    bool known = map.current || heap_map_renew();
+    const struct extent *block = known ? heap_map_find(offset) : NULL;
     if (block && offset - block->offset < block->length) {
         *begin = sy_memory.heap + block->offset;
         *size = block->length;

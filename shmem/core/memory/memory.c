@@ -30,7 +30,7 @@ struct sy_memory sy_memory = {.fd = -1};
 #define PREFERRED_ADDRESS HEAP_ADDRESS
 #endif
 
-static int open_control(struct sy_error *err)
+static int memory_open_control(struct sy_error *err)
 {
     if (sy_memory.control)
         return 0;
@@ -61,7 +61,7 @@ static int open_control(struct sy_error *err)
 }
 
 /* Maps the heap at the preferred address, else anywhere on a large-page boundary. */
-static void *map_heap(size_t length)
+static void *memory_map_heap(size_t length)
 {
     int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_NORESERVE;
     off_t offset = (off_t)sy_memory.heap_offset;
@@ -93,7 +93,7 @@ static void *map_heap(size_t length)
     return at;
 }
 
-static void want_huge_pages(void)
+static void memory_want_huge_pages(void)
 {
     char mode[128] = "";
     FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "re");
@@ -114,7 +114,7 @@ static void want_huge_pages(void)
                strerror(errno));
 }
 
-static bool overcommit_is_off(void)
+static bool memory_overcommit_is_off(void)
 {
     int mode = 0;
     FILE *file = fopen("/proc/sys/vm/overcommit_memory", "re");
@@ -128,7 +128,7 @@ static bool overcommit_is_off(void)
 }
 
 /* Says what could not be had and, for the limits that users meet, which one it was. */
-static int heap_failed(int code, const char *call, size_t length, struct sy_error *err)
+static int memory_heap_failed(int code, const char *call, size_t length, struct sy_error *err)
 {
     return sy_fail(err, code,
                    "a symmetric heap of %zu bytes: %s: %s; set SHMEM_SYMMETRIC_SIZE to less, or "
@@ -139,16 +139,16 @@ static int heap_failed(int code, const char *call, size_t length, struct sy_erro
 
 int sy_memory_open(size_t size, bool huge_pages, struct sy_error *err)
 {
-    int rc = open_control(err);
+    int rc = memory_open_control(err);
     if (rc)
         return rc;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     if (size > (size_t)INT64_MAX - sy_memory.heap_offset - page)
-        return heap_failed(EFBIG, "its size", size, err);
+        return memory_heap_failed(EFBIG, "its size", size, err);
     size_t length = sy_round_up(size, page);
     sy_memory.heap = NULL;
     sy_memory.heap_length = length;
-    sy_memory.commit = overcommit_is_off();
+    sy_memory.commit = memory_overcommit_is_off();
     if (!length)
         return 0;
     /* The file only grows: a peer may not have closed its mapping of an earlier heap yet, and must
@@ -156,15 +156,15 @@ int sy_memory_open(size_t size, bool huge_pages, struct sy_error *err)
     if (sy_memory.file_length < sy_memory.heap_offset + length) {
         rc = sy_file_set_length(sy_memory.fd, sy_memory.heap_offset + length);
         if (rc)
-            return heap_failed(-rc, "ftruncate", size, err);
+            return memory_heap_failed(-rc, "ftruncate", size, err);
         sy_memory.file_length = sy_memory.heap_offset + length;
     }
-    void *heap = map_heap(length);
+    void *heap = memory_map_heap(length);
     if (heap == MAP_FAILED)
-        return heap_failed(errno, "mmap", size, err);
+        return memory_heap_failed(errno, "mmap", size, err);
     sy_memory.heap = heap;
     if (huge_pages)
-        want_huge_pages();
+        memory_want_huge_pages();
     sy_log(SY_LOG_DEBUG, "memory", "symmetric heap of %zu bytes at %p", length, heap);
     return 0;
 }

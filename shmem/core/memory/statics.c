@@ -29,7 +29,8 @@ static uint64_t page_size;
 /* ---- which pages ---- */
 
 /* file_end: where the bytes end that the executable has initial values for. */
-static void add_range(struct sy_statics *found, uintptr_t lo, uintptr_t hi, uintptr_t file_end)
+static void statics_add_range(struct sy_statics *found, uintptr_t lo, uintptr_t hi,
+                              uintptr_t file_end)
 {
     if (lo < hi && found->ranges < SY_STATICS_RANGES)
         found->range[found->ranges++] = (struct sy_statics_range){
@@ -38,7 +39,7 @@ static void add_range(struct sy_statics *found, uintptr_t lo, uintptr_t hi, uint
 
 /* The writable segments of the first object, which is the main program, without the part that the
  * dynamic linker makes read-only after relocation (RELRO). */
-static int collect_ranges(struct dl_phdr_info *info, size_t size, void *arg)
+static int statics_collect_ranges(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct sy_statics *found = arg;
     uintptr_t relro_lo = 0, relro_hi = 0;
@@ -59,16 +60,16 @@ static int collect_ranges(struct dl_phdr_info *info, size_t size, void *arg)
         uintptr_t hi = sy_round_up(info->dlpi_addr + p->p_vaddr + p->p_memsz, page_size);
         uintptr_t file_end = info->dlpi_addr + p->p_vaddr + p->p_filesz;
         if (relro_lo < hi && relro_hi > lo) {
-            add_range(found, lo, relro_lo, file_end);
+            statics_add_range(found, lo, relro_lo, file_end);
             lo = relro_hi;
         }
-        add_range(found, lo, hi, file_end);
+        statics_add_range(found, lo, hi, file_end);
     }
     return 1;
 }
 
 /* Hashes the GNU build-id where there is one, and the shape of the program headers. */
-static int collect_identity(struct dl_phdr_info *info, size_t size, void *arg)
+static int statics_collect_identity(struct dl_phdr_info *info, size_t size, void *arg)
 {
     uint64_t *identity = arg;
 
@@ -100,7 +101,7 @@ static inline void copy_page(uint64_t *to, const uint64_t *from)
 }
 
 /* Whether there is anything but zeros. */
-static bool has_values(const uint64_t *page)
+static bool statics_has_values(const uint64_t *page)
 {
     for (size_t i = 0; i < page_size / sizeof *page; i++)
         if (page[i])
@@ -111,7 +112,7 @@ static bool has_values(const uint64_t *page)
 /* Copies the pages of a range that are not zero to `to`, where everything is. A page that the
  * executable has no values for and that is neither in memory nor swapped out was never touched, and
  * is passed over without being read. Without pagemap all are read. */
-static void copy_present(const struct sy_statics_range *range, char *to, int pagemap)
+static void statics_copy_present(const struct sy_statics_range *range, char *to, int pagemap)
 {
     const uint64_t there = UINT64_C(3) << 62; /* bit 63: present, bit 62: swapped */
     uint64_t entry[64];
@@ -127,7 +128,7 @@ static void copy_present(const struct sy_statics_range *range, char *to, int pag
         for (size_t i = 0; i < count; i++) {
             size_t offset = (first + i) * page_size;
             const uint64_t *page = (const uint64_t *)(range->base + offset);
-            if ((offset < range->from_file || entry[i] & there) && has_values(page))
+            if ((offset < range->from_file || entry[i] & there) && statics_has_values(page))
                 copy_page((uint64_t *)(to + offset), page);
         }
     }
@@ -135,13 +136,13 @@ static void copy_present(const struct sy_statics_range *range, char *to, int pag
 
 /* Moves one range. Past the mmap there is no way back and none is needed: it replaces pages by
  * equal ones. */
-static bool move_range(const struct sy_statics_range *range, int fd, int pagemap)
+static bool statics_move_range(const struct sy_statics_range *range, int fd, int pagemap)
 {
     char *image = mmap(NULL, range->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                        (off_t)range->fd_offset);
     if (image == MAP_FAILED)
         return false;
-    copy_present(range, image, pagemap);
+    statics_copy_present(range, image, pagemap);
     long at = syscall(SYS_mmap, range->base, range->length, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_FIXED, fd, (off_t)range->fd_offset);
     munmap(image, range->length);
@@ -155,7 +156,7 @@ static bool single_threaded(void)
     return stat("/proc/self/task", &task) || task.st_nlink <= 3;
 }
 
-static const char *move_all(struct sy_statics *s)
+static const char *statics_move_all(struct sy_statics *s)
 {
     if (!single_threaded())
         return "the library was loaded into a process that already has threads";
@@ -177,7 +178,7 @@ static const char *move_all(struct sy_statics *s)
     /* The result is kept in locals: `s` itself may lie in a range that is about to move. */
     bool moved = true;
     for (unsigned i = 0; i < s->ranges; i++)
-        moved = move_range(&s->range[i], fd, pagemap) && moved;
+        moved = statics_move_range(&s->range[i], fd, pagemap) && moved;
     if (pagemap >= 0)
         close(pagemap);
     return moved ? NULL : "the program's data could not be mapped again";
@@ -191,7 +192,7 @@ static const char *move_all(struct sy_statics *s)
  * its own: two may fork at once. */
 static _Thread_local char *snapshot[SY_STATICS_RANGES];
 
-static void copy_data_extents(const struct sy_statics_range *range, char *to)
+static void statics_copy_data_extents(const struct sy_statics_range *range, char *to)
 {
     off_t at = (off_t)range->fd_offset, end = at + (off_t)range->length;
 
@@ -211,7 +212,7 @@ static void copy_data_extents(const struct sy_statics_range *range, char *to)
     }
 }
 
-static void before_fork(void)
+static void statics_before_fork(void)
 {
     for (unsigned i = 0; i < sy_statics.ranges; i++) {
         void *copy = mmap(NULL, sy_statics.range[i].length, PROT_READ | PROT_WRITE,
@@ -220,17 +221,17 @@ static void before_fork(void)
     }
     for (unsigned i = 0; i < sy_statics.ranges; i++)
         if (snapshot[i])
-            copy_data_extents(&sy_statics.range[i], snapshot[i]);
+            statics_copy_data_extents(&sy_statics.range[i], snapshot[i]);
 }
 
-static void after_fork_in_parent(void)
+static void statics_after_fork_in_parent(void)
 {
     for (unsigned i = 0; i < sy_statics.ranges; i++)
         if (snapshot[i])
             munmap(snapshot[i], sy_statics.range[i].length);
 }
 
-static void after_fork_in_child(void)
+static void statics_after_fork_in_child(void)
 {
     struct sy_statics s = sy_statics; /* the original may be in a range that is replaced below */
     char *copy[SY_STATICS_RANGES];
@@ -257,14 +258,15 @@ __attribute__((constructor(101))) static void sy_statics_start(void)
     struct sy_statics s = {.fd = -1, .end = SY_CONTROL_SPACE};
 
     page_size = (uint64_t)sysconf(_SC_PAGESIZE);
-    dl_iterate_phdr(collect_ranges, &s);
-    dl_iterate_phdr(collect_identity, &s.identity);
+    dl_iterate_phdr(statics_collect_ranges, &s);
+    dl_iterate_phdr(statics_collect_identity, &s.identity);
     qsort(s.range, s.ranges, sizeof s.range[0], larger_first);
     s.why = refused_by_user();
     if (!s.why)
-        s.why = move_all(&s);
+        s.why = statics_move_all(&s);
     s.mapped = !s.why;
     sy_statics = s;
     if (s.fd >= 0)
-        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+        pthread_atfork(statics_before_fork, statics_after_fork_in_parent,
+                       statics_after_fork_in_child);
 }

@@ -16,14 +16,14 @@ struct sy_hot sy_hot = {.not_ctx = UINTPTR_MAX};
 static int npes_open;
 
 /* Pages of a table that are never written cost nothing, which matters at many thousand PEs. */
-static char **new_table(int npes)
+static char **windows_new_table(int npes)
 {
     void *table = mmap(NULL, (size_t)npes * sizeof(char *), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return table == MAP_FAILED ? NULL : table;
 }
 
-static void add(char *base, size_t length, int fd, uint64_t fd_offset)
+static void windows_add(char *base, size_t length, int fd, uint64_t fd_offset)
 {
     sy_windows.entry[sy_windows.count++].own = (struct sy_window){
         .base = base, .length = length, .fd = fd, .fd_offset = fd_offset};
@@ -35,13 +35,13 @@ int sy_windows_open(int pe, int npes, struct sy_error *err)
 
     sy_windows.count = 0;
     npes_open = npes;
-    add(memory->heap, memory->heap_length, memory->fd, memory->heap_offset);
-    add(memory->control, SY_CONTROL_SPACE, memory->fd, 0);
+    windows_add(memory->heap, memory->heap_length, memory->fd, memory->heap_offset);
+    windows_add(memory->control, SY_CONTROL_SPACE, memory->fd, 0);
     for (unsigned i = 0; i < sy_statics.ranges; i++)
-        add(sy_statics.range[i].base, sy_statics.range[i].length,
-            sy_statics.mapped ? memory->fd : -1, sy_statics.range[i].fd_offset);
+        windows_add(sy_statics.range[i].base, sy_statics.range[i].length,
+                    sy_statics.mapped ? memory->fd : -1, sy_statics.range[i].fd_offset);
     for (unsigned i = 0; i < sy_windows.count; i++) {
-        sy_windows.entry[i].peer = new_table(npes);
+        sy_windows.entry[i].peer = windows_new_table(npes);
         if (!sy_windows.entry[i].peer)
             return sy_fail(err, ENOMEM, "no memory for a table of %d PEs", npes);
         sy_windows_set_peer(i, pe, sy_windows.entry[i].own.base);

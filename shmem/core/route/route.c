@@ -28,7 +28,7 @@ bool sy_routes_named(const char *wanted)
 }
 
 /* Whether `name` stands in the list "a,b,c". */
-static bool listed(const char *list, const char *name)
+static bool route_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);
 
@@ -43,7 +43,7 @@ static bool listed(const char *list, const char *name)
 
 /* One word of a list "a,b?,^c": its letters, without the mark behind it, and whether the mark is
  * there. False at the end. */
-static bool next_name(const char **list, char name[SY_ROUTE_NAME], bool *optional)
+static bool route_next_name(const char **list, char name[SY_ROUTE_NAME], bool *optional)
 {
     size_t word = strcspn(*list, ",");
 
@@ -55,7 +55,8 @@ static bool next_name(const char **list, char name[SY_ROUTE_NAME], bool *optiona
     return true;
 }
 
-static const struct sy_plugin *find(const char *name, const struct sy_plugin *found, size_t count)
+static const struct sy_plugin *route_find(const char *name, const struct sy_plugin *found,
+                                          size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!strcmp(found[i].name, name))
@@ -64,8 +65,8 @@ static const struct sy_plugin *find(const char *name, const struct sy_plugin *fo
 }
 
 /* Every name of a user's list must exist: a slip must not silently choose another transport. */
-static int check_names(const char *list, const struct sy_plugin *found, size_t count,
-                       struct sy_error *err)
+static int route_check_names(const char *list, const struct sy_plugin *found, size_t count,
+                             struct sy_error *err)
 {
     char have[256] = "", name[SY_ROUTE_NAME];
     bool optional;
@@ -75,8 +76,8 @@ static int check_names(const char *list, const struct sy_plugin *found, size_t c
         if (used + strlen(found[i].name) + 3 < sizeof have)
             sprintf(have + used, "%s%s", used ? ", " : "", found[i].name);
     }
-    while (next_name(&list, name, &optional))
-        if (!optional && !find(name, found, count))
+    while (route_next_name(&list, name, &optional))
+        if (!optional && !route_find(name, found, count))
             return sy_fail(err, ENOENT,
                            "SHMEM_TRANSPORTS names '%s', but there is no such transport; there is: "
                            "%s%s",
@@ -87,7 +88,8 @@ static int check_names(const char *list, const struct sy_plugin *found, size_t c
 
 /* ---- what a plugin may get wrong ---- */
 
-static int check_rows(const char *name, const struct sy_transport *table, struct sy_error *err)
+static int route_check_rows(const char *name, const struct sy_transport *table,
+                            struct sy_error *err)
 {
     size_t length = strlen(name);
 
@@ -105,13 +107,14 @@ static int check_rows(const char *name, const struct sy_transport *table, struct
     return 0;
 }
 
-static int check_table(const char *name, const struct sy_transport *table, struct sy_error *err)
+static int route_check_table(const char *name, const struct sy_transport *table,
+                             struct sy_error *err)
 {
     const struct sy_transport *stubs = &sy_transport_stubs;
 
     if ((table->ctx_open == stubs->ctx_open) != (table->ctx_close == stubs->ctx_close))
         return sy_fail(err, EINVAL, "it has only one of ctx_open and ctx_close");
-    return check_rows(name, table, err);
+    return route_check_rows(name, table, err);
 }
 
 unsigned sy_routes_able(const struct sy_route_transport *t)
@@ -134,7 +137,8 @@ int sy_routes_step(const char *step, int rc, struct sy_error *err)
 /* ---- loading ---- */
 
 /* Loads a plugin and appends it. */
-static int load(const struct sy_plugin *found, struct sy_options *options, struct sy_error *err)
+static int route_load(const struct sy_plugin *found, struct sy_options *options,
+                      struct sy_error *err)
 {
     if (sy_routes.loaded == SY_TRANSPORTS_MAX)
         return sy_fail(err, E2BIG, "more than %d transports", SY_TRANSPORTS_MAX);
@@ -147,7 +151,7 @@ static int load(const struct sy_plugin *found, struct sy_options *options, struc
     t->table = t->plugin.table;
     t->rank = t->table->priority < INT32_MAX ? -(int32_t)t->table->priority : -INT32_MAX;
     struct sy_error why = {""};
-    if (check_table(found->name, t->table, &why))
+    if (route_check_table(found->name, t->table, &why))
         rc = sy_fail(err, EPROTO, "transport plugin %s: %s", found->name, why.text);
     else if (t->table->options)
         rc = sy_options_add(options, found->name, t->table->options, t->table->settings, err);
@@ -158,17 +162,17 @@ static int load(const struct sy_plugin *found, struct sy_options *options, struc
     return rc;
 }
 
-static int load_named(const char *list, const struct sy_plugin *found, size_t count,
-                      struct sy_options *options, struct sy_error *err)
+static int route_load_named(const char *list, const struct sy_plugin *found, size_t count,
+                            struct sy_options *options, struct sy_error *err)
 {
     char name[SY_ROUTE_NAME];
     bool optional;
 
-    for (int32_t rank = 0; next_name(&list, name, &optional); rank++) {
-        const struct sy_plugin *plugin = find(name, found, count);
-        if (!plugin) /* check_names has seen to it that it is optional */
+    for (int32_t rank = 0; route_next_name(&list, name, &optional); rank++) {
+        const struct sy_plugin *plugin = route_find(name, found, count);
+        if (!plugin) /* route_check_names has seen to it that it is optional */
             continue;
-        int rc = load(plugin, options, err);
+        int rc = route_load(plugin, options, err);
         if (rc)
             return rc;
         sy_routes.transport[sy_routes.loaded - 1].rank = rank;
@@ -178,7 +182,7 @@ static int load_named(const char *list, const struct sy_plugin *found, size_t co
     return 0;
 }
 
-static int lower_first(const void *a, const void *b)
+static int route_lower_first(const void *a, const void *b)
 {
     const struct sy_route_transport *x = a, *y = b;
     return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
@@ -187,14 +191,14 @@ static int lower_first(const void *a, const void *b)
 
 /* Loads all that exist but the excluded ones, and those that are only for who names them, unless a
  * rule does. */
-static int load_auto(const char *excluded, const struct sy_plugin *found, size_t count,
-                     struct sy_options *options, struct sy_error *err)
+static int route_load_auto(const char *excluded, const struct sy_plugin *found, size_t count,
+                           struct sy_options *options, struct sy_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         struct sy_error why = {""};
-        if (listed(excluded, found[i].name))
+        if (route_listed(excluded, found[i].name))
             continue;
-        int rc = load(&found[i], options, &why);
+        int rc = route_load(&found[i], options, &why);
         if (rc ==
             -EINVAL) /* a bad option value is the user's to mend, not a reason to go without */
             return sy_fail(err, EINVAL, "%s", why.text);
@@ -204,7 +208,7 @@ static int load_auto(const char *excluded, const struct sy_plugin *found, size_t
                  !sy_route_rules_want(found[i].name))
             sy_plugin_close(&sy_routes.transport[--sy_routes.loaded].plugin);
     }
-    qsort(sy_routes.transport, sy_routes.loaded, sizeof sy_routes.transport[0], lower_first);
+    qsort(sy_routes.transport, sy_routes.loaded, sizeof sy_routes.transport[0], route_lower_first);
     return 0;
 }
 
@@ -214,12 +218,12 @@ int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_err
     struct sy_plugin *found = sy_plugins_find("transport", &count);
     bool exclude = wanted[0] == '^', named = sy_routes_named(wanted);
     const char *list = exclude ? wanted + 1 : named ? wanted : "";
-    int rc = check_names(list, found, count, err);
+    int rc = route_check_names(list, found, count, err);
 
     drops = 0;
     if (!rc)
-        rc = named ? load_named(list, found, count, options, err)
-                   : load_auto(list, found, count, options, err);
+        rc = named ? route_load_named(list, found, count, options, err)
+                   : route_load_auto(list, found, count, options, err);
     sy_plugins_free(found, count);
     return rc;
 }
@@ -227,7 +231,7 @@ int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_err
 /* ---- opening ---- */
 
 /* Opens transport `i`, registers the windows, and opens the default context's domain in it. */
-static int open_one(unsigned i, const struct sy_host *host, struct sy_error *err)
+static int route_open_one(unsigned i, const struct sy_host *host, struct sy_error *err)
 {
     struct sy_route_transport *t = &sy_routes.transport[i];
     int rc = sy_routes_step("open", t->table->open(host, err), err);
@@ -244,7 +248,7 @@ static int open_one(unsigned i, const struct sy_host *host, struct sy_error *err
     return rc;
 }
 
-static void forget(unsigned i, int code, const char *why)
+static void route_forget(unsigned i, int code, const char *why)
 {
     struct sy_route_transport *t = &sy_routes.transport[i];
     struct sy_route_drop *drop = &dropped[drops++]; /* each of the loaded ones at most once */
@@ -265,7 +269,7 @@ void sy_routes_drop(unsigned i, int code, const char *why)
     t->table->ctx_close(t->ctx);
     t->table->close();
     sy_routes.count--;
-    forget(i, code, why);
+    route_forget(i, code, why);
 }
 
 const struct sy_route_drop *sy_routes_dropped(unsigned i)
@@ -287,7 +291,7 @@ int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err
         const struct sy_route_transport *t = &sy_routes.transport[sy_routes.count];
         if (!beyond && (!t->table->node_only || sy_routes_span_node()))
             return 0;
-        int failed = open_one(sy_routes.count, host, &why);
+        int failed = route_open_one(sy_routes.count, host, &why);
         bool needless = failed == -ENODEV && host->npes == 1; /* nobody is there to be reached */
         if (!failed) {
             sy_routes.count++;
@@ -296,7 +300,7 @@ int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err
                            t->plugin.name, why.text);
         } else {
             sy_log(SY_LOG_DEBUG, "routes", "transport %s: not used: %s", t->plugin.name, why.text);
-            forget(sy_routes.count, failed, why.text);
+            route_forget(sy_routes.count, failed, why.text);
         }
     }
     return 0;
@@ -306,7 +310,7 @@ int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err
 
 enum { PACK_HEAD = sizeof(int32_t) + 1, PACK_MOST = 0xff };
 
-static size_t pack_one(char *at, const char *name, int32_t rank, size_t length)
+static size_t route_pack_one(char *at, const char *name, int32_t rank, size_t length)
 {
     size_t used = strlen(name) + 1;
 
@@ -338,12 +342,12 @@ size_t sy_routes_pack(char *buffer, size_t room)
                    t->plugin.name, length, SY_ADDRESS_MAX);
             length = 0;
         }
-        used += pack_one(buffer + used, t->plugin.name, t->rank, length) + length;
+        used += route_pack_one(buffer + used, t->plugin.name, t->rank, length) + length;
     }
     if (sy_route_rules_use_nets() && used + sizeof SY_ROUTE_NETS + PACK_HEAD + PACK_MOST < room) {
         char *nets = buffer + used + sizeof SY_ROUTE_NETS + PACK_HEAD;
         size_t length = sy_route_rules_addresses(nets, PACK_MOST);
-        used += pack_one(buffer + used, SY_ROUTE_NETS, 0, length) + length;
+        used += route_pack_one(buffer + used, SY_ROUTE_NETS, 0, length) + length;
     }
     buffer[used++] = '\0';
     return used;

@@ -47,7 +47,7 @@ static const char *pack_of(int pe)
 
 /* ---- the transports of the job ---- */
 
-static int find(const char *name)
+static int route_choose_find(const char *name)
 {
     for (unsigned i = 0; i < job.count; i++)
         if (!strcmp(job.name[i], name))
@@ -55,9 +55,9 @@ static int find(const char *name)
     return -1;
 }
 
-static int add(const struct sy_route_entry *entry, struct sy_error *err)
+static int route_choose_add(const struct sy_route_entry *entry, struct sy_error *err)
 {
-    int at = find(entry->name);
+    int at = route_choose_find(entry->name);
 
     if (at < 0) {
         if (job.count == SY_TRANSPORTS_MAX)
@@ -72,7 +72,7 @@ static int add(const struct sy_route_entry *entry, struct sy_error *err)
     return 0;
 }
 
-static void sort_names(void)
+static void route_choose_sort_names(void)
 {
     for (unsigned i = 1; i < job.count; i++)
         for (unsigned k = i; k > 0; k--) {
@@ -90,7 +90,7 @@ static void sort_names(void)
 
 /* A name in a rule must be that of a transport which some PE has, or which at least is installed.
  */
-static int check_rules(struct sy_error *err)
+static int route_choose_check_rules(struct sy_error *err)
 {
     const char *name;
     size_t count;
@@ -100,7 +100,7 @@ static int check_rules(struct sy_error *err)
         return 0;
     struct sy_plugin *found = sy_plugins_find("transport", &count);
     for (unsigned i = 0; !rc && (name = sy_route_rules_name(i)); i++) {
-        bool known = find(name) >= 0;
+        bool known = route_choose_find(name) >= 0;
         for (size_t k = 0; k < count && !known; k++)
             known = !strcmp(found[k].name, name);
         if (!known)
@@ -111,7 +111,7 @@ static int check_rules(struct sy_error *err)
     return rc;
 }
 
-static int gather_names(int npes, struct sy_error *err)
+static int route_choose_gather_names(int npes, struct sy_error *err)
 {
     struct sy_route_entry entry;
     int rc = 0;
@@ -123,12 +123,12 @@ static int gather_names(int npes, struct sy_error *err)
                 if (!strcmp(entry.name, SY_ROUTE_NETS))
                     continue;
                 if (!pass)
-                    rc = add(&entry, err);
+                    rc = route_choose_add(&entry, err);
                 else
-                    job.has[pe] |= (uint8_t)(1 << find(entry.name));
+                    job.has[pe] |= (uint8_t)(1 << route_choose_find(entry.name));
             }
         }
-        sort_names();
+        route_choose_sort_names();
     }
     for (unsigned i = 0; i < job.count; i++) {
         job.own[i] = -1;
@@ -137,24 +137,24 @@ static int gather_names(int npes, struct sy_error *err)
                 job.own[i] = (int)k;
     }
     sy_routes.kinds = job.count;
-    return rc ? rc : check_rules(err);
+    return rc ? rc : route_choose_check_rules(err);
 }
 
 /* A setting that does not fit here is the user's to mend, rather than a reason to go without;
  * unless it fits other PEs of the job, whose machines have what it names. */
-static int check_settings(struct sy_error *err)
+static int route_choose_check_settings(struct sy_error *err)
 {
     const struct sy_route_drop *drop;
 
     for (unsigned i = 0; (drop = sy_routes_dropped(i)); i++)
-        if (drop->code == -EINVAL && find(drop->name) < 0)
+        if (drop->code == -EINVAL && route_choose_find(drop->name) < 0)
             return sy_fail(err, EINVAL, "transport %s: %s", drop->name, drop->why);
     return 0;
 }
 
 /* ---- connecting ---- */
 
-static void find_address(int pe, const char *name, char address[SY_ADDRESS_MAX])
+static void route_choose_find_address(int pe, const char *name, char address[SY_ADDRESS_MAX])
 {
     const char *at = pack_of(pe);
     struct sy_route_entry entry;
@@ -164,7 +164,8 @@ static void find_address(int pe, const char *name, char address[SY_ADDRESS_MAX])
             memcpy(address, entry.address, entry.length);
 }
 
-static int connect_one(const struct sy_route_transport *t, double seconds, struct sy_error *err)
+static int route_choose_connect_one(const struct sy_route_transport *t, double seconds,
+                                    struct sy_error *err)
 {
     size_t npes = (size_t)sy_world.npes;
     char *addresses = calloc(npes, SY_ADDRESS_MAX);
@@ -172,7 +173,7 @@ static int connect_one(const struct sy_route_transport *t, double seconds, struc
     if (!addresses)
         return sy_fail(err, ENOMEM, "no memory for the addresses of %zu PEs", npes);
     for (size_t pe = 0; pe < npes; pe++)
-        find_address((int)pe, t->plugin.name, addresses + pe * SY_ADDRESS_MAX);
+        route_choose_find_address((int)pe, t->plugin.name, addresses + pe * SY_ADDRESS_MAX);
     int rc = t->table->connect(addresses, SY_ADDRESS_MAX, seconds, err);
     free(addresses);
     return rc;
@@ -180,14 +181,14 @@ static int connect_one(const struct sy_route_transport *t, double seconds, struc
 
 /* All in the order of the job, since a connect may wait for that of other PEs. One that fails is
  * left out, unless it was demanded. */
-static int connect_all(double seconds, struct sy_error *err)
+static int route_choose_connect_all(double seconds, struct sy_error *err)
 {
     for (unsigned i = 0; i < job.count; i++) {
         struct sy_error why = {""};
         if (job.own[i] < 0 || sy_routes.transport[job.own[i]].connected)
             continue;
         struct sy_route_transport *t = &sy_routes.transport[job.own[i]];
-        int rc = sy_routes_step("connect", connect_one(t, seconds, &why), &why);
+        int rc = sy_routes_step("connect", route_choose_connect_one(t, seconds, &why), &why);
         t->connected = !rc;
         if (!rc)
             continue;
@@ -210,7 +211,7 @@ static int connect_all(double seconds, struct sy_error *err)
 /* ---- agreement ---- */
 
 /* Says once of each transport that an answer of it is of no use. */
-static void tell_of_reach(struct sy_route_transport *t, int pe, unsigned bits)
+static void route_choose_tell_of_reach(struct sy_route_transport *t, int pe, unsigned bits)
 {
     if (!t->faulted)
         sy_log(SY_LOG_ERROR, "routes",
@@ -221,7 +222,7 @@ static void tell_of_reach(struct sy_route_transport *t, int pe, unsigned bits)
     t->faulted = true;
 }
 
-static unsigned reach(unsigned i, int pe)
+static unsigned route_choose_reach(unsigned i, int pe)
 {
     const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
     struct sy_route_transport *t = &sy_routes.transport[job.own[i]];
@@ -233,12 +234,12 @@ static unsigned reach(unsigned i, int pe)
                 ((bits & SY_REACH_MAP) || (bits & data) == data);
 
     if (bits && !good)
-        tell_of_reach(t, pe, bits);
+        route_choose_tell_of_reach(t, pe, bits);
     return good ? bits : 0;
 }
 
 /* The same for a pair from both sides. */
-static uint32_t pair_hash(int a, int b)
+static uint32_t route_choose_pair_hash(int a, int b)
 {
     uint64_t pair = a < b ? (uint64_t)a << 32 | (uint32_t)b : (uint64_t)b << 32 | (uint32_t)a;
 
@@ -247,7 +248,7 @@ static uint32_t pair_hash(int a, int b)
     return (uint32_t)(pair * 0xbf58476d1ce4e5b9u >> 32);
 }
 
-static struct verdict own_verdict(void)
+static struct verdict route_choose_own_verdict(void)
 {
     struct verdict v = {0};
     uint64_t inputs = 0;
@@ -260,8 +261,8 @@ static struct verdict own_verdict(void)
             continue;
         v.connected |= 1u << i;
         for (int pe = 0; pe < sy_world.npes; pe++)
-            if (pe != sy_world.pe && (job.has[pe] >> i & 1) && reach(i, pe))
-                v.reach[i] ^= pair_hash(pe, sy_world.pe);
+            if (pe != sy_world.pe && (job.has[pe] >> i & 1) && route_choose_reach(i, pe))
+                v.reach[i] ^= route_choose_pair_hash(pe, sy_world.pe);
     }
     v.inputs = (uint32_t)(inputs ^ inputs >> 32);
     return v;
@@ -270,8 +271,8 @@ static struct verdict own_verdict(void)
 /* What has connected where, and that all PEs have computed from the same data. *failed,
  * *one_sided: transports that have been lost on the way by some PE, and those that some PE reaches
  * another by but not the other way round; the same on every PE. */
-static int take_verdicts(const struct verdict *all, uint32_t *failed, uint32_t *one_sided,
-                         struct sy_error *err)
+static int route_choose_take_verdicts(const struct verdict *all, uint32_t *failed,
+                                      uint32_t *one_sided, struct sy_error *err)
 {
     uint32_t sum[SY_TRANSPORTS_MAX] = {0};
 
@@ -295,7 +296,7 @@ static int take_verdicts(const struct verdict *all, uint32_t *failed, uint32_t *
 
 /* All PEs tell whom they reach by transport i, and a pair has it where both do: contact may have
  * been made from one side only. */
-static int intersect(unsigned i, double seconds, struct sy_error *err)
+static int route_choose_intersect(unsigned i, double seconds, struct sy_error *err)
 {
     size_t npes = (size_t)sy_world.npes, bytes = (npes + 7) / 8, me = (size_t)sy_world.pe;
     uint8_t *mine = calloc(1, bytes), *all = calloc(npes, bytes), *mutual = calloc(npes, 1);
@@ -303,7 +304,7 @@ static int intersect(unsigned i, double seconds, struct sy_error *err)
 
     if (mine && all && mutual) {
         for (size_t pe = 0; pe < npes && job.own[i] >= 0; pe++)
-            mine[pe / 8] |= (uint8_t)((pe != me && reach(i, (int)pe)) << pe % 8);
+            mine[pe / 8] |= (uint8_t)((pe != me && route_choose_reach(i, (int)pe)) << pe % 8);
         rc = sy_boot->allgather("agreement on pairs", mine, all, bytes, seconds, err);
         for (size_t pe = 0; pe < npes; pe++) {
             bool there = mine[pe / 8] >> pe % 8 & 1, back = all[pe * bytes + me / 8] >> me % 8 & 1;
@@ -324,29 +325,30 @@ static int intersect(unsigned i, double seconds, struct sy_error *err)
 }
 
 /* 0, SY_ROUTES_SHORT as in sy_routes_connect, or -errno. */
-static int agree(bool beyond, double seconds, struct sy_error *err)
+static int route_choose_agree(bool beyond, double seconds, struct sy_error *err)
 {
-    struct verdict mine = own_verdict(), *all = calloc((size_t)sy_world.npes, sizeof *all);
+    struct verdict mine = route_choose_own_verdict(),
+                   *all = calloc((size_t)sy_world.npes, sizeof *all);
     uint32_t failed = 0, one_sided = 0;
 
     if (!all)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
     int rc = sy_boot->allgather("agreement on routes", &mine, all, sizeof mine, seconds, err);
     if (!rc)
-        rc = take_verdicts(all, &failed, &one_sided, err);
+        rc = route_choose_take_verdicts(all, &failed, &one_sided, err);
     free(all);
     if (!rc && failed && !beyond)
         return SY_ROUTES_SHORT;
     for (unsigned i = 0; i < job.count && !rc; i++)
         if (one_sided >> i & 1)
-            rc = intersect(i, seconds, err);
+            rc = route_choose_intersect(i, seconds, err);
     return rc;
 }
 
 /* ---- what people should know ---- */
 
 /* Of the PEs of this node without transport i: how many they are, if this one is the first. */
-static int without(unsigned i)
+static int route_choose_without(unsigned i)
 {
     int count = 0;
 
@@ -362,12 +364,13 @@ static int without(unsigned i)
 
 /* One line of each host for a transport that others use; one of the job for what nobody can use
  * although the user has named it, or for another reason than that it is not for this machine. */
-static void tell_dropped(void)
+static void route_choose_tell_dropped(void)
 {
     const struct sy_route_drop *drop;
 
     for (unsigned i = 0; (drop = sy_routes_dropped(i)); i++) {
-        int at = find(drop->name), count = at < 0 ? 0 : without((unsigned)at);
+        int at = route_choose_find(drop->name),
+            count = at < 0 ? 0 : route_choose_without((unsigned)at);
         bool surprise = drop->named || drop->code != -ENODEV;
         if (at < 0 && surprise && !sy_world.pe)
             sy_log(SY_LOG_WARN, "routes", "transport %s is left out: %s", drop->name, drop->why);
@@ -381,7 +384,7 @@ static void tell_dropped(void)
 
 /* ---- choice ---- */
 
-static struct sy_route_end end_of(int pe)
+static struct sy_route_end route_choose_end_of(int pe)
 {
     struct sy_place place = sy_world_place(pe);
     struct sy_route_end end = {.pe = pe, .node = place.node, .host = place.host};
@@ -397,7 +400,7 @@ static struct sy_route_end end_of(int pe)
 }
 
 /* The first in an order that both sides have and that reaches. */
-static struct sy_route_cell first_of(const uint8_t *order, unsigned count, int pe)
+static struct sy_route_cell route_choose_first_of(const uint8_t *order, unsigned count, int pe)
 {
     uint8_t both = job.has[sy_world.pe] & job.has[pe];
     struct sy_route_cell cell = {SY_TRANSPORT_NONE, SY_ROUTE_FIRST};
@@ -405,7 +408,7 @@ static struct sy_route_cell first_of(const uint8_t *order, unsigned count, int p
     for (unsigned i = 0; i < count && cell.transport == SY_TRANSPORT_NONE; i++) {
         if (!(both >> order[i] & 1))
             cell.why = cell.why > SY_ROUTE_COMMON ? cell.why : SY_ROUTE_COMMON;
-        else if (!reach(order[i], pe))
+        else if (!route_choose_reach(order[i], pe))
             cell.why = SY_ROUTE_REACH;
         else
             cell.transport = order[i];
@@ -414,22 +417,23 @@ static struct sy_route_cell first_of(const uint8_t *order, unsigned count, int p
 }
 
 /* The route from this PE to another. *rule: the last rule that had a say, or 0. */
-static struct sy_route_cell choose(const struct sy_route_end *mine, int pe, unsigned *rule)
+static struct sy_route_cell route_choose_choose(const struct sy_route_end *mine, int pe,
+                                                unsigned *rule)
 {
     uint8_t order[SY_TRANSPORTS_MAX];
-    struct sy_route_end other = end_of(pe);
+    struct sy_route_end other = route_choose_end_of(pe);
 
     for (unsigned i = 0; i < job.count; i++)
         order[i] = (uint8_t)i;
-    struct sy_route_cell plain = first_of(order, job.count, pe);
+    struct sy_route_cell plain = route_choose_first_of(order, job.count, pe);
     unsigned count = sy_route_rules_apply(mine, &other, job.name, order, job.count, rule);
-    struct sy_route_cell ruled = first_of(order, count, pe);
+    struct sy_route_cell ruled = route_choose_first_of(order, count, pe);
     if (ruled.transport != plain.transport)
         plain = (struct sy_route_cell){ruled.transport, (uint8_t)(SY_ROUTE_RULE + *rule - 1)};
     return plain;
 }
 
-static const char *names_of(uint8_t mask, char *buffer, size_t room)
+static const char *route_choose_names_of(uint8_t mask, char *buffer, size_t room)
 {
     size_t used = 0;
 
@@ -442,7 +446,7 @@ static const char *names_of(uint8_t mask, char *buffer, size_t room)
 }
 
 /* No transport reaches PE pe: says what each side has, and what stands in the way. */
-static int no_route(int pe, unsigned rule, struct sy_error *err)
+static int route_choose_no_route(int pe, unsigned rule, struct sy_error *err)
 {
     char ours[80], theirs[80], text[80], by_rule[110] = "", dropped[400] = "";
     const struct sy_route_drop *drop;
@@ -459,13 +463,13 @@ static int no_route(int pe, unsigned rule, struct sy_error *err)
         "no transport reaches PE %d on host %s from PE %d on host %s; opened here: %s; there: "
         "%s%s. Name one that spans both in SHMEM_TRANSPORTS; SHMEM_DEBUG=routes says more%s%.110s",
         pe, sy_world_place(pe).host, sy_world.pe, sy_world.host,
-        names_of(job.has[sy_world.pe], ours, sizeof ours),
-        names_of(job.has[pe], theirs, sizeof theirs), by_rule, *dropped ? "; left out here: " : "",
-        dropped);
+        route_choose_names_of(job.has[sy_world.pe], ours, sizeof ours),
+        route_choose_names_of(job.has[pe], theirs, sizeof theirs), by_rule,
+        *dropped ? "; left out here: " : "", dropped);
 }
 
 /* Of a PE whose windows are mapped when they are first used. */
-static void map_late(int pe)
+static void route_choose_map_late(int pe)
 {
     struct sy_route_transport *t = sy_route_to(pe);
 
@@ -481,11 +485,11 @@ static void map_late(int pe)
 }
 
 /* Enters PE pe's mapped windows; what is not mapped goes through the transport's data calls. */
-static void enter_windows(int pe)
+static void route_choose_enter_windows(int pe)
 {
     struct sy_route_transport *t = sy_route_to(pe);
 
-    if (t->table->reach(pe) & SY_REACH_LATE && !sy_windows_set_late(pe, map_late)) {
+    if (t->table->reach(pe) & SY_REACH_LATE && !sy_windows_set_late(pe, route_choose_map_late)) {
         sy_routes.maps = true;
         return;
     }
@@ -501,19 +505,19 @@ static void enter_windows(int pe)
     }
 }
 
-static int choose_all(struct sy_route_cell *cells, struct sy_error *err)
+static int route_choose_all(struct sy_route_cell *cells, struct sy_error *err)
 {
-    struct sy_route_end mine = end_of(sy_world.pe);
+    struct sy_route_end mine = route_choose_end_of(sy_world.pe);
 
     for (int pe = 0; pe < sy_world.npes; pe++) {
         struct sy_route_cell cell = {SY_TRANSPORT_NONE, SY_ROUTE_FIRST};
         unsigned rule;
         if (pe != sy_world.pe) {
-            cell = choose(&mine, pe, &rule);
+            cell = route_choose_choose(&mine, pe, &rule);
             if (cell.transport == SY_TRANSPORT_NONE)
-                return no_route(pe, rule, err);
+                return route_choose_no_route(pe, rule, err);
             sy_routes.of[pe] = (uint8_t)job.own[cell.transport];
-            enter_windows(pe);
+            route_choose_enter_windows(pe);
         }
         if (cells)
             cells[pe] = cell;
@@ -523,7 +527,8 @@ static int choose_all(struct sy_route_cell *cells, struct sy_error *err)
 
 /* Every PE's row is gathered only for the table that people look at, and not in jobs whose table
  * would be too large. */
-static int show_table(const struct sy_route_cell *row, double seconds, struct sy_error *err)
+static int route_choose_show_table(const struct sy_route_cell *row, double seconds,
+                                   struct sy_error *err)
 {
     enum { TABLE_PES = 512 };
     size_t npes = (size_t)sy_world.npes;
@@ -538,32 +543,32 @@ static int show_table(const struct sy_route_cell *row, double seconds, struct sy
     return rc;
 }
 
-static int connect_and_choose(bool beyond, bool show, double seconds, struct sy_error *err)
+static int route_choose_connect_and(bool beyond, bool show, double seconds, struct sy_error *err)
 {
     struct sy_route_cell *row = show ? calloc((size_t)sy_world.npes, sizeof *row) : NULL;
-    int rc = gather_names(sy_world.npes, err);
+    int rc = route_choose_gather_names(sy_world.npes, err);
 
     if (!rc)
-        rc = check_settings(err);
+        rc = route_choose_check_settings(err);
     if (!rc) {
         /* Transports wait for other PEs, which may be dead: somebody has to listen for that. */
         sy_guard_start();
-        rc = connect_all(seconds, err);
+        rc = route_choose_connect_all(seconds, err);
         sy_guard_stop();
     }
     if (!rc)
-        rc = agree(beyond, seconds, err);
+        rc = route_choose_agree(beyond, seconds, err);
     if (!rc)
-        tell_dropped();
+        route_choose_tell_dropped();
     if (!rc)
-        rc = choose_all(row, err);
+        rc = route_choose_all(row, err);
     if (!rc && row)
-        rc = show_table(row, seconds, err);
+        rc = route_choose_show_table(row, seconds, err);
     free(row);
     return rc;
 }
 
-static int note_descriptors(struct sy_error *err)
+static int route_choose_note_descriptors(struct sy_error *err)
 {
     for (unsigned i = 0; i < sy_routes.count; i++) {
         struct sy_route_transport *t = &sy_routes.transport[i];
@@ -597,9 +602,9 @@ int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe
     memset(sy_routes.of, SY_TRANSPORT_NONE, npes);
     for (int pe = 0; pe < sy_world.npes; pe++)
         sy_routes.other[pe] = !same_layout(pe);
-    int rc = connect_and_choose(beyond, show, seconds, err);
+    int rc = route_choose_connect_and(beyond, show, seconds, err);
     free(job.has);
     for (unsigned i = 0; i < job.count; i++)
         free(job.mutual[i]);
-    return rc ? rc : note_descriptors(err);
+    return rc ? rc : route_choose_note_descriptors(err);
 }

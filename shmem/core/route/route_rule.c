@@ -43,7 +43,8 @@ static struct {
 
 /* ---- parsing ---- */
 
-static int bad(const struct rule *rule, const char *what, const char *word, struct sy_error *err)
+static int route_rule_bad(const struct rule *rule, const char *what, const char *word,
+                          struct sy_error *err)
 {
     return sy_fail(err, EINVAL,
                    "SHMEM_ROUTES: rule %u, \"%.*s\": %s%s; a rule is such as \"from=node0* "
@@ -52,7 +53,7 @@ static int bad(const struct rule *rule, const char *what, const char *word, stru
                    word);
 }
 
-static bool parse_net(struct selector *s, const char *text)
+static bool route_rule_parse_net(struct selector *s, const char *text)
 {
     char address[64];
     const char *slash = strchr(text, '/');
@@ -72,7 +73,7 @@ static bool parse_net(struct selector *s, const char *text)
 }
 
 /* What follows a "kind:". A pattern for hosts needs no kind. */
-static bool parse_selector(struct selector *s, const char *text)
+static bool route_rule_parse_selector(struct selector *s, const char *text)
 {
     static const struct {
         const char *head;
@@ -91,11 +92,11 @@ static bool parse_selector(struct selector *s, const char *text)
         return false;
     strcpy(s->text, text);
     if (s->kind == NET)
-        return parse_net(s, text);
+        return route_rule_parse_net(s, text);
     return s->kind == HOST || s->kind == ALL || sy_parse_in_ranges(text, 0) >= 0;
 }
 
-static bool names_it(const struct rule *rule, const char *name)
+static bool route_rule_names_it(const struct rule *rule, const char *name)
 {
     for (unsigned i = 0; i < rule->names; i++)
         if (!strcmp(rule->name[i], name))
@@ -104,7 +105,7 @@ static bool names_it(const struct rule *rule, const char *name)
 }
 
 /* None of them twice. */
-static bool parse_names(struct rule *rule, const char *list)
+static bool route_rule_parse_names(struct rule *rule, const char *list)
 {
     while (*list) {
         size_t word = strcspn(list, ",");
@@ -112,7 +113,7 @@ static bool parse_names(struct rule *rule, const char *list)
             return false;
         char *name = rule->name[rule->names];
         memcpy(name, list, word);
-        if (names_it(rule, name))
+        if (route_rule_names_it(rule, name))
             return false;
         rule->names++;
         list += word + (list[word] == ',');
@@ -120,7 +121,7 @@ static bool parse_names(struct rule *rule, const char *list)
     return rule->names > 0;
 }
 
-static int parse_word(struct rule *rule, const char *word, struct sy_error *err)
+static int route_rule_parse_word(struct rule *rule, const char *word, struct sy_error *err)
 {
     static const struct {
         const char *key;
@@ -128,27 +129,29 @@ static int parse_word(struct rule *rule, const char *word, struct sy_error *err)
     } actions[] = {{"prefer=", PREFER}, {"require=", REQUIRE}, {"exclude=", EXCLUDE}};
 
     if (!strncmp(word, "from=", 5))
-        return parse_selector(&rule->from, word + 5)
+        return route_rule_parse_selector(&rule->from, word + 5)
                    ? 0
-                   : bad(rule, "this selects no PEs: ", word, err);
+                   : route_rule_bad(rule, "this selects no PEs: ", word, err);
     if (!strncmp(word, "to=", 3))
-        return parse_selector(&rule->to, word + 3) ? 0
-                                                   : bad(rule, "this selects no PEs: ", word, err);
+        return route_rule_parse_selector(&rule->to, word + 3)
+                   ? 0
+                   : route_rule_bad(rule, "this selects no PEs: ", word, err);
     for (unsigned i = 0; i < 3; i++) {
         size_t length = strlen(actions[i].key);
         if (strncmp(word, actions[i].key, length) != 0)
             continue;
         if (rule->action)
-            return bad(rule, "has more than one of prefer, require and exclude", "", err);
+            return route_rule_bad(rule, "has more than one of prefer, require and exclude", "",
+                                  err);
         rule->action = actions[i].action;
-        return parse_names(rule, word + length)
+        return route_rule_parse_names(rule, word + length)
                    ? 0
-                   : bad(rule, "this names no transports: ", word, err);
+                   : route_rule_bad(rule, "this names no transports: ", word, err);
     }
-    return bad(rule, "unknown word ", word, err);
+    return route_rule_bad(rule, "unknown word ", word, err);
 }
 
-static int parse_rule(const char *text, size_t length, struct sy_error *err)
+static int route_rule_parse(const char *text, size_t length, struct sy_error *err)
 {
     struct rule *rule = &rules.rule[rules.count];
     char word[256];
@@ -160,13 +163,13 @@ static int parse_rule(const char *text, size_t length, struct sy_error *err)
         if (at >= end)
             break;
         snprintf(word, sizeof word, "%.*s", (int)letters, at);
-        int rc = parse_word(rule, word, err);
+        int rc = route_rule_parse_word(rule, word, err);
         if (rc)
             return rc;
         at += letters;
     }
     if (!rule->action)
-        return bad(rule, "has none of prefer, require and exclude", "", err);
+        return route_rule_bad(rule, "has none of prefer, require and exclude", "", err);
     rules.nets |= rule->from.kind == NET || rule->to.kind == NET;
     rules.count++;
     return 0;
@@ -185,7 +188,7 @@ int sy_route_rules_open(const char *text, struct sy_error *err)
             break;
         if (rules.count == RULES_MAX)
             return sy_fail(err, E2BIG, "SHMEM_ROUTES has more than %d rules", RULES_MAX);
-        int rc = parse_rule(text, length, err);
+        int rc = route_rule_parse(text, length, err);
         if (rc)
             return rc;
         text += length;
@@ -212,7 +215,7 @@ const char *sy_route_rule_text(unsigned rule, char *buffer, size_t room)
 bool sy_route_rules_want(const char *name)
 {
     for (unsigned i = 0; i < rules.count; i++)
-        if (rules.rule[i].action != EXCLUDE && names_it(&rules.rule[i], name))
+        if (rules.rule[i].action != EXCLUDE && route_rule_names_it(&rules.rule[i], name))
             return true;
     return false;
 }
@@ -262,7 +265,7 @@ size_t sy_route_rules_addresses(char *buffer, size_t room)
     return used;
 }
 
-static bool in_net(const struct selector *s, const char *address)
+static bool route_rule_in_net(const struct selector *s, const char *address)
 {
     unsigned whole = s->bits / 8, rest = s->bits % 8;
 
@@ -273,7 +276,7 @@ static bool in_net(const struct selector *s, const char *address)
 
 /* ---- application ---- */
 
-static bool selects(const struct selector *s, const struct sy_route_end *end)
+static bool route_rule_selects(const struct selector *s, const struct sy_route_end *end)
 {
     switch (s->kind) {
     case ALL:
@@ -286,22 +289,22 @@ static bool selects(const struct selector *s, const struct sy_route_end *end)
         return sy_parse_in_ranges(s->text, end->node) == 1;
     case NET:
         for (size_t at = 0; at + ADDRESS <= end->nets_length; at += ADDRESS)
-            if (in_net(s, end->nets + at))
+            if (route_rule_in_net(s, end->nets + at))
                 return true;
         return false;
     }
     return false;
 }
 
-static bool holds(const struct rule *rule, const struct sy_route_end *a,
-                  const struct sy_route_end *b)
+static bool route_rule_holds(const struct rule *rule, const struct sy_route_end *a,
+                             const struct sy_route_end *b)
 {
-    return (selects(&rule->from, a) && selects(&rule->to, b)) ||
-           (selects(&rule->from, b) && selects(&rule->to, a));
+    return (route_rule_selects(&rule->from, a) && route_rule_selects(&rule->to, b)) ||
+           (route_rule_selects(&rule->from, b) && route_rule_selects(&rule->to, a));
 }
 
-static bool in_order(const uint8_t *order, unsigned count, const char *const *names,
-                     const char *name, uint8_t *index)
+static bool route_rule_in_order(const uint8_t *order, unsigned count, const char *const *names,
+                                const char *name, uint8_t *index)
 {
     for (unsigned i = 0; i < count; i++)
         if (!strcmp(names[order[i]], name)) {
@@ -312,17 +315,17 @@ static bool in_order(const uint8_t *order, unsigned count, const char *const *na
 }
 
 /* The named ones first, in the rule's order; then the others, unless they are not wanted. */
-static unsigned reorder(const struct rule *rule, const char *const *names, uint8_t *order,
-                        unsigned count)
+static unsigned route_rule_reorder(const struct rule *rule, const char *const *names,
+                                   uint8_t *order, unsigned count)
 {
     uint8_t result[256];
     unsigned used = 0;
 
     if (rule->action != EXCLUDE)
         for (unsigned n = 0; n < rule->names; n++)
-            used += in_order(order, count, names, rule->name[n], &result[used]);
+            used += route_rule_in_order(order, count, names, rule->name[n], &result[used]);
     for (unsigned i = 0; rule->action != REQUIRE && i < count; i++)
-        if (!names_it(rule, names[order[i]]))
+        if (!route_rule_names_it(rule, names[order[i]]))
             result[used++] = order[i];
     memcpy(order, result, used);
     return used;
@@ -336,10 +339,10 @@ unsigned sy_route_rules_apply(const struct sy_route_end *a, const struct sy_rout
 
     *rule = 0;
     for (unsigned i = 0; i < rules.count; i++) {
-        if (!holds(&rules.rule[i], a, b))
+        if (!route_rule_holds(&rules.rule[i], a, b))
             continue;
         memcpy(before, order, count);
-        unsigned left = reorder(&rules.rule[i], names, order, count);
+        unsigned left = route_rule_reorder(&rules.rule[i], names, order, count);
         if (left != count || memcmp(before, order, count) != 0)
             *rule = i + 1;
         count = left;

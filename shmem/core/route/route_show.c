@@ -19,7 +19,7 @@ static struct sy_route_cell cell(int row, int column)
 }
 
 /* To stdout where the user has asked for the table, else to the log. */
-static void line(const char *text)
+static void route_show_line(const char *text)
 {
     if (sy_config.show_routes) {
         printf("%s\n", text);
@@ -35,7 +35,7 @@ static bool same_cell(struct sy_route_cell a, struct sy_route_cell b)
 }
 
 /* Whether two PEs have the same routes to all others but each other and themselves. */
-static bool same_row(int a, int b)
+static bool route_show_same_row(int a, int b)
 {
     for (int pe = 0; pe < size; pe++)
         if (pe != a && pe != b && !same_cell(cell(a, pe), cell(b, pe)))
@@ -54,7 +54,7 @@ static const char *route_show_class(char *text, const int *class, int of)
     return strchr(sy_list_end(&list), ' ') + 1;
 }
 
-static const char *reason(uint8_t why, char *buffer, size_t room)
+static const char *route_show_reason(uint8_t why, char *buffer, size_t room)
 {
     char text[120];
 
@@ -69,19 +69,20 @@ static const char *reason(uint8_t why, char *buffer, size_t room)
     return buffer;
 }
 
-static void show_pair(const int *class, int a, int b, int from, int to, const char *const *names)
+static void route_show_pair(const int *class, int a, int b, int from, int to,
+                            const char *const *names)
 {
     char text[3 * SY_LIST_TEXT], some[SY_LIST_TEXT], others[SY_LIST_TEXT], why[200];
     struct sy_route_cell c = cell(from, to);
 
     snprintf(text, sizeof text, "PE %s x %s: %s, %s", route_show_class(some, class, a),
              route_show_class(others, class, b), names[c.transport],
-             reason(c.why, why, sizeof why));
-    line(text);
+             route_show_reason(c.why, why, sizeof why));
+    route_show_line(text);
 }
 
 /* Some PE of a class other than `not`, or -1. */
-static int member(const int *class, int of, int not )
+static int route_show_member(const int *class, int of, int not )
 {
     for (int pe = 0; pe < size; pe++)
         if (class[pe] == of && pe != not )
@@ -95,18 +96,18 @@ void sy_routes_show(const struct sy_route_cell *cells, int npes, const char *con
 
     table = cells;
     size = npes;
-    line(npes > 1 ? "routes, PE x PE: transport, why" : "routes: one PE needs none");
+    route_show_line(npes > 1 ? "routes, PE x PE: transport, why" : "routes: one PE needs none");
     for (int pe = 0; class && pe < npes; pe++) {
         int like = 0;
-        while (like < pe && !same_row(like, pe))
+        while (like < pe && !route_show_same_row(like, pe))
             like++;
         class[pe] = like < pe ? class[like] : classes++;
     }
     for (int a = 0; class && a < classes; a++)
         for (int b = a; b < classes; b++) {
-            int from = member(class, a, -1), to = member(class, b, from);
+            int from = route_show_member(class, a, -1), to = route_show_member(class, b, from);
             if (to >= 0)
-                show_pair(class, a, b, from, to, names);
+                route_show_pair(class, a, b, from, to, names);
         }
     free(class);
 }

@@ -25,14 +25,14 @@ static int no_probe(struct sy_error *err)
     return sy_fail(err, ENODEV, "the plugin has no probe");
 }
 
-static int no_open(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int boot_no_open(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
     (void)host, (void)job;
     return sy_fail(err, EOPNOTSUPP, "the plugin has no open");
 }
 
-static int no_allgather(const char *phase, const void *mine, void *all, size_t length,
-                        double seconds, struct sy_error *err)
+static int boot_no_allgather(const char *phase, const void *mine, void *all, size_t length,
+                             double seconds, struct sy_error *err)
 {
     (void)mine, (void)all, (void)length, (void)seconds;
     return sy_fail(err, EOPNOTSUPP, "%s: the plugin has no allgather", phase);
@@ -48,22 +48,22 @@ static void no_abort(int status, const char *why)
     (void)status, (void)why;
 }
 
-static int no_wait_fd(void)
+static int boot_no_wait_fd(void)
 {
     return -1;
 }
 
-static int no_event(int *status)
+static int boot_no_event(int *status)
 {
     (void)status;
     return SY_EVENT_NONE;
 }
 
-static void no_close(void)
+static void boot_no_close(void)
 {
 }
 
-static void no_note(const char *text, double seconds, int asked)
+static void boot_no_note(const char *text, double seconds, int asked)
 {
     (void)asked;
     sy_log(SY_LOG_WARN, "boot", "this PE has been waiting for %.0f seconds: it is %s", seconds,
@@ -83,14 +83,14 @@ static void no_failing(int status)
 static const struct sy_bootstrap stubs = {
     .size = sizeof stubs,
     .probe = no_probe,
-    .open = no_open,
-    .allgather = no_allgather,
+    .open = boot_no_open,
+    .allgather = boot_no_allgather,
     .mark = no_mark,
     .abort = no_abort,
-    .wait_fd = no_wait_fd,
-    .event = no_event,
-    .close = no_close,
-    .note = no_note,
+    .wait_fd = boot_no_wait_fd,
+    .event = boot_no_event,
+    .close = boot_no_close,
+    .note = boot_no_note,
     .failing = no_failing,
     .rests = no_rests,
 };
@@ -118,7 +118,7 @@ static int higher_first(const void *a, const void *b)
 }
 
 /* Asks opened plugins in order. Leaves the index of the one that says yes in *yes. */
-static int ask(struct sy_plugin *plugins, size_t count, size_t *yes, struct sy_error *err)
+static int boot_ask(struct sy_plugin *plugins, size_t count, size_t *yes, struct sy_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         const struct sy_bootstrap *b = plugins[i].table;
@@ -140,7 +140,7 @@ static int ask(struct sy_plugin *plugins, size_t count, size_t *yes, struct sy_e
                    "SHMEM_DEBUG=boot shows what each one looked for");
 }
 
-static bool choose_hinted(const struct sy_plugin *found, size_t count)
+static bool boot_choose_hinted(const struct sy_plugin *found, size_t count)
 {
     const char *name = secure_getenv(HINT);
     struct sy_error why = {""};
@@ -158,7 +158,7 @@ static bool choose_hinted(const struct sy_plugin *found, size_t count)
 }
 
 /* Opens every bootstrap plugin there is and keeps the one that knows its launcher. */
-static int choose_from(const struct sy_plugin *names, size_t found, struct sy_error *err)
+static int boot_choose_from(const struct sy_plugin *names, size_t found, struct sy_error *err)
 {
     size_t opened = 0, yes = 0;
     struct sy_plugin *plugins = calloc(found + 1, sizeof *plugins);
@@ -177,7 +177,7 @@ static int choose_from(const struct sy_plugin *names, size_t found, struct sy_er
                      "directory switchyard/ beside libsma.so, or set SHMEM_PLUGIN_PATH");
     if (!rc) {
         qsort(plugins, opened, sizeof *plugins, higher_first);
-        rc = ask(plugins, opened, &yes, err);
+        rc = boot_ask(plugins, opened, &yes, err);
     }
     for (size_t i = 0; plugins && i < opened; i++) {
         if (!rc && i == yes)
@@ -189,17 +189,17 @@ static int choose_from(const struct sy_plugin *names, size_t found, struct sy_er
     return rc;
 }
 
-static int choose_auto(struct sy_error *err)
+static int boot_choose_auto(struct sy_error *err)
 {
     size_t count;
     struct sy_plugin *found = sy_plugins_find("bootstrap", &count);
-    int rc = choose_hinted(found, count) ? 0 : choose_from(found, count, err);
+    int rc = boot_choose_hinted(found, count) ? 0 : boot_choose_from(found, count, err);
 
     sy_plugins_free(found, count);
     return rc;
 }
 
-static int choose_named(const char *name, struct sy_error *err)
+static int boot_choose_named(const char *name, struct sy_error *err)
 {
     struct sy_error why = {""};
     int rc = sy_plugin_open("bootstrap", name, SY_BOOTSTRAP_ABI, sizeof stubs, &stubs, &chosen,
@@ -254,7 +254,7 @@ int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy
         *job = joined;
         return add_options(sy_boot, options, err);
     }
-    int rc = !strcmp(wanted, "auto") ? choose_auto(err) : choose_named(wanted, err);
+    int rc = !strcmp(wanted, "auto") ? boot_choose_auto(err) : boot_choose_named(wanted, err);
     if (rc)
         return rc;
     const struct sy_bootstrap *b = chosen.table;

@@ -208,7 +208,7 @@ static const struct sy_option rows[] = {
 
 /* ---- SHMEM_DEBUG ---- */
 
-static bool is_plugin(const char *kind, const char *word, size_t length)
+static bool config_is_plugin(const char *kind, const char *word, size_t length)
 {
     size_t count;
     struct sy_plugin *found = sy_plugins_find(kind, &count);
@@ -220,7 +220,7 @@ static bool is_plugin(const char *kind, const char *word, size_t length)
     return is;
 }
 
-static bool is_category(const char *word, size_t length)
+static bool config_is_category(const char *word, size_t length)
 {
     for (const char *at = CATEGORIES; *at;) {
         size_t n = strcspn(at, ",");
@@ -228,11 +228,12 @@ static bool is_category(const char *word, size_t length)
             return true;
         at += n + strspn(at + n, ", ");
     }
-    return is_plugin("transport", word, length) || is_plugin("bootstrap", word, length);
+    return config_is_plugin("transport", word, length) ||
+           config_is_plugin("bootstrap", word, length);
 }
 
 /* "" for off, a list of categories as it is, and "all" for any other text. */
-static const char *debug_categories(const char *text)
+static const char *config_debug_categories(const char *text)
 {
     bool on;
 
@@ -240,7 +241,7 @@ static const char *debug_categories(const char *text)
         return on ? "all" : "";
     for (const char *word = text;;) {
         size_t length = strcspn(word, ",");
-        if (!is_category(word, length))
+        if (!config_is_category(word, length))
             return "all";
         if (!word[length])
             return text;
@@ -265,7 +266,7 @@ struct sy_options *sy_config_load(struct sy_error *err)
         sy_options_free(set);
         return NULL;
     }
-    read.config.debug = debug_categories(read.config.debug);
+    read.config.debug = config_debug_categories(read.config.debug);
     sy_config = read.config;
     /* Only now: until here sy_config has strings of the former set. */
     sy_options_free(current);
@@ -282,8 +283,8 @@ void sy_config_print_version(void)
 }
 
 /* The specification's variables are those that have a name of the time when it was called SMA. */
-static void print_variable(const char *owner, const struct sy_option *row, const char *env,
-                           const char *value, const char *origin, void *arg)
+static void config_print_variable(const char *owner, const struct sy_option *row, const char *env,
+                                  const char *value, const char *origin, void *arg)
 {
     (void)owner, (void)arg;
     if (row->aliases && !strncmp(row->aliases, "SMA_", 4))
@@ -296,7 +297,7 @@ void sy_config_print_info(void)
     printf("%s, OpenSHMEM %d.%d. Environment variables of the specification:\n",
            SHMEM_VENDOR_STRING, SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION);
     if (current)
-        sy_options_visit(current, print_variable, NULL);
+        sy_options_visit(current, config_print_variable, NULL);
     printf("All options of the library, their values and where they are set: run oshinfo.\n");
     fflush(stdout);
 }

@@ -55,7 +55,7 @@ static struct {
 
 /* ---- who I am ---- */
 
-static uint64_t machine_identity(void)
+static uint64_t start_exchange_machine_identity(void)
 {
     uint64_t boot = sy_machine_boot();
 
@@ -64,7 +64,7 @@ static uint64_t machine_identity(void)
 
 /* Network namespaces divide a machine into nodes, because the socket that hands over memory stays
  * inside one; so does SHMEM_PES_PER_NODE. */
-static uint64_t node_identity(uint64_t machine, long pes_per_node)
+static uint64_t start_exchange_node_identity(uint64_t machine, long pes_per_node)
 {
     struct stat ns;
     uint64_t identity = machine;
@@ -78,7 +78,7 @@ static uint64_t node_identity(uint64_t machine, long pes_per_node)
     return identity;
 }
 
-static uint64_t layout_identity(void)
+static uint64_t start_exchange_layout_identity(void)
 {
     uint64_t identity = sy_statics.identity;
 
@@ -90,7 +90,7 @@ static uint64_t layout_identity(void)
 
 /* ---- what all must agree on ---- */
 
-static void hash_options(struct sy_options *options, struct card *mine)
+static void start_exchange_hash_options(struct sy_options *options, struct card *mine)
 {
     mine->options = sy_options_job_hashes(options, mine->option, OPTIONS_MAX);
     for (uint32_t i = 0; i < mine->options; i++) {
@@ -102,7 +102,7 @@ static void hash_options(struct sy_options *options, struct card *mine)
 
 /* Compares this PE's settings with PE 0's, as far as both have them; the PE that differs says so.
  */
-static int check_options(struct sy_options *options, struct sy_error *err)
+static int start_exchange_check_options(struct sy_options *options, struct sy_error *err)
 {
     const struct card *mine = &cards[sy_world.pe], *first = &cards[0];
 
@@ -130,7 +130,7 @@ struct located {
     int pe;
 };
 
-static int by_node_then_pe(const void *a, const void *b)
+static int start_exchange_by_node_then_pe(const void *a, const void *b)
 {
     const struct located *x = a, *y = b;
     if (x->node != y->node)
@@ -144,14 +144,15 @@ static int by_first_pe(const void *a, const void *b)
 }
 
 /* Numbers the nodes in the order of their lowest PE, and the PEs on each. */
-static int number_nodes(struct located *all, int npes, const char *packs, size_t stride)
+static int start_exchange_number_nodes(struct located *all, int npes, const char *packs,
+                                       size_t stride)
 {
     struct located *first = calloc((size_t)npes, sizeof *first);
     int nodes = 0;
 
     if (!first)
         return -ENOMEM;
-    qsort(all, (size_t)npes, sizeof *all, by_node_then_pe);
+    qsort(all, (size_t)npes, sizeof *all, start_exchange_by_node_then_pe);
     for (int i = 0; i < npes; i++)
         if (!i || all[i].node != all[i - 1].node)
             first[nodes++] = (struct located){.node = (uint64_t)i, .pe = all[i].pe};
@@ -170,7 +171,7 @@ static int number_nodes(struct located *all, int npes, const char *packs, size_t
     return places.host ? 0 : -ENOMEM;
 }
 
-static int fill_world(int npes)
+static int start_exchange_fill_world(int npes)
 {
     sy_world.nodes = places.nodes;
     sy_world.node = places.node[sy_world.pe];
@@ -187,7 +188,7 @@ static int fill_world(int npes)
     return 0;
 }
 
-static int make_places(const char *packs, size_t stride, struct sy_error *err)
+static int start_exchange_make_places(const char *packs, size_t stride, struct sy_error *err)
 {
     int npes = sy_world.npes, rc = -ENOMEM;
     struct located *all = calloc((size_t)npes, sizeof *all);
@@ -197,11 +198,11 @@ static int make_places(const char *packs, size_t stride, struct sy_error *err)
     if (all && places.node && places.local) {
         for (int pe = 0; pe < npes; pe++)
             all[pe] = (struct located){.node = cards[pe].node, .pe = pe};
-        rc = number_nodes(all, npes, packs, stride);
+        rc = start_exchange_number_nodes(all, npes, packs, stride);
     }
     free(all);
     if (!rc)
-        rc = fill_world(npes);
+        rc = start_exchange_fill_world(npes);
     return rc ? sy_fail(err, ENOMEM, "no memory for the places of %d PEs", npes) : 0;
 }
 
@@ -214,7 +215,7 @@ struct sy_place sy_world_place(int pe)
 
 /* ---- whose memory is mapped ---- */
 
-static bool maps_own_node(void)
+static bool start_exchange_maps_own_node(void)
 {
     for (int i = 0; i < sy_world.node_size; i++)
         if (!sy_windows_has(SY_WINDOW_CONTROL, sy_world.node_pe[i]))
@@ -223,9 +224,10 @@ static bool maps_own_node(void)
 }
 
 /* A PE knows of itself; of others it has to be told, unless all pairs are alike. */
-static int exchange_mapped(double seconds, struct sy_error *err)
+static int start_exchange_mapped(double seconds, struct sy_error *err)
 {
-    const bool mine = maps_own_node(), alike = places.nodes == 1 && sy_routes.kinds == 1;
+    const bool mine = start_exchange_maps_own_node(),
+               alike = places.nodes == 1 && sy_routes.kinds == 1;
     bool *all = malloc((size_t)sy_world.npes * sizeof *all);
     int rc = 0;
 
@@ -270,7 +272,7 @@ static int exchange_share(int pes, int processors)
 
 /* PEs for each processor that this PE may use, rounded up: by the set, or by the quota where that
  * is what is short. */
-static int exchange_load(void)
+static int start_exchange_load(void)
 {
     const struct sy_processors *mine = &cards[sy_world.pe].processors;
     int of_set = 0, of_quota = 0;
@@ -290,7 +292,7 @@ static int exchange_load(void)
     return load;
 }
 
-static bool anyone_shows(void)
+static bool start_exchange_anyone_shows(void)
 {
     for (int pe = 0; pe < sy_world.npes; pe++)
         if (cards[pe].show)
@@ -300,8 +302,8 @@ static bool anyone_shows(void)
 
 /* The second gather: host name and addresses, `stride` bytes a PE. The result is that of
  * sy_routes_connect. */
-static int exchange_packs(const char *pack, size_t stride, bool beyond, double seconds,
-                          struct sy_error *err)
+static int start_exchange_packs(const char *pack, size_t stride, bool beyond, double seconds,
+                                struct sy_error *err)
 {
     char *all = calloc((size_t)sy_world.npes, stride), *mine = calloc(1, stride);
     int rc = -ENOMEM;
@@ -310,14 +312,14 @@ static int exchange_packs(const char *pack, size_t stride, bool beyond, double s
         memcpy(mine, pack, cards[sy_world.pe].pack);
         rc = sy_boot->allgather("exchange of addresses", mine, all, stride, seconds, err);
         if (!rc && !places.nodes)
-            rc = make_places(all, stride, err);
+            rc = start_exchange_make_places(all, stride, err);
         /* The pack is the host name, NUL, then what sy_routes_pack wrote; the name has one length
          * everywhere (see below), so one pointer finds all addresses. */
         if (!rc)
             rc = sy_routes_connect(all + sizeof sy_world.host, stride, same_layout, seconds, beyond,
-                                   anyone_shows(), err);
+                                   start_exchange_anyone_shows(), err);
         if (!rc)
-            rc = exchange_mapped(seconds, err);
+            rc = start_exchange_mapped(seconds, err);
     } else {
         sy_fail(err, ENOMEM, "no memory for %d PEs' addresses", sy_world.npes);
     }
@@ -327,7 +329,7 @@ static int exchange_packs(const char *pack, size_t stride, bool beyond, double s
 }
 
 /* Whether the transports that are open reach all: the same answer on every PE. */
-static bool near_enough(void)
+static bool start_exchange_near_enough(void)
 {
     for (int pe = 0; pe < sy_world.npes; pe++)
         if (cards[pe].node != cards[0].node || !cards[pe].spans_node)
@@ -335,7 +337,7 @@ static bool near_enough(void)
     return true;
 }
 
-static size_t make_pack(char *pack, size_t room)
+static size_t start_exchange_make_pack(char *pack, size_t room)
 {
     size_t name = sizeof sy_world.host;
 
@@ -344,8 +346,8 @@ static size_t make_pack(char *pack, size_t room)
 }
 
 /* With what is open, or `beyond`, with all there is. */
-static int exchange_once(const struct sy_host *host, char *pack, bool beyond, double seconds,
-                         struct sy_error *err)
+static int start_exchange_once(const struct sy_host *host, char *pack, bool beyond, double seconds,
+                               struct sy_error *err)
 {
     int rc = beyond ? sy_routes_open(host, true, err) : 0;
     size_t stride = 0;
@@ -353,50 +355,50 @@ static int exchange_once(const struct sy_host *host, char *pack, bool beyond, do
     if (rc)
         return rc;
     if (beyond)
-        cards[sy_world.pe].pack = (uint32_t)make_pack(pack, PACK_MAX);
+        cards[sy_world.pe].pack = (uint32_t)start_exchange_make_pack(pack, PACK_MAX);
     for (int pe = 0; pe < sy_world.npes; pe++) {
         size_t length = beyond ? cards[pe].pack_beyond : cards[pe].pack;
         stride = length > stride ? length : stride;
     }
-    return exchange_packs(pack, stride, beyond, seconds, err);
+    return start_exchange_packs(pack, stride, beyond, seconds, err);
 }
 
 /* Transports that reach other nodes are opened only where there are any, or where the one of the
  * node has failed: it takes time, and descriptors. */
-static int exchange_addresses(const struct sy_host *host, char *pack, double seconds,
-                              struct sy_error *err)
+static int start_exchange_addresses(const struct sy_host *host, char *pack, double seconds,
+                                    struct sy_error *err)
 {
     int rc = SY_ROUTES_SHORT;
 
-    if (near_enough())
-        rc = exchange_once(host, pack, false, seconds, err);
-    return rc == SY_ROUTES_SHORT ? exchange_once(host, pack, true, seconds, err) : rc;
+    if (start_exchange_near_enough())
+        rc = start_exchange_once(host, pack, false, seconds, err);
+    return rc == SY_ROUTES_SHORT ? start_exchange_once(host, pack, true, seconds, err) : rc;
 }
 
 int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds, long pes_per_node,
                 struct sy_error *err)
 {
     char pack[PACK_MAX] = "";
-    uint64_t machine = machine_identity();
-    struct card mine = {.node = node_identity(machine, pes_per_node),
+    uint64_t machine = start_exchange_machine_identity();
+    struct card mine = {.node = start_exchange_node_identity(machine, pes_per_node),
                         .processors = sy_processors_find(machine),
-                        .layout = layout_identity()};
+                        .layout = start_exchange_layout_identity()};
 
-    mine.pack = (uint32_t)make_pack(pack, sizeof pack);
+    mine.pack = (uint32_t)start_exchange_make_pack(pack, sizeof pack);
     mine.pack_beyond = (uint32_t)(sizeof sy_world.host + sy_routes_pack_room());
     mine.spans_node = sy_routes_span_node();
-    hash_options(options, &mine);
+    start_exchange_hash_options(options, &mine);
     mine.show = sy_config.show_routes || sy_log_enabled(SY_LOG_DEBUG, "routes");
     cards = calloc((size_t)sy_world.npes, sizeof *cards);
     if (!cards)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
     int rc = sy_boot->allgather(IDENTITIES, &mine, cards, sizeof mine, seconds, err);
     if (!rc)
-        rc = check_options(options, err);
+        rc = start_exchange_check_options(options, err);
     if (!rc) {
-        host->load = exchange_load();
+        host->load = start_exchange_load();
         host->crowded = host->load > 1;
-        rc = exchange_addresses(host, pack, seconds, err);
+        rc = start_exchange_addresses(host, pack, seconds, err);
     }
     free(cards);
     cards = NULL;

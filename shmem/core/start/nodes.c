@@ -9,7 +9,7 @@
 
 /* The node of each member, numbered in the order of the first members; NULL where there is no
  * memory. Scratch: freed as soon as a rule is found. */
-static int *number_nodes(const struct sy_members *members, int *count)
+static int *start_nodes_number(const struct sy_members *members, int *count)
 {
     int domains = sy_world_domains(), size = members->size;
     int *node = malloc((size_t)size * sizeof *node);
@@ -32,7 +32,7 @@ static int *number_nodes(const struct sy_members *members, int *count)
     return node;
 }
 
-static bool in_blocks(const struct sy_nodes *n, const int *node)
+static bool start_nodes_in_blocks(const struct sy_nodes *n, const int *node)
 {
     for (int i = 0; i < n->members; i++)
         if (n->shift < 0 || node[i] != (i + n->shift) / n->width)
@@ -40,7 +40,7 @@ static bool in_blocks(const struct sy_nodes *n, const int *node)
     return true;
 }
 
-static bool in_turn(const struct sy_nodes *n, const int *node)
+static bool start_nodes_in_turn(const struct sy_nodes *n, const int *node)
 {
     for (int i = 0; i < n->members; i++)
         if (node[i] != i % n->count)
@@ -49,7 +49,7 @@ static bool in_turn(const struct sy_nodes *n, const int *node)
 }
 
 /* Blocks are as wide as any that is neither the first nor the last, which may be cut off. */
-static void guess_blocks(struct sy_nodes *n, const int *node)
+static void start_nodes_guess_blocks(struct sy_nodes *n, const int *node)
 {
     int run[2] = {0, 0};
 
@@ -60,7 +60,7 @@ static void guess_blocks(struct sy_nodes *n, const int *node)
 }
 
 /* One block of memory: first, order, and the PEs of this node. */
-static int make_table(struct sy_nodes *n, const int *node)
+static int start_nodes_make_table(struct sy_nodes *n, const int *node)
 {
     size_t own = 0;
 
@@ -85,18 +85,18 @@ static int make_table(struct sy_nodes *n, const int *node)
     return 0;
 }
 
-static int find_rule(struct sy_nodes *n, const int *node)
+static int start_nodes_find_rule(struct sy_nodes *n, const int *node)
 {
-    guess_blocks(n, node);
-    if (in_blocks(n, node)) {
+    start_nodes_guess_blocks(n, node);
+    if (start_nodes_in_blocks(n, node)) {
         n->ordered = true;
         return 0;
     }
     n->width = n->shift = 0;
-    return in_turn(n, node) ? 0 : make_table(n, node);
+    return start_nodes_in_turn(n, node) ? 0 : start_nodes_make_table(n, node);
 }
 
-static void measure(struct sy_nodes *n)
+static void start_nodes_measure(struct sy_nodes *n)
 {
     n->least = n->members;
     for (int j = 0; j < n->count; j++) {
@@ -121,7 +121,8 @@ int sy_nodes_of(const struct sy_nodes *n, int i)
 }
 
 /* The members on this PE's node as a group of their own. */
-static struct sy_members own_members(const struct sy_nodes *n, const struct sy_members *all)
+static struct sy_members start_nodes_own_members(const struct sy_nodes *n,
+                                                 const struct sy_members *all)
 {
     int size = sy_nodes_size(n, n->mine), lead = sy_nodes_member(n, n->mine, 0);
     int step = size > 1 ? sy_nodes_member(n, n->mine, 1) - lead : 1;
@@ -147,16 +148,16 @@ static struct sy_members own_members(const struct sy_nodes *n, const struct sy_m
 int sy_nodes_open(struct sy_nodes *n, const struct sy_members *members, struct sy_members *own)
 {
     *n = (struct sy_nodes){.members = members->size};
-    int *node = number_nodes(members, &n->count);
+    int *node = start_nodes_number(members, &n->count);
     if (!node)
         return -ENOMEM;
     n->mine = node[members->me];
-    int rc = find_rule(n, node);
+    int rc = start_nodes_find_rule(n, node);
     free(node);
     if (rc)
         return rc;
-    measure(n);
-    *own = own_members(n, members);
+    start_nodes_measure(n);
+    *own = start_nodes_own_members(n, members);
     return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "util/bits.h"
 
 /* Processors' worth of time, or 0. */
-static int quota(void)
+static int processors_quota(void)
 {
     double allowed, period;
     FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
@@ -25,7 +25,7 @@ static int quota(void)
 
 struct sy_processors sy_processors_find(uint64_t machine)
 {
-    struct sy_processors found = {.in_quota = quota()};
+    struct sy_processors found = {.in_quota = processors_quota()};
     cpu_set_t set;
 
     CPU_ZERO(&set);

@@ -5,13 +5,13 @@
 #include "core/start/transport_stubs.h"
 #include "util/error.h"
 
-static int no_open(const struct sy_host *host, struct sy_error *err)
+static int transport_stubs_no_open(const struct sy_host *host, struct sy_error *err)
 {
     (void)host;
     return sy_fail(err, EOPNOTSUPP, "the plugin has no open");
 }
 
-static void no_close(void)
+static void transport_stubs_no_close(void)
 {
 }
 
@@ -45,7 +45,8 @@ static int no_mem_register(unsigned index, const struct sy_window *window, struc
     return 0;
 }
 
-static int no_ctx_open(long options, struct sy_transport_ctx **ctx, struct sy_error *err)
+static int transport_stubs_no_ctx_open(long options, struct sy_transport_ctx **ctx,
+                                       struct sy_error *err)
 {
     (void)options, (void)err;
     *ctx = NULL;
@@ -75,8 +76,8 @@ static int no_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned
     return -EOPNOTSUPP;
 }
 
-static int no_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                         const struct sy_amo *signal, unsigned flags)
+static int transport_stubs_no_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                                         const struct sy_amo *signal, unsigned flags)
 {
     (void)ctx, (void)t, (void)signal, (void)flags;
     return -EOPNOTSUPP;
@@ -99,7 +100,7 @@ static int no_progress(void)
     return 0;
 }
 
-static int no_wait_fd(void)
+static int transport_stubs_no_wait_fd(void)
 {
     return -1;
 }
@@ -109,7 +110,7 @@ static void no_session(struct sy_transport_ctx *ctx, bool batch, size_t operatio
     (void)ctx, (void)batch, (void)operations;
 }
 
-static int no_event(void)
+static int transport_stubs_no_event(void)
 {
     return -EOPNOTSUPP;
 }
@@ -126,8 +127,8 @@ static int no_pending(struct sy_pending *list, int room)
     return 0;
 }
 
-static int no_raise(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
-                    uint64_t value)
+static int transport_stubs_no_raise(struct sy_transport_ctx *ctx, int pe, unsigned window,
+                                    uint64_t offset, uint64_t value)
 {
     (void)ctx, (void)pe, (void)window, (void)offset, (void)value;
     return -EOPNOTSUPP;
@@ -135,28 +136,28 @@ static int no_raise(struct sy_transport_ctx *ctx, int pe, unsigned window, uint6
 
 const struct sy_transport sy_transport_stubs = {
     .size = sizeof sy_transport_stubs,
-    .open = no_open,
-    .close = no_close,
+    .open = transport_stubs_no_open,
+    .close = transport_stubs_no_close,
     .address = no_address,
     .connect = no_connect,
     .reach = no_reach,
     .mem_pointer = no_mem_pointer,
     .mem_register = no_mem_register,
-    .ctx_open = no_ctx_open,
+    .ctx_open = transport_stubs_no_ctx_open,
     .ctx_close = no_ctx_close,
     .put = no_transfer,
     .get = no_transfer,
     .put_strided = no_strided,
     .get_strided = no_strided,
     .amo = no_amo,
-    .put_signal = no_put_signal,
+    .put_signal = transport_stubs_no_put_signal,
     .fence = no_fence,
     .quiet = no_quiet,
     .progress = no_progress,
-    .wait_fd = no_wait_fd,
+    .wait_fd = transport_stubs_no_wait_fd,
     .session = no_session,
-    .event = no_event,
+    .event = transport_stubs_no_event,
     .sleeping = no_sleeping,
     .pending = no_pending,
-    .raise = no_raise,
+    .raise = transport_stubs_no_raise,
 };

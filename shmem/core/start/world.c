@@ -40,7 +40,7 @@ struct sy_world sy_world;
 
 /* ---- what plugins are offered ---- */
 
-static int host_window(unsigned index, struct sy_window *window)
+static int world_host_window(unsigned index, struct sy_window *window)
 {
     if (index >= sy_windows.count)
         return -ENOENT;
@@ -48,7 +48,7 @@ static int host_window(unsigned index, struct sy_window *window)
     return 0;
 }
 
-static void host_lost(int pe, int code, const char *why)
+static void world_host_lost(int pe, int code, const char *why)
 {
     sy_progress_hear_out();
     if (code == EHOSTUNREACH && why) /* there has never been a way, and the reason says enough */
@@ -66,10 +66,10 @@ static struct sy_host host = {
     .log = sy_log,
     .fail = sy_fail,
     .place = sy_world_place,
-    .window = host_window,
+    .window = world_host_window,
     .memory = sy_windows_memory,
     .amo = sy_amo_apply,
-    .lost = host_lost,
+    .lost = world_host_lost,
     .rest = sy_wait_rest_inside,
     .soon = sy_progress_soon,
     .start = &sy_config.start,
@@ -77,7 +77,7 @@ static struct sy_host host = {
 
 /* ---- settings ---- */
 
-static int start_log(struct sy_error *err)
+static int world_start_log(struct sy_error *err)
 {
     bool debug = *sy_config.debug != '\0';
     int level = sy_config.log_level;
@@ -100,7 +100,7 @@ static void warn_path(const char *directory, const char *why)
 
 /* JSON keys and environment names that nothing claims. Plugins that exist but are not loaded may
  * own some; theirs are left alone. */
-static int check_leftovers(struct sy_options *options, struct sy_error *err)
+static int world_check_leftovers(struct sy_options *options, struct sy_error *err)
 {
     static const char *const kinds[] = {"transport", "bootstrap"};
     const char *names[64] = {NULL};
@@ -122,7 +122,7 @@ static int check_leftovers(struct sy_options *options, struct sy_error *err)
     return rc;
 }
 
-static void say_hello(void)
+static void world_say_hello(void)
 {
     if (sy_world.pe)
         return;
@@ -134,7 +134,7 @@ static void say_hello(void)
 
 /* ---- the steps ---- */
 
-static int join_job(struct sy_options *options, struct sy_error *err)
+static int world_join_job(struct sy_options *options, struct sy_error *err)
 {
     int rc = sy_boot_open(sy_config.bootstrap, options, &host, &sy_world.job, err);
 
@@ -147,7 +147,7 @@ static int join_job(struct sy_options *options, struct sy_error *err)
     return 0;
 }
 
-static int make_memory(struct sy_error *err)
+static int world_make_memory(struct sy_error *err)
 {
     int rc = sy_memory_open(sy_config.symmetric_size, sy_config.huge_pages, err);
 
@@ -161,20 +161,20 @@ static int make_memory(struct sy_error *err)
     return rc ? rc : sy_heap_open(sy_memory.heap_length, err);
 }
 
-static int start(struct sy_error *err)
+static int world_start(struct sy_error *err)
 {
     struct sy_options *options = sy_config_load(err);
 
     if (!options)
         return -EINVAL;
-    int rc = start_log(err);
+    int rc = world_start_log(err);
     sy_options_warn_secure();
     if (!rc && sy_config.backtrace)
         sy_crash_watch();
     if (!rc)
-        rc = join_job(options, err);
+        rc = world_join_job(options, err);
     if (!rc)
-        rc = make_memory(err);
+        rc = world_make_memory(err);
     host.named = sy_routes_named(sy_config.transports);
     if (!rc)
         rc = sy_route_rules_open(sy_config.routes, err);
@@ -184,7 +184,7 @@ static int start(struct sy_error *err)
     if (!rc)
         rc = sy_routes_open(&host, false, err);
     if (!rc)
-        rc = check_leftovers(options, err);
+        rc = world_check_leftovers(options, err);
     if (!rc)
         rc = sy_exchange(options, &host, sy_config.start.init_timeout, sy_config.pes_per_node, err);
     if (!rc)
@@ -202,7 +202,7 @@ static int start(struct sy_error *err)
 /* What a PE has printed is to be seen when it was printed, most of all if the PE then hangs or
  * crashes; behind a pipe the C library would keep it until there are some KiB. A buffer that has a
  * size is in use, or the program's choice. */
-static void print_by_lines(void)
+static void world_print_by_lines(void)
 {
     struct stat out;
 
@@ -241,7 +241,7 @@ void sy_world_open(int thread_level)
     host.threads = thread_level == SHMEM_THREAD_MULTIPLE;
     if (!sy_world.npes)
         world_guess_identity();
-    int rc = start(&err);
+    int rc = world_start(&err);
     if (rc == -ECANCELED) { /* the launcher is ending the job; whoever caused it has said why */
         int status = 1;
         sy_boot->event(&status);
@@ -250,8 +250,8 @@ void sy_world_open(int thread_level)
     if (rc)
         sy_fatal("shmem_init: %s", err.text);
     sy_rest_threads_end();
-    print_by_lines();
-    say_hello();
+    world_print_by_lines();
+    world_say_hello();
     sy_boot->mark(SY_MARK_INITIALIZED);
     sy_windows_hot(sy_world.npes, !sy_config.check);
 }

@@ -98,7 +98,7 @@ static int soon_fd = -1;
 static _Atomic uint64_t soon_at;
 
 /* Expires once; 0: not at all. */
-static void set_timer(int fd, int64_t ns)
+static void wait_progress_set_timer(int fd, int64_t ns)
 {
     struct itimerspec when = {.it_value = {ns / 1000000000, ns % 1000000000}};
 
@@ -106,7 +106,7 @@ static void set_timer(int fd, int64_t ns)
 }
 
 /* Takes an expiry away, so that the descriptor is not readable any more. */
-static void take_expiry(int fd)
+static void wait_progress_take_expiry(int fd)
 {
     uint64_t expirations;
     ssize_t got = read(fd, &expirations, sizeof expirations);
@@ -116,7 +116,7 @@ static void take_expiry(int fd)
 /* What the progress thread calls. A transport's event() does not give the processor away where
  * another thread is polling: beside a computing thread it would be long before this one came back.
  */
-static int serve(const struct sy_transport *table)
+static int wait_progress_serve(const struct sy_transport *table)
 {
     int done = table->event();
 
@@ -127,11 +127,11 @@ static int serve(const struct sy_transport *table)
     return done;
 }
 
-static void serve_all(void)
+static void wait_progress_serve_all(void)
 {
     for (unsigned i = 0; i < sy_routes.count; i++)
         if (sy_routes.transport[i].polled)
-            serve(sy_routes.transport[i].table);
+            wait_progress_serve(sy_routes.transport[i].table);
 }
 
 /* ---- the two modes ---- */
@@ -150,10 +150,10 @@ int sy_progress_sleeping(bool sleeps)
     return moved ? 1 : -blind;
 }
 
-static void event_mode(void)
+static void wait_progress_event_mode(void)
 {
     if (progress.beat_ns)
-        set_timer(progress.beat.fd, 0);
+        wait_progress_set_timer(progress.beat.fd, 0);
     progress.beat_ns = 0;
     sy_progress_sleeping(true);
     sy_sleep_moved(); /* perhaps; transports need not know */
@@ -163,7 +163,7 @@ static void event_mode(void)
 
 /* Where PEs outnumber processors threads that wait sleep like this one. The caller sets the timer.
  */
-static void watch_mode(void)
+static void wait_progress_watch_mode(void)
 {
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_stop(progress.loop, &progress.transport[i]);
@@ -187,30 +187,30 @@ static bool application_polled(void)
 /* ---- threads that wait ---- */
 
 /* What they have polled is no sign that they go on polling. */
-static void end_relief(void)
+static void wait_progress_end_relief(void)
 {
     int64_t next = atomic_exchange(&relieved, 0);
 
     if (!next)
         return;
     application_polled();
-    set_timer(progress.beat.fd, next);
+    wait_progress_set_timer(progress.beat.fd, next);
 }
 
 /* False if no thread waits. The last one may have ceased to just before `relieved` was set, and
  * have found nothing to do. */
-static bool leave_to_waiting(void)
+static bool wait_progress_leave_to_waiting(void)
 {
     if (!atomic_load(&waiting) || progress.deserted || progress.mode != SY_PROGRESS_AUTO)
         return false;
     if (!progress.beat_ns)
-        watch_mode();
+        wait_progress_watch_mode();
     else
         lengthen_beat(LONGEST_BEAT_CROWDED_NS);
-    set_timer(progress.beat.fd, WAITING_BEAT_NS);
+    wait_progress_set_timer(progress.beat.fd, WAITING_BEAT_NS);
     atomic_store(&relieved, progress.beat_ns);
     if (!atomic_load(&waiting))
-        end_relief();
+        wait_progress_end_relief();
     return true;
 }
 
@@ -222,7 +222,7 @@ void sy_progress_take_over(void)
 void sy_progress_hand_back(void)
 {
     if (atomic_fetch_sub(&waiting, 1) == 1 && atomic_load(&relieved))
-        end_relief();
+        wait_progress_end_relief();
 }
 
 /* ---- events of transports ---- */
@@ -230,14 +230,14 @@ void sy_progress_hand_back(void)
 /* Nothing to do in spite of the event: another thread is at it, and the descriptor stays readable
  * until that one has finished. Or the transport does not look everywhere each time; then the next
  * event comes at once. */
-static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
+static void wait_progress_on_transport(struct ev_loop *loop, ev_io *watcher, int events)
 {
     bool back = progress.deserted && application_polled();
 
     progress.deserted = progress.deserted && !back;
-    if (leave_to_waiting())
+    if (wait_progress_leave_to_waiting())
         return;
-    bool moved = serve(watcher->data) > 0;
+    bool moved = wait_progress_serve(watcher->data) > 0;
     bool polled = (application_polled() || back) && progress.mode == SY_PROGRESS_AUTO;
     bool together = ev_now(loop) - progress.woken < TOGETHER;
 
@@ -245,31 +245,31 @@ static void on_transport(struct ev_loop *loop, ev_io *watcher, int events)
     progress.woken = ev_now(loop);
     progress.in_vain = moved ? 0 : progress.in_vain + 1;
     if ((polled && (together || !moved)) || progress.in_vain == MOST_IN_VAIN) {
-        watch_mode();
-        set_timer(progress.beat.fd, progress.beat_ns);
+        wait_progress_watch_mode();
+        wait_progress_set_timer(progress.beat.fd, progress.beat_ns);
     }
 }
 
 /* The thread polls at each beat too: a thread of the application may be polling for one message
  * only, or not look at all transports. One that waits and does not even poll is stuck in something
  * else, as a handler of a signal. */
-static void on_beat(struct ev_loop *loop, ev_io *watcher, int events)
+static void wait_progress_on_beat(struct ev_loop *loop, ev_io *watcher, int events)
 {
     bool polled = application_polled();
 
     (void)loop, (void)events;
-    take_expiry(watcher->fd);
+    wait_progress_take_expiry(watcher->fd);
     atomic_store(&relieved, 0);
     progress.deserted = !polled;
-    if (leave_to_waiting())
+    if (wait_progress_leave_to_waiting())
         return;
-    serve_all();
+    wait_progress_serve_all();
     if (!polled || progress.mode == SY_PROGRESS_THREAD) {
-        event_mode();
+        wait_progress_event_mode();
         return;
     }
     lengthen_beat(LONGEST_BEAT_NS);
-    set_timer(watcher->fd, progress.beat_ns);
+    wait_progress_set_timer(watcher->fd, progress.beat_ns);
 }
 
 /* ---- the other events ---- */
@@ -281,7 +281,7 @@ static void on_stop(struct ev_loop *loop, ev_async *watcher, int events)
 }
 
 /* The launcher is told again each time that a wait has doubled: it may have asked in vain. */
-static void on_rest(struct ev_loop *loop, ev_timer *watcher, int events)
+static void wait_progress_on_rest(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     unsigned flags;
     double seconds;
@@ -297,7 +297,7 @@ static void on_rest(struct ev_loop *loop, ev_timer *watcher, int events)
     sy_boot->rests(wait, flags);
 }
 
-static void answer_rest(void)
+static void wait_progress_answer_rest(void)
 {
     unsigned flags = 0;
     double seconds;
@@ -308,34 +308,34 @@ static void answer_rest(void)
     sy_boot->rests(wait, flags);
 }
 
-static void tell(bool asked)
+static void wait_progress_tell(bool asked)
 {
     char text[200];
     double seconds = sy_stall_text(text, sizeof text);
 
     if (asked)
-        answer_rest();
+        wait_progress_answer_rest();
     sy_boot->note(text, seconds, asked);
 }
 
 /* Jobs that last are worth some preparation. */
-static void on_settled(struct ev_loop *loop, ev_timer *watcher, int events)
+static void wait_progress_on_settled(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     (void)loop, (void)watcher, (void)events;
     if (sy_config.backtrace)
         sy_callsite_prepare();
 }
 
-static void on_stall(struct ev_loop *loop, ev_timer *watcher, int events)
+static void wait_progress_on_stall(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     (void)loop, (void)watcher, (void)events;
     if (sy_stall_due(sy_config.stall_report))
-        tell(false);
+        wait_progress_tell(false);
 }
 
 /* ---- SIGUSR1 ---- */
 
-static void on_report(struct ev_loop *loop, ev_async *watcher, int events)
+static void wait_progress_on_report(struct ev_loop *loop, ev_async *watcher, int events)
 {
     char text[200];
     double seconds = sy_stall_text(text, sizeof text);
@@ -357,7 +357,7 @@ void sy_progress_on_usr1(int number)
 }
 
 /* A program that has a use for the signal keeps it. */
-static void answer_usr1(void)
+static void wait_progress_answer_usr1(void)
 {
     struct sigaction action;
 
@@ -370,7 +370,7 @@ static void answer_usr1(void)
     progress.answers_usr1 = !sigaction(SIGUSR1, &action, NULL);
 }
 
-static void leave_usr1(void)
+static void wait_progress_leave_usr1(void)
 {
     struct sigaction action;
 
@@ -380,11 +380,11 @@ static void leave_usr1(void)
     progress.answers_usr1 = false;
 }
 
-static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
+static void wait_progress_on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop, (void)watcher, (void)events;
     while (sy_guard_hear())
-        tell(true);
+        wait_progress_tell(true);
 }
 
 void sy_progress_hear_out(void)
@@ -396,19 +396,19 @@ void sy_progress_hear_out(void)
         return;
     while (sy_wait_now() < end) {
         if (sy_guard_hear())
-            tell(true);
+            wait_progress_tell(true);
         nanosleep(&moment, NULL);
     }
 }
 
 /* First the word that the timer is not set, then the poll: what is asked for between them is either
  * seen by the poll or sets the timer. */
-static void on_soon(struct ev_loop *loop, ev_io *watcher, int events)
+static void wait_progress_on_soon(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop, (void)events;
-    take_expiry(watcher->fd);
+    wait_progress_take_expiry(watcher->fd);
     atomic_store(&soon_at, 0);
-    serve_all();
+    wait_progress_serve_all();
 }
 
 /* Setting a timer that expires earlier than all others costs many microseconds on a virtual
@@ -427,7 +427,7 @@ void sy_progress_soon(unsigned microseconds)
     while (!atomic_compare_exchange_weak(&soon_at, &set, wanted));
     do {
         set = wanted;
-        set_timer(soon_fd, set > now ? (int64_t)(set - now) : 1);
+        wait_progress_set_timer(soon_fd, set > now ? (int64_t)(set - now) : 1);
         wanted = atomic_load(&soon_at);
     } while (wanted && wanted != set);
 }
@@ -436,7 +436,7 @@ void sy_progress_soon(unsigned microseconds)
 
 /* The thread's work is short and others wait for it. A kernel that takes that as a hint (from 6.12
  * on) then lets it run at once when it is woken beside a thread that polls or computes. */
-static void ask_for_short_turns(void)
+static void wait_progress_ask_for_short_turns(void)
 {
     const struct {
         uint32_t size, policy;
@@ -449,17 +449,18 @@ static void ask_for_short_turns(void)
     syscall(SYS_sched_setattr, 0, &wish, 0);
 }
 
-static void *run(void *arg)
+static void *wait_progress_run(void *arg)
 {
     (void)arg;
-    ask_for_short_turns();
+    wait_progress_ask_for_short_turns();
     ev_run(progress.loop, 0);
     return NULL;
 }
 
 /* Makes a timer and watches it. */
-static int watch_timer(ev_io *watcher, void (*expired)(struct ev_loop *, ev_io *, int),
-                       struct sy_error *err)
+static int wait_progress_watch_timer(ev_io *watcher,
+                                     void (*expired)(struct ev_loop *, ev_io *, int),
+                                     struct sy_error *err)
 {
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
@@ -472,7 +473,7 @@ static int watch_timer(ev_io *watcher, void (*expired)(struct ev_loop *, ev_io *
 }
 
 /* Watches the transports through which data arrive. None of them: no timers either. */
-static int watch_transports(bool *any, struct sy_error *err)
+static int wait_progress_watch_transports(bool *any, struct sy_error *err)
 {
     *any = false;
     for (unsigned i = 0; i < sy_routes.count; i++) {
@@ -481,34 +482,34 @@ static int watch_transports(bool *any, struct sy_error *err)
         if (t->wait_fd < 0 || progress.mode == SY_PROGRESS_POLLING)
             continue;
         ev_io *watcher = &progress.transport[progress.watched++];
-        ev_io_init(watcher, on_transport, t->wait_fd, EV_READ);
+        ev_io_init(watcher, wait_progress_on_transport, t->wait_fd, EV_READ);
         watcher->data = (void *)t->table;
     }
     if (!*any)
         return 0;
-    int rc = watch_timer(&progress.beat, on_beat, err);
+    int rc = wait_progress_watch_timer(&progress.beat, wait_progress_on_beat, err);
     if (!rc)
-        rc = watch_timer(&progress.soon, on_soon, err);
+        rc = wait_progress_watch_timer(&progress.soon, wait_progress_on_soon, err);
     if (rc)
         return rc;
     atomic_store(&soon_at, 0);
     soon_fd = progress.soon.fd;
-    event_mode();
+    wait_progress_event_mode();
     return 0;
 }
 
-static bool watch_launcher(void)
+static bool wait_progress_watch_launcher(void)
 {
     int fd = sy_boot->wait_fd();
 
     if (fd < 0)
         return false;
-    ev_io_init(&progress.launcher, on_launcher, fd, EV_READ);
+    ev_io_init(&progress.launcher, wait_progress_on_launcher, fd, EV_READ);
     ev_io_start(progress.loop, &progress.launcher);
     return true;
 }
 
-static void end_loop(void)
+static void wait_progress_end_loop(void)
 {
     atomic_store(&relieved, 0);
     soon_fd = -1;
@@ -522,19 +523,21 @@ static void end_loop(void)
 }
 
 /* The thread takes no signals: handlers of the program run on the program's threads. */
-static int start_thread(struct sy_error *err)
+static int wait_progress_start_thread(struct sy_error *err)
 {
     sigset_t all, before;
 
     ev_async_init(&progress.stop, on_stop);
     ev_async_start(progress.loop, &progress.stop);
-    ev_async_init(&progress.report, on_report);
+    ev_async_init(&progress.report, wait_progress_on_report);
     ev_async_start(progress.loop, &progress.report);
-    ev_timer_init(&progress.stall, on_stall, sy_config.stall_report / LOOKS_FOR_STALLS,
+    ev_timer_init(&progress.stall, wait_progress_on_stall,
+                  sy_config.stall_report / LOOKS_FOR_STALLS,
                   sy_config.stall_report / LOOKS_FOR_STALLS);
-    ev_timer_init(&progress.settled, on_settled, SETTLED, 0.);
+    ev_timer_init(&progress.settled, wait_progress_on_settled, SETTLED, 0.);
     ev_timer_start(progress.loop, &progress.settled);
-    ev_timer_init(&progress.rest, on_rest, sy_config.deadlock_timeout / LOOKS_FOR_REST,
+    ev_timer_init(&progress.rest, wait_progress_on_rest,
+                  sy_config.deadlock_timeout / LOOKS_FOR_REST,
                   sy_config.deadlock_timeout / LOOKS_FOR_REST);
     if (sy_config.deadlock_timeout > 0)
         ev_timer_start(progress.loop, &progress.rest);
@@ -543,7 +546,7 @@ static int start_thread(struct sy_error *err)
     sigfillset(&all);
     sy_crash_let_through(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&progress.thread, NULL, run, NULL);
+    int rc = pthread_create(&progress.thread, NULL, wait_progress_run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc)
         return sy_fail(err, rc,
@@ -551,15 +554,16 @@ static int start_thread(struct sy_error *err)
                        "needed on this host (ulimit -u, pids.max of the control group)%s",
                        strerror(rc), 2 * sy_world.node_size, sy_denied_hint(rc));
     progress.running = true;
-    answer_usr1();
+    wait_progress_answer_usr1();
     return 0;
 }
 
-static void progress_failed(const char *what)
+static void wait_progress_failed(const char *what)
 {
     sy_fatal("%s: %s; %s", what, strerror(errno),
-             errno == EBADF ? "the program has closed a descriptor that is the library's, most likely"
-                            : "are there too few descriptors (ulimit -n)?");
+             errno == EBADF
+                 ? "the program has closed a descriptor that is the library's, most likely"
+                 : "are there too few descriptors (ulimit -n)?");
 }
 
 int sy_progress_start(int mode, struct sy_error *err)
@@ -574,18 +578,18 @@ int sy_progress_start(int mode, struct sy_error *err)
     progress.beat.fd = progress.soon.fd = -1;
     progress.mode = mode;
     atomic_store(&waiting, 0);
-    progress.loop = sy_libev_loop(progress_failed, err);
+    progress.loop = sy_libev_loop(wait_progress_failed, err);
     if (!progress.loop)
         return -ENODEV;
-    rc = watch_transports(&data, err);
+    rc = wait_progress_watch_transports(&data, err);
     sy_hot.looks = data && mode == SY_PROGRESS_POLLING ? SY_LOOKS_POLL_ALL
                    : sy_hot.carries                    ? SY_LOOKS_POLL_OWN
                                                        : SY_LOOKS_MERELY;
-    bool launcher = watch_launcher();
+    bool launcher = wait_progress_watch_launcher();
     if (!rc && (launcher || data))
-        rc = start_thread(err);
+        rc = wait_progress_start_thread(err);
     if (!progress.running)
-        end_loop();
+        wait_progress_end_loop();
     return rc;
 }
 
@@ -593,11 +597,11 @@ void sy_progress_stop(void)
 {
     if (!progress.running)
         return;
-    leave_usr1();
+    wait_progress_leave_usr1();
     ev_async_send(progress.loop, &progress.stop);
     pthread_join(progress.thread, NULL);
     progress.running = false;
-    end_loop();
+    wait_progress_end_loop();
 }
 
 int sy_progress_poll(void)

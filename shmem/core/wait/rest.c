@@ -33,7 +33,7 @@ struct tasks {
 
 static struct tasks before, own = {.count = -1};
 
-static bool rest_is_among(const struct tasks *tasks, pid_t task)
+static bool wait_rest_is_among(const struct tasks *tasks, pid_t task)
 {
     for (int i = 0; i < tasks->count; i++)
         if (tasks->task[i] == task)
@@ -42,7 +42,7 @@ static bool rest_is_among(const struct tasks *tasks, pid_t task)
 }
 
 /* The threads that there are, but for those in `others`. */
-static void rest_list_tasks(struct tasks *tasks, const struct tasks *others)
+static void wait_rest_list_tasks(struct tasks *tasks, const struct tasks *others)
 {
     DIR *folder = opendir("/proc/self/task");
     const struct dirent *entry;
@@ -50,7 +50,7 @@ static void rest_list_tasks(struct tasks *tasks, const struct tasks *others)
     tasks->count = folder ? 0 : -1;
     while (folder && tasks->count >= 0 && (entry = readdir(folder))) {
         pid_t task = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (task <= 0 || (others && rest_is_among(others, task)))
+        if (task <= 0 || (others && wait_rest_is_among(others, task)))
             continue;
         if (tasks->count == MOST)
             tasks->count = -1;
@@ -63,20 +63,20 @@ static void rest_list_tasks(struct tasks *tasks, const struct tasks *others)
 
 void sy_rest_threads_begin(void)
 {
-    rest_list_tasks(&before, NULL);
+    wait_rest_list_tasks(&before, NULL);
 }
 
 void sy_rest_threads_end(void)
 {
     own.count = -1;
     if (before.count > 0)
-        rest_list_tasks(&own, &before);
+        wait_rest_list_tasks(&own, &before);
 }
 
 /* Whether a thread is in a futex without a limit that is private to the process, as in
  * pthread_cond_wait or between two parallel regions of OpenMP; or waits in pthread_join for one of
  * `tasks`, whose number is the word that is waited for. */
-static bool rest_is_parked(pid_t task, const struct tasks *tasks)
+static bool wait_rest_is_parked(pid_t task, const struct tasks *tasks)
 {
     unsigned long word, operation, value, limit;
     char path[64], text[160] = "";
@@ -95,24 +95,24 @@ static bool rest_is_parked(pid_t task, const struct tasks *tasks)
     bool private = operation & FUTEX_PRIVATE_FLAG;
     operation &= ~(unsigned long)FUTEX_PRIVATE_FLAG;
     return (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) &&
-           (private || rest_is_among(tasks, (pid_t)value));
+           (private || wait_rest_is_among(tasks, (pid_t)value));
 }
 
 /* Whether each thread of the program waits in the library or is parked. */
-static bool rest_all_threads(void)
+static bool wait_rest_all_threads(void)
 {
     struct tasks others;
 
     if (own.count < 0)
         return false;
-    rest_list_tasks(&others, &own);
+    wait_rest_list_tasks(&others, &own);
     for (int i = 0; i < others.count; i++)
-        if (!sy_stall_is_waiting(others.task[i]) && !rest_is_parked(others.task[i], &others))
+        if (!sy_stall_is_waiting(others.task[i]) && !wait_rest_is_parked(others.task[i], &others))
             return false;
     return others.count > 0;
 }
 
-static bool rest_has_children(void)
+static bool wait_rest_has_children(void)
 {
     siginfo_t info;
 
@@ -120,7 +120,7 @@ static bool rest_has_children(void)
            errno != ECHILD;
 }
 
-static bool rest_has_pending(void)
+static bool wait_rest_has_pending(void)
 {
     struct sy_pending one;
 
@@ -131,7 +131,7 @@ static bool rest_has_pending(void)
 }
 
 /* Whether one of the program, and not of the library, may end a wait. Those of crashes do not. */
-static bool rest_has_handlers(void)
+static bool wait_rest_has_handlers(void)
 {
     static const unsigned long crashes = 1UL << SIGSEGV | 1UL << SIGBUS | 1UL << SIGFPE |
                                          1UL << SIGILL | 1UL << SIGABRT;
@@ -152,7 +152,7 @@ uint64_t sy_rest_look(double limit, unsigned *flags, double *seconds)
     uint64_t wait = sy_stall_waits(&inside, seconds);
 
     *flags = 0;
-    if (!wait || !rest_all_threads() || rest_has_pending())
+    if (!wait || !wait_rest_all_threads() || wait_rest_has_pending())
         return 0;
     if (sy_world.finalizing)
         *flags |= SY_REST_FINALIZING;
@@ -160,7 +160,7 @@ uint64_t sy_rest_look(double limit, unsigned *flags, double *seconds)
         *flags |= SY_REST_LONG;
     if (inside)
         *flags |= SY_REST_INSIDE;
-    if (rest_has_children() || rest_has_handlers())
+    if (wait_rest_has_children() || wait_rest_has_handlers())
         *flags |= SY_REST_OUTSIDE;
     return wait;
 }

@@ -32,7 +32,7 @@ void sy_sleep_close(void)
 }
 
 /* The bell first, then the transports that are open, which at the end become fewer. */
-static nfds_t descriptors(struct pollfd *fd)
+static nfds_t sleep_descriptors(struct pollfd *fd)
 {
     nfds_t count = 0;
 
@@ -46,7 +46,7 @@ bool sy_sleep_until_arrival(uint32_t count, uint64_t nanoseconds)
 {
     struct timespec t = {(time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
     struct pollfd fd[1 + SY_TRANSPORTS_MAX];
-    nfds_t fds = descriptors(fd);
+    nfds_t fds = sleep_descriptors(fd);
     uint64_t rings;
     bool any = true;
 

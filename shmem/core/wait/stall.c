@@ -32,7 +32,7 @@ static struct note notes[THREADS];
 static atomic_int threads;
 static double told; /* seconds of the wait that was reported last */
 
-static struct note *own_note(void)
+static struct note *wait_stall_own_note(void)
 {
     static _Thread_local struct note *own;
 
@@ -45,7 +45,7 @@ static struct note *own_note(void)
 
 void sy_stall_note(uint64_t since, uint64_t now, const char *where)
 {
-    struct note *note = own_note();
+    struct note *note = wait_stall_own_note();
 
     if (atomic_load_explicit(&note->since, memory_order_relaxed) != since) {
         atomic_store_explicit(&note->call, sy_callsite_routine(where), memory_order_relaxed);
@@ -57,7 +57,7 @@ void sy_stall_note(uint64_t since, uint64_t now, const char *where)
 }
 
 /* How long this note's thread has been waiting; 0: it does not. */
-static double waited(struct note *note, uint64_t now)
+static double wait_stall_waited(struct note *note, uint64_t now)
 {
     uint64_t last = atomic_load_explicit(&note->last, memory_order_acquire);
     uint64_t since = atomic_load_explicit(&note->since, memory_order_relaxed);
@@ -67,13 +67,14 @@ static double waited(struct note *note, uint64_t now)
     return (double)(now - since) / 1e9;
 }
 
-static double stall_longest(void)
+static double wait_stall_longest(void)
 {
     uint64_t now = sy_wait_now();
     double longest = 0;
 
     for (int i = 0; i < THREADS; i++)
-        longest = waited(&notes[i], now) > longest ? waited(&notes[i], now) : longest;
+        longest = wait_stall_waited(&notes[i], now) > longest ? wait_stall_waited(&notes[i], now)
+                                                              : longest;
     return longest;
 }
 
@@ -83,13 +84,13 @@ double sy_stall_text(char *text, size_t room)
     size_t length = 0;
 
     for (int i = 0; i < THREADS; i++)
-        if (waited(&notes[i], now) > 0 && length < room)
+        if (wait_stall_waited(&notes[i], now) > 0 && length < room)
             length += (size_t)snprintf(text + length, room - length, "%s%s",
                                        length ? "; another thread is in " : "in ",
                                        atomic_load(&notes[i].call));
     if (!length)
         snprintf(text, room, "computing, or in a call of the system");
-    return stall_longest();
+    return wait_stall_longest();
 }
 
 uint64_t sy_stall_waits(bool *inside, double *seconds)
@@ -100,7 +101,7 @@ uint64_t sy_stall_waits(bool *inside, double *seconds)
     *inside = true;
     *seconds = 0;
     for (int i = 0; i < THREADS; i++) {
-        double waits = waited(&notes[i], now);
+        double waits = wait_stall_waited(&notes[i], now);
         if (waits <= 0)
             continue;
         *inside &= atomic_load_explicit(&notes[i].inside, memory_order_relaxed);
@@ -117,13 +118,13 @@ bool sy_stall_is_waiting(pid_t task)
     uint64_t now = sy_wait_now();
 
     for (int i = 0; i < THREADS; i++)
-        if (waited(&notes[i], now) > 0 &&
+        if (wait_stall_waited(&notes[i], now) > 0 &&
             atomic_load_explicit(&notes[i].task, memory_order_relaxed) == task)
             return true;
     return false;
 }
 
-static void stall_tell_one(const char *transport, const struct sy_pending *p)
+static void wait_stall_tell_one(const char *transport, const struct sy_pending *p)
 {
     char operations[60] = "", bytes[60] = "", sent[60] = "";
 
@@ -148,13 +149,13 @@ void sy_stall_tell_pending(void)
         const struct sy_route_transport *t = &sy_routes.transport[i];
         int count = t->table->pending(list, PEERS);
         for (int k = 0; k < count; k++)
-            stall_tell_one(t->plugin.name, &list[k]);
+            wait_stall_tell_one(t->plugin.name, &list[k]);
     }
 }
 
 bool sy_stall_due(double limit)
 {
-    double longest = stall_longest();
+    double longest = wait_stall_longest();
 
     if (longest < told)
         told = 0;

@@ -57,7 +57,7 @@ uint64_t sy_wait_now(void)
     return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-static void find_transports(bool alone)
+static void wait_find_transports(bool alone)
 {
     policy.polled = 0;
     policy.by_arrival = sy_hot.carries && !sy_routes.maps;
@@ -78,7 +78,7 @@ int sy_wait_open(bool crowded, bool alone, struct sy_error *err)
     policy.longest_sleep = NAP_A_PE_NS * (uint64_t)sy_world.node_size;
     if (policy.longest_sleep < LONGEST_NAP_NS)
         policy.longest_sleep = LONGEST_NAP_NS;
-    find_transports(alone);
+    wait_find_transports(alone);
     /* Where data arrive through transports, a waiting thread helps them along early. */
     sy_wait_looks = policy.crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
     return policy.takes_over ? sy_sleep_open(err) : 0;
@@ -108,10 +108,10 @@ static _Thread_local uint64_t sleep_due;
 static _Thread_local bool woken;
 
 /* Taken only where others need the processor. Mapped memory changes without a word, so a
- * sleep_briefly is a sixteenth of the wait so far and never adds more than that to it. What arrives
- * through a transport ends the sleep_briefly; its length matters only where something else may end
- * the wait. told: the descriptors tell of all that arrives. */
-static uint64_t sleep_length(uint64_t waited, bool told)
+ * wait_sleep_briefly is a sixteenth of the wait so far and never adds more than that to it. What
+ * arrives through a transport ends the wait_sleep_briefly; its length matters only where something
+ * else may end the wait. told: the descriptors tell of all that arrives. */
+static uint64_t wait_sleep_length(uint64_t waited, bool told)
 {
     uint64_t length = policy.by_arrival && told ? waited : waited / 16;
 
@@ -122,9 +122,9 @@ static uint64_t sleep_length(uint64_t waited, bool told)
 
 /* To get ready for a sleep transports poll, and may do so without a word of what that has moved: a
  * write into this PE's memory, say. So the sleep itself is put off until after one more look. */
-static void sleep_briefly(uint64_t waited)
+static void wait_sleep_briefly(uint64_t waited)
 {
-    struct timespec t = {.tv_nsec = (long)sleep_length(waited, false)};
+    struct timespec t = {.tv_nsec = (long)wait_sleep_length(waited, false)};
 
     if (!policy.takes_over) {
         nanosleep(&t, NULL);
@@ -134,11 +134,11 @@ static void sleep_briefly(uint64_t waited)
     if (done > 0)
         moved_at = sy_wait_now();
     else
-        sleep_due = sleep_length(waited, done == 0);
+        sleep_due = wait_sleep_length(waited, done == 0);
 }
 
-/* Takes a sleep_briefly that is due; false: none is. */
-static bool sleep_taken(bool first)
+/* Takes a wait_sleep_briefly that is due; false: none is. */
+static bool wait_sleep_taken(bool first)
 {
     uint64_t length = sleep_due;
 
@@ -151,7 +151,7 @@ static bool sleep_taken(bool first)
 
 /* Polls. What has woken this thread may be another one's to deal with, which then needs the
  * processor. */
-static int poll_transports(void)
+static int wait_poll_transports(void)
 {
     int moved = sy_progress_poll();
 
@@ -163,7 +163,7 @@ static int poll_transports(void)
     return moved;
 }
 
-static bool yield_due(void)
+static bool wait_yield_due(void)
 {
     static _Thread_local unsigned polls;
 
@@ -171,15 +171,15 @@ static bool yield_due(void)
 }
 
 /* Gives the processor away as the age of the wait asks for. yielded: that has been done already. */
-static void give_way(uint64_t waited, bool yielded)
+static void wait_give_way(uint64_t waited, bool yielded)
 {
     if (policy.crowded && waited >= (policy.by_arrival ? YIELDING_TO_ARRIVAL_NS : YIELDING_NS))
-        sleep_briefly(waited);
-    else if (!yielded && yield_due())
+        wait_sleep_briefly(waited);
+    else if (!yielded && wait_yield_due())
         sched_yield();
 }
 
-static uint64_t waited_since(uint64_t *since)
+static uint64_t wait_waited_since(uint64_t *since)
 {
     uint64_t time = sy_wait_now();
 
@@ -199,11 +199,11 @@ static bool still_polling(uint64_t waited)
     return waited < (policy.crowded ? POLLING_CROWDED_NS : POLLING_NS);
 }
 
-static void rest(uint64_t *since, const char *where)
+static void wait_rest(uint64_t *since, const char *where)
 {
-    bool slept = sleep_taken(!*since);
-    int moved = !slept && policy.polls ? poll_transports() : 0;
-    uint64_t waited = waited_since(since);
+    bool slept = wait_sleep_taken(!*since);
+    int moved = !slept && policy.polls ? wait_poll_transports() : 0;
+    uint64_t waited = wait_waited_since(since);
 
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
         sy_stall_note(*since, *since + waited, where);
@@ -213,14 +213,14 @@ static void rest(uint64_t *since, const char *where)
         return;
     uint64_t idle = idle_for(*since, waited);
     if (!policy.polls || !still_polling(idle))
-        give_way(idle, moved < 0);
+        wait_give_way(idle, moved < 0);
 }
 
 uint32_t sy_wait_rest(uint64_t *since, const char *where)
 {
     if (!*since && policy.takes_over)
         sy_progress_take_over();
-    rest(since, where);
+    wait_rest(since, where);
     counted = sy_sleep_count();
     return LOOKS_AFTER_REST;
 }
@@ -234,18 +234,18 @@ void sy_wait_rested(void)
 /* With one transport that is polled at all it is the caller's own. */
 void sy_wait_rest_inside(uint64_t *since)
 {
-    bool slept = sleep_taken(!*since);
-    uint64_t waited = waited_since(since);
+    bool slept = wait_sleep_taken(!*since);
+    uint64_t waited = wait_waited_since(since);
     int moved = 0;
 
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
         sy_stall_note(*since, *since + waited, "a wait of a transport");
     if (policy.polled > 1 && !slept)
-        moved = poll_transports();
+        moved = wait_poll_transports();
     else
         sy_progress_enter();
     if (!slept && moved <= 0 && !still_polling(waited))
-        give_way(waited, moved < 0);
+        wait_give_way(waited, moved < 0);
     counted = sy_sleep_count();
 }
 

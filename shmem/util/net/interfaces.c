@@ -115,7 +115,7 @@ char *sy_socket_text(const struct sockaddr_storage *address, char text[SY_IP_TEX
 /* ---- what there is ---- */
 
 /* The speed that the driver tells, so that a host's fast network is tried before its slow one. */
-static unsigned speed_of(const char *name)
+static unsigned interfaces_speed_of(const char *name)
 {
     char path[64 + IF_NAMESIZE];
     long speed = 0;
@@ -131,7 +131,7 @@ static unsigned speed_of(const char *name)
     return (unsigned)speed;
 }
 
-static uint8_t prefix_length(const unsigned char *mask, size_t bytes)
+static uint8_t interfaces_prefix_length(const unsigned char *mask, size_t bytes)
 {
     uint8_t length = 0;
 
@@ -140,7 +140,7 @@ static uint8_t prefix_length(const unsigned char *mask, size_t bytes)
     return length;
 }
 
-static void fill(struct sy_interface *to, const struct ifaddrs *from)
+static void interfaces_fill(struct sy_interface *to, const struct ifaddrs *from)
 {
     const struct sockaddr *mask = from->ifa_netmask;
 
@@ -156,18 +156,18 @@ static void fill(struct sy_interface *to, const struct ifaddrs *from)
         memcpy(to->ip.bytes, &((const struct sockaddr_in *)from->ifa_addr)->sin_addr, 4);
         to->ip.prefix = 32;
         if (mask)
-            to->ip.prefix = prefix_length(
+            to->ip.prefix = interfaces_prefix_length(
                 (const unsigned char *)&((const struct sockaddr_in *)mask)->sin_addr, 4);
     } else if (from->ifa_addr->sa_family == AF_INET6) {
         to->ip.family = 6;
         memcpy(to->ip.bytes, &((const struct sockaddr_in6 *)from->ifa_addr)->sin6_addr, 16);
         to->ip.prefix = 128;
         if (mask)
-            to->ip.prefix = prefix_length(((const struct sockaddr_in6 *)mask)->sin6_addr.s6_addr,
-                                          16);
+            to->ip.prefix = interfaces_prefix_length(
+                ((const struct sockaddr_in6 *)mask)->sin6_addr.s6_addr, 16);
     }
     if (to->ip.family && !to->loopback)
-        to->speed = speed_of(to->name);
+        to->speed = interfaces_speed_of(to->name);
 }
 
 int sy_interfaces_list(struct sy_interface **all, size_t *count)
@@ -182,14 +182,14 @@ int sy_interfaces_list(struct sy_interface **all, size_t *count)
     *count = 0;
     *all = calloc(n + 1, sizeof **all);
     for (struct ifaddrs *each = list; *all && each; each = each->ifa_next)
-        fill(&(*all)[(*count)++], each);
+        interfaces_fill(&(*all)[(*count)++], each);
     freeifaddrs(list);
     return *all ? 0 : -ENOMEM;
 }
 
 /* The first address of the interface that this one belongs to, or what stands for it. */
-static const struct sy_interface *first_of(const struct sy_interface *all, size_t count,
-                                           const char *name)
+static const struct sy_interface *interfaces_first_of(const struct sy_interface *all, size_t count,
+                                                      const char *name)
 {
     const struct sy_interface *first = NULL;
 
@@ -200,7 +200,8 @@ static const struct sy_interface *first_of(const struct sy_interface *all, size_
 }
 
 /* "lo (127.0.0.1), eth0 (10.0.0.5, down), ..." */
-static void describe(const struct sy_interface *all, size_t count, char *text, size_t room)
+static void interfaces_describe(const struct sy_interface *all, size_t count, char *text,
+                                size_t room)
 {
     size_t used = 0;
 
@@ -209,7 +210,7 @@ static void describe(const struct sy_interface *all, size_t count, char *text, s
         char ip[INET6_ADDRSTRLEN] = "no address";
         const char *state = !all[i].up ? ", down" : !all[i].running ? ", no carrier" : "";
 
-        if (first_of(all, count, all[i].name) != &all[i])
+        if (interfaces_first_of(all, count, all[i].name) != &all[i])
             continue;
         if (all[i].ip.family)
             inet_ntop(all[i].ip.family == 4 ? AF_INET : AF_INET6, all[i].ip.bytes, ip, sizeof ip);
@@ -232,7 +233,7 @@ static const char *const virtual_kinds[] = {
 
 /* Whether the name is of an interface that leads to containers, virtual machines or tunnels. Such
  * interfaces are used where there are no others. */
-static bool interface_virtual(const char *name)
+static bool interfaces_interface_virtual(const char *name)
 {
     for (size_t i = 0; i < SY_COUNT(virtual_kinds); i++)
         if (fnmatch(virtual_kinds[i], name, 0) == 0)
@@ -242,11 +243,11 @@ static bool interface_virtual(const char *name)
 
 enum kind { REAL, VIRTUAL, LOOPBACK };
 
-static enum kind kind_of(const struct sy_interface *interface)
+static enum kind interfaces_kind_of(const struct sy_interface *interface)
 {
     if (interface->loopback)
         return LOOPBACK;
-    return interface_virtual(interface->name) ? VIRTUAL : REAL;
+    return interfaces_interface_virtual(interface->name) ? VIRTUAL : REAL;
 }
 
 /* An element of the list: a name, a pattern of names, or a network. */
@@ -266,7 +267,7 @@ struct choice {
 };
 
 /* Takes the next element: 1, 0 at the end, -EINVAL. */
-static int next_element(const char **list, struct element *element)
+static int interfaces_next_element(const char **list, struct element *element)
 {
     size_t length;
 
@@ -288,14 +289,14 @@ static int next_element(const char **list, struct element *element)
                                                                                          : -EINVAL;
 }
 
-static bool matches(const struct element *element, const struct sy_interface *interface)
+static bool interfaces_matches(const struct element *element, const struct sy_interface *interface)
 {
     if (element->network.family)
         return sy_ip_within(&interface->ip, &element->network);
     return fnmatch(element->text, interface->name, 0) == 0;
 }
 
-static bool usable(const struct choice *choice, const struct sy_interface *interface)
+static bool interfaces_usable(const struct choice *choice, const struct sy_interface *interface)
 {
     const char *list = choice->list;
     struct element element;
@@ -304,25 +305,25 @@ static bool usable(const struct choice *choice, const struct sy_interface *inter
         (choice->family == SY_IP_FOUR && interface->ip.family != 4) ||
         (choice->family == SY_IP_SIX && interface->ip.family != 6))
         return false;
-    while (next_element(&list, &element) == 1)
-        if (element.exclude && matches(&element, interface))
+    while (interfaces_next_element(&list, &element) == 1)
+        if (element.exclude && interfaces_matches(&element, interface))
             return false;
     return true;
 }
 
 /* A link-local address is worth something only on an interface that has no better one. */
-static bool outdone(const struct choice *choice, const struct sy_interface *interface)
+static bool interfaces_outdone(const struct choice *choice, const struct sy_interface *interface)
 {
     if (!sy_ip_link_local(&interface->ip))
         return false;
     for (size_t i = 0; i < choice->count; i++)
-        if (!strcmp(choice->all[i].name, interface->name) && usable(choice, &choice->all[i]) &&
-            !sy_ip_link_local(&choice->all[i].ip))
+        if (!strcmp(choice->all[i].name, interface->name) &&
+            interfaces_usable(choice, &choice->all[i]) && !sy_ip_link_local(&choice->all[i].ip))
             return true;
     return false;
 }
 
-static void choose(struct choice *choice, const struct sy_interface *interface)
+static void interfaces_choose(struct choice *choice, const struct sy_interface *interface)
 {
     for (size_t i = 0; i < choice->chosen_count; i++)
         if (choice->chosen[i] == interface)
@@ -331,14 +332,15 @@ static void choose(struct choice *choice, const struct sy_interface *interface)
 }
 
 /* All of a kind, faster ones first. */
-static bool choose_kind(struct choice *choice, enum kind kind)
+static bool interfaces_choose_kind(struct choice *choice, enum kind kind)
 {
     size_t first = choice->chosen_count;
 
     for (size_t i = 0; i < choice->count; i++) {
         const struct sy_interface *each = &choice->all[i];
-        if (usable(choice, each) && kind_of(each) == kind && !outdone(choice, each))
-            choose(choice, each);
+        if (interfaces_usable(choice, each) && interfaces_kind_of(each) == kind &&
+            !interfaces_outdone(choice, each))
+            interfaces_choose(choice, each);
     }
     for (size_t i = first + 1; i < choice->chosen_count; i++)
         for (size_t k = i; k > first && choice->chosen[k]->speed > choice->chosen[k - 1]->speed;
@@ -350,27 +352,27 @@ static bool choose_kind(struct choice *choice, enum kind kind)
     return choice->chosen_count > first;
 }
 
-static void choose_automatically(struct choice *choice)
+static void interfaces_choose_automatically(struct choice *choice)
 {
-    if (!choose_kind(choice, REAL))
-        choose_kind(choice, VIRTUAL);
+    if (!interfaces_choose_kind(choice, REAL))
+        interfaces_choose_kind(choice, VIRTUAL);
     for (size_t i = 0; i < choice->count; i++)
-        if (choice->all[i].loopback && usable(choice, &choice->all[i]) &&
+        if (choice->all[i].loopback && interfaces_usable(choice, &choice->all[i]) &&
             sy_ip_loopback(&choice->all[i].ip)) {
-            choose(choice, &choice->all[i]);
+            interfaces_choose(choice, &choice->all[i]);
             return;
         }
 }
 
 /* Checks the list, and tells whether it only excludes. */
-static int check_list(const char *setting, const char *list, bool *excludes_only,
-                      struct sy_error *err)
+static int interfaces_check_list(const char *setting, const char *list, bool *excludes_only,
+                                 struct sy_error *err)
 {
     struct element element;
     int rc;
 
     *excludes_only = true;
-    while ((rc = next_element(&list, &element)) == 1)
+    while ((rc = interfaces_next_element(&list, &element)) == 1)
         *excludes_only &= element.exclude;
     if (rc)
         return sy_fail(err, EINVAL,
@@ -389,25 +391,25 @@ int sy_interfaces_choose(const char *setting, const char *list, int family,
     struct element element;
     bool automatic;
     char there[256];
-    int rc = check_list(setting, list, &automatic, err);
+    int rc = interfaces_check_list(setting, list, &automatic, err);
 
     *chosen_count = 0;
     if (rc)
         return rc;
     if (automatic)
-        choose_automatically(&choice);
-    while (next_element(&list, &element) == 1) {
+        interfaces_choose_automatically(&choice);
+    while (interfaces_next_element(&list, &element) == 1) {
         if (element.automatic)
-            choose_automatically(&choice);
+            interfaces_choose_automatically(&choice);
         for (size_t i = 0; i < count && !element.exclude && !element.automatic; i++)
-            if (usable(&choice, &all[i]) && matches(&element, &all[i]) &&
-                (element.network.family || !outdone(&choice, &all[i])))
-                choose(&choice, &all[i]);
+            if (interfaces_usable(&choice, &all[i]) && interfaces_matches(&element, &all[i]) &&
+                (element.network.family || !interfaces_outdone(&choice, &all[i])))
+                interfaces_choose(&choice, &all[i]);
     }
     *chosen_count = choice.chosen_count;
     if (choice.chosen_count)
         return 0;
-    describe(all, count, there, sizeof there);
+    interfaces_describe(all, count, there, sizeof there);
     return sy_fail(err, !strcmp(choice.list, "auto") ? ENODEV : EINVAL,
                    "%s=%.80s fits no %saddress of an interface that is up; "
                    "there are: %s",
@@ -440,7 +442,8 @@ int sy_ports_parse(const char *setting, const char *range, unsigned *first, unsi
 }
 
 /* Listens on one address: the descriptor, or -errno. */
-static int listen_on(const struct sy_interface *interface, uint16_t port, size_t socket_buffer)
+static int interfaces_listen_on(const struct sy_interface *interface, uint16_t port,
+                                size_t socket_buffer)
 {
     struct sockaddr_storage address;
     socklen_t length = sy_ip_socket(&interface->ip, port, interface->index, &address);
@@ -469,7 +472,7 @@ static int listen_on(const struct sy_interface *interface, uint16_t port, size_t
     return -code;
 }
 
-static uint16_t port_of(int fd)
+static uint16_t interfaces_port_of(int fd)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
@@ -482,17 +485,17 @@ static uint16_t port_of(int fd)
 
 /* Listens on all addresses, on this port or, if it is 0, on one that the first address gets. How
  * many; -EADDRINUSE if the port is taken on one of them, nothing being left open. */
-static int listen_on_all(const struct sy_interface *const *chosen, size_t count, uint16_t port,
-                         size_t socket_buffer, struct sy_bound *bound)
+static int interfaces_listen_on_all(const struct sy_interface *const *chosen, size_t count,
+                                    uint16_t port, size_t socket_buffer, struct sy_bound *bound)
 {
     bool any = !port;
     int n = 0, code = -EADDRNOTAVAIL;
 
     for (size_t i = 0; i < count; i++) {
-        int fd = listen_on(chosen[i], port, socket_buffer);
+        int fd = interfaces_listen_on(chosen[i], port, socket_buffer);
 
         if (fd == -EADDRINUSE && any && port)
-            fd = listen_on(chosen[i], 0, socket_buffer);
+            fd = interfaces_listen_on(chosen[i], 0, socket_buffer);
         if (fd == -EADDRINUSE) {
             while (n > 0)
                 close(bound[--n].fd);
@@ -502,7 +505,7 @@ static int listen_on_all(const struct sy_interface *const *chosen, size_t count,
             code = fd;
             continue;
         }
-        bound[n++] = (struct sy_bound){fd, port_of(fd), chosen[i]->ip};
+        bound[n++] = (struct sy_bound){fd, interfaces_port_of(fd), chosen[i]->ip};
         if (any)
             port = bound[0].port;
     }
@@ -520,7 +523,7 @@ int sy_interfaces_listen(const struct sy_interface *const *chosen, size_t count,
         return rc;
     rc = -EADDRINUSE;
     for (unsigned port = first; rc == -EADDRINUSE && port <= last; port++)
-        rc = listen_on_all(chosen, count, (uint16_t)port, socket_buffer, bound);
+        rc = interfaces_listen_on_all(chosen, count, (uint16_t)port, socket_buffer, bound);
     if (rc > 0)
         return rc;
     if (rc == -EADDRINUSE && first)
