@@ -6,6 +6,7 @@ util_sources = \
 	shmem/util/error.c shmem/util/error.h \
 	shmem/util/file.c shmem/util/file.h \
 	shmem/util/libev.c shmem/util/libev.h \
+	shmem/util/limits.h \
 	shmem/util/list.h \
 	shmem/util/log.c shmem/util/log.h \
 	shmem/util/memfd.h \

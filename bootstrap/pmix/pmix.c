@@ -34,7 +34,7 @@ static struct {
     bool initialized;
     struct tree_contact contact;
     struct tree_rank rank;
-    struct timespec patience; /* for names of hosts in messages: all of them together */
+    bool mute; /* has not answered who is where: it is not asked again for messages */
 } pmix;
 
 /* ---- evidence ---- */
@@ -162,13 +162,15 @@ static int pmix_job_number(const char *key, double seconds, uint32_t *number, st
 /* The host of a PE that has not come, for a message. */
 static const char *pmix_host_of(int pe)
 {
+    const struct timespec limit = pmix_in(2);
     bool in_time = true;
 
-    if (!pmix.patience.tv_sec)
-        pmix.patience = pmix_in(2);
+    if (pmix.mute)
+        return NULL;
     int status = pmix_ask((uint32_t)pe, "pmix.hname");
     if (status == PMIX_OK)
-        status = pmix_wait_until(&pmix.patience, &in_time);
+        status = pmix_wait_until(&limit, &in_time);
+    pmix.mute = !in_time;
     return in_time && status == PMIX_OK && question.text[0] ? question.text : NULL;
 }
 

@@ -1,6 +1,7 @@
 /* See issue.h. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/callsite.h"
 #include "core/issue.h"
@@ -18,6 +19,10 @@ static bool core_issue_again(int answer, const char *what, int pe, uint64_t *sin
         return false;
     }
     if (answer != -EAGAIN) {
+        if (sy_routes.in_child)
+            sy_fatal("%s: process %ld is a child process that the program has forked. Connections "
+                     "are the PE's own, so only the PE may call the library",
+                     sy_callsite_routine(what), (long)getpid());
         sy_progress_hear_out();
         sy_fatal("%s with PE %d on host %s by transport %s: %s", sy_callsite_routine(what), pe,
                  sy_world_place(pe).host, sy_route_to(pe)->plugin.name, strerror(-answer));

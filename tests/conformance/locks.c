@@ -36,7 +36,8 @@ static void check_all_clear(void)
  * completion; the next finds it there. */
 static void section(long *count, long *inside, long *data)
 {
-    long mine[WORDS], found[WORDS], section = shmem_long_g(count, 0);
+    static long mine[WORDS]; /* read until the section's end, which is after this function's */
+    long found[WORDS], section = shmem_long_g(count, 0);
     int holder = (int)(section % npes), complete = 1;
 
     CHECK(shmem_long_atomic_fetch_inc(inside, 0) == 0);

@@ -60,7 +60,7 @@ static void set_up(int pe, bool complete, bool gathers)
     sy_tree.complete = complete;
     sy_tree.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (pe == 0) {
-        sy_tree.local = calloc(NPES, sizeof *sy_tree.local);
+        sy_tree.member = calloc(NPES, sizeof *sy_tree.member);
         sy_tree.joined = complete ? NULL : calloc(NPES, sizeof *sy_tree.joined);
         sy_tree.joins = 1;
     }
@@ -82,7 +82,7 @@ static void tear_down(void)
     free(sy_tree.stall.note);
     if (sy_tree.stall.timer >= 0)
         close(sy_tree.stall.timer);
-    free(sy_tree.local);
+    free(sy_tree.member);
     free(sy_tree.joined);
     close(sy_tree.epoll);
     sy_tree = (struct tree){.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .stall.timer = -1};

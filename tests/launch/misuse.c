@@ -100,7 +100,7 @@ static void join(const char *what)
         shmem_team_sync(team);
 }
 
-/* PE 0 has the lock and PE 1 waits for it, or has been refused it; then one of them makes a mistake. */
+/* PE 0 has the lock and PE 1 waits for it, or has been refused it; then one makes a mistake. */
 static void hold(const char *what)
 {
     bool first = shmem_my_pe() == 0, other = strcmp(what, "lock foreign") == 0;
@@ -158,7 +158,11 @@ static void commit(const char *what)
         hold(what);
     else if (strncmp(what, "team", 4) == 0)
         join(what);
-    else if (strcmp(what, "signal") == 0)
+    else if (strcmp(what, "fork") == 0) {
+        if (shmem_my_pe() == 0 && fork() == 0)
+            shmem_long_p(to, 1, next);
+        sleep(2); /* until the child has tried */
+    } else if (strcmp(what, "signal") == 0)
         shmem_long_put_signal(to, from, 1, &sync_signal, 1, 77, next);
     else
         abuse(what);

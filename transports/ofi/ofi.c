@@ -211,7 +211,8 @@ static int ofi_ctx_open(long ctx_options, struct sy_transport_ctx **out, struct 
     return 0;
 }
 
-/* Messages of records, and native writes that are not known to have arrived. */
+/* Messages of records, and native writes that are not known to have arrived. At rest nobody may
+ * have asked whether they have, so that is done here. */
 static int ofi_pending(struct sy_pending *list, int room)
 {
     int count = 0;
@@ -221,6 +222,10 @@ static int ofi_pending(struct sy_pending *list, int room)
     for (int pe = 0; pe < sy_ofi.host->npes && count < room; pe++) {
         uint32_t messages = sy_ofi.peer[pe].sent - sy_ofi.peer[pe].acked;
         size_t native = sy_ofi.peer[pe].unproved + sy_ofi.peer[pe].delivering;
+        if (messages)
+            sy_ofi_ask(&sy_ofi.peer[pe], sy_ofi.peer[pe].sent);
+        else if (sy_ofi.peer[pe].unproved)
+            sy_ofi_prove(&sy_ofi.peer[pe]);
         if (messages || native)
             list[count++] = (struct sy_pending){.pe = pe,
                                                 .operations = messages + native,

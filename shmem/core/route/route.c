@@ -1,5 +1,6 @@
 /* See route.h. Contains no transport's name. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,8 +285,21 @@ bool sy_routes_span_node(void)
            !sy_route_rules_name(0);
 }
 
+/* What a child process would send or receive on its parent's connections would be missing there. */
+static void route_after_fork_in_child(void)
+{
+    for (unsigned i = 0; i < sy_routes.count; i++)
+        sy_routes.transport[i].table = &sy_transport_stubs;
+    sy_routes.in_child = true;
+}
+
 int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err)
 {
+    static bool registered;
+
+    if (!registered)
+        pthread_atfork(NULL, NULL, route_after_fork_in_child);
+    registered = true;
     while (sy_routes.count < sy_routes.loaded) {
         struct sy_error why = {""};
         const struct sy_route_transport *t = &sy_routes.transport[sy_routes.count];

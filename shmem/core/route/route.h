@@ -45,6 +45,7 @@ struct sy_routes {
     unsigned count;  /* the first of them, which are open */
     unsigned kinds;  /* transports that some PE of the job has opened */
     bool maps;       /* some other PE stores into this PE's heap by itself */
+    bool in_child;   /* this is a child process of the PE, which fork has made */
     struct sy_route_transport transport[SY_TRANSPORTS_MAX];
     uint8_t *of; /* npes indices into transport, or SY_TRANSPORT_NONE */
     uint8_t
