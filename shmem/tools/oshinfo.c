@@ -76,7 +76,7 @@ static int oshinfo_run(enum mode mode, const char *file)
         printf("%s: no errors\n", file);
     }
     info_free(&info);
-    if (fflush(stdout)) {
+    if (fflush(stdout) || ferror(stdout)) {
         perror("oshinfo: standard output");
         status = 1;
     }

@@ -104,6 +104,7 @@ static void locks(void)
         late += now() - begin > LATE_NS * (uint64_t)npes;
     }
     shmem_barrier_all();
+    CHECK(door == 0);
 }
 
 static void signals(void)
@@ -215,6 +216,8 @@ int main(void)
     to = (me + 1) % npes;
     if (npes > 1)
         run();
+    else
+        locks();
     int status = check_end("crowd");
     shmem_finalize();
     return status;

@@ -62,7 +62,7 @@ int sy_flags_print_help(struct sy_parser *parser, const char *option, char *valu
          "Exit status: that of the first PE that failed, 128+signal if a signal ended it; the\n"
          "argument of shmem_global_exit; 124 after --timeout; 126 or 127 if the program cannot be\n"
          "run; 2 for a wrong command line; 128+signal if a signal to oshrun ended the job.");
-    return fflush(stdout) == 0 ? 0 : 1;
+    return fflush(stdout) || ferror(stdout) ? 1 : 0;
 }
 
 bool sy_flags_has_name(const char *names, const char *name, size_t length)

@@ -399,7 +399,7 @@ static int flags_table_print_version(struct sy_parser *parser, const char *optio
     (void)value;
     (void)second;
     puts("oshrun (" PACKAGE_NAME ") " PACKAGE_VERSION);
-    return fflush(stdout) == 0 ? 0 : 1;
+    return fflush(stdout) || ferror(stdout) ? 1 : 0;
 }
 
 #define AT(member) offsetof(struct sy_flags, member)
