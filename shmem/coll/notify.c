@@ -22,7 +22,7 @@ static struct sy_control_team *notify_control(const struct sy_notify *notify, in
     return sy_control_of(sy_members_pe(&group->members, member), group->team->slot);
 }
 
-static struct sy_control_team *own(const struct sy_notify *notify)
+static struct sy_control_team *notify_own_control(const struct sy_notify *notify)
 {
     return notify_control(notify, notify->group->members.me);
 }
@@ -87,7 +87,7 @@ static void notify_tell(const struct sy_notify *notify, int member, int flag, ui
 
     if (!there)
         sy_control_update(sy_members_pe(&notify->group->members, member), notify_operation(flag),
-                          notify_word_of(own(notify), notify, flag), value);
+                          notify_word_of(notify_own_control(notify), notify, flag), value);
     else if (flag == COUNTER)
         atomic_fetch_add_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
     else
@@ -101,8 +101,8 @@ static void notify_send(const struct sy_notify *notify, int member, unsigned win
                         uint64_t value)
 {
     sy_control_put(sy_members_pe(&notify->group->members, member), window, offset, source, length,
-                   notify_operation(flag), notify_word_of(own(notify), notify, flag), value,
-                   flag == COUNTER ? 0 : SY_PROMPT);
+                   notify_operation(flag), notify_word_of(notify_own_control(notify), notify, flag),
+                   value, flag == COUNTER ? 0 : SY_PROMPT);
 }
 
 static void notify_put_dest(const struct sy_notify *notify, int member, void *dest,
@@ -188,7 +188,7 @@ void sy_notify_await(const struct sy_notify *notify, unsigned flag, uint64_t ste
 
 void sy_notify_await_count(const struct sy_notify *notify, uint64_t count)
 {
-    struct sy_notify_inbox *arrived = &own(notify)->flags[notify->flags].arrived;
+    struct sy_notify_inbox *arrived = &notify_own_control(notify)->flags[notify->flags].arrived;
 
     arrived->expected += count;
     SY_WAIT_UNTIL(atomic_load_explicit(&arrived->value, memory_order_acquire) >= arrived->expected);

@@ -59,7 +59,7 @@ uint64_t sy_tcp_until(uint64_t deadline)
     return deadline;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t connect_earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -397,10 +397,10 @@ static uint64_t connect_attempts_deadline(void)
     uint64_t deadline = UINT64_MAX;
 
     for (const struct tcp_attempt *each = attempts; each; each = each->next) {
-        deadline = earlier(deadline, each->due);
+        deadline = connect_earlier(deadline, each->due);
         for (unsigned k = 0; k < each->tried; k++)
             if (each->talk[k])
-                deadline = earlier(deadline, each->talk[k]->deadline);
+                deadline = connect_earlier(deadline, each->talk[k]->deadline);
     }
     return deadline;
 }
@@ -408,11 +408,11 @@ static uint64_t connect_attempts_deadline(void)
 uint64_t sy_tcp_connect_timers(uint64_t now)
 {
     if (now >= wake) {
-        uint64_t others = earlier(sy_tcp_listen_timer(now), sy_tcp_guests_timer(now));
+        uint64_t others = connect_earlier(sy_tcp_listen_timer(now), sy_tcp_guests_timer(now));
         attempts_timer(now);
-        others = earlier(others, sy_tcp_turns_timer(now));
+        others = connect_earlier(others, sy_tcp_turns_timer(now));
         /* With thousands of attempts, not one look at all of them for each. */
-        wake = earlier(others, connect_attempts_deadline());
+        wake = connect_earlier(others, connect_attempts_deadline());
         if (wake < now + TCP_MILLISECOND)
             wake = now + TCP_MILLISECOND;
     }

@@ -293,7 +293,7 @@ static int measure_connect_to_all(const char *address, const int *port, int coun
     return -1;
 }
 
-static bool measure(int fd, const char *token, double *trip, double *rate)
+static bool measure_way(int fd, const char *token, double *trip, double *rate)
 {
     static char buffer[PIECE];
     double begin, sent = 0;
@@ -357,7 +357,7 @@ char *sy_measure_connect(const char *token, const char *ports, const char *addre
         int fd = measure_connect_to_all(address, port, count, seconds < CONNECT ? seconds : CONNECT,
                                         faults);
 
-        if (fd >= 0 && strlen(token) == TOKEN && measure(fd, token, &trip, &rate))
+        if (fd >= 0 && strlen(token) == TOKEN && measure_way(fd, token, &trip, &rate))
             answer = measure_text_of("%s %.1f %.1f", address, trip * 1e6, rate / 1e6);
         else if (fd >= 0)
             fprintf(faults, "%s%s port %d: the connection breaks", ftell(faults) ? "; " : "",
