@@ -1,6 +1,6 @@
 # Transport plugins, one folder each; every one is a loadable file that exports one symbol.
 transport_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared \
-	-export-symbols-regex '^shmem_transport_1$$'
+	-export-symbols-regex '^shmem_transport_2$$'
 
 shm_sources = \
 	transports/shm/shm.c transports/shm/shm.h \

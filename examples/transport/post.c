@@ -60,8 +60,9 @@ static const struct sy_option options[] = {
 
 /* ---- life ---- */
 
-static void post_close(void)
+static void post_close(void *self)
 {
+    (void)self;
     size_t length = (size_t)host->npes * sizeof *mine;
 
     for (int pe = 0; theirs && pe < host->npes; pe++)
@@ -85,8 +86,11 @@ static struct box *map_boxes(int fd)
     return map == MAP_FAILED ? NULL : map;
 }
 
-static int post_open(const struct sy_host *given, struct sy_error *err)
+static int post_open(const struct sy_host *given, const struct sy_instance *instance, void **self,
+                     struct sy_error *err)
 {
+    *self = NULL;
+    settings = *(const struct settings *)instance->settings;
     const struct sockaddr_un any = {.sun_family = AF_UNIX}; /* the kernel chooses a name */
 
     host = given;
@@ -96,12 +100,13 @@ static int post_open(const struct sy_host *given, struct sy_error *err)
         !bind(bell, (const struct sockaddr *)&any, sizeof(sa_family_t)) && (mine = map_boxes(file)))
         return 0;
     int code = errno;
-    post_close();
+    post_close(self);
     return host->fail(err, ENODEV, "no letter boxes: %s", strerror(code));
 }
 
-static size_t post_address(void *buffer, size_t room)
+static size_t post_address(void *self, void *buffer, size_t room)
 {
+    (void)self;
     struct address own = {.process = getpid(), .file = file, .bell_length = sizeof own.bell};
 
     if (room < sizeof own || getsockname(bell, (struct sockaddr *)&own.bell, &own.bell_length))
@@ -110,8 +115,10 @@ static size_t post_address(void *buffer, size_t room)
     return sizeof own;
 }
 
-static int post_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)
+static int post_connect(void *self, const void *addresses, size_t stride, double seconds,
+                        struct sy_error *err)
 {
+    (void)self;
     (void)seconds; /* nothing here waits */
     address = calloc((size_t)host->npes, sizeof *address);
     theirs = calloc((size_t)host->npes, sizeof *theirs);
@@ -138,8 +145,9 @@ static int post_connect(const void *addresses, size_t stride, double seconds, st
 
 /* Both sides of a pair must give the same answer: they have each other's address, or the connect of
  * one has failed, which the core tells everybody. */
-static unsigned post_reach(int pe)
+static unsigned post_reach(void *self, int pe)
 {
+    (void)self;
     return theirs[pe] ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0;
 }
 
@@ -213,8 +221,9 @@ static int serve_all(void)
 }
 
 /* Called by waiting threads of the program and by the progress thread, possibly at once. */
-static int post_progress(void)
+static int post_progress(void *self, unsigned flags)
 {
+    (void)self, (void)flags;
     if (pthread_mutex_trylock(&lock))
         return 0;
     int served = serve_all();
@@ -222,8 +231,9 @@ static int post_progress(void)
     return served;
 }
 
-static int post_wait_fd(void)
+static int post_wait_fd(void *self)
 {
+    (void)self;
     return bell;
 }
 
@@ -270,20 +280,26 @@ static int transfer(const struct sy_transfer *t, uint32_t kind)
     return rc;
 }
 
-static int post_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+static int post_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                    unsigned flags)
 {
+    (void)self;
     (void)ctx, (void)flags;
     return transfer(t, PUT);
 }
 
-static int post_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+static int post_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                    unsigned flags)
 {
+    (void)self;
     (void)ctx, (void)flags;
     return transfer(t, GET);
 }
 
-static int post_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+static int post_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
+                    unsigned flags)
 {
+    (void)self;
     struct box *b = theirs[a->pe];
 
     (void)ctx, (void)flags;
@@ -311,7 +327,7 @@ SY_TRANSPORT_PLUGIN(post) = {
     .name = "post",
     .priority = -1,
     .options = options,
-    .settings = &settings,
+    .settings_size = sizeof settings,
     .open = post_open,
     .close = post_close,
     .address = post_address,

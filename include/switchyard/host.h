@@ -84,7 +84,7 @@ struct sy_host {
 
     /* Several threads of the program may be inside data calls at once (SHMEM_THREAD_MULTIPLE);
      * otherwise at most one is, beside the core's progress thread, which calls
-     * progress(), event(), sleeping() and pending(). */
+     * progress(), arm(), disarm() and pending(). */
     bool threads;
 
     /* For a data call that waits for an answer, between its own polls: lets the transports
@@ -94,9 +94,8 @@ struct sy_host {
      * another look for the answer. */
     void (*rest)(uint64_t *since);
 
-    /* Asks that the progress thread call event(), or progress() where the plugin has no event(),
-     * about `microseconds` from now, whatever the application does. Costs nothing where that has
-     * been asked for already. */
+    /* Asks that the progress thread call progress() about `microseconds` from now, whatever the
+     * application does. Costs nothing where that has been asked for already. */
     void (*soon)(unsigned microseconds);
 
     const struct sy_start *start; /* for bootstraps, and limits of the start: see bootstrap.h */
@@ -106,7 +105,7 @@ struct sy_host {
     bool named;
 
     /* More PEs than processors for them: a thread that waits sleeps before long. Not known in the
-     * open() of a transport that is node_only. */
+     * open() of a transport that is SY_NODE_ONLY. */
     bool crowded;
 
     /* SHMEM_PROGRESS=polling: no thread relies on wait_fd(); progress() is called by threads of the

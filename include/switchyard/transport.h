@@ -1,10 +1,15 @@
 /* The transport plugin ABI. A transport moves bytes between local memory and (PE, window, offset).
  *
  * A plugin is a file shmem_transport_<name>.so in the plugin directory or in SHMEM_PLUGIN_PATH. It
- * exports one symbol, shmem_transport_1: a struct sy_transport. The number in the name is the
+ * exports one symbol, shmem_transport_2: a struct sy_transport. The number in the name is the
  * version of this ABI: a plugin of another version is refused by name, it cannot crash. Members are
  * only ever added at the end, under the same number, where `size` tells whether a plugin has them;
- * docs/transport-guide.md says which members may be left NULL.
+ * docs/transport-guide.md says which members may be left NULL. The structures that describe an
+ * operation are part of the number: they do not grow, since each call would pay for it.
+ *
+ * A plugin may be opened several times in a job, each time for another fabric: each open makes an
+ * instance, `self`, which comes first in all calls and owns all that changes. Plugins therefore
+ * have no variables of their own but constants.
  *
  * Order of calls: open, address, connect, then data calls from any thread, then close. After close,
  * open may come again (shmem_init after the last shmem_finalize).
@@ -18,7 +23,7 @@
 
 #include <switchyard/host.h>
 
-#define SY_TRANSPORT_ABI 1
+#define SY_TRANSPORT_ABI 2
 
 /* What reach() may answer, or-ed. */
 enum {
@@ -39,6 +44,27 @@ enum {
 };
 
 enum { SY_ALL_PES = -1 };
+
+/* What is so of a transport wherever it is opened, or-ed (`capabilities`). */
+enum {
+    SY_NODE_ONLY = 1, /* reaches every PE of this node and no other. In a job on one node nothing
+                         that comes after such a transport is opened */
+    SY_ORDERED = 2    /* applies what is issued towards a PE, on whatever context, in that order, so
+                         that the core need not call fence() */
+};
+
+/* Flags of progress(). */
+enum {
+    SY_PROGRESS_EVENT = 1 /* called by the core's progress thread, above all when wait_fd() is
+                             readable; other calls come from threads that wait and poll */
+};
+
+/* What an instance is opened with. */
+struct sy_instance {
+    size_t size;      /* sizeof(struct sy_instance) as the core was compiled */
+    const char *name; /* as in SHMEM_TRANSPORTS: the plugin's name, or "name@word" */
+    void *settings;   /* the options' values, settings_size bytes; valid until close() returns */
+};
 
 struct sy_transport_ctx; /* the plugin's own: an ordering and completion domain */
 
@@ -84,111 +110,115 @@ struct sy_transport {
     size_t size; /* sizeof(struct sy_transport) as the plugin was compiled */
     const char *name;
     long priority; /* SHMEM_TRANSPORTS=auto tries higher ones first; below 0: only when named */
+    unsigned long capabilities;      /* SY_NODE_ONLY, SY_ORDERED */
     const struct sy_option *options; /* ended by a row whose name is NULL; or NULL */
-    void *settings;                  /* where the option values go; filled before open() */
+    size_t settings_size;            /* of the structure that the options' offsets are of */
 
-    /* Probes and allocates. -ENODEV: cannot be used here, err says why in words; anything else is
-     * an error that err explains. Local work only, bounded time. On failure nothing is left behind.
+    /* Probes and allocates, and sets *self. -ENODEV: cannot be used here, err says why in words;
+     * anything else is an error that err explains. Local work only, bounded time. On failure
+     * nothing is left behind.
      */
-    int (*open)(const struct sy_host *host, struct sy_error *err);
+    int (*open)(const struct sy_host *host, const struct sy_instance *instance, void **self,
+                struct sy_error *err);
 
     /* Undoes open, also after a failed connect. This PE's operations have been completed by the
      * core, and nobody begins new ones towards it; but answers that it still owes to others, who
      * may be waiting for them, are on their way before it returns. */
-    void (*close)(void);
+    void (*close)(void *self);
 
     /* Writes this PE's endpoint into buffer and returns its length, at most `room` (128) bytes; 0:
      * no endpoint. The core hands every PE everyone's bytes. */
-    size_t (*address)(void *buffer, size_t room);
+    size_t (*address)(void *self, void *buffer, size_t room);
 
     /* Takes the addresses of all PEs: that of PE p is at addresses + p * stride, filled up with
      * zeros to `stride` bytes; zeros alone where p has none for this transport. Work within the
      * node only; connections to other nodes are made when first used. May wait for the PEs of this
      * node, at most `seconds`; names in err those that are missing. */
-    int (*connect)(const void *addresses, size_t stride, double seconds, struct sy_error *err);
+    int (*connect)(void *self, const void *addresses, size_t stride, double seconds,
+                   struct sy_error *err);
 
     /* What can be done towards PE pe: SY_REACH_ bits. Never changes after connect. A pair of which
      * one side does not reach the other is taken as not reached by both. */
-    unsigned (*reach)(int pe);
+    unsigned (*reach)(void *self, int pe);
 
     /* The base of a window of PE pe in this process, or NULL. Bytes below `length` of the window
      * are accessible by loads, stores and CPU atomics until close(). */
-    void *(*mem_pointer)(int pe, unsigned window);
+    void *(*mem_pointer)(void *self, int pe, unsigned window);
 
     /* Makes a window of this PE known to the transport, before address() is called. Called once for
      * each window; a transport that needs no registration leaves it NULL. */
-    int (*mem_register)(unsigned index, const struct sy_window *window, struct sy_error *err);
+    int (*mem_register)(void *self, unsigned index, const struct sy_window *window,
+                        struct sy_error *err);
 
     /* Opens and closes an ordering and completion domain. options: SHMEM_CTX_ bits of the
      * specification, 9.5.1. A transport without state per context leaves both NULL and is given
      * NULL. */
-    int (*ctx_open)(long options, struct sy_transport_ctx **ctx, struct sy_error *err);
-    void (*ctx_close)(struct sy_transport_ctx *ctx);
+    int (*ctx_open)(void *self, long options, struct sy_transport_ctx **ctx, struct sy_error *err);
+    void (*ctx_close)(void *self, struct sy_transport_ctx *ctx);
 
     /* Transfers. Elements of 1, 2, 4 or 8 bytes that are aligned at the target are stored whole. */
-    int (*put)(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-    int (*get)(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+    int (*put)(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags);
+    int (*get)(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags);
 
     /* Optional: a strided transfer as one message. Without them the core moves block by block. */
-    int (*put_strided)(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
-    int (*get_strided)(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
+    int (*put_strided)(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                       unsigned flags);
+    int (*get_strided)(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                       unsigned flags);
 
     /* An atomic operation. Blocking with a result: the old value is there on return. Non-blocking:
      * on quiet. Without a result: complete on quiet. */
-    int (*amo)(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
+    int (*amo)(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
 
     /* Optional: put, then the atomic operation `signal` (SET or ADD) on the same PE, visible in
      * that order. Without it the core uses put, fence, amo. */
-    int (*put_signal)(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+    int (*put_signal)(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags);
 
     /* Orders what was issued on ctx before towards each PE before what is issued after. */
-    int (*fence)(struct sy_transport_ctx *ctx);
+    int (*fence)(void *self, struct sy_transport_ctx *ctx);
 
     /* Completes what was issued on ctx towards pe (SY_ALL_PES: everyone): visible to all PEs,
      * results there. -EAGAIN: not yet; the core calls progress() and asks again. */
-    int (*quiet)(struct sy_transport_ctx *ctx, int pe);
+    int (*quiet)(void *self, struct sy_transport_ctx *ctx, int pe);
 
-    /* Polls: moves what can be moved now, never blocks. Returns > 0 when something was done, 0 when
-     * not, < 0 when not and the processor has been given away meanwhile. Called by waiting
+    /* Moves what can be moved now, never blocks. flags: SY_PROGRESS_EVENT or 0, so that a transport
+     * can tell a PE that polls from one that sleeps. Returns > 0 when something was done, 0 when
+     * not, since there was nothing or another thread was at it, < 0 when not and the processor has
+     * been given away meanwhile, which a call with SY_PROGRESS_EVENT does not do. Called by waiting
      * application threads and by the progress thread, possibly at once. */
-    int (*progress)(void);
+    int (*progress)(void *self, unsigned flags);
 
     /* A descriptor that is readable when progress() has work that arrived from outside; the core's
      * progress thread sleeps on it, and where PEs outnumber processors threads that wait do. -1:
      * the transport needs no progress on this PE. */
-    int (*wait_fd)(void);
+    int (*wait_fd)(void *self);
+
+    /* Optional: a thread is about to sleep until wait_fd() is readable. Called by the progress
+     * thread and by threads that wait, possibly at once. Returns > 0 when something was done and
+     * the thread should look again before it sleeps; 0 when wait_fd() will tell of all that may end
+     * a wait: what others send, answers to this PE's own calls, and that what was answered -EAGAIN
+     * may now be tried again; < 0, and so without this function, when it may not, so that a thread
+     * that waits must look again soon. */
+    int (*arm)(void *self);
+
+    /* Optional: the progress thread leaves the transport to application threads that poll, but for
+     * a look now and then, until arm() is called. Before the first call of disarm() it may sleep.
+     */
+    void (*disarm)(void *self);
 
     /* Optional: a hint about what follows on ctx (specification 9.9). batch: the operations may be
      * gathered for longer before they leave than without the hint. operations: about how many are
      * to come, SIZE_MAX if that is not known; 0: the session is over. Completes nothing. */
-    void (*session)(struct sy_transport_ctx *ctx, bool batch, size_t operations);
-
-    /* Not 0: reaches every PE of this node and no other. In a job on one node nothing that comes
-     * after such a transport is opened. */
-    long node_only;
-
-    /* Optional: what the core's progress thread calls in place of progress(), above all when
-     * wait_fd() is readable; so that a transport can tell a PE that polls from one that sleeps.
-     * Returns > 0 when the event has been dealt with, 0 when there was nothing to be done, since
-     * another thread was at it. */
-    int (*event)(void);
+    void (*session)(void *self, struct sy_transport_ctx *ctx, bool batch, size_t operations);
 
     /* Optional: writes at most `room` entries about PEs for which there is something under way, and
      * returns how many. Called by the progress thread while others may be anywhere in the
      * transport: waits for no lock, and may be wrong by a few; but it says that nothing is under
      * way only where that is so. Below 0: it cannot tell now. */
-    int (*pending)(struct sy_pending *list, int room);
-
-    /* Optional: a thread is about to sleep until wait_fd() is readable (true), or the progress
-     * thread leaves the transport to application threads that poll, but for a look now and then
-     * (false). Before the first call it may sleep. Called by the progress thread and by threads
-     * that wait, possibly at once. Returns > 0 when something was done and the thread should look
-     * again before it sleeps; 0 when wait_fd() will tell of all that may end a wait: what others
-     * send, answers to this PE's own calls, and that what was answered -EAGAIN may now be tried
-     * again; < 0, and so without this function, when it may not, so that a thread that waits must
-     * look again soon. */
-    int (*sleeping)(bool sleeps);
+    int (*pending)(void *self, struct sy_pending *list, int room);
 
     /* Optional: has an aligned 64-bit word hold at least `value`. The word is one that only grows,
      * and one PE at a time raises it, though a lower value of an earlier one may still come late;
@@ -196,7 +226,7 @@ struct sy_transport {
      * not keep any order with other operations, is not covered by quiet(), may be done more than
      * once, and need not be done at all where a later one for the same word has been asked for.
      * Without it the core uses fence, amo (SET). */
-    int (*raise)(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
+    int (*raise)(void *self, struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
                  uint64_t value);
 
     /* Optional: what keeps processes that are no PE of the job from the memory of those that are,
@@ -207,9 +237,9 @@ struct sy_transport {
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.
  */
 #ifdef SY_BUILTIN_PLUGIN
-#define SY_TRANSPORT_SYMBOL(name) shmem_transport_1_##name
+#define SY_TRANSPORT_SYMBOL(name) shmem_transport_2_##name
 #else
-#define SY_TRANSPORT_SYMBOL(name) shmem_transport_1
+#define SY_TRANSPORT_SYMBOL(name) shmem_transport_2
 #endif
 #define SY_TRANSPORT_PLUGIN(name)                                                                  \
     extern __attribute__((visibility("default")))                                                  \

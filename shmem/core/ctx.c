@@ -60,10 +60,11 @@ int sy_ctx_pe_checked(shmem_ctx_t ctx, int pe)
     return sy_members_pe(&ctx->members, pe);
 }
 
-static void close_domains(struct sy_ctx *ctx, unsigned count)
+static void ctx_close_domains(struct sy_ctx *ctx, unsigned count)
 {
     while (count--)
-        sy_routes.transport[count].table->ctx_close(ctx->domain[count]);
+        sy_routes.transport[count].table->ctx_close(sy_routes.transport[count].self,
+                                                    ctx->domain[count]);
 }
 
 int sy_ctx_create(struct sy_team *team, long options, struct sy_ctx **out)
@@ -76,11 +77,12 @@ int sy_ctx_create(struct sy_team *team, long options, struct sy_ctx **out)
     ctx->members = team->members;
     ctx->team = team;
     for (unsigned i = 0; i < sy_routes.count; i++) {
-        int rc = sy_routes.transport[i].table->ctx_open(options, &ctx->domain[i], &why);
+        int rc = sy_routes.transport[i].table->ctx_open(sy_routes.transport[i].self, options,
+                                                        &ctx->domain[i], &why);
         if (rc) {
             sy_log(SY_LOG_INFO, "routes", "no context: transport %s: %s",
                    sy_routes.transport[i].plugin.name, why.text);
-            close_domains(ctx, i);
+            ctx_close_domains(ctx, i);
             free(ctx);
             return rc;
         }
@@ -104,7 +106,7 @@ void sy_ctx_destroy(struct sy_ctx *ctx)
     if (ctx->next)
         ctx->next->link = ctx->link;
     pthread_mutex_unlock(&all.lock);
-    close_domains(ctx, sy_routes.count);
+    ctx_close_domains(ctx, sy_routes.count);
     free(ctx);
 }
 
@@ -113,7 +115,7 @@ void sy_ctx_control_open(void)
     sy_ctx_control.members = sy_team_world.members;
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
-        if (route->table->ctx_open(0, &sy_ctx_control.domain[i], NULL))
+        if (route->table->ctx_open(route->self, 0, &sy_ctx_control.domain[i], NULL))
             sy_ctx_control.domain[i] = route->ctx;
     }
 }
@@ -122,7 +124,8 @@ void sy_ctx_control_close(void)
 {
     for (unsigned i = 0; i < sy_routes.count; i++)
         if (sy_ctx_control.domain[i] != sy_routes.transport[i].ctx)
-            sy_routes.transport[i].table->ctx_close(sy_ctx_control.domain[i]);
+            sy_routes.transport[i].table->ctx_close(sy_routes.transport[i].self,
+                                                    sy_ctx_control.domain[i]);
 }
 
 /* Team destruction and finalisation come from one thread, when no other uses the team's contexts;
@@ -153,6 +156,6 @@ void sy_ctx_session_tell(struct sy_ctx *ctx)
 
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
-        route->table->session(sy_issue_domain(route, handle), batch, operations);
+        route->table->session(route->self, sy_issue_domain(route, handle), batch, operations);
     }
 }

@@ -38,7 +38,7 @@ SY_COLD void sy_issue_put_again(int answer, const char *what, shmem_ctx_t ctx,
     uint64_t since = 0;
 
     while (core_issue_again(answer, what, t->pe, &since))
-        answer = route->table->put(sy_issue_domain(route, ctx), t, flags);
+        answer = route->table->put(route->self, sy_issue_domain(route, ctx), t, flags);
 }
 
 SY_COLD void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx,
@@ -48,7 +48,7 @@ SY_COLD void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx,
     uint64_t since = 0;
 
     while (core_issue_again(answer, what, t->pe, &since))
-        answer = route->table->get(sy_issue_domain(route, ctx), t, flags);
+        answer = route->table->get(route->self, sy_issue_domain(route, ctx), t, flags);
 }
 
 SY_COLD void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx,
@@ -58,7 +58,7 @@ SY_COLD void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx,
     uint64_t since = 0;
 
     while (core_issue_again(answer, what, amo->pe, &since))
-        answer = route->table->amo(sy_issue_domain(route, ctx), amo, flags);
+        answer = route->table->amo(route->self, sy_issue_domain(route, ctx), amo, flags);
 }
 
 /* The same for what a transport need not be able to do: -EOPNOTSUPP is a final answer too. */
@@ -74,7 +74,8 @@ bool sy_issue_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_str
     int answer;
 
     do
-        answer = route->table->put_strided(sy_issue_domain(route, ctx), t, SY_BLOCKING);
+        answer = route->table->put_strided(route->self, sy_issue_domain(route, ctx), t,
+                                           SY_BLOCKING);
     while (again_if_able(answer, what, t->first.pe, &since));
     return !answer;
 }
@@ -86,7 +87,8 @@ bool sy_issue_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_str
     int answer;
 
     do
-        answer = route->table->get_strided(sy_issue_domain(route, ctx), t, SY_BLOCKING);
+        answer = route->table->get_strided(route->self, sy_issue_domain(route, ctx), t,
+                                           SY_BLOCKING);
     while (again_if_able(answer, what, t->first.pe, &since));
     return !answer;
 }
@@ -99,7 +101,8 @@ void sy_issue_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_tran
     int answer;
 
     do
-        answer = route->table->put_signal(sy_issue_domain(route, ctx), t, signal, flags);
+        answer = route->table->put_signal(route->self, sy_issue_domain(route, ctx), t, signal,
+                                          flags);
     while (again_if_able(answer, what, t->pe, &since));
     if (!answer)
         return;
@@ -116,7 +119,8 @@ bool sy_issue_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, 
     int answer;
 
     do
-        answer = route->table->raise(sy_issue_domain(route, ctx), pe, window, offset, value);
+        answer = route->table->raise(route->self, sy_issue_domain(route, ctx), pe, window, offset,
+                                     value);
     while (again_if_able(answer, what, pe, &since));
     return !answer;
 }
@@ -134,7 +138,9 @@ void sy_fence_transports(shmem_ctx_t ctx)
     sy_wait_looked(false);
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
-        int answer = route->carries ? route->table->fence(sy_issue_domain(route, ctx)) : 0;
+        int answer = route->carries && !(route->table->capabilities & SY_ORDERED)
+                         ? route->table->fence(route->self, sy_issue_domain(route, ctx))
+                         : 0;
         if (answer)
             core_issue_failed("fence", route, answer);
     }
@@ -149,7 +155,8 @@ void sy_quiet_transports(shmem_ctx_t ctx, int pe)
         int answer;
         if (!route->carries || (pe != SY_ALL_PES && sy_route_to(pe) != route))
             continue;
-        while ((answer = route->table->quiet(sy_issue_domain(route, ctx), pe)) == -EAGAIN)
+        while ((answer = route->table->quiet(route->self, sy_issue_domain(route, ctx), pe)) ==
+               -EAGAIN)
             sy_wait_rest(&since, "shmem_quiet");
         sy_wait_over(since);
         if (answer)

@@ -31,7 +31,7 @@ static inline void sy_issue_put(const char *what, shmem_ctx_t ctx, const struct 
                                 unsigned flags)
 {
     const struct sy_route_transport *route = sy_route_to(t->pe);
-    int answer = route->table->put(sy_issue_domain(route, ctx), t, flags);
+    int answer = route->table->put(route->self, sy_issue_domain(route, ctx), t, flags);
 
     if (SY_UNLIKELY(answer != 0))
         sy_issue_put_again(answer, what, ctx, t, flags);
@@ -41,7 +41,7 @@ static inline void sy_issue_get(const char *what, shmem_ctx_t ctx, const struct 
                                 unsigned flags)
 {
     const struct sy_route_transport *route = sy_route_to(t->pe);
-    int answer = route->table->get(sy_issue_domain(route, ctx), t, flags);
+    int answer = route->table->get(route->self, sy_issue_domain(route, ctx), t, flags);
 
     if (SY_UNLIKELY(answer != 0))
         sy_issue_get_again(answer, what, ctx, t, flags);
@@ -51,7 +51,7 @@ static inline void sy_issue_amo(const char *what, shmem_ctx_t ctx, const struct 
                                 unsigned flags)
 {
     const struct sy_route_transport *route = sy_route_to(amo->pe);
-    int answer = route->table->amo(sy_issue_domain(route, ctx), amo, flags);
+    int answer = route->table->amo(route->self, sy_issue_domain(route, ctx), amo, flags);
 
     if (SY_UNLIKELY(answer != 0))
         sy_issue_amo_again(answer, what, ctx, amo, flags);

@@ -17,6 +17,7 @@ struct info_plugin {
     long priority;          /* if so */
     const char *protection; /* of a transport, if so; or NULL */
     struct sy_plugin open;  /* if so */
+    void *settings;         /* of a transport, if so: its options' values */
     struct sy_error reason; /* if not */
 };
 

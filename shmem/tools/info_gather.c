@@ -53,7 +53,7 @@ static void info_gather_add_plugin(struct info *info, int kind, const struct sy_
         p->priority = t->priority;
         p->protection = t->protection;
         options = t->options;
-        settings = t->settings;
+        settings = p->settings = calloc(1, t->settings_size);
     } else {
         const struct sy_bootstrap *b = p->open.table;
         p->priority = b->priority;
@@ -138,8 +138,10 @@ void info_gather(struct info *info)
 
 void info_free(struct info *info)
 {
-    for (size_t i = 0; i < info->plugins; i++)
+    for (size_t i = 0; i < info->plugins; i++) {
         sy_plugin_close(&info->plugin[i].open);
+        free(info->plugin[i].settings);
+    }
     free(info->plugin);
     for (int kind = 0; kind < KINDS; kind++)
         sy_plugins_free(info->found[kind], info->count[kind]);

@@ -60,8 +60,11 @@ static bool fails(int when)
            sy_parse_in_ranges(fake_settings.fail_pes, fake.host->pe) == 1;
 }
 
-static int fake_open(const struct sy_host *host, struct sy_error *err)
+static int fake_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
+                     struct sy_error *err)
 {
+    *self = NULL;
+    fake_settings = *(const struct fake_settings *)instance->settings;
     fake.host = host;
     fake.random = ((uint64_t)fake_settings.seed * 1000 + (uint64_t)host->pe) * 2 + 1;
     fake.armed = false;
@@ -72,8 +75,9 @@ static int fake_open(const struct sy_host *host, struct sy_error *err)
     return fake_wire_open(err);
 }
 
-static void fake_close(void)
+static void fake_close(void *self)
 {
+    (void)self;
     fake_wire_flush();
     fake_queue_drop();
     fake_wire_close();
@@ -81,16 +85,19 @@ static void fake_close(void)
     fake.peer = NULL;
 }
 
-static size_t fake_address(void *buffer, size_t room)
+static size_t fake_address(void *self, void *buffer, size_t room)
 {
+    (void)self;
     if (room < sizeof fake.own)
         return 0;
     memcpy(buffer, &fake.own, sizeof fake.own);
     return sizeof fake.own;
 }
 
-static int fake_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)
+static int fake_connect(void *self, const void *addresses, size_t stride, double seconds,
+                        struct sy_error *err)
 {
+    (void)self;
     size_t npes = (size_t)fake.host->npes;
     struct fake_address *peer = calloc(npes, sizeof *peer);
 
@@ -107,8 +114,9 @@ static int fake_connect(const void *addresses, size_t stride, double seconds, st
     return 0;
 }
 
-static unsigned fake_reach(int pe)
+static unsigned fake_reach(void *self, int pe)
 {
+    (void)self;
     bool there = fake.peer[pe].length > 0;
 
     if (fake_settings.reach == FAKE_REACH_PARITY)
@@ -120,15 +128,18 @@ static unsigned fake_reach(int pe)
                : 0;
 }
 
-static int fake_ctx_open(long flags, struct sy_transport_ctx **ctx, struct sy_error *err)
+static int fake_ctx_open(void *self, long flags, struct sy_transport_ctx **ctx,
+                         struct sy_error *err)
 {
+    (void)self;
     (void)flags;
     *ctx = calloc(1, sizeof **ctx);
     return *ctx ? 0 : fake.host->fail(err, ENOMEM, "no memory for a context");
 }
 
-static void fake_ctx_close(struct sy_transport_ctx *ctx)
+static void fake_ctx_close(void *self, struct sy_transport_ctx *ctx)
 {
+    (void)self;
     free(ctx);
 }
 
@@ -207,15 +218,19 @@ static int add_parts(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     return rc;
 }
 
-static int fake_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+static int fake_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                    unsigned flags)
 {
+    (void)self;
     if (!begin(parts_of(t)))
         return -EAGAIN;
     return end(add_parts(ctx, t, FAKE_PUT, flags, NULL));
 }
 
-static int fake_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+static int fake_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                    unsigned flags)
 {
+    (void)self;
     uint32_t waiting = 0;
 
     if (!begin(parts_of(t)))
@@ -243,8 +258,10 @@ static int add_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, uint32_
     return fake_queue_add(&r);
 }
 
-static int fake_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+static int fake_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
+                    unsigned flags)
 {
+    (void)self;
     bool waits = a->result && (flags & SY_BLOCKING);
     uint32_t waiting = waits;
 
@@ -256,9 +273,10 @@ static int fake_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsign
     return end(rc);
 }
 
-static int fake_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+static int fake_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                            const struct sy_amo *signal, unsigned flags)
 {
+    (void)self;
     if (!fake_settings.signal)
         return -EOPNOTSUPP;
     if (!begin(parts_of(t) + 1))
@@ -268,23 +286,26 @@ static int fake_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfe
     return end(rc ? rc : add_amo(ctx, signal, NULL));
 }
 
-static int fake_fence(struct sy_transport_ctx *ctx)
+static int fake_fence(void *self, struct sy_transport_ctx *ctx)
 {
+    (void)self;
     pthread_mutex_lock(&fake.lock);
     ctx->epoch++;
     return end(0);
 }
 
-static int fake_quiet(struct sy_transport_ctx *ctx, int pe)
+static int fake_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
 {
+    (void)self;
     if (!begin(0))
         return -EAGAIN;
     return end(fake_queue_pending(ctx, pe) ? -EAGAIN : 0);
 }
 
 /* While another thread is at it there is nothing to be done here. */
-static int fake_progress(void)
+static int fake_progress(void *self, unsigned flags)
 {
+    (void)self, (void)flags;
     if (pthread_mutex_trylock(&fake.lock))
         return 0;
     int moved = fake_queue_progress();
@@ -292,8 +313,9 @@ static int fake_progress(void)
     return moved;
 }
 
-static int fake_wait_fd(void)
+static int fake_wait_fd(void *self)
 {
+    (void)self;
     return fake.poll;
 }
 
@@ -302,7 +324,7 @@ SY_TRANSPORT_PLUGIN(fake) = {
     .name = FAKE_NAME,
     .priority = -1,
     .options = options,
-    .settings = &fake_settings,
+    .settings_size = sizeof(struct fake_settings),
     .open = fake_open,
     .close = fake_close,
     .address = fake_address,

@@ -110,7 +110,7 @@ static const struct sy_host host = {
 
 /* ---- the lanes ---- */
 
-extern const struct sy_transport shmem_transport_1;
+extern const struct sy_transport shmem_transport_2;
 
 static struct tcp_lane *lanes[LANES];
 static int peer[LANES]; /* the other ends */
@@ -133,8 +133,11 @@ static void start(void)
     for (int pe = 0; pe < 2; pe++)
         for (int w = 0; w < WINDOWS; w++)
             window_base[pe][w] = malloc(window_length[w]);
-    if (shmem_transport_1.open(&host, &err) ||
-        shmem_transport_1.connect(no_address, sizeof no_address / NPES, 1, &err))
+    struct sy_instance instance = {
+        .size = sizeof instance, .name = "tcp", .settings = &sy_tcp_settings};
+    void *self;
+    if (shmem_transport_2.open(&host, &instance, &self, &err) ||
+        shmem_transport_2.connect(self, no_address, sizeof no_address / NPES, 1, &err))
         abort();
     sy_tcp_lanes_close();
 }
@@ -190,17 +193,17 @@ static void ask(struct sy_transport_ctx *ctx, char *dest)
     struct sy_amo a = {.pe = PEER, .op = SY_AMO_ADD, .width = 4, .result = dest + 8};
 
     t.length = 8;
-    sy_tcp_get(ctx, &t, 0);
-    sy_tcp_amo(ctx, &a, 0);
+    sy_tcp_get(NULL, ctx, &t, 0);
+    sy_tcp_amo(NULL, ctx, &a, 0);
     t.length = 100;
-    sy_tcp_get(ctx, &t, 0);
+    sy_tcp_get(NULL, ctx, &t, 0);
     t.length = 5003;
-    sy_tcp_get(ctx, &t, 0);
-    sy_tcp_get_strided(ctx, &s, 0);
+    sy_tcp_get(NULL, ctx, &t, 0);
+    sy_tcp_get_strided(NULL, ctx, &s, 0);
     t.local = (void *)source;
-    sy_tcp_put(ctx, &t, 0);
+    sy_tcp_put(NULL, ctx, &t, 0);
     t.length = sizeof source;
-    sy_tcp_put(ctx, &t, 0);
+    sy_tcp_put(NULL, ctx, &t, 0);
 }
 
 static void receive(bool read)
@@ -264,7 +267,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         start();
     started = true;
     open_lanes();
-    sy_tcp_ctx_open(0, &ctx, NULL);
+    sy_tcp_ctx_open(NULL, 0, &ctx, NULL);
     ask(ctx, dest);
     while (size >= 4) {
         size_t used = deliver(data, size);
@@ -273,7 +276,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     receive(true);
     close_lanes();
-    sy_tcp_ctx_close(ctx);
+    sy_tcp_ctx_close(NULL, ctx);
     free(dest);
     return 0;
 }

@@ -171,7 +171,7 @@ static struct fi_info info = {.fabric_attr = &fabric, .domain_attr = &domain, .t
 
 /* ---- the transport ---- */
 
-extern const struct sy_transport shmem_transport_1;
+extern const struct sy_transport shmem_transport_2;
 
 static struct sy_transport_ctx *ctx;
 static uint64_t results[NPES][RESULTS]; /* where those of each PE go */
@@ -232,7 +232,7 @@ static void begin(void)
 static void end(void)
 {
     if (ctx)
-        shmem_transport_1.ctx_close(ctx);
+        shmem_transport_2.ctx_close(NULL, ctx);
     ctx = NULL;
     sy_ofi_bell_close();
     sy_ofi_serve_close();
@@ -249,13 +249,13 @@ static void meet(void)
     struct sy_error err;
 
     memset(cards, 0, sizeof cards);
-    require(sy_ofi_address(cards[0], STRIDE));
+    require(sy_ofi_address(NULL, cards[0], STRIDE));
     for (int pe = 1; pe < NPES; pe++)
         memcpy(cards[pe], cards[0], STRIDE);
-    require(!sy_ofi_connect(cards, STRIDE, 1, &err));
+    require(!sy_ofi_connect(NULL, cards, STRIDE, 1, &err));
     for (int pe = 0; pe < NPES; pe++)
         require(sy_ofi.peer[pe].known);
-    require(!shmem_transport_1.ctx_open(0, &ctx, &err));
+    require(!shmem_transport_2.ctx_open(NULL, 0, &ctx, &err));
 }
 
 /* ---- steps ---- */
@@ -292,17 +292,17 @@ static void ask(struct input *in)
     switch (kind & 3) {
     case 0:
         t.length = kind & 4 ? 8 : 3;
-        shmem_transport_1.get(ctx, &t, 0);
+        shmem_transport_2.get(NULL, ctx, &t, 0);
         break;
     case 1:
         a.result = &results[pe][which];
-        shmem_transport_1.amo(ctx, &a, 0);
+        shmem_transport_2.amo(NULL, ctx, &a, 0);
         break;
     case 2:
-        shmem_transport_1.put(ctx, &t, SY_BLOCKING);
+        shmem_transport_2.put(NULL, ctx, &t, SY_BLOCKING);
         break;
     default:
-        shmem_transport_1.quiet(ctx, SY_ALL_PES);
+        shmem_transport_2.quiet(NULL, ctx, SY_ALL_PES);
     }
 }
 
@@ -385,13 +385,13 @@ static void read_cards(struct input *in)
     struct sy_error err;
 
     sy_ofi.traits.virt_addr = byte(in) & 1;
-    require(sy_ofi_address(cards[0], STRIDE));
+    require(sy_ofi_address(NULL, cards[0], STRIDE));
     for (int pe = 1; pe < NPES; pe++)
         memcpy(cards[pe], cards[0], STRIDE);
     size_t skip = byte(in) % STRIDE;
     for (int pe = 0; pe < NPES; pe++)
         take(in, cards[pe] + skip, STRIDE - skip);
-    sy_ofi_connect(cards, STRIDE, 1, &err);
+    sy_ofi_connect(NULL, cards, STRIDE, 1, &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -75,8 +75,8 @@ void case_unused(void)
         int rc = suite_open(&err);
         CHECK(!rc, "open: %s", err.text);
         if (!rc) {
-            suite.table->ctx_close(suite.ctx);
-            suite.table->close();
+            suite.table->ctx_close(suite.self, suite.ctx);
+            suite.table->close(suite.self);
         }
         suite_barrier_asleep();
     }
@@ -96,11 +96,11 @@ void case_absent(void)
     if (suite_open(&err))
         suite_give_up("open: %s", err.text);
     if (suite.pe == suite.npes - 1) {
-        suite.table->address(address, sizeof address);
+        suite.table->address(suite.self, address, sizeof address);
         suite_exchange(address, sizeof address);
         suite_barrier_asleep();
-        suite.table->ctx_close(suite.ctx);
-        suite.table->close();
+        suite.table->ctx_close(suite.self, suite.ctx);
+        suite.table->close(suite.self);
     } else {
         time_t begin = time(NULL);
         int rc = suite_connect(SECONDS, &err);
@@ -155,16 +155,16 @@ static int make(size_t which, int pe)
                          .result = &result};
     memset(local, 0x77, sizeof local);
     if (bad[which].kind == AMO)
-        return suite.table->amo(suite.ctx, &amo, SY_BLOCKING);
-    return bad[which].kind == PUT ? suite.table->put(suite.ctx, &t, SY_BLOCKING)
-                                  : suite.table->get(suite.ctx, &t, SY_BLOCKING);
+        return suite.table->amo(suite.self, suite.ctx, &amo, SY_BLOCKING);
+    return bad[which].kind == PUT ? suite.table->put(suite.self, suite.ctx, &t, SY_BLOCKING)
+                                  : suite.table->get(suite.self, suite.ctx, &t, SY_BLOCKING);
 }
 
 /* Whether the call's consequences are known, or two seconds have passed. */
 static bool settle(int answer, time_t begin)
 {
     if (!answer)
-        answer = suite.table->quiet(suite.ctx, SY_ALL_PES);
+        answer = suite.table->quiet(suite.self, suite.ctx, SY_ALL_PES);
     return answer != -EAGAIN || time(NULL) > begin + 2;
 }
 

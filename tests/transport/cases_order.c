@@ -258,7 +258,7 @@ static int open_contexts(struct sy_transport_ctx **ctx)
 
     for (int i = 0; i < CONTEXTS; i++) {
         struct sy_error err = {""};
-        int answer = suite.table->ctx_open(options[i], &ctx[i], &err);
+        int answer = suite.table->ctx_open(suite.self, options[i], &ctx[i], &err);
         if (!answer)
             continue;
         CHECK(*err.text && i > 0, "ctx_open: context %d is refused without a reason", i);
@@ -294,7 +294,7 @@ static void mix_contexts(int round)
         }
     }
     for (int c = 0; c < count; c++)
-        suite.table->ctx_close(ctx[(c + round) % count]);
+        suite.table->ctx_close(suite.self, ctx[(c + round) % count]);
     suite_exchange(&count, sizeof count);
 }
 
@@ -322,7 +322,7 @@ void case_session(void)
 {
     for (int round = 1; round <= 10; round++) {
         uint64_t value[100];
-        suite.table->session(suite.ctx, round % 2, round % 3 ? (size_t)100 : SIZE_MAX);
+        suite.table->session(suite.self, suite.ctx, round % 2, round % 3 ? (size_t)100 : SIZE_MAX);
         for (int k = 0; k < 100; k++) {
             value[k] = (uint64_t)(round * 1000 + k);
             for (int i = 0; i < suite.peers; i++)
@@ -333,9 +333,9 @@ void case_session(void)
                     &value[k], 8, k % 2 ? SY_BLOCKING : 0);
         }
         if (round % 4 == 0)
-            suite.table->session(suite.ctx, false, 0);
+            suite.table->session(suite.self, suite.ctx, false, 0);
         suite_quiet(suite.ctx, SY_ALL_PES);
-        suite.table->session(suite.ctx, false, 0);
+        suite.table->session(suite.self, suite.ctx, false, 0);
         suite_barrier();
         for (int i = 0; i < suite.peers; i++) {
             const uint64_t *there = (const void *)area_here(SUITE_UNMAPPED, suite.peer[i]);

@@ -13,7 +13,7 @@ void case_reach(void)
     unsigned char reach[SUITE_PES];
 
     for (int pe = 0; pe < suite.npes; pe++)
-        reach[pe] = (unsigned char)suite.table->reach(pe);
+        reach[pe] = (unsigned char)suite.table->reach(suite.self, pe);
     suite_exchange(reach, sizeof reach);
     for (int pe = 0; pe < suite.npes; pe++) {
         if (pe == suite.pe)
@@ -21,18 +21,19 @@ void case_reach(void)
         unsigned there = (unsigned char)suite.shared->blob[pe][suite.pe], here = reach[pe];
         CHECK(here == there, "reach: PE %d is reached by %#x, but reaches this one by %#x", pe,
               here, there);
-        CHECK(here == suite.table->reach(pe), "reach of PE %d changes", pe);
+        CHECK(here == suite.table->reach(suite.self, pe), "reach of PE %d changes", pe);
         CHECK(!here || (here & data) == data || (here & SY_REACH_MAP),
               "reach of PE %d is %#x: neither data nor mapped", pe, here);
         for (unsigned w = 0; w < SUITE_WINDOWS; w++) {
-            void *pointer = suite.table->mem_pointer(pe, w);
+            void *pointer = suite.table->mem_pointer(suite.self, pe, w);
             CHECK(!pointer || (here & SY_REACH_MAP), "mem_pointer of PE %d without SY_REACH_MAP",
                   pe);
             CHECK(pointer || (here & data) == data || !(here & SY_REACH_MAP),
                   "window %u of PE %d is neither mapped nor reached", w, pe);
         }
     }
-    CHECK(!suite.table->mem_pointer(suite.peer[0], 1000), "mem_pointer of a window that is not");
+    CHECK(!suite.table->mem_pointer(suite.self, suite.peer[0], 1000),
+          "mem_pointer of a window that is not");
 }
 
 /* One round trip: guards, put, get, all compared. `room` has length + 2 * FENCE + 16 bytes. */

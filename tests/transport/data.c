@@ -48,7 +48,7 @@ void suite_put(struct sy_transport_ctx *ctx, struct suite_place to, const void *
         memcpy(here, from, length);
         return;
     }
-    while (again(suite.table->put(ctx, &t, flags), "put", to.pe))
+    while (again(suite.table->put(suite.self, ctx, &t, flags), "put", to.pe))
         ;
     spoil(&t, sizeof t);
 }
@@ -66,7 +66,7 @@ void suite_get(struct sy_transport_ctx *ctx, void *to, struct suite_place from, 
         memcpy(to, here, length);
         return;
     }
-    while (again(suite.table->get(ctx, &t, flags), "get", from.pe))
+    while (again(suite.table->get(suite.self, ctx, &t, flags), "get", from.pe))
         ;
     spoil(&t, sizeof t);
 }
@@ -91,8 +91,8 @@ void suite_strided(struct sy_transport_ctx *ctx, bool put, const struct sy_strid
 
     if (!suite.mapped[t.first.pe][t.first.window]) {
         do
-            answer = put ? suite.table->put_strided(ctx, &t, SY_BLOCKING)
-                         : suite.table->get_strided(ctx, &t, SY_BLOCKING);
+            answer = put ? suite.table->put_strided(suite.self, ctx, &t, SY_BLOCKING)
+                         : suite.table->get_strided(suite.self, ctx, &t, SY_BLOCKING);
         while (answer != -EOPNOTSUPP && again(answer, "strided transfer", given->first.pe));
         spoil(&t, sizeof t);
     }
@@ -113,7 +113,7 @@ void suite_amo(struct sy_transport_ctx *ctx, const struct sy_amo *given, unsigne
             memcpy(amo.result, amo.width == 4 ? (void *)&narrow : (void *)&old, amo.width);
         return;
     }
-    while (again(suite.table->amo(ctx, &amo, flags), "amo", given->pe))
+    while (again(suite.table->amo(suite.self, ctx, &amo, flags), "amo", given->pe))
         ;
     spoil(&amo, sizeof amo);
 }
@@ -153,7 +153,7 @@ void suite_put_signal(struct sy_transport_ctx *ctx, struct suite_place to, const
 
     if (!mapped(to)) {
         do
-            answer = suite.table->put_signal(ctx, &t, &amo, flags);
+            answer = suite.table->put_signal(suite.self, ctx, &t, &amo, flags);
         while (answer != -EOPNOTSUPP && again(answer, "put_signal", to.pe));
         spoil(&t, sizeof t);
         spoil(&amo, sizeof amo);
@@ -171,7 +171,7 @@ void suite_raise(struct sy_transport_ctx *ctx, struct suite_place to, uint64_t v
 
     if (!mapped(to))
         do
-            answer = suite.table->raise(ctx, to.pe, to.window, to.offset, value);
+            answer = suite.table->raise(suite.self, ctx, to.pe, to.window, to.offset, value);
         while (answer != -EOPNOTSUPP && again(answer, "raise", to.pe));
     if (answer != -EOPNOTSUPP)
         return;
@@ -181,7 +181,7 @@ void suite_raise(struct sy_transport_ctx *ctx, struct suite_place to, uint64_t v
 
 void suite_fence(struct sy_transport_ctx *ctx)
 {
-    int answer = suite.table->fence(ctx);
+    int answer = suite.table->fence(suite.self, ctx);
 
     if (answer)
         suite_give_up("fence: %s", strerror(-answer));
@@ -190,7 +190,7 @@ void suite_fence(struct sy_transport_ctx *ctx)
 
 void suite_quiet(struct sy_transport_ctx *ctx, int pe)
 {
-    while (again(suite.table->quiet(ctx, pe), "quiet", pe))
+    while (again(suite.table->quiet(suite.self, ctx, pe), "quiet", pe))
         ;
     atomic_thread_fence(memory_order_seq_cst);
 }

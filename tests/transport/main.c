@@ -147,9 +147,9 @@ static void load(void)
 
     if (!rc) {
         suite.table = plugin.table;
+        suite.settings = calloc(1, suite.table->settings_size + 1);
         if (suite.table->options)
-            rc = sy_options_add(options, suite.plugin, suite.table->options, suite.table->settings,
-                                &err);
+            rc = sy_options_add(options, suite.plugin, suite.table->options, suite.settings, &err);
     }
     if (!rc)
         return;

@@ -163,7 +163,7 @@ static void host_lost(int pe, int code, const char *why)
 static void host_rest(uint64_t *since)
 {
     if (++*since % 8 == 0)
-        suite.table->progress(); /* as the core may */
+        suite.table->progress(suite.self, 0); /* as the core may */
     sched_yield();
 }
 
@@ -195,7 +195,7 @@ static struct sy_host host = {
 void suite_poll(void)
 {
     if (suite.table)
-        suite.table->progress();
+        suite.table->progress(suite.self, 0);
     if (atomic_load(&suite.shared->stop))
         _exit(1);
     sched_yield();
@@ -276,14 +276,13 @@ static void *run_progress(void *arg)
         if (wait[2].revents && read(progress.soon, &expiries, sizeof expiries) < 0)
             continue;
         atomic_fetch_add(&progress.wakeups, 1);
-        if (suite.table->event() == -EOPNOTSUPP)
-            suite.table->progress();
+        suite.table->progress(suite.self, SY_PROGRESS_EVENT);
     }
 }
 
 static void start_progress(void)
 {
-    progress.fd = suite.table->wait_fd();
+    progress.fd = suite.table->wait_fd(suite.self);
     if (progress.fd < 0)
         return;
     progress.stop = eventfd(0, EFD_CLOEXEC);
@@ -331,22 +330,24 @@ int suite_open(struct sy_error *err)
     err->text[0] = '\0';
     if (progress.soon < 0)
         progress.soon = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    int rc = suite.table->open(&host, err);
+    struct sy_instance instance = {
+        .size = sizeof instance, .name = suite.plugin, .settings = suite.settings};
+    int rc = suite.table->open(&host, &instance, &suite.self, err);
     if (rc)
         return rc;
     for (unsigned w = 0; w < SUITE_WINDOWS && !rc; w++)
-        rc = suite.table->mem_register(w, &suite.window[w], err);
+        rc = suite.table->mem_register(suite.self, w, &suite.window[w], err);
     if (!rc)
-        rc = suite.table->ctx_open(0, &suite.ctx, err);
+        rc = suite.table->ctx_open(suite.self, 0, &suite.ctx, err);
     if (rc)
-        suite.table->close();
+        suite.table->close(suite.self);
     return rc;
 }
 
 static void enter_peer(int pe)
 {
     const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
-    unsigned reach = suite.table->reach(pe);
+    unsigned reach = suite.table->reach(suite.self, pe);
     bool neighbour = suite.neighbours && host_place(pe).node == host_place(suite.pe).node;
 
     if (pe == suite.pe)
@@ -355,7 +356,7 @@ static void enter_peer(int pe)
         if (neighbour)
             suite.mapped[pe][w] = suite_memory(pe, w);
         else if (reach & SY_REACH_MAP)
-            suite.mapped[pe][w] = suite.table->mem_pointer(pe, w);
+            suite.mapped[pe][w] = suite.table->mem_pointer(suite.self, pe, w);
     if (!neighbour && (reach & data) == data)
         suite.peer[suite.peers++] = pe;
 }
@@ -366,14 +367,14 @@ int suite_connect(double seconds, struct sy_error *err)
     enum { ROOM = 128 };
 
     memset(address, 0, sizeof address);
-    size_t length = suite.table->address(address, ROOM);
+    size_t length = suite.table->address(suite.self, address, ROOM);
     bool past = length > ROOM;
     for (size_t i = ROOM; i < sizeof address; i++)
         past |= address[i];
     CHECK(!past, "address: wrote %zu bytes, past its room", length);
     suite_exchange(address, ROOM);
     err->text[0] = '\0';
-    int rc = suite.table->connect(suite.shared->blob, SUITE_BLOB, seconds, err);
+    int rc = suite.table->connect(suite.self, suite.shared->blob, SUITE_BLOB, seconds, err);
     if (rc)
         return rc;
     for (int pe = 0; pe < suite.npes; pe++)
@@ -385,8 +386,8 @@ int suite_connect(double seconds, struct sy_error *err)
 void suite_close(void)
 {
     stop_progress();
-    suite.table->ctx_close(suite.ctx);
-    suite.table->close();
+    suite.table->ctx_close(suite.self, suite.ctx);
+    suite.table->close(suite.self);
     own_windows();
     suite.peers = 0;
 }

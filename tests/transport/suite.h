@@ -75,6 +75,7 @@ struct suite {
     struct suite_shared *shared;
     const char *plugin; /* name */
     const struct sy_transport *table;
+    void *settings, *self; /* of the instance */
     const struct sy_host *host;
     struct sy_transport_ctx *ctx; /* of the default context */
     int pe, npes, per_node;

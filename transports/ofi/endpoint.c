@@ -152,8 +152,10 @@ void sy_ofi_close_domain(void)
 
 /* ---- memory ---- */
 
-int sy_ofi_register(unsigned index, const struct sy_window *window, struct sy_error *err)
+int sy_ofi_register(void *self, unsigned index, const struct sy_window *window,
+                    struct sy_error *err)
 {
+    (void)self;
     uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
     struct fid_mr *mr;
 
@@ -216,8 +218,9 @@ static bool endpoint_usable(unsigned window)
     return sy_ofi.mr[window] && fi_mr_key(sy_ofi.mr[window]) != FI_KEY_NOTAVAIL;
 }
 
-size_t sy_ofi_address(void *buffer, size_t room)
+size_t sy_ofi_address(void *self, void *buffer, size_t room)
 {
+    (void)self;
     struct card card = {.provider = endpoint_provider_hash(), .protocol = PROTOCOL};
     const struct ofi_traits *traits = &sy_ofi.traits;
     char *at = (char *)buffer + sizeof card, name[256];
@@ -283,8 +286,10 @@ static int endpoint_meet(int pe, const char *address, size_t stride)
     return sy_ofi_bell_meet(peer, name, card.bell);
 }
 
-int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)
+int sy_ofi_connect(void *self, const void *addresses, size_t stride, double seconds,
+                   struct sy_error *err)
 {
+    (void)self;
     int npes = sy_ofi.host->npes;
 
     sy_ofi.peer = calloc((size_t)npes, sizeof *sy_ofi.peer);

@@ -59,8 +59,9 @@ static const struct sy_option options[] = {
 };
 #undef INERT
 
-static void ofi_close(void)
+static void ofi_close(void *self)
 {
+    (void)self;
     if (sy_ofi.peer && !sy_ofi_drain(DRAIN_SECONDS))
         sy_ofi.host->log(SY_LOG_INFO, "ofi", "left without the last acknowledgements");
     sy_ofi_progress_close();
@@ -109,8 +110,11 @@ static int ofi_open_offer(struct sy_error *err)
     return 0;
 }
 
-static int ofi_open(const struct sy_host *host, struct sy_error *err)
+static int ofi_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
+                    struct sy_error *err)
 {
+    sy_ofi_settings = *(const struct ofi_settings *)instance->settings;
+    *self = NULL;
     sy_ofi_reset(host);
     if (sy_secure())
         return host->fail(err, ENODEV,
@@ -127,12 +131,13 @@ static int ofi_open(const struct sy_host *host, struct sy_error *err)
     if (!rc)
         rc = sy_ofi_progress_open(err);
     if (rc)
-        ofi_close();
+        ofi_close(NULL);
     return rc;
 }
 
-static unsigned ofi_reach(int pe)
+static unsigned ofi_reach(void *self, int pe)
 {
+    (void)self;
     return sy_ofi.peer && sy_ofi.peer[pe].known ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0;
 }
 
@@ -172,8 +177,9 @@ static struct ofi_lane *ofi_take_lane(void)
     return found ? found : &sy_ofi.lane[0];
 }
 
-static void ofi_ctx_close(struct sy_transport_ctx *ctx)
+static void ofi_ctx_close(void *self, struct sy_transport_ctx *ctx)
 {
+    (void)self;
     if (!ctx)
         return;
     if (ctx->lane != &sy_ofi.lane[0]) {
@@ -188,8 +194,10 @@ static void ofi_ctx_close(struct sy_transport_ctx *ctx)
     free(ctx);
 }
 
-static int ofi_ctx_open(long ctx_options, struct sy_transport_ctx **out, struct sy_error *err)
+static int ofi_ctx_open(void *self, long ctx_options, struct sy_transport_ctx **out,
+                        struct sy_error *err)
 {
+    (void)self;
     size_t npes = (size_t)sy_ofi.host->npes;
     struct sy_transport_ctx *ctx = calloc(1, sizeof *ctx);
 
@@ -201,7 +209,7 @@ static int ofi_ctx_open(long ctx_options, struct sy_transport_ctx **out, struct 
         ctx->listed = calloc(npes, sizeof *ctx->listed);
     }
     if (!ctx || !ctx->last || !ctx->fenced || !ctx->dirty || !ctx->listed) {
-        ofi_ctx_close(ctx);
+        ofi_ctx_close(self, ctx);
         return sy_ofi.host->fail(err, ENOMEM, "no memory for a context over %zu PEs", npes);
     }
     (void)ctx_options;
@@ -213,8 +221,9 @@ static int ofi_ctx_open(long ctx_options, struct sy_transport_ctx **out, struct 
 
 /* Messages of records, and native writes that are not known to have arrived. At rest nobody may
  * have asked whether they have, so that is done here. */
-static int ofi_pending(struct sy_pending *list, int room)
+static int ofi_pending(void *self, struct sy_pending *list, int room)
 {
+    (void)self;
     int count = 0;
 
     if (pthread_mutex_trylock(&sy_ofi.lane[0].lock))
@@ -236,12 +245,18 @@ static int ofi_pending(struct sy_pending *list, int room)
     return count;
 }
 
+static int ofi_progress(void *self, unsigned flags)
+{
+    (void)self;
+    return flags & SY_PROGRESS_EVENT ? sy_ofi_event() : sy_ofi_progress();
+}
+
 SY_TRANSPORT_PLUGIN(ofi) = {
     .size = sizeof(struct sy_transport),
     .name = "ofi",
     .priority = 70, /* where it is asked for, it comes before sockets */
     .options = options,
-    .settings = &sy_ofi_settings,
+    .settings_size = sizeof(struct ofi_settings),
     .open = ofi_open,
     .close = ofi_close,
     .address = sy_ofi_address,
@@ -258,10 +273,9 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .put_signal = sy_ofi_put_signal,
     .fence = sy_ofi_fence,
     .quiet = sy_ofi_quiet,
-    .progress = sy_ofi_progress,
+    .progress = ofi_progress,
     .wait_fd = sy_ofi_wait_fd,
-    .event = sy_ofi_event,
-    .sleeping = sy_ofi_sleeping,
+    .arm = sy_ofi_arm,
     .pending = ofi_pending,
     .protection =
         "messages are authenticated by the job's key; nothing is encrypted; see docs/ofi.md\n"

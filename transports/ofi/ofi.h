@@ -446,9 +446,11 @@ int sy_ofi_open_endpoint(struct sy_error *err);
 void sy_ofi_close_endpoint(void);
 void sy_ofi_close_domain(void);
 int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err);
-int sy_ofi_register(unsigned index, const struct sy_window *window, struct sy_error *err);
-size_t sy_ofi_address(void *buffer, size_t room);
-int sy_ofi_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err);
+int sy_ofi_register(void *self, unsigned index, const struct sy_window *window,
+                    struct sy_error *err);
+size_t sy_ofi_address(void *self, void *buffer, size_t room);
+int sy_ofi_connect(void *self, const void *addresses, size_t stride, double seconds,
+                   struct sy_error *err);
 void *sy_ofi_descriptor(const void *address, size_t length);
 
 /* keys.c */
@@ -467,8 +469,8 @@ int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op);
 bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, unsigned *flags);
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
-int sy_ofi_fence(struct sy_transport_ctx *ctx);
-int sy_ofi_quiet(struct sy_transport_ctx *ctx, int pe);
+int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx);
+int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
 
 /* message.c; all with the main lane locked */
 int sy_ofi_pools_open(struct sy_error *err);
@@ -492,12 +494,16 @@ void sy_ofi_send(struct ofi_message *message);
 void sy_ofi_knock(struct ofi_peer *peer);
 
 /* request.c */
-int sy_ofi_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-int sy_ofi_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-int sy_ofi_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
-int sy_ofi_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags);
-int sy_ofi_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
-int sy_ofi_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags);
+int sy_ofi_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags);
+int sy_ofi_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                       unsigned flags);
+int sy_ofi_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                       unsigned flags);
+int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
+int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags);
 
 /* serve.c; with the main lane locked */
@@ -512,8 +518,8 @@ void sy_ofi_progress_close(void);
 int sy_ofi_progress(void);
 int sy_ofi_poll(void); /* with the main lane locked */
 int sy_ofi_event(void);
-int sy_ofi_sleeping(bool sleeps);
-int sy_ofi_wait_fd(void);
+int sy_ofi_arm(void *self);
+int sy_ofi_wait_fd(void *self);
 void sy_ofi_wait(_Atomic int *left);
 void sy_ofi_wait_step(struct ofi_wait *wait);
 bool sy_ofi_drain(double seconds);

@@ -289,17 +289,15 @@ int sy_ofi_event(void)
 /* The descriptor tells neither of other lanes, nor of what a device writes, nor, where it is the
  * bell's, of what comes before a ring. When the core leaves the transport to threads that poll
  * there is nothing to do: they disarm. */
-int sy_ofi_sleeping(bool sleeps)
+int sy_ofi_arm(void *self)
 {
     bool all = sy_ofi.lanes == 1 && !sy_ofi.traits.bell &&
                (!sy_ofi.traits.rma || sy_ofi.traits.software);
-    int done = 0;
 
-    if (sleeps) {
-        sy_ofi_lock(&sy_ofi.lane[0]);
-        done = ofi_progress_settle(false);
-        sy_ofi_unlock(&sy_ofi.lane[0]);
-    }
+    (void)self;
+    sy_ofi_lock(&sy_ofi.lane[0]);
+    int done = ofi_progress_settle(false);
+    sy_ofi_unlock(&sy_ofi.lane[0]);
     return done || all ? done : -EAGAIN;
 }
 
@@ -390,8 +388,9 @@ void sy_ofi_wait(_Atomic int *left)
         sy_ofi_wait_step(&wait);
 }
 
-int sy_ofi_wait_fd(void)
+int sy_ofi_wait_fd(void *self)
 {
+    (void)self;
     return sy_ofi.epoll;
 }
 

@@ -186,8 +186,10 @@ static int request_put_message(struct sy_transport_ctx *ctx, const struct sy_tra
     return rc;
 }
 
-int sy_ofi_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags)
 {
+    (void)self;
     int rc = t->length > sy_ofi.traits.small && native(t) ? ALONE : request_put_message(ctx, t);
 
     return rc == ALONE ? sy_ofi_put_native(ctx, t, flags) : rc;
@@ -252,8 +254,10 @@ static int request_get_message(struct sy_transport_ctx *ctx, const struct sy_tra
 
 /* A get sees what the same context has put before, as far as that went in messages: one that
  * travels in a message follows them, a native one waits for them. */
-int sy_ofi_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+int sy_ofi_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags)
 {
+    (void)self;
     int rc = t->length > sy_ofi.traits.small && native(t) ? ALONE
                                                           : request_get_message(ctx, t, flags);
 
@@ -350,14 +354,18 @@ static int request_strided(struct sy_transport_ctx *ctx, const struct sy_strided
     return rc;
 }
 
-int sy_ofi_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags)
+int sy_ofi_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                       unsigned flags)
 {
+    (void)self;
     (void)flags; /* the source has been packed on return */
     return request_strided(ctx, t, NULL);
 }
 
-int sy_ofi_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t, unsigned flags)
+int sy_ofi_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                       unsigned flags)
 {
+    (void)self;
     _Atomic int left = 0;
     int rc = request_strided(ctx, t, &left);
 
@@ -406,8 +414,9 @@ static int request_append_amo(struct sy_transport_ctx *ctx, const struct sy_amo 
     return 0;
 }
 
-int sy_ofi_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
 {
+    (void)self;
     _Atomic int left = 0;
     bool wait = a->result && flags & SY_BLOCKING;
 
@@ -444,9 +453,10 @@ static int request_both(struct sy_transport_ctx *ctx, const struct sy_transfer *
     return 0;
 }
 
-int sy_ofi_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags)
 {
+    (void)self;
     int rc;
 
     if (t->length <= DATA_MAX / 2 && t->length <= sy_ofi.traits.small) {
@@ -457,12 +467,12 @@ int sy_ofi_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
         sy_ofi_unlock(&sy_ofi.lane[0]);
         return rc;
     }
-    rc = sy_ofi_put(ctx, t, flags);
+    rc = sy_ofi_put(self, ctx, t, flags);
     if (rc)
         return rc;
     /* The signal goes behind the data; from another endpoint, or where the provider keeps no such
      * order, it waits for them. */
-    sy_ofi_fence(ctx);
-    INSIST(rc, sy_ofi_amo(ctx, signal, flags));
+    sy_ofi_fence(self, ctx);
+    INSIST(rc, sy_ofi_amo(self, ctx, signal, flags));
     return rc;
 }

@@ -354,8 +354,9 @@ static uint32_t ofi_rma_last_before_fence(const struct sy_transport_ctx *ctx, in
 }
 
 /* Only notes what came before; operations that must not overtake it look here. */
-int sy_ofi_fence(struct sy_transport_ctx *ctx)
+int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx)
 {
+    (void)self;
     sy_ofi_lock(&sy_ofi.lane[0]);
     for (int i = 0; i < ctx->dirties; i++)
         ctx->fenced[ctx->dirty[i]] = ofi_rma_last_before_fence(ctx, ctx->dirty[i]);
@@ -388,8 +389,9 @@ static int ofi_rma_quiet_messages(struct sy_transport_ctx *ctx, int pe)
     return rc;
 }
 
-int sy_ofi_quiet(struct sy_transport_ctx *ctx, int pe)
+int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
 {
+    (void)self;
     sy_ofi_lock(&sy_ofi.lane[0]);
     int rc = ofi_rma_quiet_messages(ctx, pe);
     if (!shares(ctx))

@@ -20,15 +20,19 @@ static const struct sy_option options[] = {
     {.name = NULL},
 };
 
-static int shm_open_plugin(const struct sy_host *host, struct sy_error *err)
+static int shm_open_plugin(const struct sy_host *host, const struct sy_instance *instance,
+                           void **self, struct sy_error *err)
 {
+    sy_shm_settings = *(const struct shm_settings *)instance->settings;
+    *self = NULL;
     sy_shm.host = host;
     sy_shm.windows = 0;
     return sy_shm_listen(err);
 }
 
-static void shm_close(void)
+static void shm_close(void *self)
 {
+    (void)self;
     sy_shm_unmap();
     sy_shm_service_close();
     if (sy_shm.listener >= 0)
@@ -36,8 +40,10 @@ static void shm_close(void)
     sy_shm.listener = -1;
 }
 
-static int shm_register(unsigned index, const struct sy_window *window, struct sy_error *err)
+static int shm_register(void *self, unsigned index, const struct sy_window *window,
+                        struct sy_error *err)
 {
+    (void)self;
     if (index >= SHM_WINDOWS)
         return sy_shm.host->fail(err, E2BIG, "more than %d windows", SHM_WINDOWS);
     sy_shm.window[index] = *window;
@@ -47,8 +53,9 @@ static int shm_register(unsigned index, const struct sy_window *window, struct s
     return 0;
 }
 
-static size_t shm_address(void *buffer, size_t room)
+static size_t shm_address(void *self, void *buffer, size_t room)
 {
+    (void)self;
     if (sy_shm.name_length > room || sy_shm.listener < 0)
         return 0;
     memcpy(buffer, sy_shm.name, sy_shm.name_length);
@@ -65,8 +72,10 @@ static struct shm_peer *shm_find(int pe)
     return &sy_shm.peer[place.local];
 }
 
-static int shm_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)
+static int shm_connect(void *self, const void *addresses, size_t stride, double seconds,
+                       struct sy_error *err)
 {
+    (void)self;
     const struct sy_host *host = sy_shm.host;
     struct sy_place mine = host->place(host->pe);
 
@@ -92,8 +101,9 @@ static int shm_connect(const void *addresses, size_t stride, double seconds, str
     return rc;
 }
 
-static unsigned shm_reach(int pe)
+static unsigned shm_reach(void *self, int pe)
 {
+    (void)self;
     struct shm_peer *peer = shm_find(pe);
 
     if (!peer || !peer->known)
@@ -102,8 +112,9 @@ static unsigned shm_reach(int pe)
            SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
 }
 
-static void *shm_pointer(int pe, unsigned window)
+static void *shm_pointer(void *self, int pe, unsigned window)
 {
+    (void)self;
     struct shm_peer *peer = shm_find(pe);
 
     if (peer && peer->file >= 0)
@@ -114,8 +125,10 @@ static void *shm_pointer(int pe, unsigned window)
     return peer->map + peer->record.offset[window];
 }
 
-static int shm_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+static int shm_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                   unsigned flags)
 {
+    (void)self;
     struct shm_peer *peer = shm_find(t->pe);
 
     (void)ctx, (void)flags;
@@ -124,8 +137,10 @@ static int shm_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, un
     return peer && peer->mailbox ? sy_shm_service_put(peer, t) : -EOPNOTSUPP;
 }
 
-static int shm_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+static int shm_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                   unsigned flags)
 {
+    (void)self;
     struct shm_peer *peer = shm_find(t->pe);
 
     (void)ctx, (void)flags;
@@ -134,8 +149,9 @@ static int shm_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, un
     return peer && peer->mailbox ? sy_shm_service_get(peer, t) : -EOPNOTSUPP;
 }
 
-static int shm_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+static int shm_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
 {
+    (void)self;
     struct shm_peer *peer = shm_find(a->pe);
 
     (void)ctx, (void)flags;
@@ -144,15 +160,22 @@ static int shm_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigne
     return peer && peer->mailbox ? sy_shm_service_amo(peer, a) : -EOPNOTSUPP;
 }
 
-static int shm_wait_fd(void)
+static int shm_wait_fd(void *self)
 {
+    (void)self;
     return sy_shm.doorbell;
 }
 
-/* Threads that wait for the answers to requests of theirs do not sleep on the doorbell. */
-static int shm_sleeping(bool sleeps)
+static int shm_progress(void *self, unsigned flags)
 {
-    (void)sleeps;
+    (void)self, (void)flags;
+    return sy_shm_service_progress();
+}
+
+/* Threads that wait for the answers to requests of theirs do not sleep on the doorbell. */
+static int shm_arm(void *self)
+{
+    (void)self;
     return 0;
 }
 
@@ -161,8 +184,9 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .size = sizeof(struct sy_transport),
     .name = "shm",
     .priority = 100,
+    .capabilities = SY_NODE_ONLY | SY_ORDERED,
     .options = options,
-    .settings = &sy_shm_settings,
+    .settings_size = sizeof(struct shm_settings),
     .open = shm_open_plugin,
     .close = shm_close,
     .address = shm_address,
@@ -173,9 +197,8 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .put = shm_put,
     .get = shm_get,
     .amo = shm_amo,
-    .progress = sy_shm_service_progress,
+    .progress = shm_progress,
     .wait_fd = shm_wait_fd,
-    .sleeping = shm_sleeping,
-    .node_only = 1,
+    .arm = shm_arm,
     .protection = "memory is handed to processes of the same user that know the job's key",
 };

@@ -87,8 +87,10 @@ static int calls_put_copied(struct sy_transport_ctx *ctx, const struct sy_transf
     return 0;
 }
 
-int sy_tcp_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+int sy_tcp_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags)
 {
+    (void)self;
     if (SY_LIKELY(t->length == 8))
         return calls_put_element(ctx, t, 3);
     if (t->length == 4)
@@ -100,8 +102,10 @@ int sy_tcp_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsign
 
 /* ---- get ---- */
 
-int sy_tcp_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+int sy_tcp_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags)
 {
+    (void)self;
     if (t->length > TCP_CHUNK)
         return sy_tcp_get_large(ctx, t, flags);
     if (!t->length)
@@ -173,16 +177,18 @@ SY_INLINE int calls_issue_amo(struct sy_transport_ctx *ctx, const struct sy_amo 
 }
 
 /* The most frequent ones, without a result and a second operand, have code of their own. */
-int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
+int sy_tcp_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
 {
+    (void)self;
     if (SY_LIKELY(!a->result && a->op != SY_AMO_CSWAP))
         return calls_issue_amo(ctx, a, flags, false, 16);
     return calls_issue_amo(ctx, a, flags, a->result, amo_size(a));
 }
 
-int sy_tcp_raise(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
+int sy_tcp_raise(void *self, struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
                  uint64_t value)
 {
+    (void)self;
     struct tcp_lane *lane = sy_tcp_issue_begin(ctx, pe);
     char *room;
 
@@ -204,9 +210,10 @@ int sy_tcp_raise(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t
 
 /* Both records go to one lane, which keeps their order; where the payload is short they are
  * published, and leave, as one. */
-int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+int sy_tcp_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags)
 {
+    (void)self;
     uint64_t since = 0;
     int rc;
 
@@ -222,12 +229,12 @@ int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                           false);
         return 0;
     }
-    rc = sy_tcp_put(ctx, t, flags);
+    rc = sy_tcp_put(self, ctx, t, flags);
     if (!rc)
-        rc = sy_tcp_fence(ctx);
+        rc = sy_tcp_fence(self, ctx);
     if (rc)
         return rc;
-    while ((rc = sy_tcp_amo(ctx, signal, flags & SY_PROMPT)) == -EAGAIN)
+    while ((rc = sy_tcp_amo(self, ctx, signal, flags & SY_PROMPT)) == -EAGAIN)
         if (sy_tcp_poll() <= 0)
             sy_tcp_host->rest(&since);
     return rc;

@@ -8,13 +8,15 @@
 struct tcp_lane;
 
 /* calls.c */
-int sy_tcp_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-int sy_tcp_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-int sy_tcp_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
-int sy_tcp_put_signal(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+int sy_tcp_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags);
+int sy_tcp_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags);
+int sy_tcp_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
+int sy_tcp_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags);
 
-int sy_tcp_raise(struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
+int sy_tcp_raise(void *self, struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
                  uint64_t value);
 
 /* large.c: those that do not fit into one record, or that are sent from where they are */
@@ -25,14 +27,16 @@ int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
 void sy_tcp_large_fence(struct tcp_lane *lane);
 
 /* strided.c */
-int sy_tcp_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags);
-int sy_tcp_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags);
+int sy_tcp_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                       unsigned flags);
+int sy_tcp_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                       unsigned flags);
 
 /* order.c */
-int sy_tcp_ctx_open(long options, struct sy_transport_ctx **ctx, struct sy_error *err);
-void sy_tcp_ctx_close(struct sy_transport_ctx *ctx);
-int sy_tcp_fence(struct sy_transport_ctx *ctx);
-int sy_tcp_quiet(struct sy_transport_ctx *ctx, int pe);
-void sy_tcp_session(struct sy_transport_ctx *ctx, bool batch, size_t operations);
+int sy_tcp_ctx_open(void *self, long options, struct sy_transport_ctx **ctx, struct sy_error *err);
+void sy_tcp_ctx_close(void *self, struct sy_transport_ctx *ctx);
+int sy_tcp_fence(void *self, struct sy_transport_ctx *ctx);
+int sy_tcp_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
+void sy_tcp_session(void *self, struct sy_transport_ctx *ctx, bool batch, size_t operations);
 
 #endif

@@ -10,22 +10,25 @@
 #include "transports/tcp/calls.h"
 #include "transports/tcp/issue.h"
 
-int sy_tcp_ctx_open(long options, struct sy_transport_ctx **ctx, struct sy_error *err)
+int sy_tcp_ctx_open(void *self, long options, struct sy_transport_ctx **ctx, struct sy_error *err)
 {
+    (void)self;
     (void)options;
     *ctx = calloc(1, sizeof **ctx);
     return *ctx ? 0 : sy_tcp_host->fail(err, ENOMEM, "no memory for a context");
 }
 
-void sy_tcp_ctx_close(struct sy_transport_ctx *ctx)
+void sy_tcp_ctx_close(void *self, struct sy_transport_ctx *ctx)
 {
+    (void)self;
     if (ctx)
         free(ctx->mark);
     free(ctx);
 }
 
-int sy_tcp_fence(struct sy_transport_ctx *ctx)
+int sy_tcp_fence(void *self, struct sy_transport_ctx *ctx)
 {
+    (void)self;
     (void)ctx; /* a lane does not know which context its records came from */
     if (!atomic_load_explicit(&sy_tcp_lanes.striped, memory_order_acquire))
         return 0;
@@ -68,8 +71,9 @@ static bool order_reached(struct tcp_lane *lane, const struct tcp_mark *mark)
     return false;
 }
 
-int sy_tcp_quiet(struct sy_transport_ctx *ctx, int pe)
+int sy_tcp_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
 {
+    (void)self;
     struct tcp_mark *mark = atomic_load_explicit(&ctx->mark, memory_order_acquire);
     bool all = true;
 
@@ -92,7 +96,8 @@ int sy_tcp_quiet(struct sy_transport_ctx *ctx, int pe)
     return all ? 0 : -EAGAIN;
 }
 
-void sy_tcp_session(struct sy_transport_ctx *ctx, bool batch, size_t operations)
+void sy_tcp_session(void *self, struct sy_transport_ctx *ctx, bool batch, size_t operations)
 {
+    (void)self;
     ctx->batch = batch && operations;
 }

@@ -104,8 +104,10 @@ static void strided_wait_for_room(int pe, uint64_t *since)
         sy_tcp_host->rest(since);
 }
 
-int sy_tcp_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags)
+int sy_tcp_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                       unsigned flags)
 {
+    (void)self;
     uint64_t since = 0;
 
     (void)flags; /* the source is copied in any case */
@@ -123,8 +125,10 @@ int sy_tcp_put_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s,
     return 0;
 }
 
-int sy_tcp_get_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s, unsigned flags)
+int sy_tcp_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                       unsigned flags)
 {
+    (void)self;
     uint64_t since = 0, last = 0;
 
     if (s->block > TCP_PACKED)

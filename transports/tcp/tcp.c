@@ -166,8 +166,11 @@ static int tcp_keep_addresses(const char *addresses, size_t stride, struct sy_er
 
 /* ---- the table ---- */
 
-static int tcp_open(const struct sy_host *host, struct sy_error *err)
+static int tcp_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
+                    struct sy_error *err)
 {
+    sy_tcp_settings = *(const struct tcp_settings *)instance->settings;
+    *self = NULL;
     sy_tcp_host = host;
     if (host->npes == 1)
         return host->fail(err, ENODEV, "the job has one PE");
@@ -184,8 +187,9 @@ static int tcp_open(const struct sy_host *host, struct sy_error *err)
     return rc;
 }
 
-static void tcp_close(void)
+static void tcp_close(void *self)
 {
+    (void)self;
     if (sy_tcp_lanes.lane)
         sy_tcp_lanes_leave();
     sy_tcp_listen_close();
@@ -203,16 +207,19 @@ static void tcp_close(void)
 }
 
 /* The length comes first, so that the record ends where it ends. */
-static size_t tcp_address(void *buffer, size_t room)
+static size_t tcp_address(void *self, void *buffer, size_t room)
 {
+    (void)self;
     size_t length = sy_tcp_listen_address((char *)buffer + 1, room - 1);
 
     *(unsigned char *)buffer = (unsigned char)length;
     return length + 1;
 }
 
-static int tcp_connect(const void *addresses, size_t stride, double seconds, struct sy_error *err)
+static int tcp_connect(void *self, const void *addresses, size_t stride, double seconds,
+                       struct sy_error *err)
 {
+    (void)self;
     (void)seconds;
     int rc = tcp_keep_addresses(addresses, stride, err);
     if (!rc)
@@ -228,8 +235,9 @@ static int tcp_connect(const void *addresses, size_t stride, double seconds, str
     return sy_tcp_routes ? 0 : sy_tcp_host->fail(err, ENOMEM, "no memory for routes");
 }
 
-static unsigned tcp_reach(int pe)
+static unsigned tcp_reach(void *self, int pe)
 {
+    (void)self;
     size_t size, own_size;
     const void *address = sy_tcp_address_of(pe, &size);
     const void *own = sy_tcp_address_of(sy_tcp_host->pe, &own_size);
@@ -239,15 +247,36 @@ static unsigned tcp_reach(int pe)
                : 0u;
 }
 
-static int tcp_progress(void)
+static int tcp_progress(void *self, unsigned flags)
 {
+    (void)self;
+    if (flags & SY_PROGRESS_EVENT)
+        return sy_tcp_poll_event();
     long got = sy_tcp_poll();
-
     return got > 0 ? 1 : (int)got;
 }
 
-static int tcp_pending(struct sy_pending *list, int room)
+static int tcp_wait_fd(void *self)
 {
+    (void)self;
+    return sy_tcp_poll_fd();
+}
+
+static int tcp_arm(void *self)
+{
+    (void)self;
+    return sy_tcp_poll_sleeping(true);
+}
+
+static void tcp_disarm(void *self)
+{
+    (void)self;
+    sy_tcp_poll_sleeping(false);
+}
+
+static int tcp_pending(void *self, struct sy_pending *list, int room)
+{
+    (void)self;
     unsigned lanes = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
     int count = 0;
 
@@ -257,17 +286,12 @@ static int tcp_pending(struct sy_pending *list, int room)
     return count;
 }
 
-static int plugin_event(void)
-{
-    return sy_tcp_poll_event();
-}
-
 SY_TRANSPORT_PLUGIN(tcp) = {
     .size = sizeof(struct sy_transport),
     .name = "tcp",
     .priority = 20,
     .options = options,
-    .settings = &sy_tcp_settings,
+    .settings_size = sizeof(struct tcp_settings),
     .open = tcp_open,
     .close = tcp_close,
     .address = tcp_address,
@@ -284,10 +308,10 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .fence = sy_tcp_fence,
     .quiet = sy_tcp_quiet,
     .progress = tcp_progress,
-    .wait_fd = sy_tcp_poll_fd,
+    .wait_fd = tcp_wait_fd,
     .session = sy_tcp_session,
-    .event = plugin_event,
-    .sleeping = sy_tcp_poll_sleeping,
+    .arm = tcp_arm,
+    .disarm = tcp_disarm,
     .pending = tcp_pending,
     .raise = sy_tcp_raise,
     .protection = "each connection is authenticated by the job's key; what then follows on it is "

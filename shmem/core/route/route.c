@@ -97,7 +97,7 @@ static int route_check_rows(const char *name, const struct sy_transport *table,
     for (const struct sy_option *row = table->options; row && row->name; row++) {
         if (row->flags & SY_OPTION_INERT)
             continue;
-        if (!table->settings)
+        if (!table->settings_size)
             return sy_fail(err, EINVAL, "it has options, but no settings for their values");
         if (strncmp(row->name, name, length) || row->name[length] != '.')
             return sy_fail(err, EINVAL, "its option '%s' does not begin with '%s.'", row->name,
@@ -137,6 +137,21 @@ int sy_routes_step(const char *step, int rc, struct sy_error *err)
 
 /* ---- loading ---- */
 
+static void route_unload(struct sy_route_transport *t)
+{
+    sy_plugin_close(&t->plugin);
+    free(t->settings);
+}
+
+static int route_add_options(struct sy_route_transport *t, struct sy_options *options,
+                             struct sy_error *err)
+{
+    t->settings = calloc(1, t->table->settings_size);
+    return t->settings
+               ? sy_options_add(options, t->plugin.name, t->table->options, t->settings, err)
+               : sy_fail(err, ENOMEM, "no memory for the settings of transport %s", t->plugin.name);
+}
+
 /* Loads a plugin and appends it. */
 static int route_load(const struct sy_plugin *found, struct sy_options *options,
                       struct sy_error *err)
@@ -155,9 +170,9 @@ static int route_load(const struct sy_plugin *found, struct sy_options *options,
     if (route_check_table(found->name, t->table, &why))
         rc = sy_fail(err, EPROTO, "transport plugin %s: %s", found->name, why.text);
     else if (t->table->options)
-        rc = sy_options_add(options, found->name, t->table->options, t->table->settings, err);
+        rc = route_add_options(t, options, err);
     if (rc)
-        sy_plugin_close(&t->plugin);
+        route_unload(t);
     else
         sy_routes.loaded++;
     return rc;
@@ -207,7 +222,7 @@ static int route_load_auto(const char *excluded, const struct sy_plugin *found, 
             sy_log(SY_LOG_WARN, "routes", "transport %s: %s", found[i].name, why.text);
         else if (sy_routes.transport[sy_routes.loaded - 1].table->priority < 0 &&
                  !sy_route_rules_want(found[i].name))
-            sy_plugin_close(&sy_routes.transport[--sy_routes.loaded].plugin);
+            route_unload(&sy_routes.transport[--sy_routes.loaded]);
     }
     qsort(sy_routes.transport, sy_routes.loaded, sizeof sy_routes.transport[0], route_lower_first);
     return 0;
@@ -235,17 +250,19 @@ int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_err
 static int route_open_one(unsigned i, const struct sy_host *host, struct sy_error *err)
 {
     struct sy_route_transport *t = &sy_routes.transport[i];
-    int rc = sy_routes_step("open", t->table->open(host, err), err);
+    struct sy_instance instance = {
+        .size = sizeof instance, .name = t->plugin.name, .settings = t->settings};
+    int rc = sy_routes_step("open", t->table->open(host, &instance, &t->self, err), err);
 
     if (rc)
         return rc;
     for (unsigned w = 0; w < sy_windows.count && !rc; w++)
         rc = sy_routes_step("mem_register",
-                            t->table->mem_register(w, &sy_windows.entry[w].own, err), err);
+                            t->table->mem_register(t->self, w, &sy_windows.entry[w].own, err), err);
     if (!rc)
-        rc = sy_routes_step("ctx_open", t->table->ctx_open(0, &t->ctx, err), err);
+        rc = sy_routes_step("ctx_open", t->table->ctx_open(t->self, 0, &t->ctx, err), err);
     if (rc)
-        t->table->close();
+        t->table->close(t->self);
     return rc;
 }
 
@@ -258,7 +275,7 @@ static void route_forget(unsigned i, int code, const char *why)
     snprintf(drop->why, sizeof drop->why, "%s", why);
     drop->code = code;
     drop->named = t->named;
-    sy_plugin_close(&t->plugin);
+    route_unload(t);
     sy_routes.loaded--;
     memmove(t, t + 1, (sy_routes.loaded - i) * sizeof *t);
 }
@@ -267,8 +284,8 @@ void sy_routes_drop(unsigned i, int code, const char *why)
 {
     struct sy_route_transport *t = &sy_routes.transport[i];
 
-    t->table->ctx_close(t->ctx);
-    t->table->close();
+    t->table->ctx_close(t->self, t->ctx);
+    t->table->close(t->self);
     sy_routes.count--;
     route_forget(i, code, why);
 }
@@ -281,7 +298,8 @@ const struct sy_route_drop *sy_routes_dropped(unsigned i)
 /* Rules may prefer a later transport even between PEs of one node. */
 bool sy_routes_span_node(void)
 {
-    return sy_routes.count && sy_routes.transport[sy_routes.count - 1].table->node_only &&
+    return sy_routes.count &&
+           sy_routes.transport[sy_routes.count - 1].table->capabilities & SY_NODE_ONLY &&
            !sy_route_rules_name(0);
 }
 
@@ -303,7 +321,7 @@ int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err
     while (sy_routes.count < sy_routes.loaded) {
         struct sy_error why = {""};
         const struct sy_route_transport *t = &sy_routes.transport[sy_routes.count];
-        if (!beyond && (!t->table->node_only || sy_routes_span_node()))
+        if (!beyond && (!(t->table->capabilities & SY_NODE_ONLY) || sy_routes_span_node()))
             return 0;
         int failed = route_open_one(sy_routes.count, host, &why);
         bool needless = failed == -ENODEV && host->npes == 1; /* nobody is there to be reached */
@@ -348,7 +366,7 @@ size_t sy_routes_pack(char *buffer, size_t room)
         size_t head = strlen(t->plugin.name) + 1 + PACK_HEAD;
         if (used + head + SY_ADDRESS_MAX + 1 > room)
             break;
-        size_t length = t->table->address(buffer + used + head, SY_ADDRESS_MAX);
+        size_t length = t->table->address(t->self, buffer + used + head, SY_ADDRESS_MAX);
         if (length > SY_ADDRESS_MAX) {
             sy_log(SY_LOG_ERROR, "routes",
                    "transport %s: its address() answers %zu, but an address has at most %d bytes; "
@@ -387,11 +405,11 @@ void sy_routes_close(void)
     for (unsigned i = sy_routes.loaded; i--;) {
         struct sy_route_transport *t = &sy_routes.transport[i];
         if (i < sy_routes.count) {
-            t->table->ctx_close(t->ctx);
-            t->table->close();
+            t->table->ctx_close(t->self, t->ctx);
+            t->table->close(t->self);
             sy_routes.count = i; /* those that close after it may wait, and let others progress */
         }
-        sy_plugin_close(&t->plugin);
+        route_unload(t);
     }
     sy_route_rules_close();
     free(sy_routes.of);

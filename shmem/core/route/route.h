@@ -28,6 +28,8 @@
 struct sy_route_transport {
     struct sy_plugin plugin;
     const struct sy_transport *table;
+    void *self;                   /* the instance, once it is open */
+    void *settings;               /* its options' values */
     struct sy_transport_ctx *ctx; /* of the default context */
     int32_t
         rank; /* lower ones are tried first: its place in SHMEM_TRANSPORTS, or from its priority */

@@ -174,7 +174,7 @@ static int route_choose_connect_one(const struct sy_route_transport *t, double s
         return sy_fail(err, ENOMEM, "no memory for the addresses of %zu PEs", npes);
     for (size_t pe = 0; pe < npes; pe++)
         route_choose_find_address((int)pe, t->plugin.name, addresses + pe * SY_ADDRESS_MAX);
-    int rc = t->table->connect(addresses, SY_ADDRESS_MAX, seconds, err);
+    int rc = t->table->connect(t->self, addresses, SY_ADDRESS_MAX, seconds, err);
     free(addresses);
     return rc;
 }
@@ -226,7 +226,7 @@ static unsigned route_choose_reach(unsigned i, int pe)
 {
     const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
     struct sy_route_transport *t = &sy_routes.transport[job.own[i]];
-    unsigned bits = job.mutual[i] && !job.mutual[i][pe] ? 0 : t->table->reach(pe);
+    unsigned bits = job.mutual[i] && !job.mutual[i][pe] ? 0 : t->table->reach(t->self, pe);
 
     /* A later version of the interface may have more. */
     bits &= data | SY_REACH_MAP | (bits & SY_REACH_MAP ? SY_REACH_LATE : 0u);
@@ -475,7 +475,7 @@ static void route_choose_map_late(int pe)
 
     for (unsigned w = 0; w < sy_windows.count; w++) {
         bool usable = w < SY_WINDOW_DATA || !sy_routes.other[pe];
-        void *base = usable ? t->table->mem_pointer(pe, w) : NULL;
+        void *base = usable ? t->table->mem_pointer(t->self, pe, w) : NULL;
         if (usable && !base && sy_windows.entry[w].own.length)
             sy_fatal("the memory of PE %d, which this PE uses for the first time, cannot be mapped "
                      "any more by transport %s",
@@ -489,15 +489,16 @@ static void route_choose_enter_windows(int pe)
 {
     struct sy_route_transport *t = sy_route_to(pe);
 
-    if (t->table->reach(pe) & SY_REACH_LATE && !sy_windows_set_late(pe, route_choose_map_late)) {
+    if (t->table->reach(t->self, pe) & SY_REACH_LATE &&
+        !sy_windows_set_late(pe, route_choose_map_late)) {
         sy_routes.maps = true;
         return;
     }
     for (unsigned w = 0; w < sy_windows.count; w++) {
         bool usable = w < SY_WINDOW_DATA || !sy_routes.other[pe];
         void *base = NULL;
-        if (usable && (t->table->reach(pe) & SY_REACH_MAP))
-            base = t->table->mem_pointer(pe, w);
+        if (usable && (t->table->reach(t->self, pe) & SY_REACH_MAP))
+            base = t->table->mem_pointer(t->self, pe, w);
         sy_windows_set_peer(w, pe, base);
         sy_routes.maps = sy_routes.maps || base;
         if (usable && !base && sy_windows.entry[w].own.length)
@@ -572,7 +573,7 @@ static int route_choose_note_descriptors(struct sy_error *err)
 {
     for (unsigned i = 0; i < sy_routes.count; i++) {
         struct sy_route_transport *t = &sy_routes.transport[i];
-        t->wait_fd = t->table->wait_fd();
+        t->wait_fd = t->table->wait_fd(t->self);
         if (t->wait_fd >= 0 && fcntl(t->wait_fd, F_GETFD) < 0)
             return sy_fail(err, EPROTO,
                            "transport %s: its wait_fd() answers %d, which is no descriptor",

@@ -113,15 +113,13 @@ static void wait_progress_take_expiry(int fd)
     (void)got;
 }
 
-/* What the progress thread calls. A transport's event() does not give the processor away where
- * another thread is polling: beside a computing thread it would be long before this one came back.
+/* What the progress thread calls. A transport does not give the processor away then where another
+ * thread is polling: beside a computing thread it would be long before this one came back.
  */
-static int wait_progress_serve(const struct sy_transport *table)
+static int wait_progress_serve(const struct sy_route_transport *t)
 {
-    int done = table->event();
+    int done = t->table->progress(t->self, SY_PROGRESS_EVENT);
 
-    if (done == -EOPNOTSUPP)
-        done = table->progress();
     if (done > 0)
         sy_sleep_moved();
     return done;
@@ -131,23 +129,29 @@ static void wait_progress_serve_all(void)
 {
     for (unsigned i = 0; i < sy_routes.count; i++)
         if (sy_routes.transport[i].polled)
-            wait_progress_serve(sy_routes.transport[i].table);
+            wait_progress_serve(&sy_routes.transport[i]);
 }
 
 /* ---- the two modes ---- */
 
-int sy_progress_sleeping(bool sleeps)
+int sy_progress_arm(void)
 {
     bool moved = false, blind = false;
 
     for (unsigned i = 0; i < sy_routes.count; i++) {
-        if (sy_routes.transport[i].wait_fd < 0)
-            continue;
-        int done = sy_routes.transport[i].table->sleeping(sleeps);
+        const struct sy_route_transport *t = &sy_routes.transport[i];
+        int done = t->wait_fd < 0 ? 0 : t->table->arm(t->self);
         moved |= done > 0;
-        blind |= done < 0 && sy_routes.transport[i].carries;
+        blind |= done < 0 && t->carries;
     }
     return moved ? 1 : -blind;
+}
+
+static void wait_progress_disarm(void)
+{
+    for (unsigned i = 0; i < sy_routes.count; i++)
+        if (sy_routes.transport[i].wait_fd >= 0)
+            sy_routes.transport[i].table->disarm(sy_routes.transport[i].self);
 }
 
 static void wait_progress_event_mode(void)
@@ -155,7 +159,7 @@ static void wait_progress_event_mode(void)
     if (progress.beat_ns)
         wait_progress_set_timer(progress.beat.fd, 0);
     progress.beat_ns = 0;
-    sy_progress_sleeping(true);
+    sy_progress_arm();
     sy_sleep_moved(); /* perhaps; transports need not know */
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_start(progress.loop, &progress.transport[i]);
@@ -168,7 +172,7 @@ static void wait_progress_watch_mode(void)
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_stop(progress.loop, &progress.transport[i]);
     if (!sy_wait_crowded())
-        sy_progress_sleeping(false);
+        wait_progress_disarm();
     progress.in_vain = 0;
     progress.beat_ns = FIRST_BEAT_NS;
 }
@@ -483,7 +487,7 @@ static int wait_progress_watch_transports(bool *any, struct sy_error *err)
             continue;
         ev_io *watcher = &progress.transport[progress.watched++];
         ev_io_init(watcher, wait_progress_on_transport, t->wait_fd, EV_READ);
-        watcher->data = (void *)t->table;
+        watcher->data = (void *)t;
     }
     if (!*any)
         return 0;
@@ -612,7 +616,7 @@ int sy_progress_poll(void)
     for (unsigned i = 0; i < sy_routes.count; i++) {
         if (!sy_routes.transport[i].polled)
             continue;
-        int done = sy_routes.transport[i].table->progress();
+        int done = sy_routes.transport[i].table->progress(sy_routes.transport[i].self, 0);
         moved |= done > 0;
         yielded |= done < 0;
     }

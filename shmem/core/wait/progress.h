@@ -34,9 +34,9 @@ void sy_progress_stop(void);
  * as their progress() does. */
 int sy_progress_poll(void);
 
-/* For threads that are about to sleep on the transports' descriptors (true): tells all transports,
- * and returns as their sleeping() does. */
-int sy_progress_sleeping(bool sleeps);
+/* For threads that are about to sleep on the transports' descriptors: tells all transports, and
+ * returns as their arm() does. */
+int sy_progress_arm(void);
 
 /* Before this PE ends the job because it cannot reach another: a PE that fails is missed by others
  * before the launcher knows of it, and the launcher knows why. Gives it a second to end the job

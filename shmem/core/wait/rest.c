@@ -125,7 +125,7 @@ static bool wait_rest_has_pending(void)
     struct sy_pending one;
 
     for (unsigned i = 0; i < sy_routes.count; i++)
-        if (sy_routes.transport[i].table->pending(&one, 1) != 0)
+        if (sy_routes.transport[i].table->pending(sy_routes.transport[i].self, &one, 1) != 0)
             return true;
     return false;
 }

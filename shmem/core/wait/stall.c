@@ -147,7 +147,7 @@ void sy_stall_tell_pending(void)
 
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *t = &sy_routes.transport[i];
-        int count = t->table->pending(list, PEERS);
+        int count = t->table->pending(t->self, list, PEERS);
         for (int k = 0; k < count; k++)
             wait_stall_tell_one(t->plugin.name, &list[k]);
     }

@@ -130,7 +130,7 @@ static void wait_sleep_briefly(uint64_t waited)
         nanosleep(&t, NULL);
         return;
     }
-    int done = sy_progress_sleeping(true);
+    int done = sy_progress_arm();
     if (done > 0)
         moved_at = sy_wait_now();
     else
