@@ -77,7 +77,7 @@ static void judge(struct sy_run *run)
                 continue;
             else if (round == FAILED && WEXITSTATUS(pe->wait_status) != 0)
                 judge_end_failed(run, pe);
-            else if (round == EARLY)
+            else if (round == EARLY && !pe->wait_status)
                 judge_end_early(run, pe);
         }
     }
