@@ -82,3 +82,14 @@ endif
 tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tests/unit/suite.h bootstrap/launcher/silence.c
 tests_unit_test_silence_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_silence_LDADD = $(CHECK_LIBS)
+
+# The head's judgement of its PEs' news, with a clock of the test's own.
+if HAVE_CHECK
+check_PROGRAMS += tests/unit/test_judge
+TESTS += tests/unit/test_judge
+endif
+tests_unit_test_judge_SOURCES = tests/unit/test_judge.c tests/unit/suite.h bootstrap/launcher/head/deadlock.c \
+	bootstrap/launcher/head/ending.c bootstrap/launcher/head/gather.c bootstrap/launcher/head/judge.c \
+	bootstrap/launcher/head/waiting.c shmem/util/alike.c shmem/util/rest.c
+tests_unit_test_judge_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_judge_LDADD = $(CHECK_LIBS) -lm
