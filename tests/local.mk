@@ -212,6 +212,19 @@ tests_unit_test_sleep_SOURCES = tests/unit/test_sleep.c tests/unit/suite.h shmem
 tests_unit_test_sleep_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_sleep_LDADD = $(CHECK_LIBS)
 
+# The collectives' algorithms, in a job of coroutines.
+if HAVE_CHECK
+check_PROGRAMS += tests/unit/test_coll
+TESTS += tests/unit/test_coll
+endif
+tests_unit_test_coll_SOURCES = tests/unit/test_coll.c tests/unit/fake_job.c tests/unit/fake_job.h tests/unit/suite.h \
+	shmem/coll/alltoall.c shmem/coll/alltoall_nodes.c shmem/coll/broadcast.c shmem/coll/broadcast_nodes.c \
+	shmem/coll/collect.c shmem/coll/collect_nodes.c shmem/coll/group.c shmem/coll/notify.c shmem/coll/reduce.c \
+	shmem/coll/reduce_kernels.c shmem/coll/reduce_named.c shmem/coll/reduce_nodes.c shmem/coll/scan.c \
+	shmem/coll/scan_nodes.c shmem/core/start/nodes.c
+tests_unit_test_coll_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_coll_LDADD = $(CHECK_LIBS)
+
 # The option tables, the log and the plugin loader, each with the files that it needs; and oshinfo.
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_log tests/unit/test_option tests/unit/test_parse tests/unit/test_plugin
