@@ -52,7 +52,8 @@ static const char *callsite_name(const void *address, bool in_program)
     return dladdr(address, &info) ? callsite_as_written(info.dli_sname) : NULL;
 }
 
-/* What a slot of the global offset table has, whose distance from `after` is at `displacement`. */
+/* The address that a slot of the global offset table holds. displacement: where the instruction has
+ * the slot's distance from `after`. */
 static const void *callsite_slot(const unsigned char *after, const unsigned char *displacement)
 {
     int32_t distance;
@@ -141,8 +142,7 @@ const char *sy_callsite_routine(const char *otherwise)
     return stack.name ? stack.name : otherwise;
 }
 
-/* A thread of the library was called by the C library, and an exit handler is not called by the
- * program. */
+/* The C library, not the program, calls the threads of this library and exit handlers. */
 static bool callsite_is_system(const void *address)
 {
     Dl_info c, info;

@@ -1,12 +1,13 @@
-/* What is said when the program crashes: which PE, by which signal, and a short backtrace. How the
- * process ends, its status and its core file are what they would be without it. */
+/* The report of a crash: which PE, which signal, and a short backtrace. The process ends as it
+ * would without it, with the same status and core file. */
 #ifndef SY_CORE_CRASH_H
 #define SY_CORE_CRASH_H
 
 #include <signal.h>
 
-/* Watches the signals that programs crash by, but for those that the program handles or ignores;
- * one that it handles from later on is its own from then on. Once in the life of a process. */
+/* Installs handlers for the signals that programs crash by, but for those that the program handles
+ * or ignores. A handler that the program installs later replaces this one. Once in the life of a
+ * process. */
 void sy_crash_watch(void);
 
 /* The library is about to abort: whoever caused that has said why. */

@@ -11,14 +11,15 @@ _Noreturn void sy_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2
 /* Ends all PEs with `status`, as shmem_global_exit. */
 _Noreturn void sy_exit_job(int status);
 
-/* The calling thread is to be the one that ends the process; false: another one is. */
+/* Makes the calling thread the one that ends the process; false: another thread is that already. */
 bool sy_leave_claim(void);
 
-/* This PE alone leaves at once, because the job has ended: flushes and exits. */
+/* Ends this PE at once because the job has ended: flushes and exits. */
 _Noreturn void sy_leave(int status);
 
 /* The same from a thread of the library. The program's threads may hold what exit handlers need,
- * the lock of a stream above all, and wait for a PE that is gone: then it is left without them. */
+ * above all the lock of a stream, and wait for a PE that is gone: then the process ends without the
+ * handlers. */
 _Noreturn void sy_leave_anyway(int status);
 
 #endif

@@ -1,5 +1,5 @@
-/* Listens to the bootstrap on behalf of a PE that does something else: the end of the job, or of
- * the launcher, ends the process. */
+/* Listens to the bootstrap for a PE that is busy with something else: the end of the job, or of the
+ * launcher, ends the process. */
 #ifndef SY_CORE_GUARD_H
 #define SY_CORE_GUARD_H
 

@@ -45,7 +45,7 @@ static SY_COLD void core_rma_other_executable(const char *what, const void *addr
              sy_callsite_routine(what), pe, address, pe, sy_world_place(pe).host);
 }
 
-/* SHMEM_CHECK: blocks are the same on all PEs, so this PE's tell of the others'. */
+/* SHMEM_CHECK: all PEs have the same blocks, so this PE's records tell of the others'. */
 static void core_rma_check_block(const char *what, const void *address, size_t length,
                                  const char *whose)
 {
@@ -71,7 +71,7 @@ static void core_rma_check_remote(const char *what, const void *address, size_t 
     core_rma_check_block(what, address, length, whose);
 }
 
-/* The side of a transfer that is this PE's need not be in the heap. */
+/* The local side of a transfer need not be in the heap. */
 static void core_rma_check_local(const char *what, const void *local, size_t length)
 {
     unsigned window;
@@ -99,7 +99,8 @@ struct sy_target sy_rma_target(const char *what, const void *address, size_t len
     return target;
 }
 
-/* SHMEM_CHECK: a transfer between two places of this PE that share bytes copies garbage. */
+/* SHMEM_CHECK: source and destination on this PE itself overlap, so the result would be undefined.
+ */
 static void core_rma_check_overlap(const char *what, const char *here, const void *local,
                                    size_t length)
 {

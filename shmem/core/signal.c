@@ -40,9 +40,9 @@ static void signal_send_both(shmem_ctx_t ctx, const struct sy_signal_put *put, e
     sy_issue_put_signal(what, ctx, &t, &word, flags);
 }
 
-/* The order of stores here and of a transport's operations is nobody's care but this function's:
- * data that travel must have arrived before the signal is stored, which a fence does not say; and
- * data that were stored must be visible to whoever applies the signal that travels. */
+/* Neither the processor nor a fence orders stores to mapped memory against a transport's
+ * operations, so this function does: data that travel must have arrived before the signal is
+ * stored, and data that were stored must be visible to whoever applies a signal that travels. */
 SY_COLD void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put, int pe,
                                 unsigned flags)
 {

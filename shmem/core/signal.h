@@ -9,8 +9,8 @@
 #include "core/amo.h"
 #include "core/rma.h"
 
-/* What put with signal is asked for: `length` bytes from source here to dest on PE pe, then signal
- * applied to sig_addr there as sig_op, a SHMEM_SIGNAL_ constant, says. */
+/* The arguments of put with signal: `length` bytes from source here to dest on PE pe, then the
+ * change of sig_addr there by `signal` and sig_op, a SHMEM_SIGNAL_ constant. */
 struct sy_signal_put {
     void *dest;
     const void *source;

@@ -141,8 +141,8 @@ struct sy_team *sy_team_checked(shmem_team_t handle)
 
 /* ---- predefined teams ---- */
 
-/* After a re-initialisation a predefined team goes on with the counters as they are: every PE has
- * been a member all the time, so all of them have counted the same. */
+/* A predefined team keeps its counters through a re-initialisation: every PE has been a member all
+ * the time, so all have counted the same. */
 static int core_team_predefine(struct sy_team *team, unsigned slot, struct sy_members members)
 {
     team->members = members;

@@ -74,8 +74,8 @@ static inline struct sy_control_team *sy_control_of(int pe, unsigned slot)
 /* Adds to a word, or sets it, after what was put on sy_ctx_control before. */
 void sy_control_update(int pe, enum sy_amo_op op, void *mine, uint64_t value);
 
-/* Has a word hold at least `value`, in no order with anything else, nor covered by a quiet. The
- * word only grows, and one PE at a time raises it. */
+/* Raises a word to `value`, in no order with anything else, and not covered by a quiet. The word
+ * only grows, and one PE at a time raises it. */
 void sy_control_raise(int pe, void *mine, uint64_t value);
 
 /* Copies from there to dest. */

@@ -11,8 +11,8 @@
 
 static struct sy_allocator *allocator;
 
-/* For sy_heap_within: all blocks in the order of their addresses, made anew when they have changed.
- * Threads look while another one allocates. */
+/* For sy_heap_within: all blocks by address, sorted anew when blocks have changed. A thread may
+ * look while another one allocates. */
 static struct {
     pthread_mutex_t lock;
     bool current;

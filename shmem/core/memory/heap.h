@@ -10,8 +10,8 @@
 int sy_heap_open(size_t length, struct sy_error *err);
 void sy_heap_close(void);
 
-/* Whether blocks can be had at multiples of `alignment`, which is a power of two no larger than
- * what the heap itself begins at. (Every block suits every type.) */
+/* Whether blocks can be aligned to `alignment`, a power of two: not beyond the alignment of the
+ * heap itself. Every block suits every type. */
 bool sy_heap_aligns(size_t alignment);
 
 /* A block, or NULL where there is no room, or none at such an alignment. */

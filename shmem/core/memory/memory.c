@@ -23,7 +23,8 @@
 
 struct sy_memory sy_memory = {.fd = -1};
 
-/* ThreadSanitizer only knows certain address ranges; it sees to its own when none is asked for. */
+/* ThreadSanitizer knows certain address ranges only, and chooses one of them where no address is
+ * asked for. */
 #ifdef SY_THREAD_SANITIZER
 #define PREFERRED_ADDRESS NULL
 #else
@@ -127,7 +128,8 @@ static bool memory_overcommit_is_off(void)
     return mode == 2;
 }
 
-/* Says what could not be had and, for the limits that users meet, which one it was. */
+/* Reports what could not be allocated, and which limit was in the way where it is one that users
+ * meet. */
 static int memory_heap_failed(int code, const char *call, size_t length, struct sy_error *err)
 {
     return sy_fail(err, code,

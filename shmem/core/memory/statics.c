@@ -109,9 +109,9 @@ static bool statics_has_values(const uint64_t *page)
     return false;
 }
 
-/* Copies the pages of a range that are not zero to `to`, where everything is. A page that the
- * executable has no values for and that is neither in memory nor swapped out was never touched, and
- * is passed over without being read. Without pagemap all are read. */
+/* Copies those pages of a range that are not zero to `to`, which reads as zero. A page without
+ * initial values that is neither in memory nor swapped out was never touched, and is skipped
+ * without being read. Without pagemap all pages are read. */
 static void statics_copy_present(const struct sy_statics_range *range, char *to, int pagemap)
 {
     const uint64_t there = UINT64_C(3) << 62; /* bit 63: present, bit 62: swapped */
@@ -134,8 +134,7 @@ static void statics_copy_present(const struct sy_statics_range *range, char *to,
     }
 }
 
-/* Moves one range. Past the mmap there is no way back and none is needed: it replaces pages by
- * equal ones. */
+/* Moves one range. The mmap replaces pages by equal ones, so nothing has to be undone after it. */
 static bool statics_move_range(const struct sy_statics_range *range, int fd, int pagemap)
 {
     char *image = mmap(NULL, range->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,

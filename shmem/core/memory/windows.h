@@ -38,9 +38,9 @@ struct sy_windows {
 
 extern struct sy_windows sy_windows SY_HIDDEN;
 
-/* A program that waits in a loop of its own looks at its own memory again and again. Polling finds
- * sooner what it waits for than the progress thread wakes up for it; and where nobody but the
- * program receives (SHMEM_PROGRESS=polling), any loop may be one that waits. */
+/* A program that waits in a loop of its own reads its own memory again and again. Polling finds an
+ * arrival sooner than the progress thread wakes up for it. Where nobody but the program receives
+ * (SHMEM_PROGRESS=polling), any such loop may be a wait. */
 enum { SY_LOOKS_MERELY, SY_LOOKS_POLL_OWN, SY_LOOKS_POLL_ALL };
 
 /* What the inline path needs, in one cache line. Lengths are 0, so that every call takes the path

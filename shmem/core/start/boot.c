@@ -97,7 +97,7 @@ static const struct sy_bootstrap stubs = {
 
 /* ---- choice ---- */
 
-/* The plugin that the launcher says is its own: where it agrees, the others need not be loaded. */
+/* The plugin that the launcher names: if it agrees, the others are not loaded. */
 #define HINT "SHMEM_BOOT_PLUGIN"
 
 static int open_found(const struct sy_plugin *found, struct sy_plugin *plugin, struct sy_error *err)
@@ -117,7 +117,7 @@ static int higher_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Asks opened plugins in order. Leaves the index of the one that says yes in *yes. */
+/* Probes opened plugins in order. *yes becomes the index of the first that knows its launcher. */
 static int boot_ask(struct sy_plugin *plugins, size_t count, size_t *yes, struct sy_error *err)
 {
     for (size_t i = 0; i < count; i++) {

@@ -21,8 +21,8 @@ void sy_boot_close(void);
  * first initialisation to sy_boot_close: there may be another one. */
 const unsigned char *sy_boot_key(void);
 
-/* For a process that ends while its other threads may be anywhere, in the plugin too: tells the
- * launcher, and leaves the plugin where it is. */
+/* Tells the launcher that the process ends, while its other threads may be anywhere, in the plugin
+ * too; the plugin stays loaded. */
 void sy_boot_leave(void);
 
 #endif

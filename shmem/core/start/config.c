@@ -1,5 +1,5 @@
-/* The core's option table: see config.h. What an option does is not known here, only what it is
- * called, what it may be and what it is good for. Rows are shown in this order everywhere. */
+/* The core's option table: see config.h. It says what an option is called, which values it takes
+ * and what it is for; who uses the value is elsewhere. Listings keep this order. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -186,7 +186,7 @@ static const struct sy_option rows[] = {
     {"plugin_path", SY_OPTION_STRING, SY_OPTION_EARLY, AT(plugin_path), "", NULL, 0, 0, NULL,
      "Directories that are searched for plugins before all others, divided by colons"},
 
-    /* Known from other implementations; there is nothing here that they could set. */
+    /* Options of other implementations that set nothing here. */
     INERT("symmetric_heap_page_size", "the kernel chooses the size of huge pages"),
     INERT("symmetric_heap_use_malloc", "the heap must be memory that other processes can map"),
     INERT("disable_aslr_check", "addresses may differ from PE to PE"),
@@ -268,7 +268,7 @@ struct sy_options *sy_config_load(struct sy_error *err)
     }
     read.config.debug = config_debug_categories(read.config.debug);
     sy_config = read.config;
-    /* Only now: until here sy_config has strings of the former set. */
+    /* Only now: sy_config has had strings of the former set until here. */
     sy_options_free(current);
     current = set;
     return set;

@@ -223,7 +223,8 @@ static bool start_exchange_maps_own_node(void)
     return true;
 }
 
-/* A PE knows of itself; of others it has to be told, unless all pairs are alike. */
+/* A PE knows whether it shares its processors; it has to be told of others unless all pairs are
+ * alike. */
 static int start_exchange_mapped(double seconds, struct sy_error *err)
 {
     const bool mine = start_exchange_maps_own_node(),

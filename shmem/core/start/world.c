@@ -199,9 +199,9 @@ static int world_start(struct sy_error *err)
     return sy_progress_start(sy_config.progress, err);
 }
 
-/* What a PE has printed is to be seen when it was printed, most of all if the PE then hangs or
- * crashes; behind a pipe the C library would keep it until there are some KiB. A buffer that has a
- * size is in use, or the program's choice. */
+/* Output is line-buffered, so that it is seen when it is printed, above all if the PE then hangs or
+ * crashes; the C library would keep some KiB of it where stdout is a pipe. A stream whose buffer
+ * has a size is in use, or set by the program. */
 static void world_print_by_lines(void)
 {
     struct stat out;
@@ -211,8 +211,7 @@ static void world_print_by_lines(void)
         setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
-/* Before the bootstrap has said it: the number that the launcher has given to this PE, for
- * messages. */
+/* The number that the launcher has given to this PE, for messages before the bootstrap is open. */
 static void world_guess_identity(void)
 {
     static const char *const names[] = {"SHMEM_BOOT_PE", "SHMEM_PE",     "PMIX_RANK",

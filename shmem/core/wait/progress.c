@@ -29,14 +29,14 @@
 #include "util/libev.h"
 #include "util/log.h"
 
-/* In the time of SHMEM_STALL_REPORT: the report comes that much later than it could, at most. */
+/* Looks within SHMEM_STALL_REPORT: a report is late by the time between two of them, at most. */
 #define LOOKS_FOR_STALLS 4
 
-/* The same of SHMEM_DEADLOCK_TIMEOUT. */
+/* The same for SHMEM_DEADLOCK_TIMEOUT. */
 #define LOOKS_FOR_REST 2
 
-/* Of watch mode. The first beat is short, because most often the application polled only in passing
- * and event mode is the right one; while it goes on polling each beat is twice as long. */
+/* The beats of watch mode. The first one is short, because the application most often polled in
+ * passing and event mode is right; each further beat is twice as long. */
 #define FIRST_BEAT_NS   INT64_C(125000)
 #define LONGEST_BEAT_NS INT64_C(1000000)
 
@@ -51,14 +51,14 @@
 /* Seconds. */
 #define SETTLED 1.
 
-/* Two wake-ups within this many seconds, with a poll between, mean that the application is waiting
- * for the same messages. */
+/* Seconds. Two wake-ups within them, with a poll between, mean that the application waits for the
+ * same messages. */
 #define TOGETHER 0.0002
 
 /* What the launcher is given to say why a PE is missing. */
 #define HEARD_OUT_NS UINT64_C(1000000000)
 
-/* Events in a row that may lead to nothing before the thread lets a beat pass. */
+/* Events in a row without work after which the thread waits for a beat. */
 #define MOST_IN_VAIN 64
 
 _Atomic bool sy_progress_entered __attribute__((aligned(SY_LINE)));
@@ -90,7 +90,8 @@ static struct {
 /* Application threads that wait. */
 static _Atomic uint32_t waiting __attribute__((aligned(SY_LINE)));
 
-/* Watch mode in which they do the work: the beat that follows, for who clears this; else 0. */
+/* In watch mode, while application threads that wait do the work: the next beat, for whoever clears
+ * this; otherwise 0. */
 static _Atomic int64_t relieved;
 
 /* The timer of sy_progress_soon, and when it expires, in nanoseconds; 0: it is not set. */
@@ -105,7 +106,7 @@ static void wait_progress_set_timer(int fd, int64_t ns)
     timerfd_settime(fd, 0, &when, NULL);
 }
 
-/* Takes an expiry away, so that the descriptor is not readable any more. */
+/* Reads the expiry, so that the descriptor is no longer readable. */
 static void wait_progress_take_expiry(int fd)
 {
     uint64_t expirations;
@@ -113,9 +114,8 @@ static void wait_progress_take_expiry(int fd)
     (void)got;
 }
 
-/* What the progress thread calls. A transport does not give the processor away then where another
- * thread is polling: beside a computing thread it would be long before this one came back.
- */
+/* Progress by the progress thread. The transport does not yield where another thread is polling:
+ * beside a computing thread it would be long before this one ran again. */
 static int wait_progress_serve(const struct sy_route_transport *t)
 {
     int done = t->table->progress(t->self, SY_PROGRESS_EVENT);
@@ -165,8 +165,8 @@ static void wait_progress_event_mode(void)
         ev_io_start(progress.loop, &progress.transport[i]);
 }
 
-/* Where PEs outnumber processors threads that wait sleep like this one. The caller sets the timer.
- */
+/* Where PEs outnumber processors, threads that wait sleep on the descriptors too, so the transports
+ * stay armed. The caller sets the timer. */
 static void wait_progress_watch_mode(void)
 {
     for (unsigned i = 0; i < progress.watched; i++)
@@ -201,8 +201,8 @@ static void wait_progress_end_relief(void)
     wait_progress_set_timer(progress.beat.fd, next);
 }
 
-/* False if no thread waits. The last one may have ceased to just before `relieved` was set, and
- * have found nothing to do. */
+/* Leaves the work to threads that wait; false: there is none. The last one may have ended its wait
+ * just before `relieved` was set and have found it clear. */
 static bool wait_progress_leave_to_waiting(void)
 {
     if (!atomic_load(&waiting) || progress.deserted || progress.mode != SY_PROGRESS_AUTO)
@@ -231,9 +231,9 @@ void sy_progress_hand_back(void)
 
 /* ---- events of transports ---- */
 
-/* Nothing to do in spite of the event: another thread is at it, and the descriptor stays readable
- * until that one has finished. Or the transport does not look everywhere each time; then the next
- * event comes at once. */
+/* An event without work: another thread is at it, and the descriptor stays readable until that one
+ * is done. Or the transport does not look everywhere each time; then the next event comes at once.
+ */
 static void wait_progress_on_transport(struct ev_loop *loop, ev_io *watcher, int events)
 {
     bool back = progress.deserted && application_polled();
@@ -284,7 +284,7 @@ static void on_stop(struct ev_loop *loop, ev_async *watcher, int events)
     ev_break(loop, EVBREAK_ALL);
 }
 
-/* The launcher is told again each time that a wait has doubled: it may have asked in vain. */
+/* Tells the launcher again each time the wait has doubled: the launcher may have asked in vain. */
 static void wait_progress_on_rest(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     unsigned flags;
@@ -405,8 +405,8 @@ void sy_progress_hear_out(void)
     }
 }
 
-/* First the word that the timer is not set, then the poll: what is asked for between them is either
- * seen by the poll or sets the timer. */
+/* `soon_at` is cleared before the poll: a request between the two is either seen by the poll or
+ * sets the timer again. */
 static void wait_progress_on_soon(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop, (void)events;
@@ -415,9 +415,9 @@ static void wait_progress_on_soon(struct ev_loop *loop, ev_io *watcher, int even
     wait_progress_serve_all();
 }
 
-/* Setting a timer that expires earlier than all others costs many microseconds on a virtual
- * machine, so one that expires early enough is left alone. Of several threads that set it at once
- * the last to find `soon_at` as it wrote it has set the timer last. */
+/* A timer that expires before all others costs many microseconds on a virtual machine, so one that
+ * expires early enough is kept. Of several threads that set it at once, the last one to find
+ * `soon_at` as it wrote it has set the timer last. */
 void sy_progress_soon(unsigned microseconds)
 {
     uint64_t now = sy_wait_now(), wanted = now + (uint64_t)microseconds * 1000;

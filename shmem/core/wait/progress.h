@@ -38,12 +38,12 @@ int sy_progress_poll(void);
  * returns as their arm() does. */
 int sy_progress_arm(void);
 
-/* Before this PE ends the job because it cannot reach another: a PE that fails is missed by others
- * before the launcher knows of it, and the launcher knows why. Gives it a second to end the job
- * itself; where it does, this does not return. From any thread. */
+/* Gives the launcher a second to end the job itself, before this PE does so because it cannot reach
+ * another one: a PE that fails closes its connections before the launcher knows its status and can
+ * say why. Does not return where the launcher ends the job. Any thread. */
 void sy_progress_hear_out(void) __attribute__((cold));
 
-/* Where PEs outnumber processors: a thread of the application waits, and until it ceases to it
+/* Where PEs outnumber processors: a thread of the application begins or ends a wait, in which it
  * polls the transports or sleeps on their descriptors (sleep.h). Calls may be nested. */
 void sy_progress_take_over(void);
 void sy_progress_hand_back(void);

@@ -19,8 +19,8 @@
 #include "core/wait/stall.h"
 #include "core/start/world.h"
 
-/* Where no PE is in shmem_finalize the program may be waiting for something from outside, and more
- * patience is due. */
+/* Multiple of the time limit where no PE is in shmem_finalize: the program may be waiting for
+ * something from outside. */
 #define LONG 12
 
 enum { MOST = 64 };
@@ -130,7 +130,8 @@ static bool wait_rest_has_pending(void)
     return false;
 }
 
-/* Whether one of the program, and not of the library, may end a wait. Those of crashes do not. */
+/* Whether a handler of the program's, not the library's, may end a wait. Those of crashes do not.
+ */
 static bool wait_rest_has_handlers(void)
 {
     static const unsigned long crashes = 1UL << SIGSEGV | 1UL << SIGBUS | 1UL << SIGFPE |

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Around what starts the library's own threads: others are the program's. */
+/* Encloses the start of the library's own threads: all others are the program's. */
 void sy_rest_threads_begin(void);
 void sy_rest_threads_end(void);
 

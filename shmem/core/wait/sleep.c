@@ -14,29 +14,30 @@
 
 struct sy_sleep sy_sleep;
 
-static int bell = -1; /* an eventfd */
+static int wake_fd = -1; /* an eventfd */
 
 int sy_sleep_open(struct sy_error *err)
 {
-    bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return bell >= 0 ? 0
-                     : sy_fail(err, errno, "a descriptor to wake waiting threads by: %s%s",
-                               strerror(errno), sy_denied_hint(errno));
+    wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return wake_fd >= 0 ? 0
+                        : sy_fail(err, errno, "a descriptor to wake waiting threads by: %s%s",
+                                  strerror(errno), sy_denied_hint(errno));
 }
 
 void sy_sleep_close(void)
 {
-    if (bell >= 0)
-        close(bell);
-    bell = -1;
+    if (wake_fd >= 0)
+        close(wake_fd);
+    wake_fd = -1;
 }
 
-/* The bell first, then the transports that are open, which at the end become fewer. */
+/* The wake-up descriptor first, then those of the open transports, which become fewer at the end.
+ */
 static nfds_t sleep_descriptors(struct pollfd *fd)
 {
     nfds_t count = 0;
 
-    fd[count++] = (struct pollfd){.fd = bell, .events = POLLIN};
+    fd[count++] = (struct pollfd){.fd = wake_fd, .events = POLLIN};
     for (unsigned i = 0; i < sy_routes.count; i++)
         fd[count++] = (struct pollfd){.fd = sy_routes.transport[i].wait_fd, .events = POLLIN};
     return count;
@@ -47,7 +48,7 @@ bool sy_sleep_until_arrival(uint32_t count, uint64_t nanoseconds)
     struct timespec t = {(time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
     struct pollfd fd[1 + SY_TRANSPORTS_MAX];
     nfds_t fds = sleep_descriptors(fd);
-    uint64_t rings;
+    uint64_t wakes;
     bool any = true;
 
     sy_progress_take_over();
@@ -56,7 +57,7 @@ bool sy_sleep_until_arrival(uint32_t count, uint64_t nanoseconds)
         any = ppoll(fd, fds, &t, NULL) > 0;
     atomic_fetch_sub(&sy_sleep.asleep, 1);
     if (any && fd[0].revents) {
-        ssize_t got = read(bell, &rings, sizeof rings);
+        ssize_t got = read(wake_fd, &wakes, sizeof wakes);
         (void)got;
     }
     sy_progress_hand_back();
@@ -69,7 +70,7 @@ void sy_sleep_moved(void)
 
     atomic_fetch_add(&sy_sleep.moved, 1);
     if (sy_sleep_anybody()) {
-        ssize_t put = write(bell, &one, sizeof one);
+        ssize_t put = write(wake_fd, &one, sizeof one);
         (void)put;
     }
 }

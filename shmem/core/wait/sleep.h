@@ -1,13 +1,12 @@
-/* Sleep of a waiting thread on the descriptors of the transports, and the bell that ends it.
+/* Sleep of a waiting thread on the descriptors of the transports, and the eventfd that ends it.
  *
  * The kernel wakes a thread that sleeps on a descriptor, but lets it sleep on if another thread has
- * taken meanwhile what came. So the progress thread, when it has moved something, counts that and,
- * where somebody sleeps, rings: writes to a descriptor of this process. Neither
- * misses the other: the sleeper says that it sleeps and then looks at the count, the other one
- * counts and then looks for a sleeper. The sleeper compares with the count as it was before it last
- * looked at what it waits for.
+ * meanwhile read what arrived. So the progress thread counts what it moves, and where somebody
+ * sleeps writes to an eventfd of this process. Neither misses the other: the sleeper says that it
+ * sleeps and then reads the count; the other one counts and then looks for a sleeper. The sleeper
+ * compares with the count from before its last look at what it waits for.
  *
- * Several threads may sleep. One of them takes the ring away, perhaps before another has seen it:
+ * Several threads may sleep. One of them reads the eventfd, perhaps before another has seen it:
  * with SHMEM_THREAD_MULTIPLE nobody sleeps for more than a millisecond (wait.c). */
 #ifndef SY_CORE_SLEEP_H
 #define SY_CORE_SLEEP_H
@@ -29,7 +28,8 @@ extern struct sy_sleep sy_sleep SY_HIDDEN;
 int sy_sleep_open(struct sy_error *err);
 void sy_sleep_close(void);
 
-/* To be asked before a look at what is waited for, and given to sy_sleep_until_arrival after it. */
+/* The count to take before a look at what is waited for, and to give to sy_sleep_until_arrival
+ * after it. */
 static inline uint32_t sy_sleep_count(void)
 {
     return atomic_load_explicit(&sy_sleep.moved, memory_order_acquire);

@@ -27,15 +27,16 @@ double sy_stall_text(char *text, size_t room);
  * how long the one does that has waited least. */
 uint64_t sy_stall_waits(bool *inside, double *seconds);
 
-/* Whether this thread waits. Of so many that they share notes some count as if they did not. */
+/* Whether this thread waits. Where threads are so many that they share notes, some count as not
+ * waiting. */
 bool sy_stall_is_waiting(pid_t task);
 
 /* Writes to the log what the transports have under way, a line for each PE that it goes to. By the
  * progress thread. */
 void sy_stall_tell_pending(void);
 
-/* To be called now and then: whether the longest wait is to be reported, which it is when it has
- * lasted for `limit` seconds, and each time that has doubled. */
+/* Whether the longest wait is to be reported: when it has lasted for `limit` seconds, and each time
+ * that has doubled. */
 bool sy_stall_due(double limit);
 
 #endif

@@ -15,26 +15,26 @@
 #define LOOKS_ALONE                                                                                \
     20000 /* about 50 us: longer than anything a running peer makes one wait for                   \
            */
-#define LOOKS_CROWDED    100
-#define LOOKS_AFTER_REST 10
-#define LONGEST_NAP_NS   UINT64_C(1000000)
+#define LOOKS_CROWDED          100
+#define LOOKS_AFTER_REST       10
+#define LONGEST_BLIND_SLEEP_NS UINT64_C(1000000)
 
-/* On a node with many PEs each of its naps is longer: 2,000 that look every millisecond leave no
+/* On a node with many PEs each sleep is longer: 2,000 PEs that look every millisecond leave no
  * processor for the one that they wait for. */
-#define NAP_A_PE_NS UINT64_C(50000)
+#define BLIND_SLEEP_A_PE_NS UINT64_C(50000)
 
-/* The same where whatever ends the wait ends the sleep too: only a safeguard. */
+/* The same where whatever ends the wait also ends the sleep: a safeguard only. */
 #define LONGEST_SLEEP_NS UINT64_C(50000000)
 
-/* Since the first rest: how long a thread polls transports without giving the processor away, and
- * how long it does no more than yield. Sleep may come early where arrivals end it. */
+/* Times since the first rest: how long a thread polls transports without yielding, and how long it
+ * only yields. Sleep may come early where arrivals end it. */
 #define POLLING_NS             UINT64_C(75000)
 #define POLLING_CROWDED_NS     UINT64_C(1500)
 #define YIELDING_NS            UINT64_C(1000000)
 #define YIELDING_TO_ARRIVAL_NS UINT64_C(30000)
 
-/* Polls for each yield where every PE has a processor: only others than PEs gain by a yield then,
- * and it takes as long as a poll, in which what has arrived is not noticed. */
+/* Polls for each yield where every PE has a processor: only processes other than PEs gain by a
+ * yield then, and it takes as long as a poll, during which arrivals go unnoticed. */
 #define POLLS_A_YIELD 8
 
 uint32_t sy_wait_looks = LOOKS_ALONE;
@@ -75,9 +75,9 @@ static void wait_find_transports(bool alone)
 int sy_wait_open(bool crowded, bool alone, struct sy_error *err)
 {
     policy.crowded = crowded;
-    policy.longest_sleep = NAP_A_PE_NS * (uint64_t)sy_world.node_size;
-    if (policy.longest_sleep < LONGEST_NAP_NS)
-        policy.longest_sleep = LONGEST_NAP_NS;
+    policy.longest_sleep = BLIND_SLEEP_A_PE_NS * (uint64_t)sy_world.node_size;
+    if (policy.longest_sleep < LONGEST_BLIND_SLEEP_NS)
+        policy.longest_sleep = LONGEST_BLIND_SLEEP_NS;
     wait_find_transports(alone);
     /* Where data arrive through transports, a waiting thread helps them along early. */
     sy_wait_looks = policy.crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
@@ -107,10 +107,10 @@ static _Thread_local uint64_t sleep_due;
 /* The last sleep ended by something that came, and nothing has been polled since. */
 static _Thread_local bool woken;
 
-/* Taken only where others need the processor. Mapped memory changes without a word, so a
- * wait_sleep_briefly is a sixteenth of the wait so far and never adds more than that to it. What
- * arrives through a transport ends the wait_sleep_briefly; its length matters only where something
- * else may end the wait. told: the descriptors tell of all that arrives. */
+/* The length of a sleep, which is taken only where others need the processor. Mapped memory changes
+ * without a wake-up, so a sleep is a sixteenth of the wait so far and never adds more than that to
+ * it. An arrival through a transport ends the sleep; its length matters only where something else
+ * may end the wait. told: the descriptors tell of all that arrives. */
 static uint64_t wait_sleep_length(uint64_t waited, bool told)
 {
     uint64_t length = policy.by_arrival && told ? waited : waited / 16;
@@ -120,8 +120,8 @@ static uint64_t wait_sleep_length(uint64_t waited, bool told)
     return length < policy.longest_sleep ? length : policy.longest_sleep;
 }
 
-/* To get ready for a sleep transports poll, and may do so without a word of what that has moved: a
- * write into this PE's memory, say. So the sleep itself is put off until after one more look. */
+/* Prepares a sleep. Transports poll when they are armed, and may move something without saying so,
+ * such as a write into this PE's memory. So the sleep comes after one more look. */
 static void wait_sleep_briefly(uint64_t waited)
 {
     struct timespec t = {.tv_nsec = (long)wait_sleep_length(waited, false)};
@@ -137,7 +137,7 @@ static void wait_sleep_briefly(uint64_t waited)
         sleep_due = wait_sleep_length(waited, done == 0);
 }
 
-/* Takes a wait_sleep_briefly that is due; false: none is. */
+/* Takes the sleep that wait_sleep_briefly has prepared; false: there is none. */
 static bool wait_sleep_taken(bool first)
 {
     uint64_t length = sleep_due;
@@ -170,7 +170,7 @@ static bool wait_yield_due(void)
     return policy.crowded || !policy.polls || ++polls % POLLS_A_YIELD == 0;
 }
 
-/* Gives the processor away as the age of the wait asks for. yielded: that has been done already. */
+/* Yields or sleeps as the age of the wait asks for. yielded: the transport has yielded already. */
 static void wait_give_way(uint64_t waited, bool yielded)
 {
     if (policy.crowded && waited >= (policy.by_arrival ? YIELDING_TO_ARRIVAL_NS : YIELDING_NS))
@@ -188,7 +188,7 @@ static uint64_t wait_waited_since(uint64_t *since)
     return time - *since;
 }
 
-/* A thread that serves others while it waits has work, so its patience begins anew. */
+/* A thread that serves others while it waits has work, so the age of its wait begins anew. */
 static uint64_t idle_for(uint64_t since, uint64_t waited)
 {
     return moved_at > since ? since + waited - moved_at : waited;

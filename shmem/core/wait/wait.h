@@ -31,7 +31,7 @@ extern const char sy_wait_inside[] SY_HIDDEN;
         sy_wait_over(sy_since);                                                                    \
     } while (0)
 
-/* Looks before a waiting thread begins to give way. Set by sy_wait_open. */
+/* Looks before a waiting thread begins to yield. Set by sy_wait_open. */
 extern uint32_t sy_wait_looks SY_HIDDEN;
 
 /* crowded: there are more PEs than processors for them. alone: no other thread of this PE ends what
