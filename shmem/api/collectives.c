@@ -14,7 +14,7 @@
 
 /* ---- groups ---- */
 
-/* False for a team that is none, which every routine answers with FAILED. */
+/* Whether the handle is a team; every routine answers SHMEM_TEAM_INVALID with a failure. */
 static inline bool collectives_group_of(shmem_team_t team, const char *routine,
                                         struct sy_group *group)
 {
@@ -91,7 +91,7 @@ void pshmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync)
 }
 SY_ALIAS(shmem_barrier);
 
-/* The header may define shmem_sync as a macro; in parentheses it is the function's name. */
+/* Parentheses keep the header's macro shmem_sync from being expanded. */
 void(pshmem_sync)(int PE_start, int logPE_stride, int PE_size, long *pSync)
 {
     ON_SET("shmem_sync", (check_sync(&group), sy_group_sync(&group)));
@@ -235,7 +235,7 @@ SY_ARITHMETIC_REDUCE_TYPES(DEFINE_ARITHMETIC)
 SY_ACTIVE_SET_SIZES(DEFINE_SIZED)
 #undef DEFINE_SIZED
 
-/* pWrk is for implementations that need room; here there is none to be had that is not already there. */
+/* The deprecated routines' pWrk is not used: reductions here need no memory of the program. */
 #define DEFINE_TO_ALL(ROUTINE, TYPE, KERNEL) \
     void p##shmem_##ROUTINE(TYPE *dest, const TYPE *source, int nreduce, int PE_start, \
                             int logPE_stride, int PE_size, TYPE *pWrk, long *pSync) \

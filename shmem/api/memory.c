@@ -14,7 +14,7 @@
 #include "util/bits.h"
 #include "util/log.h"
 
-#define ANY 1 /* alignment: what the heap gives by itself is enough for every type */
+#define ANY 1 /* alignment: the heap's own suits every type */
 
 /* Programs that do not look at what they get are many. */
 static void api_memory_tell_once(const char *routine, size_t size, size_t alignment)

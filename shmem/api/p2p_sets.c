@@ -87,7 +87,7 @@ static int p2p_sets_opposite(int cmp)
     sy_p2p_bad_comparison(cmp);
 }
 
-/* The first variable from `from` on that keeps the set from being satisfied, or nelems. */
+/* The first variable from `from` on that does not satisfy its comparison, or nelems. */
 static size_t first_against(const struct set *set, size_t from)
 {
     return set->first(set, p2p_sets_opposite(set->cmp), from, set->nelems);
@@ -105,12 +105,11 @@ static bool p2p_sets_is_empty(const struct set *set)
 /* ---- whose turn it is ---- */
 
 /* In a series of calls for one set each search begins after the variable that the call before
- * returned, so that all that satisfy the comparison come in turn. A call for another set begins
- * anywhere, and so does one in eight whatever came before it: calls that take turns with each
- * other, for sets that cannot be told apart perhaps (a program may write to its status array),
- * would otherwise keep one another's searches at the same places for ever. That draw depends on
- * nothing that the program does, so whatever stays satisfied is returned at some time. Of each
- * thread, since calls of several threads are several series. */
+ * returned, so that all that satisfy the comparison are returned in turn. A call for another set
+ * begins anywhere, and so does one call in eight: calls for two sets that cannot be told apart (a
+ * program may write to its status array) would otherwise keep each other's searches at the same
+ * places for ever. That draw depends on nothing that the program does, so whatever stays satisfied
+ * is returned in the end. Each thread has its own series. */
 static _Thread_local struct {
     const void *ivars;
     const int *status;
@@ -174,7 +173,7 @@ static void p2p_sets_pause_after_look(struct pause *pause, size_t nelems)
         pause->looks = sy_wait_rest(&pause->since, a_set);
 }
 
-/* Each variable is waited for in its turn: the comparison need not be true of all at one time. */
+/* Waits for one variable after the other: the comparisons need not all hold at one time. */
 static void p2p_sets_wait_all(const struct set *set)
 {
     size_t reached = 0;

@@ -1,7 +1,7 @@
 /* The profiling interface's control routine (10.1.1). */
 #include "api/alias.h"
 
-/* For tools that replace it; the library itself has nothing to switch. */
+/* Does nothing: the routine exists for profiling tools, which replace it. */
 void pshmem_pcontrol(int level, ...)
 {
     (void)level;

@@ -4,8 +4,7 @@
 
 /* clang-format off */
 
-/* put and get, blocking and not, of elements of one type or size. PART is the part of the name that
- * says which, TYPE what the pointers point to, BYTES an element's size. */
+/* put and get, blocking and nonblocking, of elements of one type or size. PART: the part of the name that says which; TYPE: what the pointers point to; BYTES: an element's size. */
 #define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
     void p##shmem_##PUT(TYPE *dest, const TYPE *source, size_t nelems, int pe) \
     { sy_put(SHMEM_CTX_DEFAULT, dest, source, nelems * BYTES, pe, SY_BLOCKING); } \

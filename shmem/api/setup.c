@@ -22,8 +22,8 @@ static void open_world(int thread_level)
     sy_sync_world();
 }
 
-/* The vote comes first: a PE that gets through to the end has seen that all
- * others are in shmem_finalize too, so none of them waits for it. */
+/* The vote comes first: a PE that completes it knows that all others are in shmem_finalize too, so
+ * none of them waits for it. */
 static void setup_close_world(void)
 {
     static const struct sy_call call = {.routine = "shmem_finalize"};

@@ -6,8 +6,7 @@
 
 /* clang-format off */
 
-/* put_signal, blocking and not, of elements of one type or size. PUT is the part of the name that
- * says which, TYPE what the pointers point to, BYTES an element's size. */
+/* put_signal, blocking and nonblocking, of elements of one type or size. PUT: the part of the name that says which; TYPE: what the pointers point to; BYTES: an element's size. */
 #define DEFINE_FORM(NAME, TYPE, BYTES, FLAGS) \
     void p##shmem_##NAME(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, \
                          uint64_t signal, int sig_op, int pe) \

@@ -18,8 +18,8 @@ struct ballot {
     uint64_t call, not_call; /* a hash */
 };
 
-/* For the explanation: two PEs that differ, as their distance from npes (so that the first one has
- * the greatest), and then what they called. */
+/* What the explanation needs: two PEs that differ, each as its distance from npes so that the
+ * maximum is the first one, and what they called. */
 struct finder {
     uint64_t greatest, least;
 };
@@ -96,8 +96,8 @@ static SY_COLD void agree_end_alone(const struct sy_call *call)
              sy_world.pe, agree_describe(&own, text, sizeof text));
 }
 
-/* All PEs are here. The lower of the two that the message names says it; the others give it time to
- * end the job. */
+/* All PEs are here. The lower of the two PEs that the message names writes it; the others give it
+ * time to end the job. */
 static SY_COLD void agree_end_together(const struct sy_group *world, const struct sy_call *call,
                                        const struct ballot *mine, const struct ballot *all)
 {

@@ -87,7 +87,7 @@ static void alltoall_grid_pull(const struct grid *g, int i, void *dest, const vo
         sy_group_pull(g->group, i, dest, from, length);
 }
 
-/* Brings what the members of this row have for this column into this member's dest, ordered by the
+/* Reads what the members of this row have for this column into this member's dest, ordered by the
  * target's row. */
 static void alltoall_grid_along_row(const struct grid *g)
 {
@@ -103,7 +103,7 @@ static void alltoall_grid_along_row(const struct grid *g)
     }
 }
 
-/* Brings what waits for this member in its column into `all`, in the order of the sources; what has
+/* Reads what waits for this member in its column into `all`, in the order of the sources. What
  * found no room on the way, and what the last row would have had for a column that it lacks, comes
  * from the sources themselves. */
 static void alltoall_grid_along_column(const struct grid *g, char *all)

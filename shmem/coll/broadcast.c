@@ -36,8 +36,8 @@ static void broadcast_from_source(const struct sy_group *group, void *dest, cons
     sy_group_sync(group);
 }
 
-/* Along a tree that has the root at its root: each member reads its parent's dest once the parent
- * has told it. With a radix of all members every other is the root's child. */
+/* A tree with the broadcast's root as its root: each member reads its parent's dest once the parent
+ * has notified it. With a radix of all members every other member is the root's child. */
 static void broadcast_along_tree(const struct sy_group *group, void *dest, const void *source,
                                  size_t length, int root, long radix)
 {

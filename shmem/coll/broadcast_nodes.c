@@ -96,8 +96,9 @@ static void broadcast_nodes_through_scratch(const struct place *p, void *dest, c
 
 /* ---- large ---- */
 
-/* A chain carries the data once, but it takes a message for each node until the last one has begun;
- * in a tree a node sends them several times. A message takes about the time of a chunk. */
+/* Chain or tree: in a chain each node sends the data once, but the last node begins after as many
+ * messages as there are nodes; in a tree a node sends them several times. A message takes about the
+ * time of a chunk. */
 static bool broadcast_nodes_chain_is_faster(int count, size_t chunks)
 {
     size_t depth = 0, nodes = (size_t)count;
@@ -127,7 +128,8 @@ static void broadcast_nodes_send_on(const struct place *p, const struct sy_notif
     }
 }
 
-/* A member that speaks to no other node takes the data from the one that does, as they come. */
+/* A member that exchanges nothing with other nodes reads the data, as they arrive, from the one
+ * that does. */
 static void broadcast_nodes_follow(const struct place *p, const struct sy_notify *notify,
                                    char *dest, const char *source, size_t length)
 {

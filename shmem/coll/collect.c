@@ -34,7 +34,7 @@ static void collect_from_sources(const struct sy_group *group, char *dest, const
     sy_group_sync(group);
 }
 
-/* The first member reads all parts, the others read the whole from it. */
+/* Linear: the first member reads all parts, the others read the whole from it. */
 static void collect_fixed_linear(const struct sy_group *group, char *dest, const void *source,
                                  size_t length)
 {
@@ -55,7 +55,7 @@ static void collect_fixed_linear(const struct sy_group *group, char *dest, const
     sy_group_sync(group);
 }
 
-/* In each of size - 1 steps a member reads one more part from the member before it. */
+/* Ring: in each of size - 1 steps a member reads one more part from the member before it. */
 static void collect_ring(const struct sy_group *group, char *dest, const void *source,
                          size_t length)
 {

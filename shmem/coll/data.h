@@ -16,9 +16,9 @@
  * slots SY_SMALL bytes, where one slot or a part of each is read twice as many. */
 #define SY_SMALL 512
 
-/* Where every one of many members looked into the memory of every other, page tables would be all
- * that the node's memory has room for: 8 KiB for each pair, and a page fault. Blocks of at most a page
- * or so take a way with fewer pairs there. */
+/* Members from which on small blocks take a way with fewer pairs: where each of many members reads
+ * the memory of every other, page tables take all the node's memory, with 8 KiB and a page fault
+ * for each pair. */
 #define SY_MANY       256
 #define SY_MANY_BLOCK 4096
 
@@ -76,8 +76,8 @@ static inline void sy_data_copy_slot(const struct sy_group *group, int i, size_t
     sy_data_copy(dest, sy_group_read_slot(group, i, offset, length, dest), length);
 }
 
-/* The member `step` places after this one, in a circle. Members that all go around this way, from
- * themselves on, do not all read the same member's memory at the same time. */
+/* The member `step` places after this one, in a circle. Members that all begin with themselves and
+ * go around this way do not all read the same member's memory at once. */
 static inline int sy_data_after(const struct sy_group *group, int step)
 {
     int left = group->members.size - step; /* no sum that could overflow */

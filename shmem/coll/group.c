@@ -30,7 +30,7 @@
 enum { TAG_UP = SY_GROUP_TAGS, TAG_DOWN };
 _Static_assert(TAG_DOWN < SY_TAGS, "a tag is missing");
 
-/* Between nodes a message costs less than waiting for it, so a leader sends several in a round, and
+/* Between nodes a message costs less than a wait for one, so a leader sends several in a round, and
  * there are fewer rounds. */
 #define RADIX 4
 _Static_assert(SY_SYNC_ROUNDS >= 16 * (RADIX - 1),
@@ -42,7 +42,7 @@ static struct sy_control_team *group_control(const struct sy_group *group, int i
 }
 
 /* The k-th member on this PE's node. */
-static struct sy_control_team *mate(const struct sy_team *team, int k)
+static struct sy_control_team *group_slot_of(const struct sy_team *team, int k)
 {
     return sy_control_of(sy_members_pe(&team->own, k), team->slot);
 }
@@ -85,13 +85,13 @@ static void group_sync_few(const struct sy_team *team, uint64_t epoch)
 {
     int me = team->own.me;
 
-    atomic_store_explicit(&mate(team, me)->arrived.value, epoch, memory_order_release);
+    atomic_store_explicit(&group_slot_of(team, me)->arrived.value, epoch, memory_order_release);
     for (int i = 0; i < team->own.size; i++)
         if (i != me)
-            await_counter(&mate(team, i)->arrived, epoch);
+            await_counter(&group_slot_of(team, i)->arrived, epoch);
 }
 
-/* What is done on the way up: the slot of a group's first member takes in the others'. */
+/* The combination on the way up: the slot of a group's first member takes in the others'. */
 struct joining {
     sy_group_join *join;
     const void *how;
@@ -103,7 +103,8 @@ static void group_join_slots(const struct sy_team *team, const struct joining *j
     unsigned turn = team->turn & 1;
 
     for (int k = 1; k < size; k++)
-        j->join(mate(team, first)->slot[turn], mate(team, first + k * step)->slot[turn], j->how);
+        j->join(group_slot_of(team, first)->slot[turn],
+                group_slot_of(team, first + k * step)->slot[turn], j->how);
 }
 
 /* Adds this PE to the counters, as far up as it is the last of a group. True for the last of all.
@@ -114,11 +115,12 @@ SY_INLINE bool group_climb(const struct sy_team *team, uint64_t epoch,
     int members = team->own.size, index = team->own.me, span = SY_SYNC_GROUP;
 
     /* `arrived` is kept up to date for a later team that takes the slot over. */
-    atomic_store_explicit(&mate(team, index)->arrived.value, epoch, memory_order_relaxed);
+    atomic_store_explicit(&group_slot_of(team, index)->arrived.value, epoch, memory_order_relaxed);
     for (int level = 0; members > 1; level++, span *= SY_SYNC_GROUP) {
         int first = index / SY_SYNC_GROUP * SY_SYNC_GROUP;
         int size = members - first < SY_SYNC_GROUP ? members - first : SY_SYNC_GROUP;
-        struct sy_counter *gathered = &mate(team, index / SY_SYNC_GROUP * span)->gathered[level];
+        struct sy_counter *gathered =
+            &group_slot_of(team, index / SY_SYNC_GROUP * span)->gathered[level];
         uint64_t before = atomic_fetch_add_explicit(&gathered->value, 1, memory_order_acq_rel);
         if (before + 1 - gathered->base != (uint64_t)size * (epoch - team->since))
             return false;
@@ -134,7 +136,7 @@ SY_INLINE bool group_climb(const struct sy_team *team, uint64_t epoch,
 SY_INLINE void group_sync_many(const struct sy_team *team, uint64_t epoch,
                                const struct joining *joining)
 {
-    struct sy_counter *released = &mate(team, 0)->released;
+    struct sy_counter *released = &group_slot_of(team, 0)->released;
 
     if (group_climb(team, epoch, joining))
         atomic_store_explicit(&released->value, epoch, memory_order_release);
@@ -171,7 +173,7 @@ static void group_await_top(const struct sy_team *team, uint64_t epoch)
 
     for (; members > SY_SYNC_GROUP; level++)
         members = (members + SY_SYNC_GROUP - 1) / SY_SYNC_GROUP;
-    struct sy_counter *top = &mate(team, 0)->gathered[level];
+    struct sy_counter *top = &group_slot_of(team, 0)->gathered[level];
     await_counter(top, top->base + (uint64_t)members * (epoch - team->since));
 }
 
@@ -186,15 +188,16 @@ void sy_group_gather(const struct sy_group *group)
             group_await_top(team, epoch);
         return;
     }
-    atomic_store_explicit(&mate(team, team->own.me)->arrived.value, epoch, memory_order_release);
+    atomic_store_explicit(&group_slot_of(team, team->own.me)->arrived.value, epoch,
+                          memory_order_release);
     for (int i = 1; i < team->own.size && !team->own.me; i++)
-        await_counter(&mate(team, i)->arrived, epoch);
+        await_counter(&group_slot_of(team, i)->arrived, epoch);
 }
 
 void sy_group_release(const struct sy_group *group)
 {
     const struct sy_team *team = group->team;
-    struct sy_counter *released = &mate(team, 0)->released;
+    struct sy_counter *released = &group_slot_of(team, 0)->released;
 
     if (team->own.me)
         await_counter(released, team->syncs);
@@ -265,8 +268,8 @@ static void sync_dissemination(const struct sy_group *group)
     group_disseminate(group, group->members.size, group->members.me, 2, false);
 }
 
-/* Everyone tells a parent when its children have told it; then the word goes back down. With a
- * radix of size - 1 this is the linear algorithm. */
+/* Tree: every member notifies its parent when its children have notified it; then the release goes
+ * back down. With a radix of size - 1 this is the linear algorithm. */
 static void group_sync_tree(const struct sy_group *group, long radix)
 {
     long size = group->members.size, me = group->members.me;

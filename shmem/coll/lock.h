@@ -8,7 +8,7 @@
 /* `lock` is this PE's copy of a symmetric variable. `what` names the routine in messages; they end
  * the job where the address is not symmetric. */
 
-/* Waits for its turn; PEs get the lock in the order in which they entered the queue. */
+/* Waits for the lock; PEs get it in the order in which they entered the queue. */
 void sy_lock_set(const char *what, long *lock);
 
 /* Takes the lock only if it is free; true if so. */

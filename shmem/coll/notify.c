@@ -94,8 +94,8 @@ static void notify_tell(const struct sy_notify *notify, int member, int flag, ui
         atomic_store_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
 }
 
-/* Data to another node, and word of it. The one sender of a flag is waited for; of many senders
- * each may gather what it has for several PEs. */
+/* Data for another node, and their flag. The receiver waits for the one sender of a flag, so it
+ * leaves at once; one of many senders may gather what it has for several PEs. */
 static void notify_send(const struct sy_notify *notify, int member, unsigned window,
                         uint64_t offset, const void *source, size_t length, int flag,
                         uint64_t value)

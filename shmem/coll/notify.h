@@ -31,11 +31,11 @@ struct sy_notify {
  * have left it. */
 struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, uint64_t steps);
 
-/* After a collective in which no member can leave before all have entered. */
+/* Records that no member could leave the collective before all had entered it. */
 void sy_notify_met(const struct sy_notify *notify);
 
-/* The scratch of this PE, or of another member on its node. A member may leave there what its mates
- * read. */
+/* The scratch space of this PE, or of another member on its node. A member may leave there what
+ * others on the node read. */
 char *sy_notify_scratch(const struct sy_notify *notify, int member);
 
 /* The same of this PE, and of number k of its node. */

@@ -71,8 +71,8 @@ static inline int sy_pairs_party(const struct sy_pairs *p, int rank)
     return rank < p->extra ? 2 * rank + 1 : rank + p->extra;
 }
 
-/* The elements that number i has the work for where each of `parts` works on a part: from *first to
- * before *end. Parts begin a whole number of cache lines from the array's beginning. */
+/* The elements that worker i of `parts` combines: from *first to before *end. Parts begin at whole
+ * cache lines from the array's beginning. */
 static inline void sy_reduce_part(int parts, size_t size, size_t count, int i, size_t *first,
                                   size_t *end)
 {
