@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs one test for automake's harness, and prints a line as it ends: its number of how many, its result, its
+# Runs one test for automake's harness, and prints a line as it ends: how many have ended of how many, its result, its
 # seconds, and how many cases it reported. What the test prints is its log; of that three kinds of line count:
 #   ok: WHAT             a case that passed
 #   skipped: WHAT, WHY   a case, or with status 77 the whole test, that cannot be made here
@@ -14,11 +14,7 @@ while [ "$1" != -- ]; do
     shift 2
 done
 shift
-number=0 all=0
-for each in ${SY_TESTS-}; do
-    all=$((all + 1))
-    [ "$each" != "$log" ] || number=$all
-done
+tests=${SY_TESTS-$log}
 unset SY_TESTS
 
 begin=$(date +%s%N)
@@ -56,6 +52,12 @@ esac
     echo ":seconds: $((tenths / 10)).$((tenths % 10))"
     echo ":cases: $cases"
 } >"$trs"
+# How many there are, and have ended: in no order, where some run at a time.
+number=0 all=0
+for each in $tests; do
+    all=$((all + 1))
+    [ ! -e "${each%.log}.trs" ] || number=$((number + 1))
+done
 left_out=
 [ "$skipped" -eq 0 ] || left_out=", $skipped skipped"
 printf '%3d/%d %s: %s (%d.%d s, %d cases%s)\n' $number $all $result "$name" \

@@ -95,7 +95,7 @@ AM_TESTS_ENVIRONMENT = \
 	SY_BUILD='$(abs_top_builddir)'; export SY_BUILD; \
 	SY_SRC='$(abs_top_srcdir)'; export SY_SRC; \
 	SY_SANITIZE='$(SY_SANITIZE)'; export SY_SANITIZE; \
-	SY_TESTS='$(TEST_LOGS)'; export SY_TESTS;
+	SY_TESTS='$(or $(all_logs),$(TEST_LOGS))'; export SY_TESTS;
 dist_check_SCRIPTS += tests/run.sh tests/driver.sh
 EXTRA_DIST += tests/lib.sh
 
@@ -111,7 +111,27 @@ quick_tests = $(filter tests/lint/% tests/unit/%,$(TESTS)) \
 	tests/transport/transport.test
 check-quick:
 	SY_PES='1 3' $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(quick_tests)'
-.PHONY: check-quick
+
+# Tests that may run beside each other, since they mostly wait or use one processor: they measure nothing, look at
+# nothing on the machine that is not their own (files in the build, ports of any program of a name), and what they
+# expect within a time leaves seconds to a busy machine. A test that is not here has the machine for itself.
+together_tests = \
+	tests/launch/deadlock.test tests/launch/slurm.test tests/launch/env.test tests/launch/hosts.test \
+	tests/launch/mpirun.test tests/launch/ssh.test tests/cluster/silence.test tests/cluster/firewall.test \
+	tests/launch/rogue.test tests/launch/misuse.test tests/cluster/cutoff.test tests/ofi/cutoff.test \
+	tests/cluster/interfaces.test tests/launch/hydra.test tests/launch/stall.test tests/cluster/foreign.test \
+	tests/fault/tcp_rest.test tests/launch/signals.test tests/launch/status.test tests/launch/repeats.test \
+	tests/launch/releases.test tests/launch/hybrid.test tests/launch/output.test tests/launch/gather.test \
+	tests/launch/placement.test tests/launch/orphans.test tests/launch/usage.test tests/launch/files.test \
+	tests/launch/stdin.test tests/launch/names.test tests/fault/denied.test tests/fault/collectives.test \
+	tests/abi/abi.test tests/conformance/manual.test examples/examples.test tests/lint/man.test \
+	$(filter-out tests/lint/headers.test,$(lint_tests)) $(filter tests/unit/%,$(TESTS))
+together = $(filter $(together_tests),$(TESTS))
+check-together:
+	$(MAKE) $(AM_MAKEFLAGS) -j4 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter $(together),$(together_tests))'
+check-alone:
+	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter-out $(together),$(TESTS))'
+.PHONY: check-quick check-together check-alone
 
 # Memory, life and order.
 conformance_programs = \
