@@ -90,26 +90,30 @@ ends()
 
 judge()
 {
-    local pes status program
+    local pes program some="1 4"
+    [ -z "${SY_TEST_FULL-}" ] || some="1 2 4 8"
     name=$1
     for pes in 1 2 4 8; do
         ends 0 $pes
-        for status in 0 7 42; do
-            ends $status $pes global_exit $status
-            said '^unflushed$' out
-        done
+        ends 7 $pes global_exit 7
+        said '^unflushed$' out
+        echo "ok: $name: $pes PEs: hello, global_exit"
+    done
+    for pes in $some; do
+        ends 0 $pes global_exit 0
         ends 5 $pes exit 5
         ends "$killed" $pes kill 9
-        echo "ok: $name: $pes PEs: hello, global_exit, exit, kill"
+        echo "ok: $name: $pes PEs: exit, kill"
     done
     ends 1 8 badput
-    for program in lifecycle ordering generics2 signals_typed; do
-        for pes in 1 4; do
-            SHMEM_SYMMETRIC_SIZE=64M start $pes "$SY_BUILD/tests/conformance/$program" \
-                >"$dir/out" 2>"$dir/err" || fail "$name, $pes PEs: $program: status $?"
-        done
+    SHMEM_SYMMETRIC_SIZE=64M
+    for program in lifecycle ordering generics2; do
+        start 4 "$SY_BUILD/tests/conformance/$program" >"$dir/out" 2>"$dir/err" ||
+            fail "$name: $program: status $?"
         echo "ok: $name: $program"
     done
+    start 1 "$SY_BUILD/tests/conformance/lifecycle" >"$dir/out" 2>"$dir/err" || fail "$name, one PE: status $?"
+    SHMEM_SYMMETRIC_SIZE=16M
 }
 
 # refuses TEXT PES COMMAND...: the job does not start, with this text and a status other than 0.
@@ -137,6 +141,6 @@ stalls()
     said "PE 0@.*:   PEs 3-$((pes - 1)): in shmem_barrier_all$"
     n=$(grep -c 'has been waiting' "$dir/err")
     [ "$n" -le 3 ] || fail "$name, $pes PEs: $n reports of one wait"
-    unsaid 'PE [1-9][0-9]*@'
+    unsaid 'PE [1-9][0-9]*@.*(has been waiting|: in )' # on a busy machine one may say that PE 0 comes late
     echo "ok: $name: $pes PEs: what is waited for"
 }
