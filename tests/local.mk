@@ -110,7 +110,7 @@ quick_tests = $(filter tests/lint/% tests/unit/%,$(TESTS)) \
 	tests/routes/routes.test \
 	tests/transport/transport.test
 check-quick:
-	SY_PES='1 3' $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(quick_tests)'
+	SY_PES='1 3' SY_TEST_QUICK=1 $(MAKE) $(AM_MAKEFLAGS) check-together check-alone TESTS='$(quick_tests)'
 
 # Tests that may run beside each other, since they mostly wait or use one processor: they measure nothing, look at
 # nothing on the machine that is not their own (files in the build, ports of any program of a name), and what they
@@ -124,8 +124,9 @@ together_tests = \
 	tests/launch/releases.test tests/launch/hybrid.test tests/launch/output.test tests/launch/gather.test \
 	tests/launch/placement.test tests/launch/orphans.test tests/launch/usage.test tests/launch/files.test \
 	tests/launch/stdin.test tests/launch/names.test tests/fault/denied.test tests/fault/collectives.test \
-	tests/abi/abi.test tests/conformance/manual.test examples/examples.test tests/lint/man.test \
-	$(filter-out tests/lint/headers.test,$(lint_tests)) $(filter tests/unit/%,$(TESTS))
+	tests/fault/shm_strangers.test tests/fault/keys.test tests/transport/faults.test \
+	tests/abi/abi.test tests/conformance/manual.test tests/conformance/instructions.test examples/examples.test \
+	tests/lint/headers.test $(filter-out tests/lint/headers.test,$(filter tests/lint/% tests/unit/%,$(TESTS)))
 together = $(filter $(together_tests),$(TESTS))
 check-together:
 	$(MAKE) $(AM_MAKEFLAGS) -j4 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter $(together),$(together_tests))'
