@@ -1,4 +1,10 @@
 # oshrun, and the bootstrap plugins: one file each, also linked into the static library.
+
+# What a PE and whoever started it say to each other.
+control_sources = \
+	bootstrap/control/protocol.h \
+	bootstrap/control/frames.c bootstrap/control/frames.h \
+	$(frame_sources)
 bin_PROGRAMS += bin/oshrun
 bin_oshrun_SOURCES = \
 	bootstrap/launcher/daemon/agent.c bootstrap/launcher/daemon/agent.h \
@@ -17,8 +23,8 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/options/flags.c bootstrap/launcher/options/flags.h \
 	bootstrap/launcher/options/flags_refused.c \
 	bootstrap/launcher/options/flags_table.c bootstrap/launcher/options/flags_table.h \
-	bootstrap/launcher/frames.c bootstrap/launcher/frames.h \
-	bootstrap/launcher/head/gather.c bootstrap/launcher/head/gather.h \
+	$(control_sources) \
+	bootstrap/control/gather.c bootstrap/control/gather.h \
 	bootstrap/launcher/daemon/guard.c bootstrap/launcher/daemon/guard.h \
 	bootstrap/launcher/options/hostlist.c bootstrap/launcher/options/hostlist.h \
 	bootstrap/launcher/stdio/pe_input.c bootstrap/launcher/stdio/pe_input.h \
@@ -36,12 +42,12 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/stdio/plain.c bootstrap/launcher/stdio/plain.h \
 	bootstrap/launcher/check/probe.c bootstrap/launcher/check/probe.h \
 	bootstrap/launcher/options/program.c bootstrap/launcher/options/program.h \
-	bootstrap/launcher/protocol.h \
 	bootstrap/launcher/stdio/repeats.c bootstrap/launcher/stdio/repeats.h \
 	bootstrap/launcher/head/run.c bootstrap/launcher/head/run.h \
 	bootstrap/launcher/head/signals.c \
 	bootstrap/launcher/silence.c bootstrap/launcher/silence.h \
 	bootstrap/launcher/stdio/out_file.c bootstrap/launcher/stdio/out_file.h \
+	bootstrap/launcher/spawn.h \
 	bootstrap/launcher/spec.c bootstrap/launcher/spec.h \
 	bootstrap/launcher/stdio/stream.c bootstrap/launcher/stdio/stream.h \
 	bootstrap/launcher/head/messages.c \
@@ -59,18 +65,19 @@ pkglib_LTLIBRARIES += \
 	bootstrap/oshrun/shmem_bootstrap_oshrun.la \
 	bootstrap/single/shmem_bootstrap_single.la
 bootstrap_oshrun_shmem_bootstrap_oshrun_la_SOURCES = \
-	bootstrap/oshrun/oshrun.c bootstrap/launcher/frames.c bootstrap/launcher/frames.h bootstrap/launcher/protocol.h
+	bootstrap/oshrun/oshrun.c $(control_sources)
 bootstrap_oshrun_shmem_bootstrap_oshrun_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_single_shmem_bootstrap_single_la_SOURCES = bootstrap/single/single.c
 bootstrap_single_shmem_bootstrap_single_la_LDFLAGS = $(bootstrap_ldflags)
 
 # Those whose launcher does no more than start processes share the control tree, which needs libcrypto.
 tree_sources = \
+	bootstrap/control/gather.c bootstrap/control/gather.h \
 	bootstrap/tree/tree.h bootstrap/tree/state.h \
 	bootstrap/tree/address.c \
 	bootstrap/tree/contact.c \
 	bootstrap/tree/dial.c \
-	bootstrap/tree/gather.c \
+	bootstrap/tree/allgather.c \
 	bootstrap/tree/handshake.c \
 	bootstrap/tree/join.c \
 	bootstrap/tree/life.c \
@@ -96,7 +103,7 @@ pkglib_LTLIBRARIES += \
 	bootstrap/slurm/shmem_bootstrap_slurm.la \
 	bootstrap/env/shmem_bootstrap_env.la
 endif
-bootstrap_tree_libtree_la_SOURCES = $(tree_sources) $(auth_sources) $(net_sources) shmem/util/net/machine.c shmem/util/error.c
+bootstrap_tree_libtree_la_SOURCES = $(tree_sources) $(control_sources) $(auth_sources) $(net_sources) shmem/util/net/machine.c shmem/util/error.c
 bootstrap_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LDFLAGS = $(bootstrap_ldflags)
@@ -113,8 +120,7 @@ bootstrap_env_shmem_bootstrap_env_la_LIBADD = bootstrap/tree/libtree.la
 
 # What the static library needs of them (shmem/local.mk).
 bootstrap_builtin_sources = \
-	bootstrap/oshrun/oshrun.c bootstrap/launcher/frames.c bootstrap/launcher/frames.h \
-	bootstrap/launcher/protocol.h bootstrap/single/single.c
+	bootstrap/oshrun/oshrun.c $(control_sources) bootstrap/single/single.c
 bootstrap_builtins = X(bootstrap, single) X(bootstrap, oshrun)
 if HAVE_LIBCRYPTO
 bootstrap_builtin_sources += $(auth_sources) $(net_sources) $(tree_sources) $(pmi_sources) $(slurm_sources) $(env_sources)

@@ -27,6 +27,11 @@ net_sources = \
 	shmem/util/net/lookup.c shmem/util/net/lookup.h \
 	shmem/util/net/way.h
 
+# Frames of bootstraps and of the launcher.
+frame_sources = \
+	shmem/util/frame.c shmem/util/frame.h \
+	shmem/util/net/io.c shmem/util/net/io.h
+
 core_sources = \
 	shmem/core/memory/allocator.c shmem/core/memory/allocator.h \
 	shmem/core/amo.c shmem/core/amo.h \

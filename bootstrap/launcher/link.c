@@ -9,84 +9,10 @@
 #include "bootstrap/launcher/memory.h"
 
 enum {
-    FRAMES_AT_ONCE = 16, /* for one link, before others get their turn */
-    FRAMES_AT_END = 1024 /* bounds what a PE that is gone can have left */
+    LEAST = 4096,      /* bytes that are read before other links get their turn */
+    MOST = 1 << 20,    /* where a long frame is under way */
+    READS_AT_END = 256 /* bounds what a PE that is gone can have left */
 };
-
-struct sy_outgoing {
-    struct sy_packet *packet;
-    struct sy_outgoing *next;
-};
-
-struct sy_packet *sy_packet_new(unsigned type, int64_t arg, size_t length)
-{
-    struct sy_launch_header header = {.type = type, .length = (uint32_t)length, .arg = arg};
-    struct sy_packet *packet;
-
-    if (length > SY_LAUNCH_GATHERED_MAX)
-        abort(); /* no caller makes such a frame */
-    packet = sy_memory_resize(NULL, sizeof(struct sy_packet) + sizeof header + length);
-
-    packet->users = 1;
-    packet->length = sizeof header + length;
-    memcpy(packet->bytes, &header, sizeof header);
-    return packet;
-}
-
-struct sy_packet *sy_packet_copy(const struct sy_launch_header *header, const void *body)
-{
-    struct sy_packet *packet = sy_packet_new(header->type, header->arg, header->length);
-
-    memcpy(packet->bytes, header, sizeof *header);
-    if (header->length)
-        memcpy(sy_packet_body(packet), body, header->length);
-    return packet;
-}
-
-struct sy_launch_header *sy_packet_header(struct sy_packet *packet)
-{
-    return (struct sy_launch_header *)packet->bytes;
-}
-
-char *sy_packet_body(struct sy_packet *packet)
-{
-    return packet->bytes + sizeof(struct sy_launch_header);
-}
-
-/* What has the job's key in it is wiped. */
-static void launcher_link_free(void *memory, const struct sy_launch_header *header, void *body)
-{
-    if (memory && header->type == SY_LAUNCH_WELCOME)
-        explicit_bzero(body, header->length);
-    free(memory);
-}
-
-void sy_packet_drop(struct sy_packet *packet)
-{
-    if (packet && !--packet->users)
-        launcher_link_free(packet, sy_packet_header(packet), sy_packet_body(packet));
-}
-
-static void launcher_link_count(struct sy_link *link, const struct sy_packet *packet, int sign)
-{
-    if (packet->length > SY_LINK_SMALL)
-        link->large += (unsigned)sign;
-    else
-        link->queued += (size_t)sign * packet->length;
-}
-
-static void launcher_link_drop_first(struct sy_link *link)
-{
-    struct sy_outgoing *first = link->first;
-
-    link->first = first->next;
-    if (!link->first)
-        link->last = &link->first;
-    link->sent = 0;
-    launcher_link_count(link, first->packet, -1);
-    sy_packet_drop(first->packet);
-    free(first);
-}
 
 void sy_link_close(struct sy_link *link)
 {
@@ -98,30 +24,16 @@ void sy_link_close(struct sy_link *link)
         close(link->fd_out);
     close(link->fd);
     link->fd = -1;
-    while (link->first)
-        launcher_link_drop_first(link);
-    launcher_link_free(link->body, &link->header, link->body);
-    link->body = NULL;
+    sy_frames_out_free(&link->out);
+    sy_frames_in_free(&link->in);
 }
 
-/* Who reads no more is noticed by the end of what it sends, not here: just stop writing. */
 static void launcher_link_flush(struct sy_link *link)
 {
-    while (link->first) {
-        struct sy_packet *packet = link->first->packet;
-        ssize_t n = write(link->fd_out, packet->bytes + link->sent, packet->length - link->sent);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN) {
-            ev_io_start(link->loop, &link->write);
-            return;
-        }
-        link->sent += n > 0 ? (size_t)n : 0;
-        if (n < 0 || link->sent == packet->length)
-            launcher_link_drop_first(link);
-    }
-    ev_io_stop(link->loop, &link->write);
+    if (sy_frames_flush(&link->out, link->fd_out))
+        ev_io_start(link->loop, &link->write);
+    else
+        ev_io_stop(link->loop, &link->write);
 }
 
 static void link_fail(struct sy_link *link, const char *what)
@@ -132,74 +44,79 @@ static void link_fail(struct sy_link *link, const char *what)
 
 void sy_link_send(struct sy_link *link, struct sy_packet *packet)
 {
-    struct sy_outgoing *outgoing;
-
     if (link->fd < 0)
         return;
-    outgoing = sy_memory_zeroed(1, sizeof *outgoing);
-    outgoing->packet = packet;
-    packet->users++;
-    *link->last = outgoing;
-    link->last = &outgoing->next;
-    launcher_link_count(link, packet, 1);
+    if (sy_frames_put(&link->out, packet) != 0)
+        sy_memory_check(NULL);
     launcher_link_flush(link);
-    if (link->queued > SY_LINK_QUEUE || link->large > SY_LINK_LARGE)
+    if (link->out.queued > SY_LINK_QUEUE || link->out.large > SY_LINK_LARGE)
         link_fail(link, "no sign of taking what it was sent");
 }
 
-/* Receives what is missing of header or body. Returns 1 when the frame is complete, 0 for not yet,
- * -1 when the link is closed. */
-static int launcher_link_receive(struct sy_link *link)
+void sy_link_send_frame(struct sy_link *link, const struct sy_frame *frame, const void *body)
 {
-    const size_t head = sizeof link->header;
+    struct sy_packet *packet = sy_memory_check(sy_packet_new(frame, body, frame->length, NULL));
 
-    for (;;) {
-        size_t want = link->got < head ? head : head + link->header.length;
-        char *to = link->got < head ? (char *)&link->header + link->got
-                                    : link->body + (link->got - head);
-        ssize_t n = read(link->fd, to, want - link->got);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return 0;
-        if (n <= 0) {
-            sy_link_close(link);
-            if (link->ended)
-                link->ended(link);
-            return -1;
-        }
-        link->got += (size_t)n;
-        link->received += (size_t)n;
-        if (link->got == head) {
-            const char *fault = link->fault(link, &link->header);
-
-            if (fault) {
-                link_fail(link, fault);
-                return -1;
-            }
-            link->body = sy_memory_resize(link->body, (size_t)link->header.length + 1);
-        }
-        if (link->got >= head && link->got == head + link->header.length)
-            return 1;
-    }
+    sy_link_send(link, packet);
+    sy_packet_drop(packet);
 }
 
-static void launcher_link_handle_frames(struct sy_link *link, int most)
+/* Handlers take the body as a string. */
+static void launcher_link_handle(struct sy_link *link, const struct sy_frame *frame, char *body)
 {
-    struct sy_launch_header header;
+    char *end = body + frame->length, after = *end;
 
-    while (most-- > 0 && link->fd >= 0 && launcher_link_receive(link) == 1) {
-        char *body = link->body;
+    *end = '\0';
+    link->frame(link, frame, body);
+    *end = after;
+    /* It has the job's key in it. */
+    if (frame->type == SY_CONTROL_WELCOME)
+        explicit_bzero(body, frame->length);
+}
 
-        /* The handler may close the link, so the body is out of its reach meanwhile. */
-        link->body = NULL;
-        link->got = 0;
-        body[link->header.length] = '\0';
-        header = link->header;
-        link->frame(link, &header, body);
-        launcher_link_free(body, &header, body);
+/* A handler may close the link, so what has come is out of the link's reach meanwhile. */
+static void launcher_link_handle_frames(struct sy_link *link)
+{
+    struct sy_frames_in in = link->in;
+    struct sy_frame frame;
+
+    link->in = (struct sy_frames_in){.pipe = in.pipe};
+    while (link->fd >= 0 && sy_frames_next(&in, &frame)) {
+        const char *fault = link->fault(link, &frame);
+        char *body = fault ? NULL : sy_frames_take(&in, &frame);
+
+        if (fault)
+            link_fail(link, fault);
+        if (!body)
+            break;
+        launcher_link_handle(link, &frame, body);
     }
+    if (link->fd >= 0)
+        link->in = in;
+    else
+        sy_frames_in_free(&in);
+}
+
+/* Returns whether something has come. */
+static bool launcher_link_receive(struct sy_link *link)
+{
+    size_t held = sy_frames_held(&link->in), most = LEAST;
+    struct sy_frame frame;
+    ssize_t n;
+
+    if (sy_frames_next(&link->in, &frame) && frame.length > held + LEAST)
+        most = frame.length - held < MOST ? frame.length - held : MOST;
+    n = sy_frames_receive(&link->in, link->fd, most);
+    if (n == -ENOMEM)
+        sy_memory_check(NULL);
+    if (n > 0) {
+        launcher_link_handle_frames(link);
+    } else if (n != -EAGAIN) {
+        sy_link_close(link);
+        if (link->ended)
+            link->ended(link);
+    }
+    return n > 0;
 }
 
 bool sy_link_waiting(const struct sy_link *link)
@@ -211,14 +128,15 @@ bool sy_link_waiting(const struct sy_link *link)
 
 void sy_link_drain(struct sy_link *link)
 {
-    launcher_link_handle_frames(link, FRAMES_AT_END);
+    for (int i = 0; i < READS_AT_END && link->fd >= 0 && launcher_link_receive(link); i++)
+        continue;
 }
 
 static void launcher_link_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     (void)loop;
     (void)events;
-    launcher_link_handle_frames(io->data, FRAMES_AT_ONCE);
+    launcher_link_receive(io->data);
 }
 
 static void launcher_link_writable(struct ev_loop *loop, ev_io *io, int events)
@@ -232,7 +150,7 @@ void sy_link_flush(struct sy_link *link, int milliseconds)
 {
     struct pollfd wait = {.fd = link->fd_out, .events = POLLOUT};
 
-    while (link->fd >= 0 && link->first && poll(&wait, 1, milliseconds) > 0)
+    while (link->fd >= 0 && link->out.first && poll(&wait, 1, milliseconds) > 0)
         launcher_link_flush(link);
 }
 
@@ -241,7 +159,8 @@ void sy_link_open(struct sy_link *link, struct ev_loop *loop, int in, int out)
     link->loop = loop;
     link->fd = in;
     link->fd_out = out;
-    link->last = &link->first;
+    link->in = (struct sy_frames_in){.pipe = in != out};
+    link->out = (struct sy_frames_out){.pipe = in != out};
     fcntl(in, F_SETFL, fcntl(in, F_GETFL) | O_NONBLOCK);
     fcntl(out, F_SETFL, fcntl(out, F_GETFL) | O_NONBLOCK);
     ev_io_init(&link->read, launcher_link_readable, in, EV_READ);

@@ -3,6 +3,7 @@
 #ifndef SY_LAUNCHER_MEMORY_H
 #define SY_LAUNCHER_MEMORY_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,26 @@ static inline void *sy_memory_zeroed(size_t count, size_t size)
 static inline void *sy_memory_resize(void *block, size_t bytes)
 {
     return sy_memory_check(realloc(block, bytes ? bytes : 1));
+}
+
+static inline char *sy_memory_vtext(const char *fmt, va_list args)
+{
+    char *text;
+    int n = vasprintf(&text, fmt, args);
+
+    return sy_memory_check(n < 0 ? NULL : text);
+}
+
+static inline char *sy_memory_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static inline char *sy_memory_text(const char *fmt, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, fmt);
+    text = sy_memory_vtext(fmt, args);
+    va_end(args);
+    return text;
 }
 
 static inline char *sy_memory_string(const char *text)

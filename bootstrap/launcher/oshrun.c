@@ -11,7 +11,7 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/placement.h"
 #include "bootstrap/launcher/stdio/plain.h"
-#include "bootstrap/launcher/protocol.h"
+#include "bootstrap/control/protocol.h"
 #include "bootstrap/launcher/head/run.h"
 #include "util/secure.h"
 

@@ -9,12 +9,10 @@
  * running, once it runs again, and this too is taken off; while one is ready nothing counts. A host
  * whose agent itself does not run for so long, while all here runs well, cannot be told from one
  * that is lost. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/silence.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CARRIERS = 8 /* processes that are looked at: ssh, and the scripts around it */ };
@@ -43,14 +41,6 @@ double sy_silence_look(struct sy_silence *silence, double now, bool heard,
         silence->counted += counts;
     silence->silent = !heard;
     return silence->counted;
-}
-
-double sy_silence_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 static double silence_delay(pid_t pid)

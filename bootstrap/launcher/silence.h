@@ -26,7 +26,7 @@ struct sy_carriers {
     bool ready;   /* one of them waits for a processor now, or has one */
 };
 
-/* limit: the seconds of silence that the other side is allowed. now: of a clock that never jumps.
+/* limit: the seconds of silence that the other side is allowed. now: sy_net_now (net/io.h).
  */
 void sy_silence_begin(struct sy_silence *silence, double limit, double now);
 
@@ -35,9 +35,6 @@ void sy_silence_begin(struct sy_silence *silence, double limit, double now);
  * silence that count. */
 double sy_silence_look(struct sy_silence *silence, double now, bool heard,
                        struct sy_carriers carriers);
-
-/* Seconds of the clock for this: it does not jump when the machine's time is set. */
-double sy_silence_now(void);
 
 /* What the kernel says of a process (0: of none) and, if wanted, its children of the same group. */
 struct sy_carriers sy_silence_carriers(pid_t pid, bool children);

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "bootstrap/launcher/memory.h"
-#include "bootstrap/launcher/protocol.h"
+#include "bootstrap/control/protocol.h"
 #include "util/parse.h"
 
 static void put_text(FILE *out, const char *text)

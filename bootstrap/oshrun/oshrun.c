@@ -1,7 +1,5 @@
-/* The PE's side of oshrun's protocol (launcher/protocol.h): frames on a socket that the PE
- * inherits. Calls block, but never longer than their time limit. It knows nothing of how oshrun
- * works. */
-#define _GNU_SOURCE 1
+/* A PE's conversation with oshrun (control/protocol.h): frames on a socket that the PE inherits.
+ * Calls block, but never longer than their time limit. It knows nothing of how oshrun works. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,18 +10,16 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <switchyard/bootstrap.h>
 
-#include "bootstrap/launcher/frames.h"
+#include "bootstrap/control/frames.h"
 #include "util/denied.h"
+#include "util/frame.h"
+#include "util/net/io.h"
 
-enum {
-    SLICE = 1000, /* milliseconds */
-    NOTE = 256    /* bytes of a note */
-};
+enum { NOTE = 256 /* bytes of a note */ };
 
 static const double GREETING = 60; /* seconds for oshrun's answer: it may be stopped for a while */
 static const double MARGIN = 5;  /* oshrun's own limit comes first, since it can name the missing */
@@ -36,165 +32,74 @@ static struct {
     const struct sy_host *host;
     int fd; /* the socket, or -1 */
     int npes;
-    double stopped; /* seconds that this process did not run, as far as was noticed */
 } client = {.fd = -1};
 
-static double oshrun_clock_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-/* Limits do not run while the job is stopped (Ctrl-Z). */
-static double oshrun_now(void)
-{
-    return oshrun_clock_now() - client.stopped;
-}
-
-/* Rounded up, so that a wait does not end a little early and begin anew. */
-static int oshrun_to_milliseconds(double seconds)
-{
-    if (seconds <= 0)
-        return 0;
-    return seconds >= INT_MAX / 1000 - 1 ? INT_MAX : (int)(seconds * 1000) + 1;
-}
-
-/* Waits until the socket is ready. 0, -ETIMEDOUT, or what poll says. A wait of a second that takes
- * much longer tells that the process was stopped meanwhile. */
-static int oshrun_await(short events, double deadline)
-{
-    struct pollfd wait = {.fd = client.fd, .events = events};
-
-    for (;;) {
-        int slice = oshrun_to_milliseconds(deadline - oshrun_now());
-        double start = oshrun_clock_now(), late;
-        int ready, error;
-
-        if (slice > SLICE)
-            slice = SLICE;
-        ready = poll(&wait, 1, slice);
-        error = errno;
-        late = oshrun_clock_now() - start - slice / 1000.;
-        if (late > 1)
-            client.stopped += late;
-        if (ready > 0)
-            return 0;
-        if (ready == 0 && oshrun_now() >= deadline)
-            return -ETIMEDOUT;
-        if (ready < 0 && error != EINTR)
-            return -error;
-    }
-}
-
-/* The socket stays in blocking mode, since a child that oshrun's shell script starts shares it;
- * every call asks not to block instead. */
-static int oshrun_send_all(const void *data, size_t length, double deadline)
-{
-    const char *at = data;
-
-    while (length) {
-        ssize_t n = send(client.fd, at, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-        int rc = 0;
-
-        if (n >= 0) {
-            at += n;
-            length -= (size_t)n;
-        } else if (errno == EAGAIN) {
-            rc = oshrun_await(POLLOUT, deadline);
-        } else if (errno != EINTR) {
-            rc = -errno;
-        }
-        if (rc != 0)
-            return rc;
-    }
-    return 0;
-}
-
-/* For more than what was seen by a look: poll() would say that something is there. */
-static int oshrun_await_rest(size_t length, double deadline)
+/* For more of a header than was seen by a look: poll() would say that something is there. */
+static int oshrun_await_rest(double deadline)
 {
     struct pollfd hung_up = {.fd = client.fd, .events = POLLRDHUP};
-    char seen[sizeof(struct sy_launch_header)];
+    struct sy_frame seen;
 
     if (poll(&hung_up, 1, 1) > 0 &&
-        recv(client.fd, seen, length, MSG_DONTWAIT | MSG_PEEK) < (ssize_t)length)
+        recv(client.fd, &seen, sizeof seen, MSG_DONTWAIT | MSG_PEEK) < (ssize_t)sizeof seen)
         return -ECONNRESET;
-    return oshrun_now() > deadline ? -ETIMEDOUT : 0;
+    return sy_net_now() > deadline ? -ETIMEDOUT : 0;
 }
 
-/* flags: 0 or MSG_PEEK. -ECONNRESET: oshrun is gone. */
-static int oshrun_receive_all(void *data, size_t length, int flags, double deadline)
+/* Looks at the header of the next frame. One that is cut in two is rare, and its rest is on the
+ * way. */
+static int oshrun_look(struct sy_frame *header, double *deadline)
 {
-    char *at = data;
+    for (;;) {
+        ssize_t n = sy_net_receive_some(client.fd, header, sizeof *header, MSG_PEEK, deadline);
+        int rc = n < 0 ? (int)n : 0;
 
-    while (length) {
-        ssize_t n = recv(client.fd, at, length, MSG_DONTWAIT | flags);
-        int rc = 0;
-
-        if (n == 0) {
-            rc = -ECONNRESET;
-        } else if (n > 0 && (flags & MSG_PEEK)) {
-            /* A header that is cut in two is rare, and its rest is on the way. */
-            if ((size_t)n == length)
-                return 0;
-            rc = oshrun_await_rest(length, deadline);
-        } else if (n > 0) {
-            at += n;
-            length -= (size_t)n;
-        } else if (errno == EAGAIN) {
-            rc = oshrun_await(POLLIN, deadline);
-        } else if (errno != EINTR) {
-            rc = -errno;
-        }
-        if (rc != 0)
+        if (n == (ssize_t)sizeof *header)
+            return 0;
+        if (rc == 0)
+            rc = oshrun_await_rest(*deadline);
+        if (rc)
             return rc;
     }
-    return 0;
 }
 
-static int oshrun_send_frame(enum sy_launch_type type, int64_t arg, const void *first,
+static int oshrun_send_frame(enum sy_control_type type, int arg, const void *first,
                              size_t first_length, const void *second, size_t second_length,
-                             double deadline)
+                             double *deadline)
 {
-    const struct sy_launch_header header = {
+    const struct sy_frame frame = {
         .type = type, .length = (uint32_t)(first_length + second_length), .arg = arg};
     int rc;
 
     pthread_mutex_lock(&sending);
-    rc = oshrun_send_all(&header, sizeof header, deadline);
-    if (rc == 0)
-        rc = oshrun_send_all(first, first_length, deadline);
-    if (rc == 0)
-        rc = oshrun_send_all(second, second_length, deadline);
+    rc = sy_frame_send(client.fd, &frame, first, first_length, second, deadline);
     pthread_mutex_unlock(&sending);
     return rc;
 }
 
 /* Takes the header of the next frame, which is to be of this type and length. EXIT is left in the
  * socket, so that wait_fd stays readable and event() finds it. */
-static int oshrun_expect(enum sy_launch_type type, size_t length, double deadline)
+static int oshrun_expect(enum sy_control_type type, size_t length, double *deadline)
 {
-    struct sy_launch_header header;
-    int rc;
+    struct sy_frame header;
 
     for (;;) {
-        rc = oshrun_receive_all(&header, sizeof header, MSG_PEEK, deadline);
+        int rc = oshrun_look(&header, deadline);
+
         if (rc != 0)
             return rc;
         if (sy_frame_fault(&header, SY_FRAME_AT_PE, SY_FRAME_RUNNING))
             return -EPROTO;
-        if (header.type != SY_LAUNCH_ASK)
+        if (header.type != SY_CONTROL_ASK)
             break;
         /* It was for a time that is over. */
-        oshrun_receive_all(&header, sizeof header, 0, deadline);
+        sy_net_receive(client.fd, &header, sizeof header, deadline);
     }
-    if (header.type == SY_LAUNCH_EXIT)
+    if (header.type == SY_CONTROL_EXIT)
         return -ECANCELED;
     if (header.type != type || header.length != length)
         return -EPROTO;
-    return oshrun_receive_all(&header, sizeof header, 0, deadline);
+    return sy_net_receive(client.fd, &header, sizeof header, deadline);
 }
 
 static int oshrun_fail(struct sy_error *err, int rc, const char *what)
@@ -279,7 +184,7 @@ static void oshrun_close(void)
 
 static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
-    const double deadline = oshrun_now() + GREETING;
+    double deadline = sy_net_now() + GREETING;
     struct sy_launch_welcome welcome;
     const char *text;
     int rc;
@@ -289,11 +194,11 @@ static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy
     if (client.fd < 0)
         return host->fail(err, ENODEV, "%s names no descriptor", SY_LAUNCH_FD_ENV);
     oshrun_keep_to_myself();
-    rc = oshrun_send_frame(SY_LAUNCH_HELLO, SY_LAUNCH_VERSION, NULL, 0, NULL, 0, deadline);
+    rc = oshrun_send_frame(SY_CONTROL_HELLO, SY_LAUNCH_VERSION, NULL, 0, NULL, 0, &deadline);
     if (rc == 0)
-        rc = oshrun_expect(SY_LAUNCH_WELCOME, sizeof welcome, deadline);
+        rc = oshrun_expect(SY_CONTROL_WELCOME, sizeof welcome, &deadline);
     if (rc == 0)
-        rc = oshrun_receive_all(&welcome, sizeof welcome, 0, deadline);
+        rc = sy_net_receive(client.fd, &welcome, sizeof welcome, &deadline);
     if (rc == 0 && (welcome.npes < 1 || welcome.npes > SY_LAUNCH_PES_MAX || welcome.pe < 0 ||
                     welcome.pe >= welcome.npes))
         rc = -EPROTO;
@@ -311,38 +216,40 @@ static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy
 static int oshrun_allgather(const char *phase, const void *mine, void *all, size_t length,
                             double seconds, struct sy_error *err)
 {
-    const double deadline = oshrun_now() + seconds + MARGIN;
-    const size_t name = strlen(phase) + 1;
+    double deadline = sy_net_now() + seconds + MARGIN;
+    int limit = seconds < INT_MAX / 1000 - 1 ? (int)(seconds * 1000) + 1 : INT_MAX;
+    size_t name = strlen(phase) + 1, total = length * (size_t)client.npes;
     int rc;
 
     if (name > SY_LAUNCH_BODY_MAX || length > SY_LAUNCH_BODY_MAX - name ||
         length > SY_LAUNCH_GATHERED_MAX / (size_t)client.npes)
         return client.host->fail(err, EMSGSIZE, "%s: %zu bytes are too many for oshrun to gather",
                                  phase, length);
-    rc = oshrun_send_frame(SY_LAUNCH_GATHER, oshrun_to_milliseconds(seconds), phase, name, mine,
-                           length, deadline);
+    rc = oshrun_send_frame(SY_CONTROL_GATHER, limit, phase, name, mine, length, &deadline);
     if (rc == 0)
-        rc = oshrun_expect(SY_LAUNCH_GATHERED, length * (size_t)client.npes, deadline);
+        rc = oshrun_expect(SY_CONTROL_GATHERED, total, &deadline);
     if (rc == 0)
-        rc = oshrun_receive_all(all, length * (size_t)client.npes, 0, deadline);
+        rc = sy_net_receive(client.fd, all, total, &deadline);
     return rc == 0 ? 0 : oshrun_fail(err, rc, phase);
 }
 
 /* A failure to send means that oshrun is gone, which event() reports. */
+static void oshrun_say(enum sy_control_type type, int arg, const char *text)
+{
+    double deadline = sy_net_now() + PARTING;
+
+    if (client.fd >= 0)
+        oshrun_send_frame(type, arg, text, strnlen(text, SY_LAUNCH_TEXT_MAX), NULL, 0, &deadline);
+}
+
 static void oshrun_mark(enum sy_mark mark)
 {
-    if (client.fd >= 0)
-        oshrun_send_frame(SY_LAUNCH_MARK, mark, NULL, 0, NULL, 0, oshrun_now() + PARTING);
+    oshrun_say(SY_CONTROL_MARK, mark, "");
 }
 
 static void oshrun_abort(int status, const char *why)
 {
-    size_t length = why ? strlen(why) : 0;
-
-    if (length > SY_LAUNCH_TEXT_MAX)
-        length = SY_LAUNCH_TEXT_MAX;
-    if (client.fd >= 0)
-        oshrun_send_frame(SY_LAUNCH_ABORT, status, why, length, NULL, 0, oshrun_now() + PARTING);
+    oshrun_say(SY_CONTROL_ABORT, status, why ? why : "");
 }
 
 static int oshrun_wait_fd(void)
@@ -352,7 +259,7 @@ static int oshrun_wait_fd(void)
 
 static int oshrun_event(int *status)
 {
-    struct sy_launch_header header;
+    struct sy_frame header;
     ssize_t n;
 
     if (client.fd < 0)
@@ -362,12 +269,12 @@ static int oshrun_event(int *status)
         return SY_EVENT_LOST;
     if (n == (ssize_t)sizeof header && sy_frame_fault(&header, SY_FRAME_AT_PE, SY_FRAME_RUNNING))
         return SY_EVENT_LOST;
-    if (n == (ssize_t)sizeof header && header.type == SY_LAUNCH_ASK) {
+    if (n == (ssize_t)sizeof header && header.type == SY_CONTROL_ASK) {
         recv(client.fd, &header, sizeof header, MSG_DONTWAIT);
         return SY_EVENT_ASK;
     }
     /* Anything else that is there is for an allgather that is under way. */
-    if (n != (ssize_t)sizeof header || header.type != SY_LAUNCH_EXIT)
+    if (n != (ssize_t)sizeof header || header.type != SY_CONTROL_EXIT)
         return SY_EVENT_NONE;
     recv(client.fd, &header, sizeof header, MSG_DONTWAIT);
     *status = (int)header.arg;
@@ -375,32 +282,31 @@ static int oshrun_event(int *status)
 }
 
 /* In one piece, and not at all where that would mean to wait. */
-static void oshrun_note(const char *text, double seconds, int asked)
+static void oshrun_mention(const struct sy_frame *frame, const void *body)
 {
-    char bytes[sizeof(struct sy_launch_header) + NOTE];
-    struct sy_launch_header header = {.type = SY_LAUNCH_NOTE,
-                                      .length = (uint32_t)strnlen(text, NOTE),
-                                      .more = seconds < INT_MAX ? (int32_t)seconds : INT_MAX,
-                                      .arg = !asked};
+    char bytes[sizeof *frame + NOTE];
 
     if (client.fd < 0 || pthread_mutex_trylock(&sending) != 0)
         return;
-    memcpy(bytes, &header, sizeof header);
-    memcpy(bytes + sizeof header, text, header.length);
-    send(client.fd, bytes, sizeof header + header.length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    memcpy(bytes, frame, sizeof *frame);
+    memcpy(bytes + sizeof *frame, body, frame->length);
+    send(client.fd, bytes, sizeof *frame + frame->length, MSG_NOSIGNAL | MSG_DONTWAIT);
     pthread_mutex_unlock(&sending);
 }
 
-/* As a note. */
+static void oshrun_note(const char *text, double seconds, int asked)
+{
+    oshrun_mention(&(struct sy_frame){.type = SY_CONTROL_NOTE,
+                                      .length = (uint32_t)strnlen(text, NOTE),
+                                      .arg = sy_control_waited(seconds, asked)},
+                   text);
+}
+
 static void oshrun_rests(uint64_t wait, unsigned flags)
 {
-    const struct sy_launch_header header = {
-        .type = SY_LAUNCH_REST, .more = (int32_t)flags, .arg = (int64_t)wait};
-
-    if (client.fd < 0 || pthread_mutex_trylock(&sending) != 0)
-        return;
-    send(client.fd, &header, sizeof header, MSG_NOSIGNAL | MSG_DONTWAIT);
-    pthread_mutex_unlock(&sending);
+    oshrun_mention(
+        &(struct sy_frame){.type = SY_CONTROL_REST, .more = (uint16_t)flags, .length = sizeof wait},
+        &wait);
 }
 
 SY_BOOTSTRAP_PLUGIN(oshrun) = {

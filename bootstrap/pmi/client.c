@@ -15,6 +15,7 @@
 
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/tree/tree.h"
+#include "util/net/io.h"
 #include "util/net/lookup.h"
 
 static const double PARTING = 1; /* seconds for a farewell */
@@ -100,7 +101,7 @@ static int client_pmi_call(const struct sockaddr_storage *address, double deadli
     if (fd < 0)
         return -errno;
     if (connect(fd, (const struct sockaddr *)address, length) != 0)
-        rc = errno == EINPROGRESS ? sy_tree_wait(fd, POLLOUT, deadline) : -errno;
+        rc = errno == EINPROGRESS ? sy_net_wait(fd, POLLOUT, &deadline) : -errno;
     if (rc == 0) {
         int code = 0;
         length = sizeof code;
@@ -127,7 +128,7 @@ static int client_connect_to(struct pmi_client *client, const char *place, struc
         return client->host->fail(err, -count, "PMI_PORT=%.300s: %s", place, why.text);
     for (int i = 0; i < count && client->fd < 0; i++) {
         /* What leads nowhere leaves the others some time. */
-        double now = sy_tree_now(), part = (client->deadline - now) / (count - i);
+        double now = sy_net_now(), part = (client->deadline - now) / (count - i);
         rc = client_pmi_call(&address[i], now + part);
         client->fd = rc < 0 ? -1 : rc;
     }
@@ -155,45 +156,18 @@ static int client_lost(struct pmi_client *client, int rc, const char *what, stru
 }
 
 /* MPI may share the socket: never more is taken from it than the answer. */
-static int client_receive(struct pmi_client *client, char *data, size_t length, int flags)
-{
-    for (;;) {
-        ssize_t n = recv(client->fd, data, length, MSG_DONTWAIT | flags);
-        if (n > 0)
-            return (int)n;
-        if (n == 0)
-            return -ECONNRESET;
-        int rc = errno == EAGAIN  ? sy_tree_wait(client->fd, POLLIN, client->deadline)
-                 : errno == EINTR ? 0
-                                  : -errno;
-        if (rc)
-            return rc;
-    }
-}
-
-static int client_receive_all(struct pmi_client *client, char *data, size_t length)
-{
-    while (length) {
-        int n = client_receive(client, data, length, 0);
-        if (n < 0)
-            return n;
-        data += n;
-        length -= (size_t)n;
-    }
-    return 0;
-}
-
 static int client_read_line(struct pmi_client *client, char line[PMI_LINE])
 {
     size_t used = 0;
 
     for (;;) {
-        int n = client_receive(client, line + used, PMI_LINE - 1 - used, MSG_PEEK);
+        ssize_t n = sy_net_receive_some(client->fd, line + used, PMI_LINE - 1 - used, MSG_PEEK,
+                                        &client->deadline);
         if (n < 0)
-            return n;
+            return (int)n;
         char *end = memchr(line + used, '\n', (size_t)n);
         size_t take = end ? (size_t)(end - line) - used + 1 : (size_t)n;
-        int rc = client_receive_all(client, line + used, take);
+        int rc = sy_net_receive(client->fd, line + used, take, &client->deadline);
         if (rc)
             return rc;
         used += take;
@@ -209,7 +183,7 @@ static int client_read_line(struct pmi_client *client, char line[PMI_LINE])
 static int client_read_framed(struct pmi_client *client, char body[PMI_LINE])
 {
     char field[6];
-    int rc = client_receive_all(client, field, sizeof field),
+    int rc = sy_net_receive(client->fd, field, sizeof field, &client->deadline),
         length = rc ? 0 : sy_pmi_length(field);
 
     if (rc)
@@ -217,26 +191,12 @@ static int client_read_framed(struct pmi_client *client, char body[PMI_LINE])
     if (length < 0 || length >= PMI_LINE)
         return -EPROTO;
     body[length] = '\0';
-    return client_receive_all(client, body, (size_t)length);
+    return sy_net_receive(client->fd, body, (size_t)length, &client->deadline);
 }
 
 static int client_send_text(struct pmi_client *client, const char *text, size_t length)
 {
-    while (length) {
-        ssize_t n = send(client->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-        int rc = 0;
-        if (n >= 0) {
-            text += n;
-            length -= (size_t)n;
-        } else if (errno == EAGAIN) {
-            rc = sy_tree_wait(client->fd, POLLOUT, client->deadline);
-        } else if (errno != EINTR) {
-            rc = -errno;
-        }
-        if (rc)
-            return rc;
-    }
-    return 0;
+    return sy_net_send(client->fd, text, length, &client->deadline);
 }
 
 static bool client_is_command(const char *answer, char between, const char *name)
@@ -516,7 +476,7 @@ void sy_pmi_abort(struct pmi_client *client, int status)
 
     if (client->fd < 0)
         return;
-    client->deadline = sy_tree_now() + PARTING;
+    client->deadline = sy_net_now() + PARTING;
     if (client->version == 2) {
         snprintf(body, sizeof body, "cmd=abort;isworld=TRUE;exitcode=%d;", status);
         snprintf(message, sizeof message, "%-6zu%s", strlen(body), body);
@@ -530,7 +490,7 @@ void sy_pmi_finalize(struct pmi_client *client)
 {
     char answer[PMI_LINE];
 
-    client->deadline = sy_tree_now() + PARTING;
+    client->deadline = sy_net_now() + PARTING;
     if (client->version == 2)
         client_ask_2(client, answer, "finalize", NULL, "%s", "");
     else

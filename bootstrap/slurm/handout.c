@@ -12,8 +12,11 @@
 
 #include "bootstrap/slurm/handout.h"
 #include "bootstrap/tree/tree.h"
+#include "util/list.h"
+#include "util/net/io.h"
 
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
+static const double ANSWER = 2;                     /* for one PE */
 
 static socklen_t handout_name(struct sockaddr_un *address, const char *step)
 {
@@ -32,42 +35,18 @@ static bool handout_same_user(int fd)
     return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
 }
 
-static void handout_limit(int fd, double seconds)
-{
-    struct timeval time = {.tv_sec = (time_t)seconds,
-                           .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6) + 1};
-
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
-}
-
 /* ---- PE 0 ---- */
-
-static void handout_list_missing(const bool *served, int npes, char *text, size_t room)
-{
-    size_t used = (size_t)snprintf(text, room, "PEs");
-
-    for (int pe = 1; pe < npes && used < room; pe++) {
-        int last = pe;
-        if (served[pe])
-            continue;
-        while (last + 1 < npes && !served[last + 1])
-            last++;
-        used += (size_t)snprintf(text + used, room - used, last > pe ? " %d-%d" : " %d", pe, last);
-        pe = last;
-    }
-}
 
 /* Answers one call; a repeated one too, for its first answer may have been lost. */
 static int handout_serve(int listener, const struct tree_contact *contact, bool *served, int npes)
 {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC), pe = 0, fresh = 0;
+    double deadline = sy_net_now() + ANSWER;
 
     if (fd < 0)
         return 0;
-    handout_limit(fd, 2);
-    if (handout_same_user(fd) && recv(fd, &pe, sizeof pe, MSG_WAITALL) == sizeof pe && pe > 0 &&
-        pe < npes && send(fd, contact, sizeof *contact, MSG_NOSIGNAL) == sizeof *contact) {
+    if (handout_same_user(fd) && sy_net_receive(fd, &pe, sizeof pe, &deadline) == 0 && pe > 0 &&
+        pe < npes && sy_net_send(fd, contact, sizeof *contact, &deadline) == 0) {
         fresh = !served[pe];
         served[pe] = true;
     }
@@ -79,14 +58,15 @@ static int handout_serve_all(const struct sy_host *host, int listener,
                              const struct tree_contact *contact, bool *served, int npes,
                              double seconds, struct sy_error *err)
 {
-    double begin = sy_tree_now(), word = FIRST_WORD;
-    char missing[256];
+    double begin = sy_net_now(), word = FIRST_WORD;
+    char missing[SY_LIST_TEXT];
 
+    served[0] = true;
     for (int count = 1; count < npes;) {
         struct pollfd wait = {.fd = listener, .events = POLLIN};
-        double waited = sy_tree_now() - begin;
+        double waited = sy_net_now() - begin;
         if (waited > word || waited > seconds)
-            handout_list_missing(served, npes, missing, sizeof missing);
+            sy_list_missing(served, npes, NULL, missing, sizeof missing);
         if (waited > seconds)
             return host->fail(
                 err, ETIMEDOUT,
@@ -131,20 +111,19 @@ static int handout_call(const char *step, struct tree_contact *contact, int pe, 
 {
     struct sockaddr_un address;
     socklen_t length = handout_name(&address, step);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = -errno;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc = -errno;
+    double deadline = sy_net_now() + seconds;
 
     if (fd < 0)
         return rc;
-    handout_limit(fd, seconds);
     if (connect(fd, (struct sockaddr *)&address, length) != 0)
         rc = -errno;
     else if (!handout_same_user(fd))
         rc = -EPERM;
-    else if (send(fd, &pe, sizeof pe, MSG_NOSIGNAL) != sizeof pe ||
-             recv(fd, contact, sizeof *contact, MSG_WAITALL) != sizeof *contact)
-        rc = -ECONNRESET;
     else
-        rc = 0;
+        rc = sy_net_send(fd, &pe, sizeof pe, &deadline);
+    if (rc == 0)
+        rc = sy_net_receive(fd, contact, sizeof *contact, &deadline);
     close(fd);
     return rc;
 }
@@ -153,11 +132,11 @@ int sy_slurm_fetch(const struct sy_host *host, const char *step, struct tree_con
                    int pe, double seconds, struct sy_error *err)
 {
     struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    double begin = sy_tree_now(), word = FIRST_WORD;
+    double begin = sy_net_now(), word = FIRST_WORD;
 
     for (;;) {
         int rc = handout_call(step, contact, pe, seconds);
-        double waited = sy_tree_now() - begin;
+        double waited = sy_net_now() - begin;
         if (rc == 0)
             return 0;
         if (rc == -EPERM)

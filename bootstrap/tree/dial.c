@@ -90,7 +90,7 @@ static void dial_late(struct attempts *all, int i)
 {
     char why[64];
 
-    snprintf(why, sizeof why, "no answer within %.1f s", sy_tree_now() - all->began[i]);
+    snprintf(why, sizeof why, "no answer within %.1f s", sy_net_now() - all->began[i]);
     if (all->opened[i])
         dial_drop(all, i, 0, "it connects, and says nothing");
     else
@@ -102,7 +102,7 @@ static void dial_begin(struct attempts *all)
     int i = all->begun++, one = 1;
     const struct sockaddr_storage *to = all->address[i];
 
-    all->began[i] = sy_tree_now();
+    all->began[i] = sy_net_now();
     all->until[i] = all->began[i] + all->patience;
     all->wait[i].fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (all->wait[i].fd < 0) {
@@ -130,7 +130,7 @@ static void dial_open(struct attempts *all, int i)
     }
     all->opened[i] = true;
     all->wait[i].events = POLLIN;
-    all->until[i] = sy_tree_now() + all->patience;
+    all->until[i] = sy_net_now() + all->patience;
 }
 
 /* Looks after attempt i; returns its socket if that one has proved to be the right one, else -1. */
@@ -140,7 +140,7 @@ static int dial_look(struct attempts *all, int i, double deadline)
     int fd = all->wait[i].fd;
 
     if (!all->wait[i].revents) {
-        if (sy_tree_now() > all->until[i])
+        if (sy_net_now() > all->until[i])
             dial_late(all, i);
         return -1;
     }
@@ -175,7 +175,7 @@ static bool dial_next(struct attempts *all, double last)
 {
     double pause = dial_connected(all) ? all->patience / 3 : STAGGER;
 
-    if (all->begun == all->count || (all->begun > all->failed && sy_tree_now() < last + pause))
+    if (all->begun == all->count || (all->begun > all->failed && sy_net_now() < last + pause))
         return false;
     dial_begin(all);
     return true;
@@ -208,9 +208,9 @@ int sy_tree_dial(const struct tree_addresses *to, double patience, double deadli
     int fd = -1;
 
     dial_list(&all, to, local);
-    while (fd < 0 && all.failed < all.count && sy_tree_now() < deadline) {
+    while (fd < 0 && all.failed < all.count && sy_net_now() < deadline) {
         if (dial_next(&all, last)) {
-            last = sy_tree_now();
+            last = sy_net_now();
             continue;
         }
         if (poll(all.wait, (nfds_t)all.begun, 100) < 0)

@@ -10,7 +10,6 @@
  * being pushed out by those who cannot even say that much. A banner begins alike in all releases,
  * so that two that do not fit can say so. */
 #include <errno.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,67 +59,6 @@ static bool handshake_proves(const unsigned char proof[MAC], const char *who,
     const struct sy_auth_part parts[] = {{who, strlen(who) + 1}, {nonces, 2 * NONCE}};
 
     return sy_auth_valid(sy_tree.key, parts, SY_COUNT(parts), proof);
-}
-
-/* ---- sockets ---- */
-
-int sy_tree_wait(int fd, short events, double deadline)
-{
-    for (;;) {
-        struct pollfd wait = {.fd = fd, .events = events};
-        double left = deadline - sy_tree_now();
-        if (left <= 0)
-            return -ETIMEDOUT;
-        int ready = poll(&wait, 1, left > 1000 ? 1000000 : (int)(left * 1000) + 1);
-        if (ready > 0)
-            return 0;
-        if (ready < 0 && errno != EINTR)
-            return -errno;
-    }
-}
-
-int sy_tree_send_all(int fd, const void *data, size_t length, double deadline)
-{
-    const char *at = data;
-
-    while (length) {
-        ssize_t n = send(fd, at, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-        int rc = 0;
-        if (n >= 0) {
-            at += n;
-            length -= (size_t)n;
-        } else if (errno == EAGAIN) {
-            rc = sy_tree_wait(fd, POLLOUT, deadline);
-        } else if (errno != EINTR) {
-            rc = -errno;
-        }
-        if (rc)
-            return rc;
-    }
-    return 0;
-}
-
-int sy_tree_receive_all(int fd, void *data, size_t length, double deadline)
-{
-    char *at = data;
-
-    while (length) {
-        ssize_t n = recv(fd, at, length, MSG_DONTWAIT);
-        int rc = 0;
-        if (n > 0) {
-            at += n;
-            length -= (size_t)n;
-        } else if (n == 0) {
-            rc = -ECONNRESET;
-        } else if (errno == EAGAIN) {
-            rc = sy_tree_wait(fd, POLLIN, deadline);
-        } else if (errno != EINTR) {
-            rc = -errno;
-        }
-        if (rc)
-            return rc;
-    }
-    return 0;
 }
 
 /* ---- banners ---- */
@@ -175,14 +113,13 @@ static int handshake_differs(const struct banner *from, struct sy_error *err)
 static int handshake_hear(int fd, struct answer *answer, double deadline, struct sy_error *err)
 {
     bool ours = false;
-    int rc = sy_tree_receive_all(fd, &answer->banner, sizeof answer->banner, deadline);
+    int rc = sy_net_receive(fd, &answer->banner, sizeof answer->banner, &deadline);
 
     if (rc == 0) {
         ours = banner_is_ours(&answer->banner);
         if (ours && answer->banner.version != TREE_VERSION)
             return handshake_differs(&answer->banner, err);
-        rc = sy_tree_receive_all(fd, answer->nonce, sizeof *answer - sizeof answer->banner,
-                                 deadline);
+        rc = sy_net_receive(fd, answer->nonce, sizeof *answer - sizeof answer->banner, &deadline);
     }
     if (rc == -ECONNRESET && ours)
         return handshake_differs(&answer->banner, err);
@@ -211,21 +148,11 @@ int sy_tree_handshake_finish(int fd, const unsigned char nonce[TREE_NONCE], doub
                                   "what answers there does not know this job's secret");
     rc = prove("tree client", nonces, proof);
     if (rc == 0)
-        rc = sy_tree_send_all(fd, proof, MAC, deadline);
+        rc = sy_net_send(fd, proof, MAC, &deadline);
     return rc ? sy_tree.host->fail(err, -rc, "%s", strerror(-rc)) : 0;
 }
 
 /* ---- the PE that was connected to ---- */
-
-static const void *handshake_take(struct tree_link *link, size_t length)
-{
-    struct tree_buffer *in = &link->in;
-
-    if (in->length - in->taken < length)
-        return NULL;
-    in->taken += length;
-    return in->data + in->taken - length;
-}
 
 /* A PE draws a new number for each connection. */
 static bool handshake_seen(const struct tree_link *link, const unsigned char nonce[NONCE])
@@ -277,8 +204,8 @@ static int handshake_answer(struct tree_link *link, const struct opening *openin
 /* What begins like no PE is not waited for. The release's name came with version 2. */
 static int handshake_look(struct tree_link *link)
 {
-    const struct tree_buffer *in = &link->in;
-    size_t have = in->length - in->taken;
+    const struct sy_frames_in *in = &link->in;
+    size_t have = sy_frames_held(in);
     struct banner from = {.version = 0};
 
     memcpy(&from, in->data + in->taken, have < sizeof from ? have : sizeof from);
@@ -301,15 +228,15 @@ int sy_tree_handshake_server(struct tree_link *link)
     const void *at;
 
     if (link->refused) {
-        link->in.taken = link->in.length;
+        sy_frames_take_raw(&link->in, sy_frames_held(&link->in));
         return 0;
     }
     if (link->state == TREE_LINK_HELLO) {
         int rc = handshake_look(link);
-        at = rc || link->refused ? NULL : handshake_take(link, sizeof(struct opening));
+        at = rc || link->refused ? NULL : sy_frames_take_raw(&link->in, sizeof(struct opening));
         return at ? handshake_answer(link, at) : rc;
     }
-    at = handshake_take(link, MAC);
+    at = sy_frames_take_raw(&link->in, MAC);
     if (!at)
         return 0;
     if (!handshake_proves(at, "tree client", link->nonces))

@@ -8,25 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bootstrap/tree/state.h"
 #include "util/auth.h"
+#include "util/list.h"
 
 struct tree sy_tree = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .stall.timer = -1};
 
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
 static const double AFTERWARDS = 2; /* PEs that do not reach PE 0 know why, and come first */
 static const double PATIENCE = 3;   /* seconds for an address at first; doubles with each attempt */
-
-double sy_tree_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static double join_limit(void)
 {
@@ -47,10 +39,17 @@ bool sy_tree_complete(void)
 
 /* ---- PE 0 and parents: those who come ---- */
 
+static void join_say(struct tree_link *link, enum sy_control_type type, int pe, const void *body,
+                     size_t length)
+{
+    sy_tree_link_send(link, &(struct sy_frame){.type = type, .length = (uint32_t)length, .pe = pe},
+                      body);
+}
+
 static void join_refuse(struct tree_link *link, const char *why)
 {
     sy_tree_link_become(link, TREE_LINK_PARTING);
-    sy_tree_link_send(link, TREE_REFUSE, sy_tree.pe, 0, why, strlen(why), NULL, 0);
+    join_say(link, SY_CONTROL_REFUSE, sy_tree.pe, why, strlen(why));
 }
 
 static void join_adopt(struct tree_link *link, int pe, const char *host)
@@ -59,8 +58,7 @@ static void join_adopt(struct tree_link *link, int pe, const char *host)
     memcpy(link->host, host, sizeof link->host);
     sy_tree_link_become(link, TREE_LINK_CHILD);
     sy_tree_link_guard(link->fd);
-    sy_tree_link_send(link, TREE_ACCEPT, sy_tree.pe, 0, sy_tree.host_name, sizeof sy_tree.host_name,
-                      NULL, 0);
+    join_say(link, SY_CONTROL_ACCEPT, sy_tree.pe, sy_tree.host_name, sizeof sy_tree.host_name);
 }
 
 /* Which of those who came before takes the next one. */
@@ -85,26 +83,24 @@ static void join_place(struct tree_link *link, int pe, const struct tree_join_bo
         return;
     }
     sy_tree_link_become(link, TREE_LINK_PARTING);
-    sy_tree_link_send(link, TREE_REDIRECT, parent, 0, &sy_tree.member[parent].listens,
-                      sizeof sy_tree.member[parent].listens, NULL, 0);
+    join_say(link, SY_CONTROL_REDIRECT, parent, &sy_tree.member[parent].listens,
+             sizeof sy_tree.member[parent].listens);
 }
 
 /* The first message of a connection. */
-int sy_tree_on_join(struct tree_link *link, const struct tree_header *header, const char *bytes)
+int sy_tree_on_join(struct tree_link *link, const struct sy_frame *header, const char *bytes)
 {
     struct tree_join_body body;
     char why[256];
     int pe = header->pe;
 
-    if (header->length != sizeof body)
-        return -EPROTO;
     memcpy(&body, bytes, sizeof body);
     body.host[sizeof body.host - 1] = '\0';
     if (body.npes != sy_tree.npes || pe < 1 || pe >= sy_tree.npes) {
         snprintf(why, sizeof why, "it says that it is PE %d of %d, in a job of %d PEs", pe,
                  body.npes, sy_tree.npes);
         join_refuse(link, why);
-    } else if (header->type == TREE_ATTACH) {
+    } else if (header->type == SY_CONTROL_ATTACH) {
         join_adopt(link, pe, body.host);
     } else if (sy_tree.pe != 0) {
         join_refuse(link, "this is not PE 0");
@@ -119,12 +115,10 @@ int sy_tree_on_join(struct tree_link *link, const struct tree_header *header, co
     return 0;
 }
 
-void sy_tree_on_here(const struct tree_header *header, const char *host)
+void sy_tree_on_here(const struct sy_frame *header, const char *host)
 {
     if (sy_tree.pe != 0) {
-        if (sy_tree.parent)
-            sy_tree_link_send(sy_tree.parent, TREE_HERE, header->pe, 0, host, header->length, NULL,
-                              0);
+        sy_tree_send_up(header, host);
         return;
     }
     if (header->pe < 1 || header->pe >= sy_tree.npes || sy_tree.member[header->pe].here)
@@ -165,7 +159,7 @@ static void join_tell_children(void)
         if (link->state != TREE_LINK_CHILD)
             continue;
         body.speaks = join_first_on_host(link);
-        sy_tree_link_send(link, TREE_ALL, sy_tree.pe, 0, &body, sizeof body, NULL, 0);
+        join_say(link, SY_CONTROL_ALL, sy_tree.pe, &body, sizeof body);
     }
     explicit_bzero(&body, sizeof body);
 }
@@ -188,9 +182,11 @@ static void join_name_missing(char *text, size_t room)
 {
     bool *here = calloc((size_t)sy_tree.npes, sizeof *here);
 
+    *text = '\0';
     for (int pe = 0; here && pe < sy_tree.npes; pe++)
         here[pe] = !pe || sy_tree.member[pe].here;
-    sy_tree_missing(here, text, room);
+    if (here)
+        sy_list_missing(here, sy_tree.npes, sy_tree_host_of, text, room);
     free(here);
 }
 
@@ -200,7 +196,7 @@ static int join_await_all(double begin, double limit, struct sy_error *err)
     char missing[512], where[TREE_PLACES];
 
     while (sy_tree.here < sy_tree.npes - 1 && !sy_tree.ended) {
-        double waited = sy_tree_now() - begin;
+        double waited = sy_net_now() - begin;
         if (waited > limit + AFTERWARDS)
             break;
         if (waited > word) {
@@ -246,30 +242,28 @@ struct parent {
 };
 
 /* Asks what answers there for a place. 0: it is the parent; 1: *to is where to ask; else -errno. */
-static int join_ask(struct parent *parent, enum tree_frame type, bool again, double deadline,
+static int join_ask(struct parent *parent, enum sy_control_type type, bool again, double deadline,
                     struct tree_addresses *to, struct sy_error *err)
 {
     struct tree_join_body body = {.npes = sy_tree.npes, .again = again, .listens = sy_tree.listens};
-    struct tree_header header = {.length = sizeof body, .type = type, .pe = sy_tree.pe};
+    struct sy_frame header = {.type = type, .length = sizeof body, .pe = sy_tree.pe};
     char text[256] = "";
     int fd = parent->fd;
 
     memcpy(body.host, sy_tree.host_name, sizeof body.host);
-    int rc = sy_tree_send_all(fd, &header, sizeof header, deadline);
+    int rc = sy_frame_send(fd, &header, &body, sizeof body, NULL, &deadline);
     if (rc == 0)
-        rc = sy_tree_send_all(fd, &body, sizeof body, deadline);
-    if (rc == 0)
-        rc = sy_tree_receive_all(fd, &header, sizeof header, deadline);
-    if (rc == 0 && header.type == TREE_ACCEPT && header.length == sizeof parent->host) {
+        rc = sy_net_receive(fd, &header, sizeof header, &deadline);
+    if (rc == 0 && header.type == SY_CONTROL_ACCEPT && header.length == sizeof parent->host) {
         parent->pe = header.pe;
-        return sy_tree_receive_all(fd, parent->host, sizeof parent->host, deadline);
+        return sy_net_receive(fd, parent->host, sizeof parent->host, &deadline);
     }
-    if (rc == 0 && header.type == TREE_REDIRECT && header.length == sizeof *to) {
-        rc = sy_tree_receive_all(fd, to, sizeof *to, deadline);
+    if (rc == 0 && header.type == SY_CONTROL_REDIRECT && header.length == sizeof *to) {
+        rc = sy_net_receive(fd, to, sizeof *to, &deadline);
         return rc ? rc : 1;
     }
-    if (rc == 0 && header.type == TREE_REFUSE && header.length < sizeof text) {
-        sy_tree_receive_all(fd, text, header.length, deadline);
+    if (rc == 0 && header.type == SY_CONTROL_REFUSE && header.length < sizeof text) {
+        sy_net_receive(fd, text, header.length, &deadline);
         return sy_tree.host->fail(err, EPERM, "PE 0 refuses this process: %s", text);
     }
     rc = rc ? rc : -EPROTO;
@@ -279,7 +273,7 @@ static int join_ask(struct parent *parent, enum tree_frame type, bool again, dou
 /* Becomes a child of what answers at `to`; as join_ask(). *again: PE 0 may have given this PE a
  * place.
  */
-static int join_call_on(const struct tree_addresses *to, enum tree_frame type, bool *again,
+static int join_call_on(const struct tree_addresses *to, enum sy_control_type type, bool *again,
                         double patience, double deadline, struct parent *parent,
                         struct tree_addresses *next, struct sy_error *err)
 {
@@ -310,12 +304,12 @@ static int join_attempt(struct search *search, struct parent *parent, struct sy_
     int rc = sy_tree.rank->find_root(&root, err);
 
     if (rc == 0)
-        rc = join_call_on(&root, TREE_JOIN, &search->again, search->patience, deadline, parent,
-                          &other, err);
+        rc = join_call_on(&root, SY_CONTROL_JOIN, &search->again, search->patience, deadline,
+                          parent, &other, err);
     if (rc != 1)
         return rc;
-    double limit = sy_tree_now() + sy_tree_patience();
-    rc = join_call_on(&other, TREE_ATTACH, &search->again, search->patience,
+    double limit = sy_net_now() + sy_tree_patience();
+    rc = join_call_on(&other, SY_CONTROL_ATTACH, &search->again, search->patience,
                       limit < deadline ? limit : deadline, parent, &root, &why);
     rc = rc > 0 ? -EPROTO : rc;
     if (rc)
@@ -353,7 +347,7 @@ static int join_find_place(double begin, double limit, struct parent *parent, st
 
     for (;;) {
         int rc = join_search_once(&search, parent);
-        double waited = sy_tree_now() - begin;
+        double waited = sy_net_now() - begin;
         if (rc == 0 || rc == -EPERM || rc == -EPROTONOSUPPORT)
             return rc ? sy_tree.host->fail(err, -rc, "%s", search.cause.text) : 0;
         bool gone = sy_tree.rank->root_listens && rc == -ECONNREFUSED &&
@@ -385,10 +379,10 @@ static int join_follow(double begin, double limit, struct sy_error *err)
     sy_tree.parent->pe = parent.pe;
     memcpy(sy_tree.parent->host, parent.host, sizeof parent.host - 1);
     sy_tree_link_guard(parent.fd);
-    sy_tree_link_send(sy_tree.parent, TREE_HERE, sy_tree.pe, 0, sy_tree.host_name,
-                      sizeof sy_tree.host_name, NULL, 0);
+    join_say(sy_tree.parent, SY_CONTROL_HERE, sy_tree.pe, sy_tree.host_name,
+             sizeof sy_tree.host_name);
     /* PE 0 knows best who is missing: its limit comes first. */
-    while (!sy_tree.complete && !sy_tree.ended && sy_tree_now() - begin < limit + 5)
+    while (!sy_tree.complete && !sy_tree.ended && sy_net_now() - begin < limit + 5)
         sy_tree_pump(0.5);
     if (sy_tree.ended)
         return -ECANCELED;
@@ -438,6 +432,9 @@ static int join_start(const struct tree_rank *rank, struct sy_error *err)
         if (!sy_tree.member || !sy_tree.joined)
             return sy_tree.host->fail(err, ENOMEM, "no memory for %d PEs", rank->npes);
         memcpy(sy_tree.member[0].host, sy_tree.host_name, sizeof sy_tree.host_name);
+        sy_tree.gather.parts.host_of = sy_tree_host_of;
+        if (sy_gather_init(&sy_tree.gather.parts, rank->npes))
+            return sy_tree.host->fail(err, ENOMEM, "no memory for %d PEs", rank->npes);
         return 0;
     }
     /* In a small job PE 0 takes all. */
@@ -447,7 +444,7 @@ static int join_start(const struct tree_rank *rank, struct sy_error *err)
 int sy_tree_join(const struct sy_host *host, struct tree_rank *rank, struct sy_job *job,
                  struct sy_error *err)
 {
-    double begin = sy_tree_now(), limit;
+    double begin = sy_net_now(), limit;
     int rc = rank->pe ? sy_tree_prepare(host, err) : 0;
 
     limit = join_limit();

@@ -26,12 +26,13 @@ void sy_tree_end(int status, bool failed)
 
 /* ---- what the neighbours say ---- */
 
-void sy_tree_on_abort(struct tree_link *link, const struct tree_header *header)
+void sy_tree_on_abort(struct tree_link *link, const struct sy_frame *header)
 {
     if (sy_tree.ended)
         return;
     sy_tree_end(header->arg, header->length != 0);
-    sy_tree_send_all_but(link, TREE_ABORT, header->pe, header->arg, "!", header->length ? 1 : 0);
+    sy_tree_send_all_but(link, SY_CONTROL_ABORT, header->pe, header->arg, "!",
+                         header->length ? 1 : 0);
     sy_tree_flush(PARTING);
 }
 
@@ -56,7 +57,7 @@ void sy_tree_on_gone(struct tree_link *link, const char *why)
                               ? "it has left"
                               : "its connection closed without shmem_finalize: it was "
                                 "killed, crashed, or left by _exit");
-    sy_tree_send_all_but(link, TREE_ABORT, link->pe, 1, "!", 1);
+    sy_tree_send_all_but(link, SY_CONTROL_ABORT, link->pe, 1, "!", 1);
     sy_tree_flush(PARTING);
 }
 
@@ -66,7 +67,7 @@ void sy_tree_mark(enum sy_mark mark)
 {
     pthread_mutex_lock(&sy_tree.lock);
     if (!sy_tree.ended)
-        sy_tree_send_all_but(NULL, TREE_MARK, sy_tree.pe, (int)mark, NULL, 0);
+        sy_tree_send_all_but(NULL, SY_CONTROL_MARK, sy_tree.pe, (int)mark, NULL, 0);
     pthread_mutex_unlock(&sy_tree.lock);
 }
 
@@ -76,7 +77,7 @@ void sy_tree_abort(int status, const char *why)
     sy_tree.mine = true;
     if (!sy_tree.ended) {
         sy_tree_end(status, why != NULL);
-        sy_tree_send_all_but(NULL, TREE_ABORT, sy_tree.pe, status, "!", why ? 1 : 0);
+        sy_tree_send_all_but(NULL, SY_CONTROL_ABORT, sy_tree.pe, status, "!", why ? 1 : 0);
         sy_tree_flush(PARTING);
     }
     pthread_mutex_unlock(&sy_tree.lock);

@@ -29,7 +29,7 @@ struct tree_link *sy_tree_link_new(int fd, enum tree_link_state state)
     link->pe = -1;
     link->state = TREE_LINK_DEAD;
     sy_tree_link_become(link, state);
-    link->deadline = sy_tree_now() + sy_tree_patience();
+    link->deadline = sy_net_now() + sy_tree_patience();
     link->next = sy_tree.links;
     sy_tree.links = link;
     return link;
@@ -98,14 +98,6 @@ void sy_tree_link_close(struct tree_link *link)
     close(link->fd);
 }
 
-/* The seed of the job's key may have gone through it. */
-static void tree_link_buffer_free(struct tree_buffer *buffer)
-{
-    if (buffer->data)
-        explicit_bzero(buffer->data, buffer->room);
-    free(buffer->data);
-}
-
 void sy_tree_bury(void)
 {
     for (struct tree_link **at = &sy_tree.links; *at;) {
@@ -115,8 +107,8 @@ void sy_tree_bury(void)
             continue;
         }
         *at = link->next;
-        tree_link_buffer_free(&link->in);
-        tree_link_buffer_free(&link->out);
+        sy_frames_in_free(&link->in);
+        sy_frames_out_free(&link->out);
         free(link);
     }
 }
@@ -131,39 +123,6 @@ static void tree_link_broken(struct tree_link *link, const char *why)
     sy_tree_link_close(link);
 }
 
-/* ---- buffers ---- */
-
-static int tree_link_make_room(struct tree_buffer *buffer, size_t more)
-{
-    if (buffer->taken) {
-        buffer->length -= buffer->taken;
-        memmove(buffer->data, buffer->data + buffer->taken, buffer->length);
-        buffer->taken = 0;
-    }
-    if (buffer->length + more <= buffer->room)
-        return 0;
-    size_t room = buffer->room ? buffer->room * 2 : 128;
-    while (room < buffer->length + more)
-        room *= 2;
-    char *data = realloc(buffer->data, room);
-    if (!data)
-        return -ENOMEM;
-    buffer->data = data;
-    buffer->room = room;
-    return 0;
-}
-
-static int tree_link_append(struct tree_buffer *buffer, const void *data, size_t length)
-{
-    int rc = length ? tree_link_make_room(buffer, length) : 0;
-
-    if (rc == 0 && length) {
-        memcpy(buffer->data + buffer->length, data, length);
-        buffer->length += length;
-    }
-    return rc;
-}
-
 /* ---- writing ---- */
 
 static void tree_link_want_to_write(struct tree_link *link, bool want)
@@ -176,141 +135,128 @@ static void tree_link_want_to_write(struct tree_link *link, bool want)
     link->writing = want;
 }
 
-/* Failures show when reading, where they are told from a good end. */
 static void tree_link_flush(struct tree_link *link)
 {
-    struct tree_buffer *out = &link->out;
+    bool more = sy_frames_flush(&link->out, link->fd);
 
-    while (out->taken < out->length) {
-        ssize_t n = send(link->fd, out->data + out->taken, out->length - out->taken,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno != EAGAIN)
-            out->taken = out->length;
-        if (n < 0)
-            break;
-        out->taken += (size_t)n;
-    }
-    bool more = out->taken < out->length;
     tree_link_want_to_write(link, more);
     if (!more && link->state == TREE_LINK_PARTING)
         shutdown(link->fd, SHUT_WR);
 }
 
+static void tree_link_queue(struct tree_link *link, struct sy_packet *packet)
+{
+    if (!packet || sy_frames_put(&link->out, packet))
+        tree_link_broken(link, "no memory for messages to it");
+    else
+        tree_link_flush(link);
+}
+
+void sy_tree_link_put(struct tree_link *link, struct sy_packet *packet)
+{
+    if (link->state != TREE_LINK_DEAD)
+        tree_link_queue(link, packet);
+    sy_packet_drop(packet);
+}
+
 void sy_tree_link_write(struct tree_link *link, const void *data, size_t length)
 {
-    if (tree_link_append(&link->out, data, length) != 0)
-        tree_link_broken(link, "no memory for messages to it");
-    else
-        tree_link_flush(link);
+    sy_tree_link_put(link, sy_packet_raw(data, length));
 }
 
-void sy_tree_link_send(struct tree_link *link, enum tree_frame type, int pe, int arg,
-                       const void *first, size_t first_length, const void *second,
-                       size_t second_length)
+void sy_tree_link_send(struct tree_link *link, const struct sy_frame *frame, const void *body)
 {
-    struct tree_header header = {
-        .length = (uint32_t)(first_length + second_length), .type = type, .pe = pe, .arg = arg};
-
-    if (link->state == TREE_LINK_DEAD)
-        return;
-    if (tree_link_append(&link->out, &header, sizeof header) != 0 ||
-        tree_link_append(&link->out, first, first_length) != 0 ||
-        tree_link_append(&link->out, second, second_length) != 0)
-        tree_link_broken(link, "no memory for messages to it");
-    else
-        tree_link_flush(link);
+    sy_tree_link_put(link, sy_packet_new(frame, body, frame->length, NULL));
 }
 
-void sy_tree_send_children(enum tree_frame type, int pe, int arg, const void *body, size_t length)
+void sy_tree_send_up(const struct sy_frame *frame, const void *body)
+{
+    if (sy_tree.parent)
+        sy_tree_link_send(sy_tree.parent, frame, body);
+}
+
+void sy_tree_send_to(struct sy_packet *packet, const struct tree_link *except, bool up)
 {
     for (struct tree_link *link = sy_tree.links; link; link = link->next)
-        if (link->state == TREE_LINK_CHILD)
-            sy_tree_link_send(link, type, pe, arg, body, length, NULL, 0);
+        if (link != except &&
+            (link->state == TREE_LINK_CHILD || (up && link->state == TREE_LINK_PARENT)))
+            tree_link_queue(link, packet);
+    sy_packet_drop(packet);
 }
 
-void sy_tree_send_all_but(const struct tree_link *except, enum tree_frame type, int pe, int arg,
-                          const void *body, size_t length)
+void sy_tree_send_children(const struct sy_frame *frame, const void *body)
 {
-    for (struct tree_link *link = sy_tree.links; link; link = link->next)
-        if (link != except && (link->state == TREE_LINK_CHILD || link->state == TREE_LINK_PARENT))
-            sy_tree_link_send(link, type, pe, arg, body, length, NULL, 0);
+    sy_tree_send_to(sy_packet_new(frame, body, frame->length, NULL), NULL, false);
+}
+
+void sy_tree_send_all_but(const struct tree_link *except, enum sy_control_type type, int pe,
+                          int arg, const void *body, size_t length)
+{
+    const struct sy_frame frame = {.type = type, .length = (uint32_t)length, .pe = pe, .arg = arg};
+
+    sy_tree_send_to(sy_packet_new(&frame, body, length, NULL), except, true);
 }
 
 /* ---- reading ---- */
 
-/* The longest body of a frame, by its type and by who may send it when: what is longer ends the
- * connection before memory is taken for it. -1: no such frame may come now. */
-static ssize_t tree_link_longest(const struct tree_link *link, uint32_t type)
+/* Whether a frame may come now, by its header: one that may not ends the connection before memory
+ * is taken for its body. */
+static bool tree_link_may_come(const struct tree_link *link, const struct sy_frame *frame)
 {
     const struct tree_gather *g = &sy_tree.gather;
-    bool child = link->state == TREE_LINK_CHILD, parent = link->state == TREE_LINK_PARENT;
-    bool complete = sy_tree.complete;
+    bool parent = link->state == TREE_LINK_PARENT, proved = link->state == TREE_LINK_PROVED;
 
-    if (link->state == TREE_LINK_PROVED)
-        return type == TREE_JOIN || type == TREE_ATTACH ? (ssize_t)sizeof(struct tree_join_body)
-                                                        : -1;
-    if (!child && !parent)
-        return -1;
-    switch (type) {
-    case TREE_HERE:
-        return child && !complete ? TREE_HOST_NAME : -1;
-    case TREE_ALL:
-        return parent && !complete ? (ssize_t)sizeof(struct tree_all_body) : -1;
-    case TREE_UP:
-        return child && complete ? TREE_BODY_MOST : -1;
-    case TREE_DOWN: /* comes after this PE's own part of it has gone up */
-        return parent && g->busy && !g->done ? (ssize_t)(g->length * (size_t)sy_tree.npes) : -1;
-    case TREE_ABORT:
-        return 1;
-    case TREE_MARK:
-        return 0;
-    case TREE_ASK:
-        return parent && complete ? 0 : -1;
-    case TREE_REST:
-        return child && complete ? (ssize_t)sizeof(uint64_t) : -1;
-    case TREE_NOTE:
-        return child && complete ? TREE_WORDS : -1;
+    if (!parent && !proved && link->state != TREE_LINK_CHILD)
+        return false;
+    if (sy_frame_fault(frame, parent ? SY_FRAME_AT_CHILD : SY_FRAME_AT_PARENT,
+                       proved             ? SY_FRAME_NEW
+                       : sy_tree.complete ? SY_FRAME_RUNNING
+                                          : SY_FRAME_STARTING))
+        return false;
+    switch (frame->type) {
+    case SY_CONTROL_JOIN:
+    case SY_CONTROL_ATTACH:
+        return frame->length == sizeof(struct tree_join_body);
+    case SY_CONTROL_ALL:
+        return frame->length == sizeof(struct tree_all_body);
+    case SY_CONTROL_GATHERED: /* comes after this PE's own part of it has gone up */
+        return g->busy && !g->done && frame->length == g->length * (size_t)sy_tree.npes;
     default:
-        return -1;
+        return true;
     }
 }
 
 /* What may come now has been decided. Negative: the other end does not keep to the rules. */
-static int tree_link_dispatch(struct tree_link *link, const struct tree_header *header,
+static int tree_link_dispatch(struct tree_link *link, const struct sy_frame *header,
                               const char *body)
 {
     switch (header->type) {
-    case TREE_JOIN:
-    case TREE_ATTACH:
+    case SY_CONTROL_JOIN:
+    case SY_CONTROL_ATTACH:
         return sy_tree_on_join(link, header, body);
-    case TREE_HERE:
-        if (header->length != TREE_HOST_NAME)
-            return -EPROTO;
+    case SY_CONTROL_HERE:
         sy_tree_on_here(header, body);
         return 0;
-    case TREE_ALL:
-        if (header->length != sizeof(struct tree_all_body))
-            return -EPROTO;
+    case SY_CONTROL_ALL:
         sy_tree_on_all(body);
         return 0;
-    case TREE_UP:
+    case SY_CONTROL_GATHER:
         return sy_tree_on_up(header, body);
-    case TREE_DOWN:
-        return sy_tree_on_down(header, body);
-    case TREE_MARK:
+    case SY_CONTROL_GATHERED:
+        sy_tree_on_down(header, body);
+        return 0;
+    case SY_CONTROL_MARK:
         link->finalized = header->arg == SY_MARK_FINALIZED;
         return 0;
-    case TREE_ABORT:
+    case SY_CONTROL_ABORT:
         sy_tree_on_abort(link, header);
         return 0;
-    case TREE_ASK:
+    case SY_CONTROL_ASK:
         sy_tree_on_ask();
         return 0;
-    case TREE_REST:
-        return header->length == sizeof(uint64_t) ? sy_tree_on_rest(header, body) : -EPROTO;
-    case TREE_NOTE:
+    case SY_CONTROL_REST:
+        return sy_tree_on_rest(header, body);
+    case SY_CONTROL_NOTE:
         return sy_tree_on_note(header, body);
     default:
         return -EPROTO;
@@ -319,20 +265,16 @@ static int tree_link_dispatch(struct tree_link *link, const struct tree_header *
 
 static int tree_link_take_frame(struct tree_link *link)
 {
-    struct tree_buffer *in = &link->in;
-    struct tree_header header;
+    struct sy_frame frame;
 
-    if (in->length - in->taken < sizeof header)
+    if (!sy_frames_next(&link->in, &frame))
         return 0;
-    memcpy(&header, in->data + in->taken, sizeof header);
-    ssize_t longest = tree_link_longest(link, header.type);
-    if (longest < 0 || header.length > (size_t)longest)
+    if (!tree_link_may_come(link, &frame))
         return -EMSGSIZE;
-    size_t length = sizeof header + (size_t)header.length;
-    if (in->length - in->taken < length)
+    const char *body = sy_frames_take(&link->in, &frame);
+    if (!body)
         return 0;
-    in->taken += length;
-    int rc = tree_link_dispatch(link, &header, in->data + in->taken - header.length);
+    int rc = tree_link_dispatch(link, &frame, body);
     return rc ? rc : 1;
 }
 
@@ -350,11 +292,11 @@ static int tree_link_digest(struct tree_link *link)
 /* A stranger is given no more memory than what a PE would say. */
 static size_t tree_link_room(const struct tree_link *link)
 {
-    size_t have = link->in.length - link->in.taken, join;
+    size_t have = sy_frames_held(&link->in), join;
 
     if (link->state == TREE_LINK_HELLO || link->state == TREE_LINK_OPENED)
         return sy_tree_handshake_wants(link) - have;
-    join = sizeof(struct tree_header) + sizeof(struct tree_join_body);
+    join = sizeof(struct sy_frame) + sizeof(struct tree_join_body);
     return link->state == TREE_LINK_PROVED && have < join ? join - have : READ;
 }
 
@@ -362,20 +304,16 @@ void sy_tree_link_read(struct tree_link *link)
 {
     while (link->state != TREE_LINK_DEAD) {
         size_t most = tree_link_room(link);
-        if (tree_link_make_room(&link->in, most) != 0) {
-            tree_link_broken(link, "no memory for messages from it");
-            return;
-        }
-        ssize_t n = recv(link->fd, link->in.data + link->in.length, most, MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
+        ssize_t n = sy_frames_receive(&link->in, link->fd, most);
+
+        if (n == -EAGAIN)
             return;
         if (n <= 0) {
-            tree_link_broken(link, n == 0 || errno == ECONNRESET ? NULL : strerror(errno));
+            tree_link_broken(link, n == 0 || n == -ECONNRESET ? NULL
+                                   : n == -ENOMEM             ? "no memory for messages from it"
+                                                              : strerror((int)-n));
             return;
         }
-        link->in.length += (size_t)n;
         /* Neighbours have proved who they are: what makes no sense from them is another version. */
         if (tree_link_digest(link) < 0)
             tree_link_broken(link, "it speaks another version of the protocol");
@@ -393,7 +331,7 @@ static bool link_pending(void)
 
 static void tree_link_drop_late(void)
 {
-    double time = sy_tree_now();
+    double time = sy_net_now();
 
     for (struct tree_link *link = sy_tree.links; link_pending() && link; link = link->next)
         if (is_pending(link->state) && time > link->deadline)
@@ -427,10 +365,10 @@ void sy_tree_pump(double seconds)
 
 void sy_tree_flush(double seconds)
 {
-    double deadline = sy_tree_now() + seconds;
+    double deadline = sy_net_now() + seconds;
 
     for (struct tree_link *link = sy_tree.links; link; link = link->next)
         while (link->state != TREE_LINK_DEAD && link->writing &&
-               sy_tree_wait(link->fd, POLLOUT, deadline) == 0)
+               sy_net_wait(link->fd, POLLOUT, &deadline) == 0)
             tree_link_flush(link);
 }

@@ -1,7 +1,6 @@
 /* Reports of long waits. A PE that has been waiting for long tells PE 0, which asks all what they
  * are doing and prints one report. Lines between PE 0 and the user are the library's log. */
 #include <errno.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +64,7 @@ static void tree_stall_confirm(void)
         "ends");
     tree_stall_print(SY_LOG_ERROR);
     sy_tree_end(1, true);
-    sy_tree_send_all_but(NULL, TREE_ABORT, sy_tree.pe, 1, "!", 1);
+    sy_tree_send_all_but(NULL, SY_CONTROL_ABORT, sy_tree.pe, 1, "!", 1);
 }
 
 static void tree_stall_finish(void)
@@ -108,7 +107,7 @@ static void tree_stall_ask_all(double seconds)
         return;
     }
     stall->waited = seconds;
-    stall->reported = sy_tree_now();
+    stall->reported = sy_net_now();
     stall->missing = sy_tree.npes;
     sy_tree_on_ask();
 }
@@ -141,7 +140,7 @@ static void tree_stall_take(int pe, int milliseconds, const char *text, size_t l
     double seconds = milliseconds / 1e3;
 
     if (milliseconds >= 0 &&
-        (stall->note || sy_tree_now() - stall->reported < SAME * seconds || sy_tree.ended))
+        (stall->note || sy_net_now() - stall->reported < SAME * seconds || sy_tree.ended))
         return;
     if (milliseconds >= 0)
         tree_stall_ask_all(seconds);
@@ -172,7 +171,7 @@ static void tree_stall_take_rest(int pe, uint64_t wait, unsigned flags)
 
 /* ---- frames ---- */
 
-int sy_tree_on_rest(const struct tree_header *header, const char *body)
+int sy_tree_on_rest(const struct sy_frame *header, const char *body)
 {
     uint64_t wait;
 
@@ -180,29 +179,27 @@ int sy_tree_on_rest(const struct tree_header *header, const char *body)
         return -EPROTO;
     memcpy(&wait, body, sizeof wait);
     if (sy_tree.pe == 0)
-        tree_stall_take_rest(header->pe, wait, (unsigned)header->arg);
-    else if (sy_tree.parent)
-        sy_tree_link_send(sy_tree.parent, TREE_REST, header->pe, header->arg, body, header->length,
-                          NULL, 0);
+        tree_stall_take_rest(header->pe, wait, header->more);
+    else
+        sy_tree_send_up(header, body);
     return 0;
 }
 
 void sy_tree_on_ask(void)
 {
     sy_tree.stall.ask = true;
-    sy_tree.stall.asked = sy_tree_now();
-    sy_tree_send_children(TREE_ASK, 0, 0, NULL, 0);
+    sy_tree.stall.asked = sy_net_now();
+    sy_tree_send_children(&(struct sy_frame){.type = SY_CONTROL_ASK}, NULL);
 }
 
-int sy_tree_on_note(const struct tree_header *header, const char *body)
+int sy_tree_on_note(const struct sy_frame *header, const char *body)
 {
     if (header->pe < 1 || header->pe >= sy_tree.npes)
         return -EPROTO;
     if (sy_tree.pe == 0)
         tree_stall_take(header->pe, header->arg, body, header->length);
-    else if (sy_tree.parent)
-        sy_tree_link_send(sy_tree.parent, TREE_NOTE, header->pe, header->arg, body, header->length,
-                          NULL, 0);
+    else
+        sy_tree_send_up(header, body);
     return 0;
 }
 
@@ -211,7 +208,7 @@ int sy_tree_on_note(const struct tree_header *header, const char *body)
 /* Whether nothing came of what this PE said earlier in this wait: PE 0 may be stopped. */
 static bool tree_stall_unheard(double seconds)
 {
-    double begin = sy_tree_now() - seconds;
+    double begin = sy_net_now() - seconds;
 
     return sy_tree.stall.mentioned > begin && sy_tree.stall.asked < begin;
 }
@@ -221,16 +218,21 @@ void sy_tree_rests(uint64_t wait, unsigned flags)
     pthread_mutex_lock(&sy_tree.lock);
     if (sy_tree.pe == 0)
         tree_stall_take_rest(0, wait, flags);
-    else if (sy_tree.parent && !sy_tree.ended)
-        sy_tree_link_send(sy_tree.parent, TREE_REST, sy_tree.pe, (int)flags, &wait, sizeof wait,
-                          NULL, 0);
+    else if (!sy_tree.ended)
+        sy_tree_send_up(&(struct sy_frame){.type = SY_CONTROL_REST,
+                                           .more = (uint16_t)flags,
+                                           .length = sizeof wait,
+                                           .pe = sy_tree.pe},
+                        &wait);
     pthread_mutex_unlock(&sy_tree.lock);
 }
 
 void sy_tree_note(const char *text, double seconds, int asked)
 {
-    int milliseconds = asked ? -1 : seconds < INT_MAX / 1000 ? (int)(seconds * 1000) : INT_MAX;
-    size_t length = strnlen(text, TREE_WORDS);
+    const struct sy_frame note = {.type = SY_CONTROL_NOTE,
+                                  .length = (uint32_t)strnlen(text, SY_LAUNCH_NOTE_MAX),
+                                  .pe = sy_tree.pe,
+                                  .arg = sy_control_waited(seconds, asked)};
 
     pthread_mutex_lock(&sy_tree.lock);
     if (!asked && tree_stall_unheard(seconds))
@@ -239,11 +241,10 @@ void sy_tree_note(const char *text, double seconds, int asked)
                           "it is %s",
                           seconds, text);
     if (!asked)
-        sy_tree.stall.mentioned = sy_tree_now();
+        sy_tree.stall.mentioned = sy_net_now();
     if (sy_tree.pe == 0)
-        tree_stall_take(0, milliseconds, text, length);
-    else if (sy_tree.parent && !sy_tree.ended)
-        sy_tree_link_send(sy_tree.parent, TREE_NOTE, sy_tree.pe, milliseconds, text, length, NULL,
-                          0);
+        tree_stall_take(0, note.arg, text, note.length);
+    else if (!sy_tree.ended)
+        sy_tree_send_up(&note, text);
     pthread_mutex_unlock(&sy_tree.lock);
 }

@@ -8,54 +8,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bootstrap/control/frames.h"
+#include "bootstrap/control/gather.h"
 #include "bootstrap/tree/tree.h"
+#include "util/frame.h"
 #include "util/net/interfaces.h"
+#include "util/net/io.h"
 #include "util/rest.h"
 
 enum {
-    TREE_VERSION = 2,
-    TREE_RADIX = 32,     /* children of a PE */
-    TREE_SILENT = 256,   /* connections that have said nothing that makes sense */
-    TREE_OPENED = 64,    /* those in the middle of the handshake, beside two for each PE */
-    TREE_HOST_NAME = 64, /* bytes of a host name, cut and ended */
-    TREE_PHASE = 48,     /* bytes of the name of a phase, the same */
+    TREE_VERSION = 3,
+    TREE_RADIX = 32,   /* children of a PE */
+    TREE_SILENT = 256, /* connections that have said nothing that makes sense */
+    TREE_OPENED = 64,  /* those in the middle of the handshake, beside two for each PE */
+    TREE_HOST_NAME = SY_CONTROL_HOST,
+    TREE_PHASE = 48, /* bytes of the name of a phase, the same */
     TREE_SEED = 16,
     TREE_NONCE = 32,
-    TREE_PLACES = 200, /* bytes for addresses in a message */
-    TREE_WORDS = 1024  /* bytes of a note */
+    TREE_PLACES = 200 /* bytes for addresses in a message */
 };
-
-#define TREE_BODY_MOST (1 << 20) /* bytes of a PE's part of a gather */
 
 /* Both ends of a connection are the same release of this library on the same kind of machine, or
  * the handshake fails: host byte order. */
-enum tree_frame {
-    TREE_JOIN = 1, /* to PE 0, first on a connection: I am PE `pe`; struct tree_join_body */
-    TREE_ATTACH,   /* to the PE that a REDIRECT named: the same */
-    TREE_ACCEPT,   /* you are a child of PE `pe`; its host's name */
-    TREE_REDIRECT, /* be a child of PE `pe`; struct tree_addresses */
-    TREE_REFUSE,   /* go away; the body is the reason */
-    TREE_HERE,     /* up to PE 0: PE `pe` has a place in the tree; its host's name */
-    TREE_ALL,      /* down: all have come; struct tree_all_body */
-    TREE_UP,       /* up to PE 0: PE `pe`'s part of gather number `arg`; phase name, blob */
-    TREE_DOWN,     /* down: the result of gather number `arg` */
-    TREE_MARK,     /* to the neighbours: `arg` = enum sy_mark */
-    TREE_ABORT,    /* to all: leave with status `arg`; PE `pe` began it; the body is empty for
-                      global_exit */
-    TREE_ASK,      /* down: what is each PE doing? */
-    TREE_NOTE /* up to PE 0: what PE `pe` is doing, in words; arg: milliseconds that it has been
-                 waiting, if it was not asked, else -1 */
-    ,
-    TREE_REST /* up to PE 0: PE `pe` rests; arg = SY_REST_ flags; body: which wait it is, or 0 where
-                it does not. Before a NOTE that was asked for, and unasked */
-};
-
-struct tree_header {
-    uint32_t length; /* bytes of body */
-    uint32_t type;
-    int32_t pe, arg;
-};
-
 struct tree_join_body {
     int32_t npes;
     int32_t again; /* the place that PE 0 gave cannot be reached */
@@ -66,11 +40,6 @@ struct tree_join_body {
 struct tree_all_body {
     unsigned char seed[TREE_SEED]; /* of this job's key */
     int32_t speaks; /* the first child on its host: tells the user if the parent is lost */
-};
-
-struct tree_buffer {
-    char *data;
-    size_t length, room, taken; /* bytes taken from the front */
 };
 
 enum tree_link_state {
@@ -95,22 +64,22 @@ struct tree_link {
     unsigned char nonces[2 * TREE_NONCE]; /* of the handshake: the other end's, mine */
     bool refused;   /* as another release; what it still says is thrown away */
     uint8_t source; /* where it comes from, of the many that may be pushed out */
-    struct tree_buffer in, out;
+    struct sy_frames_in in;
+    struct sy_frames_out out;
 };
 
 struct tree_gather {
-    unsigned number; /* of the gather that is next or under way */
-    bool busy;       /* this PE is in it */
-    char phase[TREE_PHASE];
-    int first, arrived; /* PE 0: who came first, how many have come */
-    size_t length;      /* of each blob */
-    char *all;          /* npes blobs: on PE 0 from the first arrival on, else the caller's */
-    bool *have;
+    bool busy; /* this PE is in one */
     bool done;
-    char fault[320]; /* PE 0: why it cannot be completed */
+    char *all;     /* the caller's: npes blobs */
+    size_t length; /* of each */
+
+    /* PE 0 */
+    struct sy_gather parts;
+    char fault[SY_GATHER_FAULT]; /* why it cannot be completed */
 };
 
-/* Reports of long waits; times are those of sy_tree_now. */
+/* Reports of long waits; times are those of sy_net_now. */
 struct tree_stall {
     bool ask;         /* this PE is asked what it is doing, and has not said it yet */
     double asked;     /* when it was asked last */
@@ -205,20 +174,20 @@ size_t sy_tree_handshake_wants(const struct tree_link *link);
 int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose, const void *more,
                    size_t length, unsigned char out[TREE_SECRET]);
 
-/* Sends or receives all of it: 0 or -errno. */
-int sy_tree_send_all(int fd, const void *data, size_t length, double deadline);
-int sy_tree_receive_all(int fd, void *data, size_t length, double deadline);
-
 /* ---- link.c ---- */
 
 struct tree_link *sy_tree_link_new(int fd, enum tree_link_state state);
+/* Bytes of the handshake. */
 void sy_tree_link_write(struct tree_link *link, const void *data, size_t length);
-void sy_tree_link_send(struct tree_link *link, enum tree_frame type, int pe, int arg,
-                       const void *first, size_t first_length, const void *second,
-                       size_t second_length);
-void sy_tree_send_children(enum tree_frame type, int pe, int arg, const void *body, size_t length);
-void sy_tree_send_all_but(const struct tree_link *except, enum tree_frame type, int pe, int arg,
-                          const void *body, size_t length);
+/* These take the packet over; NULL, for which there was no memory, ends the connection. */
+void sy_tree_link_put(struct tree_link *link, struct sy_packet *packet);
+void sy_tree_link_send(struct tree_link *link, const struct sy_frame *frame, const void *body);
+/* To all children, and to the parent if `up`, but to one. */
+void sy_tree_send_to(struct sy_packet *packet, const struct tree_link *except, bool up);
+void sy_tree_send_all_but(const struct tree_link *except, enum sy_control_type type, int pe,
+                          int arg, const void *body, size_t length);
+void sy_tree_send_children(const struct sy_frame *frame, const void *body);
+void sy_tree_send_up(const struct sy_frame *frame, const void *body);
 /* A connection from or to a neighbour: notices when the other host is gone. */
 void sy_tree_link_guard(int fd);
 void sy_tree_link_close(struct tree_link *link);
@@ -254,21 +223,21 @@ int sy_tree_dial(const struct tree_addresses *to, double patience, double deadli
 bool sy_tree_accept(const void *listener); /* listen.c; false: it is no listener */
 
 /* join.c */
-int sy_tree_on_join(struct tree_link *link, const struct tree_header *header, const char *body);
-void sy_tree_on_here(const struct tree_header *header, const char *body);
+int sy_tree_on_join(struct tree_link *link, const struct sy_frame *header, const char *body);
+void sy_tree_on_here(const struct sy_frame *header, const char *body);
 void sy_tree_on_all(const char *body);
-int sy_tree_on_up(const struct tree_header *header, const char *body); /* gather.c */
-int sy_tree_on_down(const struct tree_header *header, const char *body);
-void sy_tree_on_abort(struct tree_link *link, const struct tree_header *header); /* life.c */
+int sy_tree_on_up(const struct sy_frame *header, const char *body); /* gather.c */
+void sy_tree_on_down(const struct sy_frame *header, const char *body);
+void sy_tree_on_abort(struct tree_link *link, const struct sy_frame *header); /* life.c */
 void sy_tree_on_gone(struct tree_link *link, const char *why);
 
-int sy_tree_on_rest(const struct tree_header *header, const char *body); /* stall.c */
-int sy_tree_on_note(const struct tree_header *header, const char *body); /* stall.c */
+int sy_tree_on_rest(const struct sy_frame *header, const char *body); /* stall.c */
+int sy_tree_on_note(const struct sy_frame *header, const char *body); /* stall.c */
 void sy_tree_on_ask(void);
 void sy_tree_on_late(void);
 
-/* "PEs 3, 5-7 (host a)": those that `have` leaves out. */
-void sy_tree_missing(const bool *have, char *text, size_t room);
+/* Where a PE is or should be, or NULL. */
+const char *sy_tree_host_of(int pe);
 
 /* The job ends. */
 void sy_tree_end(int status, bool failed);

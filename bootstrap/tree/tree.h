@@ -71,11 +71,6 @@ int sy_tree_join(const struct sy_host *host, struct tree_rank *rank, struct sy_j
 
 bool sy_tree_complete(void); /* all PEs have come */
 
-/* For conversations with a launcher: seconds of a clock that is never set; and waiting until such a
- * time for a descriptor, 0, -ETIMEDOUT or another -errno. */
-double sy_tree_now(void);
-int sy_tree_wait(int fd, short events, double deadline);
-
 /* Members of struct sy_bootstrap. */
 int sy_tree_allgather(const char *phase, const void *mine, void *all, size_t length, double seconds,
                       struct sy_error *err);

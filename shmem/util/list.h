@@ -94,4 +94,16 @@ static inline const char *sy_list_end(struct sy_list *list)
     return list->text;
 }
 
+/* Those of `count` PEs that `have` leaves out. host_of: where a PE is or should be; may be NULL. */
+static inline const char *sy_list_missing(const bool *have, int count,
+                                          const char *(*host_of)(int pe), char *text, size_t room)
+{
+    struct sy_list list = sy_list_begin(text, room);
+
+    for (int pe = 0; pe < count; pe++)
+        if (!have[pe])
+            sy_list_add_on(&list, pe, host_of ? host_of(pe) : NULL);
+    return sy_list_end(&list);
+}
+
 #endif

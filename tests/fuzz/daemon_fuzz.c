@@ -6,7 +6,7 @@
 #include "tests/fuzz/processes.h"
 
 #include "bootstrap/launcher/options/flags.h"
-#include "bootstrap/launcher/frames.h"
+#include "bootstrap/control/frames.h"
 #include "bootstrap/launcher/options/placement.h"
 #include "bootstrap/launcher/head/run.h"
 
@@ -37,8 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct sy_launch_header HELLO = {.type = SY_LAUNCH_HELLO,
-                                                  .arg = SY_LAUNCH_VERSION};
+    static const struct sy_frame HELLO = {.type = SY_CONTROL_HELLO, .arg = SY_LAUNCH_VERSION};
     static uint8_t all[sizeof HELLO + 60000];
     struct sy_placement_wish wish = {.npes = PES};
     struct sy_child_plan plan = {0};

@@ -15,7 +15,7 @@
 #include "bootstrap/launcher/daemon/agent.h"
 #include "bootstrap/launcher/head/call.h"
 #include "bootstrap/launcher/options/flags.h"
-#include "bootstrap/launcher/frames.h"
+#include "bootstrap/control/frames.h"
 #include "bootstrap/launcher/options/placement.h"
 #include "bootstrap/launcher/head/run.h"
 #include "tests/fuzz/clock.h"
@@ -32,9 +32,9 @@ static void put(int fd, const void *bytes, size_t length)
         abort();
 }
 
-static void put_frame(int fd, unsigned type, int pe, int64_t arg)
+static void put_frame(int fd, unsigned type, int pe, int arg)
 {
-    const struct sy_launch_header header = {.type = type, .pe = pe, .arg = arg};
+    const struct sy_frame header = {.type = (uint16_t)type, .pe = pe, .arg = arg};
 
     put(fd, &header, sizeof header);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/launcher/frames.h"
+#include "bootstrap/control/frames.h"
 #include "bootstrap/launcher/spec.h"
 
 static const char *directory;
@@ -32,21 +32,24 @@ static void begin_as(int manner)
     fputc(manner, out);
 }
 
-static void frame(unsigned type, int pe, int64_t arg, int more, const char *body, size_t length)
+static void frame(unsigned type, int pe, int arg, int more, const char *body, size_t length)
 {
-    const struct sy_launch_header header = {
-        .type = type, .length = (uint32_t)length, .pe = pe, .more = more, .arg = arg};
+    const struct sy_frame header = {.type = (uint16_t)type,
+                                    .length = (uint32_t)length,
+                                    .pe = pe,
+                                    .more = (uint16_t)more,
+                                    .arg = arg};
 
     fwrite(&header, sizeof header, 1, out);
     fwrite(body, 1, length, out);
 }
 
-static void word(unsigned type, int pe, int64_t arg)
+static void word(unsigned type, int pe, int arg)
 {
     frame(type, pe, arg, 1, "", 0);
 }
 
-static void text(unsigned type, int pe, int64_t arg, const char *body)
+static void text(unsigned type, int pe, int arg, const char *body)
 {
     frame(type, pe, arg, 1, body, strlen(body));
 }
@@ -59,7 +62,7 @@ static void end(void)
 
 /* ---- from agents ---- */
 
-static void all_pes_say(unsigned type, int64_t arg, const char *body, size_t length)
+static void all_pes_say(unsigned type, int arg, const char *body, size_t length)
 {
     for (int pe = 0; pe < 4; pe++)
         frame(type, pe, arg, 1, body, length);
@@ -68,9 +71,9 @@ static void all_pes_say(unsigned type, int64_t arg, const char *body, size_t len
 static void head_seeds(void)
 {
     begin_as(3);
-    all_pes_say(SY_LAUNCH_HELLO, SY_LAUNCH_VERSION, "", 0);
-    all_pes_say(SY_LAUNCH_GATHER, 1000, "init\0data", 9);
-    all_pes_say(SY_LAUNCH_MARK, 1, "", 0);
+    all_pes_say(SY_CONTROL_HELLO, SY_LAUNCH_VERSION, "", 0);
+    all_pes_say(SY_CONTROL_GATHER, 1000, "init\0data", 9);
+    all_pes_say(SY_CONTROL_MARK, 1, "", 0);
     all_pes_say(SY_DAEMON_OUTPUT, 0, "some\nlines\033[1m", 14);
     for (int pe = 0; pe < 4; pe++)
         frame(SY_DAEMON_OUTPUT, pe, 0, 2, "PE 0@h: warning: x\n", 19);
@@ -80,9 +83,9 @@ static void head_seeds(void)
     word(SY_DAEMON_FINISHED, SY_ALL, 0);
     end();
     begin_as(3);
-    all_pes_say(SY_LAUNCH_HELLO, SY_LAUNCH_VERSION, "", 0);
-    text(SY_LAUNCH_NOTE, 1, 1, "in shmem_barrier_all");
-    text(SY_LAUNCH_ABORT, 2, 3, "something went wrong");
+    all_pes_say(SY_CONTROL_HELLO, SY_LAUNCH_VERSION, "", 0);
+    text(SY_CONTROL_NOTE, 1, 1, "in shmem_barrier_all");
+    text(SY_CONTROL_ABORT, 2, 3, "something went wrong");
     word(SY_DAEMON_ENDED, 3, 9);
     word(SY_DAEMON_JUDGE, SY_ALL, 0);
     text(SY_DAEMON_FAULT, 0, 0, "a fault");
@@ -131,15 +134,15 @@ static void agent_seeds(void)
 
     begin();
     put_start();
-    frame(SY_LAUNCH_WELCOME, 0, SY_LAUNCH_VERSION, 0, (char *)&welcome, sizeof welcome);
-    text(SY_LAUNCH_GATHERED, SY_ALL, 0, "12345678");
+    frame(SY_CONTROL_WELCOME, 0, SY_LAUNCH_VERSION, 0, (char *)&welcome, sizeof welcome);
+    text(SY_CONTROL_GATHERED, SY_ALL, 0, "12345678");
     text(SY_DAEMON_INPUT, 0, 0, "input");
     word(SY_DAEMON_INPUT, 0, 0);
     word(SY_DAEMON_CREDIT, 1, 100);
     word(SY_DAEMON_PING, SY_ALL, 0);
-    word(SY_LAUNCH_ASK, 1, 0);
+    word(SY_CONTROL_ASK, 1, 0);
     word(SY_DAEMON_TRACE, SY_ALL, 0);
-    word(SY_LAUNCH_EXIT, 0, 3);
+    word(SY_CONTROL_EXIT, 0, 3);
     word(SY_DAEMON_SIGNAL, SY_ALL, 15);
     word(SY_DAEMON_FINISH, SY_ALL, 1);
     end();
@@ -154,27 +157,27 @@ static void pe_seeds(void)
     struct sy_launch_welcome welcome = {.pe = 2, .npes = 3, .id = "seed"};
 
     begin_as(7);
-    word(SY_LAUNCH_ASK, 0, 0);
-    text(SY_LAUNCH_GATHERED, 0, 0, "123456781234567812345678");
-    word(SY_LAUNCH_ASK, 0, 0);
-    word(SY_LAUNCH_EXIT, 0, 3);
+    word(SY_CONTROL_ASK, 0, 0);
+    text(SY_CONTROL_GATHERED, 0, 0, "123456781234567812345678");
+    word(SY_CONTROL_ASK, 0, 0);
+    word(SY_CONTROL_EXIT, 0, 3);
     end();
     begin_as(6);
-    frame(SY_LAUNCH_WELCOME, 0, SY_LAUNCH_VERSION, 0, (char *)&welcome, sizeof welcome);
-    word(SY_LAUNCH_EXIT, 0, 3);
+    frame(SY_CONTROL_WELCOME, 0, SY_LAUNCH_VERSION, 0, (char *)&welcome, sizeof welcome);
+    word(SY_CONTROL_EXIT, 0, 3);
     end();
 }
 
 static void daemon_seeds(void)
 {
     begin_as(1);
-    frame(SY_LAUNCH_GATHER, 0, 1000, 0, "init\0data", 9);
-    word(SY_LAUNCH_MARK, 0, 1);
-    text(SY_LAUNCH_NOTE, 0, 1, "in shmem_quiet");
-    word(SY_LAUNCH_MARK, 0, 2);
+    frame(SY_CONTROL_GATHER, 0, 1000, 0, "init\0data", 9);
+    word(SY_CONTROL_MARK, 0, 1);
+    text(SY_CONTROL_NOTE, 0, 1, "in shmem_quiet");
+    word(SY_CONTROL_MARK, 0, 2);
     end();
     begin_as(1);
-    text(SY_LAUNCH_ABORT, 0, 3, "why");
+    text(SY_CONTROL_ABORT, 0, 3, "why");
     end();
 }
 

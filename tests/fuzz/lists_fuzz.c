@@ -13,7 +13,7 @@
 #include "bootstrap/launcher/options/hostlist.h"
 #include "bootstrap/launcher/options/placement.h"
 #include "bootstrap/launcher/stdio/plain.h"
-#include "bootstrap/launcher/protocol.h"
+#include "bootstrap/control/protocol.h"
 #include "bootstrap/launcher/spec.h"
 
 enum { LIST, FILE_OF_HOSTS, SLURM, LSF, SPEC, PLAIN, KINDS };

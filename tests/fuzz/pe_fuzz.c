@@ -13,7 +13,7 @@
 
 #include <switchyard/bootstrap.h>
 
-#include "bootstrap/launcher/frames.h"
+#include "bootstrap/control/frames.h"
 
 extern const struct sy_bootstrap shmem_bootstrap_1_oshrun;
 
@@ -40,8 +40,8 @@ static void put(int fd, const void *bytes, size_t length)
 static void welcome(int fd)
 {
     struct sy_launch_welcome body = {.pe = 1, .npes = 3, .id = "fuzz"};
-    const struct sy_launch_header header = {
-        .type = SY_LAUNCH_WELCOME, .length = sizeof body, .arg = SY_LAUNCH_VERSION};
+    const struct sy_frame header = {
+        .type = SY_CONTROL_WELCOME, .length = sizeof body, .arg = SY_LAUNCH_VERSION};
 
     put(fd, &header, sizeof header);
     put(fd, &body, sizeof body);

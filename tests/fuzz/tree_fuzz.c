@@ -60,6 +60,8 @@ static void set_up(int pe, bool complete, bool gathers)
     sy_tree.complete = complete;
     sy_tree.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (pe == 0) {
+        sy_tree.gather.parts.host_of = sy_tree_host_of;
+        require(sy_gather_init(&sy_tree.gather.parts, NPES) == 0);
         sy_tree.member = calloc(NPES, sizeof *sy_tree.member);
         sy_tree.joined = complete ? NULL : calloc(NPES, sizeof *sy_tree.joined);
         sy_tree.joins = 1;
@@ -74,9 +76,7 @@ static void tear_down(void)
         sy_tree_link_close(link);
     sy_tree_bury();
     require(!sy_tree.silent && !sy_tree.opened && !sy_tree.proved && !sy_tree.children);
-    if (sy_tree.pe == 0)
-        free(sy_tree.gather.all);
-    free(sy_tree.gather.have);
+    sy_gather_free(&sy_tree.gather.parts);
     for (int pe = 0; sy_tree.stall.note && pe < NPES; pe++)
         free(sy_tree.stall.note[pe]);
     free(sy_tree.stall.note);
@@ -117,7 +117,7 @@ static void frames(const uint8_t *data, size_t size)
     require(sent == (ssize_t)size - 1);
     sy_tree_link_read(link);
     if (state == TREE_LINK_HELLO)
-        require(link->in.room <= 512 && link->out.room <= 512);
+        require(link->in.room <= 512 && link->out.queued <= 512);
     if (data[0] & 32) {
         shutdown(pair[1], SHUT_RDWR);
         if (link->state != TREE_LINK_DEAD)
@@ -145,7 +145,7 @@ static void contact(const char *text)
 /* The server's side of a conversation is said at once; what the client says is thrown away. */
 static void pmi(const uint8_t *data, size_t size)
 {
-    struct pmi_client client = {.host = &host, .fd = -1, .deadline = sy_tree_now() + 5};
+    struct pmi_client client = {.host = &host, .fd = -1, .deadline = sy_net_now() + 5};
     struct sy_error err;
     char value[TREE_CONTACT_TEXT], number[16];
     int pair[2];

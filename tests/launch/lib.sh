@@ -8,7 +8,7 @@ done
 unset SHMEM_BOOT_FD SHMEM_BOOT_FLAGS PMI_SIZE OMPI_COMM_WORLD_SIZE PMIX_SIZE SLURM_STEP_NUM_TASKS
 
 # The version of the protocol between oshrun, its agents and PEs.
-protocol=$(sed -n 's/^#define SY_LAUNCH_VERSION //p' "$SY_SRC/bootstrap/launcher/protocol.h")
+protocol=$(sed -n 's/^#define SY_LAUNCH_VERSION //p' "$SY_SRC/bootstrap/control/protocol.h")
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/oshrun-test.XXXXXX") || exit 1
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT # jobs: where a test fails on the way

@@ -1,6 +1,6 @@
 # oshrun, tried with a program that speaks its protocol without the library.
 check_PROGRAMS += tests/launch/pe
-tests_launch_pe_SOURCES = tests/launch/pe.c bootstrap/oshrun/oshrun.c bootstrap/launcher/frames.c bootstrap/single/single.c
+tests_launch_pe_SOURCES = tests/launch/pe.c bootstrap/oshrun/oshrun.c $(control_sources) bootstrap/single/single.c
 tests_launch_pe_CPPFLAGS = $(AM_CPPFLAGS) -DSY_BUILTIN_PLUGIN
 
 check_PROGRAMS += tests/launch/stall
@@ -79,7 +79,7 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_silence
 TESTS += tests/unit/test_silence
 endif
-tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tests/unit/suite.h bootstrap/launcher/silence.c
+tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tests/unit/suite.h bootstrap/launcher/silence.c shmem/util/net/io.c
 tests_unit_test_silence_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_silence_LDADD = $(CHECK_LIBS)
 
@@ -89,7 +89,7 @@ check_PROGRAMS += tests/unit/test_judge
 TESTS += tests/unit/test_judge
 endif
 tests_unit_test_judge_SOURCES = tests/unit/test_judge.c tests/unit/suite.h bootstrap/launcher/head/deadlock.c \
-	bootstrap/launcher/head/ending.c bootstrap/launcher/head/gather.c bootstrap/launcher/head/judge.c \
-	bootstrap/launcher/head/waiting.c shmem/util/alike.c shmem/util/rest.c
+	bootstrap/launcher/head/ending.c bootstrap/control/gather.c bootstrap/launcher/head/judge.c \
+	bootstrap/launcher/head/waiting.c shmem/util/alike.c shmem/util/rest.c $(frame_sources)
 tests_unit_test_judge_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_judge_LDADD = $(CHECK_LIBS) -lm

@@ -19,7 +19,8 @@
 
 #include <switchyard/bootstrap.h>
 
-#include "bootstrap/launcher/protocol.h"
+#include "bootstrap/control/protocol.h"
+#include "util/frame.h"
 
 extern const struct sy_bootstrap shmem_bootstrap_1_oshrun, shmem_bootstrap_1_single;
 
@@ -232,14 +233,14 @@ static void step_error(char *arg)
 /* frame=TYPE,LENGTH,ARG: a header as it is, past the plugin. */
 static void step_frame(char *arg)
 {
-    struct sy_launch_header header = {0};
+    struct sy_frame header = {0};
     long long type, length, value;
 
     if (sscanf(arg, "%lld,%lld,%lld", &type, &length, &value) != 3)
         die("frame needs three numbers");
-    header.type = (uint32_t)type;
+    header.type = (uint16_t)type;
     header.length = (uint32_t)length;
-    header.arg = value;
+    header.arg = (int32_t)value;
     if (send(atoi(getenv(SY_LAUNCH_FD_ENV)), &header, sizeof header, 0) < 0)
         die("send: %m");
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/daemon/agent.h"
-#include "bootstrap/launcher/frames.h"
+#include "bootstrap/control/frames.h"
 
 static const char ESCAPE[] = "\033]0;owned\007\033[31m\302\233red";
 
@@ -30,15 +30,18 @@ static void put(const void *bytes, size_t length)
     }
 }
 
-static void head(unsigned type, int pe, int64_t arg, int more, size_t length)
+static void head(unsigned type, int pe, int arg, int more, size_t length)
 {
-    const struct sy_launch_header header = {
-        .type = type, .length = (uint32_t)length, .pe = pe, .more = more, .arg = arg};
+    const struct sy_frame header = {.type = (uint16_t)type,
+                                    .length = (uint32_t)length,
+                                    .pe = pe,
+                                    .more = (uint16_t)more,
+                                    .arg = arg};
 
     put(&header, sizeof header);
 }
 
-static void frame(unsigned type, int pe, int64_t arg, int more, const char *body)
+static void frame(unsigned type, int pe, int arg, int more, const char *body)
 {
     head(type, pe, arg, more, strlen(body));
     put(body, strlen(body));
@@ -54,7 +57,7 @@ static void nap(double seconds)
 /* Takes what oshrun sends, and answers its pings, until it hangs up. */
 static void answer_pings(void)
 {
-    struct sy_launch_header header;
+    struct sy_frame header;
     char *body = malloc(1 << 20);
 
     for (;;) {
@@ -91,7 +94,7 @@ static void start(void)
 static void do_huge(void)
 {
     start();
-    head(SY_LAUNCH_HELLO, 0, SY_LAUNCH_VERSION, 0, 0xffffffff);
+    head(SY_CONTROL_HELLO, 0, SY_LAUNCH_VERSION, 0, 0xffffffff);
     for (;;)
         put(ESCAPE, sizeof ESCAPE);
 }
@@ -131,7 +134,7 @@ static void do_stays(void)
 static void do_trickle(void)
 {
     start();
-    head(SY_LAUNCH_GATHER, 0, 1000, 0, SY_LAUNCH_BODY_MAX);
+    head(SY_CONTROL_GATHER, 0, 1000, 0, SY_LAUNCH_BODY_MAX);
     for (;;) {
         put("x", 1);
         nap(0.1);
@@ -154,7 +157,7 @@ static void do_deaf(void)
 {
     start();
     for (;;)
-        head(SY_LAUNCH_HELLO, 0, SY_LAUNCH_VERSION, 0, 0);
+        head(SY_CONTROL_HELLO, 0, SY_LAUNCH_VERSION, 0, 0);
 }
 
 static void do_twice(void)
@@ -233,7 +236,7 @@ static void do_storm(void)
 {
     static const unsigned char TYPES[] = {1,  3,  5,  6,  9,  73, 74, 75, 76, 77,
                                           78, 79, 80, 81, 82, 83, 84, 85, 88};
-    static const int64_t ARGS[] = {0, 1, 2, 255, 256, 0x137f, -1, INT64_MAX, INT64_MIN};
+    static const int ARGS[] = {0, 1, 2, 255, 256, 0x137f, -1, INT32_MAX, INT32_MIN};
     static const unsigned LENGTHS[] = {0, 0, 0, 1, 6, 100, 5000};
     static char body[5000];
 

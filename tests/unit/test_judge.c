@@ -112,21 +112,21 @@ static void note_sent(const char *what, long number)
     snprintf(sent + used, sizeof sent - used, number < 0 ? "%s " : "%s%ld ", what, number);
 }
 
-void sy_run_send(struct sy_pe *pe, unsigned type, int64_t arg, const void *body, size_t length)
+void sy_run_send(struct sy_pe *pe, unsigned type, int arg, const void *body, size_t length)
 {
     (void)body, (void)length;
-    if (type == SY_LAUNCH_ASK)
+    if (type == SY_CONTROL_ASK)
         note_sent("ask", pe->number);
-    else if (type == SY_LAUNCH_EXIT)
+    else if (type == SY_CONTROL_EXIT)
         note_sent("exit", pe->number);
     else
         note_sent(type == SY_DAEMON_SIGNAL && arg == SIGTERM ? "term" : "frame", pe->number);
 }
 
-void sy_nodes_send(struct sy_run *of, unsigned type, int64_t arg)
+void sy_nodes_send(struct sy_run *of, unsigned type, int arg)
 {
     (void)of;
-    note_sent(type == SY_DAEMON_SIGNAL ? "signal" : "trace", (long)arg);
+    note_sent(type == SY_DAEMON_SIGNAL ? "signal" : "trace", arg);
 }
 
 void sy_nodes_end(struct sy_run *of)
@@ -144,22 +144,6 @@ char *sy_nodes_missing(const struct sy_run *of)
 void sy_run_check_gone(struct sy_run *of)
 {
     of->all_gone = !of->living;
-}
-
-struct sy_packet *sy_packet_new(unsigned type, int64_t arg, size_t length)
-{
-    (void)type, (void)arg;
-    return calloc(1, sizeof(struct sy_packet) + length);
-}
-
-char *sy_packet_body(struct sy_packet *packet)
-{
-    return packet->bytes;
-}
-
-void sy_packet_drop(struct sy_packet *packet)
-{
-    free(packet);
 }
 
 /* ---- jobs ---- */
@@ -339,10 +323,10 @@ END_TEST
 /* ... unless others wait for it. */
 START_TEST(who_is_waited_for_may_not_leave)
 {
-    char *fault;
+    char fault[SY_GATHER_FAULT];
 
     pes[1].greeted = pes[1].initialized = pes[2].initialized = false;
-    ck_assert(!sy_gather_add(&run.gather, 2, "start", "x", 1, &fault));
+    ck_assert(!sy_gather_add(&run.gather, 2, "start", "x", 1, fault));
     exits(2, 0); /* it has brought what it had to */
     sy_judge(&run);
     ck_assert(!run.ending.begun);
@@ -537,9 +521,9 @@ END_TEST
 
 START_TEST(a_start_that_takes_long)
 {
-    char *fault;
+    char fault[SY_GATHER_FAULT];
 
-    ck_assert(!sy_gather_add(&run.gather, 1, "start", "x", 1, &fault));
+    ck_assert(!sy_gather_add(&run.gather, 1, "start", "x", 1, fault));
     run.waiting.gather_began = now;
     clock_pass(16.5);
     ck_assert_str_eq(said, "1 'start' has been waiting for PEs 0, 2-3 for 2 s\n"

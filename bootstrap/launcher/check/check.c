@@ -1,6 +1,5 @@
 /* The pre-flight check: see check.h. One agent on each host answers questions (probe.h); nothing is
  * started there. The hosts are asked one after the other, since this is for people to read. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/check/check.h"
 
 #include <errno.h>
@@ -18,6 +17,7 @@
 #include "bootstrap/launcher/daemon/daemon.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/stdio/plain.h"
+#include "util/net/io.h"
 
 static const double ANSWER = 25;        /* seconds for one answer */
 static const double CLOCKS_APART = 1.0; /* seconds from which on clocks are complained of */
@@ -35,28 +35,15 @@ struct host {
     char fault[400];
 };
 
-static double check_now_of(clockid_t clock)
+static double check_time_of_day(void)
 {
     struct timespec time;
 
-    clock_gettime(clock, &time);
+    clock_gettime(CLOCK_REALTIME, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static double check_now(void)
-{
-    return check_now_of(CLOCK_MONOTONIC);
-}
-
 /* ---- the conversation with an agent ---- */
-
-static bool check_wait_for(int fd, short events, double deadline)
-{
-    struct pollfd wait = {.fd = fd, .events = events};
-    double left = deadline - check_now();
-
-    return left > 0 && poll(&wait, 1, (int)(left * 1000) + 1) > 0;
-}
 
 static bool check_receive(const struct host *host, void *to, size_t length, double deadline)
 {
@@ -65,14 +52,14 @@ static bool check_receive(const struct host *host, void *to, size_t length, doub
     while (length) {
         ssize_t n;
 
-        if (check_now() > deadline)
+        if (sy_net_now() > deadline)
             return false;
         n = read(host->ends.out, at, length);
         if (n > 0) {
             at += n;
             length -= (size_t)n;
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR) ||
-                   !check_wait_for(host->ends.out, POLLIN, deadline)) {
+                   sy_net_wait(host->ends.out, POLLIN, &deadline) != 0) {
             return false;
         }
     }
@@ -82,7 +69,7 @@ static bool check_receive(const struct host *host, void *to, size_t length, doub
 /* The answer, fit for a terminal (allocated). */
 static char *check_receive_answer(const struct host *host, double deadline)
 {
-    struct sy_launch_header header;
+    struct sy_frame header;
     char *answer, *plain = NULL;
 
     if (!check_receive(host, &header, sizeof header, deadline) || header.type != SY_DAEMON_ANSWER ||
@@ -99,7 +86,7 @@ static char *check_receive_answer(const struct host *host, double deadline)
  * would be taken for that to the next question. */
 static char *check_ask(struct host *host, const char *question)
 {
-    struct sy_launch_header header = {
+    struct sy_frame header = {
         .type = SY_DAEMON_PROBE, .length = (uint32_t)strlen(question), .pe = SY_ALL};
     char *answer = NULL;
 
@@ -107,7 +94,7 @@ static char *check_ask(struct host *host, const char *question)
         return NULL;
     if (write(host->ends.in, &header, sizeof header) == sizeof header &&
         write(host->ends.in, question, header.length) == (ssize_t)header.length)
-        answer = check_receive_answer(host, check_now() + ANSWER);
+        answer = check_receive_answer(host, sy_net_now() + ANSWER);
     host->broken = !answer;
     return answer;
 }
@@ -116,7 +103,8 @@ static char *check_ask(struct host *host, const char *question)
 static void check_read_fault(struct host *host)
 {
     char text[2000], *plain;
-    ssize_t n = check_wait_for(host->ends.err, POLLIN, check_now() + 0.2)
+    double deadline = sy_net_now() + 0.2;
+    ssize_t n = sy_net_wait(host->ends.err, POLLIN, &deadline) == 0
                     ? read(host->ends.err, text, sizeof text - 1)
                     : 0;
 
@@ -162,9 +150,9 @@ static void check_find_clock(struct host *host)
     double best = ANSWER;
 
     for (int i = 0; i < CLOCK_ROUNDS && !host->broken; i++) {
-        double begin = check_now_of(CLOCK_REALTIME);
+        double begin = check_time_of_day();
         char *answer = check_ask(host, "clock");
-        double end = check_now_of(CLOCK_REALTIME);
+        double end = check_time_of_day();
 
         if (answer && end - begin < best) {
             best = end - begin;
@@ -178,7 +166,7 @@ static void check_reach(struct host *host, const struct sy_flags *flags, bool sl
                         const struct sy_child_plan *plan)
 {
     char **command = sy_command_make(flags, host->name, slurm);
-    double begin = check_now();
+    double begin = sy_net_now();
     int rc = sy_call_start(command, &plan->nofile, &host->ends);
 
     if (rc != 0) {
@@ -186,7 +174,7 @@ static void check_reach(struct host *host, const struct sy_flags *flags, bool sl
         snprintf(host->fault, sizeof host->fault, "'%s' cannot be run: %s", command[0],
                  strerror(-rc));
     } else if (check_read_greeting(host, begin + flags->spawn_timeout)) {
-        host->seconds = check_now() - begin;
+        host->seconds = sy_net_now() - begin;
         host->facts = check_ask(host, "facts");
         if (host->facts)
             check_find_clock(host);
@@ -367,13 +355,11 @@ static bool check_measure(const struct sy_flags *flags, struct host *from, struc
 
     check_make_token(token);
     check_find_ports(flags, &low, &high);
-    if (asprintf(&question, "listen %s %d %d", token, low, high) < 0)
-        sy_memory_check(NULL);
+    question = sy_memory_text("listen %s %d %d", token, low, high);
     port = check_ask(to, question);
     free(question);
     if (port && *port != '!' && strspn(port, "0123456789,") == strlen(port)) {
-        if (asprintf(&question, "measure %s %s%s", token, port, addresses) < 0)
-            sy_memory_check(NULL);
+        question = sy_memory_text("measure %s %s%s", token, port, addresses);
         answer = check_ask(from, question);
         free(question);
     }

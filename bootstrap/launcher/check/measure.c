@@ -1,5 +1,4 @@
 /* A measurement between two hosts: see measure.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/check/measure.h"
 
 #include <arpa/inet.h>
@@ -9,7 +8,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -19,6 +17,7 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "util/net/io.h"
 
 enum {
     TOKEN = 32,      /* characters */
@@ -29,27 +28,6 @@ enum {
 
 static const double SENDING = 0.3;                   /* seconds of sending */
 static const double CONNECT = 2, ALL_ADDRESSES = 15; /* for one address, and for all */
-
-static double measure_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static char *measure_text_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static char *measure_text_of(const char *fmt, ...)
-{
-    va_list args;
-    char *text;
-    int n;
-
-    va_start(args, fmt);
-    n = vasprintf(&text, fmt, args);
-    va_end(args);
-    return sy_memory_check(n < 0 ? NULL : text);
-}
 
 static bool measure_receive(int fd, char *to, size_t length)
 {
@@ -99,9 +77,9 @@ static bool measure_serve(int fd, const char *token)
 
 static void measure_serve_one(int listener, const char *token)
 {
-    double deadline = measure_now() + SERVE_MS / 1000.;
+    double deadline = sy_net_now() + SERVE_MS / 1000.;
 
-    for (bool done = false; !done && measure_now() < deadline;) {
+    for (bool done = false; !done && sy_net_now() < deadline;) {
         struct pollfd wait = {.fd = listener, .events = POLLIN};
         int fd;
 
@@ -195,15 +173,15 @@ char *sy_measure_listen(const char *token, int low, int high)
     if (strlen(token) != TOKEN || !count) {
         measure_close_all(fd, count);
         if (count)
-            return measure_text_of("! the token is too short");
-        return low ? measure_text_of("! no port from %d to %d is free", low, high)
-                   : measure_text_of("! no port can be opened: %s", strerror(errno));
+            return sy_memory_text("! the token is too short");
+        return low ? sy_memory_text("! no port from %d to %d is free", low, high)
+                   : sy_memory_text("! no port can be opened: %s", strerror(errno));
     }
     if ((pid = fork()) < 0) {
         int error = errno;
 
         measure_close_all(fd, count);
-        return measure_text_of("! %s", strerror(error));
+        return sy_memory_text("! %s", strerror(error));
     }
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -214,7 +192,7 @@ char *sy_measure_listen(const char *token, int low, int high)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? "," : "",
                                  measure_port_of(fd[i]));
     measure_close_all(fd, count);
-    return measure_text_of("%s", text);
+    return sy_memory_text("%s", text);
 }
 
 /* Begins to connect. Returns a descriptor that does not block, or -1 and errno. */
@@ -247,7 +225,7 @@ static int measure_begin_connect(const char *address, int port)
 static int measure_end_connect(int fd, double deadline)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
-    double left = deadline - measure_now();
+    double left = deadline - sy_net_now();
     int error = 0, ready = poll(&wait, 1, left > 0 ? (int)(left * 1000) + 1 : 0);
     socklen_t length = sizeof error;
 
@@ -267,7 +245,7 @@ static int measure_connect_to_all(const char *address, const int *port, int coun
                                   FILE *faults)
 {
     int fd[SY_MEASURE_PORTS], error[SY_MEASURE_PORTS], bad = 0;
-    double deadline = measure_now() + seconds;
+    double deadline = sy_net_now() + seconds;
 
     for (int i = 0; i < count; i++) {
         fd[i] = measure_begin_connect(address, port[i]);
@@ -302,14 +280,14 @@ static bool measure_way(int fd, const char *token, double *trip, double *rate)
     measure_limit_time(fd, SERVE_MS / 3);
     if (send(fd, token, TOKEN, MSG_NOSIGNAL) != TOKEN)
         return false;
-    begin = measure_now();
+    begin = sy_net_now();
     for (int i = 0; i < ROUNDS; i++) {
         if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || !measure_receive(fd, &byte, 1))
             return false;
     }
-    *trip = (measure_now() - begin) / ROUNDS;
-    begin = measure_now();
-    while (measure_now() - begin < SENDING) {
+    *trip = (sy_net_now() - begin) / ROUNDS;
+    begin = sy_net_now();
+    while (sy_net_now() - begin < SENDING) {
         ssize_t n = send(fd, buffer, sizeof buffer, MSG_NOSIGNAL);
 
         if (n < 0)
@@ -319,7 +297,7 @@ static bool measure_way(int fd, const char *token, double *trip, double *rate)
     shutdown(fd, SHUT_WR);
     if (!measure_receive(fd, &byte, 1))
         return false;
-    *rate = sent / (measure_now() - begin);
+    *rate = sent / (sy_net_now() - begin);
     return true;
 }
 
@@ -358,7 +336,7 @@ char *sy_measure_connect(const char *token, const char *ports, const char *addre
                                         faults);
 
         if (fd >= 0 && strlen(token) == TOKEN && measure_way(fd, token, &trip, &rate))
-            answer = measure_text_of("%s %.1f %.1f", address, trip * 1e6, rate / 1e6);
+            answer = sy_memory_text("%s %.1f %.1f", address, trip * 1e6, rate / 1e6);
         else if (fd >= 0)
             fprintf(faults, "%s%s port %d: the connection breaks", ftell(faults) ? "; " : "",
                     address, port[0]);
@@ -368,7 +346,7 @@ char *sy_measure_connect(const char *token, const char *ports, const char *addre
     if (fclose(faults) != 0)
         sy_memory_check(NULL);
     if (!answer)
-        answer = measure_text_of("! %s", *why ? why : "no address to try");
+        answer = sy_memory_text("! %s", *why ? why : "no address to try");
     free(why);
     free(copy);
     return answer;

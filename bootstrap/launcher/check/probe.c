@@ -1,6 +1,5 @@
 /* What an agent finds out about its host: see probe.h. Calls block, each for a limited time: while
  * it is asked, an agent has nothing else to do. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/check/probe.h"
 
 #include <arpa/inet.h>
@@ -131,18 +130,13 @@ static char *check_probe_clock_text(void)
     char *text;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    if (asprintf(&text, "%lld", (long long)now.tv_sec * 1000000000 + now.tv_nsec) < 0)
-        sy_memory_check(NULL);
+    text = sy_memory_text("%lld", (long long)now.tv_sec * 1000000000 + now.tv_nsec);
     return text;
 }
 
 static char *check_probe_refuse(const char *why)
 {
-    char *text;
-
-    if (asprintf(&text, "! %s", why) < 0)
-        sy_memory_check(NULL);
-    return text;
+    return sy_memory_text("! %s", why);
 }
 
 char *sy_probe_answer(const char *question)

@@ -1,5 +1,4 @@
 /* A daemon with a head elsewhere: see agent.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/daemon/agent.h"
 
 #include <fcntl.h>
@@ -13,6 +12,7 @@
 #include "bootstrap/launcher/check/probe.h"
 #include "bootstrap/launcher/silence.h"
 #include "bootstrap/launcher/spec.h"
+#include "util/net/io.h"
 
 enum {
     ABOVE = 10,     /* descriptors of the conversation: low numbers are for PEs */
@@ -75,14 +75,11 @@ static void agent_grace_over(struct ev_loop *loop, ev_timer *timer, int events)
     ev_timer_again(loop, timer);
 }
 
-static void agent_daemon_tells(struct sy_daemon *daemon, const struct sy_launch_header *header,
+static void agent_daemon_tells(struct sy_daemon *daemon, const struct sy_frame *header,
                                const void *body)
 {
-    struct sy_packet *packet = sy_packet_copy(header, body);
-
     (void)daemon;
-    sy_link_send(&agent.link, packet);
-    sy_packet_drop(packet);
+    sy_link_send_frame(&agent.link, header, body);
     if (header->type == SY_DAEMON_FINISHED) {
         sy_link_flush(&agent.link, FLUSH_MS);
         ev_break(agent.loop, EVBREAK_ALL);
@@ -118,18 +115,19 @@ static void agent_leave_silent(void)
 /* What carries the conversation here is the parent: a server of ssh, as a rule. */
 static void agent_look_for_silence(struct ev_loop *loop, ev_timer *timer, int events)
 {
-    bool heard = agent.paused || agent.link.received != agent.heard || sy_link_waiting(&agent.link);
+    bool heard = agent.paused || agent.link.in.received != agent.heard ||
+                 sy_link_waiting(&agent.link);
     struct sy_carriers carriers = sy_silence_carriers(heard ? 0 : getppid(), false);
 
     (void)loop;
     (void)timer;
     (void)events;
-    agent.heard = agent.link.received;
-    if (sy_silence_look(&agent.quiet, sy_silence_now(), heard, carriers) >= agent.spec.silence)
+    agent.heard = agent.link.in.received;
+    if (sy_silence_look(&agent.quiet, sy_net_now(), heard, carriers) >= agent.spec.silence)
         agent_leave_silent();
 }
 
-static void agent_start(const struct sy_launch_header *header, const char *body)
+static void agent_start(const struct sy_frame *header, const char *body)
 {
     if (agent.started || !sy_spec_unpack(&agent.spec, body, header->length)) {
         agent_leave();
@@ -138,7 +136,7 @@ static void agent_start(const struct sy_launch_header *header, const char *body)
     agent.started = true;
     sy_daemon_start(&agent.daemon, agent.loop, &agent.spec);
     if (agent.spec.silence > 0) {
-        sy_silence_begin(&agent.quiet, agent.spec.silence, sy_silence_now());
+        sy_silence_begin(&agent.quiet, agent.spec.silence, sy_net_now());
         ev_timer_init(&agent.silence, agent_look_for_silence, agent.quiet.beat, agent.quiet.beat);
         ev_now_update(agent.loop);
         ev_timer_start(agent.loop, &agent.silence);
@@ -153,8 +151,7 @@ static void agent_probe(const char *question)
     free(answer);
 }
 
-static void agent_frame(struct sy_link *link, const struct sy_launch_header *header,
-                        const char *body)
+static void agent_frame(struct sy_link *link, const struct sy_frame *header, const char *body)
 {
     (void)link;
     agent.paused = header->type == SY_DAEMON_PAUSE;
@@ -166,7 +163,7 @@ static void agent_frame(struct sy_link *link, const struct sy_launch_header *hea
         sy_daemon_take(&agent.daemon, header, body);
 }
 
-static const char *agent_fault(const struct sy_link *link, const struct sy_launch_header *header)
+static const char *agent_fault(const struct sy_link *link, const struct sy_frame *header)
 {
     const char *what = sy_frame_fault(header, SY_FRAME_AT_AGENT,
                                       agent.started ? SY_FRAME_RUNNING : SY_FRAME_NEW);

@@ -1,6 +1,5 @@
 /* Processors for PEs: see bind.h. hwloc is loaded only where a binding is wanted, since it takes
  * longer to load than all PEs take to start. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/daemon/bind.h"
 
 #include <stddef.h>
@@ -122,16 +121,12 @@ char *sy_bind_find(struct sy_bind *bind, int binding)
     const char *fault = bind_load_hwloc();
     hwloc_topology_t topology;
     cpu_set_t allowed;
-    char *why = NULL;
     int depth;
 
     memset(bind, 0, sizeof *bind);
-    if (fault) {
-        if (asprintf(&why, "hwloc cannot be loaded (%s); install it, or leave --bind-to out",
-                     fault) < 0)
-            sy_memory_check(NULL);
-        return why;
-    }
+    if (fault)
+        return sy_memory_text("hwloc cannot be loaded (%s); install it, or leave --bind-to out",
+                              fault);
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || hwloc.init(&topology) != 0)
         return sy_memory_string("the processors of this machine cannot be found out");
     if (hwloc.load(topology) == 0) {
@@ -143,9 +138,7 @@ char *sy_bind_find(struct sy_bind *bind, int binding)
     if (bind->units)
         return NULL;
     sy_bind_free(bind);
-    if (asprintf(&why, "this machine has no %s that hwloc knows", sy_bind_name(binding)) < 0)
-        sy_memory_check(NULL);
-    return why;
+    return sy_memory_text("this machine has no %s that hwloc knows", sy_bind_name(binding));
 }
 
 #else

@@ -1,5 +1,4 @@
 /* One process: see child.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/daemon/child.h"
 
 #include <errno.h>
@@ -9,10 +8,10 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "bootstrap/launcher/protocol.h"
+#include "bootstrap/control/protocol.h"
+#include "bootstrap/launcher/spawn.h"
 
 enum {
     OURS,  /* first index of a pair: oshrun's end */
@@ -110,18 +109,6 @@ static void tie_to_parent(pid_t parent)
         _exit(127);
 }
 
-/* Blocked signals that have arrived since vfork take effect here, with their default action. */
-static void child_reset_signals(void)
-{
-    const struct sigaction action = {.sa_handler = SIG_DFL};
-    sigset_t none;
-
-    for (int number = 1; number < NSIG; number++)
-        sigaction(number, &action, NULL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* In the child of a vfork, which shares oshrun's memory: only calls of the kernel, and one word
  * that is written for oshrun to read. */
 static void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
@@ -140,7 +127,7 @@ static void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
         sched_setaffinity(0, sizeof *cpus, cpus);
     if (dup2(ends->in[THEIRS], 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0 &&
         dup2(ends->link[THEIRS], plan->boot_fd) >= 0 && chdir(plan->directory) == 0) {
-        child_reset_signals();
+        sy_spawn_reset_signals();
         execve(plan->path, plan->argv, plan->envp);
     }
     *error = errno;
@@ -155,18 +142,11 @@ static int child_spawn(const struct sy_child_plan *plan, const cpu_set_t *cpus,
     volatile int error = 0;
     pid_t parent = getpid();
 
-    *executed = true;
     *pid = vfork();
     if (*pid == 0)
         child_run(plan, cpus, ends, parent, &error);
-    if (*pid < 0)
-        return -errno;
-    if (error) {
-        *executed = false;
-        while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
-    }
-    return -error;
+    *executed = !error;
+    return sy_spawn_result(*pid, error);
 }
 
 int sy_child_start(const struct sy_child_plan *plan, const cpu_set_t *cpus, bool with_stdin,

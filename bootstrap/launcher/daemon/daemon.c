@@ -1,5 +1,4 @@
 /* The PEs of one host while they run: see daemon.h. Their start is in daemon_start.c. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/daemon/daemon_start.h"
 
 #include <signal.h>
@@ -10,11 +9,11 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/daemon/trace.h"
 
-void sy_daemon_tell(struct sy_daemon *daemon, unsigned type, int pe, int64_t arg, const void *body,
+void sy_daemon_tell(struct sy_daemon *daemon, unsigned type, int pe, int arg, const void *body,
                     size_t length)
 {
-    const struct sy_launch_header header = {
-        .type = type, .length = (uint32_t)length, .pe = pe, .arg = arg};
+    const struct sy_frame header = {
+        .type = (uint16_t)type, .length = (uint32_t)length, .pe = pe, .arg = arg};
 
     daemon->tell(daemon, &header, body);
 }
@@ -29,16 +28,17 @@ static struct sy_local_pe *daemon_local_of(const struct sy_daemon *daemon, int p
 }
 
 static void daemon_pass(struct sy_daemon *daemon, struct sy_local_pe *local,
-                        const struct sy_launch_header *header, const char *body)
+                        const struct sy_frame *header, const char *body)
 {
-    struct sy_packet *packet = sy_packet_copy(header, body);
+    struct sy_packet *packet;
 
     if (local) {
-        sy_link_send(&local->link, packet);
-    } else {
-        for (int i = 0; i < daemon->started; i++)
-            sy_link_send(&daemon->local[i].link, packet);
+        sy_link_send_frame(&local->link, header, body);
+        return;
     }
+    packet = sy_memory_check(sy_packet_new(header, body, header->length, NULL));
+    for (int i = 0; i < daemon->started; i++)
+        sy_link_send(&daemon->local[i].link, packet);
     sy_packet_drop(packet);
 }
 
@@ -99,8 +99,7 @@ static void daemon_finish(struct sy_daemon *daemon, bool at_once)
     daemon_check_finished(daemon);
 }
 
-void sy_daemon_take(struct sy_daemon *daemon, const struct sy_launch_header *header,
-                    const char *body)
+void sy_daemon_take(struct sy_daemon *daemon, const struct sy_frame *header, const char *body)
 {
     struct sy_local_pe *local = daemon_local_of(daemon, header->pe);
 
@@ -109,9 +108,9 @@ void sy_daemon_take(struct sy_daemon *daemon, const struct sy_launch_header *hea
     switch (header->type) {
     case SY_DAEMON_SIGNAL:
         if (local)
-            daemon_signal_local(local, (int)header->arg);
+            daemon_signal_local(local, header->arg);
         else
-            sy_daemon_signal(daemon, (int)header->arg);
+            sy_daemon_signal(daemon, header->arg);
         break;
     case SY_DAEMON_CREDIT:
         if (local)
@@ -133,24 +132,23 @@ void sy_daemon_take(struct sy_daemon *daemon, const struct sy_launch_header *hea
         sy_daemon_tell(daemon, SY_DAEMON_PONG, SY_ALL, header->arg, NULL, 0);
         break;
     default:
-        if (header->type < SY_LAUNCH_LAST)
+        if (header->type < SY_CONTROL_LAST)
             daemon_pass(daemon, local, header, body);
     }
 }
 
 /* ---- what comes from PEs ---- */
 
-static const char *pe_fault(const struct sy_link *link, const struct sy_launch_header *header)
+static const char *pe_fault(const struct sy_link *link, const struct sy_frame *header)
 {
     (void)link;
     return sy_frame_fault(header, SY_FRAME_AT_CREW, SY_FRAME_RUNNING);
 }
 
-static void daemon_pe_frame(struct sy_link *link, const struct sy_launch_header *header,
-                            const char *body)
+static void daemon_pe_frame(struct sy_link *link, const struct sy_frame *header, const char *body)
 {
     struct sy_local_pe *local = link->owner;
-    struct sy_launch_header up = *header;
+    struct sy_frame up = *header;
 
     up.pe = local->pe;
     local->daemon->tell(local->daemon, &up, body);
@@ -167,10 +165,10 @@ static void daemon_output_bytes(struct sy_pe_output *output, const char *bytes, 
 {
     struct sy_local_pe *local = output->owner;
     struct sy_daemon *daemon = local->daemon;
-    const struct sy_launch_header header = {.type = SY_DAEMON_OUTPUT,
-                                            .length = (uint32_t)length,
-                                            .pe = local->pe,
-                                            .more = output->stream};
+    const struct sy_frame header = {.type = SY_DAEMON_OUTPUT,
+                                    .length = (uint32_t)length,
+                                    .pe = local->pe,
+                                    .more = (uint16_t)output->stream};
 
     daemon->tell(daemon, &header, bytes);
     if (!length) {

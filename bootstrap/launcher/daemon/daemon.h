@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "bootstrap/launcher/daemon/child.h"
-#include "bootstrap/launcher/frames.h"
+#include "bootstrap/control/frames.h"
 #include "bootstrap/launcher/daemon/guard.h"
 #include "bootstrap/launcher/stdio/pe_input.h"
 #include "bootstrap/launcher/link.h"
@@ -48,7 +48,7 @@ struct sy_daemon {
     bool finishing, finished;
 
     /* A frame for the head; it is called in the middle of things, and may call sy_daemon_take. */
-    void (*tell)(struct sy_daemon *daemon, const struct sy_launch_header *header, const void *body);
+    void (*tell)(struct sy_daemon *daemon, const struct sy_frame *header, const void *body);
     void *owner;
 };
 
@@ -57,8 +57,7 @@ struct sy_daemon {
 void sy_daemon_start(struct sy_daemon *daemon, struct ev_loop *loop, const struct sy_spec *spec);
 
 /* A frame from the head. */
-void sy_daemon_take(struct sy_daemon *daemon, const struct sy_launch_header *header,
-                    const char *body);
+void sy_daemon_take(struct sy_daemon *daemon, const struct sy_frame *header, const char *body);
 
 /* To be called upon SIGCHLD. `stranger` (may be NULL) gets the children that are no PEs. */
 void sy_daemon_reap(struct sy_daemon *daemon,
@@ -68,7 +67,7 @@ void sy_daemon_reap(struct sy_daemon *daemon,
 void sy_daemon_signal(struct sy_daemon *daemon, int number);
 
 /* Tells the head something: header fields and body. */
-void sy_daemon_tell(struct sy_daemon *daemon, unsigned type, int pe, int64_t arg, const void *body,
+void sy_daemon_tell(struct sy_daemon *daemon, unsigned type, int pe, int arg, const void *body,
                     size_t length);
 
 /* Ends what is left and frees. */

@@ -1,6 +1,5 @@
 /* Starts the PEs of one host: see daemon.h. Everything that can be known before the first one
  * starts is looked at then: a wrong name is one line, not one for each PE. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/daemon/daemon_start.h"
 
 #include <errno.h>
@@ -26,17 +25,12 @@ static bool daemon_start_trouble(struct sy_daemon *daemon, int status, const cha
 {
     char *text;
     va_list args;
-    int n;
 
     va_start(args, fmt);
-    n = vasprintf(&text, fmt, args);
+    text = sy_memory_vtext(fmt, args);
     va_end(args);
-    sy_memory_check(n < 0 ? NULL : text);
-    if (n > SY_LAUNCH_TEXT_MAX) {
-        n = SY_LAUNCH_TEXT_MAX;
-        text[n] = '\0';
-    }
-    sy_daemon_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, status, text, strlen(text));
+    sy_daemon_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, status, text,
+                   strnlen(text, SY_LAUNCH_TEXT_MAX));
     free(text);
     return false;
 }

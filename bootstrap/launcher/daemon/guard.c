@@ -1,5 +1,4 @@
 /* No process outlives its job: see guard.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/daemon/guard.h"
 
 #include <ctype.h>

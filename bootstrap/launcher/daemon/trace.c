@@ -1,7 +1,6 @@
 /* Stack traces: see trace.h. A debugger may take long for a large program, so each is given a time,
  * only a few run at once, and what the kernel knows of a process stands in where none can be had
  * (no gdb, or a kernel that does not let it look). */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/daemon/trace.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* Runs a command that starts an agent: see call.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/head/call.h"
 
 #include <errno.h>
@@ -7,10 +6,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bootstrap/launcher/options/program.h"
+#include "bootstrap/launcher/spawn.h"
 
 /* In the child of a vfork: calls of the kernel only. */
 static void call_run_command(const char *path, char *const *command, const struct rlimit *nofile,
@@ -19,17 +18,11 @@ static void call_run_command(const char *path, char *const *command, const struc
 static void call_run_command(const char *path, char *const *command, const struct rlimit *nofile,
                              const int theirs[3], pid_t parent, volatile int *error)
 {
-    const struct sigaction action = {.sa_handler = SIG_DFL};
-    sigset_t none;
-
     setsid();
     setrlimit(RLIMIT_NOFILE, nofile);
     for (int fd = 0; fd < 3; fd++)
         dup2(theirs[fd], fd);
-    for (int number = 1; number < NSIG; number++)
-        sigaction(number, &action, NULL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    sy_spawn_reset_signals();
     /* Its descriptors close with oshrun anyway; this is for one that does not look at them. */
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent)
         execve(path, command, environ);
@@ -46,13 +39,7 @@ static int call_spawn(const char *path, char *const *command, const struct rlimi
     *pid = vfork();
     if (*pid == 0)
         call_run_command(path, command, nofile, theirs, parent, &error);
-    if (*pid < 0)
-        return -errno;
-    if (error) {
-        while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
-    }
-    return -error;
+    return sy_spawn_result(*pid, error);
 }
 
 int sy_call_start(char *const *command, const struct rlimit *nofile, struct sy_call_ends *ends)

@@ -1,7 +1,6 @@
 /* The command that starts an agent: see command.h. What runs there is this very file, if it is
  * there under the same name, else the oshrun of that host's PATH; the greeting shows whether the
  * two fit. Nothing secret is in these words, since anybody can read them there. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/head/command.h"
 
 #include <limits.h>
@@ -54,7 +53,7 @@ static const char *command_own_file(void)
  * in all of them. */
 static void command_add_shell(struct words *words)
 {
-    char *quoted = NULL, *command = NULL;
+    char *quoted = NULL, *command;
     size_t length = 0;
     FILE *out = sy_memory_check(open_memstream(&quoted, &length));
 
@@ -64,12 +63,12 @@ static void command_add_shell(struct words *words)
         else
             fputc(*at, out);
     }
-    if (fclose(out) != 0 ||
-        asprintf(&command,
-                 "exec /bin/sh -c 'test -x \"$1\" || set -- oshrun; exec \"$1\" --agent' "
-                 "oshrun '%s'",
-                 quoted) < 0)
+    if (fclose(out) != 0)
         sy_memory_check(NULL);
+    command = sy_memory_text(
+        "exec /bin/sh -c 'test -x \"$1\" || set -- oshrun; exec \"$1\" --agent' "
+        "oshrun '%s'",
+        quoted);
     command_add(words, command);
     free(command);
     free(quoted);

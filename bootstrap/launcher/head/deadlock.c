@@ -1,6 +1,5 @@
 /* PEs that all wait for each other, since one has left or waits for the end of the job: util/rest.h
  * says how that is known for certain. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/head/run.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* PEs that end, and which of these ends are failures of the job. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/head/run.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* What daemons tell, and what PEs say through them: greetings, gathers, states, output, the wish to
  * end the job. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/head/run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "util/list.h"
 
 enum { LONGEST_MS = 24 * 3600 * 1000 };
 
@@ -27,7 +28,7 @@ static void messages_end_wrong(struct sy_pe *pe, const char *what)
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
 
-static void messages_hello(struct sy_pe *pe, int64_t version)
+static void messages_hello(struct sy_pe *pe, int version)
 {
     struct sy_run *run = pe->run;
     struct sy_launch_welcome welcome = {.pe = pe->number, .npes = run->npes};
@@ -35,9 +36,9 @@ static void messages_hello(struct sy_pe *pe, int64_t version)
 
     if (version != SY_LAUNCH_VERSION) {
         snprintf(what, sizeof what,
-                 "version %lld of the launch protocol, this oshrun knows %d: use the oshrun of the "
+                 "version %d of the launch protocol, this oshrun knows %d: use the oshrun of the "
                  "program's library",
-                 (long long)version, SY_LAUNCH_VERSION);
+                 version, SY_LAUNCH_VERSION);
         messages_end_wrong(pe, what);
         return;
     }
@@ -49,7 +50,7 @@ static void messages_hello(struct sy_pe *pe, int64_t version)
     pe->greeted = true;
     memcpy(welcome.id, run->id, sizeof welcome.id);
     memcpy(welcome.key, run->key, sizeof welcome.key);
-    sy_run_send(pe, SY_LAUNCH_WELCOME, SY_LAUNCH_VERSION, &welcome, sizeof welcome);
+    sy_run_send(pe, SY_CONTROL_WELCOME, SY_LAUNCH_VERSION, &welcome, sizeof welcome);
     explicit_bzero(&welcome, sizeof welcome);
 }
 
@@ -79,20 +80,21 @@ static char *messages_missing_hosts(const struct sy_run *run)
 static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
-    char *missing = sy_gather_missing(&run->gather), *hosts = messages_missing_hosts(run);
+    char missing[SY_LIST_TEXT], *hosts = messages_missing_hosts(run);
     bool one = run->npes - run->gather.arrived == 1;
 
     (void)loop;
     (void)events;
     sy_run_say(run, SY_SAY_ENDING, "'%s' was not complete in time: %s on host %s %s not come%s",
-               run->gather.phase, missing, hosts, one ? "has" : "have", sy_ending_rest(run, false));
+               run->gather.phase,
+               sy_list_missing(run->gather.have, run->npes, NULL, missing, sizeof missing), hosts,
+               one ? "has" : "have", sy_ending_rest(run, false));
     free(hosts);
-    free(missing);
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
 
 /* The first to come sets the limit; one with less patience shortens it. */
-static void messages_limit_gather(struct sy_run *run, int64_t milliseconds)
+static void messages_limit_gather(struct sy_run *run, int milliseconds)
 {
     double seconds;
 
@@ -100,7 +102,7 @@ static void messages_limit_gather(struct sy_run *run, int64_t milliseconds)
         milliseconds = 1;
     if (milliseconds > LONGEST_MS)
         milliseconds = LONGEST_MS;
-    seconds = (double)milliseconds / 1000;
+    seconds = milliseconds / 1e3;
     if (ev_is_active(&run->gather_limit)) {
         if (ev_timer_remaining(run->loop, &run->gather_limit) <= seconds)
             return;
@@ -153,19 +155,18 @@ static void messages_answer_gather(struct sy_run *run)
 
     ev_timer_stop(run->loop, &run->gather_limit);
     packet = sy_gather_take(&run->gather);
-    sy_packet_header(packet)->pe = SY_ALL;
+    sy_packet_frame(packet)->pe = SY_ALL;
     for (int i = 0; i < run->nodes; i++)
-        sy_node_send(&run->node[i], sy_packet_header(packet), sy_packet_body(packet));
+        sy_node_send(&run->node[i], sy_packet_frame(packet), sy_packet_body(packet));
     sy_packet_drop(packet);
 }
 
-static void messages_gather(struct sy_pe *pe, const struct sy_launch_header *header,
-                            const char *body)
+static void messages_gather(struct sy_pe *pe, const struct sy_frame *header, const char *body)
 {
     struct sy_run *run = pe->run;
     size_t phase = strnlen(body, header->length);
-    char *fault;
-    bool complete;
+    char fault[SY_GATHER_FAULT];
+    int rc;
 
     if (!pe->greeted || phase == header->length || run->gather.have[pe->number]) {
         messages_end_wrong(pe, !pe->greeted ? "a gather before its greeting"
@@ -174,14 +175,15 @@ static void messages_gather(struct sy_pe *pe, const struct sy_launch_header *hea
                                    : "a second gather before the answer to the first");
         return;
     }
-    complete = sy_gather_add(&run->gather, pe->number, body, body + phase + 1,
-                             header->length - phase - 1, &fault);
-    if (fault) {
+    rc = sy_gather_add(&run->gather, pe->number, body, body + phase + 1, header->length - phase - 1,
+                       fault);
+    if (rc == -ENOMEM)
+        sy_memory_check(NULL);
+    if (rc < 0) {
         messages_end_mismatched(run, pe, fault);
-        free(fault);
         return;
     }
-    if (complete) {
+    if (rc) {
         messages_answer_gather(run);
         return;
     }
@@ -203,7 +205,7 @@ static void messages_abort_now(struct ev_loop *loop, ev_timer *timer, int events
 
 /* shmem_global_exit ends the job at once. A PE that gives up because of an error may do so because
  * another has died: that one is then the cause, and is given the time to show. */
-static void messages_end_asked(struct sy_pe *pe, int64_t status, const char *why)
+static void messages_end_asked(struct sy_pe *pe, int status, const char *why)
 {
     struct sy_run *run = pe->run;
 
@@ -211,45 +213,46 @@ static void messages_end_asked(struct sy_pe *pe, int64_t status, const char *why
     if (run->abort.pending)
         return;
     if (!*why) {
-        sy_run_say(run, SY_SAY_MORE, "PE %d called shmem_global_exit(%lld)", pe->number,
-                   (long long)status);
-        sy_ending_begin(run, (int)(status & 0xff), SY_GRACE_FAILED);
+        sy_run_say(run, SY_SAY_MORE, "PE %d called shmem_global_exit(%d)", pe->number, status);
+        sy_ending_begin(run, status & 0xff, SY_GRACE_FAILED);
         return;
     }
     sy_run_say(run, SY_SAY_MORE, "PE %d gives up: %s", pe->number, why);
     run->abort.pending = true;
-    run->abort.status = (int)(status & 0xff) ? (int)(status & 0xff) : 1;
+    run->abort.status = status & 0xff ? status & 0xff : 1;
     ev_timer_start(run->loop, &run->abort.wait);
 }
 
-static void messages_pe_says(struct sy_pe *pe, const struct sy_launch_header *header,
-                             const char *body)
+static void messages_pe_says(struct sy_pe *pe, const struct sy_frame *header, const char *body)
 {
-    if (header->type == SY_LAUNCH_REST) {
-        sy_deadlock_rests(pe, (uint64_t)header->arg, (unsigned)header->more);
+    uint64_t wait;
+
+    if (header->type == SY_CONTROL_REST) {
+        memcpy(&wait, body, sizeof wait);
+        sy_deadlock_rests(pe, wait, header->more);
         return;
     }
-    if (header->type == SY_LAUNCH_NOTE) {
-        sy_waiting_note(pe, body, header->more, header->arg != 0);
+    if (header->type == SY_CONTROL_NOTE) {
+        sy_waiting_note(pe, body, header->arg / 1e3, header->arg >= 0);
         return;
     }
     if (pe->run->ending.begun) {
         /* One that comes late is told to leave; the rest is of no interest any more. */
-        if (header->type == SY_LAUNCH_HELLO)
-            sy_run_send(pe, SY_LAUNCH_EXIT, pe->run->status, NULL, 0);
+        if (header->type == SY_CONTROL_HELLO)
+            sy_run_send(pe, SY_CONTROL_EXIT, pe->run->status, NULL, 0);
         return;
     }
     switch (header->type) {
-    case SY_LAUNCH_HELLO:
+    case SY_CONTROL_HELLO:
         messages_hello(pe, header->arg);
         break;
-    case SY_LAUNCH_GATHER:
+    case SY_CONTROL_GATHER:
         messages_gather(pe, header, body);
         break;
-    case SY_LAUNCH_MARK:
+    case SY_CONTROL_MARK:
         pe->initialized = header->arg == SY_MARK_INITIALIZED;
         break;
-    case SY_LAUNCH_ABORT:
+    case SY_CONTROL_ABORT:
         messages_end_asked(pe, header->arg, body);
         break;
     default:
@@ -272,10 +275,10 @@ static void messages_stream_done(struct sy_stream *stream)
 static void messages_stream_room(struct sy_stream *stream, size_t bytes)
 {
     struct sy_pe *pe = stream->owner;
-    const struct sy_launch_header header = {.type = SY_DAEMON_CREDIT,
-                                            .pe = pe->number,
-                                            .more = stream == &pe->out ? 1 : 2,
-                                            .arg = (int64_t)bytes};
+    const struct sy_frame header = {.type = SY_DAEMON_CREDIT,
+                                    .pe = pe->number,
+                                    .more = stream == &pe->out ? 1 : 2,
+                                    .arg = (int)bytes};
 
     pe->room[header.more - 1] += bytes;
     sy_node_send(pe->node, &header, NULL);
@@ -439,7 +442,7 @@ static bool messages_is_whole(const struct sy_node *node)
     return true;
 }
 
-static void messages_node_tells(struct sy_node *node, const struct sy_launch_header *header,
+static void messages_node_tells(struct sy_node *node, const struct sy_frame *header,
                                 const char *body)
 {
     struct sy_run *run = node->run;
@@ -458,7 +461,7 @@ static void messages_node_tells(struct sy_node *node, const struct sy_launch_hea
         }
         break;
     case SY_DAEMON_TROUBLE:
-        messages_trouble(node, (int)header->arg, body);
+        messages_trouble(node, header->arg, body);
         break;
     case SY_DAEMON_JUDGE:
         sy_judge(run);
@@ -474,13 +477,13 @@ static void messages_node_tells(struct sy_node *node, const struct sy_launch_hea
     }
 }
 
-static struct sy_stream *stream_of(struct sy_pe *pe, const struct sy_launch_header *header)
+static struct sy_stream *stream_of(struct sy_pe *pe, const struct sy_frame *header)
 {
     return header->more == 1 ? &pe->out : &pe->err;
 }
 
 /* What is wrong with a frame after those that came before it, or NULL: an agent may be anything. */
-static const char *messages_misplaced(struct sy_pe *pe, const struct sy_launch_header *header)
+static const char *messages_misplaced(struct sy_pe *pe, const struct sy_frame *header)
 {
     enum { LINES = 2 }; /* about a PE's start: daemon_start.c has no more to say */
     const struct sy_input *input = &pe->run->input;
@@ -511,8 +514,7 @@ static const char *messages_misplaced(struct sy_pe *pe, const struct sy_launch_h
     }
 }
 
-static void messages_pe_tells(struct sy_pe *pe, const struct sy_launch_header *header,
-                              const char *body)
+static void messages_pe_tells(struct sy_pe *pe, const struct sy_frame *header, const char *body)
 {
     const char *fault = messages_misplaced(pe, header);
 
@@ -541,7 +543,7 @@ static void messages_pe_tells(struct sy_pe *pe, const struct sy_launch_header *h
         messages_end_wrong(pe, body);
         break;
     case SY_DAEMON_ENDED:
-        messages_ended(pe, (int)header->arg);
+        messages_ended(pe, header->arg);
         break;
     case SY_DAEMON_TRACED:
         pe->traced = true;
@@ -552,7 +554,7 @@ static void messages_pe_tells(struct sy_pe *pe, const struct sy_launch_header *h
     }
 }
 
-void sy_messages_take(struct sy_node *node, const struct sy_launch_header *header, const char *body)
+void sy_messages_take(struct sy_node *node, const struct sy_frame *header, const char *body)
 {
     struct sy_run *run = node->run;
 
@@ -566,7 +568,8 @@ void sy_messages_take(struct sy_node *node, const struct sy_launch_header *heade
 
 void sy_messages_init(struct sy_run *run)
 {
-    sy_gather_init(&run->gather, run->npes);
+    if (sy_gather_init(&run->gather, run->npes) != 0)
+        sy_memory_check(NULL);
     ev_timer_init(&run->gather_limit, messages_gather_expired, 0., 0.);
     ev_timer_init(&run->abort.wait, messages_abort_now, CAUSE, 0.);
     run->gather_limit.data = run->abort.wait.data = run;

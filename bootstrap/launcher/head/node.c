@@ -1,5 +1,4 @@
 /* The hosts of a job: see node.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/head/node.h"
 
 #include <errno.h>
@@ -14,6 +13,7 @@
 #include "bootstrap/launcher/head/call.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/head/run.h"
+#include "util/net/io.h"
 
 enum {
     CALLS_AT_ONCE = 32, /* commands that have not greeted yet; a server of ssh takes no more */
@@ -96,13 +96,12 @@ void sy_node_wrong(struct sy_node *node, const char *what)
 
 void sy_node_progress(struct sy_node *node)
 {
-    node->progressed = sy_silence_now();
+    node->progressed = sy_net_now();
 }
 
 /* ---- frames ---- */
 
-static const char *node_link_fault(const struct sy_link *link,
-                                   const struct sy_launch_header *header)
+static const char *node_link_fault(const struct sy_link *link, const struct sy_frame *header)
 {
     const struct sy_node *node = link->owner;
 
@@ -110,8 +109,7 @@ static const char *node_link_fault(const struct sy_link *link,
                           node->state == SY_NODE_STARTING ? SY_FRAME_STARTING : SY_FRAME_RUNNING);
 }
 
-static void node_link_frame(struct sy_link *link, const struct sy_launch_header *header,
-                            const char *body)
+static void node_link_frame(struct sy_link *link, const struct sy_frame *header, const char *body)
 {
     struct sy_node *node = link->owner;
 
@@ -130,7 +128,7 @@ static void link_ended(struct sy_link *link)
     node_lose(link->owner, "is lost: the connection to its agent has ended");
 }
 
-static void node_daemon_tells(struct sy_daemon *daemon, const struct sy_launch_header *header,
+static void node_daemon_tells(struct sy_daemon *daemon, const struct sy_frame *header,
                               const void *body)
 {
     /* Handlers take the body as a string, as it comes out of a link. */
@@ -148,25 +146,19 @@ static void node_daemon_tells(struct sy_daemon *daemon, const struct sy_launch_h
     free(text);
 }
 
-void sy_node_send(struct sy_node *node, const struct sy_launch_header *header, const void *body)
+void sy_node_send(struct sy_node *node, const struct sy_frame *header, const void *body)
 {
-    struct sy_packet *packet;
-
-    if (node->local) {
-        if (is_greeted(node))
-            sy_daemon_take(&node->daemon, header, body);
-        return;
-    }
     if (!is_greeted(node))
         return;
-    packet = sy_packet_copy(header, body);
-    sy_link_send(&node->link, packet);
-    sy_packet_drop(packet);
+    if (node->local)
+        sy_daemon_take(&node->daemon, header, body);
+    else
+        sy_link_send_frame(&node->link, header, body);
 }
 
-void sy_nodes_send(struct sy_run *run, unsigned type, int64_t arg)
+void sy_nodes_send(struct sy_run *run, unsigned type, int arg)
 {
-    const struct sy_launch_header header = {.type = type, .pe = SY_ALL, .arg = arg};
+    const struct sy_frame header = {.type = (uint16_t)type, .pe = SY_ALL, .arg = arg};
 
     for (int i = 0; i < run->nodes; i++)
         sy_node_send(&run->node[i], &header, NULL);
@@ -178,8 +170,7 @@ static void node_call_more(struct sy_run *run);
 
 static void node_greeted(struct sy_node *node)
 {
-    const struct sy_launch_header start = {.type = SY_DAEMON_START, .pe = SY_ALL};
-    struct sy_launch_header header = start;
+    struct sy_frame header = {.type = SY_DAEMON_START, .pe = SY_ALL};
     size_t length;
     char *bytes = sy_spec_pack(&node->spec, &length);
 
@@ -192,7 +183,7 @@ static void node_greeted(struct sy_node *node)
         return;
     }
     node->state = SY_NODE_STARTING;
-    sy_silence_begin(&node->silence, node->run->flags->silence, sy_silence_now());
+    sy_silence_begin(&node->silence, node->run->flags->silence, sy_net_now());
     sy_node_progress(node);
     node->link.fault = node_link_fault;
     node->link.frame = node_link_frame;
@@ -315,8 +306,7 @@ static void node_watch_errors(struct sy_node *node, int fd)
     struct sy_run *run = node->run;
     char *label;
 
-    if (asprintf(&label, "oshrun: host %s: ", node->name) < 0)
-        sy_memory_check(NULL);
+    label = sy_memory_text("oshrun: host %s: ", node->name);
     node->error_lines.room = node_error_room;
     node->error_lines.done = error_done;
     node->error_lines.owner = node;
@@ -416,7 +406,7 @@ void sy_nodes_reap(struct sy_run *run)
 static void node_spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
-    double patience = run->flags->spawn_timeout, now = sy_silence_now(), soonest = patience;
+    double patience = run->flags->spawn_timeout, now = sy_net_now(), soonest = patience;
     bool waits = false;
 
     (void)events;
@@ -448,12 +438,12 @@ static void node_spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
 static void node_listen_to(struct sy_node *node, double now)
 {
     struct sy_run *run = node->run;
-    bool heard = node->link.received != node->heard || sy_link_waiting(&node->link);
+    bool heard = node->link.in.received != node->heard || sy_link_waiting(&node->link);
     /* An agent that starts PEs may sit in a slow file system meanwhile. */
     double limit = run->flags->silence +
                    (node->state == SY_NODE_STARTING ? run->flags->spawn_timeout : 0);
 
-    node->heard = node->link.received;
+    node->heard = node->link.in.received;
     if (sy_silence_look(&node->silence, now, heard,
                         sy_silence_carriers(heard ? 0 : node->pid, true)) >= limit)
         node_lose(node, "is lost: nothing was heard of it for %g seconds", limit);
@@ -462,7 +452,7 @@ static void node_listen_to(struct sy_node *node, double now)
 static void node_heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
-    double now = sy_silence_now();
+    double now = sy_net_now();
 
     (void)loop;
     (void)events;
@@ -578,7 +568,7 @@ void sy_nodes_pause(struct sy_run *run)
 void sy_nodes_resume(struct sy_run *run)
 {
     for (int i = 0; i < run->nodes; i++)
-        sy_silence_begin(&run->node[i].silence, run->flags->silence, sy_silence_now());
+        sy_silence_begin(&run->node[i].silence, run->flags->silence, sy_net_now());
 }
 
 char *sy_nodes_missing(const struct sy_run *run)

@@ -61,7 +61,7 @@ struct sy_node {
 void sy_nodes_start(struct sy_run *run);
 
 /* A frame for a PE of the node or for the node; what its fields mean is in frames.h. */
-void sy_node_send(struct sy_node *node, const struct sy_launch_header *header, const void *body);
+void sy_node_send(struct sy_node *node, const struct sy_frame *header, const void *body);
 
 /* It has sent what does not fit what was said before, and is given up. */
 void sy_node_wrong(struct sy_node *node, const char *what);
@@ -70,7 +70,7 @@ void sy_node_wrong(struct sy_node *node, const char *what);
 void sy_node_progress(struct sy_node *node);
 
 /* To all nodes that run. */
-void sy_nodes_send(struct sy_run *run, unsigned type, int64_t arg);
+void sy_nodes_send(struct sy_run *run, unsigned type, int arg);
 
 /* To be called upon SIGCHLD. */
 void sy_nodes_reap(struct sy_run *run);

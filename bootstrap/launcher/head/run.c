@@ -1,5 +1,4 @@
 /* A job from start to end: see run.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/head/run.h"
 
 #include <errno.h>
@@ -63,10 +62,10 @@ void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
     head_run_say_in_turn(run, line, length);
 }
 
-void sy_run_send(struct sy_pe *pe, unsigned type, int64_t arg, const void *body, size_t length)
+void sy_run_send(struct sy_pe *pe, unsigned type, int arg, const void *body, size_t length)
 {
-    const struct sy_launch_header header = {
-        .type = type, .length = (uint32_t)length, .pe = pe->number, .arg = arg};
+    const struct sy_frame header = {
+        .type = (uint16_t)type, .length = (uint32_t)length, .pe = pe->number, .arg = arg};
 
     sy_node_send(pe->node, &header, body);
 }
@@ -153,8 +152,7 @@ static char *head_run_directory_of(const struct sy_app *app, bool elsewhere)
 
     if (!elsewhere || *directory == '/' || !getcwd(here, sizeof here))
         return sy_memory_string(directory);
-    if (asprintf(&path, app->directory ? "%s/%s" : "%s", here, directory) < 0)
-        sy_memory_check(NULL);
+    path = sy_memory_text(app->directory ? "%s/%s" : "%s", here, directory);
     return path;
 }
 

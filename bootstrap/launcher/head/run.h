@@ -17,7 +17,7 @@
 #include "bootstrap/launcher/daemon/child.h"
 #include "bootstrap/launcher/stdio/input.h"
 #include "bootstrap/launcher/options/flags.h"
-#include "bootstrap/launcher/head/gather.h"
+#include "bootstrap/control/gather.h"
 #include "bootstrap/launcher/head/node.h"
 #include "bootstrap/launcher/stdio/output.h"
 #include "bootstrap/launcher/options/placement.h"
@@ -141,13 +141,12 @@ void sy_run_check_done(struct sy_run *run);
 void sy_run_start_input(struct sy_run *run);
 
 /* A frame for one PE. */
-void sy_run_send(struct sy_pe *pe, unsigned type, int64_t arg, const void *body, size_t length);
+void sy_run_send(struct sy_pe *pe, unsigned type, int arg, const void *body, size_t length);
 
 /* messages.c */
 void sy_messages_init(struct sy_run *run);
 /* A frame from a node, whether its daemon is here or not. */
-void sy_messages_take(struct sy_node *node, const struct sy_launch_header *header,
-                      const char *body);
+void sy_messages_take(struct sy_node *node, const struct sy_frame *header, const char *body);
 
 /* judge.c: those that ended together are judged. */
 void sy_judge(struct sy_run *run);
@@ -172,7 +171,7 @@ const char *sy_ending_rest(const struct sy_run *run, bool others);
 /* waiting.c */
 void sy_waiting_init(struct sy_run *run);
 /* A PE says what it is doing. unasked: because it has been doing it for so many seconds. */
-void sy_waiting_note(struct sy_pe *pe, const char *text, int seconds, bool unasked);
+void sy_waiting_note(struct sy_pe *pe, const char *text, double seconds, bool unasked);
 /* The time of --timeout is over: says where the PEs are, then ends the job. */
 void sy_waiting_trace(struct sy_run *run);
 void sy_waiting_traced(struct sy_pe *pe, const char *text);

@@ -1,6 +1,5 @@
 /* What people are told while a job does not get on: what its start waits for, which call each PE
  * sits in, and where each PE is when the time of --timeout is over. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/head/run.h"
 
 #include <math.h>
@@ -11,6 +10,7 @@
 
 #include "bootstrap/launcher/memory.h"
 #include "util/alike.h"
+#include "util/list.h"
 
 static const double LOOK = 2;    /* seconds without progress after which something is said */
 static const double ANSWERS = 1; /* seconds for the PEs' answers */
@@ -23,11 +23,10 @@ static const double BETWEEN = 0.2; /* seconds between two reports, whatever PEs 
 
 static void waiting_tell_gather(struct sy_run *run, double since)
 {
-    char *missing = sy_gather_missing(&run->gather);
+    char missing[SY_LIST_TEXT];
 
     sy_run_say(run, SY_SAY_ENDING, "'%s' has been waiting for %s for %.0f s", run->gather.phase,
-               missing, since);
-    free(missing);
+               sy_list_missing(run->gather.have, run->npes, NULL, missing, sizeof missing), since);
 }
 
 /* Says it after 2 s, and again each time the wait has doubled. */
@@ -116,7 +115,7 @@ void sy_waiting_ask(struct sy_run *run)
 
         of->asked = of->alive && of->initialized;
         if (of->asked && !of->note)
-            sy_run_send(of, SY_LAUNCH_ASK, 0, NULL, 0);
+            sy_run_send(of, SY_CONTROL_ASK, 0, NULL, 0);
     }
 }
 
@@ -167,7 +166,7 @@ static bool waiting_all_answered(const struct sy_run *run)
     return true;
 }
 
-void sy_waiting_note(struct sy_pe *pe, const char *text, int seconds, bool unasked)
+void sy_waiting_note(struct sy_pe *pe, const char *text, double seconds, bool unasked)
 {
     struct sy_run *run = pe->run;
 

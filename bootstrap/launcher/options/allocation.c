@@ -1,6 +1,5 @@
 /* The hosts that a batch system has given to the job that oshrun runs in: Slurm, PBS, LSF, and what
  * descends from Grid Engine. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/options/hostlist.h"
 #include "bootstrap/launcher/memory.h"
 
@@ -75,8 +74,7 @@ static char *allocation_of_grid_engine(struct sy_hostlist *list)
     size_t room = 0;
 
     if (!in) {
-        if (asprintf(&fault, "cannot read PE_HOSTFILE=%s: %m", path) < 0)
-            sy_memory_check(NULL);
+        fault = sy_memory_text("cannot read PE_HOSTFILE=%s: %m", path);
         return fault;
     }
     while (!fault && getline(&line, &room, in) >= 0) {

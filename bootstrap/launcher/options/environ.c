@@ -1,5 +1,4 @@
 /* The environment of PEs: see environ.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/options/environ.h"
 
 #include <fnmatch.h>
@@ -73,8 +72,7 @@ void sy_environ_set(struct sy_environ *env, const char *name, const char *value)
 {
     char *entry;
 
-    if (asprintf(&entry, "%s=%s", name, value) < 0)
-        sy_memory_check(NULL);
+    entry = sy_memory_text("%s=%s", name, value);
     environ_put(env, entry);
 }
 
@@ -99,8 +97,7 @@ static void environ_put_before(struct sy_environ *env, const char *text)
     char **place = environ_find(env, text, length);
     char *entry;
 
-    if (asprintf(&entry, "%s%s", text, place ? *place + length + 1 : "") < 0)
-        sy_memory_check(NULL);
+    entry = sy_memory_text("%s%s", text, place ? *place + length + 1 : "");
     environ_put(env, entry);
 }
 

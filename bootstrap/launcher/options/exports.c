@@ -1,5 +1,4 @@
 /* The environment that the flags ask for: see exports.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/options/exports.h"
 
 #include <unistd.h>
@@ -24,12 +23,10 @@ struct changes {
 
 static void exports_add(struct changes *changes, char kind, const char *name, const char *value)
 {
-    char *text;
-    int n = value ? asprintf(&text, "%c%s=%s", kind, name, value)
-                  : asprintf(&text, "%c%s", kind, name);
+    char *text = sy_memory_text("%c%s%s%s", kind, name, value ? "=" : "", value ? value : "");
 
     changes->list = sy_memory_resize(changes->list, (changes->count + 2) * sizeof *changes->list);
-    changes->list[changes->count++] = sy_memory_check(n < 0 ? NULL : text);
+    changes->list[changes->count++] = text;
     changes->list[changes->count] = NULL;
 }
 
@@ -63,9 +60,8 @@ static void exports_note_setting(struct changes *changes, const char *name)
 
     if (strncmp(name, "SHMEM_", 6) != 0)
         return;
-    if (asprintf(&longer, "%s%s%s", changes->names ? changes->names : "", changes->names ? "," : "",
-                 name) < 0)
-        sy_memory_check(NULL);
+    longer = sy_memory_text("%s%s%s", changes->names ? changes->names : "",
+                            changes->names ? "," : "", name);
     free(changes->names);
     changes->names = longer;
 }

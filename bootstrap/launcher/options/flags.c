@@ -1,5 +1,4 @@
 /* The command line of oshrun, read by the table of flags_table.c. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/options/flags.h"
 
 #include <ctype.h>
@@ -21,12 +20,11 @@ int sy_flags_wrong(const char *fmt, ...)
 {
     char *text, *plain;
     va_list args;
-    int n;
 
     va_start(args, fmt);
-    n = vasprintf(&text, fmt, args);
+    text = sy_memory_vtext(fmt, args);
     va_end(args);
-    plain = sy_plain_string(sy_memory_check(n < 0 ? NULL : text));
+    plain = sy_plain_string(text);
     fprintf(stderr,
             "oshrun: %s\nusage: oshrun [options] program [arguments]    (oshrun --help lists the "
             "options)\n",

@@ -1,6 +1,5 @@
 /* The options of oshrun: see flags_table.h. The names are those that users of mpiexec, prterun and
  * srun have in their fingers. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/options/flags_table.h"
 
 #include <errno.h>
@@ -8,7 +7,7 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
-#include "bootstrap/launcher/protocol.h"
+#include "bootstrap/control/protocol.h"
 #include "bootstrap/launcher/spec.h"
 #include "config.h"
 #include "util/parse.h"

@@ -1,9 +1,7 @@
 /* Lists of hosts: see hostlist.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/options/hostlist.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
@@ -14,19 +12,6 @@ enum {
     DIGITS = 9,   /* of a number in a range */
     FIRST_PLACES = 64
 };
-
-static char *hostlist_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static char *hostlist_wrong(const char *fmt, ...)
-{
-    char *text;
-    va_list args;
-    int n;
-
-    va_start(args, fmt);
-    n = vasprintf(&text, fmt, args);
-    va_end(args);
-    return sy_memory_check(n < 0 ? NULL : text);
-}
 
 bool sy_hostlist_is_here(const char *name)
 {
@@ -97,13 +82,13 @@ static void hostlist_add_host(struct sy_hostlist *list, const char *name, int sl
 static char *hostlist_check_name(const char *name)
 {
     if (strlen(name) > SY_HOST_NAME_MAX)
-        return hostlist_wrong("'%.40s...' is no name of a host: it has more than %d characters",
+        return sy_memory_text("'%.40s...' is no name of a host: it has more than %d characters",
                               name, SY_HOST_NAME_MAX);
     if (!*name || *name == '-')
-        return hostlist_wrong("'%s' is no name of a host", name);
+        return sy_memory_text("'%s' is no name of a host", name);
     for (const char *at = name; *at; at++) {
         if ((unsigned char)*at <= ' ' || *at == 0x7f)
-            return hostlist_wrong("'%s' is no name of a host: it has blanks or control characters",
+            return sy_memory_text("'%s' is no name of a host: it has blanks or control characters",
                                   name);
     }
     return NULL;
@@ -118,10 +103,10 @@ char *sy_hostlist_put(struct sy_hostlist *list, const char *name, int slots, int
     if (fault)
         return fault;
     if (++list->named > SY_HOSTS_NAMED)
-        return hostlist_wrong("the lists of hosts have more than %d names; oshrun reads no more",
+        return sy_memory_text("the lists of hosts have more than %d names; oshrun reads no more",
                               SY_HOSTS_NAMED);
     if (!index && list->count == SY_HOSTS_MAX)
-        return hostlist_wrong("the lists name more than %d hosts, at '%s'; oshrun takes no more",
+        return sy_memory_text("the lists name more than %d hosts, at '%s'; oshrun takes no more",
                               SY_HOSTS_MAX, name);
     if (!index) {
         hostlist_add_host(list, name, slots, most);
@@ -195,17 +180,17 @@ static char *hostlist_cut_pattern(struct pattern *pattern, const char *text)
     pattern->brackets = 0;
     for (pattern->piece[0] = at; (at = strchr(at, '[')); at = close + 1) {
         if (pattern->brackets == BRACKETS)
-            return hostlist_wrong("'%s' has more than %d ranges", text, BRACKETS);
+            return sy_memory_text("'%s' has more than %d ranges", text, BRACKETS);
         close = strchr(at, ']');
         if (!close || close == at + 1)
-            return hostlist_wrong("'%s' has a [ without a range and a ]", text);
+            return sy_memory_text("'%s' has a [ without a range and a ]", text);
         *at = *close = '\0';
         pattern->ranges[pattern->brackets++] = at + 1;
         pattern->piece[pattern->brackets] = close + 1;
     }
     for (int i = 0; i <= pattern->brackets; i++) {
         if (strchr(pattern->piece[i], ']'))
-            return hostlist_wrong("'%s' has a ] without a [", text);
+            return sy_memory_text("'%s' has a ] without a [", text);
     }
     return NULL;
 }
@@ -223,7 +208,7 @@ static char *hostlist_count_ranges(const char *ranges, const char *text, long *c
         int digits;
 
         if (!hostlist_read_range(range, &from, &to, &digits))
-            fault = hostlist_wrong(
+            fault = sy_memory_text(
                 "the range '%s' in '%s' is not two numbers of up to %d digits with the "
                 "smaller first",
                 range, text, DIGITS);
@@ -248,7 +233,7 @@ static char *hostlist_count_pattern(const struct pattern *pattern, const char *t
         /* Both are below 2^31, so that the product is right. */
         product *= count;
         if (product > SY_HOSTS_MAX)
-            return hostlist_wrong("'%s' stands for more than %d hosts; oshrun takes no more", text,
+            return sy_memory_text("'%s' stands for more than %d hosts; oshrun takes no more", text,
                                   SY_HOSTS_MAX);
     }
     return NULL;
@@ -307,7 +292,7 @@ static char *hostlist_add_element(struct sy_hostlist *list, const char *element,
         *colon = '\0';
         if (sy_parse_int(colon + 1, 1, SY_HOST_SLOTS_MAX, &number) != 0) {
             free(name);
-            return hostlist_wrong("'%s' should be HOST:SLOTS, with a number of slots", element);
+            return sy_memory_text("'%s' should be HOST:SLOTS, with a number of slots", element);
         }
         slots = (int)number;
     }
@@ -337,7 +322,7 @@ char *sy_hostlist_add(struct sy_hostlist *list, const char *text)
     char *fault = hostlist_add_elements(list, text, 0, 0);
 
     if (!fault && !list->count)
-        fault = hostlist_wrong("'%s' names no host", text);
+        fault = sy_memory_text("'%s' names no host", text);
     return fault;
 }
 
@@ -362,10 +347,10 @@ static char *hostlist_read_setting(const char *word, int *slots, int *most)
     if (!to && *word >= '0' && *word <= '9')
         to = slots;
     if (!to)
-        return hostlist_wrong(
+        return sy_memory_text(
             "'%s' is not known; a host may be followed by slots=N and max-slots=N", word);
     if (sy_parse_int(value, 1, SY_HOST_SLOTS_MAX, &number) != 0)
-        return hostlist_wrong("'%s' has no number of slots", word);
+        return sy_memory_text("'%s' has no number of slots", word);
     *to = (int)number;
     return NULL;
 }
@@ -392,23 +377,23 @@ char *sy_hostlist_read(struct sy_hostlist *list, const char *path)
     int number = 0, before = list->count;
 
     if (!in)
-        return hostlist_wrong("cannot read the file of hosts '%s': %s", path, strerror(errno));
+        return sy_memory_text("cannot read the file of hosts '%s': %s", path, strerror(errno));
     while (!fault && getline(&line, &room, in) >= 0) {
         char *why;
 
         number++;
         why = hostlist_read_line(list, line);
         if (why)
-            fault = hostlist_wrong("%s:%d: %s", path, number, why);
+            fault = sy_memory_text("%s:%d: %s", path, number, why);
         free(why);
     }
     if (!fault && ferror(in))
-        fault = hostlist_wrong("cannot read the file of hosts '%s': %s", path, strerror(errno));
+        fault = sy_memory_text("cannot read the file of hosts '%s': %s", path, strerror(errno));
     free(line);
     if (in != stdin)
         fclose(in);
     if (!fault && list->count == before)
-        fault = hostlist_wrong("the file of hosts '%s' names no host", path);
+        fault = sy_memory_text("the file of hosts '%s' names no host", path);
     return fault;
 }
 

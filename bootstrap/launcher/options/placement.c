@@ -1,11 +1,10 @@
 /* PEs on hosts: see placement.h. First how many each host gets, then in which order. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/options/placement.h"
 
 #include <limits.h>
 
 #include "bootstrap/launcher/memory.h"
-#include "bootstrap/launcher/protocol.h"
+#include "bootstrap/control/protocol.h"
 
 /* How many a host may have. */
 static int placement_limit_of(const struct sy_listed *host, const struct sy_placement_wish *wish)
@@ -84,17 +83,14 @@ static char *placement_too_many(int left, const struct sy_hostlist *hosts,
                                 const struct sy_placement_wish *wish)
 {
     bool hard = true;
-    char *text;
-    int n;
 
     for (int i = 0; i < hosts->count; i++)
         hard = hard && placement_limit_of(&hosts->host[i], wish) <=
                            placement_slots_of(&hosts->host[i], wish);
-    n = asprintf(&text, "%d PEs are wanted and the %d host%s %s slots for %d%s", wish->npes,
-                 hosts->count, hosts->count == 1 ? "" : "s", hosts->count == 1 ? "has" : "have",
-                 wish->npes - left,
-                 hard ? "" : "; add hosts, or --oversubscribe to put more on them");
-    return sy_memory_check(n < 0 ? NULL : text);
+    return sy_memory_text("%d PEs are wanted and the %d host%s %s slots for %d%s", wish->npes,
+                          hosts->count, hosts->count == 1 ? "" : "s",
+                          hosts->count == 1 ? "has" : "have", wish->npes - left,
+                          hard ? "" : "; add hosts, or --oversubscribe to put more on them");
 }
 
 /* Without a number: all slots, and one PE on a host of which nothing is known. */
@@ -113,14 +109,10 @@ static long placement_default_number(const struct sy_hostlist *hosts,
 
 static char *placement_too_large(void)
 {
-    char *text;
-
-    if (asprintf(&text,
-                 "a job has at most %d PEs, and all slots of the hosts, or what the programs "
-                 "want, are more; give a smaller number by -n",
-                 SY_LAUNCH_PES_MAX) < 0)
-        sy_memory_check(NULL);
-    return text;
+    return sy_memory_text(
+        "a job has at most %d PEs, and all slots of the hosts, or what the programs "
+        "want, are more; give a smaller number by -n",
+        SY_LAUNCH_PES_MAX);
 }
 
 char *sy_placement_make(struct sy_placement *placement, const struct sy_hostlist *hosts,

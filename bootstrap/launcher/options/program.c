@@ -1,5 +1,4 @@
 /* Finds the program to run: see program.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/options/program.h"
 
 #include <errno.h>
@@ -31,13 +30,9 @@ static int program_fault_of(const char *path)
 
 static char *program_join(const char *directory, size_t length, const char *name)
 {
-    char *path;
-
     if (length == 0)
         return sy_memory_string(name); /* an empty entry of PATH is the working directory */
-    if (asprintf(&path, "%.*s/%s", (int)length, directory, name) < 0)
-        sy_memory_check(NULL);
-    return path;
+    return sy_memory_text("%.*s/%s", (int)length, directory, name);
 }
 
 /* Looks along PATH. *error: that of a file which is there but cannot be run, else ENOENT. */
@@ -62,22 +57,18 @@ static char *program_search(const char *name, const char *list, int *error)
 
 static char *program_explain(const char *name, const char *list, int error)
 {
-    char *here = NULL, *text;
+    char *here, *text;
     const char *hint = "";
-    int n;
 
-    if (!list) {
-        text = strdup(strerror(error));
-        return sy_memory_check(text);
-    }
-    if (asprintf(&here, "./%s", name) < 0)
-        sy_memory_check(NULL);
+    if (!list)
+        return sy_memory_string(strerror(error));
+    here = sy_memory_text("./%s", name);
     if (program_fault_of(here) == 0)
         hint = "; there is one in this directory, write it as ./";
-    n = asprintf(&text, "%s (searched PATH: %s%s%s)", strerror(error), list, hint,
-                 *hint ? name : "");
+    text = sy_memory_text("%s (searched PATH: %s%s%s)", strerror(error), list, hint,
+                          *hint ? name : "");
     free(here);
-    return sy_memory_check(n < 0 ? NULL : text);
+    return text;
 }
 
 char *sy_program_find(const char *name, int *status, char **why)

@@ -1,5 +1,4 @@
 /* The line splitter: see lines.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/stdio/lines.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /* One output of oshrun: see out_file.h. Everything here is about not blocking on a descriptor that
  * is shared with the shell and with other programs, whose flags are therefore never changed. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/stdio/out_file.h"
 
 #include <errno.h>

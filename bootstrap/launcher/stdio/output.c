@@ -1,5 +1,4 @@
 /* Where the output of PEs goes: see output.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/stdio/output.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* The output of one PE: see stream.h. */
-#define _GNU_SOURCE 1
 #include "bootstrap/launcher/stdio/stream.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What a frame may look like: see frames.h. */
-#include "bootstrap/launcher/frames.h"
+#include "bootstrap/control/frames.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -13,6 +13,8 @@ enum {
 
     TO_PE = SY_FRAME_AT_PE | SY_FRAME_AT_AGENT,  /* the agent passes it on */
     OF_PE = SY_FRAME_AT_CREW | SY_FRAME_AT_HEAD, /* the same upwards */
+    UP = SY_FRAME_AT_PARENT,                     /* in the control tree */
+    DOWN = SY_FRAME_AT_CHILD,
     TO_AGENT = SY_FRAME_AT_AGENT,
     TO_HEAD = SY_FRAME_AT_HEAD,
 
@@ -24,8 +26,8 @@ enum {
     ANY = NEW | LATER
 };
 
-#define ANY_NUMBER INT64_MIN, INT64_MAX
-#define NO_STREAM  INT32_MIN, INT32_MAX
+#define ANY_NUMBER INT32_MIN, INT32_MAX
+#define NO_STREAM  0, UINT16_MAX
 #define STREAM     1, 2
 
 static const struct frame {
@@ -33,21 +35,31 @@ static const struct frame {
     uint32_t type;
     int readers, about, states;
     uint32_t least, most; /* bytes of body */
-    int64_t low, high;    /* arg */
-    int32_t first, last;  /* more */
+    int32_t low, high;    /* arg */
+    uint16_t first, last; /* more */
 } FRAMES[] = {
     // clang-format off
-    {"greeting",       SY_LAUNCH_HELLO,    OF_PE, PE, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
-    {"welcome",        SY_LAUNCH_WELCOME,  TO_PE, PE, LATER, sizeof(struct sy_launch_welcome),
+    {"greeting",       SY_CONTROL_HELLO,    OF_PE, PE, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"welcome",        SY_CONTROL_WELCOME,  TO_PE, PE, LATER, sizeof(struct sy_launch_welcome),
                        sizeof(struct sy_launch_welcome), ANY_NUMBER, NO_STREAM},
-    {"gather",         SY_LAUNCH_GATHER,   OF_PE, PE, LATER, 0, SY_LAUNCH_BODY_MAX, ANY_NUMBER, NO_STREAM},
-    {"gather's answer", SY_LAUNCH_GATHERED, TO_PE, BOTH, LATER, 0, SY_LAUNCH_GATHERED_MAX, ANY_NUMBER, NO_STREAM},
-    {"mark",           SY_LAUNCH_MARK,     OF_PE, PE, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
-    {"wish to end",    SY_LAUNCH_ABORT,    OF_PE, PE, LATER, 0, SY_LAUNCH_TEXT_MAX, ANY_NUMBER, NO_STREAM},
-    {"order to leave", SY_LAUNCH_EXIT,     TO_PE, BOTH, LATER, 0, 0, INT_MIN, INT_MAX, NO_STREAM},
-    {"question",       SY_LAUNCH_ASK,      TO_PE, BOTH, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
-    {"note",           SY_LAUNCH_NOTE,     OF_PE, PE, LATER, 0, SY_LAUNCH_NOTE_MAX, 0, 1, 0, INT32_MAX},
-    {"word of rest",   SY_LAUNCH_REST,     OF_PE, PE, LATER, 0, 0, ANY_NUMBER, 0, 15},
+    {"gather",         SY_CONTROL_GATHER,   OF_PE, PE, LATER, 0, SY_LAUNCH_BODY_MAX, ANY_NUMBER, NO_STREAM},
+    {"gather's answer", SY_CONTROL_GATHERED, TO_PE, BOTH, LATER, 0, SY_LAUNCH_GATHERED_MAX, ANY_NUMBER, NO_STREAM},
+    {"mark",           SY_CONTROL_MARK,     OF_PE | UP | DOWN, PE, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"wish to end",    SY_CONTROL_ABORT,    OF_PE | UP | DOWN, PE, LATER, 0, SY_LAUNCH_TEXT_MAX, ANY_NUMBER, NO_STREAM},
+    {"order to leave", SY_CONTROL_EXIT,     TO_PE, BOTH, LATER, 0, 0, INT_MIN, INT_MAX, NO_STREAM},
+    {"question",       SY_CONTROL_ASK,      TO_PE, BOTH, LATER, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"note",           SY_CONTROL_NOTE,     OF_PE, PE, LATER, 0, SY_LAUNCH_NOTE_MAX, -1, INT_MAX, NO_STREAM},
+    {"word of rest",   SY_CONTROL_REST,     OF_PE, PE, LATER, sizeof(uint64_t), sizeof(uint64_t), ANY_NUMBER, 0, 15},
+
+    {"wish for a place", SY_CONTROL_JOIN, UP, PE, NEW, 1, SY_LAUNCH_TEXT_MAX, ANY_NUMBER, NO_STREAM},
+    {"wish for a place", SY_CONTROL_ATTACH, UP, PE, NEW, 1, SY_LAUNCH_TEXT_MAX, ANY_NUMBER, NO_STREAM},
+    {"word of a place", SY_CONTROL_HERE,    UP, PE, STARTING, SY_CONTROL_HOST, SY_CONTROL_HOST, ANY_NUMBER, NO_STREAM},
+    {"end of the start", SY_CONTROL_ALL,    DOWN, PE, STARTING, 1, SY_LAUNCH_TEXT_MAX, ANY_NUMBER, NO_STREAM},
+    {"gather",         SY_CONTROL_GATHER,   UP, PE, RUNNING, 0, SY_LAUNCH_BODY_MAX, ANY_NUMBER, NO_STREAM},
+    {"gather's answer", SY_CONTROL_GATHERED, DOWN, PE, RUNNING, 0, SY_LAUNCH_GATHERED_MAX, ANY_NUMBER, NO_STREAM},
+    {"question",       SY_CONTROL_ASK,      DOWN, PE, RUNNING, 0, 0, ANY_NUMBER, NO_STREAM},
+    {"note",           SY_CONTROL_NOTE,     UP, PE, RUNNING, 0, SY_LAUNCH_NOTE_MAX, -1, INT_MAX, NO_STREAM},
+    {"word of rest",   SY_CONTROL_REST,     UP, PE, RUNNING, sizeof(uint64_t), sizeof(uint64_t), ANY_NUMBER, 0, 15},
 
     {"start",          SY_DAEMON_START,  TO_AGENT, HOST, NEW, 1, SY_DAEMON_SPEC_MAX, ANY_NUMBER, NO_STREAM},
     {"signal",         SY_DAEMON_SIGNAL, TO_AGENT, BOTH, LATER, 0, 0, 1, 64, NO_STREAM},
@@ -84,7 +96,7 @@ static const struct frame *frames_find(uint32_t type, enum sy_frame_reader reade
     return NULL;
 }
 
-const char *sy_frame_fault(const struct sy_launch_header *header, enum sy_frame_reader reader,
+const char *sy_frame_fault(const struct sy_frame *header, enum sy_frame_reader reader,
                            enum sy_frame_state state)
 {
     static _Thread_local char text[160];

@@ -2,12 +2,13 @@
  * conversation, whom it is about, and how large its body and its numbers may be. Whoever reads
  * frames asks here with the header alone, before memory is taken for a body. What a frame means,
  * and whether it fits what was said before, is not known here. */
-#ifndef SY_LAUNCHER_FRAMES_H
-#define SY_LAUNCHER_FRAMES_H
+#ifndef SY_CONTROL_FRAMES_H
+#define SY_CONTROL_FRAMES_H
 
 #include <stdint.h>
 
-#include "bootstrap/launcher/protocol.h"
+#include "bootstrap/control/protocol.h"
+#include "util/frame.h"
 
 enum {
     SY_ALL = -1 /* in place of a PE: all of the host */
@@ -52,29 +53,32 @@ enum sy_daemon_line {
 enum {
     SY_DAEMON_WINDOW = 65536,         /* bytes of each output that the head has room for */
     SY_DAEMON_TRACE_MAX = 256 * 1024, /* of one stack trace */
-    SY_LAUNCH_TEXT_MAX = 4096,        /* of a reason, a complaint, a line for people */
-    SY_LAUNCH_NOTE_MAX = 1024,        /* of what a PE says it is doing */
     SY_DAEMON_SPEC_MAX = 64 * 1024 * 1024
 };
 
 /* Who reads. */
 enum sy_frame_reader {
-    SY_FRAME_AT_PE = 1,    /* a PE, from oshrun or its agent */
-    SY_FRAME_AT_CREW = 2,  /* those, from a PE */
-    SY_FRAME_AT_AGENT = 4, /* an agent, from the head */
-    SY_FRAME_AT_HEAD = 8   /* the head, from an agent */
+    SY_FRAME_AT_PE = 1,      /* a PE, from oshrun or its agent */
+    SY_FRAME_AT_CREW = 2,    /* those, from a PE */
+    SY_FRAME_AT_AGENT = 4,   /* an agent, from the head */
+    SY_FRAME_AT_HEAD = 8,    /* the head, from an agent */
+    SY_FRAME_AT_PARENT = 16, /* a PE of the control tree, from a child, or from one that joins */
+    SY_FRAME_AT_CHILD = 32   /* a PE of the control tree, from its parent */
 };
 
-/* How far the conversation of head and agent has got; one with a PE is always in the last state. */
+/* How far the conversation of head and agent has got, or of two PEs of the control tree; one of
+ * oshrun with a PE is always in the last state. */
 enum sy_frame_state {
-    SY_FRAME_NEW = 1,      /* the agent has greeted and was not told to start anything */
-    SY_FRAME_STARTING = 2, /* it was, and has not said that all PEs are started */
+    SY_FRAME_NEW = 1, /* the agent has greeted and was not told to start anything; the other PE
+                         has proved that it belongs to the job, and has no place */
+    SY_FRAME_STARTING =
+        2, /* it was, and has not said that all PEs are started; not all have come */
     SY_FRAME_RUNNING = 4
 };
 
 /* What is wrong with a frame that begins so, in words that are valid until the next call; NULL:
  * nothing. */
-const char *sy_frame_fault(const struct sy_launch_header *header, enum sy_frame_reader reader,
+const char *sy_frame_fault(const struct sy_frame *header, enum sy_frame_reader reader,
                            enum sy_frame_state state);
 
 #endif

@@ -1,0 +1,96 @@
+/* Frames: a header and a body, in the order of bytes that both ends have. This is the only codec of
+ * frames: those of the launcher, of its PEs and of the control tree are sent and taken apart here.
+ * What a frame means is not known here, nor who watches the descriptors. */
+#ifndef SY_UTIL_FRAME_H
+#define SY_UTIL_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sy_frame {
+    uint16_t type;
+    uint16_t more;   /* as the type has it */
+    uint32_t length; /* bytes of body that follow */
+    int32_t pe;      /* about which PE */
+    int32_t arg;     /* as the type has it */
+};
+
+/* ---- frames to send ---- */
+
+/* A frame as bytes. All queues that hold it share it: the answer to a gather is large. */
+struct sy_packet {
+    unsigned users;
+    size_t length; /* of bytes, header included */
+    char bytes[];
+};
+
+/* The body is `first` and what else of frame->length there is of `second`; NULL: to be filled at
+ * sy_packet_body. One user: the caller. NULL: no memory. */
+struct sy_packet *sy_packet_new(const struct sy_frame *frame, const void *first,
+                                size_t first_length, const void *second);
+/* Bytes that are no frame. */
+struct sy_packet *sy_packet_raw(const void *bytes, size_t length);
+struct sy_frame *sy_packet_frame(struct sy_packet *packet);
+char *sy_packet_body(struct sy_packet *packet);
+/* NULL is allowed. What is small is wiped, since it may be a key. */
+void sy_packet_drop(struct sy_packet *packet);
+
+/* Sends a frame, its body as above, within the time limit (net/io.h): 0 or -errno. */
+int sy_frame_send(int fd, const struct sy_frame *frame, const void *first, size_t first_length,
+                  const void *second, double *deadline);
+
+/* ---- what comes, without blocking ---- */
+
+struct sy_frames_in {
+    bool pipe; /* else it is a socket */
+    char *data;
+    size_t length, room, taken; /* bytes of it */
+    size_t received;            /* bytes since the beginning */
+};
+
+/* Receives at most so many bytes: how many came; 0: the other end has closed the connection; or
+ * -errno, -EAGAIN: nothing is there. What was taken is gone then. */
+ssize_t sy_frames_receive(struct sy_frames_in *in, int fd, size_t most);
+
+/* Bytes that have come and were not taken. */
+size_t sy_frames_held(const struct sy_frames_in *in);
+
+/* The header of the next frame, if it has come: to be judged before memory is taken for a body. */
+bool sy_frames_next(const struct sy_frames_in *in, struct sy_frame *frame);
+
+/* Takes that frame's body, once all of it has come; else NULL. There is memory for one more byte
+ * behind it. */
+char *sy_frames_take(struct sy_frames_in *in, const struct sy_frame *frame);
+
+/* Takes bytes that are no frame, once so many have come; else NULL. */
+char *sy_frames_take_raw(struct sy_frames_in *in, size_t length);
+
+/* Frees and wipes. */
+void sy_frames_in_free(struct sy_frames_in *in);
+
+/* ---- what goes, without blocking ---- */
+
+enum { SY_FRAMES_SMALL = 1 << 20 /* bytes of a frame from which on it counts as large */ };
+
+struct sy_outgoing;
+
+struct sy_frames_out {
+    bool pipe; /* else it is a socket */
+    struct sy_outgoing *first, **last;
+    size_t sent;    /* bytes of the first */
+    size_t queued;  /* bytes of small frames */
+    unsigned large; /* large frames */
+};
+
+/* Queues a packet, which gets one more user: 0 or -ENOMEM. */
+int sy_frames_put(struct sy_frames_out *out, struct sy_packet *packet);
+
+/* Sends what the kernel takes; true: there is more. A broken connection is noticed by receiving:
+ * what is for it is dropped. */
+bool sy_frames_flush(struct sy_frames_out *out, int fd);
+
+void sy_frames_out_free(struct sy_frames_out *out);
+
+#endif

@@ -1,0 +1,24 @@
+/* Whole blocks on a socket within a time limit, whatever mode the socket is in, since other
+ * processes may share it. It keeps no state. */
+#ifndef SY_UTIL_NET_IO_H
+#define SY_UTIL_NET_IO_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Seconds of a clock that is never set. */
+double sy_net_now(void);
+
+/* Until the descriptor is ready, or has failed: 0, -ETIMEDOUT or another -errno. Here as below
+ * *deadline, a time of sy_net_now, moves on by the time for which this process was stopped (Ctrl-Z)
+ * meanwhile. */
+int sy_net_wait(int fd, short events, double *deadline);
+
+/* 0 or -errno; -ECONNRESET: the other end has closed the connection. */
+int sy_net_send(int fd, const void *data, size_t length, double *deadline);
+int sy_net_receive(int fd, void *data, size_t length, double *deadline);
+
+/* What there is, at most `length` bytes: how many, or -errno as above. flags: 0 or MSG_PEEK. */
+ssize_t sy_net_receive_some(int fd, void *data, size_t length, int flags, double *deadline);
+
+#endif
