@@ -35,6 +35,7 @@ tcp_sources = \
 	transports/tcp/send.c \
 	transports/tcp/strided.c \
 	transports/tcp/talk.c transports/tcp/talk.h \
+	transports/tcp/settings.h \
 	transports/tcp/tcp.c transports/tcp/tcp.h \
 	transports/tcp/turns.c \
 	transports/tcp/wire.h

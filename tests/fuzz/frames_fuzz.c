@@ -112,6 +112,7 @@ static const struct sy_host host = {
 
 extern const struct sy_transport shmem_transport_2;
 
+static struct tcp *tcp;
 static struct tcp_lane *lanes[LANES];
 static int peer[LANES]; /* the other ends */
 
@@ -120,26 +121,24 @@ static void start(void)
     static const char no_address[NPES * 128];
     struct sy_error err;
 
-    sy_tcp_settings = (struct tcp_settings){.interfaces = "lo",
-                                            .port_range = "",
-                                            .advertise = "",
-                                            .lanes = TCP_LANES_DIRECT,
-                                            .streams = 1,
-                                            .stripe = 1 << 22,
-                                            .buffer = 256 << 10,
-                                            .flush_delay = 50,
-                                            .connect_timeout = 1,
-                                            .reconnect_timeout = 1000};
+    static struct tcp_settings settings = {.interfaces = "lo",
+                                           .port_range = "",
+                                           .advertise = "",
+                                           .lanes = TCP_LANES_DIRECT,
+                                           .streams = 1,
+                                           .stripe = 1 << 22,
+                                           .buffer = 256 << 10,
+                                           .flush_delay = 50,
+                                           .connect_timeout = 1,
+                                           .reconnect_timeout = 1000};
     for (int pe = 0; pe < 2; pe++)
         for (int w = 0; w < WINDOWS; w++)
             window_base[pe][w] = malloc(window_length[w]);
-    struct sy_instance instance = {
-        .size = sizeof instance, .name = "tcp", .settings = &sy_tcp_settings};
-    void *self;
-    if (shmem_transport_2.open(&host, &instance, &self, &err) ||
-        shmem_transport_2.connect(self, no_address, sizeof no_address / NPES, 1, &err))
+    struct sy_instance instance = {.size = sizeof instance, .name = "tcp", .settings = &settings};
+    if (shmem_transport_2.open(&host, &instance, (void **)&tcp, &err) ||
+        shmem_transport_2.connect(tcp, no_address, sizeof no_address / NPES, 1, &err))
         abort();
-    sy_tcp_lanes_close();
+    sy_tcp_lanes_close(tcp);
 }
 
 static void open_lanes(void)
@@ -148,19 +147,19 @@ static void open_lanes(void)
     static const unsigned char keys[32];
     struct sy_error err;
 
-    if (sy_tcp_lanes_open(&err))
+    if (sy_tcp_lanes_open(tcp, &err))
         abort();
-    memset(sy_tcp_routes, 0, NPES * sizeof *sy_tcp_routes);
+    memset(tcp->routes, 0, NPES * sizeof *tcp->routes);
     for (int i = 0; i < LANES; i++) {
         int fds[2], small = 4096;
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds))
             abort();
         setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
         peer[i] = fds[1];
-        lanes[i] = sy_tcp_lane_find(PEER, (unsigned)i);
-        sy_tcp_poll_lock();
+        lanes[i] = sy_tcp_lane_find(tcp, PEER, (unsigned)i);
+        sy_tcp_poll_lock(tcp);
         sy_tcp_lane_adopt(lanes[i], fds[0], &nothing, keys, false);
-        sy_tcp_poll_unlock();
+        sy_tcp_poll_unlock(tcp);
     }
 }
 
@@ -176,9 +175,9 @@ static void close_lanes(void)
 {
     for (int i = 0; i < LANES; i++)
         free_wants(lanes[i]);
-    sy_tcp_poll_lock();
-    sy_tcp_lanes_close();
-    sy_tcp_poll_unlock();
+    sy_tcp_poll_lock(tcp);
+    sy_tcp_lanes_close(tcp);
+    sy_tcp_poll_unlock(tcp);
     for (int i = 0; i < LANES; i++)
         close(peer[i]);
 }
@@ -193,27 +192,27 @@ static void ask(struct sy_transport_ctx *ctx, char *dest)
     struct sy_amo a = {.pe = PEER, .op = SY_AMO_ADD, .width = 4, .result = dest + 8};
 
     t.length = 8;
-    sy_tcp_get(NULL, ctx, &t, 0);
-    sy_tcp_amo(NULL, ctx, &a, 0);
+    sy_tcp_get(tcp, ctx, &t, 0);
+    sy_tcp_amo(tcp, ctx, &a, 0);
     t.length = 100;
-    sy_tcp_get(NULL, ctx, &t, 0);
+    sy_tcp_get(tcp, ctx, &t, 0);
     t.length = 5003;
-    sy_tcp_get(NULL, ctx, &t, 0);
-    sy_tcp_get_strided(NULL, ctx, &s, 0);
+    sy_tcp_get(tcp, ctx, &t, 0);
+    sy_tcp_get_strided(tcp, ctx, &s, 0);
     t.local = (void *)source;
-    sy_tcp_put(NULL, ctx, &t, 0);
+    sy_tcp_put(tcp, ctx, &t, 0);
     t.length = sizeof source;
-    sy_tcp_put(NULL, ctx, &t, 0);
+    sy_tcp_put(tcp, ctx, &t, 0);
 }
 
 static void receive(bool read)
 {
     static char nowhere[65536];
 
-    sy_tcp_poll_lock();
+    sy_tcp_poll_lock(tcp);
     for (int i = 0; i < LANES; i++)
         sy_tcp_receive(lanes[i]);
-    sy_tcp_poll_unlock();
+    sy_tcp_poll_unlock(tcp);
     for (int i = 0; read && i < LANES; i++)
         while (recv(peer[i], nowhere, sizeof nowhere, 0) > 0)
             ;
@@ -267,7 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         start();
     started = true;
     open_lanes();
-    sy_tcp_ctx_open(NULL, 0, &ctx, NULL);
+    sy_tcp_ctx_open(tcp, 0, &ctx, NULL);
     ask(ctx, dest);
     while (size >= 4) {
         size_t used = deliver(data, size);
@@ -276,7 +275,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     receive(true);
     close_lanes();
-    sy_tcp_ctx_close(NULL, ctx);
+    sy_tcp_ctx_close(tcp, ctx);
     free(dest);
     return 0;
 }

@@ -11,7 +11,6 @@
 
 #include "transports/tcp/candidates.h"
 #include "transports/tcp/greeting.h"
-#include "transports/tcp/tcp.h"
 #include "util/auth.h"
 
 static int set_error(struct sy_error *err, int code, const char *fmt, ...)
@@ -25,7 +24,6 @@ static int set_error(struct sy_error *err, int code, const char *fmt, ...)
 }
 
 static const struct sy_host host = {.size = sizeof host, .fail = set_error};
-const struct sy_host *sy_tcp_host = &host;
 
 static const unsigned char key[SY_AUTH_KEY] = "a job's key";
 
@@ -115,7 +113,7 @@ static void read_texts(const uint8_t *data, size_t size)
         require(count > 0 && count <= 3);
     if (!sy_ports_parse("SHMEM_TCP_PORT_RANGE", text, &first, &last, &err))
         require(first <= last && last <= 65535);
-    if (!sy_tcp_record_advertise(&record, text, 7, &err))
+    if (!sy_tcp_record_advertise(&host, &record, text, 7, &err))
         require(record.count > 0 && record.count <= TCP_ENDPOINTS);
     free(text);
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "transports/tcp/candidates.h"
-#include "transports/tcp/tcp.h"
 #include "suite.h"
 
 static int set_error(struct sy_error *err, int code, const char *fmt, ...)
@@ -23,7 +22,6 @@ static int set_error(struct sy_error *err, int code, const char *fmt, ...)
 }
 
 static const struct sy_host host = {.size = sizeof host, .fail = set_error};
-const struct sy_host *sy_tcp_host = &host;
 
 static struct sy_interface interface(const char *name, const char *address)
 {
@@ -306,9 +304,9 @@ START_TEST(advertised)
     struct tcp_record record = example();
     struct sy_error err = {""};
 
-    ck_assert_int_eq(sy_tcp_record_advertise(&record, "", 5000, &err), 0);
+    ck_assert_int_eq(sy_tcp_record_advertise(&host, &record, "", 5000, &err), 0);
     ck_assert_uint_eq(record.count, 4);
-    ck_assert_int_eq(sy_tcp_record_advertise(&record,
+    ck_assert_int_eq(sy_tcp_record_advertise(&host, &record,
                                              "192.0.2.1, 192.0.2.2:7000,2001:db8::1,"
                                              "[2001:db8::2]:7001,[2001:db8::3]",
                                              5000, &err),
@@ -322,8 +320,8 @@ START_TEST(advertised)
     ck_assert_uint_eq(record.endpoint[4].port, 5000);
     ck_assert(sy_ip_loopback(&record.endpoint[5].ip));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ck_assert_msg(sy_tcp_record_advertise(&record, wrong[i], 5000, &err) == -EINVAL, "%s",
-                      wrong[i]);
+        ck_assert_msg(sy_tcp_record_advertise(&host, &record, wrong[i], 5000, &err) == -EINVAL,
+                      "%s", wrong[i]);
     ck_assert_uint_eq(record.count, 6);
 }
 END_TEST

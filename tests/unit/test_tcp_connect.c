@@ -22,7 +22,6 @@
 #include "transports/tcp/outage.h"
 #include "transports/tcp/poll.h"
 #include "transports/tcp/talk.h"
-#include "transports/tcp/tcp.h"
 #include "suite.h"
 
 #define PES    4
@@ -31,7 +30,7 @@
 #define SECOND UINT64_C(1000000000)
 #define HANG   (30 * SECOND)
 
-struct tcp_settings sy_tcp_settings = {.interfaces = "lo",
+static struct tcp_settings settings = {.interfaces = "lo",
                                        .port_range = "",
                                        .advertise = "",
                                        .family = SY_IP_FOUR,
@@ -55,7 +54,7 @@ static struct shared {
 #define require(condition)                                                                         \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "PE %d, line %d: %s\n", sy_tcp_host->pe, __LINE__, #condition);        \
+            fprintf(stderr, "PE %d, line %d: %s\n", host.pe, __LINE__, #condition);                \
             _exit(1);                                                                              \
         }                                                                                          \
     } while (0)
@@ -80,7 +79,7 @@ static int set_error(struct sy_error *err, int code, const char *fmt, ...)
 
 static struct sy_host host = {
     .size = sizeof host, .job_key = key, .log = count_line, .fail = set_error};
-const struct sy_host *sy_tcp_host = &host;
+static struct tcp_net net = {.host = &host, .settings = &settings};
 
 static struct {
     int fd;
@@ -96,8 +95,9 @@ uint64_t sy_tcp_now(void)
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
-void sy_tcp_poll_wake(void)
+void sy_tcp_poll_wake(struct tcp_poll *poll)
 {
+    (void)poll;
 }
 
 static int control(int op, struct tcp_watch *watch, uint32_t events)
@@ -107,8 +107,9 @@ static int control(int op, struct tcp_watch *watch, uint32_t events)
     return epoll_ctl(set.fd, op, watch->fd, &event) ? -errno : 0;
 }
 
-int sy_tcp_watch_add(struct tcp_watch *watch, uint32_t events)
+int sy_tcp_watch_add(struct tcp_poll *poll, struct tcp_watch *watch, uint32_t events)
 {
+    (void)poll;
     return control(EPOLL_CTL_ADD, watch, events);
 }
 
@@ -127,7 +128,7 @@ void sy_tcp_watch_remove(struct tcp_watch *watch)
 
 static void poll_once(int milliseconds)
 {
-    uint64_t wait = sy_tcp_connect_timers(sy_tcp_now()) / 1000000;
+    uint64_t wait = sy_tcp_connect_timers(&net, sy_tcp_now()) / 1000000;
 
     set.count = epoll_wait(set.fd, set.event, 8,
                            wait < (uint64_t)milliseconds ? (int)wait + 1 : milliseconds);
@@ -153,8 +154,9 @@ struct tcp_lane {
 };
 static struct tcp_lane lanes[PES][LANES];
 
-struct tcp_lane *sy_tcp_lane_find(int pe, unsigned number)
+struct tcp_lane *sy_tcp_lane_find(struct tcp *tcp, int pe, unsigned number)
 {
+    (void)tcp;
     return number < LANES ? &lanes[pe][number] : NULL;
 }
 
@@ -212,9 +214,9 @@ static void begin(int pe, int npes)
     for (int i = 0; i < PES; i++)
         for (unsigned k = 0; k < LANES; k++)
             lanes[i][k] = (struct tcp_lane){.pe = i, .number = k, .fd = -1};
-    if (sy_tcp_listen_open(&err))
+    if (sy_tcp_listen_open(&net, &err))
         fprintf(stderr, "%s\n", err.text);
-    shared->length[pe] = sy_tcp_listen_address(shared->address[pe], 127);
+    shared->length[pe] = sy_tcp_listen_address(&net, shared->address[pe], 127);
     require(sy_tcp_address_reaches(shared->address[pe], shared->length[pe], shared->address[pe],
                                    shared->length[pe]));
 }
@@ -232,7 +234,7 @@ static void meet(void)
 static void start(struct tcp_lane *lane)
 {
     lane->retry = 0;
-    sy_tcp_connect_start(lane, lane->pe, lane->number, shared->address[lane->pe],
+    sy_tcp_connect_start(&net, lane, lane->pe, lane->number, shared->address[lane->pe],
                          shared->length[lane->pe], !lane->adopted);
 }
 
@@ -293,7 +295,7 @@ static void run(int npes, void (*pe_main)(int pe))
             meet();
             pe_main(pe);
             meet();
-            sy_tcp_listen_close();
+            sy_tcp_listen_close(&net);
             _exit(0);
         }
     }
@@ -311,7 +313,7 @@ static void run(int npes, void (*pe_main)(int pe))
 
 static void one_connects(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 3);
+    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 3);
 
     lane->mine = (struct tcp_positions){100 + (uint64_t)pe, UINT64_MAX - (uint64_t)pe,
                                         7000 + (uint32_t)pe};
@@ -352,7 +354,7 @@ static void both_connect(int pe)
     unsigned seed = (unsigned)pe;
 
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, round % LANES);
+        struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, round % LANES);
         meet();
         for (uint64_t end = sy_tcp_now() + (uint64_t)(rand_r(&seed) % 500000) * (round % 3);
              sy_tcp_now() < end;)
@@ -368,7 +370,7 @@ static void both_connect(int pe)
         meet();
         close(lane->fd);
         lane->fd = -1;
-        sy_tcp_connect_cancel(lane, lane->pe, lane->number);
+        sy_tcp_connect_cancel(&net, lane, lane->pe, lane->number);
     }
 }
 
@@ -430,7 +432,7 @@ static void put_dead_ends(int pe, unsigned count, bool before)
 
 static void behind_dead_ends(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0);
+    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0);
 
     if (pe == 1) {
         put_dead_ends(0, 3, true);
@@ -449,7 +451,7 @@ END_TEST
 /* Both want to connect, but only the higher PE's connections arrive, which are to give way. */
 static void one_way(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0);
+    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0);
 
     if (pe == 0)
         put_dead_ends(1, 1, false);
@@ -467,7 +469,7 @@ END_TEST
 
 static void to_nowhere(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0);
+    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0);
     char port[16];
 
     if (pe == 1) {
@@ -480,7 +482,7 @@ static void to_nowhere(int pe)
         require(strstr(lane->why, port) && strstr(lane->why, "; 127.0.0.1:"));
         require(strstr(lane->why, "no answer within 2 s"));
         lane->unreachable = 0;
-        sy_tcp_connect_start(lane, 0, 0, "nonsense", 8, true);
+        sy_tcp_connect_start(&net, lane, 0, 0, "nonsense", 8, true);
         require(!lane->unreachable);
         while (!lane->unreachable)
             poll_once(10);
@@ -496,7 +498,7 @@ END_TEST
 
 static void other_job(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0);
+    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0);
 
     if (pe == 1) {
         key[7] ^= 1;
@@ -519,7 +521,7 @@ END_TEST
 
 static void starved(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0);
+    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0);
     struct rlimit few = {32, 32};
 
     if (pe == 1) {
@@ -650,7 +652,8 @@ static void say_wrong_numbers(void)
 
 static void among_strangers(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(1 - pe, 0), *late = sy_tcp_lane_find(1 - pe, 1);
+    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0),
+                    *late = sy_tcp_lane_find(NULL, 1 - pe, 1);
 
     if (pe == 0) {
         while (!shared->over)
@@ -696,20 +699,20 @@ START_TEST(silence)
     } expected[] = {
         {2, 1, 7500}, {4096, 1, 7500}, {4096, 63, 7500}, {512, 64, 15000}, {64, 256, 60000}};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    struct tcp_settings settings = sy_tcp_settings;
+    struct tcp_settings before = settings;
 
-    sy_tcp_settings.reconnect_timeout = 100;
+    settings.reconnect_timeout = 100;
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         unsigned timeout = 0;
         socklen_t length = sizeof timeout;
         host.npes = expected[i].npes;
         host.load = expected[i].load;
         host.crowded = host.load > 1;
-        sy_tcp_talk_tune(fd);
+        sy_tcp_talk_tune(&net, fd);
         ck_assert(!getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &length));
         ck_assert_uint_eq(timeout, expected[i].milliseconds);
     }
-    sy_tcp_settings = settings;
+    settings = before;
     host.load = 1;
     host.crowded = false;
     close(fd);
@@ -723,11 +726,11 @@ int main(void)
     struct sy_error err = {""};
 
     set.fd = epoll_create1(EPOLL_CLOEXEC);
-    if (sy_tcp_listen_open(&err)) {
+    if (sy_tcp_listen_open(&net, &err)) {
         printf("skipped: %s\n", err.text);
         return 77;
     }
-    sy_tcp_listen_close();
+    sy_tcp_listen_close(&net);
     close(set.fd);
     tcase_add_test(cases, connects_and_again);
     tcase_add_test(cases, simultaneous);

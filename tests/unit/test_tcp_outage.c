@@ -5,14 +5,11 @@
 #include <stdlib.h>
 #include <switchyard/bootstrap.h>
 
-#include "transports/tcp/lane.h"
+#include "transports/tcp/tcp.h"
 #include "suite.h"
 
 #define SECOND UINT64_C(1000000000)
 #define LIMIT  30 /* seconds */
-
-struct tcp_settings sy_tcp_settings = {.reconnect_timeout = LIMIT};
-struct tcp_lane_table sy_tcp_lanes;
 
 static uint64_t now;
 static char said[1000];
@@ -36,16 +33,16 @@ static struct sy_place place(int pe)
 }
 
 static struct sy_host host = {.size = sizeof host, .log = log_line, .place = place, .npes = 2};
-const struct sy_host *sy_tcp_host = &host;
+static struct tcp tcp = {.host = &host, .settings.reconnect_timeout = LIMIT};
 
 uint64_t sy_tcp_now(void)
 {
     return now;
 }
 
-bool sy_tcp_attempt_ungreeted(int pe, unsigned number)
+bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
 {
-    (void)pe, (void)number;
+    (void)net, (void)pe, (void)number;
     return false;
 }
 
@@ -60,12 +57,13 @@ static void begin(void)
     lane = aligned_alloc(_Alignof(struct tcp_lane), sizeof *lane);
     ck_assert_ptr_nonnull(lane);
     memset(lane, 0, sizeof *lane);
+    lane->tcp = &tcp;
     lane->pe = 1;
     lane->watch.fd = -1;
     atomic_store(&lane->wanted, 1);
-    sy_tcp_lanes = (struct tcp_lane_table){.lane = &lane, .by_number = by_number};
+    tcp.lanes = (struct tcp_lane_table){.lane = &lane, .by_number = by_number};
     atomic_store(&by_number[1], lane);
-    atomic_store(&sy_tcp_lanes.count, 1);
+    atomic_store(&tcp.lanes.count, 1);
     sy_tcp_outage_start(lane, now);
     sy_tcp_outage_over(lane, -1);
     sy_tcp_outage_break(lane);

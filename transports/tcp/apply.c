@@ -7,100 +7,79 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transports/tcp/lane.h"
+#include "transports/tcp/tcp.h"
 
-#define WINDOWS (1u << TCP_WINDOW_BITS)
-
-/* Memory of the PEs of this node as far as it is mapped here. Entry `TCP_TARGET_SELF` is this PE.
- * Filled at the first request, when all transports are connected. */
-struct span {
-    char *base;
-    uint64_t length;
-};
-
-static struct {
-    struct span (*span)[WINDOWS]; /* node's PEs, then this PE */
-    unsigned targets;
-    _Atomic bool filled;
-    bool serves_node;
-} memory;
-
-int sy_tcp_apply_open(struct sy_error *err)
+int sy_tcp_apply_open(struct tcp *tcp, struct sy_error *err)
 {
     unsigned size = 0;
-    int node = sy_tcp_host->place(sy_tcp_host->pe).node;
+    int node = tcp->host->place(tcp->host->pe).node;
 
-    for (int pe = 0; pe < sy_tcp_host->npes; pe++)
-        size += sy_tcp_host->place(pe).node == node;
-    memory.span = calloc(size + 1, sizeof *memory.span);
-    memory.targets = size;
-    memory.filled = false;
-    return memory.span ? 0
-                       : sy_tcp_host->fail(err, ENOMEM, "no memory for %u PEs of this node", size);
-}
-
-void sy_tcp_apply_close(void)
-{
-    free(memory.span);
-    memset(&memory, 0, sizeof memory);
+    for (int pe = 0; pe < tcp->host->npes; pe++)
+        size += tcp->host->place(pe).node == node;
+    tcp->memory.span = calloc(size + 1, sizeof *tcp->memory.span);
+    tcp->memory.targets = size;
+    pthread_mutex_init(&tcp->memory.filling, NULL);
+    return tcp->memory.span
+               ? 0
+               : tcp->host->fail(err, ENOMEM, "no memory for %u PEs of this node", size);
 }
 
 /* Whether all of the PE's memory is mapped here. */
-static bool apply_fill_spans(struct span *span, int pe)
+static bool apply_fill_spans(struct tcp *tcp, struct tcp_span *span, int pe)
 {
     struct sy_window window;
     bool all = true;
 
-    for (unsigned w = 0; w < WINDOWS && !sy_tcp_host->window(w, &window); w++) {
-        span[w].base = sy_tcp_host->memory(pe, w, 0, window.length);
+    for (unsigned w = 0; w < TCP_WINDOWS && !tcp->host->window(w, &window); w++) {
+        span[w].base = tcp->host->memory(pe, w, 0, window.length);
         span[w].length = span[w].base ? window.length : 0;
         all = all && (span[w].base || !window.length);
     }
     return all;
 }
 
-static void apply_fill(void)
+static void apply_fill(struct tcp *tcp)
 {
-    int node = sy_tcp_host->place(sy_tcp_host->pe).node;
+    int node = tcp->host->place(tcp->host->pe).node;
     bool all = true;
 
-    for (int pe = 0; pe < sy_tcp_host->npes; pe++) {
-        struct sy_place place = sy_tcp_host->place(pe);
+    for (int pe = 0; pe < tcp->host->npes; pe++) {
+        struct sy_place place = tcp->host->place(pe);
         if (place.node == node)
-            all = apply_fill_spans(memory.span[place.local], pe) && all;
+            all = apply_fill_spans(tcp, tcp->memory.span[place.local], pe) && all;
     }
-    memory.serves_node = apply_fill_spans(memory.span[memory.targets], sy_tcp_host->pe) && all;
+    tcp->memory.serves_node =
+        apply_fill_spans(tcp, tcp->memory.span[tcp->memory.targets], tcp->host->pe) && all;
 }
 
 /* A thread that sends its lane's first frame and one that receives may both be the first. */
-static void apply_ensure_filled(void)
+static void apply_ensure_filled(struct tcp *tcp)
 {
-    static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
-
-    if (SY_LIKELY(atomic_load_explicit(&memory.filled, memory_order_acquire)))
+    if (SY_LIKELY(atomic_load_explicit(&tcp->memory.filled, memory_order_acquire)))
         return;
-    pthread_mutex_lock(&filling);
-    if (!atomic_load_explicit(&memory.filled, memory_order_relaxed)) {
-        apply_fill();
-        atomic_store_explicit(&memory.filled, true, memory_order_release);
+    pthread_mutex_lock(&tcp->memory.filling);
+    if (!atomic_load_explicit(&tcp->memory.filled, memory_order_relaxed)) {
+        apply_fill(tcp);
+        atomic_store_explicit(&tcp->memory.filled, true, memory_order_release);
     }
-    pthread_mutex_unlock(&filling);
+    pthread_mutex_unlock(&tcp->memory.filling);
 }
 
-bool sy_tcp_apply_serves_node(void)
+bool sy_tcp_apply_serves_node(struct tcp *tcp)
 {
-    apply_ensure_filled();
-    return memory.serves_node;
+    apply_ensure_filled(tcp);
+    return tcp->memory.serves_node;
 }
 
 /* The address of bytes of a PE of this node, or NULL. target: its index, or TCP_TARGET_SELF. */
-SY_INLINE char *apply_find_memory(unsigned target, unsigned window, uint64_t offset, size_t length)
+SY_INLINE char *apply_find_memory(const struct tcp_memory *memory, unsigned target, unsigned window,
+                                  uint64_t offset, size_t length)
 {
-    unsigned index = target == TCP_TARGET_SELF ? memory.targets : target;
+    unsigned index = target == TCP_TARGET_SELF ? memory->targets : target;
 
-    if (SY_UNLIKELY(index > memory.targets || window >= WINDOWS))
+    if (SY_UNLIKELY(index > memory->targets || window >= TCP_WINDOWS))
         return NULL;
-    const struct span *span = &memory.span[index][window];
+    const struct tcp_span *span = &memory->span[index][window];
     if (SY_UNLIKELY(offset > span->length || length > span->length - offset))
         return NULL;
     return span->base ? span->base + offset : NULL;
@@ -264,7 +243,8 @@ struct strided {
 };
 
 /* Checks a strided record's words; the memory it names, or a reason. */
-static bool apply_strided_memory(uint64_t header, const char *words, struct strided *s)
+static bool apply_strided_memory(struct tcp *tcp, uint64_t header, const char *words,
+                                 struct strided *s)
 {
     int64_t low;
     uint64_t length, offset = sy_tcp_header_offset(header);
@@ -275,8 +255,8 @@ static bool apply_strided_memory(uint64_t header, const char *words, struct stri
     if (!apply_extent(s->block, s->blocks, s->stride, &low, &length) ||
         (low < 0 && -(uint64_t)low > offset))
         return false;
-    char *base = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                                   offset + (uint64_t)low, length);
+    char *base = apply_find_memory(&tcp->memory, sy_tcp_header_target(header),
+                                   sy_tcp_header_window(header), offset + (uint64_t)low, length);
     s->first = base ? base - low : NULL;
     return base != NULL;
 }
@@ -343,8 +323,9 @@ static size_t apply_begin_payload(struct tcp_lane *lane, uint64_t header, const 
                                   size_t have, size_t frame_left, const char **why)
 {
     size_t length = (size_t)apply_word(from + 8);
-    char *to = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                                 sy_tcp_header_offset(header), length);
+    char *to = apply_find_memory(&lane->tcp->memory, sy_tcp_header_target(header),
+                                 sy_tcp_header_window(header), sy_tcp_header_offset(header),
+                                 length);
 
     if (!to || 16 + apply_padded(length) > frame_left) {
         *why = to ? "a record crosses the end of its frame" : outside;
@@ -359,11 +340,12 @@ static size_t apply_begin_payload(struct tcp_lane *lane, uint64_t header, const 
     return 16 + part;
 }
 
-static void apply_put_long(uint64_t header, const char *from, const char **why)
+static void apply_put_long(struct tcp *tcp, uint64_t header, const char *from, const char **why)
 {
     size_t length = (size_t)apply_word(from + 8);
-    char *to = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                                 sy_tcp_header_offset(header), length);
+    char *to = apply_find_memory(&tcp->memory, sy_tcp_header_target(header),
+                                 sy_tcp_header_window(header), sy_tcp_header_offset(header),
+                                 length);
 
     if (to)
         apply_store_bytes(to, from + 16, length);
@@ -373,8 +355,9 @@ static void apply_put_long(uint64_t header, const char *from, const char **why)
 
 static void apply_get(struct tcp_lane *lane, uint64_t header, size_t length, const char **why)
 {
-    const char *from = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                                         sy_tcp_header_offset(header), length);
+    const char *from = apply_find_memory(&lane->tcp->memory, sy_tcp_header_target(header),
+                                         sy_tcp_header_window(header), sy_tcp_header_offset(header),
+                                         length);
 
     if (!from || !length || length > TCP_CHUNK)
         *why = outside;
@@ -387,7 +370,7 @@ static void apply_get_strided(struct tcp_lane *lane, uint64_t header, const char
 {
     struct strided s;
 
-    if (!apply_strided_memory(header, from + 8, &s)) {
+    if (!apply_strided_memory(lane->tcp, header, from + 8, &s)) {
         *why = outside;
         return;
     }
@@ -419,8 +402,8 @@ static void apply_amo(struct tcp_lane *lane, uint64_t header, const char *from, 
     bool fetch = op >= TCP_OP_AMO_FETCH;
     enum sy_amo_op what = (enum sy_amo_op)(op & 7);
     size_t width = code == 2 ? 4 : 8;
-    char *at = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                                 sy_tcp_header_offset(header), width);
+    char *at = apply_find_memory(&lane->tcp->memory, sy_tcp_header_target(header),
+                                 sy_tcp_header_window(header), sy_tcp_header_offset(header), width);
     uint64_t old;
 
     if (!at || code < 2 || code > 3 || (uintptr_t)at % width) {
@@ -431,7 +414,7 @@ static void apply_amo(struct tcp_lane *lane, uint64_t header, const char *from, 
     char *room = fetch ? apply_reply_room(lane, 8, why) : NULL;
     if (fetch && !room)
         return;
-    sy_tcp_host->amo(what, at, width, apply_word(from + 8), compare, fetch ? &old : NULL);
+    lane->tcp->host->amo(what, at, width, apply_word(from + 8), compare, fetch ? &old : NULL);
     if (fetch) {
         uint32_t narrow = (uint32_t)old;
         memset(room, 0, 8);
@@ -440,11 +423,12 @@ static void apply_amo(struct tcp_lane *lane, uint64_t header, const char *from, 
     }
 }
 
-SY_ORDERED_ELSEWHERE int sy_tcp_apply_raise(uint64_t header, uint64_t value)
+SY_ORDERED_ELSEWHERE int sy_tcp_apply_raise(struct tcp *tcp, uint64_t header, uint64_t value)
 {
-    apply_ensure_filled();
-    char *at = apply_find_memory(sy_tcp_header_target(header), sy_tcp_header_window(header),
-                                 sy_tcp_header_offset(header), sizeof value);
+    apply_ensure_filled(tcp);
+    char *at = apply_find_memory(&tcp->memory, sy_tcp_header_target(header),
+                                 sy_tcp_header_window(header), sy_tcp_header_offset(header),
+                                 sizeof value);
 
     if (!at || (uintptr_t)at % sizeof value || sy_tcp_header_code(header) != 3)
         return -1;
@@ -459,7 +443,7 @@ SY_ORDERED_ELSEWHERE int sy_tcp_apply_raise(uint64_t header, uint64_t value)
 static void apply_raise_by_lane(struct tcp_lane *lane, uint64_t header, const char *from,
                                 const char **why)
 {
-    int news = sy_tcp_apply_raise(header, apply_word(from + 8));
+    int news = sy_tcp_apply_raise(lane->tcp, header, apply_word(from + 8));
 
     if (news < 0)
         *why = outside;
@@ -471,7 +455,7 @@ static void apply_raise_by_lane(struct tcp_lane *lane, uint64_t header, const ch
 static bool apply_await(struct tcp_lane *lane, uint64_t header, const char *from, const char **why)
 {
     unsigned number = sy_tcp_header_target(header);
-    struct tcp_lane *other = sy_tcp_lane_find(lane->pe, number);
+    struct tcp_lane *other = sy_tcp_lane_find(lane->tcp, lane->pe, number);
 
     if (!other || other == lane) {
         *why = "it names a lane that cannot be";
@@ -491,7 +475,7 @@ static void apply_one(struct tcp_lane *lane, uint64_t header, const char *from, 
 
     switch (sy_tcp_header_op(header)) {
     case TCP_OP_PUT_LONG:
-        apply_put_long(header, from, why);
+        apply_put_long(lane->tcp, header, from, why);
         break;
     case TCP_OP_GET:
         apply_get(lane, header,
@@ -502,7 +486,7 @@ static void apply_one(struct tcp_lane *lane, uint64_t header, const char *from, 
         apply_get(lane, header, (size_t)apply_word(from + 8), why);
         break;
     case TCP_OP_PUT_STRIDED:
-        if (apply_strided_memory(header, from + 8, &s))
+        if (apply_strided_memory(lane->tcp, header, from + 8, &s))
             apply_move_blocks(s.first, s.stride, from + 24, (ptrdiff_t)s.block, s.block, s.blocks);
         else
             *why = outside;
@@ -547,9 +531,10 @@ void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t
 size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length,
                              const char **why)
 {
+    const struct tcp_memory *memory = &lane->tcp->memory;
     size_t used = 0, done = 0; /* done: bytes of whole records */
 
-    apply_ensure_filled();
+    apply_ensure_filled(lane->tcp);
     while (length - used >= 8) {
         const char *at = from + used;
         uint64_t header = apply_word(at);
@@ -558,7 +543,7 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
             unsigned code = sy_tcp_header_code(header);
             char *to = code > 3
                            ? NULL
-                           : apply_find_memory(sy_tcp_header_target(header),
+                           : apply_find_memory(memory, sy_tcp_header_target(header),
                                                sy_tcp_header_window(header),
                                                sy_tcp_header_offset(header), (size_t)1 << code);
             if (SY_UNLIKELY(!to)) {

@@ -5,6 +5,7 @@
 
 #include <switchyard/transport.h>
 
+struct tcp;
 struct tcp_lane;
 
 /* calls.c */
@@ -20,8 +21,10 @@ int sy_tcp_raise(void *self, struct sy_transport_ctx *ctx, int pe, unsigned wind
                  uint64_t value);
 
 /* large.c: those that do not fit into one record, or that are sent from where they are */
-int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                     unsigned flags);
+int sy_tcp_get_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                     unsigned flags);
 
 /* Orders the parts of large puts that went over further lanes before what follows on lane 0. */
 void sy_tcp_large_fence(struct tcp_lane *lane);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "transports/tcp/candidates.h"
-#include "transports/tcp/tcp.h"
 #include "util/bits.h"
 #include "util/net/machine.h"
 
@@ -163,8 +162,8 @@ static bool candidates_parse_endpoint(char *text, uint16_t port, struct tcp_endp
            candidates_sensible(endpoint);
 }
 
-int sy_tcp_record_advertise(struct tcp_record *record, const char *list, uint16_t port,
-                            struct sy_error *err)
+int sy_tcp_record_advertise(const struct sy_host *host, struct tcp_record *record, const char *list,
+                            uint16_t port, struct sy_error *err)
 {
     struct tcp_record given = {.machine = record->machine};
     const struct tcp_endpoint *last = record->endpoint + record->count - 1;
@@ -173,14 +172,13 @@ int sy_tcp_record_advertise(struct tcp_record *record, const char *list, uint16_
     for (const char *at = list; at += strspn(at, ", "), *at; at += strcspn(at, ", ")) {
         snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ", "), at);
         if (given.count == TCP_ENDPOINTS - 1)
-            return sy_tcp_host->fail(err, EINVAL, "SHMEM_TCP_ADVERTISE has more than %d addresses",
-                                     TCP_ENDPOINTS - 1);
+            return host->fail(err, EINVAL, "SHMEM_TCP_ADVERTISE has more than %d addresses",
+                              TCP_ENDPOINTS - 1);
         if (!candidates_parse_endpoint(word, port, &given.endpoint[given.count++]))
-            return sy_tcp_host->fail(
-                err, EINVAL,
-                "SHMEM_TCP_ADVERTISE=%.100s: write IP addresses, with ports or "
-                "without, such as 192.0.2.1 or 192.0.2.1:7000 or [2001:db8::1]:7000",
-                list);
+            return host->fail(err, EINVAL,
+                              "SHMEM_TCP_ADVERTISE=%.100s: write IP addresses, with ports or "
+                              "without, such as 192.0.2.1 or 192.0.2.1:7000 or [2001:db8::1]:7000",
+                              list);
     }
     if (!given.count)
         return 0;

@@ -7,6 +7,8 @@
 #ifndef TCP_CANDIDATES_H
 #define TCP_CANDIDATES_H
 
+#include <switchyard/host.h>
+
 #include "util/net/interfaces.h"
 
 #define TCP_ENDPOINTS  15 /* in a record, and so listened on */
@@ -35,8 +37,8 @@ bool sy_tcp_record_read(struct tcp_record *record, const void *bytes, size_t siz
 
 /* Replaces the endpoints by those of a list: "192.0.2.1,192.0.2.1:7000,[2001:db8::1]:7000". Those
  * without a port get `port`; loopback stays. 0 or -EINVAL and err. */
-int sy_tcp_record_advertise(struct tcp_record *record, const char *list, uint16_t port,
-                            struct sy_error *err);
+int sy_tcp_record_advertise(const struct sy_host *host, struct tcp_record *record, const char *list,
+                            uint16_t port, struct sy_error *err);
 
 /* Whether it can be called from other machines. */
 bool sy_tcp_record_outward(const struct tcp_record *record);

@@ -13,7 +13,6 @@
 #include "transports/tcp/outage.h"
 #include "transports/tcp/ring.h"
 #include "transports/tcp/talk.h"
-#include "transports/tcp/tcp.h"
 #include "util/net/way.h"
 
 #define HEAD_START    (250 * TCP_MILLISECOND)
@@ -24,6 +23,7 @@
 #define REFUSALS      16
 
 struct tcp_attempt {
+    struct tcp_net *net;
     struct tcp_attempt *next, **link; /* in the list of all, the latest first */
     struct tcp_contact *contact;
     struct tcp_lane *lane;
@@ -42,19 +42,11 @@ struct tcp_attempt {
     char why[400];
 };
 
-static struct tcp_attempt *attempts;
-static uint64_t serial; /* of the last HELLO */
-
-struct tcp_counts sy_tcp_counts;
-
-/* No deadline is earlier. */
-static uint64_t wake = UINT64_MAX;
-
-uint64_t sy_tcp_until(uint64_t deadline)
+uint64_t sy_tcp_until(struct tcp_net *net, uint64_t deadline)
 {
-    if (deadline < wake) {
-        wake = deadline;
-        sy_tcp_poll_wake();
+    if (deadline < net->wake) {
+        net->wake = deadline;
+        sy_tcp_poll_wake(net->poll);
     }
     return deadline;
 }
@@ -64,19 +56,19 @@ static uint64_t connect_earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-unsigned sy_tcp_attempts_since(uint64_t since)
+unsigned sy_tcp_attempts_since(struct tcp_net *net, uint64_t since)
 {
     unsigned count = 0;
 
-    for (const struct tcp_attempt *each = attempts; each; each = each->next)
+    for (const struct tcp_attempt *each = net->attempts; each; each = each->next)
         count += each->began > since && !each->waiting;
     return count;
 }
 
-bool sy_tcp_attempts_by_rule(uint64_t since)
+bool sy_tcp_attempts_by_rule(struct tcp_net *net, uint64_t since)
 {
-    for (const struct tcp_attempt *each = attempts; each; each = each->next)
-        if (each->began > since && each->contact->first && sy_tcp_connects(each->pe))
+    for (const struct tcp_attempt *each = net->attempts; each; each = each->next)
+        if (each->began > since && each->contact->first && sy_tcp_connects(net, each->pe))
             return true;
     return false;
 }
@@ -98,7 +90,7 @@ static void connect_drop_talks(struct tcp_attempt *attempt, const struct tcp_tal
 }
 
 /* Another one may have its turn then. */
-void sy_tcp_attempt_end(struct tcp_contact *contact)
+void sy_tcp_attempt_end(struct tcp_net *net, struct tcp_contact *contact)
 {
     struct tcp_attempt *attempt = contact->attempt;
 
@@ -111,23 +103,22 @@ void sy_tcp_attempt_end(struct tcp_contact *contact)
         attempt->next->link = attempt->link;
     contact->attempt = NULL;
     sy_tcp_table_close(attempt, sizeof *attempt);
-    sy_tcp_turns_go_on();
+    sy_tcp_turns_go_on(net);
 }
 
-void sy_tcp_attempts_end(void)
+void sy_tcp_attempts_end(struct tcp_net *net)
 {
-    while (attempts)
-        sy_tcp_attempt_end(attempts->contact);
-    wake = UINT64_MAX;
+    while (net->attempts)
+        sy_tcp_attempt_end(net, net->attempts->contact);
 }
 
-void sy_tcp_connect_cancel(struct tcp_lane *lane, int pe, unsigned number)
+void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_lane *lane, int pe, unsigned number)
 {
-    struct tcp_contact *contact = sy_tcp_contact((uint32_t)pe, number);
+    struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, number);
 
     if (contact)
-        sy_tcp_attempt_end(contact);
-    sy_tcp_guests_cancel(lane);
+        sy_tcp_attempt_end(net, contact);
+    sy_tcp_guests_cancel(net, lane);
 }
 
 /* Adds why a candidate failed. */
@@ -147,9 +138,9 @@ static void connect_give_up(struct tcp_attempt *attempt)
     unsigned seen = attempt->seen;
 
     memcpy(why, attempt->why, sizeof why);
-    sy_tcp_host->log(SY_LOG_DEBUG, "tcp", "lane %u cannot connect to PE %d: %s", attempt->number,
-                     attempt->pe, why);
-    sy_tcp_attempt_end(attempt->contact);
+    attempt->net->host->log(SY_LOG_DEBUG, "tcp", "lane %u cannot connect to PE %d: %s",
+                            attempt->number, attempt->pe, why);
+    sy_tcp_attempt_end(attempt->net, attempt->contact);
     sy_tcp_lane_unreachable(lane, why, seen);
 }
 
@@ -165,10 +156,10 @@ static int connect_open_talk(struct tcp_talk *talk)
 
     if (fd < 0)
         return -errno;
-    talk->watch = (struct tcp_watch){.fd = fd, .event = sy_tcp_talk_event};
+    talk->watch = (struct tcp_watch){.fd = fd, .event = sy_tcp_talk_event, .owner = talk};
     talk->connecting = true;
-    sy_tcp_counts.tried++;
-    sy_tcp_talk_tune(fd);
+    talk->net->counts.tried++;
+    sy_tcp_talk_tune(talk->net, fd);
     if (sy_tcp_lane_narrow(talk->attempt->lane))
         setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &(int){SMALL_SEGMENT}, sizeof(int));
     if (connect(fd, (const struct sockaddr *)to, length) && errno != EINPROGRESS)
@@ -181,28 +172,31 @@ static int connect_open_talk(struct tcp_talk *talk)
 }
 
 /* Serial numbers grow with time, so that they do too where this PE opens the transport again. */
-static uint64_t next_serial(uint64_t now)
+static uint64_t next_serial(struct tcp_net *net, uint64_t now)
 {
-    serial = serial < now ? now : serial + 1;
-    return serial;
+    net->serial = net->serial < now ? now : net->serial + 1;
+    return net->serial;
 }
 
 static void connect_begin_candidate(struct tcp_attempt *attempt, uint64_t now)
 {
+    struct tcp_net *net = attempt->net;
     unsigned i = attempt->tried++;
     struct tcp_talk *talk = sy_tcp_table_open(sizeof *talk);
-    struct tcp_self self = sy_tcp_self();
+    struct tcp_self self = sy_tcp_self(net);
     int rc = -ENOMEM;
 
     if (talk) {
         attempt->talk[i] = talk;
+        talk->net = attempt->net;
         talk->attempt = attempt;
         talk->candidate = i;
         talk->address = attempt->candidate[i];
         talk->began = attempt->began;
-        talk->deadline = now + sy_tcp_patience((uint64_t)(sy_tcp_settings.connect_timeout * 1e9));
+        talk->deadline = now +
+                         sy_tcp_patience(net, (uint64_t)(net->settings->connect_timeout * 1e9));
         rc = sy_tcp_say_hello(&talk->transcript, &self, attempt->pe, attempt->number,
-                              attempt->refusals, next_serial(now));
+                              attempt->refusals, next_serial(net, now));
     }
     if (!rc)
         rc = connect_open_talk(talk);
@@ -213,7 +207,7 @@ static void connect_begin_candidate(struct tcp_attempt *attempt, uint64_t now)
         sy_tcp_table_close(talk, sizeof *talk);
         return;
     }
-    sy_tcp_until(talk->deadline);
+    sy_tcp_until(net, talk->deadline);
     attempt->open++;
 }
 
@@ -228,7 +222,7 @@ static void connect_race(struct tcp_attempt *attempt, uint64_t now)
         attempt->due = now;
     else if (attempt->tried == attempt->count)
         attempt->due = UINT64_MAX;
-    sy_tcp_until(attempt->due);
+    sy_tcp_until(attempt->net, attempt->due);
 }
 
 static void connect_go_on(struct tcp_attempt *attempt, uint64_t now)
@@ -241,7 +235,7 @@ static void connect_go_on(struct tcp_attempt *attempt, uint64_t now)
 
 uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now)
 {
-    uint64_t patience = sy_tcp_patience(sy_tcp_outage_patience(attempt->lane));
+    uint64_t patience = sy_tcp_patience(attempt->net, sy_tcp_outage_patience(attempt->lane));
 
     attempt->answered = true;
     if (attempt->due < now + patience)
@@ -250,9 +244,9 @@ uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now)
     return attempt->contact->first ? UINT64_MAX : now + patience;
 }
 
-bool sy_tcp_attempt_ungreeted(int pe, unsigned number)
+bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
 {
-    const struct tcp_contact *contact = sy_tcp_contact((uint32_t)pe, number);
+    const struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, number);
     const struct tcp_attempt *attempt = contact ? contact->attempt : NULL;
 
     for (unsigned i = 0; attempt && i < attempt->tried; i++)
@@ -266,7 +260,7 @@ void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int 
 {
     attempt->seen |= code == ETIME ? TCP_SEEN_UNGREETED : sy_way_seen(code);
     /* The peer left it at CONFIRM: it has made one for a connection of its own, and comes first. */
-    if (attempt->confirmed && !sy_tcp_connects(attempt->pe)) {
+    if (attempt->confirmed && !sy_tcp_connects(attempt->net, attempt->pe)) {
         sy_tcp_attempt_refused(attempt, candidate);
         return;
     }
@@ -281,11 +275,12 @@ void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int 
  */
 void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
 {
+    struct tcp_net *net = attempt->net;
     struct sockaddr_storage answered = attempt->candidate[candidate];
 
     connect_drop_talks(attempt, NULL);
     attempt->answered = attempt->confirmed = false;
-    sy_tcp_counts.refused++;
+    net->counts.refused++;
     if (++attempt->refusals > REFUSALS) {
         connect_note(attempt, candidate,
                      "connects to this PE, but no connection of it gets through");
@@ -297,7 +292,7 @@ void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
     attempt->tried = 0;
     attempt->waiting = true;
     attempt->why[0] = '\0';
-    attempt->due = sy_tcp_until(sy_tcp_now() + sy_tcp_patience(BUSY_WAIT));
+    attempt->due = sy_tcp_until(net, sy_tcp_now() + sy_tcp_patience(net, BUSY_WAIT));
 }
 
 struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_talk *talk)
@@ -310,7 +305,7 @@ struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_talk *talk)
     return attempt->lane;
 }
 
-enum tcp_progress sy_tcp_attempt_progress(const struct tcp_contact *contact)
+enum tcp_progress sy_tcp_attempt_progress(struct tcp_net *net, const struct tcp_contact *contact)
 {
     const struct tcp_attempt *attempt = contact->attempt;
 
@@ -318,7 +313,7 @@ enum tcp_progress sy_tcp_attempt_progress(const struct tcp_contact *contact)
         return TCP_ATTEMPT_NONE;
     if (attempt->confirmed)
         return TCP_ATTEMPT_CONFIRMED;
-    return attempt->answered && sy_tcp_now() - attempt->began < sy_tcp_patience(BUSY_TIME)
+    return attempt->answered && sy_tcp_now() - attempt->began < sy_tcp_patience(net, BUSY_TIME)
                ? TCP_ATTEMPT_ANSWERED
                : TCP_ATTEMPT_SEEKS;
 }
@@ -332,7 +327,7 @@ static void connect_find_candidates(struct tcp_attempt *attempt)
         snprintf(attempt->why, sizeof attempt->why, "the address that it published is malformed");
         return;
     }
-    attempt->count = sy_tcp_listen_candidates(&record, attempt->candidate);
+    attempt->count = sy_tcp_listen_candidates(attempt->net, &record, attempt->candidate);
     if (!attempt->count) {
         snprintf(
             attempt->why, sizeof attempt->why,
@@ -345,25 +340,26 @@ static void connect_find_candidates(struct tcp_attempt *attempt)
         attempt->head_start = HEAD_START;
 }
 
-void sy_tcp_attempt_start(struct tcp_contact *contact, struct tcp_lane *lane)
+void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact, struct tcp_lane *lane)
 {
     struct tcp_attempt *attempt = sy_tcp_table_open(sizeof *attempt);
     uint64_t now = sy_tcp_now();
 
     if (!attempt) {
-        sy_tcp_host->lost(sy_tcp_contact_pe(contact), ENOMEM, "no memory to connect to it");
+        net->host->lost(sy_tcp_contact_pe(net, contact), ENOMEM, "no memory to connect to it");
         return;
     }
+    attempt->net = net;
     attempt->contact = contact;
     attempt->lane = lane;
-    attempt->pe = sy_tcp_contact_pe(contact);
-    attempt->number = sy_tcp_contact_number(contact);
+    attempt->pe = sy_tcp_contact_pe(net, contact);
+    attempt->number = sy_tcp_contact_number(net, contact);
     attempt->began = now;
-    attempt->next = attempts;
-    attempt->link = &attempts;
-    if (attempts)
-        attempts->link = &attempt->next;
-    attempts = contact->attempt = attempt;
+    attempt->next = net->attempts;
+    attempt->link = &net->attempts;
+    if (net->attempts)
+        net->attempts->link = &attempt->next;
+    net->attempts = contact->attempt = attempt;
     connect_find_candidates(attempt);
     connect_race(attempt, now);
 }
@@ -378,7 +374,7 @@ static bool connect_attempt_timer(struct tcp_attempt *attempt, uint64_t now)
             return true;
     if (now < attempt->due)
         return false;
-    if (attempt->waiting && sy_tcp_contact_comes(attempt->contact, now))
+    if (attempt->waiting && sy_tcp_contact_comes(attempt->net, attempt->contact, now))
         attempt->due = now + BUSY_WAIT;
     else
         connect_go_on(attempt, now);
@@ -386,17 +382,17 @@ static bool connect_attempt_timer(struct tcp_attempt *attempt, uint64_t now)
 }
 
 /* What comes of a deadline may end or begin any attempt, so that it is begun again then. */
-static void attempts_timer(uint64_t now)
+static void attempts_timer(struct tcp_net *net, uint64_t now)
 {
-    for (struct tcp_attempt *each = attempts; each;)
-        each = connect_attempt_timer(each, now) ? attempts : each->next;
+    for (struct tcp_attempt *each = net->attempts; each;)
+        each = connect_attempt_timer(each, now) ? net->attempts : each->next;
 }
 
-static uint64_t connect_attempts_deadline(void)
+static uint64_t connect_attempts_deadline(struct tcp_net *net)
 {
     uint64_t deadline = UINT64_MAX;
 
-    for (const struct tcp_attempt *each = attempts; each; each = each->next) {
+    for (const struct tcp_attempt *each = net->attempts; each; each = each->next) {
         deadline = connect_earlier(deadline, each->due);
         for (unsigned k = 0; k < each->tried; k++)
             if (each->talk[k])
@@ -405,16 +401,17 @@ static uint64_t connect_attempts_deadline(void)
     return deadline;
 }
 
-uint64_t sy_tcp_connect_timers(uint64_t now)
+uint64_t sy_tcp_connect_timers(struct tcp_net *net, uint64_t now)
 {
-    if (now >= wake) {
-        uint64_t others = connect_earlier(sy_tcp_listen_timer(now), sy_tcp_guests_timer(now));
-        attempts_timer(now);
-        others = connect_earlier(others, sy_tcp_turns_timer(now));
+    if (now >= net->wake) {
+        uint64_t others = connect_earlier(sy_tcp_listen_timer(net, now),
+                                          sy_tcp_guests_timer(net, now));
+        attempts_timer(net, now);
+        others = connect_earlier(others, sy_tcp_turns_timer(net, now));
         /* With thousands of attempts, not one look at all of them for each. */
-        wake = connect_earlier(others, connect_attempts_deadline());
-        if (wake < now + TCP_MILLISECOND)
-            wake = now + TCP_MILLISECOND;
+        net->wake = connect_earlier(others, connect_attempts_deadline(net));
+        if (net->wake < now + TCP_MILLISECOND)
+            net->wake = now + TCP_MILLISECOND;
     }
-    return wake == UINT64_MAX ? UINT64_MAX : wake - now;
+    return net->wake == UINT64_MAX ? UINT64_MAX : net->wake - now;
 }

@@ -12,7 +12,9 @@
 #include <stdint.h>
 #include <switchyard/error.h>
 
+struct tcp;
 struct tcp_lane;
+struct tcp_net;
 
 /* How far a side has applied the other side's channels; and its UDP port for what is said beside
  * the connection, or 0. */
@@ -24,14 +26,14 @@ struct tcp_positions {
 /* ---- what connect.c offers ---- */
 
 /* Chooses the interfaces and listens: 0 or -errno with the reason in words. */
-int sy_tcp_listen_open(struct sy_error *err);
+int sy_tcp_listen_open(struct tcp_net *net, struct sy_error *err);
 
 /* Ends all sockets of this file: listening, connecting, greeting. */
-void sy_tcp_listen_close(void);
+void sy_tcp_listen_close(struct tcp_net *net);
 
 /* Writes what peers need in order to connect (port, addresses): returns the length, at most `room`.
  */
-size_t sy_tcp_listen_address(void *buffer, size_t room);
+size_t sy_tcp_listen_address(struct tcp_net *net, void *buffer, size_t room);
 
 /* Whether two PEs that published these can be connected; the same answer on both sides. */
 bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other, size_t other_size);
@@ -41,23 +43,23 @@ bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other,
  * connected before, so that the other side may be about to connect it too. Ends in
  * sy_tcp_lane_adopt or sy_tcp_lane_unreachable, never from inside this call. Calling it for a lane
  * that is being connected does nothing. */
-void sy_tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const void *address,
-                          size_t size, bool first);
+void sy_tcp_connect_start(struct tcp_net *net, struct tcp_lane *lane, int pe, unsigned number,
+                          const void *address, size_t size, bool first);
 
 /* Whether an attempt has a connection on which the peer has not greeted for a while: its machine is
  * there, and it may be stopped. */
-bool sy_tcp_attempt_ungreeted(int pe, unsigned number);
+bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number);
 
 /* Ends that without a word. */
-void sy_tcp_connect_cancel(struct tcp_lane *lane, int pe, unsigned number);
+void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_lane *lane, int pe, unsigned number);
 
 /* Acts on deadlines that have passed; returns nanoseconds until the next, or UINT64_MAX. */
-uint64_t sy_tcp_connect_timers(uint64_t now);
+uint64_t sy_tcp_connect_timers(struct tcp_net *net, uint64_t now);
 
 /* ---- what lane.c offers to connect.c ---- */
 
 /* The lane to PE pe with this number, made if need be; NULL where there can be none. */
-struct tcp_lane *sy_tcp_lane_find(int pe, unsigned number);
+struct tcp_lane *sy_tcp_lane_find(struct tcp *tcp, int pe, unsigned number);
 
 /* A peer has proved itself and wants this lane on a new connection, `fd`: the old one, if any, is
  * closed, so that the positions returned no longer move. */

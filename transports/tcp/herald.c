@@ -14,42 +14,21 @@
 #define TRIES       64  /* in vain, after which one in so many is */
 #define AGAIN_US    100 /* what could not be repeated just now */
 #define MOST_EARLY  16  /* RAISEs that come before this PE has said its own */
-#define EARS        4   /* addresses of this PE that others connect to */
 
-struct ear {
-    int fd;
-    in_port_t port;             /* as in an address */
-    struct sockaddr_storage at; /* with port 0 */
-};
-
-static struct {
-    struct ear ear[EARS];
-    unsigned ears;
-    bool open;
-    unsigned first, last;       /* ports; 0: any */
-    _Atomic uint64_t look_at;   /* nanoseconds: some lane has something to repeat then; 0: none */
-    _Atomic uint64_t raised_at; /* the last RAISE said to anybody */
-    _Atomic int awaited;        /* RAISEs: said less heard, since each is answered by another's */
-    _Atomic unsigned polls;     /* that are to look for heralds first */
-    _Atomic bool busy;          /* there has been a burst, so there may be heralds */
-    _Atomic bool come;          /* there are */
-} heralds;
-
-void sy_tcp_heralds_open(void)
+void sy_tcp_heralds_open(struct tcp *tcp)
 {
     struct sy_error err;
 
-    memset(&heralds, 0, sizeof heralds);
-    heralds.open = sy_tcp_settings.heralds && !sy_tcp_uses_node_lanes() &&
-                   !sy_ports_parse("SHMEM_TCP_PORT_RANGE", sy_tcp_settings.port_range,
-                                   &heralds.first, &heralds.last, &err);
+    tcp->heralds.open = tcp->settings.heralds && !sy_tcp_uses_node_lanes(tcp) &&
+                        !sy_ports_parse("SHMEM_TCP_PORT_RANGE", tcp->settings.port_range,
+                                        &tcp->heralds.first, &tcp->heralds.last, &err);
 }
 
-void sy_tcp_heralds_close(void)
+void sy_tcp_heralds_close(struct tcp *tcp)
 {
-    while (heralds.ears)
-        close(heralds.ear[--heralds.ears].fd);
-    heralds.open = false;
+    while (tcp->heralds.ears)
+        close(tcp->heralds.ear[--tcp->heralds.ears].fd);
+    tcp->heralds.open = false;
 }
 
 /* ---- addresses ---- */
@@ -71,32 +50,33 @@ static bool is_ip(const struct sockaddr_storage *address)
 }
 
 /* This side's address of a connection, with port 0. */
-static bool herald_own_address(int connection, struct sockaddr_storage *own)
+static bool herald_own_address(struct tcp *tcp, int connection, struct sockaddr_storage *own)
 {
     socklen_t length = sizeof *own;
 
     memset(own, 0, sizeof *own);
-    if (!heralds.open || getsockname(connection, (struct sockaddr *)own, &length) || !is_ip(own))
+    if (!tcp->heralds.open || getsockname(connection, (struct sockaddr *)own, &length) ||
+        !is_ip(own))
         return false;
     *herald_port_of(own) = 0;
     return true;
 }
 
-static struct ear *herald_find_ear(const struct sockaddr_storage *at)
+static struct tcp_ear *herald_find_ear(struct tcp *tcp, const struct sockaddr_storage *at)
 {
-    for (unsigned i = 0; i < heralds.ears; i++)
-        if (!memcmp(&heralds.ear[i].at, at, sizeof *at))
-            return &heralds.ear[i];
+    for (unsigned i = 0; i < tcp->heralds.ears; i++)
+        if (!memcmp(&tcp->heralds.ear[i].at, at, sizeof *at))
+            return &tcp->heralds.ear[i];
     return NULL;
 }
 
 /* The port that a socket could be bound to, as in an address, or 0. */
-static in_port_t herald_bind_in_range(int fd, const struct sockaddr_storage *at)
+static in_port_t herald_bind_in_range(struct tcp *tcp, int fd, const struct sockaddr_storage *at)
 {
     struct sockaddr_storage address = *at;
     socklen_t length = herald_length_of(at);
 
-    for (unsigned port = heralds.first; port <= heralds.last; port++) {
+    for (unsigned port = tcp->heralds.first; port <= tcp->heralds.last; port++) {
         *herald_port_of(&address) = htons((uint16_t)port);
         if (!bind(fd, (struct sockaddr *)&address, length))
             return getsockname(fd, (struct sockaddr *)&address, &length)
@@ -106,46 +86,46 @@ static in_port_t herald_bind_in_range(int fd, const struct sockaddr_storage *at)
     return 0;
 }
 
-static struct ear *herald_open_ear(const struct sockaddr_storage *at)
+static struct tcp_ear *herald_open_ear(struct tcp *tcp, const struct sockaddr_storage *at)
 {
-    struct ear ear = {.at = *at};
+    struct tcp_ear ear = {.at = *at};
 
-    if (heralds.ears == EARS)
+    if (tcp->heralds.ears == TCP_EARS)
         return NULL;
     ear.fd = socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (ear.fd < 0)
         return NULL;
-    ear.port = herald_bind_in_range(ear.fd, at);
+    ear.port = herald_bind_in_range(tcp, ear.fd, at);
     if (!ear.port) {
         close(ear.fd);
         return NULL;
     }
-    heralds.ear[heralds.ears] = ear;
-    return &heralds.ear[heralds.ears++];
+    tcp->heralds.ear[tcp->heralds.ears] = ear;
+    return &tcp->heralds.ear[tcp->heralds.ears++];
 }
 
-uint16_t sy_tcp_heralds_ear(int connection)
+uint16_t sy_tcp_heralds_ear(struct tcp *tcp, int connection)
 {
     struct sockaddr_storage own;
-    struct ear *ear;
+    struct tcp_ear *ear;
 
-    if (sy_tcp_host->crowded || !herald_own_address(connection, &own))
+    if (tcp->host->crowded || !herald_own_address(tcp, connection, &own))
         return 0;
-    ear = herald_find_ear(&own);
+    ear = herald_find_ear(tcp, &own);
     if (!ear)
-        ear = herald_open_ear(&own);
+        ear = herald_open_ear(tcp, &own);
     return ear ? ntohs(ear->port) : 0;
 }
 
 /* ---- a lane's ---- */
 
 /* Where the other side of a connection hears: false where this side does not. */
-static bool herald_find_way(struct tcp_herald *way, int connection, uint32_t hears)
+static bool herald_find_way(struct tcp *tcp, struct tcp_herald *way, int connection, uint32_t hears)
 {
     struct sockaddr_storage own, peer = {0};
     socklen_t length = sizeof peer;
 
-    if (!hears || !herald_own_address(connection, &own) || !herald_find_ear(&own) ||
+    if (!hears || !herald_own_address(tcp, connection, &own) || !herald_find_ear(tcp, &own) ||
         getpeername(connection, (struct sockaddr *)&peer, &length) || !is_ip(&peer))
         return false;
     *herald_port_of(&peer) = htons((uint16_t)hears);
@@ -161,7 +141,7 @@ void sy_tcp_herald_meet(struct tcp_lane *lane, int connection, uint32_t hears,
                         const unsigned char keys[32], bool connector)
 {
     struct tcp_herald *herald = &lane->herald, way = {0};
-    bool open = herald_find_way(&way, connection, hears);
+    bool open = herald_find_way(lane->tcp, &way, connection, hears);
 
     if (open && !herald->length) {
         herald->own = way.own;
@@ -194,22 +174,22 @@ static uint64_t herald_authenticator(const struct tcp_herald *herald, bool hears
 
 /* ---- saying ---- */
 
-static struct tcp_datagram herald_make(const struct tcp_herald *herald, unsigned flags,
-                                       uint64_t header, uint64_t value)
+static struct tcp_datagram herald_make(struct tcp *tcp, const struct tcp_herald *herald,
+                                       unsigned flags, uint64_t header, uint64_t value)
 {
     struct tcp_datagram datagram = {
-        .from = (uint32_t)sy_tcp_host->pe, .flags = flags, .header = header, .value = value};
+        .from = (uint32_t)tcp->host->pe, .flags = flags, .header = header, .value = value};
 
     datagram.tag = herald_authenticator(herald, false, &datagram);
     return datagram;
 }
 
-static bool herald_send(const struct tcp_herald *herald, bool alone, uint64_t header,
-                        uint64_t value)
+static bool herald_send(struct tcp *tcp, const struct tcp_herald *herald, bool alone,
+                        uint64_t header, uint64_t value)
 {
     bool heard = atomic_load_explicit(&herald->heard, memory_order_relaxed);
     unsigned flags = (heard ? TCP_DATAGRAM_HEARD : 0) | (alone ? TCP_DATAGRAM_ALONE : 0);
-    struct tcp_datagram datagram = herald_make(herald, flags, header, value);
+    struct tcp_datagram datagram = herald_make(tcp, herald, flags, header, value);
 
     return send(herald->fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL) ==
            sizeof datagram;
@@ -230,12 +210,12 @@ static int herald_connected(const struct tcp_herald *herald)
 
 /* Something is kept. Either this finds a look planned, or the look, which clears `look_at` first,
  * finds what is kept: both write one and then read the other, in sequential order. */
-static void herald_plan_look(uint64_t now, unsigned microseconds)
+static void herald_plan_look(struct tcp *tcp, uint64_t now, unsigned microseconds)
 {
-    if (atomic_load(&heralds.look_at) ||
-        atomic_exchange(&heralds.look_at, now + microseconds * UINT64_C(1000)))
+    if (atomic_load(&tcp->heralds.look_at) ||
+        atomic_exchange(&tcp->heralds.look_at, now + microseconds * UINT64_C(1000)))
         return;
-    sy_tcp_host->soon(microseconds);
+    tcp->host->soon(microseconds);
 }
 
 /* Where the lane's requests end that are not RAISEs. */
@@ -273,14 +253,14 @@ static bool herald_overtakes(struct tcp_lane *lane)
 }
 
 /* Counts a RAISE that is said. The first after a rest begins a new count. */
-static void herald_expect_one(uint64_t now)
+static void herald_expect_one(struct tcp *tcp, uint64_t now)
 {
-    if (now - atomic_load_explicit(&heralds.raised_at, memory_order_relaxed) >= PATIENCE)
-        atomic_store_explicit(&heralds.awaited, 0, memory_order_relaxed);
-    atomic_store_explicit(&heralds.raised_at, now, memory_order_relaxed);
-    atomic_fetch_add_explicit(&heralds.awaited, 1, memory_order_relaxed);
-    if (atomic_load_explicit(&heralds.come, memory_order_relaxed))
-        atomic_store_explicit(&heralds.polls, LISTEN, memory_order_relaxed);
+    if (now - atomic_load_explicit(&tcp->heralds.raised_at, memory_order_relaxed) >= PATIENCE)
+        atomic_store_explicit(&tcp->heralds.awaited, 0, memory_order_relaxed);
+    atomic_store_explicit(&tcp->heralds.raised_at, now, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tcp->heralds.awaited, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&tcp->heralds.come, memory_order_relaxed))
+        atomic_store_explicit(&tcp->heralds.polls, LISTEN, memory_order_relaxed);
 }
 
 /* Whether a herald may say it, beside the lane or alone. */
@@ -290,8 +270,8 @@ static bool herald_may_say(struct tcp_lane *lane, bool often, uint64_t kept, uin
 
     if (!often || (kept && kept != header) || herald_overtakes(lane))
         return false;
-    if (!atomic_load_explicit(&heralds.busy, memory_order_relaxed))
-        atomic_store_explicit(&heralds.busy, true, memory_order_relaxed);
+    if (!atomic_load_explicit(&lane->tcp->heralds.busy, memory_order_relaxed))
+        atomic_store_explicit(&lane->tcp->heralds.busy, true, memory_order_relaxed);
     if (atomic_load_explicit(&herald->works, memory_order_relaxed))
         herald->tries = 0;
     else if (++herald->tries > TRIES && herald->tries % TRIES &&
@@ -304,9 +284,10 @@ static bool herald_may_say(struct tcp_lane *lane, bool often, uint64_t kept, uin
 
 bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value)
 {
+    struct tcp *tcp = lane->tcp;
     struct tcp_herald *herald = &lane->herald;
 
-    if (sy_tcp_host->crowded || herald->fd == -2 ||
+    if (tcp->host->crowded || herald->fd == -2 ||
         !atomic_load_explicit(&herald->open, memory_order_acquire))
         return false;
     uint64_t now = sy_tcp_now();
@@ -316,14 +297,14 @@ bool sy_tcp_herald_says(struct tcp_lane *lane, uint64_t header, uint64_t value)
     herald->said_at = now;
     if (kept == header)
         atomic_store_explicit(&herald->header, 0, memory_order_relaxed);
-    herald_expect_one(now);
-    if (!herald_may_say(lane, often, kept, header) || !herald_send(herald, works, header, value) ||
-        !works)
+    herald_expect_one(tcp, now);
+    if (!herald_may_say(lane, often, kept, header) ||
+        !herald_send(tcp, herald, works, header, value) || !works)
         return false;
     herald->value = value;
     atomic_store_explicit(&herald->kept_at, now, memory_order_relaxed);
     atomic_store(&herald->header, header);
-    herald_plan_look(now, PATIENCE_US);
+    herald_plan_look(tcp, now, PATIENCE_US);
     return true;
 }
 
@@ -369,13 +350,13 @@ bool sy_tcp_herald_settle(struct tcp_lane *lane)
 }
 
 /* Settles what is due; what is left is due at the time returned; 0: nothing is left. */
-static uint64_t herald_settle_due(uint64_t now)
+static uint64_t herald_settle_due(struct tcp *tcp, uint64_t now)
 {
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
     uint64_t next = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        struct tcp_lane *lane = sy_tcp_lanes.lane[i];
+        struct tcp_lane *lane = tcp->lanes.lane[i];
         if (!atomic_load(&lane->herald.header))
             continue;
         uint64_t due = atomic_load_explicit(&lane->herald.kept_at, memory_order_relaxed) + PATIENCE;
@@ -390,47 +371,48 @@ static uint64_t herald_settle_due(uint64_t now)
 
 /* A timer that expires earlier may have been set for somebody else, so the rest of the time is
  * asked for again. */
-void sy_tcp_heralds_repeat(void)
+void sy_tcp_heralds_repeat(struct tcp *tcp)
 {
-    uint64_t at = atomic_load_explicit(&heralds.look_at, memory_order_relaxed), now, next;
+    uint64_t at = atomic_load_explicit(&tcp->heralds.look_at, memory_order_relaxed), now, next;
 
     if (SY_LIKELY(!at))
         return;
     now = sy_tcp_now();
     if (now < at) {
-        sy_tcp_host->soon((unsigned)((at - now) / 1000) + 1);
+        tcp->host->soon((unsigned)((at - now) / 1000) + 1);
         return;
     }
-    if (!atomic_exchange(&heralds.look_at, 0))
+    if (!atomic_exchange(&tcp->heralds.look_at, 0))
         return;
-    next = herald_settle_due(now);
+    next = herald_settle_due(tcp, now);
     if (next)
-        herald_plan_look(now, (unsigned)((next - now) / 1000) + 1);
+        herald_plan_look(tcp, now, (unsigned)((next - now) / 1000) + 1);
 }
 
 /* ---- hearing ---- */
 
-bool sy_tcp_heralds_expected(void)
+bool sy_tcp_heralds_expected(struct tcp *tcp)
 {
-    unsigned polls = atomic_load_explicit(&heralds.polls, memory_order_relaxed);
+    unsigned polls = atomic_load_explicit(&tcp->heralds.polls, memory_order_relaxed);
 
-    if (!polls || atomic_load_explicit(&heralds.awaited, memory_order_relaxed) <= 0)
+    if (!polls || atomic_load_explicit(&tcp->heralds.awaited, memory_order_relaxed) <= 0)
         return false;
-    atomic_store_explicit(&heralds.polls, polls - 1, memory_order_relaxed);
+    atomic_store_explicit(&tcp->heralds.polls, polls - 1, memory_order_relaxed);
     return true;
 }
 
-static void note_news(void)
+static void note_news(struct tcp *tcp)
 {
-    if (atomic_load_explicit(&heralds.awaited, memory_order_relaxed) > -MOST_EARLY)
-        atomic_fetch_sub_explicit(&heralds.awaited, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&tcp->heralds.awaited, memory_order_relaxed) > -MOST_EARLY)
+        atomic_fetch_sub_explicit(&tcp->heralds.awaited, 1, memory_order_relaxed);
 }
 
 /* Somebody to whom this PE has nothing to say learns so too that it is heard: a word is always at
  * least 0. */
-static void herald_answer(const struct ear *ear, const struct tcp_herald *herald, uint64_t header)
+static void herald_answer(struct tcp *tcp, const struct tcp_ear *ear,
+                          const struct tcp_herald *herald, uint64_t header)
 {
-    struct tcp_datagram datagram = herald_make(herald, TCP_DATAGRAM_HEARD | TCP_DATAGRAM_ALONE,
+    struct tcp_datagram datagram = herald_make(tcp, herald, TCP_DATAGRAM_HEARD | TCP_DATAGRAM_ALONE,
                                                header, 0);
 
     sendto(ear->fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL, &herald->to.any,
@@ -438,9 +420,10 @@ static void herald_answer(const struct ear *ear, const struct tcp_herald *herald
 }
 
 /* Nothing is believed, and nobody is told, before the authenticator has been compared. */
-static bool herald_take(const struct ear *ear, const struct tcp_datagram *datagram)
+static bool herald_take(struct tcp *tcp, const struct tcp_ear *ear,
+                        const struct tcp_datagram *datagram)
 {
-    struct tcp_lane *lane = sy_tcp_lane_made(datagram->from, 0);
+    struct tcp_lane *lane = sy_tcp_lane_made(tcp, datagram->from, 0);
     struct tcp_herald *herald = lane ? &lane->herald : NULL;
 
     if (!lane || !atomic_load_explicit(&herald->open, memory_order_acquire) ||
@@ -449,26 +432,26 @@ static bool herald_take(const struct ear *ear, const struct tcp_datagram *datagr
     atomic_store_explicit(&herald->heard, true, memory_order_relaxed);
     atomic_store_explicit(&herald->works, datagram->flags & TCP_DATAGRAM_HEARD,
                           memory_order_relaxed);
-    atomic_store_explicit(&heralds.come, true, memory_order_relaxed);
+    atomic_store_explicit(&tcp->heralds.come, true, memory_order_relaxed);
     if (!(datagram->flags & TCP_DATAGRAM_ALONE))
-        herald_answer(ear, herald, datagram->header);
+        herald_answer(tcp, ear, herald, datagram->header);
     if (sy_tcp_header_op(datagram->header) != TCP_OP_RAISE ||
-        sy_tcp_apply_raise(datagram->header, datagram->value) <= 0)
+        sy_tcp_apply_raise(tcp, datagram->header, datagram->value) <= 0)
         return false;
-    note_news();
+    note_news(tcp);
     return true;
 }
 
-size_t sy_tcp_heralds_hear(void)
+size_t sy_tcp_heralds_hear(struct tcp *tcp)
 {
     struct tcp_datagram datagram;
 
-    if (!atomic_load_explicit(&heralds.busy, memory_order_relaxed))
+    if (!atomic_load_explicit(&tcp->heralds.busy, memory_order_relaxed))
         return 0;
-    for (unsigned i = 0; i < heralds.ears; i++)
-        if (recv(heralds.ear[i].fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_TRUNC) ==
+    for (unsigned i = 0; i < tcp->heralds.ears; i++)
+        if (recv(tcp->heralds.ear[i].fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_TRUNC) ==
                 sizeof datagram &&
-            herald_take(&heralds.ear[i], &datagram))
+            herald_take(tcp, &tcp->heralds.ear[i], &datagram))
             return 1;
     return 0;
 }
@@ -478,10 +461,10 @@ void sy_tcp_herald_note(struct tcp_lane *lane, bool news, bool repeat)
 {
     if (!news)
         return;
-    note_news();
+    note_news(lane->tcp);
     if (!repeat)
         return;
     atomic_store_explicit(&lane->herald.heard, false, memory_order_relaxed);
     atomic_store_explicit(&lane->herald.works, false, memory_order_relaxed);
-    atomic_store_explicit(&heralds.come, false, memory_order_relaxed);
+    atomic_store_explicit(&lane->tcp->heralds.come, false, memory_order_relaxed);
 }

@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tcp;
 struct tcp_lane;
 
 /* Of a lane 0. */
@@ -52,13 +53,35 @@ struct tcp_herald {
     uint64_t others; /* the same of what was before it and the RAISEs that it continues */
 };
 
+#define TCP_EARS 4 /* addresses of this PE that others connect to */
+
+struct tcp_ear {
+    int fd;
+    in_port_t port;             /* as in an address */
+    struct sockaddr_storage at; /* with port 0 */
+};
+
+/* Of an instance. */
+struct tcp_heralds {
+    struct tcp_ear ear[TCP_EARS];
+    unsigned ears;
+    bool open;
+    unsigned first, last;       /* ports; 0: any */
+    _Atomic uint64_t look_at;   /* nanoseconds: some lane has something to repeat then; 0: none */
+    _Atomic uint64_t raised_at; /* the last RAISE said to anybody */
+    _Atomic int awaited;        /* RAISEs: said less heard, since each is answered by another's */
+    _Atomic unsigned polls;     /* that are to look for heralds first */
+    _Atomic bool busy;          /* there has been a burst, so there may be heralds */
+    _Atomic bool come;          /* there are */
+};
+
 /* Heralds are never needed, so nothing that fails here is an error. */
-void sy_tcp_heralds_open(void);
-void sy_tcp_heralds_close(void);
+void sy_tcp_heralds_open(struct tcp *tcp);
+void sy_tcp_heralds_close(struct tcp *tcp);
 
 /* Hears at this side's address of a connection, at a port of SHMEM_TCP_PORT_RANGE: the port; 0: it
  * cannot. Under the poll lock. */
-uint16_t sy_tcp_heralds_ear(int connection);
+uint16_t sy_tcp_heralds_ear(struct tcp *tcp, int connection);
 
 /* A lane has a new connection; hears: the other side's port, or 0. Under the poll lock. */
 void sy_tcp_herald_meet(struct tcp_lane *lane, int connection, uint32_t hears,
@@ -80,12 +103,12 @@ void sy_tcp_herald_flush(struct tcp_lane *lane);
 bool sy_tcp_herald_settle(struct tcp_lane *lane);
 
 /* The same for all lanes, of what was said a millisecond ago. Any thread. */
-void sy_tcp_heralds_repeat(void);
+void sy_tcp_heralds_repeat(struct tcp *tcp);
 
 /* Whether a herald is to be expected. Counts down. Under the poll lock, as hear. */
-bool sy_tcp_heralds_expected(void);
+bool sy_tcp_heralds_expected(struct tcp *tcp);
 
 /* Hears one at each address, until one tells news: 1 if one did. */
-size_t sy_tcp_heralds_hear(void);
+size_t sy_tcp_heralds_hear(struct tcp *tcp);
 
 #endif

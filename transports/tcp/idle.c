@@ -12,33 +12,25 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "transports/tcp/lane.h"
+#include "transports/tcp/tcp.h"
 
 #define SECOND      UINT64_C(1000000000)
 #define TURN        16                /* lanes that are trimmed at a time */
 #define TURNS_APART UINT64_C(5000000) /* nanoseconds; or less, as the looks are */
 
-static struct {
-    struct tcp_watch timer;
-    uint64_t apart;       /* nanoseconds between looks */
-    _Atomic bool planned; /* a look, since something has moved; or there are none at all */
-    bool going_on;        /* the last look has not come to its end */
-    unsigned next;        /* lane that it has come to */
-} idle = {.timer.fd = -1};
-
-static void idle_set_timer(uint64_t nanoseconds)
+static void idle_set_timer(struct tcp *tcp, uint64_t nanoseconds)
 {
     struct itimerspec when = {
         .it_value = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)}};
 
-    timerfd_settime(idle.timer.fd, 0, &when, NULL);
+    timerfd_settime(tcp->idle.timer.fd, 0, &when, NULL);
 }
 
-void sy_tcp_idle_moved(void)
+void sy_tcp_idle_moved(struct tcp *tcp)
 {
-    if (!atomic_load_explicit(&idle.planned, memory_order_relaxed) &&
-        !atomic_exchange(&idle.planned, true))
-        idle_set_timer(idle.apart);
+    if (!atomic_load_explicit(&tcp->idle.planned, memory_order_relaxed) &&
+        !atomic_exchange(&tcp->idle.planned, true))
+        idle_set_timer(tcp, tcp->idle.apart);
 }
 
 static uint64_t idle_got(const struct tcp_lane *lane)
@@ -59,7 +51,7 @@ static bool idle_is_empty(const struct tcp_lane *lane, enum tcp_channel channel)
 /* False: something is in use. */
 static bool idle_trim_requests(struct tcp_lane *lane)
 {
-    struct tcp_lane *first = sy_tcp_lane_find(lane->pe, 0);
+    struct tcp_lane *first = sy_tcp_lane_find(lane->tcp, lane->pe, 0);
 
     if (!first || !sy_tcp_producer_stop(first))
         return false;
@@ -104,7 +96,7 @@ static bool idle_rests(struct tcp_lane *lane)
         return !lane->trimmed && atomic_load(&lane->state) != TCP_LANE_OVER;
     lane->moved = moved;
     lane->trimmed = false;
-    atomic_store(&idle.planned, true);
+    atomic_store(&lane->tcp->idle.planned, true);
     return false;
 }
 
@@ -113,56 +105,58 @@ static void idle_look_at(struct tcp_lane *lane)
     idle_tell(lane);
     lane->trimmed = idle_trim(lane);
     if (!lane->trimmed)
-        atomic_store(&idle.planned, true);
+        atomic_store(&lane->tcp->idle.planned, true);
 }
 
 /* ---- all lanes ---- */
 
 /* Goes on with the look: whether it has come to its end. */
-static bool idle_turn(void)
+static bool idle_turn(struct tcp *tcp)
 {
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire), left = TURN;
+    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire), left = TURN;
 
-    for (; idle.next < count && left; idle.next++)
-        if (idle_rests(sy_tcp_lanes.lane[idle.next])) {
-            idle_look_at(sy_tcp_lanes.lane[idle.next]);
+    for (; tcp->idle.next < count && left; tcp->idle.next++)
+        if (idle_rests(tcp->lanes.lane[tcp->idle.next])) {
+            idle_look_at(tcp->lanes.lane[tcp->idle.next]);
             left--;
         }
-    return idle.next == count;
+    return tcp->idle.next == count;
 }
 
 static void idle_on_timer(struct tcp_watch *watch, uint32_t events)
 {
+    struct tcp *tcp = watch->owner;
     uint64_t expirations;
     ssize_t size = read(watch->fd, &expirations, sizeof expirations);
 
     (void)size, (void)events;
-    if (!idle.going_on) {
-        idle.next = 0;
-        atomic_store(&idle.planned, false); /* what moves from now on plans the next one */
+    if (!tcp->idle.going_on) {
+        tcp->idle.next = 0;
+        atomic_store(&tcp->idle.planned, false); /* what moves from now on plans the next one */
     }
-    idle.going_on = !idle_turn();
-    if (idle.going_on)
-        idle_set_timer(idle.apart < TURNS_APART ? idle.apart : TURNS_APART);
-    else if (atomic_load(&idle.planned))
-        idle_set_timer(idle.apart);
+    tcp->idle.going_on = !idle_turn(tcp);
+    if (tcp->idle.going_on)
+        idle_set_timer(tcp, tcp->idle.apart < TURNS_APART ? tcp->idle.apart : TURNS_APART);
+    else if (atomic_load(&tcp->idle.planned))
+        idle_set_timer(tcp, tcp->idle.apart);
 }
 
-int sy_tcp_idle_open(struct sy_error *err)
+int sy_tcp_idle_open(struct tcp *tcp, struct sy_error *err)
 {
-    idle.going_on = false;
-    idle.apart = (uint64_t)(sy_tcp_settings.idle * 1e9);
-    atomic_store(&idle.planned, !idle.apart);
-    idle.timer = (struct tcp_watch){
-        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = idle_on_timer};
-    if (idle.timer.fd < 0 || sy_tcp_watch_add(&idle.timer, EPOLLIN))
-        return sy_tcp_host->fail(err, errno, "a timer: %s", strerror(errno));
+    tcp->idle.apart = (uint64_t)(tcp->settings.idle * 1e9);
+    atomic_store(&tcp->idle.planned, !tcp->idle.apart);
+    tcp->idle.timer = (struct tcp_watch){
+        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+        .event = idle_on_timer,
+        .owner = tcp};
+    if (tcp->idle.timer.fd < 0 || sy_tcp_watch_add(&tcp->poll, &tcp->idle.timer, EPOLLIN))
+        return tcp->host->fail(err, errno, "a timer: %s", strerror(errno));
     return 0;
 }
 
-void sy_tcp_idle_close(void)
+void sy_tcp_idle_close(struct tcp *tcp)
 {
-    if (idle.timer.fd >= 0)
-        close(idle.timer.fd);
-    idle.timer.fd = -1;
+    if (tcp->idle.timer.fd >= 0)
+        close(tcp->idle.timer.fd);
+    tcp->idle = (struct tcp_idle){.timer.fd = -1};
 }

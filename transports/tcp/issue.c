@@ -9,11 +9,9 @@
 #define BUNCHES 3      /* in a row make one expect the next */
 #define KEEPS   4      /* gatherings in a row that the program has sent make one rely on it */
 
-struct tcp_route *sy_tcp_routes;
-
-struct tcp_mark *sy_tcp_issue_marks(struct sy_transport_ctx *ctx)
+struct tcp_mark *sy_tcp_issue_marks(struct tcp *tcp, struct sy_transport_ctx *ctx)
 {
-    struct tcp_mark *made = calloc(sy_tcp_lanes.limit, sizeof *made), *before = NULL;
+    struct tcp_mark *made = calloc(tcp->lanes.limit, sizeof *made), *before = NULL;
 
     if (made && !atomic_compare_exchange_strong(&ctx->mark, &before, made)) {
         free(made);
@@ -22,11 +20,11 @@ struct tcp_mark *sy_tcp_issue_marks(struct sy_transport_ctx *ctx)
     return made;
 }
 
-struct tcp_lane *sy_tcp_issue_route(int pe)
+struct tcp_lane *sy_tcp_issue_route(struct tcp *tcp, int pe)
 {
-    struct tcp_route *route = &sy_tcp_routes[pe];
-    int end = sy_tcp_endpoint(pe);
-    struct tcp_lane *lane = sy_tcp_lane_open(end, 0);
+    struct tcp_route *route = &tcp->routes[pe];
+    int end = sy_tcp_endpoint(tcp, pe);
+    struct tcp_lane *lane = sy_tcp_lane_open(tcp, end, 0);
 
     if (!lane)
         return NULL;
@@ -36,9 +34,9 @@ struct tcp_lane *sy_tcp_issue_route(int pe)
         if (!atomic_load_explicit(&lane->heard, memory_order_acquire))
             return NULL;
         if (atomic_load_explicit(&lane->serves_node, memory_order_relaxed))
-            target = (unsigned)sy_tcp_host->place(pe).local;
+            target = (unsigned)tcp->host->place(pe).local;
         else
-            lane = sy_tcp_lane_open(pe, 0);
+            lane = sy_tcp_lane_open(tcp, pe, 0);
     }
     if (!lane)
         return NULL;
@@ -129,8 +127,8 @@ static bool has_rested(const struct tcp_lane *lane)
 void sy_tcp_issue_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail,
                       size_t bytes, uint64_t wanted)
 {
-    bool attends = sy_tcp_poll_may_sleep() && !sy_tcp_host->crowded && !sy_tcp_host->threads &&
-                   has_rested(lane) && sy_tcp_send_attend(lane, 1);
+    bool attends = sy_tcp_poll_may_sleep(lane->tcp) && !lane->tcp->host->crowded &&
+                   !lane->tcp->host->threads && has_rested(lane) && sy_tcp_send_attend(lane, 1);
 
     sy_tcp_issue_done(ctx, lane, tail, bytes, true);
     sy_tcp_issue_wait(lane, wanted);
@@ -145,6 +143,6 @@ void sy_tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted)
 
     for (unsigned turn = 0; atomic_load_explicit(&lane->answered, memory_order_acquire) < wanted;
          turn++)
-        if (sy_tcp_poll_lane(lane) <= 0 && turn % 8 == 0)
-            sy_tcp_host->rest(&since);
+        if (sy_tcp_poll_lane(lane->tcp, lane) <= 0 && turn % 8 == 0)
+            lane->tcp->host->rest(&since);
 }

@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "transports/tcp/lane.h"
+#include "transports/tcp/tcp.h"
 
 /* How far a context has got on a lane. */
 struct tcp_mark {
@@ -26,19 +26,12 @@ struct sy_transport_ctx {
     struct tcp_mark *_Atomic mark; /* one for each possible lane; made with the first operation */
 };
 
-/* How a PE is reached. */
-struct tcp_route {
-    struct tcp_lane *_Atomic lane; /* NULL: not known yet */
-    _Atomic unsigned target;       /* for the record's header */
-};
-extern struct tcp_route *sy_tcp_routes;
-
 /* Finds the lane to PE pe; NULL: it is not known yet which, or no memory; try again after progress.
  */
-struct tcp_lane *sy_tcp_issue_route(int pe);
+struct tcp_lane *sy_tcp_issue_route(struct tcp *tcp, int pe);
 
 /* The context's marks, made now. NULL: no memory. */
-struct tcp_mark *sy_tcp_issue_marks(struct sy_transport_ctx *ctx);
+struct tcp_mark *sy_tcp_issue_marks(struct tcp *tcp, struct sy_transport_ctx *ctx);
 
 /* The first request has been gathered on a lane: sends it if the lane is idle, otherwise sees to it
  * that it leaves in time. */
@@ -56,7 +49,7 @@ bool sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const v
 /* Makes this thread the producer of the lanes to a process; `lane` is lane 0. */
 static inline void sy_tcp_issue_lock(struct tcp_lane *lane)
 {
-    if (SY_UNLIKELY(sy_tcp_lanes.locked)) {
+    if (SY_UNLIKELY(lane->locked)) {
         while (atomic_exchange_explicit(&lane->append, true, memory_order_acquire))
             sched_yield();
         return;
@@ -71,14 +64,15 @@ static inline void sy_tcp_issue_lock(struct tcp_lane *lane)
 }
 
 /* As begin, but a run stays open. */
-static inline struct tcp_lane *sy_tcp_issue_enter(struct sy_transport_ctx *ctx, int pe)
+static inline struct tcp_lane *sy_tcp_issue_enter(struct tcp *tcp, struct sy_transport_ctx *ctx,
+                                                  int pe)
 {
-    struct tcp_lane *lane = atomic_load_explicit(&sy_tcp_routes[pe].lane, memory_order_acquire);
+    struct tcp_lane *lane = atomic_load_explicit(&tcp->routes[pe].lane, memory_order_acquire);
 
-    if (SY_UNLIKELY(!lane) && !(lane = sy_tcp_issue_route(pe)))
+    if (SY_UNLIKELY(!lane) && !(lane = sy_tcp_issue_route(tcp, pe)))
         return NULL;
     if (SY_UNLIKELY(!atomic_load_explicit(&ctx->mark, memory_order_acquire)) &&
-        !sy_tcp_issue_marks(ctx))
+        !sy_tcp_issue_marks(tcp, ctx))
         return NULL;
     sy_tcp_issue_lock(lane);
     return lane;
@@ -86,9 +80,10 @@ static inline struct tcp_lane *sy_tcp_issue_enter(struct sy_transport_ctx *ctx, 
 
 /* The lane to a PE, ready for appending, as are the further lanes to the same process; NULL: answer
  * -EAGAIN. */
-static inline struct tcp_lane *sy_tcp_issue_begin(struct sy_transport_ctx *ctx, int pe)
+static inline struct tcp_lane *sy_tcp_issue_begin(struct tcp *tcp, struct sy_transport_ctx *ctx,
+                                                  int pe)
 {
-    struct tcp_lane *lane = sy_tcp_issue_enter(ctx, pe);
+    struct tcp_lane *lane = sy_tcp_issue_enter(tcp, ctx, pe);
 
     if (SY_LIKELY(lane) && SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_acquire)))
         sy_tcp_run_close(lane);
@@ -98,7 +93,7 @@ static inline struct tcp_lane *sy_tcp_issue_begin(struct sy_transport_ctx *ctx, 
 /* Ends what begin began, with nothing more appended. */
 static inline void sy_tcp_issue_end(struct tcp_lane *lane)
 {
-    if (SY_UNLIKELY(sy_tcp_lanes.locked)) {
+    if (SY_UNLIKELY(lane->locked)) {
         atomic_store_explicit(&lane->append, false, memory_order_release);
         atomic_thread_fence(
             memory_order_seq_cst); /* the sender sees the tail, or this thread its `sent` */
@@ -108,20 +103,21 @@ static inline void sy_tcp_issue_end(struct tcp_lane *lane)
 }
 
 /* The header of a record for PE pe. */
-static inline uint64_t sy_tcp_issue_header(unsigned op, unsigned code, int pe, unsigned window,
-                                           uint64_t offset)
+static inline uint64_t sy_tcp_issue_header(struct tcp *tcp, unsigned op, unsigned code, int pe,
+                                           unsigned window, uint64_t offset)
 {
-    unsigned target = atomic_load_explicit(&sy_tcp_routes[pe].target, memory_order_relaxed);
+    unsigned target = atomic_load_explicit(&tcp->routes[pe].target, memory_order_relaxed);
 
     return sy_tcp_header(op, code, target, window, offset);
 }
 
 /* Writes the two words of a record that says how long it is. done: bytes of the transfer before it.
  */
-static inline void sy_tcp_issue_long(char *room, unsigned op, const struct sy_transfer *t,
-                                     size_t done, size_t length)
+static inline void sy_tcp_issue_long(struct tcp *tcp, char *room, unsigned op,
+                                     const struct sy_transfer *t, size_t done, size_t length)
 {
-    uint64_t word[2] = {sy_tcp_issue_header(op, 0, t->pe, t->window, t->offset + done), length};
+    uint64_t word[2] = {sy_tcp_issue_header(tcp, op, 0, t->pe, t->window, t->offset + done),
+                        length};
 
     memcpy(room, word, sizeof word);
 }
@@ -159,7 +155,7 @@ static inline void sy_tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_la
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     sy_tcp_issue_end(lane);
     uint64_t waiting = tail - sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
-    if (SY_UNLIKELY(now || waiting >= sy_tcp_lanes.flush_bytes)) {
+    if (SY_UNLIKELY(now || waiting >= lane->flush_bytes)) {
         /* Somebody waits for what is to leave now, and an old `blocked` would strand it. */
         if (now || !atomic_load_explicit(&lane->blocked, memory_order_relaxed))
             sy_tcp_send(lane);
@@ -184,7 +180,7 @@ static inline uint64_t sy_tcp_issue_want(struct sy_transport_ctx *ctx, struct tc
     bool full = wanted - answered >= TCP_WANTS ||
                 lane->asked_bytes + bytes -
                         atomic_load_explicit(&lane->answered_bytes, memory_order_acquire) >
-                    sy_tcp_settings.buffer ||
+                    lane->buffer ||
                 lane->asked_long -
                         atomic_load_explicit(&lane->answered_long, memory_order_acquire) >=
                     TCP_LONG_WANTS;

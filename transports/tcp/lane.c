@@ -9,19 +9,12 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "transports/tcp/lane.h"
+#include "transports/tcp/tcp.h"
 
 #define SECOND      UINT64_C(1000000000)
 #define OTHERS_TURN SECOND /* for the side that connected last to do so again, at most */
 #define FAREWELL    (2 * SECOND)
 #define GONE        (SECOND / 20) /* a peer that cannot be reached for so long at the end has left */
-
-struct tcp_lane_table sy_tcp_lanes;
-
-/* Makes lanes: the application's threads and the one that accepts connections. */
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t closing; /* since when, or 0 */
-static bool farewell;    /* BYE is the last word of every connection now */
 
 static int state(const struct tcp_lane *lane)
 {
@@ -35,29 +28,28 @@ static void set_state(struct tcp_lane *lane, int value)
 
 /* ---- making ---- */
 
-int sy_tcp_lanes_open(struct sy_error *err)
+int sy_tcp_lanes_open(struct tcp *tcp, struct sy_error *err)
 {
-    memset(&sy_tcp_lanes, 0, sizeof sy_tcp_lanes);
-    closing = 0;
-    farewell = false;
-    sy_tcp_lanes.flush_bytes = sy_tcp_settings.buffer / TCP_FLUSH_SHARE < TCP_FLUSH_BYTES
-                                   ? sy_tcp_settings.buffer / TCP_FLUSH_SHARE
-                                   : TCP_FLUSH_BYTES;
-    sy_tcp_lanes.limit = (unsigned)sy_tcp_host->npes * (1 + (unsigned)sy_tcp_settings.streams);
-    sy_tcp_lanes.lane = calloc(sy_tcp_lanes.limit, sizeof(struct tcp_lane *));
-    sy_tcp_lanes.by_number = calloc(sy_tcp_lanes.limit, sizeof *sy_tcp_lanes.by_number);
-    sy_tcp_lanes.dirty = calloc(sy_tcp_lanes.limit / 64 + 1, sizeof *sy_tcp_lanes.dirty);
-    if (!sy_tcp_lanes.lane || !sy_tcp_lanes.by_number || !sy_tcp_lanes.dirty)
-        return sy_tcp_host->fail(err, ENOMEM, "no memory for a table of %u connections",
-                                 sy_tcp_lanes.limit);
-    sy_tcp_producer_open();
-    return sy_tcp_idle_open(err);
+    memset(&tcp->lanes, 0, sizeof tcp->lanes);
+    pthread_mutex_init(&tcp->lanes.making, NULL);
+    tcp->lanes.flush_bytes = tcp->settings.buffer / TCP_FLUSH_SHARE < TCP_FLUSH_BYTES
+                                 ? tcp->settings.buffer / TCP_FLUSH_SHARE
+                                 : TCP_FLUSH_BYTES;
+    tcp->lanes.limit = (unsigned)tcp->host->npes * (1 + (unsigned)tcp->settings.streams);
+    tcp->lanes.lane = calloc(tcp->lanes.limit, sizeof(struct tcp_lane *));
+    tcp->lanes.by_number = calloc(tcp->lanes.limit, sizeof *tcp->lanes.by_number);
+    tcp->lanes.dirty = calloc(tcp->lanes.limit / 64 + 1, sizeof *tcp->lanes.dirty);
+    if (!tcp->lanes.lane || !tcp->lanes.by_number || !tcp->lanes.dirty)
+        return tcp->host->fail(err, ENOMEM, "no memory for a table of %u connections",
+                               tcp->lanes.limit);
+    sy_tcp_producer_open(tcp);
+    return sy_tcp_idle_open(tcp, err);
 }
 
-static struct tcp_lane *lane_make(int pe, unsigned number)
+static struct tcp_lane *lane_make(struct tcp *tcp, int pe, unsigned number)
 {
     struct tcp_lane *lane = aligned_alloc(_Alignof(struct tcp_lane), sizeof *lane);
-    unsigned slot = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_relaxed);
+    unsigned slot = atomic_load_explicit(&tcp->lanes.count, memory_order_relaxed);
 
     if (!lane)
         return NULL;
@@ -65,57 +57,62 @@ static struct tcp_lane *lane_make(int pe, unsigned number)
     lane->pe = pe;
     lane->number = number;
     lane->slot = slot;
+    lane->tcp = tcp;
+    lane->locked = tcp->lanes.locked;
+    lane->flush_bytes = tcp->lanes.flush_bytes;
+    lane->buffer = tcp->settings.buffer;
     lane->watch.fd = lane->herald.fd = -1;
+    lane->watch.owner = lane;
     lane->want = sy_tcp_table_open(TCP_WANTS * sizeof *lane->want);
-    if (!lane->want || sy_tcp_log_open(&lane->log[TCP_REQUESTS], sy_tcp_settings.buffer) ||
-        sy_tcp_log_open(&lane->log[TCP_REPLIES], sy_tcp_settings.buffer)) {
+    if (!lane->want || sy_tcp_log_open(&lane->log[TCP_REQUESTS], tcp->settings.buffer) ||
+        sy_tcp_log_open(&lane->log[TCP_REPLIES], tcp->settings.buffer)) {
         sy_tcp_log_close(&lane->log[TCP_REQUESTS]);
         sy_tcp_table_close(lane->want, TCP_WANTS * sizeof *lane->want);
         free(lane);
         return NULL;
     }
-    sy_tcp_lanes.lane[slot] = lane;
-    atomic_store_explicit(&sy_tcp_lanes.count, slot + 1, memory_order_release);
+    tcp->lanes.lane[slot] = lane;
+    atomic_store_explicit(&tcp->lanes.count, slot + 1, memory_order_release);
     return lane;
 }
 
-struct tcp_lane *sy_tcp_lane_find(int pe, unsigned number)
+struct tcp_lane *sy_tcp_lane_find(struct tcp *tcp, int pe, unsigned number)
 {
-    if (pe < 0 || pe >= sy_tcp_host->npes || pe == sy_tcp_host->pe ||
-        number > (unsigned)sy_tcp_settings.streams)
+    if (pe < 0 || pe >= tcp->host->npes || pe == tcp->host->pe ||
+        number > (unsigned)tcp->settings.streams)
         return NULL;
     _Atomic(struct tcp_lane *) *place =
-        &sy_tcp_lanes.by_number[number * (size_t)sy_tcp_host->npes + (size_t)pe];
+        &tcp->lanes.by_number[number * (size_t)tcp->host->npes + (size_t)pe];
     struct tcp_lane *lane = atomic_load_explicit(place, memory_order_acquire);
     if (lane)
         return lane;
-    pthread_mutex_lock(&making);
+    pthread_mutex_lock(&tcp->lanes.making);
     lane = atomic_load_explicit(place, memory_order_relaxed);
-    if (!lane && (lane = lane_make(pe, number)))
+    if (!lane && (lane = lane_make(tcp, pe, number)))
         atomic_store_explicit(place, lane, memory_order_release);
-    pthread_mutex_unlock(&making);
+    pthread_mutex_unlock(&tcp->lanes.making);
     return lane;
 }
 
 /* Whoever made it wanted enters it, so that it is entered once. */
 static void lane_enter_wanted(struct tcp_lane *lane)
 {
-    struct tcp_lane *first = atomic_load_explicit(&sy_tcp_lanes.wanted, memory_order_relaxed);
+    struct tcp_lane *first = atomic_load_explicit(&lane->tcp->lanes.wanted, memory_order_relaxed);
 
     do
         lane->next_wanted = first;
-    while (!atomic_compare_exchange_weak_explicit(&sy_tcp_lanes.wanted, &first, lane,
+    while (!atomic_compare_exchange_weak_explicit(&lane->tcp->lanes.wanted, &first, lane,
                                                   memory_order_release, memory_order_relaxed));
 }
 
-struct tcp_lane *sy_tcp_lane_open(int pe, unsigned number)
+struct tcp_lane *sy_tcp_lane_open(struct tcp *tcp, int pe, unsigned number)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(pe, number);
+    struct tcp_lane *lane = sy_tcp_lane_find(tcp, pe, number);
     int new = TCP_LANE_NEW;
 
     if (lane && atomic_compare_exchange_strong(&lane->state, &new, TCP_LANE_WANTED)) {
         lane_enter_wanted(lane);
-        sy_tcp_poll_wake();
+        sy_tcp_poll_wake(&tcp->poll);
     }
     return lane;
 }
@@ -125,18 +122,19 @@ struct tcp_lane *sy_tcp_lane_open(int pe, unsigned number)
 static void lane_connect(struct tcp_lane *lane)
 {
     size_t size;
-    const void *address = sy_tcp_address_of(lane->pe, &size);
+    const void *address = sy_tcp_address_of(lane->tcp, lane->pe, &size);
 
     lane->retry_at = 0;
-    sy_tcp_connect_start(lane, lane->pe, lane->number, address, size, !lane->up_since);
+    sy_tcp_connect_start(&lane->tcp->net, lane, lane->pe, lane->number, address, size,
+                         !lane->up_since);
 }
 
 /* The application wants these, in this order. One that the other side has connected meanwhile is up
  * already. */
-static void lane_connect_wanted(uint64_t now)
+static void lane_connect_wanted(struct tcp *tcp, uint64_t now)
 {
     struct tcp_lane *lane = NULL, *next,
-                    *last = atomic_exchange_explicit(&sy_tcp_lanes.wanted, NULL,
+                    *last = atomic_exchange_explicit(&tcp->lanes.wanted, NULL,
                                                      memory_order_acquire);
 
     for (; last; last = next) {
@@ -157,7 +155,7 @@ static void lane_connect_wanted(uint64_t now)
 
 static void lane_on_socket(struct tcp_watch *watch, uint32_t events)
 {
-    struct tcp_lane *lane = (struct tcp_lane *)watch;
+    struct tcp_lane *lane = watch->owner;
 
     if (events & EPOLLOUT) {
         sy_tcp_send_lock(lane);
@@ -181,7 +179,7 @@ static void lane_drop(struct tcp_lane *lane)
         sy_tcp_poll_forget(lane);
     }
     if (atomic_load_explicit(&lane->paused, memory_order_relaxed))
-        atomic_fetch_sub_explicit(&sy_tcp_lanes.paused, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&lane->tcp->lanes.paused, 1, memory_order_relaxed);
     sy_tcp_receive_reset(lane);
     lane->out.left = 0;
     atomic_store_explicit(&lane->blocked, false, memory_order_relaxed);
@@ -200,12 +198,14 @@ struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane, int fd)
     return (struct tcp_positions){
         .requests = atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed),
         .replies = atomic_load_explicit(&lane->got[TCP_REPLIES], memory_order_relaxed),
-        .hears = lane->number ? 0 : sy_tcp_heralds_ear(fd)};
+        .hears = lane->number ? 0 : sy_tcp_heralds_ear(lane->tcp, fd)};
 }
 
 void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
                        const unsigned char keys[32], bool connector)
 {
+    struct tcp *tcp = lane->tcp;
+
     lane_drop(lane);
     sy_tcp_herald_meet(lane, fd, peer->hears, keys, connector);
     sy_tcp_send_lock(lane);
@@ -213,7 +213,7 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
                 sy_tcp_log_resume(&lane->log[TCP_REPLIES], peer->replies);
     lane->watch.fd = fd;
     lane->watch.event = lane_on_socket;
-    int rc = fits ? sy_tcp_watch_add(&lane->watch, EPOLLIN) : -EPROTO;
+    int rc = fits ? sy_tcp_watch_add(&tcp->poll, &lane->watch, EPOLLIN) : -EPROTO;
     if (rc) {
         lane->watch.fd = -1;
     } else {
@@ -222,8 +222,8 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
         lane->greeted = false;
         atomic_store(&lane->handed[TCP_REQUESTS], peer->requests);
         atomic_store(&lane->handed[TCP_REPLIES], peer->replies);
-        atomic_store_explicit(&lane->bye, farewell, memory_order_relaxed);
-        if (sy_tcp_uses_node_lanes())
+        atomic_store_explicit(&lane->bye, tcp->lanes.farewell, memory_order_relaxed);
+        if (sy_tcp_uses_node_lanes(tcp))
             atomic_store_explicit(&lane->ack_due, true, memory_order_relaxed);
         sy_tcp_outage_over(lane, fd);
         lane->down_since = lane->retry_at = 0;
@@ -234,7 +234,7 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
     sy_tcp_send_unlock(lane);
     if (rc) {
         close(fd);
-        sy_tcp_host->lost(
+        tcp->host->lost(
             lane->pe, -rc,
             fits ? TCP_UNWATCHED
                  : "its record of what has been sent does not fit this PE's; one of the two has "
@@ -246,16 +246,17 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
 
 void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why, unsigned seen)
 {
+    struct tcp *tcp = lane->tcp;
     uint64_t now = sy_tcp_now(), down = now - lane->down_since;
 
     snprintf(lane->why, sizeof lane->why, "%s", why);
-    if (closing && now - closing > GONE && down > GONE) {
+    if (tcp->lanes.closing && now - tcp->lanes.closing > GONE && down > GONE) {
         set_state(lane, TCP_LANE_OVER);
         return;
     }
     sy_tcp_outage_failed(lane, seen, now);
     lane->retry_at = now + sy_tcp_outage_pause(lane, now);
-    sy_tcp_poll_wake();
+    sy_tcp_poll_wake(&tcp->poll);
 }
 
 bool sy_tcp_lane_narrow(const struct tcp_lane *lane)
@@ -264,15 +265,16 @@ bool sy_tcp_lane_narrow(const struct tcp_lane *lane)
 }
 
 /* It leaves this side the most of the time in which there must be another connection. */
-static uint64_t lane_others_turn(void)
+static uint64_t lane_others_turn(struct tcp *tcp)
 {
-    double share = sy_tcp_settings.reconnect_timeout / 8 * (double)SECOND;
+    double share = tcp->settings.reconnect_timeout / 8 * (double)SECOND;
 
     return share < (double)OTHERS_TURN ? (uint64_t)share : OTHERS_TURN;
 }
 
 void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why)
 {
+    struct tcp *tcp = lane->tcp;
     bool over = lane->in.told_all;
 
     sy_tcp_outage_break(lane);
@@ -282,13 +284,14 @@ void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why)
         return;
     }
     snprintf(lane->why, sizeof lane->why, "%s", why);
-    sy_tcp_host->log(SY_LOG_DEBUG, "tcp", "the connection to PE %d on host %s is broken: %s",
-                     lane->pe, sy_tcp_host->place(lane->pe).host, why);
+    tcp->host->log(SY_LOG_DEBUG, "tcp", "the connection to PE %d on host %s is broken: %s",
+                   lane->pe, tcp->host->place(lane->pe).host, why);
     lane->down_since = sy_tcp_now();
     /* The side that connected does so again at once; the other only where that does not happen. */
-    lane->retry_at = lane->down_since + (lane->connector || closing ? 0 : lane_others_turn());
+    lane->retry_at = lane->down_since +
+                     (lane->connector || tcp->lanes.closing ? 0 : lane_others_turn(tcp));
     set_state(lane, TCP_LANE_DOWN);
-    sy_tcp_poll_wake();
+    sy_tcp_poll_wake(&tcp->poll);
 }
 
 void sy_tcp_lane_breached(struct tcp_lane *lane, const char *why)
@@ -299,7 +302,7 @@ void sy_tcp_lane_breached(struct tcp_lane *lane, const char *why)
     set_state(lane, TCP_LANE_OVER);
     snprintf(text, sizeof text,
              "its connection carries what no PE of this library's version sends: %s", why);
-    sy_tcp_host->lost(lane->pe, EPROTO, text);
+    lane->tcp->host->lost(lane->pe, EPROTO, text);
 }
 
 /* A lane that is down: tries again, or gives the peer up. Returns nanoseconds until it wants to be
@@ -312,7 +315,7 @@ static uint64_t lane_look_after(struct tcp_lane *lane, uint64_t now)
         return UINT64_MAX;
     if (sy_tcp_outage_look(lane, now, &wait)) {
         set_state(lane, TCP_LANE_OVER);
-        sy_tcp_connect_cancel(lane, lane->pe, lane->number);
+        sy_tcp_connect_cancel(&lane->tcp->net, lane, lane->pe, lane->number);
         sy_tcp_outage_lost(lane);
         return UINT64_MAX;
     }
@@ -322,14 +325,14 @@ static uint64_t lane_look_after(struct tcp_lane *lane, uint64_t now)
     return lane->retry_at && retry < wait ? retry : wait;
 }
 
-uint64_t sy_tcp_lanes_timers(uint64_t now)
+uint64_t sy_tcp_lanes_timers(struct tcp *tcp, uint64_t now)
 {
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
     uint64_t next = UINT64_MAX;
 
-    lane_connect_wanted(now);
+    lane_connect_wanted(tcp, now);
     for (unsigned i = 0; i < count; i++) {
-        uint64_t wait = lane_look_after(sy_tcp_lanes.lane[i], now);
+        uint64_t wait = lane_look_after(tcp->lanes.lane[i], now);
         if (wait < next)
             next = wait;
     }
@@ -369,19 +372,18 @@ static bool lane_settled(struct tcp_lane *lane)
 }
 
 /* Waits until `done` holds for every lane, at most `limit` nanoseconds. */
-static void lane_wait_for_all(bool (*done)(struct tcp_lane *lane), uint64_t limit)
+static void lane_wait_for_all(struct tcp *tcp, bool (*done)(struct tcp_lane *lane), uint64_t limit)
 {
     uint64_t begin = sy_tcp_now(), since = 0;
 
     for (;;) {
-        unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire),
-                 waiting = 0;
+        unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire), waiting = 0;
         for (unsigned i = 0; i < count; i++)
-            waiting += !done(sy_tcp_lanes.lane[i]);
+            waiting += !done(tcp->lanes.lane[i]);
         if (!waiting || sy_tcp_now() - begin > limit)
             return;
-        if (sy_tcp_poll() <= 0)
-            sy_tcp_host->rest(&since);
+        if (sy_tcp_poll(tcp) <= 0)
+            tcp->host->rest(&since);
     }
 }
 
@@ -411,34 +413,34 @@ static void lane_free(struct tcp_lane *lane)
     free(lane);
 }
 
-void sy_tcp_lanes_leave(void)
+void sy_tcp_lanes_leave(struct tcp *tcp)
 {
-    uint64_t patience = (uint64_t)(sy_tcp_settings.reconnect_timeout * (double)SECOND);
+    uint64_t patience = (uint64_t)(tcp->settings.reconnect_timeout * (double)SECOND);
 
-    closing = sy_tcp_now();
-    lane_wait_for_all(sy_tcp_herald_settle, patience);
-    unsigned count = atomic_load(&sy_tcp_lanes.count);
+    tcp->lanes.closing = sy_tcp_now();
+    lane_wait_for_all(tcp, sy_tcp_herald_settle, patience);
+    unsigned count = atomic_load(&tcp->lanes.count);
     for (unsigned i = 0; i < count; i++) {
-        sy_tcp_send_ask(sy_tcp_lanes.lane[i],
-                        sy_tcp_log_tail(&sy_tcp_lanes.lane[i]->log[TCP_REQUESTS]));
+        sy_tcp_send_ask(tcp->lanes.lane[i],
+                        sy_tcp_log_tail(&tcp->lanes.lane[i]->log[TCP_REQUESTS]));
         /* And the other side may wait to hear that its replies have come. */
-        atomic_store_explicit(&sy_tcp_lanes.lane[i]->ack_due, true, memory_order_relaxed);
-        sy_tcp_send(sy_tcp_lanes.lane[i]);
+        atomic_store_explicit(&tcp->lanes.lane[i]->ack_due, true, memory_order_relaxed);
+        sy_tcp_send(tcp->lanes.lane[i]);
     }
-    lane_wait_for_all(lane_settled, patience);
-    farewell = true;
+    lane_wait_for_all(tcp, lane_settled, patience);
+    tcp->lanes.farewell = true;
     for (unsigned i = 0; i < count; i++)
-        say_bye(sy_tcp_lanes.lane[i]);
-    lane_wait_for_all(left, FAREWELL);
+        say_bye(tcp->lanes.lane[i]);
+    lane_wait_for_all(tcp, left, FAREWELL);
 }
 
-void sy_tcp_lanes_close(void)
+void sy_tcp_lanes_close(struct tcp *tcp)
 {
-    sy_tcp_idle_close();
-    for (unsigned i = 0; i < atomic_load(&sy_tcp_lanes.count); i++)
-        lane_free(sy_tcp_lanes.lane[i]);
-    free(sy_tcp_lanes.lane);
-    free(sy_tcp_lanes.by_number);
-    free(sy_tcp_lanes.dirty);
-    memset(&sy_tcp_lanes, 0, sizeof sy_tcp_lanes);
+    sy_tcp_idle_close(tcp);
+    for (unsigned i = 0; i < atomic_load(&tcp->lanes.count); i++)
+        lane_free(tcp->lanes.lane[i]);
+    free(tcp->lanes.lane);
+    free(tcp->lanes.by_number);
+    free(tcp->lanes.dirty);
+    memset(&tcp->lanes, 0, sizeof tcp->lanes);
 }

@@ -11,6 +11,7 @@
 #define TCP_LANE_H
 
 #include <pthread.h>
+#include <switchyard/transport.h>
 
 #include "transports/tcp/connect.h"
 #include "transports/tcp/herald.h"
@@ -18,7 +19,6 @@
 #include "transports/tcp/outage.h"
 #include "transports/tcp/pace.h"
 #include "transports/tcp/poll.h"
-#include "transports/tcp/tcp.h"
 #include "transports/tcp/wire.h"
 #include "util/bits.h"
 
@@ -79,12 +79,16 @@ struct tcp_in {
 enum tcp_lane_state { TCP_LANE_NEW, TCP_LANE_WANTED, TCP_LANE_DOWN, TCP_LANE_UP, TCP_LANE_OVER };
 
 struct tcp_lane {
-    struct tcp_watch watch; /* first: the callback finds the lane by it */
-    int pe;                 /* the process at the other end */
+    struct tcp *tcp;
+    struct tcp_watch watch;
+    int pe; /* the process at the other end */
     unsigned number;
     unsigned slot; /* index in sy_tcp_lanes */
     _Atomic int state;
     struct tcp_lane *next_wanted; /* in the list of those that are to be connected */
+    bool locked;                  /* constant: as in the table, as is the next */
+    size_t flush_bytes;
+    size_t buffer; /* constant: SHMEM_TCP_BUFFER */
 
     struct tcp_log log[2];
 
@@ -162,8 +166,10 @@ struct tcp_lane_table {
     _Atomic bool striped;    /* a large transfer has been spread over further lanes */
     bool locked;             /* producers take locks (producer.c) */
     size_t flush_bytes;      /* by TCP_FLUSH_ */
+    pthread_mutex_t making;  /* by the application's threads and the one that accepts connections */
+    uint64_t closing;        /* since when, or 0 */
+    bool farewell;           /* BYE is the last word of every connection now */
 };
-extern struct tcp_lane_table sy_tcp_lanes;
 
 /* The entry of the reply with that number, of those that are awaited. */
 static inline struct tcp_want *sy_tcp_want_at(const struct tcp_lane *lane, uint64_t number)
@@ -178,30 +184,19 @@ static inline bool sy_tcp_lane_is_mine(const struct tcp_lane *lane)
                          pthread_self());
 }
 
-/* The lane to PE pe with this number, at most SHMEM_TCP_STREAMS, if it has been made; NULL: not, or
- * there is no such PE. Any thread. */
-static inline struct tcp_lane *sy_tcp_lane_made(uint32_t pe, unsigned number)
-{
-    size_t npes = (size_t)sy_tcp_host->npes;
-
-    return pe < npes ? atomic_load_explicit(&sy_tcp_lanes.by_number[number * npes + pe],
-                                            memory_order_acquire)
-                     : NULL;
-}
-
-int sy_tcp_lanes_open(struct sy_error *err);
+int sy_tcp_lanes_open(struct tcp *tcp, struct sy_error *err);
 
 /* Has everything applied and says goodbye on all lanes, waiting for the others for a bounded time.
  */
-void sy_tcp_lanes_leave(void);
-void sy_tcp_lanes_close(void);
+void sy_tcp_lanes_leave(struct tcp *tcp);
+void sy_tcp_lanes_close(struct tcp *tcp);
 
 /* Lets lane timers run and makes wanted connections. Under the poll lock; returns nanoseconds until
  * there is more to do. */
-uint64_t sy_tcp_lanes_timers(uint64_t now);
+uint64_t sy_tcp_lanes_timers(struct tcp *tcp, uint64_t now);
 
 /* The lane, made if need be; its connection is begun. NULL: no memory. Any thread. */
-struct tcp_lane *sy_tcp_lane_open(int pe, unsigned number);
+struct tcp_lane *sy_tcp_lane_open(struct tcp *tcp, int pe, unsigned number);
 
 /* The connection is unusable; another one will take its place. Under the poll lock. */
 void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why);
@@ -227,7 +222,7 @@ void sy_tcp_producer_go(struct tcp_lane *lane);
 
 /* The producer finds itself kept out: waits until it may try again. */
 void sy_tcp_producer_wait(struct tcp_lane *lane) __attribute__((cold));
-void sy_tcp_producer_open(void);
+void sy_tcp_producer_open(struct tcp *tcp);
 
 /* Commits a run, if one is open. By the producer, or while it is kept out. run.c */
 void sy_tcp_run_close(struct tcp_lane *lane);
@@ -237,7 +232,7 @@ void sy_tcp_run_close(struct tcp_lane *lane);
 void sy_tcp_run_flush(struct tcp_lane *lane);
 
 /* Sends what has been gathered; due: only what has been waiting for SHMEM_TCP_FLUSH_DELAY. */
-void sy_tcp_send_dirty(bool due);
+void sy_tcp_send_dirty(struct tcp *tcp, bool due);
 
 /* Has what is gathered on a lane sent by the next poll: after SHMEM_TCP_FLUSH_DELAY, or with
  * `patient` some time later, by the progress thread if no other has done it. */
@@ -259,10 +254,10 @@ bool sy_tcp_send_due(const struct tcp_lane *lane);
 void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position);
 
 /* Something has been sent or received: lanes are to be looked at. Any thread. idle.c */
-void sy_tcp_idle_moved(void);
+void sy_tcp_idle_moved(struct tcp *tcp);
 
-int sy_tcp_idle_open(struct sy_error *err);
-void sy_tcp_idle_close(void);
+int sy_tcp_idle_open(struct tcp *tcp, struct sy_error *err);
+void sy_tcp_idle_close(struct tcp *tcp);
 
 /* Receives and applies what there is: the number of bytes. Under the poll lock. receive.c */
 size_t sy_tcp_receive(struct tcp_lane *lane);
@@ -278,15 +273,14 @@ size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t leng
                             const char **why);
 
 /* RAISE: 1 where the word was less before, 0 where not; -1: that cannot be. apply.c */
-int sy_tcp_apply_raise(uint64_t header, uint64_t value);
+int sy_tcp_apply_raise(struct tcp *tcp, uint64_t header, uint64_t value);
 
 /* Counts what has been applied: bytes of a channel that ended with one large payload; replies. */
 void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes);
 
-int sy_tcp_apply_open(struct sy_error *err);
-void sy_tcp_apply_close(void);
+int sy_tcp_apply_open(struct tcp *tcp, struct sy_error *err);
 
 /* True where this process can apply operations for every PE of its node. */
-bool sy_tcp_apply_serves_node(void);
+bool sy_tcp_apply_serves_node(struct tcp *tcp);
 
 #endif

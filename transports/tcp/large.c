@@ -28,25 +28,27 @@ struct spread {
 /* ---- how many connections ---- */
 
 /* Transfers of fewer bytes always go over one. */
-static size_t large_shortest(void)
+static size_t large_shortest(struct tcp *tcp)
 {
-    size_t bytes = sy_tcp_settings.stripe / FRACTION;
+    size_t bytes = tcp->settings.stripe / FRACTION;
 
     return bytes > 2 * TCP_CHUNK ? bytes : 2 * TCP_CHUNK;
 }
 
 /* Whether a transfer tells how fast it was: `bytes` of it, if they are enough. */
-static bool is_measured(size_t length, size_t bytes, unsigned flags)
+static bool is_measured(struct tcp *tcp, size_t length, size_t bytes, unsigned flags)
 {
-    return flags & SY_BLOCKING && length < sy_tcp_settings.stripe && bytes >= large_shortest();
+    return flags & SY_BLOCKING && length < tcp->settings.stripe && bytes >= large_shortest(tcp);
 }
 
 static bool large_is_spread(const struct tcp_lane *lane, size_t length, bool measured)
 {
-    if (length >= sy_tcp_settings.stripe)
+    struct tcp *tcp = lane->tcp;
+
+    if (length >= tcp->settings.stripe)
         return true;
-    return length >= large_shortest() && sy_tcp_pace_spreads(&lane->pace, measured) &&
-           (lane->stripe[0] || atomic_load(&sy_tcp_lanes.count) < MODEST);
+    return length >= large_shortest(tcp) && sy_tcp_pace_spreads(&lane->pace, measured) &&
+           (lane->stripe[0] || atomic_load(&tcp->lanes.count) < MODEST);
 }
 
 /* A measured transfer is over, which began at `begun`. */
@@ -65,14 +67,14 @@ static void large_note(struct tcp_lane *lane, const struct spread *spread, size_
 static void large_choose_lanes(struct tcp_lane *lane, size_t length, bool measured,
                                struct spread *spread)
 {
-    unsigned streams = (unsigned)sy_tcp_settings.streams;
+    unsigned streams = (unsigned)lane->tcp->settings.streams;
 
     *spread = (struct spread){.lane = {lane}, .count = 1};
     if (!streams || !large_is_spread(lane, length, measured))
         return;
     for (unsigned i = 0; i < streams; i++) {
         if (!lane->stripe[i])
-            lane->stripe[i] = sy_tcp_lane_open(lane->pe, i + 1);
+            lane->stripe[i] = sy_tcp_lane_open(lane->tcp, lane->pe, i + 1);
         if (!lane->stripe[i])
             return; /* no memory: one lane will do */
     }
@@ -87,8 +89,8 @@ static void large_pass_time(struct tcp_lane *lane, uint64_t *since)
 {
     if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
         sy_tcp_send(lane);
-    if (sy_tcp_poll_lane(lane) <= 0)
-        sy_tcp_host->rest(since);
+    if (sy_tcp_poll_lane(lane->tcp, lane) <= 0)
+        lane->tcp->host->rest(since);
 }
 
 /* Room for a record's words, and for a piece behind it; waits for them. */
@@ -149,8 +151,8 @@ static void large_order_before_fence(struct tcp_lane *first, const struct spread
     if (spread->lane[0] == first)
         return;
     first->unordered |= (1u << spread->count) - 1;
-    if (!atomic_load_explicit(&sy_tcp_lanes.striped, memory_order_relaxed))
-        atomic_store(&sy_tcp_lanes.striped, true);
+    if (!atomic_load_explicit(&first->tcp->lanes.striped, memory_order_relaxed))
+        atomic_store(&first->tcp->lanes.striped, true);
 }
 
 static bool is_handed(const struct tcp_lane *lane, uint64_t tail)
@@ -162,13 +164,13 @@ static bool is_handed(const struct tcp_lane *lane, uint64_t tail)
  * the connection has broken; or -ENOMEM. */
 static int large_keep_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail)
 {
-    sy_tcp_poll_lock();
+    sy_tcp_poll_lock(lane->tcp);
     sy_tcp_send_lock(lane);
     int rc = !is_handed(lane, tail)
                  ? -EAGAIN
                  : sy_tcp_log_keep(&lane->log[TCP_REQUESTS], t->local, t->length);
     sy_tcp_send_unlock(lane);
-    sy_tcp_poll_unlock();
+    sy_tcp_poll_unlock(lane->tcp);
     return rc;
 }
 
@@ -190,11 +192,12 @@ static void large_release_source(struct tcp_lane *lane, const struct sy_transfer
             return;
 }
 
-int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                     unsigned flags)
 {
-    struct tcp_lane *first = sy_tcp_issue_begin(ctx, t->pe);
+    struct tcp_lane *first = sy_tcp_issue_begin(tcp, ctx, t->pe);
     size_t awaited = t->length > KEPT ? t->length - KEPT : 0;
-    bool measured = is_measured(t->length, awaited, flags);
+    bool measured = is_measured(tcp, t->length, awaited, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0;
     struct spread spread;
 
@@ -207,7 +210,7 @@ int sy_tcp_put_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
         struct tcp_lane *lane = spread.lane[i];
         size_t part = t->length - done < TCP_CHUNK ? t->length - done : TCP_CHUNK;
-        sy_tcp_issue_long(large_wait_room(lane), TCP_OP_PUT_LONG, t, done, part);
+        sy_tcp_issue_long(tcp, large_wait_room(lane), TCP_OP_PUT_LONG, t, done, part);
         spread.tail[i] = sy_tcp_log_commit_piece(&lane->log[TCP_REQUESTS], 16,
                                                  (const char *)t->local + done, part, NULL);
         sy_tcp_issue_mark(ctx, lane, spread.tail[i]);
@@ -237,16 +240,17 @@ static bool large_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
 
     if (!number)
         return false;
-    sy_tcp_issue_long(room, TCP_OP_GET_LONG, t, done, length);
+    sy_tcp_issue_long(lane->tcp, room, TCP_OP_GET_LONG, t, done, length);
     sy_tcp_issue_mark(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16));
     *wanted = number;
     return true;
 }
 
-int sy_tcp_get_large(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
+int sy_tcp_get_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                     unsigned flags)
 {
-    struct tcp_lane *first = sy_tcp_issue_begin(ctx, t->pe);
-    bool measured = is_measured(t->length, t->length, flags);
+    struct tcp_lane *first = sy_tcp_issue_begin(tcp, ctx, t->pe);
+    bool measured = is_measured(tcp, t->length, t->length, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0, since = 0;
     struct spread spread;
 

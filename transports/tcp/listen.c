@@ -9,87 +9,74 @@
 #include <unistd.h>
 
 #include "transports/tcp/talk.h"
-#include "transports/tcp/tcp.h"
 #include "util/denied.h"
 
 #define ACCEPTED 64                      /* connections at a time, before others have their turn */
 #define DRAINED  256                     /* before attempts begin */
 #define PAUSE    (100 * TCP_MILLISECOND) /* when descriptors or memory are short */
 
-static struct {
-    struct sy_interface *mine; /* all addresses of this machine */
-    size_t mine_count;
-    struct tcp_record record;
-    struct tcp_watch listener[TCP_ENDPOINTS];
-    unsigned listeners;
-    int reserve;     /* a descriptor to be given up so that a connection can be turned away */
-    uint64_t paused; /* until when nothing is accepted; 0: accepting */
-    struct tcp_limiter descriptors;
-} net = {.reserve = -1};
-
 /* ---- accepting ---- */
 
-static void accept_events(uint32_t events)
+static void accept_events(struct tcp_net *net, uint32_t events)
 {
-    for (unsigned i = 0; i < net.listeners; i++)
-        sy_tcp_watch_change(&net.listener[i], events);
+    for (unsigned i = 0; i < net->listeners; i++)
+        sy_tcp_watch_change(&net->listener[i], events);
 }
 
 /* New connections wait in the kernel's queue meanwhile. */
-static void accept_pause(void)
+static void accept_pause(struct tcp_net *net)
 {
-    net.paused = sy_tcp_until(sy_tcp_now() + PAUSE);
-    accept_events(0);
+    net->paused = sy_tcp_until(net, sy_tcp_now() + PAUSE);
+    accept_events(net, 0);
 }
 
-uint64_t sy_tcp_listen_timer(uint64_t now)
+uint64_t sy_tcp_listen_timer(struct tcp_net *net, uint64_t now)
 {
-    if (net.paused && now >= net.paused) {
-        net.paused = 0;
-        accept_events(EPOLLIN);
+    if (net->paused && now >= net->paused) {
+        net->paused = 0;
+        accept_events(net, EPOLLIN);
     }
-    return net.paused ? net.paused : UINT64_MAX;
+    return net->paused ? net->paused : UINT64_MAX;
 }
 
 /* No descriptor is left: turns a connection away, which would otherwise stay in the queue and keep
  * this PE busy. The peer tries again. */
-static void tcp_listen_turn_away(int listener)
+static void tcp_listen_turn_away(struct tcp_net *net, int listener)
 {
     struct rlimit limit = {0};
     unsigned held;
     int fd;
 
-    if (net.reserve >= 0)
-        close(net.reserve);
+    if (net->reserve >= 0)
+        close(net->reserve);
     fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (fd >= 0)
         close(fd);
-    net.reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    net->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     getrlimit(RLIMIT_NOFILE, &limit);
-    if (sy_tcp_may_log(&net.descriptors, &held))
-        sy_tcp_host->log(
-            SY_LOG_WARN, "tcp",
-            "connections are turned away for want of file descriptors; this process may "
-            "have %llu (ulimit -n)",
-            (unsigned long long)limit.rlim_cur);
+    if (sy_tcp_may_log(&net->descriptors, &held))
+        net->host->log(SY_LOG_WARN, "tcp",
+                       "connections are turned away for want of file descriptors; this process may "
+                       "have %llu (ulimit -n)",
+                       (unsigned long long)limit.rlim_cur);
 }
 
 /* No descriptor is left. A stranger's may be had; whether that is so. */
-static bool tcp_listen_accept_failed(int listener, int code)
+static bool tcp_listen_accept_failed(struct tcp_net *net, int listener, int code)
 {
     bool descriptors = code == EMFILE || code == ENFILE;
 
-    if (descriptors && sy_tcp_guests_evict())
+    if (descriptors && sy_tcp_guests_evict(net))
         return true;
     if (descriptors)
-        tcp_listen_turn_away(listener);
+        tcp_listen_turn_away(net, listener);
     if (descriptors || code == ENOBUFS || code == ENOMEM)
-        accept_pause();
+        accept_pause(net);
     return code == EINTR || code == ECONNABORTED;
 }
 
 /* One connection. True: there may be more. */
-static bool tcp_listen_accept_one(int listener)
+static bool tcp_listen_accept_one(struct tcp_net *net, int listener)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
@@ -97,36 +84,38 @@ static bool tcp_listen_accept_one(int listener)
     struct tcp_talk *talk;
 
     if (fd < 0)
-        return tcp_listen_accept_failed(listener, errno);
-    talk = sy_tcp_guest_open(fd, &address);
+        return tcp_listen_accept_failed(net, listener, errno);
+    talk = sy_tcp_guest_open(net, fd, &address);
     if (!talk) {
         close(fd);
-        accept_pause();
+        accept_pause(net);
         return false;
     }
-    sy_tcp_counts.accepted++;
+    net->counts.accepted++;
     sy_tcp_talk_event(&talk->watch, EPOLLIN);
     return true;
 }
 
 static void tcp_listen_on_listener(struct tcp_watch *watch, uint32_t events)
 {
+    struct tcp_net *net = watch->owner;
+
     (void)events;
-    for (unsigned i = 0; i < ACCEPTED && tcp_listen_accept_one(watch->fd); i++)
+    for (unsigned i = 0; i < ACCEPTED && tcp_listen_accept_one(net, watch->fd); i++)
         ;
 }
 
-void sy_tcp_listen_accept(void)
+void sy_tcp_listen_accept(struct tcp_net *net)
 {
-    for (unsigned i = 0; i < net.listeners; i++)
+    for (unsigned i = 0; i < net->listeners; i++)
         for (unsigned k = 0;
-             k < DRAINED && !net.paused && tcp_listen_accept_one(net.listener[i].fd); k++)
+             k < DRAINED && !net->paused && tcp_listen_accept_one(net, net->listener[i].fd); k++)
             ;
 }
 
 /* ---- listening ---- */
 
-static void tcp_listen_tell(const struct sy_bound *bound, unsigned count)
+static void tcp_listen_tell(struct tcp_net *net, const struct sy_bound *bound, unsigned count)
 {
     char text[SY_IP_TEXT], all[300] = "";
     struct sockaddr_storage address;
@@ -137,51 +126,51 @@ static void tcp_listen_tell(const struct sy_bound *bound, unsigned count)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "",
                                  sy_socket_text(&address, text));
     }
-    sy_tcp_host->log(SY_LOG_INFO, "tcp", "listens on %s", all);
+    net->host->log(SY_LOG_INFO, "tcp", "listens on %s", all);
 }
 
 /* Chooses addresses and listens on them: how many, or -errno. */
-static int tcp_listen_on_chosen(struct sy_bound *bound, struct sy_error *err)
+static int tcp_listen_on_chosen(struct tcp_net *net, struct sy_bound *bound, struct sy_error *err)
 {
     const struct sy_interface **chosen;
     size_t count;
-    int rc = sy_interfaces_list(&net.mine, &net.mine_count);
+    int rc = sy_interfaces_list(&net->mine, &net->mine_count);
 
     if (rc)
-        return sy_tcp_host->fail(err, -rc, "the list of network interfaces: %s%s", strerror(-rc),
-                                 sy_denied_hint(rc));
-    chosen = calloc(net.mine_count + 1, sizeof *chosen);
+        return net->host->fail(err, -rc, "the list of network interfaces: %s%s", strerror(-rc),
+                               sy_denied_hint(rc));
+    chosen = calloc(net->mine_count + 1, sizeof *chosen);
     if (!chosen)
-        return sy_tcp_host->fail(err, ENOMEM, "no memory for a list of network interfaces");
-    rc = sy_interfaces_choose("SHMEM_TCP_INTERFACES", sy_tcp_settings.interfaces,
-                              sy_tcp_settings.family, net.mine, net.mine_count, chosen, &count,
+        return net->host->fail(err, ENOMEM, "no memory for a list of network interfaces");
+    rc = sy_interfaces_choose("SHMEM_TCP_INTERFACES", net->settings->interfaces,
+                              net->settings->family, net->mine, net->mine_count, chosen, &count,
                               err);
     if (!rc && count > TCP_ENDPOINTS) {
         chosen[TCP_ENDPOINTS - 1] = chosen[count - 1]; /* loopback, if any */
         count = TCP_ENDPOINTS;
     }
     if (!rc)
-        rc = sy_interfaces_listen(chosen, count, "SHMEM_TCP_PORT_RANGE", sy_tcp_settings.port_range,
-                                  sy_tcp_settings.socket_buffer, bound, err);
+        rc = sy_interfaces_listen(chosen, count, "SHMEM_TCP_PORT_RANGE", net->settings->port_range,
+                                  net->settings->socket_buffer, bound, err);
     free(chosen);
     return rc;
 }
 
 /* The first authenticator takes libcrypto a while, and shows whether it works. */
-static int tcp_listen_try_crypto(struct sy_error *err)
+static int tcp_listen_try_crypto(struct tcp_net *net, struct sy_error *err)
 {
     struct tcp_transcript transcript;
-    struct tcp_self self = sy_tcp_self();
-    int rc = sy_tcp_say_hello(&transcript, &self, sy_tcp_host->pe, 0, 0, 0);
+    struct tcp_self self = sy_tcp_self(net);
+    int rc = sy_tcp_say_hello(&transcript, &self, net->host->pe, 0, 0, 0);
 
-    return rc ? sy_tcp_host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s%s", strerror(-rc),
-                                  sy_denied_hint(rc))
+    return rc ? net->host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s%s", strerror(-rc),
+                                sy_denied_hint(rc))
               : 0;
 }
 
 /* A system call that is forbidden fails for each connection anew, which looks like a network that
  * does not answer. So those that no connection can do without are tried while it can be said. */
-static int tcp_listen_try_calls(int listener, struct sy_error *err)
+static int tcp_listen_try_calls(struct tcp_net *net, int listener, struct sy_error *err)
 {
     const char *call = "accept4";
     int code = 0, option, fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -195,84 +184,82 @@ static int tcp_listen_try_calls(int listener, struct sy_error *err)
         call = "getsockopt";
         code = getsockopt(listener, SOL_SOCKET, SO_ERROR, &option, &length) ? errno : 0;
     }
-    return code ? sy_tcp_host->fail(err, code, "%s: %s%s", call, strerror(code),
-                                    sy_denied_hint(code))
+    return code ? net->host->fail(err, code, "%s: %s%s", call, strerror(code), sy_denied_hint(code))
                 : 0;
 }
 
-int sy_tcp_listen_open(struct sy_error *err)
+int sy_tcp_listen_open(struct tcp_net *net, struct sy_error *err)
 {
     struct sy_bound bound[TCP_ENDPOINTS];
-    int rc = tcp_listen_try_crypto(err), count;
+    int rc = tcp_listen_try_crypto(net, err), count;
 
+    net->reserve = -1;
+    net->wake = UINT64_MAX;
+    sy_tcp_guests_init(net);
     if (!rc)
-        rc = sy_tcp_turns_open(err);
-    count = rc ? rc : tcp_listen_on_chosen(bound, err);
+        rc = sy_tcp_turns_open(net, err);
+    count = rc ? rc : tcp_listen_on_chosen(net, bound, err);
 
     if (count < 0) {
-        sy_tcp_listen_close();
+        sy_tcp_listen_close(net);
         return count;
     }
-    net.listeners = (unsigned)count;
-    net.record = (struct tcp_record){.machine = sy_tcp_machine(), .count = (unsigned)count};
+    net->listeners = (unsigned)count;
+    net->record = (struct tcp_record){.machine = sy_tcp_machine(), .count = (unsigned)count};
     for (int i = 0; i < count; i++) {
-        net.listener[i] = (struct tcp_watch){.fd = bound[i].fd, .event = tcp_listen_on_listener};
-        sy_tcp_talk_tune(bound[i].fd);
-        net.record.endpoint[i] = (struct tcp_endpoint){bound[i].ip, bound[i].port};
+        net->listener[i] = (struct tcp_watch){
+            .fd = bound[i].fd, .event = tcp_listen_on_listener, .owner = net};
+        sy_tcp_talk_tune(net, bound[i].fd);
+        net->record.endpoint[i] = (struct tcp_endpoint){bound[i].ip, bound[i].port};
     }
-    rc = count ? tcp_listen_try_calls(bound[0].fd, err) : 0;
+    rc = count ? tcp_listen_try_calls(net, bound[0].fd, err) : 0;
     if (!rc)
-        rc = sy_tcp_record_advertise(&net.record, sy_tcp_settings.advertise, bound[0].port, err);
+        rc = sy_tcp_record_advertise(net->host, &net->record, net->settings->advertise,
+                                     bound[0].port, err);
     for (int i = 0; i < count && !rc; i++) {
-        rc = sy_tcp_watch_add(&net.listener[i], EPOLLIN);
+        rc = sy_tcp_watch_add(net->poll, &net->listener[i], EPOLLIN);
         if (rc)
-            sy_tcp_host->fail(err, -rc, "watching a listening socket: %s", strerror(-rc));
+            net->host->fail(err, -rc, "watching a listening socket: %s", strerror(-rc));
     }
     if (rc) {
-        sy_tcp_listen_close();
+        sy_tcp_listen_close(net);
         return rc;
     }
-    net.reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    tcp_listen_tell(bound, net.listeners);
+    net->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    tcp_listen_tell(net, bound, net->listeners);
     return 0;
 }
 
-static void tcp_listen_tell_counts(void)
+static void tcp_listen_tell_counts(struct tcp_net *net)
 {
-    const struct tcp_counts *counts = &sy_tcp_counts;
+    const struct tcp_counts *counts = &net->counts;
 
     if (counts->tried || counts->accepted)
-        sy_tcp_host->log(SY_LOG_DEBUG, "tcp",
-                         "connections: %u tried, %u accepted, %u made, %u refused as busy; %u "
-                         "replays, %u strangers made room; the slowest took %.1f ms",
-                         counts->tried, counts->accepted, counts->made, counts->refused,
-                         counts->replays, counts->evicted, (double)counts->slowest / 1e6);
-    sy_tcp_counts = (struct tcp_counts){0};
+        net->host->log(SY_LOG_DEBUG, "tcp",
+                       "connections: %u tried, %u accepted, %u made, %u refused as busy; %u "
+                       "replays, %u strangers made room; the slowest took %.1f ms",
+                       counts->tried, counts->accepted, counts->made, counts->refused,
+                       counts->replays, counts->evicted, (double)counts->slowest / 1e6);
 }
 
-void sy_tcp_listen_close(void)
+void sy_tcp_listen_close(struct tcp_net *net)
 {
-    sy_tcp_attempts_end();
-    sy_tcp_guests_close();
-    sy_tcp_turns_close();
-    for (unsigned i = 0; i < net.listeners; i++) {
-        sy_tcp_watch_remove(&net.listener[i]);
-        close(net.listener[i].fd);
+    sy_tcp_attempts_end(net);
+    sy_tcp_guests_close(net);
+    sy_tcp_turns_close(net);
+    for (unsigned i = 0; i < net->listeners; i++) {
+        sy_tcp_watch_remove(&net->listener[i]);
+        close(net->listener[i].fd);
     }
-    if (net.reserve >= 0)
-        close(net.reserve);
-    free(net.mine);
-    net.mine = NULL;
-    net.mine_count = 0;
-    net.listeners = 0;
-    net.paused = 0;
-    net.reserve = -1;
-    tcp_listen_tell_counts();
+    if (net->reserve >= 0)
+        close(net->reserve);
+    free(net->mine);
+    tcp_listen_tell_counts(net);
 }
 
-size_t sy_tcp_listen_address(void *buffer, size_t room)
+size_t sy_tcp_listen_address(struct tcp_net *net, void *buffer, size_t room)
 {
-    return sy_tcp_record_write(&net.record, buffer, room);
+    return sy_tcp_record_write(&net->record, buffer, room);
 }
 
 /* A connection is possible where both are in one machine, or at least one can be called from
@@ -287,8 +274,8 @@ bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other,
            sy_tcp_record_outward(&b);
 }
 
-unsigned sy_tcp_listen_candidates(const struct tcp_record *peer,
+unsigned sy_tcp_listen_candidates(struct tcp_net *net, const struct tcp_record *peer,
                                   struct sockaddr_storage out[TCP_CANDIDATES])
 {
-    return sy_tcp_candidates(peer, net.record.machine, net.mine, net.mine_count, out);
+    return sy_tcp_candidates(peer, net->record.machine, net->mine, net->mine_count, out);
 }

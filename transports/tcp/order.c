@@ -12,10 +12,10 @@
 
 int sy_tcp_ctx_open(void *self, long options, struct sy_transport_ctx **ctx, struct sy_error *err)
 {
-    (void)self;
+    struct tcp *tcp = self;
     (void)options;
     *ctx = calloc(1, sizeof **ctx);
-    return *ctx ? 0 : sy_tcp_host->fail(err, ENOMEM, "no memory for a context");
+    return *ctx ? 0 : tcp->host->fail(err, ENOMEM, "no memory for a context");
 }
 
 void sy_tcp_ctx_close(void *self, struct sy_transport_ctx *ctx)
@@ -28,14 +28,14 @@ void sy_tcp_ctx_close(void *self, struct sy_transport_ctx *ctx)
 
 int sy_tcp_fence(void *self, struct sy_transport_ctx *ctx)
 {
-    (void)self;
+    struct tcp *tcp = self;
     (void)ctx; /* a lane does not know which context its records came from */
-    if (!atomic_load_explicit(&sy_tcp_lanes.striped, memory_order_acquire))
+    if (!atomic_load_explicit(&tcp->lanes.striped, memory_order_acquire))
         return 0;
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
     for (unsigned i = 0; i < count; i++)
-        if (!sy_tcp_lanes.lane[i]->number)
-            sy_tcp_large_fence(sy_tcp_lanes.lane[i]);
+        if (!tcp->lanes.lane[i]->number)
+            sy_tcp_large_fence(tcp->lanes.lane[i]);
     return 0;
 }
 
@@ -73,21 +73,21 @@ static bool order_reached(struct tcp_lane *lane, const struct tcp_mark *mark)
 
 int sy_tcp_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
 {
-    (void)self;
+    struct tcp *tcp = self;
     struct tcp_mark *mark = atomic_load_explicit(&ctx->mark, memory_order_acquire);
     bool all = true;
 
     if (!mark || !atomic_load_explicit(&ctx->dirty, memory_order_acquire))
         return 0;
     /* Another thread's quiet must not find it clear before this one is over. */
-    if (pe == SY_ALL_PES && !sy_tcp_host->threads)
+    if (pe == SY_ALL_PES && !tcp->host->threads)
         atomic_store_explicit(&ctx->dirty, false, memory_order_seq_cst);
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
-    struct tcp_lane *only = pe == SY_ALL_PES ? NULL : atomic_load(&sy_tcp_routes[pe].lane);
+    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
+    struct tcp_lane *only = pe == SY_ALL_PES ? NULL : atomic_load(&tcp->routes[pe].lane);
     if (pe != SY_ALL_PES && !only)
         return 0;
     for (unsigned i = 0; i < count; i++) {
-        struct tcp_lane *lane = sy_tcp_lanes.lane[i];
+        struct tcp_lane *lane = tcp->lanes.lane[i];
         if (!only || lane->pe == only->pe)
             all = order_reached(lane, &mark[i]) && all;
     }

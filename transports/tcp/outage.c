@@ -7,7 +7,7 @@
 #include <switchyard/bootstrap.h>
 #include <sys/socket.h>
 
-#include "transports/tcp/lane.h"
+#include "transports/tcp/tcp.h"
 #include "transports/tcp/talk.h"
 #include "util/net/way.h"
 
@@ -61,7 +61,7 @@ static uint64_t outage_heard_at(int fd, uint64_t now)
 /* A further lane goes to a PE that has been met on lane 0. */
 void sy_tcp_outage_start(struct tcp_lane *lane, uint64_t now)
 {
-    const struct tcp_lane *first = sy_tcp_lane_made((uint32_t)lane->pe, 0);
+    const struct tcp_lane *first = sy_tcp_lane_made(lane->tcp, (uint32_t)lane->pe, 0);
 
     lane->outage.met = first && first->outage.met;
     lane->outage.sign = now;
@@ -89,14 +89,14 @@ void sy_tcp_outage_break(struct tcp_lane *lane)
 }
 
 /* The user has been told of this PE, or of another one of its node: one line is enough. */
-static bool outage_is_told(int pe)
+static bool outage_is_told(struct tcp *tcp, int pe)
 {
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
-    int node = sy_tcp_host->place(pe).node;
+    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
+    int node = tcp->host->place(pe).node;
 
     for (unsigned i = 0; i < count; i++) {
-        const struct tcp_lane *lane = sy_tcp_lanes.lane[i];
-        if (lane->outage.told && sy_tcp_host->place(lane->pe).node == node)
+        const struct tcp_lane *lane = tcp->lanes.lane[i];
+        if (lane->outage.told && tcp->host->place(lane->pe).node == node)
             return true;
     }
     return false;
@@ -107,9 +107,9 @@ static void outage_tell_over(struct tcp_lane *lane, uint64_t now)
     struct tcp_outage *outage = &lane->outage;
 
     outage->told = false;
-    sy_tcp_host->log(SY_LOG_WARN, "tcp", "PE %d on host %s answers again, after %.0f s", lane->pe,
-                     sy_tcp_host->place(lane->pe).host,
-                     (double)(now - outage->sign) / (double)SECOND);
+    lane->tcp->host->log(SY_LOG_WARN, "tcp", "PE %d on host %s answers again, after %.0f s",
+                         lane->pe, lane->tcp->host->place(lane->pe).host,
+                         (double)(now - outage->sign) / (double)SECOND);
 }
 
 void sy_tcp_outage_over(struct tcp_lane *lane, int fd)
@@ -171,12 +171,12 @@ static const char *outage_advice(const struct tcp_outage *outage, char text[ADVI
 
 /* The limit, and its name. A first contact is a part of the start: the other side may not have got
  * there yet. */
-static double outage_limit_of(const struct tcp_outage *outage, const char **name)
+static double outage_limit_of(struct tcp *tcp, const struct tcp_outage *outage, const char **name)
 {
-    bool first = !outage->met && sy_tcp_host->start;
+    bool first = !outage->met && tcp->host->start;
 
     *name = first ? "SHMEM_INIT_TIMEOUT" : "SHMEM_TCP_RECONNECT_TIMEOUT";
-    return first ? sy_tcp_host->start->init_timeout : sy_tcp_settings.reconnect_timeout;
+    return first ? tcp->host->start->init_timeout : tcp->settings.reconnect_timeout;
 }
 
 static const char *outage_reason(const struct tcp_lane *lane)
@@ -186,29 +186,30 @@ static const char *outage_reason(const struct tcp_lane *lane)
 
 static void outage_tell(struct tcp_lane *lane, uint64_t now, double left, const char *name)
 {
+    struct tcp *tcp = lane->tcp;
     struct tcp_outage *outage = &lane->outage;
     uint64_t since = outage->narrow ? outage->first : outage->sign;
     bool reasons = outage->seen || !outage->met;
     char text[ADVICE];
 
-    if (outage_is_told(lane->pe))
+    if (outage_is_told(tcp, lane->pe))
         return;
     outage->told = true;
-    sy_tcp_host->log(SY_LOG_WARN, "tcp",
-                     "PE %d on host %s%s %s for %.0f s; trying to %s for another %.0f s (%s)%s%s%s",
-                     lane->pe, sy_tcp_host->place(lane->pe).host, outage->peer,
-                     outage->narrow ? "has been losing connections before anything got through"
-                                    : "has not answered",
-                     (double)(now - since) / (double)SECOND, outage->met ? "reconnect" : "connect",
-                     left, name, reasons ? ": " : "", reasons ? outage_reason(lane) : "",
-                     outage_advice(outage, text));
+    tcp->host->log(SY_LOG_WARN, "tcp",
+                   "PE %d on host %s%s %s for %.0f s; trying to %s for another %.0f s (%s)%s%s%s",
+                   lane->pe, tcp->host->place(lane->pe).host, outage->peer,
+                   outage->narrow ? "has been losing connections before anything got through"
+                                  : "has not answered",
+                   (double)(now - since) / (double)SECOND, outage->met ? "reconnect" : "connect",
+                   left, name, reasons ? ": " : "", reasons ? outage_reason(lane) : "",
+                   outage_advice(outage, text));
 }
 
 void sy_tcp_outage_lost(struct tcp_lane *lane)
 {
     const struct tcp_outage *outage = &lane->outage;
     const char *name;
-    double limit = outage_limit_of(outage, &name);
+    double limit = outage_limit_of(lane->tcp, outage, &name);
     char why[1200], text[ADVICE];
 
     if (outage->met)
@@ -218,7 +219,7 @@ void sy_tcp_outage_lost(struct tcp_lane *lane)
     else
         snprintf(why, sizeof why, "no connection within %.3g s (%s): %s%s", limit, name,
                  outage_reason(lane), outage_advice(outage, text));
-    sy_tcp_host->lost(lane->pe, outage->met ? ETIMEDOUT : EHOSTUNREACH, why);
+    lane->tcp->host->lost(lane->pe, outage->met ? ETIMEDOUT : EHOSTUNREACH, why);
 }
 
 /* Whether the first attempt has shown that there is something to speak of: where many PEs begin at
@@ -237,7 +238,7 @@ static uint64_t outage_counts_from(struct tcp_lane *lane, uint64_t now)
 {
     struct tcp_outage *outage = &lane->outage;
 
-    if (sy_tcp_attempt_ungreeted(lane->pe, lane->number))
+    if (sy_tcp_attempt_ungreeted(&lane->tcp->net, lane->pe, lane->number))
         outage->sign = now;
     return outage->narrow || !outage->met ? outage->since
                                           : outage_latest(outage->since, outage->sign);
@@ -262,7 +263,7 @@ bool sy_tcp_outage_look(struct tcp_lane *lane, uint64_t now, uint64_t *wait)
 {
     struct tcp_outage *outage = &lane->outage;
     const char *name;
-    double limit = outage_limit_of(outage, &name);
+    double limit = outage_limit_of(lane->tcp, outage, &name);
     uint64_t most = (uint64_t)(limit * (double)SECOND);
 
     *wait = LOOKS;

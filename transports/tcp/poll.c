@@ -10,28 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "transports/tcp/lane.h"
+#include "transports/tcp/tcp.h"
 #include "util/denied.h"
 
 #define SECOND        UINT64_C(1000000000)
-#define HOT           2  /* lanes that are read without asking */
-#define EVENTS        32 /* of one epoll_wait */
 #define EPOLL_TURNS   4  /* polls between two questions to epoll */
 #define EPOLL_TURNS_1 32 /* the same while there is but one lane */
 #define HERALD_TURNS  8  /* polls between two that read lanes too, while a herald is expected */
-
-static struct {
-    int fd;
-    _Atomic bool lock;
-    struct tcp_lane *hot[HOT];
-    unsigned turns;
-    struct tcp_watch timer;              /* expires when something has reached its time limit */
-    _Atomic bool woken;                  /* by sy_tcp_poll_wake */
-    _Atomic bool wakeful;                /* the progress thread does not sleep on `fd` */
-    _Atomic(struct tcp_lane *) expected; /* by a thread that did not get the lock */
-    struct epoll_event event[EVENTS];
-    int events, next; /* of the epoll_wait whose events are being handled */
-} poll_set = {.fd = -1, .timer.fd = -1};
 
 uint64_t sy_tcp_now(void)
 {
@@ -47,11 +32,12 @@ static int poll_control(int op, struct tcp_watch *watch, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = watch};
 
-    return epoll_ctl(poll_set.fd, op, watch->fd, &event) ? -errno : 0;
+    return epoll_ctl(watch->poll->fd, op, watch->fd, &event) ? -errno : 0;
 }
 
-int sy_tcp_watch_add(struct tcp_watch *watch, uint32_t events)
+int sy_tcp_watch_add(struct tcp_poll *poll, struct tcp_watch *watch, uint32_t events)
 {
+    watch->poll = poll;
     watch->left_out = false;
     return poll_control(EPOLL_CTL_ADD, watch, events);
 }
@@ -71,104 +57,110 @@ int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events)
 
 void sy_tcp_watch_remove(struct tcp_watch *watch)
 {
+    struct tcp_poll *poll = watch->poll;
+
     poll_control(EPOLL_CTL_DEL, watch, 0);
-    for (int i = poll_set.next; i < poll_set.events; i++)
-        if (poll_set.event[i].data.ptr == watch)
-            poll_set.event[i].data.ptr = NULL;
+    for (int i = poll->next; i < poll->events; i++)
+        if (poll->event[i].data.ptr == watch)
+            poll->event[i].data.ptr = NULL;
 }
 
 /* ---- time limits ---- */
 
-static void poll_set_timer(uint64_t nanoseconds)
+static void poll_set_timer(struct tcp_poll *poll, uint64_t nanoseconds)
 {
     struct itimerspec when = {
         .it_value = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)}};
 
-    timerfd_settime(poll_set.timer.fd, 0, &when, NULL);
+    timerfd_settime(poll->timer.fd, 0, &when, NULL);
 }
 
-void sy_tcp_poll_wake(void)
+void sy_tcp_poll_wake(struct tcp_poll *poll)
 {
-    atomic_store(&poll_set.woken, true);
-    poll_set_timer(1);
+    atomic_store(&poll->woken, true);
+    poll_set_timer(poll, 1);
 }
 
 /* A wake-up while this looks around must not be undone by what this sets: `woken` is cleared before
  * the first look and read after the timer has been set. */
 static void poll_on_timer(struct tcp_watch *watch, uint32_t events)
 {
+    struct tcp *tcp = watch->owner;
     uint64_t expirations, now = sy_tcp_now();
     ssize_t got = read(watch->fd, &expirations, sizeof expirations);
 
     (void)got, (void)events;
-    atomic_store(&poll_set.woken, false);
-    uint64_t lanes = sy_tcp_lanes_timers(now), attempts = sy_tcp_connect_timers(now);
+    atomic_store(&tcp->poll.woken, false);
+    uint64_t lanes = sy_tcp_lanes_timers(tcp, now),
+             attempts = sy_tcp_connect_timers(&tcp->net, now);
     uint64_t wait = lanes < attempts ? lanes : attempts;
     if (wait != UINT64_MAX)
-        poll_set_timer(wait + 1);
-    if (atomic_load(&poll_set.woken))
-        poll_set_timer(1);
+        poll_set_timer(&tcp->poll, wait + 1);
+    if (atomic_load(&tcp->poll.woken))
+        poll_set_timer(&tcp->poll, 1);
 }
 
 /* ---- the set ---- */
 
-int sy_tcp_poll_open(struct sy_error *err)
+int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err)
 {
-    memset(&poll_set, 0, sizeof poll_set);
-    poll_set.fd = epoll_create1(EPOLL_CLOEXEC);
-    poll_set.timer = (struct tcp_watch){
-        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = poll_on_timer};
-    if (poll_set.fd >= 0 && poll_set.timer.fd >= 0 && !sy_tcp_watch_add(&poll_set.timer, EPOLLIN))
+    tcp->poll.fd = epoll_create1(EPOLL_CLOEXEC);
+    tcp->poll.timer = (struct tcp_watch){
+        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+        .event = poll_on_timer,
+        .owner = tcp};
+    if (tcp->poll.fd >= 0 && tcp->poll.timer.fd >= 0 &&
+        !sy_tcp_watch_add(&tcp->poll, &tcp->poll.timer, EPOLLIN))
         return 0;
-    int rc = sy_tcp_host->fail(err, errno, "an epoll set and a timer: %s%s", strerror(errno),
-                               sy_denied_hint(errno));
-    sy_tcp_poll_close();
+    int rc = tcp->host->fail(err, errno, "an epoll set and a timer: %s%s", strerror(errno),
+                             sy_denied_hint(errno));
+    sy_tcp_poll_close(tcp);
     return rc;
 }
 
-void sy_tcp_poll_close(void)
+void sy_tcp_poll_close(struct tcp *tcp)
 {
-    if (poll_set.timer.fd >= 0)
-        close(poll_set.timer.fd);
-    if (poll_set.fd >= 0)
-        close(poll_set.fd);
-    poll_set.fd = poll_set.timer.fd = -1;
+    if (tcp->poll.timer.fd >= 0)
+        close(tcp->poll.timer.fd);
+    if (tcp->poll.fd >= 0)
+        close(tcp->poll.fd);
+    tcp->poll.fd = tcp->poll.timer.fd = -1;
 }
 
-int sy_tcp_poll_fd(void)
+int sy_tcp_poll_fd(struct tcp *tcp)
 {
-    return poll_set.fd;
+    return tcp->poll.fd;
 }
 
 void sy_tcp_poll_forget(struct tcp_lane *lane)
 {
-    for (int i = 0; i < HOT; i++)
-        if (poll_set.hot[i] == lane)
-            poll_set.hot[i] = NULL;
+    for (int i = 0; i < TCP_HOT; i++)
+        if (lane->tcp->poll.hot[i] == lane)
+            lane->tcp->poll.hot[i] = NULL;
     lane->attended -= lane->hot;
     lane->hot = false;
 }
 
-static bool poll_try_lock(void)
+static bool poll_try_lock(struct tcp *tcp)
 {
-    return !atomic_load_explicit(&poll_set.lock, memory_order_relaxed) &&
-           !atomic_exchange_explicit(&poll_set.lock, true, memory_order_acquire);
+    return !atomic_load_explicit(&tcp->poll.lock, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&tcp->poll.lock, true, memory_order_acquire);
 }
 
-void sy_tcp_poll_lock(void)
+void sy_tcp_poll_lock(struct tcp *tcp)
 {
-    while (!poll_try_lock())
+    while (!poll_try_lock(tcp))
         sched_yield();
 }
 
-void sy_tcp_poll_unlock(void)
+void sy_tcp_poll_unlock(struct tcp *tcp)
 {
-    atomic_store_explicit(&poll_set.lock, false, memory_order_release);
+    atomic_store_explicit(&tcp->poll.lock, false, memory_order_release);
 }
 
-bool sy_tcp_poll_may_sleep(void)
+bool sy_tcp_poll_may_sleep(struct tcp *tcp)
 {
-    return !atomic_load(&poll_set.wakeful);
+    return !atomic_load(&tcp->poll.wakeful);
 }
 
 static void poll_keep_in_set(struct tcp_lane *lane)
@@ -179,17 +171,17 @@ static void poll_keep_in_set(struct tcp_lane *lane)
 }
 
 /* A lane that becomes hot after `wakeful` has been cleared stays in the set. */
-int sy_tcp_poll_sleeping(bool sleeps)
+int sy_tcp_poll_sleeping(struct tcp *tcp, bool sleeps)
 {
-    bool was_wakeful = atomic_exchange(&poll_set.wakeful, !sleeps);
+    bool was_wakeful = atomic_exchange(&tcp->poll.wakeful, !sleeps);
 
     if (!sleeps || !was_wakeful)
         return 0;
-    sy_tcp_poll_lock();
-    for (int i = 0; i < HOT; i++)
-        if (poll_set.hot[i])
-            poll_keep_in_set(poll_set.hot[i]);
-    sy_tcp_poll_unlock();
+    sy_tcp_poll_lock(tcp);
+    for (int i = 0; i < TCP_HOT; i++)
+        if (tcp->poll.hot[i])
+            poll_keep_in_set(tcp->poll.hot[i]);
+    sy_tcp_poll_unlock(tcp);
     return 0;
 }
 
@@ -198,18 +190,19 @@ int sy_tcp_poll_sleeping(bool sleeps)
  * longer is in the set again. */
 static void poll_make_hot(struct tcp_lane *lane)
 {
-    struct tcp_lane *last = poll_set.hot[HOT - 1];
+    struct tcp *tcp = lane->tcp;
+    struct tcp_lane *last = tcp->poll.hot[TCP_HOT - 1];
     bool anew = true;
 
-    for (int i = 0; i < HOT; i++)
-        anew = anew && poll_set.hot[i] != lane;
+    for (int i = 0; i < TCP_HOT; i++)
+        anew = anew && tcp->poll.hot[i] != lane;
     if (anew && last)
         poll_keep_in_set(last);
-    else if (!anew && !lane->hot && !sy_tcp_poll_may_sleep())
+    else if (!anew && !lane->hot && !sy_tcp_poll_may_sleep(tcp))
         lane->hot = sy_tcp_send_attend(lane, 1);
-    if (poll_set.hot[0] != lane) {
-        poll_set.hot[1] = poll_set.hot[0];
-        poll_set.hot[0] = lane;
+    if (tcp->poll.hot[0] != lane) {
+        tcp->poll.hot[1] = tcp->poll.hot[0];
+        tcp->poll.hot[0] = lane;
     }
 }
 
@@ -223,44 +216,44 @@ size_t sy_tcp_poll_read(struct tcp_lane *lane)
 }
 
 /* Of lanes other than `but`. */
-static size_t poll_read_hot(const struct tcp_lane *but)
+static size_t poll_read_hot(struct tcp *tcp, const struct tcp_lane *but)
 {
-    struct tcp_lane *hot[HOT];
+    struct tcp_lane *hot[TCP_HOT];
     size_t got = 0;
 
-    memcpy(hot, poll_set.hot, sizeof hot);
-    for (int i = 0; i < HOT; i++)
+    memcpy(hot, tcp->poll.hot, sizeof hot);
+    for (int i = 0; i < TCP_HOT; i++)
         if (hot[i] && hot[i] != but)
             got += sy_tcp_poll_read(hot[i]);
     return got;
 }
 
-static int poll_run_events(void)
+static int poll_run_events(struct tcp *tcp)
 {
-    int count = epoll_wait(poll_set.fd, poll_set.event, EVENTS, 0);
+    int count = epoll_wait(tcp->poll.fd, tcp->poll.event, TCP_EVENTS, 0);
 
-    poll_set.events = count > 0 ? count : 0;
-    for (poll_set.next = 0; poll_set.next < poll_set.events;) {
-        const struct epoll_event *event = &poll_set.event[poll_set.next++];
+    tcp->poll.events = count > 0 ? count : 0;
+    for (tcp->poll.next = 0; tcp->poll.next < tcp->poll.events;) {
+        const struct epoll_event *event = &tcp->poll.event[tcp->poll.next++];
         struct tcp_watch *watch = event->data.ptr;
         if (watch)
             watch->event(watch, event->events);
     }
-    poll_set.events = 0;
+    tcp->poll.events = 0;
     return count;
 }
 
 /* Lanes that stand at an AWAIT are asked whether they may go on, again and again while one does: it
  * may be what another one waits for. */
-static bool poll_run_paused(void)
+static bool poll_run_paused(struct tcp *tcp)
 {
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
     bool moved, any = false;
 
     do {
         moved = false;
         for (unsigned i = 0; i < count; i++) {
-            struct tcp_lane *lane = sy_tcp_lanes.lane[i];
+            struct tcp_lane *lane = tcp->lanes.lane[i];
             if (!lane->in.awaits)
                 continue;
             uint64_t before = atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed);
@@ -268,45 +261,45 @@ static bool poll_run_paused(void)
             moved |= atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed) != before;
         }
         any |= moved;
-    } while (moved && atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed));
+    } while (moved && atomic_load_explicit(&tcp->lanes.paused, memory_order_relaxed));
     return any;
 }
 
 /* A lane that a thread attends to is out of the set. Where that thread does not get the lock, since
  * others keep the one that has it busy, that one reads the lane. The hint may be of a wait that is
  * over, and costs a call then; lanes live as long as there are polls. */
-static size_t poll_read_expected(void)
+static size_t poll_read_expected(struct tcp *tcp)
 {
     struct tcp_lane *lane;
 
-    if (!atomic_load_explicit(&poll_set.expected, memory_order_relaxed))
+    if (!atomic_load_explicit(&tcp->poll.expected, memory_order_relaxed))
         return 0;
-    lane = atomic_exchange_explicit(&poll_set.expected, NULL, memory_order_acquire);
+    lane = atomic_exchange_explicit(&tcp->poll.expected, NULL, memory_order_acquire);
     return lane && lane->watch.fd >= 0 ? sy_tcp_poll_read(lane) : 0;
 }
 
 /* The thread that has the lock may wait for this processor. */
-long sy_tcp_poll_lane(struct tcp_lane *expected)
+long sy_tcp_poll_lane(struct tcp *tcp, struct tcp_lane *expected)
 {
     size_t got = 0;
 
-    sy_tcp_send_dirty(false);
-    if (!poll_try_lock()) {
+    sy_tcp_send_dirty(tcp, false);
+    if (!poll_try_lock(tcp)) {
         if (expected)
-            atomic_store_explicit(&poll_set.expected, expected, memory_order_release);
+            atomic_store_explicit(&tcp->poll.expected, expected, memory_order_release);
         sched_yield();
         return -1;
     }
-    unsigned lanes = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_relaxed);
-    unsigned turn = poll_set.turns++;
+    unsigned lanes = atomic_load_explicit(&tcp->lanes.count, memory_order_relaxed);
+    unsigned turn = tcp->poll.turns++;
     bool all = turn % (lanes > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0;
-    bool herald = !expected && sy_tcp_heralds_expected();
+    bool herald = !expected && sy_tcp_heralds_expected(tcp);
     if (all || herald)
-        got = sy_tcp_heralds_hear();
+        got = sy_tcp_heralds_hear(tcp);
     if (all)
-        sy_tcp_heralds_repeat();
+        sy_tcp_heralds_repeat(tcp);
     if (herald && turn % HERALD_TURNS) {
-        sy_tcp_poll_unlock();
+        sy_tcp_poll_unlock(tcp);
         return (long)got;
     }
     if (expected && expected->watch.fd >= 0)
@@ -314,31 +307,31 @@ long sy_tcp_poll_lane(struct tcp_lane *expected)
     else
         expected = NULL;
     if (all || !expected)
-        got += poll_read_hot(expected);
-    if (all || (!got && (sy_tcp_host->crowded || (!poll_set.hot[0] && !expected))))
-        got += (size_t)(poll_run_events() > 0);
-    if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
-        got += poll_run_paused();
-    sy_tcp_poll_unlock();
+        got += poll_read_hot(tcp, expected);
+    if (all || (!got && (tcp->host->crowded || (!tcp->poll.hot[0] && !expected))))
+        got += (size_t)(poll_run_events(tcp) > 0);
+    if (atomic_load_explicit(&tcp->lanes.paused, memory_order_relaxed))
+        got += poll_run_paused(tcp);
+    sy_tcp_poll_unlock(tcp);
     return (long)got;
 }
 
-long sy_tcp_poll(void)
+long sy_tcp_poll(struct tcp *tcp)
 {
-    return sy_tcp_poll_lane(NULL);
+    return sy_tcp_poll_lane(tcp, NULL);
 }
 
-bool sy_tcp_poll_event(void)
+bool sy_tcp_poll_event(struct tcp *tcp)
 {
-    sy_tcp_heralds_repeat();
-    sy_tcp_send_dirty(true);
-    if (!poll_try_lock())
+    sy_tcp_heralds_repeat(tcp);
+    sy_tcp_send_dirty(tcp, true);
+    if (!poll_try_lock(tcp))
         return false;
-    bool any = !sy_tcp_poll_may_sleep() && poll_read_hot(NULL) > 0;
-    any = poll_run_events() > 0 || any;
-    any = poll_read_expected() > 0 || any;
-    if (atomic_load_explicit(&sy_tcp_lanes.paused, memory_order_relaxed))
-        any = poll_run_paused() || any;
-    sy_tcp_poll_unlock();
+    bool any = !sy_tcp_poll_may_sleep(tcp) && poll_read_hot(tcp, NULL) > 0;
+    any = poll_run_events(tcp) > 0 || any;
+    any = poll_read_expected(tcp) > 0 || any;
+    if (atomic_load_explicit(&tcp->lanes.paused, memory_order_relaxed))
+        any = poll_run_paused(tcp) || any;
+    sy_tcp_poll_unlock(tcp);
     return any;
 }

@@ -12,17 +12,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "transports/tcp/lane.h"
+#include "transports/tcp/tcp.h"
 
 static bool producer_fence(int command)
 {
     return !syscall(SYS_membarrier, command, 0, 0);
 }
 
-void sy_tcp_producer_open(void)
+void sy_tcp_producer_open(struct tcp *tcp)
 {
-    sy_tcp_lanes.locked = sy_tcp_host->threads ||
-                          !producer_fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+    tcp->lanes.locked = tcp->host->threads ||
+                        !producer_fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
 void sy_tcp_producer_wait(struct tcp_lane *lane)
@@ -36,7 +36,7 @@ bool sy_tcp_producer_stop(struct tcp_lane *lane)
 {
     if (atomic_exchange_explicit(&lane->append, true, memory_order_acquire))
         return false;
-    if (sy_tcp_lanes.locked)
+    if (lane->locked)
         return true;
     if (producer_fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
         !atomic_load_explicit(&lane->producing, memory_order_acquire))

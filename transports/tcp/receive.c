@@ -8,14 +8,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "transports/tcp/lane.h"
+#include "transports/tcp/tcp.h"
 
-#define BUFFER_BYTES (256u << 10) /* holds what is left from before and what a read brings */
 #define READ_BYTES   (64u << 10)
 #define BEHIND_BYTES (4u << 10) /* read beside a large payload: what may follow it */
 #define TURN_BYTES   (1u << 20) /* then others get their turn */
-
-static char buffer[BUFFER_BYTES] __attribute__((aligned(64)));
 
 void sy_tcp_receive_reset(struct tcp_lane *lane)
 {
@@ -178,7 +175,7 @@ static void receive_pause_reading(struct tcp_lane *lane, bool pause)
     atomic_store_explicit(&lane->paused, pause, memory_order_relaxed);
     sy_tcp_send_watch(lane);
     sy_tcp_send_unlock(lane);
-    atomic_fetch_add_explicit(&sy_tcp_lanes.paused, pause ? 1 : -1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&lane->tcp->lanes.paused, pause ? 1 : -1, memory_order_relaxed);
 }
 
 /* Parses, keeps the rest, answers. */
@@ -232,6 +229,7 @@ static ssize_t receive_take(int fd, char *payload, size_t direct, char *to, size
 size_t sy_tcp_receive(struct tcp_lane *lane)
 {
     struct tcp_in *in = &lane->in;
+    char *buffer = lane->tcp->received;
     size_t total = 0;
 
     while (lane->watch.fd >= 0 && total < TURN_BYTES && receive_resume(lane) &&
@@ -258,6 +256,6 @@ size_t sy_tcp_receive(struct tcp_lane *lane)
             break;
     }
     if (total)
-        sy_tcp_idle_moved();
+        sy_tcp_idle_moved(lane->tcp);
     return total;
 }

@@ -86,7 +86,7 @@ bool sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const v
     sy_tcp_issue_end(lane);
     if (begin)
         sy_tcp_send_mark(lane, true);
-    else if (sy_tcp_log_tail(log) - sy_tcp_log_sent(log) >= sy_tcp_lanes.flush_bytes &&
+    else if (sy_tcp_log_tail(log) - sy_tcp_log_sent(log) >= lane->flush_bytes &&
              !atomic_load_explicit(&lane->blocked, memory_order_relaxed))
         sy_tcp_send(lane);
     return true;

@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "transports/tcp/lane.h"
+#include "transports/tcp/tcp.h"
 
 #define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
 #define SMALL_BYTES 512          /* sent as one buffer */
@@ -68,7 +68,7 @@ static bool send_prepare(struct tcp_lane *lane)
         flags |= TCP_FRAME_BYE;
         atomic_store_explicit(&lane->bye, false, memory_order_relaxed);
     }
-    if (!lane->greeted && sy_tcp_apply_serves_node())
+    if (!lane->greeted && sy_tcp_apply_serves_node(lane->tcp))
         flags |= TCP_FRAME_NODE;
     lane->greeted = true;
     /* Before `got` is read, so that what falls due for more than this frame tells stays due. */
@@ -112,7 +112,7 @@ void sy_tcp_send_watch(struct tcp_lane *lane)
         return;
     int rc = sy_tcp_watch_change(&lane->watch, (blocked ? EPOLLOUT : 0u) | (unread ? 0u : EPOLLIN));
     if (rc)
-        sy_tcp_host->lost(lane->pe, -rc, TCP_UNWATCHED);
+        lane->tcp->host->lost(lane->pe, -rc, TCP_UNWATCHED);
 }
 
 /* A few bytes are put together first: one buffer costs the kernel less than a list of them. */
@@ -152,7 +152,7 @@ static void send_all(struct tcp_lane *lane)
     if (!any)
         return;
     atomic_store_explicit(&lane->sent_time, sy_tcp_now(), memory_order_relaxed);
-    sy_tcp_idle_moved();
+    sy_tcp_idle_moved(lane->tcp);
 }
 
 static bool send_try_lock(struct tcp_lane *lane)
@@ -223,7 +223,7 @@ static bool send_is_due(const struct tcp_lane *lane, uint64_t now)
 {
     uint64_t begun = atomic_load_explicit(&lane->gathered_at, memory_order_relaxed);
 
-    return now - begun >= (uint64_t)sy_tcp_settings.flush_delay * 1000;
+    return now - begun >= (uint64_t)lane->tcp->settings.flush_delay * 1000;
 }
 
 /* The producer decides by `sent`, without a fence, whether what it appends is the first of a
@@ -249,22 +249,23 @@ static void send_gathered(struct tcp_lane *lane)
 
 void sy_tcp_send_mark(struct tcp_lane *lane, bool patient)
 {
-    atomic_fetch_or_explicit(&sy_tcp_lanes.dirty[lane->slot / 64], UINT64_C(1) << lane->slot % 64,
+    struct tcp *tcp = lane->tcp;
+
+    atomic_fetch_or_explicit(&tcp->lanes.dirty[lane->slot / 64], UINT64_C(1) << lane->slot % 64,
                              memory_order_release);
-    sy_tcp_host->soon((unsigned)sy_tcp_settings.flush_delay * (patient ? TCP_PATIENT : 1));
+    tcp->host->soon((unsigned)tcp->settings.flush_delay * (patient ? TCP_PATIENT : 1));
 }
 
-void sy_tcp_send_dirty(bool due)
+void sy_tcp_send_dirty(struct tcp *tcp, bool due)
 {
-    unsigned count = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
 
     for (unsigned word = 0; word * 64 < count; word++) {
-        if (!atomic_load_explicit(&sy_tcp_lanes.dirty[word], memory_order_seq_cst))
+        if (!atomic_load_explicit(&tcp->lanes.dirty[word], memory_order_seq_cst))
             continue;
-        uint64_t bits = atomic_exchange_explicit(&sy_tcp_lanes.dirty[word], 0,
-                                                 memory_order_acquire);
+        uint64_t bits = atomic_exchange_explicit(&tcp->lanes.dirty[word], 0, memory_order_acquire);
         for (; bits; bits &= bits - 1) {
-            struct tcp_lane *lane = sy_tcp_lanes.lane[word * 64 + (unsigned)__builtin_ctzll(bits)];
+            struct tcp_lane *lane = tcp->lanes.lane[word * 64 + (unsigned)__builtin_ctzll(bits)];
             if (due && !send_is_due(lane, sy_tcp_now()))
                 sy_tcp_send_mark(lane, false);
             else

@@ -28,10 +28,10 @@ static size_t strided_padded(size_t length)
     return (length + 7) & ~(size_t)7;
 }
 
-static void strided_write_words(char *room, unsigned op, const struct sy_strided *s,
-                                const struct part *part)
+static void strided_write_words(struct tcp *tcp, char *room, unsigned op,
+                                const struct sy_strided *s, const struct part *part)
 {
-    uint64_t word[3] = {sy_tcp_issue_header(op, 0, s->first.pe, s->first.window, part->offset),
+    uint64_t word[3] = {sy_tcp_issue_header(tcp, op, 0, s->first.pe, s->first.window, part->offset),
                         s->block | (uint64_t)part->blocks << 32, (uint64_t)s->remote_stride};
 
     memcpy(room, word, sizeof word);
@@ -49,27 +49,27 @@ static void strided_pack(char *to, const struct sy_strided *s, const struct part
     }
 }
 
-static bool strided_put_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
-                             const struct part *part)
+static bool strided_put_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
+                             const struct sy_strided *s, const struct part *part)
 {
-    struct tcp_lane *lane = sy_tcp_issue_begin(ctx, s->first.pe);
+    struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, s->first.pe);
     size_t bytes = 24 + strided_padded(part->bytes);
     char *room;
 
     if (!lane || !(room = sy_tcp_issue_room(lane, bytes)))
         return false;
     memset(room + bytes - 8, 0, 8);
-    strided_write_words(room, TCP_OP_PUT_STRIDED, s, part);
+    strided_write_words(tcp, room, TCP_OP_PUT_STRIDED, s, part);
     strided_pack(room + 24, s, part);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
     return true;
 }
 
 /* The number of the reply, or 0: no room. */
-static uint64_t strided_get_part(struct sy_transport_ctx *ctx, const struct sy_strided *s,
-                                 const struct part *part)
+static uint64_t strided_get_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
+                                 const struct sy_strided *s, const struct part *part)
 {
-    struct tcp_lane *lane = sy_tcp_issue_begin(ctx, s->first.pe);
+    struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, s->first.pe);
     struct tcp_blocks *blocks = malloc(sizeof *blocks);
     uint64_t wanted = 0;
     char *room = lane && blocks ? sy_tcp_issue_room(lane, 24) : NULL;
@@ -89,25 +89,25 @@ static uint64_t strided_get_part(struct sy_transport_ctx *ctx, const struct sy_s
         free(blocks);
         return 0;
     }
-    strided_write_words(room, TCP_OP_GET_STRIDED, s, part);
+    strided_write_words(tcp, room, TCP_OP_GET_STRIDED, s, part);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 24), 24, false);
     return wanted;
 }
 
 /* After something has been started there is no way back, so this waits. */
-static void strided_wait_for_room(int pe, uint64_t *since)
+static void strided_wait_for_room(struct tcp *tcp, int pe, uint64_t *since)
 {
-    struct tcp_lane *lane = atomic_load(&sy_tcp_routes[pe].lane);
+    struct tcp_lane *lane = atomic_load(&tcp->routes[pe].lane);
 
     sy_tcp_send(lane);
-    if (sy_tcp_poll_lane(lane) <= 0)
-        sy_tcp_host->rest(since);
+    if (sy_tcp_poll_lane(tcp, lane) <= 0)
+        tcp->host->rest(since);
 }
 
 int sy_tcp_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
                        unsigned flags)
 {
-    (void)self;
+    struct tcp *tcp = self;
     uint64_t since = 0;
 
     (void)flags; /* the source is copied in any case */
@@ -115,12 +115,12 @@ int sy_tcp_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy
         return -EOPNOTSUPP;
     for (size_t done = 0; done < s->blocks;) {
         struct part part = strided_part_from(s, done);
-        if (strided_put_part(ctx, s, &part))
+        if (strided_put_part(tcp, ctx, s, &part))
             done += part.blocks;
         else if (!done)
             return -EAGAIN;
         else
-            strided_wait_for_room(s->first.pe, &since);
+            strided_wait_for_room(tcp, s->first.pe, &since);
     }
     return 0;
 }
@@ -128,25 +128,25 @@ int sy_tcp_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy
 int sy_tcp_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
                        unsigned flags)
 {
-    (void)self;
+    struct tcp *tcp = self;
     uint64_t since = 0, last = 0;
 
     if (s->block > TCP_PACKED)
         return -EOPNOTSUPP;
     for (size_t done = 0; done < s->blocks;) {
         struct part part = strided_part_from(s, done);
-        uint64_t wanted = strided_get_part(ctx, s, &part);
+        uint64_t wanted = strided_get_part(tcp, ctx, s, &part);
         if (wanted) {
             last = wanted;
             done += part.blocks;
         } else if (!done) {
             return -EAGAIN;
         } else {
-            strided_wait_for_room(s->first.pe, &since);
+            strided_wait_for_room(tcp, s->first.pe, &since);
         }
     }
     if (last && (flags & SY_BLOCKING)) {
-        struct tcp_lane *lane = atomic_load(&sy_tcp_routes[s->first.pe].lane);
+        struct tcp_lane *lane = atomic_load(&tcp->routes[s->first.pe].lane);
         sy_tcp_send(lane);
         sy_tcp_issue_wait(lane, last);
     }

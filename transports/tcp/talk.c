@@ -9,16 +9,15 @@
 
 #include "transports/tcp/outage.h"
 #include "transports/tcp/talk.h"
-#include "transports/tcp/tcp.h"
 
 #define UNGREETED (500 * TCP_MILLISECOND)
 #define LAST_LOOK (100 * TCP_MILLISECOND)
 #define HEAVY     32 /* PEs a processor, each of which adds a time of TCP_SILENCE */
 
-struct tcp_self sy_tcp_self(void)
+struct tcp_self sy_tcp_self(struct tcp_net *net)
 {
-    return (struct tcp_self){sy_tcp_host->job_key, (uint32_t)sy_tcp_host->pe,
-                             (uint32_t)sy_tcp_host->npes};
+    return (struct tcp_self){net->host->job_key, (uint32_t)net->host->pe,
+                             (uint32_t)net->host->npes};
 }
 
 static void talk_set(int fd, int level, int option, int value)
@@ -29,33 +28,33 @@ static void talk_set(int fd, int level, int option, int value)
 /* Where very many PEs share a processor their kernel answers late too: its threads wait like
  * others.
  */
-static double talk_silence(void)
+static double talk_silence(struct tcp_net *net)
 {
-    int times = sy_tcp_host->load / HEAVY;
+    int times = net->host->load / HEAVY;
 
     return TCP_SILENCE * (times > 1 ? times : 1);
 }
 
 /* Each is a help only, so that a refusal is not an error. The user timeout is for what is sent, and
  * for probes too, in place of their count. */
-void sy_tcp_talk_tune(int fd)
+void sy_tcp_talk_tune(struct tcp_net *net, int fd)
 {
-    int idle = (int)sy_tcp_settings.keepalive;
-    double patience = sy_tcp_settings.reconnect_timeout < talk_silence()
-                          ? sy_tcp_settings.reconnect_timeout
-                          : talk_silence();
+    int idle = (int)net->settings->keepalive;
+    double patience = net->settings->reconnect_timeout < talk_silence(net)
+                          ? net->settings->reconnect_timeout
+                          : talk_silence(net);
 
     talk_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     talk_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, patience > 0.1 ? (int)(patience * 1000) : 100);
-    if (sy_tcp_settings.keepalive > 0) {
+    if (net->settings->keepalive > 0) {
         talk_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle > 0 ? idle : 1);
         talk_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
         talk_set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
         talk_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     }
-    if (sy_tcp_settings.socket_buffer) {
-        talk_set(fd, SOL_SOCKET, SO_SNDBUF, (int)sy_tcp_settings.socket_buffer);
-        talk_set(fd, SOL_SOCKET, SO_RCVBUF, (int)sy_tcp_settings.socket_buffer);
+    if (net->settings->socket_buffer) {
+        talk_set(fd, SOL_SOCKET, SO_SNDBUF, (int)net->settings->socket_buffer);
+        talk_set(fd, SOL_SOCKET, SO_RCVBUF, (int)net->settings->socket_buffer);
     }
 }
 
@@ -117,7 +116,8 @@ bool sy_tcp_talk_late(struct tcp_talk *talk, uint64_t now)
         return true;
     }
     if (talk->connecting)
-        snprintf(words, sizeof words, "no answer within %.3g s", sy_tcp_settings.connect_timeout);
+        snprintf(words, sizeof words, "no answer within %.3g s",
+                 talk->net->settings->connect_timeout);
     else
         snprintf(words, sizeof words, "a connection, but no greeting within %.0f s",
                  (double)(now - (talk->connected ? talk->connected : talk->began)) / 1e9);
@@ -128,27 +128,28 @@ bool sy_tcp_talk_late(struct tcp_talk *talk, uint64_t now)
 /* Everything has been said: the socket goes to the lane, and whatever else goes on for it ends. */
 static void talk_adopt(struct tcp_talk *talk)
 {
+    struct tcp_net *net = talk->net;
     const struct tcp_greeting *hello = &talk->transcript.greeting[0];
     bool connector = talk->attempt;
     const struct tcp_greeting *theirs = &talk->transcript.greeting[connector ? 3 : 2];
     struct tcp_positions positions = {theirs->requests, theirs->replies, theirs->hears};
     struct tcp_lane *lane = talk->lane;
     int pe = (int)(connector ? hello->to : hello->from);
-    struct tcp_contact *contact = sy_tcp_contact((uint32_t)pe, hello->lane);
+    struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, hello->lane);
     uint64_t took = sy_tcp_now() - talk->began;
     char text[SY_IP_TEXT];
 
-    sy_tcp_host->log(connector && took > TCP_SECOND ? SY_LOG_INFO : SY_LOG_DEBUG, "tcp",
-                     "lane %u %s PE %d at %s, within %.1f ms", hello->lane,
-                     connector ? "connected to" : "accepted from", pe,
-                     sy_socket_text(&talk->address, text), (double)took / 1e6);
+    net->host->log(connector && took > TCP_SECOND ? SY_LOG_INFO : SY_LOG_DEBUG, "tcp",
+                   "lane %u %s PE %d at %s, within %.1f ms", hello->lane,
+                   connector ? "connected to" : "accepted from", pe,
+                   sy_socket_text(&talk->address, text), (double)took / 1e6);
     unsigned char keys[32] = {0};
-    struct tcp_self self = sy_tcp_self();
+    struct tcp_self self = sy_tcp_self(net);
     if (positions.hears && sy_tcp_transcript_keys(&talk->transcript, &self, keys))
         positions.hears = 0;
     int fd = talk_release(talk);
-    sy_tcp_turns_made(took);
-    sy_tcp_attempt_end(contact);
+    sy_tcp_turns_made(net, took);
+    sy_tcp_attempt_end(net, contact);
     sy_tcp_guests_drop(contact, NULL);
     sy_tcp_lane_adopt(lane, fd, &positions, keys, connector);
     explicit_bzero(keys, sizeof keys);
@@ -163,7 +164,7 @@ static bool talk_wait_for(struct tcp_talk *talk, uint32_t events)
     int rc = 0;
 
     if (!talk->events)
-        rc = sy_tcp_watch_add(&talk->watch, events);
+        rc = sy_tcp_watch_add(talk->net->poll, &talk->watch, events);
     else if (talk->events != events)
         rc = sy_tcp_watch_change(&talk->watch, events);
     if (rc)
@@ -187,17 +188,18 @@ static bool talk_say(struct tcp_talk *talk, int rc)
  * this PE has. */
 static bool talk_on_hello(struct tcp_talk *talk, enum tcp_verdict verdict)
 {
+    struct tcp_net *net = talk->net;
     struct tcp_transcript *t = &talk->transcript;
     const struct tcp_greeting *hello = sy_tcp_last(t);
-    struct tcp_contact *contact = sy_tcp_contact(hello->from, hello->lane);
-    struct tcp_self self = sy_tcp_self();
+    struct tcp_contact *contact = sy_tcp_contact(net, hello->from, hello->lane);
+    struct tcp_self self = sy_tcp_self(net);
 
     if (verdict == TCP_OTHER_VERSION)
         return talk_say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_VERSION));
     if (verdict != TCP_GOOD || !contact)
         return talk_say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_TARGET));
     if (hello->serial <= contact->serial) {
-        sy_tcp_counts.replays++;
+        net->counts.replays++;
         if (hello->serial < contact->serial)
             return talk_failed(talk, 0, "its HELLO is older than one that has come");
         sy_tcp_guest_turned_away(talk, "says what a PE of this job has said before");
@@ -205,9 +207,9 @@ static bool talk_on_hello(struct tcp_talk *talk, enum tcp_verdict verdict)
     }
     contact->serial = hello->serial;
     sy_tcp_guest_introduced(talk, contact);
-    if (sy_tcp_connects((int)hello->from) && hello->reason < TCP_HELLO_INSISTS &&
-        sy_tcp_attempt_progress(contact) >= TCP_ATTEMPT_ANSWERED) {
-        sy_tcp_counts.refused++;
+    if (sy_tcp_connects(net, (int)hello->from) && hello->reason < TCP_HELLO_INSISTS &&
+        sy_tcp_attempt_progress(net, contact) >= TCP_ATTEMPT_ANSWERED) {
+        net->counts.refused++;
         return talk_say(talk, sy_tcp_say_refuse(t, &self, TCP_REFUSE_BUSY));
     }
     return talk_say(talk, sy_tcp_say_welcome(t, &self));
@@ -228,7 +230,7 @@ static bool talk_on_refuse(struct tcp_talk *talk)
 
 static bool talk_on_welcome(struct tcp_talk *talk)
 {
-    struct tcp_self self = sy_tcp_self();
+    struct tcp_self self = sy_tcp_self(talk->net);
 
     talk->lane = sy_tcp_attempt_confirm(talk);
     return talk_say(talk, sy_tcp_say_confirm(&talk->transcript, &self,
@@ -237,18 +239,20 @@ static bool talk_on_welcome(struct tcp_talk *talk)
 
 static bool talk_on_confirm(struct tcp_talk *talk)
 {
+    struct tcp_net *net = talk->net;
     const struct tcp_greeting *hello = &talk->transcript.greeting[0];
     int pe = (int)hello->from;
     struct tcp_contact *contact = talk->contact;
-    struct tcp_self self = sy_tcp_self();
+    struct tcp_self self = sy_tcp_self(net);
 
     /* Both have confirmed a connection of their own; the other side keeps this PE's. */
-    if (sy_tcp_connects(pe) && sy_tcp_attempt_progress(contact) == TCP_ATTEMPT_CONFIRMED) {
+    if (sy_tcp_connects(net, pe) &&
+        sy_tcp_attempt_progress(net, contact) == TCP_ATTEMPT_CONFIRMED) {
         sy_tcp_talk_close(talk);
         return false;
     }
     sy_tcp_guests_drop(contact, talk);
-    talk->lane = sy_tcp_lane_find(pe, hello->lane);
+    talk->lane = sy_tcp_lane_find(net->tcp, pe, hello->lane);
     if (!talk->lane)
         return talk_failed(talk, 0, "there is no memory for another connection");
     return talk_say(talk, sy_tcp_say_resume(&talk->transcript, &self,
@@ -257,7 +261,7 @@ static bool talk_on_confirm(struct tcp_talk *talk)
 
 static bool talk_heard(struct tcp_talk *talk)
 {
-    struct tcp_self self = sy_tcp_self();
+    struct tcp_self self = sy_tcp_self(talk->net);
     enum tcp_verdict verdict = sy_tcp_hear(&talk->transcript, &self, &talk->in);
 
     talk->done = 0;
@@ -331,7 +335,8 @@ static void talk_answered(struct tcp_talk *talk)
 {
     talk->connecting = false;
     talk->connected = sy_tcp_now();
-    talk->deadline = sy_tcp_until(sy_tcp_attempt_answered(talk->attempt, talk->connected));
+    talk->deadline = sy_tcp_until(talk->net,
+                                  sy_tcp_attempt_answered(talk->attempt, talk->connected));
 }
 
 /* TCP has connected, or has failed to, or is still at it. */
@@ -366,12 +371,12 @@ int sy_tcp_talk_begin(struct tcp_talk *talk)
     } else if (errno != EAGAIN && errno != EINTR && errno != ENOTCONN) {
         return -errno;
     }
-    return sy_tcp_watch_add(&talk->watch, talk->events);
+    return sy_tcp_watch_add(talk->net->poll, &talk->watch, talk->events);
 }
 
 void sy_tcp_talk_event(struct tcp_watch *watch, uint32_t events)
 {
-    struct tcp_talk *talk = (struct tcp_talk *)((char *)watch - offsetof(struct tcp_talk, watch));
+    struct tcp_talk *talk = watch->owner;
 
     (void)events;
     if (talk->connecting && !talk_connected(talk))

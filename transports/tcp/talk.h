@@ -16,14 +16,18 @@
 #include "transports/tcp/candidates.h"
 #include "transports/tcp/greeting.h"
 #include "transports/tcp/poll.h"
+#include "transports/tcp/settings.h"
 
 #define TCP_MILLISECOND   UINT64_C(1000000)
 #define TCP_SECOND        UINT64_C(1000000000)
 #define TCP_GREETING_TIME (5 * TCP_SECOND) /* for the greetings of a connection; see patience */
 
 struct tcp_attempt;
+struct tcp_guest_chunk;
+struct tcp_net;
 
 struct tcp_talk {
+    struct tcp_net *net;
     struct tcp_watch watch;
     uint32_t events;             /* that the watch waits for; 0: it is not in the set yet */
     bool connecting;             /* TCP is */
@@ -67,46 +71,102 @@ struct tcp_counts {
     unsigned evicted; /* strangers that made room */
     uint64_t slowest; /* nanoseconds from connecting to the last greeting */
 };
-extern struct tcp_counts sy_tcp_counts;
+
+/* Lets one line through at a time, and counts the others. */
+struct tcp_limiter {
+    uint64_t next;
+    unsigned held;
+};
+
+struct tcp_queue {
+    struct tcp_contact *first, **last;
+    unsigned count;
+};
+
+struct tcp_turns {
+    struct tcp_contact *contact; /* lane number * npes + PE */
+    struct tcp_queue mine, theirs;
+    uint64_t seen; /* how long a connection takes, a moving average */
+    uint64_t last; /* when one was made */
+};
+
+#define TCP_SOURCES 1024 /* counts of strangers, by a hash of where they come from */
+
+struct tcp_guest_list {
+    struct tcp_talk *first, **last;
+};
+
+struct tcp_guests {
+    struct tcp_guest_list strangers, introduced; /* the oldest first */
+    unsigned count, stranger_count;
+    uint16_t from[TCP_SOURCES];
+    struct tcp_guest_chunk *chunks;
+    struct tcp_talk *unused;
+    struct tcp_limiter failed, turned_away;
+};
+
+/* All that an instance has for making connections. Under the poll lock. */
+struct tcp_net {
+    struct tcp *tcp;
+    const struct sy_host *host;
+    const struct tcp_settings *settings;
+    struct tcp_poll *poll;
+    /* listen.c */
+    struct sy_interface *mine; /* all addresses of this machine */
+    size_t mine_count;
+    struct tcp_record record;
+    struct tcp_watch listener[TCP_ENDPOINTS];
+    unsigned listeners;
+    int reserve;     /* a descriptor to be given up so that a connection can be turned away */
+    uint64_t paused; /* until when nothing is accepted; 0: accepting */
+    struct tcp_limiter descriptors;
+    /* the others */
+    struct tcp_turns turns;
+    struct tcp_guests guests;
+    struct tcp_attempt *attempts;
+    uint64_t serial; /* of the last HELLO */
+    uint64_t wake;   /* no deadline is earlier */
+    struct tcp_counts counts;
+};
 
 /* Whose word counts, for greeting.h. */
-struct tcp_self sy_tcp_self(void);
+struct tcp_self sy_tcp_self(struct tcp_net *net);
 
 /* A deadline is set: returns it. */
-uint64_t sy_tcp_until(uint64_t deadline);
+uint64_t sy_tcp_until(struct tcp_net *net, uint64_t deadline);
 
 /* ---- turns.c ---- */
 
-int sy_tcp_turns_open(struct sy_error *err);
-void sy_tcp_turns_close(void);
+int sy_tcp_turns_open(struct tcp_net *net, struct sy_error *err);
+void sy_tcp_turns_close(struct tcp_net *net);
 
 /* NULL: there can be no such lane. */
-struct tcp_contact *sy_tcp_contact(uint32_t pe, uint32_t number);
-int sy_tcp_contact_pe(const struct tcp_contact *contact);
-unsigned sy_tcp_contact_number(const struct tcp_contact *contact);
+struct tcp_contact *sy_tcp_contact(struct tcp_net *net, uint32_t pe, uint32_t number);
+int sy_tcp_contact_pe(struct tcp_net *net, const struct tcp_contact *contact);
+unsigned sy_tcp_contact_number(struct tcp_net *net, const struct tcp_contact *contact);
 
 /* Whether this PE is the one that connects, of the two that both want to. */
-bool sy_tcp_connects(int pe);
+bool sy_tcp_connects(struct tcp_net *net, int pe);
 
 /* A connection has been made, after so many nanoseconds. */
-void sy_tcp_turns_made(uint64_t took);
+void sy_tcp_turns_made(struct tcp_net *net, uint64_t took);
 
 /* `least` nanoseconds; more where connections have been seen to take long. */
-uint64_t sy_tcp_patience(uint64_t least);
+uint64_t sy_tcp_patience(struct tcp_net *net, uint64_t least);
 
 /* Whether the peer is connecting it, as far as one can tell now. */
-bool sy_tcp_contact_comes(const struct tcp_contact *contact, uint64_t now);
+bool sy_tcp_contact_comes(struct tcp_net *net, const struct tcp_contact *contact, uint64_t now);
 
 /* An attempt has ended: others may begin. */
-void sy_tcp_turns_go_on(void);
+void sy_tcp_turns_go_on(struct tcp_net *net);
 
 /* Begins the attempts whose turn has come; returns when to look again, or UINT64_MAX. */
-uint64_t sy_tcp_turns_timer(uint64_t now);
+uint64_t sy_tcp_turns_timer(struct tcp_net *net, uint64_t now);
 
 /* ---- talk.c ---- */
 
 /* Sets the options that every connection has; accepted ones have them from the listening socket. */
-void sy_tcp_talk_tune(int fd);
+void sy_tcp_talk_tune(struct tcp_net *net, int fd);
 
 /* TCP is connecting: says HELLO if it has connected already, and watches the socket. 0 or -errno.
  */
@@ -118,7 +178,6 @@ void sy_tcp_talk_event(struct tcp_watch *watch, uint32_t events);
 /* Ends with the socket closed. */
 void sy_tcp_talk_close(struct tcp_talk *talk);
 
-
 /* Of an attempt: connected, and not greeted for a while. */
 bool sy_tcp_talk_ungreeted(const struct tcp_talk *talk);
 
@@ -129,11 +188,11 @@ bool sy_tcp_talk_late(struct tcp_talk *talk, uint64_t now);
 /* ---- connect.c ---- */
 
 /* Begins to connect the lane of a contact. */
-void sy_tcp_attempt_start(struct tcp_contact *contact, struct tcp_lane *lane);
+void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact, struct tcp_lane *lane);
 
 /* How many attempts that began after `since` go on, and whether one of them is by the rule. */
-unsigned sy_tcp_attempts_since(uint64_t since);
-bool sy_tcp_attempts_by_rule(uint64_t since);
+unsigned sy_tcp_attempts_since(struct tcp_net *net, uint64_t since);
+bool sy_tcp_attempts_by_rule(struct tcp_net *net, uint64_t since);
 
 /* The talk is over, and is freed. */
 void sy_tcp_attempt_gone(struct tcp_talk *talk);
@@ -159,34 +218,37 @@ enum tcp_progress {
     TCP_ATTEMPT_ANSWERED, /* TCP has connected */
     TCP_ATTEMPT_CONFIRMED
 };
-enum tcp_progress sy_tcp_attempt_progress(const struct tcp_contact *contact);
+enum tcp_progress sy_tcp_attempt_progress(struct tcp_net *net, const struct tcp_contact *contact);
 
 /* Without a word: the attempt at one lane, or its wish for one; all attempts. */
-void sy_tcp_attempt_end(struct tcp_contact *contact);
-void sy_tcp_attempts_end(void);
+void sy_tcp_attempt_end(struct tcp_net *net, struct tcp_contact *contact);
+void sy_tcp_attempts_end(struct tcp_net *net);
 
 /* ---- listen.c ---- */
 
 /* Accepts what waits, so that it is known who connects to this PE. */
-void sy_tcp_listen_accept(void);
+void sy_tcp_listen_accept(struct tcp_net *net);
 
 /* Acts on deadlines; returns the next one, or UINT64_MAX. */
-uint64_t sy_tcp_listen_timer(uint64_t now);
+uint64_t sy_tcp_listen_timer(struct tcp_net *net, uint64_t now);
 
 /* Where a peer is tried that published this: how many. */
-unsigned sy_tcp_listen_candidates(const struct tcp_record *peer,
+unsigned sy_tcp_listen_candidates(struct tcp_net *net, const struct tcp_record *peer,
                                   struct sockaddr_storage out[TCP_CANDIDATES]);
 
 /* ---- guests.c ---- */
 
+void sy_tcp_guests_init(struct tcp_net *net);
+
 /* A talk on an accepted socket; NULL: no memory. */
-struct tcp_talk *sy_tcp_guest_open(int fd, const struct sockaddr_storage *address);
+struct tcp_talk *sy_tcp_guest_open(struct tcp_net *net, int fd,
+                                   const struct sockaddr_storage *address);
 
 /* It has said a HELLO that was never heard before. */
 void sy_tcp_guest_introduced(struct tcp_talk *talk, struct tcp_contact *contact);
 
 /* Closes a stranger's connection; false: there is none. */
-bool sy_tcp_guests_evict(void);
+bool sy_tcp_guests_evict(struct tcp_net *net);
 
 /* The talk is over; its place is free. */
 void sy_tcp_guest_gone(struct tcp_talk *talk);
@@ -200,18 +262,14 @@ void sy_tcp_guest_turned_away(struct tcp_talk *talk, const char *words);
 void sy_tcp_guests_drop(struct tcp_contact *contact, const struct tcp_talk *except);
 
 /* Ends the talks of guests that have frozen this lane. */
-void sy_tcp_guests_cancel(const struct tcp_lane *lane);
+void sy_tcp_guests_cancel(struct tcp_net *net, const struct tcp_lane *lane);
 
 /* Acts on deadlines; returns the next one, or UINT64_MAX. */
-uint64_t sy_tcp_guests_timer(uint64_t now);
+uint64_t sy_tcp_guests_timer(struct tcp_net *net, uint64_t now);
 
-void sy_tcp_guests_close(void);
+void sy_tcp_guests_close(struct tcp_net *net);
 
-/* Lets one line through at a time, and counts the others. */
-struct tcp_limiter {
-    uint64_t next;
-    unsigned held;
-};
+/* Whether the limiter lets a line through; *held: those before it that it did not. */
 bool sy_tcp_may_log(struct tcp_limiter *limiter, unsigned *held);
 
 #endif

@@ -7,9 +7,6 @@
 #include "transports/tcp/issue.h"
 #include "util/limits.h"
 
-struct tcp_settings sy_tcp_settings;
-const struct sy_host *sy_tcp_host;
-
 static const struct sy_option options[] = {
     {"tcp.interfaces", SY_OPTION_STRING, 0, offsetof(struct tcp_settings, interfaces), "auto", NULL,
      0, 0, NULL,
@@ -70,97 +67,94 @@ static const struct sy_option options[] = {
 #define SMALLEST     (256u << 10)        /* buffer of a connection */
 #define LARGEST      (TCP_FRAME_MAX / 2) /* a frame may take all that is in it, and a chunk */
 
-static struct {
-    char *addresses; /* npes records of `size` bytes: length, then what the PE published */
-    size_t size;
-    int *node_begin; /* index into node_pe for each node, nodes + 1 */
-    int *node_pe;    /* PEs sorted by node and index there */
-} map;
-
-bool sy_tcp_uses_node_lanes(void)
+bool sy_tcp_uses_node_lanes(struct tcp *tcp)
 {
-    return sy_tcp_settings.lanes == TCP_LANES_NODE ||
-           (sy_tcp_settings.lanes == TCP_LANES_AUTO && sy_tcp_host->npes > DIRECT_UP_TO);
+    return tcp->settings.lanes == TCP_LANES_NODE ||
+           (tcp->settings.lanes == TCP_LANES_AUTO && tcp->host->npes > DIRECT_UP_TO);
 }
 
 /* One function of (me, target), so operations to a target keep their order. PEs that a record's
  * header has no number for are reached directly. */
-int sy_tcp_endpoint(int pe)
+int sy_tcp_endpoint(struct tcp *tcp, int pe)
 {
-    if (!sy_tcp_uses_node_lanes() || sy_tcp_host->place(pe).local >= TCP_TARGET_SELF)
+    if (!sy_tcp_uses_node_lanes(tcp) || tcp->host->place(pe).local >= TCP_TARGET_SELF)
         return pe;
-    int node = sy_tcp_host->place(pe).node, size = map.node_begin[node + 1] - map.node_begin[node];
-    if (node == sy_tcp_host->place(sy_tcp_host->pe).node)
+    int node = tcp->host->place(pe).node,
+        size = tcp->map.node_begin[node + 1] - tcp->map.node_begin[node];
+    if (node == tcp->host->place(tcp->host->pe).node)
         return pe;
-    return map.node_pe[map.node_begin[node] + sy_tcp_host->place(sy_tcp_host->pe).local % size];
+    return tcp->map
+        .node_pe[tcp->map.node_begin[node] + tcp->host->place(tcp->host->pe).local % size];
 }
 
-const void *sy_tcp_address_of(int pe, size_t *size)
+const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size)
 {
-    const char *record = map.addresses + (size_t)pe * map.size;
+    const char *record = tcp->map.addresses + (size_t)pe * tcp->map.size;
 
     *size = (unsigned char)record[0];
     return record + 1;
 }
 
-static int tcp_list_nodes(struct sy_error *err)
+static int tcp_list_nodes(struct tcp *tcp, struct sy_error *err)
 {
-    unsigned npes = (unsigned)sy_tcp_host->npes;
+    unsigned npes = (unsigned)tcp->host->npes;
     int nodes = 0;
 
-    for (int pe = 0; pe < sy_tcp_host->npes; pe++)
-        if (sy_tcp_host->place(pe).node >= nodes)
-            nodes = sy_tcp_host->place(pe).node + 1;
-    map.node_begin = calloc((size_t)nodes + 1, sizeof *map.node_begin);
-    map.node_pe = calloc(npes, sizeof *map.node_pe);
-    if (!map.node_begin || !map.node_pe)
-        return sy_tcp_host->fail(err, ENOMEM, "no memory for the places of %u PEs", npes);
-    for (int pe = 0; pe < sy_tcp_host->npes; pe++)
-        map.node_begin[sy_tcp_host->place(pe).node + 1]++;
+    for (int pe = 0; pe < tcp->host->npes; pe++)
+        if (tcp->host->place(pe).node >= nodes)
+            nodes = tcp->host->place(pe).node + 1;
+    tcp->map.node_begin = calloc((size_t)nodes + 1, sizeof *tcp->map.node_begin);
+    tcp->map.node_pe = calloc(npes, sizeof *tcp->map.node_pe);
+    if (!tcp->map.node_begin || !tcp->map.node_pe)
+        return tcp->host->fail(err, ENOMEM, "no memory for the places of %u PEs", npes);
+    for (int pe = 0; pe < tcp->host->npes; pe++)
+        tcp->map.node_begin[tcp->host->place(pe).node + 1]++;
     for (int n = 0; n < nodes; n++)
-        map.node_begin[n + 1] += map.node_begin[n];
-    for (int pe = 0; pe < sy_tcp_host->npes; pe++) {
-        struct sy_place place = sy_tcp_host->place(pe);
-        map.node_pe[map.node_begin[place.node] + place.local] = pe;
+        tcp->map.node_begin[n + 1] += tcp->map.node_begin[n];
+    for (int pe = 0; pe < tcp->host->npes; pe++) {
+        struct sy_place place = tcp->host->place(pe);
+        tcp->map.node_pe[tcp->map.node_begin[place.node] + place.local] = pe;
     }
     return 0;
 }
 
 /* If all PEs talk to all others: a lane to each process of other nodes that this one is to reach.
  */
-static void tcp_check_limits(void)
+static void tcp_check_limits(struct tcp *tcp)
 {
-    int mine = sy_tcp_host->place(sy_tcp_host->pe).node;
+    int mine = tcp->host->place(tcp->host->pe).node;
     unsigned long lanes = 0;
 
-    for (int pe = 0; pe < sy_tcp_host->npes; pe++)
-        lanes += sy_tcp_host->place(pe).node != mine && sy_tcp_endpoint(pe) == pe;
-    bool heralds = sy_tcp_settings.heralds && !sy_tcp_host->crowded;
+    for (int pe = 0; pe < tcp->host->npes; pe++)
+        lanes += tcp->host->place(pe).node != mine && sy_tcp_endpoint(tcp, pe) == pe;
+    bool heralds = tcp->settings.heralds && !tcp->host->crowded;
     struct sy_limits needed = {
         .files = lanes * (heralds ? 2 : 1), .maps = lanes * TCP_LANE_MAPS, .backlog = lanes / 2};
-    sy_limits_check(sy_tcp_host, "tcp", &needed);
+    sy_limits_check(tcp->host, "tcp", &needed);
 }
 
 /* Keeps everyone's address, in records of the longest one's size. */
-static int tcp_keep_addresses(const char *addresses, size_t stride, struct sy_error *err)
+static int tcp_keep_addresses(struct tcp *tcp, const char *addresses, size_t stride,
+                              struct sy_error *err)
 {
     size_t longest = 0;
 
-    for (int pe = 0; pe < sy_tcp_host->npes; pe++) {
+    for (int pe = 0; pe < tcp->host->npes; pe++) {
         size_t length = (unsigned char)addresses[(size_t)pe * stride];
         if (length + 1 > stride)
-            return sy_tcp_host->fail(err, EPROTO, "PE %d published an address of %zu bytes", pe,
-                                     length);
+            return tcp->host->fail(err, EPROTO, "PE %d published an address of %zu bytes", pe,
+                                   length);
         if (length > longest)
             longest = length;
     }
-    map.size = longest + 1;
-    map.addresses = malloc((size_t)sy_tcp_host->npes * map.size);
-    if (!map.addresses)
-        return sy_tcp_host->fail(err, ENOMEM, "no memory for the addresses of %d PEs",
-                                 sy_tcp_host->npes);
-    for (int pe = 0; pe < sy_tcp_host->npes; pe++)
-        memcpy(map.addresses + (size_t)pe * map.size, addresses + (size_t)pe * stride, map.size);
+    tcp->map.size = longest + 1;
+    tcp->map.addresses = malloc((size_t)tcp->host->npes * tcp->map.size);
+    if (!tcp->map.addresses)
+        return tcp->host->fail(err, ENOMEM, "no memory for the addresses of %d PEs",
+                               tcp->host->npes);
+    for (int pe = 0; pe < tcp->host->npes; pe++)
+        memcpy(tcp->map.addresses + (size_t)pe * tcp->map.size, addresses + (size_t)pe * stride,
+               tcp->map.size);
     return 0;
 }
 
@@ -169,48 +163,59 @@ static int tcp_keep_addresses(const char *addresses, size_t stride, struct sy_er
 static int tcp_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
                     struct sy_error *err)
 {
-    sy_tcp_settings = *(const struct tcp_settings *)instance->settings;
+    const struct tcp_settings *settings = instance->settings;
+
     *self = NULL;
-    sy_tcp_host = host;
     if (host->npes == 1)
         return host->fail(err, ENODEV, "the job has one PE");
-    if (sy_tcp_settings.buffer < SMALLEST || sy_tcp_settings.buffer > LARGEST)
+    if (settings->buffer < SMALLEST || settings->buffer > LARGEST)
         return host->fail(err, EINVAL, "SHMEM_TCP_BUFFER is %zu bytes; it may be %u to %u",
-                          sy_tcp_settings.buffer, SMALLEST, LARGEST);
-    int rc = sy_tcp_poll_open(err);
-    if (!rc)
-        rc = sy_tcp_listen_open(err);
-    if (rc)
-        sy_tcp_poll_close();
-    else
-        sy_tcp_heralds_open();
-    return rc;
+                          settings->buffer, SMALLEST, LARGEST);
+    struct tcp *tcp = sy_tcp_table_open(sizeof *tcp);
+    if (!tcp)
+        return host->fail(err, ENOMEM, "no memory for the transport");
+    tcp->host = host;
+    tcp->settings = *settings;
+    tcp->net.tcp = tcp;
+    tcp->net.host = host;
+    tcp->net.settings = &tcp->settings;
+    tcp->net.poll = &tcp->poll;
+    int rc = sy_tcp_poll_open(tcp, err);
+    if (!rc && (rc = sy_tcp_listen_open(&tcp->net, err)))
+        sy_tcp_poll_close(tcp);
+    if (rc) {
+        sy_tcp_table_close(tcp, sizeof *tcp);
+        return rc;
+    }
+    sy_tcp_heralds_open(tcp);
+    *self = tcp;
+    return 0;
 }
 
 static void tcp_close(void *self)
 {
-    (void)self;
-    if (sy_tcp_lanes.lane)
-        sy_tcp_lanes_leave();
-    sy_tcp_listen_close();
-    sy_tcp_heralds_close();
-    if (sy_tcp_lanes.lane)
-        sy_tcp_lanes_close();
-    sy_tcp_apply_close();
-    sy_tcp_poll_close();
-    free(map.addresses);
-    free(map.node_begin);
-    free(map.node_pe);
-    free(sy_tcp_routes);
-    memset(&map, 0, sizeof map);
-    sy_tcp_routes = NULL;
+    struct tcp *tcp = self;
+
+    if (tcp->lanes.lane)
+        sy_tcp_lanes_leave(tcp);
+    sy_tcp_listen_close(&tcp->net);
+    sy_tcp_heralds_close(tcp);
+    if (tcp->lanes.lane)
+        sy_tcp_lanes_close(tcp);
+    free(tcp->memory.span);
+    sy_tcp_poll_close(tcp);
+    free(tcp->map.addresses);
+    free(tcp->map.node_begin);
+    free(tcp->map.node_pe);
+    free(tcp->routes);
+    sy_tcp_table_close(tcp, sizeof *tcp);
 }
 
 /* The length comes first, so that the record ends where it ends. */
 static size_t tcp_address(void *self, void *buffer, size_t room)
 {
-    (void)self;
-    size_t length = sy_tcp_listen_address((char *)buffer + 1, room - 1);
+    struct tcp *tcp = self;
+    size_t length = sy_tcp_listen_address(&tcp->net, (char *)buffer + 1, room - 1);
 
     *(unsigned char *)buffer = (unsigned char)length;
     return length + 1;
@@ -219,28 +224,28 @@ static size_t tcp_address(void *self, void *buffer, size_t room)
 static int tcp_connect(void *self, const void *addresses, size_t stride, double seconds,
                        struct sy_error *err)
 {
-    (void)self;
+    struct tcp *tcp = self;
     (void)seconds;
-    int rc = tcp_keep_addresses(addresses, stride, err);
+    int rc = tcp_keep_addresses(tcp, addresses, stride, err);
     if (!rc)
-        rc = tcp_list_nodes(err);
+        rc = tcp_list_nodes(tcp, err);
     if (!rc)
-        rc = sy_tcp_apply_open(err);
+        rc = sy_tcp_apply_open(tcp, err);
     if (!rc)
-        rc = sy_tcp_lanes_open(err);
+        rc = sy_tcp_lanes_open(tcp, err);
     if (rc)
         return rc;
-    tcp_check_limits();
-    sy_tcp_routes = calloc((size_t)sy_tcp_host->npes, sizeof *sy_tcp_routes);
-    return sy_tcp_routes ? 0 : sy_tcp_host->fail(err, ENOMEM, "no memory for routes");
+    tcp_check_limits(tcp);
+    tcp->routes = calloc((size_t)tcp->host->npes, sizeof *tcp->routes);
+    return tcp->routes ? 0 : tcp->host->fail(err, ENOMEM, "no memory for routes");
 }
 
 static unsigned tcp_reach(void *self, int pe)
 {
-    (void)self;
+    struct tcp *tcp = self;
     size_t size, own_size;
-    const void *address = sy_tcp_address_of(pe, &size);
-    const void *own = sy_tcp_address_of(sy_tcp_host->pe, &own_size);
+    const void *address = sy_tcp_address_of(tcp, pe, &size);
+    const void *own = sy_tcp_address_of(tcp, tcp->host->pe, &own_size);
 
     return sy_tcp_address_reaches(address, size, own, own_size)
                ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO
@@ -249,39 +254,39 @@ static unsigned tcp_reach(void *self, int pe)
 
 static int tcp_progress(void *self, unsigned flags)
 {
-    (void)self;
+    struct tcp *tcp = self;
     if (flags & SY_PROGRESS_EVENT)
-        return sy_tcp_poll_event();
-    long got = sy_tcp_poll();
+        return sy_tcp_poll_event(tcp);
+    long got = sy_tcp_poll(tcp);
     return got > 0 ? 1 : (int)got;
 }
 
 static int tcp_wait_fd(void *self)
 {
-    (void)self;
-    return sy_tcp_poll_fd();
+    struct tcp *tcp = self;
+    return sy_tcp_poll_fd(tcp);
 }
 
 static int tcp_arm(void *self)
 {
-    (void)self;
-    return sy_tcp_poll_sleeping(true);
+    struct tcp *tcp = self;
+    return sy_tcp_poll_sleeping(tcp, true);
 }
 
 static void tcp_disarm(void *self)
 {
-    (void)self;
-    sy_tcp_poll_sleeping(false);
+    struct tcp *tcp = self;
+    sy_tcp_poll_sleeping(tcp, false);
 }
 
 static int tcp_pending(void *self, struct sy_pending *list, int room)
 {
-    (void)self;
-    unsigned lanes = atomic_load_explicit(&sy_tcp_lanes.count, memory_order_acquire);
+    struct tcp *tcp = self;
+    unsigned lanes = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
     int count = 0;
 
     for (unsigned i = 0; i < lanes && count < room; i++)
-        if (sy_tcp_lane_pending(sy_tcp_lanes.lane[i], &list[count]))
+        if (sy_tcp_lane_pending(tcp->lanes.lane[i], &list[count]))
             count++;
     return count;
 }

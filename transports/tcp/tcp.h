@@ -1,6 +1,6 @@
 /* The TCP transport: moves data between nodes, or between all PEs, over sockets.
  *
- * tcp.c        the plugin's table and options; which process of a node serves which PE
+ * tcp.c        the plugin's table and options (settings.h); which process of a node serves which PE
  * greeting.c   what both sides of a connection say first, and whether it is to be believed
  * talk.c       a connection while its greeting is under way; talk.h has the map of connecting
  * turns.c      when lanes are connected, and by which side
@@ -8,8 +8,8 @@
  * connect.c    attempts to connect; candidates.c: to which addresses
  * guests.c     those of others
  * lane.c       a lane: the two channels to another process, that outlive its connections
- * ring.c       the memory of a buffer; log.c: a channel's bytes until the other side has applied them
- * issue.c      appends operations, by the one thread that may (producer.c); run.c: joins puts
+ * ring.c       the memory of a buffer; log.c: a channel's bytes until the other side has applied
+ * them issue.c      appends operations, by the one thread that may (producer.c); run.c: joins puts
  * calls.c      the data calls: put, get, atomics; strided.c; large.c: over several connections
  * pace.c       which transfers go over several
  * order.c      contexts, fence and quiet
@@ -20,44 +20,95 @@
  * poll.c       the epoll set, polling, timers
  * outage.c     no connection: who is given up, and what the user is told
  * idle.c       gives back the memory of lanes at rest
- * wire.h       the format of all that travels */
+ * wire.h       the format of all that travels
+ *
+ * All that changes belongs to an instance, struct tcp: the plugin may be opened several times in a
+ * process. */
 #ifndef TCP_TCP_H
 #define TCP_TCP_H
 
-#include <stdbool.h>
-#include <switchyard/transport.h>
+#include <pthread.h>
 
-enum tcp_lanes { TCP_LANES_AUTO, TCP_LANES_DIRECT, TCP_LANES_NODE };
+#include "transports/tcp/herald.h"
+#include "transports/tcp/lane.h"
+#include "transports/tcp/poll.h"
+#include "transports/tcp/settings.h"
+#include "transports/tcp/talk.h"
 
-struct tcp_settings {
-    const char *interfaces; /* SHMEM_TCP_INTERFACES: names, globs, CIDR, ! excludes; "auto" */
-    const char *port_range; /* "": any; "5000:5100" */
-    const char *advertise; /* "": the addresses listened on; otherwise addresses to publish in place
-                              of them */
-    int family;            /* enum sy_ip_family */
-    int lanes;             /* enum tcp_lanes */
-    long streams;          /* further sockets for large transfers */
-    size_t stripe;         /* bytes from which a transfer uses them */
-    size_t buffer;         /* bytes of a channel's buffer */
-    long flush_delay;      /* microseconds */
-    double connect_timeout; /* of one address */
-    double reconnect_timeout;
-    double keepalive;     /* seconds without traffic before probes; 0: none */
-    double idle;          /* seconds without traffic before memory is given back; 0: never */
-    size_t socket_buffer; /* SO_SNDBUF and SO_RCVBUF; 0: the system's choice */
-    bool heralds;         /* herald.h */
+#define TCP_WINDOWS       (1u << TCP_WINDOW_BITS)
+#define TCP_RECEIVE_BYTES (256u << 10) /* holds what is left from before and what a read brings */
+
+/* How a PE is reached. */
+struct tcp_route {
+    struct tcp_lane *_Atomic lane; /* NULL: not known yet */
+    _Atomic unsigned target;       /* for the record's header */
 };
 
-extern struct tcp_settings sy_tcp_settings;
-extern const struct sy_host *sy_tcp_host;
+/* What the PEs published, and where they are. */
+struct tcp_map {
+    char *addresses; /* npes records of `size` bytes: length, then what the PE published */
+    size_t size;
+    int *node_begin; /* index into node_pe for each node, nodes + 1 */
+    int *node_pe;    /* PEs sorted by node and index there */
+};
+
+/* Memory of the PEs of this node as far as it is mapped here. Entry `targets` is this PE. Filled at
+ * the first request, when all transports are connected. */
+struct tcp_span {
+    char *base;
+    uint64_t length;
+};
+
+struct tcp_memory {
+    struct tcp_span (*span)[TCP_WINDOWS]; /* node's PEs, then this PE */
+    unsigned targets;
+    pthread_mutex_t filling;
+    _Atomic bool filled;
+    bool serves_node;
+};
+
+/* Looks for lanes at rest (idle.c). */
+struct tcp_idle {
+    struct tcp_watch timer;
+    uint64_t apart;       /* nanoseconds between looks */
+    _Atomic bool planned; /* a look, since something has moved; or there are none at all */
+    bool going_on;        /* the last look has not come to its end */
+    unsigned next;        /* lane that it has come to */
+};
+
+/* An instance of the plugin. */
+struct tcp {
+    const struct sy_host *host;
+    struct tcp_settings settings;
+    struct tcp_route *routes;
+    struct tcp_lane_table lanes;
+    struct tcp_map map;
+    struct tcp_memory memory;
+    struct tcp_poll poll;
+    struct tcp_idle idle;
+    struct tcp_heralds heralds;
+    struct tcp_net net;
+    _Alignas(64) char received[TCP_RECEIVE_BYTES]; /* by receive.c, under the poll lock */
+};
+
+/* The lane to PE pe with this number, at most SHMEM_TCP_STREAMS, if it has been made; NULL: not, or
+ * there is no such PE. Any thread. */
+static inline struct tcp_lane *sy_tcp_lane_made(struct tcp *tcp, uint32_t pe, unsigned number)
+{
+    size_t npes = (size_t)tcp->host->npes;
+
+    return pe < npes ? atomic_load_explicit(&tcp->lanes.by_number[number * npes + pe],
+                                            memory_order_acquire)
+                     : NULL;
+}
 
 /* What PE pe published, for connect.c. */
-const void *sy_tcp_address_of(int pe, size_t *size);
+const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size);
 
 /* The process that operations for PE pe go to. */
-int sy_tcp_endpoint(int pe);
+int sy_tcp_endpoint(struct tcp *tcp, int pe);
 
 /* Whether operations go to any process of the target's node rather than to the target itself. */
-bool sy_tcp_uses_node_lanes(void);
+bool sy_tcp_uses_node_lanes(struct tcp *tcp);
 
 #endif

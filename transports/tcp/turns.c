@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "transports/tcp/talk.h"
-#include "transports/tcp/tcp.h"
 
 #define ABREAST     64
 #define YOUNG       TCP_SECOND /* an attempt that lasts longer holds others back no more */
@@ -23,94 +22,82 @@
 #define SEEN_SHARE  8
 #define GRACE_TIMES 4
 
-struct queue {
-    struct tcp_contact *first, **last;
-    unsigned count;
-};
-
-static struct {
-    struct tcp_contact *contact; /* lane number * npes + PE */
-    struct queue mine, theirs;
-    uint64_t seen; /* how long a connection takes, a moving average */
-    uint64_t last; /* when one was made */
-} turns;
-
-int sy_tcp_turns_open(struct sy_error *err)
+int sy_tcp_turns_open(struct tcp_net *net, struct sy_error *err)
 {
-    size_t count = (size_t)sy_tcp_host->npes * (1 + (size_t)sy_tcp_settings.streams);
+    size_t count = (size_t)net->host->npes * (1 + (size_t)net->settings->streams);
 
-    turns.contact = calloc(count, sizeof *turns.contact);
-    turns.mine = (struct queue){NULL, &turns.mine.first, 0};
-    turns.theirs = (struct queue){NULL, &turns.theirs.first, 0};
-    turns.seen = turns.last = 0;
-    return turns.contact
+    net->turns.contact = calloc(count, sizeof *net->turns.contact);
+    net->turns.mine = (struct tcp_queue){NULL, &net->turns.mine.first, 0};
+    net->turns.theirs = (struct tcp_queue){NULL, &net->turns.theirs.first, 0};
+    return net->turns.contact
                ? 0
-               : sy_tcp_host->fail(err, ENOMEM, "no memory for a table of %zu lanes", count);
+               : net->host->fail(err, ENOMEM, "no memory for a table of %zu lanes", count);
 }
 
-void sy_tcp_turns_close(void)
+void sy_tcp_turns_close(struct tcp_net *net)
 {
-    free(turns.contact);
-    turns.contact = NULL;
+    free(net->turns.contact);
+    net->turns.contact = NULL;
 }
 
-struct tcp_contact *sy_tcp_contact(uint32_t pe, uint32_t number)
+struct tcp_contact *sy_tcp_contact(struct tcp_net *net, uint32_t pe, uint32_t number)
 {
-    uint32_t npes = (uint32_t)sy_tcp_host->npes;
+    uint32_t npes = (uint32_t)net->host->npes;
 
-    if (!turns.contact || pe >= npes || pe == (uint32_t)sy_tcp_host->pe ||
-        number > (uint32_t)sy_tcp_settings.streams)
+    if (!net->turns.contact || pe >= npes || pe == (uint32_t)net->host->pe ||
+        number > (uint32_t)net->settings->streams)
         return NULL;
-    return &turns.contact[(size_t)number * npes + pe];
+    return &net->turns.contact[(size_t)number * npes + pe];
 }
 
-int sy_tcp_contact_pe(const struct tcp_contact *contact)
+int sy_tcp_contact_pe(struct tcp_net *net, const struct tcp_contact *contact)
 {
-    return (int)((contact - turns.contact) % sy_tcp_host->npes);
+    return (int)((contact - net->turns.contact) % net->host->npes);
 }
 
-unsigned sy_tcp_contact_number(const struct tcp_contact *contact)
+unsigned sy_tcp_contact_number(struct tcp_net *net, const struct tcp_contact *contact)
 {
-    return (unsigned)((contact - turns.contact) / sy_tcp_host->npes);
+    return (unsigned)((contact - net->turns.contact) / net->host->npes);
 }
 
 /* Each PE connects to the half of the others that follows it, so that all have as many to make and
  * as many to accept. */
-bool sy_tcp_connects(int pe)
+bool sy_tcp_connects(struct tcp_net *net, int pe)
 {
-    int npes = sy_tcp_host->npes, ahead = (pe - sy_tcp_host->pe + npes) % npes;
+    int npes = net->host->npes, ahead = (pe - net->host->pe + npes) % npes;
 
-    return 2 * ahead < npes || (2 * ahead == npes && sy_tcp_host->pe < pe);
+    return 2 * ahead < npes || (2 * ahead == npes && net->host->pe < pe);
 }
 
 /* ---- what is seen ---- */
 
-void sy_tcp_turns_made(uint64_t took)
+void sy_tcp_turns_made(struct tcp_net *net, uint64_t took)
 {
-    int64_t change = (int64_t)(took < MOST_SEEN ? took : MOST_SEEN) - (int64_t)turns.seen;
+    int64_t change = (int64_t)(took < MOST_SEEN ? took : MOST_SEEN) - (int64_t)net->turns.seen;
 
-    turns.seen = turns.seen ? (uint64_t)((int64_t)turns.seen + change / SEEN_SHARE) : took;
-    turns.last = sy_tcp_now();
-    sy_tcp_counts.made++;
-    if (took > sy_tcp_counts.slowest)
-        sy_tcp_counts.slowest = took;
+    net->turns.seen = net->turns.seen ? (uint64_t)((int64_t)net->turns.seen + change / SEEN_SHARE)
+                                      : took;
+    net->turns.last = sy_tcp_now();
+    net->counts.made++;
+    if (took > net->counts.slowest)
+        net->counts.slowest = took;
 }
 
-uint64_t sy_tcp_patience(uint64_t least)
+uint64_t sy_tcp_patience(struct tcp_net *net, uint64_t least)
 {
-    uint64_t grown = turns.seen * GRACE_TIMES;
+    uint64_t grown = net->turns.seen * GRACE_TIMES;
 
     return grown > least ? grown : least;
 }
 
-bool sy_tcp_contact_comes(const struct tcp_contact *contact, uint64_t now)
+bool sy_tcp_contact_comes(struct tcp_net *net, const struct tcp_contact *contact, uint64_t now)
 {
-    return contact->guests && now - contact->guests->began < sy_tcp_patience(YOUNG);
+    return contact->guests && now - contact->guests->began < sy_tcp_patience(net, YOUNG);
 }
 
 /* ---- the queue ---- */
 
-static void turns_enter(struct queue *queue, struct tcp_contact *contact)
+static void turns_enter(struct tcp_queue *queue, struct tcp_contact *contact)
 {
     contact->queued = true;
     contact->next = NULL;
@@ -119,7 +106,7 @@ static void turns_enter(struct queue *queue, struct tcp_contact *contact)
     queue->count++;
 }
 
-static struct tcp_contact *turns_leave(struct queue *queue)
+static struct tcp_contact *turns_leave(struct tcp_queue *queue)
 {
     struct tcp_contact *contact = queue->first;
 
@@ -131,10 +118,10 @@ static struct tcp_contact *turns_leave(struct queue *queue)
     return contact;
 }
 
-void sy_tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const void *address,
-                          size_t size, bool first)
+void sy_tcp_connect_start(struct tcp_net *net, struct tcp_lane *lane, int pe, unsigned number,
+                          const void *address, size_t size, bool first)
 {
-    struct tcp_contact *contact = sy_tcp_contact((uint32_t)pe, number);
+    struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, number);
 
     if (!contact || contact->attempt || contact->lane)
         return;
@@ -143,16 +130,17 @@ void sy_tcp_connect_start(struct tcp_lane *lane, int pe, unsigned number, const 
     contact->size = size;
     contact->first = first;
     if (!contact->queued)
-        turns_enter(first && !sy_tcp_connects(pe) ? &turns.theirs : &turns.mine, contact);
-    sy_tcp_until(sy_tcp_now());
+        turns_enter(first && !sy_tcp_connects(net, pe) ? &net->turns.theirs : &net->turns.mine,
+                    contact);
+    sy_tcp_until(net, sy_tcp_now());
 }
 
 /* Begins what comes first in a queue, while there is room. What the peer connects meanwhile is left
  * to it, and looked at again. */
-static void turns_begin_some(struct queue *queue, uint64_t now)
+static void turns_begin_some(struct tcp_net *net, struct tcp_queue *queue, uint64_t now)
 {
-    uint64_t young = sy_tcp_patience(YOUNG);
-    unsigned going = sy_tcp_attempts_since(now - young);
+    uint64_t young = sy_tcp_patience(net, YOUNG);
+    unsigned going = sy_tcp_attempts_since(net, now - young);
 
     for (unsigned left = queue->count; left && going < ABREAST; left--) {
         struct tcp_contact *contact = turns_leave(queue);
@@ -160,36 +148,36 @@ static void turns_begin_some(struct queue *queue, uint64_t now)
 
         if (!lane)
             continue;
-        if (sy_tcp_contact_comes(contact, now)) {
-            turns_enter(&turns.theirs, contact);
+        if (sy_tcp_contact_comes(net, contact, now)) {
+            turns_enter(&net->turns.theirs, contact);
             continue;
         }
         contact->lane = NULL;
-        sy_tcp_attempt_start(contact, lane);
+        sy_tcp_attempt_start(net, contact, lane);
         going++;
     }
 }
 
-void sy_tcp_turns_go_on(void)
+void sy_tcp_turns_go_on(struct tcp_net *net)
 {
-    if (turns.mine.count || turns.theirs.count)
-        sy_tcp_until(sy_tcp_now());
+    if (net->turns.mine.count || net->turns.theirs.count)
+        sy_tcp_until(net, sy_tcp_now());
 }
 
 /* Whether connections are being made by the rule, so that the peers' own may still come. */
-static bool others_are_at_it(uint64_t now)
+static bool others_are_at_it(struct tcp_net *net, uint64_t now)
 {
-    return turns.mine.count || now - turns.last < turns.seen * GRACE_TIMES ||
-           sy_tcp_attempts_by_rule(now - sy_tcp_patience(YOUNG));
+    return net->turns.mine.count || now - net->turns.last < net->turns.seen * GRACE_TIMES ||
+           sy_tcp_attempts_by_rule(net, now - sy_tcp_patience(net, YOUNG));
 }
 
-uint64_t sy_tcp_turns_timer(uint64_t now)
+uint64_t sy_tcp_turns_timer(struct tcp_net *net, uint64_t now)
 {
-    if (!turns.mine.count && !turns.theirs.count)
+    if (!net->turns.mine.count && !net->turns.theirs.count)
         return UINT64_MAX;
-    sy_tcp_listen_accept();
-    turns_begin_some(&turns.mine, now);
-    if (turns.theirs.count && !others_are_at_it(now))
-        turns_begin_some(&turns.theirs, now);
-    return turns.mine.count || turns.theirs.count ? now + LOOK_AGAIN : UINT64_MAX;
+    sy_tcp_listen_accept(net);
+    turns_begin_some(net, &net->turns.mine, now);
+    if (net->turns.theirs.count && !others_are_at_it(net, now))
+        turns_begin_some(net, &net->turns.theirs, now);
+    return net->turns.mine.count || net->turns.theirs.count ? now + LOOK_AGAIN : UINT64_MAX;
 }
