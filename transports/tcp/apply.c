@@ -38,31 +38,30 @@ static bool apply_fill_spans(struct tcp *tcp, struct tcp_span *span, int pe)
     return all;
 }
 
+/* A thread that sends its lane's first frame and one that receives may both be the first. */
 static void apply_fill(struct tcp *tcp)
 {
+    struct tcp_memory *memory = &tcp->memory;
     int node = tcp->host->place(tcp->host->pe).node;
     bool all = true;
 
-    for (int pe = 0; pe < tcp->host->npes; pe++) {
+    pthread_mutex_lock(&memory->filling);
+    for (int pe = 0; pe < tcp->host->npes && !atomic_load(&memory->filled); pe++) {
         struct sy_place place = tcp->host->place(pe);
         if (place.node == node)
-            all = apply_fill_spans(tcp, tcp->memory.span[place.local], pe) && all;
+            all = apply_fill_spans(tcp, memory->span[place.local], pe) && all;
     }
-    tcp->memory.serves_node =
-        apply_fill_spans(tcp, tcp->memory.span[tcp->memory.targets], tcp->host->pe) && all;
+    if (!atomic_load(&memory->filled))
+        memory->serves_node = apply_fill_spans(tcp, memory->span[memory->targets], tcp->host->pe) &&
+                              all;
+    atomic_store_explicit(&memory->filled, true, memory_order_release);
+    pthread_mutex_unlock(&memory->filling);
 }
 
-/* A thread that sends its lane's first frame and one that receives may both be the first. */
-static void apply_ensure_filled(struct tcp *tcp)
+SY_INLINE void apply_ensure_filled(struct tcp *tcp)
 {
-    if (SY_LIKELY(atomic_load_explicit(&tcp->memory.filled, memory_order_acquire)))
-        return;
-    pthread_mutex_lock(&tcp->memory.filling);
-    if (!atomic_load_explicit(&tcp->memory.filled, memory_order_relaxed)) {
+    if (SY_UNLIKELY(!atomic_load_explicit(&tcp->memory.filled, memory_order_acquire)))
         apply_fill(tcp);
-        atomic_store_explicit(&tcp->memory.filled, true, memory_order_release);
-    }
-    pthread_mutex_unlock(&tcp->memory.filling);
 }
 
 bool sy_tcp_apply_serves_node(struct tcp *tcp)
