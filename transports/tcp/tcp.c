@@ -171,20 +171,22 @@ static int tcp_open(const struct sy_host *host, const struct sy_instance *instan
     if (settings->buffer < SMALLEST || settings->buffer > LARGEST)
         return host->fail(err, EINVAL, "SHMEM_TCP_BUFFER is %zu bytes; it may be %u to %u",
                           settings->buffer, SMALLEST, LARGEST);
-    struct tcp *tcp = sy_tcp_table_open(sizeof *tcp);
+    struct tcp *tcp = aligned_alloc(_Alignof(struct tcp), sizeof *tcp);
     if (!tcp)
         return host->fail(err, ENOMEM, "no memory for the transport");
+    memset(tcp, 0, sizeof *tcp);
     tcp->host = host;
     tcp->settings = *settings;
-    tcp->net.tcp = tcp;
-    tcp->net.host = host;
-    tcp->net.settings = &tcp->settings;
-    tcp->net.poll = &tcp->poll;
-    int rc = sy_tcp_poll_open(tcp, err);
+    tcp->net = (struct tcp_net){
+        .tcp = tcp, .host = host, .settings = &tcp->settings, .poll = &tcp->poll};
+    tcp->received = sy_tcp_table_open(TCP_RECEIVE_BYTES);
+    int rc = tcp->received ? sy_tcp_poll_open(tcp, err)
+                           : host->fail(err, ENOMEM, "no memory for the transport");
     if (!rc && (rc = sy_tcp_listen_open(&tcp->net, err)))
         sy_tcp_poll_close(tcp);
     if (rc) {
-        sy_tcp_table_close(tcp, sizeof *tcp);
+        sy_tcp_table_close(tcp->received, TCP_RECEIVE_BYTES);
+        free(tcp);
         return rc;
     }
     sy_tcp_heralds_open(tcp);
@@ -208,7 +210,8 @@ static void tcp_close(void *self)
     free(tcp->map.node_begin);
     free(tcp->map.node_pe);
     free(tcp->routes);
-    sy_tcp_table_close(tcp, sizeof *tcp);
+    sy_tcp_table_close(tcp->received, TCP_RECEIVE_BYTES);
+    free(tcp);
 }
 
 /* The length comes first, so that the record ends where it ends. */

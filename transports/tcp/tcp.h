@@ -84,11 +84,11 @@ struct tcp {
     struct tcp_lane_table lanes;
     struct tcp_map map;
     struct tcp_memory memory;
-    struct tcp_poll poll;
+    _Alignas(64) struct tcp_poll poll;
     struct tcp_idle idle;
-    struct tcp_heralds heralds;
+    _Alignas(64) struct tcp_heralds heralds;
     struct tcp_net net;
-    _Alignas(64) char received[TCP_RECEIVE_BYTES]; /* by receive.c, under the poll lock */
+    char *received; /* TCP_RECEIVE_BYTES, by receive.c under the poll lock */
 };
 
 /* The lane to PE pe with this number, at most SHMEM_TCP_STREAMS, if it has been made; NULL: not, or
