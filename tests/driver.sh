@@ -16,6 +16,10 @@ done
 shift
 tests=${SY_TESTS-$log}
 unset SY_TESTS
+same=0
+for each in $tests; do
+    [ "$each" != "$log" ] || same=$((same + 1))
+done
 
 begin=$(date +%s%N)
 status=0
@@ -44,6 +48,10 @@ case $status in
     echo "status $status" >>"$log"
     ;;
 esac
+if [ $same -gt 1 ]; then
+    result=FAIL
+    echo "FAIL: $same tests write $log, so make runs one of them only; another name is wanted" >>"$log"
+fi
 {
     echo ":test-result: $result"
     echo ":global-test-result: $result"

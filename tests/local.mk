@@ -201,8 +201,8 @@ conformance_scripts = \
 	tests/conformance/algorithms.test \
 	tests/conformance/executables.test \
 	tests/conformance/tcp.test \
-	tests/conformance/crowd.test \
-	tests/conformance/computing.test \
+	tests/conformance/crowd_transports.test \
+	tests/conformance/computing_transports.test \
 	tests/conformance/modes.test \
 	tests/conformance/nodes.test \
 	tests/conformance/storm.test \
