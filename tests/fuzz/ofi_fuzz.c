@@ -98,6 +98,8 @@ static const struct sy_host host = {.size = sizeof host,
 
 /* ---- the provider ---- */
 
+static struct ofi_state ofi;               /* of the transport that is tested */
+static const struct ofi_settings settings; /* no first contact */
 static void *sent[OFI_REQUESTS + OFI_REPLIES];
 static unsigned sent_count;
 static fi_addr_t inserted;
@@ -109,7 +111,7 @@ static ssize_t take_message(struct fid_ep *ep, const struct fi_msg *message, uin
     (void)ep, (void)flags;
     require(message->iov_count == 1 && message->msg_iov->iov_len == header->length &&
             header->length <= OFI_MESSAGE && !header->source && message->addr < NPES &&
-            header->mac == sy_ofi_header_mac(&sy_ofi.peer[message->addr], header));
+            header->mac == sy_ofi_header_mac(&ofi.peer[message->addr], header));
     if (sent_count == sizeof sent / sizeof sent[0])
         return -FI_EAGAIN;
     sent[sent_count++] = message->context;
@@ -193,17 +195,17 @@ static void begin_pools(void)
     struct sy_error err;
 
     if (!requests.all) {
-        require(!sy_ofi_pools_open(&err));
-        requests = sy_ofi.requests;
-        replies = sy_ofi.replies;
-        receives = sy_ofi.receives;
+        require(!sy_ofi_pools_open(&ofi, &err));
+        requests = ofi.requests;
+        replies = ofi.replies;
+        receives = ofi.receives;
     }
     give_back_all(&requests);
     give_back_all(&replies);
     give_back_all(&receives);
-    sy_ofi.requests = requests;
-    sy_ofi.replies = replies;
-    sy_ofi.receives = receives;
+    ofi.requests = requests;
+    ofi.replies = replies;
+    ofi.receives = receives;
 }
 
 static void begin(void)
@@ -214,14 +216,15 @@ static void begin(void)
         window_base[w] = calloc(window_length[w], 1);
         require(window_base[w]);
     }
-    sy_ofi_reset(&host);
+    sy_ofi_reset(&ofi, &host);
     sy_ofi_library.strerror = words;
-    sy_ofi.info = &info;
-    sy_ofi.av = &vector;
-    sy_ofi.lane[0].ep = &endpoint;
-    sy_ofi.lane[0].cq = &queue;
-    sy_ofi.traits = (struct ofi_traits){.window = 32, .at_once = 4, .small = SIZE_MAX};
-    require(!sy_ofi_keys_open(&err));
+    ofi.settings = &settings;
+    ofi.info = &info;
+    ofi.av = &vector;
+    ofi.lane[0].ep = &endpoint;
+    ofi.lane[0].cq = &queue;
+    ofi.traits = (struct ofi_traits){.window = 32, .at_once = 4, .small = SIZE_MAX};
+    require(!sy_ofi_keys_open(&ofi, &err));
     begin_pools();
     sent_count = 0;
     inserted = 0;
@@ -232,12 +235,12 @@ static void begin(void)
 static void end(void)
 {
     if (ctx)
-        shmem_transport_2.ctx_close(NULL, ctx);
+        shmem_transport_2.ctx_close(&ofi, ctx);
     ctx = NULL;
-    sy_ofi_bell_close();
-    sy_ofi_serve_close();
-    free(sy_ofi.peer);
-    sy_ofi.peer = NULL;
+    sy_ofi_bell_close(&ofi);
+    sy_ofi_serve_close(&ofi);
+    free(ofi.peer);
+    ofi.peer = NULL;
     for (int w = 0; w < WINDOWS; w++)
         free(window_base[w]);
 }
@@ -249,13 +252,13 @@ static void meet(void)
     struct sy_error err;
 
     memset(cards, 0, sizeof cards);
-    require(sy_ofi_address(NULL, cards[0], STRIDE));
+    require(sy_ofi_address(&ofi, cards[0], STRIDE));
     for (int pe = 1; pe < NPES; pe++)
         memcpy(cards[pe], cards[0], STRIDE);
-    require(!sy_ofi_connect(NULL, cards, STRIDE, 1, &err));
+    require(!sy_ofi_connect(&ofi, cards, STRIDE, 1, &err));
     for (int pe = 0; pe < NPES; pe++)
-        require(sy_ofi.peer[pe].known);
-    require(!shmem_transport_2.ctx_open(NULL, 0, &ctx, &err));
+        require(ofi.peer[pe].known);
+    require(!shmem_transport_2.ctx_open(&ofi, 0, &ctx, &err));
 }
 
 /* ---- steps ---- */
@@ -292,17 +295,17 @@ static void ask(struct input *in)
     switch (kind & 3) {
     case 0:
         t.length = kind & 4 ? 8 : 3;
-        shmem_transport_2.get(NULL, ctx, &t, 0);
+        shmem_transport_2.get(&ofi, ctx, &t, 0);
         break;
     case 1:
         a.result = &results[pe][which];
-        shmem_transport_2.amo(NULL, ctx, &a, 0);
+        shmem_transport_2.amo(&ofi, ctx, &a, 0);
         break;
     case 2:
-        shmem_transport_2.put(NULL, ctx, &t, SY_BLOCKING);
+        shmem_transport_2.put(&ofi, ctx, &t, SY_BLOCKING);
         break;
     default:
-        shmem_transport_2.quiet(NULL, ctx, SY_ALL_PES);
+        shmem_transport_2.quiet(&ofi, ctx, SY_ALL_PES);
     }
 }
 
@@ -327,7 +330,7 @@ static void come(struct input *in)
     take(in, message + sizeof header, length);
     header.length = how & 1 ? (uint16_t)size : (uint16_t)(how << 8 | header.ack);
     bool there = header.source < NPES, sealed = there && !(how & 2);
-    struct ofi_peer *peer = there ? &sy_ofi.peer[header.source] : NULL;
+    struct ofi_peer *peer = there ? &ofi.peer[header.source] : NULL;
     header.sequence = there && !(how & 4)
                           ? (header.flags & OFI_REQUEST ? peer->received : peer->heard) + 1
                           : header.ack;
@@ -337,7 +340,7 @@ static void come(struct input *in)
     for (int w = 0; w < WINDOWS; w++)
         memcpy(before[w], window_base[w], window_length[w]);
     memcpy(asked, results, sizeof results);
-    sy_ofi_serve((struct ofi_header *)(void *)message, how & 16 ? size / 2 : size);
+    sy_ofi_serve(&ofi, (struct ofi_header *)(void *)message, how & 16 ? size / 2 : size);
     for (int w = 0; w < WINDOWS; w++)
         require((sealed && header.flags & OFI_REQUEST) ||
                 !memcmp(before[w], window_base[w], window_length[w]));
@@ -351,10 +354,10 @@ static void check(void)
 {
     unsigned deferred = 0;
 
-    for (const struct ofi_deferred *d = sy_ofi.deferred; d; d = d->next)
+    for (const struct ofi_deferred *d = ofi.deferred; d; d = d->next)
         deferred++;
-    require(deferred <= NPES * sy_ofi.traits.window);
-    require(sy_ofi.requests.taken <= OFI_REQUESTS && sy_ofi.replies.taken <= OFI_REPLIES);
+    require(deferred <= NPES * ofi.traits.window);
+    require(ofi.requests.taken <= OFI_REQUESTS && ofi.replies.taken <= OFI_REPLIES);
 }
 
 static void run(struct input *in)
@@ -366,14 +369,14 @@ static void run(struct input *in)
             ask(in);
             break;
         case 1:
-            sy_ofi_lock(&sy_ofi.lane[0]);
-            sy_ofi_poll();
-            sy_ofi_unlock(&sy_ofi.lane[0]);
+            sy_ofi_lock(&ofi.lane[0]);
+            sy_ofi_poll(&ofi);
+            sy_ofi_unlock(&ofi.lane[0]);
             break;
         default:
-            sy_ofi_lock(&sy_ofi.lane[0]);
+            sy_ofi_lock(&ofi.lane[0]);
             come(in);
-            sy_ofi_unlock(&sy_ofi.lane[0]);
+            sy_ofi_unlock(&ofi.lane[0]);
         }
         check();
     }
@@ -384,14 +387,14 @@ static void read_cards(struct input *in)
     static char cards[NPES][STRIDE];
     struct sy_error err;
 
-    sy_ofi.traits.virt_addr = byte(in) & 1;
-    require(sy_ofi_address(NULL, cards[0], STRIDE));
+    ofi.traits.virt_addr = byte(in) & 1;
+    require(sy_ofi_address(&ofi, cards[0], STRIDE));
     for (int pe = 1; pe < NPES; pe++)
         memcpy(cards[pe], cards[0], STRIDE);
     size_t skip = byte(in) % STRIDE;
     for (int pe = 0; pe < NPES; pe++)
         take(in, cards[pe] + skip, STRIDE - skip);
-    sy_ofi_connect(NULL, cards, STRIDE, 1, &err);
+    sy_ofi_connect(&ofi, cards, STRIDE, 1, &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -36,10 +36,6 @@ struct ring {
     uint64_t source; /* the PE that rings */
 };
 
-static int bell = -1;
-static uint16_t port;        /* of the bell, in the network's order */
-static bool others_from_far; /* PEs on other hosts may ring */
-
 static socklen_t bell_length_of(const void *address)
 {
     return ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
@@ -52,18 +48,17 @@ static uint16_t *bell_port_of(void *address)
     return &((struct sockaddr_in *)address)->sin_port;
 }
 
-static int bell_make_socket(int family)
+static int bell_make_socket(struct ofi_state *ofi, int family)
 {
-    if (bell < 0)
-        bell = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    sy_ofi.rings = bell >= 0;
-    return bell < 0 ? errno : 0;
+    if (ofi->bell.fd < 0)
+        ofi->bell.fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return ofi->bell.fd < 0 ? errno : 0;
 }
 
 /* Opens the bell beside the endpoint that is to be opened. Returns 0 or an errno value. */
-int sy_ofi_bell_open(void)
+int sy_ofi_bell_open(struct ofi_state *ofi)
 {
-    const struct sockaddr *at = sy_ofi.info->src_addr;
+    const struct sockaddr *at = ofi->info->src_addr;
     struct sockaddr_in6 address;
     socklen_t length = sizeof address;
 
@@ -71,40 +66,38 @@ int sy_ofi_bell_open(void)
         return EAFNOSUPPORT;
     memcpy(&address, at, bell_length_of(at));
     *bell_port_of(&address) = 0;
-    others_from_far = false;
-    int rc = bell_make_socket(at->sa_family);
-    if (!rc && (bind(bell, (struct sockaddr *)&address, bell_length_of(at)) ||
-                getsockname(bell, (struct sockaddr *)&address, &length)))
+    int rc = bell_make_socket(ofi, at->sa_family);
+    if (!rc && (bind(ofi->bell.fd, (struct sockaddr *)&address, bell_length_of(at)) ||
+                getsockname(ofi->bell.fd, (struct sockaddr *)&address, &length)))
         rc = errno;
-    port = *bell_port_of(&address);
+    ofi->bell.port = *bell_port_of(&address);
     if (rc)
-        sy_ofi_bell_close();
+        sy_ofi_bell_close(ofi);
     return rc;
 }
 
-void sy_ofi_bell_close(void)
+void sy_ofi_bell_close(struct ofi_state *ofi)
 {
-    if (bell >= 0)
-        close(bell);
-    bell = -1;
-    sy_ofi.rings = false;
+    if (ofi->bell.fd >= 0)
+        close(ofi->bell.fd);
+    ofi->bell.fd = -1;
 }
 
-int sy_ofi_bell_fd(void)
+int sy_ofi_bell_fd(struct ofi_state *ofi)
 {
-    return bell;
+    return ofi->bell.fd;
 }
 
 /* For other PEs, in the network's order. */
-uint16_t sy_ofi_bell_port(void)
+uint16_t sy_ofi_bell_port(struct ofi_state *ofi)
 {
-    return port;
+    return ofi->bell.port;
 }
 
 /* Whether an endpoint's address is on another host than this PE's. */
-static bool bell_is_far(const struct sockaddr *address)
+static bool bell_is_far(struct ofi_state *ofi, const struct sockaddr *address)
 {
-    const struct sockaddr *own = sy_ofi.info->src_addr;
+    const struct sockaddr *own = ofi->info->src_addr;
 
     if (!own || own->sa_family != address->sa_family)
         return true;
@@ -119,49 +112,51 @@ static bool bell_is_far(const struct sockaddr *address)
 /* address: of the peer's endpoint; its_port: of its bell, or 0. Returns 0 or an errno value. */
 int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t its_port)
 {
+    struct ofi_state *ofi = peer->ofi;
+
     /* Where there are no bells addresses may be of any kind. */
-    bool far = (its_port || sy_ofi.traits.bell) && bell_is_far(address);
+    bool far = (its_port || ofi->traits.bell) && bell_is_far(ofi, address);
 
     peer->patience = far ? PATIENCE_FAR : PATIENCE;
-    others_from_far = others_from_far || far;
-    if (!its_port || peer->pe == sy_ofi.host->pe)
+    ofi->bell.from_far = ofi->bell.from_far || far;
+    if (!its_port || peer->pe == ofi->host->pe)
         return 0;
     memcpy(&peer->bell, address, bell_length_of(address));
     *bell_port_of(&peer->bell) = its_port;
-    return bell_make_socket(peer->bell.sin6_family);
+    return bell_make_socket(ofi, peer->bell.sin6_family);
 }
 
 /* Whether who is needed will be rung for sure: no network is between. */
-bool sy_ofi_bell_works(void)
+bool sy_ofi_bell_works(struct ofi_state *ofi)
 {
-    return !others_from_far;
+    return !ofi->bell.from_far;
 }
 
 /* Whether it is of a PE of this job. */
-static bool bell_ring_is_valid(const struct ring *ring, ssize_t length)
+static bool bell_ring_is_valid(struct ofi_state *ofi, const struct ring *ring, ssize_t length)
 {
-    if (length != sizeof *ring || !sy_ofi.peer || ring->source >= (uint64_t)sy_ofi.host->npes)
+    if (length != sizeof *ring || !ofi->peer || ring->source >= (uint64_t)ofi->host->npes)
         return false;
-    const struct ofi_peer *peer = &sy_ofi.peer[ring->source];
+    const struct ofi_peer *peer = &ofi->peer[ring->source];
     return peer->known && ring->mac == sy_siphash(peer->secret, &ring->source, 1);
 }
 
 /* Whether somebody has rung. */
-bool sy_ofi_bell_heard(void)
+bool sy_ofi_bell_heard(struct ofi_state *ofi)
 {
     bool heard = false;
 
-    for (int i = 0; sy_ofi.traits.bell && i < RINGS; i++) {
+    for (int i = 0; ofi->traits.bell && i < RINGS; i++) {
         struct ring ring;
-        ssize_t length = recv(bell, &ring, sizeof ring, MSG_TRUNC);
+        ssize_t length = recv(ofi->bell.fd, &ring, sizeof ring, MSG_TRUNC);
         if (length < 0 && errno == EAGAIN)
             break;
         if (length < 0)
             continue;
-        if (bell_ring_is_valid(&ring, length))
+        if (bell_ring_is_valid(ofi, &ring, length))
             heard = true;
         else
-            sy_ofi_stranger("a ring");
+            sy_ofi_stranger(ofi, "a ring");
     }
     return heard;
 }
@@ -171,30 +166,32 @@ bool sy_ofi_bell_heard(void)
 /* What is refused comes from an earlier ring to a PE that has gone. */
 static void bell_ring(struct ofi_peer *peer)
 {
-    struct ring ring = {.source = (uint64_t)sy_ofi.host->pe};
+    struct ofi_state *ofi = peer->ofi;
+    struct ring ring = {.source = (uint64_t)ofi->host->pe};
 
     ring.mac = sy_siphash(peer->secret, &ring.source, 1);
     if (!peer->bell.sin6_family ||
-        sendto(bell, &ring, sizeof ring, 0, (struct sockaddr *)&peer->bell,
+        sendto(ofi->bell.fd, &ring, sizeof ring, 0, (struct sockaddr *)&peer->bell,
                bell_length_of(&peer->bell)) >= 0 ||
         errno == EAGAIN || errno == ECONNREFUSED || peer->told_of)
         return;
-    peer->told_of = !sy_ofi.contacting;
-    sy_ofi.host->log(sy_ofi.contacting ? SY_LOG_DEBUG : SY_LOG_WARN, "ofi",
-                     "PE %d cannot be woken now, and answers when it calls the library: %s",
-                     peer->pe, strerror(errno));
+    peer->told_of = !ofi->contacting;
+    ofi->host->log(ofi->contacting ? SY_LOG_DEBUG : SY_LOG_WARN, "ofi",
+                   "PE %d cannot be woken now, and answers when it calls the library: %s", peer->pe,
+                   strerror(errno));
 }
 
 /* Rings; asks: for an answer too. Neither is a sign of life. */
 static void bell_call(struct ofi_peer *peer, bool asks)
 {
+    struct ofi_state *ofi = peer->ofi;
     unsigned gap = peer->gap;
 
     if (asks)
         sy_ofi_prove(peer);
     bell_ring(peer);
     peer->gap = gap < LONGEST_GAP ? 2 * gap : gap;
-    peer->ring_at = sy_ofi.looks + peer->gap;
+    peer->ring_at = ofi->looks + peer->gap;
     peer->stale = true;
 }
 
@@ -211,25 +208,25 @@ static struct ofi_peer *bell_next_expected(struct ofi_peer **link)
 }
 
 /* Called by sy_ofi_poll when somebody may be due. */
-void sy_ofi_ring_due(void)
+void sy_ofi_ring_due(struct ofi_state *ofi)
 {
-    struct ofi_peer **link = &sy_ofi.expected, *peer;
+    struct ofi_peer **link = &ofi->expected, *peer;
 
-    sy_ofi.ring_at = sy_ofi.looks + LONGEST_GAP;
+    ofi->ring_at = ofi->looks + LONGEST_GAP;
     for (; (peer = bell_next_expected(link)); link = &peer->next_expected) {
-        if (sy_ofi_reached(sy_ofi.looks, peer->ring_at))
+        if (sy_ofi_reached(ofi->looks, peer->ring_at))
             bell_call(peer, peer->gap > peer->patience);
-        if (!sy_ofi_reached(peer->ring_at, sy_ofi.ring_at))
-            sy_ofi.ring_at = peer->ring_at;
+        if (!sy_ofi_reached(peer->ring_at, ofi->ring_at))
+            ofi->ring_at = peer->ring_at;
     }
 }
 
 /* While nobody waits. now: all; else those to whom nothing has left since the last time. Returns
  * whether native transfers are under way, which go on in polls without a word of it. */
-bool sy_ofi_inquire(bool now)
+bool sy_ofi_inquire(struct ofi_state *ofi, bool now)
 {
     bool moving = false;
-    struct ofi_peer **link = &sy_ofi.expected, *peer;
+    struct ofi_peer **link = &ofi->expected, *peer;
 
     for (; (peer = bell_next_expected(link)); link = &peer->next_expected) {
         if (now || peer->stale)

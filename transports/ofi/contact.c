@@ -22,58 +22,61 @@ struct node {
     bool done, given; /* it has answered; it has been given up */
 };
 
-static struct node near[2 * NEAR];
-static int nodes;
+/* The nodes near this one. */
+struct ofi_near {
+    struct node node[2 * NEAR];
+    int count;
+};
 
-static struct node *ofi_contact_find(int index)
+static struct node *ofi_contact_find(struct ofi_near *near, int index)
 {
-    for (int i = 0; i < nodes; i++)
-        if (near[i].index == index)
-            return &near[i];
+    for (int i = 0; i < near->count; i++)
+        if (near->node[i].index == index)
+            return &near->node[i];
     return NULL;
 }
 
 /* Those up to NEAR away in either direction, first and last being neighbours. */
-static void ofi_contact_find_near(void)
+static void ofi_contact_find_near(struct ofi_state *ofi, struct ofi_near *near)
 {
-    int own = sy_ofi.host->place(sy_ofi.host->pe).node, all = 0;
+    int own = ofi->host->place(ofi->host->pe).node, all = 0;
 
-    for (int pe = 0; pe < sy_ofi.host->npes; pe++) {
-        int node = sy_ofi.host->place(pe).node;
+    for (int pe = 0; pe < ofi->host->npes; pe++) {
+        int node = ofi->host->place(pe).node;
         all = node >= all ? node + 1 : all;
     }
-    nodes = 0;
+    near->count = 0;
     for (int away = 1; away <= NEAR && 2 * away <= all; away++) {
         int back = (own + all - away) % all, on = (own + away) % all;
-        near[nodes++] = (struct node){.index = on, .pe = NOBODY};
+        near->node[near->count++] = (struct node){.index = on, .pe = NOBODY};
         if (back != on)
-            near[nodes++] = (struct node){.index = back, .pe = NOBODY};
+            near->node[near->count++] = (struct node){.index = back, .pe = NOBODY};
     }
 }
 
 /* The k-th PE of this node asks the k-th of another, counting those that have the transport, and
  * round again where it has fewer. Sets whom this PE asks; asks[pe]: pe asks this one. */
-static void ofi_contact_pair_up(bool *asks)
+static void ofi_contact_pair_up(struct ofi_state *ofi, struct ofi_near *near, bool *asks)
 {
-    const struct sy_host *host = sy_ofi.host;
+    const struct sy_host *host = ofi->host;
     int own = host->place(host->pe).node, mine = 0, ours = 0;
     struct node *n;
 
     for (int pe = 0; pe < host->npes; pe++) {
-        if (!sy_ofi.peer[pe].known)
+        if (!ofi->peer[pe].known)
             continue;
         if (host->place(pe).node == own) {
             mine = pe == host->pe ? ours : mine;
             ours++;
-        } else if ((n = ofi_contact_find(host->place(pe).node))) {
+        } else if ((n = ofi_contact_find(near, host->place(pe).node))) {
             n->count++;
         }
     }
     int seen[2 * NEAR] = {0};
     for (int pe = 0; pe < host->npes; pe++) {
-        if (!sy_ofi.peer[pe].known || !(n = ofi_contact_find(host->place(pe).node)))
+        if (!ofi->peer[pe].known || !(n = ofi_contact_find(near, host->place(pe).node)))
             continue;
-        int k = seen[n - near]++;
+        int k = seen[n - near->node]++;
         if (k == mine % n->count)
             n->pe = pe;
         asks[pe] = ours && k % ours == mine;
@@ -81,90 +84,91 @@ static void ofi_contact_pair_up(bool *asks)
 }
 
 /* Looks at a node; true if there is nothing to wait for any more. */
-static bool ofi_contact_settled(struct node *n, const bool *asks)
+static bool ofi_contact_settled(struct ofi_state *ofi, struct node *n, const bool *asks)
 {
     if (n->pe == NOBODY || n->given)
         return true;
-    struct ofi_peer *peer = &sy_ofi.peer[n->pe];
+    struct ofi_peer *peer = &ofi->peer[n->pe];
     n->done = sy_ofi_reached(peer->acked, 1);
     n->given = !n->done && peer->refused;
     if (!n->done)
         return n->given;
-    for (int pe = 0; pe < sy_ofi.host->npes; pe++)
-        if (asks[pe] && sy_ofi.host->place(pe).node == n->index &&
-            (!sy_ofi_reached(sy_ofi.peer[pe].told, 1) || sy_ofi.peer[pe].head))
+    for (int pe = 0; pe < ofi->host->npes; pe++)
+        if (asks[pe] && ofi->host->place(pe).node == n->index &&
+            (!sy_ofi_reached(ofi->peer[pe].told, 1) || ofi->peer[pe].head))
             return false;
     return true;
 }
 
-static bool ofi_contact_all_settled(const bool *asks)
+static bool ofi_contact_all_settled(struct ofi_state *ofi, struct ofi_near *near, const bool *asks)
 {
-    bool all = !sy_ofi.replies.taken; /* nobody polls for a while after this */
+    bool all = !ofi->replies.taken; /* nobody polls for a while after this */
 
-    for (int i = 0; i < nodes; i++)
-        all = ofi_contact_settled(&near[i], asks) && all;
+    for (int i = 0; i < near->count; i++)
+        all = ofi_contact_settled(ofi, &near->node[i], asks) && all;
     return all;
 }
 
-static void ofi_contact_converse(const bool *asks, double seconds)
+static void ofi_contact_converse(struct ofi_state *ofi, struct ofi_near *near, const bool *asks,
+                                 double seconds)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     uint64_t end = sy_ofi_now() + (uint64_t)(seconds * 1e9);
 
-    for (int i = 0; i < nodes; i++)
-        if (near[i].pe != NOBODY)
-            sy_ofi_ask(&sy_ofi.peer[near[i].pe], 1);
-    while (!ofi_contact_all_settled(asks) && sy_ofi_now() < end)
-        if (!sy_ofi_poll())
+    for (int i = 0; i < near->count; i++)
+        if (near->node[i].pe != NOBODY)
+            sy_ofi_ask(&ofi->peer[near->node[i].pe], 1);
+    while (!ofi_contact_all_settled(ofi, near, asks) && sy_ofi_now() < end)
+        if (!sy_ofi_poll(ofi))
             nanosleep(&pause, NULL);
-    for (int i = 0; i < nodes; i++)
-        near[i].given = near[i].pe != NOBODY && !near[i].done;
+    for (int i = 0; i < near->count; i++)
+        near->node[i].given = near->node[i].pe != NOBODY && !near->node[i].done;
 }
 
 /* The PEs of a node without contact are as if they had no such transport. */
-static void ofi_contact_give_up(const struct node *n)
+static void ofi_contact_give_up(struct ofi_state *ofi, const struct node *n)
 {
-    for (int pe = 0; pe < sy_ofi.host->npes; pe++)
-        if (sy_ofi.host->place(pe).node == n->index)
-            sy_ofi_forget(&sy_ofi.peer[pe]);
+    for (int pe = 0; pe < ofi->host->npes; pe++)
+        if (ofi->host->place(pe).node == n->index)
+            sy_ofi_forget(&ofi->peer[pe]);
 }
 
-int sy_ofi_contact(double seconds, struct sy_error *err)
+int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err)
 {
-    const struct sy_host *host = sy_ofi.host;
+    const struct sy_host *host = ofi->host;
     bool *asks = calloc((size_t)host->npes, sizeof *asks);
+    struct ofi_near nearby, *near = &nearby;
     int tried = 0, failed = 0, example = 0;
 
     if (!asks)
         return host->fail(err, ENOMEM, "no memory for %d PEs", host->npes);
-    ofi_contact_find_near();
-    ofi_contact_pair_up(asks);
-    sy_ofi_lock(&sy_ofi.lane[0]);
-    sy_ofi.contacting = true;
-    ofi_contact_converse(asks, seconds);
-    for (int i = 0; i < nodes; i++) {
-        tried += near[i].pe != NOBODY;
-        if (!near[i].given)
+    ofi_contact_find_near(ofi, near);
+    ofi_contact_pair_up(ofi, near, asks);
+    sy_ofi_lock(&ofi->lane[0]);
+    ofi->contacting = true;
+    ofi_contact_converse(ofi, near, asks, seconds);
+    for (int i = 0; i < near->count; i++) {
+        tried += near->node[i].pe != NOBODY;
+        if (!near->node[i].given)
             continue;
-        example = near[i].pe;
+        example = near->node[i].pe;
         failed++;
     }
     char why[160] = "";
     if (failed)
         snprintf(why, sizeof why, "%s",
-                 sy_ofi.peer[example].refused
-                     ? sy_ofi_library.strerror(sy_ofi.peer[example].refused)
-                     : "no answer");
-    for (int i = 0; i < nodes; i++)
-        if (near[i].given)
-            ofi_contact_give_up(&near[i]);
-    sy_ofi.contacting = false;
-    sy_ofi_unlock(&sy_ofi.lane[0]);
+                 ofi->peer[example].refused ? sy_ofi_library.strerror(ofi->peer[example].refused)
+                                            : "no answer");
+    for (int i = 0; i < near->count; i++)
+        if (near->node[i].given)
+            ofi_contact_give_up(ofi, &near->node[i]);
+    ofi->contacting = false;
+    sy_ofi_unlock(&ofi->lane[0]);
     free(asks);
     if (!failed)
         return 0;
-    const char *fabric = sy_ofi.info->fabric_attr->name;
-    const char *provider = sy_ofi.info->fabric_attr->prov_name;
+    const char *fabric = ofi->info->fabric_attr->name;
+    const char *provider = ofi->info->fabric_attr->prov_name;
     if (failed == tried)
         return host->fail(err, EHOSTUNREACH,
                           "provider %s, fabric %s: no contact with any of %d other hosts, such as "

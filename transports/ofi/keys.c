@@ -14,35 +14,35 @@
 
 static const char for_memory[PURPOSE] = "SWYDOFIM", for_pair[PURPOSE] = "SWYDOFIP";
 
-int sy_ofi_keys_open(struct sy_error *err)
+int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err)
 {
     static const unsigned char none[SY_AUTH_KEY];
     unsigned char mac[SY_AUTH_MAC];
     uint64_t local = 0;
 
-    if (!memcmp(sy_ofi.host->job_key, none, sizeof none))
-        return sy_ofi.host->fail(err, EINVAL,
-                                 "the job has no key, so whoever reaches this PE's port could "
-                                 "read and write its memory; the bootstrap plugin must give one");
-    int rc = sy_auth_mac(sy_ofi.host->job_key, NULL, 0, mac);
+    if (!memcmp(ofi->host->job_key, none, sizeof none))
+        return ofi->host->fail(err, EINVAL,
+                               "the job has no key, so whoever reaches this PE's port could "
+                               "read and write its memory; the bootstrap plugin must give one");
+    int rc = sy_auth_mac(ofi->host->job_key, NULL, 0, mac);
     if (!rc)
-        rc = sy_auth_random(sy_ofi.nonce, sizeof sy_ofi.nonce);
+        rc = sy_auth_random(ofi->nonce, sizeof ofi->nonce);
     if (!rc)
         rc = sy_auth_random(&local, sizeof local);
-    sy_ofi.local_key = local;
+    ofi->local_key = local;
     if (rc)
-        return sy_ofi.host->fail(err, -rc, "keys from the job's key: %s%s",
-                                 rc == -ENOENT ? "libcrypto cannot be loaded" : strerror(-rc),
-                                 sy_denied_hint(rc));
+        return ofi->host->fail(err, -rc, "keys from the job's key: %s%s",
+                               rc == -ENOENT ? "libcrypto cannot be loaded" : strerror(-rc),
+                               sy_denied_hint(rc));
     return 0;
 }
 
-static int keys_ofi_derive(const char *purpose, const struct sy_auth_part part[2], void *out,
-                           size_t length)
+static int keys_ofi_derive(struct ofi_state *ofi, const char *purpose,
+                           const struct sy_auth_part part[2], void *out, size_t length)
 {
     const struct sy_auth_part parts[3] = {{purpose, PURPOSE}, part[0], part[1]};
     unsigned char mac[SY_AUTH_MAC];
-    int rc = sy_auth_mac(sy_ofi.host->job_key, parts, 3, mac);
+    int rc = sy_auth_mac(ofi->host->job_key, parts, 3, mac);
 
     if (!rc)
         memcpy(out, mac, length);
@@ -51,17 +51,17 @@ static int keys_ofi_derive(const char *purpose, const struct sy_auth_part part[2
 }
 
 /* Keys of windows are even and those of memory for this process alone are odd. */
-static uint64_t keys_ofi_key_mask(void)
+static uint64_t keys_ofi_key_mask(struct ofi_state *ofi)
 {
-    size_t bytes = sy_ofi.info->domain_attr->mr_key_size;
+    size_t bytes = ofi->info->domain_attr->mr_key_size;
 
     return bytes >= sizeof(uint64_t) || !bytes ? UINT64_MAX : (UINT64_C(1) << 8 * bytes) - 1;
 }
 
-uint64_t sy_ofi_local_key(void)
+uint64_t sy_ofi_local_key(struct ofi_state *ofi)
 {
-    return (atomic_fetch_add_explicit(&sy_ofi.local_key, 2, memory_order_relaxed) | 1) &
-           keys_ofi_key_mask();
+    return (atomic_fetch_add_explicit(&ofi->local_key, 2, memory_order_relaxed) | 1) &
+           keys_ofi_key_mask(ofi);
 }
 
 static bool keys_ofi_is_among(uint64_t key, const uint64_t *keys, unsigned count)
@@ -74,12 +74,13 @@ static bool keys_ofi_is_among(uint64_t key, const uint64_t *keys, unsigned count
 
 /* Where the provider's keys are short two windows of a PE could have the same: the later one takes
  * the next that is free. */
-int sy_ofi_window_key(int pe, const unsigned char nonce[OFI_NONCE], unsigned window, uint64_t *keys)
+int sy_ofi_window_key(struct ofi_state *ofi, int pe, const unsigned char nonce[OFI_NONCE],
+                      unsigned window, uint64_t *keys)
 {
     const uint32_t number[2] = {(uint32_t)pe, window};
     const struct sy_auth_part part[2] = {{nonce, OFI_NONCE}, {number, sizeof number}};
-    uint64_t key = 0, mask = keys_ofi_key_mask() & ~UINT64_C(1);
-    int rc = keys_ofi_derive(for_memory, part, &key, sizeof key);
+    uint64_t key = 0, mask = keys_ofi_key_mask(ofi) & ~UINT64_C(1);
+    int rc = keys_ofi_derive(ofi, for_memory, part, &key, sizeof key);
 
     for (key &= mask; keys_ofi_is_among(key, keys, window); key = (key + 2) & mask)
         ;
@@ -90,16 +91,17 @@ int sy_ofi_window_key(int pe, const unsigned char nonce[OFI_NONCE], unsigned win
 /* The same on both sides: the lower PE stands first. */
 int sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE])
 {
-    bool lower = sy_ofi.host->pe < peer->pe;
-    uint32_t pe[2] = {(uint32_t)sy_ofi.host->pe, (uint32_t)peer->pe};
+    struct ofi_state *ofi = peer->ofi;
+    bool lower = ofi->host->pe < peer->pe;
+    uint32_t pe[2] = {(uint32_t)ofi->host->pe, (uint32_t)peer->pe};
     unsigned char nonces[2][OFI_NONCE];
 
     if (!lower) {
         pe[1] = pe[0];
         pe[0] = (uint32_t)peer->pe;
     }
-    memcpy(nonces[!lower], sy_ofi.nonce, OFI_NONCE);
+    memcpy(nonces[!lower], ofi->nonce, OFI_NONCE);
     memcpy(nonces[lower], nonce, OFI_NONCE);
     const struct sy_auth_part part[2] = {{pe, sizeof pe}, {nonces, sizeof nonces}};
-    return keys_ofi_derive(for_pair, part, peer->secret, sizeof peer->secret);
+    return keys_ofi_derive(ofi, for_pair, part, peer->secret, sizeof peer->secret);
 }

@@ -30,7 +30,7 @@ static void *ofi_library_open(void)
     return handle;
 }
 
-int sy_ofi_load(struct sy_error *err)
+int sy_ofi_load(struct ofi_state *ofi, struct sy_error *err)
 {
     const struct {
         const char *name;
@@ -43,11 +43,11 @@ int sy_ofi_load(struct sy_error *err)
     void *handle = ofi_library_open();
 
     if (!handle)
-        return sy_ofi.host->fail(err, ENODEV, "libfabric cannot be loaded: %s", dlerror());
+        return ofi->host->fail(err, ENODEV, "libfabric cannot be loaded: %s", dlerror());
     for (size_t i = 0; i < SY_COUNT(functions); i++) {
         void *function = dlsym(handle, functions[i].name);
         if (!function)
-            return sy_ofi.host->fail(err, ENODEV, "%s has no %s", FILE_NAME, functions[i].name);
+            return ofi->host->fail(err, ENODEV, "%s has no %s", FILE_NAME, functions[i].name);
         *(void **)functions[i].where = function;
     }
     return 0;

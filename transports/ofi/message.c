@@ -17,25 +17,26 @@
 
 /* ---- buffers ---- */
 
-static int message_open_pool(struct ofi_pool *pool, unsigned count, bool reply, enum ofi_kind kind,
-                             struct sy_error *err)
+static int message_open_pool(struct ofi_state *ofi, struct ofi_pool *pool, unsigned count,
+                             bool replies, enum ofi_kind kind, struct sy_error *err)
 {
     pool->all = calloc(count, sizeof *pool->all);
     pool->slab = aligned_alloc(4096, (size_t)count * OFI_MESSAGE);
     pool->count = count;
+    pool->replies = replies;
     if (!pool->all || !pool->slab)
-        return sy_ofi.host->fail(err, ENOMEM, "no memory for %u messages", count);
-    if (sy_ofi.traits.local_mr) {
-        int rc = fi_mr_reg(sy_ofi.fid_domain, pool->slab, (size_t)count * OFI_MESSAGE,
-                           FI_SEND | FI_RECV | FI_READ | FI_WRITE, 0, sy_ofi_local_key(), 0,
+        return ofi->host->fail(err, ENOMEM, "no memory for %u messages", count);
+    if (ofi->traits.local_mr) {
+        int rc = fi_mr_reg(ofi->fid_domain, pool->slab, (size_t)count * OFI_MESSAGE,
+                           FI_SEND | FI_RECV | FI_READ | FI_WRITE, 0, sy_ofi_local_key(ofi), 0,
                            &pool->mr, NULL);
         if (rc)
-            return sy_ofi_fail(err, rc, "registering message buffers");
+            return sy_ofi_fail(ofi, err, rc, "registering message buffers");
     }
     for (unsigned i = count; i-- > 0;) {
         struct ofi_message *m = &pool->all[i];
         m->slot.kind = kind;
-        m->reply = reply;
+        m->pool = pool;
         m->header = (struct ofi_header *)(pool->slab + (size_t)i * OFI_MESSAGE);
         m->next = pool->free;
         pool->free = m;
@@ -52,22 +53,22 @@ static void message_close_pool(struct ofi_pool *pool)
     memset(pool, 0, sizeof *pool);
 }
 
-int sy_ofi_pools_open(struct sy_error *err)
+int sy_ofi_pools_open(struct ofi_state *ofi, struct sy_error *err)
 {
-    int rc = message_open_pool(&sy_ofi.requests, OFI_REQUESTS, false, OFI_SENT, err);
+    int rc = message_open_pool(ofi, &ofi->requests, OFI_REQUESTS, false, OFI_SENT, err);
 
     if (!rc)
-        rc = message_open_pool(&sy_ofi.replies, OFI_REPLIES, true, OFI_SENT, err);
+        rc = message_open_pool(ofi, &ofi->replies, OFI_REPLIES, true, OFI_SENT, err);
     if (!rc)
-        rc = message_open_pool(&sy_ofi.receives, OFI_RECEIVES, false, OFI_RECEIVED, err);
+        rc = message_open_pool(ofi, &ofi->receives, OFI_RECEIVES, false, OFI_RECEIVED, err);
     return rc;
 }
 
-void sy_ofi_pools_close(void)
+void sy_ofi_pools_close(struct ofi_state *ofi)
 {
-    message_close_pool(&sy_ofi.requests);
-    message_close_pool(&sy_ofi.replies);
-    message_close_pool(&sy_ofi.receives);
+    message_close_pool(&ofi->requests);
+    message_close_pool(&ofi->replies);
+    message_close_pool(&ofi->receives);
 }
 
 struct ofi_message *sy_ofi_take(struct ofi_pool *pool)
@@ -87,7 +88,7 @@ struct ofi_message *sy_ofi_take(struct ofi_pool *pool)
 
 void sy_ofi_give(struct ofi_message *message)
 {
-    struct ofi_pool *pool = message->reply ? &sy_ofi.replies : &sy_ofi.requests;
+    struct ofi_pool *pool = message->pool;
 
     message->next = pool->free;
     pool->free = message;
@@ -98,7 +99,7 @@ void sy_ofi_give(struct ofi_message *message)
 
 static void *message_descriptor(const struct ofi_message *message)
 {
-    const struct ofi_pool *pool = message->reply ? &sy_ofi.replies : &sy_ofi.requests;
+    const struct ofi_pool *pool = message->pool;
 
     return pool->mr ? fi_mr_desc(pool->mr) : NULL;
 }
@@ -107,19 +108,22 @@ static void *message_descriptor(const struct ofi_message *message)
  * find out whether it can have. */
 void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why)
 {
-    if (sy_ofi.contacting)
+    struct ofi_state *ofi = peer->ofi;
+
+    if (ofi->contacting)
         peer->refused = code;
-    else if (peer->known && !sy_ofi.closing)
-        sy_ofi.host->lost(peer->pe, code < FI_ERRNO_OFFSET ? code : EIO, why);
+    else if (peer->known && !ofi->closing)
+        ofi->host->lost(peer->pe, code < FI_ERRNO_OFFSET ? code : EIO, why);
 }
 
 /* A reply that cannot be sent concerns a PE that has left; a request that cannot, this one. */
 static void message_refused(struct ofi_peer *peer, bool reply, ssize_t code)
 {
+    struct ofi_state *ofi = peer->ofi;
     const char *why = sy_ofi_library.strerror((int)-code);
 
     if (reply)
-        sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "no reply to PE %d: %s", peer->pe, why);
+        ofi->host->log(SY_LOG_DEBUG, "ofi", "no reply to PE %d: %s", peer->pe, why);
     else
         sy_ofi_failed(peer, (int)-code, why);
 }
@@ -128,6 +132,7 @@ static void message_refused(struct ofi_peer *peer, bool reply, ssize_t code)
  * ones say, so a provider that would ask the target for it need not. */
 static ssize_t message_send_buffer(struct ofi_message *message)
 {
+    struct ofi_state *ofi = message->peer->ofi;
     const struct iovec iov = {.iov_base = message->header, .iov_len = message->header->length};
     void *local = message_descriptor(message);
     const struct fi_msg msg = {.msg_iov = &iov,
@@ -135,9 +140,9 @@ static ssize_t message_send_buffer(struct ofi_message *message)
                                .iov_count = 1,
                                .addr = message->peer->address,
                                .context = &message->slot.context};
-    uint64_t flags = sy_ofi.traits.answers ? FI_COMPLETION | FI_INJECT_COMPLETE : FI_COMPLETION;
+    uint64_t flags = ofi->traits.answers ? FI_COMPLETION | FI_INJECT_COMPLETE : FI_COMPLETION;
 
-    return fi_sendmsg(sy_ofi.lane[0].ep, &msg, flags);
+    return fi_sendmsg(ofi->lane[0].ep, &msg, flags);
 }
 
 /* Of two PEs that might connect to each other at once the higher one waits a little for the other.
@@ -145,7 +150,9 @@ static ssize_t message_send_buffer(struct ofi_message *message)
  * 4 us more for a message and its answer. */
 static bool message_let_begin(struct ofi_peer *peer)
 {
-    if (peer->met || !sy_ofi.traits.twofold || peer->pe >= sy_ofi.host->pe)
+    struct ofi_state *ofi = peer->ofi;
+
+    if (peer->met || !ofi->traits.twofold || peer->pe >= ofi->host->pe)
         return false;
     uint64_t now = sy_ofi_now();
     if (!peer->meeting)
@@ -156,10 +163,11 @@ static bool message_let_begin(struct ofi_peer *peer)
 /* Hands a message to the provider; false if that has no room now. */
 static bool message_try_send(struct ofi_message *message)
 {
+    struct ofi_state *ofi = message->peer->ofi;
     struct ofi_peer *peer = message->peer;
     struct ofi_header *header = message->header;
-    struct fid_ep *ep = sy_ofi.lane[0].ep;
-    bool inject = header->length <= sy_ofi.traits.inject_message;
+    struct fid_ep *ep = ofi->lane[0].ep;
+    bool inject = header->length <= ofi->traits.inject_message;
 
     if (message_let_begin(peer))
         return false;
@@ -169,7 +177,7 @@ static bool message_try_send(struct ofi_message *message)
         return false;
     peer->met = true;
     if (rc)
-        message_refused(peer, message->reply, rc);
+        message_refused(peer, message->pool->replies, rc);
     if (rc || inject)
         sy_ofi_give(message);
     return true;
@@ -177,6 +185,7 @@ static bool message_try_send(struct ofi_message *message)
 
 static void message_enqueue(struct ofi_message *message)
 {
+    struct ofi_state *ofi = message->peer->ofi;
     struct ofi_peer *peer = message->peer;
 
     message->next = NULL;
@@ -188,16 +197,17 @@ static void message_enqueue(struct ofi_message *message)
     if (peer->waiting)
         return;
     peer->waiting = true;
-    peer->next_waiting = sy_ofi.waiting;
-    sy_ofi.waiting = peer;
+    peer->next_waiting = ofi->waiting;
+    ofi->waiting = peer;
 }
 
 static void message_complete_header(const struct ofi_message *message)
 {
+    struct ofi_state *ofi = message->peer->ofi;
     struct ofi_peer *peer = message->peer;
     struct ofi_header *header = message->header;
 
-    header->source = (uint32_t)sy_ofi.host->pe;
+    header->source = (uint32_t)ofi->host->pe;
     header->ack = peer->told = peer->applied;
     header->mac = sy_ofi_header_mac(peer, header);
 }
@@ -205,26 +215,28 @@ static void message_complete_header(const struct ofi_message *message)
 /* Sends; what the provider does not take now waits in the peer's queue. */
 void sy_ofi_send(struct ofi_message *message)
 {
+    struct ofi_state *ofi = message->peer->ofi;
     struct ofi_peer *peer = message->peer;
 
-    if (message->reply)
+    if (message->pool->replies)
         message->header->sequence = ++peer->replied;
     message_complete_header(message);
-    if (!message->reply) {
+    if (!message->pool->replies) {
         sy_ofi_expect(peer);
         sy_ofi_be_patient(peer);
     }
     bool queued = peer->head || sy_ofi_held_up(peer) || !message_try_send(message);
     if (queued)
         message_enqueue(message);
-    if (queued || sy_ofi.traits.ticks)
-        sy_ofi_look_after();
+    if (queued || ofi->traits.ticks)
+        sy_ofi_look_after(ofi);
 }
 
 /* A message without content, past those that wait: the target notices that somebody is there. */
 void sy_ofi_knock(struct ofi_peer *peer)
 {
-    struct ofi_message *message = sy_ofi_take(&sy_ofi.replies);
+    struct ofi_state *ofi = peer->ofi;
+    struct ofi_message *message = sy_ofi_take(&ofi->replies);
 
     if (!message)
         return;
@@ -238,9 +250,9 @@ void sy_ofi_knock(struct ofi_peer *peer)
     sy_ofi_give(message);
 }
 
-void sy_ofi_retry(void)
+void sy_ofi_retry(struct ofi_state *ofi)
 {
-    struct ofi_peer **link = &sy_ofi.waiting;
+    struct ofi_peer **link = &ofi->waiting;
 
     while (*link) {
         struct ofi_peer *peer = *link;
@@ -263,8 +275,9 @@ void sy_ofi_retry(void)
 /* Ends all that there was with a peer. What the provider has of it comes back in its time. */
 void sy_ofi_forget(struct ofi_peer *peer)
 {
+    struct ofi_state *ofi = peer->ofi;
     struct ofi_message *message;
-    struct ofi_peer **link = &sy_ofi.waiting;
+    struct ofi_peer **link = &ofi->waiting;
 
     while ((message = peer->head)) {
         peer->head = message->next;
@@ -287,15 +300,17 @@ void sy_ofi_forget(struct ofi_peer *peer)
  */
 int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
 {
+    struct ofi_state *ofi = peer->ofi;
+
     if (peer->open && peer->open->header->length + bytes > OFI_MESSAGE) {
         if (sy_ofi_reserved(peer))
             return -EAGAIN;
         sy_ofi_push(peer, false);
     }
     if (!peer->open) {
-        if (sy_ofi_reserved(peer) || peer->sent - peer->acked >= sy_ofi.traits.window)
+        if (sy_ofi_reserved(peer) || peer->sent - peer->acked >= ofi->traits.window)
             return -EAGAIN;
-        peer->open = sy_ofi_take(&sy_ofi.requests);
+        peer->open = sy_ofi_take(&ofi->requests);
         if (!peer->open)
             return -EAGAIN;
         peer->open->peer = peer;
@@ -309,7 +324,9 @@ int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
  * that would be another occasion. */
 static bool message_due(const struct ofi_peer *peer)
 {
-    return !sy_ofi_reserved(peer) && (peer->sent - peer->acked < sy_ofi.traits.at_once ||
+    struct ofi_state *ofi = peer->ofi;
+
+    return !sy_ofi_reserved(peer) && (peer->sent - peer->acked < ofi->traits.at_once ||
                                       sy_ofi_reached(peer->acked, peer->asked));
 }
 
@@ -341,13 +358,14 @@ static void message_count(struct ofi_peer *peer, const struct ofi_header *header
 /* Sends the open message; with `ack` the target is asked to acknowledge it. */
 int sy_ofi_push(struct ofi_peer *peer, bool ack)
 {
+    struct ofi_state *ofi = peer->ofi;
     struct ofi_message *message = peer->open;
 
     if (!message)
         return 0;
     peer->open = NULL;
     message->header->sequence = ++peer->sent;
-    if (ack || peer->sent - peer->asked >= sy_ofi.traits.window / 4) {
+    if (ack || peer->sent - peer->asked >= ofi->traits.window / 4) {
         message->header->flags |= OFI_ACK_ME;
         peer->asked = peer->sent;
     }
@@ -362,11 +380,13 @@ int sy_ofi_push(struct ofi_peer *peer, bool ack)
 
 void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence)
 {
+    struct ofi_state *ofi = ctx->ofi;
+
     ctx->last[pe] = sequence;
     if (ctx->listed[pe])
         return;
     ctx->listed[pe] = true;
-    ctx->fenced[pe] = sy_ofi.peer[pe].acked; /* an old number would pass for one to come */
+    ctx->fenced[pe] = ofi->peer[pe].acked; /* an old number would pass for one to come */
     ctx->dirty[ctx->dirties++] = pe;
 }
 
@@ -415,28 +435,30 @@ void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack)
 
 void sy_ofi_owe(struct ofi_peer *peer)
 {
+    struct ofi_state *ofi = peer->ofi;
+
     if (peer->owed)
         return;
     peer->owed = true;
-    peer->next_owed = sy_ofi.owed;
-    sy_ofi.owed = peer;
+    peer->next_owed = ofi->owed;
+    ofi->owed = peer;
 }
 
 /* Sends the acknowledgements that no other message has carried. */
-void sy_ofi_pay(void)
+void sy_ofi_pay(struct ofi_state *ofi)
 {
     struct ofi_peer *peer;
 
-    sy_ofi.awaited = false;
-    while ((peer = sy_ofi.owed)) {
+    ofi->awaited = false;
+    while ((peer = ofi->owed)) {
         if (peer->told != peer->applied) {
-            struct ofi_message *message = sy_ofi_take(&sy_ofi.replies);
+            struct ofi_message *message = sy_ofi_take(&ofi->replies);
             if (!message)
                 return;
             message->peer = peer;
             sy_ofi_send(message);
         }
         peer->owed = false;
-        sy_ofi.owed = peer->next_owed;
+        ofi->owed = peer->next_owed;
     }
 }

@@ -8,36 +8,32 @@
 #include "transports/ofi/ofi.h"
 #include "util/net/interfaces.h"
 
-static struct sy_interface *all;
-static const struct sy_interface **preferred;
-static size_t preferred_count;
-static struct fi_info *tried; /* offers that failed */
-
 /* Without a list of interfaces libfabric's order stands. */
-void sy_ofi_offers_open(void)
+void sy_ofi_offers_open(struct ofi_state *ofi)
 {
     struct sy_error why;
     size_t count;
 
-    sy_ofi_offers_close();
-    if (sy_interfaces_list(&all, &count))
+    sy_ofi_offers_close(ofi);
+    if (sy_interfaces_list(&ofi->offers.all, &count))
         return;
-    preferred = calloc(count + 1, sizeof *preferred);
-    if (!preferred || sy_interfaces_choose("SHMEM_OFI_DOMAIN", "auto", SY_IP_ANY, all, count,
-                                           preferred, &preferred_count, &why))
-        preferred_count = 0;
+    ofi->offers.preferred = calloc(count + 1, sizeof *ofi->offers.preferred);
+    if (!ofi->offers.preferred ||
+        sy_interfaces_choose("SHMEM_OFI_DOMAIN", "auto", SY_IP_ANY, ofi->offers.all, count,
+                             ofi->offers.preferred, &ofi->offers.count, &why))
+        ofi->offers.count = 0;
 }
 
-void sy_ofi_offers_close(void)
+void sy_ofi_offers_close(struct ofi_state *ofi)
 {
-    free(all);
-    free(preferred);
-    if (tried)
-        sy_ofi_library.freeinfo(tried);
-    all = NULL;
-    preferred = NULL;
-    preferred_count = 0;
-    tried = NULL;
+    free(ofi->offers.all);
+    free(ofi->offers.preferred);
+    if (ofi->offers.tried)
+        sy_ofi_library.freeinfo(ofi->offers.tried);
+    ofi->offers.all = NULL;
+    ofi->offers.preferred = NULL;
+    ofi->offers.count = 0;
+    ofi->offers.tried = NULL;
 }
 
 /* The IP address of an offer; family 0: it has another kind of address. */
@@ -57,10 +53,10 @@ static struct sy_ip offers_ofi_offer_ip(const struct fi_info *info)
 }
 
 /* Lower is better. */
-unsigned sy_ofi_offer_rank(const struct fi_info *info)
+unsigned sy_ofi_offer_rank(struct ofi_state *ofi, const struct fi_info *info)
 {
     struct sy_ip ip = offers_ofi_offer_ip(info);
-    unsigned rank = 0, others = (unsigned)preferred_count;
+    unsigned rank = 0, others = (unsigned)ofi->offers.count;
 
     if (!ip.family)
         return 0;
@@ -68,7 +64,7 @@ unsigned sy_ofi_offer_rank(const struct fi_info *info)
         return others + 2;
     if (sy_ip_loopback(&ip))
         return others + 1;
-    while (rank < preferred_count && !sy_ip_equal(&preferred[rank]->ip, &ip))
+    while (rank < ofi->offers.count && !sy_ip_equal(&ofi->offers.preferred[rank]->ip, &ip))
         rank++;
     return rank;
 }
@@ -81,22 +77,22 @@ static bool offers_ofi_same_offer(const struct fi_info *a, const struct fi_info 
            (!a->src_addrlen || !memcmp(a->src_addr, b->src_addr, a->src_addrlen));
 }
 
-bool sy_ofi_offer_is_tried(const struct fi_info *info)
+bool sy_ofi_offer_is_tried(struct ofi_state *ofi, const struct fi_info *info)
 {
-    for (const struct fi_info *i = tried; i; i = i->next)
+    for (const struct fi_info *i = ofi->offers.tried; i; i = i->next)
         if (offers_ofi_same_offer(i, info))
             return true;
     return false;
 }
 
 /* False where it cannot be remembered, so that it must not be asked for again. */
-bool sy_ofi_offer_failed(const struct fi_info *info)
+bool sy_ofi_offer_failed(struct ofi_state *ofi, const struct fi_info *info)
 {
     struct fi_info *copy = sy_ofi_library.dupinfo(info);
 
     if (!copy)
         return false;
-    copy->next = tried;
-    tried = copy;
+    copy->next = ofi->offers.tried;
+    ofi->offers.tried = copy;
     return true;
 }

@@ -9,10 +9,6 @@
 
 #define DRAIN_SECONDS 5.0
 
-struct ofi_state sy_ofi = {.epoll = -1, .timer = -1, .cq_fd = -1};
-
-struct ofi_settings sy_ofi_settings;
-
 #define INERT(key, why)                                                                            \
     {                                                                                              \
         "ofi." key, SY_OPTION_STRING, SY_OPTION_INERT, 0, "", NULL, 0, 0, NULL, why                \
@@ -61,51 +57,52 @@ static const struct sy_option options[] = {
 
 static void ofi_close(void *self)
 {
-    (void)self;
-    if (sy_ofi.peer && !sy_ofi_drain(DRAIN_SECONDS))
-        sy_ofi.host->log(SY_LOG_INFO, "ofi", "left without the last acknowledgements");
-    sy_ofi_progress_close();
-    sy_ofi_probes_close();
-    sy_ofi_close_endpoint();
-    sy_ofi_pools_close();
-    sy_ofi_close_domain();
-    sy_ofi_serve_close();
-    if (sy_ofi.peer)
-        explicit_bzero(sy_ofi.peer, (size_t)sy_ofi.host->npes * sizeof *sy_ofi.peer);
-    explicit_bzero(sy_ofi.key, sizeof sy_ofi.key);
-    free(sy_ofi.peer);
-    sy_ofi.peer = NULL;
+    struct ofi_state *ofi = self;
+
+    if (ofi->peer && !sy_ofi_drain(ofi, DRAIN_SECONDS))
+        ofi->host->log(SY_LOG_INFO, "ofi", "left without the last acknowledgements");
+    sy_ofi_progress_close(ofi);
+    sy_ofi_probes_close(ofi);
+    sy_ofi_close_endpoint(ofi);
+    sy_ofi_pools_close(ofi);
+    sy_ofi_close_domain(ofi);
+    sy_ofi_serve_close(ofi);
+    if (ofi->peer)
+        explicit_bzero(ofi->peer, (size_t)ofi->host->npes * sizeof *ofi->peer);
+    explicit_bzero(ofi->key, sizeof ofi->key);
+    free(ofi->peer);
+    free(ofi);
 }
 
-void sy_ofi_reset(const struct sy_host *host)
+void sy_ofi_reset(struct ofi_state *ofi, const struct sy_host *host)
 {
-    memset(&sy_ofi, 0, sizeof sy_ofi);
-    sy_ofi.host = host;
-    sy_ofi.epoll = sy_ofi.timer = sy_ofi.cq_fd = -1;
-    sy_ofi.deferred_end = &sy_ofi.deferred;
-    pthread_mutex_init(&sy_ofi.contexts, NULL);
+    memset(ofi, 0, sizeof *ofi);
+    ofi->host = host;
+    ofi->epoll = ofi->timer = ofi->cq_fd = ofi->bell.fd = -1;
+    ofi->deferred_end = &ofi->deferred;
+    pthread_mutex_init(&ofi->contexts, NULL);
     for (int i = 0; i < OFI_LANES; i++)
-        pthread_mutex_init(&sy_ofi.lane[i].lock, NULL);
+        ofi->lane[i].ofi = ofi, pthread_mutex_init(&ofi->lane[i].lock, NULL);
     for (int i = OFI_FETCHES; i-- > 0;) {
-        sy_ofi.fetch[i].next = sy_ofi.fetch_free;
-        sy_ofi.fetch_free = &sy_ofi.fetch[i];
+        ofi->fetch[i].next = ofi->fetch_free;
+        ofi->fetch_free = &ofi->fetch[i];
     }
-    sy_ofi.lanes = 1;
+    ofi->lanes = 1;
 }
 
 /* Opens the best of the chosen provider's offers that can be. Where none can be, what is told is
  * why the first one could not. */
-static int ofi_open_offer(struct sy_error *err)
+static int ofi_open_offer(struct ofi_state *ofi, struct sy_error *err)
 {
-    int rc = sy_ofi_open_endpoint(err), again = rc;
+    int rc = sy_ofi_open_endpoint(ofi, err), again = rc;
     struct sy_error why = *err;
 
     while (again) {
-        sy_ofi.host->log(SY_LOG_INFO, "ofi", "fabric %s, domain %s is not used: %s",
-                         sy_ofi.info->fabric_attr->name, sy_ofi.info->domain_attr->name, why.text);
-        if (sy_ofi_choose_next())
+        ofi->host->log(SY_LOG_INFO, "ofi", "fabric %s, domain %s is not used: %s",
+                       ofi->info->fabric_attr->name, ofi->info->domain_attr->name, why.text);
+        if (sy_ofi_choose_next(ofi))
             return rc;
-        again = sy_ofi_open_endpoint(&why);
+        again = sy_ofi_open_endpoint(ofi, &why);
     }
     return 0;
 }
@@ -113,32 +110,37 @@ static int ofi_open_offer(struct sy_error *err)
 static int ofi_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
                     struct sy_error *err)
 {
-    sy_ofi_settings = *(const struct ofi_settings *)instance->settings;
-    *self = NULL;
-    sy_ofi_reset(host);
     if (sy_secure())
         return host->fail(err, ENODEV,
                           "libfabric takes orders from the environment (FI_PROVIDER_PATH loads "
                           "code), which a program with other rights than its user's does not do");
-    int rc = sy_ofi_choose(err);
+    struct ofi_state *ofi = malloc(sizeof *ofi);
+    if (!ofi)
+        return host->fail(err, ENOMEM, "no memory for the state of a transport");
+    sy_ofi_reset(ofi, host);
+    ofi->settings = instance->settings;
+    int rc = sy_ofi_choose(ofi, err);
     if (!rc)
-        rc = sy_ofi_keys_open(err);
+        rc = sy_ofi_keys_open(ofi, err);
     if (!rc)
-        rc = ofi_open_offer(err);
-    sy_ofi_offers_close();
+        rc = ofi_open_offer(ofi, err);
+    sy_ofi_offers_close(ofi);
     if (!rc)
-        rc = sy_ofi_pools_open(err);
+        rc = sy_ofi_pools_open(ofi, err);
     if (!rc)
-        rc = sy_ofi_progress_open(err);
+        rc = sy_ofi_progress_open(ofi, err);
     if (rc)
-        ofi_close(NULL);
+        ofi_close(ofi);
+    else
+        *self = ofi;
     return rc;
 }
 
 static unsigned ofi_reach(void *self, int pe)
 {
-    (void)self;
-    return sy_ofi.peer && sy_ofi.peer[pe].known ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0;
+    struct ofi_state *ofi = self;
+
+    return ofi->peer && ofi->peer[pe].known ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0;
 }
 
 /* ---- contexts ---- */
@@ -146,46 +148,47 @@ static unsigned ofi_reach(void *self, int pe)
 /* Whether a new context gets an endpoint of its own: its completions then need nobody else's lock.
  * Only where delivery can be asked for, because messages are ordered behind the main endpoint's
  * writes alone; and not the default context, which opens before the PEs are connected. */
-static bool wants_lane(void)
+static bool wants_lane(struct ofi_state *ofi)
 {
-    return sy_ofi.peer && sy_ofi.traits.own_contexts && sy_ofi.traits.rma && sy_ofi.traits.delivery;
+    return ofi->peer && ofi->traits.own_contexts && ofi->traits.rma && ofi->traits.delivery;
 }
 
 /* A free lane, opened; the shared one when there is none or the provider has no more. */
-static struct ofi_lane *ofi_take_lane(void)
+static struct ofi_lane *ofi_take_lane(struct ofi_state *ofi)
 {
     struct ofi_lane *found = NULL;
     struct sy_error why = {""};
 
-    pthread_mutex_lock(&sy_ofi.contexts);
+    pthread_mutex_lock(&ofi->contexts);
     for (unsigned i = 1; i < OFI_LANES && !found; i++)
-        if (!sy_ofi.lane[i].users)
-            found = &sy_ofi.lane[i];
+        if (!ofi->lane[i].users)
+            found = &ofi->lane[i];
     if (found) {
         sy_ofi_lock(found);
         if (found->ep || !sy_ofi_lane_open(found, &why))
             found->users = 1;
         sy_ofi_unlock(found);
         if (!found->users) {
-            sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "a context shares the endpoint: %s", why.text);
+            ofi->host->log(SY_LOG_DEBUG, "ofi", "a context shares the endpoint: %s", why.text);
             found = NULL;
-        } else if (sy_ofi.lanes <= (unsigned)(found - sy_ofi.lane)) {
-            sy_ofi.lanes = (unsigned)(found - sy_ofi.lane) + 1;
+        } else if (ofi->lanes <= (unsigned)(found - ofi->lane)) {
+            ofi->lanes = (unsigned)(found - ofi->lane) + 1;
         }
     }
-    pthread_mutex_unlock(&sy_ofi.contexts);
-    return found ? found : &sy_ofi.lane[0];
+    pthread_mutex_unlock(&ofi->contexts);
+    return found ? found : &ofi->lane[0];
 }
 
 static void ofi_ctx_close(void *self, struct sy_transport_ctx *ctx)
 {
-    (void)self;
+    struct ofi_state *ofi = self;
+
     if (!ctx)
         return;
-    if (ctx->lane != &sy_ofi.lane[0]) {
-        pthread_mutex_lock(&sy_ofi.contexts);
+    if (ctx->lane != &ofi->lane[0]) {
+        pthread_mutex_lock(&ofi->contexts);
         ctx->lane->users = 0;
-        pthread_mutex_unlock(&sy_ofi.contexts);
+        pthread_mutex_unlock(&ofi->contexts);
     }
     free(ctx->last);
     free(ctx->fenced);
@@ -197,24 +200,25 @@ static void ofi_ctx_close(void *self, struct sy_transport_ctx *ctx)
 static int ofi_ctx_open(void *self, long ctx_options, struct sy_transport_ctx **out,
                         struct sy_error *err)
 {
-    (void)self;
-    size_t npes = (size_t)sy_ofi.host->npes;
+    struct ofi_state *ofi = self;
+    size_t npes = (size_t)ofi->host->npes;
     struct sy_transport_ctx *ctx = calloc(1, sizeof *ctx);
 
     if (ctx) {
-        ctx->lane = &sy_ofi.lane[0];
+        ctx->ofi = ofi;
+        ctx->lane = &ofi->lane[0];
         ctx->last = calloc(npes, sizeof *ctx->last);
         ctx->fenced = calloc(npes, sizeof *ctx->fenced);
         ctx->dirty = calloc(npes, sizeof *ctx->dirty);
         ctx->listed = calloc(npes, sizeof *ctx->listed);
     }
     if (!ctx || !ctx->last || !ctx->fenced || !ctx->dirty || !ctx->listed) {
-        ofi_ctx_close(self, ctx);
-        return sy_ofi.host->fail(err, ENOMEM, "no memory for a context over %zu PEs", npes);
+        ofi_ctx_close(ofi, ctx);
+        return ofi->host->fail(err, ENOMEM, "no memory for a context over %zu PEs", npes);
     }
     (void)ctx_options;
-    if (wants_lane())
-        ctx->lane = ofi_take_lane();
+    if (wants_lane(ofi))
+        ctx->lane = ofi_take_lane(ofi);
     *out = ctx;
     return 0;
 }
@@ -223,32 +227,33 @@ static int ofi_ctx_open(void *self, long ctx_options, struct sy_transport_ctx **
  * have asked whether they have, so that is done here. */
 static int ofi_pending(void *self, struct sy_pending *list, int room)
 {
-    (void)self;
+    struct ofi_state *ofi = self;
     int count = 0;
 
-    if (pthread_mutex_trylock(&sy_ofi.lane[0].lock))
+    if (pthread_mutex_trylock(&ofi->lane[0].lock))
         return -EAGAIN;
-    for (int pe = 0; pe < sy_ofi.host->npes && count < room; pe++) {
-        uint32_t messages = sy_ofi.peer[pe].sent - sy_ofi.peer[pe].acked;
-        size_t native = sy_ofi.peer[pe].unproved + sy_ofi.peer[pe].delivering;
+    for (int pe = 0; pe < ofi->host->npes && count < room; pe++) {
+        uint32_t messages = ofi->peer[pe].sent - ofi->peer[pe].acked;
+        size_t native = ofi->peer[pe].unproved + ofi->peer[pe].delivering;
         if (messages)
-            sy_ofi_ask(&sy_ofi.peer[pe], sy_ofi.peer[pe].sent);
-        else if (sy_ofi.peer[pe].unproved)
-            sy_ofi_prove(&sy_ofi.peer[pe]);
+            sy_ofi_ask(&ofi->peer[pe], ofi->peer[pe].sent);
+        else if (ofi->peer[pe].unproved)
+            sy_ofi_prove(&ofi->peer[pe]);
         if (messages || native)
             list[count++] = (struct sy_pending){.pe = pe,
                                                 .operations = messages + native,
                                                 .seconds = -1,
                                                 .state = "in messages of several, and by itself"};
     }
-    sy_ofi_unlock(&sy_ofi.lane[0]);
+    sy_ofi_unlock(&ofi->lane[0]);
     return count;
 }
 
 static int ofi_progress(void *self, unsigned flags)
 {
-    (void)self;
-    return flags & SY_PROGRESS_EVENT ? sy_ofi_event() : sy_ofi_progress();
+    struct ofi_state *ofi = self;
+
+    return flags & SY_PROGRESS_EVENT ? sy_ofi_event(ofi) : sy_ofi_progress(ofi);
 }
 
 SY_TRANSPORT_PLUGIN(ofi) = {

@@ -156,7 +156,7 @@ struct ofi_message {
     struct ofi_slot slot;
     struct ofi_message *next;
     struct ofi_peer *peer;
-    bool reply;
+    struct ofi_pool *pool;     /* that it comes from */
     uint32_t answer;           /* bytes of records that the reply to it will have */
     struct ofi_header *header; /* OFI_MESSAGE bytes in a slab */
 };
@@ -166,6 +166,7 @@ struct ofi_pool {
     char *slab;
     struct fid_mr *mr;
     unsigned count, taken;
+    bool replies;
 };
 
 /* Somebody who waits for a reply. */
@@ -187,6 +188,7 @@ union ofi_ip {
 };
 
 struct ofi_peer {
+    struct ofi_state *ofi;
     fi_addr_t address;
     union ofi_ip at;          /* the same for probe.c, or no family */
     struct sockaddr_in6 bell; /* or sockaddr_in; no family: what comes to its main lane wakes it */
@@ -239,6 +241,7 @@ struct ofi_operation {
 /* An endpoint with its completion queue. Lane 0 carries messages and the transfers of contexts that
  * share it. */
 struct ofi_lane {
+    struct ofi_state *ofi;
     pthread_mutex_t lock;
     struct fid_ep *ep;
     struct fid_cq *cq;
@@ -247,6 +250,7 @@ struct ofi_lane {
 };
 
 struct sy_transport_ctx {
+    struct ofi_state *ofi;
     struct ofi_lane *lane;
     unsigned issued;  /* native transfers under way */
     bool wait_issued; /* a fence wants them to end before the next operation */
@@ -257,7 +261,7 @@ struct sy_transport_ctx {
     int *dirty;       /* PEs whose `last` may be unacknowledged */
     int dirties;
     unsigned puts;   /* since the last quiet */
-    unsigned polls;  /* sy_ofi.polls at the last of them */
+    unsigned polls;  /* ofi->polls at the last of them */
     bool one_by_one; /* that quiet was for a single put */
     bool behind;     /* the last put that could have been native found a message before it */
     bool *listed;    /* by PE: stands in dirty */
@@ -269,14 +273,39 @@ struct ofi_wait {
     int idle;       /* looks in a row that found nothing */
 };
 
+/* Interfaces in the order of preference, and offers that could not be opened; see offers.c. */
+struct ofi_offers {
+    struct sy_interface *all;
+    const struct sy_interface **preferred;
+    size_t count;
+    struct fi_info *tried;
+};
+
+/* See bell.c. */
+struct ofi_bell {
+    int fd;        /* -1: neither this PE nor another has a bell */
+    uint16_t port; /* in the network's order */
+    bool from_far; /* PEs on other hosts may ring */
+};
+
+/* See probe.c. */
+struct ofi_probes {
+    struct ofi_probe *first;
+    uint64_t looked;          /* the last look; 0: none since something is owed */
+    _Atomic uint64_t look_at; /* the next one */
+    _Atomic bool watching;    /* without effect where nothing is probed */
+};
+
 /* A message that could not be served when it came. */
 struct ofi_deferred {
     struct ofi_deferred *next;
     struct ofi_header header; /* and the records behind it */
 };
 
+/* An instance of the transport. */
 struct ofi_state {
     const struct sy_host *host;
+    const struct ofi_settings *settings;
     struct fi_info *info;
     struct ofi_traits traits;
     struct fid_fabric *fabric;
@@ -297,12 +326,13 @@ struct ofi_state {
     struct ofi_pool requests, replies, receives;
     struct ofi_deferred *deferred, **deferred_end;
     struct ofi_fetch fetch[OFI_FETCHES], *fetch_free;
-    bool awaited;          /* some of `owed` */
-    bool rings;            /* this PE or others have a bell */
-    _Atomic bool watching; /* see probe.c; without effect where nothing is probed */
+    bool awaited; /* some of `owed` */
     bool closing;
     bool contacting; /* see contact.c */
     bool mute;       /* this PE's address fits nowhere: it takes no part */
+    struct ofi_offers offers;
+    struct ofi_bell bell;
+    struct ofi_probes probes;
     /* progress.c */
     int epoll, timer, cq_fd; /* cq_fd: the bell's if there is one, else the main queue's, or -1 */
     _Atomic bool armed;      /* who sleeps is woken by the descriptor */
@@ -325,8 +355,6 @@ struct ofi_library {
 };
 
 extern struct ofi_library sy_ofi_library;
-extern struct ofi_state sy_ofi;
-extern struct ofi_settings sy_ofi_settings;
 
 static inline void sy_ofi_lock(struct ofi_lane *lane)
 {
@@ -339,8 +367,8 @@ static inline void sy_ofi_unlock(struct ofi_lane *lane)
 }
 
 /* For below, with the main lane locked: progress.c, probe.c. */
-void sy_ofi_look_after(void);
-void sy_ofi_probes_begin(void);
+void sy_ofi_look_after(struct ofi_state *ofi);
+void sy_ofi_probes_begin(struct ofi_state *ofi);
 
 /* Bytes behind the record of an atomic operation: what its kind needs of struct ofi_amo_part. */
 static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
@@ -353,14 +381,17 @@ static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
 /* Whether nothing may follow a long native transfer of this PE before it is over. */
 static inline bool sy_ofi_held_up(const struct ofi_peer *peer)
 {
-    return sy_ofi.traits.stalls && peer->delivering > OFI_LITTLE;
+    struct ofi_state *ofi = peer->ofi;
+
+    return ofi->traits.stalls && peer->delivering > OFI_LITTLE;
 }
 
 /* A long transfer is next: no new message leaves before it. It was refused not long ago, counted in
  * polls, and is likely to be tried again; but a caller need not do that. */
 static inline bool sy_ofi_reserved(const struct ofi_peer *peer)
 {
-    unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
+    struct ofi_state *ofi = peer->ofi;
+    unsigned polls = atomic_load_explicit(&ofi->polls, memory_order_relaxed);
 
     return peer->reserved && polls - peer->reserved_at < OFI_RESERVED;
 }
@@ -374,11 +405,13 @@ static inline bool sy_ofi_reached(uint32_t a, uint32_t b)
 /* Until now all is well with a peer. */
 static inline void sy_ofi_be_patient(struct ofi_peer *peer)
 {
+    struct ofi_state *ofi = peer->ofi;
+
     peer->stale = false;
     peer->gap = peer->patience;
-    peer->ring_at = sy_ofi.looks + peer->gap;
-    if (!sy_ofi_reached(peer->ring_at, sy_ofi.ring_at))
-        sy_ofi.ring_at = peer->ring_at;
+    peer->ring_at = ofi->looks + peer->gap;
+    if (!sy_ofi_reached(peer->ring_at, ofi->ring_at))
+        ofi->ring_at = peer->ring_at;
 }
 
 /* Something is under way to the peer, or was and is not known to have arrived. */
@@ -393,17 +426,19 @@ static inline bool sy_ofi_is_unanswered(const struct ofi_peer *peer)
  * arrived. Where there is no bell anywhere the queue's descriptor does. Main lane locked. */
 static inline void sy_ofi_expect(struct ofi_peer *peer)
 {
-    if (!atomic_load_explicit(&sy_ofi.watching, memory_order_relaxed))
-        sy_ofi_probes_begin();
-    if (!sy_ofi.rings)
+    struct ofi_state *ofi = peer->ofi;
+
+    if (!atomic_load_explicit(&ofi->probes.watching, memory_order_relaxed))
+        sy_ofi_probes_begin(ofi);
+    if (ofi->bell.fd < 0)
         return;
     if (!peer->expected) {
         peer->expected = true;
         sy_ofi_be_patient(peer);
-        peer->next_expected = sy_ofi.expected;
-        sy_ofi.expected = peer;
+        peer->next_expected = ofi->expected;
+        ofi->expected = peer;
     }
-    sy_ofi_look_after();
+    sy_ofi_look_after(ofi);
 }
 
 /* The authenticator of a header. */
@@ -419,49 +454,51 @@ static inline uint64_t sy_ofi_header_mac(const struct ofi_peer *peer,
 /* A put has been issued. */
 static inline void sy_ofi_put_noted(struct sy_transport_ctx *ctx)
 {
+    struct ofi_state *ofi = ctx->ofi;
+
     ctx->puts++;
-    ctx->polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
+    ctx->polls = atomic_load_explicit(&ofi->polls, memory_order_relaxed);
 }
 
 /* ofi.c */
-void sy_ofi_reset(const struct sy_host *host);
+void sy_ofi_reset(struct ofi_state *ofi, const struct sy_host *host);
 
 /* library.c */
-int sy_ofi_load(struct sy_error *err);
+int sy_ofi_load(struct ofi_state *ofi, struct sy_error *err);
 
 /* provider.c */
-int sy_ofi_choose(struct sy_error *err);
-int sy_ofi_choose_next(void);
-int sy_ofi_fail(struct sy_error *err, ssize_t code, const char *what);
+int sy_ofi_choose(struct ofi_state *ofi, struct sy_error *err);
+int sy_ofi_choose_next(struct ofi_state *ofi);
+int sy_ofi_fail(struct ofi_state *ofi, struct sy_error *err, ssize_t code, const char *what);
 
 /* offers.c */
-void sy_ofi_offers_open(void);
-void sy_ofi_offers_close(void);
-unsigned sy_ofi_offer_rank(const struct fi_info *info);
-bool sy_ofi_offer_is_tried(const struct fi_info *info);
-bool sy_ofi_offer_failed(const struct fi_info *info);
+void sy_ofi_offers_open(struct ofi_state *ofi);
+void sy_ofi_offers_close(struct ofi_state *ofi);
+unsigned sy_ofi_offer_rank(struct ofi_state *ofi, const struct fi_info *info);
+bool sy_ofi_offer_is_tried(struct ofi_state *ofi, const struct fi_info *info);
+bool sy_ofi_offer_failed(struct ofi_state *ofi, const struct fi_info *info);
 
 /* endpoint.c */
-int sy_ofi_open_endpoint(struct sy_error *err);
-void sy_ofi_close_endpoint(void);
-void sy_ofi_close_domain(void);
+int sy_ofi_open_endpoint(struct ofi_state *ofi, struct sy_error *err);
+void sy_ofi_close_endpoint(struct ofi_state *ofi);
+void sy_ofi_close_domain(struct ofi_state *ofi);
 int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err);
 int sy_ofi_register(void *self, unsigned index, const struct sy_window *window,
                     struct sy_error *err);
 size_t sy_ofi_address(void *self, void *buffer, size_t room);
 int sy_ofi_connect(void *self, const void *addresses, size_t stride, double seconds,
                    struct sy_error *err);
-void *sy_ofi_descriptor(const void *address, size_t length);
+void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t length);
 
 /* keys.c */
-int sy_ofi_keys_open(struct sy_error *err);
-uint64_t sy_ofi_local_key(void);
-int sy_ofi_window_key(int pe, const unsigned char nonce[OFI_NONCE], unsigned window,
-                      uint64_t *keys);
+int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err);
+uint64_t sy_ofi_local_key(struct ofi_state *ofi);
+int sy_ofi_window_key(struct ofi_state *ofi, int pe, const unsigned char nonce[OFI_NONCE],
+                      unsigned window, uint64_t *keys);
 int sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE]);
 
 /* contact.c */
-int sy_ofi_contact(double seconds, struct sy_error *err);
+int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err);
 
 /* rma.c */
 int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
@@ -473,8 +510,8 @@ int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx);
 int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
 
 /* message.c; all with the main lane locked */
-int sy_ofi_pools_open(struct sy_error *err);
-void sy_ofi_pools_close(void);
+int sy_ofi_pools_open(struct ofi_state *ofi, struct sy_error *err);
+void sy_ofi_pools_close(struct ofi_state *ofi);
 int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at);
 void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
                      unsigned flags);
@@ -484,8 +521,8 @@ int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence);
 void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack);
 void sy_ofi_prove(struct ofi_peer *peer);
 void sy_ofi_owe(struct ofi_peer *peer);
-void sy_ofi_pay(void);
-void sy_ofi_retry(void);
+void sy_ofi_pay(struct ofi_state *ofi);
+void sy_ofi_retry(struct ofi_state *ofi);
 void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why);
 void sy_ofi_forget(struct ofi_peer *peer);
 struct ofi_message *sy_ofi_take(struct ofi_pool *pool);
@@ -507,38 +544,38 @@ int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_
                       const struct sy_amo *signal, unsigned flags);
 
 /* serve.c; with the main lane locked */
-void sy_ofi_serve(const struct ofi_header *header, size_t length);
-void sy_ofi_stranger(const char *what);
-void sy_ofi_serve_deferred(void);
-void sy_ofi_serve_close(void);
+void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t length);
+void sy_ofi_stranger(struct ofi_state *ofi, const char *what);
+void sy_ofi_serve_deferred(struct ofi_state *ofi);
+void sy_ofi_serve_close(struct ofi_state *ofi);
 
 /* progress.c */
-int sy_ofi_progress_open(struct sy_error *err);
-void sy_ofi_progress_close(void);
-int sy_ofi_progress(void);
-int sy_ofi_poll(void); /* with the main lane locked */
-int sy_ofi_event(void);
+int sy_ofi_progress_open(struct ofi_state *ofi, struct sy_error *err);
+void sy_ofi_progress_close(struct ofi_state *ofi);
+int sy_ofi_progress(struct ofi_state *ofi);
+int sy_ofi_poll(struct ofi_state *ofi); /* with the main lane locked */
+int sy_ofi_event(struct ofi_state *ofi);
 int sy_ofi_arm(void *self);
 int sy_ofi_wait_fd(void *self);
-void sy_ofi_wait(_Atomic int *left);
-void sy_ofi_wait_step(struct ofi_wait *wait);
-bool sy_ofi_drain(double seconds);
+void sy_ofi_wait(struct ofi_state *ofi, _Atomic int *left);
+void sy_ofi_wait_step(struct ofi_state *ofi, struct ofi_wait *wait);
+bool sy_ofi_drain(struct ofi_state *ofi, double seconds);
 
 /* bell.c */
-int sy_ofi_bell_open(void);
-void sy_ofi_bell_close(void);
-int sy_ofi_bell_fd(void);
-uint16_t sy_ofi_bell_port(void);
+int sy_ofi_bell_open(struct ofi_state *ofi);
+void sy_ofi_bell_close(struct ofi_state *ofi);
+int sy_ofi_bell_fd(struct ofi_state *ofi);
+uint16_t sy_ofi_bell_port(struct ofi_state *ofi);
 int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t its_port);
-bool sy_ofi_bell_works(void);
-bool sy_ofi_bell_heard(void);
-void sy_ofi_ring_due(void);
-bool sy_ofi_inquire(bool now);
+bool sy_ofi_bell_works(struct ofi_state *ofi);
+bool sy_ofi_bell_heard(struct ofi_state *ofi);
+void sy_ofi_ring_due(struct ofi_state *ofi);
+bool sy_ofi_inquire(struct ofi_state *ofi, bool now);
 
 /* probe.c */
 void sy_ofi_probes_meet(struct ofi_peer *peer, const void *address);
-void sy_ofi_probes_look(void);
-void sy_ofi_probes_close(void);
+void sy_ofi_probes_look(struct ofi_state *ofi);
+void sy_ofi_probes_close(struct ofi_state *ofi);
 
 uint64_t sy_ofi_now(void); /* nanoseconds, CLOCK_MONOTONIC */
 

@@ -35,8 +35,8 @@
 #define SAID_PART  3                   /* a warning comes after this part of the patience */
 #define BEFORE     1.5 /* seconds: a silence is noticed late, and the next look is late too */
 
-struct probe {
-    struct probe *next;
+struct ofi_probe {
+    struct ofi_probe *next;
     union ofi_ip to;
     int fd;              /* -1: none at present */
     bool connected, old; /* old: it has had time for an answer */
@@ -47,13 +47,9 @@ struct probe {
     bool said;
 };
 
-static struct probe *probes;
-static uint64_t looked;          /* the last look; 0: none since something is owed */
-static _Atomic uint64_t look_at; /* the next one */
-
-static double ofi_probe_ofi_patience(void)
+static double ofi_probe_ofi_patience(struct ofi_state *ofi)
 {
-    const struct sy_start *start = sy_ofi.host->start;
+    const struct sy_start *start = ofi->host->start;
 
     return start ? start->peer_timeout : 10;
 }
@@ -84,7 +80,7 @@ static const char *ofi_probe_ofi_ip_text(const union ofi_ip *ip, char text[INET6
 
 /* ---- a probe ---- */
 
-static void ofi_probe_hang_up(struct probe *probe)
+static void ofi_probe_hang_up(struct ofi_probe *probe)
 {
     if (probe->fd >= 0)
         close(probe->fd);
@@ -94,12 +90,12 @@ static void ofi_probe_hang_up(struct probe *probe)
 
 /* From this endpoint's own address, as the provider's connections. Where there is no descriptor
  * left nothing can be said about the other side. */
-static void ofi_probe_connect(struct probe *probe, uint64_t now)
+static void ofi_probe_connect(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
 {
     union ofi_ip own;
 
     memset(&own, 0, sizeof own);
-    memcpy(&own, sy_ofi.info->src_addr, ofi_ip_length(&probe->to));
+    memcpy(&own, ofi->info->src_addr, ofi_ip_length(&probe->to));
     own.four.sin_port = 0;
     probe->begun = now;
     probe->fd = socket(probe->to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -117,7 +113,7 @@ static void ofi_probe_connect(struct probe *probe, uint64_t now)
 }
 
 /* The connection has been made, or has failed: also by the word that nobody listens there. */
-static void ofi_probe_concluded(struct probe *probe, uint64_t now)
+static void ofi_probe_concluded(struct ofi_probe *probe, uint64_t now)
 {
     int error = 0, one = 1, most = 127;
     socklen_t length = sizeof error;
@@ -138,7 +134,7 @@ static void ofi_probe_concluded(struct probe *probe, uint64_t now)
 }
 
 /* When the other kernel last answered. */
-static void ofi_probe_ask_kernel(struct probe *probe, uint64_t now)
+static void ofi_probe_ask_kernel(struct ofi_probe *probe, uint64_t now)
 {
     struct tcp_info info;
     socklen_t length = sizeof info;
@@ -154,7 +150,7 @@ static void ofi_probe_ask_kernel(struct probe *probe, uint64_t now)
         probe->answered = now - ago;
 }
 
-static void ofi_probe_look(struct probe *probe, uint64_t now)
+static void ofi_probe_look(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
 {
     struct pollfd ready = {.fd = probe->fd, .events = POLLOUT};
 
@@ -165,18 +161,18 @@ static void ofi_probe_look(struct probe *probe, uint64_t now)
     else if (probe->fd >= 0 && now - probe->begun >= ATTEMPT_NS)
         ofi_probe_hang_up(probe);
     if (probe->fd < 0)
-        ofi_probe_connect(probe, now);
+        ofi_probe_connect(ofi, probe, now);
 }
 
-static void ofi_probe_judge(struct probe *probe, uint64_t now)
+static void ofi_probe_judge(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
 {
-    double silence = (double)(now - probe->answered) * 1e-9, most = ofi_probe_ofi_patience();
+    double silence = (double)(now - probe->answered) * 1e-9, most = ofi_probe_ofi_patience(ofi);
     char address[INET6_ADDRSTRLEN], more[32] = "", why[320];
 
     ofi_probe_ofi_ip_text(&probe->to, address);
     if (probe->said && silence < most / SAID_PART) {
         probe->said = false;
-        sy_ofi.host->log(SY_LOG_WARN, "ofi", "%s answers again", address);
+        ofi->host->log(SY_LOG_WARN, "ofi", "%s answers again", address);
     }
     if (silence < most / SAID_PART)
         return;
@@ -184,11 +180,10 @@ static void ofi_probe_judge(struct probe *probe, uint64_t now)
         probe->said = true;
         if (probe->pes > 1)
             snprintf(more, sizeof more, " and %u more PEs", probe->pes - 1);
-        sy_ofi.host->log(SY_LOG_WARN, "ofi",
-                         "no answer from %s (PE %d on host %s%s) for %.0f s; the job ends if that "
-                         "lasts for %g s (SHMEM_PEER_TIMEOUT)",
-                         address, probe->pe, sy_ofi.host->place(probe->pe).host, more, silence,
-                         most);
+        ofi->host->log(SY_LOG_WARN, "ofi",
+                       "no answer from %s (PE %d on host %s%s) for %.0f s; the job ends if that "
+                       "lasts for %g s (SHMEM_PEER_TIMEOUT)",
+                       address, probe->pe, ofi->host->place(probe->pe).host, more, silence, most);
     }
     if (silence < (most > 2 * BEFORE ? most - BEFORE : most))
         return;
@@ -197,7 +192,7 @@ static void ofi_probe_judge(struct probe *probe, uint64_t now)
              "network between is down; libfabric does not connect anew, so the job ends. The tcp "
              "transport waits longer and does (SHMEM_TRANSPORTS=shm,tcp)",
              address, silence);
-    sy_ofi.host->lost(probe->pe, ETIMEDOUT, why);
+    ofi->host->lost(probe->pe, ETIMEDOUT, why);
 }
 
 /* ---- those that owe ---- */
@@ -205,7 +200,8 @@ static void ofi_probe_judge(struct probe *probe, uint64_t now)
 /* Has the host of a PE asked, which has been silent since. */
 static void ofi_probe_want(const struct ofi_peer *peer, uint64_t since)
 {
-    struct probe *probe = probes;
+    struct ofi_state *ofi = peer->ofi;
+    struct ofi_probe *probe = ofi->probes.first;
 
     while (probe && !ofi_probe_ofi_same_host(&probe->to, &peer->at))
         probe = probe->next;
@@ -213,8 +209,9 @@ static void ofi_probe_want(const struct ofi_peer *peer, uint64_t since)
         probe = calloc(1, sizeof *probe);
         if (!probe)
             return;
-        *probe = (struct probe){.next = probes, .to = peer->at, .fd = -1, .answered = since};
-        probes = probe;
+        *probe = (struct ofi_probe){
+            .next = ofi->probes.first, .to = peer->at, .fd = -1, .answered = since};
+        ofi->probes.first = probe;
     }
     if (!probe->pes++)
         probe->pe = peer->pe;
@@ -229,12 +226,12 @@ static uint64_t ofi_signs(const struct ofi_peer *peer)
 
 /* Looks who owes something; those that have given no sign for a while are asked, and their hosts.
  * Returns whether anybody owes. Main lane locked. */
-static bool ofi_probe_find(uint64_t now, bool late)
+static bool ofi_probe_find(struct ofi_state *ofi, uint64_t now, bool late)
 {
     bool any = false;
 
-    for (int pe = 0; pe < sy_ofi.host->npes; pe++) {
-        struct ofi_peer *peer = &sy_ofi.peer[pe];
+    for (int pe = 0; pe < ofi->host->npes; pe++) {
+        struct ofi_peer *peer = &ofi->peer[pe];
         if (!peer->known || !peer->at.any.sa_family || !sy_ofi_is_unanswered(peer)) {
             peer->owes_since = 0;
             continue;
@@ -253,9 +250,9 @@ static bool ofi_probe_find(uint64_t now, bool late)
     return any;
 }
 
-static void ofi_probe_all(uint64_t now, bool late)
+static void ofi_probe_all(struct ofi_state *ofi, uint64_t now, bool late)
 {
-    struct probe **link = &probes, *probe;
+    struct ofi_probe **link = &ofi->probes.first, *probe;
 
     while ((probe = *link)) {
         if (!probe->pes) {
@@ -265,63 +262,65 @@ static void ofi_probe_all(uint64_t now, bool late)
             continue;
         }
         probe->answered = late ? now : probe->answered;
-        ofi_probe_look(probe, now);
+        ofi_probe_look(ofi, probe, now);
         if (probe->old)
-            ofi_probe_judge(probe, now);
+            ofi_probe_judge(ofi, probe, now);
         probe->old = true;
         link = &probe->next;
     }
 }
 
 /* The progress thread, whenever it is at work for this transport. */
-void sy_ofi_probes_look(void)
+void sy_ofi_probes_look(struct ofi_state *ofi)
 {
-    if (!sy_ofi.traits.tcp || sy_ofi.closing ||
-        !atomic_load_explicit(&sy_ofi.watching, memory_order_acquire))
+    if (!ofi->traits.tcp || ofi->closing ||
+        !atomic_load_explicit(&ofi->probes.watching, memory_order_acquire))
         return;
     uint64_t now = sy_ofi_now();
-    if (now < atomic_load_explicit(&look_at, memory_order_relaxed))
+    if (now < atomic_load_explicit(&ofi->probes.look_at, memory_order_relaxed))
         return;
-    bool late = looked && now - looked > LATE_NS;
-    looked = now;
-    atomic_store_explicit(&look_at, now + LOOK_NS, memory_order_relaxed);
-    for (struct probe *probe = probes; probe; probe = probe->next)
+    bool late = ofi->probes.looked && now - ofi->probes.looked > LATE_NS;
+    ofi->probes.looked = now;
+    atomic_store_explicit(&ofi->probes.look_at, now + LOOK_NS, memory_order_relaxed);
+    for (struct ofi_probe *probe = ofi->probes.first; probe; probe = probe->next)
         probe->pes = 0;
-    sy_ofi_lock(&sy_ofi.lane[0]);
-    bool any = ofi_probe_find(now, late);
+    sy_ofi_lock(&ofi->lane[0]);
+    bool any = ofi_probe_find(ofi, now, late);
     if (!any) {
-        atomic_store_explicit(&sy_ofi.watching, false, memory_order_relaxed);
-        looked = 0;
+        atomic_store_explicit(&ofi->probes.watching, false, memory_order_relaxed);
+        ofi->probes.looked = 0;
     }
-    sy_ofi_unlock(&sy_ofi.lane[0]);
-    ofi_probe_all(now, late);
+    sy_ofi_unlock(&ofi->lane[0]);
+    ofi_probe_all(ofi, now, late);
     if (any)
-        sy_ofi.host->soon(LOOK_NS / 1000);
+        ofi->host->soon(LOOK_NS / 1000);
 }
 
 /* Something leaves for a PE while nobody is watched. Main lane locked. */
-void sy_ofi_probes_begin(void)
+void sy_ofi_probes_begin(struct ofi_state *ofi)
 {
-    atomic_store_explicit(&look_at, sy_ofi_now() + LOOK_NS, memory_order_relaxed);
-    atomic_store_explicit(&sy_ofi.watching, true, memory_order_release);
-    sy_ofi.host->soon(LOOK_NS / 1000);
+    atomic_store_explicit(&ofi->probes.look_at, sy_ofi_now() + LOOK_NS, memory_order_relaxed);
+    atomic_store_explicit(&ofi->probes.watching, true, memory_order_release);
+    ofi->host->soon(LOOK_NS / 1000);
 }
 
 /* What is between here and a PE is TCP's business, so that TCP can tell. */
 void sy_ofi_probes_meet(struct ofi_peer *peer, const void *address)
 {
+    struct ofi_state *ofi = peer->ofi;
+
     memset(&peer->at, 0, sizeof peer->at);
-    if (sy_ofi.traits.tcp && sy_ofi.info->src_addr && peer->pe != sy_ofi.host->pe &&
-        ofi_probe_ofi_patience() > 0)
+    if (ofi->traits.tcp && ofi->info->src_addr && peer->pe != ofi->host->pe &&
+        ofi_probe_ofi_patience(ofi) > 0)
         memcpy(&peer->at, address,
                ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof peer->at.six
                                                                          : sizeof peer->at.four);
 }
 
-void sy_ofi_probes_close(void)
+void sy_ofi_probes_close(struct ofi_state *ofi)
 {
-    for (struct probe *probe = probes; probe; probe = probe->next)
+    for (struct ofi_probe *probe = ofi->probes.first; probe; probe = probe->next)
         probe->pes = 0;
-    ofi_probe_all(0, false);
-    looked = 0;
+    ofi_probe_all(ofi, 0, false);
+    ofi->probes.looked = 0;
 }

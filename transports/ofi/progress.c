@@ -27,8 +27,7 @@
 #define LONGEST_NS      4000000L
 #define LONGEST_BEAT_NS 1000000L /* while application threads poll */
 #define BATCH           16
-#define LOOKS           50    /* idle polls before the processor is offered to others */
-#define LONG_IDLE       10000 /* the same before a wait inside a call is the core's business too */
+#define LOOKS           50 /* idle polls before the processor is offered to others */
 
 /* Idle polls after which a PE seems to compute: more than a large transfer to one that polls has. A
  * multiple of LOOKS. */
@@ -40,10 +39,10 @@
 
 /* ---- completions ---- */
 
-static bool ofi_progress_post(struct ofi_message *buffer)
+static bool ofi_progress_post(struct ofi_state *ofi, struct ofi_message *buffer)
 {
-    struct ofi_pool *pool = &sy_ofi.receives;
-    ssize_t rc = fi_recv(sy_ofi.lane[0].ep, buffer->header, OFI_MESSAGE,
+    struct ofi_pool *pool = &ofi->receives;
+    ssize_t rc = fi_recv(ofi->lane[0].ep, buffer->header, OFI_MESSAGE,
                          pool->mr ? fi_mr_desc(pool->mr) : NULL, FI_ADDR_UNSPEC,
                          &buffer->slot.context);
 
@@ -55,17 +54,18 @@ static bool ofi_progress_post(struct ofi_message *buffer)
 }
 
 /* Posts what is free; the rest is tried again at the next poll. */
-static void ofi_progress_post_all(void)
+static void ofi_progress_post_all(struct ofi_state *ofi)
 {
     struct ofi_message *buffer;
 
-    while ((buffer = sy_ofi_take(&sy_ofi.receives)))
-        if (!ofi_progress_post(buffer))
+    while ((buffer = sy_ofi_take(&ofi->receives)))
+        if (!ofi_progress_post(ofi, buffer))
             return;
 }
 
 static void ofi_progress_complete(struct ofi_lane *lane, const struct fi_cq_msg_entry *entry)
 {
+    struct ofi_state *ofi = lane->ofi;
     struct ofi_slot *slot = entry->op_context;
     struct ofi_message *message = (struct ofi_message *)slot;
 
@@ -79,8 +79,8 @@ static void ofi_progress_complete(struct ofi_lane *lane, const struct fi_cq_msg_
         sy_ofi_give(message);
         break;
     case OFI_RECEIVED:
-        sy_ofi_serve(message->header, entry->len);
-        ofi_progress_post(message);
+        sy_ofi_serve(ofi, message->header, entry->len);
+        ofi_progress_post(ofi, message);
         break;
     }
 }
@@ -89,6 +89,7 @@ static void ofi_progress_complete(struct ofi_lane *lane, const struct fi_cq_msg_
  * more. */
 static void ofi_progress_failed(struct ofi_lane *lane)
 {
+    struct ofi_state *ofi = lane->ofi;
     struct fi_cq_err_entry entry = {0};
     char text[160] = "";
 
@@ -97,23 +98,23 @@ static void ofi_progress_failed(struct ofi_lane *lane)
     struct ofi_slot *slot = entry.op_context;
     const char *why = fi_cq_strerror(lane->cq, entry.prov_errno, entry.err_data, text, sizeof text);
     why = entry.err == FI_EIO && why && *why ? why : sy_ofi_library.strerror(entry.err);
-    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "completion with error %d, %d: %s", entry.err,
-                     entry.prov_errno, why);
+    ofi->host->log(SY_LOG_DEBUG, "ofi", "completion with error %d, %d: %s", entry.err,
+                   entry.prov_errno, why);
     if (!slot)
         return;
     int pe = slot->kind == OFI_OPERATION ? ((struct ofi_operation *)slot)->pe
-             : slot->kind == OFI_SENT && !((struct ofi_message *)slot)->reply
+             : slot->kind == OFI_SENT && !((struct ofi_message *)slot)->pool->replies
                  ? ((struct ofi_message *)slot)->peer->pe
                  : -1;
     if (slot->kind == OFI_RECEIVED) {
         if (entry.err != FI_ECANCELED)
-            ofi_progress_post((struct ofi_message *)slot);
+            ofi_progress_post(ofi, (struct ofi_message *)slot);
         return;
     }
     const struct fi_cq_msg_entry over = {.op_context = slot};
     ofi_progress_complete(lane, &over);
     if (pe >= 0)
-        sy_ofi_failed(&sy_ofi.peer[pe], entry.err, why);
+        sy_ofi_failed(&ofi->peer[pe], entry.err, why);
 }
 
 /* Polls one lane, which the caller has locked. */
@@ -132,68 +133,68 @@ static int ofi_progress_poll_lane(struct ofi_lane *lane)
 }
 
 /* The main lane, and what waits for it. */
-int sy_ofi_poll(void)
+int sy_ofi_poll(struct ofi_state *ofi)
 {
-    int done = ofi_progress_poll_lane(&sy_ofi.lane[0]);
+    int done = ofi_progress_poll_lane(&ofi->lane[0]);
 
-    if (sy_ofi.waiting)
-        sy_ofi_retry();
-    if (sy_ofi.deferred)
-        sy_ofi_serve_deferred();
-    if (sy_ofi.receives.free)
-        ofi_progress_post_all();
-    if ((!done || sy_ofi.awaited) && sy_ofi.owed)
-        sy_ofi_pay();
-    sy_ofi.looks++;
-    if (sy_ofi.expected && sy_ofi_reached(sy_ofi.looks, sy_ofi.ring_at))
-        sy_ofi_ring_due();
+    if (ofi->waiting)
+        sy_ofi_retry(ofi);
+    if (ofi->deferred)
+        sy_ofi_serve_deferred(ofi);
+    if (ofi->receives.free)
+        ofi_progress_post_all(ofi);
+    if ((!done || ofi->awaited) && ofi->owed)
+        sy_ofi_pay(ofi);
+    ofi->looks++;
+    if (ofi->expected && sy_ofi_reached(ofi->looks, ofi->ring_at))
+        sy_ofi_ring_due(ofi);
     return done;
 }
 
 /* ---- sleeping ---- */
 
-static void ofi_progress_start_timer(long ns)
+static void ofi_progress_start_timer(struct ofi_state *ofi, long ns)
 {
     const struct itimerspec when = {.it_value.tv_nsec = ns};
 
-    timerfd_settime(sy_ofi.timer, 0, &when, NULL);
+    timerfd_settime(ofi->timer, 0, &when, NULL);
 }
 
 /* The same with the main lane locked. */
-static void ofi_progress_set_timer(long ns)
+static void ofi_progress_set_timer(struct ofi_state *ofi, long ns)
 {
-    sy_ofi.ticking = ns > 0;
-    ofi_progress_start_timer(ns);
+    ofi->ticking = ns > 0;
+    ofi_progress_start_timer(ofi, ns);
 }
 
-static void ofi_progress_watch_queue(bool on)
+static void ofi_progress_watch_queue(struct ofi_state *ofi, bool on)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
-    atomic_store_explicit(&sy_ofi.armed, on, memory_order_relaxed);
-    epoll_ctl(sy_ofi.epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, sy_ofi.cq_fd, &event);
+    atomic_store_explicit(&ofi->armed, on, memory_order_relaxed);
+    epoll_ctl(ofi->epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, ofi->cq_fd, &event);
 }
 
 /* Something was issued that must be looked after although nothing wakes who sleeps. */
-void sy_ofi_look_after(void)
+void sy_ofi_look_after(struct ofi_state *ofi)
 {
-    long soon = sy_ofi.rings ? UNHEARD_NS : TICK_NS;
+    long soon = ofi->bell.fd >= 0 ? UNHEARD_NS : TICK_NS;
 
-    if (sy_ofi.armed && (!sy_ofi.ticking || sy_ofi.tick_ns > soon))
-        ofi_progress_set_timer(sy_ofi.tick_ns = soon);
+    if (ofi->armed && (!ofi->ticking || ofi->tick_ns > soon))
+        ofi_progress_set_timer(ofi, ofi->tick_ns = soon);
 }
 
 /* Something is under way that the descriptor may not tell the end of. */
-static bool ofi_progress_unfinished(void)
+static bool ofi_progress_unfinished(struct ofi_state *ofi)
 {
-    if (sy_ofi.waiting || sy_ofi.owed || sy_ofi.deferred || sy_ofi.receives.free)
+    if (ofi->waiting || ofi->owed || ofi->deferred || ofi->receives.free)
         return true;
-    if (sy_ofi.expected || (sy_ofi.traits.bell && sy_ofi.replies.taken))
+    if (ofi->expected || (ofi->traits.bell && ofi->replies.taken))
         return true;
-    if (!sy_ofi.traits.ticks)
+    if (!ofi->traits.ticks)
         return false;
-    for (int pe = 0; pe < sy_ofi.host->npes; pe++)
-        if (sy_ofi.peer[pe].sent != sy_ofi.peer[pe].acked)
+    for (int pe = 0; pe < ofi->host->npes; pe++)
+        if (ofi->peer[pe].sent != ofi->peer[pe].acked)
             return true;
     return false;
 }
@@ -205,23 +206,23 @@ static long longer(long ns, long most)
 
 /* Polls until nothing is left, and arms the descriptor. *busy: whether there was something. Returns
  * whether the descriptor will tell when there is something again. */
-static bool ofi_progress_look(bool *busy)
+static bool ofi_progress_look(struct ofi_state *ofi, bool *busy)
 {
-    struct fid *queue = &sy_ofi.lane[0].cq->fid;
-    int idle = 0, looks = sy_ofi.cq_fd < 0 || sy_ofi.traits.bell ? DEAF_LOOKS : 1;
+    struct fid *queue = &ofi->lane[0].cq->fid;
+    int idle = 0, looks = ofi->cq_fd < 0 || ofi->traits.bell ? DEAF_LOOKS : 1;
 
     for (int rounds = 0; rounds < 64; rounds++) {
-        if (sy_ofi_poll() || sy_ofi_bell_heard()) {
+        if (sy_ofi_poll(ofi) || sy_ofi_bell_heard(ofi)) {
             *busy = true;
             continue;
         }
         if (++idle < looks)
             continue;
-        if (sy_ofi.cq_fd < 0)
+        if (ofi->cq_fd < 0)
             return false;
-        if (sy_ofi.traits.bell || !fi_trywait(sy_ofi.fabric, &queue, 1)) {
-            if (!sy_ofi.armed)
-                ofi_progress_watch_queue(true);
+        if (ofi->traits.bell || !fi_trywait(ofi->fabric, &queue, 1)) {
+            if (!ofi->armed)
+                ofi_progress_watch_queue(ofi, true);
             return true;
         }
     }
@@ -230,59 +231,59 @@ static bool ofi_progress_look(bool *busy)
 
 /* Whether a PE with a bell looks again before it is rung: the next request comes soon, or the rest
  * of a long one; or it may never be rung. */
-static bool looks_again(bool busy)
+static bool looks_again(struct ofi_state *ofi, bool busy)
 {
-    return sy_ofi.traits.bell && (busy || sy_ofi.tick_ns < LONGEST_NS || !sy_ofi_bell_works());
+    return ofi->traits.bell && (busy || ofi->tick_ns < LONGEST_NS || !sy_ofi_bell_works(ofi));
 }
 
 /* Lets a thread sleep when nothing is left: on the descriptor where it tells, else for a while that
  * grows as long as nothing comes. late: those that owe an answer have had time for it. Returns as
  * sleeping() does. Main lane locked. */
-static int ofi_progress_settle(bool late)
+static int ofi_progress_settle(struct ofi_state *ofi, bool late)
 {
-    bool busy = sy_ofi_poll() > 0;
-    bool moving = sy_ofi.expected && sy_ofi_inquire(late);
-    bool told = ofi_progress_look(&busy);
+    bool busy = sy_ofi_poll(ofi) > 0;
+    bool moving = ofi->expected && sy_ofi_inquire(ofi, late);
+    bool told = ofi_progress_look(ofi, &busy);
 
-    if (told && !ofi_progress_unfinished() && !looks_again(busy)) {
-        ofi_progress_set_timer(0);
+    if (told && !ofi_progress_unfinished(ofi) && !looks_again(ofi, busy)) {
+        ofi_progress_set_timer(ofi, 0);
         return busy;
     }
-    sy_ofi.tick_ns = busy || moving ? TICK_NS : longer(sy_ofi.tick_ns, LONGEST_NS);
-    ofi_progress_set_timer(sy_ofi.tick_ns);
+    ofi->tick_ns = busy || moving ? TICK_NS : longer(ofi->tick_ns, LONGEST_NS);
+    ofi_progress_set_timer(ofi, ofi->tick_ns);
     return busy ? 1 : -EAGAIN;
 }
 
 /* The application has polled since the last beat; the next one comes later. Threads that poll but
  * seldom do not ring soon, and those that only poll do not read the bell. */
-static void ofi_progress_beat(unsigned polls)
+static void ofi_progress_beat(struct ofi_state *ofi, unsigned polls)
 {
-    if (sy_ofi.rings && !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
-        sy_ofi_inquire(false);
-        sy_ofi_bell_heard();
-        sy_ofi_unlock(&sy_ofi.lane[0]);
+    if (ofi->bell.fd >= 0 && !pthread_mutex_trylock(&ofi->lane[0].lock)) {
+        sy_ofi_inquire(ofi, false);
+        sy_ofi_bell_heard(ofi);
+        sy_ofi_unlock(&ofi->lane[0]);
     }
-    sy_ofi.polls_before = polls;
-    ofi_progress_start_timer(sy_ofi.beat_ns = longer(sy_ofi.beat_ns, LONGEST_BEAT_NS));
+    ofi->polls_before = polls;
+    ofi_progress_start_timer(ofi, ofi->beat_ns = longer(ofi->beat_ns, LONGEST_BEAT_NS));
 }
 
 /* The core's progress thread was woken. */
-int sy_ofi_event(void)
+int sy_ofi_event(struct ofi_state *ofi)
 {
     uint64_t expirations;
-    unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
-    bool armed = atomic_load_explicit(&sy_ofi.armed, memory_order_relaxed);
+    unsigned polls = atomic_load_explicit(&ofi->polls, memory_order_relaxed);
+    bool armed = atomic_load_explicit(&ofi->armed, memory_order_relaxed);
 
-    sy_ofi_probes_look();
-    if (read(sy_ofi.timer, &expirations, sizeof expirations) < 0)
+    sy_ofi_probes_look(ofi);
+    if (read(ofi->timer, &expirations, sizeof expirations) < 0)
         expirations = 0;
-    if (!armed && polls != sy_ofi.polls_before) {
-        ofi_progress_beat(polls);
+    if (!armed && polls != ofi->polls_before) {
+        ofi_progress_beat(ofi, polls);
         return 1;
     }
-    sy_ofi_lock(&sy_ofi.lane[0]);
-    ofi_progress_settle(expirations > 0);
-    sy_ofi_unlock(&sy_ofi.lane[0]);
+    sy_ofi_lock(&ofi->lane[0]);
+    ofi_progress_settle(ofi, expirations > 0);
+    sy_ofi_unlock(&ofi->lane[0]);
     return 1;
 }
 
@@ -291,27 +292,26 @@ int sy_ofi_event(void)
  * there is nothing to do: they disarm. */
 int sy_ofi_arm(void *self)
 {
-    bool all = sy_ofi.lanes == 1 && !sy_ofi.traits.bell &&
-               (!sy_ofi.traits.rma || sy_ofi.traits.software);
+    struct ofi_state *ofi = self;
+    bool all = ofi->lanes == 1 && !ofi->traits.bell && (!ofi->traits.rma || ofi->traits.software);
 
-    (void)self;
-    sy_ofi_lock(&sy_ofi.lane[0]);
-    int done = ofi_progress_settle(false);
-    sy_ofi_unlock(&sy_ofi.lane[0]);
+    sy_ofi_lock(&ofi->lane[0]);
+    int done = ofi_progress_settle(ofi, false);
+    sy_ofi_unlock(&ofi->lane[0]);
     return done || all ? done : -EAGAIN;
 }
 
 /* A PE that computes looks seldom if nothing wakes it, more often after a message has come; native
  * operations do not tell it that they have. Main lane locked. */
-static void ofi_progress_nudge(void)
+static void ofi_progress_nudge(struct ofi_state *ofi)
 {
-    const struct ofi_lane *lane = &sy_ofi.lane[0];
+    const struct ofi_lane *lane = &ofi->lane[0];
 
     for (int i = 0; i < OFI_OPERATIONS; i++) {
         const struct ofi_operation *op = &lane->operations[i];
         if (op->pe < 0)
             continue;
-        struct ofi_peer *peer = &sy_ofi.peer[op->pe];
+        struct ofi_peer *peer = &ofi->peer[op->pe];
         if (peer->sent != peer->acked)
             continue;
         /* What follows a long write would not be noticed before it is over. */
@@ -323,126 +323,126 @@ static void ofi_progress_nudge(void)
 }
 
 /* After polls that found nothing: whether the processor has been given to others. */
-static bool ofi_progress_give_way(void)
+static bool ofi_progress_give_way(struct ofi_state *ofi)
 {
-    unsigned idle = atomic_fetch_add_explicit(&sy_ofi.idle, 1, memory_order_relaxed) + 1;
+    unsigned idle = atomic_fetch_add_explicit(&ofi->idle, 1, memory_order_relaxed) + 1;
 
     if (idle % LOOKS)
         return false;
-    if (sy_ofi.traits.deaf && idle % LONG_WAIT == 0 &&
-        !pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
-        ofi_progress_nudge();
-        sy_ofi_unlock(&sy_ofi.lane[0]);
+    if (ofi->traits.deaf && idle % LONG_WAIT == 0 && !pthread_mutex_trylock(&ofi->lane[0].lock)) {
+        ofi_progress_nudge(ofi);
+        sy_ofi_unlock(&ofi->lane[0]);
     }
     sched_yield();
     return true;
 }
 
 /* An application thread polls. disarm: it goes on doing so without a sleep. */
-static int ofi_progress_poll_all(bool disarm)
+static int ofi_progress_poll_all(struct ofi_state *ofi, bool disarm)
 {
     int done = 0;
 
-    atomic_fetch_add_explicit(&sy_ofi.polls, 1, memory_order_relaxed);
-    if (!pthread_mutex_trylock(&sy_ofi.lane[0].lock)) {
-        if (sy_ofi.armed && disarm) {
-            ofi_progress_watch_queue(false);
-            ofi_progress_set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
+    atomic_fetch_add_explicit(&ofi->polls, 1, memory_order_relaxed);
+    if (!pthread_mutex_trylock(&ofi->lane[0].lock)) {
+        if (ofi->armed && disarm) {
+            ofi_progress_watch_queue(ofi, false);
+            ofi_progress_set_timer(ofi, ofi->tick_ns = ofi->beat_ns = TICK_NS);
         }
-        done = sy_ofi_poll();
-        sy_ofi_unlock(&sy_ofi.lane[0]);
+        done = sy_ofi_poll(ofi);
+        sy_ofi_unlock(&ofi->lane[0]);
     }
-    for (unsigned i = 1; i < sy_ofi.lanes; i++) {
-        struct ofi_lane *lane = &sy_ofi.lane[i];
+    for (unsigned i = 1; i < ofi->lanes; i++) {
+        struct ofi_lane *lane = &ofi->lane[i];
         if (!pthread_mutex_trylock(&lane->lock)) {
             done += lane->cq ? ofi_progress_poll_lane(lane) : 0;
             sy_ofi_unlock(lane);
         }
     }
     if (!done)
-        return ofi_progress_give_way() ? -1 : 0;
-    atomic_store_explicit(&sy_ofi.idle, 0, memory_order_relaxed);
+        return ofi_progress_give_way(ofi) ? -1 : 0;
+    atomic_store_explicit(&ofi->idle, 0, memory_order_relaxed);
     return done;
 }
 
-int sy_ofi_progress(void)
+int sy_ofi_progress(struct ofi_state *ofi)
 {
-    return ofi_progress_poll_all(!sy_ofi.host->crowded);
+    return ofi_progress_poll_all(ofi, !ofi->host->crowded);
 }
 
-/* One look in a wait inside a call. What lasts is the core's business too: stall reports see it,
- * other transports move, and the processor is given away. */
-void sy_ofi_wait_step(struct ofi_wait *wait)
+/* One look in a wait inside a call. What is not there soon is the core's business too: stall
+ * reports see it, other transports move, and the processor is given away. */
+void sy_ofi_wait_step(struct ofi_state *ofi, struct ofi_wait *wait)
 {
-    if (ofi_progress_poll_all(true) > 0)
+    if (ofi_progress_poll_all(ofi, true) > 0)
         wait->idle = 0;
-    else if (++wait->idle % LONG_IDLE == 0)
-        sy_ofi.host->rest(&wait->since);
+    else if (++wait->idle % LOOKS == 0)
+        ofi->host->rest(&wait->since);
 }
 
-void sy_ofi_wait(_Atomic int *left)
+void sy_ofi_wait(struct ofi_state *ofi, _Atomic int *left)
 {
     struct ofi_wait wait = {0};
 
     while (atomic_load_explicit(left, memory_order_acquire))
-        sy_ofi_wait_step(&wait);
+        sy_ofi_wait_step(ofi, &wait);
 }
 
 int sy_ofi_wait_fd(void *self)
 {
-    (void)self;
-    return sy_ofi.epoll;
+    struct ofi_state *ofi = self;
+
+    return ofi->epoll;
 }
 
 /* ---- life ---- */
 
-int sy_ofi_progress_open(struct sy_error *err)
+int sy_ofi_progress_open(struct ofi_state *ofi, struct sy_error *err)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
-    sy_ofi.cq_fd = -1;
-    sy_ofi.epoll = epoll_create1(EPOLL_CLOEXEC);
-    sy_ofi.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (sy_ofi.epoll < 0 || sy_ofi.timer < 0 ||
-        epoll_ctl(sy_ofi.epoll, EPOLL_CTL_ADD, sy_ofi.timer, &event))
-        return sy_ofi.host->fail(err, errno, "a timer for the progress thread: %s%s",
-                                 strerror(errno), sy_denied_hint(errno));
-    if (sy_ofi.traits.bell)
-        sy_ofi.cq_fd = sy_ofi_bell_fd();
-    else if (sy_ofi.traits.deaf || fi_control(&sy_ofi.lane[0].cq->fid, FI_GETWAIT, &sy_ofi.cq_fd))
-        sy_ofi.cq_fd = -1;
-    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "progress: %s",
-                     sy_ofi.cq_fd < 0     ? "by a timer"
-                     : sy_ofi.traits.bell ? "woken by the bell"
-                                          : "woken by the completion queue");
-    ofi_progress_post_all();
-    ofi_progress_set_timer(sy_ofi.tick_ns = sy_ofi.beat_ns = TICK_NS);
+    ofi->cq_fd = -1;
+    ofi->epoll = epoll_create1(EPOLL_CLOEXEC);
+    ofi->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (ofi->epoll < 0 || ofi->timer < 0 ||
+        epoll_ctl(ofi->epoll, EPOLL_CTL_ADD, ofi->timer, &event))
+        return ofi->host->fail(err, errno, "a timer for the progress thread: %s%s", strerror(errno),
+                               sy_denied_hint(errno));
+    if (ofi->traits.bell)
+        ofi->cq_fd = sy_ofi_bell_fd(ofi);
+    else if (ofi->traits.deaf || fi_control(&ofi->lane[0].cq->fid, FI_GETWAIT, &ofi->cq_fd))
+        ofi->cq_fd = -1;
+    ofi->host->log(SY_LOG_DEBUG, "ofi", "progress: %s",
+                   ofi->cq_fd < 0     ? "by a timer"
+                   : ofi->traits.bell ? "woken by the bell"
+                                      : "woken by the completion queue");
+    ofi_progress_post_all(ofi);
+    ofi_progress_set_timer(ofi, ofi->tick_ns = ofi->beat_ns = TICK_NS);
     return 0;
 }
 
-void sy_ofi_progress_close(void)
+void sy_ofi_progress_close(struct ofi_state *ofi)
 {
-    if (sy_ofi.epoll >= 0)
-        close(sy_ofi.epoll);
-    if (sy_ofi.timer >= 0)
-        close(sy_ofi.timer);
-    sy_ofi.epoll = sy_ofi.timer = sy_ofi.cq_fd = -1;
+    if (ofi->epoll >= 0)
+        close(ofi->epoll);
+    if (ofi->timer >= 0)
+        close(ofi->timer);
+    ofi->epoll = ofi->timer = ofi->cq_fd = -1;
 }
 
 /* Whether all requests have been acknowledged, and those of others too, and all of it has left. */
-static bool ofi_progress_drained(void)
+static bool ofi_progress_drained(struct ofi_state *ofi)
 {
-    bool all = !sy_ofi.waiting && !sy_ofi.deferred;
+    bool all = !ofi->waiting && !ofi->deferred;
 
-    for (int pe = 0; pe < sy_ofi.host->npes; pe++) {
-        struct ofi_peer *peer = &sy_ofi.peer[pe];
+    for (int pe = 0; pe < ofi->host->npes; pe++) {
+        struct ofi_peer *peer = &ofi->peer[pe];
         sy_ofi_push(peer, true);
         if (peer->told != peer->applied)
             sy_ofi_owe(peer);
         /* An empty message is for this PE's own information. */
         all = all && sy_ofi_reached(peer->acked, peer->content);
     }
-    return all && !sy_ofi.owed && !sy_ofi.requests.taken && !sy_ofi.replies.taken;
+    return all && !ofi->owed && !ofi->requests.taken && !ofi->replies.taken;
 }
 
 uint64_t sy_ofi_now(void)
@@ -454,16 +454,16 @@ uint64_t sy_ofi_now(void)
 
 /* Before the endpoint goes: others may wait for acknowledgements, and what this PE sent last must
  * have left it. Everybody does this, so nobody waits for long. */
-bool sy_ofi_drain(double seconds)
+bool sy_ofi_drain(struct ofi_state *ofi, double seconds)
 {
     uint64_t until = sy_ofi_now() + (uint64_t)(seconds * 1e9);
     bool done;
 
-    sy_ofi_lock(&sy_ofi.lane[0]);
-    sy_ofi.closing = true;
-    while (!(done = ofi_progress_drained()) && sy_ofi_now() < until)
-        if (!sy_ofi_poll())
+    sy_ofi_lock(&ofi->lane[0]);
+    ofi->closing = true;
+    while (!(done = ofi_progress_drained(ofi)) && sy_ofi_now() < until)
+        if (!sy_ofi_poll(ofi))
             sched_yield();
-    sy_ofi_unlock(&sy_ofi.lane[0]);
+    sy_ofi_unlock(&ofi->lane[0]);
     return done;
 }

@@ -53,13 +53,13 @@ static const char *const software[] = {"tcp", "net", "sockets", "udp", "shm", "s
 /* Those that a user must name: they are made for other purposes or stand in for one above. */
 static const char *const only_named[] = {"shm", "sm2", "net", "udp", "lnx", "off_coll", "ofi_hook"};
 
-int sy_ofi_fail(struct sy_error *err, ssize_t code, const char *what)
+int sy_ofi_fail(struct ofi_state *ofi, struct sy_error *err, ssize_t code, const char *what)
 {
     int number = code < 0 ? (int)-code : (int)code;
 
-    return sy_ofi.host->fail(
+    return ofi->host->fail(
         err, number < FI_ERRNO_OFFSET ? number : EIO, "%s by libfabric's provider %s: %s", what,
-        sy_ofi.info ? sy_ofi.info->fabric_attr->prov_name : "?", sy_ofi_library.strerror(number));
+        ofi->info ? ofi->info->fabric_attr->prov_name : "?", sy_ofi_library.strerror(number));
 }
 
 /* ---- names ---- */
@@ -90,9 +90,9 @@ static bool provider_fits(const char *pattern, const char *name)
     return automatic(pattern) || (name && !fnmatch(pattern, name, 0));
 }
 
-static bool provider_matches(const char *name)
+static bool provider_matches(struct ofi_state *ofi, const char *name)
 {
-    const char *pattern = sy_ofi_settings.provider;
+    const char *pattern = ofi->settings->provider;
 
     if (automatic(pattern))
         return !provider_among(name, only_named, SY_COUNT(only_named));
@@ -101,23 +101,24 @@ static bool provider_matches(const char *name)
     return provider_fits(pattern, name) || provider_fits(pattern, base);
 }
 
-static bool place_matches(const struct fi_info *info)
+static bool place_matches(struct ofi_state *ofi, const struct fi_info *info)
 {
-    return provider_fits(sy_ofi_settings.fabric, info->fabric_attr->name) &&
-           provider_fits(sy_ofi_settings.domain, info->domain_attr->name);
+    return provider_fits(ofi->settings->fabric, info->fabric_attr->name) &&
+           provider_fits(ofi->settings->domain, info->domain_attr->name);
 }
 
 /* ---- asking ---- */
 
 /* Contexts with endpoints of their own have their own locks, too, and the domain has none. */
-static bool provider_own_contexts(const char *provider)
+static bool provider_own_contexts(struct ofi_state *ofi, const char *provider)
 {
-    return sy_ofi_settings.contexts == OFI_CONTEXTS_OWN ||
-           (sy_ofi_settings.contexts == OFI_CONTEXTS_AUTO && provider &&
+    return ofi->settings->contexts == OFI_CONTEXTS_OWN ||
+           (ofi->settings->contexts == OFI_CONTEXTS_AUTO && provider &&
             !provider_among(provider, software, SY_COUNT(software)));
 }
 
-static struct fi_info *provider_make_hints(const char *provider, unsigned asked)
+static struct fi_info *provider_make_hints(struct ofi_state *ofi, const char *provider,
+                                           unsigned asked)
 {
     struct fi_info *hints = sy_ofi_library.dupinfo(NULL);
     uint64_t order = (asked & BIT(WISH_ORDER) ? ORDER : 0) |
@@ -135,7 +136,7 @@ static struct fi_info *provider_make_hints(const char *provider, unsigned asked)
         hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
     if (asked & BIT(WISH_RESOURCES))
         hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-    if (provider_own_contexts(provider))
+    if (provider_own_contexts(ofi, provider))
         hints->domain_attr->threading = FI_THREAD_SAFE;
     else if (asked & BIT(WISH_DOMAIN_LOCKS))
         hints->domain_attr->threading = FI_THREAD_DOMAIN;
@@ -148,9 +149,9 @@ static struct fi_info *provider_make_hints(const char *provider, unsigned asked)
 }
 
 /* What libfabric offers for `asked`; NULL where there is nothing. The caller frees the list. */
-static struct fi_info *provider_offers(const char *provider, unsigned asked)
+static struct fi_info *provider_offers(struct ofi_state *ofi, const char *provider, unsigned asked)
 {
-    struct fi_info *hints = provider_make_hints(provider, asked), *list = NULL;
+    struct fi_info *hints = provider_make_hints(ofi, provider, asked), *list = NULL;
 
     if (!hints || sy_ofi_library.getinfo(FI_VERSION(1, 14), NULL, NULL, 0, hints, &list))
         list = NULL;
@@ -160,14 +161,14 @@ static struct fi_info *provider_offers(const char *provider, unsigned asked)
 }
 
 /* The best of one provider's offers at the place that the user wants, or NULL. */
-static struct fi_info *provider_best(const char *provider, unsigned asked)
+static struct fi_info *provider_best(struct ofi_state *ofi, const char *provider, unsigned asked)
 {
-    struct fi_info *list = provider_offers(provider, asked), *found = NULL, *copy;
+    struct fi_info *list = provider_offers(ofi, provider, asked), *found = NULL, *copy;
 
     for (struct fi_info *i = list; i; i = i->next)
-        if (!strcmp(i->fabric_attr->prov_name, provider) && place_matches(i) &&
-            !sy_ofi_offer_is_tried(i) &&
-            (!found || sy_ofi_offer_rank(i) < sy_ofi_offer_rank(found)))
+        if (!strcmp(i->fabric_attr->prov_name, provider) && place_matches(ofi, i) &&
+            !sy_ofi_offer_is_tried(ofi, i) &&
+            (!found || sy_ofi_offer_rank(ofi, i) < sy_ofi_offer_rank(ofi, found)))
             found = i;
     copy = found ? sy_ofi_library.dupinfo(found) : NULL;
     sy_ofi_library.freeinfo(list);
@@ -176,20 +177,22 @@ static struct fi_info *provider_best(const char *provider, unsigned asked)
 
 /* Leaves out wishes until the provider has an offer. Returns it, and the wishes that remain in
  * *asked; or NULL, and in *asked what is left over at the end: a demand that it refuses. */
-static struct fi_info *provider_negotiate(const char *provider, unsigned *asked)
+static struct fi_info *provider_negotiate(struct ofi_state *ofi, const char *provider,
+                                          unsigned *asked)
 {
-    struct fi_info *info = provider_best(provider, *asked = EVERYTHING);
+    struct fi_info *info = provider_best(ofi, provider, *asked = EVERYTHING);
 
     for (unsigned dropped = 0; !info && dropped < WISHES; dropped++) {
         for (unsigned wish = dropped; !info && wish < WISHES; wish++)
-            if ((info = provider_best(provider, *asked & ~BIT(wish))))
+            if ((info = provider_best(ofi, provider, *asked & ~BIT(wish))))
                 *asked &= ~BIT(wish);
         if (!info)
             *asked &= ~BIT(dropped);
     }
     for (unsigned wish = 0; info && wish < WISHES; wish++) {
-        struct fi_info *more = *asked & BIT(wish) ? NULL
-                                                  : provider_best(provider, *asked | BIT(wish));
+        struct fi_info *more = *asked & BIT(wish)
+                                   ? NULL
+                                   : provider_best(ofi, provider, *asked | BIT(wish));
         if (more) {
             sy_ofi_library.freeinfo(info);
             info = more;
@@ -210,12 +213,12 @@ static void provider_add_word(char *text, size_t room, const char *between, cons
 }
 
 /* The demands that a provider refuses when asked for each alone. */
-static void provider_explain(const char *provider, char *text, size_t room)
+static void provider_explain(struct ofi_state *ofi, const char *provider, char *text, size_t room)
 {
     char why[96] = "";
 
     for (unsigned demand = WISHES; demand < ALL; demand++) {
-        struct fi_info *list = provider_offers(provider, BIT(demand));
+        struct fi_info *list = provider_offers(ofi, provider, BIT(demand));
         if (!list)
             provider_add_word(why, sizeof why, "|", wish_name[demand]);
         sy_ofi_library.freeinfo(list);
@@ -223,8 +226,8 @@ static void provider_explain(const char *provider, char *text, size_t room)
     char line[192];
     snprintf(line, sizeof line, "%s refuses %s", provider, *why ? why : "the demands together");
     provider_add_word(text, room, "; ", line);
-    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "provider %s: not used: refuses %s", provider,
-                     *why ? why : "FI_EP_RDM, FI_MSG and FI_ORDER_SAS together");
+    ofi->host->log(SY_LOG_DEBUG, "ofi", "provider %s: not used: refuses %s", provider,
+                   *why ? why : "FI_EP_RDM, FI_MSG and FI_ORDER_SAS together");
 }
 
 /* Distinct names of a list, as words. `what`: 'p'rovider, 'f'abric, 'd'omain. */
@@ -244,7 +247,8 @@ static void provider_list_names(const struct fi_info *list, int what, char *text
 }
 
 /* No offer is where the user wants one: says which name matches nothing, and what there is. */
-static int provider_no_such_name(const struct fi_info *all, struct sy_error *err)
+static int provider_no_such_name(struct ofi_state *ofi, const struct fi_info *all,
+                                 struct sy_error *err)
 {
     static const struct {
         int what;
@@ -252,20 +256,19 @@ static int provider_no_such_name(const struct fi_info *all, struct sy_error *err
     } names[] = {{'p', "SHMEM_OFI_PROVIDER", "provider"},
                  {'f', "SHMEM_OFI_FABRIC", "fabric"},
                  {'d', "SHMEM_OFI_DOMAIN", "domain"}};
-    const char *wanted[] = {sy_ofi_settings.provider, sy_ofi_settings.fabric,
-                            sy_ofi_settings.domain};
+    const char *wanted[] = {ofi->settings->provider, ofi->settings->fabric, ofi->settings->domain};
 
     for (size_t n = 0; n < SY_COUNT(names); n++) {
         char have[256] = "";
         bool found = false;
         for (const struct fi_info *i = all; i && !found; i = i->next)
-            found = names[n].what == 'p'   ? provider_matches(i->fabric_attr->prov_name)
+            found = names[n].what == 'p'   ? provider_matches(ofi, i->fabric_attr->prov_name)
                     : names[n].what == 'f' ? provider_fits(wanted[n], i->fabric_attr->name)
                                            : provider_fits(wanted[n], i->domain_attr->name);
         if (found || automatic(wanted[n]))
             continue;
         provider_list_names(all, names[n].what, have, sizeof have);
-        return sy_ofi.host->fail(
+        return ofi->host->fail(
             err, EINVAL, "%s is '%s', but libfabric has no such %s here; there is: %s",
             names[n].variable, wanted[n], names[n].kind, *have ? have : "none at all");
     }
@@ -278,9 +281,9 @@ static const char *const abilities[] = {"rma",   "delivery", "waw",          "sa
                                         "small", "lone",     "unregistered", "bell"};
 
 /* Whether the user wants to do without an ability. */
-static bool provider_without(const char *ability)
+static bool provider_without(struct ofi_state *ofi, const char *ability)
 {
-    const char *list = sy_ofi_settings.without;
+    const char *list = ofi->settings->without;
     size_t length = strlen(ability);
 
     while (*list) {
@@ -292,9 +295,9 @@ static bool provider_without(const char *ability)
     return false;
 }
 
-static int provider_check_without(struct sy_error *err)
+static int provider_check_without(struct ofi_state *ofi, struct sy_error *err)
 {
-    const char *list = sy_ofi_settings.without;
+    const char *list = ofi->settings->without;
 
     while (*list) {
         size_t word = strcspn(list, ",");
@@ -302,19 +305,19 @@ static int provider_check_without(struct sy_error *err)
         for (size_t i = 0; i < SY_COUNT(abilities) && !known; i++)
             known = strlen(abilities[i]) == word && !strncmp(list, abilities[i], word);
         if (!known)
-            return sy_ofi.host->fail(err, EINVAL,
-                                     "SHMEM_OFI_WITHOUT names '%.*s', which is none of rma, "
-                                     "delivery, waw, saw, small, lone, unregistered and bell",
-                                     (int)word, list);
+            return ofi->host->fail(err, EINVAL,
+                                   "SHMEM_OFI_WITHOUT names '%.*s', which is none of rma, "
+                                   "delivery, waw, saw, small, lone, unregistered and bell",
+                                   (int)word, list);
         list += word + (list[word] == ',');
     }
     return 0;
 }
 
-static void provider_set_traits(unsigned asked)
+static void provider_set_traits(struct ofi_state *ofi, unsigned asked)
 {
-    const struct fi_info *info = sy_ofi.info;
-    struct ofi_traits *t = &sy_ofi.traits;
+    const struct fi_info *info = ofi->info;
+    struct ofi_traits *t = &ofi->traits;
     uint64_t order = info->tx_attr->msg_order & info->rx_attr->msg_order;
     /* Within this size a provider keeps the order of the data, not only of the messages. */
     bool data_order = info->ep_attr->max_order_waw_size >= info->ep_attr->max_msg_size;
@@ -323,12 +326,13 @@ static void provider_set_traits(unsigned asked)
     bool sockets = provider_based_on(info->fabric_attr->prov_name, "sockets");
 
     *t = (struct ofi_traits){
-        .own_contexts = provider_own_contexts(info->fabric_attr->prov_name) && !sockets,
+        .own_contexts = provider_own_contexts(ofi, info->fabric_attr->prov_name) && !sockets,
         .software = provider_among(info->fabric_attr->prov_name, software, SY_COUNT(software)),
-        .delivery = asked & BIT(WISH_DELIVERY) && !provider_without("delivery"),
-        .waw = order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW) && data_order && !provider_without("waw"),
-        .saw = order & FI_ORDER_SAW && data_order && !provider_without("saw"),
-        .local_mr = modes & FI_MR_LOCAL || provider_without("unregistered"),
+        .delivery = asked & BIT(WISH_DELIVERY) && !provider_without(ofi, "delivery"),
+        .waw = order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW) && data_order &&
+               !provider_without(ofi, "waw"),
+        .saw = order & FI_ORDER_SAW && data_order && !provider_without(ofi, "saw"),
+        .local_mr = modes & FI_MR_LOCAL || provider_without(ofi, "unregistered"),
         .virt_addr = modes & FI_MR_VIRT_ADDR,
         .prov_key = modes & FI_MR_PROV_KEY,
         .enable_mr = modes & FI_MR_ENDPOINT,
@@ -347,28 +351,28 @@ static void provider_set_traits(unsigned asked)
     /* A message that is injected has left only when somebody polls, and nothing tells that it has.
      */
     t->inject_message = t->deaf ? 0 : t->inject;
-    t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !provider_without("rma");
+    t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !provider_without(ofi, "rma");
     t->flushed = t->saw && ((t->software && !t->answers) || !t->delivery);
-    t->small = !t->rma ? SIZE_MAX : t->software && !provider_without("small") ? OFI_SMALL : 0;
+    t->small = !t->rma ? SIZE_MAX : t->software && !provider_without(ofi, "small") ? OFI_SMALL : 0;
     t->lone = t->rma && t->software && t->delivery && t->waw && t->saw && !t->ticks &&
-              !t->local_mr && !provider_without("lone");
+              !t->local_mr && !provider_without(ofi, "lone");
     /* What it is for costs next to nothing in libfabric 2. */
     t->bell = FI_MAJOR(sy_ofi_library.version()) < 2 && layered && t->software &&
-              !t->own_contexts && !sy_ofi.host->unattended && !provider_without("bell");
+              !t->own_contexts && !ofi->host->unattended && !provider_without(ofi, "bell");
 }
 
-static void provider_tell(unsigned asked)
+static void provider_tell(struct ofi_state *ofi, unsigned asked)
 {
-    const struct ofi_traits *t = &sy_ofi.traits;
+    const struct ofi_traits *t = &ofi->traits;
     char refused[160] = "";
 
     for (unsigned wish = 0; wish < WISHES; wish++)
         if (!(asked & BIT(wish)))
             provider_add_word(refused, sizeof refused, ", ", wish_name[wish]);
-    sy_ofi.host->log(SY_LOG_DEBUG, "ofi", "provider %s, fabric %s, domain %s; it refuses: %s",
-                     sy_ofi.info->fabric_attr->prov_name, sy_ofi.info->fabric_attr->name,
-                     sy_ofi.info->domain_attr->name, *refused ? refused : "nothing");
-    sy_ofi.host->log(
+    ofi->host->log(SY_LOG_DEBUG, "ofi", "provider %s, fabric %s, domain %s; it refuses: %s",
+                   ofi->info->fabric_attr->prov_name, ofi->info->fabric_attr->name,
+                   ofi->info->domain_attr->name, *refused ? refused : "nothing");
+    ofi->host->log(
         SY_LOG_DEBUG, "ofi",
         "put and get: %s; a put is complete when %s; writes %s order; atomics by the target's CPU; "
         "registration:%s%s%s%s%s",
@@ -379,73 +383,72 @@ static void provider_tell(unsigned asked)
         t->waw ? "keep their" : "have no", t->virt_addr ? " virtual addresses" : " offsets",
         t->prov_key ? ", provider's keys" : "", t->local_mr ? ", local buffers" : "",
         t->enable_mr ? ", bound to the endpoint" : "",
-        sy_ofi.info->domain_attr->mr_mode & FI_MR_ALLOCATED ? ", whole windows in memory" : "");
+        ofi->info->domain_attr->mr_mode & FI_MR_ALLOCATED ? ", whole windows in memory" : "");
 }
 
 /* provider: the one to choose an offer of, or NULL. */
-static int provider_choose(const char *provider, struct sy_error *err)
+static int provider_choose(struct ofi_state *ofi, const char *provider, struct sy_error *err)
 {
-    struct fi_info *all = provider_offers(NULL, 0);
+    struct fi_info *all = provider_offers(ofi, NULL, 0);
     char why[320] = "", seen[1024] = "";
     unsigned asked = 0;
 
-    for (struct fi_info *i = all; i && !sy_ofi.info; i = i->next) {
+    for (struct fi_info *i = all; i && !ofi->info; i = i->next) {
         const char *name = i->fabric_attr->prov_name;
         char mark[72];
         snprintf(mark, sizeof mark, " %s,", name);
-        if (strstr(seen, mark) || !provider_matches(name) || !place_matches(i) ||
+        if (strstr(seen, mark) || !provider_matches(ofi, name) || !place_matches(ofi, i) ||
             (provider && strcmp(provider, name) != 0))
             continue;
         provider_add_word(seen, sizeof seen, "", mark);
-        sy_ofi.info = provider_negotiate(name, &asked);
-        if (!sy_ofi.info && !provider)
-            provider_explain(name, why, sizeof why);
+        ofi->info = provider_negotiate(ofi, name, &asked);
+        if (!ofi->info && !provider)
+            provider_explain(ofi, name, why, sizeof why);
     }
-    int rc = sy_ofi.info || *why ? 0 : provider_no_such_name(all, err);
+    int rc = ofi->info || *why ? 0 : provider_no_such_name(ofi, all, err);
     bool any = all;
     sy_ofi_library.freeinfo(all);
     if (rc)
         return rc;
-    if (!sy_ofi.info)
-        return sy_ofi.host->fail(err, ENODEV, "no provider of libfabric fits here: %s",
-                                 *why  ? why
-                                 : any ? "none has the wanted fabric and domain"
-                                       : "there is none at all");
-    provider_set_traits(asked);
-    provider_tell(asked);
+    if (!ofi->info)
+        return ofi->host->fail(err, ENODEV, "no provider of libfabric fits here: %s",
+                               *why  ? why
+                               : any ? "none has the wanted fabric and domain"
+                                     : "there is none at all");
+    provider_set_traits(ofi, asked);
+    provider_tell(ofi, asked);
     return 0;
 }
 
-int sy_ofi_choose(struct sy_error *err)
+int sy_ofi_choose(struct ofi_state *ofi, struct sy_error *err)
 {
-    int rc = provider_check_without(err);
+    int rc = provider_check_without(ofi, err);
 
-    sy_ofi.info = NULL;
+    ofi->info = NULL;
     if (rc)
         return rc;
     /* Asking libfabric takes longer than the rest of a job's start. */
-    if (!sy_ofi.host->named && automatic(sy_ofi_settings.provider) &&
-        automatic(sy_ofi_settings.fabric) && automatic(sy_ofi_settings.domain))
-        return sy_ofi.host->fail(
-            err, ENODEV,
-            "nobody asked for it: name a provider in SHMEM_OFI_PROVIDER, or ofi "
-            "in SHMEM_TRANSPORTS");
-    if ((rc = sy_ofi_load(err)))
+    if (!ofi->host->named && automatic(ofi->settings->provider) &&
+        automatic(ofi->settings->fabric) && automatic(ofi->settings->domain))
+        return ofi->host->fail(err, ENODEV,
+                               "nobody asked for it: name a provider in SHMEM_OFI_PROVIDER, or ofi "
+                               "in SHMEM_TRANSPORTS");
+    if ((rc = sy_ofi_load(ofi, err)))
         return rc;
-    sy_ofi_offers_open();
-    return provider_choose(NULL, err);
+    sy_ofi_offers_open(ofi);
+    return provider_choose(ofi, NULL, err);
 }
 
 /* The same provider's next offer, since this one cannot be opened. */
-int sy_ofi_choose_next(void)
+int sy_ofi_choose_next(struct ofi_state *ofi)
 {
     char provider[64];
     struct sy_error none;
 
-    snprintf(provider, sizeof provider, "%s", sy_ofi.info->fabric_attr->prov_name);
-    if (!sy_ofi_offer_failed(sy_ofi.info))
+    snprintf(provider, sizeof provider, "%s", ofi->info->fabric_attr->prov_name);
+    if (!sy_ofi_offer_failed(ofi, ofi->info))
         return -ENOMEM;
-    sy_ofi_close_endpoint();
-    sy_ofi_close_domain();
-    return provider_choose(provider, &none);
+    sy_ofi_close_endpoint(ofi);
+    sy_ofi_close_domain(ofi);
+    return provider_choose(ofi, provider, &none);
 }

@@ -12,11 +12,6 @@
     (OFI_MESSAGE - sizeof(struct ofi_header) - sizeof(struct ofi_record) -                         \
      sizeof(struct ofi_blocks_part))
 
-static inline struct ofi_peer *peer_of(int pe)
-{
-    return &sy_ofi.peer[pe];
-}
-
 static inline size_t request_padded(size_t bytes)
 {
     return sy_round_up(bytes, 8);
@@ -27,11 +22,12 @@ static inline size_t request_padded(size_t bytes)
 static struct ofi_fetch *request_take_fetch(struct sy_transport_ctx *ctx, int pe, void *result,
                                             size_t length, _Atomic int *left)
 {
-    struct ofi_fetch *fetch = sy_ofi.fetch_free;
+    struct ofi_state *ofi = ctx->ofi;
+    struct ofi_fetch *fetch = ofi->fetch_free;
 
     if (!fetch)
         return NULL;
-    sy_ofi.fetch_free = fetch->next;
+    ofi->fetch_free = fetch->next;
     *fetch = (struct ofi_fetch){.pe = pe,
                                 .result = result,
                                 .length = length,
@@ -45,20 +41,20 @@ static struct ofi_fetch *request_take_fetch(struct sy_transport_ctx *ctx, int pe
     return fetch;
 }
 
-static void request_untake_fetch(struct ofi_fetch *fetch)
+static void request_untake_fetch(struct ofi_state *ofi, struct ofi_fetch *fetch)
 {
     if (fetch->left)
         atomic_fetch_sub_explicit(fetch->left, 1, memory_order_relaxed);
     else
         fetch->ctx->fetches--;
     fetch->busy = false;
-    fetch->next = sy_ofi.fetch_free;
-    sy_ofi.fetch_free = fetch;
+    fetch->next = ofi->fetch_free;
+    ofi->fetch_free = fetch;
 }
 
-static uint64_t number_of(const struct ofi_fetch *fetch)
+static uint64_t number_of(struct ofi_state *ofi, const struct ofi_fetch *fetch)
 {
-    return (uint64_t)(fetch - sy_ofi.fetch);
+    return (uint64_t)(fetch - ofi->fetch);
 }
 
 /* ---- before the first record ---- */
@@ -95,9 +91,11 @@ static size_t answer_of(size_t length)
  * keeps that order, else the message waits. */
 static int request_behind_writes(struct sy_transport_ctx *ctx)
 {
+    struct ofi_state *ofi = ctx->ofi;
     struct ofi_lane *lane = ctx->lane;
-    bool main_lane = lane == &sy_ofi.lane[0];
-    if ((sy_ofi.traits.saw && main_lane) || !ctx->wait_issued)
+    bool main_lane = lane == &ofi->lane[0];
+
+    if (!ctx->wait_issued || (ofi->traits.saw && main_lane))
         return 0;
     if (!main_lane)
         sy_ofi_lock(lane);
@@ -114,12 +112,12 @@ static int request_behind_writes(struct sy_transport_ctx *ctx)
     do {                                                                                           \
         struct ofi_wait wait_ = {0};                                                               \
         while (((rc) = (call)) == -EAGAIN)                                                         \
-            sy_ofi_wait_step(&wait_);                                                              \
+            sy_ofi_wait_step(ctx->ofi, &wait_);                                                    \
     } while (0)
 
-static bool native(const struct sy_transfer *t)
+static bool native(struct ofi_state *ofi, const struct sy_transfer *t)
 {
-    return sy_ofi.traits.rma && peer_of(t->pe)->native >> t->window & 1;
+    return ofi->traits.rma && ofi->peer[t->pe].native >> t->window & 1;
 }
 
 /* Nothing was started: the transfer should be native. */
@@ -130,7 +128,7 @@ enum { ALONE = 1 };
 static int request_append_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                               size_t done, size_t length, unsigned flags)
 {
-    struct ofi_peer *peer = peer_of(t->pe);
+    struct ofi_peer *peer = &ctx->ofi->peer[t->pe];
     struct ofi_record *record;
     size_t bytes = sizeof *record + request_padded(length);
     void *at;
@@ -151,16 +149,17 @@ static int request_append_put(struct sy_transport_ctx *ctx, const struct sy_tran
 static int request_locked_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                               size_t done, size_t length)
 {
+    struct ofi_state *ofi = ctx->ofi;
     unsigned flags = 0;
 
-    sy_ofi_lock(&sy_ofi.lane[0]);
-    bool alone = !done && native(t) && sy_ofi_lone_put(ctx, peer_of(t->pe), &flags);
+    sy_ofi_lock(&ofi->lane[0]);
+    bool alone = !done && native(ofi, t) && sy_ofi_lone_put(ctx, &ofi->peer[t->pe], &flags);
     int rc = alone ? ALONE : request_behind_writes(ctx);
     if (!rc)
         rc = request_append_put(ctx, t, done, length, flags);
     if (!rc && done + length == t->length)
         sy_ofi_put_noted(ctx);
-    sy_ofi_unlock(&sy_ofi.lane[0]);
+    sy_ofi_unlock(&ofi->lane[0]);
     return rc;
 }
 
@@ -189,8 +188,8 @@ static int request_put_message(struct sy_transport_ctx *ctx, const struct sy_tra
 int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                unsigned flags)
 {
-    (void)self;
-    int rc = t->length > sy_ofi.traits.small && native(t) ? ALONE : request_put_message(ctx, t);
+    struct ofi_state *ofi = self;
+    int rc = t->length > ofi->traits.small && native(ofi, t) ? ALONE : request_put_message(ctx, t);
 
     return rc == ALONE ? sy_ofi_put_native(ctx, t, flags) : rc;
 }
@@ -200,7 +199,8 @@ int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
 static int request_append_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                               size_t done, size_t length, _Atomic int *left)
 {
-    struct ofi_peer *peer = peer_of(t->pe);
+    struct ofi_state *ofi = ctx->ofi;
+    struct ofi_peer *peer = &ofi->peer[t->pe];
     struct ofi_record *record;
     size_t bytes = sizeof *record + sizeof(uint64_t), answer = answer_of(length);
     void *at;
@@ -217,7 +217,7 @@ static int request_append_get(struct sy_transport_ctx *ctx, const struct sy_tran
                                   .window = (uint16_t)t->window,
                                   .length = (uint32_t)length,
                                   .offset = t->offset + done};
-    uint64_t number = number_of(fetch);
+    uint64_t number = number_of(ofi, fetch);
     memcpy(record + 1, &number, sizeof number);
     request_appended(peer, ctx, bytes, answer);
     if (left)
@@ -228,17 +228,20 @@ static int request_append_get(struct sy_transport_ctx *ctx, const struct sy_tran
 static int request_locked_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                               size_t done, size_t length, _Atomic int *left)
 {
-    sy_ofi_lock(&sy_ofi.lane[0]);
-    int rc = left && !done && native(t) && sy_ofi_lone_get(ctx, peer_of(t->pe)) ? ALONE : 0;
+    struct ofi_state *ofi = ctx->ofi;
+
+    sy_ofi_lock(&ofi->lane[0]);
+    int rc = left && !done && native(ofi, t) && sy_ofi_lone_get(ctx, &ofi->peer[t->pe]) ? ALONE : 0;
     if (!rc)
         rc = request_append_get(ctx, t, done, length, left);
-    sy_ofi_unlock(&sy_ofi.lane[0]);
+    sy_ofi_unlock(&ofi->lane[0]);
     return rc;
 }
 
 static int request_get_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                                unsigned flags)
 {
+    struct ofi_state *ofi = ctx->ofi;
     _Atomic int left = 0, *wait = flags & SY_BLOCKING ? &left : NULL;
     size_t done = request_part_of(t->offset, t->length);
     int rc = request_locked_get(ctx, t, 0, done, wait);
@@ -248,7 +251,7 @@ static int request_get_message(struct sy_transport_ctx *ctx, const struct sy_tra
         INSIST(rc, request_locked_get(ctx, t, done, part, wait));
         done += part;
     }
-    sy_ofi_wait(&left);
+    sy_ofi_wait(ofi, &left);
     return rc;
 }
 
@@ -257,9 +260,9 @@ static int request_get_message(struct sy_transport_ctx *ctx, const struct sy_tra
 int sy_ofi_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                unsigned flags)
 {
-    (void)self;
-    int rc = t->length > sy_ofi.traits.small && native(t) ? ALONE
-                                                          : request_get_message(ctx, t, flags);
+    struct ofi_state *ofi = self;
+    int rc = t->length > ofi->traits.small && native(ofi, t) ? ALONE
+                                                             : request_get_message(ctx, t, flags);
 
     return rc == ALONE ? sy_ofi_get_native(ctx, t, flags) : rc;
 }
@@ -278,7 +281,8 @@ static size_t request_blocks_of(const struct sy_strided *t, size_t done)
 static int request_append_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *t,
                                  size_t done, size_t blocks, struct ofi_fetch *fetch)
 {
-    struct ofi_peer *peer = peer_of(t->first.pe);
+    struct ofi_state *ofi = ctx->ofi;
+    struct ofi_peer *peer = &ofi->peer[t->first.pe];
     size_t length = blocks * t->block;
     size_t bytes = sizeof(struct ofi_record) + sizeof(struct ofi_blocks_part) +
                    (fetch ? 0 : request_padded(length));
@@ -297,7 +301,7 @@ static int request_append_blocks(struct sy_transport_ctx *ctx, const struct sy_s
                                             (uint64_t)(t->remote_stride * (ptrdiff_t)done)};
     *part = (struct ofi_blocks_part){.stride = t->remote_stride,
                                      .block = (uint32_t)t->block,
-                                     .number = fetch ? (uint32_t)number_of(fetch) : 0};
+                                     .number = fetch ? (uint32_t)number_of(ofi, fetch) : 0};
     if (!fetch) {
         const char *from = (const char *)t->first.local + t->local_stride * (ptrdiff_t)done;
         char *to = (char *)(part + 1);
@@ -313,9 +317,10 @@ static int request_append_blocks(struct sy_transport_ctx *ctx, const struct sy_s
 static int request_locked_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *t,
                                  size_t done, size_t blocks, _Atomic int *left)
 {
+    struct ofi_state *ofi = ctx->ofi;
     struct ofi_fetch *fetch = NULL;
 
-    sy_ofi_lock(&sy_ofi.lane[0]);
+    sy_ofi_lock(&ofi->lane[0]);
     int rc = request_behind_writes(ctx);
     if (!rc && left) {
         char *to = (char *)t->first.local + t->local_stride * (ptrdiff_t)done;
@@ -330,14 +335,15 @@ static int request_locked_blocks(struct sy_transport_ctx *ctx, const struct sy_s
     if (!rc)
         rc = request_append_blocks(ctx, t, done, blocks, fetch);
     if (rc && fetch)
-        request_untake_fetch(fetch);
-    sy_ofi_unlock(&sy_ofi.lane[0]);
+        request_untake_fetch(ofi, fetch);
+    sy_ofi_unlock(&ofi->lane[0]);
     return rc;
 }
 
 static int request_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t,
                            _Atomic int *left)
 {
+    struct ofi_state *ofi = ctx->ofi;
     struct ofi_wait wait = {0};
     size_t done = 0;
     int rc = 0;
@@ -348,7 +354,7 @@ static int request_strided(struct sy_transport_ctx *ctx, const struct sy_strided
     while (!rc && done < t->blocks) {
         size_t blocks = request_blocks_of(t, done);
         while ((rc = request_locked_blocks(ctx, t, done, blocks, left)) == -EAGAIN && done)
-            sy_ofi_wait_step(&wait);
+            sy_ofi_wait_step(ofi, &wait);
         done += blocks;
     }
     return rc;
@@ -365,12 +371,12 @@ int sy_ofi_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy
 int sy_ofi_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
                        unsigned flags)
 {
-    (void)self;
+    struct ofi_state *ofi = self;
     _Atomic int left = 0;
     int rc = request_strided(ctx, t, &left);
 
     (void)flags;
-    sy_ofi_wait(&left);
+    sy_ofi_wait(ofi, &left);
     return rc;
 }
 
@@ -381,7 +387,8 @@ static size_t amo_bytes(const struct sy_amo *a)
     return sizeof(struct ofi_record) + sy_ofi_amo_part(a->op, a->result);
 }
 
-static void request_write_amo(void *at, const struct sy_amo *a, const struct ofi_fetch *fetch)
+static void request_write_amo(struct ofi_state *ofi, void *at, const struct sy_amo *a,
+                              const struct ofi_fetch *fetch)
 {
     struct ofi_record *record = at;
 
@@ -390,14 +397,15 @@ static void request_write_amo(void *at, const struct sy_amo *a, const struct ofi
                                   .window = (uint16_t)a->window,
                                   .length = a->width,
                                   .offset = a->offset};
-    const struct ofi_amo_part part = {a->operand, a->compare, fetch ? number_of(fetch) : 0};
+    const struct ofi_amo_part part = {a->operand, a->compare, fetch ? number_of(ofi, fetch) : 0};
     memcpy(record + 1, &part, sy_ofi_amo_part(a->op, fetch));
 }
 
 static int request_append_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a,
                               _Atomic int *left)
 {
-    struct ofi_peer *peer = peer_of(a->pe);
+    struct ofi_state *ofi = ctx->ofi;
+    struct ofi_peer *peer = &ofi->peer[a->pe];
     size_t bytes = amo_bytes(a), answer = a->result ? answer_of(a->width) : 0;
     struct ofi_fetch *fetch = NULL;
     void *at;
@@ -407,7 +415,7 @@ static int request_append_amo(struct sy_transport_ctx *ctx, const struct sy_amo 
         return rc;
     if (a->result && !(fetch = request_take_fetch(ctx, a->pe, a->result, a->width, left)))
         return -EAGAIN;
-    request_write_amo(at, a, fetch);
+    request_write_amo(ofi, at, a, fetch);
     request_appended(peer, ctx, bytes, answer);
     if (left)
         sy_ofi_push(peer, false);
@@ -416,16 +424,17 @@ static int request_append_amo(struct sy_transport_ctx *ctx, const struct sy_amo 
 
 int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
 {
-    (void)self;
+    struct ofi_state *ofi = self;
     _Atomic int left = 0;
     bool wait = a->result && flags & SY_BLOCKING;
 
-    sy_ofi_lock(&sy_ofi.lane[0]);
+    sy_ofi_lock(&ofi->lane[0]);
     int rc = request_behind_writes(ctx);
     if (!rc)
         rc = request_append_amo(ctx, a, wait ? &left : NULL);
-    sy_ofi_unlock(&sy_ofi.lane[0]);
-    sy_ofi_wait(&left);
+    sy_ofi_unlock(&ofi->lane[0]);
+    if (wait)
+        sy_ofi_wait(ofi, &left);
     return rc;
 }
 
@@ -435,7 +444,8 @@ int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
 static int request_both(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                         const struct sy_amo *signal)
 {
-    struct ofi_peer *peer = peer_of(t->pe);
+    struct ofi_state *ofi = ctx->ofi;
+    struct ofi_peer *peer = &ofi->peer[t->pe];
     size_t data = sizeof(struct ofi_record) + request_padded(t->length);
     void *at;
     int rc = sy_ofi_room(peer, data + amo_bytes(signal), &at);
@@ -448,7 +458,7 @@ static int request_both(struct sy_transport_ctx *ctx, const struct sy_transfer *
                                   .length = (uint32_t)t->length,
                                   .offset = t->offset};
     memcpy(record + 1, t->local, t->length);
-    request_write_amo((char *)at + data, signal, NULL);
+    request_write_amo(ofi, (char *)at + data, signal, NULL);
     sy_ofi_appended(peer, ctx, data + amo_bytes(signal), 0);
     return 0;
 }
@@ -456,15 +466,15 @@ static int request_both(struct sy_transport_ctx *ctx, const struct sy_transfer *
 int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags)
 {
-    (void)self;
+    struct ofi_state *ofi = self;
     int rc;
 
-    if (t->length <= DATA_MAX / 2 && t->length <= sy_ofi.traits.small) {
-        sy_ofi_lock(&sy_ofi.lane[0]);
+    if (t->length <= DATA_MAX / 2 && t->length <= ofi->traits.small) {
+        sy_ofi_lock(&ofi->lane[0]);
         rc = request_behind_writes(ctx);
         if (!rc)
             rc = request_both(ctx, t, signal);
-        sy_ofi_unlock(&sy_ofi.lane[0]);
+        sy_ofi_unlock(&ofi->lane[0]);
         return rc;
     }
     rc = sy_ofi_put(self, ctx, t, flags);

@@ -13,12 +13,16 @@
 
 static inline bool shares(const struct sy_transport_ctx *ctx)
 {
-    return ctx->lane == &sy_ofi.lane[0];
+    struct ofi_state *ofi = ctx->ofi;
+
+    return ctx->lane == &ofi->lane[0];
 }
 
 static inline bool flushed(const struct sy_transport_ctx *ctx)
 {
-    return sy_ofi.traits.flushed && shares(ctx);
+    struct ofi_state *ofi = ctx->ofi;
+
+    return ofi->traits.flushed && shares(ctx);
 }
 
 /* ---- operations ---- */
@@ -65,12 +69,13 @@ static void end_transfer(struct ofi_peer *peer)
 /* Called with the lane locked. The blocked caller may return as soon as its count is 0. */
 void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op)
 {
+    struct ofi_state *ofi = lane->ofi;
     _Atomic int *left = op->left;
 
     op->ctx->issued--;
-    end_transfer(&sy_ofi.peer[op->pe]);
+    end_transfer(&ofi->peer[op->pe]);
     if (op->delivering)
-        sy_ofi.peer[op->pe].delivering -= op->delivering;
+        ofi->peer[op->pe].delivering -= op->delivering;
     ofi_rma_give(lane, op);
     if (left)
         atomic_fetch_sub_explicit(left, 1, memory_order_release);
@@ -78,16 +83,16 @@ void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op)
 
 /* The provider's handle of the caller's buffer, where it wants one: of the window that it lies in,
  * or of a registration that lives as long as the operation. */
-static int ofi_rma_describe(struct ofi_operation *op, const void *local, size_t length,
-                            void **descriptor)
+static int ofi_rma_describe(struct ofi_state *ofi, struct ofi_operation *op, const void *local,
+                            size_t length, void **descriptor)
 {
     int rc, tries = OFI_OPERATIONS; /* where keys are short one of an old operation may come up */
 
     *descriptor = NULL;
-    if (!sy_ofi.traits.local_mr || (*descriptor = sy_ofi_descriptor(local, length)))
+    if (!ofi->traits.local_mr || (*descriptor = sy_ofi_descriptor(ofi, local, length)))
         return 0;
     do {
-        rc = fi_mr_reg(sy_ofi.fid_domain, local, length, FI_READ | FI_WRITE, 0, sy_ofi_local_key(),
+        rc = fi_mr_reg(ofi->fid_domain, local, length, FI_READ | FI_WRITE, 0, sy_ofi_local_key(ofi),
                        0, &op->mr, NULL);
     } while (rc == -FI_ENOKEY && --tries);
     if (rc)
@@ -103,7 +108,8 @@ static int ofi_rma_describe(struct ofi_operation *op, const void *local, size_t 
 static ssize_t ofi_rma_issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
                              size_t length, uint64_t flags, struct ofi_operation *op)
 {
-    const struct ofi_peer *peer = &sy_ofi.peer[t->pe];
+    struct ofi_state *ofi = ctx->ofi;
+    const struct ofi_peer *peer = &ofi->peer[t->pe];
     const struct iovec iov = {.iov_base = (char *)t->local + done, .iov_len = length};
     const struct fi_rma_iov remote = {.addr = peer->base[t->window] + t->offset + done,
                                       .len = length,
@@ -113,7 +119,7 @@ static ssize_t ofi_rma_issue(struct sy_transport_ctx *ctx, const struct sy_trans
     if (!op)
         return fi_inject_write(ctx->lane->ep, iov.iov_base, length, peer->address, remote.addr,
                                remote.key);
-    ssize_t rc = ofi_rma_describe(op, iov.iov_base, length, &descriptor);
+    ssize_t rc = ofi_rma_describe(ofi, op, iov.iov_base, length, &descriptor);
     struct fi_msg_rma message = {.msg_iov = &iov,
                                  .desc = &descriptor,
                                  .iov_count = 1,
@@ -126,27 +132,30 @@ static ssize_t ofi_rma_issue(struct sy_transport_ctx *ctx, const struct sy_trans
         return rc;
     if (flags & FI_READ)
         return fi_readmsg(ctx->lane->ep, &message, FI_COMPLETION);
-    if (length <= sy_ofi.traits.inject)
+    if (length <= ofi->traits.inject)
         flags |= FI_INJECT;
     return fi_writemsg(ctx->lane->ep, &message, flags | FI_COMPLETION);
 }
 
 /* -EAGAIN while a read from pe must not begin yet because of messages to it. Main lane locked. */
-static int behind_messages(struct sy_transport_ctx *ctx, int pe)
+static int ofi_rma_behind_messages(struct sy_transport_ctx *ctx, int pe)
 {
-    return ctx->listed[pe] ? sy_ofi_ask(&sy_ofi.peer[pe], ctx->last[pe]) : 0;
+    struct ofi_state *ofi = ctx->ofi;
+
+    return ctx->listed[pe] ? sy_ofi_ask(&ofi->peer[pe], ctx->last[pe]) : 0;
 }
 
 /* -EAGAIN while a write to pe must not begin yet because of a fence. Main lane locked, and the
  * context's. */
 static int ofi_rma_behind_fence(struct sy_transport_ctx *ctx, int pe)
 {
-    struct ofi_peer *peer = &sy_ofi.peer[pe];
+    struct ofi_state *ofi = ctx->ofi;
+    struct ofi_peer *peer = &ofi->peer[pe];
 
     /* The target applies messages when it looks at them; a write would overtake one. */
     if (ctx->listed[pe] && !sy_ofi_reached(peer->acked, ctx->fenced[pe]))
         return sy_ofi_ask(peer, ctx->fenced[pe]);
-    if (!ctx->wait_issued || sy_ofi.traits.waw)
+    if (!ctx->wait_issued || ofi->traits.waw)
         return 0;
     if (ctx->issued)
         return -EAGAIN;
@@ -155,9 +164,11 @@ static int ofi_rma_behind_fence(struct sy_transport_ctx *ctx, int pe)
 }
 
 /* Whether the provider tells when a write has arrived, so that no message need follow it. */
-static bool delivered(const struct sy_transport_ctx *ctx)
+static bool ofi_rma_delivered(const struct sy_transport_ctx *ctx)
 {
-    return !flushed(ctx) || (sy_ofi.traits.delivery && !ctx->puts && ctx->one_by_one);
+    struct ofi_state *ofi = ctx->ofi;
+
+    return !flushed(ctx) || (ofi->traits.delivery && !ctx->puts && ctx->one_by_one);
 }
 
 /* Little is under way to a PE, so what is sent now travels in one piece and is there soon. */
@@ -168,18 +179,22 @@ static bool idle(const struct ofi_peer *peer)
 }
 
 /* A write that takes up nothing here. */
-static bool untold(const struct ofi_peer *peer, size_t length)
+static bool ofi_rma_untold(const struct ofi_peer *peer, size_t length)
 {
-    return length <= sy_ofi.traits.inject && sy_ofi.traits.waw && idle(peer);
+    struct ofi_state *ofi = peer->ofi;
+
+    return length <= ofi->traits.inject && ofi->traits.waw && idle(peer);
 }
 
 /* A write has been issued that the provider does not tell the arrival of. */
 static void ofi_rma_unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t length)
 {
+    struct ofi_state *ofi = peer->ofi;
+
     peer->unproved += length + sizeof(struct ofi_header); /* the provider's has about as much */
     peer->trailing = true;
     sy_ofi_mark(ctx, peer->pe, peer->sent + 1);
-    if (peer->unproved >= OFI_LITTLE / 2 && length < OFI_LITTLE && sy_ofi.traits.lone)
+    if (peer->unproved >= OFI_LITTLE / 2 && length < OFI_LITTLE && ofi->traits.lone)
         sy_ofi_prove(peer);
 }
 
@@ -187,9 +202,10 @@ static void ofi_rma_unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer
  * themselves where it could stand still. Messages wait for their turn meanwhile. */
 static bool ofi_rma_stalls_behind(struct ofi_peer *peer, size_t length)
 {
+    struct ofi_state *ofi = peer->ofi;
     bool is_long = length > OFI_LITTLE;
 
-    if (!sy_ofi.traits.stalls || peer->delivering + length <= OFI_LITTLE)
+    if (!ofi->traits.stalls || peer->delivering + length <= OFI_LITTLE)
         return false;
     if (is_long && !peer->delivering && peer->sent == peer->acked) {
         peer->reserved = false;
@@ -198,7 +214,7 @@ static bool ofi_rma_stalls_behind(struct ofi_peer *peer, size_t length)
     if (is_long) {
         sy_ofi_ask(peer, peer->sent);
         peer->reserved = true;
-        peer->reserved_at = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
+        peer->reserved_at = atomic_load_explicit(&ofi->polls, memory_order_relaxed);
     }
     return true;
 }
@@ -209,15 +225,16 @@ static bool ofi_rma_stalls_behind(struct ofi_peer *peer, size_t length)
  * stranger may have told the provider that he is that PE. */
 static int ofi_rma_admit(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
 {
-    struct ofi_lane *main_lane = &sy_ofi.lane[0];
-    struct ofi_peer *peer = &sy_ofi.peer[pe];
+    struct ofi_state *ofi = ctx->ofi;
+    struct ofi_lane *main_lane = &ofi->lane[0];
+    struct ofi_peer *peer = &ofi->peer[pe];
     int rc = -EAGAIN;
 
     sy_ofi_lock(main_lane);
     if (!peer->proved)
         sy_ofi_ask(peer, 1);
     else if (!ofi_rma_stalls_behind(peer, length))
-        rc = get ? behind_messages(ctx, pe) : ofi_rma_behind_fence(ctx, pe);
+        rc = get ? ofi_rma_behind_messages(ctx, pe) : ofi_rma_behind_fence(ctx, pe);
     if (!rc)
         begin_transfer(peer);
     sy_ofi_expect(peer);
@@ -232,13 +249,15 @@ static int ofi_rma_admit(struct sy_transport_ctx *ctx, int pe, size_t length, bo
 static void ofi_rma_taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer,
                           struct ofi_operation *op, size_t length, uint64_t flags)
 {
+    struct ofi_state *ofi = peer->ofi;
+
     if (!op) {
         end_transfer(peer);
     } else {
         ctx->issued++;
         if (op->left)
             atomic_fetch_add_explicit(op->left, 1, memory_order_relaxed);
-        if (shares(ctx) && (flags & FI_DELIVERY_COMPLETE || sy_ofi.traits.stalls))
+        if (shares(ctx) && (flags & FI_DELIVERY_COMPLETE || ofi->traits.stalls))
             peer->delivering += op->delivering = length;
     }
     if (shares(ctx)) {
@@ -252,15 +271,18 @@ static void ofi_rma_taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer,
 static int ofi_rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
                          size_t length, bool get, _Atomic int *left)
 {
+    struct ofi_state *ofi = ctx->ofi;
     struct ofi_lane *lane = ctx->lane;
-    struct ofi_peer *peer = &sy_ofi.peer[t->pe];
+    struct ofi_peer *peer = &ofi->peer[t->pe];
     struct ofi_operation *op = NULL;
     ssize_t rc = ofi_rma_admit(ctx, t->pe, length, get);
 
     if (rc)
         return (int)rc;
-    uint64_t flags = get ? FI_READ : delivered(ctx) ? FI_WRITE | FI_DELIVERY_COMPLETE : FI_WRITE;
-    bool without = flags == FI_WRITE && untold(peer, length);
+    uint64_t flags = get                      ? FI_READ
+                     : ofi_rma_delivered(ctx) ? FI_WRITE | FI_DELIVERY_COMPLETE
+                                              : FI_WRITE;
+    bool without = flags == FI_WRITE && ofi_rma_untold(peer, length);
     if (!without)
         op = ofi_rma_take(lane, ctx, t->pe, get, left);
     rc = -EAGAIN;
@@ -279,28 +301,29 @@ static int ofi_rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer 
     }
     sy_ofi_unlock(lane);
     if (rc && rc != -FI_EAGAIN)
-        sy_ofi.host->log(SY_LOG_ERROR, "ofi", "%s of %zu bytes with PE %d: %s", get ? "get" : "put",
-                         length, t->pe, sy_ofi_library.strerror((int)-rc));
+        ofi->host->log(SY_LOG_ERROR, "ofi", "%s of %zu bytes with PE %d: %s", get ? "get" : "put",
+                       length, t->pe, sy_ofi_library.strerror((int)-rc));
     return rc == -FI_EAGAIN ? -EAGAIN : rc ? -EIO : 0;
 }
 
 static int ofi_rma_transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool get,
                             unsigned flags)
 {
+    struct ofi_state *ofi = ctx->ofi;
     _Atomic int left = 0;
     struct ofi_wait waits = {0};
-    size_t most = sy_ofi.traits.max_write & ~(size_t)63, done = 0;
+    size_t most = ofi->traits.max_write & ~(size_t)63, done = 0;
     int rc = 0;
 
     while (!rc && done < t->length) {
         size_t length = t->length - done < most ? t->length - done : most;
-        bool wait = flags & SY_BLOCKING && (get || length > sy_ofi.traits.inject);
+        bool wait = flags & SY_BLOCKING && (get || length > ofi->traits.inject);
         while ((rc = ofi_rma_start(ctx, t, done, length, get, wait ? &left : NULL)) == -EAGAIN &&
                done)
-            sy_ofi_wait_step(&waits);
+            sy_ofi_wait_step(ofi, &waits);
         done += length;
     }
-    sy_ofi_wait(&left);
+    sy_ofi_wait(ofi, &left);
     return rc;
 }
 
@@ -324,10 +347,11 @@ int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
  * next put finds none; if that has not helped the last time it is left alone. */
 bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, unsigned *flags)
 {
-    unsigned polls = atomic_load_explicit(&sy_ofi.polls, memory_order_relaxed);
+    struct ofi_state *ofi = peer->ofi;
+    unsigned polls = atomic_load_explicit(&ofi->polls, memory_order_relaxed);
 
-    if (!sy_ofi.traits.lone || !peer->proved || !shares(ctx) || !idle(peer) ||
-        !(ctx->puts ? ctx->polls != polls && !sy_ofi.traits.answers : ctx->one_by_one))
+    if (!ofi->traits.lone || !peer->proved || !shares(ctx) || !idle(peer) ||
+        !(ctx->puts ? ctx->polls != polls && !ofi->traits.answers : ctx->one_by_one))
         return false;
     bool free = sy_ofi_reached(peer->acked, peer->content);
     *flags = free || ctx->behind ? 0 : OFI_AWAITED;
@@ -337,7 +361,9 @@ bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, 
 
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
 {
-    return sy_ofi.traits.lone && peer->proved && shares(ctx) && idle(peer) &&
+    struct ofi_state *ofi = peer->ofi;
+
+    return ofi->traits.lone && peer->proved && shares(ctx) && idle(peer) &&
            (!ctx->listed[peer->pe] || sy_ofi_reached(peer->acked, ctx->last[peer->pe]));
 }
 
@@ -346,18 +372,20 @@ bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *
 /* The last message to the context's dirty PE, or the one that is to follow its last write. */
 static uint32_t ofi_rma_last_before_fence(const struct sy_transport_ctx *ctx, int pe)
 {
-    const struct ofi_peer *peer = &sy_ofi.peer[pe];
+    struct ofi_state *ofi = ctx->ofi;
+    const struct ofi_peer *peer = &ofi->peer[pe];
     uint32_t last = ctx->last[pe];
 
     /* Writes keep their order among themselves and need no message for that. */
-    return sy_ofi.traits.waw && !peer->open && last == peer->sent + 1 ? peer->sent : last;
+    return ofi->traits.waw && !peer->open && last == peer->sent + 1 ? peer->sent : last;
 }
 
 /* Only notes what came before; operations that must not overtake it look here. */
 int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx)
 {
-    (void)self;
-    sy_ofi_lock(&sy_ofi.lane[0]);
+    struct ofi_state *ofi = self;
+
+    sy_ofi_lock(&ofi->lane[0]);
     for (int i = 0; i < ctx->dirties; i++)
         ctx->fenced[ctx->dirty[i]] = ofi_rma_last_before_fence(ctx, ctx->dirty[i]);
     if (!shares(ctx))
@@ -365,20 +393,21 @@ int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx)
     ctx->wait_issued = ctx->issued > 0;
     if (!shares(ctx))
         sy_ofi_unlock(ctx->lane);
-    sy_ofi_unlock(&sy_ofi.lane[0]);
+    sy_ofi_unlock(&ofi->lane[0]);
     return 0;
 }
 
 /* Requests to the context's PEs, or to one of them. Main lane locked. */
 static int ofi_rma_quiet_messages(struct sy_transport_ctx *ctx, int pe)
 {
+    struct ofi_state *ofi = ctx->ofi;
     int kept = 0, rc = ctx->fetches ? -EAGAIN : 0;
 
     for (int i = 0; i < ctx->dirties; i++) {
         int dirty = ctx->dirty[i];
         if (pe != SY_ALL_PES && pe != dirty) {
             ctx->dirty[kept++] = dirty;
-        } else if (sy_ofi_ask(&sy_ofi.peer[dirty], ctx->last[dirty])) {
+        } else if (sy_ofi_ask(&ofi->peer[dirty], ctx->last[dirty])) {
             rc = -EAGAIN;
             ctx->dirty[kept++] = dirty;
         } else {
@@ -391,8 +420,9 @@ static int ofi_rma_quiet_messages(struct sy_transport_ctx *ctx, int pe)
 
 int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
 {
-    (void)self;
-    sy_ofi_lock(&sy_ofi.lane[0]);
+    struct ofi_state *ofi = self;
+
+    sy_ofi_lock(&ofi->lane[0]);
     int rc = ofi_rma_quiet_messages(ctx, pe);
     if (!shares(ctx))
         sy_ofi_lock(ctx->lane);
@@ -406,6 +436,6 @@ int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
     }
     if (!shares(ctx))
         sy_ofi_unlock(ctx->lane);
-    sy_ofi_unlock(&sy_ofi.lane[0]);
+    sy_ofi_unlock(&ofi->lane[0]);
     return rc;
 }

@@ -34,9 +34,10 @@ SY_ORDERED_ELSEWHERE static void serve_store(char *to, const char *from, size_t 
 }
 #undef STORE_WHOLE
 
-static void *here(const struct ofi_record *record, uint64_t offset, size_t length)
+static void *here(struct ofi_state *ofi, const struct ofi_record *record, uint64_t offset,
+                  size_t length)
 {
-    return sy_ofi.host->memory(sy_ofi.host->pe, record->window, offset, length);
+    return ofi->host->memory(ofi->host->pe, record->window, offset, length);
 }
 
 /* ---- replies ---- */
@@ -55,9 +56,10 @@ static void *serve_reply_room(struct ofi_message *reply, uint64_t number, size_t
     return record + 1;
 }
 
-static bool serve_take_reply(int pe, const struct ofi_record *record, const char *data)
+static bool serve_take_reply(struct ofi_state *ofi, int pe, const struct ofi_record *record,
+                             const char *data)
 {
-    struct ofi_fetch *fetch = record->offset < OFI_FETCHES ? &sy_ofi.fetch[record->offset] : NULL;
+    struct ofi_fetch *fetch = record->offset < OFI_FETCHES ? &ofi->fetch[record->offset] : NULL;
 
     if (!fetch || !fetch->busy || fetch->pe != pe || fetch->length != record->length)
         return false;
@@ -72,8 +74,8 @@ static bool serve_take_reply(int pe, const struct ofi_record *record, const char
     if (!left)
         fetch->ctx->fetches--;
     fetch->busy = false;
-    fetch->next = sy_ofi.fetch_free;
-    sy_ofi.fetch_free = fetch;
+    fetch->next = ofi->fetch_free;
+    ofi->fetch_free = fetch;
     if (left)
         atomic_fetch_sub_explicit(left, 1, memory_order_release);
     return true;
@@ -81,12 +83,12 @@ static bool serve_take_reply(int pe, const struct ofi_record *record, const char
 
 /* ---- requests ---- */
 
-static bool serve_apply_amo(const struct ofi_record *record, const void *data,
-                            struct ofi_message *reply)
+static bool serve_apply_amo(struct ofi_state *ofi, const struct ofi_record *record,
+                            const void *data, struct ofi_message *reply)
 {
     struct ofi_amo_part part = {0};
     uint64_t old = 0;
-    void *word = here(record, record->offset, record->length), *to = NULL;
+    void *word = here(ofi, record, record->offset, record->length), *to = NULL;
 
     memcpy(&part, data, sy_ofi_amo_part(record->op, record->kind == OFI_FETCH));
     if (!word || (record->length != 4 && record->length != 8) || record->offset % record->length ||
@@ -94,8 +96,8 @@ static bool serve_apply_amo(const struct ofi_record *record, const void *data,
         return false;
     if (record->kind == OFI_FETCH && !(to = serve_reply_room(reply, part.number, record->length)))
         return false;
-    sy_ofi.host->amo((enum sy_amo_op)record->op, word, record->length, part.operand, part.compare,
-                     to ? &old : NULL);
+    ofi->host->amo((enum sy_amo_op)record->op, word, record->length, part.operand, part.compare,
+                   to ? &old : NULL);
     uint32_t narrow = (uint32_t)old;
     if (to)
         memcpy(to, record->length == 4 ? (void *)&narrow : (void *)&old, record->length);
@@ -103,7 +105,8 @@ static bool serve_apply_amo(const struct ofi_record *record, const void *data,
 }
 
 /* The blocks of a strided transfer lie between two ends; both must be in the window. */
-static char *serve_blocks_here(const struct ofi_record *record, const struct ofi_blocks_part *part)
+static char *serve_blocks_here(struct ofi_state *ofi, const struct ofi_record *record,
+                               const struct ofi_blocks_part *part)
 {
     int64_t reach;
 
@@ -112,16 +115,16 @@ static char *serve_blocks_here(const struct ofi_record *record, const struct ofi
         return NULL;
     uint64_t lowest = reach < 0 ? record->offset + (uint64_t)reach : record->offset;
     uint64_t span = (reach < 0 ? -(uint64_t)reach : (uint64_t)reach) + part->block;
-    char *base = here(record, lowest, span);
+    char *base = here(ofi, record, lowest, span);
     return base ? base + (record->offset - lowest) : NULL;
 }
 
-static bool serve_apply_blocks(const struct ofi_record *record, const char *data,
-                               struct ofi_message *reply)
+static bool serve_apply_blocks(struct ofi_state *ofi, const struct ofi_record *record,
+                               const char *data, struct ofi_message *reply)
 {
     struct ofi_blocks_part part;
     memcpy(&part, data, sizeof part);
-    char *at = serve_blocks_here(record, &part);
+    char *at = serve_blocks_here(ofi, record, &part);
 
     if (!at)
         return false;
@@ -138,12 +141,12 @@ static bool serve_apply_blocks(const struct ofi_record *record, const char *data
     return to;
 }
 
-static bool serve_apply_get(const struct ofi_record *record, const void *data,
-                            struct ofi_message *reply)
+static bool serve_apply_get(struct ofi_state *ofi, const struct ofi_record *record,
+                            const void *data, struct ofi_message *reply)
 {
     uint64_t number;
     memcpy(&number, data, sizeof number);
-    void *from = here(record, record->offset, record->length);
+    void *from = here(ofi, record, record->offset, record->length);
     void *to = from ? serve_reply_room(reply, number, record->length) : NULL;
 
     if (to)
@@ -151,9 +154,10 @@ static bool serve_apply_get(const struct ofi_record *record, const void *data,
     return to;
 }
 
-static bool serve_apply_put(const struct ofi_record *record, const char *data)
+static bool serve_apply_put(struct ofi_state *ofi, const struct ofi_record *record,
+                            const char *data)
 {
-    char *to = here(record, record->offset, record->length);
+    char *to = here(ofi, record, record->offset, record->length);
 
     if (to)
         serve_store(to, data, record->length);
@@ -183,26 +187,27 @@ static size_t serve_behind(const struct ofi_record *record)
     }
 }
 
-static bool serve_apply(const struct ofi_record *record, const char *data,
+static bool serve_apply(struct ofi_state *ofi, const struct ofi_record *record, const char *data,
                         struct ofi_message *reply)
 {
     switch (record->kind) {
     case OFI_PUT:
-        return serve_apply_put(record, data);
+        return serve_apply_put(ofi, record, data);
     case OFI_GET:
-        return serve_apply_get(record, data, reply);
+        return serve_apply_get(ofi, record, data, reply);
     case OFI_AMO:
     case OFI_FETCH:
-        return serve_apply_amo(record, data, reply);
+        return serve_apply_amo(ofi, record, data, reply);
     case OFI_PUT_BLOCKS:
     case OFI_GET_BLOCKS:
-        return serve_apply_blocks(record, data, reply);
+        return serve_apply_blocks(ofi, record, data, reply);
     default:
         return false;
     }
 }
 
-static bool serve_apply_all(const struct ofi_header *header, struct ofi_message *reply)
+static bool serve_apply_all(struct ofi_state *ofi, const struct ofi_header *header,
+                            struct ofi_message *reply)
 {
     bool requests = header->flags & OFI_REQUEST;
     const char *at = (const char *)(header + 1), *end = (const char *)header + header->length;
@@ -212,9 +217,9 @@ static bool serve_apply_all(const struct ofi_header *header, struct ofi_message 
         size_t left = (size_t)(end - at);
         if (left < sizeof *record || left - sizeof *record < serve_behind(record))
             return false;
-        if (requests ? !serve_apply(record, at + sizeof *record, reply)
+        if (requests ? !serve_apply(ofi, record, at + sizeof *record, reply)
                      : record->kind != OFI_REPLY ||
-                           !serve_take_reply((int)header->source, record, at + sizeof *record))
+                           !serve_take_reply(ofi, (int)header->source, record, at + sizeof *record))
             return false;
         at += sizeof *record + serve_behind(record);
     }
@@ -225,26 +230,27 @@ static bool serve_apply_all(const struct ofi_header *header, struct ofi_message 
  */
 static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *header)
 {
+    struct ofi_state *ofi = peer->ofi;
     struct ofi_message *reply = NULL;
 
     if (header->flags & OFI_WANTS_REPLY) {
-        reply = sy_ofi_take(&sy_ofi.replies);
+        reply = sy_ofi_take(&ofi->replies);
         if (!reply)
             return false;
         reply->peer = peer;
     }
-    if (!serve_apply_all(header, reply)) {
+    if (!serve_apply_all(ofi, header, reply)) {
         if (reply)
             sy_ofi_give(reply);
-        sy_ofi.host->lost(peer->pe, EPROTO, "it sent a request that makes no sense");
+        ofi->host->lost(peer->pe, EPROTO, "it sent a request that makes no sense");
         return true;
     }
     /* What was stored is visible before anybody hears that it is. */
     atomic_thread_fence(memory_order_release);
     peer->applied = header->sequence;
-    if (header->flags & OFI_ACK_ME || peer->applied - peer->told >= sy_ofi.traits.window / 2)
+    if (header->flags & OFI_ACK_ME || peer->applied - peer->told >= ofi->traits.window / 2)
         sy_ofi_owe(peer);
-    sy_ofi.awaited = sy_ofi.awaited || header->flags & OFI_AWAITED;
+    ofi->awaited = ofi->awaited || header->flags & OFI_AWAITED;
     if (reply)
         sy_ofi_send(reply);
     return true;
@@ -254,62 +260,64 @@ static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *heade
 
 static void serve_defer(struct ofi_peer *peer, const struct ofi_header *header)
 {
+    struct ofi_state *ofi = peer->ofi;
     struct ofi_deferred *copy = malloc(offsetof(struct ofi_deferred, header) + header->length);
 
     if (!copy) {
-        sy_ofi.host->lost(peer->pe, ENOMEM, "no memory to keep its requests");
+        ofi->host->lost(peer->pe, ENOMEM, "no memory to keep its requests");
         return;
     }
     memcpy(&copy->header, header, header->length);
     copy->next = NULL;
-    *sy_ofi.deferred_end = copy;
-    sy_ofi.deferred_end = &copy->next;
+    *ofi->deferred_end = copy;
+    ofi->deferred_end = &copy->next;
 }
 
-void sy_ofi_serve_deferred(void)
+void sy_ofi_serve_deferred(struct ofi_state *ofi)
 {
     struct ofi_deferred *first;
 
-    while ((first = sy_ofi.deferred)) {
-        if (!serve_requests(&sy_ofi.peer[first->header.source], &first->header))
+    while ((first = ofi->deferred)) {
+        if (!serve_requests(&ofi->peer[first->header.source], &first->header))
             return;
-        sy_ofi.deferred = first->next;
-        if (!sy_ofi.deferred)
-            sy_ofi.deferred_end = &sy_ofi.deferred;
+        ofi->deferred = first->next;
+        if (!ofi->deferred)
+            ofi->deferred_end = &ofi->deferred;
         free(first);
     }
 }
 
-void sy_ofi_serve_close(void)
+void sy_ofi_serve_close(struct ofi_state *ofi)
 {
-    while (sy_ofi.deferred) {
-        struct ofi_deferred *first = sy_ofi.deferred;
-        sy_ofi.deferred = first->next;
+    while (ofi->deferred) {
+        struct ofi_deferred *first = ofi->deferred;
+        ofi->deferred = first->next;
         free(first);
     }
-    sy_ofi.deferred_end = &sy_ofi.deferred;
+    ofi->deferred_end = &ofi->deferred;
 }
 
 /* ---- who sends ---- */
 
 /* Says so seldom enough that a flood of strangers does not fill the log. */
-void sy_ofi_stranger(const char *what)
+void sy_ofi_stranger(struct ofi_state *ofi, const char *what)
 {
-    uint64_t count = ++sy_ofi.strangers;
+    uint64_t count = ++ofi->strangers;
 
     if (!(count & (count - 1)))
-        sy_ofi.host->log(SY_LOG_INFO, "ofi",
-                         "%s that no PE of this job has sent is ignored; %llu until now", what,
-                         (unsigned long long)count);
+        ofi->host->log(SY_LOG_INFO, "ofi",
+                       "%s that no PE of this job has sent is ignored; %llu until now", what,
+                       (unsigned long long)count);
 }
 
 /* The PE that has sent a message, or NULL if none of this job has. */
-static struct ofi_peer *serve_sender(const struct ofi_header *header, size_t length)
+static struct ofi_peer *serve_sender(struct ofi_state *ofi, const struct ofi_header *header,
+                                     size_t length)
 {
     if (length < sizeof *header || header->length < sizeof *header || header->length > length ||
-        header->source >= (uint32_t)sy_ofi.host->npes)
+        header->source >= (uint32_t)ofi->host->npes)
         return NULL;
-    struct ofi_peer *peer = &sy_ofi.peer[header->source];
+    struct ofi_peer *peer = &ofi->peer[header->source];
     return peer->known && header->mac == sy_ofi_header_mac(peer, header) ? peer : NULL;
 }
 
@@ -317,12 +325,14 @@ static struct ofi_peer *serve_sender(const struct ofi_header *header, size_t len
  * by somebody; what comes too early, or when no more may be under way, that PE would not send. */
 static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
 {
+    struct ofi_state *ofi = peer->ofi;
+
     if (sy_ofi_reached(peer->received, number)) {
-        sy_ofi_stranger("a message of old");
+        sy_ofi_stranger(ofi, "a message of old");
         return false;
     }
-    if (number != peer->received + 1 || number - peer->told > sy_ofi.traits.window) {
-        sy_ofi.host->lost(peer->pe, EPROTO, "its requests do not come in their order");
+    if (number != peer->received + 1 || number - peer->told > ofi->traits.window) {
+        ofi->host->lost(peer->pe, EPROTO, "its requests do not come in their order");
         return false;
     }
     peer->received = number;
@@ -332,23 +342,25 @@ static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
 /* Those that the provider refused are missing from the row. */
 static void serve_replies(struct ofi_peer *peer, const struct ofi_header *header)
 {
+    struct ofi_state *ofi = peer->ofi;
+
     if (header->length == sizeof *header)
         return;
     if (sy_ofi_reached(peer->heard, header->sequence)) {
-        sy_ofi_stranger("a reply of old");
+        sy_ofi_stranger(ofi, "a reply of old");
         return;
     }
     peer->heard = header->sequence;
-    if (!serve_apply_all(header, NULL))
-        sy_ofi.host->lost(peer->pe, EPROTO, "it sent a reply that makes no sense");
+    if (!serve_apply_all(ofi, header, NULL))
+        ofi->host->lost(peer->pe, EPROTO, "it sent a reply that makes no sense");
 }
 
-void sy_ofi_serve(const struct ofi_header *header, size_t length)
+void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t length)
 {
-    struct ofi_peer *peer = sy_ofi.peer ? serve_sender(header, length) : NULL;
+    struct ofi_peer *peer = ofi->peer ? serve_sender(ofi, header, length) : NULL;
 
     if (!peer) {
-        sy_ofi_stranger("a message");
+        sy_ofi_stranger(ofi, "a message");
         return;
     }
     peer->met = true;
@@ -356,6 +368,6 @@ void sy_ofi_serve(const struct ofi_header *header, size_t length)
     if (!(header->flags & OFI_REQUEST))
         serve_replies(peer, header);
     else if (serve_is_next(peer, header->sequence) &&
-             (sy_ofi.deferred || !serve_requests(peer, header)))
+             (ofi->deferred || !serve_requests(peer, header)))
         serve_defer(peer, header);
 }
