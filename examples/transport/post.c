@@ -41,16 +41,22 @@ struct address {
 };
 _Static_assert(sizeof(struct address) <= 128, "the core offers 128 bytes for an address");
 
-static const struct sy_host *host;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one letter at a time */
-static int file = -1, bell = -1;
-static struct box *mine;        /* npes boxes; box p is for PE p to write into */
-static struct box **theirs;     /* npes; theirs[p] is this PE's box at PE p, or NULL */
-static struct address *address; /* npes */
-
-static struct settings {
+struct settings {
     bool trace;
-} settings;
+};
+
+/* An instance: what every call is given as `self`. The plugin has no other variables, so that it
+ * may be opened several times in a job. */
+struct post {
+    const struct sy_host *host;
+    const struct settings *settings;
+    const char *name;
+    pthread_mutex_t lock; /* one letter at a time */
+    int file, bell;
+    struct box *mine;        /* npes boxes; box p is for PE p to write into */
+    struct box **theirs;     /* npes; theirs[p] is this PE's box at PE p, or NULL */
+    struct address *address; /* npes */
+};
 
 static const struct sy_option options[] = {
     {"post.trace", SY_OPTION_BOOL, 0, offsetof(struct settings, trace), "off", NULL, 0, 0, NULL,
@@ -62,54 +68,65 @@ static const struct sy_option options[] = {
 
 static void post_close(void *self)
 {
-    (void)self;
-    size_t length = (size_t)host->npes * sizeof *mine;
+    struct post *post = self;
+    int npes = post->host->npes;
+    size_t length = (size_t)npes * sizeof *post->mine;
 
-    for (int pe = 0; theirs && pe < host->npes; pe++)
-        if (theirs[pe])
-            munmap(theirs[pe] - host->pe, length);
-    if (mine)
-        munmap(mine, length);
-    if (file >= 0)
-        close(file);
-    if (bell >= 0)
-        close(bell);
-    free(theirs);
-    free(address);
-    theirs = NULL, address = NULL, mine = NULL, file = bell = -1;
+    for (int pe = 0; post->theirs && pe < npes; pe++)
+        if (post->theirs[pe])
+            munmap(post->theirs[pe] - post->host->pe, length);
+    if (post->mine)
+        munmap(post->mine, length);
+    if (post->file >= 0)
+        close(post->file);
+    if (post->bell >= 0)
+        close(post->bell);
+    free(post->theirs);
+    free(post->address);
+    free(post);
 }
 
-static struct box *map_boxes(int fd)
+static struct box *map_boxes(const struct post *post, int fd)
 {
-    void *map = mmap(NULL, (size_t)host->npes * sizeof *mine, PROT_READ | PROT_WRITE, MAP_SHARED,
-                     fd, 0);
+    size_t length = (size_t)post->host->npes * sizeof *post->mine;
+    void *map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
     return map == MAP_FAILED ? NULL : map;
 }
 
-static int post_open(const struct sy_host *given, const struct sy_instance *instance, void **self,
+static int post_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
                      struct sy_error *err)
 {
-    *self = NULL;
-    settings = *(const struct settings *)instance->settings;
     const struct sockaddr_un any = {.sun_family = AF_UNIX}; /* the kernel chooses a name */
+    struct post *post = malloc(sizeof *post);
 
-    host = given;
-    file = memfd_create("post", MFD_CLOEXEC);
-    bell = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (file >= 0 && bell >= 0 && !ftruncate(file, (off_t)host->npes * (off_t)sizeof *mine) &&
-        !bind(bell, (const struct sockaddr *)&any, sizeof(sa_family_t)) && (mine = map_boxes(file)))
+    if (!post)
+        return host->fail(err, ENOMEM, "no memory for an instance");
+    *post = (struct post){.host = host,
+                          .settings = instance->settings,
+                          .name = instance->name,
+                          .lock = PTHREAD_MUTEX_INITIALIZER};
+    post->file = memfd_create("post", MFD_CLOEXEC);
+    post->bell = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (post->file >= 0 && post->bell >= 0 &&
+        !ftruncate(post->file, (off_t)host->npes * (off_t)sizeof *post->mine) &&
+        !bind(post->bell, (const struct sockaddr *)&any, sizeof(sa_family_t)) &&
+        (post->mine = map_boxes(post, post->file))) {
+        *self = post;
         return 0;
+    }
     int code = errno;
-    post_close(self);
+    post_close(post);
     return host->fail(err, ENODEV, "no letter boxes: %s", strerror(code));
 }
 
 static size_t post_address(void *self, void *buffer, size_t room)
 {
-    (void)self;
-    struct address own = {.process = getpid(), .file = file, .bell_length = sizeof own.bell};
+    struct post *post = self;
+    struct address own = {.process = getpid(), .file = post->file, .bell_length = sizeof own.bell};
 
-    if (room < sizeof own || getsockname(bell, (struct sockaddr *)&own.bell, &own.bell_length))
+    if (room < sizeof own ||
+        getsockname(post->bell, (struct sockaddr *)&own.bell, &own.bell_length))
         return 0;
     memcpy(buffer, &own, sizeof own);
     return sizeof own;
@@ -118,27 +135,30 @@ static size_t post_address(void *self, void *buffer, size_t room)
 static int post_connect(void *self, const void *addresses, size_t stride, double seconds,
                         struct sy_error *err)
 {
-    (void)self;
+    struct post *post = self;
+    const struct sy_host *host = post->host;
+
     (void)seconds; /* nothing here waits */
-    address = calloc((size_t)host->npes, sizeof *address);
-    theirs = calloc((size_t)host->npes, sizeof *theirs);
-    if (!address || !theirs)
+    post->address = calloc((size_t)host->npes, sizeof *post->address);
+    post->theirs = calloc((size_t)host->npes, sizeof *post->theirs);
+    if (!post->address || !post->theirs)
         return host->fail(err, ENOMEM, "no memory for %d addresses", host->npes);
     for (int pe = 0; pe < host->npes; pe++) {
+        struct address *at = &post->address[pe];
         char path[64];
-        memcpy(&address[pe], (const char *)addresses + (size_t)pe * stride, sizeof *address);
-        if (!address[pe].process || pe == host->pe) /* zeros: it has not opened this transport */
+        memcpy(at, (const char *)addresses + (size_t)pe * stride, sizeof *at);
+        if (!at->process || pe == host->pe) /* zeros: it has not opened this transport */
             continue;
-        snprintf(path, sizeof path, "/proc/%d/fd/%d", address[pe].process, address[pe].file);
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", at->process, at->file);
         int fd = open(path, O_RDWR | O_CLOEXEC);
-        struct box *boxes = fd < 0 ? NULL : map_boxes(fd);
+        struct box *boxes = fd < 0 ? NULL : map_boxes(post, fd);
         int code = errno;
         if (fd >= 0)
             close(fd);
         if (!boxes)
             return host->fail(err, ENETUNREACH, "the letter boxes of PE %d: %s", pe,
                               strerror(code));
-        theirs[pe] = &boxes[host->pe];
+        post->theirs[pe] = &boxes[host->pe];
     }
     return 0;
 }
@@ -147,8 +167,9 @@ static int post_connect(void *self, const void *addresses, size_t stride, double
  * one has failed, which the core tells everybody. */
 static unsigned post_reach(void *self, int pe)
 {
-    (void)self;
-    return theirs[pe] ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0;
+    struct post *post = self;
+
+    return post->theirs[pe] ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0;
 }
 
 /* ---- at the target ---- */
@@ -181,8 +202,9 @@ static char *data_of(struct box *b)
 }
 
 /* Nothing that a letter says is believed: host->memory checks PE, window, offset and length. */
-static int32_t serve(struct box *b)
+static int32_t serve(const struct post *post, struct box *b)
 {
+    const struct sy_host *host = post->host;
     char *here = host->memory(host->pe, b->window, b->offset, b->length);
 
     if (!here || b->length > LETTER - b->offset % 16)
@@ -201,20 +223,21 @@ static int32_t serve(struct box *b)
 }
 
 /* The bell is emptied before the boxes are looked at: a letter that comes later rings again. */
-static int serve_all(void)
+static int serve_all(struct post *post)
 {
     char rings[8];
     int served = 0;
 
-    while (recv(bell, rings, sizeof rings, 0) >= 0)
+    while (recv(post->bell, rings, sizeof rings, 0) >= 0)
         ;
-    for (int pe = 0; pe < host->npes; pe++) {
-        if (atomic_load_explicit(&mine[pe].state, memory_order_acquire) != WRITTEN)
+    for (int pe = 0; pe < post->host->npes; pe++) {
+        if (atomic_load_explicit(&post->mine[pe].state, memory_order_acquire) != WRITTEN)
             continue;
-        mine[pe].answer = serve(&mine[pe]);
-        atomic_store_explicit(&mine[pe].state, ANSWERED, memory_order_release);
-        if (settings.trace)
-            host->log(SY_LOG_INFO, "post", "answered PE %d: %d", pe, mine[pe].answer);
+        post->mine[pe].answer = serve(post, &post->mine[pe]);
+        atomic_store_explicit(&post->mine[pe].state, ANSWERED, memory_order_release);
+        if (post->settings->trace)
+            post->host->log(SY_LOG_INFO, post->name, "answered PE %d: %d", pe,
+                            post->mine[pe].answer);
         served++;
     }
     return served;
@@ -223,45 +246,48 @@ static int serve_all(void)
 /* Called by waiting threads of the program and by the progress thread, possibly at once. */
 static int post_progress(void *self, unsigned flags)
 {
-    (void)self, (void)flags;
-    if (pthread_mutex_trylock(&lock))
+    struct post *post = self;
+
+    (void)flags;
+    if (pthread_mutex_trylock(&post->lock))
         return 0;
-    int served = serve_all();
-    pthread_mutex_unlock(&lock);
+    int served = serve_all(post);
+    pthread_mutex_unlock(&post->lock);
     return served;
 }
 
 static int post_wait_fd(void *self)
 {
-    (void)self;
-    return bell;
+    struct post *post = self;
+
+    return post->bell;
 }
 
 /* ---- at the PE that asks ---- */
 
 /* Hands over a letter and waits; meanwhile this PE's own boxes are looked after, or two PEs that
  * write to each other would wait for ever. */
-static int ask(int pe, struct box *b)
+static int ask(struct post *post, int pe, struct box *b)
 {
     uint64_t since = 0;
 
     atomic_store_explicit(&b->state, WRITTEN, memory_order_release);
-    if (sendto(bell, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address[pe].bell,
-               address[pe].bell_length) < 0 &&
+    if (sendto(post->bell, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL,
+               (struct sockaddr *)&post->address[pe].bell, post->address[pe].bell_length) < 0 &&
         errno == ECONNREFUSED)
-        host->lost(pe, ECONNREFUSED, "its bell is gone");
+        post->host->lost(pe, ECONNREFUSED, "its bell is gone");
     while (atomic_load_explicit(&b->state, memory_order_acquire) != ANSWERED)
-        if (!serve_all())
-            host->rest(&since);
+        if (!serve_all(post))
+            post->host->rest(&since);
     return b->answer;
 }
 
-static int transfer(const struct sy_transfer *t, uint32_t kind)
+static int transfer(struct post *post, const struct sy_transfer *t, uint32_t kind)
 {
-    struct box *b = theirs[t->pe];
+    struct box *b = post->theirs[t->pe];
     int rc = 0;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&post->lock);
     for (size_t done = 0, length; done < t->length && !rc; done += length) {
         length = LETTER - (t->offset + done) % 16; /* so that no aligned element is divided */
         if (length > t->length - done)
@@ -272,38 +298,36 @@ static int transfer(const struct sy_transfer *t, uint32_t kind)
         b->length = (uint32_t)length;
         if (kind == PUT)
             memcpy(data_of(b), (const char *)t->local + done, length);
-        rc = ask(t->pe, b);
+        rc = ask(post, t->pe, b);
         if (kind == GET && !rc)
             memcpy((char *)t->local + done, data_of(b), length);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&post->lock);
     return rc;
 }
 
 static int post_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                     unsigned flags)
 {
-    (void)self;
     (void)ctx, (void)flags;
-    return transfer(t, PUT);
+    return transfer(self, t, PUT);
 }
 
 static int post_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                     unsigned flags)
 {
-    (void)self;
     (void)ctx, (void)flags;
-    return transfer(t, GET);
+    return transfer(self, t, GET);
 }
 
 static int post_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
                     unsigned flags)
 {
-    (void)self;
-    struct box *b = theirs[a->pe];
+    struct post *post = self;
+    struct box *b = post->theirs[a->pe];
 
     (void)ctx, (void)flags;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&post->lock);
     b->kind = AMO;
     b->window = a->window;
     b->offset = a->offset;
@@ -311,12 +335,12 @@ static int post_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_am
     b->op = a->op;
     b->operand = a->operand;
     b->compare = a->compare;
-    int rc = ask(a->pe, b);
+    int rc = ask(post, a->pe, b);
     if (!rc && a->result) {
         uint32_t narrow = (uint32_t)b->result;
         memcpy(a->result, a->width == 4 ? (const void *)&narrow : &b->result, a->width);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&post->lock);
     return rc;
 }
 
@@ -327,7 +351,7 @@ SY_TRANSPORT_PLUGIN(post) = {
     .name = "post",
     .priority = -1,
     .options = options,
-    .settings_size = sizeof settings,
+    .settings_size = sizeof(struct settings),
     .open = post_open,
     .close = post_close,
     .address = post_address,

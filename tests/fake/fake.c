@@ -7,10 +7,6 @@
 #include "tests/fake/fake.h"
 #include "util/parse.h"
 
-struct fake fake = {
-    .lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1, .timer = -1, .poll = -1, .last = &fake.first};
-struct fake_settings fake_settings;
-
 /* FAKE_NAME: what this copy of the plugin is called, as a string. */
 #define AT(member) offsetof(struct fake_settings, member)
 static const struct sy_option options[] = {
@@ -44,86 +40,96 @@ uint64_t fake_now(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-bool fake_chance(long percent)
+bool fake_chance(struct fake *f, long percent)
 {
-    fake.random ^= fake.random << 13;
-    fake.random ^= fake.random >> 7;
-    fake.random ^= fake.random << 17;
-    return (long)(fake.random >> 20 & 0xffff) % 100 < percent;
+    f->random ^= f->random << 13;
+    f->random ^= f->random >> 7;
+    f->random ^= f->random << 17;
+    return (long)(f->random >> 20 & 0xffff) % 100 < percent;
 }
 
 /* ---- life ---- */
 
-static bool fails(int when)
+static bool fails(const struct fake *f, int when)
 {
-    return fake_settings.fail == when &&
-           sy_parse_in_ranges(fake_settings.fail_pes, fake.host->pe) == 1;
+    return f->settings->fail == when && sy_parse_in_ranges(f->settings->fail_pes, f->host->pe) == 1;
 }
 
 static int fake_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
                      struct sy_error *err)
 {
-    *self = NULL;
-    fake_settings = *(const struct fake_settings *)instance->settings;
-    fake.host = host;
-    fake.random = ((uint64_t)fake_settings.seed * 1000 + (uint64_t)host->pe) * 2 + 1;
-    fake.armed = false;
+    struct fake *f = malloc(sizeof *f);
+
+    if (!f)
+        return host->fail(err, ENOMEM, "no memory for an instance");
+    *f = (struct fake){.host = host,
+                       .settings = instance->settings,
+                       .lock = PTHREAD_MUTEX_INITIALIZER,
+                       .last = &f->first};
+    f->random = ((uint64_t)f->settings->seed * 1000 + (uint64_t)host->pe) * 2 + 1;
     for (int i = 0; i < 20; i++)
-        fake_chance(0); /* away from the small numbers of the seed */
-    if (fails(FAKE_FAIL_OPEN))
-        return host->fail(err, ENODEV, "there is none here: " FAKE_NAME ".fail says so");
-    return fake_wire_open(err);
+        fake_chance(f, 0); /* away from the small numbers of the seed */
+    int rc = fails(f, FAKE_FAIL_OPEN)
+                 ? host->fail(err, ENODEV, "there is none here: " FAKE_NAME ".fail says so")
+                 : fake_wire_open(f, err);
+    if (rc)
+        free(f);
+    else
+        *self = f;
+    return rc;
 }
 
 static void fake_close(void *self)
 {
-    (void)self;
-    fake_wire_flush();
-    fake_queue_drop();
-    fake_wire_close();
-    free(fake.peer);
-    fake.peer = NULL;
+    struct fake *f = self;
+
+    fake_wire_flush(f);
+    fake_queue_drop(f);
+    fake_wire_close(f);
+    free(f->peer);
+    free(f);
 }
 
 static size_t fake_address(void *self, void *buffer, size_t room)
 {
-    (void)self;
-    if (room < sizeof fake.own)
+    struct fake *f = self;
+
+    if (room < sizeof f->own)
         return 0;
-    memcpy(buffer, &fake.own, sizeof fake.own);
-    return sizeof fake.own;
+    memcpy(buffer, &f->own, sizeof f->own);
+    return sizeof f->own;
 }
 
 static int fake_connect(void *self, const void *addresses, size_t stride, double seconds,
                         struct sy_error *err)
 {
-    (void)self;
-    size_t npes = (size_t)fake.host->npes;
+    struct fake *f = self;
+    size_t npes = (size_t)f->host->npes;
     struct fake_address *peer = calloc(npes, sizeof *peer);
 
     (void)seconds;
     if (!peer)
-        return fake.host->fail(err, ENOMEM, "no memory for %zu addresses", npes);
+        return f->host->fail(err, ENOMEM, "no memory for %zu addresses", npes);
     for (size_t pe = 0; pe < npes; pe++)
         memcpy(&peer[pe], (const char *)addresses + pe * stride, sizeof *peer);
-    pthread_mutex_lock(&fake.lock);
-    fake.peer = peer;
-    pthread_mutex_unlock(&fake.lock);
-    if (fails(FAKE_FAIL_CONNECT))
-        return fake.host->fail(err, ENETUNREACH, "no way out: " FAKE_NAME ".fail says so");
+    pthread_mutex_lock(&f->lock);
+    f->peer = peer;
+    pthread_mutex_unlock(&f->lock);
+    if (fails(f, FAKE_FAIL_CONNECT))
+        return f->host->fail(err, ENETUNREACH, "no way out: " FAKE_NAME ".fail says so");
     return 0;
 }
 
 static unsigned fake_reach(void *self, int pe)
 {
-    (void)self;
-    bool there = fake.peer[pe].length > 0;
+    struct fake *f = self;
+    bool there = f->peer[pe].length > 0;
 
-    if (fake_settings.reach == FAKE_REACH_PARITY)
-        there &= pe % 2 == fake.host->pe % 2;
-    if (fake_settings.reach == FAKE_REACH_SHY)
-        there &= fake.host->pe != 0;
-    return there && fake_settings.reach != FAKE_REACH_NONE
+    if (f->settings->reach == FAKE_REACH_PARITY)
+        there &= pe % 2 == f->host->pe % 2;
+    if (f->settings->reach == FAKE_REACH_SHY)
+        there &= f->host->pe != 0;
+    return there && f->settings->reach != FAKE_REACH_NONE
                ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO
                : 0;
 }
@@ -131,10 +137,11 @@ static unsigned fake_reach(void *self, int pe)
 static int fake_ctx_open(void *self, long flags, struct sy_transport_ctx **ctx,
                          struct sy_error *err)
 {
-    (void)self;
+    struct fake *f = self;
+
     (void)flags;
     *ctx = calloc(1, sizeof **ctx);
-    return *ctx ? 0 : fake.host->fail(err, ENOMEM, "no memory for a context");
+    return *ctx ? 0 : f->host->fail(err, ENOMEM, "no memory for a context");
 }
 
 static void fake_ctx_close(void *self, struct sy_transport_ctx *ctx)
@@ -147,34 +154,34 @@ static void fake_ctx_close(void *self, struct sy_transport_ctx *ctx)
 
 /* Takes the lock for a call that needs room for `parts` requests; false, without the lock: -EAGAIN.
  */
-static bool begin(size_t parts)
+static bool begin(struct fake *f, size_t parts)
 {
-    pthread_mutex_lock(&fake.lock);
-    if (!fake_chance(fake_settings.again) && (!fake.requests || fake.requests + parts <= FAKE_ROOM))
+    pthread_mutex_lock(&f->lock);
+    if (!fake_chance(f, f->settings->again) && (!f->requests || f->requests + parts <= FAKE_ROOM))
         return true;
-    pthread_mutex_unlock(&fake.lock);
+    pthread_mutex_unlock(&f->lock);
     return false;
 }
 
 /* What has been accepted is sent in time, even if the program makes no call any more. */
-static int end(int rc)
+static int end(struct fake *f, int rc)
 {
-    fake_queue_wake();
-    pthread_mutex_unlock(&fake.lock);
+    fake_queue_wake(f);
+    pthread_mutex_unlock(&f->lock);
     return rc;
 }
 
 /* Waits, with the lock given up now and then, until all parts have been answered. */
-static void await(const uint32_t *waiting)
+static void await(struct fake *f, const uint32_t *waiting)
 {
     uint64_t since = 0;
 
     while (*waiting) {
-        if (fake_queue_progress())
+        if (fake_queue_progress(f))
             continue;
-        pthread_mutex_unlock(&fake.lock);
-        fake.host->rest(&since);
-        pthread_mutex_lock(&fake.lock);
+        pthread_mutex_unlock(&f->lock);
+        f->host->rest(&since);
+        pthread_mutex_lock(&f->lock);
     }
 }
 
@@ -184,8 +191,8 @@ static size_t parts_of(const struct sy_transfer *t)
 }
 
 /* Divides a transfer; no aligned element is. waiting: counts what must be answered, or NULL. */
-static int add_parts(struct sy_transport_ctx *ctx, const struct sy_transfer *t, enum fake_kind kind,
-                     unsigned flags, uint32_t *waiting)
+static int add_parts(struct fake *f, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                     enum fake_kind kind, unsigned flags, uint32_t *waiting)
 {
     int rc = 0;
 
@@ -213,7 +220,7 @@ static int add_parts(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
         }
         if (waiting)
             ++*waiting;
-        rc = fake_queue_add(&r);
+        rc = fake_queue_add(f, &r);
     }
     return rc;
 }
@@ -221,27 +228,29 @@ static int add_parts(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
 static int fake_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                     unsigned flags)
 {
-    (void)self;
-    if (!begin(parts_of(t)))
+    struct fake *f = self;
+
+    if (!begin(f, parts_of(t)))
         return -EAGAIN;
-    return end(add_parts(ctx, t, FAKE_PUT, flags, NULL));
+    return end(f, add_parts(f, ctx, t, FAKE_PUT, flags, NULL));
 }
 
 static int fake_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                     unsigned flags)
 {
-    (void)self;
+    struct fake *f = self;
     uint32_t waiting = 0;
 
-    if (!begin(parts_of(t)))
+    if (!begin(f, parts_of(t)))
         return -EAGAIN;
-    int rc = add_parts(ctx, t, FAKE_GET, flags, flags & SY_BLOCKING ? &waiting : NULL);
+    int rc = add_parts(f, ctx, t, FAKE_GET, flags, flags & SY_BLOCKING ? &waiting : NULL);
     if (!rc)
-        await(&waiting);
-    return end(rc);
+        await(f, &waiting);
+    return end(f, rc);
 }
 
-static int add_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, uint32_t *waiting)
+static int add_amo(struct fake *f, struct sy_transport_ctx *ctx, const struct sy_amo *a,
+                   uint32_t *waiting)
 {
     const struct fake_request r = {.ctx = ctx,
                                    .pe = a->pe,
@@ -255,68 +264,74 @@ static int add_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, uint32_
                                                .op = a->op,
                                                .operand = a->operand,
                                                .compare = a->compare}};
-    return fake_queue_add(&r);
+    return fake_queue_add(f, &r);
 }
 
 static int fake_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
                     unsigned flags)
 {
-    (void)self;
+    struct fake *f = self;
     bool waits = a->result && (flags & SY_BLOCKING);
     uint32_t waiting = waits;
 
-    if (!begin(1))
+    if (!begin(f, 1))
         return -EAGAIN;
-    int rc = add_amo(ctx, a, waits ? &waiting : NULL);
+    int rc = add_amo(f, ctx, a, waits ? &waiting : NULL);
     if (!rc)
-        await(&waiting);
-    return end(rc);
+        await(f, &waiting);
+    return end(f, rc);
 }
 
 static int fake_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                            const struct sy_amo *signal, unsigned flags)
 {
-    (void)self;
-    if (!fake_settings.signal)
+    struct fake *f = self;
+
+    if (!f->settings->signal)
         return -EOPNOTSUPP;
-    if (!begin(parts_of(t) + 1))
+    if (!begin(f, parts_of(t) + 1))
         return -EAGAIN;
-    int rc = add_parts(ctx, t, FAKE_PUT, flags, NULL);
+    int rc = add_parts(f, ctx, t, FAKE_PUT, flags, NULL);
     ctx->epoch++;
-    return end(rc ? rc : add_amo(ctx, signal, NULL));
+    return end(f, rc ? rc : add_amo(f, ctx, signal, NULL));
 }
 
 static int fake_fence(void *self, struct sy_transport_ctx *ctx)
 {
-    (void)self;
-    pthread_mutex_lock(&fake.lock);
+    struct fake *f = self;
+
+    pthread_mutex_lock(&f->lock);
     ctx->epoch++;
-    return end(0);
+    return end(f, 0);
 }
 
 static int fake_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
 {
-    (void)self;
-    if (!begin(0))
+    struct fake *f = self;
+
+    if (!begin(f, 0))
         return -EAGAIN;
-    return end(fake_queue_pending(ctx, pe) ? -EAGAIN : 0);
+    return end(f, fake_queue_pending(f, ctx, pe) ? -EAGAIN : 0);
 }
 
 /* While another thread is at it there is nothing to be done here. */
 static int fake_progress(void *self, unsigned flags)
 {
-    (void)self, (void)flags;
-    if (pthread_mutex_trylock(&fake.lock))
+    struct fake *f = self;
+
+    (void)flags;
+    if (pthread_mutex_trylock(&f->lock))
         return 0;
-    int moved = fake_queue_progress();
-    pthread_mutex_unlock(&fake.lock);
+    int moved = fake_queue_progress(f);
+    pthread_mutex_unlock(&f->lock);
     return moved;
 }
 
 static int fake_wait_fd(void *self)
 {
-    (void)self;
-    return fake.poll;
+    struct fake *f = self;
+
+    return f->poll;
 }
 
 SY_TRANSPORT_PLUGIN(fake) = {

@@ -8,7 +8,7 @@
  * queue.c operations that have been accepted: when they are sent, and when they are complete
  * wire.c  datagrams, and serving those of others
  *
- * One lock, fake.lock, is held in every call. The file is built under two names, to have two
+ * One lock of the instance is held in every call. The file is built under two names, to have two
  * fabrics in a job. */
 #ifndef SY_TESTS_FAKE_H
 #define SY_TESTS_FAKE_H
@@ -70,8 +70,17 @@ struct fake_address {
     char name[16];
 };
 
+struct fake_settings {
+    long again, late, seed;
+    bool reorder, signal;
+    int fail, reach;
+    const char *fail_pes;
+};
+
+/* An instance. */
 struct fake {
     const struct sy_host *host;
+    const struct fake_settings *settings;
     pthread_mutex_t lock;
     int socket, timer, poll; /* the last one has the others in it */
     struct fake_address own;
@@ -83,53 +92,44 @@ struct fake {
     bool armed; /* the timer */
 };
 
-struct fake_settings {
-    long again, late, seed;
-    bool reorder, signal;
-    int fail, reach;
-    const char *fail_pes;
-};
-
 enum { FAKE_FAIL_NEVER, FAKE_FAIL_OPEN, FAKE_FAIL_CONNECT };
 enum { FAKE_REACH_ALL, FAKE_REACH_PARITY, FAKE_REACH_NONE, FAKE_REACH_SHY };
-
-extern struct fake fake;
-extern struct fake_settings fake_settings;
 
 uint64_t fake_now(void); /* ns */
 
 /* True in `percent` of 100 cases. */
-bool fake_chance(long percent);
+bool fake_chance(struct fake *f, long percent);
 
 /* wire.c */
-int fake_wire_open(struct sy_error *err);
-void fake_wire_close(void);
+int fake_wire_open(struct fake *f, struct sy_error *err);
+void fake_wire_close(struct fake *f);
 
 /* 0, -EAGAIN where the kernel has no room, or another -errno. */
-int fake_wire_send(int pe, const struct fake_message *message, const char *data, size_t length);
+int fake_wire_send(struct fake *f, int pe, const struct fake_message *message, const char *data,
+                   size_t length);
 
 /* Takes what has come: serves requests, and hands answers to fake_queue_answered. How many. */
-int fake_wire_receive(void);
+int fake_wire_receive(struct fake *f);
 
 /* Sends the answers that are due. How many; *left: whether there are others. */
-int fake_wire_answer(bool *left);
-void fake_wire_flush(void);
+int fake_wire_answer(struct fake *f, bool *left);
+void fake_wire_flush(struct fake *f);
 
 /* queue.c */
 
 /* Accepts an operation. -ENOMEM only; room is the caller's care. */
-int fake_queue_add(const struct fake_request *request);
-void fake_queue_answered(const struct fake_message *answer);
+int fake_queue_add(struct fake *f, const struct fake_request *request);
+void fake_queue_answered(struct fake *f, const struct fake_message *answer);
 
 /* Sends what may be sent now, receives, and sets the timer for what is left. How many messages
  * moved. */
-int fake_queue_progress(void);
+int fake_queue_progress(struct fake *f);
 
 /* Has the progress thread come by soon, if there is anything to be sent. */
-void fake_queue_wake(void);
+void fake_queue_wake(struct fake *f);
 
 /* Whether anything of ctx (NULL: of all) towards pe (SY_ALL_PES: all) is not complete. */
-bool fake_queue_pending(const struct sy_transport_ctx *ctx, int pe);
-void fake_queue_drop(void);
+bool fake_queue_pending(const struct fake *f, const struct sy_transport_ctx *ctx, int pe);
+void fake_queue_drop(struct fake *f);
 
 #endif

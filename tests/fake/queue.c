@@ -7,7 +7,7 @@
 
 #include "tests/fake/fake.h"
 
-int fake_queue_add(const struct fake_request *request)
+int fake_queue_add(struct fake *f, const struct fake_request *request)
 {
     struct fake_request *r = malloc(sizeof *r);
 
@@ -15,33 +15,33 @@ int fake_queue_add(const struct fake_request *request)
         return -ENOMEM;
     *r = *request;
     r->next = NULL;
-    r->message.id = ++fake.ids;
-    r->message.from = (uint32_t)fake.host->pe;
-    memcpy(r->message.key, fake.host->job_key, sizeof r->message.key);
-    if (fake_chance(12))
-        r->due = fake_now() + (uint64_t)fake_settings.late * 1000;
-    *fake.last = r;
-    fake.last = &r->next;
-    fake.waiting++;
-    fake.requests++;
+    r->message.id = ++f->ids;
+    r->message.from = (uint32_t)f->host->pe;
+    memcpy(r->message.key, f->host->job_key, sizeof r->message.key);
+    if (fake_chance(f, 12))
+        r->due = fake_now() + (uint64_t)f->settings->late * 1000;
+    *f->last = r;
+    f->last = &r->next;
+    f->waiting++;
+    f->requests++;
     return 0;
 }
 
-static void take_out(struct fake_request **link)
+static void take_out(struct fake *f, struct fake_request **link)
 {
     struct fake_request *r = *link;
 
     *link = r->next;
     if (!r->next)
-        fake.last = link;
-    fake.requests--;
+        f->last = link;
+    f->requests--;
     free(r->copy);
     free(r);
 }
 
-void fake_queue_answered(const struct fake_message *answer)
+void fake_queue_answered(struct fake *f, const struct fake_message *answer)
 {
-    struct fake_request **link = &fake.first;
+    struct fake_request **link = &f->first;
 
     while (*link && (*link)->message.id != answer->id)
         link = &(*link)->next;
@@ -49,7 +49,7 @@ void fake_queue_answered(const struct fake_message *answer)
     if (!r || !r->sent || r->pe != (int)answer->from)
         return;
     if (answer->error) {
-        fake.host->lost(r->pe, (int)answer->error, "it refused a request");
+        f->host->lost(r->pe, (int)answer->error, "it refused a request");
     } else if (r->to && r->message.kind == FAKE_GET) {
         memcpy(r->to, answer->data, answer->length);
     } else if (r->to) {
@@ -59,91 +59,90 @@ void fake_queue_answered(const struct fake_message *answer)
     }
     if (r->waiting)
         --*r->waiting;
-    take_out(link);
+    take_out(f, link);
 }
 
 /* Whether something before r, towards the same PE, must be sent first: what is on the other side of
  * a fence, and without reordering everything. Datagrams of one sender arrive in the order they were
  * sent, and are served so. */
-static bool is_behind(const struct fake_request *r)
+static bool is_behind(const struct fake *f, const struct fake_request *r)
 {
-    for (const struct fake_request *before = fake.first; before != r; before = before->next)
+    for (const struct fake_request *before = f->first; before != r; before = before->next)
         if (!before->sent && before->ctx == r->ctx && before->pe == r->pe &&
-            (before->epoch < r->epoch || !fake_settings.reorder))
+            (before->epoch < r->epoch || !f->settings->reorder))
             return true;
     return false;
 }
 
 /* Sends what may go; others are left, at random, so that those behind them overtake. Looks at no
  * more than are worth it: the check for each goes through all before it. */
-static int send_some(void)
+static int send_some(struct fake *f)
 {
     uint64_t now = fake_now();
     int sent = 0, looked = 0;
 
-    for (struct fake_request *r = fake.first; r && fake.waiting && looked < 64; r = r->next) {
+    for (struct fake_request *r = f->first; r && f->waiting && looked < 64; r = r->next) {
         if (r->sent)
             continue;
         looked++;
-        if (now < r->due || (fake_settings.reorder && fake_chance(30)) || is_behind(r))
+        if (now < r->due || (f->settings->reorder && fake_chance(f, 30)) || is_behind(f, r))
             continue;
         const char *data = r->copy ? r->copy : r->from;
-        int rc = fake_wire_send(r->pe, &r->message, data, data ? r->message.length : 0);
+        int rc = fake_wire_send(f, r->pe, &r->message, data, data ? r->message.length : 0);
         if (rc == -EAGAIN)
             continue;
         r->sent = true;
-        fake.waiting--;
+        f->waiting--;
         sent++;
         if (rc)
-            fake.host->lost(r->pe, -rc, "a request could not be sent");
+            f->host->lost(r->pe, -rc, "a request could not be sent");
     }
     return sent;
 }
 
 /* The socket wakes the progress thread when something comes; this, when something can be sent. */
-static void set_timer(bool on)
+static void set_timer(struct fake *f, bool on)
 {
     const struct itimerspec often = {.it_interval = {.tv_nsec = 200000},
                                      .it_value = {.tv_nsec = 200000}},
                             never = {{0, 0}, {0, 0}};
 
-    if (on != fake.armed)
-        timerfd_settime(fake.timer, 0, on ? &often : &never, NULL);
-    fake.armed = on;
+    if (on != f->armed)
+        timerfd_settime(f->timer, 0, on ? &often : &never, NULL);
+    f->armed = on;
 }
 
-void fake_queue_wake(void)
+void fake_queue_wake(struct fake *f)
 {
-    if (fake.waiting)
-        set_timer(true);
+    if (f->waiting)
+        set_timer(f, true);
 }
 
-int fake_queue_progress(void)
+int fake_queue_progress(struct fake *f)
 {
     bool left = false;
     uint64_t ticks;
 
-    if (fake.armed && read(fake.timer, &ticks, sizeof ticks) < 0 && errno != EAGAIN)
+    if (f->armed && read(f->timer, &ticks, sizeof ticks) < 0 && errno != EAGAIN)
         return 0;
-    int moved = fake_wire_receive();
+    int moved = fake_wire_receive(f);
 
-    moved += send_some();
-    moved += fake_wire_answer(&left);
-    set_timer(left || fake.waiting);
+    moved += send_some(f);
+    moved += fake_wire_answer(f, &left);
+    set_timer(f, left || f->waiting);
     return moved;
 }
 
-bool fake_queue_pending(const struct sy_transport_ctx *ctx, int pe)
+bool fake_queue_pending(const struct fake *f, const struct sy_transport_ctx *ctx, int pe)
 {
-    for (const struct fake_request *r = fake.first; r; r = r->next)
+    for (const struct fake_request *r = f->first; r; r = r->next)
         if ((!ctx || r->ctx == ctx) && (pe == SY_ALL_PES || r->pe == pe))
             return true;
     return false;
 }
 
-void fake_queue_drop(void)
+void fake_queue_drop(struct fake *f)
 {
-    while (fake.first)
-        take_out(&fake.first);
-    fake.waiting = 0;
+    while (f->first)
+        take_out(f, &f->first);
 }

@@ -9,59 +9,60 @@
 
 #include "tests/fake/fake.h"
 
-static int watch(int fd)
+static int watch(const struct fake *f, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
-    return epoll_ctl(fake.poll, EPOLL_CTL_ADD, fd, &event);
+    return epoll_ctl(f->poll, EPOLL_CTL_ADD, fd, &event);
 }
 
-int fake_wire_open(struct sy_error *err)
+int fake_wire_open(struct fake *f, struct sy_error *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     socklen_t length = sizeof address;
 
-    fake.socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    fake.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    fake.poll = epoll_create1(EPOLL_CLOEXEC);
-    if (fake.socket < 0 || fake.timer < 0 || fake.poll < 0 ||
-        bind(fake.socket, (struct sockaddr *)&address, sizeof(sa_family_t)) ||
-        getsockname(fake.socket, (struct sockaddr *)&address, &length) || watch(fake.socket) ||
-        watch(fake.timer)) {
+    f->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    f->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    f->poll = epoll_create1(EPOLL_CLOEXEC);
+    if (f->socket < 0 || f->timer < 0 || f->poll < 0 ||
+        bind(f->socket, (struct sockaddr *)&address, sizeof(sa_family_t)) ||
+        getsockname(f->socket, (struct sockaddr *)&address, &length) || watch(f, f->socket) ||
+        watch(f, f->timer)) {
         int code = errno;
-        fake_wire_close();
-        return fake.host->fail(err, code, "no socket: %s", strerror(code));
+        fake_wire_close(f);
+        return f->host->fail(err, code, "no socket: %s", strerror(code));
     }
-    fake.own.length = length - (socklen_t)offsetof(struct sockaddr_un, sun_path);
-    memcpy(fake.own.name, address.sun_path, fake.own.length);
+    f->own.length = length - (socklen_t)offsetof(struct sockaddr_un, sun_path);
+    memcpy(f->own.name, address.sun_path, f->own.length);
     return 0;
 }
 
-void fake_wire_close(void)
+void fake_wire_close(struct fake *f)
 {
-    int *const fds[] = {&fake.socket, &fake.timer, &fake.poll};
+    int *const fds[] = {&f->socket, &f->timer, &f->poll};
 
     for (unsigned i = 0; i < 3; i++) {
         if (*fds[i] >= 0)
             close(*fds[i]);
         *fds[i] = -1;
     }
-    while (fake.answers) {
-        struct fake_answer *next = fake.answers->next;
-        free(fake.answers);
-        fake.answers = next;
+    while (f->answers) {
+        struct fake_answer *next = f->answers->next;
+        free(f->answers);
+        f->answers = next;
     }
 }
 
-int fake_wire_send(int pe, const struct fake_message *message, const char *data, size_t length)
+int fake_wire_send(struct fake *f, int pe, const struct fake_message *message, const char *data,
+                   size_t length)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct iovec parts[2] = {{(void *)message, FAKE_HEAD}, {(void *)data, length}};
     struct msghdr header = {.msg_name = &address, .msg_iov = parts, .msg_iovlen = length ? 2 : 1};
 
-    memcpy(address.sun_path, fake.peer[pe].name, fake.peer[pe].length);
-    header.msg_namelen = (socklen_t)offsetof(struct sockaddr_un, sun_path) + fake.peer[pe].length;
-    if (sendmsg(fake.socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+    memcpy(address.sun_path, f->peer[pe].name, f->peer[pe].length);
+    header.msg_namelen = (socklen_t)offsetof(struct sockaddr_un, sun_path) + f->peer[pe].length;
+    if (sendmsg(f->socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
         return 0;
     return errno == ENOBUFS || errno == EINTR ? -EAGAIN : -errno;
 }
@@ -92,9 +93,10 @@ static void move(char *to, const char *from, size_t length)
 #undef MOVE_WHOLE
 
 /* Does what a request asks for, into its answer. All that it says is checked. */
-static uint32_t apply(const struct fake_message *m, size_t data, struct fake_message *answer)
+static uint32_t apply(const struct fake *f, const struct fake_message *m, size_t data,
+                      struct fake_message *answer)
 {
-    const struct sy_host *host = fake.host;
+    const struct sy_host *host = f->host;
     char *here = host->memory(host->pe, m->window, m->offset, m->length);
 
     answer->length = 0;
@@ -116,60 +118,60 @@ static uint32_t apply(const struct fake_message *m, size_t data, struct fake_mes
     return 0;
 }
 
-static void serve(const struct fake_message *m, size_t data)
+static void serve(struct fake *f, const struct fake_message *m, size_t data)
 {
     struct fake_answer *answer = malloc(sizeof *answer);
 
     if (!answer) {
-        fake.host->lost((int)m->from, ENOMEM, "no memory for an answer");
+        f->host->lost((int)m->from, ENOMEM, "no memory for an answer");
         return;
     }
     answer->pe = (int)m->from;
-    answer->due = fake_chance(12) ? fake_now() + (uint64_t)fake_settings.late * 1000 : 0;
+    answer->due = fake_chance(f, 12) ? fake_now() + (uint64_t)f->settings->late * 1000 : 0;
     answer->message = (struct fake_message){
-        .kind = FAKE_ANSWER, .from = (uint32_t)fake.host->pe, .id = m->id};
-    memcpy(answer->message.key, fake.host->job_key, sizeof answer->message.key);
-    answer->message.error = apply(m, data, &answer->message);
-    answer->next = fake.answers;
-    fake.answers = answer;
+        .kind = FAKE_ANSWER, .from = (uint32_t)f->host->pe, .id = m->id};
+    memcpy(answer->message.key, f->host->job_key, sizeof answer->message.key);
+    answer->message.error = apply(f, m, data, &answer->message);
+    answer->next = f->answers;
+    f->answers = answer;
 }
 
-int fake_wire_receive(void)
+int fake_wire_receive(struct fake *f)
 {
-    static struct fake_message m;
+    struct fake_message m;
     int taken = 0;
 
-    for (ssize_t got; (got = recv(fake.socket, &m, sizeof m, MSG_DONTWAIT)) >= 0; taken++) {
-        if ((size_t)got < FAKE_HEAD || m.from >= (uint32_t)fake.host->npes || !fake.peer ||
-            memcmp(m.key, fake.host->job_key, sizeof m.key) != 0)
+    for (ssize_t got; (got = recv(f->socket, &m, sizeof m, MSG_DONTWAIT)) >= 0; taken++) {
+        if ((size_t)got < FAKE_HEAD || m.from >= (uint32_t)f->host->npes || !f->peer ||
+            memcmp(m.key, f->host->job_key, sizeof m.key) != 0)
             continue;
         size_t data = (size_t)got - FAKE_HEAD;
         if (m.kind != FAKE_ANSWER)
-            serve(&m, data);
+            serve(f, &m, data);
         else if (data == m.length)
-            fake_queue_answered(&m);
+            fake_queue_answered(f, &m);
     }
     return taken;
 }
 
 /* Answers overtake each other: the list is a stack, and some wait. */
-static int answer_all(uint64_t now, bool *left)
+static int answer_all(struct fake *f, uint64_t now, bool *left)
 {
-    struct fake_answer **link = &fake.answers;
+    struct fake_answer **link = &f->answers;
     int sent = 0;
 
     while (*link) {
         struct fake_answer *a = *link;
         int rc = now < a->due
                      ? -EAGAIN
-                     : fake_wire_send(a->pe, &a->message, a->message.data, a->message.length);
+                     : fake_wire_send(f, a->pe, &a->message, a->message.data, a->message.length);
         if (rc == -EAGAIN) {
             link = &a->next;
             *left = true;
             continue;
         }
         if (rc && now < UINT64_MAX)
-            fake.host->lost(a->pe, -rc, "an answer could not be sent");
+            f->host->lost(a->pe, -rc, "an answer could not be sent");
         *link = a->next;
         free(a);
         sent++;
@@ -177,20 +179,20 @@ static int answer_all(uint64_t now, bool *left)
     return sent;
 }
 
-int fake_wire_answer(bool *left)
+int fake_wire_answer(struct fake *f, bool *left)
 {
-    return answer_all(fake_now(), left);
+    return answer_all(f, fake_now(), left);
 }
 
 /* All that are owed, whatever their time; for two seconds at most, since their takers may be gone.
  */
-void fake_wire_flush(void)
+void fake_wire_flush(struct fake *f)
 {
     bool left = true;
 
     for (int tries = 0; left && tries < 20000; tries++) {
         left = false;
-        answer_all(UINT64_MAX, &left);
+        answer_all(f, UINT64_MAX, &left);
         if (left)
             usleep(100);
     }

@@ -26,7 +26,7 @@ static void use(uint64_t round)
                                    .operand = 5,
                                    .result = &old},
                   SY_BLOCKING);
-        CHECK(old == value, "reopen: %llu instead of %llu", (unsigned long long)old,
+        CHECK(old == value, "%llu instead of %llu", (unsigned long long)old,
               (unsigned long long)value);
     }
     suite_quiet(suite.ctx, SY_ALL_PES);
@@ -35,8 +35,7 @@ static void use(uint64_t round)
         uint64_t there;
         memcpy(&there,
                suite.window[SUITE_UNMAPPED].base + suite_area(SUITE_UNMAPPED, suite.peer[i]), 8);
-        CHECK(there == value + 5, "reopen: PE %d left %llu", suite.peer[i],
-              (unsigned long long)there);
+        CHECK(there == value + 5, "PE %d left %llu", suite.peer[i], (unsigned long long)there);
     }
     suite_barrier();
 }
@@ -48,6 +47,49 @@ static int open_descriptors(void)
     for (int fd = 0; fd < 1024; fd++)
         count += fcntl(fd, F_GETFD) >= 0;
     return count;
+}
+
+/* Puts of both instances under way at once, from this PE to every other; `other` is not in use. */
+static void use_both(struct suite *other)
+{
+    uint64_t base = suite_area(SUITE_UNMAPPED, suite.pe) + 64, there[2];
+    const uint64_t values[2] = {1000 + (uint64_t)suite.pe, 2000 + (uint64_t)suite.pe};
+
+    for (int side = 0; side < 2; side++, suite_swap(other))
+        for (int i = 0; i < suite.peers; i++)
+            suite_put(
+                suite.ctx,
+                (struct suite_place){suite.peer[i], SUITE_UNMAPPED, base + 8 * (unsigned)side},
+                &values[side], 8, 0);
+    for (int side = 0; side < 2; side++, suite_swap(other))
+        suite_quiet(suite.ctx, SY_ALL_PES);
+    suite_barrier();
+    for (int i = 0; i < suite.peers; i++) {
+        int pe = suite.peer[i];
+        memcpy(there, suite.window[SUITE_UNMAPPED].base + suite_area(SUITE_UNMAPPED, pe) + 64, 16);
+        CHECK(there[0] == 1000 + (uint64_t)pe && there[1] == 2000 + (uint64_t)pe,
+              "PE %d left %llu and %llu", pe, (unsigned long long)there[0],
+              (unsigned long long)there[1]);
+    }
+    suite_barrier();
+}
+
+/* Two instances in one process carry data beside each other, and one goes on when the other has
+ * been closed. */
+void case_beside(void)
+{
+    suite_up();
+    struct suite other = suite;
+    suite_up();
+    CHECK(suite.self != other.self, "both opens gave the same instance");
+    for (uint64_t round = 0; round < 4; round++, suite_swap(&other))
+        use(round);
+    use_both(&other);
+    suite_barrier();
+    suite_close();
+    suite_swap(&other);
+    use(4);
+    suite_down();
 }
 
 /* Opened, used and closed several times in one process; nothing is left over. */
@@ -74,10 +116,8 @@ void case_unused(void)
     for (int round = 0; round < 3; round++) {
         int rc = suite_open(&err);
         CHECK(!rc, "open: %s", err.text);
-        if (!rc) {
-            suite.table->ctx_close(suite.self, suite.ctx);
-            suite.table->close(suite.self);
-        }
+        if (!rc)
+            suite_close();
         suite_barrier_asleep();
     }
     suite_up();
@@ -99,8 +139,7 @@ void case_absent(void)
         suite.table->address(suite.self, address, sizeof address);
         suite_exchange(address, sizeof address);
         suite_barrier_asleep();
-        suite.table->ctx_close(suite.self, suite.ctx);
-        suite.table->close(suite.self);
+        suite_close();
     } else {
         time_t begin = time(NULL);
         int rc = suite_connect(SECONDS, &err);

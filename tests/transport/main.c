@@ -1,6 +1,7 @@
 /* Runs the suite over one plugin; see suite.h.
  *
- *     suite [-n PES] [-k PES_PER_NODE] [-N] [-s SEED] [-c CASE,...] [-t SECONDS] [-v] PLUGIN
+ *     suite [-n PES] [-k PES_PER_NODE] [-N] [-s SEED] [-c CASE,...] [-x CASE,...] [-t SECONDS] [-v]
+ *           PLUGIN
  *
  * PLUGIN is a name, found as the library finds it, or a file shmem_transport_<name>.so. Its options
  * come from the environment, as in a job. -N: PEs of a node have each other's memory mapped, as
@@ -39,7 +40,7 @@ static bool unusable;
 
 static int limit = 120; /* seconds for a case; for hangs, not a measure of speed */
 
-static const char *only = "";
+static const char *only = "", *never = "";
 static pid_t child[SUITE_PES];
 static char *memory[SUITE_PES]; /* the file of each PE, mapped; then what is in no file */
 static char *nameless[SUITE_PES];
@@ -126,14 +127,19 @@ static void free_memory(void)
 
 /* ---- a PE ---- */
 
-static bool wanted(const char *name)
+static bool listed(const char *list, const char *name)
 {
     size_t length = strlen(name);
 
-    for (const char *at = only; *at; at += strcspn(at, ","), at += *at == ',')
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
         if (!strncmp(at, name, length) && (!at[length] || at[length] == ','))
             return true;
-    return !*only;
+    return false;
+}
+
+static bool wanted(const char *name)
+{
+    return (!*only || listed(only, name)) && !listed(never, name);
 }
 
 /* PE 0 says what is wrong; it is the same on all. */
@@ -344,13 +350,14 @@ static int usage(FILE *to)
 {
     fprintf(
         to,
-        "usage: suite [-n PES] [-k PES_PER_NODE] [-N] [-s SEED] [-c CASE,...] [-t SECONDS] "
-        "[-v] PLUGIN\n"
+        "usage: suite [-n PES] [-k PES_PER_NODE] [-N] [-s SEED] [-c CASE,...] [-x CASE,...] "
+        "[-t SECONDS] [-v] PLUGIN\n"
         "  -n  processes, 2 to %d (4)\n"
         "  -k  of them on a node (all)\n"
         "  -N  the PEs of a node have each other's memory mapped, as beside a plugin that maps\n"
         "  -s  seed of the random cases (1)\n"
         "  -c  these cases only\n"
+        "  -x  all but these cases\n"
         "  -t  seconds after which a case that does not end has failed (%d)\n"
         "  -v  what the plugin logs, and how long each case takes\n"
         "  PLUGIN  a name, or a file shmem_transport_NAME.so\n"
@@ -375,10 +382,10 @@ static bool is_case(const char *name, size_t length)
     return false;
 }
 
-/* Whether all names of -c are some case's. */
-static bool know_cases(void)
+/* Whether all names of a list are some case's. */
+static bool know_cases(const char *list)
 {
-    for (const char *at = only; *at; at += strcspn(at, ","), at += *at == ',') {
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
         size_t length = strcspn(at, ",");
         if (!is_case(at, length)) {
             fprintf(stderr, "suite: there is no case '%.*s'\n", (int)length, at);
@@ -415,7 +422,7 @@ int main(int argc, char **argv)
 {
     suite.npes = 4;
     suite.seed = 1;
-    for (int flag; (flag = getopt(argc, argv, "n:k:Ns:c:t:vh")) != -1;) {
+    for (int flag; (flag = getopt(argc, argv, "n:k:Ns:c:x:t:vh")) != -1;) {
         if (flag == 'n')
             suite.npes = atoi(optarg);
         else if (flag == 'k')
@@ -430,6 +437,8 @@ int main(int argc, char **argv)
             suite.seed = strtoull(optarg, NULL, 0);
         else if (flag == 'c')
             only = optarg;
+        else if (flag == 'x')
+            never = optarg;
         else
             return usage(flag == 'h' ? stdout : stderr);
     }
@@ -439,7 +448,7 @@ int main(int argc, char **argv)
         suite.per_node = suite.npes;
     if (suite.neighbours && suite.npes % suite.per_node)
         return usage(stderr);
-    if (!know_cases() || !name_plugin(argv[optind]))
+    if (!know_cases(only) || !know_cases(never) || !name_plugin(argv[optind]))
         return 2;
     return run_all() ? 0 : 1;
 }

@@ -18,12 +18,26 @@ struct suite suite;
 static char host_name[SUITE_PES][16];
 static unsigned char job_key[32] = "a secret of this job alone";
 
+/* The open instances of the plugin; suite.self is one of them. fd: its wait_fd. Changed while there
+ * is no progress thread. */
+static struct {
+    void *self;
+    int fd;
+} instance[2];
+static int instances;
+
 static struct {
     pthread_t thread;
-    int fd, stop, soon; /* the plugin's descriptor; an eventfd; a timer */
+    int stop, soon; /* an eventfd; a timer */
     bool running;
     _Atomic uint64_t wakeups;
-} progress = {.fd = -1, .stop = -1, .soon = -1};
+} progress = {.stop = -1, .soon = -1};
+
+static void progress_all(unsigned flags)
+{
+    for (int i = 0; i < instances; i++)
+        suite.table->progress(instance[i].self, flags);
+}
 
 /* ---- reports ---- */
 
@@ -106,7 +120,7 @@ static void *host_memory(int pe, unsigned window, uint64_t offset, size_t length
 {
     if (pe < 0 || pe >= suite.npes || window >= SUITE_WINDOWS)
         return NULL;
-    char *base = suite.mapped[pe][window];
+    char *base = pe == suite.pe ? suite.window[window].base : suite.mapped[pe][window];
     if (!base || offset > suite.window[window].length ||
         length > suite.window[window].length - offset)
         return NULL;
@@ -163,7 +177,7 @@ static void host_lost(int pe, int code, const char *why)
 static void host_rest(uint64_t *since)
 {
     if (++*since % 8 == 0)
-        suite.table->progress(suite.self, 0); /* as the core may */
+        progress_all(0); /* as the core may */
     sched_yield();
 }
 
@@ -194,8 +208,7 @@ static struct sy_host host = {
 
 void suite_poll(void)
 {
-    if (suite.table)
-        suite.table->progress(suite.self, 0);
+    progress_all(0);
     if (atomic_load(&suite.shared->stop))
         _exit(1);
     sched_yield();
@@ -262,28 +275,32 @@ void suite_watch(const void *word, uint64_t value)
 
 static void *run_progress(void *arg)
 {
-    struct pollfd wait[3] = {{.fd = progress.fd, .events = POLLIN},
-                             {.fd = progress.stop, .events = POLLIN},
-                             {.fd = progress.soon, .events = POLLIN}};
+    struct pollfd wait[] = {{.fd = progress.stop, .events = POLLIN},
+                            {.fd = progress.soon, .events = POLLIN},
+                            {.fd = instance[0].fd, .events = POLLIN},
+                            {.fd = instances > 1 ? instance[1].fd : -1, .events = POLLIN}};
     uint64_t expiries;
 
     (void)arg;
     for (;;) {
-        if (poll(wait, 3, -1) < 0)
+        if (poll(wait, 4, -1) < 0)
             continue;
-        if (wait[1].revents)
+        if (wait[0].revents)
             return NULL;
-        if (wait[2].revents && read(progress.soon, &expiries, sizeof expiries) < 0)
+        if (wait[1].revents && read(progress.soon, &expiries, sizeof expiries) < 0)
             continue;
         atomic_fetch_add(&progress.wakeups, 1);
-        suite.table->progress(suite.self, SY_PROGRESS_EVENT);
+        progress_all(SY_PROGRESS_EVENT);
     }
 }
 
 static void start_progress(void)
 {
-    progress.fd = suite.table->wait_fd(suite.self);
-    if (progress.fd < 0)
+    bool any = false;
+
+    for (int i = 0; i < instances; i++)
+        any |= instance[i].fd >= 0;
+    if (!any)
         return;
     progress.stop = eventfd(0, EFD_CLOEXEC);
     if (progress.stop < 0 || pthread_create(&progress.thread, NULL, run_progress, NULL))
@@ -320,8 +337,20 @@ static void own_windows(void)
         snprintf(host_name[pe], sizeof host_name[pe], "host%d", pe);
 }
 
+/* Closes the instance in use. */
+static void close_instance(void)
+{
+    suite.table->close(suite.self);
+    instances--;
+    if (instance[0].self == suite.self)
+        instance[0] = instance[1];
+}
+
 int suite_open(struct sy_error *err)
 {
+    char name[64];
+
+    stop_progress(); /* suite_connect starts it again */
     host.pe = suite.pe;
     host.npes = suite.npes;
     suite.host = &host;
@@ -330,17 +359,20 @@ int suite_open(struct sy_error *err)
     err->text[0] = '\0';
     if (progress.soon < 0)
         progress.soon = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    struct sy_instance instance = {
-        .size = sizeof instance, .name = suite.plugin, .settings = suite.settings};
-    int rc = suite.table->open(&host, &instance, &suite.self, err);
+    snprintf(name, sizeof name, "%s%s", suite.plugin, instances ? "@other" : "");
+    struct sy_instance what = {
+        .size = sizeof what, .name = strdup(name), .settings = suite.settings};
+    int rc = suite.table->open(&host, &what, &suite.self, err);
     if (rc)
         return rc;
+    instance[instances].self = suite.self;
+    instance[instances++].fd = -1;
     for (unsigned w = 0; w < SUITE_WINDOWS && !rc; w++)
         rc = suite.table->mem_register(suite.self, w, &suite.window[w], err);
     if (!rc)
         rc = suite.table->ctx_open(suite.self, 0, &suite.ctx, err);
     if (rc)
-        suite.table->close(suite.self);
+        close_instance();
     return rc;
 }
 
@@ -379,6 +411,7 @@ int suite_connect(double seconds, struct sy_error *err)
         return rc;
     for (int pe = 0; pe < suite.npes; pe++)
         enter_peer(pe);
+    instance[instances - 1].fd = suite.table->wait_fd(suite.self);
     start_progress();
     return 0;
 }
@@ -387,9 +420,22 @@ void suite_close(void)
 {
     stop_progress();
     suite.table->ctx_close(suite.self, suite.ctx);
-    suite.table->close(suite.self);
+    close_instance();
     own_windows();
     suite.peers = 0;
+    start_progress();
+}
+
+void suite_swap(struct suite *other)
+{
+    struct suite was = suite;
+
+    suite.self = other->self;
+    suite.ctx = other->ctx;
+    suite.peers = other->peers;
+    memcpy(suite.peer, other->peer, sizeof suite.peer);
+    memcpy(suite.mapped, other->mapped, sizeof suite.mapped);
+    *other = was;
 }
 
 void suite_up(void)

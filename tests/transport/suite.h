@@ -44,6 +44,7 @@
 
 /* Cases that find the plugin closed and leave it so; each has a job of its own. */
 #define SUITE_LIVES(X)                                                                             \
+    X(beside)                                                                                      \
     X(reopen)                                                                                      \
     X(unused)                                                                                      \
     X(absent)                                                                                      \
@@ -118,6 +119,10 @@ _Noreturn void suite_give_up(const char *fmt, ...) __attribute__((format(printf,
 int suite_open(struct sy_error *err);
 int suite_connect(double seconds, struct sy_error *err);
 void suite_close(void);
+
+/* A second instance: what `suite` says of the one in use (self, ctx, peers and what they have
+ * mapped) is kept in *other, and suite_up may be called again. Then exchanges the two. */
+void suite_swap(struct suite *other);
 
 /* Both, or the job gives up. Collective. */
 void suite_up(void);

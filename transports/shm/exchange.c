@@ -46,40 +46,40 @@ double sy_shm_now(void)
 
 /* ---- this PE's part ---- */
 
-int sy_shm_listen(struct sy_error *err)
+int sy_shm_listen(struct shm_state *shm, struct sy_error *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     socklen_t length = sizeof address;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
-        return sy_shm.host->fail(err, errno, "no UNIX socket: %s%s", strerror(errno),
-                                 sy_denied_hint(errno));
+        return shm->host->fail(err, errno, "no UNIX socket: %s%s", strerror(errno),
+                               sy_denied_hint(errno));
     if (bind(fd, (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path)) ||
         listen(fd, 4096) || getsockname(fd, (struct sockaddr *)&address, &length)) {
         int code = errno;
         close(fd);
-        return sy_shm.host->fail(err, code, "no listening UNIX socket: %s%s", strerror(code),
-                                 sy_denied_hint(code));
+        return shm->host->fail(err, code, "no listening UNIX socket: %s%s", strerror(code),
+                               sy_denied_hint(code));
     }
-    sy_shm.listener = fd;
-    sy_shm.name_length = (unsigned)(length - offsetof(struct sockaddr_un, sun_path));
-    if (sy_shm.name_length > sizeof sy_shm.name)
-        sy_shm.name_length = sizeof sy_shm.name;
-    memcpy(sy_shm.name, address.sun_path, sy_shm.name_length);
+    shm->listener = fd;
+    shm->name_length = (unsigned)(length - offsetof(struct sockaddr_un, sun_path));
+    if (shm->name_length > sizeof shm->name)
+        shm->name_length = sizeof shm->name;
+    memcpy(shm->name, address.sun_path, shm->name_length);
     return 0;
 }
 
-void sy_shm_describe(struct shm_holding *mine)
+void sy_shm_describe(const struct shm_state *shm, struct shm_holding *mine)
 {
     struct shm_record *r = &mine->record;
 
     memset(mine, 0, sizeof *mine);
-    r->pe = sy_shm.host->pe;
-    r->windows = sy_shm.windows;
+    r->pe = shm->host->pe;
+    r->windows = shm->windows;
     mine->fd[0] = -1;
-    for (unsigned i = 0; i < sy_shm.windows; i++) {
-        const struct sy_window *w = &sy_shm.window[i];
+    for (unsigned i = 0; i < shm->windows; i++) {
+        const struct sy_window *w = &shm->window[i];
         r->length[i] = w->length;
         r->offset[i] = w->fd < 0 || !w->length ? -1 : (int64_t)w->fd_offset;
         if (r->offset[i] < 0)
@@ -89,10 +89,10 @@ void sy_shm_describe(struct shm_holding *mine)
             r->file_length = w->fd_offset + w->length;
     }
     mine->fds = 1;
-    r->has_service = sy_shm.mailbox != NULL;
+    r->has_service = shm->mailbox != NULL;
     if (r->has_service) {
-        mine->fd[1] = sy_shm.mailbox_fd;
-        mine->fd[2] = sy_shm.doorbell;
+        mine->fd[1] = shm->mailbox_fd;
+        mine->fd[2] = shm->doorbell;
         mine->fds = FDS_EACH;
     }
 }
@@ -169,50 +169,49 @@ int sy_shm_same_user(int socket)
     return peer.uid == geteuid();
 }
 
-int sy_shm_too_few_files(int code, struct sy_error *err)
+int sy_shm_too_few_files(const struct shm_state *shm, int code, struct sy_error *err)
 {
     struct rlimit limit = {.rlim_cur = 0};
 
     getrlimit(RLIMIT_NOFILE, &limit);
-    return sy_shm.host->fail(err, code,
-                             "out of descriptors (%s) while the memory of %d PEs of this host goes "
-                             "round: the limit is %llu (ulimit -n), the first PE needs up to %d",
-                             strerror(abs(code)), sy_shm.node_size,
-                             (unsigned long long)limit.rlim_cur,
-                             sy_shm.node_size * (FDS_EACH + 1) + 64);
+    return shm->host->fail(err, code,
+                           "out of descriptors (%s) while the memory of %d PEs of this host goes "
+                           "round: the limit is %llu (ulimit -n), the first PE needs up to %d",
+                           strerror(abs(code)), shm->node_size, (unsigned long long)limit.rlim_cur,
+                           shm->node_size * (FDS_EACH + 1) + 64);
 }
 
 /* ---- mapping ---- */
 
-struct shm_peer *sy_shm_peer_of(int pe)
+struct shm_peer *sy_shm_peer_of(const struct shm_state *shm, int pe)
 {
-    if (pe < 0 || pe >= sy_shm.host->npes)
+    if (pe < 0 || pe >= shm->host->npes || !shm->peer)
         return NULL;
-    struct sy_place place = sy_shm.host->place(pe);
-    return place.node == sy_shm.node ? &sy_shm.peer[place.local] : NULL;
+    struct sy_place place = shm->host->place(pe);
+    return place.node == shm->node ? &shm->peer[place.local] : NULL;
 }
 
 /* One place for all files, side by side: one mapping to give back, and page tables that smaller
  * files share. */
-int sy_shm_reserve(uint64_t longest, struct sy_error *err)
+int sy_shm_reserve(struct shm_state *shm, uint64_t longest, struct sy_error *err)
 {
-    uint64_t nodes = (uint64_t)sy_shm.node_size, total;
+    uint64_t nodes = (uint64_t)shm->node_size, total;
 
-    if (sy_shm.files || !sy_shm_settings.map)
+    if (shm->files || !shm->settings->map)
         return 0;
-    sy_shm.stride = sy_round_up(longest, LARGE_PAGE);
-    if (longest > (uint64_t)INT64_MAX / 2 || __builtin_mul_overflow(nodes, sy_shm.stride, &total) ||
+    shm->stride = sy_round_up(longest, LARGE_PAGE);
+    if (longest > (uint64_t)INT64_MAX / 2 || __builtin_mul_overflow(nodes, shm->stride, &total) ||
         total > SIZE_MAX / 2)
-        return sy_shm.host->fail(err, ENOMEM, "%d PEs of up to %llu bytes are too much to map",
-                                 sy_shm.node_size, (unsigned long long)longest);
+        return shm->host->fail(err, ENOMEM, "%d PEs of up to %llu bytes are too much to map",
+                               shm->node_size, (unsigned long long)longest);
     void *room = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
-        return sy_shm.host->fail(err, ENOMEM,
-                                 "no addresses for the memory of %d PEs of up to %llu bytes: %s; "
-                                 "set SHMEM_SYMMETRIC_SIZE to less, or raise ulimit -v",
-                                 sy_shm.node_size, (unsigned long long)longest, strerror(errno));
-    sy_shm.files = room;
-    sy_shm.files_length = total;
+        return shm->host->fail(err, ENOMEM,
+                               "no addresses for the memory of %d PEs of up to %llu bytes: %s; "
+                               "set SHMEM_SYMMETRIC_SIZE to less, or raise ulimit -v",
+                               shm->node_size, (unsigned long long)longest, strerror(errno));
+    shm->files = room;
+    shm->files_length = total;
     return 0;
 }
 
@@ -232,7 +231,8 @@ static long shm_exchange_most_mappings(void)
 
 /* Maps a file that another PE handed over, at `at` or anywhere (NULL), and closes its descriptor;
  * NULL with err on failure. */
-static void *shm_exchange_map_file(int fd, void *at, uint64_t length, int pe, struct sy_error *err)
+static void *shm_exchange_map_file(const struct shm_state *shm, int fd, void *at, uint64_t length,
+                                   int pe, struct sy_error *err)
 {
     bool safe = sy_memfd_is_safe(fd, length);
     void *map = safe ? mmap(at, length, PROT_READ | PROT_WRITE,
@@ -244,36 +244,37 @@ static void *shm_exchange_map_file(int fd, void *at, uint64_t length, int pe, st
     if (map != MAP_FAILED)
         return map;
     if (!safe)
-        sy_shm.host->fail(err, EPROTO,
-                          "what PE %d hands over is not a sealed file of %llu bytes; it is not "
-                          "mapped, since it could be shortened",
-                          pe, (unsigned long long)length);
+        shm->host->fail(err, EPROTO,
+                        "what PE %d hands over is not a sealed file of %llu bytes; it is not "
+                        "mapped, since it could be shortened",
+                        pe, (unsigned long long)length);
     else
-        sy_shm.host->fail(err, code,
-                          "mapping the %llu bytes of PE %d, of %d PEs: %s; set "
-                          "SHMEM_SYMMETRIC_SIZE to less, raise ulimit -v, or have more than %ld "
-                          "mappings (vm.max_map_count), of which each PE takes one",
-                          (unsigned long long)length, pe, sy_shm.node_size, strerror(code),
-                          shm_exchange_most_mappings());
+        shm->host->fail(err, code,
+                        "mapping the %llu bytes of PE %d, of %d PEs: %s; set "
+                        "SHMEM_SYMMETRIC_SIZE to less, raise ulimit -v, or have more than %ld "
+                        "mappings (vm.max_map_count), of which each PE takes one",
+                        (unsigned long long)length, pe, shm->node_size, strerror(code),
+                        shm_exchange_most_mappings());
     return NULL;
 }
 
 /* Whether all windows lie within the file. */
-static bool shm_exchange_makes_sense(const struct shm_record *r, int fds)
+static bool shm_exchange_makes_sense(const struct shm_state *shm, const struct shm_record *r,
+                                     int fds)
 {
     bool good = r->windows <= SHM_WINDOWS && fds == (r->has_service ? FDS_EACH : 1);
 
     for (unsigned i = 0; good && i < r->windows; i++)
         good = r->offset[i] < 0 || (r->length[i] <= r->file_length &&
                                     (uint64_t)r->offset[i] <= r->file_length - r->length[i]);
-    return good && (!sy_shm.files || r->file_length <= sy_shm.stride);
+    return good && (!shm->files || r->file_length <= shm->stride);
 }
 
 /* Whether the file can wait. Several threads could use it first at the same time. */
-static bool shm_exchange_can_wait(const struct shm_record *r)
+static bool shm_exchange_can_wait(const struct shm_state *shm, const struct shm_record *r)
 {
-    bool can = sy_shm_settings.map && !sy_shm.host->threads && !r->has_service &&
-               sy_shm.node_size > MAPPED_AT_ONCE && r->windows == sy_shm.windows;
+    bool can = shm->settings->map && !shm->host->threads && !r->has_service &&
+               shm->node_size > MAPPED_AT_ONCE && r->windows == shm->windows;
 
     for (unsigned i = 0; can && i < r->windows; i++)
         can = !r->length[i] || r->offset[i] >= 0;
@@ -288,49 +289,49 @@ static bool shm_exchange_keep_for_later(struct shm_peer *peer, int fd)
     return peer->file >= 0;
 }
 
-static char *shm_exchange_place_of(const struct shm_peer *peer)
+static char *shm_exchange_place_of(const struct shm_state *shm, const struct shm_peer *peer)
 {
-    return sy_shm.files + (size_t)(peer - sy_shm.peer) * sy_shm.stride;
+    return shm->files + (size_t)(peer - shm->peer) * shm->stride;
 }
 
-void sy_shm_map_late(struct shm_peer *peer)
+void sy_shm_map_late(struct shm_state *shm, struct shm_peer *peer)
 {
     struct sy_error why = {""};
     int fd = peer->file;
 
     peer->file = -1;
-    peer->map = shm_exchange_map_file(fd, shm_exchange_place_of(peer), peer->record.file_length,
-                                      peer->pe, &why);
+    peer->map = shm_exchange_map_file(shm, fd, shm_exchange_place_of(shm, peer),
+                                      peer->record.file_length, peer->pe, &why);
     if (peer->map)
         madvise(peer->map, peer->record.file_length, MADV_DONTDUMP);
     else
-        sy_shm.host->log(SY_LOG_ERROR, "shm", "%s", why.text);
+        shm->host->log(SY_LOG_ERROR, "shm", "%s", why.text);
 }
 
-int sy_shm_map(struct shm_holding *h, struct sy_error *err)
+int sy_shm_map(struct shm_state *shm, struct shm_holding *h, struct sy_error *err)
 {
-    struct shm_peer *peer = sy_shm_peer_of(h->record.pe);
+    struct shm_peer *peer = sy_shm_peer_of(shm, h->record.pe);
 
-    if (!peer || peer->known || !shm_exchange_makes_sense(&h->record, h->fds)) {
+    if (!peer || peer->known || !shm_exchange_makes_sense(shm, &h->record, h->fds)) {
         sy_shm_close_all(h->fd, h->fds);
-        return sy_shm.host->fail(err, EPROTO, "a record of PE %d does not make sense",
-                                 h->record.pe);
+        return shm->host->fail(err, EPROTO, "a record of PE %d does not make sense", h->record.pe);
     }
     peer->record = h->record;
     if (h->record.has_service) {
         peer->doorbell = h->fd[2];
-        peer->mailbox = shm_exchange_map_file(h->fd[1], NULL, sy_shm_mailbox_size(), peer->pe, err);
+        peer->mailbox = shm_exchange_map_file(shm, h->fd[1], NULL, sy_shm_mailbox_size(), peer->pe,
+                                              err);
     }
     if (h->record.has_service && !peer->mailbox)
         close(h->fd[0]);
-    else if (!sy_shm_settings.map)
+    else if (!shm->settings->map)
         peer->known = !close(h->fd[0]);
-    else if (shm_exchange_can_wait(&h->record) && shm_exchange_keep_for_later(peer, h->fd[0]))
+    else if (shm_exchange_can_wait(shm, &h->record) && shm_exchange_keep_for_later(peer, h->fd[0]))
         peer->known = true;
     else
-        peer->known = (peer->map = shm_exchange_map_file(h->fd[0], shm_exchange_place_of(peer),
-                                                         h->record.file_length, peer->pe, err)) !=
-                      NULL;
+        peer->known =
+            (peer->map = shm_exchange_map_file(shm, h->fd[0], shm_exchange_place_of(shm, peer),
+                                               h->record.file_length, peer->pe, err)) != NULL;
     return peer->known ? 0 : -ENOMEM;
 }
 
@@ -338,6 +339,7 @@ int sy_shm_map(struct shm_holding *h, struct sy_error *err)
 
 /* What a PE that is not the leader waits for. */
 struct joining {
+    struct shm_state *shm;
     const char *address; /* of the leader */
     int leader;          /* its PE number */
     double end, seconds;
@@ -346,10 +348,10 @@ struct joining {
 
 static int shm_exchange_out_of_time(const struct joining *j, struct sy_error *err)
 {
-    return sy_shm.host->fail(err, ETIMEDOUT,
-                             "exchange of memory on this host: waited %.0f s for PE %d, which "
-                             "gathers it; is it stopped?",
-                             j->seconds, j->leader);
+    return j->shm->host->fail(err, ETIMEDOUT,
+                              "exchange of memory on this host: waited %.0f s for PE %d, which "
+                              "gathers it; is it stopped?",
+                              j->seconds, j->leader);
 }
 
 /* A call of the exchange has failed on this PE's side. */
@@ -358,9 +360,9 @@ static int shm_exchange_failed_call(const struct joining *j, const char *call, i
 {
     code = abs(code);
     if (code == EMFILE || code == ENFILE)
-        return sy_shm_too_few_files(code, err);
-    return sy_shm.host->fail(err, code, "exchange of memory with PE %d of this host: %s: %s%s",
-                             j->leader, call, strerror(code), sy_denied_hint(code));
+        return sy_shm_too_few_files(j->shm, code, err);
+    return j->shm->host->fail(err, code, "exchange of memory with PE %d of this host: %s: %s%s",
+                              j->leader, call, strerror(code), sy_denied_hint(code));
 }
 
 /* A connection to the leader; -errno. It may have more waiting than the kernel keeps. */
@@ -368,13 +370,13 @@ static int shm_exchange_join(const struct joining *j, struct sy_error *err)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sy_shm.name_length);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + j->shm->name_length);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int rc = fd < 0 ? -errno : 0;
 
     if (rc)
         return shm_exchange_failed_call(j, "socket", rc, err);
-    memcpy(address.sun_path, j->address, sy_shm.name_length);
+    memcpy(address.sun_path, j->address, j->shm->name_length);
     while ((rc = connect(fd, (struct sockaddr *)&address, length) ? -errno : 0) == -EAGAIN ||
            rc == -EINTR) {
         if (sy_shm_now() > j->end) {
@@ -394,9 +396,9 @@ static int shm_exchange_join(const struct joining *j, struct sy_error *err)
         return fd;
     close(fd);
     return rc ? shm_exchange_failed_call(j, "getsockopt(SO_PEERCRED)", rc, err)
-              : sy_shm.host->fail(err, EPROTO,
-                                  "exchange of memory: another user has the socket of PE %d",
-                                  j->leader);
+              : j->shm->host->fail(err, EPROTO,
+                                   "exchange of memory: another user has the socket of PE %d",
+                                   j->leader);
 }
 
 /* Records for which there are descriptors at a time, beside those that are open. */
@@ -420,8 +422,8 @@ static int shm_exchange_introduce(int socket, const struct joining *j, struct sy
     struct shm_hello hello = {.batch = shm_exchange_batch_for(socket)};
     int rc;
 
-    sy_shm_describe(&mine);
-    memcpy(hello.key, sy_shm.host->job_key, sizeof hello.key);
+    sy_shm_describe(j->shm, &mine);
+    memcpy(hello.key, j->shm->host->job_key, sizeof hello.key);
     hello.record = mine.record;
     while ((rc = sy_shm_send(socket, &hello, sizeof hello, mine.fd, mine.fds)) == -ETOOMANYREFS &&
            sy_shm_now() < j->end)
@@ -440,19 +442,19 @@ static int shm_exchange_introduce(int socket, const struct joining *j, struct sy
 static int shm_exchange_take_batch(struct shm_batch *batch, int *fds, int count,
                                    const struct joining *j, struct sy_error *err)
 {
-    int used = 0, rc = sy_shm_reserve(batch->longest, err);
+    int used = 0, rc = sy_shm_reserve(j->shm, batch->longest, err);
 
     for (uint32_t i = 0; i < batch->count && !rc; i++) {
         struct shm_holding h = {.record = batch->record[i],
                                 .fds = batch->record[i].has_service ? FDS_EACH : 1};
         if (used + h.fds > count) {
-            rc = sy_shm.host->fail(err, EPROTO, "a message of PE %d lacks descriptors", j->leader);
+            rc = j->shm->host->fail(err, EPROTO, "a message of PE %d lacks descriptors", j->leader);
             break;
         }
         memcpy(h.fd, fds + used, sizeof(int) * (size_t)h.fds);
         used += h.fds;
-        if (h.record.pe != sy_shm.host->pe)
-            rc = sy_shm_map(&h, err);
+        if (h.record.pe != j->shm->host->pe)
+            rc = sy_shm_map(j->shm, &h, err);
         else
             sy_shm_close_all(h.fd, h.fds);
     }
@@ -478,11 +480,11 @@ static int shm_exchange_take_message(int socket, struct joining *j, struct sy_er
     if (cut || !good || batch.failure) {
         sy_shm_close_all(fds, count);
         if (good && batch.failure > 0)
-            return sy_shm.host->fail(err, batch.failure, "PE %d: %.*s", j->leader,
-                                     (int)sizeof batch.why - 1, batch.why);
-        return cut ? sy_shm_too_few_files(EMFILE, err)
-                   : sy_shm.host->fail(err, EPROTO, "a message of PE %d does not make sense",
-                                       j->leader);
+            return j->shm->host->fail(err, batch.failure, "PE %d: %.*s", j->leader,
+                                      (int)sizeof batch.why - 1, batch.why);
+        return cut ? sy_shm_too_few_files(j->shm, EMFILE, err)
+                   : j->shm->host->fail(err, EPROTO, "a message of PE %d does not make sense",
+                                        j->leader);
     }
     j->have += (int)batch.count;
     return shm_exchange_take_batch(&batch, fds, count, j, err);
@@ -512,9 +514,9 @@ static int shm_exchange_follow_once(struct joining *j, int expected, struct sy_e
         return rc;
     if (!j->have)
         return -EAGAIN;
-    return sy_shm.host->fail(err, ECONNRESET,
-                             "exchange of memory: PE %d of this host has left in the middle of it",
-                             j->leader);
+    return j->shm->host->fail(err, ECONNRESET,
+                              "exchange of memory: PE %d of this host has left in the middle of it",
+                              j->leader);
 }
 
 static int shm_exchange_follow(struct joining *j, int expected, struct sy_error *err)
@@ -542,44 +544,46 @@ static bool shm_exchange_raise_file_limit(struct rlimit *before)
     return !setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int sy_shm_exchange(const char *addresses, size_t stride, double seconds, struct sy_error *err)
+int sy_shm_exchange(struct shm_state *shm, const char *addresses, size_t stride, double seconds,
+                    struct sy_error *err)
 {
-    static const char none[sizeof sy_shm.name];
-    struct joining j = {.end = sy_shm_now() + seconds, .seconds = seconds, .leader = -1};
+    static const char none[sizeof shm->name];
+    struct joining j = {
+        .shm = shm, .end = sy_shm_now() + seconds, .seconds = seconds, .leader = -1};
     struct rlimit files;
     int expected = 0, rc;
 
-    for (int i = 0; i < sy_shm.node_size; i++) {
-        const char *address = addresses + (size_t)sy_shm.peer[i].pe * stride;
-        sy_shm.peer[i].expected = memcmp(address, none, sy_shm.name_length) != 0;
-        expected += sy_shm.peer[i].expected;
-        if (sy_shm.peer[i].expected && j.leader < 0) {
-            j.leader = sy_shm.peer[i].pe;
+    for (int i = 0; i < shm->node_size; i++) {
+        const char *address = addresses + (size_t)shm->peer[i].pe * stride;
+        shm->peer[i].expected = memcmp(address, none, shm->name_length) != 0;
+        expected += shm->peer[i].expected;
+        if (shm->peer[i].expected && j.leader < 0) {
+            j.leader = shm->peer[i].pe;
             j.address = address;
         }
     }
     if (expected < 2)
         return 0;
     bool raised = shm_exchange_raise_file_limit(&files);
-    if (j.leader == sy_shm.host->pe) {
-        rc = sy_shm_lead(seconds, seconds / PATIENCE, err);
+    if (j.leader == shm->host->pe) {
+        rc = sy_shm_lead(shm, seconds, seconds / PATIENCE, err);
     } else {
-        close(sy_shm.listener); /* for a descriptor more */
-        sy_shm.listener = -1;
+        close(shm->listener); /* for a descriptor more */
+        shm->listener = -1;
         rc = shm_exchange_follow(&j, expected, err);
     }
     if (raised)
         setrlimit(RLIMIT_NOFILE, &files);
     /* A core file of this PE would have the memory of all others, and writing it allocates that. */
-    if (sy_shm.files)
-        madvise(sy_shm.files, sy_shm.files_length, MADV_DONTDUMP);
+    if (shm->files)
+        madvise(shm->files, shm->files_length, MADV_DONTDUMP);
     return rc;
 }
 
-void sy_shm_unmap(void)
+void sy_shm_unmap(struct shm_state *shm)
 {
-    for (int i = 0; i < sy_shm.node_size && sy_shm.peer; i++) {
-        struct shm_peer *peer = &sy_shm.peer[i];
+    for (int i = 0; i < shm->node_size && shm->peer; i++) {
+        struct shm_peer *peer = &shm->peer[i];
         if (peer->mailbox)
             munmap(peer->mailbox, sy_shm_mailbox_size());
         if (peer->doorbell >= 0)
@@ -587,10 +591,7 @@ void sy_shm_unmap(void)
         if (peer->file >= 0)
             close(peer->file);
     }
-    if (sy_shm.files)
-        munmap(sy_shm.files, sy_shm.files_length);
-    sy_shm.files = NULL;
-    free(sy_shm.peer);
-    sy_shm.peer = NULL;
-    sy_shm.node_size = 0;
+    if (shm->files)
+        munmap(shm->files, shm->files_length);
+    free(shm->peer);
 }

@@ -41,7 +41,7 @@ struct shm_holding {
 double sy_shm_now(void);
 
 /* Fills in what this PE hands over; its descriptors stay its own. */
-void sy_shm_describe(struct shm_holding *mine);
+void sy_shm_describe(const struct shm_state *shm, struct shm_holding *mine);
 
 /* Sends a message without waiting; 0 or -errno. ETOOMANYREFS: the kernel bounds the descriptors
  * that are under way, and some have to be received first. */
@@ -58,19 +58,19 @@ void sy_shm_close_all(const int *fds, int count);
 int sy_shm_same_user(int socket);
 
 /* The PE's record here; NULL if it is none of this node's. */
-struct shm_peer *sy_shm_peer_of(int pe);
+struct shm_peer *sy_shm_peer_of(const struct shm_state *shm, int pe);
 
 /* Takes addresses for the files of all PEs of the node, of which the longest has so many bytes. */
-int sy_shm_reserve(uint64_t longest, struct sy_error *err);
+int sy_shm_reserve(struct shm_state *shm, uint64_t longest, struct sy_error *err);
 
 /* Takes over what a PE has handed over: memory, mailbox, doorbell. Its descriptors are used up, or
  * closed where that fails. */
-int sy_shm_map(struct shm_holding *h, struct sy_error *err);
+int sy_shm_map(struct shm_state *shm, struct shm_holding *h, struct sy_error *err);
 
 /* Out of descriptors: says so, and how many a node of this size needs. */
-int sy_shm_too_few_files(int code, struct sy_error *err);
+int sy_shm_too_few_files(const struct shm_state *shm, int code, struct sy_error *err);
 
 /* The leader's part of the exchange. patience: seconds without news of any PE. */
-int sy_shm_lead(double seconds, double patience, struct sy_error *err);
+int sy_shm_lead(struct shm_state *shm, double seconds, double patience, struct sy_error *err);
 
 #endif

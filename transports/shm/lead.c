@@ -31,6 +31,7 @@ struct member {
 };
 
 struct lead {
+    struct shm_state *shm;
     struct member *member; /* node_size of them */
     int expected, have;    /* PEs that take part, and that have come */
     struct pollfd *wait;   /* [0] is the listener's, then the guests', oldest first */
@@ -40,13 +41,13 @@ struct lead {
     double patience;
 };
 
-static int lead_failed_call(const char *call, int code, struct sy_error *err)
+static int lead_failed_call(const struct lead *l, const char *call, int code, struct sy_error *err)
 {
     code = abs(code);
     if (code == EMFILE || code == ENFILE)
-        return sy_shm_too_few_files(code, err);
-    return sy_shm.host->fail(err, code, "exchange of memory on this host: %s: %s%s", call,
-                             strerror(code), sy_denied_hint(code));
+        return sy_shm_too_few_files(l->shm, code, err);
+    return l->shm->host->fail(err, code, "exchange of memory on this host: %s: %s%s", call,
+                              strerror(code), sy_denied_hint(code));
 }
 
 static int lead_missing(const struct lead *l, double seconds, struct sy_error *err)
@@ -54,13 +55,13 @@ static int lead_missing(const struct lead *l, double seconds, struct sy_error *e
     char text[SY_LIST_TEXT];
     struct sy_list list = sy_list_begin(text, sizeof text);
 
-    for (int i = 0; i < sy_shm.node_size; i++)
-        if (sy_shm.peer[i].expected && !l->member[i].holding.fds)
-            sy_list_add(&list, sy_shm.peer[i].pe);
-    return sy_shm.host->fail(err, ETIMEDOUT,
-                             "exchange of memory on this host: waited %.0f s for %s; are they "
-                             "stopped, or does the machine do something else?",
-                             seconds, sy_list_end(&list));
+    for (int i = 0; i < l->shm->node_size; i++)
+        if (l->shm->peer[i].expected && !l->member[i].holding.fds)
+            sy_list_add(&list, l->shm->peer[i].pe);
+    return l->shm->host->fail(err, ETIMEDOUT,
+                              "exchange of memory on this host: waited %.0f s for %s; are they "
+                              "stopped, or does the machine do something else?",
+                              seconds, sy_list_end(&list));
 }
 
 /* ---- those who come ---- */
@@ -94,7 +95,7 @@ static int lead_accept_one(int listener)
 static int lead_admit(struct lead *l, int socket, const struct shm_hello *hello, const int *fds,
                       int count, struct sy_error *err)
 {
-    struct member *m = &l->member[sy_shm_peer_of(hello->record.pe) - sy_shm.peer];
+    struct member *m = &l->member[sy_shm_peer_of(l->shm, hello->record.pe) - l->shm->peer];
 
     m->socket = socket;
     m->batch = hello->batch < 1 ? 1 : hello->batch > BATCH ? BATCH : hello->batch;
@@ -104,9 +105,9 @@ static int lead_admit(struct lead *l, int socket, const struct shm_hello *hello,
     l->have++;
     l->news = sy_shm_now();
     if (hello->failure || !count)
-        return sy_shm.host->fail(err, EPERM, "PE %d of this host cannot hand over its memory: %s%s",
-                                 hello->record.pe, strerror(hello->failure),
-                                 sy_denied_hint(hello->failure));
+        return l->shm->host->fail(
+            err, EPERM, "PE %d of this host cannot hand over its memory: %s%s", hello->record.pe,
+            strerror(hello->failure), sy_denied_hint(hello->failure));
     return 0;
 }
 
@@ -121,19 +122,19 @@ static int lead_greet(struct lead *l, int i, struct sy_error *err)
     if (got == -EAGAIN)
         return 0;
     if (got < 0 && got != -ECONNRESET)
-        return lead_failed_call("recvmsg", (int)got, err);
+        return lead_failed_call(l, "recvmsg", (int)got, err);
     bool known = got == (ssize_t)sizeof hello &&
-                 !memcmp(hello.key, sy_shm.host->job_key, sizeof hello.key);
+                 !memcmp(hello.key, l->shm->host->job_key, sizeof hello.key);
     explicit_bzero(hello.key, sizeof hello.key);
-    const struct shm_peer *peer = known ? sy_shm_peer_of(hello.record.pe) : NULL;
-    bool good = peer && peer->expected && l->member[peer - sy_shm.peer].socket < 0 && !cut &&
-                count <= FDS_EACH && peer->pe != sy_shm.host->pe;
+    const struct shm_peer *peer = known ? sy_shm_peer_of(l->shm, hello.record.pe) : NULL;
+    bool good = peer && peer->expected && l->member[peer - l->shm->peer].socket < 0 && !cut &&
+                count <= FDS_EACH && peer->pe != l->shm->host->pe;
 
     lead_drop_guest(l, i, !good);
     if (good)
         return lead_admit(l, socket, &hello, fds, count, err);
     sy_shm_close_all(fds, count);
-    return known && cut ? sy_shm_too_few_files(EMFILE, err) : 0;
+    return known && cut ? sy_shm_too_few_files(l->shm, EMFILE, err) : 0;
 }
 
 /* Accepts some of those who wait. What a PE says is mostly there by then, and is heard at once: it
@@ -143,7 +144,7 @@ static int lead_accept(struct lead *l, struct sy_error *err)
     int rc = 0;
 
     for (int i = 0; i < STRANGERS && !rc; i++) {
-        int socket = lead_accept_one(sy_shm.listener);
+        int socket = lead_accept_one(l->shm->listener);
         if (socket < 0 && (errno == EMFILE || errno == ENFILE) && l->guests) {
             lead_drop_guest(l, 1, true);
             continue;
@@ -151,12 +152,12 @@ static int lead_accept(struct lead *l, struct sy_error *err)
         if (socket < 0)
             return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED
                        ? 0
-                       : lead_failed_call("accept", errno, err);
+                       : lead_failed_call(l, "accept", errno, err);
         int same = sy_shm_same_user(socket);
         if (same < 1) {
             close(socket);
             if (same < 0)
-                return lead_failed_call("getsockopt(SO_PEERCRED)", same, err);
+                return lead_failed_call(l, "getsockopt(SO_PEERCRED)", same, err);
             continue;
         }
         if (l->guests == l->most)
@@ -179,7 +180,7 @@ static int lead_gather(struct lead *l, struct sy_error *err)
         limit = limit < l->end ? limit : l->end;
         double left = limit - now < 1000 ? limit - now : 1000;
         if (poll(l->wait, (nfds_t)l->guests + 1, (int)(left * 1000) + 1) < 0) {
-            rc = errno == EINTR ? 0 : lead_failed_call("poll", errno, err);
+            rc = errno == EINTR ? 0 : lead_failed_call(l, "poll", errno, err);
             continue;
         }
         for (int i = l->guests; i > 0 && !rc; i--)
@@ -199,10 +200,10 @@ static int lead_send(struct lead *l, struct member *m, struct shm_batch *batch)
 {
     int moved = 0;
 
-    while (m->socket >= 0 && m->sent < sy_shm.node_size) {
+    while (m->socket >= 0 && m->sent < l->shm->node_size) {
         int fds[BATCH * FDS_EACH], used = 0, next = m->sent;
         batch->count = 0;
-        for (; next < sy_shm.node_size && batch->count < m->batch; next++) {
+        for (; next < l->shm->node_size && batch->count < m->batch; next++) {
             const struct shm_holding *h = &l->member[next].holding;
             if (!h->fds)
                 continue;
@@ -218,8 +219,8 @@ static int lead_send(struct lead *l, struct member *m, struct shm_batch *batch)
         moved = 1;
         m->sent = next;
         if (rc) {
-            sy_shm.host->log(SY_LOG_DEBUG, "shm", "PE %d has left the exchange: %s",
-                             m->holding.record.pe, strerror(-rc));
+            l->shm->host->log(SY_LOG_DEBUG, "shm", "PE %d has left the exchange: %s",
+                              m->holding.record.pe, strerror(-rc));
             close(m->socket);
             m->socket = -1;
         }
@@ -233,8 +234,8 @@ static void lead_await_room(struct lead *l, struct pollfd *wait)
 {
     nfds_t count = 0;
 
-    for (int i = 0; i < sy_shm.node_size; i++)
-        if (l->member[i].socket >= 0 && l->member[i].sent < sy_shm.node_size)
+    for (int i = 0; i < l->shm->node_size; i++)
+        if (l->member[i].socket >= 0 && l->member[i].sent < l->shm->node_size)
             wait[count++] = (struct pollfd){.fd = l->member[i].socket, .events = POLLOUT};
     poll(wait, count, 100);
 }
@@ -243,7 +244,7 @@ static uint64_t lead_longest(const struct lead *l)
 {
     uint64_t longest = 0;
 
-    for (int i = 0; i < sy_shm.node_size; i++)
+    for (int i = 0; i < l->shm->node_size; i++)
         if (l->member[i].holding.fds && l->member[i].holding.record.file_length > longest)
             longest = l->member[i].holding.record.file_length;
     return longest;
@@ -258,21 +259,21 @@ static int lead_hand_out(struct lead *l, struct sy_error *err)
     for (;;) {
         struct sy_list list = sy_list_begin(text, sizeof text);
         bool moved = false;
-        for (int i = 0; i < sy_shm.node_size; i++) {
+        for (int i = 0; i < l->shm->node_size; i++) {
             int rc = lead_send(l, &l->member[i], &batch);
             if (rc < 0)
-                return lead_failed_call("sendmsg", rc, err);
+                return lead_failed_call(l, "sendmsg", rc, err);
             moved = moved || rc;
-            if (l->member[i].socket >= 0 && l->member[i].sent < sy_shm.node_size)
-                sy_list_add(&list, sy_shm.peer[i].pe);
+            if (l->member[i].socket >= 0 && l->member[i].sent < l->shm->node_size)
+                sy_list_add(&list, l->shm->peer[i].pe);
         }
         if (!list.total)
             return 0;
         if (sy_shm_now() > l->end)
-            return sy_shm.host->fail(err, ETIMEDOUT,
-                                     "exchange of memory on this host: %s did not take it for "
-                                     "%.0f s",
-                                     sy_list_end(&list), l->seconds);
+            return l->shm->host->fail(err, ETIMEDOUT,
+                                      "exchange of memory on this host: %s did not take it for "
+                                      "%.0f s",
+                                      sy_list_end(&list), l->seconds);
         if (!moved)
             nanosleep(&moment, NULL);
         lead_await_room(l, l->wait);
@@ -287,7 +288,7 @@ static void lead_refuse(struct lead *l, int code, const char *why)
     struct shm_batch batch = {.failure = code};
 
     snprintf(batch.why, sizeof batch.why, "%s", why);
-    for (int i = 0; i < sy_shm.node_size; i++)
+    for (int i = 0; i < l->shm->node_size; i++)
         if (l->member[i].socket >= 0 && l->member[i].sent == 0 &&
             sy_shm_send(l->member[i].socket, &batch, sizeof batch, NULL, 0))
             (void)!write(l->member[i].socket, &batch, sizeof batch);
@@ -298,13 +299,13 @@ static void lead_refuse(struct lead *l, int code, const char *why)
 static int lead_finish(struct lead *l, int rc, struct sy_error *err)
 {
     if (!rc)
-        rc = sy_shm_reserve(lead_longest(l), err);
-    for (int i = 0; i < sy_shm.node_size; i++) {
+        rc = sy_shm_reserve(l->shm, lead_longest(l), err);
+    for (int i = 0; i < l->shm->node_size; i++) {
         struct member *m = &l->member[i];
-        if (sy_shm.peer[i].pe == sy_shm.host->pe)
+        if (l->shm->peer[i].pe == l->shm->host->pe)
             continue;
         if (!rc && m->holding.fds)
-            rc = sy_shm_map(&m->holding, err);
+            rc = sy_shm_map(l->shm, &m->holding, err);
         else
             sy_shm_close_all(m->holding.fd, m->holding.fds);
         if (m->socket >= 0)
@@ -315,10 +316,11 @@ static int lead_finish(struct lead *l, int rc, struct sy_error *err)
     return rc;
 }
 
-int sy_shm_lead(double seconds, double patience, struct sy_error *err)
+int sy_shm_lead(struct shm_state *shm, double seconds, double patience, struct sy_error *err)
 {
-    size_t n = (size_t)sy_shm.node_size;
-    struct lead l = {.member = calloc(n, sizeof *l.member),
+    size_t n = (size_t)shm->node_size;
+    struct lead l = {.shm = shm,
+                     .member = calloc(n, sizeof *l.member),
                      .wait = calloc(n + STRANGERS + 2, sizeof *l.wait),
                      .most = (int)n + STRANGERS,
                      .end = sy_shm_now() + seconds,
@@ -330,15 +332,15 @@ int sy_shm_lead(double seconds, double patience, struct sy_error *err)
     int rc;
 
     if (!l.member || !l.wait) {
-        rc = sy_shm.host->fail(err, ENOMEM, "no memory for %zu PEs", n);
+        rc = shm->host->fail(err, ENOMEM, "no memory for %zu PEs", n);
     } else {
         for (size_t i = 0; i < n; i++) {
             l.member[i].socket = -1;
-            l.expected += sy_shm.peer[i].expected;
-            if (sy_shm.peer[i].pe == sy_shm.host->pe)
-                sy_shm_describe(&l.member[i].holding);
+            l.expected += shm->peer[i].expected;
+            if (shm->peer[i].pe == shm->host->pe)
+                sy_shm_describe(shm, &l.member[i].holding);
         }
-        l.wait[0] = (struct pollfd){.fd = sy_shm.listener, .events = POLLIN};
+        l.wait[0] = (struct pollfd){.fd = shm->listener, .events = POLLIN};
         rc = lead_gather(&l, &why);
         if (!rc)
             rc = lead_hand_out(&l, &why);
@@ -346,7 +348,7 @@ int sy_shm_lead(double seconds, double patience, struct sy_error *err)
             lead_refuse(&l, -rc, why.text);
         rc = lead_finish(&l, rc, &why);
         if (rc)
-            sy_shm.host->fail(err, -rc, "%s", why.text);
+            shm->host->fail(err, -rc, "%s", why.text);
     }
     free(l.member);
     free(l.wait);

@@ -45,7 +45,7 @@ size_t sy_shm_mailbox_size(void)
 
 /* ---- owner ---- */
 
-int sy_shm_service_open(struct sy_error *err)
+int sy_shm_service_open(struct shm_state *shm, struct sy_error *err)
 {
     void *box = MAP_FAILED;
     int fd = sy_memfd_create("openshmem-mailbox"), bell = -1;
@@ -61,24 +61,24 @@ int sy_shm_service_open(struct sy_error *err)
             munmap(box, sizeof(struct shm_mailbox));
         if (fd >= 0)
             close(fd);
-        return sy_shm.host->fail(err, code, "a mailbox for static variables: %s%s", strerror(code),
-                                 sy_denied_hint(code));
+        return shm->host->fail(err, code, "a mailbox for static variables: %s%s", strerror(code),
+                               sy_denied_hint(code));
     }
-    sy_shm.mailbox = box;
-    sy_shm.mailbox_fd = fd;
-    sy_shm.doorbell = bell;
+    shm->mailbox = box;
+    shm->mailbox_fd = fd;
+    shm->doorbell = bell;
     return 0;
 }
 
-void sy_shm_service_close(void)
+void sy_shm_service_close(struct shm_state *shm)
 {
-    if (!sy_shm.mailbox)
+    if (!shm->mailbox)
         return;
-    munmap(sy_shm.mailbox, sizeof(struct shm_mailbox));
-    close(sy_shm.mailbox_fd);
-    close(sy_shm.doorbell);
-    sy_shm.mailbox = NULL;
-    sy_shm.mailbox_fd = sy_shm.doorbell = -1;
+    munmap(shm->mailbox, sizeof(struct shm_mailbox));
+    close(shm->mailbox_fd);
+    close(shm->doorbell);
+    shm->mailbox = NULL;
+    shm->mailbox_fd = shm->doorbell = -1;
 }
 
 #define MOVE_WHOLE(TYPE)                                                                           \
@@ -105,9 +105,9 @@ SY_ORDERED_ELSEWHERE static void service_move_whole(char *to, const char *from, 
 
 /* Applies a request to this PE's memory. Everything in the slot is a peer's word, so it is checked.
  */
-static uint32_t service_apply(struct slot *slot)
+static uint32_t service_apply(struct shm_state *shm, struct slot *slot)
 {
-    const struct sy_host *host = sy_shm.host;
+    const struct sy_host *host = shm->host;
     size_t length = slot->length;
     void *here = host->memory(host->pe, slot->window, slot->offset, length);
 
@@ -131,23 +131,23 @@ static uint32_t service_apply(struct slot *slot)
     }
 }
 
-int sy_shm_service_progress(void)
+int sy_shm_service_progress(struct shm_state *shm)
 {
     uint64_t rings;
     int served = 0;
 
-    if (!sy_shm.mailbox)
+    if (!shm->mailbox)
         return 0;
     /* The doorbell is emptied before the slots are read: a request that comes later rings again. */
-    if (read(sy_shm.doorbell, &rings, sizeof rings) < 0 && errno != EAGAIN)
+    if (read(shm->doorbell, &rings, sizeof rings) < 0 && errno != EAGAIN)
         return 0;
     for (int i = 0; i < SLOTS; i++) {
-        struct slot *slot = &sy_shm.mailbox->slot[i];
+        struct slot *slot = &shm->mailbox->slot[i];
         uint32_t ready = READY;
         if (!atomic_compare_exchange_strong_explicit(&slot->state, &ready, SERVED,
                                                      memory_order_acquire, memory_order_relaxed))
             continue;
-        slot->answer = service_apply(slot);
+        slot->answer = service_apply(shm, slot);
         atomic_store_explicit(&slot->state, DONE, memory_order_release);
         served++;
     }
@@ -158,7 +158,7 @@ int sy_shm_service_progress(void)
 
 /* Takes a free slot. None free means that many requests are under way, which end without this PE,
  * so waiting here is safe; this PE serves others meanwhile. */
-static struct slot *service_take(struct shm_mailbox *box)
+static struct slot *service_take(struct shm_state *shm, struct shm_mailbox *box)
 {
     for (;;) {
         for (int i = 0; i < SLOTS; i++) {
@@ -167,13 +167,13 @@ static struct slot *service_take(struct shm_mailbox *box)
                                                         memory_order_acquire, memory_order_relaxed))
                 return &box->slot[i];
         }
-        sy_shm_service_progress();
+        sy_shm_service_progress(shm);
         sched_yield();
     }
 }
 
 /* Hands a filled slot over and waits for the answer, an errno value. */
-static uint32_t service_ask(struct shm_peer *peer, struct slot *slot)
+static uint32_t service_ask(struct shm_state *shm, struct shm_peer *peer, struct slot *slot)
 {
     const uint64_t one = 1;
 
@@ -181,7 +181,7 @@ static uint32_t service_ask(struct shm_peer *peer, struct slot *slot)
     while (write(peer->doorbell, &one, sizeof one) < 0 && errno == EINTR)
         ;
     while (atomic_load_explicit(&slot->state, memory_order_acquire) != DONE) {
-        sy_shm_service_progress();
+        sy_shm_service_progress(shm);
         sched_yield();
     }
     return slot->answer;
@@ -194,14 +194,15 @@ static void service_give_back(struct slot *slot)
 
 /* A transfer, in chunks. Chunks begin at multiples of CHUNK from an aligned start, so no aligned
  * element is divided. */
-static int service_transfer(struct shm_peer *peer, const struct sy_transfer *t, enum slot_kind kind)
+static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
+                            const struct sy_transfer *t, enum slot_kind kind)
 {
     char *local = t->local;
     uint64_t offset = t->offset;
     uint32_t answer = 0;
 
     for (size_t left = t->length; left && !answer;) {
-        struct slot *slot = service_take(peer->mailbox);
+        struct slot *slot = service_take(shm, peer->mailbox);
         size_t length = CHUNK - offset % 16 < left ? CHUNK - offset % 16 : left;
         slot->kind = kind;
         slot->window = t->window;
@@ -209,7 +210,7 @@ static int service_transfer(struct shm_peer *peer, const struct sy_transfer *t, 
         slot->length = (uint32_t)length;
         if (kind == PUT)
             memcpy(slot->data, local, length);
-        answer = service_ask(peer, slot);
+        answer = service_ask(shm, peer, slot);
         if (kind == GET && !answer)
             memcpy(local, slot->data, length);
         service_give_back(slot);
@@ -220,19 +221,19 @@ static int service_transfer(struct shm_peer *peer, const struct sy_transfer *t, 
     return -(int)answer;
 }
 
-int sy_shm_service_put(struct shm_peer *peer, const struct sy_transfer *t)
+int sy_shm_service_put(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t)
 {
-    return service_transfer(peer, t, PUT);
+    return service_transfer(shm, peer, t, PUT);
 }
 
-int sy_shm_service_get(struct shm_peer *peer, const struct sy_transfer *t)
+int sy_shm_service_get(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t)
 {
-    return service_transfer(peer, t, GET);
+    return service_transfer(shm, peer, t, GET);
 }
 
-int sy_shm_service_amo(struct shm_peer *peer, const struct sy_amo *a)
+int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struct sy_amo *a)
 {
-    struct slot *slot = service_take(peer->mailbox);
+    struct slot *slot = service_take(shm, peer->mailbox);
 
     slot->kind = AMO;
     slot->window = a->window;
@@ -241,7 +242,7 @@ int sy_shm_service_amo(struct shm_peer *peer, const struct sy_amo *a)
     slot->op = a->op;
     slot->operand = a->operand;
     slot->compare = a->compare;
-    uint32_t answer = service_ask(peer, slot), narrow = (uint32_t)slot->result;
+    uint32_t answer = service_ask(shm, peer, slot), narrow = (uint32_t)slot->result;
     if (!answer && a->result)
         memcpy(a->result, a->width == 4 ? (void *)&narrow : (void *)&slot->result, a->width);
     service_give_back(slot);
@@ -251,37 +252,38 @@ int sy_shm_service_amo(struct shm_peer *peer, const struct sy_amo *a)
 /* ---- first use ---- */
 
 /* Where it is, after the core has had it mapped. */
-static void *first_use(int pe, unsigned window, uint64_t offset, size_t length)
+static void *first_use(struct shm_state *shm, int pe, unsigned window, uint64_t offset,
+                       size_t length)
 {
-    return sy_shm.host->memory(pe, window, offset, length);
+    return shm->host->memory(pe, window, offset, length);
 }
 
-int sy_shm_first_put(const struct sy_transfer *t)
+int sy_shm_first_put(struct shm_state *shm, const struct sy_transfer *t)
 {
-    void *there = first_use(t->pe, t->window, t->offset, t->length);
+    void *there = first_use(shm, t->pe, t->window, t->offset, t->length);
 
     if (there)
         service_move_whole(there, t->local, t->length);
     return there ? 0 : -EFAULT;
 }
 
-int sy_shm_first_get(const struct sy_transfer *t)
+int sy_shm_first_get(struct shm_state *shm, const struct sy_transfer *t)
 {
-    const void *there = first_use(t->pe, t->window, t->offset, t->length);
+    const void *there = first_use(shm, t->pe, t->window, t->offset, t->length);
 
     if (there)
         service_move_whole(t->local, there, t->length);
     return there ? 0 : -EFAULT;
 }
 
-int sy_shm_first_amo(const struct sy_amo *a)
+int sy_shm_first_amo(struct shm_state *shm, const struct sy_amo *a)
 {
-    void *there = first_use(a->pe, a->window, a->offset, a->width);
+    void *there = first_use(shm, a->pe, a->window, a->offset, a->width);
     uint64_t old = 0;
 
     if (!there)
         return -EFAULT;
-    sy_shm.host->amo(a->op, there, a->width, a->operand, a->compare, &old);
+    shm->host->amo(a->op, there, a->width, a->operand, a->compare, &old);
     uint32_t narrow = (uint32_t)old;
     if (a->result)
         memcpy(a->result, a->width == 4 ? (void *)&narrow : (void *)&old, a->width);

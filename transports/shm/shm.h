@@ -34,15 +34,21 @@ struct shm_peer {
     int doorbell;                /* eventfd that wakes it, or -1 */
 };
 
+struct shm_settings {
+    bool map; /* SHMEM_SHM_MAP */
+};
+
+/* An instance. */
 struct shm_state {
     const struct sy_host *host;
+    const struct shm_settings *settings;
     struct sy_window window[SHM_WINDOWS];
     unsigned windows;
     int listener;  /* before connect */
     char name[16]; /* of the listener, in the abstract namespace */
     unsigned name_length;
     struct shm_peer *peer; /* node_size of them, by index on the node */
-    int node, node_size, local;
+    int node, node_size;
     char *files; /* where all PEs' files are mapped, one every `stride` bytes; or NULL */
     uint64_t stride, files_length;
     /* this PE's own service, when some window of it is in no file */
@@ -50,35 +56,29 @@ struct shm_state {
     struct shm_mailbox *mailbox;
 };
 
-struct shm_settings {
-    bool map; /* SHMEM_SHM_MAP */
-};
-
-extern struct shm_state sy_shm;
-extern struct shm_settings sy_shm_settings;
-
 /* exchange.c */
-int sy_shm_listen(struct sy_error *err);
-int sy_shm_exchange(const char *addresses, size_t stride, double seconds, struct sy_error *err);
-void sy_shm_unmap(void);
+int sy_shm_listen(struct shm_state *shm, struct sy_error *err);
+int sy_shm_exchange(struct shm_state *shm, const char *addresses, size_t stride, double seconds,
+                    struct sy_error *err);
+void sy_shm_unmap(struct shm_state *shm);
 
 /* Maps the file of a PE that has not been used before; where that fails peer->map stays NULL, and a
  * line says why. */
-void sy_shm_map_late(struct shm_peer *peer);
+void sy_shm_map_late(struct shm_state *shm, struct shm_peer *peer);
 
 /* service.c */
 size_t sy_shm_mailbox_size(void);
-int sy_shm_service_open(struct sy_error *err);
-void sy_shm_service_close(void);
-int sy_shm_service_progress(void);
-int sy_shm_service_put(struct shm_peer *peer, const struct sy_transfer *t);
-int sy_shm_service_get(struct shm_peer *peer, const struct sy_transfer *t);
-int sy_shm_service_amo(struct shm_peer *peer, const struct sy_amo *a);
+int sy_shm_service_open(struct shm_state *shm, struct sy_error *err);
+void sy_shm_service_close(struct shm_state *shm);
+int sy_shm_service_progress(struct shm_state *shm);
+int sy_shm_service_put(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t);
+int sy_shm_service_get(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t);
+int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struct sy_amo *a);
 
 /* The same towards a PE that is used for the first time: the core has its file mapped by this, and
  * then needs these calls no more. */
-int sy_shm_first_put(const struct sy_transfer *t);
-int sy_shm_first_get(const struct sy_transfer *t);
-int sy_shm_first_amo(const struct sy_amo *a);
+int sy_shm_first_put(struct shm_state *shm, const struct sy_transfer *t);
+int sy_shm_first_get(struct shm_state *shm, const struct sy_transfer *t);
+int sy_shm_first_amo(struct shm_state *shm, const struct sy_amo *a);
 
 #endif
