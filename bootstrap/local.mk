@@ -25,11 +25,13 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/options/flags_table.c bootstrap/launcher/options/flags_table.h \
 	$(control_sources) \
 	bootstrap/control/gather.c bootstrap/control/gather.h \
+	bootstrap/control/report.c bootstrap/control/report.h \
 	bootstrap/launcher/daemon/guard.c bootstrap/launcher/daemon/guard.h \
 	bootstrap/launcher/options/hostlist.c bootstrap/launcher/options/hostlist.h \
 	bootstrap/launcher/stdio/pe_input.c bootstrap/launcher/stdio/pe_input.h \
-	bootstrap/launcher/head/deadlock.c \
 	bootstrap/launcher/head/judge.c \
+	bootstrap/launcher/head/life.c \
+	bootstrap/launcher/head/say.c \
 	bootstrap/launcher/stdio/lines.c bootstrap/launcher/stdio/lines.h \
 	bootstrap/launcher/link.c bootstrap/launcher/link.h \
 	bootstrap/launcher/check/measure.c bootstrap/launcher/check/measure.h \
@@ -73,6 +75,7 @@ bootstrap_single_shmem_bootstrap_single_la_LDFLAGS = $(bootstrap_ldflags)
 # Those whose launcher does no more than start processes share the control tree, which needs libcrypto.
 tree_sources = \
 	bootstrap/control/gather.c bootstrap/control/gather.h \
+	bootstrap/control/report.c bootstrap/control/report.h \
 	bootstrap/tree/tree.h bootstrap/tree/state.h \
 	bootstrap/tree/address.c \
 	bootstrap/tree/contact.c \

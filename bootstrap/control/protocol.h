@@ -44,7 +44,8 @@ enum sy_control_type {
     SY_CONTROL_REDIRECT,  /* be a child of PE `pe`; body: its addresses */
     SY_CONTROL_REFUSE,    /* go away; body: the reason */
     SY_CONTROL_HERE,      /* up to PE 0: PE `pe` has a place in the tree; body: its host's name */
-    SY_CONTROL_ALL        /* down: all have come; body: the seed of the job's key */
+    SY_CONTROL_ALL,       /* down: all have come; body: the seed of the job's key */
+    SY_CONTROL_TYPES
 };
 
 enum {

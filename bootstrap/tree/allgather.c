@@ -31,10 +31,11 @@ static int allgather_take(int pe, const char *phase, const char *blob, size_t le
     return rc == -ENOMEM ? rc : 0;
 }
 
-int sy_tree_on_up(const struct sy_frame *header, const char *body)
+int sy_tree_on_up(struct tree_link *link, const struct sy_frame *header, const char *body)
 {
     size_t phase = strnlen(body, header->length);
 
+    (void)link;
     if (sy_tree.pe != 0) {
         sy_tree_send_up(header, body);
         return 0;
@@ -45,13 +46,15 @@ int sy_tree_on_up(const struct sy_frame *header, const char *body)
     return allgather_take(header->pe, body, body + phase + 1, header->length - phase - 1);
 }
 
-void sy_tree_on_down(const struct sy_frame *header, const char *body)
+int sy_tree_on_down(struct tree_link *link, const struct sy_frame *header, const char *body)
 {
     struct tree_gather *g = &sy_tree.gather;
 
+    (void)link;
     sy_tree_send_children(header, body);
     memcpy(g->all, body, header->length);
     g->done = true;
+    return 0;
 }
 
 /* ---- the call ---- */

@@ -20,18 +20,6 @@ static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wai
 static const double AFTERWARDS = 2; /* PEs that do not reach PE 0 know why, and come first */
 static const double PATIENCE = 3;   /* seconds for an address at first; doubles with each attempt */
 
-static double join_limit(void)
-{
-    return sy_tree.host->start ? sy_tree.host->start->init_timeout : 120;
-}
-
-double sy_tree_patience(void)
-{
-    double limit = join_limit() / 4;
-
-    return limit > 10 ? limit : 10;
-}
-
 bool sy_tree_complete(void)
 {
     return sy_tree.complete;
@@ -88,7 +76,7 @@ static void join_place(struct tree_link *link, int pe, const struct tree_join_bo
 }
 
 /* The first message of a connection. */
-int sy_tree_on_join(struct tree_link *link, const struct sy_frame *header, const char *bytes)
+static int join_on_join(struct tree_link *link, const struct sy_frame *header, const char *bytes)
 {
     struct tree_join_body body;
     char why[256];
@@ -115,16 +103,18 @@ int sy_tree_on_join(struct tree_link *link, const struct sy_frame *header, const
     return 0;
 }
 
-void sy_tree_on_here(const struct sy_frame *header, const char *host)
+static int join_on_here(struct tree_link *link, const struct sy_frame *header, const char *host)
 {
+    (void)link;
     if (sy_tree.pe != 0) {
         sy_tree_send_up(header, host);
-        return;
+        return 0;
     }
     if (header->pe < 1 || header->pe >= sy_tree.npes || sy_tree.member[header->pe].here)
-        return;
+        return 0;
     sy_tree.member[header->pe].here = true;
     sy_tree.here++;
+    return 0;
 }
 
 /* ---- all have come ---- */
@@ -164,16 +154,18 @@ static void join_tell_children(void)
     explicit_bzero(&body, sizeof body);
 }
 
-void sy_tree_on_all(const char *bytes)
+static int join_on_all(struct tree_link *link, const struct sy_frame *header, const char *bytes)
 {
     struct tree_all_body body;
 
+    (void)link, (void)header;
     memcpy(&body, bytes, sizeof body);
     memcpy(sy_tree.seed, body.seed, sizeof sy_tree.seed);
     sy_tree.speaks = body.speaks;
     join_tell_children();
     join_settle();
     explicit_bzero(&body, sizeof body);
+    return 0;
 }
 
 /* ---- PE 0 waits ---- */
@@ -395,6 +387,23 @@ static int join_follow(double begin, double limit, struct sy_error *err)
 
 /* ---- joining ---- */
 
+const struct tree_upper sy_tree_upper = {
+    .take = {[SY_CONTROL_JOIN] = join_on_join,
+             [SY_CONTROL_ATTACH] = join_on_join,
+             [SY_CONTROL_HERE] = join_on_here,
+             [SY_CONTROL_ALL] = join_on_all,
+             [SY_CONTROL_GATHER] = sy_tree_on_up,
+             [SY_CONTROL_GATHERED] = sy_tree_on_down,
+             [SY_CONTROL_MARK] = sy_tree_on_mark,
+             [SY_CONTROL_ABORT] = sy_tree_on_abort,
+             [SY_CONTROL_ASK] = sy_tree_on_ask,
+             [SY_CONTROL_REST] = sy_tree_on_rest,
+             [SY_CONTROL_NOTE] = sy_tree_on_note},
+    .gone = sy_tree_on_gone,
+    .accept = sy_tree_accept,
+    .late = sy_tree_on_late,
+};
+
 static void join_in_child(void)
 {
     /* A process that this one starts is no PE. Were its copies of the sockets left open, nobody
@@ -433,7 +442,8 @@ static int join_start(const struct tree_rank *rank, struct sy_error *err)
             return sy_tree.host->fail(err, ENOMEM, "no memory for %d PEs", rank->npes);
         memcpy(sy_tree.member[0].host, sy_tree.host_name, sizeof sy_tree.host_name);
         sy_tree.gather.parts.host_of = sy_tree_host_of;
-        if (sy_gather_init(&sy_tree.gather.parts, rank->npes))
+        if (sy_gather_init(&sy_tree.gather.parts, rank->npes) ||
+            sy_report_init(&sy_tree.stall.report, rank->npes, &sy_tree_reports, NULL))
             return sy_tree.host->fail(err, ENOMEM, "no memory for %d PEs", rank->npes);
         return 0;
     }
@@ -447,7 +457,7 @@ int sy_tree_join(const struct sy_host *host, struct tree_rank *rank, struct sy_j
     double begin = sy_net_now(), limit;
     int rc = rank->pe ? sy_tree_prepare(host, err) : 0;
 
-    limit = join_limit();
+    limit = sy_tree_limit();
     if (rc == 0)
         rc = join_start(rank, err);
     if (rc == 0)

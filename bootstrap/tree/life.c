@@ -26,14 +26,23 @@ void sy_tree_end(int status, bool failed)
 
 /* ---- what the neighbours say ---- */
 
-void sy_tree_on_abort(struct tree_link *link, const struct sy_frame *header)
+int sy_tree_on_mark(struct tree_link *link, const struct sy_frame *header, const char *body)
 {
+    (void)body;
+    link->finalized = header->arg == SY_MARK_FINALIZED;
+    return 0;
+}
+
+int sy_tree_on_abort(struct tree_link *link, const struct sy_frame *header, const char *body)
+{
+    (void)body;
     if (sy_tree.ended)
-        return;
+        return 0;
     sy_tree_end(header->arg, header->length != 0);
     sy_tree_send_all_but(link, SY_CONTROL_ABORT, header->pe, header->arg, "!",
                          header->length ? 1 : 0);
     sy_tree_flush(PARTING);
+    return 0;
 }
 
 /* A neighbour's connection is closed or broken; why: NULL for the former. One PE tells the user:

@@ -14,6 +14,18 @@
 
 enum { READ = 64 * 1024, ROUND = 64 };
 
+double sy_tree_limit(void)
+{
+    return sy_tree.host->start ? sy_tree.host->start->init_timeout : 120;
+}
+
+double sy_tree_patience(void)
+{
+    double limit = sy_tree_limit() / 4;
+
+    return limit > 10 ? limit : 10;
+}
+
 /* ---- life ---- */
 
 struct tree_link *sy_tree_link_new(int fd, enum tree_link_state state)
@@ -119,7 +131,7 @@ static void tree_link_broken(struct tree_link *link, const char *why)
     bool neighbour = link->state == TREE_LINK_CHILD || link->state == TREE_LINK_PARENT;
 
     if (neighbour)
-        sy_tree_on_gone(link, why);
+        sy_tree_upper.gone(link, why);
     sy_tree_link_close(link);
 }
 
@@ -226,43 +238,6 @@ static bool tree_link_may_come(const struct tree_link *link, const struct sy_fra
     }
 }
 
-/* What may come now has been decided. Negative: the other end does not keep to the rules. */
-static int tree_link_dispatch(struct tree_link *link, const struct sy_frame *header,
-                              const char *body)
-{
-    switch (header->type) {
-    case SY_CONTROL_JOIN:
-    case SY_CONTROL_ATTACH:
-        return sy_tree_on_join(link, header, body);
-    case SY_CONTROL_HERE:
-        sy_tree_on_here(header, body);
-        return 0;
-    case SY_CONTROL_ALL:
-        sy_tree_on_all(body);
-        return 0;
-    case SY_CONTROL_GATHER:
-        return sy_tree_on_up(header, body);
-    case SY_CONTROL_GATHERED:
-        sy_tree_on_down(header, body);
-        return 0;
-    case SY_CONTROL_MARK:
-        link->finalized = header->arg == SY_MARK_FINALIZED;
-        return 0;
-    case SY_CONTROL_ABORT:
-        sy_tree_on_abort(link, header);
-        return 0;
-    case SY_CONTROL_ASK:
-        sy_tree_on_ask();
-        return 0;
-    case SY_CONTROL_REST:
-        return sy_tree_on_rest(header, body);
-    case SY_CONTROL_NOTE:
-        return sy_tree_on_note(header, body);
-    default:
-        return -EPROTO;
-    }
-}
-
 static int tree_link_take_frame(struct tree_link *link)
 {
     struct sy_frame frame;
@@ -274,7 +249,7 @@ static int tree_link_take_frame(struct tree_link *link)
     const char *body = sy_frames_take(&link->in, &frame);
     if (!body)
         return 0;
-    int rc = tree_link_dispatch(link, &frame, body);
+    int rc = sy_tree_upper.take[frame.type](link, &frame, body);
     return rc ? rc : 1;
 }
 
@@ -348,10 +323,10 @@ void sy_tree_pump(double seconds)
     int count = epoll_wait(sy_tree.epoll, events, ROUND, wait);
     for (int i = 0; i < count; i++) {
         struct tree_link *link = events[i].data.ptr;
-        if (sy_tree_accept(link))
+        if (sy_tree_upper.accept(link))
             continue;
         if (events[i].data.ptr == &sy_tree.stall) {
-            sy_tree_on_late();
+            sy_tree_upper.late();
             continue;
         }
         if (link->state != TREE_LINK_DEAD && events[i].events & EPOLLOUT)

@@ -10,11 +10,11 @@
 
 #include "bootstrap/control/frames.h"
 #include "bootstrap/control/gather.h"
+#include "bootstrap/control/report.h"
 #include "bootstrap/tree/tree.h"
 #include "util/frame.h"
 #include "util/net/interfaces.h"
 #include "util/net/io.h"
-#include "util/rest.h"
 
 enum {
     TREE_VERSION = 3,
@@ -79,20 +79,15 @@ struct tree_gather {
     char fault[SY_GATHER_FAULT]; /* why it cannot be completed */
 };
 
-/* Reports of long waits; times are those of sy_net_now. */
+/* Reports of long waits (control/report.h); times are those of sy_net_now. */
 struct tree_stall {
     bool ask;         /* this PE is asked what it is doing, and has not said it yet */
     double asked;     /* when it was asked last */
     double mentioned; /* when it last said by itself that it waits */
 
     /* PE 0 */
-    char **note; /* what the PEs say; npes of them, some still NULL, while it asks; else NULL */
-    int missing; /* of them */
-    int timer;   /* how long it waits for answers; or -1 */
-    double waited, reported;
-    struct sy_rest *rest; /* of each PE */
-    bool pausing;         /* all rest: the timer runs until all are asked */
-    bool confirming;      /* whether all PEs still rest */
+    struct sy_report report;
+    int timer; /* of the report; or -1 */
 };
 
 struct tree {
@@ -133,7 +128,8 @@ struct tree_member {
 
 extern struct tree sy_tree;
 
-/* join.c: seconds that another PE may take for an answer, which grow with what a start may last. */
+/* link.c: seconds that a start may last, and that another PE may take for an answer. */
+double sy_tree_limit(void);
 double sy_tree_patience(void);
 
 /* ---- address.c ---- */
@@ -218,22 +214,25 @@ const char *sy_tree_listens_text(char text[TREE_PLACES]);
 int sy_tree_dial(const struct tree_addresses *to, double patience, double deadline,
                  struct sy_error *err);
 
-/* ---- what link.c calls ---- */
+/* ---- what link.c calls, by this table: it knows none of those above it ---- */
 
-bool sy_tree_accept(const void *listener); /* listen.c; false: it is no listener */
+/* By type of frame; negative: the other end does not keep to the rules. */
+typedef int tree_taker(struct tree_link *link, const struct sy_frame *header, const char *body);
 
-/* join.c */
-int sy_tree_on_join(struct tree_link *link, const struct sy_frame *header, const char *body);
-void sy_tree_on_here(const struct sy_frame *header, const char *body);
-void sy_tree_on_all(const char *body);
-int sy_tree_on_up(const struct sy_frame *header, const char *body); /* gather.c */
-void sy_tree_on_down(const struct sy_frame *header, const char *body);
-void sy_tree_on_abort(struct tree_link *link, const struct sy_frame *header); /* life.c */
+struct tree_upper {
+    tree_taker *take[SY_CONTROL_TYPES];
+    void (*gone)(struct tree_link *link, const char *why);
+    bool (*accept)(const void *listener); /* false: it is no listener */
+    void (*late)(void);                   /* the report's timer */
+};
+extern const struct tree_upper sy_tree_upper;        /* join.c */
+extern const struct sy_report_owner sy_tree_reports; /* stall.c */
+
+bool sy_tree_accept(const void *listener);    /* listen.c */
+tree_taker sy_tree_on_up, sy_tree_on_down;    /* allgather.c */
+tree_taker sy_tree_on_mark, sy_tree_on_abort; /* life.c */
 void sy_tree_on_gone(struct tree_link *link, const char *why);
-
-int sy_tree_on_rest(const struct sy_frame *header, const char *body); /* stall.c */
-int sy_tree_on_note(const struct sy_frame *header, const char *body); /* stall.c */
-void sy_tree_on_ask(void);
+tree_taker sy_tree_on_rest, sy_tree_on_note, sy_tree_on_ask; /* stall.c */
 void sy_tree_on_late(void);
 
 /* Where a PE is or should be, or NULL. */

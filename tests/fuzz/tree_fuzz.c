@@ -62,6 +62,7 @@ static void set_up(int pe, bool complete, bool gathers)
     if (pe == 0) {
         sy_tree.gather.parts.host_of = sy_tree_host_of;
         require(sy_gather_init(&sy_tree.gather.parts, NPES) == 0);
+        require(sy_report_init(&sy_tree.stall.report, NPES, &sy_tree_reports, NULL) == 0);
         sy_tree.member = calloc(NPES, sizeof *sy_tree.member);
         sy_tree.joined = complete ? NULL : calloc(NPES, sizeof *sy_tree.joined);
         sy_tree.joins = 1;
@@ -77,9 +78,7 @@ static void tear_down(void)
     sy_tree_bury();
     require(!sy_tree.silent && !sy_tree.opened && !sy_tree.proved && !sy_tree.children);
     sy_gather_free(&sy_tree.gather.parts);
-    for (int pe = 0; sy_tree.stall.note && pe < NPES; pe++)
-        free(sy_tree.stall.note[pe]);
-    free(sy_tree.stall.note);
+    sy_report_free(&sy_tree.stall.report);
     if (sy_tree.stall.timer >= 0)
         close(sy_tree.stall.timer);
     free(sy_tree.member);

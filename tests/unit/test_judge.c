@@ -168,7 +168,6 @@ static void begin(void)
     sy_gather_init(&run.gather, PES);
     sy_ending_init(&run);
     sy_waiting_init(&run);
-    sy_deadlock_init(&run);
     for (int i = 0; i < PES; i++)
         pes[i] = (struct sy_pe){.run = &run, .node = &node, .number = i, .pid = 100 + i, .started = true,
                                 .alive = true, .greeted = true, .initialized = true};
@@ -177,7 +176,7 @@ static void begin(void)
 static void end(void)
 {
     sy_gather_free(&run.gather);
-    free(run.rest);
+    sy_report_free(&run.report);
 }
 
 static void dies(int pe, int wait_status)
@@ -204,14 +203,20 @@ static void leaves(int pe)
 /* PE `pe` rests in its wait number `wait`; 0: it goes on. */
 static void rests(int pe, uint64_t wait, unsigned kind)
 {
-    sy_deadlock_rests(&pes[pe], wait, kind);
+    sy_report_rests(&run.report, pe, wait, kind);
+}
+
+/* It says what it is doing, after so many seconds of it; -1: because it was asked. */
+static void says(int pe, const char *text, int seconds)
+{
+    sy_report_note(&run.report, pe, text, strlen(text), seconds < 0 ? -1 : seconds * 1000, now);
 }
 
 /* It answers oshrun's question: in the same wait. */
 static void answers(int pe, uint64_t wait, unsigned kind, const char *text)
 {
     rests(pe, wait, kind);
-    sy_waiting_note(&pes[pe], text, 1, false);
+    says(pe, text, -1);
 }
 
 #define SAID(TEXT)   ck_assert_msg(strstr(said, TEXT) != NULL, "'%s' is not in: %s", TEXT, said)
@@ -450,7 +455,7 @@ START_TEST(one_has_gone_on)
     ck_assert_str_eq(said, "");
     /* If that is the last that happens it is found all the same. */
     *sent = '\0';
-    sy_deadlock_look(&run);
+    sy_report_look(&run.report);
     clock_pass(1.1);
     ck_assert_str_eq(sent, "ask0 ask1 ask2 ask3 ");
     answers(0, 7, SY_REST_FINALIZING, "in shmem_finalize");
@@ -491,17 +496,17 @@ END_TEST
 START_TEST(a_stall_is_reported_once)
 {
     for (int i = 0; i < PES; i++)
-        sy_waiting_note(&pes[i], "in shmem_barrier_all", 60, true);
+        says(i, "in shmem_barrier_all", 60);
     ck_assert_str_eq(sent, "ask1 ask2 ask3 "); /* PE 0 has said it */
     for (int i = 1; i < PES; i++)
-        sy_waiting_note(&pes[i], i == 2 ? "computing" : "in shmem_barrier_all", 60, false);
+        says(i, i == 2 ? "computing" : "in shmem_barrier_all", -1);
     ck_assert_str_eq(said, "0 a PE has been waiting for 60 s (SHMEM_STALL_REPORT); what all are doing:\n"
                            "0   PEs 0-1, 3: in shmem_barrier_all\n0   PE 2: computing\n");
     clock_pass(20);
-    sy_waiting_note(&pes[3], "in shmem_barrier_all", 61, true); /* about the same wait */
+    says(3, "in shmem_barrier_all", 61); /* about the same wait */
     ck_assert_str_eq(sent, "ask1 ask2 ask3 ");
     clock_pass(41);
-    sy_waiting_note(&pes[3], "in shmem_barrier_all", 121, true);
+    says(3, "in shmem_barrier_all", 121);
     ck_assert_str_eq(sent, "ask1 ask2 ask3 ask0 ask1 ask2 ");
     ck_assert(!run.ending.begun);
 }
@@ -511,7 +516,7 @@ START_TEST(who_does_not_answer_is_named)
 {
     pes[1].initialized = false;
     pes[2].initialized = pes[2].greeted = false;
-    sy_waiting_note(&pes[0], "in shmem_barrier_all", 2, true);
+    says(0, "in shmem_barrier_all", 2);
     clock_pass(1.1);
     SAID("PE 1: after shmem_finalize\n");
     SAID("PE 2: no shmem_init so far\n");
@@ -539,7 +544,7 @@ START_TEST(the_time_is_over)
     SAID("1 the job did not end within 60 seconds (--timeout); stopping all PEs\n");
     ck_assert_str_eq(sent, "ask0 ask1 ask2 ask3 trace0 ");
     for (int i = 0; i < PES; i++)
-        sy_waiting_note(&pes[i], "computing", 60, false);
+        says(i, "computing", -1);
     for (int i = 0; i < PES; i++) {
         ck_assert(!run.ending.begun);
         sy_waiting_traced(&pes[i], "#0 main\n#1 start");

@@ -95,8 +95,10 @@ void sy_judge(struct sy_run *run)
                                                     : WEXITSTATUS(pe->wait_status));
     }
     judge(run);
-    for (int i = 0; i < run->npes; i++)
+    for (int i = 0; i < run->npes; i++) {
+        run->report.rest[i].gone = run->report.rest[i].gone || run->pes[i].just_ended;
         run->pes[i].just_ended = false;
-    sy_deadlock_look(run);
+    }
+    sy_report_look(&run->report);
     sy_run_check_gone(run);
 }

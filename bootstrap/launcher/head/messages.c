@@ -229,11 +229,12 @@ static void messages_pe_says(struct sy_pe *pe, const struct sy_frame *header, co
 
     if (header->type == SY_CONTROL_REST) {
         memcpy(&wait, body, sizeof wait);
-        sy_deadlock_rests(pe, wait, header->more);
+        sy_report_rests(&pe->run->report, pe->number, wait, header->more);
         return;
     }
     if (header->type == SY_CONTROL_NOTE) {
-        sy_waiting_note(pe, body, header->arg / 1e3, header->arg >= 0);
+        sy_report_note(&pe->run->report, pe->number, body, header->length, header->arg,
+                       ev_now(pe->run->loop));
         return;
     }
     if (pe->run->ending.begun) {

@@ -51,7 +51,8 @@ static void kill_command(struct sy_node *node, int number)
         kill(-node->pid, number);
 }
 
-static void node_give_up(struct sy_node *node)
+/* why: NULL where that is no news. */
+static void node_give_up(struct sy_node *node, const char *why)
 {
     struct sy_run *run = node->run;
 
@@ -60,19 +61,13 @@ static void node_give_up(struct sy_node *node)
     sy_link_close(&node->link);
     kill_command(node, SIGTERM);
     ev_timer_again(run->loop, &run->last_commands);
-    for (int pe = 0; pe < run->npes; pe++) {
-        if (run->pes[pe].node == node)
-            sy_run_pe_gone(&run->pes[pe]);
-    }
-    sy_run_check_gone(run);
+    run->hosts.lost(node, why);
 }
 
 static void node_lose(struct sy_node *node, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 static void node_lose(struct sy_node *node, const char *fmt, ...)
 {
-    struct sy_run *run = node->run;
-    bool ending = run->ending.begun;
     char why[400];
     va_list args;
 
@@ -81,12 +76,7 @@ static void node_lose(struct sy_node *node, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(why, sizeof why, fmt, args);
     va_end(args);
-    node_give_up(node);
-    sy_run_say(run, ending ? SY_SAY_MORE : SY_SAY_ENDING, "host %s %s%s", node->name, why,
-               sy_ending_rest(run, false));
-    sy_ending_begin(run, 1, SY_GRACE_FAILED);
-    sy_run_check_gone(run);
-    sy_run_check_done(run);
+    node_give_up(node, why);
 }
 
 void sy_node_wrong(struct sy_node *node, const char *what)
@@ -113,7 +103,7 @@ static void node_link_frame(struct sy_link *link, const struct sy_frame *header,
 {
     struct sy_node *node = link->owner;
 
-    sy_messages_take(node, header, body);
+    node->run->hosts.take(node, header, body);
     if (node->state == SY_NODE_FINISHED)
         sy_link_close(link);
 }
@@ -132,17 +122,18 @@ static void node_daemon_tells(struct sy_daemon *daemon, const struct sy_frame *h
                               const void *body)
 {
     /* Handlers take the body as a string, as it comes out of a link. */
+    struct sy_node *node = daemon->owner;
     char *text;
 
     if (header->type == SY_DAEMON_OUTPUT) {
-        sy_messages_take(daemon->owner, header, body);
+        node->run->hosts.take(node, header, body);
         return;
     }
     text = sy_memory_resize(NULL, (size_t)header->length + 1);
     if (header->length)
         memcpy(text, body, header->length);
     text[header->length] = '\0';
-    sy_messages_take(daemon->owner, header, text);
+    node->run->hosts.take(node, header, text);
     free(text);
 }
 
@@ -154,6 +145,14 @@ void sy_node_send(struct sy_node *node, const struct sy_frame *header, const voi
         sy_daemon_take(&node->daemon, header, body);
     else
         sy_link_send_frame(&node->link, header, body);
+}
+
+void sy_run_send(struct sy_pe *pe, unsigned type, int arg, const void *body, size_t length)
+{
+    const struct sy_frame header = {
+        .type = (uint16_t)type, .length = (uint32_t)length, .pe = pe->number, .arg = arg};
+
+    sy_node_send(pe->node, &header, body);
 }
 
 void sy_nodes_send(struct sy_run *run, unsigned type, int arg)
@@ -372,7 +371,7 @@ static void node_command_ended(struct sy_node *node, int wait_status)
                   node->command[0], signalled ? "signal" : "status", number);
     else if (is_greeted(node))
         sy_link_drain(&node->link);
-    sy_run_check_done(node->run);
+    node->run->hosts.quiet(node->run);
 }
 
 static void node_reap_stranger(void *arg, pid_t pid, int wait_status)
@@ -552,7 +551,7 @@ void sy_nodes_end(struct sy_run *run)
         struct sy_node *node = &run->node[i];
 
         if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
-            node_give_up(node);
+            node_give_up(node, NULL);
     }
 }
 

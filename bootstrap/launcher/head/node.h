@@ -56,6 +56,17 @@ struct sy_node {
     } finish;
 };
 
+/* What becomes of hosts is decided above: set before nodes are started. */
+struct sy_node_events {
+    /* A frame from the host, whether its daemon is here or not. */
+    void (*take)(struct sy_node *node, const struct sy_frame *header, const char *body);
+    /* Its state is LOST, and nothing of it is to be heard any more. why: what to say of that, or
+     * NULL where the job's end has begun and it was not reached yet. */
+    void (*lost)(struct sy_node *node, const char *why);
+    /* Its command has ended: the run may be over. */
+    void (*quiet)(struct sy_run *run);
+};
+
 /* All nodes are begun, and those that do not answer are given up after a time. The specs are
  * filled; run->nodes of them. */
 void sy_nodes_start(struct sy_run *run);

@@ -17,71 +17,6 @@
 #include "bootstrap/launcher/stdio/plain.h"
 #include "bootstrap/launcher/options/program.h"
 
-/* What PEs and hosts have said is often the cause of what oshrun says, and comes before it also
- * where it waits for others to say the same. That is a quarter of a second at most. */
-static void head_run_say_in_turn(struct sy_run *run, const char *line, size_t length)
-{
-    if (!sy_repeats_wait(&run->repeats) && !sy_repeats_wait(&run->host_repeats)) {
-        sy_out_file_say(run->outputs.err_out_file, line, length);
-        return;
-    }
-    run->later = sy_memory_resize(run->later, run->later_length + length);
-    memcpy(run->later + run->later_length, line, length);
-    run->later_length += length;
-}
-
-static void head_run_say_later(struct sy_run *run)
-{
-    if (run->later_length)
-        sy_out_file_say(run->outputs.err_out_file, run->later, run->later_length);
-    run->later_length = 0;
-}
-
-void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
-{
-    char text[1024] = "oshrun: ", line[SY_PLAIN_ROOM(sizeof text)];
-    size_t length = strlen(text);
-    va_list args;
-    int n;
-
-    if ((kind == SY_SAY_ENDING && run->flags->quiet) ||
-        (kind == SY_SAY_MORE && !run->flags->verbose))
-        return;
-    va_start(args, fmt);
-    n = vsnprintf(text + length, sizeof text - length - 1, fmt, args);
-    va_end(args);
-    length += n < 0 ? 0 : (size_t)n;
-    if (length > sizeof text - 2)
-        length = sizeof text - 2;
-    for (char *at = text; at < text + length; at++) {
-        if (*at == '\n')
-            *at = ' ';
-    }
-    length = sy_plain(line, text, length);
-    line[length++] = '\n';
-    head_run_say_in_turn(run, line, length);
-}
-
-void sy_run_send(struct sy_pe *pe, unsigned type, int arg, const void *body, size_t length)
-{
-    const struct sy_frame header = {
-        .type = (uint16_t)type, .length = (uint32_t)length, .pe = pe->number, .arg = arg};
-
-    sy_node_send(pe->node, &header, body);
-}
-
-static bool is_done(const struct sy_run *run)
-{
-    return run->all_gone && !run->streams && !run->later_length && sy_nodes_are_done(run) &&
-           sy_outputs_empty(&run->outputs);
-}
-
-void sy_run_check_done(struct sy_run *run)
-{
-    if (is_done(run))
-        ev_break(run->loop, EVBREAK_ALL);
-}
-
 static void out_file_emptied(struct sy_out_file *out_file)
 {
     sy_run_check_done(out_file->owner);
@@ -97,37 +32,6 @@ static void head_run_out_file_broken(struct sy_out_file *out_file, int error)
                    sy_outputs_name(&run->outputs, out_file), strerror(error),
                    sy_ending_rest(run, false));
     sy_ending_begin(run, error == EPIPE ? 128 + SIGPIPE : 1, SY_GRACE_FAILED);
-}
-
-void sy_run_pe_gone(struct sy_pe *pe)
-{
-    if (pe->alive) {
-        pe->alive = false;
-        pe->run->living--;
-    }
-    if (pe->started) {
-        sy_stream_put(&pe->out, "", 0);
-        sy_stream_put(&pe->err, "", 0);
-    }
-}
-
-void sy_run_check_gone(struct sy_run *run)
-{
-    if (run->all_gone || run->living || !sy_nodes_are_up(run))
-        return;
-    run->all_gone = true;
-    ev_timer_stop(run->loop, &run->limit);
-    ev_timer_stop(run->loop, &run->gather_limit);
-    ev_timer_stop(run->loop, &run->ending.timer);
-    ev_timer_stop(run->loop, &run->waiting.tick);
-    ev_timer_stop(run->loop, &run->traces.limit);
-    sy_input_close(&run->input);
-    if (run->abort.pending)
-        sy_ending_begin(run, run->abort.status, 0);
-    sy_nodes_send(run, SY_DAEMON_FINISH, run->ending.begun);
-    if (!run->node[0].local)
-        ev_timer_again(run->loop, &run->last_commands);
-    sy_run_check_done(run);
 }
 
 static void head_run_limit_reached(struct ev_loop *loop, ev_timer *timer, int events)
@@ -342,22 +246,6 @@ static void head_run_show_map(struct sy_run *run)
     fflush(stdout);
 }
 
-/* ---- stdin ---- */
-
-static void head_run_pass_input(struct sy_input *input, const char *bytes, size_t length)
-{
-    struct sy_run *run = input->owner;
-
-    for (int pe = 0; pe < run->npes && input->open; pe++) {
-        if (!input->wants[pe])
-            continue;
-        if (run->pes[pe].alive)
-            sy_run_send(&run->pes[pe], SY_DAEMON_INPUT, 0, bytes, length);
-        else
-            sy_input_taken(input, pe, true);
-    }
-}
-
 /* ---- the run ---- */
 
 enum { RUN_KEY = sizeof(((struct sy_launch_welcome *)NULL)->key) };
@@ -389,6 +277,26 @@ static int head_run_init(struct sy_run *run)
     return 0;
 }
 
+/* A host is lost, and so are its PEs. */
+static void head_run_host_lost(struct sy_node *node, const char *why)
+{
+    struct sy_run *run = node->run;
+    bool ending = run->ending.begun;
+
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].node == node)
+            sy_run_pe_gone(&run->pes[pe]);
+    }
+    sy_run_check_gone(run);
+    if (!why)
+        return;
+    sy_run_say(run, ending ? SY_SAY_MORE : SY_SAY_ENDING, "host %s %s%s", node->name, why,
+               sy_ending_rest(run, false));
+    sy_ending_begin(run, 1, SY_GRACE_FAILED);
+    sy_run_check_gone(run);
+    sy_run_check_done(run);
+}
+
 /* In order of PEs, so that the first one speaks for all. */
 static void head_run_resume_pes(void *owner)
 {
@@ -396,7 +304,7 @@ static void head_run_resume_pes(void *owner)
 
     for (int pe = 0; pe < run->npes; pe++)
         sy_stream_resume(&run->pes[pe].err);
-    head_run_say_later(run);
+    sy_run_say_later(run);
     sy_run_check_done(run);
 }
 
@@ -406,7 +314,7 @@ static void head_run_resume_hosts(void *owner)
 
     for (int i = 0; i < run->nodes; i++)
         sy_stream_resume(&run->node[i].error_lines);
-    head_run_say_later(run);
+    sy_run_say_later(run);
     sy_run_check_done(run);
 }
 
@@ -422,29 +330,14 @@ static void head_run_open(struct sy_run *run)
     run->repeats.owner = run->host_repeats.owner = run;
     sy_repeats_open(&run->repeats, run->loop);
     sy_repeats_open(&run->host_repeats, run->loop);
+    run->hosts = (struct sy_node_events){
+        .take = sy_messages_take, .lost = head_run_host_lost, .quiet = sy_run_check_done};
     sy_messages_init(run);
     sy_ending_init(run);
     sy_waiting_init(run);
-    sy_deadlock_init(run);
     sy_signals_start(run);
     ev_timer_init(&run->limit, head_run_limit_reached, run->flags->timeout, 0.);
     run->limit.data = run;
-}
-
-/* Input is read once its readers are there to say what they want. */
-void sy_run_start_input(struct sy_run *run)
-{
-    struct sy_input *input = &run->input;
-
-    if (run->flags->input == SY_STDIN_NONE || run->all_gone || input->open)
-        return;
-    input->npes = run->npes;
-    input->wants = sy_memory_zeroed((size_t)run->npes, sizeof *input->wants);
-    for (int pe = 0; pe < run->npes; pe++)
-        input->wants[pe] = run->flags->input == SY_STDIN_ALL || run->flags->input == pe;
-    input->pass = head_run_pass_input;
-    input->owner = run;
-    sy_input_open(input, run->loop);
 }
 
 static void head_run_go(struct sy_run *run, struct sy_spec_program *programs)
@@ -459,7 +352,7 @@ static void head_run_go(struct sy_run *run, struct sy_spec_program *programs)
         ev_timer_set(&run->limit, run->flags->timeout, 0.);
         ev_timer_start(run->loop, &run->limit);
     }
-    if (!is_done(run))
+    if (!sy_run_is_done(run))
         ev_run(run->loop, 0);
 }
 
@@ -467,7 +360,7 @@ static void head_run_close(struct sy_run *run)
 {
     sy_repeats_release(&run->repeats);
     sy_repeats_release(&run->host_repeats);
-    head_run_say_later(run);
+    sy_run_say_later(run);
     sy_out_file_flush(run->outputs.err_out_file);
     free(run->later);
     sy_repeats_close(&run->repeats);
@@ -480,11 +373,10 @@ static void head_run_close(struct sy_run *run)
     for (int pe = 0; pe < run->npes; pe++) {
         sy_stream_close(&run->pes[pe].out);
         sy_stream_close(&run->pes[pe].err);
-        free(run->pes[pe].note);
     }
     explicit_bzero(run->key, RUN_KEY);
     free(run->pes);
-    free(run->rest);
+    sy_report_free(&run->report);
     free(run->node);
 }
 

@@ -1,13 +1,17 @@
 /* One run of oshrun: a job, from its start to an exit status. The parts:
  *
- *     run.c      makes the job's description, runs the loop, ends when all is gone and delivered
- *     node.c     the hosts: a daemon in this process (daemon.h), or agents
+ *     run.c      makes the job's description, runs the loop
+ *     signals.c  signals to oshrun
  *     messages.c what daemons and PEs say, gathers
  *     judge.c    PEs that end: which ends are failures
+ *     waiting.c  what people are told while a job does not get on, or can never go on
+ *     life.c     PEs that are there, that are gone; the end of the run
  *     ending.c   how a job is ended before its time
- *     deadlock.c PEs that all wait for each other
- *     waiting.c  what people are told while a job does not get on
- *     signals.c  signals to oshrun */
+ *     node.c     the hosts: a daemon in this process (daemon.h), or agents
+ *     call.c, command.c  the commands that start agents
+ *     say.c      lines for people
+ *
+ * Each calls those below it only; what hosts have to say goes upward by struct sy_node_events. */
 #ifndef SY_LAUNCHER_RUN_H
 #define SY_LAUNCHER_RUN_H
 
@@ -18,13 +22,13 @@
 #include "bootstrap/launcher/stdio/input.h"
 #include "bootstrap/launcher/options/flags.h"
 #include "bootstrap/control/gather.h"
+#include "bootstrap/control/report.h"
 #include "bootstrap/launcher/head/node.h"
 #include "bootstrap/launcher/stdio/output.h"
 #include "bootstrap/launcher/options/placement.h"
 #include "bootstrap/launcher/stdio/repeats.h"
 #include "bootstrap/launcher/stdio/out_file.h"
 #include "bootstrap/launcher/stdio/stream.h"
-#include "util/rest.h"
 
 enum {
     SY_SIGNALS = 10 /* watched by signals.c */
@@ -41,11 +45,9 @@ struct sy_pe {
     bool greeted;     /* has said HELLO */
     bool initialized; /* is between shmem_init and shmem_finalize */
     bool aborted;     /* has asked to end the job: how it ends itself does not matter */
-    char *note;       /* what it is doing, if it was asked and has answered */
-    bool asked;
-    bool traced;    /* its stack trace has come */
-    int said;       /* lines for people about its start */
-    size_t room[2]; /* bytes of stdout and stderr that may come */
+    bool traced;      /* its stack trace has come */
+    int said;         /* lines for people about its start */
+    size_t room[2];   /* bytes of stdout and stderr that may come */
     struct sy_stream out, err;
 };
 
@@ -64,6 +66,7 @@ struct sy_run {
     struct sy_pe *pes;
     int nodes;
     struct sy_node *node;
+    struct sy_node_events hosts;
     bool all_gone;
 
     struct sy_outputs outputs;
@@ -78,6 +81,7 @@ struct sy_run {
     ev_timer last_commands; /* how long to wait for commands whose agents are done */
     ev_signal signals[SY_SIGNALS];
 
+    struct sy_report report;
     struct sy_gather gather;
     ev_timer gather_limit;
 
@@ -96,16 +100,10 @@ struct sy_run {
 
     struct {
         ev_timer tick;    /* looks what is waited for */
-        ev_timer answers; /* how long to wait for the PEs' notes */
-        bool asking;
-        bool confirming; /* whether all PEs still rest */
-        ev_timer rest;   /* before that is asked */
-        double reported; /* when that was */
-        double waited;   /* how long the PE has waited that made us ask */
+        ev_timer answers; /* of the report */
         double started, gather_began;
         double told; /* when people were told last */
     } waiting;
-    struct sy_rest *rest; /* of each PE */
     struct {
         ev_timer limit;
         int left; /* traces that are to come */
@@ -124,6 +122,9 @@ enum sy_say {
 void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Prints the lines that have waited for those of PEs and hosts. */
+void sy_run_say_later(struct sy_run *run);
+
 /* Runs the job. Returns the exit status. */
 int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placement, bool slurm,
                const struct sy_child_plan *plan);
@@ -135,6 +136,7 @@ void sy_run_pe_gone(struct sy_pe *pe);
 void sy_run_check_gone(struct sy_run *run);
 
 /* Ends the loop if nothing is left to do. */
+bool sy_run_is_done(const struct sy_run *run);
 void sy_run_check_done(struct sy_run *run);
 
 /* Begins to pass stdin on, when the PEs are there. */
@@ -170,25 +172,9 @@ const char *sy_ending_rest(const struct sy_run *run, bool others);
 
 /* waiting.c */
 void sy_waiting_init(struct sy_run *run);
-/* A PE says what it is doing. unasked: because it has been doing it for so many seconds. */
-void sy_waiting_note(struct sy_pe *pe, const char *text, double seconds, bool unasked);
 /* The time of --timeout is over: says where the PEs are, then ends the job. */
 void sy_waiting_trace(struct sy_run *run);
 void sy_waiting_traced(struct sy_pe *pe, const char *text);
-
-/* Asks all PEs what they are doing; the answers are printed, or confirm a deadlock. */
-void sy_waiting_ask(struct sy_run *run);
-/* Prints a line for each thing that PEs do or have done. */
-void sy_waiting_print(struct sy_run *run);
-
-/* deadlock.c */
-void sy_deadlock_init(struct sy_run *run);
-/* A PE rests, or with wait 0 does not. */
-void sy_deadlock_rests(struct sy_pe *pe, uint64_t wait, unsigned flags);
-/* A PE has ended: those that wait for it may have been waiting for that news. */
-void sy_deadlock_look(struct sy_run *run);
-/* All have answered, or had their time: ends the job if no PE can go on. */
-void sy_deadlock_confirm(struct sy_run *run);
 
 /* signals.c */
 void sy_signals_start(struct sy_run *run);

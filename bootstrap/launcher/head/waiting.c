@@ -2,7 +2,6 @@
  * sits in, and where each PE is when the time of --timeout is over. */
 #include "bootstrap/launcher/head/run.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +12,7 @@
 #include "util/list.h"
 
 static const double LOOK = 2;    /* seconds without progress after which something is said */
-static const double ANSWERS = 1; /* seconds for the PEs' answers */
-static const double SAME =
-    0.4; /* of a wait: a complaint that comes so soon is about the same one */
-static const double TRACES = 20;   /* seconds for all stack traces */
-static const double BETWEEN = 0.2; /* seconds between two reports, whatever PEs complain of */
+static const double TRACES = 20; /* seconds for all stack traces */
 
 /* ---- starts that take long ---- */
 
@@ -74,116 +69,94 @@ static const char *waiting_how_it_ended(const struct sy_pe *pe)
     return text;
 }
 
-void sy_waiting_print(struct sy_run *run)
+static void waiting_print(struct sy_run *run)
 {
-    char **text = sy_memory_zeroed((size_t)run->npes, sizeof *text), who[512];
+    char **text = run->report.note, who[512];
 
     for (int pe = 0; pe < run->npes; pe++) {
-        struct sy_pe *of = &run->pes[pe];
+        const struct sy_pe *of = &run->pes[pe];
 
-        if (!of->note && of->asked)
-            of->note = sy_memory_string("no answer: stopped, or without a progress thread");
-        else if (!of->note && of->alive)
-            of->note = sy_memory_string(of->greeted ? "after shmem_finalize"
+        if (!text[pe] && run->report.asked[pe])
+            text[pe] = sy_memory_string(SY_REPORT_SILENT);
+        else if (!text[pe] && of->alive)
+            text[pe] = sy_memory_string(of->greeted ? "after shmem_finalize"
                                                     : "no shmem_init so far");
-        else if (!of->note && of->started)
-            of->note = sy_memory_string(waiting_how_it_ended(of));
-        text[pe] = of->note;
+        else if (!text[pe] && of->started)
+            text[pe] = sy_memory_string(waiting_how_it_ended(of));
     }
     for (int pe = 0; sy_alike_next(text, run->npes, &pe, who, sizeof who); pe++)
         sy_run_say(run, SY_SAY_ALWAYS, "  %s: %s", who, text[pe]);
-    free(text);
 }
 
-static void waiting_forget_notes(struct sy_run *run)
+static bool waiting_is_busy(const struct sy_report *report)
 {
-    for (int pe = 0; pe < run->npes; pe++) {
-        free(run->pes[pe].note);
-        run->pes[pe].note = NULL;
-        run->pes[pe].asked = false;
-    }
+    const struct sy_run *run = report->self;
+
+    return run->ending.begun || run->abort.pending || run->traces.running;
 }
 
-void sy_waiting_ask(struct sy_run *run)
+static void waiting_ask(struct sy_report *report)
 {
-    run->waiting.asking = true;
-    ev_timer_stop(run->loop, &run->waiting.answers);
-    ev_timer_set(&run->waiting.answers, ANSWERS, 0.);
-    ev_timer_start(run->loop, &run->waiting.answers);
+    struct sy_run *run = report->self;
+
     for (int pe = 0; pe < run->npes; pe++) {
         struct sy_pe *of = &run->pes[pe];
 
-        of->asked = of->alive && of->initialized;
-        if (of->asked && !of->note)
+        report->asked[pe] = of->alive && of->initialized;
+        if (report->asked[pe] && !report->note[pe])
             sy_run_send(of, SY_CONTROL_ASK, 0, NULL, 0);
     }
+}
+
+static bool waiting_timer(struct sy_report *report, bool on)
+{
+    struct sy_run *run = report->self;
+
+    ev_timer_stop(run->loop, &run->waiting.answers);
+    if (on) {
+        ev_timer_set(&run->waiting.answers, SY_REPORT_SECONDS, 0.);
+        ev_timer_start(run->loop, &run->waiting.answers);
+    }
+    return true;
+}
+
+static void waiting_answers_late(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_run *run = timer->data;
+
+    (void)loop;
+    (void)events;
+    sy_report_late(&run->report);
 }
 
 /* Ends the job for --timeout once everything that can be said about it was said. */
 static void waiting_end_for_time(struct sy_run *run)
 {
-    if (!run->traces.running || run->traces.left > 0 || run->waiting.asking)
+    if (!run->traces.running || run->traces.left > 0 || run->report.asking)
         return;
     run->traces.running = false;
     ev_timer_stop(run->loop, &run->traces.limit);
     sy_ending_begin(run, 124, SY_GRACE_ASKED);
 }
 
-static void waiting_answers_are_in(struct sy_run *run)
+static void waiting_tell(struct sy_report *report, bool deadlock)
 {
-    ev_timer_stop(run->loop, &run->waiting.answers);
-    run->waiting.asking = false;
-    if (run->waiting.confirming) {
-        sy_deadlock_confirm(run);
-        waiting_forget_notes(run);
-        return;
-    }
-    if (run->traces.running) {
+    struct sy_run *run = report->self;
+
+    if (deadlock)
+        sy_run_say(run, SY_SAY_ALWAYS,
+                   "no PE can go on: each waits for another one (SHMEM_DEADLOCK_TIMEOUT)%s",
+                   sy_ending_rest(run, false));
+    else if (run->traces.running)
         sy_run_say(run, SY_SAY_ENDING, "where the PEs are:");
-    } else {
+    else
         sy_run_say(run, SY_SAY_ALWAYS,
                    "a PE has been waiting for %.0f s (SHMEM_STALL_REPORT); what all are doing:",
-                   run->waiting.waited);
-    }
-    sy_waiting_print(run);
-    waiting_forget_notes(run);
+                   report->waited);
+    waiting_print(run);
+    if (deadlock)
+        sy_ending_begin(run, 1, SY_GRACE_FAILED);
     waiting_end_for_time(run);
-}
-
-static void waiting_answers_late(struct ev_loop *loop, ev_timer *timer, int events)
-{
-    (void)loop;
-    (void)events;
-    waiting_answers_are_in(timer->data);
-}
-
-static bool waiting_all_answered(const struct sy_run *run)
-{
-    for (int pe = 0; pe < run->npes; pe++) {
-        if (run->pes[pe].asked && run->pes[pe].alive && !run->pes[pe].note)
-            return false;
-    }
-    return true;
-}
-
-void sy_waiting_note(struct sy_pe *pe, const char *text, double seconds, bool unasked)
-{
-    struct sy_run *run = pe->run;
-
-    if (unasked && (run->waiting.asking || run->traces.running || run->ending.begun))
-        return;
-    /* Those that wait together also complain together. */
-    if (unasked && ev_now(run->loop) - run->waiting.reported < fmax(BETWEEN, SAME * seconds))
-        return;
-    free(pe->note);
-    pe->note = sy_memory_string(text);
-    if (unasked) {
-        run->waiting.waited = seconds;
-        run->waiting.reported = ev_now(run->loop);
-        sy_waiting_ask(run);
-    }
-    if (run->waiting.asking && waiting_all_answered(run))
-        waiting_answers_are_in(run);
 }
 
 /* ---- where each PE is when its time is over ---- */
@@ -228,10 +201,7 @@ void sy_waiting_trace(struct sy_run *run)
         return;
     }
     run->traces.left = run->flags->no_traces ? 0 : run->living;
-    if (!run->waiting.asking)
-        sy_waiting_ask(run);
-    if (waiting_all_answered(run))
-        waiting_answers_are_in(run);
+    sy_report_ask(&run->report);
     if (run->traces.left) {
         ev_timer_start(run->loop, &run->traces.limit);
         sy_nodes_send(run, SY_DAEMON_TRACE, 0);
@@ -240,6 +210,11 @@ void sy_waiting_trace(struct sy_run *run)
 
 void sy_waiting_init(struct sy_run *run)
 {
+    static const struct sy_report_owner OWNER = {
+        .busy = waiting_is_busy, .timer = waiting_timer, .ask = waiting_ask, .tell = waiting_tell};
+
+    if (sy_report_init(&run->report, run->npes, &OWNER, run) != 0)
+        sy_memory_check(NULL);
     run->waiting.started = ev_now(run->loop);
     ev_timer_init(&run->waiting.tick, waiting_tick, LOOK, LOOK);
     ev_timer_init(&run->waiting.answers, waiting_answers_late, 0., 0.);

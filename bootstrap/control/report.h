@@ -1,0 +1,68 @@
+/* What all PEs are doing, for whoever hears all of them: oshrun, or PE 0 of the control tree. A PE
+ * that has been waiting for long is the reason to ask all and to print one report; and if all rest
+ * (util/rest.h), they are asked whether they still do, since the job then can never go on. The
+ * owner asks, prints, and keeps the time. */
+#ifndef SY_CONTROL_REPORT_H
+#define SY_CONTROL_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/rest.h"
+
+enum { SY_REPORT_SECONDS = 1 /* for answers, and before all are asked whether they rest */ };
+
+struct sy_report;
+
+struct sy_report_owner {
+    /* The job is ending, or something else is being found out. */
+    bool (*busy)(const struct sy_report *report);
+    /* Begins SY_REPORT_SECONDS, after which sy_report_late is called, or stops them. false: it
+     * cannot be begun. */
+    bool (*timer)(struct sy_report *report, bool run);
+    /* Asks the PEs, and marks those that will answer in `asked`. */
+    void (*ask)(struct sy_report *report);
+    /* Prints what has come, in `note`. deadlock: no PE can go on, and the job is to end. */
+    void (*tell)(struct sy_report *report, bool deadlock);
+};
+
+struct sy_report {
+    int npes;
+    char **note;          /* by PE: what it says, or NULL */
+    bool *asked;          /* by PE: its answer is awaited */
+    struct sy_rest *rest; /* by PE; who is gone is for the owner to say */
+    bool asking;          /* answers are awaited, */
+    bool confirming;      /* of whether all still rest */
+    bool pausing;         /* all rest, and are to be asked in a moment */
+    double waited;        /* seconds that the PE has waited for which all are asked */
+    double reported;      /* when that was */
+    const struct sy_report_owner *owner;
+    void *self; /* of the owner */
+};
+
+/* 0 or -ENOMEM. */
+int sy_report_init(struct sy_report *report, int npes, const struct sy_report_owner *owner,
+                   void *self);
+void sy_report_free(struct sy_report *report);
+
+/* A PE says what it is doing. milliseconds: as in a NOTE. now: seconds of any clock. */
+void sy_report_note(struct sy_report *report, int pe, const char *text, size_t length,
+                    int milliseconds, double now);
+
+/* A PE rests, or with wait 0 does not. */
+void sy_report_rests(struct sy_report *report, int pe, uint64_t wait, unsigned flags);
+
+/* A PE is gone: those that wait for it may have been waiting for that news. */
+void sy_report_look(struct sy_report *report);
+
+/* Asks now, whatever the PEs say. */
+void sy_report_ask(struct sy_report *report);
+
+/* The time is over. */
+void sy_report_late(struct sy_report *report);
+
+/* The same note for the PEs that were asked and have not answered. */
+#define SY_REPORT_SILENT "no answer: stopped, or without a progress thread"
+
+#endif

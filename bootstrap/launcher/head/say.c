@@ -1,0 +1,53 @@
+/* What oshrun itself says to people: see run.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bootstrap/launcher/head/run.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/stdio/plain.h"
+
+/* What PEs and hosts have said is often the cause of what oshrun says, and comes before it also
+ * where it waits for others to say the same. That is a quarter of a second at most. */
+static void say_in_turn(struct sy_run *run, const char *line, size_t length)
+{
+    if (!sy_repeats_wait(&run->repeats) && !sy_repeats_wait(&run->host_repeats)) {
+        sy_out_file_say(run->outputs.err_out_file, line, length);
+        return;
+    }
+    run->later = sy_memory_resize(run->later, run->later_length + length);
+    memcpy(run->later + run->later_length, line, length);
+    run->later_length += length;
+}
+
+void sy_run_say_later(struct sy_run *run)
+{
+    if (run->later_length)
+        sy_out_file_say(run->outputs.err_out_file, run->later, run->later_length);
+    run->later_length = 0;
+}
+
+void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
+{
+    char text[1024] = "oshrun: ", line[SY_PLAIN_ROOM(sizeof text)];
+    size_t length = strlen(text);
+    va_list args;
+    int n;
+
+    if ((kind == SY_SAY_ENDING && run->flags->quiet) ||
+        (kind == SY_SAY_MORE && !run->flags->verbose))
+        return;
+    va_start(args, fmt);
+    n = vsnprintf(text + length, sizeof text - length - 1, fmt, args);
+    va_end(args);
+    length += n < 0 ? 0 : (size_t)n;
+    if (length > sizeof text - 2)
+        length = sizeof text - 2;
+    for (char *at = text; at < text + length; at++) {
+        if (*at == '\n')
+            *at = ' ';
+    }
+    length = sy_plain(line, text, length);
+    line[length++] = '\n';
+    say_in_turn(run, line, length);
+}
