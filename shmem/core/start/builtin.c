@@ -8,10 +8,12 @@
 #include "util/plugin.h"
 
 #ifdef SY_BUILTINS
-#define SY_DECLARE(kind, name) extern const struct sy_##kind shmem_##kind##_1_##name;
+#define SY_SYMBOL_transport    SY_TRANSPORT_SYMBOL
+#define SY_SYMBOL_bootstrap    SY_BOOTSTRAP_SYMBOL
+#define SY_DECLARE(kind, name) extern const struct sy_##kind SY_SYMBOL_##kind(name);
 SY_BUILTINS(SY_DECLARE)
 #undef SY_DECLARE
-#define SY_ROW(kind, name) {#kind, #name, &shmem_##kind##_1_##name},
+#define SY_ROW(kind, name) {#kind, #name, &SY_SYMBOL_##kind(name)},
 #endif
 
 const struct sy_builtin sy_builtins[] = {
