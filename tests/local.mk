@@ -120,7 +120,7 @@ together_tests = \
 	tests/launch/mpirun.test tests/launch/ssh.test tests/cluster/silence.test tests/cluster/firewall.test \
 	tests/launch/rogue.test tests/launch/misuse.test tests/cluster/cutoff.test tests/ofi/cutoff.test \
 	tests/cluster/interfaces.test tests/launch/hydra.test tests/launch/stall.test tests/cluster/foreign.test \
-	tests/fault/tcp_rest.test tests/launch/signals.test tests/launch/status.test tests/launch/repeats.test \
+	tests/launch/signals.test tests/launch/status.test tests/launch/repeats.test \
 	tests/launch/releases.test tests/launch/hybrid.test tests/launch/output.test tests/launch/gather.test \
 	tests/launch/placement.test tests/launch/orphans.test tests/launch/usage.test tests/launch/files.test \
 	tests/launch/stdin.test tests/launch/names.test tests/fault/denied.test tests/fault/collectives.test \
