@@ -52,11 +52,11 @@ if HAVE_LIBFABRIC
 pkglib_LTLIBRARIES += transports/ofi/shmem_transport_ofi.la
 endif
 transports_ofi_shmem_transport_ofi_la_SOURCES = \
-	transports/ofi/ofi.c transports/ofi/ofi.h transports/ofi/library.c \
+	transports/ofi/plugin.c transports/ofi/ofi.h transports/ofi/library.c \
 	transports/ofi/provider.c transports/ofi/endpoint.c transports/ofi/contact.c \
 	transports/ofi/rma.c transports/ofi/message.c transports/ofi/request.c \
-	transports/ofi/serve.c transports/ofi/progress.c transports/ofi/bell.c transports/ofi/keys.c \
-	transports/ofi/offers.c transports/ofi/probe.c \
+	transports/ofi/serve.c transports/ofi/progress.c transports/ofi/sleep.c transports/ofi/wakeup.c \
+	transports/ofi/address.c transports/ofi/keys.c transports/ofi/offers.c transports/ofi/probe.c \
 	shmem/util/siphash.h shmem/util/error.c $(auth_sources) $(net_sources)
 transports_ofi_shmem_transport_ofi_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)

@@ -1,6 +1,6 @@
 /* libFuzzer target: what PEs and strangers may send over libfabric. An input is a row of steps,
  * taken by PE 0 of a job of four: an operation of its own towards some PE, so that replies are
- * due; a message that comes, with a right authenticator or not; a poll. Or it is the cards of all
+ * due; a message that comes, with a right authenticator or not; a poll. Or it is the addresses of all
  * PEs. The transport is the real one, over an endpoint that takes every message and forgets it.
  *
  * What must hold: nothing is touched outside of the windows (AddressSanitizer), a message without a
@@ -163,7 +163,7 @@ static struct fi_ops_msg messages = {
 static struct fi_ops_cm names = {.size = sizeof names, .getname = name};
 static struct fi_ops_cq completions = {.size = sizeof completions, .read = tell_sent};
 static struct fi_ops_av addresses = {.size = sizeof addresses, .insert = insert};
-static struct fid_ep endpoint = {.msg = &messages, .cm = &names};
+static struct fid_ep fid = {.msg = &messages, .cm = &names};
 static struct fid_cq queue = {.ops = &completions};
 static struct fid_av vector = {.ops = &addresses};
 static struct fi_fabric_attr fabric = {.prov_name = (char *)"fuzz", .name = (char *)"fuzz"};
@@ -221,8 +221,8 @@ static void begin(void)
     ofi.settings = &settings;
     ofi.info = &info;
     ofi.av = &vector;
-    ofi.lane[0].ep = &endpoint;
-    ofi.lane[0].cq = &queue;
+    ofi.endpoint[0].ep = &fid;
+    ofi.endpoint[0].cq = &queue;
     ofi.traits = (struct ofi_traits){.window = 32, .at_once = 4, .small = SIZE_MAX};
     require(!sy_ofi_keys_open(&ofi, &err));
     begin_pools();
@@ -237,7 +237,7 @@ static void end(void)
     if (ctx)
         shmem_transport_2.ctx_close(&ofi, ctx);
     ctx = NULL;
-    sy_ofi_bell_close(&ofi);
+    sy_ofi_wakeup_close(&ofi);
     sy_ofi_serve_close(&ofi);
     free(ofi.peer);
     ofi.peer = NULL;
@@ -245,17 +245,17 @@ static void end(void)
         free(window_base[w]);
 }
 
-/* All PEs have this one's card. */
+/* All PEs have this one's address. */
 static void meet(void)
 {
-    static char cards[NPES][STRIDE];
+    static char all[NPES][STRIDE];
     struct sy_error err;
 
-    memset(cards, 0, sizeof cards);
-    require(sy_ofi_address(&ofi, cards[0], STRIDE));
+    memset(all, 0, sizeof all);
+    require(sy_ofi_address(&ofi, all[0], STRIDE));
     for (int pe = 1; pe < NPES; pe++)
-        memcpy(cards[pe], cards[0], STRIDE);
-    require(!sy_ofi_connect(&ofi, cards, STRIDE, 1, &err));
+        memcpy(all[pe], all[0], STRIDE);
+    require(!sy_ofi_connect(&ofi, all, STRIDE, 1, &err));
     for (int pe = 0; pe < NPES; pe++)
         require(ofi.peer[pe].known);
     require(!shmem_transport_2.ctx_open(&ofi, 0, &ctx, &err));
@@ -369,32 +369,32 @@ static void run(struct input *in)
             ask(in);
             break;
         case 1:
-            sy_ofi_lock(&ofi.lane[0]);
+            sy_ofi_lock(&ofi.endpoint[0]);
             sy_ofi_poll(&ofi);
-            sy_ofi_unlock(&ofi.lane[0]);
+            sy_ofi_unlock(&ofi.endpoint[0]);
             break;
         default:
-            sy_ofi_lock(&ofi.lane[0]);
+            sy_ofi_lock(&ofi.endpoint[0]);
             come(in);
-            sy_ofi_unlock(&ofi.lane[0]);
+            sy_ofi_unlock(&ofi.endpoint[0]);
         }
         check();
     }
 }
 
-static void read_cards(struct input *in)
+static void read_addresses(struct input *in)
 {
-    static char cards[NPES][STRIDE];
+    static char all[NPES][STRIDE];
     struct sy_error err;
 
     ofi.traits.virt_addr = byte(in) & 1;
-    require(sy_ofi_address(&ofi, cards[0], STRIDE));
+    require(sy_ofi_address(&ofi, all[0], STRIDE));
     for (int pe = 1; pe < NPES; pe++)
-        memcpy(cards[pe], cards[0], STRIDE);
+        memcpy(all[pe], all[0], STRIDE);
     size_t skip = byte(in) % STRIDE;
     for (int pe = 0; pe < NPES; pe++)
-        take(in, cards[pe] + skip, STRIDE - skip);
-    sy_ofi_connect(&ofi, cards, STRIDE, 1, &err);
+        take(in, all[pe] + skip, STRIDE - skip);
+    sy_ofi_connect(&ofi, all, STRIDE, 1, &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -405,7 +405,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     begin();
     if (byte(&in) == 1)
-        read_cards(&in);
+        read_addresses(&in);
     else
         run(&in);
     end();

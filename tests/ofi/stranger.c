@@ -4,7 +4,7 @@
  *                                                  guessed
  *   stranger messages PROVIDER HOST PORT COUNT     messages as PEs send them, by all appearances,
  *                                                  and others
- *   stranger rings - HOST PORT COUNT               datagrams, as PEs send them and others
+ *   stranger wakeups - HOST PORT COUNT             datagrams, as PEs send them and others
  *   stranger connections - HOST PORT COUNT         so many connections at once, with and without a
  *                                                  word
  *
@@ -211,7 +211,7 @@ static int messages(int count)
 
 /* ---- without ---- */
 
-static int rings(const char *host, const char *port, int count)
+static int wakeups(const char *host, const char *port, int count)
 {
     struct sockaddr_in to = address_of(host, port);
     int fd = socket(AF_INET, SOCK_DGRAM, 0), sent = 0;
@@ -255,8 +255,8 @@ int main(int argc, char **argv)
         give_up("arguments", "see the source");
     int count = argc > 5 ? atoi(argv[5]) : 1;
 
-    if (!strcmp(argv[1], "rings"))
-        return rings(argv[3], argv[4], count);
+    if (!strcmp(argv[1], "wakeups"))
+        return wakeups(argv[3], argv[4], count);
     if (!strcmp(argv[1], "connections"))
         return connections(argv[3], argv[4], count);
     join(argv[2], argv[3], argv[4]);

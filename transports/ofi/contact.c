@@ -144,7 +144,7 @@ int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err)
         return host->fail(err, ENOMEM, "no memory for %d PEs", host->npes);
     ofi_contact_find_near(ofi, near);
     ofi_contact_pair_up(ofi, near, asks);
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     ofi->contacting = true;
     ofi_contact_converse(ofi, near, asks, seconds);
     for (int i = 0; i < near->count; i++) {
@@ -163,7 +163,7 @@ int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err)
         if (near->node[i].given)
             ofi_contact_give_up(ofi, &near->node[i]);
     ofi->contacting = false;
-    sy_ofi_unlock(&ofi->lane[0]);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     free(asks);
     if (!failed)
         return 0;

@@ -1,8 +1,8 @@
 /* What only PEs of this job can know: the keys of registered memory, and the keys of the pairs of
- * PEs, under which headers of messages and rings are authenticated. All are derived from the job's
- * key and a nonce of each PE that holds them, which travels in its card; so what was heard of an
- * earlier initialisation is worth nothing in this one. None travels by itself, but for the key of
- * memory in each native transfer. */
+ * PEs, under which headers of messages and wake-ups are authenticated. All are derived from the
+ * job's key and a nonce of each PE that holds them, which travels in its address; so what was heard
+ * of an earlier initialisation is worth nothing in this one. None travels by itself, but for the
+ * key of memory in each native transfer. */
 #include <errno.h>
 #include <string.h>
 

@@ -6,14 +6,12 @@
  * and many share one. A PE may send a window of messages before it must wait, which bounds what
  * piles up at the other end. An acknowledgement says how many messages have been applied; it
  * travels in every header, and in a message of its own when there is no other soon. Everything here
- * needs the main lane locked. */
+ * needs the main endpoint locked. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "transports/ofi/ofi.h"
-
-#define MEETING_NS UINT64_C(1000000)
 
 /* ---- buffers ---- */
 
@@ -132,7 +130,6 @@ static void message_refused(struct ofi_peer *peer, bool reply, ssize_t code)
  * ones say, so a provider that would ask the target for it need not. */
 static ssize_t message_send_buffer(struct ofi_message *message)
 {
-    struct ofi_state *ofi = message->peer->ofi;
     const struct iovec iov = {.iov_base = message->header, .iov_len = message->header->length};
     void *local = message_descriptor(message);
     const struct fi_msg msg = {.msg_iov = &iov,
@@ -140,24 +137,8 @@ static ssize_t message_send_buffer(struct ofi_message *message)
                                .iov_count = 1,
                                .addr = message->peer->address,
                                .context = &message->slot.context};
-    uint64_t flags = ofi->traits.answers ? FI_COMPLETION | FI_INJECT_COMPLETE : FI_COMPLETION;
 
-    return fi_sendmsg(ofi->lane[0].ep, &msg, flags);
-}
-
-/* Of two PEs that might connect to each other at once the higher one waits a little for the other.
- * Two connections, one for each direction, would have acknowledgements of their own in the kernel:
- * 4 us more for a message and its answer. */
-static bool message_let_begin(struct ofi_peer *peer)
-{
-    struct ofi_state *ofi = peer->ofi;
-
-    if (peer->met || !ofi->traits.twofold || peer->pe >= ofi->host->pe)
-        return false;
-    uint64_t now = sy_ofi_now();
-    if (!peer->meeting)
-        peer->meeting = now + MEETING_NS;
-    return now < peer->meeting;
+    return fi_sendmsg(message->peer->ofi->endpoint[0].ep, &msg, FI_COMPLETION);
 }
 
 /* Hands a message to the provider; false if that has no room now. */
@@ -166,16 +147,13 @@ static bool message_try_send(struct ofi_message *message)
     struct ofi_state *ofi = message->peer->ofi;
     struct ofi_peer *peer = message->peer;
     struct ofi_header *header = message->header;
-    struct fid_ep *ep = ofi->lane[0].ep;
-    bool inject = header->length <= ofi->traits.inject_message;
+    struct fid_ep *ep = ofi->endpoint[0].ep;
+    bool inject = header->length <= ofi->traits.inject;
 
-    if (message_let_begin(peer))
-        return false;
     ssize_t rc = inject ? fi_inject(ep, header, header->length, peer->address)
                         : message_send_buffer(message);
     if (rc == -FI_EAGAIN)
         return false;
-    peer->met = true;
     if (rc)
         message_refused(peer, message->pool->replies, rc);
     if (rc || inject)
@@ -203,11 +181,10 @@ static void message_enqueue(struct ofi_message *message)
 
 static void message_complete_header(const struct ofi_message *message)
 {
-    struct ofi_state *ofi = message->peer->ofi;
     struct ofi_peer *peer = message->peer;
     struct ofi_header *header = message->header;
 
-    header->source = (uint32_t)ofi->host->pe;
+    header->source = (uint32_t)message->peer->ofi->host->pe;
     header->ack = peer->told = peer->applied;
     header->mac = sy_ofi_header_mac(peer, header);
 }
@@ -225,29 +202,11 @@ void sy_ofi_send(struct ofi_message *message)
         sy_ofi_expect(peer);
         sy_ofi_be_patient(peer);
     }
-    bool queued = peer->head || sy_ofi_held_up(peer) || !message_try_send(message);
+    bool queued = peer->head || !message_try_send(message);
     if (queued)
         message_enqueue(message);
     if (queued || ofi->traits.ticks)
         sy_ofi_look_after(ofi);
-}
-
-/* A message without content, past those that wait: the target notices that somebody is there. */
-void sy_ofi_knock(struct ofi_peer *peer)
-{
-    struct ofi_state *ofi = peer->ofi;
-    struct ofi_message *message = sy_ofi_take(&ofi->replies);
-
-    if (!message)
-        return;
-    uint32_t told = peer->told;
-    message->peer = peer;
-    message->header->sequence = 0; /* it overtakes those that wait */
-    message_complete_header(message);
-    if (message_try_send(message))
-        return;
-    peer->told = told; /* what the header acknowledges has not been told after all */
-    sy_ofi_give(message);
 }
 
 void sy_ofi_retry(struct ofi_state *ofi)
@@ -257,7 +216,7 @@ void sy_ofi_retry(struct ofi_state *ofi)
     while (*link) {
         struct ofi_peer *peer = *link;
         struct ofi_message *message;
-        while ((message = peer->head) && !sy_ofi_held_up(peer)) {
+        while ((message = peer->head)) {
             struct ofi_message *next = message->next;
             if (!message_try_send(message))
                 break;
@@ -275,9 +234,8 @@ void sy_ofi_retry(struct ofi_state *ofi)
 /* Ends all that there was with a peer. What the provider has of it comes back in its time. */
 void sy_ofi_forget(struct ofi_peer *peer)
 {
-    struct ofi_state *ofi = peer->ofi;
     struct ofi_message *message;
-    struct ofi_peer **link = &ofi->waiting;
+    struct ofi_peer **link = &peer->ofi->waiting;
 
     while ((message = peer->head)) {
         peer->head = message->next;
@@ -303,12 +261,10 @@ int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
     struct ofi_state *ofi = peer->ofi;
 
     if (peer->open && peer->open->header->length + bytes > OFI_MESSAGE) {
-        if (sy_ofi_reserved(peer))
-            return -EAGAIN;
         sy_ofi_push(peer, false);
     }
     if (!peer->open) {
-        if (sy_ofi_reserved(peer) || peer->sent - peer->acked >= ofi->traits.window)
+        if (peer->sent - peer->acked >= ofi->traits.window)
             return -EAGAIN;
         peer->open = sy_ofi_take(&ofi->requests);
         if (!peer->open)
@@ -324,10 +280,8 @@ int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
  * that would be another occasion. */
 static bool message_due(const struct ofi_peer *peer)
 {
-    struct ofi_state *ofi = peer->ofi;
-
-    return !sy_ofi_reserved(peer) && (peer->sent - peer->acked < ofi->traits.at_once ||
-                                      sy_ofi_reached(peer->acked, peer->asked));
+    return peer->sent - peer->acked < peer->ofi->traits.at_once ||
+           sy_ofi_reached(peer->acked, peer->asked);
 }
 
 /* Notes that the open message has grown by `bytes` for ctx, and lets it leave if it should. */
@@ -358,14 +312,13 @@ static void message_count(struct ofi_peer *peer, const struct ofi_header *header
 /* Sends the open message; with `ack` the target is asked to acknowledge it. */
 int sy_ofi_push(struct ofi_peer *peer, bool ack)
 {
-    struct ofi_state *ofi = peer->ofi;
     struct ofi_message *message = peer->open;
 
     if (!message)
         return 0;
     peer->open = NULL;
     message->header->sequence = ++peer->sent;
-    if (ack || peer->sent - peer->asked >= ofi->traits.window / 4) {
+    if (ack || peer->sent - peer->asked >= peer->ofi->traits.window / 4) {
         message->header->flags |= OFI_ACK_ME;
         peer->asked = peer->sent;
     }
@@ -380,13 +333,11 @@ int sy_ofi_push(struct ofi_peer *peer, bool ack)
 
 void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence)
 {
-    struct ofi_state *ofi = ctx->ofi;
-
     ctx->last[pe] = sequence;
     if (ctx->listed[pe])
         return;
     ctx->listed[pe] = true;
-    ctx->fenced[pe] = ofi->peer[pe].acked; /* an old number would pass for one to come */
+    ctx->fenced[pe] = ctx->ofi->peer[pe].acked; /* an old number would pass for one to come */
     ctx->dirty[ctx->dirties++] = pe;
 }
 
@@ -399,7 +350,7 @@ int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
         return 0;
     peer->lone = sequence == peer->acked + 1 &&
                  (peer->open ? peer->sent + 1 : peer->sent) == sequence;
-    if (sy_ofi_reserved(peer) || sy_ofi_reached(peer->asked, sequence))
+    if (sy_ofi_reached(peer->asked, sequence))
         return -EAGAIN;
     /* Either the open message is the one, or one behind it asks. */
     if (peer->open || !sy_ofi_room(peer, 0, &at))

@@ -1,24 +1,29 @@
 /* The ofi transport: moves data through libfabric. Nothing is decided by configure; a provider is
  * asked what it offers when the job starts, and `struct ofi_traits` says what came of it.
  *
- * ofi.c        the plugin's table, its options, contexts
- * library.c    loads libfabric
+ * plugin.c     the plugin's table, its options, contexts
+ * address.c    what PEs tell each other about their endpoints
+ * contact.c    whether other hosts can be reached, before routes are chosen
+ * request.c    put, get, atomics and strided transfers as records of messages
+ * rma.c        put and get by the provider's own remote memory access; fence and quiet
+ * progress.c   polls completion queues; when the core's progress thread sleeps and wakes
+ * serve.c      the target's side: applies records, sends replies
+ * endpoint.c   fabric, domain, address vector, endpoints, registered memory
+ * wakeup.c     what wakes a PE that computes where the main queue cannot
+ * probe.c      whether the hosts of PEs that owe something still answer
+ * message.c    requests to other PEs: messages, their records, credit and acknowledgement
+ * sleep.c      the descriptors on which threads sleep
  * provider.c   which of libfabric's providers, and what it was asked for and refused
  * offers.c     which of its addresses
- * endpoint.c   fabric, domain, address vector, endpoints, registered memory
  * keys.c       what is derived from the job's key: keys of memory, of pairs of PEs
- * contact.c    whether other hosts can be reached, before routes are chosen
- * rma.c        put and get by the provider's own remote memory access; fence and quiet
- * message.c    requests to other PEs: messages, their records, credit and acknowledgement
- * request.c    put, get, atomics and strided transfers as records of messages
- * serve.c      the target's side: applies records, sends replies
- * progress.c   polls completion queues; when the core's progress thread sleeps and wakes
- * bell.c       what wakes it where the main queue cannot
- * probe.c      whether the hosts of PEs that owe something still answer
+ * library.c    loads libfabric
  *
- * Locks: `lock` of the main lane covers everything but the other lanes; a lane's lock covers its
- * endpoint, completion queue, operations, and `issued` of the contexts that use it. A thread that
- * holds another lane's lock takes no second one. */
+ * All that changes belongs to an instance, struct ofi_state.
+ *
+ * Locks: that of the main endpoint covers peers, messages, contexts and all else that has no other
+ * word beside it; that of another endpoint covers this endpoint and `issued`, `wait_issued` of the
+ * contexts that use it. The main one is taken first where both are; `contexts` before either. What
+ * is set before connect() returns is constant from then on. */
 #ifndef SY_TRANSPORTS_OFI_H
 #define SY_TRANSPORTS_OFI_H
 
@@ -42,15 +47,15 @@
 #define OFI_SMALL                                                                                  \
     4096 /* puts up to this length travel as messages where CPUs do the work anyway                \
           */
-#define OFI_REQUESTS   64   /* messages of requests under way, all PEs together */
-#define OFI_REPLIES    64   /* messages of replies under way */
-#define OFI_RECEIVES   64   /* posted receive buffers */
-#define OFI_FETCHES    256  /* requests that wait for a reply */
-#define OFI_OPERATIONS 512  /* native transfers under way on a lane */
-#define OFI_LITTLE     8192 /* bytes; with no more than that under way a PE counts as idle */
-#define OFI_RESERVED   1000 /* polls after which a refused long transfer may be overtaken */
-#define OFI_LANES      16   /* endpoints: one for messages, others for contexts */
-#define OFI_NONCE      6    /* bytes */
+#define OFI_REQUESTS   64      /* messages of requests under way, all PEs together */
+#define OFI_REPLIES    64      /* messages of replies under way */
+#define OFI_RECEIVES   64      /* posted receive buffers */
+#define OFI_FETCHES    256     /* requests that wait for a reply */
+#define OFI_OPERATIONS 512     /* native transfers under way on a endpoint */
+#define OFI_LITTLE     8192    /* bytes; with no more than that under way a PE counts as idle */
+#define OFI_TICK_NS    250000L /* between looks where nothing is sure to wake who sleeps */
+#define OFI_ENDPOINTS  16      /* endpoints: one for messages, others for contexts */
+#define OFI_NONCE      6       /* bytes */
 
 /* What the chosen provider was found to do. */
 struct ofi_traits {
@@ -65,21 +70,15 @@ struct ofi_traits {
     bool virt_addr;    /* remote memory is named by address, not by offset */
     bool prov_key;     /* the provider chooses keys */
     bool enable_mr;    /* registered memory is bound to the endpoint */
-    bool deaf;         /* the queue's descriptor does not tell that something has come (sockets) */
-    bool answers;      /* each write is answered, and each message that does not forbid it */
-    /* A connection stands still for good once its buffers are full and the kernel has only a part
-     * of a message's head, which is not read before the rest has come, which has no room. */
-    bool stalls;
-    bool twofold;     /* two PEs that connect to each other at once keep both connections */
-    bool ticks;       /* must be polled now and then while something is under way */
-    bool tcp;         /* goes over TCP connections, and addresses are those of their ports */
-    bool lone;        /* small transfers that have a PE for themselves are native too */
-    bool bell;        /* this PE has a bell, and its main queue wakes nobody */
-    uint32_t window;  /* unacknowledged messages of requests to one PE */
-    uint32_t at_once; /* so many of them leave at once; beyond that small requests gather */
+    bool deaf;         /* neither the queue's descriptor nor a completion tells all (sockets) */
+    bool ticks;        /* must be polled now and then while something is under way */
+    bool tcp;          /* goes over TCP connections, and addresses are those of their ports */
+    bool lone;         /* small transfers that have a PE for themselves are native too */
+    bool wakeup;       /* this PE takes wake-ups, and its main queue wakes nobody */
+    uint32_t window;   /* unacknowledged messages of requests to one PE */
+    uint32_t at_once;  /* so many of them leave at once; beyond that small requests gather */
     size_t inject, max_write;
-    size_t inject_message; /* 0: nothing would tell that it has left */
-    size_t small;          /* puts up to this length travel as messages */
+    size_t small; /* puts up to this length travel as messages */
 };
 
 struct ofi_settings {
@@ -187,16 +186,21 @@ union ofi_ip {
     struct sockaddr_in6 six;
 };
 
+/* With the main endpoint's lock, but for what is constant since connect() has returned: the first
+ * part. */
 struct ofi_peer {
     struct ofi_state *ofi;
     fi_addr_t address;
-    union ofi_ip at;          /* the same for probe.c, or no family */
-    struct sockaddr_in6 bell; /* or sockaddr_in; no family: what comes to its main lane wakes it */
+    union ofi_ip at; /* the same for probe.c, or no family */
+    /* Or sockaddr_in; no family: what comes to its main endpoint wakes it. */
+    struct sockaddr_in6 wakeup;
     bool known;
     int pe;
     uint64_t key[OFI_WINDOWS], base[OFI_WINDOWS];
-    uint64_t secret[2];          /* the key of this pair */
-    uint32_t native;             /* bit w: window w can be reached natively */
+    uint64_t secret[2]; /* the key of this pair */
+    uint32_t native;    /* bit w: window w can be reached natively */
+    unsigned patience;  /* see wakeup.c */
+
     uint32_t sent, acked, asked; /* requests: sent, acknowledged, acknowledgement asked for up to */
     uint32_t received;           /* requests of that PE: come; */
     uint32_t applied, told;      /* applied, acknowledged to it */
@@ -206,25 +210,24 @@ struct ofi_peer {
      * arrived (0: it has); those since; and those that the provider tells about. */
     size_t proving, unproved, delivering;
     uint32_t proof;
-    bool trailing;        /* a write since the last message */
-    uint32_t content;     /* the last message with a record in it */
-    unsigned reserved_at; /* see sy_ofi_reserved */
-    bool reserved;
+    bool trailing;                   /* a write since the last message */
+    uint32_t content;                /* the last message with a record in it */
     struct ofi_message *head, *tail; /* messages that the provider did not take yet */
     struct ofi_peer *next_waiting, *next_owed;
     bool waiting, owed;
-    /* See bell.c; what counts polls is compared with `looks`. */
+    /* See wakeup.c; what counts polls is compared with `looks`. */
     struct ofi_peer *next_expected;
     bool expected, stale, told_of;
-    unsigned patience, gap, ring_at;
+    unsigned gap, wake_at;
+    bool proved; /* it has acknowledged something */
+    bool lone;   /* the last wait was for a single message */
+    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
+
+    /* With any lock or none. */
     _Atomic unsigned transfers; /* native transfers under way that the provider tells about */
     _Atomic bool wanted;        /* the provider was not ready for one, connecting perhaps */
-    bool met;                   /* something has been sent to it or come from it */
-    bool proved;                /* it has acknowledged something */
-    uint64_t meeting;           /* until then the other one may begin */
-    bool lone;                  /* the last wait was for a single message */
-    uint64_t owes_since, signs; /* see probe.c; the progress thread's */
-    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
+
+    uint64_t owes_since, signs; /* the progress thread's, see probe.c */
 };
 
 struct ofi_operation {
@@ -238,33 +241,37 @@ struct ofi_operation {
     size_t delivering; /* its share of the peer's */
 };
 
-/* An endpoint with its completion queue. Lane 0 carries messages and the transfers of contexts that
- * share it. */
-struct ofi_lane {
+/* An endpoint with its completion queue. The first one, the main endpoint, carries messages and the
+ * transfers of contexts that share it. */
+struct ofi_endpoint {
     struct ofi_state *ofi;
     pthread_mutex_t lock;
     struct fid_ep *ep;
     struct fid_cq *cq;
-    struct ofi_operation *operations, *free;
-    unsigned users;
+    struct ofi_operation *operations, *free; /* with `lock` */
+    unsigned users;                          /* with `contexts` */
 };
 
+/* With the main endpoint's lock, but for the first part. */
 struct sy_transport_ctx {
     struct ofi_state *ofi;
-    struct ofi_lane *lane;
-    unsigned issued;  /* native transfers under way */
-    bool wait_issued; /* a fence wants them to end before the next operation */
+    struct ofi_endpoint *endpoint;
+    unsigned issued;  /* native transfers under way; with the lock of `endpoint` */
+    bool wait_issued; /* a fence wants them to end before the next operation; the same */
+
     unsigned fetches; /* non-blocking ones that wait for a reply */
     uint32_t *last;   /* by PE: the last message that carries something of this context */
     uint32_t *fenced; /* by PE: `last` at the last fence since it stands in dirty, or what was acked
                          before */
     int *dirty;       /* PEs whose `last` may be unacknowledged */
     int dirties;
+    bool *listed; /* by PE: stands in dirty */
+
+    /* Hints: a lost count does no harm. */
     unsigned puts;   /* since the last quiet */
     unsigned polls;  /* ofi->polls at the last of them */
     bool one_by_one; /* that quiet was for a single put */
     bool behind;     /* the last put that could have been native found a message before it */
-    bool *listed;    /* by PE: stands in dirty */
 };
 
 /* A wait inside a call; zeros when it begins. */
@@ -281,11 +288,11 @@ struct ofi_offers {
     struct fi_info *tried;
 };
 
-/* See bell.c. */
-struct ofi_bell {
-    int fd;        /* -1: neither this PE nor another has a bell */
+/* See wakeup.c. */
+struct ofi_wakeup {
+    int fd;        /* -1: neither this PE nor another takes any */
     uint16_t port; /* in the network's order */
-    bool from_far; /* PEs on other hosts may ring */
+    bool from_far; /* PEs on other hosts may send some */
 };
 
 /* See probe.c. */
@@ -304,6 +311,7 @@ struct ofi_deferred {
 
 /* An instance of the transport. */
 struct ofi_state {
+    /* Constant since connect() has returned, and written by one thread before. */
     const struct sy_host *host;
     const struct ofi_settings *settings;
     struct fi_info *info;
@@ -311,37 +319,45 @@ struct ofi_state {
     struct fid_fabric *fabric;
     struct fid_domain *fid_domain;
     struct fid_av *av;
-    struct ofi_lane lane[OFI_LANES];
-    _Atomic unsigned lanes;
-    pthread_mutex_t contexts; /* guards lanes and their users */
     struct sy_window window[OFI_WINDOWS];
     struct fid_mr *mr[OFI_WINDOWS];
     uint64_t key[OFI_WINDOWS]; /* that are asked for */
     unsigned windows;
     unsigned char nonce[OFI_NONCE];
-    _Atomic uint64_t local_key;
-    uint64_t strangers;    /* messages and rings that no PE of this job has sent */
     struct ofi_peer *peer; /* npes */
+    struct ofi_offers offers;
+    struct ofi_wakeup wakeup;
+    bool mute; /* this PE's address fits nowhere: it takes no part */
+    int epoll; /* of the two below, see sleep.c */
+    int timer;
+    int cq_fd; /* that for wake-ups if there is one, else the main queue's, or -1 */
+
+    struct ofi_endpoint endpoint[OFI_ENDPOINTS];
+    pthread_mutex_t contexts;   /* for the number of endpoints and their users */
+    _Atomic unsigned endpoints; /* read without it */
+
+    /* With the main endpoint's lock. */
+    uint64_t strangers; /* messages and wake-ups that no PE of this job has sent */
     struct ofi_peer *waiting, *owed, *expected;
     struct ofi_pool requests, replies, receives;
     struct ofi_deferred *deferred, **deferred_end;
     struct ofi_fetch fetch[OFI_FETCHES], *fetch_free;
     bool awaited; /* some of `owed` */
     bool closing;
-    bool contacting; /* see contact.c */
-    bool mute;       /* this PE's address fits nowhere: it takes no part */
-    struct ofi_offers offers;
-    struct ofi_bell bell;
-    struct ofi_probes probes;
-    /* progress.c */
-    int epoll, timer, cq_fd; /* cq_fd: the bell's if there is one, else the main queue's, or -1 */
-    _Atomic bool armed;      /* who sleeps is woken by the descriptor */
-    _Atomic unsigned polls;
-    unsigned polls_before;   /* the progress thread's */
-    _Atomic unsigned idle;   /* polls that found nothing, in a row */
-    unsigned looks, ring_at; /* polls of the main lane; before which nobody needs to be rung */
+    bool contacting;         /* see contact.c */
+    unsigned looks, wake_at; /* polls of the main endpoint; before which nobody needs a wake-up */
     bool ticking;            /* the timer has been set by who armed */
-    long tick_ns, beat_ns;
+    long tick_ns;
+
+    /* With any lock or none. */
+    _Atomic bool armed; /* who sleeps is woken by the descriptor; written with the main lock */
+    _Atomic unsigned polls;
+    _Atomic unsigned idle; /* polls that found nothing, in a row */
+    _Atomic uint64_t local_key;
+
+    struct ofi_probes probes; /* the progress thread's, but for what is atomic */
+    unsigned polls_before;    /* the progress thread's */
+    long beat_ns;             /* the same, and who has just disarmed sets it */
 };
 
 /* The functions of libfabric that its headers do not define inline. */
@@ -356,17 +372,17 @@ struct ofi_library {
 
 extern struct ofi_library sy_ofi_library;
 
-static inline void sy_ofi_lock(struct ofi_lane *lane)
+static inline void sy_ofi_lock(struct ofi_endpoint *endpoint)
 {
-    pthread_mutex_lock(&lane->lock);
+    pthread_mutex_lock(&endpoint->lock);
 }
 
-static inline void sy_ofi_unlock(struct ofi_lane *lane)
+static inline void sy_ofi_unlock(struct ofi_endpoint *endpoint)
 {
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_unlock(&endpoint->lock);
 }
 
-/* For below, with the main lane locked: progress.c, probe.c. */
+/* For below, with the main endpoint locked: sleep.c, probe.c. */
 void sy_ofi_look_after(struct ofi_state *ofi);
 void sy_ofi_probes_begin(struct ofi_state *ofi);
 
@@ -376,24 +392,6 @@ static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
     return fetching             ? sizeof(struct ofi_amo_part)
            : op == SY_AMO_CSWAP ? offsetof(struct ofi_amo_part, number)
                                 : offsetof(struct ofi_amo_part, compare);
-}
-
-/* Whether nothing may follow a long native transfer of this PE before it is over. */
-static inline bool sy_ofi_held_up(const struct ofi_peer *peer)
-{
-    struct ofi_state *ofi = peer->ofi;
-
-    return ofi->traits.stalls && peer->delivering > OFI_LITTLE;
-}
-
-/* A long transfer is next: no new message leaves before it. It was refused not long ago, counted in
- * polls, and is likely to be tried again; but a caller need not do that. */
-static inline bool sy_ofi_reserved(const struct ofi_peer *peer)
-{
-    struct ofi_state *ofi = peer->ofi;
-    unsigned polls = atomic_load_explicit(&ofi->polls, memory_order_relaxed);
-
-    return peer->reserved && polls - peer->reserved_at < OFI_RESERVED;
 }
 
 /* Whether number a, of a message or a poll, is not behind b; numbers wrap. */
@@ -409,9 +407,9 @@ static inline void sy_ofi_be_patient(struct ofi_peer *peer)
 
     peer->stale = false;
     peer->gap = peer->patience;
-    peer->ring_at = ofi->looks + peer->gap;
-    if (!sy_ofi_reached(peer->ring_at, ofi->ring_at))
-        ofi->ring_at = peer->ring_at;
+    peer->wake_at = ofi->looks + peer->gap;
+    if (!sy_ofi_reached(peer->wake_at, ofi->wake_at))
+        ofi->wake_at = peer->wake_at;
 }
 
 /* Something is under way to the peer, or was and is not known to have arrived. */
@@ -423,14 +421,14 @@ static inline bool sy_ofi_is_unanswered(const struct ofi_peer *peer)
 }
 
 /* Something is to leave for a peer, at once or later: it is looked after until it is known to have
- * arrived. Where there is no bell anywhere the queue's descriptor does. Main lane locked. */
+ * arrived. Where nobody takes wake-ups the queue's descriptor does. Main endpoint locked. */
 static inline void sy_ofi_expect(struct ofi_peer *peer)
 {
     struct ofi_state *ofi = peer->ofi;
 
     if (!atomic_load_explicit(&ofi->probes.watching, memory_order_relaxed))
         sy_ofi_probes_begin(ofi);
-    if (ofi->bell.fd < 0)
+    if (ofi->wakeup.fd < 0)
         return;
     if (!peer->expected) {
         peer->expected = true;
@@ -454,13 +452,11 @@ static inline uint64_t sy_ofi_header_mac(const struct ofi_peer *peer,
 /* A put has been issued. */
 static inline void sy_ofi_put_noted(struct sy_transport_ctx *ctx)
 {
-    struct ofi_state *ofi = ctx->ofi;
-
     ctx->puts++;
-    ctx->polls = atomic_load_explicit(&ofi->polls, memory_order_relaxed);
+    ctx->polls = atomic_load_explicit(&ctx->ofi->polls, memory_order_relaxed);
 }
 
-/* ofi.c */
+/* plugin.c */
 void sy_ofi_reset(struct ofi_state *ofi, const struct sy_host *host);
 
 /* library.c */
@@ -479,16 +475,18 @@ bool sy_ofi_offer_is_tried(struct ofi_state *ofi, const struct fi_info *info);
 bool sy_ofi_offer_failed(struct ofi_state *ofi, const struct fi_info *info);
 
 /* endpoint.c */
-int sy_ofi_open_endpoint(struct ofi_state *ofi, struct sy_error *err);
-void sy_ofi_close_endpoint(struct ofi_state *ofi);
-void sy_ofi_close_domain(struct ofi_state *ofi);
-int sy_ofi_lane_open(struct ofi_lane *lane, struct sy_error *err);
+int sy_ofi_domain_open(struct ofi_state *ofi, struct sy_error *err);
+void sy_ofi_endpoints_close(struct ofi_state *ofi);
+void sy_ofi_domain_close(struct ofi_state *ofi);
+int sy_ofi_endpoint_open(struct ofi_endpoint *endpoint, struct sy_error *err);
 int sy_ofi_register(void *self, unsigned index, const struct sy_window *window,
                     struct sy_error *err);
+void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t length);
+
+/* address.c */
 size_t sy_ofi_address(void *self, void *buffer, size_t room);
 int sy_ofi_connect(void *self, const void *addresses, size_t stride, double seconds,
                    struct sy_error *err);
-void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t length);
 
 /* keys.c */
 int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err);
@@ -503,13 +501,13 @@ int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err);
 /* rma.c */
 int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op);
+void sy_ofi_operation_done(struct ofi_endpoint *endpoint, struct ofi_operation *op);
 bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, unsigned *flags);
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
 int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx);
 int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
 
-/* message.c; all with the main lane locked */
+/* message.c; all with the main endpoint locked */
 int sy_ofi_pools_open(struct ofi_state *ofi, struct sy_error *err);
 void sy_ofi_pools_close(struct ofi_state *ofi);
 int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at);
@@ -528,7 +526,6 @@ void sy_ofi_forget(struct ofi_peer *peer);
 struct ofi_message *sy_ofi_take(struct ofi_pool *pool);
 void sy_ofi_give(struct ofi_message *message);
 void sy_ofi_send(struct ofi_message *message);
-void sy_ofi_knock(struct ofi_peer *peer);
 
 /* request.c */
 int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
@@ -543,40 +540,42 @@ int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
 int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags);
 
-/* serve.c; with the main lane locked */
+/* serve.c; with the main endpoint locked */
 void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t length);
 void sy_ofi_stranger(struct ofi_state *ofi, const char *what);
 void sy_ofi_serve_deferred(struct ofi_state *ofi);
 void sy_ofi_serve_close(struct ofi_state *ofi);
 
 /* progress.c */
-int sy_ofi_progress_open(struct ofi_state *ofi, struct sy_error *err);
-void sy_ofi_progress_close(struct ofi_state *ofi);
 int sy_ofi_progress(struct ofi_state *ofi);
-int sy_ofi_poll(struct ofi_state *ofi); /* with the main lane locked */
+int sy_ofi_poll(struct ofi_state *ofi); /* with the main endpoint locked */
 int sy_ofi_event(struct ofi_state *ofi);
 int sy_ofi_arm(void *self);
-int sy_ofi_wait_fd(void *self);
 void sy_ofi_wait(struct ofi_state *ofi, _Atomic int *left);
 void sy_ofi_wait_step(struct ofi_state *ofi, struct ofi_wait *wait);
 bool sy_ofi_drain(struct ofi_state *ofi, double seconds);
 
-/* bell.c */
-int sy_ofi_bell_open(struct ofi_state *ofi);
-void sy_ofi_bell_close(struct ofi_state *ofi);
-int sy_ofi_bell_fd(struct ofi_state *ofi);
-uint16_t sy_ofi_bell_port(struct ofi_state *ofi);
-int sy_ofi_bell_meet(struct ofi_peer *peer, const void *address, uint16_t its_port);
-bool sy_ofi_bell_works(struct ofi_state *ofi);
-bool sy_ofi_bell_heard(struct ofi_state *ofi);
-void sy_ofi_ring_due(struct ofi_state *ofi);
-bool sy_ofi_inquire(struct ofi_state *ofi, bool now);
+/* sleep.c */
+uint64_t sy_ofi_now(void); /* nanoseconds, CLOCK_MONOTONIC */
+int sy_ofi_sleep_open(struct ofi_state *ofi, struct sy_error *err);
+void sy_ofi_sleep_close(struct ofi_state *ofi);
+int sy_ofi_wait_fd(void *self);
+void sy_ofi_beat_timer(struct ofi_state *ofi, long ns);
+void sy_ofi_set_timer(struct ofi_state *ofi, long ns); /* with the main endpoint locked */
+void sy_ofi_watch_queue(struct ofi_state *ofi, bool on);
+
+/* wakeup.c */
+int sy_ofi_wakeup_open(struct ofi_state *ofi);
+void sy_ofi_wakeup_close(struct ofi_state *ofi);
+int sy_ofi_wakeup_meet(struct ofi_peer *peer, const void *address, uint16_t its_port);
+bool sy_ofi_wakeup_sure(struct ofi_state *ofi);
+bool sy_ofi_wakeup_taken(struct ofi_state *ofi);
+void sy_ofi_wakeup_due(struct ofi_state *ofi);
+bool sy_ofi_wakeup_inquire(struct ofi_state *ofi, bool now);
 
 /* probe.c */
 void sy_ofi_probes_meet(struct ofi_peer *peer, const void *address);
 void sy_ofi_probes_look(struct ofi_state *ofi);
 void sy_ofi_probes_close(struct ofi_state *ofi);
-
-uint64_t sy_ofi_now(void); /* nanoseconds, CLOCK_MONOTONIC */
 
 #endif

@@ -225,7 +225,7 @@ static uint64_t ofi_signs(const struct ofi_peer *peer)
 }
 
 /* Looks who owes something; those that have given no sign for a while are asked, and their hosts.
- * Returns whether anybody owes. Main lane locked. */
+ * Returns whether anybody owes. Main endpoint locked. */
 static bool ofi_probe_find(struct ofi_state *ofi, uint64_t now, bool late)
 {
     bool any = false;
@@ -284,19 +284,19 @@ void sy_ofi_probes_look(struct ofi_state *ofi)
     atomic_store_explicit(&ofi->probes.look_at, now + LOOK_NS, memory_order_relaxed);
     for (struct ofi_probe *probe = ofi->probes.first; probe; probe = probe->next)
         probe->pes = 0;
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     bool any = ofi_probe_find(ofi, now, late);
     if (!any) {
         atomic_store_explicit(&ofi->probes.watching, false, memory_order_relaxed);
         ofi->probes.looked = 0;
     }
-    sy_ofi_unlock(&ofi->lane[0]);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     ofi_probe_all(ofi, now, late);
     if (any)
         ofi->host->soon(LOOK_NS / 1000);
 }
 
-/* Something leaves for a PE while nobody is watched. Main lane locked. */
+/* Something leaves for a PE while nobody is watched. Main endpoint locked. */
 void sy_ofi_probes_begin(struct ofi_state *ofi)
 {
     atomic_store_explicit(&ofi->probes.look_at, sy_ofi_now() + LOOK_NS, memory_order_relaxed);

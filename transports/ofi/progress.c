@@ -2,9 +2,9 @@
  * sleeps, be it the core's progress thread or one of those, does so on one descriptor, an epoll set
  * of two:
  *
- * - the main completion queue's, or the bell's (bell.c), watched ("armed") while no application
- * thread polls, or may sleep between its polls, so that a PE that computes serves others at the
- * cost of one wake-up;
+ * - the main completion queue's, or the one for wake-ups (wakeup.c), watched ("armed") while no
+ * application thread polls, or may sleep between its polls, so that a PE that computes serves
+ * others at the cost of one wake-up;
  * - a timer, which runs while application threads do poll, to notice when they have stopped, and
  * for providers whose queue has no descriptor or that need to be looked at now and then.
  *
@@ -12,26 +12,14 @@
  * milliseconds where nothing is sure to wake it. */
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "transports/ofi/ofi.h"
-#include "util/denied.h"
 
-#define TICK_NS         250000L
-#define UNHEARD_NS      50000L /* until the other side is rung, if this one does not wait */
 #define LONGEST_NS      4000000L
 #define LONGEST_BEAT_NS 1000000L /* while application threads poll */
 #define BATCH           16
 #define LOOKS           50 /* idle polls before the processor is offered to others */
-
-/* Idle polls after which a PE seems to compute: more than a large transfer to one that polls has. A
- * multiple of LOOKS. */
-#define LONG_WAIT 200
 
 /* Idle polls before a thread sleeps that nothing wakes: native operations move on in polls that
  * find nothing. */
@@ -42,7 +30,7 @@
 static bool ofi_progress_post(struct ofi_state *ofi, struct ofi_message *buffer)
 {
     struct ofi_pool *pool = &ofi->receives;
-    ssize_t rc = fi_recv(ofi->lane[0].ep, buffer->header, OFI_MESSAGE,
+    ssize_t rc = fi_recv(ofi->endpoint[0].ep, buffer->header, OFI_MESSAGE,
                          pool->mr ? fi_mr_desc(pool->mr) : NULL, FI_ADDR_UNSPEC,
                          &buffer->slot.context);
 
@@ -63,9 +51,10 @@ static void ofi_progress_post_all(struct ofi_state *ofi)
             return;
 }
 
-static void ofi_progress_complete(struct ofi_lane *lane, const struct fi_cq_msg_entry *entry)
+static void ofi_progress_complete(struct ofi_endpoint *endpoint,
+                                  const struct fi_cq_msg_entry *entry)
 {
-    struct ofi_state *ofi = lane->ofi;
+    struct ofi_state *ofi = endpoint->ofi;
     struct ofi_slot *slot = entry->op_context;
     struct ofi_message *message = (struct ofi_message *)slot;
 
@@ -73,7 +62,7 @@ static void ofi_progress_complete(struct ofi_lane *lane, const struct fi_cq_msg_
         return;
     switch (slot->kind) {
     case OFI_OPERATION:
-        sy_ofi_operation_done(lane, (struct ofi_operation *)slot);
+        sy_ofi_operation_done(endpoint, (struct ofi_operation *)slot);
         break;
     case OFI_SENT:
         sy_ofi_give(message);
@@ -87,16 +76,17 @@ static void ofi_progress_complete(struct ofi_lane *lane, const struct fi_cq_msg_
 
 /* An operation failed: the peer it was for is lost, unless it is a PE that need not be there any
  * more. */
-static void ofi_progress_failed(struct ofi_lane *lane)
+static void ofi_progress_failed(struct ofi_endpoint *endpoint)
 {
-    struct ofi_state *ofi = lane->ofi;
+    struct ofi_state *ofi = endpoint->ofi;
     struct fi_cq_err_entry entry = {0};
     char text[160] = "";
 
-    if (fi_cq_readerr(lane->cq, &entry, 0) <= 0)
+    if (fi_cq_readerr(endpoint->cq, &entry, 0) <= 0)
         return;
     struct ofi_slot *slot = entry.op_context;
-    const char *why = fi_cq_strerror(lane->cq, entry.prov_errno, entry.err_data, text, sizeof text);
+    const char *why = fi_cq_strerror(endpoint->cq, entry.prov_errno, entry.err_data, text,
+                                     sizeof text);
     why = entry.err == FI_EIO && why && *why ? why : sy_ofi_library.strerror(entry.err);
     ofi->host->log(SY_LOG_DEBUG, "ofi", "completion with error %d, %d: %s", entry.err,
                    entry.prov_errno, why);
@@ -112,30 +102,30 @@ static void ofi_progress_failed(struct ofi_lane *lane)
         return;
     }
     const struct fi_cq_msg_entry over = {.op_context = slot};
-    ofi_progress_complete(lane, &over);
+    ofi_progress_complete(endpoint, &over);
     if (pe >= 0)
         sy_ofi_failed(&ofi->peer[pe], entry.err, why);
 }
 
-/* Polls one lane, which the caller has locked. */
-static int ofi_progress_poll_lane(struct ofi_lane *lane)
+/* Polls one endpoint, which the caller has locked. */
+static int ofi_progress_poll_endpoint(struct ofi_endpoint *endpoint)
 {
     struct fi_cq_msg_entry entry[BATCH];
-    ssize_t count = fi_cq_read(lane->cq, entry, BATCH);
+    ssize_t count = fi_cq_read(endpoint->cq, entry, BATCH);
 
     for (ssize_t i = 0; i < count; i++)
-        ofi_progress_complete(lane, &entry[i]);
+        ofi_progress_complete(endpoint, &entry[i]);
     if (count == -FI_EAVAIL) {
-        ofi_progress_failed(lane);
+        ofi_progress_failed(endpoint);
         return 1;
     }
     return count > 0 ? (int)count : 0;
 }
 
-/* The main lane, and what waits for it. */
+/* The main endpoint, and what waits for it. */
 int sy_ofi_poll(struct ofi_state *ofi)
 {
-    int done = ofi_progress_poll_lane(&ofi->lane[0]);
+    int done = ofi_progress_poll_endpoint(&ofi->endpoint[0]);
 
     if (ofi->waiting)
         sy_ofi_retry(ofi);
@@ -146,50 +136,19 @@ int sy_ofi_poll(struct ofi_state *ofi)
     if ((!done || ofi->awaited) && ofi->owed)
         sy_ofi_pay(ofi);
     ofi->looks++;
-    if (ofi->expected && sy_ofi_reached(ofi->looks, ofi->ring_at))
-        sy_ofi_ring_due(ofi);
+    if (ofi->expected && sy_ofi_reached(ofi->looks, ofi->wake_at))
+        sy_ofi_wakeup_due(ofi);
     return done;
 }
 
 /* ---- sleeping ---- */
-
-static void ofi_progress_start_timer(struct ofi_state *ofi, long ns)
-{
-    const struct itimerspec when = {.it_value.tv_nsec = ns};
-
-    timerfd_settime(ofi->timer, 0, &when, NULL);
-}
-
-/* The same with the main lane locked. */
-static void ofi_progress_set_timer(struct ofi_state *ofi, long ns)
-{
-    ofi->ticking = ns > 0;
-    ofi_progress_start_timer(ofi, ns);
-}
-
-static void ofi_progress_watch_queue(struct ofi_state *ofi, bool on)
-{
-    struct epoll_event event = {.events = EPOLLIN};
-
-    atomic_store_explicit(&ofi->armed, on, memory_order_relaxed);
-    epoll_ctl(ofi->epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, ofi->cq_fd, &event);
-}
-
-/* Something was issued that must be looked after although nothing wakes who sleeps. */
-void sy_ofi_look_after(struct ofi_state *ofi)
-{
-    long soon = ofi->bell.fd >= 0 ? UNHEARD_NS : TICK_NS;
-
-    if (ofi->armed && (!ofi->ticking || ofi->tick_ns > soon))
-        ofi_progress_set_timer(ofi, ofi->tick_ns = soon);
-}
 
 /* Something is under way that the descriptor may not tell the end of. */
 static bool ofi_progress_unfinished(struct ofi_state *ofi)
 {
     if (ofi->waiting || ofi->owed || ofi->deferred || ofi->receives.free)
         return true;
-    if (ofi->expected || (ofi->traits.bell && ofi->replies.taken))
+    if (ofi->expected || (ofi->traits.wakeup && ofi->replies.taken))
         return true;
     if (!ofi->traits.ticks)
         return false;
@@ -208,11 +167,11 @@ static long longer(long ns, long most)
  * whether the descriptor will tell when there is something again. */
 static bool ofi_progress_look(struct ofi_state *ofi, bool *busy)
 {
-    struct fid *queue = &ofi->lane[0].cq->fid;
-    int idle = 0, looks = ofi->cq_fd < 0 || ofi->traits.bell ? DEAF_LOOKS : 1;
+    struct fid *queue = &ofi->endpoint[0].cq->fid;
+    int idle = 0, looks = ofi->cq_fd < 0 || ofi->traits.wakeup ? DEAF_LOOKS : 1;
 
     for (int rounds = 0; rounds < 64; rounds++) {
-        if (sy_ofi_poll(ofi) || sy_ofi_bell_heard(ofi)) {
+        if (sy_ofi_poll(ofi) || sy_ofi_wakeup_taken(ofi)) {
             *busy = true;
             continue;
         }
@@ -220,51 +179,51 @@ static bool ofi_progress_look(struct ofi_state *ofi, bool *busy)
             continue;
         if (ofi->cq_fd < 0)
             return false;
-        if (ofi->traits.bell || !fi_trywait(ofi->fabric, &queue, 1)) {
+        if (ofi->traits.wakeup || !fi_trywait(ofi->fabric, &queue, 1)) {
             if (!ofi->armed)
-                ofi_progress_watch_queue(ofi, true);
+                sy_ofi_watch_queue(ofi, true);
             return true;
         }
     }
     return false;
 }
 
-/* Whether a PE with a bell looks again before it is rung: the next request comes soon, or the rest
- * of a long one; or it may never be rung. */
+/* Whether a PE that takes wake-ups looks again before one: the next request comes soon, or the rest
+ * of a long one; or none may arrive. */
 static bool looks_again(struct ofi_state *ofi, bool busy)
 {
-    return ofi->traits.bell && (busy || ofi->tick_ns < LONGEST_NS || !sy_ofi_bell_works(ofi));
+    return ofi->traits.wakeup && (busy || ofi->tick_ns < LONGEST_NS || !sy_ofi_wakeup_sure(ofi));
 }
 
 /* Lets a thread sleep when nothing is left: on the descriptor where it tells, else for a while that
  * grows as long as nothing comes. late: those that owe an answer have had time for it. Returns as
- * sleeping() does. Main lane locked. */
+ * arm() does. Main endpoint locked. */
 static int ofi_progress_settle(struct ofi_state *ofi, bool late)
 {
     bool busy = sy_ofi_poll(ofi) > 0;
-    bool moving = ofi->expected && sy_ofi_inquire(ofi, late);
+    bool moving = ofi->expected && sy_ofi_wakeup_inquire(ofi, late);
     bool told = ofi_progress_look(ofi, &busy);
 
     if (told && !ofi_progress_unfinished(ofi) && !looks_again(ofi, busy)) {
-        ofi_progress_set_timer(ofi, 0);
+        sy_ofi_set_timer(ofi, 0);
         return busy;
     }
-    ofi->tick_ns = busy || moving ? TICK_NS : longer(ofi->tick_ns, LONGEST_NS);
-    ofi_progress_set_timer(ofi, ofi->tick_ns);
+    ofi->tick_ns = busy || moving ? OFI_TICK_NS : longer(ofi->tick_ns, LONGEST_NS);
+    sy_ofi_set_timer(ofi, ofi->tick_ns);
     return busy ? 1 : -EAGAIN;
 }
 
 /* The application has polled since the last beat; the next one comes later. Threads that poll but
- * seldom do not ring soon, and those that only poll do not read the bell. */
+ * seldom do not send wake-ups soon, and those that only poll do not read theirs. */
 static void ofi_progress_beat(struct ofi_state *ofi, unsigned polls)
 {
-    if (ofi->bell.fd >= 0 && !pthread_mutex_trylock(&ofi->lane[0].lock)) {
-        sy_ofi_inquire(ofi, false);
-        sy_ofi_bell_heard(ofi);
-        sy_ofi_unlock(&ofi->lane[0]);
+    if (ofi->wakeup.fd >= 0 && !pthread_mutex_trylock(&ofi->endpoint[0].lock)) {
+        sy_ofi_wakeup_inquire(ofi, false);
+        sy_ofi_wakeup_taken(ofi);
+        sy_ofi_unlock(&ofi->endpoint[0]);
     }
     ofi->polls_before = polls;
-    ofi_progress_start_timer(ofi, ofi->beat_ns = longer(ofi->beat_ns, LONGEST_BEAT_NS));
+    sy_ofi_beat_timer(ofi, ofi->beat_ns = longer(ofi->beat_ns, LONGEST_BEAT_NS));
 }
 
 /* The core's progress thread was woken. */
@@ -281,45 +240,25 @@ int sy_ofi_event(struct ofi_state *ofi)
         ofi_progress_beat(ofi, polls);
         return 1;
     }
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     ofi_progress_settle(ofi, expirations > 0);
-    sy_ofi_unlock(&ofi->lane[0]);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     return 1;
 }
 
-/* The descriptor tells neither of other lanes, nor of what a device writes, nor, where it is the
- * bell's, of what comes before a ring. When the core leaves the transport to threads that poll
- * there is nothing to do: they disarm. */
+/* The descriptor tells neither of other endpoints, nor of what a device writes, nor, where it is
+ * the one for wake-ups, of what comes before one. When the core leaves the transport to threads
+ * that poll there is nothing to do: they disarm. */
 int sy_ofi_arm(void *self)
 {
     struct ofi_state *ofi = self;
-    bool all = ofi->lanes == 1 && !ofi->traits.bell && (!ofi->traits.rma || ofi->traits.software);
+    bool all = ofi->endpoints == 1 && !ofi->traits.wakeup &&
+               (!ofi->traits.rma || ofi->traits.software);
 
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     int done = ofi_progress_settle(ofi, false);
-    sy_ofi_unlock(&ofi->lane[0]);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     return done || all ? done : -EAGAIN;
-}
-
-/* A PE that computes looks seldom if nothing wakes it, more often after a message has come; native
- * operations do not tell it that they have. Main lane locked. */
-static void ofi_progress_nudge(struct ofi_state *ofi)
-{
-    const struct ofi_lane *lane = &ofi->lane[0];
-
-    for (int i = 0; i < OFI_OPERATIONS; i++) {
-        const struct ofi_operation *op = &lane->operations[i];
-        if (op->pe < 0)
-            continue;
-        struct ofi_peer *peer = &ofi->peer[op->pe];
-        if (peer->sent != peer->acked)
-            continue;
-        /* What follows a long write would not be noticed before it is over. */
-        if (!sy_ofi_held_up(peer))
-            sy_ofi_ask(peer, peer->sent + 1);
-        else if (op->get)
-            sy_ofi_knock(peer);
-    }
 }
 
 /* After polls that found nothing: whether the processor has been given to others. */
@@ -329,10 +268,6 @@ static bool ofi_progress_give_way(struct ofi_state *ofi)
 
     if (idle % LOOKS)
         return false;
-    if (ofi->traits.deaf && idle % LONG_WAIT == 0 && !pthread_mutex_trylock(&ofi->lane[0].lock)) {
-        ofi_progress_nudge(ofi);
-        sy_ofi_unlock(&ofi->lane[0]);
-    }
     sched_yield();
     return true;
 }
@@ -343,19 +278,19 @@ static int ofi_progress_poll_all(struct ofi_state *ofi, bool disarm)
     int done = 0;
 
     atomic_fetch_add_explicit(&ofi->polls, 1, memory_order_relaxed);
-    if (!pthread_mutex_trylock(&ofi->lane[0].lock)) {
+    if (!pthread_mutex_trylock(&ofi->endpoint[0].lock)) {
         if (ofi->armed && disarm) {
-            ofi_progress_watch_queue(ofi, false);
-            ofi_progress_set_timer(ofi, ofi->tick_ns = ofi->beat_ns = TICK_NS);
+            sy_ofi_watch_queue(ofi, false);
+            sy_ofi_set_timer(ofi, ofi->tick_ns = ofi->beat_ns = OFI_TICK_NS);
         }
         done = sy_ofi_poll(ofi);
-        sy_ofi_unlock(&ofi->lane[0]);
+        sy_ofi_unlock(&ofi->endpoint[0]);
     }
-    for (unsigned i = 1; i < ofi->lanes; i++) {
-        struct ofi_lane *lane = &ofi->lane[i];
-        if (!pthread_mutex_trylock(&lane->lock)) {
-            done += lane->cq ? ofi_progress_poll_lane(lane) : 0;
-            sy_ofi_unlock(lane);
+    for (unsigned i = 1; i < ofi->endpoints; i++) {
+        struct ofi_endpoint *endpoint = &ofi->endpoint[i];
+        if (!pthread_mutex_trylock(&endpoint->lock)) {
+            done += endpoint->cq ? ofi_progress_poll_endpoint(endpoint) : 0;
+            sy_ofi_unlock(endpoint);
         }
     }
     if (!done)
@@ -387,47 +322,7 @@ void sy_ofi_wait(struct ofi_state *ofi, _Atomic int *left)
         sy_ofi_wait_step(ofi, &wait);
 }
 
-int sy_ofi_wait_fd(void *self)
-{
-    struct ofi_state *ofi = self;
-
-    return ofi->epoll;
-}
-
-/* ---- life ---- */
-
-int sy_ofi_progress_open(struct ofi_state *ofi, struct sy_error *err)
-{
-    struct epoll_event event = {.events = EPOLLIN};
-
-    ofi->cq_fd = -1;
-    ofi->epoll = epoll_create1(EPOLL_CLOEXEC);
-    ofi->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (ofi->epoll < 0 || ofi->timer < 0 ||
-        epoll_ctl(ofi->epoll, EPOLL_CTL_ADD, ofi->timer, &event))
-        return ofi->host->fail(err, errno, "a timer for the progress thread: %s%s", strerror(errno),
-                               sy_denied_hint(errno));
-    if (ofi->traits.bell)
-        ofi->cq_fd = sy_ofi_bell_fd(ofi);
-    else if (ofi->traits.deaf || fi_control(&ofi->lane[0].cq->fid, FI_GETWAIT, &ofi->cq_fd))
-        ofi->cq_fd = -1;
-    ofi->host->log(SY_LOG_DEBUG, "ofi", "progress: %s",
-                   ofi->cq_fd < 0     ? "by a timer"
-                   : ofi->traits.bell ? "woken by the bell"
-                                      : "woken by the completion queue");
-    ofi_progress_post_all(ofi);
-    ofi_progress_set_timer(ofi, ofi->tick_ns = ofi->beat_ns = TICK_NS);
-    return 0;
-}
-
-void sy_ofi_progress_close(struct ofi_state *ofi)
-{
-    if (ofi->epoll >= 0)
-        close(ofi->epoll);
-    if (ofi->timer >= 0)
-        close(ofi->timer);
-    ofi->epoll = ofi->timer = ofi->cq_fd = -1;
-}
+/* ---- the end ---- */
 
 /* Whether all requests have been acknowledged, and those of others too, and all of it has left. */
 static bool ofi_progress_drained(struct ofi_state *ofi)
@@ -445,13 +340,6 @@ static bool ofi_progress_drained(struct ofi_state *ofi)
     return all && !ofi->owed && !ofi->requests.taken && !ofi->replies.taken;
 }
 
-uint64_t sy_ofi_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
 /* Before the endpoint goes: others may wait for acknowledgements, and what this PE sent last must
  * have left it. Everybody does this, so nobody waits for long. */
 bool sy_ofi_drain(struct ofi_state *ofi, double seconds)
@@ -459,11 +347,11 @@ bool sy_ofi_drain(struct ofi_state *ofi, double seconds)
     uint64_t until = sy_ofi_now() + (uint64_t)(seconds * 1e9);
     bool done;
 
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     ofi->closing = true;
     while (!(done = ofi_progress_drained(ofi)) && sy_ofi_now() < until)
         if (!sy_ofi_poll(ofi))
             sched_yield();
-    sy_ofi_unlock(&ofi->lane[0]);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     return done;
 }

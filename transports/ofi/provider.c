@@ -40,12 +40,13 @@ static const char *const wish_name[ALL] = {
 #define DEMANDS    (BIT(MUST_KEEP_ORDER) | BIT(MUST_SEND) | BIT(MUST_RELIABLE))
 #define ORDER      (FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_RMA_WAW)
 
-/* Unacknowledged messages to a PE; where connections stall, they and as many replies are less than
- * the kernel's buffers. */
-#define WINDOW           32
-#define AT_ONCE          4
-#define STALLING_WINDOW  3
-#define STALLING_AT_ONCE 2
+/* Unacknowledged messages to a PE. A connection of the provider sockets stands still for good once
+ * its buffers are full and the kernel has only a part of a message's head, so there these messages
+ * and as many replies are less than the kernel's buffers, and nothing else travels. */
+#define WINDOW          32
+#define AT_ONCE         4
+#define SOCKETS_WINDOW  3
+#define SOCKETS_AT_ONCE 2
 
 /* Providers whose work the CPUs do. */
 static const char *const software[] = {"tcp", "net", "sockets", "udp", "shm", "sm2"};
@@ -278,7 +279,7 @@ static int provider_no_such_name(struct ofi_state *ofi, const struct fi_info *al
 /* ---- what came of it ---- */
 
 static const char *const abilities[] = {"rma",   "delivery", "waw",          "saw",
-                                        "small", "lone",     "unregistered", "bell"};
+                                        "small", "lone",     "unregistered", "wakeup"};
 
 /* Whether the user wants to do without an ability. */
 static bool provider_without(struct ofi_state *ofi, const char *ability)
@@ -307,7 +308,7 @@ static int provider_check_without(struct ofi_state *ofi, struct sy_error *err)
         if (!known)
             return ofi->host->fail(err, EINVAL,
                                    "SHMEM_OFI_WITHOUT names '%.*s', which is none of rma, "
-                                   "delivery, waw, saw, small, lone, unregistered and bell",
+                                   "delivery, waw, saw, small, lone, unregistered and wakeup",
                                    (int)word, list);
         list += word + (list[word] == ',');
     }
@@ -337,28 +338,25 @@ static void provider_set_traits(struct ofi_state *ofi, unsigned asked)
         .prov_key = modes & FI_MR_PROV_KEY,
         .enable_mr = modes & FI_MR_ENDPOINT,
         .deaf = sockets,
-        .answers = sockets,
-        .stalls = sockets,
-        .twofold = sockets,
         .ticks = strstr(info->fabric_attr->prov_name, "ofi_rxd") != NULL,
         .tcp = sockets || provider_based_on(info->fabric_attr->prov_name, "tcp") ||
                provider_based_on(info->fabric_attr->prov_name, "net"),
-        .inject = info->tx_attr->inject_size,
+        /* Sockets has an injected message leave only when somebody polls, and does not tell that.
+         */
+        .inject = sockets ? 0 : info->tx_attr->inject_size,
         .max_write = info->ep_attr->max_msg_size,
     };
-    t->window = t->stalls ? STALLING_WINDOW : WINDOW;
-    t->at_once = t->stalls ? STALLING_AT_ONCE : AT_ONCE;
-    /* A message that is injected has left only when somebody polls, and nothing tells that it has.
-     */
-    t->inject_message = t->deaf ? 0 : t->inject;
-    t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !provider_without(ofi, "rma");
-    t->flushed = t->saw && ((t->software && !t->answers) || !t->delivery);
+    t->window = sockets ? SOCKETS_WINDOW : WINDOW;
+    t->at_once = sockets ? SOCKETS_AT_ONCE : AT_ONCE;
+    t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !sockets &&
+             !provider_without(ofi, "rma");
+    t->flushed = t->saw && (t->software || !t->delivery);
     t->small = !t->rma ? SIZE_MAX : t->software && !provider_without(ofi, "small") ? OFI_SMALL : 0;
     t->lone = t->rma && t->software && t->delivery && t->waw && t->saw && !t->ticks &&
               !t->local_mr && !provider_without(ofi, "lone");
     /* What it is for costs next to nothing in libfabric 2. */
-    t->bell = FI_MAJOR(sy_ofi_library.version()) < 2 && layered && t->software &&
-              !t->own_contexts && !ofi->host->unattended && !provider_without(ofi, "bell");
+    t->wakeup = FI_MAJOR(sy_ofi_library.version()) < 2 && layered && t->software &&
+                !t->own_contexts && !ofi->host->unattended && !provider_without(ofi, "wakeup");
 }
 
 static void provider_tell(struct ofi_state *ofi, unsigned asked)
@@ -439,7 +437,8 @@ int sy_ofi_choose(struct ofi_state *ofi, struct sy_error *err)
     return provider_choose(ofi, NULL, err);
 }
 
-/* The same provider's next offer, since this one cannot be opened. */
+/* The same provider's next offer, since this one cannot be opened; nothing of it is open any more.
+ */
 int sy_ofi_choose_next(struct ofi_state *ofi)
 {
     char provider[64];
@@ -448,7 +447,7 @@ int sy_ofi_choose_next(struct ofi_state *ofi)
     snprintf(provider, sizeof provider, "%s", ofi->info->fabric_attr->prov_name);
     if (!sy_ofi_offer_failed(ofi, ofi->info))
         return -ENOMEM;
-    sy_ofi_close_endpoint(ofi);
-    sy_ofi_close_domain(ofi);
+    sy_ofi_library.freeinfo(ofi->info);
+    ofi->info = NULL;
     return provider_choose(ofi, provider, &none);
 }

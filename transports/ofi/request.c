@@ -92,18 +92,18 @@ static size_t answer_of(size_t length)
 static int request_behind_writes(struct sy_transport_ctx *ctx)
 {
     struct ofi_state *ofi = ctx->ofi;
-    struct ofi_lane *lane = ctx->lane;
-    bool main_lane = lane == &ofi->lane[0];
+    struct ofi_endpoint *endpoint = ctx->endpoint;
+    bool is_main = endpoint == &ofi->endpoint[0];
 
-    if (!ctx->wait_issued || (ofi->traits.saw && main_lane))
+    if (!ctx->wait_issued || (ofi->traits.saw && is_main))
         return 0;
-    if (!main_lane)
-        sy_ofi_lock(lane);
+    if (!is_main)
+        sy_ofi_lock(endpoint);
     unsigned issued = ctx->issued;
     if (!issued)
         ctx->wait_issued = false;
-    if (!main_lane)
-        sy_ofi_unlock(lane);
+    if (!is_main)
+        sy_ofi_unlock(endpoint);
     return issued ? -EAGAIN : 0;
 }
 
@@ -152,14 +152,14 @@ static int request_locked_put(struct sy_transport_ctx *ctx, const struct sy_tran
     struct ofi_state *ofi = ctx->ofi;
     unsigned flags = 0;
 
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     bool alone = !done && native(ofi, t) && sy_ofi_lone_put(ctx, &ofi->peer[t->pe], &flags);
     int rc = alone ? ALONE : request_behind_writes(ctx);
     if (!rc)
         rc = request_append_put(ctx, t, done, length, flags);
     if (!rc && done + length == t->length)
         sy_ofi_put_noted(ctx);
-    sy_ofi_unlock(&ofi->lane[0]);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     return rc;
 }
 
@@ -230,18 +230,17 @@ static int request_locked_get(struct sy_transport_ctx *ctx, const struct sy_tran
 {
     struct ofi_state *ofi = ctx->ofi;
 
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     int rc = left && !done && native(ofi, t) && sy_ofi_lone_get(ctx, &ofi->peer[t->pe]) ? ALONE : 0;
     if (!rc)
         rc = request_append_get(ctx, t, done, length, left);
-    sy_ofi_unlock(&ofi->lane[0]);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     return rc;
 }
 
 static int request_get_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                                unsigned flags)
 {
-    struct ofi_state *ofi = ctx->ofi;
     _Atomic int left = 0, *wait = flags & SY_BLOCKING ? &left : NULL;
     size_t done = request_part_of(t->offset, t->length);
     int rc = request_locked_get(ctx, t, 0, done, wait);
@@ -251,7 +250,7 @@ static int request_get_message(struct sy_transport_ctx *ctx, const struct sy_tra
         INSIST(rc, request_locked_get(ctx, t, done, part, wait));
         done += part;
     }
-    sy_ofi_wait(ofi, &left);
+    sy_ofi_wait(ctx->ofi, &left);
     return rc;
 }
 
@@ -320,7 +319,7 @@ static int request_locked_blocks(struct sy_transport_ctx *ctx, const struct sy_s
     struct ofi_state *ofi = ctx->ofi;
     struct ofi_fetch *fetch = NULL;
 
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     int rc = request_behind_writes(ctx);
     if (!rc && left) {
         char *to = (char *)t->first.local + t->local_stride * (ptrdiff_t)done;
@@ -336,14 +335,13 @@ static int request_locked_blocks(struct sy_transport_ctx *ctx, const struct sy_s
         rc = request_append_blocks(ctx, t, done, blocks, fetch);
     if (rc && fetch)
         request_untake_fetch(ofi, fetch);
-    sy_ofi_unlock(&ofi->lane[0]);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     return rc;
 }
 
 static int request_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t,
                            _Atomic int *left)
 {
-    struct ofi_state *ofi = ctx->ofi;
     struct ofi_wait wait = {0};
     size_t done = 0;
     int rc = 0;
@@ -354,7 +352,7 @@ static int request_strided(struct sy_transport_ctx *ctx, const struct sy_strided
     while (!rc && done < t->blocks) {
         size_t blocks = request_blocks_of(t, done);
         while ((rc = request_locked_blocks(ctx, t, done, blocks, left)) == -EAGAIN && done)
-            sy_ofi_wait_step(ofi, &wait);
+            sy_ofi_wait_step(ctx->ofi, &wait);
         done += blocks;
     }
     return rc;
@@ -428,11 +426,11 @@ int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
     _Atomic int left = 0;
     bool wait = a->result && flags & SY_BLOCKING;
 
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     int rc = request_behind_writes(ctx);
     if (!rc)
         rc = request_append_amo(ctx, a, wait ? &left : NULL);
-    sy_ofi_unlock(&ofi->lane[0]);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     if (wait)
         sy_ofi_wait(ofi, &left);
     return rc;
@@ -470,11 +468,11 @@ int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_
     int rc;
 
     if (t->length <= DATA_MAX / 2 && t->length <= ofi->traits.small) {
-        sy_ofi_lock(&ofi->lane[0]);
+        sy_ofi_lock(&ofi->endpoint[0]);
         rc = request_behind_writes(ctx);
         if (!rc)
             rc = request_both(ctx, t, signal);
-        sy_ofi_unlock(&ofi->lane[0]);
+        sy_ofi_unlock(&ofi->endpoint[0]);
         return rc;
     }
     rc = sy_ofi_put(self, ctx, t, flags);

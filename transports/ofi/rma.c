@@ -13,28 +13,25 @@
 
 static inline bool shares(const struct sy_transport_ctx *ctx)
 {
-    struct ofi_state *ofi = ctx->ofi;
-
-    return ctx->lane == &ofi->lane[0];
+    return ctx->endpoint == &ctx->ofi->endpoint[0];
 }
 
 static inline bool flushed(const struct sy_transport_ctx *ctx)
 {
-    struct ofi_state *ofi = ctx->ofi;
-
-    return ofi->traits.flushed && shares(ctx);
+    return ctx->ofi->traits.flushed && shares(ctx);
 }
 
 /* ---- operations ---- */
 
-static struct ofi_operation *ofi_rma_take(struct ofi_lane *lane, struct sy_transport_ctx *ctx,
-                                          int pe, bool get, _Atomic int *left)
+static struct ofi_operation *ofi_rma_take(struct ofi_endpoint *endpoint,
+                                          struct sy_transport_ctx *ctx, int pe, bool get,
+                                          _Atomic int *left)
 {
-    struct ofi_operation *op = lane->free;
+    struct ofi_operation *op = endpoint->free;
 
     if (!op)
         return NULL;
-    lane->free = op->next;
+    endpoint->free = op->next;
     op->slot.kind = OFI_OPERATION;
     op->ctx = ctx;
     op->left = left;
@@ -45,17 +42,17 @@ static struct ofi_operation *ofi_rma_take(struct ofi_lane *lane, struct sy_trans
     return op;
 }
 
-static void ofi_rma_give(struct ofi_lane *lane, struct ofi_operation *op)
+static void ofi_rma_give(struct ofi_endpoint *endpoint, struct ofi_operation *op)
 {
     if (op->mr)
         fi_close(&op->mr->fid);
     op->pe = -1;
-    op->next = lane->free;
-    lane->free = op;
+    op->next = endpoint->free;
+    endpoint->free = op;
 }
 
-/* Counted before the main lane is unlocked, and on whatever lane, so that nobody takes the peer for
- * one that owes nothing. */
+/* Counted before the main endpoint is unlocked, and on whatever endpoint, so that nobody takes the
+ * peer for one that owes nothing. */
 static void begin_transfer(struct ofi_peer *peer)
 {
     atomic_fetch_add_explicit(&peer->transfers, 1, memory_order_relaxed);
@@ -66,17 +63,17 @@ static void end_transfer(struct ofi_peer *peer)
     atomic_fetch_sub_explicit(&peer->transfers, 1, memory_order_relaxed);
 }
 
-/* Called with the lane locked. The blocked caller may return as soon as its count is 0. */
-void sy_ofi_operation_done(struct ofi_lane *lane, struct ofi_operation *op)
+/* Called with the endpoint locked. The blocked caller may return as soon as its count is 0. */
+void sy_ofi_operation_done(struct ofi_endpoint *endpoint, struct ofi_operation *op)
 {
-    struct ofi_state *ofi = lane->ofi;
+    struct ofi_state *ofi = endpoint->ofi;
     _Atomic int *left = op->left;
 
     op->ctx->issued--;
     end_transfer(&ofi->peer[op->pe]);
     if (op->delivering)
         ofi->peer[op->pe].delivering -= op->delivering;
-    ofi_rma_give(lane, op);
+    ofi_rma_give(endpoint, op);
     if (left)
         atomic_fetch_sub_explicit(left, 1, memory_order_release);
 }
@@ -117,7 +114,7 @@ static ssize_t ofi_rma_issue(struct sy_transport_ctx *ctx, const struct sy_trans
     void *descriptor;
 
     if (!op)
-        return fi_inject_write(ctx->lane->ep, iov.iov_base, length, peer->address, remote.addr,
+        return fi_inject_write(ctx->endpoint->ep, iov.iov_base, length, peer->address, remote.addr,
                                remote.key);
     ssize_t rc = ofi_rma_describe(ofi, op, iov.iov_base, length, &descriptor);
     struct fi_msg_rma message = {.msg_iov = &iov,
@@ -131,21 +128,20 @@ static ssize_t ofi_rma_issue(struct sy_transport_ctx *ctx, const struct sy_trans
     if (rc)
         return rc;
     if (flags & FI_READ)
-        return fi_readmsg(ctx->lane->ep, &message, FI_COMPLETION);
+        return fi_readmsg(ctx->endpoint->ep, &message, FI_COMPLETION);
     if (length <= ofi->traits.inject)
         flags |= FI_INJECT;
-    return fi_writemsg(ctx->lane->ep, &message, flags | FI_COMPLETION);
+    return fi_writemsg(ctx->endpoint->ep, &message, flags | FI_COMPLETION);
 }
 
-/* -EAGAIN while a read from pe must not begin yet because of messages to it. Main lane locked. */
+/* -EAGAIN while a read from pe must not begin yet because of messages to it. Main endpoint locked.
+ */
 static int ofi_rma_behind_messages(struct sy_transport_ctx *ctx, int pe)
 {
-    struct ofi_state *ofi = ctx->ofi;
-
-    return ctx->listed[pe] ? sy_ofi_ask(&ofi->peer[pe], ctx->last[pe]) : 0;
+    return ctx->listed[pe] ? sy_ofi_ask(&ctx->ofi->peer[pe], ctx->last[pe]) : 0;
 }
 
-/* -EAGAIN while a write to pe must not begin yet because of a fence. Main lane locked, and the
+/* -EAGAIN while a write to pe must not begin yet because of a fence. Main endpoint locked, and the
  * context's. */
 static int ofi_rma_behind_fence(struct sy_transport_ctx *ctx, int pe)
 {
@@ -166,9 +162,7 @@ static int ofi_rma_behind_fence(struct sy_transport_ctx *ctx, int pe)
 /* Whether the provider tells when a write has arrived, so that no message need follow it. */
 static bool ofi_rma_delivered(const struct sy_transport_ctx *ctx)
 {
-    struct ofi_state *ofi = ctx->ofi;
-
-    return !flushed(ctx) || (ofi->traits.delivery && !ctx->puts && ctx->one_by_one);
+    return !flushed(ctx) || (ctx->ofi->traits.delivery && !ctx->puts && ctx->one_by_one);
 }
 
 /* Little is under way to a PE, so what is sent now travels in one piece and is there soon. */
@@ -189,81 +183,54 @@ static bool ofi_rma_untold(const struct ofi_peer *peer, size_t length)
 /* A write has been issued that the provider does not tell the arrival of. */
 static void ofi_rma_unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t length)
 {
-    struct ofi_state *ofi = peer->ofi;
-
     peer->unproved += length + sizeof(struct ofi_header); /* the provider's has about as much */
     peer->trailing = true;
     sy_ofi_mark(ctx, peer->pe, peer->sent + 1);
-    if (peer->unproved >= OFI_LITTLE / 2 && length < OFI_LITTLE && ofi->traits.lone)
+    if (peer->unproved >= OFI_LITTLE / 2 && length < OFI_LITTLE && peer->ofi->traits.lone)
         sy_ofi_prove(peer);
 }
 
-/* Whether a transfer must wait for what this PE has under way: long ones have a connection to
- * themselves where it could stand still. Messages wait for their turn meanwhile. */
-static bool ofi_rma_stalls_behind(struct ofi_peer *peer, size_t length)
-{
-    struct ofi_state *ofi = peer->ofi;
-    bool is_long = length > OFI_LITTLE;
-
-    if (!ofi->traits.stalls || peer->delivering + length <= OFI_LITTLE)
-        return false;
-    if (is_long && !peer->delivering && peer->sent == peer->acked) {
-        peer->reserved = false;
-        return false;
-    }
-    if (is_long) {
-        sy_ofi_ask(peer, peer->sent);
-        peer->reserved = true;
-        peer->reserved_at = atomic_load_explicit(&ofi->polls, memory_order_relaxed);
-    }
-    return true;
-}
-
-/* Counts a transfer if it may begin, and returns with its lane locked; else with none, and -EAGAIN.
- * Messages are the main lane's business, and so is what a write must wait for. The first transfer
- * waits until the other side has acknowledged a message: it carries the key of memory, and a
- * stranger may have told the provider that he is that PE. */
-static int ofi_rma_admit(struct sy_transport_ctx *ctx, int pe, size_t length, bool get)
+/* Counts a transfer if it may begin, and returns with its endpoint locked; else with none, and
+ * -EAGAIN. Messages are the main endpoint's business, and so is what a write must wait for. The
+ * first transfer waits until the other side has acknowledged a message: it carries the key of
+ * memory, and a stranger may have told the provider that he is that PE. */
+static int ofi_rma_admit(struct sy_transport_ctx *ctx, int pe, bool get)
 {
     struct ofi_state *ofi = ctx->ofi;
-    struct ofi_lane *main_lane = &ofi->lane[0];
+    struct ofi_endpoint *main_endpoint = &ofi->endpoint[0];
     struct ofi_peer *peer = &ofi->peer[pe];
     int rc = -EAGAIN;
 
-    sy_ofi_lock(main_lane);
+    sy_ofi_lock(main_endpoint);
     if (!peer->proved)
         sy_ofi_ask(peer, 1);
-    else if (!ofi_rma_stalls_behind(peer, length))
+    else
         rc = get ? ofi_rma_behind_messages(ctx, pe) : ofi_rma_behind_fence(ctx, pe);
     if (!rc)
         begin_transfer(peer);
     sy_ofi_expect(peer);
     if (rc || !shares(ctx))
-        sy_ofi_unlock(main_lane);
+        sy_ofi_unlock(main_endpoint);
     if (!rc && !shares(ctx))
-        sy_ofi_lock(ctx->lane);
+        sy_ofi_lock(ctx->endpoint);
     return rc;
 }
 
-/* The provider has taken a transfer; without `op` it does not tell its end. Lane locked. */
+/* The provider has taken a transfer; without `op` it does not tell its end. Endpoint locked. */
 static void ofi_rma_taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer,
                           struct ofi_operation *op, size_t length, uint64_t flags)
 {
-    struct ofi_state *ofi = peer->ofi;
-
     if (!op) {
         end_transfer(peer);
     } else {
         ctx->issued++;
         if (op->left)
             atomic_fetch_add_explicit(op->left, 1, memory_order_relaxed);
-        if (shares(ctx) && (flags & FI_DELIVERY_COMPLETE || ofi->traits.stalls))
+        if (shares(ctx) && flags & FI_DELIVERY_COMPLETE)
             peer->delivering += op->delivering = length;
     }
-    if (shares(ctx)) {
-        peer->met = true;
+    if (shares(ctx))
         sy_ofi_be_patient(peer);
-    }
     if (flags == FI_WRITE)
         ofi_rma_unproved(ctx, peer, length);
 }
@@ -272,10 +239,10 @@ static int ofi_rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer 
                          size_t length, bool get, _Atomic int *left)
 {
     struct ofi_state *ofi = ctx->ofi;
-    struct ofi_lane *lane = ctx->lane;
+    struct ofi_endpoint *endpoint = ctx->endpoint;
     struct ofi_peer *peer = &ofi->peer[t->pe];
     struct ofi_operation *op = NULL;
-    ssize_t rc = ofi_rma_admit(ctx, t->pe, length, get);
+    ssize_t rc = ofi_rma_admit(ctx, t->pe, get);
 
     if (rc)
         return (int)rc;
@@ -284,7 +251,7 @@ static int ofi_rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer 
                                               : FI_WRITE;
     bool without = flags == FI_WRITE && ofi_rma_untold(peer, length);
     if (!without)
-        op = ofi_rma_take(lane, ctx, t->pe, get, left);
+        op = ofi_rma_take(endpoint, ctx, t->pe, get, left);
     rc = -EAGAIN;
     if (op || without) {
         rc = ofi_rma_issue(ctx, t, done, length, flags, op);
@@ -297,9 +264,9 @@ static int ofi_rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer 
     } else {
         end_transfer(peer);
         if (op)
-            ofi_rma_give(lane, op);
+            ofi_rma_give(endpoint, op);
     }
-    sy_ofi_unlock(lane);
+    sy_ofi_unlock(endpoint);
     if (rc && rc != -FI_EAGAIN)
         ofi->host->log(SY_LOG_ERROR, "ofi", "%s of %zu bytes with PE %d: %s", get ? "get" : "put",
                        length, t->pe, sy_ofi_library.strerror((int)-rc));
@@ -340,18 +307,17 @@ int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 /* ---- small transfers that have a PE for themselves ---- */
 
 /* Whether a small put should be native: those that come in a row gather in messages; one that is
- * the only one before a quiet, or follows another one after a wait, has nobody to gather with. (The
- * latter is a message all the same where a write would be answered and a message not.) It does not
- * overtake a message, be there a fence or not: many a program thinks that what it puts to the same
- * place stays in order. Then *flags makes the target acknowledge the message at once, so that the
- * next put finds none; if that has not helped the last time it is left alone. */
+ * the only one before a quiet, or follows another one after a wait, has nobody to gather with. It
+ * does not overtake a message, be there a fence or not: many a program thinks that what it puts to
+ * the same place stays in order. Then *flags makes the target acknowledge the message at once, so
+ * that the next put finds none; if that has not helped the last time it is left alone. */
 bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, unsigned *flags)
 {
     struct ofi_state *ofi = peer->ofi;
     unsigned polls = atomic_load_explicit(&ofi->polls, memory_order_relaxed);
 
     if (!ofi->traits.lone || !peer->proved || !shares(ctx) || !idle(peer) ||
-        !(ctx->puts ? ctx->polls != polls && !ofi->traits.answers : ctx->one_by_one))
+        !(ctx->puts ? ctx->polls != polls : ctx->one_by_one))
         return false;
     bool free = sy_ofi_reached(peer->acked, peer->content);
     *flags = free || ctx->behind ? 0 : OFI_AWAITED;
@@ -361,9 +327,7 @@ bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, 
 
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
 {
-    struct ofi_state *ofi = peer->ofi;
-
-    return ofi->traits.lone && peer->proved && shares(ctx) && idle(peer) &&
+    return peer->ofi->traits.lone && peer->proved && shares(ctx) && idle(peer) &&
            (!ctx->listed[peer->pe] || sy_ofi_reached(peer->acked, ctx->last[peer->pe]));
 }
 
@@ -385,29 +349,28 @@ int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx)
 {
     struct ofi_state *ofi = self;
 
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     for (int i = 0; i < ctx->dirties; i++)
         ctx->fenced[ctx->dirty[i]] = ofi_rma_last_before_fence(ctx, ctx->dirty[i]);
     if (!shares(ctx))
-        sy_ofi_lock(ctx->lane);
+        sy_ofi_lock(ctx->endpoint);
     ctx->wait_issued = ctx->issued > 0;
     if (!shares(ctx))
-        sy_ofi_unlock(ctx->lane);
-    sy_ofi_unlock(&ofi->lane[0]);
+        sy_ofi_unlock(ctx->endpoint);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     return 0;
 }
 
-/* Requests to the context's PEs, or to one of them. Main lane locked. */
+/* Requests to the context's PEs, or to one of them. Main endpoint locked. */
 static int ofi_rma_quiet_messages(struct sy_transport_ctx *ctx, int pe)
 {
-    struct ofi_state *ofi = ctx->ofi;
     int kept = 0, rc = ctx->fetches ? -EAGAIN : 0;
 
     for (int i = 0; i < ctx->dirties; i++) {
         int dirty = ctx->dirty[i];
         if (pe != SY_ALL_PES && pe != dirty) {
             ctx->dirty[kept++] = dirty;
-        } else if (sy_ofi_ask(&ofi->peer[dirty], ctx->last[dirty])) {
+        } else if (sy_ofi_ask(&ctx->ofi->peer[dirty], ctx->last[dirty])) {
             rc = -EAGAIN;
             ctx->dirty[kept++] = dirty;
         } else {
@@ -422,10 +385,10 @@ int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
 {
     struct ofi_state *ofi = self;
 
-    sy_ofi_lock(&ofi->lane[0]);
+    sy_ofi_lock(&ofi->endpoint[0]);
     int rc = ofi_rma_quiet_messages(ctx, pe);
     if (!shares(ctx))
-        sy_ofi_lock(ctx->lane);
+        sy_ofi_lock(ctx->endpoint);
     if (ctx->issued)
         rc = -EAGAIN;
     else
@@ -435,7 +398,7 @@ int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
         ctx->puts = 0;
     }
     if (!shares(ctx))
-        sy_ofi_unlock(ctx->lane);
-    sy_ofi_unlock(&ofi->lane[0]);
+        sy_ofi_unlock(ctx->endpoint);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     return rc;
 }

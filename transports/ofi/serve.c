@@ -2,7 +2,7 @@
  * is checked before anything else is believed, and its number, so that what was recorded and is
  * sent again is dropped. What is then left is the word of a PE of this job, and is checked before
  * it is used all the same: a PE that has been taken over writes into symmetric memory and nowhere
- * else. Main lane locked throughout. */
+ * else. Main endpoint locked throughout. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,7 +363,6 @@ void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t
         sy_ofi_stranger(ofi, "a message");
         return;
     }
-    peer->met = true;
     sy_ofi_acknowledged(peer, header->ack);
     if (!(header->flags & OFI_REQUEST))
         serve_replies(peer, header);

@@ -34,7 +34,7 @@ static const struct sy_option options[] = {
     {"ofi.without", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, without), "", NULL, 0, 0,
      NULL,
      "Abilities of the provider to do without, with commas: rma, delivery, waw, saw, small, "
-     "lone, unregistered, bell"},
+     "lone, unregistered, wakeup"},
     {"ofi.contact_timeout", SY_OPTION_SECONDS, 0, offsetof(struct ofi_settings, contact_timeout),
      "5", NULL, 0, 0, NULL,
      "Seconds for another host to answer when the job starts, after which another transport is "
@@ -55,17 +55,19 @@ static const struct sy_option options[] = {
 };
 #undef INERT
 
-static void ofi_close(void *self)
+static void plugin_close(void *self)
 {
     struct ofi_state *ofi = self;
 
     if (ofi->peer && !sy_ofi_drain(ofi, DRAIN_SECONDS))
         ofi->host->log(SY_LOG_INFO, "ofi", "left without the last acknowledgements");
-    sy_ofi_progress_close(ofi);
+    sy_ofi_sleep_close(ofi);
     sy_ofi_probes_close(ofi);
-    sy_ofi_close_endpoint(ofi);
+    sy_ofi_endpoints_close(ofi);
     sy_ofi_pools_close(ofi);
-    sy_ofi_close_domain(ofi);
+    sy_ofi_domain_close(ofi);
+    if (ofi->info)
+        sy_ofi_library.freeinfo(ofi->info);
     sy_ofi_serve_close(ofi);
     if (ofi->peer)
         explicit_bzero(ofi->peer, (size_t)ofi->host->npes * sizeof *ofi->peer);
@@ -78,37 +80,39 @@ void sy_ofi_reset(struct ofi_state *ofi, const struct sy_host *host)
 {
     memset(ofi, 0, sizeof *ofi);
     ofi->host = host;
-    ofi->epoll = ofi->timer = ofi->cq_fd = ofi->bell.fd = -1;
+    ofi->epoll = ofi->timer = ofi->cq_fd = ofi->wakeup.fd = -1;
     ofi->deferred_end = &ofi->deferred;
     pthread_mutex_init(&ofi->contexts, NULL);
-    for (int i = 0; i < OFI_LANES; i++)
-        ofi->lane[i].ofi = ofi, pthread_mutex_init(&ofi->lane[i].lock, NULL);
+    for (int i = 0; i < OFI_ENDPOINTS; i++)
+        ofi->endpoint[i].ofi = ofi, pthread_mutex_init(&ofi->endpoint[i].lock, NULL);
     for (int i = OFI_FETCHES; i-- > 0;) {
         ofi->fetch[i].next = ofi->fetch_free;
         ofi->fetch_free = &ofi->fetch[i];
     }
-    ofi->lanes = 1;
+    ofi->endpoints = 1;
 }
 
 /* Opens the best of the chosen provider's offers that can be. Where none can be, what is told is
  * why the first one could not. */
-static int ofi_open_offer(struct ofi_state *ofi, struct sy_error *err)
+static int plugin_open_offer(struct ofi_state *ofi, struct sy_error *err)
 {
-    int rc = sy_ofi_open_endpoint(ofi, err), again = rc;
+    int rc = sy_ofi_domain_open(ofi, err), again = rc;
     struct sy_error why = *err;
 
     while (again) {
         ofi->host->log(SY_LOG_INFO, "ofi", "fabric %s, domain %s is not used: %s",
                        ofi->info->fabric_attr->name, ofi->info->domain_attr->name, why.text);
+        sy_ofi_endpoints_close(ofi);
+        sy_ofi_domain_close(ofi);
         if (sy_ofi_choose_next(ofi))
             return rc;
-        again = sy_ofi_open_endpoint(ofi, &why);
+        again = sy_ofi_domain_open(ofi, &why);
     }
     return 0;
 }
 
-static int ofi_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
-                    struct sy_error *err)
+static int plugin_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
+                       struct sy_error *err)
 {
     if (sy_secure())
         return host->fail(err, ENODEV,
@@ -123,20 +127,22 @@ static int ofi_open(const struct sy_host *host, const struct sy_instance *instan
     if (!rc)
         rc = sy_ofi_keys_open(ofi, err);
     if (!rc)
-        rc = ofi_open_offer(ofi, err);
+        rc = plugin_open_offer(ofi, err);
     sy_ofi_offers_close(ofi);
     if (!rc)
         rc = sy_ofi_pools_open(ofi, err);
     if (!rc)
-        rc = sy_ofi_progress_open(ofi, err);
+        rc = sy_ofi_sleep_open(ofi, err);
+    if (!rc)
+        sy_ofi_poll(ofi); /* posts the buffers to receive into */
     if (rc)
-        ofi_close(ofi);
+        plugin_close(ofi);
     else
         *self = ofi;
     return rc;
 }
 
-static unsigned ofi_reach(void *self, int pe)
+static unsigned plugin_reach(void *self, int pe)
 {
     struct ofi_state *ofi = self;
 
@@ -148,46 +154,46 @@ static unsigned ofi_reach(void *self, int pe)
 /* Whether a new context gets an endpoint of its own: its completions then need nobody else's lock.
  * Only where delivery can be asked for, because messages are ordered behind the main endpoint's
  * writes alone; and not the default context, which opens before the PEs are connected. */
-static bool wants_lane(struct ofi_state *ofi)
+static bool wants_endpoint(struct ofi_state *ofi)
 {
     return ofi->peer && ofi->traits.own_contexts && ofi->traits.rma && ofi->traits.delivery;
 }
 
-/* A free lane, opened; the shared one when there is none or the provider has no more. */
-static struct ofi_lane *ofi_take_lane(struct ofi_state *ofi)
+/* A free endpoint, opened; the shared one when there is none or the provider has no more. */
+static struct ofi_endpoint *plugin_take_endpoint(struct ofi_state *ofi)
 {
-    struct ofi_lane *found = NULL;
+    struct ofi_endpoint *found = NULL;
     struct sy_error why = {""};
 
     pthread_mutex_lock(&ofi->contexts);
-    for (unsigned i = 1; i < OFI_LANES && !found; i++)
-        if (!ofi->lane[i].users)
-            found = &ofi->lane[i];
+    for (unsigned i = 1; i < OFI_ENDPOINTS && !found; i++)
+        if (!ofi->endpoint[i].users)
+            found = &ofi->endpoint[i];
     if (found) {
         sy_ofi_lock(found);
-        if (found->ep || !sy_ofi_lane_open(found, &why))
+        if (found->ep || !sy_ofi_endpoint_open(found, &why))
             found->users = 1;
         sy_ofi_unlock(found);
         if (!found->users) {
             ofi->host->log(SY_LOG_DEBUG, "ofi", "a context shares the endpoint: %s", why.text);
             found = NULL;
-        } else if (ofi->lanes <= (unsigned)(found - ofi->lane)) {
-            ofi->lanes = (unsigned)(found - ofi->lane) + 1;
+        } else if (ofi->endpoints <= (unsigned)(found - ofi->endpoint)) {
+            ofi->endpoints = (unsigned)(found - ofi->endpoint) + 1;
         }
     }
     pthread_mutex_unlock(&ofi->contexts);
-    return found ? found : &ofi->lane[0];
+    return found ? found : &ofi->endpoint[0];
 }
 
-static void ofi_ctx_close(void *self, struct sy_transport_ctx *ctx)
+static void plugin_ctx_close(void *self, struct sy_transport_ctx *ctx)
 {
     struct ofi_state *ofi = self;
 
     if (!ctx)
         return;
-    if (ctx->lane != &ofi->lane[0]) {
+    if (ctx->endpoint != &ofi->endpoint[0]) {
         pthread_mutex_lock(&ofi->contexts);
-        ctx->lane->users = 0;
+        ctx->endpoint->users = 0;
         pthread_mutex_unlock(&ofi->contexts);
     }
     free(ctx->last);
@@ -197,8 +203,8 @@ static void ofi_ctx_close(void *self, struct sy_transport_ctx *ctx)
     free(ctx);
 }
 
-static int ofi_ctx_open(void *self, long ctx_options, struct sy_transport_ctx **out,
-                        struct sy_error *err)
+static int plugin_ctx_open(void *self, long ctx_options, struct sy_transport_ctx **out,
+                           struct sy_error *err)
 {
     struct ofi_state *ofi = self;
     size_t npes = (size_t)ofi->host->npes;
@@ -206,31 +212,31 @@ static int ofi_ctx_open(void *self, long ctx_options, struct sy_transport_ctx **
 
     if (ctx) {
         ctx->ofi = ofi;
-        ctx->lane = &ofi->lane[0];
+        ctx->endpoint = &ofi->endpoint[0];
         ctx->last = calloc(npes, sizeof *ctx->last);
         ctx->fenced = calloc(npes, sizeof *ctx->fenced);
         ctx->dirty = calloc(npes, sizeof *ctx->dirty);
         ctx->listed = calloc(npes, sizeof *ctx->listed);
     }
     if (!ctx || !ctx->last || !ctx->fenced || !ctx->dirty || !ctx->listed) {
-        ofi_ctx_close(ofi, ctx);
+        plugin_ctx_close(ofi, ctx);
         return ofi->host->fail(err, ENOMEM, "no memory for a context over %zu PEs", npes);
     }
     (void)ctx_options;
-    if (wants_lane(ofi))
-        ctx->lane = ofi_take_lane(ofi);
+    if (wants_endpoint(ofi))
+        ctx->endpoint = plugin_take_endpoint(ofi);
     *out = ctx;
     return 0;
 }
 
 /* Messages of records, and native writes that are not known to have arrived. At rest nobody may
  * have asked whether they have, so that is done here. */
-static int ofi_pending(void *self, struct sy_pending *list, int room)
+static int plugin_pending(void *self, struct sy_pending *list, int room)
 {
     struct ofi_state *ofi = self;
     int count = 0;
 
-    if (pthread_mutex_trylock(&ofi->lane[0].lock))
+    if (pthread_mutex_trylock(&ofi->endpoint[0].lock))
         return -EAGAIN;
     for (int pe = 0; pe < ofi->host->npes && count < room; pe++) {
         uint32_t messages = ofi->peer[pe].sent - ofi->peer[pe].acked;
@@ -245,11 +251,11 @@ static int ofi_pending(void *self, struct sy_pending *list, int room)
                                                 .seconds = -1,
                                                 .state = "in messages of several, and by itself"};
     }
-    sy_ofi_unlock(&ofi->lane[0]);
+    sy_ofi_unlock(&ofi->endpoint[0]);
     return count;
 }
 
-static int ofi_progress(void *self, unsigned flags)
+static int plugin_progress(void *self, unsigned flags)
 {
     struct ofi_state *ofi = self;
 
@@ -262,14 +268,14 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .priority = 70, /* where it is asked for, it comes before sockets */
     .options = options,
     .settings_size = sizeof(struct ofi_settings),
-    .open = ofi_open,
-    .close = ofi_close,
+    .open = plugin_open,
+    .close = plugin_close,
     .address = sy_ofi_address,
     .connect = sy_ofi_connect,
-    .reach = ofi_reach,
+    .reach = plugin_reach,
     .mem_register = sy_ofi_register,
-    .ctx_open = ofi_ctx_open,
-    .ctx_close = ofi_ctx_close,
+    .ctx_open = plugin_ctx_open,
+    .ctx_close = plugin_ctx_close,
     .put = sy_ofi_put,
     .get = sy_ofi_get,
     .put_strided = sy_ofi_put_strided,
@@ -278,10 +284,10 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .put_signal = sy_ofi_put_signal,
     .fence = sy_ofi_fence,
     .quiet = sy_ofi_quiet,
-    .progress = ofi_progress,
+    .progress = plugin_progress,
     .wait_fd = sy_ofi_wait_fd,
     .arm = sy_ofi_arm,
-    .pending = ofi_pending,
+    .pending = plugin_pending,
     .protection =
         "messages are authenticated by the job's key; nothing is encrypted; see docs/ofi.md\n"
         "tcp, tcp;ofi_rxm: memory has secret keys of 64 bits; a user of a PE's host can take its "

@@ -1,0 +1,134 @@
+/* What a PE tells the others about its endpoint, and how it takes what they tell. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/ofi/ofi.h"
+#include "util/bits.h"
+
+/* Begins what a PE tells the others; then, for each of `native` windows, key and base as far as the
+ * provider wants them; then the endpoint's name. */
+struct address_head {
+    uint32_t provider; /* hash: PEs with another provider cannot be reached */
+    uint8_t native;    /* windows from 0 on that can be reached natively */
+    uint8_t name;      /* bytes of the endpoint's name */
+    uint8_t parts;     /* what there is for each window: PART_ bits */
+    uint8_t protocol;  /* of messages */
+    uint16_t wakeup;   /* port, in the network's order; 0: not needed */
+    unsigned char nonce[OFI_NONCE];
+};
+
+enum { PROTOCOL = 3, PART_KEY = 1, PART_BASE = 2 };
+
+static uint32_t address_provider_hash(struct ofi_state *ofi)
+{
+    const char *name = ofi->info->fabric_attr->prov_name;
+    uint32_t format = ofi->info->addr_format;
+
+    return (uint32_t)sy_hash(name, strlen(name), format);
+}
+
+/* Bytes that a address spends on each window. */
+static size_t window_bytes(unsigned parts)
+{
+    return (parts & PART_KEY ? sizeof(uint64_t) : 0) + (parts & PART_BASE ? sizeof(uint64_t) : 0);
+}
+
+static bool address_usable(struct ofi_state *ofi, unsigned window)
+{
+    return ofi->mr[window] && fi_mr_key(ofi->mr[window]) != FI_KEY_NOTAVAIL;
+}
+
+size_t sy_ofi_address(void *self, void *buffer, size_t room)
+{
+    struct ofi_state *ofi = self;
+    struct address_head head = {.provider = address_provider_hash(ofi), .protocol = PROTOCOL};
+    const struct ofi_traits *traits = &ofi->traits;
+    char *at = (char *)buffer + sizeof head, name[256];
+    size_t length = sizeof name;
+
+    if (fi_getname(&ofi->endpoint[0].ep->fid, name, &length) || length + sizeof head > room) {
+        ofi->host->log(SY_LOG_WARN, "ofi", "not used: the endpoint's name has %zu bytes", length);
+        ofi->mute = true;
+        return 0;
+    }
+    head.wakeup = traits->wakeup ? ofi->wakeup.port : 0;
+    head.name = (uint8_t)length;
+    memcpy(head.nonce, ofi->nonce, sizeof head.nonce);
+    head.parts = (uint8_t)((traits->prov_key ? PART_KEY : 0) | (traits->virt_addr ? PART_BASE : 0));
+    room -= sizeof head + length;
+    /* Windows for which there is no place left are reached by messages. */
+    for (unsigned w = 0;
+         w < ofi->windows && address_usable(ofi, w) && window_bytes(head.parts) <= room; w++) {
+        uint64_t key = fi_mr_key(ofi->mr[w]), base = (uintptr_t)ofi->window[w].base;
+        if (traits->prov_key)
+            memcpy(at, &key, sizeof key), at += sizeof key;
+        if (traits->virt_addr)
+            memcpy(at, &base, sizeof base), at += sizeof base;
+        room -= window_bytes(head.parts);
+        head.native++;
+    }
+    memcpy(at, name, length);
+    memcpy(buffer, &head, sizeof head);
+    return (size_t)(at + length - (char *)buffer);
+}
+
+/* Reads PE pe's address. One of zeros is that of a PE without this transport. */
+static int address_meet(struct ofi_state *ofi, int pe, const char *address, size_t stride)
+{
+    struct ofi_peer *peer = &ofi->peer[pe];
+    struct address_head head;
+
+    memcpy(&head, address, sizeof head);
+    size_t windows = head.native * window_bytes(head.parts);
+    if (ofi->mute || head.provider != address_provider_hash(ofi) || head.protocol != PROTOCOL ||
+        !head.name || head.native > OFI_WINDOWS || sizeof head + windows + head.name > stride)
+        return 0;
+    const char *at = address + sizeof head;
+    int rc = sy_ofi_pair_key(peer, head.nonce);
+    for (unsigned w = 0; w < head.native && !rc; w++) {
+        if (head.parts & PART_KEY)
+            memcpy(&peer->key[w], at, sizeof peer->key[w]), at += sizeof peer->key[w];
+        else
+            rc = sy_ofi_window_key(ofi, pe, head.nonce, w, peer->key);
+        if (head.parts & PART_BASE)
+            memcpy(&peer->base[w], at, sizeof peer->base[w]), at += sizeof peer->base[w];
+        peer->native |= 1u << w;
+    }
+    if (rc)
+        return rc;
+    char name[256] = {0};
+    memcpy(name, at, head.name);
+    int count = fi_av_insert(ofi->av, name, 1, &peer->address, 0, NULL);
+    peer->known = count == 1;
+    if (!peer->known)
+        return count < 0 ? count : -FI_EINVAL;
+    sy_ofi_probes_meet(peer, name);
+    return sy_ofi_wakeup_meet(peer, name, head.wakeup);
+}
+
+int sy_ofi_connect(void *self, const void *addresses, size_t stride, double seconds,
+                   struct sy_error *err)
+{
+    struct ofi_state *ofi = self;
+    int npes = ofi->host->npes;
+
+    ofi->peer = calloc((size_t)npes, sizeof *ofi->peer);
+    if (!ofi->peer)
+        return ofi->host->fail(err, ENOMEM, "no memory for %d PEs", npes);
+    for (int pe = 0; pe < npes; pe++) {
+        ofi->peer[pe].ofi = ofi;
+        ofi->peer[pe].pe = pe;
+        int rc = address_meet(ofi, pe, (const char *)addresses + (size_t)pe * stride, stride);
+        if (rc) {
+            char what[64];
+            snprintf(what, sizeof what, "getting ready to reach PE %d", pe);
+            return sy_ofi_fail(ofi, err, rc, what);
+        }
+    }
+    double most = ofi->settings->contact_timeout;
+    ofi->probes.watching = true; /* first contact has a limit of its own */
+    int rc = most > 0 ? sy_ofi_contact(ofi, most < seconds ? most : seconds, err) : 0;
+    ofi->probes.watching = !ofi->traits.tcp;
+    return rc;
+}

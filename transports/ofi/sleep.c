@@ -1,0 +1,91 @@
+/* What a thread sleeps on, be it the core's progress thread or one that waits: an epoll set of two
+ * descriptors, the main completion queue's (or the wake-ups', wakeup.c) and a timer. Who sleeps
+ * when is progress.c's business. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "transports/ofi/ofi.h"
+#include "util/denied.h"
+
+#define UNHEARD_NS 50000L /* until the other side gets a wake-up, if this one does not wait */
+
+uint64_t sy_ofi_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+void sy_ofi_beat_timer(struct ofi_state *ofi, long ns)
+{
+    const struct itimerspec when = {.it_value.tv_nsec = ns};
+
+    timerfd_settime(ofi->timer, 0, &when, NULL);
+}
+
+/* The same with the main endpoint locked. */
+void sy_ofi_set_timer(struct ofi_state *ofi, long ns)
+{
+    ofi->ticking = ns > 0;
+    sy_ofi_beat_timer(ofi, ns);
+}
+
+void sy_ofi_watch_queue(struct ofi_state *ofi, bool on)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    atomic_store_explicit(&ofi->armed, on, memory_order_relaxed);
+    epoll_ctl(ofi->epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, ofi->cq_fd, &event);
+}
+
+/* Something was issued that must be looked after although nothing wakes who sleeps. */
+void sy_ofi_look_after(struct ofi_state *ofi)
+{
+    long soon = ofi->wakeup.fd >= 0 ? UNHEARD_NS : OFI_TICK_NS;
+
+    if (ofi->armed && (!ofi->ticking || ofi->tick_ns > soon))
+        sy_ofi_set_timer(ofi, ofi->tick_ns = soon);
+}
+
+int sy_ofi_wait_fd(void *self)
+{
+    struct ofi_state *ofi = self;
+
+    return ofi->epoll;
+}
+
+int sy_ofi_sleep_open(struct ofi_state *ofi, struct sy_error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    ofi->cq_fd = -1;
+    ofi->epoll = epoll_create1(EPOLL_CLOEXEC);
+    ofi->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (ofi->epoll < 0 || ofi->timer < 0 ||
+        epoll_ctl(ofi->epoll, EPOLL_CTL_ADD, ofi->timer, &event))
+        return ofi->host->fail(err, errno, "a timer for the progress thread: %s%s", strerror(errno),
+                               sy_denied_hint(errno));
+    if (ofi->traits.wakeup)
+        ofi->cq_fd = ofi->wakeup.fd;
+    else if (ofi->traits.deaf || fi_control(&ofi->endpoint[0].cq->fid, FI_GETWAIT, &ofi->cq_fd))
+        ofi->cq_fd = -1;
+    ofi->host->log(SY_LOG_DEBUG, "ofi", "progress: %s",
+                   ofi->cq_fd < 0       ? "by a timer"
+                   : ofi->traits.wakeup ? "woken by datagrams"
+                                        : "woken by the completion queue");
+    sy_ofi_set_timer(ofi, ofi->tick_ns = ofi->beat_ns = OFI_TICK_NS);
+    return 0;
+}
+
+void sy_ofi_sleep_close(struct ofi_state *ofi)
+{
+    if (ofi->epoll >= 0)
+        close(ofi->epoll);
+    if (ofi->timer >= 0)
+        close(ofi->timer);
+    ofi->epoll = ofi->timer = ofi->cq_fd = -1;
+}

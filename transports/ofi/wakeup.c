@@ -1,0 +1,227 @@
+/* Wake-ups. In libfabric 1.x a completion queue that can be slept on costs each message over
+ * tcp;ofi_rxm about a microsecond: the kernel tells the provider's epoll set of it, and the
+ * provider asks that set. So where PEs have a processor each, the main endpoint's queue has no
+ * descriptor, and the progress thread of a PE that computes sleeps on a datagram socket, to which
+ * nothing is sent but wake-ups. A PE that gets one looks at its main endpoint.
+ *
+ * A PE to which something leaves is put on a list (sy_ofi_expect), and taken off when all of it is
+ * known to have arrived. Those on it get a wake-up after a number of polls, in which a PE that
+ * polls would have answered, and then again and again, ever more seldom; from the second time on a
+ * message asks for that knowledge too. Polls are those of threads that wait (sy_ofi_wakeup_due),
+ * or, while none does, ticks of the progress thread (sy_ofi_wakeup_inquire). So wake-ups may be
+ * lost or come before what they are for. A network may let no datagrams through: a PE of a job on
+ * several hosts looks every few milliseconds, woken or not. A wake-up says only who sends it, under
+ * the key of the two PEs, and is trusted with nothing: one that is sent again by somebody costs a
+ * look.
+ *
+ * All with the main endpoint locked, but for opening, closing and meeting. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transports/ofi/ofi.h"
+
+#define WAKEUPS 16 /* that are read at once */
+
+/* Polls without a sign of a PE before it gets a wake-up, on this machine and on others; and after
+ * one at most before the next. */
+#define PATIENCE     64
+#define PATIENCE_FAR 512
+#define LONGEST_GAP  2048
+
+struct wakeup {
+    uint64_t mac;
+    uint64_t source; /* the PE that sends it */
+};
+
+static socklen_t wakeup_length_of(const void *address)
+{
+    return ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                                                     : sizeof(struct sockaddr_in);
+}
+
+/* The port stands at the same place in both families. */
+static uint16_t *wakeup_port_of(void *address)
+{
+    return &((struct sockaddr_in *)address)->sin_port;
+}
+
+static int wakeup_make_socket(struct ofi_state *ofi, int family)
+{
+    if (ofi->wakeup.fd < 0)
+        ofi->wakeup.fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return ofi->wakeup.fd < 0 ? errno : 0;
+}
+
+/* Opens the socket for wake-ups beside the endpoint that is to be opened. Returns 0 or an errno
+ * value. */
+int sy_ofi_wakeup_open(struct ofi_state *ofi)
+{
+    const struct sockaddr *at = ofi->info->src_addr;
+    struct sockaddr_in6 address;
+    socklen_t length = sizeof address;
+
+    if (!at || (at->sa_family != AF_INET && at->sa_family != AF_INET6))
+        return EAFNOSUPPORT;
+    memcpy(&address, at, wakeup_length_of(at));
+    *wakeup_port_of(&address) = 0;
+    int rc = wakeup_make_socket(ofi, at->sa_family);
+    if (!rc && (bind(ofi->wakeup.fd, (struct sockaddr *)&address, wakeup_length_of(at)) ||
+                getsockname(ofi->wakeup.fd, (struct sockaddr *)&address, &length)))
+        rc = errno;
+    ofi->wakeup.port = *wakeup_port_of(&address);
+    if (rc)
+        sy_ofi_wakeup_close(ofi);
+    return rc;
+}
+
+void sy_ofi_wakeup_close(struct ofi_state *ofi)
+{
+    if (ofi->wakeup.fd >= 0)
+        close(ofi->wakeup.fd);
+    ofi->wakeup.fd = -1;
+}
+
+/* Whether an endpoint's address is on another host than this PE's. */
+static bool wakeup_is_far(struct ofi_state *ofi, const struct sockaddr *address)
+{
+    const struct sockaddr *own = ofi->info->src_addr;
+
+    if (!own || own->sa_family != address->sa_family)
+        return true;
+    if (own->sa_family == AF_INET6)
+        return memcmp(&((const struct sockaddr_in6 *)(const void *)own)->sin6_addr,
+                      &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
+                      sizeof(struct in6_addr));
+    return ((const struct sockaddr_in *)(const void *)own)->sin_addr.s_addr !=
+           ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr;
+}
+
+/* address: of the peer's endpoint; its_port: for wake-ups, or 0. Returns 0 or an errno value. */
+int sy_ofi_wakeup_meet(struct ofi_peer *peer, const void *address, uint16_t its_port)
+{
+    struct ofi_state *ofi = peer->ofi;
+
+    /* Where there are no wake-ups addresses may be of any kind. */
+    bool far = (its_port || ofi->traits.wakeup) && wakeup_is_far(ofi, address);
+
+    peer->patience = far ? PATIENCE_FAR : PATIENCE;
+    ofi->wakeup.from_far = ofi->wakeup.from_far || far;
+    if (!its_port || peer->pe == ofi->host->pe)
+        return 0;
+    memcpy(&peer->wakeup, address, wakeup_length_of(address));
+    *wakeup_port_of(&peer->wakeup) = its_port;
+    return wakeup_make_socket(ofi, peer->wakeup.sin6_family);
+}
+
+/* Whether wake-ups arrive for sure: no network is between. */
+bool sy_ofi_wakeup_sure(struct ofi_state *ofi)
+{
+    return !ofi->wakeup.from_far;
+}
+
+/* Whether it is of a PE of this job. */
+static bool wakeup_is_valid(struct ofi_state *ofi, const struct wakeup *wakeup, ssize_t length)
+{
+    if (length != sizeof *wakeup || !ofi->peer || wakeup->source >= (uint64_t)ofi->host->npes)
+        return false;
+    const struct ofi_peer *peer = &ofi->peer[wakeup->source];
+    return peer->known && wakeup->mac == sy_siphash(peer->secret, &wakeup->source, 1);
+}
+
+/* Whether one has come. */
+bool sy_ofi_wakeup_taken(struct ofi_state *ofi)
+{
+    bool heard = false;
+
+    for (int i = 0; ofi->traits.wakeup && i < WAKEUPS; i++) {
+        struct wakeup wakeup;
+        ssize_t length = recv(ofi->wakeup.fd, &wakeup, sizeof wakeup, MSG_TRUNC);
+        if (length < 0 && errno == EAGAIN)
+            break;
+        if (length < 0)
+            continue;
+        if (wakeup_is_valid(ofi, &wakeup, length))
+            heard = true;
+        else
+            sy_ofi_stranger(ofi, "a wake-up");
+    }
+    return heard;
+}
+
+/* ---- those that are expected to answer ---- */
+
+/* What is refused comes from an earlier one to a PE that has gone. */
+static void wakeup_send(struct ofi_peer *peer)
+{
+    struct ofi_state *ofi = peer->ofi;
+    struct wakeup wakeup = {.source = (uint64_t)ofi->host->pe};
+
+    wakeup.mac = sy_siphash(peer->secret, &wakeup.source, 1);
+    if (!peer->wakeup.sin6_family ||
+        sendto(ofi->wakeup.fd, &wakeup, sizeof wakeup, 0, (struct sockaddr *)&peer->wakeup,
+               wakeup_length_of(&peer->wakeup)) >= 0 ||
+        errno == EAGAIN || errno == ECONNREFUSED || peer->told_of)
+        return;
+    peer->told_of = !ofi->contacting;
+    ofi->host->log(ofi->contacting ? SY_LOG_DEBUG : SY_LOG_WARN, "ofi",
+                   "PE %d cannot be woken now, and answers when it calls the library: %s", peer->pe,
+                   strerror(errno));
+}
+
+/* asks: for an answer too. Neither is a sign of life. */
+static void wakeup_call(struct ofi_peer *peer, bool asks)
+{
+    unsigned gap = peer->gap;
+
+    if (asks)
+        sy_ofi_prove(peer);
+    wakeup_send(peer);
+    peer->gap = gap < LONGEST_GAP ? 2 * gap : gap;
+    peer->wake_at = peer->ofi->looks + peer->gap;
+    peer->stale = true;
+}
+
+/* The first on the list behind *link that is still expected to answer; the others are taken off. */
+static struct ofi_peer *wakeup_next_expected(struct ofi_peer **link)
+{
+    struct ofi_peer *peer;
+
+    while ((peer = *link) && !sy_ofi_is_unanswered(peer)) {
+        peer->expected = false;
+        *link = peer->next_expected;
+    }
+    return peer;
+}
+
+/* Called by sy_ofi_poll when somebody may be due. */
+void sy_ofi_wakeup_due(struct ofi_state *ofi)
+{
+    struct ofi_peer **link = &ofi->expected, *peer;
+
+    ofi->wake_at = ofi->looks + LONGEST_GAP;
+    for (; (peer = wakeup_next_expected(link)); link = &peer->next_expected) {
+        if (sy_ofi_reached(ofi->looks, peer->wake_at))
+            wakeup_call(peer, peer->gap > peer->patience);
+        if (!sy_ofi_reached(peer->wake_at, ofi->wake_at))
+            ofi->wake_at = peer->wake_at;
+    }
+}
+
+/* While nobody waits. now: all; else those to whom nothing has left since the last time. Returns
+ * whether native transfers are under way, which go on in polls without a word of it. */
+bool sy_ofi_wakeup_inquire(struct ofi_state *ofi, bool now)
+{
+    bool moving = false;
+    struct ofi_peer **link = &ofi->expected, *peer;
+
+    for (; (peer = wakeup_next_expected(link)); link = &peer->next_expected) {
+        if (now || peer->stale)
+            wakeup_call(peer, true);
+        peer->stale = true;
+        moving |= atomic_load_explicit(&peer->transfers, memory_order_relaxed) > 0;
+    }
+    return moving;
+}
