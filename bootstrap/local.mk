@@ -56,7 +56,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/daemon/trace.c bootstrap/launcher/daemon/trace.h \
 	bootstrap/launcher/head/waiting.c \
 	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c \
-	shmem/util/rest.c shmem/util/rest.h
+	shmem/util/rest.c shmem/util/rest.h shmem/util/net/interfaces.c shmem/util/net/interfaces.h
 bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS) -DSY_PLUGIN_DIR='"$(pkglibdir)"'
 bin_oshrun_LDADD = $(LIBEV_LIBS) -lm
 

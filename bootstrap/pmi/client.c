@@ -2,7 +2,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,24 +93,13 @@ int sy_pmi_find(struct sy_error *err)
 /* A connection to one address: the descriptor, or -errno. */
 static int client_pmi_call(const struct sockaddr_storage *address, double deadline)
 {
-    socklen_t length = address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                                      : sizeof(struct sockaddr_in);
-    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc = 0;
+    int fd = sy_net_connect(address), rc = fd < 0 ? fd : sy_net_wait(fd, POLLOUT, &deadline);
 
-    if (fd < 0)
-        return -errno;
-    if (connect(fd, (const struct sockaddr *)address, length) != 0)
-        rc = errno == EINPROGRESS ? sy_net_wait(fd, POLLOUT, &deadline) : -errno;
-    if (rc == 0) {
-        int code = 0;
-        length = sizeof code;
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length);
-        rc = -code;
-    }
     if (rc == 0)
-        return fd;
-    close(fd);
-    return rc;
+        rc = sy_net_connected(fd);
+    if (rc != 0 && fd >= 0)
+        close(fd);
+    return rc ? rc : fd;
 }
 
 static int client_connect_to(struct pmi_client *client, const char *place, struct sy_error *err)

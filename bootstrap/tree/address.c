@@ -1,5 +1,4 @@
 /* Addresses of hosts: which ones this PE listens on and tells others, and what users write. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -10,20 +9,6 @@
 #include "util/net/lookup.h"
 
 /* ---- one address ---- */
-
-socklen_t sy_tree_address_length(const struct sockaddr_storage *address)
-{
-    return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                          : sizeof(struct sockaddr_in);
-}
-
-void sy_tree_address_set_port(struct sockaddr_storage *address, uint16_t port)
-{
-    if (address->ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
-    else
-        ((struct sockaddr_in *)address)->sin_port = htons(port);
-}
 
 static struct sy_ip address_ip(const struct sockaddr_storage *address)
 {
@@ -169,10 +154,11 @@ int sy_tree_place_split(const char *text, char *host, size_t room, uint16_t *por
 int sy_tree_place_resolve(const char *name, uint16_t port, struct tree_addresses *addresses,
                           struct sy_error *err)
 {
-    memset(addresses, 0, sizeof *addresses);
-    int count = sy_lookup(name, port, addresses->entry, TREE_ADDRESSES, err);
-    if (count < 0)
-        return count;
-    addresses->count = count;
-    return 0;
+    struct sockaddr_storage found[TREE_ADDRESSES];
+    int count = sy_lookup(name, port, found, TREE_ADDRESSES, err);
+
+    *addresses = (struct tree_addresses){.count = count, .port = port};
+    for (int i = 0; i < count; i++)
+        addresses->entry[i] = address_ip(&found[i]);
+    return count < 0 ? count : 0;
 }

@@ -1,7 +1,6 @@
 /* The one value that a bootstrap carries, as text that survives every launcher: PMI-1 servers cut a
  * value at 1023 bytes or at the first blank, some in silence. Bytes in the order of the network. */
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,47 +49,27 @@ static uint64_t tree_contact_get_number(const unsigned char *at, int bytes)
 
 /* ---- addresses ---- */
 
-static size_t tree_contact_pack_address(unsigned char *out, const struct sockaddr_storage *address)
+static size_t contact_address_bytes(const struct sy_ip *ip)
 {
-    if (address->ss_family == AF_INET6) {
-        out[0] = 6;
-        memcpy(out + 1, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
-        return 17;
-    }
-    out[0] = 4;
-    memcpy(out + 1, &((const struct sockaddr_in *)address)->sin_addr, 4);
-    return 5;
+    return ip->family == 4 ? 4 : 16;
+}
+
+static size_t tree_contact_pack_address(unsigned char *out, const struct sy_ip *ip)
+{
+    *out = ip->family;
+    memcpy(out + 1, ip->bytes, contact_address_bytes(ip));
+    return 1 + contact_address_bytes(ip);
 }
 
 /* Returns the bytes used, or 0 where they make no sense. */
-static size_t tree_contact_unpack_address(const unsigned char *in, size_t left, uint16_t port,
-                                          struct sockaddr_storage *address)
+static size_t tree_contact_unpack_address(const unsigned char *in, size_t left, struct sy_ip *ip)
 {
-    struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)address;
-    struct sockaddr_in *a4 = (struct sockaddr_in *)address;
-
-    memset(address, 0, sizeof *address);
-    if (left >= 17 && in[0] == 6) {
-        a6->sin6_family = AF_INET6;
-        a6->sin6_port = htons(port);
-        memcpy(&a6->sin6_addr, in + 1, 16);
-        return 17;
-    }
-    if (left >= 5 && in[0] == 4) {
-        a4->sin_family = AF_INET;
-        a4->sin_port = htons(port);
-        memcpy(&a4->sin_addr, in + 1, 4);
-        return 5;
-    }
-    return 0;
-}
-
-static uint16_t tree_contact_port_of(const struct tree_addresses *addresses)
-{
-    const struct sockaddr_storage *first = &addresses->entry[0];
-
-    return ntohs(first->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)first)->sin6_port
-                                              : ((const struct sockaddr_in *)first)->sin_port);
+    *ip = (struct sy_ip){.family = *in};
+    ip->prefix = (uint8_t)(8 * contact_address_bytes(ip));
+    if ((*in != 4 && *in != 6) || left < 1 + contact_address_bytes(ip))
+        return 0;
+    memcpy(ip->bytes, in + 1, contact_address_bytes(ip));
+    return 1 + contact_address_bytes(ip);
 }
 
 /* ---- text ---- */
@@ -136,7 +115,7 @@ void sy_tree_contact_encode(const struct tree_contact *contact, char text[TREE_C
 
     bytes[0] = VERSION;
     bytes[1] = (unsigned char)contact->root.count;
-    tree_contact_put_number(bytes + 2, tree_contact_port_of(&contact->root), 2);
+    tree_contact_put_number(bytes + 2, contact->root.port, 2);
     tree_contact_put_number(bytes + 4, contact->root.host, 8);
     memcpy(bytes + 12, contact->secret, TREE_SECRET);
     for (int i = 0; i < contact->root.count; i++)
@@ -157,9 +136,9 @@ int sy_tree_contact_decode(const char *text, struct tree_contact *contact)
     memset(contact, 0, sizeof *contact);
     memcpy(contact->secret, bytes + 12, TREE_SECRET);
     contact->root.host = tree_contact_get_number(bytes + 4, 8);
+    contact->root.port = (uint16_t)tree_contact_get_number(bytes + 2, 2);
     while (at < length && contact->root.count < TREE_ADDRESSES) {
         size_t used = tree_contact_unpack_address(bytes + at, length - at,
-                                                  (uint16_t)tree_contact_get_number(bytes + 2, 2),
                                                   &contact->root.entry[contact->root.count]);
         if (!used)
             return -EINVAL;

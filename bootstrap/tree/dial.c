@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "bootstrap/tree/state.h"
@@ -20,7 +19,7 @@ static const double STAGGER = 0.25; /* seconds between the beginnings of attempt
 enum { MOST = TREE_ADDRESSES + 2, NOTES = 160 };
 
 struct attempts {
-    const struct sockaddr_storage *address[MOST];
+    struct sockaddr_storage address[MOST];
     struct pollfd wait[MOST];
     unsigned char nonce[MOST][TREE_NONCE];
     bool opened[MOST]; /* connected; the first word is said */
@@ -32,31 +31,25 @@ struct attempts {
     int unnoted;      /* of them, for which there was no room */
 };
 
-/* What is tried: loopback first where both are on one host. */
-static void dial_list(struct attempts *all, const struct tree_addresses *to,
-                      struct sockaddr_storage local[2])
+static void dial_add(struct attempts *all, const struct sy_ip *ip, uint16_t port)
 {
+    all->wait[all->count] = (struct pollfd){.fd = -1, .events = POLLOUT};
+    sy_ip_socket(ip, port, 0, &all->address[all->count++]);
+}
+
+/* What is tried: loopback first where both are on one host. */
+static void dial_list(struct attempts *all, const struct tree_addresses *to)
+{
+    static const struct sy_ip four = {.family = 4, .bytes = {127, 0, 0, 1}},
+                              six = {.family = 6, .bytes = {[15] = 1}};
     uint64_t me = sy_machine_network();
 
     if (me && me == to->host && to->count) {
-        const struct sockaddr_storage *first = &to->entry[0];
-        uint16_t port = ntohs(first->ss_family == AF_INET6
-                                  ? ((const struct sockaddr_in6 *)first)->sin6_port
-                                  : ((const struct sockaddr_in *)first)->sin_port);
-        memset(local, 0, 2 * sizeof local[0]);
-        ((struct sockaddr_in *)&local[0])->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        local[0].ss_family = AF_INET;
-        ((struct sockaddr_in6 *)&local[1])->sin6_addr = in6addr_loopback;
-        local[1].ss_family = AF_INET6;
-        for (int i = 0; i < 2; i++) {
-            sy_tree_address_set_port(&local[i], port);
-            all->address[all->count++] = &local[i];
-        }
+        dial_add(all, &four, to->port);
+        dial_add(all, &six, to->port);
     }
     for (int i = 0; i < to->count && i < TREE_ADDRESSES; i++)
-        all->address[all->count++] = &to->entry[i];
-    for (int i = 0; i < all->count; i++)
-        all->wait[i] = (struct pollfd){.fd = -1, .events = POLLOUT};
+        dial_add(all, &to->entry[i], to->port);
 }
 
 /* What does not belong to this job explains more than a refusal does. */
@@ -68,7 +61,7 @@ static void dial_note(struct attempts *all, int i, const char *why)
     if (all->code)
         return;
     int length = snprintf(line, sizeof line, "%s%s: %s", used ? "; " : "",
-                          sy_socket_text(all->address[i], text), why);
+                          sy_socket_text(&all->address[i], text), why);
     if (used && used + (size_t)length >= sizeof all->note)
         all->unnoted++;
     else
@@ -100,28 +93,20 @@ static void dial_late(struct attempts *all, int i)
 static void dial_begin(struct attempts *all)
 {
     int i = all->begun++, one = 1;
-    const struct sockaddr_storage *to = all->address[i];
 
     all->began[i] = sy_net_now();
     all->until[i] = all->began[i] + all->patience;
-    all->wait[i].fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (all->wait[i].fd < 0) {
-        dial_drop(all, i, sy_way_seen(errno), strerror(errno));
-        return;
-    }
-    setsockopt(all->wait[i].fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (connect(all->wait[i].fd, (const struct sockaddr *)to, sy_tree_address_length(to)) != 0 &&
-        errno != EINPROGRESS)
-        dial_drop(all, i, sy_way_seen(errno), strerror(errno));
+    all->wait[i].fd = sy_net_connect(&all->address[i]);
+    if (all->wait[i].fd < 0)
+        dial_drop(all, i, sy_way_seen(-all->wait[i].fd), strerror(-all->wait[i].fd));
+    else
+        setsockopt(all->wait[i].fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
 
 static void dial_open(struct attempts *all, int i)
 {
-    int code = 0;
-    socklen_t length = sizeof code;
+    int code = -sy_net_connected(all->wait[i].fd);
 
-    if (getsockopt(all->wait[i].fd, SOL_SOCKET, SO_ERROR, &code, &length))
-        code = errno;
     if (!code)
         code = -sy_tree_handshake_open(all->wait[i].fd, all->nonce[i]);
     if (code) {
@@ -202,12 +187,11 @@ static int dial_explain(struct attempts *all, struct sy_error *err)
 int sy_tree_dial(const struct tree_addresses *to, double patience, double deadline,
                  struct sy_error *err)
 {
-    struct sockaddr_storage local[2];
     struct attempts all = {.patience = patience};
     double last = 0;
     int fd = -1;
 
-    dial_list(&all, to, local);
+    dial_list(&all, to);
     while (fd < 0 && all.failed < all.count && sy_net_now() < deadline) {
         if (dial_next(&all, last)) {
             last = sy_net_now();

@@ -80,13 +80,16 @@ static int tree_listen_somewhere(const struct tree_places *places, uint16_t port
 
 const char *sy_tree_listens_text(char text[TREE_PLACES])
 {
+    struct sockaddr_storage address;
     char one[SY_IP_TEXT];
     size_t used = 0;
 
     *text = '\0';
-    for (int i = 0; i < sy_tree.listens.count && used < TREE_PLACES; i++)
+    for (int i = 0; i < sy_tree.listens.count && used < TREE_PLACES; i++) {
+        sy_ip_socket(&sy_tree.listens.entry[i], sy_tree.listens.port, 0, &address);
         used += (size_t)snprintf(text + used, TREE_PLACES - used, "%s%s", used ? ", " : "",
-                                 sy_socket_text(&sy_tree.listens.entry[i], one));
+                                 sy_socket_text(&address, one));
+    }
     return text;
 }
 
@@ -106,11 +109,12 @@ int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct s
     if (count < 0)
         return count;
     sy_tree.listeners = count;
-    sy_tree.listens = (struct tree_addresses){.count = count, .host = sy_machine_network()};
+    sy_tree.listens = (struct tree_addresses){
+        .count = count, .port = bound[0].port, .host = sy_machine_network()};
     for (int i = 0; i < count; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &sy_tree.listener[i]};
         sy_tree.listener[i] = bound[i].fd;
-        sy_ip_socket(&bound[i].ip, bound[i].port, 0, &sy_tree.listens.entry[i]);
+        sy_tree.listens.entry[i] = bound[i].ip;
         if (epoll_ctl(sy_tree.epoll, EPOLL_CTL_ADD, bound[i].fd, &event) != 0)
             rc = sy_tree.host->fail(err, errno, "epoll: %s", strerror(errno));
     }

@@ -140,8 +140,6 @@ struct tree_places {
     struct sy_interface at[TREE_ADDRESSES];
 };
 
-void sy_tree_address_set_port(struct sockaddr_storage *address, uint16_t port);
-socklen_t sy_tree_address_length(const struct sockaddr_storage *address);
 /* The loopback interface alone. */
 void sy_tree_places_loopback(struct tree_places *places);
 /* Those that other PEs use: SHMEM_CONTROL_INTERFACES (`networks`), and what this machine has of the

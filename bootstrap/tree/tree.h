@@ -13,9 +13,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include <switchyard/bootstrap.h>
+
+#include "util/net/interfaces.h"
 
 enum {
     TREE_SECRET = 32,
@@ -23,11 +24,12 @@ enum {
     TREE_CONTACT_TEXT = 481 /* room for a contact as text, the NUL included: what PMI-1 can carry */
 };
 
-/* Where a PE listens, likely addresses first. */
+/* Where a PE listens, likely addresses first; on all of them at one port. */
 struct tree_addresses {
     int count;
+    uint16_t port;
     uint64_t host; /* equal on processes that share the loopback interface; 0: not known */
-    struct sockaddr_storage entry[TREE_ADDRESSES];
+    struct sy_ip entry[TREE_ADDRESSES];
 };
 
 /* The one value that a bootstrap carries from PE 0 to all. */
@@ -82,6 +84,12 @@ void sy_tree_close(void);
 void sy_tree_note(const char *text, double seconds, int asked);
 void sy_tree_rests(uint64_t wait, unsigned flags);
 void sy_tree_failing(int status);
+
+/* Those that no plugin changes. */
+#define SY_TREE_MEMBERS                                                                            \
+    .allgather = sy_tree_allgather, .mark = sy_tree_mark, .wait_fd = sy_tree_wait_fd,              \
+    .event = sy_tree_event, .note = sy_tree_note, .rests = sy_tree_rests,                          \
+    .failing = sy_tree_failing
 
 /* The secret in a file: its path and what is wrong with it are in err. */
 int sy_tree_secret_read(const struct sy_host *host, const char *path,

@@ -1,6 +1,5 @@
 /* What bootstraps read of launchers' texts: PMI's messages, Slurm's lists, PE 0's contact;
  * and how reports put together PEs that say the same. */
-#include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -108,22 +107,16 @@ END_TEST
 
 static struct tree_contact full_contact(int count)
 {
-    struct tree_contact contact = {.root.count = count, .root.host = 0x0123456789abcdefu};
+    struct tree_contact contact = {.root.count = count, .root.port = 4711, .root.host = 0x0123456789abcdefu};
 
     for (int i = 0; i < TREE_SECRET; i++)
         contact.secret[i] = (unsigned char)(i * 9);
     for (int i = 0; i < count; i++) {
-        struct sockaddr_in *a4 = (struct sockaddr_in *)&contact.root.entry[i];
-        struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)&contact.root.entry[i];
-        if (i % 3 == 0) {
-            a4->sin_family = AF_INET;
-            a4->sin_port = htons(4711);
-            a4->sin_addr.s_addr = htonl(0x0a000001u + (unsigned)i);
-        } else {
-            a6->sin6_family = AF_INET6;
-            a6->sin6_port = htons(4711);
-            a6->sin6_addr.s6_addr[15] = (unsigned char)i;
-        }
+        struct sy_ip *ip = &contact.root.entry[i];
+        bool four = i % 3 == 0;
+        *ip = (struct sy_ip){.family = four ? 4 : 6, .prefix = four ? 32 : 128};
+        ip->bytes[0] = four ? 10 : 0;
+        ip->bytes[four ? 3 : 15] = (uint8_t)(i + 1);
     }
     return contact;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "util/net/interfaces.h"
 #include "util/net/io.h"
 
 enum {
@@ -195,43 +196,24 @@ char *sy_measure_listen(const char *token, int low, int high)
     return sy_memory_text("%s", text);
 }
 
-/* Begins to connect. Returns a descriptor that does not block, or -1 and errno. */
+/* Begins to connect: as sy_net_connect. */
 static int measure_begin_connect(const char *address, int port)
 {
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    bool is_six = strchr(address, ':') != NULL;
-    int fd, rc;
+    struct sockaddr_storage to;
+    struct sy_ip ip;
 
-    if (inet_pton(is_six ? AF_INET6 : AF_INET, address,
-                  is_six ? (void *)&six.sin6_addr : (void *)&four.sin_addr) != 1) {
-        errno = EINVAL;
-        return -1;
-    }
-    fd = socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    rc = is_six ? connect(fd, (struct sockaddr *)&six, sizeof six)
-                : connect(fd, (struct sockaddr *)&four, sizeof four);
-    if (rc == 0 || errno == EINPROGRESS)
-        return fd;
-    rc = errno;
-    close(fd);
-    errno = rc;
-    return -1;
+    if (sy_ip_parse(address, &ip) != 0)
+        return -EINVAL;
+    sy_ip_socket(&ip, (uint16_t)port, 0, &to);
+    return sy_net_connect(&to);
 }
 
 /* What became of a connection that was begun: 0 or an errno. */
 static int measure_end_connect(int fd, double deadline)
 {
-    struct pollfd wait = {.fd = fd, .events = POLLOUT};
-    double left = deadline - sy_net_now();
-    int error = 0, ready = poll(&wait, 1, left > 0 ? (int)(left * 1000) + 1 : 0);
-    socklen_t length = sizeof error;
+    int rc = sy_net_wait(fd, POLLOUT, &deadline);
 
-    if (ready <= 0)
-        return ETIMEDOUT;
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+    return rc ? -rc : -sy_net_connected(fd);
 }
 
 static const char *reason_of(int error)
@@ -249,7 +231,7 @@ static int measure_connect_to_all(const char *address, const int *port, int coun
 
     for (int i = 0; i < count; i++) {
         fd[i] = measure_begin_connect(address, port[i]);
-        error[i] = fd[i] < 0 ? errno : 0;
+        error[i] = fd[i] < 0 ? -fd[i] : 0;
     }
     for (int i = 0; i < count; i++) {
         if (fd[i] >= 0)

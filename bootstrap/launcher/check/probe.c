@@ -4,13 +4,10 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <ifaddrs.h>
 #include <limits.h>
-#include <net/if.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -19,6 +16,7 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/check/measure.h"
 #include "config.h"
+#include "util/net/interfaces.h"
 
 static void check_probe_print_limit(FILE *out, const char *name, __rlimit_resource_t resource,
                                     rlim_t unit)
@@ -36,28 +34,21 @@ static void check_probe_print_limit(FILE *out, const char *name, __rlimit_resour
 /* Addresses at which other hosts may reach this one. */
 static void check_probe_print_addresses(FILE *out)
 {
-    struct ifaddrs *list = NULL;
+    struct sy_interface *all;
+    size_t count;
 
-    if (getifaddrs(&list) != 0)
+    if (sy_interfaces_list(&all, &count) != 0)
         return;
-    for (const struct ifaddrs *at = list; at; at = at->ifa_next) {
-        char text[INET6_ADDRSTRLEN] = "";
-        int family = at->ifa_addr ? at->ifa_addr->sa_family : AF_UNSPEC;
+    for (size_t i = 0; i < count; i++) {
+        const struct sy_ip *ip = &all[i].ip;
+        char text[INET6_ADDRSTRLEN];
 
-        if (!(at->ifa_flags & IFF_UP) || (at->ifa_flags & IFF_LOOPBACK))
-            continue;
-        if (family == AF_INET) {
-            inet_ntop(family, &((struct sockaddr_in *)at->ifa_addr)->sin_addr, text, sizeof text);
-        } else if (family == AF_INET6) {
-            const struct in6_addr *six = &((struct sockaddr_in6 *)at->ifa_addr)->sin6_addr;
-
-            if (!IN6_IS_ADDR_LINKLOCAL(six))
-                inet_ntop(family, six, text, sizeof text);
-        }
-        if (*text)
-            fprintf(out, "address %s %s\n", at->ifa_name, text);
+        if (all[i].up && !all[i].loopback && ip->family &&
+            !(ip->family == 6 && sy_ip_link_local(ip)))
+            fprintf(out, "address %s %s\n", all[i].name,
+                    inet_ntop(ip->family == 4 ? AF_INET : AF_INET6, ip->bytes, text, sizeof text));
     }
-    freeifaddrs(list);
+    free(all);
 }
 
 /* Names of the plugins that are installed, or that lie in the build tree of this oshrun. */

@@ -1,8 +1,10 @@
 /* See io.h. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "util/net/io.h"
 
@@ -99,4 +101,27 @@ int sy_net_receive(int fd, void *data, size_t length, double *deadline)
         length -= (size_t)n;
     }
     return 0;
+}
+
+int sy_net_connect(const struct sockaddr_storage *to)
+{
+    socklen_t length = to->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                                 : sizeof(struct sockaddr_in);
+    int fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), code;
+
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (const struct sockaddr *)to, length) == 0 || errno == EINPROGRESS)
+        return fd;
+    code = errno;
+    close(fd);
+    return -code;
+}
+
+int sy_net_connected(int fd)
+{
+    int code = 0;
+    socklen_t length = sizeof code;
+
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) ? -errno : -code;
 }

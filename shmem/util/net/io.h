@@ -4,6 +4,7 @@
 #define SY_UTIL_NET_IO_H
 
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 /* Seconds of a clock that is never set. */
@@ -17,6 +18,11 @@ int sy_net_wait(int fd, short events, double *deadline);
 /* 0 or -errno; -ECONNRESET: the other end has closed the connection. */
 int sy_net_send(int fd, const void *data, size_t length, double *deadline);
 int sy_net_receive(int fd, void *data, size_t length, double *deadline);
+
+/* Begins to connect by TCP, without waiting: a descriptor that does not block, or -errno. Once it
+ * is writable: 0 or -errno. */
+int sy_net_connect(const struct sockaddr_storage *to);
+int sy_net_connected(int fd);
 
 /* What there is, at most `length` bytes: how many, or -errno as above. flags: 0 or MSG_PEEK. */
 ssize_t sy_net_receive_some(int fd, void *data, size_t length, int flags, double *deadline);
