@@ -32,6 +32,10 @@ frame_sources = \
 	shmem/util/frame.c shmem/util/frame.h \
 	shmem/util/net/io.c shmem/util/net/io.h
 
+# Remote memory access over messages, for those transports whose fabric has none of its own.
+engine_sources = \
+	shmem/engine/flush.c shmem/engine/flush.h
+
 core_sources = \
 	shmem/core/memory/allocator.c shmem/core/memory/allocator.h \
 	shmem/core/amo.c shmem/core/amo.h \

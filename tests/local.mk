@@ -286,8 +286,8 @@ TESTS += tests/sanitize/sanitize.test
 
 # The TCP transport's connecting: greetings, addresses, and both together between processes.
 if HAVE_CHECK
-check_PROGRAMS += tests/unit/test_tcp_pace
-TESTS += tests/unit/test_tcp_pace
+check_PROGRAMS += tests/unit/test_tcp_pace tests/unit/test_flush
+TESTS += tests/unit/test_tcp_pace tests/unit/test_flush
 if HAVE_LIBCRYPTO
 tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_interfaces tests/unit/test_tcp_connect \
 	tests/unit/test_tcp_outage
@@ -299,6 +299,10 @@ tests_unit_test_tcp_pace_SOURCES = tests/unit/test_tcp_pace.c tests/unit/suite.h
 	transports/tcp/pace.c transports/tcp/pace.h
 tests_unit_test_tcp_pace_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_pace_LDADD = $(CHECK_LIBS)
+tests_unit_test_flush_SOURCES = tests/unit/test_flush.c tests/unit/suite.h \
+	shmem/engine/flush.c shmem/engine/flush.h
+tests_unit_test_flush_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_flush_LDADD = $(CHECK_LIBS)
 tests_unit_test_tcp_greeting_SOURCES = tests/unit/test_tcp_greeting.c tests/unit/suite.h \
 	transports/tcp/greeting.c shmem/util/auth.c
 tests_unit_test_tcp_greeting_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)

@@ -42,7 +42,7 @@ tcp_sources = \
 
 if HAVE_LIBCRYPTO
 pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
-transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(auth_sources) $(net_sources) shmem/util/net/machine.c shmem/util/error.c
+transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(engine_sources) $(auth_sources) $(net_sources) shmem/util/net/machine.c shmem/util/error.c
 transports_tcp_shmem_transport_tcp_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
 endif
@@ -63,7 +63,7 @@ transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_LDFLAGS = $(transport_ldflags)
 
 # What the static library has of them.
-transport_builtin_sources = $(shm_sources)
+transport_builtin_sources = $(shm_sources) $(engine_sources)
 transport_builtins = X(transport, shm)
 if HAVE_LIBCRYPTO
 transport_builtin_sources += $(tcp_sources)

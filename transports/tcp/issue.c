@@ -4,11 +4,6 @@
 
 #include "transports/tcp/issue.h"
 
-#define IDLE_NS 3000   /* a lane that has sent nothing for so long is idle */
-#define REST_NS 100000 /* after so long the progress thread sleeps until a socket is readable */
-#define BUNCHES 3      /* in a row make one expect the next */
-#define KEEPS   4      /* gatherings in a row that the program has sent make one rely on it */
-
 struct tcp_mark *sy_tcp_issue_marks(struct tcp *tcp, struct sy_transport_ctx *ctx)
 {
     struct tcp_mark *made = calloc(tcp->lanes.limit, sizeof *made), *before = NULL;
@@ -46,80 +41,20 @@ struct tcp_lane *sy_tcp_issue_route(struct tcp *tcp, int pe)
     return lane;
 }
 
-/* What a lane has seen of late decides only when something leaves. Threads that issue at once may
- * spoil each other's counts. */
-static int tcp_issue_get(const _Atomic int *count)
-{
-    return atomic_load_explicit(count, memory_order_relaxed);
-}
-
-static void tcp_issue_set(_Atomic int *count, int value)
-{
-    atomic_store_explicit(count, value, memory_order_relaxed);
-}
-
-/* An operation that leaves by itself: if a quiet follows such operations as a rule, the frame asks
- * for the acknowledgement that the quiet will wait for, which saves it a frame of its own. */
-static void tcp_issue_send_alone(struct tcp_lane *lane, uint64_t tail)
-{
-    int follows = tcp_issue_get(&lane->quiet_follows);
-
-    if (atomic_load_explicit(&lane->alone, memory_order_relaxed) && follows > 0)
-        tcp_issue_set(&lane->quiet_follows, --follows);
-    atomic_store_explicit(&lane->alone, true, memory_order_relaxed);
-    if (follows >= 2)
-        sy_tcp_send_ask(lane, tail);
-    sy_tcp_send(lane);
-}
-
-/* An operation, whose record is [begin, end), finds the lane idle. Whether others are going to
- * follow it at once, as they did the last times. */
-static bool tcp_issue_begins_bunch(struct tcp_lane *lane, uint64_t begin, uint64_t end)
-{
-    bool followed = begin > atomic_load_explicit(&lane->first_end, memory_order_relaxed);
-    int before = tcp_issue_get(&lane->bunches), bunches = !followed          ? 0
-                                                          : before < BUNCHES ? before + 1
-                                                                             : BUNCHES;
-
-    tcp_issue_set(&lane->bunches, bunches);
-    atomic_store_explicit(&lane->first_end, end, memory_order_relaxed);
-    return bunches == BUNCHES;
-}
-
-/* Whether the program has sent what it gathered by itself the last times, by waiting or because
- * there was much of it. Then the timer that sees to it otherwise may expire later: early timers are
- * dear on virtual machines. */
-static bool tcp_issue_is_kept(struct tcp_lane *lane)
-{
-    if (atomic_load_explicit(&lane->left, memory_order_relaxed)) {
-        atomic_store_explicit(&lane->left, false, memory_order_relaxed);
-        tcp_issue_set(&lane->keeps, 0);
-        return false;
-    }
-    int keeps = tcp_issue_get(&lane->keeps);
-    if (keeps < KEEPS)
-        tcp_issue_set(&lane->keeps, ++keeps);
-    return keeps == KEEPS;
-}
-
 void sy_tcp_issue_first(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail,
                         size_t bytes)
 {
-    uint64_t now = sy_tcp_now();
-    bool idle = now - atomic_load_explicit(&lane->sent_time, memory_order_relaxed) > IDLE_NS;
+    enum sy_flush_when when = sy_flush_first(&lane->flush, sy_tcp_now(), tail - bytes, tail,
+                                             ctx->batch);
 
-    if (idle && !tcp_issue_begins_bunch(lane, tail - bytes, tail) && !ctx->batch) {
-        tcp_issue_send_alone(lane, tail);
+    if (when == SY_FLUSH_ALONE_ACK)
+        sy_tcp_send_ask(lane, tail);
+    if (when == SY_FLUSH_ALONE_ACK || when == SY_FLUSH_ALONE) {
+        sy_tcp_send(lane);
         return;
     }
     atomic_store_explicit(&lane->producer, pthread_self(), memory_order_relaxed);
-    atomic_store_explicit(&lane->gathered_at, now, memory_order_relaxed);
-    sy_tcp_send_mark(lane, ctx->batch || tcp_issue_is_kept(lane));
-}
-
-static bool has_rested(const struct tcp_lane *lane)
-{
-    return sy_tcp_now() - atomic_load_explicit(&lane->sent_time, memory_order_relaxed) > REST_NS;
+    sy_tcp_send_mark(lane, when == SY_FLUSH_LATE);
 }
 
 /* After a rest the reply would wake the progress thread too, which the kernel often runs on the
@@ -128,7 +63,8 @@ void sy_tcp_issue_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint6
                       size_t bytes, uint64_t wanted)
 {
     bool attends = sy_tcp_poll_may_sleep(lane->tcp) && !lane->tcp->host->crowded &&
-                   !lane->tcp->host->threads && has_rested(lane) && sy_tcp_send_attend(lane, 1);
+                   !lane->tcp->host->threads && sy_flush_has_rested(&lane->flush, sy_tcp_now()) &&
+                   sy_tcp_send_attend(lane, 1);
 
     sy_tcp_issue_done(ctx, lane, tail, bytes, true);
     sy_tcp_issue_wait(lane, wanted);

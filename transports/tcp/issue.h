@@ -1,8 +1,5 @@
-/* Appending requests to a lane and deciding when they leave. For the files with the data calls.
- *
- * When requests leave: an operation that waits for an answer, and one that finds its lane idle, at
- * once; others when TCP_FLUSH_BYTES have gathered, when a thread of this PE waits for anything, or
- * after SHMEM_TCP_FLUSH_DELAY microseconds. */
+/* Appending requests to a lane and having them leave. For the files with the data calls.
+ * engine/flush.h says when. */
 #ifndef TCP_ISSUE_H
 #define TCP_ISSUE_H
 
@@ -155,12 +152,16 @@ static inline void sy_tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_la
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     sy_tcp_issue_end(lane);
     uint64_t waiting = tail - sy_tcp_log_sent(&lane->log[TCP_REQUESTS]);
-    if (SY_UNLIKELY(now || waiting >= lane->flush_bytes)) {
+    switch (sy_flush_appended(waiting, bytes, now, lane->flush_bytes)) {
+    case SY_FLUSH_GATHER:
+        break;
+    case SY_FLUSH_FIRST:
+        sy_tcp_issue_first(ctx, lane, tail, bytes);
+        break;
+    default:
         /* Somebody waits for what is to leave now, and an old `blocked` would strand it. */
         if (now || !atomic_load_explicit(&lane->blocked, memory_order_relaxed))
             sy_tcp_send(lane);
-    } else if (SY_UNLIKELY(waiting == bytes)) {
-        sy_tcp_issue_first(ctx, lane, tail, bytes);
     }
 }
 

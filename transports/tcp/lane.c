@@ -32,9 +32,7 @@ int sy_tcp_lanes_open(struct tcp *tcp, struct sy_error *err)
 {
     memset(&tcp->lanes, 0, sizeof tcp->lanes);
     pthread_mutex_init(&tcp->lanes.making, NULL);
-    tcp->lanes.flush_bytes = tcp->settings.buffer / TCP_FLUSH_SHARE < TCP_FLUSH_BYTES
-                                 ? tcp->settings.buffer / TCP_FLUSH_SHARE
-                                 : TCP_FLUSH_BYTES;
+    tcp->lanes.flush_bytes = sy_flush_limit(tcp->settings.buffer);
     tcp->lanes.limit = (unsigned)tcp->host->npes * (1 + (unsigned)tcp->settings.streams);
     tcp->lanes.lane = calloc(tcp->lanes.limit, sizeof(struct tcp_lane *));
     tcp->lanes.by_number = calloc(tcp->lanes.limit, sizeof *tcp->lanes.by_number);
@@ -346,7 +344,7 @@ bool sy_tcp_lane_pending(const struct tcp_lane *lane, struct sy_pending *pending
                                         [TCP_LANE_UP] = "connected",
                                         [TCP_LANE_OVER] = "closed"};
     const struct tcp_log *log = &lane->log[TCP_REQUESTS];
-    uint64_t sent = atomic_load_explicit(&lane->sent_time, memory_order_relaxed);
+    uint64_t sent = atomic_load_explicit(&lane->flush.sent_at, memory_order_relaxed);
 
     *pending = (struct sy_pending){
         .pe = lane->pe,

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <switchyard/transport.h>
 
+#include "engine/flush.h"
 #include "transports/tcp/connect.h"
 #include "transports/tcp/herald.h"
 #include "transports/tcp/log.h"
@@ -31,9 +32,6 @@
 #define TCP_LANE_MAPS   5            /* mappings of a lane: two rings, each twice, and its wants */
 #define TCP_CHUNK       (128u << 10) /* most payload of a record */
 #define TCP_PACKED      (32u << 10)  /* most payload of a strided record */
-#define TCP_PATIENT     20 /* times SHMEM_TCP_FLUSH_DELAY, where the program is relied on */
-#define TCP_FLUSH_BYTES (256u << 10) /* gathered requests leave when there are so many, or */
-#define TCP_FLUSH_SHARE 4            /* a quarter of the buffer */
 
 enum tcp_channel { TCP_REQUESTS, TCP_REPLIES };
 
@@ -109,11 +107,6 @@ struct tcp_lane {
     uint64_t run_header;
     size_t run_bytes;
     _Atomic pthread_t producer; /* the thread that last began to gather */
-    _Atomic uint64_t first_end; /* where the operation ended that last found the lane idle */
-    _Atomic int bunches;        /* how often others followed such an operation at once, of late */
-    _Atomic int keeps;          /* how often the program sent what it had gathered, of late */
-    _Atomic bool alone;         /* an operation has left by itself, and no quiet has followed yet */
-    _Atomic int quiet_follows;  /* 0..3: how often a quiet has followed such an operation lately */
 
     /* Sender. */
     _Alignas(64) _Atomic bool send;
@@ -125,12 +118,10 @@ struct tcp_lane {
     uint64_t asked;
     bool greeted; /* a frame has been sent on this connection */
     int attended; /* how many see to it that it is read all the time, so that epoll need not */
-    _Atomic uint64_t told;        /* of got[0] + got[1], with the last frame */
-    _Atomic uint64_t handed[2];   /* bytes of the channels that the kernel has taken */
-    _Atomic bool paused;          /* the socket is not read: an AWAIT stands in the way */
-    _Atomic uint64_t sent_time;   /* of the last send, nanoseconds */
-    _Atomic uint64_t gathered_at; /* when the oldest request that waits was appended */
-    _Atomic bool left;            /* by the program, until the progress thread sent it */
+    _Atomic uint64_t told;      /* of got[0] + got[1], with the last frame */
+    _Atomic uint64_t handed[2]; /* bytes of the channels that the kernel has taken */
+    _Atomic bool paused;        /* the socket is not read: an AWAIT stands in the way */
+    struct sy_flush flush;
     struct tcp_out out;
 
     struct tcp_herald herald; /* lane 0 */
@@ -165,7 +156,7 @@ struct tcp_lane_table {
     _Atomic int paused;      /* how many wait for another one */
     _Atomic bool striped;    /* a large transfer has been spread over further lanes */
     bool locked;             /* producers take locks (producer.c) */
-    size_t flush_bytes;      /* by TCP_FLUSH_ */
+    size_t flush_bytes;      /* constant: sy_flush_limit */
     pthread_mutex_t making;  /* by the application's threads and the one that accepts connections */
     uint64_t closing;        /* since when, or 0 */
     bool farewell;           /* BYE is the last word of every connection now */

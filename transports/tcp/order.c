@@ -39,18 +39,6 @@ int sy_tcp_fence(void *self, struct sy_transport_ctx *ctx)
     return 0;
 }
 
-/* A quiet has followed an operation that left by itself (issue.c, send_alone). */
-static void order_note_quiet(struct tcp_lane *lane)
-{
-    int follows = atomic_load_explicit(&lane->quiet_follows, memory_order_relaxed);
-
-    if (!atomic_load_explicit(&lane->alone, memory_order_relaxed))
-        return;
-    atomic_store_explicit(&lane->alone, false, memory_order_relaxed);
-    if (follows < 3)
-        atomic_store_explicit(&lane->quiet_follows, follows + 1, memory_order_relaxed);
-}
-
 /* Whether a mark has been reached; sends what is missing for it. */
 static bool order_reached(struct tcp_lane *lane, const struct tcp_mark *mark)
 {
@@ -67,7 +55,7 @@ static bool order_reached(struct tcp_lane *lane, const struct tcp_mark *mark)
     sy_tcp_send_ask(lane, position);
     if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
         sy_tcp_send(lane);
-    order_note_quiet(lane);
+    sy_flush_quiet(&lane->flush);
     return false;
 }
 

@@ -9,7 +9,6 @@
 
 #define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
 #define SMALL_BYTES 512          /* sent as one buffer */
-#define BUSY_BYTES  (8u << 10)   /* gathered in one delay: the producer is at it */
 #define TELL_BYTES  (128u << 10) /* applied and not told: say so unasked */
 
 static bool has(const struct tcp_log *log)
@@ -151,7 +150,7 @@ static void send_all(struct tcp_lane *lane)
     }
     if (!any)
         return;
-    atomic_store_explicit(&lane->sent_time, sy_tcp_now(), memory_order_relaxed);
+    sy_flush_sent(&lane->flush, sy_tcp_now());
     sy_tcp_idle_moved(lane->tcp);
 }
 
@@ -218,12 +217,10 @@ void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position)
         ;
 }
 
-/* Whether the oldest request has been waiting for as long as it may, as of `now`. */
-static bool send_is_due(const struct tcp_lane *lane, uint64_t now)
+/* Nanoseconds that requests may be gathered for. */
+static uint64_t send_delay(const struct tcp_lane *lane)
 {
-    uint64_t begun = atomic_load_explicit(&lane->gathered_at, memory_order_relaxed);
-
-    return now - begun >= (uint64_t)lane->tcp->settings.flush_delay * 1000;
+    return (uint64_t)lane->tcp->settings.flush_delay * 1000;
 }
 
 /* The producer decides by `sent`, without a fence, whether what it appends is the first of a
@@ -240,10 +237,7 @@ static void send_gathered(struct tcp_lane *lane)
     uint64_t sent = sy_tcp_log_sent(&lane->log[TCP_REQUESTS]) - before;
     if (!stranger || !sent)
         return;
-    /* A producer in full flow would have sent all this itself. */
-    if (sent < BUSY_BYTES &&
-        send_is_due(lane, atomic_load_explicit(&lane->sent_time, memory_order_relaxed)))
-        atomic_store_explicit(&lane->left, true, memory_order_relaxed);
+    sy_flush_taken(&lane->flush, sent, send_delay(lane));
     sy_tcp_send_mark(lane, true);
 }
 
@@ -253,7 +247,7 @@ void sy_tcp_send_mark(struct tcp_lane *lane, bool patient)
 
     atomic_fetch_or_explicit(&tcp->lanes.dirty[lane->slot / 64], UINT64_C(1) << lane->slot % 64,
                              memory_order_release);
-    tcp->host->soon((unsigned)tcp->settings.flush_delay * (patient ? TCP_PATIENT : 1));
+    tcp->host->soon(sy_flush_delay((unsigned)tcp->settings.flush_delay, patient));
 }
 
 void sy_tcp_send_dirty(struct tcp *tcp, bool due)
@@ -266,7 +260,7 @@ void sy_tcp_send_dirty(struct tcp *tcp, bool due)
         uint64_t bits = atomic_exchange_explicit(&tcp->lanes.dirty[word], 0, memory_order_acquire);
         for (; bits; bits &= bits - 1) {
             struct tcp_lane *lane = tcp->lanes.lane[word * 64 + (unsigned)__builtin_ctzll(bits)];
-            if (due && !send_is_due(lane, sy_tcp_now()))
+            if (due && !sy_flush_is_due(&lane->flush, sy_tcp_now(), send_delay(lane)))
                 sy_tcp_send_mark(lane, false);
             else
                 send_gathered(lane);

@@ -1,0 +1,124 @@
+/* See flush.h. The numbers were measured on two virtual processors. Each stands between quantities
+ * that lie far apart on any machine, so it holds within a factor of several. */
+#include "engine/flush.h"
+
+/* Nanoseconds without a send that make a peer idle: far more than a put in a loop takes (10 to
+ * 100), about what a system call that sends does. An operation within it is one of a sequence. */
+#define IDLE 3000
+
+/* Nanoseconds: more than a round trip for which one polls, less than it pays to sleep for. */
+#define REST 100000
+
+/* Habits: what was seen so many times in a row. They count events, so no machine changes them. */
+#define BURSTS 3
+#define KEPT   4
+#define QUIETS 3
+#define ASKS   2 /* of the quiets */
+
+/* Times the delay. Timers are dear on virtual machines; where the program has sent all by itself of
+ * late the timer is only a net, and may hang lower. */
+#define LATE 20
+
+/* Bytes: several times what a socket takes at once, so that the cost of a call vanishes; and a
+ * share of the buffer, so that the producer goes on while the rest is under way. */
+#define BYTES (256u << 10)
+#define SHARE 4
+
+/* Bytes: a producer in full flow gathers more in one delay (in 50 us at 160 MB/s). */
+#define BUSY (8u << 10)
+
+static int flush_get(const _Atomic int *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+static void flush_set(_Atomic int *count, int value)
+{
+    atomic_store_explicit(count, value, memory_order_relaxed);
+}
+
+/* Counts up to a bound, or from the beginning. */
+static int flush_count(_Atomic int *count, bool again, int most)
+{
+    int before = flush_get(count), now = !again ? 0 : before < most ? before + 1 : most;
+
+    flush_set(count, now);
+    return now;
+}
+
+static bool flush_take(_Atomic bool *flag)
+{
+    bool was = atomic_load_explicit(flag, memory_order_relaxed);
+
+    if (was)
+        atomic_store_explicit(flag, false, memory_order_relaxed);
+    return was;
+}
+
+static uint64_t flush_since(const _Atomic uint64_t *then, uint64_t now)
+{
+    return now - atomic_load_explicit(then, memory_order_relaxed);
+}
+
+size_t sy_flush_limit(size_t buffer)
+{
+    return buffer / SHARE < BYTES ? buffer / SHARE : BYTES;
+}
+
+unsigned sy_flush_delay(unsigned option, bool late)
+{
+    return late ? option * LATE : option;
+}
+
+/* If a quiet follows such operations as a rule, asking for the acknowledgement right away saves the
+ * quiet a message of its own. */
+static enum sy_flush_when flush_alone(struct sy_flush *flush)
+{
+    int quiets = flush_get(&flush->quiets);
+
+    if (flush_take(&flush->alone) && quiets > 0)
+        flush_set(&flush->quiets, --quiets);
+    atomic_store_explicit(&flush->alone, true, memory_order_relaxed);
+    return quiets >= ASKS ? SY_FLUSH_ALONE_ACK : SY_FLUSH_ALONE;
+}
+
+enum sy_flush_when sy_flush_first(struct sy_flush *flush, uint64_t now, uint64_t begin,
+                                  uint64_t end, bool batch)
+{
+    if (flush_since(&flush->sent_at, now) > IDLE) {
+        bool followed = begin > atomic_load_explicit(&flush->burst_end, memory_order_relaxed);
+        bool burst = flush_count(&flush->bursts, followed, BURSTS) == BURSTS;
+        atomic_store_explicit(&flush->burst_end, end, memory_order_relaxed);
+        if (!burst && !batch)
+            return flush_alone(flush);
+    }
+    atomic_store_explicit(&flush->gathered_at, now, memory_order_relaxed);
+    if (batch)
+        return SY_FLUSH_LATE;
+    bool kept = flush_count(&flush->kept, !flush_take(&flush->left), KEPT) == KEPT;
+    return kept ? SY_FLUSH_LATE : SY_FLUSH_SOON;
+}
+
+void sy_flush_quiet(struct sy_flush *flush)
+{
+    if (flush_take(&flush->alone))
+        flush_count(&flush->quiets, true, QUIETS);
+}
+
+void sy_flush_taken(struct sy_flush *flush, uint64_t bytes, uint64_t delay)
+{
+    uint64_t sent = atomic_load_explicit(&flush->sent_at, memory_order_relaxed);
+
+    if (bytes < BUSY && sy_flush_is_due(flush, sent, delay))
+        atomic_store_explicit(&flush->left, true, memory_order_relaxed);
+}
+
+bool sy_flush_is_due(const struct sy_flush *flush, uint64_t now, uint64_t delay)
+{
+    return flush_since(&flush->gathered_at, now) >= delay;
+}
+
+bool sy_flush_has_rested(const struct sy_flush *flush, uint64_t now)
+{
+    return flush_since(&flush->sent_at, now) > REST;
+}

@@ -1,0 +1,199 @@
+/* When requests leave (shmem/engine/flush.c): sequences of events with their times, as programs
+ * make them, and what is decided. */
+#include <check.h>
+
+#include "engine/flush.h"
+#include "suite.h"
+
+enum { DELAY = 50000, RECORD = 16 };
+
+/* A step of a sequence: `after` nanoseconds behind the one before. */
+struct step {
+    enum { PUT, BATCHED, QUIET, SEND, TIMER } event;
+    unsigned after;
+    enum sy_flush_when when; /* of PUT and BATCHED */
+};
+
+/* What a transport has beside the policy: the time, and how far the stream has got. */
+struct peer {
+    struct sy_flush flush;
+    uint64_t now, tail, sent;
+};
+
+static void leave(struct peer *peer)
+{
+    peer->sent = peer->tail;
+    sy_flush_sent(&peer->flush, peer->now);
+}
+
+static enum sy_flush_when put(struct peer *peer, bool batch)
+{
+    peer->tail += RECORD;
+    enum sy_flush_when when = sy_flush_appended(peer->tail - peer->sent, RECORD, false, 1 << 20);
+    if (when == SY_FLUSH_FIRST)
+        when = sy_flush_first(&peer->flush, peer->now, peer->tail - RECORD, peer->tail, batch);
+    if (when == SY_FLUSH_ALONE || when == SY_FLUSH_ALONE_ACK)
+        leave(peer);
+    return when;
+}
+
+/* What gathered is sent by the program (SEND, QUIET), or by the progress thread (TIMER). */
+static void step(struct peer *peer, const struct step *s)
+{
+    peer->now += s->after;
+    switch (s->event) {
+    case PUT:
+    case BATCHED:
+        ck_assert_int_eq(put(peer, s->event == BATCHED), s->when);
+        return;
+    case QUIET:
+        if (peer->sent < peer->tail)
+            leave(peer);
+        sy_flush_quiet(&peer->flush);
+        return;
+    case SEND:
+        leave(peer);
+        return;
+    default:
+        ck_assert(sy_flush_is_due(&peer->flush, peer->now, DELAY));
+        uint64_t bytes = peer->tail - peer->sent;
+        leave(peer);
+        sy_flush_taken(&peer->flush, bytes, DELAY);
+    }
+}
+
+static void play(struct peer *peer, int times, const struct step *steps, size_t count)
+{
+    for (int i = 0; i < times; i++)
+        for (size_t j = 0; j < count; j++)
+            step(peer, &steps[j]);
+}
+#define PLAY(peer, times, ...)                                                                     \
+    do {                                                                                           \
+        const struct step steps[] = {__VA_ARGS__};                                                 \
+        play(peer, times, steps, sizeof steps / sizeof steps[0]);                                  \
+    } while (0)
+
+static struct peer begin(void)
+{
+    return (struct peer){.now = 1000000000};
+}
+
+/* Operations far apart leave one by one. */
+START_TEST(test_seldom)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 100, {PUT, 10000000, SY_FLUSH_ALONE});
+    ck_assert(sy_flush_has_rested(&peer.flush, peer.now + 200000));
+    ck_assert(!sy_flush_has_rested(&peer.flush, peer.now + 20000));
+}
+END_TEST
+
+/* Put and quiet in turn: from the third one on the acknowledgement is asked for with the put. When
+ * the quiets cease, that does too. */
+START_TEST(test_put_quiet)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 2, {PUT, 50000, SY_FLUSH_ALONE}, {QUIET, 100, 0});
+    PLAY(&peer, 50, {PUT, 50000, SY_FLUSH_ALONE_ACK}, {QUIET, 100, 0});
+    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_ALONE_ACK}, {PUT, 50000, SY_FLUSH_ALONE_ACK});
+    PLAY(&peer, 50, {PUT, 50000, SY_FLUSH_ALONE});
+}
+END_TEST
+
+/* A sequence: its first put leaves, those that follow within the time of a send are gathered. */
+START_TEST(test_sequence)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_ALONE}, {PUT, 100, SY_FLUSH_SOON},
+         {PUT, 100, SY_FLUSH_GATHER}, {PUT, 100, SY_FLUSH_GATHER}, {QUIET, 100, 0});
+}
+END_TEST
+
+/* Where sequences are the habit the first put waits for its successors, too. One that stays alone
+ * ends the habit. */
+START_TEST(test_bursts)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 3, {PUT, 50000, SY_FLUSH_ALONE}, {PUT, 100, SY_FLUSH_SOON},
+         {PUT, 100, SY_FLUSH_GATHER}, {SEND, 100, 0});
+    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_LATE}, {PUT, 100, SY_FLUSH_GATHER}, {SEND, 100, 0});
+    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_LATE}, {SEND, 100, 0});
+    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_ALONE});
+}
+END_TEST
+
+/* Whether the program sends what it gathers: then the timer may be late, until it had to. */
+START_TEST(test_kept)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_ALONE});
+    PLAY(&peer, 3, {PUT, 100, SY_FLUSH_SOON}, {SEND, 100, 0});
+    PLAY(&peer, 20, {PUT, 100, SY_FLUSH_LATE}, {SEND, 100, 0});
+    PLAY(&peer, 1, {PUT, 100, SY_FLUSH_LATE}, {TIMER, 60000, 0});
+    PLAY(&peer, 1, {PUT, 100, SY_FLUSH_SOON}, {SEND, 100, 0});
+    PLAY(&peer, 3, {PUT, 100, SY_FLUSH_SOON}, {SEND, 100, 0});
+    PLAY(&peer, 1, {PUT, 100, SY_FLUSH_LATE});
+}
+END_TEST
+
+/* A producer in full flow has left nothing, though the progress thread sent for it. */
+START_TEST(test_busy)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_ALONE});
+    PLAY(&peer, 3, {PUT, 100, SY_FLUSH_SOON}, {SEND, 100, 0});
+    PLAY(&peer, 1, {PUT, 100, SY_FLUSH_LATE});
+    PLAY(&peer, 1000, {PUT, 10, SY_FLUSH_GATHER});
+    PLAY(&peer, 1, {TIMER, 60000, 0}, {PUT, 100, SY_FLUSH_LATE});
+}
+END_TEST
+
+/* A session gathers at once, and longer; it says nothing of what the program does by itself. */
+START_TEST(test_batch)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 10, {BATCHED, 50000, SY_FLUSH_LATE}, {BATCHED, 100, SY_FLUSH_GATHER}, {SEND, 1, 0});
+    ck_assert_int_eq(peer.flush.kept, 0);
+}
+END_TEST
+
+/* The limit, and somebody who waits, go before everything. */
+START_TEST(test_full)
+{
+    size_t limit = sy_flush_limit(1 << 16);
+
+    ck_assert_uint_eq(limit, 1 << 14);
+    ck_assert_uint_eq(sy_flush_limit(1 << 30), sy_flush_limit(1 << 29));
+    ck_assert_int_eq(sy_flush_appended(limit, RECORD, false, limit), SY_FLUSH_FULL);
+    ck_assert_int_eq(sy_flush_appended(limit - 1, RECORD, false, limit), SY_FLUSH_GATHER);
+    ck_assert_int_eq(sy_flush_appended(limit, limit, true, limit), SY_FLUSH_NOW);
+    ck_assert_int_eq(sy_flush_appended(RECORD, RECORD, false, limit), SY_FLUSH_FIRST);
+    ck_assert_uint_gt(sy_flush_delay(50, true), sy_flush_delay(50, false));
+    ck_assert_uint_eq(sy_flush_delay(50, false), 50);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("flush");
+    TCase *all = tcase_create("all");
+
+    tcase_add_test(all, test_seldom);
+    tcase_add_test(all, test_put_quiet);
+    tcase_add_test(all, test_sequence);
+    tcase_add_test(all, test_bursts);
+    tcase_add_test(all, test_kept);
+    tcase_add_test(all, test_busy);
+    tcase_add_test(all, test_batch);
+    tcase_add_test(all, test_full);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
