@@ -34,7 +34,12 @@ frame_sources = \
 
 # Remote memory access over messages, for those transports whose fabric has none of its own.
 engine_sources = \
-	shmem/engine/flush.c shmem/engine/flush.h
+	shmem/engine/apply.c shmem/engine/apply.h \
+	shmem/engine/flush.c shmem/engine/flush.h \
+	shmem/engine/regions.c shmem/engine/regions.h \
+	shmem/engine/pending.c shmem/engine/pending.h \
+	shmem/engine/record.c shmem/engine/record.h \
+	shmem/engine/rma.h
 
 core_sources = \
 	shmem/core/memory/allocator.c shmem/core/memory/allocator.h \

@@ -204,8 +204,8 @@ static int send_datagrams(int count)
             bytes[j] = (unsigned char)(rand() >> 7);
         memcpy(&datagram, bytes, sizeof datagram);
         datagram.from = (uint32_t)i % 3;
-        datagram.header = sy_tcp_header(TCP_OP_RAISE, 3, TCP_TARGET_SELF, (unsigned)i / 3 % 4,
-                                        datagram.header % 65536 * 8);
+        datagram.header = sy_record(SY_RECORD_RAISE, 3, SY_RECORD_TARGET_SELF, (unsigned)i / 3 % 4,
+                                    datagram.header % 65536 * 8);
         if (i % 2)
             sent += send(fd, &datagram, sizeof datagram, 0) > 0;
         else

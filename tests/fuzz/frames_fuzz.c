@@ -166,9 +166,9 @@ static void open_lanes(void)
 /* What waits for a strided reply is freed when that comes. */
 static void free_wants(struct tcp_lane *lane)
 {
-    for (uint64_t i = lane->answered; i < lane->wanted; i++)
-        if (sy_tcp_want_at(lane, i)->kind == TCP_WANT_BLOCKS)
-            free(sy_tcp_want_at(lane, i)->dest);
+    for (uint64_t i = lane->pending.answered; i < lane->pending.asked; i++)
+        if (sy_pending_at(&lane->pending, i)->strided)
+            free(sy_pending_at(&lane->pending, i)->dest);
 }
 
 static void close_lanes(void)

@@ -67,23 +67,23 @@ static void write_seed(void)
 static void puts_of_all_sizes(void)
 {
     for (unsigned code = 0; code < 4; code++) {
-        word(sy_tcp_header(TCP_OP_PUT, code, 0, 0, 8 * code));
+        word(sy_record(SY_RECORD_PUT, code, 0, 0, 8 * code));
         word(0x1122334455667788u);
-        word(sy_tcp_header(TCP_OP_PUT, code, TCP_TARGET_SELF, 1, 32));
+        word(sy_record(SY_RECORD_PUT, code, SY_RECORD_TARGET_SELF, 1, 32));
         word(1);
     }
 }
 
 static void long_put(void)
 {
-    word(sy_tcp_header(TCP_OP_PUT_LONG, 0, 1, 0, 1000));
+    word(sy_record(SY_RECORD_PUT_LONG, 0, 1, 0, 1000));
     word(100);
     payload(104);
 }
 
 static void longer_put(void)
 {
-    word(sy_tcp_header(TCP_OP_PUT_LONG, 0, 0, 0, 17));
+    word(sy_record(SY_RECORD_PUT_LONG, 0, 0, 0, 17));
     word(9001);
     payload(9008);
 }
@@ -91,23 +91,23 @@ static void longer_put(void)
 static void gets_of_all_sizes(void)
 {
     for (unsigned code = 0; code < 4; code++)
-        word(sy_tcp_header(TCP_OP_GET, code, 0, 0, 4096));
-    word(sy_tcp_header(TCP_OP_GET_LONG, 0, 0, 0, 3));
+        word(sy_record(SY_RECORD_GET, code, 0, 0, 4096));
+    word(sy_record(SY_RECORD_GET_LONG, 0, 0, 0, 3));
     word(1001);
-    word(sy_tcp_header(TCP_OP_GET_LONG, 0, 0, 0, 0));
+    word(sy_record(SY_RECORD_GET_LONG, 0, 0, 0, 0));
     word(60000);
 }
 
 static void strided(void)
 {
-    word(sy_tcp_header(TCP_OP_PUT_STRIDED, 0, 0, 0, 256));
+    word(sy_record(SY_RECORD_PUT_STRIDED, 0, 0, 0, 256));
     word(4 | UINT64_C(10) << 32);
     word(12);
     payload(40);
-    word(sy_tcp_header(TCP_OP_GET_STRIDED, 0, 1, 0, 8000));
+    word(sy_record(SY_RECORD_GET_STRIDED, 0, 1, 0, 8000));
     word(8 | UINT64_C(100) << 32);
     word((uint64_t)-16);
-    word(sy_tcp_header(TCP_OP_GET_STRIDED, 0, 1, 0, 8));
+    word(sy_record(SY_RECORD_GET_STRIDED, 0, 1, 0, 8));
     word(100 | UINT64_C(100) << 32);
     word(400);
 }
@@ -116,11 +116,11 @@ static void atomics(void)
 {
     for (unsigned op = 0; op < 8; op++)
         for (unsigned code = 2; code < 4; code++) {
-            word(sy_tcp_header(TCP_OP_AMO + op, code, 0, 0, 64));
+            word(sy_record(SY_RECORD_AMO + op, code, 0, 0, 64));
             word(op);
             if (op == SY_AMO_CSWAP)
                 word(7);
-            word(sy_tcp_header(TCP_OP_AMO_FETCH + op, code, TCP_TARGET_SELF, 1, 8));
+            word(sy_record(SY_RECORD_AMO_FETCH + op, code, SY_RECORD_TARGET_SELF, 1, 8));
             word(op);
             if (op == SY_AMO_CSWAP)
                 word(7);
@@ -129,20 +129,20 @@ static void atomics(void)
 
 static void await_alone(void)
 {
-    word(sy_tcp_header(TCP_OP_AWAIT, 0, 1, 0, 0));
+    word(sy_record(SY_RECORD_AWAIT, 0, 1, 0, 0));
     word(16);
 }
 
 static void await_other(void)
 {
     await_alone();
-    word(sy_tcp_header(TCP_OP_PUT, 3, 0, 0, 0));
+    word(sy_record(SY_RECORD_PUT, 3, 0, 0, 0));
     word(1);
 }
 
 static void one_put(void)
 {
-    word(sy_tcp_header(TCP_OP_PUT, 3, 0, 0, 0));
+    word(sy_record(SY_RECORD_PUT, 3, 0, 0, 0));
     word(2);
 }
 
@@ -158,15 +158,15 @@ static void replies(void)
 
 static void last_bytes(void)
 {
-    word(sy_tcp_header(TCP_OP_PUT, 3, 0, 0, 65536 - 8));
+    word(sy_record(SY_RECORD_PUT, 3, 0, 0, 65536 - 8));
     word(3);
-    word(sy_tcp_header(TCP_OP_PUT, 3, 0, 0, 65536 - 7));
+    word(sy_record(SY_RECORD_PUT, 3, 0, 0, 65536 - 7));
     word(3);
 }
 
 static void overflowing(void)
 {
-    word(sy_tcp_header(TCP_OP_PUT_STRIDED, 0, 0, 0, 0));
+    word(sy_record(SY_RECORD_PUT_STRIDED, 0, 0, 0, 0));
     word(1 | UINT64_C(2) << 32);
     word(UINT64_C(1) << 63);
     word(0);
@@ -174,7 +174,7 @@ static void overflowing(void)
 
 static void unknown(void)
 {
-    word(sy_tcp_header(63, 0, 0, 0, 0));
+    word(sy_record(15, 0, 0, 0, 0));
     word(0);
 }
 

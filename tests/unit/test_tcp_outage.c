@@ -60,7 +60,7 @@ static void begin(void)
     lane->tcp = &tcp;
     lane->pe = 1;
     lane->watch.fd = -1;
-    atomic_store(&lane->wanted, 1);
+    atomic_store(&lane->pending.asked, 1);
     tcp.lanes = (struct tcp_lane_table){.lane = &lane, .by_number = by_number};
     atomic_store(&by_number[1], lane);
     atomic_store(&tcp.lanes.count, 1);

@@ -8,49 +8,7 @@
 #define COPIED     (32u << 10) /* a blocking put of up to so many bytes is copied into the ring */
 #define COPIED_NBI (8u << 10)  /* the same, non-blocking: longer ones stay where they are */
 
-static size_t calls_padded(size_t length)
-{
-    return (length + 7) & ~(size_t)7;
-}
-
 /* ---- put ---- */
-
-static bool is_element(size_t length)
-{
-    return length == 8 || length == 4 || length == 2 || length == 1;
-}
-
-/* The record of a put whose payload goes into the ring: one element, or any length. */
-static size_t copied_size(size_t length)
-{
-    return is_element(length) ? 16 : 16 + calls_padded(length);
-}
-
-SY_INLINE void calls_write_element(char *room, uint64_t header, const void *from, unsigned code)
-{
-    uint64_t word[2] = {header, 0};
-
-    memcpy(&word[1], from, (size_t)1 << code);
-    memcpy(room, word, sizeof word);
-}
-
-static uint64_t element_header(struct tcp *tcp, const struct sy_transfer *t, unsigned code)
-{
-    return sy_tcp_issue_header(tcp, TCP_OP_PUT, code, t->pe, t->window, t->offset);
-}
-
-static void calls_write_copied(struct tcp *tcp, char *room, const struct sy_transfer *t)
-{
-    if (is_element(t->length)) {
-        unsigned code = (unsigned)__builtin_ctzl(t->length);
-        calls_write_element(room, element_header(tcp, t, code), t->local, code);
-        return;
-    }
-    size_t bytes = copied_size(t->length);
-    memset(room + bytes - 8, 0, 8);
-    sy_tcp_issue_long(tcp, room, TCP_OP_PUT_LONG, t, 0, t->length);
-    memcpy(room + 16, t->local, t->length);
-}
 
 /* The most frequent call has a function of its own for each size, with everything in it. */
 SY_INLINE int calls_put_element(struct tcp *tcp, struct sy_transport_ctx *ctx,
@@ -61,29 +19,34 @@ SY_INLINE int calls_put_element(struct tcp *tcp, struct sy_transport_ctx *ctx,
 
     if (SY_UNLIKELY(!lane))
         return -EAGAIN;
-    uint64_t header = element_header(tcp, t, code);
+    uint64_t header = sy_tcp_issue_header(tcp, SY_RECORD_PUT, code, t->pe, t->window, t->offset);
     if (header == lane->next && sy_tcp_run_put(ctx, lane, t->local, code))
         return 0;
     if (SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_acquire)))
         sy_tcp_run_close(lane);
     if (SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, 16))))
         return -EAGAIN;
-    calls_write_element(room, header, t->local, code);
-    lane->next = header + sy_tcp_header(0, 0, 0, 0, UINT64_C(1) << code);
+    sy_rma_write_element(room, header, t->local, code);
+    lane->next = sy_record_behind(header, UINT64_C(1) << code);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16), 16, false);
     return 0;
+}
+
+static uint64_t calls_place(struct tcp *tcp, const struct sy_transfer *t)
+{
+    return sy_tcp_issue_header(tcp, 0, 0, t->pe, t->window, t->offset);
 }
 
 static int calls_put_copied(struct tcp *tcp, struct sy_transport_ctx *ctx,
                             const struct sy_transfer *t)
 {
     struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, t->pe);
-    size_t bytes = copied_size(t->length);
+    size_t bytes = sy_rma_put_size(t->length);
     char *room;
 
     if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, bytes))))
         return -EAGAIN;
-    calls_write_copied(tcp, room, t);
+    sy_rma_write_put(room, calls_place(tcp, t), t->local, t->length);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
     return 0;
 }
@@ -107,28 +70,19 @@ int sy_tcp_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
                unsigned flags)
 {
     struct tcp *tcp = self;
-    if (t->length > TCP_CHUNK)
+    if (t->length > SY_RECORD_CHUNK)
         return sy_tcp_get_large(tcp, ctx, t, flags);
     if (!t->length)
         return 0;
     struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, t->pe);
-    bool element = is_element(t->length);
-    unsigned code = element ? (unsigned)__builtin_ctzl(t->length) : 0;
-    size_t bytes = element ? 8 : 16;
+    size_t bytes = sy_rma_get_size(t->length);
     uint64_t wanted;
     char *room;
 
-    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, bytes))))
+    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_asking(ctx, lane, bytes, t->local,
+                                                                       t->length, false, &wanted))))
         return -EAGAIN;
-    wanted = sy_tcp_issue_want(ctx, lane, t->local, t->length, TCP_WANT_BYTES);
-    if (SY_UNLIKELY(!wanted)) {
-        sy_tcp_issue_end(lane);
-        return -EAGAIN;
-    }
-    uint64_t word[2] = {sy_tcp_issue_header(tcp, element ? TCP_OP_GET : TCP_OP_GET_LONG, code,
-                                            t->pe, t->window, t->offset),
-                        t->length};
-    memcpy(room, word, bytes);
+    sy_rma_write_get(room, calls_place(tcp, t), t->length);
     uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes);
     if (flags & SY_BLOCKING)
         sy_tcp_issue_ask(ctx, lane, tail, bytes, wanted);
@@ -139,21 +93,9 @@ int sy_tcp_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
 
 /* ---- atomic operations ---- */
 
-static size_t amo_size(const struct sy_amo *a)
+static uint64_t calls_amo_place(struct tcp *tcp, const struct sy_amo *a)
 {
-    return a->op == SY_AMO_CSWAP ? 24 : 16;
-}
-
-SY_INLINE void calls_write_amo(struct tcp *tcp, char *room, const struct sy_amo *a, bool fetch)
-{
-    unsigned op = (fetch ? TCP_OP_AMO_FETCH : TCP_OP_AMO) + (unsigned)a->op;
-    uint64_t word[3] = {
-        sy_tcp_issue_header(tcp, op, a->width == 4 ? 2 : 3, a->pe, a->window, a->offset),
-        a->operand, a->compare};
-
-    memcpy(room, word, 16);
-    if (a->op == SY_AMO_CSWAP)
-        memcpy(room + 16, &word[2], 8);
+    return sy_tcp_issue_header(tcp, 0, 0, a->pe, a->window, a->offset);
 }
 
 SY_INLINE int calls_issue_amo(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_amo *a,
@@ -161,15 +103,14 @@ SY_INLINE int calls_issue_amo(struct tcp *tcp, struct sy_transport_ctx *ctx, con
 {
     struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, a->pe);
     uint64_t wanted = 0;
-    char *room;
 
-    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, bytes))))
+    if (SY_UNLIKELY(!lane))
         return -EAGAIN;
-    if (fetch && !(wanted = sy_tcp_issue_want(ctx, lane, a->result, a->width, TCP_WANT_BYTES))) {
-        sy_tcp_issue_end(lane);
+    char *room = fetch ? sy_tcp_issue_asking(ctx, lane, bytes, a->result, a->width, false, &wanted)
+                       : sy_tcp_issue_room(lane, bytes);
+    if (SY_UNLIKELY(!room))
         return -EAGAIN;
-    }
-    calls_write_amo(tcp, room, a, fetch);
+    sy_rma_write_amo(room, calls_amo_place(tcp, a), a, fetch);
     uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes);
     if (fetch && (flags & SY_BLOCKING))
         sy_tcp_issue_ask(ctx, lane, tail, bytes, wanted);
@@ -184,7 +125,7 @@ int sy_tcp_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
     struct tcp *tcp = self;
     if (SY_LIKELY(!a->result && a->op != SY_AMO_CSWAP))
         return calls_issue_amo(tcp, ctx, a, flags, false, 16);
-    return calls_issue_amo(tcp, ctx, a, flags, a->result, amo_size(a));
+    return calls_issue_amo(tcp, ctx, a, flags, a->result, sy_rma_amo_size(a));
 }
 
 int sy_tcp_raise(void *self, struct sy_transport_ctx *ctx, int pe, unsigned window, uint64_t offset,
@@ -196,7 +137,7 @@ int sy_tcp_raise(void *self, struct sy_transport_ctx *ctx, int pe, unsigned wind
 
     if (!lane)
         return -EAGAIN;
-    uint64_t word[2] = {sy_tcp_issue_header(tcp, TCP_OP_RAISE, 3, pe, window, offset), value};
+    uint64_t word[2] = {sy_tcp_issue_header(tcp, SY_RECORD_RAISE, 3, pe, window, offset), value};
     if (sy_tcp_herald_says(lane, word[0], value)) {
         sy_tcp_issue_end(lane);
         return 0;
@@ -221,12 +162,12 @@ int sy_tcp_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_
 
     if (t->length && t->length <= (flags & SY_BLOCKING ? COPIED : COPIED_NBI)) {
         struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, t->pe);
-        size_t first = copied_size(t->length), bytes = first + amo_size(signal);
+        size_t first = sy_rma_put_size(t->length), bytes = first + sy_rma_amo_size(signal);
         char *room;
         if (!lane || !(room = sy_tcp_issue_room(lane, bytes)))
             return -EAGAIN;
-        calls_write_copied(tcp, room, t);
-        calls_write_amo(tcp, room + first, signal, false);
+        sy_rma_write_put(room, calls_place(tcp, t), t->local, t->length);
+        sy_rma_write_amo(room + first, calls_amo_place(tcp, signal), signal, false);
         sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes,
                           false);
         return 0;

@@ -313,7 +313,7 @@ static bool herald_append_kept(struct tcp_lane *lane)
 {
     struct tcp_herald *herald = &lane->herald;
     uint64_t header = atomic_load_explicit(&herald->header, memory_order_relaxed);
-    uint64_t word[2] = {(header & ~UINT64_C(63)) | TCP_OP_REPEAT, herald->value};
+    uint64_t word[2] = {sy_record_as(header, SY_RECORD_REPEAT, 3), herald->value};
     char *room;
 
     if (!header)
@@ -435,8 +435,8 @@ static bool herald_take(struct tcp *tcp, const struct tcp_ear *ear,
     atomic_store_explicit(&tcp->heralds.come, true, memory_order_relaxed);
     if (!(datagram->flags & TCP_DATAGRAM_ALONE))
         herald_answer(tcp, ear, herald, datagram->header);
-    if (sy_tcp_header_op(datagram->header) != TCP_OP_RAISE ||
-        sy_tcp_apply_raise(tcp, datagram->header, datagram->value) <= 0)
+    if (sy_record_op(datagram->header) != SY_RECORD_RAISE ||
+        sy_apply_raise(&tcp->regions, datagram->header, datagram->value) <= 0)
         return false;
     note_news(tcp);
     return true;

@@ -57,10 +57,10 @@ static bool idle_trim_requests(struct tcp_lane *lane)
         return false;
     bool unused = idle_is_empty(lane, TCP_REQUESTS) &&
                   !atomic_load_explicit(&lane->run, memory_order_relaxed) &&
-                  atomic_load(&lane->wanted) == atomic_load(&lane->answered);
+                  !sy_pending_count(&lane->pending);
     if (unused) {
         sy_tcp_log_trim(&lane->log[TCP_REQUESTS]);
-        sy_tcp_table_trim(lane->want, TCP_WANTS * sizeof *lane->want);
+        sy_tcp_table_trim(lane->pending.table, SY_PENDING_BYTES);
     }
     sy_tcp_producer_go(first);
     return unused;

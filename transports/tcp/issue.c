@@ -23,7 +23,7 @@ struct tcp_lane *sy_tcp_issue_route(struct tcp *tcp, int pe)
 
     if (!lane)
         return NULL;
-    unsigned target = TCP_TARGET_SELF;
+    unsigned target = SY_RECORD_TARGET_SELF;
     if (end != pe) {
         /* The first frame tells whether that process can apply operations for its neighbours. */
         if (!atomic_load_explicit(&lane->heard, memory_order_acquire))
@@ -77,8 +77,7 @@ void sy_tcp_issue_wait(struct tcp_lane *lane, uint64_t wanted)
 {
     uint64_t since = 0;
 
-    for (unsigned turn = 0; atomic_load_explicit(&lane->answered, memory_order_acquire) < wanted;
-         turn++)
+    for (unsigned turn = 0; sy_pending_answered(&lane->pending) < wanted; turn++)
         if (sy_tcp_poll_lane(lane->tcp, lane) <= 0 && turn % 8 == 0)
             lane->tcp->host->rest(&since);
 }

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "engine/rma.h"
 #include "transports/tcp/tcp.h"
 
 /* How far a context has got on a lane. */
@@ -105,18 +106,7 @@ static inline uint64_t sy_tcp_issue_header(struct tcp *tcp, unsigned op, unsigne
 {
     unsigned target = atomic_load_explicit(&tcp->routes[pe].target, memory_order_relaxed);
 
-    return sy_tcp_header(op, code, target, window, offset);
-}
-
-/* Writes the two words of a record that says how long it is. done: bytes of the transfer before it.
- */
-static inline void sy_tcp_issue_long(struct tcp *tcp, char *room, unsigned op,
-                                     const struct sy_transfer *t, size_t done, size_t length)
-{
-    uint64_t word[2] = {sy_tcp_issue_header(tcp, op, 0, t->pe, t->window, t->offset + done),
-                        length};
-
-    memcpy(room, word, sizeof word);
+    return sy_record(op, code, target, window, offset);
 }
 
 /* Room in the ring for a record; NULL: none, and begin is undone. */
@@ -170,34 +160,21 @@ static inline void sy_tcp_issue_done(struct sy_transport_ctx *ctx, struct tcp_la
 void sy_tcp_issue_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane, uint64_t tail,
                       size_t bytes, uint64_t wanted);
 
-/* Enters where a reply goes. Returns its number, or 0: too many are under way.
- */
-static inline uint64_t sy_tcp_issue_want(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
-                                         void *dest, size_t length, enum tcp_want_kind kind)
+/* Room for a request that has a reply, which goes to `dest` and will be number *wanted; NULL: none,
+ * and begin is undone. */
+static inline char *sy_tcp_issue_asking(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
+                                        size_t bytes, void *dest, size_t length, bool strided,
+                                        uint64_t *wanted)
 {
-    uint64_t wanted = atomic_load_explicit(&lane->wanted, memory_order_relaxed);
-    uint64_t answered = atomic_load_explicit(&lane->answered, memory_order_acquire);
-    size_t bytes = length > TCP_LONG ? 0 : (length + 7) & ~(size_t)7;
-    bool full = wanted - answered >= TCP_WANTS ||
-                lane->asked_bytes + bytes -
-                        atomic_load_explicit(&lane->answered_bytes, memory_order_acquire) >
-                    lane->buffer ||
-                lane->asked_long -
-                        atomic_load_explicit(&lane->answered_long, memory_order_acquire) >=
-                    TCP_LONG_WANTS;
+    char *room = sy_tcp_log_reserve(&lane->log[TCP_REQUESTS], bytes);
 
-    if (SY_UNLIKELY(full))
-        return 0;
-    if (wanted == answered)
-        lane->want_base = wanted;
-    *sy_tcp_want_at(lane, wanted) = (struct tcp_want){
-        .dest = dest, .length = (uint32_t)length, .kind = kind};
-    lane->asked_bytes += bytes;
-    lane->asked_long += length > TCP_LONG;
-    atomic_store_explicit(&lane->wanted, wanted + 1, memory_order_release);
-    atomic_store_explicit(&sy_tcp_issue_mark_of(ctx, lane)->wanted, wanted + 1,
-                          memory_order_relaxed);
-    return wanted + 1;
+    *wanted = room ? sy_pending_enter(&lane->pending, dest, length, strided) : 0;
+    if (SY_UNLIKELY(!*wanted)) {
+        sy_tcp_issue_end(lane);
+        return NULL;
+    }
+    atomic_store_explicit(&sy_tcp_issue_mark_of(ctx, lane)->wanted, *wanted, memory_order_relaxed);
+    return room;
 }
 
 #endif

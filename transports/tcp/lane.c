@@ -58,14 +58,14 @@ static struct tcp_lane *lane_make(struct tcp *tcp, int pe, unsigned number)
     lane->tcp = tcp;
     lane->locked = tcp->lanes.locked;
     lane->flush_bytes = tcp->lanes.flush_bytes;
-    lane->buffer = tcp->settings.buffer;
+    lane->pending.room = tcp->settings.buffer;
     lane->watch.fd = lane->herald.fd = -1;
     lane->watch.owner = lane;
-    lane->want = sy_tcp_table_open(TCP_WANTS * sizeof *lane->want);
-    if (!lane->want || sy_tcp_log_open(&lane->log[TCP_REQUESTS], tcp->settings.buffer) ||
+    lane->pending.table = sy_tcp_table_open(SY_PENDING_BYTES);
+    if (!lane->pending.table || sy_tcp_log_open(&lane->log[TCP_REQUESTS], tcp->settings.buffer) ||
         sy_tcp_log_open(&lane->log[TCP_REPLIES], tcp->settings.buffer)) {
         sy_tcp_log_close(&lane->log[TCP_REQUESTS]);
-        sy_tcp_table_close(lane->want, TCP_WANTS * sizeof *lane->want);
+        sy_tcp_table_close(lane->pending.table, SY_PENDING_BYTES);
         free(lane);
         return NULL;
     }
@@ -346,12 +346,12 @@ bool sy_tcp_lane_pending(const struct tcp_lane *lane, struct sy_pending *pending
     const struct tcp_log *log = &lane->log[TCP_REQUESTS];
     uint64_t sent = atomic_load_explicit(&lane->flush.sent_at, memory_order_relaxed);
 
-    *pending = (struct sy_pending){
-        .pe = lane->pe,
-        .bytes = sy_tcp_log_tail(log) - sy_tcp_log_acked(log),
-        .replies = atomic_load(&lane->wanted) - atomic_load(&lane->answered),
-        .seconds = sent ? (double)(sy_tcp_now() - sent) / (double)SECOND : 0,
-        .state = words[state(lane)]};
+    *pending = (struct sy_pending){.pe = lane->pe,
+                                   .bytes = sy_tcp_log_tail(log) - sy_tcp_log_acked(log),
+                                   .replies = sy_pending_count(&lane->pending),
+                                   .seconds = sent ? (double)(sy_tcp_now() - sent) / (double)SECOND
+                                                   : 0,
+                                   .state = words[state(lane)]};
     return pending->bytes || pending->replies;
 }
 
@@ -407,7 +407,7 @@ static void lane_free(struct tcp_lane *lane)
         close(lane->herald.fd);
     sy_tcp_log_close(&lane->log[TCP_REQUESTS]);
     sy_tcp_log_close(&lane->log[TCP_REPLIES]);
-    sy_tcp_table_close(lane->want, TCP_WANTS * sizeof *lane->want);
+    sy_tcp_table_close(lane->pending.table, SY_PENDING_BYTES);
     free(lane);
 }
 

@@ -13,7 +13,9 @@
 #include <pthread.h>
 #include <switchyard/transport.h>
 
+#include "engine/apply.h"
 #include "engine/flush.h"
+#include "engine/pending.h"
 #include "transports/tcp/connect.h"
 #include "transports/tcp/herald.h"
 #include "transports/tcp/log.h"
@@ -25,30 +27,10 @@
 
 #define TCP_STREAMS_MAX 15
 #define TCP_OUT_PARTS   32
-#define TCP_WANTS       4096 /* replies awaited on a lane at a time, a power of two */
-#define TCP_LONG        4096 /* bytes; longer payloads go between socket and memory without a copy */
-#define TCP_LONG_WANTS  (TCP_PIECES - 8)
 #define TCP_AWAIT_BYTES 16
-#define TCP_LANE_MAPS   5            /* mappings of a lane: two rings, each twice, and its wants */
-#define TCP_CHUNK       (128u << 10) /* most payload of a record */
-#define TCP_PACKED      (32u << 10)  /* most payload of a strided record */
+#define TCP_LANE_MAPS   5 /* mappings of a lane: two rings, each twice, and its wants */
 
 enum tcp_channel { TCP_REQUESTS, TCP_REPLIES };
-
-/* Where a reply goes. */
-enum tcp_want_kind { TCP_WANT_BYTES, TCP_WANT_BLOCKS };
-
-struct tcp_want {
-    void *dest;      /* BYTES: the place; BLOCKS: a struct tcp_blocks, freed afterwards */
-    uint32_t length; /* of the reply, without padding */
-    uint32_t kind;
-};
-
-struct tcp_blocks {
-    char *dest;
-    size_t block, blocks;
-    ptrdiff_t stride;
-};
 
 /* The frame that is being sent. */
 struct tcp_out {
@@ -86,18 +68,13 @@ struct tcp_lane {
     struct tcp_lane *next_wanted; /* in the list of those that are to be connected */
     bool locked;                  /* constant: as in the table, as is the next */
     size_t flush_bytes;
-    size_t buffer; /* constant: SHMEM_TCP_BUFFER */
 
     struct tcp_log log[2];
 
     /* Producer of requests: the application's threads, one at a time. */
     _Alignas(64) _Atomic bool append; /* lane 0: its lock, or somebody keeps it out (producer.c) */
     _Atomic bool producing;           /* lane 0: it is at work, without the lock */
-    struct tcp_want *want;
-    uint64_t want_base;      /* the reply that want[0] is for: moved up when none is awaited */
-    _Atomic uint64_t wanted; /* replies asked for, ever */
-    uint64_t asked_bytes;    /* room their replies take in the other side's ring, ever */
-    uint64_t asked_long;     /* replies that lie outside that ring, ever */
+    struct sy_pending_replies pending;
     struct tcp_lane *stripe[TCP_STREAMS_MAX]; /* lane 0: the further lanes to the same process */
     struct tcp_pace pace;                     /* lane 0: of transfers that may use them or not */
     unsigned unordered; /* lane 0: bits of those with parts that no AWAIT covers yet */
@@ -129,10 +106,8 @@ struct tcp_lane {
     /* Receiver: under the poll lock. */
     _Alignas(
         64) _Atomic uint64_t got[2]; /* bytes of the other side's channels that have been applied */
-    _Atomic uint64_t answered;       /* replies that have arrived, ever */
-    _Atomic uint64_t answered_bytes, answered_long;
-    _Atomic bool heard;       /* a frame has come */
-    _Atomic bool serves_node; /* the other side applies for all PEs of its node */
+    _Atomic bool heard;              /* a frame has come */
+    _Atomic bool serves_node;        /* the other side applies for all PEs of its node */
     bool connector;
     bool hot;       /* attended by all who poll (poll.c) */
     bool trimmed;   /* its memory has been given back since it moved last (idle.c) */
@@ -161,12 +136,6 @@ struct tcp_lane_table {
     uint64_t closing;        /* since when, or 0 */
     bool farewell;           /* BYE is the last word of every connection now */
 };
-
-/* The entry of the reply with that number, of those that are awaited. */
-static inline struct tcp_want *sy_tcp_want_at(const struct tcp_lane *lane, uint64_t number)
-{
-    return &lane->want[(number - lane->want_base) & (TCP_WANTS - 1)];
-}
 
 /* Whether this thread was the last one to begin to gather on the lane. */
 static inline bool sy_tcp_lane_is_mine(const struct tcp_lane *lane)
@@ -263,15 +232,7 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
 size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length,
                             const char **why);
 
-/* RAISE: 1 where the word was less before, 0 where not; -1: that cannot be. apply.c */
-int sy_tcp_apply_raise(struct tcp *tcp, uint64_t header, uint64_t value);
-
 /* Counts what has been applied: bytes of a channel that ended with one large payload; replies. */
 void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes);
-
-int sy_tcp_apply_open(struct tcp *tcp, struct sy_error *err);
-
-/* True where this process can apply operations for every PE of its node. */
-bool sy_tcp_apply_serves_node(struct tcp *tcp);
 
 #endif

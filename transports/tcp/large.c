@@ -32,7 +32,7 @@ static size_t large_shortest(struct tcp *tcp)
 {
     size_t bytes = tcp->settings.stripe / FRACTION;
 
-    return bytes > 2 * TCP_CHUNK ? bytes : 2 * TCP_CHUNK;
+    return bytes > 2 * SY_RECORD_CHUNK ? bytes : 2 * SY_RECORD_CHUNK;
 }
 
 /* Whether a transfer tells how fast it was: `bytes` of it, if they are enough. */
@@ -78,7 +78,7 @@ static void large_choose_lanes(struct tcp_lane *lane, size_t length, bool measur
         if (!lane->stripe[i])
             return; /* no memory: one lane will do */
     }
-    size_t chunks = (length + TCP_CHUNK - 1) / TCP_CHUNK;
+    size_t chunks = (length + SY_RECORD_CHUNK - 1) / SY_RECORD_CHUNK;
     spread->count = chunks < streams ? (unsigned)chunks : streams;
     for (unsigned i = 0; i < spread->count; i++)
         spread->lane[i] = lane->stripe[i];
@@ -108,7 +108,7 @@ static char *large_wait_room(struct tcp_lane *lane)
 /* Has the other side apply nothing more of `lane` before lane `number` has got to a position. */
 static void large_append_await(struct tcp_lane *lane, unsigned number, uint64_t position)
 {
-    uint64_t word[2] = {sy_tcp_header(TCP_OP_AWAIT, 0, number, 0, 0), position};
+    uint64_t word[2] = {sy_record(SY_RECORD_AWAIT, 0, number, 0, 0), position};
 
     memcpy(large_wait_room(lane), word, sizeof word);
     sy_tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
@@ -203,14 +203,16 @@ int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct
 
     if (!first)
         return -EAGAIN;
+    uint64_t place = sy_tcp_issue_header(tcp, 0, 0, t->pe, t->window, t->offset);
     sy_tcp_herald_flush(first);
     large_choose_lanes(first, t->length, measured, &spread);
     large_order_after(first, &spread);
     large_order_before_fence(first, &spread);
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
         struct tcp_lane *lane = spread.lane[i];
-        size_t part = t->length - done < TCP_CHUNK ? t->length - done : TCP_CHUNK;
-        sy_tcp_issue_long(tcp, large_wait_room(lane), TCP_OP_PUT_LONG, t, done, part);
+        size_t part = t->length - done < SY_RECORD_CHUNK ? t->length - done : SY_RECORD_CHUNK;
+        sy_rma_write_long(large_wait_room(lane), sy_record_behind(place, done), SY_RECORD_PUT_LONG,
+                          part);
         spread.tail[i] = sy_tcp_log_commit_piece(&lane->log[TCP_REQUESTS], 16,
                                                  (const char *)t->local + done, part, NULL);
         sy_tcp_issue_mark(ctx, lane, spread.tail[i]);
@@ -235,13 +237,16 @@ static bool large_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
                       const struct sy_transfer *t, size_t done, size_t length, uint64_t *wanted)
 {
     char *room = sy_tcp_log_reserve(&lane->log[TCP_REQUESTS], 16);
-    uint64_t number =
-        room ? sy_tcp_issue_want(ctx, lane, (char *)t->local + done, length, TCP_WANT_BYTES) : 0;
+    uint64_t number = room
+                          ? sy_pending_enter(&lane->pending, (char *)t->local + done, length, false)
+                          : 0;
 
     if (!number)
         return false;
-    sy_tcp_issue_long(lane->tcp, room, TCP_OP_GET_LONG, t, done, length);
+    uint64_t place = sy_tcp_issue_header(lane->tcp, 0, 0, t->pe, t->window, t->offset + done);
+    sy_rma_write_long(room, place, SY_RECORD_GET_LONG, length);
     sy_tcp_issue_mark(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16));
+    atomic_store_explicit(&sy_tcp_issue_mark_of(ctx, lane)->wanted, number, memory_order_relaxed);
     *wanted = number;
     return true;
 }
@@ -260,7 +265,7 @@ int sy_tcp_get_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct
     large_choose_lanes(first, t->length, measured, &spread);
     large_order_after(first, &spread);
     for (size_t done = 0, i = 0; done < t->length;) {
-        size_t part = t->length - done < TCP_CHUNK ? t->length - done : TCP_CHUNK;
+        size_t part = t->length - done < SY_RECORD_CHUNK ? t->length - done : SY_RECORD_CHUNK;
         if (large_ask(ctx, spread.lane[i], t, done, part, &spread.wanted[i])) {
             done += part;
             i = (i + 1) % spread.count;

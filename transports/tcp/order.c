@@ -45,7 +45,7 @@ static bool order_reached(struct tcp_lane *lane, const struct tcp_mark *mark)
     uint64_t position = atomic_load_explicit(&mark->position, memory_order_relaxed);
     uint64_t wanted = atomic_load_explicit(&mark->wanted, memory_order_relaxed);
     bool applied = sy_tcp_log_acked(&lane->log[TCP_REQUESTS]) >= position;
-    bool answered = atomic_load_explicit(&lane->answered, memory_order_acquire) >= wanted;
+    bool answered = sy_pending_answered(&lane->pending) >= wanted;
 
     if (applied && answered)
         return true;

@@ -27,7 +27,7 @@ static bool outage_owed(const struct tcp_lane *lane)
     for (int c = 0; c < 2; c++)
         if (sy_tcp_log_acked(&lane->log[c]) != sy_tcp_log_tail(&lane->log[c]))
             return true;
-    return atomic_load(&lane->wanted) != atomic_load(&lane->answered);
+    return sy_pending_count(&lane->pending);
 }
 
 static uint64_t outage_latest(uint64_t a, uint64_t b)

@@ -8,11 +8,6 @@
  * meanwhile (producer.c). */
 #include "transports/tcp/issue.h"
 
-static size_t tcp_run_padded(size_t length)
-{
-    return (length + 7) & ~(size_t)7;
-}
-
 static bool is_open(const struct tcp_lane *lane)
 {
     return atomic_load_explicit(&lane->run, memory_order_acquire);
@@ -26,9 +21,9 @@ void sy_tcp_run_close(struct tcp_lane *lane)
     if (!is_open(lane))
         return;
     char *room = sy_tcp_log_at(log, log->ring_tail);
-    memset(room + 16 + lane->run_bytes, 0, tcp_run_padded(lane->run_bytes) - lane->run_bytes);
+    memset(room + 16 + lane->run_bytes, 0, sy_record_padded(lane->run_bytes) - lane->run_bytes);
     memcpy(room, word, sizeof word);
-    sy_tcp_log_commit(log, 16 + tcp_run_padded(lane->run_bytes));
+    sy_tcp_log_commit(log, 16 + sy_record_padded(lane->run_bytes));
     atomic_store_explicit(&lane->run, false, memory_order_release);
 }
 
@@ -53,7 +48,8 @@ static bool tcp_run_may_begin(struct tcp_lane *lane)
 {
     struct tcp_log *log = &lane->log[TCP_REQUESTS];
 
-    return sy_tcp_log_tail(log) > sy_tcp_log_sent(log) && sy_tcp_log_reserve(log, 16 + TCP_LONG);
+    return sy_tcp_log_tail(log) > sy_tcp_log_sent(log) &&
+           sy_tcp_log_reserve(log, 16 + SY_RECORD_LONG);
 }
 
 bool sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const void *from,
@@ -66,7 +62,7 @@ bool sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const v
     if (begin && !tcp_run_may_begin(lane))
         return false;
     if (begin) {
-        lane->run_header = (lane->next & ~UINT64_C(1023)) | TCP_OP_PUT_LONG;
+        lane->run_header = sy_record_as(lane->next, SY_RECORD_PUT_LONG, 0);
         lane->run_bytes = 0;
         atomic_store_explicit(&lane->producer, pthread_self(), memory_order_relaxed);
         atomic_store_explicit(&lane->run, true, memory_order_relaxed);
@@ -77,11 +73,11 @@ bool sy_tcp_run_put(struct sy_transport_ctx *ctx, struct tcp_lane *lane, const v
     else
         memcpy(to, from, size);
     lane->run_bytes += size;
-    lane->next += sy_tcp_header(0, 0, 0, 0, size);
-    sy_tcp_issue_mark(ctx, lane, sy_tcp_log_tail(log) + 16 + tcp_run_padded(lane->run_bytes));
+    lane->next = sy_record_behind(lane->next, size);
+    sy_tcp_issue_mark(ctx, lane, sy_tcp_log_tail(log) + 16 + sy_record_padded(lane->run_bytes));
     if (!atomic_load_explicit(&ctx->dirty, memory_order_relaxed))
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
-    if (lane->run_bytes == TCP_LONG)
+    if (lane->run_bytes == SY_RECORD_LONG)
         sy_tcp_run_close(lane);
     sy_tcp_issue_end(lane);
     if (begin)

@@ -67,7 +67,7 @@ static bool send_prepare(struct tcp_lane *lane)
         flags |= TCP_FRAME_BYE;
         atomic_store_explicit(&lane->bye, false, memory_order_relaxed);
     }
-    if (!lane->greeted && sy_tcp_apply_serves_node(lane->tcp))
+    if (!lane->greeted && sy_regions_serves_node(&lane->tcp->regions))
         flags |= TCP_FRAME_NODE;
     lane->greeted = true;
     /* Before `got` is read, so that what falls due for more than this frame tells stays due. */

@@ -14,7 +14,7 @@ struct part {
 
 static struct part strided_part_from(const struct sy_strided *s, size_t done)
 {
-    size_t most = TCP_PACKED / s->block, left = s->blocks - done;
+    size_t most = SY_RECORD_PACKED / s->block, left = s->blocks - done;
     struct part part = {.offset = s->first.offset + (uint64_t)((ptrdiff_t)done * s->remote_stride),
                         .local = (char *)s->first.local + (ptrdiff_t)done * s->local_stride,
                         .blocks = left < most ? left : most};
@@ -23,44 +23,21 @@ static struct part strided_part_from(const struct sy_strided *s, size_t done)
     return part;
 }
 
-static size_t strided_padded(size_t length)
+static uint64_t strided_place(struct tcp *tcp, const struct sy_strided *s, const struct part *part)
 {
-    return (length + 7) & ~(size_t)7;
-}
-
-static void strided_write_words(struct tcp *tcp, char *room, unsigned op,
-                                const struct sy_strided *s, const struct part *part)
-{
-    uint64_t word[3] = {sy_tcp_issue_header(tcp, op, 0, s->first.pe, s->first.window, part->offset),
-                        s->block | (uint64_t)part->blocks << 32, (uint64_t)s->remote_stride};
-
-    memcpy(room, word, sizeof word);
-}
-
-static void strided_pack(char *to, const struct sy_strided *s, const struct part *part)
-{
-    const char *from = part->local;
-
-    for (size_t i = 0; i < part->blocks; i++, to += s->block, from += s->local_stride) {
-        if (s->block == 8)
-            memcpy(to, from, 8);
-        else
-            memcpy(to, from, s->block);
-    }
+    return sy_tcp_issue_header(tcp, 0, 0, s->first.pe, s->first.window, part->offset);
 }
 
 static bool strided_put_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
                              const struct sy_strided *s, const struct part *part)
 {
     struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, s->first.pe);
-    size_t bytes = 24 + strided_padded(part->bytes);
+    size_t bytes = 24 + sy_record_padded(part->bytes);
     char *room;
 
     if (!lane || !(room = sy_tcp_issue_room(lane, bytes)))
         return false;
-    memset(room + bytes - 8, 0, 8);
-    strided_write_words(tcp, room, TCP_OP_PUT_STRIDED, s, part);
-    strided_pack(room + 24, s, part);
+    sy_rma_write_blocks(room, strided_place(tcp, s, part), s, part->local, part->blocks);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
     return true;
 }
@@ -69,27 +46,19 @@ static bool strided_put_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
 static uint64_t strided_get_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
                                  const struct sy_strided *s, const struct part *part)
 {
-    struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, s->first.pe);
-    struct tcp_blocks *blocks = malloc(sizeof *blocks);
+    struct sy_pending_blocks *blocks = malloc(sizeof *blocks);
+    struct tcp_lane *lane = blocks ? sy_tcp_issue_begin(tcp, ctx, s->first.pe) : NULL;
     uint64_t wanted = 0;
-    char *room = lane && blocks ? sy_tcp_issue_room(lane, 24) : NULL;
+    char *room = lane ? sy_tcp_issue_asking(ctx, lane, 24, blocks, part->bytes, true, &wanted)
+                      : NULL;
 
-    if (lane && !blocks)
-        sy_tcp_issue_end(lane);
-    if (room) {
-        *blocks = (struct tcp_blocks){.dest = part->local,
-                                      .block = s->block,
-                                      .blocks = part->blocks,
-                                      .stride = s->local_stride};
-        wanted = sy_tcp_issue_want(ctx, lane, blocks, part->bytes, TCP_WANT_BLOCKS);
-        if (!wanted)
-            sy_tcp_issue_end(lane);
-    }
-    if (!wanted) {
+    if (!room) {
         free(blocks);
         return 0;
     }
-    strided_write_words(tcp, room, TCP_OP_GET_STRIDED, s, part);
+    *blocks = (struct sy_pending_blocks){
+        .dest = part->local, .block = s->block, .blocks = part->blocks, .stride = s->local_stride};
+    sy_rma_write_strided(room, strided_place(tcp, s, part), SY_RECORD_GET_STRIDED, s, part->blocks);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 24), 24, false);
     return wanted;
 }
@@ -111,7 +80,7 @@ int sy_tcp_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy
     uint64_t since = 0;
 
     (void)flags; /* the source is copied in any case */
-    if (s->block > TCP_PACKED)
+    if (s->block > SY_RECORD_PACKED)
         return -EOPNOTSUPP;
     for (size_t done = 0; done < s->blocks;) {
         struct part part = strided_part_from(s, done);
@@ -131,7 +100,7 @@ int sy_tcp_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy
     struct tcp *tcp = self;
     uint64_t since = 0, last = 0;
 
-    if (s->block > TCP_PACKED)
+    if (s->block > SY_RECORD_PACKED)
         return -EOPNOTSUPP;
     for (size_t done = 0; done < s->blocks;) {
         struct part part = strided_part_from(s, done);

@@ -77,7 +77,7 @@ bool sy_tcp_uses_node_lanes(struct tcp *tcp)
  * header has no number for are reached directly. */
 int sy_tcp_endpoint(struct tcp *tcp, int pe)
 {
-    if (!sy_tcp_uses_node_lanes(tcp) || tcp->host->place(pe).local >= TCP_TARGET_SELF)
+    if (!sy_tcp_uses_node_lanes(tcp) || tcp->host->place(pe).local >= SY_RECORD_TARGET_SELF)
         return pe;
     int node = tcp->host->place(pe).node,
         size = tcp->map.node_begin[node + 1] - tcp->map.node_begin[node];
@@ -204,7 +204,7 @@ static void tcp_close(void *self)
     sy_tcp_heralds_close(tcp);
     if (tcp->lanes.lane)
         sy_tcp_lanes_close(tcp);
-    free(tcp->memory.span);
+    sy_regions_close(&tcp->regions);
     sy_tcp_poll_close(tcp);
     free(tcp->map.addresses);
     free(tcp->map.node_begin);
@@ -233,7 +233,9 @@ static int tcp_connect(void *self, const void *addresses, size_t stride, double 
     if (!rc)
         rc = tcp_list_nodes(tcp, err);
     if (!rc)
-        rc = sy_tcp_apply_open(tcp, err);
+        rc = sy_regions_open(&tcp->regions, tcp->host, true, err);
+    if (!rc)
+        rc = sy_regions_fits(&tcp->regions, err);
     if (!rc)
         rc = sy_tcp_lanes_open(tcp, err);
     if (rc)

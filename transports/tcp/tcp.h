@@ -35,7 +35,6 @@
 #include "transports/tcp/settings.h"
 #include "transports/tcp/talk.h"
 
-#define TCP_WINDOWS       (1u << TCP_WINDOW_BITS)
 #define TCP_RECEIVE_BYTES (256u << 10) /* holds what is left from before and what a read brings */
 
 /* How a PE is reached. */
@@ -50,21 +49,6 @@ struct tcp_map {
     size_t size;
     int *node_begin; /* index into node_pe for each node, nodes + 1 */
     int *node_pe;    /* PEs sorted by node and index there */
-};
-
-/* Memory of the PEs of this node as far as it is mapped here. Entry `targets` is this PE. Filled at
- * the first request, when all transports are connected. */
-struct tcp_span {
-    char *base;
-    uint64_t length;
-};
-
-struct tcp_memory {
-    struct tcp_span (*span)[TCP_WINDOWS]; /* node's PEs, then this PE */
-    unsigned targets;
-    pthread_mutex_t filling;
-    _Atomic bool filled;
-    bool serves_node;
 };
 
 /* Looks for lanes at rest (idle.c). */
@@ -83,7 +67,7 @@ struct tcp {
     struct tcp_route *routes;
     struct tcp_lane_table lanes;
     struct tcp_map map;
-    struct tcp_memory memory;
+    struct sy_regions regions;
     _Alignas(64) struct tcp_poll poll;
     struct tcp_idle idle;
     _Alignas(64) struct tcp_heralds heralds;

@@ -2,7 +2,9 @@
  * the byte order of the machines, which the greeting compares.
  *
  * A connection begins with four greetings (connect.c). Then come frames. A frame's bytes are whole
- * records of one of two channels: REQUESTS, or REPLIES to the requests that the other side sent.
+ * records of one of two channels: REQUESTS (engine/record.h; an AWAIT's target is a lane: apply
+ * nothing behind it before that lane's requests have been applied up to there), or REPLIES to the
+ * requests that the other side sent.
  * Each channel is an endless stream of bytes that outlives the connection: both sides count the
  * bytes applied, and after a connection has broken the next one goes on from there. */
 #ifndef TCP_WIRE_H
@@ -10,7 +12,9 @@
 
 #include <stdint.h>
 
-#define TCP_WIRE_VERSION 3
+#include "engine/record.h"
+
+#define TCP_WIRE_VERSION 4
 
 /* ---- greetings ---- */
 
@@ -69,32 +73,6 @@ struct tcp_frame {
     uint32_t replies; /* the same of its replies */
 };
 
-/* ---- request records ----
- * A header of 8 bytes, then what the operation says, then payload, padded to a multiple of 8 bytes.
- * bits 0-5: operation; 6-9: size code (1 << code bytes); 10-19: the target's index on its node;
- * 20-22: window; 23-63: offset in the window. */
-
-enum tcp_op {
-    TCP_OP_PUT = 1,         /* one element of 1 << code bytes; a word that begins with it */
-    TCP_OP_PUT_LONG = 2,    /* word: length; payload */
-    TCP_OP_GET = 3,         /* one element; the reply is a word that begins with it */
-    TCP_OP_GET_LONG = 4,    /* word: length; the reply is that many bytes, padded */
-    TCP_OP_PUT_STRIDED = 5, /* words: block | blocks << 32, stride; payload: the blocks packed */
-    TCP_OP_GET_STRIDED =
-        6, /* words: block | blocks << 32, stride; the reply is the blocks packed, padded */
-    TCP_OP_AWAIT = 7,  /* target: lane; word: apply nothing behind this before that lane's requests
-                          have been applied up to here */
-    TCP_OP_RAISE = 8,  /* code 3; word: the word there becomes at least this */
-    TCP_OP_REPEAT = 9, /* the same, said by a datagram before and perhaps not heard */
-    TCP_OP_AMO = 16,   /* + enum sy_amo_op; code 2 or 3; word: operand; CSWAP: word: compare */
-    TCP_OP_AMO_FETCH = 24 /* the same; the reply is a word: the old value */
-};
-
-#define TCP_TARGET_BITS 10
-#define TCP_TARGET_SELF 1023 /* the process at the end of the connection */
-#define TCP_WINDOW_BITS 3
-#define TCP_OFFSET_BITS 41
-
 /* ---- datagrams ----
  * Beside the connection, for the target itself; herald.h. */
 
@@ -111,39 +89,5 @@ struct tcp_datagram {
 };
 
 _Static_assert(sizeof(struct tcp_datagram) == 32, "the datagram has holes");
-
-/* ---- headers ---- */
-
-static inline uint64_t sy_tcp_header(unsigned op, unsigned code, unsigned target, unsigned window,
-                                     uint64_t offset)
-{
-    return op | (uint64_t)code << 6 | (uint64_t)target << 10 | (uint64_t)window << 20 |
-           offset << 23;
-}
-
-static inline unsigned sy_tcp_header_op(uint64_t header)
-{
-    return header & 63;
-}
-
-static inline unsigned sy_tcp_header_code(uint64_t header)
-{
-    return header >> 6 & 15;
-}
-
-static inline unsigned sy_tcp_header_target(uint64_t header)
-{
-    return header >> 10 & 1023;
-}
-
-static inline unsigned sy_tcp_header_window(uint64_t header)
-{
-    return header >> 20 & 7;
-}
-
-static inline uint64_t sy_tcp_header_offset(uint64_t header)
-{
-    return header >> 23;
-}
 
 #endif

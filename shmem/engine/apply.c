@@ -1,0 +1,210 @@
+/* See apply.h. */
+#include "engine/apply.h"
+
+const char sy_apply_outside[] = "a request names memory that is not symmetric, or not mapped here";
+
+#define STORE_NEXT(TYPE)                                                                           \
+    do {                                                                                           \
+        SY_APPLY_STORE(TYPE);                                                                      \
+        to += sizeof(TYPE);                                                                        \
+        from += sizeof(TYPE);                                                                      \
+        length -= sizeof(TYPE);                                                                    \
+    } while (0)
+
+/* Bytes that may be several elements: none is torn. In ascending order, since data may be followed
+ * by the flag that was put after them. */
+SY_ORDERED_ELSEWHERE static void apply_store(char *to, const char *from, size_t length)
+{
+    if (length > SY_RECORD_LONG) {
+        memcpy(to, from, length); /* does not divide aligned words */
+        return;
+    }
+    if ((uintptr_t)to & 1 && length >= 1)
+        STORE_NEXT(uint8_t);
+    if ((uintptr_t)to & 2 && length >= 2)
+        STORE_NEXT(uint16_t);
+    if ((uintptr_t)to & 4 && length >= 4)
+        STORE_NEXT(uint32_t);
+    while (length >= 8)
+        STORE_NEXT(uint64_t);
+    if (length & 4)
+        STORE_NEXT(uint32_t);
+    if (length & 2)
+        STORE_NEXT(uint16_t);
+    if (length & 1)
+        STORE_NEXT(uint8_t);
+}
+
+SY_ORDERED_ELSEWHERE static void apply_load(char *to, const char *from, size_t length)
+{
+    if (length == 8 && (uintptr_t)from % 8 == 0) {
+        uint64_t value = __atomic_load_n((const uint64_t *)(const void *)from, __ATOMIC_ACQUIRE);
+        memcpy(to, &value, 8);
+    } else if (length == 4 && (uintptr_t)from % 4 == 0) {
+        uint32_t value = __atomic_load_n((const uint32_t *)(const void *)from, __ATOMIC_ACQUIRE);
+        memcpy(to, &value, 4);
+    } else {
+        memcpy(to, from, length);
+    }
+}
+
+void sy_apply_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
+                     size_t block, size_t blocks)
+{
+    bool element = sy_record_is_element(block);
+    unsigned code = (unsigned)__builtin_ctzl(block);
+
+    for (;;) {
+        if (element)
+            sy_apply_store_element(to, from, code);
+        else
+            memcpy(to, from, block);
+        if (!--blocks)
+            break; /* there need be no address beyond the last block */
+        to += to_stride;
+        from += from_stride;
+    }
+}
+
+SY_ORDERED_ELSEWHERE int sy_apply_raise(struct sy_regions *regions, uint64_t header, uint64_t value)
+{
+    sy_regions_ensure(regions);
+    char *at = sy_regions_find(regions, header, sy_record_offset(header), sizeof value);
+
+    if (!at || (uintptr_t)at % sizeof value || sy_record_code(header) != 3)
+        return -1;
+    uint64_t *word = (uint64_t *)(void *)at, before = __atomic_load_n(word, __ATOMIC_RELAXED);
+    while (before < value)
+        if (__atomic_compare_exchange_n(word, &before, value, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+            return 1;
+    return 0;
+}
+
+/* ---- strided ---- */
+
+struct strided {
+    char *first;
+    uint64_t block, blocks;
+    int64_t stride;
+};
+
+/* The blocks lie between two ends, and all between them must be memory of the region. */
+static bool apply_find_blocks(const struct sy_regions *regions, const char *words,
+                              struct strided *s)
+{
+    uint64_t header = sy_record_word(words), offset = sy_record_offset(header);
+    int64_t reach;
+
+    s->block = sy_record_word(words + 8) & 0xffffffff;
+    s->blocks = sy_record_word(words + 8) >> 32;
+    s->stride = (int64_t)sy_record_word(words + 16);
+    if (!s->block || !s->blocks || s->block * s->blocks > SY_RECORD_PACKED ||
+        __builtin_mul_overflow(s->stride, (int64_t)(s->blocks - 1), &reach))
+        return false;
+    uint64_t span = reach < 0 ? -(uint64_t)reach : (uint64_t)reach;
+    uint64_t before = reach < 0 ? span : 0;
+    if (before > offset)
+        return false;
+    char *lowest = sy_regions_find(regions, header, offset - before, span + s->block);
+    s->first = lowest ? lowest + before : NULL;
+    return lowest != NULL;
+}
+
+static bool apply_put_strided(const struct sy_regions *regions, const char *words,
+                              const char *payload)
+{
+    struct strided s;
+
+    if (!apply_find_blocks(regions, words, &s))
+        return false;
+    sy_apply_blocks(s.first, s.stride, payload, (ptrdiff_t)s.block, s.block, s.blocks);
+    return true;
+}
+
+static bool apply_get_strided(const struct sy_regions *regions, const char *words, char *reply)
+{
+    struct strided s;
+
+    if (!apply_find_blocks(regions, words, &s))
+        return false;
+    memset(reply + sy_record_padded(s.block * s.blocks) - 8, 0, 8);
+    sy_apply_blocks(reply, (ptrdiff_t)s.block, s.first, s.stride, s.block, s.blocks);
+    return true;
+}
+
+/* ---- all ---- */
+
+static bool apply_put_bytes(const struct sy_regions *regions, const char *words,
+                            const char *payload)
+{
+    uint64_t header = sy_record_word(words), length = sy_record_data(words);
+    char *to = sy_regions_find(regions, header, sy_record_offset(header), length);
+
+    if (to)
+        apply_store(to, payload, (size_t)length);
+    return to;
+}
+
+static bool apply_get(const struct sy_regions *regions, const char *words, char *reply)
+{
+    uint64_t header = sy_record_word(words), length = sy_record_data(words);
+    const char *from = sy_regions_find(regions, header, sy_record_offset(header), length);
+
+    if (!from)
+        return false;
+    memset(reply + sy_record_padded((size_t)length) - 8, 0, 8);
+    apply_load(reply, from, (size_t)length);
+    return true;
+}
+
+static bool apply_amo(const struct sy_regions *regions, const char *words, char *reply)
+{
+    uint64_t header = sy_record_word(words), operand = sy_record_word(words + 8);
+    unsigned op = sy_record_op(header), width = 1u << sy_record_code(header);
+    bool fetch = op >= SY_RECORD_AMO_FETCH, compares = (op & 7) == SY_AMO_CSWAP;
+    char *at = sy_regions_find(regions, header, sy_record_offset(header), width);
+    uint64_t old;
+
+    if (!at || width < 4 || (uintptr_t)at % width)
+        return false;
+    regions->host->amo((enum sy_amo_op)(op & 7), at, width, operand,
+                       compares ? sy_record_word(words + 16) : 0, fetch ? &old : NULL);
+    if (fetch) {
+        uint32_t narrow = (uint32_t)old;
+        memset(reply, 0, 8);
+        memcpy(reply, width == 4 ? (void *)&narrow : (void *)&old, width);
+    }
+    return true;
+}
+
+const char *sy_apply(const struct sy_regions *regions, const char *words, const char *payload,
+                     char *reply)
+{
+    bool done;
+
+    switch (sy_record_op(sy_record_word(words))) {
+    case SY_RECORD_PUT:
+        done = sy_apply_put(regions, sy_record_word(words), words + 8);
+        break;
+    case SY_RECORD_PUT_LONG:
+        done = apply_put_bytes(regions, words, payload);
+        break;
+    case SY_RECORD_GET:
+    case SY_RECORD_GET_LONG:
+        done = apply_get(regions, words, reply);
+        break;
+    case SY_RECORD_PUT_STRIDED:
+        done = apply_put_strided(regions, words, payload);
+        break;
+    case SY_RECORD_GET_STRIDED:
+        done = apply_get_strided(regions, words, reply);
+        break;
+    case SY_RECORD_AMO ... SY_RECORD_AMO_FETCH + SY_AMO_XOR:
+        done = apply_amo(regions, words, reply);
+        break;
+    default:
+        return "a record is of no known kind";
+    }
+    return done ? NULL : sy_apply_outside;
+}

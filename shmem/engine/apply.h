@@ -1,0 +1,67 @@
+/* What requests do to memory. All that they say is checked, since they come from other processes.
+ *
+ * Elements of 1, 2, 4 and 8 bytes are stored whole and with release order, so that a thread which
+ * waits for one sees all that came before it. */
+#ifndef SY_ENGINE_APPLY_H
+#define SY_ENGINE_APPLY_H
+
+#include "engine/regions.h"
+
+#define SY_APPLY_STORE(TYPE)                                                                       \
+    do {                                                                                           \
+        TYPE value;                                                                                \
+        memcpy(&value, from, sizeof value);                                                        \
+        if ((uintptr_t)to % sizeof value)                                                          \
+            memcpy(to, &value, sizeof value);                                                      \
+        else                                                                                       \
+            __atomic_store_n((TYPE *)(void *)to, value, __ATOMIC_RELEASE);                         \
+    } while (0)
+
+/* One element of 1 << code bytes. */
+SY_ORDERED_ELSEWHERE static inline void sy_apply_store_element(char *to, const char *from,
+                                                               unsigned code)
+{
+    switch (code) {
+    case 0:
+        SY_APPLY_STORE(uint8_t);
+        break;
+    case 1:
+        SY_APPLY_STORE(uint16_t);
+        break;
+    case 2:
+        SY_APPLY_STORE(uint32_t);
+        break;
+    default:
+        SY_APPLY_STORE(uint64_t);
+    }
+}
+
+/* An element put, the most frequent request; false: there is no such memory. */
+SY_INLINE bool sy_apply_put(const struct sy_regions *regions, uint64_t header, const char *from)
+{
+    unsigned code = sy_record_code(header);
+    char *to = sy_regions_find(regions, header, sy_record_offset(header), UINT64_C(1) << code);
+
+    if (SY_UNLIKELY(!to))
+        return false;
+    sy_apply_store_element(to, from, code);
+    return true;
+}
+
+/* Any other request but SY_RECORD_AWAIT. words, payload: of a whole record, of which nobody else
+ * writes the words now. reply: room for the padded length by sy_record_reply; it may be `payload`.
+ * NULL, or how the request breaks the rules. sy_regions_ensure has been called. */
+const char *sy_apply(const struct sy_regions *regions, const char *words, const char *payload,
+                     char *reply);
+
+/* What sy_apply answers where there is no such memory. */
+extern const char sy_apply_outside[] SY_HIDDEN;
+
+/* RAISE: 1 where the word was less before, 0 where not; -1: that cannot be. */
+int sy_apply_raise(struct sy_regions *regions, uint64_t header, uint64_t value);
+
+/* Blocks that begin to_stride and from_stride bytes apart; elements whole. */
+void sy_apply_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
+                     size_t block, size_t blocks);
+
+#endif

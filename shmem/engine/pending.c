@@ -1,0 +1,63 @@
+/* See pending.h. */
+#include <stdlib.h>
+
+#include "engine/apply.h"
+#include "engine/pending.h"
+
+static void pending_give(const struct sy_pending_reply *reply, const char *from)
+{
+    if (reply->strided) {
+        struct sy_pending_blocks *b = reply->dest;
+        sy_apply_blocks(b->dest, b->stride, from, (ptrdiff_t)b->block, b->block, b->blocks);
+        free(b);
+    } else if (reply->length == 8) {
+        memcpy(reply->dest, from, 8);
+    } else {
+        memcpy(reply->dest, from, reply->length);
+    }
+}
+
+size_t sy_pending_take(struct sy_pending_replies *pending, const char *from, size_t length,
+                       struct sy_pending_taken *count, const struct sy_pending_reply **part,
+                       const char **why)
+{
+    uint64_t asked = atomic_load_explicit(&pending->asked, memory_order_acquire);
+    uint64_t next = atomic_load_explicit(&pending->answered, memory_order_relaxed), first = next;
+    size_t used = 0;
+
+    *part = NULL;
+    *count = (struct sy_pending_taken){0};
+    for (; used < length; next++) {
+        if (next == asked) {
+            *why = "a reply comes that nobody asked for";
+            break;
+        }
+        const struct sy_pending_reply *reply = sy_pending_at(pending, next);
+        size_t size = sy_record_padded(reply->length);
+        bool is_long = reply->length > SY_RECORD_LONG;
+        if (size > length - used) {
+            *part = is_long && !reply->strided ? reply : NULL;
+            break;
+        }
+        pending_give(reply, from + used);
+        used += size;
+        count->bytes += is_long ? 0 : size;
+        count->longs += is_long;
+    }
+    count->replies = next - first;
+    return used;
+}
+
+/* There is one writer. */
+static void pending_add(_Atomic uint64_t *word, uint64_t more)
+{
+    atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more,
+                          memory_order_release);
+}
+
+void sy_pending_done(struct sy_pending_replies *pending, const struct sy_pending_taken *count)
+{
+    pending_add(&pending->answered_bytes, count->bytes);
+    pending_add(&pending->answered_long, count->longs);
+    pending_add(&pending->answered, count->replies);
+}

@@ -1,0 +1,105 @@
+/* Requests whose replies are awaited, of one peer that answers them in order.
+ *
+ * One producer enters them, and no more than the other side has room to answer; the thread that
+ * receives, one at a time, hands out the replies. `asked` and `answered` count replies, ever; the
+ * difference are entries of the table. */
+#ifndef SY_ENGINE_PENDING_H
+#define SY_ENGINE_PENDING_H
+
+#include <stdatomic.h>
+
+#include "engine/record.h"
+#include "util/bits.h"
+
+#define SY_PENDING_MOST 4096 /* replies awaited at a time, a power of two */
+#define SY_PENDING_LONG 248  /* of them longer than SY_RECORD_LONG */
+
+/* Where a reply goes. */
+struct sy_pending_reply {
+    void *dest;      /* the place; strided: a struct sy_pending_blocks, freed afterwards */
+    uint32_t length; /* of the reply, without padding */
+    bool strided;
+};
+
+struct sy_pending_blocks {
+    char *dest;
+    size_t block, blocks;
+    ptrdiff_t stride;
+};
+
+struct sy_pending_replies {
+    /* producer */
+    struct sy_pending_reply *table; /* lent by the transport: SY_PENDING_MOST, zeros at first */
+    size_t room;                    /* constant: bytes of short replies under way at a time */
+    uint64_t base;                  /* the reply table[0] is for: moved up when none is awaited */
+    _Atomic uint64_t asked;
+    uint64_t asked_bytes; /* room that short ones take, ever */
+    uint64_t asked_long;  /* long ones, ever */
+    /* receiver */
+    _Alignas(SY_LINE) _Atomic uint64_t answered;
+    _Atomic uint64_t answered_bytes, answered_long;
+};
+
+#define SY_PENDING_BYTES (SY_PENDING_MOST * sizeof(struct sy_pending_reply))
+
+/* What has been handed out at once. */
+struct sy_pending_taken {
+    uint64_t replies, bytes, longs;
+};
+
+static inline struct sy_pending_reply *sy_pending_at(const struct sy_pending_replies *pending,
+                                                     uint64_t number)
+{
+    return &pending->table[(number - pending->base) & (SY_PENDING_MOST - 1)];
+}
+
+static inline uint64_t sy_pending_answered(const struct sy_pending_replies *pending)
+{
+    return atomic_load_explicit(&pending->answered, memory_order_acquire);
+}
+
+/* How many are awaited. */
+static inline uint64_t sy_pending_count(const struct sy_pending_replies *pending)
+{
+    return atomic_load_explicit(&pending->asked, memory_order_acquire) -
+           sy_pending_answered(pending);
+}
+
+/* Enters where a reply goes. Returns its number, from 1; 0: too many are under way. */
+static inline uint64_t sy_pending_enter(struct sy_pending_replies *pending, void *dest,
+                                        size_t length, bool strided)
+{
+    uint64_t asked = atomic_load_explicit(&pending->asked, memory_order_relaxed);
+    uint64_t answered = sy_pending_answered(pending);
+    bool is_long = length > SY_RECORD_LONG;
+    size_t bytes = is_long ? 0 : sy_record_padded(length);
+    bool full = asked - answered >= SY_PENDING_MOST ||
+                pending->asked_bytes + bytes -
+                        atomic_load_explicit(&pending->answered_bytes, memory_order_acquire) >
+                    pending->room ||
+                pending->asked_long -
+                        atomic_load_explicit(&pending->answered_long, memory_order_acquire) >=
+                    SY_PENDING_LONG;
+
+    if (SY_UNLIKELY(full))
+        return 0;
+    if (asked == answered)
+        pending->base = asked;
+    *sy_pending_at(pending, asked) = (struct sy_pending_reply){
+        .dest = dest, .length = (uint32_t)length, .strided = strided};
+    pending->asked_bytes += bytes;
+    pending->asked_long += is_long;
+    atomic_store_explicit(&pending->asked, asked + 1, memory_order_release);
+    return asked + 1;
+}
+
+/* Hands out the whole replies at `from`: the bytes used. *count is to be given to sy_pending_done
+ * afterwards. *part: a long one has come in part, or NULL. *why: nobody has asked for one. */
+size_t sy_pending_take(struct sy_pending_replies *pending, const char *from, size_t length,
+                       struct sy_pending_taken *count, const struct sy_pending_reply **part,
+                       const char **why);
+
+/* So many have been handed out; the room that they took is free again. */
+void sy_pending_done(struct sy_pending_replies *pending, const struct sy_pending_taken *count);
+
+#endif
