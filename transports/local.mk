@@ -7,7 +7,7 @@ shm_sources = \
 	transports/shm/exchange.c transports/shm/exchange.h transports/shm/lead.c transports/shm/service.c
 
 pkglib_LTLIBRARIES += transports/shm/shmem_transport_shm.la
-transports_shm_shmem_transport_shm_la_SOURCES = $(shm_sources)
+transports_shm_shmem_transport_shm_la_SOURCES = $(shm_sources) $(engine_sources)
 transports_shm_shmem_transport_shm_la_LDFLAGS = $(transport_ldflags)
 
 tcp_sources = \

@@ -11,9 +11,7 @@ const char sy_apply_outside[] = "a request names memory that is not symmetric, o
         length -= sizeof(TYPE);                                                                    \
     } while (0)
 
-/* Bytes that may be several elements: none is torn. In ascending order, since data may be followed
- * by the flag that was put after them. */
-SY_ORDERED_ELSEWHERE static void apply_store(char *to, const char *from, size_t length)
+SY_ORDERED_ELSEWHERE void sy_apply_store(char *to, const char *from, size_t length)
 {
     if (length > SY_RECORD_LONG) {
         memcpy(to, from, length); /* does not divide aligned words */
@@ -35,7 +33,7 @@ SY_ORDERED_ELSEWHERE static void apply_store(char *to, const char *from, size_t 
         STORE_NEXT(uint8_t);
 }
 
-SY_ORDERED_ELSEWHERE static void apply_load(char *to, const char *from, size_t length)
+SY_ORDERED_ELSEWHERE void sy_apply_load(char *to, const char *from, size_t length)
 {
     if (length == 8 && (uintptr_t)from % 8 == 0) {
         uint64_t value = __atomic_load_n((const uint64_t *)(const void *)from, __ATOMIC_ACQUIRE);
@@ -142,7 +140,7 @@ static bool apply_put_bytes(const struct sy_regions *regions, const char *words,
     char *to = sy_regions_find(regions, header, sy_record_offset(header), length);
 
     if (to)
-        apply_store(to, payload, (size_t)length);
+        sy_apply_store(to, payload, (size_t)length);
     return to;
 }
 
@@ -154,7 +152,7 @@ static bool apply_get(const struct sy_regions *regions, const char *words, char 
     if (!from)
         return false;
     memset(reply + sy_record_padded((size_t)length) - 8, 0, 8);
-    apply_load(reply, from, (size_t)length);
+    sy_apply_load(reply, from, (size_t)length);
     return true;
 }
 

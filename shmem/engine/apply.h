@@ -60,6 +60,11 @@ extern const char sy_apply_outside[] SY_HIDDEN;
 /* RAISE: 1 where the word was less before, 0 where not; -1: that cannot be. */
 int sy_apply_raise(struct sy_regions *regions, uint64_t header, uint64_t value);
 
+/* Bytes that may be several elements: none is torn. Stored in ascending order, since data may be
+ * followed by the flag that was put after them. */
+void sy_apply_store(char *to, const char *from, size_t length);
+void sy_apply_load(char *to, const char *from, size_t length);
+
 /* Blocks that begin to_stride and from_stride bytes apart; elements whole. */
 void sy_apply_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
                      size_t block, size_t blocks);

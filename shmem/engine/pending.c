@@ -17,16 +17,22 @@ static void pending_give(const struct sy_pending_reply *reply, const char *from)
     }
 }
 
+/* There is one writer. */
+static void pending_add(_Atomic uint64_t *word, uint64_t more)
+{
+    atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more,
+                          memory_order_release);
+}
+
 size_t sy_pending_take(struct sy_pending_replies *pending, const char *from, size_t length,
-                       struct sy_pending_taken *count, const struct sy_pending_reply **part,
+                       _Atomic uint64_t *got, const struct sy_pending_reply **part,
                        const char **why)
 {
     uint64_t asked = atomic_load_explicit(&pending->asked, memory_order_acquire);
     uint64_t next = atomic_load_explicit(&pending->answered, memory_order_relaxed), first = next;
-    size_t used = 0;
+    size_t used = 0, bytes = 0, longs = 0;
 
     *part = NULL;
-    *count = (struct sy_pending_taken){0};
     for (; used < length; next++) {
         if (next == asked) {
             *why = "a reply comes that nobody asked for";
@@ -41,23 +47,21 @@ size_t sy_pending_take(struct sy_pending_replies *pending, const char *from, siz
         }
         pending_give(reply, from + used);
         used += size;
-        count->bytes += is_long ? 0 : size;
-        count->longs += is_long;
+        bytes += is_long ? 0 : size;
+        longs += is_long;
     }
-    count->replies = next - first;
+    if (!used)
+        return 0;
+    pending_add(got, used);
+    pending_add(&pending->answered_bytes, bytes);
+    pending_add(&pending->answered_long, longs);
+    pending_add(&pending->answered, next - first);
     return used;
 }
 
-/* There is one writer. */
-static void pending_add(_Atomic uint64_t *word, uint64_t more)
+void sy_pending_took(struct sy_pending_replies *pending, uint64_t bytes, _Atomic uint64_t *got)
 {
-    atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more,
-                          memory_order_release);
-}
-
-void sy_pending_done(struct sy_pending_replies *pending, const struct sy_pending_taken *count)
-{
-    pending_add(&pending->answered_bytes, count->bytes);
-    pending_add(&pending->answered_long, count->longs);
-    pending_add(&pending->answered, count->replies);
+    pending_add(got, bytes);
+    pending_add(&pending->answered_long, 1);
+    pending_add(&pending->answered, 1);
 }

@@ -42,11 +42,6 @@ struct sy_pending_replies {
 
 #define SY_PENDING_BYTES (SY_PENDING_MOST * sizeof(struct sy_pending_reply))
 
-/* What has been handed out at once. */
-struct sy_pending_taken {
-    uint64_t replies, bytes, longs;
-};
-
 static inline struct sy_pending_reply *sy_pending_at(const struct sy_pending_replies *pending,
                                                      uint64_t number)
 {
@@ -93,13 +88,14 @@ static inline uint64_t sy_pending_enter(struct sy_pending_replies *pending, void
     return asked + 1;
 }
 
-/* Hands out the whole replies at `from`: the bytes used. *count is to be given to sy_pending_done
- * afterwards. *part: a long one has come in part, or NULL. *why: nobody has asked for one. */
+/* Hands out the whole replies at `from`: the bytes used. They are added to *got before the replies
+ * count as answered: who finds room for another one says too that these have come. *part: a long
+ * one has come in part, or NULL. *why: nobody has asked for one. */
 size_t sy_pending_take(struct sy_pending_replies *pending, const char *from, size_t length,
-                       struct sy_pending_taken *count, const struct sy_pending_reply **part,
+                       _Atomic uint64_t *got, const struct sy_pending_reply **part,
                        const char **why);
 
-/* So many have been handed out; the room that they took is free again. */
-void sy_pending_done(struct sy_pending_replies *pending, const struct sy_pending_taken *count);
+/* That long one has come, `bytes` in all. */
+void sy_pending_took(struct sy_pending_replies *pending, uint64_t bytes, _Atomic uint64_t *got);
 
 #endif

@@ -16,8 +16,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine/apply.h"
+#include "engine/rma.h"
 #include "transports/shm/shm.h"
-#include "util/bits.h"
 #include "util/denied.h"
 #include "util/memfd.h"
 
@@ -25,13 +26,12 @@
 #define CHUNK 8192 /* bytes of data a request */
 
 enum slot_state { FREE, TAKEN, READY, SERVED, DONE };
-enum slot_kind { PUT, GET, AMO };
 
 struct slot {
     _Atomic uint32_t state;
-    uint32_t kind, window, length, op, answer;
-    uint64_t offset, operand, compare, result;
-    char data[CHUNK];
+    uint32_t answer;
+    char words[8 * SY_RECORD_WORDS]; /* engine/record.h, for the owner itself */
+    char data[CHUNK];                /* payload, then the reply */
 } __attribute__((aligned(64)));
 
 struct shm_mailbox {
@@ -81,54 +81,17 @@ void sy_shm_service_close(struct shm_state *shm)
     shm->mailbox_fd = shm->doorbell = -1;
 }
 
-#define MOVE_WHOLE(TYPE)                                                                           \
-    for (size_t i = 0; i < length; i += sizeof(TYPE))                                              \
-    __atomic_store_n((TYPE *)(to + i),                                                             \
-                     __atomic_load_n((const TYPE *)(from + i), __ATOMIC_RELAXED),                  \
-                     __ATOMIC_RELAXED)
-
-/* Elements that are aligned are moved whole: another thread may be looking at them. */
-SY_ORDERED_ELSEWHERE static void service_move_whole(char *to, const char *from, size_t length)
-{
-    uintptr_t places = (uintptr_t)to | (uintptr_t)from | length;
-
-    if (places % 8 == 0)
-        MOVE_WHOLE(uint64_t);
-    else if (places % 4 == 0)
-        MOVE_WHOLE(uint32_t);
-    else if (places % 2 == 0)
-        MOVE_WHOLE(uint16_t);
-    else
-        MOVE_WHOLE(uint8_t);
-}
-#undef MOVE_WHOLE
-
-/* Applies a request to this PE's memory. Everything in the slot is a peer's word, so it is checked.
- */
+/* Applies a request to this PE's memory. Everything in the slot is a peer's word, so it is checked;
+ * what the check is about is copied first. */
 static uint32_t service_apply(struct shm_state *shm, struct slot *slot)
 {
-    const struct sy_host *host = shm->host;
-    size_t length = slot->length;
-    void *here = host->memory(host->pe, slot->window, slot->offset, length);
+    char words[sizeof slot->words];
 
-    if (!here || length > CHUNK)
+    memcpy(words, slot->words, sizeof words);
+    sy_regions_ensure(&shm->regions);
+    if (sy_record_data(words) > CHUNK || sy_record_reply(words) < 0)
         return EFAULT;
-    switch (slot->kind) {
-    case PUT:
-        service_move_whole(here, slot->data, length);
-        return 0;
-    case GET:
-        service_move_whole(slot->data, here, length);
-        return 0;
-    case AMO:
-        if ((length != 4 && length != 8) || slot->offset % length || slot->op > SY_AMO_XOR)
-            return EINVAL;
-        host->amo((enum sy_amo_op)slot->op, here, length, slot->operand, slot->compare,
-                  &slot->result);
-        return 0;
-    default:
-        return EINVAL;
-    }
+    return sy_apply(&shm->regions, words, slot->data, slot->data) ? EFAULT : 0;
 }
 
 int sy_shm_service_progress(struct shm_state *shm)
@@ -192,26 +155,28 @@ static void service_give_back(struct slot *slot)
     atomic_store_explicit(&slot->state, FREE, memory_order_release);
 }
 
+static uint64_t service_place(unsigned region, uint64_t offset)
+{
+    return sy_record(0, 0, SY_RECORD_TARGET_SELF, region, offset);
+}
+
 /* A transfer, in chunks. Chunks begin at multiples of CHUNK from an aligned start, so no aligned
  * element is divided. */
 static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
-                            const struct sy_transfer *t, enum slot_kind kind)
+                            const struct sy_transfer *t, enum sy_record_op op)
 {
     char *local = t->local;
     uint64_t offset = t->offset;
-    uint32_t answer = 0;
+    uint32_t answer = (offset + t->length) >> SY_RECORD_OFFSET_BITS ? EFBIG : 0;
 
     for (size_t left = t->length; left && !answer;) {
         struct slot *slot = service_take(shm, peer->mailbox);
         size_t length = CHUNK - offset % 16 < left ? CHUNK - offset % 16 : left;
-        slot->kind = kind;
-        slot->window = t->window;
-        slot->offset = offset;
-        slot->length = (uint32_t)length;
-        if (kind == PUT)
+        sy_rma_write_long(slot->words, service_place(t->window, offset), op, length);
+        if (op == SY_RECORD_PUT_LONG)
             memcpy(slot->data, local, length);
         answer = service_ask(shm, peer, slot);
-        if (kind == GET && !answer)
+        if (op == SY_RECORD_GET_LONG && !answer)
             memcpy(local, slot->data, length);
         service_give_back(slot);
         offset += length;
@@ -223,28 +188,22 @@ static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
 
 int sy_shm_service_put(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t)
 {
-    return service_transfer(shm, peer, t, PUT);
+    return service_transfer(shm, peer, t, SY_RECORD_PUT_LONG);
 }
 
 int sy_shm_service_get(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t)
 {
-    return service_transfer(shm, peer, t, GET);
+    return service_transfer(shm, peer, t, SY_RECORD_GET_LONG);
 }
 
 int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struct sy_amo *a)
 {
     struct slot *slot = service_take(shm, peer->mailbox);
 
-    slot->kind = AMO;
-    slot->window = a->window;
-    slot->offset = a->offset;
-    slot->length = a->width;
-    slot->op = a->op;
-    slot->operand = a->operand;
-    slot->compare = a->compare;
-    uint32_t answer = service_ask(shm, peer, slot), narrow = (uint32_t)slot->result;
+    sy_rma_write_amo(slot->words, service_place(a->window, a->offset), a, a->result);
+    uint32_t answer = service_ask(shm, peer, slot);
     if (!answer && a->result)
-        memcpy(a->result, a->width == 4 ? (void *)&narrow : (void *)&slot->result, a->width);
+        memcpy(a->result, slot->data, a->width);
     service_give_back(slot);
     return -(int)answer;
 }
@@ -263,7 +222,7 @@ int sy_shm_first_put(struct shm_state *shm, const struct sy_transfer *t)
     void *there = first_use(shm, t->pe, t->window, t->offset, t->length);
 
     if (there)
-        service_move_whole(there, t->local, t->length);
+        sy_apply_store(there, t->local, t->length);
     return there ? 0 : -EFAULT;
 }
 
@@ -272,7 +231,7 @@ int sy_shm_first_get(struct shm_state *shm, const struct sy_transfer *t)
     const void *there = first_use(shm, t->pe, t->window, t->offset, t->length);
 
     if (there)
-        service_move_whole(t->local, there, t->length);
+        sy_apply_load(t->local, there, t->length);
     return there ? 0 : -EFAULT;
 }
 

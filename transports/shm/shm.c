@@ -42,6 +42,7 @@ static void shm_close(void *self)
 
     sy_shm_unmap(shm);
     sy_shm_service_close(shm);
+    sy_regions_close(&shm->regions);
     if (shm->listener >= 0)
         close(shm->listener);
     free(shm);
@@ -92,7 +93,9 @@ static int shm_connect(void *self, const void *addresses, size_t stride, double 
     /* For each PE its file, and what is reserved behind it. */
     struct sy_limits needed = {.maps = 2ul * (unsigned long)shm->node_size};
     sy_limits_check(host, "shm", &needed);
-    int rc = sy_shm_exchange(shm, addresses, stride, seconds, err);
+    int rc = sy_regions_open(&shm->regions, host, false, err);
+    if (!rc)
+        rc = sy_shm_exchange(shm, addresses, stride, seconds, err);
     if (shm->listener >= 0)
         close(shm->listener);
     shm->listener = -1;

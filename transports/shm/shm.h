@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <switchyard/transport.h>
 
+#include "engine/regions.h"
+
 #define SHM_WINDOWS 8
 
 /* What one PE tells the others of its node; descriptors travel beside it. */
@@ -54,6 +56,7 @@ struct shm_state {
     /* this PE's own service, when some window of it is in no file */
     int mailbox_fd, doorbell;
     struct shm_mailbox *mailbox;
+    struct sy_regions regions;
 };
 
 /* exchange.c */

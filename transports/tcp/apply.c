@@ -131,21 +131,15 @@ static bool apply_other(struct tcp_lane *lane, const char *at, const char **why)
     }
 }
 
-/* There is one writer, under the poll lock. */
-static void apply_count(struct tcp_lane *lane, enum tcp_channel channel, uint64_t more)
-{
-    uint64_t before = atomic_load_explicit(&lane->got[channel], memory_order_relaxed);
-
-    atomic_store_explicit(&lane->got[channel], before + more, memory_order_release);
-}
-
-/* The replies are counted first: who finds room for another one asks for it in a frame that says
- * too that these have come. */
 void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes)
 {
-    apply_count(lane, channel, bytes);
+    _Atomic uint64_t *got = &lane->got[channel];
+
     if (channel == TCP_REPLIES)
-        sy_pending_done(&lane->pending, &(struct sy_pending_taken){.replies = 1, .longs = 1});
+        sy_pending_took(&lane->pending, bytes, got);
+    else /* there is one writer, under the poll lock */
+        atomic_store_explicit(got, atomic_load_explicit(got, memory_order_relaxed) + bytes,
+                              memory_order_release);
 }
 
 size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length,
@@ -182,7 +176,7 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
         done = used;
     }
     if (done)
-        apply_count(lane, TCP_REQUESTS, done);
+        sy_tcp_apply_done(lane, TCP_REQUESTS, done);
     return used;
 }
 
@@ -192,13 +186,9 @@ size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t leng
                             const char **why)
 {
     const struct sy_pending_reply *part;
-    struct sy_pending_taken count;
-    size_t used = sy_pending_take(&lane->pending, from, length, &count, &part, why);
+    size_t used = sy_pending_take(&lane->pending, from, length, &lane->got[TCP_REPLIES], &part,
+                                  why);
 
-    if (used) {
-        apply_count(lane, TCP_REPLIES, used);
-        sy_pending_done(&lane->pending, &count);
-    }
     if (!part)
         return used;
     /* A long reply has come in part: the rest will be received in place. */

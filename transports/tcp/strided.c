@@ -42,82 +42,72 @@ static bool strided_put_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
     return true;
 }
 
-/* The number of the reply, or 0: no room. */
-static uint64_t strided_get_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
-                                 const struct sy_strided *s, const struct part *part)
+/* *wanted: the number of the reply. */
+static bool strided_get_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
+                             const struct sy_strided *s, const struct part *part, uint64_t *wanted)
 {
     struct sy_pending_blocks *blocks = malloc(sizeof *blocks);
     struct tcp_lane *lane = blocks ? sy_tcp_issue_begin(tcp, ctx, s->first.pe) : NULL;
-    uint64_t wanted = 0;
-    char *room = lane ? sy_tcp_issue_asking(ctx, lane, 24, blocks, part->bytes, true, &wanted)
+    uint64_t number;
+    char *room = lane ? sy_tcp_issue_asking(ctx, lane, 24, blocks, part->bytes, true, &number)
                       : NULL;
 
     if (!room) {
         free(blocks);
-        return 0;
+        return false;
     }
     *blocks = (struct sy_pending_blocks){
         .dest = part->local, .block = s->block, .blocks = part->blocks, .stride = s->local_stride};
+    *wanted = number;
     sy_rma_write_strided(room, strided_place(tcp, s, part), SY_RECORD_GET_STRIDED, s, part->blocks);
     sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 24), 24, false);
-    return wanted;
+    return true;
 }
 
-/* After something has been started there is no way back, so this waits. */
-static void strided_wait_for_room(struct tcp *tcp, int pe, uint64_t *since)
+/* A put, or with `wanted` a get, whose last reply has that number. After something has been started
+ * there is no way back, so this waits. */
+static int strided_transfer(struct tcp *tcp, struct sy_transport_ctx *ctx,
+                            const struct sy_strided *s, uint64_t *wanted)
 {
-    struct tcp_lane *lane = atomic_load(&tcp->routes[pe].lane);
+    uint64_t since = 0;
 
-    sy_tcp_send(lane);
-    if (sy_tcp_poll_lane(tcp, lane) <= 0)
-        tcp->host->rest(since);
+    if (s->block > SY_RECORD_PACKED)
+        return -EOPNOTSUPP;
+    for (size_t done = 0; done < s->blocks;) {
+        struct part part = strided_part_from(s, done);
+        if (wanted ? strided_get_part(tcp, ctx, s, &part, wanted)
+                   : strided_put_part(tcp, ctx, s, &part)) {
+            done += part.blocks;
+            continue;
+        }
+        if (!done)
+            return -EAGAIN;
+        struct tcp_lane *lane = atomic_load(&tcp->routes[s->first.pe].lane);
+        sy_tcp_send(lane);
+        if (sy_tcp_poll_lane(tcp, lane) <= 0)
+            tcp->host->rest(&since);
+    }
+    return 0;
 }
 
 int sy_tcp_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
                        unsigned flags)
 {
-    struct tcp *tcp = self;
-    uint64_t since = 0;
-
     (void)flags; /* the source is copied in any case */
-    if (s->block > SY_RECORD_PACKED)
-        return -EOPNOTSUPP;
-    for (size_t done = 0; done < s->blocks;) {
-        struct part part = strided_part_from(s, done);
-        if (strided_put_part(tcp, ctx, s, &part))
-            done += part.blocks;
-        else if (!done)
-            return -EAGAIN;
-        else
-            strided_wait_for_room(tcp, s->first.pe, &since);
-    }
-    return 0;
+    return strided_transfer(self, ctx, s, NULL);
 }
 
 int sy_tcp_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
                        unsigned flags)
 {
     struct tcp *tcp = self;
-    uint64_t since = 0, last = 0;
+    uint64_t last = 0;
+    int rc = strided_transfer(tcp, ctx, s, &last);
 
-    if (s->block > SY_RECORD_PACKED)
-        return -EOPNOTSUPP;
-    for (size_t done = 0; done < s->blocks;) {
-        struct part part = strided_part_from(s, done);
-        uint64_t wanted = strided_get_part(tcp, ctx, s, &part);
-        if (wanted) {
-            last = wanted;
-            done += part.blocks;
-        } else if (!done) {
-            return -EAGAIN;
-        } else {
-            strided_wait_for_room(tcp, s->first.pe, &since);
-        }
-    }
-    if (last && (flags & SY_BLOCKING)) {
+    if (!rc && last && (flags & SY_BLOCKING)) {
         struct tcp_lane *lane = atomic_load(&tcp->routes[s->first.pe].lane);
         sy_tcp_send(lane);
         sy_tcp_issue_wait(lane, last);
     }
-    return 0;
+    return rc;
 }
