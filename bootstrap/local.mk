@@ -76,18 +76,18 @@ bootstrap_single_shmem_bootstrap_single_la_LDFLAGS = $(bootstrap_ldflags)
 tree_sources = \
 	bootstrap/control/gather.c bootstrap/control/gather.h \
 	bootstrap/control/report.c bootstrap/control/report.h \
-	bootstrap/tree/tree.h bootstrap/tree/state.h \
-	bootstrap/tree/address.c \
-	bootstrap/tree/contact.c \
-	bootstrap/tree/dial.c \
-	bootstrap/tree/allgather.c \
-	bootstrap/tree/handshake.c \
-	bootstrap/tree/join.c \
-	bootstrap/tree/life.c \
-	bootstrap/tree/link.c \
-	bootstrap/tree/listen.c \
-	bootstrap/tree/secret.c \
-	bootstrap/tree/stall.c \
+	bootstrap/control/tree/tree.h bootstrap/control/tree/state.h \
+	bootstrap/control/tree/address.c \
+	bootstrap/control/tree/contact.c \
+	bootstrap/control/tree/dial.c \
+	bootstrap/control/tree/allgather.c \
+	bootstrap/control/tree/handshake.c \
+	bootstrap/control/tree/join.c \
+	bootstrap/control/tree/life.c \
+	bootstrap/control/tree/link.c \
+	bootstrap/control/tree/listen.c \
+	bootstrap/control/tree/secret.c \
+	bootstrap/control/tree/stall.c \
 	shmem/util/alike.c shmem/util/alike.h \
 	shmem/util/rest.c shmem/util/rest.h
 pmi_sources = bootstrap/pmi/pmi.c bootstrap/pmi/client.c bootstrap/pmi/client.h bootstrap/pmi/text.c
@@ -99,27 +99,27 @@ slurm_sources = \
 env_sources = bootstrap/env/env.c
 
 if HAVE_LIBCRYPTO
-noinst_LTLIBRARIES += bootstrap/tree/libtree.la
+noinst_LTLIBRARIES += bootstrap/control/tree/libtree.la
 pkglib_LTLIBRARIES += \
 	bootstrap/pmi/shmem_bootstrap_pmi.la \
 	bootstrap/pmix/shmem_bootstrap_pmix.la \
 	bootstrap/slurm/shmem_bootstrap_slurm.la \
 	bootstrap/env/shmem_bootstrap_env.la
 endif
-bootstrap_tree_libtree_la_SOURCES = $(tree_sources) $(control_sources) $(auth_sources) $(net_sources) shmem/util/net/machine.c shmem/util/error.c
-bootstrap_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
+bootstrap_control_tree_libtree_la_SOURCES = $(tree_sources) $(control_sources) $(auth_sources) $(net_sources) shmem/util/net/machine.c shmem/util/error.c
+bootstrap_control_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LDFLAGS = $(bootstrap_ldflags)
-bootstrap_pmi_shmem_bootstrap_pmi_la_LIBADD = bootstrap/tree/libtree.la
+bootstrap_pmi_shmem_bootstrap_pmi_la_LIBADD = bootstrap/control/tree/libtree.la
 bootstrap_pmix_shmem_bootstrap_pmix_la_SOURCES = $(pmix_sources)
 bootstrap_pmix_shmem_bootstrap_pmix_la_LDFLAGS = $(bootstrap_ldflags)
-bootstrap_pmix_shmem_bootstrap_pmix_la_LIBADD = bootstrap/tree/libtree.la
+bootstrap_pmix_shmem_bootstrap_pmix_la_LIBADD = bootstrap/control/tree/libtree.la
 bootstrap_slurm_shmem_bootstrap_slurm_la_SOURCES = $(slurm_sources) shmem/util/parse.c
 bootstrap_slurm_shmem_bootstrap_slurm_la_LDFLAGS = $(bootstrap_ldflags)
-bootstrap_slurm_shmem_bootstrap_slurm_la_LIBADD = bootstrap/tree/libtree.la
+bootstrap_slurm_shmem_bootstrap_slurm_la_LIBADD = bootstrap/control/tree/libtree.la
 bootstrap_env_shmem_bootstrap_env_la_SOURCES = $(env_sources) shmem/util/parse.c
 bootstrap_env_shmem_bootstrap_env_la_LDFLAGS = $(bootstrap_ldflags)
-bootstrap_env_shmem_bootstrap_env_la_LIBADD = bootstrap/tree/libtree.la
+bootstrap_env_shmem_bootstrap_env_la_LIBADD = bootstrap/control/tree/libtree.la
 
 # What the static library needs of them (shmem/local.mk).
 bootstrap_builtin_sources = \

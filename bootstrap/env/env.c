@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/tree/tree.h"
+#include "bootstrap/control/tree/tree.h"
 #include "util/parse.h"
 
 enum { PORT = 17391 }; /* where SHMEM_ROOT names only a host */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "bootstrap/pmi/client.h"
-#include "bootstrap/tree/tree.h"
+#include "bootstrap/control/tree/tree.h"
 #include "util/net/io.h"
 #include "util/net/lookup.h"
 

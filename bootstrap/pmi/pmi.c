@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "bootstrap/pmi/client.h"
-#include "bootstrap/tree/tree.h"
+#include "bootstrap/control/tree/tree.h"
 #include "util/net/io.h"
 
 static const char KEY[] = "switchyard-root";

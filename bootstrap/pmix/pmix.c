@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "bootstrap/pmix/library.h"
-#include "bootstrap/tree/tree.h"
+#include "bootstrap/control/tree/tree.h"
 
 static const char KEY[] = "switchyard.root";
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "bootstrap/slurm/handout.h"
-#include "bootstrap/tree/tree.h"
+#include "bootstrap/control/tree/tree.h"
 #include "util/list.h"
 #include "util/net/io.h"
 

@@ -3,7 +3,7 @@
 #ifndef SLURM_HANDOUT_H
 #define SLURM_HANDOUT_H
 
-#include "bootstrap/tree/tree.h"
+#include "bootstrap/control/tree/tree.h"
 
 /* step: names the socket. seconds: the limit, after which err names the PEs that have not come. */
 int sy_slurm_hand_out(const struct sy_host *host, const char *step,

@@ -10,7 +10,7 @@
 
 #include "bootstrap/slurm/handout.h"
 #include "bootstrap/slurm/nodes.h"
-#include "bootstrap/tree/tree.h"
+#include "bootstrap/control/tree/tree.h"
 #include "util/bits.h"
 #include "util/parse.h"
 

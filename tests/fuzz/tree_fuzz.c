@@ -11,7 +11,7 @@
 
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/slurm/nodes.h"
-#include "bootstrap/tree/state.h"
+#include "bootstrap/control/tree/state.h"
 #include "util/bits.h"
 
 enum { NPES = 5 };

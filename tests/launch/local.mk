@@ -63,7 +63,7 @@ check_PROGRAMS += tests/unit/test_start
 TESTS += tests/unit/test_start
 endif
 tests_unit_test_start_SOURCES = tests/unit/test_start.c tests/unit/suite.h bootstrap/pmi/text.c bootstrap/slurm/nodes.c \
-	bootstrap/tree/contact.c shmem/util/alike.c
+	bootstrap/control/tree/contact.c shmem/util/alike.c
 tests_unit_test_start_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_start_LDADD = $(CHECK_LIBS)
 

@@ -7,7 +7,7 @@
 
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/slurm/nodes.h"
-#include "bootstrap/tree/tree.h"
+#include "bootstrap/control/tree/tree.h"
 #include "util/alike.h"
 #include "util/bits.h"
 #include "suite.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bootstrap/tree/tree.h"
+#include "bootstrap/control/tree/tree.h"
 
 enum {
     VERSION = 1,

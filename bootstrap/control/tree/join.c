@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bootstrap/tree/state.h"
+#include "bootstrap/control/tree/state.h"
 #include "util/auth.h"
 #include "util/list.h"
 

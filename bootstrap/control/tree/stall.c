@@ -8,7 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "bootstrap/tree/state.h"
+#include "bootstrap/control/tree/state.h"
 #include "util/alike.h"
 
 /* ---- PE 0: the report ---- */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "bootstrap/tree/state.h"
+#include "bootstrap/control/tree/state.h"
 #include "config.h"
 #include "util/auth.h"
 #include "util/bits.h"

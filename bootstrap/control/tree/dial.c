@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bootstrap/tree/state.h"
+#include "bootstrap/control/tree/state.h"
 #include "util/net/machine.h"
 #include "util/net/way.h"
 

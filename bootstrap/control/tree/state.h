@@ -11,7 +11,7 @@
 #include "bootstrap/control/frames.h"
 #include "bootstrap/control/gather.h"
 #include "bootstrap/control/report.h"
-#include "bootstrap/tree/tree.h"
+#include "bootstrap/control/tree/tree.h"
 #include "util/frame.h"
 #include "util/net/interfaces.h"
 #include "util/net/io.h"

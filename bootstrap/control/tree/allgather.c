@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/tree/state.h"
+#include "bootstrap/control/tree/state.h"
 #include "util/list.h"
 
 static const double MARGIN = 5; /* PE 0's limit comes first, since it can name the missing */

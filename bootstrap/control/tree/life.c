@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bootstrap/tree/state.h"
+#include "bootstrap/control/tree/state.h"
 
 static const double PARTING = 0.5; /* seconds for the last words to go out */
 

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bootstrap/tree/state.h"
+#include "bootstrap/control/tree/state.h"
 #include "util/auth.h"
 #include "util/bits.h"
 #include "util/net/machine.h"
