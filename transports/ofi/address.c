@@ -28,7 +28,7 @@ static uint32_t address_provider_hash(struct ofi_state *ofi)
     return (uint32_t)sy_hash(name, strlen(name), format);
 }
 
-/* Bytes that a address spends on each window. */
+/* Bytes that an address spends on each window. */
 static size_t window_bytes(unsigned parts)
 {
     return (parts & PART_KEY ? sizeof(uint64_t) : 0) + (parts & PART_BASE ? sizeof(uint64_t) : 0);

@@ -51,7 +51,7 @@
 #define OFI_REPLIES    64      /* messages of replies under way */
 #define OFI_RECEIVES   64      /* posted receive buffers */
 #define OFI_FETCHES    256     /* requests that wait for a reply */
-#define OFI_OPERATIONS 512     /* native transfers under way on a endpoint */
+#define OFI_OPERATIONS 512     /* native transfers under way on an endpoint */
 #define OFI_LITTLE     8192    /* bytes; with no more than that under way a PE counts as idle */
 #define OFI_TICK_NS    250000L /* between looks where nothing is sure to wake who sleeps */
 #define OFI_ENDPOINTS  16      /* endpoints: one for messages, others for contexts */
