@@ -304,17 +304,17 @@ tests_unit_test_flush_SOURCES = tests/unit/test_flush.c tests/unit/suite.h \
 tests_unit_test_flush_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_flush_LDADD = $(CHECK_LIBS)
 tests_unit_test_tcp_greeting_SOURCES = tests/unit/test_tcp_greeting.c tests/unit/suite.h \
-	transports/tcp/greeting.c shmem/util/auth.c
+	transports/tcp/conn/handshake.c shmem/util/auth.c
 tests_unit_test_tcp_greeting_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_greeting_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
 tests_unit_test_interfaces_SOURCES = tests/unit/test_interfaces.c tests/unit/suite.h \
-	shmem/util/net/interfaces.c shmem/util/net/machine.c shmem/util/error.c transports/tcp/candidates.c
+	shmem/util/net/interfaces.c shmem/util/net/machine.c shmem/util/error.c transports/tcp/conn/candidates.c
 tests_unit_test_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_interfaces_LDADD = $(CHECK_LIBS)
 tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/suite.h \
-	transports/tcp/candidates.c transports/tcp/connect.c transports/tcp/greeting.c \
-	shmem/util/net/interfaces.c shmem/util/net/machine.c transports/tcp/guests.c transports/tcp/listen.c \
-	transports/tcp/ring.c transports/tcp/talk.c transports/tcp/turns.c \
+	transports/tcp/conn/candidates.c transports/tcp/conn/connect.c transports/tcp/conn/handshake.c \
+	shmem/util/net/interfaces.c shmem/util/net/machine.c transports/tcp/conn/incoming.c transports/tcp/conn/listen.c \
+	transports/tcp/ring.c transports/tcp/conn/pending.c transports/tcp/conn/turns.c transports/tcp/conn/watch.c \
 	shmem/util/auth.c shmem/util/error.c
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_connect_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)

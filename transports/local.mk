@@ -11,18 +11,21 @@ transports_shm_shmem_transport_shm_la_SOURCES = $(shm_sources) $(engine_sources)
 transports_shm_shmem_transport_shm_la_LDFLAGS = $(transport_ldflags)
 
 tcp_sources = \
+	transports/tcp/conn/candidates.c transports/tcp/conn/candidates.h \
+	transports/tcp/conn/conn.h transports/tcp/conn/connect.c \
+	transports/tcp/conn/handshake.c transports/tcp/conn/handshake.h \
+	transports/tcp/conn/incoming.c \
+	transports/tcp/conn/listen.c \
+	transports/tcp/conn/pending.c transports/tcp/conn/pending.h \
+	transports/tcp/conn/turns.c \
+	transports/tcp/conn/watch.c transports/tcp/conn/watch.h \
 	transports/tcp/apply.c \
 	transports/tcp/calls.c transports/tcp/calls.h \
-	transports/tcp/candidates.c transports/tcp/candidates.h \
-	transports/tcp/connect.c transports/tcp/connect.h \
-	transports/tcp/greeting.c transports/tcp/greeting.h \
-	transports/tcp/guests.c \
 	transports/tcp/idle.c \
 	transports/tcp/herald.c transports/tcp/herald.h shmem/util/siphash.h \
 	transports/tcp/issue.c transports/tcp/issue.h \
 	transports/tcp/lane.c transports/tcp/lane.h \
 	transports/tcp/large.c \
-	transports/tcp/listen.c \
 	transports/tcp/log.c transports/tcp/log.h \
 	transports/tcp/order.c \
 	transports/tcp/outage.c transports/tcp/outage.h \
@@ -33,11 +36,9 @@ tcp_sources = \
 	transports/tcp/producer.c \
 	transports/tcp/run.c \
 	transports/tcp/send.c \
-	transports/tcp/strided.c \
-	transports/tcp/talk.c transports/tcp/talk.h \
 	transports/tcp/settings.h \
+	transports/tcp/strided.c \
 	transports/tcp/tcp.c transports/tcp/tcp.h \
-	transports/tcp/turns.c \
 	transports/tcp/wire.h
 
 if HAVE_LIBCRYPTO

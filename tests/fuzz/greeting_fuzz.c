@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transports/tcp/candidates.h"
-#include "transports/tcp/greeting.h"
+#include "transports/tcp/conn/candidates.h"
+#include "transports/tcp/conn/handshake.h"
 #include "util/auth.h"
 
 static int set_error(struct sy_error *err, int code, const char *fmt, ...)

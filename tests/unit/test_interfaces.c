@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transports/tcp/candidates.h"
+#include "transports/tcp/conn/candidates.h"
 #include "suite.h"
 
 static int set_error(struct sy_error *err, int code, const char *fmt, ...)

@@ -4,24 +4,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "transports/tcp/candidates.h"
-#include "transports/tcp/greeting.h"
-#include "transports/tcp/outage.h"
-#include "transports/tcp/poll.h"
-#include "transports/tcp/talk.h"
+#include "transports/tcp/conn/candidates.h"
+#include "transports/tcp/conn/handshake.h"
+#include "transports/tcp/conn/pending.h"
 #include "suite.h"
 
 #define PES    4
@@ -79,66 +76,21 @@ static int set_error(struct sy_error *err, int code, const char *fmt, ...)
 
 static struct sy_host host = {
     .size = sizeof host, .job_key = key, .log = count_line, .fail = set_error};
-static struct tcp_net net = {.host = &host, .settings = &settings};
+static struct tcp_watches set;
+static struct tcp_net *net;
 
-static struct {
-    int fd;
-    struct epoll_event event[8];
-    int count, next;
-} set = {.fd = -1};
-
-uint64_t sy_tcp_now(void)
+static uint64_t due(void *owner, uint64_t now)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
-void sy_tcp_poll_wake(struct tcp_poll *poll)
-{
-    (void)poll;
-}
-
-static int control(int op, struct tcp_watch *watch, uint32_t events)
-{
-    struct epoll_event event = {.events = events, .data.ptr = watch};
-
-    return epoll_ctl(set.fd, op, watch->fd, &event) ? -errno : 0;
-}
-
-int sy_tcp_watch_add(struct tcp_poll *poll, struct tcp_watch *watch, uint32_t events)
-{
-    (void)poll;
-    return control(EPOLL_CTL_ADD, watch, events);
-}
-
-int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events)
-{
-    return control(EPOLL_CTL_MOD, watch, events);
-}
-
-void sy_tcp_watch_remove(struct tcp_watch *watch)
-{
-    control(EPOLL_CTL_DEL, watch, 0);
-    for (int i = set.next; i < set.count; i++)
-        if (set.event[i].data.ptr == watch)
-            set.event[i].data.ptr = NULL;
+    (void)owner;
+    return sy_tcp_net_timers(net, now);
 }
 
 static void poll_once(int milliseconds)
 {
-    uint64_t wait = sy_tcp_connect_timers(&net, sy_tcp_now()) / 1000000;
+    struct pollfd ready = {.fd = set.fd, .events = POLLIN};
 
-    set.count = epoll_wait(set.fd, set.event, 8,
-                           wait < (uint64_t)milliseconds ? (int)wait + 1 : milliseconds);
-    for (set.next = 0; set.next < set.count;) {
-        struct epoll_event *event = &set.event[set.next++];
-        struct tcp_watch *watch = event->data.ptr;
-        if (watch)
-            watch->event(watch, event->events);
-    }
-    set.count = 0;
+    poll(&ready, 1, milliseconds);
+    sy_tcp_watches_run(&set);
 }
 
 struct tcp_lane {
@@ -154,13 +106,13 @@ struct tcp_lane {
 };
 static struct tcp_lane lanes[PES][LANES];
 
-struct tcp_lane *sy_tcp_lane_find(struct tcp *tcp, int pe, unsigned number)
+static struct tcp_lane *find(struct tcp *tcp, int pe, unsigned number)
 {
     (void)tcp;
     return number < LANES ? &lanes[pe][number] : NULL;
 }
 
-struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane, int fd)
+static struct tcp_positions freeze(struct tcp_lane *lane, int fd)
 {
     (void)fd;
     lane->frozen++;
@@ -170,8 +122,8 @@ struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane, int fd)
     return lane->mine;
 }
 
-void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
-                       const unsigned char keys[32], bool connector)
+static void adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
+                  const unsigned char keys[32], bool connector)
 {
     require(lane->fd < 0);
     lane->fd = fd;
@@ -182,25 +134,35 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
     lane->retry = 0;
 }
 
-bool sy_tcp_lane_narrow(const struct tcp_lane *lane)
+static bool narrow(const struct tcp_lane *lane)
 {
     (void)lane;
     return false;
 }
 
-uint64_t sy_tcp_outage_patience(const struct tcp_lane *lane)
+static uint64_t patience(const struct tcp_lane *lane)
 {
     (void)lane;
     return 5 * SECOND;
 }
 
-void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why, unsigned seen)
+static void unreachable(struct tcp_lane *lane, const char *why, unsigned seen)
 {
     (void)seen;
     lane->unreachable++;
     lane->retry = sy_tcp_now() + SECOND / 20;
     snprintf(lane->why, sizeof lane->why, "%s", why);
 }
+
+static const struct tcp_conn_user user = {.host = &host,
+                                          .settings = &settings,
+                                          .set = &set,
+                                          .find = find,
+                                          .freeze = freeze,
+                                          .adopt = adopt,
+                                          .narrow = narrow,
+                                          .patience = patience,
+                                          .unreachable = unreachable};
 
 /* ---- a PE of a test ---- */
 
@@ -210,13 +172,13 @@ static void begin(int pe, int npes)
 
     host.pe = pe;
     host.npes = npes;
-    set.fd = epoll_create1(EPOLL_CLOEXEC);
+    require(!sy_tcp_watches_open(&set, due, NULL));
     for (int i = 0; i < PES; i++)
         for (unsigned k = 0; k < LANES; k++)
             lanes[i][k] = (struct tcp_lane){.pe = i, .number = k, .fd = -1};
-    if (sy_tcp_listen_open(&net, &err))
+    if (sy_tcp_net_open(&user, &net, &err))
         fprintf(stderr, "%s\n", err.text);
-    shared->length[pe] = sy_tcp_listen_address(&net, shared->address[pe], 127);
+    shared->length[pe] = sy_tcp_net_address(net, shared->address[pe], 127);
     require(sy_tcp_address_reaches(shared->address[pe], shared->length[pe], shared->address[pe],
                                    shared->length[pe]));
 }
@@ -234,7 +196,7 @@ static void meet(void)
 static void start(struct tcp_lane *lane)
 {
     lane->retry = 0;
-    sy_tcp_connect_start(&net, lane, lane->pe, lane->number, shared->address[lane->pe],
+    sy_tcp_connect_start(net, lane, lane->pe, lane->number, shared->address[lane->pe],
                          shared->length[lane->pe], !lane->adopted);
 }
 
@@ -295,7 +257,7 @@ static void run(int npes, void (*pe_main)(int pe))
             meet();
             pe_main(pe);
             meet();
-            sy_tcp_listen_close(&net);
+            sy_tcp_net_close(net);
             _exit(0);
         }
     }
@@ -313,7 +275,7 @@ static void run(int npes, void (*pe_main)(int pe))
 
 static void one_connects(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 3);
+    struct tcp_lane *lane = find(NULL, 1 - pe, 3);
 
     lane->mine = (struct tcp_positions){100 + (uint64_t)pe, UINT64_MAX - (uint64_t)pe,
                                         7000 + (uint32_t)pe};
@@ -354,7 +316,7 @@ static void both_connect(int pe)
     unsigned seed = (unsigned)pe;
 
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, round % LANES);
+        struct tcp_lane *lane = find(NULL, 1 - pe, round % LANES);
         meet();
         for (uint64_t end = sy_tcp_now() + (uint64_t)(rand_r(&seed) % 500000) * (round % 3);
              sy_tcp_now() < end;)
@@ -370,7 +332,7 @@ static void both_connect(int pe)
         meet();
         close(lane->fd);
         lane->fd = -1;
-        sy_tcp_connect_cancel(&net, lane, lane->pe, lane->number);
+        sy_tcp_connect_cancel(net, lane, lane->pe, lane->number);
     }
 }
 
@@ -432,7 +394,7 @@ static void put_dead_ends(int pe, unsigned count, bool before)
 
 static void behind_dead_ends(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0);
+    struct tcp_lane *lane = find(NULL, 1 - pe, 0);
 
     if (pe == 1) {
         put_dead_ends(0, 3, true);
@@ -451,7 +413,7 @@ END_TEST
 /* Both want to connect, but only the higher PE's connections arrive, which are to give way. */
 static void one_way(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0);
+    struct tcp_lane *lane = find(NULL, 1 - pe, 0);
 
     if (pe == 0)
         put_dead_ends(1, 1, false);
@@ -469,7 +431,7 @@ END_TEST
 
 static void to_nowhere(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0);
+    struct tcp_lane *lane = find(NULL, 1 - pe, 0);
     char port[16];
 
     if (pe == 1) {
@@ -482,7 +444,7 @@ static void to_nowhere(int pe)
         require(strstr(lane->why, port) && strstr(lane->why, "; 127.0.0.1:"));
         require(strstr(lane->why, "no answer within 2 s"));
         lane->unreachable = 0;
-        sy_tcp_connect_start(&net, lane, 0, 0, "nonsense", 8, true);
+        sy_tcp_connect_start(net, lane, 0, 0, "nonsense", 8, true);
         require(!lane->unreachable);
         while (!lane->unreachable)
             poll_once(10);
@@ -498,7 +460,7 @@ END_TEST
 
 static void other_job(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0);
+    struct tcp_lane *lane = find(NULL, 1 - pe, 0);
 
     if (pe == 1) {
         key[7] ^= 1;
@@ -521,7 +483,7 @@ END_TEST
 
 static void starved(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0);
+    struct tcp_lane *lane = find(NULL, 1 - pe, 0);
     struct rlimit few = {32, 32};
 
     if (pe == 1) {
@@ -652,8 +614,7 @@ static void say_wrong_numbers(void)
 
 static void among_strangers(int pe)
 {
-    struct tcp_lane *lane = sy_tcp_lane_find(NULL, 1 - pe, 0),
-                    *late = sy_tcp_lane_find(NULL, 1 - pe, 1);
+    struct tcp_lane *lane = find(NULL, 1 - pe, 0), *late = find(NULL, 1 - pe, 1);
 
     if (pe == 0) {
         while (!shared->over)
@@ -700,6 +661,7 @@ START_TEST(silence)
         {2, 1, 7500}, {4096, 1, 7500}, {4096, 63, 7500}, {512, 64, 15000}, {64, 256, 60000}};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     struct tcp_settings before = settings;
+    struct tcp_net tuned = {.host = &host, .settings = &settings};
 
     settings.reconnect_timeout = 100;
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
@@ -708,7 +670,7 @@ START_TEST(silence)
         host.npes = expected[i].npes;
         host.load = expected[i].load;
         host.crowded = host.load > 1;
-        sy_tcp_talk_tune(&net, fd);
+        sy_tcp_pending_tune(&tuned, fd);
         ck_assert(!getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &length));
         ck_assert_uint_eq(timeout, expected[i].milliseconds);
     }
@@ -725,13 +687,12 @@ int main(void)
     TCase *cases = tcase_create("connect");
     struct sy_error err = {""};
 
-    set.fd = epoll_create1(EPOLL_CLOEXEC);
-    if (sy_tcp_listen_open(&net, &err)) {
+    if (sy_tcp_watches_open(&set, due, NULL) || sy_tcp_net_open(&user, &net, &err)) {
         printf("skipped: %s\n", err.text);
         return 77;
     }
-    sy_tcp_listen_close(&net);
-    close(set.fd);
+    sy_tcp_net_close(net);
+    sy_tcp_watches_close(&set);
     tcase_add_test(cases, connects_and_again);
     tcase_add_test(cases, simultaneous);
     tcase_add_test(cases, storm);

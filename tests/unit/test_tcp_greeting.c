@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "transports/tcp/greeting.h"
+#include "transports/tcp/conn/handshake.h"
 #include "util/auth.h"
 #include "util/siphash.h"
 #include "suite.h"

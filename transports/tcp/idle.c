@@ -149,7 +149,7 @@ int sy_tcp_idle_open(struct tcp *tcp, struct sy_error *err)
         .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
         .event = idle_on_timer,
         .owner = tcp};
-    if (tcp->idle.timer.fd < 0 || sy_tcp_watch_add(&tcp->poll, &tcp->idle.timer, EPOLLIN))
+    if (tcp->idle.timer.fd < 0 || sy_tcp_watch_add(&tcp->poll.set, &tcp->idle.timer, EPOLLIN))
         return tcp->host->fail(err, errno, "a timer: %s", strerror(errno));
     return 0;
 }

@@ -110,7 +110,7 @@ struct tcp_lane *sy_tcp_lane_open(struct tcp *tcp, int pe, unsigned number)
 
     if (lane && atomic_compare_exchange_strong(&lane->state, &new, TCP_LANE_WANTED)) {
         lane_enter_wanted(lane);
-        sy_tcp_poll_wake(&tcp->poll);
+        sy_tcp_watches_wake(&tcp->poll.set);
     }
     return lane;
 }
@@ -123,7 +123,7 @@ static void lane_connect(struct tcp_lane *lane)
     const void *address = sy_tcp_address_of(lane->tcp, lane->pe, &size);
 
     lane->retry_at = 0;
-    sy_tcp_connect_start(&lane->tcp->net, lane, lane->pe, lane->number, address, size,
+    sy_tcp_connect_start(lane->tcp->net, lane, lane->pe, lane->number, address, size,
                          !lane->up_since);
 }
 
@@ -185,7 +185,7 @@ static void lane_drop(struct tcp_lane *lane)
     sy_tcp_send_unlock(lane);
 }
 
-struct tcp_positions sy_tcp_lane_freeze(struct tcp_lane *lane, int fd)
+static struct tcp_positions lane_freeze(struct tcp_lane *lane, int fd)
 {
     if (lane->watch.fd >= 0)
         sy_tcp_outage_break(lane);
@@ -211,7 +211,7 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
                 sy_tcp_log_resume(&lane->log[TCP_REPLIES], peer->replies);
     lane->watch.fd = fd;
     lane->watch.event = lane_on_socket;
-    int rc = fits ? sy_tcp_watch_add(&tcp->poll, &lane->watch, EPOLLIN) : -EPROTO;
+    int rc = fits ? sy_tcp_watch_add(&tcp->poll.set, &lane->watch, EPOLLIN) : -EPROTO;
     if (rc) {
         lane->watch.fd = -1;
     } else {
@@ -242,7 +242,7 @@ void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions
     sy_tcp_send(lane);
 }
 
-void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why, unsigned seen)
+static void lane_unreachable(struct tcp_lane *lane, const char *why, unsigned seen)
 {
     struct tcp *tcp = lane->tcp;
     uint64_t now = sy_tcp_now(), down = now - lane->down_since;
@@ -254,12 +254,28 @@ void sy_tcp_lane_unreachable(struct tcp_lane *lane, const char *why, unsigned se
     }
     sy_tcp_outage_failed(lane, seen, now);
     lane->retry_at = now + sy_tcp_outage_pause(lane, now);
-    sy_tcp_poll_wake(&tcp->poll);
+    sy_tcp_watches_wake(&tcp->poll.set);
 }
 
-bool sy_tcp_lane_narrow(const struct tcp_lane *lane)
+static bool lane_narrow(const struct tcp_lane *lane)
 {
     return lane->outage.narrow;
+}
+
+int sy_tcp_lanes_listen(struct tcp *tcp, struct sy_error *err)
+{
+    const struct tcp_conn_user user = {.host = tcp->host,
+                                       .settings = &tcp->settings,
+                                       .set = &tcp->poll.set,
+                                       .owner = tcp,
+                                       .find = sy_tcp_lane_find,
+                                       .freeze = lane_freeze,
+                                       .adopt = sy_tcp_lane_adopt,
+                                       .narrow = lane_narrow,
+                                       .patience = sy_tcp_outage_patience,
+                                       .unreachable = lane_unreachable};
+
+    return sy_tcp_net_open(&user, &tcp->net, err);
 }
 
 /* It leaves this side the most of the time in which there must be another connection. */
@@ -289,7 +305,7 @@ void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why)
     lane->retry_at = lane->down_since +
                      (lane->connector || tcp->lanes.closing ? 0 : lane_others_turn(tcp));
     set_state(lane, TCP_LANE_DOWN);
-    sy_tcp_poll_wake(&tcp->poll);
+    sy_tcp_watches_wake(&tcp->poll.set);
 }
 
 void sy_tcp_lane_breached(struct tcp_lane *lane, const char *why)
@@ -313,7 +329,7 @@ static uint64_t lane_look_after(struct tcp_lane *lane, uint64_t now)
         return UINT64_MAX;
     if (sy_tcp_outage_look(lane, now, &wait)) {
         set_state(lane, TCP_LANE_OVER);
-        sy_tcp_connect_cancel(&lane->tcp->net, lane, lane->pe, lane->number);
+        sy_tcp_connect_cancel(lane->tcp->net, lane, lane->pe, lane->number);
         sy_tcp_outage_lost(lane);
         return UINT64_MAX;
     }

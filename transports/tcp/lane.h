@@ -16,7 +16,7 @@
 #include "engine/apply.h"
 #include "engine/flush.h"
 #include "engine/pending.h"
-#include "transports/tcp/connect.h"
+#include "transports/tcp/conn/conn.h"
 #include "transports/tcp/herald.h"
 #include "transports/tcp/log.h"
 #include "transports/tcp/outage.h"
@@ -144,6 +144,9 @@ static inline bool sy_tcp_lane_is_mine(const struct tcp_lane *lane)
                          pthread_self());
 }
 
+/* Listens for connections of lanes. */
+int sy_tcp_lanes_listen(struct tcp *tcp, struct sy_error *err);
+
 int sy_tcp_lanes_open(struct tcp *tcp, struct sy_error *err);
 
 /* Has everything applied and says goodbye on all lanes, waiting for the others for a bounded time.
@@ -154,6 +157,13 @@ void sy_tcp_lanes_close(struct tcp *tcp);
 /* Lets lane timers run and makes wanted connections. Under the poll lock; returns nanoseconds until
  * there is more to do. */
 uint64_t sy_tcp_lanes_timers(struct tcp *tcp, uint64_t now);
+
+/* The lane to PE pe with this number, made if need be; NULL where there can be none. Any thread. */
+struct tcp_lane *sy_tcp_lane_find(struct tcp *tcp, int pe, unsigned number);
+
+/* The lane has a new connection (struct tcp_conn_user). Under the poll lock. */
+void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
+                       const unsigned char keys[32], bool connector);
 
 /* The lane, made if need be; its connection is begun. NULL: no memory. Any thread. */
 struct tcp_lane *sy_tcp_lane_open(struct tcp *tcp, int pe, unsigned number);

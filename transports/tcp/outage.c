@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "transports/tcp/tcp.h"
-#include "transports/tcp/talk.h"
+#include "util/net/interfaces.h"
 #include "util/net/way.h"
 
 #define SECOND      UINT64_C(1000000000)
@@ -238,7 +238,7 @@ static uint64_t outage_counts_from(struct tcp_lane *lane, uint64_t now)
 {
     struct tcp_outage *outage = &lane->outage;
 
-    if (sy_tcp_attempt_ungreeted(&lane->tcp->net, lane->pe, lane->number))
+    if (sy_tcp_attempt_ungreeted(lane->tcp->net, lane->pe, lane->number))
         outage->sign = now;
     return outage->narrow || !outage->met ? outage->since
                                           : outage_latest(outage->since, outage->sign);

@@ -5,7 +5,7 @@
  * Whether a peer is there is asked of its kernel, not of the process: a PE that is stopped, swapped
  * out, or computes without serving anybody keeps its connections, and its machine accepts new ones
  * and acknowledges what is sent over them. So a peer is silent when its machine is: sent data are
- * not acknowledged, or probes of a quiet connection not answered, for TCP_SILENCE (talk.c sets
+ * not acknowledged, or probes of a quiet connection not answered, for TCP_SILENCE (pending.c sets
  * both), and then nothing accepts a connection.
  *
  * Who has not run does not judge: time by which a look at a lane is late is time in which this PE
@@ -18,12 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TCP_SILENCE 7.5 /* seconds until the kernel ends a connection that is not answered */
-
 struct tcp_lane;
-
-/* What became of the candidates of an attempt: enum sy_way of util/net/way.h, and */
-#define TCP_SEEN_UNGREETED 8u /* a connection, and nobody greeted */
 
 struct tcp_outage {
     bool met;           /* there has been a connection */

@@ -5,131 +5,30 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "transports/tcp/tcp.h"
 #include "util/denied.h"
 
-#define SECOND        UINT64_C(1000000000)
 #define EPOLL_TURNS   4  /* polls between two questions to epoll */
 #define EPOLL_TURNS_1 32 /* the same while there is but one lane */
 #define HERALD_TURNS  8  /* polls between two that read lanes too, while a herald is expected */
 
-uint64_t sy_tcp_now(void)
+/* Acts on all time limits. */
+static uint64_t poll_due(void *owner, uint64_t now)
 {
-    struct timespec t;
+    struct tcp *tcp = owner;
+    uint64_t lanes = sy_tcp_lanes_timers(tcp, now), attempts = sy_tcp_net_timers(tcp->net, now);
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+    return lanes < attempts ? lanes : attempts;
 }
-
-/* ---- watches ---- */
-
-static int poll_control(int op, struct tcp_watch *watch, uint32_t events)
-{
-    struct epoll_event event = {.events = events, .data.ptr = watch};
-
-    return epoll_ctl(watch->poll->fd, op, watch->fd, &event) ? -errno : 0;
-}
-
-int sy_tcp_watch_add(struct tcp_poll *poll, struct tcp_watch *watch, uint32_t events)
-{
-    watch->poll = poll;
-    watch->left_out = false;
-    return poll_control(EPOLL_CTL_ADD, watch, events);
-}
-
-int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events)
-{
-    if (watch->left_out && !events)
-        return 0;
-    int rc = poll_control(!events           ? EPOLL_CTL_DEL
-                          : watch->left_out ? EPOLL_CTL_ADD
-                                            : EPOLL_CTL_MOD,
-                          watch, events);
-    if (!rc)
-        watch->left_out = !events;
-    return rc;
-}
-
-void sy_tcp_watch_remove(struct tcp_watch *watch)
-{
-    struct tcp_poll *poll = watch->poll;
-
-    poll_control(EPOLL_CTL_DEL, watch, 0);
-    for (int i = poll->next; i < poll->events; i++)
-        if (poll->event[i].data.ptr == watch)
-            poll->event[i].data.ptr = NULL;
-}
-
-/* ---- time limits ---- */
-
-static void poll_set_timer(struct tcp_poll *poll, uint64_t nanoseconds)
-{
-    struct itimerspec when = {
-        .it_value = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)}};
-
-    timerfd_settime(poll->timer.fd, 0, &when, NULL);
-}
-
-void sy_tcp_poll_wake(struct tcp_poll *poll)
-{
-    atomic_store(&poll->woken, true);
-    poll_set_timer(poll, 1);
-}
-
-/* A wake-up while this looks around must not be undone by what this sets: `woken` is cleared before
- * the first look and read after the timer has been set. */
-static void poll_on_timer(struct tcp_watch *watch, uint32_t events)
-{
-    struct tcp *tcp = watch->owner;
-    uint64_t expirations, now = sy_tcp_now();
-    ssize_t got = read(watch->fd, &expirations, sizeof expirations);
-
-    (void)got, (void)events;
-    atomic_store(&tcp->poll.woken, false);
-    uint64_t lanes = sy_tcp_lanes_timers(tcp, now),
-             attempts = sy_tcp_connect_timers(&tcp->net, now);
-    uint64_t wait = lanes < attempts ? lanes : attempts;
-    if (wait != UINT64_MAX)
-        poll_set_timer(&tcp->poll, wait + 1);
-    if (atomic_load(&tcp->poll.woken))
-        poll_set_timer(&tcp->poll, 1);
-}
-
-/* ---- the set ---- */
 
 int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err)
 {
-    tcp->poll.fd = epoll_create1(EPOLL_CLOEXEC);
-    tcp->poll.timer = (struct tcp_watch){
-        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-        .event = poll_on_timer,
-        .owner = tcp};
-    if (tcp->poll.fd >= 0 && tcp->poll.timer.fd >= 0 &&
-        !sy_tcp_watch_add(&tcp->poll, &tcp->poll.timer, EPOLLIN))
-        return 0;
-    int rc = tcp->host->fail(err, errno, "an epoll set and a timer: %s%s", strerror(errno),
-                             sy_denied_hint(errno));
-    sy_tcp_poll_close(tcp);
-    return rc;
-}
+    int rc = sy_tcp_watches_open(&tcp->poll.set, poll_due, tcp);
 
-void sy_tcp_poll_close(struct tcp *tcp)
-{
-    if (tcp->poll.timer.fd >= 0)
-        close(tcp->poll.timer.fd);
-    if (tcp->poll.fd >= 0)
-        close(tcp->poll.fd);
-    tcp->poll.fd = tcp->poll.timer.fd = -1;
-}
-
-int sy_tcp_poll_fd(struct tcp *tcp)
-{
-    return tcp->poll.fd;
+    return rc ? tcp->host->fail(err, -rc, "an epoll set and a timer: %s%s", strerror(-rc),
+                                sy_denied_hint(rc))
+              : 0;
 }
 
 void sy_tcp_poll_forget(struct tcp_lane *lane)
@@ -228,21 +127,6 @@ static size_t poll_read_hot(struct tcp *tcp, const struct tcp_lane *but)
     return got;
 }
 
-static int poll_run_events(struct tcp *tcp)
-{
-    int count = epoll_wait(tcp->poll.fd, tcp->poll.event, TCP_EVENTS, 0);
-
-    tcp->poll.events = count > 0 ? count : 0;
-    for (tcp->poll.next = 0; tcp->poll.next < tcp->poll.events;) {
-        const struct epoll_event *event = &tcp->poll.event[tcp->poll.next++];
-        struct tcp_watch *watch = event->data.ptr;
-        if (watch)
-            watch->event(watch, event->events);
-    }
-    tcp->poll.events = 0;
-    return count;
-}
-
 /* Lanes that stand at an AWAIT are asked whether they may go on, again and again while one does: it
  * may be what another one waits for. */
 static bool poll_run_paused(struct tcp *tcp)
@@ -309,7 +193,7 @@ long sy_tcp_poll_lane(struct tcp *tcp, struct tcp_lane *expected)
     if (all || !expected)
         got += poll_read_hot(tcp, expected);
     if (all || (!got && (tcp->host->crowded || (!tcp->poll.hot[0] && !expected))))
-        got += (size_t)(poll_run_events(tcp) > 0);
+        got += (size_t)(sy_tcp_watches_run(&tcp->poll.set) > 0);
     if (atomic_load_explicit(&tcp->lanes.paused, memory_order_relaxed))
         got += poll_run_paused(tcp);
     sy_tcp_poll_unlock(tcp);
@@ -328,7 +212,7 @@ bool sy_tcp_poll_event(struct tcp *tcp)
     if (!poll_try_lock(tcp))
         return false;
     bool any = !sy_tcp_poll_may_sleep(tcp) && poll_read_hot(tcp, NULL) > 0;
-    any = poll_run_events(tcp) > 0 || any;
+    any = sy_tcp_watches_run(&tcp->poll.set) > 0 || any;
     any = poll_read_expected(tcp) > 0 || any;
     if (atomic_load_explicit(&tcp->lanes.paused, memory_order_relaxed))
         any = poll_run_paused(tcp) || any;

@@ -1,4 +1,4 @@
-/* The plugin's epoll set and who may poll it.
+/* Who may run the plugin's epoll set.
  *
  * One thread at a time polls: it holds the poll lock, and all that receives, applies records, or
  * makes connections runs under it. A thread that does not get the lock leaves the work to the one
@@ -6,48 +6,23 @@
 #ifndef TCP_POLL_H
 #define TCP_POLL_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <switchyard/error.h>
-#include <sys/epoll.h>
+
+#include "transports/tcp/conn/watch.h"
 
 struct tcp;
 struct tcp_lane;
 
-/* A descriptor in the epoll set. The callback runs under the poll lock. */
-struct tcp_watch {
-    int fd;
-    struct tcp_poll *poll;                                   /* whose set it is in */
-    void (*event)(struct tcp_watch *watch, uint32_t events); /* EPOLLIN, EPOLLOUT, ... */
-    void *owner;                                             /* for the callback */
-    bool left_out; /* of the set, since nothing is watched for at present */
-};
+#define TCP_HOT 2 /* lanes that are read without asking */
 
-#define TCP_HOT    2  /* lanes that are read without asking */
-#define TCP_EVENTS 32 /* of one epoll_wait */
-
-/* The set of an instance. */
 struct tcp_poll {
-    int fd;
+    struct tcp_watches set;
     _Atomic bool lock;
     struct tcp_lane *hot[TCP_HOT];
     unsigned turns;
-    struct tcp_watch timer;              /* expires when something has reached its time limit */
-    _Atomic bool woken;                  /* by sy_tcp_poll_wake */
-    _Atomic bool wakeful;                /* the progress thread does not sleep on `fd` */
+    _Atomic bool wakeful;                /* the progress thread does not sleep on the set */
     _Atomic(struct tcp_lane *) expected; /* by a thread that did not get the lock */
-    struct epoll_event event[TCP_EVENTS];
-    int events, next; /* of the epoll_wait whose events are being handled */
 };
-
-/* Adds, changes, removes. Level-triggered; no events at all: the kernel spends nothing on it. 0 or
- * -errno. Removing is safe from inside any callback:
- * no event of the removed watch is delivered afterwards. */
-int sy_tcp_watch_add(struct tcp_poll *poll, struct tcp_watch *watch, uint32_t events);
-int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events);
-void sy_tcp_watch_remove(struct tcp_watch *watch);
 
 /* What to say of a peer whose connection could not be added or changed. */
 #define TCP_UNWATCHED                                                                              \
@@ -55,7 +30,6 @@ void sy_tcp_watch_remove(struct tcp_watch *watch);
     "allows more"
 
 int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err);
-void sy_tcp_poll_close(struct tcp *tcp);
 
 /* Sends what is gathered, receives and applies what has come, makes connections; never blocks. More
  * than 0 if something came; -1: another thread is polling, and the processor has been given away.
@@ -74,9 +48,6 @@ bool sy_tcp_poll_event(struct tcp *tcp);
 int sy_tcp_poll_sleeping(struct tcp *tcp, bool sleeps);
 bool sy_tcp_poll_may_sleep(struct tcp *tcp);
 
-/* Has timers looked at soon, by whoever polls next: something new has a time limit. Any thread. */
-void sy_tcp_poll_wake(struct tcp_poll *poll);
-
 /* The poll lock, for a thread that must have it. */
 void sy_tcp_poll_lock(struct tcp *tcp);
 void sy_tcp_poll_unlock(struct tcp *tcp);
@@ -87,11 +58,5 @@ size_t sy_tcp_poll_read(struct tcp_lane *lane);
 
 /* A lane's socket is closed. Under the poll lock and the lane's send lock. */
 void sy_tcp_poll_forget(struct tcp_lane *lane);
-
-/* The descriptor that is readable while some watch has events. */
-int sy_tcp_poll_fd(struct tcp *tcp);
-
-/* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t sy_tcp_now(void);
 
 #endif

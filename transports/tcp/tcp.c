@@ -177,13 +177,11 @@ static int tcp_open(const struct sy_host *host, const struct sy_instance *instan
     memset(tcp, 0, sizeof *tcp);
     tcp->host = host;
     tcp->settings = *settings;
-    tcp->net = (struct tcp_net){
-        .tcp = tcp, .host = host, .settings = &tcp->settings, .poll = &tcp->poll};
     tcp->received = sy_tcp_table_open(TCP_RECEIVE_BYTES);
     int rc = tcp->received ? sy_tcp_poll_open(tcp, err)
                            : host->fail(err, ENOMEM, "no memory for the transport");
-    if (!rc && (rc = sy_tcp_listen_open(&tcp->net, err)))
-        sy_tcp_poll_close(tcp);
+    if (!rc && (rc = sy_tcp_lanes_listen(tcp, err)))
+        sy_tcp_watches_close(&tcp->poll.set);
     if (rc) {
         sy_tcp_table_close(tcp->received, TCP_RECEIVE_BYTES);
         free(tcp);
@@ -200,12 +198,12 @@ static void tcp_close(void *self)
 
     if (tcp->lanes.lane)
         sy_tcp_lanes_leave(tcp);
-    sy_tcp_listen_close(&tcp->net);
+    sy_tcp_net_close(tcp->net);
     sy_tcp_heralds_close(tcp);
     if (tcp->lanes.lane)
         sy_tcp_lanes_close(tcp);
     sy_regions_close(&tcp->regions);
-    sy_tcp_poll_close(tcp);
+    sy_tcp_watches_close(&tcp->poll.set);
     free(tcp->map.addresses);
     free(tcp->map.node_begin);
     free(tcp->map.node_pe);
@@ -218,7 +216,7 @@ static void tcp_close(void *self)
 static size_t tcp_address(void *self, void *buffer, size_t room)
 {
     struct tcp *tcp = self;
-    size_t length = sy_tcp_listen_address(&tcp->net, (char *)buffer + 1, room - 1);
+    size_t length = sy_tcp_net_address(tcp->net, (char *)buffer + 1, room - 1);
 
     *(unsigned char *)buffer = (unsigned char)length;
     return length + 1;
@@ -269,7 +267,7 @@ static int tcp_progress(void *self, unsigned flags)
 static int tcp_wait_fd(void *self)
 {
     struct tcp *tcp = self;
-    return sy_tcp_poll_fd(tcp);
+    return tcp->poll.set.fd;
 }
 
 static int tcp_arm(void *self)

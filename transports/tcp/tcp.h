@@ -1,15 +1,11 @@
 /* The TCP transport: moves data between nodes, or between all PEs, over sockets.
  *
- * tcp.c        the plugin's table and options (settings.h); which process of a node serves which PE
- * greeting.c   what both sides of a connection say first, and whether it is to be believed
- * talk.c       a connection while its greeting is under way; talk.h has the map of connecting
- * turns.c      when lanes are connected, and by which side
- * listen.c     where this PE listens (which addresses: util/net/interfaces.h)
- * connect.c    attempts to connect; candidates.c: to which addresses
- * guests.c     those of others
+ * tcp.c        the plugin's table and options (settings.h); which process serves which PE
+ * conn/        one socket: listening, connecting, the handshake; conn/conn.h has its map
  * lane.c       a lane: the two channels to another process, that outlive its connections
- * ring.c       the memory of a buffer; log.c: a channel's bytes until the other side has applied
- * them issue.c      appends operations, by the one thread that may (producer.c); run.c: joins puts
+ * ring.c       the memory of a buffer
+ * log.c        a channel's bytes until the other side has applied them
+ * issue.c      appends operations, by the one thread that may (producer.c); run.c: joins puts
  * calls.c      the data calls: put, get, atomics; strided.c; large.c: over several connections
  * pace.c       which transfers go over several
  * order.c      contexts, fence and quiet
@@ -17,7 +13,7 @@
  * receive.c    from the socket: frames, records in pieces, large payloads
  * apply.c      what a record does to memory
  * herald.c     datagrams that run ahead of a lane
- * poll.c       the epoll set, polling, timers
+ * poll.c       who polls, and what
  * outage.c     no connection: who is given up, and what the user is told
  * idle.c       gives back the memory of lanes at rest
  * wire.h       the format of all that travels
@@ -33,7 +29,6 @@
 #include "transports/tcp/lane.h"
 #include "transports/tcp/poll.h"
 #include "transports/tcp/settings.h"
-#include "transports/tcp/talk.h"
 
 #define TCP_RECEIVE_BYTES (256u << 10) /* holds what is left from before and what a read brings */
 
@@ -71,7 +66,7 @@ struct tcp {
     _Alignas(64) struct tcp_poll poll;
     struct tcp_idle idle;
     _Alignas(64) struct tcp_heralds heralds;
-    struct tcp_net net;
+    struct tcp_net *net;
     char *received; /* TCP_RECEIVE_BYTES, by receive.c under the poll lock */
 };
 
@@ -86,7 +81,7 @@ static inline struct tcp_lane *sy_tcp_lane_made(struct tcp *tcp, uint32_t pe, un
                      : NULL;
 }
 
-/* What PE pe published, for connect.c. */
+/* What PE pe published. */
 const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size);
 
 /* The process that operations for PE pe go to. */

@@ -1,12 +1,12 @@
 /* What TCP connections between PEs carry; docs/tcp-wire.md is the same in prose. Everything is in
  * the byte order of the machines, which the greeting compares.
  *
- * A connection begins with four greetings (connect.c). Then come frames. A frame's bytes are whole
- * records of one of two channels: REQUESTS (engine/record.h; an AWAIT's target is a lane: apply
- * nothing behind it before that lane's requests have been applied up to there), or REPLIES to the
- * requests that the other side sent.
- * Each channel is an endless stream of bytes that outlives the connection: both sides count the
- * bytes applied, and after a connection has broken the next one goes on from there. */
+ * A connection begins with four greetings (conn/handshake.h). Then come frames. A frame's bytes are
+ * whole records of one of two channels: REQUESTS (engine/record.h; an AWAIT's target is a lane:
+ * apply nothing behind it before that lane's requests have been applied up to there), or REPLIES to
+ * the requests that the other side sent. Each channel is an endless stream of bytes that outlives
+ * the connection: both sides count the bytes applied, and after a connection has broken the next
+ * one goes on from there. */
 #ifndef TCP_WIRE_H
 #define TCP_WIRE_H
 

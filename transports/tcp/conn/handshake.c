@@ -1,8 +1,8 @@
-/* See greeting.h. What is read here comes from anybody: nothing of it is used before it has been
+/* See handshake.h. What is read here comes from anybody: nothing of it is used before it has been
  * checked, and the mac is checked before anything is answered. */
 #include <string.h>
 
-#include "transports/tcp/greeting.h"
+#include "transports/tcp/conn/handshake.h"
 #include "util/auth.h"
 
 _Static_assert(sizeof(struct tcp_greeting) == 96, "the greeting has holes");
@@ -38,8 +38,8 @@ bool sy_tcp_greeting_plausible(const void *bytes, size_t length)
 }
 
 /* What the mac of a greeting is taken over, when it follows the transcript. */
-static size_t greeting_parts_of(const struct tcp_transcript *t, const struct tcp_greeting *greeting,
-                                struct sy_auth_part part[2])
+static size_t handshake_parts_of(const struct tcp_transcript *t,
+                                 const struct tcp_greeting *greeting, struct sy_auth_part part[2])
 {
     part[0] = (struct sy_auth_part){t->greeting, t->count * sizeof *greeting};
     part[1] = (struct sy_auth_part){greeting, offsetof(struct tcp_greeting, mac)};
@@ -49,8 +49,8 @@ static size_t greeting_parts_of(const struct tcp_transcript *t, const struct tcp
 /* ---- saying ---- */
 
 /* Adds a greeting, after its nonce and its mac have been made. */
-static int greeting_say(struct tcp_transcript *t, const struct tcp_self *self,
-                        const struct tcp_greeting *what)
+static int handshake_say(struct tcp_transcript *t, const struct tcp_self *self,
+                         const struct tcp_greeting *what)
 {
     struct tcp_greeting *greeting = &t->greeting[t->count];
     struct sy_auth_part part[2];
@@ -64,7 +64,7 @@ static int greeting_say(struct tcp_transcript *t, const struct tcp_self *self,
     if (greeting->kind == TCP_HELLO || greeting->kind == TCP_WELCOME)
         rc = sy_auth_random(greeting->nonce, sizeof greeting->nonce);
     if (!rc)
-        rc = sy_auth_mac(self->key, part, greeting_parts_of(t, greeting, part), greeting->mac);
+        rc = sy_auth_mac(self->key, part, handshake_parts_of(t, greeting, part), greeting->mac);
     if (!rc)
         t->count++;
     return rc;
@@ -74,17 +74,17 @@ int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int 
                      unsigned refusals, uint64_t serial)
 {
     t->count = 0;
-    return greeting_say(t, self,
-                        &(struct tcp_greeting){.kind = TCP_HELLO,
-                                               .to = (uint32_t)pe,
-                                               .lane = lane,
-                                               .reason = refusals,
-                                               .serial = serial});
+    return handshake_say(t, self,
+                         &(struct tcp_greeting){.kind = TCP_HELLO,
+                                                .to = (uint32_t)pe,
+                                                .lane = lane,
+                                                .reason = refusals,
+                                                .serial = serial});
 }
 
 /* An answer to the peer of the transcript, which is in HELLO: as `from` for the acceptor, as `to`
  * for the connector. */
-static struct tcp_greeting greeting_answer(const struct tcp_transcript *t,
+static struct tcp_greeting handshake_reply(const struct tcp_transcript *t,
                                            enum tcp_greeting_kind kind)
 {
     const struct tcp_greeting *hello = &t->greeting[0];
@@ -96,46 +96,46 @@ static struct tcp_greeting greeting_answer(const struct tcp_transcript *t,
 
 int sy_tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self)
 {
-    struct tcp_greeting what = greeting_answer(t, TCP_WELCOME);
+    struct tcp_greeting what = handshake_reply(t, TCP_WELCOME);
 
-    return greeting_say(t, self, &what);
+    return handshake_say(t, self, &what);
 }
 
 int sy_tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self,
                       enum tcp_refusal reason)
 {
-    struct tcp_greeting what = greeting_answer(t, TCP_REFUSE);
+    struct tcp_greeting what = handshake_reply(t, TCP_REFUSE);
 
     what.reason = reason;
-    return greeting_say(t, self, &what);
+    return handshake_say(t, self, &what);
 }
 
 int sy_tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
                        struct tcp_positions positions)
 {
-    struct tcp_greeting what = greeting_answer(t, TCP_CONFIRM);
+    struct tcp_greeting what = handshake_reply(t, TCP_CONFIRM);
 
     what.requests = positions.requests;
     what.replies = positions.replies;
     what.hears = positions.hears;
-    return greeting_say(t, self, &what);
+    return handshake_say(t, self, &what);
 }
 
 int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
                       struct tcp_positions positions)
 {
-    struct tcp_greeting what = greeting_answer(t, TCP_RESUME);
+    struct tcp_greeting what = handshake_reply(t, TCP_RESUME);
 
     what.requests = positions.requests;
     what.replies = positions.replies;
     what.hears = positions.hears;
-    return greeting_say(t, self, &what);
+    return handshake_say(t, self, &what);
 }
 
 /* ---- hearing ---- */
 
 /* Whether it is this greeting's turn. Byte-sized fields only, which have no byte order. */
-static bool greeting_due(const struct tcp_transcript *t, const struct tcp_greeting *greeting)
+static bool handshake_due(const struct tcp_transcript *t, const struct tcp_greeting *greeting)
 {
     static const uint8_t kinds[TCP_GREETINGS] = {TCP_HELLO, TCP_WELCOME, TCP_CONFIRM, TCP_RESUME};
 
@@ -144,7 +144,7 @@ static bool greeting_due(const struct tcp_transcript *t, const struct tcp_greeti
     return greeting->kind == kinds[t->count] || (t->count == 1 && greeting->kind == TCP_REFUSE);
 }
 
-static bool greeting_is_zero(const uint8_t *bytes, size_t length)
+static bool handshake_is_zero(const uint8_t *bytes, size_t length)
 {
     while (length && !bytes[length - 1])
         length--;
@@ -153,22 +153,22 @@ static bool greeting_is_zero(const uint8_t *bytes, size_t length)
 
 /* Whether fields that the kind does not use are zero: an authentic sender leaves them so, and a
  * later version may then use them. */
-static bool greeting_tidy(const struct tcp_greeting *greeting)
+static bool handshake_tidy(const struct tcp_greeting *greeting)
 {
     bool nonce = greeting->kind == TCP_HELLO || greeting->kind == TCP_WELCOME;
     bool reason = greeting->kind == TCP_HELLO || greeting->kind == TCP_REFUSE;
     bool positions = greeting->kind == TCP_CONFIRM || greeting->kind == TCP_RESUME;
 
     return (positions ? greeting->hears <= UINT16_MAX : !greeting->hears) &&
-           (nonce || greeting_is_zero(greeting->nonce, sizeof greeting->nonce)) &&
+           (nonce || handshake_is_zero(greeting->nonce, sizeof greeting->nonce)) &&
            (reason || !greeting->reason) &&
            (positions || greeting->kind == TCP_HELLO || !greeting->requests) &&
            (positions || !greeting->replies);
 }
 
 /* Whether it comes from whom it should and is meant for this PE. */
-static bool greeting_addressed(const struct tcp_transcript *t, const struct tcp_self *self,
-                               const struct tcp_greeting *greeting)
+static bool handshake_addressed(const struct tcp_transcript *t, const struct tcp_self *self,
+                                const struct tcp_greeting *greeting)
 {
     const struct tcp_greeting *hello = &t->greeting[0];
 
@@ -186,15 +186,15 @@ enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *se
     struct sy_auth_part part[2];
     enum tcp_verdict verdict = TCP_GOOD;
 
-    if (!sy_tcp_greeting_plausible(greeting, sizeof *greeting) || !greeting_due(t, greeting))
+    if (!sy_tcp_greeting_plausible(greeting, sizeof *greeting) || !handshake_due(t, greeting))
         return TCP_STRANGE;
-    if (!sy_auth_valid(self->key, part, greeting_parts_of(t, greeting, part), greeting->mac))
+    if (!sy_auth_valid(self->key, part, handshake_parts_of(t, greeting, part), greeting->mac))
         return TCP_FORGED;
     if (greeting->version != TCP_WIRE_VERSION || greeting->order != OWN_ORDER)
         verdict = TCP_OTHER_VERSION;
-    else if (!greeting_addressed(t, self, greeting))
+    else if (!handshake_addressed(t, self, greeting))
         verdict = TCP_OTHER_TARGET;
-    else if (!greeting_tidy(greeting))
+    else if (!handshake_tidy(greeting))
         return TCP_STRANGE;
     t->greeting[t->count++] = *greeting;
     return verdict;

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "transports/tcp/talk.h"
+#include "transports/tcp/conn/pending.h"
 
 #define ABREAST     64
 #define YOUNG       TCP_SECOND /* an attempt that lasts longer holds others back no more */
@@ -92,7 +92,7 @@ uint64_t sy_tcp_patience(struct tcp_net *net, uint64_t least)
 
 bool sy_tcp_contact_comes(struct tcp_net *net, const struct tcp_contact *contact, uint64_t now)
 {
-    return contact->guests && now - contact->guests->began < sy_tcp_patience(net, YOUNG);
+    return contact->incoming && now - contact->incoming->began < sy_tcp_patience(net, YOUNG);
 }
 
 /* ---- the queue ---- */
@@ -158,9 +158,14 @@ static void turns_begin_some(struct tcp_net *net, struct tcp_queue *queue, uint6
     }
 }
 
+bool sy_tcp_turns_wait(const struct tcp_net *net)
+{
+    return net->turns.mine.count || net->turns.theirs.count;
+}
+
 void sy_tcp_turns_go_on(struct tcp_net *net)
 {
-    if (net->turns.mine.count || net->turns.theirs.count)
+    if (sy_tcp_turns_wait(net))
         sy_tcp_until(net, sy_tcp_now());
 }
 
@@ -173,11 +178,10 @@ static bool others_are_at_it(struct tcp_net *net, uint64_t now)
 
 uint64_t sy_tcp_turns_timer(struct tcp_net *net, uint64_t now)
 {
-    if (!net->turns.mine.count && !net->turns.theirs.count)
+    if (!sy_tcp_turns_wait(net))
         return UINT64_MAX;
-    sy_tcp_listen_accept(net);
     turns_begin_some(net, &net->turns.mine, now);
     if (net->turns.theirs.count && !others_are_at_it(net, now))
         turns_begin_some(net, &net->turns.theirs, now);
-    return net->turns.mine.count || net->turns.theirs.count ? now + LOOK_AGAIN : UINT64_MAX;
+    return sy_tcp_turns_wait(net) ? now + LOOK_AGAIN : UINT64_MAX;
 }

@@ -1,16 +1,17 @@
-/* The greetings of wire.h: writing them and judging them. Knows nothing of sockets.
+/* The handshake, in the greetings of wire.h: writing them and judging them. Knows nothing of
+ * sockets.
  *
  * A transcript holds the greetings of one connection in the order in which they were sent. The mac
  * of each is taken over all before it and itself, so that none can be taken from one connection
  * into another once both nonces are among them: HELLO alone can be replayed. Its serial number
  * tells: each is higher than all before it, so that one that has got there once is never new again.
  */
-#ifndef TCP_GREETING_H
-#define TCP_GREETING_H
+#ifndef TCP_CONN_HANDSHAKE_H
+#define TCP_CONN_HANDSHAKE_H
 
 #include <stdint.h>
 
-#include "transports/tcp/connect.h"
+#include "transports/tcp/conn/conn.h"
 #include "transports/tcp/wire.h"
 
 #define TCP_GREETINGS 4 /* HELLO, WELCOME, CONFIRM, RESUME */

@@ -1,39 +1,26 @@
-/* A talk: a socket on which greetings go on. Inside of what connect.h offers:
- *
- * turns.c    which side of a pair connects, and when: the queue of lanes that are to be connected
- * connect.c  attempts: the addresses of a peer are tried
- * listen.c   listening and accepting
- * guests.c   the talks that others have opened
- * talk.c     leads a talk
+/* Inside of the conn layer: a pending connection is a socket on which the handshake goes on.
  *
  * Two PEs that connect to each other at once: the connection of the one that is to connect by
  * sy_tcp_connects stays. That PE refuses the other as busy, for a while; the other waits for it.
  * Whatever is adopted ends everything else that goes on for the same lane, so that positions once
  * told are never used later. */
-#ifndef TCP_TALK_H
-#define TCP_TALK_H
+#ifndef TCP_CONN_PENDING_H
+#define TCP_CONN_PENDING_H
 
-#include "transports/tcp/candidates.h"
-#include "transports/tcp/greeting.h"
-#include "transports/tcp/poll.h"
-#include "transports/tcp/settings.h"
-
-#define TCP_MILLISECOND   UINT64_C(1000000)
-#define TCP_SECOND        UINT64_C(1000000000)
-#define TCP_GREETING_TIME (5 * TCP_SECOND) /* for the greetings of a connection; see patience */
+#include "transports/tcp/conn/candidates.h"
+#include "transports/tcp/conn/handshake.h"
 
 struct tcp_attempt;
-struct tcp_guest_chunk;
-struct tcp_net;
+struct tcp_incoming_chunk;
 
-struct tcp_talk {
+struct tcp_pending {
     struct tcp_net *net;
     struct tcp_watch watch;
     uint32_t events;             /* that the watch waits for; 0: it is not in the set yet */
     bool connecting;             /* TCP is */
     bool looked;                 /* the deadline has passed once */
     bool sending;                /* the last greeting; otherwise receiving the next */
-    struct tcp_attempt *attempt; /* NULL: a guest */
+    struct tcp_attempt *attempt; /* NULL: an incoming one */
     unsigned candidate;          /* of the attempt */
     struct tcp_lane *lane;       /* frozen, once the peer has proved itself */
     struct sockaddr_storage address;
@@ -43,20 +30,20 @@ struct tcp_talk {
     struct tcp_greeting in;
     size_t done; /* bytes of the greeting that is being sent or received */
 
-    /* Of a guest: */
-    struct tcp_talk *next, **link; /* in its list, and what points at it there */
-    struct tcp_contact *contact;   /* whom it has introduced itself as; NULL: a stranger so far */
-    struct tcp_talk *sibling;      /* the next guest of that contact */
-    uint16_t *source;              /* how many strangers there are from where it comes */
+    /* Of an incoming one: */
+    struct tcp_pending *next, **link; /* in its list, and what points at it there */
+    struct tcp_contact *contact; /* whom it has introduced itself as; NULL: a stranger so far */
+    struct tcp_pending *sibling; /* the next one of that contact */
+    uint16_t *source;            /* how many strangers there are from where it comes */
 };
 
 /* What is known of a lane that there is or could be: one for each PE and number, at rest 0. */
 struct tcp_contact {
-    struct tcp_attempt *attempt; /* this PE connects it; NULL: not at present */
-    struct tcp_talk *guests;     /* by which the peer does, the latest first */
-    uint64_t serial;             /* of the last HELLO from there */
-    struct tcp_lane *lane;       /* waits for its turn to be connected; NULL: does not */
-    const void *address;         /* that the peer published */
+    struct tcp_attempt *attempt;  /* this PE connects it; NULL: not at present */
+    struct tcp_pending *incoming; /* by which the peer does, the latest first */
+    uint64_t serial;              /* of the last HELLO from there */
+    struct tcp_lane *lane;        /* waits for its turn to be connected; NULL: does not */
+    const void *address;          /* that the peer published */
     size_t size;
     struct tcp_contact *next; /* in the queue */
     bool queued;              /* it is there */
@@ -92,25 +79,25 @@ struct tcp_turns {
 
 #define TCP_SOURCES 1024 /* counts of strangers, by a hash of where they come from */
 
-struct tcp_guest_list {
-    struct tcp_talk *first, **last;
+struct tcp_incoming_list {
+    struct tcp_pending *first, **last;
 };
 
-struct tcp_guests {
-    struct tcp_guest_list strangers, introduced; /* the oldest first */
+struct tcp_incoming {
+    struct tcp_incoming_list strangers, introduced; /* the oldest first */
     unsigned count, stranger_count;
     uint16_t from[TCP_SOURCES];
-    struct tcp_guest_chunk *chunks;
-    struct tcp_talk *unused;
+    struct tcp_incoming_chunk *chunks;
+    struct tcp_pending *unused;
     struct tcp_limiter failed, turned_away;
 };
 
 /* All that an instance has for making connections. Under the poll lock. */
 struct tcp_net {
-    struct tcp *tcp;
-    const struct sy_host *host;
+    struct tcp_conn_user user;
+    const struct sy_host *host; /* the user's, as are the next two */
     const struct tcp_settings *settings;
-    struct tcp_poll *poll;
+    struct tcp_watches *set;
     /* listen.c */
     struct sy_interface *mine; /* all addresses of this machine */
     size_t mine_count;
@@ -122,7 +109,7 @@ struct tcp_net {
     struct tcp_limiter descriptors;
     /* the others */
     struct tcp_turns turns;
-    struct tcp_guests guests;
+    struct tcp_incoming incoming;
     struct tcp_attempt *attempts;
     uint64_t serial; /* of the last HELLO */
     uint64_t wake;   /* no deadline is earlier */
@@ -157,33 +144,37 @@ uint64_t sy_tcp_patience(struct tcp_net *net, uint64_t least);
 /* Whether the peer is connecting it, as far as one can tell now. */
 bool sy_tcp_contact_comes(struct tcp_net *net, const struct tcp_contact *contact, uint64_t now);
 
+/* Whether lanes wait for their turn. What waits to be accepted then comes first, since the peer's
+ * connection may be among it. */
+bool sy_tcp_turns_wait(const struct tcp_net *net);
+
 /* An attempt has ended: others may begin. */
 void sy_tcp_turns_go_on(struct tcp_net *net);
 
 /* Begins the attempts whose turn has come; returns when to look again, or UINT64_MAX. */
 uint64_t sy_tcp_turns_timer(struct tcp_net *net, uint64_t now);
 
-/* ---- talk.c ---- */
+/* ---- pending.c ---- */
 
 /* Sets the options that every connection has; accepted ones have them from the listening socket. */
-void sy_tcp_talk_tune(struct tcp_net *net, int fd);
+void sy_tcp_pending_tune(struct tcp_net *net, int fd);
 
 /* TCP is connecting: says HELLO if it has connected already, and watches the socket. 0 or -errno.
  */
-int sy_tcp_talk_begin(struct tcp_talk *talk);
+int sy_tcp_pending_begin(struct tcp_pending *pending);
 
 /* Goes on as far as the socket allows. */
-void sy_tcp_talk_event(struct tcp_watch *watch, uint32_t events);
+void sy_tcp_pending_event(struct tcp_watch *watch, uint32_t events);
 
 /* Ends with the socket closed. */
-void sy_tcp_talk_close(struct tcp_talk *talk);
+void sy_tcp_pending_close(struct tcp_pending *pending);
 
 /* Of an attempt: connected, and not greeted for a while. */
-bool sy_tcp_talk_ungreeted(const struct tcp_talk *talk);
+bool sy_tcp_pending_ungreeted(const struct tcp_pending *pending);
 
 /* Ends as failed if its deadline has passed, but looks once more first whether the other side has
- * spoken: it may be this PE that has not run. True: any talk may have ended. */
-bool sy_tcp_talk_late(struct tcp_talk *talk, uint64_t now);
+ * spoken: it may be this PE that has not run. True: any other may have ended. */
+bool sy_tcp_pending_late(struct tcp_pending *pending, uint64_t now);
 
 /* ---- connect.c ---- */
 
@@ -194,22 +185,31 @@ void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact, stru
 unsigned sy_tcp_attempts_since(struct tcp_net *net, uint64_t since);
 bool sy_tcp_attempts_by_rule(struct tcp_net *net, uint64_t since);
 
-/* The talk is over, and is freed. */
-void sy_tcp_attempt_gone(struct tcp_talk *talk);
+/* It is over, and is freed. */
+void sy_tcp_attempt_gone(struct tcp_pending *pending);
 
 /* TCP has connected to a candidate, which lives therefore: no other is tried for a while. Returns
  * until when the greetings may take. */
 uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now);
 
-/* What a failed talk means to the attempt: the next candidate, or the end. */
+/* What a failed connection means to the attempt: the next candidate, or the end. */
 void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int code,
                            const char *words);
 
 /* The peer's own connection is to come first. */
 void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate);
 
-/* The peer has proved itself: the other talks of the attempt end. Returns the lane. */
-struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_talk *talk);
+/* The peer has proved itself: the other connections of the attempt end. Returns the lane. */
+struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_pending *pending);
+
+/* Acts on deadlines of attempts; the next one, or UINT64_MAX. */
+void sy_tcp_attempts_timer(struct tcp_net *net, uint64_t now);
+uint64_t sy_tcp_attempts_deadline(struct tcp_net *net);
+
+static inline uint64_t sy_tcp_earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* What this PE's own attempt at a lane is doing. */
 enum tcp_progress {
@@ -224,50 +224,38 @@ enum tcp_progress sy_tcp_attempt_progress(struct tcp_net *net, const struct tcp_
 void sy_tcp_attempt_end(struct tcp_net *net, struct tcp_contact *contact);
 void sy_tcp_attempts_end(struct tcp_net *net);
 
-/* ---- listen.c ---- */
+/* ---- incoming.c ---- */
 
-/* Accepts what waits, so that it is known who connects to this PE. */
-void sy_tcp_listen_accept(struct tcp_net *net);
+void sy_tcp_incoming_init(struct tcp_net *net);
 
-/* Acts on deadlines; returns the next one, or UINT64_MAX. */
-uint64_t sy_tcp_listen_timer(struct tcp_net *net, uint64_t now);
-
-/* Where a peer is tried that published this: how many. */
-unsigned sy_tcp_listen_candidates(struct tcp_net *net, const struct tcp_record *peer,
-                                  struct sockaddr_storage out[TCP_CANDIDATES]);
-
-/* ---- guests.c ---- */
-
-void sy_tcp_guests_init(struct tcp_net *net);
-
-/* A talk on an accepted socket; NULL: no memory. */
-struct tcp_talk *sy_tcp_guest_open(struct tcp_net *net, int fd,
-                                   const struct sockaddr_storage *address);
+/* One on an accepted socket; NULL: no memory. */
+struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
+                                         const struct sockaddr_storage *address);
 
 /* It has said a HELLO that was never heard before. */
-void sy_tcp_guest_introduced(struct tcp_talk *talk, struct tcp_contact *contact);
+void sy_tcp_incoming_introduced(struct tcp_pending *pending, struct tcp_contact *contact);
 
 /* Closes a stranger's connection; false: there is none. */
-bool sy_tcp_guests_evict(struct tcp_net *net);
+bool sy_tcp_incoming_evict(struct tcp_net *net);
 
-/* The talk is over; its place is free. */
-void sy_tcp_guest_gone(struct tcp_talk *talk);
+/* It is over; its place is free. */
+void sy_tcp_incoming_gone(struct tcp_pending *pending);
 
-void sy_tcp_guest_failed(struct tcp_talk *talk, const char *words);
+void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words);
 
-/* A guest is turned away, which does what `words` say. */
-void sy_tcp_guest_turned_away(struct tcp_talk *talk, const char *words);
+/* It is turned away, which does what `words` say. */
+void sy_tcp_incoming_turned_away(struct tcp_pending *pending, const char *words);
 
-/* Ends the talks of guests for a lane, but for one. */
-void sy_tcp_guests_drop(struct tcp_contact *contact, const struct tcp_talk *except);
+/* Ends those for a lane, but for one. */
+void sy_tcp_incoming_drop(struct tcp_contact *contact, const struct tcp_pending *except);
 
-/* Ends the talks of guests that have frozen this lane. */
-void sy_tcp_guests_cancel(struct tcp_net *net, const struct tcp_lane *lane);
+/* Ends those that have frozen this lane. */
+void sy_tcp_incoming_cancel(struct tcp_net *net, const struct tcp_lane *lane);
 
 /* Acts on deadlines; returns the next one, or UINT64_MAX. */
-uint64_t sy_tcp_guests_timer(struct tcp_net *net, uint64_t now);
+uint64_t sy_tcp_incoming_timer(struct tcp_net *net, uint64_t now);
 
-void sy_tcp_guests_close(struct tcp_net *net);
+void sy_tcp_incoming_close(struct tcp_net *net);
 
 /* Whether the limiter lets a line through; *held: those before it that it did not. */
 bool sy_tcp_may_log(struct tcp_limiter *limiter, unsigned *held);

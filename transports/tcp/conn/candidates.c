@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transports/tcp/candidates.h"
+#include "transports/tcp/conn/candidates.h"
 #include "util/bits.h"
 #include "util/net/machine.h"
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "transports/tcp/talk.h"
+#include "transports/tcp/conn/pending.h"
 #include "util/denied.h"
 
 #define ACCEPTED 64                      /* connections at a time, before others have their turn */
@@ -17,31 +17,31 @@
 
 /* ---- accepting ---- */
 
-static void accept_events(struct tcp_net *net, uint32_t events)
+static void listen_events(struct tcp_net *net, uint32_t events)
 {
     for (unsigned i = 0; i < net->listeners; i++)
         sy_tcp_watch_change(&net->listener[i], events);
 }
 
 /* New connections wait in the kernel's queue meanwhile. */
-static void accept_pause(struct tcp_net *net)
+static void listen_pause(struct tcp_net *net)
 {
     net->paused = sy_tcp_until(net, sy_tcp_now() + PAUSE);
-    accept_events(net, 0);
+    listen_events(net, 0);
 }
 
-uint64_t sy_tcp_listen_timer(struct tcp_net *net, uint64_t now)
+static uint64_t listen_timer(struct tcp_net *net, uint64_t now)
 {
     if (net->paused && now >= net->paused) {
         net->paused = 0;
-        accept_events(net, EPOLLIN);
+        listen_events(net, EPOLLIN);
     }
     return net->paused ? net->paused : UINT64_MAX;
 }
 
 /* No descriptor is left: turns a connection away, which would otherwise stay in the queue and keep
  * this PE busy. The peer tries again. */
-static void tcp_listen_turn_away(struct tcp_net *net, int listener)
+static void listen_turn_away(struct tcp_net *net, int listener)
 {
     struct rlimit limit = {0};
     unsigned held;
@@ -62,60 +62,60 @@ static void tcp_listen_turn_away(struct tcp_net *net, int listener)
 }
 
 /* No descriptor is left. A stranger's may be had; whether that is so. */
-static bool tcp_listen_accept_failed(struct tcp_net *net, int listener, int code)
+static bool listen_accept_failed(struct tcp_net *net, int listener, int code)
 {
     bool descriptors = code == EMFILE || code == ENFILE;
 
-    if (descriptors && sy_tcp_guests_evict(net))
+    if (descriptors && sy_tcp_incoming_evict(net))
         return true;
     if (descriptors)
-        tcp_listen_turn_away(net, listener);
+        listen_turn_away(net, listener);
     if (descriptors || code == ENOBUFS || code == ENOMEM)
-        accept_pause(net);
+        listen_pause(net);
     return code == EINTR || code == ECONNABORTED;
 }
 
 /* One connection. True: there may be more. */
-static bool tcp_listen_accept_one(struct tcp_net *net, int listener)
+static bool listen_accept_one(struct tcp_net *net, int listener)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     int fd = accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    struct tcp_talk *talk;
+    struct tcp_pending *pending;
 
     if (fd < 0)
-        return tcp_listen_accept_failed(net, listener, errno);
-    talk = sy_tcp_guest_open(net, fd, &address);
-    if (!talk) {
+        return listen_accept_failed(net, listener, errno);
+    pending = sy_tcp_incoming_open(net, fd, &address);
+    if (!pending) {
         close(fd);
-        accept_pause(net);
+        listen_pause(net);
         return false;
     }
     net->counts.accepted++;
-    sy_tcp_talk_event(&talk->watch, EPOLLIN);
+    sy_tcp_pending_event(&pending->watch, EPOLLIN);
     return true;
 }
 
-static void tcp_listen_on_listener(struct tcp_watch *watch, uint32_t events)
+static void listen_on_listener(struct tcp_watch *watch, uint32_t events)
 {
     struct tcp_net *net = watch->owner;
 
     (void)events;
-    for (unsigned i = 0; i < ACCEPTED && tcp_listen_accept_one(net, watch->fd); i++)
+    for (unsigned i = 0; i < ACCEPTED && listen_accept_one(net, watch->fd); i++)
         ;
 }
 
-void sy_tcp_listen_accept(struct tcp_net *net)
+static void listen_accept(struct tcp_net *net)
 {
     for (unsigned i = 0; i < net->listeners; i++)
         for (unsigned k = 0;
-             k < DRAINED && !net->paused && tcp_listen_accept_one(net, net->listener[i].fd); k++)
+             k < DRAINED && !net->paused && listen_accept_one(net, net->listener[i].fd); k++)
             ;
 }
 
 /* ---- listening ---- */
 
-static void tcp_listen_tell(struct tcp_net *net, const struct sy_bound *bound, unsigned count)
+static void listen_tell(struct tcp_net *net, const struct sy_bound *bound, unsigned count)
 {
     char text[SY_IP_TEXT], all[300] = "";
     struct sockaddr_storage address;
@@ -130,7 +130,7 @@ static void tcp_listen_tell(struct tcp_net *net, const struct sy_bound *bound, u
 }
 
 /* Chooses addresses and listens on them: how many, or -errno. */
-static int tcp_listen_on_chosen(struct tcp_net *net, struct sy_bound *bound, struct sy_error *err)
+static int listen_on_chosen(struct tcp_net *net, struct sy_bound *bound, struct sy_error *err)
 {
     const struct sy_interface **chosen;
     size_t count;
@@ -157,7 +157,7 @@ static int tcp_listen_on_chosen(struct tcp_net *net, struct sy_bound *bound, str
 }
 
 /* The first authenticator takes libcrypto a while, and shows whether it works. */
-static int tcp_listen_try_crypto(struct tcp_net *net, struct sy_error *err)
+static int listen_try_crypto(struct tcp_net *net, struct sy_error *err)
 {
     struct tcp_transcript transcript;
     struct tcp_self self = sy_tcp_self(net);
@@ -170,7 +170,7 @@ static int tcp_listen_try_crypto(struct tcp_net *net, struct sy_error *err)
 
 /* A system call that is forbidden fails for each connection anew, which looks like a network that
  * does not answer. So those that no connection can do without are tried while it can be said. */
-static int tcp_listen_try_calls(struct tcp_net *net, int listener, struct sy_error *err)
+static int listen_try_calls(struct tcp_net *net, int listener, struct sy_error *err)
 {
     const char *call = "accept4";
     int code = 0, option, fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -188,49 +188,63 @@ static int tcp_listen_try_calls(struct tcp_net *net, int listener, struct sy_err
                 : 0;
 }
 
-int sy_tcp_listen_open(struct tcp_net *net, struct sy_error *err)
+/* Listens; *net may be closed, whatever is returned. */
+static int listen_open(struct tcp_net *net, struct sy_error *err)
 {
     struct sy_bound bound[TCP_ENDPOINTS];
-    int rc = tcp_listen_try_crypto(net, err), count;
+    int rc = listen_try_crypto(net, err), count;
 
-    net->reserve = -1;
-    net->wake = UINT64_MAX;
-    sy_tcp_guests_init(net);
     if (!rc)
         rc = sy_tcp_turns_open(net, err);
-    count = rc ? rc : tcp_listen_on_chosen(net, bound, err);
-
-    if (count < 0) {
-        sy_tcp_listen_close(net);
+    count = rc ? rc : listen_on_chosen(net, bound, err);
+    if (count < 0)
         return count;
-    }
     net->listeners = (unsigned)count;
     net->record = (struct tcp_record){.machine = sy_tcp_machine(), .count = (unsigned)count};
     for (int i = 0; i < count; i++) {
         net->listener[i] = (struct tcp_watch){
-            .fd = bound[i].fd, .event = tcp_listen_on_listener, .owner = net};
-        sy_tcp_talk_tune(net, bound[i].fd);
+            .fd = bound[i].fd, .event = listen_on_listener, .owner = net};
+        sy_tcp_pending_tune(net, bound[i].fd);
         net->record.endpoint[i] = (struct tcp_endpoint){bound[i].ip, bound[i].port};
     }
-    rc = count ? tcp_listen_try_calls(net, bound[0].fd, err) : 0;
+    rc = count ? listen_try_calls(net, bound[0].fd, err) : 0;
     if (!rc)
         rc = sy_tcp_record_advertise(net->host, &net->record, net->settings->advertise,
                                      bound[0].port, err);
     for (int i = 0; i < count && !rc; i++) {
-        rc = sy_tcp_watch_add(net->poll, &net->listener[i], EPOLLIN);
+        rc = sy_tcp_watch_add(net->set, &net->listener[i], EPOLLIN);
         if (rc)
             net->host->fail(err, -rc, "watching a listening socket: %s", strerror(-rc));
     }
-    if (rc) {
-        sy_tcp_listen_close(net);
+    if (rc)
         return rc;
-    }
     net->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    tcp_listen_tell(net, bound, net->listeners);
+    listen_tell(net, bound, net->listeners);
     return 0;
 }
 
-static void tcp_listen_tell_counts(struct tcp_net *net)
+int sy_tcp_net_open(const struct tcp_conn_user *user, struct tcp_net **opened, struct sy_error *err)
+{
+    struct tcp_net *net = calloc(1, sizeof *net);
+
+    if (!net)
+        return user->host->fail(err, ENOMEM, "no memory for connections");
+    net->user = *user;
+    net->host = user->host;
+    net->settings = user->settings;
+    net->set = user->set;
+    net->reserve = -1;
+    net->wake = UINT64_MAX;
+    sy_tcp_incoming_init(net);
+    int rc = listen_open(net, err);
+    if (rc)
+        sy_tcp_net_close(net);
+    else
+        *opened = net;
+    return rc;
+}
+
+static void listen_tell_counts(struct tcp_net *net)
 {
     const struct tcp_counts *counts = &net->counts;
 
@@ -242,10 +256,12 @@ static void tcp_listen_tell_counts(struct tcp_net *net)
                        counts->replays, counts->evicted, (double)counts->slowest / 1e6);
 }
 
-void sy_tcp_listen_close(struct tcp_net *net)
+void sy_tcp_net_close(struct tcp_net *net)
 {
+    if (!net)
+        return;
     sy_tcp_attempts_end(net);
-    sy_tcp_guests_close(net);
+    sy_tcp_incoming_close(net);
     sy_tcp_turns_close(net);
     for (unsigned i = 0; i < net->listeners; i++) {
         sy_tcp_watch_remove(&net->listener[i]);
@@ -254,10 +270,11 @@ void sy_tcp_listen_close(struct tcp_net *net)
     if (net->reserve >= 0)
         close(net->reserve);
     free(net->mine);
-    tcp_listen_tell_counts(net);
+    listen_tell_counts(net);
+    free(net);
 }
 
-size_t sy_tcp_listen_address(struct tcp_net *net, void *buffer, size_t room)
+size_t sy_tcp_net_address(struct tcp_net *net, void *buffer, size_t room)
 {
     return sy_tcp_record_write(&net->record, buffer, room);
 }
@@ -274,8 +291,18 @@ bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other,
            sy_tcp_record_outward(&b);
 }
 
-unsigned sy_tcp_listen_candidates(struct tcp_net *net, const struct tcp_record *peer,
-                                  struct sockaddr_storage out[TCP_CANDIDATES])
+uint64_t sy_tcp_net_timers(struct tcp_net *net, uint64_t now)
 {
-    return sy_tcp_candidates(peer, net->record.machine, net->mine, net->mine_count, out);
+    if (now >= net->wake) {
+        uint64_t next = sy_tcp_earlier(listen_timer(net, now), sy_tcp_incoming_timer(net, now));
+        sy_tcp_attempts_timer(net, now);
+        if (sy_tcp_turns_wait(net))
+            listen_accept(net);
+        next = sy_tcp_earlier(next, sy_tcp_turns_timer(net, now));
+        /* With thousands of attempts, not one look at all of them for each. */
+        net->wake = sy_tcp_earlier(next, sy_tcp_attempts_deadline(net));
+        if (net->wake < now + TCP_MILLISECOND)
+            net->wake = now + TCP_MILLISECOND;
+    }
+    return net->wake == UINT64_MAX ? UINT64_MAX : net->wake - now;
 }

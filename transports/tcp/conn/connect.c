@@ -1,8 +1,8 @@
-/* See connect.h. An attempt tries the candidates of a peer one after the other: each has a head
+/* See conn.h. An attempt tries the candidates of a peer one after the other: each has a head
  * start over the next, and the first one that is greeted by the peer is the connection. One to
  * which TCP has connected is alive, however long its greeting takes: the next has to wait for much
- * longer. Attempts and their talks are tables (ring.h): many begin at once and end soon, which
- * would leave the heap full of holes. */
+ * longer. Attempts and their pending connections are tables (ring.h): many begin at once and end
+ * soon, which would leave the heap full of holes. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -10,9 +10,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "transports/tcp/outage.h"
 #include "transports/tcp/ring.h"
-#include "transports/tcp/talk.h"
+#include "transports/tcp/conn/pending.h"
 #include "util/net/way.h"
 
 #define HEAD_START    (250 * TCP_MILLISECOND)
@@ -31,9 +30,9 @@ struct tcp_attempt {
     unsigned number;
     unsigned count, tried, open; /* candidates: all, those that have been begun, those that go on */
     struct sockaddr_storage candidate[TCP_CANDIDATES];
-    struct tcp_talk *talk[TCP_CANDIDATES];
+    struct tcp_pending *pending[TCP_CANDIDATES];
     bool answered;     /* TCP has connected to one */
-    bool confirmed;    /* CONFIRM has been made: one talk is left */
+    bool confirmed;    /* CONFIRM has been made: one connection is left */
     bool waiting;      /* for the connection of the peer, which refused ours as busy */
     unsigned refusals; /* as busy */
     uint64_t began, head_start;
@@ -46,14 +45,9 @@ uint64_t sy_tcp_until(struct tcp_net *net, uint64_t deadline)
 {
     if (deadline < net->wake) {
         net->wake = deadline;
-        sy_tcp_poll_wake(net->poll);
+        sy_tcp_watches_wake(net->set);
     }
     return deadline;
-}
-
-static uint64_t connect_earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 unsigned sy_tcp_attempts_since(struct tcp_net *net, uint64_t since)
@@ -75,18 +69,18 @@ bool sy_tcp_attempts_by_rule(struct tcp_net *net, uint64_t since)
 
 /* ---- ends ---- */
 
-void sy_tcp_attempt_gone(struct tcp_talk *talk)
+void sy_tcp_attempt_gone(struct tcp_pending *pending)
 {
-    talk->attempt->talk[talk->candidate] = NULL;
-    talk->attempt->open--;
-    sy_tcp_table_close(talk, sizeof *talk);
+    pending->attempt->pending[pending->candidate] = NULL;
+    pending->attempt->open--;
+    sy_tcp_table_close(pending, sizeof *pending);
 }
 
-static void connect_drop_talks(struct tcp_attempt *attempt, const struct tcp_talk *except)
+static void connect_drop_pending(struct tcp_attempt *attempt, const struct tcp_pending *except)
 {
     for (unsigned i = 0; i < attempt->tried; i++)
-        if (attempt->talk[i] && attempt->talk[i] != except)
-            sy_tcp_talk_close(attempt->talk[i]);
+        if (attempt->pending[i] && attempt->pending[i] != except)
+            sy_tcp_pending_close(attempt->pending[i]);
 }
 
 /* Another one may have its turn then. */
@@ -97,7 +91,7 @@ void sy_tcp_attempt_end(struct tcp_net *net, struct tcp_contact *contact)
     contact->lane = NULL;
     if (!attempt)
         return;
-    connect_drop_talks(attempt, NULL);
+    connect_drop_pending(attempt, NULL);
     *attempt->link = attempt->next;
     if (attempt->next)
         attempt->next->link = attempt->link;
@@ -118,7 +112,7 @@ void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_lane *lane, int pe, u
 
     if (contact)
         sy_tcp_attempt_end(net, contact);
-    sy_tcp_guests_cancel(net, lane);
+    sy_tcp_incoming_cancel(net, lane);
 }
 
 /* Adds why a candidate failed. */
@@ -133,39 +127,40 @@ static void connect_note(struct tcp_attempt *attempt, unsigned candidate, const 
 
 static void connect_give_up(struct tcp_attempt *attempt)
 {
+    struct tcp_net *net = attempt->net;
     struct tcp_lane *lane = attempt->lane;
     char why[sizeof attempt->why];
     unsigned seen = attempt->seen;
 
     memcpy(why, attempt->why, sizeof why);
-    attempt->net->host->log(SY_LOG_DEBUG, "tcp", "lane %u cannot connect to PE %d: %s",
-                            attempt->number, attempt->pe, why);
-    sy_tcp_attempt_end(attempt->net, attempt->contact);
-    sy_tcp_lane_unreachable(lane, why, seen);
+    net->host->log(SY_LOG_DEBUG, "tcp", "lane %u cannot connect to PE %d: %s", attempt->number,
+                   attempt->pe, why);
+    sy_tcp_attempt_end(net, attempt->contact);
+    net->user.unreachable(lane, why, seen);
 }
 
 /* ---- the candidates ---- */
 
-/* Opens a socket for the talk and begins to connect it: 0 or -errno. */
-static int connect_open_talk(struct tcp_talk *talk)
+/* Opens a socket and begins to connect it: 0 or -errno. */
+static int connect_open_pending(struct tcp_pending *pending)
 {
-    const struct sockaddr_storage *to = &talk->address;
+    const struct sockaddr_storage *to = &pending->address;
     socklen_t length = to->ss_family == AF_INET ? sizeof(struct sockaddr_in)
                                                 : sizeof(struct sockaddr_in6);
     int fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), code;
 
     if (fd < 0)
         return -errno;
-    talk->watch = (struct tcp_watch){.fd = fd, .event = sy_tcp_talk_event, .owner = talk};
-    talk->connecting = true;
-    talk->net->counts.tried++;
-    sy_tcp_talk_tune(talk->net, fd);
-    if (sy_tcp_lane_narrow(talk->attempt->lane))
+    pending->watch = (struct tcp_watch){.fd = fd, .event = sy_tcp_pending_event, .owner = pending};
+    pending->connecting = true;
+    pending->net->counts.tried++;
+    sy_tcp_pending_tune(pending->net, fd);
+    if (pending->net->user.narrow(pending->attempt->lane))
         setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &(int){SMALL_SEGMENT}, sizeof(int));
     if (connect(fd, (const struct sockaddr *)to, length) && errno != EINPROGRESS)
         code = -errno;
     else
-        code = sy_tcp_talk_begin(talk);
+        code = sy_tcp_pending_begin(pending);
     if (code)
         close(fd);
     return code;
@@ -182,32 +177,32 @@ static void connect_begin_candidate(struct tcp_attempt *attempt, uint64_t now)
 {
     struct tcp_net *net = attempt->net;
     unsigned i = attempt->tried++;
-    struct tcp_talk *talk = sy_tcp_table_open(sizeof *talk);
+    struct tcp_pending *pending = sy_tcp_table_open(sizeof *pending);
     struct tcp_self self = sy_tcp_self(net);
     int rc = -ENOMEM;
 
-    if (talk) {
-        attempt->talk[i] = talk;
-        talk->net = attempt->net;
-        talk->attempt = attempt;
-        talk->candidate = i;
-        talk->address = attempt->candidate[i];
-        talk->began = attempt->began;
-        talk->deadline = now +
-                         sy_tcp_patience(net, (uint64_t)(net->settings->connect_timeout * 1e9));
-        rc = sy_tcp_say_hello(&talk->transcript, &self, attempt->pe, attempt->number,
+    if (pending) {
+        attempt->pending[i] = pending;
+        pending->net = attempt->net;
+        pending->attempt = attempt;
+        pending->candidate = i;
+        pending->address = attempt->candidate[i];
+        pending->began = attempt->began;
+        pending->deadline = now +
+                            sy_tcp_patience(net, (uint64_t)(net->settings->connect_timeout * 1e9));
+        rc = sy_tcp_say_hello(&pending->transcript, &self, attempt->pe, attempt->number,
                               attempt->refusals, next_serial(net, now));
     }
     if (!rc)
-        rc = connect_open_talk(talk);
+        rc = connect_open_pending(pending);
     if (rc) {
-        attempt->talk[i] = NULL;
+        attempt->pending[i] = NULL;
         attempt->seen |= sy_way_seen(-rc);
         connect_note(attempt, i, rc == -EINVAL ? "a route of this host forbids it" : strerror(-rc));
-        sy_tcp_table_close(talk, sizeof *talk);
+        sy_tcp_table_close(pending, sizeof *pending);
         return;
     }
-    sy_tcp_until(net, talk->deadline);
+    sy_tcp_until(net, pending->deadline);
     attempt->open++;
 }
 
@@ -235,7 +230,7 @@ static void connect_go_on(struct tcp_attempt *attempt, uint64_t now)
 
 uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now)
 {
-    uint64_t patience = sy_tcp_patience(attempt->net, sy_tcp_outage_patience(attempt->lane));
+    uint64_t patience = sy_tcp_patience(attempt->net, attempt->net->user.patience(attempt->lane));
 
     attempt->answered = true;
     if (attempt->due < now + patience)
@@ -250,7 +245,7 @@ bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
     const struct tcp_attempt *attempt = contact ? contact->attempt : NULL;
 
     for (unsigned i = 0; attempt && i < attempt->tried; i++)
-        if (attempt->talk[i] && sy_tcp_talk_ungreeted(attempt->talk[i]))
+        if (attempt->pending[i] && sy_tcp_pending_ungreeted(attempt->pending[i]))
             return true;
     return false;
 }
@@ -266,7 +261,7 @@ void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int 
     }
     attempt->answered = attempt->confirmed = false;
     for (unsigned i = 0; i < attempt->tried; i++)
-        attempt->answered |= attempt->talk[i] && !attempt->talk[i]->connecting;
+        attempt->answered |= attempt->pending[i] && !attempt->pending[i]->connecting;
     connect_note(attempt, candidate, words);
     connect_go_on(attempt, sy_tcp_now());
 }
@@ -278,7 +273,7 @@ void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
     struct tcp_net *net = attempt->net;
     struct sockaddr_storage answered = attempt->candidate[candidate];
 
-    connect_drop_talks(attempt, NULL);
+    connect_drop_pending(attempt, NULL);
     attempt->answered = attempt->confirmed = false;
     net->counts.refused++;
     if (++attempt->refusals > REFUSALS) {
@@ -295,11 +290,11 @@ void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
     attempt->due = sy_tcp_until(net, sy_tcp_now() + sy_tcp_patience(net, BUSY_WAIT));
 }
 
-struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_talk *talk)
+struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_pending *pending)
 {
-    struct tcp_attempt *attempt = talk->attempt;
+    struct tcp_attempt *attempt = pending->attempt;
 
-    connect_drop_talks(attempt, talk);
+    connect_drop_pending(attempt, pending);
     attempt->confirmed = true;
     attempt->due = UINT64_MAX;
     return attempt->lane;
@@ -327,7 +322,8 @@ static void connect_find_candidates(struct tcp_attempt *attempt)
         snprintf(attempt->why, sizeof attempt->why, "the address that it published is malformed");
         return;
     }
-    attempt->count = sy_tcp_listen_candidates(attempt->net, &record, attempt->candidate);
+    attempt->count = sy_tcp_candidates(&record, attempt->net->record.machine, attempt->net->mine,
+                                       attempt->net->mine_count, attempt->candidate);
     if (!attempt->count) {
         snprintf(
             attempt->why, sizeof attempt->why,
@@ -370,7 +366,7 @@ void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact, stru
 static bool connect_attempt_timer(struct tcp_attempt *attempt, uint64_t now)
 {
     for (unsigned i = 0; i < attempt->tried; i++)
-        if (attempt->talk[i] && sy_tcp_talk_late(attempt->talk[i], now))
+        if (attempt->pending[i] && sy_tcp_pending_late(attempt->pending[i], now))
             return true;
     if (now < attempt->due)
         return false;
@@ -382,36 +378,21 @@ static bool connect_attempt_timer(struct tcp_attempt *attempt, uint64_t now)
 }
 
 /* What comes of a deadline may end or begin any attempt, so that it is begun again then. */
-static void attempts_timer(struct tcp_net *net, uint64_t now)
+void sy_tcp_attempts_timer(struct tcp_net *net, uint64_t now)
 {
     for (struct tcp_attempt *each = net->attempts; each;)
         each = connect_attempt_timer(each, now) ? net->attempts : each->next;
 }
 
-static uint64_t connect_attempts_deadline(struct tcp_net *net)
+uint64_t sy_tcp_attempts_deadline(struct tcp_net *net)
 {
     uint64_t deadline = UINT64_MAX;
 
     for (const struct tcp_attempt *each = net->attempts; each; each = each->next) {
-        deadline = connect_earlier(deadline, each->due);
+        deadline = sy_tcp_earlier(deadline, each->due);
         for (unsigned k = 0; k < each->tried; k++)
-            if (each->talk[k])
-                deadline = connect_earlier(deadline, each->talk[k]->deadline);
+            if (each->pending[k])
+                deadline = sy_tcp_earlier(deadline, each->pending[k]->deadline);
     }
     return deadline;
-}
-
-uint64_t sy_tcp_connect_timers(struct tcp_net *net, uint64_t now)
-{
-    if (now >= net->wake) {
-        uint64_t others = connect_earlier(sy_tcp_listen_timer(net, now),
-                                          sy_tcp_guests_timer(net, now));
-        attempts_timer(net, now);
-        others = connect_earlier(others, sy_tcp_turns_timer(net, now));
-        /* With thousands of attempts, not one look at all of them for each. */
-        net->wake = connect_earlier(others, connect_attempts_deadline(net));
-        if (net->wake < now + TCP_MILLISECOND)
-            net->wake = now + TCP_MILLISECOND;
-    }
-    return net->wake == UINT64_MAX ? UINT64_MAX : net->wake - now;
 }

@@ -4,8 +4,8 @@
  * machine, 2 bytes of port, then for each address a byte with its family (and a bit that says that
  * it has a port of its own), a byte with the length of its network's prefix, the port if it has
  * one, and 4 or 16 bytes. Numbers have their most significant byte first. Zeros may follow. */
-#ifndef TCP_CANDIDATES_H
-#define TCP_CANDIDATES_H
+#ifndef TCP_CONN_CANDIDATES_H
+#define TCP_CONN_CANDIDATES_H
 
 #include <switchyard/host.h>
 

@@ -1,0 +1,279 @@
+/* Incoming connections whose handshake goes on. Anybody can connect, so one is a stranger until it
+ * has said a HELLO under the job's key that was never heard before. There are STRANGERS places for
+ * those. Where all are taken, the address that has most of them loses its oldest, after a last look
+ * whether that has said something: many strangers at one address push out each other, and a PE that
+ * speaks when it has connected keeps its place. One that has introduced itself keeps it anyhow;
+ * there are no more of those than PEs of the job have opened. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "transports/tcp/ring.h"
+#include "transports/tcp/conn/pending.h"
+#include "util/bits.h"
+
+#define STRANGERS  256
+#define LOG_EVERY  (5 * TCP_SECOND)
+#define INTRODUCED (30 * TCP_SECOND) /* that one of the job has for CONFIRM; see patience */
+#define CHUNK      30
+
+/* Memory for them: made when the other chunks are full, given back by the timer when none is left,
+ * so that strangers who come one after the other do not cost a mapping each. */
+struct tcp_incoming_chunk {
+    struct tcp_incoming_chunk *next;
+    struct tcp_pending pending[CHUNK];
+};
+
+void sy_tcp_incoming_init(struct tcp_net *net)
+{
+    net->incoming.strangers.last = &net->incoming.strangers.first;
+    net->incoming.introduced.last = &net->incoming.introduced.first;
+}
+
+bool sy_tcp_may_log(struct tcp_limiter *limiter, unsigned *held)
+{
+    uint64_t now = sy_tcp_now();
+
+    if (now < limiter->next) {
+        limiter->held++;
+        return false;
+    }
+    *held = limiter->held;
+    limiter->held = 0;
+    limiter->next = now + LOG_EVERY;
+    return true;
+}
+
+/* ---- places ---- */
+
+static void incoming_enter(struct tcp_incoming_list *list, struct tcp_pending *pending)
+{
+    pending->next = NULL;
+    pending->link = list->last;
+    *list->last = pending;
+    list->last = &pending->next;
+}
+
+static void incoming_leave(struct tcp_incoming_list *list, struct tcp_pending *pending)
+{
+    *pending->link = pending->next;
+    if (pending->next)
+        pending->next->link = pending->link;
+    else
+        list->last = pending->link;
+}
+
+/* A host may have many addresses of IPv6 in one network. */
+static uint16_t *incoming_source_of(struct tcp_net *net, const struct sockaddr_storage *address)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+    uint64_t hash = address->ss_family == AF_INET
+                        ? sy_hash(&v4->sin_addr, sizeof v4->sin_addr, 4)
+                        : sy_hash(&v6->sin6_addr, sizeof v6->sin6_addr / 2, 6);
+
+    return &net->incoming.from[(hash ^ hash >> 32) % TCP_SOURCES];
+}
+
+static bool incoming_more_places(struct tcp_net *net)
+{
+    struct tcp_incoming_chunk *chunk = sy_tcp_table_open(sizeof *chunk);
+
+    if (!chunk)
+        return false;
+    chunk->next = net->incoming.chunks;
+    net->incoming.chunks = chunk;
+    for (unsigned i = CHUNK; i-- > 0; net->incoming.unused = &chunk->pending[i])
+        chunk->pending[i].next = net->incoming.unused;
+    return true;
+}
+
+static void incoming_give_back(struct tcp_net *net)
+{
+    for (struct tcp_incoming_chunk *each = net->incoming.chunks, *next; each; each = next) {
+        next = each->next;
+        sy_tcp_table_close(each, sizeof *each);
+    }
+    net->incoming.chunks = NULL;
+    net->incoming.unused = NULL;
+}
+
+/* Ends being a stranger. */
+static void incoming_leave_strangers(struct tcp_pending *pending)
+{
+    incoming_leave(&pending->net->incoming.strangers, pending);
+    pending->net->incoming.stranger_count--;
+    --*pending->source;
+}
+
+void sy_tcp_incoming_gone(struct tcp_pending *pending)
+{
+    struct tcp_net *net = pending->net;
+
+    if (pending->contact) {
+        struct tcp_pending **at = &pending->contact->incoming;
+        while (*at != pending)
+            at = &(*at)->sibling;
+        *at = pending->sibling;
+        incoming_leave(&net->incoming.introduced, pending);
+    } else {
+        incoming_leave_strangers(pending);
+    }
+    pending->watch.fd = -1;
+    pending->next = net->incoming.unused;
+    net->incoming.unused = pending;
+    net->incoming.count--;
+}
+
+/* The oldest of the address that has most. */
+static struct tcp_pending *incoming_next_to_go(struct tcp_net *net)
+{
+    struct tcp_pending *victim = net->incoming.strangers.first;
+
+    for (struct tcp_pending *each = victim; each; each = each->next)
+        if (*each->source > *victim->source)
+            victim = each;
+    return victim;
+}
+
+/* One that has spoken meanwhile goes on, or is over. */
+static void incoming_evict_one(struct tcp_net *net)
+{
+    struct tcp_pending *victim = incoming_next_to_go(net);
+
+    sy_tcp_pending_event(&victim->watch, EPOLLIN);
+    if (!net->incoming.count || victim->watch.fd < 0 || victim->contact)
+        return;
+    net->counts.evicted++;
+    sy_tcp_incoming_failed(victim, "made room for others");
+}
+
+bool sy_tcp_incoming_evict(struct tcp_net *net)
+{
+    unsigned before = net->incoming.count;
+
+    while (net->incoming.stranger_count && net->incoming.count == before)
+        incoming_evict_one(net);
+    return net->incoming.count < before;
+}
+
+struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
+                                         const struct sockaddr_storage *address)
+{
+    uint64_t now = sy_tcp_now();
+    struct tcp_pending *pending;
+
+    while (net->incoming.stranger_count >= STRANGERS)
+        incoming_evict_one(net);
+    if (!net->incoming.unused && !incoming_more_places(net))
+        return NULL;
+    pending = net->incoming.unused;
+    net->incoming.unused = pending->next;
+    *pending = (struct tcp_pending){
+        .net = net,
+        .watch = {.fd = fd, .event = sy_tcp_pending_event, .owner = pending},
+        .address = *address,
+        .source = incoming_source_of(net, address),
+        .began = now,
+        .deadline = sy_tcp_until(net, now + sy_tcp_patience(net, TCP_GREETING_TIME))};
+    incoming_enter(&net->incoming.strangers, pending);
+    net->incoming.stranger_count++;
+    ++*pending->source;
+    net->incoming.count++;
+    return pending;
+}
+
+void sy_tcp_incoming_introduced(struct tcp_pending *pending, struct tcp_contact *contact)
+{
+    incoming_leave_strangers(pending);
+    incoming_enter(&pending->net->incoming.introduced, pending);
+    pending->contact = contact;
+    pending->sibling = contact->incoming;
+    contact->incoming = pending;
+    pending->deadline = sy_tcp_now() + sy_tcp_patience(pending->net, INTRODUCED);
+}
+
+/* ---- ends ---- */
+
+void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words)
+{
+    struct tcp_net *net = pending->net;
+    struct tcp_lane *lane = pending->lane;
+    bool alone = lane && sy_tcp_attempt_progress(net, pending->contact) == TCP_ATTEMPT_NONE;
+    char text[SY_IP_TEXT], why[200];
+    unsigned held;
+
+    snprintf(why, sizeof why, "%s: %s", sy_socket_text(&pending->address, text), words);
+    if (sy_tcp_may_log(&net->incoming.failed, &held))
+        net->host->log(SY_LOG_DEBUG, "tcp", "greetings with %s; %u more were not told of", why,
+                       held);
+    sy_tcp_pending_close(pending);
+    if (alone)
+        net->user.unreachable(lane, why, 0);
+}
+
+void sy_tcp_incoming_turned_away(struct tcp_pending *pending, const char *words)
+{
+    char text[SY_IP_TEXT];
+    unsigned held;
+
+    if (sy_tcp_may_log(&pending->net->incoming.turned_away, &held))
+        pending->net->host->log(SY_LOG_WARN, "tcp",
+                                "turned away %s, which %s; %u more were not told of",
+                                sy_socket_text(&pending->address, text), words, held);
+    sy_tcp_pending_close(pending);
+}
+
+void sy_tcp_incoming_drop(struct tcp_contact *contact, const struct tcp_pending *except)
+{
+    for (struct tcp_pending *each = contact->incoming, *next; each; each = next) {
+        next = each->sibling;
+        if (each != except)
+            sy_tcp_pending_close(each);
+    }
+}
+
+void sy_tcp_incoming_cancel(struct tcp_net *net, const struct tcp_lane *lane)
+{
+    for (struct tcp_pending *each = net->incoming.introduced.first, *next; each; each = next) {
+        next = each->next;
+        if (each->lane == lane)
+            sy_tcp_pending_close(each);
+    }
+}
+
+static uint64_t incoming_list_timer(const struct tcp_incoming_list *list, uint64_t now)
+{
+    uint64_t deadline = UINT64_MAX;
+
+    for (struct tcp_pending *each = list->first; each;) {
+        if (sy_tcp_pending_late(each, now)) {
+            each = list->first;
+            deadline = UINT64_MAX;
+            continue;
+        }
+        if (each->deadline < deadline)
+            deadline = each->deadline;
+        each = each->next;
+    }
+    return deadline;
+}
+
+uint64_t sy_tcp_incoming_timer(struct tcp_net *net, uint64_t now)
+{
+    uint64_t strangers = incoming_list_timer(&net->incoming.strangers, now),
+             introduced = incoming_list_timer(&net->incoming.introduced, now);
+
+    if (!net->incoming.count)
+        incoming_give_back(net);
+    return strangers < introduced ? strangers : introduced;
+}
+
+void sy_tcp_incoming_close(struct tcp_net *net)
+{
+    while (net->incoming.strangers.first)
+        sy_tcp_pending_close(net->incoming.strangers.first);
+    while (net->incoming.introduced.first)
+        sy_tcp_pending_close(net->incoming.introduced.first);
+    incoming_give_back(net);
+}

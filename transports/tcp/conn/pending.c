@@ -1,0 +1,389 @@
+/* See pending.h. Reads exactly the bytes of the greetings and not one of the frames behind them,
+ * which are the lane's. */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "transports/tcp/conn/pending.h"
+
+#define UNGREETED (500 * TCP_MILLISECOND)
+#define LAST_LOOK (100 * TCP_MILLISECOND)
+#define HEAVY     32 /* PEs a processor, each of which adds a time of TCP_SILENCE */
+
+struct tcp_self sy_tcp_self(struct tcp_net *net)
+{
+    return (struct tcp_self){net->host->job_key, (uint32_t)net->host->pe,
+                             (uint32_t)net->host->npes};
+}
+
+static void pending_set(int fd, int level, int option, int value)
+{
+    setsockopt(fd, level, option, &value, sizeof value);
+}
+
+/* Where very many PEs share a processor their kernel answers late too: its threads wait like
+ * others.
+ */
+static double pending_silence(struct tcp_net *net)
+{
+    int times = net->host->load / HEAVY;
+
+    return TCP_SILENCE * (times > 1 ? times : 1);
+}
+
+/* Each is a help only, so that a refusal is not an error. The user timeout is for what is sent, and
+ * for probes too, in place of their count. */
+void sy_tcp_pending_tune(struct tcp_net *net, int fd)
+{
+    int idle = (int)net->settings->keepalive;
+    double patience = net->settings->reconnect_timeout < pending_silence(net)
+                          ? net->settings->reconnect_timeout
+                          : pending_silence(net);
+
+    pending_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    pending_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, patience > 0.1 ? (int)(patience * 1000) : 100);
+    if (net->settings->keepalive > 0) {
+        pending_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle > 0 ? idle : 1);
+        pending_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+        pending_set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
+        pending_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    }
+    if (net->settings->socket_buffer) {
+        pending_set(fd, SOL_SOCKET, SO_SNDBUF, (int)net->settings->socket_buffer);
+        pending_set(fd, SOL_SOCKET, SO_RCVBUF, (int)net->settings->socket_buffer);
+    }
+}
+
+/* ---- ends ---- */
+
+/* Gives up the pending, not its socket. */
+static int pending_release(struct tcp_pending *pending)
+{
+    int fd = pending->watch.fd;
+
+    if (pending->events)
+        sy_tcp_watch_remove(&pending->watch);
+    if (pending->attempt)
+        sy_tcp_attempt_gone(pending);
+    else
+        sy_tcp_incoming_gone(pending);
+    return fd;
+}
+
+void sy_tcp_pending_close(struct tcp_pending *pending)
+{
+    close(pending_release(pending));
+}
+
+/* Ends without success; the incoming side or the attempt is told: by words, and by an errno value
+ * that tells of the way, or 0. Returns false, for `return`. */
+static bool pending_failed(struct tcp_pending *pending, int code, const char *words)
+{
+    struct tcp_attempt *attempt = pending->attempt;
+    unsigned candidate = pending->candidate;
+
+    if (attempt) {
+        if (sy_tcp_pending_ungreeted(pending))
+            code = ETIME;
+        sy_tcp_pending_close(pending);
+        sy_tcp_attempt_failed(attempt, candidate, code, words);
+    } else {
+        sy_tcp_incoming_failed(pending, words);
+    }
+    return false;
+}
+
+bool sy_tcp_pending_ungreeted(const struct tcp_pending *pending)
+{
+    return !pending->connecting && pending->transcript.count == 1 &&
+           sy_tcp_now() - pending->connected > UNGREETED;
+}
+
+bool sy_tcp_pending_late(struct tcp_pending *pending, uint64_t now)
+{
+    char words[60];
+
+    if (now < pending->deadline)
+        return false;
+    if (!pending->looked) {
+        pending->looked = true;
+        pending->deadline = now + LAST_LOOK;
+        sy_tcp_pending_event(&pending->watch, 0);
+        return true;
+    }
+    if (pending->connecting)
+        snprintf(words, sizeof words, "no answer within %.3g s",
+                 pending->net->settings->connect_timeout);
+    else
+        snprintf(words, sizeof words, "a connection, but no greeting within %.0f s",
+                 (double)(now - (pending->connected ? pending->connected : pending->began)) / 1e9);
+    pending_failed(pending, ETIMEDOUT, words);
+    return true;
+}
+
+/* Everything has been said: the socket goes to the lane, and whatever else goes on for it ends. */
+static void pending_adopt(struct tcp_pending *pending)
+{
+    struct tcp_net *net = pending->net;
+    const struct tcp_greeting *hello = &pending->transcript.greeting[0];
+    bool connector = pending->attempt;
+    const struct tcp_greeting *theirs = &pending->transcript.greeting[connector ? 3 : 2];
+    struct tcp_positions positions = {theirs->requests, theirs->replies, theirs->hears};
+    struct tcp_lane *lane = pending->lane;
+    int pe = (int)(connector ? hello->to : hello->from);
+    struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, hello->lane);
+    uint64_t took = sy_tcp_now() - pending->began;
+    char text[SY_IP_TEXT];
+
+    net->host->log(connector && took > TCP_SECOND ? SY_LOG_INFO : SY_LOG_DEBUG, "tcp",
+                   "lane %u %s PE %d at %s, within %.1f ms", hello->lane,
+                   connector ? "connected to" : "accepted from", pe,
+                   sy_socket_text(&pending->address, text), (double)took / 1e6);
+    unsigned char keys[32] = {0};
+    struct tcp_self self = sy_tcp_self(net);
+    if (positions.hears && sy_tcp_transcript_keys(&pending->transcript, &self, keys))
+        positions.hears = 0;
+    int fd = pending_release(pending);
+    sy_tcp_turns_made(net, took);
+    sy_tcp_attempt_end(net, contact);
+    sy_tcp_incoming_drop(contact, NULL);
+    net->user.adopt(lane, fd, &positions, keys, connector);
+    explicit_bzero(keys, sizeof keys);
+}
+
+/* ---- greetings ----
+ * Functions that return bool: true when the handshake goes on at once; otherwise it waits, or is
+ * over.
+ */
+
+static bool pending_wait_for(struct tcp_pending *pending, uint32_t events)
+{
+    int rc = 0;
+
+    if (!pending->events)
+        rc = sy_tcp_watch_add(pending->net->set, &pending->watch, events);
+    else if (pending->events != events)
+        rc = sy_tcp_watch_change(&pending->watch, events);
+    if (rc)
+        return pending_failed(pending, 0, strerror(-rc));
+    pending->events = events;
+    return false;
+}
+
+/* Begins to send a greeting, if it could be made. */
+static bool pending_say(struct tcp_pending *pending, int rc)
+{
+    if (rc)
+        return pending_failed(pending, 0, strerror(-rc));
+    pending->sending = true;
+    pending->done = 0;
+    return true;
+}
+
+/* One that has been heard before, or one that is older, is somebody's recording: it earns nothing,
+ * not even a place to wait. A new one earns an answer and that place; only CONFIRM changes what
+ * this PE has. */
+static bool pending_on_hello(struct tcp_pending *pending, enum tcp_verdict verdict)
+{
+    struct tcp_net *net = pending->net;
+    struct tcp_transcript *t = &pending->transcript;
+    const struct tcp_greeting *hello = sy_tcp_last(t);
+    struct tcp_contact *contact = sy_tcp_contact(net, hello->from, hello->lane);
+    struct tcp_self self = sy_tcp_self(net);
+
+    if (verdict == TCP_OTHER_VERSION)
+        return pending_say(pending, sy_tcp_say_refuse(t, &self, TCP_REFUSE_VERSION));
+    if (verdict != TCP_GOOD || !contact)
+        return pending_say(pending, sy_tcp_say_refuse(t, &self, TCP_REFUSE_TARGET));
+    if (hello->serial <= contact->serial) {
+        net->counts.replays++;
+        if (hello->serial < contact->serial)
+            return pending_failed(pending, 0, "its HELLO is older than one that has come");
+        sy_tcp_incoming_turned_away(pending, "says what a PE of this job has said before");
+        return false;
+    }
+    contact->serial = hello->serial;
+    sy_tcp_incoming_introduced(pending, contact);
+    if (sy_tcp_connects(net, (int)hello->from) && hello->reason < TCP_HELLO_INSISTS &&
+        sy_tcp_attempt_progress(net, contact) >= TCP_ATTEMPT_ANSWERED) {
+        net->counts.refused++;
+        return pending_say(pending, sy_tcp_say_refuse(t, &self, TCP_REFUSE_BUSY));
+    }
+    return pending_say(pending, sy_tcp_say_welcome(t, &self));
+}
+
+static bool pending_on_refuse(struct tcp_pending *pending)
+{
+    switch (sy_tcp_last(&pending->transcript)->reason) {
+    case TCP_REFUSE_BUSY:
+        sy_tcp_attempt_refused(pending->attempt, pending->candidate);
+        return false;
+    case TCP_REFUSE_TARGET:
+        return pending_failed(pending, 0, "another PE of the job is there");
+    default:
+        return pending_failed(pending, 0, sy_tcp_verdict_words(TCP_OTHER_VERSION));
+    }
+}
+
+static bool pending_on_welcome(struct tcp_pending *pending)
+{
+    struct tcp_self self = sy_tcp_self(pending->net);
+
+    pending->lane = sy_tcp_attempt_confirm(pending);
+    return pending_say(
+        pending, sy_tcp_say_confirm(&pending->transcript, &self,
+                                    pending->net->user.freeze(pending->lane, pending->watch.fd)));
+}
+
+static bool pending_on_confirm(struct tcp_pending *pending)
+{
+    struct tcp_net *net = pending->net;
+    const struct tcp_greeting *hello = &pending->transcript.greeting[0];
+    int pe = (int)hello->from;
+    struct tcp_contact *contact = pending->contact;
+    struct tcp_self self = sy_tcp_self(net);
+
+    /* Both have confirmed a connection of their own; the other side keeps this PE's. */
+    if (sy_tcp_connects(net, pe) &&
+        sy_tcp_attempt_progress(net, contact) == TCP_ATTEMPT_CONFIRMED) {
+        sy_tcp_pending_close(pending);
+        return false;
+    }
+    sy_tcp_incoming_drop(contact, pending);
+    pending->lane = net->user.find(net->user.owner, pe, hello->lane);
+    if (!pending->lane)
+        return pending_failed(pending, 0, "there is no memory for another connection");
+    return pending_say(
+        pending, sy_tcp_say_resume(&pending->transcript, &self,
+                                   pending->net->user.freeze(pending->lane, pending->watch.fd)));
+}
+
+static bool pending_heard(struct tcp_pending *pending)
+{
+    struct tcp_self self = sy_tcp_self(pending->net);
+    enum tcp_verdict verdict = sy_tcp_hear(&pending->transcript, &self, &pending->in);
+
+    pending->done = 0;
+    pending->looked = false;
+    if (verdict == TCP_FORGED && !pending->attempt) {
+        sy_tcp_incoming_turned_away(pending, sy_tcp_verdict_words(TCP_FORGED));
+        return false;
+    }
+    if (verdict == TCP_STRANGE || verdict == TCP_FORGED)
+        return pending_failed(pending, 0, sy_tcp_verdict_words(verdict));
+    if (pending->in.kind == TCP_HELLO)
+        return pending_on_hello(pending, verdict);
+    if (pending->in.kind == TCP_REFUSE)
+        return pending_on_refuse(pending);
+    if (verdict != TCP_GOOD)
+        return pending_failed(pending, 0, sy_tcp_verdict_words(verdict));
+    if (pending->in.kind == TCP_WELCOME)
+        return pending_on_welcome(pending);
+    if (pending->in.kind == TCP_CONFIRM)
+        return pending_on_confirm(pending);
+    pending_adopt(pending);
+    return false;
+}
+
+static bool pending_said(struct tcp_pending *pending)
+{
+    unsigned kind = sy_tcp_last(&pending->transcript)->kind;
+
+    pending->sending = false;
+    pending->done = 0;
+    if (kind == TCP_REFUSE)
+        sy_tcp_pending_close(pending);
+    else if (kind == TCP_RESUME)
+        pending_adopt(pending);
+    else
+        return true;
+    return false;
+}
+
+/* One system call. */
+static bool pending_step(struct tcp_pending *pending)
+{
+    int fd = pending->watch.fd;
+    char *bytes = pending->sending
+                      ? (char *)&pending->transcript.greeting[pending->transcript.count - 1]
+                      : (char *)&pending->in;
+    size_t left = sizeof pending->in - pending->done;
+    ssize_t n = pending->sending ? send(fd, bytes + pending->done, left, MSG_NOSIGNAL)
+                                 : recv(fd, bytes + pending->done, left, 0);
+
+    if (n < 0 && errno == EINTR)
+        return true;
+    if (n < 0 && errno == EAGAIN)
+        return pending_wait_for(pending, pending->sending ? EPOLLOUT : EPOLLIN);
+    if (n < 0)
+        return pending_failed(pending, errno, strerror(errno));
+    if (n == 0)
+        return pending_failed(pending, 0,
+                              pending->attempt && pending->transcript.count == 1
+                                  ? "it turned this PE away, being of another job or short "
+                                    "of file descriptors"
+                                  : "it ended the connection");
+    pending->done += (size_t)n;
+    if (!pending->sending && !sy_tcp_greeting_plausible(bytes, pending->done))
+        return pending_failed(pending, 0, sy_tcp_verdict_words(TCP_STRANGE));
+    if (pending->done < sizeof pending->in)
+        return true;
+    return pending->sending ? pending_said(pending) : pending_heard(pending);
+}
+
+static void pending_answered(struct tcp_pending *pending)
+{
+    pending->connecting = false;
+    pending->connected = sy_tcp_now();
+    pending->deadline = sy_tcp_until(pending->net,
+                                     sy_tcp_attempt_answered(pending->attempt, pending->connected));
+}
+
+/* TCP has connected, or has failed to, or is still at it. */
+static bool pending_connected(struct tcp_pending *pending)
+{
+    struct sockaddr_storage peer;
+    int code = 0;
+    socklen_t length = sizeof code, size = sizeof peer;
+
+    if (getsockopt(pending->watch.fd, SOL_SOCKET, SO_ERROR, &code, &length))
+        code = errno;
+    if (code)
+        return pending_failed(pending, code, strerror(code));
+    if (getpeername(pending->watch.fd, (struct sockaddr *)&peer, &size))
+        return false;
+    pending_answered(pending);
+    return pending_say(pending, 0);
+}
+
+/* Within a machine TCP has connected when connect() returns, and there is room for what is sent. */
+int sy_tcp_pending_begin(struct tcp_pending *pending)
+{
+    const struct tcp_greeting *hello = sy_tcp_last(&pending->transcript);
+    ssize_t n = send(pending->watch.fd, hello, sizeof *hello, MSG_NOSIGNAL);
+
+    pending->events = EPOLLOUT;
+    if (n > 0) {
+        pending_answered(pending);
+        pending->sending = (size_t)n < sizeof *hello;
+        pending->done = pending->sending ? (size_t)n : 0;
+        pending->events = pending->sending ? EPOLLOUT : EPOLLIN;
+    } else if (errno != EAGAIN && errno != EINTR && errno != ENOTCONN) {
+        return -errno;
+    }
+    return sy_tcp_watch_add(pending->net->set, &pending->watch, pending->events);
+}
+
+void sy_tcp_pending_event(struct tcp_watch *watch, uint32_t events)
+{
+    struct tcp_pending *pending = watch->owner;
+
+    (void)events;
+    if (pending->connecting && !pending_connected(pending))
+        return;
+    while (pending_step(pending))
+        ;
+}

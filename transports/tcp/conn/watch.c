@@ -1,0 +1,131 @@
+/* See watch.h. */
+#include <errno.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "transports/tcp/conn/watch.h"
+
+#define SECOND UINT64_C(1000000000)
+
+uint64_t sy_tcp_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* ---- watches ---- */
+
+static int watch_control(int op, struct tcp_watch *watch, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = watch};
+
+    return epoll_ctl(watch->set->fd, op, watch->fd, &event) ? -errno : 0;
+}
+
+int sy_tcp_watch_add(struct tcp_watches *set, struct tcp_watch *watch, uint32_t events)
+{
+    watch->set = set;
+    watch->left_out = false;
+    return watch_control(EPOLL_CTL_ADD, watch, events);
+}
+
+int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events)
+{
+    if (watch->left_out && !events)
+        return 0;
+    int rc = watch_control(!events           ? EPOLL_CTL_DEL
+                           : watch->left_out ? EPOLL_CTL_ADD
+                                             : EPOLL_CTL_MOD,
+                           watch, events);
+    if (!rc)
+        watch->left_out = !events;
+    return rc;
+}
+
+void sy_tcp_watch_remove(struct tcp_watch *watch)
+{
+    struct tcp_watches *set = watch->set;
+
+    watch_control(EPOLL_CTL_DEL, watch, 0);
+    for (int i = set->next; i < set->events; i++)
+        if (set->event[i].data.ptr == watch)
+            set->event[i].data.ptr = NULL;
+}
+
+/* ---- time limits ---- */
+
+static void watch_set_timer(struct tcp_watches *set, uint64_t nanoseconds)
+{
+    struct itimerspec when = {
+        .it_value = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)}};
+
+    timerfd_settime(set->timer.fd, 0, &when, NULL);
+}
+
+void sy_tcp_watches_wake(struct tcp_watches *set)
+{
+    atomic_store(&set->woken, true);
+    watch_set_timer(set, 1);
+}
+
+/* A wake-up while `due` looks around must not be undone by what this sets: `woken` is cleared
+ * before the first look and read after the timer has been set. */
+static void watch_on_timer(struct tcp_watch *watch, uint32_t events)
+{
+    struct tcp_watches *set = watch->set;
+    uint64_t expirations, now = sy_tcp_now();
+    ssize_t got = read(watch->fd, &expirations, sizeof expirations);
+
+    (void)got, (void)events;
+    atomic_store(&set->woken, false);
+    uint64_t wait = set->due(set->owner, now);
+    if (wait != UINT64_MAX)
+        watch_set_timer(set, wait + 1);
+    if (atomic_load(&set->woken))
+        watch_set_timer(set, 1);
+}
+
+/* ---- the set ---- */
+
+int sy_tcp_watches_open(struct tcp_watches *set, uint64_t (*due)(void *owner, uint64_t now),
+                        void *owner)
+{
+    set->due = due;
+    set->owner = owner;
+    set->fd = epoll_create1(EPOLL_CLOEXEC);
+    set->timer = (struct tcp_watch){
+        .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = watch_on_timer};
+    if (set->fd >= 0 && set->timer.fd >= 0 && !sy_tcp_watch_add(set, &set->timer, EPOLLIN))
+        return 0;
+    int code = errno;
+    sy_tcp_watches_close(set);
+    return -code;
+}
+
+void sy_tcp_watches_close(struct tcp_watches *set)
+{
+    if (set->timer.fd >= 0)
+        close(set->timer.fd);
+    if (set->fd >= 0)
+        close(set->fd);
+    set->fd = set->timer.fd = -1;
+}
+
+int sy_tcp_watches_run(struct tcp_watches *set)
+{
+    int count = epoll_wait(set->fd, set->event, TCP_EVENTS, 0);
+
+    set->events = count > 0 ? count : 0;
+    for (set->next = 0; set->next < set->events;) {
+        const struct epoll_event *event = &set->event[set->next++];
+        struct tcp_watch *watch = event->data.ptr;
+        if (watch)
+            watch->event(watch, event->events);
+    }
+    set->events = 0;
+    return count;
+}
