@@ -2,10 +2,12 @@
  * connection that may be replaced. Lane 0 to a process is made with the first operation; further
  * lanes, for parts of large transfers, with the first large one.
  *
- * Locks, in the order in which they are taken: append (the producer of requests, of lane 0 for all
- * lanes to the process; producer.c), poll (poll.h; receiving, applying,
- * connecting, the producer of replies), send (the socket's sending side). A thread that finds
- * `send` taken leaves its work to the holder.
+ * Locks, in the order in which they are taken:
+ *   append  the producer of requests, of lane 0 for all lanes to the process (producer.c)
+ *   poll    receiving, applying, connecting, the producer of replies (poll.h)
+ *   send    the socket's sending side; sy_tcp_send() leaves its work to the holder
+ * Under poll, append is only tried (idle.c, herald.c): sy_tcp_producer_stop() gives up at once
+ * where another thread has it, so that nobody waits against the order.
  */
 #ifndef TCP_LANE_H
 #define TCP_LANE_H
