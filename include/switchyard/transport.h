@@ -173,7 +173,8 @@ struct sy_transport {
     int (*amo)(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
 
     /* Optional: put, then the atomic operation `signal` (SET or ADD) on the same PE, visible in
-     * that order. Without it the core uses put, fence, amo. */
+     * that order, and behind what earlier calls of it on ctx have put there. Without it the core
+     * uses put, fence, amo. */
     int (*put_signal)(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags);
 

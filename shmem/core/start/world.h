@@ -17,12 +17,12 @@ struct sy_world {
     int *node_pe;    /* node_size PE numbers, ascending */
     char host[72];   /* this machine's name */
     struct sy_job job;
-    int depth;        /* shmem_init calls not yet matched by shmem_finalize */
-    int thread_level; /* SHMEM_THREAD_ of the current initialisation */
-    bool finalizing;  /* in the last shmem_finalize, or the exit handler */
-    bool exiting;     /* in the exit handler, which finalises where the program has not */
-    bool ending;      /* the process leaves: no finalisation any more */
-    pid_t process;    /* that called shmem_init; a forked child is no PE */
+    int depth;               /* shmem_init calls not yet matched by shmem_finalize */
+    int thread_level;        /* SHMEM_THREAD_ of the current initialisation */
+    _Atomic bool finalizing; /* in the last shmem_finalize, or the exit handler */
+    bool exiting;            /* in the exit handler, which finalises where the program has not */
+    bool ending;             /* the process leaves: no finalisation any more */
+    pid_t process;           /* that called shmem_init; a forked child is no PE */
 };
 
 extern struct sy_world sy_world SY_HIDDEN;
