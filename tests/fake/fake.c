@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/rma.h"
 #include "tests/fake/fake.h"
 #include "util/parse.h"
 
@@ -86,6 +87,7 @@ static void fake_close(void *self)
     fake_wire_flush(f);
     fake_queue_drop(f);
     fake_wire_close(f);
+    sy_regions_close(&f->regions);
     free(f->peer);
     free(f);
 }
@@ -112,6 +114,11 @@ static int fake_connect(void *self, const void *addresses, size_t stride, double
         return f->host->fail(err, ENOMEM, "no memory for %zu addresses", npes);
     for (size_t pe = 0; pe < npes; pe++)
         memcpy(&peer[pe], (const char *)addresses + pe * stride, sizeof *peer);
+    int rc = sy_regions_open(&f->regions, f->host, false, err);
+    if (rc) {
+        free(peer);
+        return rc;
+    }
     pthread_mutex_lock(&f->lock);
     f->peer = peer;
     pthread_mutex_unlock(&f->lock);
@@ -190,9 +197,14 @@ static size_t parts_of(const struct sy_transfer *t)
     return t->length / (FAKE_CHUNK - 16) + 1;
 }
 
+static uint64_t place(unsigned region, uint64_t offset)
+{
+    return sy_record(0, 0, SY_RECORD_TARGET_SELF, region, offset);
+}
+
 /* Divides a transfer; no aligned element is. waiting: counts what must be answered, or NULL. */
 static int add_parts(struct fake *f, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                     enum fake_kind kind, unsigned flags, uint32_t *waiting)
+                     enum sy_record_op op, unsigned flags, uint32_t *waiting)
 {
     int rc = 0;
 
@@ -201,18 +213,16 @@ static int add_parts(struct fake *f, struct sy_transport_ctx *ctx, const struct 
         length = FAKE_CHUNK - offset % 16;
         if (length > t->length - done)
             length = t->length - done;
-        struct fake_request r = {
-            .ctx = ctx,
-            .pe = t->pe,
-            .epoch = ctx->epoch,
-            .waiting = waiting,
-            .message = {
-                .kind = kind, .window = t->window, .offset = offset, .length = (uint32_t)length}};
-        if (kind == FAKE_GET)
+        struct fake_request r = {.ctx = ctx, .pe = t->pe, .epoch = ctx->epoch, .waiting = waiting};
+        sy_rma_write_long(r.message.words, place(t->window, offset), op, length);
+        if (op == SY_RECORD_GET_LONG) {
             r.to = (char *)t->local + done;
-        else
+            r.wanted = (uint32_t)length;
+        } else {
             r.from = (const char *)t->local + done;
-        if (kind == FAKE_PUT && (flags & SY_BLOCKING)) {
+            r.message.length = (uint32_t)length;
+        }
+        if (r.from && (flags & SY_BLOCKING)) {
             r.copy = malloc(length);
             if (!r.copy)
                 return -ENOMEM;
@@ -232,7 +242,7 @@ static int fake_put(void *self, struct sy_transport_ctx *ctx, const struct sy_tr
 
     if (!begin(f, parts_of(t)))
         return -EAGAIN;
-    return end(f, add_parts(f, ctx, t, FAKE_PUT, flags, NULL));
+    return end(f, add_parts(f, ctx, t, SY_RECORD_PUT_LONG, flags, NULL));
 }
 
 static int fake_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
@@ -243,7 +253,7 @@ static int fake_get(void *self, struct sy_transport_ctx *ctx, const struct sy_tr
 
     if (!begin(f, parts_of(t)))
         return -EAGAIN;
-    int rc = add_parts(f, ctx, t, FAKE_GET, flags, flags & SY_BLOCKING ? &waiting : NULL);
+    int rc = add_parts(f, ctx, t, SY_RECORD_GET_LONG, flags, flags & SY_BLOCKING ? &waiting : NULL);
     if (!rc)
         await(f, &waiting);
     return end(f, rc);
@@ -252,18 +262,14 @@ static int fake_get(void *self, struct sy_transport_ctx *ctx, const struct sy_tr
 static int add_amo(struct fake *f, struct sy_transport_ctx *ctx, const struct sy_amo *a,
                    uint32_t *waiting)
 {
-    const struct fake_request r = {.ctx = ctx,
-                                   .pe = a->pe,
-                                   .epoch = ctx->epoch,
-                                   .to = a->result,
-                                   .waiting = waiting,
-                                   .message = {.kind = FAKE_AMO,
-                                               .window = a->window,
-                                               .offset = a->offset,
-                                               .length = a->width,
-                                               .op = a->op,
-                                               .operand = a->operand,
-                                               .compare = a->compare}};
+    struct fake_request r = {.ctx = ctx,
+                             .pe = a->pe,
+                             .epoch = ctx->epoch,
+                             .to = a->result,
+                             .wanted = a->width,
+                             .waiting = waiting};
+
+    sy_rma_write_amo(r.message.words, place(a->window, a->offset), a, a->result);
     return fake_queue_add(f, &r);
 }
 
@@ -291,7 +297,7 @@ static int fake_put_signal(void *self, struct sy_transport_ctx *ctx, const struc
         return -EOPNOTSUPP;
     if (!begin(f, parts_of(t) + 1))
         return -EAGAIN;
-    int rc = add_parts(f, ctx, t, FAKE_PUT, flags, NULL);
+    int rc = add_parts(f, ctx, t, SY_RECORD_PUT_LONG, flags, NULL);
     ctx->epoch++;
     return end(f, rc ? rc : add_amo(f, ctx, signal, NULL));
 }

@@ -19,22 +19,21 @@
 #include <sys/un.h>
 #include <switchyard/transport.h>
 
+#include "engine/regions.h"
+
 enum {
     FAKE_CHUNK = 8192, /* bytes of data a datagram */
     FAKE_ROOM =
         200 /* operations that may be waiting to be sent before -EAGAIN; one may exceed it */
 };
 
-enum fake_kind { FAKE_PUT, FAKE_GET, FAKE_AMO, FAKE_ANSWER };
-
 /* What travels. An answer repeats the request's id. */
 struct fake_message {
-    unsigned char key[16]; /* of the job: others' datagrams are dropped */
-    uint32_t kind, from;
+    unsigned char key[16];  /* of the job: others' datagrams are dropped */
+    uint32_t answers, from; /* answers: 1 or 0 */
     uint64_t id;
-    uint32_t window, length; /* of the data behind, or asked for; an atomic operation's width */
-    uint64_t offset, operand, compare;
-    uint32_t op, error; /* error: of an answer, an errno value */
+    uint32_t length, error;          /* of the data behind; of an answer, an errno value */
+    char words[8 * SY_RECORD_WORDS]; /* of a request: engine/record.h */
     char data[FAKE_CHUNK] __attribute__((aligned(16)));
 };
 
@@ -50,6 +49,7 @@ struct fake_request {
     bool sent;
     const char *from;            /* data of a put, in the caller's memory; or in `copy` */
     char *copy, *to;             /* to: where an answer's data go */
+    uint32_t wanted;             /* how many they are */
     uint32_t *waiting;           /* counts down for a caller that waits; or NULL */
     struct fake_message message; /* without data */
 };
@@ -90,6 +90,7 @@ struct fake {
     struct fake_answer *answers;
     uint64_t ids, random;
     bool armed; /* the timer */
+    struct sy_regions regions;
 };
 
 enum { FAKE_FAIL_NEVER, FAKE_FAIL_OPEN, FAKE_FAIL_CONNECT };

@@ -3,6 +3,7 @@ fake_sources = \
 	tests/fake/fake.c tests/fake/fake.h \
 	tests/fake/queue.c \
 	tests/fake/wire.c \
+	$(engine_sources) \
 	shmem/util/parse.c shmem/util/parse.h
 fake_ldflags = $(transport_ldflags) -rpath /nowhere
 

@@ -46,16 +46,13 @@ void fake_queue_answered(struct fake *f, const struct fake_message *answer)
     while (*link && (*link)->message.id != answer->id)
         link = &(*link)->next;
     struct fake_request *r = *link;
-    if (!r || !r->sent || r->pe != (int)answer->from)
+    if (!r || !r->sent || r->pe != (int)answer->from ||
+        (r->to && !answer->error && answer->length != r->wanted))
         return;
     if (answer->error) {
         f->host->lost(r->pe, (int)answer->error, "it refused a request");
-    } else if (r->to && r->message.kind == FAKE_GET) {
-        memcpy(r->to, answer->data, answer->length);
     } else if (r->to) {
-        uint32_t narrow = (uint32_t)answer->operand;
-        memcpy(r->to, r->message.length == 4 ? (const void *)&narrow : &answer->operand,
-               r->message.length);
+        memcpy(r->to, answer->data, r->wanted);
     }
     if (r->waiting)
         --*r->waiting;

@@ -7,6 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "engine/apply.h"
 #include "tests/fake/fake.h"
 
 static int watch(const struct fake *f, int fd)
@@ -69,53 +70,20 @@ int fake_wire_send(struct fake *f, int pe, const struct fake_message *message, c
 
 /* ---- serving ---- */
 
-#define MOVE_WHOLE(TYPE)                                                                           \
-    for (size_t i = 0; i < length; i += sizeof(TYPE))                                              \
-    __atomic_store_n((TYPE *)(to + i),                                                             \
-                     __atomic_load_n((const TYPE *)(from + i), __ATOMIC_RELAXED),                  \
-                     __ATOMIC_RELAXED)
-
-/* Elements that are aligned are moved whole: the program may be looking at them. */
-static void move(char *to, const char *from, size_t length)
-{
-    uintptr_t places = (uintptr_t)to | (uintptr_t)from | length;
-
-    if (places % 8 == 0)
-        MOVE_WHOLE(uint64_t);
-    else if (places % 4 == 0)
-        MOVE_WHOLE(uint32_t);
-    else if (places % 2 == 0)
-        MOVE_WHOLE(uint16_t);
-    else
-        MOVE_WHOLE(uint8_t);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-}
-#undef MOVE_WHOLE
-
-/* Does what a request asks for, into its answer. All that it says is checked. */
-static uint32_t apply(const struct fake *f, const struct fake_message *m, size_t data,
+/* Does what a request asks for, into its answer. All that it says is checked; here, that what it
+ * carries has come. */
+static uint32_t apply(struct fake *f, const struct fake_message *m, size_t data,
                       struct fake_message *answer)
 {
-    const struct sy_host *host = f->host;
-    char *here = host->memory(host->pe, m->window, m->offset, m->length);
+    unsigned op = sy_record_op(sy_record_word(m->words));
+    bool carries = op == SY_RECORD_PUT_LONG || op == SY_RECORD_PUT_STRIDED;
+    long reply = sy_record_reply(m->words);
 
-    answer->length = 0;
-    if (!here || m->length > FAKE_CHUNK)
+    sy_regions_ensure(&f->regions);
+    if (reply < 0 || reply > FAKE_CHUNK || data != (carries ? sy_record_data(m->words) : 0))
         return EFAULT;
-    if (m->kind == FAKE_PUT && m->length == data) {
-        move(here, m->data, m->length);
-        return 0;
-    }
-    if (m->kind == FAKE_GET && !data) {
-        move(answer->data, here, m->length);
-        answer->length = m->length;
-        return 0;
-    }
-    if (m->kind != FAKE_AMO || data || (m->length != 4 && m->length != 8) ||
-        (uintptr_t)here % m->length || m->op > SY_AMO_XOR)
-        return EINVAL;
-    host->amo((enum sy_amo_op)m->op, here, m->length, m->operand, m->compare, &answer->operand);
-    return 0;
+    answer->length = (uint32_t)reply;
+    return sy_apply(&f->regions, m->words, m->data, answer->data) ? EFAULT : 0;
 }
 
 static void serve(struct fake *f, const struct fake_message *m, size_t data)
@@ -129,7 +97,7 @@ static void serve(struct fake *f, const struct fake_message *m, size_t data)
     answer->pe = (int)m->from;
     answer->due = fake_chance(f, 12) ? fake_now() + (uint64_t)f->settings->late * 1000 : 0;
     answer->message = (struct fake_message){
-        .kind = FAKE_ANSWER, .from = (uint32_t)f->host->pe, .id = m->id};
+        .answers = 1, .from = (uint32_t)f->host->pe, .id = m->id};
     memcpy(answer->message.key, f->host->job_key, sizeof answer->message.key);
     answer->message.error = apply(f, m, data, &answer->message);
     answer->next = f->answers;
@@ -146,7 +114,7 @@ int fake_wire_receive(struct fake *f)
             memcmp(m.key, f->host->job_key, sizeof m.key) != 0)
             continue;
         size_t data = (size_t)got - FAKE_HEAD;
-        if (m.kind != FAKE_ANSWER)
+        if (!m.answers)
             serve(f, &m, data);
         else if (data == m.length)
             fake_queue_answered(f, &m);
