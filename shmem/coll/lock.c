@@ -103,10 +103,11 @@ static uint32_t own_link(const struct queue *queue)
     return __atomic_load_n(&queue->word[LINK], __ATOMIC_ACQUIRE);
 }
 
-/* Where nobody else writes it. */
+/* Where nobody else writes it, so that no atomic operation is needed; whoever does later has seen
+ * the atomic operation on another word that follows. */
 static void write_link(const struct queue *queue, uint32_t link)
 {
-    lock_apply(queue, SY_AMO_SET, LINK, link, 0, sy_world.pe);
+    __atomic_store_n(&queue->word[LINK], link, __ATOMIC_RELEASE);
 }
 
 static SY_COLD void lock_refuse(const char *what, const long *lock)
