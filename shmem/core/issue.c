@@ -1,5 +1,6 @@
 /* See issue.h. */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,79 +32,57 @@ static bool core_issue_again(int answer, const char *what, int pe, uint64_t *sin
     return true;
 }
 
+/* The same for what a transport need not be able to do: -EOPNOTSUPP is a final answer too. */
+enum { NOT_ASKED = INT_MIN };
+static bool core_issue_again_if_able(int answer, const char *what, int pe, uint64_t *since)
+{
+    return answer == NOT_ASKED ||
+           core_issue_again(answer == -EOPNOTSUPP ? 0 : answer, what, pe, since);
+}
+
+/* Makes a call of the route's table as long as AGAIN says of `answer`. */
+#define CALL(AGAIN, PE, MEMBER, ...)                                                               \
+    const struct sy_route_transport *route = sy_route_to(PE);                                      \
+    for (uint64_t since = 0; AGAIN(answer, what, PE, &since);)                                     \
+    answer = route->table->MEMBER(route->self, sy_issue_domain(route, ctx), __VA_ARGS__)
+
 SY_COLD void sy_issue_put_again(int answer, const char *what, shmem_ctx_t ctx,
                                 const struct sy_transfer *t, unsigned flags)
 {
-    const struct sy_route_transport *route = sy_route_to(t->pe);
-    uint64_t since = 0;
-
-    while (core_issue_again(answer, what, t->pe, &since))
-        answer = route->table->put(route->self, sy_issue_domain(route, ctx), t, flags);
+    CALL(core_issue_again, t->pe, put, t, flags);
 }
 
 SY_COLD void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx,
                                 const struct sy_transfer *t, unsigned flags)
 {
-    const struct sy_route_transport *route = sy_route_to(t->pe);
-    uint64_t since = 0;
-
-    while (core_issue_again(answer, what, t->pe, &since))
-        answer = route->table->get(route->self, sy_issue_domain(route, ctx), t, flags);
+    CALL(core_issue_again, t->pe, get, t, flags);
 }
 
 SY_COLD void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx,
-                                const struct sy_amo *amo, unsigned flags)
+                                const struct sy_amo *a, unsigned flags)
 {
-    const struct sy_route_transport *route = sy_route_to(amo->pe);
-    uint64_t since = 0;
-
-    while (core_issue_again(answer, what, amo->pe, &since))
-        answer = route->table->amo(route->self, sy_issue_domain(route, ctx), amo, flags);
-}
-
-/* The same for what a transport need not be able to do: -EOPNOTSUPP is a final answer too. */
-static bool again_if_able(int answer, const char *what, int pe, uint64_t *since)
-{
-    return core_issue_again(answer == -EOPNOTSUPP ? 0 : answer, what, pe, since);
+    CALL(core_issue_again, a->pe, amo, a, flags);
 }
 
 bool sy_issue_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t)
 {
-    const struct sy_route_transport *route = sy_route_to(t->first.pe);
-    uint64_t since = 0;
-    int answer;
-
-    do
-        answer = route->table->put_strided(route->self, sy_issue_domain(route, ctx), t,
-                                           SY_BLOCKING);
-    while (again_if_able(answer, what, t->first.pe, &since));
+    int answer = NOT_ASKED;
+    CALL(core_issue_again_if_able, t->first.pe, put_strided, t, SY_BLOCKING);
     return !answer;
 }
 
 bool sy_issue_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t)
 {
-    const struct sy_route_transport *route = sy_route_to(t->first.pe);
-    uint64_t since = 0;
-    int answer;
-
-    do
-        answer = route->table->get_strided(route->self, sy_issue_domain(route, ctx), t,
-                                           SY_BLOCKING);
-    while (again_if_able(answer, what, t->first.pe, &since));
+    int answer = NOT_ASKED;
+    CALL(core_issue_again_if_able, t->first.pe, get_strided, t, SY_BLOCKING);
     return !answer;
 }
 
 void sy_issue_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
                          const struct sy_amo *signal, unsigned flags)
 {
-    const struct sy_route_transport *route = sy_route_to(t->pe);
-    uint64_t since = 0;
-    int answer;
-
-    do
-        answer = route->table->put_signal(route->self, sy_issue_domain(route, ctx), t, signal,
-                                          flags);
-    while (again_if_able(answer, what, t->pe, &since));
+    int answer = NOT_ASKED;
+    CALL(core_issue_again_if_able, t->pe, put_signal, t, signal, flags);
     if (!answer)
         return;
     sy_issue_put(what, ctx, t, flags);
@@ -114,16 +93,11 @@ void sy_issue_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_tran
 bool sy_issue_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, uint64_t offset,
                     uint64_t value)
 {
-    const struct sy_route_transport *route = sy_route_to(pe);
-    uint64_t since = 0;
-    int answer;
-
-    do
-        answer = route->table->raise(route->self, sy_issue_domain(route, ctx), pe, window, offset,
-                                     value);
-    while (again_if_able(answer, what, pe, &since));
+    int answer = NOT_ASKED;
+    CALL(core_issue_again_if_able, pe, raise, pe, window, offset, value);
     return !answer;
 }
+#undef CALL
 
 SY_COLD static void core_issue_failed(const char *what, const struct sy_route_transport *route,
                                       int answer)
