@@ -319,7 +319,7 @@ tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/s
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_connect_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
 tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/suite.h \
-	transports/tcp/outage.c transports/tcp/log.c transports/tcp/ring.c shmem/util/net/interfaces.c shmem/util/error.c
+	transports/tcp/outage.c transports/tcp/queue.c transports/tcp/ring.c shmem/util/net/interfaces.c shmem/util/error.c
 tests_unit_test_tcp_outage_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_outage_LDADD = $(CHECK_LIBS)
 # The ofi transport with the providers that need no device.

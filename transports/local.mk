@@ -22,11 +22,11 @@ tcp_sources = \
 	transports/tcp/apply.c \
 	transports/tcp/calls.c transports/tcp/calls.h \
 	transports/tcp/idle.c \
-	transports/tcp/herald.c transports/tcp/herald.h shmem/util/siphash.h \
+	transports/tcp/hint.c transports/tcp/hint.h shmem/util/siphash.h \
 	transports/tcp/issue.c transports/tcp/issue.h \
-	transports/tcp/lane.c transports/tcp/lane.h \
+	transports/tcp/stream.c transports/tcp/stream.h \
 	transports/tcp/large.c \
-	transports/tcp/log.c transports/tcp/log.h \
+	transports/tcp/queue.c transports/tcp/queue.h \
 	transports/tcp/order.c \
 	transports/tcp/outage.c transports/tcp/outage.h \
 	transports/tcp/poll.c transports/tcp/poll.h \

@@ -28,7 +28,7 @@ tcp_fault_scripts = \
 	tests/fault/tcp_crowds.test \
 	tests/fault/tcp_endings.test \
 	tests/fault/tcp_first.test \
-	tests/fault/tcp_heralds.test \
+	tests/fault/tcp_hints.test \
 	tests/fault/tcp_idle.test \
 	tests/fault/tcp_limits.test \
 	tests/fault/tcp_resets.test \

@@ -1,11 +1,11 @@
 /* Frames from a peer that has proved itself and then says anything at all: nothing outside of the
  * windows is touched, nothing is read that is not there, nothing hangs. The real receiving side,
- * with a host table of this file's, two lanes on socket pairs, and replies that are awaited.
+ * with a host table of this file's, two streams on socket pairs, and replies that are awaited.
  *
- * The input is a list of deliveries. Each begins with 4 bytes: lane and manner (bit 0: which lane;
- * bit 1: wrap the bytes into a frame; bit 2: of replies; bit 3: that asks for an acknowledgement;
- * bits 4-7: send it in pieces of 1 << n bytes), a byte that is not used, and the number of bytes
- * that follow. */
+ * The input is a list of deliveries. Each begins with 4 bytes: stream and manner (bit 0: which
+ * stream; bit 1: wrap the bytes into a frame; bit 2: of replies; bit 3: that asks for an
+ * acknowledgement; bits 4-7: send it in segments of 1 << n bytes), a byte that is not used, and the
+ * number of bytes that follow. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -108,12 +108,12 @@ static const struct sy_host host = {
     .rest = rest,
     .soon = soon};
 
-/* ---- the lanes ---- */
+/* ---- the streams ---- */
 
 extern const struct sy_transport shmem_transport_2;
 
 static struct tcp *tcp;
-static struct tcp_lane *lanes[LANES];
+static struct tcp_stream *streams[LANES];
 static int peer[LANES]; /* the other ends */
 
 static void start(void)
@@ -124,7 +124,7 @@ static void start(void)
     static struct tcp_settings settings = {.interfaces = "lo",
                                            .port_range = "",
                                            .advertise = "",
-                                           .lanes = TCP_LANES_DIRECT,
+                                           .endpoints = TCP_ENDPOINTS_DIRECT,
                                            .streams = 1,
                                            .stripe = 1 << 22,
                                            .buffer = 256 << 10,
@@ -138,16 +138,16 @@ static void start(void)
     if (shmem_transport_2.open(&host, &instance, (void **)&tcp, &err) ||
         shmem_transport_2.connect(tcp, no_address, sizeof no_address / NPES, 1, &err))
         abort();
-    sy_tcp_lanes_close(tcp);
+    sy_tcp_streams_close(tcp);
 }
 
-static void open_lanes(void)
+static void open_streams(void)
 {
     static const struct tcp_positions nothing;
     static const unsigned char keys[32];
     struct sy_error err;
 
-    if (sy_tcp_lanes_open(tcp, &err))
+    if (sy_tcp_streams_open(tcp, &err))
         abort();
     memset(tcp->routes, 0, NPES * sizeof *tcp->routes);
     for (int i = 0; i < LANES; i++) {
@@ -156,27 +156,27 @@ static void open_lanes(void)
             abort();
         setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
         peer[i] = fds[1];
-        lanes[i] = sy_tcp_lane_find(tcp, PEER, (unsigned)i);
+        streams[i] = sy_tcp_stream_find(tcp, PEER, (unsigned)i);
         sy_tcp_poll_lock(tcp);
-        sy_tcp_lane_adopt(lanes[i], fds[0], &nothing, keys, false);
+        sy_tcp_stream_adopt(streams[i], fds[0], &nothing, keys, false);
         sy_tcp_poll_unlock(tcp);
     }
 }
 
 /* What waits for a strided reply is freed when that comes. */
-static void free_wants(struct tcp_lane *lane)
+static void free_wants(struct tcp_stream *stream)
 {
-    for (uint64_t i = lane->pending.answered; i < lane->pending.asked; i++)
-        if (sy_pending_at(&lane->pending, i)->strided)
-            free(sy_pending_at(&lane->pending, i)->dest);
+    for (uint64_t i = stream->pending.answered; i < stream->pending.asked; i++)
+        if (sy_pending_at(&stream->pending, i)->strided)
+            free(sy_pending_at(&stream->pending, i)->dest);
 }
 
-static void close_lanes(void)
+static void close_streams(void)
 {
     for (int i = 0; i < LANES; i++)
-        free_wants(lanes[i]);
+        free_wants(streams[i]);
     sy_tcp_poll_lock(tcp);
-    sy_tcp_lanes_close(tcp);
+    sy_tcp_streams_close(tcp);
     sy_tcp_poll_unlock(tcp);
     for (int i = 0; i < LANES; i++)
         close(peer[i]);
@@ -211,18 +211,18 @@ static void receive(bool read)
 
     sy_tcp_poll_lock(tcp);
     for (int i = 0; i < LANES; i++)
-        sy_tcp_receive(lanes[i]);
+        sy_tcp_receive(streams[i]);
     sy_tcp_poll_unlock(tcp);
     for (int i = 0; read && i < LANES; i++)
         while (recv(peer[i], nowhere, sizeof nowhere, 0) > 0)
             ;
 }
 
-static void say(unsigned lane, const void *bytes, size_t length, size_t piece, bool read)
+static void say(unsigned stream, const void *bytes, size_t length, size_t segment, bool read)
 {
-    for (size_t at = 0; at < length; at += piece) {
-        size_t part = length - at < piece ? length - at : piece;
-        if (send(peer[lane], (const char *)bytes + at, part, MSG_NOSIGNAL) < 0)
+    for (size_t at = 0; at < length; at += segment) {
+        size_t part = length - at < segment ? length - at : segment;
+        if (send(peer[stream], (const char *)bytes + at, part, MSG_NOSIGNAL) < 0)
             return;
         receive(read);
     }
@@ -230,26 +230,26 @@ static void say(unsigned lane, const void *bytes, size_t length, size_t piece, b
 
 static size_t deliver(const uint8_t *data, size_t size)
 {
-    unsigned manner = data[0], lane = manner & 1;
-    size_t length = (size_t)data[2] | (size_t)data[3] << 8, piece = (size_t)1 << (manner >> 4);
+    unsigned manner = data[0], stream = manner & 1;
+    size_t length = (size_t)data[2] | (size_t)data[3] << 8, segment = (size_t)1 << (manner >> 4);
 
     bool read = !(data[1] & 1);
 
     data += 4;
     if (length > size - 4)
         length = size - 4;
-    if (length / piece > 64) /* keeps a run short */
-        piece = length / 64;
+    if (length / segment > 64) /* keeps a run short */
+        segment = length / 64;
     if (manner & 2) {
         static const char padding[8];
         struct tcp_frame frame = {.length = (uint32_t)(length + 7) & ~7u,
                                   .flags = (manner & 4 ? TCP_FRAME_REPLIES : 0) |
                                            (manner & 8 ? TCP_FRAME_ACK : 0)};
-        say(lane, &frame, sizeof frame, sizeof frame, read);
-        say(lane, data, length, piece, read);
-        say(lane, padding, frame.length - length, 8, read);
+        say(stream, &frame, sizeof frame, sizeof frame, read);
+        say(stream, data, length, segment, read);
+        say(stream, padding, frame.length - length, 8, read);
     } else {
-        say(lane, data, length, piece, read);
+        say(stream, data, length, segment, read);
     }
     return 4 + length;
 }
@@ -265,7 +265,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!started)
         start();
     started = true;
-    open_lanes();
+    open_streams();
     sy_tcp_ctx_open(tcp, 0, &ctx, NULL);
     ask(ctx, dest);
     while (size >= 4) {
@@ -274,7 +274,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= used;
     }
     receive(true);
-    close_lanes();
+    close_streams();
     sy_tcp_ctx_close(tcp, ctx);
     free(dest);
     return 0;

@@ -54,9 +54,9 @@ static void judge(const uint8_t *data, size_t size, unsigned count, bool sealed)
 {
     struct tcp_transcript t = begun(count);
     struct tcp_self self = {key, count % 2 ? 0 : 1, 4};
-    struct tcp_greeting greeting = {.magic = TCP_MAGIC};
+    struct tcp_handshake greeting = {.magic = TCP_MAGIC};
     struct sy_auth_part part[2] = {{t.greeting, count * sizeof greeting},
-                                   {&greeting, offsetof(struct tcp_greeting, mac)}};
+                                   {&greeting, offsetof(struct tcp_handshake, mac)}};
     enum tcp_verdict verdict;
 
     memcpy(&greeting, data, size < sizeof greeting ? size : sizeof greeting);

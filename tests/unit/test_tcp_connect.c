@@ -1,5 +1,5 @@
 /* Connections of the TCP transport between processes, over loopback: who connects to whom and when,
- * what strangers do at the port, addresses that are dead. Lanes and polling are stand-ins. */
+ * what strangers do at the port, addresses that are dead. Streams and polling are stand-ins. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +93,7 @@ static void poll_once(int milliseconds)
     sy_tcp_watches_run(&set);
 }
 
-struct tcp_lane {
+struct tcp_stream {
     int pe;
     unsigned number;
     int fd;
@@ -104,54 +104,54 @@ struct tcp_lane {
     char why[400];
     uint64_t retry;
 };
-static struct tcp_lane lanes[PES][LANES];
+static struct tcp_stream streams[PES][LANES];
 
-static struct tcp_lane *find(struct tcp *tcp, int pe, unsigned number)
+static struct tcp_stream *find(struct tcp *tcp, int pe, unsigned number)
 {
     (void)tcp;
-    return number < LANES ? &lanes[pe][number] : NULL;
+    return number < LANES ? &streams[pe][number] : NULL;
 }
 
-static struct tcp_positions freeze(struct tcp_lane *lane, int fd)
+static struct tcp_positions freeze(struct tcp_stream *stream, int fd)
 {
     (void)fd;
-    lane->frozen++;
-    if (lane->fd >= 0)
-        close(lane->fd);
-    lane->fd = -1;
-    return lane->mine;
+    stream->frozen++;
+    if (stream->fd >= 0)
+        close(stream->fd);
+    stream->fd = -1;
+    return stream->mine;
 }
 
-static void adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
+static void adopt(struct tcp_stream *stream, int fd, const struct tcp_positions *peer,
                   const unsigned char keys[32], bool connector)
 {
-    require(lane->fd < 0);
-    lane->fd = fd;
-    lane->theirs = *peer;
-    memcpy(lane->keys, keys, sizeof lane->keys);
-    lane->connector = connector;
-    lane->adopted++;
-    lane->retry = 0;
+    require(stream->fd < 0);
+    stream->fd = fd;
+    stream->theirs = *peer;
+    memcpy(stream->keys, keys, sizeof stream->keys);
+    stream->connector = connector;
+    stream->adopted++;
+    stream->retry = 0;
 }
 
-static bool narrow(const struct tcp_lane *lane)
+static bool narrow(const struct tcp_stream *stream)
 {
-    (void)lane;
+    (void)stream;
     return false;
 }
 
-static uint64_t patience(const struct tcp_lane *lane)
+static uint64_t patience(const struct tcp_stream *stream)
 {
-    (void)lane;
+    (void)stream;
     return 5 * SECOND;
 }
 
-static void unreachable(struct tcp_lane *lane, const char *why, unsigned seen)
+static void unreachable(struct tcp_stream *stream, const char *why, unsigned seen)
 {
     (void)seen;
-    lane->unreachable++;
-    lane->retry = sy_tcp_now() + SECOND / 20;
-    snprintf(lane->why, sizeof lane->why, "%s", why);
+    stream->unreachable++;
+    stream->retry = sy_tcp_now() + SECOND / 20;
+    snprintf(stream->why, sizeof stream->why, "%s", why);
 }
 
 static const struct tcp_conn_user user = {.host = &host,
@@ -175,7 +175,7 @@ static void begin(int pe, int npes)
     require(!sy_tcp_watches_open(&set, due, NULL));
     for (int i = 0; i < PES; i++)
         for (unsigned k = 0; k < LANES; k++)
-            lanes[i][k] = (struct tcp_lane){.pe = i, .number = k, .fd = -1};
+            streams[i][k] = (struct tcp_stream){.pe = i, .number = k, .fd = -1};
     if (sy_tcp_net_open(&user, &net, &err))
         fprintf(stderr, "%s\n", err.text);
     shared->length[pe] = sy_tcp_net_address(net, shared->address[pe], 127);
@@ -193,52 +193,52 @@ static void meet(void)
         poll_once(1);
 }
 
-static void start(struct tcp_lane *lane)
+static void start(struct tcp_stream *stream)
 {
-    lane->retry = 0;
-    sy_tcp_connect_start(net, lane, lane->pe, lane->number, shared->address[lane->pe],
-                         shared->length[lane->pe], !lane->adopted);
+    stream->retry = 0;
+    sy_tcp_connect_start(net, stream, stream->pe, stream->number, shared->address[stream->pe],
+                         shared->length[stream->pe], !stream->adopted);
 }
 
-static void retry(struct tcp_lane *lane)
+static void retry(struct tcp_stream *stream)
 {
-    if (lane->fd < 0 && lane->retry && sy_tcp_now() >= lane->retry)
-        start(lane);
+    if (stream->fd < 0 && stream->retry && sy_tcp_now() >= stream->retry)
+        start(stream);
 }
 
-static void poll_until_adopted(struct tcp_lane *lane)
+static void poll_until_adopted(struct tcp_stream *stream)
 {
-    for (uint64_t end = sy_tcp_now() + HANG; lane->fd < 0;) {
+    for (uint64_t end = sy_tcp_now() + HANG; stream->fd < 0;) {
         require(sy_tcp_now() < end);
         poll_once(10);
-        retry(lane);
+        retry(stream);
     }
 }
 
-/* Both ends say a word over the lane, until each has heard the other's over the same connection: it
- * may be replaced meanwhile. Nothing but the words is in the stream. */
-static void exchange(struct tcp_lane *lane, uint32_t round)
+/* Both ends say a word over the stream, until each has heard the other's over the same connection:
+ * it may be replaced meanwhile. Nothing but the words is in the stream. */
+static void exchange(struct tcp_stream *stream, uint32_t round)
 {
     uint32_t out[2] = {round, (uint32_t)host.pe}, in[2];
     int fd = -1;
 
     for (uint64_t end = sy_tcp_now() + HANG;;) {
         require(sy_tcp_now() < end);
-        if (lane->fd != fd && lane->fd >= 0)
-            require(send(lane->fd, out, sizeof out, MSG_NOSIGNAL) != 0);
-        fd = lane->fd;
+        if (stream->fd != fd && stream->fd >= 0)
+            require(send(stream->fd, out, sizeof out, MSG_NOSIGNAL) != 0);
+        fd = stream->fd;
         ssize_t n = fd < 0 ? -1 : recv(fd, in, sizeof in, 0);
         if (n == sizeof in)
             break;
         if (n == 0 || (n < 0 && fd >= 0 && errno != EAGAIN)) {
             close(fd);
-            lane->fd = -1;
-            lane->retry = sy_tcp_now() + (lane->connector ? 0 : SECOND);
+            stream->fd = -1;
+            stream->retry = sy_tcp_now() + (stream->connector ? 0 : SECOND);
         }
         poll_once(1);
-        retry(lane);
+        retry(stream);
     }
-    require(in[0] == round && in[1] == (uint32_t)lane->pe);
+    require(in[0] == round && in[1] == (uint32_t)stream->pe);
 }
 
 static void run(int npes, void (*pe_main)(int pe))
@@ -275,34 +275,34 @@ static void run(int npes, void (*pe_main)(int pe))
 
 static void one_connects(int pe)
 {
-    struct tcp_lane *lane = find(NULL, 1 - pe, 3);
+    struct tcp_stream *stream = find(NULL, 1 - pe, 3);
 
-    lane->mine = (struct tcp_positions){100 + (uint64_t)pe, UINT64_MAX - (uint64_t)pe,
-                                        7000 + (uint32_t)pe};
+    stream->mine = (struct tcp_positions){100 + (uint64_t)pe, UINT64_MAX - (uint64_t)pe,
+                                          7000 + (uint32_t)pe};
     meet();
     if (pe == 1)
-        start(lane);
-    exchange(lane, 7);
-    require(lane->adopted == 1 && lane->connector == (pe == 1));
-    require(lane->theirs.requests == 101 - (uint64_t)pe);
-    require(lane->theirs.replies == UINT64_MAX - 1 + (uint64_t)pe);
-    require(lane->theirs.hears == 7001 - (uint32_t)pe);
-    memcpy(shared->keys[pe], lane->keys, sizeof lane->keys);
+        start(stream);
+    exchange(stream, 7);
+    require(stream->adopted == 1 && stream->connector == (pe == 1));
+    require(stream->theirs.requests == 101 - (uint64_t)pe);
+    require(stream->theirs.replies == UINT64_MAX - 1 + (uint64_t)pe);
+    require(stream->theirs.udp_port == 7001 - (uint32_t)pe);
+    memcpy(shared->keys[pe], stream->keys, sizeof stream->keys);
     meet();
-    require(!memcmp(shared->keys[0], shared->keys[1], sizeof lane->keys));
+    require(!memcmp(shared->keys[0], shared->keys[1], sizeof stream->keys));
     /* PE 1 loses its end; PE 0 does not know, and has the new connection in place of the old. */
     if (pe == 1) {
-        int lost = lane->fd;
-        lane->fd = -1;
-        start(lane);
-        exchange(lane, 8);
+        int lost = stream->fd;
+        stream->fd = -1;
+        start(stream);
+        exchange(stream, 8);
         close(lost);
     } else {
-        while (lane->adopted == 1)
+        while (stream->adopted == 1)
             poll_once(10);
-        exchange(lane, 8);
+        exchange(stream, 8);
     }
-    require(lane->adopted == 2);
+    require(stream->adopted == 2);
 }
 
 START_TEST(connects_and_again)
@@ -316,23 +316,23 @@ static void both_connect(int pe)
     unsigned seed = (unsigned)pe;
 
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        struct tcp_lane *lane = find(NULL, 1 - pe, round % LANES);
+        struct tcp_stream *stream = find(NULL, 1 - pe, round % LANES);
         meet();
         for (uint64_t end = sy_tcp_now() + (uint64_t)(rand_r(&seed) % 500000) * (round % 3);
              sy_tcp_now() < end;)
             if (round % 3 == 2)
                 poll_once(0);
-        if (lane->fd < 0)
-            start(lane);
-        exchange(lane, round);
+        if (stream->fd < 0)
+            start(stream);
+        exchange(stream, round);
         meet();
         poll_once(0);
         /* One connection has been made, not one after the other. */
-        require(lane->fd >= 0 && lane->adopted == (int)(round / LANES + 1));
+        require(stream->fd >= 0 && stream->adopted == (int)(round / LANES + 1));
         meet();
-        close(lane->fd);
-        lane->fd = -1;
-        sy_tcp_connect_cancel(net, lane, lane->pe, lane->number);
+        close(stream->fd);
+        stream->fd = -1;
+        sy_tcp_connect_cancel(net, stream, stream->pe, stream->number);
     }
 }
 
@@ -347,11 +347,11 @@ static void all_connect(int pe)
 {
     for (int peer = 0; peer < PES; peer++)
         for (unsigned k = 0; k < LANES && peer != pe; k++)
-            if (lanes[peer][k].fd < 0)
-                start(&lanes[peer][k]);
+            if (streams[peer][k].fd < 0)
+                start(&streams[peer][k]);
     for (int peer = 0; peer < PES; peer++)
         for (unsigned k = 0; k < LANES && peer != pe; k++)
-            exchange(&lanes[peer][k], k);
+            exchange(&streams[peer][k], k);
 }
 
 START_TEST(storm)
@@ -394,14 +394,14 @@ static void put_dead_ends(int pe, unsigned count, bool before)
 
 static void behind_dead_ends(int pe)
 {
-    struct tcp_lane *lane = find(NULL, 1 - pe, 0);
+    struct tcp_stream *stream = find(NULL, 1 - pe, 0);
 
     if (pe == 1) {
         put_dead_ends(0, 3, true);
-        start(lane);
+        start(stream);
     }
-    exchange(lane, 1);
-    require(lane->unreachable == 0);
+    exchange(stream, 1);
+    require(stream->unreachable == 0);
 }
 
 START_TEST(dead_first)
@@ -413,14 +413,14 @@ END_TEST
 /* Both want to connect, but only the higher PE's connections arrive, which are to give way. */
 static void one_way(int pe)
 {
-    struct tcp_lane *lane = find(NULL, 1 - pe, 0);
+    struct tcp_stream *stream = find(NULL, 1 - pe, 0);
 
     if (pe == 0)
         put_dead_ends(1, 1, false);
     meet();
-    start(lane);
-    exchange(lane, 1);
-    require(lane->connector == (pe == 1));
+    start(stream);
+    exchange(stream, 1);
+    require(stream->connector == (pe == 1));
 }
 
 START_TEST(one_direction)
@@ -431,24 +431,24 @@ END_TEST
 
 static void to_nowhere(int pe)
 {
-    struct tcp_lane *lane = find(NULL, 1 - pe, 0);
+    struct tcp_stream *stream = find(NULL, 1 - pe, 0);
     char port[16];
 
     if (pe == 1) {
         put_dead_ends(0, 2, false);
-        start(lane);
-        require(!lane->unreachable);
-        while (!lane->unreachable)
+        start(stream);
+        require(!stream->unreachable);
+        while (!stream->unreachable)
             poll_once(10);
         snprintf(port, sizeof port, ":%u", shared->address[0][9] * 256u + shared->address[0][10]);
-        require(strstr(lane->why, port) && strstr(lane->why, "; 127.0.0.1:"));
-        require(strstr(lane->why, "no answer within 2 s"));
-        lane->unreachable = 0;
-        sy_tcp_connect_start(net, lane, 0, 0, "nonsense", 8, true);
-        require(!lane->unreachable);
-        while (!lane->unreachable)
+        require(strstr(stream->why, port) && strstr(stream->why, "; 127.0.0.1:"));
+        require(strstr(stream->why, "no answer within 2 s"));
+        stream->unreachable = 0;
+        sy_tcp_connect_start(net, stream, 0, 0, "nonsense", 8, true);
+        require(!stream->unreachable);
+        while (!stream->unreachable)
             poll_once(10);
-        require(lane->unreachable == 1 && strstr(lane->why, "malformed"));
+        require(stream->unreachable == 1 && strstr(stream->why, "malformed"));
     }
 }
 
@@ -460,19 +460,19 @@ END_TEST
 
 static void other_job(int pe)
 {
-    struct tcp_lane *lane = find(NULL, 1 - pe, 0);
+    struct tcp_stream *stream = find(NULL, 1 - pe, 0);
 
     if (pe == 1) {
         key[7] ^= 1;
-        start(lane);
-        while (!lane->unreachable)
+        start(stream);
+        while (!stream->unreachable)
             poll_once(10);
-        require(strstr(lane->why, "another job"));
+        require(strstr(stream->why, "another job"));
         shared->over = true;
     }
     while (!shared->over)
         poll_once(10);
-    require(lane->frozen == 0 && lane->adopted == 0);
+    require(stream->frozen == 0 && stream->adopted == 0);
 }
 
 START_TEST(another_job)
@@ -483,13 +483,13 @@ END_TEST
 
 static void starved(int pe)
 {
-    struct tcp_lane *lane = find(NULL, 1 - pe, 0);
+    struct tcp_stream *stream = find(NULL, 1 - pe, 0);
     struct rlimit few = {32, 32};
 
     if (pe == 1) {
         meet();
-        start(lane);
-        poll_until_adopted(lane);
+        start(stream);
+        poll_until_adopted(stream);
         return;
     }
     require(!setrlimit(RLIMIT_NOFILE, &few));
@@ -498,10 +498,10 @@ static void starved(int pe)
     meet();
     for (uint64_t end = sy_tcp_now() + SECOND / 2; sy_tcp_now() < end;)
         poll_once(10);
-    require(lane->adopted == 0 && log_lines > 0);
+    require(stream->adopted == 0 && log_lines > 0);
     for (int fd = 16; fd < 32; fd++)
         close(fd);
-    poll_until_adopted(lane);
+    poll_until_adopted(stream);
 }
 
 START_TEST(no_descriptors)
@@ -526,7 +526,7 @@ static int stranger(void)
 }
 
 /* Says something: whether it is answered, with what. */
-static bool say(int fd, const void *bytes, size_t length, struct tcp_greeting *answer)
+static bool say(int fd, const void *bytes, size_t length, struct tcp_handshake *answer)
 {
     require(send(fd, bytes, length, MSG_NOSIGNAL) == (ssize_t)length);
     return recv(fd, answer, sizeof *answer, MSG_WAITALL) == sizeof *answer;
@@ -537,7 +537,7 @@ static void say_nonsense(void)
 {
     static const char *const said[] = {"GET / HTTP/1.0\r\n\r\n", "\x16\x03\x01\x02", "SWYDTCX",
                                        "S?"};
-    struct tcp_greeting answer;
+    struct tcp_handshake answer;
     char noise[4096];
 
     for (size_t i = 0; i < sizeof noise; i++)
@@ -554,12 +554,12 @@ static void say_nonsense(void)
 }
 
 /* Greetings made with another key, and greetings overheard. Returns a HELLO. */
-static struct tcp_greeting say_forged(void)
+static struct tcp_handshake say_forged(void)
 {
     static const unsigned char other[32] = "another job's key";
     struct tcp_self self = {other, 1, 2};
     struct tcp_transcript t;
-    struct tcp_greeting answer, hello, confirm;
+    struct tcp_handshake answer, hello, confirm;
     int fd = stranger();
 
     require(!sy_tcp_say_hello(&t, &self, 0, 0, 0, sy_tcp_now()));
@@ -597,15 +597,15 @@ static struct tcp_greeting say_forged(void)
 static void say_wrong_numbers(void)
 {
     static const struct {
-        uint32_t pe, lane;
+        uint32_t pe, stream;
     } wrong[] = {{77, 0}, {0, 0}, {UINT32_MAX, 0}, {1, LANES}, {1, UINT32_MAX}};
     struct tcp_transcript t;
-    struct tcp_greeting answer;
+    struct tcp_handshake answer;
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct tcp_self self = {key, wrong[i].pe, 2};
         int fd = stranger();
-        require(!sy_tcp_say_hello(&t, &self, 0, wrong[i].lane, 0, 1));
+        require(!sy_tcp_say_hello(&t, &self, 0, wrong[i].stream, 0, 1));
         require(say(fd, &t.greeting[0], sizeof answer, &answer));
         require(answer.kind == TCP_REFUSE && answer.reason == TCP_REFUSE_TARGET);
         close(fd);
@@ -614,19 +614,19 @@ static void say_wrong_numbers(void)
 
 static void among_strangers(int pe)
 {
-    struct tcp_lane *lane = find(NULL, 1 - pe, 0), *late = find(NULL, 1 - pe, 1);
+    struct tcp_stream *stream = find(NULL, 1 - pe, 0), *late = find(NULL, 1 - pe, 1);
 
     if (pe == 0) {
         while (!shared->over)
             poll_once(10);
-        require(lane->adopted == 1 && lane->frozen == 1 && late->adopted == 1);
+        require(stream->adopted == 1 && stream->frozen == 1 && late->adopted == 1);
         require(log_lines < 30);
         return;
     }
-    start(lane);
-    poll_until_adopted(lane);
+    start(stream);
+    poll_until_adopted(stream);
     say_nonsense();
-    struct tcp_greeting hello = say_forged();
+    struct tcp_handshake hello = say_forged();
     say_wrong_numbers();
     /* More sockets than places: some say nothing, some a HELLO that was overheard, one begins one.
      */
@@ -640,7 +640,7 @@ static void among_strangers(int pe)
     start(late);
     poll_until_adopted(late);
     require(recv(slow, &hello, 1, 0) <= 0);
-    require(recv(lane->fd, &hello, 1, 0) == -1 && errno == EAGAIN);
+    require(recv(stream->fd, &hello, 1, 0) == -1 && errno == EAGAIN);
     shared->over = true;
 }
 

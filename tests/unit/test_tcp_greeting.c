@@ -63,11 +63,11 @@ static void next_greeting(unsigned count, struct tcp_transcript *said,
 }
 
 /* Makes the mac right again, as only somebody with the key can. */
-static void seal(const struct tcp_transcript *before, struct tcp_greeting *greeting)
+static void seal(const struct tcp_transcript *before, struct tcp_handshake *greeting)
 {
     struct sy_auth_part part[2] = {
         {before->greeting, before->count * sizeof *greeting},
-        {greeting, offsetof(struct tcp_greeting, mac)},
+        {greeting, offsetof(struct tcp_handshake, mac)},
     };
 
     ck_assert_int_eq(sy_auth_mac(key, part, 2, greeting->mac), 0);
@@ -82,7 +82,7 @@ START_TEST(goes_through)
     ck_assert_uint_eq(c.acceptor.greeting[2].requests, 1000);
     ck_assert_uint_eq(c.acceptor.greeting[2].replies, 2000);
     ck_assert_uint_eq(c.connector.greeting[3].requests, UINT64_MAX);
-    ck_assert_uint_eq(c.connector.greeting[0].lane, LANE);
+    ck_assert_uint_eq(c.connector.greeting[0].stream, LANE);
 }
 END_TEST
 
@@ -104,8 +104,8 @@ START_TEST(changed_bit)
     const struct tcp_self *judge;
 
     next_greeting((unsigned)_i, &said, &hearer, &judge);
-    for (size_t bit = 0; bit < sizeof(struct tcp_greeting) * 8; bit++) {
-        struct tcp_greeting greeting = *sy_tcp_last(&said);
+    for (size_t bit = 0; bit < sizeof(struct tcp_handshake) * 8; bit++) {
+        struct tcp_handshake greeting = *sy_tcp_last(&said);
         struct tcp_transcript copy = hearer;
         ((unsigned char *)&greeting)[bit / 8] ^= (unsigned char)(1 << bit % 8);
         enum tcp_verdict verdict = sy_tcp_hear(&copy, judge, &greeting);
@@ -124,7 +124,7 @@ START_TEST(out_of_turn)
 
     next_greeting((unsigned)_i, &said, &hearer, &judge);
     for (unsigned kind = 0; kind < 256; kind++) {
-        struct tcp_greeting greeting = *sy_tcp_last(&said);
+        struct tcp_handshake greeting = *sy_tcp_last(&said);
         struct tcp_transcript copy = hearer;
         if (kind == greeting.kind || (_i == 1 && kind == TCP_REFUSE))
             continue;
@@ -141,7 +141,7 @@ START_TEST(replayed)
 {
     struct tcp_transcript said, hearer;
     const struct tcp_self *judge;
-    struct tcp_greeting old;
+    struct tcp_handshake old;
 
     next_greeting((unsigned)_i, &said, &hearer, &judge);
     old = *sy_tcp_last(&said);
@@ -169,7 +169,7 @@ END_TEST
 START_TEST(reflected)
 {
     struct conversation c = converse(2);
-    struct tcp_greeting own = c.acceptor.greeting[1];
+    struct tcp_handshake own = c.acceptor.greeting[1];
 
     ck_assert_int_eq(sy_tcp_hear(&c.acceptor, &acceptor, &own), TCP_STRANGE);
     own.kind = TCP_CONFIRM;
@@ -206,12 +206,12 @@ START_TEST(pe_numbers)
 }
 END_TEST
 
-/* An answer by a PE of the job that was not asked, or for another lane. */
+/* An answer by a PE of the job that was not asked, or for another stream. */
 START_TEST(other_answerer)
 {
     struct tcp_transcript said, hearer, copy;
     const struct tcp_self *judge;
-    struct tcp_greeting greeting;
+    struct tcp_handshake greeting;
 
     next_greeting((unsigned)_i, &said, &hearer, &judge);
     greeting = *sy_tcp_last(&said);
@@ -220,7 +220,7 @@ START_TEST(other_answerer)
     copy = hearer;
     ck_assert_int_eq(sy_tcp_hear(&copy, judge, &greeting), TCP_OTHER_TARGET);
     greeting = *sy_tcp_last(&said);
-    greeting.lane ^= 1;
+    greeting.stream ^= 1;
     seal(&hearer, &greeting);
     ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &greeting), TCP_OTHER_TARGET);
 }
@@ -229,7 +229,7 @@ END_TEST
 START_TEST(other_version)
 {
     struct tcp_transcript t = {0}, a = {0}, empty = {0};
-    struct tcp_greeting greeting;
+    struct tcp_handshake greeting;
 
     ck_assert_int_eq(sy_tcp_say_hello(&t, &connector, 5, LANE, 0, 7), 0);
     greeting = *sy_tcp_last(&t);
@@ -257,7 +257,7 @@ START_TEST(unused_fields)
     for (unsigned count = 0; count < 4; count++)
         for (unsigned field = 0; field < 5; field++) {
             next_greeting(count, &said, &hearer, &judge);
-            struct tcp_greeting greeting = *sy_tcp_last(&said);
+            struct tcp_handshake greeting = *sy_tcp_last(&said);
             bool used = field == 0   ? count == 0
                         : field == 1 ? count < 2
                         : field == 3 ? count != 1
@@ -267,7 +267,7 @@ START_TEST(unused_fields)
             else if (field == 1)
                 greeting.nonce[15] ^= 1;
             else if (field == 2)
-                greeting.hears ^= 1;
+                greeting.udp_port ^= 1;
             else if (field == 3)
                 greeting.requests ^= 1;
             else
@@ -284,8 +284,8 @@ START_TEST(impossible_port)
     const struct tcp_self *judge;
 
     next_greeting(2, &said, &hearer, &judge);
-    struct tcp_greeting greeting = *sy_tcp_last(&said);
-    greeting.hears = 65536;
+    struct tcp_handshake greeting = *sy_tcp_last(&said);
+    greeting.udp_port = 65536;
     seal(&hearer, &greeting);
     ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &greeting), TCP_STRANGE);
 }
@@ -336,19 +336,19 @@ START_TEST(known_answer)
     unsigned char counted[SY_AUTH_KEY];
     const struct tcp_self self = {counted, 5, 8};
     struct tcp_transcript t = {0};
-    struct tcp_greeting hello = {.magic = TCP_MAGIC,
-                                 .version = 3,
-                                 .kind = TCP_HELLO,
-                                 .order = TCP_ORDER_LITTLE,
-                                 .from = 3,
-                                 .to = 5,
-                                 .lane = 2,
-                                 .reason = 1,
-                                 .serial = 0x0123456789abcdef,
-                                 .mac = {0x87, 0x8f, 0xeb, 0xfa, 0x62, 0x2a, 0xe1, 0x26,
-                                         0xec, 0xe3, 0xb4, 0x6e, 0x3d, 0x48, 0x81, 0x5a,
-                                         0xa1, 0xa5, 0xb8, 0xa3, 0xfb, 0xdf, 0x6e, 0xde,
-                                         0x66, 0x69, 0xdd, 0xa5, 0x0d, 0x73, 0x82, 0xb3}};
+    struct tcp_handshake hello = {.magic = TCP_MAGIC,
+                                  .version = 3,
+                                  .kind = TCP_HELLO,
+                                  .order = TCP_ORDER_LITTLE,
+                                  .from = 3,
+                                  .to = 5,
+                                  .stream = 2,
+                                  .reason = 1,
+                                  .serial = 0x0123456789abcdef,
+                                  .mac = {0x87, 0x8f, 0xeb, 0xfa, 0x62, 0x2a, 0xe1, 0x26,
+                                          0xec, 0xe3, 0xb4, 0x6e, 0x3d, 0x48, 0x81, 0x5a,
+                                          0xa1, 0xa5, 0xb8, 0xa3, 0xfb, 0xdf, 0x6e, 0xde,
+                                          0x66, 0x69, 0xdd, 0xa5, 0x0d, 0x73, 0x82, 0xb3}};
 
     for (unsigned char i = 0; i < sizeof counted; i++)
         counted[i] = i;

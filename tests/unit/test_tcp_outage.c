@@ -1,4 +1,4 @@
-/* Who may call a peer lost: the judge of a lane's outage, with a clock of the test's own. */
+/* Who may call a peer lost: the judge of a stream's outage, with a clock of the test's own. */
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 static uint64_t now;
 static char said[1000];
 static int lines;
-static struct tcp_lane *lane;
+static struct tcp_stream *stream;
 
 static void log_line(enum sy_log_level level, const char *category, const char *fmt, ...)
 {
@@ -46,27 +46,27 @@ bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
     return false;
 }
 
-/* A lane that has been up and has broken, with a reply awaited. */
+/* A stream that has been up and has broken, with a reply awaited. */
 static void begin(void)
 {
-    static _Atomic(struct tcp_lane *) by_number[2];
+    static _Atomic(struct tcp_stream *) by_number[2];
 
     now = 1000 * SECOND;
     lines = 0;
-    free(lane);
-    lane = aligned_alloc(_Alignof(struct tcp_lane), sizeof *lane);
-    ck_assert_ptr_nonnull(lane);
-    memset(lane, 0, sizeof *lane);
-    lane->tcp = &tcp;
-    lane->pe = 1;
-    lane->watch.fd = -1;
-    atomic_store(&lane->pending.asked, 1);
-    tcp.lanes = (struct tcp_lane_table){.lane = &lane, .by_number = by_number};
-    atomic_store(&by_number[1], lane);
-    atomic_store(&tcp.lanes.count, 1);
-    sy_tcp_outage_start(lane, now);
-    sy_tcp_outage_over(lane, -1);
-    sy_tcp_outage_break(lane);
+    free(stream);
+    stream = aligned_alloc(_Alignof(struct tcp_stream), sizeof *stream);
+    ck_assert_ptr_nonnull(stream);
+    memset(stream, 0, sizeof *stream);
+    stream->tcp = &tcp;
+    stream->pe = 1;
+    stream->watch.fd = -1;
+    atomic_store(&stream->pending.asked, 1);
+    tcp.streams = (struct tcp_stream_table){.stream = &stream, .by_number = by_number};
+    atomic_store(&by_number[1], stream);
+    atomic_store(&tcp.streams.count, 1);
+    sy_tcp_outage_start(stream, now);
+    sy_tcp_outage_over(stream, -1);
+    sy_tcp_outage_break(stream);
 }
 
 /* A look after so many seconds: whether the peer is given up. */
@@ -75,7 +75,7 @@ static bool look(double seconds)
     uint64_t wait;
 
     now += (uint64_t)(seconds * (double)SECOND);
-    return sy_tcp_outage_look(lane, now, &wait);
+    return sy_tcp_outage_look(stream, now, &wait);
 }
 
 /* Looks, each after so many seconds, until the peer is given up: how many, at most 1000. */
@@ -136,9 +136,9 @@ START_TEST(a_new_outage_begins_anew)
 {
     begin();
     ck_assert(!look(0.5));
-    sy_tcp_outage_over(lane, -1);
+    sy_tcp_outage_over(stream, -1);
     now += 500 * SECOND;
-    sy_tcp_outage_break(lane);
+    sy_tcp_outage_break(stream);
     ck_assert_int_eq(looks_until_lost(0.5), 2 * LIMIT + 1);
 }
 END_TEST

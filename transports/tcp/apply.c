@@ -9,15 +9,15 @@ static const char crosses[] = "a record crosses the end of its frame";
 /* ---- replies that this side gives ---- */
 
 /* Long ones are sent from where they are, or from memory of their own. */
-static const char *apply_long(struct tcp_lane *lane, const char *at, size_t length)
+static const char *apply_long(struct tcp_stream *stream, const char *at, size_t length)
 {
-    const struct sy_regions *regions = &lane->tcp->regions;
-    struct tcp_log *log = &lane->log[TCP_REPLIES];
+    const struct sy_regions *regions = &stream->tcp->regions;
+    struct tcp_queue *queue = &stream->queue[TCP_REPLIES];
     uint64_t header = sy_record_word(at);
     const char *from = NULL, *why = NULL;
     char *copy = NULL;
 
-    if (!sy_tcp_log_has_piece(log))
+    if (!sy_tcp_queue_has_segment(queue))
         return "it asks for more long replies at a time than agreed";
     if (sy_record_op(header) == SY_RECORD_GET_LONG) {
         from = sy_regions_find(regions, header, sy_record_offset(header), length);
@@ -29,29 +29,29 @@ static const char *apply_long(struct tcp_lane *lane, const char *at, size_t leng
     if (why)
         free(copy);
     else
-        sy_tcp_log_commit_piece(log, 0, from, length, copy);
+        sy_tcp_queue_commit_segment(queue, 0, from, length, copy);
     return why;
 }
 
 /* A whole record but a put of an element and an AWAIT. The other side asks for no more replies than
  * fit, so that there is no room for one is a breach of the rules. */
-static const char *apply_one(struct tcp_lane *lane, const char *at)
+static const char *apply_one(struct tcp_stream *stream, const char *at)
 {
-    struct tcp_log *log = &lane->log[TCP_REPLIES];
+    struct tcp_queue *queue = &stream->queue[TCP_REPLIES];
     long length = sy_record_reply(at);
 
     if (length < 0)
         return sy_apply_outside;
     if (length > SY_RECORD_LONG)
-        return apply_long(lane, at, (size_t)length);
+        return apply_long(stream, at, (size_t)length);
     size_t bytes = sy_record_padded((size_t)length);
-    char *room = bytes ? sy_tcp_log_reserve(log, bytes) : NULL;
+    char *room = bytes ? sy_tcp_queue_reserve(queue, bytes) : NULL;
     if (SY_UNLIKELY(bytes && !room))
         return "it asks for more replies at a time than agreed";
-    const char *why = sy_apply(&lane->tcp->regions, at, at + sy_record_head(sy_record_word(at)),
+    const char *why = sy_apply(&stream->tcp->regions, at, at + sy_record_head(sy_record_word(at)),
                                room);
     if (bytes && !why)
-        sy_tcp_log_commit(log, bytes);
+        sy_tcp_queue_commit(queue, bytes);
     return why;
 }
 
@@ -59,22 +59,23 @@ static const char *apply_one(struct tcp_lane *lane, const char *at)
 
 /* Of `length` bytes of payload, which add `bytes` to what has been applied, the rest from `part` on
  * will be received at `to`. */
-static void apply_place(struct tcp_lane *lane, char *to, size_t part, size_t length, size_t bytes)
+static void apply_place(struct tcp_stream *stream, char *to, size_t part, size_t length,
+                        size_t bytes)
 {
-    lane->in.payload = to + part;
-    lane->in.payload_left = length - part;
-    lane->in.payload_padding = sy_record_padded(length) - length;
-    lane->in.payload_record = bytes;
+    stream->in.payload = to + part;
+    stream->in.payload_left = length - part;
+    stream->in.payload_padding = sy_record_padded(length) - length;
+    stream->in.payload_record = bytes;
 }
 
 /* A put whose payload has come only in part: what is there is stored, the rest will be received in
  * place. */
-static size_t apply_begin_payload(struct tcp_lane *lane, const char *from, size_t have,
+static size_t apply_begin_payload(struct tcp_stream *stream, const char *from, size_t have,
                                   size_t frame_left, const char **why)
 {
     uint64_t header = sy_record_word(from);
     size_t length = (size_t)sy_record_data(from), bytes = 16 + sy_record_padded(length);
-    char *to = sy_regions_find(&lane->tcp->regions, header, sy_record_offset(header), length);
+    char *to = sy_regions_find(&stream->tcp->regions, header, sy_record_offset(header), length);
 
     if (!to || bytes > frame_left) {
         *why = to ? crosses : sy_apply_outside;
@@ -82,73 +83,74 @@ static size_t apply_begin_payload(struct tcp_lane *lane, const char *from, size_
     }
     size_t part = sy_tcp_receive_cut(to, have - 16, length);
     memcpy(to, from + 16, part);
-    apply_place(lane, to, part, length, bytes);
+    apply_place(stream, to, part, length, bytes);
     return 16 + part;
 }
 
-/* AWAIT: true if the lane must stop behind this record. */
-static bool apply_await(struct tcp_lane *lane, const char *from, const char **why)
+/* AWAIT: true if the stream must stop behind this record. */
+static bool apply_await(struct tcp_stream *stream, const char *from, const char **why)
 {
     unsigned number = sy_record_target(sy_record_word(from));
-    struct tcp_lane *other = sy_tcp_lane_find(lane->tcp, lane->pe, number);
+    struct tcp_stream *other = sy_tcp_stream_find(stream->tcp, stream->pe, number);
 
-    if (!other || other == lane) {
-        *why = "it names a lane that cannot be";
+    if (!other || other == stream) {
+        *why = "it names a stream that cannot be";
         return false;
     }
-    lane->in.awaits = other;
-    lane->in.awaits_at = sy_record_word(from + 8);
-    if (atomic_load_explicit(&other->got[TCP_REQUESTS], memory_order_relaxed) >= lane->in.awaits_at)
-        lane->in.awaits = NULL;
-    return lane->in.awaits != NULL;
+    stream->in.awaits = other;
+    stream->in.awaits_at = sy_record_word(from + 8);
+    if (atomic_load_explicit(&other->got[TCP_REQUESTS], memory_order_relaxed) >=
+        stream->in.awaits_at)
+        stream->in.awaits = NULL;
+    return stream->in.awaits != NULL;
 }
 
-static const char *apply_raise(struct tcp_lane *lane, uint64_t header, uint64_t value)
+static const char *apply_raise(struct tcp_stream *stream, uint64_t header, uint64_t value)
 {
-    int news = sy_apply_raise(&lane->tcp->regions, header, value);
+    int news = sy_apply_raise(&stream->tcp->regions, header, value);
 
     if (news < 0)
         return sy_apply_outside;
-    sy_tcp_herald_note(lane, news, sy_record_op(header) == SY_RECORD_REPEAT);
+    sy_tcp_hint_note(stream, news, sy_record_op(header) == SY_RECORD_REPEAT);
     return NULL;
 }
 
 /* Any record but a put of an element. True: nothing behind it may be applied now. */
-static bool apply_other(struct tcp_lane *lane, const char *at, const char **why)
+static bool apply_other(struct tcp_stream *stream, const char *at, const char **why)
 {
     uint64_t header = sy_record_word(at);
 
     switch (sy_record_op(header)) {
     case SY_RECORD_AWAIT:
-        return apply_await(lane, at, why);
+        return apply_await(stream, at, why);
     case SY_RECORD_RAISE:
     case SY_RECORD_REPEAT:
-        *why = apply_raise(lane, header, sy_record_word(at + 8));
+        *why = apply_raise(stream, header, sy_record_word(at + 8));
         return false;
     default:
-        *why = apply_one(lane, at);
+        *why = apply_one(stream, at);
         return false;
     }
 }
 
-void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes)
+void sy_tcp_apply_done(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes)
 {
-    _Atomic uint64_t *got = &lane->got[channel];
+    _Atomic uint64_t *got = &stream->got[channel];
 
     if (channel == TCP_REPLIES)
-        sy_pending_took(&lane->pending, bytes, got);
+        sy_pending_took(&stream->pending, bytes, got);
     else /* there is one writer, under the poll lock */
         atomic_store_explicit(got, atomic_load_explicit(got, memory_order_relaxed) + bytes,
                               memory_order_release);
 }
 
-size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length,
+size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t length,
                              const char **why)
 {
-    const struct sy_regions *regions = &lane->tcp->regions;
+    const struct sy_regions *regions = &stream->tcp->regions;
     size_t used = 0, done = 0; /* done: bytes of whole records */
 
-    sy_regions_ensure(&lane->tcp->regions);
+    sy_regions_ensure(&stream->tcp->regions);
     while (length - used >= 8) {
         const char *at = from + used;
         uint64_t header = sy_record_word(at);
@@ -164,10 +166,10 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
         size_t size = sy_record_size(at, have, why);
         if (!size || size > have) {
             if (size > SY_RECORD_LONG + 16 && sy_record_op(header) == SY_RECORD_PUT_LONG)
-                used += apply_begin_payload(lane, at, have, lane->in.frame_left - used, why);
+                used += apply_begin_payload(stream, at, have, stream->in.frame_left - used, why);
             break;
         }
-        bool stop = apply_other(lane, at, why);
+        bool stop = apply_other(stream, at, why);
         if (SY_UNLIKELY(*why != NULL))
             break;
         used += size;
@@ -176,29 +178,29 @@ size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t len
         done = used;
     }
     if (done)
-        sy_tcp_apply_done(lane, TCP_REQUESTS, done);
+        sy_tcp_apply_done(stream, TCP_REQUESTS, done);
     return used;
 }
 
 /* ---- replies that this side asked for ---- */
 
-size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length,
+size_t sy_tcp_apply_replies(struct tcp_stream *stream, const char *from, size_t length,
                             const char **why)
 {
     const struct sy_pending_reply *part;
-    size_t used = sy_pending_take(&lane->pending, from, length, &lane->got[TCP_REPLIES], &part,
+    size_t used = sy_pending_take(&stream->pending, from, length, &stream->got[TCP_REPLIES], &part,
                                   why);
 
     if (!part)
         return used;
     /* A long reply has come in part: the rest will be received in place. */
     size_t have = length - used, bytes = sy_record_padded(part->length);
-    if (bytes > lane->in.frame_left - used) {
+    if (bytes > stream->in.frame_left - used) {
         *why = crosses;
         return used;
     }
     have = have < part->length ? have : part->length;
     memcpy(part->dest, from + used, have);
-    apply_place(lane, part->dest, have, part->length, bytes);
+    apply_place(stream, part->dest, have, part->length, bytes);
     return used + have;
 }

@@ -1,4 +1,4 @@
-/* The data calls: put, get, atomic operations. Each appends records to the lane that reaches the
+/* The data calls: put, get, atomic operations. Each appends records to the stream that reaches the
  * target and answers -EAGAIN, with nothing done, where there is no room. */
 #include <errno.h>
 
@@ -14,21 +14,22 @@
 SY_INLINE int calls_put_element(struct tcp *tcp, struct sy_transport_ctx *ctx,
                                 const struct sy_transfer *t, unsigned code)
 {
-    struct tcp_lane *lane = sy_tcp_issue_enter(tcp, ctx, t->pe);
+    struct tcp_stream *stream = sy_tcp_issue_enter(tcp, ctx, t->pe);
     char *room;
 
-    if (SY_UNLIKELY(!lane))
+    if (SY_UNLIKELY(!stream))
         return -EAGAIN;
     uint64_t header = sy_tcp_issue_header(tcp, SY_RECORD_PUT, code, t->pe, t->window, t->offset);
-    if (header == lane->next && sy_tcp_run_put(ctx, lane, t->local, code))
+    if (header == stream->next && sy_tcp_run_put(ctx, stream, t->local, code))
         return 0;
-    if (SY_UNLIKELY(atomic_load_explicit(&lane->run, memory_order_acquire)))
-        sy_tcp_run_close(lane);
-    if (SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, 16))))
+    if (SY_UNLIKELY(atomic_load_explicit(&stream->run, memory_order_acquire)))
+        sy_tcp_run_close(stream);
+    if (SY_UNLIKELY(!(room = sy_tcp_issue_room(stream, 16))))
         return -EAGAIN;
     sy_rma_write_element(room, header, t->local, code);
-    lane->next = sy_record_behind(header, UINT64_C(1) << code);
-    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16), 16, false);
+    stream->next = sy_record_behind(header, UINT64_C(1) << code);
+    sy_tcp_issue_done(ctx, stream, sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], 16), 16,
+                      false);
     return 0;
 }
 
@@ -40,14 +41,15 @@ static uint64_t calls_place(struct tcp *tcp, const struct sy_transfer *t)
 static int calls_put_copied(struct tcp *tcp, struct sy_transport_ctx *ctx,
                             const struct sy_transfer *t)
 {
-    struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, t->pe);
+    struct tcp_stream *stream = sy_tcp_issue_begin(tcp, ctx, t->pe);
     size_t bytes = sy_rma_put_size(t->length);
     char *room;
 
-    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_room(lane, bytes))))
+    if (SY_UNLIKELY(!stream) || SY_UNLIKELY(!(room = sy_tcp_issue_room(stream, bytes))))
         return -EAGAIN;
     sy_rma_write_put(room, calls_place(tcp, t), t->local, t->length);
-    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
+    sy_tcp_issue_done(ctx, stream, sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], bytes), bytes,
+                      false);
     return 0;
 }
 
@@ -74,20 +76,21 @@ int sy_tcp_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
         return sy_tcp_get_large(tcp, ctx, t, flags);
     if (!t->length)
         return 0;
-    struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, t->pe);
+    struct tcp_stream *stream = sy_tcp_issue_begin(tcp, ctx, t->pe);
     size_t bytes = sy_rma_get_size(t->length);
     uint64_t wanted;
     char *room;
 
-    if (SY_UNLIKELY(!lane) || SY_UNLIKELY(!(room = sy_tcp_issue_asking(ctx, lane, bytes, t->local,
-                                                                       t->length, false, &wanted))))
+    if (SY_UNLIKELY(!stream) ||
+        SY_UNLIKELY(
+            !(room = sy_tcp_issue_asking(ctx, stream, bytes, t->local, t->length, false, &wanted))))
         return -EAGAIN;
     sy_rma_write_get(room, calls_place(tcp, t), t->length);
-    uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes);
+    uint64_t tail = sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], bytes);
     if (flags & SY_BLOCKING)
-        sy_tcp_issue_ask(ctx, lane, tail, bytes, wanted);
+        sy_tcp_issue_ask(ctx, stream, tail, bytes, wanted);
     else
-        sy_tcp_issue_done(ctx, lane, tail, bytes, false);
+        sy_tcp_issue_done(ctx, stream, tail, bytes, false);
     return 0;
 }
 
@@ -101,21 +104,22 @@ static uint64_t calls_amo_place(struct tcp *tcp, const struct sy_amo *a)
 SY_INLINE int calls_issue_amo(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_amo *a,
                               unsigned flags, bool fetch, size_t bytes)
 {
-    struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, a->pe);
+    struct tcp_stream *stream = sy_tcp_issue_begin(tcp, ctx, a->pe);
     uint64_t wanted = 0;
 
-    if (SY_UNLIKELY(!lane))
+    if (SY_UNLIKELY(!stream))
         return -EAGAIN;
-    char *room = fetch ? sy_tcp_issue_asking(ctx, lane, bytes, a->result, a->width, false, &wanted)
-                       : sy_tcp_issue_room(lane, bytes);
+    char *room = fetch
+                     ? sy_tcp_issue_asking(ctx, stream, bytes, a->result, a->width, false, &wanted)
+                     : sy_tcp_issue_room(stream, bytes);
     if (SY_UNLIKELY(!room))
         return -EAGAIN;
     sy_rma_write_amo(room, calls_amo_place(tcp, a), a, fetch);
-    uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes);
+    uint64_t tail = sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], bytes);
     if (fetch && (flags & SY_BLOCKING))
-        sy_tcp_issue_ask(ctx, lane, tail, bytes, wanted);
+        sy_tcp_issue_ask(ctx, stream, tail, bytes, wanted);
     else
-        sy_tcp_issue_done(ctx, lane, tail, bytes, flags & SY_PROMPT);
+        sy_tcp_issue_done(ctx, stream, tail, bytes, flags & SY_PROMPT);
     return 0;
 }
 
@@ -132,26 +136,26 @@ int sy_tcp_raise(void *self, struct sy_transport_ctx *ctx, int pe, unsigned wind
                  uint64_t value)
 {
     struct tcp *tcp = self;
-    struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, pe);
+    struct tcp_stream *stream = sy_tcp_issue_begin(tcp, ctx, pe);
     char *room;
 
-    if (!lane)
+    if (!stream)
         return -EAGAIN;
     uint64_t word[2] = {sy_tcp_issue_header(tcp, SY_RECORD_RAISE, 3, pe, window, offset), value};
-    if (sy_tcp_herald_says(lane, word[0], value)) {
-        sy_tcp_issue_end(lane);
+    if (sy_tcp_hint_says(stream, word[0], value)) {
+        sy_tcp_issue_end(stream);
         return 0;
     }
-    if (!(room = sy_tcp_issue_room(lane, sizeof word)))
+    if (!(room = sy_tcp_issue_room(stream, sizeof word)))
         return -EAGAIN;
     memcpy(room, word, sizeof word);
-    sy_tcp_herald_joins(lane, sizeof word);
-    uint64_t tail = sy_tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
-    sy_tcp_issue_done(ctx, lane, tail, sizeof word, true);
+    sy_tcp_hint_joins(stream, sizeof word);
+    uint64_t tail = sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], sizeof word);
+    sy_tcp_issue_done(ctx, stream, tail, sizeof word, true);
     return 0;
 }
 
-/* Both records go to one lane, which keeps their order; where the payload is short they are
+/* Both records go to one stream, which keeps their order; where the payload is short they are
  * published, and leave, as one. */
 int sy_tcp_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags)
@@ -161,15 +165,15 @@ int sy_tcp_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_
     int rc;
 
     if (t->length && t->length <= (flags & SY_BLOCKING ? COPIED : COPIED_NBI)) {
-        struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, t->pe);
+        struct tcp_stream *stream = sy_tcp_issue_begin(tcp, ctx, t->pe);
         size_t first = sy_rma_put_size(t->length), bytes = first + sy_rma_amo_size(signal);
         char *room;
-        if (!lane || !(room = sy_tcp_issue_room(lane, bytes)))
+        if (!stream || !(room = sy_tcp_issue_room(stream, bytes)))
             return -EAGAIN;
         sy_rma_write_put(room, calls_place(tcp, t), t->local, t->length);
         sy_rma_write_amo(room + first, calls_amo_place(tcp, signal), signal, false);
-        sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes,
-                          false);
+        sy_tcp_issue_done(ctx, stream, sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], bytes),
+                          bytes, false);
         return 0;
     }
     rc = sy_tcp_put(self, ctx, t, flags);

@@ -6,7 +6,7 @@
 #include <switchyard/transport.h>
 
 struct tcp;
-struct tcp_lane;
+struct tcp_stream;
 
 /* calls.c */
 int sy_tcp_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
@@ -26,8 +26,8 @@ int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct
 int sy_tcp_get_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                      unsigned flags);
 
-/* Orders the parts of large puts that went over further lanes before what follows on lane 0. */
-void sy_tcp_large_fence(struct tcp_lane *lane);
+/* Orders the parts of large puts that went over further streams before what follows on stream 0. */
+void sy_tcp_large_fence(struct tcp_stream *stream);
 
 /* strided.c */
 int sy_tcp_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,

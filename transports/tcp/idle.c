@@ -1,10 +1,10 @@
-/* Lanes at rest. A lane on which nothing has moved for SHMEM_TCP_IDLE gives the pages of its logs
- * and of its list of awaited replies back to the kernel; their addresses stay. What has not been
- * confirmed is kept, and the other side is told what it waits for to let go of its own.
+/* Streams at rest. A stream on which nothing has moved for SHMEM_TCP_IDLE gives the pages of its
+ * send queues and of its list of awaited replies back to the kernel; their addresses stay. What has
+ * not been confirmed is kept, and the other side is told what it waits for to let go of its own.
  *
- * Whoever polls when the timer expires looks, under the poll lock. While lanes are in use the looks
- * are that far apart; when all rest there are none until one sends or receives. The timer is one of
- * its own, so that setting it, which the first to send after a rest does, wakes nobody. */
+ * Whoever polls when the timer expires looks, under the poll lock. While streams are in use the
+ * looks are that far apart; when all rest there are none until one sends or receives. The timer is
+ * one of its own, so that setting it, which the first to send after a rest does, wakes nobody. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,7 +15,7 @@
 #include "transports/tcp/tcp.h"
 
 #define SECOND      UINT64_C(1000000000)
-#define TURN        16                /* lanes that are trimmed at a time */
+#define TURN        16                /* streams that are trimmed at a time */
 #define TURNS_APART UINT64_C(5000000) /* nanoseconds; or less, as the looks are */
 
 static void idle_set_timer(struct tcp *tcp, uint64_t nanoseconds)
@@ -33,91 +33,91 @@ void sy_tcp_idle_moved(struct tcp *tcp)
         idle_set_timer(tcp, tcp->idle.apart);
 }
 
-static uint64_t idle_got(const struct tcp_lane *lane)
+static uint64_t idle_got(const struct tcp_stream *stream)
 {
-    return atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed) +
-           atomic_load_explicit(&lane->got[TCP_REPLIES], memory_order_relaxed);
+    return atomic_load_explicit(&stream->got[TCP_REQUESTS], memory_order_relaxed) +
+           atomic_load_explicit(&stream->got[TCP_REPLIES], memory_order_relaxed);
 }
 
 /* Confirmed, and no thread is about to find out that it has sent it. */
-static bool idle_is_empty(const struct tcp_lane *lane, enum tcp_channel channel)
+static bool idle_is_empty(const struct tcp_stream *stream, enum tcp_channel channel)
 {
-    uint64_t tail = sy_tcp_log_tail(&lane->log[channel]);
+    uint64_t tail = sy_tcp_queue_tail(&stream->queue[channel]);
 
-    return sy_tcp_log_acked(&lane->log[channel]) == tail &&
-           atomic_load_explicit(&lane->handed[channel], memory_order_acquire) == tail;
+    return sy_tcp_queue_acked(&stream->queue[channel]) == tail &&
+           atomic_load_explicit(&stream->handed[channel], memory_order_acquire) == tail;
 }
 
 /* False: something is in use. */
-static bool idle_trim_requests(struct tcp_lane *lane)
+static bool idle_trim_requests(struct tcp_stream *stream)
 {
-    struct tcp_lane *first = sy_tcp_lane_find(lane->tcp, lane->pe, 0);
+    struct tcp_stream *first = sy_tcp_stream_find(stream->tcp, stream->pe, 0);
 
     if (!first || !sy_tcp_producer_stop(first))
         return false;
-    bool unused = idle_is_empty(lane, TCP_REQUESTS) &&
-                  !atomic_load_explicit(&lane->run, memory_order_relaxed) &&
-                  !sy_pending_count(&lane->pending);
+    bool unused = idle_is_empty(stream, TCP_REQUESTS) &&
+                  !atomic_load_explicit(&stream->run, memory_order_relaxed) &&
+                  !sy_pending_count(&stream->pending);
     if (unused) {
-        sy_tcp_log_trim(&lane->log[TCP_REQUESTS]);
-        sy_tcp_table_trim(lane->pending.table, SY_PENDING_BYTES);
+        sy_tcp_queue_trim(&stream->queue[TCP_REQUESTS]);
+        sy_tcp_table_trim(stream->pending.table, SY_PENDING_BYTES);
     }
     sy_tcp_producer_go(first);
     return unused;
 }
 
-/* ---- a lane ---- */
+/* ---- a stream ---- */
 
 /* The other side may keep what this one has applied and not said so. */
-static void idle_tell(struct tcp_lane *lane)
+static void idle_tell(struct tcp_stream *stream)
 {
-    if (atomic_load_explicit(&lane->told, memory_order_relaxed) == idle_got(lane))
+    if (atomic_load_explicit(&stream->told, memory_order_relaxed) == idle_got(stream))
         return;
-    atomic_store_explicit(&lane->ack_due, true, memory_order_release);
-    sy_tcp_send(lane);
+    atomic_store_explicit(&stream->ack_due, true, memory_order_release);
+    sy_tcp_send(stream);
 }
 
-static bool idle_trim(struct tcp_lane *lane)
+static bool idle_trim(struct tcp_stream *stream)
 {
-    bool requests = idle_trim_requests(lane), replies = idle_is_empty(lane, TCP_REPLIES);
+    bool requests = idle_trim_requests(stream), replies = idle_is_empty(stream, TCP_REPLIES);
 
     if (replies)
-        sy_tcp_log_trim(&lane->log[TCP_REPLIES]);
+        sy_tcp_queue_trim(&stream->queue[TCP_REPLIES]);
     return requests && replies;
 }
 
 /* Whether nothing has moved since the last look and there may be something to trim. */
-static bool idle_rests(struct tcp_lane *lane)
+static bool idle_rests(struct tcp_stream *stream)
 {
-    uint64_t moved = idle_got(lane) + sy_tcp_log_tail(&lane->log[TCP_REQUESTS]) +
-                     sy_tcp_log_tail(&lane->log[TCP_REPLIES]);
+    uint64_t moved = idle_got(stream) + sy_tcp_queue_tail(&stream->queue[TCP_REQUESTS]) +
+                     sy_tcp_queue_tail(&stream->queue[TCP_REPLIES]);
 
-    if (moved == lane->moved)
-        return !lane->trimmed && atomic_load(&lane->state) != TCP_LANE_OVER;
-    lane->moved = moved;
-    lane->trimmed = false;
-    atomic_store(&lane->tcp->idle.planned, true);
+    if (moved == stream->moved)
+        return !stream->trimmed && atomic_load(&stream->state) != TCP_STREAM_OVER;
+    stream->moved = moved;
+    stream->trimmed = false;
+    atomic_store(&stream->tcp->idle.planned, true);
     return false;
 }
 
-static void idle_look_at(struct tcp_lane *lane)
+static void idle_look_at(struct tcp_stream *stream)
 {
-    idle_tell(lane);
-    lane->trimmed = idle_trim(lane);
-    if (!lane->trimmed)
-        atomic_store(&lane->tcp->idle.planned, true);
+    idle_tell(stream);
+    stream->trimmed = idle_trim(stream);
+    if (!stream->trimmed)
+        atomic_store(&stream->tcp->idle.planned, true);
 }
 
-/* ---- all lanes ---- */
+/* ---- all streams ---- */
 
 /* Goes on with the look: whether it has come to its end. */
 static bool idle_turn(struct tcp *tcp)
 {
-    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire), left = TURN;
+    unsigned count = atomic_load_explicit(&tcp->streams.count, memory_order_acquire), left = TURN;
 
     for (; tcp->idle.next < count && left; tcp->idle.next++)
-        if (idle_rests(tcp->lanes.lane[tcp->idle.next])) {
-            idle_look_at(tcp->lanes.lane[tcp->idle.next]);
+        if (idle_rests(tcp->streams.stream[tcp->idle.next])) {
+            idle_look_at(tcp->streams.stream[tcp->idle.next]);
             left--;
         }
     return tcp->idle.next == count;

@@ -2,11 +2,11 @@
  * spread over several connections from SHMEM_TCP_STRIPE bytes on, because networks often limit what
  * one connection may carry; shorter ones too where that is found to pay (pace.h).
  *
- * Order. Chunks on further lanes overtake records on lane 0 and the other way round. That is made
- * good at the target by AWAIT records. Each further lane is told, before a transfer's chunks, to
- * wait for what lane 0 held at that time. A fence tells lane 0 to wait for the chunks on the
- * others. An AWAIT names what was appended before it, so waiting cannot go in a circle; and nobody
- * here waits for an answer. */
+ * Order. Chunks on further streams overtake records on stream 0 and the other way round. That is
+ * made good at the target by AWAIT records. Each further stream is told, before a transfer's
+ * chunks, to wait for what stream 0 held at that time. A fence tells stream 0 to wait for the
+ * chunks on the others. An AWAIT names what was appended before it, so waiting cannot go in a
+ * circle; and nobody here waits for an answer. */
 #include <errno.h>
 
 #include "transports/tcp/calls.h"
@@ -17,9 +17,9 @@
 #define FRACTION 16  /* of SHMEM_TCP_STRIPE, from which transfers are spread where that pays */
 #define MODEST   128 /* connections of a process beyond which more are not opened for that */
 
-/* The lanes of one transfer, and how far it has got on each. */
+/* The streams of one transfer, and how far it has got on each. */
 struct spread {
-    struct tcp_lane *lane[TCP_STREAMS_MAX];
+    struct tcp_stream *stream[TCP_STREAMS_MAX];
     unsigned count;
     uint64_t tail[TCP_STREAMS_MAX];   /* of put */
     uint64_t wanted[TCP_STREAMS_MAX]; /* of get */
@@ -41,153 +41,155 @@ static bool is_measured(struct tcp *tcp, size_t length, size_t bytes, unsigned f
     return flags & SY_BLOCKING && length < tcp->settings.stripe && bytes >= large_shortest(tcp);
 }
 
-static bool large_is_spread(const struct tcp_lane *lane, size_t length, bool measured)
+static bool large_is_spread(const struct tcp_stream *stream, size_t length, bool measured)
 {
-    struct tcp *tcp = lane->tcp;
+    struct tcp *tcp = stream->tcp;
 
     if (length >= tcp->settings.stripe)
         return true;
-    return length >= large_shortest(tcp) && sy_tcp_pace_spreads(&lane->pace, measured) &&
-           (lane->stripe[0] || atomic_load(&tcp->lanes.count) < MODEST);
+    return length >= large_shortest(tcp) && sy_tcp_pace_spreads(&stream->pace, measured) &&
+           (stream->stripe[0] || atomic_load(&tcp->streams.count) < MODEST);
 }
 
 /* A measured transfer is over, which began at `begun`. */
-static void large_note(struct tcp_lane *lane, const struct spread *spread, size_t bytes,
+static void large_note(struct tcp_stream *stream, const struct spread *spread, size_t bytes,
                        uint64_t begun)
 {
     uint64_t took = sy_tcp_now() - begun;
 
-    sy_tcp_issue_lock(lane);
-    sy_tcp_pace_note(&lane->pace, spread->lane[0] != lane, bytes, took);
-    sy_tcp_issue_end(lane);
+    sy_tcp_issue_lock(stream);
+    sy_tcp_pace_note(&stream->pace, spread->stream[0] != stream, bytes, took);
+    sy_tcp_issue_end(stream);
 }
 
-/* The further lanes to the process of lane 0, or lane 0 itself where the transfer is too small for
- * them. */
-static void large_choose_lanes(struct tcp_lane *lane, size_t length, bool measured,
-                               struct spread *spread)
+/* The further streams to the process of stream 0, or stream 0 itself where the transfer is too
+ * small for them. */
+static void large_choose_streams(struct tcp_stream *stream, size_t length, bool measured,
+                                 struct spread *spread)
 {
-    unsigned streams = (unsigned)lane->tcp->settings.streams;
+    unsigned streams = (unsigned)stream->tcp->settings.streams;
 
-    *spread = (struct spread){.lane = {lane}, .count = 1};
-    if (!streams || !large_is_spread(lane, length, measured))
+    *spread = (struct spread){.stream = {stream}, .count = 1};
+    if (!streams || !large_is_spread(stream, length, measured))
         return;
     for (unsigned i = 0; i < streams; i++) {
-        if (!lane->stripe[i])
-            lane->stripe[i] = sy_tcp_lane_open(lane->tcp, lane->pe, i + 1);
-        if (!lane->stripe[i])
-            return; /* no memory: one lane will do */
+        if (!stream->stripe[i])
+            stream->stripe[i] = sy_tcp_stream_open(stream->tcp, stream->pe, i + 1);
+        if (!stream->stripe[i])
+            return; /* no memory: one stream will do */
     }
     size_t chunks = (length + SY_RECORD_CHUNK - 1) / SY_RECORD_CHUNK;
     spread->count = chunks < streams ? (unsigned)chunks : streams;
     for (unsigned i = 0; i < spread->count; i++)
-        spread->lane[i] = lane->stripe[i];
+        spread->stream[i] = stream->stripe[i];
 }
 
-/* Progress while this thread waits for room or for a confirmation on a lane. */
-static void large_pass_time(struct tcp_lane *lane, uint64_t *since)
+/* Progress while this thread waits for room or for a confirmation on a stream. */
+static void large_pass_time(struct tcp_stream *stream, uint64_t *since)
 {
-    if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
-        sy_tcp_send(lane);
-    if (sy_tcp_poll_lane(lane->tcp, lane) <= 0)
-        lane->tcp->host->rest(since);
+    if (!atomic_load_explicit(&stream->blocked, memory_order_relaxed))
+        sy_tcp_send(stream);
+    if (sy_tcp_poll_stream(stream->tcp, stream) <= 0)
+        stream->tcp->host->rest(since);
 }
 
-/* Room for a record's words, and for a piece behind it; waits for them. */
-static char *large_wait_room(struct tcp_lane *lane)
+/* Room for a record's words, and for a segment behind it; waits for them. */
+static char *large_wait_room(struct tcp_stream *stream)
 {
-    struct tcp_log *log = &lane->log[TCP_REQUESTS];
+    struct tcp_queue *queue = &stream->queue[TCP_REQUESTS];
     uint64_t since = 0;
     char *room;
 
-    while (!(room = sy_tcp_log_reserve(log, 16)) || !sy_tcp_log_has_piece(log))
-        large_pass_time(lane, &since);
+    while (!(room = sy_tcp_queue_reserve(queue, 16)) || !sy_tcp_queue_has_segment(queue))
+        large_pass_time(stream, &since);
     return room;
 }
 
-/* Has the other side apply nothing more of `lane` before lane `number` has got to a position. */
-static void large_append_await(struct tcp_lane *lane, unsigned number, uint64_t position)
+/* Has the other side apply nothing more of `stream` before stream `number` has got to a position.
+ */
+static void large_append_await(struct tcp_stream *stream, unsigned number, uint64_t position)
 {
     uint64_t word[2] = {sy_record(SY_RECORD_AWAIT, 0, number, 0, 0), position};
 
-    memcpy(large_wait_room(lane), word, sizeof word);
-    sy_tcp_log_commit(&lane->log[TCP_REQUESTS], sizeof word);
+    memcpy(large_wait_room(stream), word, sizeof word);
+    sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], sizeof word);
 }
 
-void sy_tcp_large_fence(struct tcp_lane *lane)
+void sy_tcp_large_fence(struct tcp_stream *stream)
 {
-    sy_tcp_issue_lock(lane);
-    if (!lane->unordered) {
-        sy_tcp_issue_end(lane);
+    sy_tcp_issue_lock(stream);
+    if (!stream->unordered) {
+        sy_tcp_issue_end(stream);
         return;
     }
-    sy_tcp_run_close(lane);
-    for (; lane->unordered; lane->unordered &= lane->unordered - 1) {
-        unsigned i = (unsigned)__builtin_ctz(lane->unordered);
-        large_append_await(lane, i + 1, sy_tcp_log_tail(&lane->stripe[i]->log[TCP_REQUESTS]));
+    sy_tcp_run_close(stream);
+    for (; stream->unordered; stream->unordered &= stream->unordered - 1) {
+        unsigned i = (unsigned)__builtin_ctz(stream->unordered);
+        large_append_await(stream, i + 1,
+                           sy_tcp_queue_tail(&stream->stripe[i]->queue[TCP_REQUESTS]));
     }
-    sy_tcp_issue_end(lane);
-    sy_tcp_send_mark(lane, false);
+    sy_tcp_issue_end(stream);
+    sy_tcp_send_mark(stream, false);
 }
 
 /* ---- put ---- */
 
-/* Before the first chunk on further lanes: what lane 0 holds comes first. */
-static void large_order_after(struct tcp_lane *first, const struct spread *spread)
+/* Before the first chunk on further streams: what stream 0 holds comes first. */
+static void large_order_after(struct tcp_stream *first, const struct spread *spread)
 {
-    uint64_t tail = sy_tcp_log_tail(&first->log[TCP_REQUESTS]);
+    uint64_t tail = sy_tcp_queue_tail(&first->queue[TCP_REQUESTS]);
 
-    for (unsigned i = 0; i < spread->count && spread->lane[0] != first; i++) {
-        if (spread->lane[i]->awaits == tail)
+    for (unsigned i = 0; i < spread->count && spread->stream[0] != first; i++) {
+        if (spread->stream[i]->awaits == tail)
             continue;
-        large_append_await(spread->lane[i], 0, tail);
-        spread->lane[i]->awaits = tail;
+        large_append_await(spread->stream[i], 0, tail);
+        spread->stream[i]->awaits = tail;
     }
 }
 
-/* Has a fence on lane 0 wait for the chunks of a put. */
-static void large_order_before_fence(struct tcp_lane *first, const struct spread *spread)
+/* Has a fence on stream 0 wait for the chunks of a put. */
+static void large_order_before_fence(struct tcp_stream *first, const struct spread *spread)
 {
-    if (spread->lane[0] == first)
+    if (spread->stream[0] == first)
         return;
     first->unordered |= (1u << spread->count) - 1;
-    if (!atomic_load_explicit(&first->tcp->lanes.striped, memory_order_relaxed))
-        atomic_store(&first->tcp->lanes.striped, true);
+    if (!atomic_load_explicit(&first->tcp->streams.striped, memory_order_relaxed))
+        atomic_store(&first->tcp->streams.striped, true);
 }
 
-static bool is_handed(const struct tcp_lane *lane, uint64_t tail)
+static bool is_handed(const struct tcp_stream *stream, uint64_t tail)
 {
-    return atomic_load_explicit(&lane->handed[TCP_REQUESTS], memory_order_acquire) >= tail;
+    return atomic_load_explicit(&stream->handed[TCP_REQUESTS], memory_order_acquire) >= tail;
 }
 
 /* Copies what is unconfirmed of the caller's memory: 0; -EAGAIN: it is being sent once more, since
  * the connection has broken; or -ENOMEM. */
-static int large_keep_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail)
+static int large_keep_source(struct tcp_stream *stream, const struct sy_transfer *t, uint64_t tail)
 {
-    sy_tcp_poll_lock(lane->tcp);
-    sy_tcp_send_lock(lane);
-    int rc = !is_handed(lane, tail)
+    sy_tcp_poll_lock(stream->tcp);
+    sy_tcp_send_lock(stream);
+    int rc = !is_handed(stream, tail)
                  ? -EAGAIN
-                 : sy_tcp_log_keep(&lane->log[TCP_REQUESTS], t->local, t->length);
-    sy_tcp_send_unlock(lane);
-    sy_tcp_poll_unlock(lane->tcp);
+                 : sy_tcp_queue_keep(&stream->queue[TCP_REQUESTS], t->local, t->length);
+    sy_tcp_send_unlock(stream);
+    sy_tcp_poll_unlock(stream->tcp);
     return rc;
 }
 
 /* The caller's memory is in use until the operation has been confirmed, because a broken connection
  * may need it again. So a blocking put waits until the kernel has all and little is unconfirmed,
  * and copies that little. */
-static void large_release_source(struct tcp_lane *lane, const struct sy_transfer *t, uint64_t tail,
-                                 size_t kept)
+static void large_release_source(struct tcp_stream *stream, const struct sy_transfer *t,
+                                 uint64_t tail, size_t kept)
 {
-    struct tcp_log *log = &lane->log[TCP_REQUESTS];
+    struct tcp_queue *queue = &stream->queue[TCP_REQUESTS];
     uint64_t since = 0;
 
-    sy_tcp_send_ask(lane, tail);
-    while (sy_tcp_log_acked(log) < tail)
-        if (!is_handed(lane, tail) || tail - sy_tcp_log_acked(log) > kept ||
-            large_keep_source(lane, t, tail))
-            large_pass_time(lane, &since);
+    sy_tcp_send_ask(stream, tail);
+    while (sy_tcp_queue_acked(queue) < tail)
+        if (!is_handed(stream, tail) || tail - sy_tcp_queue_acked(queue) > kept ||
+            large_keep_source(stream, t, tail))
+            large_pass_time(stream, &since);
         else
             return;
 }
@@ -195,7 +197,7 @@ static void large_release_source(struct tcp_lane *lane, const struct sy_transfer
 int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                      unsigned flags)
 {
-    struct tcp_lane *first = sy_tcp_issue_begin(tcp, ctx, t->pe);
+    struct tcp_stream *first = sy_tcp_issue_begin(tcp, ctx, t->pe);
     size_t awaited = t->length > KEPT ? t->length - KEPT : 0;
     bool measured = is_measured(tcp, t->length, awaited, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0;
@@ -204,27 +206,27 @@ int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct
     if (!first)
         return -EAGAIN;
     uint64_t place = sy_tcp_issue_header(tcp, 0, 0, t->pe, t->window, t->offset);
-    sy_tcp_herald_flush(first);
-    large_choose_lanes(first, t->length, measured, &spread);
+    sy_tcp_hint_flush(first);
+    large_choose_streams(first, t->length, measured, &spread);
     large_order_after(first, &spread);
     large_order_before_fence(first, &spread);
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
-        struct tcp_lane *lane = spread.lane[i];
+        struct tcp_stream *stream = spread.stream[i];
         size_t part = t->length - done < SY_RECORD_CHUNK ? t->length - done : SY_RECORD_CHUNK;
-        sy_rma_write_long(large_wait_room(lane), sy_record_behind(place, done), SY_RECORD_PUT_LONG,
-                          part);
-        spread.tail[i] = sy_tcp_log_commit_piece(&lane->log[TCP_REQUESTS], 16,
-                                                 (const char *)t->local + done, part, NULL);
-        sy_tcp_issue_mark(ctx, lane, spread.tail[i]);
-        if (!atomic_load_explicit(&lane->blocked, memory_order_relaxed))
-            sy_tcp_send(lane);
+        sy_rma_write_long(large_wait_room(stream), sy_record_behind(place, done),
+                          SY_RECORD_PUT_LONG, part);
+        spread.tail[i] = sy_tcp_queue_commit_segment(&stream->queue[TCP_REQUESTS], 16,
+                                                     (const char *)t->local + done, part, NULL);
+        sy_tcp_issue_mark(ctx, stream, spread.tail[i]);
+        if (!atomic_load_explicit(&stream->blocked, memory_order_relaxed))
+            sy_tcp_send(stream);
         done += part;
     }
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     sy_tcp_issue_end(first);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         if (spread.tail[i])
-            large_release_source(spread.lane[i], t, spread.tail[i], KEPT / spread.count);
+            large_release_source(spread.stream[i], t, spread.tail[i], KEPT / spread.count);
     if (measured)
         large_note(first, &spread, awaited, begun);
     return 0;
@@ -233,20 +235,19 @@ int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct
 /* ---- get ---- */
 
 /* Asks for one chunk; false: no room. */
-static bool large_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
+static bool large_ask(struct sy_transport_ctx *ctx, struct tcp_stream *stream,
                       const struct sy_transfer *t, size_t done, size_t length, uint64_t *wanted)
 {
-    char *room = sy_tcp_log_reserve(&lane->log[TCP_REQUESTS], 16);
-    uint64_t number = room
-                          ? sy_pending_enter(&lane->pending, (char *)t->local + done, length, false)
-                          : 0;
+    char *room = sy_tcp_queue_reserve(&stream->queue[TCP_REQUESTS], 16);
+    uint64_t number =
+        room ? sy_pending_enter(&stream->pending, (char *)t->local + done, length, false) : 0;
 
     if (!number)
         return false;
-    uint64_t place = sy_tcp_issue_header(lane->tcp, 0, 0, t->pe, t->window, t->offset + done);
+    uint64_t place = sy_tcp_issue_header(stream->tcp, 0, 0, t->pe, t->window, t->offset + done);
     sy_rma_write_long(room, place, SY_RECORD_GET_LONG, length);
-    sy_tcp_issue_mark(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 16));
-    atomic_store_explicit(&sy_tcp_issue_mark_of(ctx, lane)->wanted, number, memory_order_relaxed);
+    sy_tcp_issue_mark(ctx, stream, sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], 16));
+    atomic_store_explicit(&sy_tcp_issue_mark_of(ctx, stream)->wanted, number, memory_order_relaxed);
     *wanted = number;
     return true;
 }
@@ -254,31 +255,31 @@ static bool large_ask(struct sy_transport_ctx *ctx, struct tcp_lane *lane,
 int sy_tcp_get_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                      unsigned flags)
 {
-    struct tcp_lane *first = sy_tcp_issue_begin(tcp, ctx, t->pe);
+    struct tcp_stream *first = sy_tcp_issue_begin(tcp, ctx, t->pe);
     bool measured = is_measured(tcp, t->length, t->length, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0, since = 0;
     struct spread spread;
 
     if (!first)
         return -EAGAIN;
-    sy_tcp_herald_flush(first);
-    large_choose_lanes(first, t->length, measured, &spread);
+    sy_tcp_hint_flush(first);
+    large_choose_streams(first, t->length, measured, &spread);
     large_order_after(first, &spread);
     for (size_t done = 0, i = 0; done < t->length;) {
         size_t part = t->length - done < SY_RECORD_CHUNK ? t->length - done : SY_RECORD_CHUNK;
-        if (large_ask(ctx, spread.lane[i], t, done, part, &spread.wanted[i])) {
+        if (large_ask(ctx, spread.stream[i], t, done, part, &spread.wanted[i])) {
             done += part;
             i = (i + 1) % spread.count;
         } else {
-            large_pass_time(spread.lane[i], &since);
+            large_pass_time(spread.stream[i], &since);
         }
     }
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     sy_tcp_issue_end(first);
     for (unsigned i = 0; i < spread.count; i++)
-        sy_tcp_send(spread.lane[i]);
+        sy_tcp_send(spread.stream[i]);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
-        sy_tcp_issue_wait(spread.lane[i], spread.wanted[i]);
+        sy_tcp_issue_wait(spread.stream[i], spread.wanted[i]);
     if (measured)
         large_note(first, &spread, t->length, begun);
     return 0;

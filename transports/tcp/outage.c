@@ -22,12 +22,12 @@
 #define DOUBLINGS   4             /* of the patience with greetings */
 
 /* Whether the peer has something to confirm or to answer. */
-static bool outage_owed(const struct tcp_lane *lane)
+static bool outage_owed(const struct tcp_stream *stream)
 {
     for (int c = 0; c < 2; c++)
-        if (sy_tcp_log_acked(&lane->log[c]) != sy_tcp_log_tail(&lane->log[c]))
+        if (sy_tcp_queue_acked(&stream->queue[c]) != sy_tcp_queue_tail(&stream->queue[c]))
             return true;
-    return sy_pending_count(&lane->pending);
+    return sy_pending_count(&stream->pending);
 }
 
 static uint64_t outage_latest(uint64_t a, uint64_t b)
@@ -58,32 +58,32 @@ static uint64_t outage_heard_at(int fd, uint64_t now)
 
 /* ---- connections come and go ---- */
 
-/* A further lane goes to a PE that has been met on lane 0. */
-void sy_tcp_outage_start(struct tcp_lane *lane, uint64_t now)
+/* A further stream goes to a PE that has been met on stream 0. */
+void sy_tcp_outage_start(struct tcp_stream *stream, uint64_t now)
 {
-    const struct tcp_lane *first = sy_tcp_lane_made(lane->tcp, (uint32_t)lane->pe, 0);
+    const struct tcp_stream *first = sy_tcp_stream_made(stream->tcp, (uint32_t)stream->pe, 0);
 
-    lane->outage.met = first && first->outage.met;
-    lane->outage.sign = now;
-    lane->outage.looked = 0;
+    stream->outage.met = first && first->outage.met;
+    stream->outage.sign = now;
+    stream->outage.looked = 0;
 }
 
 /* Connections that carry small packets only break again and again: that is one outage, which began
  * with the first, and the next connection is made for small packets. */
-void sy_tcp_outage_break(struct tcp_lane *lane)
+void sy_tcp_outage_break(struct tcp_stream *stream)
 {
-    struct tcp_outage *outage = &lane->outage;
+    struct tcp_outage *outage = &stream->outage;
     uint64_t progress = 0, now = sy_tcp_now();
 
     for (int c = 0; c < 2; c++)
-        progress += sy_tcp_log_acked(&lane->log[c]) + atomic_load(&lane->got[c]);
-    outage->narrow = outage_owed(lane) && outage->first && progress == outage->progress &&
-                     now - lane->up_since < SHORT_LIVED;
+        progress += sy_tcp_queue_acked(&stream->queue[c]) + atomic_load(&stream->got[c]);
+    outage->narrow = outage_owed(stream) && outage->first && progress == outage->progress &&
+                     now - stream->up_since < SHORT_LIVED;
     if (!outage->narrow)
-        outage->first = outage_owed(lane) ? now : 0;
+        outage->first = outage_owed(stream) ? now : 0;
     outage->progress = progress;
     outage->since = outage->first;
-    outage->sign = lane->watch.fd < 0 ? now : outage_heard_at(lane->watch.fd, now);
+    outage->sign = stream->watch.fd < 0 ? now : outage_heard_at(stream->watch.fd, now);
     outage->seen = 0;
     outage->looked = 0;
 }
@@ -91,30 +91,30 @@ void sy_tcp_outage_break(struct tcp_lane *lane)
 /* The user has been told of this PE, or of another one of its node: one line is enough. */
 static bool outage_is_told(struct tcp *tcp, int pe)
 {
-    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&tcp->streams.count, memory_order_acquire);
     int node = tcp->host->place(pe).node;
 
     for (unsigned i = 0; i < count; i++) {
-        const struct tcp_lane *lane = tcp->lanes.lane[i];
-        if (lane->outage.told && tcp->host->place(lane->pe).node == node)
+        const struct tcp_stream *stream = tcp->streams.stream[i];
+        if (stream->outage.told && tcp->host->place(stream->pe).node == node)
             return true;
     }
     return false;
 }
 
-static void outage_tell_over(struct tcp_lane *lane, uint64_t now)
+static void outage_tell_over(struct tcp_stream *stream, uint64_t now)
 {
-    struct tcp_outage *outage = &lane->outage;
+    struct tcp_outage *outage = &stream->outage;
 
     outage->told = false;
-    lane->tcp->host->log(SY_LOG_WARN, "tcp", "PE %d on host %s answers again, after %.0f s",
-                         lane->pe, lane->tcp->host->place(lane->pe).host,
-                         (double)(now - outage->sign) / (double)SECOND);
+    stream->tcp->host->log(SY_LOG_WARN, "tcp", "PE %d on host %s answers again, after %.0f s",
+                           stream->pe, stream->tcp->host->place(stream->pe).host,
+                           (double)(now - outage->sign) / (double)SECOND);
 }
 
-void sy_tcp_outage_over(struct tcp_lane *lane, int fd)
+void sy_tcp_outage_over(struct tcp_stream *stream, int fd)
 {
-    struct tcp_outage *outage = &lane->outage;
+    struct tcp_outage *outage = &stream->outage;
     struct sockaddr_storage address = {0};
     socklen_t length = sizeof address;
     char text[SY_IP_TEXT];
@@ -122,7 +122,7 @@ void sy_tcp_outage_over(struct tcp_lane *lane, int fd)
     if (!getpeername(fd, (struct sockaddr *)&address, &length))
         snprintf(outage->peer, sizeof outage->peer, " (%.60s)", sy_socket_text(&address, text));
     if (outage->told)
-        outage_tell_over(lane, sy_tcp_now());
+        outage_tell_over(stream, sy_tcp_now());
     outage->met = true;
     outage->since = outage->sign = 0;
     outage->ungreeted = outage->seen = 0;
@@ -130,9 +130,9 @@ void sy_tcp_outage_over(struct tcp_lane *lane, int fd)
 
 /* ---- no connection ---- */
 
-void sy_tcp_outage_failed(struct tcp_lane *lane, unsigned seen, uint64_t now)
+void sy_tcp_outage_failed(struct tcp_stream *stream, unsigned seen, uint64_t now)
 {
-    struct tcp_outage *outage = &lane->outage;
+    struct tcp_outage *outage = &stream->outage;
 
     outage->seen = seen;
     outage->ungreeted = seen & TCP_SEEN_UNGREETED ? outage->ungreeted + 1 : 0;
@@ -140,20 +140,20 @@ void sy_tcp_outage_failed(struct tcp_lane *lane, unsigned seen, uint64_t now)
         outage->sign = now;
 }
 
-uint64_t sy_tcp_outage_pause(const struct tcp_lane *lane, uint64_t now)
+uint64_t sy_tcp_outage_pause(const struct tcp_stream *stream, uint64_t now)
 {
-    uint64_t down = outage_age(now, lane->down_since);
+    uint64_t down = outage_age(now, stream->down_since);
 
     if (down < SECOND)
         return RETRY_FIRST;
-    if (lane->outage.since || !lane->outage.met)
+    if (stream->outage.since || !stream->outage.met)
         return RETRY_LATER;
     return down / 8 < RETRY_LATER ? RETRY_LATER : down / 8 < RETRY_REST ? down / 8 : RETRY_REST;
 }
 
-uint64_t sy_tcp_outage_patience(const struct tcp_lane *lane)
+uint64_t sy_tcp_outage_patience(const struct tcp_stream *stream)
 {
-    unsigned times = lane->outage.ungreeted;
+    unsigned times = stream->outage.ungreeted;
 
     return TCP_GREETING_TIME << (times < DOUBLINGS ? times : DOUBLINGS);
 }
@@ -179,66 +179,66 @@ static double outage_limit_of(struct tcp *tcp, const struct tcp_outage *outage, 
     return first ? tcp->host->start->init_timeout : tcp->settings.reconnect_timeout;
 }
 
-static const char *outage_reason(const struct tcp_lane *lane)
+static const char *outage_reason(const struct tcp_stream *stream)
 {
-    return lane->why[0] ? lane->why : "no attempt has come to its end yet";
+    return stream->why[0] ? stream->why : "no attempt has come to its end yet";
 }
 
-static void outage_tell(struct tcp_lane *lane, uint64_t now, double left, const char *name)
+static void outage_tell(struct tcp_stream *stream, uint64_t now, double left, const char *name)
 {
-    struct tcp *tcp = lane->tcp;
-    struct tcp_outage *outage = &lane->outage;
+    struct tcp *tcp = stream->tcp;
+    struct tcp_outage *outage = &stream->outage;
     uint64_t since = outage->narrow ? outage->first : outage->sign;
     bool reasons = outage->seen || !outage->met;
     char text[ADVICE];
 
-    if (outage_is_told(tcp, lane->pe))
+    if (outage_is_told(tcp, stream->pe))
         return;
     outage->told = true;
     tcp->host->log(SY_LOG_WARN, "tcp",
                    "PE %d on host %s%s %s for %.0f s; trying to %s for another %.0f s (%s)%s%s%s",
-                   lane->pe, tcp->host->place(lane->pe).host, outage->peer,
+                   stream->pe, tcp->host->place(stream->pe).host, outage->peer,
                    outage->narrow ? "has been losing connections before anything got through"
                                   : "has not answered",
                    (double)(now - since) / (double)SECOND, outage->met ? "reconnect" : "connect",
-                   left, name, reasons ? ": " : "", reasons ? outage_reason(lane) : "",
+                   left, name, reasons ? ": " : "", reasons ? outage_reason(stream) : "",
                    outage_advice(outage, text));
 }
 
-void sy_tcp_outage_lost(struct tcp_lane *lane)
+void sy_tcp_outage_lost(struct tcp_stream *stream)
 {
-    const struct tcp_outage *outage = &lane->outage;
+    const struct tcp_outage *outage = &stream->outage;
     const char *name;
-    double limit = outage_limit_of(lane->tcp, outage, &name);
+    double limit = outage_limit_of(stream->tcp, outage, &name);
     char why[1200], text[ADVICE];
 
     if (outage->met)
         snprintf(why, sizeof why, "%s for %.3g s (%s), at last because: %s",
                  outage->narrow ? "nothing has got through its connections" : "no connection",
-                 limit, name, outage_reason(lane));
+                 limit, name, outage_reason(stream));
     else
         snprintf(why, sizeof why, "no connection within %.3g s (%s): %s%s", limit, name,
-                 outage_reason(lane), outage_advice(outage, text));
-    lane->tcp->host->lost(lane->pe, outage->met ? ETIMEDOUT : EHOSTUNREACH, why);
+                 outage_reason(stream), outage_advice(outage, text));
+    stream->tcp->host->lost(stream->pe, outage->met ? ETIMEDOUT : EHOSTUNREACH, why);
 }
 
 /* Whether the first attempt has shown that there is something to speak of: where many PEs begin at
  * once each waits for its turn. */
-static bool outage_worth_telling(const struct tcp_lane *lane, uint64_t now)
+static bool outage_worth_telling(const struct tcp_stream *stream, uint64_t now)
 {
-    const struct tcp_outage *outage = &lane->outage;
+    const struct tcp_outage *outage = &stream->outage;
 
     return !outage->told && outage->sign && outage_age(now, outage->sign) >= TELL &&
-           outage_age(now, outage->since) >= SECOND && (outage->met || lane->why[0]);
+           outage_age(now, outage->since) >= SECOND && (outage->met || stream->why[0]);
 }
 
 /* A connection on which nobody greets is a sign of life of the machine. The first contact is
  * limited all the same, since a start is. */
-static uint64_t outage_counts_from(struct tcp_lane *lane, uint64_t now)
+static uint64_t outage_counts_from(struct tcp_stream *stream, uint64_t now)
 {
-    struct tcp_outage *outage = &lane->outage;
+    struct tcp_outage *outage = &stream->outage;
 
-    if (sy_tcp_attempt_ungreeted(lane->tcp->net, lane->pe, lane->number))
+    if (sy_tcp_attempt_ungreeted(stream->tcp->net, stream->pe, stream->number))
         outage->sign = now;
     return outage->narrow || !outage->met ? outage->since
                                           : outage_latest(outage->since, outage->sign);
@@ -259,27 +259,27 @@ static void outage_forgive(struct tcp_outage *outage, uint64_t now)
         outage->sign += late;
 }
 
-bool sy_tcp_outage_look(struct tcp_lane *lane, uint64_t now, uint64_t *wait)
+bool sy_tcp_outage_look(struct tcp_stream *stream, uint64_t now, uint64_t *wait)
 {
-    struct tcp_outage *outage = &lane->outage;
+    struct tcp_outage *outage = &stream->outage;
     const char *name;
-    double limit = outage_limit_of(lane->tcp, outage, &name);
+    double limit = outage_limit_of(stream->tcp, outage, &name);
     uint64_t most = (uint64_t)(limit * (double)SECOND);
 
     *wait = LOOKS;
     outage_forgive(outage, now);
     if (!outage->since) {
-        if (!outage_owed(lane))
+        if (!outage_owed(stream))
             return false;
         outage->since = now;
-        if (lane->retry_at)
-            lane->retry_at = now;
+        if (stream->retry_at)
+            stream->retry_at = now;
     }
-    uint64_t used = outage_age(now, outage_counts_from(lane, now));
+    uint64_t used = outage_age(now, outage_counts_from(stream, now));
     if (used > most)
         return true;
-    if (outage_worth_telling(lane, now))
-        outage_tell(lane, now, (double)(most - used) / (double)SECOND, name);
+    if (outage_worth_telling(stream, now))
+        outage_tell(stream, now, (double)(most - used) / (double)SECOND, name);
     if (most - used < *wait)
         *wait = most - used + 1;
     return false;

@@ -1,6 +1,6 @@
-/* Outages: what a lane does without a connection, when its peer is given up, and what the user is
+/* Outages: what a stream does without a connection, when its peer is given up, and what the user is
  * told. A connection that breaks is nothing to speak of; it is an outage from when something is
- * unconfirmed or awaited while there is none. A lane at rest waits for its next use.
+ * unconfirmed or awaited while there is none. A stream at rest waits for its next use.
  *
  * Whether a peer is there is asked of its kernel, not of the process: a PE that is stopped, swapped
  * out, or computes without serving anybody keeps its connections, and its machine accepts new ones
@@ -8,7 +8,7 @@
  * not acknowledged, or probes of a quiet connection not answered, for TCP_SILENCE (pending.c sets
  * both), and then nothing accepts a connection.
  *
- * Who has not run does not judge: time by which a look at a lane is late is time in which this PE
+ * Who has not run does not judge: time by which a look at a stream is late is time in which this PE
  * was stopped or had no processor. It counts neither as the peer's silence nor towards a limit.
  *
  * All under the poll lock. */
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct tcp_lane;
+struct tcp_stream;
 
 struct tcp_outage {
     bool met;           /* there has been a connection */
@@ -35,29 +35,29 @@ struct tcp_outage {
 };
 
 /* The first attempt at a connection begins. */
-void sy_tcp_outage_start(struct tcp_lane *lane, uint64_t now);
+void sy_tcp_outage_start(struct tcp_stream *stream, uint64_t now);
 
 /* The connection is unusable; its socket is still open. */
-void sy_tcp_outage_break(struct tcp_lane *lane);
+void sy_tcp_outage_break(struct tcp_stream *stream);
 
 /* An attempt has failed; seen: SY_WAY_, TCP_SEEN_ */
-void sy_tcp_outage_failed(struct tcp_lane *lane, unsigned seen, uint64_t now);
+void sy_tcp_outage_failed(struct tcp_stream *stream, unsigned seen, uint64_t now);
 
 /* There is a connection. */
-void sy_tcp_outage_over(struct tcp_lane *lane, int fd);
+void sy_tcp_outage_over(struct tcp_stream *stream, int fd);
 
-/* A lane without a connection: tells the user what there is to tell. True: the peer is to be given
- * up; else *wait: nanoseconds until the lane wants to be looked at again. */
-bool sy_tcp_outage_look(struct tcp_lane *lane, uint64_t now, uint64_t *wait);
+/* A stream without a connection: tells the user what there is to tell. True: the peer is to be
+ * given up; else *wait: nanoseconds until the stream wants to be looked at again. */
+bool sy_tcp_outage_look(struct tcp_stream *stream, uint64_t now, uint64_t *wait);
 
 /* The core is told that the peer is given up, and why. */
-void sy_tcp_outage_lost(struct tcp_lane *lane);
+void sy_tcp_outage_lost(struct tcp_stream *stream);
 
 /* How long after a failed attempt the next one begins, in nanoseconds. */
-uint64_t sy_tcp_outage_pause(const struct tcp_lane *lane, uint64_t now);
+uint64_t sy_tcp_outage_pause(const struct tcp_stream *stream, uint64_t now);
 
 /* How long a greeting is waited for, in nanoseconds: the longer, the more often in vain, because
  * each connection that a stopped PE does not accept takes a place in its machine's queue. */
-uint64_t sy_tcp_outage_patience(const struct tcp_lane *lane);
+uint64_t sy_tcp_outage_patience(const struct tcp_stream *stream);
 
 #endif

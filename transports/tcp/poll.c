@@ -10,16 +10,16 @@
 #include "util/denied.h"
 
 #define EPOLL_TURNS   4  /* polls between two questions to epoll */
-#define EPOLL_TURNS_1 32 /* the same while there is but one lane */
-#define HERALD_TURNS  8  /* polls between two that read lanes too, while a herald is expected */
+#define EPOLL_TURNS_1 32 /* the same while there is but one stream */
+#define HINT_TURNS    8  /* polls between two that read streams too, while a hint is expected */
 
 /* Acts on all time limits. */
 static uint64_t poll_due(void *owner, uint64_t now)
 {
     struct tcp *tcp = owner;
-    uint64_t lanes = sy_tcp_lanes_timers(tcp, now), attempts = sy_tcp_net_timers(tcp->net, now);
+    uint64_t streams = sy_tcp_streams_timers(tcp, now), attempts = sy_tcp_net_timers(tcp->net, now);
 
-    return lanes < attempts ? lanes : attempts;
+    return streams < attempts ? streams : attempts;
 }
 
 int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err)
@@ -31,13 +31,13 @@ int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err)
               : 0;
 }
 
-void sy_tcp_poll_forget(struct tcp_lane *lane)
+void sy_tcp_poll_forget(struct tcp_stream *stream)
 {
     for (int i = 0; i < TCP_HOT; i++)
-        if (lane->tcp->poll.hot[i] == lane)
-            lane->tcp->poll.hot[i] = NULL;
-    lane->attended -= lane->hot;
-    lane->hot = false;
+        if (stream->tcp->poll.hot[i] == stream)
+            stream->tcp->poll.hot[i] = NULL;
+    stream->attended -= stream->hot;
+    stream->hot = false;
 }
 
 static bool poll_try_lock(struct tcp *tcp)
@@ -62,14 +62,14 @@ bool sy_tcp_poll_may_sleep(struct tcp *tcp)
     return !atomic_load(&tcp->poll.wakeful);
 }
 
-static void poll_keep_in_set(struct tcp_lane *lane)
+static void poll_keep_in_set(struct tcp_stream *stream)
 {
-    if (lane->hot)
-        sy_tcp_send_attend(lane, -1);
-    lane->hot = false;
+    if (stream->hot)
+        sy_tcp_send_attend(stream, -1);
+    stream->hot = false;
 }
 
-/* A lane that becomes hot after `wakeful` has been cleared stays in the set. */
+/* A stream that becomes hot after `wakeful` has been cleared stays in the set. */
 int sy_tcp_poll_sleeping(struct tcp *tcp, bool sleeps)
 {
     bool was_wakeful = atomic_exchange(&tcp->poll.wakeful, !sleeps);
@@ -84,40 +84,40 @@ int sy_tcp_poll_sleeping(struct tcp *tcp, bool sleeps)
     return 0;
 }
 
-/* The lane that spoke comes first. One that was among the hot ones before is left out of the epoll
- * set while nobody sleeps on that, because the set makes each arrival dearer. One that is hot no
- * longer is in the set again. */
-static void poll_make_hot(struct tcp_lane *lane)
+/* The stream that spoke comes first. One that was among the hot ones before is left out of the
+ * epoll set while nobody sleeps on that, because the set makes each arrival dearer. One that is hot
+ * no longer is in the set again. */
+static void poll_make_hot(struct tcp_stream *stream)
 {
-    struct tcp *tcp = lane->tcp;
-    struct tcp_lane *last = tcp->poll.hot[TCP_HOT - 1];
+    struct tcp *tcp = stream->tcp;
+    struct tcp_stream *last = tcp->poll.hot[TCP_HOT - 1];
     bool anew = true;
 
     for (int i = 0; i < TCP_HOT; i++)
-        anew = anew && tcp->poll.hot[i] != lane;
+        anew = anew && tcp->poll.hot[i] != stream;
     if (anew && last)
         poll_keep_in_set(last);
-    else if (!anew && !lane->hot && !sy_tcp_poll_may_sleep(tcp))
-        lane->hot = sy_tcp_send_attend(lane, 1);
-    if (tcp->poll.hot[0] != lane) {
+    else if (!anew && !stream->hot && !sy_tcp_poll_may_sleep(tcp))
+        stream->hot = sy_tcp_send_attend(stream, 1);
+    if (tcp->poll.hot[0] != stream) {
         tcp->poll.hot[1] = tcp->poll.hot[0];
-        tcp->poll.hot[0] = lane;
+        tcp->poll.hot[0] = stream;
     }
 }
 
-size_t sy_tcp_poll_read(struct tcp_lane *lane)
+size_t sy_tcp_poll_read(struct tcp_stream *stream)
 {
-    size_t got = sy_tcp_receive(lane);
+    size_t got = sy_tcp_receive(stream);
 
-    if (got && lane->watch.fd >= 0)
-        poll_make_hot(lane);
+    if (got && stream->watch.fd >= 0)
+        poll_make_hot(stream);
     return got;
 }
 
-/* Of lanes other than `but`. */
-static size_t poll_read_hot(struct tcp *tcp, const struct tcp_lane *but)
+/* Of streams other than `but`. */
+static size_t poll_read_hot(struct tcp *tcp, const struct tcp_stream *but)
 {
-    struct tcp_lane *hot[TCP_HOT];
+    struct tcp_stream *hot[TCP_HOT];
     size_t got = 0;
 
     memcpy(hot, tcp->poll.hot, sizeof hot);
@@ -127,43 +127,45 @@ static size_t poll_read_hot(struct tcp *tcp, const struct tcp_lane *but)
     return got;
 }
 
-/* Lanes that stand at an AWAIT are asked whether they may go on, again and again while one does: it
- * may be what another one waits for. */
+/* Streams that stand at an AWAIT are asked whether they may go on, again and again while one does:
+ * it may be what another one waits for. */
 static bool poll_run_paused(struct tcp *tcp)
 {
-    unsigned count = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
+    unsigned count = atomic_load_explicit(&tcp->streams.count, memory_order_acquire);
     bool moved, any = false;
 
     do {
         moved = false;
         for (unsigned i = 0; i < count; i++) {
-            struct tcp_lane *lane = tcp->lanes.lane[i];
-            if (!lane->in.awaits)
+            struct tcp_stream *stream = tcp->streams.stream[i];
+            if (!stream->in.awaits)
                 continue;
-            uint64_t before = atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed);
-            sy_tcp_receive(lane);
-            moved |= atomic_load_explicit(&lane->got[TCP_REQUESTS], memory_order_relaxed) != before;
+            uint64_t before = atomic_load_explicit(&stream->got[TCP_REQUESTS],
+                                                   memory_order_relaxed);
+            sy_tcp_receive(stream);
+            moved |= atomic_load_explicit(&stream->got[TCP_REQUESTS], memory_order_relaxed) !=
+                     before;
         }
         any |= moved;
-    } while (moved && atomic_load_explicit(&tcp->lanes.paused, memory_order_relaxed));
+    } while (moved && atomic_load_explicit(&tcp->streams.paused, memory_order_relaxed));
     return any;
 }
 
-/* A lane that a thread attends to is out of the set. Where that thread does not get the lock, since
- * others keep the one that has it busy, that one reads the lane. The hint may be of a wait that is
- * over, and costs a call then; lanes live as long as there are polls. */
+/* A stream that a thread attends to is out of the set. Where that thread does not get the lock,
+ * since others keep the one that has it busy, that one reads the stream. The hint may be of a wait
+ * that is over, and costs a call then; streams live as long as there are polls. */
 static size_t poll_read_expected(struct tcp *tcp)
 {
-    struct tcp_lane *lane;
+    struct tcp_stream *stream;
 
     if (!atomic_load_explicit(&tcp->poll.expected, memory_order_relaxed))
         return 0;
-    lane = atomic_exchange_explicit(&tcp->poll.expected, NULL, memory_order_acquire);
-    return lane && lane->watch.fd >= 0 ? sy_tcp_poll_read(lane) : 0;
+    stream = atomic_exchange_explicit(&tcp->poll.expected, NULL, memory_order_acquire);
+    return stream && stream->watch.fd >= 0 ? sy_tcp_poll_read(stream) : 0;
 }
 
 /* The thread that has the lock may wait for this processor. */
-long sy_tcp_poll_lane(struct tcp *tcp, struct tcp_lane *expected)
+long sy_tcp_poll_stream(struct tcp *tcp, struct tcp_stream *expected)
 {
     size_t got = 0;
 
@@ -174,15 +176,15 @@ long sy_tcp_poll_lane(struct tcp *tcp, struct tcp_lane *expected)
         sched_yield();
         return -1;
     }
-    unsigned lanes = atomic_load_explicit(&tcp->lanes.count, memory_order_relaxed);
+    unsigned streams = atomic_load_explicit(&tcp->streams.count, memory_order_relaxed);
     unsigned turn = tcp->poll.turns++;
-    bool all = turn % (lanes > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0;
-    bool herald = !expected && sy_tcp_heralds_expected(tcp);
-    if (all || herald)
-        got = sy_tcp_heralds_hear(tcp);
+    bool all = turn % (streams > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0;
+    bool hint = !expected && sy_tcp_hints_expected(tcp);
+    if (all || hint)
+        got = sy_tcp_hints_hear(tcp);
     if (all)
-        sy_tcp_heralds_repeat(tcp);
-    if (herald && turn % HERALD_TURNS) {
+        sy_tcp_hints_repeat(tcp);
+    if (hint && turn % HINT_TURNS) {
         sy_tcp_poll_unlock(tcp);
         return (long)got;
     }
@@ -194,7 +196,7 @@ long sy_tcp_poll_lane(struct tcp *tcp, struct tcp_lane *expected)
         got += poll_read_hot(tcp, expected);
     if (all || (!got && (tcp->host->crowded || (!tcp->poll.hot[0] && !expected))))
         got += (size_t)(sy_tcp_watches_run(&tcp->poll.set) > 0);
-    if (atomic_load_explicit(&tcp->lanes.paused, memory_order_relaxed))
+    if (atomic_load_explicit(&tcp->streams.paused, memory_order_relaxed))
         got += poll_run_paused(tcp);
     sy_tcp_poll_unlock(tcp);
     return (long)got;
@@ -202,19 +204,19 @@ long sy_tcp_poll_lane(struct tcp *tcp, struct tcp_lane *expected)
 
 long sy_tcp_poll(struct tcp *tcp)
 {
-    return sy_tcp_poll_lane(tcp, NULL);
+    return sy_tcp_poll_stream(tcp, NULL);
 }
 
 bool sy_tcp_poll_event(struct tcp *tcp)
 {
-    sy_tcp_heralds_repeat(tcp);
+    sy_tcp_hints_repeat(tcp);
     sy_tcp_send_dirty(tcp, true);
     if (!poll_try_lock(tcp))
         return false;
     bool any = !sy_tcp_poll_may_sleep(tcp) && poll_read_hot(tcp, NULL) > 0;
     any = sy_tcp_watches_run(&tcp->poll.set) > 0 || any;
     any = poll_read_expected(tcp) > 0 || any;
-    if (atomic_load_explicit(&tcp->lanes.paused, memory_order_relaxed))
+    if (atomic_load_explicit(&tcp->streams.paused, memory_order_relaxed))
         any = poll_run_paused(tcp) || any;
     sy_tcp_poll_unlock(tcp);
     return any;

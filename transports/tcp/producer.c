@@ -1,4 +1,4 @@
-/* The producer of the lanes to a process: the one thread that may append to them now. It appends
+/* The producer of the streams to a process: the one thread that may append to them now. It appends
  * tens of millions of operations a second, so that it is the producer must cost it next to nothing;
  * that somebody else wants to be, once in a while, may cost a system call.
  *
@@ -21,31 +21,31 @@ static bool producer_fence(int command)
 
 void sy_tcp_producer_open(struct tcp *tcp)
 {
-    tcp->lanes.locked = tcp->host->threads ||
-                        !producer_fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+    tcp->streams.locked = tcp->host->threads ||
+                          !producer_fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
-void sy_tcp_producer_wait(struct tcp_lane *lane)
+void sy_tcp_producer_wait(struct tcp_stream *stream)
 {
-    atomic_store_explicit(&lane->producing, false, memory_order_release);
-    while (atomic_load_explicit(&lane->append, memory_order_acquire))
+    atomic_store_explicit(&stream->producing, false, memory_order_release);
+    while (atomic_load_explicit(&stream->append, memory_order_acquire))
         sched_yield();
 }
 
-bool sy_tcp_producer_stop(struct tcp_lane *lane)
+bool sy_tcp_producer_stop(struct tcp_stream *stream)
 {
-    if (atomic_exchange_explicit(&lane->append, true, memory_order_acquire))
+    if (atomic_exchange_explicit(&stream->append, true, memory_order_acquire))
         return false;
-    if (lane->locked)
+    if (stream->locked)
         return true;
     if (producer_fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
-        !atomic_load_explicit(&lane->producing, memory_order_acquire))
+        !atomic_load_explicit(&stream->producing, memory_order_acquire))
         return true;
-    sy_tcp_producer_go(lane);
+    sy_tcp_producer_go(stream);
     return false;
 }
 
-void sy_tcp_producer_go(struct tcp_lane *lane)
+void sy_tcp_producer_go(struct tcp_stream *stream)
 {
-    atomic_store_explicit(&lane->append, false, memory_order_release);
+    atomic_store_explicit(&stream->append, false, memory_order_release);
 }

@@ -1,6 +1,6 @@
-/* From a lane's socket to records: frames, records that come in pieces, large payloads. All under
- * the poll lock, so one buffer serves all lanes; what a lane has not used stays with the lane
- * (in.stash). */
+/* From a stream's socket to records: frames, records that come in segments, large payloads. All
+ * under the poll lock, so one buffer serves all streams; what a stream has not used stays with the
+ * stream (in.stash). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,27 +14,27 @@
 #define BEHIND_BYTES (4u << 10) /* read beside a large payload: what may follow it */
 #define TURN_BYTES   (1u << 20) /* then others get their turn */
 
-void sy_tcp_receive_reset(struct tcp_lane *lane)
+void sy_tcp_receive_reset(struct tcp_stream *stream)
 {
-    bool told_all = lane->in.told_all;
+    bool told_all = stream->in.told_all;
 
-    free(lane->in.stash);
-    lane->in = (struct tcp_in){.told_all = told_all};
+    free(stream->in.stash);
+    stream->in = (struct tcp_in){.told_all = told_all};
 }
 
 /* The other side has applied a channel up to here. The thread that sends may not have booked the
  * frame as handed over yet, so what counts is what has been taken for sending. */
-static bool receive_take_ack(struct tcp_lane *lane, enum tcp_channel channel, uint32_t low)
+static bool receive_take_ack(struct tcp_stream *stream, enum tcp_channel channel, uint32_t low)
 {
-    struct tcp_log *log = &lane->log[channel];
-    uint64_t position = sy_tcp_log_position(log, low);
+    struct tcp_queue *queue = &stream->queue[channel];
+    uint64_t position = sy_tcp_queue_position(queue, low);
 
-    return position <= atomic_load_explicit(&log->sent.at, memory_order_acquire) &&
-           sy_tcp_log_applied(log, position);
+    return position <= atomic_load_explicit(&queue->sent.at, memory_order_acquire) &&
+           sy_tcp_queue_applied(queue, position);
 }
 
 /* A frame's header: what the other side has applied, and what it wants to know. */
-static void receive_begin_frame(struct tcp_lane *lane, const char *from, const char **why)
+static void receive_begin_frame(struct tcp_stream *stream, const char *from, const char **why)
 {
     struct tcp_frame frame;
 
@@ -43,24 +43,24 @@ static void receive_begin_frame(struct tcp_lane *lane, const char *from, const c
         *why = "a frame has an impossible length";
         return;
     }
-    if (!receive_take_ack(lane, TCP_REQUESTS, frame.requests) ||
-        !receive_take_ack(lane, TCP_REPLIES, frame.replies)) {
+    if (!receive_take_ack(stream, TCP_REQUESTS, frame.requests) ||
+        !receive_take_ack(stream, TCP_REPLIES, frame.replies)) {
         *why = "it acknowledges what was never sent";
         return;
     }
-    lane->in.frame_left = frame.length;
-    lane->in.flags = frame.flags;
+    stream->in.frame_left = frame.length;
+    stream->in.flags = frame.flags;
     if (frame.flags & TCP_FRAME_NODE)
-        atomic_store_explicit(&lane->serves_node, true, memory_order_relaxed);
-    atomic_store_explicit(&lane->heard, true, memory_order_release);
+        atomic_store_explicit(&stream->serves_node, true, memory_order_relaxed);
+    atomic_store_explicit(&stream->heard, true, memory_order_release);
 }
 
-static void receive_end_frame(struct tcp_lane *lane)
+static void receive_end_frame(struct tcp_stream *stream)
 {
-    if (lane->in.flags & TCP_FRAME_ACK)
-        atomic_store_explicit(&lane->ack_due, true, memory_order_release);
-    if (lane->in.flags & TCP_FRAME_BYE)
-        lane->in.told_all = true;
+    if (stream->in.flags & TCP_FRAME_ACK)
+        atomic_store_explicit(&stream->ack_due, true, memory_order_release);
+    if (stream->in.flags & TCP_FRAME_BYE)
+        stream->in.told_all = true;
 }
 
 /* Where a payload of `left` bytes may be cut that goes to `to`, at `length` bytes or before:
@@ -75,20 +75,20 @@ size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left)
 }
 
 /* How much of a large payload can be received in place now. */
-static size_t receive_direct_bytes(const struct tcp_lane *lane)
+static size_t receive_direct_bytes(const struct tcp_stream *stream)
 {
-    const struct tcp_in *in = &lane->in;
+    const struct tcp_in *in = &stream->in;
     int there;
 
-    if (!in->payload || in->stashed || ioctl(lane->watch.fd, FIONREAD, &there) || there < 0)
+    if (!in->payload || in->stashed || ioctl(stream->watch.fd, FIONREAD, &there) || there < 0)
         return 0;
     return sy_tcp_receive_cut(in->payload, (size_t)there, in->payload_left);
 }
 
 /* `length` bytes of a large payload have arrived. */
-static void receive_take_payload(struct tcp_lane *lane, size_t length)
+static void receive_take_payload(struct tcp_stream *stream, size_t length)
 {
-    struct tcp_in *in = &lane->in;
+    struct tcp_in *in = &stream->in;
 
     in->payload += length;
     in->payload_left -= length;
@@ -96,23 +96,23 @@ static void receive_take_payload(struct tcp_lane *lane, size_t length)
 }
 
 /* The payload is complete but for its padding, which is in the buffer. */
-static void receive_end_payload(struct tcp_lane *lane)
+static void receive_end_payload(struct tcp_stream *stream)
 {
-    struct tcp_in *in = &lane->in;
+    struct tcp_in *in = &stream->in;
     bool reply = in->flags & TCP_FRAME_REPLIES;
 
     in->frame_left -= in->payload_padding;
     in->payload = NULL;
     in->payload_padding = 0;
-    sy_tcp_apply_done(lane, reply ? TCP_REPLIES : TCP_REQUESTS, in->payload_record);
+    sy_tcp_apply_done(stream, reply ? TCP_REPLIES : TCP_REQUESTS, in->payload_record);
 }
 
 /* Uses records and frame headers in [from, from + length): the number of bytes used. Bytes that are
  * left are the beginning of something, or lie behind an AWAIT. */
-static size_t receive_parse(struct tcp_lane *lane, const char *from, size_t length,
+static size_t receive_parse(struct tcp_stream *stream, const char *from, size_t length,
                             const char **why)
 {
-    struct tcp_in *in = &lane->in;
+    struct tcp_in *in = &stream->in;
     size_t used = 0;
 
     while (!*why && !in->awaits) {
@@ -120,22 +120,22 @@ static size_t receive_parse(struct tcp_lane *lane, const char *from, size_t leng
         if (in->payload) {
             size_t part = sy_tcp_receive_cut(in->payload, left, in->payload_left);
             memcpy(in->payload, from + used, part);
-            receive_take_payload(lane, part);
+            receive_take_payload(stream, part);
             used += part;
             if (in->payload_left || left - part < in->payload_padding)
                 break;
             used += in->payload_padding;
-            receive_end_payload(lane);
+            receive_end_payload(stream);
         } else if (!in->frame_left) {
             if (left < sizeof(struct tcp_frame))
                 break;
-            receive_begin_frame(lane, from + used, why);
+            receive_begin_frame(stream, from + used, why);
             used += sizeof(struct tcp_frame);
         } else {
             size_t part = left < in->frame_left ? left : in->frame_left;
             size_t took = in->flags & TCP_FRAME_REPLIES
-                              ? sy_tcp_apply_replies(lane, from + used, part, why)
-                              : sy_tcp_apply_requests(lane, from + used, part, why);
+                              ? sy_tcp_apply_replies(stream, from + used, part, why)
+                              : sy_tcp_apply_requests(stream, from + used, part, why);
             used += took;
             in->frame_left -= took;
             if (took < part && part == in->frame_left + took && !in->awaits && !*why)
@@ -144,15 +144,15 @@ static size_t receive_parse(struct tcp_lane *lane, const char *from, size_t leng
                 break;
         }
         if (!in->frame_left && !in->payload)
-            receive_end_frame(lane);
+            receive_end_frame(stream);
     }
     return used;
 }
 
 /* Keeps what was not used. */
-static int receive_keep(struct tcp_lane *lane, const char *from, size_t length)
+static int receive_keep(struct tcp_stream *stream, const char *from, size_t length)
 {
-    struct tcp_in *in = &lane->in;
+    struct tcp_in *in = &stream->in;
     char *before = in->stash;
 
     in->stash = NULL;
@@ -169,37 +169,37 @@ static int receive_keep(struct tcp_lane *lane, const char *from, size_t length)
 }
 
 /* An AWAIT stops reading; the socket must not keep the progress thread awake meanwhile. */
-static void receive_pause_reading(struct tcp_lane *lane, bool pause)
+static void receive_pause_reading(struct tcp_stream *stream, bool pause)
 {
-    sy_tcp_send_lock(lane);
-    atomic_store_explicit(&lane->paused, pause, memory_order_relaxed);
-    sy_tcp_send_watch(lane);
-    sy_tcp_send_unlock(lane);
-    atomic_fetch_add_explicit(&lane->tcp->lanes.paused, pause ? 1 : -1, memory_order_relaxed);
+    sy_tcp_send_lock(stream);
+    atomic_store_explicit(&stream->paused, pause, memory_order_relaxed);
+    sy_tcp_send_watch(stream);
+    sy_tcp_send_unlock(stream);
+    atomic_fetch_add_explicit(&stream->tcp->streams.paused, pause ? 1 : -1, memory_order_relaxed);
 }
 
 /* Parses, keeps the rest, answers. */
-static void receive_use(struct tcp_lane *lane, const char *from, size_t length)
+static void receive_use(struct tcp_stream *stream, const char *from, size_t length)
 {
     const char *why = NULL;
-    size_t used = receive_parse(lane, from, length, &why);
+    size_t used = receive_parse(stream, from, length, &why);
 
-    if (!why && receive_keep(lane, from + used, length - used))
+    if (!why && receive_keep(stream, from + used, length - used))
         why = "there is no memory for a part of a record";
     if (why) {
-        sy_tcp_lane_breached(lane, why);
+        sy_tcp_stream_breached(stream, why);
         return;
     }
-    if (lane->in.awaits)
-        receive_pause_reading(lane, true);
-    if (sy_tcp_send_due(lane))
-        sy_tcp_send(lane);
+    if (stream->in.awaits)
+        receive_pause_reading(stream, true);
+    if (sy_tcp_send_due(stream))
+        sy_tcp_send(stream);
 }
 
-/* What lies behind an AWAIT, once the other lane has got there. True: reading may go on. */
-static bool receive_resume(struct tcp_lane *lane)
+/* What lies behind an AWAIT, once the other stream has got there. True: reading may go on. */
+static bool receive_resume(struct tcp_stream *stream)
 {
-    struct tcp_in *in = &lane->in;
+    struct tcp_in *in = &stream->in;
 
     if (!in->awaits)
         return true;
@@ -210,9 +210,9 @@ static bool receive_resume(struct tcp_lane *lane)
     in->awaits = NULL;
     in->stash = NULL;
     in->stashed = 0;
-    receive_pause_reading(lane, false);
-    sy_tcp_apply_done(lane, TCP_REQUESTS, TCP_AWAIT_BYTES);
-    receive_use(lane, stash ? stash : "", length); /* nothing may lie behind it */
+    receive_pause_reading(stream, false);
+    sy_tcp_apply_done(stream, TCP_REQUESTS, TCP_AWAIT_BYTES);
+    receive_use(stream, stash ? stash : "", length); /* nothing may lie behind it */
     free(stash);
     return !in->awaits;
 }
@@ -226,36 +226,36 @@ static ssize_t receive_take(int fd, char *payload, size_t direct, char *to, size
     return direct ? recvmsg(fd, &message, MSG_DONTWAIT) : recv(fd, to, room, MSG_DONTWAIT);
 }
 
-size_t sy_tcp_receive(struct tcp_lane *lane)
+size_t sy_tcp_receive(struct tcp_stream *stream)
 {
-    struct tcp_in *in = &lane->in;
-    char *buffer = lane->tcp->received;
+    struct tcp_in *in = &stream->in;
+    char *buffer = stream->tcp->received;
     size_t total = 0;
 
-    while (lane->watch.fd >= 0 && total < TURN_BYTES && receive_resume(lane) &&
-           lane->watch.fd >= 0) {
-        size_t head = in->stashed, direct = receive_direct_bytes(lane);
+    while (stream->watch.fd >= 0 && total < TURN_BYTES && receive_resume(stream) &&
+           stream->watch.fd >= 0) {
+        size_t head = in->stashed, direct = receive_direct_bytes(stream);
         size_t room = direct ? BEHIND_BYTES : READ_BYTES;
         memcpy(buffer, in->stash ? in->stash : buffer, head);
-        ssize_t got = receive_take(lane->watch.fd, in->payload, direct, buffer + head, room);
+        ssize_t got = receive_take(stream->watch.fd, in->payload, direct, buffer + head, room);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (got <= 0) {
-            sy_tcp_lane_broken(lane,
-                               got ? strerror(errno) : "the other side closed the connection");
+            sy_tcp_stream_broken(stream,
+                                 got ? strerror(errno) : "the other side closed the connection");
             break;
         }
         total += (size_t)got;
         size_t into = (size_t)got < direct ? (size_t)got : direct;
         if (direct)
-            receive_take_payload(lane, into);
-        receive_use(lane, buffer, head + (size_t)got - into);
+            receive_take_payload(stream, into);
+        receive_use(stream, buffer, head + (size_t)got - into);
         if ((size_t)got < direct + room)
             break;
     }
     if (total)
-        sy_tcp_idle_moved(lane->tcp);
+        sy_tcp_idle_moved(stream->tcp);
     return total;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum tcp_lanes { TCP_LANES_AUTO, TCP_LANES_DIRECT, TCP_LANES_NODE };
+enum tcp_endpoints { TCP_ENDPOINTS_AUTO, TCP_ENDPOINTS_DIRECT, TCP_ENDPOINTS_NODE };
 
 struct tcp_settings {
     const char *interfaces; /* SHMEM_TCP_INTERFACES: names, globs, CIDR, ! excludes; "auto" */
@@ -13,7 +13,7 @@ struct tcp_settings {
     const char *advertise; /* "": the addresses listened on; otherwise addresses to publish in place
                               of them */
     int family;            /* enum sy_ip_family */
-    int lanes;             /* enum tcp_lanes */
+    int endpoints;         /* enum tcp_endpoints */
     long streams;          /* further sockets for large transfers */
     size_t stripe;         /* bytes from which a transfer uses them */
     size_t buffer;         /* bytes of a channel's buffer */
@@ -23,7 +23,7 @@ struct tcp_settings {
     double keepalive;     /* seconds without traffic before probes; 0: none */
     double idle;          /* seconds without traffic before memory is given back; 0: never */
     size_t socket_buffer; /* SO_SNDBUF and SO_RCVBUF; 0: the system's choice */
-    bool heralds;         /* herald.h */
+    bool hints;           /* hint.h */
 };
 
 #endif

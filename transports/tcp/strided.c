@@ -31,14 +31,15 @@ static uint64_t strided_place(struct tcp *tcp, const struct sy_strided *s, const
 static bool strided_put_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
                              const struct sy_strided *s, const struct part *part)
 {
-    struct tcp_lane *lane = sy_tcp_issue_begin(tcp, ctx, s->first.pe);
+    struct tcp_stream *stream = sy_tcp_issue_begin(tcp, ctx, s->first.pe);
     size_t bytes = 24 + sy_record_padded(part->bytes);
     char *room;
 
-    if (!lane || !(room = sy_tcp_issue_room(lane, bytes)))
+    if (!stream || !(room = sy_tcp_issue_room(stream, bytes)))
         return false;
     sy_rma_write_blocks(room, strided_place(tcp, s, part), s, part->local, part->blocks);
-    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], bytes), bytes, false);
+    sy_tcp_issue_done(ctx, stream, sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], bytes), bytes,
+                      false);
     return true;
 }
 
@@ -47,10 +48,10 @@ static bool strided_get_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
                              const struct sy_strided *s, const struct part *part, uint64_t *wanted)
 {
     struct sy_pending_blocks *blocks = malloc(sizeof *blocks);
-    struct tcp_lane *lane = blocks ? sy_tcp_issue_begin(tcp, ctx, s->first.pe) : NULL;
+    struct tcp_stream *stream = blocks ? sy_tcp_issue_begin(tcp, ctx, s->first.pe) : NULL;
     uint64_t number;
-    char *room = lane ? sy_tcp_issue_asking(ctx, lane, 24, blocks, part->bytes, true, &number)
-                      : NULL;
+    char *room = stream ? sy_tcp_issue_asking(ctx, stream, 24, blocks, part->bytes, true, &number)
+                        : NULL;
 
     if (!room) {
         free(blocks);
@@ -60,7 +61,8 @@ static bool strided_get_part(struct tcp *tcp, struct sy_transport_ctx *ctx,
         .dest = part->local, .block = s->block, .blocks = part->blocks, .stride = s->local_stride};
     *wanted = number;
     sy_rma_write_strided(room, strided_place(tcp, s, part), SY_RECORD_GET_STRIDED, s, part->blocks);
-    sy_tcp_issue_done(ctx, lane, sy_tcp_log_commit(&lane->log[TCP_REQUESTS], 24), 24, false);
+    sy_tcp_issue_done(ctx, stream, sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], 24), 24,
+                      false);
     return true;
 }
 
@@ -82,9 +84,9 @@ static int strided_transfer(struct tcp *tcp, struct sy_transport_ctx *ctx,
         }
         if (!done)
             return -EAGAIN;
-        struct tcp_lane *lane = atomic_load(&tcp->routes[s->first.pe].lane);
-        sy_tcp_send(lane);
-        if (sy_tcp_poll_lane(tcp, lane) <= 0)
+        struct tcp_stream *stream = atomic_load(&tcp->routes[s->first.pe].stream);
+        sy_tcp_send(stream);
+        if (sy_tcp_poll_stream(tcp, stream) <= 0)
             tcp->host->rest(&since);
     }
     return 0;
@@ -105,9 +107,9 @@ int sy_tcp_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy
     int rc = strided_transfer(tcp, ctx, s, &last);
 
     if (!rc && last && (flags & SY_BLOCKING)) {
-        struct tcp_lane *lane = atomic_load(&tcp->routes[s->first.pe].lane);
-        sy_tcp_send(lane);
-        sy_tcp_issue_wait(lane, last);
+        struct tcp_stream *stream = atomic_load(&tcp->routes[s->first.pe].stream);
+        sy_tcp_send(stream);
+        sy_tcp_issue_wait(stream, last);
     }
     return rc;
 }

@@ -19,8 +19,8 @@ static const struct sy_option options[] = {
      0, NULL, "Ports to listen on, as first:last; empty: any"},
     {"tcp.advertise", SY_OPTION_STRING, 0, offsetof(struct tcp_settings, advertise), "", NULL, 0, 0,
      NULL, "Addresses to publish in place of those listened on, divided by commas (behind a NAT)"},
-    {"tcp.lanes", SY_OPTION_CHOICE, SY_OPTION_JOB, offsetof(struct tcp_settings, lanes), "auto",
-     "auto|direct|node", 0, 0, NULL,
+    {"tcp.endpoints", SY_OPTION_CHOICE, SY_OPTION_JOB, offsetof(struct tcp_settings, endpoints),
+     "auto", "auto|direct|node", 0, 0, "SHMEM_TCP_LANES",
      "Where connections end: direct: at the target PE; node: at one PE of each node, which applies "
      "operations "
      "for its neighbours; auto: direct in jobs of up to 64 PEs"},
@@ -54,8 +54,8 @@ static const struct sy_option options[] = {
      "it is used; 0: never"},
     {"tcp.socket_buffer", SY_OPTION_SIZE, 0, offsetof(struct tcp_settings, socket_buffer), "0",
      NULL, 0, 0, NULL, "Bytes of a socket's send and receive buffers; 0: the system decides"},
-    {"tcp.heralds", SY_OPTION_BOOL, 0, offsetof(struct tcp_settings, heralds), "yes", NULL, 0, 0,
-     NULL,
+    {"tcp.hints", SY_OPTION_BOOL, 0, offsetof(struct tcp_settings, hints), "yes", NULL, 0, 0,
+     "SHMEM_TCP_HERALDS",
      "Whether PEs that synchronise again and again tell each other by UDP datagrams (ports of "
      "tcp.port_range) ahead of the connection; where none gets through it makes no difference"},
     {.name = NULL},
@@ -67,17 +67,17 @@ static const struct sy_option options[] = {
 #define SMALLEST     (256u << 10)        /* buffer of a connection */
 #define LARGEST      (TCP_FRAME_MAX / 2) /* a frame may take all that is in it, and a chunk */
 
-bool sy_tcp_uses_node_lanes(struct tcp *tcp)
+bool sy_tcp_uses_node_endpoints(struct tcp *tcp)
 {
-    return tcp->settings.lanes == TCP_LANES_NODE ||
-           (tcp->settings.lanes == TCP_LANES_AUTO && tcp->host->npes > DIRECT_UP_TO);
+    return tcp->settings.endpoints == TCP_ENDPOINTS_NODE ||
+           (tcp->settings.endpoints == TCP_ENDPOINTS_AUTO && tcp->host->npes > DIRECT_UP_TO);
 }
 
 /* One function of (me, target), so operations to a target keep their order. PEs that a record's
  * header has no number for are reached directly. */
 int sy_tcp_endpoint(struct tcp *tcp, int pe)
 {
-    if (!sy_tcp_uses_node_lanes(tcp) || tcp->host->place(pe).local >= SY_RECORD_TARGET_SELF)
+    if (!sy_tcp_uses_node_endpoints(tcp) || tcp->host->place(pe).local >= SY_RECORD_TARGET_SELF)
         return pe;
     int node = tcp->host->place(pe).node,
         size = tcp->map.node_begin[node + 1] - tcp->map.node_begin[node];
@@ -118,18 +118,19 @@ static int tcp_list_nodes(struct tcp *tcp, struct sy_error *err)
     return 0;
 }
 
-/* If all PEs talk to all others: a lane to each process of other nodes that this one is to reach.
+/* If all PEs talk to all others: a stream to each process of other nodes that this one is to reach.
  */
 static void tcp_check_limits(struct tcp *tcp)
 {
     int mine = tcp->host->place(tcp->host->pe).node;
-    unsigned long lanes = 0;
+    unsigned long streams = 0;
 
     for (int pe = 0; pe < tcp->host->npes; pe++)
-        lanes += tcp->host->place(pe).node != mine && sy_tcp_endpoint(tcp, pe) == pe;
-    bool heralds = tcp->settings.heralds && !tcp->host->crowded;
-    struct sy_limits needed = {
-        .files = lanes * (heralds ? 2 : 1), .maps = lanes * TCP_LANE_MAPS, .backlog = lanes / 2};
+        streams += tcp->host->place(pe).node != mine && sy_tcp_endpoint(tcp, pe) == pe;
+    bool hints = tcp->settings.hints && !tcp->host->crowded;
+    struct sy_limits needed = {.files = streams * (hints ? 2 : 1),
+                               .maps = streams * TCP_STREAM_MAPS,
+                               .backlog = streams / 2};
     sy_limits_check(tcp->host, "tcp", &needed);
 }
 
@@ -180,14 +181,14 @@ static int tcp_open(const struct sy_host *host, const struct sy_instance *instan
     tcp->received = sy_tcp_table_open(TCP_RECEIVE_BYTES);
     int rc = tcp->received ? sy_tcp_poll_open(tcp, err)
                            : host->fail(err, ENOMEM, "no memory for the transport");
-    if (!rc && (rc = sy_tcp_lanes_listen(tcp, err)))
+    if (!rc && (rc = sy_tcp_streams_listen(tcp, err)))
         sy_tcp_watches_close(&tcp->poll.set);
     if (rc) {
         sy_tcp_table_close(tcp->received, TCP_RECEIVE_BYTES);
         free(tcp);
         return rc;
     }
-    sy_tcp_heralds_open(tcp);
+    sy_tcp_hints_open(tcp);
     *self = tcp;
     return 0;
 }
@@ -196,12 +197,12 @@ static void tcp_close(void *self)
 {
     struct tcp *tcp = self;
 
-    if (tcp->lanes.lane)
-        sy_tcp_lanes_leave(tcp);
+    if (tcp->streams.stream)
+        sy_tcp_streams_leave(tcp);
     sy_tcp_net_close(tcp->net);
-    sy_tcp_heralds_close(tcp);
-    if (tcp->lanes.lane)
-        sy_tcp_lanes_close(tcp);
+    sy_tcp_hints_close(tcp);
+    if (tcp->streams.stream)
+        sy_tcp_streams_close(tcp);
     sy_regions_close(&tcp->regions);
     sy_tcp_watches_close(&tcp->poll.set);
     free(tcp->map.addresses);
@@ -235,7 +236,7 @@ static int tcp_connect(void *self, const void *addresses, size_t stride, double 
     if (!rc)
         rc = sy_regions_fits(&tcp->regions, err);
     if (!rc)
-        rc = sy_tcp_lanes_open(tcp, err);
+        rc = sy_tcp_streams_open(tcp, err);
     if (rc)
         return rc;
     tcp_check_limits(tcp);
@@ -285,11 +286,11 @@ static void tcp_disarm(void *self)
 static int tcp_pending(void *self, struct sy_pending *list, int room)
 {
     struct tcp *tcp = self;
-    unsigned lanes = atomic_load_explicit(&tcp->lanes.count, memory_order_acquire);
+    unsigned streams = atomic_load_explicit(&tcp->streams.count, memory_order_acquire);
     int count = 0;
 
-    for (unsigned i = 0; i < lanes && count < room; i++)
-        if (sy_tcp_lane_pending(tcp->lanes.lane[i], &list[count]))
+    for (unsigned i = 0; i < streams && count < room; i++)
+        if (sy_tcp_stream_pending(tcp->streams.stream[i], &list[count]))
             count++;
     return count;
 }

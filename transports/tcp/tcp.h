@@ -2,20 +2,20 @@
  *
  * tcp.c        the plugin's table and options (settings.h); which process serves which PE
  * conn/        one socket: listening, connecting, the handshake; conn/conn.h has its map
- * lane.c       a lane: the two channels to another process, that outlive its connections
+ * stream.c       a stream: the two channels to another process, that outlive its connections
  * ring.c       the memory of a buffer
- * log.c        a channel's bytes until the other side has applied them
+ * queue.c        a channel's bytes until the other side has applied them
  * issue.c      appends operations, by the one thread that may (producer.c); run.c: joins puts
  * calls.c      the data calls: put, get, atomics; strided.c; large.c: over several connections
  * pace.c       which transfers go over several
  * order.c      contexts, fence and quiet
- * send.c       from a lane's buffers to its socket
- * receive.c    from the socket: frames, records in pieces, large payloads
+ * send.c       from a stream's buffers to its socket
+ * receive.c    from the socket: frames, records in segments, large payloads
  * apply.c      what a record does to memory
- * herald.c     datagrams that run ahead of a lane
+ * hint.c     datagrams that run ahead of a stream
  * poll.c       who polls, and what
  * outage.c     no connection: who is given up, and what the user is told
- * idle.c       gives back the memory of lanes at rest
+ * idle.c       gives back the memory of streams at rest
  * wire.h       the format of all that travels
  *
  * All that changes belongs to an instance, struct tcp: the plugin may be opened several times in a
@@ -25,8 +25,8 @@
 
 #include <pthread.h>
 
-#include "transports/tcp/herald.h"
-#include "transports/tcp/lane.h"
+#include "transports/tcp/hint.h"
+#include "transports/tcp/stream.h"
 #include "transports/tcp/poll.h"
 #include "transports/tcp/settings.h"
 
@@ -34,8 +34,8 @@
 
 /* How a PE is reached. */
 struct tcp_route {
-    struct tcp_lane *_Atomic lane; /* NULL: not known yet */
-    _Atomic unsigned target;       /* for the record's header */
+    struct tcp_stream *_Atomic stream; /* NULL: not known yet */
+    _Atomic unsigned target;           /* for the record's header */
 };
 
 /* What the PEs published, and where they are. */
@@ -46,13 +46,13 @@ struct tcp_map {
     int *node_pe;    /* PEs sorted by node and index there */
 };
 
-/* Looks for lanes at rest (idle.c). */
+/* Looks for streams at rest (idle.c). */
 struct tcp_idle {
     struct tcp_watch timer;
     uint64_t apart;       /* nanoseconds between looks */
     _Atomic bool planned; /* a look, since something has moved; or there are none at all */
     bool going_on;        /* the last look has not come to its end */
-    unsigned next;        /* lane that it has come to */
+    unsigned next;        /* stream that it has come to */
 };
 
 /* An instance of the plugin. */
@@ -60,23 +60,23 @@ struct tcp {
     const struct sy_host *host;
     struct tcp_settings settings;
     struct tcp_route *routes;
-    struct tcp_lane_table lanes;
+    struct tcp_stream_table streams;
     struct tcp_map map;
     struct sy_regions regions;
     _Alignas(64) struct tcp_poll poll;
     struct tcp_idle idle;
-    _Alignas(64) struct tcp_heralds heralds;
+    _Alignas(64) struct tcp_hints hints;
     struct tcp_net *net;
     char *received; /* TCP_RECEIVE_BYTES, by receive.c under the poll lock */
 };
 
-/* The lane to PE pe with this number, at most SHMEM_TCP_STREAMS, if it has been made; NULL: not, or
- * there is no such PE. Any thread. */
-static inline struct tcp_lane *sy_tcp_lane_made(struct tcp *tcp, uint32_t pe, unsigned number)
+/* The stream to PE pe with this number, at most SHMEM_TCP_STREAMS, if it has been made; NULL: not,
+ * or there is no such PE. Any thread. */
+static inline struct tcp_stream *sy_tcp_stream_made(struct tcp *tcp, uint32_t pe, unsigned number)
 {
     size_t npes = (size_t)tcp->host->npes;
 
-    return pe < npes ? atomic_load_explicit(&tcp->lanes.by_number[number * npes + pe],
+    return pe < npes ? atomic_load_explicit(&tcp->streams.by_number[number * npes + pe],
                                             memory_order_acquire)
                      : NULL;
 }
@@ -88,6 +88,6 @@ const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size);
 int sy_tcp_endpoint(struct tcp *tcp, int pe);
 
 /* Whether operations go to any process of the target's node rather than to the target itself. */
-bool sy_tcp_uses_node_lanes(struct tcp *tcp);
+bool sy_tcp_uses_node_endpoints(struct tcp *tcp);
 
 #endif

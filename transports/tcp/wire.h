@@ -2,11 +2,11 @@
  * the byte order of the machines, which the greeting compares.
  *
  * A connection begins with four greetings (conn/handshake.h). Then come frames. A frame's bytes are
- * whole records of one of two channels: REQUESTS (engine/record.h; an AWAIT's target is a lane:
- * apply nothing behind it before that lane's requests have been applied up to there), or REPLIES to
- * the requests that the other side sent. Each channel is an endless stream of bytes that outlives
- * the connection: both sides count the bytes applied, and after a connection has broken the next
- * one goes on from there. */
+ * whole records of one of two channels: REQUESTS (engine/record.h; an AWAIT's target is a stream:
+ * apply nothing behind it before that stream's requests have been applied up to there), or REPLIES
+ * to the requests that the other side sent. Each channel is an endless stream of bytes that
+ * outlives the connection: both sides count the bytes applied, and after a connection has broken
+ * the next one goes on from there. */
 #ifndef TCP_WIRE_H
 #define TCP_WIRE_H
 
@@ -20,7 +20,7 @@
 
 #define TCP_MAGIC "SWYDTCP" /* with its NUL, 8 bytes */
 
-enum tcp_greeting_kind {
+enum tcp_handshake_kind {
     TCP_HELLO = 1,   /* connector: who I am, whom I want, my nonce, a serial number */
     TCP_WELCOME = 2, /* acceptor: my nonce */
     TCP_CONFIRM = 3, /* connector: how far I have applied */
@@ -31,20 +31,20 @@ enum tcp_greeting_kind {
 enum tcp_refusal {
     TCP_REFUSE_BUSY = 1,    /* I have connected to you; let mine be the one */
     TCP_REFUSE_VERSION = 2, /* another version of this format, or another byte order */
-    TCP_REFUSE_TARGET = 3   /* I am not that PE, or have no such lane */
+    TCP_REFUSE_TARGET = 3   /* I am not that PE, or have no such stream */
 };
 
 #define TCP_ORDER_LITTLE 1
 #define TCP_ORDER_BIG    2
 
-struct tcp_greeting {
+struct tcp_handshake {
     char magic[8];
     uint16_t version;
     uint8_t kind, order;
     uint32_t from, to; /* PEs: who sends this greeting, who is meant */
-    uint32_t lane;     /* 0: requests in order; 1 and up: parts of large transfers */
+    uint32_t stream;   /* 0: requests in order; 1 and up: parts of large transfers */
     uint32_t reason;   /* REFUSE: enum tcp_refusal; HELLO: how often this was refused as busy */
-    uint32_t hears;    /* CONFIRM, RESUME: UDP port beside this connection; 0: none */
+    uint32_t udp_port; /* CONFIRM, RESUME: UDP port beside this connection; 0: none */
     uint8_t nonce[16]; /* HELLO, WELCOME: random; otherwise 0 */
     union {
         uint64_t requests; /* CONFIRM, RESUME: bytes of the other side's that have been applied */
@@ -74,7 +74,7 @@ struct tcp_frame {
 };
 
 /* ---- datagrams ----
- * Beside the connection, for the target itself; herald.h. */
+ * Beside the connection, for the target itself; hint.h. */
 
 #define TCP_DATAGRAM_HEARD 1u /* yours get here */
 #define TCP_DATAGRAM_ALONE                                                                         \

@@ -1,10 +1,10 @@
 /* The conn layer: a socket is listened on, connected or accepted, and both sides prove by a
  * handshake that they belong to the job. It ends with a socket and its keys, which are handed to
  * the layer above. It knows nothing of frames or streams, calls upward by struct tcp_conn_user
- * alone, and only its files write struct tcp_net. A lane is to it a PE and a number, and a pointer
- * that it hands back.
+ * alone, and only its files write struct tcp_net. A stream is to it a PE and a number, and a
+ * pointer that it hands back.
  *
- * turns.c       which side of a pair connects, and when: the queue of lanes to be connected
+ * turns.c       which side of a pair connects, and when: the queue of streams to be connected
  * connect.c     attempts: the addresses of a peer are tried
  * candidates.c  what a PE publishes about where it listens, and in which order that is tried
  * listen.c      listening and accepting; the layer's opening, closing and timers
@@ -24,14 +24,14 @@
 #include "transports/tcp/settings.h"
 
 struct tcp;
-struct tcp_lane;
+struct tcp_stream;
 struct tcp_net;
 
 /* How far a side has applied the other side's channels; and its UDP port for what is said beside
  * the connection, or 0. */
 struct tcp_positions {
     uint64_t requests, replies;
-    uint32_t hears;
+    uint32_t udp_port;
 };
 
 /* The layer above. */
@@ -41,29 +41,29 @@ struct tcp_conn_user {
     struct tcp_watches *set;
     struct tcp *owner; /* for find */
 
-    /* The lane to PE pe with this number, made if need be; NULL where there can be none. */
-    struct tcp_lane *(*find)(struct tcp *owner, int pe, unsigned number);
+    /* The stream to PE pe with this number, made if need be; NULL where there can be none. */
+    struct tcp_stream *(*find)(struct tcp *owner, int pe, unsigned number);
 
-    /* A peer has proved itself and wants this lane on a new connection, `fd`: the old one, if any,
-     * is closed, so that the positions returned no longer move. */
-    struct tcp_positions (*freeze)(struct tcp_lane *lane, int fd);
+    /* A peer has proved itself and wants this stream on a new connection, `fd`: the old one, if
+     * any, is closed, so that the positions returned no longer move. */
+    struct tcp_positions (*freeze)(struct tcp_stream *stream, int fd);
 
-    /* The handshake is over: from now on the socket is the lane's. It is connected, non-blocking
+    /* The handshake is over: from now on the socket is the stream's. It is connected, non-blocking
      * and in no epoll set. keys: for what is said beside the connection, as made by handshake.h.
      * connector: this side opened the connection, and opens the next one should it break. */
-    void (*adopt)(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
+    void (*adopt)(struct tcp_stream *stream, int fd, const struct tcp_positions *peer,
                   const unsigned char keys[32], bool connector);
 
-    /* Whether the last connections of this lane broke without having carried anything: large
+    /* Whether the last connections of this stream broke without having carried anything: large
      * packets may be getting lost on the way, so the next one asks for small ones. */
-    bool (*narrow)(const struct tcp_lane *lane);
+    bool (*narrow)(const struct tcp_stream *stream);
 
     /* How long a greeting is waited for, in nanoseconds. */
-    uint64_t (*patience)(const struct tcp_lane *lane);
+    uint64_t (*patience)(const struct tcp_stream *stream);
 
     /* All candidates have failed this time; `why` tells of each, and `seen` (SY_WAY_, TCP_SEEN_) of
-     * all. The lane decides when to try again. */
-    void (*unreachable)(struct tcp_lane *lane, const char *why, unsigned seen);
+     * all. The stream decides when to try again. */
+    void (*unreachable)(struct tcp_stream *stream, const char *why, unsigned seen);
 };
 
 /* What became of the candidates of an attempt: enum sy_way of util/net/way.h, and */
@@ -87,12 +87,12 @@ size_t sy_tcp_net_address(struct tcp_net *net, void *buffer, size_t room);
 /* Whether two PEs that published these can be connected; the same answer on both sides. */
 bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other, size_t other_size);
 
-/* Has `lane`, of PE pe and number `number`, connected when its turn comes, to the addresses at
+/* Has `stream`, of PE pe and number `number`, connected when its turn comes, to the addresses at
  * `address` (as published by sy_tcp_net_address there), which stay. first: it has not been
  * connected before, so that the other side may be about to connect it too. Ends in adopt or
- * unreachable, never from inside this call. Calling it for a lane that is being connected does
+ * unreachable, never from inside this call. Calling it for a stream that is being connected does
  * nothing. */
-void sy_tcp_connect_start(struct tcp_net *net, struct tcp_lane *lane, int pe, unsigned number,
+void sy_tcp_connect_start(struct tcp_net *net, struct tcp_stream *stream, int pe, unsigned number,
                           const void *address, size_t size, bool first);
 
 /* Whether an attempt has a connection on which the peer has not greeted for a while: its machine is
@@ -100,7 +100,7 @@ void sy_tcp_connect_start(struct tcp_net *net, struct tcp_lane *lane, int pe, un
 bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number);
 
 /* Ends that without a word. */
-void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_lane *lane, int pe, unsigned number);
+void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_stream *stream, int pe, unsigned number);
 
 /* Acts on deadlines that have passed; returns nanoseconds until the next, or UINT64_MAX. */
 uint64_t sy_tcp_net_timers(struct tcp_net *net, uint64_t now);

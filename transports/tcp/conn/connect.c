@@ -25,7 +25,7 @@ struct tcp_attempt {
     struct tcp_net *net;
     struct tcp_attempt *next, **link; /* in the list of all, the latest first */
     struct tcp_contact *contact;
-    struct tcp_lane *lane;
+    struct tcp_stream *stream;
     int pe;
     unsigned number;
     unsigned count, tried, open; /* candidates: all, those that have been begun, those that go on */
@@ -88,7 +88,7 @@ void sy_tcp_attempt_end(struct tcp_net *net, struct tcp_contact *contact)
 {
     struct tcp_attempt *attempt = contact->attempt;
 
-    contact->lane = NULL;
+    contact->stream = NULL;
     if (!attempt)
         return;
     connect_drop_pending(attempt, NULL);
@@ -106,13 +106,13 @@ void sy_tcp_attempts_end(struct tcp_net *net)
         sy_tcp_attempt_end(net, net->attempts->contact);
 }
 
-void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_lane *lane, int pe, unsigned number)
+void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_stream *stream, int pe, unsigned number)
 {
     struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, number);
 
     if (contact)
         sy_tcp_attempt_end(net, contact);
-    sy_tcp_incoming_cancel(net, lane);
+    sy_tcp_incoming_cancel(net, stream);
 }
 
 /* Adds why a candidate failed. */
@@ -128,15 +128,15 @@ static void connect_note(struct tcp_attempt *attempt, unsigned candidate, const 
 static void connect_give_up(struct tcp_attempt *attempt)
 {
     struct tcp_net *net = attempt->net;
-    struct tcp_lane *lane = attempt->lane;
+    struct tcp_stream *stream = attempt->stream;
     char why[sizeof attempt->why];
     unsigned seen = attempt->seen;
 
     memcpy(why, attempt->why, sizeof why);
-    net->host->log(SY_LOG_DEBUG, "tcp", "lane %u cannot connect to PE %d: %s", attempt->number,
+    net->host->log(SY_LOG_DEBUG, "tcp", "stream %u cannot connect to PE %d: %s", attempt->number,
                    attempt->pe, why);
     sy_tcp_attempt_end(net, attempt->contact);
-    net->user.unreachable(lane, why, seen);
+    net->user.unreachable(stream, why, seen);
 }
 
 /* ---- the candidates ---- */
@@ -155,7 +155,7 @@ static int connect_open_pending(struct tcp_pending *pending)
     pending->connecting = true;
     pending->net->counts.tried++;
     sy_tcp_pending_tune(pending->net, fd);
-    if (pending->net->user.narrow(pending->attempt->lane))
+    if (pending->net->user.narrow(pending->attempt->stream))
         setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &(int){SMALL_SEGMENT}, sizeof(int));
     if (connect(fd, (const struct sockaddr *)to, length) && errno != EINPROGRESS)
         code = -errno;
@@ -230,12 +230,13 @@ static void connect_go_on(struct tcp_attempt *attempt, uint64_t now)
 
 uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now)
 {
-    uint64_t patience = sy_tcp_patience(attempt->net, attempt->net->user.patience(attempt->lane));
+    uint64_t patience = sy_tcp_patience(attempt->net, attempt->net->user.patience(attempt->stream));
 
     attempt->answered = true;
     if (attempt->due < now + patience)
         attempt->due = now + patience;
-    /* A peer that is late for the first contact is waited for as long as the lane has patience. */
+    /* A peer that is late for the first contact is waited for as long as the stream has patience.
+     */
     return attempt->contact->first ? UINT64_MAX : now + patience;
 }
 
@@ -290,14 +291,14 @@ void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
     attempt->due = sy_tcp_until(net, sy_tcp_now() + sy_tcp_patience(net, BUSY_WAIT));
 }
 
-struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_pending *pending)
+struct tcp_stream *sy_tcp_attempt_confirm(struct tcp_pending *pending)
 {
     struct tcp_attempt *attempt = pending->attempt;
 
     connect_drop_pending(attempt, pending);
     attempt->confirmed = true;
     attempt->due = UINT64_MAX;
-    return attempt->lane;
+    return attempt->stream;
 }
 
 enum tcp_progress sy_tcp_attempt_progress(struct tcp_net *net, const struct tcp_contact *contact)
@@ -336,7 +337,8 @@ static void connect_find_candidates(struct tcp_attempt *attempt)
         attempt->head_start = HEAD_START;
 }
 
-void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact, struct tcp_lane *lane)
+void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact,
+                          struct tcp_stream *stream)
 {
     struct tcp_attempt *attempt = sy_tcp_table_open(sizeof *attempt);
     uint64_t now = sy_tcp_now();
@@ -347,7 +349,7 @@ void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact, stru
     }
     attempt->net = net;
     attempt->contact = contact;
-    attempt->lane = lane;
+    attempt->stream = stream;
     attempt->pe = sy_tcp_contact_pe(net, contact);
     attempt->number = sy_tcp_contact_number(net, contact);
     attempt->began = now;

@@ -5,8 +5,8 @@
 #include "transports/tcp/conn/handshake.h"
 #include "util/auth.h"
 
-_Static_assert(sizeof(struct tcp_greeting) == 96, "the greeting has holes");
-_Static_assert(sizeof(((struct tcp_greeting *)0)->mac) == SY_AUTH_MAC, "the mac fills its field");
+_Static_assert(sizeof(struct tcp_handshake) == 96, "the greeting has holes");
+_Static_assert(sizeof(((struct tcp_handshake *)0)->mac) == SY_AUTH_MAC, "the mac fills its field");
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OWN_ORDER TCP_ORDER_LITTLE
@@ -39,10 +39,10 @@ bool sy_tcp_greeting_plausible(const void *bytes, size_t length)
 
 /* What the mac of a greeting is taken over, when it follows the transcript. */
 static size_t handshake_parts_of(const struct tcp_transcript *t,
-                                 const struct tcp_greeting *greeting, struct sy_auth_part part[2])
+                                 const struct tcp_handshake *greeting, struct sy_auth_part part[2])
 {
     part[0] = (struct sy_auth_part){t->greeting, t->count * sizeof *greeting};
-    part[1] = (struct sy_auth_part){greeting, offsetof(struct tcp_greeting, mac)};
+    part[1] = (struct sy_auth_part){greeting, offsetof(struct tcp_handshake, mac)};
     return 2;
 }
 
@@ -50,9 +50,9 @@ static size_t handshake_parts_of(const struct tcp_transcript *t,
 
 /* Adds a greeting, after its nonce and its mac have been made. */
 static int handshake_say(struct tcp_transcript *t, const struct tcp_self *self,
-                         const struct tcp_greeting *what)
+                         const struct tcp_handshake *what)
 {
-    struct tcp_greeting *greeting = &t->greeting[t->count];
+    struct tcp_handshake *greeting = &t->greeting[t->count];
     struct sy_auth_part part[2];
     int rc = 0;
 
@@ -70,33 +70,33 @@ static int handshake_say(struct tcp_transcript *t, const struct tcp_self *self,
     return rc;
 }
 
-int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned lane,
+int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned stream,
                      unsigned refusals, uint64_t serial)
 {
     t->count = 0;
     return handshake_say(t, self,
-                         &(struct tcp_greeting){.kind = TCP_HELLO,
-                                                .to = (uint32_t)pe,
-                                                .lane = lane,
-                                                .reason = refusals,
-                                                .serial = serial});
+                         &(struct tcp_handshake){.kind = TCP_HELLO,
+                                                 .to = (uint32_t)pe,
+                                                 .stream = stream,
+                                                 .reason = refusals,
+                                                 .serial = serial});
 }
 
 /* An answer to the peer of the transcript, which is in HELLO: as `from` for the acceptor, as `to`
  * for the connector. */
-static struct tcp_greeting handshake_reply(const struct tcp_transcript *t,
-                                           enum tcp_greeting_kind kind)
+static struct tcp_handshake handshake_reply(const struct tcp_transcript *t,
+                                            enum tcp_handshake_kind kind)
 {
-    const struct tcp_greeting *hello = &t->greeting[0];
+    const struct tcp_handshake *hello = &t->greeting[0];
 
-    return (struct tcp_greeting){.kind = (uint8_t)kind,
-                                 .to = kind == TCP_CONFIRM ? hello->to : hello->from,
-                                 .lane = hello->lane};
+    return (struct tcp_handshake){.kind = (uint8_t)kind,
+                                  .to = kind == TCP_CONFIRM ? hello->to : hello->from,
+                                  .stream = hello->stream};
 }
 
 int sy_tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self)
 {
-    struct tcp_greeting what = handshake_reply(t, TCP_WELCOME);
+    struct tcp_handshake what = handshake_reply(t, TCP_WELCOME);
 
     return handshake_say(t, self, &what);
 }
@@ -104,7 +104,7 @@ int sy_tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self)
 int sy_tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self,
                       enum tcp_refusal reason)
 {
-    struct tcp_greeting what = handshake_reply(t, TCP_REFUSE);
+    struct tcp_handshake what = handshake_reply(t, TCP_REFUSE);
 
     what.reason = reason;
     return handshake_say(t, self, &what);
@@ -113,29 +113,29 @@ int sy_tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self,
 int sy_tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
                        struct tcp_positions positions)
 {
-    struct tcp_greeting what = handshake_reply(t, TCP_CONFIRM);
+    struct tcp_handshake what = handshake_reply(t, TCP_CONFIRM);
 
     what.requests = positions.requests;
     what.replies = positions.replies;
-    what.hears = positions.hears;
+    what.udp_port = positions.udp_port;
     return handshake_say(t, self, &what);
 }
 
 int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
                       struct tcp_positions positions)
 {
-    struct tcp_greeting what = handshake_reply(t, TCP_RESUME);
+    struct tcp_handshake what = handshake_reply(t, TCP_RESUME);
 
     what.requests = positions.requests;
     what.replies = positions.replies;
-    what.hears = positions.hears;
+    what.udp_port = positions.udp_port;
     return handshake_say(t, self, &what);
 }
 
 /* ---- hearing ---- */
 
 /* Whether it is this greeting's turn. Byte-sized fields only, which have no byte order. */
-static bool handshake_due(const struct tcp_transcript *t, const struct tcp_greeting *greeting)
+static bool handshake_due(const struct tcp_transcript *t, const struct tcp_handshake *greeting)
 {
     static const uint8_t kinds[TCP_GREETINGS] = {TCP_HELLO, TCP_WELCOME, TCP_CONFIRM, TCP_RESUME};
 
@@ -153,13 +153,13 @@ static bool handshake_is_zero(const uint8_t *bytes, size_t length)
 
 /* Whether fields that the kind does not use are zero: an authentic sender leaves them so, and a
  * later version may then use them. */
-static bool handshake_tidy(const struct tcp_greeting *greeting)
+static bool handshake_tidy(const struct tcp_handshake *greeting)
 {
     bool nonce = greeting->kind == TCP_HELLO || greeting->kind == TCP_WELCOME;
     bool reason = greeting->kind == TCP_HELLO || greeting->kind == TCP_REFUSE;
     bool positions = greeting->kind == TCP_CONFIRM || greeting->kind == TCP_RESUME;
 
-    return (positions ? greeting->hears <= UINT16_MAX : !greeting->hears) &&
+    return (positions ? greeting->udp_port <= UINT16_MAX : !greeting->udp_port) &&
            (nonce || handshake_is_zero(greeting->nonce, sizeof greeting->nonce)) &&
            (reason || !greeting->reason) &&
            (positions || greeting->kind == TCP_HELLO || !greeting->requests) &&
@@ -168,20 +168,20 @@ static bool handshake_tidy(const struct tcp_greeting *greeting)
 
 /* Whether it comes from whom it should and is meant for this PE. */
 static bool handshake_addressed(const struct tcp_transcript *t, const struct tcp_self *self,
-                                const struct tcp_greeting *greeting)
+                                const struct tcp_handshake *greeting)
 {
-    const struct tcp_greeting *hello = &t->greeting[0];
+    const struct tcp_handshake *hello = &t->greeting[0];
 
     if (greeting->to != self->pe)
         return false;
     if (greeting->kind == TCP_HELLO)
         return greeting->from < self->npes && greeting->from != self->pe;
-    return greeting->lane == hello->lane &&
+    return greeting->stream == hello->stream &&
            greeting->from == (greeting->kind == TCP_CONFIRM ? hello->from : hello->to);
 }
 
 enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
-                             const struct tcp_greeting *greeting)
+                             const struct tcp_handshake *greeting)
 {
     struct sy_auth_part part[2];
     enum tcp_verdict verdict = TCP_GOOD;

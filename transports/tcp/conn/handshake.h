@@ -21,7 +21,7 @@
 #define TCP_HELLO_INSISTS 4
 
 struct tcp_transcript {
-    struct tcp_greeting greeting[TCP_GREETINGS];
+    struct tcp_handshake greeting[TCP_GREETINGS];
     unsigned count;
 };
 
@@ -46,7 +46,7 @@ const char *sy_tcp_verdict_words(enum tcp_verdict verdict);
 bool sy_tcp_greeting_plausible(const void *bytes, size_t length);
 
 /* Adds a greeting of this side: 0 or -errno. The first begins the transcript. */
-int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned lane,
+int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned stream,
                      unsigned refusals, uint64_t serial);
 int sy_tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self);
 int sy_tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self,
@@ -59,7 +59,7 @@ int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
 /* Judges a greeting of the other side and, unless it is strange or forged, adds it. To an empty
  * transcript that is HELLO; behind HELLO, WELCOME or REFUSE; then CONFIRM, then RESUME. */
 enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
-                             const struct tcp_greeting *greeting);
+                             const struct tcp_handshake *greeting);
 
 /* Two keys of 16 bytes that the two sides alone know, for what they say beside this connection: the
  * connector's and the acceptor's. After the last greeting. 0 or -errno. */
@@ -67,7 +67,7 @@ int sy_tcp_transcript_keys(const struct tcp_transcript *t, const struct tcp_self
                            unsigned char keys[32]);
 
 /* The last greeting. */
-static inline const struct tcp_greeting *sy_tcp_last(const struct tcp_transcript *t)
+static inline const struct tcp_handshake *sy_tcp_last(const struct tcp_transcript *t)
 {
     return &t->greeting[t->count - 1];
 }

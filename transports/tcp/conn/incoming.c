@@ -198,8 +198,8 @@ void sy_tcp_incoming_introduced(struct tcp_pending *pending, struct tcp_contact 
 void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words)
 {
     struct tcp_net *net = pending->net;
-    struct tcp_lane *lane = pending->lane;
-    bool alone = lane && sy_tcp_attempt_progress(net, pending->contact) == TCP_ATTEMPT_NONE;
+    struct tcp_stream *stream = pending->stream;
+    bool alone = stream && sy_tcp_attempt_progress(net, pending->contact) == TCP_ATTEMPT_NONE;
     char text[SY_IP_TEXT], why[200];
     unsigned held;
 
@@ -209,7 +209,7 @@ void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words)
                        held);
     sy_tcp_pending_close(pending);
     if (alone)
-        net->user.unreachable(lane, why, 0);
+        net->user.unreachable(stream, why, 0);
 }
 
 void sy_tcp_incoming_turned_away(struct tcp_pending *pending, const char *words)
@@ -233,11 +233,11 @@ void sy_tcp_incoming_drop(struct tcp_contact *contact, const struct tcp_pending 
     }
 }
 
-void sy_tcp_incoming_cancel(struct tcp_net *net, const struct tcp_lane *lane)
+void sy_tcp_incoming_cancel(struct tcp_net *net, const struct tcp_stream *stream)
 {
     for (struct tcp_pending *each = net->incoming.introduced.first, *next; each; each = next) {
         next = each->next;
-        if (each->lane == lane)
+        if (each->stream == stream)
             sy_tcp_pending_close(each);
     }
 }

@@ -1,5 +1,5 @@
 /* See pending.h. Reads exactly the bytes of the greetings and not one of the frames behind them,
- * which are the lane's. */
+ * which are the stream's. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -124,33 +124,34 @@ bool sy_tcp_pending_late(struct tcp_pending *pending, uint64_t now)
     return true;
 }
 
-/* Everything has been said: the socket goes to the lane, and whatever else goes on for it ends. */
+/* Everything has been said: the socket goes to the stream, and whatever else goes on for it ends.
+ */
 static void pending_adopt(struct tcp_pending *pending)
 {
     struct tcp_net *net = pending->net;
-    const struct tcp_greeting *hello = &pending->transcript.greeting[0];
+    const struct tcp_handshake *hello = &pending->transcript.greeting[0];
     bool connector = pending->attempt;
-    const struct tcp_greeting *theirs = &pending->transcript.greeting[connector ? 3 : 2];
-    struct tcp_positions positions = {theirs->requests, theirs->replies, theirs->hears};
-    struct tcp_lane *lane = pending->lane;
+    const struct tcp_handshake *theirs = &pending->transcript.greeting[connector ? 3 : 2];
+    struct tcp_positions positions = {theirs->requests, theirs->replies, theirs->udp_port};
+    struct tcp_stream *stream = pending->stream;
     int pe = (int)(connector ? hello->to : hello->from);
-    struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, hello->lane);
+    struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, hello->stream);
     uint64_t took = sy_tcp_now() - pending->began;
     char text[SY_IP_TEXT];
 
     net->host->log(connector && took > TCP_SECOND ? SY_LOG_INFO : SY_LOG_DEBUG, "tcp",
-                   "lane %u %s PE %d at %s, within %.1f ms", hello->lane,
+                   "stream %u %s PE %d at %s, within %.1f ms", hello->stream,
                    connector ? "connected to" : "accepted from", pe,
                    sy_socket_text(&pending->address, text), (double)took / 1e6);
     unsigned char keys[32] = {0};
     struct tcp_self self = sy_tcp_self(net);
-    if (positions.hears && sy_tcp_transcript_keys(&pending->transcript, &self, keys))
-        positions.hears = 0;
+    if (positions.udp_port && sy_tcp_transcript_keys(&pending->transcript, &self, keys))
+        positions.udp_port = 0;
     int fd = pending_release(pending);
     sy_tcp_turns_made(net, took);
     sy_tcp_attempt_end(net, contact);
     sy_tcp_incoming_drop(contact, NULL);
-    net->user.adopt(lane, fd, &positions, keys, connector);
+    net->user.adopt(stream, fd, &positions, keys, connector);
     explicit_bzero(keys, sizeof keys);
 }
 
@@ -190,8 +191,8 @@ static bool pending_on_hello(struct tcp_pending *pending, enum tcp_verdict verdi
 {
     struct tcp_net *net = pending->net;
     struct tcp_transcript *t = &pending->transcript;
-    const struct tcp_greeting *hello = sy_tcp_last(t);
-    struct tcp_contact *contact = sy_tcp_contact(net, hello->from, hello->lane);
+    const struct tcp_handshake *hello = sy_tcp_last(t);
+    struct tcp_contact *contact = sy_tcp_contact(net, hello->from, hello->stream);
     struct tcp_self self = sy_tcp_self(net);
 
     if (verdict == TCP_OTHER_VERSION)
@@ -232,16 +233,16 @@ static bool pending_on_welcome(struct tcp_pending *pending)
 {
     struct tcp_self self = sy_tcp_self(pending->net);
 
-    pending->lane = sy_tcp_attempt_confirm(pending);
+    pending->stream = sy_tcp_attempt_confirm(pending);
     return pending_say(
         pending, sy_tcp_say_confirm(&pending->transcript, &self,
-                                    pending->net->user.freeze(pending->lane, pending->watch.fd)));
+                                    pending->net->user.freeze(pending->stream, pending->watch.fd)));
 }
 
 static bool pending_on_confirm(struct tcp_pending *pending)
 {
     struct tcp_net *net = pending->net;
-    const struct tcp_greeting *hello = &pending->transcript.greeting[0];
+    const struct tcp_handshake *hello = &pending->transcript.greeting[0];
     int pe = (int)hello->from;
     struct tcp_contact *contact = pending->contact;
     struct tcp_self self = sy_tcp_self(net);
@@ -253,12 +254,12 @@ static bool pending_on_confirm(struct tcp_pending *pending)
         return false;
     }
     sy_tcp_incoming_drop(contact, pending);
-    pending->lane = net->user.find(net->user.owner, pe, hello->lane);
-    if (!pending->lane)
+    pending->stream = net->user.find(net->user.owner, pe, hello->stream);
+    if (!pending->stream)
         return pending_failed(pending, 0, "there is no memory for another connection");
     return pending_say(
         pending, sy_tcp_say_resume(&pending->transcript, &self,
-                                   pending->net->user.freeze(pending->lane, pending->watch.fd)));
+                                   pending->net->user.freeze(pending->stream, pending->watch.fd)));
 }
 
 static bool pending_heard(struct tcp_pending *pending)
@@ -362,7 +363,7 @@ static bool pending_connected(struct tcp_pending *pending)
 /* Within a machine TCP has connected when connect() returns, and there is room for what is sent. */
 int sy_tcp_pending_begin(struct tcp_pending *pending)
 {
-    const struct tcp_greeting *hello = sy_tcp_last(&pending->transcript);
+    const struct tcp_handshake *hello = sy_tcp_last(&pending->transcript);
     ssize_t n = send(pending->watch.fd, hello, sizeof *hello, MSG_NOSIGNAL);
 
     pending->events = EPOLLOUT;

@@ -2,7 +2,7 @@
  *
  * Two PEs that connect to each other at once: the connection of the one that is to connect by
  * sy_tcp_connects stays. That PE refuses the other as busy, for a while; the other waits for it.
- * Whatever is adopted ends everything else that goes on for the same lane, so that positions once
+ * Whatever is adopted ends everything else that goes on for the same stream, so that positions once
  * told are never used later. */
 #ifndef TCP_CONN_PENDING_H
 #define TCP_CONN_PENDING_H
@@ -22,12 +22,12 @@ struct tcp_pending {
     bool sending;                /* the last greeting; otherwise receiving the next */
     struct tcp_attempt *attempt; /* NULL: an incoming one */
     unsigned candidate;          /* of the attempt */
-    struct tcp_lane *lane;       /* frozen, once the peer has proved itself */
+    struct tcp_stream *stream;   /* frozen, once the peer has proved itself */
     struct sockaddr_storage address;
     uint64_t began, deadline;
     uint64_t connected; /* since when */
     struct tcp_transcript transcript;
-    struct tcp_greeting in;
+    struct tcp_handshake in;
     size_t done; /* bytes of the greeting that is being sent or received */
 
     /* Of an incoming one: */
@@ -37,17 +37,17 @@ struct tcp_pending {
     uint16_t *source;            /* how many strangers there are from where it comes */
 };
 
-/* What is known of a lane that there is or could be: one for each PE and number, at rest 0. */
+/* What is known of a stream that there is or could be: one for each PE and number, at rest 0. */
 struct tcp_contact {
     struct tcp_attempt *attempt;  /* this PE connects it; NULL: not at present */
     struct tcp_pending *incoming; /* by which the peer does, the latest first */
     uint64_t serial;              /* of the last HELLO from there */
-    struct tcp_lane *lane;        /* waits for its turn to be connected; NULL: does not */
+    struct tcp_stream *stream;    /* waits for its turn to be connected; NULL: does not */
     const void *address;          /* that the peer published */
     size_t size;
     struct tcp_contact *next; /* in the queue */
     bool queued;              /* it is there */
-    bool first;               /* the lane has not been connected before */
+    bool first;               /* the stream has not been connected before */
 };
 
 /* How many connections were begun and accepted, and what became of them. */
@@ -71,7 +71,7 @@ struct tcp_queue {
 };
 
 struct tcp_turns {
-    struct tcp_contact *contact; /* lane number * npes + PE */
+    struct tcp_contact *contact; /* stream number * npes + PE */
     struct tcp_queue mine, theirs;
     uint64_t seen; /* how long a connection takes, a moving average */
     uint64_t last; /* when one was made */
@@ -127,7 +127,7 @@ uint64_t sy_tcp_until(struct tcp_net *net, uint64_t deadline);
 int sy_tcp_turns_open(struct tcp_net *net, struct sy_error *err);
 void sy_tcp_turns_close(struct tcp_net *net);
 
-/* NULL: there can be no such lane. */
+/* NULL: there can be no such stream. */
 struct tcp_contact *sy_tcp_contact(struct tcp_net *net, uint32_t pe, uint32_t number);
 int sy_tcp_contact_pe(struct tcp_net *net, const struct tcp_contact *contact);
 unsigned sy_tcp_contact_number(struct tcp_net *net, const struct tcp_contact *contact);
@@ -144,7 +144,7 @@ uint64_t sy_tcp_patience(struct tcp_net *net, uint64_t least);
 /* Whether the peer is connecting it, as far as one can tell now. */
 bool sy_tcp_contact_comes(struct tcp_net *net, const struct tcp_contact *contact, uint64_t now);
 
-/* Whether lanes wait for their turn. What waits to be accepted then comes first, since the peer's
+/* Whether streams wait for their turn. What waits to be accepted then comes first, since the peer's
  * connection may be among it. */
 bool sy_tcp_turns_wait(const struct tcp_net *net);
 
@@ -178,8 +178,9 @@ bool sy_tcp_pending_late(struct tcp_pending *pending, uint64_t now);
 
 /* ---- connect.c ---- */
 
-/* Begins to connect the lane of a contact. */
-void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact, struct tcp_lane *lane);
+/* Begins to connect the stream of a contact. */
+void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact,
+                          struct tcp_stream *stream);
 
 /* How many attempts that began after `since` go on, and whether one of them is by the rule. */
 unsigned sy_tcp_attempts_since(struct tcp_net *net, uint64_t since);
@@ -199,8 +200,8 @@ void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int 
 /* The peer's own connection is to come first. */
 void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate);
 
-/* The peer has proved itself: the other connections of the attempt end. Returns the lane. */
-struct tcp_lane *sy_tcp_attempt_confirm(struct tcp_pending *pending);
+/* The peer has proved itself: the other connections of the attempt end. Returns the stream. */
+struct tcp_stream *sy_tcp_attempt_confirm(struct tcp_pending *pending);
 
 /* Acts on deadlines of attempts; the next one, or UINT64_MAX. */
 void sy_tcp_attempts_timer(struct tcp_net *net, uint64_t now);
@@ -211,7 +212,7 @@ static inline uint64_t sy_tcp_earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* What this PE's own attempt at a lane is doing. */
+/* What this PE's own attempt at a stream is doing. */
 enum tcp_progress {
     TCP_ATTEMPT_NONE,
     TCP_ATTEMPT_SEEKS,    /* no address has answered, or the time in which one should is over */
@@ -220,7 +221,7 @@ enum tcp_progress {
 };
 enum tcp_progress sy_tcp_attempt_progress(struct tcp_net *net, const struct tcp_contact *contact);
 
-/* Without a word: the attempt at one lane, or its wish for one; all attempts. */
+/* Without a word: the attempt at one stream, or its wish for one; all attempts. */
 void sy_tcp_attempt_end(struct tcp_net *net, struct tcp_contact *contact);
 void sy_tcp_attempts_end(struct tcp_net *net);
 
@@ -246,11 +247,11 @@ void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words);
 /* It is turned away, which does what `words` say. */
 void sy_tcp_incoming_turned_away(struct tcp_pending *pending, const char *words);
 
-/* Ends those for a lane, but for one. */
+/* Ends those for a stream, but for one. */
 void sy_tcp_incoming_drop(struct tcp_contact *contact, const struct tcp_pending *except);
 
-/* Ends those that have frozen this lane. */
-void sy_tcp_incoming_cancel(struct tcp_net *net, const struct tcp_lane *lane);
+/* Ends those that have frozen this stream. */
+void sy_tcp_incoming_cancel(struct tcp_net *net, const struct tcp_stream *stream);
 
 /* Acts on deadlines; returns the next one, or UINT64_MAX. */
 uint64_t sy_tcp_incoming_timer(struct tcp_net *net, uint64_t now);

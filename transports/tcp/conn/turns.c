@@ -1,12 +1,12 @@
 /* Which side of a pair connects, and when.
  *
  * Where all PEs begin to talk to all others at once, both sides of each pair want the same
- * connection. Each PE therefore begins with its half: the lanes that it is to connect by rule, and
- * those that it has lost. Of those, no more than ABREAST are begun at a time. The others it leaves
- * to their peers while connections keep being made or its own have not been answered yet, and
- * begins what is left afterwards: that is a lane that the peer does not want by itself, or cannot
- * connect, as where a firewall lets through one direction only. How long to wait for that follows
- * from how long connections have been seen to take: nothing in a job at rest, seconds where
+ * connection. Each PE therefore begins with its half: the streams that it is to connect by rule,
+ * and those that it has lost. Of those, no more than ABREAST are begun at a time. The others it
+ * leaves to their peers while connections keep being made or its own have not been answered yet,
+ * and begins what is left afterwards: that is a stream that the peer does not want by itself, or
+ * cannot connect, as where a firewall lets through one direction only. How long to wait for that
+ * follows from how long connections have been seen to take: nothing in a job at rest, seconds where
  * hundreds of PEs share a processor.
  *
  * Before any attempt begins, what waits to be accepted is: the peer's may be among it. */
@@ -31,7 +31,7 @@ int sy_tcp_turns_open(struct tcp_net *net, struct sy_error *err)
     net->turns.theirs = (struct tcp_queue){NULL, &net->turns.theirs.first, 0};
     return net->turns.contact
                ? 0
-               : net->host->fail(err, ENOMEM, "no memory for a table of %zu lanes", count);
+               : net->host->fail(err, ENOMEM, "no memory for a table of %zu streams", count);
 }
 
 void sy_tcp_turns_close(struct tcp_net *net)
@@ -118,14 +118,14 @@ static struct tcp_contact *turns_leave(struct tcp_queue *queue)
     return contact;
 }
 
-void sy_tcp_connect_start(struct tcp_net *net, struct tcp_lane *lane, int pe, unsigned number,
+void sy_tcp_connect_start(struct tcp_net *net, struct tcp_stream *stream, int pe, unsigned number,
                           const void *address, size_t size, bool first)
 {
     struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, number);
 
-    if (!contact || contact->attempt || contact->lane)
+    if (!contact || contact->attempt || contact->stream)
         return;
-    contact->lane = lane;
+    contact->stream = stream;
     contact->address = address;
     contact->size = size;
     contact->first = first;
@@ -144,16 +144,16 @@ static void turns_begin_some(struct tcp_net *net, struct tcp_queue *queue, uint6
 
     for (unsigned left = queue->count; left && going < ABREAST; left--) {
         struct tcp_contact *contact = turns_leave(queue);
-        struct tcp_lane *lane = contact->lane;
+        struct tcp_stream *stream = contact->stream;
 
-        if (!lane)
+        if (!stream)
             continue;
         if (sy_tcp_contact_comes(net, contact, now)) {
             turns_enter(&net->turns.theirs, contact);
             continue;
         }
-        contact->lane = NULL;
-        sy_tcp_attempt_start(net, contact, lane);
+        contact->stream = NULL;
+        sy_tcp_attempt_start(net, contact, stream);
         going++;
     }
 }

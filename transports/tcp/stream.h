@@ -1,16 +1,16 @@
-/* A lane: two channels in each direction between this process and another one, carried by a
- * connection that may be replaced. Lane 0 to a process is made with the first operation; further
- * lanes, for parts of large transfers, with the first large one.
+/* A stream: two channels in each direction between this process and another one, carried by a
+ * connection that may be replaced. Stream 0 to a process is made with the first operation; further
+ * streams, for parts of large transfers, with the first large one.
  *
  * Locks, in the order in which they are taken:
- *   append  the producer of requests, of lane 0 for all lanes to the process (producer.c)
+ *   append  the producer of requests, of stream 0 for all streams to the process (producer.c)
  *   poll    receiving, applying, connecting, the producer of replies (poll.h)
  *   send    the socket's sending side; sy_tcp_send() leaves its work to the holder
- * Under poll, append is only tried (idle.c, herald.c): sy_tcp_producer_stop() gives up at once
+ * Under poll, append is only tried (idle.c, hint.c): sy_tcp_producer_stop() gives up at once
  * where another thread has it, so that nobody waits against the order.
  */
-#ifndef TCP_LANE_H
-#define TCP_LANE_H
+#ifndef TCP_STREAM_H
+#define TCP_STREAM_H
 
 #include <pthread.h>
 #include <switchyard/transport.h>
@@ -19,8 +19,8 @@
 #include "engine/flush.h"
 #include "engine/pending.h"
 #include "transports/tcp/conn/conn.h"
-#include "transports/tcp/herald.h"
-#include "transports/tcp/log.h"
+#include "transports/tcp/hint.h"
+#include "transports/tcp/queue.h"
 #include "transports/tcp/outage.h"
 #include "transports/tcp/pace.h"
 #include "transports/tcp/poll.h"
@@ -30,7 +30,7 @@
 #define TCP_STREAMS_MAX 15
 #define TCP_OUT_PARTS   32
 #define TCP_AWAIT_BYTES 16
-#define TCP_LANE_MAPS   5 /* mappings of a lane: two rings, each twice, and its wants */
+#define TCP_STREAM_MAPS 5 /* mappings of a stream: two rings, each twice, and its wants */
 
 enum tcp_channel { TCP_REQUESTS, TCP_REPLIES };
 
@@ -53,36 +53,44 @@ struct tcp_in {
     uint64_t payload_record; /* bytes that the record of that payload adds to `got` */
     char *stash; /* bytes received and not yet used: a record in part, or behind an AWAIT */
     size_t stashed;
-    bool told_all;           /* a BYE has come */
-    struct tcp_lane *awaits; /* the lane that an AWAIT names, until it has got there */
+    bool told_all;             /* a BYE has come */
+    struct tcp_stream *awaits; /* the stream that an AWAIT names, until it has got there */
     uint64_t awaits_at;
 };
 
-enum tcp_lane_state { TCP_LANE_NEW, TCP_LANE_WANTED, TCP_LANE_DOWN, TCP_LANE_UP, TCP_LANE_OVER };
+enum tcp_stream_state {
+    TCP_STREAM_NEW,
+    TCP_STREAM_WANTED,
+    TCP_STREAM_DOWN,
+    TCP_STREAM_UP,
+    TCP_STREAM_OVER
+};
 
-struct tcp_lane {
+struct tcp_stream {
     struct tcp *tcp;
     struct tcp_watch watch;
     int pe; /* the process at the other end */
     unsigned number;
-    unsigned slot; /* index in sy_tcp_lanes */
+    unsigned slot; /* index in sy_tcp_streams */
     _Atomic int state;
-    struct tcp_lane *next_wanted; /* in the list of those that are to be connected */
-    bool locked;                  /* constant: as in the table, as is the next */
+    struct tcp_stream *next_wanted; /* in the list of those that are to be connected */
+    bool locked;                    /* constant: as in the table, as is the next */
     size_t flush_bytes;
 
-    struct tcp_log log[2];
+    struct tcp_queue queue[2];
 
     /* Producer of requests: the application's threads, one at a time. */
-    _Alignas(64) _Atomic bool append; /* lane 0: its lock, or somebody keeps it out (producer.c) */
-    _Atomic bool producing;           /* lane 0: it is at work, without the lock */
+    _Alignas(
+        64) _Atomic bool append; /* stream 0: its lock, or somebody keeps it out (producer.c) */
+    _Atomic bool producing;      /* stream 0: it is at work, without the lock */
     struct sy_pending_replies pending;
-    struct tcp_lane *stripe[TCP_STREAMS_MAX]; /* lane 0: the further lanes to the same process */
-    struct tcp_pace pace;                     /* lane 0: of transfers that may use them or not */
-    unsigned unordered; /* lane 0: bits of those with parts that no AWAIT covers yet */
-    uint64_t awaits;    /* others: position of lane 0 that its last AWAIT named */
-    uint64_t next;      /* the header of an element put that continues the last one */
-    _Atomic bool run;   /* continuing puts are being merged: in the ring, not yet committed */
+    struct tcp_stream
+        *stripe[TCP_STREAMS_MAX]; /* stream 0: the further streams to the same process */
+    struct tcp_pace pace;         /* stream 0: of transfers that may use them or not */
+    unsigned unordered;           /* stream 0: bits of those with parts that no AWAIT covers yet */
+    uint64_t awaits;              /* others: position of stream 0 that its last AWAIT named */
+    uint64_t next;                /* the header of an element put that continues the last one */
+    _Atomic bool run; /* continuing puts are being merged: in the ring, not yet committed */
     uint64_t run_header;
     size_t run_bytes;
     _Atomic pthread_t producer; /* the thread that last began to gather */
@@ -103,7 +111,7 @@ struct tcp_lane {
     struct sy_flush flush;
     struct tcp_out out;
 
-    struct tcp_herald herald; /* lane 0 */
+    struct tcp_hint hint; /* stream 0 */
 
     /* Receiver: under the poll lock. */
     _Alignas(
@@ -122,16 +130,16 @@ struct tcp_lane {
     char why[400]; /* the last attempt failed */
 };
 
-/* All lanes, in the order they were made. */
-struct tcp_lane_table {
-    struct tcp_lane **lane;
-    _Atomic(struct tcp_lane *) *by_number; /* number * npes + PE; NULL: not made yet */
-    _Atomic(struct tcp_lane *) wanted;     /* to be connected, the last one first */
+/* All streams, in the order they were made. */
+struct tcp_stream_table {
+    struct tcp_stream **stream;
+    _Atomic(struct tcp_stream *) *by_number; /* number * npes + PE; NULL: not made yet */
+    _Atomic(struct tcp_stream *) wanted;     /* to be connected, the last one first */
     _Atomic unsigned count;
     unsigned limit;
     _Atomic uint64_t *dirty; /* a bit for each: has requests that nobody is sending yet */
     _Atomic int paused;      /* how many wait for another one */
-    _Atomic bool striped;    /* a large transfer has been spread over further lanes */
+    _Atomic bool striped;    /* a large transfer has been spread over further streams */
     bool locked;             /* producers take locks (producer.c) */
     size_t flush_bytes;      /* constant: sy_flush_limit */
     pthread_mutex_t making;  /* by the application's threads and the one that accepts connections */
@@ -139,112 +147,114 @@ struct tcp_lane_table {
     bool farewell;           /* BYE is the last word of every connection now */
 };
 
-/* Whether this thread was the last one to begin to gather on the lane. */
-static inline bool sy_tcp_lane_is_mine(const struct tcp_lane *lane)
+/* Whether this thread was the last one to begin to gather on the stream. */
+static inline bool sy_tcp_stream_is_mine(const struct tcp_stream *stream)
 {
-    return pthread_equal(atomic_load_explicit(&lane->producer, memory_order_relaxed),
+    return pthread_equal(atomic_load_explicit(&stream->producer, memory_order_relaxed),
                          pthread_self());
 }
 
-/* Listens for connections of lanes. */
-int sy_tcp_lanes_listen(struct tcp *tcp, struct sy_error *err);
+/* Listens for connections of streams. */
+int sy_tcp_streams_listen(struct tcp *tcp, struct sy_error *err);
 
-int sy_tcp_lanes_open(struct tcp *tcp, struct sy_error *err);
+int sy_tcp_streams_open(struct tcp *tcp, struct sy_error *err);
 
-/* Has everything applied and says goodbye on all lanes, waiting for the others for a bounded time.
+/* Has everything applied and says goodbye on all streams, waiting for the others for a bounded
+ * time.
  */
-void sy_tcp_lanes_leave(struct tcp *tcp);
-void sy_tcp_lanes_close(struct tcp *tcp);
+void sy_tcp_streams_leave(struct tcp *tcp);
+void sy_tcp_streams_close(struct tcp *tcp);
 
-/* Lets lane timers run and makes wanted connections. Under the poll lock; returns nanoseconds until
- * there is more to do. */
-uint64_t sy_tcp_lanes_timers(struct tcp *tcp, uint64_t now);
+/* Lets stream timers run and makes wanted connections. Under the poll lock; returns nanoseconds
+ * until there is more to do. */
+uint64_t sy_tcp_streams_timers(struct tcp *tcp, uint64_t now);
 
-/* The lane to PE pe with this number, made if need be; NULL where there can be none. Any thread. */
-struct tcp_lane *sy_tcp_lane_find(struct tcp *tcp, int pe, unsigned number);
+/* The stream to PE pe with this number, made if need be; NULL where there can be none. Any thread.
+ */
+struct tcp_stream *sy_tcp_stream_find(struct tcp *tcp, int pe, unsigned number);
 
-/* The lane has a new connection (struct tcp_conn_user). Under the poll lock. */
-void sy_tcp_lane_adopt(struct tcp_lane *lane, int fd, const struct tcp_positions *peer,
-                       const unsigned char keys[32], bool connector);
+/* The stream has a new connection (struct tcp_conn_user). Under the poll lock. */
+void sy_tcp_stream_adopt(struct tcp_stream *stream, int fd, const struct tcp_positions *peer,
+                         const unsigned char keys[32], bool connector);
 
-/* The lane, made if need be; its connection is begun. NULL: no memory. Any thread. */
-struct tcp_lane *sy_tcp_lane_open(struct tcp *tcp, int pe, unsigned number);
+/* The stream, made if need be; its connection is begun. NULL: no memory. Any thread. */
+struct tcp_stream *sy_tcp_stream_open(struct tcp *tcp, int pe, unsigned number);
 
 /* The connection is unusable; another one will take its place. Under the poll lock. */
-void sy_tcp_lane_broken(struct tcp_lane *lane, const char *why);
+void sy_tcp_stream_broken(struct tcp_stream *stream, const char *why);
 
-/* The other side sends what it must not: the lane, and with it the job, is over. Under the poll
+/* The other side sends what it must not: the stream, and with it the job, is over. Under the poll
  * lock. */
-void sy_tcp_lane_breached(struct tcp_lane *lane, const char *why);
+void sy_tcp_stream_breached(struct tcp_stream *stream, const char *why);
 
-/* What is under way on a lane; false: nothing. Any thread. */
-bool sy_tcp_lane_pending(const struct tcp_lane *lane, struct sy_pending *pending);
+/* What is under way on a stream; false: nothing. Any thread. */
+bool sy_tcp_stream_pending(const struct tcp_stream *stream, struct sy_pending *pending);
 
 /* Sends what there is, unless another thread is at it. send.c */
-void sy_tcp_send(struct tcp_lane *lane);
+void sy_tcp_send(struct tcp_stream *stream);
 
 /* The send lock. Unlocking sends what another thread wanted to send meanwhile. */
-void sy_tcp_send_lock(struct tcp_lane *lane);
-void sy_tcp_send_unlock(struct tcp_lane *lane);
+void sy_tcp_send_lock(struct tcp_stream *stream);
+void sy_tcp_send_unlock(struct tcp_stream *stream);
 
-/* Keeps the producer of a process's lanes out, given lane 0; false: it is at work (be it this
+/* Keeps the producer of a process's streams out, given stream 0; false: it is at work (be it this
  * thread, which polls meanwhile), or another thread does. producer.c */
-bool sy_tcp_producer_stop(struct tcp_lane *lane);
-void sy_tcp_producer_go(struct tcp_lane *lane);
+bool sy_tcp_producer_stop(struct tcp_stream *stream);
+void sy_tcp_producer_go(struct tcp_stream *stream);
 
 /* The producer finds itself kept out: waits until it may try again. */
-void sy_tcp_producer_wait(struct tcp_lane *lane) __attribute__((cold));
+void sy_tcp_producer_wait(struct tcp_stream *stream) __attribute__((cold));
 void sy_tcp_producer_open(struct tcp *tcp);
 
 /* Commits a run, if one is open. By the producer, or while it is kept out. run.c */
-void sy_tcp_run_close(struct tcp_lane *lane);
+void sy_tcp_run_close(struct tcp_stream *stream);
 
 /* The same for a thread that is about to send. Where the producer is at work the run stays open,
- * and the lane is marked, to be looked at again. */
-void sy_tcp_run_flush(struct tcp_lane *lane);
+ * and the stream is marked, to be looked at again. */
+void sy_tcp_run_flush(struct tcp_stream *stream);
 
 /* Sends what has been gathered; due: only what has been waiting for SHMEM_TCP_FLUSH_DELAY. */
 void sy_tcp_send_dirty(struct tcp *tcp, bool due);
 
-/* Has what is gathered on a lane sent by the next poll: after SHMEM_TCP_FLUSH_DELAY, or with
+/* Has what is gathered on a stream sent by the next poll: after SHMEM_TCP_FLUSH_DELAY, or with
  * `patient` some time later, by the progress thread if no other has done it. */
-void sy_tcp_send_mark(struct tcp_lane *lane, bool patient);
+void sy_tcp_send_mark(struct tcp_stream *stream, bool patient);
 
-/* Has epoll watch for what the lane needs by `blocked`, `paused` and `attended`. Under the send
+/* Has epoll watch for what the stream needs by `blocked`, `paused` and `attended`. Under the send
  * lock.
  */
-void sy_tcp_send_watch(struct tcp_lane *lane);
+void sy_tcp_send_watch(struct tcp_stream *stream);
 
-/* Somebody begins (1) or ceases (-1) to read the lane all the time. A sender is not waited for at
+/* Somebody begins (1) or ceases (-1) to read the stream all the time. A sender is not waited for at
  * the beginning: false, and it has not begun. */
-bool sy_tcp_send_attend(struct tcp_lane *lane, int threads);
+bool sy_tcp_send_attend(struct tcp_stream *stream, int threads);
 
 /* Whether there is something to send: records, or a word about what has been applied. */
-bool sy_tcp_send_due(const struct tcp_lane *lane);
+bool sy_tcp_send_due(const struct tcp_stream *stream);
 
 /* Asks that the other side acknowledge what has been appended up to `position`. Sends nothing. */
-void sy_tcp_send_ask(struct tcp_lane *lane, uint64_t position);
+void sy_tcp_send_ask(struct tcp_stream *stream, uint64_t position);
 
-/* Something has been sent or received: lanes are to be looked at. Any thread. idle.c */
+/* Something has been sent or received: streams are to be looked at. Any thread. idle.c */
 void sy_tcp_idle_moved(struct tcp *tcp);
 
 int sy_tcp_idle_open(struct tcp *tcp, struct sy_error *err);
 void sy_tcp_idle_close(struct tcp *tcp);
 
 /* Receives and applies what there is: the number of bytes. Under the poll lock. receive.c */
-size_t sy_tcp_receive(struct tcp_lane *lane);
-void sy_tcp_receive_reset(struct tcp_lane *lane);
+size_t sy_tcp_receive(struct tcp_stream *stream);
+void sy_tcp_receive_reset(struct tcp_stream *stream);
 size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left);
 
 /* Applies whole records at `from`; returns the bytes used, which may be fewer than `length` where
  * the last one is incomplete, its payload goes on (in.payload), or a record must wait (in.awaits).
  * *why: set to a reason where the other side breaks the rules. apply.c */
-size_t sy_tcp_apply_requests(struct tcp_lane *lane, const char *from, size_t length,
+size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t length,
                              const char **why);
-size_t sy_tcp_apply_replies(struct tcp_lane *lane, const char *from, size_t length,
+size_t sy_tcp_apply_replies(struct tcp_stream *stream, const char *from, size_t length,
                             const char **why);
 
 /* Counts what has been applied: bytes of a channel that ended with one large payload; replies. */
-void sy_tcp_apply_done(struct tcp_lane *lane, enum tcp_channel channel, uint64_t bytes);
+void sy_tcp_apply_done(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes);
 
 #endif

@@ -1,0 +1,177 @@
+/* See queue.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/tcp/queue.h"
+
+int sy_tcp_queue_open(struct tcp_queue *queue, size_t size)
+{
+    memset(queue, 0, sizeof *queue);
+    return sy_tcp_ring_open(&queue->ring, size);
+}
+
+static struct tcp_segment *segment_at(const struct tcp_queue *queue, uint64_t index)
+{
+    return &queue->segment[index & (TCP_SEGMENTS - 1)];
+}
+
+static uint64_t tcp_queue_get(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static void tcp_queue_set(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_release);
+}
+
+void sy_tcp_queue_close(struct tcp_queue *queue)
+{
+    for (uint64_t i = tcp_queue_get(&queue->acked.segment);
+         queue->segment && i < tcp_queue_get(&queue->segment_tail); i++)
+        free(segment_at(queue, i)->copy);
+    sy_tcp_table_close(queue->segment, TCP_SEGMENTS * sizeof *queue->segment);
+    queue->segment = NULL;
+    sy_tcp_ring_close(&queue->ring);
+}
+
+bool sy_tcp_queue_has_segment(struct tcp_queue *queue)
+{
+    if (!queue->segment)
+        queue->segment = sy_tcp_table_open(TCP_SEGMENTS * sizeof *queue->segment);
+    return queue->segment &&
+           tcp_queue_get(&queue->segment_tail) -
+                   atomic_load_explicit(&queue->acked.segment, memory_order_acquire) <
+               TCP_SEGMENTS;
+}
+
+static size_t padding(size_t length)
+{
+    return -length & 7;
+}
+
+static size_t segment_size(const struct tcp_segment *segment)
+{
+    return segment->length + padding(segment->length);
+}
+
+uint64_t sy_tcp_queue_commit_segment(struct tcp_queue *queue, size_t bytes, const char *data,
+                                     size_t length, void *copy)
+{
+    uint64_t tail = tcp_queue_get(&queue->tail) + bytes,
+             index = tcp_queue_get(&queue->segment_tail);
+
+    *segment_at(queue, index) = (struct tcp_segment){
+        .at = tail, .data = data, .length = length, .copy = copy};
+    tcp_queue_set(&queue->segment_tail, index + 1);
+    queue->ring_tail += bytes;
+    tail += length + padding(length);
+    tcp_queue_set(&queue->tail, tail);
+    return tail;
+}
+
+static int tcp_queue_add(struct iovec *iov, int count, const void *bytes, size_t length)
+{
+    if (!length)
+        return count;
+    iov[count] = (struct iovec){.iov_base = (void *)bytes, .iov_len = length};
+    return count + 1;
+}
+
+/* A cut is allowed behind a segment and at the tail: there a record ends. */
+size_t sy_tcp_queue_take(struct tcp_queue *queue, struct iovec *iov, int room, int *count,
+                         size_t most)
+{
+    static const char zeros[8];
+    uint64_t begin = tcp_queue_get(&queue->sent.at), at = begin,
+             ring = tcp_queue_get(&queue->sent.ring);
+    uint64_t index = tcp_queue_get(&queue->sent.segment), tail = sy_tcp_queue_tail(queue);
+    int used = 0;
+
+    while (at < tail && used + 3 <= room && at - begin < most) {
+        const struct tcp_segment *segment = index < atomic_load_explicit(&queue->segment_tail,
+                                                                         memory_order_acquire)
+                                                ? segment_at(queue, index)
+                                                : NULL;
+        if (segment && segment->at >= tail) /* entered, but its record not published yet */
+            segment = NULL;
+        size_t run = (size_t)((segment ? segment->at : tail) - at);
+        used = tcp_queue_add(iov, used, sy_tcp_queue_at(queue, ring), run);
+        at += run;
+        ring += run;
+        if (!segment)
+            continue;
+        used = tcp_queue_add(iov, used, segment->data, segment->length);
+        used = tcp_queue_add(iov, used, zeros, padding(segment->length));
+        at += segment_size(segment);
+        index++;
+    }
+    *count = used;
+    tcp_queue_set(&queue->sent.ring, ring);
+    tcp_queue_set(&queue->sent.segment, index);
+    tcp_queue_set(&queue->sent.at, at);
+    return (size_t)(at - begin);
+}
+
+/* Moves acked to `position`, which may lie inside a run of the ring but not inside a segment. */
+static bool tcp_queue_release(struct tcp_queue *queue, uint64_t position)
+{
+    uint64_t at = tcp_queue_get(&queue->acked.at), ring = tcp_queue_get(&queue->acked.ring);
+    uint64_t index = tcp_queue_get(&queue->acked.segment);
+    uint64_t end = atomic_load_explicit(&queue->sent.segment, memory_order_acquire);
+
+    for (; index < end && segment_at(queue, index)->at < position; index++) {
+        struct tcp_segment *segment = segment_at(queue, index);
+        if (segment->at + segment_size(segment) > position)
+            return false;
+        ring += segment->at - at;
+        at = segment->at + segment_size(segment);
+        free(segment->copy);
+        segment->copy = NULL;
+    }
+    ring += position - at;
+    tcp_queue_set(&queue->acked.segment, index);
+    tcp_queue_set(&queue->acked.ring, ring);
+    tcp_queue_set(&queue->acked.at, position);
+    return true;
+}
+
+bool sy_tcp_queue_applied(struct tcp_queue *queue, uint64_t position)
+{
+    return position == tcp_queue_get(&queue->acked.at) || tcp_queue_release(queue, position);
+}
+
+bool sy_tcp_queue_resume(struct tcp_queue *queue, uint64_t position)
+{
+    if (position < tcp_queue_get(&queue->acked.at) || position > tcp_queue_get(&queue->sent.at) ||
+        !tcp_queue_release(queue, position))
+        return false;
+    tcp_queue_set(&queue->sent.ring, tcp_queue_get(&queue->acked.ring));
+    tcp_queue_set(&queue->sent.segment, tcp_queue_get(&queue->acked.segment));
+    tcp_queue_set(&queue->sent.at, position);
+    return true;
+}
+
+int sy_tcp_queue_keep(struct tcp_queue *queue, const char *data, size_t length)
+{
+    uint64_t end = tcp_queue_get(&queue->segment_tail);
+
+    for (uint64_t i = tcp_queue_get(&queue->acked.segment); i < end; i++) {
+        struct tcp_segment *segment = segment_at(queue, i);
+        if (segment->copy || segment->data < data || segment->data >= data + length)
+            continue;
+        char *copy = malloc(segment->length);
+        if (!copy)
+            return -ENOMEM;
+        memcpy(copy, segment->data, segment->length);
+        segment->data = segment->copy = copy;
+    }
+    return 0;
+}
+
+void sy_tcp_queue_trim(struct tcp_queue *queue)
+{
+    sy_tcp_ring_trim(&queue->ring);
+    sy_tcp_table_trim(queue->segment, TCP_SEGMENTS * sizeof *queue->segment);
+}
