@@ -38,6 +38,25 @@ static int info_gather_open_plugin(int kind, const char *name, struct sy_plugin 
                                               sizeof no_bootstrap, &no_bootstrap, plugin, err);
 }
 
+/* Those of a plugin, and of the instances of it that SHMEM_TRANSPORTS names. */
+static void info_gather_add_options(struct info *info, const char *plugin,
+                                    const struct sy_option *rows, void *settings)
+{
+    const char *at = sy_config.transports;
+    struct sy_error err = {""};
+    size_t length = strlen(plugin);
+    char name[64];
+
+    int rc = sy_options_add(info->options, plugin, rows, settings, &err);
+    for (; *at && !rc; at += strcspn(at, ","), at += *at == ',') {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ",?"), at);
+        if (!strncmp(name, plugin, length) && name[length] == '@')
+            rc = sy_options_add(info->options, name, rows, settings, &err);
+    }
+    if (rc && !*info->problem.text)
+        info->problem = err;
+}
+
 static void info_gather_add_plugin(struct info *info, int kind, const struct sy_plugin *found)
 {
     struct info_plugin *p = &info->plugin[info->plugins++];
@@ -60,10 +79,8 @@ static void info_gather_add_plugin(struct info *info, int kind, const struct sy_
         options = b->options;
         settings = b->settings;
     }
-    struct sy_error err = {""};
-    if (options && info->options &&
-        sy_options_add(info->options, p->name, options, settings, &err) && !*info->problem.text)
-        info->problem = err;
+    if (options && info->options)
+        info_gather_add_options(info, p->name, options, settings);
 }
 
 static void info_gather_add_plugins(struct info *info)

@@ -126,6 +126,24 @@ static void info_schema_add_option(const char *owner, const struct sy_option *ro
         json_object_set_new(properties, name, info_schema_value(row));
 }
 
+/* Instances, such as "tcp@a", have the keys of their plugin. */
+static json_t *info_schema_instances(const struct info *info, const json_t *properties)
+{
+    json_t *patterns = json_object();
+    char key[128];
+
+    for (size_t i = 0; i < info->plugins; i++) {
+        const char *name = info->plugin[i].name;
+        if (strcmp(info->plugin[i].kind, "transport") != 0 || !json_object_get(properties, name))
+            continue;
+        snprintf(key, sizeof key, "^%s@[A-Za-z0-9_-]+$", name);
+        json_object_set_new(patterns, key, json_pack("{s:s+}", "$ref", "#/properties/", name));
+        snprintf(key, sizeof key, "^%s@[A-Za-z0-9_-]+\\.", name);
+        json_object_set_new(patterns, key, json_object());
+    }
+    return patterns;
+}
+
 int info_print_schema(const struct info *info)
 {
     json_t *root = json_pack("{s:s, s:s, s:s, s:b, s:{s:{s:s}}}", "$schema",
@@ -137,6 +155,9 @@ int info_print_schema(const struct info *info)
     if (!rc && info->options)
         sy_options_visit(info->options, info_schema_add_option,
                          json_object_get(root, "properties"));
+    if (!rc)
+        json_object_set_new(root, "patternProperties",
+                            info_schema_instances(info, json_object_get(root, "properties")));
     if (!rc && (json_dumpf(root, stdout, JSON_INDENT(2)) || putchar('\n') == EOF))
         rc = -ENOMEM;
     json_decref(root);

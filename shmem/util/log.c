@@ -186,11 +186,11 @@ void sy_log_identity(int pe, const char *host, const char *job)
 
 static bool util_log_is_listed(const char *category)
 {
-    size_t length = strlen(category);
+    size_t length = strlen(category), plugin = strcspn(category, "@"); /* of an instance */
 
     for (const char *word = sink.categories; *word;) {
         size_t n = strcspn(word, ",");
-        if (n == length && !memcmp(word, category, n))
+        if ((n == length || n == plugin) && !memcmp(word, category, n))
             return true;
         word += n + (word[n] == ',');
     }

@@ -65,10 +65,15 @@ const char *sy_option_env_name(const char *name, char *buffer, size_t room)
     for (char *at = buffer; n > 0 && *at; at++) {
         if (*at >= 'a' && *at <= 'z')
             *at = (char)(*at - 'a' + 'A');
-        else if (*at == '.' || *at == '-')
+        else if (*at == '.' || *at == '-' || *at == '@')
             *at = '_';
     }
     return buffer;
+}
+
+bool sy_options_is_of(const struct sy_option_table *table, const char *name, size_t length)
+{
+    return strcspn(table->owner, "@") == length && !strncasecmp(table->owner, name, length);
 }
 
 bool sy_options_is_other(const struct sy_options *set, const char *const *others, const char *name,
@@ -78,7 +83,7 @@ bool sy_options_is_other(const struct sy_options *set, const char *const *others
         if (strlen(*others) != length || strncasecmp(*others, name, length) != 0)
             continue;
         for (size_t i = 0; i < set->tables; i++)
-            if (!strcmp(set->table[i].owner, *others))
+            if (sy_options_is_of(&set->table[i], name, length))
                 return false;
         return true;
     }
@@ -109,7 +114,7 @@ static int option_bad_value(const struct sy_option_entry *entry, const char *own
     if (from->file)
         return sy_fail(err, EINVAL,
                        "%.150s:%d:%d: \"%s\": the value %.100s is not valid; allowed: %s",
-                       from->file->file, from->file->line, from->file->column, entry->row.name,
+                       from->file->file, from->file->line, from->file->column, from->file->key,
                        from->text, allowed);
     return sy_fail(err, EINVAL, "%s: the default \"%s\" of option %s is not valid; allowed: %s",
                    owner, from->text, entry->row.name, allowed);
@@ -142,33 +147,43 @@ static int option_check_kind(const struct sy_option_entry *entry, const struct s
     if (value->secret)
         return sy_options_not_shown(value, err);
     return sy_fail(err, EINVAL, "%.150s:%d:%d: \"%s\" is %s; allowed: %s", value->file, value->line,
-                   value->column, entry->row.name, kinds[value->kind],
+                   value->column, value->key, kinds[value->kind],
                    sy_option_allowed(&entry->row, buffer, sizeof buffer));
 }
 
 /* ---- tables ---- */
 
-static void option_copy_row(struct sy_options *set, struct sy_option_entry *entry,
-                            const struct sy_option *row)
+static void option_copy_row(struct sy_options *set, const char *owner,
+                            struct sy_option_entry *entry, const struct sy_option *row)
 {
     char env[128];
 
     entry->row = *row;
     entry->row.name = sy_options_keep(set, "%s", row->name);
+    if (strchr(owner, '@')) {
+        entry->general = entry->row.name;
+        entry->general_env = sy_options_keep(set, "%s",
+                                             sy_option_env_name(row->name, env, sizeof env));
+        entry->row.name = sy_options_keep(set, "%s%s", owner, row->name + strcspn(row->name, "."));
+    }
     entry->row.def = sy_options_keep(set, "%s", row->def ? row->def : "");
     entry->row.help = sy_options_keep(set, "%s", row->help ? row->help : "");
     entry->row.choices = row->choices ? sy_options_keep(set, "%s", row->choices) : NULL;
     entry->row.aliases = row->aliases ? sy_options_keep(set, "%s", row->aliases) : NULL;
-    entry->env = sy_options_keep(set, "%s", sy_option_env_name(row->name, env, sizeof env));
+    entry->env = sy_options_keep(set, "%s", sy_option_env_name(entry->row.name, env, sizeof env));
 }
 
 /* Takes the highest source that has a value, and notes which. */
 static struct source option_find_source(struct sy_options *set, struct sy_option_entry *entry)
 {
     struct source from = {.text = entry->row.def};
-    const struct sy_file_value *file = sy_options_claim(set, entry->row.name);
+    const struct sy_file_value *file = sy_options_claim(set, entry->row.name),
+                               *general = entry->general ? sy_options_claim(set, entry->general)
+                                                         : NULL;
     const char *text = sy_options_getenv(set, entry, &from.variable);
 
+    if (!file || file->kind == SY_FILE_NULL)
+        file = general ? general : file;
     entry->origin = "default";
     if (text) {
         from.text = sy_options_keep(set, "%s", text);
@@ -217,7 +232,7 @@ int sy_options_add(struct sy_options *set, const char *owner, const struct sy_op
         return sy_fail(err, ENOMEM, "no memory for the options of %s", owner);
     }
     for (size_t i = 0; i < table.count && !rc; i++) {
-        option_copy_row(set, &table.entry[i], &rows[i]);
+        option_copy_row(set, owner, &table.entry[i], &rows[i]);
         rc = option_fill_entry(set, owner, &table.entry[i], settings, err);
     }
     if (!rc && set->no_memory)

@@ -3,7 +3,12 @@
  *
  * Precedence, lowest first: default, system JSON, user JSON, the file named by SHMEM_CONFIG,
  * environment, oshrun's flags. oshrun hands its flags over as environment variables and lists their
- * names in SHMEM_BOOT_FLAGS (divided by commas), which only changes the origin that is shown. */
+ * names in SHMEM_BOOT_FLAGS (divided by commas), which only changes the origin that is shown.
+ *
+ * Tables belong to an owner: "core", a plugin such as "tcp", or an instance of it such as "tcp@a".
+ * The rows of an instance are named "tcp@a.streams" and SHMEM_TCP_A_STREAMS; where that is not set
+ * "tcp.streams" and SHMEM_TCP_STREAMS hold, which are for all instances. The environment goes
+ * before files in both cases. */
 #ifndef SY_UTIL_OPTION_H
 #define SY_UTIL_OPTION_H
 
@@ -24,8 +29,8 @@ int sy_options_read_files(struct sy_options *set, struct sy_error *err);
 
 /* Adds a table (ended by a NULL name; copied, so that a plugin may be closed afterwards) and fills
  * `settings` from default, files and environment. An empty text for a STRING means its default.
- * owner: "core" or a plugin's name. A bad value is an error that names the variable or file:line,
- * the value, and what is allowed. */
+ * owner: "core", a plugin's name or an instance's. A bad value is an error that names the variable
+ * or file:line, the value, and what is allowed. */
 int sy_options_add(struct sy_options *set, const char *owner, const struct sy_option *rows,
                    void *settings, struct sy_error *err);
 

@@ -58,6 +58,10 @@ const char *sy_options_getenv(struct sy_options *set, const struct sy_option_ent
     char alias[128];
 
     *variable = entry->env;
+    if (!value && entry->general_env) {
+        value = secure_getenv(entry->general_env);
+        *variable = entry->general_env;
+    }
     while (!value && option_env_next_alias(&at, alias, sizeof alias)) {
         value = secure_getenv(alias);
         if (value)
@@ -152,6 +156,7 @@ static bool option_env_is_known(const struct sy_options *set, const char *variab
         for (size_t i = 0; i < set->table[t].count; i++) {
             const struct sy_option_entry *entry = &set->table[t].entry[i];
             if (!strcmp(entry->env, variable) ||
+                (entry->general_env && !strcmp(entry->general_env, variable)) ||
                 option_env_is_in(entry->row.aliases, ' ', variable))
                 return true;
         }
@@ -178,13 +183,18 @@ static const char *option_env_nearest_variable(const struct sy_options *set, con
 
     for (size_t t = 0; t < set->tables; t++)
         room += set->table[t].count;
-    const char **names = calloc(room + 1, sizeof *names);
+    const char **names = calloc(2 * room + 1, sizeof *names);
     if (!names)
         return "";
     for (size_t t = 0; t < set->tables; t++)
-        for (size_t i = 0; i < set->table[t].count; i++)
-            if (!(set->table[t].entry[i].row.flags & SY_OPTION_INERT))
-                names[count++] = set->table[t].entry[i].env + skip;
+        for (size_t i = 0; i < set->table[t].count; i++) {
+            const struct sy_option_entry *entry = &set->table[t].entry[i];
+            if (entry->row.flags & SY_OPTION_INERT)
+                continue;
+            names[count++] = entry->env + skip;
+            if (entry->general_env)
+                names[count++] = entry->general_env + skip;
+        }
     const char *nearest = sy_nearest(variable + head, names, count);
     free(names);
     return nearest ? nearest - skip : "";

@@ -367,12 +367,32 @@ static int option_json_unknown_key(const struct sy_options *set, const struct sy
     return rc;
 }
 
+/* Whether a key is that of an instance which this job need not have: "tcp@a.streams" is right where
+ * tcp has such a row, or where it is one of `others`. */
+static bool option_json_is_of_instance(const struct sy_options *set, const char *const *others,
+                                       const char *key)
+{
+    size_t plugin = strcspn(key, "@.");
+    const char *rest = key + strcspn(key, ".");
+
+    if (key[plugin] != '@')
+        return false;
+    for (size_t t = 0; t < set->tables; t++)
+        for (size_t i = 0; i < set->table[t].count; i++) {
+            const char *name = set->table[t].entry[i].row.name;
+            if (sy_options_is_of(&set->table[t], key, plugin) &&
+                !strcmp(name + strcspn(name, "."), rest))
+                return true;
+        }
+    return sy_options_is_other(set, others, key, plugin);
+}
+
 int sy_options_check_keys(struct sy_options *set, const char *const *others, struct sy_error *err)
 {
     for (size_t i = 0; i < set->values; i++) {
         const struct sy_file_value *value = &set->value[i];
         const char *dot = strchr(value->key, '.');
-        if (value->claimed ||
+        if (value->claimed || option_json_is_of_instance(set, others, value->key) ||
             (dot && sy_options_is_other(set, others, value->key, (size_t)(dot - value->key))))
             continue;
         return option_json_unknown_key(set, value, err);

@@ -12,10 +12,12 @@
 /* A row, copied, since a plugin's own is gone when the plugin is closed; and what holds for it. */
 struct sy_option_entry {
     struct sy_option row;
-    const char *env;    /* SHMEM_TCP_STREAMS */
-    const char *value;  /* as a user would write it */
-    const char *origin; /* as sy_options_visit shows it */
-    uint32_t hash;      /* of the value itself: "1g" is "1024m" */
+    const char *env;                   /* SHMEM_TCP_STREAMS */
+    const char *general, *general_env; /* of an instance's row, the plugin's: for all instances that
+                                          have nothing of their own; else NULL */
+    const char *value;                 /* as a user would write it */
+    const char *origin;                /* as sy_options_visit shows it */
+    uint32_t hash;                     /* of the value itself: "1g" is "1024m" */
 };
 
 struct sy_option_table {
@@ -76,6 +78,10 @@ int sy_options_not_shown(const struct sy_file_value *value, struct sy_error *err
 
 /* The files' value for a key, marked as claimed in every file; or NULL. */
 const struct sy_file_value *sy_options_claim(struct sy_options *set, const char *key);
+
+/* Whether a table belongs to the plugin of that name, `length` letters in any case, or to an
+ * instance of it. */
+bool sy_options_is_of(const struct sy_option_table *table, const char *name, size_t length);
 
 /* Whether `name`, `length` letters in any case, is a plugin of `others` none of whose tables was
  * added. */

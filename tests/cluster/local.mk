@@ -13,6 +13,7 @@ cluster_scripts = \
 	tests/cluster/lines.test \
 	tests/cluster/machines.test \
 	tests/cluster/mixed.test \
+	tests/cluster/rails.test \
 	tests/cluster/silence.test
 dist_check_SCRIPTS += $(cluster_scripts)
 TESTS += $(cluster_scripts)

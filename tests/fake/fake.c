@@ -8,25 +8,24 @@
 #include "tests/fake/fake.h"
 #include "util/parse.h"
 
-/* FAKE_NAME: what this copy of the plugin is called, as a string. */
 #define AT(member) offsetof(struct fake_settings, member)
 static const struct sy_option options[] = {
-    {FAKE_NAME ".again", SY_OPTION_INT, 0, AT(again), "20", NULL, 0, 90, NULL,
+    {"fake.again", SY_OPTION_INT, 0, AT(again), "20", NULL, 0, 90, NULL,
      "Of 100 data calls, so many answer that they must be made again"},
-    {FAKE_NAME ".late", SY_OPTION_INT, 0, AT(late), "300", NULL, 0, 1000000, NULL,
+    {"fake.late", SY_OPTION_INT, 0, AT(late), "300", NULL, 0, 1000000, NULL,
      "Microseconds that one message in eight is kept back"},
-    {FAKE_NAME ".seed", SY_OPTION_INT, 0, AT(seed), "1", NULL, 0, 1 << 30, NULL,
+    {"fake.seed", SY_OPTION_INT, 0, AT(seed), "1", NULL, 0, 1 << 30, NULL,
      "Where the random numbers begin"},
-    {FAKE_NAME ".reorder", SY_OPTION_BOOL, 0, AT(reorder), "on", NULL, 0, 0, NULL,
+    {"fake.reorder", SY_OPTION_BOOL, 0, AT(reorder), "on", NULL, 0, 0, NULL,
      "Let operations overtake each other where no fence is between"},
-    {FAKE_NAME ".signal", SY_OPTION_BOOL, 0, AT(signal), "on", NULL, 0, 0, NULL,
+    {"fake.signal", SY_OPTION_BOOL, 0, AT(signal), "on", NULL, 0, 0, NULL,
      "Have put with signal as one call"},
-    {FAKE_NAME ".fail", SY_OPTION_CHOICE, 0, AT(fail), "never", "never|open|connect", 0, 0, NULL,
+    {"fake.fail", SY_OPTION_CHOICE, 0, AT(fail), "never", "never|open|connect", 0, 0, NULL,
      "Fail on purpose"},
-    {FAKE_NAME ".fail_pes", SY_OPTION_STRING, 0, AT(fail_pes), "", NULL, 0, 0, NULL,
+    {"fake.fail_pes", SY_OPTION_STRING, 0, AT(fail_pes), "", NULL, 0, 0, NULL,
      "PEs that fail, such as 0,4-7; empty for all"},
-    {FAKE_NAME ".reach", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(reach), "all", "all|parity|none|shy",
-     0, 0, NULL,
+    {"fake.reach", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(reach), "all", "all|parity|none|shy", 0, 0,
+     NULL,
      "Whom it reaches: everybody, PEs of odd or of even numbers among themselves, nobody; or "
      "everybody, but that PE 0 says that it reaches nobody"},
     {.name = NULL},
@@ -71,7 +70,7 @@ static int fake_open(const struct sy_host *host, const struct sy_instance *insta
     for (int i = 0; i < 20; i++)
         fake_chance(f, 0); /* away from the small numbers of the seed */
     int rc = fails(f, FAKE_FAIL_OPEN)
-                 ? host->fail(err, ENODEV, "there is none here: " FAKE_NAME ".fail says so")
+                 ? host->fail(err, ENODEV, "there is none here: fake.fail says so")
                  : fake_wire_open(f, err);
     if (rc)
         free(f);
@@ -123,7 +122,7 @@ static int fake_connect(void *self, const void *addresses, size_t stride, double
     f->peer = peer;
     pthread_mutex_unlock(&f->lock);
     if (fails(f, FAKE_FAIL_CONNECT))
-        return f->host->fail(err, ENETUNREACH, "no way out: " FAKE_NAME ".fail says so");
+        return f->host->fail(err, ENETUNREACH, "no way out: fake.fail says so");
     return 0;
 }
 
@@ -342,7 +341,7 @@ static int fake_wait_fd(void *self)
 
 SY_TRANSPORT_PLUGIN(fake) = {
     .size = sizeof(struct sy_transport),
-    .name = FAKE_NAME,
+    .name = "fake",
     .priority = -1,
     .options = options,
     .settings_size = sizeof(struct fake_settings),

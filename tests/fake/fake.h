@@ -8,8 +8,7 @@
  * queue.c operations that have been accepted: when they are sent, and when they are complete
  * wire.c  datagrams, and serving those of others
  *
- * One lock of the instance is held in every call. The file is built under two names, to have two
- * fabrics in a job. */
+ * One lock of the instance is held in every call. */
 #ifndef SY_TESTS_FAKE_H
 #define SY_TESTS_FAKE_H
 

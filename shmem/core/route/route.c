@@ -1,4 +1,5 @@
 /* See route.h. Contains no transport's name. */
+#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -56,18 +57,46 @@ static bool route_next_name(const char **list, char name[SY_ROUTE_NAME], bool *o
     return true;
 }
 
+/* The plugin of an instance. */
 static const struct sy_plugin *route_find(const char *name, const struct sy_plugin *found,
                                           size_t count)
 {
+    size_t length = strcspn(name, "@");
+
     for (size_t i = 0; i < count; i++)
-        if (!strcmp(found[i].name, name))
+        if (strlen(found[i].name) == length && !memcmp(found[i].name, name, length))
             return &found[i];
     return NULL;
 }
 
+/* A name has nothing behind the plugin's, or @ and a word; and stands once, since PEs find each
+ * other's instances by it. */
+static int route_check_instance(const char *name, const char *rest, struct sy_error *err)
+{
+    const char *word = strchr(name, '@');
+    char other[SY_ROUTE_NAME];
+    bool optional, good = !word || word[1];
+
+    while (good && word && *++word)
+        good = isalnum((unsigned char)*word) || *word == '_' || *word == '-';
+    if (strlen(name) == SY_ROUTE_NAME - 1 || !good)
+        return sy_fail(
+            err, EINVAL,
+            "SHMEM_TRANSPORTS names '%s', but behind @ stands a word of letters, digits, "
+            "_ and -, such as name@a",
+            name);
+    while (route_next_name(&rest, other, &optional))
+        if (!strcmp(name, other))
+            return sy_fail(err, EINVAL,
+                           "SHMEM_TRANSPORTS names '%s' twice; instances of a transport have "
+                           "different names, such as name@a,name@b",
+                           name);
+    return 0;
+}
+
 /* Every name of a user's list must exist: a slip must not silently choose another transport. */
-static int route_check_names(const char *list, const struct sy_plugin *found, size_t count,
-                             struct sy_error *err)
+static int route_check_names(const char *list, bool exclude, const struct sy_plugin *found,
+                             size_t count, struct sy_error *err)
 {
     char have[256] = "", name[SY_ROUTE_NAME];
     bool optional;
@@ -77,13 +106,17 @@ static int route_check_names(const char *list, const struct sy_plugin *found, si
         if (used + strlen(found[i].name) + 3 < sizeof have)
             sprintf(have + used, "%s%s", used ? ", " : "", found[i].name);
     }
-    while (route_next_name(&list, name, &optional))
-        if (!optional && !route_find(name, found, count))
+    while (route_next_name(&list, name, &optional)) {
+        int rc = exclude ? 0 : route_check_instance(name, list, err);
+        if (rc)
+            return rc;
+        if (!optional && (!route_find(name, found, count) || (exclude && strchr(name, '@'))))
             return sy_fail(err, ENOENT,
                            "SHMEM_TRANSPORTS names '%s', but there is no such transport; there is: "
                            "%s%s",
                            name, *have ? have : "none at all",
                            *name == '^' ? " (a ^ stands once, before the whole list)" : "");
+    }
     return 0;
 }
 
@@ -152,8 +185,8 @@ static int route_add_options(struct sy_route_transport *t, struct sy_options *op
                : sy_fail(err, ENOMEM, "no memory for the settings of transport %s", t->plugin.name);
 }
 
-/* Loads a plugin and appends it. */
-static int route_load(const struct sy_plugin *found, struct sy_options *options,
+/* Loads a plugin and appends an instance of it. */
+static int route_load(const struct sy_plugin *found, const char *name, struct sy_options *options,
                       struct sy_error *err)
 {
     if (sy_routes.loaded == SY_TRANSPORTS_MAX)
@@ -167,7 +200,11 @@ static int route_load(const struct sy_plugin *found, struct sy_options *options,
     t->table = t->plugin.table;
     t->rank = t->table->priority < INT32_MAX ? -(int32_t)t->table->priority : -INT32_MAX;
     struct sy_error why = {""};
-    if (route_check_table(found->name, t->table, &why))
+    free(t->plugin.name);
+    t->plugin.name = strdup(name);
+    if (!t->plugin.name)
+        rc = sy_fail(err, ENOMEM, "no memory for transport %s", name);
+    else if (route_check_table(found->name, t->table, &why))
         rc = sy_fail(err, EPROTO, "transport plugin %s: %s", found->name, why.text);
     else if (t->table->options)
         rc = route_add_options(t, options, err);
@@ -188,7 +225,7 @@ static int route_load_named(const char *list, const struct sy_plugin *found, siz
         const struct sy_plugin *plugin = route_find(name, found, count);
         if (!plugin) /* route_check_names has seen to it that it is optional */
             continue;
-        int rc = route_load(plugin, options, err);
+        int rc = route_load(plugin, name, options, err);
         if (rc)
             return rc;
         sy_routes.transport[sy_routes.loaded - 1].rank = rank;
@@ -214,7 +251,7 @@ static int route_load_auto(const char *excluded, const struct sy_plugin *found, 
         struct sy_error why = {""};
         if (route_listed(excluded, found[i].name))
             continue;
-        int rc = route_load(&found[i], options, &why);
+        int rc = route_load(&found[i], found[i].name, options, &why);
         if (rc ==
             -EINVAL) /* a bad option value is the user's to mend, not a reason to go without */
             return sy_fail(err, EINVAL, "%s", why.text);
@@ -234,7 +271,7 @@ int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_err
     struct sy_plugin *found = sy_plugins_find("transport", &count);
     bool exclude = wanted[0] == '^', named = sy_routes_named(wanted);
     const char *list = exclude ? wanted + 1 : named ? wanted : "";
-    int rc = route_check_names(list, found, count, err);
+    int rc = route_check_names(list, exclude, found, count, err);
 
     drops = 0;
     if (!rc)

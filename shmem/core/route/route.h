@@ -26,7 +26,7 @@
 #define SY_TRANSPORT_RECORD 256 /* most bytes of one transport in sy_routes_pack */
 
 struct sy_route_transport {
-    struct sy_plugin plugin;
+    struct sy_plugin plugin; /* its name is the instance's: "tcp", or "tcp@a" */
     const struct sy_transport *table;
     void *self;                   /* the instance, once it is open */
     void *settings;               /* its options' values */
@@ -66,8 +66,9 @@ struct sy_route_drop {
 struct sy_options;
 
 /* Loads the transports of `wanted` ("auto", "shm,tcp", with "ofi?" for one that may be missing, or
- * "^ofi"). One that was named and fails is an error; others are left out, with the reason in the
- * log. The rules of SHMEM_ROUTES must have been read. */
+ * "^ofi"). A name may be that of an instance, "tcp@a", which has options of its own (option.h). One
+ * that was named and fails is an error; others are left out, with the reason in the log. The rules
+ * of SHMEM_ROUTES must have been read. */
 int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_error *err);
 
 /* Opens those that are not open yet and makes the windows known to them, in order. Not `beyond`:

@@ -88,8 +88,8 @@ static void route_choose_sort_names(void)
         }
 }
 
-/* A name in a rule must be that of a transport which some PE has, or which at least is installed.
- */
+/* A name in a rule must be that of a transport which some PE has, which this one has loaded or left
+ * out, or which at least is installed. */
 static int route_choose_check_rules(struct sy_error *err)
 {
     const char *name;
@@ -100,12 +100,18 @@ static int route_choose_check_rules(struct sy_error *err)
         return 0;
     struct sy_plugin *found = sy_plugins_find("transport", &count);
     for (unsigned i = 0; !rc && (name = sy_route_rules_name(i)); i++) {
+        const struct sy_route_drop *drop;
         bool known = route_choose_find(name) >= 0;
+        for (unsigned k = 0; k < sy_routes.loaded && !known; k++)
+            known = !strcmp(sy_routes.transport[k].plugin.name, name);
+        for (unsigned k = 0; (drop = sy_routes_dropped(k)) && !known; k++)
+            known = !strcmp(drop->name, name);
         for (size_t k = 0; k < count && !known; k++)
             known = !strcmp(found[k].name, name);
         if (!known)
-            rc = sy_fail(err, ENOENT, "SHMEM_ROUTES names '%s', but there is no such transport",
-                         name);
+            rc = sy_fail(err, ENOENT, "SHMEM_ROUTES names '%s', but %s such %s", name,
+                         strchr(name, '@') ? "SHMEM_TRANSPORTS has no" : "there is no",
+                         strchr(name, '@') ? "instance" : "transport");
     }
     sy_plugins_free(found, count);
     return rc;

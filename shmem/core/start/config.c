@@ -67,8 +67,8 @@ static const struct sy_option rows[] = {
      "find out from the environment"},
     {"transports", SY_OPTION_STRING, SY_OPTION_JOB, AT(config.transports), "auto", NULL, 0, 0, NULL,
      "Names of transport plugins in the order they are tried, divided by commas, with ? behind one that may "
-     "be missing or fail; or ^ and the names of those that are not to be used; or auto for all that work "
-     "here"},
+     "be missing or fail, and @ and a word where one is used more than once, as in name@a,name@b; or ^ and the "
+     "names of those that are not to be used; or auto for all that work here"},
     {"routes", SY_OPTION_LIST, SY_OPTION_JOB, AT(config.routes), "", NULL, 0, 0, NULL,
      "Rules for the transports between certain PEs, such as from=node0* to=net:10.0.0.0/8 prefer=a,b with "
      "prefer, require or exclude; PEs are selected by a pattern for host names, net:, pe:0-3 or node:0-1"},
@@ -214,6 +214,7 @@ static bool config_is_plugin(const char *kind, const char *word, size_t length)
     struct sy_plugin *found = sy_plugins_find(kind, &count);
     bool is = false;
 
+    length = strcspn(word, "@") < length ? strcspn(word, "@") : length; /* "tcp@a" */
     for (size_t i = 0; i < count && !is; i++)
         is = strlen(found[i].name) == length && !memcmp(found[i].name, word, length);
     sy_plugins_free(found, count);
