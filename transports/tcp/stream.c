@@ -421,7 +421,7 @@ static void say_bye(struct tcp_stream *stream)
     sy_tcp_send(stream);
 }
 
-static void stream_free(struct tcp_stream *stream)
+static void stream_release(struct tcp_stream *stream)
 {
     stream_drop(stream);
     free(stream->in.stash);
@@ -458,7 +458,7 @@ void sy_tcp_streams_close(struct tcp *tcp)
 {
     sy_tcp_idle_close(tcp);
     for (unsigned i = 0; i < atomic_load(&tcp->streams.count); i++)
-        stream_free(tcp->streams.stream[i]);
+        stream_release(tcp->streams.stream[i]);
     free(tcp->streams.stream);
     free(tcp->streams.by_number);
     free(tcp->streams.dirty);
