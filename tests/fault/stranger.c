@@ -82,10 +82,10 @@ static void drip(int fd)
 
 static void replay(int fd, bool forged)
 {
-    const size_t step = sizeof(struct tcp_greeting);
+    const size_t step = sizeof(struct tcp_handshake);
 
     for (size_t at = 0; at + step <= recorded; at += step) {
-        char greeting[sizeof(struct tcp_greeting)];
+        char greeting[sizeof(struct tcp_handshake)];
         memcpy(greeting, recording + at, step);
         if (forged)
             greeting[step - 1 - at / step] ^= 4;
@@ -132,8 +132,8 @@ static int open_another(uint32_t number, bool spread)
 static int hold(int count, bool spread)
 {
     static struct pollfd held[MOST];
-    const size_t step = sizeof(struct tcp_greeting);
-    struct tcp_greeting answer;
+    const size_t step = sizeof(struct tcp_handshake);
+    struct tcp_handshake answer;
     uint32_t made = 0, welcome = 0;
     double end = seconds() + HOLD;
 
