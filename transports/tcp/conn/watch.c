@@ -50,6 +50,8 @@ void sy_tcp_watch_remove(struct tcp_watch *watch)
 {
     struct tcp_watches *set = watch->set;
 
+    if (!set)
+        return;
     watch_control(EPOLL_CTL_DEL, watch, 0);
     for (int i = set->next; i < set->events; i++)
         if (set->event[i].data.ptr == watch)

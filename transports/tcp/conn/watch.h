@@ -46,7 +46,7 @@ void sy_tcp_watches_wake(struct tcp_watches *set);
 
 /* Adds, changes, removes. Level-triggered; no events at all: the kernel spends nothing on it. 0 or
  * -errno. Removing is safe from inside any callback: no event of the removed watch is delivered
- * afterwards. */
+ * afterwards. One that was never added is left as it is. */
 int sy_tcp_watch_add(struct tcp_watches *set, struct tcp_watch *watch, uint32_t events);
 int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events);
 void sy_tcp_watch_remove(struct tcp_watch *watch);
