@@ -11,12 +11,21 @@ const char sy_apply_outside[] = "a request names memory that is not symmetric, o
         length -= sizeof(TYPE);                                                                    \
     } while (0)
 
+/* ThreadSanitizer looks into memcpy, and knows nothing of the order that other processes make. */
+#ifdef SY_THREAD_SANITIZER
+#define COPY sy_apply_store
+#else
+#define COPY memcpy
+#endif
+
 SY_ORDERED_ELSEWHERE void sy_apply_store(char *to, const char *from, size_t length)
 {
+#ifndef SY_THREAD_SANITIZER
     if (length > SY_RECORD_LONG) {
         memcpy(to, from, length); /* does not divide aligned words */
         return;
     }
+#endif
     if ((uintptr_t)to & 1 && length >= 1)
         STORE_NEXT(uint8_t);
     if ((uintptr_t)to & 2 && length >= 2)
@@ -42,7 +51,7 @@ SY_ORDERED_ELSEWHERE void sy_apply_load(char *to, const char *from, size_t lengt
         uint32_t value = __atomic_load_n((const uint32_t *)(const void *)from, __ATOMIC_ACQUIRE);
         memcpy(to, &value, 4);
     } else {
-        memcpy(to, from, length);
+        COPY(to, from, length);
     }
 }
 

@@ -1,4 +1,4 @@
-/* See memory.h. */
+/* See regions.h. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,24 +108,27 @@ static pid_t daemon_guard_parent_of(pid_t pid)
     return parent;
 }
 
-static void daemon_guard_kill_children(void)
+/* Kills all children but `spared`; false: there are none. */
+static bool daemon_guard_kill_children(pid_t spared)
 {
     DIR *proc = opendir("/proc");
     struct dirent *entry;
+    bool any = false;
 
     if (!proc)
-        return;
+        return false;
     while ((entry = readdir(proc)) != NULL) {
         pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
-        if (pid > 0 && daemon_guard_parent_of(pid) == getpid())
-            kill(pid, SIGKILL);
+        if (pid > 0 && pid != spared && daemon_guard_parent_of(pid) == getpid())
+            any = !kill(pid, SIGKILL) || any;
     }
     closedir(proc);
+    return any;
 }
 
 /* What a killed child has started becomes a child in its turn: hence rounds, until none is left. */
-static void daemon_guard_sweep(void)
+static void daemon_guard_sweep(pid_t spared)
 {
     const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000L};
 
@@ -133,16 +137,26 @@ static void daemon_guard_sweep(void)
 
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             continue;
-        if (pid < 0)
+        if (pid < 0 || !daemon_guard_kill_children(spared))
             return;
-        daemon_guard_kill_children();
         nanosleep(&pause, NULL);
     }
 }
 
+static bool daemon_guard_has_groups(const struct sy_guard *guard)
+{
+    for (int pe = 0; pe < guard->npes; pe++)
+        if (guard->groups[pe] > 0)
+            return true;
+    return false;
+}
+
+/* The guard watches until what is left of the PEs' groups is gone: who ends them may be killed. */
 void sy_guard_end(struct sy_guard *guard)
 {
     if (guard->pid > 0) {
+        if (daemon_guard_has_groups(guard))
+            daemon_guard_sweep(guard->pid);
         for (int pe = 0; pe < guard->npes; pe++)
             guard->groups[pe] = 0;
         close(guard->pipe);
@@ -150,5 +164,5 @@ void sy_guard_end(struct sy_guard *guard)
             continue;
         guard->pid = 0;
     }
-    daemon_guard_sweep();
+    daemon_guard_sweep(0);
 }
