@@ -48,6 +48,27 @@ SY_INLINE bool sy_apply_put(const struct sy_regions *regions, uint64_t header, c
     return true;
 }
 
+/* Whether a request is an atomic operation with neither a result nor a second operand. */
+static inline bool sy_apply_is_update(uint64_t header)
+{
+    unsigned op = sy_record_op(header);
+
+    return op - SY_RECORD_AMO < 8 && op != SY_RECORD_AMO + SY_AMO_CSWAP;
+}
+
+/* Such a one; false: there is no such word. */
+SY_INLINE bool sy_apply_update(const struct sy_regions *regions, uint64_t header, const char *from)
+{
+    unsigned width = 1u << sy_record_code(header);
+    char *at = sy_regions_find(regions, header, sy_record_offset(header), width);
+
+    if (SY_UNLIKELY(!at || width < 4 || (uintptr_t)at % width))
+        return false;
+    regions->host->amo((enum sy_amo_op)(sy_record_op(header) & 7), at, width, sy_record_word(from),
+                       0, NULL);
+    return true;
+}
+
 /* Any other request but SY_RECORD_AWAIT. words, payload: of a whole record, of which nobody else
  * writes the words now. reply: room for the padded length by sy_record_reply; it may be `payload`.
  * NULL, or how the request breaks the rules. sy_regions_ensure has been called. */

@@ -163,6 +163,14 @@ size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t
             used = done = used + 16;
             continue;
         }
+        if (sy_apply_is_update(header) && have >= 16) {
+            if (SY_UNLIKELY(!sy_apply_update(regions, header, at + 8))) {
+                *why = sy_apply_outside;
+                break;
+            }
+            used = done = used + 16;
+            continue;
+        }
         size_t size = sy_record_size(at, have, why);
         if (!size || size > have) {
             if (size > SY_RECORD_LONG + 16 && sy_record_op(header) == SY_RECORD_PUT_LONG)
