@@ -23,7 +23,7 @@ auth_sources = shmem/util/auth.c shmem/util/auth.h
 
 # What plugins need to know of networks; it needs util/error.c. (Those that are files have util/net/machine.c too.)
 net_sources = \
-	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
+	shmem/util/net/bytes.h shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
 	shmem/util/net/lookup.c shmem/util/net/lookup.h \
 	shmem/util/net/way.h
 

@@ -115,7 +115,7 @@ static int request_behind_writes(struct sy_transport_ctx *ctx)
             sy_ofi_wait_step(ctx->ofi, &wait_);                                                    \
     } while (0)
 
-static bool native(struct ofi_state *ofi, const struct sy_transfer *t)
+static bool request_is_native(struct ofi_state *ofi, const struct sy_transfer *t)
 {
     return ofi->traits.rma && ofi->peer[t->pe].native >> t->window & 1;
 }
@@ -153,7 +153,8 @@ static int request_locked_put(struct sy_transport_ctx *ctx, const struct sy_tran
     unsigned flags = 0;
 
     sy_ofi_lock(&ofi->endpoint[0]);
-    bool alone = !done && native(ofi, t) && sy_ofi_lone_put(ctx, &ofi->peer[t->pe], &flags);
+    bool alone = !done && request_is_native(ofi, t) &&
+                 sy_ofi_lone_put(ctx, &ofi->peer[t->pe], &flags);
     int rc = alone ? ALONE : request_behind_writes(ctx);
     if (!rc)
         rc = request_append_put(ctx, t, done, length, flags);
@@ -189,7 +190,9 @@ int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
                unsigned flags)
 {
     struct ofi_state *ofi = self;
-    int rc = t->length > ofi->traits.small && native(ofi, t) ? ALONE : request_put_message(ctx, t);
+    int rc = t->length > ofi->traits.small && request_is_native(ofi, t)
+                 ? ALONE
+                 : request_put_message(ctx, t);
 
     return rc == ALONE ? sy_ofi_put_native(ctx, t, flags) : rc;
 }
@@ -231,7 +234,9 @@ static int request_locked_get(struct sy_transport_ctx *ctx, const struct sy_tran
     struct ofi_state *ofi = ctx->ofi;
 
     sy_ofi_lock(&ofi->endpoint[0]);
-    int rc = left && !done && native(ofi, t) && sy_ofi_lone_get(ctx, &ofi->peer[t->pe]) ? ALONE : 0;
+    int rc = left && !done && request_is_native(ofi, t) && sy_ofi_lone_get(ctx, &ofi->peer[t->pe])
+                 ? ALONE
+                 : 0;
     if (!rc)
         rc = request_append_get(ctx, t, done, length, left);
     sy_ofi_unlock(&ofi->endpoint[0]);
@@ -260,8 +265,9 @@ int sy_ofi_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
                unsigned flags)
 {
     struct ofi_state *ofi = self;
-    int rc = t->length > ofi->traits.small && native(ofi, t) ? ALONE
-                                                             : request_get_message(ctx, t, flags);
+    int rc = t->length > ofi->traits.small && request_is_native(ofi, t)
+                 ? ALONE
+                 : request_get_message(ctx, t, flags);
 
     return rc == ALONE ? sy_ofi_get_native(ctx, t, flags) : rc;
 }

@@ -34,8 +34,8 @@ SY_ORDERED_ELSEWHERE static void serve_store(char *to, const char *from, size_t 
 }
 #undef STORE_WHOLE
 
-static void *here(struct ofi_state *ofi, const struct ofi_record *record, uint64_t offset,
-                  size_t length)
+static void *serve_find(struct ofi_state *ofi, const struct ofi_record *record, uint64_t offset,
+                        size_t length)
 {
     return ofi->host->memory(ofi->host->pe, record->window, offset, length);
 }
@@ -88,7 +88,7 @@ static bool serve_apply_amo(struct ofi_state *ofi, const struct ofi_record *reco
 {
     struct ofi_amo_part part = {0};
     uint64_t old = 0;
-    void *word = here(ofi, record, record->offset, record->length), *to = NULL;
+    void *word = serve_find(ofi, record, record->offset, record->length), *to = NULL;
 
     memcpy(&part, data, sy_ofi_amo_part(record->op, record->kind == OFI_FETCH));
     if (!word || (record->length != 4 && record->length != 8) || record->offset % record->length ||
@@ -115,7 +115,7 @@ static char *serve_blocks_here(struct ofi_state *ofi, const struct ofi_record *r
         return NULL;
     uint64_t lowest = reach < 0 ? record->offset + (uint64_t)reach : record->offset;
     uint64_t span = (reach < 0 ? -(uint64_t)reach : (uint64_t)reach) + part->block;
-    char *base = here(ofi, record, lowest, span);
+    char *base = serve_find(ofi, record, lowest, span);
     return base ? base + (record->offset - lowest) : NULL;
 }
 
@@ -146,7 +146,7 @@ static bool serve_apply_get(struct ofi_state *ofi, const struct ofi_record *reco
 {
     uint64_t number;
     memcpy(&number, data, sizeof number);
-    void *from = here(ofi, record, record->offset, record->length);
+    void *from = serve_find(ofi, record, record->offset, record->length);
     void *to = from ? serve_reply_room(reply, number, record->length) : NULL;
 
     if (to)
@@ -157,7 +157,7 @@ static bool serve_apply_get(struct ofi_state *ofi, const struct ofi_record *reco
 static bool serve_apply_put(struct ofi_state *ofi, const struct ofi_record *record,
                             const char *data)
 {
-    char *to = here(ofi, record, record->offset, record->length);
+    char *to = serve_find(ofi, record, record->offset, record->length);
 
     if (to)
         serve_store(to, data, record->length);

@@ -46,14 +46,14 @@ bool sy_tcp_queue_has_segment(struct tcp_queue *queue)
                TCP_SEGMENTS;
 }
 
-static size_t padding(size_t length)
+static size_t queue_padding(size_t length)
 {
     return -length & 7;
 }
 
 static size_t segment_size(const struct tcp_segment *segment)
 {
-    return segment->length + padding(segment->length);
+    return segment->length + queue_padding(segment->length);
 }
 
 uint64_t sy_tcp_queue_commit_segment(struct tcp_queue *queue, size_t bytes, const char *data,
@@ -66,7 +66,7 @@ uint64_t sy_tcp_queue_commit_segment(struct tcp_queue *queue, size_t bytes, cons
         .at = tail, .data = data, .length = length, .copy = copy};
     tcp_queue_set(&queue->segment_tail, index + 1);
     queue->ring_tail += bytes;
-    tail += length + padding(length);
+    tail += length + queue_padding(length);
     tcp_queue_set(&queue->tail, tail);
     return tail;
 }
@@ -103,7 +103,7 @@ size_t sy_tcp_queue_take(struct tcp_queue *queue, struct iovec *iov, int room, i
         if (!segment)
             continue;
         used = tcp_queue_add(iov, used, segment->data, segment->length);
-        used = tcp_queue_add(iov, used, zeros, padding(segment->length));
+        used = tcp_queue_add(iov, used, zeros, queue_padding(segment->length));
         at += segment_size(segment);
         index++;
     }

@@ -11,7 +11,7 @@
 #define SMALL_BYTES 512          /* sent as one buffer */
 #define TELL_BYTES  (128u << 10) /* applied and not told: say so unasked */
 
-static bool has(const struct tcp_queue *queue)
+static bool send_has(const struct tcp_queue *queue)
 {
     return sy_tcp_queue_tail(queue) > sy_tcp_queue_sent(queue);
 }
@@ -39,22 +39,22 @@ static bool send_must_tell(const struct tcp_stream *stream)
 
 bool sy_tcp_send_due(const struct tcp_stream *stream)
 {
-    return send_must_tell(stream) || has(&stream->queue[TCP_REPLIES]) ||
-           has(&stream->queue[TCP_REQUESTS]);
+    return send_must_tell(stream) || send_has(&stream->queue[TCP_REPLIES]) ||
+           send_has(&stream->queue[TCP_REQUESTS]);
 }
 
 /* Makes the next frame: replies first, since somebody waits for them. False: nothing to say. */
 static bool send_prepare(struct tcp_stream *stream)
 {
     struct tcp_out *out = &stream->out;
-    enum tcp_channel channel = has(&stream->queue[TCP_REPLIES]) ? TCP_REPLIES : TCP_REQUESTS;
+    enum tcp_channel channel = send_has(&stream->queue[TCP_REPLIES]) ? TCP_REPLIES : TCP_REQUESTS;
     struct tcp_queue *queue = &stream->queue[channel];
     bool bye = atomic_load_explicit(&stream->bye, memory_order_relaxed);
     unsigned flags = channel == TCP_REPLIES ? TCP_FRAME_REPLIES : 0;
     int count = 0;
     size_t length = 0;
 
-    if (has(queue))
+    if (send_has(queue))
         length = sy_tcp_queue_take(queue, out->part + 1, TCP_OUT_PARTS - 1, &count, FRAME_BYTES);
     else if (!send_must_ask(stream) && !send_must_tell(stream) && !bye)
         return false;
@@ -64,7 +64,7 @@ static bool send_prepare(struct tcp_stream *stream)
     }
     out->channel = channel;
     out->end = sy_tcp_queue_sent(queue);
-    if (bye && !has(&stream->queue[TCP_REPLIES]) && !has(&stream->queue[TCP_REQUESTS])) {
+    if (bye && !send_has(&stream->queue[TCP_REPLIES]) && !send_has(&stream->queue[TCP_REQUESTS])) {
         flags |= TCP_FRAME_BYE;
         atomic_store_explicit(&stream->bye, false, memory_order_relaxed);
     }
@@ -168,7 +168,7 @@ void sy_tcp_send_lock(struct tcp_stream *stream)
         sched_yield();
 }
 
-static void unlock(struct tcp_stream *stream)
+static void send_unlock(struct tcp_stream *stream)
 {
     atomic_store_explicit(&stream->send, false, memory_order_seq_cst);
 }
@@ -186,13 +186,13 @@ void sy_tcp_send(struct tcp_stream *stream)
         atomic_exchange_explicit(&stream->again, false, memory_order_seq_cst);
         if (!atomic_load_explicit(&stream->blocked, memory_order_relaxed))
             send_all(stream);
-        unlock(stream);
+        send_unlock(stream);
     } while (atomic_load_explicit(&stream->again, memory_order_seq_cst) && send_try_lock(stream));
 }
 
 void sy_tcp_send_unlock(struct tcp_stream *stream)
 {
-    unlock(stream);
+    send_unlock(stream);
     if (atomic_load_explicit(&stream->again, memory_order_seq_cst))
         sy_tcp_send(stream);
 }

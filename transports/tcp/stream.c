@@ -17,7 +17,7 @@
 #define FAREWELL    (2 * SECOND)
 #define GONE        (SECOND / 20) /* a peer that cannot be reached for so long at the end has left */
 
-static int state(const struct tcp_stream *stream)
+static int stream_state(const struct tcp_stream *stream)
 {
     return atomic_load_explicit(&stream->state, memory_order_acquire);
 }
@@ -328,7 +328,7 @@ static uint64_t stream_look_after(struct tcp_stream *stream, uint64_t now)
 {
     uint64_t wait;
 
-    if (state(stream) != TCP_STREAM_DOWN)
+    if (stream_state(stream) != TCP_STREAM_DOWN)
         return UINT64_MAX;
     if (sy_tcp_outage_look(stream, now, &wait)) {
         set_state(stream, TCP_STREAM_OVER);
@@ -370,7 +370,7 @@ bool sy_tcp_stream_pending(const struct tcp_stream *stream, struct sy_pending *p
                                    .replies = sy_pending_count(&stream->pending),
                                    .seconds = sent ? (double)(sy_tcp_now() - sent) / (double)SECOND
                                                    : 0,
-                                   .state = words[state(stream)]};
+                                   .state = words[stream_state(stream)]};
     return pending->bytes || pending->replies;
 }
 
@@ -381,7 +381,7 @@ static bool stream_settled(struct tcp_stream *stream)
 {
     bool all = true;
 
-    if (state(stream) == TCP_STREAM_OVER || state(stream) == TCP_STREAM_NEW)
+    if (stream_state(stream) == TCP_STREAM_OVER || stream_state(stream) == TCP_STREAM_NEW)
         return true;
     for (int c = 0; c < 2; c++)
         all = all && sy_tcp_queue_acked(&stream->queue[c]) == sy_tcp_queue_tail(&stream->queue[c]);
@@ -407,9 +407,9 @@ static void stream_wait_for_all(struct tcp *tcp, bool (*done)(struct tcp_stream 
 }
 
 /* A connection that is down is made once more: the other side may wait for a word that got lost. */
-static bool left(struct tcp_stream *stream)
+static bool stream_has_left(struct tcp_stream *stream)
 {
-    return state(stream) == TCP_STREAM_OVER || state(stream) == TCP_STREAM_NEW ||
+    return stream_state(stream) == TCP_STREAM_OVER || stream_state(stream) == TCP_STREAM_NEW ||
            stream->in.told_all;
 }
 
@@ -451,7 +451,7 @@ void sy_tcp_streams_leave(struct tcp *tcp)
     tcp->streams.farewell = true;
     for (unsigned i = 0; i < count; i++)
         say_bye(tcp->streams.stream[i]);
-    stream_wait_for_all(tcp, left, FAREWELL);
+    stream_wait_for_all(tcp, stream_has_left, FAREWELL);
 }
 
 void sy_tcp_streams_close(struct tcp *tcp)

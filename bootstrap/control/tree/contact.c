@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bootstrap/control/tree/tree.h"
+#include "util/net/bytes.h"
 
 enum {
     VERSION = 1,
@@ -30,46 +31,24 @@ static uint32_t tree_contact_checksum(const unsigned char *bytes, size_t length)
     return ~crc;
 }
 
-static void tree_contact_put_number(unsigned char *at, uint64_t number, int bytes)
-{
-    while (bytes--) {
-        at[bytes] = (unsigned char)number;
-        number >>= 8;
-    }
-}
-
-static uint64_t tree_contact_get_number(const unsigned char *at, int bytes)
-{
-    uint64_t number = 0;
-
-    while (bytes--)
-        number = number << 8 | *at++;
-    return number;
-}
-
 /* ---- addresses ---- */
-
-static size_t contact_address_bytes(const struct sy_ip *ip)
-{
-    return ip->family == 4 ? 4 : 16;
-}
 
 static size_t tree_contact_pack_address(unsigned char *out, const struct sy_ip *ip)
 {
     *out = ip->family;
-    memcpy(out + 1, ip->bytes, contact_address_bytes(ip));
-    return 1 + contact_address_bytes(ip);
+    memcpy(out + 1, ip->bytes, sy_ip_length(ip));
+    return 1 + sy_ip_length(ip);
 }
 
 /* Returns the bytes used, or 0 where they make no sense. */
 static size_t tree_contact_unpack_address(const unsigned char *in, size_t left, struct sy_ip *ip)
 {
     *ip = (struct sy_ip){.family = *in};
-    ip->prefix = (uint8_t)(8 * contact_address_bytes(ip));
-    if ((*in != 4 && *in != 6) || left < 1 + contact_address_bytes(ip))
+    ip->prefix = (uint8_t)(8 * sy_ip_length(ip));
+    if ((*in != 4 && *in != 6) || left < 1 + sy_ip_length(ip))
         return 0;
-    memcpy(ip->bytes, in + 1, contact_address_bytes(ip));
-    return 1 + contact_address_bytes(ip);
+    memcpy(ip->bytes, in + 1, sy_ip_length(ip));
+    return 1 + sy_ip_length(ip);
 }
 
 /* ---- text ---- */
@@ -115,12 +94,12 @@ void sy_tree_contact_encode(const struct tree_contact *contact, char text[TREE_C
 
     bytes[0] = VERSION;
     bytes[1] = (unsigned char)contact->root.count;
-    tree_contact_put_number(bytes + 2, contact->root.port, 2);
-    tree_contact_put_number(bytes + 4, contact->root.host, 8);
+    sy_bytes_put(bytes + 2, contact->root.port, 2);
+    sy_bytes_put(bytes + 4, contact->root.host, 8);
     memcpy(bytes + 12, contact->secret, TREE_SECRET);
     for (int i = 0; i < contact->root.count; i++)
         length += tree_contact_pack_address(bytes + length, &contact->root.entry[i]);
-    tree_contact_put_number(bytes + length, tree_contact_checksum(bytes, length), 4);
+    sy_bytes_put(bytes + length, tree_contact_checksum(bytes, length), 4);
     tree_contact_to_text(bytes, length + 4, text);
 }
 
@@ -130,13 +109,13 @@ int sy_tree_contact_decode(const char *text, struct tree_contact *contact)
     size_t length = tree_contact_from_text(text, bytes, sizeof bytes), at = FIXED;
 
     if (length < FIXED + 4 || bytes[0] != VERSION ||
-        tree_contact_get_number(bytes + length - 4, 4) != tree_contact_checksum(bytes, length - 4))
+        sy_bytes_get(bytes + length - 4, 4) != tree_contact_checksum(bytes, length - 4))
         return -EINVAL;
     length -= 4;
     memset(contact, 0, sizeof *contact);
     memcpy(contact->secret, bytes + 12, TREE_SECRET);
-    contact->root.host = tree_contact_get_number(bytes + 4, 8);
-    contact->root.port = (uint16_t)tree_contact_get_number(bytes + 2, 2);
+    contact->root.host = sy_bytes_get(bytes + 4, 8);
+    contact->root.port = (uint16_t)sy_bytes_get(bytes + 2, 2);
     while (at < length && contact->root.count < TREE_ADDRESSES) {
         size_t used = tree_contact_unpack_address(bytes + at, length - at,
                                                   &contact->root.entry[contact->root.count]);

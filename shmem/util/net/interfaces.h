@@ -22,6 +22,12 @@ struct sy_ip {
     uint8_t bytes[16]; /* an IPv4 address in the first 4, zeros behind it */
 };
 
+/* How long an address is, which has a family. */
+static inline unsigned sy_ip_length(const struct sy_ip *ip)
+{
+    return ip->family == 4 ? 4 : 16;
+}
+
 /* One address of an interface; an interface without any has one with family 0. */
 struct sy_interface {
     char name[IF_NAMESIZE];

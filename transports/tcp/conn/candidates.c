@@ -6,43 +6,17 @@
 
 #include "transports/tcp/conn/candidates.h"
 #include "util/bits.h"
-#include "util/net/machine.h"
+#include "util/net/bytes.h"
 
 #define RECORD_VERSION 1
 #define HEADER         11
 #define OWN_PORT       0x80
 
-uint64_t sy_tcp_machine(void)
-{
-    return sy_machine_network();
-}
-
 /* ---- the record ---- */
-
-static unsigned char *candidates_put_number(unsigned char *at, uint64_t number, unsigned bytes)
-{
-    while (bytes--)
-        *at++ = (unsigned char)(number >> 8 * bytes);
-    return at;
-}
-
-static uint64_t candidates_take_number(const unsigned char *at, unsigned bytes)
-{
-    uint64_t number = 0;
-
-    while (bytes--)
-        number = number << 8 | *at++;
-    return number;
-}
-
-static unsigned ip_bytes(const struct sy_ip *ip)
-{
-    return ip->family == 4 ? 4 : 16;
-}
 
 static size_t endpoint_bytes(const struct tcp_endpoint *endpoint, uint16_t port)
 {
-    return 2u + (endpoint->port == port ? 0 : 2) + ip_bytes(&endpoint->ip);
+    return 2u + (endpoint->port == port ? 0 : 2) + sy_ip_length(&endpoint->ip);
 }
 
 static unsigned char *candidates_put_endpoint(unsigned char *at,
@@ -53,9 +27,9 @@ static unsigned char *candidates_put_endpoint(unsigned char *at,
     *at++ = (unsigned char)(endpoint->ip.family | (own ? OWN_PORT : 0));
     *at++ = endpoint->ip.prefix;
     if (own)
-        at = candidates_put_number(at, endpoint->port, 2);
-    memcpy(at, endpoint->ip.bytes, ip_bytes(&endpoint->ip));
-    return at + ip_bytes(&endpoint->ip);
+        at = sy_bytes_put(at, endpoint->port, 2);
+    memcpy(at, endpoint->ip.bytes, sy_ip_length(&endpoint->ip));
+    return at + sy_ip_length(&endpoint->ip);
 }
 
 size_t sy_tcp_record_write(const struct tcp_record *record, void *buffer, size_t room)
@@ -82,7 +56,7 @@ size_t sy_tcp_record_write(const struct tcp_record *record, void *buffer, size_t
         written++;
     }
     *start = (unsigned char)(RECORD_VERSION << 4 | written);
-    candidates_put_number(candidates_put_number(start + 1, record->machine, 8), port, 2);
+    sy_bytes_put(sy_bytes_put(start + 1, record->machine, 8), port, 2);
     return written ? (size_t)(at - start) : 0;
 }
 
@@ -92,7 +66,7 @@ static bool candidates_sensible(const struct tcp_endpoint *endpoint)
     static const struct sy_ip unspecified;
     bool multicast = ip->family == 4 ? ip->bytes[0] >= 224 : ip->bytes[0] == 0xff;
 
-    return endpoint->port && ip->prefix <= ip_bytes(ip) * 8 && !multicast &&
+    return endpoint->port && ip->prefix <= sy_ip_length(ip) * 8 && !multicast &&
            memcmp(ip->bytes, unspecified.bytes, sizeof ip->bytes) != 0;
 }
 
@@ -108,12 +82,12 @@ static size_t candidates_take_endpoint(const unsigned char *at, size_t left, uin
     endpoint->ip.family = *at & (uint8_t)~OWN_PORT;
     endpoint->ip.prefix = at[1];
     if ((endpoint->ip.family != 4 && endpoint->ip.family != 6) ||
-        left < 2 + own + ip_bytes(&endpoint->ip))
+        left < 2 + own + sy_ip_length(&endpoint->ip))
         return 0;
     if (own)
-        endpoint->port = (uint16_t)candidates_take_number(at + 2, 2);
-    memcpy(endpoint->ip.bytes, at + 2 + own, ip_bytes(&endpoint->ip));
-    return candidates_sensible(endpoint) ? 2 + own + ip_bytes(&endpoint->ip) : 0;
+        endpoint->port = (uint16_t)sy_bytes_get(at + 2, 2);
+    memcpy(endpoint->ip.bytes, at + 2 + own, sy_ip_length(&endpoint->ip));
+    return candidates_sensible(endpoint) ? 2 + own + sy_ip_length(&endpoint->ip) : 0;
 }
 
 bool sy_tcp_record_read(struct tcp_record *record, const void *bytes, size_t size)
@@ -123,8 +97,8 @@ bool sy_tcp_record_read(struct tcp_record *record, const void *bytes, size_t siz
 
     if (size < HEADER || *at >> 4 != RECORD_VERSION || !(*at & 15))
         return false;
-    *record = (struct tcp_record){.machine = candidates_take_number(at + 1, 8), .count = *at & 15};
-    port = (uint16_t)candidates_take_number(at + 9, 2);
+    *record = (struct tcp_record){.machine = sy_bytes_get(at + 1, 8), .count = *at & 15};
+    port = (uint16_t)sy_bytes_get(at + 9, 2);
     at += HEADER;
     for (unsigned i = 0; i < record->count; i++) {
         size_t used = candidates_take_endpoint(at, (size_t)(end - at), port, &record->endpoint[i]);

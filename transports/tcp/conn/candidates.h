@@ -20,13 +20,10 @@ struct tcp_endpoint {
 };
 
 struct tcp_record {
-    uint64_t machine; /* 0: not known */
+    uint64_t machine; /* sy_machine_network; 0: not known */
     unsigned count;
     struct tcp_endpoint endpoint[TCP_ENDPOINTS];
 };
-
-/* Identifies this kernel and network namespace, within which loopback reaches. */
-uint64_t sy_tcp_machine(void);
 
 /* Writes the endpoints that find room, the last ones being left out but for one of loopback;
  * returns the length. */

@@ -10,6 +10,7 @@
 
 #include "transports/tcp/conn/pending.h"
 #include "util/denied.h"
+#include "util/net/machine.h"
 
 #define ACCEPTED 64                      /* connections at a time, before others have their turn */
 #define DRAINED  256                     /* before attempts begin */
@@ -200,7 +201,7 @@ static int listen_open(struct tcp_net *net, struct sy_error *err)
     if (count < 0)
         return count;
     net->listeners = (unsigned)count;
-    net->record = (struct tcp_record){.machine = sy_tcp_machine(), .count = (unsigned)count};
+    net->record = (struct tcp_record){.machine = sy_machine_network(), .count = (unsigned)count};
     for (int i = 0; i < count; i++) {
         net->listener[i] = (struct tcp_watch){
             .fd = bound[i].fd, .event = listen_on_listener, .owner = net};
