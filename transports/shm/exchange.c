@@ -365,17 +365,22 @@ static int shm_exchange_failed_call(const struct joining *j, const char *call, i
                               j->leader, call, strerror(code), sy_denied_hint(code));
 }
 
-/* A connection to the leader; -errno. It may have more waiting than the kernel keeps. */
+/* A connection to the leader; -errno. The leader's queue may be full. connect() then sleeps until
+ * there is room, because a PE that only retries now and then loses against strangers that retry all
+ * the time. */
 static int shm_exchange_join(const struct joining *j, struct sy_error *err)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
+    const struct timeval second = {.tv_sec = 1};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + j->shm->name_length);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     int rc = fd < 0 ? -errno : 0;
 
     if (rc)
         return shm_exchange_failed_call(j, "socket", rc, err);
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second))
+        fcntl(fd, F_SETFL, O_NONBLOCK);
     memcpy(address.sun_path, j->address, j->shm->name_length);
     while ((rc = connect(fd, (struct sockaddr *)&address, length) ? -errno : 0) == -EAGAIN ||
            rc == -EINTR) {

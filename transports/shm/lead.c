@@ -38,7 +38,8 @@ struct lead {
     int guests, most;
     double end, seconds; /* the whole exchange */
     double news;         /* when a PE has come last */
-    double patience;
+    double patience;     /* without news, unless strangers are in the way of PEs */
+    long strangers;      /* connections that were no PE's, or had to make room */
 };
 
 static int lead_failed_call(const struct lead *l, const char *call, int code, struct sy_error *err)
@@ -58,10 +59,17 @@ static int lead_missing(const struct lead *l, double seconds, struct sy_error *e
     for (int i = 0; i < l->shm->node_size; i++)
         if (l->shm->peer[i].expected && !l->member[i].holding.fds)
             sy_list_add(&list, l->shm->peer[i].pe);
+    const char *missing = sy_list_end(&list);
+    if (l->strangers)
+        return l->shm->host->fail(err, ETIMEDOUT,
+                                  "exchange of memory on this host: waited %.0f s for %s; %ld "
+                                  "connections came that are no PE's of this job: another process "
+                                  "of this host keeps connecting to its socket",
+                                  seconds, missing, l->strangers);
     return l->shm->host->fail(err, ETIMEDOUT,
                               "exchange of memory on this host: waited %.0f s for %s; are they "
                               "stopped, or does the machine do something else?",
-                              seconds, sy_list_end(&list));
+                              seconds, missing);
 }
 
 /* ---- those who come ---- */
@@ -133,6 +141,7 @@ static int lead_greet(struct lead *l, int i, struct sy_error *err)
     lead_drop_guest(l, i, !good);
     if (good)
         return lead_admit(l, socket, &hello, fds, count, err);
+    l->strangers++;
     sy_shm_close_all(fds, count);
     return known && cut ? sy_shm_too_few_files(l->shm, EMFILE, err) : 0;
 }
@@ -155,13 +164,16 @@ static int lead_accept(struct lead *l, struct sy_error *err)
                        : lead_failed_call(l, "accept", errno, err);
         int same = sy_shm_same_user(socket);
         if (same < 1) {
+            l->strangers++;
             close(socket);
             if (same < 0)
                 return lead_failed_call(l, "getsockopt(SO_PEERCRED)", same, err);
             continue;
         }
-        if (l->guests == l->most)
+        if (l->guests == l->most) {
             lead_drop_guest(l, 1, true);
+            l->strangers++;
+        }
         l->wait[++l->guests] = (struct pollfd){.fd = socket, .events = POLLIN};
         rc = lead_greet(l, l->guests, err);
     }
@@ -174,7 +186,7 @@ static int lead_gather(struct lead *l, struct sy_error *err)
     int rc = 0;
 
     while (!rc && l->have < l->expected) {
-        double now = sy_shm_now(), limit = l->news + l->patience;
+        double now = sy_shm_now(), limit = l->strangers ? l->end : l->news + l->patience;
         if (now >= limit || now >= l->end)
             return lead_missing(l, now >= l->end ? l->seconds : l->patience, err);
         limit = limit < l->end ? limit : l->end;
