@@ -27,6 +27,7 @@ switchyardincludedir = $(includedir)/switchyard
 switchyardinclude_HEADERS = \
 	include/switchyard/error.h \
 	include/switchyard/option.h \
+	include/switchyard/counter.h \
 	include/switchyard/host.h \
 	include/switchyard/transport.h \
 	include/switchyard/bootstrap.h

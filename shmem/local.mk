@@ -2,6 +2,7 @@
 # linked in (a static executable cannot load files).
 util_sources = \
 	shmem/util/bits.h \
+	shmem/util/count.h \
 	shmem/util/denied.h \
 	shmem/util/error.c shmem/util/error.h \
 	shmem/util/file.c shmem/util/file.h \
@@ -65,6 +66,7 @@ core_sources = \
 	shmem/core/route/route.c shmem/core/route/route.h \
 	shmem/core/route/route_choose.c \
 	shmem/core/route/route_rule.c shmem/core/route/route_rule.h \
+	shmem/core/route/route_count.c \
 	shmem/core/route/route_show.c \
 	shmem/core/signal.c shmem/core/signal.h \
 	shmem/core/memory/statics.c shmem/core/memory/statics.h \

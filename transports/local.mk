@@ -21,6 +21,7 @@ tcp_sources = \
 	transports/tcp/conn/watch.c transports/tcp/conn/watch.h \
 	transports/tcp/apply.c \
 	transports/tcp/calls.c transports/tcp/calls.h \
+	transports/tcp/counters.h \
 	transports/tcp/idle.c \
 	transports/tcp/hint.c transports/tcp/hint.h shmem/util/siphash.h \
 	transports/tcp/issue.c transports/tcp/issue.h \

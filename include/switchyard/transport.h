@@ -21,6 +21,7 @@
 #ifndef SWITCHYARD_TRANSPORT_H
 #define SWITCHYARD_TRANSPORT_H
 
+#include <switchyard/counter.h>
 #include <switchyard/host.h>
 
 #define SY_TRANSPORT_ABI 2
@@ -110,9 +111,10 @@ struct sy_transport {
     size_t size; /* sizeof(struct sy_transport) as the plugin was compiled */
     const char *name;
     long priority; /* SHMEM_TRANSPORTS=auto tries higher ones first; below 0: only when named */
-    unsigned long capabilities;      /* SY_NODE_ONLY, SY_ORDERED */
-    const struct sy_option *options; /* ended by a row whose name is NULL; or NULL */
-    size_t settings_size;            /* of the structure that the options' offsets are of */
+    unsigned long capabilities;            /* SY_NODE_ONLY, SY_ORDERED */
+    const struct sy_option *options;       /* ended by a row whose name is NULL; or NULL */
+    size_t settings_size;                  /* of the structure that the options' offsets are of */
+    const struct sy_counter_row *counters; /* the same: what an instance counts; or NULL */
 
     /* Probes and allocates, and sets *self. -ENODEV: cannot be used here, err says why in words;
      * anything else is an error that err explains. Local work only, bounded time. On failure

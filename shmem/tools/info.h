@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <switchyard/counter.h>
+
 #include "util/error.h"
 #include "util/option.h"
 #include "util/plugin.h"
@@ -12,13 +14,14 @@
 struct info_plugin {
     const char *kind; /* "transport" or "bootstrap" */
     const char *name;
-    const char *path;       /* its file, or "builtin" */
-    bool loaded;            /* it can be loaded */
-    long priority;          /* if so */
-    const char *protection; /* of a transport, if so; or NULL */
-    struct sy_plugin open;  /* if so */
-    void *settings;         /* of a transport, if so: its options' values */
-    struct sy_error reason; /* if not */
+    const char *path;                      /* its file, or "builtin" */
+    bool loaded;                           /* it can be loaded */
+    long priority;                         /* if so */
+    const char *protection;                /* of a transport, if so; or NULL */
+    const struct sy_counter_row *counters; /* the same */
+    struct sy_plugin open;                 /* if so */
+    void *settings;                        /* of a transport, if so: its options' values */
+    struct sy_error reason;                /* if not */
 };
 
 /* A variable of the environment that no option is named by. */

@@ -71,6 +71,7 @@ static void info_gather_add_plugin(struct info *info, int kind, const struct sy_
         const struct sy_transport *t = p->open.table;
         p->priority = t->priority;
         p->protection = t->protection;
+        p->counters = t->counters;
         options = t->options;
         settings = p->settings = calloc(1, t->settings_size);
     } else {

@@ -23,6 +23,17 @@ static json_t *info_json_words(const char *list, const char *divide)
     return array;
 }
 
+static json_t *info_json_counters(const struct sy_counter_row *row)
+{
+    json_t *array = json_array();
+
+    for (; row->name; row++)
+        json_array_append_new(
+            array, json_pack("{s:s, s:s, s:s, s:s}", "name", row->name, "unit", row->unit, "kind",
+                             row->kind == SY_COUNTER_SUM ? "sum" : "most", "help", row->help));
+    return array;
+}
+
 static json_t *info_json_plugins(const struct info *info)
 {
     json_t *array = json_array();
@@ -37,6 +48,8 @@ static json_t *info_json_plugins(const struct info *info)
             json_object_set_new(object, "refused", json_string(p->reason.text));
         if (p->protection)
             json_object_set_new(object, "protection", info_json_words(p->protection, "\n"));
+        if (p->counters)
+            json_object_set_new(object, "counters", info_json_counters(p->counters));
         json_array_append_new(array, object);
     }
     return array;

@@ -46,6 +46,19 @@ static void info_text_print_protection(const struct info *info)
     }
 }
 
+static void info_text_print_counters(const struct info *info)
+{
+    puts("\nWhat transports count, as SHMEM_DEBUG=counters shows at the end, and SIGUSR1 at any "
+         "time");
+    for (size_t i = 0; i < info->plugins; i++) {
+        const struct sy_counter_row *row = info->plugin[i].counters;
+        if (row)
+            printf("  %s\n", info->plugin[i].name);
+        for (; row && row->name; row++)
+            printf("    %-22s %-12s %s\n", row->name, row->unit, row->help);
+    }
+}
+
 static void info_text_print_plugins(const struct info *info)
 {
     printf("\nPlugins, searched in %s\n", info->places ? info->places : "(no memory)");
@@ -102,6 +115,8 @@ void info_print_text(const struct info *info)
     info_text_print_plugins(info);
     if (info->plugins)
         info_text_print_protection(info);
+    if (info->plugins)
+        info_text_print_counters(info);
     if (info->options) {
         sy_options_visit(info->options, info_text_print_option, &last);
         puts("\nNames of other libraries that are known and have no effect here");

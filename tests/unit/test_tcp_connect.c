@@ -78,6 +78,7 @@ static struct sy_host host = {
     .size = sizeof host, .job_key = key, .log = count_line, .fail = set_error};
 static struct tcp_watches set;
 static struct tcp_net *net;
+static struct tcp_counters counters;
 
 static uint64_t due(void *owner, uint64_t now)
 {
@@ -156,6 +157,7 @@ static void unreachable(struct tcp_stream *stream, const char *why, unsigned see
 
 static const struct tcp_conn_user user = {.host = &host,
                                           .settings = &settings,
+                                          .counters = &counters,
                                           .set = &set,
                                           .find = find,
                                           .freeze = freeze,

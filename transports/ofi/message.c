@@ -148,12 +148,17 @@ static bool message_try_send(struct ofi_message *message)
     struct ofi_peer *peer = message->peer;
     struct ofi_header *header = message->header;
     struct fid_ep *ep = ofi->endpoint[0].ep;
-    bool inject = header->length <= ofi->traits.inject;
+    size_t bytes = header->length; /* the buffer may be free again when it has been sent */
+    bool inject = bytes <= ofi->traits.inject;
 
     ssize_t rc = inject ? fi_inject(ep, header, header->length, peer->address)
                         : message_send_buffer(message);
-    if (rc == -FI_EAGAIN)
+    if (rc == -FI_EAGAIN) {
+        sy_count(&ofi->counters.refused, 1);
         return false;
+    }
+    sy_count(&ofi->counters.messages_sent, 1);
+    sy_count(&ofi->counters.message_bytes_sent, bytes);
     if (rc)
         message_refused(peer, message->pool->replies, rc);
     if (rc || inject)
@@ -407,6 +412,7 @@ void sy_ofi_pay(struct ofi_state *ofi)
             if (!message)
                 return;
             message->peer = peer;
+            sy_count(&ofi->counters.acknowledgements, 1);
             sy_ofi_send(message);
         }
         peer->owed = false;

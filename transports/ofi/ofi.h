@@ -40,6 +40,7 @@
 #include <string.h>
 #include <switchyard/transport.h>
 
+#include "util/count.h"
 #include "util/siphash.h"
 
 #define OFI_WINDOWS 8
@@ -309,6 +310,15 @@ struct ofi_deferred {
     struct ofi_header header; /* and the records behind it */
 };
 
+/* plugin.c has the rows that say what they are. */
+struct ofi_counters {
+    /* With the main endpoint's lock: sy_count. */
+    _Atomic uint64_t messages_sent, message_bytes_sent, messages_received, message_bytes_received;
+    _Atomic uint64_t acknowledgements, refused, deferred, wakeups_sent, wakeups_heard, strangers;
+    /* By any thread: sy_count_shared. */
+    _Atomic uint64_t native_puts, native_put_bytes, native_gets, native_get_bytes, native_refused;
+};
+
 /* An instance of the transport. */
 struct ofi_state {
     /* Constant since connect() has returned, and written by one thread before. */
@@ -337,7 +347,6 @@ struct ofi_state {
     _Atomic unsigned endpoints; /* read without it */
 
     /* With the main endpoint's lock. */
-    uint64_t strangers; /* messages and wake-ups that no PE of this job has sent */
     struct ofi_peer *waiting, *owed, *expected;
     struct ofi_pool requests, replies, receives;
     struct ofi_deferred *deferred, **deferred_end;
@@ -355,6 +364,7 @@ struct ofi_state {
     _Atomic unsigned idle; /* polls that found nothing, in a row */
     _Atomic uint64_t local_key;
 
+    struct ofi_counters counters;
     struct ofi_probes probes; /* the progress thread's, but for what is atomic */
     unsigned polls_before;    /* the progress thread's */
     long beat_ns;             /* the same, and who has just disarmed sets it */

@@ -55,6 +55,33 @@ static const struct sy_option options[] = {
 };
 #undef INERT
 
+#define ROW(name, unit, member, help)                                                              \
+    {                                                                                              \
+        name, unit, SY_COUNTER_SUM, offsetof(struct ofi_state, counters.member), help              \
+    }
+static const struct sy_counter_row counters[] = {
+    ROW("puts", "transfers", native_puts, "Native writes that the provider has taken"),
+    ROW("put_bytes", "bytes", native_put_bytes, "What they carried"),
+    ROW("gets", "transfers", native_gets, "Native reads that the provider has taken"),
+    ROW("get_bytes", "bytes", native_get_bytes, "What they asked for"),
+    ROW("transfers_refused", "attempts", native_refused,
+        "Native transfers that the provider had no room for, to be tried again"),
+    ROW("messages_sent", "messages", messages_sent, "Messages of requests and replies"),
+    ROW("message_bytes_sent", "bytes", message_bytes_sent, "Their bytes, headers included"),
+    ROW("messages_received", "messages", messages_received, "Messages of PEs of this job"),
+    ROW("message_bytes_received", "bytes", message_bytes_received, "Their bytes"),
+    ROW("messages_refused", "attempts", refused, "Messages that the provider had no room for"),
+    ROW("messages_deferred", "messages", deferred,
+        "Those that could not be served when they came, for want of room for replies"),
+    ROW("acknowledgements", "messages", acknowledgements,
+        "Messages sent for nothing but to acknowledge others"),
+    ROW("wakeups_sent", "datagrams", wakeups_sent, "Wake-ups for PEs that may compute"),
+    ROW("wakeups_heard", "datagrams", wakeups_heard, "Those of PEs of this job"),
+    ROW("strangers", "messages", strangers, "Messages and wake-ups that no PE of the job has sent"),
+    {.name = NULL},
+};
+#undef ROW
+
 static void plugin_close(void *self)
 {
     struct ofi_state *ofi = self;
@@ -268,6 +295,7 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .priority = 70, /* where it is asked for, it comes before sockets */
     .options = options,
     .settings_size = sizeof(struct ofi_settings),
+    .counters = counters,
     .open = plugin_open,
     .close = plugin_close,
     .address = sy_ofi_address,

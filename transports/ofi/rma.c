@@ -259,9 +259,13 @@ static int ofi_rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer 
     }
     if (!rc) {
         ofi_rma_taken(ctx, peer, op, length, flags);
+        sy_count_shared(get ? &ofi->counters.native_gets : &ofi->counters.native_puts, 1);
+        sy_count_shared(get ? &ofi->counters.native_get_bytes : &ofi->counters.native_put_bytes,
+                        length);
         if (!get && done + length == t->length)
             sy_ofi_put_noted(ctx);
     } else {
+        sy_count_shared(&ofi->counters.native_refused, rc == -FI_EAGAIN);
         end_transfer(peer);
         if (op)
             ofi_rma_give(endpoint, op);

@@ -269,6 +269,7 @@ static void serve_defer(struct ofi_peer *peer, const struct ofi_header *header)
     }
     memcpy(&copy->header, header, header->length);
     copy->next = NULL;
+    sy_count(&ofi->counters.deferred, 1);
     *ofi->deferred_end = copy;
     ofi->deferred_end = &copy->next;
 }
@@ -302,7 +303,8 @@ void sy_ofi_serve_close(struct ofi_state *ofi)
 /* Says so seldom enough that a flood of strangers does not fill the log. */
 void sy_ofi_stranger(struct ofi_state *ofi, const char *what)
 {
-    uint64_t count = ++ofi->strangers;
+    sy_count(&ofi->counters.strangers, 1);
+    uint64_t count = ofi->counters.strangers;
 
     if (!(count & (count - 1)))
         ofi->host->log(SY_LOG_INFO, "ofi",
@@ -363,6 +365,8 @@ void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t
         sy_ofi_stranger(ofi, "a message");
         return;
     }
+    sy_count(&ofi->counters.messages_received, 1);
+    sy_count(&ofi->counters.message_bytes_received, header->length);
     sy_ofi_acknowledged(peer, header->ack);
     if (!(header->flags & OFI_REQUEST))
         serve_replies(peer, header);

@@ -144,7 +144,7 @@ bool sy_ofi_wakeup_taken(struct ofi_state *ofi)
         if (length < 0)
             continue;
         if (wakeup_is_valid(ofi, &wakeup, length))
-            heard = true;
+            heard = true, sy_count(&ofi->counters.wakeups_heard, 1);
         else
             sy_ofi_stranger(ofi, "a wake-up");
     }
@@ -160,6 +160,7 @@ static void wakeup_send(struct ofi_peer *peer)
     struct wakeup wakeup = {.source = (uint64_t)ofi->host->pe};
 
     wakeup.mac = sy_siphash(peer->secret, &wakeup.source, 1);
+    sy_count(&ofi->counters.wakeups_sent, peer->wakeup.sin6_family != 0);
     if (!peer->wakeup.sin6_family ||
         sendto(ofi->wakeup.fd, &wakeup, sizeof wakeup, 0, (struct sockaddr *)&peer->wakeup,
                wakeup_length_of(&peer->wakeup)) >= 0 ||

@@ -300,6 +300,7 @@ void sy_shm_map_late(struct shm_state *shm, struct shm_peer *peer)
     int fd = peer->file;
 
     peer->file = -1;
+    sy_count_shared(&shm->mapped_late, 1);
     peer->map = shm_exchange_map_file(shm, fd, shm_exchange_place_of(shm, peer),
                                       peer->record.file_length, peer->pe, &why);
     if (peer->map)

@@ -114,6 +114,8 @@ int sy_shm_service_progress(struct shm_state *shm)
         atomic_store_explicit(&slot->state, DONE, memory_order_release);
         served++;
     }
+    if (served)
+        sy_count_shared(&shm->served, (uint64_t)served);
     return served;
 }
 
@@ -140,6 +142,7 @@ static uint32_t service_ask(struct shm_state *shm, struct shm_peer *peer, struct
 {
     const uint64_t one = 1;
 
+    sy_count_shared(&shm->asked, 1);
     atomic_store_explicit(&slot->state, READY, memory_order_release);
     while (write(peer->doorbell, &one, sizeof one) < 0 && errno == EINTR)
         ;
@@ -179,6 +182,7 @@ static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
         if (op == SY_RECORD_GET_LONG && !answer)
             memcpy(local, slot->data, length);
         service_give_back(slot);
+        sy_count_shared(&shm->moved, length);
         offset += length;
         local += length;
         left -= length;

@@ -16,6 +16,20 @@ static const struct sy_option options[] = {
     {.name = NULL},
 };
 
+#define ROW(name, unit, member, help)                                                              \
+    {                                                                                              \
+        name, unit, SY_COUNTER_SUM, offsetof(struct shm_state, member), help                       \
+    }
+/* Loads and stores of mapped memory are not counted: nothing of this plugin sees them. */
+static const struct sy_counter_row counters[] = {
+    ROW("requests", "requests", asked, "Requests put into the mailboxes of others"),
+    ROW("request_bytes", "bytes", moved, "What transfers by mailbox have moved"),
+    ROW("requests_served", "requests", served, "Requests of others"),
+    ROW("files_mapped_late", "files", mapped_late, "PEs whose memory was mapped at first use"),
+    {.name = NULL},
+};
+#undef ROW
+
 static int shm_open_plugin(const struct sy_host *host, const struct sy_instance *instance,
                            void **self, struct sy_error *err)
 {
@@ -189,6 +203,7 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .capabilities = SY_NODE_ONLY | SY_ORDERED,
     .options = options,
     .settings_size = sizeof(struct shm_settings),
+    .counters = counters,
     .open = shm_open_plugin,
     .close = shm_close,
     .address = shm_address,

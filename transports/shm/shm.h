@@ -11,6 +11,7 @@
 #include <switchyard/transport.h>
 
 #include "engine/regions.h"
+#include "util/count.h"
 
 #define SHM_WINDOWS 8
 
@@ -57,6 +58,7 @@ struct shm_state {
     int mailbox_fd, doorbell;
     struct shm_mailbox *mailbox;
     struct sy_regions regions;
+    _Atomic uint64_t asked, moved, served, mapped_late; /* shm.c has the rows; by any thread */
 };
 
 /* exchange.c */

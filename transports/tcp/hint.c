@@ -189,6 +189,7 @@ static bool hint_send(struct tcp *tcp, const struct tcp_hint *hint, bool alone, 
     unsigned flags = (heard ? TCP_DATAGRAM_HEARD : 0) | (alone ? TCP_DATAGRAM_ALONE : 0);
     struct tcp_datagram datagram = hint_make(tcp, hint, flags, header, value);
 
+    sy_count_shared(&tcp->counters.hints_sent, 1);
     return send(hint->fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL) ==
            sizeof datagram;
 }
@@ -427,6 +428,7 @@ static bool hint_take(struct tcp *tcp, const struct tcp_udp *udp,
     if (!stream || !atomic_load_explicit(&hint->open, memory_order_acquire) ||
         hint_authenticator(hint, true, datagram) != datagram->tag)
         return false;
+    sy_count(&tcp->counters.hints_heard, 1);
     atomic_store_explicit(&hint->heard, true, memory_order_relaxed);
     atomic_store_explicit(&hint->works, datagram->flags & TCP_DATAGRAM_HEARD, memory_order_relaxed);
     atomic_store_explicit(&tcp->hints.come, true, memory_order_relaxed);

@@ -82,6 +82,7 @@ static void large_choose_streams(struct tcp_stream *stream, size_t length, bool 
     spread->count = chunks < streams ? (unsigned)chunks : streams;
     for (unsigned i = 0; i < spread->count; i++)
         spread->stream[i] = stream->stripe[i];
+    sy_count_shared(&stream->tcp->counters.spread, 1);
 }
 
 /* Progress while this thread waits for room or for a confirmation on a stream. */

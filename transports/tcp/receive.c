@@ -48,6 +48,7 @@ static void receive_begin_frame(struct tcp_stream *stream, const char *from, con
         *why = "it acknowledges what was never sent";
         return;
     }
+    sy_count(&stream->tcp->counters.frames_received, 1);
     stream->in.frame_left = frame.length;
     stream->in.flags = frame.flags;
     if (frame.flags & TCP_FRAME_NODE)
@@ -248,6 +249,7 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
             break;
         }
         total += (size_t)got;
+        sy_count(&stream->tcp->counters.receives, 1);
         size_t into = (size_t)got < direct ? (size_t)got : direct;
         if (direct)
             receive_take_payload(stream, into);
@@ -255,7 +257,9 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
         if ((size_t)got < direct + room)
             break;
     }
-    if (total)
+    if (total) {
+        sy_count(&stream->tcp->counters.bytes_received, total);
         sy_tcp_idle_moved(stream->tcp);
+    }
     return total;
 }

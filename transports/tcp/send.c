@@ -71,6 +71,7 @@ static bool send_prepare(struct tcp_stream *stream)
     if (!stream->greeted && sy_regions_serves_node(&stream->tcp->regions))
         flags |= TCP_FRAME_NODE;
     stream->greeted = true;
+    sy_count_shared(&stream->tcp->counters.frames_sent, 1);
     /* Before `got` is read, so that what falls due for more than this frame tells stays due. */
     atomic_exchange_explicit(&stream->ack_due, false, memory_order_acq_rel);
     uint64_t requests = send_got(stream, TCP_REQUESTS), replies = send_got(stream, TCP_REPLIES);
@@ -133,14 +134,19 @@ static ssize_t send_parts(int fd, const struct tcp_out *out)
 static void send_all(struct tcp_stream *stream)
 {
     struct tcp_out *out = &stream->out;
+    struct tcp_counters *counters = &stream->tcp->counters;
+    uint64_t calls = 0, bytes = 0;
     bool any = false;
 
     while (stream->watch.fd >= 0 && (out->left || send_prepare(stream))) {
         any = true;
         ssize_t sent = send_parts(stream->watch.fd, out);
         if (sent >= 0) {
+            calls++;
+            bytes += (size_t)sent;
             send_advance(stream, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
+            sy_count_shared(&counters->sends_blocked, 1);
             atomic_store_explicit(&stream->blocked, true, memory_order_relaxed);
             sy_tcp_send_watch(stream);
             break;
@@ -152,6 +158,8 @@ static void send_all(struct tcp_stream *stream)
     }
     if (!any)
         return;
+    sy_count_shared(&counters->sends, calls);
+    sy_count_shared(&counters->bytes_sent, bytes);
     sy_flush_sent(&stream->flush, sy_tcp_now());
     sy_tcp_idle_moved(stream->tcp);
 }

@@ -269,6 +269,7 @@ int sy_tcp_streams_listen(struct tcp *tcp, struct sy_error *err)
 {
     const struct tcp_conn_user user = {.host = tcp->host,
                                        .settings = &tcp->settings,
+                                       .counters = &tcp->counters,
                                        .set = &tcp->poll.set,
                                        .owner = tcp,
                                        .find = sy_tcp_stream_find,
@@ -300,6 +301,7 @@ void sy_tcp_stream_broken(struct tcp_stream *stream, const char *why)
         set_state(stream, TCP_STREAM_OVER);
         return;
     }
+    sy_count(&tcp->counters.broken, 1);
     snprintf(stream->why, sizeof stream->why, "%s", why);
     tcp->host->log(SY_LOG_DEBUG, "tcp", "the connection to PE %d on host %s is broken: %s",
                    stream->pe, tcp->host->place(stream->pe).host, why);

@@ -61,6 +61,40 @@ static const struct sy_option options[] = {
     {.name = NULL},
 };
 
+#define ROW(name, unit, kind, member, help)                                                        \
+    {                                                                                              \
+        name, unit, SY_COUNTER_##kind, offsetof(struct tcp, counters.member), help                 \
+    }
+static const struct sy_counter_row counters[] = {
+    ROW("bytes_sent", "bytes", SUM, bytes_sent, "Bytes that the kernel has taken, frames included"),
+    ROW("bytes_received", "bytes", SUM, bytes_received, "Bytes that have been read from sockets"),
+    ROW("sends", "calls", SUM, sends, "System calls that have sent something"),
+    ROW("sends_blocked", "calls", SUM, sends_blocked,
+        "System calls that found a socket's buffer full"),
+    ROW("receives", "calls", SUM, receives, "System calls that have received something"),
+    ROW("frames_sent", "frames", SUM, frames_sent, "Frames that have been begun"),
+    ROW("frames_received", "frames", SUM, frames_received, "Frames that have begun to come"),
+    ROW("transfers_spread", "transfers", SUM, spread,
+        "Large transfers that went over several connections"),
+    ROW("hints_sent", "datagrams", SUM, hints_sent, "Datagrams ahead of a connection"),
+    ROW("hints_heard", "datagrams", SUM, hints_heard, "Those of peers that were believed"),
+    ROW("connections_tried", "connections", SUM, tried,
+        "Connections that this PE has begun, to any address of a peer"),
+    ROW("connections_accepted", "connections", SUM, accepted, "Connections of anybody"),
+    ROW("connections_made", "connections", SUM, made,
+        "Handshakes that have come to a good end, of either side's connections"),
+    ROW("connections_busy", "connections", SUM, busy,
+        "Those refused since the peer was connecting too, by either side"),
+    ROW("connections_broken", "connections", SUM, broken, "Those that ended before the job did"),
+    ROW("connect_longest", "us", MOST, slowest, "From connecting to the last greeting"),
+    ROW("replays", "connections", SUM, replays,
+        "Connections that said what a PE of the job had said before"),
+    ROW("strangers_evicted", "connections", SUM, evicted,
+        "Connections without a greeting that made room for others"),
+    {.name = NULL},
+};
+#undef ROW
+
 /* ---- which process serves which PE ---- */
 
 #define DIRECT_UP_TO 64                  /* PEs of a job */
@@ -301,6 +335,7 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .priority = 20,
     .options = options,
     .settings_size = sizeof(struct tcp_settings),
+    .counters = counters,
     .open = tcp_open,
     .close = tcp_close,
     .address = tcp_address,

@@ -15,6 +15,7 @@
  * hint.c     datagrams that run ahead of a stream
  * poll.c       who polls, and what
  * outage.c     no connection: who is given up, and what the user is told
+ * counters.h   what is counted
  * idle.c       gives back the memory of streams at rest
  * wire.h       the format of all that travels
  *
@@ -25,6 +26,7 @@
 
 #include <pthread.h>
 
+#include "transports/tcp/counters.h"
 #include "transports/tcp/hint.h"
 #include "transports/tcp/stream.h"
 #include "transports/tcp/poll.h"
@@ -67,6 +69,7 @@ struct tcp {
     struct tcp_idle idle;
     _Alignas(64) struct tcp_hints hints;
     struct tcp_net *net;
+    struct tcp_counters counters;
     char *received; /* TCP_RECEIVE_BYTES, by receive.c under the poll lock */
 };
 

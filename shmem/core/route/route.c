@@ -148,6 +148,10 @@ static int route_check_table(const char *name, const struct sy_transport *table,
 
     if ((table->ctx_open == stubs->ctx_open) != (table->ctx_close == stubs->ctx_close))
         return sy_fail(err, EINVAL, "it has only one of ctx_open and ctx_close");
+    for (const struct sy_counter_row *row = table->counters; row && row->name; row++)
+        if (row->offset % _Alignof(uint64_t) || !row->unit || !row->help)
+            return sy_fail(err, EINVAL, "its counter '%s' has no unit, no help or an odd place",
+                           row->name);
     return route_check_rows(name, table, err);
 }
 
@@ -442,6 +446,7 @@ void sy_routes_close(void)
     for (unsigned i = sy_routes.loaded; i--;) {
         struct sy_route_transport *t = &sy_routes.transport[i];
         if (i < sy_routes.count) {
+            sy_route_tell_counters(t, SY_LOG_DEBUG, "counters", "");
             t->table->ctx_close(t->self, t->ctx);
             t->table->close(t->self);
             sy_routes.count = i; /* those that close after it may wait, and let others progress */

@@ -7,7 +7,8 @@
  * route.c         loads, opens and closes the transports
  * route_choose.c  connects them, and chooses for each pair
  * route_rule.c    the rules of SHMEM_ROUTES
- * route_show.c    prints the choice */
+ * route_show.c    prints the choice
+ * route_count.c   prints what the transports count */
 #ifndef SY_CORE_ROUTE_H
 #define SY_CORE_ROUTE_H
 
@@ -126,6 +127,11 @@ void sy_routes_drop(unsigned i, int code, const char *why);
 const struct sy_route_drop *sy_routes_dropped(unsigned i);
 
 void sy_routes_close(void);
+
+/* Writes a line with the transport's counters that are not 0, behind the text `before`. While the
+ * transport is open, by any thread. */
+void sy_route_tell_counters(const struct sy_route_transport *t, enum sy_log_level level,
+                            const char *category, const char *before);
 
 /* ---- why a pair has its route ---- */
 

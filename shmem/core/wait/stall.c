@@ -150,6 +150,7 @@ void sy_stall_tell_pending(void)
         int count = t->table->pending(t->self, list, PEERS);
         for (int k = 0; k < count; k++)
             wait_stall_tell_one(t->plugin.name, &list[k]);
+        sy_route_tell_counters(t, SY_LOG_WARN, "progress", "SIGUSR1: ");
     }
 }
 

@@ -31,8 +31,8 @@ uint64_t sy_stall_waits(bool *inside, double *seconds);
  * waiting. */
 bool sy_stall_is_waiting(pid_t task);
 
-/* Writes to the log what the transports have under way, a line for each PE that it goes to. By the
- * progress thread. */
+/* Writes to the log what the transports have under way, a line for each PE that it goes to, and
+ * what they have counted. By the progress thread. */
 void sy_stall_tell_pending(void);
 
 /* Whether the longest wait is to be reported: when it has lasted for `limit` seconds, and each time

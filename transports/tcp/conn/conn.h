@@ -21,6 +21,7 @@
 #include <switchyard/host.h>
 
 #include "transports/tcp/conn/watch.h"
+#include "transports/tcp/counters.h"
 #include "transports/tcp/settings.h"
 
 struct tcp;
@@ -38,6 +39,7 @@ struct tcp_positions {
 struct tcp_conn_user {
     const struct sy_host *host;
     const struct tcp_settings *settings;
+    struct tcp_counters *counters;
     struct tcp_watches *set;
     struct tcp *owner; /* for find */
 

@@ -153,7 +153,7 @@ static int connect_open_pending(struct tcp_pending *pending)
         return -errno;
     pending->watch = (struct tcp_watch){.fd = fd, .event = sy_tcp_pending_event, .owner = pending};
     pending->connecting = true;
-    pending->net->counts.tried++;
+    sy_count(&pending->net->counters->tried, 1);
     sy_tcp_pending_tune(pending->net, fd);
     if (pending->net->user.narrow(pending->attempt->stream))
         setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &(int){SMALL_SEGMENT}, sizeof(int));
@@ -276,7 +276,7 @@ void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
 
     connect_drop_pending(attempt, NULL);
     attempt->answered = attempt->confirmed = false;
-    net->counts.refused++;
+    sy_count(&net->counters->busy, 1);
     if (++attempt->refusals > REFUSALS) {
         connect_note(attempt, candidate,
                      "connects to this PE, but no connection of it gets through");

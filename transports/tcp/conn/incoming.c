@@ -144,7 +144,7 @@ static void incoming_evict_one(struct tcp_net *net)
     sy_tcp_pending_event(&victim->watch, EPOLLIN);
     if (!net->incoming.count || victim->watch.fd < 0 || victim->contact)
         return;
-    net->counts.evicted++;
+    sy_count(&net->counters->evicted, 1);
     sy_tcp_incoming_failed(victim, "made room for others");
 }
 

@@ -92,7 +92,7 @@ static bool listen_accept_one(struct tcp_net *net, int listener)
         listen_pause(net);
         return false;
     }
-    net->counts.accepted++;
+    sy_count(&net->counters->accepted, 1);
     sy_tcp_pending_event(&pending->watch, EPOLLIN);
     return true;
 }
@@ -233,6 +233,7 @@ int sy_tcp_net_open(const struct tcp_conn_user *user, struct tcp_net **opened, s
     net->user = *user;
     net->host = user->host;
     net->settings = user->settings;
+    net->counters = user->counters;
     net->set = user->set;
     net->reserve = -1;
     net->wake = UINT64_MAX;
@@ -243,18 +244,6 @@ int sy_tcp_net_open(const struct tcp_conn_user *user, struct tcp_net **opened, s
     else
         *opened = net;
     return rc;
-}
-
-static void listen_tell_counts(struct tcp_net *net)
-{
-    const struct tcp_counts *counts = &net->counts;
-
-    if (counts->tried || counts->accepted)
-        net->host->log(SY_LOG_DEBUG, "tcp",
-                       "connections: %u tried, %u accepted, %u made, %u refused as busy; %u "
-                       "replays, %u strangers made room; the slowest took %.1f ms",
-                       counts->tried, counts->accepted, counts->made, counts->refused,
-                       counts->replays, counts->evicted, (double)counts->slowest / 1e6);
 }
 
 void sy_tcp_net_close(struct tcp_net *net)
@@ -271,7 +260,6 @@ void sy_tcp_net_close(struct tcp_net *net)
     if (net->reserve >= 0)
         close(net->reserve);
     free(net->mine);
-    listen_tell_counts(net);
     free(net);
 }
 

@@ -200,7 +200,7 @@ static bool pending_on_hello(struct tcp_pending *pending, enum tcp_verdict verdi
     if (verdict != TCP_GOOD || !contact)
         return pending_say(pending, sy_tcp_say_refuse(t, &self, TCP_REFUSE_TARGET));
     if (hello->serial <= contact->serial) {
-        net->counts.replays++;
+        sy_count(&net->counters->replays, 1);
         if (hello->serial < contact->serial)
             return pending_failed(pending, 0, "its HELLO is older than one that has come");
         sy_tcp_incoming_turned_away(pending, "says what a PE of this job has said before");
@@ -210,7 +210,7 @@ static bool pending_on_hello(struct tcp_pending *pending, enum tcp_verdict verdi
     sy_tcp_incoming_introduced(pending, contact);
     if (sy_tcp_connects(net, (int)hello->from) && hello->reason < TCP_HELLO_INSISTS &&
         sy_tcp_attempt_progress(net, contact) >= TCP_ATTEMPT_ANSWERED) {
-        net->counts.refused++;
+        sy_count(&net->counters->busy, 1);
         return pending_say(pending, sy_tcp_say_refuse(t, &self, TCP_REFUSE_BUSY));
     }
     return pending_say(pending, sy_tcp_say_welcome(t, &self));

@@ -50,15 +50,6 @@ struct tcp_contact {
     bool first;               /* the stream has not been connected before */
 };
 
-/* How many connections were begun and accepted, and what became of them. */
-struct tcp_counts {
-    unsigned tried, accepted, made;
-    unsigned refused; /* as busy, by either side */
-    unsigned replays; /* of a HELLO */
-    unsigned evicted; /* strangers that made room */
-    uint64_t slowest; /* nanoseconds from connecting to the last greeting */
-};
-
 /* Lets one line through at a time, and counts the others. */
 struct tcp_limiter {
     uint64_t next;
@@ -111,9 +102,9 @@ struct tcp_net {
     struct tcp_turns turns;
     struct tcp_incoming incoming;
     struct tcp_attempt *attempts;
-    uint64_t serial; /* of the last HELLO */
-    uint64_t wake;   /* no deadline is earlier */
-    struct tcp_counts counts;
+    uint64_t serial;               /* of the last HELLO */
+    uint64_t wake;                 /* no deadline is earlier */
+    struct tcp_counters *counters; /* the user's */
 };
 
 /* Whose word counts, for greeting.h. */

@@ -78,9 +78,8 @@ void sy_tcp_turns_made(struct tcp_net *net, uint64_t took)
     net->turns.seen = net->turns.seen ? (uint64_t)((int64_t)net->turns.seen + change / SEEN_SHARE)
                                       : took;
     net->turns.last = sy_tcp_now();
-    net->counts.made++;
-    if (took > net->counts.slowest)
-        net->counts.slowest = took;
+    sy_count(&net->counters->made, 1);
+    sy_count_most(&net->counters->slowest, took / 1000);
 }
 
 uint64_t sy_tcp_patience(struct tcp_net *net, uint64_t least)

@@ -1,0 +1,28 @@
+/* Counters that any thread may read at any time. They order nothing. */
+#ifndef SY_UTIL_COUNT_H
+#define SY_UTIL_COUNT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* By any thread. */
+static inline void sy_count_shared(_Atomic uint64_t *counter, uint64_t more)
+{
+    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
+/* By one thread at a time, as under a lock: no locked instruction. */
+static inline void sy_count(_Atomic uint64_t *counter, uint64_t more)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
+/* The same, for the largest value that has been seen. */
+static inline void sy_count_most(_Atomic uint64_t *counter, uint64_t value)
+{
+    if (value > atomic_load_explicit(counter, memory_order_relaxed))
+        atomic_store_explicit(counter, value, memory_order_relaxed);
+}
+
+#endif
