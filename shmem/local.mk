@@ -2,6 +2,7 @@
 # linked in (a static executable cannot load files).
 util_sources = \
 	shmem/util/bits.h \
+	shmem/util/clock.h \
 	shmem/util/count.h \
 	shmem/util/denied.h \
 	shmem/util/error.c shmem/util/error.h \
@@ -11,6 +12,7 @@ util_sources = \
 	shmem/util/list.h \
 	shmem/util/log.c shmem/util/log.h \
 	shmem/util/memfd.h \
+	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
 	shmem/util/net/machine.c shmem/util/net/machine.h \
 	shmem/util/option.c shmem/util/option.h shmem/util/option_set.h \
 	shmem/util/option_env.c shmem/util/option_json.c shmem/util/option_value.c \
@@ -22,11 +24,16 @@ util_sources = \
 # For those plugins that authenticate their peers; it needs libcrypto.
 auth_sources = shmem/util/auth.c shmem/util/auth.h
 
-# What plugins need to know of networks; it needs util/error.c. (Those that are files have util/net/machine.c too.)
+# What plugins need to know of networks; those that are files have what the library has of it too.
 net_sources = \
-	shmem/util/net/bytes.h shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
+	shmem/util/net/bytes.h \
 	shmem/util/net/lookup.c shmem/util/net/lookup.h \
+	shmem/util/net/race.c shmem/util/net/race.h \
 	shmem/util/net/way.h
+net_file_sources = $(net_sources) \
+	shmem/util/error.c shmem/util/error.h \
+	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
+	shmem/util/net/machine.c shmem/util/net/machine.h
 
 # Frames of bootstraps and of the launcher.
 frame_sources = \

@@ -286,8 +286,8 @@ TESTS += tests/sanitize/sanitize.test
 
 # The TCP transport's connecting: greetings, addresses, and both together between processes.
 if HAVE_CHECK
-check_PROGRAMS += tests/unit/test_tcp_pace tests/unit/test_flush
-TESTS += tests/unit/test_tcp_pace tests/unit/test_flush
+check_PROGRAMS += tests/unit/test_tcp_pace tests/unit/test_flush tests/unit/test_race
+TESTS += tests/unit/test_tcp_pace tests/unit/test_flush tests/unit/test_race
 if HAVE_LIBCRYPTO
 tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_interfaces tests/unit/test_tcp_connect \
 	tests/unit/test_tcp_outage
@@ -303,6 +303,10 @@ tests_unit_test_flush_SOURCES = tests/unit/test_flush.c tests/unit/suite.h \
 	shmem/engine/flush.c shmem/engine/flush.h
 tests_unit_test_flush_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_flush_LDADD = $(CHECK_LIBS)
+tests_unit_test_race_SOURCES = tests/unit/test_race.c tests/unit/suite.h \
+	shmem/util/error.c shmem/util/net/interfaces.c shmem/util/net/race.c
+tests_unit_test_race_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_race_LDADD = $(CHECK_LIBS)
 tests_unit_test_tcp_greeting_SOURCES = tests/unit/test_tcp_greeting.c tests/unit/suite.h \
 	transports/tcp/conn/handshake.c shmem/util/auth.c
 tests_unit_test_tcp_greeting_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
@@ -315,7 +319,7 @@ tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/s
 	transports/tcp/conn/candidates.c transports/tcp/conn/connect.c transports/tcp/conn/handshake.c \
 	shmem/util/net/interfaces.c shmem/util/net/machine.c transports/tcp/conn/incoming.c transports/tcp/conn/listen.c \
 	transports/tcp/ring.c transports/tcp/conn/pending.c transports/tcp/conn/turns.c transports/tcp/conn/watch.c \
-	shmem/util/auth.c shmem/util/error.c
+	shmem/util/auth.c shmem/util/error.c shmem/util/net/io.c shmem/util/net/race.c
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_connect_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
 tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/suite.h \

@@ -44,7 +44,7 @@ tcp_sources = \
 
 if HAVE_LIBCRYPTO
 pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
-transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(engine_sources) $(auth_sources) $(net_sources) shmem/util/net/machine.c shmem/util/error.c
+transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(engine_sources) $(auth_sources) $(net_file_sources) shmem/util/net/io.c shmem/util/net/io.h
 transports_tcp_shmem_transport_tcp_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
 endif
@@ -59,7 +59,7 @@ transports_ofi_shmem_transport_ofi_la_SOURCES = \
 	transports/ofi/rma.c transports/ofi/message.c transports/ofi/request.c \
 	transports/ofi/serve.c transports/ofi/progress.c transports/ofi/sleep.c transports/ofi/wakeup.c \
 	transports/ofi/address.c transports/ofi/keys.c transports/ofi/offers.c transports/ofi/probe.c \
-	shmem/util/siphash.h shmem/util/error.c $(auth_sources) $(net_sources)
+	shmem/util/siphash.h $(auth_sources) $(net_file_sources)
 transports_ofi_shmem_transport_ofi_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_LDFLAGS = $(transport_ldflags)

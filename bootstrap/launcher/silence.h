@@ -26,7 +26,7 @@ struct sy_carriers {
     bool ready;   /* one of them waits for a processor now, or has one */
 };
 
-/* limit: the seconds of silence that the other side is allowed. now: sy_net_now (net/io.h).
+/* limit: the seconds of silence that the other side is allowed. now: sy_clock() (net/io.h).
  */
 void sy_silence_begin(struct sy_silence *silence, double limit, double now);
 

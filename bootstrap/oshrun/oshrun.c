@@ -15,6 +15,7 @@
 #include <switchyard/bootstrap.h>
 
 #include "bootstrap/control/frames.h"
+#include "util/clock.h"
 #include "util/denied.h"
 #include "util/frame.h"
 #include "util/net/io.h"
@@ -43,7 +44,7 @@ static int oshrun_await_rest(double deadline)
     if (poll(&hung_up, 1, 1) > 0 &&
         recv(client.fd, &seen, sizeof seen, MSG_DONTWAIT | MSG_PEEK) < (ssize_t)sizeof seen)
         return -ECONNRESET;
-    return sy_net_now() > deadline ? -ETIMEDOUT : 0;
+    return sy_clock() > deadline ? -ETIMEDOUT : 0;
 }
 
 /* Looks at the header of the next frame. One that is cut in two is rare, and its rest is on the
@@ -184,7 +185,7 @@ static void oshrun_close(void)
 
 static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
 {
-    double deadline = sy_net_now() + GREETING;
+    double deadline = sy_clock() + GREETING;
     struct sy_launch_welcome welcome;
     const char *text;
     int rc;
@@ -216,7 +217,7 @@ static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy
 static int oshrun_allgather(const char *phase, const void *mine, void *all, size_t length,
                             double seconds, struct sy_error *err)
 {
-    double deadline = sy_net_now() + seconds + MARGIN;
+    double deadline = sy_clock() + seconds + MARGIN;
     int limit = seconds < INT_MAX / 1000 - 1 ? (int)(seconds * 1000) + 1 : INT_MAX;
     size_t name = strlen(phase) + 1, total = length * (size_t)client.npes;
     int rc;
@@ -236,7 +237,7 @@ static int oshrun_allgather(const char *phase, const void *mine, void *all, size
 /* A failure to send means that oshrun is gone, which event() reports. */
 static void oshrun_say(enum sy_control_type type, int arg, const char *text)
 {
-    double deadline = sy_net_now() + PARTING;
+    double deadline = sy_clock() + PARTING;
 
     if (client.fd >= 0)
         oshrun_send_frame(type, arg, text, strnlen(text, SY_LAUNCH_TEXT_MAX), NULL, 0, &deadline);

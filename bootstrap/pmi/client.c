@@ -14,6 +14,7 @@
 
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/control/tree/tree.h"
+#include "util/clock.h"
 #include "util/net/io.h"
 #include "util/net/lookup.h"
 
@@ -116,7 +117,7 @@ static int client_connect_to(struct pmi_client *client, const char *place, struc
         return client->host->fail(err, -count, "PMI_PORT=%.300s: %s", place, why.text);
     for (int i = 0; i < count && client->fd < 0; i++) {
         /* What leads nowhere leaves the others some time. */
-        double now = sy_net_now(), part = (client->deadline - now) / (count - i);
+        double now = sy_clock(), part = (client->deadline - now) / (count - i);
         rc = client_pmi_call(&address[i], now + part);
         client->fd = rc < 0 ? -1 : rc;
     }
@@ -464,7 +465,7 @@ void sy_pmi_abort(struct pmi_client *client, int status)
 
     if (client->fd < 0)
         return;
-    client->deadline = sy_net_now() + PARTING;
+    client->deadline = sy_clock() + PARTING;
     if (client->version == 2) {
         snprintf(body, sizeof body, "cmd=abort;isworld=TRUE;exitcode=%d;", status);
         snprintf(message, sizeof message, "%-6zu%s", strlen(body), body);
@@ -478,7 +479,7 @@ void sy_pmi_finalize(struct pmi_client *client)
 {
     char answer[PMI_LINE];
 
-    client->deadline = sy_net_now() + PARTING;
+    client->deadline = sy_clock() + PARTING;
     if (client->version == 2)
         client_ask_2(client, answer, "finalize", NULL, "%s", "");
     else

@@ -10,7 +10,7 @@
 
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/control/tree/tree.h"
-#include "util/net/io.h"
+#include "util/clock.h"
 
 static const char KEY[] = "switchyard-root";
 
@@ -49,7 +49,7 @@ static int pmi_find_root(struct tree_addresses *root, struct sy_error *err)
 static int pmi_barrier(double limit, struct sy_error *err)
 {
     bool speaks = pmi.client.rank == 0 && limit > FIRST_WORD;
-    double begin = sy_net_now();
+    double begin = sy_clock();
     int rc = sy_pmi_barrier_enter(&pmi.client, err);
 
     pmi.client.deadline = begin + (speaks ? FIRST_WORD : limit);
@@ -87,7 +87,7 @@ static int pmi_exchange(double limit, struct sy_error *err)
     }
     if (rc == 0)
         rc = pmi_barrier(limit, err);
-    pmi.client.deadline = sy_net_now() + limit;
+    pmi.client.deadline = sy_clock() + limit;
     if (rc == 0)
         rc = sy_pmi_get(&pmi.client, KEY, text, sizeof text, err);
     if (rc == 0 && sy_tree_contact_decode(text, &read) != 0)
@@ -107,7 +107,7 @@ static int pmi_join(const struct sy_host *host, struct sy_job *job, struct sy_er
     double limit = host->start ? host->start->init_timeout : 120;
 
     pmi.host = pmi.client.host = host;
-    pmi.client.deadline = sy_net_now() + limit;
+    pmi.client.deadline = sy_clock() + limit;
     int rc = sy_pmi_open(&pmi.client, settings.version, err);
     if (rc)
         return rc;

@@ -12,6 +12,7 @@
 
 #include "bootstrap/slurm/handout.h"
 #include "bootstrap/control/tree/tree.h"
+#include "util/clock.h"
 #include "util/list.h"
 #include "util/net/io.h"
 
@@ -41,7 +42,7 @@ static bool handout_same_user(int fd)
 static int handout_serve(int listener, const struct tree_contact *contact, bool *served, int npes)
 {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC), pe = 0, fresh = 0;
-    double deadline = sy_net_now() + ANSWER;
+    double deadline = sy_clock() + ANSWER;
 
     if (fd < 0)
         return 0;
@@ -58,13 +59,13 @@ static int handout_serve_all(const struct sy_host *host, int listener,
                              const struct tree_contact *contact, bool *served, int npes,
                              double seconds, struct sy_error *err)
 {
-    double begin = sy_net_now(), word = FIRST_WORD;
+    double begin = sy_clock(), word = FIRST_WORD;
     char missing[SY_LIST_TEXT];
 
     served[0] = true;
     for (int count = 1; count < npes;) {
         struct pollfd wait = {.fd = listener, .events = POLLIN};
-        double waited = sy_net_now() - begin;
+        double waited = sy_clock() - begin;
         if (waited > word || waited > seconds)
             sy_list_missing(served, npes, NULL, missing, sizeof missing);
         if (waited > seconds)
@@ -112,7 +113,7 @@ static int handout_call(const char *step, struct tree_contact *contact, int pe, 
     struct sockaddr_un address;
     socklen_t length = handout_name(&address, step);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc = -errno;
-    double deadline = sy_net_now() + seconds;
+    double deadline = sy_clock() + seconds;
 
     if (fd < 0)
         return rc;
@@ -132,11 +133,11 @@ int sy_slurm_fetch(const struct sy_host *host, const char *step, struct tree_con
                    int pe, double seconds, struct sy_error *err)
 {
     struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    double begin = sy_net_now(), word = FIRST_WORD;
+    double begin = sy_clock(), word = FIRST_WORD;
 
     for (;;) {
         int rc = handout_call(step, contact, pe, seconds);
-        double waited = sy_net_now() - begin;
+        double waited = sy_clock() - begin;
         if (rc == 0)
             return 0;
         if (rc == -EPERM)

@@ -13,6 +13,7 @@
 #include "bootstrap/slurm/nodes.h"
 #include "bootstrap/control/tree/state.h"
 #include "util/bits.h"
+#include "util/clock.h"
 
 enum { NPES = 5 };
 
@@ -144,7 +145,7 @@ static void contact(const char *text)
 /* The server's side of a conversation is said at once; what the client says is thrown away. */
 static void pmi(const uint8_t *data, size_t size)
 {
-    struct pmi_client client = {.host = &host, .fd = -1, .deadline = sy_net_now() + 5};
+    struct pmi_client client = {.host = &host, .fd = -1, .deadline = sy_clock() + 5};
     struct sy_error err;
     char value[TREE_CONTACT_TEXT], number[16];
     int pair[2];

@@ -79,7 +79,7 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_silence
 TESTS += tests/unit/test_silence
 endif
-tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tests/unit/suite.h bootstrap/launcher/silence.c shmem/util/net/io.c
+tests_unit_test_silence_SOURCES = tests/unit/test_silence.c tests/unit/suite.h bootstrap/launcher/silence.c
 tests_unit_test_silence_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_silence_LDADD = $(CHECK_LIBS)
 

@@ -22,7 +22,9 @@
 #include <unistd.h>
 
 #include "util/bits.h"
+#include "util/clock.h"
 #include "util/denied.h"
+#include "util/file.h"
 #include "util/memfd.h"
 
 /* Without news of any PE the leader waits for this part of SHMEM_INIT_TIMEOUT: all have just come
@@ -36,13 +38,6 @@
  * file's descriptor is kept, from a number on that programs with select() have no use for. */
 #define MAPPED_AT_ONCE 64
 #define HIGH_FILE      1024
-
-double sy_shm_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- this PE's part ---- */
 
@@ -215,20 +210,6 @@ int sy_shm_reserve(struct shm_state *shm, uint64_t longest, struct sy_error *err
     return 0;
 }
 
-/* The limit that mappings of a process have, for a message. */
-static long shm_exchange_most_mappings(void)
-{
-    long most = 65530;
-    FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
-
-    if (file) {
-        if (fscanf(file, "%ld", &most) != 1)
-            most = 65530;
-        fclose(file);
-    }
-    return most;
-}
-
 /* Maps a file that another PE handed over, at `at` or anywhere (NULL), and closes its descriptor;
  * NULL with err on failure. */
 static void *shm_exchange_map_file(const struct shm_state *shm, int fd, void *at, uint64_t length,
@@ -254,7 +235,7 @@ static void *shm_exchange_map_file(const struct shm_state *shm, int fd, void *at
                         "SHMEM_SYMMETRIC_SIZE to less, raise ulimit -v, or have more than %ld "
                         "mappings (vm.max_map_count), of which each PE takes one",
                         (unsigned long long)length, pe, shm->node_size, strerror(code),
-                        shm_exchange_most_mappings());
+                        sy_file_number("/proc/sys/vm/max_map_count", 65530));
     return NULL;
 }
 
@@ -385,7 +366,7 @@ static int shm_exchange_join(const struct joining *j, struct sy_error *err)
     memcpy(address.sun_path, j->address, j->shm->name_length);
     while ((rc = connect(fd, (struct sockaddr *)&address, length) ? -errno : 0) == -EAGAIN ||
            rc == -EINTR) {
-        if (sy_shm_now() > j->end) {
+        if (sy_clock() > j->end) {
             close(fd);
             return shm_exchange_out_of_time(j, err);
         }
@@ -432,7 +413,7 @@ static int shm_exchange_introduce(int socket, const struct joining *j, struct sy
     memcpy(hello.key, j->shm->host->job_key, sizeof hello.key);
     hello.record = mine.record;
     while ((rc = sy_shm_send(socket, &hello, sizeof hello, mine.fd, mine.fds)) == -ETOOMANYREFS &&
-           sy_shm_now() < j->end)
+           sy_clock() < j->end)
         nanosleep(&moment, NULL);
     if (rc && rc != -EPIPE && rc != -ECONNRESET) {
         hello.failure = -rc;
@@ -507,7 +488,7 @@ static int shm_exchange_follow_once(struct joining *j, int expected, struct sy_e
     rc = shm_exchange_introduce(socket, j, err);
     while (!rc && j->have < expected) {
         struct pollfd ready = {.fd = socket, .events = POLLIN};
-        double left = j->end - sy_shm_now();
+        double left = j->end - sy_clock();
         if (left <= 0)
             rc = shm_exchange_out_of_time(j, err);
         else if (poll(&ready, 1, left > 1000 ? 1000000 : (int)(left * 1000) + 1) >= 0)
@@ -531,7 +512,7 @@ static int shm_exchange_follow(struct joining *j, int expected, struct sy_error 
     int rc;
 
     while ((rc = shm_exchange_follow_once(j, expected, err)) == -EAGAIN) {
-        if (sy_shm_now() > j->end)
+        if (sy_clock() > j->end)
             return shm_exchange_out_of_time(j, err);
         nanosleep(&moment, NULL);
     }
@@ -554,8 +535,7 @@ int sy_shm_exchange(struct shm_state *shm, const char *addresses, size_t stride,
                     struct sy_error *err)
 {
     static const char none[sizeof shm->name];
-    struct joining j = {
-        .shm = shm, .end = sy_shm_now() + seconds, .seconds = seconds, .leader = -1};
+    struct joining j = {.shm = shm, .end = sy_clock() + seconds, .seconds = seconds, .leader = -1};
     struct rlimit files;
     int expected = 0, rc;
 

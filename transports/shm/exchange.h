@@ -37,9 +37,6 @@ struct shm_holding {
     int fds;
 };
 
-/* CLOCK_MONOTONIC in seconds. */
-double sy_shm_now(void);
-
 /* Fills in what this PE hands over; its descriptors stay its own. */
 void sy_shm_describe(const struct shm_state *shm, struct shm_holding *mine);
 

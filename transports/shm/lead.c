@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "transports/shm/exchange.h"
+#include "util/clock.h"
 #include "util/denied.h"
 #include "util/list.h"
 
@@ -111,7 +112,7 @@ static int lead_admit(struct lead *l, int socket, const struct shm_hello *hello,
     m->holding.fds = count;
     memcpy(m->holding.fd, fds, sizeof(int) * (size_t)count);
     l->have++;
-    l->news = sy_shm_now();
+    l->news = sy_clock();
     if (hello->failure || !count)
         return l->shm->host->fail(
             err, EPERM, "PE %d of this host cannot hand over its memory: %s%s", hello->record.pe,
@@ -186,7 +187,7 @@ static int lead_gather(struct lead *l, struct sy_error *err)
     int rc = 0;
 
     while (!rc && l->have < l->expected) {
-        double now = sy_shm_now(), limit = l->strangers ? l->end : l->news + l->patience;
+        double now = sy_clock(), limit = l->strangers ? l->end : l->news + l->patience;
         if (now >= limit || now >= l->end)
             return lead_missing(l, now >= l->end ? l->seconds : l->patience, err);
         limit = limit < l->end ? limit : l->end;
@@ -281,7 +282,7 @@ static int lead_hand_out(struct lead *l, struct sy_error *err)
         }
         if (!list.total)
             return 0;
-        if (sy_shm_now() > l->end)
+        if (sy_clock() > l->end)
             return l->shm->host->fail(err, ETIMEDOUT,
                                       "exchange of memory on this host: %s did not take it for "
                                       "%.0f s",
@@ -335,9 +336,9 @@ int sy_shm_lead(struct shm_state *shm, double seconds, double patience, struct s
                      .member = calloc(n, sizeof *l.member),
                      .wait = calloc(n + STRANGERS + 2, sizeof *l.wait),
                      .most = (int)n + STRANGERS,
-                     .end = sy_shm_now() + seconds,
+                     .end = sy_clock() + seconds,
                      .seconds = seconds,
-                     .news = sy_shm_now(),
+                     .news = sy_clock(),
                      .patience = patience,
                      .have = 1};
     struct sy_error why = {""};

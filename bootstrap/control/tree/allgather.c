@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bootstrap/control/tree/state.h"
+#include "util/clock.h"
 #include "util/list.h"
 
 static const double MARGIN = 5; /* PE 0's limit comes first, since it can name the missing */
@@ -75,13 +76,12 @@ static int allgather_lead(const char *phase, const void *mine, void *all, size_t
                           double seconds, struct sy_error *err)
 {
     struct tree_gather *g = &sy_tree.gather;
-    double deadline = sy_net_now() + seconds;
+    double deadline = sy_clock() + seconds;
     int rc = allgather_take(0, phase, mine, length);
 
     if (rc)
         return sy_tree.host->fail(err, -rc, "%s: %s", phase, strerror(-rc));
-    while (g->parts.arrived < sy_tree.npes && !*g->fault && !sy_tree.ended &&
-           sy_net_now() < deadline)
+    while (g->parts.arrived < sy_tree.npes && !*g->fault && !sy_tree.ended && sy_clock() < deadline)
         sy_tree_pump(0.5);
     if (sy_tree.ended)
         return -ECANCELED;
@@ -103,7 +103,7 @@ static int allgather_follow(const char *phase, const void *mine, void *all, size
                             double seconds, struct sy_error *err)
 {
     struct tree_gather *g = &sy_tree.gather;
-    double deadline = sy_net_now() + seconds + MARGIN;
+    double deadline = sy_clock() + seconds + MARGIN;
 
     g->length = length;
     g->all = all;
@@ -114,7 +114,7 @@ static int allgather_follow(const char *phase, const void *mine, void *all, size
 
     if (sy_tree.parent)
         sy_tree_link_put(sy_tree.parent, sy_packet_new(&part, phase, strlen(phase) + 1, mine));
-    while (!g->done && !sy_tree.ended && sy_net_now() < deadline)
+    while (!g->done && !sy_tree.ended && sy_clock() < deadline)
         sy_tree_pump(0.5);
     if (g->done)
         return 0;

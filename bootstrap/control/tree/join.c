@@ -12,6 +12,7 @@
 
 #include "bootstrap/control/tree/state.h"
 #include "util/auth.h"
+#include "util/clock.h"
 #include "util/list.h"
 
 struct tree sy_tree = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .stall.timer = -1};
@@ -188,7 +189,7 @@ static int join_await_all(double begin, double limit, struct sy_error *err)
     char missing[512], where[TREE_PLACES];
 
     while (sy_tree.here < sy_tree.npes - 1 && !sy_tree.ended) {
-        double waited = sy_net_now() - begin;
+        double waited = sy_clock() - begin;
         if (waited > limit + AFTERWARDS)
             break;
         if (waited > word) {
@@ -300,7 +301,7 @@ static int join_attempt(struct search *search, struct parent *parent, struct sy_
                           parent, &other, err);
     if (rc != 1)
         return rc;
-    double limit = sy_net_now() + sy_tree_patience();
+    double limit = sy_clock() + sy_tree_patience();
     rc = join_call_on(&other, SY_CONTROL_ATTACH, &search->again, search->patience,
                       limit < deadline ? limit : deadline, parent, &root, &why);
     rc = rc > 0 ? -EPROTO : rc;
@@ -339,7 +340,7 @@ static int join_find_place(double begin, double limit, struct parent *parent, st
 
     for (;;) {
         int rc = join_search_once(&search, parent);
-        double waited = sy_net_now() - begin;
+        double waited = sy_clock() - begin;
         if (rc == 0 || rc == -EPERM || rc == -EPROTONOSUPPORT)
             return rc ? sy_tree.host->fail(err, -rc, "%s", search.cause.text) : 0;
         bool gone = sy_tree.rank->root_listens && rc == -ECONNREFUSED &&
@@ -374,7 +375,7 @@ static int join_follow(double begin, double limit, struct sy_error *err)
     join_say(sy_tree.parent, SY_CONTROL_HERE, sy_tree.pe, sy_tree.host_name,
              sizeof sy_tree.host_name);
     /* PE 0 knows best who is missing: its limit comes first. */
-    while (!sy_tree.complete && !sy_tree.ended && sy_net_now() - begin < limit + 5)
+    while (!sy_tree.complete && !sy_tree.ended && sy_clock() - begin < limit + 5)
         sy_tree_pump(0.5);
     if (sy_tree.ended)
         return -ECANCELED;
@@ -454,7 +455,7 @@ static int join_start(const struct tree_rank *rank, struct sy_error *err)
 int sy_tree_join(const struct sy_host *host, struct tree_rank *rank, struct sy_job *job,
                  struct sy_error *err)
 {
-    double begin = sy_net_now(), limit;
+    double begin = sy_clock(), limit;
     int rc = rank->pe ? sy_tree_prepare(host, err) : 0;
 
     limit = sy_tree_limit();

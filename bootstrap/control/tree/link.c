@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bootstrap/control/tree/state.h"
+#include "util/clock.h"
 
 enum { READ = 64 * 1024, ROUND = 64 };
 
@@ -41,7 +42,7 @@ struct tree_link *sy_tree_link_new(int fd, enum tree_link_state state)
     link->pe = -1;
     link->state = TREE_LINK_DEAD;
     sy_tree_link_become(link, state);
-    link->deadline = sy_net_now() + sy_tree_patience();
+    link->deadline = sy_clock() + sy_tree_patience();
     link->next = sy_tree.links;
     sy_tree.links = link;
     return link;
@@ -306,7 +307,7 @@ static bool link_pending(void)
 
 static void tree_link_drop_late(void)
 {
-    double time = sy_net_now();
+    double time = sy_clock();
 
     for (struct tree_link *link = sy_tree.links; link_pending() && link; link = link->next)
         if (is_pending(link->state) && time > link->deadline)
@@ -340,7 +341,7 @@ void sy_tree_pump(double seconds)
 
 void sy_tree_flush(double seconds)
 {
-    double deadline = sy_net_now() + seconds;
+    double deadline = sy_clock() + seconds;
 
     for (struct tree_link *link = sy_tree.links; link; link = link->next)
         while (link->state != TREE_LINK_DEAD && link->writing &&

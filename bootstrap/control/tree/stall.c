@@ -10,6 +10,7 @@
 
 #include "bootstrap/control/tree/state.h"
 #include "util/alike.h"
+#include "util/clock.h"
 
 /* ---- PE 0: the report ---- */
 
@@ -99,7 +100,7 @@ int sy_tree_on_ask(struct tree_link *link, const struct sy_frame *header, const 
 {
     (void)link, (void)header, (void)body;
     sy_tree.stall.ask = true;
-    sy_tree.stall.asked = sy_net_now();
+    sy_tree.stall.asked = sy_clock();
     sy_tree_send_children(&(struct sy_frame){.type = SY_CONTROL_ASK}, NULL);
     return 0;
 }
@@ -111,7 +112,7 @@ int sy_tree_on_note(struct tree_link *link, const struct sy_frame *header, const
         return -EPROTO;
     if (sy_tree.pe == 0)
         sy_report_note(&sy_tree.stall.report, header->pe, body, header->length, header->arg,
-                       sy_net_now());
+                       sy_clock());
     else
         sy_tree_send_up(header, body);
     return 0;
@@ -122,7 +123,7 @@ int sy_tree_on_note(struct tree_link *link, const struct sy_frame *header, const
 /* Whether nothing came of what this PE said earlier in this wait: PE 0 may be stopped. */
 static bool stall_unheard(double seconds)
 {
-    double begin = sy_net_now() - seconds;
+    double begin = sy_clock() - seconds;
 
     return sy_tree.stall.mentioned > begin && sy_tree.stall.asked < begin;
 }
@@ -155,9 +156,9 @@ void sy_tree_note(const char *text, double seconds, int asked)
                           "it is %s",
                           seconds, text);
     if (!asked)
-        sy_tree.stall.mentioned = sy_net_now();
+        sy_tree.stall.mentioned = sy_clock();
     if (sy_tree.pe == 0)
-        sy_report_note(&sy_tree.stall.report, 0, text, note.length, note.arg, sy_net_now());
+        sy_report_note(&sy_tree.stall.report, 0, text, note.length, note.arg, sy_clock());
     else if (!sy_tree.ended)
         sy_tree_send_up(&note, text);
     pthread_mutex_unlock(&sy_tree.lock);

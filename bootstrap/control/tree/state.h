@@ -79,7 +79,7 @@ struct tree_gather {
     char fault[SY_GATHER_FAULT]; /* why it cannot be completed */
 };
 
-/* Reports of long waits (control/report.h); times are those of sy_net_now. */
+/* Reports of long waits (control/report.h); times are those of sy_clock(). */
 struct tree_stall {
     bool ask;         /* this PE is asked what it is doing, and has not said it yet */
     double asked;     /* when it was asked last */

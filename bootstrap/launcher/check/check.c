@@ -17,6 +17,7 @@
 #include "bootstrap/launcher/daemon/daemon.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/stdio/plain.h"
+#include "util/clock.h"
 #include "util/net/io.h"
 
 static const double ANSWER = 25;        /* seconds for one answer */
@@ -52,7 +53,7 @@ static bool check_receive(const struct host *host, void *to, size_t length, doub
     while (length) {
         ssize_t n;
 
-        if (sy_net_now() > deadline)
+        if (sy_clock() > deadline)
             return false;
         n = read(host->ends.out, at, length);
         if (n > 0) {
@@ -94,7 +95,7 @@ static char *check_ask(struct host *host, const char *question)
         return NULL;
     if (write(host->ends.in, &header, sizeof header) == sizeof header &&
         write(host->ends.in, question, header.length) == (ssize_t)header.length)
-        answer = check_receive_answer(host, sy_net_now() + ANSWER);
+        answer = check_receive_answer(host, sy_clock() + ANSWER);
     host->broken = !answer;
     return answer;
 }
@@ -103,7 +104,7 @@ static char *check_ask(struct host *host, const char *question)
 static void check_read_fault(struct host *host)
 {
     char text[2000], *plain;
-    double deadline = sy_net_now() + 0.2;
+    double deadline = sy_clock() + 0.2;
     ssize_t n = sy_net_wait(host->ends.err, POLLIN, &deadline) == 0
                     ? read(host->ends.err, text, sizeof text - 1)
                     : 0;
@@ -166,7 +167,7 @@ static void check_reach(struct host *host, const struct sy_flags *flags, bool sl
                         const struct sy_child_plan *plan)
 {
     char **command = sy_command_make(flags, host->name, slurm);
-    double begin = sy_net_now();
+    double begin = sy_clock();
     int rc = sy_call_start(command, &plan->nofile, &host->ends);
 
     if (rc != 0) {
@@ -174,7 +175,7 @@ static void check_reach(struct host *host, const struct sy_flags *flags, bool sl
         snprintf(host->fault, sizeof host->fault, "'%s' cannot be run: %s", command[0],
                  strerror(-rc));
     } else if (check_read_greeting(host, begin + flags->spawn_timeout)) {
-        host->seconds = sy_net_now() - begin;
+        host->seconds = sy_clock() - begin;
         host->facts = check_ask(host, "facts");
         if (host->facts)
             check_find_clock(host);

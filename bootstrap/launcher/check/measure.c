@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "util/clock.h"
 #include "util/net/interfaces.h"
 #include "util/net/io.h"
 
@@ -78,9 +79,9 @@ static bool measure_serve(int fd, const char *token)
 
 static void measure_serve_one(int listener, const char *token)
 {
-    double deadline = sy_net_now() + SERVE_MS / 1000.;
+    double deadline = sy_clock() + SERVE_MS / 1000.;
 
-    for (bool done = false; !done && sy_net_now() < deadline;) {
+    for (bool done = false; !done && sy_clock() < deadline;) {
         struct pollfd wait = {.fd = listener, .events = POLLIN};
         int fd;
 
@@ -227,7 +228,7 @@ static int measure_connect_to_all(const char *address, const int *port, int coun
                                   FILE *faults)
 {
     int fd[SY_MEASURE_PORTS], error[SY_MEASURE_PORTS], bad = 0;
-    double deadline = sy_net_now() + seconds;
+    double deadline = sy_clock() + seconds;
 
     for (int i = 0; i < count; i++) {
         fd[i] = measure_begin_connect(address, port[i]);
@@ -262,14 +263,14 @@ static bool measure_way(int fd, const char *token, double *trip, double *rate)
     measure_limit_time(fd, SERVE_MS / 3);
     if (send(fd, token, TOKEN, MSG_NOSIGNAL) != TOKEN)
         return false;
-    begin = sy_net_now();
+    begin = sy_clock();
     for (int i = 0; i < ROUNDS; i++) {
         if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || !measure_receive(fd, &byte, 1))
             return false;
     }
-    *trip = (sy_net_now() - begin) / ROUNDS;
-    begin = sy_net_now();
-    while (sy_net_now() - begin < SENDING) {
+    *trip = (sy_clock() - begin) / ROUNDS;
+    begin = sy_clock();
+    while (sy_clock() - begin < SENDING) {
         ssize_t n = send(fd, buffer, sizeof buffer, MSG_NOSIGNAL);
 
         if (n < 0)
@@ -279,7 +280,7 @@ static bool measure_way(int fd, const char *token, double *trip, double *rate)
     shutdown(fd, SHUT_WR);
     if (!measure_receive(fd, &byte, 1))
         return false;
-    *rate = sent / (sy_net_now() - begin);
+    *rate = sent / (sy_clock() - begin);
     return true;
 }
 

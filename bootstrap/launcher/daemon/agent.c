@@ -12,7 +12,7 @@
 #include "bootstrap/launcher/check/probe.h"
 #include "bootstrap/launcher/silence.h"
 #include "bootstrap/launcher/spec.h"
-#include "util/net/io.h"
+#include "util/clock.h"
 
 enum {
     ABOVE = 10,     /* descriptors of the conversation: low numbers are for PEs */
@@ -123,7 +123,7 @@ static void agent_look_for_silence(struct ev_loop *loop, ev_timer *timer, int ev
     (void)timer;
     (void)events;
     agent.heard = agent.link.in.received;
-    if (sy_silence_look(&agent.quiet, sy_net_now(), heard, carriers) >= agent.spec.silence)
+    if (sy_silence_look(&agent.quiet, sy_clock(), heard, carriers) >= agent.spec.silence)
         agent_leave_silent();
 }
 
@@ -136,7 +136,7 @@ static void agent_start(const struct sy_frame *header, const char *body)
     agent.started = true;
     sy_daemon_start(&agent.daemon, agent.loop, &agent.spec);
     if (agent.spec.silence > 0) {
-        sy_silence_begin(&agent.quiet, agent.spec.silence, sy_net_now());
+        sy_silence_begin(&agent.quiet, agent.spec.silence, sy_clock());
         ev_timer_init(&agent.silence, agent_look_for_silence, agent.quiet.beat, agent.quiet.beat);
         ev_now_update(agent.loop);
         ev_timer_start(agent.loop, &agent.silence);

@@ -13,7 +13,7 @@
 #include "bootstrap/launcher/head/call.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/head/run.h"
-#include "util/net/io.h"
+#include "util/clock.h"
 
 enum {
     CALLS_AT_ONCE = 32, /* commands that have not greeted yet; a server of ssh takes no more */
@@ -86,7 +86,7 @@ void sy_node_wrong(struct sy_node *node, const char *what)
 
 void sy_node_progress(struct sy_node *node)
 {
-    node->progressed = sy_net_now();
+    node->progressed = sy_clock();
 }
 
 /* ---- frames ---- */
@@ -182,7 +182,7 @@ static void node_greeted(struct sy_node *node)
         return;
     }
     node->state = SY_NODE_STARTING;
-    sy_silence_begin(&node->silence, node->run->flags->silence, sy_net_now());
+    sy_silence_begin(&node->silence, node->run->flags->silence, sy_clock());
     sy_node_progress(node);
     node->link.fault = node_link_fault;
     node->link.frame = node_link_frame;
@@ -405,7 +405,7 @@ void sy_nodes_reap(struct sy_run *run)
 static void node_spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
-    double patience = run->flags->spawn_timeout, now = sy_net_now(), soonest = patience;
+    double patience = run->flags->spawn_timeout, now = sy_clock(), soonest = patience;
     bool waits = false;
 
     (void)events;
@@ -451,7 +451,7 @@ static void node_listen_to(struct sy_node *node, double now)
 static void node_heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
-    double now = sy_net_now();
+    double now = sy_clock();
 
     (void)loop;
     (void)events;
@@ -567,7 +567,7 @@ void sy_nodes_pause(struct sy_run *run)
 void sy_nodes_resume(struct sy_run *run)
 {
     for (int i = 0; i < run->nodes; i++)
-        sy_silence_begin(&run->node[i].silence, run->flags->silence, sy_net_now());
+        sy_silence_begin(&run->node[i].silence, run->flags->silence, sy_clock());
 }
 
 char *sy_nodes_missing(const struct sy_run *run)

@@ -115,19 +115,6 @@ static void memory_want_huge_pages(void)
                strerror(errno));
 }
 
-static bool memory_overcommit_is_off(void)
-{
-    int mode = 0;
-    FILE *file = fopen("/proc/sys/vm/overcommit_memory", "re");
-
-    if (file) {
-        if (fscanf(file, "%d", &mode) != 1)
-            mode = 0;
-        fclose(file);
-    }
-    return mode == 2;
-}
-
 /* Reports what could not be allocated, and which limit was in the way where it is one that users
  * meet. */
 static int memory_heap_failed(int code, const char *call, size_t length, struct sy_error *err)
@@ -150,7 +137,7 @@ int sy_memory_open(size_t size, bool huge_pages, struct sy_error *err)
     size_t length = sy_round_up(size, page);
     sy_memory.heap = NULL;
     sy_memory.heap_length = length;
-    sy_memory.commit = memory_overcommit_is_off();
+    sy_memory.commit = sy_file_number("/proc/sys/vm/overcommit_memory", 0) == 2;
     if (!length)
         return 0;
     /* The file only grows: a peer may not have closed its mapping of an earlier heap yet, and must

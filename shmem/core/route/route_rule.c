@@ -1,16 +1,13 @@
 /* See route_rule.h. Knows no transport: names are what the user writes. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/route/route_rule.h"
 #include "util/error.h"
+#include "util/net/interfaces.h"
 #include "util/parse.h"
 
 enum { RULES_MAX = 64, NAMES_MAX = 8, NAME_MAX_LENGTH = 64, ADDRESS = 17 };
@@ -19,9 +16,8 @@ enum selector_kind { ALL, HOST, NET, PE, NODE };
 
 struct selector {
     enum selector_kind kind;
-    char text[128];        /* HOST: pattern; PE, NODE: ranges */
-    unsigned char net[16]; /* NET */
-    unsigned family, bits;
+    char text[128]; /* HOST: pattern; PE, NODE: ranges */
+    struct sy_ip net;
 };
 
 enum action { NOTHING, PREFER, REQUIRE, EXCLUDE };
@@ -53,25 +49,6 @@ static int route_rule_bad(const struct rule *rule, const char *what, const char 
                    word);
 }
 
-static bool route_rule_parse_net(struct selector *s, const char *text)
-{
-    char address[64];
-    const char *slash = strchr(text, '/');
-    long bits;
-
-    snprintf(address, sizeof address, "%.*s", (int)(slash ? slash - text : (long)strlen(text)),
-             text);
-    s->family = strchr(address, ':') ? AF_INET6 : AF_INET;
-    long most = s->family == AF_INET ? 32 : 128;
-    if (inet_pton((int)s->family, address, s->net) != 1)
-        return false;
-    bits = most;
-    if (slash && sy_parse_int(slash + 1, 0, most, &bits))
-        return false;
-    s->bits = (unsigned)bits;
-    return true;
-}
-
 /* What follows a "kind:". A pattern for hosts needs no kind. */
 static bool route_rule_parse_selector(struct selector *s, const char *text)
 {
@@ -92,7 +69,7 @@ static bool route_rule_parse_selector(struct selector *s, const char *text)
         return false;
     strcpy(s->text, text);
     if (s->kind == NET)
-        return route_rule_parse_net(s, text);
+        return !sy_ip_parse(text, &s->net);
     return s->kind == HOST || s->kind == ALL || sy_parse_in_ranges(text, 0) >= 0;
 }
 
@@ -240,38 +217,28 @@ bool sy_route_rules_use_nets(void)
 /* Each address is a byte of family (4 or 6) and 16 bytes. */
 size_t sy_route_rules_addresses(char *buffer, size_t room)
 {
-    struct ifaddrs *list = NULL;
-    size_t used = 0;
+    struct sy_interface *all;
+    size_t count, used = 0;
 
-    if (getifaddrs(&list))
+    if (sy_interfaces_list(&all, &count))
         return 0;
-    for (const struct ifaddrs *i = list; i && used + ADDRESS <= room; i = i->ifa_next) {
-        if (!i->ifa_addr || !(i->ifa_flags & IFF_UP))
+    for (size_t i = 0; i < count && used + ADDRESS <= room; i++) {
+        if (!all[i].up || !all[i].ip.family)
             continue;
-        if (i->ifa_addr->sa_family == AF_INET) {
-            const struct sockaddr_in *v4 = (const void *)i->ifa_addr;
-            memset(buffer + used, 0, ADDRESS);
-            buffer[used] = 4;
-            memcpy(buffer + used + 1, &v4->sin_addr, 4);
-            used += ADDRESS;
-        } else if (i->ifa_addr->sa_family == AF_INET6) {
-            const struct sockaddr_in6 *v6 = (const void *)i->ifa_addr;
-            buffer[used] = 6;
-            memcpy(buffer + used + 1, &v6->sin6_addr, 16);
-            used += ADDRESS;
-        }
+        buffer[used] = (char)all[i].ip.family;
+        memcpy(buffer + used + 1, all[i].ip.bytes, ADDRESS - 1);
+        used += ADDRESS;
     }
-    freeifaddrs(list);
+    free(all);
     return used;
 }
 
-static bool route_rule_in_net(const struct selector *s, const char *address)
+static bool route_rule_in_net(const struct sy_ip *net, const char *address)
 {
-    unsigned whole = s->bits / 8, rest = s->bits % 8;
+    struct sy_ip ip = {.family = (uint8_t)*address};
 
-    if (address[0] != (s->family == AF_INET ? 4 : 6) || memcmp(address + 1, s->net, whole) != 0)
-        return false;
-    return !rest || !(((unsigned char)address[1 + whole] ^ s->net[whole]) >> (8 - rest));
+    memcpy(ip.bytes, address + 1, sizeof ip.bytes);
+    return sy_ip_within(&ip, net);
 }
 
 /* ---- application ---- */
@@ -289,7 +256,7 @@ static bool route_rule_selects(const struct selector *s, const struct sy_route_e
         return sy_parse_in_ranges(s->text, end->node) == 1;
     case NET:
         for (size_t at = 0; at + ADDRESS <= end->nets_length; at += ADDRESS)
-            if (route_rule_in_net(s, end->nets + at))
+            if (route_rule_in_net(&s->net, end->nets + at))
                 return true;
         return false;
     }

@@ -2,7 +2,6 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/wait/progress.h"
 #include "core/route/route.h"
@@ -11,6 +10,7 @@
 #include "core/wait/wait.h"
 #include "core/memory/windows.h"
 #include "core/start/world.h"
+#include "util/clock.h"
 
 #define LOOKS_ALONE                                                                                \
     20000 /* about 50 us: longer than anything a running peer makes one wait for                   \
@@ -52,9 +52,7 @@ static struct {
 
 uint64_t sy_wait_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+    return sy_clock_ns();
 }
 
 static void wait_find_transports(bool alone)

@@ -12,6 +12,7 @@
 #include "util/bits.h"
 #include "util/denied.h"
 #include "util/error.h"
+#include "util/file.h"
 #include "util/net/interfaces.h"
 
 #define BACKLOG 4096 /* a job's PEs may all connect at once; the kernel lowers it to somaxconn */
@@ -118,17 +119,10 @@ char *sy_socket_text(const struct sockaddr_storage *address, char text[SY_IP_TEX
 static unsigned interfaces_speed_of(const char *name)
 {
     char path[64 + IF_NAMESIZE];
-    long speed = 0;
-    FILE *file;
 
     snprintf(path, sizeof path, "/sys/class/net/%s/speed", name);
-    file = fopen(path, "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%ld", &speed) != 1 || speed < 0 || speed > 10000000)
-        speed = 0;
-    fclose(file);
-    return (unsigned)speed;
+    long speed = sy_file_number(path, 0);
+    return speed < 0 || speed > 10000000 ? 0 : (unsigned)speed;
 }
 
 static uint8_t interfaces_prefix_length(const unsigned char *mask, size_t bytes)

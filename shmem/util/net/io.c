@@ -3,20 +3,12 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "util/net/io.h"
 
 enum { SLICE = 1000 /* milliseconds */ };
-
-double sy_net_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 /* Rounded up, so that a wait does not end a little early and begin anew. */
 static int io_slice(double seconds)
@@ -32,17 +24,17 @@ int sy_net_wait(int fd, short events, double *deadline)
     struct pollfd wait = {.fd = fd, .events = events};
 
     for (;;) {
-        double start = sy_net_now(), late;
+        double start = sy_clock(), late;
         int slice = io_slice(*deadline - start), ready = poll(&wait, 1, slice), error = errno;
 
         if (ready > 0)
             return 0;
         if (ready < 0 && error != EINTR)
             return -error;
-        late = sy_net_now() - start - slice / 1000.;
+        late = sy_clock() - start - slice / 1000.;
         if (late > 1)
             *deadline += late;
-        if (ready == 0 && sy_net_now() >= *deadline)
+        if (ready == 0 && sy_clock() >= *deadline)
             return -ETIMEDOUT;
     }
 }
@@ -103,19 +95,24 @@ int sy_net_receive(int fd, void *data, size_t length, double *deadline)
     return 0;
 }
 
-int sy_net_connect(const struct sockaddr_storage *to)
+int sy_net_begin(int fd, const struct sockaddr_storage *to)
 {
     socklen_t length = to->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
                                                  : sizeof(struct sockaddr_in);
-    int fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), code;
+
+    return connect(fd, (const struct sockaddr *)to, length) && errno != EINPROGRESS ? -errno : 0;
+}
+
+int sy_net_connect(const struct sockaddr_storage *to)
+{
+    int fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc;
 
     if (fd < 0)
         return -errno;
-    if (connect(fd, (const struct sockaddr *)to, length) == 0 || errno == EINPROGRESS)
-        return fd;
-    code = errno;
-    close(fd);
-    return -code;
+    rc = sy_net_begin(fd, to);
+    if (rc)
+        close(fd);
+    return rc ? rc : fd;
 }
 
 int sy_net_connected(int fd)

@@ -7,11 +7,8 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Seconds of a clock that is never set. */
-double sy_net_now(void);
-
 /* Until the descriptor is ready, or has failed: 0, -ETIMEDOUT or another -errno. Here as below
- * *deadline, a time of sy_net_now, moves on by the time for which this process was stopped (Ctrl-Z)
+ * *deadline, a time of sy_clock(), moves on by the time for which this process was stopped (Ctrl-Z)
  * meanwhile. */
 int sy_net_wait(int fd, short events, double *deadline);
 
@@ -19,9 +16,13 @@ int sy_net_wait(int fd, short events, double *deadline);
 int sy_net_send(int fd, const void *data, size_t length, double *deadline);
 int sy_net_receive(int fd, void *data, size_t length, double *deadline);
 
-/* Begins to connect by TCP, without waiting: a descriptor that does not block, or -errno. Once it
- * is writable: 0 or -errno. */
+/* Begins to connect a socket that does not block: 0 or -errno. */
+int sy_net_begin(int fd, const struct sockaddr_storage *to);
+
+/* The same with a new socket for TCP: its descriptor or -errno. */
 int sy_net_connect(const struct sockaddr_storage *to);
+
+/* What came of it, once it is writable: 0 or -errno. */
 int sy_net_connected(int fd);
 
 /* What there is, at most `length` bytes: how many, or -errno as above. flags: 0 or MSG_PEEK. */

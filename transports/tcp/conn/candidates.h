@@ -10,9 +10,10 @@
 #include <switchyard/host.h>
 
 #include "util/net/interfaces.h"
+#include "util/net/race.h"
 
 #define TCP_ENDPOINTS  15 /* in a record, and so listened on */
-#define TCP_CANDIDATES 32
+#define TCP_CANDIDATES SY_RACE_MOST
 
 struct tcp_endpoint {
     struct sy_ip ip;

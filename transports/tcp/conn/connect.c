@@ -12,11 +12,10 @@
 
 #include "transports/tcp/ring.h"
 #include "transports/tcp/conn/pending.h"
+#include "util/net/io.h"
 #include "util/net/way.h"
 
-#define HEAD_START    (250 * TCP_MILLISECOND)
-#define HEAD_STARTS   (1500 * TCP_MILLISECOND) /* of all candidates together, at most */
-#define SMALL_SEGMENT 1200                     /* bytes that every path carries */
+#define SMALL_SEGMENT 1200 /* bytes that every path carries */
 #define BUSY_WAIT     (300 * TCP_MILLISECOND)
 #define BUSY_TIME     (2 * TCP_SECOND) /* after which an attempt no longer keeps the peer's away */
 #define REFUSALS      16
@@ -28,17 +27,14 @@ struct tcp_attempt {
     struct tcp_stream *stream;
     int pe;
     unsigned number;
-    unsigned count, tried, open; /* candidates: all, those that have been begun, those that go on */
-    struct sockaddr_storage candidate[TCP_CANDIDATES];
+    struct sy_race race; /* of the candidates; due: also when the waiting ends */
+    const char *nowhere; /* why there are none, or NULL */
     struct tcp_pending *pending[TCP_CANDIDATES];
     bool answered;     /* TCP has connected to one */
     bool confirmed;    /* CONFIRM has been made: one connection is left */
     bool waiting;      /* for the connection of the peer, which refused ours as busy */
     unsigned refusals; /* as busy */
-    uint64_t began, head_start;
-    uint64_t due;  /* the next candidate begins, or the waiting ends */
-    unsigned seen; /* what became of the candidates: SY_WAY_, TCP_SEEN_ */
-    char why[400];
+    uint64_t began;
 };
 
 uint64_t sy_tcp_until(struct tcp_net *net, uint64_t deadline)
@@ -72,13 +68,13 @@ bool sy_tcp_attempts_by_rule(struct tcp_net *net, uint64_t since)
 void sy_tcp_attempt_gone(struct tcp_pending *pending)
 {
     pending->attempt->pending[pending->candidate] = NULL;
-    pending->attempt->open--;
+    pending->attempt->race.open--;
     sy_tcp_table_close(pending, sizeof *pending);
 }
 
 static void connect_drop_pending(struct tcp_attempt *attempt, const struct tcp_pending *except)
 {
-    for (unsigned i = 0; i < attempt->tried; i++)
+    for (unsigned i = 0; i < attempt->race.begun; i++)
         if (attempt->pending[i] && attempt->pending[i] != except)
             sy_tcp_pending_close(attempt->pending[i]);
 }
@@ -115,24 +111,16 @@ void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_stream *stream, int p
     sy_tcp_incoming_cancel(net, stream);
 }
 
-/* Adds why a candidate failed. */
-static void connect_note(struct tcp_attempt *attempt, unsigned candidate, const char *words)
-{
-    char text[SY_IP_TEXT];
-    size_t used = strlen(attempt->why);
-
-    snprintf(attempt->why + used, sizeof attempt->why - used, "%s%s: %s", used ? "; " : "",
-             sy_socket_text(&attempt->candidate[candidate], text), words);
-}
-
 static void connect_give_up(struct tcp_attempt *attempt)
 {
     struct tcp_net *net = attempt->net;
     struct tcp_stream *stream = attempt->stream;
-    char why[sizeof attempt->why];
-    unsigned seen = attempt->seen;
+    char note[SY_RACE_TEXT];
+    const char *why = sy_race_text(&attempt->race, note);
+    unsigned seen = attempt->race.seen;
 
-    memcpy(why, attempt->why, sizeof why);
+    if (attempt->nowhere)
+        why = attempt->nowhere;
     net->host->log(SY_LOG_DEBUG, "tcp", "stream %u cannot connect to PE %d: %s", attempt->number,
                    attempt->pe, why);
     sy_tcp_attempt_end(net, attempt->contact);
@@ -144,10 +132,7 @@ static void connect_give_up(struct tcp_attempt *attempt)
 /* Opens a socket and begins to connect it: 0 or -errno. */
 static int connect_open_pending(struct tcp_pending *pending)
 {
-    const struct sockaddr_storage *to = &pending->address;
-    socklen_t length = to->ss_family == AF_INET ? sizeof(struct sockaddr_in)
-                                                : sizeof(struct sockaddr_in6);
-    int fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), code;
+    int fd = socket(pending->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return -errno;
@@ -157,13 +142,12 @@ static int connect_open_pending(struct tcp_pending *pending)
     sy_tcp_pending_tune(pending->net, fd);
     if (pending->net->user.narrow(pending->attempt->stream))
         setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &(int){SMALL_SEGMENT}, sizeof(int));
-    if (connect(fd, (const struct sockaddr *)to, length) && errno != EINPROGRESS)
-        code = -errno;
-    else
-        code = sy_tcp_pending_begin(pending);
-    if (code)
+    int rc = sy_net_begin(fd, &pending->address);
+    if (!rc)
+        rc = sy_tcp_pending_begin(pending);
+    if (rc)
         close(fd);
-    return code;
+    return rc;
 }
 
 /* Serial numbers grow with time, so that they do too where this PE opens the transport again. */
@@ -176,7 +160,7 @@ static uint64_t next_serial(struct tcp_net *net, uint64_t now)
 static void connect_begin_candidate(struct tcp_attempt *attempt, uint64_t now)
 {
     struct tcp_net *net = attempt->net;
-    unsigned i = attempt->tried++;
+    unsigned i = attempt->race.begun - 1;
     struct tcp_pending *pending = sy_tcp_table_open(sizeof *pending);
     struct tcp_self self = sy_tcp_self(net);
     int rc = -ENOMEM;
@@ -186,7 +170,7 @@ static void connect_begin_candidate(struct tcp_attempt *attempt, uint64_t now)
         pending->net = attempt->net;
         pending->attempt = attempt;
         pending->candidate = i;
-        pending->address = attempt->candidate[i];
+        pending->address = attempt->race.address[i];
         pending->began = attempt->began;
         pending->deadline = now +
                             sy_tcp_patience(net, (uint64_t)(net->settings->connect_timeout * 1e9));
@@ -197,34 +181,28 @@ static void connect_begin_candidate(struct tcp_attempt *attempt, uint64_t now)
         rc = connect_open_pending(pending);
     if (rc) {
         attempt->pending[i] = NULL;
-        attempt->seen |= sy_way_seen(-rc);
-        connect_note(attempt, i, rc == -EINVAL ? "a route of this host forbids it" : strerror(-rc));
+        attempt->race.open--;
+        sy_race_note(&attempt->race, i, sy_way_seen(-rc),
+                     rc == -EINVAL ? "a route of this host forbids it" : strerror(-rc));
         sy_tcp_table_close(pending, sizeof *pending);
         return;
     }
     sy_tcp_until(net, pending->deadline);
-    attempt->open++;
 }
 
 /* Begins with the candidates whose turn has come. Where all have failed, the attempt is due. */
 static void connect_race(struct tcp_attempt *attempt, uint64_t now)
 {
-    while (attempt->tried < attempt->count && (!attempt->open || now >= attempt->due)) {
-        attempt->due = now + attempt->head_start;
+    while (sy_race_next(&attempt->race, now))
         connect_begin_candidate(attempt, now);
-    }
-    if (!attempt->open)
-        attempt->due = now;
-    else if (attempt->tried == attempt->count)
-        attempt->due = UINT64_MAX;
-    sy_tcp_until(attempt->net, attempt->due);
+    sy_tcp_until(attempt->net, attempt->race.due);
 }
 
 static void connect_go_on(struct tcp_attempt *attempt, uint64_t now)
 {
     attempt->waiting = false;
     connect_race(attempt, now);
-    if (!attempt->open)
+    if (!attempt->race.open)
         connect_give_up(attempt);
 }
 
@@ -233,8 +211,7 @@ uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now)
     uint64_t patience = sy_tcp_patience(attempt->net, attempt->net->user.patience(attempt->stream));
 
     attempt->answered = true;
-    if (attempt->due < now + patience)
-        attempt->due = now + patience;
+    sy_race_answered(&attempt->race, now, patience);
     /* A peer that is late for the first contact is waited for as long as the stream has patience.
      */
     return attempt->contact->first ? UINT64_MAX : now + patience;
@@ -245,7 +222,7 @@ bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
     const struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, number);
     const struct tcp_attempt *attempt = contact ? contact->attempt : NULL;
 
-    for (unsigned i = 0; attempt && i < attempt->tried; i++)
+    for (unsigned i = 0; attempt && i < attempt->race.begun; i++)
         if (attempt->pending[i] && sy_tcp_pending_ungreeted(attempt->pending[i]))
             return true;
     return false;
@@ -254,16 +231,18 @@ bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
 void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int code,
                            const char *words)
 {
-    attempt->seen |= code == ETIME ? TCP_SEEN_UNGREETED : sy_way_seen(code);
+    unsigned seen = code == ETIME ? TCP_SEEN_UNGREETED : sy_way_seen(code);
+
     /* The peer left it at CONFIRM: it has made one for a connection of its own, and comes first. */
     if (attempt->confirmed && !sy_tcp_connects(attempt->net, attempt->pe)) {
+        attempt->race.seen |= seen;
         sy_tcp_attempt_refused(attempt, candidate);
         return;
     }
     attempt->answered = attempt->confirmed = false;
-    for (unsigned i = 0; i < attempt->tried; i++)
+    for (unsigned i = 0; i < attempt->race.begun; i++)
         attempt->answered |= attempt->pending[i] && !attempt->pending[i]->connecting;
-    connect_note(attempt, candidate, words);
+    sy_race_note(&attempt->race, candidate, seen, words);
     connect_go_on(attempt, sy_tcp_now());
 }
 
@@ -272,23 +251,19 @@ void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int 
 void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
 {
     struct tcp_net *net = attempt->net;
-    struct sockaddr_storage answered = attempt->candidate[candidate];
 
     connect_drop_pending(attempt, NULL);
     attempt->answered = attempt->confirmed = false;
     sy_count(&net->counters->busy, 1);
     if (++attempt->refusals > REFUSALS) {
-        connect_note(attempt, candidate,
+        sy_race_note(&attempt->race, candidate, 0,
                      "connects to this PE, but no connection of it gets through");
         connect_give_up(attempt);
         return;
     }
-    attempt->candidate[candidate] = attempt->candidate[0];
-    attempt->candidate[0] = answered;
-    attempt->tried = 0;
     attempt->waiting = true;
-    attempt->why[0] = '\0';
-    attempt->due = sy_tcp_until(net, sy_tcp_now() + sy_tcp_patience(net, BUSY_WAIT));
+    sy_race_again(&attempt->race, candidate,
+                  sy_tcp_until(net, sy_tcp_now() + sy_tcp_patience(net, BUSY_WAIT)));
 }
 
 struct tcp_stream *sy_tcp_attempt_confirm(struct tcp_pending *pending)
@@ -297,7 +272,7 @@ struct tcp_stream *sy_tcp_attempt_confirm(struct tcp_pending *pending)
 
     connect_drop_pending(attempt, pending);
     attempt->confirmed = true;
-    attempt->due = UINT64_MAX;
+    attempt->race.due = UINT64_MAX;
     return attempt->stream;
 }
 
@@ -314,27 +289,20 @@ enum tcp_progress sy_tcp_attempt_progress(struct tcp_net *net, const struct tcp_
                : TCP_ATTEMPT_SEEKS;
 }
 
-/* Finds out where to try. */
-static void connect_find_candidates(struct tcp_attempt *attempt)
+/* Finds out where to try; returns why there is nowhere, or NULL. */
+static const char *connect_find_candidates(struct tcp_attempt *attempt)
 {
     struct tcp_record record;
 
-    if (!sy_tcp_record_read(&record, attempt->contact->address, attempt->contact->size)) {
-        snprintf(attempt->why, sizeof attempt->why, "the address that it published is malformed");
-        return;
-    }
-    attempt->count = sy_tcp_candidates(&record, attempt->net->record.machine, attempt->net->mine,
-                                       attempt->net->mine_count, attempt->candidate);
-    if (!attempt->count) {
-        snprintf(
-            attempt->why, sizeof attempt->why,
-            "it listens on addresses that reach its own machine only, or that this machine has "
-            "too; choose others there with SHMEM_TCP_INTERFACES");
-        return;
-    }
-    attempt->head_start = HEAD_STARTS / attempt->count;
-    if (attempt->head_start > HEAD_START)
-        attempt->head_start = HEAD_START;
+    if (!sy_tcp_record_read(&record, attempt->contact->address, attempt->contact->size))
+        return "the address that it published is malformed";
+    attempt->race.count = sy_tcp_candidates(&record, attempt->net->record.machine,
+                                            attempt->net->mine, attempt->net->mine_count,
+                                            attempt->race.address);
+    return attempt->race.count
+               ? NULL
+               : "it listens on addresses that reach its own machine only, or that this machine "
+                 "has too; choose others there with SHMEM_TCP_INTERFACES";
 }
 
 void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact,
@@ -358,7 +326,7 @@ void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact,
     if (net->attempts)
         net->attempts->link = &attempt->next;
     net->attempts = contact->attempt = attempt;
-    connect_find_candidates(attempt);
+    attempt->nowhere = connect_find_candidates(attempt);
     connect_race(attempt, now);
 }
 
@@ -367,13 +335,13 @@ void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact,
 /* Acts on the first deadline of the attempt that has passed; the attempt may be gone then. */
 static bool connect_attempt_timer(struct tcp_attempt *attempt, uint64_t now)
 {
-    for (unsigned i = 0; i < attempt->tried; i++)
+    for (unsigned i = 0; i < attempt->race.begun; i++)
         if (attempt->pending[i] && sy_tcp_pending_late(attempt->pending[i], now))
             return true;
-    if (now < attempt->due)
+    if (now < attempt->race.due)
         return false;
     if (attempt->waiting && sy_tcp_contact_comes(attempt->net, attempt->contact, now))
-        attempt->due = now + BUSY_WAIT;
+        attempt->race.due = now + BUSY_WAIT;
     else
         connect_go_on(attempt, now);
     return true;
@@ -391,8 +359,8 @@ uint64_t sy_tcp_attempts_deadline(struct tcp_net *net)
     uint64_t deadline = UINT64_MAX;
 
     for (const struct tcp_attempt *each = net->attempts; each; each = each->next) {
-        deadline = sy_tcp_earlier(deadline, each->due);
-        for (unsigned k = 0; k < each->tried; k++)
+        deadline = sy_tcp_earlier(deadline, each->race.due);
+        for (unsigned k = 0; k < each->race.begun; k++)
             if (each->pending[k])
                 deadline = sy_tcp_earlier(deadline, each->pending[k]->deadline);
     }

@@ -2,19 +2,16 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "transports/tcp/conn/watch.h"
+#include "util/clock.h"
 
 #define SECOND UINT64_C(1000000000)
 
 uint64_t sy_tcp_now(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+    return sy_clock_ns();
 }
 
 /* ---- watches ---- */
