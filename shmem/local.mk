@@ -43,11 +43,19 @@ frame_sources = \
 # Remote memory access over messages, for those transports whose fabric has none of its own.
 engine_sources = \
 	shmem/engine/apply.c shmem/engine/apply.h \
+	shmem/engine/calls.c \
+	shmem/engine/combine.c \
+	shmem/engine/engine.c shmem/engine/engine.h shmem/engine/issue.h \
 	shmem/engine/flush.c shmem/engine/flush.h \
+	shmem/engine/order.c \
+	shmem/engine/parts.c shmem/engine/parts.h \
+	shmem/engine/producer.c shmem/engine/producer.h \
 	shmem/engine/regions.c shmem/engine/regions.h \
 	shmem/engine/pending.c shmem/engine/pending.h \
 	shmem/engine/record.c shmem/engine/record.h \
-	shmem/engine/rma.h
+	shmem/engine/rma.h \
+	shmem/engine/strided.c \
+	shmem/engine/tx.h
 
 core_sources = \
 	shmem/core/memory/allocator.c shmem/core/memory/allocator.h \

@@ -20,25 +20,20 @@ tcp_sources = \
 	transports/tcp/conn/turns.c \
 	transports/tcp/conn/watch.c transports/tcp/conn/watch.h \
 	transports/tcp/apply.c \
-	transports/tcp/calls.c transports/tcp/calls.h \
 	transports/tcp/counters.h \
 	transports/tcp/idle.c \
 	transports/tcp/hint.c transports/tcp/hint.h shmem/util/siphash.h \
-	transports/tcp/issue.c transports/tcp/issue.h \
 	transports/tcp/stream.c transports/tcp/stream.h \
-	transports/tcp/large.c \
+	transports/tcp/large.c transports/tcp/large.h \
 	transports/tcp/queue.c transports/tcp/queue.h \
-	transports/tcp/order.c \
 	transports/tcp/outage.c transports/tcp/outage.h \
 	transports/tcp/poll.c transports/tcp/poll.h \
 	transports/tcp/receive.c \
 	transports/tcp/ring.c transports/tcp/ring.h \
 	transports/tcp/pace.c transports/tcp/pace.h \
-	transports/tcp/producer.c \
-	transports/tcp/run.c \
+	transports/tcp/requests.c \
 	transports/tcp/send.c \
 	transports/tcp/settings.h \
-	transports/tcp/strided.c \
 	transports/tcp/tcp.c transports/tcp/tcp.h \
 	transports/tcp/wire.h
 

@@ -14,8 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "transports/tcp/calls.h"
-#include "transports/tcp/issue.h"
+#include "transports/tcp/tcp.h"
 
 enum { NPES = 4, ME = 0, PEER = 2, LANES = 2, WINDOWS = 3 };
 
@@ -149,7 +148,6 @@ static void open_streams(void)
 
     if (sy_tcp_streams_open(tcp, &err))
         abort();
-    memset(tcp->routes, 0, NPES * sizeof *tcp->routes);
     for (int i = 0; i < LANES; i++) {
         int fds[2], small = 4096;
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds))
@@ -166,9 +164,11 @@ static void open_streams(void)
 /* What waits for a strided reply is freed when that comes. */
 static void free_wants(struct tcp_stream *stream)
 {
-    for (uint64_t i = stream->pending.answered; i < stream->pending.asked; i++)
-        if (sy_pending_at(&stream->pending, i)->strided)
-            free(sy_pending_at(&stream->pending, i)->dest);
+    struct sy_pending_replies *pending = &stream->requests.pending;
+
+    for (uint64_t i = pending->answered; i < pending->asked; i++)
+        if (sy_pending_at(pending, i)->strided)
+            free(sy_pending_at(pending, i)->dest);
 }
 
 static void close_streams(void)
@@ -192,17 +192,17 @@ static void ask(struct sy_transport_ctx *ctx, char *dest)
     struct sy_amo a = {.pe = PEER, .op = SY_AMO_ADD, .width = 4, .result = dest + 8};
 
     t.length = 8;
-    sy_tcp_get(tcp, ctx, &t, 0);
-    sy_tcp_amo(tcp, ctx, &a, 0);
+    sy_engine_get(tcp, ctx, &t, 0);
+    sy_engine_amo(tcp, ctx, &a, 0);
     t.length = 100;
-    sy_tcp_get(tcp, ctx, &t, 0);
+    sy_engine_get(tcp, ctx, &t, 0);
     t.length = 5003;
-    sy_tcp_get(tcp, ctx, &t, 0);
-    sy_tcp_get_strided(tcp, ctx, &s, 0);
+    sy_engine_get(tcp, ctx, &t, 0);
+    sy_engine_get_strided(tcp, ctx, &s, 0);
     t.local = (void *)source;
-    sy_tcp_put(tcp, ctx, &t, 0);
+    sy_engine_put(tcp, ctx, &t, 0);
     t.length = sizeof source;
-    sy_tcp_put(tcp, ctx, &t, 0);
+    sy_engine_put(tcp, ctx, &t, 0);
 }
 
 static void receive(bool read)
@@ -266,7 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         start();
     started = true;
     open_streams();
-    sy_tcp_ctx_open(tcp, 0, &ctx, NULL);
+    sy_engine_ctx_open(tcp, 0, &ctx, NULL);
     ask(ctx, dest);
     while (size >= 4) {
         size_t used = deliver(data, size);
@@ -275,7 +275,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     receive(true);
     close_streams();
-    sy_tcp_ctx_close(tcp, ctx);
+    sy_engine_ctx_close(tcp, ctx);
     free(dest);
     return 0;
 }

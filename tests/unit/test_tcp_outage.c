@@ -50,6 +50,7 @@ bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
 static void begin(void)
 {
     static _Atomic(struct tcp_stream *) by_number[2];
+    static struct sy_engine_peer *peers[1];
 
     now = 1000 * SECOND;
     lines = 0;
@@ -60,10 +61,14 @@ static void begin(void)
     stream->tcp = &tcp;
     stream->pe = 1;
     stream->watch.fd = -1;
-    atomic_store(&stream->pending.asked, 1);
-    tcp.streams = (struct tcp_stream_table){.stream = &stream, .by_number = by_number};
+    atomic_store(&stream->requests.pending.asked, 1);
+    stream->queue[TCP_REQUESTS].tx = &stream->requests.tx;
+    stream->queue[TCP_REPLIES].tx = &stream->replies;
+    tcp.engine = (struct sy_engine){.peer = peers};
+    peers[0] = &stream->requests;
+    tcp.streams = (struct tcp_stream_table){.by_number = by_number};
     atomic_store(&by_number[1], stream);
-    atomic_store(&tcp.streams.count, 1);
+    atomic_store(&tcp.engine.peers, 1);
     sy_tcp_outage_start(stream, now);
     sy_tcp_outage_over(stream, -1);
     sy_tcp_outage_break(stream);

@@ -51,7 +51,7 @@ static const char *apply_one(struct tcp_stream *stream, const char *at)
     const char *why = sy_apply(&stream->tcp->regions, at, at + sy_record_head(sy_record_word(at)),
                                room);
     if (bytes && !why)
-        sy_tcp_queue_commit(queue, bytes);
+        sy_tx_commit(queue->tx, bytes);
     return why;
 }
 
@@ -138,7 +138,7 @@ void sy_tcp_apply_done(struct tcp_stream *stream, enum tcp_channel channel, uint
     _Atomic uint64_t *got = &stream->got[channel];
 
     if (channel == TCP_REPLIES)
-        sy_pending_took(&stream->pending, bytes, got);
+        sy_pending_took(&stream->requests.pending, bytes, got);
     else /* there is one writer, under the poll lock */
         atomic_store_explicit(got, atomic_load_explicit(got, memory_order_relaxed) + bytes,
                               memory_order_release);
@@ -196,8 +196,8 @@ size_t sy_tcp_apply_replies(struct tcp_stream *stream, const char *from, size_t 
                             const char **why)
 {
     const struct sy_pending_reply *part;
-    size_t used = sy_pending_take(&stream->pending, from, length, &stream->got[TCP_REPLIES], &part,
-                                  why);
+    size_t used = sy_pending_take(&stream->requests.pending, from, length,
+                                  &stream->got[TCP_REPLIES], &part, why);
 
     if (!part)
         return used;

@@ -5,7 +5,8 @@
 
 #include "transports/tcp/hint.h"
 #include "util/net/interfaces.h"
-#include "transports/tcp/issue.h"
+#include "engine/issue.h"
+#include "transports/tcp/tcp.h"
 #include "util/siphash.h"
 
 #define PATIENCE_US 1000
@@ -13,7 +14,8 @@
 #define LISTEN      400 /* polls, some 100 us, after which a hint may as well be heard late */
 #define TRIES       64  /* in vain, after which one in so many is */
 #define AGAIN_US    100 /* what could not be repeated just now */
-#define MOST_EARLY  16  /* RAISEs that come before this PE has said its own */
+#define RAISE_BYTES 16
+#define MOST_EARLY  16 /* RAISEs that come before this PE has said its own */
 
 void sy_tcp_hints_open(struct tcp *tcp)
 {
@@ -220,15 +222,16 @@ static void hint_plan_look(struct tcp *tcp, uint64_t now, unsigned microseconds)
 /* Where the stream's requests end that are not RAISEs. */
 static uint64_t hint_others_end(const struct tcp_stream *stream)
 {
-    uint64_t tail = sy_tcp_queue_tail(&stream->queue[TCP_REQUESTS]);
+    uint64_t tail = sy_tx_tail(&stream->requests.tx);
 
     return tail == stream->hint.raised ? stream->hint.others : tail;
 }
 
-void sy_tcp_hint_joins(struct tcp_stream *stream, size_t bytes)
+/* A RAISE is about to be committed to the stream. */
+static void hint_joins(struct tcp_stream *stream, size_t bytes)
 {
     stream->hint.others = hint_others_end(stream);
-    stream->hint.raised = sy_tcp_queue_tail(&stream->queue[TCP_REQUESTS]) + bytes;
+    stream->hint.raised = sy_tx_tail(&stream->requests.tx) + bytes;
 }
 
 /* Whether a hint would overtake something. Where that is no more than it was last time, the other
@@ -237,15 +240,14 @@ static bool hint_overtakes(struct tcp_stream *stream)
 {
     uint64_t others = hint_others_end(stream);
 
-    if (sy_tcp_queue_acked(&stream->queue[TCP_REQUESTS]) < others) {
+    if (sy_tx_applied(&stream->requests.tx) < others) {
         if (others == stream->hint.others)
-            sy_tcp_send_ask(stream, others);
+            sy_tx_ask(&stream->requests.tx, others);
         return true;
     }
     for (int i = 0; i < TCP_STREAMS_MAX; i++) {
         const struct tcp_stream *stripe = stream->stripe[i];
-        if (stripe && sy_tcp_queue_acked(&stripe->queue[TCP_REQUESTS]) <
-                          sy_tcp_queue_tail(&stripe->queue[TCP_REQUESTS]))
+        if (stripe && sy_tx_applied(&stripe->requests.tx) < sy_tx_tail(&stripe->requests.tx))
             return true;
     }
     return false;
@@ -281,7 +283,7 @@ static bool hint_may_say(struct tcp_stream *stream, bool often, uint64_t kept, u
     return true;
 }
 
-bool sy_tcp_hint_says(struct tcp_stream *stream, uint64_t header, uint64_t value)
+static bool hint_says(struct tcp_stream *stream, uint64_t header, uint64_t value)
 {
     struct tcp *tcp = stream->tcp;
     struct tcp_hint *hint = &stream->hint;
@@ -307,6 +309,16 @@ bool sy_tcp_hint_says(struct tcp_stream *stream, uint64_t header, uint64_t value
     return true;
 }
 
+bool sy_tcp_hint_raise(struct sy_engine_peer *requests, uint64_t header, uint64_t value)
+{
+    struct tcp_stream *stream = sy_tcp_stream_of(requests);
+
+    if (hint_says(stream, header, value))
+        return true;
+    hint_joins(stream, RAISE_BYTES);
+    return false;
+}
+
 /* Appends it, by the producer or in its place. False: there is no room. */
 static bool hint_append_kept(struct tcp_stream *stream)
 {
@@ -317,13 +329,13 @@ static bool hint_append_kept(struct tcp_stream *stream)
 
     if (!header)
         return true;
-    sy_tcp_run_close(stream);
+    sy_combine_close(&stream->requests);
     room = sy_tcp_queue_reserve(&stream->queue[TCP_REQUESTS], sizeof word);
     if (!room)
         return false;
     memcpy(room, word, sizeof word);
-    sy_tcp_hint_joins(stream, sizeof word);
-    sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], sizeof word);
+    hint_joins(stream, sizeof word);
+    sy_tx_commit(&stream->requests.tx, sizeof word);
     atomic_store_explicit(&hint->header, 0, memory_order_relaxed);
     return true;
 }
@@ -332,30 +344,30 @@ void sy_tcp_hint_flush(struct tcp_stream *stream)
 {
     if (SY_UNLIKELY(atomic_load_explicit(&stream->hint.header, memory_order_relaxed)) &&
         hint_append_kept(stream))
-        sy_tcp_send_mark(stream, false);
+        sy_engine_send_later(&stream->requests, false);
 }
 
 bool sy_tcp_hint_settle(struct tcp_stream *stream)
 {
     if (!atomic_load(&stream->hint.header) || atomic_load(&stream->state) == TCP_STREAM_OVER)
         return true;
-    if (!sy_tcp_producer_stop(stream))
+    if (!sy_producer_stop(&stream->requests.producer))
         return false;
     bool appended = hint_append_kept(stream);
-    sy_tcp_producer_go(stream);
+    sy_producer_go(&stream->requests.producer);
     if (appended)
-        sy_tcp_send_mark(stream, false);
+        sy_engine_send_later(&stream->requests, false);
     return appended;
 }
 
 /* Settles what is due; what is left is due at the time returned; 0: nothing is left. */
 static uint64_t hint_settle_due(struct tcp *tcp, uint64_t now)
 {
-    unsigned count = atomic_load_explicit(&tcp->streams.count, memory_order_acquire);
+    unsigned count = sy_engine_peers(&tcp->engine);
     uint64_t next = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        struct tcp_stream *stream = tcp->streams.stream[i];
+        struct tcp_stream *stream = sy_tcp_stream_at(tcp, i);
         if (!atomic_load(&stream->hint.header))
             continue;
         uint64_t due = atomic_load_explicit(&stream->hint.kept_at, memory_order_relaxed) + PATIENCE;

@@ -28,6 +28,7 @@
 
 struct tcp;
 struct tcp_stream;
+struct sy_engine_peer;
 
 /* Of a stream 0. */
 struct tcp_hint {
@@ -87,11 +88,8 @@ uint16_t sy_tcp_hints_ear(struct tcp *tcp, int connection);
 void sy_tcp_hint_meet(struct tcp_stream *stream, int connection, uint32_t udp_port,
                       const unsigned char keys[32], bool connector);
 
-/* A RAISE is to be said. True: a hint has, and the stream need not. By the producer. */
-bool sy_tcp_hint_says(struct tcp_stream *stream, uint64_t header, uint64_t value);
-
-/* A RAISE is about to be committed to the stream. By the producer, or while it is kept out. */
-void sy_tcp_hint_joins(struct tcp_stream *stream, size_t bytes);
+/* A RAISE is to be said (struct sy_engine_ops). True: a hint has, and the stream need not. */
+bool sy_tcp_hint_raise(struct sy_engine_peer *requests, uint64_t header, uint64_t value);
 
 /* A RAISE has come by the stream, or a REPEAT; news: the word was less before. */
 void sy_tcp_hint_note(struct tcp_stream *stream, bool news, bool repeat);

@@ -42,9 +42,9 @@ static uint64_t idle_got(const struct tcp_stream *stream)
 /* Confirmed, and no thread is about to find out that it has sent it. */
 static bool idle_is_empty(const struct tcp_stream *stream, enum tcp_channel channel)
 {
-    uint64_t tail = sy_tcp_queue_tail(&stream->queue[channel]);
+    uint64_t tail = sy_tx_tail(stream->queue[channel].tx);
 
-    return sy_tcp_queue_acked(&stream->queue[channel]) == tail &&
+    return sy_tx_applied(stream->queue[channel].tx) == tail &&
            atomic_load_explicit(&stream->handed[channel], memory_order_acquire) == tail;
 }
 
@@ -53,16 +53,16 @@ static bool idle_trim_requests(struct tcp_stream *stream)
 {
     struct tcp_stream *first = sy_tcp_stream_find(stream->tcp, stream->pe, 0);
 
-    if (!first || !sy_tcp_producer_stop(first))
+    if (!first || !sy_producer_stop(&first->requests.producer))
         return false;
     bool unused = idle_is_empty(stream, TCP_REQUESTS) &&
-                  !atomic_load_explicit(&stream->run, memory_order_relaxed) &&
-                  !sy_pending_count(&stream->pending);
+                  !atomic_load_explicit(&stream->requests.combine.open, memory_order_relaxed) &&
+                  !sy_pending_count(&stream->requests.pending);
     if (unused) {
         sy_tcp_queue_trim(&stream->queue[TCP_REQUESTS]);
-        sy_tcp_table_trim(stream->pending.table, SY_PENDING_BYTES);
+        sy_tcp_table_trim(stream->requests.pending.table, SY_PENDING_BYTES);
     }
-    sy_tcp_producer_go(first);
+    sy_producer_go(&first->requests.producer);
     return unused;
 }
 
@@ -89,8 +89,8 @@ static bool idle_trim(struct tcp_stream *stream)
 /* Whether nothing has moved since the last look and there may be something to trim. */
 static bool idle_rests(struct tcp_stream *stream)
 {
-    uint64_t moved = idle_got(stream) + sy_tcp_queue_tail(&stream->queue[TCP_REQUESTS]) +
-                     sy_tcp_queue_tail(&stream->queue[TCP_REPLIES]);
+    uint64_t moved = idle_got(stream) + sy_tx_tail(&stream->requests.tx) +
+                     sy_tx_tail(&stream->replies);
 
     if (moved == stream->moved)
         return !stream->trimmed && atomic_load(&stream->state) != TCP_STREAM_OVER;
@@ -113,11 +113,11 @@ static void idle_look_at(struct tcp_stream *stream)
 /* Goes on with the look: whether it has come to its end. */
 static bool idle_turn(struct tcp *tcp)
 {
-    unsigned count = atomic_load_explicit(&tcp->streams.count, memory_order_acquire), left = TURN;
+    unsigned count = sy_engine_peers(&tcp->engine), left = TURN;
 
     for (; tcp->idle.next < count && left; tcp->idle.next++)
-        if (idle_rests(tcp->streams.stream[tcp->idle.next])) {
-            idle_look_at(tcp->streams.stream[tcp->idle.next]);
+        if (idle_rests(sy_tcp_stream_at(tcp, tcp->idle.next))) {
+            idle_look_at(sy_tcp_stream_at(tcp, tcp->idle.next));
             left--;
         }
     return tcp->idle.next == count;

@@ -9,8 +9,9 @@
  * circle; and nobody here waits for an answer. */
 #include <errno.h>
 
-#include "transports/tcp/calls.h"
-#include "transports/tcp/issue.h"
+#include "engine/issue.h"
+#include "transports/tcp/large.h"
+#include "transports/tcp/tcp.h"
 
 #define KEPT (256u << 10) /* a blocking put returns when no more of it than this is unconfirmed */
 
@@ -48,7 +49,7 @@ static bool large_is_spread(const struct tcp_stream *stream, size_t length, bool
     if (length >= tcp->settings.stripe)
         return true;
     return length >= large_shortest(tcp) && sy_tcp_pace_spreads(&stream->pace, measured) &&
-           (stream->stripe[0] || atomic_load(&tcp->streams.count) < MODEST);
+           (stream->stripe[0] || sy_engine_peers(&tcp->engine) < MODEST);
 }
 
 /* A measured transfer is over, which began at `begun`. */
@@ -57,9 +58,9 @@ static void large_note(struct tcp_stream *stream, const struct spread *spread, s
 {
     uint64_t took = sy_tcp_now() - begun;
 
-    sy_tcp_issue_lock(stream);
+    sy_producer_lock(&stream->requests.producer);
     sy_tcp_pace_note(&stream->pace, spread->stream[0] != stream, bytes, took);
-    sy_tcp_issue_end(stream);
+    sy_producer_unlock(&stream->requests.producer);
 }
 
 /* The further streams to the process of stream 0, or stream 0 itself where the transfer is too
@@ -85,15 +86,6 @@ static void large_choose_streams(struct tcp_stream *stream, size_t length, bool 
     sy_count_shared(&stream->tcp->counters.spread, 1);
 }
 
-/* Progress while this thread waits for room or for a confirmation on a stream. */
-static void large_pass_time(struct tcp_stream *stream, uint64_t *since)
-{
-    if (!atomic_load_explicit(&stream->blocked, memory_order_relaxed))
-        sy_tcp_send(stream);
-    if (sy_tcp_poll_stream(stream->tcp, stream) <= 0)
-        stream->tcp->host->rest(since);
-}
-
 /* Room for a record's words, and for a segment behind it; waits for them. */
 static char *large_wait_room(struct tcp_stream *stream)
 {
@@ -102,7 +94,7 @@ static char *large_wait_room(struct tcp_stream *stream)
     char *room;
 
     while (!(room = sy_tcp_queue_reserve(queue, 16)) || !sy_tcp_queue_has_segment(queue))
-        large_pass_time(stream, &since);
+        sy_engine_pass_time(&stream->requests, &since);
     return room;
 }
 
@@ -113,24 +105,36 @@ static void large_append_await(struct tcp_stream *stream, unsigned number, uint6
     uint64_t word[2] = {sy_record(SY_RECORD_AWAIT, 0, number, 0, 0), position};
 
     memcpy(large_wait_room(stream), word, sizeof word);
-    sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], sizeof word);
+    sy_tx_commit(&stream->requests.tx, sizeof word);
 }
 
-void sy_tcp_large_fence(struct tcp_stream *stream)
+/* A stream 0. */
+static void large_fence(struct tcp_stream *stream)
 {
-    sy_tcp_issue_lock(stream);
+    sy_producer_lock(&stream->requests.producer);
     if (!stream->unordered) {
-        sy_tcp_issue_end(stream);
+        sy_producer_unlock(&stream->requests.producer);
         return;
     }
-    sy_tcp_run_close(stream);
+    sy_combine_close(&stream->requests);
     for (; stream->unordered; stream->unordered &= stream->unordered - 1) {
         unsigned i = (unsigned)__builtin_ctz(stream->unordered);
-        large_append_await(stream, i + 1,
-                           sy_tcp_queue_tail(&stream->stripe[i]->queue[TCP_REQUESTS]));
+        large_append_await(stream, i + 1, sy_tx_tail(&stream->stripe[i]->requests.tx));
     }
-    sy_tcp_issue_end(stream);
-    sy_tcp_send_mark(stream, false);
+    sy_producer_unlock(&stream->requests.producer);
+    sy_engine_send_later(&stream->requests, false);
+}
+
+void sy_tcp_large_fence(struct sy_engine *engine)
+{
+    struct tcp *tcp = sy_tcp_of(engine);
+    unsigned count = sy_engine_peers(engine);
+
+    if (!atomic_load_explicit(&tcp->streams.striped, memory_order_acquire))
+        return;
+    for (unsigned i = 0; i < count; i++)
+        if (!sy_tcp_stream_at(tcp, i)->number)
+            large_fence(sy_tcp_stream_at(tcp, i));
 }
 
 /* ---- put ---- */
@@ -138,7 +142,7 @@ void sy_tcp_large_fence(struct tcp_stream *stream)
 /* Before the first chunk on further streams: what stream 0 holds comes first. */
 static void large_order_after(struct tcp_stream *first, const struct spread *spread)
 {
-    uint64_t tail = sy_tcp_queue_tail(&first->queue[TCP_REQUESTS]);
+    uint64_t tail = sy_tx_tail(&first->requests.tx);
 
     for (unsigned i = 0; i < spread->count && spread->stream[0] != first; i++) {
         if (spread->stream[i]->awaits == tail)
@@ -186,19 +190,21 @@ static void large_release_source(struct tcp_stream *stream, const struct sy_tran
     struct tcp_queue *queue = &stream->queue[TCP_REQUESTS];
     uint64_t since = 0;
 
-    sy_tcp_send_ask(stream, tail);
-    while (sy_tcp_queue_acked(queue) < tail)
-        if (!is_handed(stream, tail) || tail - sy_tcp_queue_acked(queue) > kept ||
+    sy_tx_ask(&stream->requests.tx, tail);
+    while (sy_tx_applied(queue->tx) < tail)
+        if (!is_handed(stream, tail) || tail - sy_tx_applied(queue->tx) > kept ||
             large_keep_source(stream, t, tail))
-            large_pass_time(stream, &since);
+            sy_engine_pass_time(&stream->requests, &since);
         else
             return;
 }
 
-int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                     unsigned flags)
+int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
+                     const struct sy_transfer *t, unsigned flags)
 {
-    struct tcp_stream *first = sy_tcp_issue_begin(tcp, ctx, t->pe);
+    struct tcp *tcp = sy_tcp_of(engine);
+    struct sy_engine_peer *peer = sy_engine_begin(engine, ctx, t->pe);
+    struct tcp_stream *first = peer ? sy_tcp_stream_of(peer) : NULL;
     size_t awaited = t->length > KEPT ? t->length - KEPT : 0;
     bool measured = is_measured(tcp, t->length, awaited, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0;
@@ -206,7 +212,7 @@ int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct
 
     if (!first)
         return -EAGAIN;
-    uint64_t place = sy_tcp_issue_header(tcp, 0, 0, t->pe, t->window, t->offset);
+    uint64_t place = sy_engine_place(engine, t->pe, t->window, t->offset);
     sy_tcp_hint_flush(first);
     large_choose_streams(first, t->length, measured, &spread);
     large_order_after(first, &spread);
@@ -218,13 +224,13 @@ int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct
                           SY_RECORD_PUT_LONG, part);
         spread.tail[i] = sy_tcp_queue_commit_segment(&stream->queue[TCP_REQUESTS], 16,
                                                      (const char *)t->local + done, part, NULL);
-        sy_tcp_issue_mark(ctx, stream, spread.tail[i]);
-        if (!atomic_load_explicit(&stream->blocked, memory_order_relaxed))
+        sy_engine_mark(ctx, &stream->requests, spread.tail[i]);
+        if (!atomic_load_explicit(&stream->requests.tx.blocked, memory_order_relaxed))
             sy_tcp_send(stream);
         done += part;
     }
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
-    sy_tcp_issue_end(first);
+    sy_engine_end(&first->requests);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         if (spread.tail[i])
             large_release_source(spread.stream[i], t, spread.tail[i], KEPT / spread.count);
@@ -236,27 +242,31 @@ int sy_tcp_put_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct
 /* ---- get ---- */
 
 /* Asks for one chunk; false: no room. */
-static bool large_ask(struct sy_transport_ctx *ctx, struct tcp_stream *stream,
+static bool large_ask(struct sy_engine_ctx *ctx, struct tcp_stream *stream,
                       const struct sy_transfer *t, size_t done, size_t length, uint64_t *wanted)
 {
     char *room = sy_tcp_queue_reserve(&stream->queue[TCP_REQUESTS], 16);
-    uint64_t number =
-        room ? sy_pending_enter(&stream->pending, (char *)t->local + done, length, false) : 0;
+    uint64_t number = room ? sy_pending_enter(&stream->requests.pending, (char *)t->local + done,
+                                              length, false)
+                           : 0;
 
     if (!number)
         return false;
-    uint64_t place = sy_tcp_issue_header(stream->tcp, 0, 0, t->pe, t->window, t->offset + done);
+    uint64_t place = sy_engine_place(&stream->tcp->engine, t->pe, t->window, t->offset + done);
     sy_rma_write_long(room, place, SY_RECORD_GET_LONG, length);
-    sy_tcp_issue_mark(ctx, stream, sy_tcp_queue_commit(&stream->queue[TCP_REQUESTS], 16));
-    atomic_store_explicit(&sy_tcp_issue_mark_of(ctx, stream)->wanted, number, memory_order_relaxed);
+    sy_engine_mark(ctx, &stream->requests, sy_tx_commit(&stream->requests.tx, 16));
+    atomic_store_explicit(&sy_engine_mark_of(ctx, &stream->requests)->wanted, number,
+                          memory_order_relaxed);
     *wanted = number;
     return true;
 }
 
-int sy_tcp_get_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                     unsigned flags)
+int sy_tcp_get_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
+                     const struct sy_transfer *t, unsigned flags)
 {
-    struct tcp_stream *first = sy_tcp_issue_begin(tcp, ctx, t->pe);
+    struct tcp *tcp = sy_tcp_of(engine);
+    struct sy_engine_peer *peer = sy_engine_begin(engine, ctx, t->pe);
+    struct tcp_stream *first = peer ? sy_tcp_stream_of(peer) : NULL;
     bool measured = is_measured(tcp, t->length, t->length, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0, since = 0;
     struct spread spread;
@@ -272,15 +282,15 @@ int sy_tcp_get_large(struct tcp *tcp, struct sy_transport_ctx *ctx, const struct
             done += part;
             i = (i + 1) % spread.count;
         } else {
-            large_pass_time(spread.stream[i], &since);
+            sy_engine_pass_time(&spread.stream[i]->requests, &since);
         }
     }
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
-    sy_tcp_issue_end(first);
+    sy_engine_end(&first->requests);
     for (unsigned i = 0; i < spread.count; i++)
         sy_tcp_send(spread.stream[i]);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
-        sy_tcp_issue_wait(spread.stream[i], spread.wanted[i]);
+        sy_engine_wait(&spread.stream[i]->requests, spread.wanted[i]);
     if (measured)
         large_note(first, &spread, t->length, begun);
     return 0;

@@ -25,9 +25,9 @@
 static bool outage_owed(const struct tcp_stream *stream)
 {
     for (int c = 0; c < 2; c++)
-        if (sy_tcp_queue_acked(&stream->queue[c]) != sy_tcp_queue_tail(&stream->queue[c]))
+        if (sy_tx_applied(stream->queue[c].tx) != sy_tx_tail(stream->queue[c].tx))
             return true;
-    return sy_pending_count(&stream->pending);
+    return sy_pending_count(&stream->requests.pending);
 }
 
 static uint64_t outage_latest(uint64_t a, uint64_t b)
@@ -76,7 +76,7 @@ void sy_tcp_outage_break(struct tcp_stream *stream)
     uint64_t progress = 0, now = sy_tcp_now();
 
     for (int c = 0; c < 2; c++)
-        progress += sy_tcp_queue_acked(&stream->queue[c]) + atomic_load(&stream->got[c]);
+        progress += sy_tx_applied(stream->queue[c].tx) + atomic_load(&stream->got[c]);
     outage->narrow = outage_owed(stream) && outage->first && progress == outage->progress &&
                      now - stream->up_since < SHORT_LIVED;
     if (!outage->narrow)
@@ -91,11 +91,11 @@ void sy_tcp_outage_break(struct tcp_stream *stream)
 /* The user has been told of this PE, or of another one of its node: one line is enough. */
 static bool outage_is_told(struct tcp *tcp, int pe)
 {
-    unsigned count = atomic_load_explicit(&tcp->streams.count, memory_order_acquire);
+    unsigned count = sy_engine_peers(&tcp->engine);
     int node = tcp->host->place(pe).node;
 
     for (unsigned i = 0; i < count; i++) {
-        const struct tcp_stream *stream = tcp->streams.stream[i];
+        const struct tcp_stream *stream = sy_tcp_stream_at(tcp, i);
         if (stream->outage.told && tcp->host->place(stream->pe).node == node)
             return true;
     }

@@ -131,13 +131,13 @@ static size_t poll_read_hot(struct tcp *tcp, const struct tcp_stream *but)
  * it may be what another one waits for. */
 static bool poll_run_paused(struct tcp *tcp)
 {
-    unsigned count = atomic_load_explicit(&tcp->streams.count, memory_order_acquire);
+    unsigned count = sy_engine_peers(&tcp->engine);
     bool moved, any = false;
 
     do {
         moved = false;
         for (unsigned i = 0; i < count; i++) {
-            struct tcp_stream *stream = tcp->streams.stream[i];
+            struct tcp_stream *stream = sy_tcp_stream_at(tcp, i);
             if (!stream->in.awaits)
                 continue;
             uint64_t before = atomic_load_explicit(&stream->got[TCP_REQUESTS],
@@ -169,14 +169,14 @@ long sy_tcp_poll_stream(struct tcp *tcp, struct tcp_stream *expected)
 {
     size_t got = 0;
 
-    sy_tcp_send_dirty(tcp, false);
+    sy_engine_send_gathered(&tcp->engine, false);
     if (!poll_try_lock(tcp)) {
         if (expected)
             atomic_store_explicit(&tcp->poll.expected, expected, memory_order_release);
         sched_yield();
         return -1;
     }
-    unsigned streams = atomic_load_explicit(&tcp->streams.count, memory_order_relaxed);
+    unsigned streams = sy_engine_peers(&tcp->engine);
     unsigned turn = tcp->poll.turns++;
     bool all = turn % (streams > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0;
     bool hint = !expected && sy_tcp_hints_expected(tcp);
@@ -210,7 +210,7 @@ long sy_tcp_poll(struct tcp *tcp)
 bool sy_tcp_poll_event(struct tcp *tcp)
 {
     sy_tcp_hints_repeat(tcp);
-    sy_tcp_send_dirty(tcp, true);
+    sy_engine_send_gathered(&tcp->engine, true);
     if (!poll_try_lock(tcp))
         return false;
     bool any = !sy_tcp_poll_may_sleep(tcp) && poll_read_hot(tcp, NULL) > 0;

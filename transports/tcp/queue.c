@@ -5,10 +5,18 @@
 
 #include "transports/tcp/queue.h"
 
-int sy_tcp_queue_open(struct tcp_queue *queue, size_t size)
+#define WINDOW 4096u /* bytes of room that are taken at a time */
+
+int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size)
 {
     memset(queue, 0, sizeof *queue);
+    queue->tx = tx;
     return sy_tcp_ring_open(&queue->ring, size);
+}
+
+static char *tcp_queue_at(const struct tcp_queue *queue, uint64_t ring)
+{
+    return sy_tcp_ring_at(&queue->ring, ring + queue->shift);
 }
 
 static struct tcp_segment *segment_at(const struct tcp_queue *queue, uint64_t index)
@@ -28,12 +36,28 @@ static void tcp_queue_set(_Atomic uint64_t *word, uint64_t value)
 
 void sy_tcp_queue_close(struct tcp_queue *queue)
 {
-    for (uint64_t i = tcp_queue_get(&queue->acked.segment);
+    for (uint64_t i = tcp_queue_get(&queue->applied.segment);
          queue->segment && i < tcp_queue_get(&queue->segment_tail); i++)
         free(segment_at(queue, i)->copy);
     sy_tcp_table_close(queue->segment, TCP_SEGMENTS * sizeof *queue->segment);
     queue->segment = NULL;
     sy_tcp_ring_close(&queue->ring);
+}
+
+bool sy_tcp_queue_room(struct tcp_queue *queue, size_t bytes)
+{
+    struct sy_tx *tx = queue->tx;
+    uint64_t end = tcp_queue_get(&tx->tail) - queue->in_segments;
+    uint64_t used = end - atomic_load_explicit(&queue->applied.ring, memory_order_acquire);
+    size_t room = queue->ring.size - (size_t)used, most = bytes > WINDOW ? bytes : WINDOW;
+
+    if (!used)
+        queue->shift = -end;
+    if (bytes > room)
+        return false;
+    tx->at = tcp_queue_at(queue, end);
+    tx->end = tx->at + (room < most ? room : most);
+    return true;
 }
 
 bool sy_tcp_queue_has_segment(struct tcp_queue *queue)
@@ -42,7 +66,7 @@ bool sy_tcp_queue_has_segment(struct tcp_queue *queue)
         queue->segment = sy_tcp_table_open(TCP_SEGMENTS * sizeof *queue->segment);
     return queue->segment &&
            tcp_queue_get(&queue->segment_tail) -
-                   atomic_load_explicit(&queue->acked.segment, memory_order_acquire) <
+                   atomic_load_explicit(&queue->applied.segment, memory_order_acquire) <
                TCP_SEGMENTS;
 }
 
@@ -59,16 +83,17 @@ static size_t segment_size(const struct tcp_segment *segment)
 uint64_t sy_tcp_queue_commit_segment(struct tcp_queue *queue, size_t bytes, const char *data,
                                      size_t length, void *copy)
 {
-    uint64_t tail = tcp_queue_get(&queue->tail) + bytes,
-             index = tcp_queue_get(&queue->segment_tail);
+    struct sy_tx *tx = queue->tx;
+    uint64_t tail = tcp_queue_get(&tx->tail) + bytes, index = tcp_queue_get(&queue->segment_tail);
+    size_t size = length + queue_padding(length);
 
     *segment_at(queue, index) = (struct tcp_segment){
         .at = tail, .data = data, .length = length, .copy = copy};
     tcp_queue_set(&queue->segment_tail, index + 1);
-    queue->ring_tail += bytes;
-    tail += length + queue_padding(length);
-    tcp_queue_set(&queue->tail, tail);
-    return tail;
+    queue->in_segments += size;
+    tx->at += bytes;
+    tcp_queue_set(&tx->tail, tail + size);
+    return tail + size;
 }
 
 static int tcp_queue_add(struct iovec *iov, int count, const void *bytes, size_t length)
@@ -84,9 +109,9 @@ size_t sy_tcp_queue_take(struct tcp_queue *queue, struct iovec *iov, int room, i
                          size_t most)
 {
     static const char zeros[8];
-    uint64_t begin = tcp_queue_get(&queue->sent.at), at = begin,
+    uint64_t begin = tcp_queue_get(&queue->tx->sent), at = begin,
              ring = tcp_queue_get(&queue->sent.ring);
-    uint64_t index = tcp_queue_get(&queue->sent.segment), tail = sy_tcp_queue_tail(queue);
+    uint64_t index = tcp_queue_get(&queue->sent.segment), tail = sy_tx_tail(queue->tx);
     int used = 0;
 
     while (at < tail && used + 3 <= room && at - begin < most) {
@@ -97,7 +122,7 @@ size_t sy_tcp_queue_take(struct tcp_queue *queue, struct iovec *iov, int room, i
         if (segment && segment->at >= tail) /* entered, but its record not published yet */
             segment = NULL;
         size_t run = (size_t)((segment ? segment->at : tail) - at);
-        used = tcp_queue_add(iov, used, sy_tcp_queue_at(queue, ring), run);
+        used = tcp_queue_add(iov, used, tcp_queue_at(queue, ring), run);
         at += run;
         ring += run;
         if (!segment)
@@ -110,15 +135,16 @@ size_t sy_tcp_queue_take(struct tcp_queue *queue, struct iovec *iov, int room, i
     *count = used;
     tcp_queue_set(&queue->sent.ring, ring);
     tcp_queue_set(&queue->sent.segment, index);
-    tcp_queue_set(&queue->sent.at, at);
+    tcp_queue_set(&queue->tx->sent, at);
     return (size_t)(at - begin);
 }
 
-/* Moves acked to `position`, which may lie inside a run of the ring but not inside a segment. */
+/* Moves `applied` to `position`, which may lie inside a run of the ring but not inside a segment.
+ */
 static bool tcp_queue_release(struct tcp_queue *queue, uint64_t position)
 {
-    uint64_t at = tcp_queue_get(&queue->acked.at), ring = tcp_queue_get(&queue->acked.ring);
-    uint64_t index = tcp_queue_get(&queue->acked.segment);
+    uint64_t at = tcp_queue_get(&queue->tx->applied), ring = tcp_queue_get(&queue->applied.ring);
+    uint64_t index = tcp_queue_get(&queue->applied.segment);
     uint64_t end = atomic_load_explicit(&queue->sent.segment, memory_order_acquire);
 
     for (; index < end && segment_at(queue, index)->at < position; index++) {
@@ -131,25 +157,25 @@ static bool tcp_queue_release(struct tcp_queue *queue, uint64_t position)
         segment->copy = NULL;
     }
     ring += position - at;
-    tcp_queue_set(&queue->acked.segment, index);
-    tcp_queue_set(&queue->acked.ring, ring);
-    tcp_queue_set(&queue->acked.at, position);
+    tcp_queue_set(&queue->applied.segment, index);
+    tcp_queue_set(&queue->applied.ring, ring);
+    tcp_queue_set(&queue->tx->applied, position);
     return true;
 }
 
-bool sy_tcp_queue_applied(struct tcp_queue *queue, uint64_t position)
+bool sy_tcp_queue_release(struct tcp_queue *queue, uint64_t position)
 {
-    return position == tcp_queue_get(&queue->acked.at) || tcp_queue_release(queue, position);
+    return position == tcp_queue_get(&queue->tx->applied) || tcp_queue_release(queue, position);
 }
 
 bool sy_tcp_queue_resume(struct tcp_queue *queue, uint64_t position)
 {
-    if (position < tcp_queue_get(&queue->acked.at) || position > tcp_queue_get(&queue->sent.at) ||
-        !tcp_queue_release(queue, position))
+    if (position < tcp_queue_get(&queue->tx->applied) ||
+        position > tcp_queue_get(&queue->tx->sent) || !tcp_queue_release(queue, position))
         return false;
-    tcp_queue_set(&queue->sent.ring, tcp_queue_get(&queue->acked.ring));
-    tcp_queue_set(&queue->sent.segment, tcp_queue_get(&queue->acked.segment));
-    tcp_queue_set(&queue->sent.at, position);
+    tcp_queue_set(&queue->sent.ring, tcp_queue_get(&queue->applied.ring));
+    tcp_queue_set(&queue->sent.segment, tcp_queue_get(&queue->applied.segment));
+    tcp_queue_set(&queue->tx->sent, position);
     return true;
 }
 
@@ -157,7 +183,7 @@ int sy_tcp_queue_keep(struct tcp_queue *queue, const char *data, size_t length)
 {
     uint64_t end = tcp_queue_get(&queue->segment_tail);
 
-    for (uint64_t i = tcp_queue_get(&queue->acked.segment); i < end; i++) {
+    for (uint64_t i = tcp_queue_get(&queue->applied.segment); i < end; i++) {
         struct tcp_segment *segment = segment_at(queue, i);
         if (segment->copy || segment->data < data || segment->data >= data + length)
             continue;

@@ -29,8 +29,8 @@ static bool receive_take_ack(struct tcp_stream *stream, enum tcp_channel channel
     struct tcp_queue *queue = &stream->queue[channel];
     uint64_t position = sy_tcp_queue_position(queue, low);
 
-    return position <= atomic_load_explicit(&queue->sent.at, memory_order_acquire) &&
-           sy_tcp_queue_applied(queue, position);
+    return position <= atomic_load_explicit(&queue->tx->sent, memory_order_acquire) &&
+           sy_tcp_queue_release(queue, position);
 }
 
 /* A frame's header: what the other side has applied, and what it wants to know. */

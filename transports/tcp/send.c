@@ -13,7 +13,7 @@
 
 static bool send_has(const struct tcp_queue *queue)
 {
-    return sy_tcp_queue_tail(queue) > sy_tcp_queue_sent(queue);
+    return sy_tx_tail(queue->tx) > sy_tx_sent(queue->tx);
 }
 
 static uint64_t send_got(const struct tcp_stream *stream, enum tcp_channel channel)
@@ -24,9 +24,9 @@ static uint64_t send_got(const struct tcp_stream *stream, enum tcp_channel chann
 /* What the other side is to confirm has been sent, and it has not been asked yet. */
 static bool send_must_ask(const struct tcp_stream *stream)
 {
-    uint64_t ask = atomic_load_explicit(&stream->ask, memory_order_relaxed);
+    uint64_t ask = atomic_load_explicit(&stream->requests.tx.ask, memory_order_relaxed);
 
-    return ask > stream->asked && sy_tcp_queue_sent(&stream->queue[TCP_REQUESTS]) >= ask;
+    return ask > stream->asked && sy_tx_sent(&stream->requests.tx) >= ask;
 }
 
 static bool send_must_tell(const struct tcp_stream *stream)
@@ -60,10 +60,10 @@ static bool send_prepare(struct tcp_stream *stream)
         return false;
     if (send_must_ask(stream)) {
         flags |= TCP_FRAME_ACK;
-        stream->asked = sy_tcp_queue_sent(&stream->queue[TCP_REQUESTS]);
+        stream->asked = sy_tx_sent(&stream->requests.tx);
     }
     out->channel = channel;
-    out->end = sy_tcp_queue_sent(queue);
+    out->end = sy_tx_sent(queue->tx);
     if (bye && !send_has(&stream->queue[TCP_REPLIES]) && !send_has(&stream->queue[TCP_REQUESTS])) {
         flags |= TCP_FRAME_BYE;
         atomic_store_explicit(&stream->bye, false, memory_order_relaxed);
@@ -106,7 +106,7 @@ static void send_advance(struct tcp_stream *stream, size_t sent)
 
 void sy_tcp_send_watch(struct tcp_stream *stream)
 {
-    bool blocked = atomic_load_explicit(&stream->blocked, memory_order_relaxed);
+    bool blocked = atomic_load_explicit(&stream->requests.tx.blocked, memory_order_relaxed);
     bool unread = atomic_load_explicit(&stream->paused, memory_order_relaxed) || stream->attended;
 
     if (stream->watch.fd < 0)
@@ -147,7 +147,7 @@ static void send_all(struct tcp_stream *stream)
             send_advance(stream, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
             sy_count_shared(&counters->sends_blocked, 1);
-            atomic_store_explicit(&stream->blocked, true, memory_order_relaxed);
+            atomic_store_explicit(&stream->requests.tx.blocked, true, memory_order_relaxed);
             sy_tcp_send_watch(stream);
             break;
         } else if (errno != EINTR) {
@@ -160,7 +160,7 @@ static void send_all(struct tcp_stream *stream)
         return;
     sy_count_shared(&counters->sends, calls);
     sy_count_shared(&counters->bytes_sent, bytes);
-    sy_flush_sent(&stream->flush, sy_tcp_now());
+    sy_flush_sent(&stream->requests.flush, sy_tcp_now());
     sy_tcp_idle_moved(stream->tcp);
 }
 
@@ -192,7 +192,7 @@ void sy_tcp_send(struct tcp_stream *stream)
     }
     do {
         atomic_exchange_explicit(&stream->again, false, memory_order_seq_cst);
-        if (!atomic_load_explicit(&stream->blocked, memory_order_relaxed))
+        if (!atomic_load_explicit(&stream->requests.tx.blocked, memory_order_relaxed))
             send_all(stream);
         send_unlock(stream);
     } while (atomic_load_explicit(&stream->again, memory_order_seq_cst) && send_try_lock(stream));
@@ -215,67 +215,4 @@ bool sy_tcp_send_attend(struct tcp_stream *stream, int threads)
     sy_tcp_send_watch(stream);
     sy_tcp_send_unlock(stream);
     return true;
-}
-
-void sy_tcp_send_ask(struct tcp_stream *stream, uint64_t position)
-{
-    uint64_t before = atomic_load_explicit(&stream->ask, memory_order_relaxed);
-
-    while (before < position &&
-           !atomic_compare_exchange_weak_explicit(&stream->ask, &before, position,
-                                                  memory_order_relaxed, memory_order_relaxed))
-        ;
-}
-
-/* Nanoseconds that requests may be gathered for. */
-static uint64_t send_delay(const struct tcp_stream *stream)
-{
-    return (uint64_t)stream->tcp->settings.flush_delay * 1000;
-}
-
-/* The producer decides by `sent`, without a fence, whether what it appends is the first of a
- * gathering that has to be entered in `dirty`. A thread that sends in the producer's place may at
- * that moment miss the one's tail while the other misses its `sent`. So this thread looks once
- * more, some time later, when either has long become visible. */
-static void send_gathered(struct tcp_stream *stream)
-{
-    bool stranger = !sy_tcp_stream_is_mine(stream);
-    uint64_t before = sy_tcp_queue_sent(&stream->queue[TCP_REQUESTS]);
-
-    sy_tcp_run_flush(stream);
-    sy_tcp_send(stream);
-    uint64_t sent = sy_tcp_queue_sent(&stream->queue[TCP_REQUESTS]) - before;
-    if (!stranger || !sent)
-        return;
-    sy_flush_taken(&stream->flush, sent, send_delay(stream));
-    sy_tcp_send_mark(stream, true);
-}
-
-void sy_tcp_send_mark(struct tcp_stream *stream, bool patient)
-{
-    struct tcp *tcp = stream->tcp;
-
-    atomic_fetch_or_explicit(&tcp->streams.dirty[stream->slot / 64],
-                             UINT64_C(1) << stream->slot % 64, memory_order_release);
-    tcp->host->soon(sy_flush_delay((unsigned)tcp->settings.flush_delay, patient));
-}
-
-void sy_tcp_send_dirty(struct tcp *tcp, bool due)
-{
-    unsigned count = atomic_load_explicit(&tcp->streams.count, memory_order_acquire);
-
-    for (unsigned word = 0; word * 64 < count; word++) {
-        if (!atomic_load_explicit(&tcp->streams.dirty[word], memory_order_seq_cst))
-            continue;
-        uint64_t bits = atomic_exchange_explicit(&tcp->streams.dirty[word], 0,
-                                                 memory_order_acquire);
-        for (; bits; bits &= bits - 1) {
-            struct tcp_stream *stream =
-                tcp->streams.stream[word * 64 + (unsigned)__builtin_ctzll(bits)];
-            if (due && !sy_flush_is_due(&stream->flush, sy_tcp_now(), send_delay(stream)))
-                sy_tcp_send_mark(stream, false);
-            else
-                send_gathered(stream);
-        }
-    }
 }

@@ -31,48 +31,42 @@ static void set_state(struct tcp_stream *stream, int value)
 
 int sy_tcp_streams_open(struct tcp *tcp, struct sy_error *err)
 {
+    unsigned limit = (unsigned)tcp->host->npes * (1 + (unsigned)tcp->settings.streams);
+    int rc = sy_engine_open(&tcp->engine, tcp->host, &sy_tcp_requests_ops, limit,
+                            tcp->settings.buffer, (unsigned)tcp->settings.flush_delay, err);
+
     memset(&tcp->streams, 0, sizeof tcp->streams);
     pthread_mutex_init(&tcp->streams.making, NULL);
-    tcp->streams.flush_bytes = sy_flush_limit(tcp->settings.buffer);
-    tcp->streams.limit = (unsigned)tcp->host->npes * (1 + (unsigned)tcp->settings.streams);
-    tcp->streams.stream = calloc(tcp->streams.limit, sizeof(struct tcp_stream *));
-    tcp->streams.by_number = calloc(tcp->streams.limit, sizeof *tcp->streams.by_number);
-    tcp->streams.dirty = calloc(tcp->streams.limit / 64 + 1, sizeof *tcp->streams.dirty);
-    if (!tcp->streams.stream || !tcp->streams.by_number || !tcp->streams.dirty)
-        return tcp->host->fail(err, ENOMEM, "no memory for a table of %u connections",
-                               tcp->streams.limit);
-    sy_tcp_producer_open(tcp);
-    return sy_tcp_idle_open(tcp, err);
+    tcp->streams.by_number = calloc(limit, sizeof *tcp->streams.by_number);
+    if (!rc && !tcp->streams.by_number)
+        rc = tcp->host->fail(err, ENOMEM, "no memory for a table of %u connections", limit);
+    return rc ? rc : sy_tcp_idle_open(tcp, err);
 }
 
 static struct tcp_stream *stream_make(struct tcp *tcp, int pe, unsigned number)
 {
     struct tcp_stream *stream = aligned_alloc(_Alignof(struct tcp_stream), sizeof *stream);
-    unsigned slot = atomic_load_explicit(&tcp->streams.count, memory_order_relaxed);
 
     if (!stream)
         return NULL;
     memset(stream, 0, sizeof *stream);
     stream->pe = pe;
     stream->number = number;
-    stream->slot = slot;
     stream->tcp = tcp;
-    stream->locked = tcp->streams.locked;
-    stream->flush_bytes = tcp->streams.flush_bytes;
-    stream->pending.room = tcp->settings.buffer;
+    stream->requests.pending.room = tcp->settings.buffer;
     stream->watch.fd = stream->hint.fd = -1;
     stream->watch.owner = stream;
-    stream->pending.table = sy_tcp_table_open(SY_PENDING_BYTES);
-    if (!stream->pending.table ||
-        sy_tcp_queue_open(&stream->queue[TCP_REQUESTS], tcp->settings.buffer) ||
-        sy_tcp_queue_open(&stream->queue[TCP_REPLIES], tcp->settings.buffer)) {
+    stream->requests.pending.table = sy_tcp_table_open(SY_PENDING_BYTES);
+    if (!stream->requests.pending.table ||
+        sy_tcp_queue_open(&stream->queue[TCP_REQUESTS], &stream->requests.tx,
+                          tcp->settings.buffer) ||
+        sy_tcp_queue_open(&stream->queue[TCP_REPLIES], &stream->replies, tcp->settings.buffer)) {
         sy_tcp_queue_close(&stream->queue[TCP_REQUESTS]);
-        sy_tcp_table_close(stream->pending.table, SY_PENDING_BYTES);
+        sy_tcp_table_close(stream->requests.pending.table, SY_PENDING_BYTES);
         free(stream);
         return NULL;
     }
-    tcp->streams.stream[slot] = stream;
-    atomic_store_explicit(&tcp->streams.count, slot + 1, memory_order_release);
+    sy_engine_add(&tcp->engine, &stream->requests, pe);
     return stream;
 }
 
@@ -160,7 +154,7 @@ static void stream_on_socket(struct tcp_watch *watch, uint32_t events)
 
     if (events & EPOLLOUT) {
         sy_tcp_send_lock(stream);
-        atomic_store_explicit(&stream->blocked, false, memory_order_relaxed);
+        atomic_store_explicit(&stream->requests.tx.blocked, false, memory_order_relaxed);
         sy_tcp_send_watch(stream);
         sy_tcp_send_unlock(stream);
         sy_tcp_send(stream);
@@ -183,7 +177,7 @@ static void stream_drop(struct tcp_stream *stream)
         atomic_fetch_sub_explicit(&stream->tcp->streams.paused, 1, memory_order_relaxed);
     sy_tcp_receive_reset(stream);
     stream->out.left = 0;
-    atomic_store_explicit(&stream->blocked, false, memory_order_relaxed);
+    atomic_store_explicit(&stream->requests.tx.blocked, false, memory_order_relaxed);
     atomic_store_explicit(&stream->paused, false, memory_order_relaxed);
     sy_tcp_send_unlock(stream);
 }
@@ -346,12 +340,12 @@ static uint64_t stream_look_after(struct tcp_stream *stream, uint64_t now)
 
 uint64_t sy_tcp_streams_timers(struct tcp *tcp, uint64_t now)
 {
-    unsigned count = atomic_load_explicit(&tcp->streams.count, memory_order_acquire);
+    unsigned count = sy_engine_peers(&tcp->engine);
     uint64_t next = UINT64_MAX;
 
     stream_connect_wanted(tcp, now);
     for (unsigned i = 0; i < count; i++) {
-        uint64_t wait = stream_look_after(tcp->streams.stream[i], now);
+        uint64_t wait = stream_look_after(sy_tcp_stream_at(tcp, i), now);
         if (wait < next)
             next = wait;
     }
@@ -365,11 +359,11 @@ bool sy_tcp_stream_pending(const struct tcp_stream *stream, struct sy_pending *p
                                         [TCP_STREAM_UP] = "connected",
                                         [TCP_STREAM_OVER] = "closed"};
     const struct tcp_queue *queue = &stream->queue[TCP_REQUESTS];
-    uint64_t sent = atomic_load_explicit(&stream->flush.sent_at, memory_order_relaxed);
+    uint64_t sent = atomic_load_explicit(&stream->requests.flush.sent_at, memory_order_relaxed);
 
     *pending = (struct sy_pending){.pe = stream->pe,
-                                   .bytes = sy_tcp_queue_tail(queue) - sy_tcp_queue_acked(queue),
-                                   .replies = sy_pending_count(&stream->pending),
+                                   .bytes = sy_tx_tail(queue->tx) - sy_tx_applied(queue->tx),
+                                   .replies = sy_pending_count(&stream->requests.pending),
                                    .seconds = sent ? (double)(sy_tcp_now() - sent) / (double)SECOND
                                                    : 0,
                                    .state = words[stream_state(stream)]};
@@ -386,7 +380,7 @@ static bool stream_settled(struct tcp_stream *stream)
     if (stream_state(stream) == TCP_STREAM_OVER || stream_state(stream) == TCP_STREAM_NEW)
         return true;
     for (int c = 0; c < 2; c++)
-        all = all && sy_tcp_queue_acked(&stream->queue[c]) == sy_tcp_queue_tail(&stream->queue[c]);
+        all = all && sy_tx_applied(stream->queue[c].tx) == sy_tx_tail(stream->queue[c].tx);
     return all;
 }
 
@@ -397,10 +391,9 @@ static void stream_wait_for_all(struct tcp *tcp, bool (*done)(struct tcp_stream 
     uint64_t begin = sy_tcp_now(), since = 0;
 
     for (;;) {
-        unsigned count = atomic_load_explicit(&tcp->streams.count, memory_order_acquire),
-                 waiting = 0;
+        unsigned count = sy_engine_peers(&tcp->engine), waiting = 0;
         for (unsigned i = 0; i < count; i++)
-            waiting += !done(tcp->streams.stream[i]);
+            waiting += !done(sy_tcp_stream_at(tcp, i));
         if (!waiting || sy_tcp_now() - begin > limit)
             return;
         if (sy_tcp_poll(tcp) <= 0)
@@ -431,7 +424,7 @@ static void stream_release(struct tcp_stream *stream)
         close(stream->hint.fd);
     sy_tcp_queue_close(&stream->queue[TCP_REQUESTS]);
     sy_tcp_queue_close(&stream->queue[TCP_REPLIES]);
-    sy_tcp_table_close(stream->pending.table, SY_PENDING_BYTES);
+    sy_tcp_table_close(stream->requests.pending.table, SY_PENDING_BYTES);
     free(stream);
 }
 
@@ -441,28 +434,27 @@ void sy_tcp_streams_leave(struct tcp *tcp)
 
     tcp->streams.closing = sy_tcp_now();
     stream_wait_for_all(tcp, sy_tcp_hint_settle, patience);
-    unsigned count = atomic_load(&tcp->streams.count);
+    unsigned count = sy_engine_peers(&tcp->engine);
     for (unsigned i = 0; i < count; i++) {
-        sy_tcp_send_ask(tcp->streams.stream[i],
-                        sy_tcp_queue_tail(&tcp->streams.stream[i]->queue[TCP_REQUESTS]));
+        struct tcp_stream *stream = sy_tcp_stream_at(tcp, i);
+        sy_tx_ask(&stream->requests.tx, sy_tx_tail(&stream->requests.tx));
         /* And the other side may wait to hear that its replies have come. */
-        atomic_store_explicit(&tcp->streams.stream[i]->ack_due, true, memory_order_relaxed);
-        sy_tcp_send(tcp->streams.stream[i]);
+        atomic_store_explicit(&stream->ack_due, true, memory_order_relaxed);
+        sy_tcp_send(stream);
     }
     stream_wait_for_all(tcp, stream_settled, patience);
     tcp->streams.farewell = true;
     for (unsigned i = 0; i < count; i++)
-        say_bye(tcp->streams.stream[i]);
+        say_bye(sy_tcp_stream_at(tcp, i));
     stream_wait_for_all(tcp, stream_has_left, FAREWELL);
 }
 
 void sy_tcp_streams_close(struct tcp *tcp)
 {
     sy_tcp_idle_close(tcp);
-    for (unsigned i = 0; i < atomic_load(&tcp->streams.count); i++)
-        stream_release(tcp->streams.stream[i]);
-    free(tcp->streams.stream);
+    for (unsigned i = 0; i < sy_engine_peers(&tcp->engine); i++)
+        stream_release(sy_tcp_stream_at(tcp, i));
     free(tcp->streams.by_number);
-    free(tcp->streams.dirty);
+    sy_engine_close(&tcp->engine);
     memset(&tcp->streams, 0, sizeof tcp->streams);
 }

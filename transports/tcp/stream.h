@@ -3,11 +3,12 @@
  * streams, for parts of large transfers, with the first large one.
  *
  * Locks, in the order in which they are taken:
- *   append  the producer of requests, of stream 0 for all streams to the process (producer.c)
+ *   append  the producer of requests, of stream 0 for all streams to the process
+ *           (engine/producer.h)
  *   poll    receiving, applying, connecting, the producer of replies (poll.h)
  *   send    the socket's sending side; sy_tcp_send() leaves its work to the holder
- * Under poll, append is only tried (idle.c, hint.c): sy_tcp_producer_stop() gives up at once
- * where another thread has it, so that nobody waits against the order.
+ * Under poll, append is only tried (idle.c, hint.c): sy_producer_stop() gives up at once where
+ * another thread has it, so that nobody waits against the order.
  */
 #ifndef TCP_STREAM_H
 #define TCP_STREAM_H
@@ -16,8 +17,7 @@
 #include <switchyard/transport.h>
 
 #include "engine/apply.h"
-#include "engine/flush.h"
-#include "engine/pending.h"
+#include "engine/engine.h"
 #include "transports/tcp/conn/conn.h"
 #include "transports/tcp/hint.h"
 #include "transports/tcp/queue.h"
@@ -71,44 +71,31 @@ struct tcp_stream {
     struct tcp_watch watch;
     int pe; /* the process at the other end */
     unsigned number;
-    unsigned slot; /* index in sy_tcp_streams */
     _Atomic int state;
     struct tcp_stream *next_wanted; /* in the list of those that are to be connected */
-    bool locked;                    /* constant: as in the table, as is the next */
-    size_t flush_bytes;
 
+    struct sy_engine_peer requests; /* the engine's, but for what it lends of queue[0] */
+    struct sy_tx replies;           /* of queue[1] */
     struct tcp_queue queue[2];
 
     /* Producer of requests: the application's threads, one at a time. */
-    _Alignas(
-        64) _Atomic bool append; /* stream 0: its lock, or somebody keeps it out (producer.c) */
-    _Atomic bool producing;      /* stream 0: it is at work, without the lock */
-    struct sy_pending_replies pending;
     struct tcp_stream
         *stripe[TCP_STREAMS_MAX]; /* stream 0: the further streams to the same process */
     struct tcp_pace pace;         /* stream 0: of transfers that may use them or not */
     unsigned unordered;           /* stream 0: bits of those with parts that no AWAIT covers yet */
     uint64_t awaits;              /* others: position of stream 0 that its last AWAIT named */
-    uint64_t next;                /* the header of an element put that continues the last one */
-    _Atomic bool run; /* continuing puts are being merged: in the ring, not yet committed */
-    uint64_t run_header;
-    size_t run_bytes;
-    _Atomic pthread_t producer; /* the thread that last began to gather */
 
     /* Sender. */
     _Alignas(64) _Atomic bool send;
     _Atomic bool again;   /* somebody found `send` taken */
-    _Atomic bool blocked; /* the socket is full, until EPOLLOUT */
     _Atomic bool ack_due; /* the other side asked how far I am */
     _Atomic bool bye;     /* say BYE with the next frame */
-    _Atomic uint64_t ask; /* have the other side acknowledge requests up to here */
-    uint64_t asked;
-    bool greeted; /* a frame has been sent on this connection */
+    uint64_t asked;       /* the other side has been asked about requests up to here */
+    bool greeted;         /* a frame has been sent on this connection */
     int attended; /* how many see to it that it is read all the time, so that epoll need not */
     _Atomic uint64_t told;      /* of got[0] + got[1], with the last frame */
     _Atomic uint64_t handed[2]; /* bytes of the channels that the kernel has taken */
     _Atomic bool paused;        /* the socket is not read: an AWAIT stands in the way */
-    struct sy_flush flush;
     struct tcp_out out;
 
     struct tcp_hint hint; /* stream 0 */
@@ -130,28 +117,20 @@ struct tcp_stream {
     char why[400]; /* the last attempt failed */
 };
 
-/* All streams, in the order they were made. */
+/* Beside the engine's list of all. */
 struct tcp_stream_table {
-    struct tcp_stream **stream;
     _Atomic(struct tcp_stream *) *by_number; /* number * npes + PE; NULL: not made yet */
     _Atomic(struct tcp_stream *) wanted;     /* to be connected, the last one first */
-    _Atomic unsigned count;
-    unsigned limit;
-    _Atomic uint64_t *dirty; /* a bit for each: has requests that nobody is sending yet */
-    _Atomic int paused;      /* how many wait for another one */
-    _Atomic bool striped;    /* a large transfer has been spread over further streams */
-    bool locked;             /* producers take locks (producer.c) */
-    size_t flush_bytes;      /* constant: sy_flush_limit */
-    pthread_mutex_t making;  /* by the application's threads and the one that accepts connections */
-    uint64_t closing;        /* since when, or 0 */
-    bool farewell;           /* BYE is the last word of every connection now */
+    _Atomic int paused;                      /* how many wait for another one */
+    _Atomic bool striped;   /* a large transfer has been spread over further streams */
+    pthread_mutex_t making; /* by the application's threads and the one that accepts connections */
+    uint64_t closing;       /* since when, or 0 */
+    bool farewell;          /* BYE is the last word of every connection now */
 };
 
-/* Whether this thread was the last one to begin to gather on the stream. */
-static inline bool sy_tcp_stream_is_mine(const struct tcp_stream *stream)
+static inline struct tcp_stream *sy_tcp_stream_of(struct sy_engine_peer *requests)
 {
-    return pthread_equal(atomic_load_explicit(&stream->producer, memory_order_relaxed),
-                         pthread_self());
+    return (struct tcp_stream *)(void *)((char *)requests - offsetof(struct tcp_stream, requests));
 }
 
 /* Listens for connections of streams. */
@@ -197,29 +176,6 @@ void sy_tcp_send(struct tcp_stream *stream);
 void sy_tcp_send_lock(struct tcp_stream *stream);
 void sy_tcp_send_unlock(struct tcp_stream *stream);
 
-/* Keeps the producer of a process's streams out, given stream 0; false: it is at work (be it this
- * thread, which polls meanwhile), or another thread does. producer.c */
-bool sy_tcp_producer_stop(struct tcp_stream *stream);
-void sy_tcp_producer_go(struct tcp_stream *stream);
-
-/* The producer finds itself kept out: waits until it may try again. */
-void sy_tcp_producer_wait(struct tcp_stream *stream) __attribute__((cold));
-void sy_tcp_producer_open(struct tcp *tcp);
-
-/* Commits a run, if one is open. By the producer, or while it is kept out. run.c */
-void sy_tcp_run_close(struct tcp_stream *stream);
-
-/* The same for a thread that is about to send. Where the producer is at work the run stays open,
- * and the stream is marked, to be looked at again. */
-void sy_tcp_run_flush(struct tcp_stream *stream);
-
-/* Sends what has been gathered; due: only what has been waiting for SHMEM_TCP_FLUSH_DELAY. */
-void sy_tcp_send_dirty(struct tcp *tcp, bool due);
-
-/* Has what is gathered on a stream sent by the next poll: after SHMEM_TCP_FLUSH_DELAY, or with
- * `patient` some time later, by the progress thread if no other has done it. */
-void sy_tcp_send_mark(struct tcp_stream *stream, bool patient);
-
 /* Has epoll watch for what the stream needs by `blocked`, `paused` and `attended`. Under the send
  * lock.
  */
@@ -231,9 +187,6 @@ bool sy_tcp_send_attend(struct tcp_stream *stream, int threads);
 
 /* Whether there is something to send: records, or a word about what has been applied. */
 bool sy_tcp_send_due(const struct tcp_stream *stream);
-
-/* Asks that the other side acknowledge what has been appended up to `position`. Sends nothing. */
-void sy_tcp_send_ask(struct tcp_stream *stream, uint64_t position);
 
 /* Something has been sent or received: streams are to be looked at. Any thread. idle.c */
 void sy_tcp_idle_moved(struct tcp *tcp);

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transports/tcp/calls.h"
-#include "transports/tcp/issue.h"
+#include "transports/tcp/tcp.h"
 #include "util/limits.h"
 
 static const struct sy_option options[] = {
@@ -231,18 +230,17 @@ static void tcp_close(void *self)
 {
     struct tcp *tcp = self;
 
-    if (tcp->streams.stream)
+    if (tcp->engine.peer)
         sy_tcp_streams_leave(tcp);
     sy_tcp_net_close(tcp->net);
     sy_tcp_hints_close(tcp);
-    if (tcp->streams.stream)
+    if (tcp->engine.peer)
         sy_tcp_streams_close(tcp);
     sy_regions_close(&tcp->regions);
     sy_tcp_watches_close(&tcp->poll.set);
     free(tcp->map.addresses);
     free(tcp->map.node_begin);
     free(tcp->map.node_pe);
-    free(tcp->routes);
     sy_tcp_table_close(tcp->received, TCP_RECEIVE_BYTES);
     free(tcp);
 }
@@ -271,11 +269,9 @@ static int tcp_connect(void *self, const void *addresses, size_t stride, double 
         rc = sy_regions_fits(&tcp->regions, err);
     if (!rc)
         rc = sy_tcp_streams_open(tcp, err);
-    if (rc)
-        return rc;
-    tcp_check_limits(tcp);
-    tcp->routes = calloc((size_t)tcp->host->npes, sizeof *tcp->routes);
-    return tcp->routes ? 0 : tcp->host->fail(err, ENOMEM, "no memory for routes");
+    if (!rc)
+        tcp_check_limits(tcp);
+    return rc;
 }
 
 static unsigned tcp_reach(void *self, int pe)
@@ -320,11 +316,11 @@ static void tcp_disarm(void *self)
 static int tcp_pending(void *self, struct sy_pending *list, int room)
 {
     struct tcp *tcp = self;
-    unsigned streams = atomic_load_explicit(&tcp->streams.count, memory_order_acquire);
+    unsigned streams = sy_engine_peers(&tcp->engine);
     int count = 0;
 
     for (unsigned i = 0; i < streams && count < room; i++)
-        if (sy_tcp_stream_pending(tcp->streams.stream[i], &list[count]))
+        if (sy_tcp_stream_pending(sy_tcp_stream_at(tcp, i), &list[count]))
             count++;
     return count;
 }
@@ -341,23 +337,23 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .address = tcp_address,
     .connect = tcp_connect,
     .reach = tcp_reach,
-    .ctx_open = sy_tcp_ctx_open,
-    .ctx_close = sy_tcp_ctx_close,
-    .put = sy_tcp_put,
-    .get = sy_tcp_get,
-    .put_strided = sy_tcp_put_strided,
-    .get_strided = sy_tcp_get_strided,
-    .amo = sy_tcp_amo,
-    .put_signal = sy_tcp_put_signal,
-    .fence = sy_tcp_fence,
-    .quiet = sy_tcp_quiet,
+    .ctx_open = sy_engine_ctx_open,
+    .ctx_close = sy_engine_ctx_close,
+    .put = sy_engine_put,
+    .get = sy_engine_get,
+    .put_strided = sy_engine_put_strided,
+    .get_strided = sy_engine_get_strided,
+    .amo = sy_engine_amo,
+    .put_signal = sy_engine_put_signal,
+    .fence = sy_engine_fence,
+    .quiet = sy_engine_quiet,
     .progress = tcp_progress,
     .wait_fd = tcp_wait_fd,
-    .session = sy_tcp_session,
+    .session = sy_engine_session,
     .arm = tcp_arm,
     .disarm = tcp_disarm,
     .pending = tcp_pending,
-    .raise = sy_tcp_raise,
+    .raise = sy_engine_raise,
     .protection = "each connection is authenticated by the job's key; what then follows on it is "
                   "neither authenticated nor encrypted",
 };

@@ -5,10 +5,8 @@
  * stream.c       a stream: the two channels to another process, that outlive its connections
  * ring.c       the memory of a buffer
  * queue.c        a channel's bytes until the other side has applied them
- * issue.c      appends operations, by the one thread that may (producer.c); run.c: joins puts
- * calls.c      the data calls: put, get, atomics; strided.c; large.c: over several connections
- * pace.c       which transfers go over several
- * order.c      contexts, fence and quiet
+ * requests.c   what the message engine is lent; it has the data calls (engine/engine.h)
+ * large.c      large transfers, over several connections; pace.c: which ones
  * send.c       from a stream's buffers to its socket
  * receive.c    from the socket: frames, records in segments, large payloads
  * apply.c      what a record does to memory
@@ -34,12 +32,6 @@
 
 #define TCP_RECEIVE_BYTES (256u << 10) /* holds what is left from before and what a read brings */
 
-/* How a PE is reached. */
-struct tcp_route {
-    struct tcp_stream *_Atomic stream; /* NULL: not known yet */
-    _Atomic unsigned target;           /* for the record's header */
-};
-
 /* What the PEs published, and where they are. */
 struct tcp_map {
     char *addresses; /* npes records of `size` bytes: length, then what the PE published */
@@ -59,9 +51,9 @@ struct tcp_idle {
 
 /* An instance of the plugin. */
 struct tcp {
+    struct sy_engine engine; /* first: the engine's calls are given an instance */
     const struct sy_host *host;
     struct tcp_settings settings;
-    struct tcp_route *routes;
     struct tcp_stream_table streams;
     struct tcp_map map;
     struct sy_regions regions;
@@ -73,6 +65,17 @@ struct tcp {
     char *received; /* TCP_RECEIVE_BYTES, by receive.c under the poll lock */
 };
 
+static inline struct tcp *sy_tcp_of(struct sy_engine *engine)
+{
+    return (struct tcp *)engine;
+}
+
+/* In the order in which they were made: the first is 0. */
+static inline struct tcp_stream *sy_tcp_stream_at(const struct tcp *tcp, unsigned i)
+{
+    return sy_tcp_stream_of(tcp->engine.peer[i]);
+}
+
 /* The stream to PE pe with this number, at most SHMEM_TCP_STREAMS, if it has been made; NULL: not,
  * or there is no such PE. Any thread. */
 static inline struct tcp_stream *sy_tcp_stream_made(struct tcp *tcp, uint32_t pe, unsigned number)
@@ -83,6 +86,9 @@ static inline struct tcp_stream *sy_tcp_stream_made(struct tcp *tcp, uint32_t pe
                                             memory_order_acquire)
                      : NULL;
 }
+
+/* What the engine is lent. requests.c */
+extern const struct sy_engine_ops sy_tcp_requests_ops SY_HIDDEN;
 
 /* What PE pe published. */
 const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size);

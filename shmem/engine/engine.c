@@ -1,0 +1,182 @@
+/* See engine.h and issue.h: opening, and the paths that are taken once in a while. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/issue.h"
+
+int sy_engine_open(struct sy_engine *engine, const struct sy_host *host,
+                   const struct sy_engine_ops *ops, unsigned limit, size_t buffer,
+                   unsigned flush_delay, struct sy_error *err)
+{
+    *engine = (struct sy_engine){.host = host,
+                                 .ops = ops,
+                                 .routes = calloc((size_t)host->npes, sizeof *engine->routes),
+                                 .peer = calloc(limit, sizeof *engine->peer),
+                                 .limit = limit,
+                                 .flush_delay = flush_delay,
+                                 .flush_bytes = sy_flush_limit(buffer),
+                                 .locked = sy_producer_takes_locks(host->threads),
+                                 .dirty = calloc(limit / 64 + 1, sizeof *engine->dirty)};
+    if (!engine->routes || !engine->peer || !engine->dirty)
+        return host->fail(err, ENOMEM, "no memory for a table of %u streams", limit);
+    return 0;
+}
+
+void sy_engine_close(struct sy_engine *engine)
+{
+    free(engine->routes);
+    free(engine->peer);
+    free(engine->dirty);
+    *engine = (struct sy_engine){0};
+}
+
+void sy_engine_add(struct sy_engine *engine, struct sy_engine_peer *peer, int pe)
+{
+    unsigned slot = atomic_load_explicit(&engine->peers, memory_order_relaxed);
+
+    peer->engine = engine;
+    peer->pe = pe;
+    peer->slot = slot;
+    peer->flush_bytes = engine->flush_bytes;
+    peer->producer.locked = engine->locked;
+    engine->peer[slot] = peer;
+    atomic_store_explicit(&engine->peers, slot + 1, memory_order_release);
+}
+
+/* Other threads may be at it too, and find the same. */
+struct sy_engine_peer *sy_engine_route(struct sy_engine *engine, int pe)
+{
+    unsigned target = SY_RECORD_TARGET_SELF;
+    struct sy_engine_peer *peer = engine->ops->route(engine, pe, &target);
+
+    if (!peer)
+        return NULL;
+    atomic_store_explicit(&engine->routes[pe].target, target, memory_order_relaxed);
+    atomic_store_explicit(&engine->routes[pe].peer, peer, memory_order_release);
+    return peer;
+}
+
+struct sy_engine_mark *sy_engine_make_marks(struct sy_engine *engine, struct sy_engine_ctx *ctx)
+{
+    struct sy_engine_mark *made = calloc(engine->limit, sizeof *made), *before = NULL;
+
+    if (made && !atomic_compare_exchange_strong(&ctx->mark, &before, made)) {
+        free(made);
+        return before;
+    }
+    return made;
+}
+
+/* ---- when requests leave ---- */
+
+static uint64_t engine_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Nanoseconds that requests may be gathered for. */
+static uint64_t engine_delay(const struct sy_engine *engine)
+{
+    return (uint64_t)engine->flush_delay * 1000;
+}
+
+void sy_engine_first(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, uint64_t tail,
+                     size_t bytes)
+{
+    enum sy_flush_when when = sy_flush_first(&peer->flush, engine_now(), tail - bytes, tail,
+                                             ctx->batch);
+
+    if (when == SY_FLUSH_ALONE_ACK)
+        sy_tx_ask(&peer->tx, tail);
+    if (when == SY_FLUSH_ALONE_ACK || when == SY_FLUSH_ALONE) {
+        peer->engine->ops->send(peer);
+        return;
+    }
+    sy_producer_gathers(&peer->producer);
+    sy_engine_send_later(peer, when == SY_FLUSH_LATE);
+}
+
+void sy_engine_send_later(struct sy_engine_peer *peer, bool patient)
+{
+    struct sy_engine *engine = peer->engine;
+
+    atomic_fetch_or_explicit(&engine->dirty[peer->slot / 64], UINT64_C(1) << peer->slot % 64,
+                             memory_order_release);
+    engine->host->soon(sy_flush_delay(engine->flush_delay, patient));
+}
+
+/* The producer decides by `sent`, without a fence, whether what it appends is the first of a
+ * gathering that has to be entered in `dirty`. A thread that sends in the producer's place may at
+ * that moment miss the one's tail while the other misses its `sent`. So this thread looks once
+ * more, some time later, when either has long become visible. */
+static void engine_send_one(struct sy_engine_peer *peer)
+{
+    bool stranger = !sy_producer_is_me(&peer->producer);
+    uint64_t before = sy_tx_sent(&peer->tx);
+
+    sy_combine_flush(peer);
+    peer->engine->ops->send(peer);
+    uint64_t sent = sy_tx_sent(&peer->tx) - before;
+    if (!stranger || !sent)
+        return;
+    sy_flush_taken(&peer->flush, sent, engine_delay(peer->engine));
+    sy_engine_send_later(peer, true);
+}
+
+void sy_engine_send_gathered(struct sy_engine *engine, bool due)
+{
+    unsigned count = sy_engine_peers(engine);
+
+    for (unsigned word = 0; word * 64 < count; word++) {
+        if (!atomic_load_explicit(&engine->dirty[word], memory_order_seq_cst))
+            continue;
+        uint64_t bits = atomic_exchange_explicit(&engine->dirty[word], 0, memory_order_acquire);
+        for (; bits; bits &= bits - 1) {
+            struct sy_engine_peer *peer = engine->peer[word * 64 + (unsigned)__builtin_ctzll(bits)];
+            if (due && !sy_flush_is_due(&peer->flush, engine_now(), engine_delay(engine)))
+                sy_engine_send_later(peer, false);
+            else
+                engine_send_one(peer);
+        }
+    }
+}
+
+/* ---- waiting ---- */
+
+void sy_engine_commit_and_wait(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, size_t bytes,
+                               uint64_t wanted)
+{
+    const struct sy_engine_ops *ops = peer->engine->ops;
+    uint64_t tail = sy_tx_commit(&peer->tx, bytes);
+    bool attends = ops->attend && ops->attend(peer, 1);
+
+    sy_engine_done(ctx, peer, tail, bytes, true);
+    sy_engine_wait(peer, wanted);
+    if (attends)
+        ops->attend(peer, -1);
+}
+
+/* The first rest, which comes early, also tells the progress thread that this thread polls. */
+void sy_engine_wait(struct sy_engine_peer *peer, uint64_t wanted)
+{
+    struct sy_engine *engine = peer->engine;
+    uint64_t since = 0;
+
+    for (unsigned turn = 0; sy_pending_answered(&peer->pending) < wanted; turn++)
+        if (engine->ops->poll(engine, peer) <= 0 && turn % 8 == 0)
+            engine->host->rest(&since);
+}
+
+void sy_engine_pass_time(struct sy_engine_peer *peer, uint64_t *since)
+{
+    struct sy_engine *engine = peer->engine;
+
+    if (!atomic_load_explicit(&peer->tx.blocked, memory_order_relaxed))
+        engine->ops->send(peer);
+    if (engine->ops->poll(engine, peer) <= 0)
+        engine->host->rest(since);
+}

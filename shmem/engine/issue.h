@@ -1,0 +1,169 @@
+/* Appending requests to a stream and having them leave; flush.h says when. For the engine's calls,
+ * and for those of a transport that appends records of its own.
+ *
+ * A call begins, which makes this thread the producer, writes into the room that it gets, commits,
+ * and is done. */
+#ifndef SY_ENGINE_ISSUE_H
+#define SY_ENGINE_ISSUE_H
+
+#include <string.h>
+
+#include "engine/engine.h"
+#include "engine/rma.h"
+
+/* The slow paths of enter. */
+struct sy_engine_peer *sy_engine_route(struct sy_engine *engine, int pe) SY_COLD;
+struct sy_engine_mark *sy_engine_make_marks(struct sy_engine *engine,
+                                            struct sy_engine_ctx *ctx) SY_COLD;
+
+/* The first request has been gathered on a stream: sends it if the stream is idle, otherwise sees
+ * to it that it leaves in time. */
+void sy_engine_first(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, uint64_t tail,
+                     size_t bytes);
+
+/* Waits until the reply number `wanted` has come. */
+void sy_engine_wait(struct sy_engine_peer *peer, uint64_t wanted);
+
+/* Progress while this thread waits for room, or for what it has sent to be applied. */
+void sy_engine_pass_time(struct sy_engine_peer *peer, uint64_t *since);
+
+/* Joins an element to the one before it; false: it does not continue that. `peer` is entered, and
+ * left where that has been done. combine.c */
+bool sy_combine_put(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, const void *from,
+                    unsigned code);
+
+/* Commits what has been joined. By the producer, or while it is kept out. */
+void sy_combine_close(struct sy_engine_peer *peer);
+
+/* The same for a thread that is about to send. Where the producer is at work it stays open, and is
+ * looked at again later. */
+void sy_combine_flush(struct sy_engine_peer *peer);
+
+static inline bool sy_combine_is_open(const struct sy_engine_peer *peer)
+{
+    return atomic_load_explicit(&peer->combine.open, memory_order_acquire);
+}
+
+/* As begin, but what is being joined stays open. */
+SY_INLINE struct sy_engine_peer *sy_engine_enter(struct sy_engine *engine,
+                                                 struct sy_engine_ctx *ctx, int pe)
+{
+    struct sy_engine_peer *peer = atomic_load_explicit(&engine->routes[pe].peer,
+                                                       memory_order_acquire);
+
+    if (SY_UNLIKELY(!peer) && !(peer = sy_engine_route(engine, pe)))
+        return NULL;
+    if (SY_UNLIKELY(!atomic_load_explicit(&ctx->mark, memory_order_acquire)) &&
+        !sy_engine_make_marks(engine, ctx))
+        return NULL;
+    sy_producer_lock(&peer->producer);
+    return peer;
+}
+
+/* The stream to a PE, ready for appending; NULL: answer -EAGAIN. */
+SY_INLINE struct sy_engine_peer *sy_engine_begin(struct sy_engine *engine,
+                                                 struct sy_engine_ctx *ctx, int pe)
+{
+    struct sy_engine_peer *peer = sy_engine_enter(engine, ctx, pe);
+
+    if (SY_LIKELY(peer) && SY_UNLIKELY(sy_combine_is_open(peer)))
+        sy_combine_close(peer);
+    return peer;
+}
+
+/* Ends what begin began, with nothing more appended. */
+SY_INLINE void sy_engine_end(struct sy_engine_peer *peer)
+{
+    sy_producer_unlock(&peer->producer);
+}
+
+/* The header of a record for PE pe, whose stream is known, without an operation. */
+SY_INLINE uint64_t sy_engine_place(const struct sy_engine *engine, int pe, unsigned window,
+                                   uint64_t offset)
+{
+    unsigned target = atomic_load_explicit(&engine->routes[pe].target, memory_order_relaxed);
+
+    return sy_record(0, 0, target, window, offset);
+}
+
+/* Room for a record; NULL: none, and begin is undone. */
+SY_INLINE char *sy_engine_room(struct sy_engine_peer *peer, size_t bytes)
+{
+    if (SY_LIKELY(sy_tx_fits(&peer->tx, bytes)) || peer->engine->ops->room(peer, bytes))
+        return peer->tx.at;
+    sy_engine_end(peer);
+    return NULL;
+}
+
+static inline struct sy_engine_mark *sy_engine_mark_of(struct sy_engine_ctx *ctx,
+                                                       const struct sy_engine_peer *peer)
+{
+    return atomic_load_explicit(&ctx->mark, memory_order_relaxed) + peer->slot;
+}
+
+/* Moves the context's mark on a stream on to the end of its last request. Between begin and end. */
+static inline void sy_engine_mark(struct sy_engine_ctx *ctx, const struct sy_engine_peer *peer,
+                                  uint64_t tail)
+{
+    atomic_store_explicit(&sy_engine_mark_of(ctx, peer)->position, tail, memory_order_relaxed);
+}
+
+/* A mark has been moved. */
+static inline void sy_engine_dirty(struct sy_engine_ctx *ctx)
+{
+    if (!atomic_load_explicit(&ctx->dirty, memory_order_relaxed))
+        atomic_store_explicit(&ctx->dirty, true, memory_order_release);
+}
+
+/* Marks what the context has issued; ends the append; sends by the policy. `bytes` were appended up
+ * to `tail`; now: at once. */
+SY_INLINE void sy_engine_done(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, uint64_t tail,
+                              size_t bytes, bool now)
+{
+    sy_engine_mark(ctx, peer, tail);
+    sy_engine_dirty(ctx);
+    sy_engine_end(peer);
+    switch (sy_flush_appended(tail - sy_tx_sent(&peer->tx), bytes, now, peer->flush_bytes)) {
+    case SY_FLUSH_GATHER:
+        break;
+    case SY_FLUSH_FIRST:
+        sy_engine_first(ctx, peer, tail, bytes);
+        break;
+    default:
+        /* Somebody waits for what is to leave now, and an old `blocked` would strand it. */
+        if (now || !atomic_load_explicit(&peer->tx.blocked, memory_order_relaxed))
+            peer->engine->ops->send(peer);
+    }
+}
+
+/* Publishes a record of `bytes` that has been written, and is done. */
+SY_INLINE void sy_engine_commit(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer,
+                                size_t bytes, bool now)
+{
+    sy_engine_done(ctx, peer, sy_tx_commit(&peer->tx, bytes), bytes, now);
+}
+
+/* The same for a request whose reply, number `wanted`, this thread waits for. */
+void sy_engine_commit_and_wait(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, size_t bytes,
+                               uint64_t wanted);
+
+/* Room for a request that has a reply, which goes to `dest` and will be number *wanted; NULL: none,
+ * and begin is undone. */
+SY_INLINE char *sy_engine_asking_room(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer,
+                                      size_t bytes, void *dest, size_t length, bool strided,
+                                      uint64_t *wanted)
+{
+    char *room = sy_engine_room(peer, bytes);
+
+    if (SY_UNLIKELY(!room))
+        return NULL;
+    *wanted = sy_pending_enter(&peer->pending, dest, length, strided);
+    if (SY_UNLIKELY(!*wanted)) {
+        sy_engine_end(peer);
+        return NULL;
+    }
+    atomic_store_explicit(&sy_engine_mark_of(ctx, peer)->wanted, *wanted, memory_order_relaxed);
+    return room;
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* See parts.h. */
+#include <errno.h>
+
+#include "engine/issue.h"
+#include "engine/parts.h"
+
+/* After something has been issued there is no way back, so this waits. */
+int sy_parts_issue(const struct sy_parts *parts, bool wait)
+{
+    struct sy_engine *engine = parts->engine;
+    uint64_t since = 0, wanted = 0;
+
+    for (size_t done = 0; done < parts->length;) {
+        size_t left = parts->length - done, part = left < parts->most ? left : parts->most;
+        if (parts->issue(parts, done, part, &wanted))
+            done += part;
+        else if (!done)
+            return -EAGAIN;
+        else
+            sy_engine_pass_time(atomic_load(&engine->routes[parts->pe].peer), &since);
+    }
+    if (wait && wanted) {
+        struct sy_engine_peer *peer = atomic_load(&engine->routes[parts->pe].peer);
+        engine->ops->send(peer);
+        sy_engine_wait(peer, wanted);
+    }
+    return 0;
+}
+
+static uint64_t parts_place(const struct sy_parts *parts, size_t done)
+{
+    const struct sy_transfer *t = parts->transfer;
+
+    return sy_engine_place(parts->engine, t->pe, t->window, t->offset + done);
+}
+
+static bool parts_issue_put(const struct sy_parts *parts, size_t done, size_t part,
+                            uint64_t *wanted)
+{
+    const struct sy_transfer *t = parts->transfer;
+    struct sy_engine_peer *peer = sy_engine_begin(parts->engine, parts->ctx, t->pe);
+    size_t bytes = sy_rma_put_size(part);
+    char *room;
+
+    (void)wanted;
+    if (!peer || !(room = sy_engine_room(peer, bytes)))
+        return false;
+    sy_rma_write_put(room, parts_place(parts, done), (const char *)t->local + done, part);
+    sy_engine_commit(parts->ctx, peer, bytes, false);
+    return true;
+}
+
+static bool parts_issue_get(const struct sy_parts *parts, size_t done, size_t part,
+                            uint64_t *wanted)
+{
+    const struct sy_transfer *t = parts->transfer;
+    struct sy_engine_peer *peer = sy_engine_begin(parts->engine, parts->ctx, t->pe);
+    size_t bytes = sy_rma_get_size(part);
+    uint64_t number;
+    char *room = peer ? sy_engine_asking_room(parts->ctx, peer, bytes, (char *)t->local + done,
+                                              part, false, &number)
+                      : NULL;
+
+    if (!room)
+        return false;
+    sy_rma_write_get(room, parts_place(parts, done), part);
+    sy_engine_commit(parts->ctx, peer, bytes, false);
+    *wanted = number;
+    return true;
+}
+
+int sy_parts_put(struct sy_engine *engine, struct sy_engine_ctx *ctx, const struct sy_transfer *t)
+{
+    const struct sy_parts parts = {
+        engine, ctx, t->pe, t->length, engine->ops->longest_put[1], t, parts_issue_put};
+
+    return sy_parts_issue(&parts, false);
+}
+
+int sy_parts_get(struct sy_engine *engine, struct sy_engine_ctx *ctx, const struct sy_transfer *t,
+                 unsigned flags)
+{
+    const struct sy_parts parts = {
+        engine, ctx, t->pe, t->length, engine->ops->longest_get, t, parts_issue_get};
+
+    return sy_parts_issue(&parts, flags & SY_BLOCKING);
+}

@@ -1,0 +1,41 @@
+/* See producer.h. */
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine/producer.h"
+
+static bool producer_fence(int command)
+{
+    return !syscall(SYS_membarrier, command, 0, 0);
+}
+
+bool sy_producer_takes_locks(bool threads)
+{
+    return threads || !producer_fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
+void sy_producer_wait(struct sy_producer *producer)
+{
+    atomic_store_explicit(&producer->producing, false, memory_order_release);
+    while (atomic_load_explicit(&producer->append, memory_order_acquire))
+        sched_yield();
+}
+
+bool sy_producer_stop(struct sy_producer *producer)
+{
+    if (atomic_exchange_explicit(&producer->append, true, memory_order_acquire))
+        return false;
+    if (producer->locked)
+        return true;
+    if (producer_fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
+        !atomic_load_explicit(&producer->producing, memory_order_acquire))
+        return true;
+    sy_producer_go(producer);
+    return false;
+}
+
+void sy_producer_go(struct sy_producer *producer)
+{
+    atomic_store_explicit(&producer->append, false, memory_order_release);
+}

@@ -1,0 +1,67 @@
+/* What the message engine is lent: the way to a PE, room in a stream's queue, sending and polling.
+ * The engine has the data calls (engine/engine.h). */
+#include "transports/tcp/large.h"
+#include "transports/tcp/tcp.h"
+
+#define COPIED     (32u << 10) /* a blocking put of up to so many bytes is copied into the ring */
+#define COPIED_NBI (8u << 10)  /* the same, non-blocking: longer ones stay where they are */
+
+/* A process that others' operations go to says with its first frame whether it can apply them. */
+static struct sy_engine_peer *requests_route(struct sy_engine *engine, int pe, unsigned *target)
+{
+    struct tcp *tcp = sy_tcp_of(engine);
+    int end = sy_tcp_endpoint(tcp, pe);
+    struct tcp_stream *stream = sy_tcp_stream_open(tcp, end, 0);
+
+    if (stream && end != pe) {
+        if (!atomic_load_explicit(&stream->heard, memory_order_acquire))
+            return NULL;
+        if (atomic_load_explicit(&stream->serves_node, memory_order_relaxed))
+            *target = (unsigned)tcp->host->place(pe).local;
+        else
+            stream = sy_tcp_stream_open(tcp, pe, 0);
+    }
+    return stream ? &stream->requests : NULL;
+}
+
+static bool requests_room(struct sy_engine_peer *requests, size_t bytes)
+{
+    return sy_tcp_queue_room(&sy_tcp_stream_of(requests)->queue[TCP_REQUESTS], bytes);
+}
+
+static void requests_send(struct sy_engine_peer *requests)
+{
+    sy_tcp_send(sy_tcp_stream_of(requests));
+}
+
+static long requests_poll(struct sy_engine *engine, struct sy_engine_peer *expected)
+{
+    return sy_tcp_poll_stream(sy_tcp_of(engine), expected ? sy_tcp_stream_of(expected) : NULL);
+}
+
+/* After a rest the reply would wake the progress thread too, which the kernel often runs on the
+ * processor of the thread that is polling for the reply. */
+static bool requests_attend(struct sy_engine_peer *requests, int threads)
+{
+    struct tcp_stream *stream = sy_tcp_stream_of(requests);
+    const struct sy_host *host = stream->tcp->host;
+
+    if (threads > 0 && (!sy_tcp_poll_may_sleep(stream->tcp) || host->crowded || host->threads ||
+                        !sy_flush_has_rested(&requests->flush, sy_tcp_now())))
+        return false;
+    return sy_tcp_send_attend(stream, threads);
+}
+
+const struct sy_engine_ops sy_tcp_requests_ops = {
+    .route = requests_route,
+    .room = requests_room,
+    .send = requests_send,
+    .poll = requests_poll,
+    .longest_put = {COPIED_NBI, COPIED},
+    .longest_get = SY_RECORD_CHUNK,
+    .put_large = sy_tcp_put_large,
+    .get_large = sy_tcp_get_large,
+    .fence = sy_tcp_large_fence,
+    .raise = sy_tcp_hint_raise,
+    .attend = requests_attend,
+};
