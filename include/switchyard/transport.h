@@ -63,7 +63,8 @@ enum {
 /* What an instance is opened with. */
 struct sy_instance {
     size_t size;      /* sizeof(struct sy_instance) as the core was compiled */
-    const char *name; /* as in SHMEM_TRANSPORTS: the plugin's name, or "name@word" */
+    const char *name; /* as in SHMEM_TRANSPORTS: the plugin's name, or "name@word"; valid until
+                         close() returns. A PE's instance talks to those of the same name */
     void *settings;   /* the options' values, settings_size bytes; valid until close() returns */
 };
 

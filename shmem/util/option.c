@@ -255,31 +255,17 @@ void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *ar
         }
 }
 
-/* The index-th row that all PEs of a job must agree on, or NULL. */
-static const struct sy_option_entry *option_job_entry(const struct sy_options *set, unsigned index)
+bool sy_options_job(const struct sy_options *set, unsigned index, const char **name, uint32_t *hash)
 {
     for (size_t t = 0; t < set->tables; t++)
         for (size_t i = 0; i < set->table[t].count; i++) {
             const struct sy_option_entry *entry = &set->table[t].entry[i];
-            if ((entry->row.flags & (SY_OPTION_JOB | SY_OPTION_INERT)) == SY_OPTION_JOB && !index--)
-                return entry;
+            if ((entry->row.flags & (SY_OPTION_JOB | SY_OPTION_INERT)) == SY_OPTION_JOB &&
+                !index--) {
+                *name = entry->row.name;
+                *hash = entry->hash;
+                return true;
+            }
         }
-    return NULL;
-}
-
-unsigned sy_options_job_hashes(struct sy_options *set, uint32_t *hashes, unsigned room)
-{
-    const struct sy_option_entry *entry;
-    unsigned count = 0;
-
-    while (count < room && (entry = option_job_entry(set, count)) != NULL)
-        hashes[count++] = entry->hash;
-    return count;
-}
-
-const char *sy_options_job_name(struct sy_options *set, unsigned index)
-{
-    const struct sy_option_entry *entry = option_job_entry(set, index);
-
-    return entry ? entry->row.name : NULL;
+    return false;
 }

@@ -57,11 +57,10 @@ typedef void sy_option_visitor(const char *owner, const struct sy_option *row, c
                                const char *value, const char *origin, void *arg);
 void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *arg);
 
-/* One 32-bit hash for each row marked SY_OPTION_JOB, in order, at most `room`; returns how many.
- * With the same tables, hash i of two processes speaks of the same row, whose name is
- * sy_options_job_name. */
-unsigned sy_options_job_hashes(struct sy_options *set, uint32_t *hashes, unsigned room);
-const char *sy_options_job_name(struct sy_options *set, unsigned index);
+/* The name of the index-th row marked SY_OPTION_JOB, and a hash of its value; false past the last.
+ */
+bool sy_options_job(const struct sy_options *set, unsigned index, const char **name,
+                    uint32_t *hash);
 
 /* "symmetric.size" -> "SHMEM_SYMMETRIC_SIZE"; returns buffer. */
 const char *sy_option_env_name(const char *name, char *buffer, size_t room);

@@ -1,7 +1,7 @@
 /* libFuzzer target: what PEs and strangers may send over libfabric. An input is a row of steps,
  * taken by PE 0 of a job of four: an operation of its own towards some PE, so that replies are
- * due; a message that comes, with a right authenticator or not; a poll. Or it is the addresses of all
- * PEs. The transport is the real one, over an endpoint that takes every message and forgets it.
+ * due; a message that comes, with a right authenticator or not; a poll. Or it is the addresses of
+ * all PEs. The transport is the real one, over an endpoint that takes every message and forgets it.
  *
  * What must hold: nothing is touched outside of the windows (AddressSanitizer), a message without a
  * right authenticator changes nothing, and a reply changes only what has been asked of its PE. */
@@ -219,6 +219,7 @@ static void begin(void)
     sy_ofi_reset(&ofi, &host);
     sy_ofi_library.strerror = words;
     ofi.settings = &settings;
+    ofi.name = "ofi";
     ofi.info = &info;
     ofi.av = &vector;
     ofi.endpoint[0].ep = &fid;

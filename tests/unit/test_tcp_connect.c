@@ -559,7 +559,7 @@ static void say_nonsense(void)
 static struct tcp_handshake say_forged(void)
 {
     static const unsigned char other[32] = "another job's key";
-    struct tcp_self self = {other, 1, 2};
+    struct tcp_self self = {other, 1, 2, NULL};
     struct tcp_transcript t;
     struct tcp_handshake answer, hello, confirm;
     int fd = stranger();
@@ -605,7 +605,7 @@ static void say_wrong_numbers(void)
     struct tcp_handshake answer;
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct tcp_self self = {key, wrong[i].pe, 2};
+        struct tcp_self self = {key, wrong[i].pe, 2, NULL};
         int fd = stranger();
         require(!sy_tcp_say_hello(&t, &self, 0, wrong[i].stream, 0, 1));
         require(say(fd, &t.greeting[0], sizeof answer, &answer));

@@ -11,7 +11,7 @@
 static const unsigned char key[SY_AUTH_KEY] = "a job's key", other_key[SY_AUTH_KEY] = "another's";
 
 /* PE 3 connects to PE 5 of 8. */
-static const struct tcp_self connector = {key, 3, 8}, acceptor = {key, 5, 8};
+static const struct tcp_self connector = {key, 3, 8, NULL}, acceptor = {key, 5, 8, NULL};
 static const struct tcp_positions mine = {1000, 2000, 65535}, theirs = {UINT64_MAX, 0, 0};
 
 #define LANE 2
@@ -179,12 +179,26 @@ END_TEST
 
 START_TEST(wrong_key)
 {
-    static const struct tcp_self stranger = {other_key, 3, 8};
+    static const struct tcp_self stranger = {other_key, 3, 8, NULL};
     struct tcp_transcript t = {0}, a = {0};
 
     ck_assert_int_eq(sy_tcp_say_hello(&t, &stranger, 5, LANE, 0, 7), 0);
     ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, sy_tcp_last(&t)), TCP_FORGED);
     ck_assert_uint_eq(a.count, 0);
+}
+END_TEST
+
+/* A connection meant for one instance is refused by another of the same job. */
+START_TEST(wrong_instance)
+{
+    static const struct tcp_self a = {key, 3, 8, "@a"}, plain = {key, 5, 8, NULL},
+                                 right = {key, 5, 8, "@a"}, wrong = {key, 5, 8, "@b"};
+    struct tcp_transcript t = {0}, answer = {0};
+
+    ck_assert_int_eq(sy_tcp_say_hello(&t, &a, 5, LANE, 0, 7), 0);
+    ck_assert_int_eq(sy_tcp_hear(&answer, &wrong, sy_tcp_last(&t)), TCP_FORGED);
+    ck_assert_int_eq(sy_tcp_hear(&answer, &plain, sy_tcp_last(&t)), TCP_FORGED);
+    ck_assert_int_eq(sy_tcp_hear(&answer, &right, sy_tcp_last(&t)), TCP_GOOD);
 }
 END_TEST
 
@@ -197,7 +211,7 @@ START_TEST(pe_numbers)
     struct tcp_transcript t = {0}, a = {0};
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct tcp_self from = {key, wrong[i].from, 8};
+        struct tcp_self from = {key, wrong[i].from, 8, NULL};
         a.count = 0;
         ck_assert_int_eq(sy_tcp_say_hello(&t, &from, (int)wrong[i].to, LANE, 0, 7), 0);
         ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, sy_tcp_last(&t)), TCP_OTHER_TARGET);
@@ -334,7 +348,7 @@ END_TEST
 START_TEST(known_answer)
 {
     unsigned char counted[SY_AUTH_KEY];
-    const struct tcp_self self = {counted, 5, 8};
+    const struct tcp_self self = {counted, 5, 8, NULL};
     struct tcp_transcript t = {0};
     struct tcp_handshake hello = {.magic = TCP_MAGIC,
                                   .version = 4,
@@ -386,6 +400,7 @@ int main(void)
     tcase_add_test(cases, replayed_to_the_end);
     tcase_add_test(cases, reflected);
     tcase_add_test(cases, wrong_key);
+    tcase_add_test(cases, wrong_instance);
     tcase_add_test(cases, pe_numbers);
     tcase_add_loop_test(cases, other_answerer, 1, 4);
     tcase_add_test(cases, other_version);

@@ -1,13 +1,14 @@
 /* What only PEs of this job can know: the keys of registered memory, and the keys of the pairs of
  * PEs, under which headers of messages and wake-ups are authenticated. All are derived from the
- * job's key and a nonce of each PE that holds them, which travels in its address; so what was heard
- * of an earlier initialisation is worth nothing in this one. None travels by itself, but for the
- * key of memory in each native transfer. */
+ * job's key, the instance's name and a nonce of each PE that holds them, which travels in its
+ * address; so what was heard of an earlier initialisation is worth nothing in this one. None
+ * travels by itself, but for the key of memory in each native transfer. */
 #include <errno.h>
 #include <string.h>
 
 #include "transports/ofi/ofi.h"
 #include "util/auth.h"
+#include "util/bits.h"
 #include "util/denied.h"
 
 #define PURPOSE 8 /* bytes; no other authenticator under the job's key is of what begins so */
@@ -40,9 +41,10 @@ int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err)
 static int keys_ofi_derive(struct ofi_state *ofi, const char *purpose,
                            const struct sy_auth_part part[2], void *out, size_t length)
 {
-    const struct sy_auth_part parts[3] = {{purpose, PURPOSE}, part[0], part[1]};
+    const struct sy_auth_part parts[] = {
+        {purpose, PURPOSE}, part[0], part[1], {ofi->name, strlen(ofi->name)}};
     unsigned char mac[SY_AUTH_MAC];
-    int rc = sy_auth_mac(ofi->host->job_key, parts, 3, mac);
+    int rc = sy_auth_mac(ofi->host->job_key, parts, SY_COUNT(parts), mac);
 
     if (!rc)
         memcpy(out, mac, length);

@@ -323,6 +323,7 @@ struct ofi_counters {
 struct ofi_state {
     /* Constant since connect() has returned, and written by one thread before. */
     const struct sy_host *host;
+    const char *name; /* of the instance */
     const struct ofi_settings *settings;
     struct fi_info *info;
     struct ofi_traits traits;

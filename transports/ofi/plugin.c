@@ -150,6 +150,7 @@ static int plugin_open(const struct sy_host *host, const struct sy_instance *ins
         return host->fail(err, ENOMEM, "no memory for the state of a transport");
     sy_ofi_reset(ofi, host);
     ofi->settings = instance->settings;
+    ofi->name = instance->name;
     int rc = sy_ofi_choose(ofi, err);
     if (!rc)
         rc = sy_ofi_keys_open(ofi, err);

@@ -262,6 +262,7 @@ static bool stream_narrow(const struct tcp_stream *stream)
 int sy_tcp_streams_listen(struct tcp *tcp, struct sy_error *err)
 {
     const struct tcp_conn_user user = {.host = tcp->host,
+                                       .word = tcp->word,
                                        .settings = &tcp->settings,
                                        .counters = &tcp->counters,
                                        .set = &tcp->poll.set,

@@ -210,6 +210,7 @@ static int tcp_open(const struct sy_host *host, const struct sy_instance *instan
         return host->fail(err, ENOMEM, "no memory for the transport");
     memset(tcp, 0, sizeof *tcp);
     tcp->host = host;
+    tcp->word = strchr(instance->name, '@');
     tcp->settings = *settings;
     tcp->received = sy_tcp_table_open(TCP_RECEIVE_BYTES);
     int rc = tcp->received ? sy_tcp_poll_open(tcp, err)

@@ -53,6 +53,7 @@ struct tcp_idle {
 struct tcp {
     struct sy_engine engine; /* first: the engine's calls are given an instance */
     const struct sy_host *host;
+    const char *word; /* "@a" of tcp@a, or NULL */
     struct tcp_settings settings;
     struct tcp_stream_table streams;
     struct tcp_map map;

@@ -20,8 +20,6 @@
 #include "util/net/machine.h"
 #include "util/option.h"
 
-#define OPTIONS_MAX 32
-
 /* The first gather of every job, whatever its bootstrap. Bootstraps refuse PEs that are at
  * different gathers and name both, so PEs of two releases, whose cards may differ in size and
  * meaning, learn here that they do not fit. */
@@ -34,13 +32,12 @@ struct card {
     uint64_t node;   /* equal on PEs that can map each other's memory */
     uint64_t layout; /* equal on PEs that run the same executable */
     struct sy_processors processors;
-    uint32_t pack, pack_beyond;   /* bytes for the second gather, without and with transports that
-                                     reach beyond the node: the latter at most */
-    uint32_t spans_node;          /* a transport that reaches all PEs of the node is open */
-    uint32_t show;                /* it wants to see the table of routes */
-    uint32_t options;             /* how many follow */
-    uint32_t option[OPTIONS_MAX]; /* hash of each setting that must be the same everywhere, */
-    uint32_t name[OPTIONS_MAX];   /* and of its name: PEs may have other plugins, with others */
+    uint32_t pack, pack_beyond; /* bytes for the second gather, without and with transports that
+                                   reach beyond the node: the latter at most */
+    uint32_t spans_node;        /* a transport that reaches all PEs of the node is open */
+    uint32_t show;              /* it wants to see the table of routes */
+    uint32_t settings;          /* how many must be the same everywhere, */
+    uint64_t digest;            /* and a hash of them all */
 };
 
 static struct card *cards; /* npes of them, while starting */
@@ -90,30 +87,50 @@ static uint64_t start_exchange_layout_identity(void)
 
 /* ---- what all must agree on ---- */
 
-static void start_exchange_hash_options(struct sy_options *options, struct card *mine)
+/* A setting that must be the same everywhere, by hashes: PEs may have other plugins, with others.
+ */
+struct setting {
+    uint32_t name, value;
+};
+
+/* The index-th of them; name 0: there are no more. */
+static struct setting start_exchange_setting(const struct sy_options *options, uint32_t index)
 {
-    mine->options = sy_options_job_hashes(options, mine->option, OPTIONS_MAX);
-    for (uint32_t i = 0; i < mine->options; i++) {
-        const char *name = sy_options_job_name(options, i);
+    struct setting s = {0};
+    const char *name;
+
+    if (sy_options_job(options, index, &name, &s.value)) {
         uint64_t hash = sy_hash(name, strlen(name), 0);
-        mine->name[i] = (uint32_t)(hash ^ hash >> 32);
+        s.name = (uint32_t)(hash ^ hash >> 32) | 1;
     }
+    return s;
+}
+
+/* The digest is a sum, so it does not depend on the order in which plugins were loaded. */
+static void start_exchange_digest(const struct sy_options *options, struct card *mine)
+{
+    struct setting s;
+
+    for (; (s = start_exchange_setting(options, mine->settings)).name; mine->settings++)
+        mine->digest += sy_hash(&s, sizeof s, 0);
 }
 
 /* Compares this PE's settings with PE 0's, as far as both have them; the PE that differs says so.
  */
-static int start_exchange_check_options(struct sy_options *options, struct sy_error *err)
+static int start_exchange_compare(const struct sy_options *options, const struct setting *mine,
+                                  const struct setting *first, uint32_t count, struct sy_error *err)
 {
-    const struct card *mine = &cards[sy_world.pe], *first = &cards[0];
+    const char *name;
+    uint32_t hash;
 
-    for (uint32_t i = 0; i < mine->options; i++) {
+    for (uint32_t i = 0; i < count && mine[i].name; i++) {
         char env[128];
         uint32_t k = 0;
-        while (k < first->options && first->name[k] != mine->name[i])
+        while (k < count && first[k].name != mine[i].name)
             k++;
-        if (k == first->options || mine->option[i] == first->option[k])
+        if (k == count || mine[i].value == first[k].value ||
+            !sy_options_job(options, i, &name, &hash))
             continue;
-        const char *name = sy_options_job_name(options, i);
         return sy_fail(
             err, EINVAL,
             "%s on PE %d (host %s) is not what it is on PE 0; give all PEs the same value, "
@@ -121,6 +138,35 @@ static int start_exchange_check_options(struct sy_options *options, struct sy_er
             sy_option_env_name(name, env, sizeof env), sy_world.pe, sy_world.host, env);
     }
     return 0;
+}
+
+/* Only where some digest differs from PE 0's, which all PEs see alike, are the settings gathered:
+ * as many as the PE has that has most. */
+static int start_exchange_check_settings(const struct sy_options *options, double seconds,
+                                         struct sy_error *err)
+{
+    uint32_t most = 0;
+    bool alike = true;
+
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        alike = alike && cards[pe].digest == cards[0].digest;
+        most = cards[pe].settings > most ? cards[pe].settings : most;
+    }
+    if (alike)
+        return 0;
+    struct setting *mine = calloc(most, sizeof *mine),
+                   *all = calloc((size_t)sy_world.npes * most, sizeof *all);
+    int rc = mine && all ? 0 : sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
+    for (uint32_t i = 0; i < most && !rc; i++)
+        mine[i] = start_exchange_setting(options, i);
+    if (!rc)
+        rc = sy_boot->allgather("comparison of settings", mine, all, most * sizeof *mine, seconds,
+                                err);
+    if (!rc)
+        rc = start_exchange_compare(options, mine, all, most, err);
+    free(mine);
+    free(all);
+    return rc;
 }
 
 /* ---- places ---- */
@@ -388,14 +434,14 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     mine.pack = (uint32_t)start_exchange_make_pack(pack, sizeof pack);
     mine.pack_beyond = (uint32_t)(sizeof sy_world.host + sy_routes_pack_room());
     mine.spans_node = sy_routes_span_node();
-    start_exchange_hash_options(options, &mine);
+    start_exchange_digest(options, &mine);
     mine.show = sy_config.show_routes || sy_log_enabled(SY_LOG_DEBUG, "routes");
     cards = calloc((size_t)sy_world.npes, sizeof *cards);
     if (!cards)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
     int rc = sy_boot->allgather(IDENTITIES, &mine, cards, sizeof mine, seconds, err);
     if (!rc)
-        rc = start_exchange_check_options(options, err);
+        rc = start_exchange_check_settings(options, seconds, err);
     if (!rc) {
         host->load = start_exchange_load();
         host->crowded = host->load > 1;

@@ -24,6 +24,7 @@
 #include "core/wait/stall.h"
 #include "core/wait/wait.h"
 #include "core/start/world.h"
+#include "util/clock.h"
 #include "util/denied.h"
 #include "util/error.h"
 #include "util/libev.h"
@@ -394,11 +395,11 @@ static void wait_progress_on_launcher(struct ev_loop *loop, ev_io *watcher, int 
 void sy_progress_hear_out(void)
 {
     const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
-    const uint64_t end = sy_wait_now() + HEARD_OUT_NS;
+    const uint64_t end = sy_clock_ns() + HEARD_OUT_NS;
 
     if (!sy_boot || sy_boot->wait_fd() < 0 || getpid() != sy_world.process)
         return;
-    while (sy_wait_now() < end) {
+    while (sy_clock_ns() < end) {
         if (sy_guard_hear())
             wait_progress_tell(true);
         nanosleep(&moment, NULL);
@@ -420,7 +421,7 @@ static void wait_progress_on_soon(struct ev_loop *loop, ev_io *watcher, int even
  * `soon_at` as it wrote it has set the timer last. */
 void sy_progress_soon(unsigned microseconds)
 {
-    uint64_t now = sy_wait_now(), wanted = now + (uint64_t)microseconds * 1000;
+    uint64_t now = sy_clock_ns(), wanted = now + (uint64_t)microseconds * 1000;
     uint64_t set = atomic_load(&soon_at);
 
     if (soon_fd < 0)

@@ -10,6 +10,7 @@
 #include "core/wait/wait.h"
 #include "core/start/world.h"
 #include "util/bits.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 enum {
@@ -69,7 +70,7 @@ static double wait_stall_waited(struct note *note, uint64_t now)
 
 static double wait_stall_longest(void)
 {
-    uint64_t now = sy_wait_now();
+    uint64_t now = sy_clock_ns();
     double longest = 0;
 
     for (int i = 0; i < THREADS; i++)
@@ -80,7 +81,7 @@ static double wait_stall_longest(void)
 
 double sy_stall_text(char *text, size_t room)
 {
-    uint64_t now = sy_wait_now();
+    uint64_t now = sy_clock_ns();
     size_t length = 0;
 
     for (int i = 0; i < THREADS; i++)
@@ -95,7 +96,7 @@ double sy_stall_text(char *text, size_t room)
 
 uint64_t sy_stall_waits(bool *inside, double *seconds)
 {
-    uint64_t now = sy_wait_now(), wait = 0;
+    uint64_t now = sy_clock_ns(), wait = 0;
     int count = 0;
 
     *inside = true;
@@ -115,7 +116,7 @@ uint64_t sy_stall_waits(bool *inside, double *seconds)
 
 bool sy_stall_is_waiting(pid_t task)
 {
-    uint64_t now = sy_wait_now();
+    uint64_t now = sy_clock_ns();
 
     for (int i = 0; i < THREADS; i++)
         if (wait_stall_waited(&notes[i], now) > 0 &&

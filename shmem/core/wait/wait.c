@@ -50,11 +50,6 @@ static struct {
     unsigned polled; /* transports */
 } policy;
 
-uint64_t sy_wait_now(void)
-{
-    return sy_clock_ns();
-}
-
 static void wait_find_transports(bool alone)
 {
     policy.polled = 0;
@@ -130,7 +125,7 @@ static void wait_sleep_briefly(uint64_t waited)
     }
     int done = sy_progress_arm();
     if (done > 0)
-        moved_at = sy_wait_now();
+        moved_at = sy_clock_ns();
     else
         sleep_due = wait_sleep_length(waited, done == 0);
 }
@@ -179,7 +174,7 @@ static void wait_give_way(uint64_t waited, bool yielded)
 
 static uint64_t wait_waited_since(uint64_t *since)
 {
-    uint64_t time = sy_wait_now();
+    uint64_t time = sy_clock_ns();
 
     if (!*since)
         *since = time;

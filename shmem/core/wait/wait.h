@@ -60,9 +60,6 @@ static inline void sy_wait_over(uint64_t since)
  * struct sy_host's member. */
 void sy_wait_rest_inside(uint64_t *since);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t sy_wait_now(void);
-
 /* After a test that failed, which programs put into loops of their own. */
 void sy_wait_missed(void);
 

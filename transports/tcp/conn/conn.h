@@ -38,6 +38,7 @@ struct tcp_positions {
 /* The layer above. */
 struct tcp_conn_user {
     const struct sy_host *host;
+    const char *word; /* of this instance, or NULL: see handshake.h */
     const struct tcp_settings *settings;
     struct tcp_counters *counters;
     struct tcp_watches *set;

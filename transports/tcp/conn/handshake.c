@@ -20,7 +20,7 @@ const char *sy_tcp_verdict_words(enum tcp_verdict verdict)
     case TCP_STRANGE:
         return "is not a PE of this library";
     case TCP_FORGED:
-        return "does not know this job's key";
+        return "does not know this job's key, or wants another instance of the transport";
     case TCP_OTHER_VERSION:
         return "has another version of the library or another byte order";
     case TCP_OTHER_TARGET:
@@ -37,13 +37,23 @@ bool sy_tcp_greeting_plausible(const void *bytes, size_t length)
     return memcmp(bytes, magic, length < sizeof magic ? length : sizeof magic) == 0;
 }
 
-/* What the mac of a greeting is taken over, when it follows the transcript. */
-static size_t handshake_parts_of(const struct tcp_transcript *t,
-                                 const struct tcp_handshake *greeting, struct sy_auth_part part[2])
+/* The instance's word goes before what is authenticated. It is shorter than a greeting, so that two
+ * words never make the same of two transcripts. */
+static struct sy_auth_part handshake_word(const struct tcp_self *self)
 {
-    part[0] = (struct sy_auth_part){t->greeting, t->count * sizeof *greeting};
-    part[1] = (struct sy_auth_part){greeting, offsetof(struct tcp_handshake, mac)};
-    return 2;
+    return (struct sy_auth_part){self->word, self->word ? strlen(self->word) : 0};
+}
+
+enum { PARTS = 3 };
+
+/* What the mac of a greeting is taken over, when it follows the transcript. */
+static void handshake_parts_of(const struct tcp_transcript *t, const struct tcp_self *self,
+                               const struct tcp_handshake *greeting,
+                               struct sy_auth_part part[PARTS])
+{
+    part[0] = handshake_word(self);
+    part[1] = (struct sy_auth_part){t->greeting, t->count * sizeof *greeting};
+    part[2] = (struct sy_auth_part){greeting, offsetof(struct tcp_handshake, mac)};
 }
 
 /* ---- saying ---- */
@@ -53,7 +63,7 @@ static int handshake_say(struct tcp_transcript *t, const struct tcp_self *self,
                          const struct tcp_handshake *what)
 {
     struct tcp_handshake *greeting = &t->greeting[t->count];
-    struct sy_auth_part part[2];
+    struct sy_auth_part part[PARTS];
     int rc = 0;
 
     *greeting = *what;
@@ -63,8 +73,9 @@ static int handshake_say(struct tcp_transcript *t, const struct tcp_self *self,
     greeting->from = self->pe;
     if (greeting->kind == TCP_HELLO || greeting->kind == TCP_WELCOME)
         rc = sy_auth_random(greeting->nonce, sizeof greeting->nonce);
+    handshake_parts_of(t, self, greeting, part);
     if (!rc)
-        rc = sy_auth_mac(self->key, part, handshake_parts_of(t, greeting, part), greeting->mac);
+        rc = sy_auth_mac(self->key, part, PARTS, greeting->mac);
     if (!rc)
         t->count++;
     return rc;
@@ -184,12 +195,13 @@ static bool handshake_addressed(const struct tcp_transcript *t, const struct tcp
 enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
                              const struct tcp_handshake *greeting)
 {
-    struct sy_auth_part part[2];
+    struct sy_auth_part part[PARTS];
     enum tcp_verdict verdict = TCP_GOOD;
 
     if (!sy_tcp_greeting_plausible(greeting, sizeof *greeting) || !handshake_due(t, greeting))
         return TCP_STRANGE;
-    if (!sy_auth_valid(self->key, part, handshake_parts_of(t, greeting, part), greeting->mac))
+    handshake_parts_of(t, self, greeting, part);
+    if (!sy_auth_valid(self->key, part, PARTS, greeting->mac))
         return TCP_FORGED;
     if (greeting->version != TCP_WIRE_VERSION || greeting->order != OWN_ORDER)
         verdict = TCP_OTHER_VERSION;

@@ -29,12 +29,14 @@ struct tcp_transcript {
 struct tcp_self {
     const unsigned char *key; /* the job's */
     uint32_t pe, npes;
+    const char *word; /* "@a" of the instance tcp@a, which talks to others of that name; or NULL */
 };
 
 enum tcp_verdict {
     TCP_GOOD,
     TCP_STRANGE, /* not a greeting, or not the one that is due */
-    TCP_FORGED,  /* a greeting, by somebody who does not know the job's key */
+    TCP_FORGED,  /* a greeting, by somebody who does not know the job's key; or who means another
+                    instance of the transport */
     /* Of this job: */
     TCP_OTHER_VERSION, /* another version of the format, or another byte order */
     TCP_OTHER_TARGET   /* meant for another PE, or from one that cannot be */

@@ -15,8 +15,8 @@
 
 struct tcp_self sy_tcp_self(struct tcp_net *net)
 {
-    return (struct tcp_self){net->host->job_key, (uint32_t)net->host->pe,
-                             (uint32_t)net->host->npes};
+    return (struct tcp_self){net->host->job_key, (uint32_t)net->host->pe, (uint32_t)net->host->npes,
+                             net->user.word};
 }
 
 static void pending_set(int fd, int level, int option, int value)
