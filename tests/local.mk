@@ -296,7 +296,7 @@ TESTS += $(tcp_unit_tests)
 endif
 endif
 tests_unit_test_tcp_pace_SOURCES = tests/unit/test_tcp_pace.c tests/unit/suite.h \
-	transports/tcp/pace.c transports/tcp/pace.h
+	transports/tcp/peer/pace.c transports/tcp/peer/pace.h
 tests_unit_test_tcp_pace_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_pace_LDADD = $(CHECK_LIBS)
 tests_unit_test_flush_SOURCES = tests/unit/test_flush.c tests/unit/suite.h \
@@ -326,7 +326,7 @@ tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/s
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_connect_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
 tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/suite.h \
-	transports/tcp/outage.c transports/tcp/queue.c transports/tcp/ring.c shmem/util/net/interfaces.c shmem/util/error.c
+	transports/tcp/peer/outage.c transports/tcp/stream/queue.c transports/tcp/ring.c shmem/util/net/interfaces.c shmem/util/error.c
 tests_unit_test_tcp_outage_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_outage_LDADD = $(CHECK_LIBS)
 # The ofi transport with the providers that need no device.

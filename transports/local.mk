@@ -19,20 +19,23 @@ tcp_sources = \
 	transports/tcp/conn/pending.c transports/tcp/conn/pending.h \
 	transports/tcp/conn/turns.c \
 	transports/tcp/conn/watch.c transports/tcp/conn/watch.h \
-	transports/tcp/apply.c \
+	transports/tcp/stream/queue.c transports/tcp/stream/queue.h \
+	transports/tcp/stream/receive.c \
+	transports/tcp/stream/send.c \
+	transports/tcp/stream/stream.c transports/tcp/stream/stream.h \
+	transports/tcp/peer/apply.c \
+	transports/tcp/peer/events.c \
+	transports/tcp/peer/hint.c transports/tcp/peer/hint.h shmem/util/siphash.h \
+	transports/tcp/peer/idle.c \
+	transports/tcp/peer/large.c transports/tcp/peer/large.h \
+	transports/tcp/peer/map.c transports/tcp/peer/map.h \
+	transports/tcp/peer/outage.c transports/tcp/peer/outage.h \
+	transports/tcp/peer/pace.c transports/tcp/peer/pace.h \
+	transports/tcp/peer/peer.h transports/tcp/peer/peers.c \
+	transports/tcp/peer/poll.c transports/tcp/peer/poll.h \
+	transports/tcp/peer/requests.c \
 	transports/tcp/counters.h \
-	transports/tcp/idle.c \
-	transports/tcp/hint.c transports/tcp/hint.h shmem/util/siphash.h \
-	transports/tcp/stream.c transports/tcp/stream.h \
-	transports/tcp/large.c transports/tcp/large.h \
-	transports/tcp/queue.c transports/tcp/queue.h \
-	transports/tcp/outage.c transports/tcp/outage.h \
-	transports/tcp/poll.c transports/tcp/poll.h \
-	transports/tcp/receive.c \
 	transports/tcp/ring.c transports/tcp/ring.h \
-	transports/tcp/pace.c transports/tcp/pace.h \
-	transports/tcp/requests.c \
-	transports/tcp/send.c \
 	transports/tcp/settings.h \
 	transports/tcp/tcp.c transports/tcp/tcp.h \
 	transports/tcp/wire.h

@@ -1,9 +1,9 @@
 /* See engine.h and issue.h: opening, and the paths that are taken once in a while. */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "engine/issue.h"
+#include "util/clock.h"
 
 int sy_engine_open(struct sy_engine *engine, const struct sy_host *host,
                    const struct sy_engine_ops *ops, unsigned limit, size_t buffer,
@@ -70,14 +70,6 @@ struct sy_engine_mark *sy_engine_make_marks(struct sy_engine *engine, struct sy_
 
 /* ---- when requests leave ---- */
 
-static uint64_t engine_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Nanoseconds that requests may be gathered for. */
 static uint64_t engine_delay(const struct sy_engine *engine)
 {
@@ -87,7 +79,7 @@ static uint64_t engine_delay(const struct sy_engine *engine)
 void sy_engine_first(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, uint64_t tail,
                      size_t bytes)
 {
-    enum sy_flush_when when = sy_flush_first(&peer->flush, engine_now(), tail - bytes, tail,
+    enum sy_flush_when when = sy_flush_first(&peer->flush, sy_clock_ns(), tail - bytes, tail,
                                              ctx->batch);
 
     if (when == SY_FLUSH_ALONE_ACK)
@@ -137,7 +129,7 @@ void sy_engine_send_gathered(struct sy_engine *engine, bool due)
         uint64_t bits = atomic_exchange_explicit(&engine->dirty[word], 0, memory_order_acquire);
         for (; bits; bits &= bits - 1) {
             struct sy_engine_peer *peer = engine->peer[word * 64 + (unsigned)__builtin_ctzll(bits)];
-            if (due && !sy_flush_is_due(&peer->flush, engine_now(), engine_delay(engine)))
+            if (due && !sy_flush_is_due(&peer->flush, sy_clock_ns(), engine_delay(engine)))
                 sy_engine_send_later(peer, false);
             else
                 engine_send_one(peer);

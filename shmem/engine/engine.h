@@ -78,8 +78,8 @@ struct sy_engine_ops {
     struct sy_engine_peer *(*route)(struct sy_engine *engine, int pe, unsigned *target);
 
     /* More room: moves tx.at and tx.end so that `bytes` fit. False: not now. By the producer. At
-     * some time there must be so much for the longest record: `longest_put` and SY_RECORD_PACKED
-     * bytes of payload with 24 of header, and SY_RECORD_LONG with 16. */
+     * some time there must be so much for the longest records: `longest_put` or SY_RECORD_PACKED
+     * bytes of payload, with 48 for words (a put and its signal have that many). */
     bool (*room)(struct sy_engine_peer *peer, size_t bytes);
 
     /* Sends what has been committed, unless another thread is at it, which will. Any thread. */

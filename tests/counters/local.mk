@@ -6,6 +6,6 @@ tests_counters_resident_SOURCES = tests/counters/resident.c tests/conformance/ch
 tests_counters_resident_LDADD = shmem/libsma.la
 tests_counters_faults_SOURCES = tests/counters/faults.c tests/conformance/check.h
 tests_counters_faults_LDADD = shmem/libsma.la
-counter_scripts = tests/counters/tcp.test tests/counters/memory.test tests/counters/faults.test tests/counters/rows.test
+counter_scripts = tests/counters/calls.test tests/counters/tcp.test tests/counters/memory.test tests/counters/faults.test tests/counters/rows.test
 dist_check_SCRIPTS += $(counter_scripts)
 TESTS += $(counter_scripts)

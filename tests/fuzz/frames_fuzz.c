@@ -112,7 +112,7 @@ static const struct sy_host host = {
 extern const struct sy_transport shmem_transport_2;
 
 static struct tcp *tcp;
-static struct tcp_stream *streams[LANES];
+static struct tcp_peer *streams[LANES];
 static int peer[LANES]; /* the other ends */
 
 static void start(void)
@@ -137,7 +137,7 @@ static void start(void)
     if (shmem_transport_2.open(&host, &instance, (void **)&tcp, &err) ||
         shmem_transport_2.connect(tcp, no_address, sizeof no_address / NPES, 1, &err))
         abort();
-    sy_tcp_streams_close(tcp);
+    sy_tcp_peers_close(tcp);
 }
 
 static void open_streams(void)
@@ -146,7 +146,7 @@ static void open_streams(void)
     static const unsigned char keys[32];
     struct sy_error err;
 
-    if (sy_tcp_streams_open(tcp, &err))
+    if (sy_tcp_peers_open(tcp, &err))
         abort();
     for (int i = 0; i < LANES; i++) {
         int fds[2], small = 4096;
@@ -154,15 +154,15 @@ static void open_streams(void)
             abort();
         setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
         peer[i] = fds[1];
-        streams[i] = sy_tcp_stream_find(tcp, PEER, (unsigned)i);
+        streams[i] = sy_tcp_peer_find(tcp, PEER, (unsigned)i);
         sy_tcp_poll_lock(tcp);
-        sy_tcp_stream_adopt(streams[i], fds[0], &nothing, keys, false);
+        sy_tcp_stream_adopt(&streams[i]->stream, fds[0], &nothing, keys, false);
         sy_tcp_poll_unlock(tcp);
     }
 }
 
 /* What waits for a strided reply is freed when that comes. */
-static void free_wants(struct tcp_stream *stream)
+static void free_wants(struct tcp_peer *stream)
 {
     struct sy_pending_replies *pending = &stream->requests.pending;
 
@@ -176,7 +176,7 @@ static void close_streams(void)
     for (int i = 0; i < LANES; i++)
         free_wants(streams[i]);
     sy_tcp_poll_lock(tcp);
-    sy_tcp_streams_close(tcp);
+    sy_tcp_peers_close(tcp);
     sy_tcp_poll_unlock(tcp);
     for (int i = 0; i < LANES; i++)
         close(peer[i]);
@@ -211,7 +211,7 @@ static void receive(bool read)
 
     sy_tcp_poll_lock(tcp);
     for (int i = 0; i < LANES; i++)
-        sy_tcp_receive(streams[i]);
+        sy_tcp_receive(&streams[i]->stream);
     sy_tcp_poll_unlock(tcp);
     for (int i = 0; read && i < LANES; i++)
         while (recv(peer[i], nowhere, sizeof nowhere, 0) > 0)

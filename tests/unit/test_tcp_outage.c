@@ -1,4 +1,4 @@
-/* Who may call a peer lost: the judge of a stream's outage, with a clock of the test's own. */
+/* Who may call a peer lost: the judge of a peer's outage, with a clock of the test's own. */
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 static uint64_t now;
 static char said[1000];
 static int lines;
-static struct tcp_stream *stream;
+static struct tcp_peer *peer;
 
 static void log_line(enum sy_log_level level, const char *category, const char *fmt, ...)
 {
@@ -46,32 +46,32 @@ bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
     return false;
 }
 
-/* A stream that has been up and has broken, with a reply awaited. */
+/* A peer that has been up and has broken, with a reply awaited. */
 static void begin(void)
 {
-    static _Atomic(struct tcp_stream *) by_number[2];
+    static _Atomic(struct tcp_peer *) by_number[2];
     static struct sy_engine_peer *peers[1];
 
     now = 1000 * SECOND;
     lines = 0;
-    free(stream);
-    stream = aligned_alloc(_Alignof(struct tcp_stream), sizeof *stream);
-    ck_assert_ptr_nonnull(stream);
-    memset(stream, 0, sizeof *stream);
-    stream->tcp = &tcp;
-    stream->pe = 1;
-    stream->watch.fd = -1;
-    atomic_store(&stream->requests.pending.asked, 1);
-    stream->queue[TCP_REQUESTS].tx = &stream->requests.tx;
-    stream->queue[TCP_REPLIES].tx = &stream->replies;
+    free(peer);
+    peer = aligned_alloc(_Alignof(struct tcp_peer), sizeof *peer);
+    ck_assert_ptr_nonnull(peer);
+    memset(peer, 0, sizeof *peer);
+    peer->tcp = &tcp;
+    peer->stream.pe = 1;
+    peer->stream.watch.fd = -1;
+    atomic_store(&peer->requests.pending.asked, 1);
+    peer->stream.queue[TCP_REQUESTS].tx = &peer->requests.tx;
+    peer->stream.queue[TCP_REPLIES].tx = &peer->replies;
     tcp.engine = (struct sy_engine){.peer = peers};
-    peers[0] = &stream->requests;
-    tcp.streams = (struct tcp_stream_table){.by_number = by_number};
-    atomic_store(&by_number[1], stream);
+    peers[0] = &peer->requests;
+    tcp.peers = (struct tcp_peer_table){.by_number = by_number};
+    atomic_store(&by_number[1], peer);
     atomic_store(&tcp.engine.peers, 1);
-    sy_tcp_outage_start(stream, now);
-    sy_tcp_outage_over(stream, -1);
-    sy_tcp_outage_break(stream);
+    sy_tcp_outage_start(peer, now);
+    sy_tcp_outage_over(peer, -1);
+    sy_tcp_outage_break(peer);
 }
 
 /* A look after so many seconds: whether the peer is given up. */
@@ -80,7 +80,7 @@ static bool look(double seconds)
     uint64_t wait;
 
     now += (uint64_t)(seconds * (double)SECOND);
-    return sy_tcp_outage_look(stream, now, &wait);
+    return sy_tcp_outage_look(peer, now, &wait);
 }
 
 /* Looks, each after so many seconds, until the peer is given up: how many, at most 1000. */
@@ -141,9 +141,9 @@ START_TEST(a_new_outage_begins_anew)
 {
     begin();
     ck_assert(!look(0.5));
-    sy_tcp_outage_over(stream, -1);
+    sy_tcp_outage_over(peer, -1);
     now += 500 * SECOND;
-    sy_tcp_outage_break(stream);
+    sy_tcp_outage_break(peer);
     ck_assert_int_eq(looks_until_lost(0.5), 2 * LIMIT + 1);
 }
 END_TEST

@@ -3,7 +3,7 @@
 #include <check.h>
 
 #include "suite.h"
-#include "transports/tcp/pace.h"
+#include "transports/tcp/peer/pace.h"
 
 #define BYTES 1000000
 

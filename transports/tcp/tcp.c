@@ -1,4 +1,4 @@
-/* The tcp plugin's table, its options, and which process of a node serves which PE. */
+/* The tcp plugin's table and its options. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,62 +94,8 @@ static const struct sy_counter_row counters[] = {
 };
 #undef ROW
 
-/* ---- which process serves which PE ---- */
-
-#define DIRECT_UP_TO 64                  /* PEs of a job */
-#define SMALLEST     (256u << 10)        /* buffer of a connection */
-#define LARGEST      (TCP_FRAME_MAX / 2) /* a frame may take all that is in it, and a chunk */
-
-bool sy_tcp_uses_node_endpoints(struct tcp *tcp)
-{
-    return tcp->settings.endpoints == TCP_ENDPOINTS_NODE ||
-           (tcp->settings.endpoints == TCP_ENDPOINTS_AUTO && tcp->host->npes > DIRECT_UP_TO);
-}
-
-/* One function of (me, target), so operations to a target keep their order. PEs that a record's
- * header has no number for are reached directly. */
-int sy_tcp_endpoint(struct tcp *tcp, int pe)
-{
-    if (!sy_tcp_uses_node_endpoints(tcp) || tcp->host->place(pe).local >= SY_RECORD_TARGET_SELF)
-        return pe;
-    int node = tcp->host->place(pe).node,
-        size = tcp->map.node_begin[node + 1] - tcp->map.node_begin[node];
-    if (node == tcp->host->place(tcp->host->pe).node)
-        return pe;
-    return tcp->map
-        .node_pe[tcp->map.node_begin[node] + tcp->host->place(tcp->host->pe).local % size];
-}
-
-const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size)
-{
-    const char *record = tcp->map.addresses + (size_t)pe * tcp->map.size;
-
-    *size = (unsigned char)record[0];
-    return record + 1;
-}
-
-static int tcp_list_nodes(struct tcp *tcp, struct sy_error *err)
-{
-    unsigned npes = (unsigned)tcp->host->npes;
-    int nodes = 0;
-
-    for (int pe = 0; pe < tcp->host->npes; pe++)
-        if (tcp->host->place(pe).node >= nodes)
-            nodes = tcp->host->place(pe).node + 1;
-    tcp->map.node_begin = calloc((size_t)nodes + 1, sizeof *tcp->map.node_begin);
-    tcp->map.node_pe = calloc(npes, sizeof *tcp->map.node_pe);
-    if (!tcp->map.node_begin || !tcp->map.node_pe)
-        return tcp->host->fail(err, ENOMEM, "no memory for the places of %u PEs", npes);
-    for (int pe = 0; pe < tcp->host->npes; pe++)
-        tcp->map.node_begin[tcp->host->place(pe).node + 1]++;
-    for (int n = 0; n < nodes; n++)
-        tcp->map.node_begin[n + 1] += tcp->map.node_begin[n];
-    for (int pe = 0; pe < tcp->host->npes; pe++) {
-        struct sy_place place = tcp->host->place(pe);
-        tcp->map.node_pe[tcp->map.node_begin[place.node] + place.local] = pe;
-    }
-    return 0;
-}
+#define SMALLEST (256u << 10)        /* buffer of a connection */
+#define LARGEST  (TCP_FRAME_MAX / 2) /* a frame may take all that is in it, and a chunk */
 
 /* If all PEs talk to all others: a stream to each process of other nodes that this one is to reach.
  */
@@ -165,31 +111,6 @@ static void tcp_check_limits(struct tcp *tcp)
                                .maps = streams * TCP_STREAM_MAPS,
                                .backlog = streams / 2};
     sy_limits_check(tcp->host, "tcp", &needed);
-}
-
-/* Keeps everyone's address, in records of the longest one's size. */
-static int tcp_keep_addresses(struct tcp *tcp, const char *addresses, size_t stride,
-                              struct sy_error *err)
-{
-    size_t longest = 0;
-
-    for (int pe = 0; pe < tcp->host->npes; pe++) {
-        size_t length = (unsigned char)addresses[(size_t)pe * stride];
-        if (length + 1 > stride)
-            return tcp->host->fail(err, EPROTO, "PE %d published an address of %zu bytes", pe,
-                                   length);
-        if (length > longest)
-            longest = length;
-    }
-    tcp->map.size = longest + 1;
-    tcp->map.addresses = malloc((size_t)tcp->host->npes * tcp->map.size);
-    if (!tcp->map.addresses)
-        return tcp->host->fail(err, ENOMEM, "no memory for the addresses of %d PEs",
-                               tcp->host->npes);
-    for (int pe = 0; pe < tcp->host->npes; pe++)
-        memcpy(tcp->map.addresses + (size_t)pe * tcp->map.size, addresses + (size_t)pe * stride,
-               tcp->map.size);
-    return 0;
 }
 
 /* ---- the table ---- */
@@ -215,7 +136,7 @@ static int tcp_open(const struct sy_host *host, const struct sy_instance *instan
     tcp->received = sy_tcp_table_open(TCP_RECEIVE_BYTES);
     int rc = tcp->received ? sy_tcp_poll_open(tcp, err)
                            : host->fail(err, ENOMEM, "no memory for the transport");
-    if (!rc && (rc = sy_tcp_streams_listen(tcp, err)))
+    if (!rc && (rc = sy_tcp_peers_listen(tcp, err)))
         sy_tcp_watches_close(&tcp->poll.set);
     if (rc) {
         sy_tcp_table_close(tcp->received, TCP_RECEIVE_BYTES);
@@ -232,16 +153,14 @@ static void tcp_close(void *self)
     struct tcp *tcp = self;
 
     if (tcp->engine.peer)
-        sy_tcp_streams_leave(tcp);
+        sy_tcp_peers_leave(tcp);
     sy_tcp_net_close(tcp->net);
     sy_tcp_hints_close(tcp);
     if (tcp->engine.peer)
-        sy_tcp_streams_close(tcp);
+        sy_tcp_peers_close(tcp);
     sy_regions_close(&tcp->regions);
     sy_tcp_watches_close(&tcp->poll.set);
-    free(tcp->map.addresses);
-    free(tcp->map.node_begin);
-    free(tcp->map.node_pe);
+    sy_tcp_map_close(tcp);
     sy_tcp_table_close(tcp->received, TCP_RECEIVE_BYTES);
     free(tcp);
 }
@@ -261,15 +180,13 @@ static int tcp_connect(void *self, const void *addresses, size_t stride, double 
 {
     struct tcp *tcp = self;
     (void)seconds;
-    int rc = tcp_keep_addresses(tcp, addresses, stride, err);
-    if (!rc)
-        rc = tcp_list_nodes(tcp, err);
+    int rc = sy_tcp_map_open(tcp, addresses, stride, err);
     if (!rc)
         rc = sy_regions_open(&tcp->regions, tcp->host, true, err);
     if (!rc)
         rc = sy_regions_fits(&tcp->regions, err);
     if (!rc)
-        rc = sy_tcp_streams_open(tcp, err);
+        rc = sy_tcp_peers_open(tcp, err);
     if (!rc)
         tcp_check_limits(tcp);
     return rc;
@@ -321,7 +238,7 @@ static int tcp_pending(void *self, struct sy_pending *list, int room)
     int count = 0;
 
     for (unsigned i = 0; i < streams && count < room; i++)
-        if (sy_tcp_stream_pending(sy_tcp_stream_at(tcp, i), &list[count]))
+        if (sy_tcp_peer_pending(sy_tcp_peer_at(tcp, i), &list[count]))
             count++;
     return count;
 }

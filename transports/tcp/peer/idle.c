@@ -33,34 +33,34 @@ void sy_tcp_idle_moved(struct tcp *tcp)
         idle_set_timer(tcp, tcp->idle.apart);
 }
 
-static uint64_t idle_got(const struct tcp_stream *stream)
+static uint64_t idle_got(const struct tcp_peer *peer)
 {
-    return atomic_load_explicit(&stream->got[TCP_REQUESTS], memory_order_relaxed) +
-           atomic_load_explicit(&stream->got[TCP_REPLIES], memory_order_relaxed);
+    return atomic_load_explicit(&peer->stream.got[TCP_REQUESTS], memory_order_relaxed) +
+           atomic_load_explicit(&peer->stream.got[TCP_REPLIES], memory_order_relaxed);
 }
 
 /* Confirmed, and no thread is about to find out that it has sent it. */
-static bool idle_is_empty(const struct tcp_stream *stream, enum tcp_channel channel)
+static bool idle_is_empty(const struct tcp_peer *peer, enum tcp_channel channel)
 {
-    uint64_t tail = sy_tx_tail(stream->queue[channel].tx);
+    uint64_t tail = sy_tx_tail(peer->stream.queue[channel].tx);
 
-    return sy_tx_applied(stream->queue[channel].tx) == tail &&
-           atomic_load_explicit(&stream->handed[channel], memory_order_acquire) == tail;
+    return sy_tx_applied(peer->stream.queue[channel].tx) == tail &&
+           atomic_load_explicit(&peer->stream.handed[channel], memory_order_acquire) == tail;
 }
 
 /* False: something is in use. */
-static bool idle_trim_requests(struct tcp_stream *stream)
+static bool idle_trim_requests(struct tcp_peer *peer)
 {
-    struct tcp_stream *first = sy_tcp_stream_find(stream->tcp, stream->pe, 0);
+    struct tcp_peer *first = sy_tcp_peer_find(peer->tcp, peer->stream.pe, 0);
 
     if (!first || !sy_producer_stop(&first->requests.producer))
         return false;
-    bool unused = idle_is_empty(stream, TCP_REQUESTS) &&
-                  !atomic_load_explicit(&stream->requests.combine.open, memory_order_relaxed) &&
-                  !sy_pending_count(&stream->requests.pending);
+    bool unused = idle_is_empty(peer, TCP_REQUESTS) &&
+                  !atomic_load_explicit(&peer->requests.combine.open, memory_order_relaxed) &&
+                  !sy_pending_count(&peer->requests.pending);
     if (unused) {
-        sy_tcp_queue_trim(&stream->queue[TCP_REQUESTS]);
-        sy_tcp_table_trim(stream->requests.pending.table, SY_PENDING_BYTES);
+        sy_tcp_queue_trim(&peer->stream.queue[TCP_REQUESTS]);
+        sy_tcp_table_trim(peer->requests.pending.table, SY_PENDING_BYTES);
     }
     sy_producer_go(&first->requests.producer);
     return unused;
@@ -69,43 +69,42 @@ static bool idle_trim_requests(struct tcp_stream *stream)
 /* ---- a stream ---- */
 
 /* The other side may keep what this one has applied and not said so. */
-static void idle_tell(struct tcp_stream *stream)
+static void idle_tell(struct tcp_peer *peer)
 {
-    if (atomic_load_explicit(&stream->told, memory_order_relaxed) == idle_got(stream))
+    if (atomic_load_explicit(&peer->stream.told, memory_order_relaxed) == idle_got(peer))
         return;
-    atomic_store_explicit(&stream->ack_due, true, memory_order_release);
-    sy_tcp_send(stream);
+    atomic_store_explicit(&peer->stream.ack_due, true, memory_order_release);
+    sy_tcp_send(&peer->stream);
 }
 
-static bool idle_trim(struct tcp_stream *stream)
+static bool idle_trim(struct tcp_peer *peer)
 {
-    bool requests = idle_trim_requests(stream), replies = idle_is_empty(stream, TCP_REPLIES);
+    bool requests = idle_trim_requests(peer), replies = idle_is_empty(peer, TCP_REPLIES);
 
     if (replies)
-        sy_tcp_queue_trim(&stream->queue[TCP_REPLIES]);
+        sy_tcp_queue_trim(&peer->stream.queue[TCP_REPLIES]);
     return requests && replies;
 }
 
 /* Whether nothing has moved since the last look and there may be something to trim. */
-static bool idle_rests(struct tcp_stream *stream)
+static bool idle_rests(struct tcp_peer *peer)
 {
-    uint64_t moved = idle_got(stream) + sy_tx_tail(&stream->requests.tx) +
-                     sy_tx_tail(&stream->replies);
+    uint64_t moved = idle_got(peer) + sy_tx_tail(&peer->requests.tx) + sy_tx_tail(&peer->replies);
 
-    if (moved == stream->moved)
-        return !stream->trimmed && atomic_load(&stream->state) != TCP_STREAM_OVER;
-    stream->moved = moved;
-    stream->trimmed = false;
-    atomic_store(&stream->tcp->idle.planned, true);
+    if (moved == peer->moved)
+        return !peer->trimmed && atomic_load(&peer->stream.state) != TCP_STREAM_OVER;
+    peer->moved = moved;
+    peer->trimmed = false;
+    atomic_store(&peer->tcp->idle.planned, true);
     return false;
 }
 
-static void idle_look_at(struct tcp_stream *stream)
+static void idle_look_at(struct tcp_peer *peer)
 {
-    idle_tell(stream);
-    stream->trimmed = idle_trim(stream);
-    if (!stream->trimmed)
-        atomic_store(&stream->tcp->idle.planned, true);
+    idle_tell(peer);
+    peer->trimmed = idle_trim(peer);
+    if (!peer->trimmed)
+        atomic_store(&peer->tcp->idle.planned, true);
 }
 
 /* ---- all streams ---- */
@@ -116,8 +115,8 @@ static bool idle_turn(struct tcp *tcp)
     unsigned count = sy_engine_peers(&tcp->engine), left = TURN;
 
     for (; tcp->idle.next < count && left; tcp->idle.next++)
-        if (idle_rests(sy_tcp_stream_at(tcp, tcp->idle.next))) {
-            idle_look_at(sy_tcp_stream_at(tcp, tcp->idle.next));
+        if (idle_rests(sy_tcp_peer_at(tcp, tcp->idle.next))) {
+            idle_look_at(sy_tcp_peer_at(tcp, tcp->idle.next));
             left--;
         }
     return tcp->idle.next == count;

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 struct tcp;
-struct tcp_stream;
+struct tcp_peer;
 struct sy_engine_peer;
 
 /* Of a stream 0. */
@@ -85,20 +85,19 @@ void sy_tcp_hints_close(struct tcp *tcp);
 uint16_t sy_tcp_hints_ear(struct tcp *tcp, int connection);
 
 /* A stream has a new connection; udp_port: the other side's port, or 0. Under the poll lock. */
-void sy_tcp_hint_meet(struct tcp_stream *stream, int connection, uint32_t udp_port,
-                      const unsigned char keys[32], bool connector);
+void sy_tcp_hint_meet(struct tcp_peer *peer, uint32_t udp_port, const unsigned char keys[32]);
 
 /* A RAISE is to be said (struct sy_engine_ops). True: a hint has, and the stream need not. */
 bool sy_tcp_hint_raise(struct sy_engine_peer *requests, uint64_t header, uint64_t value);
 
 /* A RAISE has come by the stream, or a REPEAT; news: the word was less before. */
-void sy_tcp_hint_note(struct tcp_stream *stream, bool news, bool repeat);
+void sy_tcp_hint_note(struct tcp_peer *peer, bool news, bool repeat);
 
 /* The stream says what only a hint has, before something that takes long. By the producer. */
-void sy_tcp_hint_flush(struct tcp_stream *stream);
+void sy_tcp_hint_flush(struct tcp_peer *peer);
 
 /* The same by another thread. False: it cannot yet. */
-bool sy_tcp_hint_settle(struct tcp_stream *stream);
+bool sy_tcp_hint_settle(struct tcp_peer *peer);
 
 /* The same for all streams, of what was said a millisecond ago. Any thread. */
 void sy_tcp_hints_repeat(struct tcp *tcp);

@@ -1,6 +1,6 @@
-/* From a stream's socket to records: frames, records that come in segments, large payloads. All
- * under the poll lock, so one buffer serves all streams; what a stream has not used stays with the
- * stream (in.stash). */
+/* From a stream's socket to who applies what has come: frames, records that come in segments, large
+ * payloads. All under the poll lock, so one buffer serves all streams; what a stream has not used
+ * stays with the stream (in.stash). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "transports/tcp/tcp.h"
+#include "transports/tcp/stream/stream.h"
 
 #define READ_BYTES   (64u << 10)
 #define BEHIND_BYTES (4u << 10) /* read beside a large payload: what may follow it */
@@ -48,7 +48,7 @@ static void receive_begin_frame(struct tcp_stream *stream, const char *from, con
         *why = "it acknowledges what was never sent";
         return;
     }
-    sy_count(&stream->tcp->counters.frames_received, 1);
+    sy_count(&stream->all->counters->frames_received, 1);
     stream->in.frame_left = frame.length;
     stream->in.flags = frame.flags;
     if (frame.flags & TCP_FRAME_NODE)
@@ -64,8 +64,6 @@ static void receive_end_frame(struct tcp_stream *stream)
         stream->in.told_all = true;
 }
 
-/* Where a payload of `left` bytes may be cut that goes to `to`, at `length` bytes or before:
- * between elements, so that who looks at the memory never sees half of one. */
 size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left)
 {
     size_t over = (uintptr_t)(to + length) % 8;
@@ -73,6 +71,15 @@ size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left)
     if (length >= left)
         return left;
     return length > over ? length - over : 0;
+}
+
+void sy_tcp_receive_place(struct tcp_stream *stream, char *to, size_t part, size_t length,
+                          size_t bytes)
+{
+    stream->in.payload = to + part;
+    stream->in.payload_left = length - part;
+    stream->in.payload_padding = sy_record_padded(length) - length;
+    stream->in.payload_record = bytes;
 }
 
 /* How much of a large payload can be received in place now. */
@@ -105,18 +112,18 @@ static void receive_end_payload(struct tcp_stream *stream)
     in->frame_left -= in->payload_padding;
     in->payload = NULL;
     in->payload_padding = 0;
-    sy_tcp_apply_done(stream, reply ? TCP_REPLIES : TCP_REQUESTS, in->payload_record);
+    stream->all->user->placed(stream, reply ? TCP_REPLIES : TCP_REQUESTS, in->payload_record);
 }
 
 /* Uses records and frame headers in [from, from + length): the number of bytes used. Bytes that are
- * left are the beginning of something, or lie behind an AWAIT. */
+ * left are the beginning of something, or held. */
 static size_t receive_parse(struct tcp_stream *stream, const char *from, size_t length,
                             const char **why)
 {
     struct tcp_in *in = &stream->in;
     size_t used = 0;
 
-    while (!*why && !in->awaits) {
+    while (!*why && !in->held) {
         size_t left = length - used;
         if (in->payload) {
             size_t part = sy_tcp_receive_cut(in->payload, left, in->payload_left);
@@ -134,12 +141,12 @@ static size_t receive_parse(struct tcp_stream *stream, const char *from, size_t 
             used += sizeof(struct tcp_frame);
         } else {
             size_t part = left < in->frame_left ? left : in->frame_left;
-            size_t took = in->flags & TCP_FRAME_REPLIES
-                              ? sy_tcp_apply_replies(stream, from + used, part, why)
-                              : sy_tcp_apply_requests(stream, from + used, part, why);
+            bool reply = in->flags & TCP_FRAME_REPLIES;
+            size_t took = stream->all->user->apply(stream, reply ? TCP_REPLIES : TCP_REQUESTS,
+                                                   from + used, part, why);
             used += took;
             in->frame_left -= took;
-            if (took < part && part == in->frame_left + took && !in->awaits && !*why)
+            if (took < part && part == in->frame_left + took && !in->held && !*why)
                 *why = "a record crosses the end of its frame";
             if (!took || in->payload)
                 break;
@@ -169,14 +176,14 @@ static int receive_keep(struct tcp_stream *stream, const char *from, size_t leng
     return length && !in->stash ? -ENOMEM : 0;
 }
 
-/* An AWAIT stops reading; the socket must not keep the progress thread awake meanwhile. */
+/* While something is held nothing is read; the socket must not keep the progress thread awake. */
 static void receive_pause_reading(struct tcp_stream *stream, bool pause)
 {
     sy_tcp_send_lock(stream);
     atomic_store_explicit(&stream->paused, pause, memory_order_relaxed);
     sy_tcp_send_watch(stream);
     sy_tcp_send_unlock(stream);
-    atomic_fetch_add_explicit(&stream->tcp->streams.paused, pause ? 1 : -1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stream->all->paused, pause ? 1 : -1, memory_order_relaxed);
 }
 
 /* Parses, keeps the rest, answers. */
@@ -191,31 +198,30 @@ static void receive_use(struct tcp_stream *stream, const char *from, size_t leng
         sy_tcp_stream_breached(stream, why);
         return;
     }
-    if (stream->in.awaits)
+    if (stream->in.held)
         receive_pause_reading(stream, true);
     if (sy_tcp_send_due(stream))
         sy_tcp_send(stream);
 }
 
-/* What lies behind an AWAIT, once the other stream has got there. True: reading may go on. */
+/* Applies what has been held, once that may be. True: reading may go on. */
 static bool receive_resume(struct tcp_stream *stream)
 {
     struct tcp_in *in = &stream->in;
 
-    if (!in->awaits)
+    if (!in->held)
         return true;
-    if (atomic_load_explicit(&in->awaits->got[TCP_REQUESTS], memory_order_acquire) < in->awaits_at)
+    if (!stream->all->user->resumes(stream))
         return false;
     char *stash = in->stash;
     size_t length = in->stashed;
-    in->awaits = NULL;
+    in->held = false;
     in->stash = NULL;
     in->stashed = 0;
     receive_pause_reading(stream, false);
-    sy_tcp_apply_done(stream, TCP_REQUESTS, TCP_AWAIT_BYTES);
-    receive_use(stream, stash ? stash : "", length); /* nothing may lie behind it */
+    receive_use(stream, stash ? stash : "", length); /* there may be nothing */
     free(stash);
-    return !in->awaits;
+    return !in->held;
 }
 
 /* What there is, first to `direct` bytes at `payload`, the rest to `room` bytes at `to`. */
@@ -230,7 +236,7 @@ static ssize_t receive_take(int fd, char *payload, size_t direct, char *to, size
 size_t sy_tcp_receive(struct tcp_stream *stream)
 {
     struct tcp_in *in = &stream->in;
-    char *buffer = stream->tcp->received;
+    char *buffer = stream->all->received;
     size_t total = 0;
 
     while (stream->watch.fd >= 0 && total < TURN_BYTES && receive_resume(stream) &&
@@ -249,7 +255,7 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
             break;
         }
         total += (size_t)got;
-        sy_count(&stream->tcp->counters.receives, 1);
+        sy_count(&stream->all->counters->receives, 1);
         size_t into = (size_t)got < direct ? (size_t)got : direct;
         if (direct)
             receive_take_payload(stream, into);
@@ -258,8 +264,8 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
             break;
     }
     if (total) {
-        sy_count(&stream->tcp->counters.bytes_received, total);
-        sy_tcp_idle_moved(stream->tcp);
+        sy_count(&stream->all->counters->bytes_received, total);
+        stream->all->user->received(stream);
     }
     return total;
 }

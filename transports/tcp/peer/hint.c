@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "transports/tcp/hint.h"
+#include "transports/tcp/peer/hint.h"
 #include "util/net/interfaces.h"
 #include "engine/issue.h"
 #include "transports/tcp/tcp.h"
@@ -137,11 +137,11 @@ static bool hint_find_way(struct tcp *tcp, struct tcp_hint *way, int connection,
 
 /* What a producer may be reading stays as it is, but for the keys, which are read word by word: a
  * hint that gets a word of either connection is not believed, as if it had got lost. */
-void sy_tcp_hint_meet(struct tcp_stream *stream, int connection, uint32_t udp_port,
-                      const unsigned char keys[32], bool connector)
+void sy_tcp_hint_meet(struct tcp_peer *peer, uint32_t udp_port, const unsigned char keys[32])
 {
-    struct tcp_hint *hint = &stream->hint, way = {0};
-    bool open = hint_find_way(stream->tcp, &way, connection, udp_port);
+    bool connector = peer->stream.connector;
+    struct tcp_hint *hint = &peer->hint, way = {0};
+    bool open = hint_find_way(peer->tcp, &way, peer->stream.watch.fd, udp_port);
 
     if (open && !hint->length) {
         hint->own = way.own;
@@ -220,33 +220,33 @@ static void hint_plan_look(struct tcp *tcp, uint64_t now, unsigned microseconds)
 }
 
 /* Where the stream's requests end that are not RAISEs. */
-static uint64_t hint_others_end(const struct tcp_stream *stream)
+static uint64_t hint_others_end(const struct tcp_peer *peer)
 {
-    uint64_t tail = sy_tx_tail(&stream->requests.tx);
+    uint64_t tail = sy_tx_tail(&peer->requests.tx);
 
-    return tail == stream->hint.raised ? stream->hint.others : tail;
+    return tail == peer->hint.raised ? peer->hint.others : tail;
 }
 
 /* A RAISE is about to be committed to the stream. */
-static void hint_joins(struct tcp_stream *stream, size_t bytes)
+static void hint_joins(struct tcp_peer *peer, size_t bytes)
 {
-    stream->hint.others = hint_others_end(stream);
-    stream->hint.raised = sy_tx_tail(&stream->requests.tx) + bytes;
+    peer->hint.others = hint_others_end(peer);
+    peer->hint.raised = sy_tx_tail(&peer->requests.tx) + bytes;
 }
 
 /* Whether a hint would overtake something. Where that is no more than it was last time, the other
  * side is asked to confirm it: one that says all by hints does not do so by itself. */
-static bool hint_overtakes(struct tcp_stream *stream)
+static bool hint_overtakes(struct tcp_peer *peer)
 {
-    uint64_t others = hint_others_end(stream);
+    uint64_t others = hint_others_end(peer);
 
-    if (sy_tx_applied(&stream->requests.tx) < others) {
-        if (others == stream->hint.others)
-            sy_tx_ask(&stream->requests.tx, others);
+    if (sy_tx_applied(&peer->requests.tx) < others) {
+        if (others == peer->hint.others)
+            sy_tx_ask(&peer->requests.tx, others);
         return true;
     }
     for (int i = 0; i < TCP_STREAMS_MAX; i++) {
-        const struct tcp_stream *stripe = stream->stripe[i];
+        const struct tcp_peer *stripe = peer->stripe[i];
         if (stripe && sy_tx_applied(&stripe->requests.tx) < sy_tx_tail(&stripe->requests.tx))
             return true;
     }
@@ -265,14 +265,14 @@ static void hint_expect_one(struct tcp *tcp, uint64_t now)
 }
 
 /* Whether a hint may say it, beside the stream or alone. */
-static bool hint_may_say(struct tcp_stream *stream, bool often, uint64_t kept, uint64_t header)
+static bool hint_may_say(struct tcp_peer *peer, bool often, uint64_t kept, uint64_t header)
 {
-    struct tcp_hint *hint = &stream->hint;
+    struct tcp_hint *hint = &peer->hint;
 
-    if (!often || (kept && kept != header) || hint_overtakes(stream))
+    if (!often || (kept && kept != header) || hint_overtakes(peer))
         return false;
-    if (!atomic_load_explicit(&stream->tcp->hints.busy, memory_order_relaxed))
-        atomic_store_explicit(&stream->tcp->hints.busy, true, memory_order_relaxed);
+    if (!atomic_load_explicit(&peer->tcp->hints.busy, memory_order_relaxed))
+        atomic_store_explicit(&peer->tcp->hints.busy, true, memory_order_relaxed);
     if (atomic_load_explicit(&hint->works, memory_order_relaxed))
         hint->tries = 0;
     else if (++hint->tries > TRIES && hint->tries % TRIES &&
@@ -283,10 +283,10 @@ static bool hint_may_say(struct tcp_stream *stream, bool often, uint64_t kept, u
     return true;
 }
 
-static bool hint_says(struct tcp_stream *stream, uint64_t header, uint64_t value)
+static bool hint_says(struct tcp_peer *peer, uint64_t header, uint64_t value)
 {
-    struct tcp *tcp = stream->tcp;
-    struct tcp_hint *hint = &stream->hint;
+    struct tcp *tcp = peer->tcp;
+    struct tcp_hint *hint = &peer->hint;
 
     if (tcp->host->crowded || hint->fd == -2 ||
         !atomic_load_explicit(&hint->open, memory_order_acquire))
@@ -299,7 +299,7 @@ static bool hint_says(struct tcp_stream *stream, uint64_t header, uint64_t value
     if (kept == header)
         atomic_store_explicit(&hint->header, 0, memory_order_relaxed);
     hint_expect_one(tcp, now);
-    if (!hint_may_say(stream, often, kept, header) || !hint_send(tcp, hint, works, header, value) ||
+    if (!hint_may_say(peer, often, kept, header) || !hint_send(tcp, hint, works, header, value) ||
         !works)
         return false;
     hint->value = value;
@@ -311,52 +311,52 @@ static bool hint_says(struct tcp_stream *stream, uint64_t header, uint64_t value
 
 bool sy_tcp_hint_raise(struct sy_engine_peer *requests, uint64_t header, uint64_t value)
 {
-    struct tcp_stream *stream = sy_tcp_stream_of(requests);
+    struct tcp_peer *peer = sy_tcp_peer_of(requests);
 
-    if (hint_says(stream, header, value))
+    if (hint_says(peer, header, value))
         return true;
-    hint_joins(stream, RAISE_BYTES);
+    hint_joins(peer, RAISE_BYTES);
     return false;
 }
 
 /* Appends it, by the producer or in its place. False: there is no room. */
-static bool hint_append_kept(struct tcp_stream *stream)
+static bool hint_append_kept(struct tcp_peer *peer)
 {
-    struct tcp_hint *hint = &stream->hint;
+    struct tcp_hint *hint = &peer->hint;
     uint64_t header = atomic_load_explicit(&hint->header, memory_order_relaxed);
     uint64_t word[2] = {sy_record_as(header, SY_RECORD_REPEAT, 3), hint->value};
     char *room;
 
     if (!header)
         return true;
-    sy_combine_close(&stream->requests);
-    room = sy_tcp_queue_reserve(&stream->queue[TCP_REQUESTS], sizeof word);
+    sy_combine_close(&peer->requests);
+    room = sy_tcp_queue_reserve(&peer->stream.queue[TCP_REQUESTS], sizeof word);
     if (!room)
         return false;
     memcpy(room, word, sizeof word);
-    hint_joins(stream, sizeof word);
-    sy_tx_commit(&stream->requests.tx, sizeof word);
+    hint_joins(peer, sizeof word);
+    sy_tx_commit(&peer->requests.tx, sizeof word);
     atomic_store_explicit(&hint->header, 0, memory_order_relaxed);
     return true;
 }
 
-void sy_tcp_hint_flush(struct tcp_stream *stream)
+void sy_tcp_hint_flush(struct tcp_peer *peer)
 {
-    if (SY_UNLIKELY(atomic_load_explicit(&stream->hint.header, memory_order_relaxed)) &&
-        hint_append_kept(stream))
-        sy_engine_send_later(&stream->requests, false);
+    if (SY_UNLIKELY(atomic_load_explicit(&peer->hint.header, memory_order_relaxed)) &&
+        hint_append_kept(peer))
+        sy_engine_send_later(&peer->requests, false);
 }
 
-bool sy_tcp_hint_settle(struct tcp_stream *stream)
+bool sy_tcp_hint_settle(struct tcp_peer *peer)
 {
-    if (!atomic_load(&stream->hint.header) || atomic_load(&stream->state) == TCP_STREAM_OVER)
+    if (!atomic_load(&peer->hint.header) || atomic_load(&peer->stream.state) == TCP_STREAM_OVER)
         return true;
-    if (!sy_producer_stop(&stream->requests.producer))
+    if (!sy_producer_stop(&peer->requests.producer))
         return false;
-    bool appended = hint_append_kept(stream);
-    sy_producer_go(&stream->requests.producer);
+    bool appended = hint_append_kept(peer);
+    sy_producer_go(&peer->requests.producer);
     if (appended)
-        sy_engine_send_later(&stream->requests, false);
+        sy_engine_send_later(&peer->requests, false);
     return appended;
 }
 
@@ -367,11 +367,11 @@ static uint64_t hint_settle_due(struct tcp *tcp, uint64_t now)
     uint64_t next = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        struct tcp_stream *stream = sy_tcp_stream_at(tcp, i);
-        if (!atomic_load(&stream->hint.header))
+        struct tcp_peer *peer = sy_tcp_peer_at(tcp, i);
+        if (!atomic_load(&peer->hint.header))
             continue;
-        uint64_t due = atomic_load_explicit(&stream->hint.kept_at, memory_order_relaxed) + PATIENCE;
-        if (due <= now && sy_tcp_hint_settle(stream))
+        uint64_t due = atomic_load_explicit(&peer->hint.kept_at, memory_order_relaxed) + PATIENCE;
+        if (due <= now && sy_tcp_hint_settle(peer))
             continue;
         if (due <= now)
             due = now + AGAIN_US * UINT64_C(1000);
@@ -434,10 +434,10 @@ static void hint_answer(struct tcp *tcp, const struct tcp_udp *udp, const struct
 static bool hint_take(struct tcp *tcp, const struct tcp_udp *udp,
                       const struct tcp_datagram *datagram)
 {
-    struct tcp_stream *stream = sy_tcp_stream_made(tcp, datagram->from, 0);
-    struct tcp_hint *hint = stream ? &stream->hint : NULL;
+    struct tcp_peer *peer = sy_tcp_peer_made(tcp, datagram->from, 0);
+    struct tcp_hint *hint = peer ? &peer->hint : NULL;
 
-    if (!stream || !atomic_load_explicit(&hint->open, memory_order_acquire) ||
+    if (!peer || !atomic_load_explicit(&hint->open, memory_order_acquire) ||
         hint_authenticator(hint, true, datagram) != datagram->tag)
         return false;
     sy_count(&tcp->counters.hints_heard, 1);
@@ -468,14 +468,14 @@ size_t sy_tcp_hints_hear(struct tcp *tcp)
 }
 
 /* A hint that the stream has to make up for has not come: nor may those of this side. */
-void sy_tcp_hint_note(struct tcp_stream *stream, bool news, bool repeat)
+void sy_tcp_hint_note(struct tcp_peer *peer, bool news, bool repeat)
 {
     if (!news)
         return;
-    note_news(stream->tcp);
+    note_news(peer->tcp);
     if (!repeat)
         return;
-    atomic_store_explicit(&stream->hint.heard, false, memory_order_relaxed);
-    atomic_store_explicit(&stream->hint.works, false, memory_order_relaxed);
-    atomic_store_explicit(&stream->tcp->hints.come, false, memory_order_relaxed);
+    atomic_store_explicit(&peer->hint.heard, false, memory_order_relaxed);
+    atomic_store_explicit(&peer->hint.works, false, memory_order_relaxed);
+    atomic_store_explicit(&peer->tcp->hints.come, false, memory_order_relaxed);
 }

@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "transports/tcp/tcp.h"
+#include "transports/tcp/stream/stream.h"
 
 #define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
 #define SMALL_BYTES 512          /* sent as one buffer */
@@ -24,9 +24,9 @@ static uint64_t send_got(const struct tcp_stream *stream, enum tcp_channel chann
 /* What the other side is to confirm has been sent, and it has not been asked yet. */
 static bool send_must_ask(const struct tcp_stream *stream)
 {
-    uint64_t ask = atomic_load_explicit(&stream->requests.tx.ask, memory_order_relaxed);
+    uint64_t ask = atomic_load_explicit(&stream->queue[TCP_REQUESTS].tx->ask, memory_order_relaxed);
 
-    return ask > stream->asked && sy_tx_sent(&stream->requests.tx) >= ask;
+    return ask > stream->asked && sy_tx_sent(stream->queue[TCP_REQUESTS].tx) >= ask;
 }
 
 static bool send_must_tell(const struct tcp_stream *stream)
@@ -60,7 +60,7 @@ static bool send_prepare(struct tcp_stream *stream)
         return false;
     if (send_must_ask(stream)) {
         flags |= TCP_FRAME_ACK;
-        stream->asked = sy_tx_sent(&stream->requests.tx);
+        stream->asked = sy_tx_sent(stream->queue[TCP_REQUESTS].tx);
     }
     out->channel = channel;
     out->end = sy_tx_sent(queue->tx);
@@ -68,10 +68,10 @@ static bool send_prepare(struct tcp_stream *stream)
         flags |= TCP_FRAME_BYE;
         atomic_store_explicit(&stream->bye, false, memory_order_relaxed);
     }
-    if (!stream->greeted && sy_regions_serves_node(&stream->tcp->regions))
-        flags |= TCP_FRAME_NODE;
+    if (!stream->greeted)
+        flags |= stream->all->user->first_flags(stream);
     stream->greeted = true;
-    sy_count_shared(&stream->tcp->counters.frames_sent, 1);
+    sy_count_shared(&stream->all->counters->frames_sent, 1);
     /* Before `got` is read, so that what falls due for more than this frame tells stays due. */
     atomic_exchange_explicit(&stream->ack_due, false, memory_order_acq_rel);
     uint64_t requests = send_got(stream, TCP_REQUESTS), replies = send_got(stream, TCP_REPLIES);
@@ -106,7 +106,8 @@ static void send_advance(struct tcp_stream *stream, size_t sent)
 
 void sy_tcp_send_watch(struct tcp_stream *stream)
 {
-    bool blocked = atomic_load_explicit(&stream->requests.tx.blocked, memory_order_relaxed);
+    bool blocked = atomic_load_explicit(&stream->queue[TCP_REQUESTS].tx->blocked,
+                                        memory_order_relaxed);
     bool unread = atomic_load_explicit(&stream->paused, memory_order_relaxed) || stream->attended;
 
     if (stream->watch.fd < 0)
@@ -114,7 +115,7 @@ void sy_tcp_send_watch(struct tcp_stream *stream)
     int rc = sy_tcp_watch_change(&stream->watch,
                                  (blocked ? EPOLLOUT : 0u) | (unread ? 0u : EPOLLIN));
     if (rc)
-        stream->tcp->host->lost(stream->pe, -rc, TCP_UNWATCHED);
+        stream->all->host->lost(stream->pe, -rc, TCP_UNWATCHED);
 }
 
 /* A few bytes are put together first: one buffer costs the kernel less than a list of them. */
@@ -134,7 +135,7 @@ static ssize_t send_parts(int fd, const struct tcp_out *out)
 static void send_all(struct tcp_stream *stream)
 {
     struct tcp_out *out = &stream->out;
-    struct tcp_counters *counters = &stream->tcp->counters;
+    struct tcp_counters *counters = stream->all->counters;
     uint64_t calls = 0, bytes = 0;
     bool any = false;
 
@@ -147,7 +148,8 @@ static void send_all(struct tcp_stream *stream)
             send_advance(stream, (size_t)sent);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
             sy_count_shared(&counters->sends_blocked, 1);
-            atomic_store_explicit(&stream->requests.tx.blocked, true, memory_order_relaxed);
+            atomic_store_explicit(&stream->queue[TCP_REQUESTS].tx->blocked, true,
+                                  memory_order_relaxed);
             sy_tcp_send_watch(stream);
             break;
         } else if (errno != EINTR) {
@@ -160,8 +162,7 @@ static void send_all(struct tcp_stream *stream)
         return;
     sy_count_shared(&counters->sends, calls);
     sy_count_shared(&counters->bytes_sent, bytes);
-    sy_flush_sent(&stream->requests.flush, sy_tcp_now());
-    sy_tcp_idle_moved(stream->tcp);
+    stream->all->user->sent(stream);
 }
 
 static bool send_try_lock(struct tcp_stream *stream)
@@ -192,7 +193,7 @@ void sy_tcp_send(struct tcp_stream *stream)
     }
     do {
         atomic_exchange_explicit(&stream->again, false, memory_order_seq_cst);
-        if (!atomic_load_explicit(&stream->requests.tx.blocked, memory_order_relaxed))
+        if (!atomic_load_explicit(&stream->queue[TCP_REQUESTS].tx->blocked, memory_order_relaxed))
             send_all(stream);
         send_unlock(stream);
     } while (atomic_load_explicit(&stream->again, memory_order_seq_cst) && send_try_lock(stream));

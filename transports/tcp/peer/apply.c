@@ -9,10 +9,10 @@ static const char crosses[] = "a record crosses the end of its frame";
 /* ---- replies that this side gives ---- */
 
 /* Long ones are sent from where they are, or from memory of their own. */
-static const char *apply_long(struct tcp_stream *stream, const char *at, size_t length)
+static const char *apply_long(struct tcp_peer *peer, const char *at, size_t length)
 {
-    const struct sy_regions *regions = &stream->tcp->regions;
-    struct tcp_queue *queue = &stream->queue[TCP_REPLIES];
+    const struct sy_regions *regions = &peer->tcp->regions;
+    struct tcp_queue *queue = &peer->stream.queue[TCP_REPLIES];
     uint64_t header = sy_record_word(at);
     const char *from = NULL, *why = NULL;
     char *copy = NULL;
@@ -35,20 +35,20 @@ static const char *apply_long(struct tcp_stream *stream, const char *at, size_t 
 
 /* A whole record but a put of an element and an AWAIT. The other side asks for no more replies than
  * fit, so that there is no room for one is a breach of the rules. */
-static const char *apply_one(struct tcp_stream *stream, const char *at)
+static const char *apply_one(struct tcp_peer *peer, const char *at)
 {
-    struct tcp_queue *queue = &stream->queue[TCP_REPLIES];
+    struct tcp_queue *queue = &peer->stream.queue[TCP_REPLIES];
     long length = sy_record_reply(at);
 
     if (length < 0)
         return sy_apply_outside;
     if (length > SY_RECORD_LONG)
-        return apply_long(stream, at, (size_t)length);
+        return apply_long(peer, at, (size_t)length);
     size_t bytes = sy_record_padded((size_t)length);
     char *room = bytes ? sy_tcp_queue_reserve(queue, bytes) : NULL;
     if (SY_UNLIKELY(bytes && !room))
         return "it asks for more replies at a time than agreed";
-    const char *why = sy_apply(&stream->tcp->regions, at, at + sy_record_head(sy_record_word(at)),
+    const char *why = sy_apply(&peer->tcp->regions, at, at + sy_record_head(sy_record_word(at)),
                                room);
     if (bytes && !why)
         sy_tx_commit(queue->tx, bytes);
@@ -57,25 +57,14 @@ static const char *apply_one(struct tcp_stream *stream, const char *at)
 
 /* ---- requests ---- */
 
-/* Of `length` bytes of payload, which add `bytes` to what has been applied, the rest from `part` on
- * will be received at `to`. */
-static void apply_place(struct tcp_stream *stream, char *to, size_t part, size_t length,
-                        size_t bytes)
-{
-    stream->in.payload = to + part;
-    stream->in.payload_left = length - part;
-    stream->in.payload_padding = sy_record_padded(length) - length;
-    stream->in.payload_record = bytes;
-}
-
 /* A put whose payload has come only in part: what is there is stored, the rest will be received in
  * place. */
-static size_t apply_begin_payload(struct tcp_stream *stream, const char *from, size_t have,
+static size_t apply_begin_payload(struct tcp_peer *peer, const char *from, size_t have,
                                   size_t frame_left, const char **why)
 {
     uint64_t header = sy_record_word(from);
     size_t length = (size_t)sy_record_data(from), bytes = 16 + sy_record_padded(length);
-    char *to = sy_regions_find(&stream->tcp->regions, header, sy_record_offset(header), length);
+    char *to = sy_regions_find(&peer->tcp->regions, header, sy_record_offset(header), length);
 
     if (!to || bytes > frame_left) {
         *why = to ? crosses : sy_apply_outside;
@@ -83,74 +72,94 @@ static size_t apply_begin_payload(struct tcp_stream *stream, const char *from, s
     }
     size_t part = sy_tcp_receive_cut(to, have - 16, length);
     memcpy(to, from + 16, part);
-    apply_place(stream, to, part, length, bytes);
+    sy_tcp_receive_place(&peer->stream, to, part, length, bytes);
     return 16 + part;
 }
 
+static void apply_count(struct tcp_stream *stream, uint64_t bytes)
+{
+    _Atomic uint64_t *got = &stream->got[TCP_REQUESTS];
+
+    atomic_store_explicit(got, atomic_load_explicit(got, memory_order_relaxed) + bytes,
+                          memory_order_release); /* there is one writer, under the poll lock */
+}
+
+/* Whether the stream that an AWAIT names has got to where it says. */
+static bool apply_is_there(const struct tcp_peer *peer)
+{
+    return atomic_load_explicit(&peer->holder->stream.got[TCP_REQUESTS], memory_order_acquire) >=
+           peer->holds_until;
+}
+
 /* AWAIT: true if the stream must stop behind this record. */
-static bool apply_await(struct tcp_stream *stream, const char *from, const char **why)
+static bool apply_await(struct tcp_peer *peer, const char *from, const char **why)
 {
     unsigned number = sy_record_target(sy_record_word(from));
-    struct tcp_stream *other = sy_tcp_stream_find(stream->tcp, stream->pe, number);
+    struct tcp_peer *other = sy_tcp_peer_find(peer->tcp, peer->stream.pe, number);
 
-    if (!other || other == stream) {
+    if (!other || other == peer) {
         *why = "it names a stream that cannot be";
         return false;
     }
-    stream->in.awaits = other;
-    stream->in.awaits_at = sy_record_word(from + 8);
-    if (atomic_load_explicit(&other->got[TCP_REQUESTS], memory_order_relaxed) >=
-        stream->in.awaits_at)
-        stream->in.awaits = NULL;
-    return stream->in.awaits != NULL;
+    peer->holder = other;
+    peer->holds_until = sy_record_word(from + 8);
+    peer->stream.in.held = !apply_is_there(peer);
+    return peer->stream.in.held;
 }
 
-static const char *apply_raise(struct tcp_stream *stream, uint64_t header, uint64_t value)
+/* The AWAIT itself counts as applied when it is over. */
+bool sy_tcp_apply_resumes(struct tcp_stream *stream)
 {
-    int news = sy_apply_raise(&stream->tcp->regions, header, value);
+    if (!apply_is_there(sy_tcp_peer_with(stream)))
+        return false;
+    apply_count(stream, TCP_AWAIT_BYTES);
+    return true;
+}
+
+static const char *apply_raise(struct tcp_peer *peer, uint64_t header, uint64_t value)
+{
+    int news = sy_apply_raise(&peer->tcp->regions, header, value);
 
     if (news < 0)
         return sy_apply_outside;
-    sy_tcp_hint_note(stream, news, sy_record_op(header) == SY_RECORD_REPEAT);
+    sy_tcp_hint_note(peer, news, sy_record_op(header) == SY_RECORD_REPEAT);
     return NULL;
 }
 
 /* Any record but a put of an element. True: nothing behind it may be applied now. */
-static bool apply_other(struct tcp_stream *stream, const char *at, const char **why)
+static bool apply_other(struct tcp_peer *peer, const char *at, const char **why)
 {
     uint64_t header = sy_record_word(at);
 
     switch (sy_record_op(header)) {
     case SY_RECORD_AWAIT:
-        return apply_await(stream, at, why);
+        return apply_await(peer, at, why);
     case SY_RECORD_RAISE:
     case SY_RECORD_REPEAT:
-        *why = apply_raise(stream, header, sy_record_word(at + 8));
+        *why = apply_raise(peer, header, sy_record_word(at + 8));
         return false;
     default:
-        *why = apply_one(stream, at);
+        *why = apply_one(peer, at);
         return false;
     }
 }
 
-void sy_tcp_apply_done(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes)
+void sy_tcp_apply_placed(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes)
 {
-    _Atomic uint64_t *got = &stream->got[channel];
-
     if (channel == TCP_REPLIES)
-        sy_pending_took(&stream->requests.pending, bytes, got);
-    else /* there is one writer, under the poll lock */
-        atomic_store_explicit(got, atomic_load_explicit(got, memory_order_relaxed) + bytes,
-                              memory_order_release);
+        sy_pending_took(&sy_tcp_peer_with(stream)->requests.pending, bytes,
+                        &stream->got[TCP_REPLIES]);
+    else
+        apply_count(stream, bytes);
 }
 
-size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t length,
+static size_t apply_requests(struct tcp_peer *peer, const char *from, size_t length,
                              const char **why)
 {
-    const struct sy_regions *regions = &stream->tcp->regions;
+    const struct sy_regions *regions = &peer->tcp->regions;
     size_t used = 0, done = 0; /* done: bytes of whole records */
 
-    sy_regions_ensure(&stream->tcp->regions);
+    sy_regions_ensure(&peer->tcp->regions);
     while (length - used >= 8) {
         const char *at = from + used;
         uint64_t header = sy_record_word(at);
@@ -174,41 +183,50 @@ size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t
         size_t size = sy_record_size(at, have, why);
         if (!size || size > have) {
             if (size > SY_RECORD_LONG + 16 && sy_record_op(header) == SY_RECORD_PUT_LONG)
-                used += apply_begin_payload(stream, at, have, stream->in.frame_left - used, why);
+                used += apply_begin_payload(peer, at, have, peer->stream.in.frame_left - used, why);
             break;
         }
-        bool stop = apply_other(stream, at, why);
+        bool stop = apply_other(peer, at, why);
         if (SY_UNLIKELY(*why != NULL))
             break;
         used += size;
         if (stop)
-            break; /* it counts as applied when it is over: receive.c, resume */
+            break;
         done = used;
     }
     if (done)
-        sy_tcp_apply_done(stream, TCP_REQUESTS, done);
+        apply_count(&peer->stream, done);
     return used;
 }
 
 /* ---- replies that this side asked for ---- */
 
-size_t sy_tcp_apply_replies(struct tcp_stream *stream, const char *from, size_t length,
+static size_t apply_replies(struct tcp_peer *peer, const char *from, size_t length,
                             const char **why)
 {
     const struct sy_pending_reply *part;
-    size_t used = sy_pending_take(&stream->requests.pending, from, length,
-                                  &stream->got[TCP_REPLIES], &part, why);
+    size_t used = sy_pending_take(&peer->requests.pending, from, length,
+                                  &peer->stream.got[TCP_REPLIES], &part, why);
 
     if (!part)
         return used;
     /* A long reply has come in part: the rest will be received in place. */
     size_t have = length - used, bytes = sy_record_padded(part->length);
-    if (bytes > stream->in.frame_left - used) {
+    if (bytes > peer->stream.in.frame_left - used) {
         *why = crosses;
         return used;
     }
     have = have < part->length ? have : part->length;
     memcpy(part->dest, from + used, have);
-    apply_place(stream, part->dest, have, part->length, bytes);
+    sy_tcp_receive_place(&peer->stream, part->dest, have, part->length, bytes);
     return used + have;
+}
+
+size_t sy_tcp_apply(struct tcp_stream *stream, enum tcp_channel channel, const char *from,
+                    size_t length, const char **why)
+{
+    struct tcp_peer *peer = sy_tcp_peer_with(stream);
+
+    return channel == TCP_REPLIES ? apply_replies(peer, from, length, why)
+                                  : apply_requests(peer, from, length, why);
 }

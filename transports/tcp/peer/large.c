@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "engine/issue.h"
-#include "transports/tcp/large.h"
+#include "transports/tcp/peer/large.h"
 #include "transports/tcp/tcp.h"
 
 #define KEPT (256u << 10) /* a blocking put returns when no more of it than this is unconfirmed */
@@ -20,7 +20,7 @@
 
 /* The streams of one transfer, and how far it has got on each. */
 struct spread {
-    struct tcp_stream *stream[TCP_STREAMS_MAX];
+    struct tcp_peer *peer[TCP_STREAMS_MAX];
     unsigned count;
     uint64_t tail[TCP_STREAMS_MAX];   /* of put */
     uint64_t wanted[TCP_STREAMS_MAX]; /* of get */
@@ -42,87 +42,87 @@ static bool is_measured(struct tcp *tcp, size_t length, size_t bytes, unsigned f
     return flags & SY_BLOCKING && length < tcp->settings.stripe && bytes >= large_shortest(tcp);
 }
 
-static bool large_is_spread(const struct tcp_stream *stream, size_t length, bool measured)
+static bool large_is_spread(const struct tcp_peer *peer, size_t length, bool measured)
 {
-    struct tcp *tcp = stream->tcp;
+    struct tcp *tcp = peer->tcp;
 
     if (length >= tcp->settings.stripe)
         return true;
-    return length >= large_shortest(tcp) && sy_tcp_pace_spreads(&stream->pace, measured) &&
-           (stream->stripe[0] || sy_engine_peers(&tcp->engine) < MODEST);
+    return length >= large_shortest(tcp) && sy_tcp_pace_spreads(&peer->pace, measured) &&
+           (peer->stripe[0] || sy_engine_peers(&tcp->engine) < MODEST);
 }
 
 /* A measured transfer is over, which began at `begun`. */
-static void large_note(struct tcp_stream *stream, const struct spread *spread, size_t bytes,
+static void large_note(struct tcp_peer *peer, const struct spread *spread, size_t bytes,
                        uint64_t begun)
 {
     uint64_t took = sy_tcp_now() - begun;
 
-    sy_producer_lock(&stream->requests.producer);
-    sy_tcp_pace_note(&stream->pace, spread->stream[0] != stream, bytes, took);
-    sy_producer_unlock(&stream->requests.producer);
+    sy_producer_lock(&peer->requests.producer);
+    sy_tcp_pace_note(&peer->pace, spread->peer[0] != peer, bytes, took);
+    sy_producer_unlock(&peer->requests.producer);
 }
 
 /* The further streams to the process of stream 0, or stream 0 itself where the transfer is too
  * small for them. */
-static void large_choose_streams(struct tcp_stream *stream, size_t length, bool measured,
+static void large_choose_streams(struct tcp_peer *peer, size_t length, bool measured,
                                  struct spread *spread)
 {
-    unsigned streams = (unsigned)stream->tcp->settings.streams;
+    unsigned streams = (unsigned)peer->tcp->settings.streams;
 
-    *spread = (struct spread){.stream = {stream}, .count = 1};
-    if (!streams || !large_is_spread(stream, length, measured))
+    *spread = (struct spread){.peer = {peer}, .count = 1};
+    if (!streams || !large_is_spread(peer, length, measured))
         return;
     for (unsigned i = 0; i < streams; i++) {
-        if (!stream->stripe[i])
-            stream->stripe[i] = sy_tcp_stream_open(stream->tcp, stream->pe, i + 1);
-        if (!stream->stripe[i])
+        if (!peer->stripe[i])
+            peer->stripe[i] = sy_tcp_peer_open(peer->tcp, peer->stream.pe, i + 1);
+        if (!peer->stripe[i])
             return; /* no memory: one stream will do */
     }
     size_t chunks = (length + SY_RECORD_CHUNK - 1) / SY_RECORD_CHUNK;
     spread->count = chunks < streams ? (unsigned)chunks : streams;
     for (unsigned i = 0; i < spread->count; i++)
-        spread->stream[i] = stream->stripe[i];
-    sy_count_shared(&stream->tcp->counters.spread, 1);
+        spread->peer[i] = peer->stripe[i];
+    sy_count_shared(&peer->tcp->counters.spread, 1);
 }
 
 /* Room for a record's words, and for a segment behind it; waits for them. */
-static char *large_wait_room(struct tcp_stream *stream)
+static char *large_wait_room(struct tcp_peer *peer)
 {
-    struct tcp_queue *queue = &stream->queue[TCP_REQUESTS];
+    struct tcp_queue *queue = &peer->stream.queue[TCP_REQUESTS];
     uint64_t since = 0;
     char *room;
 
     while (!(room = sy_tcp_queue_reserve(queue, 16)) || !sy_tcp_queue_has_segment(queue))
-        sy_engine_pass_time(&stream->requests, &since);
+        sy_engine_pass_time(&peer->requests, &since);
     return room;
 }
 
 /* Has the other side apply nothing more of `stream` before stream `number` has got to a position.
  */
-static void large_append_await(struct tcp_stream *stream, unsigned number, uint64_t position)
+static void large_append_await(struct tcp_peer *peer, unsigned number, uint64_t position)
 {
     uint64_t word[2] = {sy_record(SY_RECORD_AWAIT, 0, number, 0, 0), position};
 
-    memcpy(large_wait_room(stream), word, sizeof word);
-    sy_tx_commit(&stream->requests.tx, sizeof word);
+    memcpy(large_wait_room(peer), word, sizeof word);
+    sy_tx_commit(&peer->requests.tx, sizeof word);
 }
 
 /* A stream 0. */
-static void large_fence(struct tcp_stream *stream)
+static void large_fence(struct tcp_peer *peer)
 {
-    sy_producer_lock(&stream->requests.producer);
-    if (!stream->unordered) {
-        sy_producer_unlock(&stream->requests.producer);
+    sy_producer_lock(&peer->requests.producer);
+    if (!peer->unordered) {
+        sy_producer_unlock(&peer->requests.producer);
         return;
     }
-    sy_combine_close(&stream->requests);
-    for (; stream->unordered; stream->unordered &= stream->unordered - 1) {
-        unsigned i = (unsigned)__builtin_ctz(stream->unordered);
-        large_append_await(stream, i + 1, sy_tx_tail(&stream->stripe[i]->requests.tx));
+    sy_combine_close(&peer->requests);
+    for (; peer->unordered; peer->unordered &= peer->unordered - 1) {
+        unsigned i = (unsigned)__builtin_ctz(peer->unordered);
+        large_append_await(peer, i + 1, sy_tx_tail(&peer->stripe[i]->requests.tx));
     }
-    sy_producer_unlock(&stream->requests.producer);
-    sy_engine_send_later(&stream->requests, false);
+    sy_producer_unlock(&peer->requests.producer);
+    sy_engine_send_later(&peer->requests, false);
 }
 
 void sy_tcp_large_fence(struct sy_engine *engine)
@@ -130,71 +130,71 @@ void sy_tcp_large_fence(struct sy_engine *engine)
     struct tcp *tcp = sy_tcp_of(engine);
     unsigned count = sy_engine_peers(engine);
 
-    if (!atomic_load_explicit(&tcp->streams.striped, memory_order_acquire))
+    if (!atomic_load_explicit(&tcp->peers.striped, memory_order_acquire))
         return;
     for (unsigned i = 0; i < count; i++)
-        if (!sy_tcp_stream_at(tcp, i)->number)
-            large_fence(sy_tcp_stream_at(tcp, i));
+        if (!sy_tcp_peer_at(tcp, i)->stream.number)
+            large_fence(sy_tcp_peer_at(tcp, i));
 }
 
 /* ---- put ---- */
 
 /* Before the first chunk on further streams: what stream 0 holds comes first. */
-static void large_order_after(struct tcp_stream *first, const struct spread *spread)
+static void large_order_after(struct tcp_peer *first, const struct spread *spread)
 {
     uint64_t tail = sy_tx_tail(&first->requests.tx);
 
-    for (unsigned i = 0; i < spread->count && spread->stream[0] != first; i++) {
-        if (spread->stream[i]->awaits == tail)
+    for (unsigned i = 0; i < spread->count && spread->peer[0] != first; i++) {
+        if (spread->peer[i]->awaits == tail)
             continue;
-        large_append_await(spread->stream[i], 0, tail);
-        spread->stream[i]->awaits = tail;
+        large_append_await(spread->peer[i], 0, tail);
+        spread->peer[i]->awaits = tail;
     }
 }
 
 /* Has a fence on stream 0 wait for the chunks of a put. */
-static void large_order_before_fence(struct tcp_stream *first, const struct spread *spread)
+static void large_order_before_fence(struct tcp_peer *first, const struct spread *spread)
 {
-    if (spread->stream[0] == first)
+    if (spread->peer[0] == first)
         return;
     first->unordered |= (1u << spread->count) - 1;
-    if (!atomic_load_explicit(&first->tcp->streams.striped, memory_order_relaxed))
-        atomic_store(&first->tcp->streams.striped, true);
+    if (!atomic_load_explicit(&first->tcp->peers.striped, memory_order_relaxed))
+        atomic_store(&first->tcp->peers.striped, true);
 }
 
-static bool is_handed(const struct tcp_stream *stream, uint64_t tail)
+static bool is_handed(const struct tcp_peer *peer, uint64_t tail)
 {
-    return atomic_load_explicit(&stream->handed[TCP_REQUESTS], memory_order_acquire) >= tail;
+    return atomic_load_explicit(&peer->stream.handed[TCP_REQUESTS], memory_order_acquire) >= tail;
 }
 
 /* Copies what is unconfirmed of the caller's memory: 0; -EAGAIN: it is being sent once more, since
  * the connection has broken; or -ENOMEM. */
-static int large_keep_source(struct tcp_stream *stream, const struct sy_transfer *t, uint64_t tail)
+static int large_keep_source(struct tcp_peer *peer, const struct sy_transfer *t, uint64_t tail)
 {
-    sy_tcp_poll_lock(stream->tcp);
-    sy_tcp_send_lock(stream);
-    int rc = !is_handed(stream, tail)
+    sy_tcp_poll_lock(peer->tcp);
+    sy_tcp_send_lock(&peer->stream);
+    int rc = !is_handed(peer, tail)
                  ? -EAGAIN
-                 : sy_tcp_queue_keep(&stream->queue[TCP_REQUESTS], t->local, t->length);
-    sy_tcp_send_unlock(stream);
-    sy_tcp_poll_unlock(stream->tcp);
+                 : sy_tcp_queue_keep(&peer->stream.queue[TCP_REQUESTS], t->local, t->length);
+    sy_tcp_send_unlock(&peer->stream);
+    sy_tcp_poll_unlock(peer->tcp);
     return rc;
 }
 
 /* The caller's memory is in use until the operation has been confirmed, because a broken connection
  * may need it again. So a blocking put waits until the kernel has all and little is unconfirmed,
  * and copies that little. */
-static void large_release_source(struct tcp_stream *stream, const struct sy_transfer *t,
-                                 uint64_t tail, size_t kept)
+static void large_release_source(struct tcp_peer *peer, const struct sy_transfer *t, uint64_t tail,
+                                 size_t kept)
 {
-    struct tcp_queue *queue = &stream->queue[TCP_REQUESTS];
+    struct tcp_queue *queue = &peer->stream.queue[TCP_REQUESTS];
     uint64_t since = 0;
 
-    sy_tx_ask(&stream->requests.tx, tail);
+    sy_tx_ask(&peer->requests.tx, tail);
     while (sy_tx_applied(queue->tx) < tail)
-        if (!is_handed(stream, tail) || tail - sy_tx_applied(queue->tx) > kept ||
-            large_keep_source(stream, t, tail))
-            sy_engine_pass_time(&stream->requests, &since);
+        if (!is_handed(peer, tail) || tail - sy_tx_applied(queue->tx) > kept ||
+            large_keep_source(peer, t, tail))
+            sy_engine_pass_time(&peer->requests, &since);
         else
             return;
 }
@@ -203,8 +203,8 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags)
 {
     struct tcp *tcp = sy_tcp_of(engine);
-    struct sy_engine_peer *peer = sy_engine_begin(engine, ctx, t->pe);
-    struct tcp_stream *first = peer ? sy_tcp_stream_of(peer) : NULL;
+    struct sy_engine_peer *requests = sy_engine_begin(engine, ctx, t->pe);
+    struct tcp_peer *first = requests ? sy_tcp_peer_of(requests) : NULL;
     size_t awaited = t->length > KEPT ? t->length - KEPT : 0;
     bool measured = is_measured(tcp, t->length, awaited, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0;
@@ -218,22 +218,22 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     large_order_after(first, &spread);
     large_order_before_fence(first, &spread);
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
-        struct tcp_stream *stream = spread.stream[i];
+        struct tcp_peer *peer = spread.peer[i];
         size_t part = t->length - done < SY_RECORD_CHUNK ? t->length - done : SY_RECORD_CHUNK;
-        sy_rma_write_long(large_wait_room(stream), sy_record_behind(place, done),
-                          SY_RECORD_PUT_LONG, part);
-        spread.tail[i] = sy_tcp_queue_commit_segment(&stream->queue[TCP_REQUESTS], 16,
+        sy_rma_write_long(large_wait_room(peer), sy_record_behind(place, done), SY_RECORD_PUT_LONG,
+                          part);
+        spread.tail[i] = sy_tcp_queue_commit_segment(&peer->stream.queue[TCP_REQUESTS], 16,
                                                      (const char *)t->local + done, part, NULL);
-        sy_engine_mark(ctx, &stream->requests, spread.tail[i]);
-        if (!atomic_load_explicit(&stream->requests.tx.blocked, memory_order_relaxed))
-            sy_tcp_send(stream);
+        sy_engine_mark(ctx, &peer->requests, spread.tail[i]);
+        if (!atomic_load_explicit(&peer->requests.tx.blocked, memory_order_relaxed))
+            sy_tcp_send(&peer->stream);
         done += part;
     }
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     sy_engine_end(&first->requests);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         if (spread.tail[i])
-            large_release_source(spread.stream[i], t, spread.tail[i], KEPT / spread.count);
+            large_release_source(spread.peer[i], t, spread.tail[i], KEPT / spread.count);
     if (measured)
         large_note(first, &spread, awaited, begun);
     return 0;
@@ -242,20 +242,20 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
 /* ---- get ---- */
 
 /* Asks for one chunk; false: no room. */
-static bool large_ask(struct sy_engine_ctx *ctx, struct tcp_stream *stream,
-                      const struct sy_transfer *t, size_t done, size_t length, uint64_t *wanted)
+static bool large_ask(struct sy_engine_ctx *ctx, struct tcp_peer *peer, const struct sy_transfer *t,
+                      size_t done, size_t length, uint64_t *wanted)
 {
-    char *room = sy_tcp_queue_reserve(&stream->queue[TCP_REQUESTS], 16);
-    uint64_t number = room ? sy_pending_enter(&stream->requests.pending, (char *)t->local + done,
+    char *room = sy_tcp_queue_reserve(&peer->stream.queue[TCP_REQUESTS], 16);
+    uint64_t number = room ? sy_pending_enter(&peer->requests.pending, (char *)t->local + done,
                                               length, false)
                            : 0;
 
     if (!number)
         return false;
-    uint64_t place = sy_engine_place(&stream->tcp->engine, t->pe, t->window, t->offset + done);
+    uint64_t place = sy_engine_place(&peer->tcp->engine, t->pe, t->window, t->offset + done);
     sy_rma_write_long(room, place, SY_RECORD_GET_LONG, length);
-    sy_engine_mark(ctx, &stream->requests, sy_tx_commit(&stream->requests.tx, 16));
-    atomic_store_explicit(&sy_engine_mark_of(ctx, &stream->requests)->wanted, number,
+    sy_engine_mark(ctx, &peer->requests, sy_tx_commit(&peer->requests.tx, 16));
+    atomic_store_explicit(&sy_engine_mark_of(ctx, &peer->requests)->wanted, number,
                           memory_order_relaxed);
     *wanted = number;
     return true;
@@ -265,8 +265,8 @@ int sy_tcp_get_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags)
 {
     struct tcp *tcp = sy_tcp_of(engine);
-    struct sy_engine_peer *peer = sy_engine_begin(engine, ctx, t->pe);
-    struct tcp_stream *first = peer ? sy_tcp_stream_of(peer) : NULL;
+    struct sy_engine_peer *requests = sy_engine_begin(engine, ctx, t->pe);
+    struct tcp_peer *first = requests ? sy_tcp_peer_of(requests) : NULL;
     bool measured = is_measured(tcp, t->length, t->length, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0, since = 0;
     struct spread spread;
@@ -278,19 +278,19 @@ int sy_tcp_get_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     large_order_after(first, &spread);
     for (size_t done = 0, i = 0; done < t->length;) {
         size_t part = t->length - done < SY_RECORD_CHUNK ? t->length - done : SY_RECORD_CHUNK;
-        if (large_ask(ctx, spread.stream[i], t, done, part, &spread.wanted[i])) {
+        if (large_ask(ctx, spread.peer[i], t, done, part, &spread.wanted[i])) {
             done += part;
             i = (i + 1) % spread.count;
         } else {
-            sy_engine_pass_time(&spread.stream[i]->requests, &since);
+            sy_engine_pass_time(&spread.peer[i]->requests, &since);
         }
     }
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     sy_engine_end(&first->requests);
     for (unsigned i = 0; i < spread.count; i++)
-        sy_tcp_send(spread.stream[i]);
+        sy_tcp_send(&spread.peer[i]->stream);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
-        sy_engine_wait(&spread.stream[i]->requests, spread.wanted[i]);
+        sy_engine_wait(&spread.peer[i]->requests, spread.wanted[i]);
     if (measured)
         large_note(first, &spread, t->length, begun);
     return 0;

@@ -17,7 +17,7 @@
 static uint64_t poll_due(void *owner, uint64_t now)
 {
     struct tcp *tcp = owner;
-    uint64_t streams = sy_tcp_streams_timers(tcp, now), attempts = sy_tcp_net_timers(tcp->net, now);
+    uint64_t streams = sy_tcp_peers_timers(tcp, now), attempts = sy_tcp_net_timers(tcp->net, now);
 
     return streams < attempts ? streams : attempts;
 }
@@ -31,13 +31,13 @@ int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err)
               : 0;
 }
 
-void sy_tcp_poll_forget(struct tcp_stream *stream)
+void sy_tcp_poll_forget(struct tcp_peer *peer)
 {
     for (int i = 0; i < TCP_HOT; i++)
-        if (stream->tcp->poll.hot[i] == stream)
-            stream->tcp->poll.hot[i] = NULL;
-    stream->attended -= stream->hot;
-    stream->hot = false;
+        if (peer->tcp->poll.hot[i] == peer)
+            peer->tcp->poll.hot[i] = NULL;
+    peer->stream.attended -= peer->hot;
+    peer->hot = false;
 }
 
 static bool poll_try_lock(struct tcp *tcp)
@@ -62,11 +62,11 @@ bool sy_tcp_poll_may_sleep(struct tcp *tcp)
     return !atomic_load(&tcp->poll.wakeful);
 }
 
-static void poll_keep_in_set(struct tcp_stream *stream)
+static void poll_keep_in_set(struct tcp_peer *peer)
 {
-    if (stream->hot)
-        sy_tcp_send_attend(stream, -1);
-    stream->hot = false;
+    if (peer->hot)
+        sy_tcp_send_attend(&peer->stream, -1);
+    peer->hot = false;
 }
 
 /* A stream that becomes hot after `wakeful` has been cleared stays in the set. */
@@ -87,37 +87,37 @@ int sy_tcp_poll_sleeping(struct tcp *tcp, bool sleeps)
 /* The stream that spoke comes first. One that was among the hot ones before is left out of the
  * epoll set while nobody sleeps on that, because the set makes each arrival dearer. One that is hot
  * no longer is in the set again. */
-static void poll_make_hot(struct tcp_stream *stream)
+static void poll_make_hot(struct tcp_peer *peer)
 {
-    struct tcp *tcp = stream->tcp;
-    struct tcp_stream *last = tcp->poll.hot[TCP_HOT - 1];
+    struct tcp *tcp = peer->tcp;
+    struct tcp_peer *last = tcp->poll.hot[TCP_HOT - 1];
     bool anew = true;
 
     for (int i = 0; i < TCP_HOT; i++)
-        anew = anew && tcp->poll.hot[i] != stream;
+        anew = anew && tcp->poll.hot[i] != peer;
     if (anew && last)
         poll_keep_in_set(last);
-    else if (!anew && !stream->hot && !sy_tcp_poll_may_sleep(tcp))
-        stream->hot = sy_tcp_send_attend(stream, 1);
-    if (tcp->poll.hot[0] != stream) {
+    else if (!anew && !peer->hot && !sy_tcp_poll_may_sleep(tcp))
+        peer->hot = sy_tcp_send_attend(&peer->stream, 1);
+    if (tcp->poll.hot[0] != peer) {
         tcp->poll.hot[1] = tcp->poll.hot[0];
-        tcp->poll.hot[0] = stream;
+        tcp->poll.hot[0] = peer;
     }
 }
 
-size_t sy_tcp_poll_read(struct tcp_stream *stream)
+size_t sy_tcp_poll_read(struct tcp_peer *peer)
 {
-    size_t got = sy_tcp_receive(stream);
+    size_t got = sy_tcp_receive(&peer->stream);
 
-    if (got && stream->watch.fd >= 0)
-        poll_make_hot(stream);
+    if (got && peer->stream.watch.fd >= 0)
+        poll_make_hot(peer);
     return got;
 }
 
 /* Of streams other than `but`. */
-static size_t poll_read_hot(struct tcp *tcp, const struct tcp_stream *but)
+static size_t poll_read_hot(struct tcp *tcp, const struct tcp_peer *but)
 {
-    struct tcp_stream *hot[TCP_HOT];
+    struct tcp_peer *hot[TCP_HOT];
     size_t got = 0;
 
     memcpy(hot, tcp->poll.hot, sizeof hot);
@@ -137,13 +137,13 @@ static bool poll_run_paused(struct tcp *tcp)
     do {
         moved = false;
         for (unsigned i = 0; i < count; i++) {
-            struct tcp_stream *stream = sy_tcp_stream_at(tcp, i);
-            if (!stream->in.awaits)
+            struct tcp_peer *peer = sy_tcp_peer_at(tcp, i);
+            if (!peer->stream.in.held)
                 continue;
-            uint64_t before = atomic_load_explicit(&stream->got[TCP_REQUESTS],
+            uint64_t before = atomic_load_explicit(&peer->stream.got[TCP_REQUESTS],
                                                    memory_order_relaxed);
-            sy_tcp_receive(stream);
-            moved |= atomic_load_explicit(&stream->got[TCP_REQUESTS], memory_order_relaxed) !=
+            sy_tcp_receive(&peer->stream);
+            moved |= atomic_load_explicit(&peer->stream.got[TCP_REQUESTS], memory_order_relaxed) !=
                      before;
         }
         any |= moved;
@@ -156,16 +156,16 @@ static bool poll_run_paused(struct tcp *tcp)
  * that is over, and costs a call then; streams live as long as there are polls. */
 static size_t poll_read_expected(struct tcp *tcp)
 {
-    struct tcp_stream *stream;
+    struct tcp_peer *peer;
 
     if (!atomic_load_explicit(&tcp->poll.expected, memory_order_relaxed))
         return 0;
-    stream = atomic_exchange_explicit(&tcp->poll.expected, NULL, memory_order_acquire);
-    return stream && stream->watch.fd >= 0 ? sy_tcp_poll_read(stream) : 0;
+    peer = atomic_exchange_explicit(&tcp->poll.expected, NULL, memory_order_acquire);
+    return peer && peer->stream.watch.fd >= 0 ? sy_tcp_poll_read(peer) : 0;
 }
 
 /* The thread that has the lock may wait for this processor. */
-long sy_tcp_poll_stream(struct tcp *tcp, struct tcp_stream *expected)
+long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
 {
     size_t got = 0;
 
@@ -188,7 +188,7 @@ long sy_tcp_poll_stream(struct tcp *tcp, struct tcp_stream *expected)
         sy_tcp_poll_unlock(tcp);
         return (long)got;
     }
-    if (expected && expected->watch.fd >= 0)
+    if (expected && expected->stream.watch.fd >= 0)
         got += sy_tcp_poll_read(expected);
     else
         expected = NULL;
@@ -204,7 +204,7 @@ long sy_tcp_poll_stream(struct tcp *tcp, struct tcp_stream *expected)
 
 long sy_tcp_poll(struct tcp *tcp)
 {
-    return sy_tcp_poll_stream(tcp, NULL);
+    return sy_tcp_poll_peer(tcp, NULL);
 }
 
 bool sy_tcp_poll_event(struct tcp *tcp)

@@ -1,6 +1,6 @@
 /* What the message engine is lent: the way to a PE, room in a stream's queue, sending and polling.
  * The engine has the data calls (engine/engine.h). */
-#include "transports/tcp/large.h"
+#include "transports/tcp/peer/large.h"
 #include "transports/tcp/tcp.h"
 
 #define COPIED     (32u << 10) /* a blocking put of up to so many bytes is copied into the ring */
@@ -11,45 +11,45 @@ static struct sy_engine_peer *requests_route(struct sy_engine *engine, int pe, u
 {
     struct tcp *tcp = sy_tcp_of(engine);
     int end = sy_tcp_endpoint(tcp, pe);
-    struct tcp_stream *stream = sy_tcp_stream_open(tcp, end, 0);
+    struct tcp_peer *peer = sy_tcp_peer_open(tcp, end, 0);
 
-    if (stream && end != pe) {
-        if (!atomic_load_explicit(&stream->heard, memory_order_acquire))
+    if (peer && end != pe) {
+        if (!atomic_load_explicit(&peer->stream.heard, memory_order_acquire))
             return NULL;
-        if (atomic_load_explicit(&stream->serves_node, memory_order_relaxed))
+        if (atomic_load_explicit(&peer->stream.serves_node, memory_order_relaxed))
             *target = (unsigned)tcp->host->place(pe).local;
         else
-            stream = sy_tcp_stream_open(tcp, pe, 0);
+            peer = sy_tcp_peer_open(tcp, pe, 0);
     }
-    return stream ? &stream->requests : NULL;
+    return peer ? &peer->requests : NULL;
 }
 
 static bool requests_room(struct sy_engine_peer *requests, size_t bytes)
 {
-    return sy_tcp_queue_room(&sy_tcp_stream_of(requests)->queue[TCP_REQUESTS], bytes);
+    return sy_tcp_queue_room(&sy_tcp_peer_of(requests)->stream.queue[TCP_REQUESTS], bytes);
 }
 
 static void requests_send(struct sy_engine_peer *requests)
 {
-    sy_tcp_send(sy_tcp_stream_of(requests));
+    sy_tcp_send(&sy_tcp_peer_of(requests)->stream);
 }
 
 static long requests_poll(struct sy_engine *engine, struct sy_engine_peer *expected)
 {
-    return sy_tcp_poll_stream(sy_tcp_of(engine), expected ? sy_tcp_stream_of(expected) : NULL);
+    return sy_tcp_poll_peer(sy_tcp_of(engine), expected ? sy_tcp_peer_of(expected) : NULL);
 }
 
 /* After a rest the reply would wake the progress thread too, which the kernel often runs on the
  * processor of the thread that is polling for the reply. */
 static bool requests_attend(struct sy_engine_peer *requests, int threads)
 {
-    struct tcp_stream *stream = sy_tcp_stream_of(requests);
-    const struct sy_host *host = stream->tcp->host;
+    struct tcp_peer *peer = sy_tcp_peer_of(requests);
+    const struct sy_host *host = peer->tcp->host;
 
-    if (threads > 0 && (!sy_tcp_poll_may_sleep(stream->tcp) || host->crowded || host->threads ||
+    if (threads > 0 && (!sy_tcp_poll_may_sleep(peer->tcp) || host->crowded || host->threads ||
                         !sy_flush_has_rested(&requests->flush, sy_tcp_now())))
         return false;
-    return sy_tcp_send_attend(stream, threads);
+    return sy_tcp_send_attend(&peer->stream, threads);
 }
 
 const struct sy_engine_ops sy_tcp_requests_ops = {

@@ -22,12 +22,12 @@
 #define DOUBLINGS   4             /* of the patience with greetings */
 
 /* Whether the peer has something to confirm or to answer. */
-static bool outage_owed(const struct tcp_stream *stream)
+static bool outage_owed(const struct tcp_peer *peer)
 {
     for (int c = 0; c < 2; c++)
-        if (sy_tx_applied(stream->queue[c].tx) != sy_tx_tail(stream->queue[c].tx))
+        if (sy_tx_applied(peer->stream.queue[c].tx) != sy_tx_tail(peer->stream.queue[c].tx))
             return true;
-    return sy_pending_count(&stream->requests.pending);
+    return sy_pending_count(&peer->requests.pending);
 }
 
 static uint64_t outage_latest(uint64_t a, uint64_t b)
@@ -59,31 +59,31 @@ static uint64_t outage_heard_at(int fd, uint64_t now)
 /* ---- connections come and go ---- */
 
 /* A further stream goes to a PE that has been met on stream 0. */
-void sy_tcp_outage_start(struct tcp_stream *stream, uint64_t now)
+void sy_tcp_outage_start(struct tcp_peer *peer, uint64_t now)
 {
-    const struct tcp_stream *first = sy_tcp_stream_made(stream->tcp, (uint32_t)stream->pe, 0);
+    const struct tcp_peer *first = sy_tcp_peer_made(peer->tcp, (uint32_t)peer->stream.pe, 0);
 
-    stream->outage.met = first && first->outage.met;
-    stream->outage.sign = now;
-    stream->outage.looked = 0;
+    peer->outage.met = first && first->outage.met;
+    peer->outage.sign = now;
+    peer->outage.looked = 0;
 }
 
 /* Connections that carry small packets only break again and again: that is one outage, which began
  * with the first, and the next connection is made for small packets. */
-void sy_tcp_outage_break(struct tcp_stream *stream)
+void sy_tcp_outage_break(struct tcp_peer *peer)
 {
-    struct tcp_outage *outage = &stream->outage;
+    struct tcp_outage *outage = &peer->outage;
     uint64_t progress = 0, now = sy_tcp_now();
 
     for (int c = 0; c < 2; c++)
-        progress += sy_tx_applied(stream->queue[c].tx) + atomic_load(&stream->got[c]);
-    outage->narrow = outage_owed(stream) && outage->first && progress == outage->progress &&
-                     now - stream->up_since < SHORT_LIVED;
+        progress += sy_tx_applied(peer->stream.queue[c].tx) + atomic_load(&peer->stream.got[c]);
+    outage->narrow = outage_owed(peer) && outage->first && progress == outage->progress &&
+                     now - peer->up_since < SHORT_LIVED;
     if (!outage->narrow)
-        outage->first = outage_owed(stream) ? now : 0;
+        outage->first = outage_owed(peer) ? now : 0;
     outage->progress = progress;
     outage->since = outage->first;
-    outage->sign = stream->watch.fd < 0 ? now : outage_heard_at(stream->watch.fd, now);
+    outage->sign = peer->stream.watch.fd < 0 ? now : outage_heard_at(peer->stream.watch.fd, now);
     outage->seen = 0;
     outage->looked = 0;
 }
@@ -95,26 +95,26 @@ static bool outage_is_told(struct tcp *tcp, int pe)
     int node = tcp->host->place(pe).node;
 
     for (unsigned i = 0; i < count; i++) {
-        const struct tcp_stream *stream = sy_tcp_stream_at(tcp, i);
-        if (stream->outage.told && tcp->host->place(stream->pe).node == node)
+        const struct tcp_peer *peer = sy_tcp_peer_at(tcp, i);
+        if (peer->outage.told && tcp->host->place(peer->stream.pe).node == node)
             return true;
     }
     return false;
 }
 
-static void outage_tell_over(struct tcp_stream *stream, uint64_t now)
+static void outage_tell_over(struct tcp_peer *peer, uint64_t now)
 {
-    struct tcp_outage *outage = &stream->outage;
+    struct tcp_outage *outage = &peer->outage;
 
     outage->told = false;
-    stream->tcp->host->log(SY_LOG_WARN, "tcp", "PE %d on host %s answers again, after %.0f s",
-                           stream->pe, stream->tcp->host->place(stream->pe).host,
-                           (double)(now - outage->sign) / (double)SECOND);
+    peer->tcp->host->log(SY_LOG_WARN, "tcp", "PE %d on host %s answers again, after %.0f s",
+                         peer->stream.pe, peer->tcp->host->place(peer->stream.pe).host,
+                         (double)(now - outage->sign) / (double)SECOND);
 }
 
-void sy_tcp_outage_over(struct tcp_stream *stream, int fd)
+void sy_tcp_outage_over(struct tcp_peer *peer, int fd)
 {
-    struct tcp_outage *outage = &stream->outage;
+    struct tcp_outage *outage = &peer->outage;
     struct sockaddr_storage address = {0};
     socklen_t length = sizeof address;
     char text[SY_IP_TEXT];
@@ -122,7 +122,7 @@ void sy_tcp_outage_over(struct tcp_stream *stream, int fd)
     if (!getpeername(fd, (struct sockaddr *)&address, &length))
         snprintf(outage->peer, sizeof outage->peer, " (%.60s)", sy_socket_text(&address, text));
     if (outage->told)
-        outage_tell_over(stream, sy_tcp_now());
+        outage_tell_over(peer, sy_tcp_now());
     outage->met = true;
     outage->since = outage->sign = 0;
     outage->ungreeted = outage->seen = 0;
@@ -130,9 +130,9 @@ void sy_tcp_outage_over(struct tcp_stream *stream, int fd)
 
 /* ---- no connection ---- */
 
-void sy_tcp_outage_failed(struct tcp_stream *stream, unsigned seen, uint64_t now)
+void sy_tcp_outage_failed(struct tcp_peer *peer, unsigned seen, uint64_t now)
 {
-    struct tcp_outage *outage = &stream->outage;
+    struct tcp_outage *outage = &peer->outage;
 
     outage->seen = seen;
     outage->ungreeted = seen & TCP_SEEN_UNGREETED ? outage->ungreeted + 1 : 0;
@@ -140,20 +140,20 @@ void sy_tcp_outage_failed(struct tcp_stream *stream, unsigned seen, uint64_t now
         outage->sign = now;
 }
 
-uint64_t sy_tcp_outage_pause(const struct tcp_stream *stream, uint64_t now)
+uint64_t sy_tcp_outage_pause(const struct tcp_peer *peer, uint64_t now)
 {
-    uint64_t down = outage_age(now, stream->down_since);
+    uint64_t down = outage_age(now, peer->down_since);
 
     if (down < SECOND)
         return RETRY_FIRST;
-    if (stream->outage.since || !stream->outage.met)
+    if (peer->outage.since || !peer->outage.met)
         return RETRY_LATER;
     return down / 8 < RETRY_LATER ? RETRY_LATER : down / 8 < RETRY_REST ? down / 8 : RETRY_REST;
 }
 
-uint64_t sy_tcp_outage_patience(const struct tcp_stream *stream)
+uint64_t sy_tcp_outage_patience(const struct tcp_peer *peer)
 {
-    unsigned times = stream->outage.ungreeted;
+    unsigned times = peer->outage.ungreeted;
 
     return TCP_GREETING_TIME << (times < DOUBLINGS ? times : DOUBLINGS);
 }
@@ -179,66 +179,66 @@ static double outage_limit_of(struct tcp *tcp, const struct tcp_outage *outage, 
     return first ? tcp->host->start->init_timeout : tcp->settings.reconnect_timeout;
 }
 
-static const char *outage_reason(const struct tcp_stream *stream)
+static const char *outage_reason(const struct tcp_peer *peer)
 {
-    return stream->why[0] ? stream->why : "no attempt has come to its end yet";
+    return peer->why[0] ? peer->why : "no attempt has come to its end yet";
 }
 
-static void outage_tell(struct tcp_stream *stream, uint64_t now, double left, const char *name)
+static void outage_tell(struct tcp_peer *peer, uint64_t now, double left, const char *name)
 {
-    struct tcp *tcp = stream->tcp;
-    struct tcp_outage *outage = &stream->outage;
+    struct tcp *tcp = peer->tcp;
+    struct tcp_outage *outage = &peer->outage;
     uint64_t since = outage->narrow ? outage->first : outage->sign;
     bool reasons = outage->seen || !outage->met;
     char text[ADVICE];
 
-    if (outage_is_told(tcp, stream->pe))
+    if (outage_is_told(tcp, peer->stream.pe))
         return;
     outage->told = true;
     tcp->host->log(SY_LOG_WARN, "tcp",
                    "PE %d on host %s%s %s for %.0f s; trying to %s for another %.0f s (%s)%s%s%s",
-                   stream->pe, tcp->host->place(stream->pe).host, outage->peer,
+                   peer->stream.pe, tcp->host->place(peer->stream.pe).host, outage->peer,
                    outage->narrow ? "has been losing connections before anything got through"
                                   : "has not answered",
                    (double)(now - since) / (double)SECOND, outage->met ? "reconnect" : "connect",
-                   left, name, reasons ? ": " : "", reasons ? outage_reason(stream) : "",
+                   left, name, reasons ? ": " : "", reasons ? outage_reason(peer) : "",
                    outage_advice(outage, text));
 }
 
-void sy_tcp_outage_lost(struct tcp_stream *stream)
+void sy_tcp_outage_lost(struct tcp_peer *peer)
 {
-    const struct tcp_outage *outage = &stream->outage;
+    const struct tcp_outage *outage = &peer->outage;
     const char *name;
-    double limit = outage_limit_of(stream->tcp, outage, &name);
+    double limit = outage_limit_of(peer->tcp, outage, &name);
     char why[1200], text[ADVICE];
 
     if (outage->met)
         snprintf(why, sizeof why, "%s for %.3g s (%s), at last because: %s",
                  outage->narrow ? "nothing has got through its connections" : "no connection",
-                 limit, name, outage_reason(stream));
+                 limit, name, outage_reason(peer));
     else
         snprintf(why, sizeof why, "no connection within %.3g s (%s): %s%s", limit, name,
-                 outage_reason(stream), outage_advice(outage, text));
-    stream->tcp->host->lost(stream->pe, outage->met ? ETIMEDOUT : EHOSTUNREACH, why);
+                 outage_reason(peer), outage_advice(outage, text));
+    peer->tcp->host->lost(peer->stream.pe, outage->met ? ETIMEDOUT : EHOSTUNREACH, why);
 }
 
 /* Whether the first attempt has shown that there is something to speak of: where many PEs begin at
  * once each waits for its turn. */
-static bool outage_worth_telling(const struct tcp_stream *stream, uint64_t now)
+static bool outage_worth_telling(const struct tcp_peer *peer, uint64_t now)
 {
-    const struct tcp_outage *outage = &stream->outage;
+    const struct tcp_outage *outage = &peer->outage;
 
     return !outage->told && outage->sign && outage_age(now, outage->sign) >= TELL &&
-           outage_age(now, outage->since) >= SECOND && (outage->met || stream->why[0]);
+           outage_age(now, outage->since) >= SECOND && (outage->met || peer->why[0]);
 }
 
 /* A connection on which nobody greets is a sign of life of the machine. The first contact is
  * limited all the same, since a start is. */
-static uint64_t outage_counts_from(struct tcp_stream *stream, uint64_t now)
+static uint64_t outage_counts_from(struct tcp_peer *peer, uint64_t now)
 {
-    struct tcp_outage *outage = &stream->outage;
+    struct tcp_outage *outage = &peer->outage;
 
-    if (sy_tcp_attempt_ungreeted(stream->tcp->net, stream->pe, stream->number))
+    if (sy_tcp_attempt_ungreeted(peer->tcp->net, peer->stream.pe, peer->stream.number))
         outage->sign = now;
     return outage->narrow || !outage->met ? outage->since
                                           : outage_latest(outage->since, outage->sign);
@@ -259,27 +259,27 @@ static void outage_forgive(struct tcp_outage *outage, uint64_t now)
         outage->sign += late;
 }
 
-bool sy_tcp_outage_look(struct tcp_stream *stream, uint64_t now, uint64_t *wait)
+bool sy_tcp_outage_look(struct tcp_peer *peer, uint64_t now, uint64_t *wait)
 {
-    struct tcp_outage *outage = &stream->outage;
+    struct tcp_outage *outage = &peer->outage;
     const char *name;
-    double limit = outage_limit_of(stream->tcp, outage, &name);
+    double limit = outage_limit_of(peer->tcp, outage, &name);
     uint64_t most = (uint64_t)(limit * (double)SECOND);
 
     *wait = LOOKS;
     outage_forgive(outage, now);
     if (!outage->since) {
-        if (!outage_owed(stream))
+        if (!outage_owed(peer))
             return false;
         outage->since = now;
-        if (stream->retry_at)
-            stream->retry_at = now;
+        if (peer->retry_at)
+            peer->retry_at = now;
     }
-    uint64_t used = outage_age(now, outage_counts_from(stream, now));
+    uint64_t used = outage_age(now, outage_counts_from(peer, now));
     if (used > most)
         return true;
-    if (outage_worth_telling(stream, now))
-        outage_tell(stream, now, (double)(most - used) / (double)SECOND, name);
+    if (outage_worth_telling(peer, now))
+        outage_tell(peer, now, (double)(most - used) / (double)SECOND, name);
     if (most - used < *wait)
         *wait = most - used + 1;
     return false;

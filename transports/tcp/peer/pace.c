@@ -1,5 +1,5 @@
 /* See pace.h. */
-#include "transports/tcp/pace.h"
+#include "transports/tcp/peer/pace.h"
 
 #define SLOW       1.5  /* bytes per nanosecond: 12 Gbit/s */
 #define SLOW_TIMES 3    /* in a row, before spreading is tried; fourfold after each try in vain */

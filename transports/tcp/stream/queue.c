@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transports/tcp/queue.h"
+#include "transports/tcp/stream/queue.h"
 
 #define WINDOW 4096u /* bytes of room that are taken at a time */
 
@@ -14,7 +14,7 @@ int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size)
     return sy_tcp_ring_open(&queue->ring, size);
 }
 
-static char *tcp_queue_at(const struct tcp_queue *queue, uint64_t ring)
+static char *queue_at(const struct tcp_queue *queue, uint64_t ring)
 {
     return sy_tcp_ring_at(&queue->ring, ring + queue->shift);
 }
@@ -24,20 +24,20 @@ static struct tcp_segment *segment_at(const struct tcp_queue *queue, uint64_t in
     return &queue->segment[index & (TCP_SEGMENTS - 1)];
 }
 
-static uint64_t tcp_queue_get(const _Atomic uint64_t *word)
+static uint64_t queue_get(const _Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-static void tcp_queue_set(_Atomic uint64_t *word, uint64_t value)
+static void queue_set(_Atomic uint64_t *word, uint64_t value)
 {
     atomic_store_explicit(word, value, memory_order_release);
 }
 
 void sy_tcp_queue_close(struct tcp_queue *queue)
 {
-    for (uint64_t i = tcp_queue_get(&queue->applied.segment);
-         queue->segment && i < tcp_queue_get(&queue->segment_tail); i++)
+    for (uint64_t i = queue_get(&queue->applied.segment);
+         queue->segment && i < queue_get(&queue->segment_tail); i++)
         free(segment_at(queue, i)->copy);
     sy_tcp_table_close(queue->segment, TCP_SEGMENTS * sizeof *queue->segment);
     queue->segment = NULL;
@@ -47,7 +47,7 @@ void sy_tcp_queue_close(struct tcp_queue *queue)
 bool sy_tcp_queue_room(struct tcp_queue *queue, size_t bytes)
 {
     struct sy_tx *tx = queue->tx;
-    uint64_t end = tcp_queue_get(&tx->tail) - queue->in_segments;
+    uint64_t end = queue_get(&tx->tail) - queue->in_segments;
     uint64_t used = end - atomic_load_explicit(&queue->applied.ring, memory_order_acquire);
     size_t room = queue->ring.size - (size_t)used, most = bytes > WINDOW ? bytes : WINDOW;
 
@@ -55,7 +55,7 @@ bool sy_tcp_queue_room(struct tcp_queue *queue, size_t bytes)
         queue->shift = -end;
     if (bytes > room)
         return false;
-    tx->at = tcp_queue_at(queue, end);
+    tx->at = queue_at(queue, end);
     tx->end = tx->at + (room < most ? room : most);
     return true;
 }
@@ -65,7 +65,7 @@ bool sy_tcp_queue_has_segment(struct tcp_queue *queue)
     if (!queue->segment)
         queue->segment = sy_tcp_table_open(TCP_SEGMENTS * sizeof *queue->segment);
     return queue->segment &&
-           tcp_queue_get(&queue->segment_tail) -
+           queue_get(&queue->segment_tail) -
                    atomic_load_explicit(&queue->applied.segment, memory_order_acquire) <
                TCP_SEGMENTS;
 }
@@ -84,19 +84,19 @@ uint64_t sy_tcp_queue_commit_segment(struct tcp_queue *queue, size_t bytes, cons
                                      size_t length, void *copy)
 {
     struct sy_tx *tx = queue->tx;
-    uint64_t tail = tcp_queue_get(&tx->tail) + bytes, index = tcp_queue_get(&queue->segment_tail);
+    uint64_t tail = queue_get(&tx->tail) + bytes, index = queue_get(&queue->segment_tail);
     size_t size = length + queue_padding(length);
 
     *segment_at(queue, index) = (struct tcp_segment){
         .at = tail, .data = data, .length = length, .copy = copy};
-    tcp_queue_set(&queue->segment_tail, index + 1);
+    queue_set(&queue->segment_tail, index + 1);
     queue->in_segments += size;
     tx->at += bytes;
-    tcp_queue_set(&tx->tail, tail + size);
+    queue_set(&tx->tail, tail + size);
     return tail + size;
 }
 
-static int tcp_queue_add(struct iovec *iov, int count, const void *bytes, size_t length)
+static int queue_add_part(struct iovec *iov, int count, const void *bytes, size_t length)
 {
     if (!length)
         return count;
@@ -109,9 +109,8 @@ size_t sy_tcp_queue_take(struct tcp_queue *queue, struct iovec *iov, int room, i
                          size_t most)
 {
     static const char zeros[8];
-    uint64_t begin = tcp_queue_get(&queue->tx->sent), at = begin,
-             ring = tcp_queue_get(&queue->sent.ring);
-    uint64_t index = tcp_queue_get(&queue->sent.segment), tail = sy_tx_tail(queue->tx);
+    uint64_t begin = queue_get(&queue->tx->sent), at = begin, ring = queue_get(&queue->sent.ring);
+    uint64_t index = queue_get(&queue->sent.segment), tail = sy_tx_tail(queue->tx);
     int used = 0;
 
     while (at < tail && used + 3 <= room && at - begin < most) {
@@ -122,29 +121,29 @@ size_t sy_tcp_queue_take(struct tcp_queue *queue, struct iovec *iov, int room, i
         if (segment && segment->at >= tail) /* entered, but its record not published yet */
             segment = NULL;
         size_t run = (size_t)((segment ? segment->at : tail) - at);
-        used = tcp_queue_add(iov, used, tcp_queue_at(queue, ring), run);
+        used = queue_add_part(iov, used, queue_at(queue, ring), run);
         at += run;
         ring += run;
         if (!segment)
             continue;
-        used = tcp_queue_add(iov, used, segment->data, segment->length);
-        used = tcp_queue_add(iov, used, zeros, queue_padding(segment->length));
+        used = queue_add_part(iov, used, segment->data, segment->length);
+        used = queue_add_part(iov, used, zeros, queue_padding(segment->length));
         at += segment_size(segment);
         index++;
     }
     *count = used;
-    tcp_queue_set(&queue->sent.ring, ring);
-    tcp_queue_set(&queue->sent.segment, index);
-    tcp_queue_set(&queue->tx->sent, at);
+    queue_set(&queue->sent.ring, ring);
+    queue_set(&queue->sent.segment, index);
+    queue_set(&queue->tx->sent, at);
     return (size_t)(at - begin);
 }
 
 /* Moves `applied` to `position`, which may lie inside a run of the ring but not inside a segment.
  */
-static bool tcp_queue_release(struct tcp_queue *queue, uint64_t position)
+static bool queue_release_to(struct tcp_queue *queue, uint64_t position)
 {
-    uint64_t at = tcp_queue_get(&queue->tx->applied), ring = tcp_queue_get(&queue->applied.ring);
-    uint64_t index = tcp_queue_get(&queue->applied.segment);
+    uint64_t at = queue_get(&queue->tx->applied), ring = queue_get(&queue->applied.ring);
+    uint64_t index = queue_get(&queue->applied.segment);
     uint64_t end = atomic_load_explicit(&queue->sent.segment, memory_order_acquire);
 
     for (; index < end && segment_at(queue, index)->at < position; index++) {
@@ -157,33 +156,33 @@ static bool tcp_queue_release(struct tcp_queue *queue, uint64_t position)
         segment->copy = NULL;
     }
     ring += position - at;
-    tcp_queue_set(&queue->applied.segment, index);
-    tcp_queue_set(&queue->applied.ring, ring);
-    tcp_queue_set(&queue->tx->applied, position);
+    queue_set(&queue->applied.segment, index);
+    queue_set(&queue->applied.ring, ring);
+    queue_set(&queue->tx->applied, position);
     return true;
 }
 
 bool sy_tcp_queue_release(struct tcp_queue *queue, uint64_t position)
 {
-    return position == tcp_queue_get(&queue->tx->applied) || tcp_queue_release(queue, position);
+    return position == queue_get(&queue->tx->applied) || queue_release_to(queue, position);
 }
 
 bool sy_tcp_queue_resume(struct tcp_queue *queue, uint64_t position)
 {
-    if (position < tcp_queue_get(&queue->tx->applied) ||
-        position > tcp_queue_get(&queue->tx->sent) || !tcp_queue_release(queue, position))
+    if (position < queue_get(&queue->tx->applied) || position > queue_get(&queue->tx->sent) ||
+        !queue_release_to(queue, position))
         return false;
-    tcp_queue_set(&queue->sent.ring, tcp_queue_get(&queue->applied.ring));
-    tcp_queue_set(&queue->sent.segment, tcp_queue_get(&queue->applied.segment));
-    tcp_queue_set(&queue->tx->sent, position);
+    queue_set(&queue->sent.ring, queue_get(&queue->applied.ring));
+    queue_set(&queue->sent.segment, queue_get(&queue->applied.segment));
+    queue_set(&queue->tx->sent, position);
     return true;
 }
 
 int sy_tcp_queue_keep(struct tcp_queue *queue, const char *data, size_t length)
 {
-    uint64_t end = tcp_queue_get(&queue->segment_tail);
+    uint64_t end = queue_get(&queue->segment_tail);
 
-    for (uint64_t i = tcp_queue_get(&queue->applied.segment); i < end; i++) {
+    for (uint64_t i = queue_get(&queue->applied.segment); i < end; i++) {
         struct tcp_segment *segment = segment_at(queue, i);
         if (segment->copy || segment->data < data || segment->data >= data + length)
             continue;

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct tcp_stream;
+struct tcp_peer;
 
 struct tcp_outage {
     bool met;           /* there has been a connection */
@@ -35,29 +35,29 @@ struct tcp_outage {
 };
 
 /* The first attempt at a connection begins. */
-void sy_tcp_outage_start(struct tcp_stream *stream, uint64_t now);
+void sy_tcp_outage_start(struct tcp_peer *peer, uint64_t now);
 
 /* The connection is unusable; its socket is still open. */
-void sy_tcp_outage_break(struct tcp_stream *stream);
+void sy_tcp_outage_break(struct tcp_peer *peer);
 
 /* An attempt has failed; seen: SY_WAY_, TCP_SEEN_ */
-void sy_tcp_outage_failed(struct tcp_stream *stream, unsigned seen, uint64_t now);
+void sy_tcp_outage_failed(struct tcp_peer *peer, unsigned seen, uint64_t now);
 
 /* There is a connection. */
-void sy_tcp_outage_over(struct tcp_stream *stream, int fd);
+void sy_tcp_outage_over(struct tcp_peer *peer, int fd);
 
 /* A stream without a connection: tells the user what there is to tell. True: the peer is to be
  * given up; else *wait: nanoseconds until the stream wants to be looked at again. */
-bool sy_tcp_outage_look(struct tcp_stream *stream, uint64_t now, uint64_t *wait);
+bool sy_tcp_outage_look(struct tcp_peer *peer, uint64_t now, uint64_t *wait);
 
 /* The core is told that the peer is given up, and why. */
-void sy_tcp_outage_lost(struct tcp_stream *stream);
+void sy_tcp_outage_lost(struct tcp_peer *peer);
 
 /* How long after a failed attempt the next one begins, in nanoseconds. */
-uint64_t sy_tcp_outage_pause(const struct tcp_stream *stream, uint64_t now);
+uint64_t sy_tcp_outage_pause(const struct tcp_peer *peer, uint64_t now);
 
 /* How long a greeting is waited for, in nanoseconds: the longer, the more often in vain, because
  * each connection that a stopped PE does not accept takes a place in its machine's queue. */
-uint64_t sy_tcp_outage_patience(const struct tcp_stream *stream);
+uint64_t sy_tcp_outage_patience(const struct tcp_peer *peer);
 
 #endif

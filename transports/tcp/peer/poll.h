@@ -11,17 +11,17 @@
 #include "transports/tcp/conn/watch.h"
 
 struct tcp;
-struct tcp_stream;
+struct tcp_peer;
 
 #define TCP_HOT 2 /* streams that are read without asking */
 
 struct tcp_poll {
     struct tcp_watches set;
     _Atomic bool lock;
-    struct tcp_stream *hot[TCP_HOT];
+    struct tcp_peer *hot[TCP_HOT];
     unsigned turns;
-    _Atomic bool wakeful;                  /* the progress thread does not sleep on the set */
-    _Atomic(struct tcp_stream *) expected; /* by a thread that did not get the lock */
+    _Atomic bool wakeful;                /* the progress thread does not sleep on the set */
+    _Atomic(struct tcp_peer *) expected; /* by a thread that did not get the lock */
 };
 
 /* What to say of a peer whose connection could not be added or changed. */
@@ -37,7 +37,7 @@ int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err);
 long sy_tcp_poll(struct tcp *tcp);
 
 /* The same for a thread that expects something on one stream. */
-long sy_tcp_poll_stream(struct tcp *tcp, struct tcp_stream *stream);
+long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *peer);
 
 /* The same for the progress thread, when the set's descriptor is readable or a time limit passed:
  * asks epoll, reads no socket that has no event, and tells whether there was one. */
@@ -54,9 +54,9 @@ void sy_tcp_poll_unlock(struct tcp *tcp);
 
 /* Reads from one stream; one that had something is read first next time, without asking epoll.
  * Under the poll lock. */
-size_t sy_tcp_poll_read(struct tcp_stream *stream);
+size_t sy_tcp_poll_read(struct tcp_peer *peer);
 
 /* A stream's socket is closed. Under the poll lock and the stream's send lock. */
-void sy_tcp_poll_forget(struct tcp_stream *stream);
+void sy_tcp_poll_forget(struct tcp_peer *peer);
 
 #endif

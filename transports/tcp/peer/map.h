@@ -1,0 +1,31 @@
+/* Which process of a node serves which PE, and what the PEs published about where they are. Set
+ * once, when the transport is connected. */
+#ifndef TCP_MAP_H
+#define TCP_MAP_H
+
+#include <stddef.h>
+#include <switchyard/error.h>
+
+struct tcp;
+
+struct tcp_map {
+    char *addresses; /* npes records of `size` bytes: length, then what the PE published */
+    size_t size;
+    int *node_begin; /* index into node_pe for each node, nodes + 1 */
+    int *node_pe;    /* PEs sorted by node and index there */
+};
+
+/* addresses: as struct sy_transport's connect gets them. */
+int sy_tcp_map_open(struct tcp *tcp, const char *addresses, size_t stride, struct sy_error *err);
+void sy_tcp_map_close(struct tcp *tcp);
+
+/* What PE pe published. */
+const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size);
+
+/* The process that operations for PE pe go to. */
+int sy_tcp_endpoint(struct tcp *tcp, int pe);
+
+/* Whether operations go to any process of the target's node rather than to the target itself. */
+bool sy_tcp_uses_node_endpoints(struct tcp *tcp);
+
+#endif

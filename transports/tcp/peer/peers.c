@@ -1,0 +1,318 @@
+/* Streams are made with the first operation, connected, connected again where that has broken, and
+ * closed at the end. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transports/tcp/tcp.h"
+
+#define SECOND   UINT64_C(1000000000)
+#define FAREWELL (2 * SECOND)
+#define GONE     (SECOND / 20) /* a peer that cannot be reached for so long at the end has left */
+
+static void peers_give_up(struct tcp_peer *peer)
+{
+    atomic_store_explicit(&peer->stream.state, TCP_STREAM_OVER, memory_order_release);
+}
+
+/* ---- making ---- */
+
+int sy_tcp_peers_open(struct tcp *tcp, struct sy_error *err)
+{
+    unsigned limit = (unsigned)tcp->host->npes * (1 + (unsigned)tcp->settings.streams);
+    int rc = sy_engine_open(&tcp->engine, tcp->host, &sy_tcp_requests_ops, limit,
+                            tcp->settings.buffer, (unsigned)tcp->settings.flush_delay, err);
+
+    tcp->streams = (struct tcp_streams){.user = &sy_tcp_stream_events,
+                                        .host = tcp->host,
+                                        .set = &tcp->poll.set,
+                                        .counters = &tcp->counters,
+                                        .received = tcp->received};
+    memset(&tcp->peers, 0, sizeof tcp->peers);
+    pthread_mutex_init(&tcp->peers.making, NULL);
+    tcp->peers.by_number = calloc(limit, sizeof *tcp->peers.by_number);
+    if (!rc && !tcp->peers.by_number)
+        rc = tcp->host->fail(err, ENOMEM, "no memory for a table of %u connections", limit);
+    return rc ? rc : sy_tcp_idle_open(tcp, err);
+}
+
+static struct tcp_peer *peers_make(struct tcp *tcp, int pe, unsigned number)
+{
+    struct tcp_peer *peer = aligned_alloc(_Alignof(struct tcp_peer), sizeof *peer);
+
+    if (!peer)
+        return NULL;
+    memset(peer, 0, sizeof *peer);
+    peer->tcp = tcp;
+    peer->hint.fd = -1;
+    peer->requests.pending.room = tcp->settings.buffer;
+    peer->requests.pending.table = sy_tcp_table_open(SY_PENDING_BYTES);
+    if (!peer->requests.pending.table ||
+        sy_tcp_stream_init(&peer->stream, &tcp->streams, pe, number, &peer->requests.tx,
+                           &peer->replies, tcp->settings.buffer)) {
+        sy_tcp_table_close(peer->requests.pending.table, SY_PENDING_BYTES);
+        free(peer);
+        return NULL;
+    }
+    sy_engine_add(&tcp->engine, &peer->requests, pe);
+    return peer;
+}
+
+struct tcp_peer *sy_tcp_peer_find(struct tcp *tcp, int pe, unsigned number)
+{
+    if (pe < 0 || pe >= tcp->host->npes || pe == tcp->host->pe ||
+        number > (unsigned)tcp->settings.streams)
+        return NULL;
+    _Atomic(struct tcp_peer *) *place =
+        &tcp->peers.by_number[number * (size_t)tcp->host->npes + (size_t)pe];
+    struct tcp_peer *peer = atomic_load_explicit(place, memory_order_acquire);
+    if (peer)
+        return peer;
+    pthread_mutex_lock(&tcp->peers.making);
+    peer = atomic_load_explicit(place, memory_order_relaxed);
+    if (!peer && (peer = peers_make(tcp, pe, number)))
+        atomic_store_explicit(place, peer, memory_order_release);
+    pthread_mutex_unlock(&tcp->peers.making);
+    return peer;
+}
+
+/* Whoever made it wanted enters it, so that it is entered once. */
+static void peers_enter_wanted(struct tcp_peer *peer)
+{
+    struct tcp_peer *first = atomic_load_explicit(&peer->tcp->peers.wanted, memory_order_relaxed);
+
+    do
+        peer->next_wanted = first;
+    while (!atomic_compare_exchange_weak_explicit(&peer->tcp->peers.wanted, &first, peer,
+                                                  memory_order_release, memory_order_relaxed));
+}
+
+struct tcp_peer *sy_tcp_peer_open(struct tcp *tcp, int pe, unsigned number)
+{
+    struct tcp_peer *peer = sy_tcp_peer_find(tcp, pe, number);
+    int new = TCP_STREAM_NEW;
+
+    if (peer && atomic_compare_exchange_strong(&peer->stream.state, &new, TCP_STREAM_WANTED)) {
+        peers_enter_wanted(peer);
+        sy_tcp_watches_wake(&tcp->poll.set);
+    }
+    return peer;
+}
+
+/* ---- connecting ---- */
+
+static void peers_connect(struct tcp_peer *peer)
+{
+    size_t size;
+    const void *address = sy_tcp_address_of(peer->tcp, peer->stream.pe, &size);
+
+    peer->retry_at = 0;
+    sy_tcp_connect_start(peer->tcp->net, &peer->stream, peer->stream.pe, peer->stream.number,
+                         address, size, !peer->up_since);
+}
+
+/* The application wants these, in this order. One that the other side has connected meanwhile is up
+ * already. */
+static void peers_connect_wanted(struct tcp *tcp, uint64_t now)
+{
+    struct tcp_peer *peer = NULL, *next,
+                    *last = atomic_exchange_explicit(&tcp->peers.wanted, NULL,
+                                                     memory_order_acquire);
+
+    for (; last; last = next) {
+        next = last->next_wanted;
+        last->next_wanted = peer;
+        peer = last;
+    }
+    for (; peer; peer = peer->next_wanted) {
+        int wanted = TCP_STREAM_WANTED;
+        if (atomic_compare_exchange_strong(&peer->stream.state, &wanted, TCP_STREAM_DOWN)) {
+            peer->down_since = now;
+            peer->stream.connector = true;
+            sy_tcp_outage_start(peer, now);
+            peers_connect(peer);
+        }
+    }
+}
+
+static void peers_unreachable(struct tcp_stream *stream, const char *why, unsigned seen)
+{
+    struct tcp_peer *peer = sy_tcp_peer_with(stream);
+    struct tcp *tcp = peer->tcp;
+    uint64_t now = sy_tcp_now(), down = now - peer->down_since;
+
+    snprintf(peer->why, sizeof peer->why, "%s", why);
+    if (tcp->peers.closing && now - tcp->peers.closing > GONE && down > GONE) {
+        peers_give_up(peer);
+        return;
+    }
+    sy_tcp_outage_failed(peer, seen, now);
+    peer->retry_at = now + sy_tcp_outage_pause(peer, now);
+    sy_tcp_watches_wake(&tcp->poll.set);
+}
+
+static bool peers_narrow(const struct tcp_stream *stream)
+{
+    return sy_tcp_peer_with(stream)->outage.narrow;
+}
+
+static uint64_t peers_patience(const struct tcp_stream *stream)
+{
+    return sy_tcp_outage_patience(sy_tcp_peer_with(stream));
+}
+
+static struct tcp_stream *peers_find_stream(struct tcp *tcp, int pe, unsigned number)
+{
+    struct tcp_peer *peer = sy_tcp_peer_find(tcp, pe, number);
+
+    return peer ? &peer->stream : NULL;
+}
+
+int sy_tcp_peers_listen(struct tcp *tcp, struct sy_error *err)
+{
+    const struct tcp_conn_user user = {.host = tcp->host,
+                                       .settings = &tcp->settings,
+                                       .counters = &tcp->counters,
+                                       .word = tcp->word,
+                                       .set = &tcp->poll.set,
+                                       .owner = tcp,
+                                       .find = peers_find_stream,
+                                       .freeze = sy_tcp_stream_freeze,
+                                       .adopt = sy_tcp_stream_adopt,
+                                       .narrow = peers_narrow,
+                                       .patience = peers_patience,
+                                       .unreachable = peers_unreachable};
+
+    return sy_tcp_net_open(&user, &tcp->net, err);
+}
+
+/* A stream that is down: tries again, or gives the peer up. Returns nanoseconds until it wants to
+ * be looked at again. */
+static uint64_t peers_look_after(struct tcp_peer *peer, uint64_t now)
+{
+    uint64_t wait;
+
+    if (sy_tcp_stream_state(&peer->stream) != TCP_STREAM_DOWN)
+        return UINT64_MAX;
+    if (sy_tcp_outage_look(peer, now, &wait)) {
+        peers_give_up(peer);
+        sy_tcp_connect_cancel(peer->tcp->net, &peer->stream, peer->stream.pe, peer->stream.number);
+        sy_tcp_outage_lost(peer);
+        return UINT64_MAX;
+    }
+    if (peer->retry_at && now >= peer->retry_at)
+        peers_connect(peer);
+    uint64_t retry = peer->retry_at - now;
+    return peer->retry_at && retry < wait ? retry : wait;
+}
+
+uint64_t sy_tcp_peers_timers(struct tcp *tcp, uint64_t now)
+{
+    unsigned count = sy_engine_peers(&tcp->engine);
+    uint64_t next = UINT64_MAX;
+
+    peers_connect_wanted(tcp, now);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t wait = peers_look_after(sy_tcp_peer_at(tcp, i), now);
+        if (wait < next)
+            next = wait;
+    }
+    return next;
+}
+
+bool sy_tcp_peer_pending(const struct tcp_peer *peer, struct sy_pending *pending)
+{
+    static const char *const words[] = {[TCP_STREAM_WANTED] = "not connected yet",
+                                        [TCP_STREAM_DOWN] = "connecting",
+                                        [TCP_STREAM_UP] = "connected",
+                                        [TCP_STREAM_OVER] = "closed"};
+    const struct tcp_queue *queue = &peer->stream.queue[TCP_REQUESTS];
+    uint64_t sent = atomic_load_explicit(&peer->requests.flush.sent_at, memory_order_relaxed);
+
+    *pending = (struct sy_pending){.pe = peer->stream.pe,
+                                   .bytes = sy_tx_tail(queue->tx) - sy_tx_applied(queue->tx),
+                                   .replies = sy_pending_count(&peer->requests.pending),
+                                   .seconds = sent ? (double)(sy_tcp_now() - sent) / (double)SECOND
+                                                   : 0,
+                                   .state = words[sy_tcp_stream_state(&peer->stream)]};
+    return pending->bytes || pending->replies;
+}
+
+/* ---- closing ---- */
+
+/* Waits until `done` holds for every stream, at most `limit` nanoseconds. */
+static void peers_wait_for_all(struct tcp *tcp, bool (*done)(struct tcp_peer *peer), uint64_t limit)
+{
+    uint64_t begin = sy_tcp_now(), since = 0;
+
+    for (;;) {
+        unsigned count = sy_engine_peers(&tcp->engine), waiting = 0;
+        for (unsigned i = 0; i < count; i++)
+            waiting += !done(sy_tcp_peer_at(tcp, i));
+        if (!waiting || sy_tcp_now() - begin > limit)
+            return;
+        if (sy_tcp_poll(tcp) <= 0)
+            tcp->host->rest(&since);
+    }
+}
+
+/* The last word of a stream: nothing is in flight in either direction once both sides have said it,
+ * so that closing a socket cannot destroy what the other has yet to read. */
+static void peers_say_bye(struct tcp_peer *peer)
+{
+    atomic_store_explicit(&peer->stream.bye, true, memory_order_relaxed);
+    sy_tcp_send(&peer->stream);
+}
+
+static bool peers_settled(struct tcp_peer *peer)
+{
+    return sy_tcp_stream_settled(&peer->stream);
+}
+
+static bool peers_has_left(struct tcp_peer *peer)
+{
+    return sy_tcp_stream_has_left(&peer->stream);
+}
+
+static void peers_release(struct tcp_peer *peer)
+{
+    sy_tcp_stream_close(&peer->stream);
+    if (peer->hint.fd >= 0)
+        close(peer->hint.fd);
+    sy_tcp_table_close(peer->requests.pending.table, SY_PENDING_BYTES);
+    free(peer);
+}
+
+void sy_tcp_peers_leave(struct tcp *tcp)
+{
+    uint64_t patience = (uint64_t)(tcp->settings.reconnect_timeout * (double)SECOND);
+
+    tcp->peers.closing = sy_tcp_now();
+    peers_wait_for_all(tcp, sy_tcp_hint_settle, patience);
+    unsigned count = sy_engine_peers(&tcp->engine);
+    for (unsigned i = 0; i < count; i++) {
+        struct tcp_peer *peer = sy_tcp_peer_at(tcp, i);
+        sy_tx_ask(&peer->requests.tx, sy_tx_tail(&peer->requests.tx));
+        /* And the other side may wait to hear that its replies have come. */
+        atomic_store_explicit(&peer->stream.ack_due, true, memory_order_relaxed);
+        sy_tcp_send(&peer->stream);
+    }
+    peers_wait_for_all(tcp, peers_settled, patience);
+    tcp->streams.farewell = true;
+    for (unsigned i = 0; i < count; i++)
+        peers_say_bye(sy_tcp_peer_at(tcp, i));
+    peers_wait_for_all(tcp, peers_has_left, FAREWELL);
+}
+
+void sy_tcp_peers_close(struct tcp *tcp)
+{
+    sy_tcp_idle_close(tcp);
+    for (unsigned i = 0; i < sy_engine_peers(&tcp->engine); i++)
+        peers_release(sy_tcp_peer_at(tcp, i));
+    free(tcp->peers.by_number);
+    sy_engine_close(&tcp->engine);
+    memset(&tcp->peers, 0, sizeof tcp->peers);
+}

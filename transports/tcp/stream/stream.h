@@ -1,0 +1,212 @@
+/* The stream layer: two channels in each direction, requests and replies, between this process and
+ * another one. Each carries bytes once and in order, whatever becomes of the connection under it:
+ * they are kept until the other side has applied them, and a new connection goes on from there. It
+ * knows nothing of records, of peers and their further streams, or of hints, and calls upward by
+ * struct tcp_stream_user alone.
+ *
+ * stream.c   connections come and go
+ * queue.c    a channel's bytes until the other side has applied them
+ * send.c     from the queues to the socket: frames
+ * receive.c  from the socket to who applies: frames, what is incomplete, large payloads in place
+ *
+ * Locks, in the order in which they are taken:
+ *   poll  the user's: receiving, connections, the producer of replies
+ *   send  the sending side; sy_tcp_send() leaves its work to the holder
+ * The producer of requests is the user's too, and comes before both. */
+#ifndef TCP_STREAM_H
+#define TCP_STREAM_H
+
+#include <switchyard/host.h>
+
+#include "transports/tcp/conn/conn.h"
+#include "transports/tcp/counters.h"
+#include "transports/tcp/stream/queue.h"
+#include "transports/tcp/wire.h"
+#include "util/bits.h"
+
+#define TCP_RECEIVE_BYTES (256u << 10) /* holds what is left from before and what a read brings */
+#define TCP_OUT_PARTS     32
+
+enum tcp_channel { TCP_REQUESTS, TCP_REPLIES };
+
+struct tcp_stream;
+
+/* The layer above. Under the poll lock, but for `sent`. */
+struct tcp_stream_user {
+    /* Applies what has come on a channel, counts whole records in `got`, and returns the bytes
+     * used: fewer than `length` where the last record is incomplete, its payload goes on
+     * (sy_tcp_receive_place), or in.held is set. *why: how the other side breaks the rules. */
+    size_t (*apply)(struct tcp_stream *stream, enum tcp_channel channel, const char *from,
+                    size_t length, const char **why);
+
+    /* A payload has come whole: counts the `bytes` of its record in `got`. */
+    void (*placed)(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes);
+
+    /* in.held is set: whether what lies behind may be applied now. Counts the record that held. */
+    bool (*resumes)(struct tcp_stream *stream);
+
+    /* Flags that the first frame of a connection has besides. */
+    unsigned (*first_flags)(struct tcp_stream *stream);
+
+    /* Something has been sent, under the send lock; something has been received. */
+    void (*sent)(struct tcp_stream *stream);
+    void (*received)(struct tcp_stream *stream);
+
+    /* The socket can be read: calls sy_tcp_receive(). */
+    void (*readable)(struct tcp_stream *stream);
+
+    /* A connection is about to be made on this socket: the UDP port beside it, or 0. */
+    uint16_t (*udp_port)(struct tcp_stream *stream, int fd);
+
+    /* It is made, and nothing has been sent on it. Under the send lock too. */
+    void (*up)(struct tcp_stream *stream, const struct tcp_positions *peer,
+               const unsigned char keys[32]);
+
+    /* The connection is about to be closed: broken, so that there must be another one; or another
+     * one is there, or the other side has said all (why: NULL). */
+    void (*down)(struct tcp_stream *stream, const char *why);
+
+    /* The socket is closed. Under the send lock too. */
+    void (*closed)(struct tcp_stream *stream);
+};
+
+/* What all streams share: the user's, which lends it. */
+struct tcp_streams {
+    const struct tcp_stream_user *user;
+    const struct sy_host *host;
+    struct tcp_watches *set;
+    struct tcp_counters *counters;
+    char *received;     /* TCP_RECEIVE_BYTES, under the poll lock */
+    _Atomic int paused; /* streams that are not read */
+    bool farewell;      /* BYE is the last word of every connection now */
+};
+
+/* The frame that is being sent. */
+struct tcp_out {
+    struct tcp_frame frame;
+    struct iovec part[TCP_OUT_PARTS];
+    int first, count;
+    size_t left; /* bytes of all parts */
+    enum tcp_channel channel;
+    uint64_t end; /* position in the channel when it has gone */
+};
+
+/* The frame that is being received. */
+struct tcp_in {
+    size_t frame_left; /* bytes of records to come */
+    unsigned flags;
+    char *payload; /* where the rest of a large payload goes, or NULL */
+    size_t payload_left, payload_padding;
+    uint64_t payload_record; /* bytes that the record of that payload adds to `got` */
+    char *stash;             /* bytes received and not yet used: a record in part, or held */
+    size_t stashed;
+    bool told_all; /* a BYE has come */
+    bool held;     /* what lies behind must wait; set by `apply` */
+};
+
+enum tcp_stream_state {
+    TCP_STREAM_NEW,
+    TCP_STREAM_WANTED, /* by the user, which has it connected */
+    TCP_STREAM_DOWN,
+    TCP_STREAM_UP,
+    TCP_STREAM_OVER
+};
+
+struct tcp_stream {
+    /* constant */
+    struct tcp_streams *all;
+    int pe; /* the process at the other end */
+    unsigned number;
+    struct tcp_queue queue[2];
+
+    /* poll and send: both to write, one to read */
+    struct tcp_watch watch;
+    _Atomic int state;
+    bool connector; /* this side opened the connection */
+
+    /* send; what is atomic is read by others */
+    _Alignas(SY_LINE) _Atomic bool send; /* the lock */
+    _Atomic bool again;                  /* any thread: somebody found `send` taken */
+    _Atomic bool ack_due;                /* any thread: the other side asks how far this one is */
+    _Atomic bool bye;                    /* any thread: say BYE with the next frame */
+    uint64_t asked; /* the other side has been asked about requests up to here */
+    bool greeted;   /* a frame has been sent on this connection */
+    int attended;   /* how many see to it that it is read all the time, so that epoll need not */
+    _Atomic uint64_t told;      /* of got[0] + got[1], with the last frame */
+    _Atomic uint64_t handed[2]; /* bytes of the channels that the kernel has taken */
+    _Atomic bool paused;        /* the socket is not read, since something is held */
+    struct tcp_out out;
+
+    /* poll */
+    _Alignas(SY_LINE) _Atomic uint64_t got[2]; /* bytes of the other side's channels applied */
+    _Atomic bool heard;                        /* a frame has come */
+    _Atomic bool serves_node;                  /* the other side applies for all PEs of its node */
+    struct tcp_in in;
+};
+
+/* What to say of a peer whose connection could not be added or changed. */
+#define TCP_UNWATCHED                                                                              \
+    "its connection cannot be watched; where there are too many, fs.epoll.max_user_watches "       \
+    "allows more"
+
+/* Zeros become a stream without a connection. requests, replies: what goes into the queues of
+ * `buffer` bytes. 0, or -errno with nothing to close. */
+int sy_tcp_stream_init(struct tcp_stream *stream, struct tcp_streams *all, int pe, unsigned number,
+                       struct sy_tx *requests, struct sy_tx *replies, size_t buffer);
+void sy_tcp_stream_close(struct tcp_stream *stream);
+
+static inline int sy_tcp_stream_state(const struct tcp_stream *stream)
+{
+    return atomic_load_explicit(&stream->state, memory_order_acquire);
+}
+
+/* The stream has a new connection soon, and has one (struct tcp_conn_user). Under the poll lock. */
+struct tcp_positions sy_tcp_stream_freeze(struct tcp_stream *stream, int fd);
+void sy_tcp_stream_adopt(struct tcp_stream *stream, int fd, const struct tcp_positions *peer,
+                         const unsigned char keys[32], bool connector);
+
+/* The connection is unusable; another one will take its place. Under the poll lock. */
+void sy_tcp_stream_broken(struct tcp_stream *stream, const char *why);
+
+/* The other side sends what it must not: the stream, and with it the job, is over. Under the poll
+ * lock. */
+void sy_tcp_stream_breached(struct tcp_stream *stream, const char *why);
+
+/* Whether all that this side said has been applied, or never will be. */
+bool sy_tcp_stream_settled(const struct tcp_stream *stream);
+
+/* Whether the other side has said all. */
+bool sy_tcp_stream_has_left(const struct tcp_stream *stream);
+
+/* Sends what there is, unless another thread is at it. Any thread. */
+void sy_tcp_send(struct tcp_stream *stream);
+
+/* The send lock. Unlocking sends what another thread wanted to send meanwhile. */
+void sy_tcp_send_lock(struct tcp_stream *stream);
+void sy_tcp_send_unlock(struct tcp_stream *stream);
+
+/* Has epoll watch for what the stream needs by tx.blocked, `paused` and `attended`. Under the send
+ * lock. */
+void sy_tcp_send_watch(struct tcp_stream *stream);
+
+/* Somebody begins (1) or ceases (-1) to read the stream all the time. A sender is not waited for at
+ * the beginning: false, and it has not begun. */
+bool sy_tcp_send_attend(struct tcp_stream *stream, int threads);
+
+/* Whether there is something to send: records, or a word about what has been applied. */
+bool sy_tcp_send_due(const struct tcp_stream *stream);
+
+/* Receives what there is and has it applied: the number of bytes. Under the poll lock. */
+size_t sy_tcp_receive(struct tcp_stream *stream);
+void sy_tcp_receive_reset(struct tcp_stream *stream);
+
+/* Where a payload of `left` bytes may be cut that goes to `to`, at `length` bytes or before:
+ * between elements, so that who looks at the memory never sees half of one. */
+size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left);
+
+/* By `apply`: of `length` bytes of payload, whose record adds `bytes` to `got`, the rest from
+ * `part` on is to be received at `to`. */
+void sy_tcp_receive_place(struct tcp_stream *stream, char *to, size_t part, size_t length,
+                          size_t bytes);
+
+#endif
