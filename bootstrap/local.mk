@@ -61,7 +61,7 @@ bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS) -DSY_PLUGIN_DIR='"$(pkglibd
 bin_oshrun_LDADD = $(LIBEV_LIBS) -lm
 
 bootstrap_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared \
-	-export-symbols-regex '^shmem_bootstrap_1$$'
+	-export-symbols-regex '^shmem_bootstrap_2$$'
 
 pkglib_LTLIBRARIES += \
 	bootstrap/oshrun/shmem_bootstrap_oshrun.la \
@@ -82,6 +82,7 @@ tree_sources = \
 	bootstrap/control/tree/dial.c \
 	bootstrap/control/tree/allgather.c \
 	bootstrap/control/tree/handshake.c \
+	bootstrap/control/tree/instance.c \
 	bootstrap/control/tree/join.c \
 	bootstrap/control/tree/life.c \
 	bootstrap/control/tree/link.c \

@@ -18,7 +18,7 @@ int sy_gather_init(struct sy_gather *gather, int npes)
 /* "PE 3", or "PE 3 on host a". */
 static const char *gather_pe(const struct sy_gather *gather, int pe, char text[96])
 {
-    const char *host = gather->host_of ? gather->host_of(pe) : NULL;
+    const char *host = gather->host_of ? gather->host_of(gather->owner, pe) : NULL;
 
     snprintf(text, 96, host ? "PE %d on host %.64s" : "PE %d", pe, host);
     return text;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "util/frame.h"
+#include "util/list.h"
 
 enum { SY_GATHER_FAULT = 320 /* bytes that hold what is wrong with a blob, in words */ };
 
@@ -19,8 +20,8 @@ struct sy_gather {
     bool *have;               /* by PE */
     struct sy_packet *packet; /* GATHERED, being filled; NULL while nobody waits */
 
-    /* The host of a PE for what is wrong with blobs, or NULL; may itself be NULL. */
-    const char *(*host_of)(int pe);
+    sy_host_of *host_of; /* for what is wrong with blobs; may be NULL */
+    void *owner;         /* of host_of */
 };
 
 /* 0 or -ENOMEM. */

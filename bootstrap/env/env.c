@@ -13,13 +13,12 @@
 
 enum { PORT = 17391 }; /* where SHMEM_ROOT names only a host */
 
-static struct {
-    const struct sy_host *host;
-    struct tree_rank rank;
+struct env {
+    struct tree_user user;
     char place[400];
     char root[256];
     uint16_t port;
-} env;
+};
 
 /* ---- evidence ---- */
 
@@ -82,37 +81,43 @@ static int env_probe(struct sy_error *err)
 
 /* ---- who and where ---- */
 
-static int env_find_place(const struct sy_start *start, struct sy_error *err)
+static int env_find_place(struct env *env, struct sy_error *err)
 {
+    const struct sy_host *host = env->user.host;
+    const char *root = host->start->root;
     const char *address = secure_getenv("MASTER_ADDR"), *port = secure_getenv("MASTER_PORT");
     long number = 0;
 
-    env.port = PORT;
-    if (*start->root) {
-        snprintf(env.place, sizeof env.place, "SHMEM_ROOT=%s", start->root);
-        if (sy_tree_place_split(start->root, env.root, sizeof env.root, &env.port) != 0)
-            return env.host->fail(err, EINVAL, "%s is not HOST:PORT", env.place);
+    env->port = PORT;
+    if (*root) {
+        snprintf(env->place, sizeof env->place, "SHMEM_ROOT=%s", root);
+        if (sy_tree_place_split(root, env->root, sizeof env->root, &env->port) != 0)
+            return host->fail(err, EINVAL, "%s is not HOST:PORT", env->place);
         return 0;
     }
     if (!address)
-        return env.host->fail(err, EINVAL,
-                              "SHMEM_ROOT is not set; it has to name the host of PE 0 and a port "
-                              "that is free there, as HOST:PORT");
+        return host->fail(err, EINVAL,
+                          "SHMEM_ROOT is not set; it has to name the host of PE 0 and a port "
+                          "that is free there, as HOST:PORT");
     /* The port itself belongs to whoever set these names. */
     if (port && sy_parse_int(port, 1, 65534, &number) == 0)
-        env.port = (uint16_t)(number + 1);
-    snprintf(env.root, sizeof env.root, "%s", address);
-    snprintf(env.place, sizeof env.place, "%s:%u (from MASTER_ADDR)", env.root, env.port);
+        env->port = (uint16_t)(number + 1);
+    snprintf(env->root, sizeof env->root, "%s", address);
+    snprintf(env->place, sizeof env->place, "%s:%u (from MASTER_ADDR)", env->root, env->port);
     return 0;
 }
 
-static int env_find_root(struct tree_addresses *root, struct sy_error *err)
+static int env_find_root(struct tree_user *user, struct tree_addresses *root, struct sy_error *err)
 {
-    return sy_tree_place_resolve(env.root, env.port, root, err);
+    const struct env *env = (const struct env *)user;
+
+    return sy_tree_place_resolve(env->root, env->port, root, err);
 }
 
-static int env_find_rank(const struct sy_start *start, struct sy_error *err)
+static int env_find_rank(struct env *env, struct sy_error *err)
 {
+    const struct sy_host *host = env->user.host;
+    const struct sy_start *start = host->start;
     const char *pe_name = "SHMEM_PE", *size_name = "SHMEM_NPES";
     long pe = start->pe, npes = start->npes;
 
@@ -121,42 +126,51 @@ static int env_find_rank(const struct sy_start *start, struct sy_error *err)
     if (npes < 1)
         npes = env_look_up(sizes, sizeof sizes / sizeof sizes[0], &size_name);
     if (pe < 0 || npes < 1)
-        return env.host->fail(err, EINVAL, "%s is not set", pe < 0 ? "SHMEM_PE" : "SHMEM_NPES");
+        return host->fail(err, EINVAL, "%s is not set", pe < 0 ? "SHMEM_PE" : "SHMEM_NPES");
     if (pe >= npes)
-        return env.host->fail(err, EINVAL, "%s=%ld is not below %s=%ld", pe_name, pe, size_name,
-                              npes);
-    env.rank = (struct tree_rank){.pe = (int)pe,
-                                  .npes = (int)npes,
-                                  .job = start->job_id,
-                                  .find_root = env_find_root,
-                                  .root_name = env.place};
+        return host->fail(err, EINVAL, "%s=%ld is not below %s=%ld", pe_name, pe, size_name, npes);
+    env->user.rank = (struct tree_rank){.pe = (int)pe,
+                                        .npes = (int)npes,
+                                        .job = start->job_id,
+                                        .find_root = env_find_root,
+                                        .root_name = env->place};
     return 0;
 }
 
-static int env_join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int env_join(struct env *env, struct sy_job *job, struct sy_error *err)
 {
-    const struct sy_start *start = host->start;
+    struct tree_rank *rank = &env->user.rank;
+    const struct sy_host *host = env->user.host;
+    const char *file = host->start->secret_file;
     struct tree_contact contact = {.root.count = 0};
+    int rc = env_find_rank(env, err);
 
-    env.host = host;
-    int rc = env_find_rank(start, err);
-    if (rc == 0 && env.rank.npes > 1)
-        rc = env_find_place(start, err);
-    if (rc == 0 && env.rank.npes > 1 && !*start->secret_file)
+    if (rc == 0 && rank->npes > 1)
+        rc = env_find_place(env, err);
+    if (rc == 0 && rank->npes > 1 && !*file)
         rc = host->fail(
             err, EINVAL,
             "SHMEM_SECRET_FILE is not set; it has to name a file with the job's secret "
             "on every host, made with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 "
             "FILE");
-    if (rc == 0 && env.rank.pe == 0)
-        rc = env.rank.npes > 1 ? sy_tree_listen(host, false, env.root, env.port, &contact, err)
-                               : sy_tree_listen(host, true, NULL, 0, &contact, err);
-    if (rc == 0 && env.rank.npes == 1)
-        memcpy(env.rank.secret, contact.secret, TREE_SECRET);
+    if (rc == 0 && rank->pe == 0)
+        rc = rank->npes > 1 ? sy_tree_listen(&env->user, false, env->root, env->port, &contact, err)
+                            : sy_tree_listen(&env->user, true, NULL, 0, &contact, err);
+    if (rc == 0 && rank->npes == 1)
+        memcpy(rank->secret, contact.secret, TREE_SECRET);
     else if (rc == 0)
-        rc = sy_tree_secret_read(host, start->secret_file, env.rank.secret, err);
+        rc = sy_tree_secret_read(host, file, rank->secret, err);
     explicit_bzero(&contact, sizeof contact);
-    return rc ? rc : sy_tree_join(host, &env.rank, job, err);
+    return rc ? rc : sy_tree_join(&env->user, job, err);
+}
+
+static int env_open(const struct sy_host *host, const void *settings, void **self,
+                    struct sy_job *job, struct sy_error *err)
+{
+    int rc = sy_tree_open(host, sizeof(struct env), self, err);
+
+    (void)settings;
+    return rc ? rc : env_join(*self, job, err);
 }
 
 SY_BOOTSTRAP_PLUGIN(env) = {
@@ -164,8 +178,9 @@ SY_BOOTSTRAP_PLUGIN(env) = {
     .name = "env",
     .priority = 50,
     .probe = env_probe,
-    .open = env_join,
+    .open = env_open,
     SY_TREE_MEMBERS,
     .abort = sy_tree_abort,
+    .leave = sy_tree_leave,
     .close = sy_tree_close,
 };

@@ -26,66 +26,65 @@ static const double GREETING = 60; /* seconds for oshrun's answer: it may be sto
 static const double MARGIN = 5;  /* oshrun's own limit comes first, since it can name the missing */
 static const double PARTING = 2; /* for what is sent when nobody will look at the result */
 
-/* A note may come from the progress thread while the program's thread sends something else. */
-static pthread_mutex_t sending = PTHREAD_MUTEX_INITIALIZER;
-
-static struct {
+struct client {
     const struct sy_host *host;
-    int fd; /* the socket, or -1 */
+    int fd; /* the socket */
     int npes;
-} client = {.fd = -1};
+    pthread_mutex_t sending; /* a note may come from the progress thread meanwhile */
+};
 
 /* For more of a header than was seen by a look: poll() would say that something is there. */
-static int oshrun_await_rest(double deadline)
+static int oshrun_await_rest(struct client *client, double deadline)
 {
-    struct pollfd hung_up = {.fd = client.fd, .events = POLLRDHUP};
+    struct pollfd hung_up = {.fd = client->fd, .events = POLLRDHUP};
     struct sy_frame seen;
 
     if (poll(&hung_up, 1, 1) > 0 &&
-        recv(client.fd, &seen, sizeof seen, MSG_DONTWAIT | MSG_PEEK) < (ssize_t)sizeof seen)
+        recv(client->fd, &seen, sizeof seen, MSG_DONTWAIT | MSG_PEEK) < (ssize_t)sizeof seen)
         return -ECONNRESET;
     return sy_clock() > deadline ? -ETIMEDOUT : 0;
 }
 
 /* Looks at the header of the next frame. One that is cut in two is rare, and its rest is on the
  * way. */
-static int oshrun_look(struct sy_frame *header, double *deadline)
+static int oshrun_look(struct client *client, struct sy_frame *header, double *deadline)
 {
     for (;;) {
-        ssize_t n = sy_net_receive_some(client.fd, header, sizeof *header, MSG_PEEK, deadline);
+        ssize_t n = sy_net_receive_some(client->fd, header, sizeof *header, MSG_PEEK, deadline);
         int rc = n < 0 ? (int)n : 0;
 
         if (n == (ssize_t)sizeof *header)
             return 0;
         if (rc == 0)
-            rc = oshrun_await_rest(*deadline);
+            rc = oshrun_await_rest(client, *deadline);
         if (rc)
             return rc;
     }
 }
 
-static int oshrun_send_frame(enum sy_control_type type, int arg, const void *first,
-                             size_t first_length, const void *second, size_t second_length,
-                             double *deadline)
+static int oshrun_send_frame(struct client *client, enum sy_control_type type, int arg,
+                             const void *first, size_t first_length, const void *second,
+                             size_t second_length, double *deadline)
 {
     const struct sy_frame frame = {
         .type = type, .length = (uint32_t)(first_length + second_length), .arg = arg};
     int rc;
 
-    pthread_mutex_lock(&sending);
-    rc = sy_frame_send(client.fd, &frame, first, first_length, second, deadline);
-    pthread_mutex_unlock(&sending);
+    pthread_mutex_lock(&client->sending);
+    rc = sy_frame_send(client->fd, &frame, first, first_length, second, deadline);
+    pthread_mutex_unlock(&client->sending);
     return rc;
 }
 
 /* Takes the header of the next frame, which is to be of this type and length. EXIT is left in the
  * socket, so that wait_fd stays readable and event() finds it. */
-static int oshrun_expect(enum sy_control_type type, size_t length, double *deadline)
+static int oshrun_expect(struct client *client, enum sy_control_type type, size_t length,
+                         double *deadline)
 {
     struct sy_frame header;
 
     for (;;) {
-        int rc = oshrun_look(&header, deadline);
+        int rc = oshrun_look(client, &header, deadline);
 
         if (rc != 0)
             return rc;
@@ -94,33 +93,34 @@ static int oshrun_expect(enum sy_control_type type, size_t length, double *deadl
         if (header.type != SY_CONTROL_ASK)
             break;
         /* It was for a time that is over. */
-        sy_net_receive(client.fd, &header, sizeof header, deadline);
+        sy_net_receive(client->fd, &header, sizeof header, deadline);
     }
     if (header.type == SY_CONTROL_EXIT)
         return -ECANCELED;
     if (header.type != type || header.length != length)
         return -EPROTO;
-    return sy_net_receive(client.fd, &header, sizeof header, deadline);
+    return sy_net_receive(client->fd, &header, sizeof header, deadline);
 }
 
-static int oshrun_fail(struct sy_error *err, int rc, const char *what)
+static int oshrun_fail(struct client *client, struct sy_error *err, int rc, const char *what)
 {
     switch (-rc) {
     case ECANCELED:
-        return client.host->fail(err, ECANCELED, "%s: oshrun is ending the job", what);
+        return client->host->fail(err, ECANCELED, "%s: oshrun is ending the job", what);
     case ECONNRESET:
     case EPIPE:
-        return client.host->fail(err, ECONNRESET, "%s: oshrun is gone", what);
+        return client->host->fail(err, ECONNRESET, "%s: oshrun is gone", what);
     case ETIMEDOUT:
-        return client.host->fail(err, ETIMEDOUT, "%s: no answer from oshrun; is it stopped?", what);
+        return client->host->fail(err, ETIMEDOUT, "%s: no answer from oshrun; is it stopped?",
+                                  what);
     case EPROTO:
-        return client.host->fail(
+        return client->host->fail(
             err, EPROTO,
             "%s: oshrun's answer is not understood; it must come from the same "
             "release as the program's library",
             what);
     default:
-        return client.host->fail(err, -rc, "%s: %s%s", what, strerror(-rc), sy_denied_hint(rc));
+        return client->host->fail(err, -rc, "%s: %s%s", what, strerror(-rc), sy_denied_hint(rc));
     }
 }
 
@@ -168,144 +168,163 @@ static int oshrun_probe(struct sy_error *err)
 }
 
 /* What this process starts is no PE: it gets neither the socket nor its number. */
-static void oshrun_keep_to_myself(void)
+static void oshrun_keep_to_myself(int fd)
 {
-    int flags = fcntl(client.fd, F_GETFD);
+    int flags = fcntl(fd, F_GETFD);
 
     if (flags >= 0)
-        fcntl(client.fd, F_SETFD, flags | FD_CLOEXEC);
+        fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
     unsetenv(SY_LAUNCH_FD_ENV);
     unsetenv(SY_LAUNCH_PLUGIN_ENV);
 }
 
-/* The core's loop may still watch the descriptor; it goes with the process, which is ending. */
-static void oshrun_close(void)
-{
-}
-
-static int oshrun_open(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int oshrun_join(struct client *client, struct sy_job *job, struct sy_error *err)
 {
     double deadline = sy_clock() + GREETING;
     struct sy_launch_welcome welcome;
-    const char *text;
-    int rc;
+    int rc = oshrun_send_frame(client, SY_CONTROL_HELLO, SY_LAUNCH_VERSION, NULL, 0, NULL, 0,
+                               &deadline);
 
-    client.host = host;
-    client.fd = oshrun_named_fd(&text);
-    if (client.fd < 0)
-        return host->fail(err, ENODEV, "%s names no descriptor", SY_LAUNCH_FD_ENV);
-    oshrun_keep_to_myself();
-    rc = oshrun_send_frame(SY_CONTROL_HELLO, SY_LAUNCH_VERSION, NULL, 0, NULL, 0, &deadline);
     if (rc == 0)
-        rc = oshrun_expect(SY_CONTROL_WELCOME, sizeof welcome, &deadline);
+        rc = oshrun_expect(client, SY_CONTROL_WELCOME, sizeof welcome, &deadline);
     if (rc == 0)
-        rc = sy_net_receive(client.fd, &welcome, sizeof welcome, &deadline);
+        rc = sy_net_receive(client->fd, &welcome, sizeof welcome, &deadline);
     if (rc == 0 && (welcome.npes < 1 || welcome.npes > SY_LAUNCH_PES_MAX || welcome.pe < 0 ||
                     welcome.pe >= welcome.npes))
         rc = -EPROTO;
     if (rc != 0)
-        return oshrun_fail(err, rc, "cannot join the job");
-    memset(job, 0, sizeof *job);
+        return oshrun_fail(client, err, rc, "cannot join the job");
     job->pe = welcome.pe;
-    job->npes = client.npes = welcome.npes;
+    job->npes = client->npes = welcome.npes;
     memcpy(job->id, welcome.id, sizeof job->id - 1);
     memcpy(job->key, welcome.key, sizeof job->key);
     explicit_bzero(&welcome, sizeof welcome);
     return 0;
 }
 
-static int oshrun_allgather(const char *phase, const void *mine, void *all, size_t length,
-                            double seconds, struct sy_error *err)
+static int oshrun_open(const struct sy_host *host, const void *settings, void **self,
+                       struct sy_job *job, struct sy_error *err)
 {
+    struct client *client = calloc(1, sizeof *client);
+    const char *text;
+
+    (void)settings;
+    if (!client)
+        return host->fail(err, ENOMEM, "no memory for the conversation with oshrun");
+    client->host = host;
+    client->fd = oshrun_named_fd(&text);
+    if (client->fd < 0) {
+        free(client);
+        return host->fail(err, ENODEV, "%s names no descriptor", SY_LAUNCH_FD_ENV);
+    }
+    oshrun_keep_to_myself(client->fd);
+    pthread_mutex_init(&client->sending, NULL);
+    *self = client;
+    return oshrun_join(client, job, err);
+}
+
+static void oshrun_close(void *self)
+{
+    struct client *client = self;
+
+    close(client->fd);
+    free(client);
+}
+
+static int oshrun_allgather(void *self, const char *phase, const void *mine, void *all,
+                            size_t length, double seconds, struct sy_error *err)
+{
+    struct client *client = self;
     double deadline = sy_clock() + seconds + MARGIN;
     int limit = seconds < INT_MAX / 1000 - 1 ? (int)(seconds * 1000) + 1 : INT_MAX;
-    size_t name = strlen(phase) + 1, total = length * (size_t)client.npes;
+    size_t name = strlen(phase) + 1, total = length * (size_t)client->npes;
     int rc;
 
     if (name > SY_LAUNCH_BODY_MAX || length > SY_LAUNCH_BODY_MAX - name ||
-        length > SY_LAUNCH_GATHERED_MAX / (size_t)client.npes)
-        return client.host->fail(err, EMSGSIZE, "%s: %zu bytes are too many for oshrun to gather",
-                                 phase, length);
-    rc = oshrun_send_frame(SY_CONTROL_GATHER, limit, phase, name, mine, length, &deadline);
+        length > SY_LAUNCH_GATHERED_MAX / (size_t)client->npes)
+        return client->host->fail(err, EMSGSIZE, "%s: %zu bytes are too many for oshrun to gather",
+                                  phase, length);
+    rc = oshrun_send_frame(client, SY_CONTROL_GATHER, limit, phase, name, mine, length, &deadline);
     if (rc == 0)
-        rc = oshrun_expect(SY_CONTROL_GATHERED, total, &deadline);
+        rc = oshrun_expect(client, SY_CONTROL_GATHERED, total, &deadline);
     if (rc == 0)
-        rc = sy_net_receive(client.fd, all, total, &deadline);
-    return rc == 0 ? 0 : oshrun_fail(err, rc, phase);
+        rc = sy_net_receive(client->fd, all, total, &deadline);
+    return rc == 0 ? 0 : oshrun_fail(client, err, rc, phase);
 }
 
 /* A failure to send means that oshrun is gone, which event() reports. */
-static void oshrun_say(enum sy_control_type type, int arg, const char *text)
+static void oshrun_say(struct client *client, enum sy_control_type type, int arg, const char *text)
 {
     double deadline = sy_clock() + PARTING;
 
-    if (client.fd >= 0)
-        oshrun_send_frame(type, arg, text, strnlen(text, SY_LAUNCH_TEXT_MAX), NULL, 0, &deadline);
+    oshrun_send_frame(client, type, arg, text, strnlen(text, SY_LAUNCH_TEXT_MAX), NULL, 0,
+                      &deadline);
 }
 
-static void oshrun_mark(enum sy_mark mark)
+static void oshrun_mark(void *self, enum sy_mark mark)
 {
-    oshrun_say(SY_CONTROL_MARK, mark, "");
+    oshrun_say(self, SY_CONTROL_MARK, mark, "");
 }
 
-static void oshrun_abort(int status, const char *why)
+static void oshrun_abort(void *self, int status, const char *why)
 {
-    oshrun_say(SY_CONTROL_ABORT, status, why ? why : "");
+    oshrun_say(self, SY_CONTROL_ABORT, status, why ? why : "");
 }
 
-static int oshrun_wait_fd(void)
+static int oshrun_wait_fd(void *self)
 {
-    return client.fd;
+    return ((const struct client *)self)->fd;
 }
 
-static int oshrun_event(int *status)
+static int oshrun_event(void *self, int *status)
 {
+    struct client *client = self;
     struct sy_frame header;
     ssize_t n;
 
-    if (client.fd < 0)
-        return SY_EVENT_NONE;
-    n = recv(client.fd, &header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
+    n = recv(client->fd, &header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         return SY_EVENT_LOST;
     if (n == (ssize_t)sizeof header && sy_frame_fault(&header, SY_FRAME_AT_PE, SY_FRAME_RUNNING))
         return SY_EVENT_LOST;
     if (n == (ssize_t)sizeof header && header.type == SY_CONTROL_ASK) {
-        recv(client.fd, &header, sizeof header, MSG_DONTWAIT);
+        recv(client->fd, &header, sizeof header, MSG_DONTWAIT);
         return SY_EVENT_ASK;
     }
     /* Anything else that is there is for an allgather that is under way. */
     if (n != (ssize_t)sizeof header || header.type != SY_CONTROL_EXIT)
         return SY_EVENT_NONE;
-    recv(client.fd, &header, sizeof header, MSG_DONTWAIT);
+    recv(client->fd, &header, sizeof header, MSG_DONTWAIT);
     *status = (int)header.arg;
     return SY_EVENT_EXIT;
 }
 
 /* In one piece, and not at all where that would mean to wait. */
-static void oshrun_mention(const struct sy_frame *frame, const void *body)
+static void oshrun_mention(struct client *client, const struct sy_frame *frame, const void *body)
 {
     char bytes[sizeof *frame + NOTE];
 
-    if (client.fd < 0 || pthread_mutex_trylock(&sending) != 0)
+    if (pthread_mutex_trylock(&client->sending) != 0)
         return;
     memcpy(bytes, frame, sizeof *frame);
     memcpy(bytes + sizeof *frame, body, frame->length);
-    send(client.fd, bytes, sizeof *frame + frame->length, MSG_NOSIGNAL | MSG_DONTWAIT);
-    pthread_mutex_unlock(&sending);
+    send(client->fd, bytes, sizeof *frame + frame->length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    pthread_mutex_unlock(&client->sending);
 }
 
-static void oshrun_note(const char *text, double seconds, int asked)
+static void oshrun_note(void *self, const char *text, double seconds, int asked)
 {
-    oshrun_mention(&(struct sy_frame){.type = SY_CONTROL_NOTE,
+    oshrun_mention(self,
+                   &(struct sy_frame){.type = SY_CONTROL_NOTE,
                                       .length = (uint32_t)strnlen(text, NOTE),
                                       .arg = sy_control_waited(seconds, asked)},
                    text);
 }
 
-static void oshrun_rests(uint64_t wait, unsigned flags)
+static void oshrun_rests(void *self, uint64_t wait, unsigned flags)
 {
     oshrun_mention(
+        self,
         &(struct sy_frame){.type = SY_CONTROL_REST, .more = (uint16_t)flags, .length = sizeof wait},
         &wait);
 }

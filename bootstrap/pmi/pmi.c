@@ -3,6 +3,7 @@
  * goes over the control tree. MPI may use the same PMI connection, before or after, so PMI is left
  * as it is found, and leave is taken only at exit and only where MPI was never there to do it. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,127 +17,143 @@ static const char KEY[] = "switchyard-root";
 
 static const double FIRST_WORD = 2; /* seconds after which PE 0 says what it waits for */
 
-static struct {
+struct settings {
     int version; /* SHMEM_PMI_VERSION */
-} settings;
+};
 
 static const struct sy_option options[] = {
-    {"pmi.version", SY_OPTION_CHOICE, 0, 0, "auto", "auto|1|2", 0, 0, NULL,
-     "The version of PMI to speak with the launcher; auto: 1, or 2 where it refuses that"},
+    {"pmi.version", SY_OPTION_CHOICE, offsetof(struct settings, version), 0, "auto", "auto|1|2", 0,
+     0, NULL, "The version of PMI to speak with the launcher; auto: 1, or 2 where it refuses that"},
     {.name = NULL}};
 
-static struct {
-    const struct sy_host *host;
+struct pmi {
+    struct tree_user user;
     struct pmi_client client;
     struct tree_contact contact;
-    struct tree_rank rank;
-} pmi = {.client = {.fd = -1}};
+};
 
 static int pmi_probe(struct sy_error *err)
 {
     return sy_pmi_find(err);
 }
 
-static int pmi_find_root(struct tree_addresses *root, struct sy_error *err)
+static int pmi_find_root(struct tree_user *user, struct tree_addresses *root, struct sy_error *err)
 {
+    const struct pmi *pmi = (const struct pmi *)user;
+
     (void)err;
-    *root = pmi.contact.root;
+    *root = pmi->contact.root;
     return 0;
 }
 
 /* All that come say so when the time is over: those that are missing are the others. PMI has no way
  * to ask who is there. */
-static int pmi_barrier(double limit, struct sy_error *err)
+static int pmi_barrier(struct pmi *pmi, double limit, struct sy_error *err)
 {
-    bool speaks = pmi.client.rank == 0 && limit > FIRST_WORD;
+    bool speaks = pmi->client.rank == 0 && limit > FIRST_WORD;
     double begin = sy_clock();
-    int rc = sy_pmi_barrier_enter(&pmi.client, err);
+    int rc = sy_pmi_barrier_enter(&pmi->client, err);
 
-    pmi.client.deadline = begin + (speaks ? FIRST_WORD : limit);
+    pmi->client.deadline = begin + (speaks ? FIRST_WORD : limit);
     if (rc == 0)
-        rc = sy_pmi_barrier_wait(&pmi.client, err);
+        rc = sy_pmi_barrier_wait(&pmi->client, err);
     if (rc == -ETIMEDOUT && speaks) {
-        pmi.host->log(SY_LOG_WARN, "boot",
-                      "start-up: waiting for all %d PEs to call shmem_init (in PMI's barrier)",
-                      pmi.client.size);
-        pmi.client.deadline = begin + limit;
-        rc = sy_pmi_barrier_wait(&pmi.client, err);
+        pmi->user.host->log(
+            SY_LOG_WARN, "boot",
+            "start-up: waiting for all %d PEs to call shmem_init (in PMI's barrier)",
+            pmi->client.size);
+        pmi->client.deadline = begin + limit;
+        rc = sy_pmi_barrier_wait(&pmi->client, err);
     }
     if (rc == -ETIMEDOUT)
-        return pmi.host->fail(
+        return pmi->user.host->fail(
             err, ETIMEDOUT,
             "PE %d waited %.0f s for all %d PEs to call shmem_init; every PE that did says "
             "this, the others are missing (SHMEM_INIT_TIMEOUT is the limit)",
-            pmi.client.rank, limit, pmi.client.size);
+            pmi->client.rank, limit, pmi->client.size);
     return rc;
 }
 
 /* PE 0's contact, on every PE; PE 0 reads it too, to see what the launcher made of it. */
-static int pmi_exchange(double limit, struct sy_error *err)
+static int pmi_exchange(struct pmi *pmi, double limit, struct sy_error *err)
 {
     char text[TREE_CONTACT_TEXT];
     struct tree_contact read;
     int rc = 0;
 
-    if (pmi.client.rank == 0) {
-        rc = sy_tree_listen(pmi.host, pmi.rank.one_host, NULL, 0, &pmi.contact, err);
+    if (pmi->client.rank == 0) {
+        rc = sy_tree_listen(&pmi->user, pmi->user.rank.one_host, NULL, 0, &pmi->contact, err);
         if (rc == 0) {
-            sy_tree_contact_encode(&pmi.contact, text);
-            rc = sy_pmi_put(&pmi.client, KEY, text, err);
+            sy_tree_contact_encode(&pmi->contact, text);
+            rc = sy_pmi_put(&pmi->client, KEY, text, err);
         }
     }
     if (rc == 0)
-        rc = pmi_barrier(limit, err);
-    pmi.client.deadline = sy_clock() + limit;
+        rc = pmi_barrier(pmi, limit, err);
+    pmi->client.deadline = sy_clock() + limit;
     if (rc == 0)
-        rc = sy_pmi_get(&pmi.client, KEY, text, sizeof text, err);
+        rc = sy_pmi_get(&pmi->client, KEY, text, sizeof text, err);
     if (rc == 0 && sy_tree_contact_decode(text, &read) != 0)
-        rc = pmi.host->fail(err, EPROTO,
-                            "the launcher's PMI server has damaged the value that PE 0 gave it "
-                            "(%zu characters have come)",
-                            strlen(text));
-    if (rc == 0 && pmi.client.rank != 0)
-        pmi.contact = read;
+        rc = pmi->user.host->fail(
+            err, EPROTO,
+            "the launcher's PMI server has damaged the value that PE 0 gave it "
+            "(%zu characters have come)",
+            strlen(text));
+    if (rc == 0 && pmi->client.rank != 0)
+        pmi->contact = read;
     explicit_bzero(&read, sizeof read);
     explicit_bzero(text, sizeof text);
     return rc;
 }
 
-static int pmi_join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int pmi_join(struct pmi *pmi, int version, struct sy_job *job, struct sy_error *err)
 {
+    const struct sy_host *host = pmi->user.host;
     double limit = host->start ? host->start->init_timeout : 120;
 
-    pmi.host = pmi.client.host = host;
-    pmi.client.deadline = sy_clock() + limit;
-    int rc = sy_pmi_open(&pmi.client, settings.version, err);
+    pmi->client.deadline = sy_clock() + limit;
+    int rc = sy_pmi_open(&pmi->client, version, err);
     if (rc)
         return rc;
-    pmi.rank = (struct tree_rank){.pe = pmi.client.rank,
-                                  .npes = pmi.client.size,
-                                  .one_host = sy_pmi_one_node(&pmi.client),
-                                  .job = "",
-                                  .find_root = pmi_find_root,
-                                  .root_name = "the address that PMI has brought",
-                                  .root_listens = true};
-    rc = pmi_exchange(limit, err);
-    memcpy(pmi.rank.secret, pmi.contact.secret, TREE_SECRET);
-    explicit_bzero(pmi.contact.secret, TREE_SECRET);
+    pmi->user.rank = (struct tree_rank){.pe = pmi->client.rank,
+                                        .npes = pmi->client.size,
+                                        .one_host = sy_pmi_one_node(&pmi->client),
+                                        .job = "",
+                                        .find_root = pmi_find_root,
+                                        .root_name = "the address that PMI has brought",
+                                        .root_listens = true};
+    rc = pmi_exchange(pmi, limit, err);
+    memcpy(pmi->user.rank.secret, pmi->contact.secret, TREE_SECRET);
+    explicit_bzero(pmi->contact.secret, TREE_SECRET);
     if (rc == 0)
-        rc = sy_tree_secret_mix(host, pmi.rank.secret, err);
-    return rc ? rc : sy_tree_join(host, &pmi.rank, job, err);
+        rc = sy_tree_secret_mix(host, pmi->user.rank.secret, err);
+    return rc ? rc : sy_tree_join(&pmi->user, job, err);
+}
+
+static int pmi_open(const struct sy_host *host, const void *settings, void **self,
+                    struct sy_job *job, struct sy_error *err)
+{
+    int rc = sy_tree_open(host, sizeof(struct pmi), self, err);
+
+    if (rc)
+        return rc;
+    struct pmi *pmi = *self;
+    pmi->client = (struct pmi_client){.host = host, .fd = -1};
+    return pmi_join(pmi, ((const struct settings *)settings)->version, job, err);
 }
 
 /* PEs that are not in the tree yet are reached by the launcher only. Hydra throws away what it has
  * not yet read of the PEs' output. */
-static void pmi_end_job(int status, const char *why)
+static void pmi_end_job(void *self, int status, const char *why)
 {
+    struct pmi *pmi = self;
     const struct timespec output = {.tv_nsec = 300 * 1000 * 1000};
 
-    sy_tree_abort(status, why);
-    if (sy_tree_complete() || pmi.client.fd < 0)
+    sy_tree_abort(self, status, why);
+    if (sy_tree_complete(self) || pmi->client.fd < 0)
         return;
     nanosleep(&output, NULL);
-    sy_pmi_abort(&pmi.client, status);
+    sy_pmi_abort(&pmi->client, status);
 }
 
 /* MPI takes leave itself in MPI_Finalize, and the launcher answers no second time. */
@@ -147,12 +164,20 @@ static bool pmi_mpi_took_part(void)
     return mpi == SY_PMI_MPI_ACTIVE || mpi == SY_PMI_MPI_OVER;
 }
 
-static void pmi_leave(void)
+static void pmi_leave(void *self)
 {
-    sy_tree_close();
-    if (pmi.client.fd >= 0 && !pmi_mpi_took_part())
-        sy_pmi_finalize(&pmi.client);
-    sy_pmi_drop(&pmi.client);
+    struct pmi *pmi = self;
+
+    sy_tree_leave(self);
+    if (pmi->client.fd >= 0 && !pmi_mpi_took_part())
+        sy_pmi_finalize(&pmi->client);
+    sy_pmi_drop(&pmi->client);
+}
+
+static void pmi_close(void *self)
+{
+    pmi_leave(self);
+    sy_tree_close(self);
 }
 
 SY_BOOTSTRAP_PLUGIN(pmi) = {
@@ -160,10 +185,11 @@ SY_BOOTSTRAP_PLUGIN(pmi) = {
     .name = "pmi",
     .priority = 80,
     .options = options,
-    .settings = &settings,
+    .settings_size = sizeof(struct settings),
     .probe = pmi_probe,
-    .open = pmi_join,
+    .open = pmi_open,
     SY_TREE_MEMBERS,
     .abort = pmi_end_job,
-    .close = pmi_leave,
+    .leave = pmi_leave,
+    .close = pmi_close,
 };

@@ -16,26 +16,32 @@ static const char KEY[] = "switchyard.root";
 
 static const double FIRST_WORD = 2; /* seconds after which a wait is explained */
 
-/* One question at a time. The answer comes on a thread of libpmix, perhaps after nobody waits for
- * it. */
-static struct {
+/* One question at a time. */
+struct question {
     pthread_mutex_t lock;
     pthread_cond_t come;
     unsigned asked, answered; /* numbers of questions */
     int status;
     uint32_t number;
     char text[512];
-} question = {.lock = PTHREAD_MUTEX_INITIALIZER, .come = PTHREAD_COND_INITIALIZER};
+};
 
-static struct {
-    const struct sy_host *host;
+struct pmix {
+    struct tree_user user;
     struct pmix_library library;
     struct pmix_name me;
     bool initialized;
     struct tree_contact contact;
-    struct tree_rank rank;
+    struct question question;
     bool mute; /* has not answered who is where: it is not asked again for messages */
-} pmix;
+};
+
+/* What libpmix hands to the answer, which comes on a thread of it, perhaps after nobody waits for
+ * it. */
+struct asked {
+    struct question *question;
+    unsigned number;
+};
 
 /* ---- evidence ---- */
 
@@ -53,6 +59,7 @@ static const char *pmix_server(void)
 
 static int pmix_probe(struct sy_error *err)
 {
+    struct pmix_library library;
     struct sy_error why = {""};
 
     if (!secure_getenv("PMIX_NAMESPACE") || !secure_getenv("PMIX_RANK") || !pmix_server()) {
@@ -61,7 +68,7 @@ static int pmix_probe(struct sy_error *err)
                      "PMIX_NAMESPACE, PMIX_RANK and PMIX_SERVER_URI* are not all set");
         return -ENODEV;
     }
-    if (sy_pmix_library_open(&pmix.library, &why) == 0)
+    if (sy_pmix_library_open(&library, &why) == 0)
         return 0;
     if (err)
         snprintf(
@@ -76,19 +83,23 @@ static int pmix_probe(struct sy_error *err)
 
 static void pmix_on_answer(int status, struct pmix_item *item, void *arg)
 {
-    pthread_mutex_lock(&question.lock);
-    if ((unsigned)(uintptr_t)arg == question.asked) {
-        question.answered = question.asked;
-        question.status = status;
-        question.text[0] = '\0';
-        question.number = 0;
+    struct asked *asked = arg;
+    struct question *q = asked->question;
+
+    pthread_mutex_lock(&q->lock);
+    if (asked->number == q->asked) {
+        q->answered = q->asked;
+        q->status = status;
+        q->text[0] = '\0';
+        q->number = 0;
         if (status == PMIX_OK && item && item->type == PMIX_TYPE_STRING && item->data.string)
-            snprintf(question.text, sizeof question.text, "%s", item->data.string);
+            snprintf(q->text, sizeof q->text, "%s", item->data.string);
         else if (status == PMIX_OK && item && item->type == PMIX_TYPE_UINT32)
-            question.number = item->data.uint32;
-        pthread_cond_signal(&question.come);
+            q->number = item->data.uint32;
+        pthread_cond_signal(&q->come);
     }
-    pthread_mutex_unlock(&question.lock);
+    pthread_mutex_unlock(&q->lock);
+    free(asked);
 }
 
 static struct timespec pmix_in(double seconds)
@@ -113,88 +124,98 @@ static bool pmix_in_future(const struct timespec *time)
 }
 
 /* Waits for the answer to what was asked last: PMIx's status, or -ETIMEDOUT. */
-static int pmix_wait_until(const struct timespec *limit, bool *in_time)
+static int pmix_wait_until(struct question *q, const struct timespec *limit, bool *in_time)
 {
     int rc = 0;
 
-    pthread_mutex_lock(&question.lock);
-    while (question.answered != question.asked && rc != ETIMEDOUT)
-        rc = pthread_cond_timedwait(&question.come, &question.lock, limit);
-    *in_time = question.answered == question.asked;
-    rc = question.status;
-    pthread_mutex_unlock(&question.lock);
+    pthread_mutex_lock(&q->lock);
+    while (q->answered != q->asked && rc != ETIMEDOUT)
+        rc = pthread_cond_timedwait(&q->come, &q->lock, limit);
+    *in_time = q->answered == q->asked;
+    rc = q->status;
+    pthread_mutex_unlock(&q->lock);
     return rc;
 }
 
-static int pmix_ask(uint32_t rank, const char *key)
+static int pmix_ask(struct pmix *pmix, uint32_t rank, const char *key)
 {
     struct pmix_name who = {.rank = rank};
+    struct asked *asked = malloc(sizeof *asked);
 
-    memcpy(who.space, pmix.me.space, sizeof who.space);
-    pthread_mutex_lock(&question.lock);
-    uintptr_t number = ++question.asked;
-    pthread_mutex_unlock(&question.lock);
-    return pmix.library.get(&who, key, NULL, 0, pmix_on_answer, (void *)number);
+    if (!asked)
+        return PMIX_NO_MEMORY;
+    memcpy(who.space, pmix->me.space, sizeof who.space);
+    pthread_mutex_lock(&pmix->question.lock);
+    *asked = (struct asked){&pmix->question, ++pmix->question.asked};
+    pthread_mutex_unlock(&pmix->question.lock);
+    int status = pmix->library.get(&who, key, NULL, 0, pmix_on_answer, asked);
+    if (status != PMIX_OK)
+        free(asked);
+    return status;
 }
 
-static int pmix_failed(int status, const char *what, struct sy_error *err)
+static int pmix_failed(struct pmix *pmix, int status, const char *what, struct sy_error *err)
 {
-    return pmix.host->fail(err, EIO, "PMIx: %s: %s", what, pmix.library.error_string(status));
+    return pmix->user.host->fail(err, EIO, "PMIx: %s: %s", what,
+                                 pmix->library.error_string(status));
 }
 
 /* A number about the job. */
-static int pmix_job_number(const char *key, double seconds, uint32_t *number, struct sy_error *err)
+static int pmix_job_number(struct pmix *pmix, const char *key, double seconds, uint32_t *number,
+                           struct sy_error *err)
 {
     struct timespec limit = pmix_in(seconds);
     bool in_time = true;
-    int status = pmix_ask(PMIX_ANY_RANK, key);
+    int status = pmix_ask(pmix, PMIX_ANY_RANK, key);
 
     if (status == PMIX_OK)
-        status = pmix_wait_until(&limit, &in_time);
+        status = pmix_wait_until(&pmix->question, &limit, &in_time);
     if (!in_time)
-        return pmix.host->fail(err, ETIMEDOUT, "PMIx: no answer about %s for %.0f s", key, seconds);
+        return pmix->user.host->fail(err, ETIMEDOUT, "PMIx: no answer about %s for %.0f s", key,
+                                     seconds);
     if (status != PMIX_OK)
-        return pmix_failed(status, key, err);
-    *number = question.number;
+        return pmix_failed(pmix, status, key, err);
+    *number = pmix->question.number;
     return 0;
 }
 
 /* The host of a PE that has not come, for a message. */
-static const char *pmix_host_of(int pe)
+static const char *pmix_host_of(struct tree_user *user, int pe)
 {
+    struct pmix *pmix = (struct pmix *)user;
     const struct timespec limit = pmix_in(2);
     bool in_time = true;
 
-    if (pmix.mute)
+    if (pmix->mute)
         return NULL;
-    int status = pmix_ask((uint32_t)pe, "pmix.hname");
+    int status = pmix_ask(pmix, (uint32_t)pe, "pmix.hname");
     if (status == PMIX_OK)
-        status = pmix_wait_until(&limit, &in_time);
-    pmix.mute = !in_time;
-    return in_time && status == PMIX_OK && question.text[0] ? question.text : NULL;
+        status = pmix_wait_until(&pmix->question, &limit, &in_time);
+    pmix->mute = !in_time;
+    return in_time && status == PMIX_OK && pmix->question.text[0] ? pmix->question.text : NULL;
 }
 
 /* ---- joining ---- */
 
-static int pmix_publish(struct sy_error *err)
+static int pmix_publish(struct pmix *pmix, struct sy_error *err)
 {
     char text[TREE_CONTACT_TEXT];
     struct pmix_item item = {.type = PMIX_TYPE_STRING, .data.string = text};
-    int rc = sy_tree_listen(pmix.host, pmix.rank.one_host, NULL, 0, &pmix.contact, err);
+    int rc = sy_tree_listen(&pmix->user, pmix->user.rank.one_host, NULL, 0, &pmix->contact, err);
 
     if (rc)
         return rc;
-    sy_tree_contact_encode(&pmix.contact, text);
-    rc = pmix.library.put(PMIX_SCOPE_GLOBAL, KEY, &item);
+    sy_tree_contact_encode(&pmix->contact, text);
+    rc = pmix->library.put(PMIX_SCOPE_GLOBAL, KEY, &item);
     explicit_bzero(text, sizeof text);
     if (rc != PMIX_OK)
-        return pmix_failed(rc, "put", err);
-    rc = pmix.library.commit();
-    return rc == PMIX_OK ? 0 : pmix_failed(rc, "commit", err);
+        return pmix_failed(pmix, rc, "put", err);
+    rc = pmix->library.commit();
+    return rc == PMIX_OK ? 0 : pmix_failed(pmix, rc, "commit", err);
 }
 
 /* A server may answer that there is no such value yet, instead of waiting for it. */
-static int pmix_fetch(double limit, struct sy_error *err)
+static int pmix_fetch(struct pmix *pmix, double limit, struct sy_error *err)
 {
     const struct timespec last = pmix_in(limit), word = pmix_in(FIRST_WORD);
     struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
@@ -202,11 +223,11 @@ static int pmix_fetch(double limit, struct sy_error *err)
     int status;
 
     for (;;) {
-        const struct timespec *until = said || limit < FIRST_WORD || pmix.me.rank != 1 ? &last
-                                                                                       : &word;
-        status = pmix_ask(0, KEY);
+        const struct timespec *until = said || limit < FIRST_WORD || pmix->me.rank != 1 ? &last
+                                                                                        : &word;
+        status = pmix_ask(pmix, 0, KEY);
         if (status == PMIX_OK)
-            status = pmix_wait_until(until, &in_time);
+            status = pmix_wait_until(&pmix->question, until, &in_time);
         if (in_time && status == PMIX_NOT_FOUND) {
             nanosleep(&pause, NULL);
             if (pause.tv_nsec < 300 * 1000 * 1000)
@@ -216,86 +237,116 @@ static int pmix_fetch(double limit, struct sy_error *err)
         if (in_time && status != PMIX_NOT_FOUND)
             break;
         if (!in_time && until == &last)
-            return pmix.host->fail(
+            return pmix->user.host->fail(
                 err, ETIMEDOUT,
                 "waited %.0f s for PE 0 to call shmem_init (SHMEM_INIT_TIMEOUT is "
                 "the limit)",
                 limit);
         if (!in_time) {
-            pmix.host->log(SY_LOG_WARN, "boot", "start-up: waiting for PE 0 to call shmem_init");
+            pmix->user.host->log(SY_LOG_WARN, "boot",
+                                 "start-up: waiting for PE 0 to call shmem_init");
             said = true;
         }
     }
     if (status != PMIX_OK)
-        return pmix_failed(status, "the address of PE 0", err);
-    status = sy_tree_contact_decode(question.text, &pmix.contact);
-    explicit_bzero(question.text, sizeof question.text);
+        return pmix_failed(pmix, status, "the address of PE 0", err);
+    status = sy_tree_contact_decode(pmix->question.text, &pmix->contact);
+    explicit_bzero(pmix->question.text, sizeof pmix->question.text);
     if (status != 0)
-        return pmix.host->fail(err, EPROTO, "PMIx has damaged the value that PE 0 gave it");
+        return pmix->user.host->fail(err, EPROTO, "PMIx has damaged the value that PE 0 gave it");
     return 0;
 }
 
-static int pmix_find_root(struct tree_addresses *root, struct sy_error *err)
+static int pmix_find_root(struct tree_user *user, struct tree_addresses *root, struct sy_error *err)
 {
+    const struct pmix *pmix = (const struct pmix *)user;
+
     (void)err;
-    *root = pmix.contact.root;
+    *root = pmix->contact.root;
     return 0;
 }
 
-static int pmix_join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int pmix_join(struct pmix *pmix, struct sy_job *job, struct sy_error *err)
 {
+    const struct sy_host *host = pmix->user.host;
     double limit = host->start ? host->start->init_timeout : 120;
     uint32_t size = 0, nodes = 0;
 
-    pmix.host = host;
-    int status = pmix.library.init(&pmix.me, NULL, 0);
+    int rc = sy_pmix_library_open(&pmix->library, err);
+    if (rc)
+        return rc;
+    int status = pmix->library.init(&pmix->me, NULL, 0);
     if (status != PMIX_OK)
         return host->fail(
             err, EIO,
             "PMIx_Init: %s; is the launcher that set PMIX_NAMESPACE=%s still there, and "
             "does its version of PMIx fit libpmix.so.2?",
-            pmix.library.error_string(status), secure_getenv("PMIX_NAMESPACE"));
-    pmix.initialized = true;
-    int rc = pmix_job_number("pmix.job.size", limit, &size, err);
+            pmix->library.error_string(status), secure_getenv("PMIX_NAMESPACE"));
+    pmix->initialized = true;
+    rc = pmix_job_number(pmix, "pmix.job.size", limit, &size, err);
     if (rc)
         return rc;
-    if (size < 1 || size > INT32_MAX || pmix.me.rank >= size)
-        return host->fail(err, EPROTO, "PMIx says that this is process %u of %u", pmix.me.rank,
+    if (size < 1 || size > INT32_MAX || pmix->me.rank >= size)
+        return host->fail(err, EPROTO, "PMIx says that this is process %u of %u", pmix->me.rank,
                           size);
-    if (pmix_job_number("pmix.num.nodes", limit, &nodes, NULL) != 0)
+    if (pmix_job_number(pmix, "pmix.num.nodes", limit, &nodes, NULL) != 0)
         nodes = 0;
-    pmix.rank = (struct tree_rank){.pe = (int)pmix.me.rank,
-                                   .npes = (int)size,
-                                   .one_host = nodes == 1,
-                                   .job = "",
-                                   .find_root = pmix_find_root,
-                                   .root_name = "the address that PMIx has brought",
-                                   .root_listens = true,
-                                   .host_of = pmix_host_of};
-    rc = pmix.rank.pe == 0 ? pmix_publish(err) : pmix_fetch(limit, err);
-    memcpy(pmix.rank.secret, pmix.contact.secret, TREE_SECRET);
-    explicit_bzero(pmix.contact.secret, TREE_SECRET);
+    pmix->user.rank = (struct tree_rank){.pe = (int)pmix->me.rank,
+                                         .npes = (int)size,
+                                         .one_host = nodes == 1,
+                                         .job = "",
+                                         .find_root = pmix_find_root,
+                                         .root_name = "the address that PMIx has brought",
+                                         .root_listens = true,
+                                         .host_of = pmix_host_of};
+    rc = pmix->user.rank.pe == 0 ? pmix_publish(pmix, err) : pmix_fetch(pmix, limit, err);
+    memcpy(pmix->user.rank.secret, pmix->contact.secret, TREE_SECRET);
+    explicit_bzero(pmix->contact.secret, TREE_SECRET);
     if (rc == 0)
-        rc = sy_tree_secret_mix(host, pmix.rank.secret, err);
-    return rc ? rc : sy_tree_join(host, &pmix.rank, job, err);
+        rc = sy_tree_secret_mix(host, pmix->user.rank.secret, err);
+    return rc ? rc : sy_tree_join(&pmix->user, job, err);
+}
+
+static int pmix_open(const struct sy_host *host, const void *settings, void **self,
+                     struct sy_job *job, struct sy_error *err)
+{
+    int rc = sy_tree_open(host, sizeof(struct pmix), self, err);
+
+    (void)settings;
+    if (rc)
+        return rc;
+    struct pmix *pmix = *self;
+    pthread_mutex_init(&pmix->question.lock, NULL);
+    pthread_cond_init(&pmix->question.come, NULL);
+    return pmix_join(pmix, job, err);
 }
 
 /* PEs that are not in the tree yet are reached by the launcher only. Open MPI 4.1 does not come
  * back from an abort with status 0. */
-static void pmix_end_job(int status, const char *why)
+static void pmix_end_job(void *self, int status, const char *why)
 {
-    sy_tree_abort(status, why);
-    if (!sy_tree_complete() && pmix.initialized && status)
-        pmix.library.abort(status, "shmem_init has failed", NULL, 0);
+    struct pmix *pmix = self;
+
+    sy_tree_abort(self, status, why);
+    if (!sy_tree_complete(&pmix->user) && pmix->initialized && status)
+        pmix->library.abort(status, "shmem_init has failed", NULL, 0);
 }
 
 /* A launcher takes a process that has not finalised for a failed one. */
-static void pmix_leave(void)
+static void pmix_leave(void *self)
 {
-    sy_tree_close();
-    if (pmix.initialized)
-        pmix.library.finalize(NULL, 0);
-    pmix.initialized = false;
+    struct pmix *pmix = self;
+
+    sy_tree_leave(self);
+    if (pmix->initialized)
+        pmix->library.finalize(NULL, 0);
+    pmix->initialized = false;
+}
+
+static void pmix_close(void *self)
+{
+    pmix_leave(self);
+    sy_tree_close(self);
 }
 
 SY_BOOTSTRAP_PLUGIN(pmix) = {
@@ -303,8 +354,9 @@ SY_BOOTSTRAP_PLUGIN(pmix) = {
     .name = "pmix",
     .priority = 90,
     .probe = pmix_probe,
-    .open = pmix_join,
+    .open = pmix_open,
     SY_TREE_MEMBERS,
     .abort = pmix_end_job,
-    .close = pmix_leave,
+    .leave = pmix_leave,
+    .close = pmix_close,
 };

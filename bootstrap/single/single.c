@@ -32,11 +32,12 @@ static int single_probe(struct sy_error *err)
     return 0;
 }
 
-static int single_open(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int single_open(const struct sy_host *host, const void *settings, void **self,
+                       struct sy_job *job, struct sy_error *err)
 {
     struct timespec now;
 
-    memset(job, 0, sizeof *job);
+    (void)settings, (void)self;
     job->pe = 0;
     job->npes = 1;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -48,41 +49,13 @@ static int single_open(const struct sy_host *host, struct sy_job *job, struct sy
     return 0;
 }
 
-static int single_allgather(const char *phase, const void *mine, void *all, size_t length,
-                            double seconds, struct sy_error *err)
+static int single_allgather(void *self, const char *phase, const void *mine, void *all,
+                            size_t length, double seconds, struct sy_error *err)
 {
-    (void)phase;
-    (void)seconds;
-    (void)err;
+    (void)self, (void)phase, (void)seconds, (void)err;
     if (length && all != mine)
         memmove(all, mine, length);
     return 0;
-}
-
-static void single_mark(enum sy_mark mark)
-{
-    (void)mark;
-}
-
-static void single_abort(int status, const char *why)
-{
-    (void)status;
-    (void)why;
-}
-
-static int single_wait_fd(void)
-{
-    return -1;
-}
-
-static int single_event(int *status)
-{
-    (void)status;
-    return SY_EVENT_NONE;
-}
-
-static void single_close(void)
-{
 }
 
 SY_BOOTSTRAP_PLUGIN(single) = {
@@ -91,9 +64,4 @@ SY_BOOTSTRAP_PLUGIN(single) = {
     .probe = single_probe,
     .open = single_open,
     .allgather = single_allgather,
-    .mark = single_mark,
-    .abort = single_abort,
-    .wait_fd = single_wait_fd,
-    .event = single_event,
-    .close = single_close,
 };

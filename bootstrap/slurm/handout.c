@@ -67,7 +67,7 @@ static int handout_serve_all(const struct sy_host *host, int listener,
         struct pollfd wait = {.fd = listener, .events = POLLIN};
         double waited = sy_clock() - begin;
         if (waited > word || waited > seconds)
-            sy_list_missing(served, npes, NULL, missing, sizeof missing);
+            sy_list_missing(served, npes, NULL, NULL, missing, sizeof missing);
         if (waited > seconds)
             return host->fail(
                 err, ETIMEDOUT,

@@ -16,13 +16,12 @@
 
 enum { FIRST_PORT = 17408, PORTS = 8192 };
 
-static struct {
-    const struct sy_host *host;
-    struct tree_rank rank;
+struct slurm {
+    struct tree_user user;
     struct tree_contact contact;
     char place[400], root[256], step[64], missing[64];
     uint16_t port;
-} slurm;
+};
 
 static long slurm_number(const char *name)
 {
@@ -49,8 +48,9 @@ static int slurm_probe(struct sy_error *err)
 }
 
 /* Known only if nodes are filled in order; Slurm says so where it was asked for something else. */
-static const char *slurm_host_of(int pe)
+static const char *slurm_host_of(struct tree_user *user, int pe)
 {
+    struct slurm *slurm = (struct slurm *)user;
     const char *nodes = secure_getenv("SLURM_STEP_NODELIST"),
                *tasks = secure_getenv("SLURM_STEP_TASKS_PER_NODE");
     const char *order = secure_getenv("SLURM_DISTRIBUTION");
@@ -58,113 +58,132 @@ static const char *slurm_host_of(int pe)
 
     if (!nodes || node < 0 || (order && strncmp(order, "block", 5) != 0))
         return NULL;
-    return sy_slurm_host(nodes, node, slurm.missing, sizeof slurm.missing) ? slurm.missing : NULL;
+    return sy_slurm_host(nodes, node, slurm->missing, sizeof slurm->missing) ? slurm->missing
+                                                                             : NULL;
 }
 
 /* ---- over several nodes ---- */
 
 /* Every task works out the same place: the first host of the step, and a port that goes with the
  * job's number. Should another program have that port, SHMEM_ROOT names a better one. */
-static int slurm_find_place(const struct sy_start *start, struct sy_error *err)
+static int slurm_find_place(struct slurm *slurm, struct sy_error *err)
 {
+    const char *root = slurm->user.host->start->root;
     const char *nodes = secure_getenv("SLURM_STEP_NODELIST");
 
-    slurm.port = (uint16_t)(FIRST_PORT + sy_hash(slurm.step, strlen(slurm.step), 0) % PORTS);
-    if (*start->root) {
-        snprintf(slurm.place, sizeof slurm.place, "SHMEM_ROOT=%s", start->root);
-        if (sy_tree_place_split(start->root, slurm.root, sizeof slurm.root, &slurm.port) != 0)
-            return slurm.host->fail(err, EINVAL, "%s is not HOST:PORT", slurm.place);
+    slurm->port = (uint16_t)(FIRST_PORT + sy_hash(slurm->step, strlen(slurm->step), 0) % PORTS);
+    if (*root) {
+        snprintf(slurm->place, sizeof slurm->place, "SHMEM_ROOT=%s", root);
+        if (sy_tree_place_split(root, slurm->root, sizeof slurm->root, &slurm->port) != 0)
+            return slurm->user.host->fail(err, EINVAL, "%s is not HOST:PORT", slurm->place);
         return 0;
     }
-    if (!nodes || !sy_slurm_host(nodes, 0, slurm.root, sizeof slurm.root))
-        return slurm.host->fail(err, EINVAL, "SLURM_STEP_NODELIST=%s names no host",
-                                nodes ? nodes : "");
-    snprintf(slurm.place, sizeof slurm.place,
+    if (!nodes || !sy_slurm_host(nodes, 0, slurm->root, sizeof slurm->root))
+        return slurm->user.host->fail(err, EINVAL, "SLURM_STEP_NODELIST=%s names no host",
+                                      nodes ? nodes : "");
+    snprintf(slurm->place, sizeof slurm->place,
              "%s:%u (the first host of the step; SHMEM_ROOT=HOST:PORT "
              "names another place)",
-             slurm.root, slurm.port);
+             slurm->root, slurm->port);
     return 0;
 }
 
-static int resolve(struct tree_addresses *root, struct sy_error *err)
+static int slurm_resolve(struct tree_user *user, struct tree_addresses *root, struct sy_error *err)
 {
-    return sy_tree_place_resolve(slurm.root, slurm.port, root, err);
+    const struct slurm *slurm = (const struct slurm *)user;
+
+    return sy_tree_place_resolve(slurm->root, slurm->port, root, err);
 }
 
-static int slurm_meet_by_file(const struct sy_start *start, struct sy_error *err)
+static int slurm_meet_by_file(struct slurm *slurm, struct sy_error *err)
 {
+    const char *file = slurm->user.host->start->secret_file;
     struct tree_contact contact;
 
-    if (!*start->secret_file)
-        return slurm.host->fail(
+    if (!*file)
+        return slurm->user.host->fail(
             err, EINVAL,
             "srun has started %d tasks on %ld nodes without PMI%s, so "
             "they have no secret in common; use srun --mpi=pmix or srun --mpi=pmi2 "
             "(srun --mpi=list shows which there are), or oshrun -n %d, or set "
             "SHMEM_SECRET_FILE to a file that is on every node, made with: head -c "
             "48 /dev/urandom | base64 >FILE; chmod 600 FILE",
-            slurm.rank.npes, slurm_number("SLURM_STEP_NUM_NODES"),
+            slurm->user.rank.npes, slurm_number("SLURM_STEP_NUM_NODES"),
             secure_getenv("PMI_FD")
                 ? " that MPI could share (MPI_Init has to be called before shmem_init)"
                 : " (--mpi=none)",
-            slurm.rank.npes);
-    int rc = slurm_find_place(start, err);
+            slurm->user.rank.npes);
+    int rc = slurm_find_place(slurm, err);
     if (rc == 0)
-        rc = sy_tree_secret_read(slurm.host, start->secret_file, slurm.rank.secret, err);
-    if (rc == 0 && slurm.rank.pe == 0)
-        rc = sy_tree_listen(slurm.host, false, slurm.root, slurm.port, &contact, err);
-    slurm.rank.job = slurm.step;
-    slurm.rank.find_root = resolve;
-    slurm.rank.root_name = slurm.place;
+        rc = sy_tree_secret_read(slurm->user.host, file, slurm->user.rank.secret, err);
+    if (rc == 0 && slurm->user.rank.pe == 0)
+        rc = sy_tree_listen(&slurm->user, false, slurm->root, slurm->port, &contact, err);
+    slurm->user.rank.job = slurm->step;
+    slurm->user.rank.find_root = slurm_resolve;
+    slurm->user.rank.root_name = slurm->place;
     return rc;
 }
 
 /* ---- on one node ---- */
 
-static int slurm_known_root(struct tree_addresses *root, struct sy_error *err)
+static int slurm_known_root(struct tree_user *user, struct tree_addresses *root,
+                            struct sy_error *err)
 {
+    const struct slurm *slurm = (const struct slurm *)user;
+
     (void)err;
-    *root = slurm.contact.root;
+    *root = slurm->contact.root;
     return 0;
 }
 
-static int slurm_meet_on_node(const struct sy_start *start, struct sy_error *err)
+static int slurm_meet_on_node(struct slurm *slurm, struct sy_error *err)
 {
+    const struct sy_host *host = slurm->user.host;
+    double limit = host->start->init_timeout;
     int rc;
 
-    slurm.rank.one_host = true;
-    slurm.rank.job = "";
-    slurm.rank.find_root = slurm_known_root;
-    slurm.rank.root_name = "this host";
-    slurm.rank.root_listens = true;
-    if (slurm.rank.pe == 0) {
-        rc = sy_tree_listen(slurm.host, true, NULL, 0, &slurm.contact, err);
+    slurm->user.rank.one_host = true;
+    slurm->user.rank.job = "";
+    slurm->user.rank.find_root = slurm_known_root;
+    slurm->user.rank.root_name = "this host";
+    slurm->user.rank.root_listens = true;
+    if (slurm->user.rank.pe == 0) {
+        rc = sy_tree_listen(&slurm->user, true, NULL, 0, &slurm->contact, err);
         if (rc == 0)
-            rc = sy_slurm_hand_out(slurm.host, slurm.step, &slurm.contact, slurm.rank.npes,
-                                   start->init_timeout, err);
+            rc = sy_slurm_hand_out(host, slurm->step, &slurm->contact, slurm->user.rank.npes, limit,
+                                   err);
     } else {
-        rc = sy_slurm_fetch(slurm.host, slurm.step, &slurm.contact, slurm.rank.pe,
-                            start->init_timeout, err);
+        rc = sy_slurm_fetch(host, slurm->step, &slurm->contact, slurm->user.rank.pe, limit, err);
     }
-    memcpy(slurm.rank.secret, slurm.contact.secret, TREE_SECRET);
-    explicit_bzero(slurm.contact.secret, TREE_SECRET);
+    memcpy(slurm->user.rank.secret, slurm->contact.secret, TREE_SECRET);
+    explicit_bzero(slurm->contact.secret, TREE_SECRET);
     return rc;
 }
 
-static int slurm_join(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int slurm_join(struct slurm *slurm, struct sy_job *job, struct sy_error *err)
 {
     const char *id = secure_getenv("SLURM_JOB_ID"), *step = secure_getenv("SLURM_STEP_ID");
     long pe = slurm_number("SLURM_PROCID"), npes = slurm_number("SLURM_STEP_NUM_TASKS");
+    const struct sy_host *host = slurm->user.host;
 
-    slurm.host = host;
     if (pe < 0 || npes < 1 || pe >= npes)
         return host->fail(err, EINVAL, "Slurm says that this is task %ld of %ld", pe, npes);
-    slurm.rank = (struct tree_rank){.pe = (int)pe, .npes = (int)npes, .host_of = slurm_host_of};
-    snprintf(slurm.step, sizeof slurm.step, "slurm-%.20s-%.20s", id ? id : "", step ? step : "");
+    slurm->user.rank = (struct tree_rank){
+        .pe = (int)pe, .npes = (int)npes, .host_of = slurm_host_of};
+    snprintf(slurm->step, sizeof slurm->step, "slurm-%.20s-%.20s", id ? id : "", step ? step : "");
     int rc = slurm_number("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root
-                 ? slurm_meet_on_node(host->start, err)
-                 : slurm_meet_by_file(host->start, err);
-    return rc ? rc : sy_tree_join(host, &slurm.rank, job, err);
+                 ? slurm_meet_on_node(slurm, err)
+                 : slurm_meet_by_file(slurm, err);
+    return rc ? rc : sy_tree_join(&slurm->user, job, err);
+}
+
+static int slurm_open(const struct sy_host *host, const void *settings, void **self,
+                      struct sy_job *job, struct sy_error *err)
+{
+    int rc = sy_tree_open(host, sizeof(struct slurm), self, err);
+
+    (void)settings;
+    return rc ? rc : slurm_join(*self, job, err);
 }
 
 SY_BOOTSTRAP_PLUGIN(slurm) = {
@@ -172,8 +191,9 @@ SY_BOOTSTRAP_PLUGIN(slurm) = {
     .name = "slurm",
     .priority = 60,
     .probe = slurm_probe,
-    .open = slurm_join,
+    .open = slurm_open,
     SY_TREE_MEMBERS,
     .abort = sy_tree_abort,
+    .leave = sy_tree_leave,
     .close = sy_tree_close,
 };

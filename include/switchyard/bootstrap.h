@@ -2,22 +2,29 @@
  * small blobs between the PEs while they start. Everything else goes over the library's own
  * channels.
  *
- * A plugin is a file shmem_bootstrap_<name>.so; it exports shmem_bootstrap_1, a struct
- * sy_bootstrap. The rules of transport.h hold: versioned symbol, `size`, NULL members answer
- * -EOPNOTSUPP.
+ * A plugin is a file shmem_bootstrap_<name>.so; it exports shmem_bootstrap_2, a struct
+ * sy_bootstrap. The rules of transport.h hold: the number in the symbol is the version of this ABI,
+ * and a plugin of another version is refused by name; members are only ever added at the end, where
+ * `size` tells whether a plugin has them; each structure that crosses the interface begins with its
+ * size; what a plugin leaves out does nothing. Each open makes an instance, `self`, which comes
+ * first in all calls but probe and owns all that changes: plugins have no variables of their own
+ * but constants.
  *
  * Order of calls: probe; open once in the life of the process; then any number of initialisations,
- * each with allgathers and `mark(SY_MARK_INITIALIZED)` .. `mark(SY_MARK_FINALIZED)`; close at exit.
- * After an open that failed only abort and close follow. While the program runs, event is called by
- * one thread of the core; mark, abort, failing and close may come from another at the same time. */
+ * each with allgathers and `mark(SY_MARK_INITIALIZED)` .. `mark(SY_MARK_FINALIZED)`; at exit close,
+ * or leave and nothing more. An open that failed may have set *self, so that the others can be told
+ * why: then abort and close or leave follow. While the program runs, event is called by one thread
+ * of the core; note, rests, mark, abort, failing and leave may come from another at the same time.
+ */
 #ifndef SWITCHYARD_BOOTSTRAP_H
 #define SWITCHYARD_BOOTSTRAP_H
 
 #include <switchyard/host.h>
 
-#define SY_BOOTSTRAP_ABI 1
+#define SY_BOOTSTRAP_ABI 2
 
 struct sy_job {
+    size_t size; /* sizeof(struct sy_job) as the core was compiled */
     int pe, npes;
     char id[40];           /* for messages and log file names */
     unsigned char key[32]; /* secret shared by the PEs of this job */
@@ -26,6 +33,7 @@ struct sy_job {
 /* What the user may have to say about the start where no launcher says it, and limits that hold for
  * all of it. Filled from the core's options; host.h leads here. */
 struct sy_start {
+    size_t size;         /* sizeof(struct sy_start) as the core was compiled */
     double init_timeout; /* seconds for each phase of start-up */
     double peer_timeout; /* seconds without any answer after which a host counts as lost */
     const char
@@ -62,8 +70,8 @@ struct sy_bootstrap {
     long priority; /* SHMEM_BOOTSTRAP=auto probes higher ones first; below 0: only when named. A
                       launcher may put its plugin's name into SHMEM_BOOT_PLUGIN: that one is probed
                       before all */
-    const struct sy_option *options;
-    void *settings;
+    const struct sy_option *options; /* ended by a row whose name is NULL; or NULL */
+    size_t settings_size;            /* of the structure that the options' offsets are of */
 
     /* Is this launcher mine? Looks at the environment (secure_getenv is allowed here) and at
      * descriptors, does not talk. 0: yes. -ENODEV: no, and err says what was looked for. Another
@@ -72,54 +80,59 @@ struct sy_bootstrap {
      * naming this plugin overrules. */
     int (*probe)(struct sy_error *err);
 
-    /* Joins the job. `host` offers log and fail; its pe and npes are not known yet. */
-    int (*open)(const struct sy_host *host, struct sy_job *job, struct sy_error *err);
+    /* Joins the job: sets *self and fills *job, but for its size. `host` offers log and fail; its
+     * pe and npes are not known yet. settings: the options' values, valid until close returns. */
+    int (*open)(const struct sy_host *host, const void *settings, void **self, struct sy_job *job,
+                struct sy_error *err);
 
     /* Gathers `length` bytes from every PE into `all`, in the order of PEs; collective. `phase` is
      * the name of what the job is doing, for messages; within `seconds` it succeeds or fails, and
      * err (or the launcher's own message) names the PEs that are missing. -ECANCELED: the launcher
      * is ending the job and has said why; event() has the status. */
-    int (*allgather)(const char *phase, const void *mine, void *all, size_t length, double seconds,
-                     struct sy_error *err);
+    int (*allgather)(void *self, const char *phase, const void *mine, void *all, size_t length,
+                     double seconds, struct sy_error *err);
 
     /* Tells the launcher how far this PE is. */
-    void (*mark)(enum sy_mark mark);
+    void (*mark)(void *self, enum sy_mark mark);
 
     /* Ends the whole job with exit status `status`; `why` is a line for people, or NULL where the
      * program itself asked for it (shmem_global_exit). Returns; the caller then leaves. */
-    void (*abort)(int status, const char *why);
+    void (*abort)(void *self, int status, const char *why);
 
     /* A descriptor that is readable when the launcher has something to say or is gone; or -1. */
-    int (*wait_fd)(void);
+    int (*wait_fd)(void *self);
 
     /* Reads it without blocking, called by one thread at a time. Returns an SY_EVENT_ value. */
-    int (*event)(int *status);
+    int (*event)(void *self, int *status);
 
-    /* Leaves; the process is about to end. Where it ends by a failure the core's thread may still
-     * watch the descriptor of wait_fd, and call event(): so that one stays open. */
-    void (*close)(void);
+    /* Leaves the job and undoes open. No other call is under way, and none follows. */
+    void (*close)(void *self);
 
     /* Tells the launcher what this PE is doing, in words, and for how many seconds it has been
      * waiting; asked: in answer to SY_EVENT_ASK, else because that is long. May be called by the
      * thread that calls event() while another one is in mark() or abort(). A plugin whose launcher
      * does not want to know leaves it out, and the PE writes to its own log. */
-    void (*note)(const char *text, double seconds, int asked);
+    void (*note)(void *self, const char *text, double seconds, int asked);
     /* This PE is about to exit with `status`, not 0, without having finalised. A launcher that
      * waits for its processes sees that by itself; others pass it on, so that the job ends with
      * this status. */
-    void (*failing)(int status);
+    void (*failing)(void *self, int status);
     /* This PE rests: all its threads that could do something wait in the library since
      * SHMEM_DEADLOCK_TIMEOUT, and nothing that it has sent is under way. wait: which wait it is;
      * flags: SY_REST_. Said now and then while it lasts, and just before each `note` that answers
      * SY_EVENT_ASK, with wait 0 where the PE does not rest. Where all PEs rest the launcher asks
      * all, and if each still is in the same wait it ends the job, because no PE can go on. */
-    void (*rests)(uint64_t wait, unsigned flags);
+    void (*rests)(void *self, uint64_t wait, unsigned flags);
+
+    /* Takes leave of the launcher as close does, where the process ends at once while other threads
+     * may be inside any of these calls, or watch the descriptor of wait_fd: all of it stays. */
+    void (*leave)(void *self);
 };
 
 #ifdef SY_BUILTIN_PLUGIN
-#define SY_BOOTSTRAP_SYMBOL(name) shmem_bootstrap_1_##name
+#define SY_BOOTSTRAP_SYMBOL(name) shmem_bootstrap_2_##name
 #else
-#define SY_BOOTSTRAP_SYMBOL(name) shmem_bootstrap_1
+#define SY_BOOTSTRAP_SYMBOL(name) shmem_bootstrap_2
 #endif
 #define SY_BOOTSTRAP_PLUGIN(name)                                                                  \
     extern __attribute__((visibility("default")))                                                  \

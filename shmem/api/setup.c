@@ -59,7 +59,7 @@ static void setup_at_exit(int status, void *arg)
     /* The progress thread may still run. */
     sy_leave_claim();
     if (!sy_world.ending)
-        sy_boot->failing(status);
+        sy_boot->failing(sy_boot_self, status);
     sy_boot_leave();
 }
 

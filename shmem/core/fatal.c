@@ -80,7 +80,7 @@ void sy_fatal(const char *fmt, ...)
         snprintf(strchr(text, '\0'), sizeof text - strlen(text), "; called from %s", place);
     sy_log(SY_LOG_ERROR, "", "%s", text);
     if (sy_boot)
-        sy_boot->abort(1, text);
+        sy_boot->abort(sy_boot_self, 1, text);
     fatal_leave_or_trap(1);
 }
 
@@ -88,6 +88,6 @@ void sy_exit_job(int status)
 {
     sy_world.ending = true;
     if (sy_boot)
-        sy_boot->abort(status, NULL);
+        sy_boot->abort(sy_boot_self, status, NULL);
     fatal_leave_or_trap(status);
 }

@@ -23,7 +23,7 @@ bool sy_guard_hear(void)
     int status = 0;
 
     pthread_mutex_lock(&hearing);
-    int event = sy_boot->event(&status);
+    int event = sy_boot->event(sy_boot_self, &status);
     pthread_mutex_unlock(&hearing);
     switch (event) {
     case SY_EVENT_EXIT:
@@ -41,7 +41,7 @@ bool sy_guard_hear(void)
 static void *core_guard_keep(void *arg)
 {
     struct pollfd wait[] = {{.fd = guard.stop, .events = POLLIN},
-                            {.fd = sy_boot->wait_fd(), .events = POLLIN}};
+                            {.fd = sy_boot->wait_fd(sy_boot_self), .events = POLLIN}};
 
     (void)arg;
     while (!wait[0].revents) {
@@ -55,7 +55,7 @@ void sy_guard_start(void)
 {
     sigset_t all, before;
 
-    if (sy_boot->wait_fd() < 0)
+    if (sy_boot->wait_fd(sy_boot_self) < 0)
         return;
     guard.stop = eventfd(0, EFD_CLOEXEC);
     if (guard.stop < 0)

@@ -66,22 +66,23 @@ static void info_gather_add_plugin(struct info *info, int kind, const struct sy_
         return;
     p->loaded = true;
     const struct sy_option *options;
-    void *settings;
+    size_t size;
     if (kind == TRANSPORT) {
         const struct sy_transport *t = p->open.table;
         p->priority = t->priority;
         p->protection = t->protection;
         p->counters = t->counters;
         options = t->options;
-        settings = p->settings = calloc(1, t->settings_size);
+        size = t->settings_size;
     } else {
         const struct sy_bootstrap *b = p->open.table;
         p->priority = b->priority;
         options = b->options;
-        settings = b->settings;
+        size = b->settings_size;
     }
-    if (options && info->options)
-        info_gather_add_options(info, p->name, options, settings);
+    p->settings = calloc(1, size + 1);
+    if (options && info->options && p->settings)
+        info_gather_add_options(info, p->name, options, p->settings);
 }
 
 static void info_gather_add_plugins(struct info *info)

@@ -18,7 +18,7 @@ struct sy_list {
     char *text;
     size_t room, used;
     int first, last;   /* the range that is being gathered; first < 0: none */
-    const char *host;  /* of that range, or NULL */
+    char host[256];    /* of that range, or "" */
     int shown, ranges; /* PEs and ranges in the text */
     int total;         /* PEs added */
 };
@@ -39,8 +39,7 @@ static inline void sy_list_flush(struct sy_list *list)
     if (list->last > list->first)
         snprintf(to, sizeof to, "-%d", list->last);
     int n = snprintf(range, sizeof range, "%s%d%s%s%.300s%s", list->ranges ? ", " : "", list->first,
-                     to, list->host ? " (host " : "", list->host ? list->host : "",
-                     list->host ? ")" : "");
+                     to, *list->host ? " (host " : "", list->host, *list->host ? ")" : "");
     size_t length = n > 0 ? (size_t)n : 0;
     if (list->ranges < SY_LIST_RANGES && length < sizeof range &&
         list->used + length + sizeof "PEs  and 2147483647 more" < list->room) {
@@ -54,16 +53,14 @@ static inline void sy_list_flush(struct sy_list *list)
     list->first = -1;
 }
 
-/* Adds a PE; numbers ascend. host: where it is, which is then said, or NULL. The name is kept
- * until sy_list_end. */
+/* Adds a PE; numbers ascend. host: where it is, which is then said, or NULL. */
 static inline void sy_list_add_on(struct sy_list *list, int pe, const char *host)
 {
-    bool same = host == list->host || (host && list->host && !strcmp(host, list->host));
-
-    if (list->first < 0 || pe != list->last + 1 || !same) {
+    host = host ? host : "";
+    if (list->first < 0 || pe != list->last + 1 || strcmp(host, list->host) != 0) {
         sy_list_flush(list);
         list->first = pe;
-        list->host = host;
+        snprintf(list->host, sizeof list->host, "%s", host);
     }
     list->last = pe;
     list->total++;
@@ -94,15 +91,18 @@ static inline const char *sy_list_end(struct sy_list *list)
     return list->text;
 }
 
-/* Those of `count` PEs that `have` leaves out. host_of: where a PE is or should be; may be NULL. */
-static inline const char *sy_list_missing(const bool *have, int count,
-                                          const char *(*host_of)(int pe), char *text, size_t room)
+/* Where a PE is or should be, or NULL; what is returned holds until the next call. */
+typedef const char *sy_host_of(void *owner, int pe);
+
+/* Those of `count` PEs that `have` leaves out. host_of may be NULL. */
+static inline const char *sy_list_missing(const bool *have, int count, sy_host_of *host_of,
+                                          void *owner, char *text, size_t room)
 {
     struct sy_list list = sy_list_begin(text, room);
 
     for (int pe = 0; pe < count; pe++)
         if (!have[pe])
-            sy_list_add_on(&list, pe, host_of ? host_of(pe) : NULL);
+            sy_list_add_on(&list, pe, host_of ? host_of(owner, pe) : NULL);
     return sy_list_end(&list);
 }
 

@@ -15,9 +15,9 @@
 
 #include "bootstrap/control/frames.h"
 
-extern const struct sy_bootstrap shmem_bootstrap_1_oshrun;
+extern const struct sy_bootstrap shmem_bootstrap_2_oshrun;
 
-static const struct sy_bootstrap *const boot = &shmem_bootstrap_1_oshrun;
+static const struct sy_bootstrap *const boot = &shmem_bootstrap_2_oshrun;
 
 static int set_error(struct sy_error *err, int code, const char *fmt, ...)
 {
@@ -50,24 +50,30 @@ static void welcome(int fd)
 static void play(unsigned manner)
 {
     struct sy_error err;
-    struct sy_job job;
+    struct sy_job job = {.size = sizeof job};
+    void *self = NULL;
     char all[3 * 8];
     int status = 0;
 
-    if (boot->probe(&err) != 0 || boot->open(&host, &job, &err) != 0)
+    if (boot->probe(&err) != 0)
         return;
+    if (boot->open(&host, NULL, &self, &job, &err) != 0) {
+        if (self)
+            boot->close(self);
+        return;
+    }
     if (job.npes < 1 || job.npes > SY_LAUNCH_PES_MAX || job.pe < 0 || job.pe >= job.npes ||
         !memchr(job.id, '\0', sizeof job.id))
         abort();
-    boot->mark(SY_MARK_INITIALIZED);
+    boot->mark(self, SY_MARK_INITIALIZED);
     if (manner & 2 && job.npes == 3)
-        boot->allgather("phase", "12345678", all, 8, 0.05, &err);
+        boot->allgather(self, "phase", "12345678", all, 8, 0.05, &err);
     for (int i = 0; manner & 4 && i < 8; i++) {
-        if (boot->event(&status) == SY_EVENT_ASK)
-            boot->note("serving", 1, 1);
+        if (boot->event(self, &status) == SY_EVENT_ASK)
+            boot->note(self, "serving", 1, 1);
     }
-    boot->abort(1, "why");
-    boot->close();
+    boot->abort(self, 1, "why");
+    boot->close(self);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -89,7 +95,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     put(ends[1], data + 1, size - 1);
     shutdown(ends[1], SHUT_WR);
     play(*data);
-    close(ends[0]);
     close(ends[1]);
     return 0;
 }

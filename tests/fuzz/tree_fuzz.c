@@ -40,7 +40,7 @@ static void no_log(enum sy_log_level level, const char *category, const char *fm
 }
 
 static const struct sy_host host = {.size = sizeof host, .fail = set_error, .log = no_log};
-static struct tree_rank rank = {.npes = NPES, .job = "", .root_name = "there"};
+static struct tree *tree;
 
 static void require(bool condition)
 {
@@ -53,39 +53,35 @@ static void require(bool condition)
 static void set_up(int pe, bool complete, bool gathers)
 {
     static char all[NPES * 4];
+    static struct tree_user user = {.host = &host,
+                                    .rank = {.npes = NPES, .job = "", .root_name = "there"}};
 
-    sy_tree.host = &host;
-    sy_tree.rank = &rank;
-    sy_tree.pe = pe;
-    sy_tree.npes = NPES;
-    sy_tree.complete = complete;
-    sy_tree.epoll = epoll_create1(EPOLL_CLOEXEC);
+    tree = sy_tree_new(&host, NULL);
+    require(tree);
+    tree->user = &user;
+    tree->pe = pe;
+    tree->npes = NPES;
+    tree->complete = complete;
     if (pe == 0) {
-        sy_tree.gather.parts.host_of = sy_tree_host_of;
-        require(sy_gather_init(&sy_tree.gather.parts, NPES) == 0);
-        require(sy_report_init(&sy_tree.stall.report, NPES, &sy_tree_reports, NULL) == 0);
-        sy_tree.member = calloc(NPES, sizeof *sy_tree.member);
-        sy_tree.joined = complete ? NULL : calloc(NPES, sizeof *sy_tree.joined);
-        sy_tree.joins = 1;
+        tree->gather.parts.host_of = sy_tree_host_of;
+        tree->gather.parts.owner = tree;
+        require(sy_gather_init(&tree->gather.parts, NPES) == 0);
+        require(sy_report_init(&tree->stall.report, NPES, &sy_tree_reports, tree) == 0);
+        tree->member = calloc(NPES, sizeof *tree->member);
+        tree->joined = complete ? NULL : calloc(NPES, sizeof *tree->joined);
+        tree->joins = 1;
     }
     if (gathers && pe)
-        sy_tree.gather = (struct tree_gather){.busy = true, .length = 4, .all = all};
+        tree->gather = (struct tree_gather){.busy = true, .length = 4, .all = all};
 }
 
 static void tear_down(void)
 {
-    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+    for (struct tree_link *link = tree->links; link; link = link->next)
         sy_tree_link_close(link);
-    sy_tree_bury();
-    require(!sy_tree.silent && !sy_tree.opened && !sy_tree.proved && !sy_tree.children);
-    sy_gather_free(&sy_tree.gather.parts);
-    sy_report_free(&sy_tree.stall.report);
-    if (sy_tree.stall.timer >= 0)
-        close(sy_tree.stall.timer);
-    free(sy_tree.member);
-    free(sy_tree.joined);
-    close(sy_tree.epoll);
-    sy_tree = (struct tree){.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .stall.timer = -1};
+    sy_tree_bury(tree);
+    require(!tree->silent && !tree->opened && !tree->proved && !tree->children);
+    sy_tree_free(tree);
 }
 
 /* A neighbour or a stranger says all of it; another neighbour is there to pass it on to. */
@@ -101,18 +97,18 @@ static void frames(const uint8_t *data, size_t size)
     set_up(pe, data[0] & 8, data[0] & 16);
     require(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair) &&
             !socketpair(AF_UNIX, SOCK_STREAM, 0, other));
-    struct tree_link *link = sy_tree_link_new(pair[0], state);
+    struct tree_link *link = sy_tree_link_new(tree, pair[0], state);
     struct tree_link *next = sy_tree_link_new(
-        other[0], pe && state != TREE_LINK_PARENT ? TREE_LINK_PARENT : TREE_LINK_CHILD);
+        tree, other[0], pe && state != TREE_LINK_PARENT ? TREE_LINK_PARENT : TREE_LINK_CHILD);
     require(link && next);
     next->pe = 3;
     if (next->state == TREE_LINK_PARENT)
-        sy_tree.parent = next;
+        tree->parent = next;
     if (state == TREE_LINK_PARENT)
-        sy_tree.parent = link;
+        tree->parent = link;
     unsigned char nonce[TREE_NONCE];
     if (data[0] & 64)
-        require(!sy_tree_handshake_open(pair[1], nonce));
+        require(!sy_tree_handshake_open(tree, pair[1], nonce));
     ssize_t sent = send(pair[1], data + 1, size - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     require(sent == (ssize_t)size - 1);
     sy_tree_link_read(link);

@@ -22,10 +22,11 @@
 #include "bootstrap/control/protocol.h"
 #include "util/frame.h"
 
-extern const struct sy_bootstrap shmem_bootstrap_1_oshrun, shmem_bootstrap_1_single;
+extern const struct sy_bootstrap shmem_bootstrap_2_oshrun, shmem_bootstrap_2_single;
 
-static const struct sy_bootstrap *boot = &shmem_bootstrap_1_oshrun;
-static struct sy_job job;
+static const struct sy_bootstrap *boot = &shmem_bootstrap_2_oshrun;
+static struct sy_job job = {.size = sizeof job};
+static void *self;
 static int me;
 static char **rest; /* the words after the current step */
 
@@ -68,7 +69,7 @@ static void step_probe(char *arg)
 static void step_single(char *arg)
 {
     (void)arg;
-    boot = &shmem_bootstrap_1_single;
+    boot = &shmem_bootstrap_2_single;
 }
 
 static void step_open(char *arg)
@@ -76,7 +77,7 @@ static void step_open(char *arg)
     struct sy_error err = {""};
 
     (void)arg;
-    if (boot->probe(&err) != 0 || boot->open(&host, &job, &err) != 0)
+    if (boot->probe(&err) != 0 || boot->open(&host, NULL, &self, &job, &err) != 0)
         die("open: %s", err.text);
     me = job.pe;
 }
@@ -98,7 +99,7 @@ static void step_gather(char *arg)
     phase = *at ? at + 1 : at;
     for (size_t i = 0; i < length; i++)
         mine[i] = pattern(me, i);
-    if (boot->allgather(*phase ? phase : "test", mine, all, length, seconds, &err) != 0)
+    if (boot->allgather(self, *phase ? phase : "test", mine, all, length, seconds, &err) != 0)
         die("gather: %s", err.text);
     for (int pe = 0; pe < job.npes; pe++) {
         for (size_t i = 0; i < length; i++) {
@@ -113,13 +114,15 @@ static void step_gather(char *arg)
 static void step_init(char *arg)
 {
     (void)arg;
-    boot->mark(SY_MARK_INITIALIZED);
+    if (boot->mark)
+        boot->mark(self, SY_MARK_INITIALIZED);
 }
 
 static void step_final(char *arg)
 {
     (void)arg;
-    boot->mark(SY_MARK_FINALIZED);
+    if (boot->mark)
+        boot->mark(self, SY_MARK_FINALIZED);
 }
 
 /* abort=STATUS[,WHY] */
@@ -127,7 +130,7 @@ static void step_abort(char *arg)
 {
     char *comma = strchr(arg, ',');
 
-    boot->abort(atoi(arg), comma ? comma + 1 : NULL);
+    boot->abort(self, atoi(arg), comma ? comma + 1 : NULL);
 }
 
 static void step_job(char *arg)
@@ -156,14 +159,14 @@ static void step_sleep(char *arg)
 /* serve=SECONDS: does what the library does meanwhile, leaves when it is told to. */
 static void step_serve(char *arg)
 {
-    struct pollfd wait = {.fd = boot->wait_fd(), .events = POLLIN};
+    struct pollfd wait = {.fd = boot->wait_fd(self), .events = POLLIN};
     int status = 0;
 
     if (poll(&wait, 1, (int)(atof(arg) * 1000)) <= 0)
         return;
-    switch (boot->event(&status)) {
+    switch (boot->event(self, &status)) {
     case SY_EVENT_ASK:
-        boot->note("serving", 0, 1);
+        boot->note(self, "serving", 0, 1);
         step_serve(arg);
         return;
     case SY_EVENT_EXIT:
@@ -210,7 +213,8 @@ static void step_handle(char *arg)
 static void step_close(char *arg)
 {
     (void)arg;
-    boot->close();
+    if (boot->close)
+        boot->close(self);
 }
 
 static void step_print(char *arg)

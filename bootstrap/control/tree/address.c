@@ -66,8 +66,9 @@ static void address_add_named(struct tree_places *places, const char *name,
 }
 
 /* Link-local addresses of IPv6 mean something only together with an interface of the other host. */
-static int address_choose(const char *networks, const char *name, const struct sy_interface *all,
-                          size_t count, struct tree_places *places, struct sy_error *err)
+static int address_choose(struct tree *tree, const char *networks, const char *name,
+                          const struct sy_interface *all, size_t count, struct tree_places *places,
+                          struct sy_error *err)
 {
     const struct sy_interface **chosen = calloc(count + 1, sizeof *chosen);
     const struct sy_interface *loopback = NULL;
@@ -93,24 +94,23 @@ static int address_choose(const char *networks, const char *name, const struct s
         address_add(places, loopback);
     free(chosen);
     if (rc == 0 && !places->count)
-        rc = sy_tree.host->fail(err, EADDRNOTAVAIL,
-                                "SHMEM_CONTROL_INTERFACES=%s fits link-local addresses only, which "
-                                "other hosts cannot use",
-                                networks);
+        rc = tree->host->fail(err, EADDRNOTAVAIL,
+                              "SHMEM_CONTROL_INTERFACES=%s fits link-local addresses only, which "
+                              "other hosts cannot use",
+                              networks);
     return rc;
 }
 
-int sy_tree_places(const char *networks, const char *name, struct tree_places *places,
-                   struct sy_error *err)
+int sy_tree_places(struct tree *tree, const char *networks, const char *name,
+                   struct tree_places *places, struct sy_error *err)
 {
     struct sy_interface *all = NULL;
     size_t count;
     int rc = sy_interfaces_list(&all, &count);
 
     if (rc)
-        return sy_tree.host->fail(err, -rc, "cannot list the network interfaces: %s",
-                                  strerror(-rc));
-    rc = address_choose(networks, name, all, count, places, err);
+        return tree->host->fail(err, -rc, "cannot list the network interfaces: %s", strerror(-rc));
+    rc = address_choose(tree, networks, name, all, count, places, err);
     free(all);
     return rc;
 }

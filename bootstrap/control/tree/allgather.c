@@ -11,20 +11,23 @@
 
 static const double MARGIN = 5; /* PE 0's limit comes first, since it can name the missing */
 
-const char *sy_tree_host_of(int pe)
+const char *sy_tree_host_of(void *owner, int pe)
 {
-    if (sy_tree.member && *sy_tree.member[pe].host)
-        return sy_tree.member[pe].host;
-    return sy_tree.rank->host_of ? sy_tree.rank->host_of(pe) : NULL;
+    struct tree *tree = owner;
+
+    if (tree->member && *tree->member[pe].host)
+        return tree->member[pe].host;
+    return tree->user->rank.host_of ? tree->user->rank.host_of(tree->user, pe) : NULL;
 }
 
 /* ---- frames ---- */
 
 /* Takes a part in, on PE 0. What is wrong with it is kept until PE 0 is in the gather itself and
  * can speak of it. Negative: this PE's part is not to be used. */
-static int allgather_take(int pe, const char *phase, const char *blob, size_t length)
+static int allgather_take(struct tree *tree, int pe, const char *phase, const char *blob,
+                          size_t length)
 {
-    struct tree_gather *g = &sy_tree.gather;
+    struct tree_gather *g = &tree->gather;
 
     if (g->parts.have[pe])
         return -EPROTO;
@@ -32,27 +35,29 @@ static int allgather_take(int pe, const char *phase, const char *blob, size_t le
     return rc == -ENOMEM ? rc : 0;
 }
 
-int sy_tree_on_up(struct tree_link *link, const struct sy_frame *header, const char *body)
+int sy_tree_on_up(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
+                  const char *body)
 {
     size_t phase = strnlen(body, header->length);
 
     (void)link;
-    if (sy_tree.pe != 0) {
-        sy_tree_send_up(header, body);
+    if (tree->pe != 0) {
+        sy_tree_send_up(tree, header, body);
         return 0;
     }
-    if (header->pe < 1 || header->pe >= sy_tree.npes || phase == header->length ||
+    if (header->pe < 1 || header->pe >= tree->npes || phase == header->length ||
         phase >= TREE_PHASE)
         return -EPROTO;
-    return allgather_take(header->pe, body, body + phase + 1, header->length - phase - 1);
+    return allgather_take(tree, header->pe, body, body + phase + 1, header->length - phase - 1);
 }
 
-int sy_tree_on_down(struct tree_link *link, const struct sy_frame *header, const char *body)
+int sy_tree_on_down(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
+                    const char *body)
 {
-    struct tree_gather *g = &sy_tree.gather;
+    struct tree_gather *g = &tree->gather;
 
     (void)link;
-    sy_tree_send_children(header, body);
+    sy_tree_send_children(tree, header, body);
     memcpy(g->all, body, header->length);
     g->done = true;
     return 0;
@@ -60,87 +65,89 @@ int sy_tree_on_down(struct tree_link *link, const struct sy_frame *header, const
 
 /* ---- the call ---- */
 
-static int allgather_out_of_time(const char *phase, double seconds, struct sy_error *err)
+static int allgather_out_of_time(struct tree *tree, const char *phase, double seconds,
+                                 struct sy_error *err)
 {
     char missing[512];
 
-    if (sy_tree.pe != 0)
-        return sy_tree.host->fail(
+    if (tree->pe != 0)
+        return tree->host->fail(
             err, ETIMEDOUT, "%s: no answer from PE 0 for %.0f s; is it stopped?", phase, seconds);
-    return sy_tree.host->fail(err, ETIMEDOUT, "%s: waited %.0f s for %s", phase, seconds,
-                              sy_list_missing(sy_tree.gather.parts.have, sy_tree.npes,
-                                              sy_tree_host_of, missing, sizeof missing));
+    return tree->host->fail(err, ETIMEDOUT, "%s: waited %.0f s for %s", phase, seconds,
+                            sy_list_missing(tree->gather.parts.have, tree->npes, sy_tree_host_of,
+                                            tree, missing, sizeof missing));
 }
 
-static int allgather_lead(const char *phase, const void *mine, void *all, size_t length,
-                          double seconds, struct sy_error *err)
+static int allgather_lead(struct tree *tree, const char *phase, const void *mine, void *all,
+                          size_t length, double seconds, struct sy_error *err)
 {
-    struct tree_gather *g = &sy_tree.gather;
+    struct tree_gather *g = &tree->gather;
     double deadline = sy_clock() + seconds;
-    int rc = allgather_take(0, phase, mine, length);
+    int rc = allgather_take(tree, 0, phase, mine, length);
 
     if (rc)
-        return sy_tree.host->fail(err, -rc, "%s: %s", phase, strerror(-rc));
-    while (g->parts.arrived < sy_tree.npes && !*g->fault && !sy_tree.ended && sy_clock() < deadline)
-        sy_tree_pump(0.5);
-    if (sy_tree.ended)
+        return tree->host->fail(err, -rc, "%s: %s", phase, strerror(-rc));
+    while (g->parts.arrived < tree->npes && !*g->fault && !tree->ended && sy_clock() < deadline)
+        sy_tree_pump(tree, 0.5);
+    if (tree->ended)
         return -ECANCELED;
     if (*g->fault)
-        return sy_tree.host->fail(
+        return tree->host->fail(
             err, EPROTO,
             "%s: the PEs do not run the same version of the library, or not the "
             "same program",
             g->fault);
-    if (g->parts.arrived < sy_tree.npes)
-        return allgather_out_of_time(phase, seconds, err);
+    if (g->parts.arrived < tree->npes)
+        return allgather_out_of_time(tree, phase, seconds, err);
     struct sy_packet *packet = sy_gather_take(&g->parts);
-    memcpy(all, sy_packet_body(packet), length * (size_t)sy_tree.npes);
-    sy_tree_send_to(packet, NULL, false);
+    memcpy(all, sy_packet_body(packet), length * (size_t)tree->npes);
+    sy_tree_send_to(tree, packet, NULL, false);
     return 0;
 }
 
-static int allgather_follow(const char *phase, const void *mine, void *all, size_t length,
-                            double seconds, struct sy_error *err)
+static int allgather_follow(struct tree *tree, const char *phase, const void *mine, void *all,
+                            size_t length, double seconds, struct sy_error *err)
 {
-    struct tree_gather *g = &sy_tree.gather;
+    struct tree_gather *g = &tree->gather;
     double deadline = sy_clock() + seconds + MARGIN;
 
     g->length = length;
     g->all = all;
     const struct sy_frame part = {.type = SY_CONTROL_GATHER,
                                   .length = (uint32_t)(strlen(phase) + 1 + length),
-                                  .pe = sy_tree.pe,
+                                  .pe = tree->pe,
                                   .arg = sy_control_waited(seconds, 0)};
 
-    if (sy_tree.parent)
-        sy_tree_link_put(sy_tree.parent, sy_packet_new(&part, phase, strlen(phase) + 1, mine));
-    while (!g->done && !sy_tree.ended && sy_clock() < deadline)
-        sy_tree_pump(0.5);
+    if (tree->parent)
+        sy_tree_link_put(tree->parent, sy_packet_new(&part, phase, strlen(phase) + 1, mine));
+    while (!g->done && !tree->ended && sy_clock() < deadline)
+        sy_tree_pump(tree, 0.5);
     if (g->done)
         return 0;
-    return sy_tree.ended ? -ECANCELED : allgather_out_of_time(phase, seconds, err);
+    return tree->ended ? -ECANCELED : allgather_out_of_time(tree, phase, seconds, err);
 }
 
-int sy_tree_allgather(const char *phase, const void *mine, void *all, size_t length, double seconds,
-                      struct sy_error *err)
+int sy_tree_allgather(void *self, const char *phase, const void *mine, void *all, size_t length,
+                      double seconds, struct sy_error *err)
 {
+    struct tree *tree = sy_tree_of(self);
     int rc;
 
-    pthread_mutex_lock(&sy_tree.lock);
-    if (sy_tree.ended)
+    pthread_mutex_lock(&tree->lock);
+    if (tree->ended)
         rc = -ECANCELED;
-    else if (sy_tree.left)
-        rc = sy_tree.host->fail(err, ECONNRESET, "%s: another PE has left the job", phase);
+    else if (tree->left)
+        rc = tree->host->fail(err, ECONNRESET, "%s: another PE has left the job", phase);
     else if (strlen(phase) >= TREE_PHASE || length > SY_LAUNCH_BODY_MAX - TREE_PHASE ||
-             length > SY_LAUNCH_GATHERED_MAX / (size_t)sy_tree.npes)
-        rc = sy_tree.host->fail(err, EMSGSIZE, "%s: %zu bytes are too many", phase, length);
+             length > SY_LAUNCH_GATHERED_MAX / (size_t)tree->npes)
+        rc = tree->host->fail(err, EMSGSIZE, "%s: %zu bytes are too many", phase, length);
     else {
-        sy_tree.gather.busy = true;
-        rc = (sy_tree.pe ? allgather_follow : allgather_lead)(phase, mine, all, length, seconds,
-                                                              err);
+        tree->gather.busy = true;
+        rc = (tree->pe ? allgather_follow : allgather_lead)(tree, phase, mine, all, length, seconds,
+                                                            err);
         if (rc == 0)
-            sy_tree.gather.busy = sy_tree.gather.done = false;
+            tree->gather.busy = tree->gather.done = false;
     }
-    pthread_mutex_unlock(&sy_tree.lock);
+    pthread_mutex_unlock(&tree->lock);
     return rc;
 }

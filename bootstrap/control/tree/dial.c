@@ -82,12 +82,12 @@ static void dial_begin(struct attempts *all)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
 
-static void dial_open(struct attempts *all, unsigned i)
+static void dial_open(struct tree *tree, struct attempts *all, unsigned i)
 {
     int code = -sy_net_connected(all->wait[i].fd);
 
     if (!code)
-        code = -sy_tree_handshake_open(all->wait[i].fd, all->nonce[i]);
+        code = -sy_tree_handshake_open(tree, all->wait[i].fd, all->nonce[i]);
     if (code) {
         dial_drop(all, i, sy_way_seen(code), strerror(code));
         return;
@@ -99,7 +99,7 @@ static void dial_open(struct attempts *all, unsigned i)
 }
 
 /* Looks after attempt i; returns its socket if that one has proved to be the right one, else -1. */
-static int dial_look(struct attempts *all, unsigned i, double deadline)
+static int dial_look(struct tree *tree, struct attempts *all, unsigned i, double deadline)
 {
     struct sy_error why = {""};
     int fd = all->wait[i].fd;
@@ -110,11 +110,11 @@ static int dial_look(struct attempts *all, unsigned i, double deadline)
         return -1;
     }
     if (!all->opened[i]) {
-        dial_open(all, i);
+        dial_open(tree, all, i);
         return -1;
     }
     double limit = all->until[i] < deadline ? all->until[i] : deadline;
-    int rc = sy_tree_handshake_finish(fd, all->nonce[i], limit, &why);
+    int rc = sy_tree_handshake_finish(tree, fd, all->nonce[i], limit, &why);
     if (rc) {
         if (!all->code)
             sy_race_forget(&all->race);
@@ -127,7 +127,7 @@ static int dial_look(struct attempts *all, unsigned i, double deadline)
     return fd;
 }
 
-static int dial_explain(struct attempts *all, struct sy_error *err)
+static int dial_explain(struct tree *tree, struct attempts *all, struct sy_error *err)
 {
     char note[SY_RACE_TEXT], advice[300];
 
@@ -138,12 +138,12 @@ static int dial_explain(struct attempts *all, struct sy_error *err)
                 "SHMEM_CONTROL_PORT_RANGE=A:B chooses them, or SHMEM_ROOT that of PE 0",
                 "SHMEM_CONTROL_INTERFACES", advice, sizeof advice);
     sy_race_text(&all->race, note);
-    return sy_tree.host->fail(err, all->code ? -all->code : ECONNREFUSED, "%s%s",
-                              *note ? note : "no time was left for an attempt", advice);
+    return tree->host->fail(err, all->code ? -all->code : ECONNREFUSED, "%s%s",
+                            *note ? note : "no time was left for an attempt", advice);
 }
 
-int sy_tree_dial(const struct tree_addresses *to, double patience, double deadline,
-                 struct sy_error *err)
+int sy_tree_dial(struct tree *tree, const struct tree_addresses *to, double patience,
+                 double deadline, struct sy_error *err)
 {
     struct attempts all = {.patience = patience};
     int fd = -1;
@@ -158,10 +158,10 @@ int sy_tree_dial(const struct tree_addresses *to, double patience, double deadli
             continue;
         for (unsigned i = 0; fd < 0 && i < all.race.begun; i++)
             if (all.wait[i].fd >= 0)
-                fd = dial_look(&all, i, deadline);
+                fd = dial_look(tree, &all, i, deadline);
     }
     if (fd < 0)
-        return dial_explain(&all, err);
+        return dial_explain(tree, &all, err);
     for (unsigned i = 0; i < all.race.begun; i++)
         if (all.wait[i].fd >= 0)
             close(all.wait[i].fd);

@@ -48,17 +48,18 @@ int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose,
     return sy_auth_mac(secret, parts, SY_COUNT(parts), out);
 }
 
-static int prove(const char *who, const unsigned char nonces[2 * NONCE], unsigned char out[MAC])
+static int prove(struct tree *tree, const char *who, const unsigned char nonces[2 * NONCE],
+                 unsigned char out[MAC])
 {
-    return sy_tree_derive(sy_tree.key, who, nonces, 2 * NONCE, out);
+    return sy_tree_derive(tree->key, who, nonces, 2 * NONCE, out);
 }
 
-static bool handshake_proves(const unsigned char proof[MAC], const char *who,
+static bool handshake_proves(struct tree *tree, const unsigned char proof[MAC], const char *who,
                              const unsigned char nonces[2 * NONCE])
 {
     const struct sy_auth_part parts[] = {{who, strlen(who) + 1}, {nonces, 2 * NONCE}};
 
-    return sy_auth_valid(sy_tree.key, parts, SY_COUNT(parts), proof);
+    return sy_auth_valid(tree->key, parts, SY_COUNT(parts), proof);
 }
 
 /* ---- banners ---- */
@@ -82,14 +83,14 @@ static bool banner_is_ours(const struct banner *from)
 
 /* ---- the PE that connects ---- */
 
-int sy_tree_handshake_open(int fd, unsigned char nonce[TREE_NONCE])
+int sy_tree_handshake_open(struct tree *tree, int fd, unsigned char nonce[TREE_NONCE])
 {
     struct opening opening = {.banner = banner};
     int rc = sy_auth_random(nonce, NONCE);
 
     memcpy(opening.nonce, nonce, NONCE);
     if (rc == 0)
-        rc = sy_tree_derive(sy_tree.key, "tree opening", &opening, offsetof(struct opening, proof),
+        rc = sy_tree_derive(tree->key, "tree opening", &opening, offsetof(struct opening, proof),
                             opening.proof);
     if (rc)
         return rc;
@@ -98,19 +99,20 @@ int sy_tree_handshake_open(int fd, unsigned char nonce[TREE_NONCE])
     return sent == (ssize_t)sizeof opening ? 0 : sent < 0 ? -errno : -EMSGSIZE;
 }
 
-static int handshake_differs(const struct banner *from, struct sy_error *err)
+static int handshake_differs(struct tree *tree, const struct banner *from, struct sy_error *err)
 {
     char release[sizeof from->release];
 
-    return sy_tree.host->fail(
+    return tree->host->fail(
         err, EPROTONOSUPPORT,
         "another release of this library answers there: %s, and PE %d on host %s runs %s; all "
         "hosts need the same one",
-        handshake_banner_release(from, release), sy_tree.pe, sy_tree.host_name, PACKAGE_VERSION);
+        handshake_banner_release(from, release), tree->pe, tree->host_name, PACKAGE_VERSION);
 }
 
 /* Who cannot speak with this PE says its banner and no more. */
-static int handshake_hear(int fd, struct answer *answer, double deadline, struct sy_error *err)
+static int handshake_hear(struct tree *tree, int fd, struct answer *answer, double deadline,
+                          struct sy_error *err)
 {
     bool ours = false;
     int rc = sy_net_receive(fd, &answer->banner, sizeof answer->banner, &deadline);
@@ -118,38 +120,38 @@ static int handshake_hear(int fd, struct answer *answer, double deadline, struct
     if (rc == 0) {
         ours = banner_is_ours(&answer->banner);
         if (ours && answer->banner.version != TREE_VERSION)
-            return handshake_differs(&answer->banner, err);
+            return handshake_differs(tree, &answer->banner, err);
         rc = sy_net_receive(fd, answer->nonce, sizeof *answer - sizeof answer->banner, &deadline);
     }
     if (rc == -ECONNRESET && ours)
-        return handshake_differs(&answer->banner, err);
+        return handshake_differs(tree, &answer->banner, err);
     if (rc)
-        return sy_tree.host->fail(err, -rc, "%s",
-                                  rc == -ECONNRESET
-                                      ? "it closes the connection: it does not know this "
-                                        "job's secret, or is something else"
-                                      : strerror(-rc));
+        return tree->host->fail(err, -rc, "%s",
+                                rc == -ECONNRESET
+                                    ? "it closes the connection: it does not know this "
+                                      "job's secret, or is something else"
+                                    : strerror(-rc));
     return 0;
 }
 
-int sy_tree_handshake_finish(int fd, const unsigned char nonce[TREE_NONCE], double deadline,
-                             struct sy_error *err)
+int sy_tree_handshake_finish(struct tree *tree, int fd, const unsigned char nonce[TREE_NONCE],
+                             double deadline, struct sy_error *err)
 {
     unsigned char nonces[2 * NONCE], proof[MAC];
     struct answer answer;
-    int rc = handshake_hear(fd, &answer, deadline, err);
+    int rc = handshake_hear(tree, fd, &answer, deadline, err);
 
     if (rc)
         return rc;
     memcpy(nonces, nonce, NONCE);
     memcpy(nonces + NONCE, answer.nonce, NONCE);
-    if (!banner_is_ours(&answer.banner) || !handshake_proves(answer.proof, "tree server", nonces))
-        return sy_tree.host->fail(err, EACCES,
-                                  "what answers there does not know this job's secret");
-    rc = prove("tree client", nonces, proof);
+    if (!banner_is_ours(&answer.banner) ||
+        !handshake_proves(tree, answer.proof, "tree server", nonces))
+        return tree->host->fail(err, EACCES, "what answers there does not know this job's secret");
+    rc = prove(tree, "tree client", nonces, proof);
     if (rc == 0)
         rc = sy_net_send(fd, proof, MAC, &deadline);
-    return rc ? sy_tree.host->fail(err, -rc, "%s", strerror(-rc)) : 0;
+    return rc ? tree->host->fail(err, -rc, "%s", strerror(-rc)) : 0;
 }
 
 /* ---- the PE that was connected to ---- */
@@ -157,7 +159,8 @@ int sy_tree_handshake_finish(int fd, const unsigned char nonce[TREE_NONCE], doub
 /* A PE draws a new number for each connection. */
 static bool handshake_seen(const struct tree_link *link, const unsigned char nonce[NONCE])
 {
-    for (const struct tree_link *each = sy_tree.links; each; each = each->next)
+    struct tree *tree = link->tree;
+    for (const struct tree_link *each = tree->links; each; each = each->next)
         if (each != link && each->state != TREE_LINK_HELLO && each->state != TREE_LINK_DEAD &&
             !memcmp(each->nonces, nonce, NONCE))
             return true;
@@ -167,16 +170,16 @@ static bool handshake_seen(const struct tree_link *link, const unsigned char non
 /* Whoever is of another release is told so, and may go. The connection stays among the silent. */
 static int handshake_refuse(struct tree_link *link, const struct banner *from)
 {
-    static bool said;
+    struct tree *tree = link->tree;
     char release[sizeof from->release];
 
-    if (!said)
-        sy_tree.host->log(SY_LOG_WARN, "boot",
-                          "a process of another release of this library (%s) has called on PE %d "
-                          "on host %s, which runs %s; all hosts need the same one",
-                          handshake_banner_release(from, release), sy_tree.pe, sy_tree.host_name,
-                          PACKAGE_VERSION);
-    said = true;
+    if (!tree->told)
+        tree->host->log(SY_LOG_WARN, "boot",
+                        "a process of another release of this library (%s) has called on PE %d "
+                        "on host %s, which runs %s; all hosts need the same one",
+                        handshake_banner_release(from, release), tree->pe, tree->host_name,
+                        PACKAGE_VERSION);
+    tree->told = true;
     sy_tree_link_write(link, &banner, sizeof banner);
     shutdown(link->fd, SHUT_WR);
     link->refused = true;
@@ -185,16 +188,17 @@ static int handshake_refuse(struct tree_link *link, const struct banner *from)
 
 static int handshake_answer(struct tree_link *link, const struct opening *opening)
 {
+    struct tree *tree = link->tree;
     const struct sy_auth_part parts[] = {{"tree opening", sizeof "tree opening"},
                                          {opening, offsetof(struct opening, proof)}};
     struct answer answer = {.banner = banner};
 
-    if (!sy_auth_valid(sy_tree.key, parts, SY_COUNT(parts), opening->proof) ||
+    if (!sy_auth_valid(tree->key, parts, SY_COUNT(parts), opening->proof) ||
         handshake_seen(link, opening->nonce) || sy_auth_random(answer.nonce, NONCE) != 0)
         return -EACCES;
     memcpy(link->nonces, opening->nonce, NONCE);
     memcpy(link->nonces + NONCE, answer.nonce, NONCE);
-    if (prove("tree server", link->nonces, answer.proof) != 0)
+    if (prove(tree, "tree server", link->nonces, answer.proof) != 0)
         return -EIO;
     sy_tree_link_become(link, TREE_LINK_OPENED);
     sy_tree_link_write(link, &answer, sizeof answer);
@@ -225,6 +229,7 @@ size_t sy_tree_handshake_wants(const struct tree_link *link)
 
 int sy_tree_handshake_server(struct tree_link *link)
 {
+    struct tree *tree = link->tree;
     const void *at;
 
     if (link->refused) {
@@ -239,7 +244,7 @@ int sy_tree_handshake_server(struct tree_link *link)
     at = sy_frames_take_raw(&link->in, MAC);
     if (!at)
         return 0;
-    if (!handshake_proves(at, "tree client", link->nonces))
+    if (!handshake_proves(tree, at, "tree client", link->nonces))
         return -EACCES;
     sy_tree_link_become(link, TREE_LINK_PROVED);
     return 1;

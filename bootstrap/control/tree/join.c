@@ -15,15 +15,13 @@
 #include "util/clock.h"
 #include "util/list.h"
 
-struct tree sy_tree = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .stall.timer = -1};
-
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
 static const double AFTERWARDS = 2; /* PEs that do not reach PE 0 know why, and come first */
 static const double PATIENCE = 3;   /* seconds for an address at first; doubles with each attempt */
 
-bool sy_tree_complete(void)
+bool sy_tree_complete(const struct tree_user *user)
 {
-    return sy_tree.complete;
+    return user->tree->complete;
 }
 
 /* ---- PE 0 and parents: those who come ---- */
@@ -37,47 +35,51 @@ static void join_say(struct tree_link *link, enum sy_control_type type, int pe, 
 
 static void join_refuse(struct tree_link *link, const char *why)
 {
+    struct tree *tree = link->tree;
     sy_tree_link_become(link, TREE_LINK_PARTING);
-    join_say(link, SY_CONTROL_REFUSE, sy_tree.pe, why, strlen(why));
+    join_say(link, SY_CONTROL_REFUSE, tree->pe, why, strlen(why));
 }
 
 static void join_adopt(struct tree_link *link, int pe, const char *host)
 {
+    struct tree *tree = link->tree;
     link->pe = pe;
     memcpy(link->host, host, sizeof link->host);
     sy_tree_link_become(link, TREE_LINK_CHILD);
-    sy_tree_link_guard(link->fd);
-    join_say(link, SY_CONTROL_ACCEPT, sy_tree.pe, sy_tree.host_name, sizeof sy_tree.host_name);
+    sy_tree_link_guard(tree, link->fd);
+    join_say(link, SY_CONTROL_ACCEPT, tree->pe, tree->host_name, sizeof tree->host_name);
 }
 
 /* Which of those who came before takes the next one. */
-static int parent_for_next(void)
+static int parent_for_next(struct tree *tree)
 {
-    return sy_tree.joins <= TREE_RADIX ? 0 : sy_tree.joined[(sy_tree.joins - 1) / TREE_RADIX];
+    return tree->joins <= TREE_RADIX ? 0 : tree->joined[(tree->joins - 1) / TREE_RADIX];
 }
 
 static void join_place(struct tree_link *link, int pe, const struct tree_join_body *body)
 {
-    struct tree_member *member = &sy_tree.member[pe];
-    int parent = body->again ? 0 : parent_for_next();
+    struct tree *tree = link->tree;
+    struct tree_member *member = &tree->member[pe];
+    int parent = body->again ? 0 : parent_for_next(tree);
 
     if (!member->joined) {
         member->joined = true;
         member->listens = body->listens;
         memcpy(member->host, body->host, sizeof member->host);
-        sy_tree.joined[sy_tree.joins++] = pe;
+        tree->joined[tree->joins++] = pe;
     }
     if (parent == 0) {
         join_adopt(link, pe, body->host);
         return;
     }
     sy_tree_link_become(link, TREE_LINK_PARTING);
-    join_say(link, SY_CONTROL_REDIRECT, parent, &sy_tree.member[parent].listens,
-             sizeof sy_tree.member[parent].listens);
+    join_say(link, SY_CONTROL_REDIRECT, parent, &tree->member[parent].listens,
+             sizeof tree->member[parent].listens);
 }
 
 /* The first message of a connection. */
-static int join_on_join(struct tree_link *link, const struct sy_frame *header, const char *bytes)
+static int join_on_join(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
+                        const char *bytes)
 {
     struct tree_join_body body;
     char why[256];
@@ -85,18 +87,18 @@ static int join_on_join(struct tree_link *link, const struct sy_frame *header, c
 
     memcpy(&body, bytes, sizeof body);
     body.host[sizeof body.host - 1] = '\0';
-    if (body.npes != sy_tree.npes || pe < 1 || pe >= sy_tree.npes) {
+    if (body.npes != tree->npes || pe < 1 || pe >= tree->npes) {
         snprintf(why, sizeof why, "it says that it is PE %d of %d, in a job of %d PEs", pe,
-                 body.npes, sy_tree.npes);
+                 body.npes, tree->npes);
         join_refuse(link, why);
     } else if (header->type == SY_CONTROL_ATTACH) {
         join_adopt(link, pe, body.host);
-    } else if (sy_tree.pe != 0) {
+    } else if (tree->pe != 0) {
         join_refuse(link, "this is not PE 0");
-    } else if (sy_tree.member[pe].here || (sy_tree.member[pe].joined && !body.again)) {
+    } else if (tree->member[pe].here || (tree->member[pe].joined && !body.again)) {
         snprintf(why, sizeof why,
                  "two processes say that they are PE %d, on host %.60s and on host %.60s", pe,
-                 sy_tree.member[pe].host, body.host);
+                 tree->member[pe].host, body.host);
         join_refuse(link, why);
     } else {
         join_place(link, pe, &body);
@@ -104,33 +106,34 @@ static int join_on_join(struct tree_link *link, const struct sy_frame *header, c
     return 0;
 }
 
-static int join_on_here(struct tree_link *link, const struct sy_frame *header, const char *host)
+static int join_on_here(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
+                        const char *host)
 {
     (void)link;
-    if (sy_tree.pe != 0) {
-        sy_tree_send_up(header, host);
+    if (tree->pe != 0) {
+        sy_tree_send_up(tree, header, host);
         return 0;
     }
-    if (header->pe < 1 || header->pe >= sy_tree.npes || sy_tree.member[header->pe].here)
+    if (header->pe < 1 || header->pe >= tree->npes || tree->member[header->pe].here)
         return 0;
-    sy_tree.member[header->pe].here = true;
-    sy_tree.here++;
+    tree->member[header->pe].here = true;
+    tree->here++;
     return 0;
 }
 
 /* ---- all have come ---- */
 
 /* What is no neighbour has no business here any more. */
-static void join_settle(void)
+static void join_settle(struct tree *tree)
 {
-    sy_tree.complete = true;
-    sy_tree_listen_close();
-    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+    tree->complete = true;
+    sy_tree_listen_close(tree);
+    for (struct tree_link *link = tree->links; link; link = link->next)
         if (link->state != TREE_LINK_CHILD && link->state != TREE_LINK_PARENT)
             sy_tree_link_close(link);
-    free(sy_tree.joined);
-    sy_tree.joined = NULL;
-    explicit_bzero(sy_tree.key, sizeof sy_tree.key);
+    free(tree->joined);
+    tree->joined = NULL;
+    explicit_bzero(tree->key, sizeof tree->key);
 }
 
 static bool join_first_on_host(const struct tree_link *child)
@@ -141,88 +144,89 @@ static bool join_first_on_host(const struct tree_link *child)
     return true;
 }
 
-static void join_tell_children(void)
+static void join_tell_children(struct tree *tree)
 {
     struct tree_all_body body = {.speaks = 0};
 
-    memcpy(body.seed, sy_tree.seed, sizeof body.seed);
-    for (struct tree_link *link = sy_tree.links; link; link = link->next) {
+    memcpy(body.seed, tree->seed, sizeof body.seed);
+    for (struct tree_link *link = tree->links; link; link = link->next) {
         if (link->state != TREE_LINK_CHILD)
             continue;
         body.speaks = join_first_on_host(link);
-        join_say(link, SY_CONTROL_ALL, sy_tree.pe, &body, sizeof body);
+        join_say(link, SY_CONTROL_ALL, tree->pe, &body, sizeof body);
     }
     explicit_bzero(&body, sizeof body);
 }
 
-static int join_on_all(struct tree_link *link, const struct sy_frame *header, const char *bytes)
+static int join_on_all(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
+                       const char *bytes)
 {
     struct tree_all_body body;
 
     (void)link, (void)header;
     memcpy(&body, bytes, sizeof body);
-    memcpy(sy_tree.seed, body.seed, sizeof sy_tree.seed);
-    sy_tree.speaks = body.speaks;
-    join_tell_children();
-    join_settle();
+    memcpy(tree->seed, body.seed, sizeof tree->seed);
+    tree->speaks = body.speaks;
+    join_tell_children(tree);
+    join_settle(tree);
     explicit_bzero(&body, sizeof body);
     return 0;
 }
 
 /* ---- PE 0 waits ---- */
 
-static void join_name_missing(char *text, size_t room)
+static void join_name_missing(struct tree *tree, char *text, size_t room)
 {
-    bool *here = calloc((size_t)sy_tree.npes, sizeof *here);
+    bool *here = calloc((size_t)tree->npes, sizeof *here);
 
     *text = '\0';
-    for (int pe = 0; here && pe < sy_tree.npes; pe++)
-        here[pe] = !pe || sy_tree.member[pe].here;
+    for (int pe = 0; here && pe < tree->npes; pe++)
+        here[pe] = !pe || tree->member[pe].here;
     if (here)
-        sy_list_missing(here, sy_tree.npes, sy_tree_host_of, text, room);
+        sy_list_missing(here, tree->npes, sy_tree_host_of, tree, text, room);
     free(here);
 }
 
-static int join_await_all(double begin, double limit, struct sy_error *err)
+static int join_await_all(struct tree *tree, double begin, double limit, struct sy_error *err)
 {
     double word = FIRST_WORD;
     char missing[512], where[TREE_PLACES];
 
-    while (sy_tree.here < sy_tree.npes - 1 && !sy_tree.ended) {
+    while (tree->here < tree->npes - 1 && !tree->ended) {
         double waited = sy_clock() - begin;
         if (waited > limit + AFTERWARDS)
             break;
         if (waited > word) {
-            join_name_missing(missing, sizeof missing);
-            sy_tree.host->log(SY_LOG_WARN, "boot",
-                              "start-up: waiting for %s of %d to call shmem_init", missing,
-                              sy_tree.npes);
+            join_name_missing(tree, missing, sizeof missing);
+            tree->host->log(SY_LOG_WARN, "boot",
+                            "start-up: waiting for %s of %d to call shmem_init", missing,
+                            tree->npes);
             word = waited + NEXT_WORD;
         }
-        sy_tree_pump(0.5);
+        sy_tree_pump(tree, 0.5);
     }
-    if (sy_tree.ended)
+    if (tree->ended)
         return -ECANCELED;
-    if (sy_tree.here == sy_tree.npes - 1)
+    if (tree->here == tree->npes - 1)
         return 0;
-    join_name_missing(missing, sizeof missing);
-    return sy_tree.host->fail(
+    join_name_missing(tree, missing, sizeof missing);
+    return tree->host->fail(
         err, ETIMEDOUT,
         "waited %.0f s for %s of %d, which did not come to shmem_init, as all PEs must, or cannot "
         "reach this one at %s (SHMEM_INIT_TIMEOUT)",
-        limit, missing, sy_tree.npes, sy_tree_listens_text(where));
+        limit, missing, tree->npes, sy_tree_listens_text(tree, where));
 }
 
-static int join_lead(double begin, double limit, struct sy_error *err)
+static int join_lead(struct tree *tree, double begin, double limit, struct sy_error *err)
 {
-    int rc = sy_auth_random(sy_tree.seed, sizeof sy_tree.seed);
+    int rc = sy_auth_random(tree->seed, sizeof tree->seed);
     if (rc)
-        return sy_tree.host->fail(err, -rc, "no random numbers: %s", strerror(-rc));
-    rc = join_await_all(begin, limit, err);
+        return tree->host->fail(err, -rc, "no random numbers: %s", strerror(-rc));
+    rc = join_await_all(tree, begin, limit, err);
     if (rc)
         return rc;
-    join_tell_children();
-    join_settle();
+    join_tell_children(tree);
+    join_settle(tree);
     return 0;
 }
 
@@ -235,15 +239,15 @@ struct parent {
 };
 
 /* Asks what answers there for a place. 0: it is the parent; 1: *to is where to ask; else -errno. */
-static int join_ask(struct parent *parent, enum sy_control_type type, bool again, double deadline,
-                    struct tree_addresses *to, struct sy_error *err)
+static int join_ask(struct tree *tree, struct parent *parent, enum sy_control_type type, bool again,
+                    double deadline, struct tree_addresses *to, struct sy_error *err)
 {
-    struct tree_join_body body = {.npes = sy_tree.npes, .again = again, .listens = sy_tree.listens};
-    struct sy_frame header = {.type = type, .length = sizeof body, .pe = sy_tree.pe};
+    struct tree_join_body body = {.npes = tree->npes, .again = again, .listens = tree->listens};
+    struct sy_frame header = {.type = type, .length = sizeof body, .pe = tree->pe};
     char text[256] = "";
     int fd = parent->fd;
 
-    memcpy(body.host, sy_tree.host_name, sizeof body.host);
+    memcpy(body.host, tree->host_name, sizeof body.host);
     int rc = sy_frame_send(fd, &header, &body, sizeof body, NULL, &deadline);
     if (rc == 0)
         rc = sy_net_receive(fd, &header, sizeof header, &deadline);
@@ -257,23 +261,23 @@ static int join_ask(struct parent *parent, enum sy_control_type type, bool again
     }
     if (rc == 0 && header.type == SY_CONTROL_REFUSE && header.length < sizeof text) {
         sy_net_receive(fd, text, header.length, &deadline);
-        return sy_tree.host->fail(err, EPERM, "PE 0 refuses this process: %s", text);
+        return tree->host->fail(err, EPERM, "PE 0 refuses this process: %s", text);
     }
     rc = rc ? rc : -EPROTO;
-    return sy_tree.host->fail(err, -rc, "PE 0's answer: %s", strerror(-rc));
+    return tree->host->fail(err, -rc, "PE 0's answer: %s", strerror(-rc));
 }
 
 /* Becomes a child of what answers at `to`; as join_ask(). *again: PE 0 may have given this PE a
  * place.
  */
-static int join_call_on(const struct tree_addresses *to, enum sy_control_type type, bool *again,
-                        double patience, double deadline, struct parent *parent,
-                        struct tree_addresses *next, struct sy_error *err)
+static int join_call_on(struct tree *tree, const struct tree_addresses *to,
+                        enum sy_control_type type, bool *again, double patience, double deadline,
+                        struct parent *parent, struct tree_addresses *next, struct sy_error *err)
 {
-    parent->fd = sy_tree_dial(to, patience, deadline, err);
+    parent->fd = sy_tree_dial(tree, to, patience, deadline, err);
     if (parent->fd < 0)
         return parent->fd;
-    int rc = join_ask(parent, type, *again, deadline, next, err);
+    int rc = join_ask(tree, parent, type, *again, deadline, next, err);
     *again = true;
     if (rc)
         close(parent->fd);
@@ -288,68 +292,71 @@ struct search {
     struct sy_error cause;
 };
 
-static int join_attempt(struct search *search, struct parent *parent, struct sy_error *err)
+static int join_attempt(struct tree *tree, struct search *search, struct parent *parent,
+                        struct sy_error *err)
 {
     struct tree_addresses root, other;
     struct sy_error why = {""};
     /* The last attempt may run a little longer, so that there is a cause to tell. */
     double deadline = search->begin + search->limit + 1;
-    int rc = sy_tree.rank->find_root(&root, err);
+    int rc = tree->user->rank.find_root(tree->user, &root, err);
 
     if (rc == 0)
-        rc = join_call_on(&root, SY_CONTROL_JOIN, &search->again, search->patience, deadline,
+        rc = join_call_on(tree, &root, SY_CONTROL_JOIN, &search->again, search->patience, deadline,
                           parent, &other, err);
     if (rc != 1)
         return rc;
-    double limit = sy_clock() + sy_tree_patience();
-    rc = join_call_on(&other, SY_CONTROL_ATTACH, &search->again, search->patience,
+    double limit = sy_clock() + sy_tree_patience(tree);
+    rc = join_call_on(tree, &other, SY_CONTROL_ATTACH, &search->again, search->patience,
                       limit < deadline ? limit : deadline, parent, &root, &why);
     rc = rc > 0 ? -EPROTO : rc;
     if (rc)
-        sy_tree.host->fail(err, -rc, "it answers, but not the PE that it names: %s", why.text);
+        tree->host->fail(err, -rc, "it answers, but not the PE that it names: %s", why.text);
     return rc;
 }
 
-static int join_search_failed(struct search *search, double waited, struct sy_error *err)
+static int join_search_failed(struct tree *tree, struct search *search, double waited,
+                              struct sy_error *err)
 {
-    return sy_tree.host->fail(
-        err, ETIMEDOUT, "PE 0 cannot be reached at %s, tried for %.0f s%s: %s",
-        sy_tree.rank->root_name, waited, waited > search->limit ? " (SHMEM_INIT_TIMEOUT)" : "",
-        search->cause.text);
+    return tree->host->fail(err, ETIMEDOUT, "PE 0 cannot be reached at %s, tried for %.0f s%s: %s",
+                            tree->user->rank.root_name, waited,
+                            waited > search->limit ? " (SHMEM_INIT_TIMEOUT)" : "",
+                            search->cause.text);
 }
 
 /* One attempt, and what is known after it. */
-static int join_search_once(struct search *search, struct parent *parent)
+static int join_search_once(struct tree *tree, struct search *search, struct parent *parent)
 {
     struct sy_error why = {""};
-    int rc = join_attempt(search, parent, &why);
+    int rc = join_attempt(tree, search, parent, &why);
 
     if (!search->stranger || rc != -ECONNREFUSED)
         search->cause = why;
     search->stranger = search->stranger || rc == -EACCES;
     search->patience *= 2;
-    if (search->patience > sy_tree_patience())
-        search->patience = sy_tree_patience();
+    if (search->patience > sy_tree_patience(tree))
+        search->patience = sy_tree_patience(tree);
     return rc;
 }
 
-static int join_find_place(double begin, double limit, struct parent *parent, struct sy_error *err)
+static int join_find_place(struct tree *tree, double begin, double limit, struct parent *parent,
+                           struct sy_error *err)
 {
     struct search search = {.begin = begin, .limit = limit, .patience = PATIENCE};
     double pause = 0.02, word = FIRST_WORD;
 
     for (;;) {
-        int rc = join_search_once(&search, parent);
+        int rc = join_search_once(tree, &search, parent);
         double waited = sy_clock() - begin;
         if (rc == 0 || rc == -EPERM || rc == -EPROTONOSUPPORT)
-            return rc ? sy_tree.host->fail(err, -rc, "%s", search.cause.text) : 0;
-        bool gone = sy_tree.rank->root_listens && rc == -ECONNREFUSED &&
-                    waited > sy_tree_patience();
+            return rc ? tree->host->fail(err, -rc, "%s", search.cause.text) : 0;
+        bool gone = tree->user->rank.root_listens && rc == -ECONNREFUSED &&
+                    waited > sy_tree_patience(tree);
         if (waited > limit || gone)
-            return join_search_failed(&search, waited, err);
+            return join_search_failed(tree, &search, waited, err);
         if (waited > word) {
-            sy_tree.host->log(SY_LOG_WARN, "boot", "start-up: PE 0 is not reached at %s yet: %s",
-                              sy_tree.rank->root_name, search.cause.text);
+            tree->host->log(SY_LOG_WARN, "boot", "start-up: PE 0 is not reached at %s yet: %s",
+                            tree->user->rank.root_name, search.cause.text);
             word = waited + NEXT_WORD;
         }
         poll(NULL, 0, (int)(pause * 1000));
@@ -357,33 +364,32 @@ static int join_find_place(double begin, double limit, struct parent *parent, st
     }
 }
 
-static int join_follow(double begin, double limit, struct sy_error *err)
+static int join_follow(struct tree *tree, double begin, double limit, struct sy_error *err)
 {
     struct parent parent;
-    int rc = join_find_place(begin, limit, &parent, err);
+    int rc = join_find_place(tree, begin, limit, &parent, err);
 
     if (rc)
         return rc;
-    sy_tree.parent = sy_tree_link_new(parent.fd, TREE_LINK_PARENT);
-    if (!sy_tree.parent) {
+    tree->parent = sy_tree_link_new(tree, parent.fd, TREE_LINK_PARENT);
+    if (!tree->parent) {
         close(parent.fd);
-        return sy_tree.host->fail(err, ENOMEM, "no memory for a connection");
+        return tree->host->fail(err, ENOMEM, "no memory for a connection");
     }
-    sy_tree.parent->pe = parent.pe;
-    memcpy(sy_tree.parent->host, parent.host, sizeof parent.host - 1);
-    sy_tree_link_guard(parent.fd);
-    join_say(sy_tree.parent, SY_CONTROL_HERE, sy_tree.pe, sy_tree.host_name,
-             sizeof sy_tree.host_name);
+    tree->parent->pe = parent.pe;
+    memcpy(tree->parent->host, parent.host, sizeof parent.host - 1);
+    sy_tree_link_guard(tree, parent.fd);
+    join_say(tree->parent, SY_CONTROL_HERE, tree->pe, tree->host_name, sizeof tree->host_name);
     /* PE 0 knows best who is missing: its limit comes first. */
-    while (!sy_tree.complete && !sy_tree.ended && sy_clock() - begin < limit + 5)
-        sy_tree_pump(0.5);
-    if (sy_tree.ended)
+    while (!tree->complete && !tree->ended && sy_clock() - begin < limit + 5)
+        sy_tree_pump(tree, 0.5);
+    if (tree->ended)
         return -ECANCELED;
-    return sy_tree.complete ? 0
-                            : sy_tree.host->fail(err, ETIMEDOUT,
-                                                 "no word from PE 0 for %.0f s: is it "
-                                                 "stopped?",
-                                                 limit);
+    return tree->complete ? 0
+                          : tree->host->fail(err, ETIMEDOUT,
+                                             "no word from PE 0 for %.0f s: is it "
+                                             "stopped?",
+                                             limit);
 }
 
 /* ---- joining ---- */
@@ -405,75 +411,55 @@ const struct tree_upper sy_tree_upper = {
     .late = sy_tree_on_late,
 };
 
-static void join_in_child(void)
+static int join_start(struct tree *tree, const struct tree_rank *rank, struct sy_error *err)
 {
-    /* A process that this one starts is no PE. Were its copies of the sockets left open, nobody
-     * would notice this PE's death while it lives. */
-    for (struct tree_link *link = sy_tree.links; link; link = link->next)
-        if (link->state != TREE_LINK_DEAD)
-            close(link->fd);
-    sy_tree_listen_close();
-    if (sy_tree.epoll >= 0)
-        close(sy_tree.epoll);
-    if (sy_tree.stall.timer >= 0)
-        close(sy_tree.stall.timer);
-    sy_tree.epoll = sy_tree.stall.timer = -1;
-    sy_tree.links = sy_tree.parent = NULL;
-    explicit_bzero(sy_tree.key, sizeof sy_tree.key);
-    explicit_bzero(sy_tree.seed, sizeof sy_tree.seed);
-    sy_tree.ended = true;
-    pthread_mutex_init(&sy_tree.lock, NULL);
-}
-
-static int join_start(const struct tree_rank *rank, struct sy_error *err)
-{
-    sy_tree.rank = rank;
-    sy_tree.pe = rank->pe;
-    sy_tree.npes = rank->npes;
-    int rc = sy_tree_derive(rank->secret, "control tree", rank->job, strlen(rank->job),
-                            sy_tree.key);
+    tree->pe = rank->pe;
+    tree->npes = rank->npes;
+    int rc = sy_tree_derive(rank->secret, "control tree", rank->job, strlen(rank->job), tree->key);
     if (rc)
-        return sy_tree.host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
-    pthread_atfork(NULL, NULL, join_in_child);
+        return tree->host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
     if (rank->pe == 0) {
-        sy_tree.member = calloc((size_t)rank->npes, sizeof *sy_tree.member);
-        sy_tree.joined = calloc((size_t)rank->npes, sizeof *sy_tree.joined);
-        sy_tree.joins = 1;
-        if (!sy_tree.member || !sy_tree.joined)
-            return sy_tree.host->fail(err, ENOMEM, "no memory for %d PEs", rank->npes);
-        memcpy(sy_tree.member[0].host, sy_tree.host_name, sizeof sy_tree.host_name);
-        sy_tree.gather.parts.host_of = sy_tree_host_of;
-        if (sy_gather_init(&sy_tree.gather.parts, rank->npes) ||
-            sy_report_init(&sy_tree.stall.report, rank->npes, &sy_tree_reports, NULL))
-            return sy_tree.host->fail(err, ENOMEM, "no memory for %d PEs", rank->npes);
+        tree->member = calloc((size_t)rank->npes, sizeof *tree->member);
+        tree->joined = calloc((size_t)rank->npes, sizeof *tree->joined);
+        tree->joins = 1;
+        if (!tree->member || !tree->joined)
+            return tree->host->fail(err, ENOMEM, "no memory for %d PEs", rank->npes);
+        memcpy(tree->member[0].host, tree->host_name, sizeof tree->host_name);
+        tree->gather.parts.host_of = sy_tree_host_of;
+        tree->gather.parts.owner = tree;
+        if (sy_gather_init(&tree->gather.parts, rank->npes) ||
+            sy_report_init(&tree->stall.report, rank->npes, &sy_tree_reports, tree))
+            return tree->host->fail(err, ENOMEM, "no memory for %d PEs", rank->npes);
         return 0;
     }
     /* In a small job PE 0 takes all. */
-    return rank->npes > TREE_RADIX + 1 ? sy_tree_listen_open(rank->one_host, NULL, 0, err) : 0;
+    return rank->npes > TREE_RADIX + 1 ? sy_tree_listen_open(tree, rank->one_host, NULL, 0, err)
+                                       : 0;
 }
 
-int sy_tree_join(const struct sy_host *host, struct tree_rank *rank, struct sy_job *job,
-                 struct sy_error *err)
+static int join_make_job(struct tree *tree, struct sy_job *job, struct sy_error *err)
 {
-    double begin = sy_clock(), limit;
-    int rc = rank->pe ? sy_tree_prepare(host, err) : 0;
+    struct tree_rank *rank = &tree->user->rank;
+    int rc = sy_tree_derive(rank->secret, "job key", tree->seed, sizeof tree->seed, job->key);
 
-    limit = sy_tree_limit();
-    if (rc == 0)
-        rc = join_start(rank, err);
-    if (rc == 0)
-        rc = (rank->pe ? join_follow : join_lead)(begin, limit, err);
-    if (rc)
-        return rc;
-    memset(job, 0, sizeof *job);
-    job->pe = rank->pe;
-    job->npes = rank->npes;
-    rc = sy_tree_derive(rank->secret, "job key", sy_tree.seed, sizeof sy_tree.seed, job->key);
     explicit_bzero(rank->secret, sizeof rank->secret);
     if (rc)
-        return host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
+        return tree->host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
+    job->pe = rank->pe;
+    job->npes = rank->npes;
     for (size_t i = 0; i < 6; i++)
-        snprintf(job->id + 2 * i, 3, "%02x", sy_tree.seed[i]);
-    explicit_bzero(sy_tree.seed, sizeof sy_tree.seed);
+        snprintf(job->id + 2 * i, 3, "%02x", tree->seed[i]);
+    explicit_bzero(tree->seed, sizeof tree->seed);
     return 0;
+}
+
+int sy_tree_join(struct tree_user *user, struct sy_job *job, struct sy_error *err)
+{
+    struct tree *tree = user->tree;
+    double begin = sy_clock(), limit = sy_tree_limit(tree);
+    int rc = join_start(tree, &user->rank, err);
+
+    if (rc == 0)
+        rc = (user->rank.pe ? join_follow : join_lead)(tree, begin, limit, err);
+    return rc ? rc : join_make_job(tree, job, err);
 }

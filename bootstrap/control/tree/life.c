@@ -15,33 +15,35 @@ static const double PARTING = 0.5; /* seconds for the last words to go out */
  * died before it sees those that left for that reason, and report its status. */
 static const struct timespec GRACE = {.tv_nsec = 250 * 1000 * 1000};
 
-void sy_tree_end(int status, bool failed)
+void sy_tree_end(struct tree *tree, int status, bool failed)
 {
-    if (sy_tree.ended)
+    if (tree->ended)
         return;
-    sy_tree.ended = true;
-    sy_tree.failed = failed;
-    sy_tree.status = status;
+    tree->ended = true;
+    tree->failed = failed;
+    tree->status = status;
 }
 
 /* ---- what the neighbours say ---- */
 
-int sy_tree_on_mark(struct tree_link *link, const struct sy_frame *header, const char *body)
+int sy_tree_on_mark(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
+                    const char *body)
 {
-    (void)body;
+    (void)tree, (void)body;
     link->finalized = header->arg == SY_MARK_FINALIZED;
     return 0;
 }
 
-int sy_tree_on_abort(struct tree_link *link, const struct sy_frame *header, const char *body)
+int sy_tree_on_abort(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
+                     const char *body)
 {
     (void)body;
-    if (sy_tree.ended)
+    if (tree->ended)
         return 0;
-    sy_tree_end(header->arg, header->length != 0);
-    sy_tree_send_all_but(link, SY_CONTROL_ABORT, header->pe, header->arg, "!",
+    sy_tree_end(tree, header->arg, header->length != 0);
+    sy_tree_send_all_but(tree, link, SY_CONTROL_ABORT, header->pe, header->arg, "!",
                          header->length ? 1 : 0);
-    sy_tree_flush(PARTING);
+    sy_tree_flush(tree, PARTING);
     return 0;
 }
 
@@ -49,75 +51,80 @@ int sy_tree_on_abort(struct tree_link *link, const struct sy_frame *header, cons
  * the parent, or of the children the first on each host. */
 void sy_tree_on_gone(struct tree_link *link, const char *why)
 {
-    bool parent = link == sy_tree.parent;
+    struct tree *tree = link->tree;
+    bool parent = link == tree->parent;
 
-    if (sy_tree.ended)
+    if (tree->ended)
         return;
-    if (link->finalized && !sy_tree.gather.busy) {
-        sy_tree.left = true;
+    if (link->finalized && !tree->gather.busy) {
+        tree->left = true;
         return;
     }
-    sy_tree_end(1, true);
-    if (!parent || sy_tree.speaks || !sy_tree.complete)
-        sy_tree.host->log(SY_LOG_ERROR, "boot", "PE %d on host %s is gone (%s); the job ends",
-                          link->pe, link->host,
-                          why ? why
-                          : link->finalized
-                              ? "it has left"
-                              : "its connection closed without shmem_finalize: it was "
-                                "killed, crashed, or left by _exit");
-    sy_tree_send_all_but(link, SY_CONTROL_ABORT, link->pe, 1, "!", 1);
-    sy_tree_flush(PARTING);
+    sy_tree_end(tree, 1, true);
+    if (!parent || tree->speaks || !tree->complete)
+        tree->host->log(SY_LOG_ERROR, "boot", "PE %d on host %s is gone (%s); the job ends",
+                        link->pe, link->host,
+                        why               ? why
+                        : link->finalized ? "it has left"
+                                          : "its connection closed without shmem_finalize: it was "
+                                            "killed, crashed, or left by _exit");
+    sy_tree_send_all_but(tree, link, SY_CONTROL_ABORT, link->pe, 1, "!", 1);
+    sy_tree_flush(tree, PARTING);
 }
 
 /* ---- what this PE says ---- */
 
-void sy_tree_mark(enum sy_mark mark)
+void sy_tree_mark(void *self, enum sy_mark mark)
 {
-    pthread_mutex_lock(&sy_tree.lock);
-    if (!sy_tree.ended)
-        sy_tree_send_all_but(NULL, SY_CONTROL_MARK, sy_tree.pe, (int)mark, NULL, 0);
-    pthread_mutex_unlock(&sy_tree.lock);
+    struct tree *tree = sy_tree_of(self);
+    pthread_mutex_lock(&tree->lock);
+    if (!tree->ended)
+        sy_tree_send_all_but(tree, NULL, SY_CONTROL_MARK, tree->pe, (int)mark, NULL, 0);
+    pthread_mutex_unlock(&tree->lock);
 }
 
-void sy_tree_abort(int status, const char *why)
+void sy_tree_abort(void *self, int status, const char *why)
 {
-    pthread_mutex_lock(&sy_tree.lock);
-    sy_tree.mine = true;
-    if (!sy_tree.ended) {
-        sy_tree_end(status, why != NULL);
-        sy_tree_send_all_but(NULL, SY_CONTROL_ABORT, sy_tree.pe, status, "!", why ? 1 : 0);
-        sy_tree_flush(PARTING);
+    struct tree *tree = sy_tree_of(self);
+    pthread_mutex_lock(&tree->lock);
+    tree->mine = true;
+    if (!tree->ended) {
+        sy_tree_end(tree, status, why != NULL);
+        sy_tree_send_all_but(tree, NULL, SY_CONTROL_ABORT, tree->pe, status, "!", why ? 1 : 0);
+        sy_tree_flush(tree, PARTING);
     }
-    pthread_mutex_unlock(&sy_tree.lock);
+    pthread_mutex_unlock(&tree->lock);
 }
 
-void sy_tree_failing(int status)
+void sy_tree_failing(void *self, int status)
 {
-    if (!sy_tree.ended && sy_tree.npes > 1)
-        sy_tree.host->log(SY_LOG_ERROR, "boot",
-                          "this PE exits with status %d without shmem_finalize; the job ends",
-                          status);
-    sy_tree_abort(status, "a PE exits");
+    struct tree *tree = sy_tree_of(self);
+    if (!tree->ended && tree->npes > 1)
+        tree->host->log(SY_LOG_ERROR, "boot",
+                        "this PE exits with status %d without shmem_finalize; the job ends",
+                        status);
+    sy_tree_abort(self, status, "a PE exits");
 }
 
 /* ---- the core's loop ---- */
 
-int sy_tree_wait_fd(void)
+int sy_tree_wait_fd(void *self)
 {
-    return sy_tree.epoll;
+    struct tree *tree = sy_tree_of(self);
+    return tree->epoll;
 }
 
-int sy_tree_event(int *status)
+int sy_tree_event(void *self, int *status)
 {
-    pthread_mutex_lock(&sy_tree.lock);
-    if (sy_tree.epoll >= 0)
-        sy_tree_pump(0);
-    bool ended = sy_tree.ended && !sy_tree.mine, failed = sy_tree.failed;
-    bool ask = sy_tree.stall.ask;
-    *status = sy_tree.status;
-    sy_tree.stall.ask = false;
-    pthread_mutex_unlock(&sy_tree.lock);
+    struct tree *tree = sy_tree_of(self);
+    pthread_mutex_lock(&tree->lock);
+    if (tree->epoll >= 0)
+        sy_tree_pump(tree, 0);
+    bool ended = tree->ended && !tree->mine, failed = tree->failed;
+    bool ask = tree->stall.ask;
+    *status = tree->status;
+    tree->stall.ask = false;
+    pthread_mutex_unlock(&tree->lock);
     if (!ended)
         return ask ? SY_EVENT_ASK : SY_EVENT_NONE;
     if (failed)
@@ -125,20 +132,26 @@ int sy_tree_event(int *status)
     return SY_EVENT_EXIT;
 }
 
-void sy_tree_close(void)
+void sy_tree_leave(void *self)
 {
-    pthread_mutex_lock(&sy_tree.lock);
-    sy_tree_flush(PARTING);
-    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+    struct tree *tree = sy_tree_of(self);
+
+    pthread_mutex_lock(&tree->lock);
+    sy_tree_flush(tree, PARTING);
+    for (struct tree_link *link = tree->links; link; link = link->next)
         sy_tree_link_close(link);
-    sy_tree_bury();
-    sy_tree_listen_close();
-    /* The core's loop may still watch sy_tree.epoll. It goes with the process, which is about to
-     * end. */
-    sy_tree.ended = sy_tree.mine = true;
-    free(sy_tree.member);
-    free(sy_tree.joined);
-    sy_tree.member = NULL;
-    sy_tree.joined = NULL;
-    pthread_mutex_unlock(&sy_tree.lock);
+    sy_tree_bury(tree);
+    sy_tree_listen_close(tree);
+    tree->ended = tree->mine = true;
+    pthread_mutex_unlock(&tree->lock);
+}
+
+void sy_tree_close(void *self)
+{
+    struct tree_user *user = self;
+
+    sy_tree_leave(self);
+    sy_tree_free(user->tree);
+    explicit_bzero(&user->rank, sizeof user->rank);
+    free(user);
 }

@@ -15,44 +15,45 @@
 
 enum { READ = 64 * 1024, ROUND = 64 };
 
-double sy_tree_limit(void)
+double sy_tree_limit(struct tree *tree)
 {
-    return sy_tree.host->start ? sy_tree.host->start->init_timeout : 120;
+    return tree->host->start ? tree->host->start->init_timeout : 120;
 }
 
-double sy_tree_patience(void)
+double sy_tree_patience(struct tree *tree)
 {
-    double limit = sy_tree_limit() / 4;
+    double limit = sy_tree_limit(tree) / 4;
 
     return limit > 10 ? limit : 10;
 }
 
 /* ---- life ---- */
 
-struct tree_link *sy_tree_link_new(int fd, enum tree_link_state state)
+struct tree_link *sy_tree_link_new(struct tree *tree, int fd, enum tree_link_state state)
 {
     struct tree_link *link = calloc(1, sizeof *link);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
 
-    if (!link || epoll_ctl(sy_tree.epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+    if (!link || epoll_ctl(tree->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
         free(link);
         return NULL;
     }
+    link->tree = tree;
     link->fd = fd;
     link->pe = -1;
     link->state = TREE_LINK_DEAD;
     sy_tree_link_become(link, state);
-    link->deadline = sy_clock() + sy_tree_patience();
-    link->next = sy_tree.links;
-    sy_tree.links = link;
+    link->deadline = sy_clock() + sy_tree_patience(tree);
+    link->next = tree->links;
+    tree->links = link;
     return link;
 }
 
 /* Probes come from the kernel and are answered by the kernel, so a PE that is stopped or computes
  * is not taken for lost. */
-void sy_tree_link_guard(int fd)
+void sy_tree_link_guard(struct tree *tree, int fd)
 {
-    const struct sy_start *start = sy_tree.host->start;
+    const struct sy_start *start = tree->host->start;
     double limit = start ? start->peer_timeout : 10;
     int one = 1, idle = (int)(limit / 4), milliseconds = (int)(limit * 1000);
 
@@ -71,17 +72,17 @@ static bool is_pending(enum tree_link_state state)
     return state == TREE_LINK_HELLO || state == TREE_LINK_OPENED || state == TREE_LINK_PROVED;
 }
 
-static int *tree_link_count(enum tree_link_state state)
+static int *tree_link_count(struct tree *tree, enum tree_link_state state)
 {
     switch (state) {
     case TREE_LINK_HELLO:
-        return &sy_tree.silent;
+        return &tree->silent;
     case TREE_LINK_OPENED:
-        return &sy_tree.opened;
+        return &tree->opened;
     case TREE_LINK_PROVED:
-        return &sy_tree.proved;
+        return &tree->proved;
     case TREE_LINK_CHILD:
-        return &sy_tree.children;
+        return &tree->children;
     default:
         return NULL;
     }
@@ -89,31 +90,33 @@ static int *tree_link_count(enum tree_link_state state)
 
 void sy_tree_link_become(struct tree_link *link, enum tree_link_state state)
 {
-    int *from = tree_link_count(link->state), *to = tree_link_count(state);
+    struct tree *tree = link->tree;
+    int *from = tree_link_count(tree, link->state), *to = tree_link_count(tree, state);
 
     if (from)
         (*from)--;
     if (to)
         (*to)++;
     if (link->state == TREE_LINK_PARENT)
-        sy_tree.parent = NULL;
+        tree->parent = NULL;
     link->state = state;
 }
 
 /* The memory stays until the end of the round: events for it may be on hand. */
 void sy_tree_link_close(struct tree_link *link)
 {
+    struct tree *tree = link->tree;
     if (link->state == TREE_LINK_DEAD)
         return;
     sy_tree_link_become(link, TREE_LINK_DEAD);
     /* Closing is not enough where a child of fork has the socket too. */
-    epoll_ctl(sy_tree.epoll, EPOLL_CTL_DEL, link->fd, NULL);
+    epoll_ctl(tree->epoll, EPOLL_CTL_DEL, link->fd, NULL);
     close(link->fd);
 }
 
-void sy_tree_bury(void)
+void sy_tree_bury(struct tree *tree)
 {
-    for (struct tree_link **at = &sy_tree.links; *at;) {
+    for (struct tree_link **at = &tree->links; *at;) {
         struct tree_link *link = *at;
         if (link->state != TREE_LINK_DEAD) {
             at = &link->next;
@@ -140,11 +143,12 @@ static void tree_link_broken(struct tree_link *link, const char *why)
 
 static void tree_link_want_to_write(struct tree_link *link, bool want)
 {
+    struct tree *tree = link->tree;
     struct epoll_event event = {.events = EPOLLIN | (want ? (uint32_t)EPOLLOUT : 0),
                                 .data.ptr = link};
 
     if (want != link->writing)
-        epoll_ctl(sy_tree.epoll, EPOLL_CTL_MOD, link->fd, &event);
+        epoll_ctl(tree->epoll, EPOLL_CTL_MOD, link->fd, &event);
     link->writing = want;
 }
 
@@ -182,32 +186,34 @@ void sy_tree_link_send(struct tree_link *link, const struct sy_frame *frame, con
     sy_tree_link_put(link, sy_packet_new(frame, body, frame->length, NULL));
 }
 
-void sy_tree_send_up(const struct sy_frame *frame, const void *body)
+void sy_tree_send_up(struct tree *tree, const struct sy_frame *frame, const void *body)
 {
-    if (sy_tree.parent)
-        sy_tree_link_send(sy_tree.parent, frame, body);
+    if (tree->parent)
+        sy_tree_link_send(tree->parent, frame, body);
 }
 
-void sy_tree_send_to(struct sy_packet *packet, const struct tree_link *except, bool up)
+void sy_tree_send_to(struct tree *tree, struct sy_packet *packet, const struct tree_link *except,
+                     bool up)
 {
-    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+    for (struct tree_link *link = tree->links; link; link = link->next)
         if (link != except &&
             (link->state == TREE_LINK_CHILD || (up && link->state == TREE_LINK_PARENT)))
             tree_link_queue(link, packet);
     sy_packet_drop(packet);
 }
 
-void sy_tree_send_children(const struct sy_frame *frame, const void *body)
+void sy_tree_send_children(struct tree *tree, const struct sy_frame *frame, const void *body)
 {
-    sy_tree_send_to(sy_packet_new(frame, body, frame->length, NULL), NULL, false);
+    sy_tree_send_to(tree, sy_packet_new(frame, body, frame->length, NULL), NULL, false);
 }
 
-void sy_tree_send_all_but(const struct tree_link *except, enum sy_control_type type, int pe,
-                          int arg, const void *body, size_t length)
+void sy_tree_send_all_but(struct tree *tree, const struct tree_link *except,
+                          enum sy_control_type type, int pe, int arg, const void *body,
+                          size_t length)
 {
     const struct sy_frame frame = {.type = type, .length = (uint32_t)length, .pe = pe, .arg = arg};
 
-    sy_tree_send_to(sy_packet_new(&frame, body, length, NULL), except, true);
+    sy_tree_send_to(tree, sy_packet_new(&frame, body, length, NULL), except, true);
 }
 
 /* ---- reading ---- */
@@ -216,15 +222,16 @@ void sy_tree_send_all_but(const struct tree_link *except, enum sy_control_type t
  * is taken for its body. */
 static bool tree_link_may_come(const struct tree_link *link, const struct sy_frame *frame)
 {
-    const struct tree_gather *g = &sy_tree.gather;
+    struct tree *tree = link->tree;
+    const struct tree_gather *g = &tree->gather;
     bool parent = link->state == TREE_LINK_PARENT, proved = link->state == TREE_LINK_PROVED;
 
     if (!parent && !proved && link->state != TREE_LINK_CHILD)
         return false;
     if (sy_frame_fault(frame, parent ? SY_FRAME_AT_CHILD : SY_FRAME_AT_PARENT,
-                       proved             ? SY_FRAME_NEW
-                       : sy_tree.complete ? SY_FRAME_RUNNING
-                                          : SY_FRAME_STARTING))
+                       proved           ? SY_FRAME_NEW
+                       : tree->complete ? SY_FRAME_RUNNING
+                                        : SY_FRAME_STARTING))
         return false;
     switch (frame->type) {
     case SY_CONTROL_JOIN:
@@ -233,7 +240,7 @@ static bool tree_link_may_come(const struct tree_link *link, const struct sy_fra
     case SY_CONTROL_ALL:
         return frame->length == sizeof(struct tree_all_body);
     case SY_CONTROL_GATHERED: /* comes after this PE's own part of it has gone up */
-        return g->busy && !g->done && frame->length == g->length * (size_t)sy_tree.npes;
+        return g->busy && !g->done && frame->length == g->length * (size_t)tree->npes;
     default:
         return true;
     }
@@ -250,7 +257,7 @@ static int tree_link_take_frame(struct tree_link *link)
     const char *body = sy_frames_take(&link->in, &frame);
     if (!body)
         return 0;
-    int rc = sy_tree_upper.take[frame.type](link, &frame, body);
+    int rc = sy_tree_upper.take[frame.type](link->tree, link, &frame, body);
     return rc ? rc : 1;
 }
 
@@ -300,34 +307,34 @@ void sy_tree_link_read(struct tree_link *link)
 
 /* ---- the loop ---- */
 
-static bool link_pending(void)
+static bool link_pending(struct tree *tree)
 {
-    return sy_tree.silent || sy_tree.opened || sy_tree.proved;
+    return tree->silent || tree->opened || tree->proved;
 }
 
-static void tree_link_drop_late(void)
+static void tree_link_drop_late(struct tree *tree)
 {
     double time = sy_clock();
 
-    for (struct tree_link *link = sy_tree.links; link_pending() && link; link = link->next)
+    for (struct tree_link *link = tree->links; link_pending(tree) && link; link = link->next)
         if (is_pending(link->state) && time > link->deadline)
             sy_tree_link_close(link);
 }
 
-void sy_tree_pump(double seconds)
+void sy_tree_pump(struct tree *tree, double seconds)
 {
     struct epoll_event events[ROUND];
     int wait = seconds > 1000 ? 1000000 : (int)(seconds * 1000 + 0.999);
 
-    if (link_pending() && wait > 1000)
+    if (link_pending(tree) && wait > 1000)
         wait = 1000;
-    int count = epoll_wait(sy_tree.epoll, events, ROUND, wait);
+    int count = epoll_wait(tree->epoll, events, ROUND, wait);
     for (int i = 0; i < count; i++) {
         struct tree_link *link = events[i].data.ptr;
-        if (sy_tree_upper.accept(link))
+        if (sy_tree_upper.accept(tree, link))
             continue;
-        if (events[i].data.ptr == &sy_tree.stall) {
-            sy_tree_upper.late();
+        if (events[i].data.ptr == &tree->stall) {
+            sy_tree_upper.late(tree);
             continue;
         }
         if (link->state != TREE_LINK_DEAD && events[i].events & EPOLLOUT)
@@ -335,15 +342,15 @@ void sy_tree_pump(double seconds)
         if (link->state != TREE_LINK_DEAD && events[i].events & ~(uint32_t)EPOLLOUT)
             sy_tree_link_read(link);
     }
-    tree_link_drop_late();
-    sy_tree_bury();
+    tree_link_drop_late(tree);
+    sy_tree_bury(tree);
 }
 
-void sy_tree_flush(double seconds)
+void sy_tree_flush(struct tree *tree, double seconds)
 {
     double deadline = sy_clock() + seconds;
 
-    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+    for (struct tree_link *link = tree->links; link; link = link->next)
         while (link->state != TREE_LINK_DEAD && link->writing &&
                sy_net_wait(link->fd, POLLOUT, &deadline) == 0)
             tree_link_flush(link);

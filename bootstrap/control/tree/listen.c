@@ -50,17 +50,17 @@ static int tree_listen_at(const struct tree_places *places, uint16_t port, struc
 
 /* Ports of a range are tried from a random one on, so that jobs that start at once do not all try
  * the same. How many addresses, or -errno. */
-static int tree_listen_somewhere(const struct tree_places *places, uint16_t port,
+static int tree_listen_somewhere(struct tree *tree, const struct tree_places *places, uint16_t port,
                                  struct sy_bound *bound, struct sy_error *err)
 {
-    const char *range = sy_tree.host->start ? sy_tree.host->start->ports : "";
+    const char *range = tree->host->start ? tree->host->start->ports : "";
     unsigned first, last, start = 0;
     int count = -EADDRINUSE;
 
     if (port || !*range) {
         count = tree_listen_at(places, port, bound);
         if (count < 0)
-            sy_tree.host->fail(err, -count, "cannot listen on port %u: %s", port, strerror(-count));
+            tree->host->fail(err, -count, "cannot listen on port %u: %s", port, strerror(-count));
         return count;
     }
     count = sy_ports_parse("SHMEM_CONTROL_PORT_RANGE", range, &first, &last, err);
@@ -72,30 +72,30 @@ static int tree_listen_somewhere(const struct tree_places *places, uint16_t port
     for (unsigned i = 0; i <= last - first && i < TRIES && count == -EADDRINUSE; i++)
         count = tree_listen_at(places, (uint16_t)(first + (start + i) % (last - first + 1)), bound);
     if (count < 0)
-        sy_tree.host->fail(err, -count,
-                           "cannot listen on a port of SHMEM_CONTROL_PORT_RANGE=%s: %s", range,
-                           strerror(-count));
+        tree->host->fail(err, -count, "cannot listen on a port of SHMEM_CONTROL_PORT_RANGE=%s: %s",
+                         range, strerror(-count));
     return count;
 }
 
-const char *sy_tree_listens_text(char text[TREE_PLACES])
+const char *sy_tree_listens_text(struct tree *tree, char text[TREE_PLACES])
 {
     struct sockaddr_storage address;
     char one[SY_IP_TEXT];
     size_t used = 0;
 
     *text = '\0';
-    for (int i = 0; i < sy_tree.listens.count && used < TREE_PLACES; i++) {
-        sy_ip_socket(&sy_tree.listens.entry[i], sy_tree.listens.port, 0, &address);
+    for (int i = 0; i < tree->listens.count && used < TREE_PLACES; i++) {
+        sy_ip_socket(&tree->listens.entry[i], tree->listens.port, 0, &address);
         used += (size_t)snprintf(text + used, TREE_PLACES - used, "%s%s", used ? ", " : "",
                                  sy_socket_text(&address, one));
     }
     return text;
 }
 
-int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct sy_error *err)
+int sy_tree_listen_open(struct tree *tree, bool one_host, const char *name, uint16_t port,
+                        struct sy_error *err)
 {
-    const char *networks = sy_tree.host->start ? sy_tree.host->start->networks : "";
+    const char *networks = tree->host->start ? tree->host->start->networks : "";
     struct sy_bound bound[TREE_ADDRESSES];
     struct tree_places places;
     char text[TREE_PLACES];
@@ -104,30 +104,30 @@ int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct s
     if (one_host)
         sy_tree_places_loopback(&places);
     else
-        rc = sy_tree_places(networks, name, &places, err);
-    int count = rc ? rc : tree_listen_somewhere(&places, port, bound, err);
+        rc = sy_tree_places(tree, networks, name, &places, err);
+    int count = rc ? rc : tree_listen_somewhere(tree, &places, port, bound, err);
     if (count < 0)
         return count;
-    sy_tree.listeners = count;
-    sy_tree.listens = (struct tree_addresses){
+    tree->listeners = count;
+    tree->listens = (struct tree_addresses){
         .count = count, .port = bound[0].port, .host = sy_machine_network()};
     for (int i = 0; i < count; i++) {
-        struct epoll_event event = {.events = EPOLLIN, .data.ptr = &sy_tree.listener[i]};
-        sy_tree.listener[i] = bound[i].fd;
-        sy_tree.listens.entry[i] = bound[i].ip;
-        if (epoll_ctl(sy_tree.epoll, EPOLL_CTL_ADD, bound[i].fd, &event) != 0)
-            rc = sy_tree.host->fail(err, errno, "epoll: %s", strerror(errno));
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = &tree->listener[i]};
+        tree->listener[i] = bound[i].fd;
+        tree->listens.entry[i] = bound[i].ip;
+        if (epoll_ctl(tree->epoll, EPOLL_CTL_ADD, bound[i].fd, &event) != 0)
+            rc = tree->host->fail(err, errno, "epoll: %s", strerror(errno));
     }
-    sy_tree.host->log(SY_LOG_INFO, "boot", "listens for other PEs on %s",
-                      sy_tree_listens_text(text));
+    tree->host->log(SY_LOG_INFO, "boot", "listens for other PEs on %s",
+                    sy_tree_listens_text(tree, text));
     return rc;
 }
 
-void sy_tree_listen_close(void)
+void sy_tree_listen_close(struct tree *tree)
 {
-    for (int i = 0; i < sy_tree.listeners; i++)
-        close(sy_tree.listener[i]);
-    sy_tree.listeners = 0;
+    for (int i = 0; i < tree->listeners; i++)
+        close(tree->listener[i]);
+    tree->listeners = 0;
 }
 
 /* ---- strangers and PEs ---- */
@@ -147,15 +147,15 @@ static uint8_t tree_listen_source(const struct sockaddr_storage *from)
 
 /* Of the source that has most connections in this state, the oldest goes: whoever floods pushes out
  * connections of its own. */
-static bool tree_listen_drop(enum tree_link_state state)
+static bool tree_listen_drop(struct tree *tree, enum tree_link_state state)
 {
     struct tree_link *oldest = NULL;
     int count[UINT8_MAX + 1] = {0}, most = 0;
 
-    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+    for (struct tree_link *link = tree->links; link; link = link->next)
         if (link->state == state && ++count[link->source] > count[most])
             most = link->source;
-    for (struct tree_link *link = sy_tree.links; link; link = link->next)
+    for (struct tree_link *link = tree->links; link; link = link->next)
         if (link->state == state && link->source == most)
             oldest = link; /* new ones are put in front */
     if (oldest)
@@ -164,25 +164,25 @@ static bool tree_listen_drop(enum tree_link_state state)
 }
 
 /* Pushes out connections where more have come than are kept. */
-static void tree_listen_make_place(void)
+static void tree_listen_make_place(struct tree *tree)
 {
-    while (sy_tree.silent > TREE_SILENT)
-        tree_listen_drop(TREE_LINK_HELLO);
-    while (sy_tree.opened > TREE_OPENED + 2 * sy_tree.npes)
-        tree_listen_drop(TREE_LINK_OPENED);
+    while (tree->silent > TREE_SILENT)
+        tree_listen_drop(tree, TREE_LINK_HELLO);
+    while (tree->opened > TREE_OPENED + 2 * tree->npes)
+        tree_listen_drop(tree, TREE_LINK_OPENED);
 }
 
-static bool listen_short(int code)
+static bool listen_short(struct tree *tree, int code)
 {
     return (code == EMFILE || code == ENFILE) &&
-           (tree_listen_drop(TREE_LINK_HELLO) || tree_listen_drop(TREE_LINK_OPENED));
+           (tree_listen_drop(tree, TREE_LINK_HELLO) || tree_listen_drop(tree, TREE_LINK_OPENED));
 }
 
 /* What a PE says first has mostly come with the connection: it is read at once, before a flood of
  * others could push the PE out. */
-static void tree_listen_take(int fd, const struct sockaddr_storage *from)
+static void tree_listen_take(struct tree *tree, int fd, const struct sockaddr_storage *from)
 {
-    struct tree_link *link = sy_tree_link_new(fd, TREE_LINK_HELLO);
+    struct tree_link *link = sy_tree_link_new(tree, fd, TREE_LINK_HELLO);
 
     if (!link) {
         close(fd);
@@ -190,56 +190,42 @@ static void tree_listen_take(int fd, const struct sockaddr_storage *from)
     }
     link->source = tree_listen_source(from);
     sy_tree_link_read(link);
-    tree_listen_make_place();
+    tree_listen_make_place(tree);
 }
 
-bool sy_tree_accept(const void *listener)
+bool sy_tree_accept(struct tree *tree, const void *listener)
 {
     struct sockaddr_storage from;
     int which = 0;
 
-    while (which < sy_tree.listeners && listener != &sy_tree.listener[which])
+    while (which < tree->listeners && listener != &tree->listener[which])
         which++;
-    if (which == sy_tree.listeners)
+    if (which == tree->listeners)
         return false;
     for (int taken = 0; taken < ROUND;) {
         socklen_t length = sizeof from;
-        int fd = accept4(sy_tree.listener[which], (struct sockaddr *)&from, &length,
+        int fd = accept4(tree->listener[which], (struct sockaddr *)&from, &length,
                          SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0 && !listen_short(errno) && errno != ECONNABORTED && errno != EINTR)
+        if (fd < 0 && !listen_short(tree, errno) && errno != ECONNABORTED && errno != EINTR)
             break;
         if (fd < 0)
             continue;
         taken++;
-        tree_listen_take(fd, &from);
+        tree_listen_take(tree, fd, &from);
     }
     return true;
 }
 
 /* ---- opening ---- */
 
-int sy_tree_prepare(const struct sy_host *host, struct sy_error *err)
-{
-    sy_tree.host = host;
-    sy_tree.epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (sy_tree.epoll < 0)
-        return host->fail(err, errno, "epoll: %s", strerror(errno));
-    if (gethostname(sy_tree.host_name, sizeof sy_tree.host_name - 1) != 0)
-        strcpy(sy_tree.host_name, "unknown-host");
-    return 0;
-}
-
-int sy_tree_listen(const struct sy_host *host, bool one_host, const char *name, uint16_t port,
+int sy_tree_listen(struct tree_user *user, bool one_host, const char *name, uint16_t port,
                    struct tree_contact *contact, struct sy_error *err)
 {
-    int rc = sy_tree_prepare(host, err);
+    int rc = sy_auth_random(contact->secret, TREE_SECRET);
 
     if (rc)
-        return rc;
-    rc = sy_auth_random(contact->secret, TREE_SECRET);
-    if (rc)
-        return host->fail(err, -rc, "no random numbers: %s", strerror(-rc));
-    rc = sy_tree_listen_open(one_host, name, port, err);
-    contact->root = sy_tree.listens;
+        return user->host->fail(err, -rc, "no random numbers: %s", strerror(-rc));
+    rc = sy_tree_listen_open(user->tree, one_host, name, port, err);
+    contact->root = user->tree->listens;
     return rc;
 }

@@ -1,5 +1,5 @@
-/* What the files of the control tree share. All of it is guarded by sy_tree.lock, except while the
- * process starts, when one thread is here. */
+/* What the files of the control tree share. All of it is guarded by the tree's lock, except while
+ * the process starts, when one thread is here. */
 #ifndef TREE_STATE_H
 #define TREE_STATE_H
 
@@ -53,6 +53,7 @@ enum tree_link_state {
 };
 
 struct tree_link {
+    struct tree *tree;
     struct tree_link *next;
     int fd;
     enum tree_link_state state;
@@ -92,8 +93,9 @@ struct tree_stall {
 
 struct tree {
     pthread_mutex_t lock;
+    struct tree *next; /* of those in this process, for instance.c */
+    struct tree_user *user;
     const struct sy_host *host;
-    const struct tree_rank *rank;
     int pe, npes;
     char host_name[TREE_HOST_NAME];
     unsigned char key[TREE_SECRET]; /* of the handshakes */
@@ -115,6 +117,7 @@ struct tree {
     bool ended;    /* the job ends, with: */
     bool failed;   /* an error ends it, not shmem_global_exit */
     bool mine;     /* this PE ends it, and needs no telling */
+    bool told;     /* the user knows of a process of another release */
     int status;
     struct tree_gather gather;
     struct tree_stall stall;
@@ -126,11 +129,19 @@ struct tree_member {
     struct tree_addresses listens;
 };
 
-extern struct tree sy_tree;
+/* Of the instance of a plugin. */
+static inline struct tree *sy_tree_of(void *self)
+{
+    return ((struct tree_user *)self)->tree;
+}
+
+/* instance.c: a tree, known to forks, and without connections. */
+struct tree *sy_tree_new(const struct sy_host *host, struct sy_error *err);
+void sy_tree_free(struct tree *tree);
 
 /* link.c: seconds that a start may last, and that another PE may take for an answer. */
-double sy_tree_limit(void);
-double sy_tree_patience(void);
+double sy_tree_limit(struct tree *tree);
+double sy_tree_patience(struct tree *tree);
 
 /* ---- address.c ---- */
 
@@ -144,18 +155,18 @@ struct tree_places {
 void sy_tree_places_loopback(struct tree_places *places);
 /* Those that other PEs use: SHMEM_CONTROL_INTERFACES (`networks`), and what this machine has of the
  * addresses of `name`, which may be NULL. */
-int sy_tree_places(const char *networks, const char *name, struct tree_places *places,
-                   struct sy_error *err);
+int sy_tree_places(struct tree *tree, const char *networks, const char *name,
+                   struct tree_places *places, struct sy_error *err);
 
 /* ---- handshake.c ---- */
 
 /* The PE that connects says the first word, in one piece: 0 or -errno. */
-int sy_tree_handshake_open(int fd, unsigned char nonce[TREE_NONCE]);
+int sy_tree_handshake_open(struct tree *tree, int fd, unsigned char nonce[TREE_NONCE]);
 
 /* The rest of it: blocks, at most until the deadline. -EACCES: the other end does not know the
  * secret; -EPROTONOSUPPORT: it is another release of this library; err is filled. */
-int sy_tree_handshake_finish(int fd, const unsigned char nonce[TREE_NONCE], double deadline,
-                             struct sy_error *err);
+int sy_tree_handshake_finish(struct tree *tree, int fd, const unsigned char nonce[TREE_NONCE],
+                             double deadline, struct sy_error *err);
 
 /* The PE that was connected to, with what has arrived (taken from `in`): brings the connection from
  * HELLO over OPENED to PROVED. 1: proved; 0: more has to come; negative: a stranger. */
@@ -170,73 +181,76 @@ int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose,
 
 /* ---- link.c ---- */
 
-struct tree_link *sy_tree_link_new(int fd, enum tree_link_state state);
+struct tree_link *sy_tree_link_new(struct tree *tree, int fd, enum tree_link_state state);
 /* Bytes of the handshake. */
 void sy_tree_link_write(struct tree_link *link, const void *data, size_t length);
 /* These take the packet over; NULL, for which there was no memory, ends the connection. */
 void sy_tree_link_put(struct tree_link *link, struct sy_packet *packet);
 void sy_tree_link_send(struct tree_link *link, const struct sy_frame *frame, const void *body);
 /* To all children, and to the parent if `up`, but to one. */
-void sy_tree_send_to(struct sy_packet *packet, const struct tree_link *except, bool up);
-void sy_tree_send_all_but(const struct tree_link *except, enum sy_control_type type, int pe,
-                          int arg, const void *body, size_t length);
-void sy_tree_send_children(const struct sy_frame *frame, const void *body);
-void sy_tree_send_up(const struct sy_frame *frame, const void *body);
+void sy_tree_send_to(struct tree *tree, struct sy_packet *packet, const struct tree_link *except,
+                     bool up);
+void sy_tree_send_all_but(struct tree *tree, const struct tree_link *except,
+                          enum sy_control_type type, int pe, int arg, const void *body,
+                          size_t length);
+void sy_tree_send_children(struct tree *tree, const struct sy_frame *frame, const void *body);
+void sy_tree_send_up(struct tree *tree, const struct sy_frame *frame, const void *body);
 /* A connection from or to a neighbour: notices when the other host is gone. */
-void sy_tree_link_guard(int fd);
+void sy_tree_link_guard(struct tree *tree, int fd);
 void sy_tree_link_close(struct tree_link *link);
 void sy_tree_link_become(struct tree_link *link, enum tree_link_state state);
 /* Takes in what has come. */
 void sy_tree_link_read(struct tree_link *link);
 /* Does what there is to do, waits for more at most so long. */
-void sy_tree_pump(double seconds);
+void sy_tree_pump(struct tree *tree, double seconds);
 /* Frees the connections that are closed. */
-void sy_tree_bury(void);
+void sy_tree_bury(struct tree *tree);
 /* Until everything that was sent is out, or the time is over. */
-void sy_tree_flush(double seconds);
+void sy_tree_flush(struct tree *tree, double seconds);
 
 /* ---- listen.c ---- */
 
-int sy_tree_prepare(const struct sy_host *host, struct sy_error *err);
-/* Listens, as sy_tree_listen has it, and fills sy_tree.listens. */
-int sy_tree_listen_open(bool one_host, const char *name, uint16_t port, struct sy_error *err);
-void sy_tree_listen_close(void);
+/* Listens, as sy_tree_listen has it, and fills tree->listens. */
+int sy_tree_listen_open(struct tree *tree, bool one_host, const char *name, uint16_t port,
+                        struct sy_error *err);
+void sy_tree_listen_close(struct tree *tree);
 /* "10.1.2.3:5000, [fd00::1]:5000": where this PE listens, as far as there is room. */
-const char *sy_tree_listens_text(char text[TREE_PLACES]);
+const char *sy_tree_listens_text(struct tree *tree, char text[TREE_PLACES]);
 
 /* ---- dial.c ---- */
 
 /* A connection to a PE of this job that has passed the handshake; or -EACCES: what answers does not
  * belong to this job; -EPROTONOSUPPORT: it is another release; -ECONNREFUSED: nothing answers; then
  * err has the cause. patience: seconds for one address. */
-int sy_tree_dial(const struct tree_addresses *to, double patience, double deadline,
-                 struct sy_error *err);
+int sy_tree_dial(struct tree *tree, const struct tree_addresses *to, double patience,
+                 double deadline, struct sy_error *err);
 
 /* ---- what link.c calls, by this table: it knows none of those above it ---- */
 
 /* By type of frame; negative: the other end does not keep to the rules. */
-typedef int tree_taker(struct tree_link *link, const struct sy_frame *header, const char *body);
+typedef int tree_taker(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
+                       const char *body);
 
 struct tree_upper {
     tree_taker *take[SY_CONTROL_TYPES];
     void (*gone)(struct tree_link *link, const char *why);
-    bool (*accept)(const void *listener); /* false: it is no listener */
-    void (*late)(void);                   /* the report's timer */
+    bool (*accept)(struct tree *tree, const void *listener); /* false: it is no listener */
+    void (*late)(struct tree *tree);                         /* the report's timer */
 };
 extern const struct tree_upper sy_tree_upper;        /* join.c */
 extern const struct sy_report_owner sy_tree_reports; /* stall.c */
 
-bool sy_tree_accept(const void *listener);    /* listen.c */
-tree_taker sy_tree_on_up, sy_tree_on_down;    /* allgather.c */
-tree_taker sy_tree_on_mark, sy_tree_on_abort; /* life.c */
+bool sy_tree_accept(struct tree *tree, const void *listener); /* listen.c */
+tree_taker sy_tree_on_up, sy_tree_on_down;                    /* allgather.c */
+tree_taker sy_tree_on_mark, sy_tree_on_abort;                 /* life.c */
 void sy_tree_on_gone(struct tree_link *link, const char *why);
 tree_taker sy_tree_on_rest, sy_tree_on_note, sy_tree_on_ask; /* stall.c */
-void sy_tree_on_late(void);
+void sy_tree_on_late(struct tree *tree);
 
 /* Where a PE is or should be, or NULL. */
-const char *sy_tree_host_of(int pe);
+const char *sy_tree_host_of(void *tree, int pe);
 
 /* The job ends. */
-void sy_tree_end(int status, bool failed);
+void sy_tree_end(struct tree *tree, int status, bool failed);
 
 #endif

@@ -7,7 +7,7 @@
  * Every connection begins with a handshake in which both ends prove that they know the secret; what
  * cannot do that is dropped. Once all PEs have come, nobody listens any more.
  *
- * There is one tree in a process. Functions return 0 or -errno and fill err. */
+ * An instance of a bootstrap has a tree of its own. Functions return 0 or -errno and fill err. */
 #ifndef TREE_TREE_H
 #define TREE_TREE_H
 
@@ -42,13 +42,9 @@ struct tree_contact {
 void sy_tree_contact_encode(const struct tree_contact *contact, char text[TREE_CONTACT_TEXT]);
 int sy_tree_contact_decode(const char *text, struct tree_contact *contact); /* -EINVAL: damaged */
 
-/* On PE 0, before sy_tree_join: listens, and fills the contact with a new secret and the addresses.
- * one_host: all PEs are known to be on this host, so nobody else needs to reach the sockets.
- * name, port: where the others know already, the name by which they look for this host, and a port;
- * else NULL, and 0 for any in the user's range. */
-int sy_tree_listen(const struct sy_host *host, bool one_host, const char *name, uint16_t port,
-                   struct tree_contact *contact, struct sy_error *err);
+struct tree_user;
 
+/* Which PE this is, and how it finds PE 0. */
 struct tree_rank {
     int pe, npes;
     bool one_host; /* all PEs are known to be on this host */
@@ -57,33 +53,50 @@ struct tree_rank {
 
     /* Where PE 0 is; not used on PE 0. Called before each attempt, since names may become known
      * late. */
-    int (*find_root)(struct tree_addresses *root, struct sy_error *err);
+    int (*find_root)(struct tree_user *user, struct tree_addresses *root, struct sy_error *err);
     const char *root_name; /* what the user calls that place, for messages */
     bool root_listens;     /* PE 0 is known to listen already: a refusal is final */
 
     /* The host on which a PE that has not come should be, or NULL; may itself be NULL. */
-    const char *(*host_of)(int pe);
+    const char *(*host_of)(struct tree_user *user, int pe);
 };
 
+/* What an instance of a bootstrap that uses the tree begins with. */
+struct tree_user {
+    const struct sy_host *host;
+    struct tree *tree;
+    struct tree_rank rank; /* filled in before sy_tree_join */
+};
+
+/* Makes an instance of `size` bytes, all zero but for its struct tree_user. 0 or -errno. */
+int sy_tree_open(const struct sy_host *host, size_t size, void **self, struct sy_error *err);
+
+/* On PE 0, before sy_tree_join: listens, and fills the contact with a new secret and the addresses.
+ * one_host: all PEs are known to be on this host, so nobody else needs to reach the sockets.
+ * name, port: where the others know already, the name by which they look for this host, and a port;
+ * else NULL, and 0 for any in the user's range. */
+int sy_tree_listen(struct tree_user *user, bool one_host, const char *name, uint16_t port,
+                   struct tree_contact *contact, struct sy_error *err);
+
 /* Joins: returns when all PEs have come, within the time limit of start-up. Fills *job, and wipes
- * rank->secret, which is of no use any more. -ECANCELED: another PE ends the job, and has said why.
- */
-int sy_tree_join(const struct sy_host *host, struct tree_rank *rank, struct sy_job *job,
-                 struct sy_error *err);
+ * the rank's secret, which is of no use any more. -ECANCELED: another PE ends the job, and has said
+ * why. */
+int sy_tree_join(struct tree_user *user, struct sy_job *job, struct sy_error *err);
 
-bool sy_tree_complete(void); /* all PEs have come */
+bool sy_tree_complete(const struct tree_user *user); /* all PEs have come */
 
-/* Members of struct sy_bootstrap. */
-int sy_tree_allgather(const char *phase, const void *mine, void *all, size_t length, double seconds,
-                      struct sy_error *err);
-void sy_tree_mark(enum sy_mark mark);
-void sy_tree_abort(int status, const char *why);
-int sy_tree_wait_fd(void);
-int sy_tree_event(int *status);
-void sy_tree_close(void);
-void sy_tree_note(const char *text, double seconds, int asked);
-void sy_tree_rests(uint64_t wait, unsigned flags);
-void sy_tree_failing(int status);
+/* Members of struct sy_bootstrap; self is what sy_tree_open has made. */
+int sy_tree_allgather(void *self, const char *phase, const void *mine, void *all, size_t length,
+                      double seconds, struct sy_error *err);
+void sy_tree_mark(void *self, enum sy_mark mark);
+void sy_tree_abort(void *self, int status, const char *why);
+int sy_tree_wait_fd(void *self);
+int sy_tree_event(void *self, int *status);
+void sy_tree_leave(void *self);
+void sy_tree_close(void *self);
+void sy_tree_note(void *self, const char *text, double seconds, int asked);
+void sy_tree_rests(void *self, uint64_t wait, unsigned flags);
+void sy_tree_failing(void *self, int status);
 
 /* Those that no plugin changes. */
 #define SY_TREE_MEMBERS                                                                            \

@@ -87,7 +87,7 @@ static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int e
     (void)events;
     sy_run_say(run, SY_SAY_ENDING, "'%s' was not complete in time: %s on host %s %s not come%s",
                run->gather.phase,
-               sy_list_missing(run->gather.have, run->npes, NULL, missing, sizeof missing), hosts,
+               sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing), hosts,
                one ? "has" : "have", sy_ending_rest(run, false));
     free(hosts);
     sy_ending_begin(run, 1, SY_GRACE_FAILED);

@@ -311,7 +311,7 @@ static int route_choose_intersect(unsigned i, double seconds, struct sy_error *e
     if (mine && all && mutual) {
         for (size_t pe = 0; pe < npes && job.own[i] >= 0; pe++)
             mine[pe / 8] |= (uint8_t)((pe != me && route_choose_reach(i, (int)pe)) << pe % 8);
-        rc = sy_boot->allgather("agreement on pairs", mine, all, bytes, seconds, err);
+        rc = sy_boot->allgather(sy_boot_self, "agreement on pairs", mine, all, bytes, seconds, err);
         for (size_t pe = 0; pe < npes; pe++) {
             bool there = mine[pe / 8] >> pe % 8 & 1, back = all[pe * bytes + me / 8] >> me % 8 & 1;
             mutual[pe] = there && back;
@@ -339,7 +339,7 @@ static int route_choose_agree(bool beyond, double seconds, struct sy_error *err)
 
     if (!all)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
-    int rc = sy_boot->allgather("agreement on routes", &mine, all, sizeof mine, seconds, err);
+    int rc = sy_boot->allgather(sy_boot_self, "agreement on routes", &mine, all, sizeof mine, seconds, err);
     if (!rc)
         rc = route_choose_take_verdicts(all, &failed, &one_sided, err);
     free(all);
@@ -543,7 +543,7 @@ static int route_choose_show_table(const struct sy_route_cell *row, double secon
     int rc = 0;
 
     if (all)
-        rc = sy_boot->allgather("table of routes", row, all, npes * sizeof *row, seconds, err);
+        rc = sy_boot->allgather(sy_boot_self, "table of routes", row, all, npes * sizeof *row, seconds, err);
     if (all && !rc && !sy_world.pe)
         sy_routes_show(all, sy_world.npes, job.name);
     free(all);

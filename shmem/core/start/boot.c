@@ -13,8 +13,10 @@
 #include "util/plugin.h"
 
 const struct sy_bootstrap *sy_boot;
+void *sy_boot_self;
 
 static struct sy_plugin chosen;
+static void *settings; /* of the chosen one */
 static struct sy_job joined;
 static unsigned char *key; /* of the job */
 
@@ -25,59 +27,62 @@ static int no_probe(struct sy_error *err)
     return sy_fail(err, ENODEV, "the plugin has no probe");
 }
 
-static int boot_no_open(const struct sy_host *host, struct sy_job *job, struct sy_error *err)
+static int boot_no_open(const struct sy_host *host, const void *values, void **self,
+                        struct sy_job *job, struct sy_error *err)
 {
-    (void)host, (void)job;
+    (void)host, (void)values, (void)self, (void)job;
     return sy_fail(err, EOPNOTSUPP, "the plugin has no open");
 }
 
-static int boot_no_allgather(const char *phase, const void *mine, void *all, size_t length,
-                             double seconds, struct sy_error *err)
+static int boot_no_allgather(void *self, const char *phase, const void *mine, void *all,
+                             size_t length, double seconds, struct sy_error *err)
 {
-    (void)mine, (void)all, (void)length, (void)seconds;
+    (void)self, (void)mine, (void)all, (void)length, (void)seconds;
     return sy_fail(err, EOPNOTSUPP, "%s: the plugin has no allgather", phase);
 }
 
-static void no_mark(enum sy_mark mark)
+static void no_mark(void *self, enum sy_mark mark)
 {
-    (void)mark;
+    (void)self, (void)mark;
 }
 
-static void no_abort(int status, const char *why)
+static void no_abort(void *self, int status, const char *why)
 {
-    (void)status, (void)why;
+    (void)self, (void)status, (void)why;
 }
 
-static int boot_no_wait_fd(void)
+static int boot_no_wait_fd(void *self)
 {
+    (void)self;
     return -1;
 }
 
-static int boot_no_event(int *status)
+static int boot_no_event(void *self, int *status)
 {
-    (void)status;
+    (void)self, (void)status;
     return SY_EVENT_NONE;
 }
 
-static void boot_no_close(void)
+static void boot_no_close(void *self)
 {
+    (void)self;
 }
 
-static void boot_no_note(const char *text, double seconds, int asked)
+static void boot_no_note(void *self, const char *text, double seconds, int asked)
 {
-    (void)asked;
+    (void)self, (void)asked;
     sy_log(SY_LOG_WARN, "boot", "this PE has been waiting for %.0f seconds: it is %s", seconds,
            text);
 }
 
-static void no_rests(uint64_t wait, unsigned flags)
+static void no_rests(void *self, uint64_t wait, unsigned flags)
 {
-    (void)wait, (void)flags;
+    (void)self, (void)wait, (void)flags;
 }
 
-static void no_failing(int status)
+static void no_failing(void *self, int status)
 {
-    (void)status;
+    (void)self, (void)status;
 }
 
 static const struct sy_bootstrap stubs = {
@@ -93,6 +98,7 @@ static const struct sy_bootstrap stubs = {
     .note = boot_no_note,
     .failing = no_failing,
     .rests = no_rests,
+    .leave = boot_no_close,
 };
 
 /* ---- choice ---- */
@@ -214,10 +220,17 @@ static int boot_choose_named(const char *name, struct sy_error *err)
     return sy_fail(err, -rc, "SHMEM_BOOTSTRAP=%s: %s", name, why.text);
 }
 
-static int add_options(const struct sy_bootstrap *b, struct sy_options *options,
-                       struct sy_error *err)
+static int boot_add_options(const struct sy_bootstrap *b, struct sy_options *options,
+                            struct sy_error *err)
 {
-    return b->options ? sy_options_add(options, b->name, b->options, b->settings, err) : 0;
+    return b->options ? sy_options_add(options, b->name, b->options, settings, err) : 0;
+}
+
+static void boot_drop(void)
+{
+    free(settings);
+    settings = NULL;
+    sy_plugin_close(&chosen);
 }
 
 const unsigned char *sy_boot_key(void)
@@ -247,29 +260,39 @@ static void boot_wipe_key(void)
     key = NULL;
 }
 
+/* Reads the settings of the chosen plugin, and joins. */
+static int boot_join(const struct sy_bootstrap *b, struct sy_options *options,
+                     const struct sy_host *host, struct sy_error *err)
+{
+    settings = calloc(1, b->settings_size + 1);
+    int rc = settings ? boot_add_options(b, options, err) : sy_fail(err, ENOMEM, "no memory");
+
+    joined = (struct sy_job){.size = sizeof joined};
+    if (!rc)
+        rc = b->open(host, settings, &sy_boot_self, &joined, err);
+    if (!rc || sy_boot_self) /* also where it fails: it may know how to tell the others */
+        sy_boot = b;
+    return rc;
+}
+
 int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy_host *host,
                  struct sy_job *job, struct sy_error *err)
 {
     if (sy_boot) {
         *job = joined;
-        return add_options(sy_boot, options, err);
+        return boot_add_options(sy_boot, options, err);
     }
     int rc = !strcmp(wanted, "auto") ? boot_choose_auto(err) : boot_choose_named(wanted, err);
     if (rc)
         return rc;
-    const struct sy_bootstrap *b = chosen.table;
     struct sy_error why = {""};
-    rc = add_options(b, options, &why);
-    if (rc) {
-        sy_fail(err, -rc, "bootstrap %s: %s", b->name, why.text);
-        sy_plugin_close(&chosen);
-        return rc;
-    }
-    sy_boot = b; /* also where it fails to open: it may know how to tell the others */
-    rc = b->open(host, &joined, &why);
+    rc = boot_join(chosen.table, options, host, &why);
     if (rc)
-        return sy_fail(err, -rc, "bootstrap %s: %s", b->name, why.text);
-    rc = boot_keep_key(err);
+        sy_fail(err, -rc, "bootstrap %s: %s", chosen.name, why.text);
+    else
+        rc = boot_keep_key(err);
+    if (rc && !sy_boot)
+        boot_drop();
     *job = joined;
     return rc;
 }
@@ -277,15 +300,16 @@ int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy
 void sy_boot_leave(void)
 {
     if (sy_boot)
-        sy_boot->close();
+        sy_boot->leave(sy_boot_self);
 }
 
 void sy_boot_close(void)
 {
     if (!sy_boot)
         return;
-    sy_boot->close();
+    sy_boot->close(sy_boot_self);
     sy_boot = NULL;
+    sy_boot_self = NULL;
     boot_wipe_key();
-    sy_plugin_close(&chosen);
+    boot_drop();
 }

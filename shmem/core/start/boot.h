@@ -6,8 +6,9 @@
 #include <switchyard/bootstrap.h>
 #include <switchyard/host.h>
 
-/* The chosen plugin; NULL before sy_boot_open and after sy_boot_close. */
+/* The chosen plugin, and its instance; NULL before sy_boot_open and after sy_boot_close. */
 extern const struct sy_bootstrap *sy_boot;
+extern void *sy_boot_self;
 
 struct sy_options;
 

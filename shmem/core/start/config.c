@@ -23,7 +23,8 @@ struct sy_config sy_config = {.debug = "",
                               .log_pes = "",
                               .log_file = "",
                               .coll_radix = 4,
-                              .start = {.init_timeout = 120,
+                              .start = {.size = sizeof(struct sy_start),
+                                        .init_timeout = 120,
                                         .peer_timeout = 10,
                                         .ports = "",
                                         .networks = "",
@@ -268,6 +269,7 @@ struct sy_options *sy_config_load(struct sy_error *err)
         return NULL;
     }
     read.config.debug = config_debug_categories(read.config.debug);
+    read.config.start.size = sizeof read.config.start;
     sy_config = read.config;
     /* Only now: sy_config has had strings of the former set until here. */
     sy_options_free(current);

@@ -160,8 +160,8 @@ static int start_exchange_check_settings(const struct sy_options *options, doubl
     for (uint32_t i = 0; i < most && !rc; i++)
         mine[i] = start_exchange_setting(options, i);
     if (!rc)
-        rc = sy_boot->allgather("comparison of settings", mine, all, most * sizeof *mine, seconds,
-                                err);
+        rc = sy_boot->allgather(sy_boot_self, "comparison of settings", mine, all,
+                                most * sizeof *mine, seconds, err);
     if (!rc)
         rc = start_exchange_compare(options, mine, all, most, err);
     free(mine);
@@ -286,7 +286,8 @@ static int start_exchange_mapped(double seconds, struct sy_error *err)
     for (int n = 0; n < places.nodes; n++)
         places.mapped[n] = !alike || mine;
     if (!alike)
-        rc = sy_boot->allgather("exchange of mappings", &mine, all, sizeof mine, seconds, err);
+        rc = sy_boot->allgather(sy_boot_self, "exchange of mappings", &mine, all, sizeof mine,
+                                seconds, err);
     for (int pe = 0; !alike && !rc && pe < sy_world.npes; pe++)
         if (!all[pe])
             places.mapped[places.node[pe]] = false;
@@ -357,7 +358,8 @@ static int start_exchange_packs(const char *pack, size_t stride, bool beyond, do
 
     if (all && mine) {
         memcpy(mine, pack, cards[sy_world.pe].pack);
-        rc = sy_boot->allgather("exchange of addresses", mine, all, stride, seconds, err);
+        rc = sy_boot->allgather(sy_boot_self, "exchange of addresses", mine, all, stride, seconds,
+                                err);
         if (!rc && !places.nodes)
             rc = start_exchange_make_places(all, stride, err);
         /* The pack is the host name, NUL, then what sy_routes_pack wrote; the name has one length
@@ -439,7 +441,7 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     cards = calloc((size_t)sy_world.npes, sizeof *cards);
     if (!cards)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
-    int rc = sy_boot->allgather(IDENTITIES, &mine, cards, sizeof mine, seconds, err);
+    int rc = sy_boot->allgather(sy_boot_self, IDENTITIES, &mine, cards, sizeof mine, seconds, err);
     if (!rc)
         rc = start_exchange_check_settings(options, seconds, err);
     if (!rc) {

@@ -241,9 +241,10 @@ void sy_world_open(int thread_level)
     if (!sy_world.npes)
         world_guess_identity();
     int rc = world_start(&err);
-    if (rc == -ECANCELED) { /* the launcher is ending the job; whoever caused it has said why */
+    if (rc == -ECANCELED &&
+        sy_boot) { /* the launcher is ending the job; whoever caused it has said why */
         int status = 1;
-        sy_boot->event(&status);
+        sy_boot->event(sy_boot_self, &status);
         sy_leave(status);
     }
     if (rc)
@@ -251,7 +252,7 @@ void sy_world_open(int thread_level)
     sy_rest_threads_end();
     world_print_by_lines();
     world_say_hello();
-    sy_boot->mark(SY_MARK_INITIALIZED);
+    sy_boot->mark(sy_boot_self, SY_MARK_INITIALIZED);
     sy_windows_hot(sy_world.npes, !sy_config.check);
 }
 
@@ -265,7 +266,7 @@ void sy_world_missing(const char *routine)
 
 void sy_world_close(void)
 {
-    sy_boot->mark(SY_MARK_FINALIZED);
+    sy_boot->mark(sy_boot_self, SY_MARK_FINALIZED);
     sy_progress_stop();
     sy_teams_close();
     sy_ctx_control_close();

@@ -299,7 +299,7 @@ static void wait_progress_on_rest(struct ev_loop *loop, ev_timer *watcher, int e
     progress.rest_flags = flags;
     progress.rested = wait;
     progress.told = seconds;
-    sy_boot->rests(wait, flags);
+    sy_boot->rests(sy_boot_self, wait, flags);
 }
 
 static void wait_progress_answer_rest(void)
@@ -310,7 +310,7 @@ static void wait_progress_answer_rest(void)
 
     if (sy_config.deadlock_timeout > 0)
         wait = sy_rest_look(sy_config.deadlock_timeout, &flags, &seconds);
-    sy_boot->rests(wait, flags);
+    sy_boot->rests(sy_boot_self, wait, flags);
 }
 
 static void wait_progress_tell(bool asked)
@@ -320,7 +320,7 @@ static void wait_progress_tell(bool asked)
 
     if (asked)
         wait_progress_answer_rest();
-    sy_boot->note(text, seconds, asked);
+    sy_boot->note(sy_boot_self, text, seconds, asked);
 }
 
 /* Jobs that last are worth some preparation. */
@@ -397,7 +397,7 @@ void sy_progress_hear_out(void)
     const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
     const uint64_t end = sy_clock_ns() + HEARD_OUT_NS;
 
-    if (!sy_boot || sy_boot->wait_fd() < 0 || getpid() != sy_world.process)
+    if (!sy_boot || sy_boot->wait_fd(sy_boot_self) < 0 || getpid() != sy_world.process)
         return;
     while (sy_clock_ns() < end) {
         if (sy_guard_hear())
@@ -505,7 +505,7 @@ static int wait_progress_watch_transports(bool *any, struct sy_error *err)
 
 static bool wait_progress_watch_launcher(void)
 {
-    int fd = sy_boot->wait_fd();
+    int fd = sy_boot->wait_fd(sy_boot_self);
 
     if (fd < 0)
         return false;

@@ -1,0 +1,116 @@
+/* Instances of the control tree: making one, freeing it, and what a fork does to it. The list of
+ * all is the only variable of the tree that no instance owns, since what a fork calls is told of
+ * none.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "bootstrap/control/tree/state.h"
+
+/* The trees of this process, so that forks know of them; by the lock. */
+static struct tree *trees;
+static pthread_mutex_t trees_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A process that this one starts is no PE. Were its copies of the sockets left open, nobody would
+ * notice this PE's death while it lives. */
+static void instance_in_child(void)
+{
+    for (struct tree *tree = trees; tree; tree = tree->next) {
+        for (struct tree_link *link = tree->links; link; link = link->next)
+            if (link->state != TREE_LINK_DEAD)
+                close(link->fd);
+        sy_tree_listen_close(tree);
+        if (tree->epoll >= 0)
+            close(tree->epoll);
+        if (tree->stall.timer >= 0)
+            close(tree->stall.timer);
+        tree->epoll = tree->stall.timer = -1;
+        tree->links = tree->parent = NULL;
+        explicit_bzero(tree->key, sizeof tree->key);
+        explicit_bzero(tree->seed, sizeof tree->seed);
+        tree->ended = true;
+        pthread_mutex_init(&tree->lock, NULL);
+    }
+    pthread_mutex_init(&trees_lock, NULL);
+}
+
+static void instance_enter(struct tree *tree)
+{
+    static bool told;
+
+    pthread_mutex_lock(&trees_lock);
+    if (!told)
+        pthread_atfork(NULL, NULL, instance_in_child);
+    told = true;
+    tree->next = trees;
+    trees = tree;
+    pthread_mutex_unlock(&trees_lock);
+}
+
+struct tree *sy_tree_new(const struct sy_host *host, struct sy_error *err)
+{
+    struct tree *tree = calloc(1, sizeof *tree);
+
+    if (!tree) {
+        host->fail(err, ENOMEM, "no memory for the control tree");
+        return NULL;
+    }
+    tree->host = host;
+    tree->stall.timer = -1;
+    pthread_mutex_init(&tree->lock, NULL);
+    tree->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (tree->epoll < 0) {
+        host->fail(err, errno, "epoll: %s", strerror(errno));
+        free(tree);
+        return NULL;
+    }
+    if (gethostname(tree->host_name, sizeof tree->host_name - 1) != 0)
+        strcpy(tree->host_name, "unknown-host");
+    instance_enter(tree);
+    return tree;
+}
+
+void sy_tree_free(struct tree *tree)
+{
+    struct tree **at = &trees;
+
+    pthread_mutex_lock(&trees_lock);
+    while (*at != tree)
+        at = &(*at)->next;
+    *at = tree->next;
+    pthread_mutex_unlock(&trees_lock);
+    for (struct tree_link *link = tree->links; link; link = link->next)
+        sy_tree_link_close(link);
+    sy_tree_bury(tree);
+    sy_tree_listen_close(tree);
+    if (tree->stall.timer >= 0)
+        close(tree->stall.timer);
+    if (tree->epoll >= 0)
+        close(tree->epoll);
+    sy_gather_free(&tree->gather.parts);
+    sy_report_free(&tree->stall.report);
+    free(tree->member);
+    free(tree->joined);
+    explicit_bzero(tree, sizeof *tree);
+    free(tree);
+}
+
+int sy_tree_open(const struct sy_host *host, size_t size, void **self, struct sy_error *err)
+{
+    struct tree_user *user = calloc(1, size);
+
+    if (!user)
+        return host->fail(err, ENOMEM, "no memory for an instance of a bootstrap");
+    user->host = host;
+    user->tree = sy_tree_new(host, err);
+    if (!user->tree) {
+        free(user);
+        return -ENOMEM;
+    }
+    user->tree->user = user;
+    *self = user;
+    return 0;
+}
