@@ -57,7 +57,7 @@ transports_ofi_shmem_transport_ofi_la_SOURCES = \
 	transports/ofi/rma.c transports/ofi/message.c transports/ofi/request.c \
 	transports/ofi/serve.c transports/ofi/progress.c transports/ofi/sleep.c transports/ofi/wakeup.c \
 	transports/ofi/address.c transports/ofi/keys.c transports/ofi/offers.c transports/ofi/probe.c \
-	shmem/util/siphash.h $(auth_sources) $(net_file_sources)
+	shmem/util/siphash.h $(engine_sources) $(auth_sources) $(net_file_sources)
 transports_ofi_shmem_transport_ofi_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_LDFLAGS = $(transport_ldflags)

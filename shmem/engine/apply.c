@@ -5,7 +5,9 @@ const char sy_apply_outside[] = "a request names memory that is not symmetric, o
 
 #define STORE_NEXT(TYPE)                                                                           \
     do {                                                                                           \
-        SY_APPLY_STORE(TYPE);                                                                      \
+        TYPE value;                                                                                \
+        memcpy(&value, from, sizeof value);                                                        \
+        __atomic_store_n((TYPE *)(void *)to, value, __ATOMIC_RELEASE);                             \
         to += sizeof(TYPE);                                                                        \
         from += sizeof(TYPE);                                                                      \
         length -= sizeof(TYPE);                                                                    \
@@ -18,6 +20,7 @@ const char sy_apply_outside[] = "a request names memory that is not symmetric, o
 #define COPY memcpy
 #endif
 
+/* Each store is aligned by those before it. */
 SY_ORDERED_ELSEWHERE void sy_apply_store(char *to, const char *from, size_t length)
 {
 #ifndef SY_THREAD_SANITIZER
@@ -32,6 +35,12 @@ SY_ORDERED_ELSEWHERE void sy_apply_store(char *to, const char *from, size_t leng
         STORE_NEXT(uint16_t);
     if ((uintptr_t)to & 4 && length >= 4)
         STORE_NEXT(uint32_t);
+    while (length >= 32) {
+        STORE_NEXT(uint64_t);
+        STORE_NEXT(uint64_t);
+        STORE_NEXT(uint64_t);
+        STORE_NEXT(uint64_t);
+    }
     while (length >= 8)
         STORE_NEXT(uint64_t);
     if (length & 4)
@@ -142,8 +151,7 @@ static bool apply_get_strided(const struct sy_regions *regions, const char *word
 
 /* ---- all ---- */
 
-static bool apply_put_bytes(const struct sy_regions *regions, const char *words,
-                            const char *payload)
+bool sy_apply_put_long(const struct sy_regions *regions, const char *words, const char *payload)
 {
     uint64_t header = sy_record_word(words), length = sy_record_data(words);
     char *to = sy_regions_find(regions, header, sy_record_offset(header), length);
@@ -195,7 +203,7 @@ const char *sy_apply(const struct sy_regions *regions, const char *words, const 
         done = sy_apply_put(regions, sy_record_word(words), words + 8);
         break;
     case SY_RECORD_PUT_LONG:
-        done = apply_put_bytes(regions, words, payload);
+        done = sy_apply_put_long(regions, words, payload);
         break;
     case SY_RECORD_GET:
     case SY_RECORD_GET_LONG:

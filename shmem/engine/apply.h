@@ -69,6 +69,9 @@ SY_INLINE bool sy_apply_update(const struct sy_regions *regions, uint64_t header
     return true;
 }
 
+/* Any put that is no element. */
+bool sy_apply_put_long(const struct sy_regions *regions, const char *words, const char *payload);
+
 /* Any other request but SY_RECORD_AWAIT. words, payload: of a whole record, of which nobody else
  * writes the words now. reply: room for the padded length by sy_record_reply; it may be `payload`.
  * NULL, or how the request breaks the rules. sy_regions_ensure has been called. */

@@ -5,6 +5,7 @@
  *
  * What must hold: nothing is touched outside of the windows (AddressSanitizer), a message without a
  * right authenticator changes nothing, and a reply changes only what has been asked of its PE. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,14 @@ static void *memory(int pe, unsigned window, uint64_t offset, size_t length)
     return window_base[window] + offset;
 }
 
+static int window(unsigned index, struct sy_window *out)
+{
+    if (index >= WINDOWS)
+        return -ENOENT;
+    *out = (struct sy_window){.base = window_base[index], .length = window_length[index]};
+    return 0;
+}
+
 static void amo(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
                 uint64_t *result)
 {
@@ -91,6 +100,7 @@ static const struct sy_host host = {.size = sizeof host,
                                     .fail = set_error,
                                     .place = place,
                                     .memory = memory,
+                                    .window = window,
                                     .amo = amo,
                                     .lost = lost,
                                     .soon = soon,
@@ -240,8 +250,7 @@ static void end(void)
     ctx = NULL;
     sy_ofi_wakeup_close(&ofi);
     sy_ofi_serve_close(&ofi);
-    free(ofi.peer);
-    ofi.peer = NULL;
+    sy_ofi_disconnect(&ofi);
     for (int w = 0; w < WINDOWS; w++)
         free(window_base[w]);
 }

@@ -18,7 +18,7 @@ struct address_head {
     unsigned char nonce[OFI_NONCE];
 };
 
-enum { PROTOCOL = 3, PART_KEY = 1, PART_BASE = 2 };
+enum { PROTOCOL = 4, PART_KEY = 1, PART_BASE = 2 };
 
 static uint32_t address_provider_hash(struct ofi_state *ofi)
 {
@@ -73,6 +73,20 @@ size_t sy_ofi_address(void *self, void *buffer, size_t room)
     return (size_t)(at + length - (char *)buffer);
 }
 
+/* Whether a PE's messages are those of another build. One such PE is told of. */
+static bool address_is_foreign(struct ofi_state *ofi, int pe, unsigned protocol)
+{
+    if (protocol == PROTOCOL)
+        return false;
+    if (!ofi->foreign)
+        ofi->host->log(SY_LOG_WARN, "ofi",
+                       "PE %d on host %s has another build of this library, whose messages are of "
+                       "version %u, here %u: it is not reached by this transport",
+                       pe, ofi->host->place(pe).host, protocol, (unsigned)PROTOCOL);
+    ofi->foreign = true;
+    return true;
+}
+
 /* Reads PE pe's address. One of zeros is that of a PE without this transport. */
 static int address_meet(struct ofi_state *ofi, int pe, const char *address, size_t stride)
 {
@@ -81,8 +95,9 @@ static int address_meet(struct ofi_state *ofi, int pe, const char *address, size
 
     memcpy(&head, address, sizeof head);
     size_t windows = head.native * window_bytes(head.parts);
-    if (ofi->mute || head.provider != address_provider_hash(ofi) || head.protocol != PROTOCOL ||
-        !head.name || head.native > OFI_WINDOWS || sizeof head + windows + head.name > stride)
+    if (ofi->mute || head.provider != address_provider_hash(ofi) || !head.name ||
+        address_is_foreign(ofi, pe, head.protocol) || head.native > OFI_WINDOWS ||
+        sizeof head + windows + head.name > stride)
         return 0;
     const char *at = address + sizeof head;
     int rc = sy_ofi_pair_key(peer, head.nonce);
@@ -113,13 +128,18 @@ int sy_ofi_connect(void *self, const void *addresses, size_t stride, double seco
     struct ofi_state *ofi = self;
     int npes = ofi->host->npes;
 
+    int rc = sy_regions_open(&ofi->regions, ofi->host, false, err);
+    if (!rc)
+        rc = sy_regions_fits(&ofi->regions, err);
+    if (rc)
+        return rc;
     ofi->peer = calloc((size_t)npes, sizeof *ofi->peer);
     if (!ofi->peer)
         return ofi->host->fail(err, ENOMEM, "no memory for %d PEs", npes);
     for (int pe = 0; pe < npes; pe++) {
         ofi->peer[pe].ofi = ofi;
         ofi->peer[pe].pe = pe;
-        int rc = address_meet(ofi, pe, (const char *)addresses + (size_t)pe * stride, stride);
+        rc = address_meet(ofi, pe, (const char *)addresses + (size_t)pe * stride, stride);
         if (rc) {
             char what[64];
             snprintf(what, sizeof what, "getting ready to reach PE %d", pe);
@@ -128,7 +148,20 @@ int sy_ofi_connect(void *self, const void *addresses, size_t stride, double seco
     }
     double most = ofi->settings->contact_timeout;
     ofi->probes.watching = true; /* first contact has a limit of its own */
-    int rc = most > 0 ? sy_ofi_contact(ofi, most < seconds ? most : seconds, err) : 0;
+    rc = most > 0 ? sy_ofi_contact(ofi, most < seconds ? most : seconds, err) : 0;
     ofi->probes.watching = !ofi->traits.tcp;
     return rc;
+}
+
+void sy_ofi_disconnect(struct ofi_state *ofi)
+{
+    size_t npes = ofi->peer ? (size_t)ofi->host->npes : 0;
+
+    for (size_t pe = 0; pe < npes; pe++)
+        sy_ofi_answers_close(&ofi->peer[pe]);
+    if (npes)
+        explicit_bzero(ofi->peer, npes * sizeof *ofi->peer);
+    free(ofi->peer);
+    ofi->peer = NULL;
+    sy_regions_close(&ofi->regions);
 }

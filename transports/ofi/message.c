@@ -77,7 +77,7 @@ struct ofi_message *sy_ofi_take(struct ofi_pool *pool)
         pool->free = message->next;
         pool->taken++;
         message->next = NULL;
-        message->answer = 0;
+        message->reply = 0;
         message->header->length = sizeof *message->header;
         message->header->flags = 0;
     }
@@ -200,7 +200,7 @@ void sy_ofi_send(struct ofi_message *message)
     struct ofi_state *ofi = message->peer->ofi;
     struct ofi_peer *peer = message->peer;
 
-    if (message->pool->replies)
+    if (message->pool->replies && message->header->length > sizeof *message->header)
         message->header->sequence = ++peer->replied;
     message_complete_header(message);
     if (!message->pool->replies) {
@@ -259,26 +259,23 @@ void sy_ofi_forget(struct ofi_peer *peer)
 
 /* ---- requests ---- */
 
-/* Room for `bytes` (a multiple of 8) at the end of the peer's open message: 0 and *at, or -EAGAIN.
- */
-int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at)
+/* Room for `bytes` (a multiple of 8) at the end of the peer's open message, or NULL for now. */
+char *sy_ofi_room(struct ofi_peer *peer, size_t bytes)
 {
     struct ofi_state *ofi = peer->ofi;
 
-    if (peer->open && peer->open->header->length + bytes > OFI_MESSAGE) {
+    if (peer->open && peer->open->header->length + bytes > OFI_MESSAGE)
         sy_ofi_push(peer, false);
-    }
     if (!peer->open) {
         if (peer->sent - peer->acked >= ofi->traits.window)
-            return -EAGAIN;
+            return NULL;
         peer->open = sy_ofi_take(&ofi->requests);
         if (!peer->open)
-            return -EAGAIN;
+            return NULL;
         peer->open->peer = peer;
         peer->open->header->flags = OFI_REQUEST;
     }
-    *at = (char *)peer->open->header + peer->open->header->length;
-    return 0;
+    return (char *)peer->open->header + peer->open->header->length;
 }
 
 /* Whether the open message should leave: few are unacknowledged, or no acknowledgement is to come
@@ -323,6 +320,8 @@ int sy_ofi_push(struct ofi_peer *peer, bool ack)
         return 0;
     peer->open = NULL;
     message->header->sequence = ++peer->sent;
+    if (message->reply)
+        message->header->flags |= OFI_WANTS_REPLY;
     if (ack || peer->sent - peer->asked >= peer->ofi->traits.window / 4) {
         message->header->flags |= OFI_ACK_ME;
         peer->asked = peer->sent;
@@ -349,8 +348,6 @@ void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence)
 /* 0 if message `sequence` has been acknowledged; else sees to it that it will be: -EAGAIN. */
 int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
 {
-    void *at;
-
     if (sy_ofi_reached(peer->acked, sequence))
         return 0;
     peer->lone = sequence == peer->acked + 1 &&
@@ -358,7 +355,7 @@ int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
     if (sy_ofi_reached(peer->asked, sequence))
         return -EAGAIN;
     /* Either the open message is the one, or one behind it asks. */
-    if (peer->open || !sy_ofi_room(peer, 0, &at))
+    if (peer->open || sy_ofi_room(peer, 0))
         sy_ofi_push(peer, true);
     return -EAGAIN;
 }
@@ -366,10 +363,8 @@ int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
 /* Has it told when all that has been sent until now has arrived, at its leisure. */
 void sy_ofi_prove(struct ofi_peer *peer)
 {
-    void *at;
-
     peer->lone = false;
-    if (!peer->proving && !sy_ofi_room(peer, 0, &at))
+    if (!peer->proving && sy_ofi_room(peer, 0))
         sy_ofi_push(peer, true);
 }
 

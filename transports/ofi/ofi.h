@@ -4,7 +4,7 @@
  * plugin.c     the plugin's table, its options, contexts
  * address.c    what PEs tell each other about their endpoints
  * contact.c    whether other hosts can be reached, before routes are chosen
- * request.c    put, get, atomics and strided transfers as records of messages
+ * request.c    the data calls: put, get, atomics and strided transfers as records of messages
  * rma.c        put and get by the provider's own remote memory access; fence and quiet
  * progress.c   polls completion queues; when the core's progress thread sleeps and wakes
  * serve.c      the target's side: applies records, sends replies
@@ -40,6 +40,8 @@
 #include <string.h>
 #include <switchyard/transport.h>
 
+#include "engine/pending.h"
+#include "engine/regions.h"
 #include "util/count.h"
 #include "util/siphash.h"
 
@@ -51,7 +53,6 @@
 #define OFI_REQUESTS   64      /* messages of requests under way, all PEs together */
 #define OFI_REPLIES    64      /* messages of replies under way */
 #define OFI_RECEIVES   64      /* posted receive buffers */
-#define OFI_FETCHES    256     /* requests that wait for a reply */
 #define OFI_OPERATIONS 512     /* native transfers under way on an endpoint */
 #define OFI_LITTLE     8192    /* bytes; with no more than that under way a PE counts as idle */
 #define OFI_TICK_NS    250000L /* between looks where nothing is sure to wake who sleeps */
@@ -99,7 +100,7 @@ struct ofi_slot {
     enum ofi_kind kind;
 };
 
-/* ---- messages: a header and records ---- */
+/* ---- messages: a header, and records (engine/record.h) or replies ---- */
 
 enum {
     OFI_ACK_ME = 1,
@@ -115,7 +116,7 @@ struct ofi_header {
     uint32_t source; /* the sender's PE */
     uint16_t length; /* of the message */
     uint16_t flags;
-    uint32_t sequence; /* of requests, and apart from them of replies, from 1 */
+    uint32_t sequence; /* of requests, and apart from them of replies with records, from 1 */
     uint32_t ack;      /* messages of requests from the receiver that the sender has applied */
 };
 
@@ -123,41 +124,12 @@ _Static_assert(sizeof(struct ofi_header) == 24 && offsetof(struct ofi_header, so
                "the header has holes");
 _Static_assert(OFI_MESSAGE <= UINT16_MAX, "the length of a message fits its field");
 
-enum ofi_record_kind {
-    OFI_PUT,
-    OFI_GET,
-    OFI_AMO,
-    OFI_FETCH,
-    OFI_PUT_BLOCKS,
-    OFI_GET_BLOCKS,
-    OFI_REPLY
-};
-
-/* A record; what follows it depends on its kind and is padded to 8 bytes. */
-struct ofi_record {
-    uint8_t kind, op;
-    uint16_t window;
-    uint32_t length; /* bytes of data that follow or are wanted; width of an atomic operation */
-    uint64_t offset; /* in the window; of a reply: its number */
-};
-
-/* Follows an atomic operation; `compare` and `number` only where a reply is wanted. */
-struct ofi_amo_part {
-    uint64_t operand, compare, number;
-};
-
-/* Follows a strided transfer; length of the record is that of the packed data. */
-struct ofi_blocks_part {
-    int64_t stride;
-    uint32_t block, number;
-};
-
 struct ofi_message {
     struct ofi_slot slot;
     struct ofi_message *next;
     struct ofi_peer *peer;
     struct ofi_pool *pool;     /* that it comes from */
-    uint32_t answer;           /* bytes of records that the reply to it will have */
+    uint32_t reply;            /* bytes of what its requests ask for */
     struct ofi_header *header; /* OFI_MESSAGE bytes in a slab */
 };
 
@@ -169,16 +141,11 @@ struct ofi_pool {
     bool replies;
 };
 
-/* Somebody who waits for a reply. */
-struct ofi_fetch {
-    struct ofi_fetch *next;
-    int pe; /* of whom */
-    void *result;
-    size_t length, block; /* block: of a strided get, or 0 */
-    ptrdiff_t stride;
-    struct sy_transport_ctx *ctx; /* counts it in `fetches`, or NULL */
-    _Atomic int *left;            /* counts it there, or NULL */
-    bool busy;
+/* Where the replies of a peer go; they come in the order of the requests. */
+struct ofi_answers {
+    struct sy_pending_replies pending;
+    _Atomic uint64_t bytes; /* of replies that have come */
+    struct sy_pending_reply table[SY_PENDING_MOST];
 };
 
 union ofi_ip {
@@ -205,8 +172,9 @@ struct ofi_peer {
     uint32_t sent, acked, asked; /* requests: sent, acknowledged, acknowledgement asked for up to */
     uint32_t received;           /* requests of that PE: come; */
     uint32_t applied, told;      /* applied, acknowledged to it */
-    uint32_t replied, heard;     /* replies to that PE; the last one of it */
+    uint32_t replied, heard;     /* replies to that PE; of it */
     struct ofi_message *open;    /* requests that gather */
+    struct ofi_answers *answers; /* NULL: nothing has been asked of it yet */
     /* Bytes under way: those before message `proof`, whose acknowledgement tells that they have
      * arrived (0: it has); those since; and those that the provider tells about. */
     size_t proving, unproved, delivering;
@@ -260,7 +228,6 @@ struct sy_transport_ctx {
     unsigned issued;  /* native transfers under way; with the lock of `endpoint` */
     bool wait_issued; /* a fence wants them to end before the next operation; the same */
 
-    unsigned fetches; /* non-blocking ones that wait for a reply */
     uint32_t *last;   /* by PE: the last message that carries something of this context */
     uint32_t *fenced; /* by PE: `last` at the last fence since it stands in dirty, or what was acked
                          before */
@@ -331,6 +298,7 @@ struct ofi_state {
     struct fid_domain *fid_domain;
     struct fid_av *av;
     struct sy_window window[OFI_WINDOWS];
+    struct sy_regions regions; /* for the requests of others */
     struct fid_mr *mr[OFI_WINDOWS];
     uint64_t key[OFI_WINDOWS]; /* that are asked for */
     unsigned windows;
@@ -338,8 +306,9 @@ struct ofi_state {
     struct ofi_peer *peer; /* npes */
     struct ofi_offers offers;
     struct ofi_wakeup wakeup;
-    bool mute; /* this PE's address fits nowhere: it takes no part */
-    int epoll; /* of the two below, see sleep.c */
+    bool mute;    /* this PE's address fits nowhere: it takes no part */
+    bool foreign; /* a PE of another build has been told of */
+    int epoll;    /* of the two below, see sleep.c */
     int timer;
     int cq_fd; /* that for wake-ups if there is one, else the main queue's, or -1 */
 
@@ -351,7 +320,6 @@ struct ofi_state {
     struct ofi_peer *waiting, *owed, *expected;
     struct ofi_pool requests, replies, receives;
     struct ofi_deferred *deferred, **deferred_end;
-    struct ofi_fetch fetch[OFI_FETCHES], *fetch_free;
     bool awaited; /* some of `owed` */
     bool closing;
     bool contacting;         /* see contact.c */
@@ -368,7 +336,7 @@ struct ofi_state {
     struct ofi_counters counters;
     struct ofi_probes probes; /* the progress thread's, but for what is atomic */
     unsigned polls_before;    /* the progress thread's */
-    long beat_ns;             /* the same, and who has just disarmed sets it */
+    _Atomic long beat_ns;     /* the same, and who has just disarmed sets it */
 };
 
 /* The functions of libfabric that its headers do not define inline. */
@@ -396,14 +364,6 @@ static inline void sy_ofi_unlock(struct ofi_endpoint *endpoint)
 /* For below, with the main endpoint locked: sleep.c, probe.c. */
 void sy_ofi_look_after(struct ofi_state *ofi);
 void sy_ofi_probes_begin(struct ofi_state *ofi);
-
-/* Bytes behind the record of an atomic operation: what its kind needs of struct ofi_amo_part. */
-static inline size_t sy_ofi_amo_part(unsigned op, bool fetching)
-{
-    return fetching             ? sizeof(struct ofi_amo_part)
-           : op == SY_AMO_CSWAP ? offsetof(struct ofi_amo_part, number)
-                                : offsetof(struct ofi_amo_part, compare);
-}
 
 /* Whether number a, of a message or a poll, is not behind b; numbers wrap. */
 static inline bool sy_ofi_reached(uint32_t a, uint32_t b)
@@ -498,6 +458,7 @@ void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t lengt
 size_t sy_ofi_address(void *self, void *buffer, size_t room);
 int sy_ofi_connect(void *self, const void *addresses, size_t stride, double seconds,
                    struct sy_error *err);
+void sy_ofi_disconnect(struct ofi_state *ofi);
 
 /* keys.c */
 int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err);
@@ -521,7 +482,7 @@ int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
 /* message.c; all with the main endpoint locked */
 int sy_ofi_pools_open(struct ofi_state *ofi, struct sy_error *err);
 void sy_ofi_pools_close(struct ofi_state *ofi);
-int sy_ofi_room(struct ofi_peer *peer, size_t bytes, void **at);
+char *sy_ofi_room(struct ofi_peer *peer, size_t bytes);
 void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
                      unsigned flags);
 void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence);
@@ -539,6 +500,7 @@ void sy_ofi_give(struct ofi_message *message);
 void sy_ofi_send(struct ofi_message *message);
 
 /* request.c */
+void sy_ofi_answers_close(struct ofi_peer *peer);
 int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                unsigned flags);
 int sy_ofi_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,

@@ -96,10 +96,8 @@ static void plugin_close(void *self)
     if (ofi->info)
         sy_ofi_library.freeinfo(ofi->info);
     sy_ofi_serve_close(ofi);
-    if (ofi->peer)
-        explicit_bzero(ofi->peer, (size_t)ofi->host->npes * sizeof *ofi->peer);
+    sy_ofi_disconnect(ofi);
     explicit_bzero(ofi->key, sizeof ofi->key);
-    free(ofi->peer);
     free(ofi);
 }
 
@@ -112,10 +110,6 @@ void sy_ofi_reset(struct ofi_state *ofi, const struct sy_host *host)
     pthread_mutex_init(&ofi->contexts, NULL);
     for (int i = 0; i < OFI_ENDPOINTS; i++)
         ofi->endpoint[i].ofi = ofi, pthread_mutex_init(&ofi->endpoint[i].lock, NULL);
-    for (int i = OFI_FETCHES; i-- > 0;) {
-        ofi->fetch[i].next = ofi->fetch_free;
-        ofi->fetch_free = &ofi->fetch[i];
-    }
     ofi->endpoints = 1;
 }
 

@@ -223,7 +223,10 @@ static void ofi_progress_beat(struct ofi_state *ofi, unsigned polls)
         sy_ofi_unlock(&ofi->endpoint[0]);
     }
     ofi->polls_before = polls;
-    sy_ofi_beat_timer(ofi, ofi->beat_ns = longer(ofi->beat_ns, LONGEST_BEAT_NS));
+    long beat_ns = longer(atomic_load_explicit(&ofi->beat_ns, memory_order_relaxed),
+                          LONGEST_BEAT_NS);
+    atomic_store_explicit(&ofi->beat_ns, beat_ns, memory_order_relaxed);
+    sy_ofi_beat_timer(ofi, beat_ns);
 }
 
 /* The core's progress thread was woken. */
@@ -281,7 +284,8 @@ static int ofi_progress_poll_all(struct ofi_state *ofi, bool disarm)
     if (!pthread_mutex_trylock(&ofi->endpoint[0].lock)) {
         if (ofi->armed && disarm) {
             sy_ofi_watch_queue(ofi, false);
-            sy_ofi_set_timer(ofi, ofi->tick_ns = ofi->beat_ns = OFI_TICK_NS);
+            atomic_store_explicit(&ofi->beat_ns, OFI_TICK_NS, memory_order_relaxed);
+            sy_ofi_set_timer(ofi, ofi->tick_ns = OFI_TICK_NS);
         }
         done = sy_ofi_poll(ofi);
         sy_ofi_unlock(&ofi->endpoint[0]);

@@ -1,91 +1,60 @@
-/* Transfers and atomic operations as records of messages, which the target's CPU applies. Where the
- * provider does the same with its own CPU threads, small puts come this way too: many share a
- * message, and each element is stored whole. */
+/* The data calls. Each is a transfer of the provider's own (rma.c), or records of messages, which
+ * the target's CPU applies. Where the provider's transfers are the CPUs' work too, small puts are
+ * records: many share a message, and each element is stored whole. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "engine/rma.h"
 #include "transports/ofi/ofi.h"
-#include "util/bits.h"
 
-/* Data that fit into one message beside header, record and the part of a strided transfer. */
-#define DATA_MAX                                                                                   \
-    (OFI_MESSAGE - sizeof(struct ofi_header) - sizeof(struct ofi_record) -                         \
-     sizeof(struct ofi_blocks_part))
+/* Most payload of a record; a multiple of 8. */
+#define DATA_MAX (OFI_MESSAGE - sizeof(struct ofi_header) - sizeof(uint64_t) * SY_RECORD_WORDS)
 
-static inline size_t request_padded(size_t bytes)
+/* Nothing was started: the provider's own transfer is better. */
+enum { NATIVE = 1 };
+
+static uint64_t request_place(unsigned window, uint64_t offset)
 {
-    return sy_round_up(bytes, 8);
+    return sy_record(0, 0, SY_RECORD_TARGET_SELF, window, offset);
 }
 
-/* ---- waiting for replies ---- */
+/* ---- replies ---- */
 
-static struct ofi_fetch *request_take_fetch(struct sy_transport_ctx *ctx, int pe, void *result,
-                                            size_t length, _Atomic int *left)
-{
-    struct ofi_state *ofi = ctx->ofi;
-    struct ofi_fetch *fetch = ofi->fetch_free;
-
-    if (!fetch)
-        return NULL;
-    ofi->fetch_free = fetch->next;
-    *fetch = (struct ofi_fetch){.pe = pe,
-                                .result = result,
-                                .length = length,
-                                .ctx = left ? NULL : ctx,
-                                .left = left,
-                                .busy = true};
-    if (left)
-        atomic_fetch_add_explicit(left, 1, memory_order_relaxed);
-    else
-        ctx->fetches++;
-    return fetch;
-}
-
-static void request_untake_fetch(struct ofi_state *ofi, struct ofi_fetch *fetch)
-{
-    if (fetch->left)
-        atomic_fetch_sub_explicit(fetch->left, 1, memory_order_relaxed);
-    else
-        fetch->ctx->fetches--;
-    fetch->busy = false;
-    fetch->next = ofi->fetch_free;
-    ofi->fetch_free = fetch;
-}
-
-static uint64_t number_of(struct ofi_state *ofi, const struct ofi_fetch *fetch)
-{
-    return (uint64_t)(fetch - ofi->fetch);
-}
-
-/* ---- before the first record ---- */
-
-/* As sy_ofi_room, for a request whose reply has `answer` bytes: a message has one reply, which must
- * hold the answers to all that is in it. */
-static int request_answered_room(struct ofi_peer *peer, size_t bytes, size_t answer, void **at)
-{
-    int rc = sy_ofi_room(peer, bytes, at);
-
-    if (!rc && peer->open->answer + answer > OFI_MESSAGE - sizeof(struct ofi_header)) {
-        sy_ofi_push(peer, false);
-        rc = sy_ofi_room(peer, bytes, at);
-    }
-    return rc;
-}
-
-/* A request that request_answered_room has made room for has been written. answer: 0 where none is
- * wanted.
+/* The replies awaited of a peer. Most PEs ask few others, so the table is made by the first
+ * request.
  */
-static void request_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
-                             size_t answer)
+static struct sy_pending_replies *request_pending(struct ofi_peer *peer)
 {
-    peer->open->answer += (uint32_t)answer;
-    sy_ofi_appended(peer, ctx, bytes, answer ? OFI_WANTS_REPLY : 0);
+    if (peer->answers)
+        return &peer->answers->pending;
+    struct ofi_answers *answers = mmap(NULL, sizeof *answers, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (answers == MAP_FAILED)
+        return NULL;
+    answers->pending.table = answers->table;
+    answers->pending.room = (size_t)peer->ofi->traits.window * OFI_MESSAGE;
+    peer->answers = answers;
+    return &answers->pending;
 }
 
-static size_t answer_of(size_t length)
+void sy_ofi_answers_close(struct ofi_peer *peer)
 {
-    return sizeof(struct ofi_record) + request_padded(length);
+    if (peer->answers)
+        munmap(peer->answers, sizeof *peer->answers);
+    peer->answers = NULL;
 }
+
+static void request_await(struct ofi_peer *peer, uint64_t number)
+{
+    struct ofi_wait wait = {0};
+
+    while (sy_pending_answered(&peer->answers->pending) < number)
+        sy_ofi_wait_step(peer->ofi, &wait);
+}
+
+/* ---- before a record ---- */
 
 /* Writes issued before a fence must have arrived before a message does: at once where the provider
  * keeps that order, else the message waits. */
@@ -107,156 +76,152 @@ static int request_behind_writes(struct sy_transport_ctx *ctx)
     return issued ? -EAGAIN : 0;
 }
 
-/* Repeats a call until it does not answer -EAGAIN; for what follows after something was started. */
-#define INSIST(rc, call)                                                                           \
-    do {                                                                                           \
-        struct ofi_wait wait_ = {0};                                                               \
-        while (((rc) = (call)) == -EAGAIN)                                                         \
-            sy_ofi_wait_step(ctx->ofi, &wait_);                                                    \
-    } while (0)
+static int request_room(struct ofi_peer *peer, size_t bytes, char **room)
+{
+    *room = sy_ofi_room(peer, bytes);
+    return *room ? 0 : -EAGAIN;
+}
+
+/* As request_room, for a request whose reply goes to `dest`. A message has one reply, which holds
+ * what is asked for by all of its requests. */
+static int request_asking(struct ofi_peer *peer, size_t bytes, char **room, void *dest,
+                          size_t length, bool strided, uint64_t *number)
+{
+    struct sy_pending_replies *pending = request_pending(peer);
+    uint32_t reply = (uint32_t)sy_record_padded(length);
+
+    if (!pending)
+        return -ENOMEM;
+    *room = sy_ofi_room(peer, bytes);
+    if (*room && peer->open->reply + reply > OFI_MESSAGE - sizeof(struct ofi_header)) {
+        sy_ofi_push(peer, false);
+        *room = sy_ofi_room(peer, bytes);
+    }
+    uint64_t next = *room ? sy_pending_enter(pending, dest, length, strided) : 0;
+    if (!next)
+        return -EAGAIN;
+    *number = next;
+    peer->open->reply += reply;
+    return 0;
+}
 
 static bool request_is_native(struct ofi_state *ofi, const struct sy_transfer *t)
 {
     return ofi->traits.rma && ofi->peer[t->pe].native >> t->window & 1;
 }
 
-/* Nothing was started: the transfer should be native. */
-enum { ALONE = 1 };
+/* ---- put, get ---- */
 
-/* ---- put ---- */
-
-static int request_append_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                              size_t done, size_t length, unsigned flags)
+/* Main endpoint locked. The whole transfer, or a part of it. */
+static int request_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool first,
+                       bool last)
 {
-    struct ofi_peer *peer = &ctx->ofi->peer[t->pe];
-    struct ofi_record *record;
-    size_t bytes = sizeof *record + request_padded(length);
-    void *at;
-    int rc = sy_ofi_room(peer, bytes, &at);
+    struct ofi_state *ofi = ctx->ofi;
+    struct ofi_peer *peer = &ofi->peer[t->pe];
+    size_t bytes = sy_rma_put_size(t->length);
+    unsigned flags = 0;
+    char *room;
 
+    if (first && request_is_native(ofi, t) && sy_ofi_lone_put(ctx, peer, &flags))
+        return NATIVE;
+    int rc = request_behind_writes(ctx);
+    if (!rc)
+        rc = request_room(peer, bytes, &room);
     if (rc)
         return rc;
-    record = at;
-    *record = (struct ofi_record){.kind = OFI_PUT,
-                                  .window = (uint16_t)t->window,
-                                  .length = (uint32_t)length,
-                                  .offset = t->offset + done};
-    memcpy(record + 1, (const char *)t->local + done, length);
+    sy_rma_write_put(room, request_place(t->window, t->offset), t->local, t->length);
     sy_ofi_appended(peer, ctx, bytes, flags);
+    if (last)
+        sy_ofi_put_noted(ctx);
     return 0;
 }
 
-static int request_locked_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                              size_t done, size_t length)
+/* The same; prompt: the caller waits for the reply. */
+static int request_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool first,
+                       bool prompt, uint64_t *number)
 {
     struct ofi_state *ofi = ctx->ofi;
-    unsigned flags = 0;
+    struct ofi_peer *peer = &ofi->peer[t->pe];
+    size_t bytes = sy_rma_get_size(t->length);
+    char *room;
 
-    sy_ofi_lock(&ofi->endpoint[0]);
-    bool alone = !done && request_is_native(ofi, t) &&
-                 sy_ofi_lone_put(ctx, &ofi->peer[t->pe], &flags);
-    int rc = alone ? ALONE : request_behind_writes(ctx);
-    if (!rc)
-        rc = request_append_put(ctx, t, done, length, flags);
-    if (!rc && done + length == t->length)
-        sy_ofi_put_noted(ctx);
-    sy_ofi_unlock(&ofi->endpoint[0]);
-    return rc;
+    if (first && prompt && request_is_native(ofi, t) && sy_ofi_lone_get(ctx, peer))
+        return NATIVE;
+    int rc = request_asking(peer, bytes, &room, t->local, t->length, false, number);
+    if (rc)
+        return rc;
+    sy_rma_write_get(room, request_place(t->window, t->offset), t->length);
+    sy_ofi_appended(peer, ctx, bytes, 0);
+    if (prompt)
+        sy_ofi_push(peer, false);
+    return 0;
 }
 
-/* The part of `left` bytes at `offset` for one message. A part ends at a multiple of 8 in the
- * target, so that no aligned element is divided. */
-static size_t request_part_of(uint64_t offset, size_t left)
+/* The part of a transfer from `done` on for one message. It ends at a multiple of 8 in the target,
+ * so that no aligned element is divided. */
+static struct sy_transfer request_cut(const struct sy_transfer *t, size_t done)
 {
-    size_t most = DATA_MAX - 8 - (size_t)(offset % 8);
+    struct sy_transfer part = *t;
+    size_t left = t->length - done, most = DATA_MAX - (t->offset + done) % 8;
 
-    return left < most ? left : most - most % 8 + (size_t)(8 - offset % 8) % 8;
+    part.offset += done;
+    part.local = (char *)t->local + done;
+    part.length = left < most ? left : most;
+    return part;
 }
 
-static int request_put_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t)
+/* A put, or with `number` a get. After the first part there is no way back, so this waits. */
+static int request_parts(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool prompt,
+                         uint64_t *number)
 {
-    size_t done = request_part_of(t->offset, t->length);
-    int rc = request_locked_put(ctx, t, 0, done);
+    struct ofi_endpoint *endpoint = &ctx->ofi->endpoint[0];
+    struct ofi_wait wait = {0};
+    size_t done = 0;
 
-    while (!rc && done < t->length) {
-        size_t part = request_part_of(t->offset + done, t->length - done);
-        INSIST(rc, request_locked_put(ctx, t, done, part));
-        done += part;
+    while (done < t->length) {
+        struct sy_transfer part = request_cut(t, done);
+        sy_ofi_lock(endpoint);
+        int rc = number ? request_get(ctx, &part, !done, prompt, number)
+                        : request_put(ctx, &part, !done, done + part.length == t->length);
+        sy_ofi_unlock(endpoint);
+        if (!rc)
+            done += part.length;
+        else if (rc == -EAGAIN && done)
+            sy_ofi_wait_step(ctx->ofi, &wait);
+        else
+            return rc;
     }
-    return rc;
+    return 0;
+}
+
+/* Whether it need not be cut. */
+static bool request_is_short(const struct sy_transfer *t)
+{
+    return t->length <= DATA_MAX - 8;
+}
+
+/* Whether it is native whatever else is under way. */
+static bool request_is_long(struct ofi_state *ofi, const struct sy_transfer *t)
+{
+    return t->length > ofi->traits.small && request_is_native(ofi, t);
 }
 
 int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                unsigned flags)
 {
     struct ofi_state *ofi = self;
-    int rc = t->length > ofi->traits.small && request_is_native(ofi, t)
-                 ? ALONE
-                 : request_put_message(ctx, t);
+    int rc;
 
-    return rc == ALONE ? sy_ofi_put_native(ctx, t, flags) : rc;
-}
-
-/* ---- get ---- */
-
-static int request_append_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                              size_t done, size_t length, _Atomic int *left)
-{
-    struct ofi_state *ofi = ctx->ofi;
-    struct ofi_peer *peer = &ofi->peer[t->pe];
-    struct ofi_record *record;
-    size_t bytes = sizeof *record + sizeof(uint64_t), answer = answer_of(length);
-    void *at;
-    struct ofi_fetch *fetch;
-    int rc = request_answered_room(peer, bytes, answer, &at);
-
-    if (rc)
-        return rc;
-    fetch = request_take_fetch(ctx, t->pe, (char *)t->local + done, length, left);
-    if (!fetch)
-        return -EAGAIN;
-    record = at;
-    *record = (struct ofi_record){.kind = OFI_GET,
-                                  .window = (uint16_t)t->window,
-                                  .length = (uint32_t)length,
-                                  .offset = t->offset + done};
-    uint64_t number = number_of(ofi, fetch);
-    memcpy(record + 1, &number, sizeof number);
-    request_appended(peer, ctx, bytes, answer);
-    if (left)
-        sy_ofi_push(peer, false);
-    return 0;
-}
-
-static int request_locked_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                              size_t done, size_t length, _Atomic int *left)
-{
-    struct ofi_state *ofi = ctx->ofi;
-
-    sy_ofi_lock(&ofi->endpoint[0]);
-    int rc = left && !done && request_is_native(ofi, t) && sy_ofi_lone_get(ctx, &ofi->peer[t->pe])
-                 ? ALONE
-                 : 0;
-    if (!rc)
-        rc = request_append_get(ctx, t, done, length, left);
-    sy_ofi_unlock(&ofi->endpoint[0]);
-    return rc;
-}
-
-static int request_get_message(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                               unsigned flags)
-{
-    _Atomic int left = 0, *wait = flags & SY_BLOCKING ? &left : NULL;
-    size_t done = request_part_of(t->offset, t->length);
-    int rc = request_locked_get(ctx, t, 0, done, wait);
-
-    while (!rc && done < t->length) {
-        size_t part = request_part_of(t->offset + done, t->length - done);
-        INSIST(rc, request_locked_get(ctx, t, done, part, wait));
-        done += part;
+    if (request_is_long(ofi, t))
+        return sy_ofi_put_native(ctx, t, flags);
+    if (request_is_short(t)) {
+        sy_ofi_lock(&ofi->endpoint[0]);
+        rc = request_put(ctx, t, true, true);
+        sy_ofi_unlock(&ofi->endpoint[0]);
+    } else {
+        rc = request_parts(ctx, t, false, NULL);
     }
-    sy_ofi_wait(ctx->ofi, &left);
-    return rc;
+    return rc == NATIVE ? sy_ofi_put_native(ctx, t, flags) : rc;
 }
 
 /* A get sees what the same context has put before, as far as that went in messages: one that
@@ -265,163 +230,145 @@ int sy_ofi_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
                unsigned flags)
 {
     struct ofi_state *ofi = self;
-    int rc = t->length > ofi->traits.small && request_is_native(ofi, t)
-                 ? ALONE
-                 : request_get_message(ctx, t, flags);
+    bool prompt = flags & SY_BLOCKING;
+    uint64_t number = 0;
+    int rc;
 
-    return rc == ALONE ? sy_ofi_get_native(ctx, t, flags) : rc;
+    if (!t->length)
+        return 0;
+    if (request_is_long(ofi, t))
+        return sy_ofi_get_native(ctx, t, flags);
+    if (request_is_short(t)) {
+        sy_ofi_lock(&ofi->endpoint[0]);
+        rc = request_get(ctx, t, true, prompt, &number);
+        sy_ofi_unlock(&ofi->endpoint[0]);
+    } else {
+        rc = request_parts(ctx, t, prompt, &number);
+    }
+    if (rc == NATIVE)
+        return sy_ofi_get_native(ctx, t, flags);
+    if (!rc && prompt)
+        request_await(&ofi->peer[t->pe], number);
+    return rc;
 }
 
 /* ---- strided ---- */
 
-/* Blocks that fit into one message, 0 if not even one. */
-static size_t request_blocks_of(const struct sy_strided *t, size_t done)
+/* The blocks from `done` on that fit into one message. */
+static struct sy_strided request_cut_blocks(const struct sy_strided *s, size_t done)
 {
-    size_t fit = (DATA_MAX - 8) / t->block, left = t->blocks - done;
+    struct sy_strided part = *s;
+    size_t fit = DATA_MAX / s->block, left = s->blocks - done;
 
-    return fit < left ? fit : left;
+    part.first.offset += (uint64_t)((ptrdiff_t)done * s->remote_stride);
+    part.first.local = (char *)s->first.local + (ptrdiff_t)done * s->local_stride;
+    part.blocks = fit < left ? fit : left;
+    return part;
 }
 
-/* Appends the blocks from `done` on; those of a put with their data. */
-static int request_append_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *t,
-                                 size_t done, size_t blocks, struct ofi_fetch *fetch)
+static int request_put_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *s)
 {
-    struct ofi_state *ofi = ctx->ofi;
-    struct ofi_peer *peer = &ofi->peer[t->first.pe];
-    size_t length = blocks * t->block;
-    size_t bytes = sizeof(struct ofi_record) + sizeof(struct ofi_blocks_part) +
-                   (fetch ? 0 : request_padded(length));
-    size_t answer = fetch ? answer_of(length) : 0;
-    void *at;
-    int rc = request_answered_room(peer, bytes, answer, &at);
+    struct ofi_peer *peer = &ctx->ofi->peer[s->first.pe];
+    size_t bytes = 24 + sy_record_padded(s->blocks * s->block);
+    char *room;
+    int rc = request_room(peer, bytes, &room);
 
     if (rc)
         return rc;
-    struct ofi_record *record = at;
-    struct ofi_blocks_part *part = (struct ofi_blocks_part *)(record + 1);
-    *record = (struct ofi_record){.kind = fetch ? OFI_GET_BLOCKS : OFI_PUT_BLOCKS,
-                                  .window = (uint16_t)t->first.window,
-                                  .length = (uint32_t)length,
-                                  .offset = t->first.offset +
-                                            (uint64_t)(t->remote_stride * (ptrdiff_t)done)};
-    *part = (struct ofi_blocks_part){.stride = t->remote_stride,
-                                     .block = (uint32_t)t->block,
-                                     .number = fetch ? (uint32_t)number_of(ofi, fetch) : 0};
-    if (!fetch) {
-        const char *from = (const char *)t->first.local + t->local_stride * (ptrdiff_t)done;
-        char *to = (char *)(part + 1);
-        for (size_t i = 0; i < blocks; i++, to += t->block, from += t->local_stride)
-            memcpy(to, from, t->block);
-    }
-    request_appended(peer, ctx, bytes, answer);
-    if (fetch)
-        sy_ofi_push(peer, false);
+    sy_rma_write_blocks(room, request_place(s->first.window, s->first.offset), s, s->first.local,
+                        s->blocks);
+    sy_ofi_appended(peer, ctx, bytes, 0);
     return 0;
 }
 
-static int request_locked_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *t,
-                                 size_t done, size_t blocks, _Atomic int *left)
+static int request_get_blocks(struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                              uint64_t *number)
 {
-    struct ofi_state *ofi = ctx->ofi;
-    struct ofi_fetch *fetch = NULL;
+    struct ofi_peer *peer = &ctx->ofi->peer[s->first.pe];
+    struct sy_pending_blocks *blocks = malloc(sizeof *blocks);
+    char *room;
+    int rc = blocks ? request_asking(peer, 24, &room, blocks, s->blocks * s->block, true, number)
+                    : -ENOMEM;
 
-    sy_ofi_lock(&ofi->endpoint[0]);
-    int rc = request_behind_writes(ctx);
-    if (!rc && left) {
-        char *to = (char *)t->first.local + t->local_stride * (ptrdiff_t)done;
-        fetch = request_take_fetch(ctx, t->first.pe, to, blocks * t->block, left);
-        if (!fetch) {
-            rc = -EAGAIN;
-        } else {
-            fetch->block = t->block;
-            fetch->stride = t->local_stride;
-        }
+    if (rc) {
+        free(blocks);
+        return rc;
     }
-    if (!rc)
-        rc = request_append_blocks(ctx, t, done, blocks, fetch);
-    if (rc && fetch)
-        request_untake_fetch(ofi, fetch);
-    sy_ofi_unlock(&ofi->endpoint[0]);
-    return rc;
+    *blocks = (struct sy_pending_blocks){
+        .dest = s->first.local, .block = s->block, .blocks = s->blocks, .stride = s->local_stride};
+    sy_rma_write_strided(room, request_place(s->first.window, s->first.offset),
+                         SY_RECORD_GET_STRIDED, s, s->blocks);
+    sy_ofi_appended(peer, ctx, 24, 0);
+    sy_ofi_push(peer, false);
+    return 0;
 }
 
-static int request_strided(struct sy_transport_ctx *ctx, const struct sy_strided *t,
-                           _Atomic int *left)
+/* A put, or with `number` a get; as request_transfer. */
+static int request_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                           uint64_t *number)
 {
+    struct ofi_endpoint *endpoint = &ctx->ofi->endpoint[0];
     struct ofi_wait wait = {0};
     size_t done = 0;
-    int rc = 0;
 
     /* Blocks of which few fit into a message gain nothing by being packed. */
-    if (t->block > DATA_MAX / 8)
+    if (s->block > DATA_MAX / 8)
         return -EOPNOTSUPP;
-    while (!rc && done < t->blocks) {
-        size_t blocks = request_blocks_of(t, done);
-        while ((rc = request_locked_blocks(ctx, t, done, blocks, left)) == -EAGAIN && done)
+    while (done < s->blocks) {
+        struct sy_strided part = request_cut_blocks(s, done);
+        sy_ofi_lock(endpoint);
+        int rc = request_behind_writes(ctx);
+        if (!rc)
+            rc = number ? request_get_blocks(ctx, &part, number) : request_put_blocks(ctx, &part);
+        sy_ofi_unlock(endpoint);
+        if (!rc)
+            done += part.blocks;
+        else if (rc == -EAGAIN && done)
             sy_ofi_wait_step(ctx->ofi, &wait);
-        done += blocks;
+        else
+            return rc;
     }
-    return rc;
+    return 0;
 }
 
-int sy_ofi_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
+int sy_ofi_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
                        unsigned flags)
 {
     (void)self;
     (void)flags; /* the source has been packed on return */
-    return request_strided(ctx, t, NULL);
+    return request_strided(ctx, s, NULL);
 }
 
-int sy_ofi_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
+int sy_ofi_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
                        unsigned flags)
 {
     struct ofi_state *ofi = self;
-    _Atomic int left = 0;
-    int rc = request_strided(ctx, t, &left);
+    uint64_t number = 0;
+    int rc = request_strided(ctx, s, &number);
 
-    (void)flags;
-    sy_ofi_wait(ofi, &left);
+    if (!rc && number && flags & SY_BLOCKING)
+        request_await(&ofi->peer[s->first.pe], number);
     return rc;
 }
 
 /* ---- atomic operations ---- */
 
-static size_t amo_bytes(const struct sy_amo *a)
+static int request_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, bool prompt,
+                       uint64_t *number)
 {
-    return sizeof(struct ofi_record) + sy_ofi_amo_part(a->op, a->result);
-}
+    struct ofi_peer *peer = &ctx->ofi->peer[a->pe];
+    size_t bytes = sy_rma_amo_size(a);
+    char *room;
+    int rc = request_behind_writes(ctx);
 
-static void request_write_amo(struct ofi_state *ofi, void *at, const struct sy_amo *a,
-                              const struct ofi_fetch *fetch)
-{
-    struct ofi_record *record = at;
-
-    *record = (struct ofi_record){.kind = fetch ? OFI_FETCH : OFI_AMO,
-                                  .op = (uint8_t)a->op,
-                                  .window = (uint16_t)a->window,
-                                  .length = a->width,
-                                  .offset = a->offset};
-    const struct ofi_amo_part part = {a->operand, a->compare, fetch ? number_of(ofi, fetch) : 0};
-    memcpy(record + 1, &part, sy_ofi_amo_part(a->op, fetch));
-}
-
-static int request_append_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a,
-                              _Atomic int *left)
-{
-    struct ofi_state *ofi = ctx->ofi;
-    struct ofi_peer *peer = &ofi->peer[a->pe];
-    size_t bytes = amo_bytes(a), answer = a->result ? answer_of(a->width) : 0;
-    struct ofi_fetch *fetch = NULL;
-    void *at;
-    int rc = request_answered_room(peer, bytes, answer, &at);
-
+    if (!rc)
+        rc = a->result ? request_asking(peer, bytes, &room, a->result, a->width, false, number)
+                       : request_room(peer, bytes, &room);
     if (rc)
         return rc;
-    if (a->result && !(fetch = request_take_fetch(ctx, a->pe, a->result, a->width, left)))
-        return -EAGAIN;
-    request_write_amo(ofi, at, a, fetch);
-    request_appended(peer, ctx, bytes, answer);
-    if (left)
+    sy_rma_write_amo(room, request_place(a->window, a->offset), a, a->result);
+    sy_ofi_appended(peer, ctx, bytes, 0);
+    if (prompt)
         sy_ofi_push(peer, false);
     return 0;
 }
@@ -429,16 +376,14 @@ static int request_append_amo(struct sy_transport_ctx *ctx, const struct sy_amo 
 int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
 {
     struct ofi_state *ofi = self;
-    _Atomic int left = 0;
     bool wait = a->result && flags & SY_BLOCKING;
+    uint64_t number = 0;
 
     sy_ofi_lock(&ofi->endpoint[0]);
-    int rc = request_behind_writes(ctx);
-    if (!rc)
-        rc = request_append_amo(ctx, a, wait ? &left : NULL);
+    int rc = request_amo(ctx, a, wait, &number);
     sy_ofi_unlock(&ofi->endpoint[0]);
-    if (wait)
-        sy_ofi_wait(ofi, &left);
+    if (!rc && wait)
+        request_await(&ofi->peer[a->pe], number);
     return rc;
 }
 
@@ -448,22 +393,18 @@ int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
 static int request_both(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                         const struct sy_amo *signal)
 {
-    struct ofi_state *ofi = ctx->ofi;
-    struct ofi_peer *peer = &ofi->peer[t->pe];
-    size_t data = sizeof(struct ofi_record) + request_padded(t->length);
-    void *at;
-    int rc = sy_ofi_room(peer, data + amo_bytes(signal), &at);
+    struct ofi_peer *peer = &ctx->ofi->peer[t->pe];
+    size_t data = sy_rma_put_size(t->length), bytes = data + sy_rma_amo_size(signal);
+    char *room;
+    int rc = request_behind_writes(ctx);
 
+    if (!rc)
+        rc = request_room(peer, bytes, &room);
     if (rc)
         return rc;
-    struct ofi_record *record = at;
-    *record = (struct ofi_record){.kind = OFI_PUT,
-                                  .window = (uint16_t)t->window,
-                                  .length = (uint32_t)t->length,
-                                  .offset = t->offset};
-    memcpy(record + 1, t->local, t->length);
-    request_write_amo(ofi, (char *)at + data, signal, NULL);
-    sy_ofi_appended(peer, ctx, data + amo_bytes(signal), 0);
+    sy_rma_write_put(room, request_place(t->window, t->offset), t->local, t->length);
+    sy_rma_write_amo(room + data, request_place(signal->window, signal->offset), signal, false);
+    sy_ofi_appended(peer, ctx, bytes, 0);
     return 0;
 }
 
@@ -471,13 +412,12 @@ int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_
                       const struct sy_amo *signal, unsigned flags)
 {
     struct ofi_state *ofi = self;
+    struct ofi_wait wait = {0};
     int rc;
 
     if (t->length <= DATA_MAX / 2 && t->length <= ofi->traits.small) {
         sy_ofi_lock(&ofi->endpoint[0]);
-        rc = request_behind_writes(ctx);
-        if (!rc)
-            rc = request_both(ctx, t, signal);
+        rc = request_both(ctx, t, signal);
         sy_ofi_unlock(&ofi->endpoint[0]);
         return rc;
     }
@@ -487,6 +427,7 @@ int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_
     /* The signal goes behind the data; from another endpoint, or where the provider keeps no such
      * order, it waits for them. */
     sy_ofi_fence(self, ctx);
-    INSIST(rc, sy_ofi_amo(self, ctx, signal, flags));
+    while ((rc = sy_ofi_amo(self, ctx, signal, flags)) == -EAGAIN)
+        sy_ofi_wait_step(ofi, &wait);
     return rc;
 }

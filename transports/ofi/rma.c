@@ -365,10 +365,11 @@ int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx)
     return 0;
 }
 
-/* Requests to the context's PEs, or to one of them. Main endpoint locked. */
+/* Requests to the context's PEs, or to one of them; whoever has acknowledged one has answered it.
+ * Main endpoint locked. */
 static int ofi_rma_quiet_messages(struct sy_transport_ctx *ctx, int pe)
 {
-    int kept = 0, rc = ctx->fetches ? -EAGAIN : 0;
+    int kept = 0, rc = 0;
 
     for (int i = 0; i < ctx->dirties; i++) {
         int dirty = ctx->dirty[i];

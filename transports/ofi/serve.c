@@ -7,223 +7,75 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/apply.h"
 #include "transports/ofi/ofi.h"
-#include "util/bits.h"
-
-#define STORE_WHOLE(TYPE)                                                                          \
-    case sizeof(TYPE): {                                                                           \
-        TYPE value;                                                                                \
-        memcpy(&value, from, sizeof value);                                                        \
-        __atomic_store_n((TYPE *)to, value, __ATOMIC_RELAXED);                                     \
-        return;                                                                                    \
-    }
-
-/* One element that is aligned is stored by one instruction: another thread may be looking at it.
- * Longer data are moved by memcpy, which does not divide aligned words. */
-SY_ORDERED_ELSEWHERE static void serve_store(char *to, const char *from, size_t length)
-{
-    if ((uintptr_t)to % 8 % (length ? length : 1) == 0) {
-        switch (length) {
-            STORE_WHOLE(uint8_t)
-            STORE_WHOLE(uint16_t)
-            STORE_WHOLE(uint32_t)
-            STORE_WHOLE(uint64_t)
-        }
-    }
-    memcpy(to, from, length);
-}
-#undef STORE_WHOLE
-
-static void *serve_find(struct ofi_state *ofi, const struct ofi_record *record, uint64_t offset,
-                        size_t length)
-{
-    return ofi->host->memory(ofi->host->pe, record->window, offset, length);
-}
-
-/* ---- replies ---- */
-
-/* Appends a reply of `length` bytes and returns where they go, or NULL if it does not fit. */
-static void *serve_reply_room(struct ofi_message *reply, uint64_t number, size_t length)
-{
-    struct ofi_header *header = reply ? reply->header : NULL;
-    size_t bytes = sizeof(struct ofi_record) + sy_round_up(length, 8);
-
-    if (!header || header->length + bytes > OFI_MESSAGE)
-        return NULL;
-    struct ofi_record *record = (struct ofi_record *)((char *)header + header->length);
-    *record = (struct ofi_record){.kind = OFI_REPLY, .length = (uint32_t)length, .offset = number};
-    header->length += (uint32_t)bytes;
-    return record + 1;
-}
-
-static bool serve_take_reply(struct ofi_state *ofi, int pe, const struct ofi_record *record,
-                             const char *data)
-{
-    struct ofi_fetch *fetch = record->offset < OFI_FETCHES ? &ofi->fetch[record->offset] : NULL;
-
-    if (!fetch || !fetch->busy || fetch->pe != pe || fetch->length != record->length)
-        return false;
-    if (fetch->block) {
-        char *to = fetch->result;
-        for (size_t done = 0; done < fetch->length; done += fetch->block, to += fetch->stride)
-            serve_store(to, data + done, fetch->block);
-    } else {
-        memcpy(fetch->result, data, fetch->length);
-    }
-    _Atomic int *left = fetch->left;
-    if (!left)
-        fetch->ctx->fetches--;
-    fetch->busy = false;
-    fetch->next = ofi->fetch_free;
-    ofi->fetch_free = fetch;
-    if (left)
-        atomic_fetch_sub_explicit(left, 1, memory_order_release);
-    return true;
-}
 
 /* ---- requests ---- */
 
-static bool serve_apply_amo(struct ofi_state *ofi, const struct ofi_record *record,
-                            const void *data, struct ofi_message *reply)
-{
-    struct ofi_amo_part part = {0};
-    uint64_t old = 0;
-    void *word = serve_find(ofi, record, record->offset, record->length), *to = NULL;
+static const char crosses[] = "a record crosses the end of its message";
 
-    memcpy(&part, data, sy_ofi_amo_part(record->op, record->kind == OFI_FETCH));
-    if (!word || (record->length != 4 && record->length != 8) || record->offset % record->length ||
-        record->op > SY_AMO_XOR)
-        return false;
-    if (record->kind == OFI_FETCH && !(to = serve_reply_room(reply, part.number, record->length)))
-        return false;
-    ofi->host->amo((enum sy_amo_op)record->op, word, record->length, part.operand, part.compare,
-                   to ? &old : NULL);
-    uint32_t narrow = (uint32_t)old;
-    if (to)
-        memcpy(to, record->length == 4 ? (void *)&narrow : (void *)&old, record->length);
-    return true;
+/* Applies the record at `at`, of which and what follows it there are `have` bytes; what it asks for
+ * goes to the end of `reply`. NULL, or how it breaks the rules. */
+static const char *serve_record(const struct sy_regions *regions, const char *at, size_t have,
+                                struct ofi_header *reply, size_t *size)
+{
+    const char *why = NULL;
+
+    *size = sy_record_size(at, have, &why);
+    if (why || !*size || *size > have)
+        return why ? why : crosses;
+    long length = sy_record_reply(at);
+    if (length < 0)
+        return sy_apply_outside;
+    size_t bytes = sy_record_padded((size_t)length);
+    if (bytes && (!reply || bytes > OFI_MESSAGE - (size_t)reply->length))
+        return "it asks for more than a message holds";
+    why = sy_apply(regions, at, at + sy_record_head(sy_record_word(at)),
+                   bytes ? (char *)reply + reply->length : NULL);
+    if (bytes && !why)
+        reply->length = (uint16_t)(reply->length + bytes);
+    return why;
 }
 
-/* The blocks of a strided transfer lie between two ends; both must be in the window. */
-static char *serve_blocks_here(struct ofi_state *ofi, const struct ofi_record *record,
-                               const struct ofi_blocks_part *part)
+/* The same of what comes most often. `have` is a multiple of 8. */
+static const char *serve_usual(const struct sy_regions *regions, const char *at, size_t have,
+                               struct ofi_header *reply, size_t *size)
 {
-    int64_t reach;
+    uint64_t record = sy_record_word(at);
+    bool done;
 
-    if (!part->block || record->length % part->block || !record->length ||
-        __builtin_mul_overflow(part->stride, (int64_t)(record->length / part->block - 1), &reach))
-        return NULL;
-    uint64_t lowest = reach < 0 ? record->offset + (uint64_t)reach : record->offset;
-    uint64_t span = (reach < 0 ? -(uint64_t)reach : (uint64_t)reach) + part->block;
-    char *base = serve_find(ofi, record, lowest, span);
-    return base ? base + (record->offset - lowest) : NULL;
-}
-
-static bool serve_apply_blocks(struct ofi_state *ofi, const struct ofi_record *record,
-                               const char *data, struct ofi_message *reply)
-{
-    struct ofi_blocks_part part;
-    memcpy(&part, data, sizeof part);
-    char *at = serve_blocks_here(ofi, record, &part);
-
-    if (!at)
-        return false;
-    size_t blocks = record->length / part.block;
-    if (record->kind == OFI_PUT_BLOCKS) {
-        data += sizeof part;
-        for (size_t i = 0; i < blocks; i++)
-            serve_store(at + (ptrdiff_t)i * part.stride, data + i * part.block, part.block);
-        return true;
+    *size = 16;
+    if (SY_UNLIKELY(have < 16))
+        return serve_record(regions, at, have, reply, size);
+    if (SY_LIKELY(sy_record_op(record) == SY_RECORD_PUT)) {
+        done = sy_apply_put(regions, record, at + 8);
+    } else if (sy_apply_is_update(record)) {
+        done = sy_apply_update(regions, record, at + 8);
+    } else if (sy_record_op(record) == SY_RECORD_PUT_LONG && sy_record_data(at) <= have - 16) {
+        *size += sy_record_padded((size_t)sy_record_data(at));
+        done = sy_apply_put_long(regions, at, at + 16);
+    } else {
+        return serve_record(regions, at, have, reply, size);
     }
-    char *to = serve_reply_room(reply, part.number, record->length);
-    for (size_t i = 0; to && i < blocks; i++)
-        memcpy(to + i * part.block, at + (ptrdiff_t)i * part.stride, part.block);
-    return to;
+    return done ? NULL : sy_apply_outside;
 }
 
-static bool serve_apply_get(struct ofi_state *ofi, const struct ofi_record *record,
-                            const void *data, struct ofi_message *reply)
+static const char *serve_records(struct ofi_state *ofi, const struct ofi_header *header,
+                                 struct ofi_header *reply)
 {
-    uint64_t number;
-    memcpy(&number, data, sizeof number);
-    void *from = serve_find(ofi, record, record->offset, record->length);
-    void *to = from ? serve_reply_room(reply, number, record->length) : NULL;
+    const struct sy_regions *regions = &ofi->regions;
+    const char *at = (const char *)(header + 1), *why;
+    size_t left = header->length - sizeof *header, size;
 
-    if (to)
-        memcpy(to, from, record->length);
-    return to;
-}
-
-static bool serve_apply_put(struct ofi_state *ofi, const struct ofi_record *record,
-                            const char *data)
-{
-    char *to = serve_find(ofi, record, record->offset, record->length);
-
-    if (to)
-        serve_store(to, data, record->length);
-    return to;
-}
-
-/* Bytes that follow a record. */
-static size_t serve_behind(const struct ofi_record *record)
-{
-    size_t data = sy_round_up(record->length, 8);
-
-    switch (record->kind) {
-    case OFI_PUT:
-    case OFI_REPLY:
-        return data;
-    case OFI_GET:
-        return sizeof(uint64_t);
-    case OFI_AMO:
-    case OFI_FETCH:
-        return sy_ofi_amo_part(record->op, record->kind == OFI_FETCH);
-    case OFI_PUT_BLOCKS:
-        return sizeof(struct ofi_blocks_part) + data;
-    case OFI_GET_BLOCKS:
-        return sizeof(struct ofi_blocks_part);
-    default:
-        return SIZE_MAX / 2;
+    if (left % 8)
+        return crosses;
+    sy_regions_ensure(&ofi->regions);
+    for (; left; at += size, left -= size) {
+        why = serve_usual(regions, at, left, reply, &size);
+        if (SY_UNLIKELY(why != NULL))
+            return why;
     }
-}
-
-static bool serve_apply(struct ofi_state *ofi, const struct ofi_record *record, const char *data,
-                        struct ofi_message *reply)
-{
-    switch (record->kind) {
-    case OFI_PUT:
-        return serve_apply_put(ofi, record, data);
-    case OFI_GET:
-        return serve_apply_get(ofi, record, data, reply);
-    case OFI_AMO:
-    case OFI_FETCH:
-        return serve_apply_amo(ofi, record, data, reply);
-    case OFI_PUT_BLOCKS:
-    case OFI_GET_BLOCKS:
-        return serve_apply_blocks(ofi, record, data, reply);
-    default:
-        return false;
-    }
-}
-
-static bool serve_apply_all(struct ofi_state *ofi, const struct ofi_header *header,
-                            struct ofi_message *reply)
-{
-    bool requests = header->flags & OFI_REQUEST;
-    const char *at = (const char *)(header + 1), *end = (const char *)header + header->length;
-
-    while (at < end) {
-        const struct ofi_record *record = (const struct ofi_record *)at;
-        size_t left = (size_t)(end - at);
-        if (left < sizeof *record || left - sizeof *record < serve_behind(record))
-            return false;
-        if (requests ? !serve_apply(ofi, record, at + sizeof *record, reply)
-                     : record->kind != OFI_REPLY ||
-                           !serve_take_reply(ofi, (int)header->source, record, at + sizeof *record))
-            return false;
-        at += sizeof *record + serve_behind(record);
-    }
-    return true;
+    return NULL;
 }
 
 /* Applies a message of requests and answers it. False if it wants a reply and there is no buffer.
@@ -239,10 +91,11 @@ static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *heade
             return false;
         reply->peer = peer;
     }
-    if (!serve_apply_all(ofi, header, reply)) {
+    const char *why = serve_records(ofi, header, reply ? reply->header : NULL);
+    if (why) {
         if (reply)
             sy_ofi_give(reply);
-        ofi->host->lost(peer->pe, EPROTO, "it sent a request that makes no sense");
+        ofi->host->lost(peer->pe, EPROTO, why);
         return true;
     }
     /* What was stored is visible before anybody hears that it is. */
@@ -341,20 +194,30 @@ static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
     return true;
 }
 
-/* Those that the provider refused are missing from the row. */
-static void serve_replies(struct ofi_peer *peer, const struct ofi_header *header)
+/* What is asked for comes in the order of the requests, so none of it may be missing: a provider
+ * that has dropped a reply leaves a gap. */
+static void serve_reply(struct ofi_peer *peer, const struct ofi_header *header)
 {
     struct ofi_state *ofi = peer->ofi;
+    struct ofi_answers *answers = peer->answers;
+    const struct sy_pending_reply *part;
+    const char *why = "a reply is not whole";
+    size_t length = header->length - sizeof *header;
 
-    if (header->length == sizeof *header)
+    if (!length)
         return;
     if (sy_ofi_reached(peer->heard, header->sequence)) {
         sy_ofi_stranger(ofi, "a reply of old");
         return;
     }
+    if (!answers || header->sequence != peer->heard + 1) {
+        ofi->host->lost(peer->pe, EPROTO, "its replies do not come in their order");
+        return;
+    }
     peer->heard = header->sequence;
-    if (!serve_apply_all(ofi, header, NULL))
-        ofi->host->lost(peer->pe, EPROTO, "it sent a reply that makes no sense");
+    if (sy_pending_take(&answers->pending, (const char *)(header + 1), length, &answers->bytes,
+                        &part, &why) != length)
+        ofi->host->lost(peer->pe, EPROTO, why);
 }
 
 void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t length)
@@ -369,7 +232,7 @@ void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t
     sy_count(&ofi->counters.message_bytes_received, header->length);
     sy_ofi_acknowledged(peer, header->ack);
     if (!(header->flags & OFI_REQUEST))
-        serve_replies(peer, header);
+        serve_reply(peer, header);
     else if (serve_is_next(peer, header->sequence) &&
              (ofi->deferred || !serve_requests(peer, header)))
         serve_defer(peer, header);

@@ -77,7 +77,8 @@ int sy_ofi_sleep_open(struct ofi_state *ofi, struct sy_error *err)
                    ofi->cq_fd < 0       ? "by a timer"
                    : ofi->traits.wakeup ? "woken by datagrams"
                                         : "woken by the completion queue");
-    sy_ofi_set_timer(ofi, ofi->tick_ns = ofi->beat_ns = OFI_TICK_NS);
+    ofi->beat_ns = OFI_TICK_NS;
+    sy_ofi_set_timer(ofi, ofi->tick_ns = OFI_TICK_NS);
     return 0;
 }
 
