@@ -45,8 +45,6 @@ static void events_up(struct tcp_stream *stream, const struct tcp_positions *pos
     struct tcp_peer *peer = sy_tcp_peer_with(stream);
 
     sy_tcp_hint_meet(peer, positions->udp_port, keys);
-    if (sy_tcp_uses_node_endpoints(peer->tcp))
-        atomic_store_explicit(&stream->ack_due, true, memory_order_relaxed);
     sy_tcp_outage_over(peer, stream->watch.fd);
     peer->down_since = peer->retry_at = 0;
     peer->up_since = sy_tcp_now();

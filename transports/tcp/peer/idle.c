@@ -71,10 +71,8 @@ static bool idle_trim_requests(struct tcp_peer *peer)
 /* The other side may keep what this one has applied and not said so. */
 static void idle_tell(struct tcp_peer *peer)
 {
-    if (atomic_load_explicit(&peer->stream.told, memory_order_relaxed) == idle_got(peer))
-        return;
-    atomic_store_explicit(&peer->stream.ack_due, true, memory_order_release);
-    sy_tcp_send(&peer->stream);
+    if (atomic_load_explicit(&peer->stream.told, memory_order_relaxed) != idle_got(peer))
+        sy_tcp_stream_tell(&peer->stream);
 }
 
 static bool idle_trim(struct tcp_peer *peer)

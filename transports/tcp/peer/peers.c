@@ -13,11 +13,6 @@
 #define FAREWELL (2 * SECOND)
 #define GONE     (SECOND / 20) /* a peer that cannot be reached for so long at the end has left */
 
-static void peers_give_up(struct tcp_peer *peer)
-{
-    atomic_store_explicit(&peer->stream.state, TCP_STREAM_OVER, memory_order_release);
-}
-
 /* ---- making ---- */
 
 int sy_tcp_peers_open(struct tcp *tcp, struct sy_error *err)
@@ -30,7 +25,8 @@ int sy_tcp_peers_open(struct tcp *tcp, struct sy_error *err)
                                         .host = tcp->host,
                                         .set = &tcp->poll.set,
                                         .counters = &tcp->counters,
-                                        .received = tcp->received};
+                                        .received = tcp->received,
+                                        .greets = sy_tcp_uses_node_endpoints(tcp)};
     memset(&tcp->peers, 0, sizeof tcp->peers);
     pthread_mutex_init(&tcp->peers.making, NULL);
     tcp->peers.by_number = calloc(limit, sizeof *tcp->peers.by_number);
@@ -93,9 +89,8 @@ static void peers_enter_wanted(struct tcp_peer *peer)
 struct tcp_peer *sy_tcp_peer_open(struct tcp *tcp, int pe, unsigned number)
 {
     struct tcp_peer *peer = sy_tcp_peer_find(tcp, pe, number);
-    int new = TCP_STREAM_NEW;
 
-    if (peer && atomic_compare_exchange_strong(&peer->stream.state, &new, TCP_STREAM_WANTED)) {
+    if (peer && sy_tcp_stream_want(&peer->stream)) {
         peers_enter_wanted(peer);
         sy_tcp_watches_wake(&tcp->poll.set);
     }
@@ -128,10 +123,8 @@ static void peers_connect_wanted(struct tcp *tcp, uint64_t now)
         peer = last;
     }
     for (; peer; peer = peer->next_wanted) {
-        int wanted = TCP_STREAM_WANTED;
-        if (atomic_compare_exchange_strong(&peer->stream.state, &wanted, TCP_STREAM_DOWN)) {
+        if (sy_tcp_stream_begin(&peer->stream)) {
             peer->down_since = now;
-            peer->stream.connector = true;
             sy_tcp_outage_start(peer, now);
             peers_connect(peer);
         }
@@ -146,7 +139,7 @@ static void peers_unreachable(struct tcp_stream *stream, const char *why, unsign
 
     snprintf(peer->why, sizeof peer->why, "%s", why);
     if (tcp->peers.closing && now - tcp->peers.closing > GONE && down > GONE) {
-        peers_give_up(peer);
+        sy_tcp_stream_end(&peer->stream);
         return;
     }
     sy_tcp_outage_failed(peer, seen, now);
@@ -198,7 +191,7 @@ static uint64_t peers_look_after(struct tcp_peer *peer, uint64_t now)
     if (sy_tcp_stream_state(&peer->stream) != TCP_STREAM_DOWN)
         return UINT64_MAX;
     if (sy_tcp_outage_look(peer, now, &wait)) {
-        peers_give_up(peer);
+        sy_tcp_stream_end(&peer->stream);
         sy_tcp_connect_cancel(peer->tcp->net, &peer->stream, peer->stream.pe, peer->stream.number);
         sy_tcp_outage_lost(peer);
         return UINT64_MAX;
@@ -259,14 +252,6 @@ static void peers_wait_for_all(struct tcp *tcp, bool (*done)(struct tcp_peer *pe
     }
 }
 
-/* The last word of a stream: nothing is in flight in either direction once both sides have said it,
- * so that closing a socket cannot destroy what the other has yet to read. */
-static void peers_say_bye(struct tcp_peer *peer)
-{
-    atomic_store_explicit(&peer->stream.bye, true, memory_order_relaxed);
-    sy_tcp_send(&peer->stream);
-}
-
 static bool peers_settled(struct tcp_peer *peer)
 {
     return sy_tcp_stream_settled(&peer->stream);
@@ -297,13 +282,12 @@ void sy_tcp_peers_leave(struct tcp *tcp)
         struct tcp_peer *peer = sy_tcp_peer_at(tcp, i);
         sy_tx_ask(&peer->requests.tx, sy_tx_tail(&peer->requests.tx));
         /* And the other side may wait to hear that its replies have come. */
-        atomic_store_explicit(&peer->stream.ack_due, true, memory_order_relaxed);
-        sy_tcp_send(&peer->stream);
+        sy_tcp_stream_tell(&peer->stream);
     }
     peers_wait_for_all(tcp, peers_settled, patience);
     tcp->streams.farewell = true;
     for (unsigned i = 0; i < count; i++)
-        peers_say_bye(sy_tcp_peer_at(tcp, i));
+        sy_tcp_stream_bye(&sy_tcp_peer_at(tcp, i)->stream);
     peers_wait_for_all(tcp, peers_has_left, FAREWELL);
 }
 

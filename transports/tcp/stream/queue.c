@@ -11,7 +11,10 @@ int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size)
 {
     memset(queue, 0, sizeof *queue);
     queue->tx = tx;
-    return sy_tcp_ring_open(&queue->ring, size);
+    int rc = sy_tcp_ring_open(&queue->ring, size);
+    if (!rc)
+        tx->at = tx->end = queue->ring.base;
+    return rc;
 }
 
 static char *queue_at(const struct tcp_queue *queue, uint64_t ring)

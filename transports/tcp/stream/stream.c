@@ -27,6 +27,28 @@ int sy_tcp_stream_init(struct tcp_stream *stream, struct tcp_streams *all, int p
     return rc;
 }
 
+bool sy_tcp_stream_want(struct tcp_stream *stream)
+{
+    int new = TCP_STREAM_NEW;
+
+    return atomic_compare_exchange_strong(&stream->state, &new, TCP_STREAM_WANTED);
+}
+
+bool sy_tcp_stream_begin(struct tcp_stream *stream)
+{
+    int wanted = TCP_STREAM_WANTED;
+
+    if (!atomic_compare_exchange_strong(&stream->state, &wanted, TCP_STREAM_DOWN))
+        return false;
+    stream->connector = true;
+    return true;
+}
+
+void sy_tcp_stream_end(struct tcp_stream *stream)
+{
+    stream_set_state(stream, TCP_STREAM_OVER);
+}
+
 static void stream_on_socket(struct tcp_watch *watch, uint32_t events)
 {
     struct tcp_stream *stream = watch->owner;
@@ -109,6 +131,8 @@ void sy_tcp_stream_adopt(struct tcp_stream *stream, int fd, const struct tcp_pos
         atomic_store(&stream->handed[TCP_REQUESTS], peer->requests);
         atomic_store(&stream->handed[TCP_REPLIES], peer->replies);
         atomic_store_explicit(&stream->bye, stream->all->farewell, memory_order_relaxed);
+        if (stream->all->greets)
+            atomic_store_explicit(&stream->ack_due, true, memory_order_relaxed);
         stream->all->user->up(stream, peer, keys);
         stream_set_state(stream, TCP_STREAM_UP);
     }
@@ -143,6 +167,18 @@ void sy_tcp_stream_breached(struct tcp_stream *stream, const char *why)
     snprintf(text, sizeof text,
              "its connection carries what no PE of this library's version sends: %s", why);
     stream->all->host->lost(stream->pe, EPROTO, text);
+}
+
+void sy_tcp_stream_tell(struct tcp_stream *stream)
+{
+    atomic_store_explicit(&stream->ack_due, true, memory_order_release);
+    sy_tcp_send(stream);
+}
+
+void sy_tcp_stream_bye(struct tcp_stream *stream)
+{
+    atomic_store_explicit(&stream->bye, true, memory_order_relaxed);
+    sy_tcp_send(stream);
 }
 
 bool sy_tcp_stream_settled(const struct tcp_stream *stream)

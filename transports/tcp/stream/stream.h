@@ -66,7 +66,7 @@ struct tcp_stream_user {
      * one is there, or the other side has said all (why: NULL). */
     void (*down)(struct tcp_stream *stream, const char *why);
 
-    /* The socket is closed. Under the send lock too. */
+    /* The socket is closed: takes back what it has added to `attended`. Under the send lock too. */
     void (*closed)(struct tcp_stream *stream);
 };
 
@@ -78,6 +78,7 @@ struct tcp_streams {
     struct tcp_counters *counters;
     char *received;     /* TCP_RECEIVE_BYTES, under the poll lock */
     _Atomic int paused; /* streams that are not read */
+    bool greets;        /* a first frame is sent at once, for its flags */
     bool farewell;      /* BYE is the last word of every connection now */
 };
 
@@ -160,6 +161,12 @@ static inline int sy_tcp_stream_state(const struct tcp_stream *stream)
     return atomic_load_explicit(&stream->state, memory_order_acquire);
 }
 
+/* A new stream is wanted, by the first who finds that; the connection that it wants is begun, by
+ * this side; there will be no other one. The first two: false: it was not so. */
+bool sy_tcp_stream_want(struct tcp_stream *stream);
+bool sy_tcp_stream_begin(struct tcp_stream *stream);
+void sy_tcp_stream_end(struct tcp_stream *stream);
+
 /* The stream has a new connection soon, and has one (struct tcp_conn_user). Under the poll lock. */
 struct tcp_positions sy_tcp_stream_freeze(struct tcp_stream *stream, int fd);
 void sy_tcp_stream_adopt(struct tcp_stream *stream, int fd, const struct tcp_positions *peer,
@@ -171,6 +178,13 @@ void sy_tcp_stream_broken(struct tcp_stream *stream, const char *why);
 /* The other side sends what it must not: the stream, and with it the job, is over. Under the poll
  * lock. */
 void sy_tcp_stream_breached(struct tcp_stream *stream, const char *why);
+
+/* Says how far this side has applied. Any thread. */
+void sy_tcp_stream_tell(struct tcp_stream *stream);
+
+/* The last word of a stream: nothing is in flight in either direction once both sides have said it,
+ * so that closing a socket cannot destroy what the other has yet to read. Any thread. */
+void sy_tcp_stream_bye(struct tcp_stream *stream);
 
 /* Whether all that this side said has been applied, or never will be. */
 bool sy_tcp_stream_settled(const struct tcp_stream *stream);
