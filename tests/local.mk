@@ -289,7 +289,7 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_tcp_pace tests/unit/test_flush tests/unit/test_engine tests/unit/test_race
 TESTS += tests/unit/test_tcp_pace tests/unit/test_flush tests/unit/test_engine tests/unit/test_race
 if HAVE_LIBCRYPTO
-tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_interfaces tests/unit/test_tcp_connect \
+tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_tcp_queue tests/unit/test_interfaces tests/unit/test_tcp_connect \
 	tests/unit/test_tcp_outage
 check_PROGRAMS += $(tcp_unit_tests)
 TESTS += $(tcp_unit_tests)
@@ -310,6 +310,10 @@ tests_unit_test_race_LDADD = $(CHECK_LIBS)
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c tests/unit/suite.h $(engine_sources)
 tests_unit_test_engine_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_engine_LDADD = $(CHECK_LIBS)
+tests_unit_test_tcp_queue_SOURCES = tests/unit/test_tcp_queue.c tests/unit/suite.h \
+	transports/tcp/stream/queue.c transports/tcp/ring.c
+tests_unit_test_tcp_queue_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_queue_LDADD = $(CHECK_LIBS)
 tests_unit_test_tcp_greeting_SOURCES = tests/unit/test_tcp_greeting.c tests/unit/suite.h \
 	transports/tcp/conn/handshake.c shmem/util/auth.c
 tests_unit_test_tcp_greeting_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)

@@ -18,7 +18,7 @@
 #include "transports/tcp/peer/peer.h"
 #include "transports/tcp/peer/poll.h"
 
-/* Looks for streams at rest (idle.c). */
+/* Looks for streams at rest (idle.c). Under the poll lock, but for `planned`. */
 struct tcp_idle {
     struct tcp_watch timer;
     uint64_t apart;       /* nanoseconds between looks */
@@ -27,22 +27,26 @@ struct tcp_idle {
     unsigned next;        /* stream that it has come to */
 };
 
-/* An instance of the plugin. */
+/* An instance of the plugin: the peer layer's, but for what other layers say of their structures.
+ */
 struct tcp {
     struct sy_engine engine; /* first: the engine's calls are given an instance */
+    /* constant once the transport is connected */
     const struct sy_host *host;
     const char *word; /* "@a" of tcp@a, or NULL */
     struct tcp_settings settings;
+    struct tcp_map map;
+    struct sy_regions regions; /* but for its filling */
+    char *received;            /* lent to the streams */
+    /* any thread, as each says */
     struct tcp_streams streams;
     struct tcp_peer_table peers;
-    struct tcp_map map;
-    struct sy_regions regions;
-    _Alignas(64) struct tcp_poll poll;
-    struct tcp_idle idle;
-    _Alignas(64) struct tcp_hints hints;
-    struct tcp_net *net;
     struct tcp_counters counters;
-    char *received; /* lent to the streams */
+    _Alignas(SY_LINE) struct tcp_poll poll;
+    _Alignas(SY_LINE) struct tcp_hints hints;
+    /* poll */
+    struct tcp_idle idle;
+    struct tcp_net *net;
 };
 
 static inline struct tcp *sy_tcp_of(struct sy_engine *engine)
