@@ -60,7 +60,7 @@ fi
     echo ":seconds: $((tenths / 10)).$((tenths % 10))"
     echo ":cases: $cases"
 } >"$trs"
-# How many there are, and have ended: in no order, where some run at a time.
+# How many tests there are, and have ended; they end in no fixed order where several run at a time.
 number=0 all=0
 for each in $tests; do
     all=$((all + 1))

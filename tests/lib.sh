@@ -2,7 +2,7 @@
 set -u
 SY_SANITIZE=${SY_SANITIZE-}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/sy-test.XXXXXX")
-# Jobs are left where a test fails on the way; dash knows them only outside $().
+# Ends jobs that a test which fails halfway leaves running; dash lists them only outside $().
 trap 'jobs -p >"$scratch/jobs"; kill $(cat "$scratch/jobs") 2>/dev/null; cd /; rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 
@@ -11,13 +11,13 @@ fail() {
     exit 1
 }
 
-# skip WHY: the test cannot be made here.
+# skip WHY: the test cannot run here.
 skip() {
     echo "skipped: $*"
     exit 77
 }
 
-# on_two ORDER...: on two processors at most, where all PEs of a job share them.
+# on_two ORDER...: runs a command on two processors at most, which all PEs of a job share.
 on_two() {
     command -v taskset >/dev/null || skip "no taskset, of util-linux"
     two=$(taskset -cp $$ | sed 's/.*: //')

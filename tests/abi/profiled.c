@@ -1,4 +1,5 @@
-/* Fails unless tool.c sees its calls: by name, and by type where the language has that. */
+/* Fails unless tool.c sees its calls: those by name and, where the language has them, those by
+ * type. */
 #include <stdio.h>
 #include <shmem.h>
 

@@ -70,8 +70,8 @@ static void types(void)
     SAME(sizeof SHMEM_CMP_EQ, sizeof(int));
 }
 
-/* The variables that have the handles' names: by the linker as Fortran's bind(C) finds them, and by
- * the dynamic one. A static program has no names left to look for. */
+/* The variables that carry the handles' names, found by the linker, as Fortran's bind(C) does, and
+ * by the dynamic loader. A static program has no names left to look up. */
 extern const shmem_team_t team_invalid __asm__("SHMEM_TEAM_INVALID");
 extern const shmem_team_t team_world __asm__("SHMEM_TEAM_WORLD");
 extern const shmem_team_t team_shared __asm__("SHMEM_TEAM_SHARED");

@@ -65,20 +65,20 @@ struct bench {
     bool json, list, help, version;
 };
 
-/* Who runs a row; the other PEs wait in a barrier. */
+/* Which PEs run a row; the other PEs wait in a barrier. */
 enum bench_who { BENCH_ONE, BENCH_PAIR, BENCH_ALL };
 
-/* How seconds become the figure that is shown. For rates more is better. */
+/* How seconds become the figure that is shown. Of rates, more is better. */
 enum bench_unit { BENCH_NS, BENCH_MS, BENCH_MOPS, BENCH_GBPS };
 
-/* What is to be reached with this number of PEs (0: any), as a figure in the row's unit or as a
- * ratio of figure and raw limit. */
+/* The target for this number of PEs (0: any), as a figure in the row's unit or as the ratio of
+ * figure and raw limit. */
 struct bench_target {
     int pes;
     double figure, ratio;
 };
 
-/* Runs n times and returns the seconds that took. The PEs of the row call it together. */
+/* Runs the operation n times and returns the seconds that this took. All PEs of the row call it. */
 typedef double bench_run(struct bench *bench, long n);
 
 struct bench_row {

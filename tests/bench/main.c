@@ -26,7 +26,7 @@ static void print_help(void)
            usage);
 }
 
-/* PE 0 speaks for all: every PE reads the same command line. */
+/* PE 0 reports for all: every PE reads the same command line. */
 static bool complain(const struct bench *bench, const char *what, const char *value)
 {
     if (bench->me == 0)
@@ -151,7 +151,7 @@ static bool allocate(struct bench *bench, double init_seconds)
     return true;
 }
 
-/* Where PE 0 and PE 1 do not map each other: what the rows of that case need. PE 0 tells all. */
+/* What the rows need where PE 0 and PE 1 do not map each other's memory. PE 0 decides for all. */
 static void prepare_far(struct bench *bench)
 {
     bench->link = -1;

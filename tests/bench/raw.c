@@ -1,4 +1,5 @@
-/* Raw limits, see raw.h. Must not call the library: this is what it is compared with. */
+/* Raw limits, see raw.h. This file must not call the library: it is what the library is compared
+ * with. */
 #include "bench/raw.h"
 
 #include <sched.h>
@@ -8,7 +9,7 @@
 
 extern char **environ;
 
-/* Makes the compiler believe that the memory behind a pointer is used. */
+/* Keeps the compiler from removing accesses to the memory behind a pointer. */
 #define KEEP(pointer) __asm__ volatile("" : : "r"(pointer) : "memory")
 
 const char *raw_needs_peer(const struct bench *bench)
@@ -40,7 +41,7 @@ double raw_load(struct bench *bench, long n)
     return bench_now() - begin;
 }
 
-/* As small as a function can be that does what shmem_long_p does for a PE of the same node. */
+/* The smallest function that does what shmem_long_p does for a PE of the same node. */
 __attribute__((noinline)) static void store_word(long *word, long value, int pe)
 {
     __asm__ volatile("" : : "r"(pe));
@@ -105,7 +106,7 @@ double raw_two_passes(struct bench *bench, long n)
     return copy_from(bench, n, 2);
 }
 
-/* Spins as long as an answer from another CPU may take, then lets others run. */
+/* Spins as long as an answer from another CPU may take, then yields. */
 static void wait_for(atomic_long *word, long value)
 {
     for (int spins = 0; atomic_load_explicit(word, memory_order_acquire) != value; spins++) {
@@ -131,7 +132,7 @@ double raw_round_trips(struct bench *bench, long n)
     return bench_now() - begin;
 }
 
-/* Where PEs share CPUs, those that wait have to leave theirs at once. */
+/* Where PEs share CPUs, those that wait have to yield at once. */
 static void wait_in_turns(const struct bench *bench, atomic_long *word, long value)
 {
     while (bench->npes > bench->cpus && atomic_load(word) != value)

@@ -76,8 +76,8 @@ static int accept_one(int listener)
                                                       : -1;
 }
 
-/* On two machines the port may be a stranger's: both sides say a word that came through the
- * library. */
+/* On two machines another program may listen on the port: both sides send a word that they
+ * exchanged through the library. */
 static int make_sure(int fd, long word)
 {
     const struct timeval patience = {.tv_sec = 3};
@@ -183,7 +183,7 @@ static void receive_all(const struct bench *bench, void *to, size_t length)
 
 /* ---- limits ---- */
 
-/* `turns` times so many bytes there and so many back. */
+/* `turns` round trips, with so many bytes each way. */
 static double exchange(const struct bench *bench, long turns, size_t there, size_t back)
 {
     static char bytes[BATCH * sizeof(struct record)];
@@ -205,7 +205,7 @@ double raw_tcp_round_trips(struct bench *bench, long n)
     return exchange(bench, n, sizeof(uint64_t), sizeof(uint64_t));
 }
 
-/* How often the PEs double, beginning with one. */
+/* How many doublings lead from one PE to all. */
 static int doublings(const struct bench *bench)
 {
     int rounds = 0;
@@ -337,7 +337,7 @@ double raw_tcp_stream(struct bench *bench, long n)
     return bench_now() - begin;
 }
 
-/* PE 1's server, beside which PE 1 computes. */
+/* PE 1's server thread, which runs while PE 1 computes. */
 static void *serve(void *argument)
 {
     const struct bench *bench = argument;

@@ -53,8 +53,8 @@ const char *far_needs_table(const struct bench *bench)
     return why || bench->table ? why : "needs 64 MiB in the symmetric heap";
 }
 
-/* Every PE updates the others' tables, in turns. The seconds are those of two PEs' updates,
- * whatever the number of PEs, for the rate is that of all. */
+/* Every PE updates the other PEs' tables, one after another in a circle. The time is that of two
+ * PEs' updates, whatever the number of PEs, because the rate counts all of them. */
 double far_random_add(struct bench *bench, long n)
 {
     uint64_t dice = 88172645463325252u + (uint64_t)bench->me;

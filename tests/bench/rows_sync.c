@@ -1,4 +1,4 @@
-/* Rows: what PEs wait for together. */
+/* Rows: waits and barriers. */
 #include "bench/rows.h"
 
 #include <shmem.h>

@@ -1,4 +1,4 @@
-/* Measures a row: PE 0 tells the other PEs of the row what to run how often, they follow. Knows
+/* Measures a row: PE 0 tells the other PEs of the row what to run and how often. This file knows
  * nothing of what the rows do. */
 #include "bench/bench.h"
 
@@ -57,7 +57,7 @@ static void follow(struct bench *bench, const struct bench_row *row)
     } while (what != STOP);
 }
 
-/* How often to run so that it takes about so many seconds. */
+/* How often to run so that it takes about `seconds`. */
 static long calibrate(struct bench *bench, const struct bench_row *row, enum command what,
                       double seconds)
 {
@@ -100,7 +100,7 @@ static double in_unit(const struct bench_row *row, double seconds, long n)
     return 0.0;
 }
 
-/* Figure and raw limit in turns, so that both see the same machine. */
+/* Figure and raw limit in alternation, so that both see the machine in the same state. */
 static void run_trials(struct bench *bench, struct bench_result *result, bool has_raw)
 {
     static double figures[BENCH_MOST_TRIALS], raws[BENCH_MOST_TRIALS], ratios[BENCH_MOST_TRIALS];

@@ -8,8 +8,8 @@ void stats_sort(double *values, int count);
 /* Of sorted values. */
 double stats_median(const double *sorted, int count);
 
-/* Takes BENCH_SAMPLES times with pauses between and returns the one that `share` of them stay below
- * (0.5: the median). */
+/* Takes BENCH_SAMPLES times, with pauses between them, and returns the quantile `share` (0.5: the
+ * median). */
 double stats_sample(double (*once)(void *argument), void *argument, double share);
 
 #endif

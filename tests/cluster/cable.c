@@ -78,7 +78,7 @@ static void open_port(const char *name)
     ports[port_count++].fd = fd;
 }
 
-/* Bytes of the longest frame that goes over the line for this one. */
+/* The longest frame, in bytes, that this one counts for on the line. */
 static size_t longest(const char *bytes, size_t length)
 {
     struct virtio_net_hdr header;
@@ -89,7 +89,7 @@ static size_t longest(const char *bytes, size_t length)
     return (size_t)header.hdr_len + header.gso_size - ETH_HLEN;
 }
 
-/* When the line has carried a frame that is given to it now; 0: too much waits there. */
+/* When the line will have carried a frame that is enqueued now; 0: the queue is full. */
 static uint64_t carried(size_t length)
 {
     uint64_t time = now();
@@ -140,7 +140,7 @@ static void deliver(const struct frame *frame)
     for (int i = 0; i < port_count; i++)
         if (memcmp(to, ports[i].mac, ETH_ALEN) == 0)
             only = i;
-    /* What an interface refuses is lost, as on any line. */
+    /* What an interface refuses is lost, as on any cable. */
     for (int i = 0; i < port_count; i++)
         if (i != frame->port && (only < 0 || i == only))
             send(ports[i].fd, frame->bytes, frame->length, 0);

@@ -19,7 +19,7 @@ oshrun=$SY_BUILD/bin/oshrun
 cluster=sy$$
 cluster_size=0
 
-# The processes on the hosts are the job's; those in the switches' namespace are cables.
+# The processes on the hosts are the job's; those in the switches' namespace are the switches themselves.
 cluster_end() {
     for space in $(ip netns list 2>/dev/null | awk -v own="$cluster" 'index($1, own "h") == 1 || $1 == own "s" { print $1 }'); do
         for pid in $(ip netns pids "$space" 2>/dev/null); do

@@ -41,7 +41,7 @@ static size_t any_length(void)
     return 1 + any(limit < part ? limit : part);
 }
 
-/* Pieces may overlap: those of two puts in order, and what is still being sent stays as it is. */
+/* Pieces may overlap: two puts in order may, and a nonblocking put's source stays as it is. */
 static void put_some(int pe)
 {
     static bool sending;

@@ -48,8 +48,8 @@ static unsigned char *dest, *source; /* heap; a place for each round */
 static unsigned char *expected, *theirs;
 static size_t area; /* bytes of one round's place */
 
-/* pSync is as it was. Another PE may have begun the next call with it, and so this can be asked
- * only where none can have: after a call whose work array is not that of the next one, and after a
+/* pSync is as it was. Another PE may have begun the next call with it, so this is checked only
+ * where none can have: after a call whose work array is not that of the next one, and after a
  * barrier of all. */
 static void check_restored(const struct work *w)
 {
@@ -125,8 +125,7 @@ static const struct mover movers[] = {
 
 /* clang-format on */
 
-/* Byte i of what PE pe sends in a round; never a canary in the sense that each element has a byte
- * that is none. */
+/* Byte i of what PE pe sends in a round. Each element has at least one byte that is no canary. */
 static unsigned char source_byte(int pe, int round, size_t i)
 {
     return (unsigned char)noise((uint64_t)(pe * ROUNDS + round + 1), i);
@@ -168,8 +167,9 @@ static void model(const struct mover *m, const struct set *set, int root, int ro
     }
 }
 
-/* Rounds without a barrier between them, each with the next of the work arrays. A root may be gone
- * before the others have come, so that a broadcast needs one before its work array's next turn. */
+/* Rounds without a barrier between them, each with the next of the work arrays. A broadcast's root
+ * may leave before the others have entered, so a broadcast needs a barrier before its work array's
+ * next turn. */
 static void check_mover(const struct mover *m, const struct set *set)
 {
     memset(dest, CANARY, area * ROUNDS);
@@ -310,7 +310,7 @@ static void check_barriers(const struct set *set, const struct work *w)
     check_restored(w);
 }
 
-/* A store into another's memory, made visible by sync alone. */
+/* A store into another PE's memory, made visible by sync alone. */
 static void check_sync(const struct set *set, const struct work *w)
 {
     static long mark;
@@ -374,8 +374,8 @@ static void check_disjoint_sets(int me, int npes)
     }
 }
 
-/* Work arrays that are set when others may have entered already: no program may rely on it, and
- * many do, on sets of all PEs. */
+/* Programs may not set a work array when others may have entered already, but many do, on sets of
+ * all PEs. */
 static void check_late_work_arrays(int me, int npes)
 {
     static long sum, own, psync[SHMEM_REDUCE_SYNC_SIZE], pwrk[SHMEM_REDUCE_MIN_WRKDATA_SIZE];

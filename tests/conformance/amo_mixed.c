@@ -1,7 +1,7 @@
 /* One domain of atomicity: every PE works on the same words of every PE, over whatever route it has
- * to them, so that where nodes have several PEs some updates are made by the processor that asks
- * and some by one that serves a request. All operations of both widths; outcomes that are known
- * exactly. */
+ * to them. Where nodes have several PEs, some updates are made by the processor of the PE that asks
+ * and some by one that serves a request. All operations of both widths, with outcomes that are
+ * known exactly. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -98,7 +98,7 @@ static int me, npes;
         shmem_barrier_all(); \
     } \
     \
-    /* What is swapped in comes out once, or is there at the end. */ \
+    /* Each value that is swapped in comes out once, or is there at the end. */ \
     static void T##_hats(long rounds) \
     { \
         static TYPE flow[2], sum[2]; \
@@ -123,7 +123,7 @@ static int me, npes;
         } \
     } \
     \
-    /* A word that all set: what a reader sees of one writer never goes back. */ \
+    /* A word that all PEs set: the values of one writer reach a reader in order. */ \
     static void T##_sets(long rounds) \
     { \
         static TYPE seen[PES]; \
@@ -144,7 +144,7 @@ static int me, npes;
         } \
     } \
     \
-    /* A lock made of compare-and-swap keeps a plain variable right. */ \
+    /* A lock made of compare-and-swap protects a plain variable. */ \
     static void T##_locks(long rounds) \
     { \
         shmem_barrier_all(); \

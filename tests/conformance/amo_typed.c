@@ -317,8 +317,9 @@ static uint64_t contend(const struct row *row, struct object *object)
     return sum;
 }
 
-/* What the contest must leave in the object, which begins with 0, for AND with ones. SET leaves the
- * last value of one of the PEs, and SWAP is judged by its sum: for them found is right or wrong. */
+/* What the contest must leave in the object, which begins with 0, or with ones for AND. SET leaves
+ * the last value of one of the PEs; SWAP is judged by its sum. For both, the value found decides.
+ */
 static uint64_t outcome(const struct row *row, uint64_t found)
 {
     uint64_t bits = row->operation == AND ? trim(row, UINT64_MAX) : 0;

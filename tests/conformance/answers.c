@@ -1,5 +1,5 @@
-/* What the manual pages say about questions that the specification leaves open: numbers of contexts,
- * bits that nobody knows, the number of teams, reads after a fence, a broadcast in place. */
+/* The manual pages' answers to questions that the specification leaves open: numbers of contexts,
+ * unknown option bits, the number of teams, reads after a fence, a broadcast in place. */
 #include "check.h"
 
 static int me, npes;
@@ -48,7 +48,7 @@ static void unknown_bits(void)
     shmem_free(block);
 }
 
-/* SHMEM_TEAMS_MAX is 256 where nothing else is said, besides the predefined teams. */
+/* SHMEM_TEAMS_MAX is 256 by default, besides the predefined teams. */
 static void number_of_teams(void)
 {
     enum { MOST = 300 };
@@ -68,7 +68,7 @@ static void number_of_teams(void)
     }
 }
 
-/* shmem_fence(3): what comes after a fence and waits for its value finds what came before. */
+/* shmem_fence(3): a PE that waits for a value sent after a fence finds what was sent before it. */
 static void reads_after_fence(void)
 {
     int to = (me + 1) % npes;

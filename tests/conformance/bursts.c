@@ -25,7 +25,7 @@ static void pause_for(uint64_t microseconds)
     nanosleep(&t, NULL);
 }
 
-/* One PE comes late, now and then. */
+/* One PE comes late now and then. */
 static void dawdle(uint64_t one_in)
 {
     uint64_t who = any((uint64_t)npes * one_in), length = any(3000);
@@ -49,7 +49,8 @@ static void barriers(long *turn, uint64_t count)
     }
 }
 
-/* A sync completes no put, but who has left it can fetch what others stored before they entered. */
+/* A sync completes no put, but a PE that has left it can fetch what others stored before they
+ * entered. */
 static void syncs(shmem_team_t team, uint64_t count)
 {
     int size = shmem_team_n_pes(team), mine = shmem_team_my_pe(team);
@@ -70,7 +71,7 @@ static void sync_teams(const shmem_team_t team[3], uint64_t count)
             syncs(team[t], 1 + any(5));
 }
 
-/* Puts and additions that nothing completes before the sync. */
+/* Puts and additions that are still incomplete at the sync. */
 static void unquieted(long count)
 {
     static long there[BURST], sum, added;
@@ -97,7 +98,7 @@ int main(int argc, char **argv)
     long count = argc > 1 ? atol(argv[1]) : 20000, turn = 0, done = 0;
     shmem_team_t team[3];
 
-    /* Every PE draws the same, as long as all ask for as many. */
+    /* Every PE draws the same number, as long as all draw equally often. */
     dice_state = argc > 2 ? (uint64_t)atol(argv[2]) : 1;
     shmem_init();
     me = shmem_my_pe();

@@ -1,6 +1,6 @@
 /* What every conformance program shares: CHECK, which counts and reports, and check_end, which adds
- * the counts of all PEs and gives the exit status. Works in C and C++; knows nothing of the library
- * but its public headers. */
+ * up the counts of all PEs and gives the exit status. Works in C and C++; uses only the library's
+ * public headers. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -12,8 +12,7 @@ enum { CHECK_REPORTS = 10 }; /* failures that one PE writes out; the rest is onl
 
 static long check_count, check_failed;
 
-/* Where the failing case came from: the row of a table that is being run, as printed with a
- * failure. */
+/* The row of the table that is being run, printed with a failure. */
 static const char *check_case = "";
 
 static void check_fail(const char *file, int line, const char *text)
@@ -32,8 +31,8 @@ static void check_fail(const char *file, int line, const char *text)
             check_fail(__FILE__, __LINE__, #CONDITION);                                            \
     } while (0)
 
-/* The bytes of a type that carry the value. The x87 format fills 10 bytes of its 12 or 16; what the
- * rest holds after a move by value is open. */
+/* The bytes of a type that carry the value. The x87 format fills 10 bytes of its 12 or 16; the rest
+ * is unspecified after a move by value. */
 #if defined __x86_64__ || defined __i386__
 #define VALUE_BYTES(TYPE) _Generic((TYPE)0, long double : 10, default : sizeof(TYPE))
 #else

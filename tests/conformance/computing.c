@@ -21,7 +21,7 @@ static void tell(volatile long *what, long value, int pe)
     shmem_long_p((long *)(uintptr_t)what, value, pe);
 }
 
-/* Without a call of the library, for as long as a test may hang. */
+/* Computes, without a call of the library, for as long as a test may hang. */
 static void compute_until(volatile long *what, long value)
 {
     struct timespec t, begin;
@@ -35,7 +35,7 @@ static void compute_until(volatile long *what, long value)
     CHECK(*what >= value);
 }
 
-/* Long enough for the library of a PE that computes to go to sleep. */
+/* Long enough for the progress thread of a PE that computes to go to sleep. */
 static void let_sleep(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = 15000000}, NULL);
@@ -47,7 +47,7 @@ static void begin(void)
     shmem_barrier_all();
 }
 
-/* PE 0 has put something to PE 1 and is busy with the last PE, which answers at once. */
+/* PE 0 puts to PE 1 and then exchanges messages with the last PE, which answers at once. */
 static void among_short_gets(long round)
 {
     if (me == 0) {
@@ -121,7 +121,7 @@ static void long_blocking(long round)
     }
 }
 
-/* And by one that computes itself as soon as it has issued them. */
+/* The same from a PE that computes as soon as it has issued the transfers. */
 static void long_left_alone(long round)
 {
     if (me == 0) {
@@ -149,7 +149,7 @@ static void rounds(void (*once)(long round), long count)
     shmem_barrier_all();
 }
 
-/* The first that PE 1 hears of PE 0. */
+/* PE 1's first message from PE 0. */
 static void first_contact(void)
 {
     if (me == 0) {

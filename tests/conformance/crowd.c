@@ -1,6 +1,6 @@
 /* Waits where PEs outnumber processors (run it so): what ends a wait wakes the PE that sleeps, and
- * a PE that has waited, or waits in the handler of a signal, serves others again. No routine is
- * tested here, but what they all do meanwhile (4.1). */
+ * a PE that has waited, or waits in a signal handler, serves others again. It tests no single
+ * routine, but the progress that all routines make (4.1). */
 #include <signal.h>
 #include <stdint.h>
 #include <sys/time.h>
@@ -10,7 +10,8 @@
 
 #define ROUNDS 100
 
-/* Shorter than the sleep that only a safeguard ends, longer than others take a processor away. */
+/* Shorter than a sleep that only the safety timeout ends, longer than other processes keep a
+ * processor busy. */
 #define LATE_NS UINT64_C(45000000)
 
 static long token, answer, lots[1000];
@@ -41,7 +42,7 @@ static void note(uint64_t begin)
 
 /* ---- what ends a wait ---- */
 
-/* Each hop of a token is noted by the PE that has sent it, with the answer of the next PE. */
+/* Each PE that has sent the token on reads the next PE's answer. */
 static void hop(long round, int from, void (*send)(long value))
 {
     if (me == from) {
@@ -122,7 +123,7 @@ static void signals(void)
 
 /* ---- service ---- */
 
-/* Without a call of the library, for as long as a test may hang. */
+/* Computes, without a call of the library, for as long as a test may hang. */
 static void compute_until_released(long round)
 {
     uint64_t begin = now();
@@ -131,7 +132,7 @@ static void compute_until_released(long round)
         ;
 }
 
-/* By a PE that makes no call. */
+/* Service by a PE that makes no call. */
 static void be_served(long round)
 {
     uint64_t begin = now();
@@ -141,7 +142,7 @@ static void be_served(long round)
     note(begin);
 }
 
-/* PE 0 computes after a wait, and is needed meanwhile. */
+/* PE 0 computes after a wait, and others need its service meanwhile. */
 static void serve_after_wait(void)
 {
     released = token = answer = 0;

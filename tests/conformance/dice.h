@@ -1,4 +1,4 @@
-/* Pseudo-random numbers for programs that must know later what they drew (splitmix64). */
+/* Pseudo-random numbers that a program can draw again (splitmix64). */
 #ifndef DICE_H
 #define DICE_H
 

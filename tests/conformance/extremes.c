@@ -1,6 +1,6 @@
-/* Max and min of floating-point numbers with NaNs and zeros of both signs among them (9.10.9): what
- * C's fmax and fmin give, with -0 less than 0, and the same whoever combines what first. So the
- * result is known beforehand, for every size, team, algorithm and topology. */
+/* Max and min of floating-point numbers with NaNs and zeros of both signs (9.10.9): they give what
+ * C's fmax and fmin give, with -0 less than 0, and do not depend on the order of combination. So
+ * the result is known beforehand, for every size, team, algorithm and topology. */
 #include <math.h>
 #include <stdlib.h>
 #include "check.h"
@@ -21,8 +21,9 @@ static uint64_t noise(uint64_t seed, size_t i)
     return x ^ (x >> 31);
 }
 
-/* What a PE has in element i: in some nobody has a number, in most about half have none. Every third
- * time this is so in one element of 200, and the others have numbers that differ, as usual data do. */
+/* What a PE has in element i. In some elements every PE has a NaN, in most about half of the PEs
+ * do. With every third seed this holds for one element of 200 only, and the others hold ordinary
+ * numbers that differ, as usual data do. */
 static double contribution(unsigned seed, int pe, size_t i)
 {
     static const double numbers[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, 0.0, -0.0};

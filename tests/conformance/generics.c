@@ -52,8 +52,7 @@ _Static_assert(0 SY_WAIT_TYPES(ONE) == 0 INTEGERS(ONE) SHORTS(ONE), "wait");
 _Static_assert(0 SY_DEPRECATED_AMO_TYPES(ONE) == 0 OLD_INTEGERS(ONE), "deprecated");
 _Static_assert(0 SY_DEPRECATED_EXTENDED_AMO_TYPES(ONE) == 0 OLD_INTEGERS(ONE) FLOATS(ONE), "old");
 
-/* Remote memory access. Each PE writes what identifies it to the next PE, and reads its own back.
- */
+/* Remote memory access. Each PE writes its own number to the next PE, and reads it back. */
 #define RMA(TYPENAME, TYPE)                                                                        \
     static TYPE TYPENAME##_cells[LENGTH];                                                          \
     static void TYPENAME##_rma_clear(void)                                                         \

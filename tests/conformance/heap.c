@@ -33,7 +33,7 @@ static void check_symmetric(unsigned char *block, size_t size)
 
 static void check_nothing(void)
 {
-    /* No barrier in any of these: only one PE calls them. */
+    /* No barrier in any of these: one PE alone calls them. */
     if (me == 0) {
         CHECK(shmem_malloc(0) == NULL);
         CHECK(shmem_calloc(0, 8) == NULL && shmem_calloc(8, 0) == NULL);

@@ -1,7 +1,6 @@
-/* Locks (9.13): mutual exclusion, what a section has put is there in the next one, order of
- * arrival, shmem_test_lock, many locks in static memory and in the heap, and that a lock that
- * nobody has is 0 again on every PE. The numbers that sections change are changed without atomics.
- */
+/* Locks (9.13): mutual exclusion, what a section has put is there in the next section, order of
+ * arrival, shmem_test_lock, many locks in static memory and in the heap, and a lock that no PE
+ * holds is 0 again on every PE. Sections change their numbers without atomics. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,7 @@ static void check_all_clear(void)
 /* ---- exclusion ---- */
 
 /* Section number `count` writes its number all over an array of another PE, without waiting for
- * completion; the next finds it there. */
+ * completion; the next section finds it there. */
 static void section(long *count, long *inside, long *data)
 {
     static long mine[WORDS]; /* read until the section's end, which is after this function's */
@@ -54,7 +53,7 @@ static void section(long *count, long *inside, long *data)
     CHECK(shmem_long_atomic_fetch_add(inside, -1, 0) == 1);
 }
 
-/* Takes the lock by waiting for it (every), by trying again and again (none), or in turns. */
+/* Takes the lock by waiting for it (every), by trying again and again (none), or alternately. */
 enum way { WAIT, TRY, MIX };
 
 static void take(long *lock, enum way way, int round)
@@ -92,9 +91,9 @@ static void check_exclusion(long *lock, enum way way, const char *name)
 
 /* ---- order ---- */
 
-/* PE 0 has the lock; the others come one after another, in an order that differs in each trial, and
- * write down in which order they got it. That one has come before the next is only known by the
- * time it has had: false if that was too little, as it may be on a busy machine. */
+/* PE 0 holds the lock; the others come one after another, in an order that differs in each trial,
+ * and record the order in which they got it. That one PE has come before the next is assumed after
+ * a pause: false if the pause was too short, as it may be on a busy machine. */
 static int orderly_trial(long *lock, int trial, long delay)
 {
     static long go, got[1 + 64], count;
@@ -152,8 +151,8 @@ static void check_order(long *lock)
 
 /* ---- trying ---- */
 
-/* All try at once and one gets it. Those that do not are in no queue: after the release the lock is
- * free, and anyone's. */
+/* All try at once and one gets it. Those that fail are in no queue: after the release the lock is
+ * free for any PE. */
 static void check_try(long *lock)
 {
     static long taken;
@@ -187,8 +186,8 @@ static void check_try(long *lock)
 
 /* ---- many ---- */
 
-/* Two at a time, always in the same order, so that nobody waits in a circle; each lock has a number
- * of its own on a PE of its own. */
+/* Each PE holds two locks at a time, always in the same order, so that no PEs wait in a circle;
+ * each lock protects a number of its own on a PE of its own. */
 static void check_many(void)
 {
     static long counts[2 * LOCKS], adds[2 * LOCKS];
@@ -223,7 +222,7 @@ static void check_many(void)
     check_all_clear();
 }
 
-/* A lock that was used is ordinary memory again, and the same address can be a lock again. */
+/* The memory of a lock that was used is ordinary memory again, and can become a lock again. */
 static void check_reuse(void)
 {
     check_case = "reuse";

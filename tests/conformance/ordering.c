@@ -11,7 +11,7 @@
 static long data[WORDS], flag, seen, busy_word, counter;
 static int me, npes, to;
 
-/* Data before a fence are there when what came after it is seen. */
+/* A PE that sees what was sent after a fence finds the data sent before it. */
 static void check_fence(void)
 {
     static long source[WORDS];
@@ -32,7 +32,7 @@ static void check_fence(void)
     }
 }
 
-/* After quiet a third PE sees the data once it is told. */
+/* After quiet a third PE sees the data once it is notified. */
 static void check_quiet_for_third(void)
 {
     int third = (me + 2) % npes;

@@ -135,8 +135,8 @@ static void store_all(const struct row *row, void *ivars, uint64_t value)
         row->store(ivars, i, value);
 }
 
-/* What a routine says of a set of which the variables with a 1 in `true_of` satisfy: the calls that
- * wait are made only where they return. */
+/* What a routine returns for a set in which the variables with a 1 in `true_of` satisfy the
+ * comparison. The calls that wait are made only where they return. */
 static void check_answers(const struct row *row, int form, const int *status, int cmp,
                           const struct values *values, const int true_of[COUNT])
 {
@@ -220,8 +220,8 @@ static void check_empty(const struct row *row, int form)
     check_answers(row, form, status, SHMEM_CMP_EQ, &values, nothing);
 }
 
-/* Every set of included variables, of which every second one satisfies; and one that alone
- * does, at each place. */
+/* Every set of included variables, every second one of which satisfies the comparison; and a single
+ * one that does, at each place. */
 static void check_masks(const struct row *row, int form)
 {
     const struct values values = constant(row, 5);
@@ -255,7 +255,7 @@ static int missing(const int *seen, int count)
 }
 
 /* With all variables satisfied, a series of calls returns each of them in the end; also when the
- * calls of two series take turns, for which an even number of variables is the harder case. */
+ * calls of two series alternate, which is harder with an even number of variables. */
 static void check_fairness(const struct row *row, routine *any, int series)
 {
     const struct values values = constant(row, 5);
@@ -275,9 +275,9 @@ static void check_fairness(const struct row *row, routine *any, int series)
         CHECK(missing(seen[i], count) == 0);
 }
 
-/* The same where each call for all variables follows one that always returns the first: for a set
- * that begins there too, or for the same one while its status array leaves only that, or with
- * another comparison. */
+/* The same where each call for all variables follows a call that always returns the first: for a
+ * set that begins there too, or for the same set while its status array leaves only that one, or
+ * with another comparison. */
 static void check_fairness_beside(const struct row *row, routine *any)
 {
     enum { ALONE, LEFT_OUT, COMPARISON, WAYS };
@@ -302,7 +302,7 @@ static void check_fairness_beside(const struct row *row, routine *any)
     }
 }
 
-/* Every PE sends data to every PE and then changes the variable that is its own there. */
+/* Every PE sends data to every PE and then changes its own variable there. */
 static void send_all(const struct row *row, uint64_t value)
 {
     long mine[DATA];
@@ -322,8 +322,8 @@ static void check_data(int pe, uint64_t value)
     CHECK(data[pe][0] == (long)value * 1000 + pe && data[pe][DATA - 1] == (long)value * 1000 + pe);
 }
 
-/* Takes the variables one by one or some at a time, as they change, and leaves those that are done
- * out by their status; the data of each are there. */
+/* Takes the variables one by one or some at a time, as they change, and excludes those that are
+ * done by their status; the data of each are there. */
 static void take(const struct row *row, int scope, int form, uint64_t value)
 {
     uint64_t vector_of[MOST_PES];

@@ -28,7 +28,7 @@ static const unsigned long long samples[] = {
 
 enum { SAMPLES = sizeof samples / sizeof samples[0], DATA = 100 };
 
-/* What the waiter reads once it is woken, sent before the change of the variable. */
+/* What the PE that waits reads once its wait ends, sent before the change of the variable. */
 static long data[DATA];
 
 static const int comparisons[] = {SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_LT,
@@ -145,8 +145,8 @@ static const struct row rows[] = {
     {"shmem_wait_until", NULL, long_reset, long_change, untyped_wait_until},
 };
 
-/* Each PE sends data, orders them before the change of its target's variable, and waits for its
- * own. */
+/* Each PE sends data, orders them before the change of its target's variable, and waits for a
+ * change of its own. */
 static void check_step(const struct row *row, const struct step *step, long stamp)
 {
     long mine[DATA];

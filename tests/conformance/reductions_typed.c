@@ -134,7 +134,7 @@ static void check_call(const struct row *row, const struct team_case *team, size
     memset(source, 0x55, bytes);
 }
 
-/* Numbers that do not add up exactly: the members get the same bits all the same. */
+/* Sums that are not exact: all members get the same bits all the same. */
 static void check_rounding(const struct row *row, const struct team_case *team, size_t count)
 {
     const struct type *type = row->type;

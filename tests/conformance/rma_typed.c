@@ -156,7 +156,8 @@ static const struct row rows[] = {
 
 static _Alignas(64) unsigned char static_area[AREA];
 
-/* One way to reach a symmetric area: whose copy this PE acts on, and who acts on this PE's. */
+/* One way to reach a symmetric area: the PE whose copy this PE accesses, and the PE that accesses
+ * this PE's copy. */
 struct place {
     unsigned char *area;
     int to, from;

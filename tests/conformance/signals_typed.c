@@ -59,8 +59,8 @@ static const struct row rows[] = {
 
 /* clang-format on */
 
-/* One way to send: the objects, the context, whom it makes this PE send to and under which number,
- * and who sends to this PE. */
+/* One way to send: the objects, the context, the PE that this one sends to with its number on the
+ * context's team, and the PE that sends to this one. */
 struct path {
     const char *name;
     unsigned char *area;
@@ -127,7 +127,7 @@ static void check_row(const struct row *row, const struct path *path)
     }
 }
 
-/* Megabytes of an odd length and at odd addresses, several under way at once; each is complete when
+/* Megabytes of an odd length and at odd addresses, several in flight at once; each is complete when
  * its own signal is seen. */
 static void check_large(int to, int from)
 {

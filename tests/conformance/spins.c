@@ -86,7 +86,7 @@ static void spin_on_test(long round)
         ;
 }
 
-/* One PE after the other gets in; those that wait only try. */
+/* The PEs enter one after another; those that wait only try. */
 static void spin_on_lock(long round)
 {
     (void)round;

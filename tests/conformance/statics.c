@@ -8,7 +8,7 @@
 #include "check.h"
 
 long in_data[4] = {11, 22, 33, 44};
-/* Half a megabyte with initial values, of which the system has no page in memory yet. */
+/* Half a megabyte with initial values, of which no page is resident yet. */
 #define EIGHT(X) X, X, X, X, X, X, X, X
 long initialised[] = {EIGHT(EIGHT(EIGHT(EIGHT(EIGHT(77L)))))};
 long initialised_too[] = {EIGHT(EIGHT(EIGHT(EIGHT(EIGHT(78L)))))};

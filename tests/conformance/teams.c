@@ -34,7 +34,7 @@ static void check_predefined(void)
     shmem_free(heap);
 }
 
-/* A team by start, stride and size; all facts about it. */
+/* A team by start, stride and size; everything that can be asked about it. */
 static void check_strided(int start, int stride, int size)
 {
     shmem_team_t team = (shmem_team_t)&world;
@@ -161,7 +161,7 @@ static void check_cycles(void)
     }
 }
 
-/* Until there is no more: the same answer everywhere, and room again afterwards. */
+/* Creates teams until none is left: the same answer on every PE, and room again afterwards. */
 static void check_exhaustion(void)
 {
     shmem_team_t teams[5000];
@@ -272,7 +272,7 @@ int main(void)
     check_exhaustion();
     check_contexts();
     check_many_contexts();
-    /* Left alive on purpose, over the end and a new beginning. */
+    /* Left open on purpose, over the end of the library and a new start. */
     shmem_team_t left;
     shmem_ctx_t left_too;
     CHECK(shmem_team_split_strided(world, 0, 1, npes, NULL, 0, &left) == 0);

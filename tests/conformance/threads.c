@@ -140,7 +140,7 @@ static void mix(int thread)
     }
 }
 
-/* What threads swap into a word comes out again, once: sums modulo 2^32 of both are equal. */
+/* What threads swap into a word comes out again once: sums modulo 2^32 of both are equal. */
 static void swap(int thread)
 {
     unsigned in = 0, out = 0;
@@ -433,7 +433,7 @@ static void wait_for_thread(int thread)
     }
 }
 
-/* PE 0 has the lock, and gives it away when another thread of each waiting PE has said so. */
+/* PE 0 holds the lock, and releases it when another thread of each waiting PE has reported. */
 static void wait_for_lock(int thread)
 {
     if (thread == 0 && me == 0) {
@@ -450,7 +450,7 @@ static void wait_for_lock(int thread)
     }
 }
 
-/* The same with a synchronisation that PE 0 joins late. */
+/* The same with a synchronisation that PE 0 enters late. */
 static void wait_for_team(int thread)
 {
     if (thread == 0) {
@@ -480,7 +480,7 @@ static void check_blocking(void)
 static long halves[2][BLOCK];
 static uint64_t complete;
 
-/* Threads 0 and 1 put, 2 completes and tells the other PE, whose thread 3 looks. */
+/* Threads 0 and 1 put; thread 2 completes and notifies the other PE, whose thread 3 checks. */
 static void complete_others(int thread)
 {
     shmem_ctx_t ctx = ctx_of[0];
@@ -525,7 +525,8 @@ static void check_completion(void)
 
 static long flags[THREADS * FLAGS];
 
-/* One call of a thread's own kind; returns how many indices it gave, 0 for a test in vain. */
+/* One call of the kind that this thread makes; returns how many indices it gave, 0 for a test that
+ * found none. */
 static size_t look(int thread, size_t *indices, const int *status, long round)
 {
     size_t all = THREADS * FLAGS;
@@ -544,7 +545,7 @@ static size_t look(int thread, size_t *indices, const int *status, long round)
     }
 }
 
-/* All threads look at all variables, which those of another PE set: each finds each once. What is
+/* All threads wait for all variables, which another PE sets: each variable is found once. What is
  * set in a round must not arrive after what is set in the next one. */
 static void find_flags(int thread)
 {

@@ -1,6 +1,6 @@
-/* The pages that the first reduction of a few bytes maps into each PE of a node. Prints the most
- * and the mean of all PEs, and fails where the mean is more than allowed: it must not be the number
- * of PEs. */
+/* Counts the pages that the first reduction of a few bytes maps into each PE of a node. Prints the
+ * maximum and the mean over all PEs, and fails where the mean is above the limit: it must not grow
+ * with the number of PEs. */
 #include <stdlib.h>
 #include <sys/resource.h>
 

@@ -1,6 +1,6 @@
-/* The memory that connections at rest keep in PE 0, on each of which both sides have put, got and
- * added, small and large amounts. Prints the KiB per connection, and fails where they are more than
- * allowed and stay so. The memory of sockets is the kernel's and not counted. */
+/* The memory that idle connections keep in PE 0, after both sides of each have put, got and added,
+ * small and large amounts. Prints the KiB per connection, and fails where they stay above the
+ * limit. The memory of sockets is the kernel's and is not counted. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ enum { LARGE = 100000, SETTLES = 3, PATIENCE = 12 /* seconds */ };
 static long word, sum;
 static char here[LARGE], there[LARGE];
 
-/* KiB of pages that this process has written to and that are resident: its heap and stacks, its
- * data, its rings. Code and what it shares with others come and go with the system's memory. */
+/* KiB of resident pages that this process has written to: heap, stacks, data, rings. Pages of code
+ * and shared pages come and go with the system's memory. */
 static long resident(void)
 {
     FILE *file = fopen("/proc/self/smaps_rollup", "r");

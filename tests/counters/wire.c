@@ -35,7 +35,7 @@ static struct bytes now(void)
     return sum;
 }
 
-/* Words that are not neighbours, in an order without a pattern. */
+/* Words that are not neighbours, in pseudo-random order. */
 static uint64_t *scattered(long i)
 {
     return &words[(uint64_t)i * 40503u % (WORDS / 2) * 2];

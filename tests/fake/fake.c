@@ -158,8 +158,8 @@ static void fake_ctx_close(void *self, struct sy_transport_ctx *ctx)
 
 /* ---- data ---- */
 
-/* Takes the lock for a call that needs room for `parts` requests; false, without the lock: -EAGAIN.
- */
+/* Takes the lock for a call that needs room for `parts` requests. False, with the lock released,
+ * means -EAGAIN. */
 static bool begin(struct fake *f, size_t parts)
 {
     pthread_mutex_lock(&f->lock);
@@ -169,7 +169,7 @@ static bool begin(struct fake *f, size_t parts)
     return false;
 }
 
-/* What has been accepted is sent in time, even if the program makes no call any more. */
+/* Has what was accepted sent in time, even if the program makes no call any more. */
 static int end(struct fake *f, int rc)
 {
     fake_queue_wake(f);
@@ -201,7 +201,8 @@ static uint64_t place(unsigned region, uint64_t offset)
     return sy_record(0, 0, SY_RECORD_TARGET_SELF, region, offset);
 }
 
-/* Divides a transfer; no aligned element is. waiting: counts what must be answered, or NULL. */
+/* Splits a transfer into parts, but no aligned element. waiting: counts the parts that await an
+ * answer, or NULL. */
 static int add_parts(struct fake *f, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                      enum sy_record_op op, unsigned flags, uint32_t *waiting)
 {
@@ -319,7 +320,7 @@ static int fake_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
     return end(f, fake_queue_pending(f, ctx, pe) ? -EAGAIN : 0);
 }
 
-/* While another thread is at it there is nothing to be done here. */
+/* While another thread makes progress there is nothing to do here. */
 static int fake_progress(void *self, unsigned flags)
 {
     struct fake *f = self;

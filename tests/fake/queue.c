@@ -1,4 +1,4 @@
-/* Operations on their way: see fake.h. */
+/* Operations in flight: see fake.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +59,9 @@ void fake_queue_answered(struct fake *f, const struct fake_message *answer)
     take_out(f, link);
 }
 
-/* Whether something before r, towards the same PE, must be sent first: what is on the other side of
- * a fence, and without reordering everything. Datagrams of one sender arrive in the order they were
- * sent, and are served so. */
+/* Whether an operation before r, towards the same PE, must be sent first: one on the other side of
+ * a fence, or, without reordering, any. Datagrams of one sender arrive in the order in which they
+ * were sent, and are served in that order. */
 static bool is_behind(const struct fake *f, const struct fake_request *r)
 {
     for (const struct fake_request *before = f->first; before != r; before = before->next)
@@ -71,8 +71,8 @@ static bool is_behind(const struct fake *f, const struct fake_request *r)
     return false;
 }
 
-/* Sends what may go; others are left, at random, so that those behind them overtake. Looks at no
- * more than are worth it: the check for each goes through all before it. */
+/* Sends what may be sent; leaves some behind, at random, so that later operations overtake them.
+ * Stops after as many as are worth it: the check of each walks over all operations before it. */
 static int send_some(struct fake *f)
 {
     uint64_t now = fake_now();
@@ -97,7 +97,8 @@ static int send_some(struct fake *f)
     return sent;
 }
 
-/* The socket wakes the progress thread when something comes; this, when something can be sent. */
+/* The socket wakes the progress thread when a datagram arrives; the timer, when an operation can be
+ * sent. */
 static void set_timer(struct fake *f, bool on)
 {
     const struct itimerspec often = {.it_interval = {.tv_nsec = 200000},

@@ -70,8 +70,8 @@ int fake_wire_send(struct fake *f, int pe, const struct fake_message *message, c
 
 /* ---- serving ---- */
 
-/* Does what a request asks for, into its answer. All that it says is checked; here, that what it
- * carries has come. */
+/* Executes a request and writes its answer. Everything the request says is checked; here, that all
+ * the data it announces have arrived. */
 static uint32_t apply(struct fake *f, const struct fake_message *m, size_t data,
                       struct fake_message *answer)
 {
@@ -122,7 +122,7 @@ int fake_wire_receive(struct fake *f)
     return taken;
 }
 
-/* Answers overtake each other: the list is a stack, and some wait. */
+/* Answers overtake each other: the list is a stack, and some answers wait. */
 static int answer_all(struct fake *f, uint64_t now, bool *left)
 {
     struct fake_answer **link = &f->answers;
@@ -152,8 +152,8 @@ int fake_wire_answer(struct fake *f, bool *left)
     return answer_all(f, fake_now(), left);
 }
 
-/* All that are owed, whatever their time; for two seconds at most, since their takers may be gone.
- */
+/* Sends all answers that are still due, before their time too; for two seconds at most, because the
+ * PEs that await them may be gone. */
 void fake_wire_flush(struct fake *f)
 {
     bool left = true;

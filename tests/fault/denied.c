@@ -1,5 +1,5 @@
-/* denied CALL ERRNO PROGRAM [ARGUMENT...]: runs a program whose system calls of one kind fail, as
- * those do that a container's profile forbids. */
+/* denied CALL ERRNO PROGRAM [ARGUMENT...]: runs a program in which all system calls of one kind
+ * fail, as under a container's seccomp profile. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -20,7 +20,7 @@ static bool is_key(const unsigned char *bytes)
     return true;
 }
 
-/* Pieces overlap, so that nothing is missed. */
+/* Blocks overlap, so that no place is missed. */
 static int search(int fd, unsigned long from, unsigned long to)
 {
     static unsigned char piece[PIECE];

@@ -1,6 +1,6 @@
 /* Operations of all kinds towards the next PE with pauses of random length between them, in which
- * nobody polls; every value and every addition is checked.
- *   pauses ROUNDS [threads] */
+ * no thread of the program polls; every value and every addition is checked. pauses ROUNDS
+ * [threads] */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>

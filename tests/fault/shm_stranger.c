@@ -94,7 +94,7 @@ static void say(int fd, const char *manner)
     }
 }
 
-/* A connection to one of the targets; -1 where it does not come about. */
+/* A connection to one of the targets; -1 where it fails. */
 static int visit(int number, const char *manner)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -114,7 +114,7 @@ static int visit(int number, const char *manner)
     return -1;
 }
 
-/* Opens what is not open, and notes what the other side has closed. */
+/* Opens connections that are missing, and counts those that the other side has closed. */
 static void hold(struct pollfd *held, int count, const char *manner)
 {
     for (int i = 0; i < count && targets; i++)

@@ -44,8 +44,8 @@ static void begun(void)
 
 /* ---- atomic operations ---- */
 
-/* What this PE has done to each PE's words, and what it was told; the sums over all PEs are known.
- */
+/* What this PE has done to each PE's words, and the old values that it received; the sums over all
+ * PEs are known. */
 struct share {
     uint64_t sum[WORDS]; /* added to the words */
     uint64_t bits[WORDS];
@@ -103,7 +103,7 @@ static void amo_storm(long count)
             shmem_quiet();
     }
     shmem_barrier_all();
-    /* Every PE learns what the others have done to it. */
+    /* Every PE learns what the others have done to its words. */
     shmem_uint64_alltoall(SHMEM_TEAM_WORLD, all, (uint64_t *)shares, sizeof *shares / 8);
     for (int pe = 0; pe < npes; pe++) {
         for (int i = 0; i < WORDS; i++) {
@@ -135,7 +135,7 @@ static void amo_storm(long count)
 
 /* ---- large transfers ---- */
 
-/* Each word says where and when it was written. */
+/* Each word tells its writer, place and round. */
 static void fill(uint64_t *words, size_t count, int writer, long round)
 {
     uint64_t first = (uint64_t)writer << 48 ^ (uint64_t)round << 32;
@@ -310,8 +310,8 @@ static double spent(clockid_t clock)
 }
 
 /* Strangers get 2 s to come before the first contact. The longest trip is the one during which both
- * PEs spent most processor time: whoever did so had other things to do than to answer, and time
- * in which one of them had no processor is not counted. */
+ * PEs used most processor time: a PE that used it did other work than to answer, and time in which
+ * one of them had no processor is not counted. */
 static void among(double length)
 {
     static int pid; /* of whoever owns it */

@@ -52,13 +52,13 @@ static int open_one(void)
     return fd;
 }
 
-/* Sends what it can; a peer that has hung up is what is wanted. */
+/* Sends as much as it can; that the peer has hung up is the expected result. */
 static bool say(int fd, const void *bytes, size_t length)
 {
     return send(fd, bytes, length, MSG_NOSIGNAL) == (ssize_t)length;
 }
 
-/* Whether the peer has hung up within so many milliseconds; what it says is thrown away. */
+/* Whether the peer has hung up within so many milliseconds; discards what the peer sends. */
 static bool gone(int fd, int milliseconds)
 {
     double end = seconds() + milliseconds / 1e3;
@@ -216,7 +216,7 @@ static int send_datagrams(int count)
     return sent < count / 2;
 }
 
-/* Many at once for those who only sit there, one after the other for those who do something. */
+/* All connections at once in the manners that only wait, one after another in the others. */
 static int visit(const char *manner, int count)
 {
     static int fds[MOST];

@@ -1,5 +1,5 @@
-/* libFuzzer target: what an agent reads from oshrun. The agent is the real one, save that it starts
- * no processes; its stdin is the input, and ends with it. */
+/* libFuzzer target: what an agent reads from oshrun. The agent is the real one, except that it
+ * starts no processes; its stdin is the input, and ends with it. */
 #define _GNU_SOURCE 1
 #include "tests/fuzz/clock.h"
 #include "tests/fuzz/processes.h"

@@ -1,6 +1,5 @@
-/* For fuzz targets: time that passes as fast as it is waited for. Whoever waits for events that
- * have not come has them come later; whoever would wait for ever is wrong, since nothing is to
- * come. */
+/* For fuzz targets: a clock that jumps forward. A wait for events that have not come moves the
+ * clock on; a wait without an end is an error, because nothing more will come. */
 #ifndef TESTS_FUZZ_CLOCK_H
 #define TESTS_FUZZ_CLOCK_H
 
@@ -15,7 +14,7 @@
 /* Nanoseconds by which the clock is ahead: 0 between inputs, since libFuzzer looks at it. */
 static long long ahead;
 
-/* Around each input. libFuzzer's own alarm would take the clock for a slow input meanwhile. */
+/* Around each input. Otherwise libFuzzer's own alarm would take the clock for a slow input. */
 static void let_time_fly(bool on)
 {
     sigset_t alarms;

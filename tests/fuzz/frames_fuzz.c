@@ -57,7 +57,7 @@ static void *memory(int pe, unsigned index, uint64_t offset, size_t length)
     return window_base[pe][index] + offset;
 }
 
-/* The operand's arithmetic does not matter here; that the word is aligned, and there, does. */
+/* The operand's arithmetic does not matter here; the word's alignment and place do. */
 static void amo(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
                 uint64_t *result)
 {
@@ -161,7 +161,7 @@ static void open_streams(void)
     }
 }
 
-/* What waits for a strided reply is freed when that comes. */
+/* Frees what the replies to strided gets would have freed. */
 static void free_wants(struct tcp_peer *stream)
 {
     struct sy_pending_replies *pending = &stream->requests.pending;
@@ -182,7 +182,8 @@ static void close_streams(void)
         close(peer[i]);
 }
 
-/* Replies of every kind are awaited, and puts to be acknowledged, some of them long. */
+/* Issues gets that await replies of every kind, and puts that await acknowledgements, some of them
+ * long. */
 static void ask(struct sy_transport_ctx *ctx, char *dest)
 {
     static const char source[100000];

@@ -1,5 +1,5 @@
-/* Writes seeds for frames_fuzz into a directory: every record once as it should be, in the ways in
- * which it can be cut into frames and pieces, and some that are wrong in one place. */
+/* Writes seeds for frames_fuzz into a directory: every valid record once, in the ways in which it
+ * can be cut into frames and pieces, and some with one error. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void payload(size_t bytes)
         word(i * 0x0101010101010101u);
 }
 
-/* A delivery around what `body` adds. */
+/* A delivery that wraps what `body` adds. */
 static void delivery(unsigned manner, void (*body)(void))
 {
     size_t begin = length;
@@ -146,7 +146,7 @@ static void one_put(void)
     word(2);
 }
 
-/* To what frames_fuzz asks for: 8, 4, 100, 5003 and 200 bytes. */
+/* Replies to the gets of frames_fuzz: 8, 4, 100, 5003 and 200 bytes. */
 static void replies(void)
 {
     payload(8);

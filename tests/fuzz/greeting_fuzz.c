@@ -1,7 +1,7 @@
-/* libFuzzer target: greetings as they come from a stranger, and the other texts and records of
- * making connections that come from outside. The first byte chooses what the rest is. A greeting is
- * judged at each place of a conversation, as it is and with a right mac, so that what lies behind
- * the check of the mac is reached too. */
+/* libFuzzer target: greetings from a stranger, and the other texts and records of the handshake
+ * that come from outside. The first byte chooses the kind of the rest. A greeting is judged at each
+ * place of a handshake, as it is and with a valid MAC, so that the code behind the check of the MAC
+ * is reached too. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ static void require(bool condition)
         abort();
 }
 
-/* The greetings before the one to be judged: HELLO of PE 0 to PE 1, WELCOME, CONFIRM. */
+/* The greetings before the one that is judged: HELLO of PE 0 to PE 1, WELCOME, CONFIRM. */
 static struct tcp_transcript begun(unsigned count)
 {
     static const struct tcp_self self[2] = {{key, 0, 4}, {key, 1, 4}};

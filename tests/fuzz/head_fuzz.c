@@ -1,7 +1,7 @@
 /* libFuzzer target: what oshrun reads from a host's agent, the greeting included. A whole job runs
- * in oshrun's own code, save the command that would start the agent: its output is the input of
- * this target, and ends with it, so that every job has to come to its end. The first byte: bit 0, a
- * right greeting comes first; bit 1, and the PEs have been started; bit 2, of two hosts. */
+ * in oshrun's own code, except the command that would start the agent: the agent's output is the
+ * input of this target, and ends with it, so every job must come to an end. The first byte: bit 0,
+ * a valid greeting comes first; bit 1, the PEs have been started; bit 2, there are two hosts. */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ static void put_frame(int fd, unsigned type, int pe, int arg)
     put(fd, &header, sizeof header);
 }
 
-/* In place of call.c: a pipe that holds all that the agent says. */
+/* In place of call.c: a pipe that holds all the agent's output. */
 int sy_call_start(char *const *command, const struct rlimit *nofile, struct sy_call_ends *ends)
 {
     static int hosts;

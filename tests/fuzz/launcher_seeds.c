@@ -1,5 +1,5 @@
-/* Writes seeds for the fuzz targets of oshrun into the directories that are named: head_fuzz,
- * agent_fuzz, daemon_fuzz, pe_fuzz, lists_fuzz. Conversations as they should be, and texts. */
+/* Writes seeds for the fuzz targets of oshrun into the directories named on the command line:
+ * head_fuzz, agent_fuzz, daemon_fuzz, pe_fuzz, lists_fuzz. Valid conversations, and texts. */
 #define _GNU_SOURCE 1
 #include <limits.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* libFuzzer target: texts and bytes that oshrun and its agent take apart: lists and files of hosts,
- * what a batch system says of its hosts, the description of a host's part of a job. The first byte
- * chooses which. */
+/* libFuzzer target: texts and bytes that oshrun and its agent parse: lists and files of hosts, a
+ * batch system's list of hosts, the description of a host's part of a job. The first byte chooses
+ * which. */
 #define _GNU_SOURCE 1
 #include <stddef.h>
 #include <stdint.h>
@@ -94,7 +94,7 @@ static void read_spec(const char *bytes, size_t length)
     sy_spec_free(&again);
 }
 
-/* What comes out is read by a terminal as characters, and comes out once more as it is. */
+/* The quoted text is printable on a terminal, and quoting it again changes nothing. */
 static void show_plain(const char *text, size_t length)
 {
     char *once = malloc(SY_PLAIN_ROOM(length)), *twice;

@@ -188,7 +188,7 @@ extern const struct sy_transport shmem_transport_2;
 static struct sy_transport_ctx *ctx;
 static uint64_t results[NPES][RESULTS]; /* where those of each PE go */
 
-/* To make them anew for each input would take most of the time. */
+/* A new one for each input would take most of the time. */
 static void give_back_all(struct ofi_pool *pool)
 {
     pool->taken = 0;

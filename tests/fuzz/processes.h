@@ -1,6 +1,6 @@
-/* For fuzz targets of oshrun: processes that are none. What starts, signals and reaps PEs is in
- * place of the launcher's own (child.c, guard.c, trace.c, bind.c), so that no input makes a
- * process, and all that have been started end when they are killed. */
+/* For fuzz targets of oshrun: stand-ins for the files that start, signal and reap PEs (child.c,
+ * guard.c, trace.c, bind.c). No input starts a process, and every pretended process ends when it is
+ * killed. */
 #ifndef TESTS_FUZZ_PROCESSES_H
 #define TESTS_FUZZ_PROCESSES_H
 

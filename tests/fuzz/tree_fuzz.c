@@ -1,5 +1,5 @@
-/* libFuzzer target: what the bootstraps of other launchers are told. The first byte chooses what
- * the rest is: frames of the control tree, in each state of a connection and on PE 0 or another;
+/* libFuzzer target: what other launchers send to the bootstraps. The first byte chooses the kind of
+ * the rest: frames of the control tree, in each state of a connection and on PE 0 or another PE;
  * the contact; answers of a PMI server; Slurm's lists; places that users write. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,7 +84,8 @@ static void tear_down(void)
     sy_tree_free(tree);
 }
 
-/* A neighbour or a stranger says all of it; another neighbour is there to pass it on to. */
+/* A neighbour or a stranger sends all of the input; another neighbour is there to be forwarded to.
+ */
 static void frames(const uint8_t *data, size_t size)
 {
     static const enum tree_link_state states[] = {TREE_LINK_HELLO, TREE_LINK_PROVED,
@@ -138,7 +139,7 @@ static void contact(const char *text)
     require(sy_tree_contact_decode(out, &again) == 0 && !memcmp(&read, &again, sizeof read));
 }
 
-/* The server's side of a conversation is said at once; what the client says is thrown away. */
+/* The server's part of a conversation is written at once; what the client sends is discarded. */
 static void pmi(const uint8_t *data, size_t size)
 {
     struct pmi_client client = {.host = &host, .fd = -1, .deadline = sy_clock() + 5};

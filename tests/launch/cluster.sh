@@ -22,7 +22,7 @@ cluster_down()
         [ -s "$file" ] && kill "$(cat "$file")" 2>/dev/null
     done
     for n in b $(seq 0 $hosts); do
-        # Whoever is left in it ends with its network.
+        # Kills the processes that are left in a network when it ends.
         ip netns pids "$cluster$n" 2>/dev/null | xargs -r kill -9 2>/dev/null
         ip netns del "$cluster$n" 2>/dev/null
     done
@@ -46,8 +46,7 @@ cluster_host()
         ip -n "$cluster$n" link set lo up && ip -n "$cluster$n" link set eth0 up
 }
 
-# HOME is a place without the start-up files of whoever runs the tests: shells that sshd starts read
-# them, and may take any time.
+# HOME is an empty directory: shells that sshd starts would read the user's start-up files, which may take any time.
 cluster_ssh()
 {
     local n=$1

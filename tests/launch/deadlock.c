@@ -1,5 +1,5 @@
 /* PE 0 has left main, or waits for the others in shmem_finalize, and the others do what the command
- * line says: some can never go on, and some only look as if they could not. */
+ * line says: some can never continue, others only look like that. */
 #include <pthread.h>
 #include <shmem.h>
 #include <signal.h>
@@ -34,7 +34,7 @@ static void *raise_later(void *arg)
     return arg;
 }
 
-/* Waits until another thread of this PE says something, which none does. */
+/* Waits until another thread of this PE notifies it, which none does. */
 static void *park(void *arg)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -54,7 +54,7 @@ static void start_parked(void)
     pthread_create(&thread, NULL, park, NULL);
 }
 
-/* All that may write to a program's variables, and to nothing of the library. */
+/* Everything that may write to a program's variables without the library. */
 static void keep_company(void)
 {
     start_parked();
@@ -76,7 +76,7 @@ static void wait_for(long *what)
     shmem_long_wait_until(what, SHMEM_CMP_EQ, 1);
 }
 
-/* What comes from outside of the library. */
+/* What reaches a process from outside of the library. */
 static void wait_for_event(const char *what)
 {
     pthread_t thread;

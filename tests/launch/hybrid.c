@@ -1,6 +1,6 @@
-/* hybrid ORDER: a program that uses MPI and OpenSHMEM. ORDER has the letters I and F for MPI_Init
- * and MPI_Finalize, i and f for shmem_init and shmem_finalize. After each step, what is there must
- * work. */
+/* hybrid ORDER: a program that uses MPI and OpenSHMEM. ORDER consists of the letters I and F for
+ * MPI_Init and MPI_Finalize, i and f for shmem_init and shmem_finalize. After each step, every
+ * library that is initialised must work. */
 #include <mpi.h>
 #include <shmem.h>
 #include <stdio.h>

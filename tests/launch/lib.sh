@@ -1,4 +1,4 @@
-# For the tests of oshrun: where things are, and how to say what went wrong. Sourced by bash.
+# For the tests of oshrun: paths, and functions that check and report. Sourced by bash.
 : "${SY_BUILD:?set SY_BUILD to the build directory}"
 oshrun=$SY_BUILD/bin/oshrun
 pe=$SY_BUILD/tests/launch/pe
@@ -24,7 +24,8 @@ fail()
     exit 1
 }
 
-# run STATUS COMMAND...: runs it, output to $dir/out and $dir/err; a case that has passed if it ends with this status.
+# run STATUS COMMAND...: runs the command, output to $dir/out and $dir/err; counts as a case that has passed if the
+# command ends with this status.
 run()
 {
     local want=$1 got=0

@@ -1,5 +1,5 @@
-/* Mistakes that programs make, one a run, by the name on the command line: for what is said about
- * them. PE 0 prints "null" where a routine returns NULL. */
+/* Mistakes that programs make, one a run, by the name on the command line: their messages are
+ * tested. PE 0 prints "null" where a routine returns NULL. */
 #include <shmem.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ static void join(const char *what)
         shmem_team_sync(team);
 }
 
-/* PE 0 has the lock and PE 1 waits for it, or has been refused it; then one makes a mistake. */
+/* PE 0 holds the lock and PE 1 waits for it, or has failed to get it; then one makes a mistake. */
 static void hold(const char *what)
 {
     bool first = shmem_my_pe() == 0, other = strcmp(what, "lock foreign") == 0;
@@ -168,7 +168,7 @@ static void commit(const char *what)
         abuse(what);
 }
 
-/* The library's threads still run while a program ends that way, which may take its time. */
+/* The library's threads still run while a program ends that way, and the end may take a while. */
 __attribute__((destructor)) static void linger(void)
 {
     usleep(patience);

@@ -1,6 +1,6 @@
-/* A process that oshrun starts in the tests: does the steps named by its arguments, in order. It
- * talks to oshrun through the bootstrap plugin's functions, without the rest of the library.
- * "2:STEP" is done by PE 2 only, "!2:STEP" by all others. */
+/* A process that oshrun starts in the tests: executes the steps named by its arguments, in order.
+ * It talks to oshrun through the bootstrap plugin's functions, without the rest of the library.
+ * "2:STEP" is for PE 2 only, "!2:STEP" for all others. */
 #define _GNU_SOURCE 1
 #include <dirent.h>
 #include <errno.h>
@@ -156,7 +156,7 @@ static void step_sleep(char *arg)
     nap(atof(arg));
 }
 
-/* serve=SECONDS: does what the library does meanwhile, leaves when it is told to. */
+/* serve=SECONDS: serves oshrun as the library does, and leaves when oshrun says so. */
 static void step_serve(char *arg)
 {
     struct pollfd wait = {.fd = boot->wait_fd(self), .events = POLLIN};
@@ -234,7 +234,7 @@ static void step_error(char *arg)
     fprintf(stderr, "%s\n", arg);
 }
 
-/* frame=TYPE,LENGTH,ARG: a header as it is, past the plugin. */
+/* frame=TYPE,LENGTH,ARG: sends this header, past the plugin. */
 static void step_frame(char *arg)
 {
     struct sy_frame header = {0};
@@ -371,7 +371,7 @@ static void step_fds(char *arg)
     closedir(dir);
 }
 
-/* run=COMMAND: what a child program sees. */
+/* run=COMMAND: what a child process sees. */
 static void step_run(char *arg)
 {
     fflush(stdout);
@@ -417,7 +417,8 @@ static void step_nonblock(char *arg)
         die("fcntl: %m");
 }
 
-/* The rest is done by a child whose stdout is a socket; what comes out of it is copied. */
+/* A child executes the remaining steps with a socket as its stdout; this process copies what comes
+ * out of it. */
 static void step_socket(char *arg)
 {
     int ends[2], status;

@@ -1,5 +1,5 @@
-/* Stands in for "oshrun --agent" on a host that is not to be trusted: greets, and then does what
- * its argument says. What follows the name on the command line (host, command) is ignored. */
+/* Stands in for "oshrun --agent" on an untrusted host: sends the greeting, and then does what its
+ * argument says. What follows the name on the command line (host, command) is ignored. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <poll.h>
@@ -54,7 +54,7 @@ static void nap(double seconds)
     nanosleep(&time, NULL);
 }
 
-/* Takes what oshrun sends, and answers its pings, until it hangs up. */
+/* Takes what oshrun sends, and answers its pings, until oshrun hangs up. */
 static void answer_pings(void)
 {
     struct sy_frame header;
@@ -130,7 +130,7 @@ static void do_stays(void)
     answer_pings();
 }
 
-/* A byte of a long frame now and then: nothing ever comes of it. */
+/* A byte of a long frame now and then, which is never complete. */
 static void do_trickle(void)
 {
     start();
@@ -152,7 +152,7 @@ static void do_flood(void)
     }
 }
 
-/* Asks and asks, and never reads the answers. */
+/* Asks again and again, and never reads the answers. */
 static void do_deaf(void)
 {
     start();
@@ -231,7 +231,7 @@ static unsigned throw(unsigned sides)
     return (dice >> 12) % sides;
 }
 
-/* Frames of types that there are, with numbers that may be right; then nothing but pongs. */
+/* Frames of existing types, with numbers that may be valid; then nothing but pongs. */
 static void do_storm(void)
 {
     static const unsigned char TYPES[] = {1,  3,  5,  6,  9,  73, 74, 75, 76, 77,

@@ -35,7 +35,7 @@ function named(head) {
     return head ~ /^(_.*|if|for|while|switch|return|sizeof)$/ ? "" : head
 }
 
-# uses(LINE, WITHOUT): tells the words of the line.
+# uses(LINE, WITHOUT): prints the words of the line, except WITHOUT.
 function uses(line, without,    word, called) {
     while (match(line, /[A-Za-z_][A-Za-z0-9_]*/)) {
         word = substr(line, RSTART, RLENGTH)

@@ -32,8 +32,8 @@ $1 == "decl" { declared[$4] = $2 ":" $3 }
 $1 == "call" { calls[++called] = unit($2) SUBSEP $3 }
 $1 == "call" || $1 == "word" { users[$3] = users[$3] " " $2 }
 
-# By the file's name, its singular, or its first word; or the folder's name before the file's, where several folders
-# have a file of that name.
+# A name may begin with the file's name, its singular, or its first word; or with the folder's name, where several
+# folders have a file of that name.
 function prefixed(name, file, room,    word, one) {
     word = file
     sub(/_.*/, "", word)
@@ -116,7 +116,7 @@ function cycles(    i, part, to, from, size, names, seen) {
     }
 }
 
-# tell(KIND, WHAT, NOW, CEILING): a line of ceilings.txt.
+# tell(KIND, WHAT, NOW, CEILING): prints a line of ceilings.txt.
 function tell(kind, what, now, ceiling) {
     if (write == "lower" && now > ceiling + 0) now = ceiling + 0
     if (now) print kind "\t" what "\t" now

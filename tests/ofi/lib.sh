@@ -5,7 +5,7 @@ export FI_TCP_IFACE FI_SOCKETS_IFACE FI_UDP_IFACE
 unset SHMEM_TRANSPORTS SHMEM_OFI_PROVIDER SHMEM_OFI_FABRIC SHMEM_OFI_DOMAIN FI_PROVIDER
 here=$SY_BUILD/tests/conformance
 
-# provider NAME: uses it from here on; false, with a word, if this libfabric does not have it.
+# provider NAME: selects it from here on; false, with a message, if this libfabric lacks it.
 provider() {
     SHMEM_TRANSPORTS=ofi SHMEM_OFI_PROVIDER=$1
     export SHMEM_TRANSPORTS SHMEM_OFI_PROVIDER

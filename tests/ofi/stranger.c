@@ -98,7 +98,7 @@ static void join(const char *provider, const char *host, const char *port)
         give_up("fi_av_insert", "no");
 }
 
-/* Whether the operation under way has come to a good end. */
+/* Whether the operation in flight has succeeded. */
 static bool finished(void)
 {
     double end = now() + PATIENCE;
@@ -117,7 +117,7 @@ static bool finished(void)
     return false;
 }
 
-/* Tries until the provider takes it; it may be connecting. */
+/* Repeats until the provider accepts the operation; it may still be connecting. */
 #define TRY(rc, call)                                                                              \
     do {                                                                                           \
         struct fi_cq_msg_entry entry_;                                                             \
@@ -157,7 +157,7 @@ static int keys(void)
     return open > 0;
 }
 
-/* A message of requests as PEs write it, with a put of 8 bytes to the beginning of a window. */
+/* A message with requests in the PEs' format: a put of 8 bytes to the beginning of a window. */
 struct message {
     uint64_t mac;
     uint32_t source;

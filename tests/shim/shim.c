@@ -148,7 +148,7 @@ static int disconnect(int fd, const struct sockaddr *nobody, socklen_t size)
     return real(fd, nobody, size);
 }
 
-/* Ends the connection with a reset that both sides see; the descriptor stays open. */
+/* Ends the connection with a reset that both sides notice; the descriptor stays open. */
 static bool cut(int fd)
 {
     struct linger at_once = {1, 0};
@@ -175,7 +175,8 @@ static void *cut_all(void *unused)
     return unused;
 }
 
-/* Not before the process speaks: a library may mind threads that are there before it. */
+/* Starts no thread before the process makes a call: a library may be confused by threads that exist
+ * before it. */
 static void begin_cutting(void)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
@@ -186,7 +187,8 @@ static void begin_cutting(void)
         perror("shim: a thread");
 }
 
-/* What happens to a transfer: 0, or -1 with errno set. *limit: the bytes it may move. */
+/* Decides what happens to a transfer: 0, or -1 with errno set. *limit: the bytes that it may move.
+ */
 static int meddle(int fd, int flags, bool sends, size_t *limit)
 {
     *limit = SIZE_MAX;

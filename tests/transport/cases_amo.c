@@ -4,7 +4,7 @@
 
 #include "tests/transport/suite.h"
 
-/* What an operation makes of the old value; nothing atomic about it. */
+/* The new value that an operation makes of the old one; not atomic. */
 static uint64_t model(enum sy_amo_op op, uint64_t old, uint64_t operand, uint64_t compare)
 {
     switch (op) {
@@ -51,7 +51,7 @@ static uint64_t cut(uint64_t value, unsigned width)
 }
 
 /* One operation on the middle one of three words. Its neighbours and the bytes behind the result
- * stay. */
+ * must not change. */
 static void try_one(const struct trial *t, bool fetch, unsigned flags)
 {
     const char *name = operations[t->operation].name;
@@ -143,7 +143,8 @@ static uint64_t here(unsigned window, uint64_t offset, unsigned width, enum sy_a
     return old;
 }
 
-/* Who hits a PE's words: PEs that reach it by the plugin, those of its node, and itself. */
+/* The PEs that access a PE's words: those that reach it by the plugin, those of its node, and
+ * itself. */
 static int hitters(void)
 {
     int neighbours = 0;
@@ -161,7 +162,7 @@ static int hit(int index)
            (suite.pe + index - suite.peers + 1) % suite.per_node;
 }
 
-/* Adds to every word that this PE hits, and flips bits in the word behind it. */
+/* Adds to every word that this PE reaches, and flips bits in the word behind it. */
 static void hit_all(unsigned window, unsigned width, int times)
 {
     for (int i = 0; i < times; i++)
@@ -190,8 +191,8 @@ static bool all_done(void)
     return true;
 }
 
-/* All PEs that reach a word add to it at once, and meanwhile its owner does, with the processor's
- * instructions: a read and a write that are not one operation lose some. */
+/* All PEs that reach a word add to it at once, and so does its owner, with the processor's
+ * instructions: a read and a separate write would lose some additions. */
 void case_amo_exact(void)
 {
     enum { TIMES = 300 };
@@ -220,7 +221,7 @@ void case_amo_exact(void)
     }
 }
 
-/* Tickets drawn by everybody, the owner included, are all different; by fetching addition and by
+/* Tickets that all PEs draw, the owner included, are all different; by fetching addition and by
  * compare-and-swap. */
 void case_amo_tickets(void)
 {

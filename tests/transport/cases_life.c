@@ -8,7 +8,7 @@
 
 #include "tests/transport/suite.h"
 
-/* A little of everything, to see that a plugin which was opened again is whole. */
+/* A little of everything, to check that a plugin works fully after it was opened again. */
 static void use(uint64_t round)
 {
     uint64_t base = suite_area(SUITE_UNMAPPED, suite.pe), value = round * 3 + 1, old = 0;
@@ -49,7 +49,7 @@ static int open_descriptors(void)
     return count;
 }
 
-/* Puts of both instances under way at once, from this PE to every other; `other` is not in use. */
+/* Puts of both instances in flight at once, from this PE to every other; `other` is not in use. */
 static void use_both(struct suite *other)
 {
     uint64_t base = suite_area(SUITE_UNMAPPED, suite.pe) + 64, there[2];
@@ -74,8 +74,8 @@ static void use_both(struct suite *other)
     suite_barrier();
 }
 
-/* Two instances in one process carry data beside each other, and one goes on when the other has
- * been closed. */
+/* Two instances in one process carry data side by side, and one continues when the other has been
+ * closed. */
 void case_beside(void)
 {
     suite_up();
@@ -125,8 +125,8 @@ void case_unused(void)
     suite_barrier_asleep();
 }
 
-/* One PE opens, gives its address and then does not connect. The others connect all the same, or
- * are told within the time; then everybody can close, and begin anew. */
+/* One PE opens, publishes its address and then does not connect. The others connect all the same,
+ * or get an error within the time; then all can close, and begin anew. */
 void case_absent(void)
 {
     enum { SECONDS = 2 };
@@ -199,7 +199,7 @@ static int make(size_t which, int pe)
                                   : suite.table->get(suite.self, suite.ctx, &t, SY_BLOCKING);
 }
 
-/* Whether the call's consequences are known, or two seconds have passed. */
+/* Whether the call's outcome is known, or two seconds have passed. */
 static bool settle(int answer, time_t begin)
 {
     if (!answer)

@@ -11,8 +11,8 @@ static uint64_t *words_here(unsigned window, uint64_t offset)
     return (uint64_t *)(suite.window[window].base + offset);
 }
 
-/* Much more than any queue holds, without a wait: what answers -EAGAIN has not been started, what
- * answers 0 is done once. */
+/* Many more operations than any queue holds, without a wait: a call that answers -EAGAIN has
+ * started nothing, one that answers 0 takes effect once. */
 void case_flood(void)
 {
     enum { TIMES = 3000 };
@@ -53,7 +53,7 @@ void case_flood(void)
     suite_barrier();
 }
 
-/* Everybody at one target, which serves while it makes calls itself. */
+/* All PEs access one target, which serves while it makes calls itself. */
 void case_many_to_one(void)
 {
     enum { TIMES = 100, BYTES = 9000 };
@@ -94,7 +94,7 @@ void case_many_to_one(void)
 
 enum { BLOCKS = 24, EPOCHS = 25 };
 
-/* What this PE has put into its area of each peer, by what seed; 0: nothing yet. */
+/* What this PE has put into its area of each peer: the seed of the bytes; 0: nothing yet. */
 struct shadow {
     uint64_t seed[BLOCKS];
     size_t length[BLOCKS];
@@ -152,7 +152,7 @@ static void epoch(struct shadow *shadow, unsigned window, char **data, char *bac
     }
 }
 
-/* The owner learns from the others what must be in its memory, a block at a time. */
+/* The owner learns from the others what its memory must hold, a block at a time. */
 static void check_owned(const struct shadow *shadow, unsigned window)
 {
     for (int block = 0; block < BLOCKS; block++) {
@@ -201,7 +201,7 @@ void case_random(void)
 
 /* ---- passive targets ---- */
 
-/* The target sleeps and makes no call; everything asked of it is done all the same. */
+/* The target sleeps and makes no call; every operation on it completes all the same. */
 void case_passive(void)
 {
     enum { BYTES = 50000 };
@@ -271,7 +271,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Threads share one context, while the progress thread is at work too. */
+/* Threads share one context while the progress thread runs too. */
 void case_threads(void)
 {
     pthread_t thread[THREADS];
@@ -288,7 +288,7 @@ void case_threads(void)
     suite_barrier();
 }
 
-/* With nothing under way the descriptor wakes nobody: a core of a sleeping machine must not spin.
+/* With nothing in flight the descriptor does not become readable: a sleeping process must not spin.
  */
 void case_idle(void)
 {

@@ -31,7 +31,7 @@ static uint64_t seed_of(int writer, int round)
     return (uint64_t)writer * 7919 + (uint64_t)round * 31;
 }
 
-/* The data that PE `writer` has announced are all there, in this PE's own memory. */
+/* All data that PE `writer` has announced are in this PE's own memory. */
 static void check_data(unsigned window, int writer, int round, size_t length, const char *what)
 {
     long wrong = suite_differs(area_here(window, writer) + DATA, length, seed_of(writer, round));
@@ -40,9 +40,8 @@ static void check_data(unsigned window, int writer, int round, size_t length, co
           wrong, length, writer, window, round);
 }
 
-/* Data in pieces, a fence, then a flag: by put, or by an atomic operation. Who sees the flag sees
- * the data.
- */
+/* Data in pieces, a fence, then a flag: by put, or by an atomic operation. A PE that sees the flag
+ * sees the data. */
 static void fenced(unsigned window, bool amo)
 {
     char *data = malloc(CHUNK);
@@ -91,7 +90,7 @@ void case_fence_amo(void)
     fenced(SUITE_UNMAPPED, true);
 }
 
-/* After quiet the data are there, whoever looks: the owner in its memory, and a third PE. */
+/* After quiet every PE sees the data: the owner in its memory, and a third PE. */
 static void quieted(unsigned window, int round)
 {
     char *data = malloc(CHUNK), *seen = malloc(CHUNK);
@@ -137,7 +136,7 @@ void case_quiet(void)
         suite_quiet(suite.ctx, i % 2 ? SY_ALL_PES : suite.peer[0]);
 }
 
-/* The signal is not there before the data; setting and adding. */
+/* The signal does not arrive before the data; setting and adding. */
 static void signalled(unsigned window)
 {
     char *data = malloc(CHUNK);
@@ -181,9 +180,9 @@ enum {
     SLOT = 4096
 };
 
-/* What a PE sends its peer in a turn: data and then a flag, which an operation of the next kind
- * follows only when the peer's flag has come. Transports that gather operations learn from what
- * follows what, so kinds take turns in rows. */
+/* What a PE sends its peer in a turn: data and then a flag; the next turn begins when the peer's
+ * flag has come. Transports that gather operations learn from their sequence, so kinds of turns
+ * come in rows. */
 static void send_turn(int kind, int turn, int pe, const char *data, size_t length)
 {
     uint64_t area = suite_area(SUITE_HEAP, suite.pe), flag = (uint64_t)turn;
@@ -229,7 +228,7 @@ static void take_turn(int kind, int turn, char *data)
     }
 }
 
-/* PEs that answer each other, with little under way at any time. */
+/* PEs that answer each other, with few operations in flight at any time. */
 void case_turns(void)
 {
     char *data = malloc(SLOT);
@@ -267,7 +266,8 @@ static int open_contexts(struct sy_transport_ctx **ctx)
     return CONTEXTS;
 }
 
-/* Operations of several contexts mix; quiet of one completes that one's. Contexts come and go. */
+/* Operations of several contexts mix; quiet on one completes that one's. Contexts are made and
+ * destroyed. */
 static void mix_contexts(int round)
 {
     struct sy_transport_ctx *ctx[CONTEXTS];
@@ -317,7 +317,7 @@ void case_contexts(void)
     }
 }
 
-/* A session is a hint: nothing is lost by it, and quiet inside one is still quiet. */
+/* A session is a hint: it loses nothing, and quiet inside one is still quiet. */
 void case_session(void)
 {
     for (int round = 1; round <= 10; round++) {
@@ -351,7 +351,7 @@ void case_session(void)
 
 enum { RAISES = 3000, FLAGS = 3 };
 
-/* All flags of PE `from` here have got to `turn`, and have never been lower than before. */
+/* All flags of PE `from` here have reached `turn`, and have never decreased. */
 static void await_flags(int from, uint64_t turn, uint64_t seen[FLAGS])
 {
     const uint64_t *flag = (const void *)area_here(SUITE_UNMAPPED, from);
@@ -367,8 +367,8 @@ static void await_flags(int from, uint64_t turn, uint64_t seen[FLAGS])
     }
 }
 
-/* PEs that go on together, at times at once and at times after a rest, by three flags of which some
- * are raised more seldom; no quiet says that the last ones arrive. */
+/* PEs that proceed together, at times at once and at times after a pause, by three flags, some of
+ * which are raised less often; no quiet ensures that the last ones arrive. */
 void case_raise(void)
 {
     uint64_t seen[SUITE_PES][FLAGS] = {{0}};

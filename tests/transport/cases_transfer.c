@@ -6,7 +6,7 @@
 
 enum { FENCE = 16 }; /* bytes before and behind a transfer that must stay */
 
-/* Symmetrical, usable or not at all, and never another answer later. */
+/* Symmetric, entirely usable or not at all, and always with the same answer. */
 void case_reach(void)
 {
     const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
@@ -86,7 +86,7 @@ static void sizes_to(int pe, unsigned window, char *room, size_t most)
                        shifts[i].local, (power >> 7 & 1) ^ i ? SY_BLOCKING : 0, room);
 }
 
-/* From nothing to megabytes, into every window. */
+/* From no bytes to megabytes, into every window. */
 void case_sizes(void)
 {
     char *room = malloc((4 << 20) + 4096);
@@ -118,8 +118,8 @@ static void copy_shape(char *to, const char *from, const struct shape *s, bool p
                from + (ptrdiff_t)i * (put ? s->local : s->remote), s->block);
 }
 
-/* The same transfer by the plugin and by memcpy, over a whole area, so that what lies between the
- * blocks is compared too. */
+/* The same transfer by the plugin and by memcpy, over a whole area, so that the bytes between the
+ * blocks are compared too. */
 static void try_shape(int pe, unsigned window, const struct shape *s, uint64_t seed)
 {
     static char local[STRIDED], remote[STRIDED], model[STRIDED];
@@ -173,7 +173,7 @@ void case_strided(void)
 
 enum { WORDS = 600 };
 
-/* While others write arrays whose elements have all bytes the same, this PE's words never have two
+/* While others write arrays whose elements consist of equal bytes, this PE's words never have two
  * kinds of bytes. */
 static void look(const char *base, size_t element)
 {

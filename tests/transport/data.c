@@ -12,7 +12,7 @@ static char *mapped(struct suite_place at)
     return base ? base + at.offset : NULL;
 }
 
-/* What a call answered: false if it is done, true if it must be made again. */
+/* What a call answered: false if the operation was accepted, true if the call must be repeated. */
 static bool again(int answer, const char *what, int pe)
 {
     atomic_fetch_add_explicit(&suite.shared->calls, 1, memory_order_relaxed);
@@ -25,7 +25,8 @@ static bool again(int answer, const char *what, int pe)
     return true;
 }
 
-/* The description of an operation is the caller's again on return, so a plugin must not keep it. */
+/* The caller may reuse the description of an operation on return, so a plugin must not keep a
+ * pointer to it. */
 static void spoil(void *description, size_t length)
 {
     memset(description, 0xee, length);

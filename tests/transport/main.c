@@ -100,7 +100,7 @@ static void *map(int fd, size_t length)
     return at;
 }
 
-/* Made before the processes, so that all can look at all of it. */
+/* Made before the processes, so that each can read all of it. */
 static void make_memory(void)
 {
     for (int pe = 0; pe < suite.npes; pe++) {
@@ -142,7 +142,7 @@ static bool wanted(const char *name)
     return (!*only || listed(only, name)) && !listed(never, name);
 }
 
-/* PE 0 says what is wrong; it is the same on all. */
+/* PE 0 reports what is wrong; it is the same on all. */
 static void load(void)
 {
     static struct sy_plugin plugin;
@@ -247,7 +247,7 @@ static void take_end(pid_t pid, int status)
     }
 }
 
-/* Waits for the processes. After a PE has failed or been lost the others have a moment to leave
+/* Waits for the processes. After a PE has failed or been lost, the others get a moment to leave
  * too. */
 static bool wait_all(void)
 {
@@ -395,7 +395,7 @@ static bool know_cases(const char *list)
     return true;
 }
 
-/* A file's folder is searched first; the name is what the loader makes of the file's. */
+/* Searches a file's folder first; the name is the one that the loader derives from the file's. */
 static bool name_plugin(char *argument)
 {
     char *path = strdup(argument), *dot = strrchr(argument, '.'), *file = basename(argument);

@@ -18,8 +18,8 @@ struct suite suite;
 static char host_name[SUITE_PES][16];
 static unsigned char job_key[32] = "a secret of this job alone";
 
-/* The open instances of the plugin; suite.self is one of them. fd: its wait_fd. Changed while there
- * is no progress thread. */
+/* The open instances of the plugin; suite.self is one of them. fd: its wait_fd. Changed only while
+ * there is no progress thread. */
 static struct {
     void *self;
     int fd;
@@ -453,7 +453,7 @@ void suite_up(void)
     suite_barrier();
 }
 
-/* Nothing is under way any more when the first PE leaves: the core sees to that too. */
+/* Nothing may be in flight any more when the first PE leaves: the core ensures that too. */
 void suite_down(void)
 {
     suite_quiet(suite.ctx, SY_ALL_PES);

@@ -22,7 +22,7 @@ enum { STACK = 1 << 18, TEAMS = 2, LINE = 128, DOMAINS = FAKE_PES };
 
 char fake_what[200];
 
-/* ---- what the core has for one PE at a time ---- */
+/* ---- the core's state of one PE at a time ---- */
 
 struct sy_world sy_world;
 struct sy_config sy_config;
@@ -120,7 +120,7 @@ static uint64_t *message_epoch(int pe, shmem_ctx_t ctx)
     return &epochs[pe][ctx != SHMEM_CTX_DEFAULT];
 }
 
-/* The bytes stay where they are until it arrives, or with `copied` are kept. */
+/* Without `copied` the bytes stay in the caller's memory until the message arrives. */
 static struct message *message_add(shmem_ctx_t ctx, int to, unsigned window, uint64_t offset, const void *source,
                                    size_t length, bool copied)
 {
@@ -335,7 +335,7 @@ void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
                pe, SY_BLOCKING);
 }
 
-/* An answer takes its time, and what it says was so at some moment of that. */
+/* An answer takes a while; the value that it brings is that of some moment in between. */
 void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe, unsigned flags)
 {
     (void)ctx, (void)flags;
@@ -415,7 +415,7 @@ struct sy_group fake_team(int start, int stride, int size)
     return sy_group_of_team(team);
 }
 
-/* What the core knows becomes PE pe's. */
+/* Makes PE pe's state the core's. */
 static void fake_become(int pe)
 {
     int node = place[pe];

@@ -18,23 +18,24 @@ enum {
     FAKE_HEAP = 1 << 21 /* bytes of each PE */
 };
 
-/* What fails in a job names this. */
+/* Messages about failures in a job use this name. */
 extern char fake_what[200];
 
-/* Runs `body` on every PE: PE pe is on node place[pe], and it is given the world team's group. */
+/* Runs `body` on every PE: PE pe is on node place[pe], and gets the world team's group. */
 void fake_run(uint64_t seed, int npes, const int *place, void (*body)(struct sy_group *world));
 
 /* The group of start, start + stride, ... of this PE's job, of which this PE is a member; it lasts as long as the job. */
 struct sy_group fake_team(int start, int stride, int size);
 
-/* The same place of this PE's heap on every PE: `bytes` at a multiple of a cache line. */
+/* The same offset of this PE's heap on every PE: `bytes` at a multiple of a cache line. */
 void *fake_alloc(size_t bytes);
 
-/* Dice: a number below `limit` for the PE alone, and one that is the same on all PEs that have asked as often. */
+/* Dice: a number below `limit` for this PE alone, and one that is the same on all PEs that have
+ * drawn equally often. */
 uint64_t fake_own(uint64_t limit);
 uint64_t fake_common(uint64_t limit);
 
-/* Lets others go on. */
+/* Lets other PEs run. */
 void fake_yield(void);
 
 /* Ends the test, naming the job and the PE, unless they are equal. */

@@ -1,5 +1,5 @@
-/* A plugin with gaps, which leaves its name to its file: test_plugin puts it under several names.
- */
+/* A plugin whose table has gaps and no name, so that its file names it: test_plugin installs it
+ * under several names. */
 #include "plugin.h"
 
 static int first(void)

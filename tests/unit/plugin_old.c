@@ -1,5 +1,5 @@
-/* A plugin that was built when the table was shorter, and says its name. What stands behind its
- * table must not be taken for a member. */
+/* A plugin that was built when the table was shorter, with its name in the table. The library must
+ * not read what stands behind its table as a member. */
 #include "plugin.h"
 
 static int second(void)

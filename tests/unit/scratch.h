@@ -1,5 +1,5 @@
-/* A directory of its own for each test of a Check suite: made before the test, which runs in it,
- * and removed behind it. */
+/* A directory for each test of a Check suite: made before the test, which runs in it, and removed
+ * after it. */
 #ifndef SY_TESTS_SCRATCH_H
 #define SY_TESTS_SCRATCH_H
 

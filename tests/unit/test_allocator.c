@@ -296,7 +296,7 @@ START_TEST(every_alignment_is_kept)
 }
 END_TEST
 
-/* Metadata follows the number of live blocks, and comes back to where it began. */
+/* Metadata grows with the number of live blocks, and shrinks back to its initial size. */
 START_TEST(many_cycles_leave_nothing)
 {
     enum { BLOCKS = 20000 };
@@ -326,7 +326,7 @@ END_TEST
 
 enum { PAIR_BLOCKS = 900 };
 
-/* Two instances with the same blocks; in some calls the poor one has no memory for records. */
+/* Two instances with the same blocks; the poor one lacks memory for records in some calls. */
 struct pair {
     struct sy_allocator *poor, *rich;
     uint64_t random, offsets[PAIR_BLOCKS];
@@ -380,7 +380,7 @@ static void pair_release(struct pair *p, unsigned block)
     p->live[block] = false;
 }
 
-/* Where one succeeds and undoes its call, both give the same offsets from then on. */
+/* Where one instance succeeds and undoes its call, both return the same offsets from then on. */
 START_TEST(lack_of_memory_can_be_undone)
 {
     struct pair pair = {.random = 88172645463325252u};

@@ -1,6 +1,7 @@
-/* The algorithms of the collective routines, on jobs of which every PE is a coroutine (fake_job.h): each way to place
- * PEs on nodes, each algorithm, sizes around the limits between them, many orders in which PEs get to run. What a member
- * may do as soon as it has left a collective, it does: it changes what the others have read. */
+/* The algorithms of the collective routines, on jobs of which every PE is a coroutine (fake_job.h):
+ * each way to place PEs on nodes, each algorithm, sizes around the limits between them, many orders
+ * in which PEs run. A member uses every freedom that it has after a collective: it overwrites what
+ * the others have read. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static void add_pairs(void *dest, const void *left, const void *right, size_t co
 
 static const struct sy_operation add = {add_pairs, sizeof(struct pair)};
 
-/* What member i brings at place k of round `round`: no sum of a part of the members is that of another part. */
+/* Member i's value at place k of round `round`: no sum over a part of the members equals that over
+ * another part. */
 static struct pair pair_of(long round, int i, size_t k)
 {
     return (struct pair){UINT64_C(1) << i, ((uint64_t)round << 40 | (uint64_t)k << 8 | (uint64_t)i) * 0x9e3779b97f4a7c15u};
@@ -182,7 +184,7 @@ static void do_scan(const struct sy_group *group, const struct arrays *a, long r
     }
 }
 
-/* Nobody leaves before all have come. */
+/* No member leaves before all have entered. */
 static long entered[FAKE_PES];
 
 static void do_sync(const struct sy_group *group, const struct arrays *a, long round, size_t length)
@@ -208,11 +210,11 @@ enum { ROUTINES = sizeof routines / sizeof *routines };
 static const size_t lengths[] = {0, 8, 64, 504, 520, 1040, 4096, 8200, 15000};
 static long rounds;
 
-/* So many collectives in a row are given other arrays each, and so may overlap: a member is ahead of others as far as the
- * routines let it. */
+/* So many collectives in a row have arrays of their own, and may overlap: a member is ahead of
+ * others as far as the routines let it. */
 enum { ROW = 20 };
 
-/* A row of collectives that the dice determine. */
+/* A sequence of collectives that the dice determine. */
 static void storm_on(const struct sy_group *group)
 {
     struct arrays a[ROW];
@@ -242,7 +244,8 @@ static void storm(struct sy_group *world)
     storm_on(world);
 }
 
-/* PEs with an odd number from the last one on, and the others in their order: at the same time. Then all. */
+/* Two teams at the same time: PEs with an odd number from the last one on, and the others in their
+ * order. Then all. */
 static void storm_of_teams(struct sy_group *world)
 {
     int size = world->members.size;
@@ -253,7 +256,7 @@ static void storm_of_teams(struct sy_group *world)
     storm_on(world);
 }
 
-/* An active set of PEs 1, 3, 5, ...; psync is what it was. */
+/* An active set of PEs 1, 3, 5, ...; psync is restored. */
 static void storm_of_sets(struct sy_group *world)
 {
     int size = world->members.size / 2;
@@ -271,7 +274,7 @@ static void storm_of_sets(struct sy_group *world)
         FAKE_SAME(psync[i], SHMEM_SYNC_VALUE, "psync");
 }
 
-/* The root waits for nobody but where it must. */
+/* A broadcast's root waits only where it must. */
 static void one_after_the_other(struct sy_group *world)
 {
     for (long i = 0; i < 4 * SY_NOTIFY_COLLECTIVES; i++) {
@@ -380,7 +383,7 @@ END_TEST
 
 /* ---- kernels ---- */
 
-/* Each operation of a type, on values among which are the least and the greatest, against C. */
+/* Each operation of a type, on values that include the least and the greatest, compared with C. */
 #define CHECK_KERNEL(TYPE, KERNEL, EXPRESSION)                                                     \
     do {                                                                                           \
         TYPE got[COUNT];                                                                           \
@@ -454,7 +457,7 @@ END_TEST
 
 /* ---- who does what ---- */
 
-/* Every element has one that works on it, whatever the numbers. */
+/* Exactly one worker combines each element, whatever the numbers. */
 START_TEST(parts)
 {
     static const size_t sizes[] = {1, 2, 4, 8, 16};
@@ -473,7 +476,8 @@ START_TEST(parts)
 }
 END_TEST
 
-/* Those that take part in the rounds of pairs are a power of two, each once; the others have one that stands for them. */
+/* A power of two of parties take part in the rounds of pairs, each once; every other party has one
+ * that stands for it. */
 START_TEST(pairs)
 {
     for (int size = 1; size < 100; size++) {

@@ -1,5 +1,5 @@
 /* When requests leave (shmem/engine/flush.c): sequences of events with their times, as programs
- * make them, and what is decided. */
+ * produce them, and the decisions. */
 #include <check.h>
 
 #include "engine/flush.h"
@@ -14,7 +14,7 @@ struct step {
     enum sy_flush_when when; /* of PUT and BATCHED */
 };
 
-/* What a transport has beside the policy: the time, and how far the stream has got. */
+/* The transport's part beside the policy: the time, and the stream's position. */
 struct peer {
     struct sy_flush flush;
     uint64_t now, tail, sent;
@@ -37,7 +37,7 @@ static enum sy_flush_when put(struct peer *peer, bool batch)
     return when;
 }
 
-/* What gathered is sent by the program (SEND, QUIET), or by the progress thread (TIMER). */
+/* Gathered requests are sent by the program (SEND, QUIET), or by the progress thread (TIMER). */
 static void step(struct peer *peer, const struct step *s)
 {
     peer->now += s->after;
@@ -90,8 +90,8 @@ START_TEST(test_seldom)
 }
 END_TEST
 
-/* Put and quiet in turn: from the third one on the acknowledgement is asked for with the put. When
- * the quiets cease, that does too. */
+/* Put and quiet alternate: from the third pair on the put asks for the acknowledgement. When the
+ * quiets cease, so does this. */
 START_TEST(test_put_quiet)
 {
     struct peer peer = begin();
@@ -103,7 +103,8 @@ START_TEST(test_put_quiet)
 }
 END_TEST
 
-/* A sequence: its first put leaves, those that follow within the time of a send are gathered. */
+/* A sequence: its first put leaves at once, those that follow within the time of a send are
+ * gathered. */
 START_TEST(test_sequence)
 {
     struct peer peer = begin();
@@ -113,7 +114,7 @@ START_TEST(test_sequence)
 }
 END_TEST
 
-/* Where sequences are the habit the first put waits for its successors, too. One that stays alone
+/* Where sequences are the habit the first put waits for its successors, too. A put that stays alone
  * ends the habit. */
 START_TEST(test_bursts)
 {
@@ -127,7 +128,8 @@ START_TEST(test_bursts)
 }
 END_TEST
 
-/* Whether the program sends what it gathers: then the timer may be late, until it had to. */
+/* Whether the program sends what it gathers: then the timer may be late, until it had to send once.
+ */
 START_TEST(test_kept)
 {
     struct peer peer = begin();
@@ -142,7 +144,7 @@ START_TEST(test_kept)
 }
 END_TEST
 
-/* A producer in full flow has left nothing, though the progress thread sent for it. */
+/* A producer that keeps writing has not stopped, though the progress thread sent for it. */
 START_TEST(test_busy)
 {
     struct peer peer = begin();
@@ -155,7 +157,8 @@ START_TEST(test_busy)
 }
 END_TEST
 
-/* A session gathers at once, and longer; it says nothing of what the program does by itself. */
+/* A session gathers at once, and for longer; what happens in it does not change the habits outside.
+ */
 START_TEST(test_batch)
 {
     struct peer peer = begin();
@@ -165,7 +168,7 @@ START_TEST(test_batch)
 }
 END_TEST
 
-/* The limit, and somebody who waits, go before everything. */
+/* The size limit, and a PE that waits, override everything else. */
 START_TEST(test_full)
 {
     size_t limit = sy_flush_limit(1 << 16);

@@ -1,5 +1,5 @@
-/* Which addresses the TCP transport listens on, what it publishes of them, and in which order a
- * peer tries them. The interfaces are made up. */
+/* The addresses that the TCP transport listens on, those it publishes, and the order in which a
+ * peer tries them. The interfaces are invented. */
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static struct sy_interface interface(const char *name, const char *address)
     return made;
 }
 
-/* A host of a cluster with all that may be on it. */
+/* A host of a cluster with every kind of interface. */
 static size_t cluster_host(struct sy_interface *all)
 {
     size_t n = 0;
@@ -95,7 +95,7 @@ static const struct {
     {"!ib*", SY_IP_FOUR, "10.0.0.5 192.168.7.5 127.0.0.1"},
     {"! ib* ,!lo", SY_IP_FOUR, "10.0.0.5 192.168.7.5"},
     {"!10.0.0.0/8", SY_IP_FOUR, "192.168.7.5 127.0.0.1"},
-    /* Nothing else is left, then loopback only. */
+    /* No other interface is left, then loopback only. */
     {"!eth*,!ib0", SY_IP_ANY, "172.17.0.1 100.64.1.1 127.0.0.1"},
     {"!eth*,!ib0,!docker0,!tail*", SY_IP_ANY, "127.0.0.1"},
     {"auto,docker0", SY_IP_FOUR, "10.1.0.5 10.0.0.5 192.168.7.5 127.0.0.1 172.17.0.1"},
@@ -363,12 +363,12 @@ START_TEST(order_of_trying)
     ck_assert_str_eq(tried(&peer, 77, all, count),
                      "127.0.0.1:7 172.17.0.1:3 192.168.7.9:4 203.0.113.9:1 [2001:db8:1::9]:2 "
                      "10.0.0.9:6 [fe80::9%7]:5");
-    /* Where it is cannot be known: loopback perhaps. */
+    /* The peer's machine is unknown, so loopback comes last. */
     peer.machine = 0;
     ck_assert_str_eq(tried(&peer, 1, all, count),
                      "172.17.0.1:3 192.168.7.9:4 203.0.113.9:1 [2001:db8:1::9]:2 10.0.0.9:6 "
                      "[fe80::9%7]:5 127.0.0.1:7");
-    /* No IPv6 here: those last. */
+    /* This host has no IPv6: those addresses come last. */
     peer.machine = 77;
     ck_assert_str_eq(tried(&peer, 1, all, 4),
                      "192.168.7.9:4 203.0.113.9:1 10.0.0.9:6 [2001:db8:1::9]:2");

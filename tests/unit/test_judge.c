@@ -1,5 +1,6 @@
-/* What oshrun makes of the news of its PEs: which ends are failures of the job, how it is ended, and when nobody can go
- * on. The launcher's own files, with a clock of the test's own; what would go to daemons, PEs and people is kept. */
+/* oshrun's decisions about its PEs: which ends are failures of the job, how the job ends, and when
+ * no PE can continue. The launcher's own files, with a clock of the test's own; the test records
+ * messages to daemons, PEs and users. */
 #include <check.h>
 #include <ev.h>
 #include <signal.h>
@@ -90,7 +91,7 @@ static void clock_pass(double seconds)
     now = until;
 }
 
-/* ---- what the rest of oshrun would do ---- */
+/* ---- stand-ins for the rest of oshrun ---- */
 
 void sy_run_say(struct sy_run *of, enum sy_say kind, const char *fmt, ...)
 {
@@ -148,7 +149,7 @@ void sy_run_check_gone(struct sy_run *of)
 
 /* ---- jobs ---- */
 
-/* As oshrun's option gives it: the grace is not given. */
+/* The default of oshrun's option: no grace is given. */
 static void begin(void)
 {
     now = 1000;
@@ -192,7 +193,7 @@ static void exits(int pe, int status)
     dies(pe, status << 8);
 }
 
-/* It has said that it leaves the library, and ends well. */
+/* The PE has said that it leaves the library, and ends with status 0. */
 static void leaves(int pe)
 {
     pes[pe].initialized = pes[pe].greeted = false;
@@ -200,19 +201,19 @@ static void leaves(int pe)
     sy_judge(&run);
 }
 
-/* PE `pe` rests in its wait number `wait`; 0: it goes on. */
+/* PE `pe` is at rest in its wait number `wait`; 0: it goes on. */
 static void rests(int pe, uint64_t wait, unsigned kind)
 {
     sy_report_rests(&run.report, pe, wait, kind);
 }
 
-/* It says what it is doing, after so many seconds of it; -1: because it was asked. */
+/* The PE reports what it is doing, after so many seconds of it; -1: because it was asked. */
 static void says(int pe, const char *text, int seconds)
 {
     sy_report_note(&run.report, pe, text, strlen(text), seconds < 0 ? -1 : seconds * 1000, now);
 }
 
-/* It answers oshrun's question: in the same wait. */
+/* The PE answers oshrun's question: it is in the same wait. */
 static void answers(int pe, uint64_t wait, unsigned kind, const char *text)
 {
     rests(pe, wait, kind);
@@ -278,7 +279,8 @@ START_TEST(the_first_end_counts)
 }
 END_TEST
 
-/* PE 0 has told why it gives up and is given time: another's error is a consequence too, a signal is a cause. */
+/* PE 0 has reported why it gives up and gets time: another PE's error is a consequence too, a
+ * signal is a cause. */
 START_TEST(an_abort_waits_for_a_signal)
 {
     run.abort.pending = true;
@@ -357,7 +359,8 @@ START_TEST(the_others_may_go_on)
 }
 END_TEST
 
-/* Ctrl-C: the PEs get the signal; the second one kills; one that is stuck is left behind at the third. */
+/* Ctrl-C: the PEs get the signal; the second one kills; the third leaves a PE behind that is stuck.
+ */
 START_TEST(signals_to_oshrun)
 {
     sy_ending_signal(&run, SIGINT);
@@ -384,7 +387,7 @@ START_TEST(the_grace_that_is_given)
 }
 END_TEST
 
-/* ---- nobody can go on ---- */
+/* ---- no PE can continue ---- */
 
 /* PE 0 waits for the end of the job, the others for it. */
 static void all_rest(void)
@@ -442,7 +445,7 @@ START_TEST(one_computes)
 }
 END_TEST
 
-/* It has gone on since, and rests in another wait: it was on its way all the time. */
+/* The PE has gone on since, and is at rest in another wait: it was never stuck. */
 START_TEST(one_has_gone_on)
 {
     all_rest();
@@ -453,7 +456,7 @@ START_TEST(one_has_gone_on)
     answers(3, 3, 0, "in shmem_barrier_all");
     ck_assert(!run.ending.begun);
     ck_assert_str_eq(said, "");
-    /* If that is the last that happens it is found all the same. */
+    /* If that is the last event, the deadlock is found all the same. */
     *sent = '\0';
     sy_report_look(&run.report);
     clock_pass(1.1);
@@ -466,7 +469,7 @@ START_TEST(one_has_gone_on)
 }
 END_TEST
 
-/* A PE that is stopped does not answer; nothing is known of it. */
+/* A stopped PE does not answer; its state is unknown. */
 START_TEST(one_does_not_answer)
 {
     all_rest();
@@ -491,7 +494,7 @@ START_TEST(a_job_that_ends_is_left_alone)
 }
 END_TEST
 
-/* ---- what people are told ---- */
+/* ---- messages to users ---- */
 
 START_TEST(a_stall_is_reported_once)
 {
@@ -554,7 +557,7 @@ START_TEST(the_time_is_over)
 }
 END_TEST
 
-/* A debugger that hangs does not keep it. */
+/* A debugger that hangs does not delay the report. */
 START_TEST(traces_that_do_not_come)
 {
     sy_waiting_trace(&run);

@@ -1,5 +1,5 @@
-/* The line splitter of oshrun: whatever the pieces in which bytes come and are taken, every byte
- * comes out once, in order, and only whole lines do unless a line is too long. */
+/* oshrun's line splitter: however bytes arrive and are taken, every byte comes out once, in order,
+ * and only whole lines do unless a line is too long. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +114,7 @@ START_TEST(taken_in_parts)
 }
 END_TEST
 
-/* The longest line that comes whole, and the first that does not. */
+/* The longest line that comes out whole, and the first that does not. */
 START_TEST(long_lines)
 {
     struct sy_lines lines = {0};
@@ -136,7 +136,7 @@ START_TEST(long_lines)
     ck_assert_uint_eq(length, SY_LINE_MAX);
     sy_lines_taken(&lines, length);
     ck_assert(lines.inside);
-    /* Its rest is not held back, what follows it is. */
+    /* The rest of such a line is not held back, the line that follows it is. */
     put_text(&lines, "rest");
     expect(&lines, "rest", true);
     put_text(&lines, "!\nnext");

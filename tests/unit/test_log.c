@@ -1,4 +1,4 @@
-/* Log lines: what they look like, which are written, and where they go. */
+/* Log lines: their form, which of them are written, and where they go. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ static void open_log(void)
     close(fd);
 }
 
-/* What has been written to a file, which is emptied for the next look. */
+/* What has been written to a file; empties it for the next check. */
 static const char *written(const char *path)
 {
     int fd = open(path, O_RDWR);
@@ -214,7 +214,7 @@ START_TEST(test_errors)
     fails("", longer, "SHMEM_LOG_FILE");
     fails(longer, "", "SHMEM_LOG_PES");
     ck_assert_int_eq(sy_log_configure(SY_LOG_TRACE, NULL, NULL, "no/such/log", &err), -ENOENT);
-    /* A name that is complete only later: a warning, and lines go on to stderr. */
+    /* A name that is complete only later: a warning, and lines continue on stderr. */
     configure(SY_LOG_WARN, NULL, NULL, "no/such/log.%r");
     sy_log_identity(1, "h", "j");
     expect("stderr", "^PE 1@h: warning: .*no/such/log\\.1.*stderr\n$");
@@ -232,7 +232,7 @@ static void *write_lines(void *who)
     return NULL;
 }
 
-/* Threads that write at once, through a pipe that is full at times and does not block. */
+/* Threads that write at once, through a non-blocking pipe that is full at times. */
 START_TEST(test_threads)
 {
     static char names[THREADS][2] = {"a", "b", "c", "d"};

@@ -1,5 +1,5 @@
-/* Where the members of a team are: what core/start/nodes.c finds out, for placements of which some
- * follow a rule and some do not, compared with the placement itself. */
+/* The places of a team's members: core/start/nodes.c's result, for placements some of which follow
+ * a rule and some do not, compared with the placement itself. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@ enum { PES = 64 };
 
 static int place[PES]; /* the node of each PE */
 
-/* As ck_assert_int_eq, which costs a system call where all is well; this is done a million times. */
+/* As ck_assert_int_eq, which makes a system call even on success; this check runs a million times.
+ */
 #define SAME(A, B)                                                                                 \
     do {                                                                                           \
         if ((A) != (B))                                                                            \
@@ -30,7 +31,7 @@ int sy_world_domains(void)
     return PES;
 }
 
-/* The same by counting: the nodes in the order of their first members, and who is on each. */
+/* The same by counting: the nodes in the order of their first members, and the members of each. */
 struct counted {
     int count, size[PES], member[PES][PES], node[PES];
 };
@@ -71,7 +72,7 @@ static void compare_nodes(const struct sy_nodes *nodes, const struct counted *c)
     SAME(nodes->ordered, ordered);
 }
 
-/* As every member sees it. Returns whether it took a table. */
+/* From every member's point of view. Returns whether it took a table. */
 static bool try_members(struct sy_members members)
 {
     struct counted c;
@@ -130,7 +131,7 @@ START_TEST(test_in_turn)
 }
 END_TEST
 
-/* The table of a parent, as a node's with irregular numbers. */
+/* A parent with a table, whose numbers on a node are irregular. */
 START_TEST(test_tables)
 {
     int table[PES];

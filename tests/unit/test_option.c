@@ -1,5 +1,5 @@
-/* Option tables: where values come from, which source wins, what is said of those that are wrong.
- * The system's configuration directory is "etc" in the test's own directory (SY_SYSCONFDIR). */
+/* Option tables: the sources of values, which source wins, and the messages about wrong values. The
+ * system's configuration directory is "etc" in the test's own directory (SY_SYSCONFDIR). */
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
@@ -133,7 +133,7 @@ START_TEST(test_defaults)
 }
 END_TEST
 
-/* Each level is laid over the ones before. */
+/* Each source overrides the ones before. */
 START_TEST(test_precedence)
 {
     static const struct {
@@ -165,7 +165,7 @@ START_TEST(test_precedence)
         ck_assert_msg(set, "%s", err.text);
         ck_assert_uint_eq(got.size, levels[level].bytes);
         expect(set, "symmetric_size", levels[level].value, levels[level].origin);
-        /* What a higher level does not speak of stays as the lower one has it. */
+        /* A key that a higher source does not mention keeps the value of the lower one. */
         ck_assert_int_eq(got.count, level >= 1 ? 50 : 3);
         ck_assert_int_eq(got.color, level >= 2 ? 1 : 0);
         ck_assert_int_eq(got.check, level >= 3);
@@ -375,13 +375,13 @@ START_TEST(test_missing_files)
     FAILS("SHMEM_CONFIG", "etc", strerror(EISDIR));
     setenv("SHMEM_CONFIG", "", 1);
     load_ok();
-    /* A file that is there but is none is no matter of taste. */
+    /* A path that exists but is no file is an error everywhere. */
     ck_assert_int_eq(mkdir(system_file, 0777), 0);
     FAILS(system_file, strerror(EISDIR));
 }
 END_TEST
 
-/* Lines are those of the keys, whatever stands around them. */
+/* The lines in messages are those of the keys, whatever surrounds them. */
 START_TEST(test_lines)
 {
     struct sy_options *set;
@@ -399,7 +399,7 @@ START_TEST(test_lines)
 }
 END_TEST
 
-/* ---- names that nothing knows ---- */
+/* ---- unknown names ---- */
 
 static void check_keys(const char *json, const char *const *others, const char *const *words)
 {
@@ -425,14 +425,14 @@ START_TEST(test_unknown_keys)
     check_keys("{\"Count\": 1}", NULL, WORDS("Count", "\"count\""));
     check_keys("{\"elsewhere\": 1}", NULL, WORDS("shmem.json:1", "elsewhere"));
     ck_assert_ptr_null(strstr(err.text, "did you mean"));
-    /* Keys of plugins that were not loaded cannot be judged. */
+    /* Keys of plugins that were not loaded cannot be checked. */
     check_keys("{\"net\": {\"port\": 1}}", WORDS("web", "net"), NULL);
     check_keys("{\"net\": {\"port\": 1}}", WORDS("web"), WORDS("net.port"));
     check_keys("{\"net\": 1}", WORDS("net"), WORDS("\"net\""));
 }
 END_TEST
 
-/* Those of a plugin that was loaded can, also when it is listed among the others. */
+/* Keys of a plugin that was loaded can be, also when it is listed among the others. */
 START_TEST(test_plugin_keys)
 {
     static struct {
@@ -559,7 +559,7 @@ START_TEST(test_hashes)
 }
 END_TEST
 
-/* A plugin that is closed takes its rows along; the set must not look at them again. */
+/* A plugin that is closed takes its rows along; the set must not read them again. */
 START_TEST(test_rows_are_copied)
 {
     char name[] = "net.port", help[] = "a port", def[] = "1";

@@ -1,4 +1,4 @@
-/* Text to value: what is valid, to what value, and what is not. */
+/* Parsing: which texts are valid, and their values. */
 #include <check.h>
 #include <errno.h>
 #include <limits.h>

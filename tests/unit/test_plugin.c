@@ -1,6 +1,6 @@
-/* Finding and opening plugins: the order of the search, what is merged over what, and what is said
- * of files that are no good. The build puts two plugins into SY_TEST_PLUGINS; each test copies them
- * to where it wants them. The directory of the build is "installed" in the test's own
+/* Finding and opening plugins: the order of the search, the defaults merged into tables, and the
+ * messages about unusable files. The build puts two plugins into SY_TEST_PLUGINS; each test copies
+ * them to where it wants them. The directory of the build is "installed" in the test's own
  * (SY_PLUGIN_DIR). */
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +78,7 @@ static void opens(const char *name, const char *path)
     ck_assert_uint_eq(table->size, sizeof *table);
 }
 
-/* Opening fails with this code, leaves nothing behind, and the text has all these words. */
+/* Opening fails with this code and leaves nothing open, and the text has all these words. */
 static void refuses(const char *kind, const char *name, unsigned abi, int code,
                     const char *const *words)
 {
@@ -190,7 +190,7 @@ START_TEST(test_old_table)
 }
 END_TEST
 
-/* A plugin of a later time has a longer table than this library knows. */
+/* A newer plugin has a longer table than this library knows. */
 START_TEST(test_new_table)
 {
     put("nameless", "installed", "new");
@@ -228,7 +228,7 @@ START_TEST(test_no_plugin)
     put("nameless", "installed", "x");
     ck_assert_int_eq(rename("installed/shmem_test_x.so", "installed/shmem_tool_x.so"), 0);
     refuses("tool", "x", 1, ENOEXEC, WORDS("not a tool plugin", "shmem_tool_1"));
-    /* The first one found is no good: none of the others is taken in silence. */
+    /* The first one found is unusable: no other is taken silently. */
     put("nameless", "other", "words");
     setenv("SHMEM_PLUGIN_PATH", "installed:other", 1);
     refuses("test", "words", 1, ENOEXEC, WORDS("installed/shmem_test_words.so"));

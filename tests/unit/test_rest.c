@@ -1,4 +1,4 @@
-/* When a job is known to be unable to go on (util/rest.h). */
+/* When it is certain that a job cannot continue (util/rest.h). */
 #include <check.h>
 
 #include "suite.h"
@@ -29,7 +29,7 @@ START_TEST(nobody_leaves)
 }
 END_TEST
 
-/* Where only the library can end the waits nothing from outside matters. */
+/* Where only the library can end the waits, nothing from outside matters. */
 START_TEST(all_inside)
 {
     struct sy_rest rest[] = {{.wait = 5, .flags = INSIDE}, {.wait = 6}};
@@ -40,7 +40,7 @@ START_TEST(all_inside)
 }
 END_TEST
 
-/* A handler of one PE may write to what another one waits for. */
+/* A handler of one PE may write to the variable that another one waits for. */
 START_TEST(one_is_open)
 {
     struct sy_rest rest[] = {{.wait = 5, .flags = INSIDE | LONG | OUTSIDE | FINALIZING},
@@ -52,7 +52,7 @@ START_TEST(one_is_open)
 }
 END_TEST
 
-/* The end of a job whose last messages are on their way. */
+/* The end of a job whose last messages are in flight. */
 START_TEST(all_leave)
 {
     struct sy_rest rest[] = {{.wait = 5, .flags = FINALIZING | LONG},

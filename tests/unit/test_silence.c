@@ -1,4 +1,4 @@
-/* Who may call the other side lost: the judge of silence, with a clock of the test's own. */
+/* When a side may take the other for lost (launcher/silence.c), with a clock of the test's own. */
 #include <check.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ static void begin(void)
     sy_silence_begin(&silence, LIMIT, clock_now);
 }
 
-/* A look after so many seconds. */
+/* A check after so many seconds. */
 static double look(double seconds, bool heard)
 {
     clock_now += seconds;
@@ -29,7 +29,7 @@ static double look(double seconds, bool heard)
                            heard ? (struct sy_carriers){0} : (struct sy_carriers){delay, ready});
 }
 
-/* Looks until it is lost; how many it takes. */
+/* Checks until the other side is lost; returns how many it takes. */
 static int looks_until_lost(double seconds, double delayed)
 {
     for (int i = 1; i <= 1000; i++) {
@@ -64,14 +64,14 @@ START_TEST(a_word_begins_it_anew)
 }
 END_TEST
 
-/* SIGSTOP for an hour, a machine that was suspended: one look, which counts nothing. */
+/* SIGSTOP for an hour, a suspended machine: one late check, which counts nothing. */
 START_TEST(own_stop_is_no_silence)
 {
     begin();
     look(1, false);
     look(1, false);
     ck_assert_double_eq(look(3600, false), 1);
-    /* What has come meanwhile is read before the next look. */
+    /* What has arrived meanwhile is read before the next check. */
     ck_assert_double_eq(look(1, true), 0);
     begin();
     for (int i = 0; i < 100; i++)
@@ -79,7 +79,8 @@ START_TEST(own_stop_is_no_silence)
 }
 END_TEST
 
-/* Looks that are late by as much as a beat say nothing of others; by half of one, half as much. */
+/* Checks that are late by a beat say nothing about the other side; those late by half a beat count
+ * half. */
 START_TEST(own_lateness_is_no_silence)
 {
     begin();
@@ -91,18 +92,18 @@ START_TEST(own_lateness_is_no_silence)
 }
 END_TEST
 
-/* The same for those that carry the conversation. */
+/* The same for the processes that carry the conversation. */
 START_TEST(carriers_lateness_is_no_silence)
 {
     begin();
     ck_assert_int_eq(looks_until_lost(1, 1), -1);
     begin();
     ck_assert_int_eq(looks_until_lost(1, 0.5), 2 * LIMIT + 1);
-    /* What they had waited before does not count for it. */
+    /* Waits of theirs from before do not count. */
     begin();
     delay = 100;
     ck_assert_int_eq(looks_until_lost(1, 0), LIMIT + 1);
-    /* Nor that a carrier has gone, and its time with it. */
+    /* Nor does it count that a carrier has ended, and its time with it. */
     begin();
     look(1, false);
     delay = 0;
@@ -110,7 +111,7 @@ START_TEST(carriers_lateness_is_no_silence)
 }
 END_TEST
 
-/* A carrier that waits for a processor at a look: how long is known only once it has one. */
+/* A carrier that waits for a processor at a check: its wait is known only once it has one. */
 START_TEST(ready_carrier_is_no_silence)
 {
     begin();
@@ -125,7 +126,7 @@ END_TEST
 
 START_TEST(never_too_late)
 {
-    /* A few late looks among many do not make it deaf. */
+    /* A few late checks among many do not disable it. */
     begin();
     for (int i = 1; i <= 100; i++) {
         if (look(i % 5 ? 1 : 1.9, false) >= LIMIT) {

@@ -1,6 +1,4 @@
-/* Sleep of a waiting thread (core/wait/sleep.c): what ends it, and that no ring of the bell is
- * missed.
- */
+/* Sleep of a waiting thread (core/wait/sleep.c): what ends it, and that no wake-up is missed. */
 #include <check.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -63,7 +61,8 @@ START_TEST(test_arrival)
 }
 END_TEST
 
-/* Moved after the count was taken and before the sleep: seen. And not taken for news again. */
+/* Data moved after the count was read and before the sleep: noticed, and not taken for new data
+ * again. */
 START_TEST(test_moved_before)
 {
     uint32_t count = sy_sleep_count();
@@ -74,7 +73,7 @@ START_TEST(test_moved_before)
 }
 END_TEST
 
-/* At the end of a job transports become fewer. */
+/* At the end of a job the number of transports decreases. */
 START_TEST(test_closed)
 {
     ck_assert_int_eq(write(pipe_end[1], "x", 1), 1);
@@ -85,8 +84,8 @@ START_TEST(test_closed)
 }
 END_TEST
 
-/* What the progress thread does: takes what has come before the other thread is up, applies it, and
- * says so. */
+/* The progress thread's part: it receives data before the other thread is up, applies them, and
+ * notifies it. */
 static _Atomic int asked, applied;
 
 static void *serve(void *unused)

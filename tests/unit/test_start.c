@@ -1,5 +1,5 @@
-/* What bootstraps read of launchers' texts: PMI's messages, Slurm's lists, PE 0's contact;
- * and how reports put together PEs that say the same. */
+/* Bootstraps' parsers of launchers' texts: PMI's messages, Slurm's lists, PE 0's contact; and
+ * reports that group PEs with the same text. */
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -185,7 +185,7 @@ START_TEST(alike)
 }
 END_TEST
 
-/* A line never exceeds its room, wherever that ends, and says how many PEs it leaves out. */
+/* A line never exceeds its buffer, wherever it is cut, and says how many PEs it leaves out. */
 START_TEST(alike_room)
 {
     enum { PES = 200 };

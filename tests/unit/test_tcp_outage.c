@@ -1,4 +1,4 @@
-/* Who may call a peer lost: the judge of a peer's outage, with a clock of the test's own. */
+/* When an outage makes a peer lost, with a clock of the test's own. */
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
     return false;
 }
 
-/* A peer that has been up and has broken, with a reply awaited. */
+/* A peer that was up and has broken, with a reply awaited. */
 static void begin(void)
 {
     static _Atomic(struct tcp_peer *) by_number[2];
@@ -74,7 +74,7 @@ static void begin(void)
     sy_tcp_outage_break(peer);
 }
 
-/* A look after so many seconds: whether the peer is given up. */
+/* A check after so many seconds: whether the peer is given up. */
 static bool look(double seconds)
 {
     uint64_t wait;
@@ -83,7 +83,7 @@ static bool look(double seconds)
     return sy_tcp_outage_look(peer, now, &wait);
 }
 
-/* Looks, each after so many seconds, until the peer is given up: how many, at most 1000. */
+/* Checks, each after so many seconds, until the peer is given up: how many, at most 1000. */
 static int looks_until_lost(double seconds)
 {
     int count = 1;
@@ -127,7 +127,7 @@ START_TEST(nothing_is_said_of_such_time)
 }
 END_TEST
 
-/* Each look is late: it takes as many as if none was. */
+/* Each check is late: it takes as many as if none was. */
 START_TEST(without_a_processor)
 {
     begin();
@@ -136,7 +136,7 @@ START_TEST(without_a_processor)
 }
 END_TEST
 
-/* The first look after a break has no look before it to be late by. */
+/* The first check after a break cannot be late, because none precedes it. */
 START_TEST(a_new_outage_begins_anew)
 {
     begin();

@@ -1,5 +1,5 @@
-/* When transfers are spread over several connections (transports/tcp/pace.c), for networks of which
- * it is known what one connection carries, and several. */
+/* When transfers are spread over several connections (transports/tcp/pace.c), for networks where
+ * the rates of one connection and of several are given. */
 #include <check.h>
 
 #include "suite.h"
@@ -7,7 +7,8 @@
 
 #define BYTES 1000000
 
-/* Makes `count` measured transfers at so many bytes per nanosecond: how many were spread. */
+/* Makes `count` measured transfers at so many bytes per nanosecond; returns how many were spread.
+ */
 static int transfer(struct tcp_pace *pace, int count, double one, double many)
 {
     int spread = 0;
@@ -30,7 +31,7 @@ START_TEST(test_fast)
 }
 END_TEST
 
-/* Connections are limited: found out after a few transfers, and seldom tried again. */
+/* A single connection is limited: found out after a few transfers, and seldom tried again. */
 START_TEST(test_limited)
 {
     struct tcp_pace pace = {0};
@@ -43,7 +44,7 @@ START_TEST(test_limited)
 }
 END_TEST
 
-/* The link, or the peer, is slow: more connections are tried more and more seldom. */
+/* The link, or the peer, is slow: more connections are tried less and less often. */
 START_TEST(test_slow_anyway)
 {
     struct tcp_pace pace = {0};
@@ -67,7 +68,7 @@ START_TEST(test_outliers)
 }
 END_TEST
 
-/* What was limited is no longer: one connection again, after a probe at the latest. */
+/* A limit that is gone: one connection again, after a probe at the latest. */
 START_TEST(test_recovers)
 {
     struct tcp_pace pace = {0};
