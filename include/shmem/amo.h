@@ -15,14 +15,9 @@
 /* Extended AMO types. fetch (9.7.1.1): the value of source. set (9.7.1.2): writes value. swap
  * (9.7.1.4): writes value and returns the value before. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    TYPE SY_API(shmem_##TYPENAME##_atomic_fetch)(const TYPE *source, int pe); \
-    TYPE SY_API(shmem_ctx_##TYPENAME##_atomic_fetch)(shmem_ctx_t ctx, const TYPE *source, int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_set)(TYPE *dest, TYPE value, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_set)(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                   int pe); \
-    TYPE SY_API(shmem_##TYPENAME##_atomic_swap)(TYPE *dest, TYPE value, int pe); \
-    TYPE SY_API(shmem_ctx_##TYPENAME##_atomic_swap)(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                    int pe);
+    SY_API_CTX(TYPE, TYPENAME##_atomic_fetch, const TYPE *source, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_set, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(TYPE, TYPENAME##_atomic_swap, TYPE *dest, TYPE value, int pe)
 SY_EXTENDED_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
@@ -30,88 +25,49 @@ SY_EXTENDED_AMO_TYPES(SY_DECLARE)
  * before in either case. fetch_inc (9.7.1.5), inc (9.7.1.6): adds 1. fetch_add (9.7.1.7), add
  * (9.7.1.8): adds value. The routines with fetch return the value before. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    TYPE SY_API(shmem_##TYPENAME##_atomic_compare_swap)(TYPE *dest, TYPE cond, TYPE value, \
-                                                        int pe); \
-    TYPE SY_API(shmem_ctx_##TYPENAME##_atomic_compare_swap)(shmem_ctx_t ctx, TYPE *dest, \
-                                                            TYPE cond, TYPE value, int pe); \
-    TYPE SY_API(shmem_##TYPENAME##_atomic_fetch_inc)(TYPE *dest, int pe); \
-    TYPE SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_inc)(shmem_ctx_t ctx, TYPE *dest, int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_inc)(TYPE *dest, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_inc)(shmem_ctx_t ctx, TYPE *dest, int pe); \
-    TYPE SY_API(shmem_##TYPENAME##_atomic_fetch_add)(TYPE *dest, TYPE value, int pe); \
-    TYPE SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_add)(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                         int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_add)(TYPE *dest, TYPE value, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_add)(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                   int pe);
+    SY_API_CTX(TYPE, TYPENAME##_atomic_compare_swap, TYPE *dest, TYPE cond, TYPE value, int pe) \
+    SY_API_CTX(TYPE, TYPENAME##_atomic_fetch_inc, TYPE *dest, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_inc, TYPE *dest, int pe) \
+    SY_API_CTX(TYPE, TYPENAME##_atomic_fetch_add, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_add, TYPE *dest, TYPE value, int pe)
 SY_STANDARD_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* Bitwise AMO types. fetch_and, and (9.7.1.9, 10), fetch_or, or (9.7.1.11, 12), fetch_xor, xor
  * (9.7.1.13, 14): combines dest with value. The routines with fetch return the value before. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    TYPE SY_API(shmem_##TYPENAME##_atomic_fetch_and)(TYPE *dest, TYPE value, int pe); \
-    TYPE SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_and)(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                         int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_and)(TYPE *dest, TYPE value, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_and)(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                   int pe); \
-    TYPE SY_API(shmem_##TYPENAME##_atomic_fetch_or)(TYPE *dest, TYPE value, int pe); \
-    TYPE SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_or)(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                        int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_or)(TYPE *dest, TYPE value, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_or)(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                  int pe); \
-    TYPE SY_API(shmem_##TYPENAME##_atomic_fetch_xor)(TYPE *dest, TYPE value, int pe); \
-    TYPE SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_xor)(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                         int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_xor)(TYPE *dest, TYPE value, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_xor)(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                   int pe);
+    SY_API_CTX(TYPE, TYPENAME##_atomic_fetch_and, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_and, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(TYPE, TYPENAME##_atomic_fetch_or, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_or, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(TYPE, TYPENAME##_atomic_fetch_xor, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_xor, TYPE *dest, TYPE value, int pe)
 SY_BITWISE_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* Nonblocking forms (9.7.2). The value before, or the value read, is in *fetch when a quiet has
  * returned; fetch may be any memory of this PE. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_atomic_fetch_nbi)(TYPE *fetch, const TYPE *source, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_nbi)(shmem_ctx_t ctx, TYPE *fetch, \
-                                                         const TYPE *source, int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_swap_nbi)(TYPE *fetch, TYPE *dest, TYPE value, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_swap_nbi)(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, \
-                                                        TYPE value, int pe);
+    SY_API_CTX(void, TYPENAME##_atomic_fetch_nbi, TYPE *fetch, const TYPE *source, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_swap_nbi, TYPE *fetch, TYPE *dest, TYPE value, int pe)
 SY_EXTENDED_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_atomic_compare_swap_nbi)(TYPE *fetch, TYPE *dest, TYPE cond, \
-                                                            TYPE value, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_compare_swap_nbi)(shmem_ctx_t ctx, TYPE *fetch, \
-                                                                TYPE *dest, TYPE cond, \
-                                                                TYPE value, int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_fetch_inc_nbi)(TYPE *fetch, TYPE *dest, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_inc_nbi)(shmem_ctx_t ctx, TYPE *fetch, \
-                                                             TYPE *dest, int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_fetch_add_nbi)(TYPE *fetch, TYPE *dest, TYPE value, \
-                                                         int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_add_nbi)(shmem_ctx_t ctx, TYPE *fetch, \
-                                                             TYPE *dest, TYPE value, int pe);
+    SY_API_CTX(void, TYPENAME##_atomic_compare_swap_nbi, TYPE *fetch, TYPE *dest, TYPE cond, \
+               TYPE value, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_fetch_inc_nbi, TYPE *fetch, TYPE *dest, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_fetch_add_nbi, TYPE *fetch, TYPE *dest, TYPE value, \
+               int pe)
 SY_STANDARD_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_atomic_fetch_and_nbi)(TYPE *fetch, TYPE *dest, TYPE value, \
-                                                         int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_and_nbi)(shmem_ctx_t ctx, TYPE *fetch, \
-                                                             TYPE *dest, TYPE value, int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_fetch_or_nbi)(TYPE *fetch, TYPE *dest, TYPE value, \
-                                                        int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_or_nbi)(shmem_ctx_t ctx, TYPE *fetch, \
-                                                            TYPE *dest, TYPE value, int pe); \
-    void SY_API(shmem_##TYPENAME##_atomic_fetch_xor_nbi)(TYPE *fetch, TYPE *dest, TYPE value, \
-                                                         int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_atomic_fetch_xor_nbi)(shmem_ctx_t ctx, TYPE *fetch, \
-                                                             TYPE *dest, TYPE value, int pe);
+    SY_API_CTX(void, TYPENAME##_atomic_fetch_and_nbi, TYPE *fetch, TYPE *dest, TYPE value, \
+               int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_fetch_or_nbi, TYPE *fetch, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_fetch_xor_nbi, TYPE *fetch, TYPE *dest, TYPE value, \
+               int pe)
 SY_BITWISE_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 

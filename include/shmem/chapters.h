@@ -14,6 +14,11 @@
 #define SY_NORETURN
 #endif
 
+/* A routine in its two forms: on the default context, and on the one that is its first argument. */
+#define SY_API_CTX(RESULT, NAME, ...)                                                              \
+    RESULT SY_API(shmem_##NAME)(__VA_ARGS__);                                                      \
+    RESULT SY_API(shmem_ctx_##NAME)(shmem_ctx_t ctx, __VA_ARGS__);
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -42,5 +47,6 @@ extern "C" {
 }
 #endif
 
+#undef SY_API_CTX
 #undef SY_NORETURN
 #endif

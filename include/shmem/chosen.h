@@ -15,12 +15,15 @@
 
 /* clang-format off */
 
-/* One routine; and one that also has a form with a context. */
+/* One routine; one that also has a form with a context; and a collective one that takes a
+ * team, dest, source and a count. */
 #define SY_CHOSEN(RESULT, NAME, ...) \
     RESULT SY_DIRECT sy_##NAME(__VA_ARGS__) __asm__("shmem_" #NAME);
 #define SY_CHOSEN_CTX(RESULT, NAME, ...) \
     SY_CHOSEN(RESULT, NAME, __VA_ARGS__) \
     SY_CHOSEN(RESULT, ctx_##NAME, shmem_ctx_t, __VA_ARGS__)
+#define SY_CHOSEN_COLLECTIVE(NAME, TYPE) \
+    SY_CHOSEN(int, NAME, shmem_team_t, volatile TYPE *, const volatile TYPE *, size_t)
 
 /* Remote memory access (9.6), signals (9.8.3, 4), collective routines without arithmetic (9.10). */
 #define SY_DECLARE(TYPENAME, TYPE) \
@@ -42,47 +45,35 @@
                   volatile uint64_t *, uint64_t, int, int) \
     SY_CHOSEN_CTX(void, TYPENAME##_put_signal_nbi, volatile TYPE *, const volatile TYPE *, \
                   size_t, volatile uint64_t *, uint64_t, int, int) \
-    SY_CHOSEN(int, TYPENAME##_alltoall, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t) \
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_alltoall, TYPE) \
     SY_CHOSEN(int, TYPENAME##_alltoalls, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
               ptrdiff_t, ptrdiff_t, size_t) \
     SY_CHOSEN(int, TYPENAME##_broadcast, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
               size_t, int) \
-    SY_CHOSEN(int, TYPENAME##_collect, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t) \
-    SY_CHOSEN(int, TYPENAME##_fcollect, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t)
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_collect, TYPE) \
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_fcollect, TYPE)
 SY_RMA_DISTINCT_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* Reductions and scans (9.10.9, 9.10.10). */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    SY_CHOSEN(int, TYPENAME##_and_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t) \
-    SY_CHOSEN(int, TYPENAME##_or_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t) \
-    SY_CHOSEN(int, TYPENAME##_xor_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t)
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_and_reduce, TYPE) \
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_or_reduce, TYPE) \
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_xor_reduce, TYPE)
 SY_BITWISE_REDUCE_DISTINCT_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    SY_CHOSEN(int, TYPENAME##_max_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t) \
-    SY_CHOSEN(int, TYPENAME##_min_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t)
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_max_reduce, TYPE) \
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_min_reduce, TYPE)
 SY_COMPARE_REDUCE_DISTINCT_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    SY_CHOSEN(int, TYPENAME##_sum_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t) \
-    SY_CHOSEN(int, TYPENAME##_prod_reduce, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t) \
-    SY_CHOSEN(int, TYPENAME##_sum_inscan, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t) \
-    SY_CHOSEN(int, TYPENAME##_sum_exscan, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t)
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_sum_reduce, TYPE) \
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_prod_reduce, TYPE) \
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_sum_inscan, TYPE) \
+    SY_CHOSEN_COLLECTIVE(TYPENAME##_sum_exscan, TYPE)
 SY_ARITHMETIC_REDUCE_DISTINCT_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
@@ -175,6 +166,7 @@ SY_STANDARD_AMO_DISTINCT_TYPES(SY_DECLARE)
 
 #undef SY_CHOSEN
 #undef SY_CHOSEN_CTX
+#undef SY_CHOSEN_COLLECTIVE
 
 /* clang-format on */
 

@@ -15,153 +15,113 @@
 /* put (9.6.1.1): copies nelems elements from source here to dest on PE pe. On return source may be
  * used again; the data arrive at the latest when a quiet or barrier completes them. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_put)(TYPE *dest, const TYPE *source, size_t nelems, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_put)(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, \
-                                            size_t nelems, int pe);
+    SY_API_CTX(void, TYPENAME##_put, TYPE *dest, const TYPE *source, size_t nelems, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmem_put##SIZE)(void *dest, const void *source, size_t nelems, int pe); \
-    void SY_API(shmem_ctx_put##SIZE)(shmem_ctx_t ctx, void *dest, const void *source, \
-                                     size_t nelems, int pe);
+    SY_API_CTX(void, put##SIZE, void *dest, const void *source, size_t nelems, int pe)
 SY_SIZES_AND_MEM(SY_DECLARE)
 #undef SY_DECLARE
 
 /* p (9.6.1.2): writes value to dest on PE pe; completed like put. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_p)(TYPE *dest, TYPE value, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_p)(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe);
+    SY_API_CTX(void, TYPENAME##_p, TYPE *dest, TYPE value, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* iput (9.6.1.3): put of nelems single elements, which are dst elements apart in dest and sst
  * elements apart in source; both strides are at least 1. What lies between stays untouched. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_iput)(TYPE *dest, const TYPE *source, ptrdiff_t dst, \
-                                         ptrdiff_t sst, size_t nelems, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_iput)(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, \
-                                             ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+    SY_API_CTX(void, TYPENAME##_iput, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+               ptrdiff_t sst, size_t nelems, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmem_iput##SIZE)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
-                                  size_t nelems, int pe); \
-    void SY_API(shmem_ctx_iput##SIZE)(shmem_ctx_t ctx, void *dest, const void *source, \
-                                      ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+    SY_API_CTX(void, iput##SIZE, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+               size_t nelems, int pe)
 SY_SIZES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* ibput (9.6.1.4): put of nblocks blocks of bsize elements each. dst and sst are the distances, in
  * elements, from the start of a block to the start of the next; both are at least bsize. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_ibput)(TYPE *dest, const TYPE *source, ptrdiff_t dst, \
-                                          ptrdiff_t sst, size_t bsize, size_t nblocks, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_ibput)(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, \
-                                              ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
-                                              size_t nblocks, int pe);
+    SY_API_CTX(void, TYPENAME##_ibput, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+               ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmem_ibput##SIZE)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
-                                   size_t bsize, size_t nblocks, int pe); \
-    void SY_API(shmem_ctx_ibput##SIZE)(shmem_ctx_t ctx, void *dest, const void *source, \
-                                       ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
-                                       size_t nblocks, int pe);
+    SY_API_CTX(void, ibput##SIZE, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+               size_t bsize, size_t nblocks, int pe)
 SY_SIZES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* get (9.6.1.5): copies nelems elements from source on PE pe to dest here; they are there on
  * return. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_get)(TYPE *dest, const TYPE *source, size_t nelems, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_get)(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, \
-                                            size_t nelems, int pe);
+    SY_API_CTX(void, TYPENAME##_get, TYPE *dest, const TYPE *source, size_t nelems, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmem_get##SIZE)(void *dest, const void *source, size_t nelems, int pe); \
-    void SY_API(shmem_ctx_get##SIZE)(shmem_ctx_t ctx, void *dest, const void *source, \
-                                     size_t nelems, int pe);
+    SY_API_CTX(void, get##SIZE, void *dest, const void *source, size_t nelems, int pe)
 SY_SIZES_AND_MEM(SY_DECLARE)
 #undef SY_DECLARE
 
 /* g (9.6.1.6): the value of source on PE pe. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    TYPE SY_API(shmem_##TYPENAME##_g)(const TYPE *source, int pe); \
-    TYPE SY_API(shmem_ctx_##TYPENAME##_g)(shmem_ctx_t ctx, const TYPE *source, int pe);
+    SY_API_CTX(TYPE, TYPENAME##_g, const TYPE *source, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* iget (9.6.1.7): get of nelems single elements, with the strides of iput. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_iget)(TYPE *dest, const TYPE *source, ptrdiff_t dst, \
-                                         ptrdiff_t sst, size_t nelems, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_iget)(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, \
-                                             ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+    SY_API_CTX(void, TYPENAME##_iget, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+               ptrdiff_t sst, size_t nelems, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmem_iget##SIZE)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
-                                  size_t nelems, int pe); \
-    void SY_API(shmem_ctx_iget##SIZE)(shmem_ctx_t ctx, void *dest, const void *source, \
-                                      ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+    SY_API_CTX(void, iget##SIZE, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+               size_t nelems, int pe)
 SY_SIZES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* ibget (9.6.1.8): get of nblocks blocks of bsize elements, with the strides of ibput. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_ibget)(TYPE *dest, const TYPE *source, ptrdiff_t dst, \
-                                          ptrdiff_t sst, size_t bsize, size_t nblocks, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_ibget)(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, \
-                                              ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
-                                              size_t nblocks, int pe);
+    SY_API_CTX(void, TYPENAME##_ibget, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+               ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmem_ibget##SIZE)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
-                                   size_t bsize, size_t nblocks, int pe); \
-    void SY_API(shmem_ctx_ibget##SIZE)(shmem_ctx_t ctx, void *dest, const void *source, \
-                                       ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
-                                       size_t nblocks, int pe);
+    SY_API_CTX(void, ibget##SIZE, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+               size_t bsize, size_t nblocks, int pe)
 SY_SIZES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* put_nbi (9.6.2.1): starts a put. source must stay as it is until a quiet has returned. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_put_nbi)(TYPE *dest, const TYPE *source, size_t nelems, \
-                                            int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_put_nbi)(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, \
-                                                size_t nelems, int pe);
+    SY_API_CTX(void, TYPENAME##_put_nbi, TYPE *dest, const TYPE *source, size_t nelems, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmem_put##SIZE##_nbi)(void *dest, const void *source, size_t nelems, int pe); \
-    void SY_API(shmem_ctx_put##SIZE##_nbi)(shmem_ctx_t ctx, void *dest, const void *source, \
-                                           size_t nelems, int pe);
+    SY_API_CTX(void, put##SIZE##_nbi, void *dest, const void *source, size_t nelems, int pe)
 SY_SIZES_AND_MEM(SY_DECLARE)
 #undef SY_DECLARE
 
 /* get_nbi (9.6.2.2): starts a get. dest has the data when a quiet has returned; a fence does not
  * help. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_get_nbi)(TYPE *dest, const TYPE *source, size_t nelems, \
-                                            int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_get_nbi)(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, \
-                                                size_t nelems, int pe);
+    SY_API_CTX(void, TYPENAME##_get_nbi, TYPE *dest, const TYPE *source, size_t nelems, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmem_get##SIZE##_nbi)(void *dest, const void *source, size_t nelems, int pe); \
-    void SY_API(shmem_ctx_get##SIZE##_nbi)(shmem_ctx_t ctx, void *dest, const void *source, \
-                                           size_t nelems, int pe);
+    SY_API_CTX(void, get##SIZE##_nbi, void *dest, const void *source, size_t nelems, int pe)
 SY_SIZES_AND_MEM(SY_DECLARE)
 #undef SY_DECLARE
 

@@ -16,37 +16,18 @@
  * elements the signal alone is sent.
  * put_signal_nbi (9.8.4): starts the same. source must stay as it is until a quiet has returned. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_put_signal)(TYPE *dest, const TYPE *source, size_t nelems, \
-                                               uint64_t *sig_addr, uint64_t signal, int sig_op, \
-                                               int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_put_signal)(shmem_ctx_t ctx, TYPE *dest, \
-                                                   const TYPE *source, size_t nelems, \
-                                                   uint64_t *sig_addr, uint64_t signal, \
-                                                   int sig_op, int pe); \
-    void SY_API(shmem_##TYPENAME##_put_signal_nbi)(TYPE *dest, const TYPE *source, size_t nelems, \
-                                                   uint64_t *sig_addr, uint64_t signal, \
-                                                   int sig_op, int pe); \
-    void SY_API(shmem_ctx_##TYPENAME##_put_signal_nbi)(shmem_ctx_t ctx, TYPE *dest, \
-                                                       const TYPE *source, size_t nelems, \
-                                                       uint64_t *sig_addr, uint64_t signal, \
-                                                       int sig_op, int pe);
+    SY_API_CTX(void, TYPENAME##_put_signal, TYPE *dest, const TYPE *source, size_t nelems, \
+               uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) \
+    SY_API_CTX(void, TYPENAME##_put_signal_nbi, TYPE *dest, const TYPE *source, size_t nelems, \
+               uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmem_put##SIZE##_signal)(void *dest, const void *source, size_t nelems, \
-                                          uint64_t *sig_addr, uint64_t signal, int sig_op, \
-                                          int pe); \
-    void SY_API(shmem_ctx_put##SIZE##_signal)(shmem_ctx_t ctx, void *dest, const void *source, \
-                                              size_t nelems, uint64_t *sig_addr, \
-                                              uint64_t signal, int sig_op, int pe); \
-    void SY_API(shmem_put##SIZE##_signal_nbi)(void *dest, const void *source, size_t nelems, \
-                                              uint64_t *sig_addr, uint64_t signal, int sig_op, \
-                                              int pe); \
-    void SY_API(shmem_ctx_put##SIZE##_signal_nbi)(shmem_ctx_t ctx, void *dest, \
-                                                  const void *source, size_t nelems, \
-                                                  uint64_t *sig_addr, uint64_t signal, \
-                                                  int sig_op, int pe);
+    SY_API_CTX(void, put##SIZE##_signal, void *dest, const void *source, size_t nelems, \
+               uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) \
+    SY_API_CTX(void, put##SIZE##_signal_nbi, void *dest, const void *source, size_t nelems, \
+               uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 SY_SIZES_AND_MEM(SY_DECLARE)
 #undef SY_DECLARE
 
