@@ -7,59 +7,27 @@
 
 #define BITS(TYPE, value) sy_amo_bits(&(TYPE){value}, sizeof(TYPE))
 
-/* Routines that return the old value, with and without a context. PARAMETERS is what follows the
- * context, in parentheses; OPERAND and COMPARE are expressions over it. */
-#define UNWRAP(...) __VA_ARGS__
+/* The bodies: of routines that return the old value, that return nothing, and that write the old
+ * value to *fetch later. OPERAND and COMPARE are expressions over the parameters. */
+#define FETCH(OP, TYPE, OBJECT, OPERAND, COMPARE) \
+    TYPE old; \
+    sy_amo_unbits(&old, sizeof old, \
+                  sy_amo_fetch(ctx, OP, (void *)OBJECT, sizeof old, BITS(TYPE, OPERAND), \
+                               BITS(TYPE, COMPARE), pe)); \
+    return old;
+#define UPDATE(OP, TYPE, OPERAND) \
+    sy_amo_update(ctx, OP, dest, sizeof(TYPE), BITS(TYPE, OPERAND), pe);
+#define START(OP, TYPE, OBJECT, OPERAND, COMPARE) \
+    sy_amo_start(ctx, OP, (void *)OBJECT, sizeof(TYPE), BITS(TYPE, OPERAND), BITS(TYPE, COMPARE), \
+                 fetch, pe);
+
+/* The routines with and without a context. PARAMETERS is what follows the context. */
 #define DEFINE_FETCH(NAME, OP, TYPE, PARAMETERS, OBJECT, OPERAND, COMPARE) \
-    TYPE p##shmem_ctx_##NAME(shmem_ctx_t ctx, UNWRAP PARAMETERS) \
-    { \
-        TYPE old; \
-        sy_amo_unbits(&old, sizeof old, \
-                      sy_amo_fetch(ctx, OP, (void *)OBJECT, sizeof old, BITS(TYPE, OPERAND), \
-                                   BITS(TYPE, COMPARE), pe)); \
-        return old; \
-    } \
-    SY_ALIAS(shmem_ctx_##NAME); \
-    DEFINE_FETCH_DEFAULT(shmem_##NAME, OP, TYPE, PARAMETERS, OBJECT, OPERAND, COMPARE)
-
-/* The form on the default context alone; the deprecated names have no other. */
-#define DEFINE_FETCH_DEFAULT(NAME, OP, TYPE, PARAMETERS, OBJECT, OPERAND, COMPARE) \
-    TYPE p##NAME PARAMETERS \
-    { \
-        TYPE old; \
-        sy_amo_unbits(&old, sizeof old, \
-                      sy_amo_fetch(SHMEM_CTX_DEFAULT, OP, (void *)OBJECT, sizeof old, \
-                                   BITS(TYPE, OPERAND), BITS(TYPE, COMPARE), pe)); \
-        return old; \
-    } \
-    SY_ALIAS(NAME);
-
-/* Routines that return nothing. */
+    SY_DEFINE_CTX(TYPE, NAME, PARAMETERS, FETCH(OP, TYPE, OBJECT, OPERAND, COMPARE))
 #define DEFINE_UPDATE(NAME, OP, TYPE, PARAMETERS, OPERAND) \
-    void p##shmem_ctx_##NAME(shmem_ctx_t ctx, UNWRAP PARAMETERS) \
-    { sy_amo_update(ctx, OP, dest, sizeof(TYPE), BITS(TYPE, OPERAND), pe); } \
-    SY_ALIAS(shmem_ctx_##NAME); \
-    DEFINE_UPDATE_DEFAULT(shmem_##NAME, OP, TYPE, PARAMETERS, OPERAND)
-
-#define DEFINE_UPDATE_DEFAULT(NAME, OP, TYPE, PARAMETERS, OPERAND) \
-    void p##NAME PARAMETERS \
-    { sy_amo_update(SHMEM_CTX_DEFAULT, OP, dest, sizeof(TYPE), BITS(TYPE, OPERAND), pe); } \
-    SY_ALIAS(NAME);
-
-/* Nonblocking routines that write the old value to *fetch. */
+    SY_DEFINE_CTX(void, NAME, PARAMETERS, UPDATE(OP, TYPE, OPERAND))
 #define DEFINE_NBI(NAME, OP, TYPE, PARAMETERS, OBJECT, OPERAND, COMPARE) \
-    void p##shmem_ctx_##NAME(shmem_ctx_t ctx, UNWRAP PARAMETERS) \
-    { \
-        sy_amo_start(ctx, OP, (void *)OBJECT, sizeof(TYPE), BITS(TYPE, OPERAND), \
-                     BITS(TYPE, COMPARE), fetch, pe); \
-    } \
-    SY_ALIAS(shmem_ctx_##NAME); \
-    void p##shmem_##NAME PARAMETERS \
-    { \
-        sy_amo_start(SHMEM_CTX_DEFAULT, OP, (void *)OBJECT, sizeof(TYPE), BITS(TYPE, OPERAND), \
-                     BITS(TYPE, COMPARE), fetch, pe); \
-    } \
-    SY_ALIAS(shmem_##NAME);
+    SY_DEFINE_CTX(void, NAME, PARAMETERS, START(OP, TYPE, OBJECT, OPERAND, COMPARE))
 
 #define DEFINE_EXTENDED(NAME, TYPE) \
     DEFINE_FETCH(NAME##_atomic_fetch, SY_AMO_FETCH, TYPE, (const TYPE *source, int pe), source, 0, 0) \
@@ -102,27 +70,28 @@ SY_STANDARD_AMO_TYPES(DEFINE_STANDARD)
 SY_BITWISE_AMO_TYPES(DEFINE_BITWISE)
 #undef DEFINE_BITWISE
 
-/* ---- names deprecated since 1.4 ---- */
+/* ---- names deprecated since 1.4, which have no form with a context ---- */
+
+#define DEFINE_OLD(RESULT, NAME, PARAMETERS, BODY) \
+    SY_DEFINE(RESULT, shmem_##NAME, PARAMETERS, const shmem_ctx_t ctx = SHMEM_CTX_DEFAULT; BODY)
 
 #define DEFINE_OLD_EXTENDED(NAME, TYPE) \
-    DEFINE_FETCH_DEFAULT(shmem_##NAME##_fetch, SY_AMO_FETCH, TYPE, (const TYPE *source, int pe), \
-                         source, 0, 0) \
-    DEFINE_UPDATE_DEFAULT(shmem_##NAME##_set, SY_AMO_SET, TYPE, (TYPE *dest, TYPE value, int pe), \
-                          value) \
-    DEFINE_FETCH_DEFAULT(shmem_##NAME##_swap, SY_AMO_SWAP, TYPE, (TYPE *dest, TYPE value, int pe), \
-                         dest, value, 0)
+    DEFINE_OLD(TYPE, NAME##_fetch, (const TYPE *source, int pe), \
+               FETCH(SY_AMO_FETCH, TYPE, source, 0, 0)) \
+    DEFINE_OLD(void, NAME##_set, (TYPE *dest, TYPE value, int pe), UPDATE(SY_AMO_SET, TYPE, value)) \
+    DEFINE_OLD(TYPE, NAME##_swap, (TYPE *dest, TYPE value, int pe), \
+               FETCH(SY_AMO_SWAP, TYPE, dest, value, 0))
 SY_DEPRECATED_EXTENDED_AMO_TYPES(DEFINE_OLD_EXTENDED)
 #undef DEFINE_OLD_EXTENDED
 
 #define DEFINE_OLD_STANDARD(NAME, TYPE) \
-    DEFINE_FETCH_DEFAULT(shmem_##NAME##_cswap, SY_AMO_CSWAP, TYPE, \
-                         (TYPE *dest, TYPE cond, TYPE value, int pe), dest, value, cond) \
-    DEFINE_FETCH_DEFAULT(shmem_##NAME##_finc, SY_AMO_ADD, TYPE, (TYPE *dest, int pe), dest, 1, 0) \
-    DEFINE_UPDATE_DEFAULT(shmem_##NAME##_inc, SY_AMO_ADD, TYPE, (TYPE *dest, int pe), 1) \
-    DEFINE_FETCH_DEFAULT(shmem_##NAME##_fadd, SY_AMO_ADD, TYPE, (TYPE *dest, TYPE value, int pe), \
-                         dest, value, 0) \
-    DEFINE_UPDATE_DEFAULT(shmem_##NAME##_add, SY_AMO_ADD, TYPE, (TYPE *dest, TYPE value, int pe), \
-                          value)
+    DEFINE_OLD(TYPE, NAME##_cswap, (TYPE *dest, TYPE cond, TYPE value, int pe), \
+               FETCH(SY_AMO_CSWAP, TYPE, dest, value, cond)) \
+    DEFINE_OLD(TYPE, NAME##_finc, (TYPE *dest, int pe), FETCH(SY_AMO_ADD, TYPE, dest, 1, 0)) \
+    DEFINE_OLD(void, NAME##_inc, (TYPE *dest, int pe), UPDATE(SY_AMO_ADD, TYPE, 1)) \
+    DEFINE_OLD(TYPE, NAME##_fadd, (TYPE *dest, TYPE value, int pe), \
+               FETCH(SY_AMO_ADD, TYPE, dest, value, 0)) \
+    DEFINE_OLD(void, NAME##_add, (TYPE *dest, TYPE value, int pe), UPDATE(SY_AMO_ADD, TYPE, value))
 SY_DEPRECATED_AMO_TYPES(DEFINE_OLD_STANDARD)
 #undef DEFINE_OLD_STANDARD
 

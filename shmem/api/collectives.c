@@ -130,23 +130,17 @@ static int fcollect(shmem_team_t team, void *dest, const void *source, size_t le
 }
 
 #define DEFINE_DATA(ALLTOALL, ALLTOALLS, BROADCAST, COLLECT, FCOLLECT, TYPE, BYTES) \
-    int p##shmem_##ALLTOALL(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
-    { return alltoall(team, dest, source, nelems * BYTES); } \
-    SY_ALIAS(shmem_##ALLTOALL); \
-    int p##shmem_##ALLTOALLS(shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
-                             ptrdiff_t sst, size_t nelems) \
-    { return collectives_alltoalls(team, dest, source, dst, sst, nelems, BYTES); } \
-    SY_ALIAS(shmem_##ALLTOALLS); \
-    int p##shmem_##BROADCAST(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, \
-                             int PE_root) \
-    { return broadcast(team, dest, source, nelems * BYTES, PE_root); } \
-    SY_ALIAS(shmem_##BROADCAST); \
-    int p##shmem_##COLLECT(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
-    { return collectives_collect(team, dest, source, nelems * BYTES); } \
-    SY_ALIAS(shmem_##COLLECT); \
-    int p##shmem_##FCOLLECT(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
-    { return fcollect(team, dest, source, nelems * BYTES); } \
-    SY_ALIAS(shmem_##FCOLLECT);
+    SY_DEFINE(int, shmem_##ALLTOALL, (ARRAYS(TYPE), size_t nelems), \
+              return alltoall(team, dest, source, nelems * BYTES);) \
+    SY_DEFINE(int, shmem_##ALLTOALLS, (ARRAYS(TYPE), ptrdiff_t dst, ptrdiff_t sst, size_t nelems), \
+              return collectives_alltoalls(team, dest, source, dst, sst, nelems, BYTES);) \
+    SY_DEFINE(int, shmem_##BROADCAST, (ARRAYS(TYPE), size_t nelems, int PE_root), \
+              return broadcast(team, dest, source, nelems * BYTES, PE_root);) \
+    SY_DEFINE(int, shmem_##COLLECT, (ARRAYS(TYPE), size_t nelems), \
+              return collectives_collect(team, dest, source, nelems * BYTES);) \
+    SY_DEFINE(int, shmem_##FCOLLECT, (ARRAYS(TYPE), size_t nelems), \
+              return fcollect(team, dest, source, nelems * BYTES);)
+#define ARRAYS(TYPE) shmem_team_t team, TYPE *dest, const TYPE *source
 
 #define DEFINE_TYPED(NAME, TYPE) \
     DEFINE_DATA(NAME##_alltoall, NAME##_alltoalls, NAME##_broadcast, NAME##_collect, NAME##_fcollect, \
@@ -172,34 +166,35 @@ static int scan(shmem_team_t team, struct sy_operation op, void *dest, const voi
 #define OPERATION(KERNEL, TYPE) (struct sy_operation){KERNEL, sizeof(TYPE)}
 
 #define DEFINE_REDUCE(ROUTINE, TYPE, KERNEL) \
-    int p##shmem_##ROUTINE(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nreduce) \
-    { return reduce(team, OPERATION(KERNEL, TYPE), dest, source, nreduce); } \
-    SY_ALIAS(shmem_##ROUTINE);
-
+    SY_DEFINE(int, shmem_##ROUTINE, (ARRAYS(TYPE), size_t nreduce), \
+              return reduce(team, OPERATION(KERNEL, TYPE), dest, source, nreduce);)
 #define DEFINE_SCAN(ROUTINE, TYPE, INCLUSIVE) \
-    int p##shmem_##ROUTINE(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems) \
-    { \
-        return scan(team, OPERATION(SY_ARITHMETIC_KERNEL(sum, TYPE), TYPE), dest, source, nelems, \
-                    INCLUSIVE); \
-    } \
-    SY_ALIAS(shmem_##ROUTINE);
+    SY_DEFINE(int, shmem_##ROUTINE, (ARRAYS(TYPE), size_t nelems), \
+              return scan(team, OPERATION(SY_ARITHMETIC_KERNEL(sum, TYPE), TYPE), dest, source, \
+                          nelems, INCLUSIVE);)
 
-#define DEFINE_BITWISE(NAME, TYPE) \
-    DEFINE_REDUCE(NAME##_and_reduce, TYPE, SY_BITWISE_KERNEL(and, TYPE)) \
-    DEFINE_REDUCE(NAME##_or_reduce, TYPE, SY_BITWISE_KERNEL(or, TYPE)) \
-    DEFINE_REDUCE(NAME##_xor_reduce, TYPE, SY_BITWISE_KERNEL(xor, TYPE))
+/* What DEFINE defines of the operations of a kind, with `_reduce` or `_to_all` at the end of names. */
+#define BITWISE(DEFINE, NAME, TYPE, END) \
+    DEFINE(NAME##_and##END, TYPE, SY_BITWISE_KERNEL(and, TYPE)) \
+    DEFINE(NAME##_or##END, TYPE, SY_BITWISE_KERNEL(or, TYPE)) \
+    DEFINE(NAME##_xor##END, TYPE, SY_BITWISE_KERNEL(xor, TYPE))
+#define COMPARE(DEFINE, NAME, TYPE, END) \
+    DEFINE(NAME##_max##END, TYPE, SY_COMPARE_KERNEL(max, TYPE)) \
+    DEFINE(NAME##_min##END, TYPE, SY_COMPARE_KERNEL(min, TYPE))
+#define ARITHMETIC(DEFINE, NAME, TYPE, END) \
+    DEFINE(NAME##_sum##END, TYPE, SY_ARITHMETIC_KERNEL(sum, TYPE)) \
+    DEFINE(NAME##_prod##END, TYPE, SY_ARITHMETIC_KERNEL(prod, TYPE))
+
+#define DEFINE_BITWISE(NAME, TYPE) BITWISE(DEFINE_REDUCE, NAME, TYPE, _reduce)
 SY_BITWISE_REDUCE_TYPES(DEFINE_BITWISE)
 #undef DEFINE_BITWISE
 
-#define DEFINE_COMPARE(NAME, TYPE) \
-    DEFINE_REDUCE(NAME##_max_reduce, TYPE, SY_COMPARE_KERNEL(max, TYPE)) \
-    DEFINE_REDUCE(NAME##_min_reduce, TYPE, SY_COMPARE_KERNEL(min, TYPE))
+#define DEFINE_COMPARE(NAME, TYPE) COMPARE(DEFINE_REDUCE, NAME, TYPE, _reduce)
 SY_COMPARE_REDUCE_TYPES(DEFINE_COMPARE)
 #undef DEFINE_COMPARE
 
 #define DEFINE_ARITHMETIC(NAME, TYPE) \
-    DEFINE_REDUCE(NAME##_sum_reduce, TYPE, SY_ARITHMETIC_KERNEL(sum, TYPE)) \
-    DEFINE_REDUCE(NAME##_prod_reduce, TYPE, SY_ARITHMETIC_KERNEL(prod, TYPE)) \
+    ARITHMETIC(DEFINE_REDUCE, NAME, TYPE, _reduce) \
     DEFINE_SCAN(NAME##_sum_inscan, TYPE, true) \
     DEFINE_SCAN(NAME##_sum_exscan, TYPE, false)
 SY_ARITHMETIC_REDUCE_TYPES(DEFINE_ARITHMETIC)
@@ -207,61 +202,47 @@ SY_ARITHMETIC_REDUCE_TYPES(DEFINE_ARITHMETIC)
 
 /* ---- on active sets, deprecated ---- */
 
+#define ACTIVE_SET int PE_start, int logPE_stride, int PE_size
+
 #define DEFINE_SIZED(SIZE, BYTES) \
-    void p##shmem_alltoall##SIZE(void *dest, const void *source, size_t nelems, int PE_start, \
-                                 int logPE_stride, int PE_size, long *pSync) \
-    { ON_SET("shmem_alltoall" #SIZE, sy_alltoall(&group, dest, source, nelems * BYTES)); } \
-    SY_ALIAS(shmem_alltoall##SIZE); \
-    void p##shmem_alltoalls##SIZE(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
-                                  size_t nelems, int PE_start, int logPE_stride, int PE_size, \
-                                  long *pSync) \
-    { \
-        ON_SET("shmem_alltoalls" #SIZE, \
-               sy_alltoalls(&group, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems)); \
-    } \
-    SY_ALIAS(shmem_alltoalls##SIZE); \
-    void p##shmem_broadcast##SIZE(void *dest, const void *source, size_t nelems, int PE_root, \
-                                  int PE_start, int logPE_stride, int PE_size, long *pSync) \
-    { ON_SET("shmem_broadcast" #SIZE, sy_broadcast(&group, dest, source, nelems * BYTES, PE_root)); } \
-    SY_ALIAS(shmem_broadcast##SIZE); \
-    void p##shmem_collect##SIZE(void *dest, const void *source, size_t nelems, int PE_start, \
-                                int logPE_stride, int PE_size, long *pSync) \
-    { ON_SET("shmem_collect" #SIZE, sy_collect(&group, dest, source, nelems * BYTES)); } \
-    SY_ALIAS(shmem_collect##SIZE); \
-    void p##shmem_fcollect##SIZE(void *dest, const void *source, size_t nelems, int PE_start, \
-                                 int logPE_stride, int PE_size, long *pSync) \
-    { ON_SET("shmem_fcollect" #SIZE, sy_fcollect(&group, dest, source, nelems * BYTES)); } \
-    SY_ALIAS(shmem_fcollect##SIZE);
+    SY_DEFINE(void, shmem_alltoall##SIZE, \
+              (void *dest, const void *source, size_t nelems, ACTIVE_SET, long *pSync), \
+              ON_SET("shmem_alltoall" #SIZE, sy_alltoall(&group, dest, source, nelems * BYTES));) \
+    SY_DEFINE(void, shmem_alltoalls##SIZE, \
+              (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, ACTIVE_SET, \
+               long *pSync), \
+              ON_SET("shmem_alltoalls" #SIZE, \
+                     sy_alltoalls(&group, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems));) \
+    SY_DEFINE(void, shmem_broadcast##SIZE, \
+              (void *dest, const void *source, size_t nelems, int PE_root, ACTIVE_SET, long *pSync), \
+              ON_SET("shmem_broadcast" #SIZE, \
+                     sy_broadcast(&group, dest, source, nelems * BYTES, PE_root));) \
+    SY_DEFINE(void, shmem_collect##SIZE, \
+              (void *dest, const void *source, size_t nelems, ACTIVE_SET, long *pSync), \
+              ON_SET("shmem_collect" #SIZE, sy_collect(&group, dest, source, nelems * BYTES));) \
+    SY_DEFINE(void, shmem_fcollect##SIZE, \
+              (void *dest, const void *source, size_t nelems, ACTIVE_SET, long *pSync), \
+              ON_SET("shmem_fcollect" #SIZE, sy_fcollect(&group, dest, source, nelems * BYTES));)
 SY_ACTIVE_SET_SIZES(DEFINE_SIZED)
 #undef DEFINE_SIZED
 
 /* The deprecated routines' pWrk is not used: reductions here need no memory of the program. */
 #define DEFINE_TO_ALL(ROUTINE, TYPE, KERNEL) \
-    void p##shmem_##ROUTINE(TYPE *dest, const TYPE *source, int nreduce, int PE_start, \
-                            int logPE_stride, int PE_size, TYPE *pWrk, long *pSync) \
-    { \
-        (void)pWrk; \
-        ON_SET("shmem_" #ROUTINE, sy_reduce(&group, OPERATION(KERNEL, TYPE), dest, source, \
-                                            nreduce > 0 ? (size_t)nreduce : 0)); \
-    } \
-    SY_ALIAS(shmem_##ROUTINE);
+    SY_DEFINE(void, shmem_##ROUTINE, \
+              (TYPE *dest, const TYPE *source, int nreduce, ACTIVE_SET, TYPE *pWrk, long *pSync), \
+              (void)pWrk; \
+              ON_SET("shmem_" #ROUTINE, sy_reduce(&group, OPERATION(KERNEL, TYPE), dest, source, \
+                                                  nreduce > 0 ? (size_t)nreduce : 0));)
 
-#define DEFINE_BITWISE(NAME, TYPE) \
-    DEFINE_TO_ALL(NAME##_and_to_all, TYPE, SY_BITWISE_KERNEL(and, TYPE)) \
-    DEFINE_TO_ALL(NAME##_or_to_all, TYPE, SY_BITWISE_KERNEL(or, TYPE)) \
-    DEFINE_TO_ALL(NAME##_xor_to_all, TYPE, SY_BITWISE_KERNEL(xor, TYPE))
+#define DEFINE_BITWISE(NAME, TYPE) BITWISE(DEFINE_TO_ALL, NAME, TYPE, _to_all)
 SY_BITWISE_TO_ALL_TYPES(DEFINE_BITWISE)
 #undef DEFINE_BITWISE
 
-#define DEFINE_COMPARE(NAME, TYPE) \
-    DEFINE_TO_ALL(NAME##_max_to_all, TYPE, SY_COMPARE_KERNEL(max, TYPE)) \
-    DEFINE_TO_ALL(NAME##_min_to_all, TYPE, SY_COMPARE_KERNEL(min, TYPE))
+#define DEFINE_COMPARE(NAME, TYPE) COMPARE(DEFINE_TO_ALL, NAME, TYPE, _to_all)
 SY_COMPARE_TO_ALL_TYPES(DEFINE_COMPARE)
 #undef DEFINE_COMPARE
 
-#define DEFINE_ARITHMETIC(NAME, TYPE) \
-    DEFINE_TO_ALL(NAME##_sum_to_all, TYPE, SY_ARITHMETIC_KERNEL(sum, TYPE)) \
-    DEFINE_TO_ALL(NAME##_prod_to_all, TYPE, SY_ARITHMETIC_KERNEL(prod, TYPE))
+#define DEFINE_ARITHMETIC(NAME, TYPE) ARITHMETIC(DEFINE_TO_ALL, NAME, TYPE, _to_all)
 SY_ARITHMETIC_TO_ALL_TYPES(DEFINE_ARITHMETIC)
 #undef DEFINE_ARITHMETIC
 

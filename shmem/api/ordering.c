@@ -2,18 +2,6 @@
 #include "api/alias.h"
 #include "core/rma.h"
 
-static void ordering_fence(shmem_ctx_t ctx)
-{
-    if (sy_ctx_given(ctx))
-        sy_fence(ctx);
-}
-
-static void quiet(shmem_ctx_t ctx)
-{
-    if (sy_ctx_given(ctx))
-        sy_quiet(ctx, SY_ALL_PES);
-}
-
 static void ordering_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
 {
     if (!sy_ctx_given(ctx))
@@ -27,25 +15,27 @@ static void ordering_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npe
 
 void pshmem_fence(void)
 {
-    ordering_fence(SHMEM_CTX_DEFAULT);
+    sy_fence(SHMEM_CTX_DEFAULT);
 }
 SY_ALIAS(shmem_fence);
 
 void pshmem_ctx_fence(shmem_ctx_t ctx)
 {
-    ordering_fence(ctx);
+    if (sy_ctx_given(ctx))
+        sy_fence(ctx);
 }
 SY_ALIAS(shmem_ctx_fence);
 
 void pshmem_quiet(void)
 {
-    quiet(SHMEM_CTX_DEFAULT);
+    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
 }
 SY_ALIAS(shmem_quiet);
 
 void pshmem_ctx_quiet(shmem_ctx_t ctx)
 {
-    quiet(ctx);
+    if (sy_ctx_given(ctx))
+        sy_quiet(ctx, SY_ALL_PES);
 }
 SY_ALIAS(shmem_ctx_quiet);
 

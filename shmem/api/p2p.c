@@ -18,70 +18,48 @@ void sy_p2p_bad_comparison(int cmp)
 /* The variable is changed by atomics and single stores of others; the acquire load makes what they
  * ordered before it visible. The comparison is in the variable's own type. */
 #define LOAD __atomic_load_n(ivar, __ATOMIC_ACQUIRE)
-#define AWAIT(NAME, OPERATOR) SY_WAIT_UNTIL_IN("shmem_" #NAME "_wait_until", LOAD OPERATOR value)
+#define HOLDS(CMP, OPERATOR, ...) case SHMEM_CMP_##CMP: return LOAD OPERATOR value;
+#define AWAIT(CMP, OPERATOR, ROUTINE) \
+    case SHMEM_CMP_##CMP: SY_WAIT_UNTIL_IN(ROUTINE, LOAD OPERATOR value); return;
 
 #define DEFINE_TEST(NAME, TYPE) \
     static inline int holds_##NAME(TYPE *ivar, int cmp, TYPE value) \
     { \
-        switch (cmp) { \
-        case SHMEM_CMP_EQ: return LOAD == value; \
-        case SHMEM_CMP_NE: return LOAD != value; \
-        case SHMEM_CMP_LT: return LOAD < value; \
-        case SHMEM_CMP_LE: return LOAD <= value; \
-        case SHMEM_CMP_GT: return LOAD > value; \
-        case SHMEM_CMP_GE: return LOAD >= value; \
-        } \
+        switch (cmp) { SY_P2P_COMPARISONS(HOLDS, ) } \
         sy_p2p_bad_comparison(cmp); \
     } \
     static inline void wait_until_##NAME(TYPE *ivar, int cmp, TYPE value) \
     { \
-        switch (cmp) { \
-        case SHMEM_CMP_EQ: AWAIT(NAME, ==); return; \
-        case SHMEM_CMP_NE: AWAIT(NAME, !=); return; \
-        case SHMEM_CMP_LT: AWAIT(NAME, <); return; \
-        case SHMEM_CMP_LE: AWAIT(NAME, <=); return; \
-        case SHMEM_CMP_GT: AWAIT(NAME, >); return; \
-        case SHMEM_CMP_GE: AWAIT(NAME, >=); return; \
-        } \
+        switch (cmp) { SY_P2P_COMPARISONS(AWAIT, "shmem_" #NAME "_wait_until") } \
         sy_p2p_bad_comparison(cmp); \
     } \
-    int p##shmem_##NAME##_test(TYPE *ivar, int cmp, TYPE cmp_value) \
-    { \
-        int holds = holds_##NAME(ivar, cmp, cmp_value); \
-        if (!holds) \
-            sy_wait_missed(); \
-        return holds; \
-    } \
-    SY_ALIAS(shmem_##NAME##_test); \
-    void p##shmem_##NAME##_wait_until(TYPE *ivar, int cmp, TYPE cmp_value) \
-    { wait_until_##NAME(ivar, cmp, cmp_value); } \
-    SY_ALIAS(shmem_##NAME##_wait_until);
+    SY_DEFINE(int, shmem_##NAME##_test, (TYPE *ivar, int cmp, TYPE cmp_value), \
+              int holds = holds_##NAME(ivar, cmp, cmp_value); \
+              if (!holds) \
+                  sy_wait_missed(); \
+              return holds;) \
+    SY_DEFINE(void, shmem_##NAME##_wait_until, (TYPE *ivar, int cmp, TYPE cmp_value), \
+              wait_until_##NAME(ivar, cmp, cmp_value);)
 SY_WAIT_TYPES(DEFINE_TEST)
 #undef DEFINE_TEST
 #undef AWAIT
+#undef HOLDS
 #undef LOAD
 
 /* ---- signals ---- */
 
-#define AWAIT(OPERATOR) \
-    do { \
-        uint64_t value; \
+#define AWAIT(CMP, OPERATOR, ...) \
+    case SHMEM_CMP_##CMP: \
         SY_WAIT_UNTIL_IN("shmem_signal_wait_until", \
                          (value = __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE)) OPERATOR cmp_value); \
-        return value; \
-    } while (0)
+        return value;
 
 /* The value that satisfied the comparison is what is returned; the signal may change at once. */
 uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
-    switch (cmp) {
-    case SHMEM_CMP_EQ: AWAIT(==);
-    case SHMEM_CMP_NE: AWAIT(!=);
-    case SHMEM_CMP_LT: AWAIT(<);
-    case SHMEM_CMP_LE: AWAIT(<=);
-    case SHMEM_CMP_GT: AWAIT(>);
-    case SHMEM_CMP_GE: AWAIT(>=);
-    }
+    uint64_t value;
+
+    switch (cmp) { SY_P2P_COMPARISONS(AWAIT, ) }
     sy_p2p_bad_comparison(cmp);
 }
 SY_ALIAS(shmem_signal_wait_until);
@@ -90,9 +68,8 @@ SY_ALIAS(shmem_signal_wait_until);
 /* ---- deprecated since 1.4 ---- */
 
 #define DEFINE_WAIT(NAME, TYPE) \
-    void p##shmem_##NAME##_wait(TYPE *ivar, TYPE cmp_value) \
-    { wait_until_##NAME(ivar, SHMEM_CMP_NE, cmp_value); } \
-    SY_ALIAS(shmem_##NAME##_wait);
+    SY_DEFINE(void, shmem_##NAME##_wait, (TYPE *ivar, TYPE cmp_value), \
+              wait_until_##NAME(ivar, SHMEM_CMP_NE, cmp_value);)
 SY_DEPRECATED_WAIT_CHANGE_TYPES(DEFINE_WAIT)
 #undef DEFINE_WAIT
 

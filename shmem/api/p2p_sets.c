@@ -30,12 +30,13 @@ struct set {
 
 /* clang-format off */
 
-#define SEARCH(OPERATOR) \
-    for (; i < end; i++) \
-        if (!(status && status[i]) && \
-            __atomic_load_n(&ivars[i], __ATOMIC_ACQUIRE) OPERATOR values[i * step]) \
-            break; \
-    return i
+#define SEARCH(CMP, OPERATOR, ...) \
+    case SHMEM_CMP_##CMP: \
+        for (; i < end; i++) \
+            if (!(status && status[i]) && \
+                __atomic_load_n(&ivars[i], __ATOMIC_ACQUIRE) OPERATOR values[i * step]) \
+                break; \
+        return i;
 
 /* Returns the index, or end. */
 #define DEFINE_SEARCH(TYPE) \
@@ -44,14 +45,7 @@ struct set {
         const TYPE *ivars = set->ivars, *values = set->values; \
         const int *status = set->status; \
         const size_t step = set->step; \
-        switch (cmp) { \
-        case SHMEM_CMP_EQ: SEARCH(==); \
-        case SHMEM_CMP_NE: SEARCH(!=); \
-        case SHMEM_CMP_LT: SEARCH(<); \
-        case SHMEM_CMP_LE: SEARCH(<=); \
-        case SHMEM_CMP_GT: SEARCH(>); \
-        case SHMEM_CMP_GE: SEARCH(>=); \
-        } \
+        switch (cmp) { SY_P2P_COMPARISONS(SEARCH, ) } \
         sy_p2p_bad_comparison(cmp); \
     }
 DEFINE_SEARCH(int32_t)
@@ -247,31 +241,22 @@ static size_t p2p_sets_test_some(const struct set *set, size_t *indices)
 /* The routines of one type with one value (VECTOR empty, VALUE a variable) or a value for each
  * variable (VECTOR _vector, VALUE an array). */
 #define DEFINE_FORM(NAME, TYPE, VECTOR, VALUE, VALUES, STEP) \
-    void p##shmem_##NAME##_wait_until_all##VECTOR(TYPE *ivars, size_t nelems, const int *status, \
-                                                  int cmp, VALUE) \
-    { p2p_sets_wait_all(&SET(TYPE, VALUES, STEP)); } \
-    SY_ALIAS(shmem_##NAME##_wait_until_all##VECTOR); \
-    size_t p##shmem_##NAME##_wait_until_any##VECTOR(TYPE *ivars, size_t nelems, \
-                                                    const int *status, int cmp, VALUE) \
-    { return p2p_sets_wait_any(&SET(TYPE, VALUES, STEP)); } \
-    SY_ALIAS(shmem_##NAME##_wait_until_any##VECTOR); \
-    size_t p##shmem_##NAME##_wait_until_some##VECTOR(TYPE *ivars, size_t nelems, size_t *indices, \
-                                                     const int *status, int cmp, VALUE) \
-    { return p2p_sets_wait_some(&SET(TYPE, VALUES, STEP), indices); } \
-    SY_ALIAS(shmem_##NAME##_wait_until_some##VECTOR); \
-    int p##shmem_##NAME##_test_all##VECTOR(TYPE *ivars, size_t nelems, const int *status, int cmp, \
-                                           VALUE) \
-    { return p2p_sets_test_all(&SET(TYPE, VALUES, STEP)); } \
-    SY_ALIAS(shmem_##NAME##_test_all##VECTOR); \
-    size_t p##shmem_##NAME##_test_any##VECTOR(TYPE *ivars, size_t nelems, const int *status, \
-                                              int cmp, VALUE) \
-    { return p2p_sets_test_any(&SET(TYPE, VALUES, STEP)); } \
-    SY_ALIAS(shmem_##NAME##_test_any##VECTOR); \
-    size_t p##shmem_##NAME##_test_some##VECTOR(TYPE *ivars, size_t nelems, size_t *indices, \
-                                               const int *status, int cmp, VALUE) \
-    { return p2p_sets_test_some(&SET(TYPE, VALUES, STEP), indices); } \
-    SY_ALIAS(shmem_##NAME##_test_some##VECTOR);
-
+    SY_DEFINE(void, shmem_##NAME##_wait_until_all##VECTOR, WITHOUT_INDICES(TYPE, VALUE), \
+              p2p_sets_wait_all(&SET(TYPE, VALUES, STEP));) \
+    SY_DEFINE(size_t, shmem_##NAME##_wait_until_any##VECTOR, WITHOUT_INDICES(TYPE, VALUE), \
+              return p2p_sets_wait_any(&SET(TYPE, VALUES, STEP));) \
+    SY_DEFINE(size_t, shmem_##NAME##_wait_until_some##VECTOR, WITH_INDICES(TYPE, VALUE), \
+              return p2p_sets_wait_some(&SET(TYPE, VALUES, STEP), indices);) \
+    SY_DEFINE(int, shmem_##NAME##_test_all##VECTOR, WITHOUT_INDICES(TYPE, VALUE), \
+              return p2p_sets_test_all(&SET(TYPE, VALUES, STEP));) \
+    SY_DEFINE(size_t, shmem_##NAME##_test_any##VECTOR, WITHOUT_INDICES(TYPE, VALUE), \
+              return p2p_sets_test_any(&SET(TYPE, VALUES, STEP));) \
+    SY_DEFINE(size_t, shmem_##NAME##_test_some##VECTOR, WITH_INDICES(TYPE, VALUE), \
+              return p2p_sets_test_some(&SET(TYPE, VALUES, STEP), indices);)
+#define WITHOUT_INDICES(TYPE, VALUE) \
+    (TYPE *ivars, size_t nelems, const int *status, int cmp, VALUE)
+#define WITH_INDICES(TYPE, VALUE) \
+    (TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, VALUE)
 #define SET(TYPE, VALUES, STEP) \
     ((struct set){ivars, nelems, status, cmp, VALUES, STEP, SEARCH_OF(TYPE)})
 

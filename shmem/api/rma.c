@@ -4,34 +4,18 @@
 
 /* clang-format off */
 
-/* put and get, blocking and nonblocking, of elements of one type or size. PART: the part of the name that says which; TYPE: what the pointers point to; BYTES: an element's size. */
+/* put and get, blocking and nonblocking, of elements of one type or size. PUT, GET: the names; TYPE:
+ * what the pointers point to; BYTES: an element's size. */
+#define CONTIGUOUS(TYPE) (TYPE *dest, const TYPE *source, size_t nelems, int pe)
 #define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
-    void p##shmem_##PUT(TYPE *dest, const TYPE *source, size_t nelems, int pe) \
-    { sy_put(SHMEM_CTX_DEFAULT, dest, source, nelems * BYTES, pe, SY_BLOCKING); } \
-    SY_ALIAS(shmem_##PUT); \
-    void p##shmem_ctx_##PUT(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe) \
-    { sy_put(ctx, dest, source, nelems * BYTES, pe, SY_BLOCKING); } \
-    SY_ALIAS(shmem_ctx_##PUT); \
-    void p##shmem_##PUT##_nbi(TYPE *dest, const TYPE *source, size_t nelems, int pe) \
-    { sy_put(SHMEM_CTX_DEFAULT, dest, source, nelems * BYTES, pe, 0); } \
-    SY_ALIAS(shmem_##PUT##_nbi); \
-    void p##shmem_ctx_##PUT##_nbi(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, \
-                                  int pe) \
-    { sy_put(ctx, dest, source, nelems * BYTES, pe, 0); } \
-    SY_ALIAS(shmem_ctx_##PUT##_nbi); \
-    void p##shmem_##GET(TYPE *dest, const TYPE *source, size_t nelems, int pe) \
-    { sy_get(SHMEM_CTX_DEFAULT, dest, source, nelems * BYTES, pe, SY_BLOCKING); } \
-    SY_ALIAS(shmem_##GET); \
-    void p##shmem_ctx_##GET(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, int pe) \
-    { sy_get(ctx, dest, source, nelems * BYTES, pe, SY_BLOCKING); } \
-    SY_ALIAS(shmem_ctx_##GET); \
-    void p##shmem_##GET##_nbi(TYPE *dest, const TYPE *source, size_t nelems, int pe) \
-    { sy_get(SHMEM_CTX_DEFAULT, dest, source, nelems * BYTES, pe, 0); } \
-    SY_ALIAS(shmem_##GET##_nbi); \
-    void p##shmem_ctx_##GET##_nbi(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, \
-                                  int pe) \
-    { sy_get(ctx, dest, source, nelems * BYTES, pe, 0); } \
-    SY_ALIAS(shmem_ctx_##GET##_nbi);
+    SY_DEFINE_CTX(void, PUT, CONTIGUOUS(TYPE), \
+                  sy_put(ctx, dest, source, nelems * BYTES, pe, SY_BLOCKING);) \
+    SY_DEFINE_CTX(void, PUT##_nbi, CONTIGUOUS(TYPE), \
+                  sy_put(ctx, dest, source, nelems * BYTES, pe, 0);) \
+    SY_DEFINE_CTX(void, GET, CONTIGUOUS(TYPE), \
+                  sy_get(ctx, dest, source, nelems * BYTES, pe, SY_BLOCKING);) \
+    SY_DEFINE_CTX(void, GET##_nbi, CONTIGUOUS(TYPE), \
+                  sy_get(ctx, dest, source, nelems * BYTES, pe, 0);)
 
 #define DEFINE_TYPED(NAME, TYPE) DEFINE_CONTIGUOUS(NAME##_put, NAME##_get, TYPE, sizeof(TYPE))
 SY_RMA_TYPES(DEFINE_TYPED)
@@ -66,40 +50,19 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
         sy_get_far(ctx, &copy, source, sizeof copy, pe, SY_BLOCKING); \
         return copy; \
     } \
-    void p##shmem_##NAME##_p(TYPE *dest, TYPE value, int pe) \
-    { p_##NAME(SHMEM_CTX_DEFAULT, dest, value, pe); } \
-    SY_ALIAS(shmem_##NAME##_p); \
-    void p##shmem_ctx_##NAME##_p(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) \
-    { p_##NAME(ctx, dest, value, pe); } \
-    SY_ALIAS(shmem_ctx_##NAME##_p); \
-    TYPE p##shmem_##NAME##_g(const TYPE *source, int pe) \
-    { return g_##NAME(SHMEM_CTX_DEFAULT, source, pe); } \
-    SY_ALIAS(shmem_##NAME##_g); \
-    TYPE p##shmem_ctx_##NAME##_g(shmem_ctx_t ctx, const TYPE *source, int pe) \
-    { return g_##NAME(ctx, source, pe); } \
-    SY_ALIAS(shmem_ctx_##NAME##_g);
+    SY_DEFINE_CTX(void, NAME##_p, (TYPE *dest, TYPE value, int pe), p_##NAME(ctx, dest, value, pe);) \
+    SY_DEFINE_CTX(TYPE, NAME##_g, (const TYPE *source, int pe), return g_##NAME(ctx, source, pe);)
 SY_RMA_TYPES(DEFINE_ELEMENT)
 #undef DEFINE_ELEMENT
 
 /* Strided: single elements, and blocks of elements. Strides are in elements. */
 #define DEFINE_STRIDED(DIRECTION, SINGLE, BLOCKS, TYPE, BYTES) \
-    void p##shmem_##SINGLE(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
-                           size_t nelems, int pe) \
-    { DIRECTION(SHMEM_CTX_DEFAULT, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems, pe); } \
-    SY_ALIAS(shmem_##SINGLE); \
-    void p##shmem_ctx_##SINGLE(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
-                               ptrdiff_t sst, size_t nelems, int pe) \
-    { DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems, pe); } \
-    SY_ALIAS(shmem_ctx_##SINGLE); \
-    void p##shmem_##BLOCKS(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
-                           size_t bsize, size_t nblocks, int pe) \
-    { DIRECTION(SHMEM_CTX_DEFAULT, dest, source, dst * BYTES, sst * BYTES, bsize * BYTES, nblocks, \
-                pe); } \
-    SY_ALIAS(shmem_##BLOCKS); \
-    void p##shmem_ctx_##BLOCKS(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
-                               ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) \
-    { DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, bsize * BYTES, nblocks, pe); } \
-    SY_ALIAS(shmem_ctx_##BLOCKS);
+    SY_DEFINE_CTX(void, SINGLE, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
+                                 size_t nelems, int pe), \
+                  DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems, pe);) \
+    SY_DEFINE_CTX(void, BLOCKS, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
+                                 size_t bsize, size_t nblocks, int pe), \
+                  DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, bsize * BYTES, nblocks, pe);)
 
 #define SIZE_OF(TYPE) ((ptrdiff_t)sizeof(TYPE))
 #define DEFINE_TYPED(NAME, TYPE) \

@@ -6,17 +6,12 @@
 
 /* clang-format off */
 
-/* put_signal, blocking and nonblocking, of elements of one type or size. PUT: the part of the name that says which; TYPE: what the pointers point to; BYTES: an element's size. */
+/* put_signal, blocking and nonblocking, of elements of one type or size. PUT: the beginning of the
+ * name; TYPE: what the pointers point to; BYTES: an element's size. */
 #define DEFINE_FORM(NAME, TYPE, BYTES, FLAGS) \
-    void p##shmem_##NAME(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, \
-                         uint64_t signal, int sig_op, int pe) \
-    { sy_put_signal(SHMEM_CTX_DEFAULT, dest, source, nelems * BYTES, sig_addr, signal, sig_op, pe, \
-                    FLAGS); } \
-    SY_ALIAS(shmem_##NAME); \
-    void p##shmem_ctx_##NAME(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, \
-                             uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) \
-    { sy_put_signal(ctx, dest, source, nelems * BYTES, sig_addr, signal, sig_op, pe, FLAGS); } \
-    SY_ALIAS(shmem_ctx_##NAME);
+    SY_DEFINE_CTX(void, NAME, (TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, \
+                               uint64_t signal, int sig_op, int pe), \
+                  sy_put_signal(ctx, dest, source, nelems * BYTES, sig_addr, signal, sig_op, pe, FLAGS);)
 #define DEFINE_PUT_SIGNAL(PUT, TYPE, BYTES) \
     DEFINE_FORM(PUT##_signal, TYPE, BYTES, SY_BLOCKING) \
     DEFINE_FORM(PUT##_signal_nbi, TYPE, BYTES, 0)
@@ -32,37 +27,12 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
 #undef DEFINE_PUT_SIGNAL
 #undef DEFINE_FORM
 
+SY_DEFINE_CTX(void, signal_add, (uint64_t *sig_addr, uint64_t signal, int pe),
+              sy_amo_update(ctx, SY_AMO_ADD, sig_addr, sizeof *sig_addr, signal, pe);)
+SY_DEFINE_CTX(void, signal_set, (uint64_t *sig_addr, uint64_t signal, int pe),
+              sy_amo_update(ctx, SY_AMO_SET, sig_addr, sizeof *sig_addr, signal, pe);)
+
 /* clang-format on */
-
-static inline void update(shmem_ctx_t ctx, enum sy_amo_op op, uint64_t *sig_addr, uint64_t signal,
-                          int pe)
-{
-    sy_amo_update(ctx, op, sig_addr, sizeof *sig_addr, signal, pe);
-}
-
-void pshmem_signal_add(uint64_t *sig_addr, uint64_t signal, int pe)
-{
-    update(SHMEM_CTX_DEFAULT, SY_AMO_ADD, sig_addr, signal, pe);
-}
-SY_ALIAS(shmem_signal_add);
-
-void pshmem_ctx_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
-{
-    update(ctx, SY_AMO_ADD, sig_addr, signal, pe);
-}
-SY_ALIAS(shmem_ctx_signal_add);
-
-void pshmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe)
-{
-    update(SHMEM_CTX_DEFAULT, SY_AMO_SET, sig_addr, signal, pe);
-}
-SY_ALIAS(shmem_signal_set);
-
-void pshmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)
-{
-    update(ctx, SY_AMO_SET, sig_addr, signal, pe);
-}
-SY_ALIAS(shmem_ctx_signal_set);
 
 uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 {
