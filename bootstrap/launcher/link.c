@@ -69,12 +69,12 @@ static void launcher_link_handle(struct sy_link *link, const struct sy_frame *fr
     *end = '\0';
     link->frame(link, frame, body);
     *end = after;
-    /* It has the job's key in it. */
+    /* The body holds the job's key. */
     if (frame->type == SY_CONTROL_WELCOME)
         explicit_bzero(body, frame->length);
 }
 
-/* A handler may close the link, so what has come is out of the link's reach meanwhile. */
+/* A handler may close the link, so the received bytes are detached from it meanwhile. */
 static void launcher_link_handle_frames(struct sy_link *link)
 {
     struct sy_frames_in in = link->in;
@@ -97,7 +97,7 @@ static void launcher_link_handle_frames(struct sy_link *link)
         sy_frames_in_free(&in);
 }
 
-/* Returns whether something has come. */
+/* Returns whether bytes have come. */
 static bool launcher_link_receive(struct sy_link *link)
 {
     size_t held = sy_frames_held(&link->in), most = LEAST;

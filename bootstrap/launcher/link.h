@@ -1,6 +1,6 @@
 /* One end of a conversation in frames (control/protocol.h), with a PE or with an agent: frames in,
- * frames out, never blocking. What a frame may look like is asked of the owner; its sense is not
- * known here. */
+ * frames out, never blocking. The owner checks the form of frames; the link does not know their
+ * meaning. */
 #ifndef SY_LAUNCHER_LINK_H
 #define SY_LAUNCHER_LINK_H
 
@@ -43,8 +43,8 @@ void sy_link_open(struct sy_link *link, struct ev_loop *loop, int in, int out);
 /* Queues a frame. */
 void sy_link_send_frame(struct sy_link *link, const struct sy_frame *frame, const void *body);
 
-/* Queues a packet; nothing happens on a closed link. Where more waits than the other side can have
- * caused by asking and reading, it takes nothing, and the link is given up as malformed. */
+/* Queues a packet; nothing happens on a closed link. Where more is queued than the other side can
+ * have caused by asking and reading, the link takes nothing and is given up as malformed. */
 void sy_link_send(struct sy_link *link, struct sy_packet *packet);
 
 /* Whether bytes have arrived that were not read. */

@@ -1,4 +1,4 @@
-/* Memory for oshrun: what it asks for is small and bounded, so when there is none it says so and
+/* Memory for oshrun: its requests are small and bounded, so when one fails oshrun says so and
  * leaves; the PEs then die with it. */
 #ifndef SY_LAUNCHER_MEMORY_H
 #define SY_LAUNCHER_MEMORY_H

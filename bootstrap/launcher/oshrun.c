@@ -1,5 +1,5 @@
-/* oshrun: runs a program as the PEs of a job. Reads what the user asked for, decides which PE runs
- * where, then leaves the rest to run.c. */
+/* oshrun: runs a program as the PEs of a job. Reads the user's options, decides which PE runs
+ * where, and leaves the rest to run.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,8 @@ static int launcher_oshrun_find_hosts(struct sy_flags *flags, bool *slurm)
     return -1;
 }
 
-/* The sum of what the programs want; a program without a number is one PE if there are several. */
+/* The sum of the programs' numbers of PEs; of several programs, one without a number counts as one
+ * PE. */
 static int launcher_oshrun_wanted(struct sy_flags *flags)
 {
     int sum = 0;

@@ -34,7 +34,7 @@ double sy_silence_look(struct sy_silence *silence, double now, bool heard,
         counts -= carriers.delay - silence->delay;
     silence->looked = now;
     silence->delay = carriers.delay;
-    /* The first silent look says what the carriers' delay was before; it counts nothing itself. */
+    /* The first silent check notes the carriers' delay so far; it counts nothing itself. */
     if (heard || !silence->silent)
         silence->counted = 0;
     else if (counts > 0 && !carriers.ready)

@@ -1,6 +1,7 @@
-/* How long the other end of a conversation has been silent, as far as this end may judge. Time in
+/* How long the other end of a conversation has been silent, as far as this end can judge. Time in
  * which this process did not run, or in which the processes that carry the conversation (ssh) were
- * kept from running, is no silence of the other side's. No clock and no descriptor is read here. */
+ * kept from running, does not count as the other side's silence. No clock and no descriptor is read
+ * here. */
 #ifndef SY_LAUNCHER_SILENCE_H
 #define SY_LAUNCHER_SILENCE_H
 
@@ -30,13 +31,14 @@ struct sy_carriers {
  */
 void sy_silence_begin(struct sy_silence *silence, double limit, double now);
 
-/* A look, to be taken once a beat. heard: something has come since the last look, or waits to be
- * read; the carriers need to be asked for only where nothing was heard. Returns the seconds of
- * silence that count. */
+/* A check, to be made once a beat. heard: bytes have come since the last check, or wait to be read;
+ * the carriers are asked for only where nothing was heard. Returns the seconds of silence that
+ * count. */
 double sy_silence_look(struct sy_silence *silence, double now, bool heard,
                        struct sy_carriers carriers);
 
-/* What the kernel says of a process (0: of none) and, if wanted, its children of the same group. */
+/* The kernel's figures for a process (0: none) and, if wanted, for its children of the same group.
+ */
 struct sy_carriers sy_silence_carriers(pid_t pid, bool children);
 
 #endif

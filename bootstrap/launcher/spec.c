@@ -1,5 +1,5 @@
-/* The description of a host's part of a job as bytes: see spec.h. Numbers are written in decimal
- * and everything ends with a NUL, so that there is one kind of element and nothing to align. */
+/* The description of a host's part of a job as bytes: see spec.h. Numbers are decimal and every
+ * element ends with a NUL, so there is one kind of element and no alignment. */
 #include "bootstrap/launcher/spec.h"
 
 #include <limits.h>

@@ -1,7 +1,9 @@
-/* The typed routines as the generic names call them: each once more, under a name of the
- * implementation for the same symbol, with pointers that may be to volatile objects. A program that
- * lets other PEs change a variable may well have declared it so. C11.
- * The symbol is named to the assembler, as compilers for ELF platforms let one do. */
+/* The typed routines as the type-generic names call them: each is declared once more, under a name
+ * of the implementation for the same symbol, with pointers that may be to volatile objects. A
+ * program may well declare a variable volatile that other PEs change. C11.
+ *
+ * The assembler's name of a function is given by __asm__, which compilers for ELF platforms
+ * understand. */
 #include "../shmem.h" /* includes this file, so the guard comes after it */
 
 #ifndef SY_SHMEM_CHOSEN_H

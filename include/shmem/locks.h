@@ -10,7 +10,7 @@ void SY_API(shmem_clear_lock)(long *lock);
 /* Waits for the lock and takes it (9.13.2). PEs get it in the order in which they came. */
 void SY_API(shmem_set_lock)(long *lock);
 
-/* Takes the lock and returns 0 if nobody has it, otherwise returns 1 at once (9.13.3). */
+/* Takes the lock and returns 0 if no PE holds it, otherwise returns 1 at once (9.13.3). */
 int SY_API(shmem_test_lock)(long *lock);
 
 #endif

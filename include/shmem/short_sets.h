@@ -1,6 +1,6 @@
 /* wait_until and test on sets of short and unsigned short, for the type-generic names alone: the
- * specification has routines of these types, deprecated, for one variable only, and programs exist
- * that use the sets with them all the same. Written over those; nothing is exported. C11. */
+ * specification has routines of these types, deprecated, for one variable only, but some programs
+ * use the sets with them. Written over the routines for one variable; nothing is exported. C11. */
 #ifndef SY_SHMEM_SHORT_SETS_H
 #define SY_SHMEM_SHORT_SETS_H
 

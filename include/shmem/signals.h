@@ -11,9 +11,10 @@
 
 /* clang-format off */
 
-/* put_signal (9.8.3): put, and then the change of sig_addr on PE pe by signal. Who sees the signal
- * finds the data, but not what other calls have sent. On return source may be used again. With no
- * elements the signal alone is sent.
+/* put_signal (9.8.3): put, and then the change of sig_addr on PE pe by signal. A PE that sees the
+ * signal finds the data, but not necessarily what other calls have sent. On return source may be
+ * used again. With no elements the signal alone is sent.
+ *
  * put_signal_nbi (9.8.4): starts the same. source must stay as it is until a quiet has returned. */
 #define SY_DECLARE(TYPENAME, TYPE) \
     SY_API_CTX(void, TYPENAME##_put_signal, TYPE *dest, const TYPE *source, size_t nelems, \

@@ -1,5 +1,5 @@
-/* The pre-flight check: see check.h. One agent on each host answers questions (probe.h); nothing is
- * started there. The hosts are asked one after the other, since this is for people to read. */
+/* The pre-flight check: see check.h. One agent on each host answers questions (probe.h) and starts
+ * no PEs. Hosts are asked one after another, because the output is for people. */
 #include "bootstrap/launcher/check/check.h"
 
 #include <errno.h>
@@ -83,8 +83,8 @@ static char *check_receive_answer(const struct host *host, double deadline)
     return plain;
 }
 
-/* The answer (allocated), or NULL; then the conversation is over, since an answer that comes late
- * would be taken for that to the next question. */
+/* The answer (allocated), or NULL; then the conversation is over, because a late answer would be
+ * taken for that to the next question. */
 static char *check_ask(struct host *host, const char *question)
 {
     struct sy_frame header = {
@@ -269,7 +269,7 @@ static bool check_agree(struct host *host, const struct host *first, const char 
     return good;
 }
 
-/* What would trouble a job. */
+/* Reports what would disturb a job. */
 static bool check_look_for_trouble(struct host *host, const struct host *first)
 {
     char *files = check_fact(host, "files"), text[32];
@@ -289,7 +289,7 @@ static bool check_look_for_trouble(struct host *host, const struct host *first)
 
 /* ---- the ways between them ---- */
 
-/* "a 10.0.0.1 b fe80::1" has names of interfaces and addresses in turn: leaves the addresses. */
+/* "a 10.0.0.1 b fe80::1" alternates names of interfaces and addresses: keeps the addresses. */
 static char *check_addresses_of(const struct host *host)
 {
     char *all = check_fact(host, "address"), *save = NULL, *text = NULL;
@@ -317,7 +317,8 @@ static void check_make_token(char token[33])
         sprintf(token + 2 * i, "%02x", bytes[i]);
 }
 
-/* The range of ports that the job would use: 0 0 for any. Returns false where it is none. */
+/* The range of ports that the job would use: 0 0 for any. Returns false where the setting is no
+ * range. */
 static bool check_find_ports(const struct sy_flags *flags, int *low, int *high)
 {
     const char *range = getenv("SHMEM_TCP_PORT_RANGE");
@@ -395,7 +396,7 @@ static bool check_measure_all(const struct sy_flags *flags, struct host *hosts, 
     return good;
 }
 
-/* What to do where hosts do not reach each other. */
+/* Advice where hosts do not reach each other. */
 static void check_advise(const struct sy_flags *flags)
 {
     int low, high;

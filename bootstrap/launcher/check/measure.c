@@ -57,7 +57,7 @@ static void measure_limit_time(int fd, int milliseconds)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* Returns round trips, byte for byte; then takes what comes, until its end, and says so. */
+/* Echoes round trips, byte for byte; then receives the bulk data up to their end, and confirms. */
 static bool measure_serve(int fd, const char *token)
 {
     static char buffer[PIECE];
@@ -130,7 +130,7 @@ static int measure_open_any(int low, int high)
     return fd;
 }
 
-/* The port is at the same place in both kinds of address. */
+/* Both kinds of address have the port at the same place. */
 static int measure_port_of(int fd)
 {
     struct sockaddr_in6 own;
@@ -139,7 +139,7 @@ static int measure_port_of(int fd)
     return getsockname(fd, (struct sockaddr *)&own, &length) == 0 ? ntohs(own.sin6_port) : -1;
 }
 
-/* Ports from all over the range, since a firewall may let a part of it pass: its first and last,
+/* Ports from all over the range, because a firewall may open only a part of it: its first and last,
  * and some between. Returns how many. */
 static int measure_open_ports(int low, int high, int *fd)
 {
@@ -223,7 +223,7 @@ static const char *reason_of(int error)
 }
 
 /* Connects to all ports of an address at once. Returns the connection to the first port, blocking,
- * or -1 with a word on each port that cannot be reached. */
+ * or -1 with the reason for each port that cannot be reached. */
 static int measure_connect_to_all(const char *address, const int *port, int count, double seconds,
                                   FILE *faults)
 {

@@ -1,4 +1,4 @@
-/* One measurement between two hosts, over TCP: the pre-flight check's look at the ways that a job's
+/* One measurement between two hosts, over TCP: the pre-flight check tries the paths that a job's
  * data will take. Both sides know a token, so that strangers are not measured. */
 #ifndef SY_LAUNCHER_MEASURE_H
 #define SY_LAUNCHER_MEASURE_H

@@ -1,5 +1,5 @@
-/* What an agent finds out about its host: see probe.h. Calls block, each for a limited time: while
- * it is asked, an agent has nothing else to do. */
+/* What an agent finds out about its host: see probe.h. Calls block, each for a limited time: an
+ * agent that is asked does nothing else. */
 #include "bootstrap/launcher/check/probe.h"
 
 #include <arpa/inet.h>
@@ -51,7 +51,7 @@ static void check_probe_print_addresses(FILE *out)
     free(all);
 }
 
-/* Names of the plugins that are installed, or that lie in the build tree of this oshrun. */
+/* Names of the plugins that are installed, or that the build tree of this oshrun contains. */
 static bool check_probe_print_plugins(FILE *out, const char *directory)
 {
     static const char BEGIN[] = "shmem_transport_", END[] = ".so";

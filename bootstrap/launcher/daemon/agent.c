@@ -98,7 +98,7 @@ static void agent_reap(struct ev_loop *loop, ev_signal *watcher, int events)
         agent_check_left();
 }
 
-/* If oshrun was only stopped, it hears of this when it goes on. */
+/* If oshrun was only stopped, it reads this when it continues. */
 static void agent_leave_silent(void)
 {
     char text[160];
@@ -112,7 +112,7 @@ static void agent_leave_silent(void)
     agent_leave();
 }
 
-/* What carries the conversation here is the parent: a server of ssh, as a rule. */
+/* The parent carries the conversation on this host: a server of ssh, as a rule. */
 static void agent_look_for_silence(struct ev_loop *loop, ev_timer *timer, int events)
 {
     bool heard = agent.paused || agent.link.in.received != agent.heard ||
@@ -200,7 +200,7 @@ static void agent_end_signal(struct ev_loop *loop, ev_signal *watcher, int event
     agent_leave();
 }
 
-/* Whatever else writes to stdout in this process's name must not get between the frames. */
+/* No other output to stdout of this process may get between the frames. */
 static void agent_open_conversation(void)
 {
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, ABOVE);

@@ -30,7 +30,7 @@ static void child_open_standard(void)
     }
 }
 
-/* oshrun may itself be run by a PE: its PEs must not hold the outer job's socket. */
+/* A PE may run oshrun: its PEs must not hold the outer job's socket. */
 static void child_hide_outer_socket(void)
 {
     const char *text = getenv(SY_LAUNCH_FD_ENV);
@@ -47,7 +47,7 @@ void sy_child_prepare(struct sy_child_plan *plan)
 
     child_open_standard();
     child_hide_outer_socket();
-    /* The lowest free number above 2 is kept, so that it is the same in all PEs. */
+    /* The lowest free number above 2 is reserved, so that it is the same in all PEs. */
     plan->boot_fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
     getrlimit(RLIMIT_NOFILE, &plan->nofile);
     all = plan->nofile;
@@ -102,15 +102,15 @@ static int child_open_ends(struct ends *ends, bool merge_stderr, bool with_stdin
     return rc;
 }
 
-/* The PE dies with oshrun; if oshrun died before that was arranged, at once. */
+/* The PE dies with oshrun; if oshrun died before this took effect, at once. */
 static void tie_to_parent(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(127);
 }
 
-/* In the child of a vfork, which shares oshrun's memory: only calls of the kernel, and one word
- * that is written for oshrun to read. */
+/* In the child of a vfork, which shares oshrun's memory: only system calls, and one word written
+ * for oshrun to read. */
 static void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
                       const struct ends *ends, pid_t parent, volatile int *error)
     __attribute__((noreturn));
@@ -134,8 +134,8 @@ static void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
     _exit(127);
 }
 
-/* vfork: the start of a job's PEs is so an eighth shorter than with fork, and a failure of exec is
- * known at once. */
+/* vfork: it makes the start of a job's PEs an eighth shorter than fork does, and reports a failure
+ * of exec at once. */
 static int child_spawn(const struct sy_child_plan *plan, const cpu_set_t *cpus,
                        const struct ends *ends, pid_t *pid, bool *executed)
 {

@@ -18,7 +18,7 @@ void sy_daemon_tell(struct sy_daemon *daemon, unsigned type, int pe, int arg, co
     daemon->tell(daemon, &header, body);
 }
 
-/* ---- frames for PEs, and what the head wants ---- */
+/* ---- frames for PEs, and the head's orders ---- */
 
 static struct sy_local_pe *daemon_local_of(const struct sy_daemon *daemon, int pe)
 {
@@ -42,7 +42,7 @@ static void daemon_pass(struct sy_daemon *daemon, struct sy_local_pe *local,
     sy_packet_drop(packet);
 }
 
-/* A PE may have left its group (a shell with job control does), so it is signalled by itself then.
+/* A PE may have left its group (a shell with job control does), so it gets the signal itself then.
  */
 static void daemon_signal_local(const struct sy_local_pe *local, int number)
 {
@@ -68,7 +68,7 @@ static void daemon_check_finished(struct sy_daemon *daemon)
     sy_daemon_tell(daemon, SY_DAEMON_FINISHED, SY_ALL, 0, NULL, 0);
 }
 
-/* What still holds the pipes is no PE: take what is there, and end. */
+/* No PE holds the pipes any more: takes what they contain, and ends. */
 static void daemon_drain_over(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_daemon *daemon = timer->data;
@@ -224,7 +224,7 @@ static struct sy_local_pe *daemon_local_with(struct sy_daemon *daemon, pid_t pid
     return NULL;
 }
 
-/* Several PEs may have ended since the last look; the head is told of all before it judges any. */
+/* Several PEs may have ended since the last check; the head learns of all before it judges any. */
 static bool daemon_collect(struct sy_daemon *daemon,
                            void (*stranger)(void *arg, pid_t pid, int wait_status), void *arg)
 {
@@ -264,7 +264,7 @@ void sy_daemon_reap(struct sy_daemon *daemon,
 
         if (!local->just_ended)
             continue;
-        /* What it said last explains its end. */
+        /* A PE's last message explains its end. */
         sy_link_drain(&local->link);
         local->just_ended = false;
         sy_daemon_tell(daemon, SY_DAEMON_ENDED, local->pe, local->wait_status, NULL, 0);

@@ -1,5 +1,5 @@
-/* Starts the PEs of one host: see daemon.h. Everything that can be known before the first one
- * starts is looked at then: a wrong name is one line, not one for each PE. */
+/* Starts the PEs of one host: see daemon.h. Everything that can be checked is checked before the
+ * first PE starts: a wrong name gives one line, not one for each PE. */
 #include "bootstrap/launcher/daemon/daemon_start.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static const char *daemon_start_exec_hint(int error)
     }
 }
 
-/* Refused before anything is started, rather than in the middle. */
+/* Refused before anything starts, rather than halfway. */
 static bool daemon_start_enough_descriptors(struct sy_daemon *daemon)
 {
     const rlim_t needed = (rlim_t)daemon->count * DESCRIPTORS_PER_PE + DESCRIPTORS_OF_OSHRUN;
@@ -69,7 +69,7 @@ static bool daemon_start_enough_descriptors(struct sy_daemon *daemon)
         daemon->count, (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
 }
 
-/* The file to execute, as seen from the directory that the program will run in. */
+/* The file to execute, relative to the directory that the program will run in. */
 static char *daemon_start_find_file(struct sy_daemon *daemon, const struct sy_spec_program *program)
 {
     char *found, *why;
@@ -107,7 +107,7 @@ static bool daemon_start_make_ready(struct sy_daemon *daemon, struct ready *read
 
         ready[i].file = daemon_start_find_file(daemon, program);
         good = ready[i].file != NULL;
-        /* Names in the spec are as seen from where oshrun is. */
+        /* Names in the spec are relative to oshrun's directory. */
         if (here >= 0 && fchdir(here) != 0)
             good = daemon_start_trouble(daemon, 1, "cannot go back to the working directory: %s",
                                         strerror(errno));
@@ -170,7 +170,7 @@ static int daemon_start_bind_capacity(const struct sy_bind *bind, int binding)
     return bind->units * (binding == SY_BIND_CORE || binding == SY_BIND_HWTHREAD ? 1 : least);
 }
 
-/* PEs that are bound to one processor wait for each other, which is seldom what is wanted. */
+/* PEs that are bound to one processor wait for each other, which users seldom intend. */
 static void daemon_start_warn_of_sharing(struct sy_daemon *daemon, const struct sy_bind *bind)
 {
     const char *unit = sy_bind_name(daemon->spec->binding);

@@ -4,7 +4,7 @@
 
 #include "bootstrap/launcher/daemon/daemon.h"
 
-/* Opens what a PE that has started is heard and fed by. */
+/* Opens a started PE's socket, output and input on the daemon's side. */
 void sy_daemon_attach(struct sy_local_pe *local, const struct sy_child *child);
 
 #endif

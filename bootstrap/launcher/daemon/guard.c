@@ -22,7 +22,7 @@ enum {
     ROUNDS = 500 /* a killed process needs no longer, unless it is stuck in the kernel */
 };
 
-/* Holds nothing of oshrun's open, and is out of reach of what is sent to oshrun's group. */
+/* Holds none of oshrun's descriptors, and receives no signal sent to oshrun's group. */
 static void daemon_guard_detach(int pipe_end)
 {
     sigset_t all;
@@ -127,7 +127,7 @@ static bool daemon_guard_kill_children(pid_t spared)
     return any;
 }
 
-/* What a killed child has started becomes a child in its turn: hence rounds, until none is left. */
+/* A killed child's own children become this process's: hence rounds, until none is left. */
 static void daemon_guard_sweep(pid_t spared)
 {
     const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000L};
@@ -151,7 +151,8 @@ static bool daemon_guard_has_groups(const struct sy_guard *guard)
     return false;
 }
 
-/* The guard watches until what is left of the PEs' groups is gone: who ends them may be killed. */
+/* The guard watches until nothing is left of the PEs' groups: the process that ends them may itself
+ * be killed. */
 void sy_guard_end(struct sy_guard *guard)
 {
     if (guard->pid > 0) {

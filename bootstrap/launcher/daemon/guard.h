@@ -1,6 +1,7 @@
-/* No process outlives its job. PEs die with oshrun by themselves (child.h); what they have started
- * does not. While oshrun lives, such orphans become its children and are killed at the end; if
- * oshrun is killed, a guard process, which does nothing else, kills the PEs' process groups. */
+/* No process outlives its job. PEs die with oshrun by themselves (child.h); processes that they
+ * have started do not. While oshrun lives, such orphans become its children and are killed at the
+ * end; if oshrun is killed, a guard process, which does nothing else, kills the PEs' process
+ * groups. */
 #ifndef SY_LAUNCHER_GUARD_H
 #define SY_LAUNCHER_GUARD_H
 
@@ -19,8 +20,8 @@ int sy_guard_start(struct sy_guard *guard, int npes);
 /* PE `pe` has started as process `pid`, which leads its own group. */
 void sy_guard_add(struct sy_guard *guard, int pe, pid_t pid);
 
-/* PE `pe` is gone: forgets its group once no process is left in it, since the number may come to
- * belong to a stranger. To be repeated whenever an orphan was reaped. */
+/* PE `pe` is gone: forgets its group once no process is left in it, because the number may be
+ * reused by another user's process. To be repeated whenever an orphan was reaped. */
 void sy_guard_review(struct sy_guard *guard, int pe);
 
 /* All PEs are gone: ends the guard, then kills and reaps all children that are left, whatever group

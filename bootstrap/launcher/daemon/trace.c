@@ -1,6 +1,6 @@
-/* Stack traces: see trace.h. A debugger may take long for a large program, so each is given a time,
- * only a few run at once, and what the kernel knows of a process stands in where none can be had
- * (no gdb, or a kernel that does not let it look). */
+/* Stack traces: see trace.h. A debugger may take long for a large program, so each has a time limit
+ * and only a few run at once. Where no debugger can run (no gdb, or a kernel that does not permit
+ * it) the kernel's view of the process takes its place. */
 #include "bootstrap/launcher/daemon/trace.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static char trace_state_of(pid_t pid)
     return after && after[1] ? after[2] : '?';
 }
 
-/* What the kernel says of a process. */
+/* The kernel's view of a process. */
 static void trace_tell_state(struct sy_daemon *daemon, const struct sy_local_pe *local,
                              const char *why)
 {

@@ -4,7 +4,7 @@
 
 struct sy_daemon;
 
-/* Begins to look; the daemon tells TRACED for each living PE, within a limited time. */
+/* Begins; the daemon sends TRACED for each living PE, within a limited time. */
 void sy_trace_start(struct sy_daemon *daemon);
 
 #endif

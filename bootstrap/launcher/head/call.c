@@ -23,7 +23,8 @@ static void call_run_command(const char *path, char *const *command, const struc
     for (int fd = 0; fd < 3; fd++)
         dup2(theirs[fd], fd);
     sy_spawn_reset_signals();
-    /* Its descriptors close with oshrun anyway; this is for one that does not look at them. */
+    /* The command's descriptors close with oshrun anyway; the signal is for a command that does not
+     * read them. */
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent)
         execve(path, command, environ);
     *error = errno;

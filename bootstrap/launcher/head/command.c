@@ -1,6 +1,6 @@
-/* The command that starts an agent: see command.h. What runs there is this very file, if it is
- * there under the same name, else the oshrun of that host's PATH; the greeting shows whether the
- * two fit. Nothing secret is in these words, since anybody can read them there. */
+/* The command that starts an agent: see command.h. It runs this very file on the other host, if the
+ * file exists there under the same name, else the oshrun of that host's PATH; the greeting shows
+ * whether the two fit. The words contain no secret, because anybody on that host can read them. */
 #include "bootstrap/launcher/head/command.h"
 
 #include <limits.h>
@@ -112,7 +112,7 @@ static void command_make_ssh(struct words *words, const struct sy_flags *flags, 
     command_add_shell(words);
 }
 
-/* srun's own buffering and binding would be in the way. */
+/* srun's own buffering and binding would interfere. */
 static void command_make_slurm(struct words *words, const struct sy_flags *flags, const char *host)
 {
     static const char *const OPTIONS[] = {"--nodes=1",    "--ntasks=1", "--overlap",

@@ -1,6 +1,7 @@
 /* Ends a job before its time. First an EXIT frame: a PE that is connected flushes its files and
- * leaves. Then SIGTERM to all process groups; then SIGKILL. Where a PE has just exited with an
- * error all that waits a moment: often all PEs are about to, and another one is to say why. */
+ * leaves. Then SIGTERM to all process groups; then SIGKILL. After a PE has exited with an error,
+ * all of this waits a moment: often all PEs are about to exit, and another one will give the
+ * reason. */
 #include "bootstrap/launcher/head/run.h"
 
 #include <signal.h>
@@ -136,8 +137,8 @@ void sy_ending_failed(struct sy_run *run, int status)
 void sy_ending_signal(struct sy_run *run, int number)
 {
     if (!ending_begin(run, 128 + number, SY_GRACE_ASKED)) {
-        /* Who goes on asking after all were killed does not want to wait for those that are stuck.
-         */
+        /* A user who repeats the request after all PEs were killed does not want to wait for those
+         * that are stuck. */
         if (run->ending.stage == KILLED)
             ending_give_up(run);
         else

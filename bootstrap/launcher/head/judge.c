@@ -41,7 +41,7 @@ static void judge_end_failed(struct sy_run *run, const struct sy_pe *pe)
         sy_ending_failed(run, status);
 }
 
-/* Status 0, but the others cannot go on without it. */
+/* Status 0, but the others cannot continue without this PE. */
 static void judge_end_early(struct sy_run *run, const struct sy_pe *pe)
 {
     char when[128];

@@ -1,4 +1,5 @@
-/* The PEs are there; they are gone; all that they have written is delivered: see run.h. */
+/* The life of the job's PEs: all have started; all are gone; all their output is delivered: see
+ * run.h. */
 #include "bootstrap/launcher/head/run.h"
 #include "bootstrap/launcher/memory.h"
 
@@ -16,7 +17,7 @@ static void life_pass_input(struct sy_input *input, const char *bytes, size_t le
     }
 }
 
-/* Input is read once its readers are there to say what they want. */
+/* Input is read once all PEs that may want it exist. */
 void sy_run_start_input(struct sy_run *run)
 {
     struct sy_input *input = &run->input;

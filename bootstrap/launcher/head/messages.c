@@ -1,4 +1,4 @@
-/* What daemons tell, and what PEs say through them: greetings, gathers, states, output, the wish to
+/* Messages from daemons, and from PEs through them: greetings, gathers, states, output, requests to
  * end the job. */
 #include "bootstrap/launcher/head/run.h"
 
@@ -16,7 +16,7 @@ enum { LONGEST_MS = 24 * 3600 * 1000 };
 
 static const double CAUSE = 0.1; /* seconds in which the death that led to an abort shows */
 
-/* A PE broke the rules of the conversation. */
+/* A PE has violated the protocol. */
 static void messages_end_wrong(struct sy_pe *pe, const char *what)
 {
     struct sy_run *run = pe->run;
@@ -93,7 +93,7 @@ static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int e
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
 
-/* The first to come sets the limit; one with less patience shortens it. */
+/* The first PE's call sets the limit; a shorter time from a later one shortens it. */
 static void messages_limit_gather(struct sy_run *run, int milliseconds)
 {
     double seconds;
@@ -114,8 +114,8 @@ static void messages_limit_gather(struct sy_run *run, int milliseconds)
     ev_timer_start(run->loop, &run->gather_limit);
 }
 
-/* A PE that left in good order before this gather began will not come. One that has asked for the
- * job's end is about to be judged. */
+/* A PE that left in good order before this gather began will not take part. One that has asked for
+ * the job's end is about to be judged. */
 static void messages_check_left(struct sy_run *run)
 {
     if (run->abort.pending)
@@ -192,7 +192,7 @@ static void messages_gather(struct sy_pe *pe, const struct sy_frame *header, con
         messages_check_left(run);
 }
 
-/* ---- the wish to end ---- */
+/* ---- requests to end the job ---- */
 
 static void messages_abort_now(struct ev_loop *loop, ev_timer *timer, int events)
 {
@@ -204,7 +204,7 @@ static void messages_abort_now(struct ev_loop *loop, ev_timer *timer, int events
 }
 
 /* shmem_global_exit ends the job at once. A PE that gives up because of an error may do so because
- * another has died: that one is then the cause, and is given the time to show. */
+ * another PE has died: that death is then the cause, and gets time to be noticed. */
 static void messages_end_asked(struct sy_pe *pe, int status, const char *why)
 {
     struct sy_run *run = pe->run;
@@ -238,7 +238,7 @@ static void messages_pe_says(struct sy_pe *pe, const struct sy_frame *header, co
         return;
     }
     if (pe->run->ending.begun) {
-        /* One that comes late is told to leave; the rest is of no interest any more. */
+        /* A PE that comes late is told to leave; its message does not matter any more. */
         if (header->type == SY_CONTROL_HELLO)
             sy_run_send(pe, SY_CONTROL_EXIT, pe->run->status, NULL, 0);
         return;
@@ -261,7 +261,7 @@ static void messages_pe_says(struct sy_pe *pe, const struct sy_frame *header, co
     }
 }
 
-/* ---- what daemons tell ---- */
+/* ---- messages from daemons ---- */
 
 static void messages_stream_done(struct sy_stream *stream)
 {
@@ -364,7 +364,7 @@ static ssize_t messages_who_warns(const struct sy_stream *stream, const char *li
     return -1;
 }
 
-/* Where files take the errors, or a single PE writes, each line stands for itself. */
+/* Where errors go to files, or a single PE writes, no lines are merged. */
 static void messages_watch_warnings(struct sy_pe *pe)
 {
     const struct sy_flags *flags = pe->run->flags;
@@ -418,7 +418,7 @@ static void messages_trouble(struct sy_node *node, int status, const char *what)
     sy_ending_begin(run, status, SY_GRACE_FAILED);
 }
 
-/* The last frame of a host. Output that was not ended by then never will be. */
+/* The last frame of a host. No more output will come to complete a line. */
 static void messages_finished(struct sy_node *node)
 {
     struct sy_run *run = node->run;
@@ -431,7 +431,7 @@ static void messages_finished(struct sy_node *node)
     sy_run_check_done(run);
 }
 
-/* All PEs are there, or there was trouble and the job is ending. */
+/* All PEs have started, or there was trouble and the job is ending. */
 static bool messages_is_whole(const struct sy_node *node)
 {
     const struct sy_run *run = node->run;
@@ -483,7 +483,8 @@ static struct sy_stream *stream_of(struct sy_pe *pe, const struct sy_frame *head
     return header->more == 1 ? &pe->out : &pe->err;
 }
 
-/* What is wrong with a frame after those that came before it, or NULL: an agent may be anything. */
+/* What is wrong with a frame after those that came before it, or NULL: an agent may send anything.
+ */
 static const char *messages_misplaced(struct sy_pe *pe, const struct sy_frame *header)
 {
     enum { LINES = 2 }; /* about a PE's start: daemon_start.c has no more to say */

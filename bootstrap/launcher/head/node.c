@@ -24,8 +24,8 @@ enum {
 };
 
 static const double LAST = 2; /* seconds for a command whose agent is done */
-/* Seconds for an agent to say that nothing is left, once all PEs are gone: without a word, and in
- * all. It waits for one second itself (daemon.c), and passes on what the pipes hold. */
+/* Seconds for an agent to report that nothing is left, once all PEs are gone: without a message,
+ * and in all. It waits for one second itself (daemon.c), and forwards what the pipes hold. */
 static const double FINISH_QUIET = 10, FINISH_ALL = 120;
 
 static bool is_greeted(const struct sy_node *node)
@@ -121,7 +121,7 @@ static void link_ended(struct sy_link *link)
 static void node_daemon_tells(struct sy_daemon *daemon, const struct sy_frame *header,
                               const void *body)
 {
-    /* Handlers take the body as a string, as it comes out of a link. */
+    /* Handlers take the body as a string, as a link delivers it. */
     struct sy_node *node = daemon->owner;
     char *text;
 
@@ -232,7 +232,7 @@ static void node_line_complete(struct sy_node *node)
     node_greeted(node);
 }
 
-/* Byte by byte, since what follows the greeting belongs to the link. */
+/* Byte by byte, because what follows the greeting belongs to the link. */
 static void node_greeting_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     struct sy_node *node = io->data;
@@ -258,7 +258,7 @@ static void node_greeting_readable(struct ev_loop *loop, ev_io *io, int events)
         if (i >= GREETING_AT_ONCE)
             return;
     }
-    /* The end of the command is told by its status. */
+    /* The command's exit status reports its end. */
     if (node->answer >= 0)
         ev_io_stop(loop, io);
 }
@@ -291,7 +291,7 @@ static void error_done(struct sy_stream *stream)
     stream->repeats->streams--;
 }
 
-/* The label says whose line it is. */
+/* The label names the host that wrote the line. */
 static ssize_t node_who_complains(const struct sy_stream *stream, const char *line, size_t length)
 {
     (void)stream;
@@ -363,7 +363,7 @@ static void node_command_ended(struct sy_node *node, int wait_status)
 
     node->pid = 0;
     sy_pe_output_drain(&node->errors);
-    /* What it said before it ended tells more than its status. */
+    /* The command's last output explains more than its status. */
     if (node->state == SY_NODE_CALLED)
         node_greeting_readable(node->run->loop, &node->greeting, EV_READ);
     if (node->state == SY_NODE_CALLED)
@@ -401,7 +401,7 @@ void sy_nodes_reap(struct sy_run *run)
 
 /* ---- time limits ---- */
 
-/* A host that was told to start its PEs may take as long for each as all may take to be reached. */
+/* A host that starts its PEs may take as long for each as all hosts may take to answer. */
 static void node_spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
@@ -438,7 +438,7 @@ static void node_listen_to(struct sy_node *node, double now)
 {
     struct sy_run *run = node->run;
     bool heard = node->link.in.received != node->heard || sy_link_waiting(&node->link);
-    /* An agent that starts PEs may sit in a slow file system meanwhile. */
+    /* An agent that starts PEs may be blocked by a slow file system meanwhile. */
     double limit = run->flags->silence +
                    (node->state == SY_NODE_STARTING ? run->flags->spawn_timeout : 0);
 
@@ -462,7 +462,7 @@ static void node_heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
     }
 }
 
-/* Whether output of it waits here, for a slow reader: then it has to wait too. */
+/* Whether the node's output waits here for a slow reader: then the node has to wait too. */
 static bool node_is_held_up(const struct sy_node *node)
 {
     const struct sy_run *run = node->run;

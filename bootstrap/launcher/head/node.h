@@ -56,28 +56,28 @@ struct sy_node {
     } finish;
 };
 
-/* What becomes of hosts is decided above: set before nodes are started. */
+/* Upcalls, set before nodes are started: the run decides what follows from a host's messages. */
 struct sy_node_events {
-    /* A frame from the host, whether its daemon is here or not. */
+    /* A frame from the host, whether its daemon runs in this process or not. */
     void (*take)(struct sy_node *node, const struct sy_frame *header, const char *body);
-    /* Its state is LOST, and nothing of it is to be heard any more. why: what to say of that, or
-     * NULL where the job's end has begun and it was not reached yet. */
+    /* The node's state is LOST, and no more frames come from it. why: the message, or NULL where
+     * the job's end has begun and the host was not reached yet. */
     void (*lost)(struct sy_node *node, const char *why);
     /* Its command has ended: the run may be over. */
     void (*quiet)(struct sy_run *run);
 };
 
-/* All nodes are begun, and those that do not answer are given up after a time. The specs are
- * filled; run->nodes of them. */
+/* Starts all nodes, and gives up after a time those that do not answer. The specs are filled;
+ * run->nodes of them. */
 void sy_nodes_start(struct sy_run *run);
 
 /* A frame for a PE of the node or for the node; what its fields mean is in frames.h. */
 void sy_node_send(struct sy_node *node, const struct sy_frame *header, const void *body);
 
-/* It has sent what does not fit what was said before, and is given up. */
+/* The node has sent a frame that contradicts earlier ones, and is given up. */
 void sy_node_wrong(struct sy_node *node, const char *what);
 
-/* It gets on: a PE has been started. */
+/* The node makes progress: a PE has been started. */
 void sy_node_progress(struct sy_node *node);
 
 /* To all nodes that run. */
@@ -86,20 +86,20 @@ void sy_nodes_send(struct sy_run *run, unsigned type, int arg);
 /* To be called upon SIGCHLD. */
 void sy_nodes_reap(struct sy_run *run);
 
-/* An end has begun: those that have not greeted are given up. */
+/* An end has begun: gives up nodes that have not greeted. */
 void sy_nodes_end(struct sy_run *run);
 
 /* Before oshrun stops itself, and after it has been continued. */
 void sy_nodes_pause(struct sy_run *run);
 void sy_nodes_resume(struct sy_run *run);
 
-/* "hosts a, b" of those that have not come so far; NULL: all have (allocated). */
+/* "hosts a, b": those that have not answered so far (allocated); NULL: all have. */
 char *sy_nodes_missing(const struct sy_run *run);
 
 /* Whether all PEs that can be started have been. */
 bool sy_nodes_are_up(const struct sy_run *run);
 
-/* Whether nothing is left anywhere. */
+/* Whether nothing is left on any host. */
 bool sy_nodes_are_done(const struct sy_run *run);
 
 void sy_nodes_close(struct sy_run *run);

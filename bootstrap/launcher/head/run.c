@@ -22,7 +22,7 @@ static void out_file_emptied(struct sy_out_file *out_file)
     sy_run_check_done(out_file->owner);
 }
 
-/* Nobody reads what the PEs write: end as any program does whose reader is gone. */
+/* Nobody reads the PEs' output: ends as any program does whose reader is gone. */
 static void head_run_out_file_broken(struct sy_out_file *out_file, int error)
 {
     struct sy_run *run = out_file->owner;
@@ -128,7 +128,7 @@ static void head_run_fill_spec(struct sy_run *run, struct sy_node *node,
     spec->program = programs;
 }
 
-/* Who runs where. One pass over the PEs for all hosts: there may be thousands of both. */
+/* Which PE runs where. One pass over the PEs for all hosts: there may be thousands of both. */
 static void head_run_assign_pes(struct sy_run *run)
 {
     const struct sy_flags *flags = run->flags;
@@ -192,7 +192,7 @@ static void head_run_name_own_host(struct sy_run *run)
     run->node[0].name = host;
 }
 
-/* So that a shell reads it as one word. */
+/* Quoted so that a shell reads it as one word. */
 static void head_run_print_word(const char *word)
 {
     if (*word && !strpbrk(word, " \t\n'\"$`&;|<>()[]*?#~\\")) {
@@ -297,7 +297,7 @@ static void head_run_host_lost(struct sy_node *node, const char *why)
     sy_run_check_done(run);
 }
 
-/* In order of PEs, so that the first one speaks for all. */
+/* In order of PEs, so that the first one's message stands for all. */
 static void head_run_resume_pes(void *owner)
 {
     struct sy_run *run = owner;

@@ -129,10 +129,10 @@ void sy_run_say_later(struct sy_run *run);
 int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placement, bool slurm,
                const struct sy_child_plan *plan);
 
-/* A PE has ended, or will not be heard of again. */
+/* A PE has ended, or no more messages will come from it. */
 void sy_run_pe_gone(struct sy_pe *pe);
 
-/* To be called when PEs have ended or a host is up: sees whether the last one has gone. */
+/* To be called when PEs have ended or a host is up: checks whether the last one has gone. */
 void sy_run_check_gone(struct sy_run *run);
 
 /* Ends the loop if nothing is left to do. */
@@ -147,7 +147,7 @@ void sy_run_send(struct sy_pe *pe, unsigned type, int arg, const void *body, siz
 
 /* messages.c */
 void sy_messages_init(struct sy_run *run);
-/* A frame from a node, whether its daemon is here or not. */
+/* A frame from a node, whether its daemon runs in this process or not. */
 void sy_messages_take(struct sy_node *node, const struct sy_frame *header, const char *body);
 
 /* judge.c: those that ended together are judged. */
@@ -163,8 +163,8 @@ void sy_ending_failed(struct sy_run *run, int status);
 /* The same, because of a signal to oshrun: the PEs get that signal at once. */
 void sy_ending_signal(struct sy_run *run, int number);
 void sy_ending_forward(struct sy_run *run, int number);
-/* "; stopping the other 3 PEs", for the end of a message: `others` says whether the one that caused
- * it is among the living. The text is valid until the next call. */
+/* "; stopping the other 3 PEs", for the end of a message: `others` tells whether the PE that caused
+ * it is still alive. The text is valid until the next call. */
 const char *sy_ending_rest(const struct sy_run *run, bool others);
 
 #define SY_GRACE_FAILED 0.6 /* seconds: with the 0.2 before it, all is over within one second */
@@ -172,7 +172,7 @@ const char *sy_ending_rest(const struct sy_run *run, bool others);
 
 /* waiting.c */
 void sy_waiting_init(struct sy_run *run);
-/* The time of --timeout is over: says where the PEs are, then ends the job. */
+/* The time of --timeout is over: reports where the PEs are, then ends the job. */
 void sy_waiting_trace(struct sy_run *run);
 void sy_waiting_traced(struct sy_pe *pe, const char *text);
 

@@ -1,4 +1,4 @@
-/* What oshrun itself says to people: see run.h. */
+/* oshrun's own messages to users: see run.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/stdio/plain.h"
 
-/* What PEs and hosts have said is often the cause of what oshrun says, and comes before it also
- * where it waits for others to say the same. That is a quarter of a second at most. */
+/* Lines of PEs and hosts often hold the cause of oshrun's own line, so they come first, even where
+ * they wait to be merged with others. That is a quarter of a second at most. */
 static void say_in_turn(struct sy_run *run, const char *line, size_t length)
 {
     if (!sy_repeats_wait(&run->repeats) && !sy_repeats_wait(&run->host_repeats)) {

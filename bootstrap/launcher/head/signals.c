@@ -1,5 +1,5 @@
-/* Signals to oshrun: what a terminal, a shell or a batch system sends to it is meant for the job.
- */
+/* Signals to oshrun: those that a terminal, a shell or a batch system sends to it are meant for the
+ * job. */
 #include "bootstrap/launcher/head/run.h"
 
 #include <signal.h>
@@ -11,7 +11,7 @@ static void head_signals_ending_signal(struct ev_loop *loop, ev_signal *watcher,
 
     (void)events;
     if (run->all_gone) {
-        /* Only output is left that nobody takes, or an agent that does not come to its end. */
+        /* Only output is left whose reader does not read, or an agent that does not end. */
         if (!run->ending.begun)
             run->status = 128 + watcher->signum;
         ev_break(loop, EVBREAK_ALL);

@@ -1,5 +1,5 @@
-/* What people are told while a job does not get on: what its start waits for, which call each PE
- * sits in, and where each PE is when the time of --timeout is over. */
+/* Messages to users while a job makes no progress: what its start waits for, which call each PE is
+ * in, and where each PE is when the time of --timeout is over. */
 #include "bootstrap/launcher/head/run.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void waiting_tell_gather(struct sy_run *run, double since)
                sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing), since);
 }
 
-/* Says it after 2 s, and again each time the wait has doubled. */
+/* Reports after 2 s, and again each time the wait has doubled. */
 static bool waiting_is_time(struct sy_run *run, double since)
 {
     if (since < LOOK || since < 2 * run->waiting.told)
@@ -56,7 +56,7 @@ static void waiting_tick(struct ev_loop *loop, ev_timer *timer, int events)
     }
 }
 
-/* ---- which call each PE sits in ---- */
+/* ---- which call each PE is in ---- */
 
 static const char *waiting_how_it_ended(const struct sy_pe *pe)
 {
@@ -129,7 +129,7 @@ static void waiting_answers_late(struct ev_loop *loop, ev_timer *timer, int even
     sy_report_late(&run->report);
 }
 
-/* Ends the job for --timeout once everything that can be said about it was said. */
+/* Ends the job for --timeout once everything has been reported. */
 static void waiting_end_for_time(struct sy_run *run)
 {
     if (!run->traces.running || run->traces.left > 0 || run->report.asking)

@@ -1,5 +1,5 @@
-/* The hosts that a batch system has given to the job that oshrun runs in: Slurm, PBS, LSF, and what
- * descends from Grid Engine. */
+/* The hosts that a batch system has given to the job that oshrun runs in: Slurm, PBS, LSF, and the
+ * descendants of Grid Engine. */
 #include "bootstrap/launcher/options/hostlist.h"
 #include "bootstrap/launcher/memory.h"
 

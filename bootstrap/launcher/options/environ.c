@@ -7,8 +7,8 @@
 
 #include "bootstrap/launcher/memory.h"
 
-/* What a launcher around oshrun tells its own process. A PE that believed it would join the wrong
- * job. */
+/* Variables that a launcher around oshrun sets for its own process. A PE that read them would join
+ * the wrong job. */
 static const char *const FOREIGN[] = {
     "PMI_*",          "PMIX_*",       "OMPI_*",       "PRTE_*",         "HYDI_*",
     "MPI_LOCAL*",     "SLURM_STEP*",  "SLURM_PROCID", "SLURM_LOCALID",  "SLURM_NODEID",

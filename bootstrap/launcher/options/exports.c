@@ -10,7 +10,7 @@
  * runs here must run there. */
 static const char *const PASSED[] = {"SHMEM_*", "SMA_*", "FI_*", "LD_LIBRARY_PATH"};
 
-/* What describes this host and this login, and would be wrong elsewhere. */
+/* Variables that describe this host and this login, and would be wrong on other hosts. */
 static const char *const OWN[] = {"HOSTNAME",   "HOST",   "PWD",         "OLDPWD", "SHLVL",
                                   "_",          "TMPDIR", "SSH_*",       "XDG_*",  "DISPLAY",
                                   "XAUTHORITY", "DBUS_*", "SHMEM_BOOT_*"};
@@ -79,7 +79,7 @@ static void exports_add_exports(struct changes *changes, const struct sy_exports
                 exports_note_setting(changes, item->name);
             break;
         case SY_EXPORT_TAKE:
-            /* Also those that would be held back. */
+            /* Passes on also variables that would be held back otherwise. */
             if (!exports_pass(changes, item->name, true) && !strchr(item->name, '*'))
                 missing(item->name, arg);
             break;

@@ -115,7 +115,7 @@ static int flags_unknown(const char *word)
     return rc;
 }
 
-/* What an option with this value does. */
+/* Applies an option with this value. */
 static int flags_apply(struct sy_parser *parser, const struct sy_flag *flag, const char *option,
                        char *value, char *second)
 {
@@ -201,7 +201,7 @@ static struct sy_app *flags_add_app(struct sy_flags *flags)
     return app;
 }
 
-/* Options and a program, up to the end or a ':'. Moves *words behind them. */
+/* Options and a program, up to the end or a ':'. Moves *words past them. */
 static int flags_parse_app(struct sy_parser *parser, char ***words)
 {
     char **word = *words;
@@ -231,7 +231,7 @@ static int flags_parse_app(struct sy_parser *parser, char ***words)
             rc = sy_flags_wrong("no program was named");
         *flags_add_app(parser->flags) = app;
     } else {
-        /* Only options, since the programs came from a file: what they say is for all. */
+        /* Options only, because the programs came from a file: they apply to all programs. */
         sy_flags_move_exports(&parser->flags->exports, &app.exports);
     }
     return rc;

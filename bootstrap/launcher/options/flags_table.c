@@ -1,5 +1,5 @@
-/* The options of oshrun: see flags_table.h. The names are those that users of mpiexec, prterun and
- * srun have in their fingers. */
+/* The options of oshrun: see flags_table.h. The names are those that users know from mpiexec,
+ * prterun and srun. */
 #include "bootstrap/launcher/options/flags_table.h"
 
 #include <errno.h>

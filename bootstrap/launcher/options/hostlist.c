@@ -65,7 +65,7 @@ static void hostlist_add_host(struct sy_hostlist *list, const char *name, int sl
 {
     struct sy_listed *host;
 
-    /* As many as there will be places for, half of the table. */
+    /* Room for as many hosts as half of the table's places. */
     if (2u * (unsigned)list->count >= list->places) {
         list->places = list->places ? 2 * list->places : FIRST_PLACES;
         list->host = sy_memory_resize(list->host, list->places / 2 * sizeof *list->host);
@@ -78,7 +78,7 @@ static void hostlist_add_host(struct sy_hostlist *list, const char *name, int sl
     *hostlist_find_place(list, name) = ++list->count;
 }
 
-/* A name goes into commands and messages: it is one word, and nothing that a terminal obeys. */
+/* A name goes into commands and messages: it is one word, and contains no control character. */
 static char *hostlist_check_name(const char *name)
 {
     if (strlen(name) > SY_HOST_NAME_MAX)
@@ -113,7 +113,7 @@ char *sy_hostlist_put(struct sy_hostlist *list, const char *name, int slots, int
         return NULL;
     }
     host = &list->host[index - 1];
-    /* Named again without a number: one more. */
+    /* A host that is named again without a number gets one slot more. */
     host->slots = (host->slots ? host->slots : 1) + (slots ? slots : 1);
     if (host->slots > SY_HOST_SLOTS_MAX)
         host->slots = SY_HOST_SLOTS_MAX;
@@ -172,7 +172,7 @@ struct pattern {
     int brackets;
 };
 
-/* Cuts a text at its brackets. One that a port or an address of IPv6 is in does not occur here. */
+/* Cuts a text at its brackets. A bracket around a port or an IPv6 address does not occur here. */
 static char *hostlist_cut_pattern(struct pattern *pattern, const char *text)
 {
     char *at = pattern->copy = sy_memory_string(text), *close;
@@ -219,7 +219,7 @@ static char *hostlist_count_ranges(const char *ranges, const char *text, long *c
     return fault;
 }
 
-/* Nothing is made of a text that stands for more hosts than a job may have. */
+/* No text is expanded that stands for more hosts than a job may have. */
 static char *hostlist_count_pattern(const struct pattern *pattern, const char *text)
 {
     long product = 1;

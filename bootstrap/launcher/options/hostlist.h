@@ -40,7 +40,7 @@ char *sy_hostlist_read(struct sy_hostlist *list, const char *path);
  * sy_hostlist_add. */
 char *sy_hostlist_put(struct sy_hostlist *list, const char *name, int slots, int most);
 
-/* Takes a host out. */
+/* Removes a host. */
 void sy_hostlist_remove(struct sy_hostlist *list, int index);
 
 /* Adds the hosts of the batch job that this process runs in, if it does. *source: what they were

@@ -6,7 +6,7 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/control/protocol.h"
 
-/* How many a host may have. */
+/* The most PEs that a host may have. */
 static int placement_limit_of(const struct sy_listed *host, const struct sy_placement_wish *wish)
 {
     int most = host->most ? host->most : INT_MAX;
@@ -14,7 +14,7 @@ static int placement_limit_of(const struct sy_listed *host, const struct sy_plac
     return wish->most && wish->most < most ? wish->most : most;
 }
 
-/* How many a host is meant for; 0: nobody said. */
+/* How many PEs a host is meant for; 0: not given. */
 static int placement_slots_of(const struct sy_listed *host, const struct sy_placement_wish *wish)
 {
     int slots = wish->per_host ? wish->per_host : host->slots;
@@ -93,7 +93,7 @@ static char *placement_too_many(int left, const struct sy_hostlist *hosts,
                           hard ? "" : "; add hosts, or --oversubscribe to put more on them");
 }
 
-/* Without a number: all slots, and one PE on a host of which nothing is known. */
+/* Without a number of PEs: all slots, and one PE on a host whose slots are unknown. */
 static long placement_default_number(const struct sy_hostlist *hosts,
                                      const struct sy_placement_wish *wish)
 {

@@ -35,7 +35,7 @@ static char *program_join(const char *directory, size_t length, const char *name
     return sy_memory_text("%.*s/%s", (int)length, directory, name);
 }
 
-/* Looks along PATH. *error: that of a file which is there but cannot be run, else ENOENT. */
+/* Searches PATH. *error: that of a file which exists but cannot be run, else ENOENT. */
 static char *program_search(const char *name, const char *list, int *error)
 {
     *error = ENOENT;

@@ -1,5 +1,4 @@
-/* Finds the program to run, before anything is started: a wrong name is one line, not one per PE.
- */
+/* Finds the program to run before anything starts: a wrong name gives one line, not one per PE. */
 #ifndef SY_LAUNCHER_PROGRAM_H
 #define SY_LAUNCHER_PROGRAM_H
 

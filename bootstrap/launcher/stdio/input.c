@@ -1,6 +1,6 @@
-/* stdin for PEs: see input.h. A background job must leave the terminal alone: there nothing is read
- * until oshrun is in the foreground again. SIGTTIN is ignored by oshrun, so that the race between
- * looking and reading gives EIO and does not stop the whole job. */
+/* stdin for PEs: see input.h. A background job must not read the terminal: nothing is read until
+ * oshrun is in the foreground again. oshrun ignores SIGTTIN, so that the race between checking and
+ * reading gives EIO and does not stop the whole job. */
 #include "bootstrap/launcher/stdio/input.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ bool sy_input_awaits(const struct sy_input *input, int pe)
     return input->open && input->owes[pe];
 }
 
-/* What no PE wants stays in oshrun's stdin. */
+/* Input that no PE wants stays in oshrun's stdin. */
 void sy_input_taken(struct sy_input *input, int pe, bool closed)
 {
     if (!sy_input_awaits(input, pe))

@@ -11,7 +11,7 @@ enum {
 };
 
 /* A buffer that came back full was too small for the pipe; one that is half full of an unfinished
- * line needs room for the rest of it. */
+ * line needs room for the rest of the line. */
 static size_t lines_wanted_room(const struct sy_lines *lines)
 {
     size_t held = lines->end - lines->start;
@@ -56,7 +56,7 @@ void sy_lines_filled(struct sy_lines *lines, size_t count)
         inside = lines->data[lines->ready - 1] != '\n';
     if (newline)
         lines->ready = (size_t)(newline + 1 - lines->data);
-    /* Once the beginning of a line is out, nothing is gained by holding the rest of it. */
+    /* Once the beginning of a line is out, holding back its rest gains nothing. */
     if (lines->raw || (inside && !newline) || lines->end - lines->ready >= SY_LINE_MAX)
         lines->ready = lines->end;
 }

@@ -1,5 +1,5 @@
-/* One output of oshrun: see out_file.h. Everything here is about not blocking on a descriptor that
- * is shared with the shell and with other programs, whose flags are therefore never changed. */
+/* One output of oshrun: see out_file.h. This file must not block on a descriptor that oshrun shares
+ * with the shell and with other programs, and therefore never changes the descriptor's flags. */
 #include "bootstrap/launcher/stdio/out_file.h"
 
 #include <errno.h>
@@ -215,7 +215,7 @@ void sy_out_file_serve(struct sy_out_file *out_file)
     while (out_file_can_serve(out_file)) {
         struct sy_writer *queue = out_file->first;
 
-        /* Those that are refused queue up anew, so that a round ends. */
+        /* Writers that are refused queue up anew, so a round ends. */
         out_file->first = NULL;
         out_file->last = &out_file->first;
         while (queue) {

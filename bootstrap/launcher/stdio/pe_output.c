@@ -19,7 +19,7 @@ enum { DRAIN = 32 /* reads at once, of what a command has left */ };
 
 static void pe_output_readable(struct ev_loop *loop, ev_io *io, int events)
 {
-    /* Handed on before the next read, so all outputs share it. */
+    /* The bytes are forwarded before the next read, so all outputs share this buffer. */
     static char buffer[SY_DAEMON_WINDOW];
     struct sy_pe_output *output = io->data;
     size_t room = output->credit < sizeof buffer ? output->credit : sizeof buffer;
@@ -75,7 +75,7 @@ void sy_pe_output_finish(struct sy_pe_output *output)
 void sy_pe_output_drain(struct sy_pe_output *output)
 {
     output->last_call = true;
-    /* Bounded, since what still holds the pipe may write for ever. */
+    /* Bounded, because a process that still holds the pipe may write for ever. */
     for (int i = 0; i < DRAIN && output->fd >= 0 && output->credit; i++)
         pe_output_readable(output->loop, &output->io, EV_READ);
 }

@@ -1,4 +1,4 @@
-/* Text that a terminal only shows: see plain.h. */
+/* Text without control characters: see plain.h. */
 #include "bootstrap/launcher/stdio/plain.h"
 
 #include <stdbool.h>

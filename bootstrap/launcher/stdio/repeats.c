@@ -1,4 +1,4 @@
-/* Lines that many say: see repeats.h. */
+/* Lines that many streams write: see repeats.h. */
 #include "bootstrap/launcher/stdio/repeats.h"
 
 #include <stdio.h>
@@ -72,7 +72,7 @@ void sy_repeats_join(struct sy_repeats *repeats, struct sy_repeat *repeat, int s
     repeat->users++;
     if (++repeat->sayers < repeats->streams || repeat->is_due)
         return;
-    /* By the timer, so that the first stream shows it, not the last one to join. */
+    /* The timer calls, so that the first stream shows the line, not the last one to join. */
     repeat->due = ev_now(repeats->loop);
     ev_timer_stop(repeats->loop, &repeats->timer);
     ev_timer_set(&repeats->timer, 0., 0.);

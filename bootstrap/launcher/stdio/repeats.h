@@ -1,6 +1,6 @@
-/* Lines that many say at once, and that are shown once: "PE 0@a: warning: ... (and 31 more PEs)".
- * A line that may be such a one waits for a moment for others to say the same. It knows nothing of
- * streams but that they are told apart, and of lines but their text. */
+/* Lines that many streams write at once, and that are shown once: "PE 0@a: warning: ... (and 31
+ * more PEs)". A line that may be such a one waits for a moment for the same line of others. This
+ * file tells streams apart, and compares lines by their text; it knows nothing else of either. */
 #ifndef SY_LAUNCHER_REPEATS_H
 #define SY_LAUNCHER_REPEATS_H
 
@@ -40,28 +40,29 @@ struct sy_repeats {
 /* streams, ready and owner are set by the caller. */
 void sy_repeats_open(struct sy_repeats *repeats, struct ev_loop *loop);
 
-/* The next text like this one that waits, after `before` (NULL: from the beginning), or NULL. A
- * stream that says a line twice has it shown twice: so it looks for one that it has not joined. */
+/* The next waiting text that equals this one, after `before` (NULL: from the beginning), or NULL. A
+ * stream that writes a line twice has it shown twice: so it searches for one that it has not
+ * joined. */
 struct sy_repeat *sy_repeats_find(const struct sy_repeats *repeats, const struct sy_repeat *before,
                                   const void *place, const char *text, size_t length);
 
-/* One more says it. */
+/* One more stream has the line. */
 void sy_repeats_join(struct sy_repeats *repeats, struct sy_repeat *repeat, int source);
 
-/* The first to say it; NULL where too many wait already. */
+/* The first stream with this line; NULL where too many texts wait already. */
 struct sy_repeat *sy_repeats_add(struct sy_repeats *repeats, const void *place, const char *text,
                                  size_t length, int source);
 
-/* "1-3, 7, ...": those that say it, save one. */
+/* "1-3, 7, ...": the streams that have the line, save one. */
 void sy_repeats_others(const struct sy_repeat *repeat, int source, char *text, size_t room);
 
-/* It is shown now, and nobody joins it any more. */
+/* The line is shown now, and no stream joins it any more. */
 void sy_repeats_show(struct sy_repeats *repeats, struct sy_repeat *repeat);
 
-/* A stream has got past it. */
+/* A stream has passed the line in its output. */
 void sy_repeats_leave(struct sy_repeats *repeats, struct sy_repeat *repeat);
 
-/* Whether something waits, and `ready` will be called. */
+/* Whether a text waits, and `ready` will be called. */
 bool sy_repeats_wait(const struct sy_repeats *repeats);
 
 /* Nothing waits any longer. */

@@ -36,7 +36,7 @@ static bool is_labelled(const struct sy_stream *stream)
     return stream->timestamp || *stream->label;
 }
 
-/* What goes to the output of a line. */
+/* The bytes of a line that go to the output. */
 static void stream_append_text(struct sy_stream *stream, const char *text, size_t length)
 {
     char plain[SY_PLAIN_ROOM(1024)];
@@ -48,7 +48,7 @@ static void stream_append_text(struct sy_stream *stream, const char *text, size_
     while (length) {
         size_t piece = length < 1024 ? length : 1024;
         bool ends = text[piece - 1] == '\n';
-        /* ssh ends lines so. */
+        /* ssh ends lines with \r\n. */
         bool returns = ends && piece > 1 && text[piece - 2] == '\r';
         size_t n = sy_plain(plain, text, piece - ends - returns);
 
@@ -77,7 +77,7 @@ static void stream_append_labelled(struct sy_stream *stream, const char *text, s
     }
 }
 
-/* ---- lines that others may say too ---- */
+/* ---- lines that other streams may have too ---- */
 
 static bool stream_has_joined(const struct sy_stream *stream, const struct sy_repeat *repeat)
 {
@@ -123,7 +123,7 @@ static void stream_note_line(struct sy_stream *stream, const char *line, size_t 
         .at = stream->seen, .length = length, .repeat = repeat};
 }
 
-/* Looks through what is ready and was not looked at. */
+/* Searches the ready bytes that were not searched yet. */
 static void stream_search(struct sy_stream *stream)
 {
     size_t length;
@@ -147,7 +147,8 @@ static void stream_pop(struct sy_stream *stream)
     sy_repeats_leave(stream->repeats, stream->waiting[stream->first++].repeat);
 }
 
-/* A whole line, and how many more say it, unless it was shown. */
+/* Writes a whole line, with the number of other streams that have it, unless it was shown already.
+ */
 static void stream_append_repeat(struct sy_stream *stream, const struct sy_stream_repeat *line,
                                  const char *text)
 {
@@ -172,7 +173,7 @@ static void stream_append_repeat(struct sy_stream *stream, const struct sy_strea
     stream_append_text(stream, more, strlen(more));
 }
 
-/* ---- handing on ---- */
+/* ---- forwarding ---- */
 
 static void stream_free(struct sy_stream *stream)
 {
@@ -206,7 +207,7 @@ static void stream_close(struct sy_stream *stream)
     stream->done(stream);
 }
 
-/* How much of what is ready goes at once, up to the next line that is shown for many. */
+/* How many of the ready bytes go at once, up to the next line that is shown for many. */
 static size_t stream_piece_of(const struct sy_stream *stream, const struct sy_stream_repeat *line,
                               size_t length)
 {
@@ -215,7 +216,7 @@ static size_t stream_piece_of(const struct sy_stream *stream, const struct sy_st
     return length < PIECE ? length : PIECE;
 }
 
-/* Hands on what is ready; then asks for more, or waits for the output, or ends. */
+/* Forwards what is ready; then asks for more, or waits for the output, or ends. */
 static void stream_push(struct sy_stream *stream)
 {
     struct sy_lines *lines = &stream->lines;

@@ -1,6 +1,6 @@
 /* The stdout or the stderr of one PE, or of a command that starts an agent: takes bytes as they
- * come, hands whole lines to an output, with a label where one is wanted. Says how much it has
- * handed on, which is as much as may come again. */
+ * come and forwards whole lines to an output, with a label where one is wanted. Reports how many
+ * bytes it has forwarded; so many may come again. */
 #ifndef SY_LAUNCHER_STREAM_H
 #define SY_LAUNCHER_STREAM_H
 
@@ -10,7 +10,7 @@
 #include "bootstrap/launcher/stdio/repeats.h"
 #include "bootstrap/launcher/stdio/out_file.h"
 
-/* A line that others may say too, and is shown for all. */
+/* A line that other streams may have too, and that is shown once for all. */
 struct sy_stream_repeat {
     size_t at;     /* in all that the stream ever said */
     size_t length; /* with its newline */
@@ -48,10 +48,10 @@ struct sy_stream {
 void sy_stream_open(struct sy_stream *stream, struct sy_out_file *out_file, int source, char *label,
                     bool timestamp, bool raw);
 
-/* Forgets what was not handed on, and is done. */
+/* Drops the bytes that were not forwarded, and ends. */
 void sy_stream_close(struct sy_stream *stream);
 
-/* Goes on where the stream waited for others to say the same. */
+/* Continues where the stream waited for the same line of others. */
 void sy_stream_resume(struct sy_stream *stream);
 
 /* Bytes; none are the end. */
