@@ -161,12 +161,6 @@ void sy_alltoall(const struct sy_group *group, void *dest, const void *source, s
         alltoall_from_sources(group, dest, source, length);
 }
 
-/* Block i of one of the arrays of sy_alltoalls. */
-static char *strided_block(const void *array, int i, ptrdiff_t stride, size_t count)
-{
-    return (char *)array + (ptrdiff_t)((size_t)i * count) * stride;
-}
-
 void sy_alltoalls(const struct sy_group *group, void *dest, const void *source,
                   ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t size, size_t count)
 {
@@ -187,9 +181,9 @@ void sy_alltoalls(const struct sy_group *group, void *dest, const void *source,
         return;
     for (int step = 0; step < members; step++) {
         int i = sy_data_after(group, step);
-        sy_get_strided(SHMEM_CTX_DEFAULT, strided_block(dest, i, dest_stride, count),
-                       strided_block(source, me, source_stride, count), dest_stride, source_stride,
-                       size, count, sy_members_pe(&group->members, i));
+        sy_get_strided(SHMEM_CTX_DEFAULT, sy_block(dest, i, dest_stride, count),
+                       sy_block(source, me, source_stride, count), dest_stride, source_stride, size,
+                       count, sy_members_pe(&group->members, i));
     }
     sy_group_sync(group);
 }

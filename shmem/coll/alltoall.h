@@ -18,6 +18,12 @@ struct sy_blocks {
     ptrdiff_t dest_stride, source_stride;
 };
 
+/* Block i of an array whose elements are `stride` bytes apart. */
+static inline char *sy_block(const void *array, int i, ptrdiff_t stride, size_t count)
+{
+    return (char *)array + (ptrdiff_t)((size_t)i * count) * stride;
+}
+
 /* Both on a team that is spread over several nodes (alltoall_nodes.c); blocks have at least a byte.
  */
 void sy_alltoall_nodes(const struct sy_group *group, void *dest, const void *source,

@@ -21,11 +21,6 @@ static void alltoall_nodes_copy_block(char *to, ptrdiff_t to_stride, const char 
         sy_copy(to, from, b->size);
 }
 
-static char *block(const void *array, int i, ptrdiff_t stride, const struct sy_blocks *b)
-{
-    return (char *)array + (ptrdiff_t)((size_t)i * b->count) * stride;
-}
-
 /* ---- small blocks ---- */
 
 /* The scratch has three parts: a member's blocks; on a leader, for each member of the team as many
@@ -63,9 +58,9 @@ static void alltoall_nodes_send_to_node(const struct sy_notify *notify, int j, s
         for (int b = 0; b < size; b++, to += length)
             memcpy(to, blocks + (size_t)sy_nodes_member(nodes, j, b) * length, length);
     }
-    sy_notify_scratch_count(notify, sy_nodes_member(nodes, j, 0),
-                            alltoall_nodes_place_of(nodes, nodes->mine, size, length), packed,
-                            (size_t)(to - packed));
+    sy_notify_scratch_put(notify, sy_nodes_member(nodes, j, 0),
+                          alltoall_nodes_place_of(nodes, nodes->mine, size, length), packed,
+                          (size_t)(to - packed), SY_NOTIFY_COUNTER, 1);
 }
 
 static void alltoall_nodes_take_blocks(const struct sy_notify *notify, char *dest,
@@ -85,8 +80,8 @@ static void alltoall_nodes_take_blocks(const struct sy_notify *notify, char *des
             int i = sy_nodes_member(nodes, j, a);
             const char *one = step ? came + (size_t)(a * locals + local) * length
                                    : sy_notify_mate(notify, a) + (size_t)group->members.me * length;
-            alltoall_nodes_copy_block(block(dest, i, b->dest_stride, b), b->dest_stride, one, size,
-                                      b);
+            alltoall_nodes_copy_block(sy_block(dest, i, b->dest_stride, b->count), b->dest_stride,
+                                      one, size, b);
         }
     }
 }
@@ -100,7 +95,8 @@ static void alltoall_nodes_through_leaders(const struct sy_group *group, char *d
 
     for (int i = 0; i < group->members.size; i++)
         alltoall_nodes_copy_block(sy_notify_own(&notify) + (size_t)i * length, (ptrdiff_t)b->size,
-                                  block(source, i, b->source_stride, b), b->source_stride, b);
+                                  sy_block(source, i, b->source_stride, b->count), b->source_stride,
+                                  b);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
         for (int step = 1; step < nodes->count; step++)
@@ -119,16 +115,16 @@ static void alltoall_nodes_send_block(const struct sy_notify *notify, int to, ch
 {
     const struct sy_group *group = notify->group;
     ptrdiff_t size = (ptrdiff_t)b->size;
-    char *there = block(dest, group->members.me, b->dest_stride, b);
-    const char *here = block(source, to, b->source_stride, b);
+    char *there = sy_block(dest, group->members.me, b->dest_stride, b->count);
+    const char *here = sy_block(source, to, b->source_stride, b->count);
 
     if (b->dest_stride == size && b->source_stride == size) {
-        sy_notify_dest_count(notify, to, there, here, b->size * b->count);
+        sy_notify_dest_put(notify, to, there, here, b->size * b->count, SY_NOTIFY_COUNTER, 1);
         return;
     }
     sy_put_strided(&sy_ctx_control, there, here, b->dest_stride, b->source_stride, b->size,
                    b->count, sy_members_pe(&group->members, to));
-    sy_notify_count(notify, to);
+    sy_notify_raise(notify, to, SY_NOTIFY_COUNTER, 1);
 }
 
 static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, const char *source,
@@ -147,9 +143,9 @@ static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, 
     }
     for (int k = 0; k < locals; k++) {
         int i = sy_group_mate(group, (local + k) % locals);
-        sy_get_strided(SHMEM_CTX_DEFAULT, block(dest, i, b->dest_stride, b),
-                       block(source, me, b->source_stride, b), b->dest_stride, b->source_stride,
-                       b->size, b->count, sy_members_pe(&group->members, i));
+        sy_get_strided(SHMEM_CTX_DEFAULT, sy_block(dest, i, b->dest_stride, b->count),
+                       sy_block(source, me, b->source_stride, b->count), b->dest_stride,
+                       b->source_stride, b->size, b->count, sy_members_pe(&group->members, i));
     }
     sy_notify_await_count(&notify, (uint64_t)(group->members.size - locals));
     sy_group_sync_node(group);

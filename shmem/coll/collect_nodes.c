@@ -133,7 +133,8 @@ static void collect_nodes_send_part(const struct parts *p, const struct sy_notif
     for (int step = 1; length && step < p->nodes->count; step++) {
         int j = sy_nodes_after(p->nodes, step);
         int to = sy_nodes_member(p->nodes, j, receiver(local, sy_nodes_size(p->nodes, j)));
-        sy_notify_dest_count(notify, to, dest + collect_nodes_offset_of(p, me), source, length);
+        sy_notify_dest_put(notify, to, dest + collect_nodes_offset_of(p, me), source, length,
+                           SY_NOTIFY_COUNTER, 1);
     }
 }
 

@@ -63,119 +63,86 @@ char *sy_notify_scratch(const struct sy_notify *notify, int member)
 
 /* ---- sending ---- */
 
-static const char what[] = "collective routine";
-
-#define COUNTER (-1) /* instead of a flag: what many senders add to */
-
 static _Atomic uint64_t *notify_word_of(struct sy_control_team *c, const struct sy_notify *notify,
-                                        int flag)
+                                        unsigned flag)
 {
     struct sy_notify_flags *flags = &c->flags[notify->flags];
 
-    return flag == COUNTER ? &flags->arrived.value : &flags->flag[flag];
+    return flag == SY_NOTIFY_COUNTER ? &flags->arrived.value : &flags->flag[flag];
 }
 
-static enum sy_amo_op notify_operation(int flag)
+static enum sy_amo_op notify_operation(unsigned flag)
 {
-    return flag == COUNTER ? SY_AMO_ADD : SY_AMO_SET;
+    return flag == SY_NOTIFY_COUNTER ? SY_AMO_ADD : SY_AMO_SET;
 }
 
-/* Raises a flag or counts up, after what was sent before. */
-static void notify_tell(const struct sy_notify *notify, int member, int flag, uint64_t value)
+/* What a flag is set to, or what is added to the counter. */
+static uint64_t notify_value(const struct sy_notify *notify, unsigned flag, uint64_t step)
 {
-    struct sy_control_team *there = notify_control(notify, member);
-
-    if (!there)
-        sy_control_update(sy_members_pe(&notify->group->members, member), notify_operation(flag),
-                          notify_word_of(notify_own_control(notify), notify, flag), value);
-    else if (flag == COUNTER)
-        atomic_fetch_add_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
-    else
-        atomic_store_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
+    return flag == SY_NOTIFY_COUNTER ? step : notify->stamp + step;
 }
 
 /* Data for another node, and their flag. The receiver waits for the one sender of a flag, so it
  * leaves at once; one of many senders may gather what it has for several PEs. */
 static void notify_send(const struct sy_notify *notify, int member, unsigned window,
-                        uint64_t offset, const void *source, size_t length, int flag,
-                        uint64_t value)
+                        uint64_t offset, const void *source, size_t length, unsigned flag,
+                        uint64_t step)
 {
     sy_control_put(sy_members_pe(&notify->group->members, member), window, offset, source, length,
                    notify_operation(flag), notify_word_of(notify_own_control(notify), notify, flag),
-                   value, flag == COUNTER ? 0 : SY_PROMPT);
+                   notify_value(notify, flag, step), flag == SY_NOTIFY_COUNTER ? 0 : SY_PROMPT);
 }
 
-static void notify_put_dest(const struct sy_notify *notify, int member, void *dest,
-                            const void *source, size_t length, int flag, uint64_t value)
+void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
+{
+    struct sy_control_team *there = notify_control(notify, member);
+    uint64_t value = notify_value(notify, flag, step);
+
+    if (!there)
+        sy_control_update(sy_members_pe(&notify->group->members, member), notify_operation(flag),
+                          notify_word_of(notify_own_control(notify), notify, flag), value);
+    else if (flag == SY_NOTIFY_COUNTER)
+        atomic_fetch_add_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
+    else
+        atomic_store_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
+}
+
+void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
+                        size_t length, unsigned flag, uint64_t step)
 {
     int pe = sy_members_pe(&notify->group->members, member);
 
     if (length && !notify_control(notify, member)) {
-        struct sy_target at = sy_rma_target(what, dest, length, pe);
-        notify_send(notify, member, at.window, at.offset, source, length, flag, value);
+        struct sy_target at = sy_rma_target("collective routine", dest, length, pe);
+        notify_send(notify, member, at.window, at.offset, source, length, flag, step);
         return;
     }
     if (length) {
         sy_put(&sy_ctx_control, dest, source, length, pe, SY_BLOCKING);
         sy_quiet(&sy_ctx_control, pe);
     }
-    notify_tell(notify, member, flag, value);
-}
-
-static void notify_put_scratch(const struct sy_notify *notify, int member, size_t offset,
-                               const void *source, size_t length, int flag, uint64_t value)
-{
-    if (length && !notify_control(notify, member)) {
-        char *mine = sy_notify_scratch(notify, notify->group->members.me) + offset;
-        notify_send(notify, member, SY_WINDOW_CONTROL, sy_control_offset(mine), source, length,
-                    flag, value);
-        return;
-    }
-    if (length)
-        memcpy(sy_notify_scratch(notify, member) + offset, source, length);
-    notify_tell(notify, member, flag, value);
+    sy_notify_raise(notify, member, flag, step);
 }
 
 void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t offset,
                            const void *source, size_t length, unsigned flag, uint64_t step)
 {
-    notify_put_scratch(notify, member, offset, source, length, (int)flag, notify->stamp + step);
-}
-
-void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
-                        size_t length, unsigned flag, uint64_t step)
-{
-    notify_put_dest(notify, member, dest, source, length, (int)flag, notify->stamp + step);
-}
-
-void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
-{
-    notify_tell(notify, member, (int)flag, notify->stamp + step);
-}
-
-void sy_notify_count(const struct sy_notify *notify, int member)
-{
-    notify_tell(notify, member, COUNTER, 1);
-}
-
-void sy_notify_scratch_count(const struct sy_notify *notify, int member, size_t offset,
-                             const void *source, size_t length)
-{
-    notify_put_scratch(notify, member, offset, source, length, COUNTER, 1);
-}
-
-void sy_notify_dest_count(const struct sy_notify *notify, int member, void *dest,
-                          const void *source, size_t length)
-{
-    notify_put_dest(notify, member, dest, source, length, COUNTER, 1);
+    if (length && !notify_control(notify, member)) {
+        char *mine = sy_notify_scratch(notify, notify->group->members.me) + offset;
+        notify_send(notify, member, SY_WINDOW_CONTROL, sy_control_offset(mine), source, length,
+                    flag, step);
+        return;
+    }
+    if (length)
+        memcpy(sy_notify_scratch(notify, member) + offset, source, length);
+    sy_notify_raise(notify, member, flag, step);
 }
 
 /* ---- waiting ---- */
 
 void sy_notify_watch(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
 {
-    const _Atomic uint64_t *word = notify_word_of(notify_control(notify, member), notify,
-                                                  (int)flag);
+    const _Atomic uint64_t *word = notify_word_of(notify_control(notify, member), notify, flag);
     uint64_t value = notify->stamp + step;
 
     SY_WAIT_UNTIL(atomic_load_explicit(word, memory_order_acquire) >= value);

@@ -51,7 +51,12 @@ static inline char *sy_notify_mate(const struct sy_notify *notify, int k)
 
 /* Copies `length` bytes to `offset` in a member's scratch, or to its copy of dest, and raises the
  * member's `flag` to `step`. The source may be reused on return. A flag has one sender; its steps
- * go up. */
+ * go up.
+ *
+ * SY_NOTIFY_COUNTER in place of a flag is for many senders, of which the receiver knows only the
+ * number: each adds `step`. Data that were put to the member on sy_ctx_control before have then
+ * arrived too. */
+#define SY_NOTIFY_COUNTER (~0u)
 void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t offset,
                            const void *source, size_t length, unsigned flag, uint64_t step);
 void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
@@ -62,13 +67,7 @@ void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, 
 void sy_notify_await(const struct sy_notify *notify, unsigned flag, uint64_t step);
 void sy_notify_watch(const struct sy_notify *notify, int member, unsigned flag, uint64_t step);
 
-/* The same for many senders, of which the receiver knows only the number: they count up. Data that
- * were put to the member on sy_ctx_control before have arrived too. */
-void sy_notify_count(const struct sy_notify *notify, int member);
-void sy_notify_scratch_count(const struct sy_notify *notify, int member, size_t offset,
-                             const void *source, size_t length);
-void sy_notify_dest_count(const struct sy_notify *notify, int member, void *dest,
-                          const void *source, size_t length);
+/* Waits until this PE's counter has grown by `count` since the wait before. */
 void sy_notify_await_count(const struct sy_notify *notify, uint64_t count);
 
 #endif
