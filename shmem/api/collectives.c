@@ -91,8 +91,7 @@ void pshmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync)
 }
 SY_ALIAS(shmem_barrier);
 
-/* Parentheses keep the header's macro shmem_sync from being expanded. */
-void(pshmem_sync)(int PE_start, int logPE_stride, int PE_size, long *pSync)
+void pshmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync)
 {
     ON_SET("shmem_sync", (check_sync(&group), sy_group_sync(&group)));
 }

@@ -81,7 +81,7 @@ void pshmem_wait(long *ivar, long cmp_value)
 }
 SY_ALIAS(shmem_wait);
 
-void(pshmem_wait_until)(long *ivar, int cmp, long cmp_value)
+void pshmem_wait_until(long *ivar, int cmp, long cmp_value)
 {
     wait_until_long(ivar, cmp, cmp_value);
 }

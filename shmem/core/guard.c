@@ -51,7 +51,7 @@ static void *core_guard_keep(void *arg)
     return NULL;
 }
 
-void sy_guard_start(void)
+void sy_guard_listen(void)
 {
     sigset_t all, before;
 

@@ -11,7 +11,7 @@ bool sy_guard_hear(void);
 
 /* While start-up waits for other PEs, before there is a progress thread: a thread that listens.
  * Failing to start it is no error, the waits have time limits of their own. */
-void sy_guard_start(void);
+void sy_guard_listen(void);
 void sy_guard_stop(void);
 
 #endif

@@ -69,7 +69,7 @@ int sy_team_settle(struct sy_team *team)
 void sy_team_free(struct sy_team *team)
 {
     if (team)
-        sy_nodes_close(&team->nodes);
+        sy_nodes_free(&team->nodes);
     free(team);
 }
 
@@ -189,8 +189,8 @@ void sy_teams_close(void)
 {
     for (unsigned slot = 0; slot < slots.count; slot++)
         sy_team_free(slots.team[slot]);
-    sy_nodes_close(&sy_team_world.nodes);
-    sy_nodes_close(&sy_team_shared.nodes);
+    sy_nodes_free(&sy_team_world.nodes);
+    sy_nodes_free(&sy_team_shared.nodes);
     free(slots.team);
     slots.team = NULL;
     slots.count = slots.words = 0;

@@ -29,36 +29,26 @@ static struct {
 
 static bool loaded;
 
-#ifdef SY_BUILTIN_PLUGIN
-
-#define DIRECT(name) crypto.name = name;
-static void auth_load(void)
-{
-    FUNCTIONS(DIRECT)
-    loaded = true;
-}
-#undef DIRECT
-
-#else
-
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
 
-#define LOOK_UP(name)                                                                              \
-    if (!(crypto.name = (__typeof__(name) *)dlsym(handle, #name)))                                 \
-        return;
 static void auth_load(void)
 {
+#ifdef SY_BUILTIN_PLUGIN
+#define FIND(name) crypto.name = name;
+#else
     void *handle = dlopen("libcrypto.so." TEXT(OPENSSL_SHLIB_VERSION), RTLD_NOW | RTLD_LOCAL);
 
     if (!handle)
         return;
-    FUNCTIONS(LOOK_UP)
+#define FIND(name)                                                                                 \
+    if (!(crypto.name = (__typeof__(name) *)dlsym(handle, #name)))                                 \
+        return;
+#endif
+    FUNCTIONS(FIND)
+#undef FIND
     loaded = true;
 }
-#undef LOOK_UP
-
-#endif
 
 static bool auth_is_there(void)
 {

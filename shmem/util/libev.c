@@ -2,6 +2,7 @@
 #define SY_LIBEV_ITSELF
 #include "util/libev.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,28 +13,19 @@
 #include "util/error.h"
 
 #ifdef SY_BUILTIN_PLUGIN
-
 #define DIRECT(name) .name##_function = ev_##name,
 struct sy_libev sy_libev = {SY_LIBEV_FUNCTIONS(DIRECT)};
-
-int sy_libev_open(struct sy_error *err)
-{
-    (void)err;
-    return 0;
-}
-
 #else
-
-#include <dlfcn.h>
+struct sy_libev sy_libev;
+#endif
 
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
 #define FILE_NAME  "libev.so." TEXT(EV_VERSION_MAJOR)
 
-struct sy_libev sy_libev;
-
 int sy_libev_open(struct sy_error *err)
 {
+#ifndef SY_BUILTIN_PLUGIN
     void *handle = sy_libev.run_function ? NULL : dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
 
     if (sy_libev.run_function)
@@ -46,10 +38,10 @@ int sy_libev_open(struct sy_error *err)
         return sy_fail(err, ENOENT, FILE_NAME " has no ev_" #name);
     SY_LIBEV_FUNCTIONS(LOOK_UP)
 #undef LOOK_UP
+#endif
+    (void)err;
     return 0;
 }
-
-#endif
 
 /* libev takes any failure of epoll_ctl for one of the descriptor, and then spins. */
 static int libev_try_epoll(int epoll, int event)

@@ -477,7 +477,7 @@ static void fake_end(int npes)
         message_arrives(&messages);
     for (int i = 0; i < npes; i++) {
         for (int k = 0; k < pe_state[i].teams; k++)
-            sy_nodes_close(&pe_state[i].team[k].nodes);
+            sy_nodes_free(&pe_state[i].team[k].nodes);
         free(pe_state[i].stack);
         free(pe_state[i].heap);
         free(pe_state[i].control);

@@ -90,7 +90,7 @@ static bool try_members(struct sy_members members)
             SAME(sy_members_pe(&own, k), sy_members_pe(&members, c.member[nodes.mine][k]));
         SAME(c.member[nodes.mine][own.me], members.me);
         table = nodes.first != NULL;
-        sy_nodes_close(&nodes);
+        sy_nodes_free(&nodes);
     }
     return table;
 }

@@ -1,5 +1,5 @@
-/* Processors for PEs: see bind.h. hwloc is loaded only where a binding is wanted, since it takes
- * longer to load than all PEs take to start. */
+/* Processors for PEs: see bind.h. hwloc is loaded only where the user asks for a binding, because
+ * loading it takes longer than starting all PEs. */
 #include "bootstrap/launcher/daemon/bind.h"
 
 #include <stddef.h>
@@ -95,7 +95,7 @@ static hwloc_obj_type_t bind_type_of(int binding)
     }
 }
 
-/* Those units of which this process may use at least one processor. */
+/* The units of which this process may use at least one processor. */
 static void bind_collect_units(struct sy_bind *bind, hwloc_topology_t topology, int depth,
                                const cpu_set_t *allowed)
 {
@@ -116,14 +116,17 @@ static void bind_collect_units(struct sy_bind *bind, hwloc_topology_t topology, 
     }
 }
 
+#endif
+
 char *sy_bind_find(struct sy_bind *bind, int binding)
 {
+    memset(bind, 0, sizeof *bind);
+#ifdef HAVE_HWLOC
     const char *fault = bind_load_hwloc();
     hwloc_topology_t topology;
     cpu_set_t allowed;
     int depth;
 
-    memset(bind, 0, sizeof *bind);
     if (fault)
         return sy_memory_text("hwloc cannot be loaded (%s); install it, or leave --bind-to out",
                               fault);
@@ -139,15 +142,8 @@ char *sy_bind_find(struct sy_bind *bind, int binding)
         return NULL;
     sy_bind_free(bind);
     return sy_memory_text("this machine has no %s that hwloc knows", sy_bind_name(binding));
-}
-
 #else
-
-char *sy_bind_find(struct sy_bind *bind, int binding)
-{
-    memset(bind, 0, sizeof *bind);
     (void)binding;
     return sy_memory_string("oshrun was built without hwloc; leave --bind-to out");
-}
-
 #endif
+}

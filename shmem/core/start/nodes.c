@@ -161,7 +161,7 @@ int sy_nodes_open(struct sy_nodes *n, const struct sy_members *members, struct s
     return 0;
 }
 
-void sy_nodes_close(struct sy_nodes *nodes)
+void sy_nodes_free(struct sy_nodes *nodes)
 {
     free(nodes->first);
     nodes->first = nodes->order = NULL;

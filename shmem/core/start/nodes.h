@@ -67,6 +67,6 @@ struct sy_members;
 /* Finds out about a group that this PE is a member of, and which members are on its own node, in
  * the same way. 0, or -ENOMEM. */
 int sy_nodes_open(struct sy_nodes *nodes, const struct sy_members *members, struct sy_members *own);
-void sy_nodes_close(struct sy_nodes *nodes);
+void sy_nodes_free(struct sy_nodes *nodes);
 
 #endif
