@@ -333,7 +333,7 @@ int main(int argc, char **argv)
 
     shmem_barrier_all(); /* all are ready */
     begin = seconds();
-    shmem_barrier_all(); /* nobody begins before the clock of PE 0 */
+    shmem_barrier_all(); /* no PE begins before the clock of PE 0 */
     run(&strip, &options, npes);
     shmem_barrier_all();
     if (me == 0)

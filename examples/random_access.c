@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 
     shmem_barrier_all(); /* all are ready */
     begin = seconds();
-    shmem_barrier_all(); /* nobody begins before the clock of PE 0 */
+    shmem_barrier_all(); /* no PE begins before the clock of PE 0 */
     sum = update(table, &options, me, npes);
     time = seconds() - begin;
     right = check(table, &options, me, npes, sum);

@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 
     shmem_barrier_all(); /* all are ready */
     begin = seconds();
-    shmem_barrier_all(); /* nobody begins before the clock of PE 0 */
+    shmem_barrier_all(); /* no PE begins before the clock of PE 0 */
     for (long round = 1; round <= rounds; round++) {
         if (me == 0)
             pass_on(token, round, next);

@@ -43,7 +43,7 @@ struct table {
     int npes;
 };
 
-/* On PE 0: the next chunk that nobody has claimed, and sums over the PEs. */
+/* On PE 0: the next chunk that no PE has claimed, and sums over the PEs. */
 static long next_chunk;
 static long words_total;
 static long my_words, my_chunks;
@@ -403,7 +403,7 @@ int main(int argc, char **argv)
 
     shmem_barrier_all(); /* all are ready */
     begin = seconds();
-    shmem_barrier_all(); /* nobody begins before the clock of PE 0 */
+    shmem_barrier_all(); /* no PE begins before the clock of PE 0 */
     if (!count_texts(&table, texts, files, options.chunk)) {
         fprintf(stderr, "wordcount: the table is full; give more --slots than %ld\n", table.size);
         shmem_global_exit(1);

@@ -178,7 +178,7 @@ static unsigned post_reach(void *self, int pe)
     for (size_t i = 0; i < length; i += sizeof(TYPE))                                              \
     __atomic_store_n((TYPE *)(to + i), *(const TYPE *)(from + i), __ATOMIC_RELAXED)
 
-/* Whoever looks at an aligned element while it is written must see all of the old or all of the new
+/* A PE that reads an aligned element while it is written must see all of the old or all of the new
  * one. Both places have the same alignment (see data_of), and a transfer of whole elements has a
  * length to match. */
 static void move(char *to, const char *from, size_t length)

@@ -45,7 +45,7 @@ struct sy_start {
     const char *job_id; /* tells this job from others that have the same secret */
 };
 
-/* What the launcher is told about this PE, so that it can tell a finished PE from a lost one. */
+/* What this PE reports to the launcher, which so tells a finished PE from a lost one. */
 enum sy_mark { SY_MARK_INITIALIZED, SY_MARK_FINALIZED };
 
 enum {

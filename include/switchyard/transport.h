@@ -41,7 +41,7 @@ enum {
     SY_BLOCKING =
         1,        /* put: the source may be reused on return; get: the data has arrived on return.
                      Without it the buffers stay in use until quiet() covers the operation. */
-    SY_PROMPT = 2 /* a hint: somebody waits for it, so it should not be gathered with others */
+    SY_PROMPT = 2 /* a hint: a thread waits for it, so it should not be gathered with others */
 };
 
 enum { SY_ALL_PES = -1 };

@@ -16,7 +16,7 @@
 
 #define ANY 1 /* alignment: the heap's own suits every type */
 
-/* Programs that do not look at what they get are many. */
+/* Many programs do not check the result. */
 static void api_memory_tell_once(const char *routine, size_t size, size_t alignment)
 {
     static bool told[2];
@@ -40,7 +40,7 @@ static void api_memory_tell_once(const char *routine, size_t size, size_t alignm
 }
 
 /* An allocation with its barrier on exit. `clear`: bytes to set to zero before the others may see
- * them. (Inline, so that the routine is still on the stack when somebody asks what a PE waits in:
+ * them. (Inline, so that the routine is on the stack when a report asks for what a PE waits in:
  * core/callsite.h.) */
 SY_INLINE void *api_memory_allocate(const struct sy_call *call, size_t alignment, size_t clear)
 {

@@ -71,7 +71,7 @@ static const char *agree_describe(const struct sy_call *call, char *text, size_t
     return text;
 }
 
-/* What this PE is in, as people are told. */
+/* The routine that this PE is in, as messages name it. */
 static struct sy_call agree_own(const struct sy_call *call)
 {
     static const char exit_handler[] = "its exit handler, as shmem_finalize";
@@ -84,7 +84,7 @@ static struct sy_call agree_own(const struct sy_call *call)
 
 #define RULE "all PEs must make the same calls, in the same order, with the same arguments"
 
-/* Not all PEs are in a vote, so there is no asking them. */
+/* Some PEs take part in no vote, so they cannot be asked. */
 static SY_COLD void agree_end_alone(const struct sy_call *call)
 {
     struct sy_call own = agree_own(call);

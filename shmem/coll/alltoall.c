@@ -124,7 +124,7 @@ static void alltoall_grid_along_column(const struct grid *g, char *all)
 }
 
 /* Between the synchronisations: all sources are ready and no dest is in use; all blocks wait in
- * their columns; nobody reads this member's dest any more. */
+ * their columns; no other member reads this member's dest any more. */
 static void alltoall_through_grid(const struct sy_group *group, char *dest, const char *source,
                                   size_t length)
 {

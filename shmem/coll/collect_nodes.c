@@ -214,8 +214,8 @@ void sy_fcollect_nodes(const struct sy_group *group, char *dest, const void *sou
 #define MOST_LENGTHS (SY_NOTIFY_SCRATCH / 2)
 #define MOST_JOINED  (SY_NOTIFY_SCRATCH / 4)
 
-/* Every member's length to all. Returns the sums of those before each member, and before one more;
- * they are in the leader's scratch space. Nobody returns before all have entered. */
+/* Shares every member's length with all. Returns the sums of those before each member, and before
+ * one more; they are in the leader's scratch space. No member returns before all have entered. */
 static const uint64_t *collect_nodes_share_lengths(const struct sy_notify *notify, uint64_t length)
 {
     const struct sy_group *group = notify->group;

@@ -344,8 +344,8 @@ struct sy_group sy_group_of_set(const char *routine, int start, int log_stride, 
     return group;
 }
 
-/* Dissemination through psync: word r counts the notifications of round r, and what was awaited is
- * taken off again, so all words are back at SHMEM_SYNC_VALUE when nobody is in a sync any more. */
+/* Dissemination through psync: word r counts the notifications of round r; a PE that has awaited
+ * one subtracts it, so all words are back at SHMEM_SYNC_VALUE when no PE is in a sync any more. */
 static void group_sync_set(const struct sy_group *group)
 {
     int size = group->members.size, me = group->members.me;

@@ -15,7 +15,7 @@
 #include "core/team.h"
 
 struct sy_group {
-    struct sy_members members; /* who, and which of them this PE is */
+    struct sy_members members; /* the members, and this PE's place among them */
     struct sy_team *team;      /* NULL for an active set, unless it has all PEs of the job */
     long *psync;               /* an active set's work array; NULL for a team */
 };
@@ -52,8 +52,8 @@ static inline const struct sy_nodes *sy_group_nodes(const struct sy_group *group
     return &group->team->nodes;
 }
 
-/* This PE's number among the members on its node; the leader is 0. How many these are; who number k
- * is. */
+/* This PE's number among the members on its node (the leader is 0), the number of these members,
+ * and the member with number k. */
 static inline int sy_group_local(const struct sy_group *group)
 {
     return group->team ? group->team->own.me : group->members.me;
@@ -105,10 +105,10 @@ void *sy_group_slot(const struct sy_group *group);
 const void *sy_group_read_slot(const struct sy_group *group, int i, size_t offset, size_t length,
                                void *room);
 
-/* A synchronisation of a team on one node, of more than SY_SYNC_GROUP members, that joins what they
- * have in their slots: `join` takes what is at `from` into what is at `into`, to whose right it
- * stands. Whoever is the last of a few neighbours to arrive does that for them, and the last of all
- * has the result in the first member's slot before it lets anybody go. */
+/* A synchronisation of a team on one node, of more than SY_SYNC_GROUP members, that combines their
+ * slots: `join` combines what is at `into` with what is at `from`, which stands to its right, and
+ * leaves the result at `into`. The last of a few neighbours to arrive does that for them; the last
+ * of all has the result in the first member's slot before it releases the others. */
 typedef void sy_group_join(void *into, const void *from, const void *how);
 void sy_group_sync_joining(const struct sy_group *group, sy_group_join *join, const void *how);
 

@@ -103,8 +103,8 @@ static uint32_t own_link(const struct queue *queue)
     return __atomic_load_n(&queue->word[LINK], __ATOMIC_ACQUIRE);
 }
 
-/* Where nobody else writes it, so that no atomic operation is needed; whoever does later has seen
- * the atomic operation on another word that follows. */
+/* Where no other PE writes the link, so that no atomic operation is needed; a PE that writes it
+ * later has seen the atomic operation on another word that follows. */
 static void write_link(const struct queue *queue, uint32_t link)
 {
     __atomic_store_n(&queue->word[LINK], link, __ATOMIC_RELEASE);

@@ -37,7 +37,7 @@ struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, ui
     if (begin + scratch > team->notify.free_scratch + SY_NOTIFY_SCRATCH ||
         team->notify.count == team->notify.free_count + SY_NOTIFY_COLLECTIVES) {
         sy_group_sync(group);
-        team->notify.free_scratch = begin; /* what was left out to get there is nobody's */
+        team->notify.free_scratch = begin; /* the space that was skipped belongs to no collective */
     }
     struct sy_notify notify = {.group = group,
                                .stamp = sy_group_stamp(group, steps),

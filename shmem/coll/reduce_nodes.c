@@ -86,7 +86,7 @@ void sy_reduce_scratch(const struct sy_notify *notify, size_t offset, struct sy_
         op.kernel(to, left, sy_notify_mate(notify, k) + offset, count);
 }
 
-/* Bytes that go through the leaders' scratch space at a time: all parts must have @scratch@. */
+/* Bytes that go through the leaders' scratch space at a time: all parts must fit into it. */
 static size_t reduce_nodes_piece_bytes(const struct sy_pairs *p)
 {
     size_t each = SY_NOTIFY_SMALL / (size_t)(PART_ROUND + p->rounds);
@@ -217,8 +217,8 @@ static void reduce_nodes_combine_around(struct ring *r)
     }
 }
 
-/* The results go around once more, straight to where they belong: nobody needs what was there any
- * more, because a result has all nodes' operands. */
+/* The results go around once more, straight to where they belong: what was there is not needed any
+ * more, because a result contains all nodes' operands. */
 static void reduce_nodes_spread_around(struct ring *r)
 {
     int count = sy_group_nodes(r->notify.group)->count;

@@ -14,7 +14,7 @@ enum { PART_OWN, PART_WITH, PART_BEFORE, PART_ROUND };
 
 #define MOST_PIECE ((size_t)8192) /* more would leave the first cache */
 
-/* Who takes part in the rounds: a node's leader, or a member. */
+/* The parties of the rounds: nodes' leaders, or members. */
 struct parties {
     int count, me;
     int rounds;

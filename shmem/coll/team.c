@@ -14,9 +14,9 @@
 #include "core/ctx.h"
 #include "core/start/world.h"
 
-/* What a PE says of its part of the chosen slot, and by the greatest what all PEs say. Where it is
- * claimed nobody writes there now: the team that had it before was ended by all its members, and a
- * member ends a team after its last word in it. */
+/* A PE's state of its part of the chosen slot, and, as maxima, the state of all PEs. In a part that
+ * this PE has claimed no PE writes now: the team that had it before was ended by all its members,
+ * and a member ends a team after its last store there. */
 struct standing {
     uint64_t not_ready;   /* has no memory for the team */
     uint64_t not_claimed; /* has not got the slot for it, which only members need */

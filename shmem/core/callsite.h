@@ -1,5 +1,5 @@
-/* Where the program called the library, found when somebody wants to know: by a look through the
- * calling thread's own stack, so calls pay nothing for it. */
+/* Where the program called the library. A report finds it on the calling thread's own stack, so
+ * calls cost nothing for it. */
 #ifndef SY_CORE_CALLSITE_H
 #define SY_CORE_CALLSITE_H
 

@@ -10,11 +10,11 @@
  * process. */
 void sy_crash_watch(void);
 
-/* The library is about to abort: whoever caused that has said why. */
+/* The library is about to abort: the cause has been reported already. */
 void sy_crash_silence(void);
 
-/* Takes these signals out of a set that a thread of the library blocks: a crash there is told as
- * well. */
+/* Removes these signals from a set that a thread of the library blocks: a crash there is reported
+ * as well. */
 void sy_crash_let_through(sigset_t *set);
 
 #endif

@@ -28,7 +28,7 @@ struct sy_target {
  * tried. */
 struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe);
 
-/* What a transport is told of a transfer between `local` here and a target on PE pe. */
+/* The description, for a transport, of a transfer between `local` here and a target on PE pe. */
 static inline struct sy_transfer sy_rma_transfer(const struct sy_target *target, const void *local,
                                                  size_t length, int pe)
 {

@@ -42,7 +42,8 @@ static void signal_send_both(shmem_ctx_t ctx, const struct sy_signal_put *put, e
 
 /* Neither the processor nor a fence orders stores to mapped memory against a transport's
  * operations, so this function does: data that travel must have arrived before the signal is
- * stored, and data that were stored must be visible to whoever applies a signal that travels. */
+ * stored, and data that were stored must be visible to the PE that applies a signal that travels.
+ */
 SY_COLD void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put, int pe,
                                 unsigned flags)
 {

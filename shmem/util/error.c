@@ -1,5 +1,5 @@
-/* Failure texts: see error.h. Knows nothing of logs: whoever can act on a failure decides whether
- * its text is printed. */
+/* Failure texts: see error.h. Knows nothing of logs: the caller that can act on a failure decides
+ * whether its text is printed. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Frames: a header and a body, in the order of bytes that both ends have. This is the only codec of
- * frames: those of the launcher, of its PEs and of the control tree are sent and taken apart here.
- * What a frame means is not known here, nor who watches the descriptors. */
+ * frames: it sends and parses those of the launcher, of its PEs and of the control tree. It knows
+ * neither what a frame means nor which loop watches the descriptors. */
 #ifndef SY_UTIL_FRAME_H
 #define SY_UTIL_FRAME_H
 

@@ -1,6 +1,6 @@
-/* libev, kept to ourselves. It also defines functions of libevent's names (event_add and more),
- * which would take the place of libevent's in every library that is loaded after it: Open MPI and
- * PMIx crash. So libsma.so is not linked with it but loads it where nobody else finds its names.
+/* libev, hidden from other libraries. It also defines functions of libevent's names (event_add and
+ * more), which would replace libevent's in every library that is loaded after it: Open MPI and PMIx
+ * crash. So libsma.so is not linked with it but loads it where no other library finds its names.
  * Include this in place of <ev.h>. */
 #ifndef SY_UTIL_LIBEV_H
 #define SY_UTIL_LIBEV_H
@@ -35,8 +35,8 @@ extern SY_HIDDEN struct sy_libev sy_libev;
 /* Before the first of these functions is called; may be called again. */
 int sy_libev_open(struct sy_error *err);
 
-/* A loop for which there are all descriptors that its asynchronous watchers will need: libev asks
- * for them when it can only abort. NULL with err. die: is told what failed if libev cannot go on
+/* A loop for which all descriptors exist that its asynchronous watchers will need: libev opens them
+ * where it can only abort. NULL with err. die: is called with the failed call if libev cannot go on
  * all the same, and does not return. */
 struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *err);
 

@@ -89,7 +89,7 @@ static int util_log_open_file(const char *pattern, int *fd, struct sy_error *err
             pattern);
     if (rc)
         return sy_fail(err, -rc, "SHMEM_LOG_FILE=%.200s...: the name is too long", pattern);
-    /* A pipe that nobody reads is refused, not waited for. */
+    /* A pipe without a reader is refused, not waited for. */
     *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
     if (*fd < 0) {
         rc = errno;

@@ -1,5 +1,6 @@
-/* Memory that is passed to other processes as a descriptor: files without a name, sealed so that
- * nobody who has one can shorten it, which would kill by SIGBUS all others who have it mapped. */
+/* Memory that is passed to other processes as a descriptor: files without a name, sealed so that no
+ * process that has one can shorten it, which would kill by SIGBUS all others that have it mapped.
+ */
 #ifndef SY_UTIL_MEMFD_H
 #define SY_UTIL_MEMFD_H
 
@@ -32,7 +33,7 @@ static inline int sy_memfd_seal(int fd)
     return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) ? -errno : 0;
 }
 
-/* Whether a descriptor of somebody else's is such a file, of `length` bytes at least. */
+/* Whether another process's descriptor is such a file, of `length` bytes at least. */
 static inline bool sy_memfd_is_safe(int fd, uint64_t length)
 {
     struct stat info;

@@ -40,7 +40,7 @@ struct sy_file_value {
     int line, column; /* of the key */
     enum sy_file_kind kind;
     bool claimed; /* a table has a row of this name */
-    bool secret;  /* whoever started this program may not read the file */
+    bool secret;  /* the user that started this program may not read the file */
 };
 
 struct sy_option_string;

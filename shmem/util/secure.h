@@ -1,6 +1,7 @@
-/* Programs that have more rights than whoever started them (setuid, setgid, file capabilities,
- * SELinux domains: AT_SECURE). The environment is that person's word, so nothing of it is believed:
- * all code of the library and of bootstraps reads it by secure_getenv, which finds nothing then. */
+/* Programs that have more rights than the user that started them (setuid, setgid, file
+ * capabilities, SELinux domains: AT_SECURE). That user controls the environment, so nothing in it
+ * is trusted: all code of the library and of bootstraps reads it by secure_getenv, which finds
+ * nothing then. */
 #ifndef SY_UTIL_SECURE_H
 #define SY_UTIL_SECURE_H
 

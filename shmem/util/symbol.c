@@ -1,5 +1,5 @@
-/* See symbol.h. The dynamic linker knows the names that a file exports; those of the rest of an
- * executable are in the symbol table of its file, if nobody has stripped it. */
+/* See symbol.h. The dynamic linker knows the names that a file exports; the other names of an
+ * executable are in the symbol table of its file, unless that was stripped. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* The core's option table: see config.h. It says what an option is called, which values it takes
- * and what it is for; who uses the value is elsewhere. Listings keep this order. */
+/* The core's option table: see config.h. It has each option's name, values and help; other files
+ * use the values. Listings keep this order. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

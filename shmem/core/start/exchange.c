@@ -50,7 +50,7 @@ static struct {
     int nodes;
 } places;
 
-/* ---- who I am ---- */
+/* ---- this PE's identity ---- */
 
 static uint64_t start_exchange_machine_identity(void)
 {

@@ -1,6 +1,6 @@
-/* What the PEs tell each other once, while they start: who runs what where, and transports'
- * addresses. Small allgathers of the bootstrap carry it: identities, addresses, and
- * what has connected. */
+/* What the PEs exchange once, while they start: programs, hosts, and transports' addresses. Small
+ * allgathers of the bootstrap carry it: identities, addresses, and the transports that have
+ * connected. */
 #ifndef SY_CORE_EXCHANGE_H
 #define SY_CORE_EXCHANGE_H
 

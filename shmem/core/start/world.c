@@ -242,7 +242,7 @@ void sy_world_open(int thread_level)
         world_guess_identity();
     int rc = world_start(&err);
     if (rc == -ECANCELED &&
-        sy_boot) { /* the launcher is ending the job; whoever caused it has said why */
+        sy_boot) { /* the launcher is ending the job; the cause has been reported */
         int status = 1;
         sy_boot->event(sy_boot_self, &status);
         sy_leave(status);

@@ -44,7 +44,7 @@ static bool lookup_is_own_name(const char *name)
     return lookup_equal(name, mine);
 }
 
-/* IPv4 comes first: whoever listens on loopback does it there, unless a machine has IPv6 only. */
+/* IPv4 comes first: a PE that listens on loopback does it there, unless a machine has IPv6 only. */
 static int lookup_loopback(uint16_t port, struct sockaddr_storage *addresses, int room)
 {
     static const struct sy_ip loopback[] = {

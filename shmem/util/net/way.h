@@ -8,7 +8,7 @@
 
 enum sy_way {
     SY_WAY_SILENT = 1,  /* no answer to the request for a connection */
-    SY_WAY_REFUSED = 2, /* nothing listens there, or somebody on the way says so */
+    SY_WAY_REFUSED = 2, /* nothing listens there, or a host on the path says so */
     SY_WAY_NONE = 4     /* a router, or this machine, says that nothing gets there */
 };
 
