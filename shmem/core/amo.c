@@ -1,4 +1,4 @@
-/* The paths of amo.h that are not one instruction. */
+/* Atomic operations on memory that is not mapped here, and on wrong addresses: see amo.h. */
 #include "core/amo.h"
 #include "core/callsite.h"
 #include "core/rma.h"
@@ -14,7 +14,7 @@ SY_ORDERED_ELSEWHERE void sy_amo_apply(enum sy_amo_op op, void *address, size_t 
         *result = old;
 }
 
-/* With constant arguments what they make needless is left out. */
+/* Inlined, so that constant arguments leave out the code that they make needless. */
 SY_INLINE void core_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                             uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
 {

@@ -32,7 +32,7 @@ static bool callsite_is_routine(const char *name)
            !strncmp(name, "psh", 3);
 }
 
-/* As the program wrote it. */
+/* The name as the program wrote it. */
 static const char *callsite_as_written(const char *name)
 {
     if (!name)
@@ -64,9 +64,9 @@ static const void *callsite_slot(const unsigned char *after, const unsigned char
     return target;
 }
 
-/* What a call instruction before `end` calls: directly, through a slot of the global offset table,
- * or through an entry of the procedure linkage table, which jumps through such a slot. NULL: it is
- * none of these, or this is no x86. */
+/* The function that the call instruction before `end` calls: directly, through a slot of the global
+ * offset table, or through an entry of the procedure linkage table, which jumps through such a
+ * slot. NULL: it is none of these, or the processor is no x86. */
 static const void *callsite_target(const unsigned char *end)
 {
     static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};

@@ -5,16 +5,17 @@
 
 #include <stddef.h>
 
-/* The routine of the specification that the program is in, as it wrote it. `otherwise` where that
- * cannot be seen, as in a program with the static library that has been stripped. The text is valid
- * as long as the library is loaded, or `otherwise` is. */
+/* The routine of the specification that the program is in, as it wrote it. `otherwise` where the
+ * stack does not show it, as in a stripped program with the static library. The text is valid as
+ * long as the library is loaded, or `otherwise` is. */
 const char *sy_callsite_routine(const char *otherwise) __attribute__((cold));
 
-/* "main (program+0x1234)": what in the program called the library, or "" where that cannot be seen.
- */
+/* "main (program+0x1234)": the place in the program that called the library, or "" where the stack
+ * does not show it. */
 void sy_callsite_text(char *text, size_t room) __attribute__((cold));
 
-/* The first look loads a library, which a handler of a fatal signal had better not do. */
+/* Loads the library that the first search needs, which a handler of a fatal signal should not do.
+ */
 void sy_callsite_prepare(void);
 
 #endif

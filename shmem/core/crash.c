@@ -1,10 +1,9 @@
-/* See crash.h. The handler works once: SA_RESETHAND gives the signal its usual effect back, and the
- * instruction that failed fails again when the handler returns. Nothing that it does may take locks
- * of the program or allocate, but for two things: the first backtrace() of a process loads a
- * library (sy_callsite_prepare does that in time, for processes that live a second), and dladdr()
- * takes a lock of the dynamic linker. Should it get stuck in one of these, or crash, the process
- * ends by the same signal: a timer sends it, and while it runs the handler is not installed any
- * more. */
+/* See crash.h. The handler works once: SA_RESETHAND restores the signal's default effect, and the
+ * instruction that failed fails again when the handler returns. The handler must not take locks of
+ * the program or allocate, with two exceptions: the first backtrace() of a process loads a library
+ * (sy_callsite_prepare does that in time, for processes that live a second), and dladdr() takes a
+ * lock of the dynamic linker. Should it block in one of these, or crash, the process ends by the
+ * same signal: a timer sends it, and while the handler runs it is not installed any more. */
 #include <execinfo.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -117,7 +116,7 @@ static void crash_on(int number, siginfo_t *info, void *context)
                    " (SHMEM_BACKTRACE=no leaves this out):");
         crash_frames(crash_address(context));
     } else if (getpid() == sy_world.process) {
-        sleep(PATIENCE); /* another thread is telling of its own crash */
+        sleep(PATIENCE); /* another thread is reporting its own crash */
     }
     if (sent)
         raise(number);

@@ -1,5 +1,5 @@
-/* The report of a crash: which PE, which signal, and a short backtrace. The process ends as it
- * would without it, with the same status and core file. */
+/* The report of a crash: the PE, the signal, and a short backtrace. The process ends as it would
+ * without it, with the same status and core file. */
 #ifndef SY_CORE_CRASH_H
 #define SY_CORE_CRASH_H
 

@@ -1,5 +1,5 @@
-/* Communication contexts (9.5): on which team, and each transport's ordering and completion domain.
- */
+/* Communication contexts (9.5): each has a team, and a domain of ordering and completion in each
+ * transport. */
 #ifndef SY_CORE_CTX_H
 #define SY_CORE_CTX_H
 
@@ -26,8 +26,8 @@ struct sy_ctx {
 /* Stands for SHMEM_CTX_DEFAULT where a structure is needed. */
 extern struct sy_ctx sy_ctx_default SY_HIDDEN;
 
-/* What the library itself sends to control windows: apart from the program's operations, so that
- * shmem_quiet on the default context does not wait for it. PEs are numbered as in the job. */
+/* The library's own messages to control windows: apart from the program's operations, so that
+ * shmem_quiet on the default context does not wait for them. PEs are numbered as in the job. */
 extern struct sy_ctx sy_ctx_control SY_HIDDEN;
 
 static inline struct sy_ctx *sy_ctx_of(shmem_ctx_t handle)
@@ -61,13 +61,13 @@ static inline int sy_ctx_pe(shmem_ctx_t ctx, int pe)
 /* Makes a context on a team: 0, or -errno with no context. Not collective; any thread. */
 int sy_ctx_create(struct sy_team *team, long options, struct sy_ctx **ctx);
 
-/* Completes what is pending on it, then ends it. */
+/* Completes what is pending on the context, then ends it. */
 void sy_ctx_destroy(struct sy_ctx *ctx);
 
-/* Ends all that are on a team, or with NULL all there are. */
+/* Ends all contexts of a team, or with NULL all of the PE. */
 void sy_ctx_destroy_all(const struct sy_team *team);
 
-/* Opens sy_ctx_control where the transports let it; elsewhere it is the default context. */
+/* Opens sy_ctx_control where the transports permit it; elsewhere it is the default context. */
 void sy_ctx_control_open(void);
 void sy_ctx_control_close(void);
 

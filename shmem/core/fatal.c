@@ -1,5 +1,5 @@
-/* See fatal.h. exit() is used so that the program's buffered output is not lost; the library's own
- * exit handler sees sy_world.ending and only takes leave of the launcher. */
+/* See fatal.h. The library leaves by exit() so that the program's buffered output is not lost; its
+ * own exit handler sees sy_world.ending and only closes the bootstrap. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -38,9 +38,9 @@ static void *fatal_lose_patience(void *arg)
     _exit((int)(intptr_t)arg);
 }
 
-/* exit() is for one thread: one that comes second, because the launcher ends the job that the first
- * is leaving or two have failed, waits for the end, but no longer than others would. The first may
- * come again, from an exit handler. */
+/* Only one thread may call exit(). A second one, because the launcher ends the job that the first
+ * is leaving or because two have failed, waits for the process to end, but only for a limited time.
+ * The first may call again, from an exit handler. */
 void sy_leave(int status)
 {
     sy_world.ending = true;

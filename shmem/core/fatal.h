@@ -18,8 +18,8 @@ bool sy_leave_claim(void);
 _Noreturn void sy_leave(int status);
 
 /* The same from a thread of the library. The program's threads may hold what exit handlers need,
- * above all the lock of a stream, and wait for a PE that is gone: then the process ends without the
- * handlers. */
+ * above all the lock of a stream, while they wait for a PE that is gone: then the process ends
+ * without the handlers. */
 _Noreturn void sy_leave_anyway(int status);
 
 #endif

@@ -5,12 +5,12 @@
 
 #include <stdbool.h>
 
-/* The bootstrap's descriptor may be readable. Returns unless the job ends: whether the launcher
- * asks what this PE is doing. From any thread; one at a time listens. */
+/* To be called when the bootstrap's descriptor may be readable. Returns unless the job ends:
+ * whether the launcher asks what this PE is doing. From any thread; one at a time reads. */
 bool sy_guard_hear(void);
 
-/* While start-up waits for other PEs, before there is a progress thread: a thread that listens.
- * Failing to start it is no error, the waits have time limits of their own. */
+/* A thread that listens while start-up waits for other PEs, before there is a progress thread.
+ * Failing to start it is no error: the waits have time limits of their own. */
 void sy_guard_listen(void);
 void sy_guard_stop(void);
 

@@ -12,7 +12,7 @@
 #include "core/wait/wait.h"
 #include "core/start/world.h"
 
-/* Deals with a data call's answer: whether the call must be made again. *since: 0 at first. */
+/* Handles a data call's answer: whether the call must be repeated. *since: 0 at first. */
 static bool core_issue_again(int answer, const char *what, int pe, uint64_t *since)
 {
     if (SY_LIKELY(!answer)) {
@@ -32,7 +32,7 @@ static bool core_issue_again(int answer, const char *what, int pe, uint64_t *sin
     return true;
 }
 
-/* The same for what a transport need not be able to do: -EOPNOTSUPP is a final answer too. */
+/* The same for optional members of a transport: -EOPNOTSUPP is a final answer too. */
 enum { NOT_ASKED = INT_MIN };
 static bool core_issue_again_if_able(int answer, const char *what, int pe, uint64_t *since)
 {
@@ -40,7 +40,7 @@ static bool core_issue_again_if_able(int answer, const char *what, int pe, uint6
            core_issue_again(answer == -EOPNOTSUPP ? 0 : answer, what, pe, since);
 }
 
-/* Makes a call of the route's table as long as AGAIN says of `answer`. */
+/* Calls the route's table while AGAIN says so of `answer`. */
 #define CALL(AGAIN, PE, MEMBER, ...)                                                               \
     const struct sy_route_transport *route = sy_route_to(PE);                                      \
     for (uint64_t since = 0; AGAIN(answer, what, PE, &since);)                                     \

@@ -1,6 +1,6 @@
-/* Operations on memory that is not mapped here: handed to the transport of the route to their PE,
- * and again for as long as it answers that it has no room. Windows and offsets have been checked.
- * What cannot be done ends the job, with `what`, the routine's name, in the message. */
+/* Operations on memory that is not mapped here: given to the transport of the route to their PE,
+ * and repeated for as long as the transport answers that it has no room. Windows and offsets have
+ * been checked. A failure ends the job, with `what`, the routine's name, in the message. */
 #ifndef SY_CORE_ISSUE_H
 #define SY_CORE_ISSUE_H
 
@@ -19,7 +19,7 @@ static inline struct sy_transport_ctx *sy_issue_domain(const struct sy_route_tra
     return ctx == SHMEM_CTX_DEFAULT ? route->ctx : ctx->domain[route - sy_routes.transport];
 }
 
-/* What remains to be done after a first answer that was not 0. */
+/* Continues after a first answer that was not 0. */
 void sy_issue_put_again(int answer, const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
                         unsigned flags);
 void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
@@ -57,7 +57,7 @@ static inline void sy_issue_amo(const char *what, shmem_ctx_t ctx, const struct 
         sy_issue_amo_again(answer, what, ctx, amo, flags);
 }
 
-/* Blocking, as one message. False where the transport has none for that. */
+/* Blocking, as one message. False where the transport lacks the call. */
 bool sy_issue_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t);
 bool sy_issue_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t);
 
@@ -66,8 +66,8 @@ bool sy_issue_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_str
 void sy_issue_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
                          const struct sy_amo *signal, unsigned flags);
 
-/* Has a word that only grows hold at least `value`, in no order with other operations. False where
- * the transport has nothing for that. */
+/* Raises a word that only grows to at least `value`, in no order with other operations. False where
+ * the transport lacks the call. */
 bool sy_issue_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, uint64_t offset,
                     uint64_t value);
 

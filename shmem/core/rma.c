@@ -1,4 +1,4 @@
-/* The paths of rma.h that are not a plain copy. */
+/* Transfers that are not a plain copy, and the checks of addresses: see rma.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "core/rma.h"
 #include "core/start/world.h"
 
-/* ---- what went wrong, in words ---- */
+/* ---- errors ---- */
 
 void sy_rma_check_pe(const char *what, int pe)
 {
@@ -45,7 +45,7 @@ static SY_COLD void core_rma_other_executable(const char *what, const void *addr
              sy_callsite_routine(what), pe, address, pe, sy_world_place(pe).host);
 }
 
-/* SHMEM_CHECK: all PEs have the same blocks, so this PE's records tell of the others'. */
+/* SHMEM_CHECK: all PEs have the same blocks, so this PE's records hold for the others' too. */
 static void core_rma_check_block(const char *what, const void *address, size_t length,
                                  const char *whose)
 {

@@ -24,8 +24,8 @@ struct sy_target {
     char *here; /* its address in this process, or NULL */
 };
 
-/* Resolves `length` bytes at the user's `address` on PE pe, or ends the job naming `what` was
- * tried. */
+/* Resolves `length` bytes at the user's `address` on PE pe, or ends the job; the message names the
+ * operation `what`. */
 struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe);
 
 /* The description, for a transport, of a transfer between `local` here and a target on PE pe. */
@@ -42,8 +42,8 @@ static inline struct sy_transfer sy_rma_transfer(const struct sy_target *target,
 /* Ends the job, naming `what`, where the library is not started or there is no PE pe. */
 void sy_rma_check_pe(const char *what, int pe);
 
-/* Where sy_rma_reach found nothing: the common reason, that the PE's memory is not mapped, is dealt
- * with in few instructions; there are many small transfers on this way. */
+/* Called where sy_rma_reach finds nothing: the common reason, that the PE's memory is not mapped,
+ * takes few instructions, because many small transfers come this way. */
 void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                 unsigned flags);
 void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
@@ -141,9 +141,9 @@ void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
 void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
                     ptrdiff_t source_stride, size_t block, size_t blocks, int pe);
 
-/* Ordering. Stores to mapped memory are ordered by the processor; the fence keeps this from being
- * undone by the compiler (and by processors that need an instruction for it). quiet is also a full
- * fence: a PE that has completed a put must not read another's variable as it was before. */
+/* Ordering. The processor orders stores to mapped memory; the fence keeps the compiler from undoing
+ * that (and serves processors that need an instruction for it). quiet is also a full fence: a PE
+ * that has completed a put must not read another's variable as it was before. */
 static inline void sy_fence(shmem_ctx_t ctx)
 {
     atomic_thread_fence(memory_order_acq_rel);

@@ -1,4 +1,4 @@
-/* The paths of signal.h that are not a copy and one instruction. */
+/* put with signal where data or signal are not mapped here, and its errors: see signal.h. */
 #include "core/signal.h"
 
 #include "core/callsite.h"

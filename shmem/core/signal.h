@@ -2,7 +2,7 @@
  * after the data. Setting and adding without data are atomic operations (amo.h).
  *
  * Where data and signal are both mapped here it is a copy and one atomic instruction; everything
- * else, and every mistake, is for the slow path. */
+ * else, and every error, takes the slow path. */
 #ifndef SY_CORE_SIGNAL_H
 #define SY_CORE_SIGNAL_H
 

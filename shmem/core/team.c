@@ -142,7 +142,7 @@ struct sy_team *sy_team_checked(shmem_team_t handle)
 /* ---- predefined teams ---- */
 
 /* A predefined team keeps its counters through a re-initialisation: every PE has been a member all
- * the time, so all have counted the same. */
+ * the time, so all counters agree. */
 static int core_team_predefine(struct sy_team *team, unsigned slot, struct sy_members members)
 {
     team->members = members;

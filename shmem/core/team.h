@@ -1,5 +1,5 @@
-/* Teams (9.4): who belongs to one, in which order, and the slot of control memory through which its
- * members synchronise. Local; making and ending teams together is coll/team.c.
+/* Teams (9.4): the members, their order, and the slot of control memory through which they
+ * synchronise. All of it is local; making and ending teams together is coll/team.c.
  *
  * Memory: a team of regularly spaced PEs is three numbers whatever its size. A team of the PEs of
  * one node, where those are numbered irregularly, shares that node's one table; so do teams made
@@ -82,20 +82,21 @@ int sy_teams_open(long teams, struct sy_error *err);
 /* Ends all teams, also those that a program has left alive. */
 void sy_teams_close(void);
 
-/* Which slots this PE's teams leave free, as a bit map of sy_team_slot_words() words. */
+/* The slots that this PE's teams leave free, as a bit map of sy_team_slot_words() words. */
 unsigned sy_team_slot_words(void);
 void sy_team_free_slots(uint64_t *words);
 
-/* Takes a slot for a team that is being made: false if it is not free any more. Gives it back. */
+/* Claims a slot for a team that is being made: false if it is not free any more. The second gives
+ * it back. */
 bool sy_team_claim(unsigned slot);
 void sy_team_disclaim(unsigned slot);
 
-/* Enters a team under its slot, which has been claimed; takes it out and frees team and slot. */
+/* Enters a team under its slot, which has been claimed; removes it and frees team and slot. */
 void sy_team_enter(struct sy_team *team);
 void sy_team_leave(struct sy_team *team);
 
 /* Fills in what follows from `members`: this PE's number and, if it is a member, the nodes. 0 or
- * -ENOMEM. sy_team_free gives a team that was settled, or is NULL, back. */
+ * -ENOMEM. sy_team_free frees a team that was settled, or is NULL. */
 int sy_team_settle(struct sy_team *team);
 void sy_team_free(struct sy_team *team);
 

@@ -24,7 +24,7 @@ struct info_plugin {
     struct sy_error reason;                /* if not */
 };
 
-/* A variable of the environment that no option is named by. */
+/* A variable of the environment that is no option's name. */
 struct info_stranger {
     char variable[128], nearest[128];
 };
@@ -42,7 +42,7 @@ struct info {
     struct sy_error problem; /* what is wrong with the configuration, or "" */
 };
 
-/* Fills *info. Nothing is fatal: what is wrong is part of the information. */
+/* Fills *info. No error is fatal: errors are part of the information. */
 void info_gather(struct info *info);
 void info_free(struct info *info);
 

@@ -14,7 +14,7 @@
 #include "core/route/route_rule.h"
 #include "tools/info.h"
 
-/* What stands in for members that a plugin leaves out; nothing of a table is called here. */
+/* Stand-ins for members that a plugin leaves out; oshinfo calls no member of a table. */
 static const struct sy_transport no_transport = {.size = sizeof no_transport};
 static const struct sy_bootstrap no_bootstrap = {.size = sizeof no_bootstrap};
 
@@ -38,7 +38,7 @@ static int info_gather_open_plugin(int kind, const char *name, struct sy_plugin 
                                               sizeof no_bootstrap, &no_bootstrap, plugin, err);
 }
 
-/* Those of a plugin, and of the instances of it that SHMEM_TRANSPORTS names. */
+/* Adds the options of a plugin, and of its instances that SHMEM_TRANSPORTS names. */
 static void info_gather_add_options(struct info *info, const char *plugin,
                                     const struct sy_option *rows, void *settings)
 {
@@ -111,7 +111,8 @@ static void info_gather_add_stranger(const char *variable, const char *nearest)
     snprintf(s->nearest, sizeof s->nearest, "%s", nearest);
 }
 
-/* Keys and variables that no table claims. Those of plugins that cannot be loaded are let pass. */
+/* Reports keys and variables that no table has. Those of plugins that cannot be loaded are ignored.
+ */
 static void info_gather_check_names(struct info *info)
 {
     const char **refused = calloc(info->plugins + 1, sizeof *refused);

@@ -1,5 +1,5 @@
-/* See boot.h. Contains no bootstrap's name: what exists is found, and asked in order of priority.
- */
+/* See boot.h. Contains no bootstrap's name: it finds the plugins that exist, and probes them in
+ * order of priority. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,7 +163,7 @@ static bool boot_choose_hinted(const struct sy_plugin *found, size_t count)
     return false;
 }
 
-/* Opens every bootstrap plugin there is and keeps the one that knows its launcher. */
+/* Opens all bootstrap plugins and keeps the one that recognises its launcher. */
 static int boot_choose_from(const struct sy_plugin *names, size_t found, struct sy_error *err)
 {
     size_t opened = 0, yes = 0;

@@ -1,5 +1,5 @@
-/* Joining a job: chooses the bootstrap plugin by evidence and keeps it for the life of the process.
- */
+/* Joining a job: chooses the bootstrap plugin that recognises its launcher and keeps it for the
+ * life of the process. */
 #ifndef SY_CORE_BOOT_H
 #define SY_CORE_BOOT_H
 
@@ -22,8 +22,8 @@ void sy_boot_close(void);
  * first initialisation to sy_boot_close: there may be another one. */
 const unsigned char *sy_boot_key(void);
 
-/* Tells the launcher that the process ends, while its other threads may be anywhere, in the plugin
- * too; the plugin stays loaded. */
+/* Reports to the launcher that the process ends, while its other threads may be anywhere, in the
+ * plugin too; the plugin stays loaded. */
 void sy_boot_leave(void);
 
 #endif

@@ -271,7 +271,7 @@ struct sy_options *sy_config_load(struct sy_error *err)
     read.config.debug = config_debug_categories(read.config.debug);
     read.config.start.size = sizeof read.config.start;
     sy_config = read.config;
-    /* Only now: sy_config has had strings of the former set until here. */
+    /* Only here: until now sy_config had strings of the former set. */
     sy_options_free(current);
     current = set;
     return set;
@@ -285,7 +285,7 @@ void sy_config_print_version(void)
     fflush(stdout);
 }
 
-/* The specification's variables are those that have a name of the time when it was called SMA. */
+/* The specification's variables are those that also have a name from the time of SMA. */
 static void config_print_variable(const char *owner, const struct sy_option *row, const char *env,
                                   const char *value, const char *origin, void *arg)
 {

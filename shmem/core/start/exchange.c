@@ -21,7 +21,7 @@
 #include "util/option.h"
 
 /* The first gather of every job, whatever its bootstrap. Bootstraps refuse PEs that are at
- * different gathers and name both, so PEs of two releases, whose cards may differ in size and
+ * different gathers and name both, so PEs of two releases, whose identities may differ in size and
  * meaning, learn here that they do not fit. */
 #define IDENTITIES "exchange of identities, release " PACKAGE_VERSION
 
@@ -85,7 +85,7 @@ static uint64_t start_exchange_layout_identity(void)
     return identity;
 }
 
-/* ---- what all must agree on ---- */
+/* ---- settings that must be the same on all PEs ---- */
 
 /* A setting that must be the same everywhere, by hashes: PEs may have other plugins, with others.
  */
@@ -115,8 +115,8 @@ static void start_exchange_digest(const struct sy_options *options, struct card 
         mine->digest += sy_hash(&s, sizeof s, 0);
 }
 
-/* Compares this PE's settings with PE 0's, as far as both have them; the PE that differs says so.
- */
+/* Compares this PE's settings with PE 0's, as far as both have them; the PE that differs reports
+ * it. */
 static int start_exchange_compare(const struct sy_options *options, const struct setting *mine,
                                   const struct setting *first, uint32_t count, struct sy_error *err)
 {
@@ -259,7 +259,7 @@ struct sy_place sy_world_place(int pe)
     return (struct sy_place){.node = node, .local = places.local[pe], .host = host ? host : "?"};
 }
 
-/* ---- whose memory is mapped ---- */
+/* ---- PEs whose memory is mapped ---- */
 
 static bool start_exchange_maps_own_node(void)
 {
@@ -269,7 +269,7 @@ static bool start_exchange_maps_own_node(void)
     return true;
 }
 
-/* A PE knows whether it shares its processors; it has to be told of others unless all pairs are
+/* A PE knows whether it shares its processors; it must learn that of others unless all pairs are
  * alike. */
 static int start_exchange_mapped(double seconds, struct sy_error *err)
 {
@@ -394,7 +394,7 @@ static size_t start_exchange_make_pack(char *pack, size_t room)
     return name + sy_routes_pack(pack + name, room - name);
 }
 
-/* With what is open, or `beyond`, with all there is. */
+/* With the transports that are open or, with `beyond`, with all. */
 static int start_exchange_once(const struct sy_host *host, char *pack, bool beyond, double seconds,
                                struct sy_error *err)
 {
@@ -412,8 +412,8 @@ static int start_exchange_once(const struct sy_host *host, char *pack, bool beyo
     return start_exchange_packs(pack, stride, beyond, seconds, err);
 }
 
-/* Transports that reach other nodes are opened only where there are any, or where the one of the
- * node has failed: it takes time, and descriptors. */
+/* Transports that reach other nodes are opened only where there are other nodes, or where the
+ * node's own transport has failed: opening takes time and descriptors. */
 static int start_exchange_addresses(const struct sy_host *host, char *pack, double seconds,
                                     struct sy_error *err)
 {

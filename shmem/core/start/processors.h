@@ -1,5 +1,5 @@
-/* The processors that this PE may use, and which PEs use them too. Launchers bind PEs to some of a
- * machine's: a PE with one processor for itself need not give way to any other PE. */
+/* The processors that this PE may use, and the PEs that share them. Launchers bind PEs to some of a
+ * machine's processors: a PE with one for itself need not yield to any other PE. */
 #ifndef SY_CORE_PROCESSORS_H
 #define SY_CORE_PROCESSORS_H
 

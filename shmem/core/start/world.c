@@ -38,7 +38,7 @@
 
 struct sy_world sy_world;
 
-/* ---- what plugins are offered ---- */
+/* ---- what the core offers to plugins ---- */
 
 static int world_host_window(unsigned index, struct sy_window *window)
 {
@@ -98,8 +98,8 @@ static void warn_path(const char *directory, const char *why)
     sy_log(SY_LOG_WARN, "plugin", "SHMEM_PLUGIN_PATH: %s: %s", directory, why);
 }
 
-/* JSON keys and environment names that nothing claims. Plugins that exist but are not loaded may
- * own some; theirs are left alone. */
+/* Finds JSON keys and environment names that no option has. Plugins that exist but are not loaded
+ * may own some; those are ignored. */
 static int world_check_leftovers(struct sy_options *options, struct sy_error *err)
 {
     static const char *const kinds[] = {"transport", "bootstrap"};
@@ -199,9 +199,9 @@ static int world_start(struct sy_error *err)
     return sy_progress_start(sy_config.progress, err);
 }
 
-/* Output is line-buffered, so that it is seen when it is printed, above all if the PE then hangs or
- * crashes; the C library would keep some KiB of it where stdout is a pipe. A stream whose buffer
- * has a size is in use, or set by the program. */
+/* Sets output to be line-buffered, so that it is visible when it is printed, above all if the PE
+ * then hangs or crashes; the C library would keep some KiB of it where stdout is a pipe. A stream
+ * whose buffer has a size is in use, or set by the program. */
 static void world_print_by_lines(void)
 {
     struct stat out;

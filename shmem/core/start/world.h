@@ -42,7 +42,7 @@ static inline void sy_world_need(const char *routine)
         sy_world_missing(routine);
 }
 
-/* Where PE pe is: struct sy_host's member. */
+/* The place of PE pe: struct sy_host's member. */
 struct sy_place sy_world_place(int pe);
 
 /* A number below sy_world_domains() that is equal for PEs that have each other's memory mapped: all
