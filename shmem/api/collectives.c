@@ -14,7 +14,8 @@
 
 /* ---- groups ---- */
 
-/* Whether the handle is a team; every routine answers SHMEM_TEAM_INVALID with a failure. */
+/* Finds the group of a team. False for SHMEM_TEAM_INVALID, which every routine answers with a
+ * failure. */
 static inline bool collectives_group_of(shmem_team_t team, const char *routine,
                                         struct sy_group *group)
 {
@@ -172,7 +173,8 @@ static int scan(shmem_team_t team, struct sy_operation op, void *dest, const voi
               return scan(team, OPERATION(SY_ARITHMETIC_KERNEL(sum, TYPE), TYPE), dest, source, \
                           nelems, INCLUSIVE);)
 
-/* What DEFINE defines of the operations of a kind, with `_reduce` or `_to_all` at the end of names. */
+/* Has DEFINE define the operations of a kind; END is the end of their names, `_reduce` or
+ * `_to_all`. */
 #define BITWISE(DEFINE, NAME, TYPE, END) \
     DEFINE(NAME##_and##END, TYPE, SY_BITWISE_KERNEL(and, TYPE)) \
     DEFINE(NAME##_or##END, TYPE, SY_BITWISE_KERNEL(or, TYPE)) \

@@ -1,9 +1,9 @@
 /* Point-to-point synchronisation (9.11) on several variables of this PE: all, any, some, waiting
  * and testing, with one value to compare with or one for each variable.
  *
- * Everything is built on one search: the first variable from a place on, not left out by its
- * status, of which a comparison is true. It exists for each width and signedness; the rest is the
- * same for all types. */
+ * Everything is built on one search: the first variable from an index on whose status includes it
+ * and whose comparison is true. There is one for each width and signedness; the rest is the same
+ * for all types. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -61,7 +61,7 @@ DEFINE_SEARCH(uint64_t)
 
 /* clang-format on */
 
-/* The comparison that is true where cmp is not. */
+/* The comparison that is true exactly where cmp is false. */
 static int p2p_sets_opposite(int cmp)
 {
     switch (cmp) {
@@ -96,13 +96,13 @@ static bool p2p_sets_is_empty(const struct set *set)
     return i == set->nelems;
 }
 
-/* ---- whose turn it is ---- */
+/* ---- turns ---- */
 
 /* In a series of calls for one set each search begins after the variable that the call before
  * returned, so that all that satisfy the comparison are returned in turn. A call for another set
- * begins anywhere, and so does one call in eight: calls for two sets that cannot be told apart (a
- * program may write to its status array) would otherwise keep each other's searches at the same
- * places for ever. That draw depends on nothing that the program does, so whatever stays satisfied
+ * begins at a random index, and so does one call in eight: calls for two sets that look the same (a
+ * program may write to its status array) would otherwise make each other begin at the same indices
+ * for ever. The random numbers depend on nothing that the program does, so whatever stays satisfied
  * is returned in the end. Each thread has its own series. */
 static _Thread_local struct {
     const void *ivars;
@@ -139,7 +139,7 @@ static size_t p2p_sets_any(const struct set *set, size_t start)
     return i;
 }
 
-/* All that are satisfied: nothing to take turns for. */
+/* Returns all variables that are satisfied, so no turns are needed. */
 static size_t p2p_sets_some(const struct set *set, size_t *indices)
 {
     size_t count = 0, i = 0;
@@ -151,7 +151,7 @@ static size_t p2p_sets_some(const struct set *set, size_t *indices)
 
 /* ---- waiting ---- */
 
-/* What SY_WAIT_UNTIL does between two looks at a word, for looks at a whole set, which count for
+/* Does what SY_WAIT_UNTIL does between two looks at a word. A look at a whole set counts for
  * several. */
 struct pause {
     int64_t looks;

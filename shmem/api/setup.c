@@ -40,8 +40,8 @@ static void setup_close_world(void)
     sy_world.finalizing = false;
 }
 
-/* Implicit finalisation (F.1): a program may leave main without shmem_finalize. With a status that
- * tells of a failure there is no waiting for the others; the launcher ends them. */
+/* Implicit finalisation (F.1): a program may leave main without shmem_finalize. With an exit status
+ * of failure this PE does not wait for the others; the launcher ends them. */
 static void setup_at_exit(int status, void *arg)
 {
     (void)arg;
@@ -107,7 +107,7 @@ SY_ALIAS(start_pes);
 
 void pshmem_finalize(void)
 {
-    if (!sy_world.depth) { /* programs exist that call it once too often */
+    if (!sy_world.depth) { /* some programs call it once too often */
         sy_log(SY_LOG_WARN, "boot", "shmem_finalize has no effect: no shmem_init is left to end");
         return;
     }

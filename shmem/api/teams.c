@@ -56,8 +56,8 @@ static int contexts_of(const shmem_team_config_t *config, long mask)
     return config && mask & SHMEM_TEAM_NUM_CONTEXTS ? config->num_contexts : 0;
 }
 
-/* Whether start, start + stride, ... are `size` different members of a team of `all`. A stride of 0
- * can only name one; that goes on as a stride of 1. */
+/* Whether start, start + stride, ... are `size` different members of a team of `all`. With a stride
+ * of 0 only a size of 1 is valid; the caller goes on with a stride of 1. */
 static bool teams_valid_triplet(int start, int stride, int size, int all)
 {
     if (start < 0 || start >= all || size < 1 || size > all || (stride == 0 && size > 1))

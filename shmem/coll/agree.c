@@ -1,6 +1,6 @@
 /* See agree.h. One reduction: where the greatest number and the greatest complement are both this
- * PE's own, all voters have that number; and the voters are counted, because a synchronisation
- * takes in PEs that are in another routine as well, and these say nothing or something else. */
+ * PE's own, all voters have that number. The voters are counted too, because PEs in another routine
+ * take part in the same synchronisation and contribute no vote, or other bytes. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,13 +13,12 @@
 
 struct ballot {
     uint64_t voters, noes;
-    uint64_t vote,
-        not_vote; /* says that this is a vote, and which: other routines have other bytes */
+    uint64_t vote, not_vote; /* mark a vote, and its number: other routines have other bytes */
     uint64_t call, not_call; /* a hash */
 };
 
-/* What the explanation needs: two PEs that differ, each as its distance from npes so that the
- * maximum is the first one, and what they called. */
+/* For the message: two PEs that differ, each as its distance from npes so that the maximum is the
+ * first one, and their calls. */
 struct finder {
     uint64_t greatest, least;
 };
@@ -124,8 +123,8 @@ static SY_COLD void agree_end_together(const struct sy_group *world, const struc
              agree_describe(in[!first], text[1], sizeof text[1]));
 }
 
-/* Which vote it is. A PE that has been in one synchronisation less may see the slots that others
- * have written for the vote since, so their number counts too. (Between nodes numbers of those on a
+/* The vote's number. A PE that has made one synchronisation less may read slots that others have
+ * written for a later vote, so their number is part of it. (Between nodes the numbers of PEs on a
  * node may differ.) */
 static uint64_t agree_number(const struct sy_team *team)
 {

@@ -1,6 +1,6 @@
 /* Votes of all PEs, under the routines that manage the symmetric heap and under shmem_finalize. A
- * vote carries what was called with which arguments, so that PEs that are in different calls, or in
- * the same with different arguments, end the job with an explanation. */
+ * vote carries the routine and its arguments, so that PEs in different calls, or in the same call
+ * with different arguments, end the job with an explanation. */
 #ifndef SY_COLL_AGREE_H
 #define SY_COLL_AGREE_H
 
@@ -9,15 +9,15 @@
 
 /* A call that all PEs make alike. Numbers that are 0 are not mentioned in messages. */
 struct sy_call {
-    char routine[40]; /* ends with a NUL and is filled up with them */
+    char routine[40]; /* padded with NULs, at least one */
     size_t bytes;     /* asked for */
     size_t alignment;
     long hints;
     size_t offset; /* of a block in the symmetric heap, plus 1 */
 };
 
-/* Collective over all PEs: whether every one says yes. Ends the job where they are not in the same
- * call. All have entered when it returns; it completes no communication. */
+/* Collective over all PEs: returns whether all vote yes. Ends the job where they are not in the
+ * same call. All have entered when it returns; it completes no communication. */
 bool sy_agree(const struct sy_call *call, bool yes);
 
 #endif

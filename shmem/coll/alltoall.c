@@ -69,8 +69,9 @@ static int grid_width(const struct grid *g, int row)
     return row < g->rows - 1 ? g->columns : g->size - row * g->columns;
 }
 
-/* How many of the blocks from `row` to the member in row `to` of a column have room in the dest of
- * the row's member in that column, where they wait: only the last may be without, in part. */
+/* How many of the blocks from `row` to the member in row `to` of a column fit into the dest of the
+ * row's member in that column, where they wait: all, except that the last row may lack room for
+ * some. */
 static int alltoall_grid_waiting(const struct grid *g, int row, int to)
 {
     int width = grid_width(g, row), room = g->size - to * width;
@@ -103,9 +104,9 @@ static void alltoall_grid_along_row(const struct grid *g)
     }
 }
 
-/* Reads what waits for this member in its column into `all`, in the order of the sources. What
- * found no room on the way, and what the last row would have had for a column that it lacks, comes
- * from the sources themselves. */
+/* Reads the blocks that wait for this member in its column into `all`, in the order of the sources.
+ * Blocks that did not fit there, and those of a last row that lacks this column, come from the
+ * sources themselves. */
 static void alltoall_grid_along_column(const struct grid *g, char *all)
 {
     const char *mine = g->source + (size_t)g->group->members.me * g->length;

@@ -1,10 +1,10 @@
 /* Broadcasts on teams that are spread over nodes: see broadcast.h. On each node one member gets the
- * data from another node and sends them on: the root on its own node, the leader on others. Members
- * look at their node's flags and data by themselves.
+ * data from another node and sends them on: the root on its own node, the leader on others. The
+ * other members read their node's flags and data by themselves.
  *
- * Small data go through the scratch space of these members, and nobody waits for those that come
- * later. Large data go straight into dest in chunks, once the receiver has said that it has
- * entered. */
+ * Small data go through the scratch space of these members, and no member waits for later ones.
+ * Large data go straight into dest in chunks, once the receiver has reported that it has entered.
+ */
 #include "coll/broadcast.h"
 #include "coll/data.h"
 #include "coll/notify.h"
@@ -14,7 +14,7 @@ enum { FLAG_DATA, FLAG_READY }; /* READY and those above: one for each child */
 #define MOST_SMALL  ((size_t)8192)
 #define CHUNK_BYTES ((size_t)64 << 10)
 
-/* Where this PE's node stands. Nodes are counted from the root's, which is 0. */
+/* The place of this PE's node. Nodes are counted from the root's, which is 0. */
 struct place {
     const struct sy_group *group;
     int root, root_node; /* the member; its node */
@@ -22,7 +22,7 @@ struct place {
     bool chain; /* each node has one child; else a binomial tree */
 };
 
-/* The member that deals with others for a node. */
+/* The member that communicates with other nodes for its own. */
 static int broadcast_nodes_speaker(const struct place *p, int node)
 {
     const struct sy_nodes *nodes = sy_group_nodes(p->group);

@@ -25,7 +25,7 @@ static const char *const names[] = {
 enum { NAME = 48 };
 
 /* What members compare, and the routine's name, which may differ: all types of one size are equal
- * here. The slot of a member that is in no such routine has other bytes: data, or its words of two
+ * here. The slot of a member that is in no such routine has other bytes: data, or a record of two
  * uses ago. */
 struct record {
     uint64_t mark;
@@ -84,8 +84,8 @@ static void coll_check_members(const struct sy_group *group, const struct sy_col
     sy_group_slot_done(group);
 }
 
-/* Overlap is an error but for reductions and scans in place; a PE's broadcast to itself in place is
- * harmless. */
+/* Overlap is an error except for reductions and scans in place; a PE's broadcast to itself in place
+ * is harmless. */
 static void coll_check_overlap(const struct sy_coll_call *call, const char *name)
 {
     uintptr_t dest = (uintptr_t)call->dest, source = (uintptr_t)call->source;

@@ -31,7 +31,7 @@ struct sy_coll_call {
  * naming what is wrong. */
 void sy_coll_check(const struct sy_group *group, struct sy_coll_call call) __attribute__((cold));
 
-/* The first thing that every collective routine does. */
+/* Every collective routine begins with it. */
 #define SY_COLL_CHECK(GROUP, ...)                                                                  \
     do {                                                                                           \
         if (SY_UNLIKELY(sy_config.check))                                                          \

@@ -1,10 +1,10 @@
 /* Collects on teams that are spread over nodes: see collect.h.
  *
- * Small parts: the leader joins its node's in its scratch space; the leaders tell each other what
- * they have, in rounds after which each has the parts of four times as many nodes, and each member
- * takes all from its leader. Large parts: once all have entered, each member sends its part
- * straight to the dest of one member on each other node, and members of a node take from each other
- * what has come there. */
+ * Small parts: the leader joins its node's parts in its scratch space; the leaders exchange what
+ * they have, in rounds after each of which a leader has the parts of four times as many nodes; each
+ * member then copies all parts from its leader. Large parts: once all have entered, each member
+ * sends its part straight to the dest of one member on each other node, and members of a node read
+ * from each other what has arrived there. */
 #include "coll/collect.h"
 #include "coll/data.h"
 #include "coll/notify.h"
@@ -117,8 +117,8 @@ static void collect_nodes_join_parts(const struct parts *p, size_t total, char *
 
 /* ---- large parts ---- */
 
-/* The number, on a node with `size` members, of the one that gets what number k of other nodes
- * sends. */
+/* The number, on a node with `size` members, of the member that receives from number k of other
+ * nodes. */
 static int receiver(int k, int size)
 {
     return k % size;
@@ -160,7 +160,7 @@ static void collect_nodes_pull_part(const struct parts *p, int from, int i, char
                       collect_nodes_length_of(p, i));
 }
 
-/* Takes what has come to the others of this node. */
+/* Reads what has arrived at the other members of this node. */
 static void collect_nodes_pull_parts(const struct parts *p, char *dest)
 {
     int local = sy_group_local(p->group), locals = sy_group_locals(p->group);
@@ -176,7 +176,7 @@ static void collect_nodes_pull_parts(const struct parts *p, char *dest)
     }
 }
 
-/* After a synchronisation of all, which says that every dest may be written. */
+/* To be called after a synchronisation of all, which ensures that every dest may be written. */
 static void collect_nodes_send_parts(const struct parts *p, char *dest, const void *source)
 {
     struct sy_notify notify = sy_notify_open(p->group, 0, 1);
@@ -209,8 +209,8 @@ void sy_fcollect_nodes(const struct sy_group *group, char *dest, const void *sou
     }
 }
 
-/* Lengths and sums of all members. What stays of the scratch space is for small parts, two times:
- * they may begin at its beginning instead of where the lengths end. */
+/* Lengths and sums of all members. The rest of the scratch space is for small parts, twice: they
+ * may have to start at its beginning instead of behind the lengths. */
 #define MOST_LENGTHS (SY_NOTIFY_SCRATCH / 2)
 #define MOST_JOINED  (SY_NOTIFY_SCRATCH / 4)
 

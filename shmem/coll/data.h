@@ -1,4 +1,5 @@
-/* What the data collectives share: members' memory seen in pieces, and their order. */
+/* What the data collectives share: access to members' memory by pieces, and the order of members.
+ */
 #ifndef SY_COLL_DATA_H
 #define SY_COLL_DATA_H
 
@@ -11,14 +12,14 @@
  * first cache; a multiple of every element's size. */
 #define SY_PIECE 8192
 
-/* Whether data go through the members' slots. A copy into the slot and the transfer of its cache
- * lines cost less than another synchronisation only up to a few lines: where each member reads all
- * slots SY_SMALL bytes, where one slot or a part of each is read twice as many. */
+/* The limits up to which data go through the members' slots. Copying into the slot and transferring
+ * its cache lines costs less than another synchronisation only up to a few lines: SY_SMALL bytes
+ * where each member reads all slots, twice as many where it reads one slot or a part of each. */
 #define SY_SMALL 512
 
-/* Members from which on small blocks take a way with fewer pairs: where each of many members reads
- * the memory of every other, page tables take all the node's memory, with 8 KiB and a page fault
- * for each pair. */
+/* The number of members from which small blocks take a path with fewer pairs: where each of many
+ * members reads the memory of every other, page tables use up the node's memory, with 8 KiB and a
+ * page fault for each pair. */
 #define SY_MANY       256
 #define SY_MANY_BLOCK 4096
 

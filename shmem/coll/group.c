@@ -91,7 +91,8 @@ static void group_sync_few(const struct sy_team *team, uint64_t epoch)
             await_counter(&group_slot_of(team, i)->arrived, epoch);
 }
 
-/* The combination on the way up: the slot of a group's first member takes in the others'. */
+/* The combination on the way up: a group's first member's slot receives the combination with the
+ * others'. */
 struct joining {
     sy_group_join *join;
     const void *how;
@@ -107,8 +108,8 @@ static void group_join_slots(const struct sy_team *team, const struct joining *j
                 group_slot_of(team, first + k * step)->slot[turn], j->how);
 }
 
-/* Adds this PE to the counters, as far up as it is the last of a group. True for the last of all.
- */
+/* Adds this PE to the counters, up to the first level at which it is not the last of its group.
+ * True for the last of all. */
 SY_INLINE bool group_climb(const struct sy_team *team, uint64_t epoch,
                            const struct joining *joining)
 {
