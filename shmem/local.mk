@@ -83,6 +83,7 @@ core_sources = \
 	shmem/core/route/route_rule.c shmem/core/route/route_rule.h \
 	shmem/core/route/route_count.c \
 	shmem/core/route/route_show.c \
+	shmem/core/route/route_window.c \
 	shmem/core/signal.c shmem/core/signal.h \
 	shmem/core/memory/statics.c shmem/core/memory/statics.h \
 	shmem/core/team.c shmem/core/team.h \

@@ -221,8 +221,8 @@ tests_unit_test_rest_LDADD = $(CHECK_LIBS)
 
 # Where the members of a team are.
 if HAVE_CHECK
-check_PROGRAMS += tests/unit/test_nodes tests/unit/test_sleep
-TESTS += tests/unit/test_nodes tests/unit/test_sleep
+check_PROGRAMS += tests/unit/test_nodes tests/unit/test_sleep tests/unit/test_windows
+TESTS += tests/unit/test_nodes tests/unit/test_sleep tests/unit/test_windows
 endif
 tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c tests/unit/suite.h shmem/core/start/nodes.c
 tests_unit_test_nodes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
@@ -232,6 +232,11 @@ tests_unit_test_sleep_SOURCES = tests/unit/test_sleep.c tests/unit/suite.h shmem
 	shmem/util/error.c
 tests_unit_test_sleep_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_sleep_LDADD = $(CHECK_LIBS)
+
+tests_unit_test_windows_SOURCES = tests/unit/test_windows.c tests/unit/suite.h shmem/core/memory/windows.c \
+	shmem/util/error.c
+tests_unit_test_windows_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_windows_LDADD = $(CHECK_LIBS)
 
 # The collectives' algorithms, in a job of coroutines.
 if HAVE_CHECK

@@ -4,7 +4,7 @@ transport_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared \
 
 shm_sources = \
 	transports/shm/shm.c transports/shm/shm.h \
-	transports/shm/exchange.c transports/shm/exchange.h transports/shm/lead.c transports/shm/service.c
+	transports/shm/exchange.c transports/shm/exchange.h transports/shm/lead.c transports/shm/region.c transports/shm/service.c
 
 pkglib_LTLIBRARIES += transports/shm/shmem_transport_shm.la
 transports_shm_shmem_transport_shm_la_SOURCES = $(shm_sources) $(engine_sources)
@@ -54,7 +54,7 @@ endif
 transports_ofi_shmem_transport_ofi_la_SOURCES = \
 	transports/ofi/plugin.c transports/ofi/ofi.h transports/ofi/library.c \
 	transports/ofi/provider.c transports/ofi/endpoint.c transports/ofi/contact.c \
-	transports/ofi/rma.c transports/ofi/message.c transports/ofi/request.c \
+	transports/ofi/region.c transports/ofi/rma.c transports/ofi/message.c transports/ofi/request.c \
 	transports/ofi/serve.c transports/ofi/progress.c transports/ofi/sleep.c transports/ofi/wakeup.c \
 	transports/ofi/address.c transports/ofi/keys.c transports/ofi/offers.c transports/ofi/probe.c \
 	shmem/util/siphash.h $(engine_sources) $(auth_sources) $(net_file_sources)

@@ -172,6 +172,17 @@ static unsigned post_reach(void *self, int pe)
     return post->theirs[pe] ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0;
 }
 
+/* Letters name memory by host->memory() while they are answered, under the lock: who has had it
+ * knows that none is at the region any more. */
+static void post_region_detach(void *self, unsigned index)
+{
+    struct post *post = self;
+
+    (void)index;
+    pthread_mutex_lock(&post->lock);
+    pthread_mutex_unlock(&post->lock);
+}
+
 /* ---- at the target ---- */
 
 #define MOVE(TYPE)                                                                                 \
@@ -357,6 +368,7 @@ SY_TRANSPORT_PLUGIN(post) = {
     .address = post_address,
     .connect = post_connect,
     .reach = post_reach,
+    .region_detach = post_region_detach,
     .put = post_put,
     .get = post_get,
     .amo = post_amo,

@@ -32,13 +32,24 @@ struct sy_place {
     const char *host; /* host name, for messages */
 };
 
-/* Memory of this PE that others may address: one of its symmetric windows. */
-struct sy_window {
-    char *base;         /* address in this process */
+/* Regions of memory have numbers below this one, the same on all PEs. */
+#define SY_REGIONS 256
+
+enum sy_region_kind {
+    SY_REGION_CPU,   /* plain memory */
+    SY_REGION_NUMA,  /* the same, placed on chosen nodes of memory */
+    SY_REGION_FILE,  /* a file of a file system, mapped */
+    SY_REGION_DEVICE /* of a device: CPUs cannot load and store it */
+};
+
+/* Memory of this PE that others may address: a symmetric window, as data calls name it. */
+struct sy_region {
+    enum sy_region_kind kind;
+    char *base;         /* address in this process; of the device, where it is a device's */
     size_t length;      /* bytes; the same on every PE that runs the same executable */
-    int fd;             /* a file that holds the window, to be passed to other processes, sealed so
+    int fd;             /* a file that holds the region, to be mapped by other processes, sealed so
                            that none of them can shorten it; or -1 */
-    uint64_t fd_offset; /* where in that file the window begins */
+    uint64_t fd_offset; /* where in that file the region begins, at a page */
 };
 
 struct sy_host {
@@ -60,8 +71,8 @@ struct sy_host {
     /* Where PE pe is. Usable from connect() on. */
     struct sy_place (*place)(int pe);
 
-    /* This PE's windows: fills *window and returns 0, or -ENOENT past the last one. */
-    int (*window)(unsigned index, struct sy_window *window);
+    /* A region of this PE that is attached: fills *region and returns 0, or -ENOENT. */
+    int (*window)(unsigned index, struct sy_region *region);
 
     /* The address, in this process, of `length` bytes at `offset` of a window of PE pe (this PE or
      * one whose memory is mapped here); NULL where that is not mapped or the range leaves the

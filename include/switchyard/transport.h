@@ -46,6 +46,9 @@ enum {
 
 enum { SY_ALL_PES = -1 };
 
+/* Most bytes of a region's key. */
+#define SY_REGION_KEY 64
+
 /* What is so of a transport wherever it is opened, or-ed (`capabilities`). */
 enum {
     SY_NODE_ONLY = 1, /* reaches every PE of this node and no other. In a job on one node nothing
@@ -145,13 +148,27 @@ struct sy_transport {
     unsigned (*reach)(void *self, int pe);
 
     /* The base of a window of PE pe in this process, or NULL. Bytes below `length` of the window
-     * are accessible by loads, stores and CPU atomics until close(). */
+     * are accessible by loads, stores and CPU atomics until it is detached. */
     void *(*mem_pointer)(void *self, int pe, unsigned window);
 
-    /* Makes a window of this PE known to the transport, before address() is called. Called once for
-     * each window; a transport that needs no registration leaves it NULL. */
-    int (*mem_register)(void *self, unsigned index, const struct sy_window *window,
-                        struct sy_error *err);
+    /* Memory that others may address, at any time between open and close. All PEs attach a region
+     * under the same number. First attach on each: writes what others need to reach it into `key`,
+     * at most `room` (64) bytes, not zeros alone, and returns how many these are, mostly 0; or
+     * -errno: -EOPNOTSUPP for a kind of memory that cannot be reached. Those that are there from
+     * the start are attached before address(). Then, after connect(), region_connect with the keys
+     * of all PEs: that of PE p is at keys + p * stride, filled up with zeros to `stride` bytes;
+     * NULL where no PE has any. Data calls name the region only when this has been done on all PEs.
+     *
+     * detach: nothing is under way any more towards the region, of any PE's; when it returns
+     * nothing here touches the memory, whatever a PE may send. The number can be attached again,
+     * with other memory. close() detaches what is left. A transport that serves its memory by
+     * host->memory() from one call at a time needs no more than to wait for that call; one that is
+     * never inside of it leaves all three NULL. */
+    int (*region_attach)(void *self, unsigned index, const struct sy_region *region, void *key,
+                         size_t room, struct sy_error *err);
+    int (*region_connect)(void *self, unsigned index, const void *keys, size_t stride,
+                          struct sy_error *err);
+    void (*region_detach)(void *self, unsigned index);
 
     /* Opens and closes an ordering and completion domain. options: SHMEM_CTX_ bits of the
      * specification, 9.5.1. A transport without state per context leaves both NULL and is given

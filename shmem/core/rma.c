@@ -21,7 +21,7 @@ void sy_rma_check_pe(const char *what, int pe)
 
 static SY_COLD void core_rma_bad_address(const char *what, const void *address, int pe)
 {
-    const struct sy_window *heap = &sy_windows.entry[SY_WINDOW_HEAP].own;
+    const struct sy_region *heap = &sy_windows.entry[SY_WINDOW_HEAP].own;
     sy_fatal(
         "%s with PE %d: address %p is not symmetric: it is neither in the symmetric heap (%p, "
         "%zu bytes) nor a global or static variable of the executable. Local variables, malloc "

@@ -4,62 +4,73 @@
 
 #include "engine/regions.h"
 
-static unsigned regions_count(const struct sy_host *host)
-{
-    struct sy_window window;
-    unsigned count = 0;
-
-    while (count < SY_RECORD_REGIONS && !host->window(count, &window))
-        count++;
-    return count;
-}
+_Static_assert(SY_RECORD_REGIONS == SY_REGIONS, "a header can name every region");
 
 int sy_regions_open(struct sy_regions *regions, const struct sy_host *host, bool node,
                     struct sy_error *err)
 {
-    *regions = (struct sy_regions){
-        .host = host, .count = regions_count(host), .filling = PTHREAD_MUTEX_INITIALIZER};
+    *regions = (struct sy_regions){.host = host, .filling = PTHREAD_MUTEX_INITIALIZER};
     int here = host->place(host->pe).node;
     for (int pe = 0; pe < host->npes && node; pe++)
         regions->targets += host->place(pe).node == here;
-    regions->span = calloc((regions->targets + 1) * (size_t)(regions->count + 1),
-                           sizeof *regions->span);
-    return regions->span
+    size_t entries = (regions->targets + 1) * (size_t)SY_RECORD_REGIONS;
+    regions->found = calloc(entries, sizeof *regions->found);
+    regions->span = calloc(entries, sizeof *regions->span);
+    return regions->found && regions->span
                ? 0
                : host->fail(err, ENOMEM, "no memory for %u PEs of this node", regions->targets);
 }
 
 void sy_regions_close(struct sy_regions *regions)
 {
+    free(regions->found);
     free(regions->span);
-    *regions = (struct sy_regions){.span = NULL};
+    *regions = (struct sy_regions){.host = NULL};
 }
 
-/* Whether all of the PE's memory is mapped here. */
-static bool regions_fill_row(const struct sy_regions *regions, unsigned row, int pe)
+int sy_regions_check(const struct sy_host *host, const struct sy_region *region,
+                     struct sy_error *err)
 {
-    struct sy_regions_span *span = &regions->span[row * (size_t)regions->count];
-    struct sy_window window;
-    bool all = true;
+    const uint64_t most = UINT64_C(1) << SY_RECORD_OFFSET_BITS;
 
-    for (unsigned i = 0; i < regions->count && !regions->host->window(i, &window); i++) {
-        span[i].base = regions->host->memory(pe, i, 0, window.length);
-        span[i].length = span[i].base ? window.length : 0;
-        all = all && (span[i].base || !window.length);
-    }
-    return all;
+    if (region->kind == SY_REGION_DEVICE)
+        return host->fail(err, EOPNOTSUPP, "memory of a device, which no CPU here can serve");
+    if (region->length > most)
+        return host->fail(err, E2BIG, "%zu GiB of symmetric memory in one piece: messages reach %u",
+                          region->length >> 30, (unsigned)(most >> 30));
+    return 0;
 }
 
-static bool regions_fill_all(const struct sy_regions *regions)
+/* ---- filling; with the lock ---- */
+
+/* Whether it is mapped here. */
+static bool regions_enter(struct sy_regions *regions, unsigned row, int pe, unsigned index,
+                          uint64_t length)
+{
+    size_t entry = row * (size_t)SY_RECORD_REGIONS + index;
+    struct sy_regions_span span = {regions->host->memory(pe, index, 0, length), length};
+
+    if (!span.base || atomic_load_explicit(&regions->found[entry], memory_order_relaxed))
+        return span.base;
+    regions->span[entry] = span;
+    atomic_store_explicit(&regions->found[entry], &regions->span[entry], memory_order_release);
+    return true;
+}
+
+/* On all rows; whether there is no such region, or it is mapped here of all. */
+static bool regions_enter_all(struct sy_regions *regions, unsigned index)
 {
     const struct sy_host *host = regions->host;
     int here = host->place(host->pe).node;
-    bool all = regions_fill_row(regions, regions->targets, host->pe);
+    struct sy_region region;
 
+    if (host->window(index, &region) || !region.length)
+        return true;
+    bool all = regions_enter(regions, regions->targets, host->pe, index, region.length);
     for (int pe = 0; pe < host->npes && regions->targets; pe++) {
         struct sy_place place = host->place(pe);
         if (place.node == here)
-            all = regions_fill_row(regions, (unsigned)place.local, pe) && all;
+            all = regions_enter(regions, (unsigned)place.local, pe, index, region.length) && all;
     }
     return all;
 }
@@ -69,9 +80,29 @@ void sy_regions_fill(struct sy_regions *regions)
 {
     pthread_mutex_lock(&regions->filling);
     if (!atomic_load_explicit(&regions->filled, memory_order_relaxed)) {
-        regions->serves_node = regions_fill_all(regions);
+        regions->serves_node = true;
+        for (unsigned i = 0; i < SY_RECORD_REGIONS; i++)
+            regions->serves_node = regions_enter_all(regions, i) && regions->serves_node;
         atomic_store_explicit(&regions->filled, true, memory_order_release);
     }
+    pthread_mutex_unlock(&regions->filling);
+}
+
+/* Before the first request nothing is to be done: it will be found by then. */
+void sy_regions_attach(struct sy_regions *regions, unsigned index)
+{
+    pthread_mutex_lock(&regions->filling);
+    if (atomic_load_explicit(&regions->filled, memory_order_relaxed))
+        regions_enter_all(regions, index);
+    pthread_mutex_unlock(&regions->filling);
+}
+
+void sy_regions_detach(struct sy_regions *regions, unsigned index)
+{
+    pthread_mutex_lock(&regions->filling);
+    for (unsigned row = 0; row <= regions->targets && regions->found; row++)
+        atomic_store_explicit(&regions->found[row * SY_RECORD_REGIONS + index], NULL,
+                              memory_order_release);
     pthread_mutex_unlock(&regions->filling);
 }
 
@@ -79,17 +110,4 @@ bool sy_regions_serves_node(struct sy_regions *regions)
 {
     sy_regions_ensure(regions);
     return regions->serves_node;
-}
-
-int sy_regions_fits(const struct sy_regions *regions, struct sy_error *err)
-{
-    const uint64_t most = UINT64_C(1) << SY_RECORD_OFFSET_BITS;
-    struct sy_window window;
-
-    for (unsigned i = 0; i < regions->count && !regions->host->window(i, &window); i++)
-        if (window.length > most)
-            return regions->host->fail(
-                err, E2BIG, "%zu GiB of symmetric memory in one piece: messages reach %u",
-                window.length >> 30, (unsigned)(most >> 30));
-    return 0;
 }

@@ -1,5 +1,11 @@
 /* Where requests find their memory: what is mapped here of the PEs of this node. Every request
- * comes from another process, so sy_regions_find is the only way from its header to an address. */
+ * comes from another process, so sy_regions_find is the only way from its header to an address.
+ *
+ * Regions come and go while requests are applied. An entry is published by one pointer, to a place
+ * of its own that is written before and never while it is published; so who finds it sees a base
+ * and the length that belongs to it. Who takes an entry back (sy_regions_detach) waits until all
+ * that may have found it before are done, which the transport alone can: it takes the lock under
+ * which it applies requests. Only then is the place written anew. */
 #ifndef SY_ENGINE_REGIONS_H
 #define SY_ENGINE_REGIONS_H
 
@@ -17,8 +23,10 @@ struct sy_regions_span {
 
 struct sy_regions {
     const struct sy_host *host;
-    struct sy_regions_span *span; /* [target][region]: the node's PEs, then this PE */
-    unsigned targets, count;
+    /* [target][region]: the node's PEs, then this PE. Pages that are never written cost nothing. */
+    const struct sy_regions_span *_Atomic *found; /* NULL: not there */
+    struct sy_regions_span *span;                 /* what `found` points to; with `filling` */
+    unsigned targets;
     pthread_mutex_t filling;
     _Atomic bool filled;
     bool serves_node;
@@ -30,6 +38,17 @@ int sy_regions_open(struct sy_regions *regions, const struct sy_host *host, bool
                     struct sy_error *err);
 void sy_regions_close(struct sy_regions *regions);
 
+/* Whether a header can name all of a region; if not, -E2BIG with err, or -EOPNOTSUPP where CPUs
+ * cannot serve it. */
+int sy_regions_check(const struct sy_host *host, const struct sy_region *region,
+                     struct sy_error *err);
+
+/* A region is there (region_connect), as host->window and host->memory have it. Any thread. */
+void sy_regions_attach(struct sy_regions *regions, unsigned index);
+
+/* It is not found any more from now on. The caller waits for those who have found it. */
+void sy_regions_detach(struct sy_regions *regions, unsigned index);
+
 /* To be called before the first sy_regions_find of a request. Any thread. */
 void sy_regions_fill(struct sy_regions *regions) SY_COLD;
 
@@ -39,11 +58,9 @@ static inline void sy_regions_ensure(struct sy_regions *regions)
         sy_regions_fill(regions);
 }
 
-/* Whether all memory of all PEs of this node is mapped here. */
+/* Whether all memory of all PEs of this node is mapped here, as far as it was there at the start.
+ */
 bool sy_regions_serves_node(struct sy_regions *regions);
-
-/* Whether a header can name all of this PE's memory; if not, -E2BIG with err. */
-int sy_regions_fits(const struct sy_regions *regions, struct sy_error *err);
 
 /* The address of `length` bytes at `offset` of the region of a header, or NULL. */
 SY_INLINE char *sy_regions_find(const struct sy_regions *regions, uint64_t header, uint64_t offset,
@@ -52,12 +69,13 @@ SY_INLINE char *sy_regions_find(const struct sy_regions *regions, uint64_t heade
     unsigned target = sy_record_target(header), region = sy_record_region(header);
     unsigned row = target == SY_RECORD_TARGET_SELF ? regions->targets : target;
 
-    if (SY_UNLIKELY(row > regions->targets || region >= regions->count))
+    if (SY_UNLIKELY(row > regions->targets))
         return NULL;
-    const struct sy_regions_span *span = &regions->span[row * regions->count + region];
-    if (SY_UNLIKELY(offset > span->length || length > span->length - offset))
+    const struct sy_regions_span *span = atomic_load_explicit(
+        &regions->found[row * SY_RECORD_REGIONS + region], memory_order_acquire);
+    if (SY_UNLIKELY(!span || offset > span->length || length > span->length - offset))
         return NULL;
-    return span->base ? span->base + offset : NULL;
+    return span->base + offset;
 }
 
 #endif

@@ -126,6 +126,35 @@ static int fake_connect(void *self, const void *addresses, size_t stride, double
     return 0;
 }
 
+static int fake_region_attach(void *self, unsigned index, const struct sy_region *region, void *key,
+                              size_t room, struct sy_error *err)
+{
+    struct fake *f = self;
+
+    (void)index, (void)key, (void)room;
+    return sy_regions_check(f->host, region, err);
+}
+
+static int fake_region_connect(void *self, unsigned index, const void *keys, size_t stride,
+                               struct sy_error *err)
+{
+    struct fake *f = self;
+
+    (void)keys, (void)stride, (void)err;
+    sy_regions_attach(&f->regions, index);
+    return 0;
+}
+
+/* Requests are applied under the lock. */
+static void fake_region_detach(void *self, unsigned index)
+{
+    struct fake *f = self;
+
+    sy_regions_detach(&f->regions, index);
+    pthread_mutex_lock(&f->lock);
+    pthread_mutex_unlock(&f->lock);
+}
+
 static unsigned fake_reach(void *self, int pe)
 {
     struct fake *f = self;
@@ -351,6 +380,9 @@ SY_TRANSPORT_PLUGIN(fake) = {
     .address = fake_address,
     .connect = fake_connect,
     .reach = fake_reach,
+    .region_attach = fake_region_attach,
+    .region_connect = fake_region_connect,
+    .region_detach = fake_region_detach,
     .ctx_open = fake_ctx_open,
     .ctx_close = fake_ctx_close,
     .put = fake_put,

@@ -40,11 +40,11 @@ static struct sy_place place(int pe)
     return (struct sy_place){.node = pe / 2, .local = pe % 2, .host = "fuzz"};
 }
 
-static int window(unsigned index, struct sy_window *w)
+static int window(unsigned index, struct sy_region *w)
 {
     if (index >= WINDOWS)
         return -ENOENT;
-    *w = (struct sy_window){
+    *w = (struct sy_region){
         .base = window_base[0][index], .length = window_length[index], .fd = -1};
     return 0;
 }

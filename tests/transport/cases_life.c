@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,6 +92,103 @@ void case_beside(void)
     suite_swap(&other);
     use(4);
     suite_down();
+}
+
+/* ---- regions ---- */
+
+/* Between two pages that nobody may touch; a sealed file, or fd -1. */
+static struct sy_region new_region(size_t length, bool file)
+{
+    const size_t page = 4096;
+    int fd = file ? memfd_create("region", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
+    char *room = mmap(NULL, length + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (room == MAP_FAILED ||
+        (file && (fd < 0 || ftruncate(fd, (off_t)(length + page)) ||
+                  fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))) ||
+        mmap(room + page, length, PROT_READ | PROT_WRITE,
+             MAP_FIXED | (file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS), fd,
+             file ? (off_t)page : 0) == MAP_FAILED)
+        suite_give_up("no memory for a region: %s", strerror(errno));
+    return (struct sy_region){.kind = file ? SY_REGION_FILE : SY_REGION_CPU,
+                              .base = room + page,
+                              .length = length,
+                              .fd = fd,
+                              .fd_offset = page};
+}
+
+static void free_region(const struct sy_region *region)
+{
+    munmap(region->base - 4096, region->length + 2 * 4096);
+    if (region->fd >= 0)
+        close(region->fd);
+}
+
+/* Each PE has a part of everybody's region, at its end: puts, an atomic operation, gets. */
+static void use_region(const struct sy_region *region, uint64_t seed)
+{
+    size_t part = region->length / (size_t)suite.npes / 64 * 64;
+    uint64_t place = region->length - (size_t)(suite.pe + 1) * part;
+    char *data = malloc(part), *back = malloc(part);
+
+    for (int i = 0; i < suite.peers; i++) {
+        int pe = suite.peer[i];
+        suite_fill(data, part, seed + (uint64_t)pe);
+        suite_put(suite.ctx, (struct suite_place){pe, SUITE_LATE, place}, data, part, SY_BLOCKING);
+        suite_fence(suite.ctx);
+        suite_add(suite.ctx, (struct suite_place){pe, SUITE_LATE, place}, 3);
+        suite_quiet(suite.ctx, pe);
+        suite_get(suite.ctx, back, (struct suite_place){pe, SUITE_LATE, place}, part, SY_BLOCKING);
+        uint64_t word;
+        memcpy(&word, back, 8);
+        word -= 3;
+        memcpy(back, &word, 8);
+        CHECK(suite_differs(back, part, seed + (uint64_t)pe) < 0,
+              "what PE %d has is not what was put", pe);
+    }
+    suite_barrier();
+    for (int i = 0; i < suite.peers; i++) {
+        char *there = region->base + region->length - (size_t)(suite.peer[i] + 1) * part;
+        uint64_t word;
+        memcpy(&word, there, 8);
+        word -= 3;
+        memcpy(there, &word, 8);
+        CHECK(suite_differs(there, part, seed + (uint64_t)suite.pe) < 0,
+              "PE %d has put something else", suite.peer[i]);
+    }
+    free(data);
+    free(back);
+}
+
+/* A region is attached while there is traffic, used, detached and given back, and its number taken
+ * by another one of another length elsewhere; of any kind of memory that the plugin takes. */
+void case_regions(void)
+{
+    static const size_t lengths[] = {1 << 20, 1 << 16, 3 << 20, 1 << 18, 1 << 18};
+    struct sy_error err = {""};
+    int used = 0;
+
+    for (size_t round = 0; round < sizeof lengths / sizeof *lengths; round++) {
+        struct sy_region region = new_region(lengths[round], round % 2 == 0);
+        int rc = suite_attach(SUITE_LATE, &region, &err);
+        CHECK(!rc || rc == -EOPNOTSUPP || rc == -ECANCELED, "attach: %s: %s", strerror(-rc),
+              err.text);
+        CHECK(!rc || *err.text, "attach: no words for %s", strerror(-rc));
+        use(round + 100);
+        if (!rc) {
+            use_region(&region, 1000 * round);
+            suite_detach(SUITE_LATE);
+            used++;
+        }
+        free_region(&region);
+        use(round + 200);
+    }
+    CHECK(used >= 3, "only %d regions could be attached", used);
+    struct sy_region device = new_region(1 << 16, false);
+    device.kind = SY_REGION_DEVICE;
+    int rc = suite_attach(SUITE_LATE, &device, &err);
+    CHECK(rc == -EOPNOTSUPP, "memory of a device: %s", strerror(-rc));
+    free_region(&device);
 }
 
 /* Opened, used and closed several times in one process; nothing is left over. */

@@ -197,7 +197,7 @@ static void be_pe(int pe, const struct job_case *life)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     suite.pe = pe;
     for (unsigned w = 0; w < SUITE_WINDOWS; w++)
-        suite.window[w] = (struct sy_window){.base = suite_memory(pe, w),
+        suite.window[w] = (struct sy_region){.base = suite_memory(pe, w),
                                              .length = layout[w].length,
                                              .fd = w == SUITE_UNMAPPED ? -1 : files[pe],
                                              .fd_offset = layout[w].offset};

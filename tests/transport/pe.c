@@ -108,9 +108,9 @@ static struct sy_place host_place(int pe)
                              .host = host_name[pe / suite.per_node]};
 }
 
-static int host_window(unsigned index, struct sy_window *window)
+static int host_window(unsigned index, struct sy_region *window)
 {
-    if (index >= SUITE_WINDOWS)
+    if (index >= SY_REGIONS || !suite.window[index].base)
         return -ENOENT;
     *window = suite.window[index];
     return 0;
@@ -118,7 +118,7 @@ static int host_window(unsigned index, struct sy_window *window)
 
 static void *host_memory(int pe, unsigned window, uint64_t offset, size_t length)
 {
-    if (pe < 0 || pe >= suite.npes || window >= SUITE_WINDOWS)
+    if (pe < 0 || pe >= suite.npes || window >= SY_REGIONS)
         return NULL;
     char *base = pe == suite.pe ? suite.window[window].base : suite.mapped[pe][window];
     if (!base || offset > suite.window[window].length ||
@@ -346,6 +346,33 @@ static void close_instance(void)
         instance[0] = instance[1];
 }
 
+/* What a PE's regions are reached by. */
+struct keys {
+    int length[SUITE_WINDOWS];
+    char key[SUITE_WINDOWS][SY_REGION_KEY];
+};
+
+static struct keys own_keys; /* for suite_connect */
+
+/* Returns what region_attach does. */
+static int attach(unsigned w, struct sy_error *err)
+{
+    memset(own_keys.key[w], 0, SY_REGION_KEY);
+    own_keys.length[w] = suite.table->region_attach(suite.self, w, &suite.window[w],
+                                                    own_keys.key[w], SY_REGION_KEY, err);
+    return own_keys.length[w];
+}
+
+/* keys: npes of SY_REGION_KEY bytes. */
+static int connect_region(unsigned w, const char *keys, struct sy_error *err)
+{
+    bool any = false;
+
+    for (int i = 0; i < suite.npes * SY_REGION_KEY; i++)
+        any |= keys[i];
+    return suite.table->region_connect(suite.self, w, any ? keys : NULL, SY_REGION_KEY, err);
+}
+
 int suite_open(struct sy_error *err)
 {
     char name[64];
@@ -367,8 +394,9 @@ int suite_open(struct sy_error *err)
         return rc;
     instance[instances].self = suite.self;
     instance[instances++].fd = -1;
-    for (unsigned w = 0; w < SUITE_WINDOWS && !rc; w++)
-        rc = suite.table->mem_register(suite.self, w, &suite.window[w], err);
+    for (unsigned w = 0; w < SUITE_WINDOWS && rc >= 0; w++)
+        rc = attach(w, err);
+    rc = rc < 0 ? rc : 0;
     if (!rc)
         rc = suite.table->ctx_open(suite.self, 0, &suite.ctx, err);
     if (rc)
@@ -395,8 +423,10 @@ static void enter_peer(int pe)
 
 int suite_connect(double seconds, struct sy_error *err)
 {
-    static char address[SUITE_BLOB];
     enum { ROOM = 128 };
+    static char address[SUITE_BLOB], all[SUITE_PES][ROOM];
+    static char keys[SUITE_WINDOWS][SUITE_PES][SY_REGION_KEY];
+    struct keys theirs;
 
     memset(address, 0, sizeof address);
     size_t length = suite.table->address(suite.self, address, ROOM);
@@ -404,16 +434,74 @@ int suite_connect(double seconds, struct sy_error *err)
     for (size_t i = ROOM; i < sizeof address; i++)
         past |= address[i];
     CHECK(!past, "address: wrote %zu bytes, past its room", length);
-    suite_exchange(address, ROOM);
+    memcpy(address + ROOM, &own_keys, sizeof own_keys);
+    suite_exchange(address, ROOM + sizeof own_keys);
+    for (int pe = 0; pe < suite.npes; pe++) {
+        memcpy(all[pe], suite.shared->blob[pe], ROOM);
+        memcpy(&theirs, suite.shared->blob[pe] + ROOM, sizeof theirs);
+        for (unsigned w = 0; w < SUITE_WINDOWS; w++)
+            memcpy(keys[w][pe], theirs.key[w], SY_REGION_KEY);
+    }
     err->text[0] = '\0';
-    int rc = suite.table->connect(suite.self, suite.shared->blob, SUITE_BLOB, seconds, err);
+    int rc = suite.table->connect(suite.self, all, ROOM, seconds, err);
     if (rc)
         return rc;
     for (int pe = 0; pe < suite.npes; pe++)
         enter_peer(pe);
+    for (unsigned w = 0; w < SUITE_WINDOWS && !rc; w++)
+        rc = connect_region(w, keys[w][0], err);
+    if (rc)
+        return rc;
     instance[instances - 1].fd = suite.table->wait_fd(suite.self);
     start_progress();
     return 0;
+}
+
+int suite_attach(unsigned index, const struct sy_region *region, struct sy_error *err)
+{
+    static char keys[SUITE_PES][SY_REGION_KEY];
+    struct {
+        int length;
+        char key[SY_REGION_KEY];
+    } own = {.length = 0}, other;
+    bool good = true;
+
+    suite.window[index] = *region;
+    suite.mapped[suite.pe][index] = region->kind == SY_REGION_DEVICE ? NULL : region->base;
+    own.length = suite.table->region_attach(suite.self, index, region, own.key, sizeof own.key,
+                                            err);
+    suite_exchange(&own, sizeof own);
+    for (int pe = 0; pe < suite.npes; pe++) {
+        memcpy(&other, suite.shared->blob[pe], sizeof other);
+        memcpy(keys[pe], other.key, sizeof keys[pe]);
+        good &= other.length >= 0;
+    }
+    int rc;
+    if (good) {
+        rc = connect_region(index, keys[0], err);
+        for (int pe = 0; pe < suite.npes; pe++)
+            if (pe != suite.pe && suite.table->reach(suite.self, pe) & SY_REACH_MAP)
+                suite.mapped[pe][index] = suite.table->mem_pointer(suite.self, pe, index);
+        suite_barrier();
+        return rc;
+    }
+    rc = own.length < 0 ? own.length : -ECANCELED;
+    if (own.length >= 0)
+        suite.table->region_detach(suite.self, index);
+    memset(&suite.window[index], 0, sizeof suite.window[index]);
+    suite_barrier();
+    return rc;
+}
+
+void suite_detach(unsigned index)
+{
+    suite_quiet(suite.ctx, SY_ALL_PES);
+    suite_barrier();
+    suite.window[index].base = NULL;
+    for (int pe = 0; pe < suite.npes; pe++)
+        suite.mapped[pe][index] = NULL;
+    suite.table->region_detach(suite.self, index);
+    suite_barrier();
 }
 
 void suite_close(void)

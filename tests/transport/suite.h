@@ -39,6 +39,7 @@
     X(random)                                                                                      \
     X(passive)                                                                                     \
     X(threads)                                                                                     \
+    X(regions)                                                                                     \
     X(idle)                                                                                        \
     X(raise)
 
@@ -57,6 +58,7 @@ enum {
     SUITE_HEAP = 0,     /* 16 MB */
     SUITE_CONTROL = 1,  /* 64 KB */
     SUITE_UNMAPPED = 2, /* 256 KB */
+    SUITE_LATE = 200,   /* the region of case `regions` */
     SUITE_GUARD = 65536 /* bytes before and behind each window that nobody may write */
 };
 
@@ -84,12 +86,17 @@ struct suite {
     bool may_lose;   /* host->lost is no failure */
     bool verbose;
     uint64_t seed;
-    int peer[SUITE_PES], peers; /* PEs that are reached by the plugin */
-    struct sy_window window[SUITE_WINDOWS];
-    char *mapped[SUITE_PES][SUITE_WINDOWS]; /* by mem_pointer or as neighbours; or NULL */
+    int peer[SUITE_PES], peers;          /* PEs that are reached by the plugin */
+    struct sy_region window[SY_REGIONS]; /* those that are not there have no base */
+    char *mapped[SUITE_PES][SY_REGIONS]; /* by mem_pointer or as neighbours; or NULL */
 };
 
 extern struct suite suite;
+
+/* Attaches a region on all PEs, as the core does: 0, or what the plugin answered with err. Then
+ * detaches it. Collective. */
+int suite_attach(unsigned index, const struct sy_region *region, struct sy_error *err);
+void suite_detach(unsigned index);
 
 /* main.c: memory of PE `pe`, made before the processes were. */
 char *suite_memory(int pe, unsigned window);
@@ -113,9 +120,9 @@ _Noreturn void suite_give_up(const char *fmt, ...) __attribute__((format(printf,
             suite_fail(__FILE__, __LINE__, __VA_ARGS__);                                           \
     } while (0)
 
-/* The plugin's life, in the order in which the core goes: suite_open is open, mem_register,
- * ctx_open and address; suite_connect is connect, reach and mem_pointer, and starts the progress
- * thread. Both return what the plugin did. */
+/* The plugin's life, in the order in which the core goes: suite_open is open, region_attach,
+ * ctx_open and address; suite_connect is connect, reach, mem_pointer and region_connect, and starts
+ * the progress thread. Both return what the plugin did. */
 int suite_open(struct sy_error *err);
 int suite_connect(double seconds, struct sy_error *err);
 void suite_close(void);

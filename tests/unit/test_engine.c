@@ -34,9 +34,9 @@ static struct sy_place place(int pe)
     return (struct sy_place){.node = pe, .host = "test"};
 }
 
-static int window(unsigned index, struct sy_window *w)
+static int window(unsigned index, struct sy_region *w)
 {
-    *w = (struct sy_window){.base = memory, .length = MEMORY, .fd = -1};
+    *w = (struct sy_region){.base = memory, .length = MEMORY, .fd = -1};
     return index ? -ENOENT : 0;
 }
 

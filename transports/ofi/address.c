@@ -6,19 +6,17 @@
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
 
-/* Begins what a PE tells the others; then, for each of `native` windows, key and base as far as the
- * provider wants them; then the endpoint's name. */
+/* Begins what a PE tells the others; then the endpoint's name. */
 struct address_head {
     uint32_t provider; /* hash: PEs with another provider cannot be reached */
-    uint8_t native;    /* windows from 0 on that can be reached natively */
     uint8_t name;      /* bytes of the endpoint's name */
-    uint8_t parts;     /* what there is for each window: PART_ bits */
+    uint8_t parts;     /* of keys of regions: sy_ofi_key_parts */
     uint8_t protocol;  /* of messages */
     uint16_t wakeup;   /* port, in the network's order; 0: not needed */
     unsigned char nonce[OFI_NONCE];
 };
 
-enum { PROTOCOL = 4, PART_KEY = 1, PART_BASE = 2 };
+enum { PROTOCOL = 5 };
 
 static uint32_t address_provider_hash(struct ofi_state *ofi)
 {
@@ -28,22 +26,10 @@ static uint32_t address_provider_hash(struct ofi_state *ofi)
     return (uint32_t)sy_hash(name, strlen(name), format);
 }
 
-/* Bytes that an address spends on each window. */
-static size_t window_bytes(unsigned parts)
-{
-    return (parts & PART_KEY ? sizeof(uint64_t) : 0) + (parts & PART_BASE ? sizeof(uint64_t) : 0);
-}
-
-static bool address_usable(struct ofi_state *ofi, unsigned window)
-{
-    return ofi->mr[window] && fi_mr_key(ofi->mr[window]) != FI_KEY_NOTAVAIL;
-}
-
 size_t sy_ofi_address(void *self, void *buffer, size_t room)
 {
     struct ofi_state *ofi = self;
     struct address_head head = {.provider = address_provider_hash(ofi), .protocol = PROTOCOL};
-    const struct ofi_traits *traits = &ofi->traits;
     char *at = (char *)buffer + sizeof head, name[256];
     size_t length = sizeof name;
 
@@ -52,22 +38,10 @@ size_t sy_ofi_address(void *self, void *buffer, size_t room)
         ofi->mute = true;
         return 0;
     }
-    head.wakeup = traits->wakeup ? ofi->wakeup.port : 0;
+    head.wakeup = ofi->traits.wakeup ? ofi->wakeup.port : 0;
     head.name = (uint8_t)length;
     memcpy(head.nonce, ofi->nonce, sizeof head.nonce);
-    head.parts = (uint8_t)((traits->prov_key ? PART_KEY : 0) | (traits->virt_addr ? PART_BASE : 0));
-    room -= sizeof head + length;
-    /* Windows for which there is no place left are reached by messages. */
-    for (unsigned w = 0;
-         w < ofi->windows && address_usable(ofi, w) && window_bytes(head.parts) <= room; w++) {
-        uint64_t key = fi_mr_key(ofi->mr[w]), base = (uintptr_t)ofi->window[w].base;
-        if (traits->prov_key)
-            memcpy(at, &key, sizeof key), at += sizeof key;
-        if (traits->virt_addr)
-            memcpy(at, &base, sizeof base), at += sizeof base;
-        room -= window_bytes(head.parts);
-        head.native++;
-    }
+    head.parts = (uint8_t)sy_ofi_key_parts(ofi);
     memcpy(at, name, length);
     memcpy(buffer, &head, sizeof head);
     return (size_t)(at + length - (char *)buffer);
@@ -94,24 +68,15 @@ static int address_meet(struct ofi_state *ofi, int pe, const char *address, size
     struct address_head head;
 
     memcpy(&head, address, sizeof head);
-    size_t windows = head.native * window_bytes(head.parts);
     if (ofi->mute || head.provider != address_provider_hash(ofi) || !head.name ||
-        address_is_foreign(ofi, pe, head.protocol) || head.native > OFI_WINDOWS ||
-        sizeof head + windows + head.name > stride)
+        address_is_foreign(ofi, pe, head.protocol) || sizeof head + head.name > stride)
         return 0;
     const char *at = address + sizeof head;
     int rc = sy_ofi_pair_key(peer, head.nonce);
-    for (unsigned w = 0; w < head.native && !rc; w++) {
-        if (head.parts & PART_KEY)
-            memcpy(&peer->key[w], at, sizeof peer->key[w]), at += sizeof peer->key[w];
-        else
-            rc = sy_ofi_window_key(ofi, pe, head.nonce, w, peer->key);
-        if (head.parts & PART_BASE)
-            memcpy(&peer->base[w], at, sizeof peer->base[w]), at += sizeof peer->base[w];
-        peer->native |= 1u << w;
-    }
     if (rc)
         return rc;
+    peer->parts = head.parts;
+    memcpy(peer->nonce, head.nonce, sizeof peer->nonce);
     char name[256] = {0};
     memcpy(name, at, head.name);
     int count = fi_av_insert(ofi->av, name, 1, &peer->address, 0, NULL);
@@ -129,8 +94,6 @@ int sy_ofi_connect(void *self, const void *addresses, size_t stride, double seco
     int npes = ofi->host->npes;
 
     int rc = sy_regions_open(&ofi->regions, ofi->host, false, err);
-    if (!rc)
-        rc = sy_regions_fits(&ofi->regions, err);
     if (rc)
         return rc;
     ofi->peer = calloc((size_t)npes, sizeof *ofi->peer);

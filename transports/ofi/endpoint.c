@@ -1,4 +1,4 @@
-/* Fabric, domain, address vector, endpoints, registered memory. */
+/* Fabric, domain, address vector, endpoints. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,10 +114,7 @@ int sy_ofi_domain_open(struct ofi_state *ofi, struct sy_error *err)
 void sy_ofi_endpoints_close(struct ofi_state *ofi)
 {
     /* Registered memory may be bound to an endpoint, which then must outlive it. */
-    for (unsigned w = 0; w < OFI_WINDOWS; w++) {
-        close_fid(ofi->mr[w] ? &ofi->mr[w]->fid : NULL);
-        ofi->mr[w] = NULL;
-    }
+    sy_ofi_regions_close(ofi);
     for (unsigned i = ofi->endpoints; i-- > 0;)
         endpoint_close(&ofi->endpoint[i]);
     sy_ofi_wakeup_close(ofi);
@@ -132,51 +129,4 @@ void sy_ofi_domain_close(struct ofi_state *ofi)
     ofi->av = NULL;
     ofi->fid_domain = NULL;
     ofi->fabric = NULL;
-}
-
-/* ---- memory ---- */
-
-int sy_ofi_register(void *self, unsigned index, const struct sy_window *window,
-                    struct sy_error *err)
-{
-    struct ofi_state *ofi = self;
-    uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
-    struct fid_mr *mr;
-
-    if (index >= OFI_WINDOWS)
-        return ofi->host->fail(err, E2BIG, "more than %d windows", OFI_WINDOWS);
-    ofi->window[index] = *window;
-    ofi->windows = index + 1;
-    if (!window->length || !ofi->traits.rma)
-        return 0;
-    if (ofi->traits.local_mr)
-        access |= FI_READ | FI_WRITE | FI_SEND;
-    int rc = sy_ofi_window_key(ofi, ofi->host->pe, ofi->nonce, index, ofi->key);
-    if (rc)
-        return ofi->host->fail(err, -rc, "a key of memory: %s", strerror(-rc));
-    rc = fi_mr_reg(ofi->fid_domain, window->base, window->length, access, 0, ofi->key[index], 0,
-                   &mr, NULL);
-    if (!rc) {
-        ofi->mr[index] = mr;
-        if (ofi->traits.enable_mr && !(rc = fi_mr_bind(mr, &ofi->endpoint[0].ep->fid, 0)))
-            rc = fi_mr_enable(mr);
-    }
-    if (!rc)
-        return 0;
-    char what[128];
-    snprintf(what, sizeof what,
-             "registering %zu bytes of symmetric memory (less of it: SHMEM_SYMMETRIC_SIZE)",
-             window->length);
-    return sy_ofi_fail(ofi, err, rc, what);
-}
-
-void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t length)
-{
-    for (unsigned w = 0; w < ofi->windows; w++) {
-        size_t offset = (uintptr_t)address - (uintptr_t)ofi->window[w].base;
-        if (ofi->mr[w] && offset < ofi->window[w].length &&
-            length <= ofi->window[w].length - offset)
-            return fi_mr_desc(ofi->mr[w]);
-    }
-    return NULL;
 }

@@ -52,7 +52,7 @@ static int keys_ofi_derive(struct ofi_state *ofi, const char *purpose,
     return rc;
 }
 
-/* Keys of windows are even and those of memory for this process alone are odd. */
+/* Keys of regions are even and those of memory for this process alone are odd. */
 static uint64_t keys_ofi_key_mask(struct ofi_state *ofi)
 {
     size_t bytes = ofi->info->domain_attr->mr_key_size;
@@ -66,27 +66,17 @@ uint64_t sy_ofi_local_key(struct ofi_state *ofi)
            keys_ofi_key_mask(ofi);
 }
 
-static bool keys_ofi_is_among(uint64_t key, const uint64_t *keys, unsigned count)
+/* Where the provider's keys are short two regions of a PE could have the same, so that the region's
+ * number takes the place of some bits. */
+int sy_ofi_region_key(struct ofi_state *ofi, int pe, const unsigned char nonce[OFI_NONCE],
+                      unsigned index, uint64_t *key)
 {
-    for (unsigned i = 0; i < count; i++)
-        if (keys[i] == key)
-            return true;
-    return false;
-}
-
-/* Where the provider's keys are short two windows of a PE could have the same: the later one takes
- * the next that is free. */
-int sy_ofi_window_key(struct ofi_state *ofi, int pe, const unsigned char nonce[OFI_NONCE],
-                      unsigned window, uint64_t *keys)
-{
-    const uint32_t number[2] = {(uint32_t)pe, window};
+    const uint32_t number[2] = {(uint32_t)pe, index};
     const struct sy_auth_part part[2] = {{nonce, OFI_NONCE}, {number, sizeof number}};
-    uint64_t key = 0, mask = keys_ofi_key_mask(ofi) & ~UINT64_C(1);
-    int rc = keys_ofi_derive(ofi, for_memory, part, &key, sizeof key);
+    uint64_t mask = keys_ofi_key_mask(ofi), numbers = mask < UINT64_MAX ? 2 * SY_REGIONS - 1 : 1;
+    int rc = keys_ofi_derive(ofi, for_memory, part, key, sizeof *key);
 
-    for (key &= mask; keys_ofi_is_among(key, keys, window); key = (key + 2) & mask)
-        ;
-    keys[window] = key;
+    *key = ((*key & ~numbers) | (index * 2 & numbers & ~UINT64_C(1))) & mask;
     return rc;
 }
 

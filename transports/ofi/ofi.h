@@ -8,7 +8,8 @@
  * rma.c        put and get by the provider's own remote memory access; fence and quiet
  * progress.c   polls completion queues; when the core's progress thread sleeps and wakes
  * serve.c      the target's side: applies records, sends replies
- * endpoint.c   fabric, domain, address vector, endpoints, registered memory
+ * endpoint.c   fabric, domain, address vector, endpoints
+ * region.c     registered memory, and how that of others is reached
  * wakeup.c     what wakes a PE that computes where the main queue cannot
  * probe.c      whether the hosts of PEs that owe something still answer
  * message.c    requests to other PEs: messages, their records, credit and acknowledgement
@@ -45,7 +46,6 @@
 #include "util/count.h"
 #include "util/siphash.h"
 
-#define OFI_WINDOWS 8
 #define OFI_MESSAGE 8192 /* bytes of a message, header included */
 #define OFI_SMALL                                                                                  \
     4096 /* puts up to this length travel as messages where CPUs do the work anyway                \
@@ -164,9 +164,9 @@ struct ofi_peer {
     struct sockaddr_in6 wakeup;
     bool known;
     int pe;
-    uint64_t key[OFI_WINDOWS], base[OFI_WINDOWS];
+    unsigned parts; /* of its keys of regions: see region.c */
+    unsigned char nonce[OFI_NONCE];
     uint64_t secret[2]; /* the key of this pair */
-    uint32_t native;    /* bit w: window w can be reached natively */
     unsigned patience;  /* see wakeup.c */
 
     uint32_t sent, acked, asked; /* requests: sent, acknowledged, acknowledgement asked for up to */
@@ -256,6 +256,19 @@ struct ofi_offers {
     struct fi_info *tried;
 };
 
+/* How a region of another PE is reached natively. */
+struct ofi_remote {
+    uint64_t key, base;
+    bool native;
+};
+
+/* A region that is attached (region.c). */
+struct ofi_region {
+    struct sy_region own; /* length 0: nothing to be found here */
+    struct fid_mr *mr;
+    struct ofi_remote *remote; /* npes of them; NULL: no PE's is reached natively */
+};
+
 /* See wakeup.c. */
 struct ofi_wakeup {
     int fd;        /* -1: neither this PE nor another takes any */
@@ -297,11 +310,9 @@ struct ofi_state {
     struct fid_fabric *fabric;
     struct fid_domain *fid_domain;
     struct fid_av *av;
-    struct sy_window window[OFI_WINDOWS];
-    struct sy_regions regions; /* for the requests of others */
-    struct fid_mr *mr[OFI_WINDOWS];
-    uint64_t key[OFI_WINDOWS]; /* that are asked for */
-    unsigned windows;
+    struct sy_regions regions;            /* for the requests of others */
+    struct ofi_region region[SY_REGIONS]; /* see region.c */
+    unsigned region_count;                /* no number from here on has been attached */
     unsigned char nonce[OFI_NONCE];
     struct ofi_peer *peer; /* npes */
     struct ofi_offers offers;
@@ -450,8 +461,15 @@ int sy_ofi_domain_open(struct ofi_state *ofi, struct sy_error *err);
 void sy_ofi_endpoints_close(struct ofi_state *ofi);
 void sy_ofi_domain_close(struct ofi_state *ofi);
 int sy_ofi_endpoint_open(struct ofi_endpoint *endpoint, struct sy_error *err);
-int sy_ofi_register(void *self, unsigned index, const struct sy_window *window,
-                    struct sy_error *err);
+
+/* region.c */
+int sy_ofi_region_attach(void *self, unsigned index, const struct sy_region *region, void *key,
+                         size_t room, struct sy_error *err);
+int sy_ofi_region_connect(void *self, unsigned index, const void *keys, size_t stride,
+                          struct sy_error *err);
+void sy_ofi_region_detach(void *self, unsigned index);
+void sy_ofi_regions_close(struct ofi_state *ofi);
+unsigned sy_ofi_key_parts(const struct ofi_state *ofi);
 void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t length);
 
 /* address.c */
@@ -463,8 +481,8 @@ void sy_ofi_disconnect(struct ofi_state *ofi);
 /* keys.c */
 int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err);
 uint64_t sy_ofi_local_key(struct ofi_state *ofi);
-int sy_ofi_window_key(struct ofi_state *ofi, int pe, const unsigned char nonce[OFI_NONCE],
-                      unsigned window, uint64_t *keys);
+int sy_ofi_region_key(struct ofi_state *ofi, int pe, const unsigned char nonce[OFI_NONCE],
+                      unsigned index, uint64_t *key);
 int sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE]);
 
 /* contact.c */

@@ -97,7 +97,6 @@ static void plugin_close(void *self)
         sy_ofi_library.freeinfo(ofi->info);
     sy_ofi_serve_close(ofi);
     sy_ofi_disconnect(ofi);
-    explicit_bzero(ofi->key, sizeof ofi->key);
     free(ofi);
 }
 
@@ -296,7 +295,9 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .address = sy_ofi_address,
     .connect = sy_ofi_connect,
     .reach = plugin_reach,
-    .mem_register = sy_ofi_register,
+    .region_attach = sy_ofi_region_attach,
+    .region_connect = sy_ofi_region_connect,
+    .region_detach = sy_ofi_region_detach,
     .ctx_open = plugin_ctx_open,
     .ctx_close = plugin_ctx_close,
     .put = sy_ofi_put,

@@ -107,7 +107,9 @@ static int request_asking(struct ofi_peer *peer, size_t bytes, char **room, void
 
 static bool request_is_native(struct ofi_state *ofi, const struct sy_transfer *t)
 {
-    return ofi->traits.rma && ofi->peer[t->pe].native >> t->window & 1;
+    const struct ofi_remote *remote = t->window < SY_REGIONS ? ofi->region[t->window].remote : NULL;
+
+    return remote && remote[t->pe].native;
 }
 
 /* ---- put, get ---- */

@@ -108,9 +108,9 @@ static ssize_t ofi_rma_issue(struct sy_transport_ctx *ctx, const struct sy_trans
     struct ofi_state *ofi = ctx->ofi;
     const struct ofi_peer *peer = &ofi->peer[t->pe];
     const struct iovec iov = {.iov_base = (char *)t->local + done, .iov_len = length};
-    const struct fi_rma_iov remote = {.addr = peer->base[t->window] + t->offset + done,
-                                      .len = length,
-                                      .key = peer->key[t->window]};
+    const struct ofi_remote *region = &ofi->region[t->window].remote[t->pe];
+    const struct fi_rma_iov remote = {
+        .addr = region->base + t->offset + done, .len = length, .key = region->key};
     void *descriptor;
 
     if (!op)

@@ -74,7 +74,7 @@ void sy_shm_describe(const struct shm_state *shm, struct shm_holding *mine)
     r->windows = shm->windows;
     mine->fd[0] = -1;
     for (unsigned i = 0; i < shm->windows; i++) {
-        const struct sy_window *w = &shm->window[i];
+        const struct sy_region *w = &shm->region[i].own;
         r->length[i] = w->length;
         r->offset[i] = w->fd < 0 || !w->length ? -1 : (int64_t)w->fd_offset;
         if (r->offset[i] < 0)

@@ -86,12 +86,16 @@ void sy_shm_service_close(struct shm_state *shm)
 static uint32_t service_apply(struct shm_state *shm, struct slot *slot)
 {
     char words[sizeof slot->words];
+    uint32_t answer;
 
     memcpy(words, slot->words, sizeof words);
     sy_regions_ensure(&shm->regions);
     if (sy_record_data(words) > CHUNK || sy_record_reply(words) < 0)
         return EFAULT;
-    return sy_apply(&shm->regions, words, slot->data, slot->data) ? EFAULT : 0;
+    pthread_mutex_lock(&shm->serving);
+    answer = sy_apply(&shm->regions, words, slot->data, slot->data) ? EFAULT : 0;
+    pthread_mutex_unlock(&shm->serving);
+    return answer;
 }
 
 int sy_shm_service_progress(struct shm_state *shm)

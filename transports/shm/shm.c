@@ -39,6 +39,7 @@ static int shm_open_plugin(const struct sy_host *host, const struct sy_instance 
         return host->fail(err, ENOMEM, "no memory for an instance");
     *shm = (struct shm_state){.host = host,
                               .settings = instance->settings,
+                              .serving = PTHREAD_MUTEX_INITIALIZER,
                               .listener = -1,
                               .mailbox_fd = -1,
                               .doorbell = -1};
@@ -54,26 +55,13 @@ static void shm_close(void *self)
 {
     struct shm_state *shm = self;
 
+    sy_shm_regions_close(shm);
     sy_shm_unmap(shm);
     sy_shm_service_close(shm);
     sy_regions_close(&shm->regions);
     if (shm->listener >= 0)
         close(shm->listener);
     free(shm);
-}
-
-static int shm_register(void *self, unsigned index, const struct sy_window *window,
-                        struct sy_error *err)
-{
-    struct shm_state *shm = self;
-
-    if (index >= SHM_WINDOWS)
-        return shm->host->fail(err, E2BIG, "more than %d windows", SHM_WINDOWS);
-    shm->window[index] = *window;
-    shm->windows = index + 1;
-    if ((window->fd < 0 || !shm->settings->map) && window->length && !shm->mailbox)
-        return sy_shm_service_open(shm, err);
-    return 0;
 }
 
 static size_t shm_address(void *self, void *buffer, size_t room)
@@ -131,11 +119,16 @@ static void *shm_pointer(void *self, int pe, unsigned window)
 {
     struct shm_state *shm = self;
     struct shm_peer *peer = sy_shm_peer_of(shm, pe);
+    const struct shm_region *region = &shm->region[window % SY_REGIONS];
 
-    if (peer && peer->file >= 0)
+    if (!peer || window >= SY_REGIONS || !region->attached)
+        return NULL;
+    if (!region->early)
+        return region->map ? region->map[peer - shm->peer] : NULL;
+    if (peer->file >= 0)
         sy_shm_map_late(shm, peer);
-    if (!peer || !peer->map || window >= peer->record.windows || peer->record.offset[window] < 0 ||
-        peer->record.length[window] != shm->window[window].length || !peer->record.length[window])
+    if (!peer->map || window >= peer->record.windows || peer->record.offset[window] < 0 ||
+        peer->record.length[window] != region->own.length || !region->own.length)
         return NULL;
     return peer->map + peer->record.offset[window];
 }
@@ -210,7 +203,9 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .connect = shm_connect,
     .reach = shm_reach,
     .mem_pointer = shm_pointer,
-    .mem_register = shm_register,
+    .region_attach = sy_shm_region_attach,
+    .region_connect = sy_shm_region_connect,
+    .region_detach = sy_shm_region_detach,
     .put = shm_put,
     .get = shm_get,
     .amo = shm_amo,

@@ -3,6 +3,7 @@
  * shm.c      the plugin's table
  * exchange.c hands the PEs' files round over a UNIX socket and maps them; lead.c is the part of the
  *            PE that gathers them
+ * region.c   regions that come and go after the exchange
  * service.c  reaches windows that cannot be mapped through a mailbox that their owner serves */
 #ifndef SY_TRANSPORTS_SHM_H
 #define SY_TRANSPORTS_SHM_H
@@ -41,14 +42,21 @@ struct shm_settings {
     bool map; /* SHMEM_SHM_MAP */
 };
 
+/* A region that is attached, and where those of the node's PEs are. */
+struct shm_region {
+    struct sy_region own;
+    bool attached, early; /* early: handed round by the exchange, so it is in peer->map */
+    char **map;           /* node_size mappings, or NULLs; NULL: none yet, or early */
+};
+
 /* An instance. */
 struct shm_state {
     const struct sy_host *host;
     const struct shm_settings *settings;
-    struct sy_window window[SHM_WINDOWS];
-    unsigned windows;
-    int listener;  /* before connect */
-    char name[16]; /* of the listener, in the abstract namespace */
+    struct shm_region region[SY_REGIONS];
+    unsigned windows; /* of them, the first ones, are handed round by the exchange */
+    int listener;     /* before connect */
+    char name[16];    /* of the listener, in the abstract namespace */
     unsigned name_length;
     struct shm_peer *peer; /* node_size of them, by index on the node */
     int node, node_size;
@@ -58,6 +66,7 @@ struct shm_state {
     int mailbox_fd, doorbell;
     struct shm_mailbox *mailbox;
     struct sy_regions regions;
+    pthread_mutex_t serving;                            /* held while a request is applied */
     _Atomic uint64_t asked, moved, served, mapped_late; /* shm.c has the rows; by any thread */
 };
 
@@ -70,6 +79,14 @@ void sy_shm_unmap(struct shm_state *shm);
 /* Maps the file of a PE that has not been used before; where that fails peer->map stays NULL, and a
  * line says why. */
 void sy_shm_map_late(struct shm_state *shm, struct shm_peer *peer);
+
+/* region.c: the members of the table */
+int sy_shm_region_attach(void *self, unsigned index, const struct sy_region *region, void *key,
+                         size_t room, struct sy_error *err);
+int sy_shm_region_connect(void *self, unsigned index, const void *keys, size_t stride,
+                          struct sy_error *err);
+void sy_shm_region_detach(void *self, unsigned index);
+void sy_shm_regions_close(struct shm_state *shm);
 
 /* service.c */
 size_t sy_shm_mailbox_size(void);

@@ -184,12 +184,50 @@ static int tcp_connect(void *self, const void *addresses, size_t stride, double 
     if (!rc)
         rc = sy_regions_open(&tcp->regions, tcp->host, true, err);
     if (!rc)
-        rc = sy_regions_fits(&tcp->regions, err);
-    if (!rc)
         rc = sy_tcp_peers_open(tcp, err);
     if (!rc)
         tcp_check_limits(tcp);
     return rc;
+}
+
+/* The engine checks requests against regions, and keys travel with no request. */
+static int tcp_region_attach(void *self, unsigned index, const struct sy_region *region, void *key,
+                             size_t room, struct sy_error *err)
+{
+    struct tcp *tcp = self;
+
+    (void)index, (void)key, (void)room;
+    return sy_regions_check(tcp->host, region, err);
+}
+
+static int tcp_region_connect(void *self, unsigned index, const void *keys, size_t stride,
+                              struct sy_error *err)
+{
+    struct tcp *tcp = self;
+
+    (void)keys, (void)stride, (void)err;
+    sy_regions_attach(&tcp->regions, index);
+    return 0;
+}
+
+/* Requests are applied under the poll lock, so when it has been taken nobody is at the region any
+ * more. A large payload that has not come in full may go on after that; its sender breaks the
+ * rules. Replies that were sent by reference are complete: whoever asked for them has had them, and
+ * a new connection goes on where the other side has got to. */
+static void tcp_region_detach(void *self, unsigned index)
+{
+    struct tcp *tcp = self;
+
+    sy_regions_detach(&tcp->regions, index);
+    sy_tcp_poll_lock(tcp);
+    unsigned count = sy_engine_peers(&tcp->engine);
+    for (unsigned i = 0; i < count; i++) {
+        struct tcp_peer *peer = sy_tcp_peer_at(tcp, i);
+        if (peer->stream.in.payload && peer->payload_region == index &&
+            !(peer->stream.in.flags & TCP_FRAME_REPLIES))
+            sy_tcp_stream_breached(&peer->stream, "it writes to memory that is no longer there");
+    }
+    sy_tcp_poll_unlock(tcp);
 }
 
 static unsigned tcp_reach(void *self, int pe)
@@ -255,6 +293,9 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .address = tcp_address,
     .connect = tcp_connect,
     .reach = tcp_reach,
+    .region_attach = tcp_region_attach,
+    .region_connect = tcp_region_connect,
+    .region_detach = tcp_region_detach,
     .ctx_open = sy_engine_ctx_open,
     .ctx_close = sy_engine_ctx_close,
     .put = sy_engine_put,

@@ -1,5 +1,6 @@
 /* The tables of windows.h. Knows nothing of transports: it is told where peers' memory is. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -23,30 +24,146 @@ static char **windows_new_table(int npes)
     return table == MAP_FAILED ? NULL : table;
 }
 
-static void windows_add(char *base, size_t length, int fd, uint64_t fd_offset)
+/* ---- ranges of addresses ---- */
+
+/* The program's addresses, sorted, without overlaps. Read without a lock, again where the version
+ * has changed meanwhile or is odd. What is read of a change that is under way is wrong, but within
+ * the array: the members are read by acquire, so before the version is read again, and written by
+ * release, so after it has become odd. */
+static struct {
+    _Atomic uint32_t version;
+    _Atomic unsigned count;
+    struct {
+        _Atomic uintptr_t base;
+        _Atomic size_t length;
+        _Atomic unsigned window;
+    } at[SY_REGIONS];
+} ranges;
+
+#define READ(member)         atomic_load_explicit(&ranges.member, memory_order_acquire)
+#define WRITE(member, value) atomic_store_explicit(&ranges.member, value, memory_order_release)
+
+/* How many ranges begin at the address or before it. */
+static unsigned windows_ranges_upto(uintptr_t address)
 {
-    sy_windows.entry[sy_windows.count++].own = (struct sy_window){
-        .base = base, .length = length, .fd = fd, .fd_offset = fd_offset};
+    unsigned low = 0, high = READ(count);
+
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (READ(at[middle].base) <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void windows_move_range(unsigned to, unsigned from)
+{
+    WRITE(at[to].base, READ(at[from].base));
+    WRITE(at[to].length, READ(at[from].length));
+    WRITE(at[to].window, READ(at[from].window));
+}
+
+static void windows_add_range(uintptr_t base, size_t length, unsigned window)
+{
+    unsigned place = windows_ranges_upto(base), count = READ(count);
+
+    atomic_fetch_add_explicit(&ranges.version, 1, memory_order_relaxed);
+    for (unsigned i = count; i > place; i--)
+        windows_move_range(i, i - 1);
+    WRITE(at[place].base, base);
+    WRITE(at[place].length, length);
+    WRITE(at[place].window, window);
+    WRITE(count, count + 1);
+    atomic_fetch_add_explicit(&ranges.version, 1, memory_order_release);
+}
+
+static void windows_remove_range(unsigned window)
+{
+    unsigned count = READ(count), place = 0;
+
+    while (place < count && READ(at[place].window) != window)
+        place++;
+    if (place == count)
+        return;
+    atomic_fetch_add_explicit(&ranges.version, 1, memory_order_relaxed);
+    for (unsigned i = place; i + 1 < count; i++)
+        windows_move_range(i, i + 1);
+    WRITE(count, count - 1);
+    atomic_fetch_add_explicit(&ranges.version, 1, memory_order_release);
+}
+
+int sy_windows_find(const void *address, unsigned *window, uint64_t *offset)
+{
+    uint32_t version;
+    bool found;
+
+    do {
+        version = READ(version);
+        unsigned place = windows_ranges_upto((uintptr_t)address);
+        found = place > 0;
+        if (found) {
+            *window = READ(at[place - 1].window);
+            *offset = (uintptr_t)address - READ(at[place - 1].base);
+            found = *offset < READ(at[place - 1].length);
+        }
+    } while (version % 2 || atomic_load_explicit(&ranges.version, memory_order_relaxed) != version);
+    return found ? 0 : -EFAULT;
+}
+#undef READ
+#undef WRITE
+
+/* ---- windows ---- */
+
+int sy_windows_add(unsigned window, const struct sy_region *own, int pe, bool found)
+{
+    struct sy_window_entry *entry = &sy_windows.entry[window];
+
+    entry->own = *own;
+    entry->peer = windows_new_table(npes_open);
+    if (!entry->peer)
+        return -ENOMEM;
+    entry->peer[pe] = own->base;
+    if (found && own->length)
+        windows_add_range((uintptr_t)own->base, own->length, window);
+    return 0;
+}
+
+void sy_windows_remove(unsigned window)
+{
+    struct sy_window_entry *entry = &sy_windows.entry[window];
+
+    windows_remove_range(window);
+    if (entry->peer)
+        munmap(entry->peer, (size_t)npes_open * sizeof(char *));
+    *entry = (struct sy_window_entry){.peer = NULL};
 }
 
 int sy_windows_open(int pe, int npes, struct sy_error *err)
 {
     const struct sy_memory *memory = &sy_memory;
-
-    sy_windows.count = 0;
+    const struct sy_region heap = {.base = memory->heap,
+                                   .length = memory->heap_length,
+                                   .fd = memory->fd,
+                                   .fd_offset = memory->heap_offset},
+                           control = {.base = memory->control,
+                                      .length = SY_CONTROL_SPACE,
+                                      .fd = memory->fd};
     npes_open = npes;
-    windows_add(memory->heap, memory->heap_length, memory->fd, memory->heap_offset);
-    windows_add(memory->control, SY_CONTROL_SPACE, memory->fd, 0);
-    for (unsigned i = 0; i < sy_statics.ranges; i++)
-        windows_add(sy_statics.range[i].base, sy_statics.range[i].length,
-                    sy_statics.mapped ? memory->fd : -1, sy_statics.range[i].fd_offset);
-    for (unsigned i = 0; i < sy_windows.count; i++) {
-        sy_windows.entry[i].peer = windows_new_table(npes);
-        if (!sy_windows.entry[i].peer)
-            return sy_fail(err, ENOMEM, "no memory for a table of %d PEs", npes);
-        sy_windows_set_peer(i, pe, sy_windows.entry[i].own.base);
+    int rc = sy_windows_add(SY_WINDOW_HEAP, &heap, pe, true);
+
+    if (!rc)
+        rc = sy_windows_add(SY_WINDOW_CONTROL, &control, pe, false);
+    sy_windows.count = SY_WINDOW_DATA;
+    for (unsigned i = 0; i < sy_statics.ranges && !rc; i++) {
+        struct sy_region data = {.base = sy_statics.range[i].base,
+                                 .length = sy_statics.range[i].length,
+                                 .fd = sy_statics.mapped ? memory->fd : -1,
+                                 .fd_offset = sy_statics.range[i].fd_offset};
+        rc = sy_windows_add(sy_windows.count++, &data, pe, true);
     }
-    return 0;
+    return rc ? sy_fail(err, -rc, "no memory for a table of %d PEs", npes) : 0;
 }
 
 void sy_windows_set_peer(unsigned window, int pe, void *base)
@@ -58,8 +175,7 @@ void sy_windows_close(void)
 {
     sy_windows_hot(0, false);
     for (unsigned i = 0; i < sy_windows.count; i++)
-        if (sy_windows.entry[i].peer)
-            munmap(sy_windows.entry[i].peer, (size_t)npes_open * sizeof(char *));
+        sy_windows_remove(i);
     if (sy_windows.late)
         munmap(sy_windows.late, (size_t)npes_open);
     memset(&sy_windows, 0, sizeof sy_windows);
@@ -115,27 +231,12 @@ void sy_windows_hot(int npes, bool enable)
     sy_hot.npes = (unsigned)npes;
 }
 
-int sy_windows_find(const void *address, unsigned *window, uint64_t *offset)
-{
-    for (unsigned i = 0; i < sy_windows.count; i++) {
-        if (i == SY_WINDOW_CONTROL)
-            continue;
-        uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)sy_windows.entry[i].own.base);
-        if (at < sy_windows.entry[i].own.length) {
-            *window = i;
-            *offset = at;
-            return 0;
-        }
-    }
-    return -EFAULT;
-}
-
 void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length)
 {
-    if (window >= sy_windows.count || pe < 0 || pe >= npes_open)
+    if (window >= SY_REGIONS || pe < 0 || pe >= npes_open)
         return NULL;
     const struct sy_window_entry *entry = &sy_windows.entry[window];
-    if (offset > entry->own.length || length > entry->own.length - offset)
+    if (!entry->peer || offset > entry->own.length || length > entry->own.length - offset)
         return NULL;
     char *base = sy_windows_peer(window, pe);
     return base ? base + offset : NULL;

@@ -1,8 +1,10 @@
 /* Symmetric windows: from a user's address to (window, offset), and from (PE, window, offset) to an
- * address in this process where that PE's memory is mapped.
+ * address in this process where that PE's memory is mapped. Each is a region that the transports
+ * have attached under the same number.
  *
- * Invariants: the tables are written by the thread that is in shmem_init or shmem_finalize, when no
- * other call may run, and only read otherwise. peer[pe] of a window is NULL where that PE's window
+ * Invariants: an entry is written before and after there is memory of its number, when no other
+ * call names it. The ranges of addresses, in which sy_windows_find looks, may change at any time.
+ * peer[pe] of a window is NULL where that PE's window
  * cannot be reached by loads and stores, and where it has not been used yet (`late`); for this PE
  * it is the window itself. */
 #ifndef SY_CORE_WINDOWS_H
@@ -20,17 +22,17 @@ enum {
     SY_WINDOW_HEAP,
     SY_WINDOW_CONTROL, /* the library's own; users' addresses never fall into it */
     SY_WINDOW_DATA,    /* first of the executable's data ranges, the largest */
-    SY_WINDOWS_MAX = SY_WINDOW_DATA + SY_STATICS_RANGES
+    SY_WINDOWS_START = SY_WINDOW_DATA + SY_STATICS_RANGES /* most that are there from the start */
 };
 
 struct sy_window_entry {
-    struct sy_window own;
-    char **peer; /* npes bases in this process */
+    struct sy_region own;
+    char **peer; /* npes bases in this process; NULL: there is no such window */
 };
 
 struct sy_windows {
-    unsigned count;
-    struct sy_window_entry entry[SY_WINDOWS_MAX];
+    unsigned count; /* of those that are there from the start, which come first */
+    struct sy_window_entry entry[SY_REGIONS];
     char *late; /* npes flags, NULL: none. PEs whose windows are mapped when they are first used, by
                    `map`, which ends the job if it cannot. Only where one thread makes all calls. */
     void (*map)(int pe);
@@ -82,6 +84,12 @@ SY_INLINE void *sy_window_reach(const void *address, int pe)
 /* Makes the tables for npes PEs from this PE's memory; peers are added by sy_windows_set_peer. */
 int sy_windows_open(int pe, int npes, struct sy_error *err);
 void sy_windows_set_peer(unsigned window, int pe, void *base);
+
+/* Adds a window of this PE, at `pe`, under a number that has none, and takes it away. The program's
+ * addresses are looked for in it where `found`. One thread at a time; others may be looking. 0 or
+ * -ENOMEM. */
+int sy_windows_add(unsigned window, const struct sy_region *own, int pe, bool found);
+void sy_windows_remove(unsigned window);
 void sy_windows_close(void);
 
 /* PE pe's windows are to be mapped late. 0 or -ENOMEM. */

@@ -148,6 +148,9 @@ static int route_check_table(const char *name, const struct sy_transport *table,
 
     if ((table->ctx_open == stubs->ctx_open) != (table->ctx_close == stubs->ctx_close))
         return sy_fail(err, EINVAL, "it has only one of ctx_open and ctx_close");
+    if (table->region_attach != stubs->region_attach &&
+        table->region_detach == stubs->region_detach)
+        return sy_fail(err, EINVAL, "it has region_attach, but not region_detach");
     for (const struct sy_counter_row *row = table->counters; row && row->name; row++)
         if (row->offset % _Alignof(uint64_t) || !row->unit || !row->help)
             return sy_fail(err, EINVAL, "its counter '%s' has no unit, no help or an odd place",
@@ -287,7 +290,22 @@ int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_err
 
 /* ---- opening ---- */
 
-/* Opens transport `i`, registers the windows, and opens the default context's domain in it. */
+/* Makes window w known to a transport, and takes its key. */
+static int route_attach(struct sy_route_transport *t, unsigned w, struct sy_error *err)
+{
+    int rc = t->table->region_attach(t->self, w, &sy_windows.entry[w].own, t->key[w], SY_REGION_KEY,
+                                     err);
+
+    if (rc > SY_REGION_KEY)
+        return sy_fail(err, EPROTO,
+                       "its region_attach() answers %d, but a key has at most %d bytes", rc,
+                       SY_REGION_KEY);
+    if (rc > t->key_bytes)
+        t->key_bytes = (uint8_t)rc;
+    return sy_routes_step("region_attach", rc < 0 ? rc : 0, err);
+}
+
+/* Opens transport `i`, attaches the windows, and opens the default context's domain in it. */
 static int route_open_one(unsigned i, const struct sy_host *host, struct sy_error *err)
 {
     struct sy_route_transport *t = &sy_routes.transport[i];
@@ -298,8 +316,7 @@ static int route_open_one(unsigned i, const struct sy_host *host, struct sy_erro
     if (rc)
         return rc;
     for (unsigned w = 0; w < sy_windows.count && !rc; w++)
-        rc = sy_routes_step("mem_register",
-                            t->table->mem_register(t->self, w, &sy_windows.entry[w].own, err), err);
+        rc = route_attach(t, w, err);
     if (!rc)
         rc = sy_routes_step("ctx_open", t->table->ctx_open(t->self, 0, &t->ctx, err), err);
     if (rc)
@@ -379,17 +396,20 @@ int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err
     return 0;
 }
 
-/* ---- exchange: for each transport its name, NUL, rank, one byte of length, the address ---- */
+/* ---- exchange: for each transport its name, NUL, rank, bytes of a key, one byte of length, the
+ * address ---- */
 
-enum { PACK_HEAD = sizeof(int32_t) + 1, PACK_MOST = 0xff };
+enum { PACK_HEAD = sizeof(int32_t) + 2, PACK_MOST = 0xff };
 
-static size_t route_pack_one(char *at, const char *name, int32_t rank, size_t length)
+static size_t route_pack_one(char *at, const char *name, int32_t rank, uint8_t key_bytes,
+                             size_t length)
 {
     size_t used = strlen(name) + 1;
 
     memcpy(at, name, used);
     memcpy(at + used, &rank, sizeof rank);
-    at[used + sizeof rank] = (char)length;
+    at[used + sizeof rank] = (char)key_bytes;
+    at[used + sizeof rank + 1] = (char)length;
     return used + PACK_HEAD;
 }
 
@@ -415,12 +435,13 @@ size_t sy_routes_pack(char *buffer, size_t room)
                    t->plugin.name, length, SY_ADDRESS_MAX);
             length = 0;
         }
-        used += route_pack_one(buffer + used, t->plugin.name, t->rank, length) + length;
+        used += route_pack_one(buffer + used, t->plugin.name, t->rank, t->key_bytes, length) +
+                length;
     }
     if (sy_route_rules_use_nets() && used + sizeof SY_ROUTE_NETS + PACK_HEAD + PACK_MOST < room) {
         char *nets = buffer + used + sizeof SY_ROUTE_NETS + PACK_HEAD;
         size_t length = sy_route_rules_addresses(nets, PACK_MOST);
-        used += route_pack_one(buffer + used, SY_ROUTE_NETS, 0, length) + length;
+        used += route_pack_one(buffer + used, SY_ROUTE_NETS, 0, 0, length) + length;
     }
     buffer[used++] = '\0';
     return used;
@@ -435,7 +456,8 @@ bool sy_routes_unpack(const char **pack, struct sy_route_entry *entry)
     entry->name = at;
     at += strlen(at) + 1;
     memcpy(&entry->rank, at, sizeof entry->rank);
-    entry->length = (unsigned char)at[sizeof entry->rank];
+    entry->key_bytes = (uint8_t)at[sizeof entry->rank];
+    entry->length = (unsigned char)at[sizeof entry->rank + 1];
     entry->address = at + PACK_HEAD;
     *pack = entry->address + entry->length;
     return true;

@@ -6,6 +6,7 @@
  *
  * route.c         loads, opens and closes the transports
  * route_choose.c  connects them, and chooses for each pair
+ * route_window.c  the windows of other PEs: what is mapped, keys of the rest
  * route_rule.c    the rules of SHMEM_ROUTES
  * route_show.c    prints the choice
  * route_count.c   prints what the transports count */
@@ -17,6 +18,7 @@
 #include <switchyard/host.h>
 #include <switchyard/transport.h>
 
+#include "core/memory/windows.h"
 #include "util/bits.h"
 #include "util/plugin.h"
 
@@ -29,9 +31,11 @@
 struct sy_route_transport {
     struct sy_plugin plugin; /* its name is the instance's: "tcp", or "tcp@a" */
     const struct sy_transport *table;
-    void *self;                   /* the instance, once it is open */
-    void *settings;               /* its options' values */
-    struct sy_transport_ctx *ctx; /* of the default context */
+    void *self;                                /* the instance, once it is open */
+    void *settings;                            /* its options' values */
+    char key[SY_WINDOWS_START][SY_REGION_KEY]; /* of this PE's windows */
+    uint8_t key_bytes;                         /* of the longest of them */
+    struct sy_transport_ctx *ctx;              /* of the default context */
     int32_t
         rank; /* lower ones are tried first: its place in SHMEM_TRANSPORTS, or from its priority */
     bool required;  /* by name: the job stops where it cannot be used */
@@ -96,6 +100,7 @@ struct sy_route_entry {
     const char *name, *address;
     size_t length;
     int32_t rank;
+    uint8_t key_bytes;
 };
 
 /* Steps through a pack: fills *entry and returns true, or false at the end. */
@@ -132,6 +137,20 @@ void sy_routes_close(void);
  * transport is open, by any thread. */
 void sy_route_tell_counters(const struct sy_route_transport *t, enum sy_log_level level,
                             const char *category, const char *before);
+
+/* Enters PE pe's mapped windows, when its route has been chosen; what is not mapped goes through
+ * the transport's data calls. */
+void sy_route_enter_windows(int pe);
+
+/* The transports of the job, as all PEs see them. */
+struct sy_route_keys {
+    unsigned count;
+    const int *own;           /* index into sy_routes.transport, or -1 */
+    const uint8_t *key_bytes; /* of the longest key that some PE has for a window */
+};
+
+/* Hands the keys of all PEs' windows to the transports; after all windows have been entered. */
+int sy_route_connect_windows(const struct sy_route_keys *job, double seconds, struct sy_error *err);
 
 /* ---- why a pair has its route ---- */
 

@@ -24,8 +24,9 @@ static struct {
     unsigned count;
     const char *name[SY_TRANSPORTS_MAX];
     int32_t rank[SY_TRANSPORTS_MAX];
-    int own[SY_TRANSPORTS_MAX]; /* index into sy_routes.transport, or -1 */
-    uint8_t *has;               /* npes masks of these: opened, then also connected */
+    int own[SY_TRANSPORTS_MAX];           /* index into sy_routes.transport, or -1 */
+    uint8_t key_bytes[SY_TRANSPORTS_MAX]; /* of the longest key of a window */
+    uint8_t *has;                         /* npes masks of these: opened, then also connected */
     const char *packs;
     size_t stride;
     uint8_t *mutual[SY_TRANSPORTS_MAX]; /* where a transport does not reach the same PEs from both
@@ -69,6 +70,8 @@ static int route_choose_add(const struct sy_route_entry *entry, struct sy_error 
     }
     if (entry->rank < job.rank[at]) /* versions may differ */
         job.rank[at] = entry->rank;
+    if (entry->key_bytes > job.key_bytes[at])
+        job.key_bytes[at] = entry->key_bytes;
     return 0;
 }
 
@@ -78,13 +81,16 @@ static void route_choose_sort_names(void)
         for (unsigned k = i; k > 0; k--) {
             const char *name = job.name[k];
             int32_t rank = job.rank[k];
+            uint8_t key_bytes = job.key_bytes[k];
             if (job.rank[k - 1] < rank ||
                 (job.rank[k - 1] == rank && strcmp(job.name[k - 1], name) < 0))
                 break;
             job.name[k] = job.name[k - 1];
             job.rank[k] = job.rank[k - 1];
+            job.key_bytes[k] = job.key_bytes[k - 1];
             job.name[k - 1] = name;
             job.rank[k - 1] = rank;
+            job.key_bytes[k - 1] = key_bytes;
         }
 }
 
@@ -474,44 +480,6 @@ static int route_choose_no_route(int pe, unsigned rule, struct sy_error *err)
         *dropped ? "; left out here: " : "", dropped);
 }
 
-/* Of a PE whose windows are mapped when they are first used. */
-static void route_choose_map_late(int pe)
-{
-    struct sy_route_transport *t = sy_route_to(pe);
-
-    for (unsigned w = 0; w < sy_windows.count; w++) {
-        bool usable = w < SY_WINDOW_DATA || !sy_routes.other[pe];
-        void *base = usable ? t->table->mem_pointer(t->self, pe, w) : NULL;
-        if (usable && !base && sy_windows.entry[w].own.length)
-            sy_fatal("the memory of PE %d, which this PE uses for the first time, cannot be mapped "
-                     "any more by transport %s",
-                     pe, t->plugin.name);
-        sy_windows_set_peer(w, pe, base);
-    }
-}
-
-/* Enters PE pe's mapped windows; what is not mapped goes through the transport's data calls. */
-static void route_choose_enter_windows(int pe)
-{
-    struct sy_route_transport *t = sy_route_to(pe);
-
-    if (t->table->reach(t->self, pe) & SY_REACH_LATE &&
-        !sy_windows_set_late(pe, route_choose_map_late)) {
-        sy_routes.maps = true;
-        return;
-    }
-    for (unsigned w = 0; w < sy_windows.count; w++) {
-        bool usable = w < SY_WINDOW_DATA || !sy_routes.other[pe];
-        void *base = NULL;
-        if (usable && (t->table->reach(t->self, pe) & SY_REACH_MAP))
-            base = t->table->mem_pointer(t->self, pe, w);
-        sy_windows_set_peer(w, pe, base);
-        sy_routes.maps = sy_routes.maps || base;
-        if (usable && !base && sy_windows.entry[w].own.length)
-            t->carries = sy_hot.carries = true;
-    }
-}
-
 static int route_choose_all(struct sy_route_cell *cells, struct sy_error *err)
 {
     struct sy_route_end mine = route_choose_end_of(sy_world.pe);
@@ -524,7 +492,7 @@ static int route_choose_all(struct sy_route_cell *cells, struct sy_error *err)
             if (cell.transport == SY_TRANSPORT_NONE)
                 return route_choose_no_route(pe, rule, err);
             sy_routes.of[pe] = (uint8_t)job.own[cell.transport];
-            route_choose_enter_windows(pe);
+            sy_route_enter_windows(pe);
         }
         if (cells)
             cells[pe] = cell;
@@ -569,6 +537,9 @@ static int route_choose_connect_and(bool beyond, bool show, double seconds, stru
         route_choose_tell_dropped();
     if (!rc)
         rc = route_choose_all(row, err);
+    if (!rc)
+        rc = sy_route_connect_windows(&(struct sy_route_keys){job.count, job.own, job.key_bytes},
+                                      seconds, err);
     if (!rc && row)
         rc = route_choose_show_table(row, seconds, err);
     free(row);

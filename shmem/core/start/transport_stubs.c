@@ -38,10 +38,21 @@ static void *no_mem_pointer(void *self, int pe, unsigned window)
     return NULL;
 }
 
-static int no_mem_register(void *self, unsigned index, const struct sy_window *window,
-                           struct sy_error *err)
+static int transport_stubs_no_region_attach(void *self, unsigned index,
+                                            const struct sy_region *region, void *key, size_t room,
+                                            struct sy_error *err)
 {
     return 0;
+}
+
+static int no_region_connect(void *self, unsigned index, const void *keys, size_t stride,
+                             struct sy_error *err)
+{
+    return 0;
+}
+
+static void no_region_detach(void *self, unsigned index)
+{
 }
 
 static int transport_stubs_no_ctx_open(void *self, long options, struct sy_transport_ctx **ctx,
@@ -131,7 +142,9 @@ const struct sy_transport sy_transport_stubs = {
     .connect = transport_stubs_no_connect,
     .reach = no_reach,
     .mem_pointer = no_mem_pointer,
-    .mem_register = no_mem_register,
+    .region_attach = transport_stubs_no_region_attach,
+    .region_connect = no_region_connect,
+    .region_detach = no_region_detach,
     .ctx_open = transport_stubs_no_ctx_open,
     .ctx_close = no_ctx_close,
     .put = no_transfer,

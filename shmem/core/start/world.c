@@ -40,9 +40,9 @@ struct sy_world sy_world;
 
 /* ---- what the core offers to plugins ---- */
 
-static int world_host_window(unsigned index, struct sy_window *window)
+static int world_host_window(unsigned index, struct sy_region *window)
 {
-    if (index >= sy_windows.count)
+    if (index >= SY_REGIONS || !sy_windows.entry[index].peer)
         return -ENOENT;
     *window = sy_windows.entry[index].own;
     return 0;

@@ -73,6 +73,7 @@ static size_t apply_begin_payload(struct tcp_peer *peer, const char *from, size_
     size_t part = sy_tcp_receive_cut(to, have - 16, length);
     memcpy(to, from + 16, part);
     sy_tcp_receive_place(&peer->stream, to, part, length, bytes);
+    peer->payload_region = sy_record_region(header);
     return 16 + part;
 }
 

@@ -61,9 +61,10 @@ struct tcp_peer {
     /* poll */
     struct tcp_peer *holder; /* an AWAIT names it: nothing is applied until it has got there */
     uint64_t holds_until;
-    bool hot;       /* attended by all who poll (poll.c); under send too */
-    bool trimmed;   /* its memory has been given back since it moved last (idle.c) */
-    uint64_t moved; /* bytes of all channels at the last look */
+    unsigned payload_region; /* of the large put that is being received */
+    bool hot;                /* attended by all who poll (poll.c); under send too */
+    bool trimmed;            /* its memory has been given back since it moved last (idle.c) */
+    uint64_t moved;          /* bytes of all channels at the last look */
     struct tcp_outage outage;
     uint64_t up_since;   /* the present connection, or the last one */
     uint64_t down_since; /* nanoseconds, as the next; 0: there is a connection */
