@@ -11,7 +11,6 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/options/allocation.c \
 	bootstrap/launcher/daemon/bind.c bootstrap/launcher/daemon/bind.h \
 	bootstrap/launcher/head/call.c bootstrap/launcher/head/call.h \
-	bootstrap/launcher/check/check.c bootstrap/launcher/check/check.h \
 	bootstrap/launcher/daemon/child.c bootstrap/launcher/daemon/child.h \
 	bootstrap/launcher/head/command.c bootstrap/launcher/head/command.h \
 	bootstrap/launcher/daemon/daemon.c bootstrap/launcher/daemon/daemon.h \
@@ -34,7 +33,6 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/head/say.c \
 	bootstrap/launcher/stdio/lines.c bootstrap/launcher/stdio/lines.h \
 	bootstrap/launcher/link.c bootstrap/launcher/link.h \
-	bootstrap/launcher/check/measure.c bootstrap/launcher/check/measure.h \
 	bootstrap/launcher/memory.h \
 	bootstrap/launcher/head/node.c bootstrap/launcher/head/node.h \
 	bootstrap/launcher/oshrun.c \
@@ -42,7 +40,6 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/stdio/output.c bootstrap/launcher/stdio/output.h \
 	bootstrap/launcher/options/placement.c bootstrap/launcher/options/placement.h \
 	bootstrap/launcher/stdio/plain.c bootstrap/launcher/stdio/plain.h \
-	bootstrap/launcher/check/probe.c bootstrap/launcher/check/probe.h \
 	bootstrap/launcher/options/program.c bootstrap/launcher/options/program.h \
 	bootstrap/launcher/stdio/repeats.c bootstrap/launcher/stdio/repeats.h \
 	bootstrap/launcher/head/run.c bootstrap/launcher/head/run.h \
@@ -56,9 +53,34 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/daemon/trace.c bootstrap/launcher/daemon/trace.h \
 	bootstrap/launcher/head/waiting.c \
 	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c \
-	shmem/util/rest.c shmem/util/rest.h shmem/util/net/interfaces.c shmem/util/net/interfaces.h
-bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS) -DSY_PLUGIN_DIR='"$(pkglibdir)"'
+	shmem/util/rest.c shmem/util/rest.h
+bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 bin_oshrun_LDADD = $(LIBEV_LIBS) -lm
+
+# oshcheck, which reads the options of oshrun and gets to hosts in its way.
+bin_PROGRAMS += bin/oshcheck
+bin_oshcheck_SOURCES = \
+	bootstrap/check/oshcheck.c \
+	bootstrap/check/check.c bootstrap/check/check.h \
+	bootstrap/check/host.c bootstrap/check/host.h \
+	bootstrap/check/measure.c bootstrap/check/measure.h \
+	bootstrap/check/probe.c bootstrap/check/probe.h \
+	bootstrap/launcher/head/call.c bootstrap/launcher/head/call.h \
+	bootstrap/launcher/head/command.c bootstrap/launcher/head/command.h \
+	bootstrap/launcher/memory.h \
+	bootstrap/launcher/options/allocation.c \
+	bootstrap/launcher/options/exports.h \
+	bootstrap/launcher/options/flags.c bootstrap/launcher/options/flags.h \
+	bootstrap/launcher/options/flags_refused.c \
+	bootstrap/launcher/options/flags_table.c bootstrap/launcher/options/flags_table.h \
+	bootstrap/launcher/options/hostlist.c bootstrap/launcher/options/hostlist.h \
+	bootstrap/launcher/options/program.c bootstrap/launcher/options/program.h \
+	bootstrap/launcher/spawn.h \
+	bootstrap/launcher/stdio/plain.c bootstrap/launcher/stdio/plain.h \
+	shmem/util/error.c shmem/util/parse.c \
+	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
+	shmem/util/net/io.c shmem/util/net/io.h
+bin_oshcheck_CPPFLAGS = $(AM_CPPFLAGS) -DSY_PLUGIN_DIR='"$(pkglibdir)"'
 
 bootstrap_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-export-symbols-regex '^shmem_bootstrap_2$$'

@@ -5,6 +5,7 @@ dist_doc_DATA += docs/abi.md docs/architecture.md docs/architecture.svg docs/lau
 man_pages = \
 	docs/man/man1/oshbench.1 \
 	docs/man/man1/oshcc.1 \
+	docs/man/man1/oshcheck.1 \
 	docs/man/man1/oshinfo.1 \
 	docs/man/man1/oshrun.1 \
 	docs/man/man3/shmalloc.3 \

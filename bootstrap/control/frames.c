@@ -69,7 +69,6 @@ static const struct frame {
     {"finish",         SY_DAEMON_FINISH, TO_AGENT, HOST, LATER, 0, 0, 0, 1, NO_STREAM},
     {"ping",           SY_DAEMON_PING,   TO_AGENT, HOST, ANY, 0, 0, ANY_NUMBER, NO_STREAM},
     {"pause",          SY_DAEMON_PAUSE,  TO_AGENT, HOST, ANY, 0, 0, ANY_NUMBER, NO_STREAM},
-    {"probe",          SY_DAEMON_PROBE,  TO_AGENT, HOST, NEW, 1, SY_LAUNCH_BODY_MAX, ANY_NUMBER, NO_STREAM},
 
     {"start of a PE",  SY_DAEMON_STARTED,  TO_HEAD, PE, STARTING, 0, 0, 1, INT_MAX, NO_STREAM},
     {"end of the start", SY_DAEMON_UP,     TO_HEAD, HOST, STARTING, 0, 0, ANY_NUMBER, NO_STREAM},
@@ -83,7 +82,6 @@ static const struct frame {
     {"stack trace",    SY_DAEMON_TRACED,   TO_HEAD, PE, LATER, 0, SY_DAEMON_TRACE_MAX, ANY_NUMBER, NO_STREAM},
     {"end of the host", SY_DAEMON_FINISHED, TO_HEAD, HOST, RUNNING, 0, 0, ANY_NUMBER, NO_STREAM},
     {"pong",           SY_DAEMON_PONG,     TO_HEAD, HOST, ANY, 0, 0, ANY_NUMBER, NO_STREAM},
-    {"answer",         SY_DAEMON_ANSWER,   TO_HEAD, HOST, NEW, 0, SY_LAUNCH_BODY_MAX, ANY_NUMBER, NO_STREAM},
     // clang-format on
 };
 

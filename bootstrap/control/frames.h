@@ -26,7 +26,6 @@ enum sy_daemon_type {
     SY_DAEMON_FINISH,     /* all PEs of the job are gone. arg = 1: stop what they left at once */
     SY_DAEMON_PING,
     SY_DAEMON_PAUSE, /* the head is going to be stopped: do not wonder about its silence */
-    SY_DAEMON_PROBE, /* body: a question of the pre-flight check (probe.h). Only to an agent */
     /* from the daemon */
     SY_DAEMON_STARTED,  /* arg: process id */
     SY_DAEMON_UP,       /* all PEs have been started, or trouble was told of */
@@ -40,7 +39,6 @@ enum sy_daemon_type {
     SY_DAEMON_TRACED,   /* body: a stack trace */
     SY_DAEMON_FINISHED, /* nothing is left; no more frames */
     SY_DAEMON_PONG,
-    SY_DAEMON_ANSWER, /* body: the answer to a PROBE */
     SY_DAEMON_END
 };
 

@@ -1,11 +1,13 @@
 /* oshrun: runs a program as the PEs of a job. Reads the user's options, decides which PE runs
  * where, and leaves the rest to run.c. */
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bootstrap/launcher/daemon/agent.h"
-#include "bootstrap/launcher/check/check.h"
 #include "bootstrap/launcher/daemon/child.h"
 #include "bootstrap/launcher/options/flags.h"
 #include "bootstrap/launcher/memory.h"
@@ -25,33 +27,18 @@ static int launcher_oshrun_complain(char *why)
     return 2;
 }
 
-/* The hosts of the command line, else those of the batch job, else this one. Returns -1 or the exit
- * status. */
-static int launcher_oshrun_find_hosts(struct sy_flags *flags, bool *slurm)
+/* What --check asks for is a program of its own, beside this one. */
+static int launcher_oshrun_exec_check(char **argv)
 {
-    const char *source = NULL;
-    char *why;
+    char path[PATH_MAX] = "";
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof "oshcheck");
+    char *slash = n > 0 ? strrchr(path, '/') : NULL;
 
-    *slurm = false;
-    if (!flags->hosts.count) {
-        why = sy_hostlist_of_allocation(&flags->hosts, &source);
-        if (why)
-            return launcher_oshrun_complain(why);
-        *slurm = source && strcmp(source, "Slurm") == 0;
-        if (source && flags->verbose)
-            fprintf(stderr, "oshrun: %d host%s of the %s job\n", flags->hosts.count,
-                    flags->hosts.count == 1 ? "" : "s", source);
-    }
-    if (!flags->hosts.count)
-        free(sy_hostlist_put(&flags->hosts, "localhost", 0, 0));
-    for (int i = 0; flags->skip_own_host && i < flags->hosts.count; i++) {
-        if (!sy_hostlist_is_here(flags->hosts.host[i].name))
-            continue;
-        sy_hostlist_remove(&flags->hosts, i--);
-    }
-    if (!flags->hosts.count)
-        return launcher_oshrun_complain(sy_memory_string("--skip-launch-node leaves no host"));
-    return -1;
+    strcpy(slash ? slash + 1 : path, "oshcheck");
+    execvp(path, argv);
+    fprintf(stderr, "oshrun: %s, which does what --check asks for, cannot be run: %s\n", path,
+            strerror(errno));
+    return 2;
 }
 
 /* The sum of the programs' numbers of PEs; of several programs, one without a number counts as one
@@ -114,11 +101,12 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--agent") == 0)
         return sy_agent_run(&plan);
     status = sy_flags_parse(&flags, argc, argv);
+    if (status < 0 && flags.check)
+        status = launcher_oshrun_exec_check(argv);
     if (status < 0)
-        status = launcher_oshrun_find_hosts(&flags, &slurm);
+        status = sy_flags_find_hosts(&flags, &slurm);
     if (status < 0)
-        status = flags.check ? sy_check_hosts(&flags, slurm, &plan)
-                             : launcher_oshrun_run_job(&flags, slurm, &plan);
+        status = launcher_oshrun_run_job(&flags, slurm, &plan);
     sy_flags_free(&flags);
     return status;
 }

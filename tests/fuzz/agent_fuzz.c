@@ -5,13 +5,6 @@
 #include "tests/fuzz/processes.h"
 
 #include "bootstrap/launcher/daemon/agent.h"
-#include "bootstrap/launcher/check/probe.h"
-
-/* In place of probe.c, which opens ports and connects. */
-char *sy_probe_answer(const char *question)
-{
-    return sy_memory_string(question);
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

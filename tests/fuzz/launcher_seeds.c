@@ -99,7 +99,6 @@ static void head_seeds(void)
     text(SY_DAEMON_TRACED, 0, 0, "#0 main\n#1 start\n");
     word(SY_DAEMON_TAKEN, 1, 1);
     word(SY_DAEMON_PONG, SY_ALL, 0);
-    word(SY_DAEMON_ANSWER, SY_ALL, 0);
     end();
     begin_as(0);
     fputs("motd\noshrun-agent 1 1 old\n", out);
@@ -148,7 +147,6 @@ static void agent_seeds(void)
     end();
     begin();
     word(SY_DAEMON_PAUSE, SY_ALL, 0);
-    text(SY_DAEMON_PROBE, SY_ALL, 0, "facts");
     end();
 }
 

@@ -9,7 +9,6 @@
 
 #include "bootstrap/launcher/daemon/daemon.h"
 #include "bootstrap/launcher/memory.h"
-#include "bootstrap/launcher/check/probe.h"
 #include "bootstrap/launcher/silence.h"
 #include "bootstrap/launcher/spec.h"
 #include "util/clock.h"
@@ -143,22 +142,12 @@ static void agent_start(const struct sy_frame *header, const char *body)
     }
 }
 
-static void agent_probe(const char *question)
-{
-    char *answer = sy_probe_answer(question);
-
-    sy_daemon_tell(&agent.daemon, SY_DAEMON_ANSWER, SY_ALL, 0, answer, strlen(answer));
-    free(answer);
-}
-
 static void agent_frame(struct sy_link *link, const struct sy_frame *header, const char *body)
 {
     (void)link;
     agent.paused = header->type == SY_DAEMON_PAUSE;
     if (header->type == SY_DAEMON_START)
         agent_start(header, body);
-    else if (header->type == SY_DAEMON_PROBE)
-        agent_probe(body);
     else if (agent.started && !agent.leaving)
         sy_daemon_take(&agent.daemon, header, body);
 }

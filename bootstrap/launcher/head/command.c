@@ -1,6 +1,7 @@
 /* The command that starts an agent: see command.h. It runs this very file on the other host, if the
- * file exists there under the same name, else the oshrun of that host's PATH; the greeting shows
- * whether the two fit. The words contain no secret, because anybody on that host can read them. */
+ * file exists there under the same name, else the program of that name in that host's PATH; the
+ * greeting shows whether the two fit. The words contain no secret, because anybody on that host can
+ * read them. */
 #include "bootstrap/launcher/head/command.h"
 
 #include <limits.h>
@@ -10,6 +11,7 @@
 #include "bootstrap/launcher/options/program.h"
 
 struct words {
+    const char *tool; /* whose agent it is */
     char **list;
     size_t count;
 };
@@ -40,13 +42,13 @@ static void command_add_divided(struct words *words, const char *text)
     free(copy);
 }
 
-static const char *command_own_file(void)
+static const char *command_own_file(const struct words *words)
 {
     static char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
 
     path[n > 0 ? n : 0] = '\0';
-    return n > 0 ? path : "oshrun";
+    return n > 0 ? path : words->tool;
 }
 
 /* For a shell on the other host, whatever shell it is: quotes within single quotes are written so
@@ -57,7 +59,7 @@ static void command_add_shell(struct words *words)
     size_t length = 0;
     FILE *out = sy_memory_check(open_memstream(&quoted, &length));
 
-    for (const char *at = command_own_file(); *at; at++) {
+    for (const char *at = command_own_file(words); *at; at++) {
         if (*at == '\'')
             fputs("'\\''", out);
         else
@@ -65,10 +67,9 @@ static void command_add_shell(struct words *words)
     }
     if (fclose(out) != 0)
         sy_memory_check(NULL);
-    command = sy_memory_text(
-        "exec /bin/sh -c 'test -x \"$1\" || set -- oshrun; exec \"$1\" --agent' "
-        "oshrun '%s'",
-        quoted);
+    command = sy_memory_text("exec /bin/sh -c 'test -x \"$1\" || set -- %s; exec \"$1\" --agent' "
+                             "%s '%s'",
+                             words->tool, words->tool, quoted);
     command_add(words, command);
     free(command);
     free(quoted);
@@ -86,7 +87,7 @@ static bool command_in_path(const char *name)
 /* An agent that is started by itself, without a shell. */
 static void add_agent(struct words *words)
 {
-    command_add(words, command_own_file());
+    command_add(words, command_own_file(words));
     command_add(words, "--agent");
 }
 
@@ -131,10 +132,10 @@ bool sy_command_is_wanted(const struct sy_flags *flags, const char *host)
     return flags->launcher || flags->launcher_exec || !sy_hostlist_is_here(host);
 }
 
-char **sy_command_make(const struct sy_flags *flags, const char *host, bool slurm)
+char **sy_command_make(const struct sy_flags *flags, const char *host, bool slurm, const char *tool)
 {
     const char *launcher = flags->launcher;
-    struct words words = {0};
+    struct words words = {.tool = tool};
 
     if (!sy_command_is_wanted(flags, host)) {
         add_agent(&words);

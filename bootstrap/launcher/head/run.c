@@ -177,7 +177,7 @@ static void head_run_make_nodes(struct sy_run *run)
     free(used);
     run->node[0].local = run->nodes == 1 && !sy_command_is_wanted(flags, run->node[0].name);
     for (int i = 0; i < run->nodes && !run->node[0].local; i++)
-        run->node[i].command = sy_command_make(flags, run->node[i].name, run->slurm);
+        run->node[i].command = sy_command_make(flags, run->node[i].name, run->slurm, "oshrun");
 }
 
 /* The user may have written "localhost" or nothing at all. */

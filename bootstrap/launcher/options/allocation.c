@@ -1,7 +1,11 @@
-/* The hosts that a batch system has given to the job that oshrun runs in: Slurm, PBS, LSF, and the
- * descendants of Grid Engine. */
-#include "bootstrap/launcher/options/hostlist.h"
+/* The hosts that a job is to run on, which a batch system may have given: Slurm, PBS, LSF, and what
+ * descends from Grid Engine. */
+#include <stdio.h>
+
 #include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/options/flags.h"
+#include "bootstrap/launcher/options/hostlist.h"
+#include "bootstrap/launcher/stdio/plain.h"
 
 static int allocation_slots_in(const char *text)
 {
@@ -124,4 +128,41 @@ char *sy_hostlist_of_allocation(struct sy_hostlist *list, const char **source)
         return allocation_of_grid_engine(list);
     }
     return NULL;
+}
+
+static int allocation_complain(char *why)
+{
+    char *text = sy_plain_string(why);
+
+    fprintf(stderr, "oshrun: %s\n", text);
+    free(text);
+    free(why);
+    return 2;
+}
+
+int sy_flags_find_hosts(struct sy_flags *flags, bool *slurm)
+{
+    const char *source = NULL;
+    char *why;
+
+    *slurm = false;
+    if (!flags->hosts.count) {
+        why = sy_hostlist_of_allocation(&flags->hosts, &source);
+        if (why)
+            return allocation_complain(why);
+        *slurm = source && strcmp(source, "Slurm") == 0;
+        if (source && flags->verbose)
+            fprintf(stderr, "oshrun: %d host%s of the %s job\n", flags->hosts.count,
+                    flags->hosts.count == 1 ? "" : "s", source);
+    }
+    if (!flags->hosts.count)
+        free(sy_hostlist_put(&flags->hosts, "localhost", 0, 0));
+    for (int i = 0; flags->skip_own_host && i < flags->hosts.count; i++) {
+        if (!sy_hostlist_is_here(flags->hosts.host[i].name))
+            continue;
+        sy_hostlist_remove(&flags->hosts, i--);
+    }
+    if (!flags->hosts.count)
+        return allocation_complain(sy_memory_string("--skip-launch-node leaves no host"));
+    return -1;
 }

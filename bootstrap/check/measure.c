@@ -1,5 +1,5 @@
 /* A measurement between two hosts: see measure.h. */
-#include "bootstrap/launcher/check/measure.h"
+#include "bootstrap/check/measure.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

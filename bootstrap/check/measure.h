@@ -1,7 +1,7 @@
 /* One measurement between two hosts, over TCP: the pre-flight check tries the paths that a job's
  * data will take. Both sides know a token, so that strangers are not measured. */
-#ifndef SY_LAUNCHER_MEASURE_H
-#define SY_LAUNCHER_MEASURE_H
+#ifndef CHECK_MEASURE_H
+#define CHECK_MEASURE_H
 
 enum {
     SY_MEASURE_PORTS = 8 /* that are tried of a range */

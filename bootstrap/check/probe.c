@@ -1,12 +1,15 @@
-/* What an agent finds out about its host: see probe.h. Calls block, each for a limited time: an
- * agent that is asked does nothing else. */
-#include "bootstrap/launcher/check/probe.h"
+/* See probe.h. Calls block, each for a limited time: while it is asked, an agent has nothing else
+ * to do. */
+#include "bootstrap/check/probe.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -14,12 +17,13 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
-#include "bootstrap/launcher/check/measure.h"
+#include "bootstrap/control/protocol.h"
+#include "bootstrap/check/measure.h"
 #include "config.h"
 #include "util/net/interfaces.h"
 
-static void check_probe_print_limit(FILE *out, const char *name, __rlimit_resource_t resource,
-                                    rlim_t unit)
+static void probe_print_limit(FILE *out, const char *name, __rlimit_resource_t resource,
+                              rlim_t unit)
 {
     struct rlimit limit;
 
@@ -32,7 +36,7 @@ static void check_probe_print_limit(FILE *out, const char *name, __rlimit_resour
 }
 
 /* Addresses at which other hosts may reach this one. */
-static void check_probe_print_addresses(FILE *out)
+static void probe_print_addresses(FILE *out)
 {
     struct sy_interface *all;
     size_t count;
@@ -51,8 +55,8 @@ static void check_probe_print_addresses(FILE *out)
     free(all);
 }
 
-/* Names of the plugins that are installed, or that the build tree of this oshrun contains. */
-static bool check_probe_print_plugins(FILE *out, const char *directory)
+/* Names of the plugins that are installed, or that lie in the build tree of this oshrun. */
+static bool probe_print_plugins(FILE *out, const char *directory)
 {
     static const char BEGIN[] = "shmem_transport_", END[] = ".so";
     DIR *dir = opendir(directory);
@@ -75,7 +79,7 @@ static bool check_probe_print_plugins(FILE *out, const char *directory)
     return any;
 }
 
-static void check_probe_find_plugins(FILE *out)
+static void probe_find_plugins(FILE *out)
 {
     char path[PATH_MAX], *slash;
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 64);
@@ -84,13 +88,13 @@ static void check_probe_find_plugins(FILE *out)
     slash = strrchr(path, '/');
     if (slash) {
         strcpy(slash, "/../shmem/.libs/switchyard");
-        if (check_probe_print_plugins(out, path))
+        if (probe_print_plugins(out, path))
             return;
     }
-    check_probe_print_plugins(out, SY_PLUGIN_DIR);
+    probe_print_plugins(out, SY_PLUGIN_DIR);
 }
 
-static char *check_probe_facts(void)
+static char *probe_facts(void)
 {
     char *text = NULL;
     size_t length = 0;
@@ -105,17 +109,17 @@ static char *check_probe_facts(void)
     if (sysinfo(&info) == 0)
         fprintf(out, "memory %llu\n",
                 (unsigned long long)info.totalram * info.mem_unit / (1024 * 1024));
-    check_probe_print_limit(out, "files", RLIMIT_NOFILE, 1);
-    check_probe_print_limit(out, "processes", RLIMIT_NPROC, 1);
-    check_probe_print_limit(out, "locked", RLIMIT_MEMLOCK, 1024);
-    check_probe_print_addresses(out);
-    check_probe_find_plugins(out);
+    probe_print_limit(out, "files", RLIMIT_NOFILE, 1);
+    probe_print_limit(out, "processes", RLIMIT_NPROC, 1);
+    probe_print_limit(out, "locked", RLIMIT_MEMLOCK, 1024);
+    probe_print_addresses(out);
+    probe_find_plugins(out);
     if (fclose(out) != 0)
         sy_memory_check(NULL);
     return text;
 }
 
-static char *check_probe_clock_text(void)
+static char *probe_clock_text(void)
 {
     struct timespec now;
     char *text;
@@ -125,12 +129,12 @@ static char *check_probe_clock_text(void)
     return text;
 }
 
-static char *check_probe_refuse(const char *why)
+static char *probe_refuse(const char *why)
 {
     return sy_memory_text("! %s", why);
 }
 
-char *sy_probe_answer(const char *question)
+static char *probe_answer(const char *question)
 {
     char *copy = sy_memory_string(question), *save = NULL, *answer;
     const char *word = strtok_r(copy, " ", &save);
@@ -138,9 +142,9 @@ char *sy_probe_answer(const char *question)
     const char *number = strtok_r(NULL, " ", &save);
 
     if (word && strcmp(word, "facts") == 0) {
-        answer = check_probe_facts();
+        answer = probe_facts();
     } else if (word && strcmp(word, "clock") == 0) {
-        answer = check_probe_clock_text();
+        answer = probe_clock_text();
     } else if (word && number && strcmp(word, "listen") == 0) {
         const char *high = strtok_r(NULL, " ", &save);
 
@@ -148,8 +152,27 @@ char *sy_probe_answer(const char *question)
     } else if (word && number && strcmp(word, "measure") == 0) {
         answer = sy_measure_connect(token, number, save ? save : "");
     } else {
-        answer = check_probe_refuse("the question is not understood");
+        answer = probe_refuse("the question is not understood");
     }
     free(copy);
     return answer;
+}
+
+int sy_probe_run(void)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+
+    signal(SIGPIPE, SIG_IGN);
+    printf("\n" PROBE_GREETING "%d\n", SY_LAUNCH_VERSION);
+    while (fflush(stdout) == 0 && (length = getline(&line, &room, stdin)) > 0) {
+        line[length - (line[length - 1] == '\n')] = '\0';
+        char *answer = probe_answer(line);
+
+        printf("%zu\n%s", strlen(answer), answer);
+        free(answer);
+    }
+    free(line);
+    return EXIT_SUCCESS;
 }

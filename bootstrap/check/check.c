@@ -1,0 +1,240 @@
+/* See check.h. */
+#include "bootstrap/check/check.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "bootstrap/check/host.h"
+#include "bootstrap/launcher/memory.h"
+
+static const double CLOCKS_APART = 1.0; /* seconds from which on clocks are complained of */
+
+enum { FEW_FILES = 1024 };
+
+/* ---- the hosts ---- */
+
+static bool check_complain(struct host *host, const char *fmt, const char *value, const char *other)
+{
+    printf("    ! ");
+    printf("%s: ", host->name);
+    printf(fmt, value, other);
+    putchar('\n');
+    return false;
+}
+
+static void check_print_host(const struct host *host)
+{
+    static const char *const COLUMNS[] = {"release", "kernel",    "processors", "memory",
+                                          "files",   "processes", "locked"};
+
+    if (!host->reached) {
+        printf("%-16s %s\n", host->name, host->fault);
+        return;
+    }
+    printf("%-16s %7.2f %+9.4f", host->name, host->seconds, host->clock);
+    for (size_t i = 0; i < sizeof COLUMNS / sizeof *COLUMNS; i++) {
+        char *value = sy_host_fact(host, COLUMNS[i]);
+
+        printf(" %10s", value);
+        free(value);
+    }
+    char *transports = sy_host_fact(host, "transport"), *addresses = sy_host_fact(host, "address");
+
+    printf("  %s\n    addresses: %s\n", transports, addresses);
+    free(transports);
+    free(addresses);
+}
+
+static bool check_agree(struct host *host, const struct host *first, const char *name,
+                        const char *fmt)
+{
+    char *value = sy_host_fact(host, name), *other = sy_host_fact(first, name);
+    bool good = strcmp(value, other) == 0 || check_complain(host, fmt, value, other);
+
+    free(other);
+    free(value);
+    return good;
+}
+
+/* Reports what would disturb a job. */
+static bool check_look_for_trouble(struct host *host, const struct host *first)
+{
+    char *files = sy_host_fact(host, "files"), text[32];
+    bool good = true;
+
+    good = check_agree(host, first, "release", "release %s, the first host has %s") && good;
+    good = check_agree(host, first, "transport", "transports '%s', the first host has '%s'") &&
+           good;
+    snprintf(text, sizeof text, "%+.3f", host->clock);
+    if (host->clock > CLOCKS_APART || host->clock < -CLOCKS_APART)
+        good = check_complain(host, "its clock differs by %s seconds%s", text, "");
+    if (atoi(files) && atoi(files) < FEW_FILES)
+        good = check_complain(host, "only %s open files are allowed (ulimit -Hn)%s", files, "");
+    free(files);
+    return good;
+}
+
+/* ---- the ways between them ---- */
+
+/* "a 10.0.0.1 b fe80::1" alternates names of interfaces and addresses: keeps the addresses. */
+static char *check_addresses_of(const struct host *host)
+{
+    char *all = sy_host_fact(host, "address"), *save = NULL, *text = NULL;
+    size_t length = 0;
+    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    int word = 0;
+
+    for (char *at = strtok_r(all, " ", &save); at; at = strtok_r(NULL, " ", &save)) {
+        if (word++ % 2)
+            fprintf(out, " %s", at);
+    }
+    if (fclose(out) != 0)
+        sy_memory_check(NULL);
+    free(all);
+    return text;
+}
+
+static void check_make_token(char token[33])
+{
+    unsigned char bytes[16];
+
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+        memset(bytes, 0, sizeof bytes);
+    for (int i = 0; i < 16; i++)
+        sprintf(token + 2 * i, "%02x", bytes[i]);
+}
+
+/* The range of ports that the job would use: 0 0 for any. Returns false where the setting is no
+ * range. */
+static bool check_find_ports(const struct sy_flags *flags, int *low, int *high)
+{
+    const char *range = getenv("SHMEM_TCP_PORT_RANGE");
+    char more;
+
+    for (size_t i = 0; i < flags->exports.count; i++) {
+        if (strcmp(flags->exports.item[i].name, "SHMEM_TCP_PORT_RANGE") == 0)
+            range = flags->exports.item[i].value;
+    }
+    *low = *high = 0;
+    if (!range || !*range)
+        return true;
+    if (sscanf(range, "%5d:%5d%c", low, high, &more) == 2 && *low > 0 && *low <= *high &&
+        *high <= 65535)
+        return true;
+    fprintf(stderr,
+            "oshcheck: '%s' is no range of ports; write the first and the last one, such as "
+            "5000:5100\n",
+            range);
+    return false;
+}
+
+/* "! why", without the first two characters. */
+static const char *check_reason(const char *answer)
+{
+    return strncmp(answer, "! ", 2) == 0 ? answer + 2 : "an answer that is none";
+}
+
+static bool check_measure(const struct sy_flags *flags, struct host *from, struct host *to)
+{
+    char token[33], *question, *port, *answer = NULL, *addresses = check_addresses_of(to);
+    char address[64];
+    double trip, rate;
+    int low, high;
+    bool good;
+
+    check_make_token(token);
+    check_find_ports(flags, &low, &high);
+    question = sy_memory_text("listen %s %d %d", token, low, high);
+    port = sy_host_ask(to, question);
+    free(question);
+    if (port && *port != '!' && strspn(port, "0123456789,") == strlen(port)) {
+        question = sy_memory_text("measure %s %s%s", token, port, addresses);
+        answer = sy_host_ask(from, question);
+        free(question);
+    }
+    good = answer && sscanf(answer, "%63s %lf %lf", address, &trip, &rate) == 3 && *answer != '!';
+    if (good)
+        printf("%-16s %-16s %-24s %10.1f %10.0f\n", from->name, to->name, address, trip, rate);
+    else
+        printf("%-16s %-16s ! %s\n", from->name, to->name,
+               answer ? check_reason(answer)
+               : port ? check_reason(port)
+                      : "no answer");
+    fflush(stdout);
+    free(answer);
+    free(port);
+    free(addresses);
+    return good;
+}
+
+static bool check_measure_all(const struct sy_flags *flags, struct host *hosts, int count)
+{
+    bool good = true;
+
+    if (count < 2)
+        return true;
+    printf("\n%-16s %-16s %-24s %10s %10s\n", "from", "to", "over", "trip us", "MB/s");
+    for (int from = 0; from < count; from++) {
+        for (int to = 0; to < count; to++) {
+            if (from != to && hosts[from].reached && hosts[to].reached)
+                good = check_measure(flags, &hosts[from], &hosts[to]) && good;
+        }
+    }
+    return good;
+}
+
+/* Advice where hosts do not reach each other. */
+static void check_advise(const struct sy_flags *flags)
+{
+    int low, high;
+
+    check_find_ports(flags, &low, &high);
+    if (low)
+        printf("\nPEs connect to each other at the ports from %d to %d: let them pass in firewalls "
+               "and security groups\nbetween all of the hosts, in both directions",
+               low, high);
+    else
+        printf("\nPEs connect to each other at any port: let all pass between the hosts, or choose "
+               "some by --port-range A:B,\nfor this check and for the job, and let these pass in "
+               "firewalls and security groups, in both directions");
+    printf("; --if-include says which interfaces to use.\n");
+}
+
+int sy_check_hosts(const struct sy_flags *flags, bool slurm)
+{
+    int count = flags->hosts.count;
+    struct host *hosts = sy_memory_zeroed((size_t)count, sizeof *hosts);
+    const struct host *first = NULL;
+    bool good = true, ways;
+    int low, high;
+
+    if (!check_find_ports(flags, &low, &high)) {
+        free(hosts);
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    printf("%-16s %7s %9s %10s %10s %10s %10s %10s %10s %10s  %s\n", "host", "reach s", "clock s",
+           "release", "kernel", "processors", "memory MB", "files", "processes", "locked kB",
+           "transports");
+    for (int i = 0; i < count; i++) {
+        hosts[i].name = flags->hosts.host[i].name;
+        sy_host_reach(&hosts[i], flags, slurm);
+        check_print_host(&hosts[i]);
+        fflush(stdout);
+        if (hosts[i].reached && !first)
+            first = &hosts[i];
+        good = hosts[i].reached && check_look_for_trouble(&hosts[i], first) && good;
+    }
+    ways = check_measure_all(flags, hosts, count);
+    if (!ways)
+        check_advise(flags);
+    good = good && ways;
+    printf("\n%s\n", good ? "all is well" : "a job on these hosts would have trouble, see above");
+    for (int i = 0; i < count; i++)
+        sy_host_leave(&hosts[i]);
+    free(hosts);
+    return good ? 0 : 1;
+}

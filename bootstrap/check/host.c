@@ -1,0 +1,220 @@
+/* See host.h. */
+#include "bootstrap/check/host.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bootstrap/check/probe.h"
+#include "bootstrap/control/protocol.h"
+#include "bootstrap/launcher/head/command.h"
+#include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/stdio/plain.h"
+#include "util/clock.h"
+#include "util/net/io.h"
+#include "util/parse.h"
+
+static const double ANSWER = 25; /* seconds for one answer */
+
+enum { CLOCK_ROUNDS = 5 };
+
+static double host_time_of_day(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* ---- the conversation ---- */
+
+static bool host_receive(const struct host *host, void *to, size_t length, double deadline)
+{
+    char *at = to;
+
+    while (length) {
+        ssize_t n;
+
+        if (sy_clock() > deadline)
+            return false;
+        n = read(host->ends.out, at, length);
+        if (n > 0) {
+            at += n;
+            length -= (size_t)n;
+        } else if (n == 0 || (errno != EAGAIN && errno != EINTR) ||
+                   sy_net_wait(host->ends.out, POLLIN, &deadline) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A line, of which what finds no room is left out. */
+static bool host_receive_line(const struct host *host, char *line, size_t room, double deadline)
+{
+    size_t length = 0;
+
+    for (;;) {
+        if (!host_receive(host, line + length, 1, deadline))
+            return false;
+        if (line[length] == '\n')
+            break;
+        length += length < room - 1;
+    }
+    line[length] = '\0';
+    return true;
+}
+
+/* The answer, fit for a terminal (allocated). */
+static char *host_receive_answer(const struct host *host, double deadline)
+{
+    char line[16], *answer, *plain = NULL;
+    long length;
+
+    if (!host_receive_line(host, line, sizeof line, deadline) ||
+        sy_parse_int(line, 0, PROBE_ANSWER_MAX, &length) != 0)
+        return NULL;
+    answer = sy_memory_zeroed((size_t)length + 1, 1);
+    if (host_receive(host, answer, (size_t)length, deadline))
+        plain = sy_plain_string(answer);
+    free(answer);
+    return plain;
+}
+
+char *sy_host_ask(struct host *host, const char *question)
+{
+    char *answer = NULL, *line;
+
+    if (host->broken)
+        return NULL;
+    line = sy_memory_text("%s\n", question);
+    if (write(host->ends.in, line, strlen(line)) == (ssize_t)strlen(line))
+        answer = host_receive_answer(host, sy_clock() + ANSWER);
+    free(line);
+    host->broken = !answer;
+    return answer;
+}
+
+/* The last words of a command that failed. */
+static void host_read_fault(struct host *host)
+{
+    char text[2000], *plain;
+    double deadline = sy_clock() + 0.2;
+    ssize_t n = sy_net_wait(host->ends.err, POLLIN, &deadline) == 0
+                    ? read(host->ends.err, text, sizeof text - 1)
+                    : 0;
+
+    text[n > 0 ? n : 0] = '\0';
+    while (n > 0 && text[n - 1] == '\n')
+        text[--n] = '\0';
+    for (char *at = text; *at; at++) {
+        if (*at == '\n' || *at == '\r')
+            *at = ' ';
+    }
+    plain = sy_plain_string(text);
+    snprintf(host->fault, sizeof host->fault, "no answer%s%s", *plain ? ": " : "", plain);
+    free(plain);
+}
+
+/* The shells before the agent may have said something. */
+static bool host_read_greeting(struct host *host, double deadline)
+{
+    char line[512];
+
+    do {
+        if (!host_receive_line(host, line, sizeof line, deadline)) {
+            host_read_fault(host);
+            return false;
+        }
+    } while (strncmp(line, PROBE_GREETING, strlen(PROBE_GREETING)) != 0);
+    if (atoi(line + strlen(PROBE_GREETING)) == SY_LAUNCH_VERSION)
+        return true;
+    snprintf(host->fault, sizeof host->fault, "has an oshcheck of another release");
+    return false;
+}
+
+static void host_find_clock(struct host *host)
+{
+    double best = ANSWER;
+
+    for (int i = 0; i < CLOCK_ROUNDS && !host->broken; i++) {
+        double begin = host_time_of_day();
+        char *answer = sy_host_ask(host, "clock");
+        double end = host_time_of_day();
+
+        if (answer && end - begin < best) {
+            best = end - begin;
+            host->clock = strtod(answer, NULL) / 1e9 - (begin + end) / 2;
+        }
+        free(answer);
+    }
+}
+
+void sy_host_reach(struct host *host, const struct sy_flags *flags, bool slurm)
+{
+    char **command = sy_command_make(flags, host->name, slurm, "oshcheck");
+    double begin = sy_clock();
+    struct rlimit files;
+    int rc;
+
+    getrlimit(RLIMIT_NOFILE, &files);
+    rc = sy_call_start(command, &files, &host->ends);
+    if (rc != 0) {
+        host->ends.pid = 0;
+        snprintf(host->fault, sizeof host->fault, "'%s' cannot be run: %s", command[0],
+                 strerror(-rc));
+    } else if (host_read_greeting(host, begin + flags->spawn_timeout)) {
+        host->seconds = sy_clock() - begin;
+        host->facts = sy_host_ask(host, "facts");
+        if (host->facts)
+            host_find_clock(host);
+        host->reached = !host->broken;
+        if (host->broken)
+            snprintf(host->fault, sizeof host->fault, "oshcheck's agent there does not answer");
+    }
+    for (char **word = command; *word; word++)
+        free(*word);
+    free(command);
+}
+
+void sy_host_leave(struct host *host)
+{
+    if (host->ends.pid <= 0)
+        return;
+    close(host->ends.in);
+    close(host->ends.out);
+    close(host->ends.err);
+    for (int round = 0; round < 100 && waitpid(host->ends.pid, NULL, WNOHANG) == 0; round++)
+        usleep(10000);
+    kill(-host->ends.pid, SIGKILL);
+    waitpid(host->ends.pid, NULL, WNOHANG);
+    free(host->facts);
+}
+
+char *sy_host_fact(const struct host *host, const char *name)
+{
+    char *text = NULL;
+    size_t length = 0, skip = strlen(name);
+    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    const char *line = host->facts, *between = "";
+
+    while (line && *line) {
+        size_t end = strcspn(line, "\n");
+
+        if (strncmp(line, name, skip) == 0 && line[skip] == ' ') {
+            fprintf(out, "%s%.*s", between, (int)(end - skip - 1), line + skip + 1);
+            between = " ";
+        }
+        line += end + (line[end] == '\n');
+    }
+    if (fclose(out) != 0)
+        sy_memory_check(NULL);
+    return text;
+}
