@@ -97,7 +97,7 @@ AM_TESTS_ENVIRONMENT = \
 	SY_SANITIZE='$(SY_SANITIZE)'; export SY_SANITIZE; \
 	SY_TESTS='$(or $(all_logs),$(TEST_LOGS))'; export SY_TESTS;
 dist_check_SCRIPTS += tests/run.sh tests/driver.sh
-EXTRA_DIST += tests/lib.sh
+EXTRA_DIST += tests/host.h tests/lib.sh
 
 # The quick set, for a developer between two changes: all that is small and depends on no time limit, and a part of
 # each folder's scripts.

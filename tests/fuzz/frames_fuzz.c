@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/host.h"
 #include "transports/tcp/tcp.h"
 
 enum { NPES = 4, ME = 0, PEER = 2, LANES = 2, WINDOWS = 3 };
@@ -22,11 +23,6 @@ static const uint64_t window_length[WINDOWS] = {65536, 40, 0};
 static char *window_base[2][WINDOWS]; /* of PE 0 and its neighbour 1, each a block of its own */
 
 /* ---- the host ---- */
-
-static void no_log(enum sy_log_level level, const char *category, const char *fmt, ...)
-{
-    (void)level, (void)category, (void)fmt;
-}
 
 static int fail(struct sy_error *err, int code, const char *fmt, ...)
 {
@@ -57,55 +53,20 @@ static void *memory(int pe, unsigned index, uint64_t offset, size_t length)
     return window_base[pe][index] + offset;
 }
 
-/* The operand's arithmetic does not matter here; the word's alignment and place do. */
-static void amo(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
-                uint64_t *result)
-{
-    uint32_t *narrow = address;
-    uint64_t *wide = address;
-
-    if (width != 4 && width != 8)
-        abort();
-    uint64_t old = width == 4 ? *narrow : *wide;
-    if (op != SY_AMO_FETCH && (op != SY_AMO_CSWAP || old == compare)) {
-        if (width == 4)
-            *narrow = (uint32_t)operand;
-        else
-            *wide = operand;
-    }
-    if (result)
-        *result = old;
-}
-
-static void lost(int pe, int code, const char *why)
-{
-    (void)pe, (void)code, (void)why;
-}
-
-static void rest(uint64_t *since)
-{
-    (void)since;
-}
-
-static void soon(unsigned microseconds)
-{
-    (void)microseconds;
-}
-
 static const struct sy_host host = {
     .size = sizeof host,
     .pe = ME,
     .npes = NPES,
     .job_key = (const unsigned char *)"no key is needed for frames here",
-    .log = no_log,
+    .log = host_no_log,
     .fail = fail,
     .place = place,
     .window = window,
     .memory = memory,
-    .amo = amo,
-    .lost = lost,
-    .rest = rest,
-    .soon = soon};
+    .amo = host_amo,
+    .lost = host_no_lost,
+    .rest = host_no_rest,
+    .soon = host_no_soon};
 
 /* ---- the streams ---- */
 

@@ -2,28 +2,18 @@
  * that come from outside. The first byte chooses the kind of the rest. A greeting is judged at each
  * place of a handshake, as it is and with a valid MAC, so that the code behind the check of the MAC
  * is reached too. */
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/host.h"
 #include "transports/tcp/conn/candidates.h"
 #include "transports/tcp/conn/handshake.h"
 #include "util/auth.h"
 
-static int set_error(struct sy_error *err, int code, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(err->text, sizeof err->text, fmt, args);
-    va_end(args);
-    return -code;
-}
-
-static const struct sy_host host = {.size = sizeof host, .fail = set_error};
+static const struct sy_host host = {.size = sizeof host, .fail = host_fail};
 
 static const unsigned char key[SY_AUTH_KEY] = "a job's key";
 

@@ -6,10 +6,10 @@
  * What must hold: nothing is touched outside of the windows (AddressSanitizer), a message without a
  * right authenticator changes nothing, and a reply changes only what has been asked of its PE. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/host.h"
 #include "transports/ofi/ofi.h"
 
 enum { NPES = 4, WINDOWS = 3, RESULTS = 64, STRIDE = 128 };
@@ -26,21 +26,6 @@ static void require(bool condition)
 }
 
 /* ---- the core ---- */
-
-static void no_log(enum sy_log_level level, const char *category, const char *fmt, ...)
-{
-    (void)level, (void)category, (void)fmt;
-}
-
-static int set_error(struct sy_error *err, int code, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(err->text, sizeof err->text, fmt, args);
-    va_end(args);
-    return -code;
-}
 
 static struct sy_place place(int pe)
 {
@@ -88,22 +73,17 @@ static void lost(int pe, int code, const char *why)
     is_lost = true;
 }
 
-static void soon(unsigned microseconds)
-{
-    (void)microseconds;
-}
-
 static const struct sy_host host = {.size = sizeof host,
                                     .npes = NPES,
                                     .job_key = key,
-                                    .log = no_log,
-                                    .fail = set_error,
+                                    .log = host_no_log,
+                                    .fail = host_fail,
                                     .place = place,
                                     .memory = memory,
                                     .window = window,
                                     .amo = amo,
                                     .lost = lost,
-                                    .soon = soon,
+                                    .soon = host_no_soon,
                                     .unattended = true};
 
 /* ---- the provider ---- */

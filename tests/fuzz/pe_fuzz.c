@@ -2,7 +2,6 @@
  * and gathers, or looks for news. */
 #define _GNU_SOURCE 1
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,22 +13,13 @@
 #include <switchyard/bootstrap.h>
 
 #include "bootstrap/control/frames.h"
+#include "tests/host.h"
 
 extern const struct sy_bootstrap shmem_bootstrap_2_oshrun;
 
 static const struct sy_bootstrap *const boot = &shmem_bootstrap_2_oshrun;
 
-static int set_error(struct sy_error *err, int code, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(err->text, sizeof err->text, fmt, args);
-    va_end(args);
-    return -code;
-}
-
-static const struct sy_host host = {.size = sizeof host, .fail = set_error};
+static const struct sy_host host = {.size = sizeof host, .fail = host_fail};
 
 static void put(int fd, const void *bytes, size_t length)
 {

@@ -1,7 +1,6 @@
 /* libFuzzer target: what other launchers send to the bootstraps. The first byte chooses the kind of
  * the rest: frames of the control tree, in each state of a connection and on PE 0 or another PE;
  * the contact; answers of a PMI server; Slurm's lists; places that users write. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,34 +11,13 @@
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/slurm/nodes.h"
 #include "bootstrap/control/tree/state.h"
+#include "tests/host.h"
 #include "util/bits.h"
 #include "util/clock.h"
 
 enum { NPES = 5 };
 
-static int set_error(struct sy_error *err, int code, const char *fmt, ...)
-{
-    struct sy_error own;
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(err ? err->text : own.text, sizeof own.text, fmt, args);
-    va_end(args);
-    return -code;
-}
-
-static void no_log(enum sy_log_level level, const char *category, const char *fmt, ...)
-{
-    char text[2048];
-    va_list args;
-
-    (void)level, (void)category;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-}
-
-static const struct sy_host host = {.size = sizeof host, .fail = set_error, .log = no_log};
+static const struct sy_host host = {.size = sizeof host, .fail = host_fail, .log = host_no_log};
 static struct tree *tree;
 
 static void require(bool condition)

@@ -21,6 +21,7 @@
 
 #include "bootstrap/control/protocol.h"
 #include "util/frame.h"
+#include "tests/host.h"
 
 extern const struct sy_bootstrap shmem_bootstrap_2_oshrun, shmem_bootstrap_2_single;
 
@@ -41,18 +42,6 @@ static void die(const char *fmt, ...)
     va_end(args);
     fputc('\n', stderr);
     exit(70);
-}
-
-static int host_fail(struct sy_error *err, int code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static int host_fail(struct sy_error *err, int code, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(err->text, sizeof err->text, fmt, args);
-    va_end(args);
-    return -code;
 }
 
 static const struct sy_host host = {.size = sizeof host, .fail = host_fail};

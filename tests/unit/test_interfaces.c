@@ -3,26 +3,16 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/host.h"
 #include "transports/tcp/conn/candidates.h"
 #include "suite.h"
 #include "util/net/machine.h"
 
-static int set_error(struct sy_error *err, int code, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(err->text, sizeof err->text, fmt, args);
-    va_end(args);
-    return -code;
-}
-
-static const struct sy_host host = {.size = sizeof host, .fail = set_error};
+static const struct sy_host host = {.size = sizeof host, .fail = host_fail};
 
 static struct sy_interface interface(const char *name, const char *address)
 {

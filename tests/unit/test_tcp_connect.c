@@ -6,7 +6,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/host.h"
 #include "transports/tcp/conn/candidates.h"
 #include "transports/tcp/conn/handshake.h"
 #include "transports/tcp/conn/pending.h"
@@ -64,18 +64,8 @@ static void count_line(enum sy_log_level level, const char *category, const char
     log_lines++;
 }
 
-static int set_error(struct sy_error *err, int code, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(err->text, sizeof err->text, fmt, args);
-    va_end(args);
-    return -code;
-}
-
 static struct sy_host host = {
-    .size = sizeof host, .job_key = key, .log = count_line, .fail = set_error};
+    .size = sizeof host, .job_key = key, .log = count_line, .fail = host_fail};
 static struct tcp_watches set;
 static struct tcp_net *net;
 static struct tcp_counters counters;
