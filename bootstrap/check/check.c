@@ -84,15 +84,14 @@ static char *check_addresses_of(const struct host *host)
 {
     char *all = sy_host_fact(host, "address"), *save = NULL, *text = NULL;
     size_t length = 0;
-    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    FILE *out = sy_memory_stream(&text, &length);
     int word = 0;
 
     for (char *at = strtok_r(all, " ", &save); at; at = strtok_r(NULL, " ", &save)) {
         if (word++ % 2)
             fprintf(out, " %s", at);
     }
-    if (fclose(out) != 0)
-        sy_memory_check(NULL);
+    sy_memory_stream_end(out);
     free(all);
     return text;
 }

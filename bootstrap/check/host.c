@@ -202,7 +202,7 @@ char *sy_host_fact(const struct host *host, const char *name)
 {
     char *text = NULL;
     size_t length = 0, skip = strlen(name);
-    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    FILE *out = sy_memory_stream(&text, &length);
     const char *line = host->facts, *between = "";
 
     while (line && *line) {
@@ -214,7 +214,6 @@ char *sy_host_fact(const struct host *host, const char *name)
         }
         line += end + (line[end] == '\n');
     }
-    if (fclose(out) != 0)
-        sy_memory_check(NULL);
+    sy_memory_stream_end(out);
     return text;
 }

@@ -307,7 +307,7 @@ char *sy_measure_connect(const char *token, const char *ports, const char *addre
 {
     char *copy = sy_memory_string(addresses), *save = NULL, *answer = NULL, *why = NULL;
     size_t length = 0;
-    FILE *faults = sy_memory_check(open_memstream(&why, &length));
+    FILE *faults = sy_memory_stream(&why, &length);
     int port[SY_MEASURE_PORTS], count = measure_read_ports(ports, port), words = 1;
 
     for (const char *at = addresses; *at; at++)
@@ -326,8 +326,7 @@ char *sy_measure_connect(const char *token, const char *ports, const char *addre
         if (fd >= 0)
             close(fd);
     }
-    if (fclose(faults) != 0)
-        sy_memory_check(NULL);
+    sy_memory_stream_end(faults);
     if (!answer)
         answer = sy_memory_text("! %s", *why ? why : "no address to try");
     free(why);

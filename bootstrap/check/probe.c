@@ -98,7 +98,7 @@ static char *probe_facts(void)
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    FILE *out = sy_memory_stream(&text, &length);
     struct utsname name;
     struct sysinfo info;
 
@@ -114,8 +114,7 @@ static char *probe_facts(void)
     probe_print_limit(out, "locked", RLIMIT_MEMLOCK, 1024);
     probe_print_addresses(out);
     probe_find_plugins(out);
-    if (fclose(out) != 0)
-        sy_memory_check(NULL);
+    sy_memory_stream_end(out);
     return text;
 }
 

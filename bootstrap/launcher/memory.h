@@ -28,6 +28,18 @@ static inline void *sy_memory_resize(void *block, size_t bytes)
     return sy_memory_check(realloc(block, bytes ? bytes : 1));
 }
 
+/* A text that is written like a file: where it is, and how long, is known once it is ended. */
+static inline FILE *sy_memory_stream(char **text, size_t *length)
+{
+    return sy_memory_check(open_memstream(text, length));
+}
+
+static inline void sy_memory_stream_end(FILE *stream)
+{
+    if (fclose(stream) != 0)
+        sy_memory_check(NULL);
+}
+
 static inline char *sy_memory_vtext(const char *fmt, va_list args)
 {
     char *text;

@@ -12,8 +12,9 @@
 #include "bootstrap/launcher/silence.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "bootstrap/launcher/proc.h"
 
 enum { CARRIERS = 8 /* processes that are looked at: ssh, and the scripts around it */ };
 
@@ -43,36 +44,15 @@ double sy_silence_look(struct sy_silence *silence, double now, bool heard,
     return silence->counted;
 }
 
+/* How long the process was ready and not running, in seconds. */
 static double silence_delay(pid_t pid)
 {
-    char path[64];
+    char line[SY_PROC_LINE];
     unsigned long long ran, waited = 0;
-    FILE *in;
 
-    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
-    in = fopen(path, "re");
-    if (!in)
-        return 0;
-    if (fscanf(in, "%llu %llu", &ran, &waited) != 2)
-        waited = 0;
-    fclose(in);
-    return (double)waited / 1e9;
-}
-
-/* State R: on a processor, or waiting for one. */
-static bool silence_is_ready(pid_t pid)
-{
-    char path[64], line[512] = "";
-    const char *after;
-    FILE *in;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    in = fopen(path, "re");
-    if (!in)
-        return false;
-    after = fgets(line, sizeof line, in) ? strrchr(line, ')') : NULL;
-    fclose(in);
-    return after && strncmp(after, ") R", 3) == 0;
+    return sscanf(sy_proc_line(pid, "schedstat", line), "%llu %llu", &ran, &waited) == 2
+               ? (double)waited / 1e9
+               : 0;
 }
 
 struct sy_carriers sy_silence_carriers(pid_t pid, bool children)
@@ -87,7 +67,7 @@ struct sy_carriers sy_silence_carriers(pid_t pid, bool children)
         FILE *in;
 
         carriers.delay += silence_delay(carrier[i]);
-        carriers.ready = carriers.ready || silence_is_ready(carrier[i]);
+        carriers.ready = carriers.ready || sy_proc_state(carrier[i]) == 'R';
         snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)carrier[i], (int)carrier[i]);
         in = children ? fopen(path, "re") : NULL;
         while (in && count < CARRIERS && fscanf(in, "%d", &child) == 1) {

@@ -34,7 +34,7 @@ static void spec_put_list(FILE *out, char *const *list)
 char *sy_spec_pack(const struct sy_spec *spec, size_t *length)
 {
     char *bytes = NULL;
-    FILE *out = sy_memory_check(open_memstream(&bytes, length));
+    FILE *out = sy_memory_stream(&bytes, length);
 
     put_text(out, spec->host);
     spec_put_number(out, spec->npes);
@@ -58,8 +58,7 @@ char *sy_spec_pack(const struct sy_spec *spec, size_t *length)
         spec_put_list(out, program->changes);
         spec_put_number(out, program->bare);
     }
-    if (fclose(out) != 0)
-        sy_memory_check(NULL);
+    sy_memory_stream_end(out);
     return bytes;
 }
 

@@ -12,6 +12,7 @@
 #include "bootstrap/launcher/daemon/daemon.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/program.h"
+#include "bootstrap/launcher/proc.h"
 
 enum {
     AT_ONCE = 4,
@@ -40,37 +41,12 @@ static struct {
 
 static void trace_look_at_next(struct sy_daemon *daemon);
 
-/* One line of a file of /proc, without its newline. */
 static void trace_add_line(FILE *out, const char *label, pid_t pid, const char *file)
 {
-    char path[64], line[256] = "";
-    FILE *in;
+    char line[SY_PROC_LINE];
 
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-    in = fopen(path, "re");
-    if (!in)
-        return;
-    if (fgets(line, sizeof line, in) && *line && *line != '0') {
-        line[strcspn(line, "\n")] = '\0';
+    if (*sy_proc_line(pid, file, line) && *line != '0')
         fprintf(out, "%s %s\n", label, line);
-    }
-    fclose(in);
-}
-
-static char trace_state_of(pid_t pid)
-{
-    char path[64], line[512] = "";
-    const char *after = NULL;
-    FILE *in;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    in = fopen(path, "re");
-    if (in) {
-        if (fgets(line, sizeof line, in))
-            after = strrchr(line, ')');
-        fclose(in);
-    }
-    return after && after[1] ? after[2] : '?';
 }
 
 /* The kernel's view of a process. */
@@ -79,13 +55,12 @@ static void trace_tell_state(struct sy_daemon *daemon, const struct sy_local_pe 
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    FILE *out = sy_memory_stream(&text, &length);
 
-    fprintf(out, "no stack: %s; the process is in state %c\n", why, trace_state_of(local->pid));
+    fprintf(out, "no stack: %s; the process is in state %c\n", why, sy_proc_state(local->pid));
     trace_add_line(out, "waits in the kernel's", local->pid, "wchan");
     trace_add_line(out, "system call", local->pid, "syscall");
-    if (fclose(out) != 0)
-        sy_memory_check(NULL);
+    sy_memory_stream_end(out);
     sy_daemon_tell(daemon, SY_DAEMON_TRACED, local->pe, 0, text, length);
     free(text);
 }

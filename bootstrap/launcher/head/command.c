@@ -57,7 +57,7 @@ static void command_add_shell(struct words *words)
 {
     char *quoted = NULL, *command;
     size_t length = 0;
-    FILE *out = sy_memory_check(open_memstream(&quoted, &length));
+    FILE *out = sy_memory_stream(&quoted, &length);
 
     for (const char *at = command_own_file(words); *at; at++) {
         if (*at == '\'')
@@ -65,8 +65,7 @@ static void command_add_shell(struct words *words)
         else
             fputc(*at, out);
     }
-    if (fclose(out) != 0)
-        sy_memory_check(NULL);
+    sy_memory_stream_end(out);
     command = sy_memory_text("exec /bin/sh -c 'test -x \"$1\" || set -- %s; exec \"$1\" --agent' "
                              "%s '%s'",
                              words->tool, words->tool, quoted);

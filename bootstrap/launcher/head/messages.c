@@ -61,7 +61,7 @@ static char *messages_missing_hosts(const struct sy_run *run)
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    FILE *out = sy_memory_stream(&text, &length);
     int count = 0;
 
     for (int i = 0; i < run->nodes; i++) {
@@ -72,8 +72,7 @@ static char *messages_missing_hosts(const struct sy_run *run)
         if (missing)
             fprintf(out, "%s%s", count++ ? ", " : "", run->node[i].name);
     }
-    if (fclose(out) != 0)
-        sy_memory_check(NULL);
+    sy_memory_stream_end(out);
     return text;
 }
 
@@ -87,8 +86,8 @@ static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int e
     (void)events;
     sy_run_say(run, SY_SAY_ENDING, "'%s' was not complete in time: %s on host %s %s not come%s",
                run->gather.phase,
-               sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing), hosts,
-               one ? "has" : "have", sy_ending_rest(run, false));
+               sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing),
+               hosts, one ? "has" : "have", sy_ending_rest(run, false));
     free(hosts);
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }

@@ -574,7 +574,7 @@ char *sy_nodes_missing(const struct sy_run *run)
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    FILE *out = sy_memory_stream(&text, &length);
     int missing = 0, shown = 0;
 
     for (int i = 0; i < run->nodes; i++)
@@ -589,8 +589,7 @@ char *sy_nodes_missing(const struct sy_run *run)
     }
     if (missing > shown)
         fprintf(out, " and %d more", missing - shown);
-    if (fclose(out) != 0)
-        sy_memory_check(NULL);
+    sy_memory_stream_end(out);
     if (missing)
         return text;
     free(text);

@@ -21,7 +21,8 @@ static void waiting_tell_gather(struct sy_run *run, double since)
     char missing[SY_LIST_TEXT];
 
     sy_run_say(run, SY_SAY_ENDING, "'%s' has been waiting for %s for %.0f s", run->gather.phase,
-               sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing), since);
+               sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing),
+               since);
 }
 
 /* Reports after 2 s, and again each time the wait has doubled. */

@@ -94,7 +94,7 @@ char *sy_outputs_expand(const char *pattern, int pe, const char *host)
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = sy_memory_check(open_memstream(&text, &length));
+    FILE *out = sy_memory_stream(&text, &length);
 
     for (; *pattern; pattern++) {
         if (*pattern != '%' || !strchr("rh%", pattern[1]) || !pattern[1]) {
@@ -109,7 +109,6 @@ char *sy_outputs_expand(const char *pattern, int pe, const char *host)
         else
             fputc('%', out);
     }
-    if (fclose(out) != 0)
-        sy_memory_check(NULL);
+    sy_memory_stream_end(out);
     return text;
 }
