@@ -34,12 +34,9 @@ int sy_flags_wrong(const char *fmt, ...)
     return 2;
 }
 
-int sy_flags_print_help(struct sy_parser *parser, const char *option, char *value, char *second)
+int sy_flags_print_help(struct sy_parser *parser)
 {
     (void)parser;
-    (void)option;
-    (void)value;
-    (void)second;
     puts("usage: oshrun [options] program [arguments] [: [options] program [arguments]]...\n"
          "\n"
          "Runs copies of a program as the PEs of one OpenSHMEM job, on this host or on several.");
@@ -115,10 +112,10 @@ static int flags_unknown(const char *word)
     return rc;
 }
 
-/* Applies an option with this value. */
-static int flags_apply(struct sy_parser *parser, const struct sy_flag *flag, const char *option,
-                       char *value, char *second)
+/* Does what the option that has been read says. */
+static int flags_apply(struct sy_parser *parser, const struct sy_flag *flag)
 {
+    const char *option = parser->option, *value = parser->value;
     void *at = (char *)parser->flags + flag->at;
     long number;
 
@@ -146,7 +143,7 @@ static int flags_apply(struct sy_parser *parser, const struct sy_flag *flag, con
     case SY_FLAG_ACCEPT:
         return -1;
     default:
-        return flag->take(parser, option, value, second);
+        return flag->take(parser);
     }
 }
 
@@ -158,12 +155,14 @@ static int flags_parse_option(struct sy_parser *parser, char ***words)
     size_t length = strcspn(name, "=");
     const struct sy_flag *flag = flags_find_flag(name, length);
     bool optional = flag && flag->value && *flag->value == '[';
-    char *value = NULL, *second = NULL;
     const char *advice;
 
+    parser->option = word;
+    parser->value = parser->second = NULL;
     if (!flag && name == word + 1 && strchr("nNK", name[0]) && isdigit((unsigned char)name[1])) {
         flag = flags_find_flag(name, 1); /* -n4 */
-        return flags_apply(parser, flag, word, word + 2, NULL);
+        parser->value = word + 2;
+        return flags_apply(parser, flag);
     }
     if (!flag && (advice = sy_flags_refused(name, length)))
         return sy_flags_wrong("there is no option '%.*s': %s", (int)(name - word) + (int)length,
@@ -171,24 +170,22 @@ static int flags_parse_option(struct sy_parser *parser, char ***words)
     if (!flag)
         return flags_unknown(word);
     if (name[length] == '=') {
-        value = name + length + 1;
+        parser->value = name + length + 1;
         name[length] = '\0';
     }
-    if (!flag->value && value)
+    if (!flag->value && parser->value)
         return sy_flags_wrong("option '%s' takes no value", word);
-    if (flag->value && !value && !optional) {
-        value = (*words)[1];
-        if (!value)
+    if (flag->value && !parser->value && !optional) {
+        parser->value = *++*words;
+        if (!parser->value)
             return sy_flags_wrong("option '%s' needs a value: %s", word, flag->value);
-        ++*words;
     }
     if (flag->kind == SY_FLAG_PAIR) {
-        second = (*words)[1];
-        if (!second)
+        parser->second = *++*words;
+        if (!parser->second)
             return sy_flags_wrong("option '%s' needs two words: VAR VALUE", word);
-        ++*words;
     }
-    return flags_apply(parser, flag, word, value, second);
+    return flags_apply(parser, flag);
 }
 
 static struct sy_app *flags_add_app(struct sy_flags *flags)
@@ -266,15 +263,15 @@ static char **flags_split(char *line)
     }
 }
 
-int sy_flags_read_file(struct sy_parser *parser, const char *option, char *path, char *unused)
+int sy_flags_read_file(struct sy_parser *parser)
 {
+    const char *option = parser->option, *path = parser->value;
     struct sy_app *outer = parser->app;
     FILE *in = fopen(path, "re");
     char *line = NULL;
     size_t room = 0;
     int rc = -1;
 
-    (void)unused;
     if (!in)
         return sy_flags_wrong("%s: cannot read '%s': %s", option, path, strerror(errno));
     if (++parser->files > DEEPEST) {

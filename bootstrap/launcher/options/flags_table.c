@@ -38,6 +38,11 @@ void sy_flags_move_exports(struct sy_exports *to, struct sy_exports *from)
     memset(from, 0, sizeof *from);
 }
 
+static int flags_table_needs(const struct sy_parser *parser, const char *what)
+{
+    return sy_flags_wrong("%s needs %s, not '%s'", parser->option, what, parser->value);
+}
+
 /* VAR, VAR=VALUE or PATTERN*. */
 static int flags_table_export_word(struct sy_exports *exports, const char *option, char *word)
 {
@@ -69,91 +74,83 @@ static int flags_table_export_list(struct sy_exports *exports, const char *optio
     return rc;
 }
 
-static int take_export(struct sy_parser *parser, const char *option, char *value, char *second)
+static int take_export(struct sy_parser *parser)
 {
-    (void)second;
-    return flags_table_export_word(&parser->app->exports, option, value);
+    return flags_table_export_word(&parser->app->exports, parser->option, parser->value);
 }
 
-static int flags_table_take_pair(struct sy_parser *parser, const char *option, char *value,
-                                 char *second)
+static int flags_table_take_pair(struct sy_parser *parser)
 {
+    char *value = parser->value;
+
     if (strncmp(value, "SHMEM_BOOT_", 11) == 0)
-        return sy_flags_wrong("%s %s: the variables SHMEM_BOOT_* are set by oshrun itself", option,
-                              value);
-    return flags_table_add_export(&parser->app->exports, SY_EXPORT_SET, value, second, true);
+        return sy_flags_wrong("%s %s: the variables SHMEM_BOOT_* are set by oshrun itself",
+                              parser->option, value);
+    return flags_table_add_export(&parser->app->exports, SY_EXPORT_SET, value, parser->second,
+                                  true);
 }
 
-static int flags_table_take_global_pair(struct sy_parser *parser, const char *option, char *value,
-                                        char *second)
+static int flags_table_take_global_pair(struct sy_parser *parser)
 {
     struct sy_app *app = parser->app;
     struct sy_app global = {.exports = parser->flags->exports};
     int rc;
 
     parser->app = &global;
-    rc = flags_table_take_pair(parser, option, value, second);
+    rc = flags_table_take_pair(parser);
     parser->app = app;
     parser->flags->exports = global.exports;
     return rc;
 }
 
-static int take_prepend(struct sy_parser *parser, const char *option, char *value, char *second)
+static int take_prepend(struct sy_parser *parser)
 {
-    (void)option;
-    return flags_table_add_export(&parser->app->exports, SY_EXPORT_PREPEND, value, second, false);
+    return flags_table_add_export(&parser->app->exports, SY_EXPORT_PREPEND, parser->value,
+                                  parser->second, false);
 }
 
-static int flags_table_take_unset(struct sy_parser *parser, const char *option, char *value,
-                                  char *second)
+static int flags_table_take_unset(struct sy_parser *parser)
 {
-    (void)option;
-    (void)second;
-    return flags_table_add_export(&parser->app->exports, SY_EXPORT_UNSET, value, NULL, false);
+    return flags_table_add_export(&parser->app->exports, SY_EXPORT_UNSET, parser->value, NULL,
+                                  false);
 }
 
-static int take_list(struct sy_parser *parser, const char *option, char *value, char *second)
+static int take_list(struct sy_parser *parser)
 {
-    (void)second;
-    return flags_table_export_list(&parser->app->exports, option, value);
+    return flags_table_export_list(&parser->app->exports, parser->option, parser->value);
 }
 
-static int take_global_list(struct sy_parser *parser, const char *option, char *value, char *second)
+static int take_global_list(struct sy_parser *parser)
 {
-    (void)second;
-    return flags_table_export_list(&parser->flags->exports, option, value);
+    return flags_table_export_list(&parser->flags->exports, parser->option, parser->value);
 }
 
 /* srun's: ALL, NONE, and variables. */
-static int flags_table_take_srun_export(struct sy_parser *parser, const char *option, char *value,
-                                        char *second)
+static int flags_table_take_srun_export(struct sy_parser *parser)
 {
     char *save = NULL;
     int rc = -1;
 
-    (void)second;
     parser->flags->inherit = SY_INHERIT_NONE;
-    for (char *word = strtok_r(value, ",", &save); word && rc < 0;
+    for (char *word = strtok_r(parser->value, ",", &save); word && rc < 0;
          word = strtok_r(NULL, ",", &save)) {
         if (strcmp(word, "ALL") == 0)
             parser->flags->inherit = SY_INHERIT_ALL;
         else if (strcmp(word, "NONE") != 0)
-            rc = flags_table_export_word(&parser->flags->exports, option, word);
+            rc = flags_table_export_word(&parser->flags->exports, parser->option, word);
     }
     return rc;
 }
 
-static int flags_table_take_number(struct sy_parser *parser, const char *option, char *value,
-                                   char *second)
+static int flags_table_take_number(struct sy_parser *parser)
 {
     long n;
 
-    (void)second;
-    if (sy_parse_int(value, 1, SY_LAUNCH_PES_MAX, &n) != 0)
-        return sy_flags_wrong("%s needs a number of PEs from 1 to %d, not '%s'", option,
-                              SY_LAUNCH_PES_MAX, value);
+    if (sy_parse_int(parser->value, 1, SY_LAUNCH_PES_MAX, &n) != 0)
+        return sy_flags_wrong("%s needs a number of PEs from 1 to %d, not '%s'", parser->option,
+                              SY_LAUNCH_PES_MAX, parser->value);
     /* -c is Open MPI's number of PEs and srun's number of processors for each. */
-    bool c = !strcmp(option, "-c");
+    bool c = !strcmp(parser->option, "-c");
     if (parser->app->npes && c != parser->by_c)
         return sy_flags_wrong("-c is the number of PEs, as -n, so only one of them can be given; "
                               "PEs are not given numbers of processors, but see --bind-to");
@@ -162,12 +159,9 @@ static int flags_table_take_number(struct sy_parser *parser, const char *option,
     return -1;
 }
 
-static int flags_table_take_directory(struct sy_parser *parser, const char *option, char *value,
-                                      char *second)
+static int flags_table_take_directory(struct sy_parser *parser)
 {
-    (void)option;
-    (void)second;
-    parser->app->directory = value;
+    parser->app->directory = parser->value;
     return -1;
 }
 
@@ -179,20 +173,14 @@ static int flags_table_fault_of_hosts(char *fault)
     return rc;
 }
 
-static int flags_table_take_hosts(struct sy_parser *parser, const char *option, char *value,
-                                  char *second)
+static int flags_table_take_hosts(struct sy_parser *parser)
 {
-    (void)option;
-    (void)second;
-    return flags_table_fault_of_hosts(sy_hostlist_add(&parser->flags->hosts, value));
+    return flags_table_fault_of_hosts(sy_hostlist_add(&parser->flags->hosts, parser->value));
 }
 
-static int flags_table_take_hostfile(struct sy_parser *parser, const char *option, char *value,
-                                     char *second)
+static int flags_table_take_hostfile(struct sy_parser *parser)
 {
-    (void)option;
-    (void)second;
-    return flags_table_fault_of_hosts(sy_hostlist_read(&parser->flags->hosts, value));
+    return flags_table_fault_of_hosts(sy_hostlist_read(&parser->flags->hosts, parser->value));
 }
 
 /* prterun's ":oversubscribe" and such at the end of `value`, which is cut there. */
@@ -216,13 +204,12 @@ static void flags_table_take_modifiers(struct sy_parser *parser, char *value)
     }
 }
 
-static int flags_table_take_mapping(struct sy_parser *parser, const char *option, char *value,
-                                    char *second)
+static int flags_table_take_mapping(struct sy_parser *parser)
 {
+    char *value = parser->value;
     long n;
     char *end;
 
-    (void)second;
     flags_table_take_modifiers(parser, value);
     if (!*value) /* nothing but modifiers */
         return -1;
@@ -241,14 +228,15 @@ static int flags_table_take_mapping(struct sy_parser *parser, const char *option
         parser->flags->cyclic = false;
         return -1;
     }
-    return sy_flags_wrong("%s needs slot (fill a host before the next), node (one on each host in "
-                          "turn) or ppr:N:node, not '%s'",
-                          option, value);
+    return flags_table_needs(
+        parser,
+        "slot (fill a host before the next), node (one on each host in turn) or ppr:N:node");
 }
 
-static int flags_table_take_binding(struct sy_parser *parser, const char *option, char *value,
-                                    char *second)
+static int flags_table_take_binding(struct sy_parser *parser)
 {
+    char *value = parser->value;
+
     static const struct {
         const char *name;
         int binding;
@@ -259,7 +247,6 @@ static int flags_table_take_binding(struct sy_parser *parser, const char *option
         {"ldoms", SY_BIND_NUMA}, {"package", SY_BIND_SOCKET},
     };
 
-    (void)second;
     flags_table_take_modifiers(parser, value);
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         if (strcmp(value, NAMES[i].name) == 0) {
@@ -267,23 +254,23 @@ static int flags_table_take_binding(struct sy_parser *parser, const char *option
             return -1;
         }
     }
-    return sy_flags_wrong("%s needs none, core, socket, numa or hwthread, not '%s'", option, value);
+    return flags_table_needs(parser, "none, core, socket, numa or hwthread");
 }
 
 /* prterun's: map, bind, allocation. */
-static int flags_table_take_display(struct sy_parser *parser, const char *option, char *value,
-                                    char *second)
+static int flags_table_take_display(struct sy_parser *parser)
 {
     char *save = NULL;
 
-    (void)second;
-    for (char *word = strtok_r(value, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+    for (char *word = strtok_r(parser->value, ",", &save); word;
+         word = strtok_r(NULL, ",", &save)) {
         if (strcmp(word, "bind") == 0)
             parser->flags->report_bindings = true;
         else if (strcmp(word, "map") == 0 || strcmp(word, "allocation") == 0)
             parser->flags->display_map = true;
         else
-            return sy_flags_wrong("%s needs map, allocation or bind, not '%s'", option, word);
+            return sy_flags_wrong("%s needs map, allocation or bind, not '%s'", parser->option,
+                                  word);
     }
     return -1;
 }
@@ -302,13 +289,11 @@ static bool flags_table_take_output_word(struct sy_flags *flags, const char *wor
     return true;
 }
 
-static int flags_table_take_output(struct sy_parser *parser, const char *option, char *value,
-                                   char *second)
+static int flags_table_take_output(struct sy_parser *parser)
 {
+    char *value = parser->value;
     struct sy_flags *flags = parser->flags;
 
-    (void)option;
-    (void)second;
     while (value) {
         size_t length = strcspn(value, ",");
         char *word = sy_memory_check(strndup(value, length));
@@ -324,12 +309,11 @@ static int flags_table_take_output(struct sy_parser *parser, const char *option,
     return -1;
 }
 
-static int flags_table_take_input(struct sy_parser *parser, const char *option, char *value,
-                                  char *second)
+static int flags_table_take_input(struct sy_parser *parser)
 {
+    char *value = parser->value;
     long pe;
 
-    (void)second;
     if (strcmp(value, "none") == 0)
         parser->flags->input = SY_STDIN_NONE;
     else if (strcmp(value, "all") == 0)
@@ -337,44 +321,41 @@ static int flags_table_take_input(struct sy_parser *parser, const char *option, 
     else if (sy_parse_int(value, 0, SY_LAUNCH_PES_MAX, &pe) == 0)
         parser->flags->input = (int)pe;
     else
-        return sy_flags_wrong("%s needs none, all or the number of a PE, not '%s'", option, value);
+        return flags_table_needs(parser, "none, all or the number of a PE");
     return -1;
 }
 
-static int flags_table_take_kill(struct sy_parser *parser, const char *option, char *value,
-                                 char *second)
+static int flags_table_take_kill(struct sy_parser *parser)
 {
+    char *value = parser->value;
     bool on = true;
 
-    (void)second;
     if (value && sy_parse_bool(value, &on) != 0)
-        return sy_flags_wrong("%s needs 0 or 1, not '%s'", option, value);
+        return flags_table_needs(parser, "0 or 1");
     parser->flags->tolerant = !on;
     return -1;
 }
 
-static int flags_table_take_heap(struct sy_parser *parser, const char *option, char *value,
-                                 char *second)
+static int flags_table_take_heap(struct sy_parser *parser)
 {
+    char *value = parser->value;
     size_t size;
 
-    (void)second;
     if (sy_parse_size(value, &size) != 0)
-        return sy_flags_wrong("%s needs a size such as 64m or 1.5g, not '%s'", option, value);
+        return flags_table_needs(parser, "a size such as 64m or 1.5g");
     return flags_table_add_export(&parser->flags->exports, SY_EXPORT_SET, "SHMEM_SYMMETRIC_SIZE",
                                   value, true);
 }
 
-static int flags_table_take_config(struct sy_parser *parser, const char *option, char *value,
-                                   char *second)
+static int flags_table_take_config(struct sy_parser *parser)
 {
     struct sy_flags *flags = parser->flags;
 
-    (void)second;
     free(flags->config);
-    flags->config = realpath(value, NULL);
+    flags->config = realpath(parser->value, NULL);
     if (!flags->config || access(flags->config, R_OK) != 0)
-        return sy_flags_wrong("%s: cannot read '%s': %s", option, value, strerror(errno));
+        return sy_flags_wrong("%s: cannot read '%s': %s", parser->option, parser->value,
+                              strerror(errno));
     return flags_table_add_export(&flags->exports, SY_EXPORT_SET, "SHMEM_CONFIG", flags->config,
                                   true);
 }
@@ -390,13 +371,9 @@ int sy_flags_set(struct sy_parser *parser, const char *variable, const char *val
     return -1;
 }
 
-static int flags_table_print_version(struct sy_parser *parser, const char *option, char *value,
-                                     char *second)
+static int flags_table_print_version(struct sy_parser *parser)
 {
     (void)parser;
-    (void)option;
-    (void)value;
-    (void)second;
     puts("oshrun (" PACKAGE_NAME ") " PACKAGE_VERSION);
     return fflush(stdout) || ferror(stdout) ? 1 : 0;
 }

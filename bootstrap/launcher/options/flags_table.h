@@ -11,6 +11,9 @@ struct sy_parser {
     struct sy_app *app; /* whose options are being read */
     bool by_c;          /* and its number was given by -c */
     int files;          /* of --app that are being read, one within the other */
+    /* The option that is being read: */
+    const char *option;   /* as the user has written it */
+    char *value, *second; /* second: of PAIR */
 };
 
 enum sy_flag_kind {
@@ -31,8 +34,8 @@ struct sy_flag {
     size_t at; /* offset in struct sy_flags */
     int number;
     const char *text;
-    /* Returns -1, or the exit status when something is wrong and has been said. second: of PAIR. */
-    int (*take)(struct sy_parser *parser, const char *option, char *value, char *second);
+    /* Returns -1, or the exit status when something is wrong and has been said. */
+    int (*take)(struct sy_parser *parser);
     const char
         *value; /* what the help calls the value; NULL: there is none. "[": may be left out */
     const char *shown; /* NULL: the help has no line for it */
@@ -59,8 +62,8 @@ int sy_flags_set(struct sy_parser *parser, const char *variable, const char *val
 void sy_flags_move_exports(struct sy_exports *to, struct sy_exports *from);
 
 /* Reads a file whose lines are programs with their options (flags.c). */
-int sy_flags_read_file(struct sy_parser *parser, const char *option, char *path, char *unused);
+int sy_flags_read_file(struct sy_parser *parser);
 
-int sy_flags_print_help(struct sy_parser *parser, const char *option, char *value, char *second);
+int sy_flags_print_help(struct sy_parser *parser);
 
 #endif
