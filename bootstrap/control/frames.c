@@ -21,7 +21,7 @@ enum {
     NEW = SY_FRAME_NEW,
     STARTING = SY_FRAME_STARTING,
     RUNNING = SY_FRAME_RUNNING,
-    /* PEs that are there already may speak while others are being started. */
+    /* PEs that have started may speak while others are being started. */
     LATER = STARTING | RUNNING,
     ANY = NEW | LATER
 };

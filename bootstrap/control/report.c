@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Those that wait together also complain together: one that comes within this part of its wait, or
- * so soon after the last report, is about what was reported. */
+/* PEs that wait for the same thing report at about the same time. A report that comes within SAME
+ * of the PE's own wait, or within BETWEEN of the last report, is part of that one. */
 static const double SAME = 0.4, BETWEEN = 0.2;
 
 int sy_report_init(struct sy_report *report, int npes, const struct sy_report_owner *owner,
@@ -61,7 +61,7 @@ static void report_finish_if_answered(struct sy_report *report)
     report_finish(report);
 }
 
-/* Where the time cannot be kept nobody is asked, and the PEs that wait write to their own logs. */
+/* Without a timer no PE is asked, and the PEs that wait write to their own logs. */
 static void report_begin(struct sy_report *report)
 {
     report->pausing = false;
@@ -100,7 +100,7 @@ void sy_report_ask(struct sy_report *report)
         report_finish_if_answered(report);
 }
 
-/* A moment passes before the question, so that it is about two times. */
+/* The PEs are asked a second later, so that each is seen at two times. */
 void sy_report_look(struct sy_report *report)
 {
     if (!report->asking && !report->pausing && !report->owner->busy(report) &&

@@ -1,7 +1,7 @@
-/* What all PEs are doing, for whoever hears all of them: oshrun, or PE 0 of the control tree. A PE
- * that has been waiting for long is the reason to ask all and to print one report; and if all rest
- * (util/rest.h), they are asked whether they still do, since the job then can never go on. The
- * owner asks, prints, and keeps the time. */
+/* What all PEs are doing, for whoever hears all of them: oshrun, or PE 0 of the control tree. When
+ * a PE has waited for long, all are asked, and one report is printed. When all rest (util/rest.h),
+ * they are asked whether they still do: if so, the job can never go on. The owner asks, prints, and
+ * keeps the time. */
 #ifndef SY_CONTROL_REPORT_H
 #define SY_CONTROL_REPORT_H
 
@@ -18,8 +18,8 @@ struct sy_report;
 struct sy_report_owner {
     /* The job is ending, or something else is being found out. */
     bool (*busy)(const struct sy_report *report);
-    /* Begins SY_REPORT_SECONDS, after which sy_report_late is called, or stops them. false: it
-     * cannot be begun. */
+    /* Starts a timer of SY_REPORT_SECONDS, after which sy_report_late is called, or stops it.
+     * false: it cannot be started. */
     bool (*timer)(struct sy_report *report, bool run);
     /* Asks the PEs, and marks those that will answer in `asked`. */
     void (*ask)(struct sy_report *report);
@@ -53,7 +53,7 @@ void sy_report_note(struct sy_report *report, int pe, const char *text, size_t l
 /* A PE rests, or with wait 0 does not. */
 void sy_report_rests(struct sy_report *report, int pe, uint64_t wait, unsigned flags);
 
-/* A PE is gone: those that wait for it may have been waiting for that news. */
+/* A PE is gone: looks whether all that are left rest. */
 void sy_report_look(struct sy_report *report);
 
 /* Asks now, whatever the PEs say. */

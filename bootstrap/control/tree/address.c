@@ -45,8 +45,8 @@ void sy_tree_places_loopback(struct tree_places *places)
 }
 
 /* The name by which all look for PE 0 may have an address that the choice leaves out: Debian's
- * /etc/hosts says 127.0.1.1 for the host itself. What is not this machine's (of a service, or in
- * front of an address translation) leads to one that is chosen anyway. */
+ * /etc/hosts says 127.0.1.1 for the host itself. An address that is not this machine's (of a
+ * service, or of an address translation) leads to one that is chosen anyway. */
 static void address_add_named(struct tree_places *places, const char *name,
                               const struct sy_interface *all, size_t count)
 {

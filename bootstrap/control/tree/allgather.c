@@ -1,5 +1,5 @@
 /* Allgathers over the tree: every PE's part goes up to PE 0 as it is, all parts together come down.
- * PE 0 so knows at any time exactly who is missing. */
+ * So PE 0 knows at any time which PEs are missing. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ const char *sy_tree_host_of(void *owner, int pe)
 
 /* ---- frames ---- */
 
-/* Takes a part in, on PE 0. What is wrong with it is kept until PE 0 is in the gather itself and
- * can speak of it. Negative: this PE's part is not to be used. */
+/* PE 0 takes a part in. A fault in it is kept until PE 0 is in the gather itself and can report it.
+ * Negative: this PE's part is not to be used. */
 static int allgather_take(struct tree *tree, int pe, const char *phase, const char *blob,
                           size_t length)
 {

@@ -1,7 +1,7 @@
 /* Connecting to a PE: its addresses are tried with a small delay between them, until one answers
  * and proves to belong to this job. Another machine may have the same address (of a container
- * network, say). A PE that has much to do is given time: no second address of it is tried soon
- * after one has connected. */
+ * network, say). A busy PE is given time: after one address has connected, the next one is tried
+ * much later. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -45,7 +45,7 @@ static void dial_list(struct sy_race *race, const struct tree_addresses *to)
         dial_add(race, &to->entry[i], to->port);
 }
 
-/* What does not belong to this job explains more than a refusal does. */
+/* After an answer from outside the job, refusals are no longer noted: the answer explains more. */
 static void dial_drop(struct attempts *all, unsigned i, unsigned seen, const char *why)
 {
     if (all->wait[i].fd >= 0)
@@ -98,7 +98,7 @@ static void dial_open(struct tree *tree, struct attempts *all, unsigned i)
     sy_race_answered(&all->race, sy_clock_ns(), (uint64_t)(all->patience * 1e9 / 3));
 }
 
-/* Looks after attempt i; returns its socket if that one has proved to be the right one, else -1. */
+/* Serves attempt i. Returns its socket once the other end has proved itself, else -1. */
 static int dial_look(struct tree *tree, struct attempts *all, unsigned i, double deadline)
 {
     struct sy_error why = {""};

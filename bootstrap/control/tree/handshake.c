@@ -167,7 +167,7 @@ static bool handshake_seen(const struct tree_link *link, const unsigned char non
     return false;
 }
 
-/* Whoever is of another release is told so, and may go. The connection stays among the silent. */
+/* Tells a process of another release so. The connection stays in state HELLO until it closes. */
 static int handshake_refuse(struct tree_link *link, const struct banner *from)
 {
     struct tree *tree = link->tree;
@@ -205,7 +205,8 @@ static int handshake_answer(struct tree_link *link, const struct opening *openin
     return 0;
 }
 
-/* What begins like no PE is not waited for. The release's name came with version 2. */
+/* Looks at the banner, or at what has come of it: a beginning that no PE sends ends the connection
+ * at once. The name of the release came with version 2. */
 static int handshake_look(struct tree_link *link)
 {
     const struct sy_frames_in *in = &link->in;

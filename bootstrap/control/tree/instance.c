@@ -1,6 +1,5 @@
 /* Instances of the control tree: making one, freeing it, and what a fork does to it. The list of
- * all is the only variable of the tree that no instance owns, since what a fork calls is told of
- * none.
+ * all instances is the only variable that no instance owns: the handler of a fork has no argument.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,12 +9,12 @@
 
 #include "bootstrap/control/tree/state.h"
 
-/* The trees of this process, so that forks know of them; by the lock. */
+/* The trees of this process, for the handler of forks. Guarded by trees_lock. */
 static struct tree *trees;
 static pthread_mutex_t trees_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A process that this one starts is no PE. Were its copies of the sockets left open, nobody would
- * notice this PE's death while it lives. */
+/* A child process is no PE. It closes its copies of the sockets: while they are open, nobody
+ * notices that this PE has died. */
 static void instance_in_child(void)
 {
     for (struct tree *tree = trees; tree; tree = tree->next) {

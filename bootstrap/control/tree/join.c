@@ -50,7 +50,7 @@ static void join_adopt(struct tree_link *link, int pe, const char *host)
     join_say(link, SY_CONTROL_ACCEPT, tree->pe, tree->host_name, sizeof tree->host_name);
 }
 
-/* Which of those who came before takes the next one. */
+/* The PE that takes the next one as its child. */
 static int parent_for_next(struct tree *tree)
 {
     return tree->joins <= TREE_RADIX ? 0 : tree->joined[(tree->joins - 1) / TREE_RADIX];
@@ -123,7 +123,7 @@ static int join_on_here(struct tree *tree, struct tree_link *link, const struct 
 
 /* ---- all have come ---- */
 
-/* What is no neighbour has no business here any more. */
+/* Closes the connections that are not to a neighbour. */
 static void join_settle(struct tree *tree)
 {
     tree->complete = true;
@@ -297,7 +297,7 @@ static int join_attempt(struct tree *tree, struct search *search, struct parent 
 {
     struct tree_addresses root, other;
     struct sy_error why = {""};
-    /* The last attempt may run a little longer, so that there is a cause to tell. */
+    /* The last attempt may run a little longer than the limit, so that it ends with a cause. */
     double deadline = search->begin + search->limit + 1;
     int rc = tree->user->rank.find_root(tree->user, &root, err);
 

@@ -11,8 +11,8 @@
 
 static const double PARTING = 0.5; /* seconds for the last words to go out */
 
-/* After a failure PEs stay this long: a launcher that watches its processes should see the PE that
- * died before it sees those that left for that reason, and report its status. */
+/* After a failure the other PEs stay this long: a launcher that watches its processes then sees the
+ * PE that died first, and reports its status. */
 static const struct timespec GRACE = {.tv_nsec = 250 * 1000 * 1000};
 
 void sy_tree_end(struct tree *tree, int status, bool failed)

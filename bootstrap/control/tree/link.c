@@ -102,14 +102,14 @@ void sy_tree_link_become(struct tree_link *link, enum tree_link_state state)
     link->state = state;
 }
 
-/* The memory stays until the end of the round: events for it may be on hand. */
+/* The memory stays until the end of the round: epoll may have returned events for it. */
 void sy_tree_link_close(struct tree_link *link)
 {
     struct tree *tree = link->tree;
     if (link->state == TREE_LINK_DEAD)
         return;
     sy_tree_link_become(link, TREE_LINK_DEAD);
-    /* Closing is not enough where a child of fork has the socket too. */
+    /* close() does not take the socket out of the set while a child process has it open. */
     epoll_ctl(tree->epoll, EPOLL_CTL_DEL, link->fd, NULL);
     close(link->fd);
 }
@@ -129,7 +129,7 @@ void sy_tree_bury(struct tree *tree)
     }
 }
 
-/* A neighbour's connection broke; anybody else's does not matter. */
+/* Reports the loss of a neighbour; no other connection matters. */
 static void tree_link_broken(struct tree_link *link, const char *why)
 {
     bool neighbour = link->state == TREE_LINK_CHILD || link->state == TREE_LINK_PARENT;
@@ -218,8 +218,8 @@ void sy_tree_send_all_but(struct tree *tree, const struct tree_link *except,
 
 /* ---- reading ---- */
 
-/* Whether a frame may come now, by its header: one that may not ends the connection before memory
- * is taken for its body. */
+/* Judges a frame by its header: one that may not come now ends the connection before memory is
+ * allocated for its body. */
 static bool tree_link_may_come(const struct tree_link *link, const struct sy_frame *frame)
 {
     struct tree *tree = link->tree;
@@ -297,7 +297,8 @@ void sy_tree_link_read(struct tree_link *link)
                                                               : strerror((int)-n));
             return;
         }
-        /* Neighbours have proved who they are: what makes no sense from them is another version. */
+        /* Neighbours have proved who they are, so a frame that makes no sense is of another
+         * version. */
         if (tree_link_digest(link) < 0)
             tree_link_broken(link, "it speaks another version of the protocol");
         if ((size_t)n < most)

@@ -1,5 +1,4 @@
-/* The sockets at which PEs are awaited, while the job starts; and who may keep a connection there.
- */
+/* The sockets on which PEs are accepted while the job starts, and which connections are kept. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -25,8 +24,8 @@ static uint16_t tree_listen_port(const struct sy_bound *bound, int count)
     return bound[0].port;
 }
 
-/* One port on all addresses, since one is what a contact has room for: how many, or -errno. port 0:
- * any that is free on all of them. */
+/* Listens at one port on all addresses, since a contact has room for one. Returns how many
+ * addresses, or -errno. port 0: any that is free on all of them. */
 static int tree_listen_at(const struct tree_places *places, uint16_t port, struct sy_bound *bound)
 {
     const struct sy_interface *chosen[TREE_ADDRESSES];
@@ -132,8 +131,8 @@ void sy_tree_listen_close(struct tree *tree)
 
 /* ---- strangers and PEs ---- */
 
-/* Addresses that one stranger may have: an IPv4 address, the network of an IPv6 one. Equal numbers
- * of different sources do no harm. */
+/* A number for where a connection comes from: by the IPv4 address, or the /64 network of an IPv6
+ * address. Two sources with one number do no harm. */
 static uint8_t tree_listen_source(const struct sockaddr_storage *from)
 {
     uint64_t hash = 0;
@@ -145,8 +144,8 @@ static uint8_t tree_listen_source(const struct sockaddr_storage *from)
     return (uint8_t)(hash ^ hash >> 32);
 }
 
-/* Of the source that has most connections in this state, the oldest goes: whoever floods pushes out
- * connections of its own. */
+/* Closes the oldest connection of the source that has most of them in this state, so that a flood
+ * pushes out its own connections. */
 static bool tree_listen_drop(struct tree *tree, enum tree_link_state state)
 {
     struct tree_link *oldest = NULL;
@@ -178,8 +177,8 @@ static bool listen_short(struct tree *tree, int code)
            (tree_listen_drop(tree, TREE_LINK_HELLO) || tree_listen_drop(tree, TREE_LINK_OPENED));
 }
 
-/* What a PE says first has mostly come with the connection: it is read at once, before a flood of
- * others could push the PE out. */
+/* The first message of a PE has mostly arrived with the connection. It is read at once, before a
+ * flood can push the PE out. */
 static void tree_listen_take(struct tree *tree, int fd, const struct sockaddr_storage *from)
 {
     struct tree_link *link = sy_tree_link_new(tree, fd, TREE_LINK_HELLO);

@@ -10,8 +10,8 @@
 
 enum { LEAST = 32, MOST = 4096 };
 
-/* What others could have read or chosen is no secret. A group may read it: that is how files of
- * secrets are mounted into containers. */
+/* Refuses a file that other users could have read or written. A group may read it: files of secrets
+ * are so mounted into containers. */
 static int secret_check(const struct sy_host *host, const char *path, const struct stat *st,
                         struct sy_error *err)
 {

@@ -124,7 +124,7 @@ int sy_tree_on_note(struct tree *tree, struct tree_link *link, const struct sy_f
 
 /* ---- what this PE says ---- */
 
-/* Whether nothing came of what this PE said earlier in this wait: PE 0 may be stopped. */
+/* Whether PE 0 has not reacted to what this PE said earlier in this wait: it may be stopped. */
 static bool stall_unheard(struct tree *tree, double seconds)
 {
     double begin = sy_clock() - seconds;
