@@ -48,24 +48,6 @@ static int window(unsigned index, struct sy_window *out)
     return 0;
 }
 
-static void amo(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
-                uint64_t *result)
-{
-    uint32_t *narrow = address;
-    uint64_t *wide = address;
-
-    require(width == 4 || width == 8);
-    uint64_t old = width == 4 ? *narrow : *wide;
-    if (op != SY_AMO_FETCH && (op != SY_AMO_CSWAP || old == compare)) {
-        if (width == 4)
-            *narrow = (uint32_t)operand;
-        else
-            *wide = operand;
-    }
-    if (result)
-        *result = old;
-}
-
 static void lost(int pe, int code, const char *why)
 {
     (void)code, (void)why;
@@ -81,7 +63,7 @@ static const struct sy_host host = {.size = sizeof host,
                                     .place = place,
                                     .memory = memory,
                                     .window = window,
-                                    .amo = amo,
+                                    .amo = host_amo,
                                     .lost = lost,
                                     .soon = host_no_soon,
                                     .unattended = true};

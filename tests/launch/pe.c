@@ -119,7 +119,8 @@ static void step_abort(char *arg)
 {
     char *comma = strchr(arg, ',');
 
-    boot->abort(self, atoi(arg), comma ? comma + 1 : NULL);
+    if (self)
+        boot->abort(self, atoi(arg), comma ? comma + 1 : NULL);
 }
 
 static void step_job(char *arg)
@@ -148,7 +149,7 @@ static void step_sleep(char *arg)
 /* serve=SECONDS: serves oshrun as the library does, and leaves when oshrun says so. */
 static void step_serve(char *arg)
 {
-    struct pollfd wait = {.fd = boot->wait_fd(self), .events = POLLIN};
+    struct pollfd wait = {.fd = self ? boot->wait_fd(self) : -1, .events = POLLIN};
     int status = 0;
 
     if (poll(&wait, 1, (int)(atof(arg) * 1000)) <= 0)

@@ -21,7 +21,7 @@ FILENAME ~ /ceilings\.txt$/ {
 !product($2) { if ($1 ~ /call|word/) outside[$3] = 1; next }
 $1 == "def" {
     defined[$4] = $2
-    if (++twice[$4] > 1) where[$4] = where[$4] ", " $2 ":" $3
+    if ($4 != "main" && ++twice[$4] > 1) where[$4] = where[$4] ", " $2 ":" $3
     else where[$4] = $2 ":" $3
     if ($5 != "static") home[folder($2), $4] = unit($2)
     units[unit($2)] = 1

@@ -30,12 +30,8 @@ struct banner {
 
 static const struct banner banner = {"SWYTREE", TREE_VERSION, PACKAGE_VERSION};
 
-struct opening {
-    struct banner banner;
-    unsigned char nonce[NONCE], proof[MAC];
-};
-
-struct answer {
+/* What each side says first. */
+struct greeting {
     struct banner banner;
     unsigned char nonce[NONCE], proof[MAC];
 };
@@ -85,12 +81,12 @@ static bool banner_is_ours(const struct banner *from)
 
 int sy_tree_handshake_open(struct tree *tree, int fd, unsigned char nonce[TREE_NONCE])
 {
-    struct opening opening = {.banner = banner};
+    struct greeting opening = {.banner = banner};
     int rc = sy_auth_random(nonce, NONCE);
 
     memcpy(opening.nonce, nonce, NONCE);
     if (rc == 0)
-        rc = sy_tree_derive(tree->key, "tree opening", &opening, offsetof(struct opening, proof),
+        rc = sy_tree_derive(tree->key, "tree opening", &opening, offsetof(struct greeting, proof),
                             opening.proof);
     if (rc)
         return rc;
@@ -111,7 +107,7 @@ static int handshake_differs(struct tree *tree, const struct banner *from, struc
 }
 
 /* Who cannot speak with this PE says its banner and no more. */
-static int handshake_hear(struct tree *tree, int fd, struct answer *answer, double deadline,
+static int handshake_hear(struct tree *tree, int fd, struct greeting *answer, double deadline,
                           struct sy_error *err)
 {
     bool ours = false;
@@ -138,7 +134,7 @@ int sy_tree_handshake_finish(struct tree *tree, int fd, const unsigned char nonc
                              double deadline, struct sy_error *err)
 {
     unsigned char nonces[2 * NONCE], proof[MAC];
-    struct answer answer;
+    struct greeting answer;
     int rc = handshake_hear(tree, fd, &answer, deadline, err);
 
     if (rc)
@@ -186,12 +182,12 @@ static int handshake_refuse(struct tree_link *link, const struct banner *from)
     return 0;
 }
 
-static int handshake_answer(struct tree_link *link, const struct opening *opening)
+static int handshake_answer(struct tree_link *link, const struct greeting *opening)
 {
     struct tree *tree = link->tree;
     const struct sy_auth_part parts[] = {{"tree opening", sizeof "tree opening"},
-                                         {opening, offsetof(struct opening, proof)}};
-    struct answer answer = {.banner = banner};
+                                         {opening, offsetof(struct greeting, proof)}};
+    struct greeting answer = {.banner = banner};
 
     if (!sy_auth_valid(tree->key, parts, SY_COUNT(parts), opening->proof) ||
         handshake_seen(link, opening->nonce) || sy_auth_random(answer.nonce, NONCE) != 0)
@@ -225,7 +221,7 @@ static int handshake_look(struct tree_link *link)
 
 size_t sy_tree_handshake_wants(const struct tree_link *link)
 {
-    return link->state == TREE_LINK_HELLO ? sizeof(struct opening) : MAC;
+    return link->state == TREE_LINK_HELLO ? sizeof(struct greeting) : MAC;
 }
 
 int sy_tree_handshake_server(struct tree_link *link)
@@ -239,7 +235,7 @@ int sy_tree_handshake_server(struct tree_link *link)
     }
     if (link->state == TREE_LINK_HELLO) {
         int rc = handshake_look(link);
-        at = rc || link->refused ? NULL : sy_frames_take_raw(&link->in, sizeof(struct opening));
+        at = rc || link->refused ? NULL : sy_frames_take_raw(&link->in, sizeof(struct greeting));
         return at ? handshake_answer(link, at) : rc;
     }
     at = sy_frames_take_raw(&link->in, MAC);
