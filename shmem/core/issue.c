@@ -120,20 +120,33 @@ void sy_fence_transports(shmem_ctx_t ctx)
     }
 }
 
-void sy_quiet_transports(shmem_ctx_t ctx, int pe)
+/* Asks those transports of `left`, a bit each, that have not completed yet; returns which still
+ * have not. All are asked before any is waited for, so that their round trips overlap; one that has
+ * completed is not asked again, as other threads may have issued more. */
+static unsigned core_issue_quiet(shmem_ctx_t ctx, int pe, unsigned left)
 {
-    sy_wait_looked(false);
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
-        uint64_t since = 0;
-        int answer;
-        if (!route->carries || (pe != SY_ALL_PES && sy_route_to(pe) != route))
+        if (!(left >> i & 1))
             continue;
-        while ((answer = route->table->quiet(route->self, sy_issue_domain(route, ctx), pe)) ==
-               -EAGAIN)
-            sy_wait_rest(&since, "shmem_quiet");
-        sy_wait_over(since);
-        if (answer)
+        bool concerned = route->carries && (pe == SY_ALL_PES || sy_route_to(pe) == route);
+        int answer = concerned ? route->table->quiet(route->self, sy_issue_domain(route, ctx), pe)
+                               : 0;
+        if (!answer)
+            left &= ~(1u << i);
+        else if (answer != -EAGAIN)
             core_issue_failed("quiet", route, answer);
     }
+    return left;
+}
+
+void sy_quiet_transports(shmem_ctx_t ctx, int pe)
+{
+    unsigned left = (1u << sy_routes.count) - 1;
+    uint64_t since = 0;
+
+    sy_wait_looked(false);
+    while ((left = core_issue_quiet(ctx, pe, left)))
+        sy_wait_rest(&since, "shmem_quiet");
+    sy_wait_over(since);
 }

@@ -40,11 +40,11 @@ static void *memory(int pe, unsigned window, uint64_t offset, size_t length)
     return window_base[window] + offset;
 }
 
-static int window(unsigned index, struct sy_window *out)
+static int window(unsigned index, struct sy_region *out)
 {
     if (index >= WINDOWS)
         return -ENOENT;
-    *out = (struct sy_window){.base = window_base[index], .length = window_length[index]};
+    *out = (struct sy_region){.base = window_base[index], .length = window_length[index]};
     return 0;
 }
 
