@@ -71,7 +71,8 @@ struct sy_instance {
     void *settings;   /* the options' values, settings_size bytes; valid until close() returns */
 };
 
-struct sy_transport_ctx; /* the plugin's own: an ordering and completion domain */
+struct sy_transport_ctx;    /* the plugin's own: an ordering and completion domain */
+struct sy_transport_ticket; /* the same: what a context had under way at some time */
 
 /* What is under way towards one PE, for people. */
 struct sy_pending {
@@ -204,6 +205,18 @@ struct sy_transport {
     /* Completes what was issued on ctx towards pe (SY_ALL_PES: everyone): visible to all PEs,
      * results there. -EAGAIN: not yet; the core calls progress() and asks again. */
     int (*quiet)(void *self, struct sy_transport_ctx *ctx, int pe);
+
+    /* A snapshot of what quiet() would complete now, without waiting: 0 and *ticket, which is NULL
+     * where nothing is under way; or -errno (-ENOMEM). Sees to it that what it covers will be
+     * complete without another call but progress() and reached(). Optional, both or none. */
+    int (*mark)(void *self, struct sy_transport_ctx *ctx, int pe,
+                struct sy_transport_ticket **ticket);
+
+    /* Whether all that a ticket covers is complete, as quiet() would say, whatever has been issued
+     * on its context since: 0, and the ticket is gone; or -EAGAIN: not yet. Never before; a
+     * transport that cannot tell operations of its context apart may answer later. By one thread at
+     * a time for each ticket; all are asked until they are gone before ctx_close(). */
+    int (*reached)(void *self, struct sy_transport_ticket *ticket);
 
     /* Moves what can be moved now, never blocks. flags: SY_PROGRESS_EVENT or 0, so that a transport
      * can tell a PE that polls from one that sleeps. Returns > 0 when something was done, 0 when

@@ -4,7 +4,7 @@
  *
  * engine.c    opening; routes; who is sent to when the gathering is over
  * calls.c     put, get, atomic operations, put with signal; strided.c; parts.c: what is too long
- * order.c     contexts, fence and quiet
+ * order.c     contexts, fence, quiet and tickets
  * issue.h     appending records, for these files and for calls that are the transport's own
  * combine.c   element puts to consecutive places become one record
  * producer.c  the one thread that may append
@@ -179,6 +179,9 @@ int sy_engine_raise(void *self, struct sy_transport_ctx *ctx, int pe, unsigned w
                     uint64_t offset, uint64_t value);
 int sy_engine_fence(void *self, struct sy_transport_ctx *ctx);
 int sy_engine_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
+int sy_engine_ticket(void *self, struct sy_transport_ctx *ctx, int pe,
+                     struct sy_transport_ticket **ticket);
+int sy_engine_reached(void *self, struct sy_transport_ticket *ticket);
 void sy_engine_session(void *self, struct sy_transport_ctx *ctx, bool batch, size_t operations);
 
 /* For contexts that are nothing but the engine's. */

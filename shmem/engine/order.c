@@ -3,7 +3,8 @@
  * A stream applies requests in the order in which they were appended, whatever context they came
  * from, so a fence has nothing to do for them. A quiet asks every stream that the context has used
  * how far it is, all at once, and is over when each has got to the context's mark: one round trip;
- * none where nothing is pending. */
+ * none where nothing is pending. A ticket is a copy of the marks, so what is appended later does
+ * not count. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -39,18 +40,32 @@ int sy_engine_fence(void *self, struct sy_transport_ctx *ctx)
     return 0;
 }
 
-/* Whether a mark has been reached; sends what is missing for it. */
-static bool order_reached(struct sy_engine_peer *peer, const struct sy_engine_mark *mark)
-{
-    uint64_t position = atomic_load_explicit(&mark->position, memory_order_relaxed);
-    uint64_t wanted = atomic_load_explicit(&mark->wanted, memory_order_relaxed);
+/* How far a stream must have got. */
+struct sy_engine_goal {
+    struct sy_engine_peer *peer;
+    uint64_t position, wanted;
+};
 
-    if (sy_tx_applied(&peer->tx) >= position && sy_pending_answered(&peer->pending) >= wanted)
+static struct sy_engine_goal order_goal(struct sy_engine_peer *peer,
+                                        const struct sy_engine_mark *mark)
+{
+    return (struct sy_engine_goal){peer,
+                                   atomic_load_explicit(&mark->position, memory_order_relaxed),
+                                   atomic_load_explicit(&mark->wanted, memory_order_relaxed)};
+}
+
+/* Whether it has; sends what is missing for it. */
+static bool order_reached(const struct sy_engine_goal *goal)
+{
+    struct sy_engine_peer *peer = goal->peer;
+
+    if (sy_tx_applied(&peer->tx) >= goal->position &&
+        sy_pending_answered(&peer->pending) >= goal->wanted)
         return true;
     /* Replies prove that the requests before them have been applied only where the last was one; so
      * the acknowledgement is asked for in any case. */
     sy_combine_flush(peer);
-    sy_tx_ask(&peer->tx, position);
+    sy_tx_ask(&peer->tx, goal->position);
     if (!atomic_load_explicit(&peer->tx.blocked, memory_order_relaxed))
         peer->engine->ops->send(peer);
     sy_flush_quiet(&peer->flush);
@@ -74,11 +89,67 @@ int sy_engine_quiet(void *self, struct sy_transport_ctx *c, int pe)
     if (!every && !only)
         return 0;
     for (unsigned i = 0; i < count; i++)
-        if (every || engine->peer[i]->pe == only->pe)
-            all = order_reached(engine->peer[i], &mark[i]) && all;
+        if (every || engine->peer[i]->pe == only->pe) {
+            struct sy_engine_goal goal = order_goal(engine->peer[i], &mark[i]);
+            all = order_reached(&goal) && all;
+        }
     if (!all && every)
         atomic_store_explicit(&ctx->dirty, true, memory_order_relaxed);
     return all ? 0 : -EAGAIN;
+}
+
+/* ---- tickets: goals that are kept ---- */
+
+struct sy_transport_ticket {
+    unsigned count; /* of those that had not been reached when it was last asked */
+    struct sy_engine_goal goal[];
+};
+
+/* Drops the goals that have been reached. */
+static bool order_ticket_reached(struct sy_transport_ticket *ticket)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < ticket->count; i++)
+        if (!order_reached(&ticket->goal[i]))
+            ticket->goal[left++] = ticket->goal[i];
+    ticket->count = left;
+    return !left;
+}
+
+int sy_engine_ticket(void *self, struct sy_transport_ctx *c, int pe,
+                     struct sy_transport_ticket **ticket)
+{
+    struct sy_engine *engine = self;
+    struct sy_engine_ctx *ctx = (struct sy_engine_ctx *)c;
+    const struct sy_engine_mark *mark = atomic_load_explicit(&ctx->mark, memory_order_acquire);
+    const struct sy_engine_peer *only = NULL;
+
+    *ticket = NULL;
+    if (!mark || (pe != SY_ALL_PES && !(only = atomic_load(&engine->routes[pe].peer))))
+        return 0;
+    unsigned count = sy_engine_peers(engine);
+    struct sy_transport_ticket *made = malloc(sizeof *made + count * sizeof made->goal[0]);
+    if (!made)
+        return -ENOMEM;
+    made->count = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (!only || engine->peer[i]->pe == only->pe)
+            made->goal[made->count++] = order_goal(engine->peer[i], &mark[i]);
+    if (order_ticket_reached(made))
+        free(made);
+    else
+        *ticket = made;
+    return 0;
+}
+
+int sy_engine_reached(void *self, struct sy_transport_ticket *ticket)
+{
+    (void)self;
+    if (!order_ticket_reached(ticket))
+        return -EAGAIN;
+    free(ticket);
+    return 0;
 }
 
 void sy_engine_session(void *self, struct sy_transport_ctx *ctx, bool batch, size_t operations)

@@ -349,6 +349,37 @@ static int fake_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
     return end(f, fake_queue_pending(f, ctx, pe) ? -EAGAIN : 0);
 }
 
+/* Requests have numbers in the order in which they were issued. */
+struct sy_transport_ticket {
+    struct sy_transport_ctx *ctx;
+    int pe;
+    uint64_t last;
+};
+
+static int fake_mark(void *self, struct sy_transport_ctx *ctx, int pe,
+                     struct sy_transport_ticket **ticket)
+{
+    struct fake *f = self;
+
+    *ticket = malloc(sizeof **ticket);
+    if (!*ticket)
+        return -ENOMEM;
+    pthread_mutex_lock(&f->lock);
+    **ticket = (struct sy_transport_ticket){ctx, pe, f->ids};
+    return end(f, 0);
+}
+
+static int fake_reached(void *self, struct sy_transport_ticket *ticket)
+{
+    struct fake *f = self;
+
+    pthread_mutex_lock(&f->lock);
+    bool pending = fake_queue_pending_upto(f, ticket->ctx, ticket->pe, ticket->last);
+    if (!pending)
+        free(ticket);
+    return end(f, pending ? -EAGAIN : 0);
+}
+
 /* While another thread makes progress there is nothing to do here. */
 static int fake_progress(void *self, unsigned flags)
 {
@@ -391,6 +422,8 @@ SY_TRANSPORT_PLUGIN(fake) = {
     .put_signal = fake_put_signal,
     .fence = fake_fence,
     .quiet = fake_quiet,
+    .mark = fake_mark,
+    .reached = fake_reached,
     .progress = fake_progress,
     .wait_fd = fake_wait_fd,
 };

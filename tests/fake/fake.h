@@ -130,6 +130,10 @@ void fake_queue_wake(struct fake *f);
 
 /* Whether anything of ctx (NULL: of all) towards pe (SY_ALL_PES: all) is not complete. */
 bool fake_queue_pending(const struct fake *f, const struct sy_transport_ctx *ctx, int pe);
+
+/* The same of those that were accepted up to number `last`. */
+bool fake_queue_pending_upto(const struct fake *f, const struct sy_transport_ctx *ctx, int pe,
+                             uint64_t last);
 void fake_queue_drop(struct fake *f);
 
 #endif

@@ -131,12 +131,18 @@ int fake_queue_progress(struct fake *f)
     return moved;
 }
 
-bool fake_queue_pending(const struct fake *f, const struct sy_transport_ctx *ctx, int pe)
+bool fake_queue_pending_upto(const struct fake *f, const struct sy_transport_ctx *ctx, int pe,
+                             uint64_t last)
 {
     for (const struct fake_request *r = f->first; r; r = r->next)
-        if ((!ctx || r->ctx == ctx) && (pe == SY_ALL_PES || r->pe == pe))
+        if ((!ctx || r->ctx == ctx) && (pe == SY_ALL_PES || r->pe == pe) && r->message.id <= last)
             return true;
     return false;
+}
+
+bool fake_queue_pending(const struct fake *f, const struct sy_transport_ctx *ctx, int pe)
+{
+    return fake_queue_pending_upto(f, ctx, pe, UINT64_MAX);
 }
 
 void fake_queue_drop(struct fake *f)

@@ -1,7 +1,10 @@
 /* Cases of the suite: fence, quiet, put with signal, turns, contexts, sessions. In each, a PE
  * writes into its own area of its peers' windows, whose first words are flags. */
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <shmem/constants.h>
@@ -387,4 +390,88 @@ void case_raise(void)
             await_flags(suite.peer[i], turn, seen[suite.peer[i]]);
     }
     suite_barrier_asleep();
+}
+
+/* ---- tickets ---- */
+
+/* Puts a value and an addition to a PE, and takes a ticket. */
+static struct sy_transport_ticket *put_and_mark(int pe, uint64_t offset, uint64_t value)
+{
+    struct sy_transport_ticket *ticket = NULL;
+    struct suite_place to = {pe, SUITE_UNMAPPED, offset};
+
+    suite_put(suite.ctx, to, &value, 8, SY_BLOCKING);
+    suite_fence(suite.ctx);
+    suite_add(suite.ctx, to, 1);
+    int rc = suite.table->mark(suite.self, suite.ctx, SY_ALL_PES, &ticket);
+    CHECK(!rc, "mark: %s", strerror(-rc));
+    return ticket;
+}
+
+/* Whether it is reached within so many seconds. */
+static bool is_reached(struct sy_transport_ticket *ticket, int seconds)
+{
+    time_t end = time(NULL) + seconds;
+    int rc = ticket ? -EAGAIN : 0;
+
+    while (rc == -EAGAIN && (rc = suite.table->reached(suite.self, ticket)) == -EAGAIN) {
+        if (time(NULL) > end)
+            return false;
+        suite_poll();
+    }
+    CHECK(!rc, "reached: %s", strerror(-rc));
+    return true;
+}
+
+/* The target's memory, which was made before the processes were, has what the ticket covers. */
+static void check_there(int pe, uint64_t offset, uint64_t value)
+{
+    uint64_t there = __atomic_load_n((uint64_t *)(suite_memory(pe, SUITE_UNMAPPED) + offset),
+                                     __ATOMIC_ACQUIRE);
+
+    CHECK(there == value + 1, "reached, but PE %d has %llu, not %llu", pe,
+          (unsigned long long)there, (unsigned long long)value + 1);
+}
+
+/* A ticket is never reached before what it covers is there. Then one PE is stopped, so that what is
+ * issued towards it stays pending: a ticket of before is reached all the same, where the plugin
+ * tells operations apart (ofi does not for transfers of the provider's own). */
+void case_tickets(void)
+{
+    struct sy_transport_ticket *ticket;
+    uint64_t base = suite_area(SUITE_UNMAPPED, suite.pe);
+    bool strict = strcmp(suite.plugin, "ofi") != 0;
+
+    if (suite.table->mark(suite.self, suite.ctx, SY_ALL_PES, &ticket) == -EOPNOTSUPP)
+        return;
+    CHECK(!ticket || is_reached(ticket, 60), "a ticket for nothing is not reached");
+    for (int round = 0; round < 200; round++) {
+        int pe = suite.peer[round % suite.peers];
+        uint64_t value = (uint64_t)round * 100 + 7;
+        ticket = put_and_mark(pe, base, value);
+        suite_add(suite.ctx, (struct suite_place){pe, SUITE_UNMAPPED, base + 8}, 1);
+        CHECK(is_reached(ticket, 60), "a ticket is not reached");
+        check_there(pe, base, value);
+    }
+    suite_quiet(suite.ctx, SY_ALL_PES);
+    atomic_store(&suite.shared->word[suite.pe], (uint64_t)getpid());
+    suite_barrier();
+    if (!suite.pe && suite.peers > 1) {
+        int lively = suite.peer[0], stopped = suite.peer[suite.peers - 1];
+        pid_t victim = (pid_t)atomic_load(&suite.shared->word[stopped]);
+        ticket = put_and_mark(lively, base, 1000000);
+        kill(victim, SIGSTOP);
+        suite_add(suite.ctx, (struct suite_place){stopped, SUITE_UNMAPPED, base + 16}, 1);
+        bool reached = is_reached(ticket, strict ? 30 : 1);
+        CHECK(reached || !strict, "a ticket waits for what was issued later");
+        CHECK(suite.table->quiet(suite.self, suite.ctx, stopped) == -EAGAIN,
+              "quiet is over although the PE is stopped");
+        kill(victim, SIGCONT);
+        CHECK(reached || is_reached(ticket, 60), "a ticket is not reached");
+        check_there(lively, base, 1000000);
+    }
+    suite_quiet(suite.ctx, SY_ALL_PES);
+    suite_barrier();
+    memset(suite.window[SUITE_UNMAPPED].base, 0, suite.window[SUITE_UNMAPPED].length);
+    suite_barrier();
 }

@@ -30,6 +30,7 @@
     X(fence)                                                                                       \
     X(fence_amo)                                                                                   \
     X(quiet)                                                                                       \
+    X(tickets)                                                                                     \
     X(signal)                                                                                      \
     X(turns)                                                                                       \
     X(contexts)                                                                                    \

@@ -496,6 +496,9 @@ bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, 
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
 int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx);
 int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
+int sy_ofi_ticket(void *self, struct sy_transport_ctx *ctx, int pe,
+                  struct sy_transport_ticket **ticket);
+int sy_ofi_reached_ticket(void *self, struct sy_transport_ticket *ticket);
 
 /* message.c; all with the main endpoint locked */
 int sy_ofi_pools_open(struct ofi_state *ofi, struct sy_error *err);

@@ -7,6 +7,7 @@
  * orders two endpoints; and so does a put that is expected to be the only one before a quiet,
  * because the provider answers sooner than the target's library. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "transports/ofi/ofi.h"
@@ -406,4 +407,75 @@ int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
         sy_ofi_unlock(ctx->endpoint);
     sy_ofi_unlock(&ofi->endpoint[0]);
     return rc;
+}
+
+/* ---- tickets ---- */
+
+/* Native transfers of a context are counted and not told apart: a ticket that covers some is
+ * reached when the context has none. */
+struct sy_transport_ticket {
+    struct sy_transport_ctx *ctx;
+    bool native;
+    int count;
+    struct {
+        int pe;
+        uint32_t last; /* message, as the context's */
+    } goal[];
+};
+
+/* Drops what has been reached. */
+static bool ofi_rma_ticket_reached(struct sy_transport_ticket *ticket)
+{
+    struct sy_transport_ctx *ctx = ticket->ctx;
+    struct ofi_state *ofi = ctx->ofi;
+    int left = 0;
+
+    sy_ofi_lock(&ofi->endpoint[0]);
+    for (int i = 0; i < ticket->count; i++)
+        if (sy_ofi_ask(&ofi->peer[ticket->goal[i].pe], ticket->goal[i].last))
+            ticket->goal[left++] = ticket->goal[i];
+    ticket->count = left;
+    if (!shares(ctx))
+        sy_ofi_lock(ctx->endpoint);
+    ticket->native = ticket->native && ctx->issued;
+    if (!shares(ctx))
+        sy_ofi_unlock(ctx->endpoint);
+    sy_ofi_unlock(&ofi->endpoint[0]);
+    return !left && !ticket->native;
+}
+
+int sy_ofi_ticket(void *self, struct sy_transport_ctx *ctx, int pe,
+                  struct sy_transport_ticket **ticket)
+{
+    struct ofi_state *ofi = self;
+    size_t most = (size_t)ofi->host->npes;
+    struct sy_transport_ticket *made = malloc(sizeof *made + most * sizeof made->goal[0]);
+
+    *ticket = NULL;
+    if (!made)
+        return -ENOMEM;
+    *made = (struct sy_transport_ticket){.ctx = ctx, .native = true};
+    sy_ofi_lock(&ofi->endpoint[0]);
+    for (int i = 0; i < ctx->dirties; i++) {
+        int dirty = ctx->dirty[i];
+        if (pe != SY_ALL_PES && pe != dirty)
+            continue;
+        made->goal[made->count].pe = dirty;
+        made->goal[made->count++].last = ctx->last[dirty];
+    }
+    sy_ofi_unlock(&ofi->endpoint[0]);
+    if (ofi_rma_ticket_reached(made))
+        free(made);
+    else
+        *ticket = made;
+    return 0;
+}
+
+int sy_ofi_reached_ticket(void *self, struct sy_transport_ticket *ticket)
+{
+    (void)self;
+    if (!ofi_rma_ticket_reached(ticket))
+        return -EAGAIN;
+    free(ticket);
+    return 0;
 }

@@ -155,6 +155,8 @@ static int route_check_table(const char *name, const struct sy_transport *table,
         if (row->offset % _Alignof(uint64_t) || !row->unit || !row->help)
             return sy_fail(err, EINVAL, "its counter '%s' has no unit, no help or an odd place",
                            row->name);
+    if ((table->mark == stubs->mark) != (table->reached == stubs->reached))
+        return sy_fail(err, EINVAL, "it has only one of mark and reached");
     return route_check_rows(name, table, err);
 }
 

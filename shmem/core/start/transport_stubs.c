@@ -100,6 +100,18 @@ static int no_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
     return 0;
 }
 
+static int transport_stubs_no_mark(void *self, struct sy_transport_ctx *ctx, int pe,
+                                   struct sy_transport_ticket **ticket)
+{
+    *ticket = NULL;
+    return -EOPNOTSUPP;
+}
+
+static int no_reached(void *self, struct sy_transport_ticket *ticket)
+{
+    return 0;
+}
+
 static int no_progress(void *self, unsigned flags)
 {
     return 0;
@@ -155,6 +167,8 @@ const struct sy_transport sy_transport_stubs = {
     .put_signal = transport_stubs_no_put_signal,
     .fence = no_fence,
     .quiet = no_quiet,
+    .mark = transport_stubs_no_mark,
+    .reached = no_reached,
     .progress = no_progress,
     .wait_fd = transport_stubs_no_wait_fd,
     .session = no_session,
