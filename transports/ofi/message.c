@@ -292,6 +292,7 @@ void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t
 {
     peer->open->header->length = (uint16_t)(peer->open->header->length + bytes);
     peer->open->header->flags |= (uint16_t)flags;
+    peer->next = 0;
     sy_ofi_mark(ctx, peer->pe, peer->sent + 1);
     if (message_due(peer))
         sy_ofi_push(peer, true);
@@ -319,6 +320,7 @@ int sy_ofi_push(struct ofi_peer *peer, bool ack)
     if (!message)
         return 0;
     peer->open = NULL;
+    peer->next = 0;
     message->header->sequence = ++peer->sent;
     if (message->reply)
         message->header->flags |= OFI_WANTS_REPLY;

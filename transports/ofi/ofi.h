@@ -174,6 +174,8 @@ struct ofi_peer {
     uint32_t applied, told;      /* applied, acknowledged to it */
     uint32_t replied, heard;     /* replies to that PE; of it */
     struct ofi_message *open;    /* requests that gather */
+    uint64_t next;               /* the header of an element put that continues the last record, */
+    char *last;                  /* which is there; 0: the last one is no such put */
     struct ofi_answers *answers; /* NULL: nothing has been asked of it yet */
     /* Bytes under way: those before message `proof`, whose acknowledgement tells that they have
      * arrived (0: it has); those since; and those that the provider tells about. */
