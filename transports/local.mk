@@ -52,11 +52,16 @@ if HAVE_LIBFABRIC
 pkglib_LTLIBRARIES += transports/ofi/shmem_transport_ofi.la
 endif
 transports_ofi_shmem_transport_ofi_la_SOURCES = \
-	transports/ofi/plugin.c transports/ofi/ofi.h transports/ofi/library.c \
-	transports/ofi/provider.c transports/ofi/endpoint.c transports/ofi/contact.c \
-	transports/ofi/region.c transports/ofi/rma.c transports/ofi/message.c transports/ofi/request.c \
-	transports/ofi/serve.c transports/ofi/progress.c transports/ofi/sleep.c transports/ofi/wakeup.c \
-	transports/ofi/address.c transports/ofi/keys.c transports/ofi/offers.c transports/ofi/probe.c \
+	transports/ofi/ofi.h transports/ofi/plugin.c transports/ofi/address.c transports/ofi/contact.c \
+	transports/ofi/calls/calls.h transports/ofi/calls/order.c transports/ofi/calls/request.c \
+	transports/ofi/calls/rma.c \
+	transports/ofi/fabric/endpoint.c transports/ofi/fabric/fabric.h transports/ofi/fabric/keys.c \
+	transports/ofi/fabric/library.c transports/ofi/fabric/offers.c transports/ofi/fabric/provider.c \
+	transports/ofi/fabric/region.c \
+	transports/ofi/message/message.c transports/ofi/message/message.h transports/ofi/message/serve.c \
+	transports/ofi/progress/probe.c transports/ofi/progress/progress.c \
+	transports/ofi/progress/progress.h transports/ofi/progress/sleep.c \
+	transports/ofi/progress/wakeup.c \
 	shmem/util/siphash.h $(engine_sources) $(auth_sources) $(net_file_sources)
 transports_ofi_shmem_transport_ofi_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)

@@ -34,7 +34,8 @@ size_t sy_ofi_address(void *self, void *buffer, size_t room)
     size_t length = sizeof name;
 
     if (fi_getname(&ofi->endpoint[0].ep->fid, name, &length) || length + sizeof head > room) {
-        ofi->host->log(SY_LOG_WARN, "ofi", "not used: the endpoint's name has %zu bytes", length);
+        ofi->host->log(SY_LOG_WARN, ofi->name, "not used: the endpoint's name has %zu bytes",
+                       length);
         ofi->mute = true;
         return 0;
     }
@@ -53,7 +54,7 @@ static bool address_is_foreign(struct ofi_state *ofi, int pe, unsigned protocol)
     if (protocol == PROTOCOL)
         return false;
     if (!ofi->foreign)
-        ofi->host->log(SY_LOG_WARN, "ofi",
+        ofi->host->log(SY_LOG_WARN, ofi->name,
                        "PE %d on host %s has another build of this library, whose messages are of "
                        "version %u, here %u: it is not reached by this transport",
                        pe, ofi->host->place(pe).host, protocol, (unsigned)PROTOCOL);

@@ -87,7 +87,7 @@ static void plugin_close(void *self)
     struct ofi_state *ofi = self;
 
     if (ofi->peer && !sy_ofi_drain(ofi, DRAIN_SECONDS))
-        ofi->host->log(SY_LOG_INFO, "ofi", "left without the last acknowledgements");
+        ofi->host->log(SY_LOG_INFO, ofi->name, "left without the last acknowledgements");
     sy_ofi_sleep_close(ofi);
     sy_ofi_probes_close(ofi);
     sy_ofi_endpoints_close(ofi);
@@ -120,7 +120,7 @@ static int plugin_open_offer(struct ofi_state *ofi, struct sy_error *err)
     struct sy_error why = *err;
 
     while (again) {
-        ofi->host->log(SY_LOG_INFO, "ofi", "fabric %s, domain %s is not used: %s",
+        ofi->host->log(SY_LOG_INFO, ofi->name, "fabric %s, domain %s is not used: %s",
                        ofi->info->fabric_attr->name, ofi->info->domain_attr->name, why.text);
         sy_ofi_endpoints_close(ofi);
         sy_ofi_domain_close(ofi);
@@ -196,7 +196,7 @@ static struct ofi_endpoint *plugin_take_endpoint(struct ofi_state *ofi)
             found->users = 1;
         sy_ofi_unlock(found);
         if (!found->users) {
-            ofi->host->log(SY_LOG_DEBUG, "ofi", "a context shares the endpoint: %s", why.text);
+            ofi->host->log(SY_LOG_DEBUG, ofi->name, "a context shares the endpoint: %s", why.text);
             found = NULL;
         } else if (ofi->endpoints <= (unsigned)(found - ofi->endpoint)) {
             ofi->endpoints = (unsigned)(found - ofi->endpoint) + 1;

@@ -37,7 +37,7 @@ void sy_ofi_offers_close(struct ofi_state *ofi)
 }
 
 /* The IP address of an offer; family 0: it has another kind of address. */
-static struct sy_ip offers_ofi_offer_ip(const struct fi_info *info)
+static struct sy_ip offers_offer_ip(const struct fi_info *info)
 {
     const union ofi_ip *at = info->src_addr;
     struct sy_ip ip = {0};
@@ -55,7 +55,7 @@ static struct sy_ip offers_ofi_offer_ip(const struct fi_info *info)
 /* Lower is better. */
 unsigned sy_ofi_offer_rank(struct ofi_state *ofi, const struct fi_info *info)
 {
-    struct sy_ip ip = offers_ofi_offer_ip(info);
+    struct sy_ip ip = offers_offer_ip(info);
     unsigned rank = 0, others = (unsigned)ofi->offers.count;
 
     if (!ip.family)
@@ -69,7 +69,7 @@ unsigned sy_ofi_offer_rank(struct ofi_state *ofi, const struct fi_info *info)
     return rank;
 }
 
-static bool offers_ofi_same_offer(const struct fi_info *a, const struct fi_info *b)
+static bool offers_same_offer(const struct fi_info *a, const struct fi_info *b)
 {
     return !strcmp(a->fabric_attr->prov_name, b->fabric_attr->prov_name) &&
            !strcmp(a->domain_attr->name, b->domain_attr->name) &&
@@ -80,7 +80,7 @@ static bool offers_ofi_same_offer(const struct fi_info *a, const struct fi_info 
 bool sy_ofi_offer_is_tried(struct ofi_state *ofi, const struct fi_info *info)
 {
     for (const struct fi_info *i = ofi->offers.tried; i; i = i->next)
-        if (offers_ofi_same_offer(i, info))
+        if (offers_same_offer(i, info))
             return true;
     return false;
 }

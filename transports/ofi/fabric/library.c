@@ -16,7 +16,7 @@ struct ofi_library sy_ofi_library;
 /* Libraries that libfabric brings with it (PSM) set handlers of signals as they are loaded, and end
  * a process that crashes with status 1 and without its name. The program's and this library's stay.
  */
-static void *ofi_library_open(void)
+static void *library_open(void)
 {
     struct sigaction before[NSIG];
     bool known[NSIG] = {false};
@@ -40,7 +40,7 @@ int sy_ofi_load(struct ofi_state *ofi, struct sy_error *err)
         {"fi_dupinfo", &sy_ofi_library.dupinfo},   {"fi_fabric", &sy_ofi_library.fabric},
         {"fi_strerror", &sy_ofi_library.strerror}, {"fi_version", &sy_ofi_library.version},
     };
-    void *handle = ofi_library_open();
+    void *handle = library_open();
 
     if (!handle)
         return ofi->host->fail(err, ENODEV, "libfabric cannot be loaded: %s", dlerror());

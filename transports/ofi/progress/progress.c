@@ -27,7 +27,7 @@
 
 /* ---- completions ---- */
 
-static bool ofi_progress_post(struct ofi_state *ofi, struct ofi_message *buffer)
+static bool progress_post(struct ofi_state *ofi, struct ofi_message *buffer)
 {
     struct ofi_pool *pool = &ofi->receives;
     ssize_t rc = fi_recv(ofi->endpoint[0].ep, buffer->header, OFI_MESSAGE,
@@ -42,17 +42,16 @@ static bool ofi_progress_post(struct ofi_state *ofi, struct ofi_message *buffer)
 }
 
 /* Posts what is free; the rest is tried again at the next poll. */
-static void ofi_progress_post_all(struct ofi_state *ofi)
+static void progress_post_all(struct ofi_state *ofi)
 {
     struct ofi_message *buffer;
 
     while ((buffer = sy_ofi_take(&ofi->receives)))
-        if (!ofi_progress_post(ofi, buffer))
+        if (!progress_post(ofi, buffer))
             return;
 }
 
-static void ofi_progress_complete(struct ofi_endpoint *endpoint,
-                                  const struct fi_cq_msg_entry *entry)
+static void progress_complete(struct ofi_endpoint *endpoint, const struct fi_cq_msg_entry *entry)
 {
     struct ofi_state *ofi = endpoint->ofi;
     struct ofi_slot *slot = entry->op_context;
@@ -69,14 +68,14 @@ static void ofi_progress_complete(struct ofi_endpoint *endpoint,
         break;
     case OFI_RECEIVED:
         sy_ofi_serve(ofi, message->header, entry->len);
-        ofi_progress_post(ofi, message);
+        progress_post(ofi, message);
         break;
     }
 }
 
 /* An operation failed: the peer it was for is lost, unless it is a PE that need not be there any
  * more. */
-static void ofi_progress_failed(struct ofi_endpoint *endpoint)
+static void progress_failed(struct ofi_endpoint *endpoint)
 {
     struct ofi_state *ofi = endpoint->ofi;
     struct fi_cq_err_entry entry = {0};
@@ -88,7 +87,7 @@ static void ofi_progress_failed(struct ofi_endpoint *endpoint)
     const char *why = fi_cq_strerror(endpoint->cq, entry.prov_errno, entry.err_data, text,
                                      sizeof text);
     why = entry.err == FI_EIO && why && *why ? why : sy_ofi_library.strerror(entry.err);
-    ofi->host->log(SY_LOG_DEBUG, "ofi", "completion with error %d, %d: %s", entry.err,
+    ofi->host->log(SY_LOG_DEBUG, ofi->name, "completion with error %d, %d: %s", entry.err,
                    entry.prov_errno, why);
     if (!slot)
         return;
@@ -98,25 +97,25 @@ static void ofi_progress_failed(struct ofi_endpoint *endpoint)
                  : -1;
     if (slot->kind == OFI_RECEIVED) {
         if (entry.err != FI_ECANCELED)
-            ofi_progress_post(ofi, (struct ofi_message *)slot);
+            progress_post(ofi, (struct ofi_message *)slot);
         return;
     }
     const struct fi_cq_msg_entry over = {.op_context = slot};
-    ofi_progress_complete(endpoint, &over);
+    progress_complete(endpoint, &over);
     if (pe >= 0)
         sy_ofi_failed(&ofi->peer[pe], entry.err, why);
 }
 
 /* Polls one endpoint, which the caller has locked. */
-static int ofi_progress_poll_endpoint(struct ofi_endpoint *endpoint)
+static int progress_poll_endpoint(struct ofi_endpoint *endpoint)
 {
     struct fi_cq_msg_entry entry[BATCH];
     ssize_t count = fi_cq_read(endpoint->cq, entry, BATCH);
 
     for (ssize_t i = 0; i < count; i++)
-        ofi_progress_complete(endpoint, &entry[i]);
+        progress_complete(endpoint, &entry[i]);
     if (count == -FI_EAVAIL) {
-        ofi_progress_failed(endpoint);
+        progress_failed(endpoint);
         return 1;
     }
     return count > 0 ? (int)count : 0;
@@ -125,14 +124,14 @@ static int ofi_progress_poll_endpoint(struct ofi_endpoint *endpoint)
 /* The main endpoint, and what waits for it. */
 int sy_ofi_poll(struct ofi_state *ofi)
 {
-    int done = ofi_progress_poll_endpoint(&ofi->endpoint[0]);
+    int done = progress_poll_endpoint(&ofi->endpoint[0]);
 
     if (ofi->waiting)
         sy_ofi_retry(ofi);
     if (ofi->deferred)
         sy_ofi_serve_deferred(ofi);
     if (ofi->receives.free)
-        ofi_progress_post_all(ofi);
+        progress_post_all(ofi);
     if ((!done || ofi->awaited) && ofi->owed)
         sy_ofi_pay(ofi);
     ofi->looks++;
@@ -144,7 +143,7 @@ int sy_ofi_poll(struct ofi_state *ofi)
 /* ---- sleeping ---- */
 
 /* Something is under way that the descriptor may not tell the end of. */
-static bool ofi_progress_unfinished(struct ofi_state *ofi)
+static bool progress_unfinished(struct ofi_state *ofi)
 {
     if (ofi->waiting || ofi->owed || ofi->deferred || ofi->receives.free)
         return true;
@@ -165,7 +164,7 @@ static long longer(long ns, long most)
 
 /* Polls until nothing is left, and arms the descriptor. *busy: whether there was something. Returns
  * whether the descriptor will tell when there is something again. */
-static bool ofi_progress_look(struct ofi_state *ofi, bool *busy)
+static bool progress_look(struct ofi_state *ofi, bool *busy)
 {
     struct fid *queue = &ofi->endpoint[0].cq->fid;
     int idle = 0, looks = ofi->cq_fd < 0 || ofi->traits.wakeup ? DEAF_LOOKS : 1;
@@ -198,13 +197,13 @@ static bool looks_again(struct ofi_state *ofi, bool busy)
 /* Lets a thread sleep when nothing is left: on the descriptor where it tells, else for a while that
  * grows as long as nothing comes. late: those that owe an answer have had time for it. Returns as
  * arm() does. Main endpoint locked. */
-static int ofi_progress_settle(struct ofi_state *ofi, bool late)
+static int progress_settle(struct ofi_state *ofi, bool late)
 {
     bool busy = sy_ofi_poll(ofi) > 0;
     bool moving = ofi->expected && sy_ofi_wakeup_inquire(ofi, late);
-    bool told = ofi_progress_look(ofi, &busy);
+    bool told = progress_look(ofi, &busy);
 
-    if (told && !ofi_progress_unfinished(ofi) && !looks_again(ofi, busy)) {
+    if (told && !progress_unfinished(ofi) && !looks_again(ofi, busy)) {
         sy_ofi_set_timer(ofi, 0);
         return busy;
     }
@@ -215,7 +214,7 @@ static int ofi_progress_settle(struct ofi_state *ofi, bool late)
 
 /* The application has polled since the last beat; the next one comes later. Threads that poll but
  * seldom do not send wake-ups soon, and those that only poll do not read theirs. */
-static void ofi_progress_beat(struct ofi_state *ofi, unsigned polls)
+static void progress_beat(struct ofi_state *ofi, unsigned polls)
 {
     if (ofi->wakeup.fd >= 0 && !pthread_mutex_trylock(&ofi->endpoint[0].lock)) {
         sy_ofi_wakeup_inquire(ofi, false);
@@ -240,11 +239,11 @@ int sy_ofi_event(struct ofi_state *ofi)
     if (read(ofi->timer, &expirations, sizeof expirations) < 0)
         expirations = 0;
     if (!armed && polls != ofi->polls_before) {
-        ofi_progress_beat(ofi, polls);
+        progress_beat(ofi, polls);
         return 1;
     }
     sy_ofi_lock(&ofi->endpoint[0]);
-    ofi_progress_settle(ofi, expirations > 0);
+    progress_settle(ofi, expirations > 0);
     sy_ofi_unlock(&ofi->endpoint[0]);
     return 1;
 }
@@ -259,13 +258,13 @@ int sy_ofi_arm(void *self)
                (!ofi->traits.rma || ofi->traits.software);
 
     sy_ofi_lock(&ofi->endpoint[0]);
-    int done = ofi_progress_settle(ofi, false);
+    int done = progress_settle(ofi, false);
     sy_ofi_unlock(&ofi->endpoint[0]);
     return done || all ? done : -EAGAIN;
 }
 
 /* After polls that found nothing: whether the processor has been given to others. */
-static bool ofi_progress_give_way(struct ofi_state *ofi)
+static bool progress_give_way(struct ofi_state *ofi)
 {
     unsigned idle = atomic_fetch_add_explicit(&ofi->idle, 1, memory_order_relaxed) + 1;
 
@@ -276,7 +275,7 @@ static bool ofi_progress_give_way(struct ofi_state *ofi)
 }
 
 /* An application thread polls. disarm: it goes on doing so without a sleep. */
-static int ofi_progress_poll_all(struct ofi_state *ofi, bool disarm)
+static int progress_poll_all(struct ofi_state *ofi, bool disarm)
 {
     int done = 0;
 
@@ -293,26 +292,26 @@ static int ofi_progress_poll_all(struct ofi_state *ofi, bool disarm)
     for (unsigned i = 1; i < ofi->endpoints; i++) {
         struct ofi_endpoint *endpoint = &ofi->endpoint[i];
         if (!pthread_mutex_trylock(&endpoint->lock)) {
-            done += endpoint->cq ? ofi_progress_poll_endpoint(endpoint) : 0;
+            done += endpoint->cq ? progress_poll_endpoint(endpoint) : 0;
             sy_ofi_unlock(endpoint);
         }
     }
     if (!done)
-        return ofi_progress_give_way(ofi) ? -1 : 0;
+        return progress_give_way(ofi) ? -1 : 0;
     atomic_store_explicit(&ofi->idle, 0, memory_order_relaxed);
     return done;
 }
 
 int sy_ofi_progress(struct ofi_state *ofi)
 {
-    return ofi_progress_poll_all(ofi, !ofi->host->crowded);
+    return progress_poll_all(ofi, !ofi->host->crowded);
 }
 
 /* One look in a wait inside a call. What is not there soon is the core's business too: stall
  * reports see it, other transports move, and the processor is given away. */
 void sy_ofi_wait_step(struct ofi_state *ofi, struct ofi_wait *wait)
 {
-    if (ofi_progress_poll_all(ofi, true) > 0)
+    if (progress_poll_all(ofi, true) > 0)
         wait->idle = 0;
     else if (++wait->idle % LOOKS == 0)
         ofi->host->rest(&wait->since);
@@ -329,7 +328,7 @@ void sy_ofi_wait(struct ofi_state *ofi, _Atomic int *left)
 /* ---- the end ---- */
 
 /* Whether all requests have been acknowledged, and those of others too, and all of it has left. */
-static bool ofi_progress_drained(struct ofi_state *ofi)
+static bool progress_drained(struct ofi_state *ofi)
 {
     bool all = !ofi->waiting && !ofi->deferred;
 
@@ -353,7 +352,7 @@ bool sy_ofi_drain(struct ofi_state *ofi, double seconds)
 
     sy_ofi_lock(&ofi->endpoint[0]);
     ofi->closing = true;
-    while (!(done = ofi_progress_drained(ofi)) && sy_ofi_now() < until)
+    while (!(done = progress_drained(ofi)) && sy_ofi_now() < until)
         if (!sy_ofi_poll(ofi))
             sched_yield();
     sy_ofi_unlock(&ofi->endpoint[0]);

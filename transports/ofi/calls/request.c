@@ -60,19 +60,13 @@ static void request_await(struct ofi_peer *peer, uint64_t number)
  * keeps that order, else the message waits. */
 static int request_behind_writes(struct sy_transport_ctx *ctx)
 {
-    struct ofi_state *ofi = ctx->ofi;
-    struct ofi_endpoint *endpoint = ctx->endpoint;
-    bool is_main = endpoint == &ofi->endpoint[0];
-
-    if (!ctx->wait_issued || (ofi->traits.saw && is_main))
+    if (!ctx->wait_issued || (ctx->ofi->traits.saw && sy_ofi_shares(ctx)))
         return 0;
-    if (!is_main)
-        sy_ofi_lock(endpoint);
+    sy_ofi_lock_own(ctx);
     unsigned issued = ctx->issued;
     if (!issued)
         ctx->wait_issued = false;
-    if (!is_main)
-        sy_ofi_unlock(endpoint);
+    sy_ofi_unlock_own(ctx);
     return issued ? -EAGAIN : 0;
 }
 

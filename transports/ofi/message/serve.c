@@ -160,7 +160,7 @@ void sy_ofi_stranger(struct ofi_state *ofi, const char *what)
     uint64_t count = ofi->counters.strangers;
 
     if (!(count & (count - 1)))
-        ofi->host->log(SY_LOG_INFO, "ofi",
+        ofi->host->log(SY_LOG_INFO, ofi->name,
                        "%s that no PE of this job has sent is ignored; %llu until now", what,
                        (unsigned long long)count);
 }

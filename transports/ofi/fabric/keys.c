@@ -38,7 +38,7 @@ int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err)
     return 0;
 }
 
-static int keys_ofi_derive(struct ofi_state *ofi, const char *purpose,
+static int keys_derive(struct ofi_state *ofi, const char *purpose,
                            const struct sy_auth_part part[2], void *out, size_t length)
 {
     const struct sy_auth_part parts[] = {
@@ -53,7 +53,7 @@ static int keys_ofi_derive(struct ofi_state *ofi, const char *purpose,
 }
 
 /* Keys of regions are even and those of memory for this process alone are odd. */
-static uint64_t keys_ofi_key_mask(struct ofi_state *ofi)
+static uint64_t keys_key_mask(struct ofi_state *ofi)
 {
     size_t bytes = ofi->info->domain_attr->mr_key_size;
 
@@ -63,7 +63,7 @@ static uint64_t keys_ofi_key_mask(struct ofi_state *ofi)
 uint64_t sy_ofi_local_key(struct ofi_state *ofi)
 {
     return (atomic_fetch_add_explicit(&ofi->local_key, 2, memory_order_relaxed) | 1) &
-           keys_ofi_key_mask(ofi);
+           keys_key_mask(ofi);
 }
 
 /* Where the provider's keys are short two regions of a PE could have the same, so that the region's
@@ -73,8 +73,8 @@ int sy_ofi_region_key(struct ofi_state *ofi, int pe, const unsigned char nonce[O
 {
     const uint32_t number[2] = {(uint32_t)pe, index};
     const struct sy_auth_part part[2] = {{nonce, OFI_NONCE}, {number, sizeof number}};
-    uint64_t mask = keys_ofi_key_mask(ofi), numbers = mask < UINT64_MAX ? 2 * SY_REGIONS - 1 : 1;
-    int rc = keys_ofi_derive(ofi, for_memory, part, key, sizeof *key);
+    uint64_t mask = keys_key_mask(ofi), numbers = mask < UINT64_MAX ? 2 * SY_REGIONS - 1 : 1;
+    int rc = keys_derive(ofi, for_memory, part, key, sizeof *key);
 
     *key = ((*key & ~numbers) | (index * 2 & numbers & ~UINT64_C(1))) & mask;
     return rc;
@@ -95,5 +95,5 @@ int sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE])
     memcpy(nonces[!lower], ofi->nonce, OFI_NONCE);
     memcpy(nonces[lower], nonce, OFI_NONCE);
     const struct sy_auth_part part[2] = {{pe, sizeof pe}, {nonces, sizeof nonces}};
-    return keys_ofi_derive(ofi, for_pair, part, peer->secret, sizeof peer->secret);
+    return keys_derive(ofi, for_pair, part, peer->secret, sizeof peer->secret);
 }

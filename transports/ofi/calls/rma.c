@@ -7,26 +7,19 @@
  * orders two endpoints; and so does a put that is expected to be the only one before a quiet,
  * because the provider answers sooner than the target's library. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "transports/ofi/ofi.h"
 
-static inline bool shares(const struct sy_transport_ctx *ctx)
-{
-    return ctx->endpoint == &ctx->ofi->endpoint[0];
-}
-
 static inline bool flushed(const struct sy_transport_ctx *ctx)
 {
-    return ctx->ofi->traits.flushed && shares(ctx);
+    return ctx->ofi->traits.flushed && sy_ofi_shares(ctx);
 }
 
 /* ---- operations ---- */
 
-static struct ofi_operation *ofi_rma_take(struct ofi_endpoint *endpoint,
-                                          struct sy_transport_ctx *ctx, int pe, bool get,
-                                          _Atomic int *left)
+static struct ofi_operation *rma_take(struct ofi_endpoint *endpoint, struct sy_transport_ctx *ctx,
+                                      int pe, bool get, _Atomic int *left)
 {
     struct ofi_operation *op = endpoint->free;
 
@@ -43,7 +36,7 @@ static struct ofi_operation *ofi_rma_take(struct ofi_endpoint *endpoint,
     return op;
 }
 
-static void ofi_rma_give(struct ofi_endpoint *endpoint, struct ofi_operation *op)
+static void rma_give(struct ofi_endpoint *endpoint, struct ofi_operation *op)
 {
     if (op->mr)
         fi_close(&op->mr->fid);
@@ -74,15 +67,15 @@ void sy_ofi_operation_done(struct ofi_endpoint *endpoint, struct ofi_operation *
     end_transfer(&ofi->peer[op->pe]);
     if (op->delivering)
         ofi->peer[op->pe].delivering -= op->delivering;
-    ofi_rma_give(endpoint, op);
+    rma_give(endpoint, op);
     if (left)
         atomic_fetch_sub_explicit(left, 1, memory_order_release);
 }
 
 /* The provider's handle of the caller's buffer, where it wants one: of the window that it lies in,
  * or of a registration that lives as long as the operation. */
-static int ofi_rma_describe(struct ofi_state *ofi, struct ofi_operation *op, const void *local,
-                            size_t length, void **descriptor)
+static int rma_describe(struct ofi_state *ofi, struct ofi_operation *op, const void *local,
+                        size_t length, void **descriptor)
 {
     int rc, tries = OFI_OPERATIONS; /* where keys are short one of an old operation may come up */
 
@@ -103,8 +96,8 @@ static int ofi_rma_describe(struct ofi_state *ofi, struct ofi_operation *op, con
 
 /* flags: FI_READ or FI_WRITE, and FI_DELIVERY_COMPLETE. Without `op` it is a write that the
  * provider copies and whose end it does not tell. */
-static ssize_t ofi_rma_issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                             size_t length, uint64_t flags, struct ofi_operation *op)
+static ssize_t rma_issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                         size_t length, uint64_t flags, struct ofi_operation *op)
 {
     struct ofi_state *ofi = ctx->ofi;
     const struct ofi_peer *peer = &ofi->peer[t->pe];
@@ -117,7 +110,7 @@ static ssize_t ofi_rma_issue(struct sy_transport_ctx *ctx, const struct sy_trans
     if (!op)
         return fi_inject_write(ctx->endpoint->ep, iov.iov_base, length, peer->address, remote.addr,
                                remote.key);
-    ssize_t rc = ofi_rma_describe(ofi, op, iov.iov_base, length, &descriptor);
+    ssize_t rc = rma_describe(ofi, op, iov.iov_base, length, &descriptor);
     struct fi_msg_rma message = {.msg_iov = &iov,
                                  .desc = &descriptor,
                                  .iov_count = 1,
@@ -137,14 +130,14 @@ static ssize_t ofi_rma_issue(struct sy_transport_ctx *ctx, const struct sy_trans
 
 /* -EAGAIN while a read from pe must not begin yet because of messages to it. Main endpoint locked.
  */
-static int ofi_rma_behind_messages(struct sy_transport_ctx *ctx, int pe)
+static int rma_behind_messages(struct sy_transport_ctx *ctx, int pe)
 {
     return ctx->listed[pe] ? sy_ofi_ask(&ctx->ofi->peer[pe], ctx->last[pe]) : 0;
 }
 
 /* -EAGAIN while a write to pe must not begin yet because of a fence. Main endpoint locked, and the
  * context's. */
-static int ofi_rma_behind_fence(struct sy_transport_ctx *ctx, int pe)
+static int rma_behind_fence(struct sy_transport_ctx *ctx, int pe)
 {
     struct ofi_state *ofi = ctx->ofi;
     struct ofi_peer *peer = &ofi->peer[pe];
@@ -161,7 +154,7 @@ static int ofi_rma_behind_fence(struct sy_transport_ctx *ctx, int pe)
 }
 
 /* Whether the provider tells when a write has arrived, so that no message need follow it. */
-static bool ofi_rma_delivered(const struct sy_transport_ctx *ctx)
+static bool rma_delivered(const struct sy_transport_ctx *ctx)
 {
     return !flushed(ctx) || (ctx->ofi->traits.delivery && !ctx->puts && ctx->one_by_one);
 }
@@ -174,7 +167,7 @@ static bool idle(const struct ofi_peer *peer)
 }
 
 /* A write that takes up nothing here. */
-static bool ofi_rma_untold(const struct ofi_peer *peer, size_t length)
+static bool rma_untold(const struct ofi_peer *peer, size_t length)
 {
     struct ofi_state *ofi = peer->ofi;
 
@@ -182,7 +175,7 @@ static bool ofi_rma_untold(const struct ofi_peer *peer, size_t length)
 }
 
 /* A write has been issued that the provider does not tell the arrival of. */
-static void ofi_rma_unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t length)
+static void rma_unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t length)
 {
     peer->unproved += length + sizeof(struct ofi_header); /* the provider's has about as much */
     peer->trailing = true;
@@ -195,7 +188,7 @@ static void ofi_rma_unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer
  * -EAGAIN. Messages are the main endpoint's business, and so is what a write must wait for. The
  * first transfer waits until the other side has acknowledged a message: it carries the key of
  * memory, and a stranger may have told the provider that he is that PE. */
-static int ofi_rma_admit(struct sy_transport_ctx *ctx, int pe, bool get)
+static int rma_admit(struct sy_transport_ctx *ctx, int pe, bool get)
 {
     struct ofi_state *ofi = ctx->ofi;
     struct ofi_endpoint *main_endpoint = &ofi->endpoint[0];
@@ -206,20 +199,20 @@ static int ofi_rma_admit(struct sy_transport_ctx *ctx, int pe, bool get)
     if (!peer->proved)
         sy_ofi_ask(peer, 1);
     else
-        rc = get ? ofi_rma_behind_messages(ctx, pe) : ofi_rma_behind_fence(ctx, pe);
+        rc = get ? rma_behind_messages(ctx, pe) : rma_behind_fence(ctx, pe);
     if (!rc)
         begin_transfer(peer);
     sy_ofi_expect(peer);
-    if (rc || !shares(ctx))
+    if (rc || !sy_ofi_shares(ctx))
         sy_ofi_unlock(main_endpoint);
-    if (!rc && !shares(ctx))
+    if (!rc && !sy_ofi_shares(ctx))
         sy_ofi_lock(ctx->endpoint);
     return rc;
 }
 
 /* The provider has taken a transfer; without `op` it does not tell its end. Endpoint locked. */
-static void ofi_rma_taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer,
-                          struct ofi_operation *op, size_t length, uint64_t flags)
+static void rma_taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer, struct ofi_operation *op,
+                      size_t length, uint64_t flags)
 {
     if (!op) {
         end_transfer(peer);
@@ -227,39 +220,39 @@ static void ofi_rma_taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer,
         ctx->issued++;
         if (op->left)
             atomic_fetch_add_explicit(op->left, 1, memory_order_relaxed);
-        if (shares(ctx) && flags & FI_DELIVERY_COMPLETE)
+        if (sy_ofi_shares(ctx) && flags & FI_DELIVERY_COMPLETE)
             peer->delivering += op->delivering = length;
     }
-    if (shares(ctx))
+    if (sy_ofi_shares(ctx))
         sy_ofi_be_patient(peer);
     if (flags == FI_WRITE)
-        ofi_rma_unproved(ctx, peer, length);
+        rma_unproved(ctx, peer, length);
 }
 
-static int ofi_rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
-                         size_t length, bool get, _Atomic int *left)
+static int rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
+                     size_t length, bool get, _Atomic int *left)
 {
     struct ofi_state *ofi = ctx->ofi;
     struct ofi_endpoint *endpoint = ctx->endpoint;
     struct ofi_peer *peer = &ofi->peer[t->pe];
     struct ofi_operation *op = NULL;
-    ssize_t rc = ofi_rma_admit(ctx, t->pe, get);
+    ssize_t rc = rma_admit(ctx, t->pe, get);
 
     if (rc)
         return (int)rc;
-    uint64_t flags = get                      ? FI_READ
-                     : ofi_rma_delivered(ctx) ? FI_WRITE | FI_DELIVERY_COMPLETE
-                                              : FI_WRITE;
-    bool without = flags == FI_WRITE && ofi_rma_untold(peer, length);
+    uint64_t flags = get                  ? FI_READ
+                     : rma_delivered(ctx) ? FI_WRITE | FI_DELIVERY_COMPLETE
+                                          : FI_WRITE;
+    bool without = flags == FI_WRITE && rma_untold(peer, length);
     if (!without)
-        op = ofi_rma_take(endpoint, ctx, t->pe, get, left);
+        op = rma_take(endpoint, ctx, t->pe, get, left);
     rc = -EAGAIN;
     if (op || without) {
-        rc = ofi_rma_issue(ctx, t, done, length, flags, op);
+        rc = rma_issue(ctx, t, done, length, flags, op);
         atomic_store_explicit(&peer->wanted, rc == -FI_EAGAIN, memory_order_relaxed);
     }
     if (!rc) {
-        ofi_rma_taken(ctx, peer, op, length, flags);
+        rma_taken(ctx, peer, op, length, flags);
         sy_count_shared(get ? &ofi->counters.native_gets : &ofi->counters.native_puts, 1);
         sy_count_shared(get ? &ofi->counters.native_get_bytes : &ofi->counters.native_put_bytes,
                         length);
@@ -269,17 +262,17 @@ static int ofi_rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer 
         sy_count_shared(&ofi->counters.native_refused, rc == -FI_EAGAIN);
         end_transfer(peer);
         if (op)
-            ofi_rma_give(endpoint, op);
+            rma_give(endpoint, op);
     }
     sy_ofi_unlock(endpoint);
     if (rc && rc != -FI_EAGAIN)
-        ofi->host->log(SY_LOG_ERROR, "ofi", "%s of %zu bytes with PE %d: %s", get ? "get" : "put",
-                       length, t->pe, sy_ofi_library.strerror((int)-rc));
+        ofi->host->log(SY_LOG_ERROR, ofi->name, "%s of %zu bytes with PE %d: %s",
+                       get ? "get" : "put", length, t->pe, sy_ofi_library.strerror((int)-rc));
     return rc == -FI_EAGAIN ? -EAGAIN : rc ? -EIO : 0;
 }
 
-static int ofi_rma_transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool get,
-                            unsigned flags)
+static int rma_transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool get,
+                        unsigned flags)
 {
     struct ofi_state *ofi = ctx->ofi;
     _Atomic int left = 0;
@@ -290,8 +283,7 @@ static int ofi_rma_transfer(struct sy_transport_ctx *ctx, const struct sy_transf
     while (!rc && done < t->length) {
         size_t length = t->length - done < most ? t->length - done : most;
         bool wait = flags & SY_BLOCKING && (get || length > ofi->traits.inject);
-        while ((rc = ofi_rma_start(ctx, t, done, length, get, wait ? &left : NULL)) == -EAGAIN &&
-               done)
+        while ((rc = rma_start(ctx, t, done, length, get, wait ? &left : NULL)) == -EAGAIN && done)
             sy_ofi_wait_step(ofi, &waits);
         done += length;
     }
@@ -301,12 +293,12 @@ static int ofi_rma_transfer(struct sy_transport_ctx *ctx, const struct sy_transf
 
 int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    return ofi_rma_transfer(ctx, t, false, flags);
+    return rma_transfer(ctx, t, false, flags);
 }
 
 int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
-    return ofi_rma_transfer(ctx, t, true, flags);
+    return rma_transfer(ctx, t, true, flags);
 }
 
 /* ---- small transfers that have a PE for themselves ---- */
@@ -321,7 +313,7 @@ bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, 
     struct ofi_state *ofi = peer->ofi;
     unsigned polls = atomic_load_explicit(&ofi->polls, memory_order_relaxed);
 
-    if (!ofi->traits.lone || !peer->proved || !shares(ctx) || !idle(peer) ||
+    if (!ofi->traits.lone || !peer->proved || !sy_ofi_shares(ctx) || !idle(peer) ||
         !(ctx->puts ? ctx->polls != polls : ctx->one_by_one))
         return false;
     bool free = sy_ofi_reached(peer->acked, peer->content);
@@ -332,150 +324,6 @@ bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, 
 
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
 {
-    return peer->ofi->traits.lone && peer->proved && shares(ctx) && idle(peer) &&
+    return peer->ofi->traits.lone && peer->proved && sy_ofi_shares(ctx) && idle(peer) &&
            (!ctx->listed[peer->pe] || sy_ofi_reached(peer->acked, ctx->last[peer->pe]));
-}
-
-/* ---- order and completion ---- */
-
-/* The last message to the context's dirty PE, or the one that is to follow its last write. */
-static uint32_t ofi_rma_last_before_fence(const struct sy_transport_ctx *ctx, int pe)
-{
-    struct ofi_state *ofi = ctx->ofi;
-    const struct ofi_peer *peer = &ofi->peer[pe];
-    uint32_t last = ctx->last[pe];
-
-    /* Writes keep their order among themselves and need no message for that. */
-    return ofi->traits.waw && !peer->open && last == peer->sent + 1 ? peer->sent : last;
-}
-
-/* Only notes what came before; operations that must not overtake it look here. */
-int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx)
-{
-    struct ofi_state *ofi = self;
-
-    sy_ofi_lock(&ofi->endpoint[0]);
-    for (int i = 0; i < ctx->dirties; i++)
-        ctx->fenced[ctx->dirty[i]] = ofi_rma_last_before_fence(ctx, ctx->dirty[i]);
-    if (!shares(ctx))
-        sy_ofi_lock(ctx->endpoint);
-    ctx->wait_issued = ctx->issued > 0;
-    if (!shares(ctx))
-        sy_ofi_unlock(ctx->endpoint);
-    sy_ofi_unlock(&ofi->endpoint[0]);
-    return 0;
-}
-
-/* Requests to the context's PEs, or to one of them; whoever has acknowledged one has answered it.
- * Main endpoint locked. */
-static int ofi_rma_quiet_messages(struct sy_transport_ctx *ctx, int pe)
-{
-    int kept = 0, rc = 0;
-
-    for (int i = 0; i < ctx->dirties; i++) {
-        int dirty = ctx->dirty[i];
-        if (pe != SY_ALL_PES && pe != dirty) {
-            ctx->dirty[kept++] = dirty;
-        } else if (sy_ofi_ask(&ctx->ofi->peer[dirty], ctx->last[dirty])) {
-            rc = -EAGAIN;
-            ctx->dirty[kept++] = dirty;
-        } else {
-            ctx->listed[dirty] = false;
-        }
-    }
-    ctx->dirties = kept;
-    return rc;
-}
-
-int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
-{
-    struct ofi_state *ofi = self;
-
-    sy_ofi_lock(&ofi->endpoint[0]);
-    int rc = ofi_rma_quiet_messages(ctx, pe);
-    if (!shares(ctx))
-        sy_ofi_lock(ctx->endpoint);
-    if (ctx->issued)
-        rc = -EAGAIN;
-    else
-        ctx->wait_issued = false;
-    if (ctx->puts) {
-        ctx->one_by_one = ctx->puts == 1;
-        ctx->puts = 0;
-    }
-    if (!shares(ctx))
-        sy_ofi_unlock(ctx->endpoint);
-    sy_ofi_unlock(&ofi->endpoint[0]);
-    return rc;
-}
-
-/* ---- tickets ---- */
-
-/* Native transfers of a context are counted and not told apart: a ticket that covers some is
- * reached when the context has none. */
-struct sy_transport_ticket {
-    struct sy_transport_ctx *ctx;
-    bool native;
-    int count;
-    struct {
-        int pe;
-        uint32_t last; /* message, as the context's */
-    } goal[];
-};
-
-/* Drops what has been reached. */
-static bool ofi_rma_ticket_reached(struct sy_transport_ticket *ticket)
-{
-    struct sy_transport_ctx *ctx = ticket->ctx;
-    struct ofi_state *ofi = ctx->ofi;
-    int left = 0;
-
-    sy_ofi_lock(&ofi->endpoint[0]);
-    for (int i = 0; i < ticket->count; i++)
-        if (sy_ofi_ask(&ofi->peer[ticket->goal[i].pe], ticket->goal[i].last))
-            ticket->goal[left++] = ticket->goal[i];
-    ticket->count = left;
-    if (!shares(ctx))
-        sy_ofi_lock(ctx->endpoint);
-    ticket->native = ticket->native && ctx->issued;
-    if (!shares(ctx))
-        sy_ofi_unlock(ctx->endpoint);
-    sy_ofi_unlock(&ofi->endpoint[0]);
-    return !left && !ticket->native;
-}
-
-int sy_ofi_ticket(void *self, struct sy_transport_ctx *ctx, int pe,
-                  struct sy_transport_ticket **ticket)
-{
-    struct ofi_state *ofi = self;
-    size_t most = (size_t)ofi->host->npes;
-    struct sy_transport_ticket *made = malloc(sizeof *made + most * sizeof made->goal[0]);
-
-    *ticket = NULL;
-    if (!made)
-        return -ENOMEM;
-    *made = (struct sy_transport_ticket){.ctx = ctx, .native = true};
-    sy_ofi_lock(&ofi->endpoint[0]);
-    for (int i = 0; i < ctx->dirties; i++) {
-        int dirty = ctx->dirty[i];
-        if (pe != SY_ALL_PES && pe != dirty)
-            continue;
-        made->goal[made->count].pe = dirty;
-        made->goal[made->count++].last = ctx->last[dirty];
-    }
-    sy_ofi_unlock(&ofi->endpoint[0]);
-    if (ofi_rma_ticket_reached(made))
-        free(made);
-    else
-        *ticket = made;
-    return 0;
-}
-
-int sy_ofi_reached_ticket(void *self, struct sy_transport_ticket *ticket)
-{
-    (void)self;
-    if (!ofi_rma_ticket_reached(ticket))
-        return -EAGAIN;
-    free(ticket);
-    return 0;
 }

@@ -227,7 +227,7 @@ static void provider_explain(struct ofi_state *ofi, const char *provider, char *
     char line[192];
     snprintf(line, sizeof line, "%s refuses %s", provider, *why ? why : "the demands together");
     provider_add_word(text, room, "; ", line);
-    ofi->host->log(SY_LOG_DEBUG, "ofi", "provider %s: not used: refuses %s", provider,
+    ofi->host->log(SY_LOG_DEBUG, ofi->name, "provider %s: not used: refuses %s", provider,
                    *why ? why : "FI_EP_RDM, FI_MSG and FI_ORDER_SAS together");
 }
 
@@ -367,11 +367,11 @@ static void provider_tell(struct ofi_state *ofi, unsigned asked)
     for (unsigned wish = 0; wish < WISHES; wish++)
         if (!(asked & BIT(wish)))
             provider_add_word(refused, sizeof refused, ", ", wish_name[wish]);
-    ofi->host->log(SY_LOG_DEBUG, "ofi", "provider %s, fabric %s, domain %s; it refuses: %s",
+    ofi->host->log(SY_LOG_DEBUG, ofi->name, "provider %s, fabric %s, domain %s; it refuses: %s",
                    ofi->info->fabric_attr->prov_name, ofi->info->fabric_attr->name,
                    ofi->info->domain_attr->name, *refused ? refused : "nothing");
     ofi->host->log(
-        SY_LOG_DEBUG, "ofi",
+        SY_LOG_DEBUG, ofi->name,
         "put and get: %s; a put is complete when %s; writes %s order; atomics by the target's CPU; "
         "registration:%s%s%s%s%s",
         !t->rma    ? "as messages"

@@ -57,7 +57,7 @@ static int region_register(struct ofi_state *ofi, unsigned index, const struct s
     return sy_ofi_fail(ofi, err, rc, what);
 }
 
-static int ofi_region_write_key(const struct ofi_state *ofi, unsigned index, char *at)
+static int region_write_key(const struct ofi_state *ofi, unsigned index, char *at)
 {
     const struct ofi_region *region = &ofi->region[index];
     uint64_t key = fi_mr_key(region->mr), base = (uintptr_t)region->own.base;
@@ -85,7 +85,7 @@ int sy_ofi_region_attach(void *self, unsigned index, const struct sy_region *reg
     if (!region->length || !ofi->traits.rma)
         return 0;
     rc = region_register(ofi, index, region, err);
-    return rc ? rc : ofi_region_write_key(ofi, index, key);
+    return rc ? rc : region_write_key(ofi, index, key);
 }
 
 /* Messages are served with the main endpoint's lock, which region_set takes among others, so that

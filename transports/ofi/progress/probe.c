@@ -47,7 +47,7 @@ struct ofi_probe {
     bool said;
 };
 
-static double ofi_probe_ofi_patience(struct ofi_state *ofi)
+static double probe_patience(struct ofi_state *ofi)
 {
     const struct sy_start *start = ofi->host->start;
 
@@ -61,7 +61,7 @@ static socklen_t ofi_ip_length(const union ofi_ip *ip)
     return ip->any.sa_family == AF_INET6 ? sizeof ip->six : sizeof ip->four;
 }
 
-static bool ofi_probe_ofi_same_host(const union ofi_ip *a, const union ofi_ip *b)
+static bool probe_same_host(const union ofi_ip *a, const union ofi_ip *b)
 {
     if (a->any.sa_family != b->any.sa_family)
         return false;
@@ -70,7 +70,7 @@ static bool ofi_probe_ofi_same_host(const union ofi_ip *a, const union ofi_ip *b
                : a->four.sin_addr.s_addr == b->four.sin_addr.s_addr;
 }
 
-static const char *ofi_probe_ofi_ip_text(const union ofi_ip *ip, char text[INET6_ADDRSTRLEN])
+static const char *probe_ip_text(const union ofi_ip *ip, char text[INET6_ADDRSTRLEN])
 {
     const void *bytes = ip->any.sa_family == AF_INET6 ? (const void *)&ip->six.sin6_addr
                                                       : (const void *)&ip->four.sin_addr;
@@ -80,7 +80,7 @@ static const char *ofi_probe_ofi_ip_text(const union ofi_ip *ip, char text[INET6
 
 /* ---- a probe ---- */
 
-static void ofi_probe_hang_up(struct ofi_probe *probe)
+static void probe_hang_up(struct ofi_probe *probe)
 {
     if (probe->fd >= 0)
         close(probe->fd);
@@ -90,7 +90,7 @@ static void ofi_probe_hang_up(struct ofi_probe *probe)
 
 /* From this endpoint's own address, as the provider's connections. Where there is no descriptor
  * left nothing can be said about the other side. */
-static void ofi_probe_connect(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
+static void probe_connect(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
 {
     union ofi_ip own;
 
@@ -108,12 +108,12 @@ static void ofi_probe_connect(struct ofi_state *ofi, struct ofi_probe *probe, ui
         (connect(probe->fd, &probe->to.any, ofi_ip_length(&probe->to)) && errno != EINPROGRESS)) {
         if (errno == ECONNREFUSED)
             probe->answered = now;
-        ofi_probe_hang_up(probe);
+        probe_hang_up(probe);
     }
 }
 
 /* The connection has been made, or has failed: also by the word that nobody listens there. */
-static void ofi_probe_concluded(struct ofi_probe *probe, uint64_t now)
+static void probe_concluded(struct ofi_probe *probe, uint64_t now)
 {
     int error = 0, one = 1, most = 127;
     socklen_t length = sizeof error;
@@ -123,7 +123,7 @@ static void ofi_probe_concluded(struct ofi_probe *probe, uint64_t now)
     if (!error || error == ECONNREFUSED || error == ECONNRESET)
         probe->answered = now;
     if (error) {
-        ofi_probe_hang_up(probe);
+        probe_hang_up(probe);
         return;
     }
     probe->connected = true;
@@ -134,15 +134,15 @@ static void ofi_probe_concluded(struct ofi_probe *probe, uint64_t now)
 }
 
 /* When the other kernel last answered. */
-static void ofi_probe_ask_kernel(struct ofi_probe *probe, uint64_t now)
+static void probe_ask_kernel(struct ofi_probe *probe, uint64_t now)
 {
     struct tcp_info info;
     socklen_t length = sizeof info;
 
     if (getsockopt(probe->fd, IPPROTO_TCP, TCP_INFO, &info, &length) ||
         info.tcpi_state == TCP_CLOSE) {
-        ofi_probe_concluded(probe, now);
-        ofi_probe_hang_up(probe);
+        probe_concluded(probe, now);
+        probe_hang_up(probe);
         return;
     }
     uint64_t ago = (uint64_t)info.tcpi_last_ack_recv * 1000000;
@@ -150,29 +150,29 @@ static void ofi_probe_ask_kernel(struct ofi_probe *probe, uint64_t now)
         probe->answered = now - ago;
 }
 
-static void ofi_probe_look(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
+static void probe_look(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
 {
     struct pollfd ready = {.fd = probe->fd, .events = POLLOUT};
 
     if (probe->connected)
-        ofi_probe_ask_kernel(probe, now);
+        probe_ask_kernel(probe, now);
     else if (probe->fd >= 0 && poll(&ready, 1, 0) > 0)
-        ofi_probe_concluded(probe, now);
+        probe_concluded(probe, now);
     else if (probe->fd >= 0 && now - probe->begun >= ATTEMPT_NS)
-        ofi_probe_hang_up(probe);
+        probe_hang_up(probe);
     if (probe->fd < 0)
-        ofi_probe_connect(ofi, probe, now);
+        probe_connect(ofi, probe, now);
 }
 
-static void ofi_probe_judge(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
+static void probe_judge(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
 {
-    double silence = (double)(now - probe->answered) * 1e-9, most = ofi_probe_ofi_patience(ofi);
+    double silence = (double)(now - probe->answered) * 1e-9, most = probe_patience(ofi);
     char address[INET6_ADDRSTRLEN], more[32] = "", why[320];
 
-    ofi_probe_ofi_ip_text(&probe->to, address);
+    probe_ip_text(&probe->to, address);
     if (probe->said && silence < most / SAID_PART) {
         probe->said = false;
-        ofi->host->log(SY_LOG_WARN, "ofi", "%s answers again", address);
+        ofi->host->log(SY_LOG_WARN, ofi->name, "%s answers again", address);
     }
     if (silence < most / SAID_PART)
         return;
@@ -180,7 +180,7 @@ static void ofi_probe_judge(struct ofi_state *ofi, struct ofi_probe *probe, uint
         probe->said = true;
         if (probe->pes > 1)
             snprintf(more, sizeof more, " and %u more PEs", probe->pes - 1);
-        ofi->host->log(SY_LOG_WARN, "ofi",
+        ofi->host->log(SY_LOG_WARN, ofi->name,
                        "no answer from %s (PE %d on host %s%s) for %.0f s; the job ends if that "
                        "lasts for %g s (SHMEM_PEER_TIMEOUT)",
                        address, probe->pe, ofi->host->place(probe->pe).host, more, silence, most);
@@ -198,12 +198,12 @@ static void ofi_probe_judge(struct ofi_state *ofi, struct ofi_probe *probe, uint
 /* ---- those that owe ---- */
 
 /* Has the host of a PE asked, which has been silent since. */
-static void ofi_probe_want(const struct ofi_peer *peer, uint64_t since)
+static void probe_want(const struct ofi_peer *peer, uint64_t since)
 {
     struct ofi_state *ofi = peer->ofi;
     struct ofi_probe *probe = ofi->probes.first;
 
-    while (probe && !ofi_probe_ofi_same_host(&probe->to, &peer->at))
+    while (probe && !probe_same_host(&probe->to, &peer->at))
         probe = probe->next;
     if (!probe) {
         probe = calloc(1, sizeof *probe);
@@ -226,7 +226,7 @@ static uint64_t ofi_signs(const struct ofi_peer *peer)
 
 /* Looks who owes something; those that have given no sign for a while are asked, and their hosts.
  * Returns whether anybody owes. Main endpoint locked. */
-static bool ofi_probe_find(struct ofi_state *ofi, uint64_t now, bool late)
+static bool probe_find(struct ofi_state *ofi, uint64_t now, bool late)
 {
     bool any = false;
 
@@ -244,27 +244,27 @@ static bool ofi_probe_find(struct ofi_state *ofi, uint64_t now, bool late)
         } else if (now - peer->owes_since >= SILENT_NS) {
             if (peer->sent == peer->acked)
                 sy_ofi_prove(peer); /* it has not been asked for anything yet */
-            ofi_probe_want(peer, peer->owes_since);
+            probe_want(peer, peer->owes_since);
         }
     }
     return any;
 }
 
-static void ofi_probe_all(struct ofi_state *ofi, uint64_t now, bool late)
+static void probe_all(struct ofi_state *ofi, uint64_t now, bool late)
 {
     struct ofi_probe **link = &ofi->probes.first, *probe;
 
     while ((probe = *link)) {
         if (!probe->pes) {
             *link = probe->next;
-            ofi_probe_hang_up(probe);
+            probe_hang_up(probe);
             free(probe);
             continue;
         }
         probe->answered = late ? now : probe->answered;
-        ofi_probe_look(ofi, probe, now);
+        probe_look(ofi, probe, now);
         if (probe->old)
-            ofi_probe_judge(ofi, probe, now);
+            probe_judge(ofi, probe, now);
         probe->old = true;
         link = &probe->next;
     }
@@ -285,13 +285,13 @@ void sy_ofi_probes_look(struct ofi_state *ofi)
     for (struct ofi_probe *probe = ofi->probes.first; probe; probe = probe->next)
         probe->pes = 0;
     sy_ofi_lock(&ofi->endpoint[0]);
-    bool any = ofi_probe_find(ofi, now, late);
+    bool any = probe_find(ofi, now, late);
     if (!any) {
         atomic_store_explicit(&ofi->probes.watching, false, memory_order_relaxed);
         ofi->probes.looked = 0;
     }
     sy_ofi_unlock(&ofi->endpoint[0]);
-    ofi_probe_all(ofi, now, late);
+    probe_all(ofi, now, late);
     if (any)
         ofi->host->soon(LOOK_NS / 1000);
 }
@@ -311,7 +311,7 @@ void sy_ofi_probes_meet(struct ofi_peer *peer, const void *address)
 
     memset(&peer->at, 0, sizeof peer->at);
     if (ofi->traits.tcp && ofi->info->src_addr && peer->pe != ofi->host->pe &&
-        ofi_probe_ofi_patience(ofi) > 0)
+        probe_patience(ofi) > 0)
         memcpy(&peer->at, address,
                ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof peer->at.six
                                                                          : sizeof peer->at.four);
@@ -321,6 +321,6 @@ void sy_ofi_probes_close(struct ofi_state *ofi)
 {
     for (struct ofi_probe *probe = ofi->probes.first; probe; probe = probe->next)
         probe->pes = 0;
-    ofi_probe_all(ofi, 0, false);
+    probe_all(ofi, 0, false);
     ofi->probes.looked = 0;
 }

@@ -121,7 +121,7 @@ static void message_refused(struct ofi_peer *peer, bool reply, ssize_t code)
     const char *why = sy_ofi_library.strerror((int)-code);
 
     if (reply)
-        ofi->host->log(SY_LOG_DEBUG, "ofi", "no reply to PE %d: %s", peer->pe, why);
+        ofi->host->log(SY_LOG_DEBUG, ofi->name, "no reply to PE %d: %s", peer->pe, why);
     else
         sy_ofi_failed(peer, (int)-code, why);
 }

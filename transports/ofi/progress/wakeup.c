@@ -167,7 +167,7 @@ static void wakeup_send(struct ofi_peer *peer)
         errno == EAGAIN || errno == ECONNREFUSED || peer->told_of)
         return;
     peer->told_of = !ofi->contacting;
-    ofi->host->log(ofi->contacting ? SY_LOG_DEBUG : SY_LOG_WARN, "ofi",
+    ofi->host->log(ofi->contacting ? SY_LOG_DEBUG : SY_LOG_WARN, ofi->name,
                    "PE %d cannot be woken now, and answers when it calls the library: %s", peer->pe,
                    strerror(errno));
 }

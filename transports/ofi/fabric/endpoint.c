@@ -89,7 +89,7 @@ static void endpoint_open_wakeup(struct ofi_state *ofi)
     if (!traits->wakeup || !(rc = sy_ofi_wakeup_open(ofi)))
         return;
     traits->wakeup = false;
-    ofi->host->log(SY_LOG_DEBUG, "ofi", "no wake-ups: %s", strerror(rc));
+    ofi->host->log(SY_LOG_DEBUG, ofi->name, "no wake-ups: %s", strerror(rc));
 }
 
 int sy_ofi_domain_open(struct ofi_state *ofi, struct sy_error *err)

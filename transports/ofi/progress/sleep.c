@@ -73,7 +73,7 @@ int sy_ofi_sleep_open(struct ofi_state *ofi, struct sy_error *err)
         ofi->cq_fd = ofi->wakeup.fd;
     else if (ofi->traits.deaf || fi_control(&ofi->endpoint[0].cq->fid, FI_GETWAIT, &ofi->cq_fd))
         ofi->cq_fd = -1;
-    ofi->host->log(SY_LOG_DEBUG, "ofi", "progress: %s",
+    ofi->host->log(SY_LOG_DEBUG, ofi->name, "progress: %s",
                    ofi->cq_fd < 0       ? "by a timer"
                    : ofi->traits.wakeup ? "woken by datagrams"
                                         : "woken by the completion queue");

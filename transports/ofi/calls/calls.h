@@ -1,0 +1,58 @@
+/* The calls that move, order and complete data, and contexts.
+ *
+ * request.c   put, get, atomics and strided transfers: native, or records of messages
+ * rma.c       put and get by the provider's own remote memory access
+ * order.c     fence, quiet and tickets, over both */
+#ifndef SY_TRANSPORTS_OFI_CALLS_H
+#define SY_TRANSPORTS_OFI_CALLS_H
+
+#include "transports/ofi/message/message.h"
+
+/* With the main endpoint's lock, but for the first part. */
+struct sy_transport_ctx {
+    struct ofi_state *ofi;
+    struct ofi_endpoint *endpoint;
+    unsigned issued;  /* native transfers under way; with the lock of `endpoint` */
+    bool wait_issued; /* a fence wants them to end before the next operation; the same */
+
+    uint32_t *last;   /* by PE: the last message that carries something of this context */
+    uint32_t *fenced; /* by PE: `last` at the last fence since it stands in dirty, or what was acked
+                         before */
+    int *dirty;       /* PEs whose `last` may be unacknowledged */
+    int dirties;
+    bool *listed; /* by PE: stands in dirty */
+
+    /* Hints: a lost count does no harm. */
+    unsigned puts;   /* since the last quiet */
+    unsigned polls;  /* ofi->polls at the last of them */
+    bool one_by_one; /* that quiet was for a single put */
+    bool behind;     /* the last put that could have been native found a message before it */
+};
+
+/* request.c */
+void sy_ofi_answers_close(struct ofi_peer *peer);
+int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags);
+int sy_ofi_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+               unsigned flags);
+int sy_ofi_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                       unsigned flags);
+int sy_ofi_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *t,
+                       unsigned flags);
+int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags);
+int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                      const struct sy_amo *signal, unsigned flags);
+
+/* rma.c */
+int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+void sy_ofi_operation_done(struct ofi_endpoint *endpoint, struct ofi_operation *op);
+bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, unsigned *flags);
+bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
+int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx);
+int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
+int sy_ofi_ticket(void *self, struct sy_transport_ctx *ctx, int pe,
+                  struct sy_transport_ticket **ticket);
+int sy_ofi_reached_ticket(void *self, struct sy_transport_ticket *ticket);
+
+#endif
