@@ -339,7 +339,7 @@ tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/sui
 tests_unit_test_tcp_outage_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_outage_LDADD = $(CHECK_LIBS)
 # The ofi transport with the providers that need no device.
-ofi_scripts = tests/ofi/cutoff.test tests/ofi/endings.test tests/ofi/offers.test tests/ofi/ofi.test tests/ofi/strangers.test \
+ofi_scripts = tests/ofi/bytes.test tests/ofi/cutoff.test tests/ofi/endings.test tests/ofi/offers.test tests/ofi/ofi.test tests/ofi/strangers.test \
 	tests/ofi/suite.test tests/ofi/traits.test
 dist_check_SCRIPTS += $(ofi_scripts)
 TESTS += $(ofi_scripts)

@@ -8,21 +8,25 @@
 
 #include "transports/ofi/message/message.h"
 
-/* With the main endpoint's lock, but for the first part. */
+/* An ordering and completion domain. */
 struct sy_transport_ctx {
+    /* constant */
     struct ofi_state *ofi;
     struct ofi_endpoint *endpoint;
-    unsigned issued;  /* native transfers under way; with the lock of `endpoint` */
-    bool wait_issued; /* a fence wants them to end before the next operation; the same */
 
-    uint32_t *last;   /* by PE: the last message that carries something of this context */
-    uint32_t *fenced; /* by PE: `last` at the last fence since it stands in dirty, or what was acked
-                         before */
-    int *dirty;       /* PEs whose `last` may be unacknowledged */
-    int dirties;
-    bool *listed; /* by PE: stands in dirty */
+    /* lock of `endpoint` */
+    unsigned issued;  /* native transfers under way */
+    bool wait_issued; /* a fence wants them to end before the next operation */
 
-    /* Hints: a lost count does no harm. */
+    /* main endpoint's lock: by PE, */
+    uint32_t *last;   /* the last message that carries something of this context; */
+    bool *listed;     /* it may be unacknowledged, so that the PE stands in `dirty`; */
+    uint32_t *fenced; /* `last` at the last fence, or what had been acknowledged when it was listed
+                       */
+    int *dirty;       /* PEs, */
+    int dirties;      /* and how many */
+
+    /* the same lock; hints, by which small puts are native or not (rma.c) */
     unsigned puts;   /* since the last quiet */
     unsigned polls;  /* ofi->polls at the last of them */
     bool one_by_one; /* that quiet was for a single put */
@@ -49,6 +53,8 @@ int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 void sy_ofi_operation_done(struct ofi_endpoint *endpoint, struct ofi_operation *op);
 bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, unsigned *flags);
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
+
+/* order.c */
 int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx);
 int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
 int sy_ofi_ticket(void *self, struct sy_transport_ctx *ctx, int pe,

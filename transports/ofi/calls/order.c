@@ -88,7 +88,7 @@ struct sy_transport_ticket {
 };
 
 /* Drops what has been reached. */
-static bool order_ticket_reached(struct sy_transport_ticket *ticket)
+static bool order_goals_reached(struct sy_transport_ticket *ticket)
 {
     struct sy_transport_ctx *ctx = ticket->ctx;
     struct ofi_state *ofi = ctx->ofi;
@@ -126,7 +126,7 @@ int sy_ofi_ticket(void *self, struct sy_transport_ctx *ctx, int pe,
         made->goal[made->count++].last = ctx->last[dirty];
     }
     sy_ofi_unlock(&ofi->endpoint[0]);
-    if (order_ticket_reached(made))
+    if (order_goals_reached(made))
         free(made);
     else
         *ticket = made;
@@ -136,7 +136,7 @@ int sy_ofi_ticket(void *self, struct sy_transport_ctx *ctx, int pe,
 int sy_ofi_reached_ticket(void *self, struct sy_transport_ticket *ticket)
 {
     (void)self;
-    if (!order_ticket_reached(ticket))
+    if (!order_goals_reached(ticket))
         return -EAGAIN;
     free(ticket);
     return 0;

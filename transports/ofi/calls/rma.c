@@ -1,11 +1,11 @@
-/* Put and get by the provider's remote memory access; fence and quiet.
+/* Put and get by the provider's remote memory access.
  *
- * A put is complete when it is visible at the target, and the provider's completion may mean less.
- * Where traits.flushed, it need only mean that the source is free: a message sent behind the
- * writes, which the provider keeps in order, is acknowledged after them. Else each write asks for
- * FI_DELIVERY_COMPLETE. A context with an endpoint of its own always does that, because nothing
- * orders two endpoints; and so does a put that is expected to be the only one before a quiet,
- * because the provider answers sooner than the target's library. */
+ * A put is complete when it is visible at the target. The provider's completion may mean less, so
+ * there are two ways to know. With traits.flushed, a message follows the writes; the provider keeps
+ * them in order, so its acknowledgement covers them. Otherwise each write asks for
+ * FI_DELIVERY_COMPLETE. So do contexts with endpoints of their own, because nothing orders two
+ * endpoints, and a put that is expected to be the only one before a quiet, because the provider
+ * answers sooner than the target's library. */
 #include <errno.h>
 #include <string.h>
 
@@ -45,8 +45,8 @@ static void rma_give(struct ofi_endpoint *endpoint, struct ofi_operation *op)
     endpoint->free = op;
 }
 
-/* Counted before the main endpoint is unlocked, and on whatever endpoint, so that nobody takes the
- * peer for one that owes nothing. */
+/* Counted before the main endpoint is unlocked, so that the peer always counts as one that owes
+ * something. */
 static void begin_transfer(struct ofi_peer *peer)
 {
     atomic_fetch_add_explicit(&peer->transfers, 1, memory_order_relaxed);
@@ -159,7 +159,7 @@ static bool rma_delivered(const struct sy_transport_ctx *ctx)
     return !flushed(ctx) || (ctx->ofi->traits.delivery && !ctx->puts && ctx->one_by_one);
 }
 
-/* Little is under way to a PE, so what is sent now travels in one piece and is there soon. */
+/* Little is under way to the PE, so what is sent now travels in one piece and arrives soon. */
 static bool idle(const struct ofi_peer *peer)
 {
     return peer->proving + peer->unproved + peer->delivering < OFI_LITTLE && !peer->open &&
@@ -184,10 +184,9 @@ static void rma_unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, si
         sy_ofi_prove(peer);
 }
 
-/* Counts a transfer if it may begin, and returns with its endpoint locked; else with none, and
- * -EAGAIN. Messages are the main endpoint's business, and so is what a write must wait for. The
- * first transfer waits until the other side has acknowledged a message: it carries the key of
- * memory, and a stranger may have told the provider that he is that PE. */
+/* 0 with the context's endpoint locked and the transfer counted; -EAGAIN with nothing locked: it
+ * may not begin now. The first transfer waits until the PE has acknowledged a message: a transfer
+ * carries the key of memory, and a stranger may have told the provider that it is that PE. */
 static int rma_admit(struct sy_transport_ctx *ctx, int pe, bool get)
 {
     struct ofi_state *ofi = ctx->ofi;
@@ -303,11 +302,11 @@ int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
 
 /* ---- small transfers that have a PE for themselves ---- */
 
-/* Whether a small put should be native: those that come in a row gather in messages; one that is
- * the only one before a quiet, or follows another one after a wait, has nobody to gather with. It
- * does not overtake a message, be there a fence or not: many a program thinks that what it puts to
- * the same place stays in order. Then *flags makes the target acknowledge the message at once, so
- * that the next put finds none; if that has not helped the last time it is left alone. */
+/* Whether a small put should be native. Puts in a row gather in messages; a put that is the only
+ * one before a quiet, or that follows another one after a wait, has nothing to gather with. A
+ * native put does not overtake a message, fence or not: programs rely on puts to one place staying
+ * in order. If a message is in its way, *flags has the target acknowledge at once, so that the next
+ * put can be native; but not twice in a row. */
 bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, unsigned *flags)
 {
     struct ofi_state *ofi = peer->ofi;

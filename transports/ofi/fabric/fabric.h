@@ -46,8 +46,8 @@ struct ofi_traits {
     bool virt_addr;    /* remote memory is named by address, not by offset */
     bool prov_key;     /* the provider chooses keys */
     bool enable_mr;    /* registered memory is bound to the endpoint */
-    bool deaf;         /* neither the queue's descriptor nor a completion tells all (sockets) */
-    bool ticks;        /* must be polled now and then while something is under way */
+    bool deaf;         /* the queue's descriptor does not tell of all that has come (sockets) */
+    bool ticks;        /* must be polled from time to time while something is under way */
     bool tcp;          /* goes over TCP connections, and addresses are those of their ports */
     bool lone;         /* small transfers that have a PE for themselves are native too */
     bool wakeup;       /* this PE takes wake-ups, and its main queue wakes nobody */
@@ -66,7 +66,7 @@ struct ofi_settings {
 
 enum { OFI_CONTEXTS_AUTO, OFI_CONTEXTS_SHARED, OFI_CONTEXTS_OWN };
 
-/* What a completion belongs to; stands first in what was given to libfabric as context. */
+/* What a completion belongs to: the first member of what was given to libfabric as context. */
 enum ofi_kind { OFI_OPERATION, OFI_SENT, OFI_RECEIVED };
 
 struct ofi_slot {
@@ -101,6 +101,7 @@ struct ofi_region {
     struct ofi_remote *remote; /* npes of them; NULL: no PE's is reached natively */
 };
 
+/* A native transfer. Lock of its endpoint. */
 struct ofi_operation {
     struct ofi_slot slot;
     struct ofi_operation *next;
@@ -119,8 +120,8 @@ struct ofi_endpoint {
     pthread_mutex_t lock;
     struct fid_ep *ep;
     struct fid_cq *cq;
-    struct ofi_operation *operations, *free; /* with `lock` */
-    unsigned users;                          /* with `contexts` */
+    struct ofi_operation *operations, *free; /* `lock` */
+    unsigned users;                          /* `contexts` of ofi_state */
 };
 
 /* The functions of libfabric that its headers do not define inline. */

@@ -39,7 +39,7 @@ int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err)
 }
 
 static int keys_derive(struct ofi_state *ofi, const char *purpose,
-                           const struct sy_auth_part part[2], void *out, size_t length)
+                       const struct sy_auth_part part[2], void *out, size_t length)
 {
     const struct sy_auth_part parts[] = {
         {purpose, PURPOSE}, part[0], part[1], {ofi->name, strlen(ofi->name)}};

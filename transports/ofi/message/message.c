@@ -1,12 +1,11 @@
 /* Messages of requests: how they gather, leave and are acknowledged.
  *
- * Requests to a PE are records that are appended to its open message. While few messages to that PE
- * are unacknowledged the open one leaves at once; when more are, it gathers until an
- * acknowledgement comes, it is full, or somebody waits for it. So one put is as fast as a message,
- * and many share one. A PE may send a window of messages before it must wait, which bounds what
- * piles up at the other end. An acknowledgement says how many messages have been applied; it
- * travels in every header, and in a message of its own when there is no other soon. Everything here
- * needs the main endpoint locked. */
+ * Requests to a PE are appended to its open message as records. The open message leaves at once
+ * while few messages to that PE are unacknowledged. Otherwise it gathers until an acknowledgement
+ * comes, it is full, or somebody waits for it. So one put is as fast as a message, and many share
+ * one. Messages that are unacknowledged are limited by a window, which bounds what piles up at the
+ * other end. An acknowledgement says how many messages have been applied. It travels in every
+ * header, and in a message of its own if no other leaves soon. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,8 +101,7 @@ static void *message_descriptor(const struct ofi_message *message)
     return pool->mr ? fi_mr_desc(pool->mr) : NULL;
 }
 
-/* Something for a peer could not be done. That matters if this PE has routes to it, or is about to
- * find out whether it can have. */
+/* While routes are being chosen it is contact.c that finds out. */
 void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why)
 {
     struct ofi_state *ofi = peer->ofi;
@@ -236,7 +234,7 @@ void sy_ofi_retry(struct ofi_state *ofi)
     }
 }
 
-/* Ends all that there was with a peer. What the provider has of it comes back in its time. */
+/* What the provider has of it comes back in its time. */
 void sy_ofi_forget(struct ofi_peer *peer)
 {
     struct ofi_message *message;
@@ -259,7 +257,6 @@ void sy_ofi_forget(struct ofi_peer *peer)
 
 /* ---- requests ---- */
 
-/* Room for `bytes` (a multiple of 8) at the end of the peer's open message, or NULL for now. */
 char *sy_ofi_room(struct ofi_peer *peer, size_t bytes)
 {
     struct ofi_state *ofi = peer->ofi;
@@ -312,13 +309,12 @@ static void message_count(struct ofi_peer *peer, const struct ofi_header *header
     peer->proof = peer->sent;
 }
 
-/* Sends the open message; with `ack` the target is asked to acknowledge it. */
-int sy_ofi_push(struct ofi_peer *peer, bool ack)
+void sy_ofi_push(struct ofi_peer *peer, bool ack)
 {
     struct ofi_message *message = peer->open;
 
     if (!message)
-        return 0;
+        return;
     peer->open = NULL;
     peer->next = 0;
     message->header->sequence = ++peer->sent;
@@ -334,7 +330,6 @@ int sy_ofi_push(struct ofi_peer *peer, bool ack)
     if (peer->lone && ack)
         message->header->flags |= OFI_AWAITED;
     sy_ofi_send(message);
-    return 1;
 }
 
 void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence)
@@ -347,7 +342,6 @@ void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence)
     ctx->dirty[ctx->dirties++] = pe;
 }
 
-/* 0 if message `sequence` has been acknowledged; else sees to it that it will be: -EAGAIN. */
 int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
 {
     if (sy_ofi_reached(peer->acked, sequence))
@@ -362,7 +356,6 @@ int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
     return -EAGAIN;
 }
 
-/* Has it told when all that has been sent until now has arrived, at its leisure. */
 void sy_ofi_prove(struct ofi_peer *peer)
 {
     peer->lone = false;
@@ -397,7 +390,6 @@ void sy_ofi_owe(struct ofi_peer *peer)
     ofi->owed = peer;
 }
 
-/* Sends the acknowledgements that no other message has carried. */
 void sy_ofi_pay(struct ofi_state *ofi)
 {
     struct ofi_peer *peer;

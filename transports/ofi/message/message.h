@@ -4,7 +4,7 @@
  * message.c   sending: how requests gather, leave and are acknowledged
  * serve.c     receiving: checks messages, has the engine apply requests and hand out replies
  *
- * All with the main endpoint's lock. */
+ * Everything here has the main endpoint locked, but for opening and closing. */
 #ifndef SY_TRANSPORTS_OFI_MESSAGE_H
 #define SY_TRANSPORTS_OFI_MESSAGE_H
 
@@ -22,9 +22,9 @@
 
 enum {
     OFI_ACK_ME = 1,
-    OFI_WANTS_REPLY = 2,
-    OFI_REQUEST = 4,
-    OFI_AWAITED = 8 /* the sender is likely to do nothing before it is acknowledged */
+    OFI_WANTS_REPLY = 2, /* some of its records have replies */
+    OFI_REQUEST = 4,     /* has records; else replies or nothing */
+    OFI_AWAITED = 8      /* the sender is likely to do nothing before it is acknowledged */
 };
 
 /* The authenticator is that of the rest of the header, under the key of the two PEs. Nothing of a
@@ -66,51 +66,62 @@ struct ofi_answers {
     struct sy_pending_reply table[SY_PENDING_MOST];
 };
 
-/* With the main endpoint's lock, but for what is constant since connect() has returned: the first
- * part. */
+/* A PE and what is under way between it and this one. Numbers of messages wrap. */
 struct ofi_peer {
+    /* constant since connect() has returned */
     struct ofi_state *ofi;
-    fi_addr_t address;
-    union ofi_ip at; /* the same for probe.c, or no family */
-    /* Or sockaddr_in; no family: what comes to its main endpoint wakes it. */
-    struct sockaddr_in6 wakeup;
-    bool known;
     int pe;
-    unsigned parts; /* of its keys of regions: see region.c */
+    bool known; /* this transport can reach it */
+    fi_addr_t address;
+    union ofi_ip at;            /* the same for probe.c, or no family */
+    struct sockaddr_in6 wakeup; /* or sockaddr_in; no family: it needs no wake-ups */
+    unsigned parts;             /* of its keys of regions: see region.c */
     unsigned char nonce[OFI_NONCE];
     uint64_t secret[2]; /* the key of this pair */
     unsigned patience;  /* see wakeup.c */
 
-    uint32_t sent, acked, asked; /* requests: sent, acknowledged, acknowledgement asked for up to */
-    uint32_t received;           /* requests of that PE: come; */
-    uint32_t applied, told;      /* applied, acknowledged to it */
-    uint32_t replied, heard;     /* replies to that PE; of it */
-    struct ofi_message *open;    /* requests that gather */
-    uint64_t next;               /* the header of an element put that continues the last record, */
-    char *last;                  /* which is there; 0: the last one is no such put */
-    struct ofi_answers *answers; /* NULL: nothing has been asked of it yet */
-    /* Bytes under way: those before message `proof`, whose acknowledgement tells that they have
-     * arrived (0: it has); those since; and those that the provider tells about. */
-    size_t proving, unproved, delivering;
+    /* main endpoint's lock: */
+    /* numbers of messages; of requests to it */
+    uint32_t sent, acked;
+    uint32_t asked;   /* the last one that was sent with OFI_ACK_ME */
+    uint32_t content; /* the last one with a record in it */
+    /* of its requests */
+    uint32_t received, applied;
+    uint32_t told; /* the last one that has been acknowledged to it */
+    /* of replies to it, of its replies */
+    uint32_t replied, heard;
+
+    /* what gathers */
+    struct ofi_message *open;
+    uint64_t next; /* the header of an element put that continues the last record; 0: none does */
+    char *last;    /* that record */
+    struct ofi_answers *answers;     /* NULL: nothing has been asked of it yet */
+    struct ofi_message *head, *tail; /* messages that the provider has not taken */
+
+    /* what is under way and not known to have arrived, in bytes */
+    size_t proving;    /* before message `proof`, whose acknowledgement tells that it has */
+    size_t unproved;   /* since then */
+    size_t delivering; /* in native writes whose arrival the provider tells */
     uint32_t proof;
-    bool trailing;                   /* a write since the last message */
-    uint32_t content;                /* the last message with a record in it */
-    struct ofi_message *head, *tail; /* messages that the provider did not take yet */
-    struct ofi_peer *next_waiting, *next_owed;
-    bool waiting, owed;
-    /* See wakeup.c; what counts polls is compared with `looks`. */
-    struct ofi_peer *next_expected;
-    bool expected, stale, told_of;
+    bool trailing; /* there has been a native write since the last message */
+    bool proved;   /* it has acknowledged something, ever */
+    bool lone;     /* the last quiet waited for a single message */
+
+    /* lists of ofi_state */
+    struct ofi_peer *next_waiting, *next_owed, *next_expected;
+    bool waiting, owed, expected;
+    /* wake-ups, see wakeup.c; compared with `looks` */
     unsigned gap, wake_at;
-    bool proved; /* it has acknowledged something */
-    bool lone;   /* the last wait was for a single message */
-    int refused; /* before routes are chosen: why a message to it could not be sent, or 0 */
+    bool stale;   /* nothing has left for it since it was last looked at */
+    bool told_of; /* the user knows that it cannot be woken */
+    int refused;  /* before routes are chosen: why a message to it could not be sent, or 0 */
 
-    /* With any lock or none. */
+    /* any thread */
     _Atomic unsigned transfers; /* native transfers under way that the provider tells about */
-    _Atomic bool wanted;        /* the provider was not ready for one, connecting perhaps */
+    _Atomic bool wanted;        /* the provider was not ready for one: it may be connecting */
 
-    uint64_t owes_since, signs; /* the progress thread's, see probe.c */
+    /* progress thread, see probe.c */
+    uint64_t owes_since, signs;
 };
 
 /* A message that could not be served when it came. */
@@ -135,30 +146,57 @@ static inline uint64_t sy_ofi_header_mac(const struct ofi_peer *peer,
     return sy_siphash(peer->secret, words, 2);
 }
 
-/* message.c; all with the main endpoint locked */
+/* message.c */
 int sy_ofi_pools_open(struct ofi_state *ofi, struct sy_error *err);
 void sy_ofi_pools_close(struct ofi_state *ofi);
+
+/* A buffer with an empty message, or NULL; back it goes by sy_ofi_give. */
+struct ofi_message *sy_ofi_take(struct ofi_pool *pool);
+void sy_ofi_give(struct ofi_message *message);
+
+/* A request: room for `bytes` in the open message, a multiple of 8 (NULL: none now), and then that
+ * it has been written for ctx. */
 char *sy_ofi_room(struct ofi_peer *peer, size_t bytes);
 void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
                      unsigned flags);
+
+/* Something of ctx will be complete when message `sequence` has been acknowledged. */
 void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence);
-int sy_ofi_push(struct ofi_peer *peer, bool ack);
-int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence);
-void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack);
-void sy_ofi_prove(struct ofi_peer *peer);
-void sy_ofi_owe(struct ofi_peer *peer);
-void sy_ofi_pay(struct ofi_state *ofi);
-void sy_ofi_retry(struct ofi_state *ofi);
-void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why);
-void sy_ofi_forget(struct ofi_peer *peer);
-struct ofi_message *sy_ofi_take(struct ofi_pool *pool);
-void sy_ofi_give(struct ofi_message *message);
+
+/* Sends the open message. ack: it is to be acknowledged. */
+void sy_ofi_push(struct ofi_peer *peer, bool ack);
 void sy_ofi_send(struct ofi_message *message);
 
-/* serve.c; with the main endpoint locked */
+/* 0 if message `sequence` has been acknowledged; else sees to it that it will be: -EAGAIN. */
+int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence);
+
+/* Has it told when all that has been sent until now has arrived, at its leisure. */
+void sy_ofi_prove(struct ofi_peer *peer);
+
+/* It has acknowledged what it had until message `ack`. */
+void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack);
+
+/* An acknowledgement is due to it; those that no other message has carried. */
+void sy_ofi_owe(struct ofi_peer *peer);
+void sy_ofi_pay(struct ofi_state *ofi);
+
+/* Offers the provider again what it had no room for. */
+void sy_ofi_retry(struct ofi_state *ofi);
+
+/* Something for it could not be done: it is lost, if this PE has routes to it. */
+void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why);
+
+/* Ends all that there was with it, as if it were not known. */
+void sy_ofi_forget(struct ofi_peer *peer);
+
+/* serve.c */
 void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t length);
-void sy_ofi_stranger(struct ofi_state *ofi, const char *what);
+
+/* Serves what came while there was no buffer for its reply. */
 void sy_ofi_serve_deferred(struct ofi_state *ofi);
+
+/* Something has come that no PE of this job has sent. */
+void sy_ofi_stranger(struct ofi_state *ofi, const char *what);
 void sy_ofi_serve_close(struct ofi_state *ofi);
 
 #endif

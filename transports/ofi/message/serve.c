@@ -1,8 +1,7 @@
-/* The target's side of messages. Whoever reaches the port can send one: the header's authenticator
- * is checked before anything else is believed, and its number, so that what was recorded and is
- * sent again is dropped. What is then left is the word of a PE of this job, and is checked before
- * it is used all the same: a PE that has been taken over writes into symmetric memory and nowhere
- * else. Main endpoint locked throughout. */
+/* Messages that have come. Anybody who reaches the port can send one. So the header's authenticator
+ * is checked first, then its number, which drops messages that were recorded and are sent again.
+ * What is left comes from a PE of this job, and each record is checked all the same: a PE that has
+ * been taken over reaches symmetric memory and nothing else. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +108,7 @@ static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *heade
     return true;
 }
 
-/* ---- messages that must wait; no more than the senders' windows allow ---- */
+/* ---- messages that must wait; the senders' windows limit them ---- */
 
 static void serve_defer(struct ofi_peer *peer, const struct ofi_header *header)
 {
@@ -153,7 +152,7 @@ void sy_ofi_serve_close(struct ofi_state *ofi)
 
 /* ---- who sends ---- */
 
-/* Says so seldom enough that a flood of strangers does not fill the log. */
+/* Logged ever more seldom, so that a flood of strangers does not fill the log. */
 void sy_ofi_stranger(struct ofi_state *ofi, const char *what)
 {
     sy_count(&ofi->counters.strangers, 1);
@@ -176,8 +175,8 @@ static struct ofi_peer *serve_sender(struct ofi_state *ofi, const struct ofi_hea
     return peer->known && header->mac == sy_ofi_header_mac(peer, header) ? peer : NULL;
 }
 
-/* Whether a message of requests is the next one of its PE. What has come before has been recorded
- * by somebody; what comes too early, or when no more may be under way, that PE would not send. */
+/* Whether a message of requests is the next one of its PE. An old one has been recorded by somebody
+ * and sent again. A PE does not skip numbers, nor send more than its window. */
 static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
 {
     struct ofi_state *ofi = peer->ofi;

@@ -1,19 +1,17 @@
-/* Whether the hosts of PEs that owe something still answer. A provider's connections are its own:
- * what is sent into one whose path is gone is lost without a word for a quarter of an hour, and
- * what is waited for on one for ever. So where they are TCP's, a PE that has owed something for a
- * while without a sign of it is probed: by a connection of this file's own, to the port at which
- * its endpoint listens, on which nothing is sent but the kernel's keep-alive probes. It is the
- * kernel of the other host that answers, so a PE that is stopped or computes is not taken for lost,
- * and a refusal is an answer too. There is one connection for each address, only while it is
- * needed: a stopped PE does not accept it, and its kernel keeps room for some thousands. A
- * provider's own connections would tell less: the kernel probes ever more seldom where data wait
- * for room.
+/* Whether the hosts of PEs that owe something still answer. Libfabric does not report a lost path:
+ * a sender learns of it after a quarter of an hour, a receiver never. So where the provider uses
+ * TCP, a PE that has owed something for a while and shown no sign of life is probed. The probe is a
+ * TCP connection of this file's own to the port at which the PE's endpoint listens. Nothing is sent
+ * on it but the kernel's keep-alive probes. The other host's kernel answers those, also for a PE
+ * that computes or is stopped, and a refused connection is an answer too. There is one connection
+ * for each address, while it is needed. (The provider's own connections tell less, because the
+ * kernel probes ever more seldom where data wait for room.)
  *
  * An address that does not answer for SHMEM_PEER_TIMEOUT has lost its PEs, since libfabric does not
- * connect anew. Who has not run itself for a while does not judge.
+ * reconnect. A PE that has not run for a while itself does not judge.
  *
- * Whoever sends sets `watching` and asks for the first look; the rest is the progress thread's,
- * once a second while anything is owed, so that nothing here is on the way of a transfer. */
+ * Whoever sends sets `watching` and asks for the first look. The rest is done by the progress
+ * thread, once a second while anything is owed, so it costs transfers nothing. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

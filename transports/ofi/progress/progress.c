@@ -1,14 +1,14 @@
-/* Polling, and sleeping. Application threads that wait poll the completion queues themselves. Who
- * sleeps, be it the core's progress thread or one of those, does so on one descriptor, an epoll set
- * of two:
+/* Polling and sleeping. Application threads that wait poll the completion queues themselves. The
+ * core's progress thread, and application threads where processors are few, sleep on an epoll set
+ * of two descriptors:
  *
- * - the main completion queue's, or the one for wake-ups (wakeup.c), watched ("armed") while no
- * application thread polls, or may sleep between its polls, so that a PE that computes serves
- * others at the cost of one wake-up;
- * - a timer, which runs while application threads do poll, to notice when they have stopped, and
- * for providers whose queue has no descriptor or that need to be looked at now and then.
+ * - The main completion queue's, or the one for wake-ups (wakeup.c). It is watched ("armed") while
+ *   no application thread polls, so that a PE that computes serves others at the cost of one
+ *   wake-up.
+ * - A timer. It runs while application threads poll, to notice when they have stopped, and for
+ *   providers whose queue has no descriptor or that must be polled from time to time.
  *
- * So the two do not wake for the same message, and an idle PE does not wake, or every few
+ * So no two threads wake for the same message. An idle PE does not wake at all, or every few
  * milliseconds where nothing is sure to wake it. */
 #include <errno.h>
 #include <sched.h>
@@ -187,8 +187,8 @@ static bool progress_look(struct ofi_state *ofi, bool *busy)
     return false;
 }
 
-/* Whether a PE that takes wake-ups looks again before one: the next request comes soon, or the rest
- * of a long one; or none may arrive. */
+/* Whether a PE that takes wake-ups looks again without one: more may come soon, or the network may
+ * let none through. */
 static bool looks_again(struct ofi_state *ofi, bool busy)
 {
     return ofi->traits.wakeup && (busy || ofi->tick_ns < LONGEST_NS || !sy_ofi_wakeup_sure(ofi));

@@ -1,4 +1,4 @@
-/* What goes on while nobody calls, and what tells that a PE is still there.
+/* Progress, and signs of life: what goes on while nobody calls.
  *
  * progress.c   polls completion queues; when the core's progress thread sleeps and wakes
  * sleep.c      the descriptors on which threads sleep
@@ -24,12 +24,12 @@ struct ofi_wakeup {
     bool from_far; /* PEs on other hosts may send some */
 };
 
-/* See probe.c. */
+/* See probe.c. The progress thread's, but for what any thread writes. */
 struct ofi_probes {
     struct ofi_probe *first;
     uint64_t looked;          /* the last look; 0: none since something is owed */
-    _Atomic uint64_t look_at; /* the next one */
-    _Atomic bool watching;    /* without effect where nothing is probed */
+    _Atomic uint64_t look_at; /* when the next one is; any thread */
+    _Atomic bool watching;    /* something is owed; any thread */
 };
 
 /* progress.c */

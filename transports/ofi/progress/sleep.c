@@ -42,7 +42,7 @@ void sy_ofi_watch_queue(struct ofi_state *ofi, bool on)
     epoll_ctl(ofi->epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, ofi->cq_fd, &event);
 }
 
-/* Something was issued that must be looked after although nothing wakes who sleeps. */
+/* Something was issued whose end may wake nobody: the timer is to. */
 void sy_ofi_look_after(struct ofi_state *ofi)
 {
     long soon = ofi->wakeup.fd >= 0 ? UNHEARD_NS : OFI_TICK_NS;

@@ -1,18 +1,17 @@
-/* Wake-ups. In libfabric 1.x a completion queue that can be slept on costs each message over
- * tcp;ofi_rxm about a microsecond: the kernel tells the provider's epoll set of it, and the
- * provider asks that set. So where PEs have a processor each, the main endpoint's queue has no
- * descriptor, and the progress thread of a PE that computes sleeps on a datagram socket, to which
- * nothing is sent but wake-ups. A PE that gets one looks at its main endpoint.
+/* Wake-ups. In libfabric 1.x a completion queue with a descriptor costs each message over
+ * tcp;ofi_rxm about a microsecond: the kernel tells the provider's epoll set of the message, and
+ * the provider asks that set. So where each PE has a processor, the main endpoint's queue has no
+ * descriptor. The progress thread of a PE that computes sleeps on a datagram socket instead, to
+ * which nothing but wake-ups is sent. A PE that gets one polls its main endpoint.
  *
- * A PE to which something leaves is put on a list (sy_ofi_expect), and taken off when all of it is
- * known to have arrived. Those on it get a wake-up after a number of polls, in which a PE that
- * polls would have answered, and then again and again, ever more seldom; from the second time on a
- * message asks for that knowledge too. Polls are those of threads that wait (sy_ofi_wakeup_due),
- * or, while none does, ticks of the progress thread (sy_ofi_wakeup_inquire). So wake-ups may be
- * lost or come before what they are for. A network may let no datagrams through: a PE of a job on
- * several hosts looks every few milliseconds, woken or not. A wake-up says only who sends it, under
- * the key of the two PEs, and is trusted with nothing: one that is sent again by somebody costs a
- * look.
+ * The sender keeps a list of PEs to which something is under way (sy_ofi_expect). A PE on it that
+ * does not answer within `patience` polls gets a wake-up, and then more, at growing distances; from
+ * the second on a message asks for an acknowledgement too. Polls are those of threads that wait
+ * (sy_ofi_wakeup_due), or, while none does, ticks of the progress thread (sy_ofi_wakeup_inquire).
+ *
+ * So a wake-up may be lost, or come before what it is for. Where a network lets no datagrams
+ * through, a PE of a job on several hosts still polls every few milliseconds. A wake-up says only
+ * who sends it, authenticated under the key of the two PEs; a repeated one costs a poll.
  *
  * All with the main endpoint locked, but for opening, closing and meeting. */
 #include <errno.h>
