@@ -228,6 +228,8 @@ static void meet(void)
     for (int pe = 1; pe < NPES; pe++)
         memcpy(all[pe], all[0], STRIDE);
     require(!sy_ofi_connect(&ofi, all, STRIDE, 1, &err));
+    for (unsigned w = 0; w < WINDOWS; w++)
+        require(!sy_ofi_region_connect(&ofi, w, NULL, 0, &err));
     for (int pe = 0; pe < NPES; pe++)
         require(ofi.peer[pe].known);
     require(!shmem_transport_2.ctx_open(&ofi, 0, &ctx, &err));
