@@ -57,6 +57,11 @@ engine_sources = \
 	shmem/engine/strided.c \
 	shmem/engine/tx.h
 
+# The same over transports that only carry messages, for the library itself.
+message_sources = \
+	shmem/engine/message.h shmem/engine/message_receive.c shmem/engine/message_send.c \
+	shmem/engine/message_table.c
+
 core_sources = \
 	shmem/core/memory/allocator.c shmem/core/memory/allocator.h \
 	shmem/core/amo.c shmem/core/amo.h \
@@ -128,12 +133,12 @@ api_sources = \
 	shmem/api/locks.c \
 	shmem/api/profiling.c
 
-libsma_sources = $(util_sources) $(core_sources) $(coll_sources) $(api_sources)
+libsma_sources = $(util_sources) $(core_sources) $(coll_sources) $(api_sources) $(message_sources)
 libsma_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DSY_PLUGIN_DIR='"$(pkglibdir)"' -DSY_SYSCONFDIR='"$(sysconfdir)"'
 
 lib_LTLIBRARIES += shmem/libsma.la
-shmem_libsma_la_SOURCES = $(libsma_sources)
+shmem_libsma_la_SOURCES = $(libsma_sources) $(engine_sources)
 shmem_libsma_la_CPPFLAGS = $(libsma_cppflags)
 # The interface's number goes up when programs must be compiled again (docs/abi.md).
 shmem_libsma_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -Wl,-z,now $(SY_NO_UNDEFINED) \

@@ -31,9 +31,15 @@ enum {
     SY_REACH_PUT = 1,
     SY_REACH_GET = 2,
     SY_REACH_AMO = 4,
-    SY_REACH_MAP = 8,  /* mem_pointer() has windows of that PE */
-    SY_REACH_LATE = 16 /* with MAP: mem_pointer() maps them, at most once each, so the core calls it
-                          when they are first used, if they are. Data calls may come before. */
+    SY_REACH_MAP = 8, /* mem_pointer() has windows of that PE */
+
+    /* With MAP: mem_pointer() maps them, at most once each, so the core calls it when they are
+     * first used, if they are. Data calls may come before. */
+    SY_REACH_LATE = 16,
+
+    /* message_send(), from that PE too. The library makes of it whatever of PUT, GET and AMO is
+     * missing. */
+    SY_REACH_MESSAGE = 32
 };
 
 /* Flags of data calls. */
@@ -69,6 +75,12 @@ struct sy_instance {
     const char *name; /* as in SHMEM_TRANSPORTS: the plugin's name, or "name@word"; valid until
                          close() returns. A PE's instance talks to those of the same name */
     void *settings;   /* the options' values, settings_size bytes; valid until close() returns */
+
+    /* For a transport that carries messages: hands up one that PE pe has sent, with `receiver`
+     * first. Called by progress(), or by a data call that waits, by one thread at a time. Nobody
+     * changes the bytes until it returns. It calls no function of the transport. */
+    void (*received)(void *receiver, int pe, const void *bytes, size_t length);
+    void *receiver;
 };
 
 struct sy_transport_ctx;    /* the plugin's own: an ordering and completion domain */
@@ -266,6 +278,15 @@ struct sy_transport {
     /* Optional: what keeps processes that are no PE of the job from the memory of those that are,
      * for people; in lines of text divided by newlines. oshinfo shows it. */
     const char *protection;
+
+    /* For SY_REACH_MESSAGE: the most bytes of a message, 256 or more, and what sends one to PE pe,
+     * which is to hand it up whole, exactly once, and behind all that this instance has sent there
+     * before. The bytes are the caller's again on return. -EAGAIN: nothing has been taken, for want
+     * of room; asked again soon. Another -errno: the PE is lost. Never waits. Called from any
+     * thread, for one PE by one at a time, beside progress() and calls for other PEs. What has been
+     * taken arrives, though close() follow. */
+    size_t message_size;
+    int (*message_send)(void *self, int pe, const void *bytes, size_t length);
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.

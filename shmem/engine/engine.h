@@ -14,6 +14,8 @@
  * pending.c   replies that are awaited
  * regions.c   where requests find their memory
  * apply.c     what requests do to it
+ * message.h   all of it over transports that only carry messages: message_table.c, message_send.c,
+ *             message_receive.c
  *
  * The transport has one struct sy_engine and, for each process that it reaches and for each further
  * stream to one, a struct sy_engine_peer. A call writes its record where `tx` says, by a few stores

@@ -65,3 +65,12 @@ void sy_pending_took(struct sy_pending_replies *pending, uint64_t bytes, _Atomic
     pending_add(&pending->answered_long, 1);
     pending_add(&pending->answered, 1);
 }
+
+void sy_pending_drop(struct sy_pending_replies *pending)
+{
+    uint64_t next = sy_pending_answered(pending);
+
+    for (; next != atomic_load_explicit(&pending->asked, memory_order_acquire); next++)
+        if (sy_pending_at(pending, next)->strided)
+            free(sy_pending_at(pending, next)->dest);
+}

@@ -88,12 +88,25 @@ static inline uint64_t sy_pending_enter(struct sy_pending_replies *pending, void
     return asked + 1;
 }
 
+/* Bytes of the reply that comes next, with its padding; 0: none is awaited. The receiver. */
+static inline size_t sy_pending_next(const struct sy_pending_replies *pending)
+{
+    uint64_t next = atomic_load_explicit(&pending->answered, memory_order_relaxed);
+
+    if (next == atomic_load_explicit(&pending->asked, memory_order_acquire))
+        return 0;
+    return sy_record_padded(sy_pending_at(pending, next)->length);
+}
+
 /* Hands out the whole replies at `from`: the bytes used. They are added to *got before the replies
  * count as answered: who finds room for another one says too that these have come. *part: a long
  * one has come in part, or NULL. *why: nobody has asked for one. */
 size_t sy_pending_take(struct sy_pending_replies *pending, const char *from, size_t length,
                        _Atomic uint64_t *got, const struct sy_pending_reply **part,
                        const char **why);
+
+/* Those that are awaited do not come any more: frees what is theirs. */
+void sy_pending_drop(struct sy_pending_replies *pending);
 
 /* That long one has come, `bytes` in all. */
 void sy_pending_took(struct sy_pending_replies *pending, uint64_t bytes, _Atomic uint64_t *got);

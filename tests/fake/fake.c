@@ -28,6 +28,8 @@ static const struct sy_option options[] = {
      NULL,
      "Whom it reaches: everybody, PEs of odd or of even numbers among themselves, nobody; or "
      "everybody, but that PE 0 says that it reaches nobody"},
+    {"fake.native", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(native), "all", "all|put|get|amo|none", 0,
+     0, NULL, "What it has calls of its own for; the rest goes by messages"},
     {.name = NULL},
 };
 #undef AT
@@ -63,6 +65,7 @@ static int fake_open(const struct sy_host *host, const struct sy_instance *insta
     if (!f)
         return host->fail(err, ENOMEM, "no memory for an instance");
     *f = (struct fake){.host = host,
+                       .instance = *instance,
                        .settings = instance->settings,
                        .lock = PTHREAD_MUTEX_INITIALIZER,
                        .last = &f->first};
@@ -164,9 +167,14 @@ static unsigned fake_reach(void *self, int pe)
         there &= pe % 2 == f->host->pe % 2;
     if (f->settings->reach == FAKE_REACH_SHY)
         there &= f->host->pe != 0;
-    return there && f->settings->reach != FAKE_REACH_NONE
-               ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO
-               : 0;
+    static const unsigned native[] = {[FAKE_NATIVE_ALL] = SY_REACH_PUT | SY_REACH_GET |
+                                                          SY_REACH_AMO,
+                                      [FAKE_NATIVE_PUT] = SY_REACH_PUT | SY_REACH_MESSAGE,
+                                      [FAKE_NATIVE_GET] = SY_REACH_GET | SY_REACH_MESSAGE,
+                                      [FAKE_NATIVE_AMO] = SY_REACH_AMO | SY_REACH_MESSAGE,
+                                      [FAKE_NATIVE_NONE] = SY_REACH_MESSAGE};
+
+    return there && f->settings->reach != FAKE_REACH_NONE ? native[f->settings->native] : 0;
 }
 
 static int fake_ctx_open(void *self, long flags, struct sy_transport_ctx **ctx,
@@ -393,6 +401,20 @@ static int fake_progress(void *self, unsigned flags)
     return moved;
 }
 
+/* Datagrams of one sender arrive in the order they were sent. */
+static int fake_message_send(void *self, int pe, const void *bytes, size_t length)
+{
+    struct fake *f = self;
+    struct fake_message head = {.kind = FAKE_MESSAGE, .from = (uint32_t)f->host->pe};
+
+    memcpy(head.key, f->host->job_key, sizeof head.key);
+    pthread_mutex_lock(&f->lock);
+    int rc = fake_chance(f, f->settings->again) ? -EAGAIN
+                                                : fake_wire_send(f, pe, &head, bytes, length);
+    pthread_mutex_unlock(&f->lock);
+    return rc;
+}
+
 static int fake_wait_fd(void *self)
 {
     struct fake *f = self;
@@ -426,4 +448,6 @@ SY_TRANSPORT_PLUGIN(fake) = {
     .reached = fake_reached,
     .progress = fake_progress,
     .wait_fd = fake_wait_fd,
+    .message_size = 1000,
+    .message_send = fake_message_send,
 };

@@ -1,8 +1,9 @@
 /* A transport for tests. It moves bytes between any processes of a machine, in datagrams over UNIX
  * sockets, and makes use of every liberty that the ABI gives, as its options say: answers -EAGAIN
  * at random, lets operations overtake each other up to the next fence, reads the source of a
- * nonblocking put late, completes late, and fails at open or connect on chosen PEs. It never lies:
- * what it reports is so.
+ * nonblocking put late, completes late, and fails at open or connect on chosen PEs. Or it has calls
+ * of its own for some operations only, and carries the engine's messages. It never lies: what it
+ * reports is so.
  *
  * fake.c  the table, options, data calls and contexts
  * queue.c operations that have been accepted: when they are sent, and when they are complete
@@ -26,10 +27,12 @@ enum {
         200 /* operations that may be waiting to be sent before -EAGAIN; one may exceed it */
 };
 
-/* What travels. An answer repeats the request's id. */
+enum fake_kind { FAKE_REQUEST, FAKE_ANSWER, FAKE_MESSAGE };
+
+/* What travels. An answer repeats the request's id; a message is the engine's. */
 struct fake_message {
-    unsigned char key[16];  /* of the job: others' datagrams are dropped */
-    uint32_t answers, from; /* answers: 1 or 0 */
+    unsigned char key[16]; /* of the job: others' datagrams are dropped */
+    uint32_t kind, from;
     uint64_t id;
     uint32_t length, error;          /* of the data behind; of an answer, an errno value */
     char words[8 * SY_RECORD_WORDS]; /* of a request: engine/record.h */
@@ -72,13 +75,14 @@ struct fake_address {
 struct fake_settings {
     long again, late, seed;
     bool reorder, signal;
-    int fail, reach;
+    int fail, reach, native;
     const char *fail_pes;
 };
 
 /* An instance. */
 struct fake {
     const struct sy_host *host;
+    struct sy_instance instance;
     const struct fake_settings *settings;
     pthread_mutex_t lock;
     int socket, timer, poll; /* the last one has the others in it */
@@ -93,6 +97,7 @@ struct fake {
 };
 
 enum { FAKE_FAIL_NEVER, FAKE_FAIL_OPEN, FAKE_FAIL_CONNECT };
+enum { FAKE_NATIVE_ALL, FAKE_NATIVE_PUT, FAKE_NATIVE_GET, FAKE_NATIVE_AMO, FAKE_NATIVE_NONE };
 enum { FAKE_REACH_ALL, FAKE_REACH_PARITY, FAKE_REACH_NONE, FAKE_REACH_SHY };
 
 uint64_t fake_now(void); /* ns */

@@ -97,7 +97,7 @@ static void serve(struct fake *f, const struct fake_message *m, size_t data)
     answer->pe = (int)m->from;
     answer->due = fake_chance(f, 12) ? fake_now() + (uint64_t)f->settings->late * 1000 : 0;
     answer->message = (struct fake_message){
-        .answers = 1, .from = (uint32_t)f->host->pe, .id = m->id};
+        .kind = FAKE_ANSWER, .from = (uint32_t)f->host->pe, .id = m->id};
     memcpy(answer->message.key, f->host->job_key, sizeof answer->message.key);
     answer->message.error = apply(f, m, data, &answer->message);
     answer->next = f->answers;
@@ -114,8 +114,10 @@ int fake_wire_receive(struct fake *f)
             memcmp(m.key, f->host->job_key, sizeof m.key) != 0)
             continue;
         size_t data = (size_t)got - FAKE_HEAD;
-        if (!m.answers)
+        if (m.kind == FAKE_REQUEST)
             serve(f, &m, data);
+        else if (m.kind == FAKE_MESSAGE)
+            f->instance.received(f->instance.receiver, (int)m.from, m.data, data);
         else if (data == m.length)
             fake_queue_answered(f, &m);
     }

@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	tests/fuzz/head_fuzz.c \
 	tests/fuzz/launcher_seeds.c \
 	tests/fuzz/lists_fuzz.c \
+	tests/fuzz/message_fuzz.c \
 	tests/fuzz/ofi_fuzz.c \
 	tests/fuzz/pe_fuzz.c \
 	tests/fuzz/processes.h \

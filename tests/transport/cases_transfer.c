@@ -22,13 +22,14 @@ void case_reach(void)
         CHECK(here == there, "reach: PE %d is reached by %#x, but reaches this one by %#x", pe,
               here, there);
         CHECK(here == suite.table->reach(suite.self, pe), "reach of PE %d changes", pe);
-        CHECK(!here || (here & data) == data || (here & SY_REACH_MAP),
-              "reach of PE %d is %#x: neither data nor mapped", pe, here);
+        bool carries = (here & data) == data || here & SY_REACH_MESSAGE;
+        CHECK(!here || carries || (here & SY_REACH_MAP),
+              "reach of PE %d is %#x: neither data nor messages nor mapped", pe, here);
         for (unsigned w = 0; w < SUITE_WINDOWS; w++) {
             void *pointer = suite.table->mem_pointer(suite.self, pe, w);
             CHECK(!pointer || (here & SY_REACH_MAP), "mem_pointer of PE %d without SY_REACH_MAP",
                   pe);
-            CHECK(pointer || (here & data) == data || !(here & SY_REACH_MAP),
+            CHECK(pointer || carries || !(here & SY_REACH_MAP),
                   "window %u of PE %d is neither mapped nor reached", w, pe);
         }
     }

@@ -10,11 +10,16 @@ tests_transport_suite_SOURCES = \
 	tests/transport/cases_order.c \
 	tests/transport/cases_load.c \
 	tests/transport/cases_life.c \
-	$(util_sources) \
+	$(util_sources) $(engine_sources) $(message_sources) \
 	shmem/core/start/builtin.c \
 	shmem/core/start/transport_stubs.c shmem/core/start/transport_stubs.h
 tests_transport_suite_CPPFLAGS = $(libsma_cppflags)
 tests_transport_suite_LDADD = $(JANSSON_LIBS) -lpthread -ldl
+
+# The example of docs/transport-guide.md.
+check_LTLIBRARIES += tests/transport/shmem_transport_post.la
+tests_transport_shmem_transport_post_la_SOURCES = examples/transport/post.c
+tests_transport_shmem_transport_post_la_LDFLAGS = $(transport_ldflags) -rpath /nowhere
 
 transport_scripts = \
 	tests/transport/transport.test \

@@ -152,10 +152,10 @@ static void load(void)
                             &sy_transport_stubs, &plugin, &err);
 
     if (!rc) {
-        suite.table = plugin.table;
-        suite.settings = calloc(1, suite.table->settings_size + 1);
-        if (suite.table->options)
-            rc = sy_options_add(options, suite.plugin, suite.table->options, suite.settings, &err);
+        suite.loaded = plugin.table;
+        suite.settings = calloc(1, suite.loaded->settings_size + 1);
+        if (suite.loaded->options)
+            rc = sy_options_add(options, suite.plugin, suite.loaded->options, suite.settings, &err);
     }
     if (!rc)
         return;

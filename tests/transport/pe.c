@@ -11,6 +11,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "engine/message.h"
 #include "tests/transport/suite.h"
 
 struct suite suite;
@@ -21,6 +22,7 @@ static unsigned char job_key[32] = "a secret of this job alone";
 /* The open instances of the plugin; suite.self is one of them. fd: its wait_fd. Changed only while
  * there is no progress thread. */
 static struct {
+    const struct sy_transport *table;
     void *self;
     int fd;
 } instance[2];
@@ -36,7 +38,7 @@ static struct {
 static void progress_all(unsigned flags)
 {
     for (int i = 0; i < instances; i++)
-        suite.table->progress(instance[i].self, flags);
+        instance[i].table->progress(instance[i].self, flags);
 }
 
 /* ---- reports ---- */
@@ -389,9 +391,11 @@ int suite_open(struct sy_error *err)
     snprintf(name, sizeof name, "%s%s", suite.plugin, instances ? "@other" : "");
     struct sy_instance what = {
         .size = sizeof what, .name = strdup(name), .settings = suite.settings};
-    int rc = suite.table->open(&host, &what, &suite.self, err);
+    suite.table = suite.loaded;
+    int rc = sy_message_open(&suite.table, &host, &what, &suite.self, err);
     if (rc)
         return rc;
+    instance[instances].table = suite.table;
     instance[instances].self = suite.self;
     instance[instances++].fd = -1;
     for (unsigned w = 0; w < SUITE_WINDOWS && rc >= 0; w++)
@@ -417,7 +421,7 @@ static void enter_peer(int pe)
             suite.mapped[pe][w] = suite_memory(pe, w);
         else if (reach & SY_REACH_MAP)
             suite.mapped[pe][w] = suite.table->mem_pointer(suite.self, pe, w);
-    if (!neighbour && (reach & data) == data)
+    if (!neighbour && ((reach & data) == data || reach & SY_REACH_MESSAGE))
         suite.peer[suite.peers++] = pe;
 }
 
@@ -518,6 +522,7 @@ void suite_swap(struct suite *other)
 {
     struct suite was = suite;
 
+    suite.table = other->table;
     suite.self = other->self;
     suite.ctx = other->ctx;
     suite.peers = other->peers;

@@ -77,9 +77,10 @@ struct suite_shared {
 
 struct suite {
     struct suite_shared *shared;
-    const char *plugin; /* name */
-    const struct sy_transport *table;
-    void *settings, *self; /* of the instance */
+    const char *plugin;                /* name */
+    const struct sy_transport *loaded; /* the plugin's table, as it is merged with the stubs */
+    const struct sy_transport *table;  /* of the instance: that, or the engine's over it */
+    void *settings, *self;             /* of the instance */
     const struct sy_host *host;
     struct sy_transport_ctx *ctx; /* of the default context */
     int pe, npes, per_node;
@@ -128,8 +129,8 @@ int suite_open(struct sy_error *err);
 int suite_connect(double seconds, struct sy_error *err);
 void suite_close(void);
 
-/* A second instance: what `suite` says of the one in use (self, ctx, peers and what they have
- * mapped) is kept in *other, and suite_up may be called again. Then exchanges the two. */
+/* A second instance: what `suite` says of the one in use (table, self, ctx, peers and what they
+ * have mapped) is kept in *other, and suite_up may be called again. Then exchanges the two. */
 void suite_swap(struct suite *other);
 
 /* Both, or the job gives up. Collective. */

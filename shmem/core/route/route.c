@@ -11,6 +11,7 @@
 #include "core/start/transport_stubs.h"
 #include "core/memory/windows.h"
 #include "core/start/world.h"
+#include "engine/message.h"
 #include "util/bits.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -141,6 +142,22 @@ static int route_check_rows(const char *name, const struct sy_transport *table,
     return 0;
 }
 
+static int route_check_messages(const struct sy_transport *table, struct sy_error *err)
+{
+    const struct sy_transport *stubs = &sy_transport_stubs;
+
+    if (table->message_send == stubs->message_send && !table->message_size)
+        return 0;
+    if (table->message_size < SY_MESSAGE_LEAST)
+        return sy_fail(err, EINVAL, "its messages have %zu bytes, but %u are needed",
+                       table->message_size, (unsigned)SY_MESSAGE_LEAST);
+    if (table->message_send == stubs->message_send || table->progress == stubs->progress ||
+        table->wait_fd == stubs->wait_fd)
+        return sy_fail(err, EINVAL,
+                       "who carries messages needs message_send, progress and wait_fd");
+    return 0;
+}
+
 static int route_check_table(const char *name, const struct sy_transport *table,
                              struct sy_error *err)
 {
@@ -157,17 +174,19 @@ static int route_check_table(const char *name, const struct sy_transport *table,
                            row->name);
     if ((table->mark == stubs->mark) != (table->reached == stubs->reached))
         return sy_fail(err, EINVAL, "it has only one of mark and reached");
-    return route_check_rows(name, table, err);
+    int rc = route_check_messages(table, err);
+    return rc ? rc : route_check_rows(name, table, err);
 }
 
 unsigned sy_routes_able(const struct sy_route_transport *t)
 {
-    const struct sy_transport *stubs = &sy_transport_stubs;
+    const struct sy_transport *own = t->plugin.table, *stubs = &sy_transport_stubs;
 
-    return (t->table->put != stubs->put ? SY_REACH_PUT : 0) |
-           (t->table->get != stubs->get ? SY_REACH_GET : 0) |
-           (t->table->amo != stubs->amo ? SY_REACH_AMO : 0) |
-           (t->table->mem_pointer != stubs->mem_pointer ? SY_REACH_MAP : 0);
+    return (own->put != stubs->put ? SY_REACH_PUT : 0) |
+           (own->get != stubs->get ? SY_REACH_GET : 0) |
+           (own->amo != stubs->amo ? SY_REACH_AMO : 0) |
+           (own->mem_pointer != stubs->mem_pointer ? SY_REACH_MAP : 0) |
+           (own->message_size ? SY_REACH_MESSAGE : 0);
 }
 
 int sy_routes_step(const char *step, int rc, struct sy_error *err)
@@ -313,7 +332,8 @@ static int route_open_one(unsigned i, const struct sy_host *host, struct sy_erro
     struct sy_route_transport *t = &sy_routes.transport[i];
     struct sy_instance instance = {
         .size = sizeof instance, .name = t->plugin.name, .settings = t->settings};
-    int rc = sy_routes_step("open", t->table->open(host, &instance, &t->self, err), err);
+    int rc = sy_routes_step("open", sy_message_open(&t->table, host, &instance, &t->self, err),
+                            err);
 
     if (rc)
         return rc;

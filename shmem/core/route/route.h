@@ -30,7 +30,7 @@
 
 struct sy_route_transport {
     struct sy_plugin plugin; /* its name is the instance's: "tcp", or "tcp@a" */
-    const struct sy_transport *table;
+    const struct sy_transport *table; /* the plugin's, or the engine's over it (engine/message.h) */
     void *self;                                /* the instance, once it is open */
     void *settings;                            /* its options' values */
     char key[SY_WINDOWS_START][SY_REGION_KEY]; /* of this PE's windows */

@@ -241,9 +241,10 @@ static unsigned route_choose_reach(unsigned i, int pe)
     unsigned bits = job.mutual[i] && !job.mutual[i][pe] ? 0 : t->table->reach(t->self, pe);
 
     /* A later version of the interface may have more. */
-    bits &= data | SY_REACH_MAP | (bits & SY_REACH_MAP ? SY_REACH_LATE : 0u);
+    const unsigned whole = SY_REACH_MAP | SY_REACH_MESSAGE; /* the core can make all of either */
+    bits &= data | whole | (bits & SY_REACH_MAP ? SY_REACH_LATE : 0u);
     bool good = !(bits & ~(sy_routes_able(t) | SY_REACH_LATE)) &&
-                ((bits & SY_REACH_MAP) || (bits & data) == data);
+                ((bits & whole) || (bits & data) == data);
 
     if (bits && !good)
         route_choose_tell_of_reach(t, pe, bits);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "core/route/route.h"
+#include "engine/message.h"
 #include "util/log.h"
 
 enum { TEXT = 1600 }; /* of a line */
@@ -11,7 +12,8 @@ enum { TEXT = 1600 }; /* of a line */
 static uint64_t route_count_value(const struct sy_route_transport *t,
                                   const struct sy_counter_row *row)
 {
-    const _Atomic uint64_t *at = (const void *)((const char *)t->self + row->offset);
+    const _Atomic uint64_t *at = (const void *)((const char *)sy_message_inside(t->table, t->self) +
+                                                row->offset);
 
     return atomic_load_explicit(at, memory_order_relaxed);
 }

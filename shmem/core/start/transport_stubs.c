@@ -146,6 +146,11 @@ static int transport_stubs_no_raise(void *self, struct sy_transport_ctx *ctx, in
     return -EOPNOTSUPP;
 }
 
+static int transport_stubs_no_message_send(void *self, int pe, const void *bytes, size_t length)
+{
+    return -EOPNOTSUPP;
+}
+
 const struct sy_transport sy_transport_stubs = {
     .size = sizeof sy_transport_stubs,
     .open = transport_stubs_no_open,
@@ -176,4 +181,5 @@ const struct sy_transport sy_transport_stubs = {
     .disarm = no_disarm,
     .pending = no_pending,
     .raise = transport_stubs_no_raise,
+    .message_send = transport_stubs_no_message_send,
 };

@@ -1,0 +1,122 @@
+/* Transports that only carry messages (SY_REACH_MESSAGE): the engine over them. It issues as over
+ * any stream of bytes (engine.h); here the bytes are cut into messages, which the other side puts
+ * together again, applies and answers.
+ *
+ * message_table.c    the table that the core calls in place of the transport's
+ * message_send.c     from buffers to messages
+ * message_receive.c  messages that have come
+ *
+ * A message is a head and bytes of one of two channels: requests, or the replies to requests of the
+ * other side. A channel is an endless stream of bytes, so a message may end within a record. Each
+ * head says how many bytes of the other side's requests have been applied; it is asked for that
+ * where somebody waits for it.
+ *
+ * Who may touch what of a peer:
+ *   producer  the engine's struct sy_tx, and the buffer's place while nothing in it waits
+ *   sender    who holds `sending`: what is marked so. The lock is only ever tried; who does not get
+ *             it leaves the work to the holder (`again`)
+ *   receiver  the transport's progress(), one thread at a time: what is marked so
+ * `answering` is held for the moment in which replies change hands, from the receiver to the
+ * sender. The transport may hold a lock of its own when it hands up a message, and take the same
+ * when it is given one to send. So the receiver never sends, nor waits for `sending`: what it owes
+ * is sent by sy_message_progress(), after the transport's progress() has returned. */
+#ifndef SY_ENGINE_MESSAGE_H
+#define SY_ENGINE_MESSAGE_H
+
+#include <pthread.h>
+
+#include "engine/apply.h"
+#include "engine/engine.h"
+
+#define SY_MESSAGE_LEAST   256              /* of message_size */
+#define SY_MESSAGE_BUFFER  (256u << 10)     /* bytes of requests that wait to be sent */
+#define SY_MESSAGE_RECORD  SY_RECORD_PACKED /* most payload of a record, and of a reply */
+#define SY_MESSAGE_REPLIES (64u << 10)      /* bytes of short replies under way at a time */
+#define SY_MESSAGE_HEAD    sizeof(struct sy_message_head)
+
+enum sy_message_channel { SY_MESSAGE_REQUESTS, SY_MESSAGE_ANSWERS, SY_MESSAGE_CHANNELS };
+
+enum { SY_MESSAGE_ASKS = 1 }; /* flags: say how far you are when you have applied this */
+
+struct sy_message_head {
+    uint32_t length; /* of the bytes behind it */
+    uint16_t channel, flags;
+    uint64_t applied; /* bytes of your requests */
+};
+
+/* Bytes in memory of their own; the first head's worth of it is left free. */
+struct sy_message_bytes {
+    char *at;
+    size_t begin, end, room; /* what is there: [begin, end) */
+};
+
+struct sy_message_peer {
+    struct sy_engine_peer engine; /* the first member */
+    struct sy_messages *messages;
+    char *buffer;  /* of requests, made with the first; what lies at its begin, behind the room */
+    uint64_t base; /* for a head, is the byte at this position */
+    /* sender */
+    _Alignas(SY_LINE) _Atomic bool sending; /* the lock */
+    _Atomic bool again;                     /* somebody has found it taken */
+    uint64_t sent;                          /* messages */
+    uint64_t asked;                  /* the other side tells when it has applied up to here */
+    _Atomic uint64_t told;           /* the `applied` that it has been told */
+    struct sy_message_bytes leaving; /* replies */
+    /* receiver */
+    _Alignas(SY_LINE) pthread_mutex_t answering;
+    struct sy_message_bytes answers;                   /* replies: under `answering` */
+    struct sy_message_bytes rest[SY_MESSAGE_CHANNELS]; /* the begin of a record */
+    _Atomic uint64_t arrived;                          /* bytes of replies */
+    bool over;                                         /* it has broken the rules */
+    /* any thread */
+    _Atomic size_t owed;      /* bytes of replies that have not been sent */
+    _Atomic bool due;         /* an acknowledgement is */
+    _Atomic uint64_t applied; /* bytes of the other side's requests; by the receiver */
+};
+
+/* An instance. */
+struct sy_messages {
+    struct sy_engine engine; /* the first member */
+    const struct sy_host *host;
+    const struct sy_transport *inner; /* the transport's table and instance */
+    void *self;
+    struct sy_transport table; /* what the core sees */
+    struct sy_regions regions;
+    struct sy_message_peer *_Atomic *peer; /* a PE each; NULL: not made yet */
+    pthread_mutex_t making;
+    pthread_mutex_t receiving; /* while a message is applied */
+    unsigned char *reach;      /* of each PE: SY_REACH_ bits that are the transport's own */
+    bool mixed;                /* some PE is reached by calls of both */
+    _Atomic uint64_t *uneasy;  /* a bit for each peer: something is owed, or waits for room */
+    _Atomic bool any_uneasy;
+};
+
+/* Opens an instance of the transport *table. Where it carries messages, *table and *self become
+ * the engine's, until close. As open() otherwise. */
+int sy_message_open(const struct sy_transport **table, const struct sy_host *host,
+                    const struct sy_instance *instance, void **self, struct sy_error *err);
+
+/* The transport's own instance, of what sy_message_open has given. */
+void *sy_message_inside(const struct sy_transport *table, void *self);
+
+/* ---- between the files ---- */
+
+extern const struct sy_engine_ops sy_message_ops;
+
+/* The peer, made if need be; NULL: no memory. Any thread. */
+struct sy_message_peer *sy_message_peer(struct sy_messages *messages, int pe);
+void sy_message_peer_free(struct sy_message_peer *peer);
+
+/* Has the next progress send what is owed to a peer. Any thread. */
+void sy_message_owe(struct sy_message_peer *peer);
+
+/* As progress() of the table. */
+int sy_message_progress(void *self, unsigned flags);
+
+/* Whether a peer waits for something that has not been sent. */
+bool sy_message_owes(const struct sy_message_peer *peer);
+
+/* As `received` of struct sy_instance. */
+void sy_message_received(void *receiver, int pe, const void *bytes, size_t length);
+
+#endif

@@ -1,0 +1,220 @@
+/* Messages that have come: see message.h. All that they say is checked, since it comes from other
+ * processes. By the receiver. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine/message.h"
+
+/* Bytes of replies that the other side may have asked for and not been sent: what sy_pending_enter
+ * grants; and a message that it has got before this side has taken note of having sent it. */
+#define REPLIES_MOST(MESSAGE_SIZE)                                                                 \
+    (SY_MESSAGE_REPLIES + SY_PENDING_LONG * (size_t)SY_MESSAGE_RECORD + (MESSAGE_SIZE))
+
+static const char no_memory[] = "there is no memory for what it sends";
+
+/* Room for `more` bytes behind those that are there. False: no memory. */
+static bool message_receive_reserve(struct sy_message_bytes *bytes, size_t more)
+{
+    if (!bytes->at)
+        bytes->begin = bytes->end = SY_MESSAGE_HEAD;
+    if (bytes->room - bytes->end >= more && bytes->at)
+        return true;
+    size_t room = (bytes->end + more) * 2;
+    char *at = realloc(bytes->at, room);
+    if (!at)
+        return false;
+    bytes->at = at;
+    bytes->room = room;
+    return true;
+}
+
+/* ---- requests ---- */
+
+/* The reply is written where the sender will find it, and counts when it is there. */
+static const char *message_receive_answer(struct sy_message_peer *peer, const char *at,
+                                          size_t length)
+{
+    size_t bytes = sy_record_padded(length);
+    const char *why = no_memory;
+
+    if (atomic_load(&peer->owed) + bytes > REPLIES_MOST(peer->messages->inner->message_size))
+        return "it asks for more replies at a time than agreed";
+    pthread_mutex_lock(&peer->answering);
+    if (message_receive_reserve(&peer->answers, bytes))
+        why = sy_apply(&peer->messages->regions, at, NULL, peer->answers.at + peer->answers.end);
+    if (!why) {
+        peer->answers.end += bytes;
+        atomic_fetch_add(&peer->owed, bytes);
+    }
+    pthread_mutex_unlock(&peer->answering);
+    return why;
+}
+
+/* A whole record. */
+static const char *message_receive_apply(struct sy_message_peer *peer, const char *at)
+{
+    struct sy_regions *regions = &peer->messages->regions;
+    uint64_t header = sy_record_word(at);
+    long reply = sy_record_reply(at);
+
+    if (sy_record_op(header) == SY_RECORD_RAISE)
+        return sy_apply_raise(regions, header, sy_record_word(at + 8)) < 0 ? sy_apply_outside
+                                                                           : NULL;
+    if (reply < 0 || reply > (long)SY_MESSAGE_RECORD)
+        return sy_apply_outside;
+    return reply ? message_receive_answer(peer, at, (size_t)reply)
+                 : sy_apply(regions, at, at + sy_record_head(header), NULL);
+}
+
+/* Applies whole records: bytes used. */
+static size_t message_receive_requests(struct sy_message_peer *peer, const char *from,
+                                       size_t length, const char **why)
+{
+    const struct sy_regions *regions = &peer->messages->regions;
+    size_t used = 0, size;
+
+    while (length - used >= 8 && !*why) {
+        const char *at = from + used;
+        uint64_t header = sy_record_word(at);
+        bool two_words = length - used >= 16;
+        size = 16;
+        if (SY_LIKELY(sy_record_op(header) == SY_RECORD_PUT && two_words)) {
+            if (SY_UNLIKELY(!sy_apply_put(regions, header, at + 8)))
+                *why = sy_apply_outside;
+        } else if (sy_apply_is_update(header) && two_words) {
+            if (SY_UNLIKELY(!sy_apply_update(regions, header, at + 8)))
+                *why = sy_apply_outside;
+        } else {
+            size = sy_record_size(at, length - used, why);
+            if (!size || size > length - used)
+                break;
+            *why = message_receive_apply(peer, at);
+        }
+        used += *why ? 0 : size;
+    }
+    return used;
+}
+
+/* ---- both channels ---- */
+
+/* Whole records, or replies, from the begin of `from` on: bytes used. */
+static size_t message_receive_use(struct sy_message_peer *peer, enum sy_message_channel channel,
+                                  const char *from, size_t length, const char **why)
+{
+    const struct sy_pending_reply *part; /* which is kept with the rest */
+
+    if (channel == SY_MESSAGE_ANSWERS)
+        return sy_pending_take(&peer->engine.pending, from, length, &peer->arrived, &part, why);
+    size_t used = message_receive_requests(peer, from, length, why);
+    uint64_t applied = atomic_load_explicit(&peer->applied, memory_order_relaxed);
+    atomic_store_explicit(&peer->applied, applied + used, memory_order_release);
+    return used;
+}
+
+/* Bytes of the record of which `have` are here, as far as they tell: more than `have`, or all. */
+static size_t message_receive_want(const struct sy_message_peer *peer,
+                                   enum sy_message_channel channel, const char *at, size_t have,
+                                   const char **why)
+{
+    if (channel == SY_MESSAGE_ANSWERS)
+        return sy_pending_next(&peer->engine.pending);
+    if (have < 8)
+        return 8;
+    size_t head = sy_record_head(sy_record_word(at));
+    return have < head ? head : sy_record_size(at, have, why);
+}
+
+static void message_receive_keep(struct sy_message_bytes *rest, const char *from, size_t length,
+                                 const char **why)
+{
+    if (!message_receive_reserve(rest, length)) {
+        *why = no_memory;
+        return;
+    }
+    memcpy(rest->at + rest->end, from, length);
+    rest->end += length;
+}
+
+/* Completes the record of which the last message had the begin; goes on in place; keeps the begin
+ * of the next one. */
+static void message_receive_bytes(struct sy_message_peer *peer, enum sy_message_channel channel,
+                                  const char *from, size_t length, const char **why)
+{
+    struct sy_message_bytes *rest = &peer->rest[channel];
+    size_t have, want, used;
+
+    while ((have = rest->end - rest->begin) && !*why) {
+        want = message_receive_want(peer, channel, rest->at + rest->begin, have, why);
+        if (*why || (want > have && !length))
+            return;
+        if (want > have) {
+            size_t more = want - have < length ? want - have : length;
+            message_receive_keep(rest, from, more, why);
+            from += more;
+            length -= more;
+        } else {
+            message_receive_use(peer, channel, rest->at + rest->begin, have, why);
+            rest->end = rest->begin;
+        }
+    }
+    used = *why ? length : message_receive_use(peer, channel, from, length, why);
+    if (!*why && used < length)
+        message_receive_keep(rest, from + used, length - used, why);
+}
+
+/* What the other side says to have applied has been written here, if perhaps not yet counted as
+ * sent. */
+static const char *message_receive_head(struct sy_message_peer *peer,
+                                        const struct sy_message_head *head, size_t length)
+{
+    struct sy_tx *tx = &peer->engine.tx;
+
+    if (head->length != length - sizeof *head)
+        return "a message is not as long as it says";
+    if (head->channel >= SY_MESSAGE_CHANNELS || head->flags & ~SY_MESSAGE_ASKS)
+        return "a message is of no known kind";
+    if (head->applied < sy_tx_applied(tx) || head->applied > sy_tx_tail(tx))
+        return "it has applied what was not sent";
+    atomic_store_explicit(&tx->applied, head->applied, memory_order_release);
+    return NULL;
+}
+
+static const char *message_receive_one(struct sy_message_peer *peer, const char *bytes,
+                                       size_t length)
+{
+    struct sy_message_head head;
+    const char *why = NULL;
+
+    if (length < sizeof head)
+        return "a message is too short";
+    memcpy(&head, bytes, sizeof head);
+    why = message_receive_head(peer, &head, length);
+    if (!why && head.length)
+        message_receive_bytes(peer, head.channel, bytes + sizeof head, head.length, &why);
+    if (head.flags & SY_MESSAGE_ASKS)
+        atomic_store(&peer->due, true);
+    if (head.flags & SY_MESSAGE_ASKS || atomic_load(&peer->owed))
+        sy_message_owe(peer);
+    return why;
+}
+
+void sy_message_received(void *receiver, int pe, const void *bytes, size_t length)
+{
+    struct sy_messages *messages = receiver;
+    struct sy_message_peer *peer;
+
+    if (pe < 0 || pe >= messages->host->npes || pe == messages->host->pe)
+        return; /* the transport does not know whom it talks to */
+    sy_regions_ensure(&messages->regions);
+    peer = sy_message_peer(messages, pe);
+    if (peer && peer->over)
+        return;
+    pthread_mutex_lock(&messages->receiving);
+    const char *why = peer ? message_receive_one(peer, bytes, length) : no_memory;
+    pthread_mutex_unlock(&messages->receiving);
+    if (!why)
+        return;
+    if (peer)
+        peer->over = true;
+    messages->host->lost(pe, why == no_memory ? ENOMEM : EPROTO, why);
+}
