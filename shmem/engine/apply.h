@@ -72,6 +72,17 @@ SY_INLINE bool sy_apply_update(const struct sy_regions *regions, uint64_t header
 /* Any put that is no element. */
 bool sy_apply_put_long(const struct sy_regions *regions, const char *words, const char *payload);
 
+/* The two most frequent kinds, which have two words: 1. 0: it is another request; -1: there is no
+ * such memory. */
+SY_INLINE int sy_apply_frequent(const struct sy_regions *regions, uint64_t header, const char *from)
+{
+    if (SY_LIKELY(sy_record_op(header) == SY_RECORD_PUT))
+        return sy_apply_put(regions, header, from) ? 1 : -1;
+    if (sy_apply_is_update(header))
+        return sy_apply_update(regions, header, from) ? 1 : -1;
+    return 0;
+}
+
 /* Any other request but SY_RECORD_AWAIT. words, payload: of a whole record, of which nobody else
  * writes the words now. reply: room for the padded length by sy_record_reply; it may be `payload`.
  * NULL, or how the request breaks the rules. sy_regions_ensure has been called. */

@@ -76,15 +76,11 @@ static size_t message_receive_requests(struct sy_message_peer *peer, const char 
     while (length - used >= 8 && !*why) {
         const char *at = from + used;
         uint64_t header = sy_record_word(at);
-        bool two_words = length - used >= 16;
+        int frequent = length - used >= 16 ? sy_apply_frequent(regions, header, at + 8) : 0;
         size = 16;
-        if (SY_LIKELY(sy_record_op(header) == SY_RECORD_PUT && two_words)) {
-            if (SY_UNLIKELY(!sy_apply_put(regions, header, at + 8)))
-                *why = sy_apply_outside;
-        } else if (sy_apply_is_update(header) && two_words) {
-            if (SY_UNLIKELY(!sy_apply_update(regions, header, at + 8)))
-                *why = sy_apply_outside;
-        } else {
+        if (SY_UNLIKELY(frequent < 0)) {
+            *why = sy_apply_outside;
+        } else if (!frequent) {
             size = sy_record_size(at, length - used, why);
             if (!size || size > length - used)
                 break;

@@ -41,22 +41,17 @@ static const char *serve_usual(const struct sy_regions *regions, const char *at,
                                struct ofi_header *reply, size_t *size)
 {
     uint64_t record = sy_record_word(at);
-    bool done;
+    int done = have >= 16 ? sy_apply_frequent(regions, record, at + 8) : 0;
 
     *size = 16;
-    if (SY_UNLIKELY(have < 16))
-        return serve_record(regions, at, have, reply, size);
-    if (SY_LIKELY(sy_record_op(record) == SY_RECORD_PUT)) {
-        done = sy_apply_put(regions, record, at + 8);
-    } else if (sy_apply_is_update(record)) {
-        done = sy_apply_update(regions, record, at + 8);
-    } else if (sy_record_op(record) == SY_RECORD_PUT_LONG && sy_record_data(at) <= have - 16) {
+    if (!done && have >= 16 && sy_record_op(record) == SY_RECORD_PUT_LONG &&
+        sy_record_data(at) <= have - 16) {
         *size += sy_record_padded((size_t)sy_record_data(at));
-        done = sy_apply_put_long(regions, at, at + 16);
-    } else {
-        return serve_record(regions, at, have, reply, size);
+        done = sy_apply_put_long(regions, at, at + 16) ? 1 : -1;
     }
-    return done ? NULL : sy_apply_outside;
+    if (!done)
+        return serve_record(regions, at, have, reply, size);
+    return done > 0 ? NULL : sy_apply_outside;
 }
 
 static const char *serve_records(struct ofi_state *ofi, const struct ofi_header *header,

@@ -165,21 +165,14 @@ static size_t apply_requests(struct tcp_peer *peer, const char *from, size_t len
         const char *at = from + used;
         uint64_t header = sy_record_word(at);
         size_t have = length - used;
-        if (SY_LIKELY(sy_record_op(header) == SY_RECORD_PUT && have >= 16)) {
-            if (SY_UNLIKELY(!sy_apply_put(regions, header, at + 8))) {
-                *why = sy_apply_outside;
-                break;
-            }
+        int frequent = have >= 16 ? sy_apply_frequent(regions, header, at + 8) : 0;
+        if (SY_LIKELY(frequent > 0)) {
             used = done = used + 16;
             continue;
         }
-        if (sy_apply_is_update(header) && have >= 16) {
-            if (SY_UNLIKELY(!sy_apply_update(regions, header, at + 8))) {
-                *why = sy_apply_outside;
-                break;
-            }
-            used = done = used + 16;
-            continue;
+        if (SY_UNLIKELY(frequent < 0)) {
+            *why = sy_apply_outside;
+            break;
         }
         size_t size = sy_record_size(at, have, why);
         if (!size || size > have) {

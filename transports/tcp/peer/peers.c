@@ -267,6 +267,7 @@ static void peers_release(struct tcp_peer *peer)
     sy_tcp_stream_close(&peer->stream);
     if (peer->hint.fd >= 0)
         close(peer->hint.fd);
+    sy_pending_drop(&peer->requests.pending);
     sy_tcp_table_close(peer->requests.pending.table, SY_PENDING_BYTES);
     free(peer);
 }
