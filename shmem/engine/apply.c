@@ -3,6 +3,8 @@
 
 const char sy_apply_outside[] = "a request names memory that is not symmetric, or not mapped here";
 
+/* Whole elements, by loops: memcpy may be interrupted, or copy by bytes, within an aligned word. */
+
 #define STORE_NEXT(TYPE)                                                                           \
     do {                                                                                           \
         TYPE value;                                                                                \
@@ -13,55 +15,49 @@ const char sy_apply_outside[] = "a request names memory that is not symmetric, o
         length -= sizeof(TYPE);                                                                    \
     } while (0)
 
-/* ThreadSanitizer looks into memcpy, and knows nothing of the order that other processes make. */
-#ifdef SY_THREAD_SANITIZER
-#define COPY sy_apply_store
-#else
-#define COPY memcpy
-#endif
+#define LOAD_NEXT(TYPE)                                                                            \
+    do {                                                                                           \
+        TYPE value = __atomic_load_n((const TYPE *)(const void *)from, __ATOMIC_ACQUIRE);          \
+        memcpy(to, &value, sizeof value);                                                          \
+        to += sizeof(TYPE);                                                                        \
+        from += sizeof(TYPE);                                                                      \
+        length -= sizeof(TYPE);                                                                    \
+    } while (0)
 
-/* Each store is aligned by those before it. */
+/* All, where `at` is the side whose elements are to stay whole: each step is aligned there by those
+ * before it. */
+#define MOVE_ALL(NEXT, at)                                                                         \
+    do {                                                                                           \
+        if ((uintptr_t)(at)&1 && length >= 1)                                                      \
+            NEXT(uint8_t);                                                                         \
+        if ((uintptr_t)(at)&2 && length >= 2)                                                      \
+            NEXT(uint16_t);                                                                        \
+        if ((uintptr_t)(at)&4 && length >= 4)                                                      \
+            NEXT(uint32_t);                                                                        \
+        while (length >= 32) {                                                                     \
+            NEXT(uint64_t);                                                                        \
+            NEXT(uint64_t);                                                                        \
+            NEXT(uint64_t);                                                                        \
+            NEXT(uint64_t);                                                                        \
+        }                                                                                          \
+        while (length >= 8)                                                                        \
+            NEXT(uint64_t);                                                                        \
+        if (length & 4)                                                                            \
+            NEXT(uint32_t);                                                                        \
+        if (length & 2)                                                                            \
+            NEXT(uint16_t);                                                                        \
+        if (length & 1)                                                                            \
+            NEXT(uint8_t);                                                                         \
+    } while (0)
+
 SY_ORDERED_ELSEWHERE void sy_apply_store(char *to, const char *from, size_t length)
 {
-#ifndef SY_THREAD_SANITIZER
-    if (length > SY_RECORD_LONG) {
-        memcpy(to, from, length); /* does not divide aligned words */
-        return;
-    }
-#endif
-    if ((uintptr_t)to & 1 && length >= 1)
-        STORE_NEXT(uint8_t);
-    if ((uintptr_t)to & 2 && length >= 2)
-        STORE_NEXT(uint16_t);
-    if ((uintptr_t)to & 4 && length >= 4)
-        STORE_NEXT(uint32_t);
-    while (length >= 32) {
-        STORE_NEXT(uint64_t);
-        STORE_NEXT(uint64_t);
-        STORE_NEXT(uint64_t);
-        STORE_NEXT(uint64_t);
-    }
-    while (length >= 8)
-        STORE_NEXT(uint64_t);
-    if (length & 4)
-        STORE_NEXT(uint32_t);
-    if (length & 2)
-        STORE_NEXT(uint16_t);
-    if (length & 1)
-        STORE_NEXT(uint8_t);
+    MOVE_ALL(STORE_NEXT, to);
 }
 
 SY_ORDERED_ELSEWHERE void sy_apply_load(char *to, const char *from, size_t length)
 {
-    if (length == 8 && (uintptr_t)from % 8 == 0) {
-        uint64_t value = __atomic_load_n((const uint64_t *)(const void *)from, __ATOMIC_ACQUIRE);
-        memcpy(to, &value, 8);
-    } else if (length == 4 && (uintptr_t)from % 4 == 0) {
-        uint32_t value = __atomic_load_n((const uint32_t *)(const void *)from, __ATOMIC_ACQUIRE);
-        memcpy(to, &value, 4);
-    } else {
-        COPY(to, from, length);
-    }
+    MOVE_ALL(LOAD_NEXT, from);
 }
 
 void sy_apply_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t from_stride,
