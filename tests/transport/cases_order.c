@@ -1,7 +1,9 @@
 /* Cases of the suite: fence, quiet, put with signal, turns, contexts, sessions. In each, a PE
  * writes into its own area of its peers' windows, whose first words are flags. */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -433,6 +435,40 @@ static void check_there(int pe, uint64_t offset, uint64_t value)
           (unsigned long long)there, (unsigned long long)value + 1);
 }
 
+/* Whether all threads of a process have stopped. */
+static bool has_stopped(pid_t pid)
+{
+    char path[64], text[256];
+    struct dirent *entry;
+    bool all = true;
+
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+    DIR *tasks = opendir(path);
+    while (tasks && all && (entry = readdir(tasks))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/%ld/task/%.20s/stat", (long)pid, entry->d_name);
+        FILE *stat = fopen(path, "re");
+        size_t length = stat ? fread(text, 1, sizeof text - 1, stat) : 0;
+        text[length] = 0;
+        const char *state = strrchr(text, ')');
+        all = state && state[1] && state[2] == 'T';
+        if (stat)
+            fclose(stat);
+    }
+    if (tasks)
+        closedir(tasks);
+    return all;
+}
+
+/* A signal takes effect some time after kill() has returned. */
+static void stop(pid_t pid)
+{
+    kill(pid, SIGSTOP);
+    for (int tries = 0; !has_stopped(pid) && tries < 10000; tries++)
+        usleep(1000);
+}
+
 /* A ticket is never reached before what it covers is there. Then one PE is stopped, so that what is
  * issued towards it stays pending: a ticket of before is reached all the same, where the plugin
  * tells operations apart (ofi does not for transfers of the provider's own). */
@@ -460,7 +496,7 @@ void case_tickets(void)
         int lively = suite.peer[0], stopped = suite.peer[suite.peers - 1];
         pid_t victim = (pid_t)atomic_load(&suite.shared->word[stopped]);
         ticket = put_and_mark(lively, base, 1000000);
-        kill(victim, SIGSTOP);
+        stop(victim);
         suite_add(suite.ctx, (struct suite_place){stopped, SUITE_UNMAPPED, base + 16}, 1);
         bool reached = is_reached(ticket, strict ? 30 : 1);
         CHECK(reached || !strict, "a ticket waits for what was issued later");
