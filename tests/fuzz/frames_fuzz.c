@@ -122,20 +122,8 @@ static void open_streams(void)
     }
 }
 
-/* Frees what the replies to strided gets would have freed. */
-static void free_wants(struct tcp_peer *stream)
-{
-    struct sy_pending_replies *pending = &stream->requests.pending;
-
-    for (uint64_t i = pending->answered; i < pending->asked; i++)
-        if (sy_pending_at(pending, i)->strided)
-            free(sy_pending_at(pending, i)->dest);
-}
-
 static void close_streams(void)
 {
-    for (int i = 0; i < LANES; i++)
-        free_wants(streams[i]);
     sy_tcp_poll_lock(tcp);
     sy_tcp_peers_close(tcp);
     sy_tcp_poll_unlock(tcp);
