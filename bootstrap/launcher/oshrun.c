@@ -17,16 +17,6 @@
 #include "bootstrap/launcher/head/run.h"
 #include "util/secure.h"
 
-static int launcher_oshrun_complain(char *why)
-{
-    char *text = sy_plain_string(why);
-
-    fprintf(stderr, "oshrun: %s\n", text);
-    free(text);
-    free(why);
-    return 2;
-}
-
 /* What --check asks for is a program of its own, beside this one. */
 static int launcher_oshrun_exec_check(char **argv)
 {
@@ -72,7 +62,7 @@ static int launcher_oshrun_run_job(struct sy_flags *flags, bool slurm,
     int status;
 
     if (why)
-        return launcher_oshrun_complain(why);
+        return sy_flags_complain(why);
     if (flags->input >= placement.npes) {
         fprintf(stderr, "oshrun: --stdin %d: there are only %d PEs\n", flags->input,
                 placement.npes);

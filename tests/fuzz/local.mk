@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	tests/fuzz/frames_seeds.c \
 	tests/fuzz/greeting_fuzz.c \
 	tests/fuzz/head_fuzz.c \
+	tests/fuzz/input.h \
 	tests/fuzz/launcher_seeds.c \
 	tests/fuzz/lists_fuzz.c \
 	tests/fuzz/message_fuzz.c \

@@ -8,11 +8,11 @@
  * only what has been asked of its PE, what is owed has its bound, and who breaks the rules is told
  * of. */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/message.h"
+#include "tests/fuzz/input.h"
+#include "tests/host.h"
 
 enum { NPES = 4, WINDOWS = 3, RESULTS = 64, MESSAGE = 2048 };
 
@@ -28,16 +28,6 @@ static void require(bool condition)
 }
 
 /* ---- the core ---- */
-
-static int set_error(struct sy_error *err, int code, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(err->text, sizeof err->text, fmt, args);
-    va_end(args);
-    return -code;
-}
 
 static struct sy_place place(int pe)
 {
@@ -60,33 +50,10 @@ static void *memory(int pe, unsigned index, uint64_t offset, size_t length)
     return window_base[index] + offset;
 }
 
-static void amo(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
-                uint64_t *result)
-{
-    uint32_t *narrow = address;
-    uint64_t *wide = address;
-
-    require(width == 4 || width == 8);
-    uint64_t old = width == 4 ? *narrow : *wide;
-    if (op != SY_AMO_FETCH && (op != SY_AMO_CSWAP || old == compare)) {
-        if (width == 4)
-            *narrow = (uint32_t)operand;
-        else
-            *wide = operand;
-    }
-    if (result)
-        *result = old;
-}
-
 static void lost(int pe, int code, const char *why)
 {
     require(pe > 0 && pe < NPES && code == EPROTO && why);
     is_lost = true;
-}
-
-static void soon(unsigned microseconds)
-{
-    (void)microseconds;
 }
 
 /* Where messages have room nobody waits for long. */
@@ -97,14 +64,14 @@ static void rest(uint64_t *since)
 
 static const struct sy_host host = {.size = sizeof host,
                                     .npes = NPES,
-                                    .fail = set_error,
+                                    .fail = host_fail,
                                     .place = place,
                                     .window = window,
                                     .memory = memory,
-                                    .amo = amo,
+                                    .amo = host_amo,
                                     .lost = lost,
                                     .rest = rest,
-                                    .soon = soon};
+                                    .soon = host_no_soon};
 
 /* ---- the transport ---- */
 
@@ -179,29 +146,6 @@ static const struct sy_transport carrier = {.size = sizeof carrier,
                                             .message_send = carrier_send};
 
 /* ---- steps ---- */
-
-struct input {
-    const uint8_t *at;
-    size_t left;
-};
-
-static void take(struct input *in, void *to, size_t length)
-{
-    size_t have = length < in->left ? length : in->left;
-
-    memset(to, 0, length);
-    memcpy(to, in->at, have);
-    in->at += have;
-    in->left -= have;
-}
-
-static uint8_t byte(struct input *in)
-{
-    uint8_t value;
-
-    take(in, &value, 1);
-    return value;
-}
 
 static const struct sy_transport *table;
 static struct sy_messages *messages;

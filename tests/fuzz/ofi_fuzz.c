@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/fuzz/input.h"
 #include "tests/host.h"
 #include "transports/ofi/ofi.h"
 
@@ -236,29 +237,6 @@ static void meet(void)
 }
 
 /* ---- steps ---- */
-
-struct input {
-    const uint8_t *at;
-    size_t left;
-};
-
-static void take(struct input *in, void *out, size_t length)
-{
-    size_t have = in->left < length ? in->left : length;
-
-    memset(out, 0, length);
-    memcpy(out, in->at, have);
-    in->at += have;
-    in->left -= have;
-}
-
-static uint8_t byte(struct input *in)
-{
-    uint8_t value;
-
-    take(in, &value, 1);
-    return value;
-}
 
 static void ask(struct input *in)
 {

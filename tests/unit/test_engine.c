@@ -6,6 +6,7 @@
 #include "engine/apply.h"
 #include "engine/issue.h"
 #include "suite.h"
+#include "tests/host.h"
 
 enum {
     ME = 0,
@@ -59,21 +60,10 @@ static void amo(enum sy_amo_op op, void *at, size_t width, uint64_t operand, uin
         *result = old;
 }
 
-static int refuse(struct sy_error *err, int code, const char *fmt, ...)
-{
-    (void)err, (void)fmt;
-    return -code;
-}
-
 static void rest(uint64_t *since)
 {
     (void)since;
     ck_assert_uint_lt(++rests, 1000);
-}
-
-static void soon(unsigned microseconds)
-{
-    (void)microseconds;
 }
 
 static const struct sy_host host = {.size = sizeof host,
@@ -83,9 +73,9 @@ static const struct sy_host host = {.size = sizeof host,
                                     .window = window,
                                     .memory = address,
                                     .amo = amo,
-                                    .fail = refuse,
+                                    .fail = host_fail,
                                     .rest = rest,
-                                    .soon = soon};
+                                    .soon = host_no_soon};
 
 static struct sy_engine_peer *route(struct sy_engine *e, int pe, unsigned *target)
 {

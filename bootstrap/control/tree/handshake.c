@@ -44,8 +44,8 @@ int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose,
     return sy_auth_mac(secret, parts, SY_COUNT(parts), out);
 }
 
-static int prove(struct tree *tree, const char *who, const unsigned char nonces[2 * NONCE],
-                 unsigned char out[MAC])
+static int handshake_prove(struct tree *tree, const char *who,
+                           const unsigned char nonces[2 * NONCE], unsigned char out[MAC])
 {
     return sy_tree_derive(tree->key, who, nonces, 2 * NONCE, out);
 }
@@ -144,7 +144,7 @@ int sy_tree_handshake_finish(struct tree *tree, int fd, const unsigned char nonc
     if (!banner_is_ours(&answer.banner) ||
         !handshake_proves(tree, answer.proof, "tree server", nonces))
         return tree->host->fail(err, EACCES, "what answers there does not know this job's secret");
-    rc = prove(tree, "tree client", nonces, proof);
+    rc = handshake_prove(tree, "tree client", nonces, proof);
     if (rc == 0)
         rc = sy_net_send(fd, proof, MAC, &deadline);
     return rc ? tree->host->fail(err, -rc, "%s", strerror(-rc)) : 0;
@@ -194,7 +194,7 @@ static int handshake_answer(struct tree_link *link, const struct greeting *openi
         return -EACCES;
     memcpy(link->nonces, opening->nonce, NONCE);
     memcpy(link->nonces + NONCE, answer.nonce, NONCE);
-    if (prove(tree, "tree server", link->nonces, answer.proof) != 0)
+    if (handshake_prove(tree, "tree server", link->nonces, answer.proof) != 0)
         return -EIO;
     sy_tree_link_become(link, TREE_LINK_OPENED);
     sy_tree_link_write(link, &answer, sizeof answer);

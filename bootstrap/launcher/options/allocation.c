@@ -130,16 +130,6 @@ char *sy_hostlist_of_allocation(struct sy_hostlist *list, const char **source)
     return NULL;
 }
 
-static int allocation_complain(char *why)
-{
-    char *text = sy_plain_string(why);
-
-    fprintf(stderr, "oshrun: %s\n", text);
-    free(text);
-    free(why);
-    return 2;
-}
-
 int sy_flags_find_hosts(struct sy_flags *flags, bool *slurm)
 {
     const char *source = NULL;
@@ -149,7 +139,7 @@ int sy_flags_find_hosts(struct sy_flags *flags, bool *slurm)
     if (!flags->hosts.count) {
         why = sy_hostlist_of_allocation(&flags->hosts, &source);
         if (why)
-            return allocation_complain(why);
+            return sy_flags_complain(why);
         *slurm = source && strcmp(source, "Slurm") == 0;
         if (source && flags->verbose)
             fprintf(stderr, "oshrun: %d host%s of the %s job\n", flags->hosts.count,
@@ -163,6 +153,6 @@ int sy_flags_find_hosts(struct sy_flags *flags, bool *slurm)
         sy_hostlist_remove(&flags->hosts, i--);
     }
     if (!flags->hosts.count)
-        return allocation_complain(sy_memory_string("--skip-launch-node leaves no host"));
+        return sy_flags_complain(sy_memory_string("--skip-launch-node leaves no host"));
     return -1;
 }

@@ -34,6 +34,16 @@ int sy_flags_wrong(const char *fmt, ...)
     return 2;
 }
 
+int sy_flags_complain(char *why)
+{
+    char *text = sy_plain_string(why);
+
+    fprintf(stderr, "oshrun: %s\n", text);
+    free(text);
+    free(why);
+    return 2;
+}
+
 int sy_flags_print_help(struct sy_parser *parser)
 {
     (void)parser;

@@ -70,6 +70,10 @@ struct sy_flags {
  * what is wrong with it has been printed. */
 int sy_flags_parse(struct sy_flags *flags, int argc, char **argv);
 
+/* Prints what is wrong with the job that was asked for, frees the text, and returns the exit
+ * status. */
+int sy_flags_complain(char *why);
+
 /* Completes the hosts: those of the command line, else those of the batch job, else this one.
  * *slurm: they are those of a Slurm job. Returns -1 to go on, or the exit status. */
 int sy_flags_find_hosts(struct sy_flags *flags, bool *slurm);
