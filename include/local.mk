@@ -30,4 +30,5 @@ switchyardinclude_HEADERS = \
 	include/switchyard/counter.h \
 	include/switchyard/host.h \
 	include/switchyard/transport.h \
-	include/switchyard/bootstrap.h
+	include/switchyard/bootstrap.h \
+	include/switchyard/device.h

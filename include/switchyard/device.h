@@ -1,0 +1,109 @@
+/* The device plugin ABI. A device is a kind of memory for memory spaces (shmemx.h): it makes pools,
+ * one for each space on each member, and copies to and from those that CPUs cannot load and store.
+ *
+ * A plugin is a file shmem_device_<name>.so; it exports shmem_device_1, a struct sy_device. The
+ * rules of transport.h hold: the number in the symbol is the version of this ABI, members are only
+ * ever added at the end, `size` tells whether a plugin has them, and a plugin has no variables of
+ * its own but constants. A plugin is opened when a space of its type is first asked for, and stays
+ * open until the library ends.
+ *
+ * Order of calls: open; pool_create .. pool_destroy for any number of pools; close. Calls for
+ * different pools may come from different threads at once; of one pool, pool_create and
+ * pool_destroy come alone, all others may come from any thread at any time between. */
+#ifndef SWITCHYARD_DEVICE_H
+#define SWITCHYARD_DEVICE_H
+
+#include <switchyard/host.h>
+
+#define SY_DEVICE_ABI 1
+
+/* What a pool can, or-ed. What the CPUs of all members' nodes can do follows from its region: one
+ * with a file is mapped by the PEs of the node, plain memory takes every operation. */
+enum {
+    SY_POOL_AMO = 1,     /* SY_REGION_DEVICE: the pool has amo() */
+    SY_POOL_DURABLE = 2, /* what sync() has written is there in a later job */
+    SY_POOL_COPY = 4     /* SY_REGION_DEVICE: copy() may be called by several threads at once */
+};
+
+/* What a pool is to be. */
+struct sy_pool_config {
+    size_t size;   /* sizeof(struct sy_pool_config) as the core was compiled */
+    size_t length; /* bytes that are asked for; the pool may be larger */
+    int flags;     /* SHMEMX_SPACE_FLAG_, as in shmemx.h */
+    int index;     /* which device of this type, from 0; -1: the plugin chooses by `local` */
+    int local;     /* this PE's number among those of its node, and how many these are */
+    int locals;
+    unsigned long numa; /* bits of the NUMA nodes to use; 0: none named */
+    const char *name;   /* of what is kept beyond the job; "": none */
+    void *base;         /* memory that the program has; NULL: none */
+    int pe, npes;
+};
+
+/* What became of it. */
+struct sy_pool_info {
+    size_t size;             /* sizeof(struct sy_pool_info) as the core was compiled */
+    struct sy_region region; /* kind DEVICE: base is the beginning of reserved addresses */
+    unsigned capabilities;   /* SY_POOL_ */
+    uint64_t generation;     /* DURABLE: the last one that is complete here; 0: none */
+    char got[96];            /* what is not as asked for, or worth to be known; for people */
+};
+
+enum sy_device_way { SY_DEVICE_IN, SY_DEVICE_OUT };
+
+struct sy_device {
+    size_t size; /* sizeof(struct sy_device) as the plugin was compiled */
+    const char *name;
+    int type;                              /* SHMEMX_DEVICE_ */
+    const struct sy_option *options;       /* ended by a row whose name is NULL; or NULL */
+    size_t settings_size;                  /* of the structure that the options' offsets are of */
+    const struct sy_counter_row *counters; /* the same: what an instance counts; or NULL */
+
+    /* Looks for the device. -ENODEV: this PE has none, err says why in words. Local work, bounded
+     * time. On failure nothing is left behind. */
+    int (*open)(const struct sy_host *host, const void *settings, void **self,
+                struct sy_error *err);
+    void (*close)(void *self);
+
+    /* Writes what is there, for people: lines divided by newlines. Returns the length that it would
+     * have, as snprintf. */
+    int (*describe)(void *self, char *text, size_t room);
+
+    /* Makes a pool whose memory reads as zero, or as generation `generation` of what was kept.
+     * *pool is handed to all calls for it. -ENOMEM: more than the device has; -EINVAL: a flag or a
+     * member of config that this device has no use for; err says which. */
+    int (*pool_create)(void *self, const struct sy_pool_config *config, void **pool,
+                       struct sy_pool_info *info, struct sy_error *err);
+    void (*pool_destroy)(void *self, void *pool);
+
+    /* SY_REGION_DEVICE: copies `length` bytes between `offset` of the pool and memory of this
+     * process: IN from it, OUT to it. When it returns the bytes are there, for kernels that begin
+     * after it too. 0 or -errno. */
+    int (*copy)(void *self, void *pool, enum sy_device_way way, uint64_t offset, void *local,
+                size_t length, struct sy_error *err);
+
+    /* The same from one offset to another; they do not overlap. NULL: by two copies. */
+    int (*copy_within)(void *self, void *pool, uint64_t to, uint64_t from, size_t length,
+                       struct sy_error *err);
+
+    /* SY_POOL_AMO: as host->amo, on the word at `offset`, atomic towards kernels too. */
+    int (*amo)(void *self, void *pool, enum sy_amo_op op, uint64_t offset, size_t width,
+               uint64_t operand, uint64_t compare, uint64_t *result, struct sy_error *err);
+
+    /* SY_POOL_DURABLE, in two steps, between which all members agree that all have done the first:
+     * writes what the pool has now beside the last generation, as `generation`; then makes it the
+     * last one, or forgets it. A process that ends in between has, at the next pool_create, both
+     * generations; `restore` says which one all members have, before anybody reads the pool. */
+    int (*sync)(void *self, void *pool, uint64_t generation, struct sy_error *err);
+    int (*commit)(void *self, void *pool, uint64_t generation, bool keep, struct sy_error *err);
+    int (*restore)(void *self, void *pool, uint64_t generation, struct sy_error *err);
+
+    /* The device's own handle of the pool, for a routine of shmemx that is for this device: writes
+     * at most `room` bytes, returns how many; or -errno. */
+    int (*handle)(void *self, void *pool, void *buffer, size_t room);
+};
+
+#define SY_DEVICE_PLUGIN(name)                                                                     \
+    extern __attribute__((visibility("default"))) const struct sy_device shmem_device_1;           \
+    const struct sy_device shmem_device_1
+
+#endif
