@@ -1,5 +1,5 @@
-# Installed headers: the API of the specification, and the plugin ABI.
-include_HEADERS = include/shmem.h include/shmemx.h include/pshmem.h
+# Installed headers: the API of the specification, extensions, and the plugin ABI.
+include_HEADERS = include/shmem.h include/shmemx.h include/pshmem.h include/pshmemx.h
 mppincludedir = $(includedir)/mpp
 mppinclude_HEADERS = include/mpp/shmem.h include/mpp/shmemx.h
 shmemincludedir = $(includedir)/shmem
@@ -23,6 +23,12 @@ shmeminclude_HEADERS = \
 	include/shmem/profiling.h \
 	include/shmem/chosen.h \
 	include/shmem/generics.h
+shmemxincludedir = $(includedir)/shmemx
+shmemxinclude_HEADERS = \
+	include/shmemx/chapters.h \
+	include/shmemx/proposed.h \
+	include/shmemx/space_types.h \
+	include/shmemx/spaces.h
 switchyardincludedir = $(includedir)/switchyard
 switchyardinclude_HEADERS = \
 	include/switchyard/error.h \

@@ -1,8 +1,18 @@
-/* Extensions to OpenSHMEM. The library has none; names in this header begin with shmemx_ or
- * SHMEMX_. */
+/* Extensions to OpenSHMEM: memory spaces (docs/spaces.md). Names in this header and in shmemx/ begin
+ * with shmemx_ or SHMEMX_. */
 #ifndef SY_SHMEMX_H
 #define SY_SHMEMX_H
 
 #include "shmem.h"
+
+#include "shmemx/space_types.h"
+
+#define SY_API(name) SY_DIRECT name
+#include "shmemx/chapters.h"
+#undef SY_API
+
+#ifdef SHMEMX_SPACES_AS_PROPOSED
+#include "shmemx/proposed.h"
+#endif
 
 #endif

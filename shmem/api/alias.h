@@ -3,7 +3,7 @@
 #ifndef SY_API_ALIAS_H
 #define SY_API_ALIAS_H
 
-#include <pshmem.h>
+#include <pshmemx.h>
 
 #define SY_ALIAS(name) extern __typeof__(p##name) name __attribute__((weak, alias("p" #name)))
 
