@@ -14,8 +14,10 @@ util_sources = \
 	shmem/util/memfd.h \
 	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
 	shmem/util/net/machine.c shmem/util/net/machine.h \
+	shmem/util/nameless.c shmem/util/nameless.h \
 	shmem/util/option.c shmem/util/option.h shmem/util/option_set.h \
 	shmem/util/option_env.c shmem/util/option_json.c shmem/util/option_value.c \
+	shmem/util/pages.c shmem/util/pages.h \
 	shmem/util/parse.c shmem/util/parse.h \
 	shmem/util/plugin.c shmem/util/plugin.h \
 	shmem/util/secure.h \
@@ -134,7 +136,9 @@ api_sources = \
 	shmem/api/locks.c \
 	shmem/api/profiling.c
 
-libsma_sources = $(util_sources) $(core_sources) $(coll_sources) $(api_sources) $(message_sources)
+include shmem/space/local.mk
+
+libsma_sources = $(util_sources) $(core_sources) $(coll_sources) $(space_sources) $(api_sources) $(message_sources)
 libsma_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DSY_PLUGIN_DIR='"$(pkglibdir)"' -DSY_SYSCONFDIR='"$(sysconfdir)"'
 
@@ -149,9 +153,10 @@ EXTRA_DIST += shmem/libsma.map
 shmem_libsma_la_LIBADD = $(JANSSON_LIBS)
 
 lib_LIBRARIES += shmem/libsma.a
-shmem_libsma_a_SOURCES = $(libsma_sources) $(transport_builtin_sources) $(bootstrap_builtin_sources)
+shmem_libsma_a_SOURCES = $(libsma_sources) $(transport_builtin_sources) $(bootstrap_builtin_sources) \
+	$(device_builtin_sources)
 shmem_libsma_a_CPPFLAGS = $(libsma_cppflags) $(LIBCRYPTO_CFLAGS) -DSY_BUILTIN_PLUGIN \
-	'-DSY_BUILTINS(X)=$(transport_builtins) $(bootstrap_builtins)'
+	'-DSY_BUILTINS(X)=$(transport_builtins) $(bootstrap_builtins) $(device_builtins)'
 
 # Plugins are found in switchyard/ beside libsma.so: where they are installed, and also in the build
 # tree, through links.

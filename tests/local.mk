@@ -10,6 +10,7 @@ include tests/counters/local.mk
 include tests/fuzz/local.mk
 include tests/transport/local.mk
 include tests/fake/local.mk
+include tests/space/local.mk
 
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_allocator

@@ -17,6 +17,21 @@
 
 #define SY_DEVICE_ABI 1
 
+/* Kinds of devices: SHMEMX_DEVICE_CPU .. _USER have these values. */
+enum sy_device_type { SY_DEVICE_CPU, SY_DEVICE_FILE, SY_DEVICE_GPU, SY_DEVICE_USER };
+
+/* Wishes for a pool: SHMEMX_SPACE_FLAG_HUGE_2M .. _BUFFER have these values. */
+enum {
+    SY_WISH_HUGE_2M = 1,
+    SY_WISH_HUGE_1G = 2,
+    SY_WISH_NUMA_BIND = 4,
+    SY_WISH_NUMA_INTERLEAVE = 8,
+    SY_WISH_NUMA_LOCAL = 16,
+    SY_WISH_LOCKED = 32,
+    SY_WISH_RESTART = 64,
+    SY_WISH_BUFFER = 128
+};
+
 /* What a pool can, or-ed. What the CPUs of all members' nodes can do follows from its region: one
  * with a file is mapped by the PEs of the node, plain memory takes every operation. */
 enum {
@@ -29,7 +44,7 @@ enum {
 struct sy_pool_config {
     size_t size;   /* sizeof(struct sy_pool_config) as the core was compiled */
     size_t length; /* bytes that are asked for; the pool may be larger */
-    int flags;     /* SHMEMX_SPACE_FLAG_, as in shmemx.h */
+    int flags;     /* SY_WISH_ */
     int index;     /* which device of this type, from 0; -1: the plugin chooses by `local` */
     int local;     /* this PE's number among those of its node, and how many these are */
     int locals;
@@ -44,8 +59,9 @@ struct sy_pool_info {
     size_t size;             /* sizeof(struct sy_pool_info) as the core was compiled */
     struct sy_region region; /* kind DEVICE: base is the beginning of reserved addresses */
     unsigned capabilities;   /* SY_POOL_ */
-    uint64_t generation;     /* DURABLE: the last one that is complete here; 0: none */
-    char got[96];            /* what is not as asked for, or worth to be known; for people */
+    uint64_t generation;     /* DURABLE: the last one that is kept here; 0: none */
+    uint64_t committed;      /* DURABLE: the last one that has been committed; 0: none */
+    char got[224];           /* what is not as asked for, or worth to be known; for people */
 };
 
 enum sy_device_way { SY_DEVICE_IN, SY_DEVICE_OUT };
@@ -53,7 +69,7 @@ enum sy_device_way { SY_DEVICE_IN, SY_DEVICE_OUT };
 struct sy_device {
     size_t size; /* sizeof(struct sy_device) as the plugin was compiled */
     const char *name;
-    int type;                              /* SHMEMX_DEVICE_ */
+    int type;                              /* enum sy_device_type */
     const struct sy_option *options;       /* ended by a row whose name is NULL; or NULL */
     size_t settings_size;                  /* of the structure that the options' offsets are of */
     const struct sy_counter_row *counters; /* the same: what an instance counts; or NULL */
@@ -68,9 +84,10 @@ struct sy_device {
      * have, as snprintf. */
     int (*describe)(void *self, char *text, size_t room);
 
-    /* Makes a pool whose memory reads as zero, or as generation `generation` of what was kept.
-     * *pool is handed to all calls for it. -ENOMEM: more than the device has; -EINVAL: a flag or a
-     * member of config that this device has no use for; err says which. */
+    /* Makes a pool whose memory reads as zero (but see restore, and memory that the program has
+     * keeps what is in it). *pool is handed to all calls for it.
+     * -ENOMEM: more than the device has; -EINVAL: a flag or a member of config that this device has
+     * no use for; err says which. */
     int (*pool_create)(void *self, const struct sy_pool_config *config, void **pool,
                        struct sy_pool_info *info, struct sy_error *err);
     void (*pool_destroy)(void *self, void *pool);
@@ -89,21 +106,37 @@ struct sy_device {
     int (*amo)(void *self, void *pool, enum sy_amo_op op, uint64_t offset, size_t width,
                uint64_t operand, uint64_t compare, uint64_t *result, struct sy_error *err);
 
-    /* SY_POOL_DURABLE, in two steps, between which all members agree that all have done the first:
-     * writes what the pool has now beside the last generation, as `generation`; then makes it the
-     * last one, or forgets it. A process that ends in between has, at the next pool_create, both
-     * generations; `restore` says which one all members have, before anybody reads the pool. */
+    /* SY_POOL_DURABLE. What is kept has numbers, generations, that grow from 1; a new one replaces
+     * the last one in two steps, between which all members agree that all have done the first:
+     * sync writes what the pool has now beside the last generation, as `generation`; commit makes
+     * it the last one and forgets those before, or (keep false) forgets it. A process that ends in
+     * between has both at the next pool_create. -ENOSPC and the like: the pool and what is kept
+     * are as before.
+     *
+     * restore comes once behind every pool_create, before anybody uses the pool: `generation` is
+     * the last one that all members have, or 0, and those behind it are forgotten. With
+     * SY_WISH_RESTART the pool now reads as that; else as zero, and what is kept stays until the
+     * next commit. *origin: a number that stands for the sync which wrote it. Not the same on all
+     * members: what they have does not belong together. -ENOENT: it is not here. */
     int (*sync)(void *self, void *pool, uint64_t generation, struct sy_error *err);
     int (*commit)(void *self, void *pool, uint64_t generation, bool keep, struct sy_error *err);
-    int (*restore)(void *self, void *pool, uint64_t generation, struct sy_error *err);
+    int (*restore)(void *self, void *pool, uint64_t generation, uint64_t *origin,
+                   struct sy_error *err);
 
     /* The device's own handle of the pool, for a routine of shmemx that is for this device: writes
      * at most `room` bytes, returns how many; or -errno. */
     int (*handle)(void *self, void *pool, void *buffer, size_t room);
 };
 
+/* Names the exported symbol. A plugin that is linked into the static library has its name appended.
+ */
+#ifdef SY_BUILTIN_PLUGIN
+#define SY_DEVICE_SYMBOL(name) shmem_device_1_##name
+#else
+#define SY_DEVICE_SYMBOL(name) shmem_device_1
+#endif
 #define SY_DEVICE_PLUGIN(name)                                                                     \
-    extern __attribute__((visibility("default"))) const struct sy_device shmem_device_1;           \
-    const struct sy_device shmem_device_1
+    extern __attribute__((visibility("default"))) const struct sy_device SY_DEVICE_SYMBOL(name);   \
+    const struct sy_device SY_DEVICE_SYMBOL(name)
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
@@ -33,14 +34,24 @@ static inline int sy_memfd_seal(int fd)
     return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) ? -errno : 0;
 }
 
+/* Whether nobody can shorten it but who could end this process as well: a file of a file system,
+ * which cannot be sealed, without a name, and of this user alone. Only who might trace one of the
+ * processes that have it can open it. */
+static inline bool sy_memfd_is_private(const struct stat *info)
+{
+    return S_ISREG(info->st_mode) && !info->st_nlink && info->st_uid == geteuid() &&
+           !(info->st_mode & 077);
+}
+
 /* Whether another process's descriptor is such a file, of `length` bytes at least. */
 static inline bool sy_memfd_is_safe(int fd, uint64_t length)
 {
     struct stat info;
     int seals = fcntl(fd, F_GET_SEALS);
 
-    return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &info) && info.st_size >= 0 &&
-           (uint64_t)info.st_size >= length;
+    return !fstat(fd, &info) &&
+           (seals >= 0 ? (seals & F_SEAL_SHRINK) != 0 : sy_memfd_is_private(&info)) &&
+           info.st_size >= 0 && (uint64_t)info.st_size >= length;
 }
 
 #endif

@@ -3,6 +3,7 @@
  * X(kind, name) words, so this file names none. */
 #include <stddef.h>
 #include <switchyard/bootstrap.h>
+#include <switchyard/device.h>
 #include <switchyard/transport.h>
 
 #include "util/plugin.h"
@@ -10,6 +11,7 @@
 #ifdef SY_BUILTINS
 #define SY_SYMBOL_transport    SY_TRANSPORT_SYMBOL
 #define SY_SYMBOL_bootstrap    SY_BOOTSTRAP_SYMBOL
+#define SY_SYMBOL_device       SY_DEVICE_SYMBOL
 #define SY_DECLARE(kind, name) extern const struct sy_##kind SY_SYMBOL_##kind(name);
 SY_BUILTINS(SY_DECLARE)
 #undef SY_DECLARE

@@ -277,6 +277,11 @@ struct sy_options *sy_config_load(struct sy_error *err)
     return set;
 }
 
+struct sy_options *sy_config_options(void)
+{
+    return current;
+}
+
 /* ---- texts at start-up ---- */
 
 void sy_config_print_version(void)

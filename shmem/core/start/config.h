@@ -82,6 +82,9 @@ struct sy_options;
  * option set, to which plugins' tables are added, or NULL with err. */
 struct sy_options *sy_config_load(struct sy_error *err);
 
+/* The set of the last load, for tables that come later. */
+struct sy_options *sy_config_options(void);
+
 /* The startup texts of SHMEM_VERSION and SHMEM_INFO, written to stdout. */
 void sy_config_print_version(void);
 void sy_config_print_info(void);

@@ -75,6 +75,11 @@ static struct sy_host host = {
     .start = &sy_config.start,
 };
 
+const struct sy_host *sy_world_host(void)
+{
+    return &host;
+}
+
 /* ---- settings ---- */
 
 static int world_start_log(struct sy_error *err)
@@ -102,7 +107,7 @@ static void warn_path(const char *directory, const char *why)
  * may own some; those are ignored. */
 static int world_check_leftovers(struct sy_options *options, struct sy_error *err)
 {
-    static const char *const kinds[] = {"transport", "bootstrap"};
+    static const char *const kinds[] = {"transport", "bootstrap", "device"};
     const char *names[64] = {NULL};
     struct sy_plugin *found[SY_COUNT(kinds)];
     size_t count[SY_COUNT(kinds)], used = 0;

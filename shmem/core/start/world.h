@@ -33,6 +33,9 @@ extern struct sy_world sy_world SY_HIDDEN;
 void sy_world_open(int thread_level);
 void sy_world_close(void);
 
+/* What the core offers to plugins that are opened later than the start. */
+const struct sy_host *sy_world_host(void);
+
 /* Ends the job, naming `routine`, where the library is not started. */
 void sy_world_missing(const char *routine) __attribute__((cold, noreturn));
 

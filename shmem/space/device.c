@@ -1,0 +1,207 @@
+/* Opens device plugins: see device.h. Knows no plugin's name: what type a plugin is of stands in
+ * its table. The list of those that are open is written under its lock. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/start/config.h"
+#include "core/start/world.h"
+#include "space/device.h"
+#include "util/error.h"
+#include "util/option.h"
+#include "util/plugin.h"
+
+/* ---- stand-ins for what a plugin leaves out ---- */
+
+static int device_no_open(const struct sy_host *host, const void *settings, void **self,
+                          struct sy_error *err)
+{
+    (void)host, (void)settings, (void)err;
+    *self = NULL;
+    return 0;
+}
+
+static void device_no_close(void *self)
+{
+    (void)self;
+}
+
+static int device_no_describe(void *self, char *text, size_t room)
+{
+    (void)self;
+    if (room)
+        *text = '\0';
+    return 0;
+}
+
+static int device_no_pool_create(void *self, const struct sy_pool_config *config, void **pool,
+                                 struct sy_pool_info *info, struct sy_error *err)
+{
+    (void)self, (void)config, (void)pool, (void)info;
+    return sy_fail(err, ENOTSUP, "the plugin makes no pools");
+}
+
+static void device_no_pool_destroy(void *self, void *pool)
+{
+    (void)self, (void)pool;
+}
+
+static int device_no_copy(void *self, void *pool, enum sy_device_way way, uint64_t offset,
+                          void *local, size_t length, struct sy_error *err)
+{
+    (void)self, (void)pool, (void)way, (void)offset, (void)local, (void)length;
+    return sy_fail(err, ENOTSUP, "the device does not copy");
+}
+
+static int device_no_amo(void *self, void *pool, enum sy_amo_op op, uint64_t offset, size_t width,
+                         uint64_t operand, uint64_t compare, uint64_t *result, struct sy_error *err)
+{
+    (void)self, (void)pool, (void)op, (void)offset, (void)width, (void)operand, (void)compare;
+    (void)result;
+    return sy_fail(err, ENOTSUP, "the device has no atomic operations");
+}
+
+static int device_no_sync(void *self, void *pool, uint64_t generation, struct sy_error *err)
+{
+    (void)self, (void)pool, (void)generation;
+    return sy_fail(err, ENOTSUP, "the device keeps nothing");
+}
+
+static int device_no_commit(void *self, void *pool, uint64_t generation, bool keep,
+                            struct sy_error *err)
+{
+    (void)keep;
+    return device_no_sync(self, pool, generation, err);
+}
+
+static int device_no_restore(void *self, void *pool, uint64_t generation, uint64_t *origin,
+                             struct sy_error *err)
+{
+    (void)origin;
+    return device_no_sync(self, pool, generation, err);
+}
+
+static int device_no_handle(void *self, void *pool, void *buffer, size_t room)
+{
+    (void)self, (void)pool, (void)buffer, (void)room;
+    return -ENOTSUP;
+}
+
+static const struct sy_device stubs = {
+    .size = sizeof stubs,
+    .open = device_no_open,
+    .close = device_no_close,
+    .describe = device_no_describe,
+    .pool_create = device_no_pool_create,
+    .pool_destroy = device_no_pool_destroy,
+    .copy = device_no_copy,
+    .amo = device_no_amo,
+    .sync = device_no_sync,
+    .commit = device_no_commit,
+    .restore = device_no_restore,
+    .handle = device_no_handle,
+};
+
+/* ---- opening ---- */
+
+/* One for each type. `plugin.table` NULL: not open. */
+#define TYPES 32
+
+static struct entry {
+    struct sy_device_instance instance;
+    struct sy_plugin plugin;
+    void *settings;
+} devices[TYPES];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void device_unload(struct entry *e)
+{
+    sy_plugin_close(&e->plugin);
+    free(e->settings);
+    *e = (struct entry){.settings = NULL};
+}
+
+/* Opens an instance of a plugin that has been loaded. */
+static int device_start(struct entry *e, struct sy_error *err)
+{
+    const struct sy_device *table = e->plugin.table;
+    int rc = 0;
+
+    e->settings = calloc(1, table->settings_size + 1);
+    if (!e->settings)
+        return sy_fail(err, ENOMEM, "no memory for the settings of device %s", table->name);
+    if (table->options)
+        rc = sy_options_add(sy_config_options(), table->name, table->options, e->settings, err);
+    if (!rc)
+        rc = table->open(sy_world_host(), e->settings, &e->instance.self, err);
+    if (rc && !*err->text)
+        sy_fail(err, -rc, "device %s: %s (the plugin gives no reason)", table->name, strerror(-rc));
+    e->instance.table = table;
+    return rc;
+}
+
+/* Whether the plugin is of the type and has been opened; what goes wrong with one that is, or that
+ * cannot be loaded, is in err. */
+static bool device_try(const struct sy_plugin *found, int type, struct sy_error *err)
+{
+    struct entry e = {.settings = NULL};
+    struct sy_error why = {""};
+    int rc = sy_plugin_open_found("device", found, SY_DEVICE_ABI, sizeof stubs, &stubs, &e.plugin,
+                                  &why);
+
+    if (!rc && ((const struct sy_device *)e.plugin.table)->type != type) {
+        device_unload(&e);
+        return false;
+    }
+    if (!rc)
+        rc = device_start(&e, &why);
+    if (!rc) {
+        devices[type] = e;
+        return true;
+    }
+    if (e.plugin.table)
+        device_unload(&e);
+    *err = why;
+    return false;
+}
+
+static void device_find(int type, struct sy_error *err)
+{
+    struct sy_error why = {""};
+    size_t count;
+    struct sy_plugin *found = sy_plugins_find("device", &count);
+    bool open = false;
+
+    for (size_t i = 0; i < count && !open; i++)
+        open = device_try(&found[i], type, &why);
+    sy_plugins_free(found, count);
+    if (!open && *why.text)
+        *err = why;
+    else if (!open)
+        sy_fail(err, ENODEV, "there is no plugin for this type of device");
+}
+
+const struct sy_device_instance *sy_device_open(int type, struct sy_error *err)
+{
+    if (type < 0 || type >= TYPES) {
+        sy_fail(err, EINVAL, "%d is no type of device", type);
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    if (!devices[type].plugin.table)
+        device_find(type, err);
+    bool open = devices[type].plugin.table != NULL;
+    pthread_mutex_unlock(&lock);
+    return open ? &devices[type].instance : NULL;
+}
+
+void sy_devices_close(void)
+{
+    for (int type = 0; type < TYPES; type++)
+        if (devices[type].plugin.table) {
+            devices[type].instance.table->close(devices[type].instance.self);
+            device_unload(&devices[type]);
+        }
+}

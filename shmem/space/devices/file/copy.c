@@ -1,0 +1,72 @@
+/* Copies between a working file and one that is kept: see file.h. The kernel copies, or shares the
+ * blocks where the file system can (copy_file_range); where it cannot, bytes go through the mapping
+ * of the working file. Parts that have never been written are left out. */
+#include <errno.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "space/devices/file/file.h"
+
+/* One part between the mapping and the file that is kept. */
+static int copy_mapped(const struct file_pool *pool, int file, bool out, uint64_t at, uint64_t end)
+{
+    while (at < end) {
+        ssize_t moved = out ? pwrite(file, pool->base + at, end - at, (off_t)at)
+                            : pread(file, pool->base + at, end - at, (off_t)at);
+        if (moved < 0 && errno != EINTR)
+            return -errno;
+        if (!moved)
+            return -EIO; /* the file is shorter than it was */
+        at += moved > 0 ? (uint64_t)moved : 0;
+    }
+    return 0;
+}
+
+static int copy_part(const struct file_pool *pool, int file, bool out, uint64_t at, uint64_t end)
+{
+    off_t from = (off_t)at, to = (off_t)at;
+
+    while ((uint64_t)from < end) {
+        ssize_t moved = copy_file_range(out ? pool->fd : file, &from, out ? file : pool->fd, &to,
+                                        end - (uint64_t)from, 0);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved < 0 && (errno == ENOSPC || errno == EIO || errno == EDQUOT || errno == EFBIG))
+            return -errno;
+        if (moved <= 0)
+            return copy_mapped(pool, file, out, (uint64_t)from, end);
+    }
+    return 0;
+}
+
+/* Part by part of what `from` has data in. */
+static int copy_data(const struct file_pool *pool, int from, int file, bool out)
+{
+    uint64_t length = pool->length, at = 0;
+    int rc = 0;
+
+    while (at < length && !rc) {
+        off_t data = lseek(from, (off_t)at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            return 0;
+        if (data < 0) /* a file system that does not tell */
+            return copy_part(pool, file, out, at, length);
+        if ((uint64_t)data >= length)
+            return 0;
+        off_t hole = lseek(from, data, SEEK_HOLE);
+        uint64_t end = hole < 0 || (uint64_t)hole > length ? length : (uint64_t)hole;
+        rc = copy_part(pool, file, out, (uint64_t)data, end);
+        at = end;
+    }
+    return rc;
+}
+
+int sy_file_copy_out(const struct file_pool *pool, int file)
+{
+    return copy_data(pool, pool->fd, file, true);
+}
+
+int sy_file_copy_in(const struct file_pool *pool, int file)
+{
+    return copy_data(pool, file, file, false);
+}
