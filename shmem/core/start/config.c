@@ -124,6 +124,10 @@ static const struct sy_option rows[] = {
      "Who receives what arrives from PEs whose memory is not mapped: a thread that keeps out of the way "
      "while the program polls (auto), the same thread always (thread), or the program alone, so that a PE "
      "is served only while it is inside the library's routines (polling)"},
+    {"wait", SY_OPTION_CHOICE, 0, AT(config.wait), "auto", "auto|spin|yield|sleep", 0, 0, NULL,
+     "What a PE that waits does with its processor: look all the time (spin), look and let others run in "
+     "between (yield), sleep soon, as where PEs outnumber processors (sleep), or sleep soon only there, and "
+     "after a tenth of a second elsewhere (auto)"},
     {"statics", SY_OPTION_CHOICE, SY_OPTION_EARLY, AT(config.statics), "auto", "auto|remap|service", 0, 0,
      NULL,
      "How other PEs reach global and static variables: by remapping the program's data into shared "

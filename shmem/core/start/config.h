@@ -26,6 +26,7 @@ struct sy_config {
     bool barriers_flush;     /* SHMEM_BARRIERS_FLUSH */
     bool line_buffered;      /* SHMEM_LINE_BUFFERED: of stdout, where it is a pipe */
     int progress;            /* SHMEM_PROGRESS: enum sy_progress_mode */
+    int wait;                /* SHMEM_WAIT: enum sy_wait_mode */
     int statics;             /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
     bool check;              /* SHMEM_CHECK: argument checks */
     bool huge_pages;         /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: ask for them in the heap */
@@ -50,6 +51,7 @@ struct sy_config {
 #define SY_TEAMS_MOST 3000 /* of teams_max: the control window has room for them */
 
 enum sy_progress_mode { SY_PROGRESS_AUTO, SY_PROGRESS_THREAD, SY_PROGRESS_POLLING };
+enum sy_wait_mode { SY_WAIT_AUTO, SY_WAIT_SPIN, SY_WAIT_YIELD, SY_WAIT_SLEEP };
 enum sy_statics_mode { SY_STATICS_AUTO, SY_STATICS_REMAP, SY_STATICS_SERVICE };
 
 enum sy_barrier_algorithm {

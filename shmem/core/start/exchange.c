@@ -340,6 +340,15 @@ static int start_exchange_load(void)
     return load;
 }
 
+/* Whether waiting threads sleep soon: with more PEs than processors, and where SHMEM_WAIT says so.
+ * The log line of the load is about processors alone. */
+static bool start_exchange_crowded(int load)
+{
+    if (sy_config.wait == SY_WAIT_AUTO || sy_config.wait == SY_WAIT_YIELD)
+        return load > 1;
+    return sy_config.wait == SY_WAIT_SLEEP;
+}
+
 static bool start_exchange_anyone_shows(void)
 {
     for (int pe = 0; pe < sy_world.npes; pe++)
@@ -446,7 +455,7 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
         rc = start_exchange_check_settings(options, seconds, err);
     if (!rc) {
         host->load = start_exchange_load();
-        host->crowded = host->load > 1;
+        host->crowded = start_exchange_crowded(host->load);
         rc = start_exchange_addresses(host, pack, seconds, err);
     }
     free(cards);

@@ -167,13 +167,17 @@ static void wait_progress_event_mode(void)
 }
 
 /* Where PEs outnumber processors, threads that wait sleep on the descriptors too, so the transports
- * stay armed. The caller sets the timer. */
+ * stay armed; elsewhere while one has taken over, which it says before it arms them. The caller
+ * sets the timer. */
 static void wait_progress_watch_mode(void)
 {
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_stop(progress.loop, &progress.transport[i]);
-    if (!sy_wait_crowded())
+    if (!sy_wait_crowded() && !atomic_load(&waiting)) {
         wait_progress_disarm();
+        if (atomic_load(&waiting))
+            sy_progress_arm();
+    }
     progress.in_vain = 0;
     progress.beat_ns = FIRST_BEAT_NS;
 }

@@ -43,8 +43,9 @@ int sy_progress_arm(void);
  * say why. Does not return where the launcher ends the job. Any thread. */
 void sy_progress_hear_out(void) __attribute__((cold));
 
-/* Where PEs outnumber processors: a thread of the application begins or ends a wait, in which it
- * polls the transports or sleeps on their descriptors (sleep.h). Calls may be nested. */
+/* Where PEs outnumber processors, or a wait is long: a thread of the application begins or ends a
+ * wait, in which it polls the transports or sleeps on their descriptors (sleep.h). Calls may be
+ * nested. */
 void sy_progress_take_over(void);
 void sy_progress_hand_back(void);
 

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/wait/progress.h"
 #include "core/route/route.h"
@@ -9,6 +10,7 @@
 #include "core/wait/stall.h"
 #include "core/wait/wait.h"
 #include "core/memory/windows.h"
+#include "core/start/config.h"
 #include "core/start/world.h"
 #include "util/clock.h"
 
@@ -33,6 +35,21 @@
 #define YIELDING_NS            UINT64_C(1000000)
 #define YIELDING_TO_ARRIVAL_NS UINT64_C(30000)
 
+/* The same where every PE has a processor, which it then need not leave idle: nobody notices some
+ * microseconds more after a wait as long. */
+#define YIELDING_ALONE_NS UINT64_C(100000000)
+
+/* The same for a wait that has slept and been woken. */
+#define YIELDING_AGAIN_NS YIELDING_NS
+
+/* A sleep at whose end memory is looked at, where every PE has a processor: as short as a
+ * twenty-fourth of the thread's time on the processor allows. What a sleep costs there is measured,
+ * since it is 2 us on bare metal and ten times as much on a virtual machine. */
+#define SLEEPS_TO_COST      24
+#define SHORTEST_SLEEP_NS   UINT64_C(50000)
+#define SLEEPS_FOLLOW_NS    UINT64_C(500000) /* between two sleeps of one wait */
+#define USUAL_SLEEP_COST_NS UINT64_C(10000)
+
 /* Polls for each yield where every PE has a processor: only processes other than PEs gain by a
  * yield then, and it takes as long as a poll, during which arrivals go unnoticed. */
 #define POLLS_A_YIELD 8
@@ -42,9 +59,12 @@ const char sy_wait_inside[] = "a routine of the library";
 
 static struct {
     bool crowded;
+    int mode;              /* enum sy_wait_mode */
+    uint64_t sleeps_after; /* time since the first rest */
     uint64_t longest_sleep;
-    bool polls;      /* transports, while it waits */
-    bool takes_over; /* from the progress thread, and may sleep on the transports' descriptors */
+    bool polls;       /* transports, while it waits */
+    bool descriptors; /* transports have some, on which a waiting thread may sleep */
+    bool takes_over;  /* from the progress thread, as soon as it waits */
     bool by_arrival; /* all that other PEs write here comes through a transport with a descriptor */
     bool alone;      /* and no other thread of this PE ends a wait */
     unsigned polled; /* transports */
@@ -57,24 +77,36 @@ static void wait_find_transports(bool alone)
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *t = &sy_routes.transport[i];
         policy.polled += t->polled;
-        policy.takes_over |= policy.crowded && t->wait_fd >= 0;
+        policy.descriptors |= t->wait_fd >= 0;
         if (t->carries && t->wait_fd < 0)
             policy.by_arrival = false;
     }
+    policy.takes_over = policy.crowded && policy.descriptors;
     policy.alone = policy.by_arrival && alone;
     policy.polls = sy_hot.carries || policy.takes_over;
 }
 
-int sy_wait_open(bool crowded, bool alone, struct sy_error *err)
+static uint64_t wait_sleeps_after(void)
 {
+    if (policy.mode == SY_WAIT_SPIN || policy.mode == SY_WAIT_YIELD)
+        return UINT64_MAX;
+    if (!policy.crowded)
+        return YIELDING_ALONE_NS;
+    return policy.by_arrival ? YIELDING_TO_ARRIVAL_NS : YIELDING_NS;
+}
+
+int sy_wait_open(int mode, bool crowded, bool alone, struct sy_error *err)
+{
+    policy.mode = mode;
     policy.crowded = crowded;
     policy.longest_sleep = BLIND_SLEEP_A_PE_NS * (uint64_t)sy_world.node_size;
     if (policy.longest_sleep < LONGEST_BLIND_SLEEP_NS)
         policy.longest_sleep = LONGEST_BLIND_SLEEP_NS;
     wait_find_transports(alone);
+    policy.sleeps_after = wait_sleeps_after();
     /* Where data arrive through transports, a waiting thread helps them along early. */
     sy_wait_looks = policy.crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
-    return policy.takes_over ? sy_sleep_open(err) : 0;
+    return policy.descriptors ? sy_sleep_open(err) : 0;
 }
 
 bool sy_wait_crowded(void)
@@ -100,34 +132,83 @@ static _Thread_local uint64_t sleep_due;
 /* The last sleep ended by something that came, and nothing has been polled since. */
 static _Thread_local bool woken;
 
-/* The length of a sleep, which is taken only where others need the processor. Mapped memory changes
- * without a wake-up, so a sleep is a sixteenth of the wait so far and never adds more than that to
- * it. An arrival through a transport ends the sleep; its length matters only where something else
- * may end the wait. told: the descriptors tell of all that arrives. */
-static uint64_t wait_sleep_length(uint64_t waited, bool told)
-{
-    uint64_t length = policy.by_arrival && told ? waited : waited / 16;
+/* This thread has taken over from the progress thread because its wait is long. */
+static _Thread_local bool took_over;
 
-    if (policy.alone && told)
-        return LONGEST_SLEEP_NS;
+/* Processor time that a sleep of this thread takes, with the looks before it: a running mean; and
+ * the time and the processor time at the end of the last one. */
+static _Thread_local uint64_t sleep_cost = USUAL_SLEEP_COST_NS, slept_at, slept_at_cost;
+
+static uint64_t wait_processor_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* The length of a sleep at whose end memory is looked at. Mapped memory changes without a wake-up,
+ * so where others need the processor a sleep is a sixteenth of the wait so far and never adds more
+ * than that to it. */
+static uint64_t wait_blind_length(uint64_t waited)
+{
+    uint64_t length = waited / 16;
+
+    if (!policy.crowded) {
+        length = SLEEPS_TO_COST * sleep_cost;
+        length = length > SHORTEST_SLEEP_NS ? length : SHORTEST_SLEEP_NS;
+    }
     return length < policy.longest_sleep ? length : policy.longest_sleep;
 }
 
-/* Prepares a sleep. Transports poll when they are armed, and may move something without saying so,
- * such as a write into this PE's memory. So the sleep comes after one more look. */
-static void wait_sleep_briefly(uint64_t waited)
+/* An arrival through a transport ends the sleep; its length matters only where something else may
+ * end the wait. told: the descriptors tell of all that arrives. kept: this thread has taken over
+ * from the progress thread until its wait is over. Else that one may leave the transports to
+ * threads that poll while this one sleeps, and a message wakes nobody. */
+static uint64_t wait_sleep_length(uint64_t waited, bool told, bool kept)
 {
-    struct timespec t = {.tv_nsec = (long)wait_sleep_length(waited, false)};
+    if (!policy.by_arrival || !told)
+        return wait_blind_length(waited);
+    if (policy.alone && kept)
+        return LONGEST_SLEEP_NS;
+    return waited < policy.longest_sleep ? waited : policy.longest_sleep;
+}
 
-    if (!policy.takes_over) {
+static bool wait_sleep(uint64_t length, bool on_descriptors)
+{
+    struct timespec t = {.tv_nsec = (long)length};
+    bool follows = sy_clock_ns() - slept_at < SLEEPS_FOLLOW_NS;
+    uint64_t before = follows ? slept_at_cost : wait_processor_ns();
+    bool any = false;
+
+    if (on_descriptors)
+        any = sy_sleep_until_arrival(counted, length);
+    else
         nanosleep(&t, NULL);
+    slept_at = sy_clock_ns();
+    slept_at_cost = wait_processor_ns();
+    sleep_cost = (3 * sleep_cost + slept_at_cost - before) / 4;
+    return any;
+}
+
+/* Prepares a sleep. Transports poll when they are armed, and may move something without saying so,
+ * such as a write into this PE's memory. So the sleep comes after one more look. ends: sy_wait_over
+ * follows the wait. */
+static void wait_sleep_briefly(uint64_t waited, bool ends)
+{
+    if (!policy.descriptors) {
+        wait_sleep(wait_blind_length(waited), false);
         return;
+    }
+    if (ends && !policy.takes_over && !took_over) {
+        took_over = true;
+        sy_progress_take_over();
     }
     int done = sy_progress_arm();
     if (done > 0)
         moved_at = sy_clock_ns();
     else
-        sleep_due = wait_sleep_length(waited, done == 0);
+        sleep_due = wait_sleep_length(waited, done == 0, policy.crowded || took_over);
 }
 
 /* Takes the sleep that wait_sleep_briefly has prepared; false: there is none. */
@@ -138,7 +219,7 @@ static bool wait_sleep_taken(bool first)
     sleep_due = 0;
     if (!length || first)
         return false;
-    woken = sy_sleep_until_arrival(counted, length);
+    woken = wait_sleep(length, true);
     return true;
 }
 
@@ -160,14 +241,16 @@ static bool wait_yield_due(void)
 {
     static _Thread_local unsigned polls;
 
+    if (policy.mode == SY_WAIT_SPIN)
+        return false;
     return policy.crowded || !policy.polls || ++polls % POLLS_A_YIELD == 0;
 }
 
 /* Yields or sleeps as the age of the wait asks for. yielded: the transport has yielded already. */
-static void wait_give_way(uint64_t waited, bool yielded)
+static void wait_give_way(uint64_t waited, bool yielded, bool ends)
 {
-    if (policy.crowded && waited >= (policy.by_arrival ? YIELDING_TO_ARRIVAL_NS : YIELDING_NS))
-        wait_sleep_briefly(waited);
+    if (waited >= (took_over ? YIELDING_AGAIN_NS : policy.sleeps_after))
+        wait_sleep_briefly(waited, ends);
     else if (!yielded && wait_yield_due())
         sched_yield();
 }
@@ -206,7 +289,7 @@ static void wait_rest(uint64_t *since, const char *where)
         return;
     uint64_t idle = idle_for(*since, waited);
     if (!policy.polls || !still_polling(idle))
-        wait_give_way(idle, moved < 0);
+        wait_give_way(idle, moved < 0, true);
 }
 
 uint32_t sy_wait_rest(uint64_t *since, const char *where)
@@ -220,8 +303,9 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where)
 
 void sy_wait_rested(void)
 {
-    if (policy.takes_over)
+    if (policy.takes_over || took_over)
         sy_progress_hand_back();
+    took_over = false;
 }
 
 /* With one transport that is polled at all it is the caller's own. */
@@ -238,7 +322,7 @@ void sy_wait_rest_inside(uint64_t *since)
     else
         sy_progress_enter();
     if (!slept && moved <= 0 && !still_polling(waited))
-        wait_give_way(waited, moved < 0);
+        wait_give_way(waited, moved < 0, false);
     counted = sy_sleep_count();
 }
 
@@ -259,5 +343,6 @@ void sy_wait_missed(void)
     if (++misses < sy_wait_looks)
         return;
     misses = 0;
-    sched_yield();
+    if (policy.mode != SY_WAIT_SPIN)
+        sched_yield();
 }

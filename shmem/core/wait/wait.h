@@ -1,9 +1,10 @@
 /* How a thread waits for a word in memory to change: look again at once while the wait is young,
- * then give the processor away, then, with more PEs than processors, sleep. The first phase is
- * short there, because the PE that is waited for may need this processor. Where data arrive through
- * transports the thread polls them between its looks and sleeps on their descriptors until
- * something comes; where they change in mapped memory, for a small part of the time waited so far.
- */
+ * then give the processor away, then sleep: after 0.1 s, or early where PEs outnumber processors,
+ * because the PE that is waited for may need this one. Where data arrive through transports the
+ * thread polls them between its looks and sleeps on their descriptors until something comes. Mapped
+ * memory changes without a wake-up, since a store is all that a put is; there it sleeps for as long
+ * as its share of a processor asks, or for a small part of the time waited so far. SHMEM_WAIT has
+ * it do less. */
 #ifndef SY_CORE_WAIT_H
 #define SY_CORE_WAIT_H
 
@@ -34,9 +35,10 @@ extern const char sy_wait_inside[] SY_HIDDEN;
 /* Looks before a waiting thread begins to yield. Set by sy_wait_open. */
 extern uint32_t sy_wait_looks SY_HIDDEN;
 
-/* crowded: there are more PEs than processors for them. alone: no other thread of this PE ends what
+/* mode: enum sy_wait_mode (config.h). crowded: there are more PEs than processors for them, or
+ * waiting threads are to sleep as if there were. alone: no other thread of this PE ends what
  * one waits for, and transports are asked to tell of what arrives. After sy_routes_connect. */
-int sy_wait_open(bool crowded, bool alone, struct sy_error *err);
+int sy_wait_open(int mode, bool crowded, bool alone, struct sy_error *err);
 void sy_wait_close(void);
 
 /* As sy_wait_open was told. */

@@ -69,11 +69,14 @@ static void poll_keep_in_set(struct tcp_peer *peer)
     peer->hot = false;
 }
 
-/* A stream that becomes hot after `wakeful` has been cleared stays in the set. */
+/* The first poll after a sleep asks epoll, which has ended it. A stream that becomes hot after
+ * `wakeful` has been cleared stays in the set. */
 int sy_tcp_poll_sleeping(struct tcp *tcp, bool sleeps)
 {
     bool was_wakeful = atomic_exchange(&tcp->poll.wakeful, !sleeps);
 
+    if (sleeps && !tcp->host->crowded)
+        atomic_store_explicit(&tcp->poll.turns, 0, memory_order_relaxed);
     if (!sleeps || !was_wakeful)
         return 0;
     sy_tcp_poll_lock(tcp);
@@ -177,7 +180,8 @@ long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
         return -1;
     }
     unsigned streams = sy_engine_peers(&tcp->engine);
-    unsigned turn = tcp->poll.turns++;
+    unsigned turn = atomic_load_explicit(&tcp->poll.turns, memory_order_relaxed);
+    atomic_store_explicit(&tcp->poll.turns, turn + 1, memory_order_relaxed);
     bool all = turn % (streams > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0;
     bool hint = !expected && sy_tcp_hints_expected(tcp);
     if (all || hint)

@@ -19,7 +19,7 @@ struct tcp_poll {
     struct tcp_watches set;
     _Atomic bool lock;
     struct tcp_peer *hot[TCP_HOT];
-    unsigned turns;
+    _Atomic unsigned turns;              /* polls; under lock, but for those who begin it anew */
     _Atomic bool wakeful;                /* the progress thread does not sleep on the set */
     _Atomic(struct tcp_peer *) expected; /* by a thread that did not get the lock */
 };
