@@ -40,6 +40,7 @@ char *sy_spec_pack(const struct sy_spec *spec, size_t *length)
     spec_put_number(out, spec->npes);
     spec_put_number(out, (long)(spec->silence * 1000));
     spec_put_number(out, spec->binding);
+    spec_put_number(out, spec->cpus);
     spec_put_number(out, spec->report_bindings);
     spec_put_number(out, spec->merge_stderr);
     spec_put_number(out, spec->count);
@@ -135,6 +136,7 @@ bool sy_spec_unpack(struct sy_spec *spec, const char *bytes, size_t length)
     spec->npes = spec_get_number(&reader, SY_LAUNCH_PES_MAX);
     spec->silence = spec_get_number(&reader, INT_MAX) / 1000.;
     spec->binding = spec_get_number(&reader, SY_BINDINGS - 1);
+    spec->cpus = spec_get_number(&reader, INT_MAX);
     spec->report_bindings = spec_get_number(&reader, 1);
     spec->merge_stderr = spec_get_number(&reader, 1);
     spec->count = spec_get_count(&reader);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 enum sy_binding {
+    SY_BIND_SHARE, /* to a part of the processors for each PE, where PEs fit; else as NONE */
     SY_BIND_NONE,
     SY_BIND_HWTHREAD,
     SY_BIND_CORE,
@@ -35,6 +36,7 @@ struct sy_spec {
     int npes;       /* of the whole job */
     double silence; /* seconds without a word after which the other side is lost */
     int binding;    /* enum sy_binding */
+    int cpus;       /* processors that each PE needs; 0: not said */
     bool report_bindings, merge_stderr;
     int count; /* PEs of this host */
     struct sy_spec_pe *pe;

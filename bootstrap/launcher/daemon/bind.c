@@ -1,4 +1,4 @@
-/* Processors for PEs: see bind.h. hwloc is loaded only where the user asks for a binding, because
+/* Processors for PEs: see bind.h. hwloc is loaded only where the user asks for units, because
  * loading it takes longer than starting all PEs. */
 #include "bootstrap/launcher/daemon/bind.h"
 
@@ -11,7 +11,8 @@
 
 const char *sy_bind_name(int binding)
 {
-    static const char *const NAMES[SY_BINDINGS] = {"none", "hwthread", "core", "numa", "socket"};
+    static const char *const NAMES[SY_BINDINGS] = {"share", "none", "hwthread",
+                                                   "core",  "numa", "socket"};
 
     return NAMES[binding];
 }
@@ -33,6 +34,70 @@ const char *sy_bind_text(const cpu_set_t *set, char *text, size_t room)
         cpu = last;
     }
     return text;
+}
+
+/* Adds a processor to *order, and then those of the same core, as the kernel lists them ("0,64" or
+ * "0-1"). Returns whether it has any. */
+static bool bind_add_core(int cpu, cpu_set_t *left, int *order, int *count)
+{
+    char path[80];
+    int from, to, before = *count;
+    FILE *file;
+
+    order[(*count)++] = cpu;
+    CPU_CLR(cpu, left);
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    file = fopen(path, "re");
+    while (file && fscanf(file, "%d", &from) == 1) {
+        if (fscanf(file, "-%d", &to) != 1)
+            to = from;
+        for (; from <= to && from >= 0 && from < CPU_SETSIZE; from++) {
+            if (CPU_ISSET(from, left))
+                order[(*count)++] = from;
+            CPU_CLR(from, left);
+        }
+        if (fgetc(file) != ',')
+            break;
+    }
+    if (file)
+        fclose(file);
+    return *count - before > 1;
+}
+
+/* The processors of `allowed`, core by core. Where the first has a core for itself, all do. */
+static int bind_order(const cpu_set_t *allowed, int *order)
+{
+    cpu_set_t left = *allowed;
+    bool threads = true;
+    int count = 0;
+
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &left))
+            continue;
+        if (threads)
+            threads = bind_add_core(cpu, &left, order, &count);
+        else
+            order[count++] = cpu;
+    }
+    return count;
+}
+
+void sy_bind_share(struct sy_bind *bind, int pes, int least)
+{
+    int order[CPU_SETSIZE], count = 0;
+    cpu_set_t allowed;
+
+    memset(bind, 0, sizeof *bind);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        count = CPU_COUNT(&allowed);
+    if (pes < 2 || count / pes < (least > 1 ? least : 1))
+        return;
+    bind_order(&allowed, order);
+    bind->unit = sy_memory_zeroed((size_t)pes, sizeof *bind->unit);
+    bind->units = pes;
+    for (long pe = 0; pe < pes; pe++)
+        for (long i = pe * count / pes; i < (pe + 1) * count / pes; i++)
+            CPU_SET(order[i], &bind->unit[pe]);
 }
 
 void sy_bind_free(struct sy_bind *bind)

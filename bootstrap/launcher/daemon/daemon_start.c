@@ -132,6 +132,44 @@ static void daemon_start_drop_ready(struct ready *ready, int count)
     free(ready);
 }
 
+/* The processors that each PE needs: the user or OpenMP says so, for the program with most. */
+static int daemon_start_needs(const struct sy_daemon *daemon, const struct ready *ready)
+{
+    int most = daemon->spec->cpus;
+
+    for (int i = 0; i < daemon->spec->programs && !daemon->spec->cpus; i++) {
+        const char *threads = sy_environ_get(&ready[i].env, "OMP_NUM_THREADS");
+        int number = threads ? atoi(threads) : 1;
+
+        most = number > most ? number : most;
+    }
+    return most;
+}
+
+/* Shares for PEs that nobody has said to bind or not; none where PEs or their threads are too many,
+ * which is said where the user has given the number. */
+static void daemon_start_find_shares(struct sy_daemon *daemon, const struct ready *ready,
+                                     struct sy_bind *bind)
+{
+    int needs = daemon_start_needs(daemon, ready);
+    char text[300], where[128];
+    cpu_set_t all;
+    int n;
+
+    sy_bind_share(bind, daemon->count, needs);
+    CPU_ZERO(&all);
+    sched_getaffinity(0, sizeof all, &all);
+    if (bind->units || (long)daemon->spec->cpus * daemon->count <= CPU_COUNT(&all))
+        return;
+    n = snprintf(text, sizeof text,
+                 "--cpus-per-pe %d: %d PEs on host %s, where this job may use %d processor%s (%s): "
+                 "none is bound",
+                 daemon->spec->cpus, daemon->count, daemon->spec->host, CPU_COUNT(&all),
+                 CPU_COUNT(&all) == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where));
+    sy_daemon_tell(daemon, SY_DAEMON_SAY, daemon->spec->pe[0].pe, SY_SAY_OF_SHARING, text,
+                   (size_t)n);
+}
+
 static void daemon_start_report_binding(struct sy_daemon *daemon, int pe, const cpu_set_t *cpus,
                                         int unit, bool shared)
 {
@@ -147,6 +185,10 @@ static void daemon_start_report_binding(struct sy_daemon *daemon, int pe, const 
         sched_getaffinity(0, sizeof all, &all);
         n = snprintf(text, sizeof text, "PE %d on host %s is not bound: processors %s", pe,
                      daemon->spec->host, sy_bind_text(&all, where, sizeof where));
+    } else if (daemon->spec->binding == SY_BIND_SHARE) {
+        n = snprintf(text, sizeof text,
+                     "PE %d on host %s is bound to its share of the host: processors %s", pe,
+                     daemon->spec->host, sy_bind_text(cpus, where, sizeof where));
     } else {
         n = snprintf(text, sizeof text, "PE %d on host %s is bound to %s %d: processors %s%s", pe,
                      daemon->spec->host, sy_bind_name(daemon->spec->binding), unit,
@@ -236,7 +278,9 @@ static bool daemon_start_prepare(struct sy_daemon *daemon, struct ready *ready,
 
     if (!daemon_start_enough_descriptors(daemon) || !daemon_start_make_ready(daemon, ready))
         return false;
-    if (daemon->spec->binding != SY_BIND_NONE) {
+    if (daemon->spec->binding == SY_BIND_SHARE) {
+        daemon_start_find_shares(daemon, ready, bind);
+    } else if (daemon->spec->binding != SY_BIND_NONE) {
         char *why = sy_bind_find(bind, daemon->spec->binding);
 
         if (why) {
@@ -246,7 +290,7 @@ static bool daemon_start_prepare(struct sy_daemon *daemon, struct ready *ready,
             return false;
         }
     }
-    if (bind->units)
+    if (bind->units && daemon->spec->binding != SY_BIND_SHARE)
         daemon_start_warn_of_sharing(daemon, bind);
     rc = sy_guard_start(&daemon->guard, daemon->count);
     if (rc != 0)

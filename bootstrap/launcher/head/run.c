@@ -112,6 +112,14 @@ static int head_run_program_of(const struct sy_flags *flags, int pe)
     return program;
 }
 
+/* Cores and threads by number are what a share consists of. */
+static int head_run_binding(const struct sy_flags *flags)
+{
+    bool small = flags->binding == SY_BIND_CORE || flags->binding == SY_BIND_HWTHREAD;
+
+    return flags->cpus && small ? SY_BIND_SHARE : flags->binding;
+}
+
 static void head_run_fill_spec(struct sy_run *run, struct sy_node *node,
                                struct sy_spec_program *programs)
 {
@@ -121,7 +129,8 @@ static void head_run_fill_spec(struct sy_run *run, struct sy_node *node,
     spec->host = sy_memory_string(node->name);
     spec->npes = run->npes;
     spec->silence = flags->silence;
-    spec->binding = flags->binding;
+    spec->binding = head_run_binding(flags);
+    spec->cpus = flags->cpus;
     spec->report_bindings = flags->report_bindings;
     spec->merge_stderr = flags->merge_stderr;
     spec->programs = flags->apps;

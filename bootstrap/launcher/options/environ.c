@@ -46,7 +46,7 @@ static void environ_add(struct sy_environ *env, char *entry)
 }
 
 /* The place of a variable whose name has `length` characters, or NULL. */
-static char **environ_find(struct sy_environ *env, const char *name, size_t length)
+static char **environ_find(const struct sy_environ *env, const char *name, size_t length)
 {
     for (size_t i = 0; i < env->count; i++) {
         if (strncmp(env->list[i], name, length) == 0 && env->list[i][length] == '=')
@@ -74,6 +74,13 @@ void sy_environ_set(struct sy_environ *env, const char *name, const char *value)
 
     entry = sy_memory_text("%s=%s", name, value);
     environ_put(env, entry);
+}
+
+const char *sy_environ_get(const struct sy_environ *env, const char *name)
+{
+    char **place = environ_find(env, name, strlen(name));
+
+    return place ? *place + strlen(name) + 1 : NULL;
 }
 
 static void environ_leave_out(struct sy_environ *env, const char *pattern)

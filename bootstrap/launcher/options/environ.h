@@ -21,6 +21,9 @@ void sy_environ_build(struct sy_environ *env, bool bare, char *const *changes);
 /* Sets one variable. */
 void sy_environ_set(struct sy_environ *env, const char *name, const char *value);
 
+/* The value of a variable, or NULL. */
+const char *sy_environ_get(const struct sy_environ *env, const char *name);
+
 void sy_environ_free(struct sy_environ *env);
 
 /* Whether the variable of an entry NAME=VALUE has a name that matches. */

@@ -47,6 +47,7 @@ struct sy_flags {
     int per_host, most_per_host;
     bool cyclic, oversubscribe, skip_own_host;
     int binding; /* enum sy_binding */
+    int cpus;    /* for each PE; 0: not given */
     bool report_bindings;
     bool overload; /* PEs may share what they are bound to */
 

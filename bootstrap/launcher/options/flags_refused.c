@@ -13,8 +13,8 @@ static const struct {
      "these are parameters of Open MPI; the library's are variables, set by -x SHMEM_...=VALUE or "
      "in "
      "a file by --conf FILE; oshinfo lists them"},
-    {"cpus-per-task cpus-per-proc cpus-per-rank cpus-per-gpu threads-per-core threads",
-     "PEs are not given numbers of processors; --bind-to socket or numa lets each PE use several"},
+    {"cpus-per-gpu threads-per-core threads",
+     "--cpus-per-pe says how many processors each PE needs"},
     {"cpu-set cpu-list pe-list rankfile rf slot-list topo hint mem-bind membind gpu-bind "
      "accel-bind "
      "ntasks-per-core ntasks-per-socket ntasks-per-gpu npersocket sockets-per-node "

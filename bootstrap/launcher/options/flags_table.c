@@ -153,7 +153,7 @@ static int flags_table_take_number(struct sy_parser *parser)
     bool c = !strcmp(parser->option, "-c");
     if (parser->app->npes && c != parser->by_c)
         return sy_flags_wrong("-c is the number of PEs, as -n, so only one of them can be given; "
-                              "PEs are not given numbers of processors, but see --bind-to");
+                              "how many processors each PE needs is said by --cpus-per-pe");
     parser->by_c = c;
     parser->app->npes = (int)n;
     return -1;
@@ -192,7 +192,14 @@ static void flags_table_take_modifiers(struct sy_parser *parser, char *value)
 
     while ((colon = strrchr(value, ':'))) {
         size_t i = 0;
+        long cpus;
 
+        if (strncasecmp(colon + 1, "pe=", 3) == 0 &&
+            sy_parse_int(colon + 4, 1, SY_LAUNCH_PES_MAX, &cpus) == 0) {
+            parser->flags->cpus = (int)cpus;
+            *colon = '\0';
+            continue;
+        }
         while (i < sizeof KNOWN / sizeof *KNOWN && strcasecmp(colon + 1, KNOWN[i]) != 0)
             i++;
         if (i == sizeof KNOWN / sizeof *KNOWN)
@@ -418,7 +425,9 @@ const struct sy_flag sy_flag_rows[] = {
     COUNT("max-slots", most_per_host, "--max-slots N", "at most N PEs on any host"),
     SWITCH("skip-launch-node nolocal", skip_own_host, "--skip-launch-node", "no PEs on the host that oshrun runs on"),
     WORD("bind-to bind cpu-bind", flags_table_take_binding, "UNIT", "--bind-to UNIT",
-         "bind each PE to a core, socket, numa or hwthread (default: none)"),
+         "bind each PE to a core, socket, numa, hwthread or none (default: its share of the processors)"),
+    COUNT("cpus-per-pe cpus-per-task cpus-per-proc cpus-per-rank", cpus, "--cpus-per-pe N",
+          "processors, or threads, that each PE needs: it is bound to as many or more, or not at all"),
     CHOOSE("bind-to-core", binding, SY_BIND_CORE, NULL, NULL),
     CHOOSE("bind-to-socket", binding, SY_BIND_SOCKET, NULL, NULL),
     CHOOSE("bind-to-none", binding, SY_BIND_NONE, NULL, NULL),
