@@ -47,6 +47,7 @@ engine_sources = \
 	shmem/engine/apply.c shmem/engine/apply.h \
 	shmem/engine/calls.c \
 	shmem/engine/combine.c \
+	shmem/engine/device.c shmem/engine/device.h \
 	shmem/engine/engine.c shmem/engine/engine.h shmem/engine/issue.h \
 	shmem/engine/flush.c shmem/engine/flush.h \
 	shmem/engine/order.c \

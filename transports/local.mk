@@ -4,7 +4,8 @@ transport_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared \
 
 shm_sources = \
 	transports/shm/shm.c transports/shm/shm.h \
-	transports/shm/exchange.c transports/shm/exchange.h transports/shm/lead.c transports/shm/region.c transports/shm/service.c
+	transports/shm/exchange.c transports/shm/exchange.h transports/shm/late.c transports/shm/lead.c \
+	transports/shm/region.c transports/shm/service.c
 
 pkglib_LTLIBRARIES += transports/shm/shmem_transport_shm.la
 transports_shm_shmem_transport_shm_la_SOURCES = $(shm_sources) $(engine_sources)

@@ -126,6 +126,21 @@ struct sy_host {
     /* PEs for each processor that this PE may use, rounded up; known where `crowded` is, which is
      * said of more than 1. */
     int load;
+
+    /* Of this PE's regions that are a device's (SY_REGION_DEVICE), of which memory() is NULL:
+     * copies `length` bytes between `offset` of one and `local`, into the region or out of it; when
+     * it returns they are there, aligned elements whole. 0, or -EFAULT: there is no such region, or
+     * the range leaves it. May be NULL, as device_amo: then there are no such regions. */
+    int (*device_copy)(unsigned window, bool in, uint64_t offset, void *local, size_t length);
+
+    /* amo() on a word of such a region. -EFAULT, or -EOPNOTSUPP: the device cannot. */
+    int (*device_amo)(unsigned window, enum sy_amo_op op, uint64_t offset, size_t width,
+                      uint64_t operand, uint64_t compare, uint64_t *result);
 };
+
+/* Whether the core that has made a host knows of such regions. */
+#define SY_HOST_HAS_DEVICES(host)                                                                  \
+    ((host)->size >= offsetof(struct sy_host, device_amo) + sizeof(void (*)(void)) &&              \
+     (host)->device_copy && (host)->device_amo)
 
 #endif

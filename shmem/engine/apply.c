@@ -96,12 +96,13 @@ SY_ORDERED_ELSEWHERE int sy_apply_raise(struct sy_regions *regions, uint64_t hea
 /* ---- strided ---- */
 
 struct strided {
-    char *first;
+    char *first; /* NULL: in memory of a device */
     uint64_t block, blocks;
     int64_t stride;
 };
 
-/* The blocks lie between two ends, and all between them must be memory of the region. */
+/* The blocks lie between two ends, and all between them must be memory of the region, unless it is
+ * a device's. */
 static bool apply_find_blocks(const struct sy_regions *regions, const char *words,
                               struct strided *s)
 {
@@ -120,7 +121,13 @@ static bool apply_find_blocks(const struct sy_regions *regions, const char *word
         return false;
     char *lowest = sy_regions_find(regions, header, offset - before, span + s->block);
     s->first = lowest ? lowest + before : NULL;
-    return lowest != NULL;
+    return lowest || sy_device_is(regions, header);
+}
+
+/* How far block i is from the first. */
+static uint64_t apply_reach(const struct strided *s, uint64_t i)
+{
+    return i * (uint64_t)s->stride;
 }
 
 static bool apply_put_strided(const struct sy_regions *regions, const char *words,
@@ -130,7 +137,12 @@ static bool apply_put_strided(const struct sy_regions *regions, const char *word
 
     if (!apply_find_blocks(regions, words, &s))
         return false;
-    sy_apply_blocks(s.first, s.stride, payload, (ptrdiff_t)s.block, s.block, s.blocks);
+    for (uint64_t i = 0; i < s.blocks && !s.first; i++)
+        if (!sy_device_put(regions, sy_record_behind(sy_record_word(words), apply_reach(&s, i)),
+                           payload + i * s.block, s.block))
+            return false;
+    if (s.first)
+        sy_apply_blocks(s.first, s.stride, payload, (ptrdiff_t)s.block, s.block, s.blocks);
     return true;
 }
 
@@ -141,7 +153,12 @@ static bool apply_get_strided(const struct sy_regions *regions, const char *word
     if (!apply_find_blocks(regions, words, &s))
         return false;
     memset(reply + sy_record_padded(s.block * s.blocks) - 8, 0, 8);
-    sy_apply_blocks(reply, (ptrdiff_t)s.block, s.first, s.stride, s.block, s.blocks);
+    for (uint64_t i = 0; i < s.blocks && !s.first; i++)
+        if (!sy_device_get(regions, sy_record_behind(sy_record_word(words), apply_reach(&s, i)),
+                           reply + i * s.block, s.block))
+            return false;
+    if (s.first)
+        sy_apply_blocks(reply, (ptrdiff_t)s.block, s.first, s.stride, s.block, s.blocks);
     return true;
 }
 
@@ -152,9 +169,10 @@ bool sy_apply_put_long(const struct sy_regions *regions, const char *words, cons
     uint64_t header = sy_record_word(words), length = sy_record_data(words);
     char *to = sy_regions_find(regions, header, sy_record_offset(header), length);
 
-    if (to)
-        sy_apply_store(to, payload, (size_t)length);
-    return to;
+    if (!to)
+        return sy_device_put(regions, header, payload, (size_t)length);
+    sy_apply_store(to, payload, (size_t)length);
+    return true;
 }
 
 static bool apply_get(const struct sy_regions *regions, const char *words, char *reply)
@@ -162,9 +180,11 @@ static bool apply_get(const struct sy_regions *regions, const char *words, char 
     uint64_t header = sy_record_word(words), length = sy_record_data(words);
     const char *from = sy_regions_find(regions, header, sy_record_offset(header), length);
 
-    if (!from)
+    if (!from && !sy_device_is(regions, header))
         return false;
     memset(reply + sy_record_padded((size_t)length) - 8, 0, 8);
+    if (!from)
+        return sy_device_get(regions, header, reply, (size_t)length);
     sy_apply_load(reply, from, (size_t)length);
     return true;
 }
@@ -175,12 +195,13 @@ static bool apply_amo(const struct sy_regions *regions, const char *words, char 
     unsigned op = sy_record_op(header), width = 1u << sy_record_code(header);
     bool fetch = op >= SY_RECORD_AMO_FETCH, compares = (op & 7) == SY_AMO_CSWAP;
     char *at = sy_regions_find(regions, header, sy_record_offset(header), width);
-    uint64_t old;
+    uint64_t compare = compares ? sy_record_word(words + 16) : 0, old = 0;
 
-    if (!at || width < 4 || (uintptr_t)at % width)
+    if (at && width >= 4 && (uintptr_t)at % width == 0)
+        regions->host->amo((enum sy_amo_op)(op & 7), at, width, operand, compare,
+                           fetch ? &old : NULL);
+    else if (!sy_device_amo(regions, header, operand, compare, fetch ? &old : NULL))
         return false;
-    regions->host->amo((enum sy_amo_op)(op & 7), at, width, operand,
-                       compares ? sy_record_word(words + 16) : 0, fetch ? &old : NULL);
     if (fetch) {
         uint32_t narrow = (uint32_t)old;
         memset(reply, 0, 8);

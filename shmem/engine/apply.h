@@ -5,6 +5,7 @@
 #ifndef SY_ENGINE_APPLY_H
 #define SY_ENGINE_APPLY_H
 
+#include "engine/device.h"
 #include "engine/regions.h"
 
 #define SY_APPLY_STORE(TYPE)                                                                       \
@@ -43,7 +44,7 @@ SY_INLINE bool sy_apply_put(const struct sy_regions *regions, uint64_t header, c
     char *to = sy_regions_find(regions, header, sy_record_offset(header), UINT64_C(1) << code);
 
     if (SY_UNLIKELY(!to))
-        return false;
+        return sy_device_put(regions, header, from, (size_t)1 << code);
     sy_apply_store_element(to, from, code);
     return true;
 }
@@ -63,7 +64,7 @@ SY_INLINE bool sy_apply_update(const struct sy_regions *regions, uint64_t header
     char *at = sy_regions_find(regions, header, sy_record_offset(header), width);
 
     if (SY_UNLIKELY(!at || width < 4 || (uintptr_t)at % width))
-        return false;
+        return sy_device_amo(regions, header, sy_record_word(from), 0, NULL);
     regions->host->amo((enum sy_amo_op)(sy_record_op(header) & 7), at, width, sy_record_word(from),
                        0, NULL);
     return true;

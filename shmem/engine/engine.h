@@ -13,7 +13,7 @@
  * record.c    records: their format; rma.h writes them
  * pending.c   replies that are awaited
  * regions.c   where requests find their memory
- * apply.c     what requests do to it
+ * apply.c     what requests do to it; device.c: to memory that CPUs cannot load and store
  * message.h   all of it over transports that only carry messages: message_table.c, message_send.c,
  *             message_receive.c
  *

@@ -33,7 +33,7 @@ int sy_regions_check(const struct sy_host *host, const struct sy_region *region,
 {
     const uint64_t most = UINT64_C(1) << SY_RECORD_OFFSET_BITS;
 
-    if (region->kind == SY_REGION_DEVICE)
+    if (region->kind == SY_REGION_DEVICE && !SY_HOST_HAS_DEVICES(host))
         return host->fail(err, EOPNOTSUPP, "memory of a device, which no CPU here can serve");
     if (region->length > most)
         return host->fail(err, E2BIG, "%zu GiB of symmetric memory in one piece: messages reach %u",
@@ -66,6 +66,7 @@ static bool regions_enter_all(struct sy_regions *regions, unsigned index)
 
     if (host->window(index, &region) || !region.length)
         return true;
+    atomic_store(&regions->device[index], region.kind == SY_REGION_DEVICE);
     bool all = regions_enter(regions, regions->targets, host->pe, index, region.length);
     for (int pe = 0; pe < host->npes && regions->targets; pe++) {
         struct sy_place place = host->place(pe);
@@ -100,6 +101,7 @@ void sy_regions_attach(struct sy_regions *regions, unsigned index)
 void sy_regions_detach(struct sy_regions *regions, unsigned index)
 {
     pthread_mutex_lock(&regions->filling);
+    atomic_store(&regions->device[index], false);
     for (unsigned row = 0; row <= regions->targets && regions->found; row++)
         atomic_store_explicit(&regions->found[row * SY_RECORD_REGIONS + index], NULL,
                               memory_order_release);

@@ -30,6 +30,7 @@ struct sy_regions {
     pthread_mutex_t filling;
     _Atomic bool filled;
     bool serves_node;
+    _Atomic bool device[SY_RECORD_REGIONS]; /* this PE's is a device's: device.c */
 };
 
 /* A row for each PE of this node, or for this PE alone. They are filled at the first request, when
@@ -38,8 +39,8 @@ int sy_regions_open(struct sy_regions *regions, const struct sy_host *host, bool
                     struct sy_error *err);
 void sy_regions_close(struct sy_regions *regions);
 
-/* Whether a header can name all of a region; if not, -E2BIG with err, or -EOPNOTSUPP where CPUs
- * cannot serve it. */
+/* Whether a header can name all of a region; if not, -E2BIG with err, or -EOPNOTSUPP where it is a
+ * device's and the core has no copies. */
 int sy_regions_check(const struct sy_host *host, const struct sy_region *region,
                      struct sy_error *err);
 

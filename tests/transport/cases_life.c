@@ -184,11 +184,6 @@ void case_regions(void)
         use(round + 200);
     }
     CHECK(used >= 3, "only %d regions could be attached", used);
-    struct sy_region device = new_region(1 << 16, false);
-    device.kind = SY_REGION_DEVICE;
-    int rc = suite_attach(SUITE_LATE, &device, &err);
-    CHECK(rc == -EOPNOTSUPP, "memory of a device: %s", strerror(-rc));
-    free_region(&device);
 }
 
 /* Opened, used and closed several times in one process; nothing is left over. */

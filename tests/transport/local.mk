@@ -9,6 +9,7 @@ tests_transport_suite_SOURCES = \
 	tests/transport/cases_amo.c \
 	tests/transport/cases_order.c \
 	tests/transport/cases_load.c \
+	tests/transport/cases_device.c \
 	tests/transport/cases_life.c \
 	$(util_sources) $(engine_sources) $(message_sources) \
 	shmem/core/start/builtin.c \

@@ -122,7 +122,9 @@ static void *host_memory(int pe, unsigned window, uint64_t offset, size_t length
 {
     if (pe < 0 || pe >= suite.npes || window >= SY_REGIONS)
         return NULL;
-    char *base = pe == suite.pe ? suite.window[window].base : suite.mapped[pe][window];
+    char *base = suite.mapped[pe][window];
+    if (pe == suite.pe && suite.window[window].kind != SY_REGION_DEVICE)
+        base = suite.window[window].base;
     if (!base || offset > suite.window[window].length ||
         length > suite.window[window].length - offset)
         return NULL;
@@ -204,6 +206,8 @@ static struct sy_host host = {
     .threads = true,
     .rest = host_rest,
     .soon = host_soon,
+    .device_copy = suite_device_copy,
+    .device_amo = suite_device_amo,
 };
 
 /* ---- waiting ---- */

@@ -41,6 +41,7 @@
     X(passive)                                                                                     \
     X(threads)                                                                                     \
     X(regions)                                                                                     \
+    X(device)                                                                                      \
     X(idle)                                                                                        \
     X(raise)
 
@@ -59,7 +60,7 @@ enum {
     SUITE_HEAP = 0,     /* 16 MB */
     SUITE_CONTROL = 1,  /* 64 KB */
     SUITE_UNMAPPED = 2, /* 256 KB */
-    SUITE_LATE = 200,   /* the region of case `regions` */
+    SUITE_LATE = 200,   /* the region of cases `regions` and `device` */
     SUITE_GUARD = 65536 /* bytes before and behind each window that nobody may write */
 };
 
@@ -99,6 +100,12 @@ extern struct suite suite;
  * detaches it. Collective. */
 int suite_attach(unsigned index, const struct sy_region *region, struct sy_error *err);
 void suite_detach(unsigned index);
+
+/* cases_device.c: members of struct sy_host, for a region of kind DEVICE whose memory is elsewhere.
+ */
+int suite_device_copy(unsigned window, bool in, uint64_t offset, void *local, size_t length);
+int suite_device_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t width,
+                     uint64_t operand, uint64_t compare, uint64_t *result);
 
 /* main.c: memory of PE `pe`, made before the processes were. */
 char *suite_memory(int pe, unsigned window);

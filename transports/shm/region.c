@@ -2,7 +2,8 @@
  * PE. Of those that come later the key says where their file is, by process and descriptor: the PEs
  * of the node open it under /proc, which the kernel grants to who might trace the process, and
  * check that it is that file, and sealed. What is in no file, or not to be mapped, is reached
- * through the mailbox that its owner has had since the start (service.c). */
+ * through its owner's mailbox (service.c), of which the key says the same where there was none at
+ * the start (late.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,15 +15,6 @@
 
 #include "transports/shm/exchange.h"
 #include "util/memfd.h"
-
-/* What a PE tells of a region's file. */
-struct region_key {
-    int32_t process, fd; /* process 0: the region is not to be mapped */
-    uint64_t device, inode;
-    uint64_t offset, length;
-};
-
-_Static_assert(sizeof(struct region_key) <= SY_REGION_KEY, "a key has room for it");
 
 static bool region_is_mappable(const struct shm_state *shm, const struct sy_region *region)
 {
@@ -38,17 +30,17 @@ static int region_attach_early(struct shm_state *shm, unsigned index, struct sy_
     shm->region[index].early = true;
     if (shm->region[index].own.length && !shm->mailbox &&
         !region_is_mappable(shm, &shm->region[index].own))
-        return sy_shm_service_open(shm, err);
+        return sy_shm_service_open(shm, -1, err);
     return 0;
 }
 
 static int shm_region_write_key(struct shm_state *shm, const struct sy_region *region, void *key,
                                 struct sy_error *err)
 {
-    struct region_key where = {.process = getpid(),
-                               .fd = region->fd,
-                               .offset = region->fd_offset,
-                               .length = region->length};
+    struct shm_key where = {.process = getpid(),
+                            .fd = region->fd,
+                            .offset = region->fd_offset,
+                            .length = region->length};
     struct stat file;
 
     if (fstat(region->fd, &file))
@@ -67,23 +59,36 @@ int sy_shm_region_attach(void *self, unsigned index, const struct sy_region *reg
 
     if (rc)
         return rc;
-    if (index >= SY_REGIONS || room < sizeof(struct region_key))
+    if (index >= SY_REGIONS || room < sizeof(struct shm_key))
         return shm->host->fail(err, E2BIG, "there is no region %u", index);
     shm->region[index] = (struct shm_region){.own = *region, .attached = true};
     if (!shm->peer)
         return region_attach_early(shm, index, err);
     if (region_is_mappable(shm, region))
         return shm_region_write_key(shm, region, key, err);
-    if (!region->length || shm->mailbox)
+    if (!region->length || (shm->mailbox && shm->late.bell < 0))
         return 0;
-    shm->region[index].attached = false;
-    return shm->host->fail(err, EOPNOTSUPP,
-                           "memory that is in no file, and this PE has been started without a "
-                           "mailbox (SHMEM_SHM_MAP=0 gives it one)");
+    rc = shm->mailbox ? 0 : sy_shm_late_open(shm, err);
+    if (!rc)
+        rc = sy_shm_late_key(shm, key, err);
+    shm->region[index].attached = rc > 0;
+    return rc;
+}
+
+int sy_shm_open_there(struct shm_state *shm, const struct shm_key *key, int fd, int flags, int pe,
+                      struct sy_error *err)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", key->process, fd);
+    int here = open(path, flags | O_CLOEXEC);
+    if (here < 0)
+        shm->host->fail(err, errno, "%s, which is PE %d's: %s", path, pe, strerror(errno));
+    return here;
 }
 
 /* What is wrong with the file, or NULL. */
-static const char *region_judge(const struct region_key *key, int fd)
+static const char *region_judge(const struct shm_key *key, int fd)
 {
     struct stat file;
 
@@ -97,25 +102,24 @@ static const char *region_judge(const struct region_key *key, int fd)
 }
 
 /* The region of a PE, or NULL with err. */
-static char *region_map(struct shm_state *shm, const struct region_key *key, int pe,
+static char *region_map(struct shm_state *shm, const struct shm_key *key, int pe,
                         struct sy_error *err)
 {
-    char path[64];
     void *map = MAP_FAILED;
+    int fd = sy_shm_open_there(shm, key, key->fd, O_RDWR, pe, err);
 
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", key->process, key->fd);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    const char *why = fd < 0 ? strerror(errno) : region_judge(key, fd);
+    if (fd < 0)
+        return NULL;
+    const char *why = region_judge(key, fd);
     if (!why) {
         map = mmap(NULL, key->length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
                    (off_t)key->offset);
         why = map == MAP_FAILED ? strerror(errno) : NULL;
     }
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     if (why) {
-        shm->host->fail(err, EACCES, "the file of %llu bytes of PE %d, %s: %s",
-                        (unsigned long long)key->length, pe, path, why);
+        shm->host->fail(err, EACCES, "the file of %llu bytes of PE %d: %s",
+                        (unsigned long long)key->length, pe, why);
         return NULL;
     }
     madvise(map, key->length, MADV_DONTDUMP);
@@ -135,14 +139,15 @@ int sy_shm_region_connect(void *self, unsigned index, const void *keys, size_t s
     if (!region->map)
         return shm->host->fail(err, ENOMEM, "no memory for %d PEs of this node", shm->node_size);
     for (int i = 0; i < shm->node_size; i++) {
-        struct region_key key;
-        const struct shm_peer *peer = &shm->peer[i];
+        struct shm_key key;
+        struct shm_peer *peer = &shm->peer[i];
         memcpy(&key, (const char *)keys + (size_t)peer->pe * stride, sizeof key);
         if (peer->pe == shm->host->pe || !peer->known || !key.process ||
-            key.length != region->own.length)
+            (!key.bell_inode && key.length != region->own.length))
             continue;
-        region->map[i] = region_map(shm, &key, peer->pe, err);
-        if (!region->map[i])
+        if (!key.bell_inode)
+            region->map[i] = region_map(shm, &key, peer->pe, err);
+        if (key.bell_inode ? sy_shm_late_meet(shm, peer, &key, err) : !region->map[i])
             return -EACCES;
     }
     return 0;

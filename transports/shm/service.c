@@ -23,7 +23,8 @@
 #include "util/memfd.h"
 
 #define SLOTS 16
-#define CHUNK 8192 /* bytes of data a request */
+#define CHUNK (64 << 10) /* bytes of data a request; pages that none uses cost nothing */
+#define AHEAD 4          /* requests of a transfer that are under way at a time */
 
 enum slot_state { FREE, TAKEN, READY, SERVED, DONE };
 
@@ -45,28 +46,28 @@ size_t sy_shm_mailbox_size(void)
 
 /* ---- owner ---- */
 
-int sy_shm_service_open(struct shm_state *shm, struct sy_error *err)
+int sy_shm_service_open(struct shm_state *shm, int bell, struct sy_error *err)
 {
     void *box = MAP_FAILED;
-    int fd = sy_memfd_create("openshmem-mailbox"), bell = -1;
+    int fd = sy_memfd_create("openshmem-mailbox");
 
     errno = fd < 0 ? -fd : 0;
     if (fd >= 0 && !ftruncate(fd, sizeof(struct shm_mailbox)) && !sy_memfd_seal(fd))
         box = mmap(NULL, sizeof(struct shm_mailbox), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (box != MAP_FAILED)
+    if (box != MAP_FAILED && bell < 0)
         bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (bell < 0) {
+    if (box == MAP_FAILED || bell < 0) {
         int code = errno;
         if (box != MAP_FAILED)
             munmap(box, sizeof(struct shm_mailbox));
         if (fd >= 0)
             close(fd);
-        return shm->host->fail(err, code, "a mailbox for static variables: %s%s", strerror(code),
-                               sy_denied_hint(code));
+        return shm->host->fail(err, code, "a mailbox for memory that is not mapped: %s%s",
+                               strerror(code), sy_denied_hint(code));
     }
-    shm->mailbox = box;
     shm->mailbox_fd = fd;
     shm->doorbell = bell;
+    shm->mailbox = box;
     return 0;
 }
 
@@ -100,16 +101,17 @@ static uint32_t service_apply(struct shm_state *shm, struct slot *slot)
 
 int sy_shm_service_progress(struct shm_state *shm)
 {
-    uint64_t rings;
+    struct shm_mailbox *box = shm->mailbox;
+    uint64_t rings[64];
     int served = 0;
 
-    if (!shm->mailbox)
+    if (!box)
         return 0;
     /* The doorbell is emptied before the slots are read: a request that comes later rings again. */
-    if (read(shm->doorbell, &rings, sizeof rings) < 0 && errno != EAGAIN)
+    if (read(shm->doorbell, rings, sizeof rings) < 0 && errno != EAGAIN)
         return 0;
     for (int i = 0; i < SLOTS; i++) {
-        struct slot *slot = &shm->mailbox->slot[i];
+        struct slot *slot = &box->slot[i];
         uint32_t ready = READY;
         if (!atomic_compare_exchange_strong_explicit(&slot->state, &ready, SERVED,
                                                      memory_order_acquire, memory_order_relaxed))
@@ -126,8 +128,8 @@ int sy_shm_service_progress(struct shm_state *shm)
 /* ---- requester ---- */
 
 /* Takes a free slot. None free means that many requests are under way, which end without this PE,
- * so waiting here is safe; this PE serves others meanwhile. */
-static struct slot *service_take(struct shm_state *shm, struct shm_mailbox *box)
+ * so waiting here is safe for who has none; this PE serves others meanwhile. NULL: not waited. */
+static struct slot *service_take(struct shm_state *shm, struct shm_mailbox *box, bool wait)
 {
     for (;;) {
         for (int i = 0; i < SLOTS; i++) {
@@ -136,13 +138,15 @@ static struct slot *service_take(struct shm_state *shm, struct shm_mailbox *box)
                                                         memory_order_acquire, memory_order_relaxed))
                 return &box->slot[i];
         }
+        if (!wait)
+            return NULL;
         sy_shm_service_progress(shm);
         sched_yield();
     }
 }
 
-/* Hands a filled slot over and waits for the answer, an errno value. */
-static uint32_t service_ask(struct shm_state *shm, struct shm_peer *peer, struct slot *slot)
+/* Hands a filled slot over. */
+static void service_ask(struct shm_state *shm, struct shm_peer *peer, struct slot *slot)
 {
     const uint64_t one = 1;
 
@@ -150,6 +154,11 @@ static uint32_t service_ask(struct shm_state *shm, struct shm_peer *peer, struct
     atomic_store_explicit(&slot->state, READY, memory_order_release);
     while (write(peer->doorbell, &one, sizeof one) < 0 && errno == EINTR)
         ;
+}
+
+/* Waits for the answer, an errno value. */
+static uint32_t service_await(struct shm_state *shm, struct slot *slot)
+{
     while (atomic_load_explicit(&slot->state, memory_order_acquire) != DONE) {
         sy_shm_service_progress(shm);
         sched_yield();
@@ -167,29 +176,57 @@ static uint64_t service_place(unsigned region, uint64_t offset)
     return sy_record(0, 0, SY_RECORD_TARGET_SELF, region, offset);
 }
 
-/* A transfer, in chunks. Chunks begin at multiples of CHUNK from an aligned start, so no aligned
- * element is divided. */
+/* A chunk that is under way. */
+struct chunk {
+    struct slot *slot;
+    char *local;
+    size_t length;
+};
+
+static void service_begin_chunk(struct shm_state *shm, struct shm_peer *peer,
+                                const struct chunk *chunk, uint64_t place, enum sy_record_op op)
+{
+    sy_rma_write_long(chunk->slot->words, place, op, chunk->length);
+    if (op == SY_RECORD_PUT_LONG)
+        memcpy(chunk->slot->data, chunk->local, chunk->length);
+    service_ask(shm, peer, chunk->slot);
+}
+
+static uint32_t service_end_chunk(struct shm_state *shm, const struct chunk *chunk,
+                                  enum sy_record_op op)
+{
+    uint32_t answer = service_await(shm, chunk->slot);
+
+    if (op == SY_RECORD_GET_LONG && !answer)
+        memcpy(chunk->local, chunk->slot->data, chunk->length);
+    service_give_back(chunk->slot);
+    sy_count_shared(&shm->moved, chunk->length);
+    return answer;
+}
+
+/* A transfer, in chunks: some are copied here while the owner copies others. Chunks begin at
+ * multiples of CHUNK from an aligned start, so no aligned element is divided. Who has a slot does
+ * not wait for another one, which those that have it may do too. */
 static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
                             const struct sy_transfer *t, enum sy_record_op op)
 {
-    char *local = t->local;
-    uint64_t offset = t->offset;
-    uint32_t answer = (offset + t->length) >> SY_RECORD_OFFSET_BITS ? EFBIG : 0;
+    uint32_t answer = (t->offset + t->length) >> SY_RECORD_OFFSET_BITS ? EFBIG : 0;
+    struct chunk chunk[AHEAD];
+    unsigned begun = 0, ended = 0;
 
-    for (size_t left = t->length; left && !answer;) {
-        struct slot *slot = service_take(shm, peer->mailbox);
-        size_t length = CHUNK - offset % 16 < left ? CHUNK - offset % 16 : left;
-        sy_rma_write_long(slot->words, service_place(t->window, offset), op, length);
-        if (op == SY_RECORD_PUT_LONG)
-            memcpy(slot->data, local, length);
-        answer = service_ask(shm, peer, slot);
-        if (op == SY_RECORD_GET_LONG && !answer)
-            memcpy(local, slot->data, length);
-        service_give_back(slot);
-        sy_count_shared(&shm->moved, length);
-        offset += length;
-        local += length;
-        left -= length;
+    for (size_t done = 0; (done < t->length && !answer) || ended < begun;) {
+        bool more = done < t->length && !answer && begun - ended < AHEAD;
+        struct slot *slot = more ? service_take(shm, peer->mailbox, begun == ended) : NULL;
+        if (!slot) {
+            uint32_t last = service_end_chunk(shm, &chunk[ended++ % AHEAD], op);
+            answer = answer ? answer : last;
+            continue;
+        }
+        struct chunk *next = &chunk[begun++ % AHEAD];
+        size_t most = CHUNK - (t->offset + done) % 16, left = t->length - done;
+        *next = (struct chunk){slot, (char *)t->local + done, left < most ? left : most};
+        service_begin_chunk(shm, peer, next, service_place(t->window, t->offset + done), op);
+        done += next->length;
     }
     return -(int)answer;
 }
@@ -206,10 +243,11 @@ int sy_shm_service_get(struct shm_state *shm, struct shm_peer *peer, const struc
 
 int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struct sy_amo *a)
 {
-    struct slot *slot = service_take(shm, peer->mailbox);
+    struct slot *slot = service_take(shm, peer->mailbox, true);
 
     sy_rma_write_amo(slot->words, service_place(a->window, a->offset), a, a->result);
-    uint32_t answer = service_ask(shm, peer, slot);
+    service_ask(shm, peer, slot);
+    uint32_t answer = service_await(shm, slot);
     if (!answer && a->result)
         memcpy(a->result, slot->data, a->width);
     service_give_back(slot);

@@ -42,6 +42,7 @@ static int shm_open_plugin(const struct sy_host *host, const struct sy_instance 
                               .serving = PTHREAD_MUTEX_INITIALIZER,
                               .listener = -1,
                               .mailbox_fd = -1,
+                              .late.bell = -1,
                               .doorbell = -1};
     int rc = sy_shm_listen(shm, err);
     if (rc)
@@ -55,6 +56,7 @@ static void shm_close(void *self)
 {
     struct shm_state *shm = self;
 
+    sy_shm_late_stop(shm);
     sy_shm_regions_close(shm);
     sy_shm_unmap(shm);
     sy_shm_service_close(shm);
@@ -133,6 +135,12 @@ static void *shm_pointer(void *self, int pe, unsigned window)
     return peer->map + peer->record.offset[window];
 }
 
+/* Whether a window is in the files of the exchange. */
+static bool shm_is_early(const struct shm_state *shm, unsigned window)
+{
+    return window < SY_REGIONS && shm->region[window].early;
+}
+
 static int shm_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                    unsigned flags)
 {
@@ -140,7 +148,7 @@ static int shm_put(void *self, struct sy_transport_ctx *ctx, const struct sy_tra
     struct shm_peer *peer = sy_shm_peer_of(shm, t->pe);
 
     (void)ctx, (void)flags;
-    if (peer && peer->file >= 0)
+    if (peer && peer->file >= 0 && shm_is_early(shm, t->window))
         return sy_shm_first_put(shm, t);
     return peer && peer->mailbox ? sy_shm_service_put(shm, peer, t) : -EOPNOTSUPP;
 }
@@ -152,7 +160,7 @@ static int shm_get(void *self, struct sy_transport_ctx *ctx, const struct sy_tra
     struct shm_peer *peer = sy_shm_peer_of(shm, t->pe);
 
     (void)ctx, (void)flags;
-    if (peer && peer->file >= 0)
+    if (peer && peer->file >= 0 && shm_is_early(shm, t->window))
         return sy_shm_first_get(shm, t);
     return peer && peer->mailbox ? sy_shm_service_get(shm, peer, t) : -EOPNOTSUPP;
 }
@@ -163,7 +171,7 @@ static int shm_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo
     struct shm_peer *peer = sy_shm_peer_of(shm, a->pe);
 
     (void)ctx, (void)flags;
-    if (peer && peer->file >= 0)
+    if (peer && peer->file >= 0 && shm_is_early(shm, a->window))
         return sy_shm_first_amo(shm, a);
     return peer && peer->mailbox ? sy_shm_service_amo(shm, peer, a) : -EOPNOTSUPP;
 }
@@ -172,7 +180,7 @@ static int shm_wait_fd(void *self)
 {
     const struct shm_state *shm = self;
 
-    return shm->doorbell;
+    return shm->late.bell < 0 ? shm->doorbell : -1;
 }
 
 static int shm_progress(void *self, unsigned flags)

@@ -4,7 +4,8 @@
  * exchange.c hands the PEs' files round over a UNIX socket and maps them; lead.c is the part of the
  *            PE that gathers them
  * region.c   regions that come and go after the exchange
- * service.c  reaches windows that cannot be mapped through a mailbox that their owner serves */
+ * service.c  reaches windows that cannot be mapped through a mailbox that their owner serves
+ * late.c     a mailbox that is first needed after the exchange */
 #ifndef SY_TRANSPORTS_SHM_H
 #define SY_TRANSPORTS_SHM_H
 
@@ -64,7 +65,12 @@ struct shm_state {
     uint64_t stride, files_length;
     /* this PE's own service, when some window of it is in no file */
     int mailbox_fd, doorbell;
-    struct shm_mailbox *mailbox;
+    struct shm_mailbox *_Atomic mailbox;
+    struct {
+        pthread_t thread;
+        int bell; /* the doorbell's other end; -1: the mailbox, if any, is of the exchange */
+        _Atomic bool ending;
+    } late;
     struct sy_regions regions;
     pthread_mutex_t serving;                            /* held while a request is applied */
     _Atomic uint64_t asked, moved, served, mapped_late; /* shm.c has the rows; by any thread */
@@ -80,6 +86,29 @@ void sy_shm_unmap(struct shm_state *shm);
  * line says why. */
 void sy_shm_map_late(struct shm_state *shm, struct shm_peer *peer);
 
+/* What a PE tells of a region: where its file is, or the mailbox by which it is reached. */
+struct shm_key {
+    int32_t process, fd; /* process 0: the region is not to be mapped */
+    uint64_t device, inode;
+    uint64_t offset, length;
+    uint64_t bell_inode; /* `fd` is a mailbox; 0: it is the region's file */
+    int32_t bell, unused;
+};
+
+_Static_assert(sizeof(struct shm_key) <= SY_REGION_KEY, "a key has room for it");
+
+/* Opens what a key says PE pe has open as `fd`, for reading and writing or as `flags` say: a
+ * descriptor, or -1 with err. */
+int sy_shm_open_there(struct shm_state *shm, const struct shm_key *key, int fd, int flags, int pe,
+                      struct sy_error *err);
+
+/* late.c: the mailbox and who serves it. key: what others need to find it. */
+int sy_shm_late_open(struct shm_state *shm, struct sy_error *err);
+int sy_shm_late_key(struct shm_state *shm, struct shm_key *key, struct sy_error *err);
+int sy_shm_late_meet(struct shm_state *shm, struct shm_peer *peer, const struct shm_key *key,
+                     struct sy_error *err);
+void sy_shm_late_stop(struct shm_state *shm);
+
 /* region.c: the members of the table */
 int sy_shm_region_attach(void *self, unsigned index, const struct sy_region *region, void *key,
                          size_t room, struct sy_error *err);
@@ -90,7 +119,9 @@ void sy_shm_regions_close(struct shm_state *shm);
 
 /* service.c */
 size_t sy_shm_mailbox_size(void);
-int sy_shm_service_open(struct shm_state *shm, struct sy_error *err);
+
+/* bell: its read end, or -1: a new one. */
+int sy_shm_service_open(struct shm_state *shm, int bell, struct sy_error *err);
 void sy_shm_service_close(struct shm_state *shm);
 int sy_shm_service_progress(struct shm_state *shm);
 int sy_shm_service_put(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t);

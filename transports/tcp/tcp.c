@@ -197,6 +197,10 @@ static int tcp_region_attach(void *self, unsigned index, const struct sy_region 
     struct tcp *tcp = self;
 
     (void)index, (void)key, (void)room;
+    if (region->kind == SY_REGION_DEVICE && sy_tcp_uses_node_endpoints(tcp))
+        return tcp->host->fail(err, EOPNOTSUPP,
+                               "memory of a device is reached at its own PE only, and connections "
+                               "end at one PE of each node (SHMEM_TCP_ENDPOINTS=direct)");
     return sy_regions_check(tcp->host, region, err);
 }
 

@@ -24,6 +24,15 @@ pkglib_LTLIBRARIES += shmem/space/devices/user/shmem_device_user.la
 shmem_space_devices_user_shmem_device_user_la_SOURCES = $(user_device_sources)
 shmem_space_devices_user_shmem_device_user_la_LDFLAGS = $(device_ldflags)
 
+opencl_device_sources = \
+	shmem/space/devices/opencl/library.c \
+	shmem/space/devices/opencl/opencl.c shmem/space/devices/opencl/opencl.h
+pkglib_LTLIBRARIES += shmem/space/devices/opencl/shmem_device_opencl.la
+shmem_space_devices_opencl_shmem_device_opencl_la_SOURCES = $(opencl_device_sources)
+shmem_space_devices_opencl_shmem_device_opencl_la_LDFLAGS = $(device_ldflags)
+shmem_space_devices_opencl_shmem_device_opencl_la_LIBADD = -ldl
+
 # What the static library has of them.
-device_builtin_sources = $(host_device_sources) $(file_device_sources) $(user_device_sources)
-device_builtins = X(device, host) X(device, file) X(device, user)
+device_builtin_sources = $(host_device_sources) $(file_device_sources) $(user_device_sources) \
+	$(opencl_device_sources)
+device_builtins = X(device, host) X(device, file) X(device, user) X(device, opencl)

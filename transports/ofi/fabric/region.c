@@ -14,6 +14,9 @@
 /* What a key has: as far as the provider wants them. */
 enum { PART_KEY = 1, PART_BASE = 2 };
 
+/* The key of memory that no provider moves data to, of a device: its last byte is not 0. */
+static const char by_message[2 * sizeof(uint64_t) + 1] = {[2 * sizeof(uint64_t)] = 1};
+
 unsigned sy_ofi_key_parts(const struct ofi_state *ofi)
 {
     return (ofi->traits.prov_key ? PART_KEY : 0u) | (ofi->traits.virt_addr ? PART_BASE : 0u);
@@ -84,6 +87,10 @@ int sy_ofi_region_attach(void *self, unsigned index, const struct sy_region *reg
         return ofi->host->fail(err, E2BIG, "there is no region %u", index);
     if (!region->length || !ofi->traits.rma)
         return 0;
+    if (region->kind == SY_REGION_DEVICE && room < sizeof by_message)
+        return ofi->host->fail(err, E2BIG, "a key of %zu bytes has no room", sizeof by_message);
+    if (region->kind == SY_REGION_DEVICE)
+        return (int)((char *)mempcpy(key, by_message, sizeof by_message) - (char *)key);
     rc = region_register(ofi, index, region, err);
     return rc ? rc : region_write_key(ofi, index, key);
 }
@@ -157,11 +164,12 @@ int sy_ofi_region_connect(void *self, unsigned index, const void *keys, size_t s
     if (!remote)
         return ofi->host->fail(err, ENOMEM, "no memory for %zu keys of memory", npes);
     for (size_t pe = 0; pe < npes; pe++) {
-        char key[sizeof none] = "";
+        char key[sizeof by_message] = "";
         if (keys)
             memcpy(key, (const char *)keys + pe * stride,
                    stride < sizeof key ? stride : sizeof key);
-        if (!ofi->peer[pe].known || (ofi->peer[pe].parts && !memcmp(key, none, sizeof none)))
+        if (!ofi->peer[pe].known || key[sizeof none] ||
+            (ofi->peer[pe].parts && !memcmp(key, none, sizeof none)))
             continue;
         int rc = region_meet(ofi, (int)pe, index, key, &remote[pe]);
         if (rc) {

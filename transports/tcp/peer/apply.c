@@ -1,5 +1,6 @@
 /* Records that have come: requests are applied by the engine, replies go where they were asked for.
  * Every record comes from another process, so all that it says is checked. Under the poll lock. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "transports/tcp/tcp.h"
@@ -19,12 +20,11 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t leng
 
     if (!sy_tcp_queue_has_segment(queue))
         return "it asks for more long replies at a time than agreed";
-    if (sy_record_op(header) == SY_RECORD_GET_LONG) {
+    if (sy_record_op(header) == SY_RECORD_GET_LONG)
         from = sy_regions_find(regions, header, sy_record_offset(header), length);
-        why = from ? NULL : sy_apply_outside;
-    } else {
+    if (!from) {
         from = copy = malloc(sy_record_padded(length));
-        why = copy ? sy_apply(regions, at, NULL, copy) : "there is no memory for a strided reply";
+        why = copy ? sy_apply(regions, at, NULL, copy) : "there is no memory for a long reply";
     }
     if (why)
         free(copy);
@@ -57,6 +57,19 @@ static const char *apply_one(struct tcp_peer *peer, const char *at)
 
 /* ---- requests ---- */
 
+/* Where a payload is received for memory of a device, which gets it when all of it has come: the
+ * next one of the stream is in the kernel's buffer meanwhile. NULL: it is for no such memory. */
+static char *apply_bounce(struct tcp_peer *peer, uint64_t header, size_t length)
+{
+    if (!sy_device_is(&peer->tcp->regions, header) || length > SY_RECORD_CHUNK)
+        return NULL;
+    if (!peer->bounce)
+        peer->bounce = malloc(SY_RECORD_CHUNK);
+    peer->bounced = length;
+    peer->bounce_header = header;
+    return peer->bounce;
+}
+
 /* A put whose payload has come only in part: what is there is stored, the rest will be received in
  * place. */
 static size_t apply_begin_payload(struct tcp_peer *peer, const char *from, size_t have,
@@ -66,6 +79,9 @@ static size_t apply_begin_payload(struct tcp_peer *peer, const char *from, size_
     size_t length = (size_t)sy_record_data(from), bytes = 16 + sy_record_padded(length);
     char *to = sy_regions_find(&peer->tcp->regions, header, sy_record_offset(header), length);
 
+    peer->bounced = 0;
+    if (!to)
+        to = apply_bounce(peer, header, length);
     if (!to || bytes > frame_left) {
         *why = to ? crosses : sy_apply_outside;
         return 0;
@@ -147,11 +163,16 @@ static bool apply_other(struct tcp_peer *peer, const char *at, const char **why)
 
 void sy_tcp_apply_placed(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes)
 {
-    if (channel == TCP_REPLIES)
-        sy_pending_took(&sy_tcp_peer_with(stream)->requests.pending, bytes,
-                        &stream->got[TCP_REPLIES]);
-    else
-        apply_count(stream, bytes);
+    struct tcp_peer *peer = sy_tcp_peer_with(stream);
+
+    if (channel == TCP_REPLIES) {
+        sy_pending_took(&peer->requests.pending, bytes, &stream->got[TCP_REPLIES]);
+        return;
+    }
+    if (peer->bounced &&
+        !sy_device_put(&peer->tcp->regions, peer->bounce_header, peer->bounce, peer->bounced))
+        peer->tcp->host->lost(stream->pe, EPROTO, sy_apply_outside);
+    apply_count(stream, bytes);
 }
 
 static size_t apply_requests(struct tcp_peer *peer, const char *from, size_t length,

@@ -62,6 +62,9 @@ struct tcp_peer {
     struct tcp_peer *holder; /* an AWAIT names it: nothing is applied until it has got there */
     uint64_t holds_until;
     unsigned payload_region; /* of the large put that is being received */
+    char *bounce;            /* where that is received for memory of a device, or NULL */
+    size_t bounced;          /* its length there; 0: it is received in place */
+    uint64_t bounce_header;
     bool hot;                /* attended by all who poll (poll.c); under send too */
     bool trimmed;            /* its memory has been given back since it moved last (idle.c) */
     uint64_t moved;          /* bytes of all channels at the last look */

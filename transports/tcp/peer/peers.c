@@ -50,6 +50,7 @@ static struct tcp_peer *peers_make(struct tcp *tcp, int pe, unsigned number)
         sy_tcp_stream_init(&peer->stream, &tcp->streams, pe, number, &peer->requests.tx,
                            &peer->replies, tcp->settings.buffer)) {
         sy_tcp_table_close(peer->requests.pending.table, SY_PENDING_BYTES);
+        free(peer->bounce);
         free(peer);
         return NULL;
     }

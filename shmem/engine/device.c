@@ -1,0 +1,40 @@
+/* See device.h. */
+#include "engine/device.h"
+
+/* A PE that serves others of its node has no copies of their devices. */
+bool sy_device_is(const struct sy_regions *regions, uint64_t header)
+{
+    const struct sy_host *host = regions->host;
+    unsigned target = sy_record_target(header);
+
+    if (target != SY_RECORD_TARGET_SELF &&
+        (!regions->targets || target != (unsigned)host->place(host->pe).local))
+        return false;
+    return atomic_load_explicit(&regions->device[sy_record_region(header)], memory_order_acquire);
+}
+
+bool sy_device_put(const struct sy_regions *regions, uint64_t header, const char *from,
+                   size_t length)
+{
+    return sy_device_is(regions, header) &&
+           !regions->host->device_copy(sy_record_region(header), true, sy_record_offset(header),
+                                       (char *)from, length);
+}
+
+bool sy_device_get(const struct sy_regions *regions, uint64_t header, char *to, size_t length)
+{
+    return sy_device_is(regions, header) &&
+           !regions->host->device_copy(sy_record_region(header), false, sy_record_offset(header),
+                                       to, length);
+}
+
+bool sy_device_amo(const struct sy_regions *regions, uint64_t header, uint64_t operand,
+                   uint64_t compare, uint64_t *old)
+{
+    unsigned width = 1u << sy_record_code(header);
+
+    return width >= 4 && sy_record_offset(header) % width == 0 && sy_device_is(regions, header) &&
+           !regions->host->device_amo(sy_record_region(header),
+                                      (enum sy_amo_op)(sy_record_op(header) & 7),
+                                      sy_record_offset(header), width, operand, compare, old);
+}

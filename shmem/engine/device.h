@@ -1,0 +1,22 @@
+/* Requests for memory of this PE that CPUs cannot load and store: by the copies of the core. It is
+ * where a request's memory is looked for when sy_regions_find has found none, so other requests do
+ * not pay for it. All that they say is checked, by the core last. */
+#ifndef SY_ENGINE_DEVICE_H
+#define SY_ENGINE_DEVICE_H
+
+#include "engine/regions.h"
+
+/* Whether a header names a region of a device of this PE. */
+bool sy_device_is(const struct sy_regions *regions, uint64_t header) SY_COLD;
+
+/* All of them: false where there is no such memory. */
+bool sy_device_put(const struct sy_regions *regions, uint64_t header, const char *from,
+                   size_t length) SY_COLD;
+bool sy_device_get(const struct sy_regions *regions, uint64_t header, char *to,
+                   size_t length) SY_COLD;
+
+/* The atomic operation of a header; old: where the result goes, or NULL. */
+bool sy_device_amo(const struct sy_regions *regions, uint64_t header, uint64_t operand,
+                   uint64_t compare, uint64_t *old) SY_COLD;
+
+#endif

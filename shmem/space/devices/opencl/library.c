@@ -1,0 +1,111 @@
+/* The OpenCL library and the devices that it finds: see opencl.h. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/devices/opencl/opencl.h"
+#include "util/bits.h"
+
+static const struct {
+    const char *name;
+    size_t offset;
+    bool may_be_missing;
+} functions[] = {
+#define FUNCTION(NAME)                                                                             \
+    {                                                                                              \
+        "cl" #NAME, offsetof(struct opencl_library, NAME), false                                   \
+    }
+#define SVM_FUNCTION(NAME)                                                                         \
+    {                                                                                              \
+        "cl" #NAME, offsetof(struct opencl_library, NAME), true                                    \
+    }
+    FUNCTION(GetPlatformIDs),
+    FUNCTION(GetPlatformInfo),
+    FUNCTION(GetDeviceIDs),
+    FUNCTION(GetDeviceInfo),
+    FUNCTION(CreateContext),
+    FUNCTION(RetainContext),
+    FUNCTION(ReleaseContext),
+    FUNCTION(GetContextInfo),
+    FUNCTION(CreateCommandQueue),
+    FUNCTION(ReleaseCommandQueue),
+    FUNCTION(Finish),
+    FUNCTION(CreateBuffer),
+    FUNCTION(ReleaseMemObject),
+    FUNCTION(EnqueueReadBuffer),
+    FUNCTION(EnqueueWriteBuffer),
+    FUNCTION(EnqueueCopyBuffer),
+    FUNCTION(EnqueueFillBuffer),
+    SVM_FUNCTION(SVMAlloc),
+    SVM_FUNCTION(SVMFree),
+};
+
+/* Drivers have threads of their own that do not end with the last object, so the library stays. */
+int sy_opencl_load(struct opencl_library *cl, const struct sy_host *host, struct sy_error *err)
+{
+    cl->handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!cl->handle)
+        return host->fail(err, ENODEV,
+                          "OpenCL's library cannot be loaded (%s); Debian's package is "
+                          "ocl-icd-libopencl1, and a device needs its vendor's driver too",
+                          dlerror());
+    for (size_t i = 0; i < SY_COUNT(functions); i++) {
+        void *found = dlsym(cl->handle, functions[i].name);
+        memcpy((char *)cl + functions[i].offset, &found, sizeof found);
+        if (found || functions[i].may_be_missing)
+            continue;
+        dlclose(cl->handle);
+        return host->fail(err, ENODEV, "OpenCL's library has no %s", functions[i].name);
+    }
+    return 0;
+}
+
+void sy_opencl_ask(const struct opencl_library *cl, cl_object id, struct opencl_device *device)
+{
+    device->id = id;
+    cl->GetDeviceInfo(id, CL_DEVICE_TYPE, sizeof device->type, &device->type, NULL);
+    cl->GetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof device->memory, &device->memory, NULL);
+    cl->GetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof device->largest, &device->largest,
+                      NULL);
+    if (!cl->SVMAlloc || !cl->SVMFree ||
+        cl->GetDeviceInfo(id, CL_DEVICE_SVM_CAPABILITIES, sizeof device->svm, &device->svm, NULL))
+        device->svm = 0;
+    char name[256] = "";
+    cl->GetDeviceInfo(id, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
+    memcpy(device->name, name, sizeof device->name - 1);
+}
+
+static int opencl_library_compare(const void *a, const void *b)
+{
+    const struct opencl_device *left = a, *right = b;
+    bool first = left->type & CL_DEVICE_TYPE_CPU, second = right->type & CL_DEVICE_TYPE_CPU;
+
+    return first != second ? first - second : (left->id > right->id) - (left->id < right->id);
+}
+
+int sy_opencl_devices(const struct opencl_library *cl, const struct sy_host *host,
+                      struct opencl_device list[OPENCL_DEVICES], struct sy_error *err)
+{
+    cl_object platform[16] = {NULL}, device[OPENCL_DEVICES];
+    unsigned platforms = 0, devices;
+    int count = 0;
+
+    if (cl->GetPlatformIDs(SY_COUNT(platform), platform, &platforms) || !platforms)
+        return host->fail(err, ENODEV,
+                          "no OpenCL driver is installed (pocl-opencl-icd runs OpenCL "
+                          "on the CPU)");
+    for (unsigned p = 0; p < platforms && p < SY_COUNT(platform); p++) {
+        devices = 0;
+        cl->GetDeviceIDs(platform[p], CL_DEVICE_TYPE_ALL, OPENCL_DEVICES, device, &devices);
+        for (unsigned d = 0; d < devices && d < OPENCL_DEVICES && count < OPENCL_DEVICES; d++) {
+            memset(&list[count], 0, sizeof *list);
+            sy_opencl_ask(cl, device[d], &list[count]);
+            cl->GetPlatformInfo(platform[p], CL_PLATFORM_NAME, sizeof list->platform - 1,
+                                list[count].platform, NULL);
+            count++;
+        }
+    }
+    qsort(list, (size_t)count, sizeof *list, opencl_library_compare);
+    return count ? count : host->fail(err, ENODEV, "OpenCL's drivers have found no device");
+}

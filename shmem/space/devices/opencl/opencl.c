@@ -1,0 +1,295 @@
+/* Memory of OpenCL devices. A pool is shared virtual memory where the device has the fine-grained
+ * kind: CPUs and kernels use the same addresses, so it is plain memory, without a file, of the
+ * process that made it. Otherwise, or where the program asks for it, it is a buffer of the device:
+ * addresses that nobody can use stand for its bytes, which are copied.
+ *
+ * A pool is made in a context of the program's, where it names one (`base`), else in the library's
+ * own, which is one for each device and made when it is first needed. An instance is written under
+ * its lock; OpenCL's functions may be called by several threads at once. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "space/devices/opencl/opencl.h"
+
+struct opencl {
+    const struct sy_host *host;
+    struct opencl_library cl;
+    pthread_mutex_t lock;
+    int count;
+    struct opencl_device device[OPENCL_DEVICES];
+    cl_object context[OPENCL_DEVICES]; /* NULL: not made yet */
+};
+
+struct opencl_pool {
+    cl_object context, device, queue; /* the context is held */
+    cl_object buffer;                 /* NULL: shared memory */
+    char *base;                       /* the same, or addresses for the buffer */
+    size_t length;
+};
+
+/* What handle() hands out, for shmemx_space_opencl_ routines. */
+struct opencl_handle {
+    void *context, *device, *buffer;
+};
+
+static int opencl_fail(const struct opencl *self, struct sy_error *err, int code, const char *what,
+                       int status)
+{
+    return self->host->fail(err, code, "%s: OpenCL's error %d", what, status);
+}
+
+static int opencl_open(const struct sy_host *host, const void *settings, void **self,
+                       struct sy_error *err)
+{
+    struct opencl *opencl = calloc(1, sizeof *opencl);
+
+    (void)settings;
+    if (!opencl)
+        return host->fail(err, ENOMEM, "no memory");
+    opencl->host = host;
+    pthread_mutex_init(&opencl->lock, NULL);
+    int rc = sy_opencl_load(&opencl->cl, host, err);
+    if (!rc)
+        rc = opencl->count = sy_opencl_devices(&opencl->cl, host, opencl->device, err);
+    if (rc < 0) {
+        free(opencl);
+        return rc;
+    }
+    *self = opencl;
+    return 0;
+}
+
+static void opencl_close(void *self)
+{
+    struct opencl *opencl = self;
+
+    for (int i = 0; i < opencl->count; i++)
+        if (opencl->context[i])
+            opencl->cl.ReleaseContext(opencl->context[i]);
+    pthread_mutex_destroy(&opencl->lock);
+    free(opencl);
+}
+
+static int opencl_describe(void *self, char *text, size_t room)
+{
+    const struct opencl *opencl = self;
+    int length = 0;
+
+    for (int i = 0; i < opencl->count; i++) {
+        const struct opencl_device *d = &opencl->device[i];
+        size_t used = (size_t)length < room ? (size_t)length : room;
+        length += snprintf(text + used, room - used, "%s%d: %s (%s), %llu MiB, %s", i ? "\n" : "",
+                           i + 1, d->name, d->platform, (unsigned long long)(d->memory >> 20),
+                           !(d->svm & CL_SVM_FINE_GRAIN_BUFFER) ? "buffers"
+                           : d->svm & CL_SVM_ATOMICS ? "shared memory with atomic operations"
+                                                     : "shared memory");
+    }
+    return length;
+}
+
+/* ---- pools ---- */
+
+/* Where a pool is to be: in the program's context, or in the library's of a device. */
+static int opencl_choose(struct opencl *opencl, const struct sy_pool_config *config,
+                         struct opencl_pool *pool, struct sy_error *err)
+{
+    int i = config->index < 0 ? config->local % opencl->count : config->index, status = 0;
+    cl_object devices[OPENCL_DEVICES];
+    size_t bytes = 0;
+
+    if (config->base) {
+        pool->context = config->base;
+        status = opencl->cl.GetContextInfo(pool->context, CL_CONTEXT_DEVICES, sizeof devices,
+                                           devices, &bytes);
+        i = config->index < 0 ? 0 : config->index;
+        if (status || (size_t)i >= bytes / sizeof *devices)
+            return opencl_fail(opencl, err, ENODEV,
+                               "the context that `base` names has no such device", status);
+        pool->device = devices[i];
+        opencl->cl.RetainContext(pool->context);
+        return 0;
+    }
+    if (i >= opencl->count)
+        return opencl->host->fail(err, ENODEV, "there are %d OpenCL devices, not %d", opencl->count,
+                                  i + 1);
+    pool->device = opencl->device[i].id;
+    pthread_mutex_lock(&opencl->lock);
+    if (!opencl->context[i])
+        opencl->context[i] = opencl->cl.CreateContext(NULL, 1, &pool->device, NULL, NULL, &status);
+    pool->context = opencl->context[i];
+    pthread_mutex_unlock(&opencl->lock);
+    if (!pool->context)
+        return opencl_fail(opencl, err, ENODEV, "a context cannot be made", status);
+    opencl->cl.RetainContext(pool->context);
+    return 0;
+}
+
+static int opencl_make_shared(struct opencl *opencl, const struct opencl_device *device,
+                              struct opencl_pool *pool, struct sy_error *err)
+{
+    uint64_t flags = CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER;
+
+    if (device->svm & CL_SVM_ATOMICS)
+        flags |= CL_MEM_SVM_ATOMICS;
+    pool->base = opencl->cl.SVMAlloc(pool->context, flags, pool->length, 0);
+    if (!pool->base)
+        return opencl->host->fail(err, ENOMEM, "device %s gives no %zu bytes of shared memory",
+                                  device->name, pool->length);
+    memset(pool->base, 0, pool->length);
+    return 0;
+}
+
+static int opencl_make_buffer(struct opencl *opencl, const struct opencl_device *device,
+                              struct opencl_pool *pool, struct sy_error *err)
+{
+    const uint64_t zero = 0;
+    int status = 0;
+
+    pool->base = mmap(NULL, pool->length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                      -1, 0);
+    if (pool->base == MAP_FAILED) {
+        pool->base = NULL;
+        return opencl->host->fail(err, errno, "addresses for %zu bytes: %s", pool->length,
+                                  strerror(errno));
+    }
+    pool->buffer = opencl->cl.CreateBuffer(pool->context, CL_MEM_READ_WRITE, pool->length, NULL,
+                                           &status);
+    if (pool->buffer)
+        status = opencl->cl.EnqueueFillBuffer(pool->queue, pool->buffer, &zero, sizeof zero, 0,
+                                              pool->length, 0, NULL, NULL);
+    if (!status)
+        status = opencl->cl.Finish(pool->queue);
+    return status ? opencl_fail(opencl, err, ENOMEM, device->name, status) : 0;
+}
+
+static void opencl_pool_destroy(void *self, void *made)
+{
+    struct opencl *opencl = self;
+    struct opencl_pool *pool = made;
+
+    if (pool->queue)
+        opencl->cl.Finish(pool->queue);
+    if (pool->buffer)
+        opencl->cl.ReleaseMemObject(pool->buffer);
+    else if (pool->base && !pool->queue)
+        opencl->cl.SVMFree(pool->context, pool->base);
+    if (pool->queue && pool->base)
+        munmap(pool->base, pool->length);
+    if (pool->queue)
+        opencl->cl.ReleaseCommandQueue(pool->queue);
+    if (pool->context)
+        opencl->cl.ReleaseContext(pool->context);
+    free(pool);
+}
+
+static int opencl_make(struct opencl *opencl, const struct sy_pool_config *config,
+                       struct opencl_pool *pool, struct opencl_device *device, struct sy_error *err)
+{
+    const int rest = config->flags & ~SY_WISH_BUFFER;
+    int status = 0, rc;
+
+    if (rest || config->numa || (config->name && *config->name))
+        return opencl->host->fail(err, EINVAL,
+                                  "of the flags an OpenCL device has BUFFER only, and "
+                                  "neither NUMA nodes nor a name");
+    rc = opencl_choose(opencl, config, pool, err);
+    if (rc)
+        return rc;
+    sy_opencl_ask(&opencl->cl, pool->device, device);
+    if (config->length > device->largest || config->length > SIZE_MAX - 8)
+        return opencl->host->fail(err, ENOMEM, "device %s gives at most %llu MiB in one piece",
+                                  device->name, (unsigned long long)(device->largest >> 20));
+    pool->length = (config->length + 7) / 8 * 8;
+    if (device->svm & CL_SVM_FINE_GRAIN_BUFFER && !(config->flags & SY_WISH_BUFFER))
+        return opencl_make_shared(opencl, device, pool, err);
+    pool->queue = opencl->cl.CreateCommandQueue(pool->context, pool->device, 0, &status);
+    if (!pool->queue)
+        return opencl_fail(opencl, err, ENODEV, "a queue cannot be made", status);
+    return opencl_make_buffer(opencl, device, pool, err);
+}
+
+static int opencl_pool_create(void *self, const struct sy_pool_config *config, void **made,
+                              struct sy_pool_info *info, struct sy_error *err)
+{
+    struct opencl *opencl = self;
+    struct opencl_pool *pool = calloc(1, sizeof *pool);
+    struct opencl_device device = {.id = NULL};
+
+    if (!pool)
+        return opencl->host->fail(err, ENOMEM, "no memory");
+    int rc = opencl_make(opencl, config, pool, &device, err);
+    if (rc) {
+        opencl_pool_destroy(opencl, pool);
+        return rc;
+    }
+    info->region = (struct sy_region){.kind = pool->buffer ? SY_REGION_DEVICE : SY_REGION_CPU,
+                                      .base = pool->base,
+                                      .length = pool->length,
+                                      .fd = -1};
+    info->capabilities = pool->buffer ? SY_POOL_COPY : 0;
+    snprintf(info->got, sizeof info->got, "%s of %s", pool->buffer ? "a buffer" : "shared memory",
+             device.name);
+    *made = pool;
+    return 0;
+}
+
+/* ---- buffers ---- */
+
+/* The commands wait until they are done, so what they wrote is there for commands of other queues
+ * that are enqueued after. */
+static int opencl_copy(void *self, void *made, enum sy_device_way way, uint64_t offset, void *local,
+                       size_t length, struct sy_error *err)
+{
+    struct opencl *opencl = self;
+    const struct opencl_pool *pool = made;
+    int status = way == SY_DEVICE_IN
+                     ? opencl->cl.EnqueueWriteBuffer(pool->queue, pool->buffer, 1, offset, length,
+                                                     local, 0, NULL, NULL)
+                     : opencl->cl.EnqueueReadBuffer(pool->queue, pool->buffer, 1, offset, length,
+                                                    local, 0, NULL, NULL);
+
+    return status ? opencl_fail(opencl, err, EIO, "a copy", status) : 0;
+}
+
+static int opencl_copy_within(void *self, void *made, uint64_t to, uint64_t from, size_t length,
+                              struct sy_error *err)
+{
+    struct opencl *opencl = self;
+    const struct opencl_pool *pool = made;
+    int status = opencl->cl.EnqueueCopyBuffer(pool->queue, pool->buffer, pool->buffer, from, to,
+                                              length, 0, NULL, NULL);
+
+    if (!status)
+        status = opencl->cl.Finish(pool->queue);
+    return status ? opencl_fail(opencl, err, EIO, "a copy", status) : 0;
+}
+
+static int opencl_handle(void *self, void *made, void *buffer, size_t room)
+{
+    const struct opencl_pool *pool = made;
+    const struct opencl_handle handle = {pool->context, pool->device, pool->buffer};
+
+    (void)self;
+    if (room < sizeof handle)
+        return -E2BIG;
+    memcpy(buffer, &handle, sizeof handle);
+    return sizeof handle;
+}
+
+SY_DEVICE_PLUGIN(opencl) = {
+    .size = sizeof(struct sy_device),
+    .name = "opencl",
+    .type = SY_DEVICE_GPU,
+    .open = opencl_open,
+    .close = opencl_close,
+    .describe = opencl_describe,
+    .pool_create = opencl_pool_create,
+    .pool_destroy = opencl_pool_destroy,
+    .copy = opencl_copy,
+    .copy_within = opencl_copy_within,
+    .handle = opencl_handle,
+};

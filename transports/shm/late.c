@@ -1,0 +1,135 @@
+/* A mailbox that is first needed after the exchange, since a region that is attached then is in no
+ * file, or of a device. The others open it and its doorbell, a pipe, under /proc, as they do the
+ * files of regions. Nobody watches a doorbell that was not there at the start, so a thread of this
+ * file's own serves the mailbox, from when it is made until the plugin is closed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "transports/shm/shm.h"
+#include "util/memfd.h"
+
+static void *late_serve(void *arg)
+{
+    struct shm_state *shm = arg;
+    struct pollfd bell = {.fd = shm->doorbell, .events = POLLIN};
+
+    while (!atomic_load(&shm->late.ending))
+        if (poll(&bell, 1, -1) > 0)
+            sy_shm_service_progress(shm);
+    return NULL;
+}
+
+/* The thread takes no signals: handlers of the program run on the program's threads. */
+static int late_start(struct shm_state *shm)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&shm->late.thread, NULL, late_serve, shm);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+int sy_shm_late_open(struct shm_state *shm, struct sy_error *err)
+{
+    int bell[2];
+
+    if (pipe2(bell, O_CLOEXEC | O_NONBLOCK))
+        return shm->host->fail(err, errno, "a pipe: %s", strerror(errno));
+    int rc = sy_shm_service_open(shm, bell[0], err);
+    if (rc) {
+        close(bell[0]);
+        close(bell[1]);
+        return rc;
+    }
+    shm->late.bell = bell[1];
+    rc = late_start(shm);
+    if (!rc)
+        return 0;
+    shm->late.bell = -1;
+    close(bell[1]);
+    sy_shm_service_close(shm);
+    return shm->host->fail(err, rc, "a thread that serves memory: %s", strerror(rc));
+}
+
+void sy_shm_late_stop(struct shm_state *shm)
+{
+    const uint64_t one = 1;
+
+    if (shm->late.bell < 0)
+        return;
+    atomic_store(&shm->late.ending, true);
+    while (write(shm->late.bell, &one, sizeof one) < 0 && errno == EINTR)
+        ; /* a pipe that is full wakes the thread as well */
+    pthread_join(shm->late.thread, NULL);
+    close(shm->late.bell);
+    shm->late.bell = -1;
+}
+
+int sy_shm_late_key(struct shm_state *shm, struct shm_key *key, struct sy_error *err)
+{
+    struct stat file, bell;
+
+    if (fstat(shm->mailbox_fd, &file) || fstat(shm->doorbell, &bell))
+        return shm->host->fail(err, errno, "the file of the mailbox: %s", strerror(errno));
+    const struct shm_key where = {.process = getpid(),
+                                  .fd = shm->mailbox_fd,
+                                  .device = file.st_dev,
+                                  .inode = file.st_ino,
+                                  .length = sy_shm_mailbox_size(),
+                                  .bell = shm->doorbell,
+                                  .bell_inode = bell.st_ino};
+    memcpy(key, &where, sizeof where);
+    return sizeof where;
+}
+
+/* Whether a descriptor is what the key says, and safe to use. */
+static bool late_is_bell(const struct shm_key *key, int fd)
+{
+    struct stat file;
+
+    return !fstat(fd, &file) && S_ISFIFO(file.st_mode) && file.st_ino == key->bell_inode;
+}
+
+static bool late_is_mailbox(const struct shm_key *key, int fd)
+{
+    struct stat file;
+
+    return !fstat(fd, &file) && file.st_dev == key->device && file.st_ino == key->inode &&
+           sy_memfd_is_safe(fd, sy_shm_mailbox_size());
+}
+
+int sy_shm_late_meet(struct shm_state *shm, struct shm_peer *peer, const struct shm_key *key,
+                     struct sy_error *err)
+{
+    void *box = MAP_FAILED;
+
+    if (peer->mailbox)
+        return 0;
+    int fd = sy_shm_open_there(shm, key, key->fd, O_RDWR, peer->pe, err);
+    int bell = fd < 0
+                   ? -1
+                   : sy_shm_open_there(shm, key, key->bell, O_WRONLY | O_NONBLOCK, peer->pe, err);
+    if (bell >= 0 && late_is_bell(key, bell) && late_is_mailbox(key, fd))
+        box = mmap(NULL, sy_shm_mailbox_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (bell >= 0 && box == MAP_FAILED)
+        shm->host->fail(err, EACCES, "the mailbox of PE %d cannot be mapped, or is not what it was",
+                        peer->pe);
+    if (fd >= 0)
+        close(fd);
+    if (box == MAP_FAILED) {
+        if (bell >= 0)
+            close(bell);
+        return -EACCES;
+    }
+    peer->doorbell = bell;
+    peer->mailbox = box;
+    return 0;
+}
