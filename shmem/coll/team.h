@@ -11,6 +11,24 @@
 int sy_team_create(struct sy_team *parent, int start, int stride, int size, int num_contexts,
                    struct sy_team **made);
 
+/* What those who make a team of a list of PEs agree by: replaces each of `count` words, on all of
+ * them, by the conjunction, or by the greatest, of all of theirs. */
+struct sy_agreement {
+    void (*all)(void *who, uint64_t *words, unsigned count);
+    void (*most)(void *who, uint64_t *words, unsigned count);
+    void *who;
+    uint64_t salt; /* the same on all; another one for another `who`, if possible */
+};
+
+/* Agreement over a team, some of whose members may be in no list. */
+struct sy_agreement sy_agreement_of_team(struct sy_team *team);
+
+/* Makes a team of `size` different PEs of the job, which are its members in this order; the list is
+ * copied. Each of those who agree calls, with a list of its own or another's; all PEs of a list are
+ * among them. Otherwise as sy_team_create; `origin` as in struct sy_team. */
+int sy_team_create_list(const struct sy_agreement *agreement, const int *pe, int size,
+                        int num_contexts, unsigned origin, struct sy_team **made);
+
 /* Ends a team and its contexts. */
 void sy_team_destroy(struct sy_team *team);
 

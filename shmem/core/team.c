@@ -28,7 +28,7 @@ static struct {
 
 /* ---- members ---- */
 
-/* Where pe stands in a table of ascending numbers, or -1. */
+/* Where pe stands in a table of ascending numbers, or -1: this node's list of PEs. */
 static int core_team_find_in_table(const int *table, int count, int pe)
 {
     int low = 0, high = count - 1;
@@ -45,11 +45,23 @@ static int core_team_find_in_table(const int *table, int count, int pe)
     return -1;
 }
 
+/* The same among members without a rule, by looking at each. */
+static int core_team_find_in_list(const struct sy_members *m, int pe)
+{
+    for (int i = 0; i < m->size; i++)
+        if (sy_members_pe(m, i) == pe)
+            return i;
+    return -1;
+}
+
 int sy_members_find(const struct sy_members *m, int pe)
 {
-    /* Tables are this node's list of PEs. */
-    int at = m->table ? core_team_find_in_table(m->table, sy_world.node_size, pe) : pe;
+    int at = pe;
 
+    if (m->table && m->table != sy_world.node_pe)
+        return core_team_find_in_list(m, pe);
+    if (m->table)
+        at = core_team_find_in_table(m->table, sy_world.node_size, pe);
     if (at < 0)
         return -1;
     if (m->stride == 0 || m->size == 1)
@@ -68,8 +80,10 @@ int sy_team_settle(struct sy_team *team)
 
 void sy_team_free(struct sy_team *team)
 {
-    if (team)
+    if (team) {
         sy_nodes_free(&team->nodes);
+        free(team->list);
+    }
     free(team);
 }
 
@@ -119,6 +133,22 @@ void sy_team_leave(struct sy_team *team)
     slots.team[team->slot] = NULL;
     pthread_mutex_unlock(&slots.lock);
     sy_team_free(team);
+}
+
+int sy_team_descendants(unsigned origin, struct sy_team **first)
+{
+    int count = 0;
+
+    *first = NULL;
+    pthread_mutex_lock(&slots.lock);
+    for (unsigned i = PREDEFINED; i < slots.count; i++)
+        if (slots.team[i] && slots.team[i]->origin == origin) {
+            count++;
+            if (slots.team[i]->first)
+                *first = slots.team[i];
+        }
+    pthread_mutex_unlock(&slots.lock);
+    return count;
 }
 
 struct sy_team *sy_team_checked(shmem_team_t handle)

@@ -3,7 +3,8 @@
  *
  * Memory: a team of regularly spaced PEs is three numbers whatever its size. A team of the PEs of
  * one node, where those are numbered irregularly, shares that node's one table; so do teams made
- * from it. Only a team that is spread irregularly over nodes has a table of its own (nodes.h). */
+ * from it. Only a team that is spread irregularly over nodes (nodes.h), or that was made from a
+ * list without a rule, has a table of its own. */
 #ifndef SY_CORE_TEAM_H
 #define SY_CORE_TEAM_H
 
@@ -26,11 +27,15 @@ struct sy_members {
 struct sy_team {
     struct sy_members members, own; /* own: those on this PE's node */
     struct sy_nodes nodes;          /* one: all members are mapped here */
+    int *list;                      /* the members' table, where it is the team's own */
     int num_contexts;               /* as asked for at creation */
+    unsigned origin;                /* a number that the teams made from it have too; 0: none */
+    bool first;                     /* the first of its origin, which all others come from */
     unsigned slot;                  /* of the control windows */
     uint32_t turn;                  /* uses of the small buffers; its parity says which is next */
     uint64_t syncs;                 /* of the node: what `arrived` is after this PE's latest */
     uint64_t since;                 /* syncs when the team was made */
+    uint64_t votes;                 /* of the members (coll/agree.h) */
     uint64_t stamp;                 /* the highest that was given to a flag between nodes */
     struct {
         uint64_t count,
@@ -94,6 +99,10 @@ void sy_team_disclaim(unsigned slot);
 /* Enters a team under its slot, which has been claimed; removes it and frees team and slot. */
 void sy_team_enter(struct sy_team *team);
 void sy_team_leave(struct sy_team *team);
+
+/* The teams of an origin that is not 0: how many there are, and *first, the one that the others
+ * were made from, or NULL where it has ended. */
+int sy_team_descendants(unsigned origin, struct sy_team **first);
 
 /* Fills in what follows from `members`: this PE's number and, if it is a member, the nodes. 0 or
  * -ENOMEM. sy_team_free frees a team that was settled, or is NULL. */
