@@ -46,11 +46,11 @@ static void agree_count(void *dest, const void *left, const void *right, size_t 
             .not_call = agree_greater(l[i].not_call, r[i].not_call)};
 }
 
-static void agree_most(const struct sy_group *world, void *words, size_t length)
+static void agree_most(const struct sy_group *group, void *words, size_t length)
 {
     const struct sy_operation op = {SY_COMPARE_KERNEL(max, uint64_t), sizeof(uint64_t)};
 
-    sy_reduce_few(world, op, words, words, length / sizeof(uint64_t));
+    sy_reduce_few(group, op, words, words, length / sizeof(uint64_t));
 }
 
 static const char *agree_describe(const struct sy_call *call, char *text, size_t room)
@@ -65,8 +65,10 @@ static const char *agree_describe(const struct sy_call *call, char *text, size_t
     if (call->hints && used < room)
         used += (size_t)snprintf(text + used, room - used, " with hints %#lx", call->hints);
     if (call->offset && used < room)
-        snprintf(text + used, room - used, " of the block at offset %#zx of the heap",
-                 call->offset - 1);
+        used += (size_t)snprintf(text + used, room - used,
+                                 " of the block at offset %#zx of the heap", call->offset - 1);
+    if (call->more && used < room)
+        snprintf(text + used, room - used, " with arguments whose hash is %#zx", call->more);
     return text;
 }
 
@@ -97,7 +99,7 @@ static SY_COLD void agree_end_alone(const struct sy_call *call)
 
 /* All PEs are here. The lower of the two PEs that the message names writes it; the others give it
  * time to end the job. */
-static SY_COLD void agree_end_together(const struct sy_group *world, const struct sy_call *call,
+static SY_COLD void agree_end_together(const struct sy_group *group, const struct sy_call *call,
                                        const struct ballot *mine, const struct ballot *all)
 {
     uint64_t place = (uint64_t)(sy_world.npes - sy_world.pe);
@@ -106,13 +108,13 @@ static SY_COLD void agree_end_together(const struct sy_group *world, const struc
     struct pair what;
     char text[2][160];
 
-    agree_most(world, &who, sizeof who);
+    agree_most(group, &who, sizeof who);
     memset(&what, 0, sizeof what);
     if (who.greatest == place)
         what.greatest = agree_own(call);
     if (who.least == place)
         what.least = agree_own(call);
-    agree_most(world, &what, sizeof what);
+    agree_most(group, &what, sizeof what);
     int pe[] = {sy_world.npes - (int)who.greatest, sy_world.npes - (int)who.least};
     const struct sy_call *in[] = {&what.greatest, &what.least};
     int first = pe[0] > pe[1];
@@ -126,30 +128,29 @@ static SY_COLD void agree_end_together(const struct sy_group *world, const struc
 /* The vote's number. A PE that has made one synchronisation less may read slots that others have
  * written for a later vote, so their number is part of it. (Between nodes the numbers of PEs on a
  * node may differ.) */
-static uint64_t agree_number(const struct sy_team *team)
+static uint64_t agree_number(struct sy_team *team)
 {
-    static uint64_t votes;
-    const uint64_t place[] = {++votes, team->nodes.count > 1 ? 0 : team->syncs, team->stamp};
+    const uint64_t place[] = {++team->votes, team->nodes.count > 1 ? 0 : team->syncs, team->stamp};
 
     return sy_hash(place, sizeof place, UINT64_C(0x766f7465));
 }
 
-bool sy_agree(const struct sy_call *call, bool yes)
+bool sy_agree(struct sy_team *team, const struct sy_call *call, bool yes)
 {
     const struct sy_operation count = {agree_count, sizeof(struct ballot)};
-    struct sy_group world = sy_group_of_team(&sy_team_world);
+    struct sy_group group = sy_group_of_team(team);
     struct ballot mine = {.voters = 1, .noes = !yes}, all;
 
-    mine.vote = agree_number(world.team);
+    mine.vote = agree_number(team);
     mine.call = sy_hash(call, sizeof *call, 0);
     mine.not_vote = ~mine.vote;
     mine.not_call = ~mine.call;
     all = mine;
-    sy_reduce_few(&world, count, &all, &all, 1);
-    if (SY_UNLIKELY(all.voters != (uint64_t)sy_world.npes || all.vote != mine.vote ||
+    sy_reduce_few(&group, count, &all, &all, 1);
+    if (SY_UNLIKELY(all.voters != (uint64_t)team->members.size || all.vote != mine.vote ||
                     all.not_vote != mine.not_vote))
         agree_end_alone(call);
     if (SY_UNLIKELY(all.call != mine.call || all.not_call != mine.not_call))
-        agree_end_together(&world, call, &mine, &all);
+        agree_end_together(&group, call, &mine, &all);
     return !all.noes;
 }

@@ -1,5 +1,5 @@
-/* Votes of all PEs, under the routines that manage the symmetric heap and under shmem_finalize. A
- * vote carries the routine and its arguments, so that PEs in different calls, or in the same call
+/* Votes of a team, under the routines that manage symmetric memory and under shmem_finalize. A vote
+ * carries the routine and its arguments, so that PEs in different calls, or in the same call
  * with different arguments, end the job with an explanation. */
 #ifndef SY_COLL_AGREE_H
 #define SY_COLL_AGREE_H
@@ -13,11 +13,13 @@ struct sy_call {
     size_t bytes;     /* asked for */
     size_t alignment;
     long hints;
-    size_t offset; /* of a block in the symmetric heap, plus 1 */
+    size_t offset; /* of a block in the heap, plus 1 */
+    size_t more;   /* stands for what else there is to the call */
 };
 
-/* Collective over all PEs: returns whether all vote yes. Ends the job where they are not in the
- * same call. All have entered when it returns; it completes no communication. */
-bool sy_agree(const struct sy_call *call, bool yes);
+/* Collective over a team: returns whether all vote yes. Ends the job where they are not in the same
+ * call. All have entered when it returns; it completes no communication. */
+struct sy_team;
+bool sy_agree(struct sy_team *team, const struct sy_call *call, bool yes);
 
 #endif

@@ -1,189 +1,179 @@
 /* See heap.h. */
 #include <errno.h>
-#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/memory/allocator.h"
 #include "core/fatal.h"
 #include "core/memory/heap.h"
-#include "core/memory/memory.h"
 #include "util/error.h"
 
-static struct sy_allocator *allocator;
+struct sy_heap sy_heap;
 
-/* For sy_heap_within: all blocks by address, sorted anew when blocks have changed. A thread may
- * look while another one allocates. */
-static struct {
-    pthread_mutex_t lock;
-    bool current;
-    struct extent {
-        uint64_t offset, length;
-    } * block;
-    size_t count;
-} map = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void heap_change_begins(void)
+static void heap_change_begins(struct sy_heap *heap)
 {
-    pthread_mutex_lock(&map.lock);
-    map.current = false;
+    pthread_mutex_lock(&heap->map.lock);
+    heap->map.current = false;
 }
 
-static void heap_change_ends(void)
+static void heap_change_ends(struct sy_heap *heap)
 {
-    pthread_mutex_unlock(&map.lock);
+    pthread_mutex_unlock(&heap->map.lock);
 }
 
-int sy_heap_open(size_t length, struct sy_error *err)
+int sy_heap_open(struct sy_heap *heap, const char *name, char *base, size_t length,
+                 struct sy_error *err)
 {
-    allocator = sy_allocator_new(length);
-    return allocator ? 0 : sy_fail(err, ENOMEM, "no memory for the symmetric heap's records");
+    *heap = (struct sy_heap){.base = base, .length = length, .map.lock = PTHREAD_MUTEX_INITIALIZER};
+    snprintf(heap->name, sizeof heap->name, "%s", name);
+    heap->allocator = sy_allocator_new(length);
+    return heap->allocator ? 0 : sy_fail(err, ENOMEM, "no memory for the records of a heap");
 }
 
-void sy_heap_close(void)
+void sy_heap_close(struct sy_heap *heap)
 {
-    sy_allocator_free(allocator);
-    allocator = NULL;
-    free(map.block);
-    map.block = NULL;
-    map.count = 0;
-    map.current = false;
+    sy_allocator_free(heap->allocator);
+    free(heap->map.block);
+    *heap = (struct sy_heap){.base = NULL};
 }
 
-bool sy_heap_aligns(size_t alignment)
+bool sy_heap_aligns(const struct sy_heap *heap, size_t alignment)
 {
     return alignment && !(alignment & (alignment - 1)) &&
-           !((uintptr_t)sy_memory.heap & (alignment - 1));
+           !((uintptr_t)heap->base & (alignment - 1));
 }
 
-static bool heap_take(size_t size, size_t alignment, uint64_t *offset)
+static bool heap_take(struct sy_heap *heap, size_t size, size_t alignment, uint64_t *offset)
 {
-    if (sy_allocator_alloc(allocator, size, alignment, offset))
+    if (sy_allocator_alloc(heap->allocator, size, alignment, offset))
         return false;
-    if (!sy_memory_back(*offset, size))
+    if (!heap->back || !heap->back(*offset, size))
         return true;
-    sy_allocator_release(allocator, *offset);
+    sy_allocator_release(heap->allocator, *offset);
     return false;
 }
 
-void *sy_heap_alloc(size_t size, size_t alignment)
+void *sy_heap_alloc(struct sy_heap *heap, size_t size, size_t alignment)
 {
     uint64_t offset;
 
-    if (!sy_heap_aligns(alignment))
+    if (!sy_heap_aligns(heap, alignment))
         return NULL;
-    heap_change_begins();
-    bool taken = heap_take(size, alignment, &offset);
-    heap_change_ends();
-    return taken ? sy_memory.heap + offset : NULL;
+    heap_change_begins(heap);
+    bool taken = heap_take(heap, size, alignment, &offset);
+    heap_change_ends(heap);
+    return taken ? heap->base + offset : NULL;
 }
 
-static uint64_t heap_offset_of(const char *what, const void *block)
+static uint64_t heap_offset_of(const struct sy_heap *heap, const char *what, const void *block)
 {
-    uint64_t offset = (uint64_t)((const char *)block - sy_memory.heap);
+    uint64_t offset = (uint64_t)((const char *)block - heap->base);
 
-    if (!sy_allocator_size_of(allocator, offset))
+    if (!sy_allocator_size_of(heap->allocator, offset))
         sy_fatal(
-            "%s: %p is not a block of the symmetric heap; it was not returned by an allocation "
-            "routine, or has been freed already",
-            what, block);
+            "%s: %p is not a block of the %s; it was not returned by an allocation routine for it, "
+            "or has been freed already",
+            what, block, heap->name);
     return offset;
 }
 
-size_t sy_heap_size(const char *what, const void *block)
+size_t sy_heap_size(const struct sy_heap *heap, const char *what, const void *block)
 {
-    return sy_allocator_size_of(allocator, heap_offset_of(what, block));
+    return sy_allocator_size_of(heap->allocator, heap_offset_of(heap, what, block));
 }
 
-void sy_heap_free(void *block)
+void sy_heap_free(struct sy_heap *heap, void *block)
 {
-    uint64_t offset = heap_offset_of("shmem_free", block);
+    uint64_t offset = heap_offset_of(heap, "shmem_free", block);
 
-    heap_change_begins();
-    sy_allocator_release(allocator, offset);
-    heap_change_ends();
+    heap_change_begins(heap);
+    sy_allocator_release(heap->allocator, offset);
+    heap_change_ends(heap);
 }
 
-static bool heap_resize_at(uint64_t offset, size_t size)
+static bool heap_resize_at(struct sy_heap *heap, uint64_t offset, size_t size)
 {
-    uint64_t before = sy_allocator_size_of(allocator, offset);
+    uint64_t before = sy_allocator_size_of(heap->allocator, offset);
 
-    if (sy_allocator_resize(allocator, offset, size))
+    if (sy_allocator_resize(heap->allocator, offset, size))
         return false;
-    if (!sy_memory_back(offset, size))
+    if (!heap->back || !heap->back(offset, size))
         return true;
-    sy_allocator_resize(allocator, offset, before);
+    sy_allocator_resize(heap->allocator, offset, before);
     return false;
 }
 
-bool sy_heap_resize(void *block, size_t size)
+bool sy_heap_resize(struct sy_heap *heap, void *block, size_t size)
 {
-    uint64_t offset = heap_offset_of("shmem_realloc", block);
+    uint64_t offset = heap_offset_of(heap, "shmem_realloc", block);
 
-    heap_change_begins();
-    bool resized = heap_resize_at(offset, size);
-    heap_change_ends();
+    heap_change_begins(heap);
+    bool resized = heap_resize_at(heap, offset, size);
+    heap_change_ends(heap);
     return resized;
 }
 
 /* ---- SHMEM_CHECK ---- */
 
-static void map_add(uint64_t offset, uint64_t asked, void *arg)
+static void heap_map_add(uint64_t offset, uint64_t asked, void *arg)
 {
-    (void)arg;
-    map.block[map.count++] = (struct extent){offset, asked};
+    struct sy_heap *heap = arg;
+
+    heap->map.block[heap->map.count++] = (struct sy_heap_extent){offset, asked};
 }
 
 static int heap_map_order(const void *a, const void *b)
 {
-    const struct extent *x = a, *y = b;
+    const struct sy_heap_extent *x = a, *y = b;
 
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static bool heap_map_renew(void)
+static bool heap_map_renew(struct sy_heap *heap)
 {
-    uint64_t blocks = sy_allocator_stats(allocator).live_blocks;
-    struct extent *block = realloc(map.block, (blocks + 1) * sizeof *block);
+    uint64_t blocks = sy_allocator_stats(heap->allocator).live_blocks;
+    struct sy_heap_extent *block = realloc(heap->map.block, (blocks + 1) * sizeof *block);
 
     if (!block)
         return false;
-    map.block = block;
-    map.count = 0;
-    sy_allocator_walk(allocator, map_add, NULL);
-    qsort(map.block, map.count, sizeof *map.block, heap_map_order);
-    return map.current = true;
+    heap->map.block = block;
+    heap->map.count = 0;
+    sy_allocator_walk(heap->allocator, heap_map_add, heap);
+    qsort(heap->map.block, heap->map.count, sizeof *heap->map.block, heap_map_order);
+    return heap->map.current = true;
 }
 
 /* The last block that begins at the offset or before it. */
-static const struct extent *heap_map_find(uint64_t offset)
+static const struct sy_heap_extent *heap_map_find(const struct sy_heap *heap, uint64_t offset)
 {
-    size_t low = 0, high = map.count;
+    size_t low = 0, high = heap->map.count;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (map.block[middle].offset <= offset)
+        if (heap->map.block[middle].offset <= offset)
             low = middle + 1;
         else
             high = middle;
     }
-    return low ? &map.block[low - 1] : NULL;
+    return low ? &heap->map.block[low - 1] : NULL;
 }
 
-size_t sy_heap_within(const void *address, size_t length, const void **begin, size_t *size)
+size_t sy_heap_within(struct sy_heap *heap, const void *address, size_t length, const void **begin,
+                      size_t *size)
 {
-    uint64_t offset = (uint64_t)((const char *)address - sy_memory.heap);
+    uint64_t offset = (uint64_t)((const char *)address - heap->base);
     size_t within = 0;
 
     *begin = NULL;
     *size = 0;
-    pthread_mutex_lock(&map.lock);
-    bool known = map.current || heap_map_renew();
-    const struct extent *block = known ? heap_map_find(offset) : NULL;
+    pthread_mutex_lock(&heap->map.lock);
+    bool known = heap->map.current || heap_map_renew(heap);
+    const struct sy_heap_extent *block = known ? heap_map_find(heap, offset) : NULL;
     if (block && offset - block->offset < block->length) {
-        *begin = sy_memory.heap + block->offset;
+        *begin = heap->base + block->offset;
         *size = block->length;
         within = block->length - (offset - block->offset);
     }
-    pthread_mutex_unlock(&map.lock);
+    pthread_mutex_unlock(&heap->map.lock);
     return !known || within > length ? length : within;
 }

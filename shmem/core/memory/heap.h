@@ -1,33 +1,65 @@
-/* The symmetric heap: addresses over the allocator's offsets (allocator.h). Local: the caller sees
+/* Symmetric memory that is handed out in blocks: addresses over the allocator's offsets
+ * (allocator.h). The symmetric heap is one, each memory space has another. Local: the caller sees
  * to it that all PEs make the same calls, and to the barriers. */
 #ifndef SY_CORE_HEAP_H
 #define SY_CORE_HEAP_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <switchyard/error.h>
 
-int sy_heap_open(size_t length, struct sy_error *err);
-void sy_heap_close(void);
+#include "util/bits.h"
+
+struct sy_allocator;
+
+struct sy_heap {
+    char name[32]; /* for messages */
+    bool told[2];  /* on this PE: that it is full; that it does not align so */
+    char *base;
+    size_t length;
+    int (*back)(uint64_t offset, size_t length); /* sees to it that there is memory: 0 or -ENOMEM;
+                                                    NULL: there is */
+    struct sy_allocator *allocator;
+    /* For sy_heap_within: all blocks by address, sorted anew when blocks have changed. A thread may
+     * look while another one allocates. */
+    struct {
+        pthread_mutex_t lock;
+        bool current;
+        struct sy_heap_extent {
+            uint64_t offset, length;
+        } * block;
+        size_t count;
+    } map;
+};
+
+extern struct sy_heap sy_heap SY_HIDDEN; /* the symmetric heap */
+
+/* Begins to hand out blocks of `length` bytes at `base`. 0 or -ENOMEM with err. */
+int sy_heap_open(struct sy_heap *heap, const char *name, char *base, size_t length,
+                 struct sy_error *err);
+void sy_heap_close(struct sy_heap *heap);
 
 /* Whether blocks can be aligned to `alignment`, a power of two: not beyond the alignment of the
  * heap itself. Every block suits every type. */
-bool sy_heap_aligns(size_t alignment);
+bool sy_heap_aligns(const struct sy_heap *heap, size_t alignment);
 
 /* A block, or NULL where there is no room, or none at such an alignment. */
-void *sy_heap_alloc(size_t size, size_t alignment);
+void *sy_heap_alloc(struct sy_heap *heap, size_t size, size_t alignment);
 
 /* The size that a block was asked for with; ends the job, naming `what`, if it is no block. */
-size_t sy_heap_size(const char *what, const void *block);
+size_t sy_heap_size(const struct sy_heap *heap, const char *what, const void *block);
 
-void sy_heap_free(void *block);
+void sy_heap_free(struct sy_heap *heap, void *block);
 
 /* SHMEM_CHECK: how many of `length` bytes at `address` in the heap are in the block that it is in;
  * *begin: the block, or NULL where there is none, *size: what it was asked for with. From any
  * thread. */
-size_t sy_heap_within(const void *address, size_t length, const void **begin, size_t *size);
+size_t sy_heap_within(struct sy_heap *heap, const void *address, size_t length, const void **begin,
+                      size_t *size);
 
 /* Changes the size without moving; false if that cannot be done. */
-bool sy_heap_resize(void *block, size_t size);
+bool sy_heap_resize(struct sy_heap *heap, void *block, size_t size);
 
 #endif

@@ -163,7 +163,11 @@ static int world_make_memory(struct sy_error *err)
                "static variables are served by the progress thread instead of being mapped: %s",
                sy_statics.why);
     rc = sy_windows_open(sy_world.pe, sy_world.npes, err);
-    return rc ? rc : sy_heap_open(sy_memory.heap_length, err);
+    if (!rc)
+        rc = sy_heap_open(&sy_heap, "symmetric heap", sy_memory.heap, sy_memory.heap_length, err);
+    sy_heap.back = sy_memory_back;
+    sy_windows.entry[SY_WINDOW_HEAP].heap = &sy_heap;
+    return rc;
 }
 
 static int world_start(struct sy_error *err)
@@ -279,7 +283,7 @@ void sy_world_close(void)
     host.job_key = NULL;
     sy_wait_close();
     sy_windows_close();
-    sy_heap_close();
+    sy_heap_close(&sy_heap);
     sy_memory_close();
     sy_exchange_close();
 }

@@ -1,0 +1,25 @@
+/* What alloc.h has no need of inline. */
+#include "coll/alloc.h"
+#include "core/start/world.h"
+#include "util/log.h"
+
+void sy_alloc_tell_once(const struct sy_arena *arena, const struct sy_call *call, size_t alignment)
+{
+    struct sy_heap *heap = arena->heap;
+    bool aligns = sy_heap_aligns(heap, alignment);
+    uintptr_t base = (uintptr_t)heap->base;
+
+    if (heap->told[aligns] || arena->team->members.me)
+        return;
+    heap->told[aligns] = true;
+    if (aligns)
+        sy_log(SY_LOG_WARN, "heap",
+               "%s: %zu bytes do not fit into what is free of the %s of %zu bytes; NULL is "
+               "returned. %s",
+               call->routine, call->bytes, heap->name, heap->length, arena->larger);
+    else
+        sy_log(SY_LOG_WARN, "heap",
+               "%s: blocks at multiples of %zu bytes cannot be had; NULL is returned. An alignment "
+               "is a power of two, and here at most %zu",
+               call->routine, alignment, (size_t)(base & -base));
+}
