@@ -24,8 +24,8 @@ static SY_COLD void core_rma_bad_address(const char *what, const void *address, 
     const struct sy_region *heap = &sy_windows.entry[SY_WINDOW_HEAP].own;
     sy_fatal(
         "%s with PE %d: address %p is not symmetric: it is neither in the symmetric heap (%p, "
-        "%zu bytes) nor a global or static variable of the executable. Local variables, malloc "
-        "memory and variables of shared libraries are not",
+        "%zu bytes) or a memory space nor a global or static variable of the executable. Local "
+        "variables, malloc memory and variables of shared libraries are not",
         sy_callsite_routine(what), pe, address, (void *)heap->base, heap->length);
 }
 
@@ -35,50 +35,61 @@ static SY_COLD void core_rma_bad_extent(const char *what, const void *address, s
     sy_fatal("%s with PE %d: %zu bytes at %p reach %zu bytes past the end of the %s",
              sy_callsite_routine(what), pe, length, address,
              (size_t)(length - (sy_windows.entry[window].own.length - offset)),
-             window == SY_WINDOW_HEAP ? "symmetric heap" : "executable's data");
+             sy_windows.entry[window].heap ? sy_windows.entry[window].heap->name
+                                           : "executable's data");
 }
 
-static SY_COLD void core_rma_other_executable(const char *what, const void *address, int pe)
+static SY_COLD void core_rma_no_counterpart(const char *what, const struct sy_window_entry *entry,
+                                            const void *address, int pe)
 {
+    if (entry->heap)
+        sy_fatal("%s with PE %d: %p is in the %s, but PE %d on host %s is not in the space's team",
+                 sy_callsite_routine(what), pe, address, entry->heap->name, pe,
+                 sy_world_place(pe).host);
     sy_fatal("%s with PE %d: %p is a global or static variable, but PE %d on host %s runs another "
              "executable, so the variable has no counterpart there; use the symmetric heap",
              sy_callsite_routine(what), pe, address, pe, sy_world_place(pe).host);
 }
 
 /* SHMEM_CHECK: all PEs have the same blocks, so this PE's records hold for the others' too. */
-static void core_rma_check_block(const char *what, const void *address, size_t length,
-                                 const char *whose)
+static void core_rma_check_block(const char *what, struct sy_heap *heap, const void *address,
+                                 size_t length, const char *whose)
 {
     const void *begin;
-    size_t size, within = sy_heap_within(address, length, &begin, &size);
+    size_t size, within = sy_heap_within(heap, address, length, &begin, &size);
 
     if (within == length)
         return;
     if (!begin)
-        sy_fatal("%s%s: address %p is in the symmetric heap, but in no block of it: what was there "
-                 "has been freed, or was never allocated",
-                 sy_callsite_routine(what), whose, address);
+        sy_fatal("%s%s: address %p is in the %s, but in no block of it: what was there has been "
+                 "freed, or was never allocated",
+                 sy_callsite_routine(what), whose, address, heap->name);
     sy_fatal("%s%s: %zu bytes at %p reach %zu bytes past the end of a block of %zu bytes at %p of "
-             "the symmetric heap",
-             sy_callsite_routine(what), whose, length, address, length - within, size, begin);
+             "the %s",
+             sy_callsite_routine(what), whose, length, address, length - within, size, begin,
+             heap->name);
 }
 
-static void core_rma_check_remote(const char *what, const void *address, size_t length, int pe)
+static void core_rma_check_remote(const char *what, struct sy_heap *heap, const void *address,
+                                  size_t length, int pe)
 {
     char whose[32];
 
     snprintf(whose, sizeof whose, " with PE %d", pe);
-    core_rma_check_block(what, address, length, whose);
+    core_rma_check_block(what, heap, address, length, whose);
 }
 
-/* The local side of a transfer need not be in the heap. */
+/* The local side of a transfer need not be in a heap. */
 static void core_rma_check_local(const char *what, const void *local, size_t length)
 {
     unsigned window;
     uint64_t offset;
 
-    if (sy_config.check && !sy_windows_find(local, &window, &offset) && window == SY_WINDOW_HEAP)
-        core_rma_check_block(what, local, length, ", on this PE's side");
+    if (!sy_config.check || sy_windows_find(local, &window, &offset))
+        return;
+    struct sy_heap *heap = sy_windows.entry[window].heap;
+    if (heap)
+        core_rma_check_block(what, heap, local, length, ", on this PE's side");
 }
 
 struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe)
@@ -88,12 +99,13 @@ struct sy_target sy_rma_target(const char *what, const void *address, size_t len
     sy_rma_check_pe(what, pe);
     if (sy_windows_find(address, &target.window, &target.offset))
         core_rma_bad_address(what, address, pe);
-    if (length > sy_windows.entry[target.window].own.length - target.offset)
+    const struct sy_window_entry *entry = &sy_windows.entry[target.window];
+    if (length > entry->own.length - target.offset)
         core_rma_bad_extent(what, address, length, pe, target.window, target.offset);
-    if (sy_config.check && target.window == SY_WINDOW_HEAP)
-        core_rma_check_remote(what, address, length, pe);
-    if (target.window >= SY_WINDOW_DATA && sy_routes.other[pe])
-        core_rma_other_executable(what, address, pe);
+    if (sy_config.check && entry->heap)
+        core_rma_check_remote(what, entry->heap, address, length, pe);
+    if (!sy_windows_usable(target.window, pe))
+        core_rma_no_counterpart(what, entry, address, pe);
     char *base = sy_windows_peer(target.window, pe);
     target.here = base ? base + target.offset : NULL;
     return target;
@@ -111,13 +123,32 @@ static void core_rma_check_overlap(const char *what, const char *here, const voi
                  length, (const void *)here, local, sy_world.pe);
 }
 
+/* In a memory space that is mapped: `length` bytes at the address on PE pe, or NULL. */
+static inline void *core_rma_reach_space(const void *address, size_t length, int pe)
+{
+    unsigned window;
+    uint64_t offset;
+
+    if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes || sy_windows_find(address, &window, &offset)))
+        return NULL;
+    const struct sy_window_entry *entry = &sy_windows.entry[window];
+    char *base = entry->peer[(unsigned)pe];
+    return base && sy_windows_usable(window, pe) && length <= entry->own.length - offset
+               ? base + offset
+               : NULL;
+}
+
 void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                 unsigned flags)
 {
     struct sy_transfer t = {.pe = pe, .local = (void *)source, .length = length};
 
+    void *there;
+
     if (SY_LIKELY(sy_rma_route(dest, length, pe, &t.window, &t.offset) != NULL))
         sy_issue_put("put", ctx, &t, flags);
+    else if ((there = core_rma_reach_space(dest, length, pe)) != NULL)
+        sy_copy(there, source, length);
     else
         sy_put_slow(ctx, dest, source, length, pe, flags);
 }
@@ -144,10 +175,16 @@ void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
 {
     struct sy_transfer t = {.pe = pe, .local = dest, .length = length};
 
-    if (SY_LIKELY(sy_rma_route(source, length, pe, &t.window, &t.offset) != NULL))
+    const void *there;
+
+    if (SY_LIKELY(sy_rma_route(source, length, pe, &t.window, &t.offset) != NULL)) {
         sy_issue_get("get", ctx, &t, flags);
-    else
+    } else if ((there = core_rma_reach_space(source, length, pe)) != NULL) {
+        sy_copy(dest, there, length);
+        sy_wait_looked(there == source);
+    } else {
         core_rma_get_slow(ctx, dest, source, length, pe, flags);
+    }
 }
 
 void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,

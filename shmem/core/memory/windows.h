@@ -25,9 +25,13 @@ enum {
     SY_WINDOWS_START = SY_WINDOW_DATA + SY_STATICS_RANGES /* most that are there from the start */
 };
 
+struct sy_heap;
+
 struct sy_window_entry {
     struct sy_region own;
-    char **peer; /* npes bases in this process; NULL: there is no such window */
+    char **peer;                 /* npes bases in this process; NULL: there is no such window */
+    struct sy_heap *heap;        /* that hands its memory out in blocks, or NULL */
+    const unsigned char *absent; /* npes flags: 1 = nothing there is its counterpart */
 };
 
 struct sy_windows {
@@ -94,6 +98,13 @@ void sy_windows_close(void);
 
 /* PE pe's windows are to be mapped late. 0 or -ENOMEM. */
 int sy_windows_set_late(int pe, void (*map)(int pe));
+
+/* Whether what is in a window here has a counterpart on PE pe. */
+static inline bool sy_windows_usable(unsigned window, int pe)
+{
+    const unsigned char *absent = sy_windows.entry[window].absent;
+    return !absent || !absent[pe];
+}
 
 /* Whether a window of PE pe is mapped, or will be when it is used. */
 bool sy_windows_has(unsigned window, int pe);

@@ -7,6 +7,7 @@
  * route.c         loads, opens and closes the transports
  * route_choose.c  connects them, and chooses for each pair
  * route_window.c  the windows of other PEs: what is mapped, keys of the rest
+ * route_region.c  the same for a window that comes after the start
  * route_rule.c    the rules of SHMEM_ROUTES
  * route_show.c    prints the choice
  * route_count.c   prints what the transports count */
@@ -45,6 +46,7 @@ struct sy_route_transport {
     bool carries;   /* some PE's data goes through its data calls, not only by mapping */
     int wait_fd;    /* its table's answer */
     bool polled;    /* something may arrive through it */
+    uint8_t place;  /* its number among the kinds, the same on all PEs */
 };
 
 struct sy_routes {
@@ -151,6 +153,17 @@ struct sy_route_keys {
 
 /* Hands the keys of all PEs' windows to the transports; after all windows have been entered. */
 int sy_route_connect_windows(const struct sy_route_keys *job, double seconds, struct sy_error *err);
+
+/* A window that comes when there are routes, in three steps, all of them on each PE. attach: makes
+ * this PE's window (length 0 where it has none) known to the transports, and writes SY_ROUTE_KEYS
+ * bytes for the others. connect: with those of all PEs, that of PE p at all + p * stride; enters the
+ * windows of the PEs that are not absent. detach: also after an attach or a connect that failed;
+ * nothing is under way any more. 0, or -errno with err. */
+#define SY_ROUTE_KEYS ((size_t)SY_TRANSPORTS_MAX * SY_REGION_KEY)
+int sy_route_region_attach(unsigned window, const struct sy_region *region, char *keys,
+                           struct sy_error *err);
+int sy_route_region_connect(unsigned window, const char *all, size_t stride, struct sy_error *err);
+void sy_route_region_detach(unsigned window);
 
 /* ---- why a pair has its route ---- */
 

@@ -145,8 +145,10 @@ static int route_choose_gather_names(int npes, struct sy_error *err)
     for (unsigned i = 0; i < job.count; i++) {
         job.own[i] = -1;
         for (unsigned k = 0; k < sy_routes.count; k++)
-            if (!strcmp(sy_routes.transport[k].plugin.name, job.name[i]))
+            if (!strcmp(sy_routes.transport[k].plugin.name, job.name[i])) {
                 job.own[i] = (int)k;
+                sy_routes.transport[k].place = (uint8_t)i;
+            }
     }
     sy_routes.kinds = job.count;
     return rc ? rc : route_choose_check_rules(err);
@@ -581,6 +583,8 @@ int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe
     memset(sy_routes.of, SY_TRANSPORT_NONE, npes);
     for (int pe = 0; pe < sy_world.npes; pe++)
         sy_routes.other[pe] = !same_layout(pe);
+    for (unsigned w = SY_WINDOW_DATA; w < sy_windows.count; w++)
+        sy_windows.entry[w].absent = sy_routes.other;
     int rc = route_choose_connect_and(beyond, show, seconds, err);
     free(job.has);
     for (unsigned i = 0; i < job.count; i++)

@@ -17,7 +17,7 @@ static void route_window_map_late(int pe)
     struct sy_route_transport *t = sy_route_to(pe);
 
     for (unsigned w = 0; w < sy_windows.count; w++) {
-        bool usable = w < SY_WINDOW_DATA || !sy_routes.other[pe];
+        bool usable = sy_windows_usable(w, pe);
         void *base = usable ? t->table->mem_pointer(t->self, pe, w) : NULL;
         if (usable && !base && sy_windows.entry[w].own.length)
             sy_fatal("the memory of PE %d, which this PE uses for the first time, cannot be mapped "
@@ -37,7 +37,7 @@ void sy_route_enter_windows(int pe)
         return;
     }
     for (unsigned w = 0; w < sy_windows.count; w++) {
-        bool usable = w < SY_WINDOW_DATA || !sy_routes.other[pe];
+        bool usable = sy_windows_usable(w, pe);
         void *base = NULL;
         if (usable && (t->table->reach(t->self, pe) & SY_REACH_MAP))
             base = t->table->mem_pointer(t->self, pe, w);
