@@ -90,6 +90,7 @@ core_sources = \
 	shmem/core/route/route_choose.c \
 	shmem/core/route/route_rule.c shmem/core/route/route_rule.h \
 	shmem/core/route/route_count.c \
+	shmem/core/route/route_region.c \
 	shmem/core/route/route_show.c \
 	shmem/core/route/route_window.c \
 	shmem/core/signal.c shmem/core/signal.h \
@@ -104,6 +105,7 @@ core_sources = \
 
 coll_sources = \
 	shmem/coll/agree.c shmem/coll/agree.h \
+	shmem/coll/alloc.c shmem/coll/alloc.h \
 	shmem/coll/alltoall.c shmem/coll/alltoall.h shmem/coll/alltoall_nodes.c \
 	shmem/coll/broadcast.c shmem/coll/broadcast.h shmem/coll/broadcast_nodes.c \
 	shmem/coll/check.c shmem/coll/check.h \

@@ -12,6 +12,7 @@
 #include "core/fatal.h"
 #include "core/rma.h"
 #include "core/start/world.h"
+#include "space/space.h"
 #include "util/log.h"
 
 /* ---- begin and end ---- */
@@ -31,11 +32,12 @@ static void setup_close_world(void)
     sy_world.finalizing = true;
     sy_ctx_destroy_all(NULL);
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
-    sy_agree(&call, true);
+    sy_agree(&sy_team_world, &call, true);
     /* The barrier completes all communication; once it is over no PE uses another's memory. Its own
      * notifications may still be on their way to PEs that wait for them, until transports close. */
     sy_barrier_world();
     sy_quiet(&sy_ctx_control, SY_ALL_PES);
+    sy_spaces_close();
     sy_world_close();
     sy_world.finalizing = false;
 }
@@ -183,7 +185,7 @@ int pshmem_addr_accessible(const void *addr, int pe)
 
     if (!pshmem_pe_accessible(pe) || sy_windows_find(addr, &window, &offset))
         return 0;
-    return window < SY_WINDOW_DATA || !sy_routes.other[pe];
+    return sy_windows_usable(window, pe);
 }
 SY_ALIAS(shmem_addr_accessible);
 

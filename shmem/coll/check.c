@@ -7,6 +7,7 @@
 #include "coll/data.h"
 #include "core/callsite.h"
 #include "core/fatal.h"
+#include "core/memory/heap.h"
 #include "core/rma.h"
 #include "core/start/world.h"
 
@@ -32,11 +33,28 @@ struct record {
     uint64_t size;
     int32_t routine, root;
     char name[NAME];
+    uint64_t space; /* 1 + a window, as coll_check_space has it; 0: there is no buffer */
 };
 
 static uint64_t mark_of(const struct sy_group *group)
 {
     return sy_hash(&group->team->turn, sizeof group->team->turn, 0x636f6c6c);
+}
+
+/* The window of a buffer's space; that of the heap stands for the executable's data too. */
+static unsigned coll_check_space(const void *address)
+{
+    unsigned window;
+    uint64_t offset;
+
+    return !sy_windows_find(address, &window, &offset) && window >= SY_WINDOWS_START
+               ? window
+               : SY_WINDOW_HEAP;
+}
+
+static const char *coll_check_place(unsigned space)
+{
+    return sy_windows.entry[space].heap->name;
 }
 
 static const char *coll_check_describe(const struct record *record, char *text, size_t room)
@@ -47,7 +65,11 @@ static const char *coll_check_describe(const struct record *record, char *text, 
         length += snprintf(text + length, room - (size_t)length, " of %llu bytes",
                            (unsigned long long)record->size);
     if (record->routine == SY_COLL_BROADCAST)
-        snprintf(text + length, room - (size_t)length, " from root %d", (int)record->root);
+        length += snprintf(text + length, room - (size_t)length, " from root %d",
+                           (int)record->root);
+    if (record->space && record->space <= SY_REGIONS && sy_windows.entry[record->space - 1].heap)
+        snprintf(text + length, room - (size_t)length, " in the %s",
+                 coll_check_place((unsigned)record->space - 1));
     return text;
 }
 
@@ -66,11 +88,13 @@ static void coll_check_explain(const struct record *mine, const struct record *o
 }
 
 /* Each member looks at the one after it: if all of these are equal, all members are. */
-static void coll_check_members(const struct sy_group *group, const struct sy_coll_call *call)
+static void coll_check_members(const struct sy_group *group, const struct sy_coll_call *call,
+                               unsigned space)
 {
     struct record mine = {.mark = mark_of(group),
                           .size = call->size,
                           .routine = (int32_t)call->routine,
+                          .space = space,
                           .root = call->root};
     struct record room;
 
@@ -79,7 +103,8 @@ static void coll_check_members(const struct sy_group *group, const struct sy_col
     sy_group_sync(group);
     int next = sy_data_after(group, group->members.size > 1);
     const struct record *other = sy_group_read_slot(group, next, 0, sizeof room, &room);
-    if (memcmp(other, &mine, offsetof(struct record, name)) != 0)
+    if (memcmp(other, &mine, offsetof(struct record, name)) != 0 ||
+        (space && other->space && space != other->space))
         coll_check_explain(&mine, other, sy_world.pe, sy_members_pe(&group->members, next));
     sy_group_slot_done(group);
 }
@@ -111,6 +136,29 @@ static void coll_check_psync(const char *name, const long *psync)
     sy_rma_target(name, psync, SHMEM_SYNC_SIZE * sizeof(long), sy_world.pe);
 }
 
+/* The buffers of one collective are in one space, whose members all members of the group are.
+ * Returns what a record has of it. */
+static unsigned coll_check_spaces(const struct sy_group *group, const struct sy_coll_call *call,
+                                  const char *name)
+{
+    unsigned dest = coll_check_space(call->dest), source = coll_check_space(call->source);
+
+    if (!call->dest_length)
+        return call->source_length ? source + 1 : 0;
+    if (dest != source && call->source_length)
+        sy_fatal(
+            "%s: dest (%p) is in the %s and source (%p) in the %s; the buffers of a collective "
+            "routine must be in one space",
+            sy_callsite_routine(name), call->dest, coll_check_place(dest), call->source,
+            coll_check_place(source));
+    for (int i = 0; dest && i < group->members.size; i++)
+        if (!sy_windows_usable(dest, sy_members_pe(&group->members, i)))
+            sy_fatal("%s: dest (%p) is in the %s, but PE %d is not in the team of that space",
+                     sy_callsite_routine(name), call->dest, coll_check_place(dest),
+                     sy_members_pe(&group->members, i));
+    return dest + 1;
+}
+
 void sy_coll_check(const struct sy_group *group, struct sy_coll_call call)
 {
     const char *name = names[call.routine];
@@ -122,6 +170,7 @@ void sy_coll_check(const struct sy_group *group, struct sy_coll_call call)
     if (group->psync)
         coll_check_psync(name, group->psync);
     coll_check_overlap(&call, name);
+    unsigned space = coll_check_spaces(group, &call, name);
     if (group->team)
-        coll_check_members(group, &call);
+        coll_check_members(group, &call, space);
 }

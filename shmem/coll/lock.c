@@ -60,12 +60,17 @@ enum { TAIL, LINK };
 
 _Static_assert(sizeof(long) == 2 * sizeof(uint32_t), "a lock's variable has room for two words");
 
-/* Fibonacci hashing: neighbouring variables have distant homes. All PEs compute the same. */
+/* Fibonacci hashing: neighbouring variables have distant homes. In a memory space it is the next PE
+ * that is a member. All PEs compute the same. */
 static int lock_home_of(const struct sy_target *at)
 {
     uint64_t mixed = (at->offset / sizeof(long) + at->window) * UINT64_C(0x9e3779b97f4a7c15);
 
-    return (int)((mixed >> 32) * (uint64_t)sy_world.npes >> 32);
+    int home = (int)((mixed >> 32) * (uint64_t)sy_world.npes >> 32);
+
+    while (at->window >= SY_WINDOWS_START && !sy_windows_usable(at->window, home))
+        home = home + 1 < sy_world.npes ? home + 1 : 0;
+    return home;
 }
 
 static struct queue lock_queue_of(const char *what, long *lock)

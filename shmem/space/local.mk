@@ -1,5 +1,8 @@
 # Memory spaces, and the devices that they are in.
 space_sources = \
-	shmem/space/device.c shmem/space/device.h
+	shmem/space/create.c \
+	shmem/space/device.c shmem/space/device.h \
+	shmem/space/keep.c \
+	shmem/space/space.c shmem/space/space.h
 
 include shmem/space/devices/local.mk

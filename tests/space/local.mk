@@ -14,3 +14,17 @@ tests_space_test_loader_SOURCES = tests/space/test_loader.c tests/host.h tests/u
 tests_space_test_loader_CPPFLAGS = $(device_test_cppflags) -DSY_PLUGIN_DIR='"installed"'
 tests_space_test_loader_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_space_test_loader_LDADD = $(CHECK_LIBS)
+
+# What a space can, over every transport, and what is refused.
+check_PROGRAMS += tests/space/spaces tests/space/wrong
+tests_space_spaces_SOURCES = tests/space/spaces.c tests/conformance/check.h
+tests_space_spaces_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_space_spaces_LDADD = shmem/libsma.la
+tests_space_wrong_SOURCES = tests/space/wrong.c
+tests_space_wrong_LDADD = shmem/libsma.la
+check_LTLIBRARIES += tests/space/shmem_device_even.la
+tests_space_shmem_device_even_la_SOURCES = tests/space/plugin_even.c
+tests_space_shmem_device_even_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+space_scripts = tests/space/spaces.test
+dist_check_SCRIPTS += $(space_scripts)
+TESTS += $(space_scripts)

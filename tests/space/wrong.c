@@ -1,0 +1,75 @@
+/* What ends the job with words, one case a run; the argument says which. */
+#include <shmemx.h>
+#include <stdio.h>
+#include <string.h>
+
+static int is(const char *word, const char *other)
+{
+    return strcmp(word, other) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_CPU, .size = 1 << 20};
+    shmemx_space_t a, b;
+    shmem_team_t team_a, team_b;
+    static long local;
+
+    shmem_init();
+    int me = shmem_my_pe();
+    if (is(word, "arguments"))
+        config.flags = me ? SHMEMX_SPACE_FLAG_LOCKED : 0;
+    if (is(word, "size"))
+        config.size += (size_t)me;
+    if (is(word, "even"))
+        config.device_type = (shmemx_device_type_t)17;
+    shmemx_space_create(&config, &a, &team_a);
+    if (is(word, "even")) {
+        void *mine = shmemx_space_malloc(a, 64);
+        if (me == 0)
+            shmem_putmem(mine, &local, 8, 1);
+        shmem_barrier_all();
+        shmem_finalize();
+        return 0;
+    }
+    shmemx_space_create(&config, &b, &team_b);
+    long *in_a = shmemx_space_malloc(a, 64), *in_b = shmemx_space_malloc(b, 64);
+    if (is(word, "other"))
+        shmemx_space_free(b, in_a);
+    if (is(word, "heap"))
+        shmem_free(in_a);
+    if (is(word, "foreign"))
+        shmemx_space_free(a, &config);
+    if (is(word, "inside"))
+        shmemx_space_free(a, in_a + 2);
+    if (is(word, "sizes"))
+        shmemx_space_malloc(a, 64 + (size_t)me);
+    if (is(word, "mixed"))
+        shmem_long_sum_reduce(team_a, in_a, in_b, 1);
+    if (is(word, "mixed heap"))
+        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, in_a, &local, 1);
+    if (is(word, "mixed PEs"))
+        shmem_long_sum_reduce(team_a, me ? in_a : in_b, me ? in_a : in_b, 1);
+    if (is(word, "beyond"))
+        shmem_long_put(in_a, &local, 20, 0);
+    if (is(word, "freed")) {
+        shmemx_space_free(a, in_a);
+        shmem_long_p(in_a, 1, 0);
+    }
+    if (is(word, "end"))
+        shmem_long_put((long *)((char *)in_a + (1 << 20) - 8), in_b, 2, 0);
+    if (is(word, "destroyed")) {
+        shmem_team_destroy(team_a);
+        shmemx_space_destroy(a);
+        shmemx_space_malloc(a, 8);
+    }
+    if (is(word, "after")) {
+        shmem_team_destroy(team_a);
+        shmemx_space_destroy(a);
+        shmem_long_p(in_a, 1, 0);
+    }
+    shmem_finalize();
+    puts("ended");
+    return 0;
+}
