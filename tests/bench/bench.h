@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/curves/curves.h"
+
 enum {
     BENCH_LINE = 64,
     BENCH_WORDS = 1024,    /* of the array that rates of single words run over */
@@ -63,6 +65,10 @@ struct bench {
     double seconds;   /* for each row */
     int trials;
     bool json, list, help, version;
+    const char *picture;                        /* a file for the figures by size, or NULL */
+    struct curves by_size;                      /* sizes 0: rows without sizes */
+    struct curve_peer peer_of[1 + CURVE_PEERS]; /* from 1 on: libraries to print beside */
+    int peers;
 };
 
 /* Which PEs run a row; the other PEs wait in a barrier. */

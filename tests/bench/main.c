@@ -1,4 +1,5 @@
 /* oshbench: command line, start and end. What is measured is in rows.c, how in run.c. */
+#include <errno.h>
 #include <getopt.h>
 #include <shmem.h>
 #include <stdio.h>
@@ -10,16 +11,21 @@
 #include "bench/raw_tcp.h"
 
 static const char usage[] =
-    "usage: oshrun -n 2 oshbench [--rows NAME,...] [--time SECONDS] [--trials N] [--json]\n";
+    "usage: oshrun -n 2 oshbench [--rows NAME,...] [--time SECONDS] [--trials N] [--json]\n"
+    "       oshrun -n 2 oshbench --sizes 8:4m [--peers FILE,...] [--picture FILE] ...\n";
 
 static void print_help(void)
 {
     printf("%s\n"
            "Measures what operations cost, each beside the raw limit of this machine.\n"
            "  -r, --rows NAME,...   only these rows; a name may end in * (all rows)\n"
-           "  -t, --time SECONDS    time for each row (0.5)\n"
+           "  -t, --time SECONDS    time for each row (0.5), a fifth of it for each size\n"
            "  -n, --trials N        trials whose median is shown, 7 or more (9)\n"
            "  -j, --json            JSON instead of a table\n"
+           "  -s, --sizes SIZES     other rows, by size: 8:4m (each twice the one before), "
+           "8,1k,1m; or both\n"
+           "  -p, --peers FILE,...  print them beside what --json has written for other libraries\n"
+           "  -g, --picture FILE    draw them (SVG), those of --peers too\n"
            "  -l, --list            the rows and what they are\n"
            "  -h, --help            this text\n"
            "  -V, --version         the version of the library\n",
@@ -34,26 +40,18 @@ static bool complain(const struct bench *bench, const char *what, const char *va
     return false;
 }
 
-static bool name_matches(const char *name, const char *pattern, size_t length)
+/* Whether a name, of `length` characters, is that of a row or of a figure by size. */
+static bool name_is_known(const struct bench *bench, const char *name, size_t length)
 {
-    if (length && pattern[length - 1] == '*')
-        return !strncmp(name, pattern, length - 1);
-    return strlen(name) == length && !strncmp(name, pattern, length);
-}
+    char *one = strndup(name, length);
+    bool known = false;
 
-static bool row_is_wanted(const struct bench *bench, const struct bench_row *row)
-{
-    const char *at = bench->rows;
-    size_t length;
-
-    if (!at)
-        return true;
-    for (; *at; at += length + (at[length] == ',')) {
-        length = strcspn(at, ",");
-        if (name_matches(row->name, at, length))
-            return true;
-    }
-    return false;
+    for (int i = 0; one && i < bench_row_count && !bench->by_size.sizes; i++)
+        known = known || curve_listed(one, bench_rows[i].name);
+    for (int i = 0; one && i < curve_row_count && bench->by_size.sizes; i++)
+        known = known || curve_listed(one, curve_rows[i].name);
+    free(one);
+    return known;
 }
 
 /* Each name in the list has to be that of a row. */
@@ -62,15 +60,29 @@ static bool check_rows(const struct bench *bench)
     size_t length;
 
     for (const char *at = bench->rows; at && *at; at += length + (at[length] == ',')) {
-        bool known = false;
-
         length = strcspn(at, ",");
-        for (int i = 0; i < bench_row_count; i++)
-            known = known || name_matches(bench_rows[i].name, at, length);
-        if (!known)
+        if (!name_is_known(bench, at, length))
             return complain(bench, "no row has a name in --rows (oshbench --list shows all)", at);
     }
     return !bench->rows || *bench->rows || complain(bench, "--rows names no row", "");
+}
+
+/* Files of --peers; read by PE 0 alone, so that it alone refuses them, later. */
+static bool read_peers(struct bench *bench, char *files)
+{
+    char *save = NULL;
+
+    for (char *file = strtok_r(files, ",", &save); file; file = strtok_r(NULL, ",", &save)) {
+        if (bench->peers == CURVE_PEERS)
+            return complain(bench, "--peers takes four files at most, not also", file);
+        bench->peers++;
+        const char *wrong = curve_peer_read(&bench->peer_of[bench->peers], file);
+        if (wrong && bench->me == 0)
+            fprintf(stderr, "oshbench: --peers %s: %s\n", file, wrong);
+        if (wrong)
+            return false;
+    }
+    return true;
 }
 
 static bool read_option(struct bench *bench, int option)
@@ -79,6 +91,16 @@ static bool read_option(struct bench *bench, int option)
     long trials;
 
     switch (option) {
+    case 's':
+        return curve_read_sizes(&bench->by_size, optarg) ||
+               complain(bench,
+                        "--sizes takes sizes in ascending order, up to 256m, such as 8:4m or 8,1k",
+                        optarg);
+    case 'p':
+        return read_peers(bench, optarg);
+    case 'g':
+        bench->picture = optarg;
+        return true;
     case 'r':
         bench->rows = optarg;
         return true;
@@ -107,20 +129,32 @@ static bool read_option(struct bench *bench, int option)
 static bool read_options(struct bench *bench, int argc, char **argv)
 {
     static const struct option names[] = {
-        {"rows", required_argument, NULL, 'r'},   {"time", required_argument, NULL, 't'},
-        {"trials", required_argument, NULL, 'n'}, {"json", no_argument, NULL, 'j'},
-        {"list", no_argument, NULL, 'l'},         {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},      {0},
+        {"rows", required_argument, NULL, 'r'},
+        {"time", required_argument, NULL, 't'},
+        {"trials", required_argument, NULL, 'n'},
+        {"json", no_argument, NULL, 'j'},
+        {"sizes", required_argument, NULL, 's'},
+        {"peers", required_argument, NULL, 'p'},
+        {"picture", required_argument, NULL, 'g'},
+        {"list", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {0},
     };
     int option;
 
     opterr = bench->me == 0;
-    while ((option = getopt_long(argc, argv, "r:t:n:jlhV", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "r:t:n:s:p:g:jlhV", names, NULL)) != -1) {
         if (!read_option(bench, option))
             return false;
     }
     if (optind < argc)
         return complain(bench, "an argument is too much", argv[optind]);
+    if ((bench->peers || bench->picture) && !bench->by_size.sizes)
+        return complain(
+            bench, "--peers and --picture are about figures by size, so --sizes is needed", "");
+    if (bench->by_size.sizes && bench->npes < 2)
+        return complain(bench, "--sizes needs 2 PEs or more", "1");
     return check_rows(bench);
 }
 
@@ -183,7 +217,7 @@ static void measure_all(struct bench *bench)
     for (int i = 0; i < bench_row_count; i++) {
         struct bench_result result;
 
-        if (!row_is_wanted(bench, &bench_rows[i]) || !row_is_fit(bench, &bench_rows[i]))
+        if (!curve_listed(bench->rows, bench_rows[i].name) || !row_is_fit(bench, &bench_rows[i]))
             continue;
         result = bench_measure(bench, &bench_rows[i]);
         if (output)
@@ -193,6 +227,31 @@ static void measure_all(struct bench *bench)
         perror("oshbench: standard output");
         shmem_global_exit(1);
     }
+}
+
+/* Figures by size. Returns the exit status. */
+static int measure_by_size(struct bench *bench)
+{
+    struct curves *curves = &bench->by_size;
+    char library[SHMEM_MAX_NAME_LEN];
+
+    shmem_info_get_name(library);
+    curves->me = bench->me;
+    curves->npes = bench->npes;
+    curves->cpus = bench->cpus;
+    curves->seconds = bench->seconds / 5;
+    curves->trials = bench->trials;
+    curves->rows = bench->rows;
+    curves->json = bench->json;
+    bench->peer_of[0].library = library;
+    bench->peer_of[0].line = curve_run(curves, library, bench->peer_of + 1, bench->peers);
+    if (!bench->peer_of[0].line)
+        return 1;
+    if (bench->me || !bench->picture ||
+        curve_draw(bench->picture, bench->peer_of, bench->peers + 1))
+        return 0;
+    fprintf(stderr, "oshbench: %s: %s\n", bench->picture, strerror(errno));
+    return 1;
 }
 
 static void print_version(void)
@@ -226,6 +285,8 @@ int main(int argc, char **argv)
             print_version();
         else if (bench.me == 0)
             bench_output_list();
+    } else if (bench.by_size.sizes) {
+        status = measure_by_size(&bench);
     } else if (!allocate(&bench, begin)) {
         shmem_global_exit(1);
     } else {

@@ -127,6 +127,9 @@ bool bench_output_end(struct bench_output *output)
 
 void bench_output_list(void)
 {
+    for (int i = 0; i < curve_row_count; i++)
+        printf("%-17s %-5s %s (--sizes)\n", curve_rows[i].name, curve_unit_name(curve_rows[i].unit),
+               curve_rows[i].what);
     for (int i = 0; i < bench_row_count; i++)
         printf("%-17s %-5s %s\n%-17s %-5s raw limit: %s\n", bench_rows[i].name,
                bench_unit_name(bench_rows[i].unit), bench_rows[i].what, "", "",
