@@ -85,7 +85,7 @@ core_sources = \
 	shmem/core/start/processors.c shmem/core/start/processors.h \
 	shmem/core/wait/progress.c shmem/core/wait/progress.h \
 	shmem/core/wait/rest.c shmem/core/wait/rest.h \
-	shmem/core/rma.c shmem/core/rma.h \
+	shmem/core/rma.c shmem/core/rma.h shmem/core/rma_staged.c shmem/core/rma_staged.h \
 	shmem/core/route/route.c shmem/core/route/route.h \
 	shmem/core/route/route_choose.c \
 	shmem/core/route/route_rule.c shmem/core/route/route_rule.h \
@@ -100,6 +100,7 @@ core_sources = \
 	shmem/core/wait/stall.c shmem/core/wait/stall.h \
 	shmem/core/wait/sleep.c shmem/core/wait/sleep.h \
 	shmem/core/wait/wait.c shmem/core/wait/wait.h \
+	shmem/core/memory/staged.c shmem/core/memory/staged.h \
 	shmem/core/memory/windows.c shmem/core/memory/windows.h \
 	shmem/core/start/world.c shmem/core/start/world.h
 
@@ -117,7 +118,7 @@ coll_sources = \
 	shmem/coll/reduce.c shmem/coll/reduce.h shmem/coll/reduce_nodes.c \
 	shmem/coll/reduce_kernels.c shmem/coll/reduce_kernels.h \
 	shmem/coll/reduce_named.c \
-	shmem/coll/scan.c shmem/coll/scan.h shmem/coll/scan_nodes.c \
+	shmem/coll/scan.c shmem/coll/scan.h shmem/coll/scan_nodes.c shmem/coll/staged.c shmem/coll/staged.h \
 	shmem/coll/sync.h \
 	shmem/coll/team.c shmem/coll/team.h
 

@@ -4,6 +4,7 @@
 #include "coll/alltoall.h"
 #include "coll/check.h"
 #include "coll/data.h"
+#include "coll/staged.h"
 #include "core/fatal.h"
 
 static void alltoall_through_slot(const struct sy_group *group, char *dest, const char *source,
@@ -151,6 +152,8 @@ void sy_alltoall(const struct sy_group *group, void *dest, const void *source, s
                   .dest_length = all, .source_length = all, .size = length);
     if (!length)
         sy_group_sync(group);
+    else if (sy_coll_is_staged(dest, source))
+        sy_staged_gather(group, dest, source, (size_t)group->members.me * length, length);
     else if (sy_group_spans(group))
         sy_alltoall_nodes(group, dest, source,
                           &(struct sy_blocks){length, 1, (ptrdiff_t)length, (ptrdiff_t)length});
@@ -172,7 +175,7 @@ void sy_alltoalls(const struct sy_group *group, void *dest, const void *source,
                   .dest_length = count ? last * (size_t)dest_stride + size : 0,
                   .source_length = count ? last * (size_t)source_stride + size : 0,
                   .size = size * count);
-    if (count && sy_group_spans(group)) {
+    if (count && sy_group_spans(group) && !sy_coll_is_staged(dest, source)) {
         sy_alltoall_nodes(group, dest, source,
                           &(struct sy_blocks){size, count, dest_stride, source_stride});
         return;

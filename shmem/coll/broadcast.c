@@ -4,6 +4,7 @@
 #include "coll/broadcast.h"
 #include "coll/check.h"
 #include "coll/data.h"
+#include "coll/staged.h"
 #include "core/callsite.h"
 #include "core/fatal.h"
 
@@ -69,6 +70,8 @@ void sy_broadcast(const struct sy_group *group, void *dest, const void *source, 
                   .size = length, .root = root);
     if (!length)
         sy_group_sync(group);
+    else if (sy_coll_is_staged(dest, source))
+        sy_staged_broadcast(group, dest, source, length, root);
     else if (group->psync)
         broadcast_from_source(group, dest, source, length, root);
     else if (sy_config.bcast_algorithm == SY_BCAST_LINEAR)

@@ -3,6 +3,7 @@
 #include "coll/collect.h"
 #include "coll/check.h"
 #include "coll/data.h"
+#include "coll/staged.h"
 
 enum { TAG_STEP, TAG_UP, TAG_DOWN };
 
@@ -121,6 +122,8 @@ void sy_fcollect(const struct sy_group *group, void *dest, const void *source, s
                   .size = length);
     if (!length)
         sy_group_sync(group);
+    else if (sy_coll_is_staged(dest, source))
+        sy_staged_gather(group, dest, source, 0, length);
     else if (group->team && collect_fcollect_named(group, dest, source, length))
         return;
     else if (sy_group_spans(group))
@@ -211,19 +214,37 @@ static void collect_varying_linear(const struct sy_group *group, char *dest, con
     sy_group_sync(group);
 }
 
+/* In memory of a device: all parts are read from where they are. */
+static void collect_staged(const struct sy_group *group, char *dest, const void *source)
+{
+    sy_group_sync(group);
+    for (int i = 0; i < group->members.size; i++) {
+        size_t length = collect_length_of(group, i);
+        if (length)
+            sy_group_pull(group, i, dest, source, length);
+        dest += length;
+    }
+    sy_group_sync(group);
+}
+
 void sy_collect(const struct sy_group *group, void *dest, const void *source, size_t length)
 {
+    bool staged = sy_coll_is_staged(dest, source);
+
     SY_COLL_CHECK(group, .routine = SY_COLL_COLLECT, .source = source, .source_length = length);
-    if (sy_group_spans(group) && sy_config.collect_algorithm == SY_COLLECT_AUTO &&
+    if (!staged && sy_group_spans(group) && sy_config.collect_algorithm == SY_COLLECT_AUTO &&
         sy_collect_nodes(group, dest, source, length))
         return;
     size_t *word = length_word(group);
 
     *word = length;
-    if (length && in_slot(group, length))
+    if (length && in_slot(group, length) && !staged)
         memcpy(word + 1, source, length);
-    sy_group_sync(group);
-    if (group->team && sy_config.collect_algorithm == SY_COLLECT_LINEAR)
+    if (!staged)
+        sy_group_sync(group);
+    if (staged)
+        collect_staged(group, dest, source);
+    else if (group->team && sy_config.collect_algorithm == SY_COLLECT_LINEAR)
         collect_varying_linear(group, dest, source);
     else if (collect_parts(group, dest, source))
         sy_group_sync(group);

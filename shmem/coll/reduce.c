@@ -8,6 +8,7 @@
  * i of any array in between, so dest may be source. */
 #include "coll/check.h"
 #include "coll/data.h"
+#include "coll/staged.h"
 #include "coll/reduce.h"
 
 /* Bytes of all members' slots together up to which a second synchronisation costs more than reading
@@ -133,6 +134,10 @@ void sy_reduce(const struct sy_group *group, struct sy_operation op, void *dest,
                   .dest_length = length, .source_length = length, .size = length);
     if (!count) {
         sy_group_sync(group);
+        return;
+    }
+    if (sy_coll_is_staged(dest, source)) {
+        sy_staged_reduce(group, op, dest, source, count, group->members.size - 1);
         return;
     }
     if (group->members.size == 1) {

@@ -6,6 +6,7 @@
  * part of any array in between, so dest may be source. */
 #include "coll/check.h"
 #include "coll/data.h"
+#include "coll/staged.h"
 #include "coll/scan.h"
 
 enum { TAG_STEP };
@@ -107,6 +108,10 @@ void sy_scan(const struct sy_group *group, struct sy_operation op, void *dest, c
                   .source = source, .dest_length = length, .source_length = length, .size = length);
     if (!count) {
         sy_group_sync(group);
+        return;
+    }
+    if (sy_coll_is_staged(dest, source)) {
+        sy_staged_reduce(group, op, dest, source, count, group->members.me - !inclusive);
         return;
     }
     if (algorithm == SY_SCAN_AUTO && sy_group_spans(group)) {

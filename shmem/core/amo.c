@@ -1,7 +1,7 @@
 /* Atomic operations on memory that is not mapped here, and on wrong addresses: see amo.h. */
 #include "core/amo.h"
 #include "core/callsite.h"
-#include "core/rma.h"
+#include "core/rma_staged.h"
 
 static const char what[] = "atomic operation";
 
@@ -48,24 +48,33 @@ void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned wid
                  uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
 {
     struct sy_target target = sy_rma_target(what, address, width, pe);
+    unsigned window;
+    uint64_t offset, old = 0;
 
+    if (result && sy_staged_has(result, &window, &offset)) {
+        sy_amo_slow(ctx, op, address, width, operand, compare, &old, true, pe);
+        sy_staged_copy(window, true, offset, &old, width);
+        return;
+    }
     if ((uintptr_t)address % width)
         sy_fatal("%s with PE %d: address %p is not aligned to its %u bytes",
                  sy_callsite_routine(what), pe, address, width);
+    struct sy_amo amo = {.pe = pe,
+                         .window = target.window,
+                         .offset = target.offset,
+                         .op = op,
+                         .width = width,
+                         .operand = operand,
+                         .compare = compare,
+                         .result = result};
+    if (sy_rma_staged_amo(what, &amo))
+        return;
     if (target.here) {
         sy_wait_looked(op == SY_AMO_FETCH && target.here == address);
-        uint64_t old = sy_amo_here(op, target.here, width, operand, compare);
+        old = sy_amo_here(op, target.here, width, operand, compare);
         if (result)
             sy_amo_unbits(result, width, old);
         return;
     }
-    const struct sy_amo amo = {.pe = pe,
-                               .window = target.window,
-                               .offset = target.offset,
-                               .op = op,
-                               .width = width,
-                               .operand = operand,
-                               .compare = compare,
-                               .result = result};
     sy_issue_amo(what, ctx, &amo, blocking ? SY_BLOCKING : 0);
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/crash.h"
+#include "core/memory/staged.h"
 #include "core/start/world.h"
 #include "util/bits.h"
 #include "util/log.h"
@@ -101,6 +102,18 @@ static uintptr_t crash_address(void *context)
 #endif
 }
 
+/* An access of the program itself, or of a wait or test of the library. */
+static void crash_explain(const void *address)
+{
+    unsigned window;
+    uint64_t offset;
+
+    if (sy_staged_has(address, &window, &offset))
+        sy_log(SY_LOG_ERROR, "",
+               "  the address is in a memory space of a device, which CPUs cannot load and store: "
+               "put and get copy it, and what is to be waited for has to be in another space");
+}
+
 /* A signal that another process or raise() sent does not come again by itself. */
 static void crash_on(int number, siginfo_t *info, void *context)
 {
@@ -114,6 +127,8 @@ static void crash_on(int number, siginfo_t *info, void *context)
         else
             sy_log(SY_LOG_ERROR, "", "this PE has crashed: %s%s", crash_name(number),
                    " (SHMEM_BACKTRACE=no leaves this out):");
+        if (!sent && number == SIGSEGV)
+            crash_explain(info->si_addr);
         crash_frames(crash_address(context));
     } else if (getpid() == sy_world.process) {
         sleep(PATIENCE); /* another thread is reporting its own crash */

@@ -6,6 +6,7 @@
 #include "core/start/config.h"
 #include "core/memory/heap.h"
 #include "core/rma.h"
+#include "core/rma_staged.h"
 #include "core/start/world.h"
 
 /* ---- errors ---- */
@@ -161,6 +162,8 @@ static __attribute__((cold)) void core_rma_get_slow(shmem_ctx_t ctx, void *dest,
     struct sy_target target = sy_rma_target("get", source, length, pe);
     core_rma_check_local("get", dest, length);
     core_rma_check_overlap("get", target.here, dest, length);
+    if (sy_rma_staged_get("get", ctx, dest, &target, length, pe))
+        return;
     if (target.here) {
         sy_copy(dest, target.here, length);
         sy_wait_looked(target.here == source);
@@ -195,6 +198,8 @@ void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
     struct sy_target target = sy_rma_target("put", dest, length, pe);
     core_rma_check_local("put", source, length);
     core_rma_check_overlap("put", target.here, source, length);
+    if (sy_rma_staged_put("put", ctx, &target, source, length, pe))
+        return;
     if (target.here) {
         sy_copy(target.here, source, length);
         return;
@@ -257,7 +262,8 @@ void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
         return;
     pe = sy_ctx_pe(ctx, pe);
     struct sy_target target = core_rma_strided_target("iput", dest, dest_stride, block, blocks, pe);
-    if (target.here) {
+    bool staged = sy_rma_staged(&target, source, pe);
+    if (target.here && !staged) {
         core_rma_stride(target.here, source, dest_stride, source_stride, block, blocks);
         return;
     }
@@ -266,7 +272,7 @@ void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
                                  .blocks = blocks,
                                  .remote_stride = dest_stride,
                                  .local_stride = source_stride};
-    if (sy_issue_put_strided("iput", ctx, &t))
+    if (!staged && sy_issue_put_strided("iput", ctx, &t))
         return;
     char *to = dest;
     const char *from = source;
@@ -282,7 +288,8 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
     pe = sy_ctx_pe(ctx, pe);
     struct sy_target target = core_rma_strided_target("iget", source, source_stride, block, blocks,
                                                       pe);
-    if (target.here) {
+    bool staged = sy_rma_staged(&target, dest, pe);
+    if (target.here && !staged) {
         core_rma_stride(dest, target.here, dest_stride, source_stride, block, blocks);
         sy_wait_looked(target.here == source);
         return;
@@ -292,7 +299,7 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
                                  .blocks = blocks,
                                  .remote_stride = source_stride,
                                  .local_stride = dest_stride};
-    if (sy_issue_get_strided("iget", ctx, &t))
+    if (!staged && sy_issue_get_strided("iget", ctx, &t))
         return;
     char *to = dest;
     const char *from = source;

@@ -2,6 +2,7 @@
 #include "core/signal.h"
 
 #include "core/callsite.h"
+#include "core/rma_staged.h"
 
 static const char what[] = "put_signal";
 
@@ -53,7 +54,7 @@ SY_COLD void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put
 
     if (put->length) {
         struct sy_target data = sy_rma_target(what, put->dest, put->length, pe);
-        if (!data.here && !signal.here) {
+        if (!data.here && !signal.here && !sy_rma_staged(&data, put->source, pe)) {
             signal_send_both(ctx, put, op, &data, &signal, pe, flags);
             return;
         }

@@ -124,7 +124,7 @@ int sy_windows_add(unsigned window, const struct sy_region *own, int pe, bool fo
     entry->peer = windows_new_table(npes_open);
     if (!entry->peer)
         return -ENOMEM;
-    entry->peer[pe] = own->base;
+    entry->peer[pe] = own->kind == SY_REGION_DEVICE ? NULL : own->base;
     if (found && own->length)
         windows_add_range((uintptr_t)own->base, own->length, window);
     return 0;
@@ -229,6 +229,14 @@ void sy_windows_hot(int npes, bool enable)
     }
     sy_hot.not_ctx = NOT_CTX;
     sy_hot.npes = (unsigned)npes;
+}
+
+/* Every inline path looks at the number of PEs first. */
+void sy_windows_slow(bool slow)
+{
+    unsigned npes = sy_hot.heap.peer && !slow ? (unsigned)npes_open : 0;
+
+    __atomic_store_n(&sy_hot.npes, npes, __ATOMIC_RELAXED);
 }
 
 void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length)

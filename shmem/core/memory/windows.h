@@ -120,6 +120,9 @@ static inline char *sy_windows_peer(unsigned window, int pe)
 /* Lets the inline path work, or not. */
 void sy_windows_hot(int npes, bool enable);
 
+/* Has every call take the slow path until it is told otherwise, where the inline path is on. */
+void sy_windows_slow(bool slow);
+
 /* The window and offset of a user's address: 0, or -EFAULT if it is not symmetric. */
 int sy_windows_find(const void *address, unsigned *window, uint64_t *offset);
 

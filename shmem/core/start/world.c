@@ -27,6 +27,7 @@
 #include "core/route/route_rule.h"
 #include "core/team.h"
 #include "core/wait/wait.h"
+#include "core/memory/staged.h"
 #include "core/memory/windows.h"
 #include "core/start/world.h"
 #include "util/bits.h"
@@ -73,6 +74,8 @@ static struct sy_host host = {
     .rest = sy_wait_rest_inside,
     .soon = sy_progress_soon,
     .start = &sy_config.start,
+    .device_copy = sy_staged_copy,
+    .device_amo = sy_staged_amo,
 };
 
 const struct sy_host *sy_world_host(void)

@@ -1,0 +1,109 @@
+/* See staged.h. */
+#include <errno.h>
+#include <pthread.h>
+
+#include "core/fatal.h"
+#include "core/memory/staged.h"
+#include "core/memory/windows.h"
+
+_Atomic unsigned sy_staged_windows;
+
+/* `device` is NULL where the window is none of them, and written first and last of all. */
+static struct {
+    const struct sy_device *_Atomic device;
+    void *self, *pool;
+    unsigned capabilities;
+    pthread_mutex_t lock; /* for one that copies for one thread at a time */
+} staged[SY_REGIONS];
+
+void sy_staged_add(unsigned window, const struct sy_device *device, void *self, void *pool,
+                   unsigned capabilities)
+{
+    staged[window].self = self;
+    staged[window].pool = pool;
+    staged[window].capabilities = capabilities;
+    pthread_mutex_init(&staged[window].lock, NULL);
+    atomic_store(&staged[window].device, device);
+    atomic_fetch_add(&sy_staged_windows, 1);
+    sy_windows_slow(true);
+}
+
+void sy_staged_remove(unsigned window)
+{
+    atomic_store(&staged[window].device, NULL);
+    pthread_mutex_destroy(&staged[window].lock);
+    if (atomic_fetch_sub(&sy_staged_windows, 1) == 1)
+        sy_windows_slow(false);
+}
+
+bool sy_staged_is(unsigned window)
+{
+    return window < SY_REGIONS && atomic_load(&staged[window].device);
+}
+
+bool sy_staged_counts(unsigned window)
+{
+    return staged[window].capabilities & SY_POOL_AMO;
+}
+
+bool sy_staged_find(const void *address, unsigned *window, uint64_t *offset)
+{
+    return !sy_windows_find(address, window, offset) && sy_staged_is(*window);
+}
+
+static bool staged_has_room(unsigned window, uint64_t offset, size_t length)
+{
+    if (!sy_staged_is(window))
+        return false;
+    uint64_t all = sy_windows.entry[window].own.length;
+    return offset <= all && length <= all - offset;
+}
+
+static void staged_begin(unsigned window)
+{
+    if (!(staged[window].capabilities & SY_POOL_COPY))
+        pthread_mutex_lock(&staged[window].lock);
+}
+
+static void staged_end(unsigned window)
+{
+    if (!(staged[window].capabilities & SY_POOL_COPY))
+        pthread_mutex_unlock(&staged[window].lock);
+}
+
+int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_t length)
+{
+    struct sy_error err = {""};
+
+    if (!staged_has_room(window, offset, length))
+        return -EFAULT;
+    const struct sy_device *device = staged[window].device;
+    staged_begin(window);
+    int rc = device->copy(staged[window].self, staged[window].pool,
+                          in ? SY_DEVICE_IN : SY_DEVICE_OUT, offset, local, length, &err);
+    staged_end(window);
+    if (rc)
+        sy_fatal("copying %zu bytes %s memory of device %s: %s", length, in ? "to" : "from",
+                 device->name, err.text);
+    return 0;
+}
+
+int sy_staged_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t width,
+                  uint64_t operand, uint64_t compare, uint64_t *result)
+{
+    struct sy_error err = {""};
+    uint64_t old;
+
+    if (!staged_has_room(window, offset, width))
+        return -EFAULT;
+    if (!sy_staged_counts(window))
+        return -EOPNOTSUPP;
+    const struct sy_device *device = staged[window].device;
+    staged_begin(window);
+    int rc = device->amo(staged[window].self, staged[window].pool, op, offset, width, operand,
+                         compare, result ? result : &old, &err);
+    staged_end(window);
+    if (rc)
+        sy_fatal("an atomic operation in memory of device %s: %s", device->name, err.text);
+    return 0;
+}
