@@ -128,6 +128,11 @@ struct sy_device {
     int (*handle)(void *self, void *pool, void *buffer, size_t room);
 };
 
+/* What handle() of an OpenCL device writes: a cl_context, a cl_device_id, and a cl_mem or NULL. */
+struct sy_opencl_handle {
+    void *context, *device, *buffer;
+};
+
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.
  */
 #ifdef SY_BUILTIN_PLUGIN

@@ -287,6 +287,10 @@ struct sy_transport {
      * taken arrives, though close() follow. */
     size_t message_size;
     int (*message_send)(void *self, int pe, const void *bytes, size_t length);
+
+    /* Optional: the kinds of memory that it moves, and how, for people: mapped, registered, or
+     * staged, which is copied by the PE that has it. The table of routes has it as a line. */
+    const char *moves;
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.

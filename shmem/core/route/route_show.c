@@ -81,6 +81,20 @@ static void route_show_pair(const int *class, int a, int b, int from, int to,
     route_show_line(text);
 }
 
+/* How the transports of this PE move what kinds of memory. */
+static void route_show_kinds(void)
+{
+    char text[300];
+
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *t = &sy_routes.transport[i];
+        if (!t->table->moves || !t->connected)
+            continue;
+        snprintf(text, sizeof text, "%s: %s", t->plugin.name, t->table->moves);
+        route_show_line(text);
+    }
+}
+
 /* Some PE of a class other than `not`, or -1. */
 static int route_show_member(const int *class, int of, int not )
 {
@@ -109,5 +123,7 @@ void sy_routes_show(const struct sy_route_cell *cells, int npes, const char *con
             if (to >= 0)
                 route_show_pair(class, a, b, from, to, names);
         }
+    if (npes > 1)
+        route_show_kinds();
     free(class);
 }

@@ -31,11 +31,6 @@ struct opencl_pool {
     size_t length;
 };
 
-/* What handle() hands out, for shmemx_space_opencl_ routines. */
-struct opencl_handle {
-    void *context, *device, *buffer;
-};
-
 static int opencl_fail(const struct opencl *self, struct sy_error *err, int code, const char *what,
                        int status)
 {
@@ -271,7 +266,7 @@ static int opencl_copy_within(void *self, void *made, uint64_t to, uint64_t from
 static int opencl_handle(void *self, void *made, void *buffer, size_t room)
 {
     const struct opencl_pool *pool = made;
-    const struct opencl_handle handle = {pool->context, pool->device, pool->buffer};
+    const struct sy_opencl_handle handle = {pool->context, pool->device, pool->buffer};
 
     (void)self;
     if (room < sizeof handle)
