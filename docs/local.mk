@@ -80,6 +80,7 @@ man_pages = \
 	docs/man/man3/shmem_wait_until_all.3 \
 	docs/man/man3/shmem_wait_until_any.3 \
 	docs/man/man3/shmem_wait_until_some.3 \
+	docs/man/man3/shmemx_space_opencl_buffer.3 \
 	docs/man/man3/shmemx_team_is_valid.3 \
 	docs/man/man3/start_pes.3 \
 	docs/man/man7/openshmem.7

@@ -26,6 +26,7 @@ shmeminclude_HEADERS = \
 shmemxincludedir = $(includedir)/shmemx
 shmemxinclude_HEADERS = \
 	include/shmemx/chapters.h \
+	include/shmemx/opencl.h \
 	include/shmemx/proposed.h \
 	include/shmemx/space_types.h \
 	include/shmemx/spaces.h

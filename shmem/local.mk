@@ -133,7 +133,7 @@ api_sources = \
 	shmem/api/handles.c \
 	shmem/api/teams.c \
 	shmem/api/signals.c \
-	shmem/api/spaces.c \
+	shmem/api/opencl.c shmem/api/spaces.c \
 	shmem/api/p2p.c shmem/api/p2p.h \
 	shmem/api/p2p_sets.c \
 	shmem/api/ordering.c \

@@ -1,6 +1,6 @@
-/* The prototypes of all extensions, included by shmemx.h with SY_API(name) as the name itself and by
- * pshmemx.h once more with the profiling name, as shmem/chapters.h is. Included alone, this and each
- * chapter give shmemx.h. */
+/* The prototypes of all extensions, included by shmemx.h with SY_API(name) as the name itself and
+ * by pshmemx.h once more with the profiling name, as shmem/chapters.h is. Included alone, this and
+ * each chapter give shmemx.h. */
 #ifndef SY_API
 #include "../shmemx.h"
 #else
@@ -12,6 +12,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
+#include "opencl.h"
 #include "spaces.h"
 
 #ifdef __GNUC__

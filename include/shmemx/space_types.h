@@ -23,7 +23,7 @@ typedef struct {
     int device;               /* which of the devices of the type, from 1; 0: the library chooses */
     unsigned long numa_nodes; /* nodes of memory, bits; 0: none named */
     const char *name;         /* FILE: of what is kept beyond the job; else NULL */
-    void *base;               /* USER: this PE's memory; else NULL */
+    void *base;               /* USER: this PE's memory; GPU: a context, or NULL; else NULL */
 } shmemx_space_config_t;
 
 /* Handles can be assigned and compared. They are constants, fit for initialisers. */

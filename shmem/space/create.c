@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "coll/team.h"
+#include "core/memory/staged.h"
 #include "core/fatal.h"
 #include "core/route/route.h"
 #include "core/start/world.h"
@@ -146,6 +147,12 @@ static void create_report_pool(struct creation *c)
 
 /* ---- what follows from the reports ---- */
 
+/* Whether CPUs cannot load and store what member i has. */
+static bool create_copies(const struct creation *c, int i)
+{
+    return c->all[c->member[i]].kind == SY_REGION_DEVICE;
+}
+
 /* The members, and the first window that is free on all PEs. */
 static int create_choose(struct creation *c)
 {
@@ -159,6 +166,11 @@ static int create_choose(struct creation *c)
                  (int)c->config->device_type, c->all[0].why);
         return create_refuse(-ENODEV, text);
     }
+    for (int i = 1; i < c->members; i++)
+        if (create_copies(c, i) != create_copies(c, 0))
+            return create_refuse(-EINVAL, "CPUs can load and store what some PEs have of the "
+                                          "device, and not what others have; "
+                                          "SHMEMX_SPACE_FLAG_BUFFER makes it the same");
     for (unsigned w = SY_WINDOWS_START; w < SY_REGIONS && !c->window; w++) {
         bool free_on_all = true;
         for (int pe = 0; pe < sy_world.npes; pe++)
@@ -202,11 +214,7 @@ static size_t create_length(const struct creation *c)
 static void create_copy(const struct sy_space *space, enum sy_device_way way, uint64_t offset,
                         void *local, size_t length)
 {
-    struct sy_error err = {""};
-
-    if (space->device->table->copy(space->device->self, space->pool, way, offset, local, length,
-                                   &err))
-        sy_fatal("%s: a copy of %zu bytes: %s", space->heap.name, length, err.text);
+    sy_staged_copy(space->window, way == SY_DEVICE_IN, offset, local, length);
 }
 
 static struct sy_space *create_space_of(const struct sy_arena *arena)
@@ -274,6 +282,9 @@ static int create_settle(struct creation *c, shmemx_space_t handle, struct sy_te
                           err);
     if (!rc && sy_windows_add(c->window, &space->info.region, sy_world.pe, true))
         rc = sy_fail(err, ENOMEM, "no memory for a table of %d PEs", sy_world.npes);
+    if (!rc && device)
+        sy_staged_add(c->window, space->device->table, space->device->self, space->pool,
+                      space->info.capabilities);
     if (!rc) {
         sy_windows.entry[c->window].heap = &space->heap;
         sy_windows.entry[c->window].absent = space->absent;
@@ -382,6 +393,7 @@ static void create_undo_region(unsigned window, struct sy_space *space)
 {
     sy_route_region_detach(window);
     if (space) {
+        sy_staged_remove(window);
         sy_windows_remove(window);
         sy_heap_close(&space->heap);
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/fatal.h"
+#include "core/memory/staged.h"
 #include "core/route/route.h"
 #include "core/start/config.h"
 #include "core/start/world.h"
@@ -75,6 +76,7 @@ void sy_spaces_close(void)
                    "it",
                    space->heap.name, space->heap.length);
         sy_route_region_detach(w);
+        sy_staged_remove(w);
         sy_windows_remove(w);
         sy_space_leave(space);
         sy_heap_close(&space->heap);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/memory/staged.h"
 #include "coll/alltoall.h"
 #include "coll/broadcast.h"
 #include "coll/collect.h"
@@ -381,6 +382,15 @@ START_TEST(algorithms_by_name)
 }
 END_TEST
 
+START_TEST(memory_of_a_device)
+{
+    rounds = 15;
+    sy_staged_windows = 1;
+    for (int p = 0; p < PLACEMENTS; p++)
+        run_all(&placements[p], "memory of a device", 1, storm);
+}
+END_TEST
+
 /* ---- kernels ---- */
 
 /* Each operation of a type, on values that include the least and the greatest, compared with C. */
@@ -511,6 +521,7 @@ static void add_loops(Suite *suite)
     tcase_add_loop_test(jobs, active_sets, 0, PLACEMENTS);
     tcase_add_loop_test(jobs, flags_are_used_again, 0, PLACEMENTS);
     tcase_add_loop_test(named, algorithms_by_name, 0, ALGORITHMS);
+    tcase_add_test(named, memory_of_a_device);
     suite_add_tcase(suite, jobs);
     suite_add_tcase(suite, named);
 }

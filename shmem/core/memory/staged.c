@@ -30,6 +30,8 @@ void sy_staged_add(unsigned window, const struct sy_device *device, void *self, 
 
 void sy_staged_remove(unsigned window)
 {
+    if (!sy_staged_is(window))
+        return;
     atomic_store(&staged[window].device, NULL);
     pthread_mutex_destroy(&staged[window].lock);
     if (atomic_fetch_sub(&sy_staged_windows, 1) == 1)

@@ -17,7 +17,7 @@
 extern _Atomic unsigned sy_staged_windows SY_HIDDEN;
 
 /* Enters the pool of a window that sy_windows_add has got, and takes it away again, before
- * sy_windows_remove. capabilities: SY_POOL_ bits. */
+ * sy_windows_remove; of another window it takes nothing. capabilities: SY_POOL_ bits. */
 void sy_staged_add(unsigned window, const struct sy_device *device, void *self, void *pool,
                    unsigned capabilities);
 void sy_staged_remove(unsigned window);

@@ -263,7 +263,7 @@ static int opencl_copy_within(void *self, void *made, uint64_t to, uint64_t from
     return status ? opencl_fail(opencl, err, EIO, "a copy", status) : 0;
 }
 
-static int opencl_handle(void *self, void *made, void *buffer, size_t room)
+static int opencl_write_handle(void *self, void *made, void *buffer, size_t room)
 {
     const struct opencl_pool *pool = made;
     const struct sy_opencl_handle handle = {pool->context, pool->device, pool->buffer};
@@ -286,5 +286,5 @@ SY_DEVICE_PLUGIN(opencl) = {
     .pool_destroy = opencl_pool_destroy,
     .copy = opencl_copy,
     .copy_within = opencl_copy_within,
-    .handle = opencl_handle,
+    .handle = opencl_write_handle,
 };

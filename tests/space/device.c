@@ -1,0 +1,248 @@
+/* What memory of a device can: transfers of every kind between it, the heap and memory of the
+ * program, atomic operations where it has them, collectives. PEs, transports and which device are
+ * as the environment has them. Argument: flags of the space; or "load", "wait", "amo": what
+ * programs must not do. */
+#include <shmemx.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conformance/check.h"
+
+enum { COUNT = 1000, MANY = 2 << 20 }; /* longs */
+
+static int me, npes, left, right;
+static shmemx_space_t space;
+static shmem_team_t team;
+static shmemx_space_cap_t caps;
+
+static void make(int flags)
+{
+    const shmemx_space_config_t config = {
+        .device_type = SHMEMX_DEVICE_GPU, .size = (size_t)48 << 20, .flags = flags};
+
+    CHECK(!shmemx_space_create(&config, &space, &team));
+    CHECK(!shmemx_space_get_caps(space, &caps));
+    CHECK(caps & SHMEMX_SPACE_CAP_RMA && caps & SHMEMX_SPACE_CAP_COLLECTIVES);
+}
+
+static void fill(long *at, long count, long seed)
+{
+    for (long i = 0; i < count; i++)
+        at[i] = seed * 1000003 + i;
+}
+
+/* Whether `count` longs of this PE's device are those of a seed. */
+static int has(const long *device, long count, long seed)
+{
+    long *mine = malloc((size_t)count * sizeof *mine), wrong = 0;
+
+    shmem_getmem(mine, device, (size_t)count * sizeof *mine, me);
+    for (long i = 0; i < count; i++)
+        wrong += mine[i] != seed * 1000003 + i;
+    free(mine);
+    return !wrong;
+}
+
+static void transfers(long *a, long *b, long count)
+{
+    long *host = malloc((size_t)count * sizeof *host);
+
+    fill(host, count, me);
+    shmem_long_put(a, host, (size_t)count, right); /* host to device */
+    shmem_barrier_all();
+    CHECK(has(a, count, left));
+    shmem_long_put_nbi(b, a, (size_t)count, right); /* device to device */
+    shmem_barrier_all();
+    CHECK(has(b, count, (left + npes - 1) % npes));
+    shmem_barrier_all();
+    shmem_long_get(b, a, (size_t)count, left); /* device from device */
+    CHECK(has(b, count, (left + npes - 1) % npes));
+    memset(host, 0, (size_t)count * sizeof *host);
+    shmem_long_get_nbi(host, a, (size_t)count, right);
+    shmem_quiet();
+    long wrong = 0;
+    for (long i = 0; i < count; i++)
+        wrong += host[i] != me * 1000003L + i;
+    CHECK(!wrong);
+    shmem_barrier_all();
+    shmem_long_put(b, a, (size_t)count, me); /* within the device */
+    CHECK(has(b, count, left));
+    shmem_barrier_all();
+    free(host);
+}
+
+/* Elements, strides and signals. The signal is in the heap, where CPUs wait for it. */
+static void elements(long *a, long *b, uint64_t *signal)
+{
+    long host[COUNT], back[COUNT];
+
+    shmem_long_p(a + me, 500 + me, right);
+    shmem_barrier_all();
+    CHECK(shmem_long_g(a + left, me) == 500 + left);
+    CHECK(shmem_long_g(a + me, right) == 500 + me);
+    shmem_barrier_all();
+    fill(host, COUNT, me);
+    shmem_long_iput(a, host, 3, 2, COUNT / 3, right);
+    shmem_barrier_all();
+    shmem_long_iget(back, a, 1, 3, COUNT / 3, me);
+    long wrong = 0;
+    for (long i = 0; i < COUNT / 3; i++)
+        wrong += back[i] != left * 1000003L + 2 * i;
+    CHECK(!wrong);
+    shmem_long_iput(b, a, 2, 3, COUNT / 3, right); /* device to device */
+    shmem_barrier_all();
+    shmem_long_iget(back, b, 1, 2, COUNT / 3, me);
+    for (long i = 0; i < COUNT / 3; i++)
+        wrong += back[i] != (left + npes - 1) % npes * 1000003L + 2 * i;
+    CHECK(!wrong);
+    shmem_barrier_all();
+    shmem_long_put_signal(a, host, COUNT, signal, 1, SHMEM_SIGNAL_ADD, right);
+    shmem_signal_wait_until(signal, SHMEM_CMP_GE, 1);
+    CHECK(has(a, COUNT, left));
+    shmem_long_put_signal(b, a, COUNT, signal, 1, SHMEM_SIGNAL_ADD, right);
+    shmem_signal_wait_until(signal, SHMEM_CMP_GE, 2);
+    CHECK(has(b, COUNT, (left + npes - 1) % npes));
+    shmem_barrier_all();
+    *signal = 0;
+}
+
+static void atomics(long *a, int *narrow)
+{
+    long zero = 0, old = -1;
+
+    shmem_long_p(a, zero, me);
+    shmem_int_p(narrow, 0, me);
+    shmem_barrier_all();
+    for (int pe = 0; pe < npes; pe++)
+        for (int i = 0; i < 20; i++) {
+            shmem_long_atomic_add(a, 2, pe);
+            shmem_int_atomic_inc(narrow, pe);
+        }
+    shmem_barrier_all();
+    CHECK(shmem_long_atomic_fetch(a, right) == 40L * npes);
+    CHECK(shmem_int_atomic_fetch(narrow, left) == 20 * npes);
+    CHECK(shmem_long_g(a, me) == 40L * npes);
+    shmem_barrier_all();
+    CHECK(shmem_long_atomic_compare_swap(a, 40L * npes, 7, right) == 40L * npes);
+    shmem_barrier_all();
+    shmem_long_atomic_fetch_add_nbi(a + 1, a, 1, me); /* the old value goes to the device too */
+    shmem_quiet();
+    CHECK(shmem_long_g(a + 1, me) == 7);
+    shmem_long_atomic_swap_nbi(&old, a, 3, me);
+    shmem_quiet();
+    CHECK(old == 8);
+    shmem_barrier_all();
+}
+
+static void collectives(long *a, long *b, size_t n)
+{
+    long *host = malloc((size_t)npes * n * sizeof *host), *back = malloc((size_t)npes * n * 8);
+    long wrong = 0, all = (long)npes * (long)n;
+
+    for (long i = 0; i < all; i++)
+        host[i] = me * 10000 + i;
+    shmem_long_put(a, host, (size_t)all, me);
+    shmem_barrier_all();
+#define LOOK(COUNT)                                                                                \
+    shmem_long_get(back, b, (size_t)(COUNT), me);                                                  \
+    shmem_barrier_all();                                                                           \
+    for (long i = 0; i < (long)(COUNT); i++)
+    CHECK(!shmem_long_broadcast(team, b, a, n, npes - 1));
+    LOOK(n) wrong += back[i] != (npes - 1) * 10000 + i;
+    CHECK(!wrong);
+    CHECK(!shmem_long_fcollect(team, b, a, n));
+    LOOK(all) wrong += back[i] != i / (long)n * 10000 + i % (long)n;
+    CHECK(!wrong);
+    CHECK(!shmem_long_collect(team, b, a, me ? n : 1));
+    LOOK(n) wrong += back[i] != (i ? 10000 + i - 1 : 0) && npes > 1;
+    CHECK(!wrong);
+    CHECK(!shmem_long_alltoall(team, b, a, n));
+    LOOK(all) wrong += back[i] != i / (long)n * 10000 + me * (long)n + i % (long)n;
+    CHECK(!wrong);
+    CHECK(!shmem_long_alltoalls(team, b, a, 2, 1, n / 2));
+    LOOK(n) wrong += i % 2 == 0 && back[i] != me * (long)(n / 2) + i / 2;
+    CHECK(!wrong);
+    CHECK(!shmem_long_sum_reduce(team, b, a, n));
+    LOOK(n) wrong += back[i] != npes * (npes - 1) / 2 * 10000 + npes * i;
+    CHECK(!wrong);
+    CHECK(!shmem_long_sum_inscan(team, b, a, n));
+    LOOK(n) wrong += back[i] != me * (me + 1) / 2 * 10000 + (me + 1) * i;
+    CHECK(!wrong);
+    CHECK(!shmem_long_sum_exscan(team, b, a, n));
+    LOOK(n) wrong += back[i] != me * (me - 1) / 2 * 10000 + me * i;
+    CHECK(!wrong);
+    CHECK(!shmem_long_max_reduce(team, a, a, n)); /* in place */
+    shmem_barrier_all();
+    shmem_long_get(back, a, n, right);
+    for (long i = 0; i < (long)n; i++)
+        wrong += back[i] != (npes - 1) * 10000 + i;
+    CHECK(!wrong);
+#undef LOOK
+    shmem_barrier_all();
+    free(host);
+    free(back);
+}
+
+/* The heap goes on as before, beside the space and after it. */
+static void heap_too(long *word)
+{
+    shmem_long_p(word, 7 + me, right);
+    shmem_barrier_all();
+    CHECK(*word == 7 + left);
+    shmem_barrier_all();
+    CHECK(shmem_long_atomic_fetch_add(word, 1, right) == 7 + me);
+    shmem_barrier_all();
+}
+
+static void misuse(const char *what, long *a)
+{
+    if (!strcmp(what, "load"))
+        check_count += *(volatile long *)a;
+    if (!strcmp(what, "wait"))
+        shmem_long_wait_until(a, SHMEM_CMP_NE, 0);
+    if (!strcmp(what, "amo"))
+        shmem_long_atomic_inc(a, right);
+}
+
+int main(int argc, char **argv)
+{
+    int flags = argc > 1 ? atoi(argv[1]) : 0;
+
+    shmem_init();
+    me = shmem_my_pe();
+    npes = shmem_n_pes();
+    right = (me + 1) % npes;
+    left = (me + npes - 1) % npes;
+    uint64_t *signal = shmem_calloc(1, sizeof *signal);
+    long *word = shmem_calloc(1, sizeof *word);
+
+    for (int round = 0; round < 2; round++) {
+        make(flags);
+        long *a = shmemx_space_malloc(space, MANY * sizeof *a),
+             *b = shmemx_space_calloc(space, MANY, sizeof *b);
+        CHECK(a && b);
+        CHECK(!shmemx_space_malloc(space, (size_t)40 << 20));
+        CHECK(shmem_long_g(b + MANY - 1, right) == 0);
+        CHECK(!(shmem_ptr(a, me)) == !(caps & SHMEMX_SPACE_CAP_DIRECT_ACCESS));
+        if (argc > 2)
+            misuse(argv[2], a);
+        transfers(a, b, 1);
+        transfers(a, b, 777);
+        transfers(a + 1, b + 3, MANY - 3);
+        elements(a, b, signal);
+        if (caps & SHMEMX_SPACE_CAP_ATOMICS)
+            atomics(a, (int *)(void *)b);
+        collectives(a, b, 10);
+        collectives(a, b, 50000);
+        heap_too(word);
+        shmemx_space_free(space, b);
+        shmem_team_destroy(team);
+        CHECK(!shmemx_space_destroy(space));
+        heap_too(word);
+    }
+    shmem_free(signal);
+    shmem_free(word);
+    int status = check_end("device");
+    shmem_finalize();
+    return status;
+}
