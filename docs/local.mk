@@ -1,5 +1,5 @@
 dist_doc_DATA += docs/abi.md docs/architecture.md docs/architecture.svg docs/launchers.md docs/ofi.md docs/opencl.md docs/options.md \
-	docs/performance.md docs/security.md docs/tcp.md docs/tcp-wire.md
+	docs/performance.md docs/security.md docs/spaces.md docs/tcp.md docs/tcp-wire.md
 
 # Manual pages, and the tests that keep them true. A new page is added to the list here.
 man_pages = \
@@ -80,8 +80,11 @@ man_pages = \
 	docs/man/man3/shmem_wait_until_all.3 \
 	docs/man/man3/shmem_wait_until_any.3 \
 	docs/man/man3/shmem_wait_until_some.3 \
+	docs/man/man3/shmemx_space_create.3 \
+	docs/man/man3/shmemx_space_get_team.3 \
+	docs/man/man3/shmemx_space_malloc.3 \
 	docs/man/man3/shmemx_space_opencl_buffer.3 \
-	docs/man/man3/shmemx_team_is_valid.3 \
+	docs/man/man3/shmemx_space_sync.3 \
 	docs/man/man3/start_pes.3 \
 	docs/man/man7/openshmem.7
 dist_doc_DATA += docs/transport-guide.md

@@ -107,6 +107,8 @@ struct sy_target sy_rma_target(const char *what, const void *address, size_t len
         core_rma_check_remote(what, entry->heap, address, length, pe);
     if (!sy_windows_usable(target.window, pe))
         core_rma_no_counterpart(what, entry, address, pe);
+    if (target.window >= SY_WINDOWS_START)
+        sy_windows_hot_space(target.window);
     char *base = sy_windows_peer(target.window, pe);
     target.here = base ? base + target.offset : NULL;
     return target;
@@ -124,34 +126,27 @@ static void core_rma_check_overlap(const char *what, const char *here, const voi
                  length, (const void *)here, local, sy_world.pe);
 }
 
-/* In a memory space that is mapped: `length` bytes at the address on PE pe, or NULL. */
-static inline void *core_rma_reach_space(const void *address, size_t length, int pe)
+static __attribute__((noinline)) void core_rma_put_route(shmem_ctx_t ctx, void *dest,
+                                                         const void *source, size_t length, int pe,
+                                                         unsigned flags)
 {
-    unsigned window;
-    uint64_t offset;
+    struct sy_transfer t = {.pe = pe, .local = (void *)source, .length = length};
 
-    if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes || sy_windows_find(address, &window, &offset)))
-        return NULL;
-    const struct sy_window_entry *entry = &sy_windows.entry[window];
-    char *base = entry->peer[(unsigned)pe];
-    return base && sy_windows_usable(window, pe) && length <= entry->own.length - offset
-               ? base + offset
-               : NULL;
+    if (SY_LIKELY(sy_rma_route(dest, length, pe, &t.window, &t.offset) != NULL))
+        sy_issue_put("put", ctx, &t, flags);
+    else
+        sy_put_slow(ctx, dest, source, length, pe, flags);
 }
 
 void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                 unsigned flags)
 {
-    struct sy_transfer t = {.pe = pe, .local = (void *)source, .length = length};
+    void *there = sy_rma_reach_space(dest, length, pe);
 
-    void *there;
-
-    if (SY_LIKELY(sy_rma_route(dest, length, pe, &t.window, &t.offset) != NULL))
-        sy_issue_put("put", ctx, &t, flags);
-    else if ((there = core_rma_reach_space(dest, length, pe)) != NULL)
+    if (SY_UNLIKELY(there != NULL))
         sy_copy(there, source, length);
     else
-        sy_put_slow(ctx, dest, source, length, pe, flags);
+        core_rma_put_route(ctx, dest, source, length, pe, flags);
 }
 
 static __attribute__((cold)) void core_rma_get_slow(shmem_ctx_t ctx, void *dest, const void *source,
@@ -173,21 +168,29 @@ static __attribute__((cold)) void core_rma_get_slow(shmem_ctx_t ctx, void *dest,
     sy_issue_get("get", ctx, &t, flags);
 }
 
-void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                unsigned flags)
+static __attribute__((noinline)) void core_rma_get_route(shmem_ctx_t ctx, void *dest,
+                                                         const void *source, size_t length, int pe,
+                                                         unsigned flags)
 {
     struct sy_transfer t = {.pe = pe, .local = dest, .length = length};
 
-    const void *there;
-
-    if (SY_LIKELY(sy_rma_route(source, length, pe, &t.window, &t.offset) != NULL)) {
+    if (SY_LIKELY(sy_rma_route(source, length, pe, &t.window, &t.offset) != NULL))
         sy_issue_get("get", ctx, &t, flags);
-    } else if ((there = core_rma_reach_space(source, length, pe)) != NULL) {
-        sy_copy(dest, there, length);
-        sy_wait_looked(there == source);
-    } else {
+    else
         core_rma_get_slow(ctx, dest, source, length, pe, flags);
+}
+
+void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                unsigned flags)
+{
+    const void *there = sy_rma_reach_space(source, length, pe);
+
+    if (SY_LIKELY(!there)) {
+        core_rma_get_route(ctx, dest, source, length, pe, flags);
+        return;
     }
+    sy_copy(dest, there, length);
+    sy_wait_looked(there == source);
 }
 
 void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,

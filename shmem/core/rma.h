@@ -86,6 +86,19 @@ SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe)
     return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
 }
 
+/* The same for a memory space, behind the inline path: looking there first would cost everybody a
+ * register or two. */
+SY_INLINE void *sy_rma_reach_space(const void *address, size_t length, int pe)
+{
+    size_t room = __atomic_load_n(&sy_hot.space.length, __ATOMIC_ACQUIRE);
+    size_t offset = (uintptr_t)address - sy_hot.space.base;
+
+    if (SY_UNLIKELY(offset >= room || (unsigned)pe >= sy_hot.npes))
+        return NULL;
+    char *base = sy_hot.space.peer[(unsigned)pe];
+    return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
+}
+
 /* For memory that is not mapped: the route to PE pe, with the window and offset of `length` bytes
  * at `address`. NULL where only the slow path can tell. */
 SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, size_t length, int pe,
@@ -98,12 +111,18 @@ SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, siz
         if (length - 1 >= sy_hot.heap.length - at || sy_hot.heap.peer[(unsigned)pe])
             return NULL;
         *window = SY_WINDOW_HEAP;
-    } else {
-        at = (uintptr_t)address - sy_hot.data.base;
-        if (at >= sy_hot.data.length || length - 1 >= sy_hot.data.length - at ||
-            sy_hot.data.peer[(unsigned)pe] || sy_routes.other[(unsigned)pe])
+    } else if ((at = (uintptr_t)address - sy_hot.data.base) < sy_hot.data.length) {
+        if (length - 1 >= sy_hot.data.length - at || sy_hot.data.peer[(unsigned)pe] ||
+            sy_routes.other[(unsigned)pe])
             return NULL;
         *window = SY_WINDOW_DATA;
+    } else {
+        size_t room = __atomic_load_n(&sy_hot.space.length, __ATOMIC_ACQUIRE);
+        at = (uintptr_t)address - sy_hot.space.base;
+        if (at >= room || length - 1 >= room - at || sy_hot.space.peer[(unsigned)pe] ||
+            sy_hot.space.absent[(unsigned)pe])
+            return NULL;
+        *window = sy_hot.space.window;
     }
     *offset = at;
     return &sy_routes.transport[sy_routes.of[(unsigned)pe]];

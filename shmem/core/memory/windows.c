@@ -15,6 +15,7 @@ struct sy_windows sy_windows;
 struct sy_hot sy_hot = {.not_ctx = UINTPTR_MAX};
 
 static int npes_open;
+static bool hot_threads;
 
 /* Pages of a table that are never written cost nothing, which matters at many thousand PEs. */
 static char **windows_new_table(int npes)
@@ -134,6 +135,8 @@ void sy_windows_remove(unsigned window)
 {
     struct sy_window_entry *entry = &sy_windows.entry[window];
 
+    if (sy_hot.space.window == window)
+        __atomic_store_n(&sy_hot.space.length, 0, __ATOMIC_RELEASE);
     windows_remove_range(window);
     if (entry->peer)
         munmap(entry->peer, (size_t)npes_open * sizeof(char *));
@@ -173,7 +176,7 @@ void sy_windows_set_peer(unsigned window, int pe, void *base)
 
 void sy_windows_close(void)
 {
-    sy_windows_hot(0, false);
+    sy_windows_hot(0, false, false);
     for (unsigned i = 0; i < sy_windows.count; i++)
         sy_windows_remove(i);
     if (sy_windows.late)
@@ -211,8 +214,9 @@ char *sy_windows_first_use(unsigned window, int pe)
     return sy_windows.entry[window].peer[pe];
 }
 
-void sy_windows_hot(int npes, bool enable)
+void sy_windows_hot(int npes, bool enable, bool threads)
 {
+    hot_threads = threads;
     sy_hot = (struct sy_hot){
         .carries = sy_hot.carries, .looks = sy_hot.looks, .not_ctx = UINTPTR_MAX};
     if (!enable)
@@ -237,6 +241,20 @@ void sy_windows_slow(bool slow)
     unsigned npes = sy_hot.heap.peer && !slow ? (unsigned)npes_open : 0;
 
     __atomic_store_n(&sy_hot.npes, npes, __ATOMIC_RELAXED);
+}
+
+/* The length is written last. */
+void sy_windows_hot_space(unsigned window)
+{
+    const struct sy_window_entry *entry = &sy_windows.entry[window];
+
+    if (!sy_hot.npes || (hot_threads && sy_hot.space.base) || entry->own.kind == SY_REGION_DEVICE)
+        return;
+    sy_hot.space.window = window;
+    sy_hot.space.absent = entry->absent;
+    sy_hot.space.peer = entry->peer;
+    sy_hot.space.base = (uintptr_t)entry->own.base;
+    __atomic_store_n(&sy_hot.space.length, entry->own.length, __ATOMIC_RELEASE);
 }
 
 void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length)

@@ -63,6 +63,16 @@ struct sy_hot {
         size_t length;
         char **peer;
     } heap, data;
+    /* A memory space, or length 0, for those whom the inline path hands over to. Where several threads may be in calls it is the first space that
+     * there is, and never another one: who reads the length, by acquire, and then the others, does
+     * not mix two of them. Else it is the one that was used last. */
+    struct {
+        uintptr_t base;
+        size_t length;
+        char **peer;
+        const unsigned char *absent;
+        unsigned window;
+    } space;
 } __attribute__((aligned(SY_LINE)));
 
 extern struct sy_hot sy_hot SY_HIDDEN;
@@ -117,8 +127,11 @@ static inline char *sy_windows_peer(unsigned window, int pe)
     return SY_LIKELY(base || !sy_windows.late) ? base : sy_windows_first_use(window, pe);
 }
 
-/* Lets the inline path work, or not. */
-void sy_windows_hot(int npes, bool enable);
+/* Lets the inline path work, or not; `threads`: several threads may be in it at once. */
+void sy_windows_hot(int npes, bool enable, bool threads);
+
+/* Lets it find a window that came later, if it may. sy_windows_remove undoes that. */
+void sy_windows_hot_space(unsigned window);
 
 /* Has every call take the slow path until it is told otherwise, where the inline path is on. */
 void sy_windows_slow(bool slow);

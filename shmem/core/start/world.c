@@ -265,7 +265,7 @@ void sy_world_open(int thread_level)
     world_print_by_lines();
     world_say_hello();
     sy_boot->mark(sy_boot_self, SY_MARK_INITIALIZED);
-    sy_windows_hot(sy_world.npes, !sy_config.check);
+    sy_windows_hot(sy_world.npes, !sy_config.check, thread_level != SHMEM_THREAD_SINGLE);
 }
 
 void sy_world_missing(const char *routine)
