@@ -59,6 +59,8 @@ enum { SY_ALL_PES = -1 };
 enum {
     SY_NODE_ONLY = 1, /* reaches every PE of this node and no other. In a job on one node nothing
                          that comes after such a transport is opened */
+    SY_STAGES = 4,    /* the local side of put and get may be memory of a device of this PE, which
+                         they copy by host->device_copy() */
     SY_ORDERED = 2    /* applies what is issued towards a PE, on whatever context, in that order, so
                          that the core need not call fence() */
 };
@@ -128,7 +130,7 @@ struct sy_transport {
     size_t size; /* sizeof(struct sy_transport) as the plugin was compiled */
     const char *name;
     long priority; /* SHMEM_TRANSPORTS=auto tries higher ones first; below 0: only when named */
-    unsigned long capabilities;            /* SY_NODE_ONLY, SY_ORDERED */
+    unsigned long capabilities;            /* SY_NODE_ONLY, SY_ORDERED, SY_STAGES */
     const struct sy_option *options;       /* ended by a row whose name is NULL; or NULL */
     size_t settings_size;                  /* of the structure that the options' offsets are of */
     const struct sy_counter_row *counters; /* the same: what an instance counts; or NULL */

@@ -1,6 +1,5 @@
-/* See rma_staged.h. A get into memory of a device has two pieces under way: while one is copied the
- * other travels. A put needs no more than one: where a transport's put is complete at the source
- * the bytes may still be travelling. */
+/* See rma_staged.h. Transfers longer than a piece have several under way: while one is copied
+ * others travel. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +10,8 @@
 #include "core/start/transport_stubs.h"
 #include "core/start/world.h"
 
-#define PIECE ((size_t)256 << 10)
+#define PIECE ((size_t)1 << 20)
+#define AHEAD 4
 
 /* One side of a transfer. */
 struct side {
@@ -47,14 +47,24 @@ bool sy_rma_staged(const struct sy_target *target, const void *local, int pe)
     return rma_staged_local(local).staged || (rma_staged_near(target, pe, &other) && other.staged);
 }
 
-/* Room for a piece. */
+/* Room for AHEAD pieces, or for a shorter transfer. One is kept, since new pages cost as much as
+ * the copy. */
+static char *_Atomic kept;
+
 static char *rma_staged_room(const char *what, size_t length)
 {
-    char *room = malloc(length < PIECE ? length : PIECE);
+    char *room = length > PIECE ? atomic_exchange(&kept, NULL) : NULL;
 
+    if (!room)
+        room = malloc(length > PIECE ? AHEAD * PIECE : length);
     if (!room)
         sy_fatal("%s: no memory to copy %zu bytes of a device", sy_callsite_routine(what), length);
     return room;
+}
+
+static void rma_staged_give(char *room, size_t length)
+{
+    free(length > PIECE ? atomic_exchange(&kept, room) : room);
 }
 
 /* Both sides of this PE, or mapped. */
@@ -75,7 +85,99 @@ static void rma_staged_copy(const char *what, const struct side *to, const struc
         sy_staged_copy(from->window, false, from->offset + done, room, part);
         sy_staged_copy(to->window, true, to->offset + done, room, part);
     }
-    free(room);
+    rma_staged_give(room, length);
+}
+
+/* ---- by a transport ---- */
+
+/* A transfer between memory of a device of this PE and another PE. */
+struct moving {
+    const char *what;
+    shmem_ctx_t ctx;
+    const struct sy_target *target;
+    const struct side *side;
+    size_t length;
+    int pe;
+    bool put;
+};
+
+/* A piece that is under way. */
+struct piece {
+    char *room;
+    size_t done, length;
+    struct sy_transport_ticket *ticket;
+};
+
+static void rma_staged_issue(const struct moving *m, size_t done, char *local, size_t length,
+                             unsigned flags)
+{
+    struct sy_transfer t = sy_rma_transfer(m->target, local, length, m->pe);
+
+    t.offset += done;
+    if (m->put)
+        sy_issue_put(m->what, m->ctx, &t, flags);
+    else
+        sy_issue_get(m->what, m->ctx, &t, flags);
+}
+
+/* Where a transport gives no tickets, and for a single piece, it is over on return. */
+static void rma_staged_begin(const struct moving *m, struct piece *piece)
+{
+    const struct sy_route_transport *route = sy_route_to(m->pe);
+    bool ahead = m->length > PIECE && route->table->mark != sy_transport_stubs.mark;
+
+    if (m->put)
+        sy_staged_copy(m->side->window, false, m->side->offset + piece->done, piece->room,
+                       piece->length);
+    rma_staged_issue(m, piece->done, piece->room, piece->length, ahead ? 0 : SY_BLOCKING);
+    piece->ticket = NULL;
+    if (ahead &&
+        route->table->mark(route->self, sy_issue_domain(route, m->ctx), m->pe, &piece->ticket))
+        sy_quiet_transports(m->ctx, m->pe);
+}
+
+static void rma_staged_end(const struct moving *m, const struct piece *piece)
+{
+    const struct sy_route_transport *route = sy_route_to(m->pe);
+    uint64_t since = 0;
+    int answer = 0;
+
+    while (piece->ticket && (answer = route->table->reached(route->self, piece->ticket)) == -EAGAIN)
+        sy_wait_rest(&since, m->what);
+    sy_wait_over(since);
+    if (answer)
+        sy_fatal("%s with PE %d: %s", sy_callsite_routine(m->what), m->pe, strerror(-answer));
+    if (!m->put)
+        sy_staged_copy(m->side->window, true, m->side->offset + piece->done, piece->room,
+                       piece->length);
+}
+
+/* Some pieces travel while others are copied; or the transport does all that. */
+static void rma_staged_move(const struct moving *m)
+{
+    struct piece piece[AHEAD];
+    size_t count = (m->length + PIECE - 1) / PIECE, begun = 0, ended = 0;
+
+    if (sy_route_to(m->pe)->table->capabilities & SY_STAGES) {
+        char *base = sy_windows.entry[m->side->window].own.base;
+        rma_staged_issue(m, 0, base + m->side->offset, m->length, SY_BLOCKING);
+        return;
+    }
+    char *room = rma_staged_room(m->what, m->length);
+    while (ended < count) {
+        if (begun == count || begun - ended == AHEAD) {
+            rma_staged_end(m, &piece[ended++ % AHEAD]);
+            continue;
+        }
+        size_t done = begun * PIECE, left = m->length - done;
+        struct piece *next = &piece[begun % AHEAD];
+        *next = (struct piece){.room = room + begun % AHEAD * PIECE,
+                               .done = done,
+                               .length = left < PIECE ? left : PIECE};
+        rma_staged_begin(m, next);
+        begun++;
+    }
+    rma_staged_give(room, m->length);
 }
 
 bool sy_rma_staged_put(const char *what, shmem_ctx_t ctx, const struct sy_target *target,
@@ -90,60 +192,8 @@ bool sy_rma_staged_put(const char *what, shmem_ctx_t ctx, const struct sy_target
         rma_staged_copy(what, &to, &from, length);
         return true;
     }
-    char *room = rma_staged_room(what, length);
-    for (size_t done = 0; done < length; done += PIECE) {
-        size_t part = length - done < PIECE ? length - done : PIECE;
-        struct sy_transfer t = sy_rma_transfer(target, room, part, pe);
-        t.offset += done;
-        sy_staged_copy(from.window, false, from.offset + done, room, part);
-        sy_issue_put(what, ctx, &t, SY_BLOCKING);
-    }
-    free(room);
+    rma_staged_move(&(struct moving){what, ctx, target, &from, length, pe, true});
     return true;
-}
-
-/* ---- get ---- */
-
-/* A piece that has been asked for. */
-struct piece {
-    char *room;
-    size_t done, length;
-    struct sy_transport_ticket *ticket;
-    bool waits; /* for the ticket; else it is there */
-};
-
-/* Asks for a piece. Where a transport gives no tickets the piece is there on return. */
-static void rma_staged_ask(const char *what, shmem_ctx_t ctx, const struct sy_transfer *whole,
-                           struct piece *piece)
-{
-    const struct sy_route_transport *route = sy_route_to(whole->pe);
-    struct sy_transfer t = *whole;
-
-    t.offset += piece->done;
-    t.local = piece->room;
-    t.length = piece->length;
-    piece->ticket = NULL;
-    piece->waits = route->table->mark != sy_transport_stubs.mark;
-    sy_issue_get(what, ctx, &t, piece->waits ? 0 : SY_BLOCKING);
-    if (piece->waits &&
-        route->table->mark(route->self, sy_issue_domain(route, ctx), t.pe, &piece->ticket))
-        sy_quiet_transports(ctx, t.pe);
-    piece->waits = piece->ticket;
-}
-
-static void rma_staged_await(const char *what, int pe, const struct piece *piece)
-{
-    const struct sy_route_transport *route = sy_route_to(pe);
-    uint64_t since = 0;
-    int answer;
-
-    if (!piece->waits)
-        return;
-    while ((answer = route->table->reached(route->self, piece->ticket)) == -EAGAIN)
-        sy_wait_rest(&since, what);
-    sy_wait_over(since);
-    if (answer)
-        sy_fatal("%s with PE %d: %s", sy_callsite_routine(what), pe, strerror(-answer));
 }
 
 bool sy_rma_staged_get(const char *what, shmem_ctx_t ctx, void *dest,
@@ -154,32 +204,10 @@ bool sy_rma_staged_get(const char *what, shmem_ctx_t ctx, void *dest,
 
     if (!to.staged && !(near && from.staged))
         return false;
-    if (near) {
+    if (near)
         rma_staged_copy(what, &to, &from, length);
-        return true;
-    }
-    struct piece piece[2] = {{.room = rma_staged_room(what, length)}, {.room = NULL}};
-    struct sy_transfer whole = sy_rma_transfer(target, NULL, length, pe);
-    size_t asked = 0, taken = 0;
-
-    if (length > PIECE)
-        piece[1].room = rma_staged_room(what, length);
-    for (size_t done = 0; taken * PIECE < length;) {
-        struct piece *next = &piece[asked % 2];
-        if (done < length && asked - taken < 2) {
-            next->done = done;
-            next->length = length - done < PIECE ? length - done : PIECE;
-            rma_staged_ask(what, ctx, &whole, next);
-            done += next->length;
-            asked++;
-            continue;
-        }
-        next = &piece[taken++ % 2];
-        rma_staged_await(what, pe, next);
-        sy_staged_copy(to.window, true, to.offset + next->done, next->room, next->length);
-    }
-    free(piece[0].room);
-    free(piece[1].room);
+    else
+        rma_staged_move(&(struct moving){what, ctx, target, &to, length, pe, false});
     return true;
 }
 

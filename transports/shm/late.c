@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,14 +15,22 @@
 #include "transports/shm/shm.h"
 #include "util/memfd.h"
 
+#define LOOKS 100 /* for another request before the thread sleeps; waking up takes longer */
+
 static void *late_serve(void *arg)
 {
     struct shm_state *shm = arg;
     struct pollfd bell = {.fd = shm->doorbell, .events = POLLIN};
 
-    while (!atomic_load(&shm->late.ending))
-        if (poll(&bell, 1, -1) > 0)
-            sy_shm_service_progress(shm);
+    while (!atomic_load(&shm->late.ending)) {
+        int looks = poll(&bell, 1, -1) > 0 ? (shm->host->crowded ? 1 : LOOKS) : 0;
+        for (int left = looks; left; left--) {
+            if (sy_shm_service_progress(shm) > 0)
+                left = looks;
+            else
+                sched_yield();
+        }
+    }
     return NULL;
 }
 

@@ -62,6 +62,7 @@ int sy_shm_region_attach(void *self, unsigned index, const struct sy_region *reg
     if (index >= SY_REGIONS || room < sizeof(struct shm_key))
         return shm->host->fail(err, E2BIG, "there is no region %u", index);
     shm->region[index] = (struct shm_region){.own = *region, .attached = true};
+    shm->devices += region->kind == SY_REGION_DEVICE;
     if (!shm->peer)
         return region_attach_early(shm, index, err);
     if (region_is_mappable(shm, region))
@@ -72,6 +73,7 @@ int sy_shm_region_attach(void *self, unsigned index, const struct sy_region *reg
     if (!rc)
         rc = sy_shm_late_key(shm, key, err);
     shm->region[index].attached = rc > 0;
+    shm->devices -= rc < 0 && region->kind == SY_REGION_DEVICE;
     return rc;
 }
 
@@ -166,7 +168,19 @@ void sy_shm_region_detach(void *self, unsigned index)
         if (region->map[i])
             munmap(region->map[i], region->own.length);
     free(region->map);
+    shm->devices -= region->attached && region->own.kind == SY_REGION_DEVICE;
     *region = (struct shm_region){.attached = false};
+}
+
+int sy_shm_region_of_device(const struct shm_state *shm, const void *address)
+{
+    for (int i = 0; i < SY_REGIONS && shm->devices; i++) {
+        const struct shm_region *region = &shm->region[i];
+        if (region->attached && region->own.kind == SY_REGION_DEVICE &&
+            (uintptr_t)address - (uintptr_t)region->own.base < region->own.length)
+            return i;
+    }
+    return -1;
 }
 
 void sy_shm_regions_close(struct shm_state *shm)

@@ -23,8 +23,9 @@
 #include "util/memfd.h"
 
 #define SLOTS 16
-#define CHUNK (64 << 10) /* bytes of data a request; pages that none uses cost nothing */
-#define AHEAD 4          /* requests of a transfer that are under way at a time */
+#define CHUNK                                                                                      \
+    ((size_t)SY_RECORD_CHUNK) /* bytes of data a request; pages that none uses cost nothing */
+#define AHEAD 6               /* requests of a transfer that are under way at a time */
 
 enum slot_state { FREE, TAKEN, READY, SERVED, DONE };
 
@@ -181,14 +182,29 @@ struct chunk {
     struct slot *slot;
     char *local;
     size_t length;
+    int device; /* the region of a device that `local` is in, or -1 */
 };
+
+/* Between this PE's side and the slot. 0 or an errno value. */
+static uint32_t service_copy(struct shm_state *shm, const struct chunk *chunk, bool in)
+{
+    char *data = chunk->slot->data;
+
+    if (chunk->device >= 0) {
+        const char *base = shm->region[chunk->device].own.base;
+        return (uint32_t)-shm->host->device_copy(
+            (unsigned)chunk->device, in, (uint64_t)(chunk->local - base), data, chunk->length);
+    }
+    memcpy(in ? chunk->local : data, in ? data : chunk->local, chunk->length);
+    return 0;
+}
 
 static void service_begin_chunk(struct shm_state *shm, struct shm_peer *peer,
                                 const struct chunk *chunk, uint64_t place, enum sy_record_op op)
 {
     sy_rma_write_long(chunk->slot->words, place, op, chunk->length);
     if (op == SY_RECORD_PUT_LONG)
-        memcpy(chunk->slot->data, chunk->local, chunk->length);
+        service_copy(shm, chunk, false);
     service_ask(shm, peer, chunk->slot);
 }
 
@@ -198,7 +214,7 @@ static uint32_t service_end_chunk(struct shm_state *shm, const struct chunk *chu
     uint32_t answer = service_await(shm, chunk->slot);
 
     if (op == SY_RECORD_GET_LONG && !answer)
-        memcpy(chunk->local, chunk->slot->data, chunk->length);
+        answer = service_copy(shm, chunk, true);
     service_give_back(chunk->slot);
     sy_count_shared(&shm->moved, chunk->length);
     return answer;
@@ -211,6 +227,7 @@ static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
                             const struct sy_transfer *t, enum sy_record_op op)
 {
     uint32_t answer = (t->offset + t->length) >> SY_RECORD_OFFSET_BITS ? EFBIG : 0;
+    int device = sy_shm_region_of_device(shm, t->local);
     struct chunk chunk[AHEAD];
     unsigned begun = 0, ended = 0;
 
@@ -224,7 +241,7 @@ static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
         }
         struct chunk *next = &chunk[begun++ % AHEAD];
         size_t most = CHUNK - (t->offset + done) % 16, left = t->length - done;
-        *next = (struct chunk){slot, (char *)t->local + done, left < most ? left : most};
+        *next = (struct chunk){slot, (char *)t->local + done, left < most ? left : most, device};
         service_begin_chunk(shm, peer, next, service_place(t->window, t->offset + done), op);
         done += next->length;
     }

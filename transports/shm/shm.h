@@ -55,9 +55,10 @@ struct shm_state {
     const struct sy_host *host;
     const struct shm_settings *settings;
     struct shm_region region[SY_REGIONS];
-    unsigned windows; /* of them, the first ones, are handed round by the exchange */
-    int listener;     /* before connect */
-    char name[16];    /* of the listener, in the abstract namespace */
+    _Atomic unsigned devices; /* regions of this PE that are a device's */
+    unsigned windows;         /* of them, the first ones, are handed round by the exchange */
+    int listener;             /* before connect */
+    char name[16];            /* of the listener, in the abstract namespace */
     unsigned name_length;
     struct shm_peer *peer; /* node_size of them, by index on the node */
     int node, node_size;
@@ -116,6 +117,9 @@ int sy_shm_region_connect(void *self, unsigned index, const void *keys, size_t s
                           struct sy_error *err);
 void sy_shm_region_detach(void *self, unsigned index);
 void sy_shm_regions_close(struct shm_state *shm);
+
+/* This PE's region of a device that an address lies in, or -1. */
+int sy_shm_region_of_device(const struct shm_state *shm, const void *address);
 
 /* service.c */
 size_t sy_shm_mailbox_size(void);
