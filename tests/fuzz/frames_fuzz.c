@@ -38,6 +38,8 @@ static struct sy_place place(int pe)
 
 static int window(unsigned index, struct sy_region *w)
 {
+    if (index == HOST_DEVICE)
+        return host_device_window(w);
     if (index >= WINDOWS)
         return -ENOENT;
     *w = (struct sy_region){
@@ -64,6 +66,8 @@ static const struct sy_host host = {
     .window = window,
     .memory = memory,
     .amo = host_amo,
+    .device_copy = host_device_copy,
+    .device_amo = host_device_amo,
     .lost = host_no_lost,
     .rest = host_no_rest,
     .soon = host_no_soon};

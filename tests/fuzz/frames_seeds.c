@@ -127,6 +127,26 @@ static void atomics(void)
         }
 }
 
+/* For the region of a device, which fuzz targets have beside the windows. */
+static void of_a_device(void)
+{
+    const unsigned self = SY_RECORD_TARGET_SELF, device = 3;
+
+    word(sy_record(SY_RECORD_PUT, 3, self, device, 8));
+    word(5);
+    word(sy_record(SY_RECORD_AMO_FETCH + SY_AMO_ADD, 3, self, device, 8));
+    word(1);
+    word(sy_record(SY_RECORD_GET_LONG, 0, self, device, 3));
+    word(9001);
+    word(sy_record(SY_RECORD_PUT_STRIDED, 0, self, device, 256));
+    word(4 | UINT64_C(10) << 32);
+    word(12);
+    payload(40);
+    word(sy_record(SY_RECORD_PUT_LONG, 0, self, device, 17));
+    word(9001);
+    payload(9008);
+}
+
 static void await_alone(void)
 {
     word(sy_record(SY_RECORD_AWAIT, 0, 1, 0, 0));
@@ -210,8 +230,8 @@ static void acknowledgements(void)
 int main(int argc, char **argv)
 {
     static void (*const bodies[])(void) = {
-        puts_of_all_sizes, long_put, longer_put, gets_of_all_sizes, strided,
-        atomics,           one_put,  last_bytes, overflowing,       unknown};
+        puts_of_all_sizes, long_put,   longer_put,  gets_of_all_sizes, strided,    atomics,
+        one_put,           last_bytes, overflowing, unknown,           of_a_device};
 
     if (argc != 2) {
         fprintf(stderr, "usage: frames_seeds DIRECTORY\n");

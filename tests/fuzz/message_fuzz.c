@@ -36,6 +36,8 @@ static struct sy_place place(int pe)
 
 static int window(unsigned index, struct sy_region *out)
 {
+    if (index == HOST_DEVICE)
+        return host_device_window(out);
     if (index >= WINDOWS)
         return -ENOENT;
     *out = (struct sy_region){.base = window_base[index], .length = window_length[index], .fd = -1};
@@ -69,6 +71,8 @@ static const struct sy_host host = {.size = sizeof host,
                                     .window = window,
                                     .memory = memory,
                                     .amo = host_amo,
+                                    .device_copy = host_device_copy,
+                                    .device_amo = host_device_amo,
                                     .lost = lost,
                                     .rest = rest,
                                     .soon = host_no_soon};

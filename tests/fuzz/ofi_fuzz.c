@@ -43,6 +43,8 @@ static void *memory(int pe, unsigned window, uint64_t offset, size_t length)
 
 static int window(unsigned index, struct sy_region *out)
 {
+    if (index == HOST_DEVICE)
+        return host_device_window(out);
     if (index >= WINDOWS)
         return -ENOENT;
     *out = (struct sy_region){.base = window_base[index], .length = window_length[index]};
@@ -65,6 +67,8 @@ static const struct sy_host host = {.size = sizeof host,
                                     .memory = memory,
                                     .window = window,
                                     .amo = host_amo,
+                                    .device_copy = host_device_copy,
+                                    .device_amo = host_device_amo,
                                     .lost = lost,
                                     .soon = host_no_soon,
                                     .unattended = true};

@@ -50,7 +50,6 @@ static struct tcp_peer *peers_make(struct tcp *tcp, int pe, unsigned number)
         sy_tcp_stream_init(&peer->stream, &tcp->streams, pe, number, &peer->requests.tx,
                            &peer->replies, tcp->settings.buffer)) {
         sy_tcp_table_close(peer->requests.pending.table, SY_PENDING_BYTES);
-        free(peer->bounce);
         free(peer);
         return NULL;
     }
@@ -270,6 +269,7 @@ static void peers_release(struct tcp_peer *peer)
         close(peer->hint.fd);
     sy_pending_drop(&peer->requests.pending);
     sy_tcp_table_close(peer->requests.pending.table, SY_PENDING_BYTES);
+    free(peer->bounce);
     free(peer);
 }
 
