@@ -121,6 +121,7 @@ slurm_sources = \
 	bootstrap/slurm/handout.c bootstrap/slurm/handout.h \
 	bootstrap/slurm/nodes.c bootstrap/slurm/nodes.h
 env_sources = bootstrap/env/env.c
+mpi_library_sources = bootstrap/mpi/library.c bootstrap/mpi/library.h
 
 if HAVE_LIBCRYPTO
 noinst_LTLIBRARIES += bootstrap/control/tree/libtree.la
@@ -144,6 +145,39 @@ bootstrap_slurm_shmem_bootstrap_slurm_la_LIBADD = bootstrap/control/tree/libtree
 bootstrap_env_shmem_bootstrap_env_la_SOURCES = $(env_sources) shmem/util/parse.c
 bootstrap_env_shmem_bootstrap_env_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_env_shmem_bootstrap_env_la_LIBADD = bootstrap/control/tree/libtree.la
+
+# The bootstrap mpi, and what it has of each MPI; library.c, which finds the MPI, serves the transport too.
+if HAVE_MPI
+noinst_LTLIBRARIES += bootstrap/mpi/liblibrary.la
+pkglib_LTLIBRARIES += bootstrap/mpi/shmem_bootstrap_mpi.la
+endif
+if HAVE_MPI_MPICH
+pkglib_LTLIBRARIES += bootstrap/mpi/mpi_bootstrap_mpich.la
+endif
+if HAVE_MPI_OPENMPI
+pkglib_LTLIBRARIES += bootstrap/mpi/mpi_bootstrap_openmpi.la
+endif
+if HAVE_MPI_ABI
+pkglib_LTLIBRARIES += bootstrap/mpi/mpi_bootstrap_abi.la
+endif
+bootstrap_mpi_liblibrary_la_SOURCES = $(mpi_library_sources)
+bootstrap_mpi_shmem_bootstrap_mpi_la_SOURCES = bootstrap/mpi/mpi.c bootstrap/mpi/world.h
+bootstrap_mpi_shmem_bootstrap_mpi_la_LDFLAGS = $(bootstrap_ldflags)
+bootstrap_mpi_shmem_bootstrap_mpi_la_LIBADD = bootstrap/mpi/liblibrary.la bootstrap/control/tree/libtree.la
+mpi_world_sources = bootstrap/mpi/world.c bootstrap/mpi/world.h
+mpi_world_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-regex '^shmem_mpi_bootstrap_1$$'
+bootstrap_mpi_mpi_bootstrap_mpich_la_SOURCES = $(mpi_world_sources)
+bootstrap_mpi_mpi_bootstrap_mpich_la_CFLAGS = $(AM_CFLAGS) $(MPI_MPICH_CFLAGS)
+bootstrap_mpi_mpi_bootstrap_mpich_la_LDFLAGS = $(mpi_world_ldflags)
+bootstrap_mpi_mpi_bootstrap_mpich_la_LIBADD = $(MPI_MPICH_LIBS)
+bootstrap_mpi_mpi_bootstrap_openmpi_la_SOURCES = $(mpi_world_sources)
+bootstrap_mpi_mpi_bootstrap_openmpi_la_CFLAGS = $(AM_CFLAGS) $(MPI_OPENMPI_CFLAGS)
+bootstrap_mpi_mpi_bootstrap_openmpi_la_LDFLAGS = $(mpi_world_ldflags)
+bootstrap_mpi_mpi_bootstrap_openmpi_la_LIBADD = $(MPI_OPENMPI_LIBS)
+bootstrap_mpi_mpi_bootstrap_abi_la_SOURCES = $(mpi_world_sources)
+bootstrap_mpi_mpi_bootstrap_abi_la_CFLAGS = $(AM_CFLAGS) $(MPI_ABI_CFLAGS)
+bootstrap_mpi_mpi_bootstrap_abi_la_LDFLAGS = $(mpi_world_ldflags)
+bootstrap_mpi_mpi_bootstrap_abi_la_LIBADD = $(MPI_ABI_LIBS)
 
 # What the static library needs of them (shmem/local.mk).
 bootstrap_builtin_sources = \

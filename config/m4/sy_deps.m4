@@ -60,6 +60,7 @@ AC_DEFUN([SY_SUMMARY], [
     libfabric     $have_libfabric   (the ofi transport)
     Check         $have_check   (unit tests)
     hwloc         $have_hwloc   (oshrun --bind-to)
+    MPI          ${sy_mpis:- none}   (the mpi bootstrap)
     sanitizers    $enable_sanitize
     libcrypto     $have_libcrypto   ($LIBCRYPTO_LIBS)
     transports    shm$sy_transports

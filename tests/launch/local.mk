@@ -52,6 +52,7 @@ EXTRA_DIST += $(launch_tests) tests/launch/cluster.sh tests/launch/lib.sh
 starts_tests = \
 	tests/launch/env.test \
 	tests/launch/hybrid.test \
+	tests/launch/mpi.test \
 	tests/launch/hydra.test \
 	tests/launch/mpirun.test \
 	tests/launch/slurm.test

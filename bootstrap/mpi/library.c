@@ -1,0 +1,233 @@
+/* Finds the MPI of a process: see library.h. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bootstrap/mpi/library.h"
+#include "util/bits.h"
+
+static const char *const families[] = {"mpich", "openmpi", "abi"};
+
+/* text: with one %.300s for the value. */
+static int library_fail(struct sy_error *err, int code, const char *text, const char *value)
+{
+    char room[800]; /* for any */
+
+    snprintf(room, sizeof room, text, value);
+    if (err)
+        snprintf(err->text, sizeof err->text, "%.*s", (int)sizeof err->text - 1, room);
+    return -code;
+}
+
+/* ---- the MPI that is loaded ---- */
+
+/* Files that an MPI's calls are in, by the beginning of their names. A family is what shares a
+ * binary interface. */
+static const struct {
+    const char *file, *family;
+} files[] = {{"libmpich.so.", "mpich"}, /* Debian's name */
+             {"libmpi.so.12", "mpich"}, /* MPICH, Intel MPI, MVAPICH */
+             {"libmpi_cray.so.", "mpich"}, {"libmpi_gnu", "mpich"},
+             {"libmpi_abi.so.", "abi"},    {"libmpi.so.", "openmpi"}};
+
+struct loaded {
+    const char *family, *other; /* the first that was found, and one that differs from it */
+    char path[400];
+};
+
+static int library_look(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash ? slash + 1 : info->dlpi_name;
+    struct loaded *loaded = arg;
+
+    (void)size;
+    for (size_t i = 0; i < SY_COUNT(files); i++) {
+        if (strncmp(name, files[i].file, strlen(files[i].file)) != 0)
+            continue;
+        if (!loaded->family) {
+            loaded->family = files[i].family;
+            snprintf(loaded->path, sizeof loaded->path, "%s", info->dlpi_name);
+        } else if (strcmp(loaded->family, files[i].family) != 0) {
+            loaded->other = files[i].family;
+        }
+        break;
+    }
+    return 0;
+}
+
+/* The family that a static program, or an MPI whose file has another name, says itself. */
+static const char *library_by_version(void)
+{
+    int (*get_version)(char *text, int *length) = NULL;
+    char text[8192] = ""; /* the largest MPI_MAX_LIBRARY_VERSION_STRING there is */
+    int length = 0;
+
+    *(void **)&get_version = dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
+    if (!get_version || get_version(text, &length) != 0)
+        return NULL;
+    return strstr(text, "Open MPI") ? "openmpi" : "mpich";
+}
+
+static bool library_says(const char *path, const char *function)
+{
+    void *handle = *path ? dlopen(path, RTLD_NOLOAD | RTLD_LAZY) : NULL;
+    int (*call)(int *flag) = NULL, flag = 0;
+
+    *(void **)&call = dlsym(handle ? handle : RTLD_DEFAULT, function);
+    bool says = call && call(&flag) == 0 && flag;
+    if (handle)
+        dlclose(handle);
+    return says;
+}
+
+/* ---- the one that goes with the launcher ---- */
+
+static const char *library_by_launcher(const char **because)
+{
+    static const struct {
+        const char *name, *family;
+    } signs[] = {{"OMPI_COMM_WORLD_SIZE", "openmpi"},
+                 {"PMI_FD", "mpich"},
+                 {"PMI_PORT", "mpich"},
+                 {"PMIX_NAMESPACE", "openmpi"}};
+
+    for (size_t i = 0; i < SY_COUNT(signs); i++)
+        if (secure_getenv(signs[i].name)) {
+            *because = signs[i].name;
+            return signs[i].family;
+        }
+    return NULL;
+}
+
+/* ---- files ---- */
+
+static void library_path(const char *module, const char *family, char *path, size_t room)
+{
+    Dl_info info = {.dli_fname = NULL};
+    const char *slash = dladdr(families, &info) && info.dli_fname ? strrchr(info.dli_fname, '/')
+                                                                  : NULL;
+
+    snprintf(path, room, "%.*s%s_%s.so", slash ? (int)(slash - info.dli_fname) + 1 : 0,
+             slash ? info.dli_fname : "", module, family);
+}
+
+static bool library_is_built(const char *module, const char *family)
+{
+    char path[600];
+
+    library_path(module, family, path, sizeof path);
+    return access(path, R_OK) == 0;
+}
+
+static const char *library_only_one(const char *module)
+{
+    const char *only = NULL;
+
+    for (size_t i = 0; i < SY_COUNT(families); i++) {
+        if (!library_is_built(module, families[i]))
+            continue;
+        if (only)
+            return NULL;
+        only = families[i];
+    }
+    return only;
+}
+
+/* ---- calls ---- */
+
+int sy_mpi_find(const char *module, struct mpi_library *library, struct sy_error *err)
+{
+    struct loaded loaded = {.family = NULL, .path = ""};
+    const char *family;
+
+    *library = (struct mpi_library){.because = "it is the only one that this library is built for"};
+    dl_iterate_phdr(library_look, &loaded);
+    if (loaded.other)
+        return library_fail(
+            err, ELIBBAD,
+            "two MPIs are loaded in this process, %.200s among them: calls of one would end in the "
+            "other; remove the LD_PRELOAD or the library that brings the second",
+            loaded.path);
+    family = loaded.family ? loaded.family : library_by_version();
+    if (family) {
+        library->in_process = true;
+        library->because = "it is loaded in this process";
+        library->initialized = library_says(loaded.path, "MPI_Initialized");
+        library->finalized = library_says(loaded.path, "MPI_Finalized");
+        /* An MPI with its own interface may offer the standard one too, in another file. */
+    } else {
+        family = library_by_launcher(&library->because);
+        if (!family || !library_is_built(module, family))
+            family = library_is_built(module, "abi") ? "abi" : library_only_one(module);
+    }
+    if (!family)
+        return library_fail(err, ENODEV, "no MPI is loaded, and nothing says which is meant%s", "");
+    snprintf(library->family, sizeof library->family, "%s", family);
+    return 0;
+}
+
+int sy_mpi_load(const struct mpi_library *library, const char *module, const char *symbol,
+                void **handle, void **found, struct sy_error *err)
+{
+    char path[600];
+
+    library_path(module, library->family, path, sizeof path);
+    if (access(path, R_OK) != 0)
+        return library_fail(
+            err, ENOENT,
+            "%.200s is not there: this library was built without that MPI; install its "
+            "compiler (mpicc) and build again (configure's summary lists the MPIs)",
+            path);
+    *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!*handle)
+        return library_fail(err, ENOENT, "the MPI cannot be loaded: %.300s", dlerror());
+    *found = dlsym(*handle, symbol);
+    return *found ? 0 : library_fail(err, ENOEXEC, "%.300s is of another version", path);
+}
+
+long sy_mpi_launcher_size(const char **name)
+{
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE",
+                                        "SLURM_STEP_NUM_TASKS"};
+
+    for (size_t i = 0; i < SY_COUNT(sizes); i++) {
+        const char *text = secure_getenv(sizes[i]);
+        long size = text ? strtol(text, NULL, 10) : 0;
+        if (size > 0) {
+            *name = sizes[i];
+            return size;
+        }
+    }
+    return 0;
+}
+
+/* An MPI's name and number. */
+static void library_name(const char *version, char *name, size_t room)
+{
+    snprintf(name, room, "%.*s", (int)strcspn(version, ",\n"), version);
+    for (char *tab = name; (tab = strchr(tab, '\t'));)
+        *tab = ' ';
+}
+
+int sy_mpi_check_size(const char *version, int size, struct sy_error *err)
+{
+    const char *name = NULL;
+    long wanted = sy_mpi_launcher_size(&name);
+    char mpi[60];
+
+    if (!wanted || wanted == size || size > 1)
+        return 0;
+    library_name(version, mpi, sizeof mpi);
+    if (err)
+        snprintf(err->text, sizeof err->text,
+                 "%s=%ld says that this process is one of %ld, but its MPI (%s) is alone in "
+                 "its job: the launcher belongs to another MPI; start the program with the mpiexec "
+                 "of this MPI, or with oshrun -n %ld",
+                 name, wanted, wanted, mpi, wanted);
+    return -EPROTO;
+}

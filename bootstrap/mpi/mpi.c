@@ -1,0 +1,301 @@
+/* The bootstrap for processes of an MPI job of which nothing else says who they are: MPI itself is
+ * asked. It brings PE 0's contact to all, with one broadcast, while shmem_init lasts; the rest goes
+ * over the control tree, so the program may use and finalise MPI as it likes. A PE's number is its
+ * rank in MPI_COMM_WORLD. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bootstrap/control/tree/tree.h"
+#include "bootstrap/mpi/library.h"
+#include "bootstrap/mpi/world.h"
+#include "util/net/machine.h"
+
+static const double FIRST_WORD = 2; /* seconds after which a wait is explained */
+
+/* MPI's collective calls end when all have come, or never. A thread of its own says what is waited
+ * for, and ends the process when that has lasted too long: the launcher ends the others. */
+struct patience {
+    const struct sy_host *host;
+    double limit;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t come;
+    bool over;
+};
+
+struct mpi {
+    struct tree_user user;
+    struct mpi_library library;
+    const struct mpi_world_calls *calls;
+    struct mpi_world *world;
+    struct tree_contact contact;
+    _Atomic int status;    /* with which the job ends; -1: it goes on */
+    _Atomic bool finished; /* this PE has finalised, as all have then */
+};
+
+/* ---- evidence ---- */
+
+static int mpi_say(struct sy_error *err, int rc, const char *text)
+{
+    if (err)
+        snprintf(err->text, sizeof err->text, "%s", text);
+    return rc;
+}
+
+/* Loading MPI's part is harmless where MPI is initialised. */
+static int mpi_probe_world(const struct mpi_library *library, struct sy_error *err)
+{
+    const struct mpi_world_calls *calls;
+    void *handle, *found;
+    int rc = sy_mpi_load(library, MPI_WORLD_MODULE, MPI_WORLD_SYMBOL, &handle, &found, err);
+
+    if (rc)
+        return sy_mpi_launcher_size(&(const char *){NULL}) > 1 ? rc : -ENODEV;
+    calls = found;
+    int size = calls->world_size();
+    rc = sy_mpi_check_size(calls->version(), size, err);
+    if (!rc && size <= 1 && sy_mpi_launcher_size(&(const char *){NULL}) != 1)
+        rc = mpi_say(err, -ENODEV, "MPI is initialised, with one process");
+    dlclose(handle);
+    return rc;
+}
+
+static int mpi_probe(struct sy_error *err)
+{
+    struct mpi_library library;
+    const char *name = "";
+    int rc = sy_mpi_find(MPI_WORLD_MODULE, &library, err);
+
+    if (rc)
+        return rc;
+    if (library.initialized && !library.finalized)
+        return mpi_probe_world(&library, err);
+    if (sy_mpi_launcher_size(&name) < 1)
+        return mpi_say(err, -ENODEV,
+                       "MPI is not initialised, and no launcher of it says how many processes "
+                       "there are");
+    if (library.finalized)
+        return mpi_say(err, -ECONNRESET,
+                       "MPI_Finalize has been called, so MPI cannot say any more which PE this is; "
+                       "call shmem_init before, or start the program with oshrun");
+    return 0;
+}
+
+/* ---- joining ---- */
+
+static void *mpi_watch(void *arg)
+{
+    struct patience *p = arg;
+    double waits[2] = {FIRST_WORD, p->limit > FIRST_WORD ? p->limit - FIRST_WORD : 0};
+    int rc = 0;
+
+    pthread_mutex_lock(&p->lock);
+    for (int i = 0; i < 2 && !p->over; i++) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (time_t)waits[i];
+        for (rc = 0; !p->over && rc != ETIMEDOUT;)
+            rc = pthread_cond_timedwait(&p->come, &p->lock, &until);
+        if (!p->over && i == 0)
+            p->host->log(SY_LOG_INFO, "boot",
+                         "start-up: waiting in MPI for all PEs to call shmem_init");
+    }
+    if (!p->over) {
+        p->host->log(SY_LOG_ERROR, "boot",
+                     "waited %.0f s in MPI for all processes of the job to call shmem_init; every "
+                     "PE that did says this, the others are missing (SHMEM_INIT_TIMEOUT is the "
+                     "limit)",
+                     p->limit);
+        _exit(1);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static int mpi_wait_begin(struct patience *p, const struct sy_host *host, struct sy_error *err)
+{
+    *p = (struct patience){.host = host, .limit = host->start ? host->start->init_timeout : 120};
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->come, NULL);
+    int rc = pthread_create(&p->thread, NULL, mpi_watch, p);
+    return rc ? host->fail(err, rc, "no thread to watch MPI with: %s", strerror(rc)) : 0;
+}
+
+static void mpi_wait_end(struct patience *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->over = true;
+    pthread_cond_signal(&p->come);
+    pthread_mutex_unlock(&p->lock);
+    pthread_join(p->thread, NULL);
+}
+
+static int mpi_find_root(struct tree_user *user, struct tree_addresses *root, struct sy_error *err)
+{
+    const struct mpi *mpi = (const struct mpi *)user;
+
+    (void)err;
+    *root = mpi->contact.root;
+    return 0;
+}
+
+static int mpi_find_rank(struct mpi *mpi, struct sy_error *err)
+{
+    const struct sy_host *host = mpi->user.host;
+    int pe = 0, npes = 0;
+    int rc = mpi->calls->join(host, &mpi->world, &pe, &npes, err);
+
+    if (rc == -ECONNRESET)
+        return host->fail(err, ECONNRESET,
+                          "MPI_Finalize has been called; call shmem_init before it");
+    if (rc == -ECHILD)
+        return host->fail(
+            err, ECHILD,
+            "this process was started by MPI_Comm_spawn: such processes are no PEs of "
+            "the job that started them, and use MPI alone");
+    if (rc == 0)
+        rc = sy_mpi_check_size(mpi->calls->version(), npes, err);
+    if (rc == 0 && pe == 0 && mpi->library.in_process && !mpi->library.initialized &&
+        !mpi->calls->sessions)
+        host->log(SY_LOG_WARN, "boot",
+                  "shmem_init has called MPI_Init, since nothing but MPI says which PE this is; an "
+                  "MPI_Init of the program's own will fail from here on: call it before "
+                  "shmem_init");
+    mpi->user.rank = (struct tree_rank){.pe = pe,
+                                        .npes = npes,
+                                        .job = "",
+                                        .find_root = mpi_find_root,
+                                        .root_name = "the address that MPI has brought",
+                                        .root_listens = true};
+    return rc;
+}
+
+/* PE 0's contact, on every PE. A failure on PE 0 is news to the others: a contact of no address. */
+static int mpi_exchange(struct mpi *mpi, struct sy_error *err)
+{
+    int listened = 0;
+    int rc = mpi->calls->same(mpi->world, sy_machine_network(), &mpi->user.rank.one_host, err);
+
+    if (rc)
+        return rc;
+    if (mpi->user.rank.pe == 0)
+        listened = sy_tree_listen(&mpi->user, mpi->user.rank.one_host, NULL, 0, &mpi->contact, err);
+    rc = mpi->calls->broadcast(mpi->world, &mpi->contact, (int)sizeof mpi->contact, err);
+    if (rc == 0 && mpi->user.rank.pe && mpi->contact.root.count < 1)
+        rc = mpi->user.host->fail(err, ECONNABORTED, "PE 0 cannot listen, and says why");
+    return listened ? listened : rc;
+}
+
+static int mpi_meet(struct mpi *mpi, struct sy_error *err)
+{
+    struct patience patience;
+    void *handle, *found = NULL;
+    int rc = sy_mpi_find(MPI_WORLD_MODULE, &mpi->library, err);
+
+    if (rc == 0)
+        rc = sy_mpi_load(&mpi->library, MPI_WORLD_MODULE, MPI_WORLD_SYMBOL, &handle, &found, err);
+    if (rc == 0)
+        rc = mpi_wait_begin(&patience, mpi->user.host, err);
+    if (rc)
+        return rc;
+    mpi->calls = found;
+    rc = mpi_find_rank(mpi, err);
+    if (rc == 0)
+        rc = mpi_exchange(mpi, err);
+    mpi_wait_end(&patience);
+    return rc;
+}
+
+static int mpi_open(const struct sy_host *host, const void *settings, void **self,
+                    struct sy_job *job, struct sy_error *err)
+{
+    int rc = sy_tree_open(host, sizeof(struct mpi), self, err);
+
+    (void)settings;
+    if (rc)
+        return rc;
+    struct mpi *mpi = *self;
+    mpi->status = -1;
+    rc = mpi_meet(mpi, err);
+    memcpy(mpi->user.rank.secret, mpi->contact.secret, TREE_SECRET);
+    explicit_bzero(mpi->contact.secret, TREE_SECRET);
+    if (rc == 0)
+        rc = sy_tree_secret_mix(host, mpi->user.rank.secret, err);
+    if (rc == 0)
+        rc = sy_tree_join(&mpi->user, job, err);
+    if (rc == 0)
+        mpi->calls->done(mpi->world);
+    return rc;
+}
+
+/* ---- the end ---- */
+
+static void mpi_mark(void *self, enum sy_mark mark)
+{
+    struct mpi *mpi = self;
+
+    mpi->finished = mark == SY_MARK_FINALIZED;
+    sy_tree_mark(self, mark);
+}
+
+static int mpi_event(void *self, int *status)
+{
+    struct mpi *mpi = self;
+    int event = sy_tree_event(self, status);
+
+    if (event == SY_EVENT_EXIT)
+        mpi->status = *status;
+    return event;
+}
+
+/* PEs that are not in the tree yet are reached by MPI only. */
+static void mpi_end_job(void *self, int status, const char *why)
+{
+    struct mpi *mpi = self;
+
+    mpi->status = status;
+    sy_tree_abort(self, status, why);
+    if (mpi->world && !sy_tree_complete(&mpi->user) && status)
+        mpi->calls->abort(mpi->world, status);
+}
+
+/* MPI is finalised, where that is ours to do, only if all PEs come to it: it waits for them. */
+static void mpi_leave(void *self)
+{
+    struct mpi *mpi = self;
+
+    sy_tree_leave(self);
+    if (mpi->world)
+        mpi->calls->end(mpi->world, mpi->status == 0 || (mpi->status < 0 && mpi->finished));
+    mpi->world = NULL;
+}
+
+static void mpi_close(void *self)
+{
+    mpi_leave(self);
+    sy_tree_close(self);
+}
+
+SY_BOOTSTRAP_PLUGIN(mpi) = {
+    .size = sizeof(struct sy_bootstrap),
+    .name = "mpi",
+    .priority = 40,
+    .probe = mpi_probe,
+    .open = mpi_open,
+    .allgather = sy_tree_allgather,
+    .mark = mpi_mark,
+    .wait_fd = sy_tree_wait_fd,
+    .note = sy_tree_note,
+    .rests = sy_tree_rests,
+    .failing = sy_tree_failing,
+    .event = mpi_event,
+    .abort = mpi_end_job,
+    .leave = mpi_leave,
+    .close = mpi_close,
+};
