@@ -16,10 +16,13 @@ tests_space_test_loader_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_space_test_loader_LDADD = $(CHECK_LIBS)
 
 # What a space can, over every transport, and what is refused.
-check_PROGRAMS += tests/space/spaces tests/space/wrong
+check_PROGRAMS += tests/space/spaces tests/space/threads tests/space/wrong
 tests_space_spaces_SOURCES = tests/space/spaces.c tests/conformance/check.h
 tests_space_spaces_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_space_spaces_LDADD = shmem/libsma.la
+tests_space_threads_SOURCES = tests/space/threads.c tests/conformance/check.h
+tests_space_threads_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_space_threads_LDADD = shmem/libsma.la -lpthread
 tests_space_wrong_SOURCES = tests/space/wrong.c
 tests_space_wrong_LDADD = shmem/libsma.la
 check_LTLIBRARIES += tests/space/shmem_device_even.la

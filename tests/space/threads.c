@@ -1,0 +1,85 @@
+/* Threads that use one space while another thread makes and ends others. Argument: the kind of
+ * memory of the space that is used. */
+#include <pthread.h>
+#include <shmemx.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "conformance/check.h"
+
+enum { THREADS = 3, ROUNDS = 15, MOST = 200000, SIZE = 1 << 20 };
+
+static long *words;
+static int to;
+static _Atomic int over;
+static long added[THREADS];
+
+static void *use(void *arg)
+{
+    long id = (long)(intptr_t)arg, i;
+
+    for (i = 0; i < MOST && !over; i++) {
+        shmem_long_atomic_add(&words[id], 1, to);
+        shmem_long_p(&words[8 + id], i, to);
+        shmem_long_g(&words[16 + id], to);
+        if (i % 50 == 0)
+            shmem_quiet();
+    }
+    added[id] = i;
+    return NULL;
+}
+
+static void make_others(void)
+{
+    int me = shmem_my_pe(), from = (me + shmem_n_pes() - 1) % shmem_n_pes();
+
+    for (int i = 0; i < ROUNDS; i++) {
+        shmemx_space_config_t config = {.size = 1 << 16};
+        shmemx_space_t space;
+        shmem_team_t team;
+        CHECK(shmemx_space_create(&config, &space, &team) == 0);
+        long *word = shmemx_space_malloc(space, sizeof *word);
+        shmem_long_p(word, i + me, to);
+        shmem_barrier_all();
+        CHECK(*word == i + from);
+        shmem_barrier_all();
+        shmem_team_destroy(team);
+        CHECK(shmemx_space_destroy(space) == 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = argc > 1 ? argv[1] : "cpu";
+    shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_CPU, .size = SIZE};
+    shmemx_space_t space;
+    shmem_team_t team;
+    pthread_t thread[THREADS];
+    int level;
+
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level);
+    to = (shmem_my_pe() + 1) % shmem_n_pes();
+    if (strcmp(kind, "file") == 0)
+        config.device_type = SHMEMX_DEVICE_FILE;
+    if (strcmp(kind, "user") == 0) {
+        config.device_type = SHMEMX_DEVICE_USER;
+        config.base = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
+    CHECK(shmemx_space_create(&config, &space, &team) == 0);
+    words = shmemx_space_calloc(space, 64, sizeof *words);
+    CHECK(words != NULL);
+    for (intptr_t i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&thread[i], NULL, use, (void *)i) == 0);
+    make_others();
+    over = 1;
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(thread[i], NULL) == 0);
+    shmem_barrier_all();
+    for (int i = 0; i < THREADS; i++)
+        CHECK(shmem_long_atomic_fetch(&words[i], to) == added[i]);
+    shmem_barrier_all();
+    shmem_team_destroy(team);
+    CHECK(shmemx_space_destroy(space) == 0);
+    return check_end("threads");
+}
