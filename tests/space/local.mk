@@ -38,3 +38,4 @@ tests_space_plain_shmem_device_plain_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-v
 space_scripts = tests/space/device.test tests/space/spaces.test
 dist_check_SCRIPTS += $(space_scripts)
 TESTS += $(space_scripts)
+EXTRA_DIST += tests/space/kernel.c
