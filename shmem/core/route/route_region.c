@@ -72,7 +72,7 @@ static void route_region_enter(unsigned window)
                          ? t->table->mem_pointer(t->self, pe, window)
                          : NULL;
         sy_windows_set_peer(window, pe, base);
-        if (!base)
+        if (!base && !(t->carries && t->polled && sy_hot.carries)) /* other threads read them */
             t->carries = t->polled = sy_hot.carries = true;
     }
 }
