@@ -95,7 +95,8 @@ struct sy_host {
 
     /* Several threads of the program may be inside data calls at once (SHMEM_THREAD_MULTIPLE);
      * otherwise at most one is, beside the core's progress thread, which calls
-     * progress(), arm(), disarm() and pending(). */
+     * progress(), arm(), disarm() and pending(). May become true while a transport is open, which
+     * is then told by threads(). */
     bool threads;
 
     /* For a data call that waits for an answer, between its own polls: lets the transports

@@ -293,6 +293,11 @@ struct sy_transport {
     /* Optional: the kinds of memory that it moves, and how, for people: mapped, registered, or
      * staged, which is copied by the PE that has it. The table of routes has it as a line. */
     const char *moves;
+
+    /* Optional: host->threads has become true: when this returns several threads may be in data
+     * calls at once. Nobody is in one now, but perhaps in progress(), arm(), disarm() and
+     * pending(). For a transport that has decided something by host->threads before. */
+    void (*threads)(void *self);
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.

@@ -26,6 +26,8 @@ struct stack {
     const char *name; /* of the routine, or NULL */
 };
 
+_Thread_local const char *sy_callsite_asked;
+
 static bool callsite_is_routine(const char *name)
 {
     return !strncmp(name, "pshmem", 6) || !strncmp(name, "pstart_pes", 10) ||
@@ -136,6 +138,8 @@ const char *sy_callsite_routine(const char *otherwise)
 {
     struct stack stack;
 
+    if (sy_callsite_asked)
+        return sy_callsite_asked;
     if (sy_world.exiting)
         return "its exit handler, as shmem_finalize (exit status 0)";
     callsite_look(&stack);

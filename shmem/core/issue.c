@@ -140,6 +140,11 @@ static unsigned core_issue_quiet(shmem_ctx_t ctx, int pe, unsigned left)
     return left;
 }
 
+bool sy_quiet_reached(shmem_ctx_t ctx)
+{
+    return !core_issue_quiet(ctx, SY_ALL_PES, (1u << sy_routes.count) - 1);
+}
+
 void sy_quiet_transports(shmem_ctx_t ctx, int pe)
 {
     unsigned left = (1u << sy_routes.count) - 1;

@@ -39,9 +39,22 @@ void sy_engine_add(struct sy_engine *engine, struct sy_engine_peer *peer, int pe
     peer->pe = pe;
     peer->slot = slot;
     peer->flush_bytes = engine->flush_bytes;
-    peer->producer.locked = engine->locked;
     engine->peer[slot] = peer;
-    atomic_store_explicit(&engine->peers, slot + 1, memory_order_release);
+    atomic_store(&engine->peers, slot + 1);
+    peer->producer.locked = atomic_load(&engine->locked);
+}
+
+/* A peer that is being added meanwhile is either seen here or sees the flag. Nobody appends to it
+ * before it has been added. */
+void sy_engine_threads(void *self)
+{
+    struct sy_engine *engine = self;
+    unsigned count;
+
+    atomic_store(&engine->locked, true);
+    count = atomic_load(&engine->peers);
+    for (unsigned i = 0; i < count; i++)
+        engine->peer[i]->producer.locked = true;
 }
 
 /* Other threads may be at it too, and find the same. */

@@ -122,7 +122,7 @@ struct sy_engine {
     unsigned limit;          /* of peers; constant, as the next are */
     unsigned flush_delay;    /* microseconds that requests may be gathered for */
     size_t flush_bytes;      /* of each peer */
-    bool locked;             /* producers take locks */
+    _Atomic bool locked;     /* producers take locks */
     _Atomic uint64_t *dirty; /* a bit for each peer: has requests that nobody is sending yet */
 };
 
@@ -185,6 +185,7 @@ int sy_engine_ticket(void *self, struct sy_transport_ctx *ctx, int pe,
                      struct sy_transport_ticket **ticket);
 int sy_engine_reached(void *self, struct sy_transport_ticket *ticket);
 void sy_engine_session(void *self, struct sy_transport_ctx *ctx, bool batch, size_t operations);
+void sy_engine_threads(void *self);
 
 /* For contexts that are nothing but the engine's. */
 int sy_engine_ctx_open(void *self, long options, struct sy_transport_ctx **ctx,

@@ -350,6 +350,14 @@ static int message_table_pending(void *self, struct sy_pending *list, int room)
     return count;
 }
 
+static void message_table_threads(void *self)
+{
+    struct sy_messages *messages = self;
+
+    sy_engine_threads(&messages->engine);
+    messages->inner->threads(messages->self);
+}
+
 /* ---- which of them ---- */
 
 static const struct sy_transport message_table = {
@@ -380,6 +388,7 @@ static const struct sy_transport message_table = {
     .disarm = message_table_disarm,
     .pending = message_table_pending,
     .raise = sy_engine_raise,
+    .threads = message_table_threads,
 };
 
 /* The transport is connected. Where no PE is reached by calls of its own, the engine's stay. */

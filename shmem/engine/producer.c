@@ -26,7 +26,7 @@ bool sy_producer_stop(struct sy_producer *producer)
 {
     if (atomic_exchange_explicit(&producer->append, true, memory_order_acquire))
         return false;
-    if (producer->locked)
+    if (sy_producer_is_locked(producer))
         return true;
     if (producer_fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
         !atomic_load_explicit(&producer->producing, memory_order_acquire))

@@ -3,10 +3,12 @@
  * that somebody else wants to be, once in a while, may cost a system call.
  *
  * Where several threads of the program may call, and where the kernel lacks membarrier, `append` is
- * a lock like others. Else the program's thread only says by `producing` that it is at work and
- * looks at `append`, without a fence between the two. Who wants it out sets `append`, has the
- * kernel put a fence into all threads of the process, and then looks at `producing`: either it
- * finds the producer at work, and lets it be, or the producer finds `append` set, and waits. */
+ * a lock like others, from the start or from when a second thread comes: the first one is not at
+ * work then, and who keeps it out meanwhile by either rule has set `append`. Else the program's
+ * thread only says by `producing` that it is at work and looks at `append`, without a fence between
+ * the two. Who wants it out sets `append`, has the kernel put a fence into all threads of the
+ * process, and then looks at `producing`: either it finds the producer at work, and lets it be, or
+ * the producer finds `append` set, and waits. */
 #ifndef SY_ENGINE_PRODUCER_H
 #define SY_ENGINE_PRODUCER_H
 
@@ -20,7 +22,7 @@
 struct sy_producer {
     _Atomic bool append;      /* its lock, or somebody keeps it out */
     _Atomic bool producing;   /* it is at work, without the lock; its own */
-    bool locked;              /* constant: sy_producer_takes_locks */
+    _Atomic bool locked;      /* sy_producer_takes_locks; set while it is not at work */
     _Atomic pthread_t thread; /* that last began to gather; its own */
 };
 
@@ -35,10 +37,15 @@ void sy_producer_wait(struct sy_producer *producer) SY_COLD;
 bool sy_producer_stop(struct sy_producer *producer);
 void sy_producer_go(struct sy_producer *producer);
 
+static inline bool sy_producer_is_locked(const struct sy_producer *producer)
+{
+    return atomic_load_explicit(&producer->locked, memory_order_relaxed);
+}
+
 /* Makes this thread the producer. */
 SY_INLINE void sy_producer_lock(struct sy_producer *producer)
 {
-    if (SY_UNLIKELY(producer->locked)) {
+    if (SY_UNLIKELY(sy_producer_is_locked(producer))) {
         while (atomic_exchange_explicit(&producer->append, true, memory_order_acquire))
             sched_yield();
         return;
@@ -56,7 +63,7 @@ SY_INLINE void sy_producer_lock(struct sy_producer *producer)
  * `sent`. */
 SY_INLINE void sy_producer_unlock(struct sy_producer *producer)
 {
-    if (SY_UNLIKELY(producer->locked)) {
+    if (SY_UNLIKELY(sy_producer_is_locked(producer))) {
         atomic_store_explicit(&producer->append, false, memory_order_release);
         atomic_thread_fence(memory_order_seq_cst);
         return;

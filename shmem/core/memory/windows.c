@@ -214,6 +214,12 @@ char *sy_windows_first_use(unsigned window, int pe)
     return sy_windows.entry[window].peer[pe];
 }
 
+void sy_windows_map_late(void)
+{
+    for (int pe = 0; sy_windows.late && pe < npes_open; pe++)
+        sy_windows_first_use(0, pe);
+}
+
 void sy_windows_hot(int npes, bool enable, bool threads)
 {
     hot_threads = threads;

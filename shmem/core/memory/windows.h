@@ -121,6 +121,9 @@ bool sy_windows_has(unsigned window, int pe);
 
 /* The base of a window of PE pe here, or NULL. */
 char *sy_windows_first_use(unsigned window, int pe) __attribute__((cold));
+
+/* Maps what has not been used yet, so that several threads may use it. */
+void sy_windows_map_late(void);
 static inline char *sy_windows_peer(unsigned window, int pe)
 {
     char *base = sy_windows.entry[window].peer[pe];

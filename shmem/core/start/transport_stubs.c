@@ -151,6 +151,10 @@ static int transport_stubs_no_message_send(void *self, int pe, const void *bytes
     return -EOPNOTSUPP;
 }
 
+static void no_threads(void *self)
+{
+}
+
 const struct sy_transport sy_transport_stubs = {
     .size = sizeof sy_transport_stubs,
     .open = transport_stubs_no_open,
@@ -182,4 +186,5 @@ const struct sy_transport sy_transport_stubs = {
     .pending = no_pending,
     .raise = transport_stubs_no_raise,
     .message_send = transport_stubs_no_message_send,
+    .threads = no_threads,
 };

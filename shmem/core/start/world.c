@@ -268,6 +268,17 @@ void sy_world_open(int thread_level)
     sy_windows_hot(sy_world.npes, !sy_config.check, thread_level != SHMEM_THREAD_SINGLE);
 }
 
+void sy_world_threads(void)
+{
+    if (host.threads)
+        return;
+    host.threads = true;
+    sy_wait_threads();
+    sy_windows_map_late();
+    for (unsigned i = 0; i < sy_routes.count; i++)
+        sy_routes.transport[i].table->threads(sy_routes.transport[i].self);
+}
+
 void sy_world_missing(const char *routine)
 {
     if (!sy_world.npes)

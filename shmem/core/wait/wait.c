@@ -114,6 +114,11 @@ bool sy_wait_crowded(void)
     return policy.crowded;
 }
 
+void sy_wait_threads(void)
+{
+    policy.alone = false;
+}
+
 void sy_wait_close(void)
 {
     memset(&policy, 0, sizeof policy);

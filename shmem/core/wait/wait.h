@@ -41,6 +41,9 @@ extern uint32_t sy_wait_looks SY_HIDDEN;
 int sy_wait_open(int mode, bool crowded, bool alone, struct sy_error *err);
 void sy_wait_close(void);
 
+/* Other threads of this PE may end what one waits for from now on. */
+void sy_wait_threads(void);
+
 /* As sy_wait_open was told. */
 bool sy_wait_crowded(void);
 
