@@ -122,6 +122,16 @@ coll_sources = \
 	shmem/coll/sync.h \
 	shmem/coll/team.c shmem/coll/team.h
 
+stream_sources = \
+	shmem/stream/lane.c shmem/stream/lane.h \
+	shmem/stream/ops.h \
+	shmem/stream/point.c \
+	shmem/stream/proxy.c shmem/stream/proxy.h \
+	shmem/stream/stream.c shmem/stream/stream.h \
+	shmem/stream/together.c \
+	shmem/stream/transfer.c \
+	shmem/stream/wait.c
+
 api_sources = \
 	shmem/api/alias.h \
 	shmem/api/setup.c \
@@ -137,12 +147,16 @@ api_sources = \
 	shmem/api/p2p.c shmem/api/p2p.h \
 	shmem/api/p2p_sets.c \
 	shmem/api/ordering.c \
+	shmem/api/streams.c shmem/api/streams.h \
+	shmem/api/streams_collectives.c \
+	shmem/api/streams_p2p.c \
+	shmem/api/streams_rma.c \
 	shmem/api/locks.c \
 	shmem/api/profiling.c
 
 include shmem/space/local.mk
 
-libsma_sources = $(util_sources) $(core_sources) $(coll_sources) $(space_sources) $(api_sources) $(message_sources)
+libsma_sources = $(util_sources) $(core_sources) $(coll_sources) $(space_sources) $(stream_sources) $(api_sources) $(message_sources)
 libsma_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DSY_PLUGIN_DIR='"$(pkglibdir)"' -DSY_SYSCONFDIR='"$(sysconfdir)"'
 

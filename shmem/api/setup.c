@@ -13,6 +13,7 @@
 #include "core/rma.h"
 #include "core/start/world.h"
 #include "space/space.h"
+#include "stream/stream.h"
 #include "util/log.h"
 
 /* ---- begin and end ---- */
@@ -30,6 +31,7 @@ static void setup_close_world(void)
     static const struct sy_call call = {.routine = "shmem_finalize"};
 
     sy_world.finalizing = true;
+    sy_streams_close(NULL);
     sy_ctx_destroy_all(NULL);
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
     sy_agree(&sy_team_world, &call, true);

@@ -6,6 +6,7 @@
 #include "core/fatal.h"
 #include "core/memory/windows.h"
 #include "core/start/world.h"
+#include "stream/stream.h"
 
 int pshmem_team_my_pe(shmem_team_t team)
 {
@@ -118,6 +119,7 @@ void pshmem_team_destroy(shmem_team_t team)
     /* The predefined teams last as long as the library; asking to end them is ignored. */
     if (team == SHMEM_TEAM_INVALID || team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
         return;
+    sy_streams_close(sy_team_of(team));
     sy_team_destroy(sy_team_of(team));
 }
 SY_ALIAS(shmem_team_destroy);

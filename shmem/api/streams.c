@@ -1,0 +1,145 @@
+/* Streams and events. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "api/streams.h"
+#include "core/fatal.h"
+#include "core/start/world.h"
+
+int pshmemx_stream_create(shmem_team_t team, const shmemx_stream_config_t *config,
+                          shmemx_stream_t *stream)
+{
+    sy_world_need(SY_ROUTINE);
+    struct sy_team *of = sy_team_of(team);
+    *stream = SHMEMX_STREAM_INVALID;
+    return of ? sy_stream_create(of, config ? config->depth : 0, stream) : -EINVAL;
+}
+SY_ALIAS(shmemx_stream_create);
+
+void pshmemx_stream_destroy(shmemx_stream_t stream)
+{
+    sy_world_need(SY_ROUTINE);
+    if (stream)
+        sy_stream_destroy(stream, SY_ROUTINE);
+}
+SY_ALIAS(shmemx_stream_destroy);
+
+int pshmemx_stream_synchronize(shmemx_stream_t stream)
+{
+    return sy_stream_synchronize(stream, SY_ROUTINE);
+}
+SY_ALIAS(shmemx_stream_synchronize);
+
+int pshmemx_stream_query(shmemx_stream_t stream)
+{
+    return sy_stream_query(stream, SY_ROUTINE);
+}
+SY_ALIAS(shmemx_stream_query);
+
+int pshmemx_stream_call(shmemx_stream_t stream, void (*fn)(void *), void *arg)
+{
+    return sy_stream_call(stream, SY_ROUTINE, fn, arg);
+}
+SY_ALIAS(shmemx_stream_call);
+
+/* ---- events ---- */
+
+/* It stands for the point of its latest record, or nothing. */
+struct sy_event {
+    struct sy_point *point; /* under `lock`; holds a reference */
+    pthread_mutex_t lock;
+};
+
+static void streams_check_event(shmemx_event_t event, const char *routine)
+{
+    sy_world_need(routine);
+    if (!event)
+        sy_fatal("%s was given SHMEMX_EVENT_INVALID", routine);
+}
+
+/* What the event stands for, with a reference more; or NULL. */
+static struct sy_point *streams_point_of(shmemx_event_t event, const char *routine)
+{
+    streams_check_event(event, routine);
+    pthread_mutex_lock(&event->lock);
+    struct sy_point *point = event->point;
+    if (point)
+        sy_point_hold(point);
+    pthread_mutex_unlock(&event->lock);
+    return point;
+}
+
+/* Has it stand for another; returns what it stood for, or NULL. */
+static struct sy_point *streams_exchange_point(shmemx_event_t event, struct sy_point *point)
+{
+    pthread_mutex_lock(&event->lock);
+    struct sy_point *before = event->point;
+    event->point = point;
+    pthread_mutex_unlock(&event->lock);
+    return before;
+}
+
+int pshmemx_event_create(shmemx_event_t *event)
+{
+    sy_world_need(SY_ROUTINE);
+    *event = calloc(1, sizeof **event);
+    if (!*event)
+        return -1;
+    pthread_mutex_init(&(*event)->lock, NULL);
+    return 0;
+}
+SY_ALIAS(shmemx_event_create);
+
+void pshmemx_event_destroy(shmemx_event_t event)
+{
+    if (!event)
+        return;
+    if (event->point)
+        sy_point_drop(event->point);
+    pthread_mutex_destroy(&event->lock);
+    free(event);
+}
+SY_ALIAS(shmemx_event_destroy);
+
+int pshmemx_event_record(shmemx_event_t event, shmemx_stream_t stream)
+{
+    streams_check_event(event, SY_ROUTINE);
+    struct sy_point *point = sy_point_new(2);
+    if (!point)
+        return -1;
+    sy_stream_mark(stream, SY_ROUTINE, point);
+    struct sy_point *before = streams_exchange_point(event, point);
+    if (before)
+        sy_point_drop(before);
+    return 0;
+}
+SY_ALIAS(shmemx_event_record);
+
+int pshmemx_event_query(shmemx_event_t event)
+{
+    struct sy_point *point = streams_point_of(event, SY_ROUTINE);
+    if (!point)
+        return 1;
+    bool reached = sy_point_reached(point);
+    sy_point_drop(point);
+    return reached;
+}
+SY_ALIAS(shmemx_event_query);
+
+int pshmemx_event_synchronize(shmemx_event_t event)
+{
+    struct sy_point *point = streams_point_of(event, SY_ROUTINE);
+    if (!point)
+        return 0;
+    sy_point_await(point);
+    sy_point_drop(point);
+    return 0;
+}
+SY_ALIAS(shmemx_event_synchronize);
+
+int pshmemx_stream_wait_event(shmemx_stream_t stream, shmemx_event_t event)
+{
+    struct sy_point *point = streams_point_of(event, SY_ROUTINE);
+    return point ? sy_stream_gate(stream, SY_ROUTINE, point) : 0;
+}
+SY_ALIAS(shmemx_stream_wait_event);

@@ -1,0 +1,142 @@
+/* Points: see stream.h. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "stream/stream.h"
+
+struct sy_point {
+    int references;
+    bool reached;
+    struct sy_stream_op *waiting; /* operations, linked by `behind` */
+};
+
+static pthread_cond_t any_reached = PTHREAD_COND_INITIALIZER;
+
+struct sy_point *sy_point_new(int references)
+{
+    struct sy_point *point = calloc(1, sizeof *point);
+
+    if (point)
+        point->references = references;
+    return point;
+}
+
+static void point_drop(struct sy_point *point)
+{
+    if (!--point->references)
+        free(point);
+}
+
+void sy_point_hold(struct sy_point *point)
+{
+    pthread_mutex_lock(&sy_stream_lock);
+    point->references++;
+    pthread_mutex_unlock(&sy_stream_lock);
+}
+
+void sy_point_drop(struct sy_point *point)
+{
+    pthread_mutex_lock(&sy_stream_lock);
+    point_drop(point);
+    pthread_mutex_unlock(&sy_stream_lock);
+}
+
+void sy_point_reach(struct sy_point *point)
+{
+    pthread_mutex_lock(&sy_stream_lock);
+    point->reached = true;
+    for (struct sy_stream_op *op = point->waiting; op; op = op->behind)
+        sy_stream_wake(op->stream);
+    point->waiting = NULL;
+    pthread_cond_broadcast(&any_reached);
+    point_drop(point);
+    pthread_mutex_unlock(&sy_stream_lock);
+}
+
+bool sy_point_reached(struct sy_point *point)
+{
+    pthread_mutex_lock(&sy_stream_lock);
+    bool reached = point->reached;
+    pthread_mutex_unlock(&sy_stream_lock);
+    return reached;
+}
+
+void sy_point_await(struct sy_point *point)
+{
+    pthread_mutex_lock(&sy_stream_lock);
+    while (!point->reached)
+        pthread_cond_wait(&any_reached, &sy_stream_lock);
+    pthread_mutex_unlock(&sy_stream_lock);
+}
+
+/* ---- operations ---- */
+
+static enum sy_step point_step_gate(struct sy_stream_op *op)
+{
+    struct sy_point *point = op->to.point;
+
+    pthread_mutex_lock(&sy_stream_lock);
+    bool reached = point->reached;
+    if (reached) {
+        point_drop(point);
+    } else if (!op->waits) {
+        op->waits = true;
+        op->behind = point->waiting;
+        point->waiting = op;
+    }
+    pthread_mutex_unlock(&sy_stream_lock);
+    return reached ? SY_STEP_DONE : SY_STEP_PARKED;
+}
+
+static enum sy_step point_step_mark(struct sy_stream_op *op)
+{
+    sy_point_reach(op->to.point);
+    return SY_STEP_DONE;
+}
+
+static enum sy_step point_step_tell(struct sy_stream_op *op)
+{
+    op->to.call.fn(op->to.call.arg);
+    return SY_STEP_DONE;
+}
+
+static const struct sy_stream_kind gate = {.step = point_step_gate},
+                                   mark = {.step = point_step_mark},
+                                   tell = {.step = point_step_tell};
+
+int sy_stream_gate(struct sy_stream *stream, const char *routine, struct sy_point *point)
+{
+    struct sy_stream_op *op = sy_stream_new(stream, routine, &gate);
+
+    if (!op) {
+        sy_point_drop(point);
+        return -1;
+    }
+    op->to.point = point;
+    sy_stream_add(op);
+    return 0;
+}
+
+/* Without memory the point is reached at once: who waits for it would wait for ever. */
+void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_point *point)
+{
+    struct sy_stream_op *op = sy_stream_new(stream, routine, &mark);
+
+    if (!op) {
+        sy_point_reach(point);
+        return;
+    }
+    op->to.point = point;
+    sy_stream_add(op);
+}
+
+void sy_stream_tell(struct sy_stream *stream, const char *routine, void (*fn)(void *), void *arg)
+{
+    struct sy_stream_op *op = sy_stream_new(stream, routine, &tell);
+
+    if (!op)
+        return;
+    op->to.call.fn = fn;
+    op->to.call.arg = arg;
+    sy_stream_add(op);
+}

@@ -1,0 +1,305 @@
+/* See proxy.h and stream.h. The proxy has streams in its hands that have something to do: it goes
+ * round them, and lets go of those that are empty, parked at a point or with a worker. While it has
+ * none it sleeps until one comes. While all that it has wait, it looks for as long as a thread in
+ * core/wait would poll, and then sleeps between its looks for a sixteenth of the wait so far. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/callsite.h"
+#include "core/crash.h"
+#include "core/issue.h"
+#include "core/start/config.h"
+#include "core/wait/progress.h"
+#include "core/wait/stall.h"
+#include "core/wait/wait.h"
+#include "stream/lane.h"
+#include "stream/proxy.h"
+#include "util/clock.h"
+
+/* Operations of a stream before others have their turn. */
+enum { BATCH = 256 };
+
+#define POLLING_NS         UINT64_C(75000)
+#define POLLING_CROWDED_NS UINT64_C(10000)
+#define SHORTEST_SLEEP_NS  UINT64_C(20000)
+
+/* The longest sleep grows with the wait, so that one of minutes takes next to nothing. It is below
+ * what a note of a wait lasts (core/wait/stall.c). */
+#define LONGEST_SLEEP_NS  UINT64_C(50000000)
+#define LONGEST_AT_ONCE   UINT64_C(1000000)
+#define LONGEST_BY_WAITED 1024
+
+/* Guarded by sy_stream_lock, but for `active`, `now` and what follows, which are the proxy's. */
+static struct {
+    pthread_t thread;
+    bool running, stop;
+    struct sy_stream *inbox;
+    pthread_cond_t wake;
+    struct sy_stream *active;
+    uint64_t now, moved_at;
+    const struct sy_stream *oldest; /* of those that wait */
+} proxy;
+
+void sy_proxy_inbox(struct sy_stream *stream)
+{
+    stream->held = true;
+    stream->inbox = proxy.inbox;
+    proxy.inbox = stream;
+    pthread_cond_signal(&proxy.wake);
+}
+
+/* ---- a stream ---- */
+
+static struct sy_stream_op *proxy_take(struct sy_stream *stream)
+{
+    if (!stream->mine) {
+        pthread_mutex_lock(&sy_stream_lock);
+        stream->mine = stream->first;
+        stream->first = NULL;
+        stream->last = &stream->first;
+        pthread_mutex_unlock(&sy_stream_lock);
+    }
+    struct sy_stream_op *op = stream->mine;
+    if (op)
+        stream->mine = op->next;
+    return op;
+}
+
+/* Whether what the stream has started is complete. */
+static bool proxy_settled(struct sy_stream *stream)
+{
+    sy_callsite_asked = stream->routine;
+    if (stream->under_way && sy_hot.carries && !sy_quiet_reached(stream->ctx))
+        return false;
+    if (stream->under_way)
+        atomic_thread_fence(memory_order_seq_cst);
+    stream->under_way = false;
+    return true;
+}
+
+static enum sy_step proxy_hand_over(struct sy_stream *stream, struct sy_stream_op *op)
+{
+    pthread_mutex_lock(&sy_stream_lock);
+    stream->current = NULL;
+    stream->handed = true;
+    stream->working = op;
+    sy_lane_ready(op);
+    pthread_mutex_unlock(&sy_stream_lock);
+    return SY_STEP_PARKED;
+}
+
+static bool proxy_is_handed(struct sy_stream *stream)
+{
+    if (!stream->handed)
+        return false;
+    pthread_mutex_lock(&sy_stream_lock);
+    stream->handed = stream->working != NULL;
+    pthread_mutex_unlock(&sy_stream_lock);
+    return stream->handed;
+}
+
+/* Takes one step of the stream. DONE: an operation has been done; the others: there is none that
+ * could go on. */
+static enum sy_step proxy_step(struct sy_stream *stream)
+{
+    if (proxy_is_handed(stream))
+        return SY_STEP_PARKED;
+    if (!stream->current)
+        stream->current = proxy_take(stream);
+    struct sy_stream_op *op = stream->current;
+    if (!(op && op->kind->joins) && !proxy_settled(stream))
+        return SY_STEP_AGAIN;
+    if (!op)
+        return SY_STEP_PARKED;
+    sy_callsite_asked = stream->routine = op->routine;
+    if (op->kind->work)
+        return proxy_hand_over(stream, op);
+    enum sy_step step = op->kind->step(op);
+    if (step == SY_STEP_DONE) {
+        stream->under_way |= op->kind->issues;
+        stream->issued++;
+        stream->current = NULL;
+        free(op);
+    }
+    return step;
+}
+
+/* Completes what is complete, and lets go of a stream that has nothing to do; false: it stays. */
+static bool proxy_let_go(struct sy_stream *stream, enum sy_step step)
+{
+    pthread_mutex_lock(&sy_stream_lock);
+    if (!stream->under_way && stream->issued) {
+        sy_stream_completed(stream, stream->issued);
+        stream->issued = 0;
+    }
+    bool idle = !stream->current && !stream->handed;
+    bool stays = step != SY_STEP_PARKED || stream->again || (idle && stream->first);
+    stream->again = false;
+    stream->held = stays;
+    stream->parked = !stays && !idle;
+    pthread_mutex_unlock(&sy_stream_lock);
+    return !stays;
+}
+
+/* Whether something has moved. */
+static bool proxy_serve(struct sy_stream *stream, enum sy_step *step)
+{
+    unsigned turns = 0;
+    bool moved = stream->under_way;
+
+    while ((*step = proxy_step(stream)) == SY_STEP_DONE && ++turns < BATCH)
+        ;
+    moved = turns > 0 || (moved && !stream->under_way);
+    if (*step != SY_STEP_AGAIN)
+        stream->since = 0;
+    else if (moved || !stream->since)
+        stream->since = proxy.now;
+    return moved;
+}
+
+/* Goes round the streams once. Whether something has moved. A stream that has been let go of may
+ * be gone at once. */
+static bool proxy_round(void)
+{
+    struct sy_stream **at = &proxy.active, *stream;
+    bool moved = false;
+    enum sy_step step;
+
+    proxy.oldest = NULL;
+    while ((stream = *at)) {
+        struct sy_stream *next = stream->active;
+        moved |= proxy_serve(stream, &step);
+        if (proxy_let_go(stream, step)) {
+            *at = next;
+            continue;
+        }
+        if (stream->since && (!proxy.oldest || stream->since < proxy.oldest->since))
+            proxy.oldest = stream;
+        at = &stream->active;
+    }
+    return moved;
+}
+
+/* ---- the thread ---- */
+
+static uint64_t proxy_sleep_length(uint64_t waited)
+{
+    uint64_t length = waited / 16, longest = LONGEST_AT_ONCE + waited / LONGEST_BY_WAITED;
+
+    if (longest > LONGEST_SLEEP_NS)
+        longest = LONGEST_SLEEP_NS;
+    return length < SHORTEST_SLEEP_NS ? SHORTEST_SLEEP_NS : length < longest ? length : longest;
+}
+
+/* All streams wait. Under the lock, which is given away. */
+static void proxy_rest(void)
+{
+    uint64_t waited = proxy.now - proxy.moved_at;
+    const struct sy_stream *oldest = proxy.oldest;
+    bool young = waited < (sy_wait_crowded() ? POLLING_CROWDED_NS : POLLING_NS);
+
+    if (oldest && proxy.now - oldest->since > SY_STALL_NOTED_NS) {
+        sy_callsite_asked = oldest->routine;
+        sy_stall_note(oldest->since, proxy.now, oldest->routine);
+    }
+    if (sy_hot.carries && (young || sy_config.progress == SY_PROGRESS_POLLING)) {
+        pthread_mutex_unlock(&sy_stream_lock);
+        sy_progress_poll();
+        pthread_mutex_lock(&sy_stream_lock);
+    }
+    if (young) {
+        pthread_mutex_unlock(&sy_stream_lock);
+        sched_yield();
+        pthread_mutex_lock(&sy_stream_lock);
+        return;
+    }
+    uint64_t until = proxy.now + proxy_sleep_length(waited);
+    struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+    if (!proxy.inbox)
+        pthread_cond_timedwait(&proxy.wake, &sy_stream_lock, &at);
+}
+
+/* Takes over what is in the inbox; true: there was something. */
+static bool proxy_take_in(void)
+{
+    bool any = proxy.inbox;
+
+    for (struct sy_stream *stream; (stream = proxy.inbox);) {
+        proxy.inbox = stream->inbox;
+        stream->active = proxy.active;
+        proxy.active = stream;
+    }
+    return any;
+}
+
+static void *proxy_run(void *arg)
+{
+    bool moved = false;
+
+    (void)arg;
+    pthread_mutex_lock(&sy_stream_lock);
+    for (;;) {
+        bool came = proxy_take_in();
+        if (!proxy.active) {
+            if (proxy.stop)
+                break;
+            pthread_cond_wait(&proxy.wake, &sy_stream_lock);
+            continue;
+        }
+        proxy.now = sy_clock_ns();
+        if (moved || came)
+            proxy.moved_at = proxy.now;
+        else
+            proxy_rest();
+        pthread_mutex_unlock(&sy_stream_lock);
+        moved = proxy_round();
+        pthread_mutex_lock(&sy_stream_lock);
+    }
+    pthread_mutex_unlock(&sy_stream_lock);
+    return NULL;
+}
+
+int sy_proxy_thread(pthread_t *thread, void *(*run)(void *))
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    sy_crash_let_through(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -rc;
+}
+
+int sy_proxy_start(void)
+{
+    pthread_condattr_t monotonic;
+
+    if (proxy.running)
+        return 0;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&proxy.wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    int rc = sy_proxy_thread(&proxy.thread, proxy_run);
+    proxy.running = !rc;
+    return rc;
+}
+
+void sy_proxy_stop(void)
+{
+    if (!proxy.running)
+        return;
+    sy_lane_stop();
+    pthread_mutex_lock(&sy_stream_lock);
+    proxy.stop = true;
+    pthread_cond_signal(&proxy.wake);
+    pthread_mutex_unlock(&sy_stream_lock);
+    pthread_join(proxy.thread, NULL);
+    pthread_cond_destroy(&proxy.wake);
+    proxy.running = proxy.stop = false;
+}

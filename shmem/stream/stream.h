@@ -1,0 +1,215 @@
+/* Streams: queues of operations that the library carries out later, one after another.
+ *
+ * stream.c   streams: making and ending them, adding operations, waiting for them
+ * proxy.c    the proxy: the one thread that carries out the operations of all streams
+ * lane.c     the workers: threads for what blocks, which are collective routines and the functions
+ * of the program point.c    points that streams wait for: events, and gates for other queues
+ * transfer.c puts, gets, atomic operations
+ * wait.c     waits for variables
+ * together.c collective routines
+ *
+ * The proxy never blocks for another PE: it starts transfers, asks whether they are complete, and
+ * compares variables. So thousands of streams that wait cost a look each, and no thread. Each
+ * stream issues on a context of its own, on which nobody else issues: while the stream waits, what
+ * is under way there is what its operations have started, so that asking for the context is asking
+ * for a ticket, without one.
+ *
+ * A collective routine blocks until all members have come, and members may come to two teams in
+ * different orders. Hence the collectives of a team are a lane: they run one after another in the
+ * order in which the program has added them, whatever their streams, and no two lanes wait for each
+ * other. A lane's head runs on a worker; there are as many workers as lanes have run at once. What
+ * an operation waits for, in its stream, its lane or by an event, has been added before it. So the
+ * one that was added first among those that are left can always go on, unless it waits for another
+ * PE; and if the members of each team add its collectives in one order, PEs wait for each other in
+ * a circle only where the program would have done so without streams.
+ *
+ * One mutex guards all queues. Whoever has it calls nothing that blocks. */
+#ifndef SY_STREAM_STREAM_H
+#define SY_STREAM_STREAM_H
+
+#include <shmemx.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/ctx.h"
+#include "util/bits.h"
+
+struct sy_stream_op;
+struct sy_point;
+
+/* What the proxy's step of an operation says: it is done; ask again; or it is not to be asked
+ * before sy_stream_wake. */
+enum sy_step { SY_STEP_DONE, SY_STEP_AGAIN, SY_STEP_PARKED };
+
+/* Operations of one kind. */
+struct sy_stream_kind {
+    enum sy_step (*step)(struct sy_stream_op *op); /* by the proxy; NULL: */
+    void (*work)(struct sy_stream_op *op);         /* by a worker, who may block */
+    bool issues; /* it may leave transfers under way on the stream's context */
+    bool joins;  /* it may begin while earlier transfers of the stream are under way */
+};
+
+/* An operation. Who adds it fills in `to` and what its kind needs. */
+struct sy_stream_op {
+    struct sy_stream_op *next;   /* in the stream's queue */
+    struct sy_stream_op *behind; /* in a lane or among those that wait for a point */
+    struct sy_stream *stream;
+    const struct sy_stream_kind *kind;
+    const char *routine; /* as the program called it */
+    struct sy_lane *lane;
+    struct sy_team *team; /* of a collective routine */
+    bool ready;           /* everything before it in its stream is complete */
+    bool waits;           /* it is entered with its point */
+    union {
+        struct {
+            void *dest;
+            const void *source;
+            size_t length, blocks;
+            ptrdiff_t dest_stride, source_stride;
+            int pe;
+            unsigned char value[16];
+        } rma;
+        struct {
+            void *dest, *result;
+            uint64_t operand, compare;
+            unsigned width;
+            int op, pe;
+        } amo;
+        struct {
+            void *dest;
+            const void *source;
+            size_t length;
+            uint64_t *signal, operand;
+            int op, pe;
+        } put_signal;
+        struct {
+            const void *ivars, *values;
+            const int *status;
+            size_t count, at, *indices, *result;
+            uint64_t value;
+            unsigned orders;  /* for which the comparison is true: wait.c */
+            signed char type; /* bytes; negative: of a signed type */
+        } wait;
+        struct {
+            void *dest;
+            const void *source;
+            size_t length, size;
+            ptrdiff_t dst, sst;
+            void (*kernel)(void *, const void *, const void *, size_t);
+            int root;
+            bool inclusive;
+        } together;
+        struct {
+            void (*fn)(void *);
+            void *arg;
+        } call;
+        struct sy_point *point;
+    } to;
+};
+
+/* For a stream that takes turns with a queue of another library, such as an OpenCL command queue:
+ * what the program adds begins after the commands that are in that queue, and commands that are
+ * added to the queue later begin after it. Called by the thread that adds, around each operation.
+ * before: adds a command that has `sy_point_reach` called, of a point made by sy_stream_gate.
+ * after: adds a command that waits, as for a user event, and sy_stream_tell with what ends that
+ * wait. */
+struct sy_stream_foreign {
+    void (*before)(struct sy_stream *stream, void *queue);
+    void (*after)(struct sy_stream *stream, void *queue);
+    void *queue;
+};
+
+/* A stream: what follows `lock` is guarded by it; the rest is constant or the proxy's. */
+struct sy_stream {
+    struct sy_ctx *ctx; /* with the team's members */
+    struct sy_team *team;
+    size_t depth;
+    struct sy_stream_foreign foreign; /* set before the first operation, or zeros */
+    /* proxy */
+    struct sy_stream_op *mine, *current; /* taken from `first`; the one that has begun */
+    uint64_t issued;                     /* operations that are done but for their transfers */
+    bool under_way;                      /* such transfers */
+    bool handed;                         /* an operation to a worker */
+    uint64_t since;                      /* nanoseconds; 0: it does not wait */
+    const char *routine;                 /* of the latest operation that has begun */
+    struct sy_stream *active;            /* the next one that the proxy looks at */
+    /* lock */
+    struct sy_stream *next, **link; /* in the list of all */
+    struct sy_stream *inbox;        /* the next one that is new to the proxy */
+    struct sy_stream_op *first, **last;
+    uint64_t added, completed;
+    uint64_t wake_at;             /* `completed` for which somebody waits */
+    bool held;                    /* the proxy has it, or will have it from the inbox */
+    bool again;                   /* sy_stream_wake while it is held */
+    bool parked;                  /* not held, and waits for sy_stream_wake */
+    struct sy_stream_op *working; /* a worker has it */
+    pthread_cond_t done;
+    int error; /* of the first failure since the last synchronize, an errno */
+    const char *error_in;
+};
+
+extern pthread_mutex_t sy_stream_lock SY_HIDDEN;
+
+/* ---- for routines of the interface ---- */
+
+/* depth: the most operations that wait in it; 0: SY_STREAM_DEPTH. 0, or -errno with words in the
+ * log. */
+#define SY_STREAM_DEPTH ((size_t)1 << 16)
+int sy_stream_create(struct sy_team *team, size_t depth, struct sy_stream **stream);
+
+/* Waits until all is complete that has been added. synchronize: 0, or -errno with words in the log
+ * where an operation has failed. */
+int sy_stream_synchronize(struct sy_stream *stream, const char *routine);
+void sy_stream_destroy(struct sy_stream *stream, const char *routine);
+
+/* Whether all is complete: 1, 0, or -errno of a failure, which stays until synchronize. */
+int sy_stream_query(struct sy_stream *stream, const char *routine);
+
+/* The same as destroy for all streams of a team, or with NULL all of this PE, whose threads then
+ * end too. */
+void sy_streams_close(const struct sy_team *team);
+
+/* An operation to be filled in; ends the job where `stream` is none, naming the routine. NULL: no
+ * memory, which synchronize will say. */
+struct sy_stream_op *sy_stream_new(struct sy_stream *stream, const char *routine,
+                                   const struct sy_stream_kind *kind);
+
+/* Adds it. Waits while the stream is full. */
+void sy_stream_add(struct sy_stream_op *op);
+
+/* An operation that cannot be added: what synchronize says. */
+void sy_stream_failed(struct sy_stream *stream, const char *routine, int code);
+
+/* ---- hooks: of events, and for foreign queues ---- */
+
+/* A point has not been reached, and then has, for ever. Any thread may reach it, a callback of a
+ * driver too. Each holder of a reference drops it. */
+struct sy_point *sy_point_new(int references);
+void sy_point_hold(struct sy_point *point);
+void sy_point_drop(struct sy_point *point);
+void sy_point_reach(struct sy_point *point);
+bool sy_point_reached(struct sy_point *point);
+void sy_point_await(struct sy_point *point);
+
+/* What is added later begins when the point has been reached; takes over a reference. 0, or -1 for
+ * want of memory. */
+int sy_stream_gate(struct sy_stream *stream, const char *routine, struct sy_point *point);
+
+/* Has the proxy reach the point when all is complete that has been added; takes over a reference.
+ */
+void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_point *point);
+
+/* Has the proxy call fn, which must not block, when all is complete that has been added. */
+void sy_stream_tell(struct sy_stream *stream, const char *routine, void (*fn)(void *), void *arg);
+
+/* ---- between the files of this folder, under the lock ---- */
+
+/* Has the proxy look at a stream. */
+void sy_stream_wake(struct sy_stream *stream);
+
+/* `count` operations are complete. */
+void sy_stream_completed(struct sy_stream *stream, uint64_t count);
+
+#endif

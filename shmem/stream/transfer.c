@@ -1,0 +1,215 @@
+/* Transfers of streams: see ops.h. The proxy starts them on the stream's context, and does not wait
+ * but for room. Strided ones are one message where the transport has that, for which it is waited.
+ */
+#include <shmem/constants.h>
+#include <string.h>
+
+#include "core/amo.h"
+#include "core/rma.h"
+#include "core/signal.h"
+#include "stream/ops.h"
+
+static enum sy_step transfer_put(struct sy_stream_op *op)
+{
+    sy_put(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, op->to.rma.pe,
+           0);
+    return SY_STEP_DONE;
+}
+
+static enum sy_step transfer_p(struct sy_stream_op *op)
+{
+    sy_put(op->stream->ctx, op->to.rma.dest, op->to.rma.value, op->to.rma.length, op->to.rma.pe,
+           SY_BLOCKING);
+    return SY_STEP_DONE;
+}
+
+static enum sy_step transfer_get(struct sy_stream_op *op)
+{
+    sy_get(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, op->to.rma.pe,
+           0);
+    return SY_STEP_DONE;
+}
+
+static enum sy_step transfer_iput(struct sy_stream_op *op)
+{
+    sy_put_strided(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.dest_stride,
+                   op->to.rma.source_stride, op->to.rma.length, op->to.rma.blocks, op->to.rma.pe);
+    return SY_STEP_DONE;
+}
+
+static enum sy_step transfer_iget(struct sy_stream_op *op)
+{
+    sy_get_strided(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.dest_stride,
+                   op->to.rma.source_stride, op->to.rma.length, op->to.rma.blocks, op->to.rma.pe);
+    return SY_STEP_DONE;
+}
+
+static enum sy_step transfer_put_signal(struct sy_stream_op *op)
+{
+    sy_put_signal(op->stream->ctx, op->to.put_signal.dest, op->to.put_signal.source,
+                  op->to.put_signal.length, op->to.put_signal.signal, op->to.put_signal.operand,
+                  op->to.put_signal.op, op->to.put_signal.pe, 0);
+    return SY_STEP_DONE;
+}
+
+static enum sy_step transfer_amo(struct sy_stream_op *op)
+{
+    if (op->to.amo.result)
+        sy_amo_start(op->stream->ctx, (enum sy_amo_op)op->to.amo.op, op->to.amo.dest,
+                     op->to.amo.width, op->to.amo.operand, op->to.amo.compare, op->to.amo.result,
+                     op->to.amo.pe);
+    else
+        sy_amo_update(op->stream->ctx, (enum sy_amo_op)op->to.amo.op, op->to.amo.dest,
+                      op->to.amo.width, op->to.amo.operand, op->to.amo.pe);
+    return SY_STEP_DONE;
+}
+
+static enum sy_step transfer_fence(struct sy_stream_op *op)
+{
+    sy_fence(op->stream->ctx);
+    return SY_STEP_DONE;
+}
+
+static enum sy_step transfer_quiet(struct sy_stream_op *op)
+{
+    (void)op; /* it does not join, so all is complete */
+    return SY_STEP_DONE;
+}
+
+/* What writes to this PE's memory, and what reads another's, begins when all before it is complete:
+ * it may want what that has brought. */
+static const struct sy_stream_kind put = {.step = transfer_put, .issues = true, .joins = true},
+                                   p = {.step = transfer_p, .issues = true, .joins = true},
+                                   iput = {.step = transfer_iput, .issues = true, .joins = true},
+                                   put_signal = {.step = transfer_put_signal,
+                                                 .issues = true,
+                                                 .joins = true},
+                                   update = {.step = transfer_amo, .issues = true, .joins = true},
+                                   fence = {.step = transfer_fence, .issues = true, .joins = true},
+                                   get = {.step = transfer_get, .issues = true},
+                                   iget = {.step = transfer_iget, .issues = true},
+                                   fetch = {.step = transfer_amo, .issues = true},
+                                   quiet = {.step = transfer_quiet};
+
+static void transfer_add(struct sy_stream *stream, const char *routine,
+                         const struct sy_stream_kind *kind, void *dest, const void *source,
+                         size_t length, int pe)
+{
+    struct sy_stream_op *op = sy_stream_new(stream, routine, kind);
+
+    if (!op)
+        return;
+    op->to.rma.dest = dest;
+    op->to.rma.source = source;
+    op->to.rma.length = length;
+    op->to.rma.pe = pe;
+    sy_stream_add(op);
+}
+
+void sy_stream_put(struct sy_stream *stream, const char *routine, void *dest, const void *source,
+                   size_t length, int pe)
+{
+    transfer_add(stream, routine, &put, dest, source, length, pe);
+}
+
+void sy_stream_get(struct sy_stream *stream, const char *routine, void *dest, const void *source,
+                   size_t length, int pe)
+{
+    transfer_add(stream, routine, &get, dest, source, length, pe);
+}
+
+void sy_stream_p(struct sy_stream *stream, const char *routine, void *dest, const void *value,
+                 size_t length, int pe)
+{
+    struct sy_stream_op *op = sy_stream_new(stream, routine, &p);
+
+    if (!op)
+        return;
+    op->to.rma.dest = dest;
+    op->to.rma.length = length;
+    op->to.rma.pe = pe;
+    memcpy(op->to.rma.value, value, length);
+    sy_stream_add(op);
+}
+
+static void transfer_add_strided(struct sy_stream *stream, const char *routine,
+                                 const struct sy_stream_kind *kind,
+                                 const struct sy_stream_strided *blocks, int pe)
+{
+    struct sy_stream_op *op = sy_stream_new(stream, routine, kind);
+
+    if (!op)
+        return;
+    op->to.rma.dest = blocks->dest;
+    op->to.rma.source = blocks->source;
+    op->to.rma.length = blocks->block;
+    op->to.rma.blocks = blocks->blocks;
+    op->to.rma.dest_stride = blocks->dest_stride;
+    op->to.rma.source_stride = blocks->source_stride;
+    op->to.rma.pe = pe;
+    sy_stream_add(op);
+}
+
+void sy_stream_iput(struct sy_stream *stream, const char *routine,
+                    const struct sy_stream_strided *blocks, int pe)
+{
+    transfer_add_strided(stream, routine, &iput, blocks, pe);
+}
+
+void sy_stream_iget(struct sy_stream *stream, const char *routine,
+                    const struct sy_stream_strided *blocks, int pe)
+{
+    transfer_add_strided(stream, routine, &iget, blocks, pe);
+}
+
+void sy_stream_put_signal(struct sy_stream *stream, const char *routine, void *dest,
+                          const void *source, size_t length, struct sy_stream_signal signal, int pe)
+{
+    struct sy_stream_op *op = sy_stream_new(stream, routine, &put_signal);
+
+    if (!op)
+        return;
+    op->to.put_signal.dest = dest;
+    op->to.put_signal.source = source;
+    op->to.put_signal.length = length;
+    op->to.put_signal.signal = signal.word;
+    op->to.put_signal.operand = signal.value;
+    op->to.put_signal.op = signal.op;
+    op->to.put_signal.pe = pe;
+    sy_stream_add(op);
+}
+
+void sy_stream_amo(struct sy_stream *stream, const char *routine, struct sy_stream_amo amo, int pe)
+{
+    struct sy_stream_op *op = sy_stream_new(stream, routine, amo.result ? &fetch : &update);
+
+    if (!op)
+        return;
+    op->to.amo.op = (int)amo.op;
+    op->to.amo.width = amo.width;
+    op->to.amo.dest = amo.dest;
+    op->to.amo.result = amo.result;
+    op->to.amo.operand = amo.operand;
+    op->to.amo.compare = amo.compare;
+    op->to.amo.pe = pe;
+    sy_stream_add(op);
+}
+
+static void transfer_add_order(struct sy_stream *stream, const char *routine,
+                               const struct sy_stream_kind *kind)
+{
+    struct sy_stream_op *op = sy_stream_new(stream, routine, kind);
+
+    if (op)
+        sy_stream_add(op);
+}
+
+void sy_stream_fence(struct sy_stream *stream, const char *routine)
+{
+    transfer_add_order(stream, routine, &fence);
+}
+
+void sy_stream_quiet(struct sy_stream *stream, const char *routine)
+{
+    transfer_add_order(stream, routine, &quiet);
+}
