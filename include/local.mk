@@ -29,7 +29,9 @@ shmemxinclude_HEADERS = \
 	include/shmemx/opencl.h \
 	include/shmemx/proposed.h \
 	include/shmemx/space_types.h \
-	include/shmemx/spaces.h
+	include/shmemx/spaces.h \
+	include/shmemx/stream_types.h \
+	include/shmemx/streams.h
 switchyardincludedir = $(includedir)/switchyard
 switchyardinclude_HEADERS = \
 	include/switchyard/error.h \

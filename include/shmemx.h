@@ -1,4 +1,5 @@
-/* Extensions to OpenSHMEM: memory spaces (docs/spaces.md). Names in this header and in shmemx/ begin
+/* Extensions to OpenSHMEM: memory spaces (docs/spaces.md) and
+ * streams (docs/streams.md). Names in this header and in shmemx/ begin
  * with shmemx_ or SHMEMX_. */
 #ifndef SY_SHMEMX_H
 #define SY_SHMEMX_H
@@ -6,6 +7,7 @@
 #include "shmem.h"
 
 #include "shmemx/space_types.h"
+#include "shmemx/stream_types.h"
 
 #define SY_API(name) SY_DIRECT name
 #include "shmemx/chapters.h"

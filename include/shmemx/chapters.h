@@ -14,6 +14,7 @@ extern "C" {
 
 #include "opencl.h"
 #include "spaces.h"
+#include "streams.h"
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

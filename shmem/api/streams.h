@@ -2,8 +2,6 @@
 #ifndef SY_API_STREAMS_H
 #define SY_API_STREAMS_H
 
-#include <pshmemx.h>
-
 #include "api/alias.h"
 #include "stream/ops.h"
 
