@@ -11,6 +11,7 @@ include tests/fuzz/local.mk
 include tests/transport/local.mk
 include tests/fake/local.mk
 include tests/space/local.mk
+include tests/stream/local.mk
 
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_allocator

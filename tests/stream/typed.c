@@ -41,16 +41,19 @@ static void sync(void)
         meet(); \
         sync(); \
         ALL(dest[i] == (TYPE)(10 * prev + i + 1) && got[i] == source[i]); \
+        meet(); \
         shmemx_##NAME##_p_on_stream(&dest[1], (TYPE)(me + 100), next, stream); \
         shmemx_##NAME##_g_on_stream(&got[1], &dest[1], next, stream); \
         meet(); \
         sync(); \
         CHECK(dest[1] == (TYPE)(prev + 100) && got[1] == (TYPE)(me + 100)); \
+        meet(); \
         shmemx_##NAME##_iput_on_stream(dest, source, 2, 1, N, next, stream); \
         shmemx_##NAME##_iget_on_stream(got, dest, 1, 2, N, next, stream); \
         meet(); \
         sync(); \
         ALL(dest[2 * i] == (TYPE)(10 * prev + i + 1) && got[i] == source[i]); \
+        meet(); \
         shmemx_##NAME##_put_signal_on_stream(dest, source, N, &signal, 3, SHMEM_SIGNAL_ADD, next, \
                                              stream); \
         shmemx_signal_wait_until_on_stream(&signal, SHMEM_CMP_EQ, 3, second); \

@@ -1,0 +1,10 @@
+# Streams: every routine, what they wait for, and what they take while they wait.
+check_PROGRAMS += tests/stream/typed tests/stream/order
+tests_stream_typed_SOURCES = tests/stream/typed.c tests/conformance/check.h
+tests_stream_typed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_stream_typed_LDADD = shmem/libsma.la
+tests_stream_order_SOURCES = tests/stream/order.c tests/conformance/check.h
+tests_stream_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_stream_order_LDADD = shmem/libsma.la
+dist_check_SCRIPTS += tests/stream/stream.test
+TESTS += tests/stream/stream.test

@@ -1,0 +1,281 @@
+/* What streams wait for and what they do not, and how little they take while they wait. With an
+ * argument: one mistake, which ends the job or is refused. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <shmemx.h>
+
+#include "tests/conformance/check.h"
+
+enum { STREAMS = 2000, TURNS = 50, THREADS = 4, MANY = 5000 };
+
+static int me, npes, next;
+
+static shmemx_stream_t make(size_t depth)
+{
+    const shmemx_stream_config_t config = {.depth = depth};
+    shmemx_stream_t stream;
+
+    CHECK(!shmemx_stream_create(SHMEM_TEAM_WORLD, &config, &stream));
+    return stream;
+}
+
+static void doze(double seconds)
+{
+    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+    nanosleep(&time, NULL);
+}
+
+/* ---- events ---- */
+
+static void events(void)
+{
+    static int gate, data, got;
+    shmemx_stream_t first = make(0), second = make(0);
+    shmemx_event_t event;
+
+    check_case = "events";
+    CHECK(!shmemx_event_create(&event));
+    CHECK(shmemx_event_query(event) == 1);
+    shmem_barrier_all();
+    shmemx_int_wait_until_on_stream(&gate, SHMEM_CMP_EQ, 1, first);
+    shmemx_int_p_on_stream(&data, me + 1, next, first);
+    CHECK(!shmemx_event_record(event, first));
+    CHECK(!shmemx_stream_wait_event(second, event));
+    shmemx_int_g_on_stream(&got, &data, next, second);
+    doze(0.02);
+    CHECK(shmemx_event_query(event) == 0);
+    CHECK(shmemx_stream_query(first) == 0 && shmemx_stream_query(second) == 0);
+    CHECK(data == 0 && got == 0);
+    shmem_barrier_all();
+    shmem_int_p(&gate, 1, next);
+    CHECK(!shmemx_event_synchronize(event));
+    CHECK(!shmemx_stream_synchronize(second));
+    CHECK(got == me + 1);
+    /* What it stood for before no longer counts. */
+    CHECK(!shmemx_event_record(event, second));
+    CHECK(!shmemx_event_synchronize(event) && shmemx_event_query(event) == 1);
+    shmemx_event_destroy(event);
+    shmemx_stream_destroy(second);
+    shmemx_stream_destroy(first);
+}
+
+/* ---- functions of the program ---- */
+
+static shmemx_stream_t calls_on;
+static int calls_seen[TURNS], calls_made;
+
+static void note_call(void *arg)
+{
+    calls_seen[calls_made++] = *(int *)arg;
+    shmemx_int_p_on_stream(&calls_seen[0], 7, me, calls_on); /* behind all that is there */
+}
+
+static void calls(void)
+{
+    static int number[TURNS];
+
+    check_case = "calls";
+    calls_on = make(4);
+    for (int i = 0; i < TURNS; i++) {
+        number[i] = i;
+        CHECK(!shmemx_stream_call(calls_on, note_call, &number[i]));
+    }
+    CHECK(!shmemx_stream_synchronize(calls_on));
+    CHECK(!shmemx_stream_synchronize(calls_on));
+    CHECK(calls_made == TURNS && calls_seen[0] == 7);
+    for (int i = 1; i < TURNS; i++)
+        CHECK(calls_seen[i] == i);
+    shmemx_stream_destroy(calls_on);
+}
+
+/* ---- teams in different orders ---- */
+
+static void orders(void)
+{
+    static long mine[2], sum[2];
+    shmemx_stream_t stream[2] = {make(0), make(0)};
+    shmem_team_t team[2];
+
+    check_case = "orders";
+    for (int k = 0; k < 2; k++)
+        CHECK(!shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, npes, NULL, 0, &team[k]));
+    for (int turn = 0; turn < TURNS; turn++) {
+        shmem_barrier_all();
+        for (int i = 0; i < 2; i++) {
+            int k = (i + me) % 2;
+            mine[k] = me + k + turn;
+            CHECK(!shmemx_long_sum_reduce_on_stream(team[k], &sum[k], &mine[k], 1, stream[k]));
+            CHECK(!shmemx_team_sync_on_stream(team[k], stream[k]));
+        }
+        for (int k = 0; k < 2; k++) {
+            CHECK(!shmemx_stream_synchronize(stream[k]));
+            CHECK(sum[k] == (long)npes * (npes - 1) / 2 + (long)npes * (k + turn));
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        shmemx_stream_destroy(stream[k]);
+        shmem_team_destroy(team[k]);
+    }
+}
+
+/* ---- many that wait ---- */
+
+static int threads_now(void)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    char line[200];
+    int threads = 0;
+
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "Threads: %d", &threads) == 1)
+            break;
+    if (status)
+        fclose(status);
+    return threads;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void many(void)
+{
+    static shmemx_stream_t stream[STREAMS];
+    static int gate, passed[STREAMS];
+
+    check_case = "many";
+    int before = threads_now();
+    CHECK(before > 0);
+    for (int i = 0; i < STREAMS; i++) {
+        stream[i] = make(0);
+        shmemx_int_wait_until_on_stream(&gate, SHMEM_CMP_EQ, 1, stream[i]);
+        shmemx_int_p_on_stream(&passed[i], 1, me, stream[i]);
+    }
+    CHECK(threads_now() <= before + 1);
+    doze(0.3);
+    double began = cpu_seconds();
+    doze(0.5);
+    CHECK(cpu_seconds() - began < 0.3);
+    shmem_barrier_all();
+    shmem_int_p(&gate, 1, next);
+    for (int i = 0; i < STREAMS; i++) {
+        CHECK(!shmemx_stream_synchronize(stream[i]));
+        CHECK(passed[i] == 1);
+        shmemx_stream_destroy(stream[i]);
+    }
+}
+
+/* ---- a full stream, and the end of one with work left ---- */
+
+static void full(void)
+{
+    static int word;
+    shmemx_stream_t stream = make(16);
+
+    check_case = "full";
+    for (int i = 1; i <= MANY; i++)
+        shmemx_int_atomic_add_on_stream(&word, 1, next, stream);
+    shmemx_stream_destroy(stream); /* waits for all */
+    shmem_barrier_all();
+    CHECK(word == MANY);
+}
+
+/* ---- several threads ---- */
+
+static int counted;
+
+static void *add_from_thread(void *arg)
+{
+    shmemx_stream_t stream = *(shmemx_stream_t *)arg;
+
+    for (int i = 0; i < MANY; i++)
+        shmemx_int_atomic_inc_on_stream(&counted, next, stream);
+    CHECK(!shmemx_stream_synchronize(stream));
+    return NULL;
+}
+
+static void several(void)
+{
+    shmemx_stream_t stream[THREADS];
+    pthread_t thread[THREADS];
+
+    check_case = "several threads";
+    for (int i = 0; i < THREADS; i++)
+        stream[i] = make(i % 2 ? 64 : 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!pthread_create(&thread[i], NULL, add_from_thread, &stream[i / 2 * 2]));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        shmemx_stream_destroy(stream[i]);
+    shmem_barrier_all();
+    CHECK(counted == THREADS * MANY);
+}
+
+/* ---- mistakes ---- */
+
+static void wait_for_itself(void *arg)
+{
+    shmemx_stream_synchronize((shmemx_stream_t)arg);
+}
+
+static int mistake(const char *what)
+{
+    static int word;
+    int local = 0;
+    shmemx_stream_t stream;
+
+    if (shmemx_stream_create(SHMEM_TEAM_WORLD, NULL, &stream)) {
+        printf("refused: %d\n", stream == SHMEMX_STREAM_INVALID);
+        return 0;
+    }
+    if (!strcmp(what, "address"))
+        shmemx_int_p_on_stream(&local, 1, next, stream);
+    else if (!strcmp(what, "pe"))
+        shmemx_int_p_on_stream(&word, 1, npes, stream);
+    else if (!strcmp(what, "itself"))
+        shmemx_stream_call(stream, wait_for_itself, stream);
+    else if (!strcmp(what, "invalid"))
+        shmemx_quiet_on_stream(SHMEMX_STREAM_INVALID);
+    else if (!strcmp(what, "team") && shmemx_team_sync_on_stream(SHMEM_TEAM_INVALID, stream) == -1)
+        printf("synchronize: %d\n", shmemx_stream_synchronize(stream));
+    else if (!strcmp(what, "cmp"))
+        shmemx_int_wait_until_on_stream(&word, 99, 1, stream);
+    if (!strcmp(what, "forever"))
+        shmemx_int_wait_until_on_stream(&word, SHMEM_CMP_EQ, 1, stream);
+    if (strcmp(what, "alive"))
+        shmemx_stream_destroy(stream);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int level = argc > 1 && !strcmp(argv[1], "single") ? SHMEM_THREAD_SINGLE
+                : argc > 1                             ? SHMEM_THREAD_FUNNELED
+                                                       : SHMEM_THREAD_MULTIPLE,
+        status;
+
+    shmem_init_thread(level, &status);
+    me = shmem_my_pe(), npes = shmem_n_pes(), next = (me + 1) % npes;
+    if (argc > 1) {
+        status = mistake(argv[1]);
+    } else {
+        events();
+        calls();
+        orders();
+        many();
+        full();
+        several();
+        check_case = "";
+        status = check_end("streams");
+    }
+    shmem_finalize();
+    return status;
+}
