@@ -1,5 +1,5 @@
 dist_doc_DATA += docs/abi.md docs/architecture.md docs/architecture.svg docs/launchers.md docs/ofi.md docs/opencl.md docs/options.md \
-	docs/performance.md docs/security.md docs/spaces.md docs/tcp.md docs/tcp-wire.md
+	docs/performance.md docs/security.md docs/spaces.md docs/streams.md docs/tcp.md docs/tcp-wire.md
 
 # Manual pages, and the tests that keep them true. A new page is added to the list here.
 man_pages = \
@@ -80,11 +80,17 @@ man_pages = \
 	docs/man/man3/shmem_wait_until_all.3 \
 	docs/man/man3/shmem_wait_until_any.3 \
 	docs/man/man3/shmem_wait_until_some.3 \
+	docs/man/man3/shmemx_atomic_on_stream.3 \
+	docs/man/man3/shmemx_collective_on_stream.3 \
+	docs/man/man3/shmemx_event_create.3 \
+	docs/man/man3/shmemx_putmem_on_stream.3 \
 	docs/man/man3/shmemx_space_create.3 \
 	docs/man/man3/shmemx_space_get_team.3 \
 	docs/man/man3/shmemx_space_malloc.3 \
 	docs/man/man3/shmemx_space_opencl_buffer.3 \
 	docs/man/man3/shmemx_space_sync.3 \
+	docs/man/man3/shmemx_stream_create.3 \
+	docs/man/man3/shmemx_wait_until_on_stream.3 \
 	docs/man/man3/start_pes.3 \
 	docs/man/man7/openshmem.7
 dist_doc_DATA += docs/transport-guide.md

@@ -9,13 +9,13 @@
 
 #define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
     SY_DEFINE_ON_STREAM(void, PUT, (TYPE *dest, const TYPE *source, size_t nelems, int pe), \
-                        sy_stream_put(stream, SY_ROUTINE, dest, source, nelems * BYTES, pe);) \
+                        sy_stream_add_put(stream, SY_ROUTINE, dest, source, nelems * BYTES, pe);) \
     SY_DEFINE_ON_STREAM(void, GET, (TYPE *dest, const TYPE *source, size_t nelems, int pe), \
-                        sy_stream_get(stream, SY_ROUTINE, dest, source, nelems * BYTES, pe);) \
+                        sy_stream_add_get(stream, SY_ROUTINE, dest, source, nelems * BYTES, pe);) \
     SY_DEFINE_ON_STREAM(void, PUT##_signal, \
                         (TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, \
                          uint64_t signal, int sig_op, int pe), \
-                        sy_stream_put_signal(stream, SY_ROUTINE, dest, source, nelems * BYTES, \
+                        sy_stream_add_put_signal(stream, SY_ROUTINE, dest, source, nelems * BYTES, \
                                              (struct sy_stream_signal){sig_addr, signal, sig_op}, pe);)
 
 #define DEFINE_TYPED(NAME, TYPE) DEFINE_CONTIGUOUS(NAME##_put, NAME##_get, TYPE, sizeof(TYPE))
@@ -30,9 +30,9 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
 
 #define DEFINE_ELEMENT(NAME, TYPE) \
     SY_DEFINE_ON_STREAM(void, NAME##_p, (TYPE *dest, TYPE value, int pe), \
-                        sy_stream_p(stream, SY_ROUTINE, dest, &value, sizeof value, pe);) \
+                        sy_stream_add_p(stream, SY_ROUTINE, dest, &value, sizeof value, pe);) \
     SY_DEFINE_ON_STREAM(void, NAME##_g, (TYPE *dest, const TYPE *source, int pe), \
-                        sy_stream_get(stream, SY_ROUTINE, dest, source, sizeof(TYPE), pe);)
+                        sy_stream_add_get(stream, SY_ROUTINE, dest, source, sizeof(TYPE), pe);)
 SY_RMA_TYPES(DEFINE_ELEMENT)
 #undef DEFINE_ELEMENT
 
@@ -47,14 +47,14 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
                                  pe);)
 
 #define DEFINE_TYPED(NAME, TYPE) \
-    DEFINE_STRIDED(sy_stream_iput, NAME##_iput, TYPE, sizeof(TYPE)) \
-    DEFINE_STRIDED(sy_stream_iget, NAME##_iget, TYPE, sizeof(TYPE))
+    DEFINE_STRIDED(sy_stream_add_iput, NAME##_iput, TYPE, sizeof(TYPE)) \
+    DEFINE_STRIDED(sy_stream_add_iget, NAME##_iget, TYPE, sizeof(TYPE))
 SY_RMA_TYPES(DEFINE_TYPED)
 #undef DEFINE_TYPED
 
 #define DEFINE_SIZED(SIZE, BYTES) \
-    DEFINE_STRIDED(sy_stream_iput, iput##SIZE, void, BYTES) \
-    DEFINE_STRIDED(sy_stream_iget, iget##SIZE, void, BYTES)
+    DEFINE_STRIDED(sy_stream_add_iput, iput##SIZE, void, BYTES) \
+    DEFINE_STRIDED(sy_stream_add_iget, iget##SIZE, void, BYTES)
 SY_SIZES(DEFINE_SIZED)
 #undef DEFINE_SIZED
 
@@ -64,7 +64,7 @@ SY_SIZES(DEFINE_SIZED)
 
 #define DEFINE_AMO(NAME, TYPE, PARAMETERS, OP, OBJECT, RESULT, OPERAND, COMPARE) \
     SY_DEFINE_ON_STREAM(void, NAME, PARAMETERS, \
-                        sy_stream_amo(stream, SY_ROUTINE, \
+                        sy_stream_add_amo(stream, SY_ROUTINE, \
                                       (struct sy_stream_amo){OP, sizeof(TYPE), (void *)OBJECT, RESULT, \
                                                              BITS(TYPE, OPERAND), BITS(TYPE, COMPARE)}, \
                                       pe);)
@@ -108,7 +108,7 @@ SY_BITWISE_AMO_TYPES(DEFINE_BITWISE)
 
 #define DEFINE_SIGNAL(NAME, PARAMETERS, OP) \
     SY_DEFINE_ON_STREAM(void, NAME, PARAMETERS, \
-                        sy_stream_put_signal(stream, SY_ROUTINE, NULL, NULL, 0, \
+                        sy_stream_add_put_signal(stream, SY_ROUTINE, NULL, NULL, 0, \
                                              (struct sy_stream_signal){sig_addr, signal, OP}, pe);)
 DEFINE_SIGNAL(signal_op, (uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), sig_op)
 DEFINE_SIGNAL(signal_add, (uint64_t *sig_addr, uint64_t signal, int pe), SHMEM_SIGNAL_ADD)

@@ -10,14 +10,14 @@
 
 /* ---- transfer.c; lengths and strides in bytes ---- */
 
-void sy_stream_put(struct sy_stream *stream, const char *routine, void *dest, const void *source,
-                   size_t length, int pe);
-void sy_stream_get(struct sy_stream *stream, const char *routine, void *dest, const void *source,
-                   size_t length, int pe);
+void sy_stream_add_put(struct sy_stream *stream, const char *routine, void *dest,
+                       const void *source, size_t length, int pe);
+void sy_stream_add_get(struct sy_stream *stream, const char *routine, void *dest,
+                       const void *source, size_t length, int pe);
 
 /* One element, of 16 bytes at most, whose value is copied. */
-void sy_stream_p(struct sy_stream *stream, const char *routine, void *dest, const void *value,
-                 size_t length, int pe);
+void sy_stream_add_p(struct sy_stream *stream, const char *routine, void *dest, const void *value,
+                     size_t length, int pe);
 
 /* Blocks that are dest_stride and source_stride apart. */
 struct sy_stream_strided {
@@ -26,19 +26,19 @@ struct sy_stream_strided {
     ptrdiff_t dest_stride, source_stride;
     size_t block, blocks;
 };
-void sy_stream_iput(struct sy_stream *stream, const char *routine,
-                    const struct sy_stream_strided *blocks, int pe);
-void sy_stream_iget(struct sy_stream *stream, const char *routine,
-                    const struct sy_stream_strided *blocks, int pe);
+void sy_stream_add_iput(struct sy_stream *stream, const char *routine,
+                        const struct sy_stream_strided *blocks, int pe);
+void sy_stream_add_iget(struct sy_stream *stream, const char *routine,
+                        const struct sy_stream_strided *blocks, int pe);
 
 /* signal: the value, the word and how it is changed. With length 0 it is all that is sent. */
 struct sy_stream_signal {
     uint64_t *word, value;
     int op;
 };
-void sy_stream_put_signal(struct sy_stream *stream, const char *routine, void *dest,
-                          const void *source, size_t length, struct sy_stream_signal signal,
-                          int pe);
+void sy_stream_add_put_signal(struct sy_stream *stream, const char *routine, void *dest,
+                              const void *source, size_t length, struct sy_stream_signal signal,
+                              int pe);
 
 /* result: where the old value goes, or NULL. */
 struct sy_stream_amo {
@@ -47,7 +47,8 @@ struct sy_stream_amo {
     void *dest, *result;
     uint64_t operand, compare;
 };
-void sy_stream_amo(struct sy_stream *stream, const char *routine, struct sy_stream_amo amo, int pe);
+void sy_stream_add_amo(struct sy_stream *stream, const char *routine, struct sy_stream_amo amo,
+                       int pe);
 
 void sy_stream_fence(struct sy_stream *stream, const char *routine);
 void sy_stream_quiet(struct sy_stream *stream, const char *routine);

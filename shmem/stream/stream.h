@@ -1,9 +1,10 @@
 /* Streams: queues of operations that the library carries out later, one after another.
  *
  * stream.c   streams: making and ending them, adding operations, waiting for them
+ * ops.h      the operations, for the routines of the interface
  * proxy.c    the proxy: the one thread that carries out the operations of all streams
- * lane.c     the workers: threads for what blocks, which are collective routines and the functions
- * of the program point.c    points that streams wait for: events, and gates for other queues
+ * lane.c     the workers: threads for what blocks: collectives and the program's functions
+ * point.c    points that streams wait for: events, and gates for other queues
  * transfer.c puts, gets, atomic operations
  * wait.c     waits for variables
  * together.c collective routines
@@ -189,7 +190,6 @@ void sy_stream_failed(struct sy_stream *stream, const char *routine, int code);
 struct sy_point *sy_point_new(int references);
 void sy_point_hold(struct sy_point *point);
 void sy_point_drop(struct sy_point *point);
-void sy_point_reach(struct sy_point *point);
 bool sy_point_reached(struct sy_point *point);
 void sy_point_await(struct sy_point *point);
 

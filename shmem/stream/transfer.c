@@ -106,20 +106,20 @@ static void transfer_add(struct sy_stream *stream, const char *routine,
     sy_stream_add(op);
 }
 
-void sy_stream_put(struct sy_stream *stream, const char *routine, void *dest, const void *source,
-                   size_t length, int pe)
+void sy_stream_add_put(struct sy_stream *stream, const char *routine, void *dest,
+                       const void *source, size_t length, int pe)
 {
     transfer_add(stream, routine, &put, dest, source, length, pe);
 }
 
-void sy_stream_get(struct sy_stream *stream, const char *routine, void *dest, const void *source,
-                   size_t length, int pe)
+void sy_stream_add_get(struct sy_stream *stream, const char *routine, void *dest,
+                       const void *source, size_t length, int pe)
 {
     transfer_add(stream, routine, &get, dest, source, length, pe);
 }
 
-void sy_stream_p(struct sy_stream *stream, const char *routine, void *dest, const void *value,
-                 size_t length, int pe)
+void sy_stream_add_p(struct sy_stream *stream, const char *routine, void *dest, const void *value,
+                     size_t length, int pe)
 {
     struct sy_stream_op *op = sy_stream_new(stream, routine, &p);
 
@@ -150,20 +150,21 @@ static void transfer_add_strided(struct sy_stream *stream, const char *routine,
     sy_stream_add(op);
 }
 
-void sy_stream_iput(struct sy_stream *stream, const char *routine,
-                    const struct sy_stream_strided *blocks, int pe)
+void sy_stream_add_iput(struct sy_stream *stream, const char *routine,
+                        const struct sy_stream_strided *blocks, int pe)
 {
     transfer_add_strided(stream, routine, &iput, blocks, pe);
 }
 
-void sy_stream_iget(struct sy_stream *stream, const char *routine,
-                    const struct sy_stream_strided *blocks, int pe)
+void sy_stream_add_iget(struct sy_stream *stream, const char *routine,
+                        const struct sy_stream_strided *blocks, int pe)
 {
     transfer_add_strided(stream, routine, &iget, blocks, pe);
 }
 
-void sy_stream_put_signal(struct sy_stream *stream, const char *routine, void *dest,
-                          const void *source, size_t length, struct sy_stream_signal signal, int pe)
+void sy_stream_add_put_signal(struct sy_stream *stream, const char *routine, void *dest,
+                              const void *source, size_t length, struct sy_stream_signal signal,
+                              int pe)
 {
     struct sy_stream_op *op = sy_stream_new(stream, routine, &put_signal);
 
@@ -179,7 +180,8 @@ void sy_stream_put_signal(struct sy_stream *stream, const char *routine, void *d
     sy_stream_add(op);
 }
 
-void sy_stream_amo(struct sy_stream *stream, const char *routine, struct sy_stream_amo amo, int pe)
+void sy_stream_add_amo(struct sy_stream *stream, const char *routine, struct sy_stream_amo amo,
+                       int pe)
 {
     struct sy_stream_op *op = sy_stream_new(stream, routine, amo.result ? &fetch : &update);
 

@@ -1,5 +1,5 @@
-/* Every routine on streams, of every type, with values that tell what it has done. Each PE writes to
- * the next one in a circle, so that one PE alone writes to each object. */
+/* Every routine on streams, of every type, with values that tell what it has done. Each PE writes
+ * to the next one in a circle, so that one PE alone writes to each object. */
 #include <shmemx.h>
 
 #include "tests/conformance/check.h"
