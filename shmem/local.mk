@@ -124,6 +124,7 @@ coll_sources = \
 
 stream_sources = \
 	shmem/stream/lane.c shmem/stream/lane.h \
+	shmem/stream/opencl.c shmem/stream/opencl.h \
 	shmem/stream/ops.h \
 	shmem/stream/point.c \
 	shmem/stream/proxy.c shmem/stream/proxy.h \

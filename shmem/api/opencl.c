@@ -1,9 +1,12 @@
-/* OpenCL (shmemx.h): thunks over space/. */
+/* OpenCL (shmemx.h): thunks over space/ and stream/. */
 #include <errno.h>
 
 #include "api/alias.h"
+#include "core/start/world.h"
+#include "core/team.h"
 #include "space/device.h"
 #include "space/space.h"
+#include "stream/opencl.h"
 
 /* Asks the space's device for its handles: 0, or -EINVAL where it is another kind of device. */
 static int opencl_handle(shmemx_space_t space, struct sy_opencl_handle *handle)
@@ -47,3 +50,11 @@ int pshmemx_space_opencl_buffer(shmemx_space_t space, const void *ptr, void **me
     return 0;
 }
 SY_ALIAS(shmemx_space_opencl_buffer);
+
+int pshmemx_stream_from_opencl(void *queue, shmemx_stream_t *stream)
+{
+    sy_world_need("shmemx_stream_from_opencl");
+    *stream = SHMEMX_STREAM_INVALID;
+    return sy_stream_from_opencl(&sy_team_world, queue, stream);
+}
+SY_ALIAS(shmemx_stream_from_opencl);

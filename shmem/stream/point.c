@@ -41,7 +41,7 @@ void sy_point_drop(struct sy_point *point)
     pthread_mutex_unlock(&sy_stream_lock);
 }
 
-static void point_reach(struct sy_point *point)
+void sy_point_reach(struct sy_point *point)
 {
     pthread_mutex_lock(&sy_stream_lock);
     point->reached = true;
@@ -90,7 +90,7 @@ static enum sy_step point_step_gate(struct sy_stream_op *op)
 
 static enum sy_step point_step_mark(struct sy_stream_op *op)
 {
-    point_reach(op->to.point);
+    sy_point_reach(op->to.point);
     return SY_STEP_DONE;
 }
 
@@ -123,7 +123,7 @@ void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_poi
     struct sy_stream_op *op = sy_stream_new(stream, routine, &mark);
 
     if (!op) {
-        point_reach(point);
+        sy_point_reach(point);
         return;
     }
     op->to.point = point;

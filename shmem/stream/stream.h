@@ -8,6 +8,7 @@
  * transfer.c puts, gets, atomic operations
  * wait.c     waits for variables
  * together.c collective routines
+ * opencl.c   streams that take turns with an OpenCL command queue
  *
  * The proxy never blocks for another PE: it starts transfers, asks whether they are complete, and
  * compares variables. So thousands of streams that wait cost a look each, and no thread. Each
@@ -190,6 +191,7 @@ void sy_stream_failed(struct sy_stream *stream, const char *routine, int code);
 struct sy_point *sy_point_new(int references);
 void sy_point_hold(struct sy_point *point);
 void sy_point_drop(struct sy_point *point);
+void sy_point_reach(struct sy_point *point);
 bool sy_point_reached(struct sy_point *point);
 void sy_point_await(struct sy_point *point);
 

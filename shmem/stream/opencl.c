@@ -1,0 +1,124 @@
+/* Streams that take turns with an OpenCL command queue: see stream.h. Before an operation a marker
+ * is enqueued, which is complete when all commands before it are, and a callback reaches the point
+ * that the operation waits for. After it a barrier is enqueued that waits for an event of this
+ * file's, which the proxy completes. So a queue in which operations wait is flushed, and never
+ * waited for here. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "core/fatal.h"
+#include "stream/opencl.h"
+#include "util/bits.h"
+#include "util/log.h"
+
+typedef struct cl_object *cl_object;
+
+enum { CL_QUEUE_CONTEXT = 0x1090, CL_COMPLETE = 0 };
+
+/* In the order of their names in opencl_load. */
+static struct {
+    int (*EnqueueMarkerWithWaitList)(cl_object, unsigned, const cl_object *, cl_object *);
+    int (*EnqueueBarrierWithWaitList)(cl_object, unsigned, const cl_object *, cl_object *);
+    int (*SetEventCallback)(cl_object, int, void (*)(cl_object, int, void *), void *);
+    cl_object (*CreateUserEvent)(cl_object, int *);
+    int (*SetUserEventStatus)(cl_object, int);
+    int (*ReleaseEvent)(cl_object);
+    int (*Flush)(cl_object);
+    int (*GetCommandQueueInfo)(cl_object, unsigned, size_t, void *, size_t *);
+} cl;
+
+static bool loaded;
+
+/* The program has loaded the library, since it has a queue. Written once. */
+static void opencl_load(void)
+{
+    static const char *const names[] = {"clEnqueueMarkerWithWaitList",
+                                        "clEnqueueBarrierWithWaitList",
+                                        "clSetEventCallback",
+                                        "clCreateUserEvent",
+                                        "clSetUserEventStatus",
+                                        "clReleaseEvent",
+                                        "clFlush",
+                                        "clGetCommandQueueInfo"};
+    void *handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), *found;
+
+    loaded = handle;
+    for (size_t i = 0; i < SY_COUNT(names) && loaded; i++) {
+        found = dlsym(handle, names[i]);
+        memcpy((char *)&cl + i * sizeof found, &found, sizeof found);
+        loaded = found;
+    }
+}
+
+static SY_COLD void opencl_failed(const char *what, int status)
+{
+    sy_fatal("a stream of an OpenCL queue: %s: OpenCL's error %d", what, status);
+}
+
+/* The marker's callback, on a thread of the driver. */
+static void opencl_on_marker(cl_object event, int status, void *point)
+{
+    (void)status;
+    sy_point_reach(point);
+    cl.ReleaseEvent(event);
+}
+
+static void opencl_before(struct sy_stream *stream, void *queue)
+{
+    struct sy_point *point = sy_point_new(2); /* of the gate and of the callback */
+    cl_object event = NULL;
+
+    if (!point) {
+        sy_stream_failed(stream, "an operation on a stream of an OpenCL queue", ENOMEM);
+        return;
+    }
+    int status = cl.EnqueueMarkerWithWaitList(queue, 0, NULL, &event);
+    if (!status)
+        status = cl.SetEventCallback(event, CL_COMPLETE, opencl_on_marker, point);
+    if (!status)
+        status = cl.Flush(queue);
+    if (status)
+        opencl_failed("a marker", status);
+    sy_stream_gate(stream, "a marker of an OpenCL queue", point);
+}
+
+/* By the proxy. */
+static void opencl_complete(void *event)
+{
+    cl.SetUserEventStatus(event, CL_COMPLETE);
+    cl.ReleaseEvent(event);
+}
+
+static void opencl_after(struct sy_stream *stream, void *queue)
+{
+    cl_object context = NULL, event = NULL;
+    int status = cl.GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+
+    if (!status)
+        event = cl.CreateUserEvent(context, &status);
+    if (!status)
+        status = cl.EnqueueBarrierWithWaitList(queue, 1, &event, NULL);
+    if (status)
+        opencl_failed("an event", status);
+    sy_stream_tell(stream, "an event of an OpenCL queue", opencl_complete, event);
+}
+
+int sy_stream_from_opencl(struct sy_team *team, void *queue, struct sy_stream **stream)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    void *context;
+
+    pthread_once(&once, opencl_load);
+    if (!loaded || !queue ||
+        cl.GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL)) {
+        sy_log(SY_LOG_ERROR, "stream", "shmemx_stream_from_opencl: %s",
+               loaded ? "this is no command queue" : "there is no libOpenCL.so.1");
+        return -EINVAL;
+    }
+    int rc = sy_stream_create(team, 0, stream);
+    if (!rc)
+        (*stream)->foreign = (struct sy_stream_foreign){opencl_before, opencl_after, queue};
+    return rc;
+}
