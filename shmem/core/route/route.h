@@ -30,10 +30,10 @@
 #define SY_TRANSPORT_RECORD 256 /* most bytes of one transport in sy_routes_pack */
 
 struct sy_route_transport {
-    struct sy_plugin plugin; /* its name is the instance's: "tcp", or "tcp@a" */
+    struct sy_plugin plugin;          /* its name is the instance's: "tcp", or "tcp@a" */
     const struct sy_transport *table; /* the plugin's, or the engine's over it (engine/message.h) */
-    void *self;                                /* the instance, once it is open */
-    void *settings;                            /* its options' values */
+    void *self;                       /* the instance, once it is open */
+    void *settings;                   /* its options' values */
     char key[SY_WINDOWS_START][SY_REGION_KEY]; /* of this PE's windows */
     uint8_t key_bytes;                         /* of the longest of them */
     struct sy_transport_ctx *ctx;              /* of the default context */
@@ -47,7 +47,7 @@ struct sy_route_transport {
     int wait_fd;    /* its table's answer */
     bool polled;    /* something may arrive through it */
     uint8_t place;  /* its number among the kinds, the same on all PEs */
-};
+} __attribute__((aligned(512))); /* a power of 2: found by a shift, for each operation */
 
 struct sy_routes {
     unsigned loaded; /* transports, in the order in which they are opened */
@@ -156,9 +156,9 @@ int sy_route_connect_windows(const struct sy_route_keys *job, double seconds, st
 
 /* A window that comes when there are routes, in three steps, all of them on each PE. attach: makes
  * this PE's window (length 0 where it has none) known to the transports, and writes SY_ROUTE_KEYS
- * bytes for the others. connect: with those of all PEs, that of PE p at all + p * stride; enters the
- * windows of the PEs that are not absent. detach: also after an attach or a connect that failed;
- * nothing is under way any more. 0, or -errno with err. */
+ * bytes for the others. connect: with those of all PEs, that of PE p at all + p * stride; enters
+ * the windows of the PEs that are not absent. detach: also after an attach or a connect that
+ * failed; nothing is under way any more. 0, or -errno with err. */
 #define SY_ROUTE_KEYS ((size_t)SY_TRANSPORTS_MAX * SY_REGION_KEY)
 int sy_route_region_attach(unsigned window, const struct sy_region *region, char *keys,
                            struct sy_error *err);

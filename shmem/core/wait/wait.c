@@ -182,14 +182,22 @@ static uint64_t wait_sleep_length(uint64_t waited, bool told, bool kept)
 static bool wait_sleep(uint64_t length, bool on_descriptors)
 {
     struct timespec t = {.tv_nsec = (long)length};
-    bool follows = sy_clock_ns() - slept_at < SLEEPS_FOLLOW_NS;
-    uint64_t before = follows ? slept_at_cost : wait_processor_ns();
-    bool any = false;
 
     if (on_descriptors)
-        any = sy_sleep_until_arrival(counted, length);
-    else
-        nanosleep(&t, NULL);
+        return sy_sleep_until_arrival(counted, length);
+    nanosleep(&t, NULL);
+    return false;
+}
+
+/* The same, and finds out what sleeps cost where their length depends on it. */
+static bool wait_sleep_measured(uint64_t length, bool on_descriptors)
+{
+    if (policy.crowded)
+        return wait_sleep(length, on_descriptors);
+    bool follows = sy_clock_ns() - slept_at < SLEEPS_FOLLOW_NS;
+    uint64_t before = follows ? slept_at_cost : wait_processor_ns();
+    bool any = wait_sleep(length, on_descriptors);
+
     slept_at = sy_clock_ns();
     slept_at_cost = wait_processor_ns();
     sleep_cost = (3 * sleep_cost + slept_at_cost - before) / 4;
@@ -202,7 +210,7 @@ static bool wait_sleep(uint64_t length, bool on_descriptors)
 static void wait_sleep_briefly(uint64_t waited, bool ends)
 {
     if (!policy.descriptors) {
-        wait_sleep(wait_blind_length(waited), false);
+        wait_sleep_measured(wait_blind_length(waited), false);
         return;
     }
     if (ends && !policy.takes_over && !took_over) {
@@ -224,7 +232,7 @@ static bool wait_sleep_taken(bool first)
     sleep_due = 0;
     if (!length || first)
         return false;
-    woken = wait_sleep(length, true);
+    woken = wait_sleep_measured(length, true);
     return true;
 }
 
