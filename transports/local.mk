@@ -68,6 +68,41 @@ transports_ofi_shmem_transport_ofi_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLA
 transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_LDFLAGS = $(transport_ldflags)
 
+# What calls MPI is a file for each family of MPIs, beside the plugin.
+if HAVE_MPI
+pkglib_LTLIBRARIES += transports/mpi/shmem_transport_mpi.la
+endif
+if HAVE_MPI_MPICH
+pkglib_LTLIBRARIES += transports/mpi/mpi_transport_mpich.la
+endif
+if HAVE_MPI_OPENMPI
+pkglib_LTLIBRARIES += transports/mpi/mpi_transport_openmpi.la
+endif
+if HAVE_MPI_ABI
+pkglib_LTLIBRARIES += transports/mpi/mpi_transport_abi.la
+endif
+transports_mpi_shmem_transport_mpi_la_SOURCES = \
+	transports/mpi/mpi_plugin.c transports/mpi/state.h transports/mpi/calls.h \
+	transports/mpi/contact.c \
+	transports/mpi/message.c \
+	transports/mpi/tick.c
+transports_mpi_shmem_transport_mpi_la_LDFLAGS = $(transport_ldflags)
+transports_mpi_shmem_transport_mpi_la_LIBADD = bootstrap/mpi/liblibrary.la
+mpi_calls_sources = transports/mpi/calls.c transports/mpi/calls.h
+mpi_calls_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-regex '^shmem_mpi_'
+transports_mpi_mpi_transport_mpich_la_SOURCES = $(mpi_calls_sources)
+transports_mpi_mpi_transport_mpich_la_CFLAGS = $(AM_CFLAGS) $(MPI_MPICH_CFLAGS)
+transports_mpi_mpi_transport_mpich_la_LDFLAGS = $(mpi_calls_ldflags)
+transports_mpi_mpi_transport_mpich_la_LIBADD = $(MPI_MPICH_LIBS)
+transports_mpi_mpi_transport_openmpi_la_SOURCES = $(mpi_calls_sources)
+transports_mpi_mpi_transport_openmpi_la_CFLAGS = $(AM_CFLAGS) $(MPI_OPENMPI_CFLAGS)
+transports_mpi_mpi_transport_openmpi_la_LDFLAGS = $(mpi_calls_ldflags)
+transports_mpi_mpi_transport_openmpi_la_LIBADD = $(MPI_OPENMPI_LIBS)
+transports_mpi_mpi_transport_abi_la_SOURCES = $(mpi_calls_sources)
+transports_mpi_mpi_transport_abi_la_CFLAGS = $(AM_CFLAGS) $(MPI_ABI_CFLAGS)
+transports_mpi_mpi_transport_abi_la_LDFLAGS = $(mpi_calls_ldflags)
+transports_mpi_mpi_transport_abi_la_LIBADD = $(MPI_ABI_LIBS)
+
 # What the static library has of them.
 transport_builtin_sources = $(shm_sources) $(engine_sources)
 transport_builtins = X(transport, shm)

@@ -206,8 +206,7 @@ long sy_mpi_launcher_size(const char **name)
     return 0;
 }
 
-/* An MPI's name and number. */
-static void library_name(const char *version, char *name, size_t room)
+void sy_mpi_name(const char *version, char *name, size_t room)
 {
     snprintf(name, room, "%.*s", (int)strcspn(version, ",\n"), version);
     for (char *tab = name; (tab = strchr(tab, '\t'));)
@@ -222,7 +221,7 @@ int sy_mpi_check_size(const char *version, int size, struct sy_error *err)
 
     if (!wanted || wanted == size || size > 1)
         return 0;
-    library_name(version, mpi, sizeof mpi);
+    sy_mpi_name(version, mpi, sizeof mpi);
     if (err)
         snprintf(err->text, sizeof err->text,
                  "%s=%ld says that this process is one of %ld, but its MPI (%s) is alone in "

@@ -33,6 +33,9 @@ int sy_mpi_load(const struct mpi_library *library, const char *module, const cha
  * say. */
 long sy_mpi_launcher_size(const char **name);
 
+/* An MPI's name and number, of what MPI_Get_library_version says. */
+void sy_mpi_name(const char *version, char *name, size_t room);
+
 /* Refuses an MPI that knows of another number of processes than the launcher: N processes that an
  * MPI of another launcher makes N jobs of one. `version`: of MPI_Get_library_version. */
 int sy_mpi_check_size(const char *version, int size, struct sy_error *err);

@@ -43,6 +43,8 @@ enum sy_pmi_mpi sy_pmi_mpi(void)
 {
     int initialized = client_mpi_says("MPI_Initialized");
 
+    if (client_mpi_says("shmem_mpi_in_session") > 0) /* the mpi transport's */
+        return SY_PMI_MPI_ACTIVE;
     if (initialized < 0)
         return SY_PMI_MPI_ABSENT;
     if (client_mpi_says("MPI_Finalized") > 0)

@@ -24,6 +24,7 @@ tests_transport_shmem_transport_post_la_LDFLAGS = $(transport_ldflags) -rpath /n
 
 transport_scripts = \
 	tests/transport/transport.test \
+	tests/transport/mpi.test \
 	tests/transport/mutants.test \
 	tests/transport/guide.test \
 	tests/transport/faults.test

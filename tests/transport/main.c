@@ -1,12 +1,13 @@
 /* Runs the suite over one plugin; see suite.h.
  *
  *     suite [-n PES] [-k PES_PER_NODE] [-N] [-s SEED] [-c CASE,...] [-x CASE,...] [-t SECONDS] [-v]
- *           PLUGIN
+ *           [-j FOLDER] PLUGIN
  *
  * PLUGIN is a name, found as the library finds it, or a file shmem_transport_<name>.so. Its options
  * come from the environment, as in a job. -N: PEs of a node have each other's memory mapped, as
  * when the plugin is used between nodes beside one that maps, and the plugin is tried between nodes
- * only. */
+ * only. -j: a launcher has started a process for each PE, which a plugin may need; the processes
+ * share an empty folder, and do one job. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -88,6 +89,22 @@ static bool guards_hold(int pe)
            is_guard(nameless[pe] + nameless_length - SUITE_GUARD);
 }
 
+static const char *folder; /* of processes that a launcher has started; NULL: there is none */
+
+/* A file in the folder, which whoever comes first makes. */
+static int open_shared(const char *name, int pe, size_t length)
+{
+    char path[600];
+
+    snprintf(path, sizeof path, "%s/%s.%d", folder, name, pe);
+    int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, (off_t)length)) {
+        perror(path);
+        exit(1);
+    }
+    return fd;
+}
+
 static void *map(int fd, size_t length)
 {
     void *at = mmap(NULL, length, PROT_READ | PROT_WRITE,
@@ -114,6 +131,19 @@ static void make_memory(void)
         nameless[pe] = map(-1, nameless_length);
         fill_guards(pe);
     }
+}
+
+/* Each PE writes its own guards, before the others look. */
+static void share_memory(void)
+{
+    for (int pe = 0; pe < suite.npes; pe++) {
+        files[pe] = open_shared("memory", pe, file_length);
+        memory[pe] = map(files[pe], file_length);
+        int fd = open_shared("nameless", pe, nameless_length);
+        nameless[pe] = map(fd, nameless_length);
+        close(fd);
+    }
+    fill_guards(suite.pe);
 }
 
 static void free_memory(void)
@@ -328,6 +358,35 @@ static bool run_job(const struct job_case *life)
     return good;
 }
 
+/* The job that a launcher has started: the cases, or the one life that is named. */
+static bool run_launched(void)
+{
+    const char *rank = getenv("PMI_RANK");
+    const struct job_case *life = lives;
+
+    if (!rank)
+        rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (!rank || atoi(rank) >= suite.npes) {
+        fprintf(stderr, "suite: -j: the launcher does not say which of %d PEs this is\n",
+                suite.npes);
+        return false;
+    }
+    suite.pe = atoi(rank);
+    int fd = open_shared("shared", 0, sizeof *suite.shared);
+    suite.shared = map(fd, sizeof *suite.shared);
+    close(fd);
+    share_memory();
+    while (life->name && !(*only && wanted(life->name)))
+        life++;
+    be_pe(suite.pe, life->name ? life : NULL);
+    suite_barrier_asleep();
+    if (!suite.pe)
+        printf("suite: %s %s: %llu checks, %llu failed\n", suite.plugin,
+               life->name ? life->name : "cases", (unsigned long long)suite.shared->checks,
+               (unsigned long long)suite.shared->failed);
+    return !atomic_load(&suite.shared->failed);
+}
+
 static bool run_all(void)
 {
     bool good = true, some = !*only;
@@ -351,7 +410,7 @@ static int usage(FILE *to)
     fprintf(
         to,
         "usage: suite [-n PES] [-k PES_PER_NODE] [-N] [-s SEED] [-c CASE,...] [-x CASE,...] "
-        "[-t SECONDS] [-v] PLUGIN\n"
+        "[-t SECONDS] [-v] [-j FOLDER] PLUGIN\n"
         "  -n  processes, 2 to %d (4)\n"
         "  -k  of them on a node (all)\n"
         "  -N  the PEs of a node have each other's memory mapped, as beside a plugin that maps\n"
@@ -360,6 +419,7 @@ static int usage(FILE *to)
         "  -x  all but these cases\n"
         "  -t  seconds after which a case that does not end has failed (%d)\n"
         "  -v  what the plugin logs, and how long each case takes\n"
+        "  -j  a launcher has started a process for each PE; they share this empty folder\n"
         "  PLUGIN  a name, or a file shmem_transport_NAME.so\n"
         "cases:",
         SUITE_PES, limit);
@@ -422,7 +482,7 @@ int main(int argc, char **argv)
 {
     suite.npes = 4;
     suite.seed = 1;
-    for (int flag; (flag = getopt(argc, argv, "n:k:Ns:c:x:t:vh")) != -1;) {
+    for (int flag; (flag = getopt(argc, argv, "n:k:Ns:c:x:t:vj:h")) != -1;) {
         if (flag == 'n')
             suite.npes = atoi(optarg);
         else if (flag == 'k')
@@ -439,6 +499,8 @@ int main(int argc, char **argv)
             only = optarg;
         else if (flag == 'x')
             never = optarg;
+        else if (flag == 'j')
+            folder = optarg;
         else
             return usage(flag == 'h' ? stdout : stderr);
     }
@@ -450,5 +512,5 @@ int main(int argc, char **argv)
         return usage(stderr);
     if (!know_cases(only) || !know_cases(never) || !name_plugin(argv[optind]))
         return 2;
-    return run_all() ? 0 : 1;
+    return (folder ? run_launched() : run_all()) ? 0 : 1;
 }

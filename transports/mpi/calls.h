@@ -1,0 +1,60 @@
+/* The calls of an MPI that the transport makes. calls.c is compiled once for each family of MPIs,
+ * into a file of its own, mpi_transport_<family>.so, which exports this table; the plugin has no
+ * MPI linked. What an MPI calls a handle, an int or a pointer, is a word here.
+ *
+ * Functions return 0 or -errno; what the MPI says is then `text`. All may be called by any thread
+ * once start() has succeeded. */
+#ifndef MPI_CALLS_H
+#define MPI_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <switchyard/error.h>
+
+#define MPI_CALLS_SYMBOL  "shmem_mpi_calls_1"
+#define MPI_CALLS_VERSION 256 /* bytes of a library's version */
+
+typedef uintptr_t mpi_comm, mpi_request;
+
+/* This process in MPI's world, and its MPI. */
+struct mpi_self {
+    int rank, size;
+    bool session; /* of our own, so that the program may finalise MPI before us */
+    char version[MPI_CALLS_VERSION];
+};
+
+struct mpi_calls {
+    size_t size; /* sizeof(struct mpi_calls) */
+
+    /* Begins MPI, by a session where there are sessions, unless the program has; once for all
+     * instances, and until the process ends. err says why it cannot be used: MPI is over, or does
+     * not let several threads call it. */
+    int (*start)(struct mpi_self *self, struct sy_error *err);
+
+    /* Calls `over(arg)` when the program finalises an MPI that the instance depends on, before MPI
+     * is gone; until unwatch(arg). */
+    int (*watch)(void (*over)(void *arg), void *arg);
+    void (*unwatch)(void *arg);
+
+    /* A communicator of `count` processes, by their ranks in the world; rank i is ranks[i].
+     * Collective over these. */
+    int (*comm_open)(const int *ranks, int count, const char *name, mpi_comm *comm,
+                     struct sy_error *err);
+    void (*comm_close)(mpi_comm comm);
+
+    /* Complete when every process of it has called this. */
+    int (*barrier)(mpi_comm comm, mpi_request *request);
+
+    /* Messages. test: 1 when it is complete, and the request is gone, 0 when not; `from` and
+     * `length` may be NULL, and are of a receive. cancel: of a receive; waits for its end. */
+    int (*send)(mpi_comm comm, const void *bytes, size_t length, int to, mpi_request *request);
+    int (*receive)(mpi_comm comm, void *bytes, size_t room, mpi_request *request);
+    int (*test)(mpi_request *request, int *from, size_t *length);
+    void (*cancel)(mpi_request *request);
+
+    /* What MPI has said about the failure last told to this thread. */
+    const char *(*text)(void);
+};
+
+#endif

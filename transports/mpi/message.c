@@ -1,0 +1,196 @@
+/* Messages, each an MPI_Isend from a buffer of this file into a receive that is posted. MPI may be
+ * called by all threads at once; the locks are for what is here. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/mpi/state.h"
+#include "util/clock.h"
+
+#define LEAVE_NS UINT64_C(5000000000)
+
+/* ---- sending ---- */
+
+/* Takes back the places of messages that have left; under the lock. */
+static int message_reap(struct mpi_state *state)
+{
+    struct mpi_sends *sends = &state->sends;
+    unsigned left = 0, flights = atomic_load_explicit(&sends->flights, memory_order_relaxed);
+
+    for (unsigned i = 0; i < flights; i++) {
+        unsigned char place = sends->flying[i];
+        if (state->calls->test(&sends->request[place], NULL, NULL))
+            sends->free[sends->frees++] = place;
+        else
+            sends->flying[left++] = place;
+    }
+    atomic_store_explicit(&sends->flights, left, memory_order_relaxed);
+    return (int)(flights - left);
+}
+
+/* One that MPI has copied or delivered at once leaves its place to the next. */
+static int message_start(struct mpi_state *state, int to, const void *bytes, size_t length)
+{
+    struct mpi_sends *sends = &state->sends;
+    unsigned char place = sends->free[sends->frees - 1];
+    char *at = sends->memory + (size_t)place * MPI_MESSAGE;
+    mpi_request *request = &sends->request[place];
+
+    memcpy(at, bytes, length);
+    int rc = state->calls->send(state->comm, at, length, to, request);
+    if (rc)
+        return rc;
+    if (!state->calls->test(request, NULL, NULL)) {
+        unsigned flights = atomic_load_explicit(&sends->flights, memory_order_relaxed);
+        sends->frees--;
+        sends->flying[flights] = place;
+        atomic_store_explicit(&sends->flights, flights + 1, memory_order_relaxed);
+    }
+    return 0;
+}
+
+int mpi_message_send(void *self, int pe, const void *bytes, size_t length)
+{
+    struct mpi_state *state = self;
+    struct mpi_sends *sends = &state->sends;
+    int rc = -EAGAIN;
+
+    pthread_mutex_lock(&sends->lock);
+    if (atomic_load(&state->over))
+        rc = -ESHUTDOWN;
+    else if (sends->frees || message_reap(state))
+        rc = message_start(state, state->rank_of[pe], bytes, length);
+    pthread_mutex_unlock(&sends->lock);
+    if (!rc) {
+        mpi_count(&state->counters.sent, 1);
+        mpi_count(&state->counters.sent_bytes, length);
+    } else if (rc == -EAGAIN) {
+        mpi_count(&state->counters.refused, 1);
+    } else if (rc != -ESHUTDOWN) {
+        state->host->log(SY_LOG_ERROR, state->instance.name, "a message to PE %d: MPI says: %s", pe,
+                         state->calls->text());
+    }
+    return rc;
+}
+
+/* ---- receiving ---- */
+
+static int message_post(struct mpi_state *state, unsigned place)
+{
+    struct mpi_receives *receives = &state->receives;
+
+    return state->calls->receive(state->comm, receives->memory + (size_t)place * MPI_MESSAGE,
+                                 MPI_MESSAGE, &receives->request[place]);
+}
+
+static void message_hand_up(struct mpi_state *state, int from, size_t length)
+{
+    struct mpi_receives *receives = &state->receives;
+
+    mpi_count(&state->counters.received, 1);
+    mpi_count(&state->counters.received_bytes, length);
+    if (!receives->closing)
+        state->instance.received(state->instance.receiver, state->pe_of[from],
+                                 receives->memory + (size_t)receives->head * MPI_MESSAGE, length);
+}
+
+/* MPI does not say of a receive that fails whose it was. */
+static void message_receive_failed(struct mpi_state *state)
+{
+    int other = state->host->pe ? 0 : 1;
+
+    state->receives.posted = false;
+    state->host->log(SY_LOG_ERROR, state->instance.name, "a message that comes: MPI says: %s",
+                     state->calls->text());
+    state->host->lost(other, EIO, "MPI cannot receive any more, from this PE or from another");
+}
+
+/* Under the lock. */
+static int message_take(struct mpi_state *state)
+{
+    struct mpi_receives *receives = &state->receives;
+    int taken = 0, from, rc = 0;
+    size_t length;
+
+    while (receives->posted &&
+           (rc = state->calls->test(&receives->request[receives->head], &from, &length)) > 0) {
+        message_hand_up(state, from, length);
+        rc = message_post(state, receives->head);
+        receives->head = (receives->head + 1) % MPI_RECEIVES;
+        taken++;
+        if (rc)
+            break;
+    }
+    if (rc < 0)
+        message_receive_failed(state);
+    return taken;
+}
+
+int mpi_message_progress(void *self, unsigned flags)
+{
+    struct mpi_state *state = self;
+    int done = 0;
+
+    if (pthread_mutex_trylock(&state->receives.lock))
+        return 0;
+    mpi_count(&state->counters.looks, 1);
+    if (!atomic_load(&state->over))
+        done = message_take(state);
+    if (atomic_load_explicit(&state->sends.flights, memory_order_relaxed) &&
+        !pthread_mutex_trylock(&state->sends.lock)) {
+        if (!atomic_load(&state->over))
+            done += message_reap(state);
+        pthread_mutex_unlock(&state->sends.lock);
+    }
+    pthread_mutex_unlock(&state->receives.lock);
+    mpi_tick_looked(&state->tick, done > 0, flags & SY_PROGRESS_EVENT);
+    return done;
+}
+
+/* ---- life ---- */
+
+int mpi_message_open(struct mpi_state *state, struct sy_error *err)
+{
+    struct mpi_sends *sends = &state->sends;
+    struct mpi_receives *receives = &state->receives;
+
+    sends->memory = malloc((size_t)MPI_SENDS * MPI_MESSAGE);
+    receives->memory = malloc((size_t)MPI_RECEIVES * MPI_MESSAGE);
+    if (!sends->memory || !receives->memory)
+        return state->host->fail(err, ENOMEM, "no memory for messages");
+    for (sends->frees = 0; sends->frees < MPI_SENDS; sends->frees++)
+        sends->free[sends->frees] = (unsigned char)sends->frees;
+    for (unsigned place = 0; place < MPI_RECEIVES; place++)
+        if (message_post(state, place))
+            return state->host->fail(err, EIO, "a receive: MPI says: %s", state->calls->text());
+    receives->posted = true;
+    return 0;
+}
+
+/* Until all have come there may be messages for this PE, which a later communicator must not get:
+ * MPI may give it the same number. */
+bool mpi_message_leave(struct mpi_state *state)
+{
+    uint64_t end = sy_clock_ns() + LEAVE_NS;
+    mpi_request barrier;
+    bool gone = false;
+
+    state->receives.closing = true;
+    while (atomic_load(&state->sends.flights) && sy_clock_ns() < end)
+        mpi_message_progress(state, 0);
+    if (!state->calls->barrier(state->comm, &barrier))
+        while (!(gone = state->calls->test(&barrier, NULL, NULL) > 0) && sy_clock_ns() < end)
+            mpi_message_progress(state, 0);
+    mpi_message_progress(state, 0);
+    for (unsigned place = 0; gone && place < MPI_RECEIVES && state->receives.posted; place++)
+        state->calls->cancel(&state->receives.request[place]);
+    state->receives.posted = false;
+    return gone;
+}
+
+/* What MPI may still write or read is not given back. */
+void mpi_message_free(struct mpi_state *state)
+{
+    free(state->sends.memory);
+    free(state->receives.memory);
+}

@@ -1,0 +1,150 @@
+/* The mpi plugin's table, its options and counters; open and close: see state.h. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/mpi/state.h"
+
+static const struct sy_option options[] = {
+    {"mpi.poll", SY_OPTION_INT, 0, offsetof(struct mpi_settings, poll), "150", NULL, 10, 100000,
+     NULL,
+     "Microseconds between two looks at MPI while the program computes, which has no descriptor to "
+     "sleep on"},
+    {.name = NULL},
+};
+
+#define ROW(name, unit, member, help)                                                              \
+    {                                                                                              \
+        name, unit, SY_COUNTER_SUM, offsetof(struct mpi_state, counters.member), help              \
+    }
+static const struct sy_counter_row counters[] = {
+    ROW("messages_sent", "messages", sent, "Messages that MPI has taken"),
+    ROW("message_bytes_sent", "bytes", sent_bytes, "Their bytes"),
+    ROW("messages_received", "messages", received, "Messages of other PEs"),
+    ROW("message_bytes_received", "bytes", received_bytes, "Their bytes"),
+    ROW("messages_refused", "attempts", refused, "Messages for which no buffer was free"),
+    ROW("looks", "times", looks, "Looks at MPI, with or without a message"),
+    {.name = NULL},
+};
+#undef ROW
+
+/* ---- life ---- */
+
+/* Which MPI, and that it is the launcher's. The file that calls it stays: MPI does not survive
+ * being unloaded. */
+static int mpi_plugin_load(struct mpi_state *state, struct sy_error *err)
+{
+    void *table;
+    int rc = sy_mpi_find("mpi_transport", &state->library, err);
+
+    if (!rc)
+        rc = sy_mpi_load(&state->library, "mpi_transport", MPI_CALLS_SYMBOL, &state->handle, &table,
+                         err);
+    if (rc)
+        return rc == -ENOENT ? -ENODEV : rc;
+    state->calls = table;
+    rc = state->calls->start(&state->self, err);
+    sy_mpi_name(state->self.version, state->mpi, sizeof state->mpi);
+    if (!rc)
+        rc = sy_mpi_check_size(state->self.version, state->self.size, err);
+    if (!rc && state->self.size == 1 && state->host->npes > 1)
+        rc = state->host->fail(err, ENODEV,
+                               "MPI (%.80s) knows of this process alone; start the program with "
+                               "the mpiexec that belongs to it",
+                               state->mpi);
+    return rc;
+}
+
+static int mpi_plugin_open(const struct sy_host *host, const struct sy_instance *instance,
+                           void **self, struct sy_error *err)
+{
+    struct mpi_state *state = malloc(sizeof *state);
+
+    if (!state)
+        return host->fail(err, ENOMEM, "no memory for an instance");
+    *state = (struct mpi_state){.host = host,
+                                .instance = *instance,
+                                .settings = instance->settings,
+                                .sends.lock = PTHREAD_MUTEX_INITIALIZER,
+                                .receives.lock = PTHREAD_MUTEX_INITIALIZER};
+    int rc = mpi_plugin_load(state, err);
+    if (!rc && (rc = mpi_tick_open(&state->tick, host, state->settings->poll)))
+        rc = host->fail(err, -rc, "a timer: %s", strerror(-rc));
+    if (rc) {
+        free(state);
+        return rc;
+    }
+    host->log(SY_LOG_DEBUG, instance->name, "rank %d of %d by %s (%s): %s", state->self.rank,
+              state->self.size, state->self.session ? "a session" : "MPI_COMM_WORLD",
+              state->library.because, state->mpi);
+    *self = state;
+    return 0;
+}
+
+static void mpi_plugin_close(void *self)
+{
+    struct mpi_state *state = self;
+
+    if (state->connected && !atomic_load(&state->over) && mpi_message_leave(state)) {
+        state->calls->comm_close(state->comm);
+        mpi_message_free(state);
+    }
+    state->calls->unwatch(state);
+    mpi_tick_close(&state->tick);
+    free(state->rank_of);
+    free(state->pe_of);
+    free(state);
+}
+
+/* ---- what the core asks ---- */
+
+static unsigned mpi_plugin_reach(void *self, int pe)
+{
+    struct mpi_state *state = self;
+
+    return state->rank_of[pe] < 0 ? 0 : SY_REACH_MESSAGE;
+}
+
+static int mpi_plugin_wait_fd(void *self)
+{
+    struct mpi_state *state = self;
+
+    return state->tick.fd;
+}
+
+static int mpi_plugin_arm(void *self)
+{
+    struct mpi_state *state = self;
+
+    mpi_tick_arm(&state->tick);
+    return 0;
+}
+
+static void mpi_plugin_disarm(void *self)
+{
+    struct mpi_state *state = self;
+
+    mpi_tick_disarm(&state->tick);
+}
+
+SY_TRANSPORT_PLUGIN(mpi) = {
+    .size = sizeof(struct sy_transport),
+    .name = "mpi",
+    .priority = -1, /* MPI is not begun in programs that do not ask for it */
+    .options = options,
+    .settings_size = sizeof(struct mpi_settings),
+    .counters = counters,
+    .open = mpi_plugin_open,
+    .close = mpi_plugin_close,
+    .address = mpi_contact_address,
+    .connect = mpi_contact_connect,
+    .reach = mpi_plugin_reach,
+    .progress = mpi_message_progress,
+    .wait_fd = mpi_plugin_wait_fd,
+    .arm = mpi_plugin_arm,
+    .disarm = mpi_plugin_disarm,
+    .protection = "messages of MPI, on a communicator of the PEs alone: as safe as the MPI is",
+    .message_size = MPI_MESSAGE,
+    .message_send = mpi_message_send,
+};

@@ -1,0 +1,117 @@
+/* The mpi transport: messages over the MPI of the process; the library's message layer makes all
+ * operations of them. It has no MPI linked: calls.c is a file for each family of MPIs.
+ *
+ * mpi_plugin.c  the table, options, counters; open and close
+ * contact.c   addresses, the communicator of the PEs
+ * message.c   messages
+ * tick.c      when MPI is looked at, which has no descriptor to sleep on
+ * calls.h     the calls of an MPI
+ *
+ * Who may touch what: what has no comment here is written in open and connect, before other threads
+ * come, and in close, after they have gone. */
+#ifndef MPI_STATE_H
+#define MPI_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <switchyard/transport.h>
+
+#include "bootstrap/mpi/library.h"
+#include "transports/mpi/calls.h"
+
+enum {
+    MPI_MESSAGE = 65536, /* most bytes of one */
+    MPI_SENDS = 64,      /* under way at a time */
+    MPI_RECEIVES = 16    /* posted */
+};
+
+struct mpi_settings {
+    long poll; /* microseconds */
+};
+
+/* Messages on their way, under `lock`. A free place is one that was used lately. */
+struct mpi_sends {
+    pthread_mutex_t lock;
+    char *memory; /* MPI_SENDS messages */
+    mpi_request request[MPI_SENDS];
+    unsigned char free[MPI_SENDS], flying[MPI_SENDS];
+    unsigned frees;
+    _Atomic unsigned flights;
+};
+
+/* Receives, under `lock`. MPI gives them what a PE sends in the order in which they were posted, so
+ * they are looked at in that order. */
+struct mpi_receives {
+    pthread_mutex_t lock;
+    char *memory; /* MPI_RECEIVES messages */
+    mpi_request request[MPI_RECEIVES];
+    unsigned head;
+    bool posted, closing;
+};
+
+/* A timer that wakes whoever sleeps on it. */
+struct mpi_tick {
+    int fd;
+    uint64_t shortest, longest; /* nanoseconds */
+    _Atomic bool armed;
+    _Atomic uint64_t due, interval; /* a thread that finds it due sets them; a race is harmless */
+};
+
+struct mpi_state {
+    const struct sy_host *host;
+    struct sy_instance instance;
+    const struct mpi_settings *settings;
+    struct mpi_library library;
+    void *handle;
+    const struct mpi_calls *calls;
+    struct mpi_self self;
+    char mpi[60]; /* its name */
+    mpi_comm comm;
+    bool connected;
+    _Atomic bool over;    /* MPI has ended */
+    int *rank_of, *pe_of; /* ranks in comm; -1: none */
+    struct mpi_sends sends;
+    struct mpi_receives receives;
+    struct mpi_tick tick;
+    struct {
+        _Atomic uint64_t sent, sent_bytes, received, received_bytes, refused, looks;
+    } counters;
+};
+
+static inline void mpi_count(_Atomic uint64_t *counter, uint64_t more)
+{
+    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
+/* ---- contact.c ---- */
+
+size_t mpi_contact_address(void *self, void *buffer, size_t room);
+int mpi_contact_connect(void *self, const void *addresses, size_t stride, double seconds,
+                        struct sy_error *err);
+
+/* ---- message.c ---- */
+
+/* Posts the receives. */
+int mpi_message_open(struct mpi_state *state, struct sy_error *err);
+
+/* Sends what has been taken and takes leave of the others: true if they are all here. */
+bool mpi_message_leave(struct mpi_state *state);
+void mpi_message_free(struct mpi_state *state);
+
+/* As message_send and progress of the table. */
+int mpi_message_send(void *self, int pe, const void *bytes, size_t length);
+int mpi_message_progress(void *self, unsigned flags);
+
+/* ---- tick.c ---- */
+
+int mpi_tick_open(struct mpi_tick *tick, const struct sy_host *host, long microseconds);
+void mpi_tick_close(struct mpi_tick *tick);
+
+/* Sleepers are to be woken; they are not any more. */
+void mpi_tick_arm(struct mpi_tick *tick);
+void mpi_tick_disarm(struct mpi_tick *tick);
+
+/* MPI has been looked at; moved: something was there. woken: since the timer has expired. */
+void mpi_tick_looked(struct mpi_tick *tick, bool moved, bool woken);
+
+#endif
