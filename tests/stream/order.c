@@ -197,8 +197,7 @@ static void *add_from_thread(void *arg)
 
     for (int i = 0; i < MANY; i++)
         shmemx_int_atomic_inc_on_stream(&counted, next, stream);
-    CHECK(!shmemx_stream_synchronize(stream));
-    return NULL;
+    return shmemx_stream_synchronize(stream) ? arg : NULL;
 }
 
 static void several(void)
@@ -211,8 +210,12 @@ static void several(void)
         stream[i] = make(i % 2 ? 64 : 0);
     for (int i = 0; i < THREADS; i++)
         CHECK(!pthread_create(&thread[i], NULL, add_from_thread, &stream[i / 2 * 2]));
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+
+        pthread_join(thread[i], &failed);
+        CHECK(!failed);
+    }
     for (int i = 0; i < THREADS; i++)
         shmemx_stream_destroy(stream[i]);
     shmem_barrier_all();
