@@ -115,9 +115,10 @@ struct sy_device {
      *
      * restore comes once behind every pool_create, before anybody uses the pool: `generation` is
      * the last one that all members have, or 0, and those behind it are forgotten. With
-     * SY_WISH_RESTART the pool now reads as that; else as zero, and what is kept stays until the
-     * next commit. *origin: a number that stands for the sync which wrote it. Not the same on all
-     * members: what they have does not belong together. -ENOENT: it is not here. */
+     * SY_WISH_RESTART the pool now reads as that; else as zero, it need not be here, and what is
+     * kept stays until the next commit. *origin: a number that stands for the sync which wrote it.
+     * Not the same on all members: what they have does not belong together. -ENOENT: it is not
+     * here. */
     int (*sync)(void *self, void *pool, uint64_t generation, struct sy_error *err);
     int (*commit)(void *self, void *pool, uint64_t generation, bool keep, struct sy_error *err);
     int (*restore)(void *self, void *pool, uint64_t generation, uint64_t *origin,

@@ -292,24 +292,28 @@ static int create_settle(struct creation *c, shmemx_space_t handle, struct sy_te
     return rc;
 }
 
-/* The generation that the members go on from, or pass over. */
+/* The generation that the members go on from, or pass over. Without SHMEMX_SPACE_FLAG_RESTART it
+ * need not be whole: it is not read, and the next one has a higher number than all. */
 static int create_choose_kept(struct creation *c, uint64_t *generation)
 {
     uint64_t committed = 0;
+    int least = c->member[0];
+    char text[400];
 
-    *generation = UINT64_MAX;
     for (int i = 0; i < c->members; i++) {
         const struct kept *kept = &c->all[c->member[i]].kept;
-        *generation = kept->generation < *generation ? kept->generation : *generation;
+        least = kept->generation < c->all[least].kept.generation ? c->member[i] : least;
         committed = kept->committed > committed ? kept->committed : committed;
     }
+    *generation = c->all[least].kept.generation;
     if (*generation >= committed)
         return 0;
-    char text[160];
     snprintf(text, sizeof text,
-             "generation %llu was whole, but a PE has nothing later than generation %llu",
-             (unsigned long long)committed, (unsigned long long)*generation);
-    *generation = 0;
+             "generation %llu was whole, but PE %d on host %s has nothing later than generation "
+             "%llu of \"%.64s\"",
+             (unsigned long long)committed, least, sy_world_place(least).host,
+             (unsigned long long)*generation, c->config->name ? c->config->name : "");
+    *generation = committed;
     return c->config->flags & SHMEMX_SPACE_FLAG_RESTART ? create_refuse(-ENOENT, text) : 0;
 }
 

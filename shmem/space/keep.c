@@ -32,9 +32,12 @@ int sy_space_sync(struct sy_space *space, uint64_t *generation)
     bool all = sy_agree(space->arena.team, &wrote, !rc);
     int done = rc && !all ? 0 : table->commit(self, space->pool, next, all, &err);
     keep_tell(&err, done);
-    if (!sy_agree(space->arena.team, &wrote, all && !done))
+    bool named = sy_agree(space->arena.team, &wrote, all && !done);
+    /* Whole on all members, it is the one to go on from even where one could not name it so. */
+    if (all)
+        space->generation = next;
+    if (!named)
         return rc ? rc : -EIO;
-    space->generation = next;
     if (generation)
         *generation = next;
     return 0;

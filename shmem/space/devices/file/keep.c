@@ -179,8 +179,11 @@ int sy_file_keep_open(struct file_pool *pool, const char *directory, const char 
         rc = keep_is_own(pool, pool->directory, "the directory", err);
     if (!rc)
         rc = keep_lock(pool, err);
-    if (!rc)
+    if (!rc) {
+        /* What a killed job has left takes room that the working file may need. */
+        unlinkat(pool->directory, WRITING, 0);
         rc = keep_look(pool, err);
+    }
     if (rc)
         sy_file_keep_close(pool);
     return rc;
@@ -233,7 +236,6 @@ int sy_file_sync(void *self, void *arg, uint64_t generation, struct sy_error *er
     if (pool->directory < 0 || generation <= pool->committed)
         return pool->host->fail(err, EINVAL, "generation %" PRIu64 " behind %" PRIu64, generation,
                                 pool->committed);
-    unlinkat(pool->directory, WRITING, 0);
     int file = openat(pool->directory, WRITING, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                       0600);
     int rc = file < 0 ? -errno : keep_write(pool, file, generation);
@@ -325,21 +327,38 @@ static int keep_judge(const struct file_pool *pool, int file, uint64_t generatio
     if (t.pe != pool->pe || t.npes != pool->npes)
         return pool->host->fail(err, EINVAL,
                                 "generation %" PRIu64 " in %.160s is of PE %d of %d, this is PE %d "
-                                "of %d",
+                                "of %d; run as many PEs",
                                 generation, pool->path, t.pe, t.npes, pool->pe, pool->npes);
     *origin = t.origin;
     return 0;
 }
 
+/* Opens a generation by the name that it has. */
+static int keep_open(const struct file_pool *pool, uint64_t generation)
+{
+    char name[40];
+    int file = -1;
+
+    for (int prepared = 0; prepared < 2 && file < 0; prepared++) {
+        keep_name(name, generation, prepared);
+        file = openat(pool->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (file < 0 && errno != ENOENT)
+            return -errno;
+    }
+    return file < 0 ? -ENOENT : file;
+}
+
 static int keep_read(const struct file_pool *pool, uint64_t generation, uint64_t *origin,
                      struct sy_error *err)
 {
-    char name[40];
+    int file = keep_open(pool, generation);
 
-    keep_name(name, generation, false);
-    int file = openat(pool->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file == -ENOENT)
+        return pool->host->fail(err, ENOENT,
+                                "generation %" PRIu64 ", which other PEs have, is not in %.200s",
+                                generation, pool->path);
     if (file < 0)
-        return keep_failed(pool, errno, "opening a generation", err);
+        return keep_failed(pool, -file, "opening a generation", err);
     int rc = keep_judge(pool, file, generation, origin, err);
     if (!rc) {
         rc = sy_file_copy_in(pool, file);
@@ -350,22 +369,21 @@ static int keep_read(const struct file_pool *pool, uint64_t generation, uint64_t
     return rc;
 }
 
+/* Nothing that is kept changes before it has been judged: a job with fewer PEs, which cannot go on
+ * from a generation that others lack, must not commit it. */
 int sy_file_restore(void *self, void *arg, uint64_t generation, uint64_t *origin,
                     struct sy_error *err)
 {
     struct file_pool *pool = arg;
+    bool read = pool->restart && generation;
 
     (void)self;
     *origin = 0;
-    int rc = keep_visit(pool, keep_remove_behind, generation);
-    if (rc >= 0)
-        rc = fsync(pool->directory) ? -errno : generation ? keep_confirm(pool, generation) : 0;
-    if (rc == -ENOENT)
-        return pool->host->fail(err, ENOENT,
-                                "generation %" PRIu64 ", which other PEs have, is not in %.200s",
-                                generation, pool->path);
+    int rc = read ? keep_read(pool, generation, origin, err) : 0;
     if (rc)
-        return keep_failed(pool, -rc, "going back to a generation", err);
-    rc = keep_look(pool, err);
-    return rc || !generation || !pool->restart ? rc : keep_read(pool, generation, origin, err);
+        return rc;
+    rc = keep_visit(pool, keep_remove_behind, generation);
+    if (rc >= 0)
+        rc = read ? keep_confirm(pool, generation) : fsync(pool->directory) ? -errno : 0;
+    return rc ? keep_failed(pool, -rc, "going back to a generation", err) : keep_look(pool, err);
 }

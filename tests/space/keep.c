@@ -1,0 +1,197 @@
+/* A file space that is kept. Whatever ends a job, the next one finds on all PEs the same
+ * generation, exactly with its contents: half of the words are stores of their PE, half are puts of
+ * another.
+ *
+ *   keep go SYNCS        goes on from what is there and makes so many generations
+ *   keep kill VICTIM US  goes on without an end; after so many microseconds PE VICTIM (-1: every
+ *                        PE) kills itself
+ *   keep refused CODE    shmemx_space_create returns CODE on all PEs
+ *   keep anew            without SHMEMX_SPACE_FLAG_RESTART: zeros, and one generation
+ *   keep full BALLAST    the disk has no room for a generation until the file BALLAST is removed
+ *
+ * KEEP_BYTES is the size of the space. The file "progress" has the last generation that PE 0 knows
+ * to be kept. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <shmem.h>
+#include <shmemx.h>
+
+static int me, npes, progress;
+static size_t words;
+static uint64_t *block, *staged;
+static shmemx_space_t space;
+
+#define NEED(condition, ...)                                                                       \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("PE %d, line %d: %s: ", me, __LINE__, #condition);                              \
+            printf(__VA_ARGS__);                                                                   \
+            putchar('\n');                                                                         \
+            fflush(stdout);                                                                        \
+            shmem_global_exit(1);                                                                  \
+        }                                                                                          \
+    } while (0)
+
+static uint64_t word_of(uint64_t generation, int pe, size_t i)
+{
+    uint64_t x = (generation << 40) + ((uint64_t)pe << 32) + i;
+
+    x = (x ^ x >> 31) * 0x9e3779b97f4a7c15u;
+    return generation ? x ^ x >> 29 : 0;
+}
+
+/* All PEs are given the same generation, and its words are there (0: zeros), none else. Nobody goes
+ * on, to put others there, before all have looked. */
+static void verify(uint64_t generation)
+{
+    static uint64_t mine, least, most;
+
+    mine = generation;
+    shmem_uint64_min_reduce(SHMEM_TEAM_WORLD, &least, &mine, 1);
+    shmem_uint64_max_reduce(SHMEM_TEAM_WORLD, &most, &mine, 1);
+    NEED(least == most, "generations %" PRIu64 " to %" PRIu64, least, most);
+    for (size_t i = 0; i < words; i++)
+        NEED(block[i] == word_of(generation, me, i), "word %zu is not of generation %" PRIu64, i,
+             generation);
+    shmem_barrier_all();
+}
+
+static void fill(uint64_t generation)
+{
+    int next = (me + 1) % npes;
+
+    for (size_t i = 0; i < words / 2; i++)
+        block[i] = word_of(generation, me, i);
+    for (size_t i = words / 2; i < words; i++)
+        staged[i] = word_of(generation, next, i);
+    shmem_uint64_put(block + words / 2, staged + words / 2, words - words / 2, next);
+}
+
+static void make(uint64_t generation)
+{
+    uint64_t kept = 0;
+
+    fill(generation);
+    NEED(!shmemx_space_sync(space, &kept), "generation %" PRIu64, generation);
+    NEED(kept == generation, "%" PRIu64 " and not %" PRIu64, kept, generation);
+    if (!me)
+        NEED(pwrite(progress, &kept, sizeof kept, 0) == sizeof kept, "progress");
+}
+
+static uint64_t open_space(int flags)
+{
+    const shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_FILE,
+                                          .size = (words + 512) * sizeof *block,
+                                          .flags = flags,
+                                          .name = "kept"};
+    uint64_t generation = UINT64_MAX;
+    shmemx_space_cap_t caps = 0;
+    shmem_team_t team;
+
+    NEED(!shmemx_space_create(&config, &space, &team), "shmemx_space_create");
+    NEED(!shmemx_space_get_caps(space, &caps) && caps & SHMEMX_SPACE_CAP_DURABLE, "%x",
+         (unsigned)caps);
+    NEED(!shmemx_space_generation(space, &generation), "shmemx_space_generation");
+    block = shmemx_space_malloc(space, words * sizeof *block);
+    NEED(block, "shmemx_space_malloc");
+    return generation;
+}
+
+/* Goes on from what is there, which is not less than what PE 0 knew, and at most one more. */
+static uint64_t go_on(void)
+{
+    uint64_t generation = open_space(SHMEMX_SPACE_FLAG_RESTART), known = 0;
+
+    verify(generation);
+    if (!me && pread(progress, &known, sizeof known, 0) == sizeof known)
+        NEED(generation == known || generation == known + 1,
+             "generation %" PRIu64 ", but %" PRIu64 " was kept", generation, known);
+    return generation;
+}
+
+static void kill_self(int number)
+{
+    (void)number;
+    kill(getpid(), SIGKILL);
+}
+
+static void die_later(int victim, long microseconds)
+{
+    const struct itimerval at = {.it_value = {microseconds / 1000000, microseconds % 1000000}};
+
+    signal(SIGALRM, kill_self);
+    if (victim < 0 || victim == me)
+        setitimer(ITIMER_REAL, &at, NULL);
+}
+
+static void refused(int code)
+{
+    const shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_FILE,
+                                          .size = (words + 512) * sizeof *block,
+                                          .flags = SHMEMX_SPACE_FLAG_RESTART,
+                                          .name = "kept"};
+    shmem_team_t team;
+    int rc = shmemx_space_create(&config, &space, &team);
+
+    NEED(rc == code, "%d and not %d", rc, code);
+    NEED(space == SHMEMX_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "a space all the same");
+}
+
+/* A generation that cannot be written leaves the last one and the space as they are. */
+static void full(const char *ballast)
+{
+    uint64_t generation = go_on(), now;
+
+    fill(generation + 1);
+    NEED(shmemx_space_sync(space, &now), "there is room");
+    NEED(!shmemx_space_generation(space, &now) && now == generation, "%" PRIu64, now);
+    verify(generation + 1);
+    if (!me)
+        NEED(!unlink(ballast), "%s", ballast);
+    shmem_barrier_all();
+    make(generation + 1);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 2 ? argv[1] : "", *argument = argc > 2 ? argv[2] : "";
+    const char *bytes = getenv("KEEP_BYTES");
+
+    shmem_init();
+    me = shmem_my_pe();
+    npes = shmem_n_pes();
+    words = (bytes ? strtoul(bytes, NULL, 10) : 200000) / sizeof *block;
+    staged = malloc(words * sizeof *staged);
+    progress = open("progress", O_RDWR | O_CREAT, 0600);
+    NEED(staged && progress >= 0, "%s", strerror(errno));
+    if (!strcmp(what, "go") || !strcmp(what, "kill")) {
+        uint64_t generation = go_on(), syncs = UINT64_MAX;
+        if (argc > 3)
+            die_later(atoi(argument), atol(argv[3]));
+        else
+            syncs = strtoul(argument, NULL, 10);
+        while (syncs--)
+            make(++generation);
+        if (!me)
+            printf("generation %" PRIu64 "\n", generation);
+    } else if (!strcmp(what, "refused")) {
+        refused(atoi(argument));
+    } else if (!strcmp(what, "anew")) {
+        uint64_t generation = open_space(SHMEMX_SPACE_FLAG_DEFAULT);
+        verify(0);
+        make(generation + 1);
+    } else {
+        NEED(!strcmp(what, "full"), "usage");
+        full(argument);
+    }
+    shmem_finalize();
+    return 0;
+}
