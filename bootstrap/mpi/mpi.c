@@ -254,14 +254,14 @@ static int mpi_event(void *self, int *status)
     return event;
 }
 
-/* PEs that are not in the tree yet are reached by MPI only. */
+/* PEs that are not in the tree yet are reached by MPI only, which has words of its own for it. */
 static void mpi_end_job(void *self, int status, const char *why)
 {
     struct mpi *mpi = self;
 
     mpi->status = status;
     sy_tree_abort(self, status, why);
-    if (mpi->world && !sy_tree_complete(&mpi->user) && status)
+    if (mpi->world && mpi->user.rank.npes > 1 && !sy_tree_complete(&mpi->user) && status)
         mpi->calls->abort(mpi->world, status);
 }
 
