@@ -6,13 +6,16 @@
 #include <stddef.h>
 
 #include <switchyard/counter.h>
+#include <switchyard/device.h>
 
 #include "util/error.h"
 #include "util/option.h"
 #include "util/plugin.h"
 
+enum { INFO_KINDS = 3 };
+
 struct info_plugin {
-    const char *kind; /* "transport" or "bootstrap" */
+    const char *kind; /* "transport", "bootstrap" or "device" */
     const char *name;
     const char *path;                      /* its file, or "builtin" */
     bool loaded;                           /* it can be loaded */
@@ -20,7 +23,8 @@ struct info_plugin {
     const char *protection;                /* of a transport, if so; or NULL */
     const struct sy_counter_row *counters; /* the same */
     struct sy_plugin open;                 /* if so */
-    void *settings;                        /* of a transport, if so: its options' values */
+    const struct sy_device *device;        /* of a device, if so: its table; or NULL */
+    void *settings;                        /* if so: its options' values */
     struct sy_error reason;                /* if not */
 };
 
@@ -34,8 +38,8 @@ struct info {
     char *places;        /* where plugins are searched, divided by colons */
     struct info_plugin *plugin;
     size_t plugins;
-    struct sy_plugin *found[2]; /* what `plugin` points into, one list for each kind */
-    size_t count[2];
+    struct sy_plugin *found[INFO_KINDS]; /* what `plugin` points into, one list for each kind */
+    size_t count[INFO_KINDS];
     struct sy_options *options; /* NULL where the core's could not be read */
     struct info_stranger stranger[32];
     size_t strangers;
@@ -58,6 +62,7 @@ const char *info_type_text(const struct sy_option *row, char *buffer, size_t roo
 
 void info_print_text(const struct info *info);
 void info_print_markdown(const struct info *info);
+void info_print_devices(const struct info *info);
 int info_print_json(const struct info *info);   /* 0, or -ENOMEM */
 int info_print_schema(const struct info *info); /* the same */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <switchyard/bootstrap.h>
+#include <switchyard/device.h>
 #include <switchyard/transport.h>
 
 #include "core/start/config.h"
@@ -17,9 +18,19 @@
 /* Stand-ins for members that a plugin leaves out; oshinfo calls no member of a table. */
 static const struct sy_transport no_transport = {.size = sizeof no_transport};
 static const struct sy_bootstrap no_bootstrap = {.size = sizeof no_bootstrap};
+static const struct sy_device no_device = {.size = sizeof no_device};
 
-enum { TRANSPORT, BOOTSTRAP, KINDS };
-static const char *const kinds[KINDS] = {"transport", "bootstrap"};
+enum { TRANSPORT, BOOTSTRAP, DEVICE };
+static const struct {
+    const char *name;
+    unsigned abi;
+    size_t size;
+    const void *table;
+} kinds[INFO_KINDS] = {
+    {"transport", SY_TRANSPORT_ABI, sizeof no_transport, &no_transport},
+    {"bootstrap", SY_BOOTSTRAP_ABI, sizeof no_bootstrap, &no_bootstrap},
+    {"device", SY_DEVICE_ABI, sizeof no_device, &no_device},
+};
 
 static const char *info_gather_library_file(void)
 {
@@ -32,10 +43,8 @@ static const char *info_gather_library_file(void)
 static int info_gather_open_plugin(int kind, const char *name, struct sy_plugin *plugin,
                                    struct sy_error *err)
 {
-    return kind == TRANSPORT ? sy_plugin_open(kinds[kind], name, SY_TRANSPORT_ABI,
-                                              sizeof no_transport, &no_transport, plugin, err)
-                             : sy_plugin_open(kinds[kind], name, SY_BOOTSTRAP_ABI,
-                                              sizeof no_bootstrap, &no_bootstrap, plugin, err);
+    return sy_plugin_open(kinds[kind].name, name, kinds[kind].abi, kinds[kind].size,
+                          kinds[kind].table, plugin, err);
 }
 
 /* Adds the options of a plugin, and of its instances that SHMEM_TRANSPORTS names. */
@@ -61,7 +70,7 @@ static void info_gather_add_plugin(struct info *info, int kind, const struct sy_
 {
     struct info_plugin *p = &info->plugin[info->plugins++];
 
-    *p = (struct info_plugin){.kind = kinds[kind], .name = found->name, .path = found->path};
+    *p = (struct info_plugin){.kind = kinds[kind].name, .name = found->name, .path = found->path};
     if (info_gather_open_plugin(kind, found->name, &p->open, &p->reason))
         return;
     p->loaded = true;
@@ -74,6 +83,12 @@ static void info_gather_add_plugin(struct info *info, int kind, const struct sy_
         p->counters = t->counters;
         options = t->options;
         size = t->settings_size;
+    } else if (kind == DEVICE) {
+        const struct sy_device *d = p->open.table;
+        p->device = d;
+        p->counters = d->counters;
+        options = d->options;
+        size = d->settings_size;
     } else {
         const struct sy_bootstrap *b = p->open.table;
         p->priority = b->priority;
@@ -87,12 +102,16 @@ static void info_gather_add_plugin(struct info *info, int kind, const struct sy_
 
 static void info_gather_add_plugins(struct info *info)
 {
-    for (int kind = 0; kind < KINDS; kind++)
-        info->found[kind] = sy_plugins_find(kinds[kind], &info->count[kind]);
-    info->plugin = calloc(info->count[0] + info->count[1] + 1, sizeof *info->plugin);
+    size_t count = 0;
+
+    for (int kind = 0; kind < INFO_KINDS; kind++) {
+        info->found[kind] = sy_plugins_find(kinds[kind].name, &info->count[kind]);
+        count += info->count[kind];
+    }
+    info->plugin = calloc(count + 1, sizeof *info->plugin);
     if (!info->plugin)
         return;
-    for (int kind = 0; kind < KINDS; kind++)
+    for (int kind = 0; kind < INFO_KINDS; kind++)
         for (size_t i = 0; i < info->count[kind]; i++)
             info_gather_add_plugin(info, kind, &info->found[kind][i]);
 }
@@ -163,7 +182,7 @@ void info_free(struct info *info)
         free(info->plugin[i].settings);
     }
     free(info->plugin);
-    for (int kind = 0; kind < KINDS; kind++)
+    for (int kind = 0; kind < INFO_KINDS; kind++)
         sy_plugins_free(info->found[kind], info->count[kind]);
     free(info->places);
 }

@@ -42,9 +42,9 @@ static json_t *info_json_plugins(const struct info *info)
         const struct info_plugin *p = &info->plugin[i];
         json_t *object = json_pack("{s:s, s:s, s:s, s:b}", "kind", p->kind, "name", p->name, "path",
                                    p->path, "loaded", p->loaded);
-        if (p->loaded)
+        if (p->loaded && !p->device)
             json_object_set_new(object, "priority", json_integer(p->priority));
-        else
+        else if (!p->loaded)
             json_object_set_new(object, "refused", json_string(p->reason.text));
         if (p->protection)
             json_object_set_new(object, "protection", info_json_words(p->protection, "\n"));

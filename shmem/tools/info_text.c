@@ -65,7 +65,9 @@ static void info_text_print_plugins(const struct info *info)
     for (size_t i = 0; i < info->plugins; i++) {
         const struct info_plugin *p = &info->plugin[i];
         printf("  %-10s %-12s ", p->kind, p->name);
-        if (p->loaded)
+        if (p->device)
+            printf("%-14s %s\n", "", p->path);
+        else if (p->loaded)
             printf("priority %-5ld %s\n", p->priority, p->path);
         else
             printf("refused: %s\n", p->reason.text);

@@ -4,6 +4,7 @@ bin_PROGRAMS += bin/oshinfo
 bin_oshinfo_SOURCES = $(util_sources) shmem/core/start/builtin.c shmem/core/start/config.c shmem/core/start/config.h \
 	shmem/core/route/route_rule.c shmem/core/route/route_rule.h \
 	shmem/tools/info.h \
+	shmem/tools/info_devices.c \
 	shmem/tools/info_gather.c \
 	shmem/tools/info_json.c \
 	shmem/tools/info_markdown.c \

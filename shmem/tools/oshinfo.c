@@ -12,16 +12,18 @@
 #include "tools/info.h"
 #include "util/secure.h"
 
-enum mode { TEXT, JSON, MARKDOWN, SCHEMA, CHECK, ROUTES };
+enum mode { TEXT, JSON, MARKDOWN, SCHEMA, CHECK, ROUTES, DEVICES };
 
 static const char usage[] =
-    "usage: oshinfo [--json | --markdown | --schema | --routes | --check-config FILE]\n"
+    "usage: oshinfo [--json | --markdown | --schema | --routes | --devices |\n"
+    "                --check-config FILE]\n"
     "  (nothing)            version, plugins, and every option with its value and where it is set\n"
     "  --json               the same for programs\n"
     "  --markdown           the options as a page of documentation, without values\n"
     "  --schema             a JSON schema of configuration files, for editors\n"
     "  --routes             which transport each pair of PEs uses and why; run it as a job, as in\n"
     "                       oshrun -n 4 oshinfo --routes\n"
+    "  --devices            the devices of memory spaces that this machine has\n"
     "  --check-config FILE  whether a configuration file has only known keys and valid values\n"
     "  --help, --version\n"
     "Exit status: 0; 1 when something is wrong with the configuration; 2 for a wrong command "
@@ -67,6 +69,8 @@ static int oshinfo_run(enum mode mode, const char *file)
         fprintf(stderr, "oshinfo: the listing could not be written\n");
         status = 1;
     }
+    if (mode == DEVICES)
+        info_print_devices(&info);
     if (mode == MARKDOWN && info.options)
         info_print_markdown(&info);
     if (*info.problem.text) {
@@ -103,6 +107,7 @@ int main(int argc, char **argv)
                                           {"markdown", no_argument, NULL, MARKDOWN},
                                           {"schema", no_argument, NULL, SCHEMA},
                                           {"routes", no_argument, NULL, ROUTES},
+                                          {"devices", no_argument, NULL, DEVICES},
                                           {"check-config", required_argument, NULL, CHECK},
                                           {"help", no_argument, NULL, 'h'},
                                           {"version", no_argument, NULL, 'v'},
