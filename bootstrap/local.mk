@@ -121,10 +121,10 @@ slurm_sources = \
 	bootstrap/slurm/handout.c bootstrap/slurm/handout.h \
 	bootstrap/slurm/nodes.c bootstrap/slurm/nodes.h
 env_sources = bootstrap/env/env.c
-mpi_library_sources = bootstrap/mpi/library.c bootstrap/mpi/library.h
+mpi_library_sources = bootstrap/mpi/library.c bootstrap/mpi/library.h bootstrap/mpi/world.h
 
 if HAVE_LIBCRYPTO
-noinst_LTLIBRARIES += bootstrap/control/tree/libtree.la
+noinst_LTLIBRARIES += bootstrap/control/tree/libtree.la bootstrap/mpi/liblibrary.la
 pkglib_LTLIBRARIES += \
 	bootstrap/pmi/shmem_bootstrap_pmi.la \
 	bootstrap/pmix/shmem_bootstrap_pmix.la \
@@ -135,10 +135,10 @@ bootstrap_control_tree_libtree_la_SOURCES = $(tree_sources) $(control_sources) $
 bootstrap_control_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LDFLAGS = $(bootstrap_ldflags)
-bootstrap_pmi_shmem_bootstrap_pmi_la_LIBADD = bootstrap/control/tree/libtree.la
+bootstrap_pmi_shmem_bootstrap_pmi_la_LIBADD = bootstrap/control/tree/libtree.la bootstrap/mpi/liblibrary.la
 bootstrap_pmix_shmem_bootstrap_pmix_la_SOURCES = $(pmix_sources)
 bootstrap_pmix_shmem_bootstrap_pmix_la_LDFLAGS = $(bootstrap_ldflags)
-bootstrap_pmix_shmem_bootstrap_pmix_la_LIBADD = bootstrap/control/tree/libtree.la
+bootstrap_pmix_shmem_bootstrap_pmix_la_LIBADD = bootstrap/control/tree/libtree.la bootstrap/mpi/liblibrary.la
 bootstrap_slurm_shmem_bootstrap_slurm_la_SOURCES = $(slurm_sources) shmem/util/parse.c
 bootstrap_slurm_shmem_bootstrap_slurm_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_slurm_shmem_bootstrap_slurm_la_LIBADD = bootstrap/control/tree/libtree.la
@@ -148,7 +148,6 @@ bootstrap_env_shmem_bootstrap_env_la_LIBADD = bootstrap/control/tree/libtree.la
 
 # The bootstrap mpi, and what it has of each MPI; library.c, which finds the MPI, serves the transport too.
 if HAVE_MPI
-noinst_LTLIBRARIES += bootstrap/mpi/liblibrary.la
 pkglib_LTLIBRARIES += bootstrap/mpi/shmem_bootstrap_mpi.la
 endif
 if HAVE_MPI_MPICH
@@ -184,6 +183,6 @@ bootstrap_builtin_sources = \
 	bootstrap/oshrun/oshrun.c $(control_sources) bootstrap/single/single.c
 bootstrap_builtins = X(bootstrap, single) X(bootstrap, oshrun)
 if HAVE_LIBCRYPTO
-bootstrap_builtin_sources += $(auth_sources) $(net_sources) $(tree_sources) $(pmi_sources) $(slurm_sources) $(env_sources)
+bootstrap_builtin_sources += $(auth_sources) $(net_sources) $(tree_sources) $(mpi_library_sources) $(pmi_sources) $(slurm_sources) $(env_sources)
 bootstrap_builtins += X(bootstrap, pmi) X(bootstrap, slurm) X(bootstrap, env)
 endif

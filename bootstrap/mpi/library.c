@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bootstrap/mpi/library.h"
+#include "bootstrap/mpi/world.h"
 #include "util/bits.h"
 
 static const char *const families[] = {"mpich", "openmpi", "abi"};
@@ -229,4 +230,35 @@ int sy_mpi_check_size(const char *version, int size, struct sy_error *err)
                  "of this MPI, or with oshrun -n %ld",
                  name, wanted, wanted, mpi, wanted);
     return -EPROTO;
+}
+
+static int library_check_world(const struct mpi_world_calls *calls, int npes, struct sy_error *err)
+{
+    int size = calls->world_size();
+    char text[60];
+
+    if (calls->spawned())
+        return library_fail(err, ECHILD, MPI_WORLD_SPAWNED "%s", "");
+    int rc = sy_mpi_check_size(calls->version(), size, err);
+    if (rc || size == npes || size < 1)
+        return rc;
+    snprintf(text, sizeof text, "%d, and this is one of %d PEs", size, npes);
+    return library_fail(err, EPROTO,
+                        "MPI's job has size %s: MPI and the launcher do not belong together; start "
+                        "the program with the mpiexec of its MPI",
+                        text);
+}
+
+int sy_mpi_check_job(int npes, struct sy_error *err)
+{
+    struct mpi_library library;
+    void *handle, *found;
+
+    if (sy_mpi_find(MPI_WORLD_MODULE, &library, NULL) != 0 || !library.initialized ||
+        library.finalized ||
+        sy_mpi_load(&library, MPI_WORLD_MODULE, MPI_WORLD_SYMBOL, &handle, &found, NULL) != 0)
+        return 0;
+    int rc = library_check_world(found, npes, err);
+    dlclose(handle);
+    return rc;
 }

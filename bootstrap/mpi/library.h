@@ -40,4 +40,9 @@ void sy_mpi_name(const char *version, char *name, size_t room);
  * MPI of another launcher makes N jobs of one. `version`: of MPI_Get_library_version. */
 int sy_mpi_check_size(const char *version, int size, struct sy_error *err);
 
+/* What every bootstrap that joins an MPI's launcher asks at the end, with the PEs that it has
+ * found: where MPI is initialised, this process has to be one of as many in it (-EPROTO), and none
+ * that MPI_Comm_spawn has started (-ECHILD). 0 also where nothing can be known. */
+int sy_mpi_check_job(int npes, struct sy_error *err);
+
 #endif

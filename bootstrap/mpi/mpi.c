@@ -155,10 +155,7 @@ static int mpi_find_rank(struct mpi *mpi, struct sy_error *err)
         return host->fail(err, ECONNRESET,
                           "MPI_Finalize has been called; call shmem_init before it");
     if (rc == -ECHILD)
-        return host->fail(
-            err, ECHILD,
-            "this process was started by MPI_Comm_spawn: such processes are no PEs of "
-            "the job that started them, and use MPI alone");
+        return host->fail(err, ECHILD, MPI_WORLD_SPAWNED);
     if (rc == 0)
         rc = sy_mpi_check_size(mpi->calls->version(), npes, err);
     if (rc == 0 && pe == 0 && mpi->library.in_process && !mpi->library.initialized &&

@@ -212,6 +212,7 @@ const struct mpi_world_calls shmem_mpi_bootstrap_1 = {
     .size = sizeof(struct mpi_world_calls),
     .sessions = MPI_VERSION >= 4,
     .world_size = world_size,
+    .spawned = world_is_spawned,
     .version = world_version,
     .join = world_join,
     .same = world_same,

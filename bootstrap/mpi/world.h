@@ -14,6 +14,11 @@
 #define MPI_WORLD_MODULE "mpi_bootstrap"
 #define MPI_WORLD_SYMBOL "shmem_mpi_bootstrap_1"
 
+#define MPI_WORLD_SPAWNED                                                                          \
+    "this process was started by MPI_Comm_spawn: such processes are no PEs of the job that "       \
+    "started "                                                                                     \
+    "them, and use MPI alone"
+
 struct mpi_world; /* an instance */
 
 struct mpi_world_calls {
@@ -21,6 +26,8 @@ struct mpi_world_calls {
     bool sessions; /* join leaves MPI_Init to the program */
     /* Processes in MPI_COMM_WORLD; 0 where MPI is not initialised or finalised already. */
     int (*world_size)(void);
+    /* Whether MPI_Comm_spawn has started this process; MPI is initialised. */
+    bool (*spawned)(void);
     /* The text of MPI_Get_library_version. */
     const char *(*version)(void);
     /* Finds out which process this is. Collective where MPI has sessions. -ECONNRESET: MPI_Finalize

@@ -11,6 +11,7 @@
 
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/control/tree/tree.h"
+#include "bootstrap/mpi/library.h"
 #include "util/clock.h"
 
 static const char KEY[] = "switchyard-root";
@@ -122,6 +123,9 @@ static int pmi_join(struct pmi *pmi, int version, struct sy_job *job, struct sy_
                                         .find_root = pmi_find_root,
                                         .root_name = "the address that PMI has brought",
                                         .root_listens = true};
+    rc = sy_mpi_check_job(pmi->user.rank.npes, err);
+    if (rc)
+        return rc;
     rc = pmi_exchange(pmi, limit, err);
     memcpy(pmi->user.rank.secret, pmi->contact.secret, TREE_SECRET);
     explicit_bzero(pmi->contact.secret, TREE_SECRET);

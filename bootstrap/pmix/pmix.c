@@ -11,6 +11,7 @@
 
 #include "bootstrap/pmix/library.h"
 #include "bootstrap/control/tree/tree.h"
+#include "bootstrap/mpi/library.h"
 
 static const char KEY[] = "switchyard.root";
 
@@ -299,6 +300,9 @@ static int pmix_join(struct pmix *pmix, struct sy_job *job, struct sy_error *err
                                          .root_name = "the address that PMIx has brought",
                                          .root_listens = true,
                                          .host_of = pmix_host_of};
+    rc = sy_mpi_check_job(pmix->user.rank.npes, err);
+    if (rc)
+        return rc;
     rc = pmix->user.rank.pe == 0 ? pmix_publish(pmix, err) : pmix_fetch(pmix, limit, err);
     memcpy(pmix->user.rank.secret, pmix->contact.secret, TREE_SECRET);
     explicit_bzero(pmix->contact.secret, TREE_SECRET);
