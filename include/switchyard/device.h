@@ -98,10 +98,6 @@ struct sy_device {
     int (*copy)(void *self, void *pool, enum sy_device_way way, uint64_t offset, void *local,
                 size_t length, struct sy_error *err);
 
-    /* The same from one offset to another; they do not overlap. NULL: by two copies. */
-    int (*copy_within)(void *self, void *pool, uint64_t to, uint64_t from, size_t length,
-                       struct sy_error *err);
-
     /* SY_POOL_AMO: as host->amo, on the word at `offset`, atomic towards kernels too. */
     int (*amo)(void *self, void *pool, enum sy_amo_op op, uint64_t offset, size_t width,
                uint64_t operand, uint64_t compare, uint64_t *result, struct sy_error *err);

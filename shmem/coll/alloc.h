@@ -20,8 +20,8 @@ struct sy_arena {
     struct sy_heap *heap;
     struct sy_team *team;
     const char *larger; /* what to do when it is full, for a message */
-    void (*clear)(const struct sy_arena *arena, void *block, size_t length);
-    void (*copy)(const struct sy_arena *arena, void *to, const void *from, size_t length);
+    void (*clear)(void *block, size_t length);
+    void (*copy)(void *to, const void *from, size_t length);
 };
 
 /* The call, as a structure that sy_agree hashes whole. */
@@ -49,7 +49,7 @@ SY_INLINE void *sy_alloc(const struct sy_arena *arena, const struct sy_call *cal
         return NULL;
     void *block = sy_heap_alloc(arena->heap, call->bytes, alignment);
     if (block && clear && arena->clear)
-        arena->clear(arena, block, clear);
+        arena->clear(block, clear);
     else if (block && clear)
         memset(block, 0, clear);
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
@@ -79,7 +79,7 @@ SY_INLINE void *sy_alloc_move(const struct sy_arena *arena, const struct sy_call
     void *block = sy_heap_alloc(arena->heap, size, SY_ALLOC_ANY);
 
     if (block && arena->copy)
-        arena->copy(arena, block, old, keep);
+        arena->copy(block, old, keep);
     else if (block)
         memcpy(block, old, keep);
     if (sy_agree(arena->team, call, block != NULL)) {

@@ -209,41 +209,21 @@ static size_t create_length(const struct creation *c)
     return (size_t)least;
 }
 
-/* ---- memory of a device, which CPUs cannot store to ---- */
+/* ---- memory of a device, which CPUs cannot store to: puts to this PE itself copy ---- */
 
-static void create_copy(const struct sy_space *space, enum sy_device_way way, uint64_t offset,
-                        void *local, size_t length)
+static void create_clear(void *block, size_t length)
 {
-    sy_staged_copy(space->window, way == SY_DEVICE_IN, offset, local, length);
-}
-
-static struct sy_space *create_space_of(const struct sy_arena *arena)
-{
-    return (struct sy_space *)((char *)arena - offsetof(struct sy_space, arena));
-}
-
-static void create_clear(const struct sy_arena *arena, void *block, size_t length)
-{
-    static char zeros[65536];
-    uint64_t offset = (uint64_t)((char *)block - arena->heap->base);
-
-    for (size_t part; length; length -= part, offset += part) {
-        part = length < sizeof zeros ? length : sizeof zeros;
-        create_copy(create_space_of(arena), SY_DEVICE_IN, offset, zeros, part);
-    }
-}
-
-static void create_move(const struct sy_arena *arena, void *to, const void *from, size_t length)
-{
-    char piece[65536];
-    uint64_t there = (uint64_t)((char *)to - arena->heap->base),
-             here = (uint64_t)((const char *)from - arena->heap->base);
+    static const char zeros[65536];
 
     for (size_t done = 0, part; done < length; done += part) {
-        part = length - done < sizeof piece ? length - done : sizeof piece;
-        create_copy(create_space_of(arena), SY_DEVICE_OUT, here + done, piece, part);
-        create_copy(create_space_of(arena), SY_DEVICE_IN, there + done, piece, part);
+        part = length - done < sizeof zeros ? length - done : sizeof zeros;
+        sy_put(SHMEM_CTX_DEFAULT, (char *)block + done, zeros, part, sy_world.pe, SY_BLOCKING);
     }
+}
+
+static void create_move(void *to, const void *from, size_t length)
+{
+    sy_put(SHMEM_CTX_DEFAULT, to, from, length, sy_world.pe, SY_BLOCKING);
 }
 
 /* ---- second and third: the region ---- */

@@ -6,7 +6,7 @@
 
 /* A device that is open. */
 struct sy_device_instance {
-    const struct sy_device *table; /* complete but for copy_within */
+    const struct sy_device *table; /* complete */
     void *self;
 };
 

@@ -194,6 +194,27 @@ static void heap_too(long *word)
     shmem_barrier_all();
 }
 
+/* Blocks that are cleared, where something was, and that move as they grow. */
+static void blocks(void)
+{
+    static long from[COUNT], zeros[COUNT];
+    long *a = shmemx_space_malloc(space, sizeof from);
+
+    fill(from, COUNT, 9);
+    shmem_long_put(a, from, COUNT, me);
+    shmemx_space_free(space, a);
+    long *b = shmemx_space_calloc(space, COUNT, sizeof *b);
+    shmem_long_get(from, b, COUNT, me);
+    CHECK(b == a && !memcmp(from, zeros, sizeof from));
+    fill(from, COUNT, 10);
+    shmem_long_put(b, from, COUNT, me);
+    long *fence = shmemx_space_malloc(space, sizeof *fence);
+    long *c = shmemx_space_realloc(space, b, 100 * sizeof from);
+    CHECK(c && c != b && has(c, COUNT, 10));
+    shmemx_space_free(space, c);
+    shmemx_space_free(space, fence);
+}
+
 static void misuse(const char *what, long *a)
 {
     if (!strcmp(what, "load"))
@@ -236,6 +257,7 @@ int main(int argc, char **argv)
         collectives(a, b, 50000);
         heap_too(word);
         shmemx_space_free(space, b);
+        blocks();
         shmem_team_destroy(team);
         CHECK(!shmemx_space_destroy(space));
         heap_too(word);

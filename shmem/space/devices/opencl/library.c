@@ -35,7 +35,6 @@ static const struct {
     FUNCTION(ReleaseMemObject),
     FUNCTION(EnqueueReadBuffer),
     FUNCTION(EnqueueWriteBuffer),
-    FUNCTION(EnqueueCopyBuffer),
     FUNCTION(EnqueueFillBuffer),
     SVM_FUNCTION(SVMAlloc),
     SVM_FUNCTION(SVMFree),

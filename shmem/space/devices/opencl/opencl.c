@@ -250,19 +250,6 @@ static int opencl_copy(void *self, void *made, enum sy_device_way way, uint64_t 
     return status ? opencl_fail(opencl, err, EIO, "a copy", status) : 0;
 }
 
-static int opencl_copy_within(void *self, void *made, uint64_t to, uint64_t from, size_t length,
-                              struct sy_error *err)
-{
-    struct opencl *opencl = self;
-    const struct opencl_pool *pool = made;
-    int status = opencl->cl.EnqueueCopyBuffer(pool->queue, pool->buffer, pool->buffer, from, to,
-                                              length, 0, NULL, NULL);
-
-    if (!status)
-        status = opencl->cl.Finish(pool->queue);
-    return status ? opencl_fail(opencl, err, EIO, "a copy", status) : 0;
-}
-
 static int opencl_write_handle(void *self, void *made, void *buffer, size_t room)
 {
     const struct opencl_pool *pool = made;
@@ -285,6 +272,5 @@ SY_DEVICE_PLUGIN(opencl) = {
     .pool_create = opencl_pool_create,
     .pool_destroy = opencl_pool_destroy,
     .copy = opencl_copy,
-    .copy_within = opencl_copy_within,
     .handle = opencl_write_handle,
 };

@@ -52,8 +52,6 @@ struct opencl_library {
                              const cl_object *, cl_object *);
     int (*EnqueueWriteBuffer)(cl_object, cl_object, unsigned, size_t, size_t, const void *,
                               unsigned, const cl_object *, cl_object *);
-    int (*EnqueueCopyBuffer)(cl_object, cl_object, cl_object, size_t, size_t, size_t, unsigned,
-                             const cl_object *, cl_object *);
     int (*EnqueueFillBuffer)(cl_object, cl_object, const void *, size_t, size_t, size_t, unsigned,
                              const cl_object *, cl_object *);
     void *(*SVMAlloc)(cl_object, uint64_t, size_t, unsigned); /* NULL before OpenCL 2.0 */
