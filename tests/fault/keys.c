@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -31,8 +32,9 @@ static int search(int fd, unsigned long from, unsigned long to)
         ssize_t got = pread(fd, piece, wanted, (off_t)from);
         if (got < SHIM_KEY)
             return places;
-        for (size_t i = 0; i + SHIM_KEY <= (size_t)got; i++)
-            places += is_key(piece + i);
+        const unsigned char *at = piece, *end = piece + got - SHIM_KEY + 1;
+        for (; (at = memchr(at, SHIM_KEY_FIRST, (size_t)(end - at))); at++)
+            places += is_key(at);
         from += (size_t)got - SHIM_KEY + 1;
     }
     return places;
