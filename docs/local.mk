@@ -90,6 +90,8 @@ man_pages = \
 	docs/man/man3/shmemx_space_opencl_buffer.3 \
 	docs/man/man3/shmemx_space_sync.3 \
 	docs/man/man3/shmemx_stream_create.3 \
+	docs/man/man3/shmemx_team_from_comm.3 \
+	docs/man/man3/shmemx_team_from_group.3 \
 	docs/man/man3/shmemx_wait_until_on_stream.3 \
 	docs/man/man3/start_pes.3 \
 	docs/man/man7/openshmem.7

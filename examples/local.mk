@@ -23,6 +23,7 @@ dist_examples_DATA = \
 	examples/hello.c \
 	examples/ring.c \
 	examples/heat.c \
+	examples/mpi_ranks.c \
 	examples/wordcount.c \
 	examples/random_access.c
 

@@ -1,5 +1,5 @@
 # Installed headers: the API of the specification, extensions, and the plugin ABI.
-include_HEADERS = include/shmem.h include/shmemx.h include/pshmem.h include/pshmemx.h
+include_HEADERS = include/shmem.h include/shmemx.h include/shmemx_mpi.h include/pshmem.h include/pshmemx.h
 mppincludedir = $(includedir)/mpp
 mppinclude_HEADERS = include/mpp/shmem.h include/mpp/shmemx.h
 shmemincludedir = $(includedir)/shmem
@@ -26,6 +26,7 @@ shmeminclude_HEADERS = \
 shmemxincludedir = $(includedir)/shmemx
 shmemxinclude_HEADERS = \
 	include/shmemx/chapters.h \
+	include/shmemx/groups.h \
 	include/shmemx/opencl.h \
 	include/shmemx/proposed.h \
 	include/shmemx/space_types.h \

@@ -1,6 +1,7 @@
-/* Extensions to OpenSHMEM: memory spaces (docs/spaces.md) and
- * streams (docs/streams.md). Names in this header and in shmemx/ begin
- * with shmemx_ or SHMEMX_. */
+/* Extensions to OpenSHMEM: memory spaces (docs/spaces.md), streams
+ * (docs/streams.md), teams of other libraries' groups. Names in this
+ * header and in shmemx/ begin with shmemx_ or SHMEMX_. What needs MPI is
+ * in shmemx_mpi.h (docs/mpi.md). */
 #ifndef SY_SHMEMX_H
 #define SY_SHMEMX_H
 

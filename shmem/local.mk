@@ -120,7 +120,7 @@ coll_sources = \
 	shmem/coll/reduce_named.c \
 	shmem/coll/scan.c shmem/coll/scan.h shmem/coll/scan_nodes.c shmem/coll/staged.c shmem/coll/staged.h \
 	shmem/coll/sync.h \
-	shmem/coll/team.c shmem/coll/team.h
+	shmem/coll/team.c shmem/coll/team.h shmem/coll/team_group.c
 
 stream_sources = \
 	shmem/stream/lane.c shmem/stream/lane.h \
@@ -141,6 +141,7 @@ api_sources = \
 	shmem/api/amo.c \
 	shmem/api/collectives.c \
 	shmem/api/contexts.c \
+	shmem/api/groups.c \
 	shmem/api/handles.c \
 	shmem/api/teams.c \
 	shmem/api/signals.c \

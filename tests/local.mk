@@ -34,7 +34,7 @@ lint_tests = \
 	tests/lint/budgets.test
 dist_check_SCRIPTS += $(lint_tests)
 TESTS += $(lint_tests)
-EXTRA_DIST += tests/lint/api.txt tests/lint/api_x.txt tests/lint/macros.txt tests/lint/functions.awk tests/lint/shape.awk tests/lint/ceilings.txt
+EXTRA_DIST += tests/lint/api.txt tests/lint/api_x.txt tests/lint/api_mpi.txt tests/lint/macros.txt tests/lint/functions.awk tests/lint/shape.awk tests/lint/ceilings.txt
 
 # Every typed routine, expanded from the tables of types; each program is run with several numbers of PEs.
 check_PROGRAMS += \

@@ -12,6 +12,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
+#include "groups.h"
 #include "opencl.h"
 #include "spaces.h"
 #include "streams.h"

@@ -13,6 +13,7 @@
 
 static const char *const names[] = {
     [SY_COLL_SYNC] = "sync",
+    [SY_COLL_GATHER] = "gather",
     [SY_COLL_BROADCAST] = "broadcast",
     [SY_COLL_COLLECT] = "collect",
     [SY_COLL_FCOLLECT] = "fcollect",

@@ -8,6 +8,7 @@
 
 enum sy_coll_routine {
     SY_COLL_SYNC = 1,
+    SY_COLL_GATHER,
     SY_COLL_BROADCAST,
     SY_COLL_COLLECT,
     SY_COLL_FCOLLECT,

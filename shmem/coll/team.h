@@ -29,6 +29,22 @@ struct sy_agreement sy_agreement_of_team(struct sy_team *team);
 int sy_team_create_list(const struct sy_agreement *agreement, const int *pe, int size,
                         int num_contexts, unsigned origin, struct sy_team **made);
 
+/* Processes that another library has brought together, in its order. allgather brings `length`
+ * bytes of each to all, in that order, and returns 0. */
+struct sy_processes {
+    int size;
+    int (*allgather)(void *arg, const void *mine, void *all, size_t length);
+    void *arg;
+};
+
+/* Makes a team of them, in their order; each of them calls, whether it is a PE or not. Returns the
+ * same on all: 0; -EINVAL, where one of them is no PE of this job, and the first says so; -EIO
+ * where allgather has failed; or as sy_team_create. */
+int sy_team_from_group(const struct sy_processes *of, struct sy_team **made);
+
+/* Brings `length` bytes of each member to all, in their order. */
+void sy_team_gather(struct sy_team *team, const void *mine, void *all, size_t length);
+
 /* Ends a team and its contexts. */
 void sy_team_destroy(struct sy_team *team);
 

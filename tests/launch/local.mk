@@ -50,6 +50,7 @@ EXTRA_DIST += $(launch_tests) tests/launch/cluster.sh tests/launch/lib.sh
 
 # Other launchers, each with what of it is installed.
 starts_tests = \
+	tests/launch/comms.test \
 	tests/launch/env.test \
 	tests/launch/hybrid.test \
 	tests/launch/mpi.test \
@@ -57,7 +58,7 @@ starts_tests = \
 	tests/launch/mpirun.test \
 	tests/launch/slurm.test
 TESTS += $(starts_tests)
-EXTRA_DIST += $(starts_tests) tests/launch/starts.sh tests/launch/hybrid.c
+EXTRA_DIST += $(starts_tests) tests/launch/starts.sh tests/launch/comms.c tests/launch/hybrid.c tests/launch/levels.c
 
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_start

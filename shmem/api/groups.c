@@ -1,0 +1,33 @@
+/* Teams and the groups of other libraries (shmemx.h): thunks over coll/team.h. */
+#include <errno.h>
+
+#include "api/alias.h"
+#include "coll/team.h"
+#include "core/start/world.h"
+
+int pshmemx_team_from_group(int size,
+                            int (*allgather)(void *arg, const void *mine, void *all, size_t length),
+                            void *arg, shmem_team_t *team)
+{
+    const struct sy_processes of = {size, allgather, arg};
+    struct sy_team *made;
+
+    /* A process that is no PE takes part, so that the others learn it. */
+    *team = SHMEM_TEAM_INVALID;
+    if (size < 1)
+        return -EINVAL;
+    int rc = sy_team_from_group(&of, &made);
+    *team = made ? sy_team_handle(made) : SHMEM_TEAM_INVALID;
+    return rc;
+}
+SY_ALIAS(shmemx_team_from_group);
+
+int pshmemx_team_gather(shmem_team_t team, const void *mine, void *all, size_t length)
+{
+    sy_world_need("shmemx_team_gather");
+    if (team == SHMEM_TEAM_INVALID)
+        return -EINVAL;
+    sy_team_gather(sy_team_of(team), mine, all, length);
+    return 0;
+}
+SY_ALIAS(shmemx_team_gather);
