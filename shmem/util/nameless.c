@@ -42,16 +42,13 @@ static int nameless_make(const char *directory)
     return fd;
 }
 
-static int nameless_no_room(const char *directory, int fd, uint64_t length, int code,
-                            struct sy_error *err)
+/* What the disk has for this file; asked before blocks are set aside, which a disk that is too
+ * small would be full of until the call gives up. */
+static uint64_t nameless_room(int fd)
 {
-    struct statvfs room = {.f_frsize = 0};
+    struct statvfs room;
 
-    fstatvfs(fd, &room);
-    return sy_fail(err, code, "a file of %llu bytes in %.200s: %s%s (%llu MB are free there)",
-                   (unsigned long long)length, directory, strerror(code),
-                   code == EFBIG ? "; raise the limit of file sizes (ulimit -f)" : "",
-                   (unsigned long long)room.f_bavail * room.f_frsize >> 20);
+    return fstatvfs(fd, &room) ? UINT64_MAX : (uint64_t)room.f_bavail * room.f_frsize;
 }
 
 int sy_nameless_open(const char *directory, uint64_t length, bool *reserved, struct sy_error *err)
@@ -60,13 +57,18 @@ int sy_nameless_open(const char *directory, uint64_t length, bool *reserved, str
 
     if (fd < 0)
         return sy_fail(err, -fd, "a file in the directory %.200s: %s", directory, strerror(-fd));
+    uint64_t room = nameless_room(fd);
     int rc = sy_file_set_length(fd, length);
+    if (!rc && room < length)
+        rc = -ENOSPC;
     if (!rc && fallocate(fd, 0, 0, (off_t)length))
         rc = -errno;
     *reserved = !rc;
     if (!rc || rc == -EOPNOTSUPP || rc == -ENOSYS)
         return fd;
-    rc = nameless_no_room(directory, fd, length, -rc, err);
     close(fd);
-    return rc;
+    return sy_fail(err, -rc, "a file of %llu bytes in %.200s: %s%s (%llu MB are free there)",
+                   (unsigned long long)length, directory, strerror(-rc),
+                   rc == -EFBIG ? "; raise the limit of file sizes (ulimit -f)" : "",
+                   (unsigned long long)room >> 20);
 }

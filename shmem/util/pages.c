@@ -76,14 +76,21 @@ static const char *pages_name_nodes(unsigned long nodes, char *text, size_t room
     return text;
 }
 
-/* The huge pages of a size that nobody has, or -1: the kernel has no such size. */
-static long pages_free(int shift)
+static long pages_count(int shift, const char *which)
 {
     char path[96];
 
-    snprintf(path, sizeof path, "/sys/kernel/mm/hugepages/hugepages-%llukB/free_hugepages",
-             1ull << (shift - 10));
+    snprintf(path, sizeof path, "/sys/kernel/mm/hugepages/hugepages-%llukB/%s_hugepages",
+             1ull << (shift - 10), which);
     return sy_file_number(path, -1);
+}
+
+/* The huge pages of a size that nobody has or has set aside, or -1: the kernel has no such size. */
+static long pages_free(int shift)
+{
+    long all = pages_count(shift, "free"), taken = pages_count(shift, "resv");
+
+    return all > 0 && taken > 0 ? all - taken : all;
 }
 
 /* The word in brackets of a file such as .../shmem_enabled; "" without. */
@@ -153,14 +160,13 @@ static int pages_make_file(const char *name, size_t length, int shift)
     return rc ? rc : fd;
 }
 
-/* Maps the file at `at`, or on a boundary of `unit`; MAP_FAILED with errno. */
-static char *pages_map(int fd, size_t length, size_t unit, int flags, char *at)
+char *sy_pages_map(int fd, uint64_t offset, size_t length, size_t unit, int flags, char *at)
 {
     int prot = PROT_READ | PROT_WRITE;
 
     flags |= MAP_SHARED;
     if (at) {
-        char *map = mmap(at, length, prot, flags | MAP_FIXED_NOREPLACE, fd, 0);
+        char *map = mmap(at, length, prot, flags | MAP_FIXED_NOREPLACE, fd, (off_t)offset);
         if (map == at)
             return map;
         if (map != MAP_FAILED) /* a kernel that takes the address as a hint only */
@@ -172,7 +178,7 @@ static char *pages_map(int fd, size_t length, size_t unit, int flags, char *at)
     if (room == MAP_FAILED)
         return room;
     char *start = (char *)sy_round_up((uintptr_t)room, unit);
-    char *map = mmap(start, length, prot, flags | MAP_FIXED, fd, 0);
+    char *map = mmap(start, length, prot, flags | MAP_FIXED, fd, (off_t)offset);
     if (map == MAP_FAILED) {
         int code = errno;
         munmap(room, length + unit);
@@ -197,7 +203,7 @@ static int pages_open_huge(const char *name, int shift, char *at, struct sy_page
     int fd = pages_make_file(name, pages->length, shift);
     if (fd < 0)
         return fd;
-    char *map = pages_map(fd, pages->length, unit, 0, at);
+    char *map = sy_pages_map(fd, 0, pages->length, unit, 0, at);
     if (map == MAP_FAILED) {
         int code = errno;
         close(fd);
@@ -320,7 +326,7 @@ static int pages_open_small(const char *name, const struct sy_pages_wish *wish, 
                        strerror(-pages->fd),
                        pages->fd == -EFBIG ? "; raise the limit of file sizes (ulimit -f)"
                                            : sy_denied_hint(pages->fd));
-    pages->base = pages_map(pages->fd, pages->length, unit, MAP_NORESERVE, at);
+    pages->base = sy_pages_map(pages->fd, 0, pages->length, unit, MAP_NORESERVE, at);
     if (pages->base == MAP_FAILED) {
         int code = errno;
         close(pages->fd);

@@ -33,6 +33,10 @@ int sy_pages_open(const char *name, const struct sy_pages_wish *wish, char *at,
                   struct sy_pages *pages, struct sy_error *err);
 void sy_pages_close(struct sy_pages *pages);
 
+/* Maps `length` bytes at `offset` of a file, shared: at `at` where that is not NULL and free, else
+ * on a boundary of `unit`. flags: of mmap, more than MAP_SHARED. MAP_FAILED with errno. */
+char *sy_pages_map(int fd, uint64_t offset, size_t length, size_t unit, int flags, char *at);
+
 /* What the machine has of all this, for people, as snprintf: lines divided by newlines. */
 int sy_pages_describe(char *text, size_t room);
 

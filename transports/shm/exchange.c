@@ -72,14 +72,13 @@ void sy_shm_describe(const struct shm_state *shm, struct shm_holding *mine)
     memset(mine, 0, sizeof *mine);
     r->pe = shm->host->pe;
     r->windows = shm->windows;
-    mine->fd[0] = -1;
+    mine->fd[0] = shm->file;
     for (unsigned i = 0; i < shm->windows; i++) {
         const struct sy_region *w = &shm->region[i].own;
         r->length[i] = w->length;
-        r->offset[i] = w->fd < 0 || !w->length ? -1 : (int64_t)w->fd_offset;
+        r->offset[i] = w->fd < 0 || w->fd != shm->file || !w->length ? -1 : (int64_t)w->fd_offset;
         if (r->offset[i] < 0)
             continue;
-        mine->fd[0] = w->fd;
         if (r->file_length < w->fd_offset + w->length)
             r->file_length = w->fd_offset + w->length;
     }

@@ -1,9 +1,9 @@
 /* Regions: those that are there before the exchange are handed round by it, in one file for each
- * PE. Of those that come later the key says where their file is, by process and descriptor: the PEs
- * of the node open it under /proc, which the kernel grants to who might trace the process, and
- * check that it is that file, and sealed. What is in no file, or not to be mapped, is reached
- * through its owner's mailbox (service.c), of which the key says the same where there was none at
- * the start (late.c). */
+ * PE. Of those that come later, or are in another file, the key says where their file is, by
+ * process and descriptor: the PEs of the node open it under /proc, which the kernel grants to who
+ * might trace the process, and check that it is that file, and sealed. What is in no file, or not
+ * to be mapped, is reached through its owner's mailbox (service.c), of which the key says the same
+ * where there was none at the start (late.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,19 +19,6 @@
 static bool region_is_mappable(const struct shm_state *shm, const struct sy_region *region)
 {
     return region->length && region->fd >= 0 && shm->settings->map;
-}
-
-/* Before the exchange. */
-static int region_attach_early(struct shm_state *shm, unsigned index, struct sy_error *err)
-{
-    if (index >= SHM_WINDOWS)
-        return shm->host->fail(err, E2BIG, "more than %d windows", SHM_WINDOWS);
-    shm->windows = index + 1;
-    shm->region[index].early = true;
-    if (shm->region[index].own.length && !shm->mailbox &&
-        !region_is_mappable(shm, &shm->region[index].own))
-        return sy_shm_service_open(shm, -1, err);
-    return 0;
 }
 
 static int shm_region_write_key(struct shm_state *shm, const struct sy_region *region, void *key,
@@ -51,6 +38,22 @@ static int shm_region_write_key(struct shm_state *shm, const struct sy_region *r
     return sizeof where;
 }
 
+/* Before the exchange. */
+static int region_attach_early(struct shm_state *shm, unsigned index, void *key,
+                               struct sy_error *err)
+{
+    const struct sy_region *region = &shm->region[index].own;
+
+    if (index >= SHM_WINDOWS)
+        return shm->host->fail(err, E2BIG, "more than %d windows", SHM_WINDOWS);
+    shm->windows = index < shm->windows ? shm->windows : index + 1;
+    shm->region[index].early = true;
+    shm->file = shm->file < 0 ? region->fd : shm->file;
+    if (region_is_mappable(shm, region))
+        return region->fd == shm->file ? 0 : shm_region_write_key(shm, region, key, err);
+    return region->length && !shm->mailbox ? sy_shm_service_open(shm, -1, err) : 0;
+}
+
 int sy_shm_region_attach(void *self, unsigned index, const struct sy_region *region, void *key,
                          size_t room, struct sy_error *err)
 {
@@ -64,7 +67,7 @@ int sy_shm_region_attach(void *self, unsigned index, const struct sy_region *reg
     shm->region[index] = (struct shm_region){.own = *region, .attached = true};
     shm->devices += region->kind == SY_REGION_DEVICE;
     if (!shm->peer)
-        return region_attach_early(shm, index, err);
+        return region_attach_early(shm, index, key, err);
     if (region_is_mappable(shm, region))
         return shm_region_write_key(shm, region, key, err);
     if (!region->length || (shm->mailbox && shm->late.bell < 0))
@@ -135,7 +138,7 @@ int sy_shm_region_connect(void *self, unsigned index, const void *keys, size_t s
     struct shm_region *region = &shm->region[index];
 
     sy_regions_attach(&shm->regions, index);
-    if (region->early || !keys)
+    if (!keys)
         return 0;
     region->map = calloc((size_t)shm->node_size, sizeof *region->map);
     if (!region->map)
@@ -186,6 +189,6 @@ int sy_shm_region_of_device(const struct shm_state *shm, const void *address)
 void sy_shm_regions_close(struct shm_state *shm)
 {
     for (unsigned i = 0; i < SY_REGIONS && shm->regions.found; i++)
-        if (shm->region[i].attached && !shm->region[i].early)
+        if (shm->region[i].attached && (!shm->region[i].early || shm->region[i].map))
             sy_shm_region_detach(shm, i);
 }

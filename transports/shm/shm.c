@@ -40,6 +40,7 @@ static int shm_open_plugin(const struct sy_host *host, const struct sy_instance 
     *shm = (struct shm_state){.host = host,
                               .settings = instance->settings,
                               .serving = PTHREAD_MUTEX_INITIALIZER,
+                              .file = -1,
                               .listener = -1,
                               .mailbox_fd = -1,
                               .late.bell = -1,
@@ -125,8 +126,10 @@ static void *shm_pointer(void *self, int pe, unsigned window)
 
     if (!peer || window >= SY_REGIONS || !region->attached)
         return NULL;
+    if (region->map && region->map[peer - shm->peer])
+        return region->map[peer - shm->peer];
     if (!region->early)
-        return region->map ? region->map[peer - shm->peer] : NULL;
+        return NULL;
     if (peer->file >= 0)
         sy_shm_map_late(shm, peer);
     if (!peer->map || window >= peer->record.windows || peer->record.offset[window] < 0 ||

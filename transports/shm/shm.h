@@ -46,8 +46,9 @@ struct shm_settings {
 /* A region that is attached, and where those of the node's PEs are. */
 struct shm_region {
     struct sy_region own;
-    bool attached, early; /* early: handed round by the exchange, so it is in peer->map */
-    char **map;           /* node_size mappings, or NULLs; NULL: none yet, or early */
+    bool attached, early; /* early: it was there before the exchange */
+    char **map; /* node_size mappings by key, or NULLs, those handed round by the exchange;
+                   NULL: none yet */
 };
 
 /* An instance. */
@@ -55,6 +56,7 @@ struct shm_state {
     const struct sy_host *host;
     const struct shm_settings *settings;
     struct shm_region region[SY_REGIONS];
+    int file; /* that the exchange hands round: that of the first region which has one; or -1 */
     _Atomic unsigned devices; /* regions of this PE that are a device's */
     unsigned windows;         /* of them, the first ones, are handed round by the exchange */
     int listener;             /* before connect */

@@ -14,6 +14,9 @@
 #include "util/file.h"
 #include "util/log.h"
 #include "util/memfd.h"
+#include "util/nameless.h"
+#include "util/pages.h"
+#include "util/parse.h"
 
 /* Heap offsets and addresses are aligned to this, the size of a large page. */
 #define HEAP_ALIGNMENT (UINT64_C(2) << 20)
@@ -57,104 +60,153 @@ static int memory_open_control(struct sy_error *err)
         return sy_fail(err, errno, "mapping the library's control window: %s", strerror(errno));
     sy_memory.fd = fd;
     sy_memory.control = control;
-    sy_memory.heap_offset = sy_round_up(sy_statics.end, HEAP_ALIGNMENT);
     return 0;
-}
-
-/* Maps the heap at the preferred address, else anywhere on a large-page boundary. */
-static void *memory_map_heap(size_t length)
-{
-    int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_NORESERVE;
-    off_t offset = (off_t)sy_memory.heap_offset;
-
-    if (PREFERRED_ADDRESS) {
-        void *at = mmap(PREFERRED_ADDRESS, length, prot, flags | MAP_FIXED_NOREPLACE, sy_memory.fd,
-                        offset);
-        if (at == PREFERRED_ADDRESS)
-            return at;
-        if (at != MAP_FAILED) /* a kernel that takes the address as a hint only */
-            munmap(at, length);
-    }
-    /* Reserve more than is needed, then put the heap on a boundary inside. */
-    char *room = mmap(NULL, length + HEAP_ALIGNMENT, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room == MAP_FAILED)
-        return MAP_FAILED;
-    char *start = (char *)sy_round_up((uintptr_t)room, HEAP_ALIGNMENT);
-    void *at = mmap(start, length, prot, flags | MAP_FIXED, sy_memory.fd, offset);
-    if (at == MAP_FAILED) {
-        int saved = errno;
-        munmap(room, length + HEAP_ALIGNMENT);
-        errno = saved;
-        return MAP_FAILED;
-    }
-    if (start > room)
-        munmap(room, (size_t)(start - room));
-    munmap(start + length, HEAP_ALIGNMENT - (size_t)(start - room));
-    return at;
-}
-
-static void memory_want_huge_pages(void)
-{
-    char mode[128] = "";
-    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "re");
-
-    if (file) {
-        if (!fgets(mode, sizeof mode, file))
-            mode[0] = '\0';
-        fclose(file);
-    }
-    mode[strcspn(mode, "\n")] = '\0';
-    if (strstr(mode, "[never]") || strstr(mode, "[deny]") || !mode[0])
-        sy_log(SY_LOG_WARN, "memory",
-               "huge pages were asked for, but this machine gives none to shared memory "
-               "(/sys/kernel/mm/transparent_hugepage/shmem_enabled: %s); small pages are used",
-               mode[0] ? mode : "not there");
-    else if (madvise(sy_memory.heap, sy_memory.heap_length, MADV_HUGEPAGE))
-        sy_log(SY_LOG_WARN, "memory", "huge pages were asked for, but madvise refused: %s",
-               strerror(errno));
 }
 
 /* Reports what could not be allocated, and which limit was in the way where it is one that users
  * meet. */
-static int memory_heap_failed(int code, const char *call, size_t length, struct sy_error *err)
+static int memory_heap_failed(int code, const char *call, struct sy_error *err)
 {
-    return sy_fail(err, code,
-                   "a symmetric heap of %zu bytes: %s: %s; set SHMEM_SYMMETRIC_SIZE to less, or "
-                   "raise the limit (%s)",
-                   length, call, strerror(code),
+    return sy_fail(err, code, "%s: %s; set SHMEM_SYMMETRIC_SIZE to less, or raise the limit (%s)",
+                   call, strerror(code),
                    code == EFBIG ? "ulimit -f" : "ulimit -v, the machine's address space");
 }
 
-int sy_memory_open(size_t size, bool huge_pages, struct sy_error *err)
+/* In the memfd. The file only grows: a peer may not have closed its mapping of an earlier heap yet,
+ * and must not meet the end of the file. */
+static int memory_open_plain(size_t length, struct sy_error *err)
 {
+    uint64_t offset = sy_round_up(sy_statics.end, HEAP_ALIGNMENT);
+
+    if (sy_memory.file_length < offset + length) {
+        int rc = sy_file_set_length(sy_memory.fd, offset + length);
+        if (rc)
+            return memory_heap_failed(-rc, "ftruncate", err);
+        sy_memory.file_length = offset + length;
+    }
+    char *heap = sy_pages_map(sy_memory.fd, offset, length, HEAP_ALIGNMENT, MAP_NORESERVE,
+                              PREFERRED_ADDRESS);
+    if (heap == MAP_FAILED)
+        return memory_heap_failed(errno, "mmap", err);
+    sy_memory.heap = heap;
+    sy_memory.heap_fd = sy_memory.fd;
+    sy_memory.heap_offset = offset;
+    return 0;
+}
+
+/* On chosen pages or nodes of memory. */
+static int memory_open_pages(const struct sy_pages_wish *wish, struct sy_error *err)
+{
+    struct sy_pages pages;
+    int rc = sy_pages_open("openshmem-heap", wish, PREFERRED_ADDRESS, &pages, err);
+
+    if (rc)
+        return rc;
+    sy_memory.heap = pages.base;
+    sy_memory.heap_length = pages.length;
+    sy_memory.heap_fd = pages.fd;
+    sy_memory.failed = pages.failed;
+    snprintf(sy_memory.got, sizeof sy_memory.got, "%s", pages.got);
+    return 0;
+}
+
+/* In a file of a directory. */
+static int memory_open_file(const char *directory, size_t length, struct sy_error *err)
+{
+    bool reserved;
+    int fd = sy_nameless_open(directory, length, &reserved, err);
+
+    if (fd < 0)
+        return fd;
+    char *heap = sy_pages_map(fd, 0, length, HEAP_ALIGNMENT, MAP_NORESERVE, PREFERRED_ADDRESS);
+    if (heap == MAP_FAILED) {
+        int code = errno;
+        close(fd);
+        return memory_heap_failed(code, "mmap", err);
+    }
+    sy_memory.heap = heap;
+    sy_memory.heap_fd = fd;
+    sy_memory.failed = !reserved;
+    snprintf(sy_memory.got, sizeof sy_memory.got, "in a file in %.160s%s", directory,
+             reserved ? "" : "; its blocks are not set aside, a full disk is SIGBUS");
+    return 0;
+}
+
+/* Nodes of memory as "0,2-3". */
+static int memory_parse_nodes(const char *text, unsigned long *nodes)
+{
+    *nodes = 0;
+    for (long i = 0; *text && i < 1024; i++) {
+        int in = sy_parse_in_ranges(text, i);
+        if (in < 0 || (in && i >= 8 * (long)sizeof *nodes))
+            return -EINVAL;
+        if (in)
+            *nodes |= 1ul << i;
+    }
+    return *nodes ? 0 : -EINVAL;
+}
+
+static int memory_parse_numa(const char *text, struct sy_pages_wish *wish)
+{
+    static const struct {
+        const char *word;
+        int flag;
+    } words[] = {{"bind:", SY_WISH_NUMA_BIND},
+                 {"interleave:", SY_WISH_NUMA_INTERLEAVE},
+                 {"interleave", SY_WISH_NUMA_INTERLEAVE},
+                 {"local", SY_WISH_NUMA_LOCAL}};
+
+    for (size_t i = 0; i < SY_COUNT(words); i++) {
+        size_t length = strlen(words[i].word);
+        bool names = words[i].word[length - 1] == ':';
+        if (strncmp(text, words[i].word, length) != 0 || (!names && text[length]))
+            continue;
+        wish->flags |= words[i].flag;
+        return names ? memory_parse_nodes(text + length, &wish->numa) : 0;
+    }
+    return *text ? -EINVAL : 0;
+}
+
+static int memory_open_heap(const struct sy_memory_wish *wish, size_t length, struct sy_error *err)
+{
+    struct sy_pages_wish pages = {.length = length, .flags = wish->huge};
+
+    if (memory_parse_numa(wish->numa, &pages))
+        return sy_fail(err, EINVAL,
+                       "SHMEM_SYMMETRIC_NUMA=%.60s is not local, interleave, interleave:NODES or "
+                       "bind:NODES, such as bind:0 or interleave:0,2-3",
+                       wish->numa);
+    if (*wish->directory && pages.flags)
+        return sy_fail(err, EINVAL,
+                       "a heap in a file (SHMEM_SYMMETRIC_FILE) has neither huge pages nor nodes "
+                       "of memory; leave SHMEM_SYMMETRIC_HUGE_PAGES and SHMEM_SYMMETRIC_NUMA out");
+    if (*wish->directory)
+        return memory_open_file(wish->directory, length, err);
+    return pages.flags ? memory_open_pages(&pages, err) : memory_open_plain(length, err);
+}
+
+int sy_memory_open(const struct sy_memory_wish *wish, struct sy_error *err)
+{
+    struct sy_error why = {""};
     int rc = memory_open_control(err);
+
     if (rc)
         return rc;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    if (size > (size_t)INT64_MAX - sy_memory.heap_offset - page)
-        return memory_heap_failed(EFBIG, "its size", size, err);
-    size_t length = sy_round_up(size, page);
     sy_memory.heap = NULL;
-    sy_memory.heap_length = length;
+    sy_memory.heap_fd = -1;
+    sy_memory.heap_offset = 0;
+    sy_memory.heap_length = sy_round_up(wish->size, page);
     sy_memory.commit = sy_file_number("/proc/sys/vm/overcommit_memory", 0) == 2;
-    if (!length)
+    *sy_memory.got = '\0';
+    if (!wish->size)
         return 0;
-    /* The file only grows: a peer may not have closed its mapping of an earlier heap yet, and must
-     * not meet the end of the file. */
-    if (sy_memory.file_length < sy_memory.heap_offset + length) {
-        rc = sy_file_set_length(sy_memory.fd, sy_memory.heap_offset + length);
-        if (rc)
-            return memory_heap_failed(-rc, "ftruncate", size, err);
-        sy_memory.file_length = sy_memory.heap_offset + length;
-    }
-    void *heap = memory_map_heap(length);
-    if (heap == MAP_FAILED)
-        return memory_heap_failed(errno, "mmap", size, err);
-    sy_memory.heap = heap;
-    if (huge_pages)
-        memory_want_huge_pages();
-    sy_log(SY_LOG_DEBUG, "memory", "symmetric heap of %zu bytes at %p", length, heap);
+    rc = wish->size > INT64_MAX / 2 ? memory_heap_failed(EFBIG, "its size", &why)
+                                    : memory_open_heap(wish, sy_memory.heap_length, &why);
+    if (rc)
+        return sy_fail(err, -rc, "a symmetric heap of %zu bytes: %s", wish->size, why.text);
+    sy_log(SY_LOG_DEBUG, "memory", "symmetric heap of %zu bytes at %p%s%s", sy_memory.heap_length,
+           (void *)sy_memory.heap, *sy_memory.got ? ": " : "", sy_memory.got);
     return 0;
 }
 
@@ -163,8 +215,10 @@ void sy_memory_close(void)
     if (!sy_memory.heap)
         return;
     munmap(sy_memory.heap, sy_memory.heap_length);
-    if (fallocate(sy_memory.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  (off_t)sy_memory.heap_offset, (off_t)sy_memory.heap_length))
+    if (sy_memory.heap_fd != sy_memory.fd)
+        close(sy_memory.heap_fd);
+    else if (fallocate(sy_memory.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                       (off_t)sy_memory.heap_offset, (off_t)sy_memory.heap_length))
         sy_log(SY_LOG_WARN, "memory", "the heap's pages could not be given back: %s",
                strerror(errno));
     sy_memory.heap = NULL;
@@ -175,7 +229,7 @@ int sy_memory_back(uint64_t offset, size_t length)
 {
     if (!sy_memory.commit || !length)
         return 0;
-    if (!fallocate(sy_memory.fd, 0, (off_t)(sy_memory.heap_offset + offset), (off_t)length))
+    if (!fallocate(sy_memory.heap_fd, 0, (off_t)(sy_memory.heap_offset + offset), (off_t)length))
         return 0;
     return -ENOMEM;
 }

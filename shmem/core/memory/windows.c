@@ -148,7 +148,7 @@ int sy_windows_open(int pe, int npes, struct sy_error *err)
     const struct sy_memory *memory = &sy_memory;
     const struct sy_region heap = {.base = memory->heap,
                                    .length = memory->heap_length,
-                                   .fd = memory->fd,
+                                   .fd = memory->heap_fd,
                                    .fd_offset = memory->heap_offset},
                            control = {.base = memory->control,
                                       .length = SY_CONTROL_SPACE,

@@ -337,8 +337,10 @@ static int route_open_one(unsigned i, const struct sy_host *host, struct sy_erro
 
     if (rc)
         return rc;
+    /* The library's own first: most others are in the file that this one is in. */
+    rc = route_attach(t, SY_WINDOW_CONTROL, err);
     for (unsigned w = 0; w < sy_windows.count && !rc; w++)
-        rc = route_attach(t, w, err);
+        rc = w == SY_WINDOW_CONTROL ? 0 : route_attach(t, w, err);
     if (!rc)
         rc = sy_routes_step("ctx_open", t->table->ctx_open(t->self, 0, &t->ctx, err), err);
     if (rc)

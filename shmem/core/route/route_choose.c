@@ -538,11 +538,11 @@ static int route_choose_connect_and(bool beyond, bool show, double seconds, stru
         rc = route_choose_agree(beyond, seconds, err);
     if (!rc)
         route_choose_tell_dropped();
-    if (!rc)
-        rc = route_choose_all(row, err);
-    if (!rc)
+    if (!rc) /* some windows are mapped by their keys */
         rc = sy_route_connect_windows(&(struct sy_route_keys){job.count, job.own, job.key_bytes},
                                       seconds, err);
+    if (!rc)
+        rc = route_choose_all(row, err);
     if (!rc && row)
         rc = route_choose_show_table(row, seconds, err);
     free(row);

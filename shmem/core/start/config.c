@@ -19,6 +19,8 @@ struct sy_config sy_config = {.debug = "",
                               .bootstrap = "auto",
                               .transports = "auto",
                               .routes = "",
+                              .symmetric_numa = "",
+                              .symmetric_file = "",
                               .log_level = SY_LOG_WARN,
                               .log_pes = "",
                               .log_file = "",
@@ -133,8 +135,18 @@ static const struct sy_option rows[] = {
      "How other PEs reach global and static variables: by remapping the program's data into shared "
      "memory where that is possible (auto), the same with a warning where it is not (remap), or "
      "always through the owner's progress thread (service)"},
-    {"symmetric_heap_use_huge_pages", SY_OPTION_BOOL, 0, AT(config.huge_pages), "off", NULL, 0, 0, NULL,
-     "Ask the kernel for huge pages in the symmetric heap"},
+    {"symmetric_huge_pages", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.symmetric_huge), "off", "off|2M|1G", 0, 0,
+     NULL,
+     "Have the symmetric heap on pages of that size, set aside when the library starts; where too few are "
+     "free, on 2 MiB pages where the kernel finds them, else on small ones, and a line says so"},
+    {"symmetric_numa", SY_OPTION_STRING, 0, AT(config.symmetric_numa), "", NULL, 0, 0, NULL,
+     "Have the symmetric heap on certain nodes of memory: local, those of the PE's processor; interleave, "
+     "page by page on all; interleave:NODES or bind:NODES, such as bind:0 or interleave:0,2-3"},
+    {"symmetric_file", SY_OPTION_STRING, 0, AT(config.symmetric_file), "", NULL, 0, 0, NULL,
+     "A directory: the symmetric heap is in a file of it, so that it may be larger than the machine's memory; "
+     "the file has no name and is gone with the job"},
+    {"symmetric_heap_use_huge_pages", SY_OPTION_BOOL, SY_OPTION_JOB, AT(config.huge_pages), "off", NULL, 0, 0,
+     NULL, "The same as SHMEM_SYMMETRIC_HUGE_PAGES=2M"},
     {"check", SY_OPTION_BOOL, 0, AT(config.check), "off", NULL, 0, 0, NULL,
      "Check the arguments of every call and stop with an explanation where one is wrong"},
     {"backtrace", SY_OPTION_FLAG, 0, AT(config.backtrace), "on", NULL, 0, 0, NULL,
@@ -192,7 +204,7 @@ static const struct sy_option rows[] = {
      "Directories that are searched for plugins before all others, divided by colons"},
 
     /* Options of other implementations that set nothing here. */
-    INERT("symmetric_heap_page_size", "the kernel chooses the size of huge pages"),
+    INERT("symmetric_heap_page_size", "SHMEM_SYMMETRIC_HUGE_PAGES says the size of huge pages"),
     INERT("symmetric_heap_use_malloc", "the heap must be memory that other processes can map"),
     INERT("disable_aslr_check", "addresses may differ from PE to PE"),
     INERT("bounce_size", "there are no bounce buffers"),

@@ -27,15 +27,19 @@ struct sy_config {
     bool line_buffered;      /* SHMEM_LINE_BUFFERED: of stdout, where it is a pipe */
     int progress;            /* SHMEM_PROGRESS: enum sy_progress_mode */
     int wait;                /* SHMEM_WAIT: enum sy_wait_mode */
-    int statics;             /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
-    bool check;              /* SHMEM_CHECK: argument checks */
-    bool huge_pages;         /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: ask for them in the heap */
-    int log_level;           /* SHMEM_LOG_LEVEL: enum sy_log_level */
-    const char *log_pes;     /* SHMEM_LOG_PES */
-    const char *log_file;    /* SHMEM_LOG_FILE */
-    bool warn_unknown_env;   /* SHMEM_WARN_UNKNOWN_ENV */
-    bool backtrace;          /* SHMEM_BACKTRACE: of crashes */
-    bool trap_on_abort;      /* SHMEM_TRAP_ON_ABORT: SIGABRT instead of leaving, for a core file */
+    int statics;     /* SHMEM_STATICS: enum sy_symmetric_huge { SY_SYMMETRIC_SMALL, SY_SYMMETRIC_2M,
+    SY_SYMMETRIC_1G };     enum sy_statics_mode; EARLY */
+    bool check;      /* SHMEM_CHECK: argument checks */
+    bool huge_pages; /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: as HUGE_PAGES=2M */
+    int symmetric_huge;         /* SHMEM_SYMMETRIC_HUGE_PAGES: enum sy_symmetric_huge */
+    const char *symmetric_numa; /* SHMEM_SYMMETRIC_NUMA */
+    const char *symmetric_file; /* SHMEM_SYMMETRIC_FILE: a directory */
+    int log_level;              /* SHMEM_LOG_LEVEL: enum sy_log_level */
+    const char *log_pes;        /* SHMEM_LOG_PES */
+    const char *log_file;       /* SHMEM_LOG_FILE */
+    bool warn_unknown_env;      /* SHMEM_WARN_UNKNOWN_ENV */
+    bool backtrace;             /* SHMEM_BACKTRACE: of crashes */
+    bool trap_on_abort; /* SHMEM_TRAP_ON_ABORT: SIGABRT instead of leaving, for a core file */
 
     /* SHMEM_x_ALGORITHM of collective routines on teams, and SHMEM_COLL_RADIX: children of a node
      * in the trees */

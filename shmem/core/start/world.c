@@ -157,7 +157,13 @@ static int world_join_job(struct sy_options *options, struct sy_error *err)
 
 static int world_make_memory(struct sy_error *err)
 {
-    int rc = sy_memory_open(sy_config.symmetric_size, sy_config.huge_pages, err);
+    static const int huge[] = {0, SY_WISH_HUGE_2M, SY_WISH_HUGE_1G};
+    const struct sy_memory_wish wish = {
+        .size = sy_config.symmetric_size,
+        .huge = huge[sy_config.symmetric_huge] | (sy_config.huge_pages ? SY_WISH_HUGE_2M : 0),
+        .numa = sy_config.symmetric_numa,
+        .directory = sy_config.symmetric_file};
+    int rc = sy_memory_open(&wish, err);
 
     if (rc)
         return rc;
@@ -199,6 +205,8 @@ static int world_start(struct sy_error *err)
         rc = world_check_leftovers(options, err);
     if (!rc)
         rc = sy_exchange(options, &host, sy_config.start.init_timeout, sy_config.pes_per_node, err);
+    if (!rc && sy_memory.failed && !sy_world.local)
+        sy_log(SY_LOG_WARN, "memory", "the symmetric heap: %s", sy_memory.got);
     if (!rc)
         rc = sy_teams_open(sy_config.teams_max, err);
     if (!rc)
