@@ -1,10 +1,11 @@
-# The example programs are built with the library; their sources are installed as documentation.
+# The example programs are built with the library, but for stencil, which wants OpenCL's headers (examples.test builds it); their sources are installed as documentation.
 noinst_PROGRAMS += \
 	examples/hello \
 	examples/ring \
 	examples/heat \
 	examples/wordcount \
-	examples/random_access
+	examples/random_access \
+	examples/histogram
 
 examples_hello_LDADD = shmem/libsma.la
 examples_hello_LDFLAGS = $(AM_LDFLAGS) -no-install
@@ -16,6 +17,8 @@ examples_wordcount_LDADD = shmem/libsma.la
 examples_wordcount_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_random_access_LDADD = shmem/libsma.la
 examples_random_access_LDFLAGS = $(AM_LDFLAGS) -no-install
+examples_histogram_LDADD = shmem/libsma.la
+examples_histogram_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \
@@ -25,11 +28,17 @@ dist_examples_DATA = \
 	examples/heat.c \
 	examples/mpi_ranks.c \
 	examples/wordcount.c \
-	examples/random_access.c
+	examples/random_access.c \
+	examples/histogram.c \
+	examples/stencil.c
 
 # The plugin of docs/transport-guide.md; tests/transport/guide.test builds it from where it is installed.
 transportexampledir = $(docdir)/examples/transport
 dist_transportexample_DATA = examples/transport/post.c
+
+# The plugin of docs/devices.md; tests/space/device.test builds it.
+deviceexampledir = $(docdir)/examples/device
+dist_deviceexample_DATA = examples/device/far.c
 
 TESTS += examples/examples.test
 EXTRA_DIST += examples/examples.test
