@@ -64,6 +64,14 @@ int SY_API(shmemx_stream_wait_event)(shmemx_stream_t stream, shmemx_event_t even
     void SY_API(shmemx_##TYPENAME##_iget_on_stream)(TYPE *dest, const TYPE *source, \
                                                     ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
                                                     int pe, shmemx_stream_t stream); \
+    void SY_API(shmemx_##TYPENAME##_ibput_on_stream)(TYPE *dest, const TYPE *source, \
+                                                     ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
+                                                     size_t nblocks, int pe, \
+                                                     shmemx_stream_t stream); \
+    void SY_API(shmemx_##TYPENAME##_ibget_on_stream)(TYPE *dest, const TYPE *source, \
+                                                     ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
+                                                     size_t nblocks, int pe, \
+                                                     shmemx_stream_t stream); \
     void SY_API(shmemx_##TYPENAME##_put_signal_on_stream)(TYPE *dest, const TYPE *source, \
                                                           size_t nelems, uint64_t *sig_addr, \
                                                           uint64_t signal, int sig_op, int pe, \
@@ -89,7 +97,13 @@ SY_SIZES_AND_MEM(SY_DECLARE)
                                                shmemx_stream_t stream); \
     void SY_API(shmemx_iget##SIZE##_on_stream)(void *dest, const void *source, ptrdiff_t dst, \
                                                ptrdiff_t sst, size_t nelems, int pe, \
-                                               shmemx_stream_t stream);
+                                               shmemx_stream_t stream); \
+    void SY_API(shmemx_ibput##SIZE##_on_stream)(void *dest, const void *source, ptrdiff_t dst, \
+                                                ptrdiff_t sst, size_t bsize, size_t nblocks, \
+                                                int pe, shmemx_stream_t stream); \
+    void SY_API(shmemx_ibget##SIZE##_on_stream)(void *dest, const void *source, ptrdiff_t dst, \
+                                                ptrdiff_t sst, size_t bsize, size_t nblocks, \
+                                                int pe, shmemx_stream_t stream);
 SY_SIZES(SY_DECLARE)
 #undef SY_DECLARE
 
@@ -199,9 +213,11 @@ SY_STANDARD_AMO_TYPES(SY_DECLARE)
 void SY_API(shmemx_signal_wait_until_on_stream)(uint64_t *sig_addr, int cmp, uint64_t cmp_value,
                                                 shmemx_stream_t stream);
 
-/* Of the stream's own operations: fence orders them, quiet completes them. */
+/* Of the stream's own operations: fence orders them, quiet completes them, pe_quiet at least those
+ * to the PEs that are named. */
 void SY_API(shmemx_fence_on_stream)(shmemx_stream_t stream);
 void SY_API(shmemx_quiet_on_stream)(shmemx_stream_t stream);
+void SY_API(shmemx_pe_quiet_on_stream)(const int *target_pes, size_t npes, shmemx_stream_t stream);
 
 /* Collective routines. The team may be another than the stream's. The collectives of a team are
  * carried out one after another, in the order in which they have been added to whatever streams of

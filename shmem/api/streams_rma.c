@@ -36,25 +36,32 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
 SY_RMA_TYPES(DEFINE_ELEMENT)
 #undef DEFINE_ELEMENT
 
-/* ---- iput, iget; strides are in elements ---- */
+/* ---- strided: single elements, and blocks of elements; strides are in elements ---- */
 
-#define DEFINE_STRIDED(FUNCTION, NAME, TYPE, BYTES) \
-    SY_DEFINE_ON_STREAM(void, NAME, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
-                                     size_t nelems, int pe), \
+#define DEFINE_STRIDED(FUNCTION, SINGLE, BLOCKS, TYPE, BYTES) \
+    SY_DEFINE_ON_STREAM(void, SINGLE, (TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+                                       ptrdiff_t sst, size_t nelems, int pe), \
                         FUNCTION(stream, SY_ROUTINE, \
                                  &(struct sy_stream_strided){dest, source, dst * (ptrdiff_t)BYTES, \
                                                              sst * (ptrdiff_t)BYTES, BYTES, nelems}, \
+                                 pe);) \
+    SY_DEFINE_ON_STREAM(void, BLOCKS, (TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+                                       ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
+                        FUNCTION(stream, SY_ROUTINE, \
+                                 &(struct sy_stream_strided){dest, source, dst * (ptrdiff_t)BYTES, \
+                                                             sst * (ptrdiff_t)BYTES, \
+                                                             bsize * BYTES, nblocks}, \
                                  pe);)
 
 #define DEFINE_TYPED(NAME, TYPE) \
-    DEFINE_STRIDED(sy_stream_add_iput, NAME##_iput, TYPE, sizeof(TYPE)) \
-    DEFINE_STRIDED(sy_stream_add_iget, NAME##_iget, TYPE, sizeof(TYPE))
+    DEFINE_STRIDED(sy_stream_add_iput, NAME##_iput, NAME##_ibput, TYPE, sizeof(TYPE)) \
+    DEFINE_STRIDED(sy_stream_add_iget, NAME##_iget, NAME##_ibget, TYPE, sizeof(TYPE))
 SY_RMA_TYPES(DEFINE_TYPED)
 #undef DEFINE_TYPED
 
 #define DEFINE_SIZED(SIZE, BYTES) \
-    DEFINE_STRIDED(sy_stream_add_iput, iput##SIZE, void, BYTES) \
-    DEFINE_STRIDED(sy_stream_add_iget, iget##SIZE, void, BYTES)
+    DEFINE_STRIDED(sy_stream_add_iput, iput##SIZE, ibput##SIZE, void, BYTES) \
+    DEFINE_STRIDED(sy_stream_add_iget, iget##SIZE, ibget##SIZE, void, BYTES)
 SY_SIZES(DEFINE_SIZED)
 #undef DEFINE_SIZED
 
@@ -118,5 +125,7 @@ SY_DEFINE(void, shmemx_fence_on_stream, (shmemx_stream_t stream),
           sy_stream_fence(stream, SY_ROUTINE);)
 SY_DEFINE(void, shmemx_quiet_on_stream, (shmemx_stream_t stream),
           sy_stream_quiet(stream, SY_ROUTINE);)
+SY_DEFINE_ON_STREAM(void, pe_quiet, (const int *target_pes, size_t npes),
+                    sy_stream_pe_quiet(stream, SY_ROUTINE, target_pes, npes);)
 
 /* clang-format on */

@@ -52,6 +52,8 @@ void sy_stream_add_amo(struct sy_stream *stream, const char *routine, struct sy_
 
 void sy_stream_fence(struct sy_stream *stream, const char *routine);
 void sy_stream_quiet(struct sy_stream *stream, const char *routine);
+void sy_stream_pe_quiet(struct sy_stream *stream, const char *routine, const int *pes,
+                        size_t count);
 
 /* ---- wait.c ---- */
 

@@ -76,6 +76,16 @@ static enum sy_step transfer_quiet(struct sy_stream_op *op)
     return SY_STEP_DONE;
 }
 
+/* Nothing is under way to any PE; those that are named have to be some. */
+static enum sy_step transfer_pe_quiet(struct sy_stream_op *op)
+{
+    const int *pes = op->to.rma.source;
+
+    for (size_t i = 0; i < op->to.rma.length; i++)
+        sy_rma_check_pe(op->routine, sy_ctx_pe(op->stream->ctx, pes[i]));
+    return SY_STEP_DONE;
+}
+
 /* What writes to this PE's memory, and what reads another's, begins when all before it is complete:
  * it may want what that has brought. */
 static const struct sy_stream_kind put = {.step = transfer_put, .issues = true, .joins = true},
@@ -89,7 +99,8 @@ static const struct sy_stream_kind put = {.step = transfer_put, .issues = true, 
                                    get = {.step = transfer_get, .issues = true},
                                    iget = {.step = transfer_iget, .issues = true},
                                    fetch = {.step = transfer_amo, .issues = true},
-                                   quiet = {.step = transfer_quiet};
+                                   quiet = {.step = transfer_quiet},
+                                   pe_quiet = {.step = transfer_pe_quiet};
 
 static void transfer_add(struct sy_stream *stream, const char *routine,
                          const struct sy_stream_kind *kind, void *dest, const void *source,
@@ -214,4 +225,9 @@ void sy_stream_fence(struct sy_stream *stream, const char *routine)
 void sy_stream_quiet(struct sy_stream *stream, const char *routine)
 {
     transfer_add_order(stream, routine, &quiet);
+}
+
+void sy_stream_pe_quiet(struct sy_stream *stream, const char *routine, const int *pes, size_t count)
+{
+    transfer_add(stream, routine, &pe_quiet, NULL, pes, count, 0);
 }

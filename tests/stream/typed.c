@@ -54,6 +54,14 @@ static void sync(void)
         sync(); \
         ALL(dest[2 * i] == (TYPE)(10 * prev + i + 1) && got[i] == source[i]); \
         meet(); \
+        shmemx_##NAME##_ibput_on_stream(dest + 1, source, 4, 2, 2, 2, next, stream); \
+        shmemx_##NAME##_ibget_on_stream(got + 1, dest + 1, 2, 4, 2, 2, next, stream); \
+        meet(); \
+        sync(); \
+        for (int i = 0; i < 4; i++) \
+            CHECK(dest[1 + i / 2 * 4 + i % 2] == (TYPE)(10 * prev + i + 1) && \
+                  got[1 + i] == source[i]); \
+        meet(); \
         shmemx_##NAME##_put_signal_on_stream(dest, source, N, &signal, 3, SHMEM_SIGNAL_ADD, next, \
                                              stream); \
         shmemx_signal_wait_until_on_stream(&signal, SHMEM_CMP_EQ, 3, second); \
@@ -103,6 +111,15 @@ SY_SIZES_AND_MEM(SIZED)
         for (int i = 0; i < N * BYTES; i++) \
             CHECK(dest[i / BYTES * 2 * BYTES + i % BYTES] == (unsigned char)(50 * prev + i + 1) && \
                   got[i] == source[i]); \
+        meet(); \
+        shmemx_ibput##SIZE##_on_stream(dest + BYTES, source, 4, 2, 2, 2, next, stream); \
+        shmemx_ibget##SIZE##_on_stream(got + BYTES, dest + BYTES, 2, 4, 2, 2, next, stream); \
+        meet(); \
+        sync(); \
+        for (int i = 0; i < 4 * BYTES; i++) \
+            CHECK(dest[BYTES + i / (2 * BYTES) * 4 * BYTES + i % (2 * BYTES)] == \
+                      (unsigned char)(50 * prev + i + 1) && \
+                  got[BYTES + i] == source[i]); \
     }
 SY_SIZES(STRIDED)
 
@@ -118,6 +135,7 @@ static void signals(void)
     shmemx_fence_on_stream(stream);
     shmemx_signal_op_on_stream(&signal, 3, SHMEM_SIGNAL_ADD, next, stream);
     shmemx_quiet_on_stream(stream);
+    shmemx_pe_quiet_on_stream(&next, 1, stream);
     shmemx_signal_wait_until_on_stream(&signal, SHMEM_CMP_GE, 10, stream);
     sync();
     CHECK(signal == 10);
