@@ -4,6 +4,7 @@
 
 #include "api/streams.h"
 #include "core/fatal.h"
+#include "core/start/config.h"
 #include "core/start/world.h"
 
 int pshmemx_stream_create(shmem_team_t team, const shmemx_stream_config_t *config,
@@ -46,36 +47,52 @@ SY_ALIAS(shmemx_stream_call);
 
 /* It stands for the point of its latest record, or nothing. */
 struct sy_event {
-    struct sy_point *point; /* under `lock`; holds a reference */
-    pthread_mutex_t lock;
+    struct sy_point *point; /* holds a reference */
+    struct sy_event *next, **link;
 };
 
+/* All events, and what they stand for. */
+static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sy_event *events;
+
+/* As for streams: without SHMEM_CHECK only the invalid one is found. */
 static void streams_check_event(shmemx_event_t event, const char *routine)
 {
     sy_world_need(routine);
     if (!event)
         sy_fatal("%s was given SHMEMX_EVENT_INVALID", routine);
+    if (!sy_config.check)
+        return;
+    pthread_mutex_lock(&events_lock);
+    const struct sy_event *known = events;
+    while (known && known != event)
+        known = known->next;
+    pthread_mutex_unlock(&events_lock);
+    if (!known)
+        sy_fatal("%s was given the event %p, which is none: it was never created, or has been "
+                 "destroyed",
+                 routine, (void *)event);
 }
 
 /* What the event stands for, with a reference more; or NULL. */
 static struct sy_point *streams_point_of(shmemx_event_t event, const char *routine)
 {
     streams_check_event(event, routine);
-    pthread_mutex_lock(&event->lock);
+    pthread_mutex_lock(&events_lock);
     struct sy_point *point = event->point;
     if (point)
         sy_point_hold(point);
-    pthread_mutex_unlock(&event->lock);
+    pthread_mutex_unlock(&events_lock);
     return point;
 }
 
 /* Has it stand for another; returns what it stood for, or NULL. */
 static struct sy_point *streams_exchange_point(shmemx_event_t event, struct sy_point *point)
 {
-    pthread_mutex_lock(&event->lock);
+    pthread_mutex_lock(&events_lock);
     struct sy_point *before = event->point;
     event->point = point;
-    pthread_mutex_unlock(&event->lock);
+    pthread_mutex_unlock(&events_lock);
     return before;
 }
 
@@ -85,7 +102,13 @@ int pshmemx_event_create(shmemx_event_t *event)
     *event = calloc(1, sizeof **event);
     if (!*event)
         return -1;
-    pthread_mutex_init(&(*event)->lock, NULL);
+    pthread_mutex_lock(&events_lock);
+    if (events)
+        events->link = &(*event)->next;
+    (*event)->next = events;
+    (*event)->link = &events;
+    events = *event;
+    pthread_mutex_unlock(&events_lock);
     return 0;
 }
 SY_ALIAS(shmemx_event_create);
@@ -94,9 +117,15 @@ void pshmemx_event_destroy(shmemx_event_t event)
 {
     if (!event)
         return;
+    if (sy_config.check)
+        streams_check_event(event, SY_ROUTINE);
+    pthread_mutex_lock(&events_lock);
+    *event->link = event->next;
+    if (event->next)
+        event->next->link = event->link;
+    pthread_mutex_unlock(&events_lock);
     if (event->point)
         sy_point_drop(event->point);
-    pthread_mutex_destroy(&event->lock);
     free(event);
 }
 SY_ALIAS(shmemx_event_destroy);
@@ -131,7 +160,7 @@ int pshmemx_event_synchronize(shmemx_event_t event)
     struct sy_point *point = streams_point_of(event, SY_ROUTINE);
     if (!point)
         return 0;
-    sy_point_await(point);
+    sy_point_await(point, SY_ROUTINE);
     sy_point_drop(point);
     return 0;
 }

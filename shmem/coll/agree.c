@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "coll/agree.h"
+#include "coll/check.h"
 #include "coll/reduce.h"
 #include "core/fatal.h"
 #include "core/wait/progress.h"
@@ -141,6 +142,8 @@ bool sy_agree(struct sy_team *team, const struct sy_call *call, bool yes)
     struct sy_group group = sy_group_of_team(team);
     struct ballot mine = {.voters = 1, .noes = !yes}, all;
 
+    if (SY_UNLIKELY(sy_config.check))
+        sy_coll_check_streams(team, call->routine);
     mine.vote = agree_number(team);
     mine.call = sy_hash(call, sizeof *call, 0);
     mine.not_vote = ~mine.vote;

@@ -24,7 +24,7 @@ static const char *const names[] = {
     [SY_COLL_EXSCAN] = "exclusive scan",
 };
 
-enum { NAME = 48 };
+enum { NAME = 48, STREAM = 1 << 8 };
 
 /* What members compare, and the routine's name, which may differ: all types of one size are equal
  * here. The slot of a member that is in no such routine has other bytes: data, or a record of two
@@ -32,10 +32,12 @@ enum { NAME = 48 };
 struct record {
     uint64_t mark;
     uint64_t size;
-    int32_t routine, root;
+    int32_t routine, root; /* STREAM is or-ed to the routine of a stream */
     char name[NAME];
     uint64_t space; /* 1 + a window, as coll_check_space has it; 0: there is no buffer */
 };
+
+bool (*sy_coll_of_stream)(const struct sy_team *team, const char **routine);
 
 static uint64_t mark_of(const struct sy_group *group)
 {
@@ -60,12 +62,13 @@ static const char *coll_check_place(unsigned space)
 
 static const char *coll_check_describe(const struct record *record, char *text, size_t room)
 {
-    int length = snprintf(text, room, "%.*s", NAME - 1, record->name);
+    int length = snprintf(text, room, "%.*s", NAME - 1, record->name),
+        routine = record->routine & ~STREAM;
 
-    if (record->routine != SY_COLL_SYNC && record->routine != SY_COLL_COLLECT)
+    if (routine != SY_COLL_SYNC && routine != SY_COLL_COLLECT)
         length += snprintf(text + length, room - (size_t)length, " of %llu bytes",
                            (unsigned long long)record->size);
-    if (record->routine == SY_COLL_BROADCAST)
+    if (routine == SY_COLL_BROADCAST)
         length += snprintf(text + length, room - (size_t)length, " from root %d",
                            (int)record->root);
     if (record->space && record->space <= SY_REGIONS && sy_windows.entry[record->space - 1].heap)
@@ -78,23 +81,24 @@ static void coll_check_explain(const struct record *mine, const struct record *o
                                int pe)
 {
     char text[2][128];
-    bool known = other->mark == mine->mark && other->routine >= SY_COLL_SYNC &&
-                 other->routine <= SY_COLL_EXSCAN;
+    int routine = other->routine & ~STREAM;
+    bool known = other->mark == mine->mark && routine >= SY_COLL_SYNC && routine <= SY_COLL_EXSCAN;
 
     sy_fatal(
         "collective routines do not match: PE %d is in %s, and PE %d is in %s; all PEs of a team "
-        "must call the same ones, in the same order, with the same sizes and roots",
+        "must call the same ones, in the same order, with the same sizes and roots, all on a "
+        "stream or none",
         me, coll_check_describe(mine, text[0], sizeof text[0]), pe,
         known ? coll_check_describe(other, text[1], sizeof text[1]) : "another routine");
 }
 
 /* Each member looks at the one after it: if all of these are equal, all members are. */
 static void coll_check_members(const struct sy_group *group, const struct sy_coll_call *call,
-                               unsigned space)
+                               unsigned space, bool stream)
 {
     struct record mine = {.mark = mark_of(group),
                           .size = call->size,
-                          .routine = (int32_t)call->routine,
+                          .routine = (int32_t)call->routine | (stream ? STREAM : 0),
                           .space = space,
                           .root = call->root};
     struct record room;
@@ -160,9 +164,24 @@ static unsigned coll_check_spaces(const struct sy_group *group, const struct sy_
     return dest + 1;
 }
 
+bool sy_coll_check_streams(const struct sy_team *team, const char *name)
+{
+    const char *left = NULL;
+    bool stream = sy_coll_of_stream && sy_coll_of_stream(team, &left);
+
+    if (left)
+        sy_fatal("%s was called by the program while %s is not complete on a stream of this PE: "
+                 "two collective routines of one team would meet each other on other PEs. Wait for "
+                 "the stream first (shmemx_stream_synchronize), or make another team for one of "
+                 "them (shmem_team_split_strided)",
+                 sy_callsite_routine(name), left);
+    return stream;
+}
+
 void sy_coll_check(const struct sy_group *group, struct sy_coll_call call)
 {
     const char *name = names[call.routine];
+    bool stream = group->team && sy_coll_check_streams(group->team, name);
 
     if (call.dest_length)
         sy_rma_target(name, call.dest, call.dest_length, sy_world.pe);
@@ -173,5 +192,5 @@ void sy_coll_check(const struct sy_group *group, struct sy_coll_call call)
     coll_check_overlap(&call, name);
     unsigned space = coll_check_spaces(group, &call, name);
     if (group->team)
-        coll_check_members(group, &call, space);
+        coll_check_members(group, &call, space, stream);
 }

@@ -26,11 +26,11 @@ static struct {
     pthread_cond_t work;
 } lanes = {.work = PTHREAD_COND_INITIALIZER};
 
-static _Thread_local struct sy_stream *serves;
+static _Thread_local const struct sy_stream_op *serves;
 
 struct sy_stream *sy_lane_serves(void)
 {
-    return serves;
+    return serves ? serves->stream : NULL;
 }
 
 /* The lane of a team, or NULL; *place: where it is in the list, or would be. */
@@ -42,6 +42,19 @@ static struct sy_lane *lane_find(const struct sy_team *team, struct sy_lane ***p
         at = &(*at)->next;
     *place = at;
     return *at;
+}
+
+bool sy_lane_is_team(const struct sy_team *team, const char **routine)
+{
+    struct sy_lane **place;
+
+    if (serves && serves->team == team)
+        return true;
+    pthread_mutex_lock(&sy_stream_lock);
+    const struct sy_lane *lane = lane_find(team, &place);
+    *routine = lane ? lane->first->routine : NULL;
+    pthread_mutex_unlock(&sy_stream_lock);
+    return false;
 }
 
 int sy_lane_enter(struct sy_stream_op *op)
@@ -116,6 +129,7 @@ static void lane_done(struct sy_lane *lane, struct sy_stream_op *op)
         *place = lane->next;
         free(lane);
     }
+    stream->calls -= !op->team;
     free(op);
     stream->working = NULL;
     sy_stream_completed(stream, 1);
@@ -127,7 +141,7 @@ static void lane_run(struct sy_lane *lane)
     struct sy_stream_op *op = lane->first;
 
     pthread_mutex_unlock(&sy_stream_lock);
-    serves = op->stream;
+    serves = op;
     sy_callsite_asked = op->routine;
     op->kind->work(op);
     serves = NULL;

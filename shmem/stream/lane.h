@@ -14,6 +14,9 @@ void sy_lane_ready(struct sy_stream_op *op);
 /* The stream for which this thread, a worker, carries out an operation; or NULL. */
 struct sy_stream *sy_lane_serves(void);
 
+/* For sy_coll_of_stream (coll/check.h). Takes the lock. */
+bool sy_lane_is_team(const struct sy_team *team, const char **routine);
+
 /* Ends the workers, which have nothing left to do. Without the lock. */
 void sy_lane_stop(void);
 

@@ -7,7 +7,8 @@
 struct sy_point {
     int references;
     bool reached;
-    struct sy_stream_op *waiting; /* operations, linked by `behind` */
+    const struct sy_stream *marks; /* what reaches it, which is there until then; or NULL */
+    struct sy_stream_op *waiting;  /* operations, linked by `behind` */
 };
 
 static pthread_cond_t any_reached = PTHREAD_COND_INITIALIZER;
@@ -61,9 +62,11 @@ bool sy_point_reached(struct sy_point *point)
     return reached;
 }
 
-void sy_point_await(struct sy_point *point)
+void sy_point_await(struct sy_point *point, const char *routine)
 {
     pthread_mutex_lock(&sy_stream_lock);
+    if (!point->reached && point->marks)
+        sy_stream_check_wait(point->marks, routine);
     while (!point->reached)
         pthread_cond_wait(&any_reached, &sy_stream_lock);
     pthread_mutex_unlock(&sy_stream_lock);
@@ -126,6 +129,7 @@ void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_poi
         sy_point_reach(point);
         return;
     }
+    point->marks = stream;
     op->to.point = point;
     sy_stream_add(op);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/check.h"
 #include "core/fatal.h"
 #include "core/start/config.h"
 #include "core/start/world.h"
@@ -31,6 +32,7 @@ static int stream_prepare(void)
                                     "streams calls shmem_init_thread(SHMEM_THREAD_FUNNELED, ...), "
                                     "or a higher level, in place of shmem_init");
     sy_world_threads();
+    sy_coll_of_stream = sy_lane_is_team;
     int rc = sy_proxy_start();
     return rc ? stream_refuse(-rc, "the thread that carries out streams could not be started "
                                    "(ulimit -u, pids.max of the control group)")
@@ -125,10 +127,18 @@ void sy_stream_completed(struct sy_stream *stream, uint64_t count)
     }
 }
 
-static void stream_check_not_own(const struct sy_stream *stream, const char *routine)
+/* Functions run one after another, whatever their streams. */
+void sy_stream_check_wait(const struct sy_stream *stream, const char *routine)
 {
-    if (sy_lane_serves() == stream)
+    const struct sy_stream *serves = sy_lane_serves();
+
+    if (serves == stream)
         sy_fatal("%s was called in a function that the same stream carries out: it would wait for "
+                 "itself",
+                 routine);
+    if (serves && stream->calls)
+        sy_fatal("%s was called in a function that a stream carries out, and waits for a stream "
+                 "with another function, which begins when this one has ended: it would wait for "
                  "itself",
                  routine);
 }
@@ -148,8 +158,8 @@ static int stream_take_error(struct sy_stream *stream)
 int sy_stream_synchronize(struct sy_stream *stream, const char *routine)
 {
     stream_check(stream, routine);
-    stream_check_not_own(stream, routine);
     pthread_mutex_lock(&sy_stream_lock);
+    sy_stream_check_wait(stream, routine);
     stream_wait(stream, stream->added);
     int rc = stream_take_error(stream);
     pthread_mutex_unlock(&sy_stream_lock);
@@ -166,9 +176,10 @@ int sy_stream_query(struct sy_stream *stream, const char *routine)
 }
 
 /* The proxy lets go of a stream after it has completed the last operation. */
-static void stream_end(struct sy_stream *stream)
+static void stream_end(struct sy_stream *stream, const char *routine)
 {
     pthread_mutex_lock(&sy_stream_lock);
+    sy_stream_check_wait(stream, routine);
     stream_wait(stream, stream->added);
     while (stream->held) {
         pthread_mutex_unlock(&sy_stream_lock);
@@ -188,8 +199,7 @@ static void stream_end(struct sy_stream *stream)
 void sy_stream_destroy(struct sy_stream *stream, const char *routine)
 {
     stream_check(stream, routine);
-    stream_check_not_own(stream, routine);
-    stream_end(stream);
+    stream_end(stream, routine);
 }
 
 /* As for contexts: nobody uses the team's streams any more, those of others may come and go. */
@@ -211,7 +221,9 @@ void sy_streams_close(const struct sy_team *team)
         if (sy_config.check)
             sy_log(SY_LOG_WARN, "stream", "stream %p was not destroyed before its %s ended",
                    (void *)stream, team ? "team" : "library");
-        stream_end(stream);
+        stream_end(stream, team               ? "shmem_team_destroy"
+                           : sy_world.exiting ? "exit"
+                                              : "shmem_finalize");
     }
     if (!team)
         sy_proxy_stop();
@@ -280,6 +292,7 @@ static void stream_append(struct sy_stream_op *op)
     *stream->last = op;
     stream->last = &op->next;
     stream->added++;
+    stream->calls += op->kind->work && !op->team;
     if (!stream->held && !stream->parked)
         sy_proxy_inbox(stream);
     pthread_mutex_unlock(&sy_stream_lock);

@@ -147,6 +147,7 @@ struct sy_stream {
     bool again;                   /* sy_stream_wake while it is held */
     bool parked;                  /* not held, and waits for sy_stream_wake */
     struct sy_stream_op *working; /* a worker has it */
+    size_t calls;                 /* functions of the program that are left */
     pthread_cond_t done;
     int error; /* of the first failure since the last synchronize, an errno */
     const char *error_in;
@@ -193,7 +194,7 @@ void sy_point_hold(struct sy_point *point);
 void sy_point_drop(struct sy_point *point);
 void sy_point_reach(struct sy_point *point);
 bool sy_point_reached(struct sy_point *point);
-void sy_point_await(struct sy_point *point);
+void sy_point_await(struct sy_point *point, const char *routine);
 
 /* What is added later begins when the point has been reached; takes over a reference. 0, or -1 for
  * want of memory. */
@@ -210,6 +211,10 @@ void sy_stream_tell(struct sy_stream *stream, const char *routine, void (*fn)(vo
 
 /* Has the proxy look at a stream. */
 void sy_stream_wake(struct sy_stream *stream);
+
+/* Ends the job, naming the routine, where this thread carries out a function that the stream has to
+ * wait for: its own, or one before it. */
+void sy_stream_check_wait(const struct sy_stream *stream, const char *routine);
 
 /* `count` operations are complete. */
 void sy_stream_completed(struct sy_stream *stream, uint64_t count);

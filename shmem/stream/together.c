@@ -9,6 +9,7 @@
 #include "coll/collect.h"
 #include "coll/reduce.h"
 #include "coll/scan.h"
+#include "core/fatal.h"
 #include "stream/ops.h"
 
 static void together_sync(struct sy_stream_op *op)
@@ -127,8 +128,9 @@ int sy_stream_together(struct sy_stream *stream, const char *routine, shmem_team
 
 int sy_stream_call(struct sy_stream *stream, const char *routine, void (*fn)(void *), void *arg)
 {
+    if (!fn)
+        sy_fatal("%s was given no function", routine);
     struct sy_stream_op *op = sy_stream_new(stream, routine, &call);
-
     if (!op)
         return -1;
     op->to.call.fn = fn;

@@ -229,6 +229,95 @@ static void wait_for_itself(void *arg)
     shmemx_stream_synchronize((shmemx_stream_t)arg);
 }
 
+static shmemx_stream_t other;
+static shmemx_event_t reached;
+
+static void nothing(void *arg)
+{
+    (void)arg;
+}
+
+/* Waits for what can begin only when this has ended. */
+static void wait_for_other(void *arg)
+{
+    (void)arg;
+    shmemx_stream_call(other, nothing, NULL);
+    shmemx_stream_synchronize(other);
+}
+
+static void wait_for_event(void *arg)
+{
+    CHECK(!shmemx_event_record(reached, (shmemx_stream_t)arg));
+    shmemx_event_synchronize(reached);
+}
+
+static void finalize_inside(void *arg)
+{
+    (void)arg;
+    shmem_finalize();
+}
+
+static void exit_inside(void *arg)
+{
+    exit(*(int *)arg);
+}
+
+static void end_inside(void *arg)
+{
+    (void)arg;
+    shmem_global_exit(5);
+}
+
+/* What a function of a stream must not do, or may. */
+static void mistake_inside(const char *what, shmemx_stream_t stream)
+{
+    static const int status[] = {0, 3};
+    void (*fn)(void *) = !strcmp(what, "itself")     ? wait_for_itself
+                         : !strcmp(what, "other")    ? wait_for_other
+                         : !strcmp(what, "event")    ? wait_for_event
+                         : !strcmp(what, "finalize") ? finalize_inside
+                         : !strcmp(what, "global")   ? end_inside
+                                                     : exit_inside;
+
+    other = make(0);
+    CHECK(!shmemx_event_create(&reached));
+    shmemx_stream_call(stream, fn,
+                       fn == exit_inside ? (void *)&status[!strcmp(what, "exit3")] : stream);
+    shmemx_stream_synchronize(stream);
+}
+
+/* How a program ends while a stream waits for ever. */
+static void leave(const char *how)
+{
+    if (!strcmp(how, "leave exit"))
+        exit(4);
+    if (!me)
+        shmem_global_exit(6);
+    for (;;)
+        doze(1);
+}
+
+/* Handles that are none. */
+static void mistake_handle(const char *what, shmemx_stream_t stream)
+{
+    shmemx_event_t event;
+
+    CHECK(!shmemx_event_create(&event) && !shmemx_event_record(event, stream));
+    if (!strcmp(what, "handle twice")) {
+        shmemx_stream_destroy(stream);
+        CHECK(shmemx_event_synchronize(event) == 0 && shmemx_event_query(event) == 1);
+        shmemx_stream_destroy(stream);
+    } else if (!strcmp(what, "handle foreign")) {
+        shmemx_quiet_on_stream((shmemx_stream_t)((char *)stream + 64));
+    } else if (!strcmp(what, "handle event")) {
+        shmemx_event_destroy(event);
+        shmemx_event_destroy(event);
+    } else {
+        shmemx_event_destroy(event);
+        shmemx_stream_wait_event(stream, event);
+    }
+}
+
 static int mistake(const char *what)
 {
     static int word;
@@ -243,12 +332,33 @@ static int mistake(const char *what)
         shmemx_int_p_on_stream(&local, 1, next, stream);
     else if (!strcmp(what, "pe"))
         shmemx_int_p_on_stream(&word, 1, npes, stream);
-    else if (!strcmp(what, "itself"))
-        shmemx_stream_call(stream, wait_for_itself, stream);
-    else if (!strcmp(what, "invalid"))
+    else if (!strncmp(what, "in ", 3))
+        mistake_inside(what + 3, stream);
+    else if (!strncmp(what, "handle ", 7))
+        mistake_handle(what, stream);
+    else if (!strcmp(what, "call"))
+        shmemx_stream_call(stream, NULL, NULL);
+    else if (!strncmp(what, "leave ", 6)) {
+        shmemx_int_wait_until_on_stream(&word, SHMEM_CMP_EQ, 1, stream);
+        leave(what);
+    } else if (!strcmp(what, "invalid"))
         shmemx_quiet_on_stream(SHMEMX_STREAM_INVALID);
     else if (!strcmp(what, "team") && shmemx_team_sync_on_stream(SHMEM_TEAM_INVALID, stream) == -1)
         printf("synchronize: %d\n", shmemx_stream_synchronize(stream));
+    else if (!strcmp(what, "quiet"))
+        shmemx_pe_quiet_on_stream(&npes, 1, stream);
+    else if (!strcmp(what, "beside")) {
+        doze(0.3 * me);
+        shmemx_team_sync_on_stream(SHMEM_TEAM_WORLD, stream);
+        shmem_barrier_all();
+    } else if (!strcmp(what, "vote")) {
+        doze(0.3 * me);
+        shmemx_int_sum_reduce_on_stream(SHMEM_TEAM_WORLD, &word, &word, 1, stream);
+        shmem_malloc(8);
+    } else if (!strcmp(what, "mixed") && me)
+        shmemx_barrier_all_on_stream(stream);
+    else if (!strcmp(what, "mixed"))
+        shmem_barrier_all();
     else if (!strcmp(what, "cmp"))
         shmemx_int_wait_until_on_stream(&word, 99, 1, stream);
     if (!strcmp(what, "forever"))
