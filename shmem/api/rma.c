@@ -25,8 +25,9 @@ SY_RMA_TYPES(DEFINE_TYPED)
 SY_SIZES_AND_MEM(DEFINE_SIZED)
 #undef DEFINE_SIZED
 
-/* p and g: one element by one store or load. p_far takes the same arguments in the same order, so
- * that the call of it costs the path before it no register. */
+/* p and g: one element by one store or load. p_far and sy_p_far take the same arguments in the same
+ * order, so that the call of them costs the path before it no register. */
+#define SMALLER(A, B) ((A) < (B) ? (A) : (B))
 #define DEFINE_ELEMENT(NAME, TYPE) \
     static __attribute__((noinline)) void p_far_##NAME(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) \
     { \
@@ -41,28 +42,40 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
     static inline void p_##NAME(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe) \
     { \
         pe = sy_ctx_pe(ctx, pe); \
-        TYPE *there = sy_window_reach(dest, pe); \
-        if (SY_LIKELY(there != NULL)) \
+        bool elsewhere = false; \
+        TYPE *there = sy_window_reach_or(dest, pe, &elsewhere); \
+        if (SY_LIKELY(there != NULL)) { \
             *(volatile TYPE *)there = value; \
-        else \
+        } else if (sizeof value == 8 && !elsewhere) { \
+            uint64_t bits; \
+            memcpy(&bits, &value, SMALLER(sizeof value, 8)); \
+            sy_p_far64(ctx, dest, bits, pe); \
+        } else if (sizeof value == 4 && !elsewhere) { \
+            uint32_t bits; \
+            memcpy(&bits, &value, SMALLER(sizeof value, 4)); \
+            sy_p_far32(ctx, dest, bits, pe); \
+        } else { \
             p_far_##NAME(ctx, dest, value, pe); \
+        } \
     } \
     static inline TYPE g_##NAME(shmem_ctx_t ctx, const TYPE *source, int pe) \
     { \
         pe = sy_ctx_pe(ctx, pe); \
-        const TYPE *there = sy_window_reach(source, pe); \
+        bool elsewhere = false; \
+        const TYPE *there = sy_window_reach_or(source, pe, &elsewhere); \
         if (SY_LIKELY(there != NULL)) { \
             sy_wait_looked(there == source); \
             return *(const volatile TYPE *)there; \
         } \
         TYPE copy; \
-        sy_get_far(ctx, &copy, source, sizeof copy, pe, SY_BLOCKING); \
+        (elsewhere ? sy_get_elsewhere : sy_get_far)(ctx, &copy, source, sizeof copy, pe, SY_BLOCKING); \
         return copy; \
     } \
     SY_DEFINE_CTX(void, NAME##_p, (TYPE *dest, TYPE value, int pe), p_##NAME(ctx, dest, value, pe);) \
     SY_DEFINE_CTX(TYPE, NAME##_g, (const TYPE *source, int pe), return g_##NAME(ctx, source, pe);)
 SY_RMA_TYPES(DEFINE_ELEMENT)
 #undef DEFINE_ELEMENT
+#undef SMALLER
 
 /* Strided: single elements, and blocks of elements. Strides are in elements. */
 #define DEFINE_STRIDED(DIRECTION, SINGLE, BLOCKS, TYPE, BYTES) \

@@ -18,18 +18,21 @@ SY_ORDERED_ELSEWHERE void sy_amo_apply(enum sy_amo_op op, void *address, size_t 
 SY_INLINE void core_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                             uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
 {
-    struct sy_amo amo = {.pe = pe,
-                         .op = op,
-                         .width = width,
-                         .operand = operand,
-                         .compare = compare,
-                         .result = result};
+    struct sy_amo amo;
+    const struct sy_route_transport *route = sy_rma_route(address, width, pe, &amo.window,
+                                                          &amo.offset);
 
-    if (SY_LIKELY(sy_rma_route(address, width, pe, &amo.window, &amo.offset) &&
-                  ((uintptr_t)address & (width - 1)) == 0))
-        sy_issue_amo(what, ctx, &amo, blocking ? SY_BLOCKING : 0);
-    else
+    if (SY_UNLIKELY(!route || ((uintptr_t)address & (width - 1)) != 0)) {
         sy_amo_slow(ctx, op, address, width, operand, compare, result, blocking, pe);
+        return;
+    }
+    amo.pe = pe;
+    amo.op = op;
+    amo.width = width;
+    amo.operand = operand;
+    amo.compare = compare;
+    amo.result = result;
+    sy_issue_amo_by(route, what, ctx, &amo, blocking ? SY_BLOCKING : 0);
 }
 
 void sy_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,

@@ -16,7 +16,8 @@
 static inline struct sy_transport_ctx *sy_issue_domain(const struct sy_route_transport *route,
                                                        shmem_ctx_t ctx)
 {
-    return ctx == SHMEM_CTX_DEFAULT ? route->ctx : ctx->domain[route - sy_routes.transport];
+    return SY_LIKELY(ctx == SHMEM_CTX_DEFAULT) ? route->ctx
+                                               : ctx->domain[route - sy_routes.transport];
 }
 
 /* Continues after a first answer that was not 0. */
@@ -27,34 +28,53 @@ void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx, const str
 void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx, const struct sy_amo *amo,
                         unsigned flags);
 
-static inline void sy_issue_put(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
-                                unsigned flags)
+/* route: to the operation's PE. */
+SY_INLINE void sy_issue_put_by(const struct sy_route_transport *route, const char *what,
+                               shmem_ctx_t ctx, const struct sy_transfer *t, unsigned flags)
 {
-    const struct sy_route_transport *route = sy_route_to(t->pe);
+    SY_OPAQUE(route);
     int answer = route->table->put(route->self, sy_issue_domain(route, ctx), t, flags);
 
     if (SY_UNLIKELY(answer != 0))
         sy_issue_put_again(answer, what, ctx, t, flags);
 }
 
-static inline void sy_issue_get(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
-                                unsigned flags)
+SY_INLINE void sy_issue_get_by(const struct sy_route_transport *route, const char *what,
+                               shmem_ctx_t ctx, const struct sy_transfer *t, unsigned flags)
 {
-    const struct sy_route_transport *route = sy_route_to(t->pe);
+    SY_OPAQUE(route);
     int answer = route->table->get(route->self, sy_issue_domain(route, ctx), t, flags);
 
     if (SY_UNLIKELY(answer != 0))
         sy_issue_get_again(answer, what, ctx, t, flags);
 }
 
-static inline void sy_issue_amo(const char *what, shmem_ctx_t ctx, const struct sy_amo *amo,
-                                unsigned flags)
+SY_INLINE void sy_issue_amo_by(const struct sy_route_transport *route, const char *what,
+                               shmem_ctx_t ctx, const struct sy_amo *amo, unsigned flags)
 {
-    const struct sy_route_transport *route = sy_route_to(amo->pe);
+    SY_OPAQUE(route);
     int answer = route->table->amo(route->self, sy_issue_domain(route, ctx), amo, flags);
 
     if (SY_UNLIKELY(answer != 0))
         sy_issue_amo_again(answer, what, ctx, amo, flags);
+}
+
+static inline void sy_issue_put(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
+                                unsigned flags)
+{
+    sy_issue_put_by(sy_route_to(t->pe), what, ctx, t, flags);
+}
+
+static inline void sy_issue_get(const char *what, shmem_ctx_t ctx, const struct sy_transfer *t,
+                                unsigned flags)
+{
+    sy_issue_get_by(sy_route_to(t->pe), what, ctx, t, flags);
+}
+
+static inline void sy_issue_amo(const char *what, shmem_ctx_t ctx, const struct sy_amo *amo,
+                                unsigned flags)
+{
+    sy_issue_amo_by(sy_route_to(amo->pe), what, ctx, amo, flags);
 }
 
 /* Blocking, as one message. False where the transport lacks the call. */

@@ -126,27 +126,47 @@ static void core_rma_check_overlap(const char *what, const char *here, const voi
                  length, (const void *)here, local, sy_world.pe);
 }
 
-static __attribute__((noinline)) void core_rma_put_route(shmem_ctx_t ctx, void *dest,
-                                                         const void *source, size_t length, int pe,
-                                                         unsigned flags)
+SY_INLINE void core_rma_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
+                                int pe, unsigned flags)
 {
-    struct sy_transfer t = {.pe = pe, .local = (void *)source, .length = length};
+    struct sy_transfer t;
+    const struct sy_route_transport *route = sy_rma_route(dest, length, pe, &t.window, &t.offset);
 
-    if (SY_LIKELY(sy_rma_route(dest, length, pe, &t.window, &t.offset) != NULL))
-        sy_issue_put("put", ctx, &t, flags);
-    else
+    if (SY_UNLIKELY(!route)) {
         sy_put_slow(ctx, dest, source, length, pe, flags);
+        return;
+    }
+    t.pe = pe;
+    t.local = (void *)source;
+    t.length = length;
+    sy_issue_put_by(route, "put", ctx, &t, flags);
 }
 
 void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                 unsigned flags)
 {
+    core_rma_put_far(ctx, dest, source, length, pe, flags);
+}
+
+void sy_p_far32(shmem_ctx_t ctx, void *dest, uint32_t value, int pe)
+{
+    core_rma_put_far(ctx, dest, &value, sizeof value, pe, SY_BLOCKING);
+}
+
+void sy_p_far64(shmem_ctx_t ctx, void *dest, uint64_t value, int pe)
+{
+    core_rma_put_far(ctx, dest, &value, sizeof value, pe, SY_BLOCKING);
+}
+
+void sy_put_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                      unsigned flags)
+{
     void *there = sy_rma_reach_space(dest, length, pe);
 
-    if (SY_UNLIKELY(there != NULL))
+    if (SY_LIKELY(there != NULL))
         sy_copy(there, source, length);
     else
-        core_rma_put_route(ctx, dest, source, length, pe, flags);
+        sy_put_far(ctx, dest, source, length, pe, flags);
 }
 
 static __attribute__((cold)) void core_rma_get_slow(shmem_ctx_t ctx, void *dest, const void *source,
@@ -168,25 +188,29 @@ static __attribute__((cold)) void core_rma_get_slow(shmem_ctx_t ctx, void *dest,
     sy_issue_get("get", ctx, &t, flags);
 }
 
-static __attribute__((noinline)) void core_rma_get_route(shmem_ctx_t ctx, void *dest,
-                                                         const void *source, size_t length, int pe,
-                                                         unsigned flags)
-{
-    struct sy_transfer t = {.pe = pe, .local = dest, .length = length};
-
-    if (SY_LIKELY(sy_rma_route(source, length, pe, &t.window, &t.offset) != NULL))
-        sy_issue_get("get", ctx, &t, flags);
-    else
-        core_rma_get_slow(ctx, dest, source, length, pe, flags);
-}
-
 void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                 unsigned flags)
 {
+    struct sy_transfer t;
+    const struct sy_route_transport *route = sy_rma_route(source, length, pe, &t.window, &t.offset);
+
+    if (SY_UNLIKELY(!route)) {
+        core_rma_get_slow(ctx, dest, source, length, pe, flags);
+        return;
+    }
+    t.pe = pe;
+    t.local = dest;
+    t.length = length;
+    sy_issue_get_by(route, "get", ctx, &t, flags);
+}
+
+void sy_get_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                      unsigned flags)
+{
     const void *there = sy_rma_reach_space(source, length, pe);
 
-    if (SY_LIKELY(!there)) {
-        core_rma_get_route(ctx, dest, source, length, pe, flags);
+    if (SY_UNLIKELY(!there)) {
+        sy_get_far(ctx, dest, source, length, pe, flags);
         return;
     }
     sy_copy(dest, there, length);

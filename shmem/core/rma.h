@@ -49,6 +49,16 @@ void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
 void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                 unsigned flags);
 
+/* The same for a blocking put of one element, by value. */
+void sy_p_far32(shmem_ctx_t ctx, void *dest, uint32_t value, int pe);
+void sy_p_far64(shmem_ctx_t ctx, void *dest, uint64_t value, int pe);
+
+/* The same where it has found that the address is in neither window: perhaps in a mapped space. */
+void sy_put_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                      unsigned flags);
+void sy_get_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                      unsigned flags);
+
 /* The same after a full search and all checks. */
 void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                  unsigned flags) __attribute__((cold));
@@ -68,8 +78,8 @@ SY_INLINE void sy_copy(void *to, const void *from, size_t length)
         memcpy(to, from, length);
 }
 
-/* As sy_window_reach, for `length` bytes that must all lie in the window. */
-SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe)
+/* As sy_window_reach_or, for `length` bytes that must all lie in the window. */
+SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe, bool *elsewhere)
 {
     if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes))
         return NULL;
@@ -82,6 +92,8 @@ SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe)
         room = sy_hot.data.length;
         if (SY_LIKELY(offset < room))
             base = sy_hot.data.peer[(unsigned)pe];
+        else
+            *elsewhere = true;
     }
     return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
 }
@@ -100,7 +112,8 @@ SY_INLINE void *sy_rma_reach_space(const void *address, size_t length, int pe)
 }
 
 /* For memory that is not mapped: the route to PE pe, with the window and offset of `length` bytes
- * at `address`. NULL where only the slow path can tell. */
+ * at `address`, where the functions above have found nothing, so that heap and data that fit are
+ * not mapped. NULL where only the slow path can tell. */
 SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, size_t length, int pe,
                                                         unsigned *window, uint64_t *offset)
 {
@@ -108,12 +121,11 @@ SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, siz
         return NULL;
     uintptr_t at = (uintptr_t)address - sy_hot.heap.base;
     if (SY_LIKELY(at < sy_hot.heap.length)) {
-        if (length - 1 >= sy_hot.heap.length - at || sy_hot.heap.peer[(unsigned)pe])
+        if (SY_UNLIKELY(length - 1 >= sy_hot.heap.length - at))
             return NULL;
         *window = SY_WINDOW_HEAP;
     } else if ((at = (uintptr_t)address - sy_hot.data.base) < sy_hot.data.length) {
-        if (length - 1 >= sy_hot.data.length - at || sy_hot.data.peer[(unsigned)pe] ||
-            sy_routes.other[(unsigned)pe])
+        if (length - 1 >= sy_hot.data.length - at || sy_routes.other[(unsigned)pe])
             return NULL;
         *window = SY_WINDOW_DATA;
     } else {
@@ -125,7 +137,8 @@ SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, siz
         *window = sy_hot.space.window;
     }
     *offset = at;
-    return &sy_routes.transport[sy_routes.of[(unsigned)pe]];
+    const struct sy_route_transport *route = &sy_routes.transport[sy_routes.of[(unsigned)pe]];
+    return route;
 }
 
 /* put: length bytes from source here to dest on PE pe. flags: SY_BLOCKING or 0. */
@@ -133,9 +146,12 @@ SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t le
                       unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
-    void *there = sy_rma_reach(dest, length, pe);
+    bool elsewhere = false;
+    void *there = sy_rma_reach(dest, length, pe, &elsewhere);
     if (SY_LIKELY(there != NULL))
         sy_copy(there, source, length);
+    else if (elsewhere)
+        sy_put_elsewhere(ctx, dest, source, length, pe, flags);
     else
         sy_put_far(ctx, dest, source, length, pe, flags);
 }
@@ -145,9 +161,10 @@ SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t le
                       unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
-    void *there = sy_rma_reach(source, length, pe);
+    bool elsewhere = false;
+    void *there = sy_rma_reach(source, length, pe, &elsewhere);
     if (SY_UNLIKELY(!there)) {
-        sy_get_far(ctx, dest, source, length, pe, flags);
+        (elsewhere ? sy_get_elsewhere : sy_get_far)(ctx, dest, source, length, pe, flags);
         return;
     }
     sy_copy(dest, there, length);

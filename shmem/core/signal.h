@@ -32,7 +32,8 @@ SY_INLINE void sy_put_signal(shmem_ctx_t ctx, void *dest, const void *source, si
                              unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
-    void *there = sy_rma_reach(dest, length, pe);
+    bool elsewhere = false;
+    void *there = sy_rma_reach(dest, length, pe, &elsewhere);
     uint64_t *word = sy_window_reach(sig_addr, pe);
     bool known = sig_op == SHMEM_SIGNAL_SET || sig_op == SHMEM_SIGNAL_ADD;
     if (SY_LIKELY(there && word && known)) {

@@ -11,6 +11,9 @@
 #define SY_INLINE      __attribute__((always_inline)) static inline
 #define SY_LINE        64 /* bytes of a cache line */
 
+/* Has the compiler forget how a pointer was computed, where it would compute it again. */
+#define SY_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+
 #ifdef __SANITIZE_THREAD__
 #define SY_THREAD_SANITIZER 1
 #elif defined(__has_feature)

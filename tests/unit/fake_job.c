@@ -337,6 +337,11 @@ void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
     message_add(ctx, pe, SY_WINDOW_HEAP, fake_offset(dest, length), source, length, flags & SY_BLOCKING);
 }
 
+void sy_put_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe, unsigned flags)
+{
+    sy_put_far(ctx, dest, source, length, pe, flags);
+}
+
 void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride,
                     size_t block, size_t blocks, int pe)
 {
@@ -352,6 +357,11 @@ void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
     fake_yield();
     memcpy(dest, pe_state[pe].heap + fake_offset(source, length), length);
     fake_yield();
+}
+
+void sy_get_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe, unsigned flags)
+{
+    sy_get_far(ctx, dest, source, length, pe, flags);
 }
 
 void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride,

@@ -63,9 +63,10 @@ struct sy_hot {
         size_t length;
         char **peer;
     } heap, data;
-    /* A memory space, or length 0, for those whom the inline path hands over to. Where several threads may be in calls it is the first space that
-     * there is, and never another one: who reads the length, by acquire, and then the others, does
-     * not mix two of them. Else it is the one that was used last. */
+    /* A memory space, or length 0, for those whom the inline path hands over to. Where several
+     * threads may be in calls it is the first space that there is, and never another one: who reads
+     * the length, by acquire, and then the others, does not mix two of them. Else it is the one
+     * that was used last. */
     struct {
         uintptr_t base;
         size_t length;
@@ -77,8 +78,9 @@ struct sy_hot {
 
 extern struct sy_hot sy_hot SY_HIDDEN;
 
-/* The address, here, of what `address` names on PE pe; NULL where only the slow path can tell. */
-SY_INLINE void *sy_window_reach(const void *address, int pe)
+/* The address, here, of what `address` names on PE pe; NULL where only the slow path can tell.
+ * *elsewhere: set to true where it is in neither of the two windows, else left as it is. */
+SY_INLINE void *sy_window_reach_or(const void *address, int pe, bool *elsewhere)
 {
     if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes))
         return NULL;
@@ -88,11 +90,20 @@ SY_INLINE void *sy_window_reach(const void *address, int pe)
         base = sy_hot.heap.peer[(unsigned)pe];
     } else {
         offset = (uintptr_t)address - sy_hot.data.base;
-        if (SY_UNLIKELY(offset >= sy_hot.data.length))
+        if (SY_UNLIKELY(offset >= sy_hot.data.length)) {
+            *elsewhere = true;
             return NULL;
+        }
         base = sy_hot.data.peer[(unsigned)pe];
     }
     return SY_LIKELY(base != NULL) ? base + offset : NULL;
+}
+
+SY_INLINE void *sy_window_reach(const void *address, int pe)
+{
+    bool elsewhere = false;
+
+    return sy_window_reach_or(address, pe, &elsewhere);
 }
 
 /* Makes the tables for npes PEs from this PE's memory; peers are added by sy_windows_set_peer. */

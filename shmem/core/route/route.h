@@ -50,13 +50,13 @@ struct sy_route_transport {
 } __attribute__((aligned(512))); /* a power of 2: found by a shift, for each operation */
 
 struct sy_routes {
+    struct sy_route_transport transport[SY_TRANSPORTS_MAX];
     unsigned loaded; /* transports, in the order in which they are opened */
     unsigned count;  /* the first of them, which are open */
     unsigned kinds;  /* transports that some PE of the job has opened */
     bool maps;       /* some other PE stores into this PE's heap by itself */
     bool in_child;   /* this is a child process of the PE, which fork has made */
-    struct sy_route_transport transport[SY_TRANSPORTS_MAX];
-    uint8_t *of; /* npes indices into transport, or SY_TRANSPORT_NONE */
+    uint8_t *of;     /* npes indices into transport, or SY_TRANSPORT_NONE */
     uint8_t
         *other; /* npes flags: 1 = runs another executable, its data windows do not match ours */
 };
