@@ -1,5 +1,7 @@
 /* This PE's symmetric memory: one memfd with the control window, the executable's data (statics.h)
- * XX *
+ * and the heap, in this order; a heap on chosen pages or nodes, or in a directory, is in a file of
+ * its own. Knows nothing of other PEs.
+ *
  * The memfd and the control window live as long as the process, because a peer may still look at
  * them when this PE has finalized; the heap comes and goes with initialisation. Nothing has a name
  * in a file system, so nothing is left behind however the process ends. */

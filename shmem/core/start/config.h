@@ -27,11 +27,10 @@ struct sy_config {
     bool line_buffered;      /* SHMEM_LINE_BUFFERED: of stdout, where it is a pipe */
     int progress;            /* SHMEM_PROGRESS: enum sy_progress_mode */
     int wait;                /* SHMEM_WAIT: enum sy_wait_mode */
-    int statics;     /* SHMEM_STATICS: enum sy_symmetric_huge { SY_SYMMETRIC_SMALL, SY_SYMMETRIC_2M,
-    SY_SYMMETRIC_1G };     enum sy_statics_mode; EARLY */
-    bool check;      /* SHMEM_CHECK: argument checks */
-    bool huge_pages; /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: as HUGE_PAGES=2M */
-    int symmetric_huge;         /* SHMEM_SYMMETRIC_HUGE_PAGES: enum sy_symmetric_huge */
+    int statics;             /* SHMEM_STATICS: enum sy_statics_mode; EARLY */
+    bool check;              /* SHMEM_CHECK: argument checks */
+    bool huge_pages;         /* SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES: as HUGE_PAGES=2M */
+    int symmetric_huge;      /* SHMEM_SYMMETRIC_HUGE_PAGES: enum sy_symmetric_huge */
     const char *symmetric_numa; /* SHMEM_SYMMETRIC_NUMA */
     const char *symmetric_file; /* SHMEM_SYMMETRIC_FILE: a directory */
     int log_level;              /* SHMEM_LOG_LEVEL: enum sy_log_level */
@@ -56,6 +55,7 @@ struct sy_config {
 
 enum sy_progress_mode { SY_PROGRESS_AUTO, SY_PROGRESS_THREAD, SY_PROGRESS_POLLING };
 enum sy_wait_mode { SY_WAIT_AUTO, SY_WAIT_SPIN, SY_WAIT_YIELD, SY_WAIT_SLEEP };
+enum sy_symmetric_huge { SY_SYMMETRIC_SMALL, SY_SYMMETRIC_2M, SY_SYMMETRIC_1G };
 enum sy_statics_mode { SY_STATICS_AUTO, SY_STATICS_REMAP, SY_STATICS_SERVICE };
 
 enum sy_barrier_algorithm {

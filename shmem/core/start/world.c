@@ -157,12 +157,13 @@ static int world_join_job(struct sy_options *options, struct sy_error *err)
 
 static int world_make_memory(struct sy_error *err)
 {
-    static const int huge[] = {0, SY_WISH_HUGE_2M, SY_WISH_HUGE_1G};
-    const struct sy_memory_wish wish = {
-        .size = sy_config.symmetric_size,
-        .huge = huge[sy_config.symmetric_huge] | (sy_config.huge_pages ? SY_WISH_HUGE_2M : 0),
-        .numa = sy_config.symmetric_numa,
-        .directory = sy_config.symmetric_file};
+    static const int huge[] = {
+        [SY_SYMMETRIC_2M] = SY_WISH_HUGE_2M, [SY_SYMMETRIC_1G] = SY_WISH_HUGE_1G};
+    const struct sy_memory_wish wish = {.size = sy_config.symmetric_size,
+                                        .huge = huge[sy_config.symmetric_huge] |
+                                                (sy_config.huge_pages ? SY_WISH_HUGE_2M : 0),
+                                        .numa = sy_config.symmetric_numa,
+                                        .directory = sy_config.symmetric_file};
     int rc = sy_memory_open(&wish, err);
 
     if (rc)
