@@ -16,8 +16,8 @@
  *
  * Data calls return 0 or -errno. -EAGAIN: nothing was started, for want of room; the core calls
  * progress() and tries again. -EOPNOTSUPP: not possible in this form to that PE, for calls that
- * the core can replace. Anything else is a failure of the route and ends the job. No data call
- * blocks for an event that needs the core. */
+ * the core can replace; put and get too where messages can do it. Anything else is a failure of the
+ * route and ends the job. No data call blocks for an event that needs the core. */
 #ifndef SWITCHYARD_TRANSPORT_H
 #define SWITCHYARD_TRANSPORT_H
 

@@ -85,8 +85,9 @@ struct sy_messages {
     struct sy_message_peer *_Atomic *peer; /* a PE each; NULL: not made yet */
     pthread_mutex_t making;
     pthread_mutex_t receiving; /* while a message is applied */
-    unsigned char *reach;      /* of each PE: SY_REACH_ bits that are the transport's own */
-    bool mixed;                /* some PE is reached by calls of both */
+    unsigned char *reach;      /* of each PE: of PUT, GET, AMO those that are the transport's own,
+                                  and MESSAGE */
+    bool mixed;                /* some PE is written by calls of both */
     _Atomic uint64_t *uneasy;  /* a bit for each peer: something is owed, or waits for room */
     _Atomic bool any_uneasy;
 };

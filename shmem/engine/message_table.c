@@ -1,8 +1,9 @@
 /* The table of a transport that carries messages, as the core sees it: see message.h.
  *
- * Where reach() answers PUT, GET or AMO too, the transport's own calls are used for those. What is
- * then under way towards a PE is ordered within each of the two only; so a fence of a context that
- * may have used both for one PE completes all of it. */
+ * Where reach() answers PUT, GET or AMO too, the transport's own calls are used for those, but for
+ * a put or get that it answers -EOPNOTSUPP. What is then under way towards a PE is ordered within
+ * each of the two only; so a fence of a context that may have used both for one PE to write there
+ * completes all of it. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -188,14 +189,22 @@ static bool message_table_is_own(const struct sy_messages *messages, int pe, uns
     return (messages->reach[pe] & bits) == bits;
 }
 
+/* Whether a call that the transport has answered, or not been asked for, is left to messages. */
+static bool message_table_is_left(const struct sy_messages *messages, int pe, int rc)
+{
+    return rc == -EOPNOTSUPP && messages->reach[pe] & SY_REACH_MESSAGE;
+}
+
 static int message_table_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                              unsigned flags)
 {
     struct sy_messages *messages = self;
 
-    return message_table_is_own(messages, t->pe, SY_REACH_PUT)
-               ? messages->inner->put(messages->self, message_table_own(ctx), t, flags)
-               : sy_engine_put(self, ctx, t, flags);
+    int rc = message_table_is_own(messages, t->pe, SY_REACH_PUT)
+                 ? messages->inner->put(messages->self, message_table_own(ctx), t, flags)
+                 : -EOPNOTSUPP;
+
+    return message_table_is_left(messages, t->pe, rc) ? sy_engine_put(self, ctx, t, flags) : rc;
 }
 
 static int message_table_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
@@ -203,9 +212,11 @@ static int message_table_get(void *self, struct sy_transport_ctx *ctx, const str
 {
     struct sy_messages *messages = self;
 
-    return message_table_is_own(messages, t->pe, SY_REACH_GET)
-               ? messages->inner->get(messages->self, message_table_own(ctx), t, flags)
-               : sy_engine_get(self, ctx, t, flags);
+    int rc = message_table_is_own(messages, t->pe, SY_REACH_GET)
+                 ? messages->inner->get(messages->self, message_table_own(ctx), t, flags)
+                 : -EOPNOTSUPP;
+
+    return message_table_is_left(messages, t->pe, rc) ? sy_engine_get(self, ctx, t, flags) : rc;
 }
 
 static int message_table_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
@@ -223,9 +234,13 @@ static int message_table_put_strided(void *self, struct sy_transport_ctx *ctx,
 {
     struct sy_messages *messages = self;
 
-    return message_table_is_own(messages, t->first.pe, SY_REACH_PUT)
-               ? messages->inner->put_strided(messages->self, message_table_own(ctx), t, flags)
-               : sy_engine_put_strided(self, ctx, t, flags);
+    int rc = message_table_is_own(messages, t->first.pe, SY_REACH_PUT)
+                 ? messages->inner->put_strided(messages->self, message_table_own(ctx), t, flags)
+                 : -EOPNOTSUPP;
+
+    return message_table_is_left(messages, t->first.pe, rc)
+               ? sy_engine_put_strided(self, ctx, t, flags)
+               : rc;
 }
 
 static int message_table_get_strided(void *self, struct sy_transport_ctx *ctx,
@@ -233,9 +248,13 @@ static int message_table_get_strided(void *self, struct sy_transport_ctx *ctx,
 {
     struct sy_messages *messages = self;
 
-    return message_table_is_own(messages, t->first.pe, SY_REACH_GET)
-               ? messages->inner->get_strided(messages->self, message_table_own(ctx), t, flags)
-               : sy_engine_get_strided(self, ctx, t, flags);
+    int rc = message_table_is_own(messages, t->first.pe, SY_REACH_GET)
+                 ? messages->inner->get_strided(messages->self, message_table_own(ctx), t, flags)
+                 : -EOPNOTSUPP;
+
+    return message_table_is_left(messages, t->first.pe, rc)
+               ? sy_engine_get_strided(self, ctx, t, flags)
+               : rc;
 }
 
 /* Where one of the two is the transport's own, the core makes it of put, fence and amo. */
@@ -401,8 +420,8 @@ static void message_table_choose(struct sy_messages *messages)
     for (int pe = 0; pe < messages->host->npes; pe++) {
         unsigned bits = pe == messages->host->pe ? 0 : inner->reach(messages->self, pe),
                  own = bits & OWN;
-        messages->reach[pe] = (unsigned char)own;
-        messages->mixed |= bits & SY_REACH_MESSAGE && own && own != OWN;
+        messages->reach[pe] = (unsigned char)(bits & (OWN | SY_REACH_MESSAGE));
+        messages->mixed |= bits & SY_REACH_MESSAGE && own & (SY_REACH_PUT | SY_REACH_AMO);
         any |= own != 0;
     }
     if (!any) {
