@@ -368,6 +368,72 @@ static void calls_cancel(mpi_request *request)
     MPI_Wait(&r, MPI_STATUS_IGNORE);
 }
 
+/* ---- windows ---- */
+
+/* No info: its keys are about accumulates, of which there are none. Errors of the creation go to
+ * the communicator, which returns them. */
+static int calls_window_open(mpi_comm comm, mpi_window *window, struct sy_error *err)
+{
+    MPI_Win made;
+    int *model = NULL, found = 0;
+
+    if (calls_judge(MPI_Win_create_dynamic(MPI_INFO_NULL, (MPI_Comm)comm, &made)))
+        return calls_tell(err, "MPI_Win_create_dynamic");
+    MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN);
+    MPI_Win_get_attr(made, MPI_WIN_MODEL, &model, &found);
+    if (!found || *model != MPI_WIN_UNIFIED) {
+        MPI_Win_free(&made);
+        return calls_fail(
+            err, EOPNOTSUPP,
+            "this MPI keeps a copy of its own of a window's memory (not MPI_WIN_UNIFIED)");
+    }
+    if (calls_judge(MPI_Win_lock_all(MPI_MODE_NOCHECK, made)))
+        return calls_tell(err, "MPI_Win_lock_all");
+    *window = (mpi_window)made;
+    return 0;
+}
+
+static void calls_window_close(mpi_window window)
+{
+    MPI_Win w = (MPI_Win)window;
+
+    MPI_Win_unlock_all(w);
+    MPI_Win_free(&w);
+}
+
+static int calls_attach(mpi_window window, void *base, size_t length)
+{
+    return calls_judge(MPI_Win_attach((MPI_Win)window, base, (MPI_Aint)length));
+}
+
+static int calls_detach(mpi_window window, void *base)
+{
+    return calls_judge(MPI_Win_detach((MPI_Win)window, base));
+}
+
+static int calls_put(mpi_window window, int to, const void *from, size_t length, uint64_t address)
+{
+    return calls_judge(MPI_Put(from, (int)length, MPI_BYTE, to, (MPI_Aint)address, (int)length,
+                               MPI_BYTE, (MPI_Win)window));
+}
+
+static int calls_get(mpi_window window, int from, void *to, size_t length, uint64_t address,
+                     mpi_request *request)
+{
+    MPI_Request r;
+    int rc = MPI_Rget(to, (int)length, MPI_BYTE, from, (MPI_Aint)address, (int)length, MPI_BYTE,
+                      (MPI_Win)window, &r);
+
+    *request = (mpi_request)r;
+    return calls_judge(rc);
+}
+
+static int calls_flush(mpi_window window, int rank, bool local)
+{
+    return calls_judge(local ? MPI_Win_flush_local(rank, (MPI_Win)window)
+                             : MPI_Win_flush(rank, (MPI_Win)window));
+}
+
 extern __attribute__((visibility("default"))) const struct mpi_calls shmem_mpi_calls_1;
 const struct mpi_calls shmem_mpi_calls_1 = {
     .size = sizeof(struct mpi_calls),
@@ -381,5 +447,12 @@ const struct mpi_calls shmem_mpi_calls_1 = {
     .receive = calls_receive,
     .test = calls_test,
     .cancel = calls_cancel,
+    .window_open = calls_window_open,
+    .window_close = calls_window_close,
+    .attach = calls_attach,
+    .detach = calls_detach,
+    .put = calls_put,
+    .get = calls_get,
+    .flush = calls_flush,
     .text = calls_text,
 };

@@ -15,7 +15,7 @@
 #define MPI_CALLS_SYMBOL  "shmem_mpi_calls_1"
 #define MPI_CALLS_VERSION 256 /* bytes of a library's version */
 
-typedef uintptr_t mpi_comm, mpi_request;
+typedef uintptr_t mpi_comm, mpi_request, mpi_window;
 
 /* This process in MPI's world, and its MPI. */
 struct mpi_self {
@@ -52,6 +52,20 @@ struct mpi_calls {
     int (*receive)(mpi_comm comm, void *bytes, size_t room, mpi_request *request);
     int (*test)(mpi_request *request, int *from, size_t *length);
     void (*cancel)(mpi_request *request);
+
+    /* A dynamic window, locked for all; collective, as is its end. -EOPNOTSUPP: this MPI keeps
+     * public and private copies of a window. */
+    int (*window_open)(mpi_comm comm, mpi_window *window, struct sy_error *err);
+    void (*window_close)(mpi_window window);
+    int (*attach)(mpi_window window, void *base, size_t length);
+    int (*detach)(mpi_window window, void *base);
+
+    /* Transfers of what an int counts, at an address of the target process. A put is complete here,
+     * or there, after flush; a get when its request is. */
+    int (*put)(mpi_window window, int to, const void *from, size_t length, uint64_t address);
+    int (*get)(mpi_window window, int from, void *to, size_t length, uint64_t address,
+               mpi_request *request);
+    int (*flush)(mpi_window window, int rank, bool local);
 
     /* What MPI has said about the failure last told to this thread. */
     const char *(*text)(void);

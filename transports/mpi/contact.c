@@ -76,6 +76,8 @@ static int contact_open(struct mpi_state *state, const int *world, int count, st
         return rc;
     state->connected = true;
     rc = mpi_message_open(state, err);
+    if (!rc)
+        rc = mpi_window_open(state, err);
     mpi_tick_arm(&state->tick); /* sleepers may count on it until disarm() */
     if (!rc && state->calls->watch(contact_over, state))
         rc = state->host->fail(err, EIO, "MPI_Comm_set_attr: %s", state->calls->text());

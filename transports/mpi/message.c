@@ -7,7 +7,8 @@
 #include "transports/mpi/state.h"
 #include "util/clock.h"
 
-#define LEAVE_NS UINT64_C(5000000000)
+#define LEAVE_NS  UINT64_C(5000000000)
+#define LINGER_NS UINT64_C(3000000)
 
 /* ---- sending ---- */
 
@@ -168,7 +169,9 @@ int mpi_message_open(struct mpi_state *state, struct sy_error *err)
 }
 
 /* Until all have come there may be messages for this PE, which a later communicator must not get:
- * MPI may give it the same number. */
+ * MPI may give it the same number. Then MPI is looked at a little longer: in MPICH 4.0 over UCX's
+ * tcp a process that ends MPI before it has answered how a connection is made leaves the other one
+ * in MPI_Finalize for ever. */
 bool mpi_message_leave(struct mpi_state *state)
 {
     uint64_t end = sy_clock_ns() + LEAVE_NS;
@@ -181,7 +184,8 @@ bool mpi_message_leave(struct mpi_state *state)
     if (!state->calls->barrier(state->comm, &barrier))
         while (!(gone = state->calls->test(&barrier, NULL, NULL) > 0) && sy_clock_ns() < end)
             mpi_message_progress(state, 0);
-    mpi_message_progress(state, 0);
+    for (end = sy_clock_ns() + LINGER_NS; gone && sy_clock_ns() < end;)
+        mpi_message_progress(state, 0);
     for (unsigned place = 0; gone && place < MPI_RECEIVES && state->receives.posted; place++)
         state->calls->cancel(&state->receives.request[place]);
     state->receives.posted = false;

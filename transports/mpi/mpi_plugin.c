@@ -7,6 +7,13 @@
 #include "transports/mpi/state.h"
 
 static const struct sy_option options[] = {
+    {"mpi.mode", SY_OPTION_CHOICE, SY_OPTION_JOB, offsetof(struct mpi_settings, mode), "auto",
+     "auto|am|rma", 0, 0, NULL,
+     "What is made of MPI: am: messages alone; rma: puts and gets of more than 8 bytes by a "
+     "window; "
+     "auto: messages, and large gets by a window where one can be made"},
+    {"mpi.window", SY_OPTION_SIZE, SY_OPTION_JOB, offsetof(struct mpi_settings, window), "64K",
+     NULL, 9, 0, NULL, "Bytes of a get from which on it goes by the window, in mode auto"},
     {"mpi.poll", SY_OPTION_INT, 0, offsetof(struct mpi_settings, poll), "150", NULL, 10, 100000,
      NULL,
      "Microseconds between two looks at MPI while the program computes, which has no descriptor to "
@@ -25,6 +32,8 @@ static const struct sy_counter_row counters[] = {
     ROW("message_bytes_received", "bytes", received_bytes, "Their bytes"),
     ROW("messages_refused", "attempts", refused, "Messages for which no buffer was free"),
     ROW("looks", "times", looks, "Looks at MPI, with or without a message"),
+    ROW("puts", "transfers", puts, "Puts by the window"),
+    ROW("gets", "transfers", gets, "Gets by the window"),
     {.name = NULL},
 };
 #undef ROW
@@ -87,10 +96,13 @@ static void mpi_plugin_close(void *self)
     struct mpi_state *state = self;
 
     if (state->connected && !atomic_load(&state->over) && mpi_message_leave(state)) {
+        mpi_window_close(state);
         state->calls->comm_close(state->comm);
         mpi_message_free(state);
     }
     state->calls->unwatch(state);
+    for (unsigned i = 0; i < SY_REGIONS; i++)
+        free(atomic_load(&state->region[i].address));
     mpi_tick_close(&state->tick);
     free(state->rank_of);
     free(state->pe_of);
@@ -103,7 +115,7 @@ static unsigned mpi_plugin_reach(void *self, int pe)
 {
     struct mpi_state *state = self;
 
-    return state->rank_of[pe] < 0 ? 0 : SY_REACH_MESSAGE;
+    return state->rank_of[pe] < 0 ? 0 : SY_REACH_MESSAGE | mpi_window_reach(state);
 }
 
 static int mpi_plugin_wait_fd(void *self)
@@ -140,6 +152,15 @@ SY_TRANSPORT_PLUGIN(mpi) = {
     .address = mpi_contact_address,
     .connect = mpi_contact_connect,
     .reach = mpi_plugin_reach,
+    .region_attach = mpi_window_attach,
+    .region_connect = mpi_window_connect,
+    .region_detach = mpi_window_detach,
+    .ctx_open = mpi_window_ctx_open,
+    .ctx_close = mpi_window_ctx_close,
+    .put = mpi_window_put,
+    .get = mpi_window_get,
+    .fence = mpi_window_fence,
+    .quiet = mpi_window_quiet,
     .progress = mpi_message_progress,
     .wait_fd = mpi_plugin_wait_fd,
     .arm = mpi_plugin_arm,

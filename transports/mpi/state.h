@@ -1,10 +1,12 @@
-/* The mpi transport: messages over the MPI of the process; the library's message layer makes all
- * operations of them. It has no MPI linked: calls.c is a file for each family of MPIs.
+/* The mpi transport: messages over the MPI of the process, of which the library's message layer
+ * makes operations; and where the mode says so puts and gets by a window of MPI. It has no MPI
+ * linked: calls.c is a file for each family of MPIs.
  *
  * mpi_plugin.c  the table, options, counters; open and close
  * contact.c   addresses, the communicator of the PEs
  * message.c   messages
  * tick.c      when MPI is looked at, which has no descriptor to sleep on
+ * window.c    puts and gets by MPI's own
  * calls.h     the calls of an MPI
  *
  * Who may touch what: what has no comment here is written in open and connect, before other threads
@@ -25,8 +27,12 @@ enum {
     MPI_RECEIVES = 16    /* posted */
 };
 
+enum mpi_mode { MPI_MODE_AUTO, MPI_MODE_AM, MPI_MODE_RMA };
+
 struct mpi_settings {
-    long poll; /* microseconds */
+    int mode;
+    size_t window; /* bytes from which on a transfer may go by the window, in mode auto */
+    long poll;     /* microseconds */
 };
 
 /* Messages on their way, under `lock`. A free place is one that was used lately. */
@@ -57,6 +63,13 @@ struct mpi_tick {
     _Atomic uint64_t due, interval; /* a thread that finds it due sets them; a race is harmless */
 };
 
+/* Memory that is attached to the window. */
+struct mpi_region {
+    struct sy_region memory;
+    bool attached;
+    _Atomic(uint64_t *) address; /* of each PE, in its process; 0: none. NULL: not connected */
+};
+
 struct mpi_state {
     const struct sy_host *host;
     struct sy_instance instance;
@@ -73,8 +86,11 @@ struct mpi_state {
     struct mpi_sends sends;
     struct mpi_receives receives;
     struct mpi_tick tick;
+    bool windowed;
+    mpi_window window;
+    struct mpi_region region[SY_REGIONS];
     struct {
-        _Atomic uint64_t sent, sent_bytes, received, received_bytes, refused, looks;
+        _Atomic uint64_t sent, sent_bytes, received, received_bytes, refused, looks, puts, gets;
     } counters;
 };
 
@@ -113,5 +129,33 @@ void mpi_tick_disarm(struct mpi_tick *tick);
 
 /* MPI has been looked at; moved: something was there. woken: since the timer has expired. */
 void mpi_tick_looked(struct mpi_tick *tick, bool moved, bool woken);
+
+/* ---- window.c ---- */
+
+/* Makes the window and attaches the regions that are there, unless the mode is without one. Where
+ * it cannot be made, mode auto goes on without. */
+int mpi_window_open(struct mpi_state *state, struct sy_error *err);
+
+/* The PEs have taken leave of each other, and MPI is there: with the others. */
+void mpi_window_close(struct mpi_state *state);
+
+/* What `windowed` PEs are reached by, beside messages. */
+unsigned mpi_window_reach(const struct mpi_state *state);
+
+/* As those of the table. */
+int mpi_window_attach(void *self, unsigned index, const struct sy_region *memory, void *key,
+                      size_t room, struct sy_error *err);
+int mpi_window_connect(void *self, unsigned index, const void *keys, size_t stride,
+                       struct sy_error *err);
+void mpi_window_detach(void *self, unsigned index);
+int mpi_window_ctx_open(void *self, long options, struct sy_transport_ctx **ctx,
+                        struct sy_error *err);
+void mpi_window_ctx_close(void *self, struct sy_transport_ctx *ctx);
+int mpi_window_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                   unsigned flags);
+int mpi_window_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
+                   unsigned flags);
+int mpi_window_fence(void *self, struct sy_transport_ctx *ctx);
+int mpi_window_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
 
 #endif
