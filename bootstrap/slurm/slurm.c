@@ -11,6 +11,7 @@
 #include "bootstrap/slurm/handout.h"
 #include "bootstrap/slurm/nodes.h"
 #include "bootstrap/control/tree/tree.h"
+#include "bootstrap/mpi/library.h"
 #include "util/bits.h"
 #include "util/parse.h"
 
@@ -171,9 +172,12 @@ static int slurm_join(struct slurm *slurm, struct sy_job *job, struct sy_error *
     slurm->user.rank = (struct tree_rank){
         .pe = (int)pe, .npes = (int)npes, .host_of = slurm_host_of};
     snprintf(slurm->step, sizeof slurm->step, "slurm-%.20s-%.20s", id ? id : "", step ? step : "");
-    int rc = slurm_number("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root
-                 ? slurm_meet_on_node(slurm, err)
-                 : slurm_meet_by_file(slurm, err);
+    int rc = sy_mpi_check_job((int)npes, err);
+    if (rc)
+        return rc;
+    rc = slurm_number("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root
+             ? slurm_meet_on_node(slurm, err)
+             : slurm_meet_by_file(slurm, err);
     return rc ? rc : sy_tree_join(&slurm->user, job, err);
 }
 
