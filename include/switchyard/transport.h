@@ -290,9 +290,9 @@ struct sy_transport {
     size_t message_size;
     int (*message_send)(void *self, int pe, const void *bytes, size_t length);
 
-    /* Optional: the kinds of memory that it moves, and how, for people: mapped, registered, or
-     * staged, which is copied by the PE that has it. The table of routes has it as a line. */
-    const char *moves;
+    /* Optional: whether the fabric itself moves data to and from that window of PE `pe`, which is
+     * registered with it; otherwise the PE stores and loads. For people: the table of routes. */
+    bool (*registered)(void *self, int pe, unsigned window);
 
     /* Optional: host->threads has become true: when this returns several threads may be in data
      * calls at once. Nobody is in one now, but perhaps in progress(), arm(), disarm() and

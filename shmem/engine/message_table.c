@@ -470,7 +470,6 @@ int sy_message_open(const struct sy_transport **table, const struct sy_host *hos
     messages->table.capabilities = inner->capabilities;
     messages->table.counters = inner->counters;
     messages->table.protection = inner->protection;
-    messages->table.moves = inner->moves;
     *table = &messages->table;
     *self = messages;
     return 0;

@@ -459,7 +459,9 @@ int sy_space_create(const shmemx_space_config_t *config, struct sy_space **made)
                  : create_refuse(-EINVAL, "a PE has given no config, or lacks memory");
     if (rc)
         create_undo_pool(c.space);
-    else if (c.space) {
+    else
+        sy_space_show(c.window, config->device_type);
+    if (!rc && c.space) {
         sy_space_enter(c.space);
         *made = c.space;
     }

@@ -4,6 +4,7 @@
  * create.c  makes and ends them, together with the other PEs
  * device.c  the plugins that have the memory (device.h)
  * keep.c    what outlives the job
+ * show.c    how members reach each other's part
  *
  * A space is a window (core/memory/windows.h) and a region of the transports, under a number that
  * is free on all PEs; the rest of the library knows no more of it. A PE that is no member has a
@@ -60,6 +61,10 @@ int sy_space_destroy(struct sy_space *space);
 
 /* Ends all; no PE uses them any more. */
 void sy_spaces_close(void);
+
+/* Has PE 0 write how PEs reach a window of this type, where somebody wants to see routes; collective
+ * over all PEs. */
+void sy_space_show(unsigned window, shmemx_device_type_t type);
 
 /* shmemx_space_sync. */
 int sy_space_sync(struct sy_space *space, uint64_t *generation);

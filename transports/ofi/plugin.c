@@ -314,7 +314,7 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .wait_fd = sy_ofi_wait_fd,
     .arm = sy_ofi_arm,
     .pending = plugin_pending,
-    .moves = "memory registered, where the provider moves data; a device's staged by its PE",
+    .registered = sy_ofi_region_registered,
     .protection =
         "messages are authenticated by the job's key; nothing is encrypted; see docs/ofi.md\n"
         "tcp, tcp;ofi_rxm: memory has secret keys of 64 bits; a user of a PE's host can take its "

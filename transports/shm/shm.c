@@ -223,6 +223,5 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .progress = shm_progress,
     .wait_fd = shm_wait_fd,
     .arm = shm_arm,
-    .moves = "memory in files mapped; other memory, and a device's, staged by its PE",
     .protection = "memory is handed to processes of the same user that know the job's key",
 };

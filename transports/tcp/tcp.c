@@ -319,7 +319,6 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .disarm = tcp_disarm,
     .pending = tcp_pending,
     .raise = sy_engine_raise,
-    .moves = "memory stored and loaded by its PE; a device's staged by its PE",
     .threads = sy_engine_threads,
     .protection = "each connection is authenticated by the job's key; what then follows on it is "
                   "neither authenticated nor encrypted",

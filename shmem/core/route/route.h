@@ -55,6 +55,7 @@ struct sy_routes {
     unsigned count;  /* the first of them, which are open */
     unsigned kinds;  /* transports that some PE of the job has opened */
     bool maps;       /* some other PE stores into this PE's heap by itself */
+    bool shown;      /* on PE 0: all PEs see to its tables */
     bool in_child;   /* this is a child process of the PE, which fork has made */
     uint8_t *of;     /* npes indices into transport, or SY_TRANSPORT_NONE */
     uint8_t
@@ -174,15 +175,34 @@ enum {
     SY_ROUTE_RULE    /* rule 1, and so on */
 };
 
+/* How a PE reaches another's memory. */
+enum sy_route_how {
+    SY_ROUTE_NOT,        /* there is none, or none that is its counterpart */
+    SY_ROUTE_MAPPED,     /* by loads and stores */
+    SY_ROUTE_REGISTERED, /* the fabric moves it */
+    SY_ROUTE_SERVED,     /* its PE stores and loads it, when asked by messages */
+    SY_ROUTE_STAGED      /* the same, and copies between a device and memory of the host */
+};
+
 /* One cell of the table of routes. */
 struct sy_route_cell {
     uint8_t transport; /* index into the job's names, or SY_TRANSPORT_NONE for the PE itself */
     uint8_t why;
+    uint8_t how, how_data; /* of the heap, or a space; of the executable's data */
 };
 
+/* The largest job that has a table, as somebody has to ask for one on all PEs (sy_routes.shown). */
+#define SY_ROUTE_TABLE_PES 512
+
 /* Prints the table of npes * npes cells, PEs with equal rows together: on stdout where
- * SHMEM_SHOW_ROUTES asks for it, else as log lines. */
+ * SHMEM_SHOW_ROUTES asks for it, else as log lines. The names are kept for the next. */
 void sy_routes_show(const struct sy_route_cell *cells, int npes, const char *const *names);
+
+/* The same of a window that came later, with a line about it. */
+void sy_routes_show_window(const struct sy_route_cell *cells, const char *title);
+
+/* The cell of this PE's way to a window of PE pe: `why` is not for people. */
+struct sy_route_cell sy_route_cell_of(unsigned window, int pe);
 
 /* The transport to PE pe, for the slow path. */
 static inline struct sy_route_transport *sy_route_to(int pe)

@@ -348,7 +348,8 @@ static int route_choose_agree(bool beyond, double seconds, struct sy_error *err)
 
     if (!all)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
-    int rc = sy_boot->allgather(sy_boot_self, "agreement on routes", &mine, all, sizeof mine, seconds, err);
+    int rc = sy_boot->allgather(sy_boot_self, "agreement on routes", &mine, all, sizeof mine,
+                                seconds, err);
     if (!rc)
         rc = route_choose_take_verdicts(all, &failed, &one_sided, err);
     free(all);
@@ -418,7 +419,7 @@ static struct sy_route_end route_choose_end_of(int pe)
 static struct sy_route_cell route_choose_first_of(const uint8_t *order, unsigned count, int pe)
 {
     uint8_t both = job.has[sy_world.pe] & job.has[pe];
-    struct sy_route_cell cell = {SY_TRANSPORT_NONE, SY_ROUTE_FIRST};
+    struct sy_route_cell cell = {.transport = SY_TRANSPORT_NONE, .why = SY_ROUTE_FIRST};
 
     for (unsigned i = 0; i < count && cell.transport == SY_TRANSPORT_NONE; i++) {
         if (!(both >> order[i] & 1))
@@ -444,7 +445,8 @@ static struct sy_route_cell route_choose_choose(const struct sy_route_end *mine,
     unsigned count = sy_route_rules_apply(mine, &other, job.name, order, job.count, rule);
     struct sy_route_cell ruled = route_choose_first_of(order, count, pe);
     if (ruled.transport != plain.transport)
-        plain = (struct sy_route_cell){ruled.transport, (uint8_t)(SY_ROUTE_RULE + *rule - 1)};
+        plain = (struct sy_route_cell){.transport = ruled.transport,
+                                       .why = (uint8_t)(SY_ROUTE_RULE + *rule - 1)};
     return plain;
 }
 
@@ -488,7 +490,7 @@ static int route_choose_all(struct sy_route_cell *cells, struct sy_error *err)
     struct sy_route_end mine = route_choose_end_of(sy_world.pe);
 
     for (int pe = 0; pe < sy_world.npes; pe++) {
-        struct sy_route_cell cell = {SY_TRANSPORT_NONE, SY_ROUTE_FIRST};
+        struct sy_route_cell cell = {.transport = SY_TRANSPORT_NONE, .why = SY_ROUTE_FIRST};
         unsigned rule;
         if (pe != sy_world.pe) {
             cell = route_choose_choose(&mine, pe, &rule);
@@ -496,6 +498,9 @@ static int route_choose_all(struct sy_route_cell *cells, struct sy_error *err)
                 return route_choose_no_route(pe, rule, err);
             sy_routes.of[pe] = (uint8_t)job.own[cell.transport];
             sy_route_enter_windows(pe);
+            const struct sy_route_cell reached = sy_route_cell_of(SY_WINDOW_HEAP, pe);
+            cell.how = reached.how;
+            cell.how_data = reached.how_data;
         }
         if (cells)
             cells[pe] = cell;
@@ -508,13 +513,14 @@ static int route_choose_all(struct sy_route_cell *cells, struct sy_error *err)
 static int route_choose_show_table(const struct sy_route_cell *row, double seconds,
                                    struct sy_error *err)
 {
-    enum { TABLE_PES = 512 };
     size_t npes = (size_t)sy_world.npes;
-    struct sy_route_cell *all = npes <= TABLE_PES ? calloc(npes, npes * sizeof *all) : NULL;
+    struct sy_route_cell *all = npes <= SY_ROUTE_TABLE_PES ? calloc(npes, npes * sizeof *all)
+                                                           : NULL;
     int rc = 0;
 
     if (all)
-        rc = sy_boot->allgather(sy_boot_self, "table of routes", row, all, npes * sizeof *row, seconds, err);
+        rc = sy_boot->allgather(sy_boot_self, "table of routes", row, all, npes * sizeof *row,
+                                seconds, err);
     if (all && !rc && !sy_world.pe)
         sy_routes_show(all, sy_world.npes, job.name);
     free(all);
@@ -526,6 +532,7 @@ static int route_choose_connect_and(bool beyond, bool show, double seconds, stru
     struct sy_route_cell *row = show ? calloc((size_t)sy_world.npes, sizeof *row) : NULL;
     int rc = route_choose_gather_names(sy_world.npes, err);
 
+    sy_routes.shown = show;
     if (!rc)
         rc = route_choose_check_settings(err);
     if (!rc) {

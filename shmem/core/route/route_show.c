@@ -12,6 +12,7 @@
 
 static const struct sy_route_cell *table;
 static int size;
+static char names[SY_TRANSPORTS_MAX][SY_ROUTE_NAME];
 
 static struct sy_route_cell cell(int row, int column)
 {
@@ -31,7 +32,8 @@ static void route_show_line(const char *text)
 
 static bool same_cell(struct sy_route_cell a, struct sy_route_cell b)
 {
-    return a.transport == b.transport && a.why == b.why;
+    return a.transport == b.transport && a.why == b.why && a.how == b.how &&
+           a.how_data == b.how_data;
 }
 
 /* Whether two PEs have the same routes to all others but each other and themselves. */
@@ -69,30 +71,40 @@ static const char *route_show_reason(uint8_t why, char *buffer, size_t room)
     return buffer;
 }
 
-static void route_show_pair(const int *class, int a, int b, int from, int to,
-                            const char *const *names)
-{
-    char text[3 * SY_LIST_TEXT], some[SY_LIST_TEXT], others[SY_LIST_TEXT], why[200];
-    struct sy_route_cell c = cell(from, to);
+static const char *const hows[] = {[SY_ROUTE_NOT] = "not reached",
+                                   [SY_ROUTE_MAPPED] = "mapped",
+                                   [SY_ROUTE_REGISTERED] = "registered",
+                                   [SY_ROUTE_SERVED] = "served by its PE",
+                                   [SY_ROUTE_STAGED] = "staged by its PE"};
 
-    snprintf(text, sizeof text, "PE %s x %s: %s, %s", route_show_class(some, class, a),
-             route_show_class(others, class, b), names[c.transport],
-             route_show_reason(c.why, why, sizeof why));
-    route_show_line(text);
+/* How memory is reached that is there from the start. */
+static const char *route_show_memory(struct sy_route_cell c, char *buffer, size_t room)
+{
+    if (c.how_data == c.how || c.how_data == SY_ROUTE_NOT)
+        snprintf(buffer, room, "memory %s", hows[c.how]);
+    else
+        snprintf(buffer, room, "heap %s, variables %s", hows[c.how], hows[c.how_data]);
+    return buffer;
 }
 
-/* How the transports of this PE move what kinds of memory. */
-static void route_show_kinds(void)
+/* title: of a window that came later, whose members alone have it; or NULL. */
+static void route_show_pair(const int *class, int a, int b, struct sy_route_cell c,
+                            const char *title)
 {
-    char text[300];
+    char text[3 * SY_LIST_TEXT], some[SY_LIST_TEXT], others[SY_LIST_TEXT], why[200], how[80];
 
-    for (unsigned i = 0; i < sy_routes.count; i++) {
-        const struct sy_route_transport *t = &sy_routes.transport[i];
-        if (!t->table->moves || !t->connected)
-            continue;
-        snprintf(text, sizeof text, "%s: %s", t->plugin.name, t->table->moves);
-        route_show_line(text);
-    }
+    const char *some_of = route_show_class(some, class, a),
+               *others_of = route_show_class(others, class, b);
+    if (!title)
+        snprintf(text, sizeof text, "PE %s x %s: %s, %s; %s", some_of, others_of,
+                 names[c.transport], route_show_reason(c.why, why, sizeof why),
+                 route_show_memory(c, how, sizeof how));
+    else if (c.how != SY_ROUTE_NOT)
+        snprintf(text, sizeof text, "PE %s x %s: %s, by %s", some_of, others_of, hows[c.how],
+                 names[c.transport]);
+    else
+        return;
+    route_show_line(text);
 }
 
 /* Some PE of a class other than `not`, or -1. */
@@ -104,14 +116,12 @@ static int route_show_member(const int *class, int of, int not )
     return -1;
 }
 
-void sy_routes_show(const struct sy_route_cell *cells, int npes, const char *const *names)
+static void route_show_table(const struct sy_route_cell *cells, const char *title)
 {
-    int *class = calloc((size_t)npes, sizeof *class), classes = 0;
+    int *class = calloc((size_t)size, sizeof *class), classes = 0;
 
     table = cells;
-    size = npes;
-    route_show_line(npes > 1 ? "routes, PE x PE: transport, why" : "routes: one PE needs none");
-    for (int pe = 0; class && pe < npes; pe++) {
+    for (int pe = 0; class && pe < size; pe++) {
         int like = 0;
         while (like < pe && !route_show_same_row(like, pe))
             like++;
@@ -121,9 +131,23 @@ void sy_routes_show(const struct sy_route_cell *cells, int npes, const char *con
         for (int b = a; b < classes; b++) {
             int from = route_show_member(class, a, -1), to = route_show_member(class, b, from);
             if (to >= 0)
-                route_show_pair(class, a, b, from, to, names);
+                route_show_pair(class, a, b, cell(from, to), title);
         }
-    if (npes > 1)
-        route_show_kinds();
     free(class);
+}
+
+void sy_routes_show(const struct sy_route_cell *cells, int npes, const char *const *named)
+{
+    size = npes;
+    for (unsigned i = 0; i < sy_routes.kinds; i++)
+        snprintf(names[i], sizeof names[i], "%s", named[i]);
+    route_show_line(npes > 1 ? "routes, PE x PE: transport, why; how the other's memory is reached"
+                             : "routes: one PE needs none");
+    route_show_table(cells, NULL);
+}
+
+void sy_routes_show_window(const struct sy_route_cell *cells, const char *title)
+{
+    route_show_line(title);
+    route_show_table(cells, title);
 }

@@ -48,6 +48,29 @@ void sy_route_enter_windows(int pe)
     }
 }
 
+static enum sy_route_how route_window_how(const struct sy_route_transport *t, unsigned window,
+                                          int pe)
+{
+    const struct sy_window_entry *entry = &sy_windows.entry[window];
+
+    if (!t || !entry->peer || !entry->own.length || !sy_windows_usable(window, pe))
+        return SY_ROUTE_NOT;
+    if (sy_windows_has(window, pe))
+        return SY_ROUTE_MAPPED;
+    if (t->table->registered && t->table->registered(t->self, pe, window))
+        return SY_ROUTE_REGISTERED;
+    return entry->own.kind == SY_REGION_DEVICE ? SY_ROUTE_STAGED : SY_ROUTE_SERVED;
+}
+
+struct sy_route_cell sy_route_cell_of(unsigned window, int pe)
+{
+    const struct sy_route_transport *t = sy_route_to(pe);
+
+    return (struct sy_route_cell){.transport = t ? t->place : SY_TRANSPORT_NONE,
+                                  .how = (uint8_t)route_window_how(t, window, pe),
+                                  .how_data = (uint8_t)route_window_how(t, SY_WINDOW_DATA, pe)};
+}
+
 /* ---- keys of the windows ---- */
 
 /* All that a PE has for transports with keys, in the order of the job; these bytes. */

@@ -170,6 +170,7 @@ int sy_ofi_endpoint_open(struct ofi_endpoint *endpoint, struct sy_error *err);
 /* region.c */
 int sy_ofi_region_attach(void *self, unsigned index, const struct sy_region *region, void *key,
                          size_t room, struct sy_error *err);
+bool sy_ofi_region_registered(void *self, int pe, unsigned index);
 int sy_ofi_region_connect(void *self, unsigned index, const void *keys, size_t stride,
                           struct sy_error *err);
 void sy_ofi_region_detach(void *self, unsigned index);

@@ -181,3 +181,10 @@ int sy_ofi_region_connect(void *self, unsigned index, const void *keys, size_t s
     ofi->region[index].remote = remote;
     return 0;
 }
+
+bool sy_ofi_region_registered(void *self, int pe, unsigned index)
+{
+    const struct ofi_remote *remote = ((struct ofi_state *)self)->region[index].remote;
+
+    return remote && remote[pe].native;
+}
