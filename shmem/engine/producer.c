@@ -10,6 +10,11 @@ static bool producer_fence(int command)
     return !syscall(SYS_membarrier, command, 0, 0);
 }
 
+void sy_producer_prepare(void)
+{
+    producer_fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
 bool sy_producer_takes_locks(bool threads)
 {
     return threads || !producer_fence(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);

@@ -26,6 +26,10 @@ struct sy_producer {
     _Atomic pthread_t thread; /* that last began to gather; its own */
 };
 
+/* Called while the process has one thread, saves the function below milliseconds: once there are
+ * more, the kernel waits until each processor has passed by. */
+void sy_producer_prepare(void);
+
 /* Whether producers take locks. threads: several of the program may call at once. */
 bool sy_producer_takes_locks(bool threads);
 

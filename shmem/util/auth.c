@@ -1,25 +1,23 @@
 /* See auth.h. libcrypto is loaded when an authenticator is needed for the first time: to load it
  * takes longer than all the rest of a start on one host, where none is needed. A static executable
- * has it linked in. */
+ * has it linked in. Of libcrypto it takes the hash alone, by the old interface: HMAC by its new one
+ * reads configuration and registers providers, as long again as the loading, in every PE. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <dlfcn.h>
 #include <errno.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/params.h>
+#include <openssl/sha.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "util/auth.h"
 
 #define FUNCTIONS(X)                                                                               \
-    X(OPENSSL_init_crypto)                                                                         \
-    X(EVP_MAC_fetch)                                                                               \
-    X(EVP_MAC_free)                                                                                \
-    X(EVP_MAC_CTX_new)                                                                             \
-    X(EVP_MAC_CTX_free)                                                                            \
-    X(EVP_MAC_init)                                                                                \
-    X(EVP_MAC_update)                                                                              \
-    X(EVP_MAC_final)
+    X(SHA256_Init)                                                                                 \
+    X(SHA256_Update)                                                                               \
+    X(SHA256_Final)                                                                                \
+    X(OPENSSL_cleanse)
 
 #define MEMBER(name) __typeof__(name) *name;
 static struct {
@@ -58,28 +56,33 @@ static bool auth_is_there(void)
     return loaded;
 }
 
+/* Begins one of HMAC's two hashes (RFC 2104): with the key, which is shorter than a block, under a
+ * byte. */
+static bool auth_begin(SHA256_CTX *hash, const unsigned char key[SY_AUTH_KEY], unsigned char under)
+{
+    unsigned char block[SHA256_CBLOCK];
+
+    memset(block, under, sizeof block);
+    for (size_t i = 0; i < SY_AUTH_KEY; i++)
+        block[i] ^= key[i];
+    bool good = crypto.SHA256_Init(hash) && crypto.SHA256_Update(hash, block, sizeof block);
+    crypto.OPENSSL_cleanse(block, sizeof block);
+    return good;
+}
+
 int sy_auth_mac(const unsigned char key[SY_AUTH_KEY], const struct sy_auth_part *parts,
                 size_t count, unsigned char mac[SY_AUTH_MAC])
 {
+    SHA256_CTX hash;
+
     if (!auth_is_there())
         return -ENOENT;
-    /* Its own cleaning up at exit would come before ours, which may still connect. */
-    crypto.OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
-
-    char digest[] = "SHA256";
-    OSSL_PARAM params[] = {OSSL_PARAM_utf8_string("digest", digest, sizeof digest - 1),
-                           OSSL_PARAM_END};
-    EVP_MAC *algorithm = crypto.EVP_MAC_fetch(NULL, "HMAC", NULL);
-    EVP_MAC_CTX *context = algorithm ? crypto.EVP_MAC_CTX_new(algorithm) : NULL;
-    size_t length = 0;
-    bool good = context && crypto.EVP_MAC_init(context, key, SY_AUTH_KEY, params);
-
+    bool good = auth_begin(&hash, key, 0x36);
     for (size_t i = 0; i < count && good; i++)
-        good = crypto.EVP_MAC_update(context, parts[i].bytes, parts[i].length);
-    good = good && crypto.EVP_MAC_final(context, mac, &length, SY_AUTH_MAC) &&
-           length == SY_AUTH_MAC;
-    crypto.EVP_MAC_CTX_free(context);
-    crypto.EVP_MAC_free(algorithm);
+        good = crypto.SHA256_Update(&hash, parts[i].bytes, parts[i].length);
+    good = good && crypto.SHA256_Final(mac, &hash) && auth_begin(&hash, key, 0x5c) &&
+           crypto.SHA256_Update(&hash, mac, SY_AUTH_MAC) && crypto.SHA256_Final(mac, &hash);
+    crypto.OPENSSL_cleanse(&hash, sizeof hash);
     return good ? 0 : -EIO;
 }
 

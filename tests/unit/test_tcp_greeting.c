@@ -327,6 +327,23 @@ START_TEST(keys)
 END_TEST
 
 /* The vectors published with SipHash, for messages of 0, 8, 16 and 24 bytes. */
+/* RFC 4231, case 2: a shorter key is one with zeros behind it. */
+START_TEST(authenticator)
+{
+    static const unsigned char jefe[SY_AUTH_KEY] = "Jefe";
+    static const unsigned char right[SY_AUTH_MAC] = {
+        0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e, 0x6a, 0x04, 0x24, 0x26, 0x08, 0x95, 0x75, 0xc7,
+        0x5a, 0x00, 0x3f, 0x08, 0x9d, 0x27, 0x39, 0x83, 0x9d, 0xec, 0x58, 0xb9, 0x64, 0xec, 0x38, 0x43};
+    const struct sy_auth_part part[2] = {{"what do ya want ", 16}, {"for nothing?", 12}};
+    unsigned char mac[SY_AUTH_MAC];
+
+    ck_assert_int_eq(sy_auth_mac(jefe, part, 2, mac), 0);
+    ck_assert_mem_eq(mac, right, sizeof right);
+    ck_assert(sy_auth_valid(jefe, part, 2, right));
+    ck_assert(!sy_auth_valid(jefe, part, 1, right));
+}
+END_TEST
+
 START_TEST(siphash)
 {
     static const uint64_t expected[] = {0x726fdb47dd0e0e31, 0x93f5f5799a932462, 0x3f2acc7f57c29bdb,
@@ -407,6 +424,7 @@ int main(void)
     tcase_add_test(cases, unused_fields);
     tcase_add_test(cases, impossible_port);
     tcase_add_test(cases, keys);
+    tcase_add_test(cases, authenticator);
     tcase_add_test(cases, siphash);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     tcase_add_test(cases, known_answer);

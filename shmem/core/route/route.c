@@ -12,6 +12,7 @@
 #include "core/memory/windows.h"
 #include "core/start/world.h"
 #include "engine/message.h"
+#include "engine/producer.h"
 #include "util/bits.h"
 #include "util/error.h"
 #include "util/log.h"
@@ -397,8 +398,10 @@ int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err
 {
     static bool registered;
 
-    if (!registered)
+    if (!registered) {
         pthread_atfork(NULL, NULL, route_after_fork_in_child);
+        sy_producer_prepare();
+    }
     registered = true;
     while (sy_routes.count < sy_routes.loaded) {
         struct sy_error why = {""};
