@@ -8,6 +8,7 @@
  *   keep refused CODE    shmemx_space_create returns CODE on all PEs
  *   keep anew            without SHMEMX_SPACE_FLAG_RESTART: zeros, and one generation
  *   keep full BALLAST    the disk has no room for a generation until the file BALLAST is removed
+ *   keep fail VICTIM     PE VICTIM alone fails in each step of a generation, one after another
  *
  * KEEP_BYTES is the size of the space. The file "progress" has the last generation that PE 0 knows
  * to be kept. */
@@ -18,6 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -160,6 +163,102 @@ static void full(const char *ballast)
     make(generation + 1);
 }
 
+/* ---- one PE that fails ---- */
+
+static char directory[256]; /* of this PE's generations */
+
+static const char *path(uint64_t generation, const char *what)
+{
+    static char text[512];
+
+    snprintf(text, sizeof text, "%s/%" PRIu64 "%s", directory, generation, what);
+    return text;
+}
+
+/* Makes the next generation fail here, or (mend) makes it possible again. */
+static int break_limit(uint64_t generation, int mend)
+{
+    struct rlimit limit;
+
+    (void)generation;
+    signal(SIGXFSZ, SIG_IGN);
+    return getrlimit(RLIMIT_FSIZE, &limit) ||
+           (limit.rlim_cur = mend ? limit.rlim_max : 4096, setrlimit(RLIMIT_FSIZE, &limit));
+}
+
+static int break_right(uint64_t generation, int mend)
+{
+    static uid_t before;
+
+    (void)generation;
+    if (mend)
+        return (before == 0 && seteuid(0)) || chmod(directory, 0700);
+    before = geteuid();
+    return chmod(directory, 0500) || (before == 0 && seteuid(65534));
+}
+
+static int break_directory(const char *name, int mend)
+{
+    return mend ? rmdir(name) : mkdir(name, 0700);
+}
+
+static int break_file(uint64_t generation, int mend)
+{
+    char name[300];
+
+    (void)generation;
+    snprintf(name, sizeof name, "%s/writing", directory);
+    return break_directory(name, mend);
+}
+
+static int break_prepared(uint64_t generation, int mend)
+{
+    return break_directory(path(generation, ".prepared"), mend);
+}
+
+static int break_name(uint64_t generation, int mend)
+{
+    return break_directory(path(generation, ""), mend);
+}
+
+/* The directory is gone for good, with all that was kept. */
+static int break_all(uint64_t generation, int mend)
+{
+    char command[600];
+
+    (void)generation;
+    snprintf(command, sizeof command, "rm -r '%s'", directory);
+    return mend ? 0 : system(command);
+}
+
+/* What every PE is to be told, and whether the generation is the last one all the same. */
+static const struct {
+    int (*act)(uint64_t generation, int mend);
+    int code, whole;
+} failures[] = {{break_limit, -EFBIG, 0},  {break_right, -EACCES, 0},   {break_file, -EEXIST, 0},
+                {break_name, -EISDIR, 1},  {break_prepared, -EISDIR, 0}, {break_all, -ENOENT, 0}};
+
+static void fail(int victim)
+{
+    uint64_t generation = go_on(), now;
+
+    snprintf(directory, sizeof directory, "%s/kept.%d", getenv("SHMEM_FILE_DIRECTORY"), me);
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        fill(generation + 1);
+        shmem_barrier_all();
+        NEED(me != victim || !failures[i].act(generation + 1, 0), "%zu: %s", i, strerror(errno));
+        int rc = shmemx_space_sync(space, NULL);
+        NEED(rc == failures[i].code, "%zu: %d and not %d", i, rc, failures[i].code);
+        NEED(me != victim || !failures[i].act(generation + 1, 1), "%zu: %s", i, strerror(errno));
+        NEED(!shmemx_space_generation(space, &now), "%zu", i);
+        NEED(now == generation + (uint64_t)failures[i].whole, "%zu: %" PRIu64, i, now);
+        verify(generation + 1);
+        generation = now;
+        if (failures[i].act != break_all)
+            make(++generation);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "", *argument = argc > 2 ? argv[2] : "";
@@ -188,9 +287,11 @@ int main(int argc, char **argv)
         uint64_t generation = open_space(SHMEMX_SPACE_FLAG_DEFAULT);
         verify(0);
         make(generation + 1);
-    } else {
-        NEED(!strcmp(what, "full"), "usage");
+    } else if (!strcmp(what, "full")) {
         full(argument);
+    } else {
+        NEED(!strcmp(what, "fail"), "usage");
+        fail(atoi(argument));
     }
     shmem_finalize();
     return 0;
