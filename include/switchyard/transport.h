@@ -172,7 +172,9 @@ struct sy_transport {
      * -errno: -EOPNOTSUPP for a kind of memory that cannot be reached. Those that are there from
      * the start are attached before address(). Then, after connect(), region_connect with the keys
      * of all PEs: that of PE p is at keys + p * stride, filled up with zeros to `stride` bytes;
-     * NULL where no PE has any. Data calls name the region only when this has been done on all PEs.
+     * NULL where no PE has any. Of a region that comes later, host->memory() has by then what is
+     * mapped of other PEs' parts. Data calls name the region only when this has been done on all
+     * PEs.
      *
      * detach: nothing is under way any more towards the region, of any PE's; when it returns
      * nothing here touches the memory, whatever a PE may send. The number can be attached again,

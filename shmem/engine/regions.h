@@ -63,6 +63,14 @@ static inline void sy_regions_ensure(struct sy_regions *regions)
  */
 bool sy_regions_serves_node(struct sy_regions *regions);
 
+/* Whether a region of the PE with this number on the node is mapped here. */
+static inline bool sy_regions_has(const struct sy_regions *regions, unsigned local, unsigned index)
+{
+    return local < regions->targets &&
+           atomic_load_explicit(&regions->found[local * SY_RECORD_REGIONS + index],
+                                memory_order_acquire);
+}
+
 /* The address of `length` bytes at `offset` of the region of a header, or NULL. */
 SY_INLINE char *sy_regions_find(const struct sy_regions *regions, uint64_t header, uint64_t offset,
                                 uint64_t length)

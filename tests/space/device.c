@@ -1,7 +1,8 @@
 /* What memory of a device can: transfers of every kind between it, the heap and memory of the
  * program, atomic operations where it has them, collectives. PEs, transports and which device are
  * as the environment has them. Argument: flags of the space; or "load", "wait", "amo": what
- * programs must not do. */
+ * programs must not do; or "refused": no PE gets
+ * such a space. */
 #include <shmemx.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,15 @@ static void make(int flags)
     CHECK(!shmemx_space_create(&config, &space, &team));
     CHECK(!shmemx_space_get_caps(space, &caps));
     CHECK(caps & SHMEMX_SPACE_CAP_RMA && caps & SHMEMX_SPACE_CAP_COLLECTIVES);
+}
+
+static void refused(int flags)
+{
+    const shmemx_space_config_t config = {
+        .device_type = SHMEMX_DEVICE_GPU, .size = (size_t)1 << 20, .flags = flags};
+
+    CHECK(shmemx_space_create(&config, &space, &team) != 0);
+    CHECK(space == SHMEMX_SPACE_INVALID && team == SHMEM_TEAM_INVALID);
 }
 
 static void fill(long *at, long count, long seed)
@@ -237,6 +247,11 @@ int main(int argc, char **argv)
     uint64_t *signal = shmem_calloc(1, sizeof *signal);
     long *word = shmem_calloc(1, sizeof *word);
 
+    if (argc > 2 && !strcmp(argv[2], "refused")) {
+        refused(flags);
+        heap_too(word);
+        return check_end("device");
+    }
     for (int round = 0; round < 2; round++) {
         make(flags);
         long *a = shmemx_space_malloc(space, MANY * sizeof *a),

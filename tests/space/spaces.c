@@ -1,6 +1,6 @@
 /* Memory spaces: what the symmetric heap can, on memory of a space, and the rules of the proposal.
- * PEs, nodes and transports are as the environment has them. Argument: how often a space is made and
- * ended. */
+ * PEs, nodes and transports are as the environment has them. Arguments: how often a space is made and
+ * ended; "all": spaces of some PEs are refused. */
 #define SHMEMX_SPACES_AS_PROPOSED
 #include <dirent.h>
 #include <shmemx.h>
@@ -246,6 +246,23 @@ static void operations(void)
     end(space, team);
 }
 
+/* In files, of which each PE's may be mapped by others. */
+static void file(void)
+{
+    const shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_FILE, .size = 4 * MB};
+    shmemx_space_t space;
+    shmem_team_t team;
+
+    CHECK(shmemx_space_create(&config, &space, &team) == 0);
+    long *at = (long *)shmemx_space_calloc(space, 1024, sizeof *at);
+    CHECK(at != NULL);
+    transfers(at, SHMEM_CTX_DEFAULT);
+    large(space);
+    atomics(at);
+    collectives(team, at);
+    end(space, team);
+}
+
 static void several(void)
 {
     shmem_team_t team[3];
@@ -370,6 +387,16 @@ static void handles(void)
     CHECK(shmem_space_destroy(space) != 0);
 }
 
+static void no_subset(void)
+{
+    shmemx_space_config_t config = {.device_type = (shmemx_device_type_t)17, .size = MB};
+    shmemx_space_t space;
+    shmem_team_t team;
+
+    CHECK(shmemx_space_create(&config, &space, &team) != 0);
+    CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID);
+}
+
 /* A device that the PEs with an even number have (plugin_even.c). */
 static void subset(void)
 {
@@ -450,7 +477,11 @@ int main(int argc, char **argv)
     allocation();
     operations();
     several();
-    subset();
+    file();
+    if (argc > 2)
+        no_subset();
+    else
+        subset();
     again(argc > 1 ? atol(argv[1]) : 20);
     space = make(MB, &team); /* which shmem_finalize ends */
     CHECK(shmemx_space_malloc(space, 100) != NULL);

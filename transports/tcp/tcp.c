@@ -190,18 +190,46 @@ static int tcp_connect(void *self, const void *addresses, size_t stride, double 
     return rc;
 }
 
-/* The engine checks requests against regions, and keys travel with no request. */
+/* The engine checks requests against regions, and keys travel with no request. The key of a region
+ * that comes later is its length, by which neighbours know that they may have to serve it. */
 static int tcp_region_attach(void *self, unsigned index, const struct sy_region *region, void *key,
                              size_t room, struct sy_error *err)
 {
     struct tcp *tcp = self;
+    uint64_t length = region->length;
+    int rc = sy_regions_check(tcp->host, region, err);
 
-    (void)index, (void)key, (void)room;
-    if (region->kind == SY_REGION_DEVICE && sy_tcp_uses_node_endpoints(tcp))
-        return tcp->host->fail(err, EOPNOTSUPP,
-                               "memory of a device is reached at its own PE only, and connections "
-                               "end at one PE of each node (SHMEM_TCP_ENDPOINTS=direct)");
-    return sy_regions_check(tcp->host, region, err);
+    (void)index;
+    if (rc || !length || !sy_tcp_serves_neighbours(tcp) || room < sizeof length)
+        return rc;
+    memcpy(key, &length, sizeof length);
+    return sizeof length;
+}
+
+/* Messages for a neighbour end here where this PE has said that it has all their memory mapped:
+ * then it needs this region of it, too. */
+static int tcp_check_neighbours(struct tcp *tcp, unsigned index, const char *keys, size_t stride,
+                                struct sy_error *err)
+{
+    const struct sy_host *host = tcp->host;
+    int node = host->place(host->pe).node;
+
+    if (!keys || !sy_tcp_serves_neighbours(tcp) || !sy_regions_serves_node(&tcp->regions))
+        return 0;
+    for (int i = tcp->map.node_begin[node]; i < tcp->map.node_begin[node + 1]; i++) {
+        int pe = tcp->map.node_pe[i];
+        unsigned local = (unsigned)host->place(pe).local;
+        uint64_t length;
+        memcpy(&length, keys + (size_t)pe * stride, sizeof length);
+        if (pe != host->pe && length && local < SY_RECORD_TARGET_SELF &&
+            !sy_regions_has(&tcp->regions, local, index))
+            return host->fail(err, EOPNOTSUPP,
+                              "connections end at one PE of each node, so this PE may have to "
+                              "apply messages for PE %d, whose memory of this kind it cannot map; "
+                              "SHMEM_TCP_ENDPOINTS=direct has them end at PE %d",
+                              pe, pe);
+    }
+    return 0;
 }
 
 static int tcp_region_connect(void *self, unsigned index, const void *keys, size_t stride,
@@ -209,9 +237,8 @@ static int tcp_region_connect(void *self, unsigned index, const void *keys, size
 {
     struct tcp *tcp = self;
 
-    (void)keys, (void)stride, (void)err;
     sy_regions_attach(&tcp->regions, index);
-    return 0;
+    return tcp_check_neighbours(tcp, index, keys, stride, err);
 }
 
 /* Requests are applied under the poll lock, so when it has been taken nobody is at the region any

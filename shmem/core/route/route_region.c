@@ -6,6 +6,7 @@
 
 #include "core/memory/windows.h"
 #include "core/route/route.h"
+#include "core/start/transport_stubs.h"
 #include "core/start/world.h"
 #include "util/error.h"
 
@@ -61,6 +62,13 @@ static int route_region_connect_one(const struct sy_route_transport *t, unsigned
     return route_region_fail(t, "region_connect", rc, &why, err);
 }
 
+/* Whether a transport maps what others have. It connects first and detaches last, since the others
+ * may serve to third PEs what is mapped here. */
+static bool route_region_maps(const struct sy_route_transport *t)
+{
+    return t->table->mem_pointer != sy_transport_stubs.mem_pointer;
+}
+
 /* The members' windows that are mapped; the others are reached by the transports' calls. */
 static void route_region_enter(unsigned window)
 {
@@ -82,18 +90,25 @@ int sy_route_region_connect(unsigned window, const char *all, size_t stride, str
     char *keys = calloc((size_t)sy_world.npes, SY_REGION_KEY);
     int rc = keys ? 0 : sy_fail(err, ENOMEM, "no memory for the keys of %d PEs", sy_world.npes);
 
-    for (unsigned i = 0; i < sy_routes.count && !rc; i++)
-        if (route_region_serves(i))
-            rc = route_region_connect_one(&sy_routes.transport[i], window, all, stride, keys, err);
+    for (int maps = 1; maps >= 0; maps--) {
+        for (unsigned i = 0; i < sy_routes.count && !rc; i++) {
+            const struct sy_route_transport *t = &sy_routes.transport[i];
+            if (route_region_serves(i) && route_region_maps(t) == maps)
+                rc = route_region_connect_one(t, window, all, stride, keys, err);
+        }
+        if (maps && !rc && sy_windows.entry[window].peer)
+            route_region_enter(window);
+    }
     free(keys);
-    if (!rc && sy_windows.entry[window].peer)
-        route_region_enter(window);
     return rc;
 }
 
 void sy_route_region_detach(unsigned window)
 {
-    for (unsigned i = 0; i < sy_routes.count; i++)
-        if (route_region_serves(i))
-            sy_routes.transport[i].table->region_detach(sy_routes.transport[i].self, window);
+    for (int maps = 0; maps <= 1; maps++)
+        for (unsigned i = 0; i < sy_routes.count; i++) {
+            const struct sy_route_transport *t = &sy_routes.transport[i];
+            if (route_region_serves(i) && route_region_maps(t) == maps)
+                t->table->region_detach(t->self, window);
+        }
 }

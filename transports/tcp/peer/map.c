@@ -13,6 +13,15 @@ bool sy_tcp_uses_node_endpoints(struct tcp *tcp)
            (tcp->settings.endpoints == TCP_ENDPOINTS_AUTO && tcp->host->npes > DIRECT_UP_TO);
 }
 
+bool sy_tcp_serves_neighbours(struct tcp *tcp)
+{
+    if (!tcp->map.node_begin || !sy_tcp_uses_node_endpoints(tcp))
+        return false;
+    int node = tcp->host->place(tcp->host->pe).node,
+        size = tcp->map.node_begin[node + 1] - tcp->map.node_begin[node];
+    return size > 1 && size < tcp->host->npes;
+}
+
 /* One function of (me, target), so operations to a target keep their order. PEs that a record's
  * header has no number for are reached directly. */
 int sy_tcp_endpoint(struct tcp *tcp, int pe)

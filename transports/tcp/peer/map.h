@@ -28,4 +28,8 @@ int sy_tcp_endpoint(struct tcp *tcp, int pe);
 /* Whether operations go to any process of the target's node rather than to the target itself. */
 bool sy_tcp_uses_node_endpoints(struct tcp *tcp);
 
+/* Whether operations of other nodes for PEs of this node may come to this PE, once connect() has
+ * been called. */
+bool sy_tcp_serves_neighbours(struct tcp *tcp);
+
 #endif
