@@ -120,7 +120,8 @@ coll_sources = \
 	shmem/coll/reduce_named.c \
 	shmem/coll/scan.c shmem/coll/scan.h shmem/coll/scan_nodes.c shmem/coll/staged.c shmem/coll/staged.h \
 	shmem/coll/sync.h \
-	shmem/coll/team.c shmem/coll/team.h shmem/coll/team_group.c
+	shmem/coll/team.c shmem/coll/team.h shmem/coll/team_group.c \
+	shmem/coll/tree.h
 
 stream_sources = \
 	shmem/stream/lane.c shmem/stream/lane.h \

@@ -1,30 +1,19 @@
-/* See broadcast.h. Small data go through the root's slot, which takes one synchronisation. Other
- * data are read from where they are, which takes a second: the root may not go on before all have
- * read. */
+/* See broadcast.h. Small data go through the root's scratch space, which nobody waits for but those
+ * that read it. Other data are read from where they are, between two synchronisations: the root may
+ * not go on before all have read. */
 #include "coll/broadcast.h"
 #include "coll/check.h"
 #include "coll/data.h"
 #include "coll/staged.h"
 #include "core/callsite.h"
 #include "core/fatal.h"
+#include "core/memory/control.h"
 
 enum { TAG_READY };
 
-static void broadcast_through_slot(const struct sy_group *group, void *dest, const void *source,
-                                   size_t length, int root)
-{
-    void *slot = sy_group_slot(group);
-
-    if (group->members.me == root) {
-        memcpy(slot, source, length);
-        sy_group_sync(group);
-        sy_data_copy(dest, source, length);
-    } else {
-        sy_group_sync(group);
-        sy_data_copy_slot(group, root, 0, length, dest);
-    }
-    sy_group_slot_done(group);
-}
+/* On one node: so many bytes are copied once more in less time than two synchronisations take, and
+ * the scratch space has room for many times as many. */
+#define MOST_SMALL ((size_t)SY_NOTIFY_SCRATCH / 16)
 
 static void broadcast_from_source(const struct sy_group *group, void *dest, const void *source,
                                   size_t length, int root)
@@ -78,10 +67,8 @@ void sy_broadcast(const struct sy_group *group, void *dest, const void *source, 
         broadcast_along_tree(group, dest, source, length, root, group->members.size);
     else if (sy_config.bcast_algorithm == SY_BCAST_TREE)
         broadcast_along_tree(group, dest, source, length, root, sy_config.coll_radix);
-    else if (sy_group_spans(group))
+    else if (sy_group_spans(group) || length <= MOST_SMALL)
         sy_broadcast_nodes(group, dest, source, length, root);
-    else if (sy_data_small(group, length, 2 * SY_SMALL))
-        broadcast_through_slot(group, dest, source, length, root);
     else
         broadcast_from_source(group, dest, source, length, root);
 }

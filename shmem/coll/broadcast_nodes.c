@@ -1,4 +1,4 @@
-/* Broadcasts on teams that are spread over nodes: see broadcast.h. On each node one member gets the
+/* Broadcasts on teams that are spread over nodes, and small ones on one node: see broadcast.h. On each node one member gets the
  * data from another node and sends them on: the root on its own node, the leader on others. The
  * other members read their node's flags and data by themselves.
  *

@@ -1,13 +1,14 @@
 /* Collects on teams that are spread over nodes: see collect.h.
  *
  * Small parts: the leader joins its node's parts in its scratch space; the leaders exchange what
- * they have, in rounds after each of which a leader has the parts of four times as many nodes; each
- * member then copies all parts from its leader. Large parts: once all have entered, each member
+ * they have, in rounds after each of which a leader has the parts of four times as many nodes, or
+ * along a tree (tree.h); each member then copies all parts from its leader. Large parts: once all have entered, each member
  * sends its part straight to the dest of one member on each other node, and members of a node read
  * from each other what has arrived there. */
 #include "coll/collect.h"
 #include "coll/data.h"
 #include "coll/notify.h"
+#include "coll/tree.h"
 
 #define RADIX 4
 
@@ -46,7 +47,21 @@ static size_t collect_nodes_bytes_of(const struct parts *p, int j, int count)
 
 /* ---- small parts ---- */
 
-/* Between leaders. The scratch has this node's parts first, then those of the nodes that follow. */
+/* The node whose parts come first in a leader's scratch; the others follow in a circle. */
+static int collect_nodes_first(const struct parts *p)
+{
+    return sy_tree_fits(p->nodes) ? 0 : p->nodes->mine;
+}
+
+/* Where this node's parts are in the leader's scratch. */
+static size_t collect_nodes_own_offset(const struct parts *p)
+{
+    int first = collect_nodes_first(p);
+
+    return collect_nodes_bytes_of(p, first, p->nodes->mine - first);
+}
+
+/* Between leaders. The scratch has this node's parts first. */
 static void collect_nodes_gather_rounds(const struct parts *p, const struct sy_notify *notify)
 {
     int count = p->nodes->count, mine = p->nodes->mine;
@@ -66,11 +81,56 @@ static void collect_nodes_gather_rounds(const struct parts *p, const struct sy_n
     }
 }
 
+enum { FLAG_DOWN = SY_NOTIFY_FLAGS - 1 }; /* those below: of rounds, or children */
+_Static_assert(FLAG_DOWN >= SY_TREE_PLACES, "a flag is missing for the tree");
+
+/* The same along a tree. The scratch has node 0's parts first. */
+static void collect_nodes_gather_along_tree(const struct parts *p, const struct sy_notify *notify)
+{
+    struct sy_tree tree = sy_tree_make(p->nodes->count, p->nodes->mine);
+    const char *scratch = sy_notify_own(notify);
+    size_t at = collect_nodes_own_offset(p), all = collect_nodes_bytes_of(p, 0, tree.count);
+    unsigned children = sy_tree_children(&tree);
+    int below = tree.span < tree.count - tree.me ? (int)tree.span : tree.count - tree.me;
+
+    for (unsigned place = 0; place < children; place++)
+        sy_notify_await(notify, place, 1);
+    if (tree.parent >= 0) {
+        sy_notify_scratch_put(notify, sy_nodes_member(p->nodes, tree.parent, 0), at, scratch + at,
+                              collect_nodes_bytes_of(p, tree.me, below), tree.place, 1);
+        sy_notify_await(notify, FLAG_DOWN, 1);
+    }
+    while (children--)
+        sy_notify_scratch_put(
+            notify, sy_nodes_member(p->nodes, sy_tree_child(&tree, children), 0), 0, scratch, all,
+            FLAG_DOWN, 1);
+}
+
+static void collect_nodes_gather(const struct parts *p, const struct sy_notify *notify)
+{
+    if (sy_tree_fits(p->nodes))
+        collect_nodes_gather_along_tree(p, notify);
+    else
+        collect_nodes_gather_rounds(p, notify);
+}
+
+/* This member's part, in its scratch space: the leader's where it belongs, others' at the beginning.
+ */
+static void collect_nodes_leave_part(const struct parts *p, const struct sy_notify *notify,
+                                     const void *source)
+{
+    size_t at = sy_group_local(p->group) ? 0 : collect_nodes_own_offset(p);
+
+    sy_data_copy(sy_notify_own(notify) + at, source,
+                 collect_nodes_length_of(p, p->group->members.me));
+}
+
 /* Each member has left its part at the beginning of its scratch space; the leader has its own where
  * it belongs. */
 static void collect_nodes_join_scratch(const struct parts *p, const struct sy_notify *notify)
 {
-    char *scratch = sy_notify_own(notify) + collect_nodes_length_of(p, p->group->members.me);
+    char *scratch = sy_notify_own(notify) + collect_nodes_own_offset(p) +
+                    collect_nodes_length_of(p, p->group->members.me);
 
     for (int k = 1; k < sy_group_locals(p->group); k++) {
         size_t length = collect_nodes_length_of(p, sy_group_mate(p->group, k));
@@ -82,9 +142,10 @@ static void collect_nodes_join_scratch(const struct parts *p, const struct sy_no
 /* All parts, from the leader's scratch space to where they belong. */
 static void collect_nodes_take_parts(const struct parts *p, const char *scratch, char *dest)
 {
-    for (int step = 0; step < p->nodes->count; step++) {
-        int j = sy_nodes_after(p->nodes, step), size = sy_nodes_size(p->nodes, j);
-        int first = sy_nodes_member(p->nodes, j, 0);
+    int j = collect_nodes_first(p);
+
+    for (int step = 0; step < p->nodes->count; step++, j = j + 1 < p->nodes->count ? j + 1 : 0) {
+        int size = sy_nodes_size(p->nodes, j), first = sy_nodes_member(p->nodes, j, 0);
         size_t all = p->nodes->ordered ? collect_nodes_bytes_of(p, j, 1) : 0;
         if (p->nodes->ordered)
             sy_data_copy(dest + collect_nodes_offset_of(p, first), scratch, all);
@@ -104,11 +165,11 @@ static void collect_nodes_join_parts(const struct parts *p, size_t total, char *
 {
     struct sy_notify notify = sy_notify_open(p->group, total, 1);
 
-    sy_data_copy(sy_notify_own(&notify), source, collect_nodes_length_of(p, p->group->members.me));
+    collect_nodes_leave_part(p, &notify, source);
     sy_group_gather(p->group);
     if (!sy_group_local(p->group)) {
         collect_nodes_join_scratch(p, &notify);
-        collect_nodes_gather_rounds(p, &notify);
+        collect_nodes_gather(p, &notify);
     }
     sy_group_release(p->group);
     collect_nodes_take_parts(p, sy_notify_mate(&notify, 0), dest);
@@ -225,11 +286,11 @@ static const uint64_t *collect_nodes_share_lengths(const struct sy_notify *notif
     char *scratch = sy_notify_mate(notify, 0);
     uint64_t *sum = (uint64_t *)(void *)scratch + members;
 
-    memcpy(sy_notify_own(notify), &length, sizeof length);
+    collect_nodes_leave_part(&words, notify, &length);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
         collect_nodes_join_scratch(&words, notify);
-        collect_nodes_gather_rounds(&words, notify);
+        collect_nodes_gather(&words, notify);
         sum[0] = 0;
         collect_nodes_take_parts(&words, scratch, (char *)(sum + 1));
         for (size_t i = 1; i <= members; i++)

@@ -8,16 +8,18 @@
  * all read.
  *
  * Members on several nodes: the leaders wait for their nodes, then send each other flags in rounds
- * of dissemination, and let their nodes go.
+ * of dissemination, or along a tree (tree.h), and let their nodes go.
  *
  * Who writes: `arrived`, `base`, `stamp` and the small buffers the owner only; `gathered` and
  * inboxes others, by atomic addition; `released` one PE of the node, in a sync the last to arrive
- * and in a release the leader; `round` for each flag one PE, the one that is so many places before.
+ * and in a release the leader; `round` for each flag one PE, the one that is so many places before,
+ * or the child at that place and the parent.
  * Release stores and acquire loads make what a PE wrote before its sync visible to all that leave
  * it. */
 #include <string.h>
 
 #include "coll/group.h"
+#include "coll/tree.h"
 #include "core/amo.h"
 #include "core/start/config.h"
 #include "core/memory/control.h"
@@ -35,6 +37,10 @@ _Static_assert(TAG_DOWN < SY_TAGS, "a tag is missing");
 #define RADIX 4
 _Static_assert(SY_SYNC_ROUNDS >= 16 * (RADIX - 1),
                "a flag is missing for the rounds of 4^16 nodes");
+
+/* Along a tree: the flag of the way down. Those of the way up are the children's places. */
+#define ROUND_DOWN (SY_SYNC_ROUNDS - 1)
+_Static_assert(ROUND_DOWN >= SY_TREE_PLACES, "a flag is missing for the tree");
 
 static struct sy_control_team *group_control(const struct sy_group *group, int i)
 {
@@ -252,13 +258,36 @@ static void group_disseminate(const struct sy_group *group, int count, int me, i
     }
 }
 
+/* A leader waits for those below it, and lets them go when its parent has let it go. Those with
+ * the most below them are let go first. */
+static void group_sync_leaders_in_tree(const struct sy_group *group)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(group);
+    struct sy_tree tree = sy_tree_make(nodes->count, nodes->mine);
+    struct sy_control_team *mine = group_control(group, group->members.me);
+    uint64_t stamp = group->team->stamp;
+    unsigned children = sy_tree_children(&tree);
+
+    for (unsigned place = 0; place < children; place++)
+        await_word(&mine->round[place], stamp);
+    if (tree.parent >= 0) {
+        group_set_round(group, sy_nodes_member(nodes, tree.parent, 0), tree.place, stamp);
+        await_word(&mine->round[ROUND_DOWN], stamp);
+    }
+    while (children--)
+        group_set_round(group, sy_nodes_member(nodes, sy_tree_child(&tree, children), 0),
+                        ROUND_DOWN, stamp);
+}
+
 static void group_sync_nodes(const struct sy_group *group)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
 
     sy_group_gather(group);
     sy_group_stamp(group, 1);
-    if (!sy_group_local(group))
+    if (!sy_group_local(group) && sy_tree_fits(nodes))
+        group_sync_leaders_in_tree(group);
+    else if (!sy_group_local(group))
         group_disseminate(group, nodes->count, nodes->mine, RADIX, true);
     sy_group_release(group);
 }

@@ -1,9 +1,9 @@
 /* See notify.h.
  *
  * Flags are words of the receiver's control window that are set to stamps, numbers that the team
- * gives out once; so an old flag is lower than a new one, whoever raised it. Sixteen collectives in
- * a row have different flags and different parts of the scratch space. A PE takes those of the
- * sixteenth before again only when it knows that all members have left that one: `free_count` and
+ * gives out once; so an old flag is lower than a new one, whoever raised it. SY_NOTIFY_COLLECTIVES
+ * in a row have different flags and different parts of the scratch space. A PE takes those of an
+ * earlier one again only when it knows that all members have left that one: `free_count` and
  * `free_scratch` tell up to where that is known. Since all members take the same in the same order,
  * all know it of the same ones. Flags that were raised have been awaited by then, so none can still
  * be under way.
@@ -37,6 +37,7 @@ struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, ui
     if (begin + scratch > team->notify.free_scratch + SY_NOTIFY_SCRATCH ||
         team->notify.count == team->notify.free_count + SY_NOTIFY_COLLECTIVES) {
         sy_group_sync(group);
+        team->notify.free_count = team->notify.count;
         team->notify.free_scratch = begin; /* the space that was skipped belongs to no collective */
     }
     struct sy_notify notify = {.group = group,

@@ -1,5 +1,5 @@
 /* How members send each other data, with word that they are there: what algorithms between nodes
- * are made of. Data go where they belong on the receiver, either into scratch that it has in its
+ * are made of, and small broadcasts. Data go where they belong on the receiver, either into scratch that it has in its
  * control window or into its copy of a symmetric array, and a flag of the receiver is raised after,
  * all in one direction: nothing is asked for and nothing is acknowledged.
  *

@@ -3,18 +3,20 @@
  * same bits.
  *
  * Small arrays: the leader combines its node's, the leaders exchange theirs in rounds between
- * pairs, and each member takes the result from its leader. Large ones: each of as many members as
+ * pairs, or along a tree (tree.h), and each member takes the result from its leader. Large ones: each of as many members as
  * the smallest node has deals with a part, together with its likes on all nodes, around a ring. */
 #include "coll/data.h"
 #include "coll/notify.h"
 #include "coll/reduce.h"
+#include "coll/tree.h"
 
 /* ---- small ---- */
 
-enum { FLAG_FOLD = SY_NOTIFY_FLAGS - 2, FLAG_RESULT }; /* those below are the rounds' */
+enum { FLAG_FOLD = SY_NOTIFY_FLAGS - 2, FLAG_RESULT }; /* those below: of rounds, or children */
+_Static_assert(FLAG_FOLD >= SY_TREE_PLACES, "a flag is missing for the tree");
 
 /* In the scratch space: what a member has, on the leader also what its node has; and what comes in
- * the rounds and before and after them. */
+ * the rounds, or from the children, and before and after them. */
 enum { PART_MINE, PART_FOLD, PART_RESULT, PART_ROUND };
 
 #define MOST_PIECE ((size_t)8192) /* more would leave the first cache */
@@ -75,6 +77,27 @@ static void reduce_nodes_exchange(const struct exchange *x, const struct sy_pair
         reduce_nodes_send_part(x, me - 1, PART_RESULT, FLAG_RESULT);
 }
 
+/* What is below a child follows what is below the one before. */
+static void reduce_nodes_along_tree(const struct exchange *x)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(x->notify.group);
+    struct sy_tree tree = sy_tree_make(nodes->count, nodes->mine);
+    unsigned children = sy_tree_children(&tree);
+
+    for (unsigned place = 0; place < children; place++) {
+        sy_notify_await(&x->notify, place, 1);
+        reduce_nodes_combine_part(x, PART_ROUND + (int)place, false);
+    }
+    if (tree.parent >= 0) {
+        reduce_nodes_send_part(x, tree.parent, PART_ROUND + (int)tree.place, tree.place);
+        sy_notify_await(&x->notify, FLAG_RESULT, 1);
+        memcpy(reduce_nodes_part(x, PART_MINE), reduce_nodes_part(x, PART_RESULT), x->length);
+    }
+    while (children--)
+        reduce_nodes_send_part(x, sy_tree_child(&tree, (unsigned)children), PART_RESULT,
+                               FLAG_RESULT);
+}
+
 void sy_reduce_scratch(const struct sy_notify *notify, size_t offset, struct sy_operation op,
                        void *to, size_t count)
 {
@@ -86,10 +109,19 @@ void sy_reduce_scratch(const struct sy_notify *notify, size_t offset, struct sy_
         op.kernel(to, left, sy_notify_mate(notify, k) + offset, count);
 }
 
-/* Bytes that go through the leaders' scratch space at a time: all parts must fit into it. */
-static size_t reduce_nodes_piece_bytes(const struct sy_pairs *p)
+/* The parts in a leader's scratch space: the same number on all, since all take the same space. */
+static size_t reduce_nodes_parts(const struct sy_nodes *nodes, const struct sy_pairs *p)
 {
-    size_t each = SY_NOTIFY_SMALL / (size_t)(PART_ROUND + p->rounds);
+    const struct sy_tree first = sy_tree_make(nodes->count, 0); /* has the most children */
+
+    return PART_ROUND +
+           (sy_tree_fits(nodes) ? sy_tree_children(&first) : (unsigned)p->rounds);
+}
+
+/* Bytes that go through the leaders' scratch space at a time: all parts must fit into it. */
+static size_t reduce_nodes_piece_bytes(const struct sy_nodes *nodes, const struct sy_pairs *p)
+{
+    size_t each = SY_NOTIFY_SMALL / reduce_nodes_parts(nodes, p);
 
     return (each < MOST_PIECE ? each : MOST_PIECE) / SY_LINE * SY_LINE;
 }
@@ -98,16 +130,20 @@ static void reduce_nodes_few_piece(const struct sy_group *group, struct sy_opera
                                    const struct sy_pairs *pairs, char *dest, const char *source,
                                    size_t count)
 {
+    const struct sy_nodes *nodes = sy_group_nodes(group);
     struct exchange x = {.op = op, .count = count, .length = count * op.size};
 
     x.part = sy_round_up(x.length, SY_LINE);
-    x.notify = sy_notify_open(group, (size_t)(PART_ROUND + pairs->rounds) * x.part, 1);
+    x.notify = sy_notify_open(group, reduce_nodes_parts(nodes, pairs) * x.part, 1);
     x.scratch = sy_notify_mate(&x.notify, 0);
     memcpy(sy_notify_own(&x.notify), source, x.length);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
         sy_reduce_scratch(&x.notify, 0, op, reduce_nodes_part(&x, PART_MINE), count);
-        reduce_nodes_exchange(&x, pairs);
+        if (sy_tree_fits(nodes))
+            reduce_nodes_along_tree(&x);
+        else
+            reduce_nodes_exchange(&x, pairs);
     }
     sy_group_release(group);
     memcpy(dest, reduce_nodes_part(&x, PART_MINE), x.length);
@@ -119,7 +155,7 @@ void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, c
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct sy_pairs pairs = sy_pairs_make(nodes->count, nodes->mine);
-    size_t piece = reduce_nodes_piece_bytes(&pairs) / op.size;
+    size_t piece = reduce_nodes_piece_bytes(nodes, &pairs) / op.size;
 
     for (size_t at = 0; at < count; at += piece) {
         size_t n = count - at < piece ? count - at : piece, offset = at * op.size;
@@ -295,7 +331,7 @@ static void reduce_nodes_by_parts(const struct sy_group *group, struct sy_operat
 static bool reduce_nodes_ring_is_faster(const struct sy_nodes *nodes, const struct sy_pairs *pairs,
                                         size_t bytes)
 {
-    size_t pieces = chunks(bytes, reduce_nodes_piece_bytes(pairs));
+    size_t pieces = chunks(bytes, reduce_nodes_piece_bytes(nodes, pairs));
     size_t rounds = (size_t)pairs->rounds + (pairs->extra ? 2 : 0);
 
     return pieces * rounds * 6 > 10 * (size_t)(nodes->count - 1) + 2 * pieces;

@@ -307,6 +307,7 @@ static const struct placement {
     {"no rule", 9, {0, 1, 0, 2, 2, 0, 1, 2, 2}},
     {"a node of ten PEs and one of three", 13, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1}},
     {"nine nodes", 11, {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 0}},
+    {"twenty-two nodes", 24, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12, 13, 14, 15, 16, 16, 17, 18, 19, 20, 21}},
 };
 enum { PLACEMENTS = sizeof placements / sizeof *placements };
 
@@ -333,6 +334,18 @@ START_TEST(teams)
     rounds = 15;
     if (placements[_i].npes > 1)
         run_all(&placements[_i], "teams", 1, storm_of_teams);
+}
+END_TEST
+
+/* Nodes outnumber processors: small data go along trees. */
+START_TEST(short_of_processors)
+{
+    sy_world.nodes_crowd = true;
+    rounds = 30;
+    run_all(&placements[_i], "storm along trees", 3, storm);
+    run_all(&placements[_i], "broadcasts along trees", 1, one_after_the_other);
+    if (placements[_i].npes > 1)
+        run_all(&placements[_i], "teams along trees", 1, storm_of_teams);
 }
 END_TEST
 
@@ -518,6 +531,7 @@ static void add_loops(Suite *suite)
     tcase_set_timeout(named, 600);
     tcase_add_loop_test(jobs, all_routines, 0, PLACEMENTS);
     tcase_add_loop_test(jobs, teams, 0, PLACEMENTS);
+    tcase_add_loop_test(jobs, short_of_processors, 0, PLACEMENTS);
     tcase_add_loop_test(jobs, active_sets, 0, PLACEMENTS);
     tcase_add_loop_test(jobs, flags_are_used_again, 0, PLACEMENTS);
     tcase_add_loop_test(named, algorithms_by_name, 0, ALGORITHMS);

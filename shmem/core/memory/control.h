@@ -27,7 +27,7 @@ struct sy_counter {
 #define SY_SYNC_ROUNDS        48 /* flags of a synchronisation between nodes */
 #define SY_TAGS               18
 #define SY_SLOT_BYTES         8192
-#define SY_NOTIFY_COLLECTIVES 16    /* collectives whose messages may be under way at a time */
+#define SY_NOTIFY_COLLECTIVES 32    /* collectives whose messages may be under way at a time */
 #define SY_NOTIFY_FLAGS       40    /* of each */
 #define SY_NOTIFY_SCRATCH     65536 /* bytes for the data of all */
 

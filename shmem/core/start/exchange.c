@@ -30,6 +30,7 @@
 /* First gather: fixed size. The second carries host name and addresses, as long as the longest. */
 struct card {
     uint64_t node;   /* equal on PEs that can map each other's memory */
+    uint64_t host;   /* equal on PEs of a machine's network namespace */
     uint64_t layout; /* equal on PEs that run the same executable */
     struct sy_processors processors;
     uint32_t pack, pack_beyond; /* bytes for the second gather, without and with transports that
@@ -61,18 +62,19 @@ static uint64_t start_exchange_machine_identity(void)
 
 /* Network namespaces divide a machine into nodes, because the socket that hands over memory stays
  * inside one; so does SHMEM_PES_PER_NODE. */
-static uint64_t start_exchange_node_identity(uint64_t machine, long pes_per_node)
+static uint64_t start_exchange_host_identity(uint64_t machine)
 {
     struct stat ns;
-    uint64_t identity = machine;
 
-    if (!stat("/proc/self/ns/net", &ns))
-        identity = sy_hash(&ns.st_ino, sizeof ns.st_ino, identity);
-    if (pes_per_node > 0) {
-        long virtual_node = sy_world.pe / pes_per_node;
-        identity = sy_hash(&virtual_node, sizeof virtual_node, identity);
-    }
-    return identity;
+    return stat("/proc/self/ns/net", &ns) ? machine
+                                          : sy_hash(&ns.st_ino, sizeof ns.st_ino, machine);
+}
+
+static uint64_t start_exchange_node_identity(uint64_t host, long pes_per_node)
+{
+    long virtual_node = pes_per_node > 0 ? sy_world.pe / pes_per_node : 0;
+
+    return pes_per_node > 0 ? sy_hash(&virtual_node, sizeof virtual_node, host) : host;
 }
 
 static uint64_t start_exchange_layout_identity(void)
@@ -306,6 +308,49 @@ int sy_world_domains(void)
     return places.nodes + sy_world.npes;
 }
 
+/* A set of mapped PEs, and the processors of a host that it may use. */
+struct seated {
+    uint64_t processors;
+    int domain, count;
+};
+
+static int start_exchange_by_processors_then_domain(const void *a, const void *b)
+{
+    const struct seated *x = a, *y = b;
+    if (x->processors != y->processors)
+        return x->processors < y->processors ? -1 : 1;
+    return x->domain - y->domain;
+}
+
+/* Finds out whether sets of mapped PEs outnumber processors anywhere (sy_world.nodes_crowd). */
+static int start_exchange_find_crowd(struct sy_error *err)
+{
+    int npes = sy_world.npes, domains = 0;
+    struct seated *all;
+
+    sy_world.nodes_crowd = false;
+    if (places.nodes == 1 && places.mapped[0])
+        return 0;
+    all = calloc((size_t)npes, sizeof *all);
+    if (!all)
+        return sy_fail(err, ENOMEM, "no memory for the places of %d PEs", npes);
+    for (int pe = 0; pe < npes; pe++) {
+        const struct sy_processors *p = &cards[pe].processors;
+        all[pe] = (struct seated){
+            .processors = sy_hash(&p->set, sizeof p->set, cards[pe].host),
+            .domain = sy_world_domain(pe),
+            .count = p->in_quota && p->in_quota < p->in_set ? p->in_quota : p->in_set};
+    }
+    qsort(all, (size_t)npes, sizeof *all, start_exchange_by_processors_then_domain);
+    for (int i = 0; i < npes; i++) {
+        bool anew = !i || all[i].processors != all[i - 1].processors;
+        domains = anew ? 1 : domains + (all[i].domain != all[i - 1].domain);
+        sy_world.nodes_crowd |= domains > all[i].count;
+    }
+    free(all);
+    return 0;
+}
+
 static bool same_layout(int pe)
 {
     return cards[pe].layout == cards[sy_world.pe].layout;
@@ -378,6 +423,8 @@ static int start_exchange_packs(const char *pack, size_t stride, bool beyond, do
                                    start_exchange_anyone_shows(), err);
         if (!rc)
             rc = start_exchange_mapped(seconds, err);
+        if (!rc)
+            rc = start_exchange_find_crowd(err);
     } else {
         sy_fail(err, ENOMEM, "no memory for %d PEs' addresses", sy_world.npes);
     }
@@ -438,7 +485,9 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
 {
     char pack[PACK_MAX] = "";
     uint64_t machine = start_exchange_machine_identity();
-    struct card mine = {.node = start_exchange_node_identity(machine, pes_per_node),
+    uint64_t host_identity = start_exchange_host_identity(machine);
+    struct card mine = {.node = start_exchange_node_identity(host_identity, pes_per_node),
+                        .host = host_identity,
                         .processors = sy_processors_find(machine),
                         .layout = start_exchange_layout_identity()};
 
