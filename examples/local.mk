@@ -40,5 +40,9 @@ dist_transportexample_DATA = examples/transport/post.c
 deviceexampledir = $(docdir)/examples/device
 dist_deviceexample_DATA = examples/device/far.c
 
+# The programs of docs/mpi-paper.md; tests/launch/mpi_paper.test builds them.
+paperexampledir = $(docdir)/examples/mpi_paper
+dist_paperexample_DATA = examples/mpi_paper/faults.c examples/mpi_paper/figures.c
+
 TESTS += examples/examples.test
 EXTRA_DIST += examples/examples.test

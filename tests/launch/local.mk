@@ -54,6 +54,7 @@ starts_tests = \
 	tests/launch/env.test \
 	tests/launch/hybrid.test \
 	tests/launch/mpi.test \
+	tests/launch/mpi_paper.test \
 	tests/launch/hydra.test \
 	tests/launch/mpirun.test \
 	tests/launch/slurm.test
