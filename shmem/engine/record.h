@@ -13,10 +13,10 @@
 #include <string.h>
 #include <switchyard/transport.h>
 
-#define SY_RECORD_CHUNK  (128u << 10) /* most payload of a record */
-#define SY_RECORD_PACKED (32u << 10)  /* most payload of a strided record */
-#define SY_RECORD_LONG   4096         /* longer payloads go from and to memory without a copy */
-#define SY_RECORD_WORDS  3            /* most words before the payload, the header included */
+#define SY_RECORD_CHUNK  (1u << 20)  /* most payload of a record */
+#define SY_RECORD_PACKED (32u << 10) /* most payload of a strided record */
+#define SY_RECORD_LONG   4096        /* longer payloads go from and to memory without a copy */
+#define SY_RECORD_WORDS  3           /* most words before the payload, the header included */
 
 #define SY_RECORD_TARGET_SELF 1023 /* the process that receives the record */
 #define SY_RECORD_REGIONS     256

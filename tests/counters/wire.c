@@ -1,7 +1,7 @@
 /* What 2 PEs put on the wire: PE 0 asks the kernel how many bytes its own TCP connections have sent
  * and received, does many operations of one kind towards PE 1, which only waits, and asks again.
  *   wire COUNT             a line for each kind of operation: its name, the bytes sent and received
- * for each wire puts|amos COUNT   only that traffic; for a count of system calls from outside */
+ * for each wire puts|amos|blocks COUNT   only that; for a count of system calls from outside */
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -180,6 +180,8 @@ int main(int argc, char **argv)
             put_nbi(count);
         else if (!strcmp(what, "amos"))
             add(count);
+        else if (!strcmp(what, "blocks"))
+            put_1MiB(count);
         else
             measure();
         shmem_quiet();

@@ -23,9 +23,8 @@
 #include "util/memfd.h"
 
 #define SLOTS 16
-#define CHUNK                                                                                      \
-    ((size_t)SY_RECORD_CHUNK) /* bytes of data a request; pages that none uses cost nothing */
-#define AHEAD 6               /* requests of a transfer that are under way at a time */
+#define CHUNK ((size_t)128 << 10) /* bytes of data a request; pages that none uses cost nothing */
+#define AHEAD 6                   /* requests of a transfer that are under way at a time */
 
 enum slot_state { FREE, TAKEN, READY, SERVED, DONE };
 

@@ -7,7 +7,7 @@
 struct tcp_counters {
     /* Under the poll lock: sy_count. */
     _Alignas(64) _Atomic uint64_t receives;
-    _Atomic uint64_t bytes_received, frames_received;
+    _Atomic uint64_t bytes_received, bytes_in_place, frames_received;
     _Atomic uint64_t tried, accepted, made; /* connections, and what became of them: */
     _Atomic uint64_t busy;                  /* refused, by either side */
     _Atomic uint64_t replays;               /* of a HELLO */

@@ -67,6 +67,8 @@ static const struct sy_option options[] = {
 static const struct sy_counter_row counters[] = {
     ROW("bytes_sent", "bytes", SUM, bytes_sent, "Bytes that the kernel has taken, frames included"),
     ROW("bytes_received", "bytes", SUM, bytes_received, "Bytes that have been read from sockets"),
+    ROW("bytes_in_place", "bytes", SUM, bytes_in_place,
+        "Those of them that were read to where they go, without a copy"),
     ROW("sends", "calls", SUM, sends, "System calls that have sent something"),
     ROW("sends_blocked", "calls", SUM, sends_blocked,
         "System calls that found a socket's buffer full"),

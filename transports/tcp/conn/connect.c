@@ -140,6 +140,7 @@ static int connect_open_pending(struct tcp_pending *pending)
     pending->connecting = true;
     sy_count(&pending->net->counters->tried, 1);
     sy_tcp_pending_tune(pending->net, fd);
+    sy_tcp_pending_congest(pending->net, fd, &pending->address, false);
     if (pending->net->user.narrow(pending->attempt->stream))
         setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &(int){SMALL_SEGMENT}, sizeof(int));
     int rc = sy_net_begin(fd, &pending->address);

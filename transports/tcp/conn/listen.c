@@ -92,6 +92,7 @@ static bool listen_accept_one(struct tcp_net *net, int listener)
         listen_pause(net);
         return false;
     }
+    sy_tcp_pending_congest(net, fd, &address, true);
     sy_count(&net->counters->accepted, 1);
     sy_tcp_pending_event(&pending->watch, EPOLLIN);
     return true;
@@ -206,6 +207,7 @@ static int listen_open(struct tcp_net *net, struct sy_error *err)
         net->listener[i] = (struct tcp_watch){
             .fd = bound[i].fd, .event = listen_on_listener, .owner = net};
         sy_tcp_pending_tune(net, bound[i].fd);
+        sy_tcp_pending_congest_listener(net, bound[i].fd);
         net->record.endpoint[i] = (struct tcp_endpoint){bound[i].ip, bound[i].port};
     }
     rc = count ? listen_try_calls(net, bound[0].fd, err) : 0;

@@ -57,6 +57,40 @@ void sy_tcp_pending_tune(struct tcp_net *net, int fd)
     }
 }
 
+static bool pending_is_mine(const struct tcp_net *net, const struct sockaddr_storage *peer)
+{
+    const void *bytes = peer->ss_family == AF_INET
+                            ? (const void *)&((const struct sockaddr_in *)peer)->sin_addr
+                            : (const void *)&((const struct sockaddr_in6 *)peer)->sin6_addr;
+    unsigned family = peer->ss_family == AF_INET ? 4 : 6;
+
+    for (size_t i = 0; i < net->mine_count; i++)
+        if (net->mine[i].ip.family == family &&
+            !memcmp(net->mine[i].ip.bytes, bytes, sy_ip_length(&net->mine[i].ip)))
+            return true;
+    return false;
+}
+
+static void pending_set_congestion(int fd, const char *name)
+{
+    setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
+}
+
+void sy_tcp_pending_congest_listener(struct tcp_net *net, int fd)
+{
+    socklen_t length = sizeof net->congestion - 1;
+
+    if (!getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, net->congestion, &length))
+        pending_set_congestion(fd, "reno");
+}
+
+void sy_tcp_pending_congest(const struct tcp_net *net, int fd, const struct sockaddr_storage *peer,
+                            bool accepted)
+{
+    if (pending_is_mine(net, peer) != accepted)
+        pending_set_congestion(fd, accepted ? net->congestion : "reno");
+}
+
 /* ---- ends ---- */
 
 /* Gives up the pending, not its socket. */

@@ -68,6 +68,8 @@ struct tcp_turns {
     uint64_t last; /* when one was made */
 };
 
+#define TCP_CONGESTION_NAME 16 /* bytes of the kernel's names, with the 0 */
+
 #define TCP_SOURCES 1024 /* counts of strangers, by a hash of where they come from */
 
 struct tcp_incoming_list {
@@ -95,6 +97,7 @@ struct tcp_net {
     struct tcp_record record;
     struct tcp_watch listener[TCP_ENDPOINTS];
     unsigned listeners;
+    char congestion[TCP_CONGESTION_NAME]; /* the system's control of congestion */
     int reserve;     /* a descriptor to be given up so that a connection can be turned away */
     uint64_t paused; /* until when nothing is accepted; 0: accepting */
     struct tcp_limiter descriptors;
@@ -149,6 +152,14 @@ uint64_t sy_tcp_turns_timer(struct tcp_net *net, uint64_t now);
 
 /* Sets the options that every connection has; accepted ones have them from the listening socket. */
 void sy_tcp_pending_tune(struct tcp_net *net, int fd);
+
+/* Within this machine nothing is congested, and a control of congestion that paces (BBR) costs a
+ * third of the rate. Once a connection is there it is too late to choose another one. So a socket
+ * that is to connect to this machine's own addresses has `reno`, as all that listen have; one that
+ * has been accepted from elsewhere gets back what the system has. Refusals do not matter. */
+void sy_tcp_pending_congest_listener(struct tcp_net *net, int fd);
+void sy_tcp_pending_congest(const struct tcp_net *net, int fd, const struct sockaddr_storage *peer,
+                            bool accepted);
 
 /* TCP is connecting: says HELLO if it has connected already, and watches the socket. 0 or -errno.
  */

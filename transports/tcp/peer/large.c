@@ -1,6 +1,7 @@
-/* Large transfers: payload that is sent from where it is and received where it goes, in chunks,
- * spread over several connections from SHMEM_TCP_STRIPE bytes on, because networks often limit what
- * one connection may carry; shorter ones too where that is found to pay (pace.h).
+/* Large transfers: payload that is sent from where it is and received where it goes, in records of
+ * up to SY_RECORD_CHUNK. From SHMEM_TCP_STRIPE bytes on they are spread over several connections,
+ * in turns of TCP_PART, because networks often limit what one connection may carry; shorter ones
+ * too where that is found to pay (pace.h).
  *
  * Order. Chunks on further streams overtake records on stream 0 and the other way round. That is
  * made good at the target by AWAIT records. Each further stream is told, before a transfer's
@@ -14,6 +15,8 @@
 #include "transports/tcp/tcp.h"
 
 #define KEPT (256u << 10) /* a blocking put returns when no more of it than this is unconfirmed */
+
+#define COPY_RATE 4 /* bytes per nanosecond, with the memory that the copy is in */
 
 #define FRACTION 16  /* of SHMEM_TCP_STRIPE, from which transfers are spread where that pays */
 #define MODEST   128 /* connections of a process beyond which more are not opened for that */
@@ -33,7 +36,7 @@ static size_t large_shortest(struct tcp *tcp)
 {
     size_t bytes = tcp->settings.stripe / FRACTION;
 
-    return bytes > 2 * SY_RECORD_CHUNK ? bytes : 2 * SY_RECORD_CHUNK;
+    return bytes > 2 * TCP_PART ? bytes : 2 * TCP_PART;
 }
 
 /* Whether a transfer tells how fast it was: `bytes` of it, if they are enough. */
@@ -79,11 +82,24 @@ static void large_choose_streams(struct tcp_peer *peer, size_t length, bool meas
         if (!peer->stripe[i])
             return; /* no memory: one stream will do */
     }
-    size_t chunks = (length + SY_RECORD_CHUNK - 1) / SY_RECORD_CHUNK;
+    size_t chunks = (length + TCP_PART - 1) / TCP_PART;
     spread->count = chunks < streams ? (unsigned)chunks : streams;
     for (unsigned i = 0; i < spread->count; i++)
         spread->peer[i] = peer->stripe[i];
     sy_count_shared(&peer->tcp->counters.spread, 1);
+}
+
+/* How much of the `left` bytes goes into the next record. The last KEPT bytes of a blocking put are
+ * short ones: so the rest can be confirmed while these are under way. */
+static size_t large_part(const struct spread *spread, const struct tcp_peer *first, size_t left,
+                         size_t last)
+{
+    size_t most = TCP_PART;
+
+    if (spread->peer[0] == first && left > last + TCP_PART)
+        most = (left - last + TCP_PART - 1) / TCP_PART * TCP_PART;
+    most = most < SY_RECORD_CHUNK ? most : SY_RECORD_CHUNK;
+    return left < most ? left : most;
 }
 
 /* Room for a record's words, and for a segment behind it; waits for them. */
@@ -181,6 +197,17 @@ static int large_keep_source(struct tcp_peer *peer, const struct sy_transfer *t,
     return rc;
 }
 
+/* Whether a confirmation of the `left` bytes has been waited for, from *since on, for as long as
+ * copying them takes: it is most often under way. */
+static bool large_has_waited(uint64_t left, uint64_t *since)
+{
+    uint64_t now = sy_tcp_now();
+
+    if (!*since)
+        *since = now;
+    return now - *since >= left / COPY_RATE;
+}
+
 /* The caller's memory is in use until the operation has been confirmed, because a broken connection
  * may need it again. So a blocking put waits until the kernel has all and little is unconfirmed,
  * and copies that little. */
@@ -188,12 +215,12 @@ static void large_release_source(struct tcp_peer *peer, const struct sy_transfer
                                  size_t kept)
 {
     struct tcp_queue *queue = &peer->stream.queue[TCP_REQUESTS];
-    uint64_t since = 0;
+    uint64_t since = 0, handed = 0, applied;
 
     sy_tx_ask(&peer->requests.tx, tail);
-    while (sy_tx_applied(queue->tx) < tail)
-        if (!is_handed(peer, tail) || tail - sy_tx_applied(queue->tx) > kept ||
-            large_keep_source(peer, t, tail))
+    while ((applied = sy_tx_applied(queue->tx)) < tail)
+        if (!is_handed(peer, tail) || tail - applied > kept ||
+            !large_has_waited(tail - applied, &handed) || large_keep_source(peer, t, tail))
             sy_engine_pass_time(&peer->requests, &since);
         else
             return;
@@ -206,6 +233,7 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     struct sy_engine_peer *requests = sy_engine_begin(engine, ctx, t->pe);
     struct tcp_peer *first = requests ? sy_tcp_peer_of(requests) : NULL;
     size_t awaited = t->length > KEPT ? t->length - KEPT : 0;
+    size_t last = flags & SY_BLOCKING ? KEPT : 0;
     bool measured = is_measured(tcp, t->length, awaited, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0;
     struct spread spread;
@@ -219,7 +247,7 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     large_order_before_fence(first, &spread);
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
         struct tcp_peer *peer = spread.peer[i];
-        size_t part = t->length - done < SY_RECORD_CHUNK ? t->length - done : SY_RECORD_CHUNK;
+        size_t part = large_part(&spread, first, t->length - done, last);
         sy_rma_write_long(large_wait_room(peer), sy_record_behind(place, done), SY_RECORD_PUT_LONG,
                           part);
         spread.tail[i] = sy_tcp_queue_commit_segment(&peer->stream.queue[TCP_REQUESTS], 16,
@@ -277,7 +305,7 @@ int sy_tcp_get_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     large_choose_streams(first, t->length, measured, &spread);
     large_order_after(first, &spread);
     for (size_t done = 0, i = 0; done < t->length;) {
-        size_t part = t->length - done < SY_RECORD_CHUNK ? t->length - done : SY_RECORD_CHUNK;
+        size_t part = large_part(&spread, first, t->length - done, 0);
         if (large_ask(ctx, spread.peer[i], t, done, part, &spread.wanted[i])) {
             done += part;
             i = (i + 1) % spread.count;

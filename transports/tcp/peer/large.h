@@ -4,6 +4,8 @@
 
 #include "engine/engine.h"
 
+#define TCP_PART (128u << 10) /* a connection's turn, where a transfer is spread over several */
+
 int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags);
 int sy_tcp_get_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,

@@ -167,6 +167,13 @@ static size_t poll_read_expected(struct tcp *tcp)
     return peer && peer->stream.watch.fd >= 0 ? sy_tcp_poll_read(peer) : 0;
 }
 
+/* Whether the stream that spoke last is in the middle of large transfers: the sender waits for who
+ * reads it. */
+static bool poll_is_bulky(const struct tcp *tcp)
+{
+    return tcp->poll.hot[0] && tcp->poll.hot[0]->stream.in.bulk;
+}
+
 /* The thread that has the lock may wait for this processor. */
 long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
 {
@@ -188,7 +195,7 @@ long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
         got = sy_tcp_hints_hear(tcp);
     if (all)
         sy_tcp_hints_repeat(tcp);
-    if (hint && turn % HINT_TURNS) {
+    if (hint && turn % HINT_TURNS && !poll_is_bulky(tcp)) {
         sy_tcp_poll_unlock(tcp);
         return (long)got;
     }

@@ -11,7 +11,7 @@
 #include "transports/tcp/stream/stream.h"
 
 #define READ_BYTES   (64u << 10)
-#define BEHIND_BYTES (4u << 10) /* read beside a large payload: what may follow it */
+#define BEHIND_BYTES (4u << 10) /* read beside a large payload, or between two of them */
 #define TURN_BYTES   (1u << 20) /* then others get their turn */
 
 void sy_tcp_receive_reset(struct tcp_stream *stream)
@@ -82,15 +82,31 @@ void sy_tcp_receive_place(struct tcp_stream *stream, char *to, size_t part, size
     stream->in.payload_record = bytes;
 }
 
-/* How much of a large payload can be received in place now. */
-static size_t receive_direct_bytes(const struct tcp_stream *stream)
+/* How much of a large payload can be received in place now; *rest: a part of an element is all that
+ * there is. */
+static size_t receive_direct_bytes(const struct tcp_stream *stream, bool *rest)
 {
     const struct tcp_in *in = &stream->in;
     int there;
 
+    *rest = false;
     if (!in->payload || in->stashed || ioctl(stream->watch.fd, FIONREAD, &there) || there < 0)
         return 0;
-    return sy_tcp_receive_cut(in->payload, (size_t)there, in->payload_left);
+    size_t direct = sy_tcp_receive_cut(in->payload, (size_t)there, in->payload_left);
+    *rest = !direct && there && in->payload_left;
+    return direct;
+}
+
+/* How much is received beside that, into the buffer: nothing within a payload, of which a part of
+ * an element would be left over then, and all that follows would have to be copied from behind it.
+ * Where that has come about, as much as ends between two elements. */
+static size_t receive_room(const struct tcp_in *in, size_t direct)
+{
+    if (direct)
+        return direct < in->payload_left ? 0 : BEHIND_BYTES;
+    if (in->payload)
+        return BEHIND_BYTES - (uintptr_t)(in->payload + in->stashed) % 8;
+    return in->bulk ? BEHIND_BYTES : READ_BYTES;
 }
 
 /* `length` bytes of a large payload have arrived. */
@@ -241,8 +257,11 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
 
     while (stream->watch.fd >= 0 && total < TURN_BYTES && receive_resume(stream) &&
            stream->watch.fd >= 0) {
-        size_t head = in->stashed, direct = receive_direct_bytes(stream);
-        size_t room = direct ? BEHIND_BYTES : READ_BYTES;
+        bool rest;
+        size_t head = in->stashed, direct = receive_direct_bytes(stream, &rest);
+        size_t room = receive_room(in, direct);
+        if (rest && total)
+            break; /* more of it is on its way */
         memcpy(buffer, in->stash ? in->stash : buffer, head);
         ssize_t got = receive_take(stream->watch.fd, in->payload, direct, buffer + head, room);
         if (got < 0 && errno == EINTR)
@@ -257,9 +276,11 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
         total += (size_t)got;
         sy_count(&stream->all->counters->receives, 1);
         size_t into = (size_t)got < direct ? (size_t)got : direct;
+        sy_count(&stream->all->counters->bytes_in_place, into);
         if (direct)
             receive_take_payload(stream, into);
         receive_use(stream, buffer, head + (size_t)got - into);
+        in->bulk = direct || in->payload;
         if ((size_t)got < direct + room)
             break;
     }

@@ -101,6 +101,7 @@ struct tcp_in {
     uint64_t payload_record; /* bytes that the record of that payload adds to `got` */
     char *stash;             /* bytes received and not yet used: a record in part, or held */
     size_t stashed;
+    bool bulk;     /* the last read brought a large payload: most likely another one follows */
     bool told_all; /* a BYE has come */
     bool held;     /* what lies behind must wait; set by `apply` */
 };
