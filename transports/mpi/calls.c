@@ -180,6 +180,7 @@ static int calls_measure(struct sy_error *err)
     MPI_Group_free(&group);
     MPI_Get_library_version(version, &length);
     snprintf(self->version, sizeof self->version, "%.*s", MPI_CALLS_VERSION - 1, version);
+    self->by_messages = !strncmp(version, "MPICH", strlen("MPICH"));
     return 0;
 }
 

@@ -20,7 +20,8 @@ typedef uintptr_t mpi_comm, mpi_request, mpi_window;
 /* This process in MPI's world, and its MPI. */
 struct mpi_self {
     int rank, size;
-    bool session; /* of our own, so that the program may finalise MPI before us */
+    bool session;     /* of our own, so that the program may finalise MPI before us */
+    bool by_messages; /* its dynamic windows are made of messages, so they save nothing */
     char version[MPI_CALLS_VERSION];
 };
 

@@ -133,7 +133,7 @@ void mpi_tick_looked(struct mpi_tick *tick, bool moved, bool woken);
 /* ---- window.c ---- */
 
 /* Makes the window and attaches the regions that are there, unless the mode is without one. Where
- * it cannot be made, mode auto goes on without. */
+ * it cannot be made, or saves nothing, mode auto goes on without. */
 int mpi_window_open(struct mpi_state *state, struct sy_error *err);
 
 /* The PEs have taken leave of each other, and MPI is there: with the others. */

@@ -47,7 +47,9 @@ int mpi_window_open(struct mpi_state *state, struct sy_error *err)
 
     if (state->settings->mode == MPI_MODE_AM)
         return 0;
-    int rc = state->calls->window_open(state->comm, &state->window, &why);
+    int rc = state->settings->mode == MPI_MODE_AUTO && state->self.by_messages
+                 ? state->host->fail(&why, EOPNOTSUPP, "this MPI makes windows of messages itself")
+                 : state->calls->window_open(state->comm, &state->window, &why);
     state->windowed = !rc;
     if (rc && state->settings->mode == MPI_MODE_RMA)
         return state->host->fail(err, ENODEV, "SHMEM_MPI_MODE=rma, but %s", why.text);
