@@ -169,6 +169,13 @@ void sy_put_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t le
         sy_put_far(ctx, dest, source, length, pe, flags);
 }
 
+/* For the slow path, which is marked as cold: in such a function gcc copies by an instruction that
+ * is slow for much data, and all data come this way while there is memory of a device. */
+static __attribute__((noinline)) void core_rma_copy(void *to, const void *from, size_t length)
+{
+    sy_copy(to, from, length);
+}
+
 static __attribute__((cold)) void core_rma_get_slow(shmem_ctx_t ctx, void *dest, const void *source,
                                                     size_t length, int pe, unsigned flags)
 {
@@ -180,7 +187,7 @@ static __attribute__((cold)) void core_rma_get_slow(shmem_ctx_t ctx, void *dest,
     if (sy_rma_staged_get("get", ctx, dest, &target, length, pe))
         return;
     if (target.here) {
-        sy_copy(dest, target.here, length);
+        core_rma_copy(dest, target.here, length);
         sy_wait_looked(target.here == source);
         return;
     }
@@ -228,7 +235,7 @@ void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
     if (sy_rma_staged_put("put", ctx, &target, source, length, pe))
         return;
     if (target.here) {
-        sy_copy(target.here, source, length);
+        core_rma_copy(target.here, source, length);
         return;
     }
     const struct sy_transfer t = sy_rma_transfer(&target, source, length, pe);

@@ -23,8 +23,10 @@
 #include "util/memfd.h"
 
 #define SLOTS 16
-#define CHUNK ((size_t)128 << 10) /* bytes of data a request; pages that none uses cost nothing */
-#define AHEAD 6                   /* requests of a transfer that are under way at a time */
+#define CHUNK ((size_t)1 << 20) /* bytes of data a request; pages that none uses cost nothing */
+#define AHEAD 6                 /* requests of a transfer that are under way at most */
+
+_Static_assert(CHUNK <= SY_RECORD_CHUNK, "the engine takes requests of a chunk");
 
 enum slot_state { FREE, TAKEN, READY, SERVED, DONE };
 
@@ -219,19 +221,34 @@ static uint32_t service_end_chunk(struct shm_state *shm, const struct chunk *chu
     return answer;
 }
 
+/* How a transfer is cut. Short ones have several chunks all the same, so that both sides copy at
+ * once. The chunks of others are as long as a processor's own cache: where memcpy takes an
+ * instruction for its whole work, it does so up to this length, and this instruction is slow for
+ * what another processor has just written. */
+struct cut {
+    size_t most;
+    unsigned ahead;
+};
+
+static struct cut service_cut(size_t length)
+{
+    return length < 2 * CHUNK ? (struct cut){CHUNK / 8, AHEAD} : (struct cut){CHUNK, 4};
+}
+
 /* A transfer, in chunks: some are copied here while the owner copies others. Chunks begin at
- * multiples of CHUNK from an aligned start, so no aligned element is divided. Who has a slot does
- * not wait for another one, which those that have it may do too. */
+ * multiples of 16 from an aligned start, so no aligned element is divided. Who has a slot does not
+ * wait for another one, which those that have it may do too. */
 static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
                             const struct sy_transfer *t, enum sy_record_op op)
 {
     uint32_t answer = (t->offset + t->length) >> SY_RECORD_OFFSET_BITS ? EFBIG : 0;
     int device = sy_shm_region_of_device(shm, t->local);
+    const struct cut cut = service_cut(t->length);
     struct chunk chunk[AHEAD];
     unsigned begun = 0, ended = 0;
 
     for (size_t done = 0; (done < t->length && !answer) || ended < begun;) {
-        bool more = done < t->length && !answer && begun - ended < AHEAD;
+        bool more = done < t->length && !answer && begun - ended < cut.ahead;
         struct slot *slot = more ? service_take(shm, peer->mailbox, begun == ended) : NULL;
         if (!slot) {
             uint32_t last = service_end_chunk(shm, &chunk[ended++ % AHEAD], op);
@@ -239,7 +256,7 @@ static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
             continue;
         }
         struct chunk *next = &chunk[begun++ % AHEAD];
-        size_t most = CHUNK - (t->offset + done) % 16, left = t->length - done;
+        size_t most = cut.most - (t->offset + done) % 16, left = t->length - done;
         *next = (struct chunk){slot, (char *)t->local + done, left < most ? left : most, device};
         service_begin_chunk(shm, peer, next, service_place(t->window, t->offset + done), op);
         done += next->length;
