@@ -14,6 +14,15 @@ SY_ORDERED_ELSEWHERE void sy_amo_apply(enum sy_amo_op op, void *address, size_t 
         *result = old;
 }
 
+/* Where a word is that the inline path has not looked for, in a memory space that is mapped. NULL:
+ * elsewhere, or to be explained. */
+SY_INLINE void *core_amo_reach_space(const void *address, unsigned width, int pe)
+{
+    return SY_UNLIKELY(((uintptr_t)address & (width - 1)) != 0)
+               ? NULL
+               : sy_rma_reach_space(address, width, pe);
+}
+
 /* Inlined, so that constant arguments leave out the code that they make needless. */
 SY_INLINE void core_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                             uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
@@ -45,6 +54,31 @@ void sy_amo_update_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsign
                        uint64_t operand, int pe)
 {
     core_amo_far(ctx, op, address, width, operand, 0, NULL, false, pe);
+}
+
+void sy_amo_update_elsewhere(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                             uint64_t operand, int pe)
+{
+    void *at = core_amo_reach_space(address, width, pe);
+
+    if (SY_LIKELY(at != NULL))
+        sy_amo_here(op, at, width, operand, 0);
+    else
+        sy_amo_update_far(ctx, op, address, width, operand, pe);
+}
+
+uint64_t sy_amo_fetch_elsewhere(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                                uint64_t operand, uint64_t compare, int pe)
+{
+    void *at = core_amo_reach_space(address, width, pe);
+    uint64_t old = 0;
+
+    if (SY_LIKELY(at != NULL)) {
+        sy_wait_looked(op == SY_AMO_FETCH && at == address);
+        return sy_amo_here(op, at, width, operand, compare);
+    }
+    sy_amo_far(ctx, op, address, width, operand, compare, &old, true, pe);
+    return sy_amo_bits(&old, width);
 }
 
 void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,

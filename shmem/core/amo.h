@@ -65,6 +65,13 @@ void sy_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned widt
 void sy_amo_update_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                        uint64_t operand, int pe);
 
+/* The same where the address is in neither window: perhaps in a mapped space, as sy_put_elsewhere.
+ * The second one returns the old value, zero-extended. */
+void sy_amo_update_elsewhere(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                             uint64_t operand, int pe);
+uint64_t sy_amo_fetch_elsewhere(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
+                                uint64_t operand, uint64_t compare, int pe);
+
 /* The same after a full search and all checks. */
 void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                  uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
@@ -75,9 +82,12 @@ SY_INLINE void sy_amo_update(shmem_ctx_t ctx, enum sy_amo_op op, void *address, 
                              uint64_t operand, int pe)
 {
     pe = sy_ctx_pe(ctx, pe);
-    void *at = sy_window_reach(address, pe);
+    bool elsewhere = false;
+    void *at = sy_window_reach_or(address, pe, &elsewhere);
     if (SY_LIKELY(at != NULL))
         sy_amo_here(op, at, width, operand, 0);
+    else if (elsewhere)
+        sy_amo_update_elsewhere(ctx, op, address, width, operand, pe);
     else
         sy_amo_update_far(ctx, op, address, width, operand, pe);
 }
@@ -87,11 +97,14 @@ SY_INLINE uint64_t sy_amo_fetch(shmem_ctx_t ctx, enum sy_amo_op op, void *addres
                                 uint64_t operand, uint64_t compare, int pe)
 {
     pe = sy_ctx_pe(ctx, pe);
-    void *at = sy_window_reach(address, pe);
+    bool elsewhere = false;
+    void *at = sy_window_reach_or(address, pe, &elsewhere);
     if (SY_LIKELY(at != NULL)) {
         sy_wait_looked(op == SY_AMO_FETCH && at == address);
         return sy_amo_here(op, at, width, operand, compare);
     }
+    if (elsewhere)
+        return sy_amo_fetch_elsewhere(ctx, op, address, width, operand, compare, pe);
     if (width == 4) {
         uint32_t old;
         sy_amo_far(ctx, op, address, width, operand, compare, &old, true, pe);

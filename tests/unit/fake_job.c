@@ -387,6 +387,12 @@ void sy_amo_update_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsign
     fake_word_message(ctx, pe, SY_WINDOW_HEAP, fake_offset(address, width), op == SY_AMO_ADD ? ADD : SET, operand);
 }
 
+void sy_amo_update_elsewhere(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,
+                             int pe)
+{
+    sy_amo_update_far(ctx, op, address, width, operand, pe);
+}
+
 uint64_t sy_control_offset(const void *mine)
 {
     return (uint64_t)((const char *)mine - pe_state[sy_world.pe].control);
