@@ -235,8 +235,8 @@ static int break_all(uint64_t generation, int mend)
 static const struct {
     int (*act)(uint64_t generation, int mend);
     int code, whole;
-} failures[] = {{break_limit, -EFBIG, 0},  {break_right, -EACCES, 0},   {break_file, -EEXIST, 0},
-                {break_name, -EISDIR, 1},  {break_prepared, -EISDIR, 0}, {break_all, -ENOENT, 0}};
+} failures[] = {{break_limit, -EFBIG, 0}, {break_right, -EACCES, 0},    {break_file, -EEXIST, 0},
+                {break_name, -EISDIR, 1}, {break_prepared, -EISDIR, 0}, {break_all, -ENOENT, 0}};
 
 static void fail(int victim)
 {

@@ -1,10 +1,12 @@
 /* Memory spaces: what the symmetric heap can, on memory of a space, and the rules of the proposal.
- * PEs, nodes and transports are as the environment has them. Arguments: how often a space is made and
- * ended; "all": spaces of some PEs are refused. */
+ * PEs, nodes and transports are as the environment has them. Arguments: how often a space is made
+ * and ended; "all": spaces of some PEs are refused. */
 #define SHMEMX_SPACES_AS_PROPOSED
 #include <dirent.h>
 #include <shmemx.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "conformance/check.h"
 
@@ -206,6 +208,23 @@ static void locks(shmemx_space_t space)
 
 /* ---- cases ---- */
 
+/* The space's team in two rows. */
+static void split(shmem_team_t team, long *at)
+{
+    shmem_team_t rows, columns;
+    shmemx_space_t found, space;
+
+    CHECK(shmemx_team_get_space(team, &space) == 0);
+    CHECK(shmem_team_split_2d(team, (npes + 1) / 2, NULL, 0, &rows, NULL, 0, &columns) == 0);
+    const shmem_team_t both[] = {rows, columns};
+    for (int i = 0; i < 2; i++) {
+        CHECK(shmemx_team_get_space(both[i], &found) == 0 && found == space);
+        collectives(both[i], at);
+        shmem_barrier_all();
+        shmem_team_destroy(both[i]);
+    }
+}
+
 static void operations(void)
 {
     shmem_team_t team, half;
@@ -229,6 +248,7 @@ static void operations(void)
     atomics(at);
     collectives(team, at);
     collectives(SHMEM_TEAM_WORLD, at);
+    split(team, at);
     if (npes > 2) {
         int size = (npes + 1) / 2;
         CHECK(shmem_team_split_strided(team, 0, 2, size, NULL, 0, &half) == 0);
@@ -244,6 +264,74 @@ static void operations(void)
     locks(space);
     shmemx_space_free(space, at);
     end(space, team);
+}
+
+/* The other side of a transfer may be anywhere: in another space, in the heap, in a variable. */
+static void between(void)
+{
+    enum { WORDS = 3000 };
+    static long variable[WORDS];
+    shmem_team_t team[2];
+    shmemx_space_t space[2] = {make(MB, &team[0]), make(MB, &team[1])};
+    long *at[] = {(long *)shmemx_space_malloc(space[0], sizeof variable),
+                  (long *)shmemx_space_malloc(space[1], sizeof variable),
+                  (long *)shmem_malloc(sizeof variable), variable};
+    int next = (me + 1) % npes, before = (me + npes - 1) % npes;
+    shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
+
+    CHECK(shmem_ctx_create(0, &ctx) == 0); /* of no space's team */
+    for (int from = 0; from < 4; from++)
+        for (int to = 0; to < 4; to++) {
+            int wrong = 0;
+            if (from == to)
+                continue;
+            for (int i = 0; i < WORDS; i++)
+                at[from][i] = me * 100000L + from * 10000 + i;
+            shmem_barrier_all();
+            shmem_ctx_long_put(ctx, at[to], at[from], WORDS, next);
+            shmem_ctx_quiet(ctx);
+            shmem_barrier_all();
+            for (int i = 0; i < WORDS; i++)
+                wrong += at[to][i] != before * 100000L + from * 10000 + i;
+            shmem_ctx_long_get(ctx, at[to], at[from], WORDS, next);
+            for (int i = 0; i < WORDS; i++)
+                wrong += at[to][i] != next * 100000L + from * 10000 + i;
+            CHECK(!wrong);
+            shmem_barrier_all();
+        }
+    shmem_ctx_destroy(ctx);
+    shmem_free(at[2]);
+    end(space[0], team[0]);
+    end(space[1], team[1]);
+}
+
+/* Memory of the program, at an address of its own on each PE. */
+static void addresses(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), length = 4 * MB + (size_t)npes * page;
+    char *all = (char *)mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                             0);
+    const shmemx_space_config_t config = {
+        .device_type = SHMEMX_DEVICE_USER, .size = 4 * MB, .base = all + (size_t)me * page};
+    static uintptr_t mine, least, most;
+    shmemx_space_cap_t caps = 0;
+    shmemx_space_t space;
+    shmem_team_t team;
+
+    CHECK(all != MAP_FAILED && shmemx_space_create(&config, &space, &team) == 0);
+    CHECK(shmemx_space_get_caps(space, &caps) == 0);
+    long *at = (long *)shmemx_space_calloc(space, 1024, sizeof *at);
+    CHECK((char *)at >= all + (size_t)me * page && (char *)at < all + length);
+    mine = (uintptr_t)at;
+    shmem_uint64_min_reduce(SHMEM_TEAM_WORLD, &least, &mine, 1);
+    shmem_uint64_max_reduce(SHMEM_TEAM_WORLD, &most, &mine, 1);
+    CHECK(!(caps & SHMEMX_SPACE_CAP_IDENT_ADDR) == (least != most));
+    transfers(at, SHMEM_CTX_DEFAULT);
+    large(space);
+    atomics(at);
+    collectives(team, at);
+    end(space, team);
+    munmap(all, length);
 }
 
 /* In files, of which each PE's may be mapped by others. */
@@ -357,8 +445,11 @@ static void handles(void)
     shmem_team_destroy(team);
     CHECK(shmem_space_get_team(space, &team) == 0 && team == SHMEM_TEAM_INVALID);
     CHECK(shmem_space_destroy(space) != 0);
-    void *block = shmem_space_malloc(space, 64);
+    long *block = (long *)shmem_space_malloc(space, 64);
     CHECK(block != NULL);
+    shmem_long_p(block, 5L + me, (me + 1) % npes);
+    shmem_barrier_all();
+    CHECK(*block == 5 + (me + npes - 1) % npes);
     shmem_space_free(space, block);
     shmem_team_destroy(again);
     CHECK(shmem_space_destroy(space) == 0);
@@ -379,12 +470,15 @@ static void handles(void)
     CHECK(!shmem_team_is_valid(SHMEM_TEAM_INVALID) && shmem_team_is_valid(SHMEM_TEAM_WORLD));
 
     space = SHMEM_SPACE_DEFAULT;
-    block = shmem_space_malloc(space, 8);
+    block = (long *)shmem_space_malloc(space, 8);
     CHECK(block && shmem_get_space(block, &found) == 0 && found == space);
     CHECK(shmem_get_space(&me, &found) == 0 && found == space);
     shmem_space_free(space, block);
     CHECK(shmem_space_get_team(space, &team) == 0 && team == SHMEM_TEAM_WORLD);
+    CHECK(shmem_space_get_device_type(space, &type) == 0 && type == SHMEM_DEVICE_CPU);
+    CHECK(shmem_space_get_caps(space, &caps) == 0 && (caps & 0x1f) == 0x1f);
     CHECK(shmem_space_destroy(space) != 0);
+    CHECK(shmem_space_calloc(space, SIZE_MAX / 2, 4) == NULL);
 }
 
 static void no_subset(void)
@@ -477,11 +571,14 @@ int main(int argc, char **argv)
     allocation();
     operations();
     several();
+    between();
     file();
-    if (argc > 2)
+    if (argc > 2) {
         no_subset();
-    else
+    } else {
+        addresses();
         subset();
+    }
     again(argc > 1 ? atol(argv[1]) : 20);
     space = make(MB, &team); /* which shmem_finalize ends */
     CHECK(shmemx_space_malloc(space, 100) != NULL);

@@ -22,9 +22,13 @@ int main(int argc, char **argv)
         config.flags = me ? SHMEMX_SPACE_FLAG_LOCKED : 0;
     if (is(word, "size"))
         config.size += (size_t)me;
-    if (is(word, "even"))
+    if (is(word, "even") || is(word, "even world"))
         config.device_type = (shmemx_device_type_t)17;
     shmemx_space_create(&config, &a, &team_a);
+    if (is(word, "even world")) {
+        long *mine = me ? &local : shmemx_space_malloc(a, 64);
+        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, mine, mine, 1);
+    }
     if (is(word, "even")) {
         void *mine = shmemx_space_malloc(a, 64);
         if (me == 0)
@@ -63,6 +67,11 @@ int main(int argc, char **argv)
         shmem_team_destroy(team_a);
         shmemx_space_destroy(a);
         shmemx_space_malloc(a, 8);
+    }
+    if (is(word, "freed late")) {
+        shmem_team_destroy(team_a);
+        shmemx_space_destroy(a);
+        shmemx_space_free(a, in_a);
     }
     if (is(word, "after")) {
         shmem_team_destroy(team_a);
