@@ -273,7 +273,7 @@ tests_unit_test_parse_SOURCES = tests/unit/test_parse.c tests/unit/suite.h shmem
 tests_unit_test_parse_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_parse_LDADD = $(CHECK_LIBS)
 tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c tests/unit/plugin.h tests/unit/scratch.h tests/unit/suite.h \
-	shmem/util/error.c shmem/util/parse.c shmem/util/plugin.c
+	shmem/util/error.c shmem/util/parse.c shmem/util/plugin.c shmem/util/symbol.c
 tests_unit_test_plugin_CPPFLAGS = $(AM_CPPFLAGS) -DSY_PLUGIN_DIR='"installed"' \
 	-DSY_TEST_PLUGINS='"$(abs_top_builddir)/tests/unit/.libs"'
 tests_unit_test_plugin_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "util/parse.h"
 #include "util/plugin.h"
 #include "util/secure.h"
+#include "util/symbol.h"
 
 #ifndef SY_PLUGIN_DIR
 #error "the build must define SY_PLUGIN_DIR, the directory where plugins are installed"
@@ -39,29 +39,23 @@ static loader *find_loader(void)
 
 /* ---- where plugins are ---- */
 
-/* Whether an object is the program itself. */
-static bool plugin_is_program(const void *base)
-{
-    const ElfW(Ehdr) *head = base;
-
-    return (uintptr_t)base + head->e_phoff == getauxval(AT_PHDR);
-}
-
 /* The file that the library is in. The exported name finds it also for a tool that has this code
  * linked in and uses the library besides; the address of our own is right where that name is not
- * visible. dladdr looks through all symbols, so its answer is kept. Where the library is part of
- * the program its file's name is whatever the program was called by: not to be believed in a setuid
- * program. */
+ * visible. Where the library is part of the program its file's name is whatever the program was
+ * called by, as dladdr knows it (which looks through all symbols, so its answer is kept): not to be
+ * believed in a setuid program. */
 static const char *plugin_own_file(void)
 {
-    static Dl_info info;
+    static const char *file;
 
-    if (!info.dli_fname) {
-        void *exported = dlsym(RTLD_DEFAULT, "pshmem_init");
-        if ((!exported || !dladdr(exported, &info) || !info.dli_fname) && !dladdr(builtin, &info))
-            return NULL;
-    }
-    return sy_secure() && plugin_is_program(info.dli_fbase) ? NULL : info.dli_fname;
+    if (file)
+        return file;
+    const void *exported = dlsym(RTLD_DEFAULT, "pshmem_init"), *own = exported ? exported : builtin;
+    const char *found = sy_symbol_file(own);
+    Dl_info info;
+    if (found && !*found)
+        found = sy_secure() || !dladdr(own, &info) ? NULL : info.dli_fname;
+    return file = found;
 }
 
 char *sy_plugins_places(void)

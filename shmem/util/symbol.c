@@ -122,11 +122,18 @@ static void symbol_open_executable(void)
     symbol_image_open(EXECUTABLE, &executable);
 }
 
-bool sy_symbol_in_program(const void *address)
+const char *sy_symbol_file(const void *address)
 {
     struct home home;
 
-    return symbol_find_home(address, &home) && !*home.file;
+    return symbol_find_home(address, &home) ? home.file : NULL;
+}
+
+bool sy_symbol_in_program(const void *address)
+{
+    const char *file = sy_symbol_file(address);
+
+    return file && !*file;
 }
 
 const char *sy_symbol_own(const void *address, bool (*fits)(const char *name))

@@ -10,6 +10,10 @@
  * the address is in no file. Allocates nothing, so handlers of fatal signals may call it. */
 bool sy_symbol_text(const void *address, bool returns, char *text, size_t room);
 
+/* The loaded file that has the address; "": the executable. NULL: none. The text stays while the
+ * file is loaded. */
+const char *sy_symbol_file(const void *address);
+
 /* Whether the address is in the executable itself. */
 bool sy_symbol_in_program(const void *address);
 
