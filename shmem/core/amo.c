@@ -32,7 +32,11 @@ SY_INLINE void core_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, u
                                                           &amo.offset);
 
     if (SY_UNLIKELY(!route || ((uintptr_t)address & (width - 1)) != 0)) {
-        sy_amo_slow(ctx, op, address, width, operand, compare, result, blocking, pe);
+        void *at = result && !blocking ? core_amo_reach_space(address, width, pe) : NULL;
+        if (at)
+            sy_amo_unbits(result, width, sy_amo_here(op, at, width, operand, compare));
+        else
+            sy_amo_slow(ctx, op, address, width, operand, compare, result, blocking, pe);
         return;
     }
     amo.pe = pe;
