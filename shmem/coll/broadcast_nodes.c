@@ -1,6 +1,6 @@
-/* Broadcasts on teams that are spread over nodes, and small ones on one node: see broadcast.h. On each node one member gets the
- * data from another node and sends them on: the root on its own node, the leader on others. The
- * other members read their node's flags and data by themselves.
+/* Broadcasts on teams that are spread over nodes, and small ones on one node: see broadcast.h. On
+ * each node one member gets the data from another node and sends them on: the root on its own node,
+ * the leader on others. The other members read their node's flags and data by themselves.
  *
  * Small data go through the scratch space of these members, and no member waits for later ones.
  * Large data go straight into dest in chunks, once the receiver has reported that it has entered.
@@ -122,10 +122,11 @@ static void broadcast_nodes_send_on(const struct place *p, const struct sy_notif
         for (int i = 0; (distance = broadcast_nodes_child(p, i)); i++) {
             if (step == 1)
                 sy_notify_await(notify, FLAG_READY + (unsigned)i, 1);
-            sy_notify_dest_put(notify, broadcast_nodes_speaker(p, p->node + distance), dest + at,
-                               from + at, bytes, FLAG_DATA, step);
+            sy_notify_dest_start(notify, broadcast_nodes_speaker(p, p->node + distance), dest + at,
+                                 from + at, bytes, FLAG_DATA, step);
         }
     }
+    sy_notify_sent();
 }
 
 /* A member that exchanges nothing with other nodes reads the data, as they arrive, from the one

@@ -2,9 +2,9 @@
  *
  * Small parts: the leader joins its node's parts in its scratch space; the leaders exchange what
  * they have, in rounds after each of which a leader has the parts of four times as many nodes, or
- * along a tree (tree.h); each member then copies all parts from its leader. Large parts: once all have entered, each member
- * sends its part straight to the dest of one member on each other node, and members of a node read
- * from each other what has arrived there. */
+ * along a tree (tree.h); each member then copies all parts from its leader. Large parts: once all
+ * have entered, each member sends its part straight to the dest of one member on each other node,
+ * and members of a node read from each other what has arrived there. */
 #include "coll/collect.h"
 #include "coll/data.h"
 #include "coll/notify.h"
@@ -101,9 +101,8 @@ static void collect_nodes_gather_along_tree(const struct parts *p, const struct 
         sy_notify_await(notify, FLAG_DOWN, 1);
     }
     while (children--)
-        sy_notify_scratch_put(
-            notify, sy_nodes_member(p->nodes, sy_tree_child(&tree, children), 0), 0, scratch, all,
-            FLAG_DOWN, 1);
+        sy_notify_scratch_put(notify, sy_nodes_member(p->nodes, sy_tree_child(&tree, children), 0),
+                              0, scratch, all, FLAG_DOWN, 1);
 }
 
 static void collect_nodes_gather(const struct parts *p, const struct sy_notify *notify)
@@ -114,7 +113,8 @@ static void collect_nodes_gather(const struct parts *p, const struct sy_notify *
         collect_nodes_gather_rounds(p, notify);
 }
 
-/* This member's part, in its scratch space: the leader's where it belongs, others' at the beginning.
+/* This member's part, in its scratch space: the leader's where it belongs, others' at the
+ * beginning.
  */
 static void collect_nodes_leave_part(const struct parts *p, const struct sy_notify *notify,
                                      const void *source)

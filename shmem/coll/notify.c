@@ -87,11 +87,12 @@ static uint64_t notify_value(const struct sy_notify *notify, unsigned flag, uint
  * leaves at once; one of many senders may gather what it has for several PEs. */
 static void notify_send(const struct sy_notify *notify, int member, unsigned window,
                         uint64_t offset, const void *source, size_t length, unsigned flag,
-                        uint64_t step)
+                        uint64_t step, unsigned hint)
 {
     sy_control_put(sy_members_pe(&notify->group->members, member), window, offset, source, length,
                    notify_operation(flag), notify_word_of(notify_own_control(notify), notify, flag),
-                   notify_value(notify, flag, step), flag == SY_NOTIFY_COUNTER ? 0 : SY_PROMPT);
+                   notify_value(notify, flag, step),
+                   hint | (flag == SY_NOTIFY_COUNTER ? 0 : SY_PROMPT));
 }
 
 void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
@@ -108,14 +109,15 @@ void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, 
         atomic_store_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
 }
 
-void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
-                        size_t length, unsigned flag, uint64_t step)
+static void notify_put_dest(const struct sy_notify *notify, int member, void *dest,
+                            const void *source, size_t length, unsigned flag, uint64_t step,
+                            unsigned hint)
 {
     int pe = sy_members_pe(&notify->group->members, member);
 
     if (length && !notify_control(notify, member)) {
         struct sy_target at = sy_rma_target("collective routine", dest, length, pe);
-        notify_send(notify, member, at.window, at.offset, source, length, flag, step);
+        notify_send(notify, member, at.window, at.offset, source, length, flag, step, hint);
         return;
     }
     if (length) {
@@ -125,13 +127,30 @@ void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, 
     sy_notify_raise(notify, member, flag, step);
 }
 
+void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
+                        size_t length, unsigned flag, uint64_t step)
+{
+    notify_put_dest(notify, member, dest, source, length, flag, step, SY_BLOCKING);
+}
+
+void sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
+                          const void *source, size_t length, unsigned flag, uint64_t step)
+{
+    notify_put_dest(notify, member, dest, source, length, flag, step, 0);
+}
+
+void sy_notify_sent(void)
+{
+    sy_quiet(&sy_ctx_control, SY_ALL_PES);
+}
+
 void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t offset,
                            const void *source, size_t length, unsigned flag, uint64_t step)
 {
     if (length && !notify_control(notify, member)) {
         char *mine = sy_notify_scratch(notify, notify->group->members.me) + offset;
         notify_send(notify, member, SY_WINDOW_CONTROL, sy_control_offset(mine), source, length,
-                    flag, step);
+                    flag, step, SY_BLOCKING);
         return;
     }
     if (length)

@@ -1,7 +1,7 @@
 /* How members send each other data, with word that they are there: what algorithms between nodes
- * are made of, and small broadcasts. Data go where they belong on the receiver, either into scratch that it has in its
- * control window or into its copy of a symmetric array, and a flag of the receiver is raised after,
- * all in one direction: nothing is asked for and nothing is acknowledged.
+ * are made of, and small broadcasts. Data go where they belong on the receiver, either into scratch
+ * that it has in its control window or into its copy of a symmetric array, and a flag of the
+ * receiver is raised after, all in one direction: nothing is asked for and nothing is acknowledged.
  *
  * A collective takes its flags and its scratch space with sy_notify_open and raises no flag that is
  * not awaited. The next ones take others, so a member may be some collectives ahead; when the
@@ -61,6 +61,13 @@ void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t of
                            const void *source, size_t length, unsigned flag, uint64_t step);
 void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
                         size_t length, unsigned flag, uint64_t step);
+/* sy_notify_dest_put whose source, on another node, may be changed only after sy_notify_sent, which
+ * waits for all of these. A source that may be changed at once has to be copied until it has
+ * arrived, because a connection may break. */
+void sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
+                          const void *source, size_t length, unsigned flag, uint64_t step);
+void sy_notify_sent(void);
+
 void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, uint64_t step);
 
 /* Waits for a flag of this PE, or of a member on its node. */

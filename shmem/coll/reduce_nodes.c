@@ -3,8 +3,9 @@
  * same bits.
  *
  * Small arrays: the leader combines its node's, the leaders exchange theirs in rounds between
- * pairs, or along a tree (tree.h), and each member takes the result from its leader. Large ones: each of as many members as
- * the smallest node has deals with a part, together with its likes on all nodes, around a ring. */
+ * pairs, or along a tree (tree.h), and each member takes the result from its leader. Large ones:
+ * each of as many members as the smallest node has deals with a part, together with its likes on
+ * all nodes, around a ring. */
 #include "coll/data.h"
 #include "coll/notify.h"
 #include "coll/reduce.h"
@@ -114,8 +115,7 @@ static size_t reduce_nodes_parts(const struct sy_nodes *nodes, const struct sy_p
 {
     const struct sy_tree first = sy_tree_make(nodes->count, 0); /* has the most children */
 
-    return PART_ROUND +
-           (sy_tree_fits(nodes) ? sy_tree_children(&first) : (unsigned)p->rounds);
+    return PART_ROUND + (sy_tree_fits(nodes) ? sy_tree_children(&first) : (unsigned)p->rounds);
 }
 
 /* Bytes that go through the leaders' scratch space at a time: all parts must fit into it. */
@@ -266,13 +266,14 @@ static void reduce_nodes_spread_around(struct ring *r)
         for (size_t at = 0; at < bytes; at += WHOLE_BYTES) {
             if (step > 1)
                 sy_notify_await(&r->notify, FLAG_WHOLE, ++came);
-            sy_notify_dest_put(&r->notify, r->after, from + at, from + at,
-                               reduce_nodes_rest(bytes, at, WHOLE_BYTES), FLAG_WHOLE, ++sent);
+            sy_notify_dest_start(&r->notify, r->after, from + at, from + at,
+                                 reduce_nodes_rest(bytes, at, WHOLE_BYTES), FLAG_WHOLE, ++sent);
         }
     }
     reduce_nodes_share(r, count - 2, &bytes);
     if (bytes)
         sy_notify_await(&r->notify, FLAG_WHOLE, came + chunks(bytes, WHOLE_BYTES));
+    sy_notify_sent();
 }
 
 static void reduce_nodes_ring(const struct sy_notify *notify, struct sy_operation op, char *part,

@@ -43,8 +43,8 @@ static inline struct sy_tree sy_tree_make(int count, int me)
     return t;
 }
 
-/* The child at a place, or -1. The children follow each other from place 0 on, and so do the parties
- * below them. */
+/* The child at a place, or -1. The children follow each other from place 0 on, and so do the
+ * parties below them. */
 static inline int sy_tree_child(const struct sy_tree *t, unsigned place)
 {
     long step = 1;

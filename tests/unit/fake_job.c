@@ -420,10 +420,9 @@ void sy_control_get(int pe, void *dest, const void *mine, size_t length)
 }
 
 void sy_control_put(int pe, unsigned window, uint64_t offset, const void *source, size_t length, enum sy_amo_op op,
-                    void *mine, uint64_t value, unsigned hint)
+                    void *mine, uint64_t value, unsigned flags)
 {
-    (void)hint;
-    message_add(&sy_ctx_control, pe, window, offset, source, length, true);
+    message_add(&sy_ctx_control, pe, window, offset, source, length, flags & SY_BLOCKING);
     sy_control_update(pe, op, mine, value);
 }
 

@@ -46,11 +46,11 @@ void sy_control_get(int pe, void *dest, const void *mine, size_t length)
 }
 
 void sy_control_put(int pe, unsigned window, uint64_t offset, const void *source, size_t length,
-                    enum sy_amo_op op, void *mine, uint64_t value, unsigned hint)
+                    enum sy_amo_op op, void *mine, uint64_t value, unsigned flags)
 {
     const struct sy_transfer t = {
         .pe = pe, .window = window, .offset = offset, .local = (void *)source, .length = length};
     const struct sy_amo amo = control_word(pe, op, mine, value);
 
-    sy_issue_put_signal(what, &sy_ctx_control, &t, &amo, SY_BLOCKING | hint);
+    sy_issue_put_signal(what, &sy_ctx_control, &t, &amo, flags);
 }

@@ -82,9 +82,10 @@ void sy_control_raise(int pe, void *mine, uint64_t value);
 void sy_control_get(int pe, void *dest, const void *mine, size_t length);
 
 /* Copies `length` bytes (not 0) from source to there, to an offset of a window, and updates a word
- * of the control window after. The source may be reused on return. hint: SY_PROMPT or 0. */
+ * of the control window after. flags: SY_BLOCKING, or the source may be reused only after a quiet
+ * on sy_ctx_control; SY_PROMPT. */
 void sy_control_put(int pe, unsigned window, uint64_t offset, const void *source, size_t length,
-                    enum sy_amo_op op, void *mine, uint64_t value, unsigned hint);
+                    enum sy_amo_op op, void *mine, uint64_t value, unsigned flags);
 uint64_t sy_control_offset(const void *mine);
 
 #endif

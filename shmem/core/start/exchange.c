@@ -336,10 +336,10 @@ static int start_exchange_find_crowd(struct sy_error *err)
         return sy_fail(err, ENOMEM, "no memory for the places of %d PEs", npes);
     for (int pe = 0; pe < npes; pe++) {
         const struct sy_processors *p = &cards[pe].processors;
-        all[pe] = (struct seated){
-            .processors = sy_hash(&p->set, sizeof p->set, cards[pe].host),
-            .domain = sy_world_domain(pe),
-            .count = p->in_quota && p->in_quota < p->in_set ? p->in_quota : p->in_set};
+        all[pe] = (struct seated){.processors = sy_hash(&p->set, sizeof p->set, cards[pe].host),
+                                  .domain = sy_world_domain(pe),
+                                  .count = p->in_quota && p->in_quota < p->in_set ? p->in_quota
+                                                                                  : p->in_set};
     }
     qsort(all, (size_t)npes, sizeof *all, start_exchange_by_processors_then_domain);
     for (int i = 0; i < npes; i++) {

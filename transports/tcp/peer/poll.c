@@ -1,6 +1,7 @@
 /* See poll.h. A poll reads directly from the sockets that spoke last, since a waiting PE most often
- * waits for one of them, and asks epoll only every few turns; or, where threads sleep on the epoll
- * set, whenever those have nothing. */
+ * waits for one of them, and asks epoll only every few turns. Where PEs outnumber processors all
+ * streams are in the epoll set, on which threads sleep, and most polls are of a PE that others wait
+ * for in vain: there epoll alone is asked, one call in place of three. */
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -189,6 +190,7 @@ long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
     unsigned streams = sy_engine_peers(&tcp->engine);
     unsigned turn = atomic_load_explicit(&tcp->poll.turns, memory_order_relaxed);
     atomic_store_explicit(&tcp->poll.turns, turn + 1, memory_order_relaxed);
+    bool alone = tcp->host->crowded && sy_tcp_poll_may_sleep(tcp);
     bool all = turn % (streams > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0;
     bool hint = !expected && sy_tcp_hints_expected(tcp);
     if (all || hint)
@@ -203,7 +205,7 @@ long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
         got += sy_tcp_poll_read(expected);
     else
         expected = NULL;
-    if (all || !expected)
+    if (!alone && (all || !expected))
         got += poll_read_hot(tcp, expected);
     if (all || (!got && (tcp->host->crowded || (!tcp->poll.hot[0] && !expected))))
         got += (size_t)(sy_tcp_watches_run(&tcp->poll.set) > 0);
