@@ -54,12 +54,13 @@ starts_tests = \
 	tests/launch/env.test \
 	tests/launch/hybrid.test \
 	tests/launch/mpi.test \
+	tests/launch/mpi_end.test \
 	tests/launch/mpi_paper.test \
 	tests/launch/hydra.test \
 	tests/launch/mpirun.test \
 	tests/launch/slurm.test
 TESTS += $(starts_tests)
-EXTRA_DIST += $(starts_tests) tests/launch/starts.sh tests/launch/comms.c tests/launch/hybrid.c tests/launch/levels.c
+EXTRA_DIST += $(starts_tests) tests/launch/starts.sh tests/launch/comms.c tests/launch/hybrid.c tests/launch/levels.c tests/launch/mpi_end.c
 
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_start

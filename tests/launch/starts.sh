@@ -144,3 +144,47 @@ stalls()
     unsaid 'PE [1-9][0-9]*@.*(has been waiting|: in )' # on a busy machine one may say that PE 0 comes late
     echo "ok: $name: $pes PEs: what is waited for"
 }
+
+# For docs/mpi.md, "How a job ends": the program of MPI and OpenSHMEM, as $dir/mpi_end-FAMILY.
+build_mpi_end()
+{
+    OSHCC_CC=mpicc.$1 "$SY_BUILD/bin/oshcc" -O1 -Wall -Wextra -Werror "$SY_SRC/tests/launch/mpi_end.c" -o "$dir/mpi_end-$1" \
+        2>"$dir/err" || fail "cannot build mpi_end.c with mpicc.$1"
+}
+none_of_mpi_runs()
+{
+    ! pgrep -f "^$dir/mpi_end" >/dev/null
+}
+
+# mpi_ends FAMILY STATUS HOW [VALUE]: a job of three ends with this status, or one of "7|9", and nothing is left of it.
+mpi_ends()
+{
+    local family=$1 want=$2 got=0
+    shift 2
+    start 3 "$dir/mpi_end-$family" "$@" >"$dir/out" 2>"$dir/err" || got=$?
+    said '^begun$' out
+    [[ "|$want|" == *"|$got|"* ]] || fail "$name, MPI and OpenSHMEM: $*: status $got, not $want"
+    within 10 none_of_mpi_runs || fail "$name, MPI and OpenSHMEM: $*: processes are left"
+    echo "ok: $name: $*: status $got"
+}
+
+has_ended()
+{
+    ! kill -0 "$1" 2>/dev/null
+}
+
+# mpi_loses_launcher FAMILY SIGNAL STATUS COMMAND...: the launcher itself gets a signal when all have begun. Nothing is left.
+mpi_loses_launcher()
+{
+    local family=$1 signal=$2 want=$3 got=0 launcher
+    shift 3
+    setsid env --default-signal=INT "$@" 3 "$dir/mpi_end-$family" wait >"$dir/out" 2>"$dir/err" </dev/null &
+    launcher=$!
+    within 20 grep -q '^begun$' "$dir/out" || fail "$name: a job of MPI and OpenSHMEM does not begin"
+    kill -"$signal" $launcher
+    within 20 has_ended $launcher || fail "$name: the launcher gets signal $signal and goes on"
+    wait $launcher 2>/dev/null || got=$?
+    [ "$got" = "$want" ] || fail "$name: the launcher gets signal $signal: status $got, not $want"
+    within 10 none_of_mpi_runs || fail "$name: the launcher gets signal $signal: processes are left"
+    echo "ok: $name: the launcher gets signal $signal"
+}

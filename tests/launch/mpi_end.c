@@ -1,0 +1,41 @@
+/* mpi_end HOW [VALUE]: a job of MPI and OpenSHMEM whose last process ends in some way. PE 0
+ * computes, PE 1 waits in MPI, others in OpenSHMEM. HOW = wait: nothing ends until all are killed.
+ */
+#include <mpi.h>
+#include <shmem.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    int value = argc > 2 ? atoi(argv[2]) : 0;
+
+    MPI_Init(&argc, &argv);
+    shmem_init();
+    int me = shmem_my_pe(), npes = shmem_n_pes();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        printf("begun\n");
+        fflush(stdout);
+    }
+    shmem_barrier_all();
+    if (me == npes - 1) {
+        if (!strcmp(how, "global_exit"))
+            shmem_global_exit(value);
+        if (!strcmp(how, "exit"))
+            exit(value);
+        if (!strcmp(how, "abort"))
+            MPI_Abort(MPI_COMM_WORLD, value);
+        if (!strcmp(how, "kill"))
+            raise(value);
+    }
+    for (volatile long forever = 0; me == 0; forever++)
+        ;
+    if (me == 1)
+        MPI_Barrier(MPI_COMM_WORLD);
+    shmem_barrier_all();
+    return 3;
+}
