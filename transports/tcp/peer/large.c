@@ -39,17 +39,25 @@ static size_t large_shortest(struct tcp *tcp)
     return bytes > 2 * TCP_PART ? bytes : 2 * TCP_PART;
 }
 
-/* Whether a transfer tells how fast it was: `bytes` of it, if they are enough. */
-static bool is_measured(struct tcp *tcp, size_t length, size_t bytes, unsigned flags)
+/* Whether a transfer is spread whatever is measured. No network is between two PEs of a machine. */
+static bool large_is_long(const struct tcp_peer *peer, size_t length)
 {
-    return flags & SY_BLOCKING && length < tcp->settings.stripe && bytes >= large_shortest(tcp);
+    return length >= peer->tcp->settings.stripe &&
+           !atomic_load_explicit(&peer->near, memory_order_relaxed);
+}
+
+/* Whether a transfer tells how fast it was: `bytes` of it, if they are enough. */
+static bool is_measured(const struct tcp_peer *peer, size_t length, size_t bytes, unsigned flags)
+{
+    return peer && flags & SY_BLOCKING && !large_is_long(peer, length) &&
+           bytes >= large_shortest(peer->tcp);
 }
 
 static bool large_is_spread(const struct tcp_peer *peer, size_t length, bool measured)
 {
     struct tcp *tcp = peer->tcp;
 
-    if (length >= tcp->settings.stripe)
+    if (large_is_long(peer, length))
         return true;
     return length >= large_shortest(tcp) && sy_tcp_pace_spreads(&peer->pace, measured) &&
            (peer->stripe[0] || sy_engine_peers(&tcp->engine) < MODEST);
@@ -229,12 +237,12 @@ static void large_release_source(struct tcp_peer *peer, const struct sy_transfer
 int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags)
 {
-    struct tcp *tcp = sy_tcp_of(engine);
     struct sy_engine_peer *requests = sy_engine_begin(engine, ctx, t->pe);
     struct tcp_peer *first = requests ? sy_tcp_peer_of(requests) : NULL;
     size_t awaited = t->length > KEPT ? t->length - KEPT : 0;
     size_t last = flags & SY_BLOCKING ? KEPT : 0;
-    bool measured = is_measured(tcp, t->length, awaited, flags);
+    bool gathers = !(flags & SY_BLOCKING) && t->length > KEPT; /* sent by who polls */
+    bool measured = is_measured(first, t->length, awaited, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0;
     struct spread spread;
 
@@ -253,12 +261,14 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
         spread.tail[i] = sy_tcp_queue_commit_segment(&peer->stream.queue[TCP_REQUESTS], 16,
                                                      (const char *)t->local + done, part, NULL);
         sy_engine_mark(ctx, &peer->requests, spread.tail[i]);
-        if (!atomic_load_explicit(&peer->requests.tx.blocked, memory_order_relaxed))
+        if (!gathers && !atomic_load_explicit(&peer->requests.tx.blocked, memory_order_relaxed))
             sy_tcp_send(&peer->stream);
         done += part;
     }
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     sy_engine_end(&first->requests);
+    for (unsigned i = 0; i < spread.count && gathers; i++)
+        sy_engine_send_later(&spread.peer[i]->requests, false);
     for (unsigned i = 0; i < spread.count && (flags & SY_BLOCKING); i++)
         if (spread.tail[i])
             large_release_source(spread.peer[i], t, spread.tail[i], KEPT / spread.count);
@@ -292,10 +302,9 @@ static bool large_ask(struct sy_engine_ctx *ctx, struct tcp_peer *peer, const st
 int sy_tcp_get_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags)
 {
-    struct tcp *tcp = sy_tcp_of(engine);
     struct sy_engine_peer *requests = sy_engine_begin(engine, ctx, t->pe);
     struct tcp_peer *first = requests ? sy_tcp_peer_of(requests) : NULL;
-    bool measured = is_measured(tcp, t->length, t->length, flags);
+    bool measured = is_measured(first, t->length, t->length, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0, since = 0;
     struct spread spread;
 

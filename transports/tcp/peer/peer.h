@@ -65,10 +65,11 @@ struct tcp_peer {
     char *bounce;            /* where that is received for memory of a device, or NULL */
     size_t bounced;          /* its length there; 0: it is received in place */
     uint64_t bounce_header;
-    bool hot;                /* attended by all who poll (poll.c); under send too */
-    bool trimmed;            /* its memory has been given back since it moved last (idle.c) */
-    uint64_t moved;          /* bytes of all channels at the last look */
+    bool hot;       /* attended by all who poll (poll.c); under send too */
+    bool trimmed;   /* its memory has been given back since it moved last (idle.c) */
+    uint64_t moved; /* bytes of all channels at the last look */
     struct tcp_outage outage;
+    _Atomic bool near;   /* the connection stays within this machine; any thread reads it */
     uint64_t up_since;   /* the present connection, or the last one */
     uint64_t down_since; /* nanoseconds, as the next; 0: there is a connection */
     uint64_t retry_at;   /* 0: an attempt is under way, or it is not ours */

@@ -175,6 +175,14 @@ static bool poll_is_bulky(const struct tcp *tcp)
     return tcp->poll.hot[0] && tcp->poll.hot[0]->stream.in.bulk;
 }
 
+/* Whether the stream that spoke last has more to send, for which it waits until epoll says that it
+ * can. */
+static bool poll_is_stuck(const struct tcp *tcp)
+{
+    return tcp->poll.hot[0] &&
+           atomic_load_explicit(&tcp->poll.hot[0]->requests.tx.blocked, memory_order_relaxed);
+}
+
 /* The thread that has the lock may wait for this processor. */
 long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
 {
@@ -191,7 +199,7 @@ long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
     unsigned turn = atomic_load_explicit(&tcp->poll.turns, memory_order_relaxed);
     atomic_store_explicit(&tcp->poll.turns, turn + 1, memory_order_relaxed);
     bool alone = tcp->host->crowded && sy_tcp_poll_may_sleep(tcp);
-    bool all = turn % (streams > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0;
+    bool all = turn % (streams > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0 || poll_is_stuck(tcp);
     bool hint = !expected && sy_tcp_hints_expected(tcp);
     if (all || hint)
         got = sy_tcp_hints_hear(tcp);
