@@ -57,6 +57,9 @@ bin_oshrun_SOURCES = \
 	shmem/util/rest.c shmem/util/rest.h
 bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 bin_oshrun_LDADD = $(LIBEV_LIBS) -lm
+# Functions are found at the start. The linker that finds one at its first call saves the vector registers on the stack,
+# where the last copy may have left the job's key.
+bin_oshrun_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,now
 
 # oshcheck, which reads the options of oshrun and gets to hosts in its way.
 bin_PROGRAMS += bin/oshcheck
