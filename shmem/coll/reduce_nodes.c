@@ -266,14 +266,13 @@ static void reduce_nodes_spread_around(struct ring *r)
         for (size_t at = 0; at < bytes; at += WHOLE_BYTES) {
             if (step > 1)
                 sy_notify_await(&r->notify, FLAG_WHOLE, ++came);
-            sy_notify_dest_start(&r->notify, r->after, from + at, from + at,
-                                 reduce_nodes_rest(bytes, at, WHOLE_BYTES), FLAG_WHOLE, ++sent);
+            sy_notify_dest_put(&r->notify, r->after, from + at, from + at,
+                               reduce_nodes_rest(bytes, at, WHOLE_BYTES), FLAG_WHOLE, ++sent);
         }
     }
     reduce_nodes_share(r, count - 2, &bytes);
     if (bytes)
         sy_notify_await(&r->notify, FLAG_WHOLE, came + chunks(bytes, WHOLE_BYTES));
-    sy_notify_sent();
 }
 
 static void reduce_nodes_ring(const struct sy_notify *notify, struct sy_operation op, char *part,
