@@ -66,3 +66,28 @@ SY_COLD void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put
     }
     sy_amo_slow(ctx, op, put->sig_addr, sizeof put->signal, put->signal, 0, NULL, false, pe);
 }
+
+/* Where sy_rma_route finds neither, both are checked and explained by the slow path. */
+void sy_put_signal_far(shmem_ctx_t ctx, const struct sy_signal_put *put, int pe, unsigned flags)
+{
+    struct sy_transfer t;
+    struct sy_amo word;
+    bool known = put->sig_op == SHMEM_SIGNAL_SET || put->sig_op == SHMEM_SIGNAL_ADD;
+    bool aligned = (uintptr_t)put->sig_addr % sizeof put->signal == 0;
+
+    if (SY_UNLIKELY(
+            !known || !aligned || !sy_rma_route(put->dest, put->length, pe, &t.window, &t.offset) ||
+            !sy_rma_route(put->sig_addr, sizeof put->signal, pe, &word.window, &word.offset))) {
+        sy_put_signal_slow(ctx, put, pe, flags);
+        return;
+    }
+    t.pe = word.pe = pe;
+    t.local = (void *)put->source;
+    t.length = put->length;
+    word.op = put->sig_op == SHMEM_SIGNAL_SET ? SY_AMO_SET : SY_AMO_ADD;
+    word.width = sizeof put->signal;
+    word.operand = put->signal;
+    word.compare = 0;
+    word.result = NULL;
+    sy_issue_put_signal(what, ctx, &t, &word, flags);
+}

@@ -1,8 +1,9 @@
 /* put with signal (9.8.3, 9.8.4): data, and a change of the target's signal word that is seen only
  * after the data. Setting and adding without data are atomic operations (amo.h).
  *
- * Where data and signal are both mapped here it is a copy and one atomic instruction; everything
- * else, and every error, takes the slow path. */
+ * Where data and signal are both mapped here it is a copy and one atomic instruction; where
+ * both go through a transport, one call of it; everything else, and every error, takes the slow
+ * path. */
 #ifndef SY_CORE_SIGNAL_H
 #define SY_CORE_SIGNAL_H
 
@@ -20,7 +21,9 @@ struct sy_signal_put {
     int sig_op;
 };
 
-/* pe is the number in the job. flags: SY_BLOCKING or 0. */
+/* Where neither data nor signal are mapped, and after a full search and all checks. pe is the
+ * number in the job. flags: SY_BLOCKING or 0. */
+void sy_put_signal_far(shmem_ctx_t ctx, const struct sy_signal_put *put, int pe, unsigned flags);
 void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put, int pe, unsigned flags);
 
 /* The store of the signal must not pass those of the data. The atomic operation has release order,
@@ -44,7 +47,7 @@ SY_INLINE void sy_put_signal(shmem_ctx_t ctx, void *dest, const void *source, si
             sy_amo_here64(SY_AMO_ADD, word, signal, 0);
     } else {
         const struct sy_signal_put put = {dest, source, length, sig_addr, signal, sig_op};
-        sy_put_signal_slow(ctx, &put, pe, flags);
+        (there || word ? sy_put_signal_slow : sy_put_signal_far)(ctx, &put, pe, flags);
     }
 }
 

@@ -175,7 +175,7 @@ bool sy_apply_put_long(const struct sy_regions *regions, const char *words, cons
     return true;
 }
 
-static bool apply_get(const struct sy_regions *regions, const char *words, char *reply)
+static bool apply_get_long(const struct sy_regions *regions, const char *words, char *reply)
 {
     uint64_t header = sy_record_word(words), length = sy_record_data(words);
     const char *from = sy_regions_find(regions, header, sy_record_offset(header), length);
@@ -191,23 +191,12 @@ static bool apply_get(const struct sy_regions *regions, const char *words, char 
 
 static bool apply_amo(const struct sy_regions *regions, const char *words, char *reply)
 {
-    uint64_t header = sy_record_word(words), operand = sy_record_word(words + 8);
-    unsigned op = sy_record_op(header), width = 1u << sy_record_code(header);
-    bool fetch = op >= SY_RECORD_AMO_FETCH, compares = (op & 7) == SY_AMO_CSWAP;
-    char *at = sy_regions_find(regions, header, sy_record_offset(header), width);
-    uint64_t compare = compares ? sy_record_word(words + 16) : 0, old = 0;
+    uint64_t header = sy_record_word(words);
+    unsigned op = sy_record_op(header);
+    uint64_t compare = (op & 7) == SY_AMO_CSWAP ? sy_record_word(words + 16) : 0;
 
-    if (at && width >= 4 && (uintptr_t)at % width == 0)
-        regions->host->amo((enum sy_amo_op)(op & 7), at, width, operand, compare,
-                           fetch ? &old : NULL);
-    else if (!sy_device_amo(regions, header, operand, compare, fetch ? &old : NULL))
-        return false;
-    if (fetch) {
-        uint32_t narrow = (uint32_t)old;
-        memset(reply, 0, 8);
-        memcpy(reply, width == 4 ? (void *)&narrow : (void *)&old, width);
-    }
-    return true;
+    return sy_apply_amo(regions, header, sy_record_word(words + 8), compare,
+                        op >= SY_RECORD_AMO_FETCH ? reply : NULL);
 }
 
 const char *sy_apply(const struct sy_regions *regions, const char *words, const char *payload,
@@ -223,8 +212,10 @@ const char *sy_apply(const struct sy_regions *regions, const char *words, const 
         done = sy_apply_put_long(regions, words, payload);
         break;
     case SY_RECORD_GET:
+        done = sy_apply_get(regions, sy_record_word(words), reply);
+        break;
     case SY_RECORD_GET_LONG:
-        done = apply_get(regions, words, reply);
+        done = apply_get_long(regions, words, reply);
         break;
     case SY_RECORD_PUT_STRIDED:
         done = apply_put_strided(regions, words, payload);

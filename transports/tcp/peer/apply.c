@@ -6,6 +6,7 @@
 #include "transports/tcp/tcp.h"
 
 static const char crosses[] = "a record crosses the end of its frame";
+static const char too_many[] = "it asks for more replies at a time than agreed";
 
 /* ---- replies that this side gives ---- */
 
@@ -33,7 +34,7 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t leng
     return why;
 }
 
-/* A whole record but a put of an element and an AWAIT. The other side asks for no more replies than
+/* Any other whole record but an AWAIT. The other side asks for no more replies than
  * fit, so that there is no room for one is a breach of the rules. */
 static const char *apply_one(struct tcp_peer *peer, const char *at)
 {
@@ -47,7 +48,7 @@ static const char *apply_one(struct tcp_peer *peer, const char *at)
     size_t bytes = sy_record_padded((size_t)length);
     char *room = bytes ? sy_tcp_queue_reserve(queue, bytes) : NULL;
     if (SY_UNLIKELY(bytes && !room))
-        return "it asks for more replies at a time than agreed";
+        return too_many;
     const char *why = sy_apply(&peer->tcp->regions, at, at + sy_record_head(sy_record_word(at)),
                                room);
     if (bytes && !why)
@@ -143,7 +144,22 @@ static const char *apply_raise(struct tcp_peer *peer, uint64_t header, uint64_t 
     return NULL;
 }
 
-/* Any record but a put of an element. True: nothing behind it may be applied now. */
+/* A frequent one that is answered by a word. As apply_other. */
+SY_INLINE bool apply_word(struct tcp_peer *peer, const char *at, const char **why)
+{
+    struct tcp_queue *queue = &peer->stream.queue[TCP_REPLIES];
+    char *room = sy_tcp_queue_reserve(queue, 8);
+
+    if (SY_UNLIKELY(!room))
+        *why = too_many;
+    else if (SY_UNLIKELY(!sy_apply_word(&peer->tcp->regions, at, room)))
+        *why = sy_apply_outside;
+    else
+        sy_tx_commit(queue->tx, 8);
+    return false;
+}
+
+/* Any record but the frequent ones. True: nothing behind it may be applied now. */
 static bool apply_other(struct tcp_peer *peer, const char *at, const char **why)
 {
     uint64_t header = sy_record_word(at);
@@ -195,13 +211,14 @@ static size_t apply_requests(struct tcp_peer *peer, const char *from, size_t len
             *why = sy_apply_outside;
             break;
         }
-        size_t size = sy_record_size(at, have, why);
+        size_t word = sy_apply_asks_word(header, have);
+        size_t size = word ? word : sy_record_size(at, have, why);
         if (!size || size > have) {
             if (size > SY_RECORD_LONG + 16 && sy_record_op(header) == SY_RECORD_PUT_LONG)
                 used += apply_begin_payload(peer, at, have, peer->stream.in.frame_left - used, why);
             break;
         }
-        bool stop = apply_other(peer, at, why);
+        bool stop = word ? apply_word(peer, at, why) : apply_other(peer, at, why);
         if (SY_UNLIKELY(*why != NULL))
             break;
         used += size;
