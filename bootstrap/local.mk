@@ -98,7 +98,7 @@ bootstrap_oshrun_shmem_bootstrap_oshrun_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_single_shmem_bootstrap_single_la_SOURCES = bootstrap/single/single.c
 bootstrap_single_shmem_bootstrap_single_la_LDFLAGS = $(bootstrap_ldflags)
 
-# Those whose launcher does no more than start processes share the control tree, which needs libcrypto.
+# Those whose launcher does no more than start processes share the control tree, which needs Nettle.
 tree_sources = \
 	bootstrap/control/gather.c bootstrap/control/gather.h \
 	bootstrap/control/report.c bootstrap/control/report.h \
@@ -126,7 +126,7 @@ slurm_sources = \
 env_sources = bootstrap/env/env.c
 mpi_library_sources = bootstrap/mpi/library.c bootstrap/mpi/library.h bootstrap/mpi/world.h
 
-if HAVE_LIBCRYPTO
+if HAVE_NETTLE
 noinst_LTLIBRARIES += bootstrap/control/tree/libtree.la bootstrap/mpi/liblibrary.la
 pkglib_LTLIBRARIES += \
 	bootstrap/pmi/shmem_bootstrap_pmi.la \
@@ -135,7 +135,8 @@ pkglib_LTLIBRARIES += \
 	bootstrap/env/shmem_bootstrap_env.la
 endif
 bootstrap_control_tree_libtree_la_SOURCES = $(tree_sources) $(control_sources) $(auth_sources) $(net_file_sources)
-bootstrap_control_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
+bootstrap_control_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
+bootstrap_control_tree_libtree_la_LIBADD = $(NETTLE_LIBS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LIBADD = bootstrap/control/tree/libtree.la bootstrap/mpi/liblibrary.la
@@ -185,7 +186,7 @@ bootstrap_mpi_mpi_bootstrap_abi_la_LIBADD = $(MPI_ABI_LIBS)
 bootstrap_builtin_sources = \
 	bootstrap/oshrun/oshrun.c $(control_sources) bootstrap/single/single.c
 bootstrap_builtins = X(bootstrap, single) X(bootstrap, oshrun)
-if HAVE_LIBCRYPTO
+if HAVE_NETTLE
 bootstrap_builtin_sources += $(auth_sources) $(net_sources) $(tree_sources) $(mpi_library_sources) $(pmi_sources) $(slurm_sources) $(env_sources)
 bootstrap_builtins += X(bootstrap, pmi) X(bootstrap, slurm) X(bootstrap, env)
 endif

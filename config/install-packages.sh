@@ -7,7 +7,7 @@ case ${1-} in
 '' | test) ;;
 *) echo "usage: $0 [test]" >&2 && exit 2 ;;
 esac
-need_packages gcc g++ libc6-dev make autoconf automake libtool pkg-config libev-dev libjansson-dev libssl-dev \
+need_packages gcc g++ libc6-dev make autoconf automake libtool pkg-config libev-dev libjansson-dev nettle-dev \
     libhwloc-dev libfabric-dev
 [ "${1-}" != test ] || need_packages clang libclang-rt-14-dev check valgrind procps strace file xz-utils iproute2 \
     openssh-client openssh-server gdb mpich libmpich-dev openmpi-bin libopenmpi-dev slurm-client slurmctld slurmd \

@@ -14,7 +14,7 @@ dist_configexamples_DATA = \
 	config/examples/mixed-fabric.json \
 	config/examples/shmem.schema.json
 
-static_libs = -ljansson $(LIBEV_LIBS) $(LIBCRYPTO_LIBS) -lm -lpthread -ldl
+static_libs = -ljansson $(LIBEV_LIBS) $(NETTLE_LIBS) -lm -lpthread -ldl
 wrapper_sed = $(SED) -e 's|@PACKAGE_NAME''@|$(PACKAGE_NAME)|g' \
 	-e 's|@PACKAGE_VERSION''@|$(PACKAGE_VERSION)|g' -e 's|@STATIC_LIBS''@|$(static_libs)|g'
 wrapper_c = -e 's|@LANGUAGE''@|C|g' -e 's|@COMPILER_ENV''@|OSHCC_CC|g' -e 's|@COMPILER''@|$(CC)|g' \

@@ -23,7 +23,7 @@ util_sources = \
 	shmem/util/secure.h \
 	shmem/util/symbol.c shmem/util/symbol.h
 
-# For those plugins that authenticate their peers; it needs libcrypto.
+# For those plugins that authenticate their peers; it needs Nettle.
 auth_sources = shmem/util/auth.c shmem/util/auth.h
 
 # What plugins need to know of networks; those that are files have what the library has of it too.
@@ -176,7 +176,7 @@ shmem_libsma_la_LIBADD = $(JANSSON_LIBS)
 lib_LIBRARIES += shmem/libsma.a
 shmem_libsma_a_SOURCES = $(libsma_sources) $(transport_builtin_sources) $(bootstrap_builtin_sources) \
 	$(device_builtin_sources)
-shmem_libsma_a_CPPFLAGS = $(libsma_cppflags) $(LIBCRYPTO_CFLAGS) -DSY_BUILTIN_PLUGIN \
+shmem_libsma_a_CPPFLAGS = $(libsma_cppflags) $(NETTLE_CFLAGS) -DSY_BUILTIN_PLUGIN \
 	'-DSY_BUILTINS(X)=$(transport_builtins) $(bootstrap_builtins) $(device_builtins)'
 
 # Plugins are found in switchyard/ beside libsma.so: where they are installed, and also in the build

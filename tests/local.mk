@@ -295,7 +295,7 @@ TESTS += tests/sanitize/sanitize.test
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_tcp_pace tests/unit/test_flush tests/unit/test_engine tests/unit/test_race
 TESTS += tests/unit/test_tcp_pace tests/unit/test_flush tests/unit/test_engine tests/unit/test_race
-if HAVE_LIBCRYPTO
+if HAVE_NETTLE
 tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_tcp_queue tests/unit/test_interfaces tests/unit/test_tcp_connect \
 	tests/unit/test_tcp_outage
 check_PROGRAMS += $(tcp_unit_tests)
@@ -323,8 +323,8 @@ tests_unit_test_tcp_queue_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_queue_LDADD = $(CHECK_LIBS)
 tests_unit_test_tcp_greeting_SOURCES = tests/unit/test_tcp_greeting.c tests/unit/suite.h \
 	transports/tcp/conn/handshake.c shmem/util/auth.c
-tests_unit_test_tcp_greeting_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_tcp_greeting_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
+tests_unit_test_tcp_greeting_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_greeting_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)
 tests_unit_test_interfaces_SOURCES = tests/unit/test_interfaces.c tests/unit/suite.h \
 	shmem/util/net/interfaces.c shmem/util/net/machine.c shmem/util/error.c transports/tcp/conn/candidates.c
 tests_unit_test_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
@@ -334,8 +334,8 @@ tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/s
 	shmem/util/net/interfaces.c shmem/util/net/machine.c transports/tcp/conn/incoming.c transports/tcp/conn/listen.c \
 	transports/tcp/ring.c transports/tcp/conn/pending.c transports/tcp/conn/turns.c transports/tcp/conn/watch.c \
 	shmem/util/auth.c shmem/util/error.c shmem/util/net/io.c shmem/util/net/race.c
-tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_tcp_connect_LDADD = $(LIBCRYPTO_LIBS) $(CHECK_LIBS)
+tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_connect_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)
 tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/suite.h \
 	transports/tcp/peer/outage.c transports/tcp/stream/queue.c transports/tcp/ring.c shmem/util/net/interfaces.c shmem/util/error.c
 tests_unit_test_tcp_outage_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -41,11 +41,12 @@ tcp_sources = \
 	transports/tcp/tcp.c transports/tcp/tcp.h \
 	transports/tcp/wire.h
 
-if HAVE_LIBCRYPTO
+if HAVE_NETTLE
 pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
 transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(engine_sources) $(auth_sources) $(net_file_sources) shmem/util/net/io.c shmem/util/net/io.h
-transports_tcp_shmem_transport_tcp_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
+transports_tcp_shmem_transport_tcp_la_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
 transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
+transports_tcp_shmem_transport_tcp_la_LIBADD = $(NETTLE_LIBS)
 endif
 
 # Compiled with libfabric's headers; the library itself is loaded when it is used.
@@ -64,9 +65,10 @@ transports_ofi_shmem_transport_ofi_la_SOURCES = \
 	transports/ofi/progress/progress.h transports/ofi/progress/sleep.c \
 	transports/ofi/progress/wakeup.c \
 	shmem/util/siphash.h $(engine_sources) $(auth_sources) $(net_file_sources)
-transports_ofi_shmem_transport_ofi_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBCRYPTO_CFLAGS)
+transports_ofi_shmem_transport_ofi_la_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_LDFLAGS = $(transport_ldflags)
+transports_ofi_shmem_transport_ofi_la_LIBADD = $(NETTLE_LIBS)
 
 # What calls MPI is a file for each family of MPIs, beside the plugin.
 if HAVE_MPI
@@ -107,7 +109,7 @@ transports_mpi_mpi_transport_abi_la_LIBADD = $(MPI_ABI_LIBS)
 # What the static library has of them.
 transport_builtin_sources = $(shm_sources) $(engine_sources)
 transport_builtins = X(transport, shm)
-if HAVE_LIBCRYPTO
+if HAVE_NETTLE
 transport_builtin_sources += $(tcp_sources)
 transport_builtins += X(transport, tcp)
 endif

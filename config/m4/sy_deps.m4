@@ -24,11 +24,11 @@ AC_DEFUN([SY_HWLOC], [
   ])
 ])
 
-# SY_LIBFABRIC: the ofi transport, which needs libcrypto too. Without it the other transports are built.
+# SY_LIBFABRIC: the ofi transport, which needs Nettle too. Without it the other transports are built.
 AC_DEFUN([SY_LIBFABRIC], [
   PKG_CHECK_MODULES([LIBFABRIC], [libfabric >= 1.14], [have_libfabric=yes], [have_libfabric=no])
-  AM_CONDITIONAL([HAVE_LIBFABRIC], [test "x$have_libfabric$have_libcrypto" = xyesyes])
-  AS_IF([test "x$have_libfabric$have_libcrypto" = xyesyes], [sy_transports="$sy_transports ofi"])
+  AM_CONDITIONAL([HAVE_LIBFABRIC], [test "x$have_libfabric$have_nettle" = xyesyes])
+  AS_IF([test "x$have_libfabric$have_nettle" = xyesyes], [sy_transports="$sy_transports ofi"])
 ])
 
 # SY_CHECK: unit tests. Without it they are skipped, with a word.
@@ -37,15 +37,15 @@ AC_DEFUN([SY_CHECK], [
   AM_CONDITIONAL([HAVE_CHECK], [test "x$have_check" = xyes])
 ])
 
-# SY_LIBCRYPTO: peers prove to each other that they belong to the job. Without it there is no TCP transport, and
+# SY_NETTLE: peers prove to each other that they belong to the job. Without it there is no TCP transport, and
 # no bootstrap but oshrun's.
-AC_DEFUN([SY_LIBCRYPTO], [
-  PKG_CHECK_MODULES([LIBCRYPTO], [libcrypto >= 3.0], [have_libcrypto=yes], [have_libcrypto=no])
-  AM_CONDITIONAL([HAVE_LIBCRYPTO], [test "x$have_libcrypto" = xyes])
-  AS_IF([test "x$have_libcrypto" = xyes],
+AC_DEFUN([SY_NETTLE], [
+  PKG_CHECK_MODULES([NETTLE], [nettle >= 3.4], [have_nettle=yes], [have_nettle=no])
+  AM_CONDITIONAL([HAVE_NETTLE], [test "x$have_nettle" = xyes])
+  AS_IF([test "x$have_nettle" = xyes],
     [sy_transports="$sy_transports tcp"
      sy_bootstraps=" pmi pmix slurm env"],
-    [AC_MSG_WARN([libcrypto 3 was not found: no TCP transport, and no launcher but oshrun (Debian: libssl-dev)])])
+    [AC_MSG_WARN([Nettle was not found: no TCP transport, and no launcher but oshrun (Debian: nettle-dev)])])
 ])
 
 # SY_SUMMARY: what was found and what will be built.
@@ -62,14 +62,14 @@ AC_DEFUN([SY_SUMMARY], [
     hwloc         $have_hwloc   (oshrun --bind-to)
     MPI          ${sy_mpis:- none}   (the mpi bootstrap)
     sanitizers    $enable_sanitize
-    libcrypto     $have_libcrypto   ($LIBCRYPTO_LIBS)
+    Nettle        $have_nettle   ($NETTLE_LIBS)
     transports    shm$sy_transports
     bootstraps    single oshrun$sy_bootstraps
 EOF
-  AS_IF([test "x$have_libcrypto" != xyes], [cat <<EOF
+  AS_IF([test "x$have_nettle" != xyes], [cat <<EOF
 
-  NO TCP: libcrypto 3 was not found, so PEs on different machines cannot reach each other over TCP, and no
-  launcher but oshrun starts jobs. Install it (Debian: libssl-dev) and run configure again.
+  NO TCP: Nettle was not found, so PEs on different machines cannot reach each other over TCP, and no
+  launcher but oshrun starts jobs. Install it (Debian: nettle-dev) and run configure again.
 EOF
 ])
 ])

@@ -7,7 +7,7 @@ AC_DEFUN([SY_MPI], [
     [], [with_mpi=mpicc.mpich,mpicc.openmpi,mpicc_abi,mpicc])
   AS_IF([test "x$with_mpi" = xyes], [with_mpi=mpicc.mpich,mpicc.openmpi,mpicc_abi,mpicc])
   AS_IF([test "x$with_mpi" = xno], [with_mpi=])
-  AS_IF([test "x$have_libcrypto" != xyes], [with_mpi=])
+  AS_IF([test "x$have_nettle" != xyes], [with_mpi=])
   sy_mpis=
   SY_MPI_NONE([MPICH])
   SY_MPI_NONE([OPENMPI])

@@ -1,5 +1,5 @@
 /* Keyed authentication of the peers of a job: HMAC-SHA256 over messages, comparison in constant
- * time, random nonces. By libcrypto, which is loaded when it is first needed. */
+ * time, random nonces. */
 #ifndef SY_UTIL_AUTH_H
 #define SY_UTIL_AUTH_H
 
@@ -15,10 +15,9 @@ struct sy_auth_part {
     size_t length;
 };
 
-/* Writes the authenticator of `count` parts under a key: 0, -EIO where libcrypto fails, or
- * -ENOENT where it cannot be loaded. */
-int sy_auth_mac(const unsigned char key[SY_AUTH_KEY], const struct sy_auth_part *parts,
-                size_t count, unsigned char mac[SY_AUTH_MAC]);
+/* Writes the authenticator of `count` parts under a key. */
+void sy_auth_mac(const unsigned char key[SY_AUTH_KEY], const struct sy_auth_part *parts,
+                 size_t count, unsigned char mac[SY_AUTH_MAC]);
 
 /* Whether `mac` is the authenticator of the parts; takes the same time whatever differs. */
 bool sy_auth_valid(const unsigned char key[SY_AUTH_KEY], const struct sy_auth_part *parts,

@@ -17,7 +17,7 @@ need()
     }
 }
 [ -e "$SY_BUILD/shmem/.libs/switchyard/shmem_bootstrap_pmi.so" ] || {
-    echo "skipped: the library was built without libcrypto, so it joins no other launcher"
+    echo "skipped: the library was built without Nettle, so it joins no other launcher"
     exit 77
 }
 

@@ -70,7 +70,7 @@ static void seal(const struct tcp_transcript *before, struct tcp_handshake *gree
         {greeting, offsetof(struct tcp_handshake, mac)},
     };
 
-    ck_assert_int_eq(sy_auth_mac(key, part, 2, greeting->mac), 0);
+    sy_auth_mac(key, part, 2, greeting->mac);
 }
 
 START_TEST(goes_through)
@@ -314,10 +314,10 @@ START_TEST(keys)
     unsigned char made[4][32];
 
     outsider.key = other_key;
-    ck_assert_int_eq(sy_tcp_transcript_keys(&one.connector, &connector, made[0]), 0);
-    ck_assert_int_eq(sy_tcp_transcript_keys(&one.acceptor, &acceptor, made[1]), 0);
-    ck_assert_int_eq(sy_tcp_transcript_keys(&other.acceptor, &acceptor, made[2]), 0);
-    ck_assert_int_eq(sy_tcp_transcript_keys(&one.acceptor, &outsider, made[3]), 0);
+    sy_tcp_transcript_keys(&one.connector, &connector, made[0]);
+    sy_tcp_transcript_keys(&one.acceptor, &acceptor, made[1]);
+    sy_tcp_transcript_keys(&other.acceptor, &acceptor, made[2]);
+    sy_tcp_transcript_keys(&one.acceptor, &outsider, made[3]);
     ck_assert_mem_eq(made[0], made[1], 32);
     ck_assert_mem_ne(made[0], made[0] + 16, 16);
     for (int i = 2; i < 4; i++)
@@ -337,7 +337,7 @@ START_TEST(authenticator)
     const struct sy_auth_part part[2] = {{"what do ya want ", 16}, {"for nothing?", 12}};
     unsigned char mac[SY_AUTH_MAC];
 
-    ck_assert_int_eq(sy_auth_mac(jefe, part, 2, mac), 0);
+    sy_auth_mac(jefe, part, 2, mac);
     ck_assert_mem_eq(mac, right, sizeof right);
     ck_assert(sy_auth_valid(jefe, part, 2, right));
     ck_assert(!sy_auth_valid(jefe, part, 1, right));

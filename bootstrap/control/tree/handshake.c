@@ -36,18 +36,18 @@ struct greeting {
     unsigned char nonce[NONCE], proof[MAC];
 };
 
-int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose, const void *more,
-                   size_t length, unsigned char out[TREE_SECRET])
+void sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose, const void *more,
+                    size_t length, unsigned char out[TREE_SECRET])
 {
     const struct sy_auth_part parts[] = {{purpose, strlen(purpose) + 1}, {more, length}};
 
-    return sy_auth_mac(secret, parts, SY_COUNT(parts), out);
+    sy_auth_mac(secret, parts, SY_COUNT(parts), out);
 }
 
-static int handshake_prove(struct tree *tree, const char *who,
-                           const unsigned char nonces[2 * NONCE], unsigned char out[MAC])
+static void handshake_prove(struct tree *tree, const char *who,
+                            const unsigned char nonces[2 * NONCE], unsigned char out[MAC])
 {
-    return sy_tree_derive(tree->key, who, nonces, 2 * NONCE, out);
+    sy_tree_derive(tree->key, who, nonces, 2 * NONCE, out);
 }
 
 static bool handshake_proves(struct tree *tree, const unsigned char proof[MAC], const char *who,
@@ -84,12 +84,11 @@ int sy_tree_handshake_open(struct tree *tree, int fd, unsigned char nonce[TREE_N
     struct greeting opening = {.banner = banner};
     int rc = sy_auth_random(nonce, NONCE);
 
-    memcpy(opening.nonce, nonce, NONCE);
-    if (rc == 0)
-        rc = sy_tree_derive(tree->key, "tree opening", &opening, offsetof(struct greeting, proof),
-                            opening.proof);
     if (rc)
         return rc;
+    memcpy(opening.nonce, nonce, NONCE);
+    sy_tree_derive(tree->key, "tree opening", &opening, offsetof(struct greeting, proof),
+                   opening.proof);
     /* A new connection takes that much. */
     ssize_t sent = send(fd, &opening, sizeof opening, MSG_NOSIGNAL | MSG_DONTWAIT);
     return sent == (ssize_t)sizeof opening ? 0 : sent < 0 ? -errno : -EMSGSIZE;
@@ -144,9 +143,8 @@ int sy_tree_handshake_finish(struct tree *tree, int fd, const unsigned char nonc
     if (!banner_is_ours(&answer.banner) ||
         !handshake_proves(tree, answer.proof, "tree server", nonces))
         return tree->host->fail(err, EACCES, "what answers there does not know this job's secret");
-    rc = handshake_prove(tree, "tree client", nonces, proof);
-    if (rc == 0)
-        rc = sy_net_send(fd, proof, MAC, &deadline);
+    handshake_prove(tree, "tree client", nonces, proof);
+    rc = sy_net_send(fd, proof, MAC, &deadline);
     return rc ? tree->host->fail(err, -rc, "%s", strerror(-rc)) : 0;
 }
 
@@ -194,8 +192,7 @@ static int handshake_answer(struct tree_link *link, const struct greeting *openi
         return -EACCES;
     memcpy(link->nonces, opening->nonce, NONCE);
     memcpy(link->nonces + NONCE, answer.nonce, NONCE);
-    if (handshake_prove(tree, "tree server", link->nonces, answer.proof) != 0)
-        return -EIO;
+    handshake_prove(tree, "tree server", link->nonces, answer.proof);
     sy_tree_link_become(link, TREE_LINK_OPENED);
     sy_tree_link_write(link, &answer, sizeof answer);
     return 0;

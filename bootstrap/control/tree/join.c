@@ -415,9 +415,7 @@ static int join_start(struct tree *tree, const struct tree_rank *rank, struct sy
 {
     tree->pe = rank->pe;
     tree->npes = rank->npes;
-    int rc = sy_tree_derive(rank->secret, "control tree", rank->job, strlen(rank->job), tree->key);
-    if (rc)
-        return tree->host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
+    sy_tree_derive(rank->secret, "control tree", rank->job, strlen(rank->job), tree->key);
     if (rank->pe == 0) {
         tree->member = calloc((size_t)rank->npes, sizeof *tree->member);
         tree->joined = calloc((size_t)rank->npes, sizeof *tree->joined);
@@ -437,20 +435,17 @@ static int join_start(struct tree *tree, const struct tree_rank *rank, struct sy
                                        : 0;
 }
 
-static int join_make_job(struct tree *tree, struct sy_job *job, struct sy_error *err)
+static void join_make_job(struct tree *tree, struct sy_job *job)
 {
     struct tree_rank *rank = &tree->user->rank;
-    int rc = sy_tree_derive(rank->secret, "job key", tree->seed, sizeof tree->seed, job->key);
 
+    sy_tree_derive(rank->secret, "job key", tree->seed, sizeof tree->seed, job->key);
     explicit_bzero(rank->secret, sizeof rank->secret);
-    if (rc)
-        return tree->host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s", strerror(-rc));
     job->pe = rank->pe;
     job->npes = rank->npes;
     for (size_t i = 0; i < 6; i++)
         snprintf(job->id + 2 * i, 3, "%02x", tree->seed[i]);
     explicit_bzero(tree->seed, sizeof tree->seed);
-    return 0;
 }
 
 int sy_tree_join(struct tree_user *user, struct sy_job *job, struct sy_error *err)
@@ -461,5 +456,7 @@ int sy_tree_join(struct tree_user *user, struct sy_job *job, struct sy_error *er
 
     if (rc == 0)
         rc = (user->rank.pe ? join_follow : join_lead)(tree, begin, limit, err);
-    return rc ? rc : join_make_job(tree, job, err);
+    if (rc == 0)
+        join_make_job(tree, job);
+    return rc;
 }

@@ -175,9 +175,9 @@ int sy_tree_handshake_server(struct tree_link *link);
 /* Bytes that are still to come in the connection's state, before PROVED. */
 size_t sy_tree_handshake_wants(const struct tree_link *link);
 
-/* Derives a key for a purpose from another and what else is to make a difference: 0 or -errno. */
-int sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose, const void *more,
-                   size_t length, unsigned char out[TREE_SECRET]);
+/* Derives a key for a purpose from another and what else is to make a difference. */
+void sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose, const void *more,
+                    size_t length, unsigned char out[TREE_SECRET]);
 
 /* ---- link.c ---- */
 

@@ -181,8 +181,8 @@ void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t lengt
 /* keys.c */
 int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err);
 uint64_t sy_ofi_local_key(struct ofi_state *ofi);
-int sy_ofi_region_key(struct ofi_state *ofi, int pe, const unsigned char nonce[OFI_NONCE],
-                      unsigned index, uint64_t *key);
-int sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE]);
+uint64_t sy_ofi_region_key(struct ofi_state *ofi, int pe, const unsigned char nonce[OFI_NONCE],
+                           unsigned index);
+void sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE]);
 
 #endif

@@ -18,38 +18,32 @@ static const char for_memory[PURPOSE] = "SWYDOFIM", for_pair[PURPOSE] = "SWYDOFI
 int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err)
 {
     static const unsigned char none[SY_AUTH_KEY];
-    unsigned char mac[SY_AUTH_MAC];
     uint64_t local = 0;
 
     if (!memcmp(ofi->host->job_key, none, sizeof none))
         return ofi->host->fail(err, EINVAL,
                                "the job has no key, so whoever reaches this PE's port could "
                                "read and write its memory; the bootstrap plugin must give one");
-    int rc = sy_auth_mac(ofi->host->job_key, NULL, 0, mac);
-    if (!rc)
-        rc = sy_auth_random(ofi->nonce, sizeof ofi->nonce);
+    int rc = sy_auth_random(ofi->nonce, sizeof ofi->nonce);
     if (!rc)
         rc = sy_auth_random(&local, sizeof local);
     ofi->local_key = local;
     if (rc)
-        return ofi->host->fail(err, -rc, "keys from the job's key: %s%s",
-                               rc == -ENOENT ? "libcrypto cannot be loaded" : strerror(-rc),
+        return ofi->host->fail(err, -rc, "random numbers: %s%s", strerror(-rc),
                                sy_denied_hint(rc));
     return 0;
 }
 
-static int keys_derive(struct ofi_state *ofi, const char *purpose,
-                       const struct sy_auth_part part[2], void *out, size_t length)
+static void keys_derive(struct ofi_state *ofi, const char *purpose,
+                        const struct sy_auth_part part[2], void *out, size_t length)
 {
     const struct sy_auth_part parts[] = {
         {purpose, PURPOSE}, part[0], part[1], {ofi->name, strlen(ofi->name)}};
     unsigned char mac[SY_AUTH_MAC];
-    int rc = sy_auth_mac(ofi->host->job_key, parts, SY_COUNT(parts), mac);
 
-    if (!rc)
-        memcpy(out, mac, length);
+    sy_auth_mac(ofi->host->job_key, parts, SY_COUNT(parts), mac);
+    memcpy(out, mac, length);
     explicit_bzero(mac, sizeof mac);
-    return rc;
 }
 
 /* Keys of regions are even and those of memory for this process alone are odd. */
@@ -68,20 +62,20 @@ uint64_t sy_ofi_local_key(struct ofi_state *ofi)
 
 /* Where the provider's keys are short two regions of a PE could have the same, so that the region's
  * number takes the place of some bits. */
-int sy_ofi_region_key(struct ofi_state *ofi, int pe, const unsigned char nonce[OFI_NONCE],
-                      unsigned index, uint64_t *key)
+uint64_t sy_ofi_region_key(struct ofi_state *ofi, int pe, const unsigned char nonce[OFI_NONCE],
+                           unsigned index)
 {
     const uint32_t number[2] = {(uint32_t)pe, index};
     const struct sy_auth_part part[2] = {{nonce, OFI_NONCE}, {number, sizeof number}};
     uint64_t mask = keys_key_mask(ofi), numbers = mask < UINT64_MAX ? 2 * SY_REGIONS - 1 : 1;
-    int rc = keys_derive(ofi, for_memory, part, key, sizeof *key);
+    uint64_t key;
 
-    *key = ((*key & ~numbers) | (index * 2 & numbers & ~UINT64_C(1))) & mask;
-    return rc;
+    keys_derive(ofi, for_memory, part, &key, sizeof key);
+    return ((key & ~numbers) | (index * 2 & numbers & ~UINT64_C(1))) & mask;
 }
 
 /* The same on both sides: the lower PE stands first. */
-int sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE])
+void sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE])
 {
     struct ofi_state *ofi = peer->ofi;
     bool lower = ofi->host->pe < peer->pe;
@@ -95,5 +89,5 @@ int sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE])
     memcpy(nonces[!lower], ofi->nonce, OFI_NONCE);
     memcpy(nonces[lower], nonce, OFI_NONCE);
     const struct sy_auth_part part[2] = {{pe, sizeof pe}, {nonces, sizeof nonces}};
-    return keys_derive(ofi, for_pair, part, peer->secret, sizeof peer->secret);
+    keys_derive(ofi, for_pair, part, peer->secret, sizeof peer->secret);
 }

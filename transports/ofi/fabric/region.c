@@ -38,16 +38,14 @@ static void region_set(struct ofi_state *ofi, unsigned index, const struct ofi_r
 static int region_register(struct ofi_state *ofi, unsigned index, const struct sy_region *region,
                            struct sy_error *err)
 {
-    uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE, key = 0;
+    uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE, key;
     struct fid_mr *mr = NULL;
     char what[128];
 
     if (ofi->traits.local_mr)
         access |= FI_READ | FI_WRITE | FI_SEND;
-    int rc = sy_ofi_region_key(ofi, ofi->host->pe, ofi->nonce, index, &key);
-    if (rc)
-        return ofi->host->fail(err, -rc, "a key of memory: %s", strerror(-rc));
-    rc = fi_mr_reg(ofi->fid_domain, region->base, region->length, access, 0, key, 0, &mr, NULL);
+    key = sy_ofi_region_key(ofi, ofi->host->pe, ofi->nonce, index);
+    int rc = fi_mr_reg(ofi->fid_domain, region->base, region->length, access, 0, key, 0, &mr, NULL);
     explicit_bzero(&key, sizeof key);
     if (!rc && ofi->traits.enable_mr && !(rc = fi_mr_bind(mr, &ofi->endpoint[0].ep->fid, 0)))
         rc = fi_mr_enable(mr);
@@ -134,20 +132,18 @@ void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t lengt
 /* ---- others' ---- */
 
 /* Of a PE with such a region: by what its key says and what is derived. */
-static int region_meet(struct ofi_state *ofi, int pe, unsigned index, const char *key,
-                       struct ofi_remote *remote)
+static void region_meet(struct ofi_state *ofi, int pe, unsigned index, const char *key,
+                        struct ofi_remote *remote)
 {
     const struct ofi_peer *peer = &ofi->peer[pe];
-    int rc = 0;
 
     if (peer->parts & PART_KEY)
         key = (const char *)memcpy(&remote->key, key, sizeof remote->key) ? key + 8 : key;
     else
-        rc = sy_ofi_region_key(ofi, pe, peer->nonce, index, &remote->key);
+        remote->key = sy_ofi_region_key(ofi, pe, peer->nonce, index);
     if (peer->parts & PART_BASE)
         memcpy(&remote->base, key, sizeof remote->base);
-    remote->native = !rc;
-    return rc;
+    remote->native = true;
 }
 
 int sy_ofi_region_connect(void *self, unsigned index, const void *keys, size_t stride,
@@ -171,12 +167,7 @@ int sy_ofi_region_connect(void *self, unsigned index, const void *keys, size_t s
         if (!ofi->peer[pe].known || key[sizeof none] ||
             (ofi->peer[pe].parts && !memcmp(key, none, sizeof none)))
             continue;
-        int rc = region_meet(ofi, (int)pe, index, key, &remote[pe]);
-        if (rc) {
-            free(remote);
-            return ofi->host->fail(err, -rc, "a key of the memory of PE %zu: %s", pe,
-                                   strerror(-rc));
-        }
+        region_meet(ofi, (int)pe, index, key, &remote[pe]);
     }
     ofi->region[index].remote = remote;
     return 0;

@@ -73,12 +73,12 @@ static int handshake_say(struct tcp_transcript *t, const struct tcp_self *self,
     greeting->from = self->pe;
     if (greeting->kind == TCP_HELLO || greeting->kind == TCP_WELCOME)
         rc = sy_auth_random(greeting->nonce, sizeof greeting->nonce);
+    if (rc)
+        return rc;
     handshake_parts_of(t, self, greeting, part);
-    if (!rc)
-        rc = sy_auth_mac(self->key, part, PARTS, greeting->mac);
-    if (!rc)
-        t->count++;
-    return rc;
+    sy_auth_mac(self->key, part, PARTS, greeting->mac);
+    t->count++;
+    return 0;
 }
 
 int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned stream,
@@ -218,12 +218,12 @@ enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *se
 _Static_assert(SY_AUTH_MAC == 32, "a mac makes two keys");
 
 /* What it is taken over cannot be the beginning of a greeting. */
-int sy_tcp_transcript_keys(const struct tcp_transcript *t, const struct tcp_self *self,
-                           unsigned char keys[32])
+void sy_tcp_transcript_keys(const struct tcp_transcript *t, const struct tcp_self *self,
+                            unsigned char keys[32])
 {
     static const char purpose[8] = "SWYDKEYS";
     const struct sy_auth_part part[2] = {{purpose, sizeof purpose},
                                          {t->greeting, t->count * sizeof t->greeting[0]}};
 
-    return sy_auth_mac(self->key, part, 2, keys);
+    sy_auth_mac(self->key, part, 2, keys);
 }

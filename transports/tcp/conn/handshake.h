@@ -64,9 +64,9 @@ enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *se
                              const struct tcp_handshake *greeting);
 
 /* Two keys of 16 bytes that the two sides alone know, for what they say beside this connection: the
- * connector's and the acceptor's. After the last greeting. 0 or -errno. */
-int sy_tcp_transcript_keys(const struct tcp_transcript *t, const struct tcp_self *self,
-                           unsigned char keys[32]);
+ * connector's and the acceptor's. After the last greeting. */
+void sy_tcp_transcript_keys(const struct tcp_transcript *t, const struct tcp_self *self,
+                            unsigned char keys[32]);
 
 /* The last greeting. */
 static inline const struct tcp_handshake *sy_tcp_last(const struct tcp_transcript *t)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "transports/tcp/conn/pending.h"
+#include "util/auth.h"
 #include "util/denied.h"
 #include "util/net/machine.h"
 
@@ -158,18 +159,6 @@ static int listen_on_chosen(struct tcp_net *net, struct sy_bound *bound, struct 
     return rc;
 }
 
-/* The first authenticator takes libcrypto a while, and shows whether it works. */
-static int listen_try_crypto(struct tcp_net *net, struct sy_error *err)
-{
-    struct tcp_transcript transcript;
-    struct tcp_self self = sy_tcp_self(net);
-    int rc = sy_tcp_say_hello(&transcript, &self, net->host->pe, 0, 0, 0);
-
-    return rc ? net->host->fail(err, -rc, "HMAC-SHA256 by libcrypto: %s%s", strerror(-rc),
-                                sy_denied_hint(rc))
-              : 0;
-}
-
 /* A system call that is forbidden fails for each connection anew, which looks like a network that
  * does not answer. So those that no connection can do without are tried while it can be said. */
 static int listen_try_calls(struct tcp_net *net, int listener, struct sy_error *err)
@@ -177,6 +166,7 @@ static int listen_try_calls(struct tcp_net *net, int listener, struct sy_error *
     const char *call = "accept4";
     int code = 0, option, fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     socklen_t length = sizeof option;
+    unsigned char nonce[16];
 
     if (fd >= 0)
         close(fd); /* a stranger: nobody knows the port yet */
@@ -186,6 +176,10 @@ static int listen_try_calls(struct tcp_net *net, int listener, struct sy_error *
         call = "getsockopt";
         code = getsockopt(listener, SOL_SOCKET, SO_ERROR, &option, &length) ? errno : 0;
     }
+    if (!code) {
+        call = "getrandom";
+        code = -sy_auth_random(nonce, sizeof nonce);
+    }
     return code ? net->host->fail(err, code, "%s: %s%s", call, strerror(code), sy_denied_hint(code))
                 : 0;
 }
@@ -194,10 +188,8 @@ static int listen_try_calls(struct tcp_net *net, int listener, struct sy_error *
 static int listen_open(struct tcp_net *net, struct sy_error *err)
 {
     struct sy_bound bound[TCP_ENDPOINTS];
-    int rc = listen_try_crypto(net, err), count;
+    int rc = sy_tcp_turns_open(net, err), count;
 
-    if (!rc)
-        rc = sy_tcp_turns_open(net, err);
     count = rc ? rc : listen_on_chosen(net, bound, err);
     if (count < 0)
         return count;

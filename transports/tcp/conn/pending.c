@@ -179,8 +179,8 @@ static void pending_adopt(struct tcp_pending *pending)
                    sy_socket_text(&pending->address, text), (double)took / 1e6);
     unsigned char keys[32] = {0};
     struct tcp_self self = sy_tcp_self(net);
-    if (positions.udp_port && sy_tcp_transcript_keys(&pending->transcript, &self, keys))
-        positions.udp_port = 0;
+    if (positions.udp_port)
+        sy_tcp_transcript_keys(&pending->transcript, &self, keys);
     int fd = pending_release(pending);
     sy_tcp_turns_made(net, took);
     sy_tcp_attempt_end(net, contact);
