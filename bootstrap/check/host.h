@@ -1,5 +1,5 @@
 /* A host that is checked: an agent there, started like one of oshrun, answers questions (probe.h).
- * They are asked one after the other, since this is for people to read. */
+ * They are asked one after the other, since a person reads the answers. */
 #ifndef CHECK_HOST_H
 #define CHECK_HOST_H
 

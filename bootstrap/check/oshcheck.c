@@ -41,6 +41,8 @@ static int oshcheck_parse(struct sy_flags *flags, int argc, char **argv)
     char **words = sy_memory_zeroed((size_t)argc + 2, sizeof *words);
     int status;
 
+    sy_flags_tool = "oshcheck";
+    sy_flags_synopsis = "[options]";
     words[0] = argv[0];
     words[1] = check;
     for (int i = 1; i < argc; i++)

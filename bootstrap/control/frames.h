@@ -30,7 +30,7 @@ enum sy_daemon_type {
     SY_DAEMON_STARTED,  /* arg: process id */
     SY_DAEMON_UP,       /* all PEs have been started, or trouble was told of */
     SY_DAEMON_TROUBLE,  /* arg: exit status; body: why the PEs cannot be started */
-    SY_DAEMON_SAY,      /* body: a line for people; arg: enum sy_daemon_line */
+    SY_DAEMON_SAY,      /* body: a message to the user; arg: enum sy_daemon_line */
     SY_DAEMON_OUTPUT,   /* more: 1 or 2; body: what the PE wrote; empty: no more will come */
     SY_DAEMON_TAKEN,    /* what came by INPUT is in the pipe. arg = 1: the PE wants no more */
     SY_DAEMON_FAULT,    /* body: what is wrong with what the PE sent */
@@ -54,10 +54,10 @@ enum {
     SY_DAEMON_SPEC_MAX = 64 * 1024 * 1024
 };
 
-/* Who reads. */
+/* Which end reads. */
 enum sy_frame_reader {
     SY_FRAME_AT_PE = 1,      /* a PE, from oshrun or its agent */
-    SY_FRAME_AT_CREW = 2,    /* those, from a PE */
+    SY_FRAME_AT_DAEMON = 2,  /* those, from a PE */
     SY_FRAME_AT_AGENT = 4,   /* an agent, from the head */
     SY_FRAME_AT_HEAD = 8,    /* the head, from an agent */
     SY_FRAME_AT_PARENT = 16, /* a PE of the control tree, from a child, or from one that joins */
@@ -67,10 +67,11 @@ enum sy_frame_reader {
 /* How far the conversation of head and agent has got, or of two PEs of the control tree; one of
  * oshrun with a PE is always in the last state. */
 enum sy_frame_state {
-    SY_FRAME_NEW = 1, /* the agent has greeted and was not told to start anything; the other PE
-                         has proved that it belongs to the job, and has no place */
-    SY_FRAME_STARTING =
-        2, /* it was, and has not said that all PEs are started; not all have come */
+    /* The agent has greeted and was not told to start anything; the other PE has proved that it
+     * belongs to the job, and has no place. */
+    SY_FRAME_NEW = 1,
+    /* The agent was told, and has not said that all PEs are started; not all PEs have come. */
+    SY_FRAME_STARTING = 2,
     SY_FRAME_RUNNING = 4
 };
 

@@ -49,7 +49,7 @@ enum sy_control_type {
 };
 
 enum {
-    SY_LAUNCH_TEXT_MAX = 4096, /* of a reason, a complaint, a line for people */
+    SY_LAUNCH_TEXT_MAX = 4096, /* of a reason, a complaint, a message to the user */
     SY_LAUNCH_NOTE_MAX = 1024, /* of what a PE says it is doing */
     SY_CONTROL_HOST = 64       /* of a host's name in the control tree, cut and ended */
 };

@@ -151,7 +151,7 @@ static int oshrun_probe(struct sy_error *err)
         return -ENODEV;
     }
     if (fd < 0)
-        fault = "that is no descriptor";
+        fault = "that is not a descriptor";
     else if (fstat(fd, &st) != 0)
         fault = "that descriptor is closed";
     else if (!S_ISSOCK(st.st_mode))
@@ -215,7 +215,7 @@ static int oshrun_open(const struct sy_host *host, const void *settings, void **
     client->fd = oshrun_named_fd(&text);
     if (client->fd < 0) {
         free(client);
-        return host->fail(err, ENODEV, "%s names no descriptor", SY_LAUNCH_FD_ENV);
+        return host->fail(err, ENODEV, "%s does not name a descriptor", SY_LAUNCH_FD_ENV);
     }
     oshrun_keep_to_myself(client->fd);
     pthread_mutex_init(&client->sending, NULL);

@@ -29,7 +29,8 @@ int SY_API(shmemx_space_get_team)(shmemx_space_t space, shmem_team_t *team);
 int SY_API(shmemx_space_get_device_type)(shmemx_space_t space, shmemx_device_type_t *type);
 int SY_API(shmemx_space_get_caps)(shmemx_space_t space, shmemx_space_cap_t *caps);
 
-/* Writes what became of what was asked for, as text for people, at most `room` bytes with the NUL.
+/* Writes what became of what was asked for, as text for the user, at most `room` bytes with the
+ * NUL.
  */
 int SY_API(shmemx_space_describe)(shmemx_space_t space, char *text, size_t room);
 

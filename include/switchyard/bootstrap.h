@@ -95,7 +95,7 @@ struct sy_bootstrap {
     /* Tells the launcher how far this PE is. */
     void (*mark)(void *self, enum sy_mark mark);
 
-    /* Ends the whole job with exit status `status`; `why` is a line for people, or NULL where the
+    /* Ends the whole job with exit status `status`; `why` is a line for the user, or NULL where the
      * program itself asked for it (shmem_global_exit). Returns; the caller then leaves. */
     void (*abort)(void *self, int status, const char *why);
 

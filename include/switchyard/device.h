@@ -61,7 +61,7 @@ struct sy_pool_info {
     unsigned capabilities;   /* SY_POOL_ */
     uint64_t generation;     /* DURABLE: the last one that is kept here; 0: none */
     uint64_t committed;      /* DURABLE: the last one that has been committed; 0: none */
-    char got[224];           /* what is not as asked for, or worth to be known; for people */
+    char got[224];           /* what is not as asked for, or worth to be known; for the user */
 };
 
 enum sy_device_way { SY_DEVICE_IN, SY_DEVICE_OUT };
@@ -80,8 +80,8 @@ struct sy_device {
                 struct sy_error *err);
     void (*close)(void *self);
 
-    /* Writes what is there, for people: lines divided by newlines. Returns the length that it would
-     * have, as snprintf. */
+    /* Writes what is there, for the user: lines divided by newlines. Returns the length that it
+     * would have, as snprintf. */
     int (*describe)(void *self, char *text, size_t room);
 
     /* Makes a pool whose memory reads as zero (but see restore, and memory that the program has

@@ -88,7 +88,7 @@ struct sy_instance {
 struct sy_transport_ctx;    /* the plugin's own: an ordering and completion domain */
 struct sy_transport_ticket; /* the same: what a context had under way at some time */
 
-/* What is under way towards one PE, for people. */
+/* What is under way towards one PE, for the user. */
 struct sy_pending {
     int pe;
     uint64_t operations; /* issued and not known to be complete, if the transport counts them */
@@ -280,7 +280,7 @@ struct sy_transport {
                  uint64_t value);
 
     /* Optional: what keeps processes that are no PE of the job from the memory of those that are,
-     * for people; in lines of text divided by newlines. oshinfo shows it. */
+     * for the user; in lines of text divided by newlines. oshinfo shows it. */
     const char *protection;
 
     /* For SY_REACH_MESSAGE: the most bytes of a message, 256 or more, and what sends one to PE pe,
@@ -293,7 +293,7 @@ struct sy_transport {
     int (*message_send)(void *self, int pe, const void *bytes, size_t length);
 
     /* Optional: whether the fabric itself moves data to and from that window of PE `pe`, which is
-     * registered with it; otherwise the PE stores and loads. For people: the table of routes. */
+     * registered with it; otherwise the PE stores and loads. For the user: the table of routes. */
     bool (*registered)(void *self, int pe, unsigned window);
 
     /* Optional: host->threads has become true: when this returns several threads may be in data

@@ -9,7 +9,7 @@
 
 void sy_p2p_bad_comparison(int cmp)
 {
-    sy_fatal("%s: %d is none of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE",
+    sy_fatal("%s: %d is not one of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE",
              sy_callsite_routine("a wait or test"), cmp);
 }
 

@@ -69,9 +69,10 @@ static void streams_check_event(shmemx_event_t event, const char *routine)
         known = known->next;
     pthread_mutex_unlock(&events_lock);
     if (!known)
-        sy_fatal("%s was given the event %p, which is none: it was never created, or has been "
-                 "destroyed",
-                 routine, (void *)event);
+        sy_fatal(
+            "%s was given the event %p, which does not exist: it was never created, or has been "
+            "destroyed",
+            routine, (void *)event);
 }
 
 /* What the event stands for, with a reference more; or NULL. */

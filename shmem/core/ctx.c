@@ -38,9 +38,10 @@ static void ctx_check(shmem_ctx_t ctx)
         ;
     pthread_mutex_unlock(&all.lock);
     if (!known)
-        sy_fatal("%s was given the context %p, which is none: it was never created, or has been "
-                 "destroyed, by itself or with its team",
-                 ctx_caller(), (void *)ctx);
+        sy_fatal(
+            "%s was given the context %p, which does not exist: it was never created, or has been "
+            "destroyed, by itself or with its team",
+            ctx_caller(), (void *)ctx);
 }
 
 bool sy_ctx_given_checked(shmem_ctx_t ctx)

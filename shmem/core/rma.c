@@ -281,7 +281,7 @@ static struct sy_target core_rma_strided_target(const char *what, const void *re
     ptrdiff_t reach;
 
     if (__builtin_mul_overflow(remote_stride, blocks - 1, &reach))
-        sy_fatal("%s with PE %d: a stride of %td bytes times %zu blocks is no length",
+        sy_fatal("%s with PE %d: a stride of %td bytes times %zu blocks is too long",
                  sy_callsite_routine(what), pe, remote_stride, blocks);
     struct sy_target last = sy_rma_target(what, (const char *)remote + reach, block, pe);
     if (last.window != first.window)

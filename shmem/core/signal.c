@@ -12,7 +12,7 @@ static enum sy_amo_op signal_operation(int sig_op, int pe)
         return SY_AMO_SET;
     if (sig_op == SHMEM_SIGNAL_ADD)
         return SY_AMO_ADD;
-    sy_fatal("%s with PE %d: %d is none of the signal operators SHMEM_SIGNAL_SET and "
+    sy_fatal("%s with PE %d: %d is not one of the signal operators SHMEM_SIGNAL_SET and "
              "SHMEM_SIGNAL_ADD",
              sy_callsite_routine(what), pe, sig_op);
 }

@@ -163,9 +163,9 @@ struct sy_team *sy_team_checked(shmem_team_t handle)
         known = slots.team[i] == team;
     pthread_mutex_unlock(&slots.lock);
     if (!known)
-        sy_fatal(
-            "%s was given the team %p, which is none: it was never made, or has been destroyed",
-            sy_callsite_routine("a routine on a team"), (void *)handle);
+        sy_fatal("%s was given the team %p, which does not exist: it was never made, or has been "
+                 "destroyed",
+                 sy_callsite_routine("a routine on a team"), (void *)handle);
     return team;
 }
 

@@ -117,8 +117,7 @@ static int create_pool(struct creation *c, struct sy_error *err)
     const struct sy_pool_config config = create_config(c->config);
 
     if (!c->config->size || c->config->size > PTRDIFF_MAX)
-        return sy_fail(err, EINVAL, "%zu bytes for each PE are no size of a space",
-                       c->config->size);
+        return sy_fail(err, EINVAL, "a space cannot have %zu bytes for each PE", c->config->size);
     space->device = sy_device_open((int)c->config->device_type, err);
     if (!space->device)
         return -ENODEV;

@@ -186,7 +186,7 @@ static void device_find(int type, struct sy_error *err)
 const struct sy_device_instance *sy_device_open(int type, struct sy_error *err)
 {
     if (type < 0 || type >= TYPES) {
-        sy_fail(err, EINVAL, "%d is no type of device", type);
+        sy_fail(err, EINVAL, "%d is not a type of device", type);
         return NULL;
     }
     pthread_mutex_lock(&lock);

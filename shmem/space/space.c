@@ -31,7 +31,7 @@ struct sy_space *sy_space_need(const char *routine, shmemx_space_t handle)
     struct sy_space *space = sy_space_of(handle);
 
     if (SY_UNLIKELY(!space))
-        sy_fatal("%s was given the space %p, which is none: it was never made, or has been "
+        sy_fatal("%s was given the space %p, which does not exist: it was never made, or has been "
                  "destroyed",
                  routine, handle);
     return space;

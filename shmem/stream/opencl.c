@@ -114,7 +114,7 @@ int sy_stream_from_opencl(struct sy_team *team, void *queue, struct sy_stream **
     if (!loaded || !queue ||
         cl.GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL)) {
         sy_log(SY_LOG_ERROR, "stream", "shmemx_stream_from_opencl: %s",
-               loaded ? "this is no command queue" : "there is no libOpenCL.so.1");
+               loaded ? "this is not a command queue" : "there is no libOpenCL.so.1");
         return -EINVAL;
     }
     int rc = sy_stream_create(team, 0, stream);

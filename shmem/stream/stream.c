@@ -101,9 +101,10 @@ static void stream_check(const struct sy_stream *stream, const char *routine)
         ;
     pthread_mutex_unlock(&sy_stream_lock);
     if (!known)
-        sy_fatal("%s was given the stream %p, which is none: it was never created, or has been "
-                 "destroyed, by itself or with its team",
-                 routine, (const void *)stream);
+        sy_fatal(
+            "%s was given the stream %p, which does not exist: it was never created, or has been "
+            "destroyed, by itself or with its team",
+            routine, (const void *)stream);
 }
 
 /* ---- waiting ---- */

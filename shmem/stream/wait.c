@@ -26,7 +26,7 @@ static unsigned wait_orders(const char *routine, int cmp)
     case SHMEM_CMP_GE:
         return GREATER | EQUAL;
     }
-    sy_fatal("%s: %d is none of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE", routine, cmp);
+    sy_fatal("%s: %d is not one of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE", routine, cmp);
 }
 
 /* An element as 64 bits, of a signed type with its sign. The acquire load makes visible what its

@@ -1,4 +1,4 @@
-/* oshinfo's listing for people. */
+/* oshinfo's listing for the user. */
 #include <stdio.h>
 #include <string.h>
 

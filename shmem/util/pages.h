@@ -37,7 +37,7 @@ void sy_pages_close(struct sy_pages *pages);
  * on a boundary of `unit`. flags: of mmap, more than MAP_SHARED. MAP_FAILED with errno. */
 char *sy_pages_map(int fd, uint64_t offset, size_t length, size_t unit, int flags, char *at);
 
-/* What the machine has of all this, for people, as snprintf: lines divided by newlines. */
+/* What the machine has of all this, for the user, as snprintf: lines divided by newlines. */
 int sy_pages_describe(char *text, size_t room);
 
 #endif

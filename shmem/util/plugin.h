@@ -30,7 +30,7 @@ extern const struct sy_builtin sy_builtins[];
 struct sy_plugin *sy_plugins_find(const char *kind, size_t *count);
 void sy_plugins_free(struct sy_plugin *list, size_t count);
 
-/* The places that are searched, in order and divided by colons, for people; "builtin" stands for
+/* The places that are searched, in order and divided by colons, for the user; "builtin" stands for
  * the plugins that are linked in. The caller frees the text; NULL without memory. */
 char *sy_plugins_places(void);
 

@@ -169,8 +169,8 @@ int sy_shm_too_few_files(const struct shm_state *shm, int code, struct sy_error 
 
     getrlimit(RLIMIT_NOFILE, &limit);
     return shm->host->fail(err, code,
-                           "out of descriptors (%s) while the memory of %d PEs of this host goes "
-                           "round: the limit is %llu (ulimit -n), the first PE needs up to %d",
+                           "out of descriptors (%s) while the memory of %d PEs of this host is "
+                           "exchanged: the limit is %llu (ulimit -n), the first PE needs up to %d",
                            strerror(abs(code)), shm->node_size, (unsigned long long)limit.rlim_cur,
                            shm->node_size * (FDS_EACH + 1) + 64);
 }

@@ -69,7 +69,7 @@ static int lead_missing(const struct lead *l, double seconds, struct sy_error *e
                                   seconds, missing, l->strangers);
     return l->shm->host->fail(err, ETIMEDOUT,
                               "exchange of memory on this host: waited %.0f s for %s; are they "
-                              "stopped, or does the machine do something else?",
+                              "stopped, or is the machine overloaded?",
                               seconds, missing);
 }
 

@@ -127,7 +127,9 @@ int sy_shm_service_progress(struct shm_state *shm)
     return served;
 }
 
-/* ---- requester ---- */
+/* ---- requester ----
+ * It looks and yields by itself rather than by host->rest: that may sleep until something arrives
+ * by a descriptor, and here a slot changes by a store into mapped memory, which wakes nobody. */
 
 /* Takes a free slot. None free means that many requests are under way, which end without this PE,
  * so waiting here is safe for who has none; this PE serves others meanwhile. NULL: not waited. */

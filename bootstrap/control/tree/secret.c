@@ -16,7 +16,7 @@ static int secret_check(const struct sy_host *host, const char *path, const stru
                         struct sy_error *err)
 {
     if (!S_ISREG(st->st_mode))
-        return host->fail(err, EINVAL, "SHMEM_SECRET_FILE=%s is no file", path);
+        return host->fail(err, EINVAL, "SHMEM_SECRET_FILE=%s is not a regular file", path);
     if (st->st_uid != geteuid() && st->st_uid != 0)
         return host->fail(err, EPERM,
                           "SHMEM_SECRET_FILE=%s belongs to user %ld, so the secret is theirs", path,
@@ -47,7 +47,7 @@ int sy_tree_secret_read(const struct sy_host *host, const char *path,
         length = read(fd, text, sizeof text);
     if (rc == 0 && length < LEAST)
         rc = host->fail(err, EINVAL,
-                        "SHMEM_SECRET_FILE=%s has less than %d bytes; make one with: head -c 48 "
+                        "SHMEM_SECRET_FILE=%s has fewer than %d bytes; make one with: head -c 48 "
                         "/dev/urandom | base64 >FILE",
                         path, LEAST);
     close(fd);

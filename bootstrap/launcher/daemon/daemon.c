@@ -142,7 +142,7 @@ void sy_daemon_take(struct sy_daemon *daemon, const struct sy_frame *header, con
 static const char *pe_fault(const struct sy_link *link, const struct sy_frame *header)
 {
     (void)link;
-    return sy_frame_fault(header, SY_FRAME_AT_CREW, SY_FRAME_RUNNING);
+    return sy_frame_fault(header, SY_FRAME_AT_DAEMON, SY_FRAME_RUNNING);
 }
 
 static void daemon_pe_frame(struct sy_link *link, const struct sy_frame *header, const char *body)

@@ -224,7 +224,7 @@ static void node_line_complete(struct sy_node *node)
         return;
     }
     if (order != sy_agent_byte_order()) {
-        node_lose(node, "stores numbers in another order of bytes; a job cannot mix the two");
+        node_lose(node, "has another byte order; a job cannot mix the two");
         return;
     }
     sy_run_say(run, SY_SAY_MORE, "host %s answers, as %s, after %.2f s", node->name, host,
@@ -247,7 +247,7 @@ static void node_greeting_readable(struct ev_loop *loop, ev_io *io, int events)
             return;
         if (++node->said > GREETING_MAX) {
             node_lose(node,
-                      "says much, but not what oshrun's agent says first; do start-up files of "
+                      "writes much, but not the greeting of oshrun's agent; do start-up files of "
                       "its shell write to the standard output?");
             return;
         }
@@ -485,7 +485,7 @@ static void node_hurry(struct sy_node *node)
     node->finish.quiet = heard ? 0 : node->finish.quiet + LAST;
     node->finish.spent += LAST;
     if (node->finish.quiet >= FINISH_QUIET || node->finish.spent >= FINISH_ALL)
-        node_lose(node, "does not come to its end, though all PEs are gone");
+        node_lose(node, "does not finish, though all PEs are gone");
 }
 
 static void node_last_commands(struct ev_loop *loop, ev_timer *timer, int events)

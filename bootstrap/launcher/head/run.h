@@ -4,12 +4,12 @@
  *     signals.c  signals to oshrun
  *     messages.c what daemons and PEs say, gathers
  *     judge.c    PEs that end: which ends are failures
- *     waiting.c  what people are told while a job does not get on, or can never go on
+ *     waiting.c  messages while a job makes no progress, or never can
  *     life.c     PEs that are there, that are gone; the end of the run
  *     ending.c   how a job is ended before its time
  *     node.c     the hosts: a daemon in this process (daemon.h), or agents
  *     call.c, command.c  the commands that start agents
- *     say.c      lines for people
+ *     say.c      messages to the user
  *
  * Each calls those below it only; what hosts have to say goes upward by struct sy_node_events. */
 #ifndef SY_LAUNCHER_RUN_H
@@ -46,7 +46,7 @@ struct sy_pe {
     bool initialized; /* is between shmem_init and shmem_finalize */
     bool aborted;     /* has asked to end the job: how it ends itself does not matter */
     bool traced;      /* its stack trace has come */
-    int said;         /* lines for people about its start */
+    int said;         /* messages about its start */
     size_t room[2];   /* bytes of stdout and stderr that may come */
     struct sy_stream out, err;
 };
@@ -102,7 +102,7 @@ struct sy_run {
         ev_timer tick;    /* looks what is waited for */
         ev_timer answers; /* of the report */
         double started, gather_began;
-        double told; /* when people were told last */
+        double told; /* time of the last message */
     } waiting;
     struct {
         ev_timer limit;

@@ -46,7 +46,7 @@ static void waiting_tick(struct ev_loop *loop, ev_timer *timer, int events)
     hosts = sy_nodes_missing(run);
     if (hosts) {
         if (waiting_is_time(run, now - run->waiting.started))
-            sy_run_say(run, SY_SAY_ENDING, "waiting for %s since %.0f s", hosts,
+            sy_run_say(run, SY_SAY_ENDING, "still waiting for %s after %.0f s", hosts,
                        now - run->waiting.started);
         free(hosts);
     } else if (sy_gather_waits(&run->gather)) {

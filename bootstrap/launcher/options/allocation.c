@@ -142,7 +142,7 @@ int sy_flags_find_hosts(struct sy_flags *flags, bool *slurm)
             return sy_flags_complain(why);
         *slurm = source && strcmp(source, "Slurm") == 0;
         if (source && flags->verbose)
-            fprintf(stderr, "oshrun: %d host%s of the %s job\n", flags->hosts.count,
+            fprintf(stderr, "%s: %d host%s of the %s job\n", sy_flags_tool, flags->hosts.count,
                     flags->hosts.count == 1 ? "" : "s", source);
     }
     if (!flags->hosts.count)

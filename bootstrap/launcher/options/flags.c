@@ -16,6 +16,8 @@ enum { DEEPEST = 8 /* files of --app within each other */ };
 
 static const double SPAWN = 60, SILENCE = 7; /* seconds */
 
+const char *sy_flags_tool = "oshrun", *sy_flags_synopsis = "[options] program [arguments]";
+
 int sy_flags_wrong(const char *fmt, ...)
 {
     char *text, *plain;
@@ -25,10 +27,8 @@ int sy_flags_wrong(const char *fmt, ...)
     text = sy_memory_vtext(fmt, args);
     va_end(args);
     plain = sy_plain_string(text);
-    fprintf(stderr,
-            "oshrun: %s\nusage: oshrun [options] program [arguments]    (oshrun --help lists the "
-            "options)\n",
-            plain);
+    fprintf(stderr, "%s: %s\nusage: %s %s    (%s --help lists the options)\n", sy_flags_tool, plain,
+            sy_flags_tool, sy_flags_synopsis, sy_flags_tool);
     free(plain);
     free(text);
     return 2;
@@ -38,7 +38,7 @@ int sy_flags_complain(char *why)
 {
     char *text = sy_plain_string(why);
 
-    fprintf(stderr, "oshrun: %s\n", text);
+    fprintf(stderr, "%s: %s\n", sy_flags_tool, text);
     free(text);
     free(why);
     return 2;

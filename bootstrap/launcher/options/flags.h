@@ -67,6 +67,9 @@ struct sy_flags {
     char *config; /* absolute: PEs may run in another directory */
 };
 
+/* The command whose line is read, for messages: oshrun, unless its main says another. */
+extern const char *sy_flags_tool, *sy_flags_synopsis;
+
 /* Reads the command line. Returns -1 to go on, else the exit status: what was asked for (--help) or
  * what is wrong with it has been printed. */
 int sy_flags_parse(struct sy_flags *flags, int argc, char **argv);

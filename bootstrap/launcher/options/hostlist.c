@@ -82,14 +82,15 @@ static void hostlist_add_host(struct sy_hostlist *list, const char *name, int sl
 static char *hostlist_check_name(const char *name)
 {
     if (strlen(name) > SY_HOST_NAME_MAX)
-        return sy_memory_text("'%.40s...' is no name of a host: it has more than %d characters",
-                              name, SY_HOST_NAME_MAX);
+        return sy_memory_text(
+            "'%.40s...' is not the name of a host: it has more than %d characters", name,
+            SY_HOST_NAME_MAX);
     if (!*name || *name == '-')
-        return sy_memory_text("'%s' is no name of a host", name);
+        return sy_memory_text("'%s' is not the name of a host", name);
     for (const char *at = name; *at; at++) {
         if ((unsigned char)*at <= ' ' || *at == 0x7f)
-            return sy_memory_text("'%s' is no name of a host: it has blanks or control characters",
-                                  name);
+            return sy_memory_text(
+                "'%s' is not the name of a host: it has blanks or control characters", name);
     }
     return NULL;
 }

@@ -109,10 +109,9 @@ static long placement_default_number(const struct sy_hostlist *hosts,
 
 static char *placement_too_large(void)
 {
-    return sy_memory_text(
-        "a job has at most %d PEs, and all slots of the hosts, or what the programs "
-        "want, are more; give a smaller number by -n",
-        SY_LAUNCH_PES_MAX);
+    return sy_memory_text("a job has at most %d PEs, and the slots of the hosts, or the numbers of "
+                          "the programs, add up to more; give a smaller number with -n",
+                          SY_LAUNCH_PES_MAX);
 }
 
 char *sy_placement_make(struct sy_placement *placement, const struct sy_hostlist *hosts,

@@ -29,7 +29,7 @@ struct sy_memory {
     size_t heap_length;   /* bytes, whole pages */
     int heap_fd;          /* the memfd, or a file of its own */
     uint64_t heap_offset; /* in that file */
-    char got[256];        /* what became of the wishes, for people; "": there were none */
+    char got[256];        /* what became of the wishes, for the user; "": there were none */
     bool failed;          /* one was not fulfilled */
     bool commit;          /* the kernel does not overcommit: back blocks when they are allocated */
 };

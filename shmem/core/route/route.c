@@ -154,8 +154,9 @@ static int route_check_messages(const struct sy_transport *table, struct sy_erro
                        table->message_size, (unsigned)SY_MESSAGE_LEAST);
     if (table->message_send == stubs->message_send || table->progress == stubs->progress ||
         table->wait_fd == stubs->wait_fd)
-        return sy_fail(err, EINVAL,
-                       "who carries messages needs message_send, progress and wait_fd");
+        return sy_fail(
+            err, EINVAL,
+            "a transport that carries messages needs message_send, progress and wait_fd");
     return 0;
 }
 

@@ -201,7 +201,7 @@ void sy_routes_show(const struct sy_route_cell *cells, int npes, const char *con
 /* The same of a window that came later, with a line about it. */
 void sy_routes_show_window(const struct sy_route_cell *cells, const char *title);
 
-/* The cell of this PE's way to a window of PE pe: `why` is not for people. */
+/* The cell of this PE's way to a window of PE pe: `why` is not for the user. */
 struct sy_route_cell sy_route_cell_of(unsigned window, int pe);
 
 /* The transport to PE pe, for the slow path. */

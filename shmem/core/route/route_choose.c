@@ -361,7 +361,7 @@ static int route_choose_agree(bool beyond, double seconds, struct sy_error *err)
     return rc;
 }
 
-/* ---- what people should know ---- */
+/* ---- warnings about transports that are left out ---- */
 
 /* Of the PEs of this node without transport i: how many they are, if this one is the first. */
 static int route_choose_without(unsigned i)
@@ -508,7 +508,7 @@ static int route_choose_all(struct sy_route_cell *cells, struct sy_error *err)
     return 0;
 }
 
-/* Every PE's row is gathered only for the table that people look at, and not in jobs whose table
+/* Rows of all PEs are gathered only for the table that is printed, and not in jobs whose table
  * would be too large. */
 static int route_choose_show_table(const struct sy_route_cell *row, double seconds,
                                    struct sy_error *err)
@@ -563,7 +563,7 @@ static int route_choose_note_descriptors(struct sy_error *err)
         t->wait_fd = t->table->wait_fd(t->self);
         if (t->wait_fd >= 0 && fcntl(t->wait_fd, F_GETFD) < 0)
             return sy_fail(err, EPROTO,
-                           "transport %s: its wait_fd() answers %d, which is no descriptor",
+                           "transport %s: its wait_fd() answers %d, which is not a descriptor",
                            t->plugin.name, t->wait_fd);
         t->polled = t->carries || t->wait_fd >= 0;
     }

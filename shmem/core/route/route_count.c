@@ -1,4 +1,4 @@
-/* What the transports count, for people: see route.h. */
+/* What the transports count, for the user: see route.h. */
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>

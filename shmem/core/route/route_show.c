@@ -1,4 +1,4 @@
-/* The table of routes for people: see route.h. PEs with equal rows are one line. */
+/* The table of routes for the user: see route.h. PEs with equal rows are one line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -307,7 +307,7 @@ static int provider_check_without(struct ofi_state *ofi, struct sy_error *err)
             known = strlen(abilities[i]) == word && !strncmp(list, abilities[i], word);
         if (!known)
             return ofi->host->fail(err, EINVAL,
-                                   "SHMEM_OFI_WITHOUT names '%.*s', which is none of rma, "
+                                   "SHMEM_OFI_WITHOUT names '%.*s', which is not one of rma, "
                                    "delivery, waw, saw, small, lone, unregistered and wakeup",
                                    (int)word, list);
         list += word + (list[word] == ',');
@@ -429,7 +429,7 @@ int sy_ofi_choose(struct ofi_state *ofi, struct sy_error *err)
     if (!ofi->host->named && automatic(ofi->settings->provider) &&
         automatic(ofi->settings->fabric) && automatic(ofi->settings->domain))
         return ofi->host->fail(err, ENODEV,
-                               "nobody asked for it: name a provider in SHMEM_OFI_PROVIDER, or ofi "
+                               "not asked for: name a provider in SHMEM_OFI_PROVIDER, or ofi "
                                "in SHMEM_TRANSPORTS");
     if ((rc = sy_ofi_load(ofi, err)))
         return rc;

@@ -205,8 +205,7 @@ void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words)
 
     snprintf(why, sizeof why, "%s: %s", sy_socket_text(&pending->address, text), words);
     if (sy_tcp_may_log(&net->incoming.failed, &held))
-        net->host->log(SY_LOG_DEBUG, "tcp", "greetings with %s; %u more were not told of", why,
-                       held);
+        net->host->log(SY_LOG_DEBUG, "tcp", "greetings with %s; %u more are not shown", why, held);
     sy_tcp_pending_close(pending);
     if (alone)
         net->user.unreachable(stream, why, 0);
@@ -219,7 +218,7 @@ void sy_tcp_incoming_turned_away(struct tcp_pending *pending, const char *words)
 
     if (sy_tcp_may_log(&pending->net->incoming.turned_away, &held))
         pending->net->host->log(SY_LOG_WARN, "tcp",
-                                "turned away %s, which %s; %u more were not told of",
+                                "turned away %s, which %s; %u more are not shown",
                                 sy_socket_text(&pending->address, text), words, held);
     sy_tcp_pending_close(pending);
 }

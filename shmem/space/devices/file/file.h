@@ -37,7 +37,7 @@ struct file_pool {
     int pe, npes;
     /* what is kept, where the space has a name; directory -1: it has none */
     int directory, lock;
-    char path[256];           /* of the directory, for people */
+    char path[256];           /* of the directory, for the user */
     uint64_t last, committed; /* generations that are there; 0: none */
 };
 

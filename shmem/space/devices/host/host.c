@@ -27,7 +27,7 @@ static int host_check(const struct sy_host *host, const struct sy_pool_config *c
                       struct sy_error *err)
 {
     if (config->index > 0)
-        return host->fail(err, ENODEV, "there is one host, not a device %d of it",
+        return host->fail(err, ENODEV, "the host is one device; there is no device %d",
                           config->index + 1);
     if (config->base)
         return host->fail(err, EINVAL, "memory of the program; that is of another type of device");

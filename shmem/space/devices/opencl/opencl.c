@@ -132,7 +132,7 @@ static int opencl_make_shared(struct opencl *opencl, const struct opencl_device 
         flags |= CL_MEM_SVM_ATOMICS;
     pool->base = opencl->cl.SVMAlloc(pool->context, flags, pool->length, 0);
     if (!pool->base)
-        return opencl->host->fail(err, ENOMEM, "device %s gives no %zu bytes of shared memory",
+        return opencl->host->fail(err, ENOMEM, "device %s does not give %zu bytes of shared memory",
                                   device->name, pool->length);
     memset(pool->base, 0, pool->length);
     return 0;
