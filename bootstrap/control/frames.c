@@ -99,7 +99,7 @@ const char *sy_frame_fault(const struct sy_frame *header, enum sy_frame_reader r
 {
     static _Thread_local char text[160];
     const struct frame *frame = frames_find(header->type, reader);
-    /* Between a PE and whoever started it there is only that PE. */
+    /* Between a PE and the daemon that started it frames are about that PE alone. */
     bool direct = reader == SY_FRAME_AT_PE || reader == SY_FRAME_AT_DAEMON;
     const char *what = NULL;
 

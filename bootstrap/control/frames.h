@@ -1,7 +1,7 @@
 /* What a frame may look like: one table with, for each type, who sends it, at which time of a
- * conversation, whom it is about, and how large its body and its numbers may be. Whoever reads
- * frames asks here with the header alone, before memory is taken for a body. What a frame means,
- * and whether it fits what was said before, is not known here. */
+ * conversation, whom it is about, and how large its body and its numbers may be. A reader asks here
+ * with the header alone, before it allocates a body. What a frame means, and whether it fits what
+ * was said before, is not known here. */
 #ifndef SY_CONTROL_FRAMES_H
 #define SY_CONTROL_FRAMES_H
 
@@ -28,14 +28,14 @@ enum sy_daemon_type {
     SY_DAEMON_PAUSE, /* the head is going to be stopped: do not wonder about its silence */
     /* from the daemon */
     SY_DAEMON_STARTED,  /* arg: process id */
-    SY_DAEMON_UP,       /* all PEs have been started, or trouble was told of */
+    SY_DAEMON_UP,       /* all PEs have been started, or trouble was reported */
     SY_DAEMON_TROUBLE,  /* arg: exit status; body: why the PEs cannot be started */
     SY_DAEMON_SAY,      /* body: a message to the user; arg: enum sy_daemon_line */
     SY_DAEMON_OUTPUT,   /* more: 1 or 2; body: what the PE wrote; empty: no more will come */
     SY_DAEMON_TAKEN,    /* what came by INPUT is in the pipe. arg = 1: the PE wants no more */
     SY_DAEMON_FAULT,    /* body: what is wrong with what the PE sent */
     SY_DAEMON_ENDED,    /* arg: the status as of waitpid */
-    SY_DAEMON_JUDGE,    /* those that ended together have been told of */
+    SY_DAEMON_JUDGE,    /* all that ended together have been reported */
     SY_DAEMON_TRACED,   /* body: a stack trace */
     SY_DAEMON_FINISHED, /* nothing is left; no more frames */
     SY_DAEMON_PONG,

@@ -1,5 +1,5 @@
-/* One gather: a blob from every PE, in order. Only bookkeeping, for whoever hears all PEs: oshrun,
- * or PE 0 of the control tree. It knows no descriptors and no timers. */
+/* One gather: a blob from every PE, in order. Only bookkeeping, for the process that hears all PEs:
+ * oshrun, or PE 0 of the control tree. It knows no descriptors and no timers. */
 #ifndef SY_CONTROL_GATHER_H
 #define SY_CONTROL_GATHER_H
 

@@ -1,7 +1,7 @@
-/* What all PEs are doing, for whoever hears all of them: oshrun, or PE 0 of the control tree. When
- * a PE has waited for long, all are asked, and one report is printed. When all rest (util/rest.h),
- * they are asked whether they still do: if so, the job can never go on. The owner asks, prints, and
- * keeps the time. */
+/* What all PEs are doing, for the process that hears all of them: oshrun, or PE 0 of the control
+ * tree. When a PE has waited for long, all are asked, and one report is printed. When all rest
+ * (util/rest.h), they are asked whether they still do: if so, the job can never go on. The owner
+ * asks, prints, and keeps the time. */
 #ifndef SY_CONTROL_REPORT_H
 #define SY_CONTROL_REPORT_H
 

@@ -1,7 +1,8 @@
-/* The bootstrap for processes that something else has started, one for each PE, and told only by
- * their environment who they are: Kubernetes, GNU parallel, scripts. SHMEM_PE, SHMEM_NPES,
- * SHMEM_ROOT and SHMEM_SECRET_FILE say all; where SHMEM_BOOTSTRAP=env asks for it, the names that
- * others have made common serve too. The PEs meet at PE 0 and go on over the control tree. */
+/* The bootstrap for processes that something else has started, one for each PE, and whose
+ * environment alone tells which PE each is: Kubernetes, GNU parallel, scripts. SHMEM_PE,
+ * SHMEM_NPES, SHMEM_ROOT and SHMEM_SECRET_FILE say all; where SHMEM_BOOTSTRAP=env asks for it, the
+ * names that others have made common serve too. The PEs meet at PE 0 and go on over the control
+ * tree. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -59,8 +60,8 @@ static int env_probe(struct sy_error *err)
 
     if (pe && npes)
         return 0;
-    /* What follows are objections: whoever names this plugin means that others' names fill the gap.
-     */
+    /* What follows are reasons to refuse. They do not count where the user names this plugin: then
+     * others' names fill the gap. */
     if (pe || npes)
         return env_say(
             err, -EEXIST,
@@ -99,7 +100,7 @@ static int env_find_place(struct env *env, struct sy_error *err)
         return host->fail(err, EINVAL,
                           "SHMEM_ROOT is not set; it has to name the host of PE 0 and a port "
                           "that is free there, as HOST:PORT");
-    /* The port itself belongs to whoever set these names. */
+    /* The port itself is used by the program that set these names. */
     if (port && sy_parse_int(port, 1, 65534, &number) == 0)
         env->port = (uint16_t)(number + 1);
     snprintf(env->root, sizeof env->root, "%s", address);

@@ -173,7 +173,8 @@ static int mpi_find_rank(struct mpi *mpi, struct sy_error *err)
     return rc;
 }
 
-/* PE 0's contact, on every PE. A failure on PE 0 is news to the others: a contact of no address. */
+/* PE 0's contact, on every PE. If PE 0 fails, it broadcasts a contact without an address, which
+ * tells the others. */
 static int mpi_exchange(struct mpi *mpi, struct sy_error *err)
 {
     int listened = 0;

@@ -73,7 +73,7 @@ int sy_pmi_find(struct sy_error *err)
 
     if (!fd && !(port && id))
         return client_say(err, -ENODEV, "neither PMI_FD nor PMI_PORT with PMI_ID is set%s", "");
-    /* Slurm's server lets a process begin once: either MPI does or we do. */
+    /* Slurm's server accepts one init of a process: MPI's or this one. */
     if (in_slurm() && (mpi == SY_PMI_MPI_LINKED || mpi == SY_PMI_MPI_OVER))
         return client_say(err, -ENODEV,
                           "PMI is left to MPI, with which Slurm's server speaks once%s", "");
@@ -118,7 +118,7 @@ static int client_connect_to(struct pmi_client *client, const char *place, struc
     if (count < 0)
         return client->host->fail(err, -count, "PMI_PORT=%.300s: %s", place, why.text);
     for (int i = 0; i < count && client->fd < 0; i++) {
-        /* What leads nowhere leaves the others some time. */
+        /* An address that does not answer leaves time for the others. */
         double now = sy_clock(), part = (client->deadline - now) / (count - i);
         rc = client_pmi_call(&address[i], now + part);
         client->fd = rc < 0 ? -1 : rc;
@@ -212,7 +212,7 @@ static int client_hear_1(struct pmi_client *client, char answer[PMI_LINE], const
     return 0;
 }
 
-/* Says a line of version 1 and waits for the answer of this name. */
+/* Sends a line of version 1 and waits for the answer with this name. */
 static int client_ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
                         struct sy_error *err, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
@@ -282,7 +282,7 @@ static int client_ask_2(struct pmi_client *client, char answer[PMI_LINE], const 
 
 /* ---- opening ---- */
 
-/* A server at a port says who we are in lines of its own. */
+/* A server at a port sends the rank and the size in further lines. */
 static int client_introduce(struct pmi_client *client, struct sy_error *err)
 {
     char line[PMI_LINE];

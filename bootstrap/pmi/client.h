@@ -50,7 +50,7 @@ int sy_pmi_get(struct pmi_client *client, const char *key, char *value, size_t r
 /* Whether all processes are known to be on one node. */
 bool sy_pmi_one_node(struct pmi_client *client);
 void sy_pmi_abort(struct pmi_client *client, int status);
-/* Takes leave, without which some servers take the process for a failed one. */
+/* Sends finalize; some servers take a process that ends without it for a failed one. */
 void sy_pmi_finalize(struct pmi_client *client);
 void sy_pmi_drop(struct pmi_client *client);
 

@@ -1,7 +1,7 @@
 /* The bootstrap for launchers that speak PMI: mpiexec.hydra (MPICH, Intel MPI), srun --mpi=pmi2,
  * Flux. PMI carries PE 0's contact to all, with one put, one barrier and one get a PE; the rest
  * goes over the control tree. MPI may use the same PMI connection, before or after, so PMI is left
- * as it is found, and leave is taken only at exit and only where MPI was never there to do it. */
+ * as it is found, and finalised only at exit and only where MPI was never there to do it. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -47,8 +47,8 @@ static int pmi_find_root(struct tree_user *user, struct tree_addresses *root, st
     return 0;
 }
 
-/* All that come say so when the time is over: those that are missing are the others. PMI has no way
- * to ask who is there. */
+/* Each PE that waits reports when the time is over, so the missing ones are those without a report:
+ * PMI cannot tell which have come. */
 static int pmi_barrier(struct pmi *pmi, double limit, struct sy_error *err)
 {
     bool speaks = pmi->client.rank == 0 && limit > FIRST_WORD;
@@ -75,7 +75,7 @@ static int pmi_barrier(struct pmi *pmi, double limit, struct sy_error *err)
     return rc;
 }
 
-/* PE 0's contact, on every PE; PE 0 reads it too, to see what the launcher made of it. */
+/* Brings PE 0's contact to every PE. PE 0 reads it back, since some servers change it. */
 static int pmi_exchange(struct pmi *pmi, double limit, struct sy_error *err)
 {
     char text[TREE_CONTACT_TEXT];
@@ -160,7 +160,7 @@ static void pmi_end_job(void *self, int status, const char *why)
     sy_pmi_abort(&pmi->client, status);
 }
 
-/* MPI takes leave itself in MPI_Finalize, and the launcher answers no second time. */
+/* MPI_Finalize sends PMI's finalize itself, and the launcher answers only one. */
 static bool pmi_mpi_took_part(void)
 {
     enum sy_pmi_mpi mpi = sy_pmi_mpi();

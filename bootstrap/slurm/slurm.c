@@ -1,7 +1,8 @@
 /* The bootstrap for Slurm steps without PMI (srun --mpi=none, which is Slurm's default). Slurm says
- * who is who and on which host task 0 runs; what it lacks is a value that only the job's processes
- * share. On one node the kernel tells whose process is at the other end of a socket, and PE 0 hands
- * its contact to its own user's; over several, a file with a secret has to be there. */
+ * which task each process is and on which host task 0 runs; what it lacks is a value that only the
+ * job's processes share. On one node the kernel tells whose process is at the other end of a
+ * socket, and PE 0 hands its contact to processes of its own user; over several, a file with a
+ * secret has to be there. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

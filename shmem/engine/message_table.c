@@ -143,7 +143,7 @@ static int message_table_region_connect(void *self, unsigned index, const void *
     return messages->inner->region_connect(messages->self, index, keys, stride, err);
 }
 
-/* Whoever has had `receiving` afterwards knows that no request is at the region any more. */
+/* After taking `receiving` once, no request is at the region any more. */
 static void message_table_region_detach(void *self, unsigned index)
 {
     struct sy_messages *messages = self;

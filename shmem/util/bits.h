@@ -22,8 +22,8 @@
 #endif
 #endif
 
-/* For functions whose accesses are ordered with the program's by the word of another process, of
- * which ThreadSanitizer cannot know. clang's no_sanitize leaves atomic operations instrumented,
+/* For functions whose accesses are ordered with the program's by a message of another process,
+ * which ThreadSanitizer cannot see. clang's no_sanitize leaves atomic operations instrumented,
  * which would then seem to race with the program's plain ones. */
 #ifndef SY_THREAD_SANITIZER
 #define SY_ORDERED_ELSEWHERE

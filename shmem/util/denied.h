@@ -1,4 +1,5 @@
-/* System calls that the kernel refuses by rule rather than for what they ask. */
+/* Hints for system calls that a rule refuses (seccomp, a security module), whatever their
+ * arguments. */
 #ifndef SY_UTIL_DENIED_H
 #define SY_UTIL_DENIED_H
 

@@ -26,15 +26,16 @@ struct sy_packet {
     char bytes[];
 };
 
-/* The body is `first` and what else of frame->length there is of `second`; NULL: to be filled at
- * sy_packet_body. One user: the caller. NULL: no memory. */
+/* The body is `first`, then the rest of frame->length from `second`; where these are NULL the
+ * caller fills it, at sy_packet_body. The caller is the packet's one user. Returns NULL without
+ * memory. */
 struct sy_packet *sy_packet_new(const struct sy_frame *frame, const void *first,
                                 size_t first_length, const void *second);
 /* Bytes that are no frame. */
 struct sy_packet *sy_packet_raw(const void *bytes, size_t length);
 struct sy_frame *sy_packet_frame(struct sy_packet *packet);
 char *sy_packet_body(struct sy_packet *packet);
-/* NULL is allowed. What is small is wiped, since it may be a key. */
+/* NULL is allowed. A small packet is wiped, since it may hold a key. */
 void sy_packet_drop(struct sy_packet *packet);
 
 /* Sends a frame, its body as above, within the time limit (net/io.h): 0 or -errno. */
@@ -50,8 +51,8 @@ struct sy_frames_in {
     size_t received;            /* bytes since the beginning */
 };
 
-/* Receives at most so many bytes: how many came; 0: the other end has closed the connection; or
- * -errno, -EAGAIN: nothing is there. What was taken is gone then. */
+/* Receives at most `most` bytes: how many came; 0: the other end has closed the connection; or
+ * -errno, -EAGAIN: nothing is there. Bodies that were taken before are not valid any more. */
 ssize_t sy_frames_receive(struct sy_frames_in *in, int fd, size_t most);
 
 /* Bytes that have come and were not taken. */
@@ -60,11 +61,11 @@ size_t sy_frames_held(const struct sy_frames_in *in);
 /* The header of the next frame, if it has come: to be judged before memory is taken for a body. */
 bool sy_frames_next(const struct sy_frames_in *in, struct sy_frame *frame);
 
-/* Takes that frame's body, once all of it has come; else NULL. There is memory for one more byte
- * behind it. */
+/* Takes that frame's body, once all of it has come; else NULL. One byte behind it may be written.
+ */
 char *sy_frames_take(struct sy_frames_in *in, const struct sy_frame *frame);
 
-/* Takes bytes that are no frame, once so many have come; else NULL. */
+/* Takes `length` bytes that are not a frame, once so many have come; else NULL. */
 char *sy_frames_take_raw(struct sy_frames_in *in, size_t length);
 
 /* Frees and wipes. */
@@ -87,8 +88,8 @@ struct sy_frames_out {
 /* Queues a packet, which gets one more user: 0 or -ENOMEM. */
 int sy_frames_put(struct sy_frames_out *out, struct sy_packet *packet);
 
-/* Sends what the kernel takes; true: there is more. A broken connection is noticed by receiving:
- * what is for it is dropped. */
+/* Sends what the kernel takes; true: there is more. What is queued for a broken connection is
+ * dropped; receiving reports the break. */
 bool sy_frames_flush(struct sy_frames_out *out, int fd);
 
 void sy_frames_out_free(struct sy_frames_out *out);

@@ -35,9 +35,9 @@ extern SY_HIDDEN struct sy_libev sy_libev;
 /* Before the first of these functions is called; may be called again. */
 int sy_libev_open(struct sy_error *err);
 
-/* A loop for which all descriptors exist that its asynchronous watchers will need: libev opens them
- * where it can only abort. NULL with err. die: is called with the failed call if libev cannot go on
- * all the same, and does not return. */
+/* A loop whose descriptors for asynchronous watchers are open already: libev opens them late, where
+ * it can only abort. NULL with err. die: called with the name of the failed call where libev cannot
+ * go on; does not return. */
 struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *err);
 
 #ifndef SY_LIBEV_ITSELF

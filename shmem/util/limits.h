@@ -19,8 +19,8 @@
 #define SY_LIMITS_FEW_MAPS 100u
 #define SY_LIMITS_BACKLOG  16u
 
-/* What a transport may come to need in this PE; 0: nothing that counts. The machine is not asked
- * about what it has in any case. */
+/* What a transport may need in this PE at most; 0: too little to be checked. Limits that any
+ * machine allows are not looked up. */
 struct sy_limits {
     unsigned long files; /* beside those that are open */
     unsigned long maps;
@@ -42,7 +42,8 @@ static inline unsigned long sy_limits_of_machine(const char *path, unsigned long
 }
 
 /* Sees to it that `more` descriptors can be opened, raising the soft limit where it is lower.
- * Returns the limit that would have to be, or 0 where this one does; *found: this one. */
+ * Returns the limit that is needed, or 0 where the present one suffices; *found: the present one.
+ */
 static inline unsigned long sy_limits_files(unsigned long more, unsigned long *found)
 {
     struct rlimit limit;
@@ -63,7 +64,7 @@ static inline unsigned long sy_limits_files(unsigned long more, unsigned long *f
     return *found < needed ? needed : 0;
 }
 
-/* Whether no PE before this one is on its host: one of each host speaks for all. */
+/* Whether this is the first PE of its host, which reports for all of them. */
 static inline bool sy_limits_speaks(const struct sy_host *host)
 {
     const char *mine = host->place(host->pe).host;

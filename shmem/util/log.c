@@ -30,7 +30,7 @@ static struct {
 
 /* ---- where lines go ---- */
 
-/* Fills in a file pattern. Returns 0, -EINVAL for what is no pattern, -ENAMETOOLONG, or -EAGAIN
+/* Fills in a file pattern. Returns 0, -EINVAL for a malformed pattern, -ENAMETOOLONG, or -EAGAIN
  * when it needs the identity and that is not known yet. */
 static int util_log_expand(const char *pattern, char *out, size_t room)
 {

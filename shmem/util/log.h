@@ -1,16 +1,16 @@
-/* Log lines: who, level, category, text; one write() a line, so lines of PEs do not mix. */
+/* Log lines: PE, level, category, text; one write() a line, so lines of PEs do not mix. */
 #ifndef SY_UTIL_LOG_H
 #define SY_UTIL_LOG_H
 
 #include <stdbool.h>
 #include <switchyard/host.h>
 
-/* Who writes. Before it is called, lines name the process id and are written to stderr whatever PE
- * or file was asked for, since a PE that hangs while it starts must still be heard. All are copied.
- */
+/* Says which PE writes. Before it is called, lines name the process id and are written to stderr
+ * whatever PE or file was asked for, since a PE that hangs while it starts must still be heard. All
+ * are copied. */
 void sy_log_identity(int pe, const char *host, const char *job);
 
-/* Before that: who it will be, most likely, for the lines of a PE that cannot join its job. */
+/* Before that: which PE it most likely is, for the lines of a PE that cannot join its job. */
 void sy_log_guess(int pe, const char *host);
 
 /* What is written. categories: NULL, "" or "all" = all, or words divided by commas that raise just

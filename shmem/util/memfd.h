@@ -34,9 +34,9 @@ static inline int sy_memfd_seal(int fd)
     return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) ? -errno : 0;
 }
 
-/* Whether nobody can shorten it but who could end this process as well: a file of a file system,
- * which cannot be sealed, without a name, and of this user alone. Only who might trace one of the
- * processes that have it can open it. */
+/* Whether only a process that could kill this one anyway can shorten the file: it is in a file
+ * system, where nothing can be sealed, but has no name and belongs to this user, so that only a
+ * process that may trace one of those that have it can open it. */
 static inline bool sy_memfd_is_private(const struct stat *info)
 {
     return S_ISREG(info->st_mode) && !info->st_nlink && info->st_uid == geteuid() &&

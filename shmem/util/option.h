@@ -47,7 +47,7 @@ int sy_options_check_keys(struct sy_options *set, const char *const *others, str
 void sy_options_unknown_env(struct sy_options *set, const char *const *others,
                             void (*say)(const char *variable, const char *nearest));
 
-/* Writes a line that names the variables which are ignored, where the environment is not believed
+/* Writes a line that names the variables which are ignored, where the environment is not trusted
  * (secure.h). */
 void sy_options_warn_secure(void);
 

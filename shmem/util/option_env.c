@@ -1,5 +1,4 @@
-/* Option values from the environment: names, aliases, and variables that nothing knows. See
- * option.h. */
+/* Option values from the environment: names, aliases, unknown variables. See option.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +105,7 @@ static void option_env_explain(const struct sy_options *set)
         }
 }
 
-/* ---- an environment that is not believed ---- */
+/* ---- an environment that is not trusted ---- */
 
 /* Whether this library, its bootstraps or what they load would have read a variable. */
 static bool option_env_concerns(const char *variable)

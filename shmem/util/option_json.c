@@ -1,5 +1,5 @@
-/* Option values from JSON files: reading them, keys with their lines, and keys that nothing knows.
- * See option.h. {"log": {"level": "info"}} and {"log.level": "info"} are the same. */
+/* Option values from JSON files: reading them, keys with their lines, unknown keys. See option.h.
+ * {"log": {"level": "info"}} and {"log.level": "info"} are the same. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static const char *option_json_part_text(struct sy_options *set, const json_t *p
     return text;
 }
 
-/* An array as the text that stands for it in the environment. NULL: it is none. */
+/* An array as the text that stands for it in the environment. NULL: it is not an array of texts. */
 static const char *option_json_list_text(struct sy_options *set, const json_t *array)
 {
     const char *text = "";
@@ -326,7 +326,7 @@ int sy_options_read_files(struct sy_options *set, struct sy_error *err)
     return rc ? sy_fail(err, -rc, "SHMEM_CONFIG: %.450s", why.text) : 0;
 }
 
-/* ---- keys that nothing knows ---- */
+/* ---- unknown keys ---- */
 
 const struct sy_file_value *sy_options_claim(struct sy_options *set, const char *key)
 {

@@ -1,7 +1,7 @@
 /* Memory that other processes map, on the pages and on the nodes of memory that were asked for: of
  * the pools of the host's memory, and of the symmetric heap. Wishes (SY_WISH_ of device.h) that the
- * machine cannot fulfil are not failures but words: `got` says what became of them. Those that no
- * machine could, or that name what is not there, are failures. */
+ * machine cannot fulfil are not failures but words: `got` says what became of them. Wishes that no
+ * machine could fulfil, or that name something absent, are failures. */
 #ifndef SY_UTIL_PAGES_H
 #define SY_UTIL_PAGES_H
 

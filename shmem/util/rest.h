@@ -3,7 +3,7 @@
  * rest, and a while later each is still in the same wait, there was a moment when all were in these
  * waits at once, with nothing under way: then no PE can end another's wait any more.
  *
- * For whoever hears all PEs. It keeps no time. */
+ * Used by the process that hears all PEs. It keeps no time. */
 #ifndef SY_UTIL_REST_H
 #define SY_UTIL_REST_H
 

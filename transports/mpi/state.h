@@ -55,7 +55,7 @@ struct mpi_receives {
     bool posted, closing;
 };
 
-/* A timer that wakes whoever sleeps on it. */
+/* A timer that wakes the threads that sleep on it. */
 struct mpi_tick {
     int fd;
     uint64_t shortest, longest; /* nanoseconds */

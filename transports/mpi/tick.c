@@ -1,5 +1,5 @@
-/* When MPI is looked at. MPI has no descriptor that tells of messages, so whoever sleeps is woken
- * by a timer: soon after something has come, then less and less often. */
+/* When MPI is looked at. MPI has no descriptor that tells of messages, so a sleeping thread is
+ * woken by a timer: soon after something has come, then less and less often. */
 #include <errno.h>
 #include <sys/timerfd.h>
 #include <unistd.h>

@@ -48,7 +48,7 @@ size_t sy_ofi_address(void *self, void *buffer, size_t room)
     return (size_t)(at + length - (char *)buffer);
 }
 
-/* Whether a PE's messages are those of another build. One such PE is told of. */
+/* Whether a PE's messages are those of another build. The first such PE is reported. */
 static bool address_is_foreign(struct ofi_state *ofi, int pe, unsigned protocol)
 {
     if (protocol == PROTOCOL)

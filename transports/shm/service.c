@@ -132,7 +132,8 @@ int sy_shm_service_progress(struct shm_state *shm)
  * by a descriptor, and here a slot changes by a store into mapped memory, which wakes nobody. */
 
 /* Takes a free slot. None free means that many requests are under way, which end without this PE,
- * so waiting here is safe for who has none; this PE serves others meanwhile. NULL: not waited. */
+ * so waiting here is safe for a thread without a slot; this PE serves others meanwhile. NULL: not
+ * waited. */
 static struct slot *service_take(struct shm_state *shm, struct shm_mailbox *box, bool wait)
 {
     for (;;) {
@@ -238,8 +239,8 @@ static struct cut service_cut(size_t length)
 }
 
 /* A transfer, in chunks: some are copied here while the owner copies others. Chunks begin at
- * multiples of 16 from an aligned start, so no aligned element is divided. Who has a slot does not
- * wait for another one, which those that have it may do too. */
+ * multiples of 16 from an aligned start, so no aligned element is divided. A thread that has a slot
+ * does not wait for another one: those that have it may be waiting too. */
 static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
                             const struct sy_transfer *t, enum sy_record_op op)
 {

@@ -109,7 +109,7 @@ int sy_tree_secret_read(const struct sy_host *host, const char *path,
                         unsigned char secret[TREE_SECRET], struct sy_error *err);
 
 /* Where the user has put a secret into a file (SHMEM_SECRET_FILE) as well, `secret`, which a
- * launcher has brought, is mixed with it: whoever listens to the launcher has only one of the two.
+ * launcher has brought, is mixed with it: who listens in on the launcher knows only one of the two.
  */
 int sy_tree_secret_mix(const struct sy_host *host, unsigned char secret[TREE_SECRET],
                        struct sy_error *err);

@@ -63,10 +63,10 @@ struct sy_hot {
         size_t length;
         char **peer;
     } heap, data;
-    /* A memory space, or length 0, for those whom the inline path hands over to. Where several
-     * threads may be in calls it is the first space that there is, and never another one: who reads
-     * the length, by acquire, and then the others, does not mix two of them. Else it is the one
-     * that was used last. */
+    /* A memory space, or length 0, for the functions that the inline path hands over to. Where
+     * several threads may be in calls it is the first space that there is, and never another one: a
+     * reader of the length, by acquire, and then of the others does not mix two of them. Else it is
+     * the one that was used last. */
     struct {
         uintptr_t base;
         size_t length;

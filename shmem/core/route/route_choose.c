@@ -536,7 +536,7 @@ static int route_choose_connect_and(bool beyond, bool show, double seconds, stru
     if (!rc)
         rc = route_choose_check_settings(err);
     if (!rc) {
-        /* Transports wait for other PEs, which may be dead: somebody has to listen for that. */
+        /* Transports wait for other PEs, which may be dead: the guard thread listens for that. */
         sy_guard_listen();
         rc = route_choose_connect_all(seconds, err);
         sy_guard_stop();

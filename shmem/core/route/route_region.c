@@ -1,5 +1,5 @@
-/* A window that comes after the start: the routes are there, so each transport that serves some is
- * told of it. See route.h. */
+/* A window that comes after the start: the routes are there, so each transport that serves some
+ * attaches it. See route.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

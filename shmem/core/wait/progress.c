@@ -91,8 +91,8 @@ static struct {
 /* Application threads that wait. */
 static _Atomic uint32_t waiting __attribute__((aligned(SY_LINE)));
 
-/* In watch mode, while application threads that wait do the work: the next beat, for whoever clears
- * this; otherwise 0. */
+/* In watch mode, while application threads that wait do the work: the time of the next beat, and
+ * the thread that clears this takes the beat; otherwise 0. */
 static _Atomic int64_t relieved;
 
 /* The timer of sy_progress_soon, and when it expires, in nanoseconds; 0: it is not set. */

@@ -1,6 +1,5 @@
 /* The machine's network interfaces, and which of their addresses a PE listens on. Transports and
- * bootstraps share it; it keeps no state, and whoever calls gives the name of the user's setting.
- */
+ * bootstraps share it; it keeps no state, and the caller gives the name of the user's setting. */
 #ifndef SY_UTIL_NET_INTERFACES_H
 #define SY_UTIL_NET_INTERFACES_H
 
@@ -22,7 +21,7 @@ struct sy_ip {
     uint8_t bytes[16]; /* an IPv4 address in the first 4, zeros behind it */
 };
 
-/* How long an address is, which has a family. */
+/* Bytes of an address that has a family. */
 static inline unsigned sy_ip_length(const struct sy_ip *ip)
 {
     return ip->family == 4 ? 4 : 16;

@@ -9,8 +9,8 @@
 #include <switchyard/error.h>
 
 /* Fills in at most `room` addresses of `name`, a name or a number, with this port: how many, > 0;
- * or -EHOSTUNREACH and err. "localhost" is asked of nobody. Where nobody knows this machine's own
- * name (a container without /etc/hosts), that is the loopback interface too. */
+ * or -EHOSTUNREACH and err. "localhost" is not looked up. Where the resolver does not know this
+ * machine's own name (a container without /etc/hosts), that is the loopback interface too. */
 int sy_lookup(const char *name, uint16_t port, struct sockaddr_storage *addresses, int room,
               struct sy_error *err);
 

@@ -32,7 +32,7 @@ int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx)
     return 0;
 }
 
-/* Requests to the context's PEs, or to one of them; whoever has acknowledged one has answered it.
+/* Requests to the context's PEs, or to one of them; a PE that has acknowledged one has answered it.
  * Main endpoint locked. */
 static int order_quiet_messages(struct sy_transport_ctx *ctx, int pe)
 {

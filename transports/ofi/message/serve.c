@@ -170,8 +170,8 @@ static struct ofi_peer *serve_sender(struct ofi_state *ofi, const struct ofi_hea
     return peer->known && header->mac == sy_ofi_header_mac(peer, header) ? peer : NULL;
 }
 
-/* Whether a message of requests is the next one of its PE. An old one has been recorded by somebody
- * and sent again. A PE does not skip numbers, nor send more than its window. */
+/* Whether a message of requests is the next one of its PE. An old one is a recording that a
+ * stranger sends again. A PE does not skip numbers, nor send more than its window. */
 static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
 {
     struct ofi_state *ofi = peer->ofi;

@@ -211,7 +211,7 @@ void sy_ofi_wakeup_due(struct ofi_state *ofi)
 }
 
 /* While nobody waits. now: all; else those to whom nothing has left since the last time. Returns
- * whether native transfers are under way, which go on in polls without a word of it. */
+ * whether native transfers are under way, which progress in polls without being reported. */
 bool sy_ofi_wakeup_inquire(struct ofi_state *ofi, bool now)
 {
     bool moving = false;

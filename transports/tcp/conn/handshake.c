@@ -178,7 +178,7 @@ static bool handshake_tidy(const struct tcp_handshake *greeting)
            (positions || !greeting->replies);
 }
 
-/* Whether it comes from whom it should and is meant for this PE. */
+/* Whether the expected PE has sent it, to this PE. */
 static bool handshake_addressed(const struct tcp_transcript *t, const struct tcp_self *self,
                                 const struct tcp_handshake *greeting)
 {

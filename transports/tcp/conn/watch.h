@@ -41,7 +41,7 @@ void sy_tcp_watches_close(struct tcp_watches *set);
 /* Runs the callbacks of what has happened, without waiting: how many; < 0: none. */
 int sy_tcp_watches_run(struct tcp_watches *set);
 
-/* Has time limits looked at soon, by whoever runs the set next: there is a new one. Any thread. */
+/* Has the thread that runs the set next look at the time limits: there is a new one. Any thread. */
 void sy_tcp_watches_wake(struct tcp_watches *set);
 
 /* Adds, changes, removes. Level-triggered; no events at all: the kernel spends nothing on it. 0 or

@@ -1,10 +1,10 @@
 /* Streams at rest. A stream on which nothing has moved for SHMEM_TCP_IDLE gives the pages of its
  * send queues and of its list of awaited replies back to the kernel; their addresses stay. What has
- * not been confirmed is kept, and the other side is told what it waits for to let go of its own.
- *
- * Whoever polls when the timer expires looks, under the poll lock. While streams are in use the
- * looks are that far apart; when all rest there are none until one sends or receives. The timer is
- * one of its own, so that setting it, which the first to send after a rest does, wakes nobody. */
+ * not been confirmed is kept, and the other side is told what it waits for to let go of its own. *
+ * The thread that polls when the timer expires looks, under the poll lock. While streams are in use
+ * the looks are that far apart; when all rest there are none until one sends or receives. The timer
+ * is one of its own, so that setting it, which the first to send after a rest does, wakes nobody.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>

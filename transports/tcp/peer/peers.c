@@ -75,7 +75,7 @@ struct tcp_peer *sy_tcp_peer_find(struct tcp *tcp, int pe, unsigned number)
     return peer;
 }
 
-/* Whoever made it wanted enters it, so that it is entered once. */
+/* The thread that made it wanted enters it, so that it is entered once. */
 static void peers_enter_wanted(struct tcp_peer *peer)
 {
     struct tcp_peer *first = atomic_load_explicit(&peer->tcp->peers.wanted, memory_order_relaxed);

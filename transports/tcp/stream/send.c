@@ -153,7 +153,7 @@ static void send_all(struct tcp_stream *stream)
             sy_tcp_send_watch(stream);
             break;
         } else if (errno != EINTR) {
-            /* Whoever polls finds the socket closed, and deals with it. */
+            /* The next poll finds the socket closed and deals with it. */
             shutdown(stream->watch.fd, SHUT_RDWR);
             break;
         }
@@ -182,8 +182,8 @@ static void send_unlock(struct tcp_stream *stream)
     atomic_store_explicit(&stream->send, false, memory_order_seq_cst);
 }
 
-/* `again` is set by whoever could not take the lock, before a second attempt; every holder looks at
- * it after letting go. One of the two therefore sends what was appended last. */
+/* `again` is set by a thread that could not take the lock, before a second attempt; every holder
+ * looks at it after letting go. One of the two therefore sends what was appended last. */
 void sy_tcp_send(struct tcp_stream *stream)
 {
     if (!send_try_lock(stream)) {
