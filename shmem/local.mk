@@ -62,7 +62,8 @@ engine_sources = \
 
 # The same over transports that only carry messages, for the library itself.
 message_sources = \
-	shmem/engine/message.h shmem/engine/message_receive.c shmem/engine/message_send.c \
+	shmem/engine/message.h shmem/engine/message_large.c shmem/engine/large.h \
+	shmem/engine/message_receive.c shmem/engine/message_send.c \
 	shmem/engine/message_table.c
 
 core_sources = \

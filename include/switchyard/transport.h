@@ -83,6 +83,10 @@ struct sy_instance {
      * changes the bytes until it returns. It calls no function of the transport. */
     void (*received)(void *receiver, int pe, const void *bytes, size_t length);
     void *receiver;
+
+    /* The same where it has large_send: that data are complete, with what was given as `ticket`.
+     * Once for each; by any thread. Calls no function of the transport, and does not wait. */
+    void (*large_done)(void *receiver, void *ticket);
 };
 
 struct sy_transport_ctx;    /* the plugin's own: an ordering and completion domain */
@@ -300,6 +304,21 @@ struct sy_transport {
      * calls at once. Nobody is in one now, but perhaps in progress(), arm(), disarm() and
      * pending(). For a transport that has decided something by host->threads before. */
     void (*threads)(void *self);
+
+    /* Optional, together, for SY_REACH_MESSAGE: data of up to large_size bytes from memory to
+     * memory beside the messages, which the library announces by one. large_send sends bytes that
+     * stay as they are, and large_receive names the memory that those of PE pe with the same number
+     * and length go to; either may come first, and there are few of a pair at a time, each with a
+     * number of its own. Both return at once, and call instance.large_done() with the ticket, then
+     * or later: when the bytes may be changed; when they are there. They may come in any order, and
+     * be seen in part before they are all there. Called as message_send is. large_send: -EAGAIN:
+     * nothing has been begun, asked again soon; any other -errno: the PE is lost. close() may leave
+     * them incomplete, but touches their memory no more. */
+    size_t large_size;
+    int (*large_send)(void *self, int pe, uint64_t number, const void *bytes, size_t length,
+                      void *ticket);
+    int (*large_receive)(void *self, int pe, uint64_t number, void *bytes, size_t length,
+                         void *ticket);
 };
 
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.

@@ -89,8 +89,8 @@ int sy_engine_get(void *self, struct sy_transport_ctx *c, const struct sy_transf
     char *room;
 
     if (SY_UNLIKELY(!peer) ||
-        SY_UNLIKELY(
-            !(room = sy_engine_asking_room(ctx, peer, bytes, t->local, t->length, false, &wanted))))
+        SY_UNLIKELY(!(room = sy_engine_asking_room(ctx, peer, bytes, t->local, t->length,
+                                                   SY_PENDING_PLAIN, &wanted))))
         return -EAGAIN;
     sy_rma_write_get(room, calls_place(engine, t), t->length);
     if (flags & SY_BLOCKING)
@@ -115,9 +115,9 @@ SY_INLINE int calls_issue_amo(struct sy_engine *engine, struct sy_engine_ctx *ct
 
     if (SY_UNLIKELY(!peer))
         return -EAGAIN;
-    char *room = fetch
-                     ? sy_engine_asking_room(ctx, peer, bytes, a->result, a->width, false, &wanted)
-                     : sy_engine_room(peer, bytes);
+    char *room = fetch ? sy_engine_asking_room(ctx, peer, bytes, a->result, a->width,
+                                               SY_PENDING_PLAIN, &wanted)
+                       : sy_engine_room(peer, bytes);
     if (SY_UNLIKELY(!room))
         return -EAGAIN;
     sy_rma_write_amo(room, calls_amo_place(engine, a), a, fetch);

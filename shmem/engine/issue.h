@@ -150,14 +150,14 @@ void sy_engine_commit_and_wait(struct sy_engine_ctx *ctx, struct sy_engine_peer 
 /* Room for a request that has a reply, which goes to `dest` and will be number *wanted; NULL: none,
  * and begin is undone. */
 SY_INLINE char *sy_engine_asking_room(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer,
-                                      size_t bytes, void *dest, size_t length, bool strided,
-                                      uint64_t *wanted)
+                                      size_t bytes, void *dest, size_t length,
+                                      enum sy_pending_kind kind, uint64_t *wanted)
 {
     char *room = sy_engine_room(peer, bytes);
 
     if (SY_UNLIKELY(!room))
         return NULL;
-    *wanted = sy_pending_enter(&peer->pending, dest, length, strided);
+    *wanted = sy_pending_enter(&peer->pending, dest, length, kind);
     if (SY_UNLIKELY(!*wanted)) {
         sy_engine_end(peer);
         return NULL;

@@ -5,6 +5,7 @@
  * message_table.c    the table that the core calls in place of the transport's
  * message_send.c     from buffers to messages
  * message_receive.c  messages that have come
+ * message_large.c    large data beside the messages, where the transport can
  *
  * A message is a head and bytes of one of two channels: requests, or the replies to requests of the
  * other side. A channel is an endless stream of bytes, so a message may end within a record. Each
@@ -27,11 +28,13 @@
 
 #include "engine/apply.h"
 #include "engine/engine.h"
+#include "engine/large.h"
 
 #define SY_MESSAGE_LEAST   256              /* of message_size */
 #define SY_MESSAGE_BUFFER  (256u << 10)     /* bytes of requests that wait to be sent */
 #define SY_MESSAGE_RECORD  SY_RECORD_PACKED /* most payload of a record, and of a reply */
 #define SY_MESSAGE_REPLIES (64u << 10)      /* bytes of short replies under way at a time */
+#define SY_MESSAGE_LARGE   (64u << 10)      /* bytes from which on data go beside the messages */
 #define SY_MESSAGE_HEAD    sizeof(struct sy_message_head)
 
 enum sy_message_channel { SY_MESSAGE_REQUESTS, SY_MESSAGE_ANSWERS, SY_MESSAGE_CHANNELS };
@@ -55,6 +58,7 @@ struct sy_message_peer {
     struct sy_messages *messages;
     char *buffer;  /* of requests, made with the first; what lies at its begin, behind the room */
     uint64_t base; /* for a head, is the byte at this position */
+    struct sy_message_large *large; /* NULL: the transport has no way for them */
     /* sender */
     _Alignas(SY_LINE) _Atomic bool sending; /* the lock */
     _Atomic bool again;                     /* somebody has found it taken */
@@ -67,6 +71,7 @@ struct sy_message_peer {
     struct sy_message_bytes answers;                   /* replies: under `answering` */
     struct sy_message_bytes rest[SY_MESSAGE_CHANNELS]; /* the begin of a record */
     _Atomic uint64_t arrived;                          /* bytes of replies */
+    uint64_t used;                                     /* bytes of requests taken */
     bool over;                                         /* it has broken the rules */
     /* any thread */
     _Atomic size_t owed;      /* bytes of replies that have not been sent */
@@ -90,6 +95,8 @@ struct sy_messages {
     bool mixed;                /* some PE is written by calls of both */
     _Atomic uint64_t *uneasy;  /* a bit for each peer: something is owed, or waits for room */
     _Atomic bool any_uneasy;
+    _Atomic uint64_t *moving; /* the same: pieces beside the messages are under way */
+    _Atomic bool any_moving;
 };
 
 /* Opens an instance of the transport *table. Where it carries messages, *table and *self become
@@ -102,7 +109,8 @@ void *sy_message_inside(const struct sy_transport *table, void *self);
 
 /* ---- between the files ---- */
 
-extern const struct sy_engine_ops sy_message_ops;
+/* Of transports with a way for large data, or without. */
+extern const struct sy_engine_ops sy_message_ops, sy_message_ops_large;
 
 /* The peer, made if need be; NULL: no memory. Any thread. */
 struct sy_message_peer *sy_message_peer(struct sy_messages *messages, int pe);
@@ -110,6 +118,12 @@ void sy_message_peer_free(struct sy_message_peer *peer);
 
 /* Has the next progress send what is owed to a peer. Any thread. */
 void sy_message_owe(struct sy_message_peer *peer);
+
+/* Has the next progress look after the pieces of a peer. Any thread. */
+void sy_message_large_look_later(struct sy_message_peer *peer);
+
+/* Looks after those of all peers: what is complete, and what has waited for it. True: something. */
+bool sy_message_receive_pieces(struct sy_messages *messages);
 
 /* As progress() of the table. */
 int sy_message_progress(void *self, unsigned flags);

@@ -10,6 +10,9 @@
 #define REPLIES_MOST(MESSAGE_SIZE)                                                                 \
     (SY_MESSAGE_REPLIES + SY_PENDING_LONG * (size_t)SY_MESSAGE_RECORD + (MESSAGE_SIZE))
 
+/* Bytes that are kept: the begin of a record, or what waits for a piece (message_send_room). */
+#define REST_MOST (SY_MESSAGE_BEHIND + 3 * (size_t)SY_MESSAGE_BUFFER)
+
 static const char no_memory[] = "there is no memory for what it sends";
 
 /* Room for `more` bytes behind those that are there. False: no memory. */
@@ -30,20 +33,26 @@ static bool message_receive_reserve(struct sy_message_bytes *bytes, size_t more)
 
 /* ---- requests ---- */
 
-/* The reply is written where the sender will find it, and counts when it is there. */
+/* The reply is written where the sender will find it, and counts when it is there. That to the
+ * record of a piece says nothing. */
 static const char *message_receive_answer(struct sy_message_peer *peer, const char *at,
                                           size_t length)
 {
+    struct sy_message_bytes *answers = &peer->answers;
     size_t bytes = sy_record_padded(length);
     const char *why = no_memory;
 
     if (atomic_load(&peer->owed) + bytes > REPLIES_MOST(peer->messages->inner->message_size))
         return "it asks for more replies at a time than agreed";
     pthread_mutex_lock(&peer->answering);
-    if (message_receive_reserve(&peer->answers, bytes))
-        why = sy_apply(&peer->messages->regions, at, NULL, peer->answers.at + peer->answers.end);
+    if (message_receive_reserve(answers, bytes)) {
+        char *reply = answers->at + answers->end;
+        bool plain = !sy_message_large_is(sy_record_word(at));
+        memset(reply, 0, plain ? 0 : bytes);
+        why = plain ? sy_apply(&peer->messages->regions, at, NULL, reply) : NULL;
+    }
     if (!why) {
-        peer->answers.end += bytes;
+        answers->end += bytes;
         atomic_fetch_add(&peer->owed, bytes);
     }
     pthread_mutex_unlock(&peer->answering);
@@ -66,9 +75,9 @@ static const char *message_receive_apply(struct sy_message_peer *peer, const cha
                  : sy_apply(regions, at, at + sy_record_head(header), NULL);
 }
 
-/* Applies whole records: bytes used. */
-static size_t message_receive_requests(struct sy_message_peer *peer, const char *from,
-                                       size_t length, const char **why)
+/* Applies whole records up to the next piece's: bytes used. */
+static size_t message_receive_plain(struct sy_message_peer *peer, const char *from, size_t length,
+                                    const char **why)
 {
     const struct sy_regions *regions = &peer->messages->regions;
     size_t used = 0, size;
@@ -81,6 +90,8 @@ static size_t message_receive_requests(struct sy_message_peer *peer, const char 
         if (SY_UNLIKELY(frequent < 0)) {
             *why = sy_apply_outside;
         } else if (!frequent) {
+            if (sy_message_large_is(header))
+                break;
             size = sy_record_size(at, length - used, why);
             if (!size || size > length - used)
                 break;
@@ -91,7 +102,60 @@ static size_t message_receive_requests(struct sy_message_peer *peer, const char 
     return used;
 }
 
+/* The record of a piece, if there is one: bytes used. */
+static size_t message_receive_piece(struct sy_message_peer *peer, const char *from, size_t length,
+                                    const char **why)
+{
+    if (*why || length < 16 || !sy_message_large_is(sy_record_word(from)) ||
+        sy_message_large_holds(peer) == SY_MESSAGE_HELD)
+        return 0;
+    size_t size = sy_record_head(sy_record_word(from));
+    if (length < size)
+        return 0;
+    *why = sy_message_large_announced(peer, from, peer->used);
+    if (!*why && sy_record_op(sy_record_word(from)) == SY_RECORD_GET_LARGE)
+        *why = message_receive_answer(peer, from, 8);
+    return *why ? 0 : size;
+}
+
+/* Whole records, as far as they may be applied: bytes used. */
+static size_t message_receive_requests(struct sy_message_peer *peer, const char *from,
+                                       size_t length, const char **why)
+{
+    size_t used = 0, more = 1;
+
+    while (more && !*why) {
+        more = sy_message_large_holds(peer) == SY_MESSAGE_FREE
+                   ? message_receive_plain(peer, from + used, length - used, why)
+                   : 0;
+        peer->used += more;
+        used += more;
+        more = message_receive_piece(peer, from + used, length - used, why);
+        peer->used += more;
+        used += more;
+    }
+    return used;
+}
+
+/* How far requests have been applied; by the receiver. */
+static void message_receive_publish(struct sy_message_peer *peer)
+{
+    atomic_store_explicit(&peer->applied, sy_message_large_applied(peer, peer->used),
+                          memory_order_release);
+}
+
 /* ---- both channels ---- */
+
+/* Whether the `have` bytes at `at`, with which a record or reply begins, are to be kept. */
+static bool message_receive_is_held(const struct sy_message_peer *peer,
+                                    enum sy_message_channel channel, const char *at, size_t have)
+{
+    if (channel == SY_MESSAGE_ANSWERS)
+        return sy_pending_is_held(&peer->engine.pending);
+    enum sy_message_hold hold = sy_message_large_holds(peer);
+    return SY_UNLIKELY(hold != SY_MESSAGE_FREE) && have >= 8 &&
+           (hold == SY_MESSAGE_HELD || !sy_message_large_is(sy_record_word(at)));
+}
 
 /* Whole records, or replies, from the begin of `from` on: bytes used. */
 static size_t message_receive_use(struct sy_message_peer *peer, enum sy_message_channel channel,
@@ -102,8 +166,7 @@ static size_t message_receive_use(struct sy_message_peer *peer, enum sy_message_
     if (channel == SY_MESSAGE_ANSWERS)
         return sy_pending_take(&peer->engine.pending, from, length, &peer->arrived, &part, why);
     size_t used = message_receive_requests(peer, from, length, why);
-    uint64_t applied = atomic_load_explicit(&peer->applied, memory_order_relaxed);
-    atomic_store_explicit(&peer->applied, applied + used, memory_order_release);
+    message_receive_publish(peer);
     return used;
 }
 
@@ -123,6 +186,15 @@ static size_t message_receive_want(const struct sy_message_peer *peer,
 static void message_receive_keep(struct sy_message_bytes *rest, const char *from, size_t length,
                                  const char **why)
 {
+    if (rest->end - rest->begin + length > REST_MOST) {
+        *why = "it sends more behind large data than agreed";
+        return;
+    }
+    if (rest->begin > SY_MESSAGE_HEAD && rest->room - rest->end < length) {
+        memmove(rest->at + SY_MESSAGE_HEAD, rest->at + rest->begin, rest->end - rest->begin);
+        rest->end -= rest->begin - SY_MESSAGE_HEAD;
+        rest->begin = SY_MESSAGE_HEAD;
+    }
     if (!message_receive_reserve(rest, length)) {
         *why = no_memory;
         return;
@@ -131,15 +203,16 @@ static void message_receive_keep(struct sy_message_bytes *rest, const char *from
     rest->end += length;
 }
 
-/* Completes the record of which the last message had the begin; goes on in place; keeps the begin
- * of the next one. */
+/* Takes what has been kept: a record of which the last message had the begin, which is completed,
+ * or what had to wait. Goes on in place; keeps what is left. */
 static void message_receive_bytes(struct sy_message_peer *peer, enum sy_message_channel channel,
                                   const char *from, size_t length, const char **why)
 {
     struct sy_message_bytes *rest = &peer->rest[channel];
     size_t have, want, used;
 
-    while ((have = rest->end - rest->begin) && !*why) {
+    while ((have = rest->end - rest->begin) && !*why &&
+           !message_receive_is_held(peer, channel, rest->at + rest->begin, have)) {
         want = message_receive_want(peer, channel, rest->at + rest->begin, have, why);
         if (*why || (want > have && !length))
             return;
@@ -149,11 +222,14 @@ static void message_receive_bytes(struct sy_message_peer *peer, enum sy_message_
             from += more;
             length -= more;
         } else {
-            message_receive_use(peer, channel, rest->at + rest->begin, have, why);
-            rest->end = rest->begin;
+            rest->begin += message_receive_use(peer, channel, rest->at + rest->begin, have, why);
+            if (rest->begin == rest->end)
+                rest->begin = rest->end = SY_MESSAGE_HEAD;
         }
     }
-    used = *why ? length : message_receive_use(peer, channel, from, length, why);
+    if (!length)
+        return;
+    used = *why ? length : have ? 0 : message_receive_use(peer, channel, from, length, why);
     if (!*why && used < length)
         message_receive_keep(rest, from + used, length - used, why);
 }
@@ -175,6 +251,18 @@ static const char *message_receive_head(struct sy_message_peer *peer,
     return NULL;
 }
 
+/* The other side waits to hear how far its requests have been applied: now, and again when pieces
+ * that are missing have come. */
+static void message_receive_asked(struct sy_message_peer *peer)
+{
+    bool waits = sy_message_large_holds(peer) != SY_MESSAGE_FREE;
+
+    if (waits)
+        peer->large->asked = true;
+    if (!waits || atomic_load(&peer->applied) != atomic_load(&peer->told))
+        atomic_store(&peer->due, true);
+}
+
 static const char *message_receive_one(struct sy_message_peer *peer, const char *bytes,
                                        size_t length)
 {
@@ -188,11 +276,88 @@ static const char *message_receive_one(struct sy_message_peer *peer, const char 
     if (!why && head.length)
         message_receive_bytes(peer, head.channel, bytes + sizeof head, head.length, &why);
     if (head.flags & SY_MESSAGE_ASKS)
-        atomic_store(&peer->due, true);
+        message_receive_asked(peer);
     if (head.flags & SY_MESSAGE_ASKS || atomic_load(&peer->owed))
         sy_message_owe(peer);
     return why;
 }
+
+/* Who breaks the rules is told of once. */
+static void message_receive_judge(struct sy_messages *messages, struct sy_message_peer *peer,
+                                  int pe, const char *why)
+{
+    if (!why)
+        return;
+    if (peer)
+        peer->over = true;
+    messages->host->lost(pe, why == no_memory ? ENOMEM : EPROTO, why);
+}
+
+/* ---- pieces beside the messages ---- */
+
+/* Goes on with what has waited for pieces that are there now. Whoever asked is told about each of
+ * them, until there is nothing more to wait for. */
+static const char *message_receive_look(struct sy_message_peer *peer, bool *any)
+{
+    const char *why = NULL;
+    bool went = sy_message_large_retire(peer);
+
+    if (went)
+        message_receive_publish(peer);
+    for (int channel = 0; channel < SY_MESSAGE_CHANNELS && !why; channel++) {
+        struct sy_message_bytes *rest = &peer->rest[channel];
+        uint64_t before = rest->begin;
+        message_receive_bytes(peer, (enum sy_message_channel)channel, NULL, 0, &why);
+        went |= rest->begin != before;
+    }
+    bool waits = sy_message_large_holds(peer) != SY_MESSAGE_FREE,
+         busy = sy_message_large_busy(peer);
+    if (peer->large->asked && (went || !waits))
+        atomic_store(&peer->due, true);
+    peer->large->asked &= waits;
+    if (atomic_load(&peer->due) || atomic_load(&peer->owed))
+        sy_message_owe(peer);
+    if (busy)
+        sy_message_large_look_later(peer);
+    *any |= went;
+    return why;
+}
+
+static bool message_receive_look_at(struct sy_messages *messages, unsigned slot)
+{
+    struct sy_message_peer *peer = (struct sy_message_peer *)messages->engine.peer[slot];
+    bool any = false;
+
+    if (peer->over)
+        return false;
+    if (pthread_mutex_trylock(&messages->receiving)) {
+        sy_message_large_look_later(peer);
+        return false;
+    }
+    const char *why = message_receive_look(peer, &any);
+    pthread_mutex_unlock(&messages->receiving);
+    message_receive_judge(messages, peer, peer->engine.pe, why);
+    return any;
+}
+
+bool sy_message_receive_pieces(struct sy_messages *messages)
+{
+    unsigned count = sy_engine_peers(&messages->engine);
+    bool any = false;
+
+    if (!atomic_exchange(&messages->any_moving, false))
+        return false;
+    sy_regions_ensure(&messages->regions);
+    for (unsigned word = 0; word * 64 < count; word++) {
+        uint64_t bits = atomic_exchange(&messages->moving[word], 0);
+        for (; bits; bits &= bits - 1)
+            any = message_receive_look_at(messages, word * 64 + (unsigned)__builtin_ctzll(bits)) ||
+                  any;
+    }
+    return any;
+}
+
+/* ---- messages ---- */
 
 void sy_message_received(void *receiver, int pe, const void *bytes, size_t length)
 {
@@ -208,9 +373,5 @@ void sy_message_received(void *receiver, int pe, const void *bytes, size_t lengt
     pthread_mutex_lock(&messages->receiving);
     const char *why = peer ? message_receive_one(peer, bytes, length) : no_memory;
     pthread_mutex_unlock(&messages->receiving);
-    if (!why)
-        return;
-    if (peer)
-        peer->over = true;
-    messages->host->lost(pe, why == no_memory ? ENOMEM : EPROTO, why);
+    message_receive_judge(messages, peer, pe, why);
 }

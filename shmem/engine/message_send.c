@@ -14,13 +14,17 @@ static struct sy_message_peer *message_send_make_peer(struct sy_messages *messag
 {
     struct sy_message_peer *peer = aligned_alloc(_Alignof(struct sy_message_peer), sizeof *peer);
     struct sy_pending_reply *table = calloc(SY_PENDING_MOST, sizeof *table);
+    bool has_large = messages->inner->large_size;
+    struct sy_message_large *large = has_large ? calloc(1, sizeof *large) : NULL;
 
-    if (!peer || !table) {
+    if (!peer || !table || !large != !has_large) {
         free(peer);
         free(table);
+        free(large);
         return NULL;
     }
     *peer = (struct sy_message_peer){.messages = messages,
+                                     .large = large,
                                      .engine.pending = {.table = table, .room = SY_MESSAGE_REPLIES},
                                      .answering = PTHREAD_MUTEX_INITIALIZER};
     sy_engine_add(&messages->engine, &peer->engine, pe);
@@ -49,6 +53,7 @@ void sy_message_peer_free(struct sy_message_peer *peer)
     sy_pending_drop(&peer->engine.pending);
     free(peer->engine.pending.table);
     free(peer->buffer);
+    free(peer->large);
     free(peer->leaving.at);
     free(peer->answers.at);
     for (int i = 0; i < SY_MESSAGE_CHANNELS; i++)
@@ -57,13 +62,21 @@ void sy_message_peer_free(struct sy_message_peer *peer)
 }
 
 /* The bit before the flag, which who looks clears before it reads the bits. */
+static void message_send_enter(const struct sy_message_peer *peer, _Atomic uint64_t *bits,
+                               _Atomic bool *any)
+{
+    atomic_fetch_or(&bits[peer->engine.slot / 64], UINT64_C(1) << peer->engine.slot % 64);
+    atomic_store(any, true);
+}
+
 void sy_message_owe(struct sy_message_peer *peer)
 {
-    struct sy_messages *messages = peer->messages;
+    message_send_enter(peer, peer->messages->uneasy, &peer->messages->any_uneasy);
+}
 
-    atomic_fetch_or(&messages->uneasy[peer->engine.slot / 64], UINT64_C(1)
-                                                                   << peer->engine.slot % 64);
-    atomic_store(&messages->any_uneasy, true);
+void sy_message_large_look_later(struct sy_message_peer *peer)
+{
+    message_send_enter(peer, peer->messages->moving, &peer->messages->any_moving);
 }
 
 /* ---- one message ---- */
@@ -181,11 +194,21 @@ static bool message_send_requests(struct sy_message_peer *peer)
     return true;
 }
 
+static void message_send_pieces(struct sy_message_peer *peer)
+{
+    if (sy_message_large_start(peer))
+        return;
+    sy_message_owe(peer);
+    peer->messages->host->soon(RETRY);
+}
+
 /* Replies first, since somebody waits for them. True: something has left. */
 static bool message_send_all(struct sy_message_peer *peer)
 {
     char none[SY_MESSAGE_HEAD];
     uint64_t before = peer->sent;
+
+    message_send_pieces(peer);
     bool all = message_send_answers(peer) && message_send_requests(peer);
     uint64_t sent = sy_tx_sent(&peer->engine.tx);
 
@@ -216,7 +239,8 @@ bool sy_message_owes(const struct sy_message_peer *peer)
 {
     const struct sy_tx *tx = &peer->engine.tx;
 
-    return atomic_load(&peer->owed) || atomic_load(&peer->due) || sy_tx_tail(tx) > sy_tx_sent(tx);
+    return atomic_load(&peer->owed) || atomic_load(&peer->due) || sy_tx_tail(tx) > sy_tx_sent(tx) ||
+           sy_message_large_owes(peer);
 }
 
 /* ---- all peers ---- */
@@ -244,6 +268,9 @@ int sy_message_progress(void *self, unsigned flags)
     struct sy_messages *messages = self;
     int done = messages->inner->progress(messages->self, flags);
 
+    if (SY_UNLIKELY(atomic_load(&messages->any_moving)) && sy_message_receive_pieces(messages) &&
+        done <= 0)
+        done = 1;
     sy_engine_send_gathered(&messages->engine, flags & SY_PROGRESS_EVENT);
     return message_send_uneasy(messages) && done <= 0 ? 1 : done;
 }
@@ -271,7 +298,7 @@ static bool message_send_room(struct sy_engine_peer *engine, size_t bytes)
         return false;
     if (tail > sy_tx_sent(tx))
         message_send_flush(peer);
-    if (tail > atomic_load_explicit(&tx->sent, memory_order_acquire))
+    if (tail > atomic_load_explicit(&tx->sent, memory_order_acquire) || sy_message_large_full(peer))
         return false;
     peer->base = tail;
     tx->at = peer->buffer + SY_MESSAGE_HEAD;
@@ -297,4 +324,15 @@ const struct sy_engine_ops sy_message_ops = {
     .poll = message_send_poll,
     .longest_put = {SY_MESSAGE_RECORD, SY_MESSAGE_RECORD},
     .longest_get = SY_MESSAGE_RECORD,
+};
+
+const struct sy_engine_ops sy_message_ops_large = {
+    .route = message_send_route,
+    .room = message_send_room,
+    .send = message_send_now_all,
+    .poll = message_send_poll,
+    .longest_put = {SY_MESSAGE_RECORD, SY_MESSAGE_RECORD},
+    .longest_get = SY_MESSAGE_RECORD,
+    .put_large = sy_message_large_put,
+    .get_large = sy_message_large_get,
 };

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 
 #include "engine/message.h"
+#include "util/clock.h"
 
-#define DELAY 50 /* microseconds that requests may be gathered for */
+#define DELAY    50                    /* microseconds that requests may be gathered for */
+#define PATIENCE UINT64_C(10000000000) /* nanoseconds */
 
 enum { OWN = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO };
 
@@ -66,6 +68,7 @@ static void message_table_close(void *self)
     free(messages->peer);
     free(messages->reach);
     free(messages->uneasy);
+    free(messages->moving);
     free(messages);
 }
 
@@ -83,14 +86,16 @@ static int message_table_open_engine(struct sy_messages *messages, struct sy_err
     int rc = sy_regions_open(&messages->regions, host, false, err);
 
     if (!rc)
-        rc = sy_engine_open(&messages->engine, host, &sy_message_ops, (unsigned)npes,
-                            SY_MESSAGE_BUFFER, DELAY, err);
+        rc = sy_engine_open(&messages->engine, host,
+                            messages->inner->large_size ? &sy_message_ops_large : &sy_message_ops,
+                            (unsigned)npes, SY_MESSAGE_BUFFER, DELAY, err);
     if (rc)
         return rc;
     messages->reach = calloc(npes, sizeof *messages->reach);
     messages->uneasy = calloc(npes / 64 + 1, sizeof *messages->uneasy);
+    messages->moving = calloc(npes / 64 + 1, sizeof *messages->moving);
     messages->peer = calloc(npes, sizeof *messages->peer);
-    if (!messages->reach || !messages->uneasy || !messages->peer)
+    if (!messages->reach || !messages->uneasy || !messages->moving || !messages->peer)
         return host->fail(err, ENOMEM, "no memory for %zu PEs", npes);
     return 0;
 }
@@ -143,6 +148,27 @@ static int message_table_region_connect(void *self, unsigned index, const void *
     return messages->inner->region_connect(messages->self, index, keys, stride, err);
 }
 
+/* The transport still reads what a get has asked for, or has not said that it does not. No piece
+ * comes for this region any more. A PE that has announced data and sends none would have this one
+ * wait for ever. */
+static void message_table_wait_pieces(struct sy_messages *messages, unsigned index)
+{
+    uint64_t since = 0, end = sy_clock_ns() + PATIENCE;
+
+    for (unsigned i = 0; i < sy_engine_peers(&messages->engine); i++) {
+        struct sy_message_peer *peer = (struct sy_message_peer *)messages->engine.peer[i];
+        while (sy_message_large_uses(peer, index)) {
+            if (sy_message_progress(messages, 0) <= 0)
+                messages->host->rest(&since);
+            if (sy_clock_ns() < end)
+                continue;
+            messages->host->lost(peer->engine.pe, EPROTO,
+                                 "data that it has announced for memory that is freed do not come");
+            return;
+        }
+    }
+}
+
 /* After taking `receiving` once, no request is at the region any more. */
 static void message_table_region_detach(void *self, unsigned index)
 {
@@ -152,6 +178,7 @@ static void message_table_region_detach(void *self, unsigned index)
         sy_regions_detach(&messages->regions, index);
         pthread_mutex_lock(&messages->receiving);
         pthread_mutex_unlock(&messages->receiving);
+        message_table_wait_pieces(messages, index);
     }
     messages->inner->region_detach(messages->self, index);
 }
@@ -459,6 +486,7 @@ int sy_message_open(const struct sy_transport **table, const struct sy_host *hos
     struct sy_instance receiving = *instance;
     receiving.received = sy_message_received;
     receiving.receiver = messages;
+    receiving.large_done = sy_message_large_done;
     int rc = inner->open(host, &receiving, &messages->self, err);
     if (rc) {
         free(messages);

@@ -5,26 +5,34 @@
 #include "engine/parts.h"
 
 /* After something has been issued there is no way back, so this waits. */
-int sy_parts_issue(const struct sy_parts *parts, bool wait)
+int sy_parts_issue_all(const struct sy_parts *parts, uint64_t *wanted)
 {
     struct sy_engine *engine = parts->engine;
-    uint64_t since = 0, wanted = 0;
+    uint64_t since = 0;
 
     for (size_t done = 0; done < parts->length;) {
         size_t left = parts->length - done, part = left < parts->most ? left : parts->most;
-        if (parts->issue(parts, done, part, &wanted))
+        if (parts->issue(parts, done, part, wanted))
             done += part;
         else if (!done)
             return -EAGAIN;
         else
             sy_engine_pass_time(atomic_load(&engine->routes[parts->pe].peer), &since);
     }
-    if (wait && wanted) {
-        struct sy_engine_peer *peer = atomic_load(&engine->routes[parts->pe].peer);
-        engine->ops->send(peer);
+    return 0;
+}
+
+int sy_parts_issue(const struct sy_parts *parts, bool wait)
+{
+    uint64_t wanted = 0;
+    int rc = sy_parts_issue_all(parts, &wanted);
+
+    if (!rc && wait && wanted) {
+        struct sy_engine_peer *peer = atomic_load(&parts->engine->routes[parts->pe].peer);
+        parts->engine->ops->send(peer);
         sy_engine_wait(peer, wanted);
     }
-    return 0;
+    return rc;
 }
 
 static uint64_t parts_place(const struct sy_parts *parts, size_t done)
@@ -58,7 +66,7 @@ static bool parts_issue_get(const struct sy_parts *parts, size_t done, size_t pa
     size_t bytes = sy_rma_get_size(part);
     uint64_t number;
     char *room = peer ? sy_engine_asking_room(parts->ctx, peer, bytes, (char *)t->local + done,
-                                              part, false, &number)
+                                              part, SY_PENDING_PLAIN, &number)
                       : NULL;
 
     if (!room)

@@ -19,6 +19,9 @@ struct sy_parts {
 /* Issues all parts, and with `wait` waits for the last reply. 0, or -EAGAIN with nothing issued. */
 int sy_parts_issue(const struct sy_parts *parts, bool wait);
 
+/* The same without waiting. *wanted: what the last part has said, if any has. */
+int sy_parts_issue_all(const struct sy_parts *parts, uint64_t *wanted);
+
 int sy_parts_put(struct sy_engine *engine, struct sy_engine_ctx *ctx, const struct sy_transfer *t);
 int sy_parts_get(struct sy_engine *engine, struct sy_engine_ctx *ctx, const struct sy_transfer *t,
                  unsigned flags);

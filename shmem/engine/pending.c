@@ -4,12 +4,22 @@
 #include "engine/apply.h"
 #include "engine/pending.h"
 
+static bool pending_is_there(const struct sy_pending_reply *reply)
+{
+    const struct sy_pending_beside *beside = reply->dest;
+
+    return atomic_load_explicit(&beside->done, memory_order_acquire);
+}
+
 static void pending_give(const struct sy_pending_reply *reply, const char *from)
 {
-    if (reply->strided) {
+    if (SY_UNLIKELY(reply->kind == SY_PENDING_STRIDED)) {
         struct sy_pending_blocks *b = reply->dest;
         sy_apply_blocks(b->dest, b->stride, from, (ptrdiff_t)b->block, b->block, b->blocks);
         free(b);
+    } else if (SY_UNLIKELY(reply->kind == SY_PENDING_BESIDE)) {
+        const struct sy_pending_beside *beside = reply->dest;
+        atomic_fetch_add_explicit(beside->over, 1, memory_order_release);
     } else if (reply->length == 8) {
         memcpy(reply->dest, from, 8);
     } else {
@@ -42,9 +52,11 @@ size_t sy_pending_take(struct sy_pending_replies *pending, const char *from, siz
         size_t size = sy_record_padded(reply->length);
         bool is_long = reply->length > SY_RECORD_LONG;
         if (size > length - used) {
-            *part = is_long && !reply->strided ? reply : NULL;
+            *part = is_long && reply->kind == SY_PENDING_PLAIN ? reply : NULL;
             break;
         }
+        if (SY_UNLIKELY(reply->kind == SY_PENDING_BESIDE) && !pending_is_there(reply))
+            break;
         pending_give(reply, from + used);
         used += size;
         bytes += is_long ? 0 : size;
@@ -71,6 +83,6 @@ void sy_pending_drop(struct sy_pending_replies *pending)
     uint64_t next = sy_pending_answered(pending);
 
     for (; next != atomic_load_explicit(&pending->asked, memory_order_acquire); next++)
-        if (sy_pending_at(pending, next)->strided)
+        if (sy_pending_at(pending, next)->kind == SY_PENDING_STRIDED)
             free(sy_pending_at(pending, next)->dest);
 }

@@ -14,11 +14,24 @@
 #define SY_PENDING_MOST 4096 /* replies awaited at a time, a power of two */
 #define SY_PENDING_LONG 248  /* of them longer than SY_RECORD_LONG */
 
+enum sy_pending_kind {
+    SY_PENDING_PLAIN,
+    SY_PENDING_STRIDED, /* dest is a struct sy_pending_blocks, freed afterwards */
+    SY_PENDING_BESIDE   /* dest is a struct sy_pending_beside */
+};
+
 /* Where a reply goes. */
 struct sy_pending_reply {
-    void *dest;      /* the place; strided: a struct sy_pending_blocks, freed afterwards */
+    void *dest;
     uint32_t length; /* of the reply, without padding */
-    bool strided;
+    enum sy_pending_kind kind;
+};
+
+/* The data come beside the stream, the reply says merely that they do: it is not taken before they
+ * are there, nor are those behind it. */
+struct sy_pending_beside {
+    _Atomic bool done;      /* they are there */
+    _Atomic uint64_t *over; /* counts those that have been taken */
 };
 
 struct sy_pending_blocks {
@@ -62,7 +75,7 @@ static inline uint64_t sy_pending_count(const struct sy_pending_replies *pending
 
 /* Enters where a reply goes. Returns its number, from 1; 0: too many are under way. */
 static inline uint64_t sy_pending_enter(struct sy_pending_replies *pending, void *dest,
-                                        size_t length, bool strided)
+                                        size_t length, enum sy_pending_kind kind)
 {
     uint64_t asked = atomic_load_explicit(&pending->asked, memory_order_relaxed);
     uint64_t answered = sy_pending_answered(pending);
@@ -81,7 +94,7 @@ static inline uint64_t sy_pending_enter(struct sy_pending_replies *pending, void
     if (asked == answered)
         pending->base = asked;
     *sy_pending_at(pending, asked) = (struct sy_pending_reply){
-        .dest = dest, .length = (uint32_t)length, .strided = strided};
+        .dest = dest, .length = (uint32_t)length, .kind = kind};
     pending->asked_bytes += bytes;
     pending->asked_long += is_long;
     atomic_store_explicit(&pending->asked, asked + 1, memory_order_release);
@@ -96,6 +109,19 @@ static inline size_t sy_pending_next(const struct sy_pending_replies *pending)
     if (next == atomic_load_explicit(&pending->asked, memory_order_acquire))
         return 0;
     return sy_record_padded(sy_pending_at(pending, next)->length);
+}
+
+/* Whether the next reply is not to be taken yet. The receiver. */
+static inline bool sy_pending_is_held(const struct sy_pending_replies *pending)
+{
+    uint64_t next = atomic_load_explicit(&pending->answered, memory_order_relaxed);
+
+    if (next == atomic_load_explicit(&pending->asked, memory_order_acquire))
+        return false;
+    const struct sy_pending_reply *reply = sy_pending_at(pending, next);
+    return reply->kind == SY_PENDING_BESIDE &&
+           !atomic_load_explicit(&((struct sy_pending_beside *)reply->dest)->done,
+                                 memory_order_acquire);
 }
 
 /* Hands out the whole replies at `from`: the bytes used. They are added to *got before the replies

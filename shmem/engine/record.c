@@ -31,6 +31,8 @@ long sy_record_reply(const char *words)
 {
     unsigned op = sy_record_op(sy_record_word(words));
 
+    if (op == SY_RECORD_GET_LARGE)
+        return 8;
     if (op >= SY_RECORD_AMO_FETCH || op == SY_RECORD_GET)
         return 1L << sy_record_code(sy_record_word(words));
     if (op != SY_RECORD_GET_LONG && op != SY_RECORD_GET_STRIDED)

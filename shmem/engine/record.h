@@ -32,6 +32,9 @@ enum sy_record_op {
     SY_RECORD_AWAIT = 7,       /* the transport's own; a word */
     SY_RECORD_RAISE = 8,       /* code 3; word: the word there becomes at least this */
     SY_RECORD_REPEAT = 9,      /* the same, said before in a way that may not have been heard */
+    SY_RECORD_PUT_LARGE = 10,  /* words: length of data beside the stream, and how many bytes follow
+                                  these (bits 56-63, 0 to 8); a word that begins with them */
+    SY_RECORD_GET_LARGE = 11,  /* word: length; the data come beside the stream, the reply is 0 */
     SY_RECORD_AMO = 16,        /* + enum sy_amo_op; code 2 or 3; word: operand; CSWAP: compare */
     SY_RECORD_AMO_FETCH = 24   /* the same; the reply is a word: the old value */
 };
@@ -105,6 +108,7 @@ static inline size_t sy_record_head(uint64_t header)
         return 8;
     case SY_RECORD_PUT_STRIDED:
     case SY_RECORD_GET_STRIDED:
+    case SY_RECORD_PUT_LARGE:
     case SY_RECORD_AMO + SY_AMO_CSWAP:
     case SY_RECORD_AMO_FETCH + SY_AMO_CSWAP:
         return 24;
@@ -121,6 +125,7 @@ static inline uint64_t sy_record_data(const char *words)
     switch (sy_record_op(header)) {
     case SY_RECORD_PUT_LONG:
     case SY_RECORD_GET_LONG:
+    case SY_RECORD_GET_LARGE:
         return sy_record_word(words + 8);
     case SY_RECORD_PUT_STRIDED:
     case SY_RECORD_GET_STRIDED:
@@ -128,6 +133,17 @@ static inline uint64_t sy_record_data(const char *words)
     default:
         return UINT64_C(1) << sy_record_code(header);
     }
+}
+
+/* The same of a PUT_LARGE: beside the stream; and in the record. */
+static inline uint64_t sy_record_beside(const char *words)
+{
+    return sy_record_word(words + 8) & (UINT64_MAX >> 8);
+}
+
+static inline unsigned sy_record_last(const char *words)
+{
+    return (unsigned)(sy_record_word(words + 8) >> 56);
 }
 
 /* The size of a record of which `have` bytes are there; 0: its words are not all there, or *why. */

@@ -42,8 +42,8 @@ static bool strided_issue_get(const struct sy_parts *parts, size_t done, size_t 
     struct sy_engine_peer *peer = blocks ? sy_engine_begin(parts->engine, parts->ctx, parts->pe)
                                          : NULL;
     uint64_t number;
-    char *room = peer ? sy_engine_asking_room(parts->ctx, peer, 24, blocks, count * s->block, true,
-                                              &number)
+    char *room = peer ? sy_engine_asking_room(parts->ctx, peer, 24, blocks, count * s->block,
+                                              SY_PENDING_STRIDED, &number)
                       : NULL;
 
     if (!room) {

@@ -8,6 +8,7 @@ tests_transport_suite_SOURCES = \
 	tests/transport/cases_transfer.c \
 	tests/transport/cases_amo.c \
 	tests/transport/cases_order.c \
+	tests/transport/cases_large.c \
 	tests/transport/cases_load.c \
 	tests/transport/cases_device.c \
 	tests/transport/cases_life.c \

@@ -32,6 +32,7 @@
     X(quiet)                                                                                       \
     X(tickets)                                                                                     \
     X(signal)                                                                                      \
+    X(large)                                                                                       \
     X(turns)                                                                                       \
     X(contexts)                                                                                    \
     X(session)                                                                                     \

@@ -157,6 +157,9 @@ static int route_check_messages(const struct sy_transport *table, struct sy_erro
         return sy_fail(
             err, EINVAL,
             "a transport that carries messages needs message_send, progress and wait_fd");
+    if ((table->large_send == stubs->large_send) != !table->large_size ||
+        (table->large_receive == stubs->large_receive) != !table->large_size)
+        return sy_fail(err, EINVAL, "it has some of large_size, large_send and large_receive");
     return 0;
 }
 

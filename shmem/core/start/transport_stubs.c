@@ -151,6 +151,18 @@ static int transport_stubs_no_message_send(void *self, int pe, const void *bytes
     return -EOPNOTSUPP;
 }
 
+static int transport_stubs_no_large_send(void *self, int pe, uint64_t number, const void *bytes,
+                                         size_t length, void *ticket)
+{
+    return -EOPNOTSUPP;
+}
+
+static int transport_stubs_no_large_receive(void *self, int pe, uint64_t number, void *bytes,
+                                            size_t length, void *ticket)
+{
+    return -EOPNOTSUPP;
+}
+
 static void no_threads(void *self)
 {
 }
@@ -186,5 +198,7 @@ const struct sy_transport sy_transport_stubs = {
     .pending = no_pending,
     .raise = transport_stubs_no_raise,
     .message_send = transport_stubs_no_message_send,
+    .large_send = transport_stubs_no_large_send,
+    .large_receive = transport_stubs_no_large_receive,
     .threads = no_threads,
 };

@@ -91,7 +91,9 @@ static int request_asking(struct ofi_peer *peer, size_t bytes, char **room, void
         sy_ofi_push(peer, false);
         *room = sy_ofi_room(peer, bytes);
     }
-    uint64_t next = *room ? sy_pending_enter(pending, dest, length, strided) : 0;
+    uint64_t next = *room ? sy_pending_enter(pending, dest, length,
+                                             strided ? SY_PENDING_STRIDED : SY_PENDING_PLAIN)
+                          : 0;
     if (!next)
         return -EAGAIN;
     *number = next;

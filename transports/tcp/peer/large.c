@@ -285,7 +285,7 @@ static bool large_ask(struct sy_engine_ctx *ctx, struct tcp_peer *peer, const st
 {
     char *room = sy_tcp_queue_reserve(&peer->stream.queue[TCP_REQUESTS], 16);
     uint64_t number = room ? sy_pending_enter(&peer->requests.pending, (char *)t->local + done,
-                                              length, false)
+                                              length, SY_PENDING_PLAIN)
                            : 0;
 
     if (!number)
