@@ -87,6 +87,7 @@ transports_mpi_shmem_transport_mpi_la_SOURCES = \
 	transports/mpi/mpi_plugin.c transports/mpi/state.h transports/mpi/calls.h \
 	transports/mpi/contact.c \
 	transports/mpi/message.c \
+	transports/mpi/large.c \
 	transports/mpi/tick.c \
 	transports/mpi/window.c
 transports_mpi_shmem_transport_mpi_la_LDFLAGS = $(transport_ldflags)

@@ -325,20 +325,22 @@ static int calls_barrier(mpi_comm comm, mpi_request *request)
 
 /* ---- messages ---- */
 
-static int calls_send(mpi_comm comm, const void *bytes, size_t length, int to, mpi_request *request)
+static int calls_send(mpi_comm comm, const void *bytes, size_t length, int to, int tag,
+                      mpi_request *request)
 {
     MPI_Request r;
-    int rc = calls_judge(MPI_Isend(bytes, (int)length, MPI_BYTE, to, TAG, (MPI_Comm)comm, &r));
+    int rc = calls_judge(MPI_Isend(bytes, (int)length, MPI_BYTE, to, tag, (MPI_Comm)comm, &r));
 
     *request = (mpi_request)r;
     return rc;
 }
 
-static int calls_receive(mpi_comm comm, void *bytes, size_t room, mpi_request *request)
+static int calls_receive(mpi_comm comm, void *bytes, size_t room, int from, int tag,
+                         mpi_request *request)
 {
     MPI_Request r;
-    int rc = calls_judge(
-        MPI_Irecv(bytes, (int)room, MPI_BYTE, MPI_ANY_SOURCE, TAG, (MPI_Comm)comm, &r));
+    int rc = calls_judge(MPI_Irecv(bytes, (int)room, MPI_BYTE, from < 0 ? MPI_ANY_SOURCE : from,
+                                   tag, (MPI_Comm)comm, &r));
 
     *request = (mpi_request)r;
     return rc;
@@ -359,6 +361,20 @@ static int calls_test(mpi_request *request, int *from, size_t *length)
     *from = status.MPI_SOURCE;
     *length = (size_t)count;
     return 1;
+}
+
+static int calls_test_some(mpi_request *request, int count, int *which)
+{
+    MPI_Request r[MPI_CALLS_SOME];
+    MPI_Status status[MPI_CALLS_SOME];
+    int done = 0;
+
+    for (int i = 0; i < count; i++)
+        r[i] = (MPI_Request)request[i];
+    int rc = MPI_Testsome(count, r, &done, which, status);
+    for (int i = 0; i < count; i++)
+        request[i] = (mpi_request)r[i];
+    return rc ? calls_judge(rc) : done == MPI_UNDEFINED ? 0 : done;
 }
 
 static void calls_cancel(mpi_request *request)
@@ -447,6 +463,7 @@ const struct mpi_calls shmem_mpi_calls_1 = {
     .send = calls_send,
     .receive = calls_receive,
     .test = calls_test,
+    .test_some = calls_test_some,
     .cancel = calls_cancel,
     .window_open = calls_window_open,
     .window_close = calls_window_close,

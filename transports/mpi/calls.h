@@ -13,7 +13,9 @@
 #include <switchyard/error.h>
 
 #define MPI_CALLS_SYMBOL  "shmem_mpi_calls_1"
-#define MPI_CALLS_VERSION 256 /* bytes of a library's version */
+#define MPI_CALLS_SOME    32
+#define MPI_CALLS_TAGS    32768 /* every MPI has tags below */
+#define MPI_CALLS_VERSION 256   /* bytes of a library's version */
 
 typedef uintptr_t mpi_comm, mpi_request, mpi_window;
 
@@ -47,11 +49,15 @@ struct mpi_calls {
     /* Complete when every process of it has called this. */
     int (*barrier)(mpi_comm comm, mpi_request *request);
 
-    /* Messages. test: 1 when it is complete, and the request is gone, 0 when not; `from` and
-     * `length` may be NULL, and are of a receive. cancel: of a receive; waits for its end. */
-    int (*send)(mpi_comm comm, const void *bytes, size_t length, int to, mpi_request *request);
-    int (*receive)(mpi_comm comm, void *bytes, size_t room, mpi_request *request);
+    /* Messages; from: a rank, or -1 for any. test: 1 when it is complete, and the request is gone,
+     * 0 when not; `from` and `length` may be NULL, and are of a receive. test_some: how many of at
+     * most MPI_CALLS_SOME are complete, and which. cancel: of a receive; waits for its end. */
+    int (*send)(mpi_comm comm, const void *bytes, size_t length, int to, int tag,
+                mpi_request *request);
+    int (*receive)(mpi_comm comm, void *bytes, size_t room, int from, int tag,
+                   mpi_request *request);
     int (*test)(mpi_request *request, int *from, size_t *length);
+    int (*test_some)(mpi_request *request, int count, int *which);
     void (*cancel)(mpi_request *request);
 
     /* A dynamic window, locked for all; collective, as is its end. -EOPNOTSUPP: this MPI keeps

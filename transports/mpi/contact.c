@@ -57,7 +57,9 @@ static void contact_over(void *arg)
 
     pthread_mutex_lock(&state->receives.lock);
     pthread_mutex_lock(&state->sends.lock);
+    pthread_mutex_lock(&state->large.lock);
     atomic_store(&state->over, true);
+    pthread_mutex_unlock(&state->large.lock);
     pthread_mutex_unlock(&state->sends.lock);
     pthread_mutex_unlock(&state->receives.lock);
     state->host->log(

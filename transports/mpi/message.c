@@ -7,6 +7,7 @@
 #include "transports/mpi/state.h"
 #include "util/clock.h"
 
+#define TAG       1
 #define LEAVE_NS  UINT64_C(5000000000)
 #define LINGER_NS UINT64_C(3000000)
 
@@ -38,7 +39,7 @@ static int message_start(struct mpi_state *state, int to, const void *bytes, siz
     mpi_request *request = &sends->request[place];
 
     memcpy(at, bytes, length);
-    int rc = state->calls->send(state->comm, at, length, to, request);
+    int rc = state->calls->send(state->comm, at, length, to, TAG, request);
     if (rc)
         return rc;
     if (!state->calls->test(request, NULL, NULL)) {
@@ -81,7 +82,7 @@ static int message_post(struct mpi_state *state, unsigned place)
     struct mpi_receives *receives = &state->receives;
 
     return state->calls->receive(state->comm, receives->memory + (size_t)place * MPI_MESSAGE,
-                                 MPI_MESSAGE, &receives->request[place]);
+                                 MPI_MESSAGE, -1, TAG, &receives->request[place]);
 }
 
 static void message_hand_up(struct mpi_state *state, int from, size_t length)
@@ -127,16 +128,26 @@ static int message_take(struct mpi_state *state)
     return taken;
 }
 
+/* A test of any request has MPI move all, which costs system calls. So where there are messages and
+ * large data, they take turns. */
+static int message_look(struct mpi_state *state)
+{
+    bool larges = atomic_load_explicit(&state->large.count, memory_order_relaxed);
+
+    mpi_count(&state->counters.looks, 1);
+    state->large.turn = larges && !state->large.turn;
+    if (state->large.turn)
+        return mpi_large_progress(state);
+    return atomic_load(&state->over) ? 0 : message_take(state);
+}
+
 int mpi_message_progress(void *self, unsigned flags)
 {
     struct mpi_state *state = self;
-    int done = 0;
 
     if (pthread_mutex_trylock(&state->receives.lock))
         return 0;
-    mpi_count(&state->counters.looks, 1);
-    if (!atomic_load(&state->over))
-        done = message_take(state);
+    int done = message_look(state);
     if (atomic_load_explicit(&state->sends.flights, memory_order_relaxed) &&
         !pthread_mutex_trylock(&state->sends.lock)) {
         if (!atomic_load(&state->over))
@@ -144,7 +155,7 @@ int mpi_message_progress(void *self, unsigned flags)
         pthread_mutex_unlock(&state->sends.lock);
     }
     pthread_mutex_unlock(&state->receives.lock);
-    mpi_tick_looked(&state->tick, done > 0, flags & SY_PROGRESS_EVENT);
+    mpi_tick_looked(&state->tick, done > 0, flags & SY_PROGRESS_EVENT, mpi_large_moves(state));
     return done;
 }
 
@@ -179,7 +190,8 @@ bool mpi_message_leave(struct mpi_state *state)
     bool gone = false;
 
     state->receives.closing = true;
-    while (atomic_load(&state->sends.flights) && sy_clock_ns() < end)
+    while (atomic_load(&state->sends.flights) + atomic_load(&state->large.count) &&
+           sy_clock_ns() < end)
         mpi_message_progress(state, 0);
     if (!state->calls->barrier(state->comm, &barrier))
         while (!(gone = state->calls->test(&barrier, NULL, NULL) > 0) && sy_clock_ns() < end)
@@ -197,4 +209,6 @@ void mpi_message_free(struct mpi_state *state)
 {
     free(state->sends.memory);
     free(state->receives.memory);
+    free(state->large.request);
+    free(state->large.ticket);
 }

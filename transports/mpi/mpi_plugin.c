@@ -31,6 +31,7 @@ static const struct sy_counter_row counters[] = {
     ROW("messages_received", "messages", received, "Messages of other PEs"),
     ROW("message_bytes_received", "bytes", received_bytes, "Their bytes"),
     ROW("messages_refused", "attempts", refused, "Messages for which no buffer was free"),
+    ROW("larges", "transfers", larges, "Data sent and received beside messages"),
     ROW("looks", "times", looks, "Looks at MPI, with or without a message"),
     ROW("puts", "transfers", puts, "Puts by the window"),
     ROW("gets", "transfers", gets, "Gets by the window"),
@@ -76,7 +77,8 @@ static int mpi_plugin_open(const struct sy_host *host, const struct sy_instance 
                                 .instance = *instance,
                                 .settings = instance->settings,
                                 .sends.lock = PTHREAD_MUTEX_INITIALIZER,
-                                .receives.lock = PTHREAD_MUTEX_INITIALIZER};
+                                .receives.lock = PTHREAD_MUTEX_INITIALIZER,
+                                .large.lock = PTHREAD_MUTEX_INITIALIZER};
     int rc = mpi_plugin_load(state, err);
     if (!rc && (rc = mpi_tick_open(&state->tick, host, state->settings->poll)))
         rc = host->fail(err, -rc, "a timer: %s", strerror(-rc));
@@ -130,7 +132,7 @@ static int mpi_plugin_arm(void *self)
     struct mpi_state *state = self;
 
     mpi_tick_arm(&state->tick);
-    return 0;
+    return mpi_large_moves(state);
 }
 
 static void mpi_plugin_disarm(void *self)
@@ -168,4 +170,7 @@ SY_TRANSPORT_PLUGIN(mpi) = {
     .protection = "messages of MPI, on a communicator of the PEs alone: as safe as the MPI is",
     .message_size = MPI_MESSAGE,
     .message_send = mpi_message_send,
+    .large_size = MPI_LARGE,
+    .large_send = mpi_large_send,
+    .large_receive = mpi_large_receive,
 };

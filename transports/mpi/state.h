@@ -5,6 +5,7 @@
  * mpi_plugin.c  the table, options, counters; open and close
  * contact.c   addresses, the communicator of the PEs
  * message.c   messages
+ * large.c     large data beside them
  * tick.c      when MPI is looked at, which has no descriptor to sleep on
  * window.c    puts and gets by MPI's own
  * calls.h     the calls of an MPI
@@ -24,7 +25,8 @@
 enum {
     MPI_MESSAGE = 65536, /* most bytes of one */
     MPI_SENDS = 64,      /* under way at a time */
-    MPI_RECEIVES = 16    /* posted */
+    MPI_RECEIVES = 16,   /* posted */
+    MPI_LARGE = 1 << 20  /* most bytes of data beside messages */
 };
 
 enum mpi_mode { MPI_MODE_AUTO, MPI_MODE_AM, MPI_MODE_RMA };
@@ -53,6 +55,17 @@ struct mpi_receives {
     mpi_request request[MPI_RECEIVES];
     unsigned head;
     bool posted, closing;
+};
+
+/* Data beside messages, under `lock`: the oldest first. */
+struct mpi_large {
+    pthread_mutex_t lock;
+    mpi_request *request;
+    void **ticket; /* of each */
+    unsigned room;
+    _Atomic unsigned count;
+    _Atomic uint64_t since; /* when the last one began or was complete */
+    bool turn;              /* of the two that progress() looks at; with the receives */
 };
 
 /* A timer that wakes the threads that sleep on it. */
@@ -85,12 +98,14 @@ struct mpi_state {
     int *rank_of, *pe_of; /* ranks in comm; -1: none */
     struct mpi_sends sends;
     struct mpi_receives receives;
+    struct mpi_large large;
     struct mpi_tick tick;
     bool windowed;
     mpi_window window;
     struct mpi_region region[SY_REGIONS];
     struct {
-        _Atomic uint64_t sent, sent_bytes, received, received_bytes, refused, looks, puts, gets;
+        _Atomic uint64_t sent, sent_bytes, received, received_bytes, refused, looks, larges, puts,
+            gets;
     } counters;
 };
 
@@ -118,6 +133,20 @@ void mpi_message_free(struct mpi_state *state);
 int mpi_message_send(void *self, int pe, const void *bytes, size_t length);
 int mpi_message_progress(void *self, unsigned flags);
 
+/* ---- large.c ---- */
+
+/* As those of the table. */
+int mpi_large_send(void *self, int pe, uint64_t number, const void *bytes, size_t length,
+                   void *ticket);
+int mpi_large_receive(void *self, int pe, uint64_t number, void *bytes, size_t length,
+                      void *ticket);
+
+/* Tells of what is complete: how many. */
+int mpi_large_progress(struct mpi_state *state);
+
+/* Whether there are some on their way that need MPI to be looked at all the time. */
+bool mpi_large_moves(const struct mpi_state *state);
+
 /* ---- tick.c ---- */
 
 int mpi_tick_open(struct mpi_tick *tick, const struct sy_host *host, long microseconds);
@@ -127,8 +156,9 @@ void mpi_tick_close(struct mpi_tick *tick);
 void mpi_tick_arm(struct mpi_tick *tick);
 void mpi_tick_disarm(struct mpi_tick *tick);
 
-/* MPI has been looked at; moved: something was there. woken: since the timer has expired. */
-void mpi_tick_looked(struct mpi_tick *tick, bool moved, bool woken);
+/* MPI has been looked at; moved: something was there. woken: since the timer has expired. moves:
+ * the next look is due at once. */
+void mpi_tick_looked(struct mpi_tick *tick, bool moved, bool woken, bool moves);
 
 /* ---- window.c ---- */
 

@@ -8,6 +8,7 @@
 #include "util/clock.h"
 
 #define SHORTEST_NS UINT64_C(20000)
+#define AT_ONCE_NS  1
 
 static void mpi_tick_set(struct mpi_tick *tick, uint64_t ns)
 {
@@ -60,7 +61,7 @@ void mpi_tick_disarm(struct mpi_tick *tick)
 }
 
 /* To set the timer clears its expiry, so the descriptor is not readable until the next one. */
-void mpi_tick_looked(struct mpi_tick *tick, bool moved, bool woken)
+void mpi_tick_looked(struct mpi_tick *tick, bool moved, bool woken, bool moves)
 {
     uint64_t interval = atomic_load_explicit(&tick->interval, memory_order_relaxed);
 
@@ -68,9 +69,13 @@ void mpi_tick_looked(struct mpi_tick *tick, bool moved, bool woken)
         return;
     if (!woken && sy_clock_ns() < atomic_load_explicit(&tick->due, memory_order_relaxed))
         return;
-    interval = moved ? tick->shortest : interval + interval / 2;
+    interval += interval / 2;
+    if (moved || interval < tick->shortest)
+        interval = tick->shortest;
     if (interval > tick->longest)
         interval = tick->longest;
+    if (moves && woken)
+        interval = AT_ONCE_NS;
     atomic_store_explicit(&tick->interval, interval, memory_order_relaxed);
     mpi_tick_next(tick);
 }
