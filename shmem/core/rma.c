@@ -306,7 +306,9 @@ void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
                                  .blocks = blocks,
                                  .remote_stride = dest_stride,
                                  .local_stride = source_stride};
-    if (!staged && sy_issue_put_strided("iput", ctx, &t))
+    bool far = !target.here && pe != sy_world.pe;
+    if (staged ? far && sy_rma_staged_put_strided("iput", ctx, &t)
+               : sy_issue_put_strided("iput", ctx, &t))
         return;
     char *to = dest;
     const char *from = source;
@@ -333,7 +335,9 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
                                  .blocks = blocks,
                                  .remote_stride = source_stride,
                                  .local_stride = dest_stride};
-    if (!staged && sy_issue_get_strided("iget", ctx, &t))
+    bool far = !target.here && pe != sy_world.pe;
+    if (staged ? far && sy_rma_staged_get_strided("iget", ctx, &t)
+               : sy_issue_get_strided("iget", ctx, &t))
         return;
     char *to = dest;
     const char *from = source;

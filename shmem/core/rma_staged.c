@@ -6,6 +6,7 @@
 #include "core/amo.h"
 #include "core/callsite.h"
 #include "core/fatal.h"
+#include "core/memory/heap.h"
 #include "core/rma_staged.h"
 #include "core/start/transport_stubs.h"
 #include "core/start/world.h"
@@ -21,11 +22,23 @@ struct side {
     char *here; /* where it is not staged */
 };
 
-static struct side rma_staged_local(const void *local)
+void sy_rma_staged_check(const char *what, unsigned window, uint64_t offset, size_t length)
+{
+    const struct sy_window_entry *entry = &sy_windows.entry[window];
+
+    if (!sy_staged_has_room(window, offset, length))
+        sy_fatal("%s, on this PE's side: %zu bytes at %p reach past the end of the %s",
+                 sy_callsite_routine(what), length, (void *)(entry->own.base + offset),
+                 entry->heap ? entry->heap->name : "memory space");
+}
+
+static struct side rma_staged_local(const char *what, const void *local, size_t length)
 {
     struct side side = {.here = (char *)local};
 
     side.staged = sy_staged_has(local, &side.window, &side.offset);
+    if (side.staged)
+        sy_rma_staged_check(what, side.window, side.offset, length);
     return side;
 }
 
@@ -44,7 +57,8 @@ bool sy_rma_staged(const struct sy_target *target, const void *local, int pe)
 {
     struct side other;
 
-    return rma_staged_local(local).staged || (rma_staged_near(target, pe, &other) && other.staged);
+    return sy_staged_has(local, &other.window, &other.offset) ||
+           (rma_staged_near(target, pe, &other) && other.staged);
 }
 
 /* Room for AHEAD pieces, or for a shorter transfer. One is kept, since new pages cost as much as
@@ -183,7 +197,7 @@ static void rma_staged_move(const struct moving *m)
 bool sy_rma_staged_put(const char *what, shmem_ctx_t ctx, const struct sy_target *target,
                        const void *source, size_t length, int pe)
 {
-    struct side from = rma_staged_local(source), to;
+    struct side from = rma_staged_local(what, source, length), to;
     bool near = rma_staged_near(target, pe, &to);
 
     if (!from.staged && !(near && to.staged))
@@ -199,7 +213,7 @@ bool sy_rma_staged_put(const char *what, shmem_ctx_t ctx, const struct sy_target
 bool sy_rma_staged_get(const char *what, shmem_ctx_t ctx, void *dest,
                        const struct sy_target *target, size_t length, int pe)
 {
-    struct side to = rma_staged_local(dest), from;
+    struct side to = rma_staged_local(what, dest, length), from;
     bool near = rma_staged_near(target, pe, &from);
 
     if (!to.staged && !(near && from.staged))

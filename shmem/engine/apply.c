@@ -1,5 +1,9 @@
 /* See apply.h. */
+#include <stdlib.h>
+
 #include "engine/apply.h"
+
+#define APPLY_SPAN (3 * SY_RECORD_PACKED) /* most bytes that are copied for blocks among them */
 
 const char sy_apply_outside[] = "a request names memory that is not symmetric, or not mapped here";
 
@@ -146,6 +150,23 @@ static bool apply_put_strided(const struct sy_regions *regions, const char *word
     return true;
 }
 
+/* Blocks that are close together in memory of a device, by one copy of all that lies between the
+ * first and the last: what lies between two blocks is read and not used. False: not so. */
+static bool apply_get_span(const struct sy_regions *regions, const char *words,
+                           const struct strided *s, char *reply)
+{
+    uint64_t reach = apply_reach(s, s->blocks - 1), before = s->stride < 0 ? -reach : 0;
+    uint64_t span = (s->stride < 0 ? before : reach) + s->block;
+    uint64_t lowest = sy_record_behind(sy_record_word(words), -before);
+    char *room = s->blocks > 1 && span <= APPLY_SPAN ? malloc((size_t)span) : NULL;
+    bool done = room && sy_device_get(regions, lowest, room, (size_t)span);
+
+    if (done)
+        sy_apply_blocks(reply, (ptrdiff_t)s->block, room + before, s->stride, s->block, s->blocks);
+    free(room);
+    return done;
+}
+
 static bool apply_get_strided(const struct sy_regions *regions, const char *words, char *reply)
 {
     struct strided s;
@@ -153,6 +174,8 @@ static bool apply_get_strided(const struct sy_regions *regions, const char *word
     if (!apply_find_blocks(regions, words, &s))
         return false;
     memset(reply + sy_record_padded(s.block * s.blocks) - 8, 0, 8);
+    if (!s.first && apply_get_span(regions, words, &s, reply))
+        return true;
     for (uint64_t i = 0; i < s.blocks && !s.first; i++)
         if (!sy_device_get(regions, sy_record_behind(sy_record_word(words), apply_reach(&s, i)),
                            reply + i * s.block, s.block))

@@ -1,8 +1,7 @@
 /* What memory of a device can: transfers of every kind between it, the heap and memory of the
  * program, atomic operations where it has them, collectives. PEs, transports and which device are
- * as the environment has them. Argument: flags of the space; or "load", "wait", "amo": what
- * programs must not do; or "refused": no PE gets
- * such a space. */
+ * as the environment has them. Arguments: flags of the space; "load", "wait", "amo", "end" or
+ * "end strided": what programs must not do; or "refused": no PE gets such a space. */
 #include <shmemx.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +78,54 @@ static void transfers(long *a, long *b, long count)
     CHECK(has(b, count, left));
     shmem_barrier_all();
     free(host);
+}
+
+/* What goes to and fro with a stride of this PE's device, of the other one's, or of both; up and down,
+ * close together and far apart. */
+static void strides(long *a, long *b)
+{
+    enum { ALL = 6000, MOST = 2 * ALL };
+    static const ptrdiff_t stride[] = {1, 2, -1, -3, 700, 5000};
+    static long host[MOST], back[MOST], expected[MOST];
+
+    for (size_t i = 0; i < sizeof stride / sizeof *stride * 6; i++) {
+        ptrdiff_t to = stride[i % 6], from = stride[i / 6], far = labs(to) > labs(from) ? labs(to)
+                                                                                        : labs(from);
+        size_t count = far > 1000 ? 3 : far > 3 ? 15 : MOST / 3 / (size_t)far;
+        long *dest = b + (to < 0 ? MOST - 1 : 0), *source = a + (from < 0 ? MOST - 1 : 0);
+        ptrdiff_t first = source - a;
+
+        fill(host, MOST, me);
+        shmem_long_put(a, host, MOST, me);
+        memset(back, 0, sizeof back);
+        shmem_long_put(b, back, MOST, me);
+        shmem_barrier_all();
+        shmem_long_iput(dest, source, to, from, count, right); /* device to device */
+        shmem_barrier_all();
+        memset(expected, 0, sizeof expected);
+        for (ptrdiff_t k = 0; k < (ptrdiff_t)count; k++)
+            expected[dest - b + k * to] = left * 1000003L + first + k * from;
+        shmem_long_get(back, b, MOST, me);
+        CHECK(!memcmp(back, expected, sizeof back));
+        shmem_barrier_all();
+        shmem_long_iget(dest, source, to, from, count, right); /* the other way */
+        for (ptrdiff_t k = 0; k < (ptrdiff_t)count; k++)
+            expected[dest - b + k * to] = right * 1000003L + first + k * from;
+        shmem_long_get(back, b, MOST, me);
+        CHECK(!memcmp(back, expected, sizeof back));
+        memset(back, 0, sizeof back);
+        shmem_long_iget(back + (dest - b), source, to, from, count, right); /* to the host */
+        CHECK(!memcmp(back, expected, sizeof back));
+        shmem_barrier_all();
+        shmem_long_iput(dest, back + (dest - b), to, to, count, right); /* from the host */
+        shmem_barrier_all();
+        memset(expected, 0, sizeof expected);
+        for (ptrdiff_t k = 0; k < (ptrdiff_t)count; k++)
+            expected[dest - b + k * to] = me * 1000003L + first + k * from;
+        shmem_long_get(back, b, MOST, me);
+        CHECK(!memcmp(back, expected, sizeof back));
+        shmem_barrier_all();
+    }
 }
 
 /* Elements, strides and signals. The signal is in the heap, where CPUs wait for it. */
@@ -231,6 +278,10 @@ static void misuse(const char *what, long *a)
         check_count += *(volatile long *)a;
     if (!strcmp(what, "wait"))
         shmem_long_wait_until(a, SHMEM_CMP_NE, 0);
+    if (!strcmp(what, "end")) /* this PE's side */
+        shmem_putmem(a, (char *)a + ((size_t)48 << 20) - 8, 16, right);
+    if (!strcmp(what, "end strided"))
+        shmem_long_iget(a + ((size_t)6 << 20) - 4, a, 2, 1, 4, right);
     if (!strcmp(what, "amo"))
         shmem_long_atomic_inc(a, right);
 }
@@ -266,6 +317,7 @@ int main(int argc, char **argv)
         transfers(a, b, 777);
         transfers(a + 1, b + 3, MANY - 3);
         elements(a, b, signal);
+        strides(a, b);
         if (caps & SHMEMX_SPACE_CAP_ATOMICS)
             atomics(a, (int *)(void *)b);
         collectives(a, b, 10);

@@ -22,22 +22,24 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* MB/s of a put to PE `pe`, or a get. */
-static double rate(int put, void *dest, const void *source, size_t size, int pe)
-{
-    double best = 1e9;
+/* A kind of transfer with a PE. */
+struct kind {
+    int put;
+    char *dest, *source;
+    int pe;
+    double rate; /* MB/s */
+};
 
-    for (int i = 0; i < TIMES; i++) {
-        double begun = now();
-        if (put)
-            shmem_putmem(dest, source, size, pe);
-        else
-            shmem_getmem(dest, source, size, pe);
-        shmem_quiet();
-        double took = now() - begun;
-        best = took < best ? took : best;
-    }
-    return (double)size / best / 1e6;
+static double once(const struct kind *kind, size_t size)
+{
+    double begun = now();
+
+    if (kind->put)
+        shmem_putmem(kind->dest, kind->source, size, kind->pe);
+    else
+        shmem_getmem(kind->dest, kind->source, size, kind->pe);
+    shmem_quiet();
+    return (double)size / (now() - begun) / 1e6;
 }
 
 static double lesser(double a, double b)
@@ -45,21 +47,37 @@ static double lesser(double a, double b)
     return a < b ? a : b;
 }
 
+/* The kinds take turns, so that a machine whose speed changes changes it for all. */
 static void row(size_t size, char *device, char *heap, char *mine)
 {
-    double in = rate(1, device, mine, size, 0), out = rate(0, mine, device, size, 0);
-    double put = rate(1, heap, mine, size, 1), get = rate(0, mine, heap, size, 1);
-    const struct {
-        double rate, bound;
-    } of[] = {{rate(1, device, mine, size, 1), lesser(in, put)},
-              {rate(0, mine, device, size, 1), lesser(out, get)},
-              {rate(1, heap, device, size, 1), lesser(out, put)},
-              {rate(0, device, heap, size, 1), lesser(in, get)},
-              {rate(1, device, device + size, size, 1), lesser(lesser(in, out), put)}};
+    enum { IN, OUT, PUT, GET, PUT_TO, GET_FROM, PUT_OWN, GET_TO_OWN, PUT_OWN_TO, KINDS };
+    struct kind kind[KINDS] = {
+        [IN] = {1, device, mine, 0, 0},
+        [OUT] = {0, mine, device, 0, 0},
+        [PUT] = {1, heap, mine, 1, 0},
+        [GET] = {0, mine, heap, 1, 0},
+        [PUT_TO] = {1, device, mine, 1, 0},
+        [GET_FROM] = {0, mine, device, 1, 0},
+        [PUT_OWN] = {1, heap, device, 1, 0},
+        [GET_TO_OWN] = {0, device, heap, 1, 0},
+        [PUT_OWN_TO] = {1, device, device + size, 1, 0},
+    };
 
+    for (int i = 0; i < TIMES; i++)
+        for (int k = 0; k < KINDS; k++) {
+            double rate = once(&kind[k], size);
+            kind[k].rate = rate > kind[k].rate ? rate : kind[k].rate;
+        }
+    double in = kind[IN].rate, out = kind[OUT].rate;
+    double put = kind[PUT].rate, get = kind[GET].rate;
+    const double bound[KINDS] = {[PUT_TO] = lesser(in, put),
+                                 [GET_FROM] = lesser(out, get),
+                                 [PUT_OWN] = lesser(out, put),
+                                 [GET_TO_OWN] = lesser(in, get),
+                                 [PUT_OWN_TO] = lesser(lesser(in, out), put)};
     printf("%9zu %8.0f %8.0f %8.0f %8.0f", size, in, out, put, get);
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        printf(" %8.0f %4.2f", of[i].rate, of[i].rate / of[i].bound);
+    for (int k = PUT_TO; k < KINDS; k++)
+        printf(" %8.0f %4.2f", kind[k].rate, kind[k].rate / bound[k]);
     putchar('\n');
     fflush(stdout);
 }

@@ -277,6 +277,37 @@ int sy_shm_service_get(struct shm_state *shm, struct shm_peer *peer, const struc
     return service_transfer(shm, peer, t, SY_RECORD_GET_LONG);
 }
 
+/* Packed, one request after another. */
+int sy_shm_service_strided(struct shm_state *shm, struct shm_peer *peer, const struct sy_strided *s,
+                           bool put)
+{
+    size_t most = SY_RECORD_PACKED / s->block, count;
+    ptrdiff_t reach = (ptrdiff_t)(s->blocks - 1) * s->remote_stride;
+    uint64_t last = s->first.offset + (uint64_t)reach;
+    uint32_t answer = 0;
+
+    if (!most || (s->first.offset | last) >> SY_RECORD_OFFSET_BITS)
+        return -EOPNOTSUPP;
+    for (size_t done = 0; done < s->blocks && !answer; done += count) {
+        struct slot *slot = service_take(shm, peer->mailbox, true);
+        char *local = (char *)s->first.local + (ptrdiff_t)done * s->local_stride;
+        uint64_t at = s->first.offset + (uint64_t)((ptrdiff_t)done * s->remote_stride);
+        ptrdiff_t packed = (ptrdiff_t)s->block;
+        count = s->blocks - done < most ? s->blocks - done : most;
+        sy_rma_write_strided(slot->words, service_place(s->first.window, at),
+                             put ? SY_RECORD_PUT_STRIDED : SY_RECORD_GET_STRIDED, s, count);
+        if (put)
+            sy_apply_blocks(slot->data, packed, local, s->local_stride, s->block, count);
+        service_ask(shm, peer, slot);
+        answer = service_await(shm, slot);
+        if (!put && !answer)
+            sy_apply_blocks(local, s->local_stride, slot->data, packed, s->block, count);
+        service_give_back(slot);
+        sy_count_shared(&shm->moved, count * s->block);
+    }
+    return -(int)answer;
+}
+
 int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struct sy_amo *a)
 {
     struct slot *slot = service_take(shm, peer->mailbox, true);

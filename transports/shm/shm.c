@@ -168,6 +168,30 @@ static int shm_get(void *self, struct sy_transport_ctx *ctx, const struct sy_tra
     return peer && peer->mailbox ? sy_shm_service_get(shm, peer, t) : -EOPNOTSUPP;
 }
 
+/* What is mapped at first use the core moves block by block. */
+static int shm_strided(struct shm_state *shm, const struct sy_strided *s, bool put)
+{
+    struct shm_peer *peer = sy_shm_peer_of(shm, s->first.pe);
+
+    if (!peer || !peer->mailbox || (peer->file >= 0 && shm_is_early(shm, s->first.window)))
+        return -EOPNOTSUPP;
+    return sy_shm_service_strided(shm, peer, s, put);
+}
+
+static int shm_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                           unsigned flags)
+{
+    (void)ctx, (void)flags;
+    return shm_strided(self, s, true);
+}
+
+static int shm_get_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
+                           unsigned flags)
+{
+    (void)ctx, (void)flags;
+    return shm_strided(self, s, false);
+}
+
 static int shm_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a, unsigned flags)
 {
     struct shm_state *shm = self;
@@ -219,6 +243,8 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .region_detach = sy_shm_region_detach,
     .put = shm_put,
     .get = shm_get,
+    .put_strided = shm_put_strided,
+    .get_strided = shm_get_strided,
     .amo = shm_amo,
     .progress = shm_progress,
     .wait_fd = shm_wait_fd,

@@ -132,6 +132,8 @@ void sy_shm_service_close(struct shm_state *shm);
 int sy_shm_service_progress(struct shm_state *shm);
 int sy_shm_service_put(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t);
 int sy_shm_service_get(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t);
+int sy_shm_service_strided(struct shm_state *shm, struct shm_peer *peer, const struct sy_strided *s,
+                           bool put);
 int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struct sy_amo *a);
 
 /* The same towards a PE that is used for the first time: the core has its file mapped by this, and

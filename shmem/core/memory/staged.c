@@ -53,7 +53,7 @@ bool sy_staged_find(const void *address, unsigned *window, uint64_t *offset)
     return !sy_windows_find(address, window, offset) && sy_staged_is(*window);
 }
 
-static bool staged_has_room(unsigned window, uint64_t offset, size_t length)
+bool sy_staged_has_room(unsigned window, uint64_t offset, size_t length)
 {
     if (!sy_staged_is(window))
         return false;
@@ -77,7 +77,7 @@ int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_
 {
     struct sy_error err = {""};
 
-    if (!staged_has_room(window, offset, length))
+    if (!sy_staged_has_room(window, offset, length))
         return -EFAULT;
     const struct sy_device *device = staged[window].device;
     staged_begin(window);
@@ -96,7 +96,7 @@ int sy_staged_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t wi
     struct sy_error err = {""};
     uint64_t old;
 
-    if (!staged_has_room(window, offset, width))
+    if (!sy_staged_has_room(window, offset, width))
         return -EFAULT;
     if (!sy_staged_counts(window))
         return -EOPNOTSUPP;

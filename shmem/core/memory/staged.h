@@ -34,6 +34,9 @@ static inline bool sy_staged_has(const void *address, unsigned *window, uint64_t
            sy_staged_find(address, window, offset);
 }
 
+/* Whether `length` bytes from there on lie in one window of them. */
+bool sy_staged_has_room(unsigned window, uint64_t offset, size_t length);
+
 /* Members of struct sy_host. A device that fails ends the job, with its words. */
 int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_t length);
 int sy_staged_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t width,

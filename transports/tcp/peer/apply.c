@@ -24,14 +24,17 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t leng
     if (sy_record_op(header) == SY_RECORD_GET_LONG)
         from = sy_regions_find(regions, header, sy_record_offset(header), length);
     if (!from) {
-        from = copy = malloc(sy_record_padded(length));
+        from = copy = sy_tcp_queue_copy(queue, sy_record_padded(length));
         why = copy ? sy_apply(regions, at, NULL, copy) : "there is no memory for a long reply";
     }
-    if (why)
-        free(copy);
-    else
-        sy_tcp_queue_commit_segment(queue, 0, from, length, copy);
-    return why;
+    if (why) {
+        sy_tcp_queue_uncopy(queue, copy, sy_record_padded(length));
+        return why;
+    }
+    sy_tcp_queue_commit_segment(queue, 0, from, length, copy);
+    if (copy) /* it travels while the next one is copied */
+        sy_tcp_send(&peer->stream);
+    return NULL;
 }
 
 /* Any other whole record but an AWAIT. The other side asks for no more replies than

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/record.h"
 #include "transports/tcp/stream/queue.h"
 
 #define WINDOW 4096u /* bytes of room that are taken at a time */
+#define SPARES 16u   /* copies that are kept */
 
 int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size)
 {
@@ -37,8 +39,50 @@ static void queue_set(_Atomic uint64_t *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_release);
 }
 
+/* ---- copies ---- */
+
+static bool copy_is_large(size_t length)
+{
+    return length > SY_RECORD_CHUNK / 2;
+}
+
+/* A large one is as long as the longest, so that it does for any. */
+void *sy_tcp_queue_copy(struct tcp_queue *queue, size_t length)
+{
+    void *copy = copy_is_large(length) ? queue->spare : NULL;
+
+    if (!copy)
+        return malloc(copy_is_large(length) ? SY_RECORD_CHUNK : length);
+    queue->spare = *(void **)copy;
+    queue->spares--;
+    return copy;
+}
+
+void sy_tcp_queue_uncopy(struct tcp_queue *queue, void *copy, size_t length)
+{
+    if (!copy || !copy_is_large(length) || queue->spares == SPARES) {
+        free(copy);
+        return;
+    }
+    *(void **)copy = queue->spare;
+    queue->spare = copy;
+    queue->spares++;
+}
+
+static void copies_forget(struct tcp_queue *queue)
+{
+    for (void *next; queue->spare; queue->spare = next) {
+        next = *(void **)queue->spare;
+        free(queue->spare);
+    }
+    queue->spares = 0;
+}
+
+/* ---- the queue ---- */
+
 void sy_tcp_queue_close(struct tcp_queue *queue)
 {
+    copies_forget(queue);
     for (uint64_t i = queue_get(&queue->applied.segment);
          queue->segment && i < queue_get(&queue->segment_tail); i++)
         free(segment_at(queue, i)->copy);
@@ -155,7 +199,7 @@ static bool queue_release_to(struct tcp_queue *queue, uint64_t position)
             return false;
         ring += segment->at - at;
         at = segment->at + segment_size(segment);
-        free(segment->copy);
+        sy_tcp_queue_uncopy(queue, segment->copy, segment->length);
         segment->copy = NULL;
     }
     ring += position - at;
@@ -189,7 +233,7 @@ int sy_tcp_queue_keep(struct tcp_queue *queue, const char *data, size_t length)
         struct tcp_segment *segment = segment_at(queue, i);
         if (segment->copy || segment->data < data || segment->data >= data + length)
             continue;
-        char *copy = malloc(segment->length);
+        char *copy = sy_tcp_queue_copy(queue, segment->length);
         if (!copy)
             return -ENOMEM;
         memcpy(copy, segment->data, segment->length);
@@ -200,6 +244,7 @@ int sy_tcp_queue_keep(struct tcp_queue *queue, const char *data, size_t length)
 
 void sy_tcp_queue_trim(struct tcp_queue *queue)
 {
+    copies_forget(queue);
     sy_tcp_ring_trim(&queue->ring);
     sy_tcp_table_trim(queue->segment, TCP_SEGMENTS * sizeof *queue->segment);
 }

@@ -28,7 +28,7 @@ struct tcp_segment {
     uint64_t at; /* position of its first byte */
     const char *data;
     size_t length; /* without padding */
-    void *copy;    /* to be freed when it has been applied, or NULL */
+    void *copy;    /* of sy_tcp_queue_copy, to be freed when it has been applied, or NULL */
 };
 
 /* A position of tx in the two other measures. */
@@ -49,6 +49,8 @@ struct tcp_queue {
     _Alignas(64) struct tcp_cursor sent;
     /* acks */
     _Alignas(64) struct tcp_cursor applied;
+    void *spare; /* copies that have been freed, a list: new pages cost as much as filling them */
+    unsigned spares;
 };
 
 /* tx: zeros, and as old as the queue. */
@@ -67,6 +69,11 @@ static inline char *sy_tcp_queue_reserve(struct tcp_queue *queue, size_t bytes)
 
 /* Whether a segment can be entered now. */
 bool sy_tcp_queue_has_segment(struct tcp_queue *queue);
+
+/* Memory for a segment's copy of so many bytes, at most SY_RECORD_CHUNK; NULL: there is none. Under
+ * the poll lock, as what frees it. */
+void *sy_tcp_queue_copy(struct tcp_queue *queue, size_t length);
+void sy_tcp_queue_uncopy(struct tcp_queue *queue, void *copy, size_t length);
 
 /* Publishes `bytes` of ring, then a segment with padding to 8 bytes. The data stay as they are
  * until the segment has been applied. Returns the new tail. */
