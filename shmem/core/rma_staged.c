@@ -140,7 +140,7 @@ static void rma_staged_begin(const struct moving *m, struct piece *piece)
     const struct sy_route_transport *route = sy_route_to(m->pe);
     bool ahead = m->length > PIECE && route->table->mark != sy_transport_stubs.mark;
 
-    if (m->put)
+    if (m->put && m->side->staged)
         sy_staged_copy(m->side->window, false, m->side->offset + piece->done, piece->room,
                        piece->length);
     rma_staged_issue(m, piece->done, piece->room, piece->length, ahead ? 0 : SY_BLOCKING);
@@ -161,7 +161,7 @@ static void rma_staged_end(const struct moving *m, const struct piece *piece)
     sy_wait_over(since);
     if (answer)
         sy_fatal("%s with PE %d: %s", sy_callsite_routine(m->what), m->pe, strerror(-answer));
-    if (!m->put)
+    if (!m->put && m->side->staged)
         sy_staged_copy(m->side->window, true, m->side->offset + piece->done, piece->room,
                        piece->length);
 }
@@ -172,12 +172,7 @@ static void rma_staged_move(const struct moving *m)
     struct piece piece[AHEAD];
     size_t count = (m->length + PIECE - 1) / PIECE, begun = 0, ended = 0;
 
-    if (sy_route_to(m->pe)->table->capabilities & SY_STAGES) {
-        char *base = sy_windows.entry[m->side->window].own.base;
-        rma_staged_issue(m, 0, base + m->side->offset, m->length, SY_BLOCKING);
-        return;
-    }
-    char *room = rma_staged_room(m->what, m->length);
+    char *room = m->side->staged ? rma_staged_room(m->what, m->length) : NULL;
     while (ended < count) {
         if (begun == count || begun - ended == AHEAD) {
             rma_staged_end(m, &piece[ended++ % AHEAD]);
@@ -185,13 +180,33 @@ static void rma_staged_move(const struct moving *m)
         }
         size_t done = begun * PIECE, left = m->length - done;
         struct piece *next = &piece[begun % AHEAD];
-        *next = (struct piece){.room = room + begun % AHEAD * PIECE,
+        *next = (struct piece){.room = room ? room + begun % AHEAD * PIECE : m->side->here + done,
                                .done = done,
                                .length = left < PIECE ? left : PIECE};
         rma_staged_begin(m, next);
         begun++;
     }
-    rma_staged_give(room, m->length);
+    if (room)
+        rma_staged_give(room, m->length);
+}
+
+/* A transport that stages does all of it; then its local side is where the program has it. */
+static bool rma_staged_by_transport(const struct moving *m)
+{
+    if (!(sy_route_to(m->pe)->table->capabilities & SY_STAGES))
+        return false;
+    char *base = sy_windows.entry[m->side->window].own.base;
+    rma_staged_issue(m, 0, base + m->side->offset, m->length, SY_BLOCKING);
+    return true;
+}
+
+/* A long get from another PE's device into memory of the host: in pieces too, so that that PE copies
+ * one while another travels, through few buffers, which stay in its cache. A device has the same
+ * windows on all PEs. */
+static bool rma_staged_in_turns(const struct moving *m)
+{
+    return m->length > PIECE && sy_staged_is(m->target->window) &&
+           !(sy_route_to(m->pe)->table->capabilities & SY_STAGES);
 }
 
 bool sy_rma_staged_put(const char *what, shmem_ctx_t ctx, const struct sy_target *target,
@@ -206,7 +221,9 @@ bool sy_rma_staged_put(const char *what, shmem_ctx_t ctx, const struct sy_target
         rma_staged_copy(what, &to, &from, length);
         return true;
     }
-    rma_staged_move(&(struct moving){what, ctx, target, &from, length, pe, true});
+    const struct moving m = {what, ctx, target, &from, length, pe, true};
+    if (!rma_staged_by_transport(&m))
+        rma_staged_move(&m);
     return true;
 }
 
@@ -216,12 +233,13 @@ bool sy_rma_staged_get(const char *what, shmem_ctx_t ctx, void *dest,
     struct side to = rma_staged_local(what, dest, length), from;
     bool near = rma_staged_near(target, pe, &from);
 
-    if (!to.staged && !(near && from.staged))
+    const struct moving m = {what, ctx, target, &to, length, pe, false};
+    if (!to.staged && !(near ? from.staged : rma_staged_in_turns(&m)))
         return false;
     if (near)
         rma_staged_copy(what, &to, &from, length);
-    else
-        rma_staged_move(&(struct moving){what, ctx, target, &to, length, pe, false});
+    else if (!to.staged || !rma_staged_by_transport(&m))
+        rma_staged_move(&m);
     return true;
 }
 

@@ -1,16 +1,17 @@
 /* How fast transfers with memory of a device are, next to what bounds them: the device's own copies
  * and the transport's transfers between the heap and memory of the program. To be looked at; two
- * PEs, transports and which device are as the environment has them. Argument: flags of the space.
+ * PEs, transports and which device are as the environment has them. Arguments: flags of the space; a
+ * size, where it is for this one alone.
  *
- * A row has MB/s, of the best of several times. Behind each of a device is its part of the slower of
- * the two bounds. */
+ * A row has MB/s, medians of several times. Behind each of a device is its part of the slower of the
+ * two bounds. */
 #include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { TIMES = 15 };
+enum { TIMES = 25 };
 
 static const size_t sizes[] = {4096, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
 
@@ -27,7 +28,7 @@ struct kind {
     int put;
     char *dest, *source;
     int pe;
-    double rate; /* MB/s */
+    double rate[TIMES]; /* MB/s */
 };
 
 static double once(const struct kind *kind, size_t size)
@@ -42,6 +43,19 @@ static double once(const struct kind *kind, size_t size)
     return (double)size / (now() - begun) / 1e6;
 }
 
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(struct kind *kind)
+{
+    qsort(kind->rate, TIMES, sizeof kind->rate[0], compare);
+    return kind->rate[TIMES / 2];
+}
+
 static double lesser(double a, double b)
 {
     return a < b ? a : b;
@@ -52,24 +66,22 @@ static void row(size_t size, char *device, char *heap, char *mine)
 {
     enum { IN, OUT, PUT, GET, PUT_TO, GET_FROM, PUT_OWN, GET_TO_OWN, PUT_OWN_TO, KINDS };
     struct kind kind[KINDS] = {
-        [IN] = {1, device, mine, 0, 0},
-        [OUT] = {0, mine, device, 0, 0},
-        [PUT] = {1, heap, mine, 1, 0},
-        [GET] = {0, mine, heap, 1, 0},
-        [PUT_TO] = {1, device, mine, 1, 0},
-        [GET_FROM] = {0, mine, device, 1, 0},
-        [PUT_OWN] = {1, heap, device, 1, 0},
-        [GET_TO_OWN] = {0, device, heap, 1, 0},
-        [PUT_OWN_TO] = {1, device, device + size, 1, 0},
+        [IN] = {1, device, mine, 0, {0}},
+        [OUT] = {0, mine, device, 0, {0}},
+        [PUT] = {1, heap, mine, 1, {0}},
+        [GET] = {0, mine, heap, 1, {0}},
+        [PUT_TO] = {1, device, mine, 1, {0}},
+        [GET_FROM] = {0, mine, device, 1, {0}},
+        [PUT_OWN] = {1, heap, device, 1, {0}},
+        [GET_TO_OWN] = {0, device, heap, 1, {0}},
+        [PUT_OWN_TO] = {1, device, device + size, 1, {0}},
     };
 
     for (int i = 0; i < TIMES; i++)
-        for (int k = 0; k < KINDS; k++) {
-            double rate = once(&kind[k], size);
-            kind[k].rate = rate > kind[k].rate ? rate : kind[k].rate;
-        }
-    double in = kind[IN].rate, out = kind[OUT].rate;
-    double put = kind[PUT].rate, get = kind[GET].rate;
+        for (int k = 0; k < KINDS; k++)
+            kind[k].rate[i] = once(&kind[k], size);
+    double in = median(&kind[IN]), out = median(&kind[OUT]);
+    double put = median(&kind[PUT]), get = median(&kind[GET]);
     const double bound[KINDS] = {[PUT_TO] = lesser(in, put),
                                  [GET_FROM] = lesser(out, get),
                                  [PUT_OWN] = lesser(out, put),
@@ -77,7 +89,7 @@ static void row(size_t size, char *device, char *heap, char *mine)
                                  [PUT_OWN_TO] = lesser(lesser(in, out), put)};
     printf("%9zu %8.0f %8.0f %8.0f %8.0f", size, in, out, put, get);
     for (int k = PUT_TO; k < KINDS; k++)
-        printf(" %8.0f %4.2f", kind[k].rate, kind[k].rate / bound[k]);
+        printf(" %8.0f %4.2f", median(&kind[k]), median(&kind[k]) / bound[k]);
     putchar('\n');
     fflush(stdout);
 }
@@ -107,7 +119,8 @@ int main(int argc, char **argv)
         printf("%9s %8s %8s %8s %8s %13s %13s %13s %13s %13s\n", "bytes", "copy in", "copy out",
                "put", "get", "put to", "get from", "put own", "get to own", "put own to");
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            row(sizes[i], device, heap, mine);
+            if (argc < 3 || sizes[i] == strtoul(argv[2], NULL, 0))
+                row(sizes[i], device, heap, mine);
     }
     shmem_finalize();
     return 0;

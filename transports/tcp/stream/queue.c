@@ -7,7 +7,7 @@
 #include "transports/tcp/stream/queue.h"
 
 #define WINDOW 4096u /* bytes of room that are taken at a time */
-#define SPARES 16u   /* copies that are kept */
+#define SPARES 8u    /* copies that are kept */
 
 int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size)
 {
