@@ -16,9 +16,6 @@ bool sy_rma_staged_get(const char *what, shmem_ctx_t ctx, void *dest,
 /* Whether it is for sy_rma_staged_put or _get: either side is. */
 bool sy_rma_staged(const struct sy_target *target, const void *local, int pe);
 
-/* Ends the job where so much of this PE's device reaches past the end of its space. */
-void sy_rma_staged_check(const char *what, unsigned window, uint64_t offset, size_t length);
-
 /* Strided ones with another PE's memory that is not mapped. False: the blocks are moved one by one. */
 bool sy_rma_staged_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *s);
 bool sy_rma_staged_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *s);

@@ -80,8 +80,8 @@ static void transfers(long *a, long *b, long count)
     free(host);
 }
 
-/* What goes to and fro with a stride of this PE's device, of the other one's, or of both; up and down,
- * close together and far apart. */
+/* What goes to and fro with a stride of this PE's device, of the other one's, or of both; up and
+ * down, close together and far apart. */
 static void strides(long *a, long *b)
 {
     enum { ALL = 6000, MOST = 2 * ALL };
@@ -89,8 +89,8 @@ static void strides(long *a, long *b)
     static long host[MOST], back[MOST], expected[MOST];
 
     for (size_t i = 0; i < sizeof stride / sizeof *stride * 6; i++) {
-        ptrdiff_t to = stride[i % 6], from = stride[i / 6], far = labs(to) > labs(from) ? labs(to)
-                                                                                        : labs(from);
+        ptrdiff_t to = stride[i % 6], from = stride[i / 6],
+                  far = labs(to) > labs(from) ? labs(to) : labs(from);
         size_t count = far > 1000 ? 3 : far > 3 ? 15 : MOST / 3 / (size_t)far;
         long *dest = b + (to < 0 ? MOST - 1 : 0), *source = a + (from < 0 ? MOST - 1 : 0);
         ptrdiff_t first = source - a;

@@ -1,10 +1,10 @@
 /* How fast transfers with memory of a device are, next to what bounds them: the device's own copies
  * and the transport's transfers between the heap and memory of the program. To be looked at; two
- * PEs, transports and which device are as the environment has them. Arguments: flags of the space; a
- * size, where it is for this one alone.
+ * PEs, transports and which device are as the environment has them. Arguments: flags of the space;
+ * a size, where it is for this one alone.
  *
- * A row has MB/s, medians of several times. Behind each of a device is its part of the slower of the
- * two bounds. */
+ * A row has MB/s, medians of several times. Behind each of a device is its part of the slower of
+ * the two bounds. */
 #include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,9 +97,8 @@ static void row(size_t size, char *device, char *heap, char *mine)
 int main(int argc, char **argv)
 {
     const size_t most = sizes[sizeof sizes / sizeof *sizes - 1];
-    const shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_GPU,
-                                          .size = 3 * most,
-                                          .flags = argc > 1 ? atoi(argv[1]) : 0};
+    const shmemx_space_config_t config = {
+        .device_type = SHMEMX_DEVICE_GPU, .size = 3 * most, .flags = argc > 1 ? atoi(argv[1]) : 0};
     shmemx_space_t space;
     shmem_team_t team;
 

@@ -41,7 +41,7 @@ static void queue_set(_Atomic uint64_t *word, uint64_t value)
 
 /* ---- copies ---- */
 
-static bool copy_is_large(size_t length)
+static bool queue_copy_is_large(size_t length)
 {
     return length > SY_RECORD_CHUNK / 2;
 }
@@ -49,10 +49,10 @@ static bool copy_is_large(size_t length)
 /* A large one is as long as the longest, so that it does for any. */
 void *sy_tcp_queue_copy(struct tcp_queue *queue, size_t length)
 {
-    void *copy = copy_is_large(length) ? queue->spare : NULL;
+    void *copy = queue_copy_is_large(length) ? queue->spare : NULL;
 
     if (!copy)
-        return malloc(copy_is_large(length) ? SY_RECORD_CHUNK : length);
+        return malloc(queue_copy_is_large(length) ? SY_RECORD_CHUNK : length);
     queue->spare = *(void **)copy;
     queue->spares--;
     return copy;
@@ -60,7 +60,7 @@ void *sy_tcp_queue_copy(struct tcp_queue *queue, size_t length)
 
 void sy_tcp_queue_uncopy(struct tcp_queue *queue, void *copy, size_t length)
 {
-    if (!copy || !copy_is_large(length) || queue->spares == SPARES) {
+    if (!copy || !queue_copy_is_large(length) || queue->spares == SPARES) {
         free(copy);
         return;
     }
@@ -69,7 +69,7 @@ void sy_tcp_queue_uncopy(struct tcp_queue *queue, void *copy, size_t length)
     queue->spares++;
 }
 
-static void copies_forget(struct tcp_queue *queue)
+static void queue_forget_copies(struct tcp_queue *queue)
 {
     for (void *next; queue->spare; queue->spare = next) {
         next = *(void **)queue->spare;
@@ -82,7 +82,7 @@ static void copies_forget(struct tcp_queue *queue)
 
 void sy_tcp_queue_close(struct tcp_queue *queue)
 {
-    copies_forget(queue);
+    queue_forget_copies(queue);
     for (uint64_t i = queue_get(&queue->applied.segment);
          queue->segment && i < queue_get(&queue->segment_tail); i++)
         free(segment_at(queue, i)->copy);
@@ -244,7 +244,7 @@ int sy_tcp_queue_keep(struct tcp_queue *queue, const char *data, size_t length)
 
 void sy_tcp_queue_trim(struct tcp_queue *queue)
 {
-    copies_forget(queue);
+    queue_forget_copies(queue);
     sy_tcp_ring_trim(&queue->ring);
     sy_tcp_table_trim(queue->segment, TCP_SEGMENTS * sizeof *queue->segment);
 }
