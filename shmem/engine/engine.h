@@ -2,7 +2,7 @@
  * has the issuing side, which calls turn into records at: put, get, strided, atomic operations,
  * fence, quiet; apply.h and pending.h are what the receiving side is made of.
  *
- * engine.c    opening; routes; who is sent to when the gathering is over
+ * engine.c    opening; routes; sending what has been gathered; waiting
  * calls.c     put, get, atomic operations, put with signal; strided.c; parts.c: what is too long
  * order.c     contexts, fence, quiet and tickets
  * issue.h     appending records, for these files and for calls that are the transport's own
@@ -42,8 +42,8 @@
 struct sy_engine;
 struct sy_engine_ctx;
 
-/* Element puts to consecutive places that are being joined (combine.c). The producer's, or of who
- * keeps it out. */
+/* Element puts to consecutive places that are being joined (combine.c). Written by the producer, or
+ * by the thread that keeps it out. */
 struct sy_combine {
     uint64_t next;     /* the header of an element put that continues the last one */
     _Atomic bool open; /* there is a record at tx.at, not committed yet */

@@ -43,7 +43,7 @@ struct ofi_state {
     struct ofi_peer *peer;     /* npes */
     struct sy_regions regions; /* for the requests of others */
     bool mute;                 /* this PE's address fits nowhere: it takes no part */
-    bool foreign;              /* a PE of another build has been told of */
+    bool foreign;              /* a PE of another build has been reported */
 
     /* fabric/; the same */
     struct fi_info *info;
@@ -65,9 +65,9 @@ struct ofi_state {
 
     /* message/; main endpoint's lock */
     struct ofi_pool requests, replies, receives;
-    struct ofi_peer *waiting; /* with messages that the provider has not taken */
-    struct ofi_peer *owed;    /* an acknowledgement; */
-    bool awaited;             /* some of them wait for it */
+    struct ofi_peer *waiting; /* list: those with messages that the provider has not taken */
+    struct ofi_peer *owed;    /* list: those that an acknowledgement is owed to */
+    bool awaited;             /* some of these wait for it */
     struct ofi_deferred *deferred, **deferred_end;
     bool contacting; /* see contact.c */
     bool closing;
@@ -77,16 +77,16 @@ struct ofi_state {
     int cq_fd;        /* that for wake-ups if there is one, else the main queue's, or -1 */
     struct ofi_wakeup wakeup;
     /* main endpoint's lock */
-    struct ofi_peer *expected; /* something of */
-    unsigned looks;            /* polls of the main endpoint, */
-    unsigned wake_at;          /* before so many of which nobody needs a wake-up */
-    bool ticking;              /* the timer has been set by who armed, */
-    long tick_ns;              /* to this */
-    _Atomic bool armed;        /* who sleeps is woken by the descriptor; any thread for reading */
+    struct ofi_peer *expected; /* list: those that something is expected of */
+    unsigned looks;            /* polls of the main endpoint */
+    unsigned wake_at;          /* no peer needs a wake-up before `looks` is this */
+    bool ticking;              /* the timer has been set, by the thread that armed */
+    long tick_ns;              /* what it was set to */
+    _Atomic bool armed;        /* sleepers are woken by the descriptor; any thread for reading */
     /* any thread */
     _Atomic unsigned polls;
     _Atomic unsigned idle; /* polls that found nothing, in a row */
-    _Atomic long beat_ns;  /* the progress thread's, and who has just disarmed sets it */
+    _Atomic long beat_ns;  /* set by the progress thread, or by the thread that has disarmed */
     /* progress thread */
     unsigned polls_before;
     struct ofi_probes probes;
@@ -94,7 +94,7 @@ struct ofi_state {
     struct ofi_counters counters;
 };
 
-/* For below, with the main endpoint locked: sleep.c, probe.c. */
+/* For the functions below, with the main endpoint locked: sleep.c, probe.c. */
 void sy_ofi_look_after(struct ofi_state *ofi);
 void sy_ofi_probes_begin(struct ofi_state *ofi);
 

@@ -95,7 +95,7 @@ static int rma_describe(struct ofi_state *ofi, struct ofi_operation *op, const v
 /* ---- one transfer of at most max_write bytes ---- */
 
 /* flags: FI_READ or FI_WRITE, and FI_DELIVERY_COMPLETE. Without `op` it is a write that the
- * provider copies and whose end it does not tell. */
+ * provider copies and whose end it does not report. */
 static ssize_t rma_issue(struct sy_transport_ctx *ctx, const struct sy_transfer *t, size_t done,
                          size_t length, uint64_t flags, struct ofi_operation *op)
 {
@@ -153,7 +153,7 @@ static int rma_behind_fence(struct sy_transport_ctx *ctx, int pe)
     return 0;
 }
 
-/* Whether the provider tells when a write has arrived, so that no message need follow it. */
+/* Whether the provider reports that a write has arrived, so that no message need follow it. */
 static bool rma_delivered(const struct sy_transport_ctx *ctx)
 {
     return !flushed(ctx) || (ctx->ofi->traits.delivery && !ctx->puts && ctx->one_by_one);
@@ -166,15 +166,15 @@ static bool idle(const struct ofi_peer *peer)
            !peer->head;
 }
 
-/* A write that takes up nothing here. */
-static bool rma_untold(const struct ofi_peer *peer, size_t length)
+/* Whether a write needs no record here: the provider copies it and does not report its end. */
+static bool rma_is_injected(const struct ofi_peer *peer, size_t length)
 {
     struct ofi_state *ofi = peer->ofi;
 
     return length <= ofi->traits.inject && ofi->traits.waw && idle(peer);
 }
 
-/* A write has been issued that the provider does not tell the arrival of. */
+/* A write has been issued whose arrival the provider does not report. */
 static void rma_unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, size_t length)
 {
     peer->unproved += length + sizeof(struct ofi_header); /* the provider's has about as much */
@@ -209,7 +209,7 @@ static int rma_admit(struct sy_transport_ctx *ctx, int pe, bool get)
     return rc;
 }
 
-/* The provider has taken a transfer; without `op` it does not tell its end. Endpoint locked. */
+/* The provider has taken a transfer; without `op` it does not report its end. Endpoint locked. */
 static void rma_taken(struct sy_transport_ctx *ctx, struct ofi_peer *peer, struct ofi_operation *op,
                       size_t length, uint64_t flags)
 {
@@ -242,7 +242,7 @@ static int rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     uint64_t flags = get                  ? FI_READ
                      : rma_delivered(ctx) ? FI_WRITE | FI_DELIVERY_COMPLETE
                                           : FI_WRITE;
-    bool without = flags == FI_WRITE && rma_untold(peer, length);
+    bool without = flags == FI_WRITE && rma_is_injected(peer, length);
     if (!without)
         op = rma_take(endpoint, ctx, t->pe, get, left);
     rc = -EAGAIN;

@@ -9,9 +9,9 @@
  * apply.c      records that have come
  * large.c      large transfers, over several connections; pace.c: which ones
  * hint.c       datagrams that run ahead of a stream
- * outage.c     no connection: who is given up, and what the user is told
+ * outage.c     no connection: when a peer is given up, and what the user is told
  * idle.c       gives back the memory of streams at rest
- * poll.c       who polls, and what
+ * poll.c       what a poll reads, and the poll lock
  *
  * Locks, in the order in which they are taken:
  *   append  the producer of requests (engine/producer.h), of stream 0 for all streams to a process
@@ -55,7 +55,7 @@ struct tcp_peer {
 
     struct tcp_hint hint; /* 0 */
 
-    /* who made it wanted, then poll */
+    /* the thread that made it wanted, then poll */
     struct tcp_peer *next_wanted; /* in the list of those that are to be connected */
 
     /* poll */

@@ -7,7 +7,7 @@
  * stream.c   connections come and go
  * queue.c    a channel's bytes until the other side has applied them
  * send.c     from the queues to the socket: frames
- * receive.c  from the socket to who applies: frames, what is incomplete, large payloads in place
+ * receive.c  from the socket to the user: frames, what is incomplete, large payloads in place
  *
  * Locks, in the order in which they are taken:
  *   poll  the user's: receiving, connections, the producer of replies
@@ -128,13 +128,13 @@ struct tcp_stream {
 
     /* send; what is atomic is read by others */
     _Alignas(SY_LINE) _Atomic bool send; /* the lock */
-    _Atomic bool again;                  /* any thread: somebody found `send` taken */
+    _Atomic bool again;                  /* any thread: another one has found `send` taken */
     _Atomic bool ack_due;                /* any thread: the other side asks how far this one is */
     _Atomic bool bye;                    /* any thread: say BYE with the next frame */
-    uint64_t asked; /* the other side has been asked about requests up to here */
-    bool greeted;   /* a frame has been sent on this connection */
-    int attended;   /* how many see to it that it is read all the time, so that epoll need not */
-    _Atomic uint64_t told;      /* of got[0] + got[1], with the last frame */
+    uint64_t asked;        /* the other side has been asked about requests up to here */
+    bool greeted;          /* a frame has been sent on this connection */
+    int attended;          /* threads that read it all the time, so that epoll need not watch it */
+    _Atomic uint64_t told; /* of got[0] + got[1], with the last frame */
     _Atomic uint64_t handed[2]; /* bytes of the channels that the kernel has taken */
     _Atomic bool paused;        /* the socket is not read, since something is held */
     struct tcp_out out;
