@@ -120,9 +120,10 @@ coll_sources = \
 	shmem/coll/reduce_kernels.c shmem/coll/reduce_kernels.h \
 	shmem/coll/reduce_named.c \
 	shmem/coll/scan.c shmem/coll/scan.h shmem/coll/scan_nodes.c shmem/coll/staged.c shmem/coll/staged.h \
+	shmem/coll/spread.c shmem/coll/spread.h \
 	shmem/coll/sync.h \
 	shmem/coll/team.c shmem/coll/team.h shmem/coll/team_group.c \
-	shmem/coll/tree.h
+	shmem/coll/tree.h shmem/coll/twins.h
 
 stream_sources = \
 	shmem/stream/lane.c shmem/stream/lane.h \

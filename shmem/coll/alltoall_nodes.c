@@ -7,6 +7,10 @@
 #include "coll/data.h"
 #include "coll/notify.h"
 
+/* How far members go ahead of each other with large blocks: see alltoall_nodes_steps_ahead. */
+#define STEPS_AHEAD 1
+#define AHEAD_BYTES ((size_t)512 << 10)
+
 /* `count` elements from one array to another. */
 static void alltoall_nodes_copy_block(char *to, ptrdiff_t to_stride, const char *from,
                                       ptrdiff_t from_stride, const struct sy_blocks *b)
@@ -127,16 +131,45 @@ static void alltoall_nodes_send_block(const struct sy_notify *notify, int to, ch
     sy_notify_raise(notify, to, SY_NOTIFY_COUNTER, 1);
 }
 
+/* Steps that a member may be ahead of what it has received. If all sent all that they have at once,
+ * many streams would meet on the line of one node while others are idle, and lose packets. So a
+ * node's members send to one node after the other, beginning with the next, and go on to a step when
+ * all that others sent them up to so many steps before has arrived: then each line carries a few
+ * streams each way. More steps are under way where they are short, as much as a long line holds.
+ *
+ * Nobody waits for ever: of all members the one that is furthest behind has got all that it waits
+ * for, because the others have gone through the steps before. Blocks are counted, whoever sent
+ * them; that lets a member go on earlier and never later. */
+static int alltoall_nodes_steps_ahead(const struct sy_nodes *nodes, size_t length)
+{
+    size_t step = (size_t)nodes->most * (size_t)nodes->most * length;
+    size_t ahead = STEPS_AHEAD + AHEAD_BYTES / step;
+
+    return ahead < (size_t)nodes->count ? (int)ahead : nodes->count;
+}
+
+static int alltoall_nodes_before(const struct sy_nodes *nodes, int step)
+{
+    return sy_nodes_size(nodes, sy_nodes_after(nodes, nodes->count - step));
+}
+
 static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, const char *source,
                                       const struct sy_blocks *b)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     int me = group->members.me, local = sy_group_local(group), locals = sy_group_locals(group);
+    int ahead = alltoall_nodes_steps_ahead(nodes, b->size * b->count);
+    uint64_t left = (uint64_t)(group->members.size - locals);
 
     sy_group_sync(group);
     struct sy_notify notify = sy_notify_open(group, 0, 1);
     for (int step = 1; step < nodes->count; step++) {
         int j = sy_nodes_after(nodes, step), size = sy_nodes_size(nodes, j);
+        if (step > ahead) {
+            int came = alltoall_nodes_before(nodes, step - ahead);
+            sy_notify_await_count(&notify, (uint64_t)came);
+            left -= (uint64_t)came;
+        }
         for (int k = 0; k < size; k++)
             alltoall_nodes_send_block(&notify, sy_nodes_member(nodes, j, (local + k) % size), dest,
                                       source, b);
@@ -147,7 +180,7 @@ static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, 
                        sy_block(source, me, b->source_stride, b->count), b->dest_stride,
                        b->source_stride, b->size, b->count, sy_members_pe(&group->members, i));
     }
-    sy_notify_await_count(&notify, (uint64_t)(group->members.size - locals));
+    sy_notify_await_count(&notify, left);
     sy_group_sync_node(group);
 }
 

@@ -2,24 +2,34 @@
  * each node one member gets the data from another node and sends them on: the root on its own node,
  * the leader on others. The other members read their node's flags and data by themselves.
  *
- * Small data go through the scratch space of these members, and no member waits for later ones.
- * Large data go straight into dest in chunks, once the receiver has reported that it has entered.
- */
+ * Small data go through the scratch space of these members, along a binomial tree, and no member
+ * waits for later ones. Large data go straight into dest in chunks, along two trees (twins.h), once
+ * the receiver has reported that it has entered. */
 #include "coll/broadcast.h"
 #include "coll/data.h"
 #include "coll/notify.h"
+#include "coll/spread.h"
+#include "coll/twins.h"
+#include "core/start/world.h"
 
-enum { FLAG_DATA, FLAG_READY }; /* READY and those above: one for each child */
+/* DATA: one for each tree, of small data the first. READY and those above: one for each child. */
+enum { FLAG_DATA, FLAG_READY = FLAG_DATA + SY_TWINS };
 
-#define MOST_SMALL  ((size_t)8192)
-#define CHUNK_BYTES ((size_t)64 << 10)
+static unsigned flag_ready(int twin, int child)
+{
+    return (unsigned)(FLAG_READY + twin * SY_TWIN_CHILDREN + child);
+}
+
+#define MOST_SMALL     ((size_t)8192)
+#define LEAST_CHUNK    ((size_t)8 << 10)
+#define MOST_CHUNK     ((size_t)64 << 10)
+#define CHUNKS_A_LEVEL 8
 
 /* The place of this PE's node. Nodes are counted from the root's, which is 0. */
 struct place {
     const struct sy_group *group;
     int root, root_node; /* the member; its node */
     int node, count;
-    bool chain; /* each node has one child; else a binomial tree */
 };
 
 /* The member that communicates with other nodes for its own. */
@@ -31,38 +41,19 @@ static int broadcast_nodes_speaker(const struct place *p, int node)
     return node ? sy_nodes_member(nodes, at, 0) : p->root;
 }
 
-static int parent(const struct place *p)
-{
-    return p->chain ? p->node - 1 : p->node & (p->node - 1);
-}
-
-/* The distance from this node to its child number `i`, or 0. In the binomial tree a node's children
- * are at the powers of two below its lowest bit, and the one with the most nodes below it comes
- * first. */
+/* Of small data: the distance from this node to its child number `i`, or 0. In the binomial tree a
+ * node's children are at the powers of two below its lowest bit, and the one with the most nodes
+ * below it comes first. */
 static int broadcast_nodes_child(const struct place *p, int i)
 {
     int distance = 1, found = 0;
 
-    if (p->chain)
-        return i == 0 && p->node + 1 < p->count ? 1 : 0;
     while (distance < p->count && !(p->node & distance))
         distance *= 2;
     for (distance /= 2; distance; distance /= 2)
         if (p->node + distance < p->count && found++ == i)
             return distance;
     return 0;
-}
-
-/* Which child of its parent this node is. */
-static int broadcast_nodes_rank_among_children(const struct place *p)
-{
-    struct place of_parent = *p;
-    int i = 0;
-
-    of_parent.node = parent(p);
-    while (of_parent.node + broadcast_nodes_child(&of_parent, i) != p->node)
-        i++;
-    return i;
 }
 
 static struct place broadcast_nodes_make_place(const struct sy_group *group, int root)
@@ -96,81 +87,149 @@ static void broadcast_nodes_through_scratch(const struct place *p, void *dest, c
 
 /* ---- large ---- */
 
-/* Chain or tree: in a chain each node sends the data once, but the last node begins after as many
- * messages as there are nodes; in a tree a node sends them several times. A message takes about the
- * time of a chunk. */
-static bool broadcast_nodes_chain_is_faster(int count, size_t chunks)
+/* Bytes of a chunk. Each level of the trees adds the time of a chunk, so there are many times as
+ * many chunks as levels; but a message takes as long as some KiB do. Where nodes share processors
+ * the work of messages is what counts, and two nodes have nothing to send on. */
+static size_t broadcast_nodes_chunk(const struct place *p, size_t half)
 {
-    size_t depth = 0, nodes = (size_t)count;
+    size_t levels = 1, chunk;
 
-    while ((size_t)1 << depth < nodes)
-        depth++;
-    return chunks + 2 * nodes < (chunks + 1) * depth + 3;
+    while (1 << levels < p->count)
+        levels++;
+    if (levels == 1 || sy_world.nodes_crowd)
+        return MOST_CHUNK;
+    chunk = sy_round_up(half / (CHUNKS_A_LEVEL * levels) + 1, SY_LINE);
+    return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk < MOST_CHUNK ? chunk : MOST_CHUNK;
 }
 
-static void broadcast_nodes_send_on(const struct place *p, const struct sy_notify *notify,
-                                    char *dest, const char *from, size_t length)
-{
-    uint64_t step = 0;
-    int distance;
+/* The halves of the data, each of which goes along its tree in chunks. */
+struct halves {
+    struct sy_notify notify;
+    struct sy_twin twin[SY_TWINS];
+    size_t begin[SY_TWINS + 1];
+    size_t chunk;
+};
 
-    for (size_t at = 0; at < length; at += CHUNK_BYTES) {
-        size_t bytes = length - at < CHUNK_BYTES ? length - at : CHUNK_BYTES;
-        step++;
-        if (p->node)
-            sy_notify_await(notify, FLAG_DATA, step);
-        for (int i = 0; (distance = broadcast_nodes_child(p, i)); i++) {
-            if (step == 1)
-                sy_notify_await(notify, FLAG_READY + (unsigned)i, 1);
-            sy_notify_dest_start(notify, broadcast_nodes_speaker(p, p->node + distance), dest + at,
-                                 from + at, bytes, FLAG_DATA, step);
-        }
+/* Very large data go along a chain, whole: see SY_STEADY_BYTES. */
+static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t length)
+{
+    size_t half = sy_round_up(length / SY_TWINS, SY_LINE);
+
+    if (length / (size_t)p->count >= SY_STEADY_BYTES) {
+        *h = (struct halves){.begin = {0, length, length}, .chunk = MOST_CHUNK};
+        h->twin[0].parent = p->node - 1;
+        h->twin[0].children = p->node + 1 < p->count;
+        h->twin[0].child[0] = p->node + 1;
+        return;
     }
+    *h = (struct halves){.begin = {0, half, length}, .chunk = broadcast_nodes_chunk(p, half)};
+    for (int twin = 0; twin < SY_TWINS; twin++)
+        h->twin[twin] = sy_twin_make(p->count, p->node, twin);
+}
+
+static uint64_t broadcast_nodes_steps(const struct halves *h, int twin)
+{
+    return (h->begin[twin + 1] - h->begin[twin] + h->chunk - 1) / h->chunk;
+}
+
+/* Where chunk `step`, from 1 on, of a half begins, and its bytes: 0 behind the last. */
+static size_t broadcast_nodes_chunk_at(const struct halves *h, int twin, uint64_t step,
+                                       size_t *bytes)
+{
+    size_t at = h->begin[twin] + (size_t)(step - 1) * h->chunk, end = h->begin[twin + 1];
+
+    *bytes = at >= end ? 0 : end - at < h->chunk ? end - at : h->chunk;
+    return at;
+}
+
+static void broadcast_nodes_send_on(const struct place *p, const struct halves *h, int twin,
+                                    uint64_t step, char *dest, const char *from)
+{
+    size_t bytes, at = broadcast_nodes_chunk_at(h, twin, step, &bytes);
+
+    for (int i = 0; bytes && i < h->twin[twin].children; i++) {
+        if (step == 1)
+            sy_notify_await(&h->notify, flag_ready(twin, i), 1);
+        sy_notify_dest_start(&h->notify, broadcast_nodes_speaker(p, h->twin[twin].child[i]),
+                             dest + at, from + at, bytes, FLAG_DATA + (unsigned)twin, step);
+    }
+}
+
+static void broadcast_nodes_feed(const struct place *p, const struct halves *h, char *dest,
+                                 const char *source, uint64_t steps)
+{
+    for (int twin = 0; twin < SY_TWINS; twin++) /* for the members on this node */
+        sy_notify_raise(&h->notify, p->group->members.me, FLAG_DATA + (unsigned)twin, steps);
+    for (uint64_t step = 1; step <= steps; step++)
+        for (int twin = 0; twin < SY_TWINS; twin++)
+            broadcast_nodes_send_on(p, h, twin, step, dest, source);
+    sy_data_copy(dest, source, h->begin[SY_TWINS]);
+    sy_notify_sent();
+}
+
+/* Of the tree in which this node is a leaf nothing but the end matters. */
+static void broadcast_nodes_relay(const struct place *p, const struct halves *h, char *dest)
+{
+    size_t bytes;
+
+    for (int twin = 0; twin < SY_TWINS; twin++)
+        if (broadcast_nodes_steps(h, twin))
+            sy_notify_raise(&h->notify, broadcast_nodes_speaker(p, h->twin[twin].parent),
+                            flag_ready(twin, h->twin[twin].which), 1);
+    for (int twin = 0; twin < SY_TWINS; twin++)
+        for (uint64_t step = 1; h->twin[twin].children; step++) {
+            broadcast_nodes_chunk_at(h, twin, step, &bytes);
+            if (!bytes)
+                break;
+            sy_notify_await(&h->notify, FLAG_DATA + (unsigned)twin, step);
+            broadcast_nodes_send_on(p, h, twin, step, dest, dest);
+        }
+    for (int twin = 0; twin < SY_TWINS; twin++)
+        if (broadcast_nodes_steps(h, twin))
+            sy_notify_await(&h->notify, FLAG_DATA + (unsigned)twin, broadcast_nodes_steps(h, twin));
     sy_notify_sent();
 }
 
 /* A member that exchanges nothing with other nodes reads the data, as they arrive, from the one
  * that does. */
-static void broadcast_nodes_follow(const struct place *p, const struct sy_notify *notify,
-                                   char *dest, const char *source, size_t length)
+static void broadcast_nodes_follow(const struct place *p, const struct halves *h, char *dest,
+                                   const char *source, uint64_t steps)
 {
     int here = broadcast_nodes_speaker(p, p->node);
     const char *from = p->node ? dest : source;
-    uint64_t step = 0;
 
-    for (size_t at = 0; at < length; at += CHUNK_BYTES) {
-        size_t bytes = length - at < CHUNK_BYTES ? length - at : CHUNK_BYTES;
-        sy_notify_watch(notify, here, FLAG_DATA, ++step);
-        sy_group_pull(p->group, here, dest + at, from + at, bytes);
-    }
+    for (uint64_t step = 1; step <= steps; step++)
+        for (int twin = 0; twin < SY_TWINS; twin++) {
+            size_t bytes, at = broadcast_nodes_chunk_at(h, twin, step, &bytes);
+            if (!bytes)
+                continue;
+            sy_notify_watch(&h->notify, here, FLAG_DATA + (unsigned)twin, step);
+            sy_group_pull(p->group, here, dest + at, from + at, bytes);
+        }
 }
 
-static void broadcast_nodes_into_dest(struct place *p, char *dest, const char *source,
+static void broadcast_nodes_into_dest(const struct place *p, char *dest, const char *source,
                                       size_t length)
 {
-    uint64_t chunks = (length + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    struct sy_notify notify = sy_notify_open(p->group, 0, chunks);
+    struct halves h;
     int me = p->group->members.me;
 
-    p->chain = broadcast_nodes_chain_is_faster(p->count, chunks);
-    if (me == p->root) {
-        sy_notify_raise(&notify, me, FLAG_DATA, chunks); /* for the members on this node */
-        broadcast_nodes_send_on(p, &notify, dest, source, length);
-        sy_data_copy(dest, source, length);
-    } else if (me == broadcast_nodes_speaker(p, p->node)) {
-        sy_notify_raise(&notify, broadcast_nodes_speaker(p, parent(p)),
-                        FLAG_READY + (unsigned)broadcast_nodes_rank_among_children(p), 1);
-        broadcast_nodes_send_on(p, &notify, dest, dest, length);
-    } else {
-        broadcast_nodes_follow(p, &notify, dest, source, length);
-    }
+    broadcast_nodes_plan(p, &h, length);
+    uint64_t steps = broadcast_nodes_steps(&h, 0); /* the second half has no more */
+    h.notify = sy_notify_open(p->group, 0, steps);
+    if (me == p->root)
+        broadcast_nodes_feed(p, &h, dest, source, steps);
+    else if (me == broadcast_nodes_speaker(p, p->node))
+        broadcast_nodes_relay(p, &h, dest);
+    else
+        broadcast_nodes_follow(p, &h, dest, source, steps);
     sy_group_sync_node(p->group);
 }
 
 void sy_broadcast_nodes(const struct sy_group *group, void *dest, const void *source, size_t length,
                         int root)
 {
-    struct place place = broadcast_nodes_make_place(group, root);
+    const struct place place = broadcast_nodes_make_place(group, root);
 
     if (length <= MOST_SMALL)
         broadcast_nodes_through_scratch(&place, dest, source, length);

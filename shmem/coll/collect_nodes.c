@@ -2,12 +2,12 @@
  *
  * Small parts: the leader joins its node's parts in its scratch space; the leaders exchange what
  * they have, in rounds after each of which a leader has the parts of four times as many nodes, or
- * along a tree (tree.h); each member then copies all parts from its leader. Large parts: once all
- * have entered, each member sends its part straight to the dest of one member on each other node,
- * and members of a node read from each other what has arrived there. */
+ * along a tree (tree.h); each member then copies all parts from its leader. Large parts: the leaders
+ * put them straight into each other's dests (spread.h), from which the other members read them. */
 #include "coll/collect.h"
 #include "coll/data.h"
 #include "coll/notify.h"
+#include "coll/spread.h"
 #include "coll/tree.h"
 
 #define RADIX 4
@@ -178,81 +178,57 @@ static void collect_nodes_join_parts(const struct parts *p, size_t total, char *
 
 /* ---- large parts ---- */
 
-/* The number, on a node with `size` members, of the member that receives from number k of other
- * nodes. */
-static int receiver(int k, int size)
+static size_t collect_nodes_piece(const void *how, int node, int k, size_t *at)
 {
-    return k % size;
+    const struct parts *p = how;
+
+    if (k == sy_nodes_size(p->nodes, node))
+        return SY_SPREAD_NONE;
+    int i = sy_nodes_member(p->nodes, node, k);
+    *at = collect_nodes_offset_of(p, i);
+    return collect_nodes_length_of(p, i);
 }
 
-static void collect_nodes_send_part(const struct parts *p, const struct sy_notify *notify,
-                                    char *dest, const void *source)
-{
-    int me = p->group->members.me, local = sy_group_local(p->group);
-    size_t length = collect_nodes_length_of(p, me);
-
-    for (int step = 1; length && step < p->nodes->count; step++) {
-        int j = sy_nodes_after(p->nodes, step);
-        int to = sy_nodes_member(p->nodes, j, receiver(local, sy_nodes_size(p->nodes, j)));
-        sy_notify_dest_put(notify, to, dest + collect_nodes_offset_of(p, me), source, length,
-                           SY_NOTIFY_COUNTER, 1);
-    }
-}
-
-/* How many members of other nodes send to this one. */
-static uint64_t collect_nodes_senders(const struct parts *p)
-{
-    int local = sy_group_local(p->group), locals = sy_group_locals(p->group);
-    uint64_t count = 0;
-
-    for (int step = 1; step < p->nodes->count; step++) {
-        int j = sy_nodes_after(p->nodes, step), size = sy_nodes_size(p->nodes, j);
-        for (int k = local; k < size; k += locals)
-            count += collect_nodes_length_of(p, sy_nodes_member(p->nodes, j, k)) != 0;
-    }
-    return count;
-}
-
-static void collect_nodes_pull_part(const struct parts *p, int from, int i, char *dest,
-                                    const void *source)
-{
-    if (collect_nodes_length_of(p, i))
-        sy_group_pull(p->group, from, dest + collect_nodes_offset_of(p, i), source,
-                      collect_nodes_length_of(p, i));
-}
-
-/* Reads what has arrived at the other members of this node. */
-static void collect_nodes_pull_parts(const struct parts *p, char *dest)
+/* The parts of this node, from where they are. */
+static void collect_nodes_pull_own(const struct parts *p, char *dest, const void *source)
 {
     int local = sy_group_local(p->group), locals = sy_group_locals(p->group);
 
-    for (int step = 1; step < p->nodes->count; step++) {
-        int j = sy_nodes_after(p->nodes, step), size = sy_nodes_size(p->nodes, j);
-        for (int k = 0; k < size; k++) {
-            int i = sy_nodes_member(p->nodes, j, k);
-            if (receiver(k, locals) != local)
-                collect_nodes_pull_part(p, sy_group_mate(p->group, receiver(k, locals)), i, dest,
-                                        dest + collect_nodes_offset_of(p, i));
-        }
+    for (int step = 0; step < locals; step++) {
+        int i = sy_group_mate(p->group, (local + step) % locals);
+        size_t length = collect_nodes_length_of(p, i);
+        if (!step)
+            sy_data_copy(dest + collect_nodes_offset_of(p, i), source, length);
+        else if (length)
+            sy_group_pull(p->group, i, dest + collect_nodes_offset_of(p, i), source, length);
     }
 }
 
-/* To be called after a synchronisation of all, which ensures that every dest may be written. */
-static void collect_nodes_send_parts(const struct parts *p, char *dest, const void *source)
+/* Large parts, `total` bytes in all. The leader alone sends and receives: each part crosses a
+ * node's line once, together with what stands beside it. The first synchronisation says that all
+ * sources of the node are ready, the last that all have been read. entered: whether this is known of
+ * all members. */
+static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool entered,
+                                       char *dest, const void *source)
 {
-    struct sy_notify notify = sy_notify_open(p->group, 0, 1);
-    int me = p->group->members.me;
+    uint64_t steps = sy_spread_steps((size_t)p->group->members.size, total);
+    struct sy_notify notify = sy_notify_open(p->group, 0, steps);
+    const struct sy_spread spread = {.notify = &notify,
+                                     .dest = dest,
+                                     .piece = collect_nodes_piece,
+                                     .how = p,
+                                     .total = total,
+                                     .guarded = !entered};
 
-    collect_nodes_send_part(p, &notify, dest, source);
-    sy_data_copy(dest + collect_nodes_offset_of(p, me), source, collect_nodes_length_of(p, me));
-    for (int k = 0; k < sy_group_locals(p->group); k++)
-        if (k != sy_group_local(p->group))
-            collect_nodes_pull_part(p, sy_group_mate(p->group, k), sy_group_mate(p->group, k), dest,
-                                    source);
-    sy_notify_await_count(&notify, collect_nodes_senders(p));
     sy_group_sync_node(p->group);
-    collect_nodes_pull_parts(p, dest);
+    collect_nodes_pull_own(p, dest, source);
+    if (sy_group_local(p->group))
+        sy_spread_follow(&spread);
+    else
+        sy_spread_exchange(&spread);
     sy_group_sync_node(p->group);
+    if (!entered) /* each has got something of all */
+        sy_notify_met(&notify);
 }
 
 /* ---- the routines ---- */
@@ -262,12 +238,10 @@ void sy_fcollect_nodes(const struct sy_group *group, char *dest, const void *sou
     const struct parts parts = {.group = group, .nodes = sy_group_nodes(group), .length = length};
     size_t members = (size_t)group->members.size;
 
-    if (length <= SY_NOTIFY_SMALL / members) {
+    if (length <= SY_NOTIFY_SMALL / members)
         collect_nodes_join_parts(&parts, length * members, dest, source);
-    } else {
-        sy_group_sync(group);
-        collect_nodes_send_parts(&parts, dest, source);
-    }
+    else
+        collect_nodes_spread_parts(&parts, length * members, false, dest, source);
 }
 
 /* Lengths and sums of all members. The rest of the scratch space is for small parts, twice: they
@@ -312,7 +286,7 @@ bool sy_collect_nodes(const struct sy_group *group, char *dest, const void *sour
     if (parts.offset[members] <= MOST_JOINED)
         collect_nodes_join_parts(&parts, parts.offset[members], dest, source);
     else
-        collect_nodes_send_parts(&parts, dest, source);
+        collect_nodes_spread_parts(&parts, parts.offset[members], true, dest, source);
     sy_notify_met(&notify);
     return true;
 }

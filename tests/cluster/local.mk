@@ -1,9 +1,11 @@
 # Jobs on several hosts, which are network namespaces: these tests need root.
-check_PROGRAMS += tests/cluster/cable tests/cluster/knock tests/cluster/mix
+check_PROGRAMS += tests/cluster/cable tests/cluster/knock tests/cluster/mix tests/cluster/traffic
 tests_cluster_cable_SOURCES = tests/cluster/cable.c
 tests_cluster_knock_SOURCES = tests/cluster/knock.c
 tests_cluster_mix_SOURCES = tests/cluster/mix.c tests/conformance/check.h tests/conformance/dice.h
 tests_cluster_mix_LDADD = shmem/libsma.la
+tests_cluster_traffic_SOURCES = tests/cluster/traffic.c
+tests_cluster_traffic_LDADD = shmem/libsma.la
 cluster_scripts = \
 	tests/cluster/cutoff.test \
 	tests/cluster/firewall.test \
@@ -14,7 +16,8 @@ cluster_scripts = \
 	tests/cluster/machines.test \
 	tests/cluster/mixed.test \
 	tests/cluster/rails.test \
-	tests/cluster/silence.test
+	tests/cluster/silence.test \
+	tests/cluster/traffic.test
 dist_check_SCRIPTS += $(cluster_scripts)
 TESTS += $(cluster_scripts)
 EXTRA_DIST += tests/cluster/lib.sh

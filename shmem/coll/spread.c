@@ -1,0 +1,226 @@
+/* See spread.h. In rounds: in the one with distance d this node sends the blocks of the nodes from itself on
+ * to the node d places before it, as many as that one lacks and this one has, d at most. Pieces that
+ * follow each other in dest are sent together; what is sent is divided into chunks, which the flag
+ * of the round counts, so that others can read some while more are coming. Sender and receiver find
+ * the same chunks. Around the ring each chunk goes on as soon as it has come, and one flag counts
+ * them all.
+ *
+ * Chunks are sent from where they are and may not be changed before they have left: the blocks never
+ * are, as every PE gets the same. A dest is written when its owner has said that it takes part, where
+ * that is not known already. */
+#include "coll/spread.h"
+#include "coll/data.h"
+#include "core/memory/control.h"
+
+#define CHUNK_BYTES ((size_t)128 << 10)
+
+/* For each round two flags: chunks that have arrived, and that the other side takes part. */
+enum { FLAG_ARRIVED, FLAG_READY, FLAGS };
+_Static_assert(20 * FLAGS <= SY_NOTIFY_FLAGS, "a flag is missing for the rounds of 2^20 nodes");
+
+struct round {
+    int distance, count; /* count: of blocks */
+    int to, from;        /* nodes */
+    unsigned flags;
+};
+
+static struct round spread_round(const struct sy_spread *s, int number)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(s->notify->group);
+    struct round r = {.distance = 1 << number, .flags = (unsigned)number * FLAGS};
+
+    r.count = r.distance < nodes->count - r.distance ? r.distance : nodes->count - r.distance;
+    r.to = sy_nodes_after(nodes, nodes->count - r.distance);
+    r.from = sy_nodes_after(nodes, r.distance);
+    return r;
+}
+
+static int spread_rounds(int nodes)
+{
+    int rounds = 0;
+
+    while (1L << rounds < nodes)
+        rounds++;
+    return rounds;
+}
+
+uint64_t sy_spread_steps(size_t pieces, size_t bytes)
+{
+    return (uint64_t)pieces + bytes / CHUNK_BYTES;
+}
+
+static int spread_member(const struct sy_spread *s, int node)
+{
+    return sy_nodes_member(sy_group_nodes(s->notify->group), node, 0);
+}
+
+/* ---- chunks ---- */
+
+/* Walks over the chunks of `count` nodes' blocks, from `node` on in a circle. */
+struct walk {
+    const struct sy_spread *spread;
+    int node, left, piece; /* what comes next: this piece of the node; nodes that are left */
+    size_t at, end;        /* of what has been put together and is not yet in a chunk */
+};
+
+static struct walk spread_walk(const struct sy_spread *s, int node, int count)
+{
+    return (struct walk){.spread = s, .node = node, .left = count};
+}
+
+/* Adds pieces as long as each follows the one before. */
+static void spread_put_together(struct walk *w)
+{
+    while (w->left) {
+        size_t at, bytes = w->spread->piece(w->spread->how, w->node, w->piece, &at);
+        if (bytes == SY_SPREAD_NONE) {
+            w->node = w->node + 1 < sy_group_nodes(w->spread->notify->group)->count ? w->node + 1
+                                                                                     : 0;
+            w->piece = 0;
+            w->left--;
+            continue;
+        }
+        if (w->at != w->end && bytes && at != w->end)
+            return;
+        if (w->at == w->end)
+            w->at = w->end = at;
+        w->end += bytes;
+        w->piece++;
+    }
+}
+
+/* The next chunk; 0: there is none. */
+static size_t spread_next(struct walk *w, size_t *at)
+{
+    size_t bytes;
+
+    if (w->at == w->end)
+        spread_put_together(w);
+    *at = w->at;
+    bytes = w->end - w->at < CHUNK_BYTES ? w->end - w->at : CHUNK_BYTES;
+    w->at += bytes;
+    return bytes;
+}
+
+/* ---- rounds ---- */
+
+static void spread_send(const struct sy_spread *s, const struct round *r)
+{
+    struct walk walk = spread_walk(s, sy_group_nodes(s->notify->group)->mine, r->count);
+    size_t at, bytes;
+    uint64_t step = 0;
+
+    while ((bytes = spread_next(&walk, &at)))
+        sy_notify_dest_start(s->notify, spread_member(s, r->to), s->dest + at, s->dest + at, bytes,
+                             r->flags + FLAG_ARRIVED, ++step);
+}
+
+static void spread_await(const struct sy_spread *s, const struct round *r)
+{
+    struct walk walk = spread_walk(s, r->from, r->count);
+    uint64_t steps = 0;
+    size_t at;
+
+    while (spread_next(&walk, &at))
+        steps++;
+    if (steps)
+        sy_notify_await(s->notify, r->flags + FLAG_ARRIVED, steps);
+}
+
+static void spread_in_rounds(const struct sy_spread *s)
+{
+    int rounds = spread_rounds(sy_group_nodes(s->notify->group)->count);
+
+    for (int i = 0; s->guarded && i < rounds; i++) {
+        struct round r = spread_round(s, i);
+        sy_notify_raise(s->notify, spread_member(s, r.from), r.flags + FLAG_READY, 1);
+    }
+    for (int i = 0; i < rounds; i++) {
+        struct round r = spread_round(s, i);
+        if (s->guarded)
+            sy_notify_await(s->notify, r.flags + FLAG_READY, 1);
+        spread_send(s, &r);
+        spread_await(s, &r);
+    }
+}
+
+static void spread_follow_rounds(const struct sy_spread *s, int here)
+{
+    int rounds = spread_rounds(sy_group_nodes(s->notify->group)->count);
+
+    for (int i = 0; i < rounds; i++) {
+        struct round r = spread_round(s, i);
+        struct walk walk = spread_walk(s, r.from, r.count);
+        uint64_t step = 0;
+        size_t at, bytes;
+        while ((bytes = spread_next(&walk, &at))) {
+            sy_notify_watch(s->notify, here, r.flags + FLAG_ARRIVED, ++step);
+            sy_group_pull(s->notify->group, here, s->dest + at, s->dest + at, bytes);
+        }
+    }
+}
+
+/* ---- around a ring ---- */
+
+static bool spread_is_ring(const struct sy_spread *s)
+{
+    return s->total / (size_t)sy_group_nodes(s->notify->group)->count >= SY_STEADY_BYTES;
+}
+
+static void spread_around(const struct sy_spread *s)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(s->notify->group);
+    int to = spread_member(s, sy_nodes_after(nodes, nodes->count - 1));
+    uint64_t sent = 0, came = 0;
+    size_t at, bytes;
+
+    if (s->guarded) {
+        sy_notify_raise(s->notify, spread_member(s, sy_nodes_after(nodes, 1)),
+                        FLAG_READY, 1);
+        sy_notify_await(s->notify, FLAG_READY, 1);
+    }
+    for (int i = 0; i < nodes->count; i++) {
+        struct walk walk = spread_walk(s, sy_nodes_after(nodes, i), 1);
+        while ((bytes = spread_next(&walk, &at))) {
+            if (i)
+                sy_notify_await(s->notify, FLAG_ARRIVED, ++came);
+            if (i < nodes->count - 1)
+                sy_notify_dest_start(s->notify, to, s->dest + at, s->dest + at, bytes,
+                                     FLAG_ARRIVED, ++sent);
+        }
+    }
+}
+
+static void spread_follow_ring(const struct sy_spread *s, int here)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(s->notify->group);
+    uint64_t came = 0;
+    size_t at, bytes;
+
+    for (int i = 1; i < nodes->count; i++) {
+        struct walk walk = spread_walk(s, sy_nodes_after(nodes, i), 1);
+        while ((bytes = spread_next(&walk, &at))) {
+            sy_notify_watch(s->notify, here, FLAG_ARRIVED, ++came);
+            sy_group_pull(s->notify->group, here, s->dest + at, s->dest + at, bytes);
+        }
+    }
+}
+
+void sy_spread_exchange(const struct sy_spread *s)
+{
+    if (spread_is_ring(s))
+        spread_around(s);
+    else
+        spread_in_rounds(s);
+    sy_notify_sent();
+}
+
+void sy_spread_follow(const struct sy_spread *s)
+{
+    int here = spread_member(s, sy_group_nodes(s->notify->group)->mine);
+
+    if (spread_is_ring(s))
+        spread_follow_ring(s, here);
+    else
+        spread_follow_rounds(s, here);
+}
