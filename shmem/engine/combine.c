@@ -68,16 +68,17 @@ bool sy_combine_put(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, cons
 
     if (begin && !combine_begin(peer))
         return false;
-    char *to = peer->tx.at + 16 + combine->bytes;
+    size_t bytes = combine->bytes;
+    char *to = peer->tx.at + 16 + bytes;
     if (SY_LIKELY(size == 8)) /* one load and one store */
         memcpy(to, from, 8);
     else
         memcpy(to, from, size);
-    combine->bytes += size;
+    combine->bytes = bytes += size;
     combine->next = sy_record_behind(combine->next, size);
-    sy_engine_mark(ctx, peer, sy_tx_tail(&peer->tx) + 16 + sy_record_padded(combine->bytes));
+    sy_engine_mark(ctx, peer, sy_tx_tail(&peer->tx) + 16 + sy_record_padded(bytes));
     sy_engine_dirty(ctx);
-    if (combine->bytes == SY_RECORD_LONG)
+    if (bytes == SY_RECORD_LONG)
         sy_combine_close(peer);
     sy_engine_end(peer);
     if (begin)
