@@ -42,13 +42,13 @@ _Static_assert(SY_SYNC_ROUNDS >= 16 * (RADIX - 1),
 #define ROUND_DOWN (SY_SYNC_ROUNDS - 1)
 _Static_assert(ROUND_DOWN >= SY_TREE_PLACES, "a flag is missing for the tree");
 
-static struct sy_control_team *group_control(const struct sy_group *group, int i)
+SY_INLINE struct sy_control_team *group_control(const struct sy_group *group, int i)
 {
     return sy_control_of(sy_members_pe(&group->members, i), group->team->slot);
 }
 
 /* The k-th member on this PE's node. */
-static struct sy_control_team *group_slot_of(const struct sy_team *team, int k)
+SY_INLINE struct sy_control_team *group_slot_of(const struct sy_team *team, int k)
 {
     return sy_control_of(sy_members_pe(&team->own, k), team->slot);
 }
