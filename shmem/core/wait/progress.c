@@ -428,6 +428,7 @@ void sy_progress_soon(unsigned microseconds)
     uint64_t now = sy_clock_ns(), wanted = now + (uint64_t)microseconds * 1000;
     uint64_t set = atomic_load(&soon_at);
 
+    atomic_store_explicit(&sy_wait_gathered, true, memory_order_relaxed);
     if (soon_fd < 0)
         return;
     do
@@ -618,6 +619,7 @@ int sy_progress_poll(void)
     bool moved = false, yielded = false;
 
     sy_progress_enter();
+    atomic_store_explicit(&sy_wait_gathered, false, memory_order_relaxed);
     for (unsigned i = 0; i < sy_routes.count; i++) {
         if (!sy_routes.transport[i].polled)
             continue;

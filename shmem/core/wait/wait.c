@@ -50,11 +50,15 @@
 #define SLEEPS_FOLLOW_NS    UINT64_C(500000) /* between two sleeps of one wait */
 #define USUAL_SLEEP_COST_NS UINT64_C(10000)
 
+/* Between two polls of a thread whose waits are over at the first look. */
+#define PASSES_APART_NS UINT64_C(50000)
+
 /* Polls for each yield where every PE has a processor: only processes other than PEs gain by a
  * yield then, and it takes as long as a poll, during which arrivals go unnoticed. */
 #define POLLS_A_YIELD 8
 
 uint32_t sy_wait_looks = LOOKS_ALONE;
+_Atomic bool sy_wait_gathered;
 const char sy_wait_inside[] = "a routine of the library";
 
 static struct {
@@ -312,6 +316,19 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where)
     wait_rest(since, where);
     counted = sy_sleep_count();
     return LOOKS_AFTER_REST;
+}
+
+/* Programs that pass many waits in a row, as in a pipeline, have what they send gathered for as
+ * long as this. */
+void sy_wait_passed(void)
+{
+    static _Thread_local uint64_t passed_at;
+    uint64_t now = sy_clock_ns();
+
+    if (now - passed_at < PASSES_APART_NS)
+        return;
+    passed_at = now;
+    sy_progress_poll();
 }
 
 void sy_wait_rested(void)

@@ -8,6 +8,7 @@
 #ifndef SY_CORE_WAIT_H
 #define SY_CORE_WAIT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -54,11 +55,21 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where) __attribute__((cold));
 /* The end of a wait in which sy_wait_rest was called. */
 void sy_wait_rested(void) __attribute__((cold));
 
+/* A transport gathers what others may wait for. Set by the progress thread's timer (sy_progress_soon)
+ * for the wait that is over at its first look and polls nothing: the program goes on then, perhaps
+ * to compute for long. */
+extern _Atomic bool sy_wait_gathered SY_HIDDEN;
+
+/* The end of such a wait. Polls, now and then. */
+void sy_wait_passed(void) __attribute__((cold));
+
 /* The end of every wait. since: as sy_wait_rest left it. */
 static inline void sy_wait_over(uint64_t since)
 {
     if (SY_UNLIKELY(since != 0))
         sy_wait_rested();
+    else if (SY_UNLIKELY(atomic_load_explicit(&sy_wait_gathered, memory_order_relaxed)))
+        sy_wait_passed();
 }
 
 /* sy_wait_rest for a wait inside a transport, which polls by itself and does not call sy_wait_over:
