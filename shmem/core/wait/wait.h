@@ -55,9 +55,9 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where) __attribute__((cold));
 /* The end of a wait in which sy_wait_rest was called. */
 void sy_wait_rested(void) __attribute__((cold));
 
-/* A transport gathers what others may wait for. Set by the progress thread's timer (sy_progress_soon)
- * for the wait that is over at its first look and polls nothing: the program goes on then, perhaps
- * to compute for long. */
+/* A transport gathers what others may wait for, and has asked to be polled soon. For the wait that
+ * is over at its first look and polls nothing: the program goes on then, perhaps to compute for
+ * long. */
 extern _Atomic bool sy_wait_gathered SY_HIDDEN;
 
 /* The end of such a wait. Polls, now and then. */
