@@ -27,6 +27,11 @@ void sy_reduce_nodes(const struct sy_group *group, struct sy_operation op, char 
 void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
                          const char *source, size_t count);
 
+/* The same by halves (reduce_halves.c), and whether that can be done and is faster than a ring. */
+void sy_reduce_halves(const struct sy_group *group, struct sy_operation op, char *dest,
+                      const char *source, size_t count);
+bool sy_reduce_halves_fit(const struct sy_nodes *nodes, struct sy_operation op, size_t count);
+
 /* Combines what the members on this node have in their scratch spaces at `offset`, in their order.
  * `to` may be the leader's. */
 struct sy_notify;

@@ -343,7 +343,10 @@ void sy_reduce_nodes(const struct sy_group *group, struct sy_operation op, char 
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct sy_pairs pairs = sy_pairs_make(nodes->count, nodes->mine);
 
-    if (reduce_nodes_ring_is_faster(nodes, &pairs, count * op.size))
+    if (count * op.size > reduce_nodes_piece_bytes(nodes, &pairs) &&
+        sy_reduce_halves_fit(nodes, op, count))
+        sy_reduce_halves(group, op, dest, source, count);
+    else if (reduce_nodes_ring_is_faster(nodes, &pairs, count * op.size))
         reduce_nodes_by_parts(group, op, dest, source, count);
     else
         sy_reduce_few_nodes(group, op, dest, source, count);

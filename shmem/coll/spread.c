@@ -51,7 +51,7 @@ uint64_t sy_spread_steps(size_t pieces, size_t bytes)
 
 static int spread_member(const struct sy_spread *s, int node)
 {
-    return sy_nodes_member(sy_group_nodes(s->notify->group), node, 0);
+    return sy_nodes_member(sy_group_nodes(s->notify->group), node, s->local);
 }
 
 /* ---- chunks ---- */

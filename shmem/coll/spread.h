@@ -1,11 +1,11 @@
-/* Every node has a block of an array, and all get all blocks: what collects of large data do between
- * nodes. Every byte crosses a node's line once, and nobody is sent to by several at once: if all
+/* Every node has a block of an array, and all get all blocks: what collects and reductions of large
+ * data do between nodes. Every byte crosses a node's line once, and nobody is sent to by several at once: if all
  * sent to all, many streams would meet on one line. In rounds a node sends what it has to one node
  * and gets as much from another, at distances that double; very large blocks go around a ring
  * (SY_STEADY_BYTES).
  *
- * The leaders take part; data go straight into their dests. Other members read from their leader what
- * has arrived, as it arrives. */
+ * One member of each node takes part; data go straight into its dest. Others can read from it what has
+ * arrived, as it arrives. */
 #ifndef SY_COLL_SPREAD_H
 #define SY_COLL_SPREAD_H
 
@@ -18,6 +18,7 @@ typedef size_t sy_spread_piece(const void *how, int node, int k, size_t *at);
 
 struct sy_spread {
     const struct sy_notify *notify; /* all flags are used */
+    int local;                      /* which member of each node takes part; 0: the leader */
     char *dest;
     sy_spread_piece *piece;
     const void *how;
@@ -34,7 +35,7 @@ struct sy_spread {
 /* The steps that flags go up to where all blocks have `bytes` bytes in `pieces` pieces. */
 uint64_t sy_spread_steps(size_t pieces, size_t bytes);
 
-/* A leader's part. Its own block is in its dest; on return all are. */
+/* The part of one that takes part. Its own block is in its dest; on return all are. */
 void sy_spread_exchange(const struct sy_spread *spread);
 
 /* Another member's: all other nodes' blocks, into this PE's dest. */

@@ -1,0 +1,207 @@
+/* Reductions of middling data on teams that are spread over nodes: see reduce.h. Each of as many
+ * members as the smallest node has deals with a part, with its likes on all nodes, whose number is a
+ * power of two.
+ *
+ * In each round two of them, at distances that halve, have the same range left; each sends the half
+ * that the other keeps and combines its own. So at the end each has the result of one share, in
+ * log2(nodes) rounds and less than a part of data, and all get all shares (spread.h). A ring takes
+ * nodes - 1 steps for the same bytes; where that many small messages cost more than the bytes do,
+ * as on machines that nodes share, it is the square of the nodes in all.
+ *
+ * What comes needs room that the sender can write to: the receiver's own dest. Its first half that
+ * comes lands where the result will be, as this PE's operand is elsewhere: in source, or in memory
+ * of its own where dest is source or several members were combined. What comes later lands in the
+ * half of dest that was not kept in the first round, each round behind the one before, so that no
+ * member waits for room after the others have begun. Shares are so long that there is enough. Only
+ * the results overwrite it: with more than two nodes their senders wait for word that the rounds
+ * are over (sy_spread's guard); with two there is one round, and nothing lands there. */
+#include <stdlib.h>
+
+#include "coll/data.h"
+#include "coll/notify.h"
+#include "coll/reduce.h"
+#include "coll/spread.h"
+#include "core/fatal.h"
+#include "core/memory/control.h"
+
+enum { FLAG_ARRIVED, FLAG_READY, FLAGS }; /* of each round */
+#define MOST_ROUNDS (SY_NOTIFY_FLAGS / FLAGS)
+
+/* One member's part of the arrays. */
+struct part {
+    const struct sy_group *group;
+    const struct sy_nodes *nodes;
+    struct sy_operation op;
+    char *dest;
+    const char *operand; /* this node's */
+    size_t count;
+};
+
+/* Where the share of node j begins, in bytes; of the number of nodes: the end. */
+static size_t reduce_halves_begin(const struct part *p, int j)
+{
+    size_t first, end;
+
+    if (j == p->nodes->count)
+        return p->count * p->op.size;
+    sy_reduce_part(p->nodes->count, p->op.size, p->count, j, &first, &end);
+    return first * p->op.size;
+}
+
+/* A round: shares from `keep` on, `half` of them, are kept and as many from `give` on are sent. */
+struct round {
+    int half, partner, keep, give;
+};
+
+static struct round reduce_halves_round(const struct part *p, int me, int number)
+{
+    struct round r = {.half = p->nodes->count >> (number + 1)};
+
+    r.partner = me ^ r.half;
+    r.keep = me & ~(r.half - 1);
+    r.give = r.partner & ~(r.half - 1);
+    return r;
+}
+
+static size_t reduce_halves_bytes(const struct part *p, int from, int shares)
+{
+    return reduce_halves_begin(p, from + shares) - reduce_halves_begin(p, from);
+}
+
+/* Where what node `me` gets in a round lands in its dest. */
+static size_t reduce_halves_landing(const struct part *p, int me, int number)
+{
+    struct round first = reduce_halves_round(p, me, 0);
+    size_t at = reduce_halves_begin(p, first.give);
+
+    if (!number)
+        return reduce_halves_begin(p, first.keep);
+    for (int i = 1; i < number; i++) {
+        struct round r = reduce_halves_round(p, me, i);
+        at += reduce_halves_bytes(p, r.keep, r.half);
+    }
+    return at;
+}
+
+/* dest = what came and what is here, the lower node's on the left. */
+static void reduce_halves_combine(const struct part *p, int number, const struct round *r)
+{
+    size_t at = reduce_halves_begin(p, r->keep);
+    size_t count = reduce_halves_bytes(p, r->keep, r->half) / p->op.size;
+    const char *came = p->dest + reduce_halves_landing(p, p->nodes->mine, number);
+    const char *mine = (number ? p->dest : p->operand) + at;
+
+    if (r->partner < p->nodes->mine)
+        p->op.kernel(p->dest + at, came, mine, count);
+    else
+        p->op.kernel(p->dest + at, mine, came, count);
+}
+
+static int reduce_halves_like(const struct part *p, int node)
+{
+    return sy_nodes_member(p->nodes, node, sy_group_local(p->group));
+}
+
+static void reduce_halves_exchange(const struct part *p, const struct sy_notify *notify)
+{
+    int me = p->nodes->mine;
+
+    for (int i = 0; 1 << i < p->nodes->count; i++)
+        sy_notify_raise(notify, reduce_halves_like(p, reduce_halves_round(p, me, i).partner),
+                        (unsigned)i * FLAGS + FLAG_READY, 1);
+    for (int i = 0; 1 << i < p->nodes->count; i++) {
+        struct round r = reduce_halves_round(p, me, i);
+        size_t from = reduce_halves_begin(p, r.give), to = reduce_halves_landing(p, r.partner, i);
+        sy_notify_await(notify, (unsigned)i * FLAGS + FLAG_READY, 1);
+        sy_notify_dest_put(notify, reduce_halves_like(p, r.partner), p->dest + to,
+                           (i ? p->dest : p->operand) + from,
+                           reduce_halves_bytes(p, r.give, r.half),
+                           (unsigned)i * FLAGS + FLAG_ARRIVED, 1);
+        sy_notify_await(notify, (unsigned)i * FLAGS + FLAG_ARRIVED, 1);
+        reduce_halves_combine(p, i, &r);
+    }
+}
+
+static size_t reduce_halves_piece(const void *how, int node, int k, size_t *at)
+{
+    const struct part *p = how;
+
+    *at = reduce_halves_begin(p, node);
+    return k ? SY_SPREAD_NONE : reduce_halves_bytes(p, node, 1);
+}
+
+static void reduce_halves_spread(const struct part *p, const struct sy_notify *notify)
+{
+    const struct sy_spread spread = {.notify = notify,
+                                     .local = sy_group_local(p->group),
+                                     .dest = p->dest,
+                                     .piece = reduce_halves_piece,
+                                     .how = p,
+                                     .total = p->count * p->op.size,
+                                     .guarded = p->nodes->count > 2};
+
+    sy_spread_exchange(&spread);
+    for (int k = 0; k < sy_group_locals(p->group); k++)
+        if (k != sy_group_local(p->group))
+            sy_data_push(p->group, sy_group_mate(p->group, k), p->dest, p->dest, spread.total);
+    sy_data_pushed();
+}
+
+/* What the members on this node have together, in memory of its own where source cannot stay. */
+static char *reduce_halves_make_operand(struct part *p, const char *source)
+{
+    size_t length = p->count * p->op.size, piece = SY_PIECE / p->op.size;
+
+    p->operand = source;
+    if (!p->count || (sy_group_locals(p->group) == 1 && source != p->dest))
+        return NULL;
+    char *own = malloc(length);
+    if (!own)
+        sy_fatal("a reduction: no memory for %zu bytes", length);
+    for (size_t at = 0; at < p->count; at += piece) {
+        size_t n = p->count - at < piece ? p->count - at : piece, offset = at * p->op.size;
+        sy_reduce_own(p->group, p->op, own + offset, source + offset, n);
+    }
+    p->operand = own;
+    return own;
+}
+
+/* Between the synchronisations of the node: sources are ready; results are where they belong. The
+ * spread is a collective of its own, for its flags; nobody ends the first before all have begun it. */
+void sy_reduce_halves(const struct sy_group *group, struct sy_operation op, char *dest,
+                      const char *source, size_t count)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(group);
+    struct part p = {.group = group, .nodes = nodes, .op = op};
+    struct sy_notify halves = sy_notify_open(group, 0, 1), whole;
+    int local = sy_group_local(group);
+    size_t first = 0, end = 0;
+    char *own;
+
+    if (local < nodes->least)
+        sy_reduce_part(nodes->least, op.size, count, local, &first, &end);
+    p.dest = dest + first * op.size;
+    p.count = end - first;
+    sy_group_sync_node(group);
+    own = reduce_halves_make_operand(&p, source + first * op.size);
+    if (p.count)
+        reduce_halves_exchange(&p, &halves);
+    free(own);
+    whole = sy_notify_open(group, 0, sy_spread_steps((size_t)nodes->count, count * op.size));
+    if (p.count)
+        reduce_halves_spread(&p, &whole);
+    sy_group_sync_node(group);
+    sy_notify_met(&halves);
+}
+
+bool sy_reduce_halves_fit(const struct sy_nodes *nodes, struct sy_operation op, size_t count)
+{
+    size_t all = (size_t)nodes->count, first, end;
+
+    if ((all & (all - 1)) || all >> MOST_ROUNDS)
+        return false;
+    if (all > 2 && count * op.size / (size_t)nodes->least / all >= SY_STEADY_BYTES)
+        return false;
+    sy_reduce_part(nodes->least, op.size, count, nodes->least - 1, &first, &end); /* the shortest */
+    return (end - first) * op.size >= all * all * SY_LINE;
+}
