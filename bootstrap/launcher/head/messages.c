@@ -56,35 +56,27 @@ static void messages_hello(struct sy_pe *pe, int version)
 
 /* ---- gathers ---- */
 
-/* " on host a", or " on hosts a, b": where the missing PEs are. */
-static char *messages_missing_hosts(const struct sy_run *run)
+/* Whether a PE of the host is missing in the gather. */
+static bool messages_host_lacks(const struct sy_node *node)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = sy_memory_stream(&text, &length);
-    int count = 0;
+    const struct sy_run *run = node->run;
 
-    for (int i = 0; i < run->nodes; i++) {
-        bool missing = false;
-
-        for (int pe = 0; pe < run->npes && !missing; pe++)
-            missing = run->pes[pe].node == &run->node[i] && !run->gather.have[pe];
-        if (missing)
-            fprintf(out, "%s%s", count++ ? ", " : "", run->node[i].name);
+    for (int pe = 0; pe < run->npes; pe++) {
+        if (run->pes[pe].node == node && !run->gather.have[pe])
+            return true;
     }
-    sy_memory_stream_end(out);
-    return text;
+    return false;
 }
 
 static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
-    char missing[SY_LIST_TEXT], *hosts = messages_missing_hosts(run);
+    char missing[SY_LIST_TEXT], *hosts = sy_nodes_text(run, messages_host_lacks);
     bool one = run->npes - run->gather.arrived == 1;
 
     (void)loop;
     (void)events;
-    sy_run_say(run, SY_SAY_ENDING, "'%s' was not complete in time: %s on host %s %s not come%s",
+    sy_run_say(run, SY_SAY_ENDING, "'%s' was not complete in time: %s on %s %s not come%s",
                run->gather.phase,
                sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing),
                hosts, one ? "has" : "have", sy_ending_rest(run, false));

@@ -570,30 +570,24 @@ void sy_nodes_resume(struct sy_run *run)
         sy_silence_begin(&run->node[i].silence, run->flags->silence, sy_clock());
 }
 
-char *sy_nodes_missing(const struct sy_run *run)
+char *sy_nodes_text(const struct sy_run *run, bool (*wanted)(const struct sy_node *node))
 {
+    enum { SHOWN = 8 };
     char *text = NULL;
     size_t length = 0;
     FILE *out = sy_memory_stream(&text, &length);
-    int missing = 0, shown = 0;
+    int count = 0;
 
-    for (int i = 0; i < run->nodes; i++)
-        missing += run->node[i].state < SY_NODE_UP;
-    for (int i = 0; i < run->nodes && shown < 8; i++) {
-        if (run->node[i].state < SY_NODE_UP)
-            fprintf(out, "%s%s",
-                    shown++        ? ", "
-                    : missing == 1 ? "host "
-                                   : "hosts ",
-                    run->node[i].name);
+    for (int i = 0; i < run->nodes; i++) {
+        if (wanted(&run->node[i]) && ++count <= SHOWN)
+            fprintf(out, "%s%s", count > 1 ? ", " : "", run->node[i].name);
     }
-    if (missing > shown)
-        fprintf(out, " and %d more", missing - shown);
+    if (count > SHOWN)
+        fprintf(out, " and %d more", count - SHOWN);
     sy_memory_stream_end(out);
-    if (missing)
-        return text;
+    char *named = count ? sy_memory_text("host%s %s", count > 1 ? "s" : "", text) : NULL;
     free(text);
-    return NULL;
+    return named;
 }
 
 bool sy_nodes_are_up(const struct sy_run *run)

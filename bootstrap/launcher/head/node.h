@@ -93,8 +93,8 @@ void sy_nodes_end(struct sy_run *run);
 void sy_nodes_pause(struct sy_run *run);
 void sy_nodes_resume(struct sy_run *run);
 
-/* "hosts a, b": those that have not answered so far (allocated); NULL: all have. */
-char *sy_nodes_missing(const struct sy_run *run);
+/* "hosts a, b and 3 more": those that are wanted (allocated); NULL: none is. */
+char *sy_nodes_text(const struct sy_run *run, bool (*wanted)(const struct sy_node *node));
 
 /* Whether all PEs that can be started have been. */
 bool sy_nodes_are_up(const struct sy_run *run);

@@ -34,6 +34,11 @@ static bool waiting_is_time(struct sy_run *run, double since)
     return true;
 }
 
+static bool waiting_for_host(const struct sy_node *node)
+{
+    return node->state < SY_NODE_UP;
+}
+
 static void waiting_tick(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
@@ -43,7 +48,7 @@ static void waiting_tick(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
     if (run->ending.begun)
         return;
-    hosts = sy_nodes_missing(run);
+    hosts = sy_nodes_text(run, waiting_for_host);
     if (hosts) {
         if (waiting_is_time(run, now - run->waiting.started))
             sy_run_say(run, SY_SAY_ENDING, "still waiting for %s after %.0f s", hosts,
