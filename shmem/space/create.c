@@ -118,6 +118,11 @@ static int create_pool(struct creation *c, struct sy_error *err)
 
     if (!c->config->size || c->config->size > PTRDIFF_MAX)
         return sy_fail(err, EINVAL, "a space cannot have %zu bytes for each PE", c->config->size);
+    if (c->config->device < 0)
+        return sy_fail(err, EINVAL, "device %d; the first is 1, and 0 is any", c->config->device);
+    if (c->config->base && sy_windows_overlap(c->config->base, c->config->size))
+        return sy_fail(err, EINVAL, "of %zu bytes at %p some are symmetric memory already",
+                       c->config->size, c->config->base);
     space->device = sy_device_open((int)c->config->device_type, err);
     if (!space->device)
         return -ENODEV;

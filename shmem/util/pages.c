@@ -137,7 +137,7 @@ static int pages_check(const struct sy_pages_wish *wish, struct sy_error *err)
                        "nodes of memory are named, but neither bind nor interleave "
                        "is asked for");
     if (wish->numa & ~nodes)
-        return sy_fail(err, EINVAL, "node of memory %s, which is not there: this host has %s",
+        return sy_fail(err, EINVAL, "node of memory %s, which is not there; this host has node %s",
                        pages_name_nodes(wish->numa & ~nodes, text, sizeof text),
                        pages_name_nodes(nodes, there, sizeof there));
     return 0;

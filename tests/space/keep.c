@@ -8,6 +8,7 @@
  *   keep refused CODE    shmemx_space_create returns CODE on all PEs
  *   keep anew            without SHMEMX_SPACE_FLAG_RESTART: zeros, and one generation
  *   keep full BALLAST    the disk has no room for a generation until the file BALLAST is removed
+ *   keep hold NAME       has the space until there is a file NAME
  *   keep fail VICTIM     PE VICTIM alone fails in each step of a generation, one after another
  *
  * KEEP_BYTES is the size of the space. The file "progress" has the last generation that PE 0 knows
@@ -238,6 +239,21 @@ static const struct {
 } failures[] = {{break_limit, -EFBIG, 0}, {break_right, -EACCES, 0},    {break_file, -EEXIST, 0},
                 {break_name, -EISDIR, 1}, {break_prepared, -EISDIR, 0}, {break_all, -ENOENT, 0}};
 
+/* Has the space until there is a file of this name. */
+static void hold(const char *name)
+{
+    uint64_t generation = go_on();
+
+    make(generation + 1);
+    if (!me) {
+        puts("held");
+        fflush(stdout);
+    }
+    for (int i = 0; access(name, F_OK) && i < 3000; i++)
+        usleep(10000);
+    make(generation + 2);
+}
+
 static void fail(int victim)
 {
     uint64_t generation = go_on(), now;
@@ -287,6 +303,8 @@ int main(int argc, char **argv)
         uint64_t generation = open_space(SHMEMX_SPACE_FLAG_DEFAULT);
         verify(0);
         make(generation + 1);
+    } else if (!strcmp(what, "hold")) {
+        hold(argument);
     } else if (!strcmp(what, "full")) {
         full(argument);
     } else {

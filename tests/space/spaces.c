@@ -428,20 +428,27 @@ static void handles(void)
     char text[256];
     int local;
 
-    static const shmemx_space_config_t wrong[] = {
+    static char aligned[4096] __attribute__((aligned(4096)));
+    char *inside = (char *)shmem_align(64, 4096);
+    const shmemx_space_config_t wrong[] = {
         {.device_type = SHMEMX_DEVICE_CPU, .size = 0},
         {.device_type = SHMEMX_DEVICE_CPU, .size = SIZE_MAX},
         {.device_type = SHMEMX_DEVICE_CPU, .size = SIZE_MAX / 2},
         {.device_type = (shmemx_device_type_t)23, .size = 4096},
         {.device_type = (shmemx_device_type_t)-1, .size = 4096},
         {.device_type = SHMEMX_DEVICE_USER, .size = 4096},
-        {.device_type = SHMEMX_DEVICE_CPU, .size = 4096, .flags = 0x10000}};
+        {.device_type = SHMEMX_DEVICE_CPU, .size = 4096, .flags = 0x10000},
+        {.device_type = SHMEMX_DEVICE_CPU, .size = 4096, .device = -1},
+        {.device_type = SHMEMX_DEVICE_CPU, .size = 4096, .device = 99},
+        {.device_type = SHMEMX_DEVICE_USER, .size = 4096, .base = aligned},
+        {.device_type = SHMEMX_DEVICE_USER, .size = 4 * MB, .base = inside - MB}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         space = (shmem_space_t)3, team = SHMEM_TEAM_WORLD;
         CHECK(shmemx_space_create(&wrong[i], &space, &team) != 0);
         CHECK(space == SHMEMX_SPACE_INVALID && team == SHMEM_TEAM_INVALID);
     }
     CHECK(shmemx_space_create(NULL, &space, &team) != 0);
+    shmem_free(inside);
 
     CHECK(shmem_space_create(&config, &space, &team) == 0 && shmem_team_is_valid(team));
     CHECK(shmem_team_n_pes(team) == npes && shmem_team_my_pe(team) == me);

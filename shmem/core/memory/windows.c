@@ -112,6 +112,20 @@ int sy_windows_find(const void *address, unsigned *window, uint64_t *offset)
     } while (version % 2 || atomic_load_explicit(&ranges.version, memory_order_relaxed) != version);
     return found ? 0 : -EFAULT;
 }
+
+bool sy_windows_overlap(const void *base, size_t length)
+{
+    uintptr_t first = (uintptr_t)base;
+    uint32_t version;
+    bool any;
+
+    do {
+        version = READ(version);
+        unsigned place = windows_ranges_upto(first + length - 1);
+        any = place > 0 && first < READ(at[place - 1].base) + READ(at[place - 1].length);
+    } while (version % 2 || atomic_load_explicit(&ranges.version, memory_order_relaxed) != version);
+    return any;
+}
 #undef READ
 #undef WRITE
 

@@ -117,6 +117,9 @@ int sy_windows_add(unsigned window, const struct sy_region *own, int pe, bool fo
 void sy_windows_remove(unsigned window);
 void sy_windows_close(void);
 
+/* Whether a byte of [base, base + length), which is not empty, is in a window of this PE. */
+bool sy_windows_overlap(const void *base, size_t length);
+
 /* PE pe's windows are to be mapped late. 0 or -ENOMEM. */
 int sy_windows_set_late(int pe, void (*map)(int pe));
 
