@@ -418,16 +418,11 @@ static void allocation(void)
     end(space, team);
 }
 
-static void handles(void)
+/* What no PE gets a space for. */
+static void no_space(void)
 {
-    shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_CPU, .size = MB};
-    shmem_space_t space = (shmem_space_t)3, found;
-    shmem_team_t team = SHMEM_TEAM_WORLD, again;
-    shmem_device_type_t type;
-    shmem_space_cap_t caps;
-    char text[256];
-    int local;
-
+    shmemx_space_t space;
+    shmem_team_t team;
     static char aligned[4096] __attribute__((aligned(4096)));
     char *inside = (char *)shmem_align(64, 4096);
     const shmemx_space_config_t wrong[] = {
@@ -449,6 +444,17 @@ static void handles(void)
     }
     CHECK(shmemx_space_create(NULL, &space, &team) != 0);
     shmem_free(inside);
+}
+
+static void handles(void)
+{
+    shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_CPU, .size = MB};
+    shmem_space_t space = (shmem_space_t)3, found;
+    shmem_team_t team = SHMEM_TEAM_WORLD, again;
+    shmem_device_type_t type;
+    shmem_space_cap_t caps;
+    char text[256];
+    int local;
 
     CHECK(shmem_space_create(&config, &space, &team) == 0 && shmem_team_is_valid(team));
     CHECK(shmem_team_n_pes(team) == npes && shmem_team_my_pe(team) == me);
@@ -589,6 +595,7 @@ int main(int argc, char **argv)
     shmem_init();
     me = shmem_my_pe();
     npes = shmem_n_pes();
+    no_space();
     handles();
     allocation();
     operations();
