@@ -120,7 +120,8 @@ static int create_pool(struct creation *c, struct sy_error *err)
         return sy_fail(err, EINVAL, "a space cannot have %zu bytes for each PE", c->config->size);
     if (c->config->device < 0)
         return sy_fail(err, EINVAL, "device %d; the first is 1, and 0 is any", c->config->device);
-    if (c->config->base && sy_windows_overlap(c->config->base, c->config->size))
+    if (c->config->device_type == SHMEMX_DEVICE_USER && c->config->base &&
+        sy_windows_overlap(c->config->base, c->config->size))
         return sy_fail(err, EINVAL, "of %zu bytes at %p some are symmetric memory already",
                        c->config->size, c->config->base);
     space->device = sy_device_open((int)c->config->device_type, err);

@@ -265,6 +265,9 @@ static void blocks(void)
     CHECK(b == a && !memcmp(from, zeros, sizeof from));
     fill(from, COUNT, 10);
     shmem_long_put(b, from, COUNT, me);
+    void *page = shmemx_space_align(space, 4096, 100);
+    CHECK(page && (uintptr_t)page % 4096 == 0);
+    shmemx_space_free(space, page);
     long *fence = shmemx_space_malloc(space, sizeof *fence);
     long *c = shmemx_space_realloc(space, b, 100 * sizeof from);
     CHECK(c && c != b && has(c, COUNT, 10));

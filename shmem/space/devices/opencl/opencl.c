@@ -15,6 +15,8 @@
 
 #include "space/devices/opencl/opencl.h"
 
+#define ALIGNMENT 4096 /* of a pool, and so of blocks in it at most */
+
 struct opencl {
     const struct sy_host *host;
     struct opencl_library cl;
@@ -27,7 +29,8 @@ struct opencl {
 struct opencl_pool {
     cl_object context, device, queue; /* the context is held */
     cl_object buffer;                 /* NULL: shared memory */
-    char *base;                       /* the same, or addresses for the buffer */
+    void *shared;                     /* as it was given, which may be aligned to 128 bytes only */
+    char *base;                       /* in it, or addresses for the buffer */
     size_t length;
 };
 
@@ -127,13 +130,17 @@ static int opencl_make_shared(struct opencl *opencl, const struct opencl_device 
                               struct opencl_pool *pool, struct sy_error *err)
 {
     uint64_t flags = CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER;
+    size_t slack = pool->length + ALIGNMENT <= device->largest ? ALIGNMENT : 0;
 
     if (device->svm & CL_SVM_ATOMICS)
         flags |= CL_MEM_SVM_ATOMICS;
-    pool->base = opencl->cl.SVMAlloc(pool->context, flags, pool->length, 0);
-    if (!pool->base)
+    pool->shared = opencl->cl.SVMAlloc(pool->context, flags, pool->length + slack, 0);
+    if (!pool->shared)
         return opencl->host->fail(err, ENOMEM, "device %s does not give %zu bytes of shared memory",
                                   device->name, pool->length);
+    pool->base = pool->shared;
+    if (slack)
+        pool->base += -(uintptr_t)pool->base % ALIGNMENT;
     memset(pool->base, 0, pool->length);
     return 0;
 }
@@ -170,8 +177,8 @@ static void opencl_pool_destroy(void *self, void *made)
         opencl->cl.Finish(pool->queue);
     if (pool->buffer)
         opencl->cl.ReleaseMemObject(pool->buffer);
-    else if (pool->base && !pool->queue)
-        opencl->cl.SVMFree(pool->context, pool->base);
+    if (pool->shared)
+        opencl->cl.SVMFree(pool->context, pool->shared);
     if (pool->queue && pool->base)
         munmap(pool->base, pool->length);
     if (pool->queue)
