@@ -11,9 +11,9 @@
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
-    int value = argc > 2 ? atoi(argv[2]) : 0;
+    int value = argc > 2 ? atoi(argv[2]) : 0, level;
 
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* as the transport mpi wants it */
     shmem_init();
     int me = shmem_my_pe(), npes = shmem_n_pes();
     MPI_Barrier(MPI_COMM_WORLD);
