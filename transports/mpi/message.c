@@ -107,8 +107,9 @@ static void message_receive_failed(struct mpi_state *state)
     state->host->lost(other, EIO, "MPI cannot receive any more, from this PE or from another");
 }
 
-/* Under the lock. */
-static int message_take(struct mpi_state *state)
+/* Under the lock. A thread that polls takes one message, since the look that finds no other would
+ * delay what it waits for, or owes, by system calls; it looks again at once. */
+static int message_take(struct mpi_state *state, bool all)
 {
     struct mpi_receives *receives = &state->receives;
     int taken = 0, from, rc = 0;
@@ -120,7 +121,7 @@ static int message_take(struct mpi_state *state)
         rc = message_post(state, receives->head);
         receives->head = (receives->head + 1) % MPI_RECEIVES;
         taken++;
-        if (rc)
+        if (rc || !all)
             break;
     }
     if (rc < 0)
@@ -130,7 +131,7 @@ static int message_take(struct mpi_state *state)
 
 /* A test of any request has MPI move all, which costs system calls. So where there are messages and
  * large data, they take turns. */
-static int message_look(struct mpi_state *state)
+static int message_look(struct mpi_state *state, bool all)
 {
     bool larges = atomic_load_explicit(&state->large.count, memory_order_relaxed);
 
@@ -138,7 +139,7 @@ static int message_look(struct mpi_state *state)
     state->large.turn = larges && !state->large.turn;
     if (state->large.turn)
         return mpi_large_progress(state);
-    return atomic_load(&state->over) ? 0 : message_take(state);
+    return atomic_load(&state->over) ? 0 : message_take(state, all);
 }
 
 int mpi_message_progress(void *self, unsigned flags)
@@ -147,7 +148,7 @@ int mpi_message_progress(void *self, unsigned flags)
 
     if (pthread_mutex_trylock(&state->receives.lock))
         return 0;
-    int done = message_look(state);
+    int done = message_look(state, flags & SY_PROGRESS_EVENT);
     if (atomic_load_explicit(&state->sends.flights, memory_order_relaxed) &&
         !pthread_mutex_trylock(&state->sends.lock)) {
         if (!atomic_load(&state->over))
