@@ -1,5 +1,5 @@
 dist_doc_DATA += docs/abi.md docs/architecture.md docs/architecture.svg docs/devices.md docs/launchers.md docs/mpi.md docs/mpi-paper.md docs/ofi.md docs/opencl.md docs/options.md \
-	docs/performance.md docs/security.md docs/spaces.md docs/streams.md docs/tcp.md docs/tcp-wire.md
+	docs/performance.md docs/security.md docs/spaces.md docs/speed.svg docs/streams.md docs/tcp.md docs/tcp-wire.md
 
 # Manual pages, and the tests that keep them true. A new page is added to the list here.
 man_pages = \
