@@ -15,7 +15,7 @@
  * regions.c   where requests find their memory
  * apply.c     what requests do to it; device.c: to memory that CPUs cannot load and store
  * message.h   all of it over transports that only carry messages: message_table.c, message_send.c,
- *             message_receive.c
+ *             message_receive.c; large.h: data that go beside the messages, message_large.c
  *
  * The transport has one struct sy_engine and, for each process that it reaches and for each further
  * stream to one, a struct sy_engine_peer. A call writes its record where `tx` says, by a few stores
