@@ -74,7 +74,7 @@ void sy_apply_blocks(char *to, ptrdiff_t to_stride, const char *from, ptrdiff_t 
         if (element)
             sy_apply_store_element(to, from, code);
         else
-            memcpy(to, from, block);
+            sy_apply_store(to, from, block);
         if (!--blocks)
             break; /* there need be no address beyond the last block */
         to += to_stride;

@@ -89,7 +89,7 @@ START_TEST(types_that_nobody_has_are_refused_in_words)
     ck_assert_ptr_null(sy_device_open(31, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "no plugin"));
     ck_assert_ptr_null(sy_device_open(-1, &err));
-    ck_assert_ptr_nonnull(strstr(err.text, "-1 is no type"));
+    ck_assert_ptr_nonnull(strstr(err.text, "-1 is not a type"));
     ck_assert_ptr_null(sy_device_open(1000000, &err));
     scratch_open();
     setenv("SHMEM_PLUGIN_PATH", scratch_path, 1);
