@@ -110,7 +110,7 @@ void *sy_message_inside(const struct sy_transport *table, void *self);
 /* ---- between the files ---- */
 
 /* Of transports with a way for large data, or without. */
-extern const struct sy_engine_ops sy_message_ops, sy_message_ops_large;
+extern const struct sy_engine_ops sy_message_ops;
 
 /* The peer, made if need be; NULL: no memory. Any thread. */
 struct sy_message_peer *sy_message_peer(struct sy_messages *messages, int pe);

@@ -110,13 +110,6 @@ static void message_large_receive(struct sy_message_peer *peer, uint64_t index, 
 
 /* ---- calls of this PE ---- */
 
-static uint64_t message_large_place(const struct sy_parts *parts, size_t done)
-{
-    const struct sy_transfer *t = parts->transfer;
-
-    return sy_engine_place(parts->engine, t->pe, t->window, t->offset + done);
-}
-
 /* A place is free when its bytes have left and the target has got them: then the target has a place
  * too. By the producer. */
 static void message_large_retire_puts(struct sy_message_peer *peer)
@@ -142,7 +135,7 @@ static void message_large_write_put(char *room, const struct sy_parts *parts, si
 {
     const struct sy_transfer *t = parts->transfer;
     size_t lasts = done + part < parts->length ? 0 : t->length - parts->length;
-    uint64_t word[3] = {sy_rma_at(message_large_place(parts, done), SY_RECORD_PUT_LARGE, 0),
+    uint64_t word[3] = {sy_rma_at(sy_parts_place(parts, done), SY_RECORD_PUT_LARGE, 0),
                         part | (uint64_t)lasts << 56, 0};
 
     memcpy(&word[2], (const char *)t->local + parts->length, lasts);
@@ -204,11 +197,13 @@ static void message_large_wait_left(const struct sy_engine *engine, int pe, uint
         sy_engine_pass_time(&peer->engine, &since);
 }
 
+/* What is not fit goes in parts, by messages. */
 static bool message_large_is_fit(const struct sy_engine *engine, const struct sy_transfer *t)
 {
     const struct sy_messages *messages = (const struct sy_messages *)engine;
 
-    return t->length >= SY_MESSAGE_LARGE && !atomic_load(&messages->regions.device[t->window]);
+    return messages->inner->large_size && t->length >= SY_MESSAGE_LARGE &&
+           !atomic_load(&messages->regions.device[t->window]);
 }
 
 int sy_message_large_put(struct sy_engine *engine, struct sy_engine_ctx *ctx,
@@ -257,7 +252,7 @@ static bool message_large_issue_get(const struct sy_parts *parts, size_t done, s
     message_large_enter(gets);
     message_large_receive(peer, index, GETS, piece);
     sy_message_large_look_later(peer);
-    sy_rma_write_long(room, message_large_place(parts, done), SY_RECORD_GET_LARGE, part);
+    sy_rma_write_long(room, sy_parts_place(parts, done), SY_RECORD_GET_LARGE, part);
     *wanted = number;
     sy_engine_commit(parts->ctx, engine, 2 * WORD, true);
     return true;

@@ -324,15 +324,6 @@ const struct sy_engine_ops sy_message_ops = {
     .poll = message_send_poll,
     .longest_put = {SY_MESSAGE_RECORD, SY_MESSAGE_RECORD},
     .longest_get = SY_MESSAGE_RECORD,
-};
-
-const struct sy_engine_ops sy_message_ops_large = {
-    .route = message_send_route,
-    .room = message_send_room,
-    .send = message_send_now_all,
-    .poll = message_send_poll,
-    .longest_put = {SY_MESSAGE_RECORD, SY_MESSAGE_RECORD},
-    .longest_get = SY_MESSAGE_RECORD,
     .put_large = sy_message_large_put,
     .get_large = sy_message_large_get,
 };

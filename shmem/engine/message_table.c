@@ -86,9 +86,8 @@ static int message_table_open_engine(struct sy_messages *messages, struct sy_err
     int rc = sy_regions_open(&messages->regions, host, false, err);
 
     if (!rc)
-        rc = sy_engine_open(&messages->engine, host,
-                            messages->inner->large_size ? &sy_message_ops_large : &sy_message_ops,
-                            (unsigned)npes, SY_MESSAGE_BUFFER, DELAY, err);
+        rc = sy_engine_open(&messages->engine, host, &sy_message_ops, (unsigned)npes,
+                            SY_MESSAGE_BUFFER, DELAY, err);
     if (rc)
         return rc;
     messages->reach = calloc(npes, sizeof *messages->reach);

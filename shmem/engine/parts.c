@@ -35,7 +35,7 @@ int sy_parts_issue(const struct sy_parts *parts, bool wait)
     return rc;
 }
 
-static uint64_t parts_place(const struct sy_parts *parts, size_t done)
+uint64_t sy_parts_place(const struct sy_parts *parts, size_t done)
 {
     const struct sy_transfer *t = parts->transfer;
 
@@ -53,7 +53,7 @@ static bool parts_issue_put(const struct sy_parts *parts, size_t done, size_t pa
     (void)wanted;
     if (!peer || !(room = sy_engine_room(peer, bytes)))
         return false;
-    sy_rma_write_put(room, parts_place(parts, done), (const char *)t->local + done, part);
+    sy_rma_write_put(room, sy_parts_place(parts, done), (const char *)t->local + done, part);
     sy_engine_commit(parts->ctx, peer, bytes, false);
     return true;
 }
@@ -71,7 +71,7 @@ static bool parts_issue_get(const struct sy_parts *parts, size_t done, size_t pa
 
     if (!room)
         return false;
-    sy_rma_write_get(room, parts_place(parts, done), part);
+    sy_rma_write_get(room, sy_parts_place(parts, done), part);
     sy_engine_commit(parts->ctx, peer, bytes, false);
     *wanted = number;
     return true;

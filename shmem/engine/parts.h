@@ -16,6 +16,9 @@ struct sy_parts {
     bool (*issue)(const struct sy_parts *parts, size_t done, size_t part, uint64_t *wanted);
 };
 
+/* Where on the target a part of a contiguous transfer goes, or comes from. */
+uint64_t sy_parts_place(const struct sy_parts *parts, size_t done);
+
 /* Issues all parts, and with `wait` waits for the last reply. 0, or -EAGAIN with nothing issued. */
 int sy_parts_issue(const struct sy_parts *parts, bool wait);
 
