@@ -132,21 +132,16 @@ static void engine_send_one(struct sy_engine_peer *peer)
     sy_engine_send_later(peer, true);
 }
 
-void sy_engine_send_gathered(struct sy_engine *engine, bool due)
+void sy_engine_send_word(struct sy_engine *engine, unsigned word, bool due)
 {
-    unsigned count = sy_engine_peers(engine);
+    uint64_t bits = atomic_exchange_explicit(&engine->dirty[word], 0, memory_order_acquire);
 
-    for (unsigned word = 0; word * 64 < count; word++) {
-        if (!atomic_load_explicit(&engine->dirty[word], memory_order_seq_cst))
-            continue;
-        uint64_t bits = atomic_exchange_explicit(&engine->dirty[word], 0, memory_order_acquire);
-        for (; bits; bits &= bits - 1) {
-            struct sy_engine_peer *peer = engine->peer[word * 64 + (unsigned)__builtin_ctzll(bits)];
-            if (due && !sy_flush_is_due(&peer->flush, sy_clock_ns(), engine_delay(engine)))
-                sy_engine_send_later(peer, false);
-            else
-                engine_send_one(peer);
-        }
+    for (; bits; bits &= bits - 1) {
+        struct sy_engine_peer *peer = engine->peer[word * 64 + (unsigned)__builtin_ctzll(bits)];
+        if (due && !sy_flush_is_due(&peer->flush, sy_clock_ns(), engine_delay(engine)))
+            sy_engine_send_later(peer, false);
+        else
+            engine_send_one(peer);
     }
 }
 

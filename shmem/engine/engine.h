@@ -160,8 +160,18 @@ static inline unsigned sy_engine_peers(const struct sy_engine *engine)
  * `patient` some time later, by the progress thread if no other has done it. Any thread. */
 void sy_engine_send_later(struct sy_engine_peer *peer, bool patient);
 
+/* Of the peers 64 * word to 64 * word + 63. */
+void sy_engine_send_word(struct sy_engine *engine, unsigned word, bool due);
+
 /* Sends what has been gathered; due: only what has been waiting for flush_delay. Any thread. */
-void sy_engine_send_gathered(struct sy_engine *engine, bool due);
+static inline void sy_engine_send_gathered(struct sy_engine *engine, bool due)
+{
+    unsigned count = sy_engine_peers(engine);
+
+    for (unsigned word = 0; word * 64 < count; word++)
+        if (SY_UNLIKELY(atomic_load_explicit(&engine->dirty[word], memory_order_seq_cst)))
+            sy_engine_send_word(engine, word, due);
+}
 
 /* ---- members of a transport's table ----
  * `self` begins with a struct sy_engine, a context with a struct sy_engine_ctx. */

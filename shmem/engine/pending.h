@@ -7,6 +7,7 @@
 #define SY_ENGINE_PENDING_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "engine/record.h"
 #include "util/bits.h"
@@ -111,6 +112,14 @@ static inline size_t sy_pending_next(const struct sy_pending_replies *pending)
     return sy_record_padded(sy_pending_at(pending, next)->length);
 }
 
+/* Whether the reply is not to be taken yet: its data have not come. */
+static inline bool sy_pending_awaits_data(const struct sy_pending_reply *reply)
+{
+    return reply->kind == SY_PENDING_BESIDE &&
+           !atomic_load_explicit(&((struct sy_pending_beside *)reply->dest)->done,
+                                 memory_order_acquire);
+}
+
 /* Whether the next reply is not to be taken yet. The receiver. */
 static inline bool sy_pending_is_held(const struct sy_pending_replies *pending)
 {
@@ -118,18 +127,70 @@ static inline bool sy_pending_is_held(const struct sy_pending_replies *pending)
 
     if (next == atomic_load_explicit(&pending->asked, memory_order_acquire))
         return false;
-    const struct sy_pending_reply *reply = sy_pending_at(pending, next);
-    return reply->kind == SY_PENDING_BESIDE &&
-           !atomic_load_explicit(&((struct sy_pending_beside *)reply->dest)->done,
-                                 memory_order_acquire);
+    return sy_pending_awaits_data(sy_pending_at(pending, next));
+}
+
+/* A reply that has come whole goes where it is to go. */
+void sy_pending_give_other(const struct sy_pending_reply *reply, const char *from);
+
+SY_INLINE void sy_pending_give(const struct sy_pending_reply *reply, const char *from)
+{
+    if (SY_UNLIKELY(reply->kind != SY_PENDING_PLAIN))
+        sy_pending_give_other(reply, from);
+    else if (reply->length == 8)
+        memcpy(reply->dest, from, 8);
+    else
+        memcpy(reply->dest, from, reply->length);
+}
+
+/* There is one writer. */
+static inline void sy_pending_add(_Atomic uint64_t *word, uint64_t more)
+{
+    atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more,
+                          memory_order_release);
 }
 
 /* Hands out the whole replies at `from`: the bytes used. They are added to *got before the replies
  * count as answered: who finds room for another one says too that these have come. *part: a long
- * one has come in part, or NULL. *why: nobody has asked for one. */
-size_t sy_pending_take(struct sy_pending_replies *pending, const char *from, size_t length,
-                       _Atomic uint64_t *got, const struct sy_pending_reply **part,
-                       const char **why);
+ * one has come in part, or NULL. *why: nobody has asked for one. Inline: with one reply at a time
+ * the call would cost as much as the rest. */
+SY_INLINE size_t sy_pending_take(struct sy_pending_replies *pending, const char *from,
+                                 size_t length, _Atomic uint64_t *got,
+                                 const struct sy_pending_reply **part, const char **why)
+{
+    uint64_t asked = atomic_load_explicit(&pending->asked, memory_order_acquire);
+    uint64_t next = atomic_load_explicit(&pending->answered, memory_order_relaxed), first = next;
+    size_t used = 0, bytes = 0, longs = 0;
+
+    *part = NULL;
+    for (; used < length; next++) {
+        if (SY_UNLIKELY(next == asked)) {
+            *why = "a reply comes that nobody asked for";
+            break;
+        }
+        const struct sy_pending_reply *reply = sy_pending_at(pending, next);
+        size_t size = sy_record_padded(reply->length);
+        bool is_long = reply->length > SY_RECORD_LONG;
+        if (SY_UNLIKELY(size > length - used)) {
+            *part = is_long && reply->kind == SY_PENDING_PLAIN ? reply : NULL;
+            break;
+        }
+        if (SY_UNLIKELY(sy_pending_awaits_data(reply)))
+            break;
+        sy_pending_give(reply, from + used);
+        used += size;
+        bytes += is_long ? 0 : size;
+        longs += is_long;
+    }
+    if (!used)
+        return 0;
+    sy_pending_add(got, used);
+    sy_pending_add(&pending->answered_bytes, bytes);
+    if (longs)
+        sy_pending_add(&pending->answered_long, longs);
+    sy_pending_add(&pending->answered, next - first);
+    return used;
+}
 
 /* Those that are awaited do not come any more: frees what is theirs. */
 void sy_pending_drop(struct sy_pending_replies *pending);

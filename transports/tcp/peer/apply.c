@@ -194,9 +194,10 @@ void sy_tcp_apply_placed(struct tcp_stream *stream, enum tcp_channel channel, ui
     apply_count(stream, bytes);
 }
 
-static size_t apply_requests(struct tcp_peer *peer, const char *from, size_t length,
+size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t length,
                              const char **why)
 {
+    struct tcp_peer *peer = sy_tcp_peer_with(stream);
     const struct sy_regions *regions = &peer->tcp->regions;
     size_t used = 0, done = 0; /* done: bytes of whole records */
 
@@ -236,32 +237,32 @@ static size_t apply_requests(struct tcp_peer *peer, const char *from, size_t len
 
 /* ---- replies that this side asked for ---- */
 
-static size_t apply_replies(struct tcp_peer *peer, const char *from, size_t length,
-                            const char **why)
+/* A long reply has come in part: the rest will be received in place. The bytes used. */
+static size_t apply_begin_reply(struct tcp_peer *peer, const struct sy_pending_reply *reply,
+                                const char *at, size_t have, size_t left, const char **why)
 {
-    const struct sy_pending_reply *part;
-    size_t used = sy_pending_take(&peer->requests.pending, from, length,
-                                  &peer->stream.got[TCP_REPLIES], &part, why);
+    size_t bytes = sy_record_padded(reply->length);
 
-    if (!part)
-        return used;
-    /* A long reply has come in part: the rest will be received in place. */
-    size_t have = length - used, bytes = sy_record_padded(part->length);
-    if (bytes > peer->stream.in.frame_left - used) {
+    if (bytes > left) {
         *why = crosses;
-        return used;
+        return 0;
     }
-    have = have < part->length ? have : part->length;
-    memcpy(part->dest, from + used, have);
-    sy_tcp_receive_place(&peer->stream, part->dest, have, part->length, bytes);
-    return used + have;
+    have = have < reply->length ? have : reply->length;
+    memcpy(reply->dest, at, have);
+    sy_tcp_receive_place(&peer->stream, reply->dest, have, reply->length, bytes);
+    return have;
 }
 
-size_t sy_tcp_apply(struct tcp_stream *stream, enum tcp_channel channel, const char *from,
-                    size_t length, const char **why)
+size_t sy_tcp_apply_replies(struct tcp_stream *stream, const char *from, size_t length,
+                            const char **why)
 {
     struct tcp_peer *peer = sy_tcp_peer_with(stream);
+    const struct sy_pending_reply *part;
+    size_t used = sy_pending_take(&peer->requests.pending, from, length,
+                                  &stream->got[TCP_REPLIES], &part, why);
 
-    return channel == TCP_REPLIES ? apply_replies(peer, from, length, why)
-                                  : apply_requests(peer, from, length, why);
+    if (SY_UNLIKELY(part))
+        used += apply_begin_reply(peer, part, from + used, length - used,
+                                  stream->in.frame_left - used, why);
+    return used;
 }

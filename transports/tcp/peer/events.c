@@ -107,7 +107,7 @@ static void events_down(struct tcp_stream *stream, const char *why)
 }
 
 const struct tcp_stream_user sy_tcp_stream_events = {
-    .apply = sy_tcp_apply,
+    .apply = {[TCP_REQUESTS] = sy_tcp_apply_requests, [TCP_REPLIES] = sy_tcp_apply_replies},
     .placed = sy_tcp_apply_placed,
     .resumes = sy_tcp_apply_resumes,
     .first_flags = events_first_flags,

@@ -124,8 +124,10 @@ extern const struct tcp_stream_user sy_tcp_stream_events SY_HIDDEN;
 extern const struct sy_engine_ops sy_tcp_requests_ops SY_HIDDEN;
 
 /* Members of sy_tcp_stream_events. apply.c */
-size_t sy_tcp_apply(struct tcp_stream *stream, enum tcp_channel channel, const char *from,
-                    size_t length, const char **why);
+size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t length,
+                             const char **why);
+size_t sy_tcp_apply_replies(struct tcp_stream *stream, const char *from, size_t length,
+                            const char **why);
 void sy_tcp_apply_placed(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes);
 bool sy_tcp_apply_resumes(struct tcp_stream *stream);
 

@@ -10,7 +10,7 @@
 #include "transports/tcp/tcp.h"
 #include "util/denied.h"
 
-#define EPOLL_TURNS   4  /* polls between two questions to epoll */
+#define EPOLL_TURNS   4  /* polls between two questions to epoll; powers of two */
 #define EPOLL_TURNS_1 32 /* the same while there is but one stream */
 #define HINT_TURNS    8  /* polls between two that read streams too, while a hint is expected */
 
@@ -58,11 +58,6 @@ void sy_tcp_poll_unlock(struct tcp *tcp)
     atomic_store_explicit(&tcp->poll.lock, false, memory_order_release);
 }
 
-bool sy_tcp_poll_may_sleep(struct tcp *tcp)
-{
-    return !atomic_load(&tcp->poll.wakeful);
-}
-
 static void poll_keep_in_set(struct tcp_peer *peer)
 {
     if (peer->hot)
@@ -101,7 +96,7 @@ static void poll_make_hot(struct tcp_peer *peer)
         anew = anew && tcp->poll.hot[i] != peer;
     if (anew && last)
         poll_keep_in_set(last);
-    else if (!anew && !peer->hot && !sy_tcp_poll_may_sleep(tcp))
+    else if (!anew && !peer->hot && !sy_tcp_poll_may_sleep(&tcp->poll))
         peer->hot = sy_tcp_send_attend(&peer->stream, 1);
     if (tcp->poll.hot[0] != peer) {
         tcp->poll.hot[1] = tcp->poll.hot[0];
@@ -183,11 +178,63 @@ static bool poll_is_stuck(const struct tcp *tcp)
            atomic_load_explicit(&tcp->poll.hot[0]->requests.tx.blocked, memory_order_relaxed);
 }
 
+static bool poll_is_epolls(const struct tcp *tcp)
+{
+    return tcp->host->crowded && sy_tcp_poll_may_sleep(&tcp->poll);
+}
+
+static size_t poll_ask_epoll(struct tcp *tcp)
+{
+    return sy_tcp_watches_run(&tcp->poll.set) > 0;
+}
+
+static size_t poll_hints(struct tcp *tcp)
+{
+    size_t got = sy_tcp_hints_hear(tcp);
+
+    sy_tcp_hints_repeat(tcp);
+    return got;
+}
+
+/* By a thread that expects something on one stream. all: it is epoll's turn. */
+static size_t poll_read_one(struct tcp *tcp, struct tcp_peer *expected, bool all)
+{
+    size_t got = all ? poll_hints(tcp) : 0;
+
+    got += sy_tcp_poll_read(expected);
+    if (all && !poll_is_epolls(tcp))
+        got += poll_read_hot(tcp, expected);
+    return all || (!got && tcp->host->crowded) ? got + poll_ask_epoll(tcp) : got;
+}
+
+/* By one that expects anything. While a hint is expected most polls look for that alone. */
+static size_t poll_read_any(struct tcp *tcp, unsigned turn, bool all)
+{
+    bool hint = sy_tcp_hints_expected(tcp);
+    size_t got = all ? poll_hints(tcp) : hint ? sy_tcp_hints_hear(tcp) : 0;
+
+    if (hint && turn % HINT_TURNS && !poll_is_bulky(tcp))
+        return got;
+    if (!poll_is_epolls(tcp))
+        got += poll_read_hot(tcp, NULL);
+    return all || (!got && (tcp->host->crowded || !tcp->poll.hot[0])) ? got + poll_ask_epoll(tcp)
+                                                                      : got;
+}
+
+static size_t poll_turn(struct tcp *tcp, struct tcp_peer *expected)
+{
+    unsigned apart = sy_engine_peers(&tcp->engine) > 1 ? EPOLL_TURNS : EPOLL_TURNS_1;
+    unsigned turn = atomic_load_explicit(&tcp->poll.turns, memory_order_relaxed);
+    bool all = !(turn & (apart - 1)) || poll_is_stuck(tcp);
+
+    atomic_store_explicit(&tcp->poll.turns, turn + 1, memory_order_relaxed);
+    return expected && expected->stream.watch.fd >= 0 ? poll_read_one(tcp, expected, all)
+                                                      : poll_read_any(tcp, turn, all);
+}
+
 /* The thread that has the lock may wait for this processor. */
 long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
 {
-    size_t got = 0;
-
     sy_engine_send_gathered(&tcp->engine, false);
     if (!poll_try_lock(tcp)) {
         if (expected)
@@ -195,28 +242,7 @@ long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
         sched_yield();
         return -1;
     }
-    unsigned streams = sy_engine_peers(&tcp->engine);
-    unsigned turn = atomic_load_explicit(&tcp->poll.turns, memory_order_relaxed);
-    atomic_store_explicit(&tcp->poll.turns, turn + 1, memory_order_relaxed);
-    bool alone = tcp->host->crowded && sy_tcp_poll_may_sleep(tcp);
-    bool all = turn % (streams > 1 ? EPOLL_TURNS : EPOLL_TURNS_1) == 0 || poll_is_stuck(tcp);
-    bool hint = !expected && sy_tcp_hints_expected(tcp);
-    if (all || hint)
-        got = sy_tcp_hints_hear(tcp);
-    if (all)
-        sy_tcp_hints_repeat(tcp);
-    if (hint && turn % HINT_TURNS && !poll_is_bulky(tcp)) {
-        sy_tcp_poll_unlock(tcp);
-        return (long)got;
-    }
-    if (expected && expected->stream.watch.fd >= 0)
-        got += sy_tcp_poll_read(expected);
-    else
-        expected = NULL;
-    if (!alone && (all || !expected))
-        got += poll_read_hot(tcp, expected);
-    if (all || (!got && (tcp->host->crowded || (!tcp->poll.hot[0] && !expected))))
-        got += (size_t)(sy_tcp_watches_run(&tcp->poll.set) > 0);
+    size_t got = poll_turn(tcp, expected);
     if (atomic_load_explicit(&tcp->streams.paused, memory_order_relaxed))
         got += poll_run_paused(tcp);
     sy_tcp_poll_unlock(tcp);
@@ -234,7 +260,7 @@ bool sy_tcp_poll_event(struct tcp *tcp)
     sy_engine_send_gathered(&tcp->engine, true);
     if (!poll_try_lock(tcp))
         return false;
-    bool any = !sy_tcp_poll_may_sleep(tcp) && poll_read_hot(tcp, NULL) > 0;
+    bool any = !sy_tcp_poll_may_sleep(&tcp->poll) && poll_read_hot(tcp, NULL) > 0;
     any = sy_tcp_watches_run(&tcp->poll.set) > 0 || any;
     any = poll_read_expected(tcp) > 0 || any;
     if (atomic_load_explicit(&tcp->streams.paused, memory_order_relaxed))

@@ -46,7 +46,11 @@ bool sy_tcp_poll_event(struct tcp *tcp);
 /* As struct sy_transport's member: threads sleep on the set's descriptor (true), or the progress
  * thread looks in now and then only. */
 int sy_tcp_poll_sleeping(struct tcp *tcp, bool sleeps);
-bool sy_tcp_poll_may_sleep(struct tcp *tcp);
+
+static inline bool sy_tcp_poll_may_sleep(const struct tcp_poll *poll)
+{
+    return !atomic_load(&poll->wakeful);
+}
 
 /* The poll lock, for a thread that must have it. */
 void sy_tcp_poll_lock(struct tcp *tcp);

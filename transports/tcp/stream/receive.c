@@ -158,8 +158,8 @@ static size_t receive_parse(struct tcp_stream *stream, const char *from, size_t 
         } else {
             size_t part = left < in->frame_left ? left : in->frame_left;
             bool reply = in->flags & TCP_FRAME_REPLIES;
-            size_t took = stream->all->user->apply(stream, reply ? TCP_REPLIES : TCP_REQUESTS,
-                                                   from + used, part, why);
+            size_t took = stream->all->user->apply[reply ? TCP_REPLIES : TCP_REQUESTS](
+                stream, from + used, part, why);
             used += took;
             in->frame_left -= took;
             if (took < part && part == in->frame_left + took && !in->held && !*why)
@@ -243,10 +243,11 @@ static bool receive_resume(struct tcp_stream *stream)
 /* What there is, first to `direct` bytes at `payload`, the rest to `room` bytes at `to`. */
 static ssize_t receive_take(int fd, char *payload, size_t direct, char *to, size_t room)
 {
+    if (!direct)
+        return recv(fd, to, room, MSG_DONTWAIT);
     struct iovec part[2] = {{payload, direct}, {to, room}};
     struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
-
-    return direct ? recvmsg(fd, &message, MSG_DONTWAIT) : recv(fd, to, room, MSG_DONTWAIT);
+    return recvmsg(fd, &message, MSG_DONTWAIT);
 }
 
 size_t sy_tcp_receive(struct tcp_stream *stream)
@@ -276,9 +277,10 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
         total += (size_t)got;
         sy_count(&stream->all->counters->receives, 1);
         size_t into = (size_t)got < direct ? (size_t)got : direct;
-        sy_count(&stream->all->counters->bytes_in_place, into);
-        if (direct)
+        if (direct) {
+            sy_count(&stream->all->counters->bytes_in_place, into);
             receive_take_payload(stream, into);
+        }
         receive_use(stream, buffer, head + (size_t)got - into);
         in->bulk = direct || in->payload;
         if ((size_t)got < direct + room)

@@ -47,14 +47,15 @@ bool sy_tcp_send_due(const struct tcp_stream *stream)
 static bool send_prepare(struct tcp_stream *stream)
 {
     struct tcp_out *out = &stream->out;
-    enum tcp_channel channel = send_has(&stream->queue[TCP_REPLIES]) ? TCP_REPLIES : TCP_REQUESTS;
+    bool replies_first = send_has(&stream->queue[TCP_REPLIES]);
+    enum tcp_channel channel = replies_first ? TCP_REPLIES : TCP_REQUESTS;
     struct tcp_queue *queue = &stream->queue[channel];
     bool bye = atomic_load_explicit(&stream->bye, memory_order_relaxed);
     unsigned flags = channel == TCP_REPLIES ? TCP_FRAME_REPLIES : 0;
     int count = 0;
     size_t length = 0;
 
-    if (send_has(queue))
+    if (replies_first || send_has(queue))
         length = sy_tcp_queue_take(queue, out->part + 1, TCP_OUT_PARTS - 1, &count, FRAME_BYTES);
     else if (!send_must_ask(stream) && !send_must_tell(stream) && !bye)
         return false;
@@ -71,7 +72,6 @@ static bool send_prepare(struct tcp_stream *stream)
     if (!stream->greeted)
         flags |= stream->all->user->first_flags(stream);
     stream->greeted = true;
-    sy_count_shared(&stream->all->counters->frames_sent, 1);
     /* Before `got` is read, so that what falls due for more than this frame tells stays due. */
     atomic_exchange_explicit(&stream->ack_due, false, memory_order_acq_rel);
     uint64_t requests = send_got(stream, TCP_REQUESTS), replies = send_got(stream, TCP_REPLIES);
@@ -87,19 +87,24 @@ static bool send_prepare(struct tcp_stream *stream)
     return true;
 }
 
+/* `sent` bytes have gone, which leaves some: the parts begin with those. */
+static void send_cut(struct tcp_out *out, size_t sent)
+{
+    while (sent >= out->part[out->first].iov_len)
+        sent -= out->part[out->first++].iov_len;
+    struct iovec *part = &out->part[out->first];
+    part->iov_base = (char *)part->iov_base + sent;
+    part->iov_len -= sent;
+}
+
 /* `sent` bytes of the frame have gone. */
 static void send_advance(struct tcp_stream *stream, size_t sent)
 {
     struct tcp_out *out = &stream->out;
 
     out->left -= sent;
-    while (sent && sent >= out->part[out->first].iov_len)
-        sent -= out->part[out->first++].iov_len;
-    if (sent) {
-        struct iovec *part = &out->part[out->first];
-        part->iov_base = (char *)part->iov_base + sent;
-        part->iov_len -= sent;
-    }
+    if (out->left)
+        send_cut(out, sent);
     uint64_t left = out->left < out->frame.length ? out->left : out->frame.length;
     atomic_store_explicit(&stream->handed[out->channel], out->end - left, memory_order_release);
 }
@@ -118,17 +123,27 @@ void sy_tcp_send_watch(struct tcp_stream *stream)
         stream->all->host->lost(stream->pe, -rc, TCP_UNWATCHED);
 }
 
+/* A frame's head has 16 bytes, as most records have. */
+static char *send_append(char *to, const void *from, size_t length)
+{
+    if (length != 16)
+        return mempcpy(to, from, length);
+    memcpy(to, from, 16);
+    return to + 16;
+}
+
 /* A few bytes are put together first: one buffer costs the kernel less than a list of them. */
 static ssize_t send_parts(int fd, const struct tcp_out *out)
 {
-    struct msghdr message = {.msg_iov = (struct iovec *)out->part + out->first,
-                             .msg_iovlen = (size_t)(out->count - out->first)};
     char small[SMALL_BYTES], *end = small;
 
-    if (out->left > sizeof small)
+    if (out->left > sizeof small) {
+        struct msghdr message = {.msg_iov = (struct iovec *)out->part + out->first,
+                                 .msg_iovlen = (size_t)(out->count - out->first)};
         return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
     for (int i = out->first; i < out->count; i++)
-        end = mempcpy(end, out->part[i].iov_base, out->part[i].iov_len);
+        end = send_append(end, out->part[i].iov_base, out->part[i].iov_len);
     return send(fd, small, out->left, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -136,10 +151,10 @@ static void send_all(struct tcp_stream *stream)
 {
     struct tcp_out *out = &stream->out;
     struct tcp_counters *counters = stream->all->counters;
-    uint64_t calls = 0, bytes = 0;
+    uint64_t frames = 0, calls = 0, bytes = 0;
     bool any = false;
 
-    while (stream->watch.fd >= 0 && (out->left || send_prepare(stream))) {
+    while (stream->watch.fd >= 0 && (out->left || (send_prepare(stream) && ++frames))) {
         any = true;
         ssize_t sent = send_parts(stream->watch.fd, out);
         if (sent >= 0) {
@@ -160,6 +175,7 @@ static void send_all(struct tcp_stream *stream)
     }
     if (!any)
         return;
+    sy_count_shared(&counters->frames_sent, frames);
     sy_count_shared(&counters->sends, calls);
     sy_count_shared(&counters->bytes_sent, bytes);
     stream->all->user->sent(stream);

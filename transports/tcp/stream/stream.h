@@ -33,11 +33,11 @@ struct tcp_stream;
 
 /* The layer above. Under the poll lock, but for `sent`. */
 struct tcp_stream_user {
-    /* Applies what has come on a channel, counts whole records in `got`, and returns the bytes
+    /* By channel: applies what has come, counts whole records in `got`, and returns the bytes
      * used: fewer than `length` where the last record is incomplete, its payload goes on
      * (sy_tcp_receive_place), or in.held is set. *why: how the other side breaks the rules. */
-    size_t (*apply)(struct tcp_stream *stream, enum tcp_channel channel, const char *from,
-                    size_t length, const char **why);
+    size_t (*apply[2])(struct tcp_stream *stream, const char *from, size_t length,
+                       const char **why);
 
     /* A payload has come whole: counts the `bytes` of its record in `got`. */
     void (*placed)(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes);
