@@ -258,8 +258,8 @@ size_t sy_tcp_apply_replies(struct tcp_stream *stream, const char *from, size_t 
 {
     struct tcp_peer *peer = sy_tcp_peer_with(stream);
     const struct sy_pending_reply *part;
-    size_t used = sy_pending_take(&peer->requests.pending, from, length,
-                                  &stream->got[TCP_REPLIES], &part, why);
+    size_t used = sy_pending_take(&peer->requests.pending, from, length, &stream->got[TCP_REPLIES],
+                                  &part, why);
 
     if (SY_UNLIKELY(part))
         used += apply_begin_reply(peer, part, from + used, length - used,

@@ -24,11 +24,6 @@ struct tcp_poll {
     _Atomic(struct tcp_peer *) expected; /* by a thread that did not get the lock */
 };
 
-/* What to say of a peer whose connection could not be added or changed. */
-#define TCP_UNWATCHED                                                                              \
-    "its connection cannot be watched; where there are too many, fs.epoll.max_user_watches "       \
-    "allows more"
-
 int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err);
 
 /* Sends what is gathered, receives and applies what has come, makes connections; never blocks. More

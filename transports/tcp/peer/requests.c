@@ -46,8 +46,8 @@ static bool requests_attend(struct sy_engine_peer *requests, int threads)
     struct tcp_peer *peer = sy_tcp_peer_of(requests);
     const struct sy_host *host = peer->tcp->host;
 
-    if (threads > 0 && (!sy_tcp_poll_may_sleep(&peer->tcp->poll) || host->crowded || host->threads ||
-                        !sy_flush_has_rested(&requests->flush, sy_tcp_now())))
+    if (threads > 0 && (!sy_tcp_poll_may_sleep(&peer->tcp->poll) || host->crowded ||
+                        host->threads || !sy_flush_has_rested(&requests->flush, sy_tcp_now())))
         return false;
     return sy_tcp_send_attend(&peer->stream, threads);
 }
