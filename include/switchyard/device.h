@@ -37,7 +37,9 @@ enum {
 enum {
     SY_POOL_AMO = 1,     /* SY_REGION_DEVICE: the pool has amo() */
     SY_POOL_DURABLE = 2, /* what sync() has written is there in a later job */
-    SY_POOL_COPY = 4     /* SY_REGION_DEVICE: copy() may be called by several threads at once */
+    SY_POOL_COPY = 4, /* SY_REGION_DEVICE: copy(), and what stands for it, may be called by several
+                         threads at once */
+    SY_POOL_MAP = 8   /* SY_REGION_DEVICE: the pool has map() and unmap() */
 };
 
 /* What a pool is to be. */
@@ -123,6 +125,26 @@ struct sy_device {
     /* The device's own handle of the pool, for a routine of shmemx that is for this device: writes
      * at most `room` bytes, returns how many; or -errno. */
     int (*handle)(void *self, void *pool, void *buffer, size_t room);
+
+    /* Optional, together: copies that go on while the caller does something else, such as a device
+     * makes that has an engine for them. copy_begin: as copy, but `local` is the device's until the
+     * copy is over; *ticket stands for it, and is NULL where it is over on return. copy_end: 0, it
+     * is over, and the bytes are there as copy says; -EAGAIN: not yet, only where not `wait`; any
+     * other -errno: it has failed. But for -EAGAIN the ticket is gone. Each is asked until then, by
+     * one thread at a time, and all of a pool before pool_destroy. Copies of the same bytes are not
+     * under way at once, others are in any order. */
+    int (*copy_begin)(void *self, void *pool, enum sy_device_way way, uint64_t offset, void *local,
+                      size_t length, void **ticket, struct sy_error *err);
+    int (*copy_end)(void *self, void *pool, void *ticket, bool wait, struct sy_error *err);
+
+    /* SY_POOL_MAP: gives `length` bytes at `offset` an address that CPUs can use until unmap, where
+     * that costs less than to copy them: OUT to be read; IN to be written, all of them, and not
+     * read before. When unmap returns 0 what was written is there as copy says. Several ranges may
+     * be mapped at once, those that overlap only to be read. -errno: not now, and the caller
+     * copies. */
+    int (*map)(void *self, void *pool, enum sy_device_way way, uint64_t offset, size_t length,
+               void **address, struct sy_error *err);
+    int (*unmap)(void *self, void *pool, void *address, struct sy_error *err);
 };
 
 /* What handle() of an OpenCL device writes: a cl_context, a cl_device_id, and a cl_mem or NULL. */

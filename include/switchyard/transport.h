@@ -61,6 +61,9 @@ enum {
                          that comes after such a transport is opened */
     SY_STAGES = 4,    /* the local side of put and get may be memory of a device of this PE, which
                          they copy by host->device_copy() */
+    SY_SERVES = 8,    /* a long transfer with memory of a device of the other PE reaches that device
+                         in copies of 128 KiB and more; that of other transports the core moves by
+                         way of memory of the host there */
     SY_ORDERED = 2    /* applies what is issued towards a PE, on whatever context, in that order, so
                          that the core need not call fence() */
 };
@@ -134,7 +137,7 @@ struct sy_transport {
     size_t size; /* sizeof(struct sy_transport) as the plugin was compiled */
     const char *name;
     long priority; /* SHMEM_TRANSPORTS=auto tries higher ones first; below 0: only when named */
-    unsigned long capabilities;            /* SY_NODE_ONLY, SY_ORDERED, SY_STAGES */
+    unsigned long capabilities;            /* SY_NODE_ONLY, SY_ORDERED, ... */
     const struct sy_option *options;       /* ended by a row whose name is NULL; or NULL */
     size_t settings_size;                  /* of the structure that the options' offsets are of */
     const struct sy_counter_row *counters; /* the same: what an instance counts; or NULL */

@@ -296,7 +296,7 @@ void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
         return;
     pe = sy_ctx_pe(ctx, pe);
     struct sy_target target = core_rma_strided_target("iput", dest, dest_stride, block, blocks, pe);
-    bool staged = sy_rma_staged(&target, source, pe);
+    bool staged = sy_rma_staged(&target, source, 0, pe);
     if (target.here && !staged) {
         core_rma_stride(target.here, source, dest_stride, source_stride, block, blocks);
         return;
@@ -324,7 +324,7 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
     pe = sy_ctx_pe(ctx, pe);
     struct sy_target target = core_rma_strided_target("iget", source, source_stride, block, blocks,
                                                       pe);
-    bool staged = sy_rma_staged(&target, dest, pe);
+    bool staged = sy_rma_staged(&target, dest, 0, pe);
     if (target.here && !staged) {
         core_rma_stride(dest, target.here, dest_stride, source_stride, block, blocks);
         sy_wait_looked(target.here == source);

@@ -1,5 +1,4 @@
-/* See rma_staged.h. Transfers longer than a piece have several under way: while one is copied
- * others travel. */
+/* See rma_staged.h. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,20 +6,11 @@
 #include "core/callsite.h"
 #include "core/fatal.h"
 #include "core/memory/heap.h"
+#include "core/memory/pipeline.h"
 #include "core/rma_staged.h"
-#include "core/start/transport_stubs.h"
 #include "core/start/world.h"
 
-#define PIECE ((size_t)1 << 20)
-#define AHEAD 4
-
-/* One side of a transfer. */
-struct side {
-    bool staged;
-    unsigned window;
-    uint64_t offset;
-    char *here; /* where it is not staged */
-};
+#define MAP_LEAST ((size_t)256 << 10) /* to map less costs as much as to copy it */
 
 /* Ends the job where so much of this PE's device reaches past the end of its space. */
 static void rma_staged_check(const char *what, unsigned window, uint64_t offset, size_t length)
@@ -33,9 +23,9 @@ static void rma_staged_check(const char *what, unsigned window, uint64_t offset,
                  entry->heap ? entry->heap->name : "memory space");
 }
 
-static struct side rma_staged_local(const char *what, const void *local, size_t length)
+static struct sy_staged_side rma_staged_local(const char *what, const void *local, size_t length)
 {
-    struct side side = {.here = (char *)local};
+    struct sy_staged_side side = {.here = (char *)local};
 
     side.staged = sy_staged_has(local, &side.window, &side.offset);
     if (side.staged)
@@ -44,47 +34,28 @@ static struct side rma_staged_local(const char *what, const void *local, size_t 
 }
 
 /* The other side, where it is this PE's memory or mapped. False: the transport moves it. */
-static bool rma_staged_near(const struct sy_target *target, int pe, struct side *side)
+static bool rma_staged_near(const struct sy_target *target, int pe, struct sy_staged_side *side)
 {
-    *side = (struct side){.window = target->window,
-                          .offset = target->offset,
-                          .here = target->here,
-                          .staged = !target->here && pe == sy_world.pe &&
-                                    sy_staged_is(target->window)};
+    *side = (struct sy_staged_side){.window = target->window,
+                                    .offset = target->offset,
+                                    .here = target->here,
+                                    .staged = !target->here && pe == sy_world.pe &&
+                                              sy_staged_is(target->window)};
     return side->here || side->staged;
 }
 
-bool sy_rma_staged(const struct sy_target *target, const void *local, int pe)
+bool sy_rma_staged(const struct sy_target *target, const void *local, size_t length, int pe)
 {
-    struct side other;
+    const struct sy_pipeline m = {.target = target, .length = length, .pe = pe};
+    struct sy_staged_side other;
 
     return sy_staged_has(local, &other.window, &other.offset) ||
-           (rma_staged_near(target, pe, &other) && other.staged);
-}
-
-/* Room for AHEAD pieces, or for a shorter transfer. One is kept, since new pages cost as much as
- * the copy. */
-static char *_Atomic kept;
-
-static char *rma_staged_room(const char *what, size_t length)
-{
-    char *room = length > PIECE ? atomic_exchange(&kept, NULL) : NULL;
-
-    if (!room)
-        room = malloc(length > PIECE ? AHEAD * PIECE : length);
-    if (!room)
-        sy_fatal("%s: no memory to copy %zu bytes of a device", sy_callsite_routine(what), length);
-    return room;
-}
-
-static void rma_staged_give(char *room, size_t length)
-{
-    free(length > PIECE ? atomic_exchange(&kept, room) : room);
+           (rma_staged_near(target, pe, &other) ? other.staged : sy_pipeline_lands(&m));
 }
 
 /* Both sides of this PE, or mapped. */
-static void rma_staged_copy(const char *what, const struct side *to, const struct side *from,
-                            size_t length)
+static void rma_staged_copy(const char *what, const struct sy_staged_side *to,
+                            const struct sy_staged_side *from, size_t length)
 {
     if (!to->staged) {
         sy_staged_copy(from->window, false, from->offset, to->here, length);
@@ -94,154 +65,101 @@ static void rma_staged_copy(const char *what, const struct side *to, const struc
         sy_staged_copy(to->window, true, to->offset, from->here, length);
         return;
     }
-    char *room = rma_staged_room(what, length);
-    for (size_t done = 0; done < length; done += PIECE) {
-        size_t part = length - done < PIECE ? length - done : PIECE;
+    char *room = sy_pipeline_room(what, length);
+    for (size_t done = 0; done < length; done += SY_PIPELINE_PIECE) {
+        size_t part = length - done < SY_PIPELINE_PIECE ? length - done : SY_PIPELINE_PIECE;
         sy_staged_copy(from->window, false, from->offset + done, room, part);
         sy_staged_copy(to->window, true, to->offset + done, room, part);
     }
-    rma_staged_give(room, length);
+    sy_pipeline_give(room, length);
 }
 
 /* ---- by a transport ---- */
 
-/* A transfer between memory of a device of this PE and another PE. */
-struct moving {
-    const char *what;
-    shmem_ctx_t ctx;
-    const struct sy_target *target;
-    const struct side *side;
-    size_t length;
-    int pe;
-    bool put;
-};
-
-/* A piece that is under way. */
-struct piece {
-    char *room;
-    size_t done, length;
-    struct sy_transport_ticket *ticket;
-};
-
-static void rma_staged_issue(const struct moving *m, size_t done, char *local, size_t length,
-                             unsigned flags)
-{
-    struct sy_transfer t = sy_rma_transfer(m->target, local, length, m->pe);
-
-    t.offset += done;
-    if (m->put)
-        sy_issue_put(m->what, m->ctx, &t, flags);
-    else
-        sy_issue_get(m->what, m->ctx, &t, flags);
-}
-
-/* Where a transport gives no tickets, and for a single piece, it is over on return. */
-static void rma_staged_begin(const struct moving *m, struct piece *piece)
-{
-    const struct sy_route_transport *route = sy_route_to(m->pe);
-    bool ahead = m->length > PIECE && route->table->mark != sy_transport_stubs.mark;
-
-    if (m->put && m->side->staged)
-        sy_staged_copy(m->side->window, false, m->side->offset + piece->done, piece->room,
-                       piece->length);
-    rma_staged_issue(m, piece->done, piece->room, piece->length, ahead ? 0 : SY_BLOCKING);
-    piece->ticket = NULL;
-    if (ahead &&
-        route->table->mark(route->self, sy_issue_domain(route, m->ctx), m->pe, &piece->ticket))
-        sy_quiet_transports(m->ctx, m->pe);
-}
-
-static void rma_staged_end(const struct moving *m, const struct piece *piece)
-{
-    const struct sy_route_transport *route = sy_route_to(m->pe);
-    uint64_t since = 0;
-    int answer = 0;
-
-    while (piece->ticket && (answer = route->table->reached(route->self, piece->ticket)) == -EAGAIN)
-        sy_wait_rest(&since, m->what);
-    sy_wait_over(since);
-    if (answer)
-        sy_fatal("%s with PE %d: %s", sy_callsite_routine(m->what), m->pe, strerror(-answer));
-    if (!m->put && m->side->staged)
-        sy_staged_copy(m->side->window, true, m->side->offset + piece->done, piece->room,
-                       piece->length);
-}
-
-/* Some pieces travel while others are copied; or the transport does all that. */
-static void rma_staged_move(const struct moving *m)
-{
-    struct piece piece[AHEAD];
-    size_t count = (m->length + PIECE - 1) / PIECE, begun = 0, ended = 0;
-
-    char *room = m->side->staged ? rma_staged_room(m->what, m->length) : NULL;
-    while (ended < count) {
-        if (begun == count || begun - ended == AHEAD) {
-            rma_staged_end(m, &piece[ended++ % AHEAD]);
-            continue;
-        }
-        size_t done = begun * PIECE, left = m->length - done;
-        struct piece *next = &piece[begun % AHEAD];
-        *next = (struct piece){.room = room ? room + begun % AHEAD * PIECE : m->side->here + done,
-                               .done = done,
-                               .length = left < PIECE ? left : PIECE};
-        rma_staged_begin(m, next);
-        begun++;
-    }
-    if (room)
-        rma_staged_give(room, m->length);
-}
-
 /* A transport that stages does all of it; then its local side is where the program has it. */
-static bool rma_staged_by_transport(const struct moving *m)
+static bool rma_staged_by_transport(const struct sy_pipeline *m)
 {
     if (!(sy_route_to(m->pe)->table->capabilities & SY_STAGES))
         return false;
     char *base = sy_windows.entry[m->side->window].own.base;
-    rma_staged_issue(m, 0, base + m->side->offset, m->length, SY_BLOCKING);
+    sy_pipeline_issue(m, 0, base + m->side->offset, m->length, SY_BLOCKING);
     return true;
 }
 
 /* A long get from another PE's device into memory of the host: in pieces too, so that that PE
  * copies one while another travels, through few buffers, which stay in its cache. A device has the
  * same windows on all PEs. */
-static bool rma_staged_in_turns(const struct moving *m)
+static bool rma_staged_in_turns(const struct sy_pipeline *m)
 {
-    return m->length > PIECE && sy_staged_is(m->target->window) &&
+    return m->length > SY_PIPELINE_PIECE && sy_staged_is(m->target->window) &&
            !(sy_route_to(m->pe)->table->capabilities & SY_STAGES);
+}
+
+static void rma_staged_all(const struct sy_pipeline *m)
+{
+    if (m->side->staged && rma_staged_by_transport(m))
+        return;
+    if (m->side->staged || sy_pipeline_lands(m) || (!m->put && rma_staged_in_turns(m)))
+        sy_pipeline_move(m);
+    else
+        sy_pipeline_issue(m, 0, m->side->here, m->length, SY_BLOCKING);
+}
+
+/* With this PE's side at an address that it has for as long, where the device gives it one: nothing
+ * is copied then. Else false. */
+static bool rma_staged_mapped(const struct sy_pipeline *m)
+{
+    struct sy_staged_side side = {.here = NULL};
+    struct sy_pipeline mapped = *m;
+
+    if (m->side->staged && m->length >= MAP_LEAST)
+        side.here = sy_staged_map(m->side->window, !m->put, m->side->offset, m->length);
+    if (!side.here)
+        return false;
+    mapped.side = &side;
+    rma_staged_all(&mapped);
+    sy_staged_unmap(m->side->window, side.here);
+    return true;
+}
+
+/* Whether this PE has to do more for a transfer than to hand it to a transport. */
+static bool rma_staged_concerns(const struct sy_pipeline *m, const struct sy_staged_side *other,
+                                bool near)
+{
+    if (m->side->staged || near)
+        return m->side->staged || other->staged;
+    return sy_pipeline_lands(m) || (!m->put && rma_staged_in_turns(m));
+}
+
+static bool rma_staged_transfer(const struct sy_pipeline *m, struct sy_staged_side *other)
+{
+    bool near = rma_staged_near(m->target, m->pe, other);
+
+    if (!rma_staged_concerns(m, other, near))
+        return false;
+    if (near)
+        rma_staged_copy(m->what, m->put ? other : m->side, m->put ? m->side : other, m->length);
+    else if (!rma_staged_mapped(m))
+        rma_staged_all(m);
+    return true;
 }
 
 bool sy_rma_staged_put(const char *what, shmem_ctx_t ctx, const struct sy_target *target,
                        const void *source, size_t length, int pe)
 {
-    struct side from = rma_staged_local(what, source, length), to;
-    bool near = rma_staged_near(target, pe, &to);
+    struct sy_staged_side from = rma_staged_local(what, source, length), to;
+    const struct sy_pipeline m = {what, ctx, target, &from, length, pe, true};
 
-    if (!from.staged && !(near && to.staged))
-        return false;
-    if (near) {
-        rma_staged_copy(what, &to, &from, length);
-        return true;
-    }
-    const struct moving m = {what, ctx, target, &from, length, pe, true};
-    if (!rma_staged_by_transport(&m))
-        rma_staged_move(&m);
-    return true;
+    return rma_staged_transfer(&m, &to);
 }
 
 bool sy_rma_staged_get(const char *what, shmem_ctx_t ctx, void *dest,
                        const struct sy_target *target, size_t length, int pe)
 {
-    struct side to = rma_staged_local(what, dest, length), from;
-    bool near = rma_staged_near(target, pe, &from);
+    struct sy_staged_side to = rma_staged_local(what, dest, length), from;
+    const struct sy_pipeline m = {what, ctx, target, &to, length, pe, false};
 
-    const struct moving m = {what, ctx, target, &to, length, pe, false};
-    if (!to.staged && !(near ? from.staged : rma_staged_in_turns(&m)))
-        return false;
-    if (near)
-        rma_staged_copy(what, &to, &from, length);
-    else if (!to.staged || !rma_staged_by_transport(&m))
-        rma_staged_move(&m);
-    return true;
+    return rma_staged_transfer(&m, &from);
 }
 
 /* ---- strided ---- */

@@ -13,8 +13,8 @@ bool sy_rma_staged_put(const char *what, shmem_ctx_t ctx, const struct sy_target
 bool sy_rma_staged_get(const char *what, shmem_ctx_t ctx, void *dest,
                        const struct sy_target *target, size_t length, int pe);
 
-/* Whether it is for sy_rma_staged_put or _get: either side is. */
-bool sy_rma_staged(const struct sy_target *target, const void *local, int pe);
+/* Whether a put of `length` bytes is for sy_rma_staged_put. */
+bool sy_rma_staged(const struct sy_target *target, const void *local, size_t length, int pe);
 
 /* Strided ones with another PE's memory that is not mapped. False: the blocks are moved one by one. */
 bool sy_rma_staged_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *s);

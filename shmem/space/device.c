@@ -88,6 +88,20 @@ static int device_no_handle(void *self, void *pool, void *buffer, size_t room)
     return -ENOTSUP;
 }
 
+static int device_no_map(void *self, void *pool, enum sy_device_way way, uint64_t offset,
+                         size_t length, void **address, struct sy_error *err)
+{
+    (void)self, (void)pool, (void)way, (void)offset, (void)length, (void)address;
+    return sy_fail(err, ENOTSUP, "the device maps nothing");
+}
+
+static int device_no_unmap(void *self, void *pool, void *address, struct sy_error *err)
+{
+    (void)self, (void)pool, (void)address;
+    return sy_fail(err, ENOTSUP, "the device maps nothing");
+}
+
+/* copy_begin and copy_end stay NULL: core/memory/staged.c copies instead. */
 static const struct sy_device stubs = {
     .size = sizeof stubs,
     .open = device_no_open,
@@ -101,6 +115,8 @@ static const struct sy_device stubs = {
     .commit = device_no_commit,
     .restore = device_no_restore,
     .handle = device_no_handle,
+    .map = device_no_map,
+    .unmap = device_no_unmap,
 };
 
 /* ---- opening ---- */

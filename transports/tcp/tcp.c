@@ -318,6 +318,7 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .size = sizeof(struct sy_transport),
     .name = "tcp",
     .priority = 20,
+    .capabilities = SY_SERVES,
     .options = options,
     .settings_size = sizeof(struct tcp_settings),
     .counters = counters,

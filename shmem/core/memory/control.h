@@ -58,7 +58,8 @@ struct sy_control_team {
 } __attribute__((aligned(SY_LINE)));
 
 /* Slots there is scratch for. */
-#define SY_CONTROL_TEAMS_MAX (SY_CONTROL_SPACE / sizeof(struct sy_control_team))
+#define SY_CONTROL_TEAMS_MAX                                                                       \
+    ((SY_CONTROL_SPACE - SY_CONTROL_LANDING) / sizeof(struct sy_control_team))
 
 /* The part of a team's slot in the control window of a PE of this node; NULL where it is not
  * mapped. */

@@ -1,8 +1,10 @@
 /* See staged.h. */
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "core/fatal.h"
+#include "core/memory/landing.h"
 #include "core/memory/staged.h"
 #include "core/memory/windows.h"
 
@@ -78,7 +80,8 @@ int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_
     struct sy_error err = {""};
 
     if (!sy_staged_has_room(window, offset, length))
-        return -EFAULT;
+        return in && sy_staged_is(window) ? sy_landing_command(window, offset, local, length)
+                                          : -EFAULT;
     const struct sy_device *device = staged[window].device;
     staged_begin(window);
     int rc = device->copy(staged[window].self, staged[window].pool,
@@ -86,9 +89,102 @@ int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_
     staged_end(window);
     if (rc)
         sy_fatal("copying %zu bytes %s memory of device %s: %s", length, in ? "to" : "from",
-                 device->name, err.text);
+                 device->name, *err.text ? err.text : strerror(-rc));
     return 0;
 }
+
+/* ---- copies that go on by themselves ---- */
+
+bool sy_staged_is_ahead(unsigned window)
+{
+    const struct sy_device *device = staged[window].device;
+
+    return device->copy_begin && device->copy_end;
+}
+
+static SY_COLD void staged_fail(unsigned window, const char *what, const struct sy_error *err,
+                                int rc)
+{
+    sy_fatal("%s memory of device %s: %s", what, atomic_load(&staged[window].device)->name,
+             *err->text ? err->text : strerror(-rc));
+}
+
+static const char *staged_copying(bool in)
+{
+    return in ? "copying to" : "copying from";
+}
+
+int sy_staged_begin(unsigned window, bool in, uint64_t offset, void *local, size_t length,
+                    struct sy_staged_copying *copying)
+{
+    struct sy_error err = {""};
+
+    *copying = (struct sy_staged_copying){.window = window, .in = in};
+    if (!sy_staged_has_room(window, offset, length))
+        return -EFAULT;
+    if (!sy_staged_is_ahead(window))
+        return sy_staged_copy(window, in, offset, local, length);
+    const struct sy_device *device = staged[window].device;
+    staged_begin(window);
+    int rc = device->copy_begin(staged[window].self, staged[window].pool,
+                                in ? SY_DEVICE_IN : SY_DEVICE_OUT, offset, local, length,
+                                &copying->ticket, &err);
+    staged_end(window);
+    if (rc)
+        staged_fail(window, staged_copying(in), &err, rc);
+    return 0;
+}
+
+bool sy_staged_ended(struct sy_staged_copying *copying, bool wait)
+{
+    unsigned window = copying->window;
+    struct sy_error err = {""};
+
+    if (!copying->ticket)
+        return true;
+    const struct sy_device *device = staged[window].device;
+    staged_begin(window);
+    int rc = device->copy_end(staged[window].self, staged[window].pool, copying->ticket, wait,
+                              &err);
+    staged_end(window);
+    if (rc == -EAGAIN && !wait)
+        return false;
+    copying->ticket = NULL;
+    if (rc)
+        staged_fail(window, staged_copying(copying->in), &err, rc);
+    return true;
+}
+
+/* ---- mapping for a while ---- */
+
+void *sy_staged_map(unsigned window, bool in, uint64_t offset, size_t length)
+{
+    struct sy_error err = {""};
+    void *address = NULL;
+
+    if (!(staged[window].capabilities & SY_POOL_MAP))
+        return NULL;
+    const struct sy_device *device = staged[window].device;
+    staged_begin(window);
+    int rc = device->map(staged[window].self, staged[window].pool,
+                         in ? SY_DEVICE_IN : SY_DEVICE_OUT, offset, length, &address, &err);
+    staged_end(window);
+    return rc ? NULL : address;
+}
+
+void sy_staged_unmap(unsigned window, void *address)
+{
+    struct sy_error err = {""};
+
+    const struct sy_device *device = staged[window].device;
+    staged_begin(window);
+    int rc = device->unmap(staged[window].self, staged[window].pool, address, &err);
+    staged_end(window);
+    if (rc)
+        staged_fail(window, "unmapping", &err, rc);
+}
+
+/* ---- atomic operations ---- */
 
 int sy_staged_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t width,
                   uint64_t operand, uint64_t compare, uint64_t *result)
@@ -106,6 +202,7 @@ int sy_staged_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t wi
                          compare, result ? result : &old, &err);
     staged_end(window);
     if (rc)
-        sy_fatal("an atomic operation in memory of device %s: %s", device->name, err.text);
+        sy_fatal("an atomic operation in memory of device %s: %s", device->name,
+                 *err.text ? err.text : strerror(-rc));
     return 0;
 }

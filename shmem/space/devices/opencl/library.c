@@ -20,24 +20,14 @@ static const struct {
     {                                                                                              \
         "cl" #NAME, offsetof(struct opencl_library, NAME), true                                    \
     }
-    FUNCTION(GetPlatformIDs),
-    FUNCTION(GetPlatformInfo),
-    FUNCTION(GetDeviceIDs),
-    FUNCTION(GetDeviceInfo),
-    FUNCTION(CreateContext),
-    FUNCTION(RetainContext),
-    FUNCTION(ReleaseContext),
-    FUNCTION(GetContextInfo),
-    FUNCTION(CreateCommandQueue),
-    FUNCTION(ReleaseCommandQueue),
-    FUNCTION(Finish),
-    FUNCTION(CreateBuffer),
-    FUNCTION(ReleaseMemObject),
-    FUNCTION(EnqueueReadBuffer),
-    FUNCTION(EnqueueWriteBuffer),
-    FUNCTION(EnqueueFillBuffer),
-    SVM_FUNCTION(SVMAlloc),
-    SVM_FUNCTION(SVMFree),
+    FUNCTION(GetPlatformIDs),      FUNCTION(GetPlatformInfo),  FUNCTION(GetDeviceIDs),
+    FUNCTION(GetDeviceInfo),       FUNCTION(CreateContext),    FUNCTION(RetainContext),
+    FUNCTION(ReleaseContext),      FUNCTION(GetContextInfo),   FUNCTION(CreateCommandQueue),
+    FUNCTION(ReleaseCommandQueue), FUNCTION(Finish),           FUNCTION(Flush),
+    FUNCTION(WaitForEvents),       FUNCTION(GetEventInfo),     FUNCTION(ReleaseEvent),
+    FUNCTION(CreateBuffer),        FUNCTION(ReleaseMemObject), FUNCTION(EnqueueReadBuffer),
+    FUNCTION(EnqueueWriteBuffer),  FUNCTION(EnqueueMapBuffer), FUNCTION(EnqueueUnmapMemObject),
+    FUNCTION(EnqueueFillBuffer),   SVM_FUNCTION(SVMAlloc),     SVM_FUNCTION(SVMFree),
 };
 
 /* Drivers have threads of their own that do not end with the last object, so the library stays. */
@@ -67,6 +57,9 @@ void sy_opencl_ask(const struct opencl_library *cl, cl_object id, struct opencl_
     cl->GetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof device->memory, &device->memory, NULL);
     cl->GetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof device->largest, &device->largest,
                       NULL);
+    if (cl->GetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof device->unified,
+                          &device->unified, NULL))
+        device->unified = 0;
     if (!cl->SVMAlloc || !cl->SVMFree ||
         cl->GetDeviceInfo(id, CL_DEVICE_SVM_CAPABILITIES, sizeof device->svm, &device->svm, NULL))
         device->svm = 0;

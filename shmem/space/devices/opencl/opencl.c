@@ -232,7 +232,9 @@ static int opencl_pool_create(void *self, const struct sy_pool_config *config, v
                                       .base = pool->base,
                                       .length = pool->length,
                                       .fd = -1};
-    info->capabilities = pool->buffer ? SY_POOL_COPY : 0;
+    info->capabilities = !pool->buffer    ? 0
+                         : device.unified ? SY_POOL_COPY | SY_POOL_MAP
+                                          : SY_POOL_COPY;
     snprintf(info->got, sizeof info->got, "%s of %s", pool->buffer ? "a buffer" : "shared memory",
              device.name);
     *made = pool;
@@ -241,20 +243,86 @@ static int opencl_pool_create(void *self, const struct sy_pool_config *config, v
 
 /* ---- buffers ---- */
 
-/* The commands wait until they are done, so what they wrote is there for commands of other queues
- * that are enqueued after. */
+/* The commands are waited for until they are done, so what they wrote is there for commands of
+ * other queues that are enqueued after. */
+static int opencl_enqueue(struct opencl *opencl, const struct opencl_pool *pool,
+                          enum sy_device_way way, uint64_t offset, void *local, size_t length,
+                          cl_object *event, struct sy_error *err)
+{
+    unsigned blocking = !event;
+    int status = way == SY_DEVICE_IN
+                     ? opencl->cl.EnqueueWriteBuffer(pool->queue, pool->buffer, blocking, offset,
+                                                     length, local, 0, NULL, event)
+                     : opencl->cl.EnqueueReadBuffer(pool->queue, pool->buffer, blocking, offset,
+                                                    length, local, 0, NULL, event);
+
+    return status ? opencl_fail(opencl, err, EIO, "a copy", status) : 0;
+}
+
 static int opencl_copy(void *self, void *made, enum sy_device_way way, uint64_t offset, void *local,
                        size_t length, struct sy_error *err)
 {
+    return opencl_enqueue(self, made, way, offset, local, length, NULL, err);
+}
+
+/* A ticket is the command's event. */
+static int opencl_copy_begin(void *self, void *made, enum sy_device_way way, uint64_t offset,
+                             void *local, size_t length, void **ticket, struct sy_error *err)
+{
     struct opencl *opencl = self;
     const struct opencl_pool *pool = made;
-    int status = way == SY_DEVICE_IN
-                     ? opencl->cl.EnqueueWriteBuffer(pool->queue, pool->buffer, 1, offset, length,
-                                                     local, 0, NULL, NULL)
-                     : opencl->cl.EnqueueReadBuffer(pool->queue, pool->buffer, 1, offset, length,
-                                                    local, 0, NULL, NULL);
+    cl_object event = NULL;
+    int rc = opencl_enqueue(opencl, pool, way, offset, local, length, &event, err);
 
+    if (!rc)
+        opencl->cl.Flush(pool->queue);
+    *ticket = event;
+    return rc;
+}
+
+static int opencl_copy_end(void *self, void *made, void *ticket, bool wait, struct sy_error *err)
+{
+    struct opencl *opencl = self;
+    const cl_object event = ticket;
+    int state = 0, status = wait ? opencl->cl.WaitForEvents(1, &event) : 0;
+
+    (void)made;
+    if (!status)
+        status = opencl->cl.GetEventInfo(event, CL_EVENT_STATUS, sizeof state, &state, NULL);
+    if (!status && state > 0)
+        return -EAGAIN;
+    opencl->cl.ReleaseEvent(event);
+    if (!status)
+        status = state;
     return status ? opencl_fail(opencl, err, EIO, "a copy", status) : 0;
+}
+
+static int opencl_map(void *self, void *made, enum sy_device_way way, uint64_t offset,
+                      size_t length, void **address, struct sy_error *err)
+{
+    struct opencl *opencl = self;
+    const struct opencl_pool *pool = made;
+    int status = 0;
+
+    *address = opencl->cl.EnqueueMapBuffer(
+        pool->queue, pool->buffer, 1, way == SY_DEVICE_IN ? CL_MAP_WRITE_INVALIDATE : CL_MAP_READ,
+        offset, length, 0, NULL, NULL, &status);
+    return status ? opencl_fail(opencl, err, EIO, "mapping a buffer", status) : 0;
+}
+
+static int opencl_unmap(void *self, void *made, void *address, struct sy_error *err)
+{
+    struct opencl *opencl = self;
+    const struct opencl_pool *pool = made;
+    cl_object event = NULL;
+    int status = opencl->cl.EnqueueUnmapMemObject(pool->queue, pool->buffer, address, 0, NULL,
+                                                  &event);
+
+    if (!status)
+        status = opencl->cl.WaitForEvents(1, &event);
+    if (event)
+        opencl->cl.ReleaseEvent(event);
+    return status ? opencl_fail(opencl, err, EIO, "unmapping a buffer", status) : 0;
 }
 
 static int opencl_write_handle(void *self, void *made, void *buffer, size_t room)
@@ -280,4 +348,8 @@ SY_DEVICE_PLUGIN(opencl) = {
     .pool_destroy = opencl_pool_destroy,
     .copy = opencl_copy,
     .handle = opencl_write_handle,
+    .copy_begin = opencl_copy_begin,
+    .copy_end = opencl_copy_end,
+    .map = opencl_map,
+    .unmap = opencl_unmap,
 };

@@ -20,8 +20,12 @@ enum {
     CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
     CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
     CL_DEVICE_NAME = 0x102B,
+    CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035,
     CL_DEVICE_SVM_CAPABILITIES = 0x1053,
     CL_CONTEXT_DEVICES = 0x1081,
+    CL_EVENT_STATUS = 0x11D3, /* CL_EVENT_COMMAND_EXECUTION_STATUS: 0 done, below it an error */
+    CL_MAP_READ = 1,
+    CL_MAP_WRITE_INVALIDATE = 4,
     CL_MEM_READ_WRITE = 1,
     CL_DEVICE_TYPE_CPU = 2,
     CL_SVM_FINE_GRAIN_BUFFER = 2, /* a bit of the device's capabilities */
@@ -46,12 +50,20 @@ struct opencl_library {
     cl_object (*CreateCommandQueue)(cl_object, cl_object, uint64_t, int *);
     int (*ReleaseCommandQueue)(cl_object);
     int (*Finish)(cl_object);
+    int (*Flush)(cl_object);
+    int (*WaitForEvents)(unsigned, const cl_object *);
+    int (*GetEventInfo)(cl_object, unsigned, size_t, void *, size_t *);
+    int (*ReleaseEvent)(cl_object);
     cl_object (*CreateBuffer)(cl_object, uint64_t, size_t, void *, int *);
     int (*ReleaseMemObject)(cl_object);
     int (*EnqueueReadBuffer)(cl_object, cl_object, unsigned, size_t, size_t, void *, unsigned,
                              const cl_object *, cl_object *);
     int (*EnqueueWriteBuffer)(cl_object, cl_object, unsigned, size_t, size_t, const void *,
                               unsigned, const cl_object *, cl_object *);
+    void *(*EnqueueMapBuffer)(cl_object, cl_object, unsigned, uint64_t, size_t, size_t, unsigned,
+                              const cl_object *, cl_object *, int *);
+    int (*EnqueueUnmapMemObject)(cl_object, cl_object, void *, unsigned, const cl_object *,
+                                 cl_object *);
     int (*EnqueueFillBuffer)(cl_object, cl_object, const void *, size_t, size_t, size_t, unsigned,
                              const cl_object *, cl_object *);
     void *(*SVMAlloc)(cl_object, uint64_t, size_t, unsigned); /* NULL before OpenCL 2.0 */
@@ -65,6 +77,7 @@ struct opencl_library {
 struct opencl_device {
     cl_object id;
     uint64_t type, memory, largest, svm;
+    unsigned unified; /* its memory is the host's, so that a buffer is mapped without a copy */
     char name[64], platform[64];
 };
 

@@ -1,0 +1,284 @@
+/* See pipeline.h. A piece goes through up to three steps, each of which begins when the one
+ * before is over, and whose end nobody waits for while another piece has something to do:
+ *
+ *     put: copied from this PE's device; travels; copied to the other PE's device
+ *     get: copied from the other PE's device; travels; copied to this PE's device
+ *
+ * Memory that a piece is in between is this PE's, in `room`, and where the other PE's device is
+ * reached by small messages only, a slot of that PE's landing room (core/memory/landing.h). Both
+ * are used again when a piece is over. The copy there is asked for when what it needs has arrived,
+ * and it is over when a ticket of the transport says that the request has been applied; so signals,
+ * fences and quiets of the program, which come after this call, find all of it done. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/callsite.h"
+#include "core/fatal.h"
+#include "core/memory/landing.h"
+#include "core/memory/pipeline.h"
+#include "core/start/transport_stubs.h"
+
+#define AHEAD 4 /* pieces that are under way */
+
+_Static_assert(AHEAD == SY_LANDING_SLOTS, "a claim is for the pieces of a transfer");
+
+/* Less is carried in small messages: to claim slots takes as long. */
+#define LAND_LEAST ((size_t)64 << 10)
+
+/* ---- room ---- */
+
+/* One is kept, since new pages cost as much as the copy. */
+static char *_Atomic kept;
+
+char *sy_pipeline_room(const char *what, size_t length)
+{
+    size_t most = AHEAD * SY_PIPELINE_PIECE;
+    char *room = length > SY_PIPELINE_PIECE ? atomic_exchange(&kept, NULL) : NULL;
+
+    if (!room)
+        room = malloc(length > SY_PIPELINE_PIECE ? most : length);
+    if (!room)
+        sy_fatal("%s: no memory to copy %zu bytes of a device", sy_callsite_routine(what), length);
+    return room;
+}
+
+void sy_pipeline_give(char *room, size_t length)
+{
+    free(length > SY_PIPELINE_PIECE ? atomic_exchange(&kept, room) : room);
+}
+
+/* ---- pieces ---- */
+
+enum step { COPY, TRAVEL, LAND, OVER };
+
+/* One that is under way. */
+struct piece {
+    enum step step;
+    unsigned slot;
+    char *room;
+    size_t done, length;
+    struct sy_staged_copying copying;
+    struct sy_transport_ticket *ticket;
+};
+
+/* A transfer that is under way. */
+struct moving {
+    const struct sy_pipeline *p;
+    const struct sy_route_transport *route;
+    char *room;      /* or NULL: this PE's side is memory of the host */
+    size_t most;     /* bytes of a piece */
+    unsigned copies; /* pieces that are copied from this PE's device at a time */
+    bool lands, ahead;
+    struct sy_landing landing;
+    struct piece piece[AHEAD];
+};
+
+void sy_pipeline_issue(const struct sy_pipeline *p, size_t done, char *local, size_t length,
+                       unsigned flags)
+{
+    struct sy_transfer t = sy_rma_transfer(p->target, local, length, p->pe);
+
+    t.offset += done;
+    if (p->put)
+        sy_issue_put(p->what, p->ctx, &t, flags);
+    else
+        sy_issue_get(p->what, p->ctx, &t, flags);
+}
+
+/* A ticket for what has been issued. Without one it is complete on return. */
+static void pipeline_mark(const struct moving *m, struct piece *piece)
+{
+    const struct sy_route_transport *route = m->route;
+
+    piece->ticket = NULL;
+    if (!m->ahead || route->table->mark(route->self, sy_issue_domain(route, m->p->ctx), m->p->pe,
+                                        &piece->ticket))
+        sy_quiet_transports(m->p->ctx, m->p->pe);
+}
+
+static void pipeline_travel(const struct moving *m, struct piece *piece)
+{
+    const struct sy_pipeline *p = m->p;
+    struct sy_transfer slot;
+
+    if (!m->lands) {
+        sy_pipeline_issue(p, piece->done, piece->room, piece->length, m->ahead ? 0 : SY_BLOCKING);
+        if (m->ahead)
+            pipeline_mark(m, piece);
+        return;
+    }
+    slot = sy_landing_slot(&m->landing, piece->slot, piece->room, piece->length);
+    if (p->put)
+        sy_issue_put(p->what, p->ctx, &slot, 0);
+    else
+        sy_issue_get(p->what, p->ctx, &slot, 0);
+    pipeline_mark(m, piece);
+}
+
+static void pipeline_land(const struct moving *m, struct piece *piece)
+{
+    const struct sy_pipeline *p = m->p;
+
+    sy_landing_ask(&m->landing, piece->slot, p->target->window, p->put,
+                   p->target->offset + piece->done, piece->length);
+    pipeline_mark(m, piece);
+}
+
+static void pipeline_copy(const struct moving *m, struct piece *piece)
+{
+    const struct sy_pipeline *p = m->p;
+
+    sy_staged_begin(p->side->window, !p->put, p->side->offset + piece->done, piece->room,
+                    piece->length, &piece->copying);
+}
+
+/* ---- steps ---- */
+
+static bool pipeline_has(const struct moving *m, enum step step)
+{
+    return step == COPY ? m->p->side->staged : step == LAND ? m->lands : true;
+}
+
+/* The steps of a put in turn, of a get the other way round. */
+static enum step pipeline_after(const struct moving *m, enum step step)
+{
+    do {
+        if (step == OVER)
+            step = m->p->put ? COPY : LAND;
+        else if (step == (m->p->put ? LAND : COPY))
+            step = OVER;
+        else
+            step = m->p->put ? step + 1 : step - 1;
+    } while (!pipeline_has(m, step));
+    return step;
+}
+
+static void pipeline_begin(const struct moving *m, struct piece *piece)
+{
+    piece->step = pipeline_after(m, piece->step);
+    switch (piece->step) {
+    case COPY:
+        pipeline_copy(m, piece);
+        break;
+    case TRAVEL:
+        pipeline_travel(m, piece);
+        break;
+    case LAND:
+        pipeline_land(m, piece);
+        break;
+    case OVER:
+        break;
+    }
+}
+
+/* Whether its step is over. */
+static bool pipeline_stepped(const struct moving *m, struct piece *piece)
+{
+    int answer = 0;
+
+    if (piece->step == COPY)
+        return sy_staged_ended(&piece->copying, false);
+    if (piece->ticket)
+        answer = m->route->table->reached(m->route->self, piece->ticket);
+    if (answer == -EAGAIN)
+        return false;
+    if (answer)
+        sy_fatal("%s with PE %d: %s", sy_callsite_routine(m->p->what), m->p->pe, strerror(-answer));
+    piece->ticket = NULL;
+    return true;
+}
+
+/* Begins the next step of each whose step is over; false: there was none. */
+static bool pipeline_advance(struct moving *m, size_t ended, size_t begun)
+{
+    bool any = false;
+
+    for (size_t i = ended; i < begun; i++) {
+        struct piece *piece = &m->piece[i % AHEAD];
+        if (piece->step == OVER || !pipeline_stepped(m, piece))
+            continue;
+        pipeline_begin(m, piece);
+        any = true;
+    }
+    return any;
+}
+
+/* Whether one more may begin: of a put as few are copied at a time as keep the device at work, so
+ * that the first one travels soon. */
+static bool pipeline_may_begin(const struct moving *m, size_t ended, size_t begun)
+{
+    unsigned copying = 0;
+
+    for (size_t i = ended; i < begun && m->p->put; i++)
+        copying += m->piece[i % AHEAD].step == COPY;
+    return begun - ended < AHEAD && copying < m->copies;
+}
+
+static void pipeline_enter(struct moving *m, size_t index)
+{
+    unsigned slot = (unsigned)(index % AHEAD);
+    size_t done = index * m->most, left = m->p->length - done;
+
+    m->piece[slot] = (struct piece){.step = OVER,
+                                    .slot = slot,
+                                    .room = m->room ? m->room + slot * m->most
+                                                    : m->p->side->here + done,
+                                    .done = done,
+                                    .length = left < m->most ? left : m->most};
+    pipeline_begin(m, &m->piece[slot]);
+}
+
+static void pipeline_all(struct moving *m)
+{
+    size_t count = (m->p->length + m->most - 1) / m->most, begun = 0, ended = 0;
+    uint64_t since = 0;
+
+    while (ended < count) {
+        bool any = pipeline_advance(m, ended, begun);
+        if (begun < count && pipeline_may_begin(m, ended, begun)) {
+            pipeline_enter(m, begun++);
+            any = true;
+        }
+        while (ended < begun && m->piece[ended % AHEAD].step == OVER)
+            ended++;
+        if (any) {
+            sy_wait_over(since);
+            since = 0;
+        } else if (ended < count) {
+            sy_wait_rest(&since, m->p->what);
+        }
+    }
+    sy_wait_over(since);
+}
+
+/* ---- all of it ---- */
+
+bool sy_pipeline_lands(const struct sy_pipeline *p)
+{
+    return p->length >= LAND_LEAST && sy_staged_is(p->target->window) &&
+           !(sy_route_to(p->pe)->table->capabilities & SY_SERVES);
+}
+
+void sy_pipeline_move(const struct sy_pipeline *p)
+{
+    struct moving m = {.p = p,
+                       .route = sy_route_to(p->pe),
+                       .lands = sy_pipeline_lands(p),
+                       .most = SY_PIPELINE_PIECE,
+                       .copies = 1};
+
+    if (m.lands) {
+        m.most = SY_LANDING_BYTES;
+        sy_landing_claim(&m.landing, p->what, p->ctx, p->pe);
+    }
+    m.ahead = (m.lands || p->length > m.most) && m.route->table->mark != sy_transport_stubs.mark;
+    if (p->side->staged) {
+        m.room = sy_pipeline_room(p->what, p->length);
+        m.copies += sy_staged_is_ahead(p->side->window);
+    }
+    pipeline_all(&m);
+    if (m.lands)
+        sy_landing_release(&m.landing);
+    if (m.room)
+        sy_pipeline_give(m.room, p->length);
+}
