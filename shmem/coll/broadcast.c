@@ -4,16 +4,33 @@
 #include "coll/broadcast.h"
 #include "coll/check.h"
 #include "coll/data.h"
+#include "coll/notify.h"
 #include "coll/staged.h"
 #include "core/callsite.h"
 #include "core/fatal.h"
 #include "core/memory/control.h"
 
 enum { TAG_READY };
+enum { FLAG_DATA };
 
 /* On one node: so many bytes are copied once more in less time than two synchronisations take, and
  * the scratch space has room for many times as many. */
 #define MOST_SMALL ((size_t)SY_NOTIFY_SCRATCH / 16)
+
+/* On one node: nobody waits for those that read. */
+static void broadcast_through_scratch(const struct sy_group *group, void *dest, const void *source,
+                                      size_t length, int root)
+{
+    struct sy_notify notify = sy_notify_open(group, length, 1);
+
+    if (group->members.me == root) {
+        sy_notify_scratch_put(&notify, root, 0, source, length, FLAG_DATA, 1);
+        sy_data_copy(dest, source, length);
+        return;
+    }
+    sy_notify_watch(&notify, root, FLAG_DATA, 1);
+    memcpy(dest, sy_notify_scratch(&notify, root), length);
+}
 
 static void broadcast_from_source(const struct sy_group *group, void *dest, const void *source,
                                   size_t length, int root)
@@ -67,8 +84,10 @@ void sy_broadcast(const struct sy_group *group, void *dest, const void *source, 
         broadcast_along_tree(group, dest, source, length, root, group->members.size);
     else if (sy_config.bcast_algorithm == SY_BCAST_TREE)
         broadcast_along_tree(group, dest, source, length, root, sy_config.coll_radix);
-    else if (sy_group_spans(group) || length <= MOST_SMALL)
+    else if (sy_group_spans(group))
         sy_broadcast_nodes(group, dest, source, length, root);
+    else if (length <= MOST_SMALL)
+        broadcast_through_scratch(group, dest, source, length, root);
     else
         broadcast_from_source(group, dest, source, length, root);
 }

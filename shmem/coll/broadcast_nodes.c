@@ -1,6 +1,6 @@
-/* Broadcasts on teams that are spread over nodes, and small ones on one node: see broadcast.h. On
- * each node one member gets the data from another node and sends them on: the root on its own node,
- * the leader on others. The other members read their node's flags and data by themselves.
+/* Broadcasts on teams that are spread over nodes: see broadcast.h. On each node one member gets the
+ * data from another node and sends them on: the root on its own node, the leader on others. The
+ * other members read their node's flags and data by themselves.
  *
  * Small data go through the scratch space of these members, along a binomial tree, and no member
  * waits for later ones. Large data go straight into dest in chunks, along two trees (twins.h), once

@@ -47,6 +47,11 @@ SY_INLINE struct sy_control_team *group_control(const struct sy_group *group, in
     return sy_control_of(sy_members_pe(&group->members, i), group->team->slot);
 }
 
+SY_INLINE struct sy_control_team *group_own_control(const struct sy_group *group)
+{
+    return sy_control_own(group->team->slot);
+}
+
 /* The k-th member on this PE's node. */
 SY_INLINE struct sy_control_team *group_slot_of(const struct sy_team *team, int k)
 {
@@ -73,13 +78,13 @@ void sy_group_notify(const struct sy_group *group, int i, unsigned tag)
         atomic_fetch_add_explicit(&there->inbox[tag].value, 1, memory_order_release);
         return;
     }
-    struct sy_control_team *mine = group_control(group, group->members.me);
+    struct sy_control_team *mine = group_own_control(group);
     sy_control_update(sy_members_pe(&group->members, i), SY_AMO_ADD, &mine->inbox[tag].value, 1);
 }
 
 void sy_group_await(const struct sy_group *group, unsigned tag, uint64_t count)
 {
-    struct sy_notify_inbox *mine = &group_control(group, group->members.me)->inbox[tag];
+    struct sy_notify_inbox *mine = &group_own_control(group)->inbox[tag];
 
     mine->expected += count;
     await_word(&mine->value, mine->expected);
@@ -91,10 +96,13 @@ static void group_sync_few(const struct sy_team *team, uint64_t epoch)
 {
     int me = team->own.me;
 
-    atomic_store_explicit(&group_slot_of(team, me)->arrived.value, epoch, memory_order_release);
-    for (int i = 0; i < team->own.size; i++)
-        if (i != me)
-            await_counter(&group_slot_of(team, i)->arrived, epoch);
+    atomic_store_explicit(&sy_control_own(team->slot)->arrived.value, epoch, memory_order_release);
+    for (int i = 0; i < team->own.size; i++) {
+        if (i == me)
+            continue;
+        const _Atomic uint64_t *word = &group_slot_of(team, i)->arrived.value;
+        SY_WAIT_UNTIL(atomic_load_explicit(word, memory_order_acquire) >= epoch);
+    }
 }
 
 /* The combination on the way up: a group's first member's slot receives the combination with the
@@ -151,6 +159,11 @@ SY_INLINE void group_sync_many(const struct sy_team *team, uint64_t epoch,
         await_counter(released, epoch);
 }
 
+static SY_NOINLINE void group_sync_crowd(const struct sy_team *team, uint64_t epoch)
+{
+    group_sync_many(team, epoch, NULL);
+}
+
 static void group_sync_own(struct sy_team *team)
 {
     uint64_t epoch = ++team->syncs;
@@ -158,7 +171,7 @@ static void group_sync_own(struct sy_team *team)
     if (team->own.size <= SY_SYNC_GROUP)
         group_sync_few(team, epoch);
     else
-        group_sync_many(team, epoch, NULL);
+        group_sync_crowd(team, epoch);
 }
 
 void sy_group_sync_joining(const struct sy_group *group, sy_group_join *join, const void *how)
@@ -221,7 +234,7 @@ uint64_t sy_group_stamp(const struct sy_group *group, uint64_t count)
 
     team->stamp += count;
     /* For a later team that takes the slot over. */
-    atomic_store_explicit(&group_control(group, group->members.me)->stamp.value, team->stamp,
+    atomic_store_explicit(&group_own_control(group)->stamp.value, team->stamp,
                           memory_order_relaxed);
     return before;
 }
@@ -233,8 +246,8 @@ static void group_set_round(const struct sy_group *group, int i, unsigned flag, 
     if (there)
         atomic_store_explicit(&there->round[flag], stamp, memory_order_release);
     else
-        sy_control_raise(sy_members_pe(&group->members, i),
-                         &group_control(group, group->members.me)->round[flag], stamp);
+        sy_control_raise(sy_members_pe(&group->members, i), &group_own_control(group)->round[flag],
+                         stamp);
 }
 
 /* After a round with distance d each party knows of radix * d others. The parties are members, or
@@ -243,7 +256,7 @@ static void group_disseminate(const struct sy_group *group, int count, int me, i
                               bool leaders)
 {
     const struct sy_nodes *nodes = &group->team->nodes;
-    struct sy_control_team *mine = group_control(group, group->members.me);
+    struct sy_control_team *mine = group_own_control(group);
     uint64_t stamp = group->team->stamp;
     unsigned flag = 0;
 
@@ -264,7 +277,7 @@ static void group_sync_leaders_in_tree(const struct sy_group *group)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct sy_tree tree = sy_tree_make(nodes->count, nodes->mine);
-    struct sy_control_team *mine = group_control(group, group->members.me);
+    struct sy_control_team *mine = group_own_control(group);
     uint64_t stamp = group->team->stamp;
     unsigned children = sy_tree_children(&tree);
 
@@ -407,19 +420,26 @@ size_t sy_group_slot_size(const struct sy_group *group)
 
 void *sy_group_slot(const struct sy_group *group)
 {
-    return group_control(group, group->members.me)->slot[group->team->turn & 1];
+    return group_own_control(group)->slot[group->team->turn & 1];
+}
+
+static SY_NOINLINE const void *group_fetch_slot(const struct sy_group *group, int i, size_t offset,
+                                                size_t length, void *room)
+{
+    const char *mine = sy_group_slot(group);
+
+    sy_control_get(sy_members_pe(&group->members, i), room, mine + offset, length);
+    return room;
 }
 
 const void *sy_group_read_slot(const struct sy_group *group, int i, size_t offset, size_t length,
                                void *room)
 {
-    struct sy_control_team *there = group_control(group, i);
-    char *mine = sy_group_slot(group);
+    const struct sy_control_team *there = group_control(group, i);
 
-    if (there)
-        return there->slot[group->team->turn & 1] + offset;
-    sy_control_get(sy_members_pe(&group->members, i), room, mine + offset, length);
-    return room;
+    if (SY_UNLIKELY(!there))
+        return group_fetch_slot(group, i, offset, length, room);
+    return there->slot[group->team->turn & 1] + offset;
 }
 
 void sy_group_slot_done(const struct sy_group *group)

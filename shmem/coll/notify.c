@@ -15,7 +15,7 @@
 #include "core/rma.h"
 #include "core/wait/wait.h"
 
-static struct sy_control_team *notify_control(const struct sy_notify *notify, int member)
+SY_INLINE struct sy_control_team *notify_control(const struct sy_notify *notify, int member)
 {
     const struct sy_group *group = notify->group;
 
@@ -24,7 +24,7 @@ static struct sy_control_team *notify_control(const struct sy_notify *notify, in
 
 static struct sy_control_team *notify_own_control(const struct sy_notify *notify)
 {
-    return notify_control(notify, notify->group->members.me);
+    return sy_control_own(notify->group->team->slot);
 }
 
 struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, uint64_t steps)
@@ -64,8 +64,8 @@ char *sy_notify_scratch(const struct sy_notify *notify, int member)
 
 /* ---- sending ---- */
 
-static _Atomic uint64_t *notify_word_of(struct sy_control_team *c, const struct sy_notify *notify,
-                                        unsigned flag)
+SY_INLINE _Atomic uint64_t *notify_word_of(struct sy_control_team *c,
+                                           const struct sy_notify *notify, unsigned flag)
 {
     struct sy_notify_flags *flags = &c->flags[notify->flags];
 

@@ -9,6 +9,7 @@
 #define SY_COLD        __attribute__((cold, noinline))
 #define SY_HIDDEN      __attribute__((visibility("hidden"))) /* variables: no detour over the GOT */
 #define SY_INLINE      __attribute__((always_inline)) static inline
+#define SY_NOINLINE    __attribute__((noinline)) /* keeps its registers out of the caller */
 #define SY_LINE        64 /* bytes of a cache line */
 
 /* Has the compiler forget how a pointer was computed, where it would compute it again. */

@@ -69,6 +69,12 @@ static inline struct sy_control_team *sy_control_of(int pe, unsigned slot)
     return base ? (struct sy_control_team *)base + slot : NULL;
 }
 
+/* The same of this PE. */
+static inline struct sy_control_team *sy_control_own(unsigned slot)
+{
+    return (struct sy_control_team *)sy_windows.entry[SY_WINDOW_CONTROL].own.base + slot;
+}
+
 /* For control windows that are not mapped. What is named by a pointer is at the same place in the
  * control window of PE pe as it is in this PE's. */
 
