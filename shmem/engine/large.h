@@ -7,7 +7,8 @@
  * Order. The transport moves pieces in any order and knows nothing of the stream. So while a put's
  * piece is announced and not there, the target applies none of the requests behind it, except that
  * further pieces begin; it keeps them. What a fence has put behind the piece is then behind it at
- * the target too, as is a signal, and everything else of the stream. How far requests have been
+ * the target too, as is a signal, and everything else of the stream. A piece that goes to memory of
+ * one that is not there waits as well. How far requests have been
  * applied, which a quiet waits for, does not go beyond the first piece that is missing. A get's
  * answer in the stream of replies is not taken before its piece is there (SY_PENDING_BESIDE), nor
  * are those behind it, so a get is complete in its turn.
@@ -37,7 +38,7 @@ struct sy_message_piece {
     unsigned region;
     uint64_t last; /* begins with `lasts` bytes to be stored behind these when they are there */
     unsigned lasts;
-    uint64_t position; /* in the stream of requests: of a put, behind its record for the sender,
+    uint64_t position; /* in the stream of requests: behind its record for the PE that has issued it,
                           before it for the target */
 };
 
@@ -74,6 +75,10 @@ void sy_message_large_done(void *receiver, void *ticket);
 enum sy_message_hold { SY_MESSAGE_FREE, SY_MESSAGE_PIECES_ALONE, SY_MESSAGE_HELD };
 enum sy_message_hold sy_message_large_holds(const struct sy_message_peer *peer);
 
+/* Whether the record of a piece of which `have` bytes are at `at` has to wait for another piece, of
+ * memory that it writes too: a fence may be between them. Not, as long as the record is not whole. */
+bool sy_message_large_collides(const struct sy_message_peer *peer, const char *at, size_t have);
+
 static inline bool sy_message_large_is(uint64_t header)
 {
     return sy_record_op(header) == SY_RECORD_PUT_LARGE ||
@@ -96,7 +101,7 @@ bool sy_message_large_busy(const struct sy_message_peer *peer);
 /* The same with puts of this PE, of which the transport may still read. */
 bool sy_message_large_owes(const struct sy_message_peer *peer);
 
-/* Whether a piece is under way from or to a region of this PE. */
+/* Whether a piece that the other side has asked for is under way from or to a region of this PE. */
 bool sy_message_large_uses(const struct sy_message_peer *peer, unsigned region);
 
 /* ---- the sender ---- */
@@ -106,8 +111,8 @@ bool sy_message_large_start(struct sy_message_peer *peer);
 
 /* ---- the producer ---- */
 
-/* Whether so many requests are behind a piece that no more may be sent; has the other side say how
- * far it is. */
+/* Whether so many requests are behind a piece that no more may be sent. That the other side gets on
+ * is heard of: a put asks for it, a get is answered. */
 bool sy_message_large_full(struct sy_message_peer *peer);
 
 #endif

@@ -243,8 +243,9 @@ static bool message_large_issue_get(const struct sy_parts *parts, size_t done, s
         return false;
     }
     uint64_t index = message_large_get(&gets->begun);
-    struct sy_message_piece *piece = message_large_fill(gets, (char *)t->local + done, part,
-                                                        t->window, 0);
+    struct sy_message_piece *piece =
+        message_large_fill(gets, (char *)t->local + done, part, t->window,
+                           sy_tx_tail(&engine->tx) + 2 * (uint64_t)WORD);
     char *room = sy_engine_asking_room(parts->ctx, engine, 2 * WORD, &piece->beside, WORD,
                                        SY_PENDING_BESIDE, &number);
     if (!room)
@@ -270,18 +271,27 @@ int sy_message_large_get(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     return sy_parts_issue(&parts, flags & SY_BLOCKING);
 }
 
+/* Where the first piece that the other side has not applied is in the stream, or its end. By the
+ * producer, which alone enters pieces. */
+static uint64_t message_large_first(const struct sy_message_pieces *pieces, const struct sy_tx *tx)
+{
+    uint64_t applied = sy_tx_applied(tx), end = message_large_get(&pieces->begun);
+
+    for (uint64_t i = message_large_get(&pieces->over); i != end; i++)
+        if (pieces->piece[i % SY_MESSAGE_PIECES].position > applied)
+            return pieces->piece[i % SY_MESSAGE_PIECES].position;
+    return sy_tx_tail(tx);
+}
+
 bool sy_message_large_full(struct sy_message_peer *peer)
 {
-    struct sy_tx *tx = &peer->engine.tx;
+    const struct sy_tx *tx = &peer->engine.tx;
 
-    if (!peer->large || message_large_is_empty(&peer->large->puts))
+    if (!peer->large)
         return false;
-    message_large_retire_puts(peer);
-    if (message_large_is_empty(&peer->large->puts))
-        return false;
-    uint64_t first =
-        message_large_at(&peer->large->puts, message_large_get(&peer->large->puts.over))->position;
-    return first > sy_tx_applied(tx) && sy_tx_tail(tx) - first >= SY_MESSAGE_BEHIND;
+    uint64_t puts = message_large_first(&peer->large->puts, tx),
+             gets = message_large_first(&peer->large->gets, tx);
+    return sy_tx_tail(tx) - (puts < gets ? puts : gets) >= SY_MESSAGE_BEHIND;
 }
 
 /* ---- what the other side asks for; the receiver ---- */
@@ -295,6 +305,24 @@ enum sy_message_hold sy_message_large_holds(const struct sy_message_peer *peer)
     if (message_large_is_full(&large->coming) || message_large_is_full(&large->going))
         return SY_MESSAGE_HELD;
     return message_large_is_empty(&large->coming) ? SY_MESSAGE_FREE : SY_MESSAGE_PIECES_ALONE;
+}
+
+bool sy_message_large_collides(const struct sy_message_peer *peer, const char *at, size_t have)
+{
+    const struct sy_message_pieces *coming = &peer->large->coming;
+    uint64_t header = sy_record_word(at), end = message_large_get(&coming->begun);
+
+    if (sy_record_op(header) != SY_RECORD_PUT_LARGE || have < PUT_BYTES)
+        return false;
+    size_t length = (size_t)sy_record_beside(at) + sy_record_last(at);
+    const char *bytes = sy_regions_find(&peer->messages->regions, header, sy_record_offset(header),
+                                        length);
+    for (uint64_t i = message_large_get(&coming->over); bytes && i != end; i++) {
+        const struct sy_message_piece *piece = &coming->piece[i % SY_MESSAGE_PIECES];
+        if (bytes < piece->bytes + piece->length + piece->lasts && piece->bytes < bytes + length)
+            return true;
+    }
+    return false;
 }
 
 const char *sy_message_large_announced(struct sy_message_peer *peer, const char *at,

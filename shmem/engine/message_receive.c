@@ -10,7 +10,8 @@
 #define REPLIES_MOST(MESSAGE_SIZE)                                                                 \
     (SY_MESSAGE_REPLIES + SY_PENDING_LONG * (size_t)SY_MESSAGE_RECORD + (MESSAGE_SIZE))
 
-/* Bytes that are kept: the begin of a record, or what waits for a piece (message_send_room). */
+/* Requests that are kept: the begin of a record, or what waits for a piece (message_send_room). Of
+ * replies all may have to wait. */
 #define REST_MOST (SY_MESSAGE_BEHIND + 3 * (size_t)SY_MESSAGE_BUFFER)
 
 static const char no_memory[] = "there is no memory for what it sends";
@@ -110,7 +111,7 @@ static size_t message_receive_piece(struct sy_message_peer *peer, const char *fr
         sy_message_large_holds(peer) == SY_MESSAGE_HELD)
         return 0;
     size_t size = sy_record_head(sy_record_word(from));
-    if (length < size)
+    if (length < size || (peer->large && sy_message_large_collides(peer, from, length)))
         return 0;
     *why = sy_message_large_announced(peer, from, peer->used);
     if (!*why && sy_record_op(sy_record_word(from)) == SY_RECORD_GET_LARGE)
@@ -154,7 +155,8 @@ static bool message_receive_is_held(const struct sy_message_peer *peer,
         return sy_pending_is_held(&peer->engine.pending);
     enum sy_message_hold hold = sy_message_large_holds(peer);
     return SY_UNLIKELY(hold != SY_MESSAGE_FREE) && have >= 8 &&
-           (hold == SY_MESSAGE_HELD || !sy_message_large_is(sy_record_word(at)));
+           (hold == SY_MESSAGE_HELD || !sy_message_large_is(sy_record_word(at)) ||
+            sy_message_large_collides(peer, at, have));
 }
 
 /* Whole records, or replies, from the begin of `from` on: bytes used. */
@@ -183,10 +185,15 @@ static size_t message_receive_want(const struct sy_message_peer *peer,
     return have < head ? head : sy_record_size(at, have, why);
 }
 
-static void message_receive_keep(struct sy_message_bytes *rest, const char *from, size_t length,
-                                 const char **why)
+static void message_receive_keep(struct sy_message_peer *peer, enum sy_message_channel channel,
+                                 const char *from, size_t length, const char **why)
 {
-    if (rest->end - rest->begin + length > REST_MOST) {
+    struct sy_message_bytes *rest = &peer->rest[channel];
+    size_t most = channel == SY_MESSAGE_REQUESTS
+                      ? REST_MOST
+                      : REPLIES_MOST(peer->messages->inner->message_size);
+
+    if (rest->end - rest->begin + length > most) {
         *why = "it sends more behind large data than agreed";
         return;
     }
@@ -218,7 +225,7 @@ static void message_receive_bytes(struct sy_message_peer *peer, enum sy_message_
             return;
         if (want > have) {
             size_t more = want - have < length ? want - have : length;
-            message_receive_keep(rest, from, more, why);
+            message_receive_keep(peer, channel, from, more, why);
             from += more;
             length -= more;
         } else {
@@ -231,7 +238,7 @@ static void message_receive_bytes(struct sy_message_peer *peer, enum sy_message_
         return;
     used = *why ? length : have ? 0 : message_receive_use(peer, channel, from, length, why);
     if (!*why && used < length)
-        message_receive_keep(rest, from + used, length - used, why);
+        message_receive_keep(peer, channel, from + used, length - used, why);
 }
 
 /* What the other side says to have applied has been written here, if perhaps not yet counted as

@@ -147,6 +147,16 @@ static int message_table_region_connect(void *self, unsigned index, const void *
     return messages->inner->region_connect(messages->self, index, keys, stride, err);
 }
 
+/* Pieces are entered by the receiver. */
+static bool message_table_uses(struct sy_messages *messages, struct sy_message_peer *peer,
+                               unsigned index)
+{
+    pthread_mutex_lock(&messages->receiving);
+    bool uses = sy_message_large_uses(peer, index);
+    pthread_mutex_unlock(&messages->receiving);
+    return uses;
+}
+
 /* The transport still reads what a get has asked for, or has not said that it does not. No piece
  * comes for this region any more. A PE that has announced data and sends none would have this one
  * wait for ever. */
@@ -156,7 +166,7 @@ static void message_table_wait_pieces(struct sy_messages *messages, unsigned ind
 
     for (unsigned i = 0; i < sy_engine_peers(&messages->engine); i++) {
         struct sy_message_peer *peer = (struct sy_message_peer *)messages->engine.peer[i];
-        while (sy_message_large_uses(peer, index)) {
+        while (message_table_uses(messages, peer, index)) {
             if (sy_message_progress(messages, 0) <= 0)
                 messages->host->rest(&since);
             if (sy_clock_ns() < end)

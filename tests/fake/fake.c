@@ -88,6 +88,7 @@ static void fake_close(void *self)
 
     fake_wire_flush(f);
     fake_queue_drop(f);
+    fake_large_drop(f);
     fake_wire_close(f);
     sy_regions_close(&f->regions);
     free(f->peer);
@@ -450,4 +451,7 @@ SY_TRANSPORT_PLUGIN(fake) = {
     .wait_fd = fake_wait_fd,
     .message_size = 1000,
     .message_send = fake_message_send,
+    .large_size = FAKE_LARGE_MOST,
+    .large_send = fake_large_send,
+    .large_receive = fake_large_receive,
 };

@@ -7,6 +7,7 @@
  *
  * fake.c  the table, options, data calls and contexts
  * queue.c operations that have been accepted: when they are sent, and when they are complete
+ * large.c large data beside messages
  * wire.c  datagrams, and serving those of others
  *
  * One lock of the instance is held in every call. */
@@ -27,9 +28,12 @@ enum {
         200 /* operations that may be waiting to be sent before -EAGAIN; one may exceed it */
 };
 
-enum fake_kind { FAKE_REQUEST, FAKE_ANSWER, FAKE_MESSAGE };
+enum { FAKE_LARGE_MOST = 99999 }; /* bytes of a piece of large data: elements are cut through */
 
-/* What travels. An answer repeats the request's id; a message is the engine's. */
+enum fake_kind { FAKE_REQUEST, FAKE_ANSWER, FAKE_MESSAGE, FAKE_LARGE };
+
+/* What travels. An answer repeats the request's id; a message is the engine's; of large data the id
+ * is the piece's number, and the first word where in it the data go. */
 struct fake_message {
     unsigned char key[16]; /* of the job: others' datagrams are dropped */
     uint32_t kind, from;
@@ -91,6 +95,9 @@ struct fake {
     struct fake_request *first, **last; /* in the order they were issued */
     unsigned requests, waiting;         /* how many; of them, not sent yet */
     struct fake_answer *answers;
+    struct fake_piece *pieces; /* of large data */
+    struct fake_early *early;
+    unsigned leaving; /* pieces that are to be sent */
     uint64_t ids, random;
     bool armed; /* the timer */
     struct sy_regions regions;
@@ -140,5 +147,14 @@ bool fake_queue_pending(const struct fake *f, const struct sy_transport_ctx *ctx
 bool fake_queue_pending_upto(const struct fake *f, const struct sy_transport_ctx *ctx, int pe,
                              uint64_t last);
 void fake_queue_drop(struct fake *f);
+
+/* large.c: as in the table; and with the lock */
+int fake_large_send(void *self, int pe, uint64_t number, const void *bytes, size_t length,
+                    void *ticket);
+int fake_large_receive(void *self, int pe, uint64_t number, void *bytes, size_t length,
+                       void *ticket);
+void fake_large_come(struct fake *f, const struct fake_message *m);
+int fake_large_progress(struct fake *f);
+void fake_large_drop(struct fake *f);
 
 #endif

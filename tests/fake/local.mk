@@ -3,6 +3,7 @@ check_LTLIBRARIES += tests/fake/shmem_transport_fake.la
 tests_fake_shmem_transport_fake_la_SOURCES = \
 	tests/fake/fake.c tests/fake/fake.h \
 	tests/fake/queue.c \
+	tests/fake/large.c \
 	tests/fake/wire.c \
 	$(engine_sources) \
 	shmem/util/parse.c shmem/util/parse.h

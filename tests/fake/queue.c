@@ -112,7 +112,7 @@ static void set_timer(struct fake *f, bool on)
 
 void fake_queue_wake(struct fake *f)
 {
-    if (f->waiting)
+    if (f->waiting || f->leaving)
         set_timer(f, true);
 }
 
@@ -126,8 +126,9 @@ int fake_queue_progress(struct fake *f)
     int moved = fake_wire_receive(f);
 
     moved += send_some(f);
+    moved += fake_large_progress(f);
     moved += fake_wire_answer(f, &left);
-    set_timer(f, left || f->waiting);
+    set_timer(f, left || f->waiting || f->leaving);
     return moved;
 }
 

@@ -118,6 +118,8 @@ int fake_wire_receive(struct fake *f)
             serve(f, &m, data);
         else if (m.kind == FAKE_MESSAGE)
             f->instance.received(f->instance.receiver, (int)m.from, m.data, data);
+        else if (m.kind == FAKE_LARGE && data == m.length)
+            fake_large_come(f, &m);
         else if (data == m.length)
             fake_queue_answered(f, &m);
     }

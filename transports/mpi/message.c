@@ -108,7 +108,8 @@ static void message_receive_failed(struct mpi_state *state)
 }
 
 /* Under the lock. A thread that polls takes one message, since the look that finds no other would
- * delay what it waits for, or owes, by system calls; it looks again at once. */
+ * delay what it waits for, or owes, by system calls; it looks again at once. Nor may messages keep
+ * large data waiting that come without end. */
 static int message_take(struct mpi_state *state, bool all)
 {
     struct mpi_receives *receives = &state->receives;
@@ -121,7 +122,7 @@ static int message_take(struct mpi_state *state, bool all)
         rc = message_post(state, receives->head);
         receives->head = (receives->head + 1) % MPI_RECEIVES;
         taken++;
-        if (rc || !all)
+        if (rc || !all || taken == MPI_RECEIVES)
             break;
     }
     if (rc < 0)
