@@ -83,6 +83,7 @@ struct sy_message_peer {
 struct sy_messages {
     struct sy_engine engine; /* the first member */
     const struct sy_host *host;
+    const char *name;                 /* the instance's */
     const struct sy_transport *inner; /* the transport's table and instance */
     void *self;
     struct sy_transport table; /* what the core sees */
@@ -97,6 +98,7 @@ struct sy_messages {
     _Atomic bool any_uneasy;
     _Atomic uint64_t *moving; /* the same: pieces beside the messages are under way */
     _Atomic bool any_moving;
+    _Atomic bool faulted; /* the transport has not known whom it talks to, which has been said */
 };
 
 /* Opens an instance of the transport *table. Where it carries messages, *table and *self become
@@ -115,6 +117,9 @@ extern const struct sy_engine_ops sy_message_ops;
 /* The peer, made if need be; NULL: no memory. Any thread. */
 struct sy_message_peer *sy_message_peer(struct sy_messages *messages, int pe);
 void sy_message_peer_free(struct sy_message_peer *peer);
+
+/* The PE is lost: rc is what the transport has answered, `why` what that means. */
+void sy_message_lost(const struct sy_messages *messages, int pe, int rc, const char *why);
 
 /* Has the next progress send what is owed to a peer. Any thread. */
 void sy_message_owe(struct sy_message_peer *peer);

@@ -91,7 +91,7 @@ static bool message_large_send(struct sy_message_peer *peer, uint64_t index, uns
 
     if (rc && rc != -EAGAIN) {
         sy_message_large_done(NULL, piece);
-        messages->host->lost(peer->engine.pe, -rc, "data for it could not be sent");
+        sy_message_lost(messages, peer->engine.pe, rc, "data for it could not be sent");
     }
     return rc != -EAGAIN;
 }
@@ -105,7 +105,7 @@ static void message_large_receive(struct sy_message_peer *peer, uint64_t index, 
                                             piece->length, piece);
 
     if (rc)
-        messages->host->lost(peer->engine.pe, -rc, "data of it cannot be received");
+        sy_message_lost(messages, peer->engine.pe, rc, "data of it cannot be received");
 }
 
 /* ---- calls of this PE ---- */

@@ -297,7 +297,7 @@ static void message_receive_judge(struct sy_messages *messages, struct sy_messag
         return;
     if (peer)
         peer->over = true;
-    messages->host->lost(pe, why == no_memory ? ENOMEM : EPROTO, why);
+    sy_message_lost(messages, pe, why == no_memory ? -ENOMEM : -EPROTO, why);
 }
 
 /* ---- pieces beside the messages ---- */
@@ -371,8 +371,13 @@ void sy_message_received(void *receiver, int pe, const void *bytes, size_t lengt
     struct sy_messages *messages = receiver;
     struct sy_message_peer *peer;
 
-    if (pe < 0 || pe >= messages->host->npes || pe == messages->host->pe)
-        return; /* the transport does not know whom it talks to */
+    if (pe < 0 || pe >= messages->host->npes || pe == messages->host->pe) {
+        if (!atomic_exchange(&messages->faulted, true))
+            messages->host->log(SY_LOG_ERROR, messages->name,
+                                "a message of PE %d is handed up to PE %d of %d: dropped", pe,
+                                messages->host->pe, messages->host->npes);
+        return;
+    }
     sy_regions_ensure(&messages->regions);
     peer = sy_message_peer(messages, pe);
     if (peer && peer->over)

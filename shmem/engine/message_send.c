@@ -1,5 +1,6 @@
 /* From buffers to messages: see message.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/issue.h"
@@ -88,13 +89,22 @@ static bool message_send_asks(const struct sy_message_peer *peer, uint64_t sent)
     return ask > peer->asked && sent >= ask && ask > sy_tx_applied(&peer->engine.tx);
 }
 
-static void message_send_failed(struct sy_message_peer *peer, int code)
+void sy_message_lost(const struct sy_messages *messages, int pe, int rc, const char *why)
+{
+    char text[200];
+
+    snprintf(text, sizeof text, "transport %s: %s", messages->name,
+             rc > 0 ? "it answers neither 0 nor -errno" : why);
+    messages->host->lost(pe, rc > 0 ? EPROTO : -rc, text);
+}
+
+static void message_send_failed(struct sy_message_peer *peer, int rc)
 {
     struct sy_messages *messages = peer->messages;
 
     atomic_store_explicit(&peer->engine.tx.blocked, true, memory_order_relaxed);
-    if (code != EAGAIN) {
-        messages->host->lost(peer->engine.pe, code, "a message to it could not be sent");
+    if (rc != -EAGAIN) {
+        sy_message_lost(messages, peer->engine.pe, rc, "a message to it could not be sent");
         return;
     }
     sy_message_owe(peer);
@@ -122,7 +132,7 @@ static bool message_send_one(struct sy_message_peer *peer, enum sy_message_chann
     if (rc && (rc == -EAGAIN || length)) {
         if (due)
             atomic_store(&peer->due, true);
-        message_send_failed(peer, -rc);
+        message_send_failed(peer, rc);
         return false;
     }
     peer->sent++;

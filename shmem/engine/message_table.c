@@ -488,6 +488,7 @@ int sy_message_open(const struct sy_transport **table, const struct sy_host *hos
     if (!messages)
         return host->fail(err, ENOMEM, "no memory for a transport");
     *messages = (struct sy_messages){.host = host,
+                                     .name = instance->name,
                                      .inner = inner,
                                      .table = message_table,
                                      .making = PTHREAD_MUTEX_INITIALIZER,

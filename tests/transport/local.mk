@@ -4,6 +4,7 @@ check_PROGRAMS += tests/transport/suite
 tests_transport_suite_SOURCES = \
 	tests/transport/main.c tests/transport/suite.h \
 	tests/transport/pe.c \
+	tests/transport/messages.c \
 	tests/transport/data.c \
 	tests/transport/cases_transfer.c \
 	tests/transport/cases_amo.c \

@@ -182,7 +182,7 @@ static void load(void)
                             &sy_transport_stubs, &plugin, &err);
 
     if (!rc) {
-        suite.loaded = plugin.table;
+        suite.loaded = suite_watch_messages(plugin.table);
         suite.settings = calloc(1, suite.loaded->settings_size + 1);
         if (suite.loaded->options)
             rc = sy_options_add(options, suite.plugin, suite.loaded->options, suite.settings, &err);
@@ -261,6 +261,7 @@ static void say_hang(void)
     for (int pe = 0; pe < suite.npes; pe++)
         if (child[pe] > 0)
             fprintf(stderr, "  PE %d is at %s\n", pe, suite.shared->doing[pe]);
+    suite_say_messages();
 }
 
 static void take_end(pid_t pid, int status)

@@ -25,7 +25,7 @@ static struct {
     const struct sy_transport *table;
     void *self;
     int fd;
-} instance[2];
+} instance[SUITE_INSTANCES];
 static int instances;
 
 static struct {
@@ -379,6 +379,11 @@ static int connect_region(unsigned w, const char *keys, struct sy_error *err)
     return suite.table->region_connect(suite.self, w, any ? keys : NULL, SY_REGION_KEY, err);
 }
 
+int suite_instance(void)
+{
+    return instances;
+}
+
 int suite_open(struct sy_error *err)
 {
     char name[64];
@@ -546,7 +551,9 @@ void suite_up(void)
     if (rc)
         suite_give_up("connect: %s: %s", strerror(-rc), err.text);
     if (!suite.peers)
-        suite_give_up("the plugin reaches no PE for put, get and atomic operations");
+        suite_give_up("reach: this PE reaches no other by messages or by put, get and atomic "
+                      "operations%s",
+                      suite.neighbours ? ", but those of its node, which -N has mapped" : "");
     suite_barrier();
 }
 

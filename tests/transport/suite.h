@@ -3,6 +3,7 @@
  *
  * main.c        the command line, the processes and their end
  * pe.c          one PE: windows, struct sy_host, the plugin's life, the progress thread
+ * messages.c    between the plugin and the engine, where it carries messages
  * data.c        data calls with the core's discipline: mapped memory by stores, -EAGAIN by trying
  * again cases_*.c     the cases, by subject
  *
@@ -55,14 +56,21 @@
     X(bounds)
 
 enum {
-    SUITE_PES = 64,     /* most */
-    SUITE_BLOB = 1024,  /* bytes a PE in an exchange */
-    SUITE_WINDOWS = 3,  /* heap and control in one file; one that is in no file */
-    SUITE_HEAP = 0,     /* 16 MB */
-    SUITE_CONTROL = 1,  /* 64 KB */
-    SUITE_UNMAPPED = 2, /* 256 KB */
-    SUITE_LATE = 200,   /* the region of cases `regions` and `device` */
-    SUITE_GUARD = 65536 /* bytes before and behind each window that nobody may write */
+    SUITE_PES = 64,      /* most */
+    SUITE_INSTANCES = 2, /* of the plugin, open at a time */
+    SUITE_TRAIL = 256,   /* messages under way that are compared */
+    SUITE_BLOB = 1024,   /* bytes a PE in an exchange */
+    SUITE_WINDOWS = 3,   /* heap and control in one file; one that is in no file */
+    SUITE_HEAP = 0,      /* 16 MB */
+    SUITE_CONTROL = 1,   /* 64 KB */
+    SUITE_UNMAPPED = 2,  /* 256 KB */
+    SUITE_LATE = 200,    /* the region of cases `regions` and `device` */
+    SUITE_GUARD = 65536  /* bytes before and behind each window that nobody may write */
+};
+
+/* The messages of one PE to another, of an instance: sums of the last ones that were sent. */
+struct suite_trail {
+    _Atomic uint64_t taken, handed, sum[SUITE_TRAIL];
 };
 
 /* Shared by all processes of a job, and with the one that started them. */
@@ -74,7 +82,10 @@ struct suite_shared {
     _Atomic uint64_t failed, checks, calls, agains;
     _Atomic uint64_t word[SUITE_PES];     /* for cases: signals beside the plugin */
     const char *_Atomic doing[SUITE_PES]; /* what each PE is at; literals, valid in all */
+    _Atomic bool sending[SUITE_PES];      /* each PE is in message_send */
+    _Atomic int larges[SUITE_PES];        /* large data under way */
     char blob[SUITE_PES][SUITE_BLOB];
+    struct suite_trail trail[SUITE_INSTANCES][SUITE_PES][SUITE_PES]; /* [from][to] */
 };
 
 struct suite {
@@ -145,6 +156,9 @@ void suite_swap(struct suite *other);
 void suite_up(void);
 void suite_down(void);
 
+/* The number of the instance that suite_open opens. */
+int suite_instance(void);
+
 /* Waits for all PEs; meanwhile the plugin makes progress, or not. */
 void suite_barrier(void);
 void suite_barrier_asleep(void);
@@ -164,6 +178,13 @@ void suite_watch(const void *word, uint64_t value);
 
 /* How often the progress thread has woken up. */
 uint64_t suite_wakeups(void);
+
+/* ---- messages.c ---- */
+
+/* The table to open instead of a plugin's: where it carries messages, one that compares what is
+ * sent with what is handed up. Then says what has not been handed up, of all PEs. */
+const struct sy_transport *suite_watch_messages(const struct sy_transport *loaded);
+void suite_say_messages(void);
 
 /* ---- data.c ---- */
 

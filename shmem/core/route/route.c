@@ -168,6 +168,8 @@ static int route_check_table(const char *name, const struct sy_transport *table,
 {
     const struct sy_transport *stubs = &sy_transport_stubs;
 
+    if (table->open == stubs->open || table->reach == stubs->reach)
+        return sy_fail(err, EINVAL, "it has no %s", table->open == stubs->open ? "open" : "reach");
     if ((table->ctx_open == stubs->ctx_open) != (table->ctx_close == stubs->ctx_close))
         return sy_fail(err, EINVAL, "it has only one of ctx_open and ctx_close");
     if (table->region_attach != stubs->region_attach &&
@@ -196,6 +198,8 @@ unsigned sy_routes_able(const struct sy_route_transport *t)
 
 int sy_routes_step(const char *step, int rc, struct sy_error *err)
 {
+    if (rc > 0)
+        return sy_fail(err, EPROTO, "its %s answers %d, which is neither 0 nor -errno", step, rc);
     if (rc && !*err->text)
         sy_fail(err, -rc, "%s: %s (the plugin gives no reason)", step, strerror(-rc));
     return rc;

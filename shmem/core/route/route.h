@@ -125,7 +125,8 @@ int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe
 /* What a transport's functions are for: SY_REACH_ bits. */
 unsigned sy_routes_able(const struct sy_route_transport *t);
 
-/* Passes rc on; gives a failure that a plugin has no words for its step's name. */
+/* Passes rc on, or -EPROTO where it is no answer; gives a failure that a plugin has no words for
+ * its step's name. */
 int sy_routes_step(const char *step, int rc, struct sy_error *err);
 
 /* Closes transport i and forgets it; those behind it move up. code, why: what it failed with. */

@@ -224,15 +224,33 @@ static int route_choose_connect_all(double seconds, struct sy_error *err)
 
 /* ---- agreement ---- */
 
+/* The names of SY_REACH_ bits. */
+static const char *route_choose_bits(unsigned bits, char text[32])
+{
+    static const char *const name[] = {"PUT", "GET", "AMO", "MAP", "LATE", "MESSAGE"};
+    size_t used = 0;
+
+    snprintf(text, 32, "nothing");
+    for (unsigned i = 0; i < sizeof name / sizeof *name; i++)
+        if (bits >> i & 1)
+            used += (size_t)snprintf(text + used, 32 - used, "%s%s", used ? "|" : "", name[i]);
+    return text;
+}
+
 /* Says once of each transport that an answer of it is of no use. */
 static void route_choose_tell_of_reach(struct sy_route_transport *t, int pe, unsigned bits)
 {
+    unsigned able = sy_routes_able(t), without = bits & ~(able | SY_REACH_LATE);
+    char answer[32], missing[32], why[80] = "";
+
+    if (without)
+        snprintf(why, sizeof why, "has no functions for %s", route_choose_bits(without, missing));
+    else
+        snprintf(why, sizeof why, "needs all of PUT|GET|AMO where it says neither MAP nor MESSAGE");
     if (!t->faulted)
         sy_log(SY_LOG_ERROR, "routes",
-               "transport %s: its reach(%d) answers %u, but the functions that it has are for %u; "
-               "without SY_REACH_MAP it takes put, get and atomic operations (7). The PE is taken "
-               "as not reached",
-               t->plugin.name, pe, bits, sy_routes_able(t));
+               "transport %s: its reach(%d) answers %s, but it %s. The PE is taken as not reached",
+               t->plugin.name, pe, route_choose_bits(bits, answer), why);
     t->faulted = true;
 }
 
@@ -450,22 +468,35 @@ static struct sy_route_cell route_choose_choose(const struct sy_route_end *mine,
     return plain;
 }
 
-static const char *route_choose_names_of(uint8_t mask, char *buffer, size_t room)
+/* What is known of a transport that does not reach PE pe. */
+static const char *route_choose_remark(unsigned i, int pe)
+{
+    static const char nothing[SY_ADDRESS_MAX];
+    char address[SY_ADDRESS_MAX] = {0};
+
+    if (job.mutual[i] && !job.mutual[i][pe])
+        return " (reached from one side only, or none)";
+    route_choose_find_address(pe, job.name[i], address);
+    return memcmp(address, nothing, sizeof address) ? "" : " (without an address)";
+}
+
+/* Those that a PE has opened; pe: remarks on those of that PE, or -1. */
+static const char *route_choose_names_of(uint8_t mask, int pe, char *buffer, size_t room)
 {
     size_t used = 0;
 
     snprintf(buffer, room, "none");
     for (unsigned i = 0; i < job.count && used < room; i++)
         if (mask >> i & 1)
-            used += (size_t)snprintf(buffer + used, room - used, "%s%s", used ? ", " : "",
-                                     job.name[i]);
+            used += (size_t)snprintf(buffer + used, room - used, "%s%s%s", used ? ", " : "",
+                                     job.name[i], pe < 0 ? "" : route_choose_remark(i, pe));
     return buffer;
 }
 
 /* No transport reaches PE pe: says what each side has, and what stands in the way. */
 static int route_choose_no_route(int pe, unsigned rule, struct sy_error *err)
 {
-    char ours[80], theirs[80], text[80], by_rule[110] = "", dropped[400] = "";
+    char ours[80], theirs[110], text[80], by_rule[110] = "", dropped[400] = "";
     const struct sy_route_drop *drop;
     size_t used = 0;
 
@@ -480,8 +511,8 @@ static int route_choose_no_route(int pe, unsigned rule, struct sy_error *err)
         "no transport reaches PE %d on host %s from PE %d on host %s; opened here: %s; there: "
         "%s%s. Name one that spans both in SHMEM_TRANSPORTS; SHMEM_DEBUG=routes says more%s%.110s",
         pe, sy_world_place(pe).host, sy_world.pe, sy_world.host,
-        route_choose_names_of(job.has[sy_world.pe], ours, sizeof ours),
-        route_choose_names_of(job.has[pe], theirs, sizeof theirs), by_rule,
+        route_choose_names_of(job.has[sy_world.pe], -1, ours, sizeof ours),
+        route_choose_names_of(job.has[pe], pe, theirs, sizeof theirs), by_rule,
         *dropped ? "; left out here: " : "", dropped);
 }
 
