@@ -1,7 +1,7 @@
 /* A transport plugin to begin from: the one that docs/transport-guide.md explains. It carries
  * messages between any processes of one machine, so it can be tried between virtual nodes:
  *
- *     cc -shared -fPIC -I/usr/local/include -o shmem_transport_post.so post.c
+ *     cc -shared -fPIC $(oshcc -showme:compile) -o shmem_transport_post.so post.c
  *     SHMEM_PLUGIN_PATH=$PWD SHMEM_TRANSPORTS=shm,post SHMEM_PES_PER_NODE=1 oshrun -n 4 ./program
  *
  * Every PE has a socket for letters. The kernel keeps those of one sender in order and loses none;
