@@ -25,6 +25,7 @@ tcp_sources = \
 	transports/tcp/stream/send.c \
 	transports/tcp/stream/stream.c transports/tcp/stream/stream.h \
 	transports/tcp/peer/apply.c \
+	transports/tcp/peer/device.c transports/tcp/peer/device.h \
 	transports/tcp/peer/events.c \
 	transports/tcp/peer/hint.c transports/tcp/peer/hint.h shmem/util/siphash.h \
 	transports/tcp/peer/idle.c \

@@ -37,9 +37,10 @@ enum {
 enum {
     SY_POOL_AMO = 1,     /* SY_REGION_DEVICE: the pool has amo() */
     SY_POOL_DURABLE = 2, /* what sync() has written is there in a later job */
-    SY_POOL_COPY = 4, /* SY_REGION_DEVICE: copy(), and what stands for it, may be called by several
-                         threads at once */
-    SY_POOL_MAP = 8   /* SY_REGION_DEVICE: the pool has map() and unmap() */
+    SY_POOL_COPY = 4,  /* SY_REGION_DEVICE: copy(), and what stands for it, may be called by several
+                          threads at once */
+    SY_POOL_MAP = 8,   /* SY_REGION_DEVICE: the pool has map() and unmap() */
+    SY_POOL_AHEAD = 16 /* SY_REGION_DEVICE: the pool has copy_begin() and copy_end() */
 };
 
 /* What a pool is to be. */
@@ -126,13 +127,14 @@ struct sy_device {
      * at most `room` bytes, returns how many; or -errno. */
     int (*handle)(void *self, void *pool, void *buffer, size_t room);
 
-    /* Optional, together: copies that go on while the caller does something else, such as a device
-     * makes that has an engine for them. copy_begin: as copy, but `local` is the device's until the
-     * copy is over; *ticket stands for it, and is NULL where it is over on return. copy_end: 0, it
-     * is over, and the bytes are there as copy says; -EAGAIN: not yet, only where not `wait`; any
-     * other -errno: it has failed. But for -EAGAIN the ticket is gone. Each is asked until then, by
-     * one thread at a time, and all of a pool before pool_destroy. Copies of the same bytes are not
-     * under way at once, others are in any order. */
+    /* SY_POOL_AHEAD: copies that go on while the caller does something else, by an engine of the
+     * device; not where a processor of the host does the work, which is then the transfer's too.
+     * copy_begin: as copy, but `local` is the device's until the copy is over; *ticket stands for
+     * it, and is NULL where it is over on return. copy_end: 0, it is over, and the bytes are there
+     * as copy says; -EAGAIN: not yet, only where not `wait`; any other -errno: it has failed. But
+     * for -EAGAIN the ticket is gone. Each is asked until then, by one thread at a time, and all of
+     * a pool before pool_destroy. Copies of the same bytes are not under way at once, others are in
+     * any order. */
     int (*copy_begin)(void *self, void *pool, enum sy_device_way way, uint64_t offset, void *local,
                       size_t length, void **ticket, struct sy_error *err);
     int (*copy_end)(void *self, void *pool, void *ticket, bool wait, struct sy_error *err);

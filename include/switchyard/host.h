@@ -53,6 +53,13 @@ struct sy_region {
     uint64_t fd_offset; /* where in that file the region begins, at a page */
 };
 
+/* A copy that goes on by itself. */
+struct sy_device_copying {
+    unsigned window;
+    bool in;
+    void *ticket; /* of the device; NULL: it is over */
+};
+
 struct sy_host {
     size_t size; /* sizeof(struct sy_host) as the core was compiled */
     int pe;      /* this PE, 0 .. npes-1 */
@@ -138,11 +145,22 @@ struct sy_host {
     /* amo() on a word of such a region. -EFAULT, or -EOPNOTSUPP: the device cannot. */
     int (*device_amo)(unsigned window, enum sy_amo_op op, uint64_t offset, size_t width,
                       uint64_t operand, uint64_t compare, uint64_t *result);
+
+    /* device_copy() for a device that copies by itself (device_ahead() says so), all three or none:
+     * `local` is its until device_end() is true, which it is when the copy is over, or, where
+     * `wait`, then. A device that does not has copied when device_begin() returns. */
+    bool (*device_ahead)(unsigned window);
+    int (*device_begin)(unsigned window, bool in, uint64_t offset, void *local, size_t length,
+                        struct sy_device_copying *copying);
+    bool (*device_end)(struct sy_device_copying *copying, bool wait);
 };
+
+/* Whether the core that has made a host knows of a member. */
+#define SY_HOST_HAS(host, member)                                                                  \
+    ((host)->size >= offsetof(struct sy_host, member) + sizeof((host)->member))
 
 /* Whether the core that has made a host knows of such regions. */
 #define SY_HOST_HAS_DEVICES(host)                                                                  \
-    ((host)->size >= offsetof(struct sy_host, device_amo) + sizeof(void (*)(void)) &&              \
-     (host)->device_copy && (host)->device_amo)
+    (SY_HOST_HAS(host, device_amo) && (host)->device_copy && (host)->device_amo)
 
 #endif

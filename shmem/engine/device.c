@@ -28,6 +28,40 @@ bool sy_device_get(const struct sy_regions *regions, uint64_t header, char *to, 
                                        to, length);
 }
 
+/* ---- copies that go on by themselves ---- */
+
+static bool device_goes_ahead(const struct sy_host *host)
+{
+    return SY_HOST_HAS(host, device_end) && host->device_ahead && host->device_begin &&
+           host->device_end;
+}
+
+bool sy_device_is_ahead(const struct sy_regions *regions, uint64_t header)
+{
+    return sy_device_is(regions, header) && device_goes_ahead(regions->host) &&
+           regions->host->device_ahead(sy_record_region(header));
+}
+
+bool sy_device_begin(const struct sy_regions *regions, uint64_t header, bool in, char *local,
+                     size_t length, struct sy_device_copying *copying)
+{
+    unsigned region = sy_record_region(header);
+    uint64_t offset = sy_record_offset(header);
+
+    copying->ticket = NULL;
+    if (!sy_device_is(regions, header))
+        return false;
+    return !(device_goes_ahead(regions->host)
+                 ? regions->host->device_begin(region, in, offset, local, length, copying)
+                 : regions->host->device_copy(region, in, offset, local, length));
+}
+
+void sy_device_end(const struct sy_regions *regions, struct sy_device_copying *copying)
+{
+    if (copying->ticket)
+        regions->host->device_end(copying, true);
+}
+
 bool sy_device_amo(const struct sy_regions *regions, uint64_t header, uint64_t operand,
                    uint64_t compare, uint64_t *old)
 {

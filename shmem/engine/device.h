@@ -15,6 +15,13 @@ bool sy_device_put(const struct sy_regions *regions, uint64_t header, const char
 bool sy_device_get(const struct sy_regions *regions, uint64_t header, char *to,
                    size_t length) SY_COLD;
 
+/* Whether copies with it go on by themselves; begins one, which others copy on the spot, and waits
+ * for its end. */
+bool sy_device_is_ahead(const struct sy_regions *regions, uint64_t header) SY_COLD;
+bool sy_device_begin(const struct sy_regions *regions, uint64_t header, bool in, char *local,
+                     size_t length, struct sy_device_copying *copying) SY_COLD;
+void sy_device_end(const struct sy_regions *regions, struct sy_device_copying *copying) SY_COLD;
+
 /* The atomic operation of a header; old: where the result goes, or NULL. */
 bool sy_device_amo(const struct sy_regions *regions, uint64_t header, uint64_t operand,
                    uint64_t compare, uint64_t *old) SY_COLD;

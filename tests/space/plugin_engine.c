@@ -112,7 +112,8 @@ static int engine_pool_create(void *self, const struct sy_pool_config *config, v
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     info->region = (struct sy_region){
         .kind = SY_REGION_DEVICE, .base = pool->addresses, .length = pool->length, .fd = -1};
-    info->capabilities = SY_POOL_COPY | SY_POOL_AMO | (engine->settings.map ? SY_POOL_MAP : 0u);
+    info->capabilities = SY_POOL_COPY | SY_POOL_AMO | SY_POOL_AHEAD |
+                         (engine->settings.map ? SY_POOL_MAP : 0u);
     *made = pool;
     return 0;
 }

@@ -14,6 +14,7 @@
 #define TCP_TCP_H
 
 #include "engine/apply.h"
+#include "transports/tcp/peer/device.h"
 #include "transports/tcp/peer/map.h"
 #include "transports/tcp/peer/peer.h"
 #include "transports/tcp/peer/poll.h"

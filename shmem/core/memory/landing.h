@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <switchyard/transport.h>
 
-#define SY_LANDING_BYTES ((size_t)512 << 10) /* of a slot */
-#define SY_LANDING_SLOTS 4                   /* of a claim */
+#define SY_LANDING_BYTES ((size_t)1 << 20) /* of a slot */
+#define SY_LANDING_SLOTS 4                 /* of a claim */
 
 /* Slots of a PE that this one has claimed. */
 struct sy_landing {

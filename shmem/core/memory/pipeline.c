@@ -57,7 +57,7 @@ struct piece {
     unsigned slot;
     char *room;
     size_t done, length;
-    struct sy_staged_copying copying;
+    struct sy_device_copying copying;
     struct sy_transport_ticket *ticket;
 };
 

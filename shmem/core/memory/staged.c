@@ -99,7 +99,7 @@ bool sy_staged_is_ahead(unsigned window)
 {
     const struct sy_device *device = staged[window].device;
 
-    return device->copy_begin && device->copy_end;
+    return staged[window].capabilities & SY_POOL_AHEAD && device->copy_begin && device->copy_end;
 }
 
 static SY_COLD void staged_fail(unsigned window, const char *what, const struct sy_error *err,
@@ -115,14 +115,12 @@ static const char *staged_copying(bool in)
 }
 
 int sy_staged_begin(unsigned window, bool in, uint64_t offset, void *local, size_t length,
-                    struct sy_staged_copying *copying)
+                    struct sy_device_copying *copying)
 {
     struct sy_error err = {""};
 
-    *copying = (struct sy_staged_copying){.window = window, .in = in};
-    if (!sy_staged_has_room(window, offset, length))
-        return -EFAULT;
-    if (!sy_staged_is_ahead(window))
+    *copying = (struct sy_device_copying){.window = window, .in = in};
+    if (!sy_staged_has_room(window, offset, length) || !sy_staged_is_ahead(window))
         return sy_staged_copy(window, in, offset, local, length);
     const struct sy_device *device = staged[window].device;
     staged_begin(window);
@@ -135,7 +133,7 @@ int sy_staged_begin(unsigned window, bool in, uint64_t offset, void *local, size
     return 0;
 }
 
-bool sy_staged_ended(struct sy_staged_copying *copying, bool wait)
+bool sy_staged_ended(struct sy_device_copying *copying, bool wait)
 {
     unsigned window = copying->window;
     struct sy_error err = {""};

@@ -42,22 +42,18 @@ int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_
 int sy_staged_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t width,
                   uint64_t operand, uint64_t compare, uint64_t *result);
 
-/* A copy that goes on by itself, where the device has such, else it is over when it has begun. */
-struct sy_staged_copying {
-    unsigned window;
-    bool in;
-    void *ticket; /* NULL: it is over */
-};
+/* Members of struct sy_host too: a copy that goes on by itself, where the device has such, else it
+ * is over when it has begun. */
 
 /* Whether the device has such copies. */
 bool sy_staged_is_ahead(unsigned window);
 
 /* As sy_staged_copy, to be ended; `local` stays as it is until then. */
 int sy_staged_begin(unsigned window, bool in, uint64_t offset, void *local, size_t length,
-                    struct sy_staged_copying *copying);
+                    struct sy_device_copying *copying);
 
 /* Whether it is over. */
-bool sy_staged_ended(struct sy_staged_copying *copying, bool wait);
+bool sy_staged_ended(struct sy_device_copying *copying, bool wait);
 
 /* An address for `length` bytes of this PE, of which there is as much, to be read or (in) to be
  * written, until sy_staged_unmap; NULL: they have to be copied. */

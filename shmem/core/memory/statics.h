@@ -13,7 +13,7 @@
 #define SY_STATICS_RANGES 4
 
 /* Bytes at the start of the memfd that belong to the control window. */
-#define SY_CONTROL_LANDING (UINT64_C(5) << 20) /* the end of it: core/memory/landing.h */
+#define SY_CONTROL_LANDING (UINT64_C(9) << 20) /* the end of it: core/memory/landing.h */
 #define SY_CONTROL_SPACE   ((UINT64_C(288) << 20) + SY_CONTROL_LANDING)
 
 struct sy_statics_range {

@@ -76,6 +76,9 @@ static struct sy_host host = {
     .start = &sy_config.start,
     .device_copy = sy_staged_copy,
     .device_amo = sy_staged_amo,
+    .device_ahead = sy_staged_is_ahead,
+    .device_begin = sy_staged_begin,
+    .device_end = sy_staged_ended,
 };
 
 const struct sy_host *sy_world_host(void)

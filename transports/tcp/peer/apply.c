@@ -6,7 +6,7 @@
 #include "transports/tcp/tcp.h"
 
 static const char crosses[] = "a record crosses the end of its frame";
-static const char too_many[] = "it asks for more replies at a time than agreed";
+const char sy_tcp_too_many[] = "it asks for more replies at a time than agreed";
 
 /* ---- replies that this side gives ---- */
 
@@ -23,7 +23,12 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t leng
         return "it asks for more long replies at a time than agreed";
     if (sy_record_op(header) == SY_RECORD_GET_LONG)
         from = sy_regions_find(regions, header, sy_record_offset(header), length);
-    if (!from) {
+    if (!from && sy_record_op(header) == SY_RECORD_GET_LONG &&
+        sy_tcp_device_read(peer, header, length, &why))
+        return NULL;
+    if (!from && !why && peer->readings)
+        why = sy_tcp_device_reply(peer);
+    if (!from && !why) {
         from = copy = sy_tcp_queue_copy(queue, sy_record_padded(length));
         why = copy ? sy_apply(regions, at, NULL, copy) : "there is no memory for a long reply";
     }
@@ -48,31 +53,20 @@ static const char *apply_one(struct tcp_peer *peer, const char *at)
         return sy_apply_outside;
     if (length > SY_RECORD_LONG)
         return apply_long(peer, at, (size_t)length);
+    const char *why = length && peer->readings ? sy_tcp_device_reply(peer) : NULL;
+    if (why)
+        return why;
     size_t bytes = sy_record_padded((size_t)length);
     char *room = bytes ? sy_tcp_queue_reserve(queue, bytes) : NULL;
     if (SY_UNLIKELY(bytes && !room))
-        return too_many;
-    const char *why = sy_apply(&peer->tcp->regions, at, at + sy_record_head(sy_record_word(at)),
-                               room);
+        return sy_tcp_too_many;
+    why = sy_apply(&peer->tcp->regions, at, at + sy_record_head(sy_record_word(at)), room);
     if (bytes && !why)
         sy_tx_commit(queue->tx, bytes);
     return why;
 }
 
 /* ---- requests ---- */
-
-/* Where a payload is received for memory of a device, which gets it when all of it has come: the
- * next one of the stream is in the kernel's buffer meanwhile. NULL: it is for no such memory. */
-static char *apply_bounce(struct tcp_peer *peer, uint64_t header, size_t length)
-{
-    if (!sy_device_is(&peer->tcp->regions, header) || length > SY_RECORD_CHUNK)
-        return NULL;
-    if (!peer->bounce)
-        peer->bounce = malloc(SY_RECORD_CHUNK);
-    peer->bounced = length;
-    peer->bounce_header = header;
-    return peer->bounce;
-}
 
 /* A put whose payload has come only in part: what is there is stored, the rest will be received in
  * place. */
@@ -83,9 +77,9 @@ static size_t apply_begin_payload(struct tcp_peer *peer, const char *from, size_
     size_t length = (size_t)sy_record_data(from), bytes = 16 + sy_record_padded(length);
     char *to = sy_regions_find(&peer->tcp->regions, header, sy_record_offset(header), length);
 
-    peer->bounced = 0;
+    peer->bounced = !to;
     if (!to)
-        to = apply_bounce(peer, header, length);
+        to = sy_tcp_device_place(peer, header, length);
     if (!to || bytes > frame_left) {
         *why = to ? crosses : sy_apply_outside;
         return 0;
@@ -151,10 +145,12 @@ static const char *apply_raise(struct tcp_peer *peer, uint64_t header, uint64_t 
 SY_INLINE bool apply_word(struct tcp_peer *peer, const char *at, const char **why)
 {
     struct tcp_queue *queue = &peer->stream.queue[TCP_REPLIES];
-    char *room = sy_tcp_queue_reserve(queue, 8);
 
+    if (SY_UNLIKELY(peer->readings) && (*why = sy_tcp_device_reply(peer)))
+        return false;
+    char *room = sy_tcp_queue_reserve(queue, 8);
     if (SY_UNLIKELY(!room))
-        *why = too_many;
+        *why = sy_tcp_too_many;
     else if (SY_UNLIKELY(!sy_apply_word(&peer->tcp->regions, at, room)))
         *why = sy_apply_outside;
     else
@@ -188,8 +184,7 @@ void sy_tcp_apply_placed(struct tcp_stream *stream, enum tcp_channel channel, ui
         sy_pending_took(&peer->requests.pending, bytes, &stream->got[TCP_REPLIES]);
         return;
     }
-    if (peer->bounced &&
-        !sy_device_put(&peer->tcp->regions, peer->bounce_header, peer->bounce, peer->bounced))
+    if (peer->bounced && !sy_tcp_device_placed(peer))
         peer->tcp->host->lost(stream->pe, EPROTO, sy_apply_outside);
     apply_count(stream, bytes);
 }

@@ -23,7 +23,12 @@ static void events_sent(struct tcp_stream *stream)
 
 static void events_received(struct tcp_stream *stream)
 {
-    sy_tcp_idle_moved(sy_tcp_peer_with(stream)->tcp);
+    struct tcp_peer *peer = sy_tcp_peer_with(stream);
+    const char *why = peer->readings ? sy_tcp_device_reply(peer) : NULL;
+
+    if (why)
+        sy_tcp_stream_breached(stream, why);
+    sy_tcp_idle_moved(peer->tcp);
 }
 
 static void events_readable(struct tcp_stream *stream)
@@ -109,6 +114,7 @@ static void events_down(struct tcp_stream *stream, const char *why)
 const struct tcp_stream_user sy_tcp_stream_events = {
     .apply = {[TCP_REQUESTS] = sy_tcp_apply_requests, [TCP_REPLIES] = sy_tcp_apply_replies},
     .placed = sy_tcp_apply_placed,
+    .follow = sy_tcp_device_follow,
     .resumes = sy_tcp_apply_resumes,
     .first_flags = events_first_flags,
     .sent = events_sent,

@@ -7,6 +7,7 @@
  * map.c        which process serves which PE, and where that is
  * requests.c   what the message engine is lent; it has the data calls
  * apply.c      records that have come
+ * device.c     long ones for memory of a device
  * large.c      large transfers, over several connections; pace.c: which ones
  * hint.c       datagrams that run ahead of a stream
  * outage.c     no connection: when a peer is given up, and what the user is told
@@ -61,13 +62,13 @@ struct tcp_peer {
     /* poll */
     struct tcp_peer *holder; /* an AWAIT names it: nothing is applied until it has got there */
     uint64_t holds_until;
-    unsigned payload_region; /* of the large put that is being received */
-    char *bounce;            /* where that is received for memory of a device, or NULL */
-    size_t bounced;          /* its length there; 0: it is received in place */
-    uint64_t bounce_header;
-    bool hot;       /* attended by all who poll (poll.c); under send too */
-    bool trimmed;   /* its memory has been given back since it moved last (idle.c) */
-    uint64_t moved; /* bytes of all channels at the last look */
+    unsigned payload_region;   /* of the large put that is being received */
+    struct tcp_device *device; /* of records for memory of a device, or NULL (device.c) */
+    bool bounced;              /* the large put goes there, else it is received in place */
+    unsigned readings;         /* long replies that are being copied from there */
+    bool hot;                  /* attended by all who poll (poll.c); under send too */
+    bool trimmed;              /* its memory has been given back since it moved last (idle.c) */
+    uint64_t moved;            /* bytes of all channels at the last look */
     struct tcp_outage outage;
     _Atomic bool near;   /* the connection stays within this machine; any thread reads it */
     uint64_t up_since;   /* the present connection, or the last one */
@@ -122,6 +123,9 @@ bool sy_tcp_peer_pending(const struct tcp_peer *peer, struct sy_pending *pending
 /* What the streams and the engine are lent. */
 extern const struct tcp_stream_user sy_tcp_stream_events SY_HIDDEN;
 extern const struct sy_engine_ops sy_tcp_requests_ops SY_HIDDEN;
+
+/* How the other side breaks the rules. */
+extern const char sy_tcp_too_many[];
 
 /* Members of sy_tcp_stream_events. apply.c */
 size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t length,

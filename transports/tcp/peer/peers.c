@@ -269,7 +269,7 @@ static void peers_release(struct tcp_peer *peer)
         close(peer->hint.fd);
     sy_pending_drop(&peer->requests.pending);
     sy_tcp_table_close(peer->requests.pending.table, SY_PENDING_BYTES);
-    free(peer->bounce);
+    sy_tcp_device_close(peer);
     free(peer);
 }
 

@@ -117,6 +117,8 @@ static void receive_take_payload(struct tcp_stream *stream, size_t length)
     in->payload += length;
     in->payload_left -= length;
     in->frame_left -= length;
+    if (in->follow)
+        stream->all->user->follow(stream);
 }
 
 /* The payload is complete but for its padding, which is in the buffer. */
@@ -128,6 +130,7 @@ static void receive_end_payload(struct tcp_stream *stream)
     in->frame_left -= in->payload_padding;
     in->payload = NULL;
     in->payload_padding = 0;
+    in->follow = false;
     stream->all->user->placed(stream, reply ? TCP_REPLIES : TCP_REQUESTS, in->payload_record);
 }
 
@@ -286,9 +289,9 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
         if ((size_t)got < direct + room)
             break;
     }
-    if (total) {
+    if (total)
         sy_count(&stream->all->counters->bytes_received, total);
+    if (total || in->owes)
         stream->all->user->received(stream);
-    }
     return total;
 }

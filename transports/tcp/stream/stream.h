@@ -42,6 +42,9 @@ struct tcp_stream_user {
     /* A payload has come whole: counts the `bytes` of its record in `got`. */
     void (*placed)(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes);
 
+    /* More of a payload has come, where in.follow has been set with sy_tcp_receive_place. */
+    void (*follow)(struct tcp_stream *stream);
+
     /* in.held is set: whether what lies behind may be applied now. Counts the record that held. */
     bool (*resumes)(struct tcp_stream *stream);
 
@@ -101,6 +104,8 @@ struct tcp_in {
     uint64_t payload_record; /* bytes that the record of that payload adds to `got` */
     char *stash;             /* bytes received and not yet used: a record in part, or held */
     size_t stashed;
+    bool follow;   /* the user is told as the payload comes */
+    bool owes;     /* the user is to be told when no more is read for now */
     bool bulk;     /* the last read brought a large payload: most likely another one follows */
     bool told_all; /* a BYE has come */
     bool held;     /* what lies behind must wait; set by `apply` */

@@ -17,8 +17,22 @@
 
 #define ALIGNMENT 4096 /* of a pool, and so of blocks in it at most */
 
+struct settings {
+    int ahead; /* AHEAD_ */
+};
+
+enum { AHEAD_OFF, AHEAD_ON, AHEAD_AUTO };
+
+static const struct sy_option opencl_options[] = {
+    {"opencl.ahead", SY_OPTION_CHOICE, 0, offsetof(struct settings, ahead), "auto", "off|on|auto",
+     0, 0, NULL,
+     "Whether buffers are copied beside what the library does meanwhile; auto: by all devices but "
+     "CPUs"},
+    {.name = NULL}};
+
 struct opencl {
     const struct sy_host *host;
+    struct settings settings;
     struct opencl_library cl;
     pthread_mutex_t lock;
     int count;
@@ -45,10 +59,10 @@ static int opencl_open(const struct sy_host *host, const void *settings, void **
 {
     struct opencl *opencl = calloc(1, sizeof *opencl);
 
-    (void)settings;
     if (!opencl)
         return host->fail(err, ENOMEM, "no memory");
     opencl->host = host;
+    opencl->settings = *(const struct settings *)settings;
     pthread_mutex_init(&opencl->lock, NULL);
     int rc = sy_opencl_load(&opencl->cl, host, err);
     if (!rc)
@@ -214,6 +228,18 @@ static int opencl_make(struct opencl *opencl, const struct sy_pool_config *confi
     return opencl_make_buffer(opencl, device, pool, err);
 }
 
+/* The copies of a CPU take the processors that move the data to other PEs. */
+static unsigned opencl_capabilities(const struct opencl *opencl, const struct opencl_pool *pool,
+                                    const struct opencl_device *device)
+{
+    bool ahead = opencl->settings.ahead == AHEAD_AUTO ? !(device->type & CL_DEVICE_TYPE_CPU)
+                                                      : opencl->settings.ahead == AHEAD_ON;
+
+    if (!pool->buffer)
+        return 0;
+    return SY_POOL_COPY | (device->unified ? SY_POOL_MAP : 0u) | (ahead ? SY_POOL_AHEAD : 0u);
+}
+
 static int opencl_pool_create(void *self, const struct sy_pool_config *config, void **made,
                               struct sy_pool_info *info, struct sy_error *err)
 {
@@ -232,9 +258,7 @@ static int opencl_pool_create(void *self, const struct sy_pool_config *config, v
                                       .base = pool->base,
                                       .length = pool->length,
                                       .fd = -1};
-    info->capabilities = !pool->buffer    ? 0
-                         : device.unified ? SY_POOL_COPY | SY_POOL_MAP
-                                          : SY_POOL_COPY;
+    info->capabilities = opencl_capabilities(opencl, pool, &device);
     snprintf(info->got, sizeof info->got, "%s of %s", pool->buffer ? "a buffer" : "shared memory",
              device.name);
     *made = pool;
@@ -341,6 +365,8 @@ SY_DEVICE_PLUGIN(opencl) = {
     .size = sizeof(struct sy_device),
     .name = "opencl",
     .type = SY_DEVICE_GPU,
+    .options = opencl_options,
+    .settings_size = sizeof(struct settings),
     .open = opencl_open,
     .close = opencl_close,
     .describe = opencl_describe,

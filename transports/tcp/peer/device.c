@@ -1,0 +1,161 @@
+/* Long records for memory of a device of this PE. What is put there is received in memory of the
+ * host, and replies are sent from such. Where the device copies by itself (host->device_begin) the
+ * first part of a payload is copied while the rest of it is received, and a reply is copied while
+ * the one before is sent.
+ *
+ * A payload is applied when all of it has come and been copied; only then does its stream go on. Of
+ * replies, which are in the order of their requests, some are copied at a time; before any other
+ * reply is entered, and when all that the socket had has been read, those go first. So nothing here
+ * outlives a turn of reading, but for the parts of a payload that has come in part: of those the
+ * connection may break, and then it comes once more. Under the poll lock. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/tcp/tcp.h"
+
+#define PART     (128u << 10) /* of a payload: so much is copied while more comes */
+#define PARTS    (SY_RECORD_CHUNK / PART + 1)
+#define READINGS 4
+
+/* A reply that is being copied. */
+struct reading {
+    char *copy;
+    size_t length;
+    struct sy_device_copying copying;
+};
+
+struct tcp_device {
+    struct reading reading[READINGS];
+    uint64_t header; /* of the payload */
+    size_t length, begun;
+    unsigned parts;
+    struct sy_device_copying part[PARTS];
+    char payload[SY_RECORD_CHUNK];
+};
+
+static struct tcp_device *device_of(struct tcp_peer *peer)
+{
+    if (!peer->device)
+        peer->device = calloc(1, sizeof *peer->device);
+    return peer->device;
+}
+
+static void device_wait(struct tcp_peer *peer, struct sy_device_copying *copying)
+{
+    sy_device_end(&peer->tcp->regions, copying);
+}
+
+/* ---- payloads ---- */
+
+static void device_end_parts(struct tcp_peer *peer, struct tcp_device *device)
+{
+    for (unsigned i = 0; i < device->parts; i++)
+        device_wait(peer, &device->part[i]);
+    device->parts = 0;
+}
+
+/* Copies what has come beyond what is being copied, up to `end`. No aligned element is divided. */
+static bool device_begin_part(struct tcp_peer *peer, struct tcp_device *device, size_t end)
+{
+    size_t from = device->begun, over = (sy_record_offset(device->header) + end) % 8;
+
+    if (end < device->length)
+        end -= over;
+    device->begun = end;
+    return sy_device_begin(&peer->tcp->regions, sy_record_behind(device->header, from), true,
+                           device->payload + from, end - from, &device->part[device->parts++]);
+}
+
+char *sy_tcp_device_place(struct tcp_peer *peer, uint64_t header, size_t length)
+{
+    struct tcp_device *device = NULL;
+
+    if (sy_device_is(&peer->tcp->regions, header) && length <= SY_RECORD_CHUNK)
+        device = device_of(peer);
+    if (!device)
+        return NULL;
+    device_end_parts(peer, device);
+    device->header = header;
+    device->length = length;
+    device->begun = 0;
+    peer->stream.in.follow = sy_device_is_ahead(&peer->tcp->regions, header);
+    return device->payload;
+}
+
+void sy_tcp_device_follow(struct tcp_stream *stream)
+{
+    struct tcp_peer *peer = sy_tcp_peer_with(stream);
+    struct tcp_device *device = peer->device;
+    size_t there = (size_t)(stream->in.payload - device->payload);
+
+    while (there - device->begun >= PART + 8 && device->begun + PART < device->length)
+        if (!device_begin_part(peer, device, device->begun + PART))
+            return; /* it is found out when all has come */
+}
+
+bool sy_tcp_device_placed(struct tcp_peer *peer)
+{
+    struct tcp_device *device = peer->device;
+    bool done = device_begin_part(peer, device, device->length);
+
+    device_end_parts(peer, device);
+    return done;
+}
+
+/* ---- replies ---- */
+
+bool sy_tcp_device_read(struct tcp_peer *peer, uint64_t header, size_t length, const char **why)
+{
+    struct tcp_device *device;
+    struct reading *reading;
+
+    if (!sy_device_is_ahead(&peer->tcp->regions, header) || !(device = device_of(peer)))
+        return false;
+    if (peer->readings == READINGS)
+        *why = sy_tcp_device_reply(peer);
+    reading = &device->reading[peer->readings];
+    reading->length = length;
+    reading->copy =
+        *why ? NULL : sy_tcp_queue_copy(&peer->stream.queue[TCP_REPLIES], sy_record_padded(length));
+    if (!reading->copy)
+        return false;
+    memset(reading->copy + sy_record_padded(length) - 8, 0, 8);
+    if (sy_device_begin(&peer->tcp->regions, header, false, reading->copy, length,
+                        &reading->copying)) {
+        peer->readings++;
+        peer->stream.in.owes = true;
+        return true;
+    }
+    sy_tcp_queue_uncopy(&peer->stream.queue[TCP_REPLIES], reading->copy, sy_record_padded(length));
+    *why = sy_apply_outside;
+    return false;
+}
+
+const char *sy_tcp_device_reply(struct tcp_peer *peer)
+{
+    struct tcp_queue *queue = &peer->stream.queue[TCP_REPLIES];
+    const char *why = NULL;
+
+    for (unsigned i = 0; i < peer->readings; i++) {
+        struct reading *reading = &peer->device->reading[i];
+        device_wait(peer, &reading->copying);
+        if (why || !sy_tcp_queue_has_segment(queue)) {
+            why = sy_tcp_too_many;
+            sy_tcp_queue_uncopy(queue, reading->copy, sy_record_padded(reading->length));
+            continue;
+        }
+        sy_tcp_queue_commit_segment(queue, 0, reading->copy, reading->length, reading->copy);
+        sy_tcp_send(&peer->stream);
+    }
+    peer->readings = 0;
+    peer->stream.in.owes = false;
+    return why;
+}
+
+void sy_tcp_device_close(struct tcp_peer *peer)
+{
+    if (peer->device)
+        device_end_parts(peer, peer->device);
+    free(peer->device);
+    peer->device = NULL;
+}
