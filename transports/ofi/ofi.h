@@ -81,6 +81,7 @@ struct ofi_state {
     unsigned looks;            /* polls of the main endpoint */
     unsigned wake_at;          /* no peer needs a wake-up before `looks` is this */
     bool ticking;              /* the timer has been set, by the thread that armed */
+    long unheard_ns;           /* until those that owe an answer are looked after */
     long tick_ns;              /* what it was set to */
     _Atomic bool armed;        /* sleepers are woken by the descriptor; any thread for reading */
     /* any thread */

@@ -195,11 +195,13 @@ static bool looks_again(struct ofi_state *ofi, bool busy)
 }
 
 /* Lets a thread sleep when nothing is left: on the descriptor where it tells, else for a while that
- * grows as long as nothing comes. late: those that owe an answer have had time for it. Returns as
+ * grows as long as nothing comes. It grows too while this PE sends without waiting and the others
+ * answer: else looks that take the answers would keep the sender from ever having to, and cost it a
+ * third of its processor. late: those that owe an answer have had time for it. Returns as
  * arm() does. Main endpoint locked. */
 static int progress_settle(struct ofi_state *ofi, bool late)
 {
-    bool busy = sy_ofi_poll(ofi) > 0;
+    bool asks = ofi->expected, busy = sy_ofi_poll(ofi) > 0;
     bool moving = ofi->expected && sy_ofi_wakeup_inquire(ofi, late);
     bool told = progress_look(ofi, &busy);
 
@@ -207,7 +209,11 @@ static int progress_settle(struct ofi_state *ofi, bool late)
         sy_ofi_set_timer(ofi, 0);
         return busy;
     }
-    ofi->tick_ns = busy || moving ? OFI_TICK_NS : longer(ofi->tick_ns, LONGEST_NS);
+    ofi->unheard_ns = asks && busy ? longer(ofi->unheard_ns, LONGEST_BEAT_NS) : OFI_UNHEARD_NS;
+    if (moving || (busy && ofi->unheard_ns < OFI_TICK_NS))
+        ofi->tick_ns = OFI_TICK_NS;
+    else
+        ofi->tick_ns = busy ? ofi->unheard_ns : longer(ofi->tick_ns, LONGEST_NS);
     sy_ofi_set_timer(ofi, ofi->tick_ns);
     return busy ? 1 : -EAGAIN;
 }

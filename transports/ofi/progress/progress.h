@@ -9,7 +9,8 @@
 
 #include "transports/ofi/message/message.h"
 
-#define OFI_TICK_NS 250000L /* between looks where nothing is sure to wake who sleeps */
+#define OFI_TICK_NS    250000L /* between looks where nothing is sure to wake who sleeps */
+#define OFI_UNHEARD_NS 50000L  /* until the other side gets a wake-up, if this one does not wait */
 
 /* A wait inside a call; zeros when it begins. */
 struct ofi_wait {

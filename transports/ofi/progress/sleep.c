@@ -11,8 +11,6 @@
 #include "transports/ofi/ofi.h"
 #include "util/denied.h"
 
-#define UNHEARD_NS 50000L /* until the other side gets a wake-up, if this one does not wait */
-
 uint64_t sy_ofi_now(void)
 {
     struct timespec t;
@@ -45,7 +43,7 @@ void sy_ofi_watch_queue(struct ofi_state *ofi, bool on)
 /* Something was issued whose end may wake nobody: the timer is to. */
 void sy_ofi_look_after(struct ofi_state *ofi)
 {
-    long soon = ofi->wakeup.fd >= 0 ? UNHEARD_NS : OFI_TICK_NS;
+    long soon = ofi->wakeup.fd >= 0 ? ofi->unheard_ns : OFI_TICK_NS;
 
     if (ofi->armed && (!ofi->ticking || ofi->tick_ns > soon))
         sy_ofi_set_timer(ofi, ofi->tick_ns = soon);
@@ -78,6 +76,7 @@ int sy_ofi_sleep_open(struct ofi_state *ofi, struct sy_error *err)
                    : ofi->traits.wakeup ? "woken by datagrams"
                                         : "woken by the completion queue");
     ofi->beat_ns = OFI_TICK_NS;
+    ofi->unheard_ns = OFI_UNHEARD_NS;
     sy_ofi_set_timer(ofi, ofi->tick_ns = OFI_TICK_NS);
     return 0;
 }
