@@ -89,6 +89,8 @@ core_sources = \
 	shmem/core/rma.c shmem/core/rma.h shmem/core/rma_staged.c shmem/core/rma_staged.h \
 	shmem/core/memory/pipeline.c shmem/core/memory/pipeline.h shmem/core/memory/landing.c shmem/core/memory/landing.h \
 	shmem/core/route/route.c shmem/core/route/route.h \
+	shmem/core/route/route_job.c shmem/core/route/route_job.h \
+	shmem/core/route/route_agree.c \
 	shmem/core/route/route_choose.c \
 	shmem/core/route/route_rule.c shmem/core/route/route_rule.h \
 	shmem/core/route/route_count.c \

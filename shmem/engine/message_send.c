@@ -93,8 +93,8 @@ void sy_message_lost(const struct sy_messages *messages, int pe, int rc, const c
 {
     char text[200];
 
-    snprintf(text, sizeof text, "transport %s: %s", messages->name,
-             rc > 0 ? "it answers neither 0 nor -errno" : why);
+    snprintf(text, sizeof text, "transport %s: %s%s", messages->name, why,
+             rc > 0 ? ": its answer is neither 0 nor -errno" : "");
     messages->host->lost(pe, rc > 0 ? EPROTO : -rc, text);
 }
 

@@ -5,7 +5,9 @@
  * sides agree.
  *
  * route.c         loads, opens and closes the transports
- * route_choose.c  connects them, and chooses for each pair
+ * route_job.c     gathers those of all PEs, and connects this one's (route_job.h)
+ * route_agree.c   agrees with the other PEs on who reaches whom
+ * route_choose.c  chooses for each pair
  * route_window.c  the windows of other PEs: what is mapped, keys of the rest
  * route_region.c  the same for a window that comes after the start
  * route_rule.c    the rules of SHMEM_ROUTES
@@ -146,15 +148,10 @@ void sy_route_tell_counters(const struct sy_route_transport *t, enum sy_log_leve
  * the transport's data calls. */
 void sy_route_enter_windows(int pe);
 
-/* The transports of the job, as all PEs see them. */
-struct sy_route_keys {
-    unsigned count;
-    const int *own;           /* index into sy_routes.transport, or -1 */
-    const uint8_t *key_bytes; /* of the longest key that some PE has for a window */
-};
+struct sy_route_job;
 
 /* Hands the keys of all PEs' windows to the transports; after all windows have been entered. */
-int sy_route_connect_windows(const struct sy_route_keys *job, double seconds, struct sy_error *err);
+int sy_route_connect_windows(const struct sy_route_job *job, double seconds, struct sy_error *err);
 
 /* A window that comes when there are routes, in three steps, all of them on each PE. attach: makes
  * this PE's window (length 0 where it has none) known to the transports, and writes SY_ROUTE_KEYS

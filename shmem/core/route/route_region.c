@@ -22,9 +22,8 @@ static bool route_region_serves(unsigned i)
 static int route_region_fail(const struct sy_route_transport *t, const char *step, int rc,
                              struct sy_error *why, struct sy_error *err)
 {
-    return sy_routes_step(step, rc, why)
-               ? sy_fail(err, -rc, "transport %s: %s", t->plugin.name, why->text)
-               : 0;
+    rc = sy_routes_step(step, rc, why);
+    return rc ? sy_fail(err, -rc, "transport %s: %s", t->plugin.name, why->text) : 0;
 }
 
 int sy_route_region_attach(unsigned window, const struct sy_region *region, char *keys,

@@ -6,7 +6,7 @@
 
 #include "core/fatal.h"
 #include "core/memory/windows.h"
-#include "core/route/route.h"
+#include "core/route/route_job.h"
 #include "core/start/boot.h"
 #include "core/start/world.h"
 #include "util/error.h"
@@ -74,43 +74,42 @@ struct sy_route_cell sy_route_cell_of(unsigned window, int pe)
 /* ---- keys of the windows ---- */
 
 /* All that a PE has for transports with keys, in the order of the job; these bytes. */
-static size_t route_window_keys_length(const struct sy_route_keys *job, unsigned transports)
+static size_t route_window_keys_length(const struct sy_route_job *job, unsigned transports)
 {
     size_t length = 0;
 
     for (unsigned i = 0; i < transports; i++)
-        length += SY_WINDOWS_START * job->key_bytes[i];
+        length += SY_WINDOWS_START * job->kind[i].key_bytes;
     return length;
 }
 
-static void route_window_write_keys(const struct sy_route_keys *job, char *mine)
+static void route_window_write_keys(const struct sy_route_job *job, char *mine)
 {
     for (unsigned i = 0; i < job->count; i++)
-        for (unsigned w = 0; w < sy_windows.count && job->own[i] >= 0; w++)
-            memcpy(mine + route_window_keys_length(job, i) + w * job->key_bytes[i],
-                   sy_routes.transport[job->own[i]].key[w], job->key_bytes[i]);
+        for (unsigned w = 0; w < sy_windows.count && job->kind[i].own >= 0; w++)
+            memcpy(mine + route_window_keys_length(job, i) + w * job->kind[i].key_bytes,
+                   sy_route_job_own(job, i)->key[w], job->kind[i].key_bytes);
 }
 
 /* Tells transport i what the PEs wrote of a window; all: nothing where it has no keys. */
-static int route_window_connect(const struct sy_route_keys *job, unsigned i, unsigned w,
+static int route_window_connect(const struct sy_route_job *job, unsigned i, unsigned w,
                                 const char *all, size_t stride, char *keys, struct sy_error *err)
 {
-    const struct sy_route_transport *t = &sy_routes.transport[job->own[i]];
+    const struct sy_route_transport *t = sy_route_job_own(job, i);
     struct sy_error why = {""};
 
-    for (size_t pe = 0; pe < (size_t)sy_world.npes && job->key_bytes[i]; pe++)
+    for (size_t pe = 0; pe < (size_t)sy_world.npes && job->kind[i].key_bytes; pe++)
         memcpy(keys + pe * SY_REGION_KEY,
-               all + pe * stride + route_window_keys_length(job, i) + w * job->key_bytes[i],
-               job->key_bytes[i]);
-    int rc = t->table->region_connect(t->self, w, job->key_bytes[i] ? keys : NULL, SY_REGION_KEY,
-                                      &why);
-    return sy_routes_step("region_connect", rc, &why)
-               ? sy_fail(err, -rc, "transport %s: %s", t->plugin.name, why.text)
-               : 0;
+               all + pe * stride + route_window_keys_length(job, i) + w * job->kind[i].key_bytes,
+               job->kind[i].key_bytes);
+    int rc = t->table->region_connect(t->self, w, job->kind[i].key_bytes ? keys : NULL,
+                                      SY_REGION_KEY, &why);
+    rc = sy_routes_step("region_connect", rc, &why);
+    return rc ? sy_fail(err, -rc, "transport %s: %s", t->plugin.name, why.text) : 0;
 }
 
 /* Keys take one exchange, where there are any. */
-int sy_route_connect_windows(const struct sy_route_keys *job, double seconds, struct sy_error *err)
+int sy_route_connect_windows(const struct sy_route_job *job, double seconds, struct sy_error *err)
 {
     size_t npes = (size_t)sy_world.npes, stride = route_window_keys_length(job, job->count);
     char *mine = calloc(1, stride + 1), *all = calloc(npes, stride + 1),
@@ -122,7 +121,7 @@ int sy_route_connect_windows(const struct sy_route_keys *job, double seconds, st
         rc = sy_boot->allgather(sy_boot_self, "exchange of keys", mine, all, stride, seconds, err);
     }
     for (unsigned i = 0; i < job->count; i++)
-        for (unsigned w = 0; w < sy_windows.count && job->own[i] >= 0 && !rc; w++)
+        for (unsigned w = 0; w < sy_windows.count && job->kind[i].own >= 0 && !rc; w++)
             rc = route_window_connect(job, i, w, all, stride, keys, err);
     free(mine);
     free(all);
