@@ -89,17 +89,23 @@ static void broadcast_nodes_through_scratch(const struct place *p, void *dest, c
 
 /* Bytes of a chunk. Each level of the trees adds the time of a chunk, so there are many times as
  * many chunks as levels; but a message takes as long as some KiB do. Where nodes share processors
- * the work of messages is what counts, and two nodes have nothing to send on. */
+ * the work of messages is what counts. */
 static size_t broadcast_nodes_chunk(const struct place *p, size_t half)
 {
     size_t levels = 1, chunk;
 
     while (1 << levels < p->count)
         levels++;
-    if (levels == 1 || sy_world.nodes_crowd)
+    if (sy_world.nodes_crowd)
         return MOST_CHUNK;
     chunk = sy_round_up(half / (CHUNKS_A_LEVEL * levels) + 1, SY_LINE);
     return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk < MOST_CHUNK ? chunk : MOST_CHUNK;
+}
+
+/* Where nobody sends or reads chunks on, they only cost messages. */
+static size_t broadcast_nodes_chunk_of_chain(const struct place *p, size_t length)
+{
+    return p->count == 2 && p->group->members.size == 2 ? length : MOST_CHUNK;
 }
 
 /* The halves of the data, each of which goes along its tree in chunks. */
@@ -115,8 +121,8 @@ static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t
 {
     size_t half = sy_round_up(length / SY_TWINS, SY_LINE);
 
-    if (length / (size_t)p->count >= SY_STEADY_BYTES) {
-        *h = (struct halves){.begin = {0, length, length}, .chunk = MOST_CHUNK};
+    if (length / (size_t)p->count >= SY_STEADY_BYTES || p->count == 2) {
+        *h = (struct halves){.begin = {0, length, length}, .chunk = broadcast_nodes_chunk_of_chain(p, length)};
         h->twin[0].parent = p->node - 1;
         h->twin[0].children = p->node + 1 < p->count;
         h->twin[0].child[0] = p->node + 1;

@@ -177,20 +177,26 @@ static int calls_put_signal_copied(struct sy_engine *engine, struct sy_engine_ct
     return 0;
 }
 
+/* Bytes of a long payload that leaves at once; its signal leaves with it. */
+#define TOGETHER (256u << 10)
+
 int sy_engine_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                          const struct sy_amo *signal, unsigned flags)
 {
     struct sy_engine *engine = self;
+    unsigned prompt = flags & SY_PROMPT;
     uint64_t since = 0;
     int rc;
 
     if (t->length && !calls_is_long(engine, t->length, flags))
         return calls_put_signal_copied(engine, (struct sy_engine_ctx *)ctx, t, signal);
-    rc = sy_engine_put(self, ctx, t, flags);
+    if (t->length && t->length <= TOGETHER && !(flags & SY_BLOCKING))
+        prompt = SY_PROMPT;
+    rc = sy_engine_put(self, ctx, t, prompt ? flags | SY_ENGINE_FOLLOWED : flags);
     if (rc)
         return rc;
     sy_engine_fence(self, ctx);
-    while ((rc = sy_engine_amo(self, ctx, signal, flags & SY_PROMPT)) == -EAGAIN)
+    while ((rc = sy_engine_amo(self, ctx, signal, prompt)) == -EAGAIN)
         if (engine->ops->poll(engine, NULL) <= 0)
             engine->host->rest(&since);
     return rc;

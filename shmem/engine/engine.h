@@ -73,6 +73,9 @@ struct sy_engine_route {
     _Atomic unsigned target;             /* for the record's header */
 };
 
+/* A hint to put_large: another record to the PE follows, which is sent at once. */
+#define SY_ENGINE_FOLLOWED (1u << 16)
+
 /* The transport. None of it is called in the common case. */
 struct sy_engine_ops {
     /* Which stream operations for PE pe go to, *target: who that is there (record.h). NULL: it is
@@ -92,7 +95,7 @@ struct sy_engine_ops {
     long (*poll)(struct sy_engine *engine, struct sy_engine_peer *expected);
 
     /* A put of more bytes is put_large's, or goes in parts (NULL): non-blocking, blocking. The same
-     * of a get. */
+     * of a get. flags may have SY_ENGINE_FOLLOWED. */
     size_t longest_put[2], longest_get;
     int (*put_large)(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags);

@@ -241,7 +241,8 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     struct tcp_peer *first = requests ? sy_tcp_peer_of(requests) : NULL;
     size_t awaited = t->length > KEPT ? t->length - KEPT : 0;
     size_t last = flags & SY_BLOCKING ? KEPT : 0;
-    bool gathers = !(flags & SY_BLOCKING) && t->length > KEPT; /* sent by who polls */
+    bool followed = flags & SY_ENGINE_FOLLOWED;
+    bool gathers = !(flags & SY_BLOCKING) && !followed && t->length > KEPT; /* sent by who polls */
     bool measured = is_measured(first, t->length, awaited, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0;
     struct spread spread;
@@ -253,6 +254,7 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     large_choose_streams(first, t->length, measured, &spread);
     large_order_after(first, &spread);
     large_order_before_fence(first, &spread);
+    bool waits = gathers || (followed && spread.peer[0] == first);
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
         struct tcp_peer *peer = spread.peer[i];
         size_t part = large_part(&spread, first, t->length - done, last);
@@ -261,7 +263,7 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
         spread.tail[i] = sy_tcp_queue_commit_segment(&peer->stream.queue[TCP_REQUESTS], 16,
                                                      (const char *)t->local + done, part, NULL);
         sy_engine_mark(ctx, &peer->requests, spread.tail[i]);
-        if (!gathers && !atomic_load_explicit(&peer->requests.tx.blocked, memory_order_relaxed))
+        if (!waits && !atomic_load_explicit(&peer->requests.tx.blocked, memory_order_relaxed))
             sy_tcp_send(&peer->stream);
         done += part;
     }

@@ -8,6 +8,7 @@
 
 #define WINDOW 4096u /* bytes of room that are taken at a time */
 #define SPARES 8u    /* copies that are kept */
+#define WORDS  64u   /* bytes of records that make no frame of their own */
 
 int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size)
 {
@@ -151,7 +152,8 @@ static int queue_add_part(struct iovec *iov, int count, const void *bytes, size_
     return count + 1;
 }
 
-/* A cut is allowed behind a segment and at the tail: there a record ends. */
+/* A cut is allowed behind a segment and at the tail: there a record ends. A word that follows large
+ * data goes with them, such as a signal. */
 size_t sy_tcp_queue_take(struct tcp_queue *queue, struct iovec *iov, int room, int *count,
                          size_t most)
 {
@@ -160,7 +162,7 @@ size_t sy_tcp_queue_take(struct tcp_queue *queue, struct iovec *iov, int room, i
     uint64_t index = queue_get(&queue->sent.segment), tail = sy_tx_tail(queue->tx);
     int used = 0;
 
-    while (at < tail && used + 3 <= room && at - begin < most) {
+    while (at < tail && used + 3 <= room && (at - begin < most || tail - at <= WORDS)) {
         const struct tcp_segment *segment = index < atomic_load_explicit(&queue->segment_tail,
                                                                          memory_order_acquire)
                                                 ? segment_at(queue, index)

@@ -106,7 +106,7 @@ static size_t receive_room(const struct tcp_in *in, size_t direct)
         return direct < in->payload_left ? 0 : BEHIND_BYTES;
     if (in->payload)
         return BEHIND_BYTES - (uintptr_t)(in->payload + in->stashed) % 8;
-    return in->bulk ? BEHIND_BYTES : READ_BYTES;
+    return in->bulky ? BEHIND_BYTES : READ_BYTES;
 }
 
 /* `length` bytes of a large payload have arrived. */
@@ -286,6 +286,7 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
         }
         receive_use(stream, buffer, head + (size_t)got - into);
         in->bulk = direct || in->payload;
+        in->bulky = in->bulk || (in->bulky && (size_t)got < room);
         if ((size_t)got < direct + room)
             break;
     }

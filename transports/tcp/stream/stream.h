@@ -106,7 +106,8 @@ struct tcp_in {
     size_t stashed;
     bool follow;   /* the user is told as the payload comes */
     bool owes;     /* the user is to be told when no more is read for now */
-    bool bulk;     /* the last read brought a large payload: most likely another one follows */
+    bool bulk;     /* the last read brought a large payload */
+    bool bulky;    /* one did, and since then never many small records: another one may follow */
     bool told_all; /* a BYE has come */
     bool held;     /* what lies behind must wait; set by `apply` */
 };
