@@ -122,7 +122,8 @@ static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t
     size_t half = sy_round_up(length / SY_TWINS, SY_LINE);
 
     if (length / (size_t)p->count >= SY_STEADY_BYTES || p->count == 2) {
-        *h = (struct halves){.begin = {0, length, length}, .chunk = broadcast_nodes_chunk_of_chain(p, length)};
+        *h = (struct halves){.begin = {0, length, length},
+                             .chunk = broadcast_nodes_chunk_of_chain(p, length)};
         h->twin[0].parent = p->node - 1;
         h->twin[0].children = p->node + 1 < p->count;
         h->twin[0].child[0] = p->node + 1;
@@ -148,34 +149,42 @@ static size_t broadcast_nodes_chunk_at(const struct halves *h, int twin, uint64_
     return at;
 }
 
-static void broadcast_nodes_send_on(const struct place *p, const struct halves *h, int twin,
+/* True: what is sent may be changed only after sy_notify_sent. */
+static bool broadcast_nodes_send_on(const struct place *p, const struct halves *h, int twin,
                                     uint64_t step, char *dest, const char *from)
 {
     size_t bytes, at = broadcast_nodes_chunk_at(h, twin, step, &bytes);
+    bool stays = false;
 
     for (int i = 0; bytes && i < h->twin[twin].children; i++) {
         if (step == 1)
             sy_notify_await(&h->notify, flag_ready(twin, i), 1);
-        sy_notify_dest_start(&h->notify, broadcast_nodes_speaker(p, h->twin[twin].child[i]),
-                             dest + at, from + at, bytes, FLAG_DATA + (unsigned)twin, step);
+        stays |= sy_notify_dest_start(&h->notify,
+                                      broadcast_nodes_speaker(p, h->twin[twin].child[i]), dest + at,
+                                      from + at, bytes, FLAG_DATA + (unsigned)twin, step);
     }
+    return stays;
 }
 
 static void broadcast_nodes_feed(const struct place *p, const struct halves *h, char *dest,
                                  const char *source, uint64_t steps)
 {
+    bool stays = false;
+
     for (int twin = 0; twin < SY_TWINS; twin++) /* for the members on this node */
         sy_notify_raise(&h->notify, p->group->members.me, FLAG_DATA + (unsigned)twin, steps);
     for (uint64_t step = 1; step <= steps; step++)
         for (int twin = 0; twin < SY_TWINS; twin++)
-            broadcast_nodes_send_on(p, h, twin, step, dest, source);
+            stays |= broadcast_nodes_send_on(p, h, twin, step, dest, source);
     sy_data_copy(dest, source, h->begin[SY_TWINS]);
-    sy_notify_sent();
+    if (stays)
+        sy_notify_sent();
 }
 
 /* Of the tree in which this node is a leaf nothing but the end matters. */
 static void broadcast_nodes_relay(const struct place *p, const struct halves *h, char *dest)
 {
+    bool stays = false;
     size_t bytes;
 
     for (int twin = 0; twin < SY_TWINS; twin++)
@@ -188,12 +197,13 @@ static void broadcast_nodes_relay(const struct place *p, const struct halves *h,
             if (!bytes)
                 break;
             sy_notify_await(&h->notify, FLAG_DATA + (unsigned)twin, step);
-            broadcast_nodes_send_on(p, h, twin, step, dest, dest);
+            stays |= broadcast_nodes_send_on(p, h, twin, step, dest, dest);
         }
     for (int twin = 0; twin < SY_TWINS; twin++)
         if (broadcast_nodes_steps(h, twin))
             sy_notify_await(&h->notify, FLAG_DATA + (unsigned)twin, broadcast_nodes_steps(h, twin));
-    sy_notify_sent();
+    if (stays)
+        sy_notify_sent();
 }
 
 /* A member that exchanges nothing with other nodes reads the data, as they arrive, from the one

@@ -2,8 +2,9 @@
  *
  * Small parts: the leader joins its node's parts in its scratch space; the leaders exchange what
  * they have, in rounds after each of which a leader has the parts of four times as many nodes, or
- * along a tree (tree.h); each member then copies all parts from its leader. Large parts: the leaders
- * put them straight into each other's dests (spread.h), from which the other members read them. */
+ * along a tree (tree.h); each member then copies all parts from its leader. Large parts: the
+ * leaders put them straight into each other's dests (spread.h), from which the other members read
+ * them. */
 #include "coll/collect.h"
 #include "coll/data.h"
 #include "coll/notify.h"
@@ -206,22 +207,27 @@ static void collect_nodes_pull_own(const struct parts *p, char *dest, const void
 
 /* Large parts, `total` bytes in all. The leader alone sends and receives: each part crosses a
  * node's line once, together with what stands beside it. The first synchronisation says that all
- * sources of the node are ready, the last that all have been read. entered: whether this is known of
- * all members. */
+ * sources of the node are ready, the last that all have been read. entered: whether this is known
+ * of all members. */
 static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool entered,
                                        char *dest, const void *source)
 {
     uint64_t steps = sy_spread_steps((size_t)p->group->members.size, total);
     struct sy_notify notify = sy_notify_open(p->group, 0, steps);
+    bool alone = sy_group_locals(p->group) == 1;
     const struct sy_spread spread = {.notify = &notify,
                                      .dest = dest,
                                      .piece = collect_nodes_piece,
                                      .how = p,
+                                     .source = alone ? source : NULL,
                                      .total = total,
                                      .guarded = !entered};
 
+    if (!sy_group_local(p->group))
+        sy_spread_enter(&spread);
     sy_group_sync_node(p->group);
-    collect_nodes_pull_own(p, dest, source);
+    if (!alone)
+        collect_nodes_pull_own(p, dest, source);
     if (sy_group_local(p->group))
         sy_spread_follow(&spread);
     else

@@ -15,6 +15,8 @@
 #include "core/rma.h"
 #include "core/wait/wait.h"
 
+#define SHORT ((size_t)32 << 10) /* bytes of a source that is copied */
+
 SY_INLINE struct sy_control_team *notify_control(const struct sy_notify *notify, int member)
 {
     const struct sy_group *group = notify->group;
@@ -133,10 +135,13 @@ void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, 
     notify_put_dest(notify, member, dest, source, length, flag, step, SY_BLOCKING);
 }
 
-void sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
+bool sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
                           const void *source, size_t length, unsigned flag, uint64_t step)
 {
-    notify_put_dest(notify, member, dest, source, length, flag, step, 0);
+    bool stays = length > SHORT && !notify_control(notify, member);
+
+    notify_put_dest(notify, member, dest, source, length, flag, step, stays ? 0 : SY_BLOCKING);
+    return stays;
 }
 
 void sy_notify_sent(void)

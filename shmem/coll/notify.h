@@ -62,9 +62,10 @@ void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t of
 void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
                         size_t length, unsigned flag, uint64_t step);
 /* sy_notify_dest_put whose source, on another node, may be changed only after sy_notify_sent, which
- * waits for all of these. A source that may be changed at once has to be copied until it has
- * arrived, because a connection may break. */
-void sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
+ * waits for all of these; false: it may be at once, as it is short or on this node. A long source
+ * that may be changed has to be copied until it has arrived, because a connection may break; of a
+ * short one the copy costs less than word that it has arrived. */
+bool sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
                           const void *source, size_t length, unsigned flag, uint64_t step);
 void sy_notify_sent(void);
 

@@ -1,6 +1,6 @@
 /* Reductions of middling data on teams that are spread over nodes: see reduce.h. Each of as many
- * members as the smallest node has deals with a part, with its likes on all nodes, whose number is a
- * power of two.
+ * members as the smallest node has deals with a part, with its likes on all nodes, whose number is
+ * a power of two.
  *
  * In each round two of them, at distances that halve, have the same range left; each sends the half
  * that the other keeps and combines its own. So at the end each has the result of one share, in
@@ -8,13 +8,17 @@
  * nodes - 1 steps for the same bytes; where that many small messages cost more than the bytes do,
  * as on machines that nodes share, it is the square of the nodes in all.
  *
- * What comes needs room that the sender can write to: the receiver's own dest. Its first half that
- * comes lands where the result will be, as this PE's operand is elsewhere: in source, or in memory
- * of its own where dest is source or several members were combined. What comes later lands in the
- * half of dest that was not kept in the first round, each round behind the one before, so that no
- * member waits for room after the others have begun. Shares are so long that there is enough. Only
- * the results overwrite it: with more than two nodes their senders wait for word that the rounds
- * are over (sy_spread's guard); with two there is one round, and nothing lands there. */
+ * What comes needs room that the sender can write to. Where it fits it is scratch space. Else it is
+ * the receiver's own dest, once that one has said that it takes part. Its first half that comes
+ * lands where the result will be, as this PE's operand is elsewhere: in source, or in memory of its
+ * own where dest is source or several members were combined. What comes later lands in the half of
+ * dest that was not kept in the first round, each round behind the one before, so that no member
+ * waits for room after the others have begun. Shares are so long that there is enough.
+ *
+ * What is sent may not be changed before it has been confirmed. The rounds change what is kept
+ * alone. Only the results overwrite what was sent. With more than two nodes their senders wait for
+ * word that the rounds are over (sy_spread's guard), which is sent when all is confirmed. With two
+ * there is one round, and a result comes from who has combined what was sent to it. */
 #include <stdlib.h>
 
 #include "coll/data.h"
@@ -35,6 +39,7 @@ struct part {
     char *dest;
     const char *operand; /* this node's */
     size_t count;
+    char *scratch; /* where what comes lands, or NULL: in dest */
 };
 
 /* Where the share of node j begins, in bytes; of the number of nodes: the end. */
@@ -68,15 +73,15 @@ static size_t reduce_halves_bytes(const struct part *p, int from, int shares)
     return reduce_halves_begin(p, from + shares) - reduce_halves_begin(p, from);
 }
 
-/* Where what node `me` gets in a round lands in its dest. */
+/* Where what node `me` gets in a round lands in its scratch, or its dest. */
 static size_t reduce_halves_landing(const struct part *p, int me, int number)
 {
     struct round first = reduce_halves_round(p, me, 0);
-    size_t at = reduce_halves_begin(p, first.give);
+    size_t at = p->scratch ? 0 : reduce_halves_begin(p, first.give);
 
-    if (!number)
+    if (!p->scratch && !number)
         return reduce_halves_begin(p, first.keep);
-    for (int i = 1; i < number; i++) {
+    for (int i = p->scratch ? 0 : 1; i < number; i++) {
         struct round r = reduce_halves_round(p, me, i);
         at += reduce_halves_bytes(p, r.keep, r.half);
     }
@@ -88,7 +93,8 @@ static void reduce_halves_combine(const struct part *p, int number, const struct
 {
     size_t at = reduce_halves_begin(p, r->keep);
     size_t count = reduce_halves_bytes(p, r->keep, r->half) / p->op.size;
-    const char *came = p->dest + reduce_halves_landing(p, p->nodes->mine, number);
+    const char *came = (p->scratch ? p->scratch : p->dest) +
+                       reduce_halves_landing(p, p->nodes->mine, number);
     const char *mine = (number ? p->dest : p->operand) + at;
 
     if (r->partner < p->nodes->mine)
@@ -102,24 +108,42 @@ static int reduce_halves_like(const struct part *p, int node)
     return sy_nodes_member(p->nodes, node, sy_group_local(p->group));
 }
 
-static void reduce_halves_exchange(const struct part *p, const struct sy_notify *notify)
+/* True: what is sent may be changed only after sy_notify_sent. */
+static bool reduce_halves_send(const struct part *p, const struct sy_notify *notify, int number,
+                               const struct round *r)
+{
+    size_t to = reduce_halves_landing(p, r->partner, number);
+    size_t bytes = reduce_halves_bytes(p, r->give, r->half);
+    const char *from = (number ? p->dest : p->operand) + reduce_halves_begin(p, r->give);
+    unsigned flag = (unsigned)number * FLAGS;
+    int like = reduce_halves_like(p, r->partner);
+
+    if (p->scratch) {
+        sy_notify_scratch_put(notify, like, to, from, bytes, flag + FLAG_ARRIVED, 1);
+        return false;
+    }
+    sy_notify_await(notify, flag + FLAG_READY, 1);
+    return sy_notify_dest_start(notify, like, p->dest + to, from, bytes, flag + FLAG_ARRIVED, 1);
+}
+
+/* True: what was sent may be changed only after sy_notify_sent. */
+static bool reduce_halves_exchange(const struct part *p, const struct sy_notify *notify)
 {
     int me = p->nodes->mine;
+    bool stays = false;
 
-    for (int i = 0; 1 << i < p->nodes->count; i++)
+    for (int i = 0; !p->scratch && 1 << i < p->nodes->count; i++)
         sy_notify_raise(notify, reduce_halves_like(p, reduce_halves_round(p, me, i).partner),
                         (unsigned)i * FLAGS + FLAG_READY, 1);
     for (int i = 0; 1 << i < p->nodes->count; i++) {
         struct round r = reduce_halves_round(p, me, i);
-        size_t from = reduce_halves_begin(p, r.give), to = reduce_halves_landing(p, r.partner, i);
-        sy_notify_await(notify, (unsigned)i * FLAGS + FLAG_READY, 1);
-        sy_notify_dest_put(notify, reduce_halves_like(p, r.partner), p->dest + to,
-                           (i ? p->dest : p->operand) + from,
-                           reduce_halves_bytes(p, r.give, r.half),
-                           (unsigned)i * FLAGS + FLAG_ARRIVED, 1);
+        stays |= reduce_halves_send(p, notify, i, &r);
         sy_notify_await(notify, (unsigned)i * FLAGS + FLAG_ARRIVED, 1);
         reduce_halves_combine(p, i, &r);
     }
+    if (stays && p->nodes->count > 2)
+        sy_notify_sent();
+    return stays && p->nodes->count == 2;
 }
 
 static size_t reduce_halves_piece(const void *how, int node, int k, size_t *at)
@@ -140,6 +164,7 @@ static void reduce_halves_spread(const struct part *p, const struct sy_notify *n
                                      .total = p->count * p->op.size,
                                      .guarded = p->nodes->count > 2};
 
+    sy_spread_enter(&spread);
     sy_spread_exchange(&spread);
     for (int k = 0; k < sy_group_locals(p->group); k++)
         if (k != sy_group_local(p->group))
@@ -153,7 +178,7 @@ static char *reduce_halves_make_operand(struct part *p, const char *source)
     size_t length = p->count * p->op.size, piece = SY_PIECE / p->op.size;
 
     p->operand = source;
-    if (!p->count || (sy_group_locals(p->group) == 1 && source != p->dest))
+    if (!p->count || (sy_group_locals(p->group) == 1 && (source != p->dest || p->scratch)))
         return NULL;
     char *own = malloc(length);
     if (!own)
@@ -166,30 +191,48 @@ static char *reduce_halves_make_operand(struct part *p, const char *source)
     return own;
 }
 
+/* Bytes of scratch that what comes to any member needs; 0: it lands in dest. */
+static size_t reduce_halves_room(const struct part *p, size_t count)
+{
+    struct part longest = *p;
+    size_t first, end, bytes;
+
+    sy_reduce_part(p->nodes->least, p->op.size, count, 0, &first, &end);
+    longest.count = end - first;
+    bytes = (size_t)(p->nodes->count - 1) * reduce_halves_bytes(&longest, 0, 1);
+    return bytes <= SY_NOTIFY_SMALL ? bytes : 0;
+}
+
 /* Between the synchronisations of the node: sources are ready; results are where they belong. The
- * spread is a collective of its own, for its flags; nobody ends the first before all have begun it. */
+ * spread is a collective of its own, for its flags; nobody ends the first before all have begun it.
+ */
 void sy_reduce_halves(const struct sy_group *group, struct sy_operation op, char *dest,
                       const char *source, size_t count)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct part p = {.group = group, .nodes = nodes, .op = op};
-    struct sy_notify halves = sy_notify_open(group, 0, 1), whole;
+    size_t room = reduce_halves_room(&p, count);
+    struct sy_notify halves = sy_notify_open(group, room, 1), whole;
     int local = sy_group_local(group);
     size_t first = 0, end = 0;
+    bool stays = false;
     char *own;
 
     if (local < nodes->least)
         sy_reduce_part(nodes->least, op.size, count, local, &first, &end);
     p.dest = dest + first * op.size;
     p.count = end - first;
+    p.scratch = room ? sy_notify_own(&halves) : NULL;
     sy_group_sync_node(group);
     own = reduce_halves_make_operand(&p, source + first * op.size);
     if (p.count)
-        reduce_halves_exchange(&p, &halves);
-    free(own);
+        stays = reduce_halves_exchange(&p, &halves);
     whole = sy_notify_open(group, 0, sy_spread_steps((size_t)nodes->count, count * op.size));
     if (p.count)
         reduce_halves_spread(&p, &whole);
+    if (stays)
+        sy_notify_sent();
+    free(own);
     sy_group_sync_node(group);
     sy_notify_met(&halves);
 }

@@ -1,13 +1,13 @@
-/* See spread.h. In rounds: in the one with distance d this node sends the blocks of the nodes from itself on
- * to the node d places before it, as many as that one lacks and this one has, d at most. Pieces that
- * follow each other in dest are sent together; what is sent is divided into chunks, which the flag
- * of the round counts, so that others can read some while more are coming. Sender and receiver find
- * the same chunks. Around the ring each chunk goes on as soon as it has come, and one flag counts
- * them all.
+/* See spread.h. In rounds: in the one with distance d this node sends the blocks of the nodes from
+ * itself on to the node d places before it, as many as that one lacks and this one has, d at most.
+ * Pieces that follow each other in dest are sent together; what is sent is divided into chunks,
+ * which the flag of the round counts, so that others can read some while more are coming. Sender
+ * and receiver find the same chunks. Around the ring each chunk goes on as soon as it has come, and
+ * one flag counts them all.
  *
- * Chunks are sent from where they are and may not be changed before they have left: the blocks never
- * are, as every PE gets the same. A dest is written when its owner has said that it takes part, where
- * that is not known already. */
+ * Chunks are sent from where they are and may not be changed before they have left: the blocks
+ * never are, as every PE gets the same. A dest is written when its owner has said that it takes
+ * part, where that is not known already. */
 #include "coll/spread.h"
 #include "coll/data.h"
 #include "core/memory/control.h"
@@ -75,7 +75,7 @@ static void spread_put_together(struct walk *w)
         size_t at, bytes = w->spread->piece(w->spread->how, w->node, w->piece, &at);
         if (bytes == SY_SPREAD_NONE) {
             w->node = w->node + 1 < sy_group_nodes(w->spread->notify->group)->count ? w->node + 1
-                                                                                     : 0;
+                                                                                    : 0;
             w->piece = 0;
             w->left--;
             continue;
@@ -102,17 +102,47 @@ static size_t spread_next(struct walk *w, size_t *at)
     return bytes;
 }
 
+/* Where this node's block begins in dest, and its bytes. Of a block of one piece. */
+static size_t spread_own(const struct sy_spread *s, size_t *bytes)
+{
+    size_t at;
+
+    *bytes = s->piece(s->how, sy_group_nodes(s->notify->group)->mine, 0, &at);
+    return at;
+}
+
+/* Bytes of this node's block are sent from where they are. */
+static const char *spread_own_source(const struct sy_spread *s, size_t at)
+{
+    size_t bytes;
+
+    return s->source ? s->source + (at - spread_own(s, &bytes)) : s->dest + at;
+}
+
+/* Once it is under way to the first. */
+static void spread_copy_own(const struct sy_spread *s)
+{
+    size_t bytes, at = spread_own(s, &bytes);
+
+    if (s->source)
+        sy_data_copy(s->dest + at, s->source, bytes);
+}
+
 /* ---- rounds ---- */
 
-static void spread_send(const struct sy_spread *s, const struct round *r)
+/* True: what is sent may be changed only after sy_notify_sent. */
+static bool spread_send(const struct sy_spread *s, const struct round *r)
 {
     struct walk walk = spread_walk(s, sy_group_nodes(s->notify->group)->mine, r->count);
     size_t at, bytes;
     uint64_t step = 0;
+    bool stays = false;
 
     while ((bytes = spread_next(&walk, &at)))
-        sy_notify_dest_start(s->notify, spread_member(s, r->to), s->dest + at, s->dest + at, bytes,
-                             r->flags + FLAG_ARRIVED, ++step);
+        stays |= sy_notify_dest_start(s->notify, spread_member(s, r->to), s->dest + at,
+                                      r->distance == 1 ? spread_own_source(s, at) : s->dest + at,
+                                      bytes, r->flags + FLAG_ARRIVED, ++step);
+    return stays;
 }
 
 static void spread_await(const struct sy_spread *s, const struct round *r)
@@ -127,21 +157,31 @@ static void spread_await(const struct sy_spread *s, const struct round *r)
         sy_notify_await(s->notify, r->flags + FLAG_ARRIVED, steps);
 }
 
-static void spread_in_rounds(const struct sy_spread *s)
+static void spread_enter_rounds(const struct sy_spread *s)
 {
     int rounds = spread_rounds(sy_group_nodes(s->notify->group)->count);
 
-    for (int i = 0; s->guarded && i < rounds; i++) {
+    for (int i = 0; i < rounds; i++) {
         struct round r = spread_round(s, i);
         sy_notify_raise(s->notify, spread_member(s, r.from), r.flags + FLAG_READY, 1);
     }
+}
+
+static bool spread_in_rounds(const struct sy_spread *s)
+{
+    int rounds = spread_rounds(sy_group_nodes(s->notify->group)->count);
+    bool stays = false;
+
     for (int i = 0; i < rounds; i++) {
         struct round r = spread_round(s, i);
         if (s->guarded)
             sy_notify_await(s->notify, r.flags + FLAG_READY, 1);
-        spread_send(s, &r);
+        stays |= spread_send(s, &r);
+        if (!i)
+            spread_copy_own(s);
         spread_await(s, &r);
     }
+    return stays;
 }
 
 static void spread_follow_rounds(const struct sy_spread *s, int here)
@@ -167,28 +207,37 @@ static bool spread_is_ring(const struct sy_spread *s)
     return s->total / (size_t)sy_group_nodes(s->notify->group)->count >= SY_STEADY_BYTES;
 }
 
-static void spread_around(const struct sy_spread *s)
+static void spread_enter_ring(const struct sy_spread *s)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(s->notify->group);
+
+    sy_notify_raise(s->notify, spread_member(s, sy_nodes_after(nodes, 1)), FLAG_READY, 1);
+}
+
+static bool spread_around(const struct sy_spread *s)
 {
     const struct sy_nodes *nodes = sy_group_nodes(s->notify->group);
     int to = spread_member(s, sy_nodes_after(nodes, nodes->count - 1));
     uint64_t sent = 0, came = 0;
     size_t at, bytes;
+    bool stays = false;
 
-    if (s->guarded) {
-        sy_notify_raise(s->notify, spread_member(s, sy_nodes_after(nodes, 1)),
-                        FLAG_READY, 1);
+    if (s->guarded)
         sy_notify_await(s->notify, FLAG_READY, 1);
-    }
     for (int i = 0; i < nodes->count; i++) {
         struct walk walk = spread_walk(s, sy_nodes_after(nodes, i), 1);
         while ((bytes = spread_next(&walk, &at))) {
             if (i)
                 sy_notify_await(s->notify, FLAG_ARRIVED, ++came);
             if (i < nodes->count - 1)
-                sy_notify_dest_start(s->notify, to, s->dest + at, s->dest + at, bytes,
-                                     FLAG_ARRIVED, ++sent);
+                stays |= sy_notify_dest_start(s->notify, to, s->dest + at,
+                                              i ? s->dest + at : spread_own_source(s, at), bytes,
+                                              FLAG_ARRIVED, ++sent);
         }
+        if (!i)
+            spread_copy_own(s);
     }
+    return stays;
 }
 
 static void spread_follow_ring(const struct sy_spread *s, int here)
@@ -206,13 +255,18 @@ static void spread_follow_ring(const struct sy_spread *s, int here)
     }
 }
 
+void sy_spread_enter(const struct sy_spread *s)
+{
+    if (s->guarded && spread_is_ring(s))
+        spread_enter_ring(s);
+    else if (s->guarded)
+        spread_enter_rounds(s);
+}
+
 void sy_spread_exchange(const struct sy_spread *s)
 {
-    if (spread_is_ring(s))
-        spread_around(s);
-    else
-        spread_in_rounds(s);
-    sy_notify_sent();
+    if (spread_is_ring(s) ? spread_around(s) : spread_in_rounds(s))
+        sy_notify_sent();
 }
 
 void sy_spread_follow(const struct sy_spread *s)

@@ -1,11 +1,11 @@
 /* Every node has a block of an array, and all get all blocks: what collects and reductions of large
- * data do between nodes. Every byte crosses a node's line once, and nobody is sent to by several at once: if all
- * sent to all, many streams would meet on one line. In rounds a node sends what it has to one node
- * and gets as much from another, at distances that double; very large blocks go around a ring
- * (SY_STEADY_BYTES).
+ * data do between nodes. Every byte crosses a node's line once, and nobody is sent to by several at
+ * once: if all sent to all, many streams would meet on one line. In rounds a node sends what it has
+ * to one node and gets as much from another, at distances that double; very large blocks go around
+ * a ring (SY_STEADY_BYTES).
  *
- * One member of each node takes part; data go straight into its dest. Others can read from it what has
- * arrived, as it arrives. */
+ * One member of each node takes part; data go straight into its dest. Others can read from it what
+ * has arrived, as it arrives. */
 #ifndef SY_COLL_SPREAD_H
 #define SY_COLL_SPREAD_H
 
@@ -22,8 +22,9 @@ struct sy_spread {
     char *dest;
     sy_spread_piece *piece;
     const void *how;
-    size_t total; /* bytes of all blocks */
-    bool guarded; /* others' dests may be in use until they begin */
+    const char *source; /* this node's block, of one piece, where it is not in dest yet; or NULL */
+    size_t total;       /* bytes of all blocks */
+    bool guarded;       /* others' dests may be in use until they begin */
 };
 
 /* Bytes for each node from which data go from neighbour to neighbour, in broadcasts too. There are
@@ -35,7 +36,10 @@ struct sy_spread {
 /* The steps that flags go up to where all blocks have `bytes` bytes in `pieces` pieces. */
 uint64_t sy_spread_steps(size_t pieces, size_t bytes);
 
-/* The part of one that takes part. Its own block is in its dest; on return all are. */
+/* One that takes part lets its dest be written. */
+void sy_spread_enter(const struct sy_spread *spread);
+
+/* The part of one that takes part, after sy_spread_enter. On return all blocks are in its dest. */
 void sy_spread_exchange(const struct sy_spread *spread);
 
 /* Another member's: all other nodes' blocks, into this PE's dest. */
