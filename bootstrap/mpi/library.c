@@ -35,9 +35,10 @@ static const struct {
              {"libmpi_cray.so.", "mpich"}, {"libmpi_gnu", "mpich"},
              {"libmpi_abi.so.", "abi"},    {"libmpi.so.", "openmpi"}};
 
+/* The standard interface may be a file over an MPI that has one of its own, so it is no other. */
 struct loaded {
     const char *family, *other; /* the first that was found, and one that differs from it */
-    char path[400];
+    char path[400], standard[400]; /* of the family, and of the standard interface; or empty */
 };
 
 static int library_look(struct dl_phdr_info *info, size_t size, void *arg)
@@ -50,7 +51,9 @@ static int library_look(struct dl_phdr_info *info, size_t size, void *arg)
     for (size_t i = 0; i < SY_COUNT(files); i++) {
         if (strncmp(name, files[i].file, strlen(files[i].file)) != 0)
             continue;
-        if (!loaded->family) {
+        if (!strcmp(files[i].family, "abi")) {
+            snprintf(loaded->standard, sizeof loaded->standard, "%s", info->dlpi_name);
+        } else if (!loaded->family) {
             loaded->family = files[i].family;
             snprintf(loaded->path, sizeof loaded->path, "%s", info->dlpi_name);
         } else if (strcmp(loaded->family, files[i].family) != 0) {
@@ -141,9 +144,18 @@ static const char *library_only_one(const char *module)
 
 /* ---- calls ---- */
 
+/* Either interface of an MPI will do; the program's own comes first. */
+static void library_choose_interface(const char *module, struct loaded *loaded)
+{
+    if (!*loaded->standard || (loaded->family && !library_is_built(module, "abi")))
+        return;
+    loaded->family = "abi";
+    memcpy(loaded->path, loaded->standard, sizeof loaded->path);
+}
+
 int sy_mpi_find(const char *module, struct mpi_library *library, struct sy_error *err)
 {
-    struct loaded loaded = {.family = NULL, .path = ""};
+    struct loaded loaded = {.family = NULL};
     const char *family;
 
     *library = (struct mpi_library){.because = "it is the only one that this library is built for"};
@@ -154,13 +166,13 @@ int sy_mpi_find(const char *module, struct mpi_library *library, struct sy_error
             "two MPIs are loaded in this process, %.200s among them: calls of one would end in the "
             "other; remove the LD_PRELOAD or the library that brings the second",
             loaded.path);
+    library_choose_interface(module, &loaded);
     family = loaded.family ? loaded.family : library_by_version();
     if (family) {
         library->in_process = true;
         library->because = "it is loaded in this process";
         library->initialized = library_says(loaded.path, "MPI_Initialized");
         library->finalized = library_says(loaded.path, "MPI_Finalized");
-        /* An MPI with its own interface may offer the standard one too, in another file. */
     } else {
         family = library_by_launcher(&library->because);
         if (!family || !library_is_built(module, family))
