@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIALS = 9, LARGE = 1 << 20, SLOTS = 256 };
+enum { TRIALS = 9, LARGE = 1 << 20, LARGES = 16, SLOTS = 256 };
 
 static const double trial = 0.03; /* seconds */
-static long words[SLOTS], stop;
-static char *large, *from;
+static long *words, *stop;
+static char *large, *from; /* LARGES of LARGE bytes, LARGE bytes */
 static int me, last;
 
 static int ascending(const void *one, const void *other)
@@ -37,8 +37,8 @@ static double median(double *of, int count)
 static double exchange(int length, long n, int answers)
 {
     double begin = MPI_Wtime();
-    MPI_Request request[16];
-    MPI_Status status[16];
+    MPI_Request request[LARGES];
+    MPI_Status status[LARGES];
 
     for (long i = 0; i < n; i++) {
         if (answers && me == 0) {
@@ -48,12 +48,13 @@ static double exchange(int length, long n, int answers)
             MPI_Recv(large, length, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Send(from, length, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
         } else {
-            for (int k = 0; k < 16; k++)
+            for (int k = 0; k < LARGES; k++)
                 if (me == 0)
                     MPI_Isend(from, length, MPI_BYTE, last, 0, MPI_COMM_WORLD, &request[k]);
                 else
-                    MPI_Irecv(large, length, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request[k]);
-            MPI_Waitall(16, request, status);
+                    MPI_Irecv(large + (size_t)k * LARGE, length, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
+                              &request[k]);
+            MPI_Waitall(LARGES, request, status);
         }
     }
     if (!answers)
@@ -69,7 +70,7 @@ static void show_mpi(const char *when)
     for (int i = 0; i < TRIALS && (me == 0 || me == last); i++) {
         exchange(8, 20, 1);
         there[i] = exchange(8, 500, 1) / 500;
-        large_there[i] = 16.0 * LARGE / exchange(LARGE, 1, 0);
+        large_there[i] = (double)LARGES * LARGE / exchange(LARGE, 1, 0);
     }
     if (me == 0)
         printf("MPI, %s: ping-pong there and back %.2f us; 1 MiB %.2f GB/s\n", when,
@@ -116,8 +117,8 @@ static void large_put(void)
 }
 static void large_put_nbi(void)
 {
-    for (int i = 0; i < 16; i++)
-        shmem_putmem_nbi(large, from, LARGE, last);
+    for (size_t i = 0; i < LARGES; i++)
+        shmem_putmem_nbi(large + i * LARGE, from, LARGE, last);
     shmem_quiet();
 }
 static void large_get(void)
@@ -164,14 +165,14 @@ static void show_computing(void)
     double took[GETS], until = MPI_Wtime() + 1.0;
 
     shmem_barrier_all();
-    while (me == last && MPI_Wtime() < until && !*(volatile long *)&stop)
+    while (me == last && MPI_Wtime() < until && !*(volatile long *)stop)
         ;
     for (int i = 0; me == 0 && i < GETS; i++) {
         double begin = MPI_Wtime();
         get();
         took[i] = MPI_Wtime() - begin;
         if (i == GETS - 1 || MPI_Wtime() > until) {
-            shmem_long_p(&stop, 1, last);
+            shmem_long_p(stop, 1, last);
             double middle = median(took, i + 1);
             printf("get from a PE that computes: median %.1f us, 95 %% %.1f us, of %d\n",
                    middle * 1e6, took[i * 95 / 100] * 1e6, i + 1);
@@ -189,13 +190,15 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     last = size - 1;
-    large = from = calloc(1, LARGE);
+    large = from = calloc(LARGES, LARGE);
     show_mpi("first");
     free(from);
     shmem_init();
-    large = shmem_malloc(LARGE);
+    words = shmem_calloc(SLOTS, sizeof *words);
+    stop = shmem_calloc(1, sizeof *stop);
+    large = shmem_malloc((size_t)LARGES * LARGE);
     from = shmem_malloc(LARGE);
-    memset(large, 1, LARGE);
+    memset(large, 1, (size_t)LARGES * LARGE);
     memset(from, 1, LARGE);
     shmem_barrier_all();
     if (me == 0 && last > 0) {
@@ -204,7 +207,7 @@ int main(int argc, char **argv)
         printf("p %.3f M/s, put_nbi %.3f M/s, add %.3f M/s\n", SLOTS * 1e-6 / take(p),
                SLOTS * 1e-6 / take(put_nbi), SLOTS * 1e-6 / take(add));
         printf("1 MiB: put and quiet %.2f GB/s, put_nbi %.2f GB/s, get %.2f GB/s\n",
-               LARGE * 1e-9 / take(large_put), 16 * LARGE * 1e-9 / take(large_put_nbi),
+               LARGE * 1e-9 / take(large_put), LARGES * LARGE * 1e-9 / take(large_put_nbi),
                LARGE * 1e-9 / take(large_get));
     }
     show_barrier();
