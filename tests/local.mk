@@ -145,6 +145,7 @@ conformance_programs = \
 	tests/conformance/ordering \
 	tests/conformance/spins \
 	tests/conformance/bursts \
+	tests/conformance/switches \
 	tests/conformance/large \
 	tests/conformance/streams \
 	tests/conformance/teams \
@@ -168,6 +169,8 @@ tests_conformance_spins_SOURCES = tests/conformance/spins.c tests/conformance/ch
 tests_conformance_spins_LDADD = shmem/libsma.la
 tests_conformance_bursts_SOURCES = tests/conformance/bursts.c tests/conformance/check.h tests/conformance/dice.h
 tests_conformance_bursts_LDADD = shmem/libsma.la
+tests_conformance_switches_SOURCES = tests/conformance/switches.c tests/conformance/check.h
+tests_conformance_switches_LDADD = shmem/libsma.la
 tests_conformance_large_SOURCES = tests/conformance/large.c tests/conformance/check.h tests/conformance/dice.h
 tests_conformance_large_LDADD = shmem/libsma.la -lpthread
 tests_conformance_crowd_SOURCES = tests/conformance/crowd.c tests/conformance/check.h

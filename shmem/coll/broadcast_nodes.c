@@ -119,7 +119,7 @@ struct halves {
 /* Very large data go along a chain, whole: see SY_STEADY_BYTES. */
 static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t length)
 {
-    size_t half = sy_round_up(length / SY_TWINS, SY_LINE);
+    size_t half = sy_round_up((length + SY_TWINS - 1) / SY_TWINS, SY_LINE);
 
     if (length / (size_t)p->count >= SY_STEADY_BYTES || p->count == 2) {
         *h = (struct halves){.begin = {0, length, length},
