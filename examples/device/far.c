@@ -2,10 +2,10 @@
  * block of the process that nobody uses but by the plugin's copies, as that of an accelerator would
  * be; the addresses that stand for it can neither be loaded nor stored.
  *
- *     cc -shared -fPIC $(pkg-config --cflags openshmem) -o shmem_device_far.so far.c
- *     SHMEM_PLUGIN_PATH=$PWD oshrun -n 2 ./program      (one that makes a space of
- * SHMEMX_DEVICE_GPU)
- */
+ *     cc -shared -fPIC $(oshcc -showme:compile) -o shmem_device_far.so far.c
+ *     SHMEM_PLUGIN_PATH=$PWD oshrun -n 2 ./program
+ *
+ * where the program makes a space of SHMEMX_DEVICE_GPU. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
