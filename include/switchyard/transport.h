@@ -303,9 +303,10 @@ struct sy_transport {
      * registered with it; otherwise the PE stores and loads. For the user: the table of routes. */
     bool (*registered)(void *self, int pe, unsigned window);
 
-    /* Optional: host->threads has become true: when this returns several threads may be in data
-     * calls at once. Nobody is in one now, but perhaps in progress(), arm(), disarm() and
-     * pending(). For a transport that has decided something by host->threads before. */
+    /* host->threads has become true: when this returns several threads may be in data calls at once.
+     * Nobody is in one now, but perhaps in progress(), arm(), disarm() and pending(). A transport
+     * with data calls of its own that leaves it out cannot be used with streams, but where
+     * host->threads is true from the start; one that decides nothing by that leaves it empty. */
     void (*threads)(void *self);
 
     /* Optional, together, for SY_REACH_MESSAGE: data of up to large_size bytes from memory to

@@ -31,7 +31,15 @@ static int stream_prepare(void)
         return stream_refuse(EPERM, "the library was started for a single thread; a program with "
                                     "streams calls shmem_init_thread(SHMEM_THREAD_FUNNELED, ...), "
                                     "or a higher level, in place of shmem_init");
-    sy_world_threads();
+    const char *unready = sy_world_threads();
+    if (unready) {
+        sy_log(
+            SY_LOG_ERROR, "stream",
+            "shmemx_stream_create: transport %s cannot be told that several threads call it from "
+            "now on; with SHMEM_THREAD_MULTIPLE they do from the start",
+            unready);
+        return -ENOTSUP;
+    }
     sy_coll_of_stream = sy_lane_is_team;
     int rc = sy_proxy_start();
     return rc ? stream_refuse(-rc, "the thread that carries out streams could not be started "

@@ -283,6 +283,12 @@ static int plugin_progress(void *self, unsigned flags)
     return flags & SY_PROGRESS_EVENT ? sy_ofi_event(ofi) : sy_ofi_progress(ofi);
 }
 
+/* Its locks are taken whatever the number of threads. */
+static void plugin_threads(void *self)
+{
+    (void)self;
+}
+
 SY_TRANSPORT_PLUGIN(ofi) = {
     .size = sizeof(struct sy_transport),
     .name = "ofi",
@@ -315,6 +321,7 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .arm = sy_ofi_arm,
     .pending = plugin_pending,
     .registered = sy_ofi_region_registered,
+    .threads = plugin_threads,
     .protection =
         "messages are authenticated by the job's key; nothing is encrypted; see docs/ofi.md\n"
         "tcp, tcp;ofi_rxm: memory has secret keys of 64 bits; a user of a PE's host can take its "

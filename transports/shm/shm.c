@@ -223,6 +223,13 @@ static int shm_arm(void *self)
     return 0;
 }
 
+/* What is decided by host->threads at the start, the core has undone by now: windows that are
+ * mapped late. */
+static void shm_threads(void *self)
+{
+    (void)self;
+}
+
 /* fence and quiet are left out: every data call returns only when its owner has answered. */
 SY_TRANSPORT_PLUGIN(shm) = {
     .size = sizeof(struct sy_transport),
@@ -249,5 +256,6 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .progress = shm_progress,
     .wait_fd = shm_wait_fd,
     .arm = shm_arm,
+    .threads = shm_threads,
     .protection = "memory is handed to processes of the same user that know the job's key",
 };

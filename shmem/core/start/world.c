@@ -13,6 +13,7 @@
 
 #include "core/memory/allocator.h"
 #include "core/amo.h"
+#include "core/start/transport_stubs.h"
 #include "core/start/boot.h"
 #include "core/start/config.h"
 #include "core/crash.h"
@@ -280,15 +281,20 @@ void sy_world_open(int thread_level)
     sy_windows_hot(sy_world.npes, !sy_config.check, thread_level != SHMEM_THREAD_SINGLE);
 }
 
-void sy_world_threads(void)
+/* A transport without the member may have decided something by host->threads when it was opened. */
+const char *sy_world_threads(void)
 {
     if (host.threads)
-        return;
+        return NULL;
+    for (unsigned i = 0; i < sy_routes.count; i++)
+        if (sy_routes.transport[i].table->threads == sy_transport_stubs.threads)
+            return sy_routes.transport[i].table->name;
     host.threads = true;
     sy_wait_threads();
     sy_windows_map_late();
     for (unsigned i = 0; i < sy_routes.count; i++)
         sy_routes.transport[i].table->threads(sy_routes.transport[i].self);
+    return NULL;
 }
 
 void sy_world_missing(const char *routine)

@@ -39,8 +39,9 @@ void sy_world_close(void);
 const struct sy_host *sy_world_host(void);
 
 /* A second thread, besides the progress thread, is about to make data calls. Below
- * SHMEM_THREAD_MULTIPLE it is called while no thread of the program is in one but the caller. */
-void sy_world_threads(void);
+ * SHMEM_THREAD_MULTIPLE it is called while no thread of the program is in one but the caller. NULL;
+ * or the name of a transport that cannot be told so, when nothing has changed. */
+const char *sy_world_threads(void);
 
 /* Ends the job, naming `routine`, where the library is not started. */
 void sy_world_missing(const char *routine) __attribute__((cold, noreturn));
