@@ -43,7 +43,7 @@ struct settings {
 };
 
 /* The categories of the library's own messages. Plugins' messages are under the plugins' names. */
-#define CATEGORIES "boot, memory, statics, routes, progress, options, plugin, launch"
+#define CATEGORIES "boot, memory, statics, routes, progress, options, plugin, launch, counters"
 
 #define AT(member) offsetof(struct settings, member)
 
