@@ -104,8 +104,9 @@ int sy_landing_command(unsigned window, uint64_t offset, const void *bytes, size
     if (offset != landing_behind(window) || length != sizeof command)
         return -EFAULT;
     memcpy(&command, bytes, sizeof command);
-    if (command.slot >= CLAIMS * SY_LANDING_SLOTS || command.length > SY_LANDING_BYTES)
-        return -EFAULT;
+    if (command.slot >= CLAIMS * SY_LANDING_SLOTS || command.length > SY_LANDING_BYTES ||
+        !sy_staged_has_room(window, command.offset, (size_t)command.length))
+        return -EFAULT; /* a command is not followed to another one */
     return sy_staged_copy(window, command.in & 1, command.offset, room->slot[command.slot],
                           (size_t)command.length);
 }
