@@ -129,10 +129,11 @@ refuses()
 }
 
 # stalls PES: PE 0 reports what all are doing, once for all of them.
+# Long enough for a second report: on a busy machine the first may find a PE that has not noted its wait yet.
 stalls()
 {
     local pes=$1 n
-    SHMEM_STALL_REPORT=0.8 start "$pes" "$SY_BUILD/tests/launch/stall" for 4 >"$dir/out" 2>"$dir/err" ||
+    SHMEM_STALL_REPORT=0.8 start "$pes" "$SY_BUILD/tests/launch/stall" for 6 >"$dir/out" 2>"$dir/err" ||
         fail "$name, $pes PEs: stall: status $?"
     said 'PE 0@.*: a PE has been waiting for [0-9]+ s \(SHMEM_STALL_REPORT\); what all are doing:$'
     said 'PE 0@.*:   PE 0: in shmem_signal_wait_until$'
