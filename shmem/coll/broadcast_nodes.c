@@ -102,12 +102,6 @@ static size_t broadcast_nodes_chunk(const struct place *p, size_t half)
     return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk < MOST_CHUNK ? chunk : MOST_CHUNK;
 }
 
-/* Where nobody sends or reads chunks on, they only cost messages. */
-static size_t broadcast_nodes_chunk_of_chain(const struct place *p, size_t length)
-{
-    return p->count == 2 && p->group->members.size == 2 ? length : MOST_CHUNK;
-}
-
 /* The halves of the data, each of which goes along its tree in chunks. */
 struct halves {
     struct sy_notify notify;
@@ -123,7 +117,7 @@ static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t
 
     if (length / (size_t)p->count >= SY_STEADY_BYTES || p->count == 2) {
         *h = (struct halves){.begin = {0, length, length},
-                             .chunk = broadcast_nodes_chunk_of_chain(p, length)};
+                             .chunk = sy_notify_chunk(p->group, length, MOST_CHUNK)};
         h->twin[0].parent = p->node - 1;
         h->twin[0].children = p->node + 1 < p->count;
         h->twin[0].child[0] = p->node + 1;

@@ -26,6 +26,13 @@ struct sy_notify {
     unsigned flags;
 };
 
+/* Of `length` bytes so many are sent at a time: at most `most`, but for two members, of which none
+ * sends on or reads what has come while more comes, so that chunks only cost messages. */
+static inline size_t sy_notify_chunk(const struct sy_group *group, size_t length, size_t most)
+{
+    return group->members.size == 2 || length < most ? length : most;
+}
+
 /* Every member calls it, with the same arguments: scratch in bytes, and the steps that flags will
  * go up to. While a collective has what it took it calls no sy_group_sync, which would say that all
  * have left it. */

@@ -141,9 +141,10 @@ static bool reduce_halves_exchange(const struct part *p, const struct sy_notify 
         sy_notify_await(notify, (unsigned)i * FLAGS + FLAG_ARRIVED, 1);
         reduce_halves_combine(p, i, &r);
     }
-    if (stays && p->nodes->count > 2)
-        sy_notify_sent();
-    return stays && p->nodes->count == 2;
+    if (!stays || p->nodes->count == 2)
+        return stays;
+    sy_notify_sent();
+    return false;
 }
 
 static size_t reduce_halves_piece(const void *how, int node, int k, size_t *at)

@@ -14,12 +14,6 @@
 
 #define CHUNK_BYTES ((size_t)128 << 10)
 
-/* Between two PEs nobody sends or reads chunks on, so they only cost messages. */
-static size_t spread_chunk(const struct sy_spread *s)
-{
-    return s->notify->group->members.size == 2 ? SIZE_MAX : CHUNK_BYTES;
-}
-
 /* For each round two flags: chunks that have arrived, and that the other side takes part. */
 enum { FLAG_ARRIVED, FLAG_READY, FLAGS };
 _Static_assert(20 * FLAGS <= SY_NOTIFY_FLAGS, "a flag is missing for the rounds of 2^20 nodes");
@@ -103,8 +97,7 @@ static size_t spread_next(struct walk *w, size_t *at)
     if (w->at == w->end)
         spread_put_together(w);
     *at = w->at;
-    bytes = spread_chunk(w->spread);
-    bytes = w->end - w->at < bytes ? w->end - w->at : bytes;
+    bytes = sy_notify_chunk(w->spread->notify->group, w->end - w->at, CHUNK_BYTES);
     w->at += bytes;
     return bytes;
 }

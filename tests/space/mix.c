@@ -72,6 +72,13 @@ static void strided(int put)
             near_model[near + i * near_stride] = far_model[far + i * far_stride];
 }
 
+static void put_new(char *to, char *model, size_t length, int pe)
+{
+    scatter(length);
+    shmem_putmem(to, host, length, pe);
+    memcpy(model, host, length);
+}
+
 static void one(long step)
 {
     size_t length = lengths[below(sizeof lengths / sizeof *lengths)];
@@ -79,9 +86,7 @@ static void one(long step)
 
     switch (below(8)) {
     case 0:
-        scatter(length);
-        shmem_putmem(there + at, host, length, next);
-        memcpy(there_model + at, host, length);
+        put_new(there + at, there_model + at, length, next);
         break;
     case 1:
         shmem_putmem(there + at, here + other, length, next);
@@ -98,9 +103,7 @@ static void one(long step)
         same(host, there_model + at, length, "a get", step);
         break;
     case 4:
-        scatter(length);
-        shmem_putmem(here + at, host, length, me);
-        memcpy(here_model + at, host, length);
+        put_new(here + at, here_model + at, length, me);
         break;
     case 5:
         scatter(length);
