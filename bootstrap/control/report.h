@@ -31,7 +31,7 @@ struct sy_report {
     int npes;
     char **note;          /* by PE: what it says, or NULL */
     bool *asked;          /* by PE: its answer is awaited */
-    struct sy_rest *rest; /* by PE; who is gone is for the owner to say */
+    struct sy_rest *rest; /* by PE; the owner knows which PEs are gone */
     bool asking;          /* answers are awaited, */
     bool confirming;      /* of whether all still rest */
     bool pausing;         /* all rest, and are to be asked in a moment */

@@ -1,7 +1,6 @@
-/* How long the other end of a conversation has been silent, as far as this end can judge. Time in
- * which this process did not run, or in which the processes that carry the conversation (ssh) were
- * kept from running, does not count as the other side's silence. No clock and no descriptor is read
- * here. */
+/* How long the other end of a connection has been silent, as far as this end can judge. Time in
+ * which this process did not run does not count, nor time in which the processes that carry the
+ * connection (ssh) waited for a processor. No clock and no descriptor is read here. */
 #ifndef SY_LAUNCHER_SILENCE_H
 #define SY_LAUNCHER_SILENCE_H
 
@@ -9,36 +8,34 @@
 #include <sys/types.h>
 
 enum {
-    SY_SILENCE_BEATS = 8 /* looks within the time of silence that the other side is allowed */
+    SY_SILENCE_BEATS = 8 /* checks within the time that the other side may be silent */
 };
 
 struct sy_silence {
-    double beat;    /* seconds between two looks */
+    double beat;    /* seconds between two checks */
     double looked;  /* when the last one was */
-    double delay;   /* of the carriers, at the last look */
+    double delay;   /* of the carriers, at the last check */
     double counted; /* seconds of silence */
-    bool silent;    /* nothing had come at the last look */
+    bool silent;    /* nothing had come at the last check */
 };
 
-/* The processes that carry the conversation. */
+/* The processes that carry the connection. */
 struct sy_carriers {
-    double delay; /* seconds for which they have ever waited for a processor, waits that last left
-                     out */
+    double delay; /* seconds for which they have waited for a processor since they began, without
+                     a wait that still goes on */
     bool ready;   /* one of them waits for a processor now, or has one */
 };
 
-/* limit: the seconds of silence that the other side is allowed. now: sy_clock() (net/io.h).
- */
+/* limit: for how many seconds the other side may be silent. now: sy_clock() (util/clock.h). */
 void sy_silence_begin(struct sy_silence *silence, double limit, double now);
 
-/* A check, to be made once a beat. heard: bytes have come since the last check, or wait to be read;
- * the carriers are asked for only where nothing was heard. Returns the seconds of silence that
- * count. */
+/* Makes a check, once a beat. heard: bytes have come since the last check, or wait to be read;
+ * `carriers` matters only where nothing was heard. Returns the seconds of silence that count. */
 double sy_silence_look(struct sy_silence *silence, double now, bool heard,
                        struct sy_carriers carriers);
 
-/* The kernel's figures for a process (0: none) and, if wanted, for its children of the same group.
- */
+/* The kernel's figures for a process (0: none) and, with `children`, for its children in the same
+ * process group. */
 struct sy_carriers sy_silence_carriers(pid_t pid, bool children);
 
 #endif

@@ -34,7 +34,7 @@ struct pmix {
     bool initialized;
     struct tree_contact contact;
     struct question question;
-    bool mute; /* has not answered who is where: it is not asked again for messages */
+    bool mute; /* the server did not say where PEs are: it is not asked again for messages */
 };
 
 /* What libpmix hands to the answer, which comes on a thread of it, perhaps after nobody waits for

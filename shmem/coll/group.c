@@ -10,10 +10,13 @@
  * Members on several nodes: the leaders wait for their nodes, then send each other flags in rounds
  * of dissemination, or along a tree (tree.h), and let their nodes go.
  *
- * Who writes: `arrived`, `base`, `stamp` and the small buffers the owner only; `gathered` and
- * inboxes others, by atomic addition; `released` one PE of the node, in a sync the last to arrive
- * and in a release the leader; `round` for each flag one PE, the one that is so many places before,
- * or the child at that place and the parent.
+ * Who may write what:
+ *   arrived, base, stamp, small buffers   their owner
+ *   gathered, inboxes                     others, by atomic addition
+ *   released                              one PE of the node: in a sync the last to arrive, in a
+ *                                         release the leader
+ *   round                                 one PE for each flag: the one so many places before, or
+ *                                         the child at that place, or the parent
  * Release stores and acquire loads make what a PE wrote before its sync visible to all that leave
  * it. */
 #include <string.h>

@@ -18,7 +18,7 @@
  * What is sent may not be changed before it has been confirmed. The rounds change what is kept
  * alone. Only the results overwrite what was sent. With more than two nodes their senders wait for
  * word that the rounds are over (sy_spread's guard), which is sent when all is confirmed. With two
- * there is one round, and a result comes from who has combined what was sent to it. */
+ * there is one round, and each result comes from the member that combined what was sent to it. */
 #include <stdlib.h>
 
 #include "coll/data.h"

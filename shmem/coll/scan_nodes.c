@@ -1,20 +1,20 @@
-/* Scans on teams that are spread over nodes: see scan.h. Arrays go in pieces.
+/* Scans on teams that are spread over nodes: see scan.h. Arrays are scanned piece by piece.
  *
- * Where the team's order is that of the nodes, the leaders find out, in rounds with distances that
- * double, what all nodes before theirs have together; each member adds what it finds in the scratch
- * spaces of those before it on its node. In other teams all members do what leaders do, as if each
- * were on a node of its own. */
+ * Where the team's order is that of the nodes, the leaders combine the operands of all nodes before
+ * theirs, in rounds whose distance doubles. Each member then adds the operands of the members
+ * before it on its node, which it reads from their scratch spaces. In other teams each member acts
+ * as a leader, as if it were alone on its node. */
 #include "coll/data.h"
 #include "coll/notify.h"
 #include "coll/scan.h"
 
-/* In the scratch space: a member's operand; the combination over the parties from some before on,
- * with this one; that over the parties before it; and what comes in the rounds. */
+/* Parts of the scratch space: a member's operand; the combination over this party and some before
+ * it; the combination over all parties before it; and one part for each round, for what arrives. */
 enum { PART_OWN, PART_WITH, PART_BEFORE, PART_ROUND };
 
 #define MOST_PIECE ((size_t)8192) /* more would leave the first cache */
 
-/* The parties of the rounds: nodes' leaders, or members. */
+/* The parties of the rounds: the nodes' leaders, or all members. */
 struct parties {
     int count, me;
     int rounds;
@@ -74,7 +74,7 @@ static void scan_nodes_exchange(const struct piece *p, const struct parties *par
     }
 }
 
-/* Adds an operand to what dest has, if it has something. */
+/* Adds an operand to dest, or copies it there where `some` is false: dest has no value yet. */
 static bool scan_nodes_add(const struct piece *p, char *dest, bool some, const void *operand)
 {
     if (some)
@@ -97,7 +97,7 @@ static void scan_nodes_finish(const struct piece *p, const struct parties *parti
         memset(dest, 0, p->length);
 }
 
-/* Of a team in the nodes' order. */
+/* One piece, on a team in the nodes' order. */
 static void scan_nodes(const struct piece *p, const struct parties *parties, char *dest,
                        const char *source, bool inclusive)
 {
@@ -114,7 +114,7 @@ static void scan_nodes(const struct piece *p, const struct parties *parties, cha
     scan_nodes_finish(p, parties, dest, inclusive);
 }
 
-/* Of any other. */
+/* One piece, on any other team. */
 static void scan_members(const struct piece *p, const struct parties *parties, char *dest,
                          const char *source, bool inclusive)
 {

@@ -17,7 +17,7 @@
 static const char routine[] = "shmemx_team_from_group";
 
 /* Who a process is. */
-struct card {
+struct rank_info {
     int32_t pe; /* -1: none, since it is not between shmem_init and shmem_finalize */
     char job[sizeof sy_world.job.id];
 };
@@ -64,11 +64,11 @@ static void team_group_most(void *who, uint64_t *words, unsigned count)
 }
 
 /* Why a process cannot be in a team with the first one; NULL: it can. */
-static const char *team_group_unfit(const struct card *card, const struct card *first)
+static const char *team_group_unfit(const struct rank_info *info, const struct rank_info *first)
 {
-    if (card->pe < 0)
+    if (info->pe < 0)
         return "is no PE: it is not between shmem_init and shmem_finalize";
-    return memcmp(card->job, first->job, sizeof card->job) == 0
+    return memcmp(info->job, first->job, sizeof info->job) == 0
                ? NULL
                : "is a PE of another job than the first one";
 }
@@ -76,23 +76,23 @@ static const char *team_group_unfit(const struct card *card, const struct card *
 /* The PEs of the processes, in their order. -EINVAL: some process cannot be in a team. */
 static int team_group_list(const struct gathering *g, int *pe)
 {
-    const struct card *card = g->all;
+    const struct rank_info *info = g->all;
 
     for (int i = 0; i < g->of->size; i++) {
-        const char *why = team_group_unfit(&card[i], &card[0]);
-        if (why && card[0].pe == (sy_world.depth ? sy_world.pe : -1))
+        const char *why = team_group_unfit(&info[i], &info[0]);
+        if (why && info[0].pe == (sy_world.depth ? sy_world.pe : -1))
             sy_log(SY_LOG_WARN, "team", "%s: process %d of %d %s; no team is made", routine, i,
                    g->of->size, why);
         if (why)
             return -EINVAL;
-        pe[i] = card[i].pe;
+        pe[i] = info[i].pe;
     }
     return 0;
 }
 
 static int team_group_create(struct gathering *g, int *pe, struct sy_team **made)
 {
-    struct card mine = {.pe = sy_world.depth ? sy_world.pe : -1};
+    struct rank_info mine = {.pe = sy_world.depth ? sy_world.pe : -1};
 
     memcpy(mine.job, sy_world.job.id, sizeof mine.job);
     int rc = team_group_gather(g, &mine, sizeof mine) ? team_group_list(g, pe) : -EIO;
@@ -110,7 +110,7 @@ static int team_group_create(struct gathering *g, int *pe, struct sy_team **made
 int sy_team_from_group(const struct sy_processes *of, struct sy_team **made)
 {
     size_t words = sizeof(uint64_t) * SY_TEAM_WORDS_MAX, size = (size_t)of->size;
-    size_t most = words > sizeof(struct card) ? words : sizeof(struct card);
+    size_t most = words > sizeof(struct rank_info) ? words : sizeof(struct rank_info);
     struct gathering g = {.of = of, .all = malloc(size * most)};
     int *pe = malloc(size * sizeof *pe);
 

@@ -1,8 +1,7 @@
-/* Appending requests to a stream and having them leave; flush.h says when. For the engine's calls,
- * and for those of a transport that appends records of its own.
+/* Appending requests to a stream and sending them; flush.h says when they leave. For the engine's
+ * calls, and for those of a transport that appends records of its own.
  *
- * A call begins, which makes this thread the producer, writes into the room that it gets, commits,
- * and is done. */
+ * A call is begin (this thread is the producer now), room, writing the record, commit. */
 #ifndef SY_ENGINE_ISSUE_H
 #define SY_ENGINE_ISSUE_H
 
@@ -16,8 +15,8 @@ struct sy_engine_peer *sy_engine_route(struct sy_engine *engine, int pe) SY_COLD
 struct sy_engine_mark *sy_engine_make_marks(struct sy_engine *engine,
                                             struct sy_engine_ctx *ctx) SY_COLD;
 
-/* The first request has been gathered on a stream: sends it if the stream is idle, otherwise sees
- * to it that it leaves in time. */
+/* The first request has been gathered on a stream: sends it if the stream is idle, otherwise makes
+ * sure that it leaves in time. */
 void sy_engine_first(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, uint64_t tail,
                      size_t bytes);
 
@@ -27,16 +26,16 @@ void sy_engine_wait(struct sy_engine_peer *peer, uint64_t wanted);
 /* Progress while this thread waits for room, or for what it has sent to be applied. */
 void sy_engine_pass_time(struct sy_engine_peer *peer, uint64_t *since);
 
-/* Joins an element to the one before it; false: it does not continue that. `peer` is entered, and
- * left where that has been done. combine.c */
+/* Joins an element to the record before it; false: it does not continue that. `peer` is entered,
+ * and is left if the element has been joined. combine.c */
 bool sy_combine_put(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, const void *from,
                     unsigned code);
 
-/* Commits what has been joined. By the producer, or while it is kept out. */
+/* Commits the joined record. By the producer, or while the producer is kept out. */
 void sy_combine_close(struct sy_engine_peer *peer);
 
-/* The same for a thread that is about to send. Where the producer is at work it stays open, and is
- * looked at again later. */
+/* The same for a thread that is about to send. If the producer is at work the record stays open,
+ * and a later send looks at it again. */
 void sy_combine_flush(struct sy_engine_peer *peer);
 
 static inline bool sy_combine_is_open(const struct sy_engine_peer *peer)
@@ -44,7 +43,7 @@ static inline bool sy_combine_is_open(const struct sy_engine_peer *peer)
     return atomic_load_explicit(&peer->combine.open, memory_order_acquire);
 }
 
-/* As begin, but what is being joined stays open. */
+/* As begin, but a record that is being joined stays open. */
 SY_INLINE struct sy_engine_peer *sy_engine_enter(struct sy_engine *engine,
                                                  struct sy_engine_ctx *ctx, int pe)
 {
@@ -115,8 +114,8 @@ static inline void sy_engine_dirty(struct sy_engine_ctx *ctx)
         atomic_store_explicit(&ctx->dirty, true, memory_order_release);
 }
 
-/* Marks what the context has issued; ends the append; sends by the policy. `bytes` were appended up
- * to `tail`; now: at once. */
+/* Moves the context's mark, ends the append, and sends by the flush policy. `bytes` were appended
+ * up to `tail`. now: send at once. */
 SY_INLINE void sy_engine_done(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, uint64_t tail,
                               size_t bytes, bool now)
 {
@@ -130,13 +129,13 @@ SY_INLINE void sy_engine_done(struct sy_engine_ctx *ctx, struct sy_engine_peer *
         sy_engine_first(ctx, peer, tail, bytes);
         break;
     default:
-        /* Somebody waits for what is to leave now, and an old `blocked` would strand it. */
+        /* With `now` a thread waits for this request: an outdated `blocked` must not hold it. */
         if (now || !atomic_load_explicit(&peer->tx.blocked, memory_order_relaxed))
             peer->engine->ops->send(peer);
     }
 }
 
-/* Publishes a record of `bytes` that has been written, and is done. */
+/* Publishes a written record of `bytes` bytes, and ends the call. */
 SY_INLINE void sy_engine_commit(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer,
                                 size_t bytes, bool now)
 {

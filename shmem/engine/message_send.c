@@ -32,7 +32,7 @@ static struct sy_message_peer *message_send_make_peer(struct sy_messages *messag
     return peer;
 }
 
-/* Both who issues and who receives may be the first. */
+/* The first caller may issue or receive, so two threads may make a peer at once. */
 struct sy_message_peer *sy_message_peer(struct sy_messages *messages, int pe)
 {
     struct sy_message_peer *peer = atomic_load_explicit(&messages->peer[pe], memory_order_acquire);
@@ -62,7 +62,7 @@ void sy_message_peer_free(struct sy_message_peer *peer)
     free(peer);
 }
 
-/* The bit before the flag, which who looks clears before it reads the bits. */
+/* Sets the bit before the flag: a reader clears the flag before it reads the bits. */
 static void message_send_enter(const struct sy_message_peer *peer, _Atomic uint64_t *bits,
                                _Atomic bool *any)
 {

@@ -4,11 +4,11 @@
  *
  * Where several threads of the program may call, and where the kernel lacks membarrier, `append` is
  * a lock like others, from the start or from when a second thread comes: the first one is not at
- * work then, and who keeps it out meanwhile by either rule has set `append`. Else the program's
- * thread only says by `producing` that it is at work and looks at `append`, without a fence between
- * the two. Who wants it out sets `append`, has the kernel put a fence into all threads of the
- * process, and then looks at `producing`: either it finds the producer at work, and lets it be, or
- * the producer finds `append` set, and waits. */
+ * work then, and a thread that keeps it out by either rule has set `append`. Otherwise the
+ * program's thread sets `producing` and reads `append`, without a fence between the two. A thread
+ * that wants to keep it out sets `append`, has the kernel put a fence into all threads of the
+ * process (membarrier), and then reads `producing`. Either it finds the producer at work and goes
+ * away, or the producer finds `append` set and waits. */
 #ifndef SY_ENGINE_PRODUCER_H
 #define SY_ENGINE_PRODUCER_H
 

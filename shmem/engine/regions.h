@@ -2,10 +2,10 @@
  * comes from another process, so sy_regions_find is the only way from its header to an address.
  *
  * Regions come and go while requests are applied. An entry is published by one pointer, to a place
- * of its own that is written before and never while it is published; so who finds it sees a base
- * and the length that belongs to it. Who takes an entry back (sy_regions_detach) waits until all
- * that may have found it before are done, which the transport alone can: it takes the lock under
- * which it applies requests. Only then is the place written anew. */
+ * of its own that is written before and never while it is published; so a reader sees a base and
+ * the length that belongs to it. sy_regions_detach takes an entry back; its caller then waits until
+ * all that may have found it before are done. Only the transport can: it takes the lock under which
+ * it applies requests. The place is written anew only after that. */
 #ifndef SY_ENGINE_REGIONS_H
 #define SY_ENGINE_REGIONS_H
 

@@ -1,10 +1,12 @@
-/* A stream of bytes to one process, as the transport lends it to who writes records into it. The
- * other side applies the records in this order. Positions count its bytes, ever; records lie in the
- * transport's memory from when they are written until they have been applied, or copied.
+/* A stream of bytes to one process. The transport owns it; the engine writes records into it, which
+ * the other side applies in this order. Positions count all bytes since the start. A record stays
+ * in the transport's memory until it has been applied, or copied.
  *
- * Who may write what: the producer, one thread at a time, `at`, `end` and `tail`; any thread `ask`,
- * by sy_tx_ask(); the transport's threads the rest: who sends, `sent` and `blocked`; who learns how
- * far the other side is, `applied`. */
+ * Who may write what:
+ *   producer (one thread at a time)              at, end, tail
+ *   any thread, by sy_tx_ask()                   ask
+ *   the transport's thread that sends            sent, blocked
+ *   the transport's thread that receives acks    applied */
 #ifndef SY_ENGINE_TX_H
 #define SY_ENGINE_TX_H
 

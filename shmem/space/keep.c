@@ -38,7 +38,7 @@ int sy_space_sync(struct sy_space *space, uint64_t *generation)
         return -EOPNOTSUPP;
     int mine = table->sync(self, space->pool, next, &err);
     int rc = keep_vote(team, mine, &err);
-    /* Who has failed has nothing to take back. */
+    /* A member that has failed has nothing to take back. */
     int done = mine ? 0 : table->commit(self, space->pool, next, !rc, &err);
     int last = keep_vote(team, done, &err);
     if (rc)

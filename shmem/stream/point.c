@@ -120,7 +120,7 @@ int sy_stream_gate(struct sy_stream *stream, const char *routine, struct sy_poin
     return 0;
 }
 
-/* Without memory the point is reached at once: who waits for it would wait for ever. */
+/* Without memory the point counts as reached: a thread that waits for it must not wait for ever. */
 void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_point *point)
 {
     struct sy_stream_op *op = sy_stream_new(stream, routine, &mark);

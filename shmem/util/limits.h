@@ -1,6 +1,6 @@
-/* Limits of a process and of its machine that a large job outgrows: raised where that is allowed,
- * and named otherwise, before something fails for want of them. Inline, so that transports have it.
- */
+/* Limits of a process and of its machine that may be too low for a large job. They are raised where
+ * that is allowed, and reported otherwise, before anything fails because of them. Inline, so that
+ * transports can use it. */
 #ifndef SY_UTIL_LIMITS_H
 #define SY_UTIL_LIMITS_H
 
@@ -11,16 +11,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Descriptors and mappings that are left for the program and the rest of the library. */
+/* Descriptors and mappings reserved for the program and the rest of the library. */
 #define SY_LIMITS_FILES 64u
 #define SY_LIMITS_MAPS  1000u
 
-/* What any machine has. */
+/* What every machine allows. */
 #define SY_LIMITS_FEW_MAPS 100u
 #define SY_LIMITS_BACKLOG  16u
 
-/* What a transport may need in this PE at most; 0: too little to be checked. Limits that any
- * machine allows are not looked up. */
+/* The most that a transport may need in this PE; 0: too little to be checked. What every machine
+ * allows is not looked up. */
 struct sy_limits {
     unsigned long files; /* beside those that are open */
     unsigned long maps;
@@ -41,7 +41,7 @@ static inline unsigned long sy_limits_of_machine(const char *path, unsigned long
     return value;
 }
 
-/* Sees to it that `more` descriptors can be opened, raising the soft limit where it is lower.
+/* Makes sure that `more` descriptors can be opened: raises the soft limit where it is lower.
  * Returns the limit that is needed, or 0 where the present one suffices; *found: the present one.
  */
 static inline unsigned long sy_limits_files(unsigned long more, unsigned long *found)

@@ -206,8 +206,8 @@ bool sy_log_enabled(enum sy_log_level level, const char *category)
     return level <= sink.others || util_log_is_listed(category);
 }
 
-/* Goes on after signals, and waits where the reader of a non-blocking pipe is slow. A log that
- * cannot be written is not a reason to fail. */
+/* Retries after signals, and waits where the reader of a non-blocking pipe is slow. False: the log
+ * cannot be written, which is no reason to fail. */
 static bool util_log_write_all(int fd, const char *text, size_t length)
 {
     while (length) {
@@ -250,8 +250,8 @@ static size_t util_log_write_head(char *line, size_t room, enum sy_log_level lev
     return (size_t)n;
 }
 
-/* Lines quote the environment, files and what other hosts have said: nothing in them is for a
- * terminal to obey, or begins another line. */
+/* Lines quote the environment, files and other hosts' messages: a control character in them must
+ * neither reach a terminal nor begin another line. */
 static void util_log_blank_controls(unsigned char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -262,7 +262,7 @@ static void util_log_blank_controls(unsigned char *text, size_t length)
     }
 }
 
-/* The first time that the file takes no line, as on a full disk. */
+/* Reports, once, that the file cannot be written, as on a full disk. */
 static void util_log_tell_of_file(int code)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;

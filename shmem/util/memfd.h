@@ -1,6 +1,5 @@
-/* Memory that is passed to other processes as a descriptor: files without a name, sealed so that no
- * process that has one can shorten it, which would kill by SIGBUS all others that have it mapped.
- */
+/* Memory that is passed to other processes as a descriptor: files without a name. They are sealed
+ * so that no process can shorten one: that would kill all others that have it mapped (SIGBUS). */
 #ifndef SY_UTIL_MEMFD_H
 #define SY_UTIL_MEMFD_H
 
@@ -16,8 +15,8 @@
 #define MFD_NOEXEC_SEAL 8u
 #endif
 
-/* An empty file; -errno. It cannot be executed, which some machines insist on
- * (vm.memfd_noexec); kernels before 6.3 do not know the flag. */
+/* Makes an empty file; -errno. It cannot be executed, as vm.memfd_noexec may demand; kernels before
+ * 6.3 do not know the flag. */
 static inline int sy_memfd_create(const char *name)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
@@ -34,9 +33,9 @@ static inline int sy_memfd_seal(int fd)
     return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) ? -errno : 0;
 }
 
-/* Whether only a process that could kill this one anyway can shorten the file: it is in a file
- * system, where nothing can be sealed, but has no name and belongs to this user, so that only a
- * process that may trace one of those that have it can open it. */
+/* Whether only a process that could kill this one anyway can shorten the file. Such a file is in a
+ * file system, where nothing can be sealed, but has no name and belongs to this user: only a
+ * process that may trace a holder of the descriptor can open it. */
 static inline bool sy_memfd_is_private(const struct stat *info)
 {
     return S_ISREG(info->st_mode) && !info->st_nlink && info->st_uid == geteuid() &&

@@ -1,5 +1,5 @@
-/* A file of a file system that has no name, for memory that is larger than RAM: the kernel writes
- * what it needs room for to that file, and takes it away with the last process that has it. */
+/* A file without a name in a file system, for memory larger than RAM: the kernel writes pages to it
+ * when it needs room, and deletes the file when the last process that has it open ends. */
 #ifndef SY_UTIL_NAMELESS_H
 #define SY_UTIL_NAMELESS_H
 
@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <switchyard/error.h>
 
-/* Makes one of `length` bytes that read as zero in `directory`. Its blocks are set aside, so that a
+/* Makes one in `directory`, of `length` bytes that read as zero. Its blocks are reserved, so that a
  * full disk is an error now and not a SIGBUS when a page is first written; *reserved is false where
- * the file system cannot. Returns a descriptor; -errno with err, of a directory that is not there
- * or not to be written, or a disk that is too full. */
+ * the file system cannot do that. Returns a descriptor, or -errno with err: the directory is
+ * missing or not writable, or the disk is too full. */
 int sy_nameless_open(const char *directory, uint64_t length, bool *reserved, struct sy_error *err);
 
 #endif

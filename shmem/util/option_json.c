@@ -1,4 +1,4 @@
-/* Option values from JSON files: reading them, keys with their lines, unknown keys. See option.h.
+/* Option values from JSON files, with the lines of keys; unknown keys. See option.h.
  * {"log": {"level": "info"}} and {"log.level": "info"} are the same. */
 #include <errno.h>
 #include <jansson.h>
@@ -21,8 +21,8 @@ enum { KEY_MAX = 256, FILE_MAX = 1 << 20 };
 
 /* ---- keys and values ---- */
 
-/* Goes through a parsed file and its text side by side. Jansson says nothing of the lines of keys,
- * but keeps their order, which is that of the text. */
+/* A walk through a parsed file and its text side by side. Jansson does not give the lines of keys,
+ * but keeps the order that they have in the text. */
 struct walk {
     struct sy_options *set;
     const char *file;
@@ -163,7 +163,7 @@ static int option_json_add_value(struct walk *w, const char *key, int line, cons
     return 0;
 }
 
-/* What arrays hold is passed over, so that the keys in it do not count as those of this object. */
+/* Passes over the keys inside an array, which are not keys of this object. */
 static void option_json_skip_keys(struct walk *w, json_t *json)
 {
     const char *key;
@@ -240,7 +240,7 @@ static int option_json_read_text(const char *path, char **text, size_t *length,
     return 0;
 }
 
-/* What is wrong in a file, without what it holds. */
+/* An error in a file, without any of its contents. */
 static int option_json_not_shown(const char *file, int line, int column, struct sy_error *err)
 {
     return sy_fail(
@@ -293,8 +293,8 @@ static int option_json_add(struct sy_options *set, const char *path, struct sy_e
     return rc;
 }
 
-/* A file at a place where it may be or not. A directory that may not be entered, such as the home
- * of another user, counts as not having it. */
+/* Reads a file that need not exist. Nor is it an error if its directory may not be entered, as the
+ * home of another user. */
 static int option_json_read_if_there(struct sy_options *set, const char *directory,
                                      const char *below, struct sy_error *err)
 {
@@ -367,8 +367,8 @@ static int option_json_unknown_key(const struct sy_options *set, const struct sy
     return rc;
 }
 
-/* Whether a key is that of an instance which this job need not have: "tcp@a.streams" is right where
- * tcp has such a row, or where it is one of `others`. */
+/* Whether a key belongs to an instance, which need not be one of this job's: "tcp@a.streams" is
+ * right if tcp has such a row, or if tcp is one of `others`. */
 static bool option_json_is_of_instance(const struct sy_options *set, const char *const *others,
                                        const char *key)
 {

@@ -1,5 +1,5 @@
-/* Text to value: see parse.h. Written without strtod and isdigit, whose answers depend on the
- * locale that the program has set. */
+/* Parsing of values: see parse.h. strtod and isdigit are not used, since they depend on the locale
+ * that the program has set. */
 #include <errno.h>
 #include <float.h>
 #include <stdint.h>
@@ -196,7 +196,7 @@ int sy_parse_in_ranges(const char *list, long n)
     return found;
 }
 
-/* ---- slips ---- */
+/* ---- typing errors ---- */
 
 enum { WORD_MAX = 63 };
 
@@ -210,8 +210,8 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* The number of letters to insert, drop, change or swap with their neighbour to make one word of
- * the other (optimal string alignment). Both are at most WORD_MAX letters. */
+/* How many letters must be inserted, dropped, changed or swapped with their neighbour to turn one
+ * word into the other (optimal string alignment). Both have at most WORD_MAX letters. */
 static unsigned parse_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     unsigned rows[3][WORD_MAX + 1];
@@ -235,7 +235,7 @@ static unsigned parse_distance(const char *a, size_t a_length, const char *b, si
     return above[b_length];
 }
 
-/* How many such changes still look like a slip. */
+/* How many such changes still look like a typing error. */
 static unsigned parse_tolerance(size_t length)
 {
     if (length < 6)

@@ -1,5 +1,5 @@
-/* Text to value, the same rules everywhere (options, oshrun's flags). All return 0 or -EINVAL and
- * leave *out alone on failure. Leading and trailing blanks are not allowed. */
+/* Parsing of values, by the same rules everywhere (options, oshrun's flags). All functions return 0
+ * or -EINVAL, and leave *out alone on failure. Leading and trailing blanks are not allowed. */
 #ifndef SY_UTIL_PARSE_H
 #define SY_UTIL_PARSE_H
 
@@ -11,16 +11,17 @@ int sy_parse_int(const char *text, long min, long max, long *out);
 int sy_parse_seconds(const char *text, double *out); /* >= 0; finite */
 
 /* SHMEM_SYMMETRIC_SIZE's syntax, specification section 8: a non-negative integer or decimal
- * fraction (".5" allowed), perhaps with an exponent ("1e6"), then nothing or one of kKmMgGtT (powers of 1024); what follows the
- * multiplier is ignored. Rounded up to a whole byte. Invalid: "", "abc", "-1", "20x", "nan", "inf",
- * "0x10", "1e", and what exceeds SIZE_MAX. */
+ * fraction (".5" allowed), perhaps with an exponent ("1e6"), then nothing or one of kKmMgGtT
+ * (powers of 1024); what follows the multiplier is ignored. Rounded up to a whole byte. Invalid:
+ * "", "abc",
+ * "-1", "20x", "nan", "inf", "0x10", "1e", and what exceeds SIZE_MAX. */
 int sy_parse_size(const char *text, size_t *out);
 
 /* "0,4-7": whether n is in the list; -EINVAL for a malformed list, else 0 or 1. "" contains all. */
 int sy_parse_in_ranges(const char *list, long n);
 
 /* The word among `count` that is nearest to `word` (Damerau-Levenshtein, case-insensitive), or NULL
- * when none is near enough to be a likely slip. */
+ * when none is near enough to be a likely typing error. */
 const char *sy_nearest(const char *word, const char *const *words, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* Finds and opens plugins: files shmem_<kind>_<name>.so that export shmem_<kind>_<abi>. Builtins of
- * the static library and files enter through the same door. */
+/* Finds and opens plugins: files shmem_<kind>_<name>.so that export shmem_<kind>_<abi>. Builtin
+ * plugins of the static library are found and opened by the same functions. */
 #ifndef SY_UTIL_PLUGIN_H
 #define SY_UTIL_PLUGIN_H
 
@@ -34,13 +34,14 @@ void sy_plugins_free(struct sy_plugin *list, size_t count);
  * the plugins that are linked in. The caller frees the text; NULL without memory. */
 char *sy_plugins_places(void);
 
-/* Opens plugin `name` of a kind: the first one of the search, and no other if that one is no good.
- * `abi` is the number in the symbol; `size` the size of the core's table; `stubs` a complete table
- * of that size whose members stand in for those the plugin leaves NULL or is too old to have. The
- * merged copy is in out->table; close frees it. Failure texts tell a file that is not there (with
- * what is), one that cannot be loaded (the loader's words), and one of another ABI ("is built for
- * transport ABI 2, this library offers 1"). A table begins with its size and its name, which must
- * be the name of the file; a table without a name is given it. On failure *out holds nothing. */
+/* Opens plugin `name` of a kind: the first one that the search finds, and no other if that one
+ * fails. `abi` is the number in the symbol; `size` the size of the core's table; `stubs` a complete
+ * table of that size, whose members replace those that the plugin leaves NULL or is too old to
+ * have. The merged copy is in out->table; close frees it. The error texts distinguish a file that
+ * is missing (and list those present), one that cannot be loaded (the loader's words), and one of
+ * another ABI ("is built for transport ABI 2, this library offers 1"). A table begins with its size
+ * and its name, which must be that of the file; a table without a name is given it. On failure *out
+ * holds nothing. */
 int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size, const void *stubs,
                    struct sy_plugin *out, struct sy_error *err);
 

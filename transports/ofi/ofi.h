@@ -1,5 +1,5 @@
-/* The ofi transport: moves data through libfabric. Nothing is decided by configure; a provider is
- * asked what it offers when the job starts, and `struct ofi_traits` says what came of it.
+/* The ofi transport: moves data through libfabric. Nothing is decided by configure: the provider is
+ * asked what it offers when the job starts, and `struct ofi_traits` holds the answer.
  *
  * plugin.c    the plugin's table, its options, counters and contexts
  * address.c   what PEs tell each other about their endpoints; connecting
@@ -99,7 +99,7 @@ struct ofi_state {
 void sy_ofi_look_after(struct ofi_state *ofi);
 void sy_ofi_probes_begin(struct ofi_state *ofi);
 
-/* Until now all is well with a peer. */
+/* The peer has answered: patience with it begins anew. */
 static inline void sy_ofi_be_patient(struct ofi_peer *peer)
 {
     struct ofi_state *ofi = peer->ofi;
@@ -111,7 +111,7 @@ static inline void sy_ofi_be_patient(struct ofi_peer *peer)
         ofi->wake_at = peer->wake_at;
 }
 
-/* Something is under way to the peer, or was and is not known to have arrived. */
+/* Whether something was sent to the peer that is not known to have arrived. */
 static inline bool sy_ofi_is_unanswered(const struct ofi_peer *peer)
 {
     return peer->sent != peer->acked || peer->unproved || peer->proving || peer->head ||
@@ -119,8 +119,8 @@ static inline bool sy_ofi_is_unanswered(const struct ofi_peer *peer)
            atomic_load_explicit(&peer->wanted, memory_order_relaxed);
 }
 
-/* Something is to leave for a peer, at once or later: it is looked after until it is known to have
- * arrived. Where nobody takes wake-ups the queue's descriptor does. Main endpoint locked. */
+/* Something will be sent to a peer: the peer is looked after until that is known to have arrived.
+ * Without a socket for wake-ups the queue's descriptor does that. Main endpoint locked. */
 static inline void sy_ofi_expect(struct ofi_peer *peer)
 {
     struct ofi_state *ofi = peer->ofi;
@@ -157,7 +157,7 @@ static inline void sy_ofi_unlock_own(const struct sy_transport_ctx *ctx)
         sy_ofi_unlock(ctx->endpoint);
 }
 
-/* A put has been issued. */
+/* Counts a put that has been issued. */
 static inline void sy_ofi_put_noted(struct sy_transport_ctx *ctx)
 {
     ctx->puts++;

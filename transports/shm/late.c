@@ -1,7 +1,7 @@
-/* A mailbox that is first needed after the exchange, since a region that is attached then is in no
- * file, or of a device. The others open it and its doorbell, a pipe, under /proc, as they do the
- * files of regions. Nobody watches a doorbell that was not there at the start, so a thread of this
- * file's own serves the mailbox, from when it is made until the plugin is closed. */
+/* A mailbox that is first needed after the exchange: a region has been attached that is in no file,
+ * or in a device's memory. Other PEs open the mailbox and its doorbell, a pipe, under /proc, as
+ * they open the files of regions. The progress thread does not watch a doorbell that was not there
+ * at the start, so a thread of this file serves the mailbox until the plugin is closed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -19,19 +19,20 @@
 #include "transports/tcp/peer/peer.h"
 #include "transports/tcp/peer/poll.h"
 
-/* Looks for streams at rest (idle.c). Under the poll lock, but for `planned`. */
+/* Looks at the streams for connections that have long been idle (idle.c). Under the poll lock, but
+ * for `planned`. */
 struct tcp_idle {
     struct tcp_watch timer;
     uint64_t apart;       /* nanoseconds between looks */
-    _Atomic bool planned; /* a look, since something has moved; or there are none at all */
-    bool going_on;        /* the last look has not come to its end */
-    unsigned next;        /* stream that it has come to */
+    _Atomic bool planned; /* a look is, since something has moved; true if idle streams stay open */
+    bool going_on;        /* the last look has not ended */
+    unsigned next;        /* the stream at which it goes on */
 };
 
-/* An instance of the plugin: the peer layer's, but for what other layers say of their structures.
- */
+/* An instance of the plugin. The peer layer writes it; structures of other layers say who writes
+ * them. */
 struct tcp {
-    struct sy_engine engine; /* first: the engine's calls are given an instance */
+    struct sy_engine engine; /* first: the engine's calls are passed an instance */
     /* constant once the transport is connected */
     const struct sy_host *host;
     const char *word; /* "@a" of tcp@a, or NULL */
@@ -39,7 +40,7 @@ struct tcp {
     struct tcp_map map;
     struct sy_regions regions; /* but for its filling */
     char *received;            /* lent to the streams */
-    /* any thread, as each says */
+    /* any thread, by the rules of each */
     struct tcp_streams streams;
     struct tcp_peer_table peers;
     struct tcp_counters counters;
@@ -55,14 +56,14 @@ static inline struct tcp *sy_tcp_of(struct sy_engine *engine)
     return (struct tcp *)engine;
 }
 
-/* In the order in which they were made: the first is 0. */
+/* Peer number i, in the order in which they were made. */
 static inline struct tcp_peer *sy_tcp_peer_at(const struct tcp *tcp, unsigned i)
 {
     return sy_tcp_peer_of(tcp->engine.peer[i]);
 }
 
-/* The stream to PE pe with this number, at most SHMEM_TCP_STREAMS, if it has been made; NULL: not,
- * or there is no such PE. Any thread. */
+/* The stream to PE pe with this number (below SHMEM_TCP_STREAMS); NULL: it has not been made, or
+ * there is no such PE. Any thread. */
 static inline struct tcp_peer *sy_tcp_peer_made(struct tcp *tcp, uint32_t pe, unsigned number)
 {
     size_t npes = (size_t)tcp->host->npes;

@@ -1,6 +1,6 @@
-/* Symmetric memory that is handed out in blocks: addresses over the allocator's offsets
- * (allocator.h). The symmetric heap is one, each memory space has another. Local: the caller sees
- * to it that all PEs make the same calls, and to the barriers. */
+/* Blocks of symmetric memory: addresses over the allocator's offsets (allocator.h). The symmetric
+ * heap is one such heap, each memory space has another. All is local: the caller makes sure that
+ * all PEs make the same calls, and that there are barriers. */
 #ifndef SY_CORE_HEAP_H
 #define SY_CORE_HEAP_H
 
@@ -16,14 +16,14 @@ struct sy_allocator;
 
 struct sy_heap {
     char name[32]; /* for messages */
-    bool told[2];  /* on this PE: that it is full; that it does not align so */
+    bool told[2];  /* reported on this PE: the heap is full; an alignment is not possible */
     char *base;
     size_t length;
-    int (*back)(uint64_t offset, size_t length); /* sees to it that there is memory: 0 or -ENOMEM;
-                                                    NULL: there is */
+    int (*back)(uint64_t offset, size_t length); /* provides memory for the range: 0 or -ENOMEM;
+                                                    NULL: it is there already */
     struct sy_allocator *allocator;
-    /* For sy_heap_within: all blocks by address, sorted anew when blocks have changed. A thread may
-     * look while another one allocates. */
+    /* For sy_heap_within: all blocks by address, sorted again after blocks have changed. A thread
+     * may look while another one allocates. */
     struct {
         pthread_mutex_t lock;
         bool current;
@@ -41,25 +41,25 @@ int sy_heap_open(struct sy_heap *heap, const char *name, char *base, size_t leng
                  struct sy_error *err);
 void sy_heap_close(struct sy_heap *heap);
 
-/* Whether blocks can be aligned to `alignment`, a power of two: not beyond the alignment of the
- * heap itself. Every block suits every type. */
+/* Whether blocks can be aligned to `alignment`, a power of two: at most the alignment of the heap
+ * itself. Every block is aligned for every type. */
 bool sy_heap_aligns(const struct sy_heap *heap, size_t alignment);
 
-/* A block, or NULL where there is no room, or none at such an alignment. */
+/* A block, or NULL where there is no room with that alignment. */
 void *sy_heap_alloc(struct sy_heap *heap, size_t size, size_t alignment);
 
-/* The size that a block was asked for with; ends the job, naming `what`, if it is no block. */
+/* The size with which a block was requested. Ends the job, naming `what`, if it is no block. */
 size_t sy_heap_size(const struct sy_heap *heap, const char *what, const void *block);
 
 void sy_heap_free(struct sy_heap *heap, void *block);
 
-/* SHMEM_CHECK: how many of `length` bytes at `address` in the heap are in the block that it is in;
- * *begin: the block, or NULL where there is none, *size: what it was asked for with. From any
- * thread. */
+/* For SHMEM_CHECK: how many of `length` bytes at `address` are in the block that contains the
+ * address. *begin: that block, or NULL where there is none; *size: the size requested. Any thread.
+ */
 size_t sy_heap_within(struct sy_heap *heap, const void *address, size_t length, const void **begin,
                       size_t *size);
 
-/* Changes the size without moving; false if that cannot be done. */
+/* Changes the size in place; false if that is not possible. */
 bool sy_heap_resize(struct sy_heap *heap, void *block, size_t size);
 
 #endif

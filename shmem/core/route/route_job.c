@@ -80,7 +80,7 @@ static int route_job_gather(struct sy_route_job *job, struct sy_error *err)
     return rc;
 }
 
-/* The places do not change any more: who has which. */
+/* All transports have their places in the table: notes which PE has which. */
 static void route_job_number(struct sy_route_job *job)
 {
     struct sy_route_entry entry;
@@ -242,7 +242,7 @@ int sy_route_job_connect(struct sy_route_job *job, double seconds, struct sy_err
 
 /* ---- warnings about transports that are left out ---- */
 
-/* Of the PEs of this node without kind i: how many they are, if this one is the first. */
+/* How many PEs of this node lack kind i, if this PE is the first of them; otherwise 0. */
 static int route_job_without(const struct sy_route_job *job, unsigned i)
 {
     int count = 0;

@@ -18,7 +18,8 @@ static int io_slice(double seconds)
     return seconds * 1000 >= SLICE ? SLICE : (int)(seconds * 1000) + 1;
 }
 
-/* A wait of a second that takes much longer shows that the process was stopped. */
+/* A wait of a second that took much longer shows that the process was stopped: the deadline moves
+ * by that time. */
 int sy_net_wait(int fd, short events, double *deadline)
 {
     struct pollfd wait = {.fd = fd, .events = events};

@@ -1,8 +1,9 @@
-/* Racing the addresses of a peer: which one is tried next and when, and what became of those that
- * failed. Each address has a head start over the next one; one that answers gets more time before
- * another is tried, since the peer lives and may be busy. It is a policy only: sockets and waiting
- * are the caller's, and so is the clock (nanoseconds). race.c writes the structure, but for what
- * its members say. */
+/* Racing the addresses of a peer: which one is tried next and when, and why the others failed. Each
+ * address has a head start over the next one. One that answers gets more time before another is
+ * tried, since the peer lives and may be busy. This is a policy only: sockets, waiting and the
+ * clock (nanoseconds) are the caller's. race.c writes the structure, except where a member says
+ * otherwise.
+ */
 #ifndef SY_UTIL_NET_RACE_H
 #define SY_UTIL_NET_RACE_H
 
@@ -18,15 +19,14 @@ struct sy_race {
     unsigned count;                                /* of addresses; the caller's */
     unsigned begun;                                /* attempts; attempt i is at address i */
     unsigned open; /* attempts that go on; the caller counts down those that end */
-    uint64_t
-        due; /* when the next attempt begins, which the caller may put off; UINT64_MAX: never */
+    uint64_t due;  /* when the next attempt begins; UINT64_MAX: never. The caller may put it off */
     unsigned seen; /* what all failures tell of the way: SY_WAY_, and the caller's bits */
-    unsigned unnoted;
-    char note[SY_RACE_NOTE]; /* what became of the addresses, as far as there is room */
+    unsigned unnoted;        /* failures for which `note` has no room */
+    char note[SY_RACE_NOTE]; /* why addresses failed, as far as there is room */
 };
 
-/* Whether it is time to begin an attempt. It is counted as begun: number race->begun - 1. Where no
- * address is left, and none is open, the race is lost, and due is now. */
+/* Whether it is time to begin an attempt. True: it counts as begun, with number race->begun - 1.
+ * Where no address is left and no attempt is open, the race is lost, and due is now. */
 bool sy_race_next(struct sy_race *race, uint64_t now);
 
 /* An address has answered: no other is tried for `patience`. */
@@ -35,14 +35,14 @@ void sy_race_answered(struct sy_race *race, uint64_t now, uint64_t patience);
 /* Notes why an attempt has failed, in words and by SY_WAY_. */
 void sy_race_note(struct sy_race *race, unsigned attempt, unsigned seen, const char *why);
 
-/* Drops what is noted, and `seen`: what comes now explains more. */
+/* Drops `note` and `seen`: what follows explains more. */
 void sy_race_forget(struct sy_race *race);
 
-/* Begins again at `due`, first with the address of this attempt; no attempt is open. */
+/* Begins again at `due`, with the address of this attempt first. No attempt may be open. */
 void sy_race_again(struct sy_race *race, unsigned attempt, uint64_t due);
 
-/* What became of all addresses, to be followed by sy_way_text(); "" before the first failure.
- * Returns text, which has room for SY_RACE_TEXT bytes. */
+/* Why all addresses failed, to be followed by sy_way_text(); "" before the first failure. Returns
+ * text, which has room for SY_RACE_TEXT bytes. */
 const char *sy_race_text(const struct sy_race *race, char *text);
 
 #endif

@@ -12,7 +12,7 @@ enum sy_way {
     SY_WAY_NONE = 4     /* a router, or this machine, says that nothing gets there */
 };
 
-/* By the error of an attempt; 0: it tells nothing of the way. */
+/* What the error of an attempt tells of the way; 0: nothing. */
 static inline unsigned sy_way_seen(int code)
 {
     switch (code) {

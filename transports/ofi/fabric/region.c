@@ -117,7 +117,7 @@ void sy_ofi_regions_close(struct ofi_state *ofi)
             sy_ofi_region_detach(ofi, i);
 }
 
-/* By who has an endpoint locked. */
+/* Called with an endpoint locked. */
 void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t length)
 {
     for (unsigned i = 0; i < ofi->region_count; i++) {
@@ -131,7 +131,7 @@ void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t lengt
 
 /* ---- others' ---- */
 
-/* Of a PE with such a region: by what its key says and what is derived. */
+/* Fills in how PE pe's region is addressed: what its key says, and what follows from that. */
 static void region_meet(struct ofi_state *ofi, int pe, unsigned index, const char *key,
                         struct ofi_remote *remote)
 {

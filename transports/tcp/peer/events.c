@@ -43,7 +43,7 @@ static void events_closed(struct tcp_stream *stream)
 
 static uint16_t events_udp_port(struct tcp_stream *stream, int fd)
 {
-    return stream->number ? 0 : sy_tcp_hints_ear(sy_tcp_peer_with(stream)->tcp, fd);
+    return stream->number ? 0 : sy_tcp_hints_port(sy_tcp_peer_with(stream)->tcp, fd);
 }
 
 /* Whether both ends have one address. */

@@ -86,11 +86,11 @@ static in_port_t hint_bind_in_range(struct tcp *tcp, int fd, const struct sockad
     return 0;
 }
 
-static struct tcp_udp *hint_open_ear(struct tcp *tcp, const struct sockaddr_storage *at)
+static struct tcp_udp *hint_open_udp(struct tcp *tcp, const struct sockaddr_storage *at)
 {
     struct tcp_udp udp = {.at = *at};
 
-    if (tcp->hints.udps == TCP_EARS)
+    if (tcp->hints.udps == TCP_UDP_SOCKETS)
         return NULL;
     udp.fd = socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (udp.fd < 0)
@@ -104,7 +104,7 @@ static struct tcp_udp *hint_open_ear(struct tcp *tcp, const struct sockaddr_stor
     return &tcp->hints.udp[tcp->hints.udps++];
 }
 
-uint16_t sy_tcp_hints_ear(struct tcp *tcp, int connection)
+uint16_t sy_tcp_hints_port(struct tcp *tcp, int connection)
 {
     struct sockaddr_storage own;
     struct tcp_udp *udp;
@@ -113,13 +113,13 @@ uint16_t sy_tcp_hints_ear(struct tcp *tcp, int connection)
         return 0;
     udp = hint_find_udp(tcp, &own);
     if (!udp)
-        udp = hint_open_ear(tcp, &own);
+        udp = hint_open_udp(tcp, &own);
     return udp ? ntohs(udp->port) : 0;
 }
 
 /* ---- a stream's ---- */
 
-/* Where the other side of a connection udp_port: false where this side does not. */
+/* Finds both ends' UDP addresses for a connection. False: one of the sides has no UDP port. */
 static bool hint_find_way(struct tcp *tcp, struct tcp_hint *way, int connection, uint32_t udp_port)
 {
     struct sockaddr_storage own, peer = {0};
@@ -161,11 +161,11 @@ void sy_tcp_hint_meet(struct tcp_peer *peer, uint32_t udp_port, const unsigned c
     atomic_store_explicit(&hint->open, open, memory_order_release);
 }
 
-static uint64_t hint_authenticator(const struct tcp_hint *hint, bool udp_port,
+static uint64_t hint_authenticator(const struct tcp_hint *hint, bool received,
                                    const struct tcp_datagram *datagram)
 {
-    const uint64_t key[2] = {atomic_load_explicit(&hint->key[udp_port][0], memory_order_relaxed),
-                             atomic_load_explicit(&hint->key[udp_port][1], memory_order_relaxed)};
+    const uint64_t key[2] = {atomic_load_explicit(&hint->key[received][0], memory_order_relaxed),
+                             atomic_load_explicit(&hint->key[received][1], memory_order_relaxed)};
     uint64_t words[3];
 
     memcpy(words, datagram, sizeof words);
@@ -453,7 +453,7 @@ static bool hint_take(struct tcp *tcp, const struct tcp_udp *udp,
     return true;
 }
 
-size_t sy_tcp_hints_hear(struct tcp *tcp)
+size_t sy_tcp_hints_receive(struct tcp *tcp)
 {
     struct tcp_datagram datagram;
 

@@ -8,8 +8,8 @@
  * not acknowledged, or probes of a quiet connection not answered, for TCP_SILENCE (pending.c sets
  * both), and then nothing accepts a connection.
  *
- * Who has not run does not judge: time by which a look at a stream is late is time in which this PE
- * was stopped or had no processor. It counts neither as the peer's silence nor towards a limit.
+ * Time in which this PE did not run does not count. If a look at a stream is late, this PE was
+ * stopped or had no processor: that time is neither the peer's silence nor part of a limit.
  *
  * All under the poll lock. */
 #ifndef TCP_OUTAGE_H

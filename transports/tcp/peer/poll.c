@@ -190,7 +190,7 @@ static size_t poll_ask_epoll(struct tcp *tcp)
 
 static size_t poll_hints(struct tcp *tcp)
 {
-    size_t got = sy_tcp_hints_hear(tcp);
+    size_t got = sy_tcp_hints_receive(tcp);
 
     sy_tcp_hints_repeat(tcp);
     return got;
@@ -211,7 +211,7 @@ static size_t poll_read_one(struct tcp *tcp, struct tcp_peer *expected, bool all
 static size_t poll_read_any(struct tcp *tcp, unsigned turn, bool all)
 {
     bool hint = sy_tcp_hints_expected(tcp);
-    size_t got = all ? poll_hints(tcp) : hint ? sy_tcp_hints_hear(tcp) : 0;
+    size_t got = all ? poll_hints(tcp) : hint ? sy_tcp_hints_receive(tcp) : 0;
 
     if (hint && turn % HINT_TURNS && !poll_is_bulky(tcp))
         return got;

@@ -40,7 +40,7 @@ struct tcp_cursor {
 struct tcp_queue {
     struct tcp_ring ring;
     struct tcp_segment *segment; /* TCP_SEGMENTS, made with the first */
-    struct sy_tx *tx;            /* what is in it, for who writes records */
+    struct sy_tx *tx;            /* what is in it, for the writer of records */
     /* producer */
     _Alignas(64) uint64_t in_segments; /* bytes of segments, ever */
     uint64_t shift; /* added to a place counted in ring bytes, for where it is in the ring */

@@ -168,8 +168,8 @@ static inline int sy_tcp_stream_state(const struct tcp_stream *stream)
     return atomic_load_explicit(&stream->state, memory_order_acquire);
 }
 
-/* A new stream is wanted, by the first who finds that; the connection that it wants is begun, by
- * this side; there will be no other one. The first two: false: it was not so. */
+/* Changes of state: a new stream is wanted; this side begins the connection it wants; there will be
+ * no other connection. The first two return false if another thread was first. */
 bool sy_tcp_stream_want(struct tcp_stream *stream);
 bool sy_tcp_stream_begin(struct tcp_stream *stream);
 void sy_tcp_stream_end(struct tcp_stream *stream);
@@ -221,8 +221,8 @@ bool sy_tcp_send_due(const struct tcp_stream *stream);
 size_t sy_tcp_receive(struct tcp_stream *stream);
 void sy_tcp_receive_reset(struct tcp_stream *stream);
 
-/* Where a payload of `left` bytes may be cut that goes to `to`, at `length` bytes or before:
- * between elements, so that who looks at the memory never sees half of one. */
+/* Where a payload of `left` bytes that goes to `to` may be cut, at `length` bytes or before:
+ * between elements, so that a reader of the memory never sees half of one. */
 size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left);
 
 /* By `apply`: of `length` bytes of payload, whose record adds `bytes` to `got`, the rest from
