@@ -62,7 +62,7 @@ void sy_report_ask(struct sy_report *report);
 /* The time is over. */
 void sy_report_late(struct sy_report *report);
 
-/* The same note for the PEs that were asked and have not answered. */
+/* The note of PEs that were asked and have not answered. */
 #define SY_REPORT_SILENT "no answer: stopped, or without a progress thread"
 
 #endif

@@ -262,7 +262,7 @@ static int client_hear_2(struct pmi_client *client, char answer[PMI_LINE], const
     return 0;
 }
 
-/* The same with a message of version 2; `name` is the command. */
+/* Asks the launcher in version 2 of the protocol; `name` is the command. */
 static int client_ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
                         struct sy_error *err, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));

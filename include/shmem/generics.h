@@ -24,7 +24,7 @@
 #define SY_SECOND(A, B, ...) (B)
 
 /* Cases of a choice: pointers to what is written, and to what is only read. */
-#define SY_TO(TYPE, ROUTINE)   , TYPE *: ROUTINE, volatile TYPE *: ROUTINE
+#define SY_TO(TYPE, ROUTINE)   , TYPE * : ROUTINE, volatile TYPE * : ROUTINE
 #define SY_FROM(TYPE, ROUTINE) SY_TO(TYPE, ROUTINE) SY_TO(const TYPE, ROUTINE)
 
 /* clang-format off */
@@ -34,7 +34,7 @@
 #define SY_GENERIC(TYPES, ROUTINE, ...) \
     _Generic(SY_FIRST(__VA_ARGS__, 0) SY_##TYPES##_TYPES(SY_CASE_##ROUTINE))(__VA_ARGS__)
 
-/* The same with an optional context: if the first argument is one, the second chooses a case of
+/* SY_GENERIC with an optional context: if the first argument is one, the second chooses a case of
  * SY_CTX_CASE_<ROUTINE>. A compiler checks the choice that is not taken as well, so that gets an
  * int32_t *, which every list has. */
 #define SY_GENERIC_CTX(TYPES, ROUTINE, ...) \
@@ -52,9 +52,9 @@
                 shmem_ctx_t: (int32_t *)0, \
                 default: SY_FIRST(__VA_ARGS__, 0)) LIST(CASE)))(__VA_ARGS__)
 
-/* The same for the forms of put, whose source is any memory of the PE and so may be written as an
- * array literal, (long[]){1, 2, 3}, which the preprocessor takes for several arguments. Without a
- * context the source is the second, and the beginning of a literal is no expression: so as many
+/* Generic forms of put: the source is any memory of the PE, so it may be written as an array
+ * literal, (long[]){1, 2, 3}, which the preprocessor takes for several arguments. Without a context
+ * the source is the second, and the beginning of a literal is no expression: so as many
  * arguments are joined as there are more than ARITY, those of the form without a context, if the
  * second begins with a parenthesis. Then it may also be the dest of the form with a context, whose
  * type the joining keeps, since it adds zeros. Nothing of this is evaluated. A literal may have 33
@@ -128,7 +128,7 @@
 #define SY_JOIN_31(A, ...) A SY_PLUS SY_JOIN_30(__VA_ARGS__)
 #define SY_JOIN_32(A, ...) A SY_PLUS SY_JOIN_31(__VA_ARGS__)
 
-/* The same for a collective routine, whose first argument is a team: the second chooses. */
+/* Generic forms of a collective routine: the first argument is a team, the second chooses. */
 #define SY_GENERIC_TEAM(TYPES, ROUTINE, ...) \
     _Generic(SY_SECOND(__VA_ARGS__, 0, 0) SY_##TYPES##_TYPES(SY_CASE_##ROUTINE))(__VA_ARGS__)
 

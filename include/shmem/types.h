@@ -219,7 +219,7 @@ typedef float _Complex sy_complexf;
     X(64, 8) \
     X(128, 16)
 
-/* The same and the routines that count bytes. */
+/* SY_SIZES, and the routines that count bytes. */
 #define SY_SIZES_AND_MEM(X) \
     SY_SIZES(X) \
     X(mem, 1)

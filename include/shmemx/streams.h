@@ -213,8 +213,8 @@ SY_STANDARD_AMO_TYPES(SY_DECLARE)
 void SY_API(shmemx_signal_wait_until_on_stream)(uint64_t *sig_addr, int cmp, uint64_t cmp_value,
                                                 shmemx_stream_t stream);
 
-/* Of the stream's own operations: fence orders them, quiet completes them, pe_quiet at least those
- * to the PEs that are named. */
+/* fence orders the stream's own operations, quiet completes them, pe_quiet completes at least those
+ * towards the PEs that are named. */
 void SY_API(shmemx_fence_on_stream)(shmemx_stream_t stream);
 void SY_API(shmemx_quiet_on_stream)(shmemx_stream_t stream);
 void SY_API(shmemx_pe_quiet_on_stream)(const int *target_pes, size_t npes, shmemx_stream_t stream);

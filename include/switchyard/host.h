@@ -53,7 +53,7 @@ struct sy_region {
     uint64_t fd_offset; /* where in that file the region begins, at a page */
 };
 
-/* A copy that goes on by itself. */
+/* A copy that device_begin() has started. */
 struct sy_device_copying {
     unsigned window;
     bool in;
@@ -79,7 +79,7 @@ struct sy_host {
     /* Where PE pe is. Usable from connect() on. */
     struct sy_place (*place)(int pe);
 
-    /* A region of this PE that is attached: fills *region and returns 0, or -ENOENT. */
+    /* Fills *region for an attached region of this PE: 0, or -ENOENT. */
     int (*window)(unsigned index, struct sy_region *region);
 
     /* The address, in this process, of `length` bytes at `offset` of a window of PE pe (this PE or
@@ -94,24 +94,22 @@ struct sy_host {
     void (*amo)(enum sy_amo_op op, void *address, size_t width, uint64_t operand, uint64_t compare,
                 uint64_t *result);
 
-    /* Reports that PE pe can no longer be reached, in words and by an errno value (EHOSTUNREACH: it
-     * has never been reached); at once, from
-     * any thread. The job ends with this text; but the launcher is given a second to say that a PE
-     * has failed, which others notice first, by closed connections. Does not return to a usable
-     * job, but may return. */
+    /* Reports that PE pe can no longer be reached: an errno value (EHOSTUNREACH: it has never been
+     * reached) and words. To be called at once, from any thread. The job ends with this text,
+     * unless the launcher says within a second that a PE has failed: others notice that first, by
+     * closed connections. May return, but not to a usable job. */
     void (*lost)(int pe, int code, const char *why);
 
-    /* Several threads of the program may be inside data calls at once (SHMEM_THREAD_MULTIPLE);
-     * otherwise at most one is, beside the core's progress thread, which calls
-     * progress(), arm(), disarm() and pending(). May become true while a transport is open, which
-     * is then told by threads(). */
+    /* Several threads of the program may be in data calls at once (SHMEM_THREAD_MULTIPLE). False:
+     * at most one is, beside the core's progress thread, which calls progress(), arm(), disarm()
+     * and pending(). May become true while a transport is open; threads() tells it. */
     bool threads;
 
-    /* For a data call that waits for an answer, between its own polls: lets the transports
-     * progress, which may call this one's progress() too, and gives the processor away as the load
-     * of the machine asks for. *since is 0 when the wait begins, and then the core's. It may sleep
-     * until something arrives: not to be called when the last poll has moved something, before
-     * another look for the answer. */
+    /* For a data call that waits for an answer, between its own polls. Lets all transports
+     * progress, this one too, and gives the processor away as the machine's load asks for. It may
+     * sleep until something arrives, so look for the answer after a poll that has moved something,
+     * before calling this. *since is 0 when the wait begins, and belongs to the core from then on.
+     */
     void (*rest)(uint64_t *since);
 
     /* Asks that the progress thread call progress() about `microseconds` from now, whatever the
@@ -120,35 +118,36 @@ struct sy_host {
 
     const struct sy_start *start; /* for bootstraps, and limits of the start: see bootstrap.h */
 
-    /* Whether SHMEM_TRANSPORTS asks for its transports by name. One that others are usually better
-     * than may answer -ENODEV to open() where nobody asked for it. */
+    /* SHMEM_TRANSPORTS names transports. A transport that is rarely the best choice may answer
+     * -ENODEV to open() where this is false. */
     bool named;
 
-    /* More PEs than processors for them: a thread that waits sleeps before long. Not known in the
-     * open() of a transport that is SY_NODE_ONLY. */
+    /* There are more PEs than processors for them, so a thread that waits soon sleeps. Not known
+     * yet in open() of a transport with SY_NODE_ONLY. */
     bool crowded;
 
-    /* SHMEM_PROGRESS=polling: no thread relies on wait_fd(); progress() is called by threads of the
-     * program that wait, and where soon() has been asked for. Set before open(). */
+    /* SHMEM_PROGRESS=polling: no thread sleeps on wait_fd(); progress() is called by threads of the
+     * program that wait, and after soon(). Set before open(). */
     bool unattended;
 
-    /* PEs for each processor that this PE may use, rounded up; known where `crowded` is, which is
-     * said of more than 1. */
+    /* PEs for each processor that this PE may use, rounded up; `crowded` is load > 1, and both are
+     * known at the same time. */
     int load;
 
-    /* Of this PE's regions that are a device's (SY_REGION_DEVICE), of which memory() is NULL:
-     * copies `length` bytes between `offset` of one and `local`, into the region or out of it; when
-     * it returns they are there, aligned elements whole. 0, or -EFAULT: there is no such region, or
-     * the range leaves it. May be NULL, as device_amo: then there are no such regions. */
+    /* Copies `length` bytes between `local` and `offset` of a region of this PE that is a device's
+     * (SY_REGION_DEVICE: memory() answers NULL for it); `in`: into the region. Complete on return,
+     * aligned elements whole. 0, or -EFAULT: there is no such region, or the range leaves it. NULL,
+     * with device_amo: there are no such regions. */
     int (*device_copy)(unsigned window, bool in, uint64_t offset, void *local, size_t length);
 
-    /* amo() on a word of such a region. -EFAULT, or -EOPNOTSUPP: the device cannot. */
+    /* amo() on a word of such a region. 0; -EFAULT as above; -EOPNOTSUPP: the device cannot. */
     int (*device_amo)(unsigned window, enum sy_amo_op op, uint64_t offset, size_t width,
                       uint64_t operand, uint64_t compare, uint64_t *result);
 
-    /* device_copy() for a device that copies by itself (device_ahead() says so), all three or none:
-     * `local` is its until device_end() is true, which it is when the copy is over, or, where
-     * `wait`, then. A device that does not has copied when device_begin() returns. */
+    /* device_copy() in two steps, for a device that copies by itself while the CPU goes on;
+     * device_ahead() says whether it does. All three or none. device_begin() starts the copy, which
+     * uses `local` until device_end() answers true; with `wait` that waits for it. Other devices
+     * have copied when device_begin() returns. */
     bool (*device_ahead)(unsigned window);
     int (*device_begin)(unsigned window, bool in, uint64_t offset, void *local, size_t length,
                         struct sy_device_copying *copying);
@@ -159,7 +158,7 @@ struct sy_host {
 #define SY_HOST_HAS(host, member)                                                                  \
     ((host)->size >= offsetof(struct sy_host, member) + sizeof((host)->member))
 
-/* Whether the core that has made a host knows of such regions. */
+/* Whether the core offers regions of devices. */
 #define SY_HOST_HAS_DEVICES(host)                                                                  \
     (SY_HOST_HAS(host, device_amo) && (host)->device_copy && (host)->device_amo)
 

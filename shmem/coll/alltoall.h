@@ -7,8 +7,8 @@
 /* Block i of member j's source becomes block j of member i's dest; blocks of `length` bytes. */
 void sy_alltoall(const struct sy_group *group, void *dest, const void *source, size_t length);
 
-/* The same with blocks of `count` elements of `size` bytes, and dest_stride and source_stride bytes
- * from each element to the next, also from a block's last to the next block's first. */
+/* sy_alltoall with blocks of `count` elements of `size` bytes. Each element begins dest_stride or
+ * source_stride bytes after the one before, also across blocks. */
 void sy_alltoalls(const struct sy_group *group, void *dest, const void *source,
                   ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t size, size_t count);
 
@@ -24,8 +24,7 @@ static inline char *sy_block(const void *array, int i, ptrdiff_t stride, size_t 
     return (char *)array + (ptrdiff_t)((size_t)i * count) * stride;
 }
 
-/* Both on a team that is spread over several nodes (alltoall_nodes.c); blocks have at least a byte.
- */
+/* Both for a team that is spread over several nodes (alltoall_nodes.c); blocks are not empty. */
 void sy_alltoall_nodes(const struct sy_group *group, void *dest, const void *source,
                        const struct sy_blocks *blocks);
 

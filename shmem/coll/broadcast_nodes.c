@@ -41,9 +41,9 @@ static int broadcast_nodes_speaker(const struct place *p, int node)
     return node ? sy_nodes_member(nodes, at, 0) : p->root;
 }
 
-/* Of small data: the distance from this node to its child number `i`, or 0. In the binomial tree a
- * node's children are at the powers of two below its lowest bit, and the one with the most nodes
- * below it comes first. */
+/* The distance from this node to its child number `i` in the binomial tree, or 0: none. A node's
+ * children are at the powers of two below its lowest bit; the one with the most nodes below it
+ * comes first. */
 static int broadcast_nodes_child(const struct place *p, int i)
 {
     int distance = 1, found = 0;
@@ -175,7 +175,8 @@ static void broadcast_nodes_feed(const struct place *p, const struct halves *h, 
         sy_notify_sent();
 }
 
-/* Of the tree in which this node is a leaf nothing but the end matters. */
+/* An inner node of one of the two trees: forwards each chunk there when it comes. In the other tree
+ * it is a leaf and only waits for the last chunk. */
 static void broadcast_nodes_relay(const struct place *p, const struct halves *h, char *dest)
 {
     bool stays = false;

@@ -9,8 +9,8 @@
 void sy_fcollect(const struct sy_group *group, void *dest, const void *source, size_t length);
 void sy_collect(const struct sy_group *group, void *dest, const void *source, size_t length);
 
-/* The same on a team that is spread over several nodes (collect_nodes.c). False where it has too
- * many members for that; then nothing has been done. */
+/* Both for a team that is spread over several nodes (collect_nodes.c). sy_collect_nodes answers
+ * false where the team has too many members for it; then nothing has been done. */
 void sy_fcollect_nodes(const struct sy_group *group, char *dest, const void *source, size_t length);
 bool sy_collect_nodes(const struct sy_group *group, char *dest, const void *source, size_t length);
 

@@ -85,7 +85,8 @@ static void collect_nodes_gather_rounds(const struct parts *p, const struct sy_n
 enum { FLAG_DOWN = SY_NOTIFY_FLAGS - 1 }; /* those below: of rounds, or children */
 _Static_assert(FLAG_DOWN >= SY_TREE_PLACES, "a flag is missing for the tree");
 
-/* The same along a tree. The scratch has node 0's parts first. */
+/* Gathers the nodes' parts along a tree: up to node 0, then down to all. The scratch space begins
+ * with node 0's parts. */
 static void collect_nodes_gather_along_tree(const struct parts *p, const struct sy_notify *notify)
 {
     struct sy_tree tree = sy_tree_make(p->nodes->count, p->nodes->mine);

@@ -26,8 +26,9 @@ struct sy_notify {
     unsigned flags;
 };
 
-/* Of `length` bytes so many are sent at a time: at most `most`, but for two members, of which none
- * sends on or reads what has come while more comes, so that chunks only cost messages. */
+/* How many of `length` bytes are sent at a time: at most `most`. Two members send all at once: none
+ * of them forwards or reads the beginning while the rest arrives, so chunks would only cost
+ * messages. */
 static inline size_t sy_notify_chunk(const struct sy_group *group, size_t length, size_t most)
 {
     return group->members.size == 2 || length < most ? length : most;
@@ -45,7 +46,7 @@ void sy_notify_met(const struct sy_notify *notify);
  * others on the node read. */
 char *sy_notify_scratch(const struct sy_notify *notify, int member);
 
-/* The same of this PE, and of number k of its node. */
+/* The scratch space of this PE, and that of member number k of its node. */
 static inline char *sy_notify_own(const struct sy_notify *notify)
 {
     return sy_notify_scratch(notify, notify->group->members.me);

@@ -16,18 +16,19 @@ struct sy_operation {
 void sy_reduce(const struct sy_group *group, struct sy_operation op, void *dest, const void *source,
                size_t count);
 
-/* The same for little memory, of any kind: SY_REDUCE_FEW bytes at most. Teams only. */
+/* sy_reduce for at most SY_REDUCE_FEW bytes, which need not be symmetric memory. Teams only. */
 #define SY_REDUCE_FEW ((size_t)4096)
 void sy_reduce_few(const struct sy_group *group, struct sy_operation op, void *dest,
                    const void *source, size_t count);
 
-/* Both on a team that is spread over several nodes (reduce_nodes.c). */
+/* Both for a team that is spread over several nodes (reduce_nodes.c). */
 void sy_reduce_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
                      const char *source, size_t count);
 void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
                          const char *source, size_t count);
 
-/* The same by halves (reduce_halves.c), and whether that can be done and is faster than a ring. */
+/* sy_reduce_nodes by recursive halving (reduce_halves.c), and whether that can be done and is
+ * faster than a ring. */
 void sy_reduce_halves(const struct sy_group *group, struct sy_operation op, char *dest,
                       const char *source, size_t count);
 bool sy_reduce_halves_fit(const struct sy_nodes *nodes, struct sy_operation op, size_t count);

@@ -52,10 +52,10 @@ SY_UNSIGNED_KERNELS(COMPARE)
 SY_SIGNED_KERNELS(COMPARE)
 #undef COMPARE
 
-/* Of floating-point numbers, max and min are those of IEEE 754's maximumNumber and
- * minimumNumber, which C's fmax and fmin are apart from the zeros: a NaN loses against any number,
- * and -0 is less than 0. So they commute and associate, bit for bit, and the result does not depend
- * on who combines what first.
+/* max and min of floating-point numbers are IEEE 754's maximumNumber and minimumNumber, which C's
+ * fmax and fmin are apart from the zeros: a NaN loses against any number, and -0 is less than 0. So
+ * they commute and associate, bit for bit, and the result does not depend on who combines what
+ * first.
  *
  * Comparing both ways round gives the same number twice, unless it is one of two zeros or of a
  * number and a NaN: then each way gives the operand it has first. So a block in which both ways

@@ -9,7 +9,7 @@
 void sy_scan(const struct sy_group *group, struct sy_operation op, void *dest, const void *source,
              size_t count, bool inclusive);
 
-/* The same on a team that is spread over several nodes (scan_nodes.c). */
+/* sy_scan for a team that is spread over several nodes (scan_nodes.c). */
 void sy_scan_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
                    const char *source, size_t count, bool inclusive);
 

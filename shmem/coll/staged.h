@@ -23,7 +23,7 @@ void sy_staged_broadcast(const struct sy_group *group, void *dest, const void *s
 void sy_staged_gather(const struct sy_group *group, void *dest, const void *source,
                       size_t of_source, size_t length) SY_COLD;
 
-/* Of the sources of members 0 to `last`; -1: zeros. */
+/* Reduces the sources of members 0 to `last` into dest; last -1: dest becomes zeros. */
 void sy_staged_reduce(const struct sy_group *group, struct sy_operation op, void *dest,
                       const void *source, size_t count, int last) SY_COLD;
 

@@ -52,27 +52,27 @@ SY_INLINE uint64_t sy_amo_here(enum sy_amo_op op, void *at, size_t width, uint64
                       : sy_amo_here64(op, at, operand, compare);
 }
 
-/* The same as a function, for plugins (struct sy_host). */
+/* sy_amo_here as a function, for plugins (struct sy_host). */
 void sy_amo_apply(enum sy_amo_op op, void *address, size_t width, uint64_t operand,
                   uint64_t compare, uint64_t *result);
 
-/* Where sy_window_reach found nothing, as sy_put_far. result: `width` bytes, or NULL; with blocking
- * they are there on return, otherwise on quiet. */
+/* Called where sy_window_reach finds nothing, as sy_put_far. result: `width` bytes, or NULL; with
+ * blocking they are there on return, otherwise on quiet. */
 void sy_amo_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width, uint64_t operand,
                 uint64_t compare, void *result, bool blocking, int pe);
 
-/* The same, without a result and a second operand. */
+/* sy_amo_far for operations without a result and without a second operand. */
 void sy_amo_update_far(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                        uint64_t operand, int pe);
 
-/* The same where the address is in neither window: perhaps in a mapped space, as sy_put_elsewhere.
- * The second one returns the old value, zero-extended. */
+/* Called as sy_put_elsewhere: the address is perhaps in a mapped memory space. The second one
+ * returns the old value, zero-extended. */
 void sy_amo_update_elsewhere(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                              uint64_t operand, int pe);
 uint64_t sy_amo_fetch_elsewhere(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                                 uint64_t operand, uint64_t compare, int pe);
 
-/* The same after a full search and all checks. */
+/* An atomic operation after a full search for the address, with all checks. */
 void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                  uint64_t operand, uint64_t compare, void *result, bool blocking, int pe)
     __attribute__((cold));

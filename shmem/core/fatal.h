@@ -17,9 +17,9 @@ bool sy_leave_claim(void);
 /* Ends this PE at once because the job has ended: flushes and exits. */
 _Noreturn void sy_leave(int status);
 
-/* The same from a thread of the library. The program's threads may hold what exit handlers need,
- * above all the lock of a stream, while they wait for a PE that is gone: then the process ends
- * without the handlers. */
+/* sy_leave for a thread of the library. Threads of the program may hold what exit handlers need,
+ * above all the lock of a stdio stream, while they wait for a PE that is gone. Then the process
+ * ends without the handlers. */
 _Noreturn void sy_leave_anyway(int status);
 
 #endif

@@ -32,7 +32,7 @@ static bool core_issue_again(int answer, const char *what, int pe, uint64_t *sin
     return true;
 }
 
-/* The same for optional members of a transport: -EOPNOTSUPP is a final answer too. */
+/* core_issue_again for optional members of a transport: -EOPNOTSUPP is a final answer too. */
 enum { NOT_ASKED = INT_MIN };
 static bool core_issue_again_if_able(int answer, const char *what, int pe, uint64_t *since)
 {

@@ -49,17 +49,18 @@ void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
 void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                 unsigned flags);
 
-/* The same for a blocking put of one element, by value. */
+/* sy_put_far for one element by value, blocking. */
 void sy_p_far32(shmem_ctx_t ctx, void *dest, uint32_t value, int pe);
 void sy_p_far64(shmem_ctx_t ctx, void *dest, uint64_t value, int pe);
 
-/* The same where it has found that the address is in neither window: perhaps in a mapped space. */
+/* Called where sy_rma_reach has set *elsewhere: the address is neither in the heap nor in the data
+ * window, perhaps in a mapped memory space. */
 void sy_put_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                       unsigned flags);
 void sy_get_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                       unsigned flags);
 
-/* The same after a full search and all checks. */
+/* Transfers after a full search for both addresses, with all checks. */
 void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                  unsigned flags) __attribute__((cold));
 
@@ -98,8 +99,8 @@ SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe, bool *e
     return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
 }
 
-/* The same for a memory space, behind the inline path: looking there first would cost everybody a
- * register or two. */
+/* sy_rma_reach for a memory space. It is not part of the inline path, where looking for spaces
+ * would cost everybody a register or two. */
 SY_INLINE void *sy_rma_reach_space(const void *address, size_t length, int pe)
 {
     size_t room = __atomic_load_n(&sy_hot.space.length, __ATOMIC_ACQUIRE);

@@ -45,7 +45,7 @@ static int core_team_find_in_table(const int *table, int count, int pe)
     return -1;
 }
 
-/* The same among members without a rule, by looking at each. */
+/* The number of a PE among members in no order, or -1. */
 static int core_team_find_in_list(const struct sy_members *m, int pe)
 {
     for (int i = 0; i < m->size; i++)

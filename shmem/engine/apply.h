@@ -47,7 +47,7 @@ SY_ORDERED_ELSEWHERE static inline void sy_apply_store_element(char *to, const c
     }
 }
 
-/* The same for loads, by acquire. */
+/* Loads an element of 1 << code bytes whole, with acquire order. */
 SY_ORDERED_ELSEWHERE static inline void sy_apply_load_element(char *to, const char *from,
                                                               unsigned code)
 {

@@ -163,7 +163,7 @@ static inline unsigned sy_engine_peers(const struct sy_engine *engine)
  * `patient` some time later, by the progress thread if no other has done it. Any thread. */
 void sy_engine_send_later(struct sy_engine_peer *peer, bool patient);
 
-/* Of the peers 64 * word to 64 * word + 63. */
+/* sy_engine_send_gathered for the peers 64 * word to 64 * word + 63. */
 void sy_engine_send_word(struct sy_engine *engine, unsigned word, bool due);
 
 /* Sends what has been gathered; due: only what has been waiting for flush_delay. Any thread. */

@@ -17,8 +17,8 @@
 
 #include "util/bits.h"
 
-/* Of one peer. Times are nanoseconds, positions are bytes of the stream of requests. Zeros are the
- * beginning. */
+/* The policy's state for one peer; all zeros at the beginning. Times are in nanoseconds, positions
+ * in bytes of the stream of requests. */
 struct sy_flush {
     _Atomic uint64_t sent_at;     /* the last time that anything left */
     _Atomic uint64_t gathered_at; /* when the oldest request that waits was appended */

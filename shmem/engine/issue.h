@@ -34,8 +34,8 @@ bool sy_combine_put(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, cons
 /* Commits the joined record. By the producer, or while the producer is kept out. */
 void sy_combine_close(struct sy_engine_peer *peer);
 
-/* The same for a thread that is about to send. If the producer is at work the record stays open,
- * and a later send looks at it again. */
+/* Commits the joined record for a thread that is about to send, any thread. If the producer is at
+ * work the record stays open, and a later send looks at it again. */
 void sy_combine_flush(struct sy_engine_peer *peer);
 
 static inline bool sy_combine_is_open(const struct sy_engine_peer *peer)
@@ -142,7 +142,7 @@ SY_INLINE void sy_engine_commit(struct sy_engine_ctx *ctx, struct sy_engine_peer
     sy_engine_done(ctx, peer, sy_tx_commit(&peer->tx, bytes), bytes, now);
 }
 
-/* The same for a request whose reply, number `wanted`, this thread waits for. */
+/* Publishes a request of `bytes` bytes and waits for its reply, number `wanted`. */
 void sy_engine_commit_and_wait(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, size_t bytes,
                                uint64_t wanted);
 

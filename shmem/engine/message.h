@@ -111,7 +111,7 @@ void *sy_message_inside(const struct sy_transport *table, void *self);
 
 /* ---- between the files ---- */
 
-/* Of transports with a way for large data, or without. */
+/* What the engine calls, for transports that have large_send() and for those that have not. */
 extern const struct sy_engine_ops sy_message_ops;
 
 /* The peer, made if need be; NULL: no memory. Any thread. */

@@ -22,7 +22,8 @@ uint64_t sy_parts_place(const struct sy_parts *parts, size_t done);
 /* Issues all parts, and with `wait` waits for the last reply. 0, or -EAGAIN with nothing issued. */
 int sy_parts_issue(const struct sy_parts *parts, bool wait);
 
-/* The same without waiting. *wanted: what the last part has said, if any has. */
+/* Issues all parts and does not wait. *wanted: what the last part's issue() has set, if it has. 0,
+ * or -EAGAIN with nothing issued. */
 int sy_parts_issue_all(const struct sy_parts *parts, uint64_t *wanted);
 
 int sy_parts_put(struct sy_engine *engine, struct sy_engine_ctx *ctx, const struct sy_transfer *t);

@@ -70,7 +70,7 @@ static inline uint64_t sy_record_offset(uint64_t header)
     return header >> 25;
 }
 
-/* The same record `bytes` further on. */
+/* The header of the same operation `bytes` bytes further on in the region. */
 static inline uint64_t sy_record_behind(uint64_t header, uint64_t bytes)
 {
     return header + (bytes << 25);
@@ -135,7 +135,8 @@ static inline uint64_t sy_record_data(const char *words)
     }
 }
 
-/* The same of a PUT_LARGE: beside the stream; and in the record. */
+/* The two lengths in a PUT_LARGE: bytes beside the stream, and bytes in the record, which follow
+ * them in memory. */
 static inline uint64_t sy_record_beside(const char *words)
 {
     return sy_record_word(words + 8) & (UINT64_MAX >> 8);

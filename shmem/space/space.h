@@ -34,12 +34,11 @@ struct sy_space {
     unsigned char absent[1]; /* npes flags: is no member */
 };
 
-/* The space of a handle, or of a window: NULL where there is none, or where it is the default one.
- */
+/* The space of a handle, or of a window; NULL: there is none, or it is the default one. */
 struct sy_space *sy_space_of(shmemx_space_t handle);
 struct sy_space *sy_space_in(unsigned window);
 
-/* The same for a handle that is not SHMEMX_SPACE_INVALID; ends the job where there is none. */
+/* The space of a handle. Where sy_space_of answers NULL it ends the job, naming the routine. */
 struct sy_space *sy_space_need(const char *routine, shmemx_space_t handle);
 
 /* Enters a space under its window; takes it out. */
@@ -62,8 +61,8 @@ int sy_space_destroy(struct sy_space *space);
 /* Ends all; no PE uses them any more. */
 void sy_spaces_close(void);
 
-/* Has PE 0 write how PEs reach a window of this type, where somebody wants to see routes; collective
- * over all PEs. */
+/* Has PE 0 write how PEs reach a window of this type, where somebody wants to see routes;
+ * collective over all PEs. */
 void sy_space_show(unsigned window, shmemx_device_type_t type);
 
 /* shmemx_space_sync. */

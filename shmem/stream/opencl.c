@@ -84,7 +84,7 @@ static void opencl_before(struct sy_stream *stream, void *queue)
     sy_stream_gate(stream, "a marker of an OpenCL queue", point);
 }
 
-/* By the proxy. */
+/* Called by the stream's proxy thread when the stream has reached the operation. */
 static void opencl_complete(void *event)
 {
     cl.SetUserEventStatus(event, CL_COMPLETE);

@@ -170,8 +170,7 @@ void sy_stream_destroy(struct sy_stream *stream, const char *routine);
 /* Whether all is complete: 1, 0, or -errno of a failure, which stays until synchronize. */
 int sy_stream_query(struct sy_stream *stream, const char *routine);
 
-/* The same as destroy for all streams of a team, or with NULL all of this PE, whose threads then
- * end too. */
+/* Destroys all streams of a team; NULL: all streams of this PE, and ends their threads. */
 void sy_streams_close(const struct sy_team *team);
 
 /* An operation to be filled in; ends the job where `stream` is none, naming the routine. NULL: no

@@ -5,13 +5,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* By any thread. */
+/* Adds to a counter that several threads write. */
 static inline void sy_count_shared(_Atomic uint64_t *counter, uint64_t more)
 {
     atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
-/* By one thread at a time, as under a lock: no locked instruction. */
+/* Adds to a counter that one thread at a time writes, as under a lock: no locked instruction. */
 static inline void sy_count(_Atomic uint64_t *counter, uint64_t more)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,

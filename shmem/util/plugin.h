@@ -45,7 +45,7 @@ char *sy_plugins_places(void);
 int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size, const void *stubs,
                    struct sy_plugin *out, struct sy_error *err);
 
-/* The same without a search: opens one of those that sy_plugins_find has found. */
+/* Opens a plugin that sy_plugins_find has found; otherwise as sy_plugin_open. */
 int sy_plugin_open_found(const char *kind, const struct sy_plugin *found, unsigned abi, size_t size,
                          const void *stubs, struct sy_plugin *out, struct sy_error *err);
 void sy_plugin_close(struct sy_plugin *plugin);

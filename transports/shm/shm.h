@@ -136,8 +136,8 @@ int sy_shm_service_strided(struct shm_state *shm, struct shm_peer *peer, const s
                            bool put);
 int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struct sy_amo *a);
 
-/* The same towards a PE that is used for the first time: the core has its file mapped by this, and
- * then needs these calls no more. */
+/* Data calls for a PE that is used for the first time. The core maps the PE's file meanwhile, and
+ * makes none of these calls for it again. */
 int sy_shm_first_put(struct shm_state *shm, const struct sy_transfer *t);
 int sy_shm_first_get(struct shm_state *shm, const struct sy_transfer *t);
 int sy_shm_first_amo(struct shm_state *shm, const struct sy_amo *a);

@@ -15,7 +15,7 @@ struct tcp_counters {
     _Atomic uint64_t slowest;               /* microseconds from connecting to the last greeting */
     _Atomic uint64_t broken;
     _Atomic uint64_t hints_heard;
-    /* By any thread: sy_count_shared. */
+    /* written by any thread, with sy_count_shared */
     _Alignas(64) _Atomic uint64_t sends;
     _Atomic uint64_t bytes_sent, frames_sent, sends_blocked;
     _Atomic uint64_t spread;

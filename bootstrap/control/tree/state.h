@@ -129,7 +129,7 @@ struct tree_member {
     struct tree_addresses listens;
 };
 
-/* Of the instance of a plugin. */
+/* The tree of a plugin's instance. */
 static inline struct tree *sy_tree_of(void *self)
 {
     return ((struct tree_user *)self)->tree;
@@ -227,7 +227,7 @@ int sy_tree_dial(struct tree *tree, const struct tree_addresses *to, double pati
 
 /* ---- what link.c calls, by this table: it knows none of those above it ---- */
 
-/* By type of frame; negative: the other end does not keep to the rules. */
+/* Takes a frame of one type. Negative: the other end breaks the rules. */
 typedef int tree_taker(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
                        const char *body);
 

@@ -90,7 +90,7 @@ static char *daemon_start_find_file(struct sy_daemon *daemon, const struct sy_sp
     return found;
 }
 
-/* By program: the file and the environment. */
+/* What is prepared once for each program of the job: its file and environment. */
 struct ready {
     char *file;
     struct sy_environ env;

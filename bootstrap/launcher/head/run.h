@@ -158,9 +158,9 @@ void sy_ending_init(struct sy_run *run);
 /* PEs are asked to leave, then told (SIGTERM), then killed. grace: seconds from SIGTERM to SIGKILL
  * where --grace does not say. */
 void sy_ending_begin(struct sy_run *run, int status, double grace);
-/* The same a moment later, because a PE has exited with an error. */
+/* Begins the end a moment later, because a PE has exited with an error. */
 void sy_ending_failed(struct sy_run *run, int status);
-/* The same, because of a signal to oshrun: the PEs get that signal at once. */
+/* Begins the end because of a signal to oshrun: the PEs get that signal at once. */
 void sy_ending_signal(struct sy_run *run, int number);
 void sy_ending_forward(struct sy_run *run, int number);
 /* "; stopping the other 3 PEs", for the end of a message: `others` tells whether the PE that caused

@@ -28,7 +28,7 @@ void sy_pe_output_credit(struct sy_pe_output *output, size_t bytes);
 /* Takes what is in the pipe still, and then no longer waits for its writers. */
 void sy_pe_output_finish(struct sy_pe_output *output);
 
-/* The same at once, as far as the head has room. */
+/* Takes what is in the pipe now, as far as the head has room. */
 void sy_pe_output_drain(struct sy_pe_output *output);
 
 /* Reads no more. */

@@ -13,7 +13,7 @@
  * what is no UTF-8 are shown by their bytes. */
 size_t sy_plain(char *out, const char *text, size_t length);
 
-/* The same for a string (allocated). */
+/* sy_plain for a string; the result is allocated. */
 char *sy_plain_string(const char *text);
 
 #endif

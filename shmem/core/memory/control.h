@@ -69,7 +69,7 @@ static inline struct sy_control_team *sy_control_of(int pe, unsigned slot)
     return base ? (struct sy_control_team *)base + slot : NULL;
 }
 
-/* The same of this PE. */
+/* The part of a team's slot in this PE's own control window. */
 static inline struct sy_control_team *sy_control_own(unsigned slot)
 {
     return (struct sy_control_team *)sy_windows.entry[SY_WINDOW_CONTROL].own.base + slot;

@@ -196,7 +196,7 @@ struct sy_route_cell {
  * SHMEM_SHOW_ROUTES asks for it, else as log lines. The names are kept for the next. */
 void sy_routes_show(const struct sy_route_cell *cells, int npes, const char *const *names);
 
-/* The same of a window that came later, with a line about it. */
+/* Prints the table of one window that came after the start, below the line `title`. */
 void sy_routes_show_window(const struct sy_route_cell *cells, const char *title);
 
 /* The cell of this PE's way to a window of PE pe: `why` is not for the user. */

@@ -11,7 +11,7 @@
 #include "core/start/world.h"
 #include "util/error.h"
 
-/* Of a PE whose windows are mapped when they are first used. */
+/* Maps the windows of a PE that is used for the first time (SY_REACH_LATE). */
 static void route_window_map_late(int pe)
 {
     struct sy_route_transport *t = sy_route_to(pe);

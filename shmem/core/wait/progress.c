@@ -33,7 +33,7 @@
 /* Looks within SHMEM_STALL_REPORT: a report is late by the time between two of them, at most. */
 #define LOOKS_FOR_STALLS 4
 
-/* The same for SHMEM_DEADLOCK_TIMEOUT. */
+/* Looks within SHMEM_DEADLOCK_TIMEOUT. */
 #define LOOKS_FOR_REST 2
 
 /* The beats of watch mode. The first one is short, because the application most often polled in
@@ -41,7 +41,7 @@
 #define FIRST_BEAT_NS   INT64_C(125000)
 #define LONGEST_BEAT_NS INT64_C(1000000)
 
-/* The same where PEs outnumber processors, and each beat takes a processor from a PE with work. */
+/* The longest beat where PEs outnumber processors: each takes a processor from a PE with work. */
 #define LONGEST_BEAT_CROWDED_NS INT64_C(4000000)
 
 /* While a thread waits in earnest it polls far more often. */

@@ -25,7 +25,7 @@
  * processor for the one that they wait for. */
 #define BLIND_SLEEP_A_PE_NS UINT64_C(50000)
 
-/* The same where whatever ends the wait also ends the sleep: a safeguard only. */
+/* The longest sleep that an arrival ends: a safeguard only. */
 #define LONGEST_SLEEP_NS UINT64_C(50000000)
 
 /* Times since the first rest: how long a thread polls transports without yielding, and how long it
@@ -35,11 +35,11 @@
 #define YIELDING_NS            UINT64_C(1000000)
 #define YIELDING_TO_ARRIVAL_NS UINT64_C(30000)
 
-/* The same where every PE has a processor, which it then need not leave idle: nobody notices some
- * microseconds more after a wait as long. */
+/* How long a thread only yields where every PE has a processor: nobody else needs it, and after so
+ * long a wait nobody notices the microseconds that waking up takes. */
 #define YIELDING_ALONE_NS UINT64_C(100000000)
 
-/* The same for a wait that has slept and been woken. */
+/* How long a thread only yields after it has slept and been woken. */
 #define YIELDING_AGAIN_NS YIELDING_NS
 
 /* A sleep at whose end memory is looked at, where every PE has a processor: as short as a

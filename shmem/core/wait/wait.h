@@ -22,7 +22,8 @@
 
 extern const char sy_wait_inside[] SY_HIDDEN;
 
-/* The same where the program may bring it about. where: the routine that waits, for reports. */
+/* SY_WAIT_UNTIL for a condition that the program may bring about. where: the routine that waits,
+ * for reports. */
 #define SY_WAIT_UNTIL_IN(where, condition)                                                         \
     do {                                                                                           \
         uint64_t sy_since = 0;                                                                     \

@@ -19,10 +19,10 @@ int sy_net_receive(int fd, void *data, size_t length, double *deadline);
 /* Begins to connect a socket that does not block: 0 or -errno. */
 int sy_net_begin(int fd, const struct sockaddr_storage *to);
 
-/* The same with a new socket for TCP: its descriptor or -errno. */
+/* Makes a TCP socket that does not block and begins to connect it: its descriptor or -errno. */
 int sy_net_connect(const struct sockaddr_storage *to);
 
-/* What came of it, once it is writable: 0 or -errno. */
+/* The outcome of connecting, once the socket is writable: 0 or -errno. */
 int sy_net_connected(int fd);
 
 /* What there is, at most `length` bytes: how many, or -errno as above. flags: 0 or MSG_PEEK. */

@@ -29,8 +29,7 @@ int sy_ofi_keys_open(struct ofi_state *ofi, struct sy_error *err)
         rc = sy_auth_random(&local, sizeof local);
     ofi->local_key = local;
     if (rc)
-        return ofi->host->fail(err, -rc, "random numbers: %s%s", strerror(-rc),
-                               sy_denied_hint(rc));
+        return ofi->host->fail(err, -rc, "random numbers: %s%s", strerror(-rc), sy_denied_hint(rc));
     return 0;
 }
 
@@ -74,7 +73,8 @@ uint64_t sy_ofi_region_key(struct ofi_state *ofi, int pe, const unsigned char no
     return ((key & ~numbers) | (index * 2 & numbers & ~UINT64_C(1))) & mask;
 }
 
-/* The same on both sides: the lower PE stands first. */
+/* Derives the key of a pair of PEs, equal on both sides: the lower PE's number and nonce are first.
+ */
 void sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE])
 {
     struct ofi_state *ofi = peer->ofi;

@@ -437,8 +437,7 @@ int sy_ofi_choose(struct ofi_state *ofi, struct sy_error *err)
     return provider_choose(ofi, NULL, err);
 }
 
-/* The same provider's next offer, since this one cannot be opened; nothing of it is open any more.
- */
+/* Chooses the provider's next offer, since this one cannot be opened and has been closed again. */
 int sy_ofi_choose_next(struct ofi_state *ofi)
 {
     char provider[64];

@@ -36,7 +36,8 @@ static const char *serve_record(const struct sy_regions *regions, const char *at
     return why;
 }
 
-/* The same of what comes most often. `have` is a multiple of 8. */
+/* Serves a record of the kinds that come most often, else leaves it to serve_record. `have` is a
+ * multiple of 8. */
 static const char *serve_usual(const struct sy_regions *regions, const char *at, size_t have,
                                struct ofi_header *reply, size_t *size)
 {

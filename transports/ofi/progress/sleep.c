@@ -25,7 +25,7 @@ void sy_ofi_beat_timer(struct ofi_state *ofi, long ns)
     timerfd_settime(ofi->timer, 0, &when, NULL);
 }
 
-/* The same with the main endpoint locked. */
+/* Sets the timer and notes whether it runs. The main endpoint is locked. */
 void sy_ofi_set_timer(struct ofi_state *ofi, long ns)
 {
     ofi->ticking = ns > 0;

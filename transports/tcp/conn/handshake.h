@@ -37,7 +37,7 @@ enum tcp_verdict {
     TCP_STRANGE, /* not a greeting, or not the one that is due */
     TCP_FORGED,  /* a greeting, by somebody who does not know the job's key; or who means another
                     instance of the transport */
-    /* Of this job: */
+    /* a greeting of this job: */
     TCP_OTHER_VERSION, /* another version of the format, or another byte order */
     TCP_OTHER_TARGET   /* meant for another PE, or from one that cannot be */
 };

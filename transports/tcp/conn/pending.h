@@ -30,7 +30,7 @@ struct tcp_pending {
     struct tcp_handshake in;
     size_t done; /* bytes of the greeting that is being sent or received */
 
-    /* Of an incoming one: */
+    /* incoming connections only */
     struct tcp_pending *next, **link; /* in its list, and what points at it there */
     struct tcp_contact *contact; /* whom it has introduced itself as; NULL: a stranger so far */
     struct tcp_pending *sibling; /* the next one of that contact */
@@ -171,7 +171,7 @@ void sy_tcp_pending_event(struct tcp_watch *watch, uint32_t events);
 /* Ends with the socket closed. */
 void sy_tcp_pending_close(struct tcp_pending *pending);
 
-/* Of an attempt: connected, and not greeted for a while. */
+/* Whether an attempt of this PE is connected and has waited for a greeting for a while. */
 bool sy_tcp_pending_ungreeted(const struct tcp_pending *pending);
 
 /* Ends as failed if its deadline has passed, but looks once more first whether the other side has

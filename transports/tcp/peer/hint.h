@@ -94,10 +94,10 @@ void sy_tcp_hint_note(struct tcp_peer *peer, bool news, bool repeat);
 /* Sends on the stream what only a hint has carried, before something long. By the producer. */
 void sy_tcp_hint_flush(struct tcp_peer *peer);
 
-/* The same by another thread. False: it cannot yet. */
+/* sy_tcp_hint_flush for a thread that is not the producer. False: it cannot yet. */
 bool sy_tcp_hint_settle(struct tcp_peer *peer);
 
-/* The same for all streams, where the hint was sent a millisecond ago. Any thread. */
+/* Sends on each stream what only a hint has carried for a millisecond. Any thread. */
 void sy_tcp_hints_repeat(struct tcp *tcp);
 
 /* Whether a hint is to be expected. Counts down. Under the poll lock, as receive. */

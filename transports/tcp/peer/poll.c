@@ -113,7 +113,7 @@ size_t sy_tcp_poll_read(struct tcp_peer *peer)
     return got;
 }
 
-/* Of streams other than `but`. */
+/* Reads the streams that lately had data, other than `but`. */
 static size_t poll_read_hot(struct tcp *tcp, const struct tcp_peer *but)
 {
     struct tcp_peer *hot[TCP_HOT];
@@ -196,7 +196,7 @@ static size_t poll_hints(struct tcp *tcp)
     return got;
 }
 
-/* By a thread that expects something on one stream. all: it is epoll's turn. */
+/* Reads for a thread that expects something on one stream. all: it is epoll's turn. */
 static size_t poll_read_one(struct tcp *tcp, struct tcp_peer *expected, bool all)
 {
     size_t got = all ? poll_hints(tcp) : 0;
@@ -207,7 +207,8 @@ static size_t poll_read_one(struct tcp *tcp, struct tcp_peer *expected, bool all
     return all || (!got && tcp->host->crowded) ? got + poll_ask_epoll(tcp) : got;
 }
 
-/* By one that expects anything. While a hint is expected most polls look for that alone. */
+/* Reads for a thread that expects something on any stream. While a hint is expected, most polls
+ * look for that alone. */
 static size_t poll_read_any(struct tcp *tcp, unsigned turn, bool all)
 {
     bool hint = sy_tcp_hints_expected(tcp);

@@ -31,11 +31,11 @@ int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err);
  */
 long sy_tcp_poll(struct tcp *tcp);
 
-/* The same for a thread that expects something on one stream. */
+/* sy_tcp_poll for a thread that expects something on one stream. */
 long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *peer);
 
-/* The same for the progress thread, when the set's descriptor is readable or a time limit passed:
- * asks epoll, reads no socket that has no event, and tells whether there was one. */
+/* sy_tcp_poll for the progress thread, when the epoll set is readable or a time limit has passed:
+ * asks epoll and reads only sockets that have an event. Returns whether there was one. */
 bool sy_tcp_poll_event(struct tcp *tcp);
 
 /* As struct sy_transport's member: threads sleep on the set's descriptor (true), or the progress

@@ -33,8 +33,8 @@ struct tcp_stream;
 
 /* The layer above. Under the poll lock, but for `sent`. */
 struct tcp_stream_user {
-    /* By channel: applies what has come, counts whole records in `got`, and returns the bytes
-     * used: fewer than `length` where the last record is incomplete, its payload goes on
+    /* Applies what has come on a channel (the index), counts whole records in `got`, and returns
+     * the bytes used: fewer than `length` where the last record is incomplete, its payload goes on
      * (sy_tcp_receive_place), or in.held is set. *why: how the other side breaks the rules. */
     size_t (*apply[2])(struct tcp_stream *stream, const char *from, size_t length,
                        const char **why);
@@ -225,8 +225,8 @@ void sy_tcp_receive_reset(struct tcp_stream *stream);
  * between elements, so that a reader of the memory never sees half of one. */
 size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left);
 
-/* By `apply`: of `length` bytes of payload, whose record adds `bytes` to `got`, the rest from
- * `part` on is to be received at `to`. */
+/* Called by `apply`: the payload of a record goes on after the bytes that have come. Its bytes
+ * `part` to `length` are received straight at `to`; then `bytes` are added to `got`. */
 void sy_tcp_receive_place(struct tcp_stream *stream, char *to, size_t part, size_t length,
                           size_t bytes);
 

@@ -200,7 +200,8 @@ void sy_file_keep_close(struct file_pool *pool)
 
 /* ---- writing a generation ---- */
 
-/* The same on all PEs, and on no two syncs; it gives nothing away of the key. */
+/* The mark of a generation: equal on all PEs of the job, different in other jobs and for other
+ * generations. It reveals nothing of the job's key. */
 static uint64_t keep_origin(const struct file_pool *pool, uint64_t generation)
 {
     uint64_t key[2] = {0, 0};
