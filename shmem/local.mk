@@ -56,7 +56,7 @@ engine_sources = \
 	shmem/engine/regions.c shmem/engine/regions.h \
 	shmem/engine/pending.c shmem/engine/pending.h \
 	shmem/engine/record.c shmem/engine/record.h \
-	shmem/engine/rma.h \
+	shmem/engine/request.h \
 	shmem/engine/strided.c \
 	shmem/engine/tx.h
 

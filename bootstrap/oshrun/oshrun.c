@@ -92,7 +92,7 @@ static int oshrun_expect(struct client *client, enum sy_control_type type, size_
             return -EPROTO;
         if (header.type != SY_CONTROL_ASK)
             break;
-        /* It was for a time that is over. */
+        /* The launcher asked for something that is no longer of interest. */
         sy_net_receive(client->fd, &header, sizeof header, deadline);
     }
     if (header.type == SY_CONTROL_EXIT)

@@ -20,7 +20,7 @@ int sy_pmix_library_open(struct pmix_library *library, struct sy_error *err)
         {"PMIx_Get_nb", (void **)&library->get},
         {"PMIx_Error_string", (void **)&library->error_string},
     };
-    /* Its own plugins find its symbols only if all may. */
+    /* RTLD_GLOBAL: PMIx's own plugins would not find its symbols otherwise. */
     void *handle = dlopen("libpmix.so.2", RTLD_NOW | RTLD_GLOBAL);
 
     if (!handle) {

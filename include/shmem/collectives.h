@@ -79,7 +79,7 @@ SY_BITWISE_REDUCE_TYPES(SY_DECLARE)
 SY_COMPARE_REDUCE_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
-/* And scans (9.10.10): element i of dest becomes the sum of element i of source over the PEs up to
+/* Sums and products, and scans (9.10.10): element i of dest becomes the sum of element i of source over the PEs up to
  * this one, in the team's order, with this one (inscan) or without it (exscan: 0 on the first PE);
  * dest may be source. */
 #define SY_DECLARE(TYPENAME, TYPE) \

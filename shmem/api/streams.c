@@ -45,7 +45,7 @@ SY_ALIAS(shmemx_stream_call);
 
 /* ---- events ---- */
 
-/* It stands for the point of its latest record, or nothing. */
+/* An event stands for the point in a stream where it was last recorded, or for nothing. */
 struct sy_event {
     struct sy_point *point; /* holds a reference */
     struct sy_event *next, **link;

@@ -16,7 +16,7 @@ SY_INLINE int calls_put_element(struct sy_engine *engine, struct sy_engine_ctx *
 
     if (SY_UNLIKELY(!peer))
         return -EAGAIN;
-    uint64_t header = sy_rma_at(sy_engine_place(engine, t->pe, t->window, t->offset), SY_RECORD_PUT,
+    uint64_t header = sy_request_at(sy_engine_place(engine, t->pe, t->window, t->offset), SY_RECORD_PUT,
                                 code);
     if (header == peer->combine.next && sy_combine_put(ctx, peer, t->local, code))
         return 0;
@@ -24,7 +24,7 @@ SY_INLINE int calls_put_element(struct sy_engine *engine, struct sy_engine_ctx *
         sy_combine_close(peer);
     if (SY_UNLIKELY(!(room = sy_engine_room(peer, 16))))
         return -EAGAIN;
-    sy_rma_write_element(room, header, t->local, code);
+    sy_request_write_element(room, header, t->local, code);
     peer->combine.next = sy_record_behind(header, UINT64_C(1) << code);
     sy_engine_commit(ctx, peer, 16, false);
     return 0;
@@ -39,12 +39,12 @@ static int calls_put_copied(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                             const struct sy_transfer *t)
 {
     struct sy_engine_peer *peer = sy_engine_begin(engine, ctx, t->pe);
-    size_t bytes = sy_rma_put_size(t->length);
+    size_t bytes = sy_request_put_size(t->length);
     char *room;
 
     if (SY_UNLIKELY(!peer) || SY_UNLIKELY(!(room = sy_engine_room(peer, bytes))))
         return -EAGAIN;
-    sy_rma_write_put(room, calls_place(engine, t), t->local, t->length);
+    sy_request_write_put(room, calls_place(engine, t), t->local, t->length);
     sy_engine_commit(ctx, peer, bytes, false);
     return 0;
 }
@@ -84,7 +84,7 @@ int sy_engine_get(void *self, struct sy_transport_ctx *c, const struct sy_transf
     if (!t->length)
         return 0;
     struct sy_engine_peer *peer = sy_engine_begin(engine, ctx, t->pe);
-    size_t bytes = sy_rma_get_size(t->length);
+    size_t bytes = sy_request_get_size(t->length);
     uint64_t wanted;
     char *room;
 
@@ -92,7 +92,7 @@ int sy_engine_get(void *self, struct sy_transport_ctx *c, const struct sy_transf
         SY_UNLIKELY(!(room = sy_engine_asking_room(ctx, peer, bytes, t->local, t->length,
                                                    SY_PENDING_PLAIN, &wanted))))
         return -EAGAIN;
-    sy_rma_write_get(room, calls_place(engine, t), t->length);
+    sy_request_write_get(room, calls_place(engine, t), t->length);
     if (flags & SY_BLOCKING)
         sy_engine_commit_and_wait(ctx, peer, bytes, wanted);
     else
@@ -120,7 +120,7 @@ SY_INLINE int calls_issue_amo(struct sy_engine *engine, struct sy_engine_ctx *ct
                        : sy_engine_room(peer, bytes);
     if (SY_UNLIKELY(!room))
         return -EAGAIN;
-    sy_rma_write_amo(room, calls_amo_place(engine, a), a, fetch);
+    sy_request_write_amo(room, calls_amo_place(engine, a), a, fetch);
     if (fetch && (flags & SY_BLOCKING))
         sy_engine_commit_and_wait(ctx, peer, bytes, wanted);
     else
@@ -136,7 +136,7 @@ int sy_engine_amo(void *self, struct sy_transport_ctx *c, const struct sy_amo *a
 
     if (SY_LIKELY(!a->result && a->op != SY_AMO_CSWAP))
         return calls_issue_amo(engine, ctx, a, flags, false, 16);
-    return calls_issue_amo(engine, ctx, a, flags, a->result, sy_rma_amo_size(a));
+    return calls_issue_amo(engine, ctx, a, flags, a->result, sy_request_amo_size(a));
 }
 
 int sy_engine_raise(void *self, struct sy_transport_ctx *c, int pe, unsigned window,
@@ -150,7 +150,7 @@ int sy_engine_raise(void *self, struct sy_transport_ctx *c, int pe, unsigned win
 
     if (!peer || !(room = sy_engine_room(peer, sizeof word)))
         return -EAGAIN;
-    word[0] = sy_rma_at(sy_engine_place(engine, pe, window, offset), SY_RECORD_RAISE, 3);
+    word[0] = sy_request_at(sy_engine_place(engine, pe, window, offset), SY_RECORD_RAISE, 3);
     if (engine->ops->raise && engine->ops->raise(peer, word[0], value)) {
         sy_engine_end(peer);
         return 0;
@@ -166,13 +166,13 @@ static int calls_put_signal_copied(struct sy_engine *engine, struct sy_engine_ct
                                    const struct sy_transfer *t, const struct sy_amo *signal)
 {
     struct sy_engine_peer *peer = sy_engine_begin(engine, ctx, t->pe);
-    size_t first = sy_rma_put_size(t->length), bytes = first + sy_rma_amo_size(signal);
+    size_t first = sy_request_put_size(t->length), bytes = first + sy_request_amo_size(signal);
     char *room;
 
     if (!peer || !(room = sy_engine_room(peer, bytes)))
         return -EAGAIN;
-    sy_rma_write_put(room, calls_place(engine, t), t->local, t->length);
-    sy_rma_write_amo(room + first, calls_amo_place(engine, signal), signal, false);
+    sy_request_write_put(room, calls_place(engine, t), t->local, t->length);
+    sy_request_write_amo(room + first, calls_amo_place(engine, signal), signal, false);
     sy_engine_commit(ctx, peer, bytes, false);
     return 0;
 }

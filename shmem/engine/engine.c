@@ -44,8 +44,8 @@ void sy_engine_add(struct sy_engine *engine, struct sy_engine_peer *peer, int pe
     peer->producer.locked = atomic_load(&engine->locked);
 }
 
-/* A peer that is being added meanwhile is either seen here or sees the flag. Nobody appends to it
- * before it has been added. */
+/* A peer that another thread adds meanwhile is either seen here or sees the flag. Nobody appends to
+ * it before it has been added. */
 void sy_engine_threads(void *self)
 {
     struct sy_engine *engine = self;
@@ -57,7 +57,7 @@ void sy_engine_threads(void *self)
         engine->peer[i]->producer.locked = true;
 }
 
-/* Other threads may be at it too, and find the same. */
+/* Several threads may do this at once; all find the same. */
 struct sy_engine_peer *sy_engine_route(struct sy_engine *engine, int pe)
 {
     unsigned target = SY_RECORD_TARGET_SELF;

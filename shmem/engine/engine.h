@@ -10,7 +10,7 @@
  * producer.c  the one thread that may append
  * flush.c     when requests leave: the policy
  * tx.h        a stream of bytes, lent by the transport
- * record.c    records: their format; rma.h writes them
+ * record.c    records: their format; request.h writes those of requests
  * pending.c   replies that are awaited
  * regions.c   where requests find their memory
  * apply.c     what requests do to it; device.c: to memory that CPUs cannot load and store
@@ -82,20 +82,21 @@ struct sy_engine_ops {
      * not known yet, or no memory; asked again after progress. Any thread. */
     struct sy_engine_peer *(*route)(struct sy_engine *engine, int pe, unsigned *target);
 
-    /* More room: moves tx.at and tx.end so that `bytes` fit. False: not now. By the producer. At
-     * some time there must be so much for the longest records: `longest_put` or SY_RECORD_PACKED
-     * bytes of payload, with 48 for words (a put and its signal have that many). */
+    /* Makes room: moves tx.at and tx.end so that `bytes` fit. False: not now. Called by the
+     * producer. In the end there must be room for the longest records: `longest_put` or
+     * SY_RECORD_PACKED bytes of payload, and 48 for words (a put and its signal). */
     bool (*room)(struct sy_engine_peer *peer, size_t bytes);
 
     /* Sends what has been committed, unless another thread is at it, which will. Any thread. */
     void (*send)(struct sy_engine_peer *peer);
 
-    /* Progress, for a thread that waits; expected: for something from there, or NULL. Sends, and
-     * receives. Returns more than 0 if something came, -1: another thread is at it. */
+    /* Sends and receives, for a thread that waits for something from `expected`, or for anything
+     * (NULL). Returns more than 0 if something came, -1: another thread is at it. */
     long (*poll)(struct sy_engine *engine, struct sy_engine_peer *expected);
 
-    /* A put of more bytes is put_large's, or goes in parts (NULL): non-blocking, blocking. The same
-     * of a get. flags may have SY_ENGINE_FOLLOWED. */
+    /* The most bytes of a put (non-blocking, blocking) and of a get that are one record. Longer
+     * ones go to put_large and get_large, or in parts where these are NULL. put_large: flags may
+     * have SY_ENGINE_FOLLOWED. */
     size_t longest_put[2], longest_get;
     int (*put_large)(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags);
@@ -107,19 +108,19 @@ struct sy_engine_ops {
     /* Orders what large transfers have put beside the stream. */
     void (*fence)(struct sy_engine *engine);
 
-    /* A RAISE is about to be written. True: it has been said in another way. By the producer. */
+    /* The producer is about to write a RAISE. True: it has been told in another way. */
     bool (*raise)(struct sy_engine_peer *peer, uint64_t header, uint64_t value);
 
-    /* A thread begins (1) to poll for a reply, or ceases to (-1), which is called if the first has
-     * answered true. */
+    /* A thread begins (threads 1) to poll for a reply; true: it is to be told when the thread stops
+     * (threads -1). */
     bool (*attend)(struct sy_engine_peer *peer, int threads);
 };
 
-/* A transport's. Zeros before it is opened. */
+/* The engine of a transport's instance. Zeros before it is opened. */
 struct sy_engine {
     const struct sy_host *host;
     const struct sy_engine_ops *ops;
-    struct sy_engine_route *routes; /* a PE each */
+    struct sy_engine_route *routes; /* by PE */
     struct sy_engine_peer **peer;   /* in the order in which they were made */
     _Atomic unsigned peers;
     unsigned limit;          /* of peers; constant, as the next are */
@@ -135,23 +136,23 @@ struct sy_engine_mark {
     _Atomic uint64_t wanted;   /* replies asked for */
 };
 
-/* A context: written by the threads that use it, a stream's mark by its producer. A quiet reads the
- * marks without being that: what is to be complete happened before it, and operations of other
- * threads meanwhile are the next quiet's. Zeros are an unused one. */
+/* A context; zeros: not used yet. Written by the threads that use it, a stream's mark by that
+ * stream's producer. A quiet reads marks without being the producer: what it has to complete
+ * happened before it, and what other threads issue meanwhile belongs to the next quiet. */
 struct sy_engine_ctx {
     _Atomic bool dirty;                  /* some mark may not have been reached */
     bool batch;                          /* operations may be gathered for longer */
     struct sy_engine_mark *_Atomic mark; /* of each slot; made with the first operation */
 };
 
-/* For at most `limit` peers. buffer: bytes that a peer's tx holds. 0 or -ENOMEM with err. */
+/* Opens an engine for at most `limit` peers. buffer: bytes that a peer's tx holds. 0 or -ENOMEM. */
 int sy_engine_open(struct sy_engine *engine, const struct sy_host *host,
                    const struct sy_engine_ops *ops, unsigned limit, size_t buffer,
                    unsigned flush_delay, struct sy_error *err);
 void sy_engine_close(struct sy_engine *engine);
 
-/* Enters a peer, zeros but for what the transport has set: pending.table and pending.room. One
- * thread at a time. Peers stay until the engine is closed, and are freed by the transport after. */
+/* Enters a peer, all zeros but for pending.table and pending.room, which the transport has set. One
+ * thread at a time. The transport frees its peers after it has closed the engine. */
 void sy_engine_add(struct sy_engine *engine, struct sy_engine_peer *peer, int pe);
 
 static inline unsigned sy_engine_peers(const struct sy_engine *engine)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "engine/rma.h"
+#include "engine/request.h"
 
 /* The slow paths of enter. */
 struct sy_engine_peer *sy_engine_route(struct sy_engine *engine, int pe) SY_COLD;

@@ -22,8 +22,9 @@
 
 #include "engine/pending.h"
 
-#define SY_MESSAGE_PIECES 4 /* of a kind, per peer, at a time: more of them slow each other down   \
-                             */
+#define SY_MESSAGE_PIECES                                                                          \
+    4 /* of a kind, per peer, at a time: more of them slow each other down                         \
+       */
 #define SY_MESSAGE_BEHIND (1024u << 10) /* most bytes of requests that wait for a piece */
 
 struct sy_messages;
@@ -100,7 +101,7 @@ bool sy_message_large_retire(struct sy_message_peer *peer);
 /* Whether pieces are announced or under way, other than puts of this PE. Any thread. */
 bool sy_message_large_busy(const struct sy_message_peer *peer);
 
-/* The same, with puts of this PE: the transport may still read their source. */
+/* sy_message_large_busy, with puts of this PE: the transport may still read their source. */
 bool sy_message_large_owes(const struct sy_message_peer *peer);
 
 /* Whether a piece that the other side has asked for is under way from or to a region of this PE. */

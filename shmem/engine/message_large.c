@@ -135,7 +135,7 @@ static void message_large_write_put(char *room, const struct sy_parts *parts, si
 {
     const struct sy_transfer *t = parts->transfer;
     size_t lasts = done + part < parts->length ? 0 : t->length - parts->length;
-    uint64_t word[3] = {sy_rma_at(sy_parts_place(parts, done), SY_RECORD_PUT_LARGE, 0),
+    uint64_t word[3] = {sy_request_at(sy_parts_place(parts, done), SY_RECORD_PUT_LARGE, 0),
                         part | (uint64_t)lasts << 56, 0};
 
     memcpy(&word[2], (const char *)t->local + parts->length, lasts);
@@ -253,7 +253,7 @@ static bool message_large_issue_get(const struct sy_parts *parts, size_t done, s
     message_large_enter(gets);
     message_large_receive(peer, index, GETS, piece);
     sy_message_large_look_later(peer);
-    sy_rma_write_long(room, sy_parts_place(parts, done), SY_RECORD_GET_LARGE, part);
+    sy_request_write_long(room, sy_parts_place(parts, done), SY_RECORD_GET_LARGE, part);
     *wanted = number;
     sy_engine_commit(parts->ctx, engine, 2 * WORD, true);
     return true;

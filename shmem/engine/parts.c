@@ -47,13 +47,13 @@ static bool parts_issue_put(const struct sy_parts *parts, size_t done, size_t pa
 {
     const struct sy_transfer *t = parts->transfer;
     struct sy_engine_peer *peer = sy_engine_begin(parts->engine, parts->ctx, t->pe);
-    size_t bytes = sy_rma_put_size(part);
+    size_t bytes = sy_request_put_size(part);
     char *room;
 
     (void)wanted;
     if (!peer || !(room = sy_engine_room(peer, bytes)))
         return false;
-    sy_rma_write_put(room, sy_parts_place(parts, done), (const char *)t->local + done, part);
+    sy_request_write_put(room, sy_parts_place(parts, done), (const char *)t->local + done, part);
     sy_engine_commit(parts->ctx, peer, bytes, false);
     return true;
 }
@@ -63,7 +63,7 @@ static bool parts_issue_get(const struct sy_parts *parts, size_t done, size_t pa
 {
     const struct sy_transfer *t = parts->transfer;
     struct sy_engine_peer *peer = sy_engine_begin(parts->engine, parts->ctx, t->pe);
-    size_t bytes = sy_rma_get_size(part);
+    size_t bytes = sy_request_get_size(part);
     uint64_t number;
     char *room = peer ? sy_engine_asking_room(parts->ctx, peer, bytes, (char *)t->local + done,
                                               part, SY_PENDING_PLAIN, &number)
@@ -71,7 +71,7 @@ static bool parts_issue_get(const struct sy_parts *parts, size_t done, size_t pa
 
     if (!room)
         return false;
-    sy_rma_write_get(room, sy_parts_place(parts, done), part);
+    sy_request_write_get(room, sy_parts_place(parts, done), part);
     sy_engine_commit(parts->ctx, peer, bytes, false);
     *wanted = number;
     return true;

@@ -192,10 +192,10 @@ SY_INLINE size_t sy_pending_take(struct sy_pending_replies *pending, const char 
     return used;
 }
 
-/* Those that are awaited do not come any more: frees what is theirs. */
+/* Frees what belongs to replies that will not come any more. */
 void sy_pending_drop(struct sy_pending_replies *pending);
 
-/* That long one has come, `bytes` in all. */
+/* The long reply that sy_pending_take has left to its caller has come, `bytes` in all. */
 void sy_pending_took(struct sy_pending_replies *pending, uint64_t bytes, _Atomic uint64_t *got);
 
 #endif

@@ -47,7 +47,7 @@ int sy_regions_check(const struct sy_host *host, const struct sy_region *region,
 /* A region is there (region_connect), as host->window and host->memory have it. Any thread. */
 void sy_regions_attach(struct sy_regions *regions, unsigned index);
 
-/* It is not found any more from now on. The caller waits for those who have found it. */
+/* The region is not found any more from now on. The caller waits for those who have found it. */
 void sy_regions_detach(struct sy_regions *regions, unsigned index);
 
 /* To be called before the first sy_regions_find of a request. Any thread. */

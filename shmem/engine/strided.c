@@ -29,7 +29,7 @@ static bool strided_issue_put(const struct sy_parts *parts, size_t done, size_t 
     (void)wanted;
     if (!peer || !(room = sy_engine_room(peer, bytes)))
         return false;
-    sy_rma_write_blocks(room, strided_place(parts, done), s, strided_local(s, done), blocks);
+    sy_request_write_blocks(room, strided_place(parts, done), s, strided_local(s, done), blocks);
     sy_engine_commit(parts->ctx, peer, bytes, false);
     return true;
 }
@@ -54,7 +54,7 @@ static bool strided_issue_get(const struct sy_parts *parts, size_t done, size_t 
                                          .block = s->block,
                                          .blocks = count,
                                          .stride = s->local_stride};
-    sy_rma_write_strided(room, strided_place(parts, done), SY_RECORD_GET_STRIDED, s, count);
+    sy_request_write_strided(room, strided_place(parts, done), SY_RECORD_GET_STRIDED, s, count);
     sy_engine_commit(parts->ctx, peer, 24, false);
     *wanted = number;
     return true;

@@ -18,7 +18,7 @@ static inline void sy_count(_Atomic uint64_t *counter, uint64_t more)
                           memory_order_relaxed);
 }
 
-/* The same, for the largest value that has been seen. */
+/* Keeps the largest value that has been seen; one thread at a time. */
 static inline void sy_count_most(_Atomic uint64_t *counter, uint64_t value)
 {
     if (value > atomic_load_explicit(counter, memory_order_relaxed))

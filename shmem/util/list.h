@@ -94,7 +94,7 @@ static inline const char *sy_list_end(struct sy_list *list)
 /* Where a PE is or should be, or NULL; what is returned holds until the next call. */
 typedef const char *sy_host_of(void *owner, int pe);
 
-/* Those of `count` PEs that `have` leaves out. host_of may be NULL. */
+/* Names in words the PEs of `count` that `have` leaves out. host_of may be NULL. */
 static inline const char *sy_list_missing(const bool *have, int count, sy_host_of *host_of,
                                           void *owner, char *text, size_t room)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "engine/rma.h"
+#include "engine/request.h"
 #include "tests/fake/fake.h"
 #include "util/parse.h"
 
@@ -252,7 +252,7 @@ static int add_parts(struct fake *f, struct sy_transport_ctx *ctx, const struct 
         if (length > t->length - done)
             length = t->length - done;
         struct fake_request r = {.ctx = ctx, .pe = t->pe, .epoch = ctx->epoch, .waiting = waiting};
-        sy_rma_write_long(r.message.words, place(t->window, offset), op, length);
+        sy_request_write_long(r.message.words, place(t->window, offset), op, length);
         if (op == SY_RECORD_GET_LONG) {
             r.to = (char *)t->local + done;
             r.wanted = (uint32_t)length;
@@ -307,7 +307,7 @@ static int add_amo(struct fake *f, struct sy_transport_ctx *ctx, const struct sy
                              .wanted = a->width,
                              .waiting = waiting};
 
-    sy_rma_write_amo(r.message.words, place(a->window, a->offset), a, a->result);
+    sy_request_write_amo(r.message.words, place(a->window, a->offset), a, a->result);
     return fake_queue_add(f, &r);
 }
 

@@ -36,7 +36,7 @@ static struct node *ofi_contact_find(struct ofi_near *near, int index)
     return NULL;
 }
 
-/* Those up to NEAR away in either direction, first and last being neighbours. */
+/* Lists the nodes up to NEAR away in either direction; the first and the last are neighbours. */
 static void ofi_contact_find_near(struct ofi_state *ofi, struct ofi_near *near)
 {
     int own = ofi->host->place(ofi->host->pe).node, all = 0;

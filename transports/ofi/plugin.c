@@ -283,7 +283,7 @@ static int plugin_progress(void *self, unsigned flags)
     return flags & SY_PROGRESS_EVENT ? sy_ofi_event(ofi) : sy_ofi_progress(ofi);
 }
 
-/* Its locks are taken whatever the number of threads. */
+/* Nothing to do: this transport takes its locks whatever the number of threads. */
 static void plugin_threads(void *self)
 {
     (void)self;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "engine/apply.h"
-#include "engine/rma.h"
+#include "engine/request.h"
 #include "transports/shm/shm.h"
 #include "util/denied.h"
 #include "util/memfd.h"
@@ -206,7 +206,7 @@ static uint32_t service_copy(struct shm_state *shm, const struct chunk *chunk, b
 static void service_begin_chunk(struct shm_state *shm, struct shm_peer *peer,
                                 const struct chunk *chunk, uint64_t place, enum sy_record_op op)
 {
-    sy_rma_write_long(chunk->slot->words, place, op, chunk->length);
+    sy_request_write_long(chunk->slot->words, place, op, chunk->length);
     if (op == SY_RECORD_PUT_LONG)
         service_copy(shm, chunk, false);
     service_ask(shm, peer, chunk->slot);
@@ -294,7 +294,7 @@ int sy_shm_service_strided(struct shm_state *shm, struct shm_peer *peer, const s
         uint64_t at = s->first.offset + (uint64_t)((ptrdiff_t)done * s->remote_stride);
         ptrdiff_t packed = (ptrdiff_t)s->block;
         count = s->blocks - done < most ? s->blocks - done : most;
-        sy_rma_write_strided(slot->words, service_place(s->first.window, at),
+        sy_request_write_strided(slot->words, service_place(s->first.window, at),
                              put ? SY_RECORD_PUT_STRIDED : SY_RECORD_GET_STRIDED, s, count);
         if (put)
             sy_apply_blocks(slot->data, packed, local, s->local_stride, s->block, count);
@@ -312,7 +312,7 @@ int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struc
 {
     struct slot *slot = service_take(shm, peer->mailbox, true);
 
-    sy_rma_write_amo(slot->words, service_place(a->window, a->offset), a, a->result);
+    sy_request_write_amo(slot->words, service_place(a->window, a->offset), a, a->result);
     service_ask(shm, peer, slot);
     uint32_t answer = service_await(shm, slot);
     if (!answer && a->result)

@@ -153,8 +153,8 @@ struct tree_places {
 
 /* The loopback interface alone. */
 void sy_tree_places_loopback(struct tree_places *places);
-/* Those that other PEs use: SHMEM_CONTROL_INTERFACES (`networks`), and what this machine has of the
- * addresses of `name`, which may be NULL. */
+/* Finds addresses that other PEs can use: of the interfaces in SHMEM_CONTROL_INTERFACES
+ * (`networks`), and those of this machine that `name`, which may be NULL, resolves to. */
 int sy_tree_places(struct tree *tree, const char *networks, const char *name,
                    struct tree_places *places, struct sy_error *err);
 
@@ -163,12 +163,12 @@ int sy_tree_places(struct tree *tree, const char *networks, const char *name,
 /* The PE that connects says the first word, in one piece: 0 or -errno. */
 int sy_tree_handshake_open(struct tree *tree, int fd, unsigned char nonce[TREE_NONCE]);
 
-/* The rest of it: blocks, at most until the deadline. -EACCES: the other end does not know the
- * secret; -EPROTONOSUPPORT: it is another release of this library; err is filled. */
+/* The rest of that PE's handshake; blocks until the deadline at most. -EACCES: the other end does
+ * not know the secret; -EPROTONOSUPPORT: it is another release of this library; err is filled. */
 int sy_tree_handshake_finish(struct tree *tree, int fd, const unsigned char nonce[TREE_NONCE],
                              double deadline, struct sy_error *err);
 
-/* The PE that was connected to, with what has arrived (taken from `in`): brings the connection from
+/* The accepting PE's side, with what has arrived (taken from `in`): brings the connection from
  * HELLO over OPENED to PROVED. 1: proved; 0: more has to come; negative: a stranger. */
 int sy_tree_handshake_server(struct tree_link *link);
 
@@ -182,12 +182,12 @@ void sy_tree_derive(const unsigned char secret[TREE_SECRET], const char *purpose
 /* ---- link.c ---- */
 
 struct tree_link *sy_tree_link_new(struct tree *tree, int fd, enum tree_link_state state);
-/* Bytes of the handshake. */
+/* Writes bytes of the handshake. */
 void sy_tree_link_write(struct tree_link *link, const void *data, size_t length);
-/* These take the packet over; NULL, for which there was no memory, ends the connection. */
+/* Sends a packet, which the link then owns; NULL (no memory for it) ends the connection. */
 void sy_tree_link_put(struct tree_link *link, struct sy_packet *packet);
 void sy_tree_link_send(struct tree_link *link, const struct sy_frame *frame, const void *body);
-/* To all children, and to the parent if `up`, but to one. */
+/* Sends to all children, and to the parent if `up`, except to one link. */
 void sy_tree_send_to(struct tree *tree, struct sy_packet *packet, const struct tree_link *except,
                      bool up);
 void sy_tree_send_all_but(struct tree *tree, const struct tree_link *except,
@@ -195,7 +195,7 @@ void sy_tree_send_all_but(struct tree *tree, const struct tree_link *except,
                           size_t length);
 void sy_tree_send_children(struct tree *tree, const struct sy_frame *frame, const void *body);
 void sy_tree_send_up(struct tree *tree, const struct sy_frame *frame, const void *body);
-/* A connection from or to a neighbour: notices when the other host is gone. */
+/* Has the kernel probe a connection, so that it ends when the other host is gone. */
 void sy_tree_link_guard(struct tree *tree, int fd);
 void sy_tree_link_close(struct tree_link *link);
 void sy_tree_link_become(struct tree_link *link, enum tree_link_state state);

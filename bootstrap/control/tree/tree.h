@@ -98,7 +98,7 @@ void sy_tree_note(void *self, const char *text, double seconds, int asked);
 void sy_tree_rests(void *self, uint64_t wait, unsigned flags);
 void sy_tree_failing(void *self, int status);
 
-/* Those that no plugin changes. */
+/* The members that are the same in every plugin. */
 #define SY_TREE_MEMBERS                                                                            \
     .allgather = sy_tree_allgather, .mark = sy_tree_mark, .wait_fd = sy_tree_wait_fd,              \
     .event = sy_tree_event, .note = sy_tree_note, .rests = sy_tree_rests,                          \

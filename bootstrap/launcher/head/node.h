@@ -63,7 +63,7 @@ struct sy_node_events {
     /* The node's state is LOST, and no more frames come from it. why: the message, or NULL where
      * the job's end has begun and the host was not reached yet. */
     void (*lost)(struct sy_node *node, const char *why);
-    /* Its command has ended: the run may be over. */
+    /* The node's command has ended: the run may be over. */
     void (*quiet)(struct sy_run *run);
 };
 

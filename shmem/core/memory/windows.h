@@ -2,11 +2,10 @@
  * address in this process where that PE's memory is mapped. Each is a region that the transports
  * have attached under the same number.
  *
- * Invariants: an entry is written before and after there is memory of its number, when no other
- * call names it. The ranges of addresses, in which sy_windows_find looks, may change at any time.
- * peer[pe] of a window is NULL where that PE's window
- * cannot be reached by loads and stores, and where it has not been used yet (`late`); for this PE
- * it is the window itself. */
+ * Invariants: an entry is written only before its window exists or after it is gone, when no call
+ * names it. The ranges of addresses, in which sy_windows_find looks, may change at any time.
+ * peer[pe] is NULL where loads and stores do not reach that PE's window, and where it has not been
+ * used yet (`late`); for this PE it is the window itself. */
 #ifndef SY_CORE_WINDOWS_H
 #define SY_CORE_WINDOWS_H
 

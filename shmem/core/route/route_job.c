@@ -207,7 +207,7 @@ static int route_job_connect_one(const struct sy_route_job *job, unsigned i, dou
     return sy_routes_step("connect", rc, err);
 }
 
-/* Those behind it in sy_routes move up. */
+/* Drops transport i of the job. The transports after it move up in sy_routes. */
 static void route_job_leave_out(struct sy_route_job *job, unsigned i, int rc, const char *why)
 {
     int own = job->kind[i].own;

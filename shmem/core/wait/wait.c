@@ -14,9 +14,9 @@
 #include "core/start/world.h"
 #include "util/clock.h"
 
-#define LOOKS_ALONE                                                                                \
-    20000 /* about 50 us: longer than anything a running peer makes one wait for                   \
-           */
+/* Looks before the first rest. Alone, that is where every PE has a processor: about 50 us, longer
+ * than a running peer makes one wait. */
+#define LOOKS_ALONE            20000
 #define LOOKS_CROWDED          100
 #define LOOKS_AFTER_REST       10
 #define LONGEST_BLIND_SLEEP_NS UINT64_C(1000000)
@@ -193,7 +193,7 @@ static bool wait_sleep(uint64_t length, bool on_descriptors)
     return false;
 }
 
-/* The same, and finds out what sleeps cost where their length depends on it. */
+/* wait_sleep, and measures what a sleep costs where the length of sleeps depends on it. */
 static bool wait_sleep_measured(uint64_t length, bool on_descriptors)
 {
     if (policy.crowded)
@@ -240,7 +240,7 @@ static bool wait_sleep_taken(bool first)
     return true;
 }
 
-/* Polls. What has woken this thread may be another one's to deal with, which then needs the
+/* Polls the transports. What has woken this thread may be for another one, which then needs the
  * processor. */
 static int wait_poll_transports(void)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "engine/rma.h"
+#include "engine/request.h"
 #include "transports/ofi/ofi.h"
 
 /* Most payload of a record; a multiple of 8. */
@@ -135,7 +135,7 @@ static bool request_combine(struct sy_transport_ctx *ctx, struct ofi_peer *peer,
     if (first)
         memcpy(last + 16, last + 8, 8);
     memcpy(last + 16 + length, from, 8);
-    sy_rma_write_long(last, place, SY_RECORD_PUT_LONG, length + 8);
+    sy_request_write_long(last, place, SY_RECORD_PUT_LONG, length + 8);
     sy_ofi_appended(peer, ctx, bytes, flags);
     request_continue(peer, last, header);
     return true;
@@ -145,8 +145,8 @@ static int request_append(struct sy_transport_ctx *ctx, const struct sy_transfer
 {
     struct ofi_peer *peer = &ctx->ofi->peer[t->pe];
     uint64_t place = request_place(t->window, t->offset),
-             header = sy_rma_at(place, SY_RECORD_PUT, 3);
-    size_t bytes = sy_rma_put_size(t->length);
+             header = sy_request_at(place, SY_RECORD_PUT, 3);
+    size_t bytes = sy_request_put_size(t->length);
     char *room;
 
     if (t->length == 8 && header == peer->next &&
@@ -155,7 +155,7 @@ static int request_append(struct sy_transport_ctx *ctx, const struct sy_transfer
     int rc = request_room(peer, bytes, &room);
     if (rc)
         return rc;
-    sy_rma_write_put(room, place, t->local, t->length);
+    sy_request_write_put(room, place, t->local, t->length);
     sy_ofi_appended(peer, ctx, bytes, flags);
     if (t->length == 8)
         request_continue(peer, room, header);
@@ -186,7 +186,7 @@ static int request_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t
 {
     struct ofi_state *ofi = ctx->ofi;
     struct ofi_peer *peer = &ofi->peer[t->pe];
-    size_t bytes = sy_rma_get_size(t->length);
+    size_t bytes = sy_request_get_size(t->length);
     char *room;
 
     if (first && prompt && request_is_native(ofi, t) && sy_ofi_lone_get(ctx, peer))
@@ -194,7 +194,7 @@ static int request_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t
     int rc = request_asking(peer, bytes, &room, t->local, t->length, false, number);
     if (rc)
         return rc;
-    sy_rma_write_get(room, request_place(t->window, t->offset), t->length);
+    sy_request_write_get(room, request_place(t->window, t->offset), t->length);
     sy_ofi_appended(peer, ctx, bytes, 0);
     if (prompt)
         sy_ofi_push(peer, false);
@@ -319,7 +319,7 @@ static int request_put_blocks(struct sy_transport_ctx *ctx, const struct sy_stri
 
     if (rc)
         return rc;
-    sy_rma_write_blocks(room, request_place(s->first.window, s->first.offset), s, s->first.local,
+    sy_request_write_blocks(room, request_place(s->first.window, s->first.offset), s, s->first.local,
                         s->blocks);
     sy_ofi_appended(peer, ctx, bytes, 0);
     return 0;
@@ -340,7 +340,7 @@ static int request_get_blocks(struct sy_transport_ctx *ctx, const struct sy_stri
     }
     *blocks = (struct sy_pending_blocks){
         .dest = s->first.local, .block = s->block, .blocks = s->blocks, .stride = s->local_stride};
-    sy_rma_write_strided(room, request_place(s->first.window, s->first.offset),
+    sy_request_write_strided(room, request_place(s->first.window, s->first.offset),
                          SY_RECORD_GET_STRIDED, s, s->blocks);
     sy_ofi_appended(peer, ctx, 24, 0);
     sy_ofi_push(peer, false);
@@ -401,7 +401,7 @@ static int request_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, boo
                        uint64_t *number)
 {
     struct ofi_peer *peer = &ctx->ofi->peer[a->pe];
-    size_t bytes = sy_rma_amo_size(a);
+    size_t bytes = sy_request_amo_size(a);
     char *room;
     int rc = request_behind_writes(ctx);
 
@@ -410,7 +410,7 @@ static int request_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, boo
                        : request_room(peer, bytes, &room);
     if (rc)
         return rc;
-    sy_rma_write_amo(room, request_place(a->window, a->offset), a, a->result);
+    sy_request_write_amo(room, request_place(a->window, a->offset), a, a->result);
     sy_ofi_appended(peer, ctx, bytes, 0);
     if (prompt)
         sy_ofi_push(peer, false);
@@ -438,7 +438,7 @@ static int request_both(struct sy_transport_ctx *ctx, const struct sy_transfer *
                         const struct sy_amo *signal)
 {
     struct ofi_peer *peer = &ctx->ofi->peer[t->pe];
-    size_t data = sy_rma_put_size(t->length), bytes = data + sy_rma_amo_size(signal);
+    size_t data = sy_request_put_size(t->length), bytes = data + sy_request_amo_size(signal);
     char *room;
     int rc = request_behind_writes(ctx);
 
@@ -446,8 +446,8 @@ static int request_both(struct sy_transport_ctx *ctx, const struct sy_transfer *
         rc = request_room(peer, bytes, &room);
     if (rc)
         return rc;
-    sy_rma_write_put(room, request_place(t->window, t->offset), t->local, t->length);
-    sy_rma_write_amo(room + data, request_place(signal->window, signal->offset), signal, false);
+    sy_request_write_put(room, request_place(t->window, t->offset), t->local, t->length);
+    sy_request_write_amo(room + data, request_place(signal->window, signal->offset), signal, false);
     sy_ofi_appended(peer, ctx, bytes, 0);
     return 0;
 }

@@ -51,7 +51,7 @@ static const char *const wish_name[ALL] = {
 /* Providers whose work the CPUs do. */
 static const char *const software[] = {"tcp", "net", "sockets", "udp", "shm", "sm2"};
 
-/* Those that a user must name: they are made for other purposes or stand in for one above. */
+/* Providers that a user must name: made for other purposes, or a substitute for one above. */
 static const char *const only_named[] = {"shm", "sm2", "net", "udp", "lnx", "off_coll", "ofi_hook"};
 
 int sy_ofi_fail(struct ofi_state *ofi, struct sy_error *err, ssize_t code, const char *what)

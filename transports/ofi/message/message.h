@@ -150,12 +150,12 @@ static inline uint64_t sy_ofi_header_mac(const struct ofi_peer *peer,
 int sy_ofi_pools_open(struct ofi_state *ofi, struct sy_error *err);
 void sy_ofi_pools_close(struct ofi_state *ofi);
 
-/* A buffer with an empty message, or NULL; back it goes by sy_ofi_give. */
+/* Takes a buffer with an empty message out of a pool, or NULL; sy_ofi_give puts it back. */
 struct ofi_message *sy_ofi_take(struct ofi_pool *pool);
 void sy_ofi_give(struct ofi_message *message);
 
-/* A request: room for `bytes` in the open message, a multiple of 8 (NULL: none now), and then that
- * it has been written for ctx. */
+/* Appending a request: room for `bytes`, a multiple of 8, in the open message (NULL: none now);
+ * then the word that it has been written, for ctx. */
 char *sy_ofi_room(struct ofi_peer *peer, size_t bytes);
 void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t bytes,
                      unsigned flags);
@@ -170,23 +170,23 @@ void sy_ofi_send(struct ofi_message *message);
 /* 0 if message `sequence` has been acknowledged; else sees to it that it will be: -EAGAIN. */
 int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence);
 
-/* Has it told when all that has been sent until now has arrived, at its leisure. */
+/* Has the peer tell, without haste, when all that has been sent so far has arrived. */
 void sy_ofi_prove(struct ofi_peer *peer);
 
-/* It has acknowledged what it had until message `ack`. */
+/* The peer has acknowledged all messages up to number `ack`. */
 void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack);
 
-/* An acknowledgement is due to it; those that no other message has carried. */
+/* This PE owes the peer an acknowledgement; sends those that no other message has carried. */
 void sy_ofi_owe(struct ofi_peer *peer);
 void sy_ofi_pay(struct ofi_state *ofi);
 
 /* Offers the provider again what it had no room for. */
 void sy_ofi_retry(struct ofi_state *ofi);
 
-/* Something for it could not be done: it is lost, if this PE has routes to it. */
+/* A message or transfer for the peer has failed: it is lost, if this PE has routes to it. */
 void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why);
 
-/* Ends all that there was with it, as if it were not known. */
+/* Ends all that is under way with the peer, and forgets what is known of it. */
 void sy_ofi_forget(struct ofi_peer *peer);
 
 /* serve.c */

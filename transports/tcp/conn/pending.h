@@ -188,18 +188,18 @@ void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact,
 unsigned sy_tcp_attempts_since(struct tcp_net *net, uint64_t since);
 bool sy_tcp_attempts_by_rule(struct tcp_net *net, uint64_t since);
 
-/* It is over, and is freed. */
+/* The attempt is over, and is freed. */
 void sy_tcp_attempt_gone(struct tcp_pending *pending);
 
-/* TCP has connected to a candidate, which lives therefore: no other is tried for a while. Returns
- * until when the greetings may take. */
+/* TCP has connected to a candidate: no other one is tried for a while. Returns the time at which
+ * the greetings must be over. */
 uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now);
 
 /* What a failed connection means to the attempt: the next candidate, or the end. */
 void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int code,
                            const char *words);
 
-/* The peer's own connection is to come first. */
+/* The peer has refused: its own connection is to come first. */
 void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate);
 
 /* The peer has proved itself: the other connections of the attempt end. Returns the stream. */
@@ -223,7 +223,7 @@ enum tcp_progress {
 };
 enum tcp_progress sy_tcp_attempt_progress(struct tcp_net *net, const struct tcp_contact *contact);
 
-/* Without a word: the attempt at one stream, or its wish for one; all attempts. */
+/* Ends, without telling the stream, the attempt at one stream or its wish for one; all attempts. */
 void sy_tcp_attempt_end(struct tcp_net *net, struct tcp_contact *contact);
 void sy_tcp_attempts_end(struct tcp_net *net);
 
@@ -231,28 +231,28 @@ void sy_tcp_attempts_end(struct tcp_net *net);
 
 void sy_tcp_incoming_init(struct tcp_net *net);
 
-/* One on an accepted socket; NULL: no memory. */
+/* Makes a pending connection of an accepted socket; NULL: no memory. */
 struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
                                          const struct sockaddr_storage *address);
 
-/* It has said a HELLO that was never heard before. */
+/* The connection has sent a valid HELLO that was never received before: it is no stranger now. */
 void sy_tcp_incoming_introduced(struct tcp_pending *pending, struct tcp_contact *contact);
 
 /* Closes a stranger's connection; false: there is none. */
 bool sy_tcp_incoming_evict(struct tcp_net *net);
 
-/* It is over; its place is free. */
+/* The connection is over; its place is free. */
 void sy_tcp_incoming_gone(struct tcp_pending *pending);
 
 void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words);
 
-/* It is turned away, which does what `words` say. */
+/* Refuses a connection that has done what `words` say. */
 void sy_tcp_incoming_turned_away(struct tcp_pending *pending, const char *words);
 
-/* Ends those for a stream, but for one. */
+/* Ends a contact's incoming connections, but for one. */
 void sy_tcp_incoming_drop(struct tcp_contact *contact, const struct tcp_pending *except);
 
-/* Ends those that have frozen this stream. */
+/* Ends incoming connections that have frozen this stream. */
 void sy_tcp_incoming_cancel(struct tcp_net *net, const struct tcp_stream *stream);
 
 /* Acts on deadlines; returns the next one, or UINT64_MAX. */

@@ -10,7 +10,7 @@ const char sy_tcp_too_many[] = "it asks for more replies at a time than agreed";
 
 /* ---- replies that this side gives ---- */
 
-/* Long ones are sent from where they are, or from memory of their own. */
+/* Gives a long reply: it is sent from the region itself, or from a copy in memory of its own. */
 static const char *apply_long(struct tcp_peer *peer, const char *at, size_t length)
 {
     const struct sy_regions *regions = &peer->tcp->regions;
@@ -42,8 +42,8 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t leng
     return NULL;
 }
 
-/* Any other whole record but an AWAIT. The other side asks for no more replies than
- * fit, so that there is no room for one is a breach of the rules. */
+/* Applies a whole record that has no function of its own here. The other side asks for no more
+ * replies than fit, so having no room for one is a breach of the rules. */
 static const char *apply_one(struct tcp_peer *peer, const char *at)
 {
     struct tcp_queue *queue = &peer->stream.queue[TCP_REPLIES];
@@ -68,7 +68,7 @@ static const char *apply_one(struct tcp_peer *peer, const char *at)
 
 /* ---- requests ---- */
 
-/* A put whose payload has come only in part: what is there is stored, the rest will be received in
+/* Begins a put whose payload has come in part: stores what is there; the rest will be received in
  * place. */
 static size_t apply_begin_payload(struct tcp_peer *peer, const char *from, size_t have,
                                   size_t frame_left, const char **why)
@@ -99,14 +99,14 @@ static void apply_count(struct tcp_stream *stream, uint64_t bytes)
                           memory_order_release); /* there is one writer, under the poll lock */
 }
 
-/* Whether the stream that an AWAIT names has got to where it says. */
+/* Whether the stream that this one awaits has been applied up to the position it awaits. */
 static bool apply_is_there(const struct tcp_peer *peer)
 {
     return atomic_load_explicit(&peer->holder->stream.got[TCP_REQUESTS], memory_order_acquire) >=
            peer->holds_until;
 }
 
-/* AWAIT: true if the stream must stop behind this record. */
+/* Takes an AWAIT; true: the stream must stop after this record. */
 static bool apply_await(struct tcp_peer *peer, const char *from, const char **why)
 {
     unsigned number = sy_record_target(sy_record_word(from));
@@ -141,7 +141,7 @@ static const char *apply_raise(struct tcp_peer *peer, uint64_t header, uint64_t 
     return NULL;
 }
 
-/* A frequent one that is answered by a word. As apply_other. */
+/* A frequent record whose reply is a word. Arguments and result as of apply_other. */
 SY_INLINE bool apply_word(struct tcp_peer *peer, const char *at, const char **why)
 {
     struct tcp_queue *queue = &peer->stream.queue[TCP_REPLIES];
@@ -158,7 +158,7 @@ SY_INLINE bool apply_word(struct tcp_peer *peer, const char *at, const char **wh
     return false;
 }
 
-/* Any record but the frequent ones. True: nothing behind it may be applied now. */
+/* Applies any record but the frequent ones. True: nothing after it may be applied now. */
 static bool apply_other(struct tcp_peer *peer, const char *at, const char **why)
 {
     uint64_t header = sy_record_word(at);

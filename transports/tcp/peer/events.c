@@ -76,7 +76,8 @@ static void events_up(struct tcp_stream *stream, const struct tcp_positions *pos
     atomic_store_explicit(&peer->near, events_is_near(stream->watch.fd), memory_order_relaxed);
 }
 
-/* It leaves this side the most of the time in which there must be another connection. */
+/* How long the other side may take to connect again: a small part of the time in which there must
+ * be a connection, so that this side has most of it. */
 static uint64_t events_others_turn(struct tcp *tcp)
 {
     double share = tcp->settings.reconnect_timeout / 8 * (double)TCP_SECOND;

@@ -258,7 +258,7 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
         struct tcp_peer *peer = spread.peer[i];
         size_t part = large_part(&spread, first, t->length - done, last);
-        sy_rma_write_long(large_wait_room(peer), sy_record_behind(place, done), SY_RECORD_PUT_LONG,
+        sy_request_write_long(large_wait_room(peer), sy_record_behind(place, done), SY_RECORD_PUT_LONG,
                           part);
         spread.tail[i] = sy_tcp_queue_commit_segment(&peer->stream.queue[TCP_REQUESTS], 16,
                                                      (const char *)t->local + done, part, NULL);
@@ -293,7 +293,7 @@ static bool large_ask(struct sy_engine_ctx *ctx, struct tcp_peer *peer, const st
     if (!number)
         return false;
     uint64_t place = sy_engine_place(&peer->tcp->engine, t->pe, t->window, t->offset + done);
-    sy_rma_write_long(room, place, SY_RECORD_GET_LONG, length);
+    sy_request_write_long(room, place, SY_RECORD_GET_LONG, length);
     sy_engine_mark(ctx, &peer->requests, sy_tx_commit(&peer->requests.tx, 16));
     atomic_store_explicit(&sy_engine_mark_of(ctx, &peer->requests)->wanted, number,
                           memory_order_relaxed);

@@ -77,7 +77,7 @@ struct tcp_peer {
     char why[400];       /* the last attempt failed */
 };
 
-/* Beside the engine's list of all. */
+/* The table of streams to all processes; the engine has the list of those that were made. */
 struct tcp_peer_table {
     _Atomic(struct tcp_peer *) *by_number; /* number * npes + PE; NULL: not made yet */
     _Atomic(struct tcp_peer *) wanted;     /* to be connected, the last one first */
@@ -114,7 +114,7 @@ uint64_t sy_tcp_peers_timers(struct tcp *tcp, uint64_t now);
  */
 struct tcp_peer *sy_tcp_peer_find(struct tcp *tcp, int pe, unsigned number);
 
-/* The same, and its connection is begun. NULL: no memory. Any thread. */
+/* sy_tcp_peer_find, and begins to connect it. NULL: no memory. Any thread. */
 struct tcp_peer *sy_tcp_peer_open(struct tcp *tcp, int pe, unsigned number);
 
 /* What is under way on a stream; false: nothing. Any thread. */

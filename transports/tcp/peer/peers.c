@@ -283,7 +283,7 @@ void sy_tcp_peers_leave(struct tcp *tcp)
     for (unsigned i = 0; i < count; i++) {
         struct tcp_peer *peer = sy_tcp_peer_at(tcp, i);
         sy_tx_ask(&peer->requests.tx, sy_tx_tail(&peer->requests.tx));
-        /* And the other side may wait to hear that its replies have come. */
+        /* The other side may wait to hear that its replies have come. */
         sy_tcp_stream_tell(&peer->stream);
     }
     peers_wait_for_all(tcp, peers_settled, patience);

@@ -31,7 +31,7 @@ enum tcp_channel { TCP_REQUESTS, TCP_REPLIES };
 
 struct tcp_stream;
 
-/* The layer above. Under the poll lock, but for `sent`. */
+/* What the layer above is called for. Under the poll lock, but for `sent`. */
 struct tcp_stream_user {
     /* Applies what has come on a channel (the index), counts whole records in `got`, and returns
      * the bytes used: fewer than `length` where the last record is incomplete, its payload goes on
@@ -45,10 +45,11 @@ struct tcp_stream_user {
     /* More of a payload has come, where in.follow has been set with sy_tcp_receive_place. */
     void (*follow)(struct tcp_stream *stream);
 
-    /* in.held is set: whether what lies behind may be applied now. Counts the record that held. */
+    /* in.held is set: whether the bytes after the holding record may be applied now. If so, counts
+     * that record. */
     bool (*resumes)(struct tcp_stream *stream);
 
-    /* Flags that the first frame of a connection has besides. */
+    /* Further flags for the first frame of a connection. */
     unsigned (*first_flags)(struct tcp_stream *stream);
 
     /* Something has been sent, under the send lock; something has been received. */
@@ -58,10 +59,10 @@ struct tcp_stream_user {
     /* The socket can be read: calls sy_tcp_receive(). */
     void (*readable)(struct tcp_stream *stream);
 
-    /* A connection is about to be made on this socket: the UDP port beside it, or 0. */
+    /* A connection is about to be made on this socket. Returns the UDP port for hints, or 0. */
     uint16_t (*udp_port)(struct tcp_stream *stream, int fd);
 
-    /* It is made, and nothing has been sent on it. Under the send lock too. */
+    /* The connection is made, and nothing has been sent on it. Under the send lock too. */
     void (*up)(struct tcp_stream *stream, const struct tcp_positions *peer,
                const unsigned char keys[32]);
 
@@ -73,7 +74,7 @@ struct tcp_stream_user {
     void (*closed)(struct tcp_stream *stream);
 };
 
-/* What all streams share: the user's, which lends it. */
+/* What all streams of an instance share; the user owns it. */
 struct tcp_streams {
     const struct tcp_stream_user *user;
     const struct sy_host *host;
@@ -157,8 +158,8 @@ struct tcp_stream {
     "its connection cannot be watched; where there are too many, fs.epoll.max_user_watches "       \
     "allows more"
 
-/* Zeros become a stream without a connection. requests, replies: what goes into the queues of
- * `buffer` bytes. 0, or -errno with nothing to close. */
+/* Makes a stream without a connection of zeros. requests, replies: the producers' ends of its two
+ * queues, of `buffer` bytes each. 0, or -errno with nothing to close. */
 int sy_tcp_stream_init(struct tcp_stream *stream, struct tcp_streams *all, int pe, unsigned number,
                        struct sy_tx *requests, struct sy_tx *replies, size_t buffer);
 void sy_tcp_stream_close(struct tcp_stream *stream);
@@ -168,13 +169,15 @@ static inline int sy_tcp_stream_state(const struct tcp_stream *stream)
     return atomic_load_explicit(&stream->state, memory_order_acquire);
 }
 
-/* Changes of state: a new stream is wanted; this side begins the connection it wants; there will be
- * no other connection. The first two return false if another thread was first. */
+/* Changes of state. want: the user wants the new stream connected. begin: this side begins to
+ * connect. end: there will be no other connection. The first two answer false if another thread was
+ * first. */
 bool sy_tcp_stream_want(struct tcp_stream *stream);
 bool sy_tcp_stream_begin(struct tcp_stream *stream);
 void sy_tcp_stream_end(struct tcp_stream *stream);
 
-/* The stream has a new connection soon, and has one (struct tcp_conn_user). Under the poll lock. */
+/* Members of struct tcp_conn_user: the stream will soon have a new connection; it has one. Under
+ * the poll lock. */
 struct tcp_positions sy_tcp_stream_freeze(struct tcp_stream *stream, int fd);
 void sy_tcp_stream_adopt(struct tcp_stream *stream, int fd, const struct tcp_positions *peer,
                          const unsigned char keys[32], bool connector);
@@ -210,8 +213,8 @@ void sy_tcp_send_unlock(struct tcp_stream *stream);
  * lock. */
 void sy_tcp_send_watch(struct tcp_stream *stream);
 
-/* Somebody begins (1) or ceases (-1) to read the stream all the time. A sender is not waited for at
- * the beginning: false, and it has not begun. */
+/* A thread begins (1) or stops (-1) to read the stream all the time. Beginning does not wait for
+ * the send lock: false, and nothing has changed. */
 bool sy_tcp_send_attend(struct tcp_stream *stream, int threads);
 
 /* Whether there is something to send: records, or a word about what has been applied. */
