@@ -49,7 +49,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/stdio/out_file.c bootstrap/launcher/stdio/out_file.h \
 	bootstrap/launcher/spawn.h \
 	bootstrap/launcher/spec.c bootstrap/launcher/spec.h \
-	bootstrap/launcher/stdio/stream.c bootstrap/launcher/stdio/stream.h \
+	bootstrap/launcher/stdio/forward.c bootstrap/launcher/stdio/forward.h \
 	bootstrap/launcher/head/messages.c \
 	bootstrap/launcher/daemon/trace.c bootstrap/launcher/daemon/trace.h \
 	bootstrap/launcher/head/waiting.c \

@@ -52,8 +52,8 @@ void sy_run_pe_gone(struct sy_pe *pe)
         pe->run->living--;
     }
     if (pe->started) {
-        sy_stream_put(&pe->out, "", 0);
-        sy_stream_put(&pe->err, "", 0);
+        sy_forward_put(&pe->out, "", 0);
+        sy_forward_put(&pe->err, "", 0);
     }
 }
 

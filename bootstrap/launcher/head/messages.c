@@ -1,5 +1,6 @@
 /* Messages from daemons, and from PEs through them: greetings, gathers, states, output, requests to
- * end the job. */
+ * end the job. Whatever comes is checked against what has come before (messages_misplaced): an
+ * agent, or a program in a PE's place, may send anything. */
 #include "bootstrap/launcher/head/run.h"
 
 #include <errno.h>
@@ -254,7 +255,7 @@ static void messages_pe_says(struct sy_pe *pe, const struct sy_frame *header, co
 
 /* ---- messages from daemons ---- */
 
-static void messages_stream_done(struct sy_stream *stream)
+static void messages_output_done(struct sy_forward *stream)
 {
     struct sy_pe *pe = stream->owner;
 
@@ -264,7 +265,7 @@ static void messages_stream_done(struct sy_stream *stream)
     sy_run_check_done(pe->run);
 }
 
-static void messages_stream_room(struct sy_stream *stream, size_t bytes)
+static void messages_output_room(struct sy_forward *stream, size_t bytes)
 {
     struct sy_pe *pe = stream->owner;
     const struct sy_frame header = {.type = SY_DAEMON_CREDIT,
@@ -276,7 +277,7 @@ static void messages_stream_room(struct sy_stream *stream, size_t bytes)
     sy_node_send(pe->node, &header, NULL);
 }
 
-static void messages_open_stream(struct sy_pe *pe, struct sy_stream *stream,
+static void messages_open_output(struct sy_pe *pe, struct sy_forward *stream,
                                  struct sy_out_file *out_file)
 {
     const struct sy_flags *flags = pe->run->flags;
@@ -287,11 +288,11 @@ static void messages_open_stream(struct sy_pe *pe, struct sy_stream *stream,
     else
         label = sy_outputs_expand(flags->label ? "[%r] " : "", pe->number, pe->node->name);
     stream->owner = pe;
-    stream->done = messages_stream_done;
-    stream->room = messages_stream_room;
+    stream->done = messages_output_done;
+    stream->room = messages_output_room;
     pe->run->streams++;
-    sy_stream_open(stream, out_file, pe->number, label, flags->timestamp,
-                   pe->run->npes == 1 && !*label && !flags->timestamp);
+    sy_forward_open(stream, out_file, pe->number, label, flags->timestamp,
+                    pe->run->npes == 1 && !*label && !flags->timestamp);
 }
 
 /* The output for a PE's output by a pattern of files; oshrun's own where there is none. */
@@ -332,7 +333,7 @@ static size_t messages_skip_number(const char *line, size_t length, size_t from)
 
 /* The library's warnings and errors: "PE 3@host: error: ...", of this PE, or, before it knows that,
  * "process 1234: error: ...". All else is the program's, and is shown as it comes. */
-static ssize_t messages_who_warns(const struct sy_stream *stream, const char *line, size_t length)
+static ssize_t messages_who_warns(const struct sy_forward *stream, const char *line, size_t length)
 {
     static const char *const LEVELS[] = {"error: ", "warning: "};
     char head[32];
@@ -377,10 +378,10 @@ static void messages_started(struct sy_pe *pe, pid_t pid)
     pe->room[0] = pe->room[1] = SY_DAEMON_WINDOW;
     run->living++;
     sy_node_progress(pe->node);
-    messages_open_stream(pe, &pe->out,
+    messages_open_output(pe, &pe->out,
                          messages_choose_out_file(pe, run->flags->out_file, &run->outputs.out));
     if (!run->flags->merge_stderr) {
-        messages_open_stream(
+        messages_open_output(
             pe, &pe->err,
             messages_choose_out_file(pe, run->flags->err_file, run->outputs.err_out_file));
         messages_watch_warnings(pe);
@@ -469,13 +470,12 @@ static void messages_node_tells(struct sy_node *node, const struct sy_frame *hea
     }
 }
 
-static struct sy_stream *stream_of(struct sy_pe *pe, const struct sy_frame *header)
+static struct sy_forward *stream_of(struct sy_pe *pe, const struct sy_frame *header)
 {
     return header->more == 1 ? &pe->out : &pe->err;
 }
 
-/* What is wrong with a frame after those that came before it, or NULL: an agent may send anything.
- */
+/* What is wrong with a frame, after those that have come before it; or NULL. */
 static const char *messages_misplaced(struct sy_pe *pe, const struct sy_frame *header)
 {
     enum { LINES = 2 }; /* about a PE's start: daemon_start.c has no more to say */
@@ -527,7 +527,7 @@ static void messages_pe_tells(struct sy_pe *pe, const struct sy_frame *header, c
     case SY_DAEMON_OUTPUT:
         pe->node->output += header->length;
         pe->room[header->more - 1] -= header->length;
-        sy_stream_put(stream_of(pe, header), body, header->length);
+        sy_forward_put(stream_of(pe, header), body, header->length);
         break;
     case SY_DAEMON_TAKEN:
         sy_input_taken(&pe->run->input, pe->number, header->arg != 0);

@@ -272,27 +272,27 @@ static void node_error_bytes(struct sy_pe_output *output, const char *bytes, siz
     node->error_bytes += length;
     if (length && node->error_bytes > ERRORS_MAX) {
         if (!over)
-            sy_stream_put(&node->error_lines, TOO_MUCH, strlen(TOO_MUCH));
+            sy_forward_put(&node->error_lines, TOO_MUCH, strlen(TOO_MUCH));
         sy_pe_output_credit(output, length);
         return;
     }
-    sy_stream_put(&node->error_lines, bytes, length);
+    sy_forward_put(&node->error_lines, bytes, length);
 }
 
-static void node_error_room(struct sy_stream *stream, size_t bytes)
+static void node_error_room(struct sy_forward *stream, size_t bytes)
 {
     struct sy_node *node = stream->owner;
 
     sy_pe_output_credit(&node->errors, bytes);
 }
 
-static void error_done(struct sy_stream *stream)
+static void error_done(struct sy_forward *stream)
 {
     stream->repeats->streams--;
 }
 
 /* The label names the host that wrote the line. */
-static ssize_t node_who_complains(const struct sy_stream *stream, const char *line, size_t length)
+static ssize_t node_who_complains(const struct sy_forward *stream, const char *line, size_t length)
 {
     (void)stream;
     (void)line;
@@ -314,7 +314,7 @@ static void node_watch_errors(struct sy_node *node, int fd)
     node->error_lines.repeats->streams++;
     node->error_lines.sayer = "host";
     node->error_lines.who = node_who_complains;
-    sy_stream_open(&node->error_lines, run->outputs.err_out_file, -2, label, false, false);
+    sy_forward_open(&node->error_lines, run->outputs.err_out_file, -2, label, false, false);
     node->errors.bytes = node_error_bytes;
     node->errors.owner = node;
     node->errors.stream = 2;
@@ -618,7 +618,7 @@ void sy_nodes_close(struct sy_run *run)
         sy_link_close(&node->link);
         node_stop_greeting(node);
         sy_pe_output_close(&node->errors);
-        sy_stream_close(&node->error_lines);
+        sy_forward_close(&node->error_lines);
         kill_command(node, SIGKILL);
         for (char **word = node->command; word && *word; word++)
             free(*word);

@@ -10,7 +10,7 @@
 #include "bootstrap/launcher/daemon/daemon.h"
 #include "bootstrap/launcher/stdio/pe_output.h"
 #include "bootstrap/launcher/silence.h"
-#include "bootstrap/launcher/stdio/stream.h"
+#include "bootstrap/launcher/stdio/forward.h"
 
 struct sy_run;
 
@@ -43,7 +43,7 @@ struct sy_node {
     size_t said; /* bytes before the greeting */
     struct sy_link link;
     struct sy_pe_output errors; /* its stderr */
-    struct sy_stream error_lines;
+    struct sy_forward error_lines;
     size_t error_bytes;
     struct sy_silence silence;
     size_t heard;      /* of the link's bytes, at the last look */

@@ -312,7 +312,7 @@ static void head_run_resume_pes(void *owner)
     struct sy_run *run = owner;
 
     for (int pe = 0; pe < run->npes; pe++)
-        sy_stream_resume(&run->pes[pe].err);
+        sy_forward_resume(&run->pes[pe].err);
     sy_run_say_later(run);
     sy_run_check_done(run);
 }
@@ -322,7 +322,7 @@ static void head_run_resume_hosts(void *owner)
     struct sy_run *run = owner;
 
     for (int i = 0; i < run->nodes; i++)
-        sy_stream_resume(&run->node[i].error_lines);
+        sy_forward_resume(&run->node[i].error_lines);
     sy_run_say_later(run);
     sy_run_check_done(run);
 }
@@ -380,8 +380,8 @@ static void head_run_close(struct sy_run *run)
     sy_outputs_close(&run->outputs);
     ev_loop_destroy(run->loop);
     for (int pe = 0; pe < run->npes; pe++) {
-        sy_stream_close(&run->pes[pe].out);
-        sy_stream_close(&run->pes[pe].err);
+        sy_forward_close(&run->pes[pe].out);
+        sy_forward_close(&run->pes[pe].err);
     }
     explicit_bzero(run->key, RUN_KEY);
     free(run->pes);

@@ -28,7 +28,7 @@
 #include "bootstrap/launcher/options/placement.h"
 #include "bootstrap/launcher/stdio/repeats.h"
 #include "bootstrap/launcher/stdio/out_file.h"
-#include "bootstrap/launcher/stdio/stream.h"
+#include "bootstrap/launcher/stdio/forward.h"
 
 enum {
     SY_SIGNALS = 10 /* watched by signals.c */
@@ -48,7 +48,7 @@ struct sy_pe {
     bool traced;      /* its stack trace has come */
     int said;         /* messages about its start */
     size_t room[2];   /* bytes of stdout and stderr that may come */
-    struct sy_stream out, err;
+    struct sy_forward out, err;
 };
 
 struct sy_run {
@@ -62,7 +62,7 @@ struct sy_run {
 
     int npes;
     int living;
-    int streams; /* outputs of PEs that are still open */
+    int streams; /* stdouts and stderrs of PEs that are still open */
     struct sy_pe *pes;
     int nodes;
     struct sy_node *node;

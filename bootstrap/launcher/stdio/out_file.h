@@ -1,5 +1,5 @@
-/* One output of oshrun (its stdout or its stderr): takes text from many writers, one at a time, and
- * never blocks the loop. It knows nothing of PEs or pipes.
+/* One output of oshrun, its stdout, its stderr or a file: takes text from many writers, one at a
+ * time, and never blocks the loop. It knows nothing of PEs or pipes.
  *
  * A writer claims the output, appends, and keeps it while it is inside a line. When the reader of
  * the output is slow, claims are refused, the writer queues up and reads no more until it is
@@ -48,11 +48,11 @@ void sy_out_file_open(struct sy_out_file *out_file, struct ev_loop *loop, int fd
 /* Whether `writer` may append now. */
 bool sy_out_file_claim(struct sy_out_file *out_file, const struct sy_writer *writer);
 
-/* After a granted claim: appends a piece of at most a few hundred KiB. */
+/* Appends a piece of at most a few hundred KiB, after a claim that was granted. */
 void sy_out_file_append(struct sy_out_file *out_file, const struct sy_writer *writer,
                         const char *text, size_t length);
 
-/* Says, after appending, whether the writer stays inside a line (and keeps all others out). */
+/* After appending: whether the writer is inside a line, and so keeps all others out. */
 void sy_out_file_hold(struct sy_out_file *out_file, struct sy_writer *writer, bool inside);
 
 /* The writer is done: lets go, also in the middle of a line. */

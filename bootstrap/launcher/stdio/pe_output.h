@@ -1,4 +1,5 @@
-/* One output of one PE on its way to the head: reads the pipe, as far as the head has room. */
+/* The reading end of one output of one PE, in its daemon; or of a command's stderr, in the head.
+ * Reads the pipe as far as the head has room (`credit`) and hands the bytes to its owner. */
 #ifndef SY_LAUNCHER_PE_OUTPUT_H
 #define SY_LAUNCHER_PE_OUTPUT_H
 
@@ -25,7 +26,7 @@ void sy_pe_output_open(struct sy_pe_output *output, struct ev_loop *loop, int fd
 /* The head has room for so many bytes more. */
 void sy_pe_output_credit(struct sy_pe_output *output, size_t bytes);
 
-/* Takes what is in the pipe still, and then no longer waits for its writers. */
+/* The writers are gone: takes what is still in the pipe, and then ends. */
 void sy_pe_output_finish(struct sy_pe_output *output);
 
 /* Takes what is in the pipe now, as far as the head has room. */
