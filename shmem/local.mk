@@ -130,7 +130,7 @@ coll_sources = \
 	shmem/coll/tree.h shmem/coll/twins.h
 
 stream_sources = \
-	shmem/stream/lane.c shmem/stream/lane.h \
+	shmem/stream/worker.c shmem/stream/worker.h \
 	shmem/stream/opencl.c shmem/stream/opencl.h \
 	shmem/stream/ops.h \
 	shmem/stream/point.c \

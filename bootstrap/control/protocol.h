@@ -2,8 +2,9 @@
  * a UNIX stream socket that the PE inherits and whose number is in SHMEM_BOOT_FD; oshrun's agents,
  * through which the same frames pass (daemon.h); or, where a launcher does no more than start
  * processes, the PE's parent in the control tree (tree.h). Both ends have the same byte order:
- * those of a socket are on one machine, and others are turned away when a conversation begins. * A
- * PE of oshrun speaks first: HELLO, which is answered by WELCOME. PEs of the control tree JOIN.
+ * those of a socket are on one machine, and others are turned away when a conversation begins.
+ *
+ * A PE of oshrun speaks first: HELLO, which is answered by WELCOME. PEs of the control tree JOIN.
  * Then, any number of times: GATHER from every PE, answered by GATHERED to every PE once all have
  * come; MARK at each change of state; ABORT ends the job. EXIT and ASK come unasked. A program that
  * follows another in the same slot (sh -c "./a; ./b") says HELLO again. */

@@ -1,6 +1,6 @@
 /* See team.h. Two reductions over the parent, or over the PEs that make the team: which slots are
  * free on each PE, of which all take the same; then, with that slot, from which values its counters
- * go on, whether every PE has got memory, and whether the slot was still free. * It may not be:
+ * go on, whether every PE has got memory, and whether the slot was still free. It may not be:
  * threads may make teams of different parents at once, and on different PEs different ones may be
  * first to claim a slot. Then all members of the parent try again with another one. */
 #include <errno.h>

@@ -16,7 +16,7 @@
 #include "core/wait/progress.h"
 #include "core/wait/stall.h"
 #include "core/wait/wait.h"
-#include "stream/lane.h"
+#include "stream/worker.h"
 #include "stream/proxy.h"
 #include "util/clock.h"
 
@@ -87,7 +87,7 @@ static enum sy_step proxy_hand_over(struct sy_stream *stream, struct sy_stream_o
     stream->current = NULL;
     stream->handed = true;
     stream->working = op;
-    sy_lane_ready(op);
+    sy_worker_ready(op);
     pthread_mutex_unlock(&sy_stream_lock);
     return SY_STEP_PARKED;
 }
@@ -294,7 +294,7 @@ void sy_proxy_stop(void)
 {
     if (!proxy.running)
         return;
-    sy_lane_stop();
+    sy_worker_stop();
     pthread_mutex_lock(&sy_stream_lock);
     proxy.stop = true;
     pthread_cond_signal(&proxy.wake);

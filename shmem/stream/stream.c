@@ -7,7 +7,7 @@
 #include "core/fatal.h"
 #include "core/start/config.h"
 #include "core/start/world.h"
-#include "stream/lane.h"
+#include "stream/worker.h"
 #include "stream/proxy.h"
 #include "stream/stream.h"
 #include "util/log.h"
@@ -40,7 +40,7 @@ static int stream_prepare(void)
             unready);
         return -ENOTSUP;
     }
-    sy_coll_of_stream = sy_lane_is_team;
+    sy_coll_of_stream = sy_worker_is_team;
     int rc = sy_proxy_start();
     return rc ? stream_refuse(-rc, "the thread that carries out streams could not be started "
                                    "(ulimit -u, pids.max of the control group)")
@@ -139,7 +139,7 @@ void sy_stream_completed(struct sy_stream *stream, uint64_t count)
 /* Functions run one after another, whatever their streams. */
 void sy_stream_check_wait(const struct sy_stream *stream, const char *routine)
 {
-    const struct sy_stream *serves = sy_lane_serves();
+    const struct sy_stream *serves = sy_worker_serves();
 
     if (serves == stream)
         sy_fatal("%s was called in a function that the same stream carries out: it would wait for "
@@ -263,7 +263,7 @@ struct sy_stream_op *sy_stream_new(struct sy_stream *stream, const char *routine
     op->kind = kind;
     op->routine = routine;
     op->next = op->behind = NULL;
-    op->lane = NULL;
+    op->queue = NULL;
     op->team = NULL;
     op->ready = op->waits = false;
     return op;
@@ -282,7 +282,7 @@ void sy_stream_wake(struct sy_stream *stream)
  * carries out: it might wait for itself. */
 static void stream_wait_for_room(struct sy_stream *stream)
 {
-    if (stream->added - stream->completed >= stream->depth && !sy_lane_serves())
+    if (stream->added - stream->completed >= stream->depth && !sy_worker_serves())
         stream_wait(stream, stream->added - stream->depth / 2);
 }
 
@@ -292,7 +292,7 @@ static void stream_append(struct sy_stream_op *op)
 
     pthread_mutex_lock(&sy_stream_lock);
     stream_wait_for_room(stream);
-    if (op->team && sy_lane_enter(op)) {
+    if (op->team && sy_worker_enter(op)) {
         pthread_mutex_unlock(&sy_stream_lock);
         sy_stream_failed(stream, op->routine, ENOMEM);
         free(op);

@@ -3,7 +3,7 @@
  * stream.c   streams: making and ending them, adding operations, waiting for them
  * ops.h      the operations, for the routines of the interface
  * proxy.c    the proxy: the one thread that carries out the operations of all streams
- * lane.c     the workers: threads for what blocks: collectives and the program's functions
+ * worker.c   the workers: threads for what blocks: collectives and the program's functions
  * point.c    points that streams wait for: events, and gates for other queues
  * transfer.c puts, gets, atomic operations
  * wait.c     waits for variables
@@ -17,13 +17,13 @@
  * for a ticket, without one.
  *
  * A collective routine blocks until all members have come, and members may come to two teams in
- * different orders. Hence the collectives of a team are a lane: they run one after another in the
- * order in which the program has added them, whatever their streams, and no two lanes wait for each
- * other. A lane's head runs on a worker; there are as many workers as lanes have run at once. What
- * an operation waits for, in its stream, its lane or by an event, has been added before it. So the
- * one that was added first among those that are left can always go on, unless it waits for another
- * PE; and if the members of each team add its collectives in one order, PEs wait for each other in
- * a circle only where the program would have done so without streams.
+ * different orders. Hence each team has a queue of its collectives: they run one after another in
+ * the order in which the program has added them, whatever their streams, and no two queues wait for
+ * each other. The first of a queue runs on a worker; there are as many workers as queues have run
+ * at once. What an operation waits for, in its stream, its queue or by an event, has been added
+ * before it. So the one that was added first among those that are left can always go on, unless it
+ * waits for another PE; and if the members of each team add its collectives in one order, PEs wait
+ * for each other in a circle only where the program would have done so without streams.
  *
  * One mutex guards all queues. Whoever has it calls nothing that blocks. */
 #ifndef SY_STREAM_STREAM_H
@@ -41,14 +41,14 @@
 struct sy_stream_op;
 struct sy_point;
 
-/* What the proxy's step of an operation says: it is done; ask again; or it is not to be asked
- * before sy_stream_wake. */
+/* What a step of an operation returns: the operation is done; step again; do not step before
+ * sy_stream_wake. */
 enum sy_step { SY_STEP_DONE, SY_STEP_AGAIN, SY_STEP_PARKED };
 
 /* Operations of one kind. */
 struct sy_stream_kind {
-    enum sy_step (*step)(struct sy_stream_op *op); /* by the proxy; NULL: */
-    void (*work)(struct sy_stream_op *op);         /* by a worker, who may block */
+    enum sy_step (*step)(struct sy_stream_op *op); /* called by the proxy; NULL: work() is there */
+    void (*work)(struct sy_stream_op *op);         /* called by a worker; may block */
     bool issues; /* it may leave transfers under way on the stream's context */
     bool joins;  /* it may begin while earlier transfers of the stream are under way */
 };
@@ -56,11 +56,11 @@ struct sy_stream_kind {
 /* An operation. Who adds it fills in `to` and what its kind needs. */
 struct sy_stream_op {
     struct sy_stream_op *next;   /* in the stream's queue */
-    struct sy_stream_op *behind; /* in a lane or among those that wait for a point */
+    struct sy_stream_op *behind; /* the next in its team's queue, or that waits for its point */
     struct sy_stream *stream;
     const struct sy_stream_kind *kind;
     const char *routine; /* as the program called it */
-    struct sy_lane *lane;
+    struct sy_team_queue *queue;
     struct sy_team *team; /* of a collective routine */
     bool ready;           /* everything before it in its stream is complete */
     bool waits;           /* it is entered with its point */
@@ -133,7 +133,7 @@ struct sy_stream {
     struct sy_stream_op *mine, *current; /* taken from `first`; the one that has begun */
     uint64_t issued;                     /* operations that are done but for their transfers */
     bool under_way;                      /* such transfers */
-    bool handed;                         /* an operation to a worker */
+    bool handed;                         /* a worker has been handed an operation */
     uint64_t since;                      /* nanoseconds; 0: it does not wait */
     const char *routine;                 /* of the latest operation that has begun */
     struct sy_stream *active;            /* the next one that the proxy looks at */
@@ -146,7 +146,7 @@ struct sy_stream {
     bool held;                    /* the proxy has it, or will have it from the inbox */
     bool again;                   /* sy_stream_wake while it is held */
     bool parked;                  /* not held, and waits for sy_stream_wake */
-    struct sy_stream_op *working; /* a worker has it */
+    struct sy_stream_op *working; /* the operation that a worker has */
     size_t calls;                 /* functions of the program that are left */
     pthread_cond_t done;
     int error; /* of the first failure since the last synchronize, an errno */

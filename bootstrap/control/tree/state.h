@@ -195,7 +195,7 @@ void sy_tree_send_all_but(struct tree *tree, const struct tree_link *except,
                           size_t length);
 void sy_tree_send_children(struct tree *tree, const struct sy_frame *frame, const void *body);
 void sy_tree_send_up(struct tree *tree, const struct sy_frame *frame, const void *body);
-/* Has the kernel probe a connection, so that it ends when the other host is gone. */
+/* Sets a connection to a neighbour up, so that it ends when the other host is gone. */
 void sy_tree_link_guard(struct tree *tree, int fd);
 void sy_tree_link_close(struct tree_link *link);
 void sy_tree_link_become(struct tree_link *link, enum tree_link_state state);
