@@ -32,8 +32,8 @@ enum {
     SY_WISH_BUFFER = 128
 };
 
-/* What a pool can, or-ed. What the CPUs of all members' nodes can do follows from its region: one
- * with a file is mapped by the PEs of the node, plain memory takes every operation. */
+/* What a pool can do, or-ed. What CPUs can do with it follows from its region: PEs of the node map
+ * one that has a file, and plain memory takes every operation. */
 enum {
     SY_POOL_AMO = 1,     /* SY_REGION_DEVICE: the pool has amo() */
     SY_POOL_DURABLE = 2, /* what sync() has written is there in a later job */
@@ -57,14 +57,14 @@ struct sy_pool_config {
     int pe, npes;
 };
 
-/* What became of it. */
+/* What pool_create() has made. */
 struct sy_pool_info {
     size_t size;             /* sizeof(struct sy_pool_info) as the core was compiled */
     struct sy_region region; /* kind DEVICE: base is the beginning of reserved addresses */
     unsigned capabilities;   /* SY_POOL_ */
     uint64_t generation;     /* DURABLE: the last one that is kept here; 0: none */
     uint64_t committed;      /* DURABLE: the last one that has been committed; 0: none */
-    char got[224];           /* what is not as asked for, or worth to be known; for the user */
+    char got[224];           /* for the user: what is not as asked for, or worth knowing */
 };
 
 enum sy_device_way { SY_DEVICE_IN, SY_DEVICE_OUT };
@@ -83,21 +83,21 @@ struct sy_device {
                 struct sy_error *err);
     void (*close)(void *self);
 
-    /* Writes what is there, for the user: lines divided by newlines. Returns the length that it
-     * would have, as snprintf. */
+    /* Describes the device for the user, in lines divided by newlines. Returns the length of the
+     * whole text, as snprintf does. */
     int (*describe)(void *self, char *text, size_t room);
 
-    /* Makes a pool whose memory reads as zero (but see restore, and memory that the program has
-     * keeps what is in it). *pool is handed to all calls for it.
-     * -ENOMEM: more than the device has; -EINVAL: a flag or a member of config that this device has
-     * no use for; err says which. */
+    /* Makes a pool, whose memory reads as zero unless it is memory of the program (config->base) or
+     * restore() fills it. *pool is the argument of all calls for it. -ENOMEM: more than the device
+     * has; -EINVAL: a flag or a member of config that this device has no use for; err says which.
+     */
     int (*pool_create)(void *self, const struct sy_pool_config *config, void **pool,
                        struct sy_pool_info *info, struct sy_error *err);
     void (*pool_destroy)(void *self, void *pool);
 
-    /* SY_REGION_DEVICE: copies `length` bytes between `offset` of the pool and memory of this
-     * process: IN from it, OUT to it. When it returns the bytes are there, for kernels that begin
-     * after it too. 0 or -errno. */
+    /* SY_REGION_DEVICE: copies `length` bytes between `offset` of the pool and `local`, memory of
+     * this process: IN into the pool, OUT of it. On return the bytes are there, also for kernels
+     * that begin afterwards. 0 or -errno. */
     int (*copy)(void *self, void *pool, enum sy_device_way way, uint64_t offset, void *local,
                 size_t length, struct sy_error *err);
 
@@ -105,45 +105,46 @@ struct sy_device {
     int (*amo)(void *self, void *pool, enum sy_amo_op op, uint64_t offset, size_t width,
                uint64_t operand, uint64_t compare, uint64_t *result, struct sy_error *err);
 
-    /* SY_POOL_DURABLE. What is kept has numbers, generations, that grow from 1; a new one replaces
-     * the last one in two steps, between which all members agree that all have done the first:
-     * sync writes what the pool has now beside the last generation, as `generation`; commit makes
-     * it the last one and forgets those before, or (keep false) forgets it. A process that ends in
-     * between has both at the next pool_create. -ENOSPC and the like: the pool and what is kept
-     * are as before.
+    /* SY_POOL_DURABLE. What is kept is a generation, with a number from 1 upwards. A new one
+     * replaces the last one in two steps, between which all members agree that all have done the
+     * first:
+     *   sync    writes the pool's contents as `generation`, beside the last one
+     *   commit  keep: makes it the last one and deletes those before; else deletes it
+     * A process that ends between the two finds both at its next pool_create. Upon an error
+     * (-ENOSPC) the pool and what is kept are as before.
      *
-     * restore comes once behind every pool_create, before anybody uses the pool: `generation` is
-     * the last one that all members have, or 0, and those behind it are forgotten. With
-     * SY_WISH_RESTART the pool now reads as that; else as zero, it need not be here, and what is
-     * kept stays until the next commit. *origin: a number that stands for the sync which wrote it.
-     * Not the same on all members: what they have does not belong together. -ENOENT: it is not
-     * here. */
+     * restore is called once after every pool_create, before anybody uses the pool. `generation`
+     * is the last one that all members have, or 0; later ones are deleted. With SY_WISH_RESTART the
+     * pool then reads as that generation (-ENOENT: it is not here); without it as zero, and what is
+     * kept stays until the next commit. *origin: a number that stands for the sync that has written
+     * the generation. Members with different numbers have generations that do not belong together.
+     */
     int (*sync)(void *self, void *pool, uint64_t generation, struct sy_error *err);
     int (*commit)(void *self, void *pool, uint64_t generation, bool keep, struct sy_error *err);
     int (*restore)(void *self, void *pool, uint64_t generation, uint64_t *origin,
                    struct sy_error *err);
 
-    /* The device's own handle of the pool, for a routine of shmemx that is for this device: writes
-     * at most `room` bytes, returns how many; or -errno. */
+    /* Writes the device's own handle of the pool, for a routine of shmemx for this device: at most
+     * `room` bytes; returns how many, or -errno. */
     int (*handle)(void *self, void *pool, void *buffer, size_t room);
 
-    /* SY_POOL_AHEAD: copies that go on while the caller does something else, by an engine of the
-     * device; not where a processor of the host does the work, which is then the transfer's too.
-     * copy_begin: as copy, but `local` is the device's until the copy is over; *ticket stands for
-     * it, and is NULL where it is over on return. copy_end: 0, it is over, and the bytes are there
-     * as copy says; -EAGAIN: not yet, only where not `wait`; any other -errno: it has failed. But
-     * for -EAGAIN the ticket is gone. Each is asked until then, by one thread at a time, and all of
-     * a pool before pool_destroy. Copies of the same bytes are not under way at once, others are in
-     * any order. */
+    /* SY_POOL_AHEAD: copies by an engine of the device, while the caller does something else. Not
+     * for devices whose copies take a processor of the host, which the transfer needs too.
+     *   copy_begin  as copy(), but the device uses `local` until the copy is over. *ticket stands
+     *               for the copy; NULL: it is over on return
+     *   copy_end    0: the copy is over, as copy() says, and the ticket is gone. -EAGAIN: not yet;
+     *               never with `wait`. Other -errno: it has failed, and the ticket is gone
+     * Each ticket is asked for until it is gone, by one thread at a time, before pool_destroy.
+     * Copies of the same bytes are never under way at once; others may overtake each other. */
     int (*copy_begin)(void *self, void *pool, enum sy_device_way way, uint64_t offset, void *local,
                       size_t length, void **ticket, struct sy_error *err);
     int (*copy_end)(void *self, void *pool, void *ticket, bool wait, struct sy_error *err);
 
-    /* SY_POOL_MAP: gives `length` bytes at `offset` an address that CPUs can use until unmap, where
-     * that costs less than to copy them: OUT to be read; IN to be written, all of them, and not
-     * read before. When unmap returns 0 what was written is there as copy says. Several ranges may
-     * be mapped at once, those that overlap only to be read. -errno: not now, and the caller
-     * copies. */
+    /* SY_POOL_MAP: gives `length` bytes at `offset` an address that CPUs can use until unmap(), if
+     * that costs less than copying them. OUT: they are read. IN: all of them are written, and none
+     * is read before. When unmap() returns 0, what was written is there as copy() says. Several
+     * ranges may be mapped at once; ranges that overlap are all mapped OUT. -errno: not now; the
+     * caller copies. */
     int (*map)(void *self, void *pool, enum sy_device_way way, uint64_t offset, size_t length,
                void **address, struct sy_error *err);
     int (*unmap)(void *self, void *pool, void *address, struct sy_error *err);
