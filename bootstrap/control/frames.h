@@ -38,8 +38,7 @@ enum sy_daemon_type {
     SY_DAEMON_JUDGE,    /* all that ended together have been reported */
     SY_DAEMON_TRACED,   /* body: a stack trace */
     SY_DAEMON_FINISHED, /* nothing is left; no more frames */
-    SY_DAEMON_PONG,
-    SY_DAEMON_END
+    SY_DAEMON_PONG
 };
 
 enum sy_daemon_line {

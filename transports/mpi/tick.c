@@ -10,13 +10,6 @@
 #define SHORTEST_NS UINT64_C(20000)
 #define AT_ONCE_NS  1
 
-static void mpi_tick_set(struct mpi_tick *tick, uint64_t ns)
-{
-    struct itimerspec when = {.it_value = {0, (long)ns}};
-
-    timerfd_settime(tick->fd, 0, &when, NULL);
-}
-
 /* Where PEs outnumber processors each of them wakes less often. */
 int mpi_tick_open(struct mpi_tick *tick, const struct sy_host *host, long microseconds)
 {
@@ -41,7 +34,7 @@ static void mpi_tick_next(struct mpi_tick *tick)
     uint64_t interval = atomic_load_explicit(&tick->interval, memory_order_relaxed);
 
     atomic_store_explicit(&tick->due, sy_clock_ns() + interval, memory_order_relaxed);
-    mpi_tick_set(tick, interval);
+    sy_clock_set_timer(tick->fd, interval);
 }
 
 void mpi_tick_arm(struct mpi_tick *tick)
@@ -55,7 +48,7 @@ void mpi_tick_arm(struct mpi_tick *tick)
 void mpi_tick_disarm(struct mpi_tick *tick)
 {
     atomic_store(&tick->armed, false);
-    mpi_tick_set(tick, 0);
+    sy_clock_set_timer(tick->fd, 0);
     if (atomic_load(&tick->armed))
         mpi_tick_next(tick);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "transports/ofi/ofi.h"
+#include "util/clock.h"
 
 #define NEAR     8 /* nodes before and behind this one */
 #define PAUSE_NS 20000L
@@ -113,12 +114,12 @@ static void ofi_contact_converse(struct ofi_state *ofi, struct ofi_near *near, c
                                  double seconds)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    uint64_t end = sy_ofi_now() + (uint64_t)(seconds * 1e9);
+    uint64_t end = sy_clock_ns() + (uint64_t)(seconds * 1e9);
 
     for (int i = 0; i < near->count; i++)
         if (near->node[i].pe != NOBODY)
             sy_ofi_ask(&ofi->peer[near->node[i].pe], 1);
-    while (!ofi_contact_all_settled(ofi, near, asks) && sy_ofi_now() < end)
+    while (!ofi_contact_all_settled(ofi, near, asks) && sy_clock_ns() < end)
         if (!sy_ofi_poll(ofi))
             nanosleep(&pause, NULL);
     for (int i = 0; i < near->count; i++)

@@ -37,7 +37,6 @@ static const char *const wish_name[ALL] = {
 
 #define BIT(wish)  (1u << (wish))
 #define EVERYTHING (BIT(ALL) - 1)
-#define DEMANDS    (BIT(MUST_KEEP_ORDER) | BIT(MUST_SEND) | BIT(MUST_RELIABLE))
 #define ORDER      (FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_RMA_WAW)
 
 /* Unacknowledged messages to a PE. A connection of the provider sockets stands still for good once

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "transports/ofi/ofi.h"
+#include "util/clock.h"
 
 #define SECOND_NS  UINT64_C(1000000000)
 #define LOOK_NS    SECOND_NS
@@ -274,7 +275,7 @@ void sy_ofi_probes_look(struct ofi_state *ofi)
     if (!ofi->traits.tcp || ofi->closing ||
         !atomic_load_explicit(&ofi->probes.watching, memory_order_acquire))
         return;
-    uint64_t now = sy_ofi_now();
+    uint64_t now = sy_clock_ns();
     if (now < atomic_load_explicit(&ofi->probes.look_at, memory_order_relaxed))
         return;
     bool late = ofi->probes.looked && now - ofi->probes.looked > LATE_NS;
@@ -297,7 +298,7 @@ void sy_ofi_probes_look(struct ofi_state *ofi)
 /* Something leaves for a PE while nobody is watched. Main endpoint locked. */
 void sy_ofi_probes_begin(struct ofi_state *ofi)
 {
-    atomic_store_explicit(&ofi->probes.look_at, sy_ofi_now() + LOOK_NS, memory_order_relaxed);
+    atomic_store_explicit(&ofi->probes.look_at, sy_clock_ns() + LOOK_NS, memory_order_relaxed);
     atomic_store_explicit(&ofi->probes.watching, true, memory_order_release);
     ofi->host->soon(LOOK_NS / 1000);
 }

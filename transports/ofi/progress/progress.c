@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "transports/ofi/ofi.h"
+#include "util/clock.h"
 
 #define LONGEST_NS      4000000L
 #define LONGEST_BEAT_NS 1000000L /* while application threads poll */
@@ -231,7 +232,7 @@ static void progress_beat(struct ofi_state *ofi, unsigned polls)
     long beat_ns = longer(atomic_load_explicit(&ofi->beat_ns, memory_order_relaxed),
                           LONGEST_BEAT_NS);
     atomic_store_explicit(&ofi->beat_ns, beat_ns, memory_order_relaxed);
-    sy_ofi_beat_timer(ofi, beat_ns);
+    sy_clock_set_timer(ofi->timer, (uint64_t)beat_ns);
 }
 
 /* The core's progress thread was woken. */
@@ -353,12 +354,12 @@ static bool progress_drained(struct ofi_state *ofi)
  * have left it. Everybody does this, so nobody waits for long. */
 bool sy_ofi_drain(struct ofi_state *ofi, double seconds)
 {
-    uint64_t until = sy_ofi_now() + (uint64_t)(seconds * 1e9);
+    uint64_t until = sy_clock_ns() + (uint64_t)(seconds * 1e9);
     bool done;
 
     sy_ofi_lock(&ofi->endpoint[0]);
     ofi->closing = true;
-    while (!(done = progress_drained(ofi)) && sy_ofi_now() < until)
+    while (!(done = progress_drained(ofi)) && sy_clock_ns() < until)
         if (!sy_ofi_poll(ofi))
             sched_yield();
     sy_ofi_unlock(&ofi->endpoint[0]);

@@ -43,11 +43,9 @@ void sy_ofi_wait_step(struct ofi_state *ofi, struct ofi_wait *wait);
 bool sy_ofi_drain(struct ofi_state *ofi, double seconds);
 
 /* sleep.c */
-uint64_t sy_ofi_now(void); /* nanoseconds, CLOCK_MONOTONIC */
 int sy_ofi_sleep_open(struct ofi_state *ofi, struct sy_error *err);
 void sy_ofi_sleep_close(struct ofi_state *ofi);
 int sy_ofi_wait_fd(void *self);
-void sy_ofi_beat_timer(struct ofi_state *ofi, long ns);
 void sy_ofi_set_timer(struct ofi_state *ofi, long ns); /* with the main endpoint locked */
 void sy_ofi_watch_queue(struct ofi_state *ofi, bool on);
 

@@ -5,31 +5,17 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "transports/ofi/ofi.h"
+#include "util/clock.h"
 #include "util/denied.h"
-
-uint64_t sy_ofi_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
-void sy_ofi_beat_timer(struct ofi_state *ofi, long ns)
-{
-    const struct itimerspec when = {.it_value.tv_nsec = ns};
-
-    timerfd_settime(ofi->timer, 0, &when, NULL);
-}
 
 /* Sets the timer and notes whether it runs. The main endpoint is locked. */
 void sy_ofi_set_timer(struct ofi_state *ofi, long ns)
 {
     ofi->ticking = ns > 0;
-    sy_ofi_beat_timer(ofi, ns);
+    sy_clock_set_timer(ofi->timer, (uint64_t)ns);
 }
 
 void sy_ofi_watch_queue(struct ofi_state *ofi, bool on)

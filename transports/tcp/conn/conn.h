@@ -73,8 +73,6 @@ struct tcp_conn_user {
 #define TCP_SEEN_UNGREETED 8u /* a connection, and nobody greeted */
 
 #define TCP_SILENCE       7.5 /* seconds until the kernel ends a connection that is not answered */
-#define TCP_MILLISECOND   UINT64_C(1000000)
-#define TCP_SECOND        UINT64_C(1000000000)
 #define TCP_GREETING_TIME (5 * TCP_SECOND) /* for the handshake of a connection; see patience */
 
 /* Chooses the interfaces and listens: 0 and *net, or -errno with the reason in words. */
@@ -102,7 +100,7 @@ void sy_tcp_connect_start(struct tcp_net *net, struct tcp_stream *stream, int pe
  * there, and it may be stopped. */
 bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number);
 
-/* Ends that without a word. */
+/* Ends connecting a stream, without telling it. */
 void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_stream *stream, int pe, unsigned number);
 
 /* Acts on deadlines that have passed; returns nanoseconds until the next, or UINT64_MAX. */

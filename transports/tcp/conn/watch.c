@@ -7,8 +7,6 @@
 #include "transports/tcp/conn/watch.h"
 #include "util/clock.h"
 
-#define SECOND UINT64_C(1000000000)
-
 uint64_t sy_tcp_now(void)
 {
     return sy_clock_ns();
@@ -57,18 +55,10 @@ void sy_tcp_watch_remove(struct tcp_watch *watch)
 
 /* ---- time limits ---- */
 
-static void watch_set_timer(struct tcp_watches *set, uint64_t nanoseconds)
-{
-    struct itimerspec when = {
-        .it_value = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)}};
-
-    timerfd_settime(set->timer.fd, 0, &when, NULL);
-}
-
 void sy_tcp_watches_wake(struct tcp_watches *set)
 {
     atomic_store(&set->woken, true);
-    watch_set_timer(set, 1);
+    sy_clock_set_timer(set->timer.fd, 1);
 }
 
 /* A wake-up while `due` looks around must not be undone by what this sets: `woken` is cleared
@@ -83,9 +73,9 @@ static void watch_on_timer(struct tcp_watch *watch, uint32_t events)
     atomic_store(&set->woken, false);
     uint64_t wait = set->due(set->owner, now);
     if (wait != UINT64_MAX)
-        watch_set_timer(set, wait + 1);
+        sy_clock_set_timer(set->timer.fd, wait + 1);
     if (atomic_load(&set->woken))
-        watch_set_timer(set, 1);
+        sy_clock_set_timer(set->timer.fd, 1);
 }
 
 /* ---- the set ---- */

@@ -51,7 +51,9 @@ int sy_tcp_watch_add(struct tcp_watches *set, struct tcp_watch *watch, uint32_t 
 int sy_tcp_watch_change(struct tcp_watch *watch, uint32_t events);
 void sy_tcp_watch_remove(struct tcp_watch *watch);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* The time in nanoseconds (CLOCK_MONOTONIC), which all limits of this transport are in. */
+#define TCP_MILLISECOND UINT64_C(1000000)
+#define TCP_SECOND      UINT64_C(1000000000)
 uint64_t sy_tcp_now(void);
 
 #endif

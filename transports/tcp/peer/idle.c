@@ -1,6 +1,7 @@
 /* Streams at rest. A stream on which nothing has moved for SHMEM_TCP_IDLE gives the pages of its
  * send queues and of its list of awaited replies back to the kernel; their addresses stay. What has
- * not been confirmed is kept, and the other side is told what it waits for to let go of its own. *
+ * not been confirmed is kept, and the other side is told what it waits for to let go of its own.
+ *
  * The thread that polls when the timer expires looks, under the poll lock. While streams are in use
  * the looks are that far apart; when all rest there are none until one sends or receives. The timer
  * is one of its own, so that setting it, which the first to send after a rest does, wakes nobody.
@@ -9,28 +10,19 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "transports/tcp/tcp.h"
+#include "util/clock.h"
 
-#define SECOND      UINT64_C(1000000000)
 #define TURN        16                /* streams that are trimmed at a time */
 #define TURNS_APART UINT64_C(5000000) /* nanoseconds; or less, as the looks are */
-
-static void idle_set_timer(struct tcp *tcp, uint64_t nanoseconds)
-{
-    struct itimerspec when = {
-        .it_value = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)}};
-
-    timerfd_settime(tcp->idle.timer.fd, 0, &when, NULL);
-}
 
 void sy_tcp_idle_moved(struct tcp *tcp)
 {
     if (!atomic_load_explicit(&tcp->idle.planned, memory_order_relaxed) &&
         !atomic_exchange(&tcp->idle.planned, true))
-        idle_set_timer(tcp, tcp->idle.apart);
+        sy_clock_set_timer(tcp->idle.timer.fd, tcp->idle.apart);
 }
 
 static uint64_t idle_got(const struct tcp_peer *peer)
@@ -133,9 +125,9 @@ static void idle_on_timer(struct tcp_watch *watch, uint32_t events)
     }
     tcp->idle.going_on = !idle_turn(tcp);
     if (tcp->idle.going_on)
-        idle_set_timer(tcp, tcp->idle.apart < TURNS_APART ? tcp->idle.apart : TURNS_APART);
+        sy_clock_set_timer(tcp->idle.timer.fd, tcp->idle.apart < TURNS_APART ? tcp->idle.apart : TURNS_APART);
     else if (atomic_load(&tcp->idle.planned))
-        idle_set_timer(tcp, tcp->idle.apart);
+        sy_clock_set_timer(tcp->idle.timer.fd, tcp->idle.apart);
 }
 
 int sy_tcp_idle_open(struct tcp *tcp, struct sy_error *err)

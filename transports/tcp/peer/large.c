@@ -258,8 +258,8 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     for (size_t done = 0, i = 0; done < t->length; i = (i + 1) % spread.count) {
         struct tcp_peer *peer = spread.peer[i];
         size_t part = large_part(&spread, first, t->length - done, last);
-        sy_request_write_long(large_wait_room(peer), sy_record_behind(place, done), SY_RECORD_PUT_LONG,
-                          part);
+        sy_request_write_long(large_wait_room(peer), sy_record_behind(place, done),
+                              SY_RECORD_PUT_LONG, part);
         spread.tail[i] = sy_tcp_queue_commit_segment(&peer->stream.queue[TCP_REQUESTS], 16,
                                                      (const char *)t->local + done, part, NULL);
         sy_engine_mark(ctx, &peer->requests, spread.tail[i]);

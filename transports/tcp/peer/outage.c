@@ -11,15 +11,14 @@
 #include "util/net/interfaces.h"
 #include "util/net/way.h"
 
-#define SECOND      UINT64_C(1000000000)
-#define RETRY_FIRST (SECOND / 100)
-#define RETRY_LATER (SECOND / 5)
-#define RETRY_REST  (5 * SECOND)
-#define TELL        (19 * SECOND / 2) /* of silence, with some time for another connection in it */
-#define SHORT_LIVED (20 * SECOND) /* a connection that large packets do not pass breaks sooner */
-#define LOOKS       (SECOND / 2)  /* apart, at most */
-#define LATE        SECOND        /* after the last look: this PE has not run */
-#define DOUBLINGS   4             /* of the patience with greetings */
+#define RETRY_FIRST (TCP_SECOND / 100)
+#define RETRY_LATER (TCP_SECOND / 5)
+#define RETRY_REST  (5 * TCP_SECOND)
+#define TELL        (19 * TCP_SECOND / 2) /* of silence, in which another connection may come too */
+#define SHORT_LIVED (20 * TCP_SECOND)     /* one that large packets do not pass breaks sooner */
+#define LOOKS       (TCP_SECOND / 2)      /* apart, at most */
+#define LATE        TCP_SECOND            /* after the last look: this PE has not run */
+#define DOUBLINGS   4                     /* of the patience with greetings */
 
 /* Whether the peer has something to confirm or to answer. */
 static bool outage_owed(const struct tcp_peer *peer)
@@ -109,7 +108,7 @@ static void outage_tell_over(struct tcp_peer *peer, uint64_t now)
     outage->told = false;
     peer->tcp->host->log(SY_LOG_WARN, "tcp", "PE %d on host %s answers again, after %.0f s",
                          peer->stream.pe, peer->tcp->host->place(peer->stream.pe).host,
-                         (double)(now - outage->sign) / (double)SECOND);
+                         (double)(now - outage->sign) / (double)TCP_SECOND);
 }
 
 void sy_tcp_outage_over(struct tcp_peer *peer, int fd)
@@ -144,7 +143,7 @@ uint64_t sy_tcp_outage_pause(const struct tcp_peer *peer, uint64_t now)
 {
     uint64_t down = outage_age(now, peer->down_since);
 
-    if (down < SECOND)
+    if (down < TCP_SECOND)
         return RETRY_FIRST;
     if (peer->outage.since || !peer->outage.met)
         return RETRY_LATER;
@@ -200,9 +199,9 @@ static void outage_tell(struct tcp_peer *peer, uint64_t now, double left, const 
                    peer->stream.pe, tcp->host->place(peer->stream.pe).host, outage->peer,
                    outage->narrow ? "has been losing connections before anything got through"
                                   : "has not answered",
-                   (double)(now - since) / (double)SECOND, outage->met ? "reconnect" : "connect",
-                   left, name, reasons ? ": " : "", reasons ? outage_reason(peer) : "",
-                   outage_advice(outage, text));
+                   (double)(now - since) / (double)TCP_SECOND,
+                   outage->met ? "reconnect" : "connect", left, name, reasons ? ": " : "",
+                   reasons ? outage_reason(peer) : "", outage_advice(outage, text));
 }
 
 void sy_tcp_outage_lost(struct tcp_peer *peer)
@@ -229,7 +228,7 @@ static bool outage_worth_telling(const struct tcp_peer *peer, uint64_t now)
     const struct tcp_outage *outage = &peer->outage;
 
     return !outage->told && outage->sign && outage_age(now, outage->sign) >= TELL &&
-           outage_age(now, outage->since) >= SECOND && (outage->met || peer->why[0]);
+           outage_age(now, outage->since) >= TCP_SECOND && (outage->met || peer->why[0]);
 }
 
 /* A connection on which nobody greets is a sign of life of the machine. The first contact is
@@ -264,7 +263,7 @@ bool sy_tcp_outage_look(struct tcp_peer *peer, uint64_t now, uint64_t *wait)
     struct tcp_outage *outage = &peer->outage;
     const char *name;
     double limit = outage_limit_of(peer->tcp, outage, &name);
-    uint64_t most = (uint64_t)(limit * (double)SECOND);
+    uint64_t most = (uint64_t)(limit * (double)TCP_SECOND);
 
     *wait = LOOKS;
     outage_forgive(outage, now);
@@ -279,7 +278,7 @@ bool sy_tcp_outage_look(struct tcp_peer *peer, uint64_t now, uint64_t *wait)
     if (used > most)
         return true;
     if (outage_worth_telling(peer, now))
-        outage_tell(peer, now, (double)(most - used) / (double)SECOND, name);
+        outage_tell(peer, now, (double)(most - used) / (double)TCP_SECOND, name);
     if (most - used < *wait)
         *wait = most - used + 1;
     return false;

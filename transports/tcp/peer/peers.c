@@ -9,9 +9,8 @@
 
 #include "transports/tcp/tcp.h"
 
-#define SECOND   UINT64_C(1000000000)
-#define FAREWELL (2 * SECOND)
-#define GONE     (SECOND / 20) /* a peer that cannot be reached for so long at the end has left */
+#define FAREWELL (2 * TCP_SECOND)
+#define GONE     (TCP_SECOND / 20) /* a peer that cannot be reached for so long at the end has left */
 
 /* ---- making ---- */
 
@@ -225,12 +224,12 @@ bool sy_tcp_peer_pending(const struct tcp_peer *peer, struct sy_pending *pending
     const struct tcp_queue *queue = &peer->stream.queue[TCP_REQUESTS];
     uint64_t sent = atomic_load_explicit(&peer->requests.flush.sent_at, memory_order_relaxed);
 
-    *pending = (struct sy_pending){.pe = peer->stream.pe,
-                                   .bytes = sy_tx_tail(queue->tx) - sy_tx_applied(queue->tx),
-                                   .replies = sy_pending_count(&peer->requests.pending),
-                                   .seconds = sent ? (double)(sy_tcp_now() - sent) / (double)SECOND
-                                                   : 0,
-                                   .state = words[sy_tcp_stream_state(&peer->stream)]};
+    *pending = (struct sy_pending){
+        .pe = peer->stream.pe,
+        .bytes = sy_tx_tail(queue->tx) - sy_tx_applied(queue->tx),
+        .replies = sy_pending_count(&peer->requests.pending),
+        .seconds = sent ? (double)(sy_tcp_now() - sent) / (double)TCP_SECOND : 0,
+        .state = words[sy_tcp_stream_state(&peer->stream)]};
     return pending->bytes || pending->replies;
 }
 
@@ -275,7 +274,7 @@ static void peers_release(struct tcp_peer *peer)
 
 void sy_tcp_peers_leave(struct tcp *tcp)
 {
-    uint64_t patience = (uint64_t)(tcp->settings.reconnect_timeout * (double)SECOND);
+    uint64_t patience = (uint64_t)(tcp->settings.reconnect_timeout * (double)TCP_SECOND);
 
     tcp->peers.closing = sy_tcp_now();
     peers_wait_for_all(tcp, sy_tcp_hint_settle, patience);
