@@ -167,8 +167,8 @@ void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, c
 
 enum { FLAG_DATA, FLAG_CREDIT, FLAG_WHOLE };
 
-#define BOXES       4 /* chunks that may be under way to a member */
-#define CHUNK_BYTES (SY_NOTIFY_MOST / BOXES)
+#define AHEAD       4 /* chunks that may be under way to a member */
+#define CHUNK_BYTES (SY_NOTIFY_MOST / AHEAD)
 #define WHOLE_BYTES                                                                                \
     ((size_t)128 << 10) /* what is sent at a time once there is no more to combine */
 
@@ -208,9 +208,9 @@ static size_t reduce_nodes_rest(size_t bytes, size_t at, size_t chunk)
 
 static void reduce_nodes_send_chunk(struct ring *r, const char *from, size_t bytes)
 {
-    if (r->sent >= BOXES)
-        sy_notify_await(&r->notify, FLAG_CREDIT, r->sent - BOXES + 1);
-    sy_notify_scratch_put(&r->notify, r->after, r->sent % BOXES * CHUNK_BYTES, from, bytes,
+    if (r->sent >= AHEAD)
+        sy_notify_await(&r->notify, FLAG_CREDIT, r->sent - AHEAD + 1);
+    sy_notify_scratch_put(&r->notify, r->after, r->sent % AHEAD * CHUNK_BYTES, from, bytes,
                           FLAG_DATA, r->sent + 1);
     r->sent++;
 }
@@ -220,12 +220,12 @@ static void reduce_nodes_send_chunk(struct ring *r, const char *from, size_t byt
 static void reduce_nodes_take_chunk(struct ring *r, char *to, size_t bytes)
 {
     const char *came = sy_notify_scratch(&r->notify, r->notify.group->members.me) +
-                       r->taken % BOXES * CHUNK_BYTES;
+                       r->taken % AHEAD * CHUNK_BYTES;
 
     sy_notify_await(&r->notify, FLAG_DATA, r->taken + 1);
     r->op.kernel(to, came, to, bytes / r->op.size);
     r->taken++;
-    if (r->taken + BOXES <= r->coming)
+    if (r->taken + AHEAD <= r->coming)
         sy_notify_raise(&r->notify, r->before, FLAG_CREDIT, r->taken);
 }
 

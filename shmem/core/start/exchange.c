@@ -27,8 +27,9 @@
 
 #define PACK_MAX (sizeof sy_world.host + (SY_TRANSPORTS_MAX + 2) * SY_TRANSPORT_RECORD)
 
-/* First gather: fixed size. The second carries host name and addresses, as long as the longest. */
-struct card {
+/* What each PE sends in the first gather. The second gather has host names and addresses, of as
+ * many bytes as the longest. */
+struct identity {
     uint64_t node;   /* equal on PEs that can map each other's memory */
     uint64_t host;   /* equal on PEs of a machine's network namespace */
     uint64_t layout; /* equal on PEs that run the same executable */
@@ -41,7 +42,7 @@ struct card {
     uint64_t digest;            /* and a hash of them all */
 };
 
-static struct card *cards; /* npes of them, while starting */
+static struct identity *identities; /* by PE; only while starting */
 
 /* Where every PE is. Kept for the life of the initialisation. */
 static struct {
@@ -95,7 +96,7 @@ struct setting {
     uint32_t name, value;
 };
 
-/* The index-th of them; name 0: there are no more. */
+/* The setting number `index`; name 0: there are no more. */
 static struct setting start_exchange_setting(const struct sy_options *options, uint32_t index)
 {
     struct setting s = {0};
@@ -109,7 +110,7 @@ static struct setting start_exchange_setting(const struct sy_options *options, u
 }
 
 /* The digest is a sum, so it does not depend on the order in which plugins were loaded. */
-static void start_exchange_digest(const struct sy_options *options, struct card *mine)
+static void start_exchange_digest(const struct sy_options *options, struct identity *mine)
 {
     struct setting s;
 
@@ -151,8 +152,8 @@ static int start_exchange_check_settings(const struct sy_options *options, doubl
     bool alike = true;
 
     for (int pe = 0; pe < sy_world.npes; pe++) {
-        alike = alike && cards[pe].digest == cards[0].digest;
-        most = cards[pe].settings > most ? cards[pe].settings : most;
+        alike = alike && identities[pe].digest == identities[0].digest;
+        most = identities[pe].settings > most ? identities[pe].settings : most;
     }
     if (alike)
         return 0;
@@ -245,7 +246,7 @@ static int start_exchange_make_places(const char *packs, size_t stride, struct s
     places.local = calloc((size_t)npes, sizeof *places.local);
     if (all && places.node && places.local) {
         for (int pe = 0; pe < npes; pe++)
-            all[pe] = (struct located){.node = cards[pe].node, .pe = pe};
+            all[pe] = (struct located){.node = identities[pe].node, .pe = pe};
         rc = start_exchange_number_nodes(all, npes, packs, stride);
     }
     free(all);
@@ -309,14 +310,14 @@ int sy_world_domains(void)
 }
 
 /* A set of mapped PEs, and the processors of a host that it may use. */
-struct seated {
+struct domain_processors {
     uint64_t processors;
     int domain, count;
 };
 
 static int start_exchange_by_processors_then_domain(const void *a, const void *b)
 {
-    const struct seated *x = a, *y = b;
+    const struct domain_processors *x = a, *y = b;
     if (x->processors != y->processors)
         return x->processors < y->processors ? -1 : 1;
     return x->domain - y->domain;
@@ -326,7 +327,7 @@ static int start_exchange_by_processors_then_domain(const void *a, const void *b
 static int start_exchange_find_crowd(struct sy_error *err)
 {
     int npes = sy_world.npes, domains = 0;
-    struct seated *all;
+    struct domain_processors *all;
 
     sy_world.nodes_crowd = false;
     if (places.nodes == 1 && places.mapped[0])
@@ -335,11 +336,11 @@ static int start_exchange_find_crowd(struct sy_error *err)
     if (!all)
         return sy_fail(err, ENOMEM, "no memory for the places of %d PEs", npes);
     for (int pe = 0; pe < npes; pe++) {
-        const struct sy_processors *p = &cards[pe].processors;
-        all[pe] = (struct seated){.processors = sy_hash(&p->set, sizeof p->set, cards[pe].host),
-                                  .domain = sy_world_domain(pe),
-                                  .count = p->in_quota && p->in_quota < p->in_set ? p->in_quota
-                                                                                  : p->in_set};
+        const struct sy_processors *p = &identities[pe].processors;
+        all[pe] = (struct domain_processors){
+            .processors = sy_hash(&p->set, sizeof p->set, identities[pe].host),
+            .domain = sy_world_domain(pe),
+            .count = p->in_quota && p->in_quota < p->in_set ? p->in_quota : p->in_set};
     }
     qsort(all, (size_t)npes, sizeof *all, start_exchange_by_processors_then_domain);
     for (int i = 0; i < npes; i++) {
@@ -353,7 +354,7 @@ static int start_exchange_find_crowd(struct sy_error *err)
 
 static bool same_layout(int pe)
 {
-    return cards[pe].layout == cards[sy_world.pe].layout;
+    return identities[pe].layout == identities[sy_world.pe].layout;
 }
 
 /* ---- the exchange ---- */
@@ -367,12 +368,12 @@ static int exchange_share(int pes, int processors)
  * is what is short. */
 static int start_exchange_load(void)
 {
-    const struct sy_processors *mine = &cards[sy_world.pe].processors;
+    const struct sy_processors *mine = &identities[sy_world.pe].processors;
     int of_set = 0, of_quota = 0;
 
     for (int pe = 0; pe < sy_world.npes; pe++) {
-        of_set += cards[pe].processors.set == mine->set;
-        of_quota += mine->quota && cards[pe].processors.quota == mine->quota;
+        of_set += identities[pe].processors.set == mine->set;
+        of_quota += mine->quota && identities[pe].processors.quota == mine->quota;
     }
     int by_set = exchange_share(of_set, mine->in_set);
     int by_quota = mine->quota ? exchange_share(of_quota, mine->in_quota) : 0;
@@ -397,7 +398,7 @@ static bool start_exchange_crowded(int load)
 static bool start_exchange_anyone_shows(void)
 {
     for (int pe = 0; pe < sy_world.npes; pe++)
-        if (cards[pe].show)
+        if (identities[pe].show)
             return true;
     return false;
 }
@@ -411,7 +412,7 @@ static int start_exchange_packs(const char *pack, size_t stride, bool beyond, do
     int rc = -ENOMEM;
 
     if (all && mine) {
-        memcpy(mine, pack, cards[sy_world.pe].pack);
+        memcpy(mine, pack, identities[sy_world.pe].pack);
         rc = sy_boot->allgather(sy_boot_self, "exchange of addresses", mine, all, stride, seconds,
                                 err);
         if (!rc && !places.nodes)
@@ -437,7 +438,7 @@ static int start_exchange_packs(const char *pack, size_t stride, bool beyond, do
 static bool start_exchange_near_enough(void)
 {
     for (int pe = 0; pe < sy_world.npes; pe++)
-        if (cards[pe].node != cards[0].node || !cards[pe].spans_node)
+        if (identities[pe].node != identities[0].node || !identities[pe].spans_node)
             return false;
     return true;
 }
@@ -460,9 +461,9 @@ static int start_exchange_once(const struct sy_host *host, char *pack, bool beyo
     if (rc)
         return rc;
     if (beyond)
-        cards[sy_world.pe].pack = (uint32_t)start_exchange_make_pack(pack, PACK_MAX);
+        identities[sy_world.pe].pack = (uint32_t)start_exchange_make_pack(pack, PACK_MAX);
     for (int pe = 0; pe < sy_world.npes; pe++) {
-        size_t length = beyond ? cards[pe].pack_beyond : cards[pe].pack;
+        size_t length = beyond ? identities[pe].pack_beyond : identities[pe].pack;
         stride = length > stride ? length : stride;
     }
     return start_exchange_packs(pack, stride, beyond, seconds, err);
@@ -486,20 +487,21 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     char pack[PACK_MAX] = "";
     uint64_t machine = start_exchange_machine_identity();
     uint64_t host_identity = start_exchange_host_identity(machine);
-    struct card mine = {.node = start_exchange_node_identity(host_identity, pes_per_node),
-                        .host = host_identity,
-                        .processors = sy_processors_find(machine),
-                        .layout = start_exchange_layout_identity()};
+    struct identity mine = {.node = start_exchange_node_identity(host_identity, pes_per_node),
+                            .host = host_identity,
+                            .processors = sy_processors_find(machine),
+                            .layout = start_exchange_layout_identity()};
 
     mine.pack = (uint32_t)start_exchange_make_pack(pack, sizeof pack);
     mine.pack_beyond = (uint32_t)(sizeof sy_world.host + sy_routes_pack_room());
     mine.spans_node = sy_routes_span_node();
     start_exchange_digest(options, &mine);
     mine.show = sy_config.show_routes || sy_log_enabled(SY_LOG_DEBUG, "routes");
-    cards = calloc((size_t)sy_world.npes, sizeof *cards);
-    if (!cards)
+    identities = calloc((size_t)sy_world.npes, sizeof *identities);
+    if (!identities)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
-    int rc = sy_boot->allgather(sy_boot_self, IDENTITIES, &mine, cards, sizeof mine, seconds, err);
+    int rc = sy_boot->allgather(sy_boot_self, IDENTITIES, &mine, identities, sizeof mine, seconds,
+                                err);
     if (!rc)
         rc = start_exchange_check_settings(options, seconds, err);
     if (!rc) {
@@ -507,8 +509,8 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
         host->crowded = start_exchange_crowded(host->load);
         rc = start_exchange_addresses(host, pack, seconds, err);
     }
-    free(cards);
-    cards = NULL;
+    free(identities);
+    identities = NULL;
     return rc;
 }
 
