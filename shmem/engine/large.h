@@ -22,9 +22,7 @@
 
 #include "engine/pending.h"
 
-#define SY_MESSAGE_PIECES                                                                          \
-    4 /* of a kind, per peer, at a time: more of them slow each other down                         \
-       */
+#define SY_MESSAGE_PIECES 4 /* of a kind and peer at a time; more slow each other down */
 #define SY_MESSAGE_BEHIND (1024u << 10) /* most bytes of requests that wait for a piece */
 
 struct sy_messages;

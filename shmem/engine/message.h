@@ -39,7 +39,7 @@
 
 enum sy_message_channel { SY_MESSAGE_REQUESTS, SY_MESSAGE_ANSWERS, SY_MESSAGE_CHANNELS };
 
-enum { SY_MESSAGE_ASKS = 1 }; /* flags: say how far you are when you have applied this */
+enum { SY_MESSAGE_ASKS = 1 }; /* flags: tell me how far you are when you have applied this */
 
 struct sy_message_head {
     uint32_t length; /* of the bytes behind it */
@@ -47,39 +47,39 @@ struct sy_message_head {
     uint64_t applied; /* bytes of your requests */
 };
 
-/* Bytes in memory of their own; the first head's worth of it is left free. */
+/* A buffer that grows. Room for a head is left free at its beginning. */
 struct sy_message_bytes {
     char *at;
-    size_t begin, end, room; /* what is there: [begin, end) */
+    size_t begin, end, room; /* the bytes are [begin, end) */
 };
 
 struct sy_message_peer {
     struct sy_engine_peer engine; /* the first member */
     struct sy_messages *messages;
-    char *buffer;  /* of requests, made with the first; what lies at its begin, behind the room */
-    uint64_t base; /* for a head, is the byte at this position */
-    struct sy_message_large *large; /* NULL: the transport has no way for them */
+    char *buffer;  /* of requests, made with the first one; room for a head is left before them */
+    uint64_t base; /* the position in the stream of the buffer's first request */
+    struct sy_message_large *large; /* NULL: the transport has no large_send() */
     /* sender */
     _Alignas(SY_LINE) _Atomic bool sending; /* the lock */
     _Atomic bool again;                     /* somebody has found it taken */
     uint64_t sent;                          /* messages */
-    uint64_t asked;                  /* the other side tells when it has applied up to here */
-    _Atomic uint64_t told;           /* the `applied` that it has been told */
-    struct sy_message_bytes leaving; /* replies */
+    uint64_t asked;                         /* the other side was asked to tell when it is here */
+    _Atomic uint64_t told;                  /* the last `applied` that the other side was told */
+    struct sy_message_bytes leaving;        /* replies */
     /* receiver */
     _Alignas(SY_LINE) pthread_mutex_t answering;
     struct sy_message_bytes answers;                   /* replies: under `answering` */
-    struct sy_message_bytes rest[SY_MESSAGE_CHANNELS]; /* the begin of a record */
+    struct sy_message_bytes rest[SY_MESSAGE_CHANNELS]; /* the beginning of a record */
     _Atomic uint64_t arrived;                          /* bytes of replies */
     uint64_t used;                                     /* bytes of requests taken */
-    bool over;                                         /* it has broken the rules */
+    bool over;                                         /* the other side has broken the rules */
     /* any thread */
     _Atomic size_t owed;      /* bytes of replies that have not been sent */
-    _Atomic bool due;         /* an acknowledgement is */
-    _Atomic uint64_t applied; /* bytes of the other side's requests; by the receiver */
+    _Atomic bool due;         /* an acknowledgement has to be sent */
+    _Atomic uint64_t applied; /* bytes of the other side's requests; the receiver writes it */
 };
 
-/* An instance. */
+/* An instance of a transport, as the core sees it. */
 struct sy_messages {
     struct sy_engine engine; /* the first member */
     const struct sy_host *host;
@@ -88,25 +88,24 @@ struct sy_messages {
     void *self;
     struct sy_transport table; /* what the core sees */
     struct sy_regions regions;
-    struct sy_message_peer *_Atomic *peer; /* a PE each; NULL: not made yet */
-    pthread_mutex_t making;
-    pthread_mutex_t receiving; /* while a message is applied */
-    unsigned char *reach;      /* of each PE: of PUT, GET, AMO those that are the transport's own,
-                                  and MESSAGE */
-    bool mixed;                /* some PE is written by calls of both */
-    _Atomic uint64_t *uneasy;  /* a bit for each peer: something is owed, or waits for room */
+    struct sy_message_peer *_Atomic *peer; /* by PE; NULL: not made yet */
+    pthread_mutex_t making;                /* held while a peer is made */
+    pthread_mutex_t receiving;             /* held while a message is applied */
+    unsigned char *reach;     /* by PE: which of PUT, GET, AMO are the transport's own; MESSAGE */
+    bool mixed;               /* some PE is written by the transport's calls and by messages */
+    _Atomic uint64_t *uneasy; /* a bit for each peer: something is owed, or waits for room */
     _Atomic bool any_uneasy;
-    _Atomic uint64_t *moving; /* the same: pieces beside the messages are under way */
+    _Atomic uint64_t *moving; /* a bit for each peer: large pieces are under way */
     _Atomic bool any_moving;
-    _Atomic bool faulted; /* the transport has not known whom it talks to, which has been said */
+    _Atomic bool faulted; /* reported: the transport has named a sender that is no PE */
 };
 
-/* Opens an instance of the transport *table. Where it carries messages, *table and *self become
- * the engine's, until close. As open() otherwise. */
+/* Opens an instance of the transport *table, as open() does. If it carries messages, *table and
+ * *self become the engine's, until close(). */
 int sy_message_open(const struct sy_transport **table, const struct sy_host *host,
                     const struct sy_instance *instance, void **self, struct sy_error *err);
 
-/* The transport's own instance, of what sy_message_open has given. */
+/* The transport's own instance inside what sy_message_open has returned. */
 void *sy_message_inside(const struct sy_transport *table, void *self);
 
 /* ---- between the files ---- */
@@ -127,7 +126,8 @@ void sy_message_owe(struct sy_message_peer *peer);
 /* Has the next progress look after the pieces of a peer. Any thread. */
 void sy_message_large_look_later(struct sy_message_peer *peer);
 
-/* Looks after those of all peers: what is complete, and what has waited for it. True: something. */
+/* Looks after the pieces of all peers: those that are complete, and the requests that waited for
+ * them. True: there were some. */
 bool sy_message_receive_pieces(struct sy_messages *messages);
 
 /* As progress() of the table. */

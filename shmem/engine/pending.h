@@ -1,8 +1,8 @@
-/* Requests whose replies are awaited, of one peer that answers them in order.
+/* Requests to one peer whose replies are awaited. The peer answers in order.
  *
- * One producer enters them, and no more than the other side has room to answer; the thread that
- * receives, one at a time, hands out the replies. `asked` and `answered` count replies, ever; the
- * difference are entries of the table. */
+ * The producer enters them, no more than the other side has room to answer; the thread that
+ * receives, one at a time, hands out the replies. `asked` and `answered` count all replies since
+ * the start; their difference is the number of entries in the table. */
 #ifndef SY_ENGINE_PENDING_H
 #define SY_ENGINE_PENDING_H
 
@@ -28,11 +28,11 @@ struct sy_pending_reply {
     enum sy_pending_kind kind;
 };
 
-/* The data come beside the stream, the reply says merely that they do: it is not taken before they
- * are there, nor are those behind it. */
+/* A reply whose data come beside the stream. It is not taken before they are there, and neither are
+ * the replies after it. */
 struct sy_pending_beside {
-    _Atomic bool done;      /* they are there */
-    _Atomic uint64_t *over; /* counts those that have been taken */
+    _Atomic bool done;      /* the data are there */
+    _Atomic uint64_t *over; /* counts such replies that have been taken */
 };
 
 struct sy_pending_blocks {
@@ -45,10 +45,10 @@ struct sy_pending_replies {
     /* producer */
     struct sy_pending_reply *table; /* lent by the transport: SY_PENDING_MOST, zeros at first */
     size_t room;                    /* constant: bytes of short replies under way at a time */
-    uint64_t base;                  /* the reply table[0] is for: moved up when none is awaited */
+    uint64_t base; /* number of the reply in table[0]; moved when none is awaited */
     _Atomic uint64_t asked;
-    uint64_t asked_bytes; /* room that short ones take, ever */
-    uint64_t asked_long;  /* long ones, ever */
+    uint64_t asked_bytes; /* of short replies, since the start */
+    uint64_t asked_long;  /* long replies, since the start */
     /* receiver */
     _Alignas(SY_LINE) _Atomic uint64_t answered;
     _Atomic uint64_t answered_bytes, answered_long;

@@ -1,14 +1,15 @@
 /* The producer of the streams to a process: the one thread that may append to them now. It appends
- * tens of millions of operations a second, so that it is the producer must cost it next to nothing;
- * that somebody else wants to be, once in a while, may cost a system call.
+ * tens of millions of operations a second, so becoming the producer must cost next to nothing.
+ * Another thread wants the streams seldom, and that may cost a system call.
  *
- * Where several threads of the program may call, and where the kernel lacks membarrier, `append` is
- * a lock like others, from the start or from when a second thread comes: the first one is not at
- * work then, and a thread that keeps it out by either rule has set `append`. Otherwise the
- * program's thread sets `producing` and reads `append`, without a fence between the two. A thread
- * that wants to keep it out sets `append`, has the kernel put a fence into all threads of the
- * process (membarrier), and then reads `producing`. Either it finds the producer at work and goes
- * away, or the producer finds `append` set and waits. */
+ * Two rules. If several threads of the program may call, or the kernel lacks membarrier, `append`
+ * is a lock like others. Otherwise the program's thread sets `producing` and reads `append`,
+ * without a fence between the two. A thread that wants to keep it out sets `append`, has the kernel
+ * put a fence into all threads of the process (membarrier), and then reads `producing`. Either it
+ * finds the producer at work and goes away, or the producer finds `append` set and waits.
+ *
+ * The second rule gives way to the first when a second thread of the program comes. The producer is
+ * not at work then, and whoever keeps it out has set `append` by either rule. */
 #ifndef SY_ENGINE_PRODUCER_H
 #define SY_ENGINE_PRODUCER_H
 
@@ -20,14 +21,14 @@
 #include "util/bits.h"
 
 struct sy_producer {
-    _Atomic bool append;      /* its lock, or somebody keeps it out */
-    _Atomic bool producing;   /* it is at work, without the lock; its own */
-    _Atomic bool locked;      /* sy_producer_takes_locks; set while it is not at work */
-    _Atomic pthread_t thread; /* that last began to gather; its own */
+    _Atomic bool append;      /* the lock is taken, or the producer is kept out */
+    _Atomic bool producing;   /* the producer is at work, without the lock; it writes this */
+    _Atomic bool locked;      /* the first rule holds; set while no producer is at work */
+    _Atomic pthread_t thread; /* which last began to gather; it writes this */
 };
 
-/* Called while the process has one thread, saves the function below milliseconds: once there are
- * more, the kernel waits until each processor has passed by. */
+/* Registers for membarrier. While the process has one thread this takes no time; later the kernel
+ * waits until each processor has passed by, for milliseconds. */
 void sy_producer_prepare(void);
 
 /* Whether producers take locks. threads: several of the program may call at once. */
@@ -36,8 +37,9 @@ bool sy_producer_takes_locks(bool threads);
 /* The producer finds itself kept out: waits until it may try again. */
 void sy_producer_wait(struct sy_producer *producer) SY_COLD;
 
-/* Keeps the producer out; false: it is at work (be it this thread, which polls meanwhile), or
- * another thread does. Never waits, so that it may be called under any lock. */
+/* Keeps the producer out until sy_producer_go. False: the producer is at work (it may be this
+ * thread, which polls meanwhile), or another thread keeps it out. Never waits, so it may be called
+ * under any lock. */
 bool sy_producer_stop(struct sy_producer *producer);
 void sy_producer_go(struct sy_producer *producer);
 
