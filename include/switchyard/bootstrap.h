@@ -33,11 +33,10 @@ struct sy_job {
 /* What the user may have to say about the start where no launcher says it, and limits that hold for
  * all of it. Filled from the core's options; host.h leads here. */
 struct sy_start {
-    size_t size;         /* sizeof(struct sy_start) as the core was compiled */
-    double init_timeout; /* seconds for each phase of start-up */
-    double peer_timeout; /* seconds without any answer after which a host counts as lost */
-    const char
-        *ports; /* "FIRST:LAST": where control connections may be listened for; "": anywhere */
+    size_t size;          /* sizeof(struct sy_start) as the core was compiled */
+    double init_timeout;  /* seconds for each phase of start-up */
+    double peer_timeout;  /* seconds without any answer after which a host counts as lost */
+    const char *ports;    /* "FIRST:LAST": for control connections; "": any port */
     const char *networks; /* interfaces and CIDRs to use for them, divided by commas; "": all */
     long pe, npes;        /* below 0, 0: not said */
     const char *root;     /* "HOST:PORT" where PE 0 listens, or "" */

@@ -64,8 +64,7 @@ struct sy_host {
     size_t size; /* sizeof(struct sy_host) as the core was compiled */
     int pe;      /* this PE, 0 .. npes-1 */
     int npes;
-    const unsigned char
-        *job_key; /* 32 random bytes, the same on all PEs of the job, secret to it */
+    const unsigned char *job_key; /* 32 random bytes, which only the PEs of the job know */
 
     /* Writes one log line; the core adds PE, host, level and the category (the plugin's name). */
     void (*log)(enum sy_log_level level, const char *category, const char *fmt, ...)

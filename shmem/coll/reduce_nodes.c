@@ -169,8 +169,7 @@ enum { FLAG_DATA, FLAG_CREDIT, FLAG_WHOLE };
 
 #define AHEAD       4 /* chunks that may be under way to a member */
 #define CHUNK_BYTES (SY_NOTIFY_MOST / AHEAD)
-#define WHOLE_BYTES                                                                                \
-    ((size_t)128 << 10) /* what is sent at a time once there is no more to combine */
+#define WHOLE_BYTES ((size_t)128 << 10) /* sent at a time when nothing is left to combine */
 
 /* One member's part of the array, in the exchange with its likes on other nodes. The array of the
  * part is divided once more, into a share for each node. */

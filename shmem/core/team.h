@@ -38,8 +38,7 @@ struct sy_team {
     uint64_t votes;                 /* of the members (coll/agree.h) */
     uint64_t stamp;                 /* the highest that was given to a flag between nodes */
     struct {
-        uint64_t count,
-            scratch; /* collectives that sent messages, and the scratch space they took */
+        uint64_t count, scratch; /* collectives that sent messages; the scratch space they took */
         uint64_t free_count, free_scratch; /* those of them that all members have left */
     } notify;
 };

@@ -68,18 +68,15 @@ struct tcp_handshake {
 struct tcp_frame {
     uint32_t length; /* bytes of records that follow; may be 0 */
     uint32_t flags;
-    uint32_t
-        requests; /* low 32 bits of how much of the other side's requests this side has applied */
-    uint32_t replies; /* the same of its replies */
+    uint32_t requests; /* bytes of the other side's requests that this side has applied */
+    uint32_t replies;  /* and of its replies: the low 32 bits of both */
 };
 
 /* ---- datagrams ----
  * Beside the connection, for the target itself; hint.h. */
 
 #define TCP_DATAGRAM_HEARD 1u /* yours get here */
-#define TCP_DATAGRAM_ALONE                                                                         \
-    2u /* the connection does not say the same; otherwise answer this one                          \
-        */
+#define TCP_DATAGRAM_ALONE 2u /* the connection does not say the same; else answer this one */
 
 struct tcp_datagram {
     uint32_t from; /* PE */

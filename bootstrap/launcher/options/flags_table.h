@@ -36,8 +36,7 @@ struct sy_flag {
     const char *text;
     /* Returns -1, or the exit status when something is wrong and has been said. */
     int (*take)(struct sy_parser *parser);
-    const char
-        *value; /* what the help calls the value; NULL: there is none. "[": may be left out */
+    const char *value; /* its name in the help; NULL: it has none. "[": may be left out */
     const char *shown; /* NULL: the help has no line for it */
     const char *help;
 };

@@ -30,10 +30,9 @@ struct sy_out_file {
     bool reopened; /* fd is the output's own */
     bool dead;     /* nobody reads: everything is dropped */
     ev_io io;
-    struct sy_out_file_buffer text; /* not written yet */
-    struct sy_out_file_buffer
-        notes;                /* oshrun's own lines that wait for the end of a writer's line */
-    struct sy_writer *holder; /* who is inside a line */
+    struct sy_out_file_buffer text;  /* not written yet */
+    struct sy_out_file_buffer notes; /* oshrun's own lines, which wait for a line's end */
+    struct sy_writer *holder;        /* who is inside a line */
     struct sy_writer *first, **last;
     int open_line; /* source of an unfinished line whose writer is done with it; or -1 */
 

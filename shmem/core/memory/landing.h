@@ -24,7 +24,8 @@ struct sy_landing {
     unsigned first;
 };
 
-/* Waits until there are some; they are held by PEs that go on without this one. */
+/* Claims SY_LANDING_SLOTS slots. Waits while others have them; their holders go on without this PE.
+ */
 void sy_landing_claim(struct sy_landing *landing, const char *what, shmem_ctx_t ctx, int pe);
 
 /* Nothing is under way with them any more. */
@@ -38,8 +39,8 @@ struct sy_transfer sy_landing_slot(const struct sy_landing *landing, unsigned sl
 void sy_landing_ask(const struct sy_landing *landing, unsigned slot, unsigned window, bool in,
                     uint64_t offset, size_t length);
 
-/* A put of another PE to this one's window of a device, of which the window has no such place:
- * carries out a command. 0, or -EFAULT where it is none, or none that can be. */
+/* Carries out a command: a put of another PE to a place behind the end of this PE's window of a
+ * device. 0; -EFAULT: it is no command, or an impossible one. */
 int sy_landing_command(unsigned window, uint64_t offset, const void *bytes, size_t length);
 
 #endif

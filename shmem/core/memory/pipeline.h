@@ -39,7 +39,7 @@ bool sy_pipeline_lands(const struct sy_pipeline *p);
 void sy_pipeline_issue(const struct sy_pipeline *p, size_t done, char *local, size_t length,
                        unsigned flags);
 
-/* Room for the pieces of a transfer, or for a shorter one; given back with the same length. */
+/* A buffer for the pieces of a transfer of `length` bytes; given back with the same length. */
 char *sy_pipeline_room(const char *what, size_t length);
 void sy_pipeline_give(char *room, size_t length);
 

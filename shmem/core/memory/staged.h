@@ -16,17 +16,18 @@
 /* How many there are. */
 extern _Atomic unsigned sy_staged_windows SY_HIDDEN;
 
-/* Enters the pool of a window that sy_windows_add has got, and takes it away again, before
- * sy_windows_remove; of another window it takes nothing. capabilities: SY_POOL_ bits. */
+/* add: enters the pool of a window, after sy_windows_add. remove: takes it out again, before
+ * sy_windows_remove; does nothing for a window that was not entered. capabilities: SY_POOL_ bits.
+ */
 void sy_staged_add(unsigned window, const struct sy_device *device, void *self, void *pool,
                    unsigned capabilities);
 void sy_staged_remove(unsigned window);
 
-/* Whether a window is one of them; and has atomic operations. */
+/* Whether a window is staged; whether it has atomic operations. */
 bool sy_staged_is(unsigned window);
 bool sy_staged_counts(unsigned window);
 
-/* Whether this PE's `address` lies in one, and where. */
+/* Whether this PE's `address` lies in a staged window, and where. */
 bool sy_staged_find(const void *address, unsigned *window, uint64_t *offset) SY_COLD;
 static inline bool sy_staged_has(const void *address, unsigned *window, uint64_t *offset)
 {
@@ -34,7 +35,7 @@ static inline bool sy_staged_has(const void *address, unsigned *window, uint64_t
            sy_staged_find(address, window, offset);
 }
 
-/* Whether `length` bytes from there on lie in one window of them. */
+/* Whether `length` bytes at `offset` of a staged window lie inside it. */
 bool sy_staged_has_room(unsigned window, uint64_t offset, size_t length);
 
 /* Members of struct sy_host. A device that fails ends the job, with its words. */
@@ -42,21 +43,20 @@ int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_
 int sy_staged_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t width,
                   uint64_t operand, uint64_t compare, uint64_t *result);
 
-/* Members of struct sy_host too: a copy that goes on by itself, where the device has such, else it
- * is over when it has begun. */
+/* Copies in two steps, members of struct sy_host too (device_ahead, device_begin, device_end). */
 
-/* Whether the device has such copies. */
+/* Whether the device copies by itself; else a copy is over when it has begun. */
 bool sy_staged_is_ahead(unsigned window);
 
-/* As sy_staged_copy, to be ended; `local` stays as it is until then. */
+/* Begins a copy; `local` must not change until it has ended. */
 int sy_staged_begin(unsigned window, bool in, uint64_t offset, void *local, size_t length,
                     struct sy_device_copying *copying);
 
-/* Whether it is over. */
+/* Whether the copy has ended; with `wait` waits for it. */
 bool sy_staged_ended(struct sy_device_copying *copying, bool wait);
 
-/* An address for `length` bytes of this PE, of which there is as much, to be read or (in) to be
- * written, until sy_staged_unmap; NULL: they have to be copied. */
+/* Maps `length` bytes of a window of this PE, to be read or (in) to be written, until
+ * sy_staged_unmap. Returns their address; NULL: they have to be copied. */
 void *sy_staged_map(unsigned window, bool in, uint64_t offset, size_t length);
 void sy_staged_unmap(unsigned window, void *address);
 

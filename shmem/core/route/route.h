@@ -39,8 +39,7 @@ struct sy_route_transport {
     char key[SY_WINDOWS_START][SY_REGION_KEY]; /* of this PE's windows */
     uint8_t key_bytes;                         /* of the longest of them */
     struct sy_transport_ctx *ctx;              /* of the default context */
-    int32_t
-        rank; /* lower ones are tried first: its place in SHMEM_TRANSPORTS, or from its priority */
+    int32_t rank;   /* lower ones are tried first; from SHMEM_TRANSPORTS or the priorities */
     bool required;  /* by name: the job stops where it cannot be used */
     bool named;     /* by name, if only as one that may be missing */
     bool connected; /* its connect has returned 0 */
@@ -60,8 +59,7 @@ struct sy_routes {
     bool shown;      /* on PE 0: all PEs see to its tables */
     bool in_child;   /* this is a child process of the PE, which fork has made */
     uint8_t *of;     /* npes indices into transport, or SY_TRANSPORT_NONE */
-    uint8_t
-        *other; /* npes flags: 1 = runs another executable, its data windows do not match ours */
+    uint8_t *other;  /* npes flags: 1: it runs another executable, with other data windows */
 };
 
 extern struct sy_routes sy_routes SY_HIDDEN;

@@ -77,13 +77,14 @@ static inline void sy_wait_over(uint64_t since)
  * struct sy_host's member. */
 void sy_wait_rest_inside(uint64_t *since);
 
-/* After a test that failed, which programs put into loops of their own. */
+/* To be called after a test that failed: programs test in loops of their own. */
 void sy_wait_missed(void);
 
 /* Polls transports once in so many calls. */
 void sy_wait_poll_sometimes(void) __attribute__((cold));
 
-/* After a look at mapped memory, which may be one of such a loop (SY_LOOKS_). own: this PE's. */
+/* To be called after a look at mapped memory, which may be in such a loop (SY_LOOKS_). own: it was
+ * this PE's memory. */
 static inline void sy_wait_looked(bool own)
 {
     if (SY_UNLIKELY(sy_hot.looks > (own ? SY_LOOKS_MERELY : SY_LOOKS_POLL_OWN)))
