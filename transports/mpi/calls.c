@@ -44,7 +44,7 @@ static int calls_fail(struct sy_error *err, int code, const char *text)
     return -code;
 }
 
-/* 0, or what an MPI's error comes to. */
+/* An errno value for an MPI error, negative; 0: success. */
 static int calls_judge(int rc)
 {
     int length;
@@ -104,8 +104,8 @@ static int calls_group_session(MPI_Group *group)
     return calls_judge(MPI_Group_from_session_pset(process.session, "mpi://WORLD", group));
 }
 
-/* One session, until the process ends: MPICH 4.0 does not survive the begin of one after the end of
- * the last. */
+/* Begins the one session, which lasts until the process ends: MPICH 4.0 does not survive a session
+ * that begins after the last one has ended. */
 static int calls_begin_session(struct sy_error *err)
 {
     MPI_Info info;
@@ -387,8 +387,8 @@ static void calls_cancel(mpi_request *request)
 
 /* ---- windows ---- */
 
-/* No info: its keys are about accumulates, of which there are none. Errors of the creation go to
- * the communicator, which returns them. */
+/* Makes a dynamic window. It has no info, whose keys are about accumulates; there are none here.
+ * Errors of the creation go to the communicator, which returns them. */
 static int calls_window_open(mpi_comm comm, mpi_window *window, struct sy_error *err)
 {
     MPI_Win made;

@@ -49,8 +49,8 @@ static int contact_gather(struct mpi_state *state, const char *addresses, size_t
     return count;
 }
 
-/* The program finalises MPI: whatever is sent from now on is refused, by what `over` says. Requests
- * that are under way go with MPI. */
+/* The program finalises MPI: from now on nothing is sent (`over`). Requests that are under way go
+ * with MPI. */
 static void contact_over(void *arg)
 {
     struct mpi_state *state = arg;

@@ -17,7 +17,7 @@ static int large_tag(uint64_t number)
     return FIRST_TAG + (int)(number % TAGS);
 }
 
-/* Room for one more; under the lock. */
+/* Makes room for one more request; under the lock. */
 static bool large_reserve(struct mpi_large *large, unsigned count)
 {
     unsigned room = large->room ? 2 * large->room : MPI_CALLS_SOME;
@@ -35,7 +35,7 @@ static bool large_reserve(struct mpi_large *large, unsigned count)
     return request && ticket;
 }
 
-/* to: NULL of a receive. */
+/* Begins a send from `from`; with from NULL, a receive into `to`. */
 static int large_begin(struct mpi_state *state, int pe, uint64_t number, const void *from, void *to,
                        size_t length, void *ticket)
 {
@@ -76,7 +76,7 @@ int mpi_large_receive(void *self, int pe, uint64_t number, void *bytes, size_t l
     return large_begin(self, pe, number, NULL, bytes, length, ticket);
 }
 
-/* Tells of those that are complete, among `count` from `first` on: how many, or -errno. */
+/* Tells of the requests that are complete among `count` from `first` on: how many, or -errno. */
 static int large_test(struct mpi_state *state, unsigned first, unsigned count)
 {
     struct mpi_large *large = &state->large;
@@ -91,7 +91,8 @@ static int large_test(struct mpi_state *state, unsigned first, unsigned count)
     return done;
 }
 
-/* All, since some may wait for what follows on the end of others. Under the lock. */
+/* Tells of all requests that are complete, again while there are any: the end of one may let
+ * another one go on. Under the lock. */
 static int large_test_all(struct mpi_state *state)
 {
     struct mpi_large *large = &state->large;

@@ -30,7 +30,8 @@ static int message_reap(struct mpi_state *state)
     return (int)(flights - left);
 }
 
-/* One that MPI has copied or delivered at once leaves its place to the next. */
+/* Starts a send. A message that MPI has copied or delivered at once leaves its place to the next.
+ */
 static int message_start(struct mpi_state *state, int to, const void *bytes, size_t length)
 {
     struct mpi_sends *sends = &state->sends;
@@ -96,7 +97,7 @@ static void message_hand_up(struct mpi_state *state, int from, size_t length)
                                  receives->memory + (size_t)receives->head * MPI_MESSAGE, length);
 }
 
-/* MPI does not say of a receive that fails whose it was. */
+/* A receive has failed; MPI does not say from whom it was. */
 static void message_receive_failed(struct mpi_state *state)
 {
     int other = state->host->pe ? 0 : 1;
@@ -107,9 +108,9 @@ static void message_receive_failed(struct mpi_state *state)
     state->host->lost(other, EIO, "MPI cannot receive any more, from this PE or from another");
 }
 
-/* Under the lock. A thread that polls takes one message, since the look that finds no other would
- * delay what it waits for, or owes, by system calls; it looks again at once. Nor may messages keep
- * large data waiting that come without end. */
+/* Hands up messages that have come; under the lock. A thread that polls takes one, since the look
+ * that finds no other would delay what it waits for, or owes, by system calls; it looks again at
+ * once. Large data must not wait for messages that come without end. */
 static int message_take(struct mpi_state *state, bool all)
 {
     struct mpi_receives *receives = &state->receives;
@@ -130,8 +131,8 @@ static int message_take(struct mpi_state *state, bool all)
     return taken;
 }
 
-/* A test of any request has MPI move all, which costs system calls. So where there are messages and
- * large data, they take turns. */
+/* Looks at messages or at large data. Each test of a request has MPI move everything, which costs
+ * system calls, so the two take turns. */
 static int message_look(struct mpi_state *state, bool all)
 {
     bool larges = atomic_load_explicit(&state->large.count, memory_order_relaxed);
@@ -181,10 +182,10 @@ int mpi_message_open(struct mpi_state *state, struct sy_error *err)
     return 0;
 }
 
-/* Until all have come there may be messages for this PE, which a later communicator must not get:
- * MPI may give it the same number. Then MPI is looked at a little longer: in MPICH 4.0 over UCX's
- * tcp a process that ends MPI before it has answered how a connection is made leaves the other one
- * in MPI_Finalize for ever. */
+/* Takes leave of the other PEs. Until all have come there may be messages for this PE, which must
+ * not reach a later communicator: MPI may give it the same number. Then MPI is looked at a little
+ * longer: in MPICH 4.0 over UCX's tcp a process that ends MPI before it has answered how a
+ * connection is made leaves the other one in MPI_Finalize for ever. */
 bool mpi_message_leave(struct mpi_state *state)
 {
     uint64_t end = sy_clock_ns() + LEAVE_NS;
@@ -206,7 +207,7 @@ bool mpi_message_leave(struct mpi_state *state)
     return gone;
 }
 
-/* What MPI may still write or read is not given back. */
+/* Frees buffers, but not those that MPI may still write or read. */
 void mpi_message_free(struct mpi_state *state)
 {
     free(state->sends.memory);

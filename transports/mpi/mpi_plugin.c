@@ -41,8 +41,8 @@ static const struct sy_counter_row counters[] = {
 
 /* ---- life ---- */
 
-/* Which MPI, and that it is the launcher's. The file that calls it stays: MPI does not survive
- * being unloaded. */
+/* Finds the MPI of the process or of the launcher and loads the file that calls it. That file is
+ * never unloaded, which MPI does not survive. */
 static int mpi_plugin_load(struct mpi_state *state, struct sy_error *err)
 {
     void *table;

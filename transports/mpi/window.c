@@ -203,7 +203,8 @@ int mpi_window_put(void *self, struct sy_transport_ctx *ctx, const struct sy_tra
     return rc ? window_failed(state, "MPI_Put", t->pe) : 0;
 }
 
-/* Forgets gets that are complete; under the lock. How many are left of a PE or of all. */
+/* Forgets gets that are complete and returns how many are left, of one PE or of all; under the
+ * lock. */
 static int window_test_gets(struct mpi_state *state, struct window_ctx *own, int pe)
 {
     unsigned left = 0;
@@ -271,8 +272,9 @@ int mpi_window_get(void *self, struct sy_transport_ctx *ctx, const struct sy_tra
 
 /* ---- completion ---- */
 
-/* At the target. MPI waits, for no more than the MPI of the other side, which is looked at whatever
- * the program does there. Under the lock, so a thread that finds nothing dirty comes after. */
+/* Completes puts at the target. It waits for the MPI of the other side alone, which is looked at
+ * whatever the program does there. Under the lock, so a thread that finds nothing dirty comes after
+ * the flush. */
 static int window_flush(struct mpi_state *state, struct window_ctx *own, int pe)
 {
     bool more = false;

@@ -6,7 +6,7 @@
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
 
-/* Begins what a PE tells the others; then the endpoint's name. */
+/* The beginning of what a PE tells the others; the endpoint's name follows. */
 struct address_head {
     uint32_t provider; /* hash: PEs with another provider cannot be reached */
     uint8_t name;      /* bytes of the endpoint's name */

@@ -185,8 +185,8 @@ struct shm_peer *sy_shm_peer_of(const struct shm_state *shm, int pe)
     return place.node == shm->node ? &shm->peer[place.local] : NULL;
 }
 
-/* One place for all files, side by side: one mapping to give back, and page tables that smaller
- * files share. */
+/* Reserves addresses for all files side by side: there is one mapping to give back, and smaller
+ * files share page tables. */
 int sy_shm_reserve(struct shm_state *shm, uint64_t longest, struct sy_error *err)
 {
     uint64_t nodes = (uint64_t)shm->node_size, total;
@@ -250,7 +250,8 @@ static bool shm_exchange_makes_sense(const struct shm_state *shm, const struct s
     return good && (!shm->files || r->file_length <= shm->stride);
 }
 
-/* Whether the file can wait. Several threads could use it first at the same time. */
+/* Whether a file can be mapped later. Not with several threads: they could use it first at the same
+ * time. */
 static bool shm_exchange_can_wait(const struct shm_state *shm, const struct shm_record *r)
 {
     bool can = shm->settings->map && !shm->host->threads && !r->has_service &&
@@ -346,9 +347,9 @@ static int shm_exchange_failed_call(const struct joining *j, const char *call, i
                               j->leader, call, strerror(code), sy_denied_hint(code));
 }
 
-/* A connection to the leader; -errno. The leader's queue may be full. connect() then sleeps until
- * there is room, because a PE that only retries now and then loses against strangers that retry all
- * the time. */
+/* Connects to the leader: a descriptor or -errno. The leader's queue may be full. connect() then
+ * sleeps until there is room, because a PE that only retries now and then loses against strangers
+ * that retry all the time. */
 static int shm_exchange_join(const struct joining *j, struct sy_error *err)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
@@ -387,7 +388,7 @@ static int shm_exchange_join(const struct joining *j, struct sy_error *err)
                                    j->leader);
 }
 
-/* Records for which there are descriptors at a time, beside those that are open. */
+/* For how many records at a time there are descriptors left. */
 static uint32_t shm_exchange_batch_for(int lowest)
 {
     struct rlimit limit;
@@ -476,8 +477,8 @@ static int shm_exchange_take_message(int socket, struct joining *j, struct sy_er
     return shm_exchange_take_batch(&batch, fds, count, j, err);
 }
 
-/* One connection, until all has come. -EAGAIN: the leader has closed it before it sent anything, to
- * have room for others, as it seems. */
+/* Follows the exchange over one connection, until all has come. -EAGAIN: the leader has closed it
+ * before it sent anything, probably to have room for others. */
 static int shm_exchange_follow_once(struct joining *j, int expected, struct sy_error *err)
 {
     int socket = shm_exchange_join(j, err), rc;
@@ -520,8 +521,8 @@ static int shm_exchange_follow(struct joining *j, int expected, struct sy_error 
 
 /* ---- both ---- */
 
-/* For a moment a PE holds descriptors of others, the leader those of all. Programs that use
- * select() are spared a higher limit for longer. */
+/* Raises the limit of files for the exchange: a PE then holds descriptors of others, the leader
+ * those of all. It is lowered again for the sake of programs that use select(). */
 static bool shm_exchange_raise_file_limit(struct rlimit *before)
 {
     if (getrlimit(RLIMIT_NOFILE, before) || before->rlim_cur >= before->rlim_max)

@@ -21,7 +21,7 @@
 #include "util/denied.h"
 #include "util/list.h"
 
-/* Guests beside those that are PEs of the node. */
+/* Connections beside those of the node's PEs. */
 #define STRANGERS 64
 
 struct member {
@@ -100,7 +100,7 @@ static int lead_accept_one(int listener)
     return socket;
 }
 
-/* Takes a PE in, whose greeting is right. */
+/* Takes in a PE whose greeting is right. */
 static int lead_admit(struct lead *l, int socket, const struct shm_hello *hello, const int *fds,
                       int count, struct sy_error *err)
 {
@@ -181,7 +181,7 @@ static int lead_accept(struct lead *l, struct sy_error *err)
     return rc;
 }
 
-/* Until all have come. */
+/* Gathers the files of all PEs. */
 static int lead_gather(struct lead *l, struct sy_error *err)
 {
     int rc = 0;
@@ -241,8 +241,8 @@ static int lead_send(struct lead *l, struct member *m, struct shm_batch *batch)
     return moved;
 }
 
-/* Waits until one of those who have not got all takes more. Also where the kernel has too many
- * descriptors under way, of which sockets say nothing. */
+/* Waits until a PE that has not got all records takes more; also where the kernel has too many
+ * descriptors under way, which sockets do not tell. */
 static void lead_await_room(struct lead *l, struct pollfd *wait)
 {
     nfds_t count = 0;

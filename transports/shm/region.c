@@ -38,7 +38,7 @@ static int shm_region_write_key(struct shm_state *shm, const struct sy_region *r
     return sizeof where;
 }
 
-/* Before the exchange. */
+/* Attaches a region before the exchange, which will hand it round. */
 static int region_attach_early(struct shm_state *shm, unsigned index, void *key,
                                struct sy_error *err)
 {
@@ -158,7 +158,7 @@ int sy_shm_region_connect(void *self, unsigned index, const void *keys, size_t s
     return 0;
 }
 
-/* Any thread applies requests of the mailbox, but one at a time. */
+/* Takes `serving` once: any thread may apply requests of the mailbox, but one at a time. */
 void sy_shm_region_detach(void *self, unsigned index)
 {
     struct shm_state *shm = self;

@@ -131,9 +131,8 @@ int sy_shm_service_progress(struct shm_state *shm)
  * It looks and yields by itself rather than by host->rest: that may sleep until something arrives
  * by a descriptor, and here a slot changes by a store into mapped memory, which wakes nobody. */
 
-/* Takes a free slot. None free means that many requests are under way, which end without this PE,
- * so waiting here is safe for a thread without a slot; this PE serves others meanwhile. NULL: not
- * waited. */
+/* Takes a free slot. If none is free a thread without a slot waits, and serves others meanwhile:
+ * the requests under way end without this PE. NULL: none is free and it has not waited. */
 static struct slot *service_take(struct shm_state *shm, struct shm_mailbox *box, bool wait)
 {
     for (;;) {
@@ -189,7 +188,7 @@ struct chunk {
     int device; /* the region of a device that `local` is in, or -1 */
 };
 
-/* Between this PE's side and the slot. 0 or an errno value. */
+/* Copies between this PE's side and the slot. 0 or an errno value. */
 static uint32_t service_copy(struct shm_state *shm, const struct chunk *chunk, bool in)
 {
     char *data = chunk->slot->data;
@@ -277,7 +276,7 @@ int sy_shm_service_get(struct shm_state *shm, struct shm_peer *peer, const struc
     return service_transfer(shm, peer, t, SY_RECORD_GET_LONG);
 }
 
-/* Packed, one request after another. */
+/* Moves blocks packed into slots, one request after another. */
 int sy_shm_service_strided(struct shm_state *shm, struct shm_peer *peer, const struct sy_strided *s,
                            bool put)
 {
@@ -295,7 +294,7 @@ int sy_shm_service_strided(struct shm_state *shm, struct shm_peer *peer, const s
         ptrdiff_t packed = (ptrdiff_t)s->block;
         count = s->blocks - done < most ? s->blocks - done : most;
         sy_request_write_strided(slot->words, service_place(s->first.window, at),
-                             put ? SY_RECORD_PUT_STRIDED : SY_RECORD_GET_STRIDED, s, count);
+                                 put ? SY_RECORD_PUT_STRIDED : SY_RECORD_GET_STRIDED, s, count);
         if (put)
             sy_apply_blocks(slot->data, packed, local, s->local_stride, s->block, count);
         service_ask(shm, peer, slot);
@@ -323,7 +322,7 @@ int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struc
 
 /* ---- first use ---- */
 
-/* Where it is, after the core has had it mapped. */
+/* The address of a transfer's other side, after the core has had it mapped. */
 static void *first_use(struct shm_state *shm, int pe, unsigned window, uint64_t offset,
                        size_t length)
 {

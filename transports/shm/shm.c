@@ -216,15 +216,15 @@ static int shm_progress(void *self, unsigned flags)
     return sy_shm_service_progress(self);
 }
 
-/* Threads that wait for the answers to requests of theirs do not sleep on the doorbell. */
+/* The doorbell tells of requests of others, not of answers to this PE's. */
 static int shm_arm(void *self)
 {
     (void)self;
     return 0;
 }
 
-/* What is decided by host->threads at the start, the core has undone by now: windows that are
- * mapped late. */
+/* Nothing to do: what host->threads decided at the start is late mapping, which the core has ended
+ * by now. */
 static void shm_threads(void *self)
 {
     (void)self;

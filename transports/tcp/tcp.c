@@ -99,8 +99,8 @@ static const struct sy_counter_row counters[] = {
 #define SMALLEST (256u << 10)        /* buffer of a connection */
 #define LARGEST  (TCP_FRAME_MAX / 2) /* a frame may take all that is in it, and a chunk */
 
-/* If all PEs talk to all others: a stream to each process of other nodes that this one is to reach.
- */
+/* Checks the limits for a job in which all PEs talk to all others: a stream to each process of
+ * other nodes. */
 static void tcp_check_limits(struct tcp *tcp)
 {
     int mine = tcp->host->place(tcp->host->pe).node;
@@ -167,7 +167,7 @@ static void tcp_close(void *self)
     free(tcp);
 }
 
-/* The length comes first, so that the record ends where it ends. */
+/* The first byte is the length, so that the record's end is known. */
 static size_t tcp_address(void *self, void *buffer, size_t room)
 {
     struct tcp *tcp = self;
@@ -208,8 +208,8 @@ static int tcp_region_attach(void *self, unsigned index, const struct sy_region 
     return sizeof length;
 }
 
-/* Messages for a neighbour end here where this PE has said that it has all their memory mapped:
- * then it needs this region of it, too. */
+/* Whether this PE can serve its neighbours' parts of a region. It has said that it has all their
+ * memory mapped, and messages for them end here, so it needs this region too. */
 static int tcp_check_neighbours(struct tcp *tcp, unsigned index, const char *keys, size_t stride,
                                 struct sy_error *err)
 {

@@ -17,7 +17,7 @@ static uint32_t order_last_before_fence(const struct sy_transport_ctx *ctx, int 
     return ofi->traits.waw && !peer->open && last == peer->sent + 1 ? peer->sent : last;
 }
 
-/* Only notes what came before; operations that must not overtake it look here. */
+/* Notes what a fence orders; operations that come later look whether they would overtake it. */
 int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx)
 {
     struct ofi_state *ofi = self;

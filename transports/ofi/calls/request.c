@@ -22,9 +22,8 @@ static uint64_t request_place(unsigned window, uint64_t offset)
 
 /* ---- replies ---- */
 
-/* The replies awaited of a peer. Most PEs ask few others, so the table is made by the first
- * request.
- */
+/* The table of replies that are awaited from a peer. Most PEs ask few others, so the first request
+ * makes it. */
 static struct sy_pending_replies *request_pending(struct ofi_peer *peer)
 {
     if (peer->answers)
@@ -56,8 +55,8 @@ static void request_await(struct ofi_peer *peer, uint64_t number)
 
 /* ---- before a record ---- */
 
-/* Writes issued before a fence must have arrived before a message does: at once where the provider
- * keeps that order, else the message waits. */
+/* -EAGAIN while a message must not be sent yet, because of writes that were issued before a fence.
+ * Where the provider keeps them in order it need not wait. */
 static int request_behind_writes(struct sy_transport_ctx *ctx)
 {
     if (!ctx->wait_issued || (ctx->ofi->traits.saw && sy_ofi_shares(ctx)))
@@ -162,7 +161,7 @@ static int request_append(struct sy_transport_ctx *ctx, const struct sy_transfer
     return 0;
 }
 
-/* Main endpoint locked. The whole transfer, or a part of it. */
+/* Issues a put, or a part of one, by a message. Main endpoint locked. */
 static int request_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool first,
                        bool last)
 {
@@ -180,7 +179,8 @@ static int request_put(struct sy_transport_ctx *ctx, const struct sy_transfer *t
     return rc;
 }
 
-/* The same; prompt: the caller waits for the reply. */
+/* Issues a get, or a part of one, by a message; prompt: the caller waits for the reply. Main
+ * endpoint locked. */
 static int request_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool first,
                        bool prompt, uint64_t *number)
 {
@@ -214,7 +214,8 @@ static struct sy_transfer request_cut(const struct sy_transfer *t, size_t done)
     return part;
 }
 
-/* A put, or with `number` a get. After the first part there is no way back, so this waits. */
+/* Issues a put, or with `number` a get, in parts. After the first part it cannot be undone, so this
+ * waits for room. */
 static int request_parts(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool prompt,
                          uint64_t *number)
 {
@@ -238,13 +239,13 @@ static int request_parts(struct sy_transport_ctx *ctx, const struct sy_transfer 
     return 0;
 }
 
-/* Whether it need not be cut. */
+/* Whether a transfer fits into one message. */
 static bool request_is_short(const struct sy_transfer *t)
 {
     return t->length <= DATA_MAX - 8;
 }
 
-/* Whether it is native whatever else is under way. */
+/* Whether a transfer is native whatever else is under way. */
 static bool request_is_long(struct ofi_state *ofi, const struct sy_transfer *t)
 {
     return t->length > ofi->traits.small && request_is_native(ofi, t);
@@ -319,8 +320,8 @@ static int request_put_blocks(struct sy_transport_ctx *ctx, const struct sy_stri
 
     if (rc)
         return rc;
-    sy_request_write_blocks(room, request_place(s->first.window, s->first.offset), s, s->first.local,
-                        s->blocks);
+    sy_request_write_blocks(room, request_place(s->first.window, s->first.offset), s,
+                            s->first.local, s->blocks);
     sy_ofi_appended(peer, ctx, bytes, 0);
     return 0;
 }
@@ -341,13 +342,13 @@ static int request_get_blocks(struct sy_transport_ctx *ctx, const struct sy_stri
     *blocks = (struct sy_pending_blocks){
         .dest = s->first.local, .block = s->block, .blocks = s->blocks, .stride = s->local_stride};
     sy_request_write_strided(room, request_place(s->first.window, s->first.offset),
-                         SY_RECORD_GET_STRIDED, s, s->blocks);
+                             SY_RECORD_GET_STRIDED, s, s->blocks);
     sy_ofi_appended(peer, ctx, 24, 0);
     sy_ofi_push(peer, false);
     return 0;
 }
 
-/* A put, or with `number` a get; as request_transfer. */
+/* Issues a strided put, or with `number` a strided get. */
 static int request_strided(struct sy_transport_ctx *ctx, const struct sy_strided *s,
                            uint64_t *number)
 {
@@ -433,7 +434,7 @@ int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
 
 /* ---- put with signal ---- */
 
-/* Data and signal in one message, applied in that order. */
+/* Sends data and signal in one message, which is applied in that order. */
 static int request_both(struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                         const struct sy_amo *signal)
 {

@@ -45,8 +45,8 @@ static void rma_give(struct ofi_endpoint *endpoint, struct ofi_operation *op)
     endpoint->free = op;
 }
 
-/* Counted before the main endpoint is unlocked, so that the peer always counts as one that owes
- * something. */
+/* Counts a native transfer before the main endpoint is unlocked, so that the peer always counts as
+ * one that owes something. */
 static void begin_transfer(struct ofi_peer *peer)
 {
     atomic_fetch_add_explicit(&peer->transfers, 1, memory_order_relaxed);
@@ -184,9 +184,10 @@ static void rma_unproved(struct sy_transport_ctx *ctx, struct ofi_peer *peer, si
         sy_ofi_prove(peer);
 }
 
-/* 0 with the context's endpoint locked and the transfer counted; -EAGAIN with nothing locked: it
- * may not begin now. The first transfer waits until the PE has acknowledged a message: a transfer
- * carries the key of memory, and a stranger may have told the provider that it is that PE. */
+/* Whether a transfer may begin now. 0: the context's endpoint is locked and the transfer counted;
+ * -EAGAIN: nothing is locked. The first transfer waits until the PE has acknowledged a message: a
+ * transfer carries the key of memory, and a stranger may have told the provider that it is that PE.
+ */
 static int rma_admit(struct sy_transport_ctx *ctx, int pe, bool get)
 {
     struct ofi_state *ofi = ctx->ofi;

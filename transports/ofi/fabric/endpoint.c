@@ -79,7 +79,7 @@ failed:
     return rc;
 }
 
-/* Where it is of use and can be had. */
+/* Opens the socket for wake-ups, where it is of use and can be opened. */
 static void endpoint_open_wakeup(struct ofi_state *ofi)
 {
     struct ofi_traits *traits = &ofi->traits;

@@ -8,7 +8,8 @@
 #include "transports/ofi/ofi.h"
 #include "util/net/interfaces.h"
 
-/* Without a list of interfaces libfabric's order stands. */
+/* Lists this machine's interfaces, by which offers are ranked. If that fails libfabric's order
+ * stands. */
 void sy_ofi_offers_open(struct ofi_state *ofi)
 {
     struct sy_error why;
@@ -52,7 +53,7 @@ static struct sy_ip offers_offer_ip(const struct fi_info *info)
     return ip;
 }
 
-/* Lower is better. */
+/* The rank of an offer; lower is better. */
 unsigned sy_ofi_offer_rank(struct ofi_state *ofi, const struct fi_info *info)
 {
     struct sy_ip ip = offers_offer_ip(info);
@@ -85,7 +86,8 @@ bool sy_ofi_offer_is_tried(struct ofi_state *ofi, const struct fi_info *info)
     return false;
 }
 
-/* False where it cannot be remembered, so that it must not be asked for again. */
+/* Notes that an offer cannot be opened. False: it cannot be noted, so no other offer may be asked
+ * for. */
 bool sy_ofi_offer_failed(struct ofi_state *ofi, const struct fi_info *info)
 {
     struct fi_info *copy = sy_ofi_library.dupinfo(info);

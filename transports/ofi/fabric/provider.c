@@ -39,9 +39,10 @@ static const char *const wish_name[ALL] = {
 #define EVERYTHING (BIT(ALL) - 1)
 #define ORDER      (FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_RMA_WAW)
 
-/* Unacknowledged messages to a PE. A connection of the provider sockets stands still for good once
- * its buffers are full and the kernel has only a part of a message's head, so there these messages
- * and as many replies are less than the kernel's buffers, and nothing else travels. */
+/* The most unacknowledged messages to a PE, and how many leave at once. A connection of the
+ * provider sockets stands still for good if its buffers are full and the kernel has a part of a
+ * message's head. So there all messages to a PE, with as many replies, must fit into the kernel's
+ * buffers, and nothing else travels. */
 #define WINDOW          32
 #define AT_ONCE         4
 #define SOCKETS_WINDOW  3
@@ -175,8 +176,8 @@ static struct fi_info *provider_best(struct ofi_state *ofi, const char *provider
     return copy;
 }
 
-/* Leaves out wishes until the provider has an offer. Returns it, and the wishes that remain in
- * *asked; or NULL, and in *asked what is left over at the end: a demand that it refuses. */
+/* Leaves out wishes until the provider has an offer. Returns the offer; *asked: the wishes that
+ * remain. NULL: the provider refuses the demands that are left in *asked. */
 static struct fi_info *provider_negotiate(struct ofi_state *ofi, const char *provider,
                                           unsigned *asked)
 {

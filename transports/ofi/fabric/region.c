@@ -11,10 +11,10 @@
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
 
-/* What a key has: as far as the provider wants them. */
+/* What a region's key contains, as far as the provider needs it. */
 enum { PART_KEY = 1, PART_BASE = 2 };
 
-/* The key of memory that no provider moves data to, of a device: its last byte is not 0. */
+/* The key of a device's memory, to which no provider moves data. Its last byte is not 0. */
 static const char by_message[2 * sizeof(uint64_t) + 1] = {[2 * sizeof(uint64_t)] = 1};
 
 unsigned sy_ofi_key_parts(const struct ofi_state *ofi)
@@ -93,8 +93,8 @@ int sy_ofi_region_attach(void *self, unsigned index, const struct sy_region *reg
     return rc ? rc : region_write_key(ofi, index, key);
 }
 
-/* Messages are served with the main endpoint's lock, which region_set takes among others, so that
- * none is at the region any more after that. */
+/* Messages are served with the main endpoint's lock. region_set takes it too, so no message is at
+ * the region any more after that. */
 void sy_ofi_region_detach(void *self, unsigned index)
 {
     struct ofi_state *ofi = self;

@@ -101,7 +101,7 @@ static void *message_descriptor(const struct ofi_message *message)
     return pool->mr ? fi_mr_desc(pool->mr) : NULL;
 }
 
-/* While routes are being chosen it is contact.c that finds out. */
+/* While routes are being chosen contact.c finds out that a PE is not reached. */
 void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why)
 {
     struct ofi_state *ofi = peer->ofi;
@@ -112,7 +112,8 @@ void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why)
         ofi->host->lost(peer->pe, code < FI_ERRNO_OFFSET ? code : EIO, why);
 }
 
-/* A reply that cannot be sent concerns a PE that has left; a request that cannot, this one. */
+/* The provider has refused a message. A reply is for a PE that has left; a request that cannot be
+ * sent is this PE's failure. */
 static void message_refused(struct ofi_peer *peer, bool reply, ssize_t code)
 {
     struct ofi_state *ofi = peer->ofi;
@@ -124,8 +125,8 @@ static void message_refused(struct ofi_peer *peer, bool reply, ssize_t code)
         sy_ofi_failed(peer, (int)-code, why);
 }
 
-/* What the completion tells is that the buffer is free: whether a message has been applied, later
- * ones say, so a provider that would ask the target for it need not. */
+/* Gives a message to the provider. The completion only has to tell that the buffer is free, so the
+ * provider need not ask the target: later messages say whether this one has been applied. */
 static ssize_t message_send_buffer(struct ofi_message *message)
 {
     const struct iovec iov = {.iov_base = message->header, .iov_len = message->header->length};
@@ -234,7 +235,7 @@ void sy_ofi_retry(struct ofi_state *ofi)
     }
 }
 
-/* What the provider has of it comes back in its time. */
+/* Buffers that the provider has come back with their completions. */
 void sy_ofi_forget(struct ofi_peer *peer)
 {
     struct ofi_message *message;

@@ -148,7 +148,7 @@ void sy_ofi_serve_close(struct ofi_state *ofi)
 
 /* ---- who sends ---- */
 
-/* Logged ever more seldom, so that a flood of strangers does not fill the log. */
+/* Counts and logs a stranger's message; ever more seldom, so that a flood does not fill the log. */
 void sy_ofi_stranger(struct ofi_state *ofi, const char *what)
 {
     sy_count(&ofi->counters.strangers, 1);
@@ -189,8 +189,8 @@ static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
     return true;
 }
 
-/* What is asked for comes in the order of the requests, so none of it may be missing: a provider
- * that has dropped a reply leaves a gap. */
+/* Takes a reply. Replies come in the order of the requests and none may be missing: a provider that
+ * has dropped one leaves a gap in the numbers. */
 static void serve_reply(struct ofi_peer *peer, const struct ofi_header *header)
 {
     struct ofi_state *ofi = peer->ofi;

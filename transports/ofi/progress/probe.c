@@ -87,8 +87,8 @@ static void probe_hang_up(struct ofi_probe *probe)
     probe->connected = false;
 }
 
-/* From this endpoint's own address, as the provider's connections. Where there is no descriptor
- * left nothing can be said about the other side. */
+/* Connects from this endpoint's own address, as the provider does. If no descriptor is left nothing
+ * can be said about the other side. */
 static void probe_connect(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
 {
     union ofi_ip own;
@@ -111,7 +111,7 @@ static void probe_connect(struct ofi_state *ofi, struct ofi_probe *probe, uint64
     }
 }
 
-/* The connection has been made, or has failed: also by the word that nobody listens there. */
+/* The connection has been made or has failed. A refusal is an answer of the host too. */
 static void probe_concluded(struct ofi_probe *probe, uint64_t now)
 {
     int error = 0, one = 1, most = 127;
@@ -132,7 +132,7 @@ static void probe_concluded(struct ofi_probe *probe, uint64_t now)
     setsockopt(probe->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
 }
 
-/* When the other kernel last answered. */
+/* Asks this kernel when the other one last answered. */
 static void probe_ask_kernel(struct ofi_probe *probe, uint64_t now)
 {
     struct tcp_info info;
@@ -196,7 +196,7 @@ static void probe_judge(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t
 
 /* ---- those that owe ---- */
 
-/* Has the host of a PE asked, which has been silent since. */
+/* Has the host of a PE probed that has been silent since `since`. */
 static void probe_want(const struct ofi_peer *peer, uint64_t since)
 {
     struct ofi_state *ofi = peer->ofi;
@@ -216,15 +216,15 @@ static void probe_want(const struct ofi_peer *peer, uint64_t since)
         probe->pe = peer->pe;
 }
 
-/* Something of every kind of sign that a PE may give. */
+/* A number that changes with every sign of life of a PE. */
 static uint64_t ofi_signs(const struct ofi_peer *peer)
 {
     return (uint64_t)peer->acked + peer->received + peer->heard +
            atomic_load_explicit(&peer->transfers, memory_order_relaxed);
 }
 
-/* Looks who owes something; those that have given no sign for a while are asked, and their hosts.
- * Returns whether anybody owes. Main endpoint locked. */
+/* Finds the PEs that owe something. Those without a sign of life for a while are asked, and their
+ * hosts probed. Returns whether any PE owes something. Main endpoint locked. */
 static bool probe_find(struct ofi_state *ofi, uint64_t now, bool late)
 {
     bool any = false;
@@ -269,7 +269,7 @@ static void probe_all(struct ofi_state *ofi, uint64_t now, bool late)
     }
 }
 
-/* The progress thread, whenever it is at work for this transport. */
+/* Called by the progress thread whenever it is at work for this transport. */
 void sy_ofi_probes_look(struct ofi_state *ofi)
 {
     if (!ofi->traits.tcp || ofi->closing ||
@@ -295,7 +295,7 @@ void sy_ofi_probes_look(struct ofi_state *ofi)
         ofi->host->soon(LOOK_NS / 1000);
 }
 
-/* Something leaves for a PE while nobody is watched. Main endpoint locked. */
+/* Begins to watch, as something leaves for a PE. Main endpoint locked. */
 void sy_ofi_probes_begin(struct ofi_state *ofi)
 {
     atomic_store_explicit(&ofi->probes.look_at, sy_clock_ns() + LOOK_NS, memory_order_relaxed);
@@ -303,7 +303,7 @@ void sy_ofi_probes_begin(struct ofi_state *ofi)
     ofi->host->soon(LOOK_NS / 1000);
 }
 
-/* What is between here and a PE is TCP's business, so that TCP can tell. */
+/* Notes the address to probe, where the provider's way to the PE is TCP. */
 void sy_ofi_probes_meet(struct ofi_peer *peer, const void *address)
 {
     struct ofi_state *ofi = peer->ofi;

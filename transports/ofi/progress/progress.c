@@ -42,7 +42,7 @@ static bool progress_post(struct ofi_state *ofi, struct ofi_message *buffer)
     return false;
 }
 
-/* Posts what is free; the rest is tried again at the next poll. */
+/* Posts free receive buffers; what fails is tried again at the next poll. */
 static void progress_post_all(struct ofi_state *ofi)
 {
     struct ofi_message *buffer;
@@ -122,7 +122,7 @@ static int progress_poll_endpoint(struct ofi_endpoint *endpoint)
     return count > 0 ? (int)count : 0;
 }
 
-/* The main endpoint, and what waits for it. */
+/* Polls the main endpoint, then serves and sends what waited for it. */
 int sy_ofi_poll(struct ofi_state *ofi)
 {
     int done = progress_poll_endpoint(&ofi->endpoint[0]);
@@ -143,7 +143,7 @@ int sy_ofi_poll(struct ofi_state *ofi)
 
 /* ---- sleeping ---- */
 
-/* Something is under way that the descriptor may not tell the end of. */
+/* Whether something is under way whose end the descriptor may not tell. */
 static bool progress_unfinished(struct ofi_state *ofi)
 {
     if (ofi->waiting || ofi->owed || ofi->deferred || ofi->receives.free)
@@ -235,7 +235,7 @@ static void progress_beat(struct ofi_state *ofi, unsigned polls)
     sy_clock_set_timer(ofi->timer, (uint64_t)beat_ns);
 }
 
-/* The core's progress thread was woken. */
+/* Progress for the core's progress thread, which was woken. */
 int sy_ofi_event(struct ofi_state *ofi)
 {
     uint64_t expirations;
@@ -281,7 +281,7 @@ static bool progress_give_way(struct ofi_state *ofi)
     return true;
 }
 
-/* An application thread polls. disarm: it goes on doing so without a sleep. */
+/* Polls for a thread of the program. disarm: that thread goes on polling and does not sleep. */
 static int progress_poll_all(struct ofi_state *ofi, bool disarm)
 {
     int done = 0;
@@ -350,8 +350,8 @@ static bool progress_drained(struct ofi_state *ofi)
     return all && !ofi->owed && !ofi->requests.taken && !ofi->replies.taken;
 }
 
-/* Before the endpoint goes: others may wait for acknowledgements, and what this PE sent last must
- * have left it. Everybody does this, so nobody waits for long. */
+/* Drains before the endpoint is closed: others may wait for acknowledgements, and what this PE sent
+ * last must have left. All PEs do this, so none waits for long. */
 bool sy_ofi_drain(struct ofi_state *ofi, double seconds)
 {
     uint64_t until = sy_clock_ns() + (uint64_t)(seconds * 1e9);

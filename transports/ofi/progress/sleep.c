@@ -26,7 +26,7 @@ void sy_ofi_watch_queue(struct ofi_state *ofi, bool on)
     epoll_ctl(ofi->epoll, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, ofi->cq_fd, &event);
 }
 
-/* Something was issued whose end may wake nobody: the timer is to. */
+/* Something was issued whose end may wake nobody, so the timer is set. */
 void sy_ofi_look_after(struct ofi_state *ofi)
 {
     long soon = ofi->wakeup.fd >= 0 ? ofi->unheard_ns : OFI_TICK_NS;

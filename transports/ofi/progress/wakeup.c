@@ -41,7 +41,7 @@ static socklen_t wakeup_length_of(const void *address)
                                                                      : sizeof(struct sockaddr_in);
 }
 
-/* The port stands at the same place in both families. */
+/* The port of an address; it is at the same place in both families. */
 static uint16_t *wakeup_port_of(void *address)
 {
     return &((struct sockaddr_in *)address)->sin_port;
@@ -121,7 +121,7 @@ bool sy_ofi_wakeup_sure(struct ofi_state *ofi)
     return !ofi->wakeup.from_far;
 }
 
-/* Whether it is of a PE of this job. */
+/* Whether a wake-up is of a PE of this job. */
 static bool wakeup_is_valid(struct ofi_state *ofi, const struct wakeup *wakeup, ssize_t length)
 {
     if (length != sizeof *wakeup || !ofi->peer || wakeup->source >= (uint64_t)ofi->host->npes)
@@ -130,7 +130,7 @@ static bool wakeup_is_valid(struct ofi_state *ofi, const struct wakeup *wakeup, 
     return peer->known && wakeup->mac == sy_siphash(peer->secret, &wakeup->source, 1);
 }
 
-/* Whether one has come. */
+/* Reads the wake-ups that have come; whether there was one. */
 bool sy_ofi_wakeup_taken(struct ofi_state *ofi)
 {
     bool heard = false;
@@ -152,7 +152,7 @@ bool sy_ofi_wakeup_taken(struct ofi_state *ofi)
 
 /* ---- those that are expected to answer ---- */
 
-/* What is refused comes from an earlier one to a PE that has gone. */
+/* Sends a datagram. A refusal belongs to an earlier one, to a PE that has gone. */
 static void wakeup_send(struct ofi_peer *peer)
 {
     struct ofi_state *ofi = peer->ofi;
@@ -171,7 +171,7 @@ static void wakeup_send(struct ofi_peer *peer)
                    strerror(errno));
 }
 
-/* asks: for an answer too. Neither is a sign of life. */
+/* Sends a wake-up; asks: with a wish for an answer. Neither is a sign of life. */
 static void wakeup_call(struct ofi_peer *peer, bool asks)
 {
     unsigned gap = peer->gap;
@@ -196,7 +196,7 @@ static struct ofi_peer *wakeup_next_expected(struct ofi_peer **link)
     return peer;
 }
 
-/* Called by sy_ofi_poll when somebody may be due. */
+/* Called by sy_ofi_poll when a peer may be due for a wake-up. */
 void sy_ofi_wakeup_due(struct ofi_state *ofi)
 {
     struct ofi_peer **link = &ofi->expected, *peer;
@@ -210,8 +210,9 @@ void sy_ofi_wakeup_due(struct ofi_state *ofi)
     }
 }
 
-/* While nobody waits. now: all; else those to whom nothing has left since the last time. Returns
- * whether native transfers are under way, which progress in polls without being reported. */
+/* Inquires at peers that owe an answer, while no thread waits. now: at all; else at those to which
+ * nothing has been sent since the last time. Returns whether native transfers are under way, which
+ * progress in polls without being reported. */
 bool sy_ofi_wakeup_inquire(struct ofi_state *ofi, bool now)
 {
     bool moving = false;

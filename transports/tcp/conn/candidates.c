@@ -211,7 +211,7 @@ static void candidates_give(struct output *out, const struct tcp_endpoint *endpo
         sy_ip_socket(&endpoint->ip, endpoint->port, scope, &out->at[out->count++]);
 }
 
-/* The address says nothing about which link it is on. */
+/* Gives link-local addresses an interface, which the address itself does not say. */
 static void candidates_give_scopes(struct output *out, const struct tcp_endpoint *endpoint,
                                    const struct sy_interface *mine, size_t count)
 {

@@ -79,7 +79,7 @@ static void connect_drop_pending(struct tcp_attempt *attempt, const struct tcp_p
             sy_tcp_pending_close(attempt->pending[i]);
 }
 
-/* Another one may have its turn then. */
+/* Ends an attempt; the next in the queue may have its turn. */
 void sy_tcp_attempt_end(struct tcp_net *net, struct tcp_contact *contact)
 {
     struct tcp_attempt *attempt = contact->attempt;
@@ -151,7 +151,8 @@ static int connect_open_pending(struct tcp_pending *pending)
     return rc;
 }
 
-/* Serial numbers grow with time, so that they do too where this PE opens the transport again. */
+/* The next serial number of a HELLO. It grows with time, so it grows even if this PE opens the
+ * transport again. */
 static uint64_t next_serial(struct tcp_net *net, uint64_t now)
 {
     net->serial = net->serial < now ? now : net->serial + 1;
@@ -191,7 +192,8 @@ static void connect_begin_candidate(struct tcp_attempt *attempt, uint64_t now)
     sy_tcp_until(net, pending->deadline);
 }
 
-/* Begins with the candidates whose turn has come. Where all have failed, the attempt is due. */
+/* Begins to connect to the candidates whose turn has come. If all have failed, the attempt is due.
+ */
 static void connect_race(struct tcp_attempt *attempt, uint64_t now)
 {
     while (sy_race_next(&attempt->race, now))
@@ -348,7 +350,8 @@ static bool connect_attempt_timer(struct tcp_attempt *attempt, uint64_t now)
     return true;
 }
 
-/* What comes of a deadline may end or begin any attempt, so that it is begun again then. */
+/* Acting on a deadline may end or begin any attempt, so the list is gone through anew after each.
+ */
 void sy_tcp_attempts_timer(struct tcp_net *net, uint64_t now)
 {
     for (struct tcp_attempt *each = net->attempts; each;)

@@ -93,8 +93,8 @@ int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int 
                                                  .serial = serial});
 }
 
-/* An answer to the peer of the transcript, which is in HELLO: as `from` for the acceptor, as `to`
- * for the connector. */
+/* Answers the peer of the transcript. HELLO has its number: `from` for the acceptor, `to` for the
+ * connector. */
 static struct tcp_handshake handshake_reply(const struct tcp_transcript *t,
                                             enum tcp_handshake_kind kind)
 {
@@ -217,7 +217,7 @@ enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *se
 
 _Static_assert(SY_AUTH_MAC == 32, "a mac makes two keys");
 
-/* What it is taken over cannot be the beginning of a greeting. */
+/* Derives the keys of datagrams. What they are taken over cannot be the beginning of a greeting. */
 void sy_tcp_transcript_keys(const struct tcp_transcript *t, const struct tcp_self *self,
                             unsigned char keys[32])
 {

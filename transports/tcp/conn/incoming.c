@@ -17,8 +17,8 @@
 #define INTRODUCED (30 * TCP_SECOND) /* that one of the job has for CONFIRM; see patience */
 #define CHUNK      30
 
-/* Memory for them: made when the other chunks are full, given back by the timer when none is left,
- * so that strangers who come one after the other do not cost a mapping each. */
+/* Memory for strangers: made when the other chunks are full, given back by the timer when none is
+ * left, so that strangers who come one after the other do not cost a mapping each. */
 struct tcp_incoming_chunk {
     struct tcp_incoming_chunk *next;
     struct tcp_pending pending[CHUNK];
@@ -63,7 +63,8 @@ static void incoming_leave(struct tcp_incoming_list *list, struct tcp_pending *p
         list->last = pending->link;
 }
 
-/* A host may have many addresses of IPv6 in one network. */
+/* The count of strangers from an address; of IPv6 from its network, since a host may have many
+ * addresses there. */
 static uint16_t *incoming_source_of(struct tcp_net *net, const struct sockaddr_storage *address)
 {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
@@ -98,7 +99,7 @@ static void incoming_give_back(struct tcp_net *net)
     net->incoming.unused = NULL;
 }
 
-/* Ends being a stranger. */
+/* Takes a connection off the list of strangers. */
 static void incoming_leave_strangers(struct tcp_pending *pending)
 {
     incoming_leave(&pending->net->incoming.strangers, pending);
@@ -125,7 +126,7 @@ void sy_tcp_incoming_gone(struct tcp_pending *pending)
     net->incoming.count--;
 }
 
-/* The oldest of the address that has most. */
+/* The stranger to evict: the oldest of the address that has most. */
 static struct tcp_pending *incoming_next_to_go(struct tcp_net *net)
 {
     struct tcp_pending *victim = net->incoming.strangers.first;
@@ -136,7 +137,7 @@ static struct tcp_pending *incoming_next_to_go(struct tcp_net *net)
     return victim;
 }
 
-/* One that has spoken meanwhile goes on, or is over. */
+/* Evicts one stranger, after a last look: if it has spoken meanwhile it goes on, or is over. */
 static void incoming_evict_one(struct tcp_net *net)
 {
     struct tcp_pending *victim = incoming_next_to_go(net);

@@ -25,7 +25,7 @@ static void listen_events(struct tcp_net *net, uint32_t events)
         sy_tcp_watch_change(&net->listener[i], events);
 }
 
-/* New connections wait in the kernel's queue meanwhile. */
+/* Stops accepting for a while; new connections wait in the kernel's queue. */
 static void listen_pause(struct tcp_net *net)
 {
     net->paused = sy_tcp_until(net, sy_tcp_now() + PAUSE);
@@ -63,7 +63,8 @@ static void listen_turn_away(struct tcp_net *net, int listener)
                        (unsigned long long)limit.rlim_cur);
 }
 
-/* No descriptor is left. A stranger's may be had; whether that is so. */
+/* accept() has failed. True: it is worth another try at once. If no descriptor is left one is taken
+ * from a stranger, or else the connection is turned away. */
 static bool listen_accept_failed(struct tcp_net *net, int listener, int code)
 {
     bool descriptors = code == EMFILE || code == ENFILE;
@@ -77,7 +78,7 @@ static bool listen_accept_failed(struct tcp_net *net, int listener, int code)
     return code == EINTR || code == ECONNABORTED;
 }
 
-/* One connection. True: there may be more. */
+/* Accepts one connection. True: there may be more. */
 static bool listen_accept_one(struct tcp_net *net, int listener)
 {
     struct sockaddr_storage address;
@@ -159,8 +160,8 @@ static int listen_on_chosen(struct tcp_net *net, struct sy_bound *bound, struct 
     return rc;
 }
 
-/* A system call that is forbidden fails for each connection anew, which looks like a network that
- * does not answer. So those that no connection can do without are tried while it can be said. */
+/* Tries the system calls that every connection needs. If one is forbidden this says so; later it
+ * would look like a network that does not answer. */
 static int listen_try_calls(struct tcp_net *net, int listener, struct sy_error *err)
 {
     const char *call = "accept4";
@@ -184,7 +185,7 @@ static int listen_try_calls(struct tcp_net *net, int listener, struct sy_error *
                 : 0;
 }
 
-/* Listens; *net may be closed, whatever is returned. */
+/* Opens and listens. sy_tcp_net_close is safe whatever this returns. */
 static int listen_open(struct tcp_net *net, struct sy_error *err)
 {
     struct sy_bound bound[TCP_ENDPOINTS];

@@ -24,9 +24,8 @@ static void pending_set(int fd, int level, int option, int value)
     setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Where very many PEs share a processor their kernel answers late too: its threads wait like
- * others.
- */
+/* Seconds of silence after which the kernel ends a connection. Very many PEs that share a processor
+ * get more, because their kernel answers late too. */
 static double pending_silence(struct tcp_net *net)
 {
     int times = net->host->load / HEAVY;
@@ -34,8 +33,8 @@ static double pending_silence(struct tcp_net *net)
     return TCP_SILENCE * (times > 1 ? times : 1);
 }
 
-/* Each is a help only, so that a refusal is not an error. The user timeout is for what is sent, and
- * for probes too, in place of their count. */
+/* Sets the options of a connection. Each only helps, so a refusal is no error. The user timeout
+ * holds for what is sent and for probes, in place of their count. */
 void sy_tcp_pending_tune(struct tcp_net *net, int fd)
 {
     int idle = (int)net->settings->keepalive;
@@ -93,7 +92,7 @@ void sy_tcp_pending_congest(const struct tcp_net *net, int fd, const struct sock
 
 /* ---- ends ---- */
 
-/* Gives up the pending, not its socket. */
+/* Frees the pending connection, not its socket. */
 static int pending_release(struct tcp_pending *pending)
 {
     int fd = pending->watch.fd;
@@ -218,9 +217,9 @@ static bool pending_say(struct tcp_pending *pending, int rc)
     return true;
 }
 
-/* One that has been heard before, or one that is older, is somebody's recording: it earns nothing,
- * not even a place to wait. A new one earns an answer and that place; only CONFIRM changes what
- * this PE has. */
+/* Takes a HELLO. One that has come before, or an older one, is somebody's recording and earns
+ * nothing, not even a place to wait. A new one earns an answer and that place; only CONFIRM changes
+ * the state of streams. */
 static bool pending_on_hello(struct tcp_pending *pending, enum tcp_verdict verdict)
 {
     struct tcp_net *net = pending->net;
@@ -338,7 +337,7 @@ static bool pending_said(struct tcp_pending *pending)
     return false;
 }
 
-/* One system call. */
+/* Receives or sends with one system call. */
 static bool pending_step(struct tcp_pending *pending)
 {
     int fd = pending->watch.fd;

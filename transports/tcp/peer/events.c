@@ -85,7 +85,8 @@ static uint64_t events_others_turn(struct tcp *tcp)
     return share < (double)OTHERS_TURN ? (uint64_t)share : OTHERS_TURN;
 }
 
-/* The side that connected does so again at once; the other only where that does not happen. */
+/* The connection is broken. The side that connected does so again at once, the other one if that
+ * does not happen. */
 static void events_broken(struct tcp_peer *peer, const char *why)
 {
     struct tcp *tcp = peer->tcp;

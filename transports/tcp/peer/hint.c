@@ -196,7 +196,7 @@ static bool hint_send(struct tcp *tcp, const struct tcp_hint *hint, bool alone, 
            sizeof datagram;
 }
 
-/* A socket for each stream, since the kernel keeps the way of a connected one. */
+/* Connects a socket of the stream's own, since the kernel keeps the route of a connected socket. */
 static int hint_connected(const struct tcp_hint *hint)
 {
     int fd = socket(hint->to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -209,8 +209,9 @@ static int hint_connected(const struct tcp_hint *hint)
     return fd < 0 ? -2 : fd;
 }
 
-/* Something is kept. Either this finds a look planned, or the look, which clears `look_at` first,
- * finds what is kept: both write one and then read the other, in sequential order. */
+/* Plans a look at what is kept. Either this finds a look planned, or the look, which clears
+ * `look_at` first, finds what is kept: both write one and then read the other, in sequential order.
+ */
 static void hint_plan_look(struct tcp *tcp, uint64_t now, unsigned microseconds)
 {
     if (atomic_load(&tcp->hints.look_at) ||
@@ -219,7 +220,7 @@ static void hint_plan_look(struct tcp *tcp, uint64_t now, unsigned microseconds)
     tcp->host->soon(microseconds);
 }
 
-/* Where the stream's requests end that are not RAISEs. */
+/* The position at which the stream's last request ends that is no RAISE. */
 static uint64_t hint_others_end(const struct tcp_peer *peer)
 {
     uint64_t tail = sy_tx_tail(&peer->requests.tx);
@@ -253,7 +254,7 @@ static bool hint_overtakes(struct tcp_peer *peer)
     return false;
 }
 
-/* Counts a RAISE that is said. The first after a rest begins a new count. */
+/* Counts a RAISE that is sent. The first after a rest begins a new count. */
 static void hint_expect_one(struct tcp *tcp, uint64_t now)
 {
     if (now - atomic_load_explicit(&tcp->hints.raised_at, memory_order_relaxed) >= PATIENCE)
@@ -264,7 +265,7 @@ static void hint_expect_one(struct tcp *tcp, uint64_t now)
         atomic_store_explicit(&tcp->hints.polls, LISTEN, memory_order_relaxed);
 }
 
-/* Whether a hint may say it, beside the stream or alone. */
+/* Whether a hint may carry the RAISE, beside the stream or alone. */
 static bool hint_may_say(struct tcp_peer *peer, bool often, uint64_t kept, uint64_t header)
 {
     struct tcp_hint *hint = &peer->hint;
@@ -319,7 +320,8 @@ bool sy_tcp_hint_raise(struct sy_engine_peer *requests, uint64_t header, uint64_
     return false;
 }
 
-/* Appends it, by the producer or in its place. False: there is no room. */
+/* Appends the kept RAISE to the stream, by the producer or in its place. False: there is no room.
+ */
 static bool hint_append_kept(struct tcp_peer *peer)
 {
     struct tcp_hint *hint = &peer->hint;
@@ -360,7 +362,7 @@ bool sy_tcp_hint_settle(struct tcp_peer *peer)
     return appended;
 }
 
-/* Settles what is due; what is left is due at the time returned; 0: nothing is left. */
+/* Appends what is due. Returns when the rest is due; 0: nothing is left. */
 static uint64_t hint_settle_due(struct tcp *tcp, uint64_t now)
 {
     unsigned count = sy_engine_peers(&tcp->engine);
@@ -380,8 +382,8 @@ static uint64_t hint_settle_due(struct tcp *tcp, uint64_t now)
     return next;
 }
 
-/* A timer that expires earlier may have been set for somebody else, so the rest of the time is
- * asked for again. */
+/* The timer may have expired early, for somebody else, so the rest of the time is asked for again.
+ */
 void sy_tcp_hints_repeat(struct tcp *tcp)
 {
     uint64_t at = atomic_load_explicit(&tcp->hints.look_at, memory_order_relaxed), now, next;
@@ -418,8 +420,8 @@ static void note_news(struct tcp *tcp)
         atomic_fetch_sub_explicit(&tcp->hints.awaited, 1, memory_order_relaxed);
 }
 
-/* Somebody to whom this PE has nothing to say learns so too that it is heard: a word is always at
- * least 0. */
+/* Answers a hint, so that a PE to which this one sends nothing learns that its hints arrive:
+ * operand 0 changes no word. */
 static void hint_answer(struct tcp *tcp, const struct tcp_udp *udp, const struct tcp_hint *hint,
                         uint64_t header)
 {
@@ -430,7 +432,8 @@ static void hint_answer(struct tcp *tcp, const struct tcp_udp *udp, const struct
            hint->length);
 }
 
-/* Nothing is believed, and nobody is told, before the authenticator has been compared. */
+/* Takes a datagram. Nothing of it is used, and nothing is logged, before the authenticator has been
+ * compared. */
 static bool hint_take(struct tcp *tcp, const struct tcp_udp *udp,
                       const struct tcp_datagram *datagram)
 {

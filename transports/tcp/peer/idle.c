@@ -31,7 +31,8 @@ static uint64_t idle_got(const struct tcp_peer *peer)
            atomic_load_explicit(&peer->stream.got[TCP_REPLIES], memory_order_relaxed);
 }
 
-/* Confirmed, and no thread is about to find out that it has sent it. */
+/* Whether a queue is empty: all is confirmed, and no thread is about to note that it has sent
+ * something. */
 static bool idle_is_empty(const struct tcp_peer *peer, enum tcp_channel channel)
 {
     uint64_t tail = sy_tx_tail(peer->stream.queue[channel].tx);
@@ -40,7 +41,7 @@ static bool idle_is_empty(const struct tcp_peer *peer, enum tcp_channel channel)
            atomic_load_explicit(&peer->stream.handed[channel], memory_order_acquire) == tail;
 }
 
-/* False: something is in use. */
+/* Gives back the memory of the requests' queue. False: something is in use. */
 static bool idle_trim_requests(struct tcp_peer *peer)
 {
     struct tcp_peer *first = sy_tcp_peer_find(peer->tcp, peer->stream.pe, 0);
@@ -60,7 +61,7 @@ static bool idle_trim_requests(struct tcp_peer *peer)
 
 /* ---- a stream ---- */
 
-/* The other side may keep what this one has applied and not said so. */
+/* Tells the other side what has been applied, so that it need not keep it. */
 static void idle_tell(struct tcp_peer *peer)
 {
     if (atomic_load_explicit(&peer->stream.told, memory_order_relaxed) != idle_got(peer))
@@ -99,7 +100,7 @@ static void idle_look_at(struct tcp_peer *peer)
 
 /* ---- all streams ---- */
 
-/* Goes on with the look: whether it has come to its end. */
+/* Goes on with the look; true: it has ended. */
 static bool idle_turn(struct tcp *tcp)
 {
     unsigned count = sy_engine_peers(&tcp->engine), left = TURN;
@@ -125,7 +126,8 @@ static void idle_on_timer(struct tcp_watch *watch, uint32_t events)
     }
     tcp->idle.going_on = !idle_turn(tcp);
     if (tcp->idle.going_on)
-        sy_clock_set_timer(tcp->idle.timer.fd, tcp->idle.apart < TURNS_APART ? tcp->idle.apart : TURNS_APART);
+        sy_clock_set_timer(tcp->idle.timer.fd,
+                           tcp->idle.apart < TURNS_APART ? tcp->idle.apart : TURNS_APART);
     else if (atomic_load(&tcp->idle.planned))
         sy_clock_set_timer(tcp->idle.timer.fd, tcp->idle.apart);
 }

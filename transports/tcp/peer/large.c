@@ -31,7 +31,7 @@ struct spread {
 
 /* ---- how many connections ---- */
 
-/* Transfers of fewer bytes always go over one. */
+/* Transfers of fewer bytes always go over one connection. */
 static size_t large_shortest(struct tcp *tcp)
 {
     size_t bytes = tcp->settings.stripe / FRACTION;
@@ -63,7 +63,7 @@ static bool large_is_spread(const struct tcp_peer *peer, size_t length, bool mea
            (peer->stripe[0] || sy_engine_peers(&tcp->engine) < MODEST);
 }
 
-/* A measured transfer is over, which began at `begun`. */
+/* Notes the time of a measured transfer, which began at `begun`. */
 static void large_note(struct tcp_peer *peer, const struct spread *spread, size_t bytes,
                        uint64_t begun)
 {
@@ -110,7 +110,7 @@ static size_t large_part(const struct spread *spread, const struct tcp_peer *fir
     return left < most ? left : most;
 }
 
-/* Room for a record's words, and for a segment behind it; waits for them. */
+/* Waits for room for a record's words and for a segment after them. */
 static char *large_wait_room(struct tcp_peer *peer)
 {
     struct tcp_queue *queue = &peer->stream.queue[TCP_REQUESTS];
@@ -132,7 +132,7 @@ static void large_append_await(struct tcp_peer *peer, unsigned number, uint64_t 
     sy_tx_commit(&peer->requests.tx, sizeof word);
 }
 
-/* A stream 0. */
+/* A fence on stream 0: has what follows there wait for the large puts on further streams. */
 static void large_fence(struct tcp_peer *peer)
 {
     sy_producer_lock(&peer->requests.producer);
@@ -163,7 +163,7 @@ void sy_tcp_large_fence(struct sy_engine *engine)
 
 /* ---- put ---- */
 
-/* Before the first chunk on further streams: what stream 0 holds comes first. */
+/* Has the further streams wait for what stream 0 holds, before the first chunk on them. */
 static void large_order_after(struct tcp_peer *first, const struct spread *spread)
 {
     uint64_t tail = sy_tx_tail(&first->requests.tx);
@@ -176,7 +176,7 @@ static void large_order_after(struct tcp_peer *first, const struct spread *sprea
     }
 }
 
-/* Has a fence on stream 0 wait for the chunks of a put. */
+/* Notes that the next fence on stream 0 has to wait for the chunks of this put. */
 static void large_order_before_fence(struct tcp_peer *first, const struct spread *spread)
 {
     if (spread->peer[0] == first)

@@ -34,7 +34,7 @@ static uint64_t outage_latest(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* How long ago; `now` was read some time before, and `then` may be later than that. */
+/* How long ago `then` was. `now` was read some time before, and may be earlier than `then`. */
 static uint64_t outage_age(uint64_t now, uint64_t then)
 {
     return now > then ? now - then : 0;
@@ -159,8 +159,8 @@ uint64_t sy_tcp_outage_patience(const struct tcp_peer *peer)
 
 enum { ADVICE = 400 };
 
-/* What lies behind it, and the remedy, where the ways have been tried and the peer has never been
- * reached. */
+/* The probable cause and the remedy, in words, for a peer that has never been reached although all
+ * ways were tried. */
 static const char *outage_advice(const struct tcp_outage *outage, char text[ADVICE])
 {
     return sy_way_text(outage->met ? 0 : outage->seen,
@@ -168,8 +168,8 @@ static const char *outage_advice(const struct tcp_outage *outage, char text[ADVI
                        "SHMEM_TCP_INTERFACES", text, ADVICE);
 }
 
-/* The limit, and its name. A first contact is a part of the start: the other side may not have got
- * there yet. */
+/* The time limit of an outage, and its name. A first contact is a part of the start: the other side
+ * may not have got there yet. */
 static double outage_limit_of(struct tcp *tcp, const struct tcp_outage *outage, const char **name)
 {
     bool first = !outage->met && tcp->host->start;

@@ -74,7 +74,8 @@ struct tcp_peer *sy_tcp_peer_find(struct tcp *tcp, int pe, unsigned number)
     return peer;
 }
 
-/* The thread that made it wanted enters it, so that it is entered once. */
+/* Enters a stream in the list of wanted ones. Only the thread that has made it wanted does so, so
+ * it is entered once. */
 static void peers_enter_wanted(struct tcp_peer *peer)
 {
     struct tcp_peer *first = atomic_load_explicit(&peer->tcp->peers.wanted, memory_order_relaxed);
@@ -108,8 +109,8 @@ static void peers_connect(struct tcp_peer *peer)
                          address, size, !peer->up_since);
 }
 
-/* The application wants these, in this order. One that the other side has connected meanwhile is up
- * already. */
+/* Begins to connect the wanted streams, in the order in which they were wanted. One that the other
+ * side has connected meanwhile is up already. */
 static void peers_connect_wanted(struct tcp *tcp, uint64_t now)
 {
     struct tcp_peer *peer = NULL, *next,
@@ -181,8 +182,8 @@ int sy_tcp_peers_listen(struct tcp *tcp, struct sy_error *err)
     return sy_tcp_net_open(&user, &tcp->net, err);
 }
 
-/* A stream that is down: tries again, or gives the peer up. Returns nanoseconds until it wants to
- * be looked at again. */
+/* Looks after a stream that is down: tries again, or gives the peer up. Returns nanoseconds until
+ * the next look. */
 static uint64_t peers_look_after(struct tcp_peer *peer, uint64_t now)
 {
     uint64_t wait;

@@ -150,9 +150,9 @@ static bool poll_run_paused(struct tcp *tcp)
     return any;
 }
 
-/* A stream that a thread attends to is out of the set. Where that thread does not get the lock,
- * since others keep the one that has it busy, that one reads the stream. The hint may be of a wait
- * that is over, and costs a call then; streams live as long as there are polls. */
+/* Reads the stream that another thread expects something on. That stream is out of the epoll set,
+ * and its thread does not get the lock while this one has it. The wait may be over by now, which
+ * costs a call; streams live as long as there are polls. */
 static size_t poll_read_expected(struct tcp *tcp)
 {
     struct tcp_peer *peer;
@@ -233,7 +233,7 @@ static size_t poll_turn(struct tcp *tcp, struct tcp_peer *expected)
                                                       : poll_read_any(tcp, turn, all);
 }
 
-/* The thread that has the lock may wait for this processor. */
+/* If another thread has the lock this one yields: the other may need this processor. */
 long sy_tcp_poll_peer(struct tcp *tcp, struct tcp_peer *expected)
 {
     sy_engine_send_gathered(&tcp->engine, false);

@@ -6,7 +6,8 @@
 #define COPIED     (32u << 10) /* a blocking put of up to so many bytes is copied into the ring */
 #define COPIED_NBI (8u << 10)  /* the same, non-blocking: longer ones stay where they are */
 
-/* A process that others' operations go to says with its first frame whether it can apply them. */
+/* The stream to a PE. If that ends at another process, its first frame says whether it can apply
+ * requests for the PE. */
 static struct sy_engine_peer *requests_route(struct sy_engine *engine, int pe, unsigned *target)
 {
     struct tcp *tcp = sy_tcp_of(engine);
@@ -39,8 +40,8 @@ static long requests_poll(struct sy_engine *engine, struct sy_engine_peer *expec
     return sy_tcp_poll_peer(sy_tcp_of(engine), expected ? sy_tcp_peer_of(expected) : NULL);
 }
 
-/* After a rest the reply would wake the progress thread too, which the kernel often runs on the
- * processor of the thread that is polling for the reply. */
+/* Takes the stream's socket out of the epoll set while a thread polls it, after a rest. Else the
+ * reply would wake the progress thread too, often on the processor of the thread that polls. */
 static bool requests_attend(struct sy_engine_peer *requests, int threads)
 {
     struct tcp_peer *peer = sy_tcp_peer_of(requests);

@@ -47,7 +47,8 @@ static bool queue_copy_is_large(size_t length)
     return length > SY_RECORD_CHUNK / 2;
 }
 
-/* A large one is as long as the longest, so that it does for any. */
+/* Takes memory for a copy. A large one is as long as the longest, so that it can be used again for
+ * any. */
 void *sy_tcp_queue_copy(struct tcp_queue *queue, size_t length)
 {
     void *copy = queue_copy_is_large(length) ? queue->spare : NULL;
@@ -152,8 +153,8 @@ static int queue_add_part(struct iovec *iov, int count, const void *bytes, size_
     return count + 1;
 }
 
-/* A cut is allowed behind a segment and at the tail: there a record ends. A word that follows large
- * data goes with them, such as a signal. */
+/* Takes bytes for a frame. It may be cut after a segment and at the tail, where a record ends. A
+ * word that follows large data, such as a signal, goes with them. */
 size_t sy_tcp_queue_take(struct tcp_queue *queue, struct iovec *iov, int room, int *count,
                          size_t most)
 {

@@ -97,9 +97,9 @@ static size_t receive_direct_bytes(const struct tcp_stream *stream, bool *rest)
     return direct;
 }
 
-/* How much is received beside that, into the buffer: nothing within a payload, of which a part of
- * an element would be left over then, and all that follows would have to be copied from behind it.
- * Where that has come about, as much as ends between two elements. */
+/* How much is received into the buffer, beside `direct` bytes in place. Nothing while a payload
+ * goes on: a part of an element would be left in the buffer, and all that follows would have to be
+ * copied after it. If that has happened, as much as ends between two elements. */
 static size_t receive_room(const struct tcp_in *in, size_t direct)
 {
     if (direct)
@@ -205,7 +205,7 @@ static void receive_pause_reading(struct tcp_stream *stream, bool pause)
     atomic_fetch_add_explicit(&stream->all->paused, pause ? 1 : -1, memory_order_relaxed);
 }
 
-/* Parses, keeps the rest, answers. */
+/* Parses what has come, keeps the rest, and sends what is due. */
 static void receive_use(struct tcp_stream *stream, const char *from, size_t length)
 {
     const char *why = NULL;
@@ -243,7 +243,7 @@ static bool receive_resume(struct tcp_stream *stream)
     return !in->held;
 }
 
-/* What there is, first to `direct` bytes at `payload`, the rest to `room` bytes at `to`. */
+/* Receives what there is: the first `direct` bytes at `payload`, up to `room` more at `to`. */
 static ssize_t receive_take(int fd, char *payload, size_t direct, char *to, size_t room)
 {
     if (!direct)

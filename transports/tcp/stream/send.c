@@ -21,7 +21,7 @@ static uint64_t send_got(const struct tcp_stream *stream, enum tcp_channel chann
     return atomic_load_explicit(&stream->got[channel], memory_order_acquire);
 }
 
-/* What the other side is to confirm has been sent, and it has not been asked yet. */
+/* Whether the other side must be asked: what it is to confirm has been sent. */
 static bool send_must_ask(const struct tcp_stream *stream)
 {
     uint64_t ask = atomic_load_explicit(&stream->queue[TCP_REQUESTS].tx->ask, memory_order_relaxed);
@@ -87,7 +87,7 @@ static bool send_prepare(struct tcp_stream *stream)
     return true;
 }
 
-/* `sent` bytes have gone, which leaves some: the parts begin with those. */
+/* Moves the parts on by `sent` bytes; some are left. */
 static void send_cut(struct tcp_out *out, size_t sent)
 {
     while (sent >= out->part[out->first].iov_len)
@@ -97,7 +97,7 @@ static void send_cut(struct tcp_out *out, size_t sent)
     part->iov_len -= sent;
 }
 
-/* `sent` bytes of the frame have gone. */
+/* Books `sent` bytes of the frame as handed over. */
 static void send_advance(struct tcp_stream *stream, size_t sent)
 {
     struct tcp_out *out = &stream->out;
@@ -123,7 +123,7 @@ void sy_tcp_send_watch(struct tcp_stream *stream)
         stream->all->host->lost(stream->pe, -rc, TCP_UNWATCHED);
 }
 
-/* A frame's head has 16 bytes, as most records have. */
+/* Copies to `to` and returns the end. A frame's head has 16 bytes, as most records have. */
 static char *send_append(char *to, const void *from, size_t length)
 {
     if (length != 16)

@@ -103,8 +103,8 @@ struct tcp_positions sy_tcp_stream_freeze(struct tcp_stream *stream, int fd)
         .udp_port = stream->all->user->udp_port(stream, fd)};
 }
 
-/* Sending goes on where the other side has got to. 0, -EPROTO: it says what cannot be, or -errno.
- * Under both locks. */
+/* Goes on with the stream where the other side has got to. 0; -EPROTO: its position is impossible;
+ * or -errno. Under both locks. */
 static int stream_go_on(struct tcp_stream *stream, int fd, const struct tcp_positions *peer)
 {
     if (!sy_tcp_queue_resume(&stream->queue[TCP_REQUESTS], peer->requests) ||
