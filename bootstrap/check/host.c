@@ -56,7 +56,7 @@ static bool host_receive(const struct host *host, void *to, size_t length, doubl
     return true;
 }
 
-/* A line, of which what finds no room is left out. */
+/* Receives a line; what does not fit is left out. */
 static bool host_receive_line(const struct host *host, char *line, size_t room, double deadline)
 {
     size_t length = 0;

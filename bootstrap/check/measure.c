@@ -209,7 +209,7 @@ static int measure_begin_connect(const char *address, int port)
     return sy_net_connect(&to);
 }
 
-/* What became of a connection that was begun: 0 or an errno. */
+/* The outcome of a connection that was begun: 0 or an errno value. */
 static int measure_end_connect(int fd, double deadline)
 {
     int rc = sy_net_wait(fd, POLLOUT, &deadline);

@@ -34,7 +34,7 @@ static const char usage[] =
     "\n"
     "The status is 0 if a job could run on all hosts, 1 if not, 2 if the options are wrong.\n";
 
-/* As oshrun would take them for a job without a program. */
+/* Parses the options as oshrun would for a job without a program. */
 static int oshcheck_parse(struct sy_flags *flags, int argc, char **argv)
 {
     static char check[] = "--check";

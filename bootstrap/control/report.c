@@ -38,7 +38,7 @@ void sy_report_free(struct sy_report *report)
     *report = (struct sy_report){.npes = 0};
 }
 
-/* All have answered, or had their time. */
+/* Writes the report: all have answered, or their time is over. */
 static void report_finish(struct sy_report *report)
 {
     bool deadlock = report->confirming;

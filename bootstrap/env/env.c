@@ -23,7 +23,7 @@ struct env {
 
 /* ---- evidence ---- */
 
-/* Names by which others say the same; value - base is the number. */
+/* A variable by which another tool gives the same number, which is value - base. */
 struct synonym {
     const char *name;
     long base;

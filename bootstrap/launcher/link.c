@@ -61,7 +61,7 @@ void sy_link_send_frame(struct sy_link *link, const struct sy_frame *frame, cons
     sy_packet_drop(packet);
 }
 
-/* Handlers take the body as a string. */
+/* Hands a frame to the owner, with the body ended by a NUL. */
 static void launcher_link_handle(struct sy_link *link, const struct sy_frame *frame, char *body)
 {
     char *end = body + frame->length, after = *end;
@@ -74,7 +74,8 @@ static void launcher_link_handle(struct sy_link *link, const struct sy_frame *fr
         explicit_bzero(body, frame->length);
 }
 
-/* A handler may close the link, so the received bytes are detached from it meanwhile. */
+/* Hands over all complete frames. A handler may close the link, so the received bytes are detached
+ * from it meanwhile. */
 static void launcher_link_handle_frames(struct sy_link *link)
 {
     struct sy_frames_in in = link->in;

@@ -17,7 +17,7 @@
 #include "bootstrap/launcher/head/run.h"
 #include "util/secure.h"
 
-/* What --check asks for is a program of its own, beside this one. */
+/* Runs oshcheck in this process's place, for --check. It is beside this program. */
 static int launcher_oshrun_exec_check(char **argv)
 {
     char path[PATH_MAX] = "";

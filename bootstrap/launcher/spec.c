@@ -91,7 +91,8 @@ static int spec_get_number(struct reader *reader, long most)
     return 0;
 }
 
-/* Each element takes at least its NUL, so a count that is larger than the rest is wrong. */
+/* Reads a count. Each element takes at least its NUL, so a count that is larger than the rest is
+ * wrong. */
 static int spec_get_count(struct reader *reader)
 {
     int count = spec_get_number(reader, INT_MAX);

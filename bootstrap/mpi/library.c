@@ -37,7 +37,7 @@ static const struct {
 
 /* The standard interface may be a file over an MPI that has one of its own, so it is no other. */
 struct loaded {
-    const char *family, *other; /* the first that was found, and one that differs from it */
+    const char *family, *other;    /* the first that was found, and one that differs from it */
     char path[400], standard[400]; /* of the family, and of the standard interface; or empty */
 };
 
@@ -144,7 +144,8 @@ static const char *library_only_one(const char *module)
 
 /* ---- calls ---- */
 
-/* Either interface of an MPI will do; the program's own comes first. */
+/* Chooses a file that speaks to this MPI. Either interface of an MPI will do; the program's own
+ * comes first. */
 static void library_choose_interface(const char *module, struct loaded *loaded)
 {
     if (!*loaded->standard || (loaded->family && !library_is_built(module, "abi")))

@@ -48,7 +48,7 @@ static int mpi_say(struct sy_error *err, int rc, const char *text)
     return rc;
 }
 
-/* Loading MPI's part is harmless where MPI is initialised. */
+/* Probes by the world of an MPI that is initialised, where loading MPI's part is harmless. */
 static int mpi_probe_world(const struct mpi_library *library, struct sy_error *err)
 {
     const struct mpi_world_calls *calls;
@@ -173,8 +173,8 @@ static int mpi_find_rank(struct mpi *mpi, struct sy_error *err)
     return rc;
 }
 
-/* PE 0's contact, on every PE. If PE 0 fails, it broadcasts a contact without an address, which
- * tells the others. */
+/* Brings PE 0's contact to every PE. If PE 0 fails, it broadcasts a contact without an address,
+ * which tells the others. */
 static int mpi_exchange(struct mpi *mpi, struct sy_error *err)
 {
     int listened = 0;

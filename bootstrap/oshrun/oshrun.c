@@ -33,7 +33,8 @@ struct client {
     pthread_mutex_t sending; /* a note may come from the progress thread meanwhile */
 };
 
-/* For more of a header than was seen by a look: poll() would say that something is there. */
+/* Waits for the rest of a header of which a look has seen a part: poll() would say that something
+ * is there. */
 static int oshrun_await_rest(struct client *client, double deadline)
 {
     struct pollfd hung_up = {.fd = client->fd, .events = POLLRDHUP};
@@ -167,7 +168,7 @@ static int oshrun_probe(struct sy_error *err)
     return -EBADF;
 }
 
-/* What this process starts is no PE: it gets neither the socket nor its number. */
+/* Keeps the socket and its number from what this process starts, which is no PE. */
 static void oshrun_keep_to_myself(int fd)
 {
     int flags = fcntl(fd, F_GETFD);
@@ -252,7 +253,7 @@ static int oshrun_allgather(void *self, const char *phase, const void *mine, voi
     return rc == 0 ? 0 : oshrun_fail(client, err, rc, phase);
 }
 
-/* A failure to send means that oshrun is gone, which event() reports. */
+/* Sends a frame. A failure means that oshrun is gone, which event() reports. */
 static void oshrun_say(struct client *client, enum sy_control_type type, int arg, const char *text)
 {
     double deadline = sy_clock() + PARTING;
@@ -299,7 +300,7 @@ static int oshrun_event(void *self, int *status)
     return SY_EVENT_EXIT;
 }
 
-/* In one piece, and not at all where that would mean to wait. */
+/* Sends a frame in one piece, and not at all if that would mean to wait. */
 static void oshrun_mention(struct client *client, const struct sy_frame *frame, const void *body)
 {
     char bytes[sizeof *frame + NOTE];

@@ -146,7 +146,7 @@ static int client_lost(struct pmi_client *client, int rc, const char *what, stru
     return client->host->fail(err, -rc, "%s: %s", what, strerror(-rc));
 }
 
-/* MPI may share the socket: never more is taken from it than the answer. */
+/* Reads one line. MPI may share the socket, so no more is taken from it than the answer. */
 static int client_read_line(struct pmi_client *client, char line[PMI_LINE])
 {
     size_t used = 0;
@@ -245,7 +245,7 @@ static int client_say_2(struct pmi_client *client, const char *name, const char 
     return rc ? client_lost(client, rc, name, err) : 0;
 }
 
-/* The answer to NAME is NAME-response. */
+/* Waits for the answer to a command of version 2: the answer to NAME is NAME-response. */
 static int client_hear_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
                          struct sy_error *err)
 {
@@ -282,7 +282,8 @@ static int client_ask_2(struct pmi_client *client, char answer[PMI_LINE], const 
 
 /* ---- opening ---- */
 
-/* A server at a port sends the rank and the size in further lines. */
+/* Introduces this process to a server at a port, which sends the rank and the size in further
+ * lines. */
 static int client_introduce(struct pmi_client *client, struct sy_error *err)
 {
     char line[PMI_LINE];
@@ -300,7 +301,7 @@ static int client_introduce(struct pmi_client *client, struct sy_error *err)
     return rc;
 }
 
-/* -EPROTONOSUPPORT: not this version. */
+/* Agrees on a version of PMI. -EPROTONOSUPPORT: not this one. */
 static int client_say_version(struct pmi_client *client, int version, struct sy_error *err)
 {
     char line[PMI_LINE];
@@ -488,7 +489,7 @@ void sy_pmi_finalize(struct pmi_client *client)
         client_ask_1(client, answer, "finalize_ack", NULL, "cmd=finalize\n");
 }
 
-/* An inherited socket stays open: MPI may use it. */
+/* Closes the socket, unless it was inherited: MPI may use that. */
 void sy_pmi_drop(struct pmi_client *client)
 {
     if (client->connected && client->fd >= 0)

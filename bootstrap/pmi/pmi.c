@@ -47,8 +47,8 @@ static int pmi_find_root(struct tree_user *user, struct tree_addresses *root, st
     return 0;
 }
 
-/* Each PE that waits reports when the time is over, so the missing ones are those without a report:
- * PMI cannot tell which have come. */
+/* Waits in PMI's barrier. PMI cannot tell which PEs have come, so each that waits reports when the
+ * time is over; those without a report are missing. */
 static int pmi_barrier(struct pmi *pmi, double limit, struct sy_error *err)
 {
     bool speaks = pmi->client.rank == 0 && limit > FIRST_WORD;
@@ -160,7 +160,8 @@ static void pmi_end_job(void *self, int status, const char *why)
     sy_pmi_abort(&pmi->client, status);
 }
 
-/* MPI_Finalize sends PMI's finalize itself, and the launcher answers only one. */
+/* Whether MPI uses PMI too: MPI_Finalize sends PMI's finalize itself, and the launcher answers only
+ * one. */
 static bool pmi_mpi_took_part(void)
 {
     enum sy_pmi_mpi mpi = sy_pmi_mpi();

@@ -17,7 +17,7 @@ static const char KEY[] = "switchyard.root";
 
 static const double FIRST_WORD = 2; /* seconds after which a wait is explained */
 
-/* One question at a time. */
+/* The question that is being asked; one at a time. */
 struct question {
     pthread_mutex_t lock;
     pthread_cond_t come;
@@ -161,7 +161,7 @@ static int pmix_failed(struct pmix *pmix, int status, const char *what, struct s
                                  pmix->library.error_string(status));
 }
 
-/* A number about the job. */
+/* Asks PMIx for a number about the job. */
 static int pmix_job_number(struct pmix *pmix, const char *key, double seconds, uint32_t *number,
                            struct sy_error *err)
 {
@@ -180,7 +180,7 @@ static int pmix_job_number(struct pmix *pmix, const char *key, double seconds, u
     return 0;
 }
 
-/* The host of a PE that has not come, for a message. */
+/* Asks PMIx for the host of a PE that has not come, for a message. */
 static const char *pmix_host_of(struct tree_user *user, int pe)
 {
     struct pmix *pmix = (struct pmix *)user;
@@ -215,7 +215,8 @@ static int pmix_publish(struct pmix *pmix, struct sy_error *err)
     return rc == PMIX_OK ? 0 : pmix_failed(pmix, rc, "commit", err);
 }
 
-/* A server may answer that there is no such value yet, instead of waiting for it. */
+/* Fetches PE 0's contact, again and again: a server may answer that there is no such value yet,
+ * instead of waiting for it. */
 static int pmix_fetch(struct pmix *pmix, double limit, struct sy_error *err)
 {
     const struct timespec last = pmix_in(limit), word = pmix_in(FIRST_WORD);
@@ -336,7 +337,7 @@ static void pmix_end_job(void *self, int status, const char *why)
         pmix->library.abort(status, "shmem_init has failed", NULL, 0);
 }
 
-/* A launcher takes a process that has not finalised for a failed one. */
+/* Leaves and finalises PMIx: a launcher takes a process that has not finalised for a failed one. */
 static void pmix_leave(void *self)
 {
     struct pmix *pmix = self;

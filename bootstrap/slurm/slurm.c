@@ -49,7 +49,8 @@ static int slurm_probe(struct sy_error *err)
     return why ? -ENODEV : 0;
 }
 
-/* Known only if nodes are filled in order; Slurm says so where it was asked for something else. */
+/* The host of a PE, for messages. It is known only if nodes are filled in order; Slurm tells if it
+ * was asked for something else. */
 static const char *slurm_host_of(struct tree_user *user, int pe)
 {
     struct slurm *slurm = (struct slurm *)user;

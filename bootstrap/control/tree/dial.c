@@ -30,7 +30,7 @@ static void dial_add(struct sy_race *race, const struct sy_ip *ip, uint16_t port
     sy_ip_socket(ip, port, 0, &race->address[race->count++]);
 }
 
-/* What is tried: loopback first where both are on one host. */
+/* Lists the addresses to try: loopback first where both are on one host. */
 static void dial_list(struct sy_race *race, const struct tree_addresses *to)
 {
     static const struct sy_ip four = {.family = 4, .bytes = {127, 0, 0, 1}},
@@ -45,7 +45,8 @@ static void dial_list(struct sy_race *race, const struct tree_addresses *to)
         dial_add(race, &to->entry[i], to->port);
 }
 
-/* After an answer from outside the job, refusals are no longer noted: the answer explains more. */
+/* Drops an attempt and notes why. After an answer from outside the job refusals are not noted: the
+ * answer explains more. */
 static void dial_drop(struct attempts *all, unsigned i, unsigned seen, const char *why)
 {
     if (all->wait[i].fd >= 0)
@@ -56,7 +57,7 @@ static void dial_drop(struct attempts *all, unsigned i, unsigned seen, const cha
         sy_race_note(&all->race, i, seen, why);
 }
 
-/* The time is over. */
+/* The time of attempt i is over: drops it. */
 static void dial_late(struct attempts *all, unsigned i)
 {
     char why[64];

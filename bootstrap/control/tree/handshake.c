@@ -105,7 +105,8 @@ static int handshake_differs(struct tree *tree, const struct banner *from, struc
         handshake_banner_release(from, release), tree->pe, tree->host_name, PACKAGE_VERSION);
 }
 
-/* Who cannot speak with this PE says its banner and no more. */
+/* Receives the other end's greeting. One that cannot speak with this PE sends its banner and no
+ * more. */
 static int handshake_hear(struct tree *tree, int fd, struct greeting *answer, double deadline,
                           struct sy_error *err)
 {
@@ -150,7 +151,7 @@ int sy_tree_handshake_finish(struct tree *tree, int fd, const unsigned char nonc
 
 /* ---- the PE that was connected to ---- */
 
-/* A PE draws a new number for each connection. */
+/* Whether another connection has the same number: a PE draws a new one for each. */
 static bool handshake_seen(const struct tree_link *link, const unsigned char nonce[NONCE])
 {
     struct tree *tree = link->tree;
@@ -198,8 +199,8 @@ static int handshake_answer(struct tree_link *link, const struct greeting *openi
     return 0;
 }
 
-/* Looks at the banner, or at what has come of it: a beginning that no PE sends ends the connection
- * at once. The name of the release came with version 2. */
+/* Looks at the banner, or as much of it as has come: a beginning that no PE sends ends the
+ * connection at once. The name of the release came with version 2. */
 static int handshake_look(struct tree_link *link)
 {
     const struct sy_frames_in *in = &link->in;

@@ -238,7 +238,8 @@ struct parent {
     char host[TREE_HOST_NAME];
 };
 
-/* Asks what answers there for a place. 0: it is the parent; 1: *to is where to ask; else -errno. */
+/* Asks whatever answers on a connection for a place in the tree. 0: it is the parent; 1: *to is
+ * where to ask; else -errno. */
 static int join_ask(struct tree *tree, struct parent *parent, enum sy_control_type type, bool again,
                     double deadline, struct tree_addresses *to, struct sy_error *err)
 {
@@ -267,9 +268,8 @@ static int join_ask(struct tree *tree, struct parent *parent, enum sy_control_ty
     return tree->host->fail(err, -rc, "PE 0's answer: %s", strerror(-rc));
 }
 
-/* Becomes a child of what answers at `to`; as join_ask(). *again: PE 0 may have given this PE a
- * place.
- */
+/* Connects to `to` and asks there for a place; returns as join_ask(). *again: PE 0 may have given
+ * this PE a place. */
 static int join_call_on(struct tree *tree, const struct tree_addresses *to,
                         enum sy_control_type type, bool *again, double patience, double deadline,
                         struct parent *parent, struct tree_addresses *next, struct sy_error *err)
@@ -324,7 +324,7 @@ static int join_search_failed(struct tree *tree, struct search *search, double w
                             search->cause.text);
 }
 
-/* One attempt, and what is known after it. */
+/* Makes one attempt and notes what is known after it. */
 static int join_search_once(struct tree *tree, struct search *search, struct parent *parent)
 {
     struct sy_error why = {""};

@@ -49,8 +49,8 @@ struct tree_link *sy_tree_link_new(struct tree *tree, int fd, enum tree_link_sta
     return link;
 }
 
-/* Probes come from the kernel and are answered by the kernel, so a PE that is stopped or computes
- * is not taken for lost. */
+/* Has the kernel probe the connection. The other kernel answers, so a PE that is stopped or
+ * computes is not taken for lost. */
 void sy_tree_link_guard(struct tree *tree, int fd)
 {
     const struct sy_start *start = tree->host->start;
@@ -129,7 +129,7 @@ void sy_tree_bury(struct tree *tree)
     }
 }
 
-/* Reports the loss of a neighbour; no other connection matters. */
+/* Ends a broken connection. The loss of a neighbour is reported; no other connection matters. */
 static void tree_link_broken(struct tree_link *link, const char *why)
 {
     bool neighbour = link->state == TREE_LINK_CHILD || link->state == TREE_LINK_PARENT;
@@ -272,7 +272,8 @@ static int tree_link_digest(struct tree_link *link)
     return rc;
 }
 
-/* A stranger is given no more memory than what a PE would say. */
+/* How many bytes to read from a connection. A stranger gets no more memory than what a PE would
+ * say. */
 static size_t tree_link_room(const struct tree_link *link)
 {
     size_t have = sy_frames_held(&link->in), join;

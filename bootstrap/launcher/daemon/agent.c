@@ -97,7 +97,8 @@ static void agent_reap(struct ev_loop *loop, ev_signal *watcher, int events)
         agent_check_left();
 }
 
-/* If oshrun was only stopped, it reads this when it continues. */
+/* Nothing has been heard of oshrun for too long: tells it and ends. If oshrun was only stopped, it
+ * reads this when it continues. */
 static void agent_leave_silent(void)
 {
     char text[160];
@@ -111,7 +112,8 @@ static void agent_leave_silent(void)
     agent_leave();
 }
 
-/* The parent carries the conversation on this host: a server of ssh, as a rule. */
+/* Looks how long oshrun has been silent. The parent of this process carries the conversation: a
+ * server of ssh, as a rule. */
 static void agent_look_for_silence(struct ev_loop *loop, ev_timer *timer, int events)
 {
     bool heard = agent.paused || agent.link.in.received != agent.heard ||
@@ -189,7 +191,8 @@ static void agent_end_signal(struct ev_loop *loop, ev_signal *watcher, int event
     agent_leave();
 }
 
-/* No other output to stdout of this process may get between the frames. */
+/* Takes stdin and stdout for the conversation. Output of other code to stdout must not get between
+ * the frames, so it goes to stderr. */
 static void agent_open_conversation(void)
 {
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, ABOVE);

@@ -30,7 +30,8 @@ static void child_open_standard(void)
     }
 }
 
-/* A PE may run oshrun: its PEs must not hold the outer job's socket. */
+/* Hides the socket of an outer job: this oshrun may be run by a PE, and its PEs must not hold that.
+ */
 static void child_hide_outer_socket(void)
 {
     const char *text = getenv(SY_LAUNCH_FD_ENV);

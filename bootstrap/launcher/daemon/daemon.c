@@ -42,8 +42,8 @@ static void daemon_pass(struct sy_daemon *daemon, struct sy_local_pe *local,
     sy_packet_drop(packet);
 }
 
-/* A PE may have left its group (a shell with job control does), so it gets the signal itself then.
- */
+/* Signals a PE's process group, and the PE itself if it may have left the group, as a shell with
+ * job control does. */
 static void daemon_signal_local(const struct sy_local_pe *local, int number)
 {
     if (!local->alive)
@@ -224,7 +224,8 @@ static struct sy_local_pe *daemon_local_with(struct sy_daemon *daemon, pid_t pid
     return NULL;
 }
 
-/* Several PEs may have ended since the last check; the head learns of all before it judges any. */
+/* Reaps children; true: PEs have ended. Several may have, and the head learns of all before it
+ * judges any. */
 static bool daemon_collect(struct sy_daemon *daemon,
                            void (*stranger)(void *arg, pid_t pid, int wait_status), void *arg)
 {

@@ -56,7 +56,7 @@ static const char *daemon_start_exec_hint(int error)
     }
 }
 
-/* Refused before anything starts, rather than halfway. */
+/* Whether there are enough descriptors: refused before anything starts, rather than halfway. */
 static bool daemon_start_enough_descriptors(struct sy_daemon *daemon)
 {
     const rlim_t needed = (rlim_t)daemon->count * DESCRIPTORS_PER_PE + DESCRIPTORS_OF_OSHRUN;
@@ -212,7 +212,8 @@ static int daemon_start_bind_capacity(const struct sy_bind *bind, int binding)
     return bind->units * (binding == SY_BIND_CORE || binding == SY_BIND_HWTHREAD ? 1 : least);
 }
 
-/* PEs that are bound to one processor wait for each other, which users seldom intend. */
+/* Warns of PEs that share processors by --bind-to: they wait for each other, which users seldom
+ * intend. */
 static void daemon_start_warn_of_sharing(struct sy_daemon *daemon, const struct sy_bind *bind)
 {
     const char *unit = sy_bind_name(daemon->spec->binding);

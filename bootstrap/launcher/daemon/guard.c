@@ -22,7 +22,8 @@ enum {
     ROUNDS = 500 /* a killed process needs no longer, unless it is stuck in the kernel */
 };
 
-/* Holds none of oshrun's descriptors, and receives no signal sent to oshrun's group. */
+/* Detaches the guard: it holds none of oshrun's descriptors and gets no signal of oshrun's group.
+ */
 static void daemon_guard_detach(int pipe_end)
 {
     sigset_t all;
@@ -127,7 +128,8 @@ static bool daemon_guard_kill_children(pid_t spared)
     return any;
 }
 
-/* A killed child's own children become this process's: hence rounds, until none is left. */
+/* Kills all children, in rounds until none is left: a killed child's own children become this
+ * process's. */
 static void daemon_guard_sweep(pid_t spared)
 {
     const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000L};
@@ -151,8 +153,8 @@ static bool daemon_guard_has_groups(const struct sy_guard *guard)
     return false;
 }
 
-/* The guard watches until nothing is left of the PEs' groups: the process that ends them may itself
- * be killed. */
+/* Ends the guard last: it watches until nothing is left of the PEs' groups, since the process that
+ * ends them may itself be killed. */
 void sy_guard_end(struct sy_guard *guard)
 {
     if (guard->pid > 0) {

@@ -29,7 +29,7 @@ static void add_all(struct words *words, const char *const *list)
         command_add(words, *list++);
 }
 
-/* A text that the user wrote as several words. */
+/* Adds a text that the user wrote as several words. */
 static void command_add_divided(struct words *words, const char *text)
 {
     char *copy, *save = NULL;
@@ -51,8 +51,8 @@ static const char *command_own_file(const struct words *words)
     return n > 0 ? path : words->tool;
 }
 
-/* For a shell on the other host, whatever shell it is: quotes within single quotes are written so
- * in all of them. */
+/* Quotes a word for the shell of the other host: all shells take quotes within single quotes in
+ * this form. */
 static void command_add_shell(struct words *words)
 {
     char *quoted = NULL, *command;
@@ -83,7 +83,7 @@ static bool command_in_path(const char *name)
     return path != NULL;
 }
 
-/* An agent that is started by itself, without a shell. */
+/* Adds the agent's command where no shell starts it. */
 static void add_agent(struct words *words)
 {
     command_add(words, command_own_file(words));
@@ -112,7 +112,7 @@ static void command_make_ssh(struct words *words, const struct sy_flags *flags, 
     command_add_shell(words);
 }
 
-/* srun's own buffering and binding would interfere. */
+/* The command for srun, whose own buffering and binding would interfere. */
 static void command_make_slurm(struct words *words, const struct sy_flags *flags, const char *host)
 {
     static const char *const OPTIONS[] = {"--nodes=1",    "--ntasks=1", "--overlap",

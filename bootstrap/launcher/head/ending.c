@@ -43,7 +43,7 @@ static void ending_arm(struct sy_run *run, enum stage stage, double seconds)
     ev_timer_start(run->loop, &run->ending.timer);
 }
 
-/* A stopped process acts on SIGTERM only when it is continued. */
+/* Sends a signal to all PEs. A stopped process acts on it only when it is continued. */
 static void ending_tell(struct sy_run *run, int number)
 {
     sy_ending_forward(run, number);

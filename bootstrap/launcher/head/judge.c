@@ -41,7 +41,7 @@ static void judge_end_failed(struct sy_run *run, const struct sy_pe *pe)
         sy_ending_failed(run, status);
 }
 
-/* Status 0, but the others cannot continue without this PE. */
+/* A PE has left with status 0, but the others cannot go on without it. */
 static void judge_end_early(struct sy_run *run, const struct sy_pe *pe)
 {
     char when[128];
@@ -58,8 +58,8 @@ static void judge_end_early(struct sy_run *run, const struct sy_pe *pe)
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
 
-/* A signal is more likely the cause, and an error of another PE its consequence, than the reverse.
- */
+/* Judges PEs that ended together. A signal is more likely the cause, and an error of another PE its
+ * consequence, than the reverse. */
 static void judge(struct sy_run *run)
 {
     enum { SIGNALLED, FAILED, EARLY, ROUNDS };

@@ -295,7 +295,7 @@ static void messages_open_output(struct sy_pe *pe, struct sy_forward *stream,
                     pe->run->npes == 1 && !*label && !flags->timestamp);
 }
 
-/* The output for a PE's output by a pattern of files; oshrun's own where there is none. */
+/* Where a PE's output goes: the file of a pattern, or oshrun's own output. */
 static struct sy_out_file *messages_choose_out_file(struct sy_pe *pe, const char *pattern,
                                                     struct sy_out_file *own)
 {
@@ -356,7 +356,7 @@ static ssize_t messages_who_warns(const struct sy_forward *stream, const char *l
     return -1;
 }
 
-/* Where errors go to files, or a single PE writes, no lines are merged. */
+/* Has equal warnings of PEs merged; not where errors go to files or a single PE writes. */
 static void messages_watch_warnings(struct sy_pe *pe)
 {
     const struct sy_flags *flags = pe->run->flags;
@@ -410,7 +410,7 @@ static void messages_trouble(struct sy_node *node, int status, const char *what)
     sy_ending_begin(run, status, SY_GRACE_FAILED);
 }
 
-/* The last frame of a host. No more output will come to complete a line. */
+/* Takes the last frame of a host. No more output will come to complete a line. */
 static void messages_finished(struct sy_node *node)
 {
     struct sy_run *run = node->run;
@@ -423,7 +423,7 @@ static void messages_finished(struct sy_node *node)
     sy_run_check_done(run);
 }
 
-/* All PEs have started, or there was trouble and the job is ending. */
+/* Whether all PEs of a node have started, or the job is ending anyway. */
 static bool messages_is_whole(const struct sy_node *node)
 {
     const struct sy_run *run = node->run;

@@ -51,7 +51,7 @@ static void kill_command(struct sy_node *node, int number)
         kill(-node->pid, number);
 }
 
-/* why: NULL where that is no news. */
+/* Gives a node up. why: the message, or NULL where that is no news. */
 static void node_give_up(struct sy_node *node, const char *why)
 {
     struct sy_run *run = node->run;
@@ -197,7 +197,7 @@ static void node_greeted(struct sy_node *node)
     node_call_more(node->run);
 }
 
-/* A line before the frames: the greeting, or what a shell's start-up files say. */
+/* Takes a line that comes before the frames: the greeting, or what a shell's start-up files say. */
 static void node_line_complete(struct sy_node *node)
 {
     struct sy_run *run = node->run;
@@ -232,7 +232,7 @@ static void node_line_complete(struct sy_node *node)
     node_greeted(node);
 }
 
-/* Byte by byte, because what follows the greeting belongs to the link. */
+/* Reads the greeting byte by byte, because what follows it belongs to the link. */
 static void node_greeting_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     struct sy_node *node = io->data;
@@ -291,7 +291,7 @@ static void error_done(struct sy_forward *stream)
     stream->repeats->streams--;
 }
 
-/* The label names the host that wrote the line. */
+/* For struct sy_forward: the label names the host that wrote the line. */
 static ssize_t node_who_complains(const struct sy_forward *stream, const char *line, size_t length)
 {
     (void)stream;
@@ -474,7 +474,7 @@ static bool node_is_held_up(const struct sy_node *node)
     return false;
 }
 
-/* All PEs are gone, and the agent was told to finish. */
+/* Looks after a node whose PEs are gone and whose agent was told to finish. */
 static void node_hurry(struct sy_node *node)
 {
     bool heard = node->output != node->finish.output;

@@ -22,7 +22,7 @@ static void out_file_emptied(struct sy_out_file *out_file)
     sy_run_check_done(out_file->owner);
 }
 
-/* Nobody reads the PEs' output: ends as any program does whose reader is gone. */
+/* Nobody reads the PEs' output: the job ends as any program does whose reader is gone. */
 static void head_run_out_file_broken(struct sy_out_file *out_file, int error)
 {
     struct sy_run *run = out_file->owner;
@@ -48,7 +48,7 @@ static void missing_export(const char *name, void *arg)
     sy_run_say(arg, SY_SAY_ENDING, "-x %s: not set here, so the PEs do not get it", name);
 }
 
-/* Other hosts need a whole path. */
+/* The directory to run in; a whole path where other hosts need it. */
 static char *head_run_directory_of(const struct sy_app *app, bool elsewhere)
 {
     char *path = NULL, here[PATH_MAX];
@@ -102,7 +102,7 @@ static void head_run_free_programs(struct sy_spec_program *programs, int count)
     free(programs);
 }
 
-/* Which program a PE runs: they follow each other. */
+/* The program that a PE runs: the programs' PEs follow each other. */
 static int head_run_program_of(const struct sy_flags *flags, int pe)
 {
     int program = 0;
@@ -112,7 +112,7 @@ static int head_run_program_of(const struct sy_flags *flags, int pe)
     return program;
 }
 
-/* Cores and threads by number are what a share consists of. */
+/* The binding to use: a number of cores or threads is a share. */
 static int head_run_binding(const struct sy_flags *flags)
 {
     bool small = flags->binding == SY_BIND_CORE || flags->binding == SY_BIND_HWTHREAD;
@@ -137,7 +137,8 @@ static void head_run_fill_spec(struct sy_run *run, struct sy_node *node,
     spec->program = programs;
 }
 
-/* Which PE runs where. One pass over the PEs for all hosts: there may be thousands of both. */
+/* Assigns the PEs to their hosts' specs, in one pass over the PEs: there may be thousands of both.
+ */
 static void head_run_assign_pes(struct sy_run *run)
 {
     const struct sy_flags *flags = run->flags;
@@ -160,7 +161,7 @@ static void head_run_assign_pes(struct sy_run *run)
     }
 }
 
-/* Hosts that get PEs, in the order of the list. */
+/* Makes a node of each host that gets PEs, in the order of the list. */
 static void head_run_make_nodes(struct sy_run *run)
 {
     const struct sy_flags *flags = run->flags;
@@ -189,7 +190,7 @@ static void head_run_make_nodes(struct sy_run *run)
         run->node[i].command = sy_command_make(flags, run->node[i].name, run->slurm, "oshrun");
 }
 
-/* The user may have written "localhost" or nothing at all. */
+/* Gives this host its own name: the user may have written "localhost" or nothing at all. */
 static void head_run_name_own_host(struct sy_run *run)
 {
     static char host[256];
@@ -201,7 +202,7 @@ static void head_run_name_own_host(struct sy_run *run)
     run->node[0].name = host;
 }
 
-/* Quoted so that a shell reads it as one word. */
+/* Prints a word, quoted so that a shell reads it as one. */
 static void head_run_print_word(const char *word)
 {
     if (*word && !strpbrk(word, " \t\n'\"$`&;|<>()[]*?#~\\")) {
@@ -306,7 +307,8 @@ static void head_run_host_lost(struct sy_node *node, const char *why)
     sy_run_check_done(run);
 }
 
-/* In order of PEs, so that the first one's message stands for all. */
+/* Goes on with lines that have waited, in the order of PEs, so that the first one's message stands
+ * for all. */
 static void head_run_resume_pes(void *owner)
 {
     struct sy_run *run = owner;

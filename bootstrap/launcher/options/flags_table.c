@@ -125,7 +125,7 @@ static int take_global_list(struct sy_parser *parser)
     return flags_table_export_list(&parser->flags->exports, parser->option, parser->value);
 }
 
-/* srun's: ALL, NONE, and variables. */
+/* Takes srun's --export: ALL, NONE, and variables. */
 static int flags_table_take_srun_export(struct sy_parser *parser)
 {
     char *save = NULL;
@@ -183,7 +183,7 @@ static int flags_table_take_hostfile(struct sy_parser *parser)
     return flags_table_fault_of_hosts(sy_hostlist_read(&parser->flags->hosts, parser->value));
 }
 
-/* prterun's ":oversubscribe" and such at the end of `value`, which is cut there. */
+/* Takes prterun's modifiers, such as ":oversubscribe", off the end of `value`. */
 static void flags_table_take_modifiers(struct sy_parser *parser, char *value)
 {
     static const char *const KNOWN[] = {"oversubscribe", "nooversubscribe", "nolocal",
@@ -264,7 +264,7 @@ static int flags_table_take_binding(struct sy_parser *parser)
     return flags_table_needs(parser, "none, core, socket, numa or hwthread");
 }
 
-/* prterun's: map, bind, allocation. */
+/* Takes prterun's --display: map, bind, allocation. */
 static int flags_table_take_display(struct sy_parser *parser)
 {
     char *save = NULL;

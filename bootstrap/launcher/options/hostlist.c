@@ -220,7 +220,8 @@ static char *hostlist_count_ranges(const char *ranges, const char *text, long *c
     return fault;
 }
 
-/* No text is expanded that stands for more hosts than a job may have. */
+/* Counts the hosts that a pattern stands for, before it is expanded: there may be more than a job
+ * can have. */
 static char *hostlist_count_pattern(const struct pattern *pattern, const char *text)
 {
     long product = 1;
@@ -327,7 +328,7 @@ char *sy_hostlist_add(struct sy_hostlist *list, const char *text)
     return fault;
 }
 
-/* What follows the name on a line of a file. */
+/* Reads what follows the name on a line of a file. */
 static char *hostlist_read_setting(const char *word, int *slots, int *most)
 {
     static const char *const SLOTS[] = {"slots=", "cpu=", "count="};

@@ -36,7 +36,7 @@ static bool is_labelled(const struct sy_forward *forward)
     return forward->timestamp || *forward->label;
 }
 
-/* The bytes of a line that go to the output. */
+/* Appends bytes of a line to the output. */
 static void forward_append_text(struct sy_forward *forward, const char *text, size_t length)
 {
     char plain[SY_PLAIN_ROOM(1024)];
