@@ -48,7 +48,7 @@ SY_ALIAS(shmemx_space_destroy);
 
 /* ---- allocation ---- */
 
-/* In a space that is neither invalid nor the default one. */
+/* Allocates in a space that is neither invalid nor the default one. */
 SY_INLINE void *spaces_allocate(shmemx_space_t space, const struct sy_call *call, size_t alignment,
                                 size_t clear)
 {

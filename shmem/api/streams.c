@@ -51,11 +51,11 @@ struct sy_event {
     struct sy_event *next, **link;
 };
 
-/* All events, and what they stand for. */
+/* Guards the list of events and the points that they stand for. */
 static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sy_event *events;
 
-/* As for streams: without SHMEM_CHECK only the invalid one is found. */
+/* Ends the job where the handle is no event; without SHMEM_CHECK only the invalid one is found. */
 static void streams_check_event(shmemx_event_t event, const char *routine)
 {
     sy_world_need(routine);
@@ -75,7 +75,7 @@ static void streams_check_event(shmemx_event_t event, const char *routine)
             routine, (void *)event);
 }
 
-/* What the event stands for, with a reference more; or NULL. */
+/* The point that an event stands for, with a reference to it; or NULL. */
 static struct sy_point *streams_point_of(shmemx_event_t event, const char *routine)
 {
     streams_check_event(event, routine);
@@ -87,7 +87,7 @@ static struct sy_point *streams_point_of(shmemx_event_t event, const char *routi
     return point;
 }
 
-/* Has it stand for another; returns what it stood for, or NULL. */
+/* Has an event stand for another point; returns the one before, or NULL. */
 static struct sy_point *streams_exchange_point(shmemx_event_t event, struct sy_point *point)
 {
     pthread_mutex_lock(&events_lock);

@@ -86,7 +86,7 @@ static struct sy_call agree_own(const struct sy_call *call)
 
 #define RULE "all PEs must make the same calls, in the same order, with the same arguments"
 
-/* Some PEs take part in no vote, so they cannot be asked. */
+/* Ends the job where some PEs take part in no vote, so that their calls cannot be asked for. */
 static SY_COLD void agree_end_alone(const struct sy_call *call)
 {
     struct sy_call own = agree_own(call);
@@ -98,8 +98,8 @@ static SY_COLD void agree_end_alone(const struct sy_call *call)
              sy_world.pe, agree_describe(&own, text, sizeof text));
 }
 
-/* All PEs are here. The lower of the two PEs that the message names writes it; the others give it
- * time to end the job. */
+/* Ends the job where all PEs are in the vote. The lower of the two PEs that the message names
+ * writes it; the others give it time to end the job. */
 static SY_COLD void agree_end_together(const struct sy_group *group, const struct sy_call *call,
                                        const struct ballot *mine, const struct ballot *all)
 {

@@ -11,7 +11,7 @@
 #define STEPS_AHEAD 1
 #define AHEAD_BYTES ((size_t)512 << 10)
 
-/* `count` elements from one array to another. */
+/* Copies `count` elements from one array to another. */
 static void alltoall_nodes_copy_block(char *to, ptrdiff_t to_stride, const char *from,
                                       ptrdiff_t from_stride, const struct sy_blocks *b)
 {
@@ -133,9 +133,10 @@ static void alltoall_nodes_send_block(const struct sy_notify *notify, int to, ch
 
 /* Steps that a member may be ahead of what it has received. If all sent all that they have at once,
  * many streams would meet on the line of one node while others are idle, and lose packets. So a
- * node's members send to one node after the other, beginning with the next, and go on to a step when
- * all that others sent them up to so many steps before has arrived: then each line carries a few
- * streams each way. More steps are under way where they are short, as much as a long line holds.
+ * node's members send to one node after the other, beginning with the next, and go on to a step
+ * when all that others sent them up to so many steps before has arrived: then each line carries a
+ * few streams each way. More steps are under way where they are short, as much as a long line
+ * holds.
  *
  * Nobody waits for ever: of all members the one that is furthest behind has got all that it waits
  * for, because the others have gone through the steps before. Blocks are counted, whoever sent

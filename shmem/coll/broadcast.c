@@ -17,7 +17,7 @@ enum { FLAG_DATA };
  * the scratch space has room for many times as many. */
 #define MOST_SMALL ((size_t)SY_NOTIFY_SCRATCH / 16)
 
-/* On one node: nobody waits for those that read. */
+/* A broadcast on one node in which nobody waits for those that read. */
 static void broadcast_through_scratch(const struct sy_group *group, void *dest, const void *source,
                                       size_t length, int root)
 {

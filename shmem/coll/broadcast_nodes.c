@@ -12,7 +12,8 @@
 #include "coll/twins.h"
 #include "core/start/world.h"
 
-/* DATA: one for each tree, of small data the first. READY and those above: one for each child. */
+/* Flags. DATA: one for each tree; small data use the first. READY and those above: one for each
+ * child. */
 enum { FLAG_DATA, FLAG_READY = FLAG_DATA + SY_TWINS };
 
 static unsigned flag_ready(int twin, int child)
@@ -87,9 +88,9 @@ static void broadcast_nodes_through_scratch(const struct place *p, void *dest, c
 
 /* ---- large ---- */
 
-/* Bytes of a chunk. Each level of the trees adds the time of a chunk, so there are many times as
- * many chunks as levels; but a message takes as long as some KiB do. Where nodes share processors
- * the work of messages is what counts. */
+/* Bytes of a chunk. Each level of the trees adds the time of a chunk, so there should be many more
+ * chunks than levels; but a message takes as long as some KiB do, and where nodes share processors
+ * the work of messages counts. */
 static size_t broadcast_nodes_chunk(const struct place *p, size_t half)
 {
     size_t levels = 1, chunk;
@@ -143,7 +144,8 @@ static size_t broadcast_nodes_chunk_at(const struct halves *h, int twin, uint64_
     return at;
 }
 
-/* True: what is sent may be changed only after sy_notify_sent. */
+/* Sends a chunk on to this node's children. True: the source may be changed only after
+ * sy_notify_sent. */
 static bool broadcast_nodes_send_on(const struct place *p, const struct halves *h, int twin,
                                     uint64_t step, char *dest, const char *from)
 {

@@ -173,7 +173,7 @@ static void collect_part(const struct sy_group *group, int i, char *dest, const 
         sy_group_pull(group, i, dest, source, length);
 }
 
-/* All parts into dest. Returns whether a member's source was, or is still being, read. */
+/* Collects all parts into dest. Returns whether a member's source was read, or still is. */
 static bool collect_parts(const struct sy_group *group, char *dest, const void *source)
 {
     int size = group->members.size, me = group->members.me;
@@ -214,7 +214,7 @@ static void collect_varying_linear(const struct sy_group *group, char *dest, con
     sy_group_sync(group);
 }
 
-/* In memory of a device: all parts are read from where they are. */
+/* Collects in memory of a device: all parts are read from where they are. */
 static void collect_staged(const struct sy_group *group, char *dest, const void *source)
 {
     sy_group_sync(group);

@@ -13,7 +13,8 @@
 
 #define RADIX 4
 
-/* The parts: of one length where `offset` is NULL, else offset[i] to offset[i + 1] in dest. */
+/* The members' parts. offset NULL: all have one length; else part i is offset[i] to offset[i + 1]
+ * in dest. */
 struct parts {
     const struct sy_group *group;
     const struct sy_nodes *nodes;
@@ -62,7 +63,8 @@ static size_t collect_nodes_own_offset(const struct parts *p)
     return collect_nodes_bytes_of(p, first, p->nodes->mine - first);
 }
 
-/* Between leaders. The scratch has this node's parts first. */
+/* Gathers the nodes' parts between leaders, in rounds. The scratch space begins with this node's
+ * parts. */
 static void collect_nodes_gather_rounds(const struct parts *p, const struct sy_notify *notify)
 {
     int count = p->nodes->count, mine = p->nodes->mine;
@@ -115,9 +117,8 @@ static void collect_nodes_gather(const struct parts *p, const struct sy_notify *
         collect_nodes_gather_rounds(p, notify);
 }
 
-/* This member's part, in its scratch space: the leader's where it belongs, others' at the
- * beginning.
- */
+/* Leaves this member's part in its scratch space: the leader where it belongs, others at the
+ * beginning. */
 static void collect_nodes_leave_part(const struct parts *p, const struct sy_notify *notify,
                                      const void *source)
 {
@@ -127,8 +128,8 @@ static void collect_nodes_leave_part(const struct parts *p, const struct sy_noti
                  collect_nodes_length_of(p, p->group->members.me));
 }
 
-/* Each member has left its part at the beginning of its scratch space; the leader has its own where
- * it belongs. */
+/* Brings the parts that the members have left in their scratch spaces into the leader's, where they
+ * belong. */
 static void collect_nodes_join_scratch(const struct parts *p, const struct sy_notify *notify)
 {
     char *scratch = sy_notify_own(notify) + collect_nodes_own_offset(p) +
@@ -141,7 +142,7 @@ static void collect_nodes_join_scratch(const struct parts *p, const struct sy_no
     }
 }
 
-/* All parts, from the leader's scratch space to where they belong. */
+/* Copies all parts from the leader's scratch space to dest. */
 static void collect_nodes_take_parts(const struct parts *p, const char *scratch, char *dest)
 {
     int j = collect_nodes_first(p);
@@ -161,7 +162,7 @@ static void collect_nodes_take_parts(const struct parts *p, const char *scratch,
     }
 }
 
-/* Small parts, `total` bytes in all. */
+/* Collects small parts, `total` bytes in all. */
 static void collect_nodes_join_parts(const struct parts *p, size_t total, char *dest,
                                      const void *source)
 {
@@ -191,7 +192,7 @@ static size_t collect_nodes_piece(const void *how, int node, int k, size_t *at)
     return collect_nodes_length_of(p, i);
 }
 
-/* The parts of this node, from where they are. */
+/* Reads the parts of this node's members from where they are. */
 static void collect_nodes_pull_own(const struct parts *p, char *dest, const void *source)
 {
     int local = sy_group_local(p->group), locals = sy_group_locals(p->group);
@@ -206,10 +207,10 @@ static void collect_nodes_pull_own(const struct parts *p, char *dest, const void
     }
 }
 
-/* Large parts, `total` bytes in all. The leader alone sends and receives: each part crosses a
- * node's line once, together with what stands beside it. The first synchronisation says that all
- * sources of the node are ready, the last that all have been read. entered: whether this is known
- * of all members. */
+/* Collects large parts, `total` bytes in all. The leader alone sends and receives: each part
+ * crosses a node's line once, together with those beside it. The first synchronisation says that
+ * all sources of the node are ready, the last that all have been read. entered: whether this is
+ * known of all members. */
 static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool entered,
                                        char *dest, const void *source)
 {

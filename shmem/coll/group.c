@@ -41,7 +41,7 @@ _Static_assert(TAG_DOWN < SY_TAGS, "a tag is missing");
 _Static_assert(SY_SYNC_ROUNDS >= 16 * (RADIX - 1),
                "a flag is missing for the rounds of 4^16 nodes");
 
-/* Along a tree: the flag of the way down. Those of the way up are the children's places. */
+/* The flag of the way down a tree. Those of the way up are the children's places. */
 #define ROUND_DOWN (SY_SYNC_ROUNDS - 1)
 _Static_assert(ROUND_DOWN >= SY_TREE_PLACES, "a flag is missing for the tree");
 
@@ -108,8 +108,7 @@ static void group_sync_few(const struct sy_team *team, uint64_t epoch)
     }
 }
 
-/* The combination on the way up: a group's first member's slot receives the combination with the
- * others'. */
+/* How slots are combined on the way up: the slot of a group's first member takes in the others'. */
 struct joining {
     sy_group_join *join;
     const void *how;
@@ -345,7 +344,8 @@ static void group_sync_named(const struct sy_group *group)
     }
 }
 
-/* When all have entered, all have left the collectives before. */
+/* Synchronises a team that spans nodes. When all have entered, all have left the collectives
+ * before. */
 static void group_sync_span(const struct sy_group *group)
 {
     struct sy_team *team = group->team;

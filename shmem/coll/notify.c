@@ -85,8 +85,8 @@ static uint64_t notify_value(const struct sy_notify *notify, unsigned flag, uint
     return flag == SY_NOTIFY_COUNTER ? step : notify->stamp + step;
 }
 
-/* Data for another node, and their flag. The receiver waits for the one sender of a flag, so it
- * leaves at once; one of many senders may gather what it has for several PEs. */
+/* Sends data to another node, and their flag. The receiver waits for the one sender of a flag, so
+ * the message leaves at once; one of many senders may gather what it has for several PEs. */
 static void notify_send(const struct sy_notify *notify, int member, unsigned window,
                         uint64_t offset, const void *source, size_t length, unsigned flag,
                         uint64_t step, unsigned hint)

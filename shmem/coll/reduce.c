@@ -35,7 +35,7 @@ static void reduce_through_slots(const struct sy_group *group, struct sy_operati
     sy_group_slot_done(group);
 }
 
-/* What is joined. */
+/* The arrays that sy_group_join combines. */
 struct array {
     sy_kernel *kernel;
     size_t count;

@@ -42,7 +42,7 @@ struct part {
     char *scratch; /* where what comes lands, or NULL: in dest */
 };
 
-/* Where the share of node j begins, in bytes; of the number of nodes: the end. */
+/* Where the share of node j begins, in bytes; j is the number of nodes: the end of all. */
 static size_t reduce_halves_begin(const struct part *p, int j)
 {
     size_t first, end;
@@ -108,7 +108,8 @@ static int reduce_halves_like(const struct part *p, int node)
     return sy_nodes_member(p->nodes, node, sy_group_local(p->group));
 }
 
-/* True: what is sent may be changed only after sy_notify_sent. */
+/* Sends the half that this node gives away in a round. True: it may be changed only after
+ * sy_notify_sent. */
 static bool reduce_halves_send(const struct part *p, const struct sy_notify *notify, int number,
                                const struct round *r)
 {
@@ -126,7 +127,7 @@ static bool reduce_halves_send(const struct part *p, const struct sy_notify *not
     return sy_notify_dest_start(notify, like, p->dest + to, from, bytes, flag + FLAG_ARRIVED, 1);
 }
 
-/* True: what was sent may be changed only after sy_notify_sent. */
+/* Goes through all rounds. True: what was sent may be changed only after sy_notify_sent. */
 static bool reduce_halves_exchange(const struct part *p, const struct sy_notify *notify)
 {
     int me = p->nodes->mine;
@@ -173,7 +174,7 @@ static void reduce_halves_spread(const struct part *p, const struct sy_notify *n
     sy_data_pushed();
 }
 
-/* What the members on this node have together, in memory of its own where source cannot stay. */
+/* Combines the members' operands of this node, in memory of their own where source cannot stay. */
 static char *reduce_halves_make_operand(struct part *p, const char *source)
 {
     size_t length = p->count * p->op.size, piece = SY_PIECE / p->op.size;

@@ -16,8 +16,9 @@
 enum { FLAG_FOLD = SY_NOTIFY_FLAGS - 2, FLAG_RESULT }; /* those below: of rounds, or children */
 _Static_assert(FLAG_FOLD >= SY_TREE_PLACES, "a flag is missing for the tree");
 
-/* In the scratch space: what a member has, on the leader also what its node has; and what comes in
- * the rounds, or from the children, and before and after them. */
+/* Parts of the scratch space: MINE: what a member has, on the leader then what its node has; FOLD
+ * and RESULT: what comes before and after the rounds; ROUND and those above: what comes in a round,
+ * or from a child. */
 enum { PART_MINE, PART_FOLD, PART_RESULT, PART_ROUND };
 
 #define MOST_PIECE ((size_t)8192) /* more would leave the first cache */
@@ -78,7 +79,8 @@ static void reduce_nodes_exchange(const struct exchange *x, const struct sy_pair
         reduce_nodes_send_part(x, me - 1, PART_RESULT, FLAG_RESULT);
 }
 
-/* What is below a child follows what is below the one before. */
+/* Combines along a tree: up to the first node, then the result down. What is below a child follows
+ * what is below the child before. */
 static void reduce_nodes_along_tree(const struct exchange *x)
 {
     const struct sy_nodes *nodes = sy_group_nodes(x->notify.group);

@@ -31,7 +31,7 @@ static void scan_through_slots(const struct sy_group *group, struct sy_operation
     sy_group_slot_done(group);
 }
 
-/* A piece of all members' arrays. `before` holds what the members before i have together. */
+/* Scans a piece of all members' arrays. `before` holds the combination of the members before i. */
 static void scan_piece(const struct sy_group *group, struct sy_operation op, char *dest,
                        const char *source, size_t count, bool inclusive)
 {

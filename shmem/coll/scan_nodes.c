@@ -33,7 +33,7 @@ static struct parties scan_nodes_make_parties(const struct sy_group *group)
     return p;
 }
 
-/* One piece. */
+/* One piece of the arrays, as it is scanned. */
 struct piece {
     struct sy_notify notify;
     struct sy_operation op;
@@ -97,7 +97,7 @@ static void scan_nodes_finish(const struct piece *p, const struct parties *parti
         memset(dest, 0, p->length);
 }
 
-/* One piece, on a team in the nodes' order. */
+/* Scans one piece, on a team in the nodes' order. */
 static void scan_nodes(const struct piece *p, const struct parties *parties, char *dest,
                        const char *source, bool inclusive)
 {
@@ -114,7 +114,7 @@ static void scan_nodes(const struct piece *p, const struct parties *parties, cha
     scan_nodes_finish(p, parties, dest, inclusive);
 }
 
-/* One piece, on any other team. */
+/* Scans one piece, on any other team. */
 static void scan_members(const struct piece *p, const struct parties *parties, char *dest,
                          const char *source, bool inclusive)
 {

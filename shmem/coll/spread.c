@@ -68,7 +68,7 @@ static struct walk spread_walk(const struct sy_spread *s, int node, int count)
     return (struct walk){.spread = s, .node = node, .left = count};
 }
 
-/* Adds pieces as long as each follows the one before. */
+/* Lengthens a chunk by the pieces that follow it without a gap. */
 static void spread_put_together(struct walk *w)
 {
     while (w->left) {
@@ -102,7 +102,7 @@ static size_t spread_next(struct walk *w, size_t *at)
     return bytes;
 }
 
-/* Where this node's block begins in dest, and its bytes. Of a block of one piece. */
+/* Where this node's block, of one piece, begins in dest, and its bytes. */
 static size_t spread_own(const struct sy_spread *s, size_t *bytes)
 {
     size_t at;
@@ -111,7 +111,7 @@ static size_t spread_own(const struct sy_spread *s, size_t *bytes)
     return at;
 }
 
-/* Bytes of this node's block are sent from where they are. */
+/* The place that bytes of this node's block are sent from. */
 static const char *spread_own_source(const struct sy_spread *s, size_t at)
 {
     size_t bytes;
@@ -119,7 +119,7 @@ static const char *spread_own_source(const struct sy_spread *s, size_t at)
     return s->source ? s->source + (at - spread_own(s, &bytes)) : s->dest + at;
 }
 
-/* Once it is under way to the first. */
+/* Copies this node's block into dest, once it is under way to the first node. */
 static void spread_copy_own(const struct sy_spread *s)
 {
     size_t bytes, at = spread_own(s, &bytes);
@@ -130,7 +130,7 @@ static void spread_copy_own(const struct sy_spread *s)
 
 /* ---- rounds ---- */
 
-/* True: what is sent may be changed only after sy_notify_sent. */
+/* Sends a chunk. True: it may be changed only after sy_notify_sent. */
 static bool spread_send(const struct sy_spread *s, const struct round *r)
 {
     struct walk walk = spread_walk(s, sy_group_nodes(s->notify->group)->mine, r->count);

@@ -31,7 +31,7 @@ void sy_staged_gather(const struct sy_group *group, void *dest, const void *sour
     sy_group_sync(group);
 }
 
-/* Member i's source, combined with what is at `sum`. */
+/* Combines member i's source with what is at `sum`. */
 static void staged_join(const struct sy_group *group, struct sy_operation op, char *sum,
                         const char *source, size_t length, int i, char *room)
 {

@@ -50,8 +50,8 @@ static int coll_team_choose_slot(const struct sy_agreement *agreement, unsigned 
     return coll_team_next_slot(map, words, (unsigned)(from % (words * 64)));
 }
 
-/* This PE's part of a slot. Where it has claimed it, it also says where its groups' counters stand,
- * which others of its node read once they have the team. */
+/* What this PE says of its part of a slot. If it has claimed the slot it also notes where its
+ * groups' counters stand, which others of its node read once they have the team. */
 static struct standing coll_team_stand(unsigned slot, bool claimed)
 {
     struct sy_control_team *mine = sy_control_of(sy_world.pe, slot);
@@ -118,7 +118,7 @@ struct sy_agreement sy_agreement_of_team(struct sy_team *team)
 
 /* ---- making and ending ---- */
 
-/* The members as a rule, or as a table that the team gets. */
+/* Describes members by a rule, or by a table that the team gets. */
 static int coll_team_list(struct sy_team *team, const int *pe, int size)
 {
     struct sy_members even = {.start = pe[0], .stride = size > 1 ? pe[1] - pe[0] : 1, .size = size};
@@ -136,8 +136,8 @@ static int coll_team_list(struct sy_team *team, const int *pe, int size)
     return 0;
 }
 
-/* The members that a parent's triplet names. A table is shared only where it is the node's, since
- * the parent may end first. */
+/* Describes the members that a parent's triplet names. A table is shared only where it is the
+ * node's, since the parent may end first. */
 static int coll_team_part(struct sy_team *team, const struct sy_team *parent, int start, int stride,
                           int size)
 {

@@ -16,7 +16,7 @@
 
 static const char routine[] = "shmemx_team_from_group";
 
-/* Who a process is. */
+/* What a process tells the others about itself. */
 struct rank_info {
     int32_t pe; /* -1: none, since it is not between shmem_init and shmem_finalize */
     char job[sizeof sy_world.job.id];
@@ -28,8 +28,8 @@ struct gathering {
     bool failed;
 };
 
-/* What these processes have stored before is visible after, also where the other library moves
- * bytes without a fence. */
+/* Gathers bytes by the other library. Stores before it are visible after, also where that library
+ * moves bytes without a fence. */
 static bool team_group_gather(struct gathering *g, const void *mine, size_t length)
 {
     atomic_thread_fence(memory_order_seq_cst);
@@ -39,7 +39,8 @@ static bool team_group_gather(struct gathering *g, const void *mine, size_t leng
     return !g->failed;
 }
 
-/* Where the other library has failed, no slot is free and nobody is ready. */
+/* The conjunction of words over all processes. If the other library has failed it is 0: no slot is
+ * free. */
 static void team_group_all(void *who, uint64_t *words, unsigned count)
 {
     struct gathering *g = who;

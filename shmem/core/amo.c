@@ -14,8 +14,8 @@ SY_ORDERED_ELSEWHERE void sy_amo_apply(enum sy_amo_op op, void *address, size_t 
         *result = old;
 }
 
-/* Where a word is that the inline path has not looked for, in a memory space that is mapped. NULL:
- * elsewhere, or to be explained. */
+/* The address of a word in a mapped memory space, which the inline path has not looked for. NULL:
+ * it is elsewhere, or an error to be explained. */
 SY_INLINE void *core_amo_reach_space(const void *address, unsigned width, int pe)
 {
     return SY_UNLIKELY(((uintptr_t)address & (width - 1)) != 0)

@@ -102,7 +102,7 @@ static uintptr_t crash_address(void *context)
 #endif
 }
 
-/* An access of the program itself, or of a wait or test of the library. */
+/* Explains an access to an address, of the program itself or of a wait or test of the library. */
 static void crash_explain(const void *address)
 {
     unsigned window;
@@ -114,7 +114,8 @@ static void crash_explain(const void *address)
                "put and get copy it, and what is to be waited for has to be in another space");
 }
 
-/* A signal that another process or raise() sent does not come again by itself. */
+/* The handler. A signal that another process or raise() has sent does not come again by itself, so
+ * it is raised again. */
 static void crash_on(int number, siginfo_t *info, void *context)
 {
     const bool sent = info->si_code <= 0;

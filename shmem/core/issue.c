@@ -40,7 +40,7 @@ static bool core_issue_again_if_able(int answer, const char *what, int pe, uint6
            core_issue_again(answer == -EOPNOTSUPP ? 0 : answer, what, pe, since);
 }
 
-/* Calls the route's table while AGAIN says so of `answer`. */
+/* Calls a member of the route's table for as long as AGAIN says so of its answer. */
 #define CALL(AGAIN, PE, MEMBER, ...)                                                               \
     const struct sy_route_transport *route = sy_route_to(PE);                                      \
     for (uint64_t since = 0; AGAIN(answer, what, PE, &since);)                                     \

@@ -12,7 +12,7 @@
 
 #define MAP_LEAST ((size_t)256 << 10) /* to map less costs as much as to copy it */
 
-/* Ends the job where so much of this PE's device reaches past the end of its space. */
+/* Ends the job where `length` bytes of this PE's side reach past the end of its space. */
 static void rma_staged_check(const char *what, unsigned window, uint64_t offset, size_t length)
 {
     const struct sy_window_entry *entry = &sy_windows.entry[window];
@@ -33,7 +33,8 @@ static struct sy_staged_side rma_staged_local(const char *what, const void *loca
     return side;
 }
 
-/* The other side, where it is this PE's memory or mapped. False: the transport moves it. */
+/* Finds the other side where it is this PE's memory or mapped. False: the transport moves the data.
+ */
 static bool rma_staged_near(const struct sy_target *target, int pe, struct sy_staged_side *side)
 {
     *side = (struct sy_staged_side){.window = target->window,
@@ -53,7 +54,7 @@ bool sy_rma_staged(const struct sy_target *target, const void *local, size_t len
            (rma_staged_near(target, pe, &other) ? other.staged : sy_pipeline_lands(&m));
 }
 
-/* Both sides of this PE, or mapped. */
+/* Copies between two sides that are this PE's or mapped. */
 static void rma_staged_copy(const char *what, const struct sy_staged_side *to,
                             const struct sy_staged_side *from, size_t length)
 {
@@ -76,7 +77,8 @@ static void rma_staged_copy(const char *what, const struct sy_staged_side *to,
 
 /* ---- by a transport ---- */
 
-/* A transport that stages does all of it; then its local side is where the program has it. */
+/* Leaves a transfer to a transport that stages (SY_STAGES), whose local side is where the program
+ * has it. False: this one does not. */
 static bool rma_staged_by_transport(const struct sy_pipeline *m)
 {
     if (!(sy_route_to(m->pe)->table->capabilities & SY_STAGES))
@@ -105,8 +107,8 @@ static void rma_staged_all(const struct sy_pipeline *m)
         sy_pipeline_issue(m, 0, m->side->here, m->length, SY_BLOCKING);
 }
 
-/* With this PE's side at an address that it has for as long, where the device gives it one: nothing
- * is copied then. Else false. */
+/* Transfers with this PE's side mapped, so that nothing is copied. False: the device does not map
+ * it. */
 static bool rma_staged_mapped(const struct sy_pipeline *m)
 {
     struct sy_staged_side side = {.here = NULL};
@@ -203,7 +205,8 @@ static bool rma_staged_pack_begin(struct packing *p, const char *what, const str
     return true;
 }
 
-/* Blocks that are close together by one copy, which reads what is between them too. */
+/* Packs blocks from the device. Those that are close together by one copy, which reads what is
+ * between them too. */
 static void rma_staged_pack_out(const struct packing *p, size_t first, size_t blocks)
 {
     size_t block = p->s->block;
@@ -223,7 +226,8 @@ static void rma_staged_pack_out(const struct packing *p, size_t first, size_t bl
     }
 }
 
-/* What is between the blocks is not written: somebody else may do so. */
+/* Unpacks blocks to the device. What is between them is not written: others may write it meanwhile.
+ */
 static void rma_staged_pack_in(const struct packing *p, size_t first, size_t blocks)
 {
     size_t block = p->s->block;
@@ -237,7 +241,7 @@ static void rma_staged_pack_in(const struct packing *p, size_t first, size_t blo
                        block);
 }
 
-/* Between what is packed and the other PE. */
+/* Moves packed blocks from or to the other PE. */
 static void rma_staged_pack_move(const struct packing *p, const char *what, shmem_ctx_t ctx,
                                  size_t first, size_t blocks, bool put)
 {

@@ -25,7 +25,7 @@ static struct sy_target signal_target(const struct sy_signal_put *put, int pe)
     return sy_rma_target(what, put->sig_addr, sizeof *put->sig_addr, pe);
 }
 
-/* Both go through the route's transport. */
+/* Sends data and signal, where both go through the route's transport. */
 static void signal_send_both(shmem_ctx_t ctx, const struct sy_signal_put *put, enum sy_amo_op op,
                              const struct sy_target *data, const struct sy_target *signal, int pe,
                              unsigned flags)

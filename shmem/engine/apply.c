@@ -105,8 +105,8 @@ struct strided {
     int64_t stride;
 };
 
-/* The blocks lie between two ends, and all between them must be memory of the region, unless it is
- * a device's. */
+/* Finds the blocks of a strided record. All memory from the first to the last must belong to the
+ * region. */
 static bool apply_find_blocks(const struct sy_regions *regions, const char *words,
                               struct strided *s)
 {
@@ -128,7 +128,7 @@ static bool apply_find_blocks(const struct sy_regions *regions, const char *word
     return lowest || sy_device_is(regions, header);
 }
 
-/* How far block i is from the first. */
+/* The distance of block i from the first. */
 static uint64_t apply_reach(const struct strided *s, uint64_t i)
 {
     return i * (uint64_t)s->stride;
@@ -150,8 +150,8 @@ static bool apply_put_strided(const struct sy_regions *regions, const char *word
     return true;
 }
 
-/* Blocks that are close together in memory of a device, by one copy of all that lies between the
- * first and the last: what lies between two blocks is read and not used. False: not so. */
+/* Gets blocks that are close together in memory of a device, by one copy of all from the first to
+ * the last. False: they are not close together. */
 static bool apply_get_span(const struct sy_regions *regions, const char *words,
                            const struct strided *s, char *reply)
 {

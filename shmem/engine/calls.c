@@ -16,8 +16,8 @@ SY_INLINE int calls_put_element(struct sy_engine *engine, struct sy_engine_ctx *
 
     if (SY_UNLIKELY(!peer))
         return -EAGAIN;
-    uint64_t header = sy_request_at(sy_engine_place(engine, t->pe, t->window, t->offset), SY_RECORD_PUT,
-                                code);
+    uint64_t header = sy_request_at(sy_engine_place(engine, t->pe, t->window, t->offset),
+                                    SY_RECORD_PUT, code);
     if (header == peer->combine.next && sy_combine_put(ctx, peer, t->local, code))
         return 0;
     if (SY_UNLIKELY(sy_combine_is_open(peer)))
@@ -128,7 +128,7 @@ SY_INLINE int calls_issue_amo(struct sy_engine *engine, struct sy_engine_ctx *ct
     return 0;
 }
 
-/* The most frequent ones, without a result and a second operand, have code of their own. */
+/* The most frequent operations, without a result and a second operand, have code of their own. */
 int sy_engine_amo(void *self, struct sy_transport_ctx *c, const struct sy_amo *a, unsigned flags)
 {
     struct sy_engine *engine = self;

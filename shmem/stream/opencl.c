@@ -17,7 +17,7 @@ typedef struct cl_object *cl_object;
 
 enum { CL_QUEUE_CONTEXT = 0x1090, CL_COMPLETE = 0 };
 
-/* In the order of their names in opencl_load. */
+/* OpenCL's functions, in the order of their names in opencl_load. */
 static struct {
     int (*EnqueueMarkerWithWaitList)(cl_object, unsigned, const cl_object *, cl_object *);
     int (*EnqueueBarrierWithWaitList)(cl_object, unsigned, const cl_object *, cl_object *);
@@ -31,7 +31,7 @@ static struct {
 
 static bool loaded;
 
-/* The program has loaded the library, since it has a queue. Written once. */
+/* Finds OpenCL's functions, once. The program has loaded the library, since it has a queue. */
 static void opencl_load(void)
 {
     static const char *const names[] = {"clEnqueueMarkerWithWaitList",

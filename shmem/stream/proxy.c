@@ -145,7 +145,7 @@ static bool proxy_let_go(struct sy_stream *stream, enum sy_step step)
     return !stays;
 }
 
-/* Whether something has moved. */
+/* Serves one stream. Returns whether something has moved. */
 static bool proxy_serve(struct sy_stream *stream, enum sy_step *step)
 {
     unsigned turns = 0;
@@ -161,8 +161,8 @@ static bool proxy_serve(struct sy_stream *stream, enum sy_step *step)
     return moved;
 }
 
-/* Goes round the streams once. Whether something has moved. A stream that has been let go of may
- * be gone at once. */
+/* Goes round the streams once; returns whether something has moved. A stream that has been let go
+ * of may be gone at once. */
 static bool proxy_round(void)
 {
     struct sy_stream **at = &proxy.active, *stream;

@@ -24,7 +24,8 @@ static int stream_refuse(int code, const char *why)
     return -code;
 }
 
-/* What all streams need. Under the lock, which also keeps apart threads that come here at once. */
+/* Prepares what all streams need. Under the lock, which also keeps apart threads that come here at
+ * once. */
 static int stream_prepare(void)
 {
     if (sy_world.thread_level < SHMEM_THREAD_FUNNELED)
@@ -117,7 +118,7 @@ static void stream_check(const struct sy_stream *stream, const char *routine)
 
 /* ---- waiting ---- */
 
-/* Until so many operations are complete. Under the lock. */
+/* Waits until so many operations are complete. Under the lock. */
 static void stream_wait(struct sy_stream *stream, uint64_t completed)
 {
     while (stream->completed < completed) {
@@ -136,7 +137,8 @@ void sy_stream_completed(struct sy_stream *stream, uint64_t count)
     }
 }
 
-/* Functions run one after another, whatever their streams. */
+/* Ends the job where a function of a stream waits for what can never end: functions run one after
+ * another, whatever their streams. */
 void sy_stream_check_wait(const struct sy_stream *stream, const char *routine)
 {
     const struct sy_stream *serves = sy_worker_serves();
@@ -152,7 +154,7 @@ void sy_stream_check_wait(const struct sy_stream *stream, const char *routine)
                  routine);
 }
 
-/* Takes the failure. Under the lock. */
+/* Takes the stream's failure, and forgets it. Under the lock. */
 static int stream_take_error(struct sy_stream *stream)
 {
     int error = stream->error;
@@ -211,7 +213,8 @@ void sy_stream_destroy(struct sy_stream *stream, const char *routine)
     stream_end(stream, routine);
 }
 
-/* As for contexts: nobody uses the team's streams any more, those of others may come and go. */
+/* A stream of the team, or NULL. Nobody uses the team's streams any more; those of others may come
+ * and go. */
 static struct sy_stream *stream_of_team(const struct sy_team *team)
 {
     pthread_mutex_lock(&sy_stream_lock);
@@ -307,7 +310,8 @@ static void stream_append(struct sy_stream_op *op)
     pthread_mutex_unlock(&sy_stream_lock);
 }
 
-/* What the hooks of a foreign queue add goes without them. */
+/* Adds an operation, between the hooks of a foreign queue. What the hooks add themselves goes
+ * without them. */
 void sy_stream_add(struct sy_stream_op *op)
 {
     static _Thread_local bool inside;

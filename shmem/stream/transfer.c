@@ -76,7 +76,8 @@ static enum sy_step transfer_quiet(struct sy_stream_op *op)
     return SY_STEP_DONE;
 }
 
-/* Nothing is under way to any PE; those that are named have to be some. */
+/* Nothing is under way to any PE when this operation begins; it checks that the PEs it names exist.
+ */
 static enum sy_step transfer_pe_quiet(struct sy_stream_op *op)
 {
     const int *pes = op->to.rma.source;

@@ -29,8 +29,8 @@ static unsigned wait_orders(const char *routine, int cmp)
     sy_fatal("%s: %d is not one of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE", routine, cmp);
 }
 
-/* An element as 64 bits, of a signed type with its sign. The acquire load makes visible what its
- * writer ordered before it. */
+/* Loads an element, sign-extended to 64 bits where its type is signed. The acquire load makes
+ * visible what its writer ordered before it. */
 static uint64_t wait_load(const void *array, size_t i, int type)
 {
     switch (type) {

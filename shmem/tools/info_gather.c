@@ -147,7 +147,7 @@ static void info_gather_check_names(struct info *info)
     free(refused);
 }
 
-/* The rules for routes are one option's value, in a language of their own. */
+/* Checks SHMEM_ROUTES, one option whose value is in a language of its own. */
 static void info_gather_check_rules(const char *owner, const struct sy_option *row, const char *env,
                                     const char *value, const char *origin, void *arg)
 {

@@ -87,7 +87,7 @@ static const char introduction[] =
     "Options marked *job* must be the same on all PEs; the job stops at start-up where they are "
     "not.\n";
 
-/* A vertical bar would end the column. */
+/* Prints a cell of a table; a vertical bar in it would end the column. */
 static void info_markdown_print_cell(const char *text)
 {
     for (; *text; text++)

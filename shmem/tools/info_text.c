@@ -26,7 +26,7 @@ static void info_text_print_wrapped(const char *text, int indent)
     putchar('\n');
 }
 
-/* The lines of each transport, wrapped. */
+/* Prints each transport's lines about protection, wrapped. */
 static void info_text_print_protection(const struct info *info)
 {
     char line[256];

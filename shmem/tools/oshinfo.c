@@ -29,7 +29,7 @@ static const char usage[] =
     "Exit status: 0; 1 when something is wrong with the configuration; 2 for a wrong command "
     "line.\n";
 
-/* A file is judged by itself: what the environment would override counts too. */
+/* Takes the library's variables out of the environment: a file is judged by itself. */
 static void oshinfo_leave_environment(const char *file)
 {
     size_t i = 0;
@@ -44,7 +44,7 @@ static void oshinfo_leave_environment(const char *file)
     setenv("SHMEM_CONFIG", file, 1);
 }
 
-/* The library prints the table when it starts, on PE 0. */
+/* Shows the routes: the library prints the table when it starts, on PE 0. */
 static int oshinfo_show_routes(void)
 {
     setenv("SHMEM_SHOW_ROUTES", "1", 1);

@@ -43,7 +43,8 @@ int sy_libev_open(struct sy_error *err)
     return 0;
 }
 
-/* libev takes any failure of epoll_ctl for one of the descriptor, and then spins. */
+/* Tries epoll before libev uses it: libev takes any failure of epoll_ctl for one of the descriptor,
+ * and then spins. */
 static int libev_try_epoll(int epoll, int event)
 {
     struct epoll_event wish = {.events = EPOLLIN};

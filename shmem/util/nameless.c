@@ -10,7 +10,7 @@
 #include "util/file.h"
 #include "util/nameless.h"
 
-/* Where the file system has no O_TMPFILE: a file whose name is removed at once. */
+/* Makes a file and removes its name at once, where the file system has no O_TMPFILE. */
 static int nameless_make_named(int directory)
 {
     char name[64];
@@ -42,8 +42,8 @@ static int nameless_make(const char *directory)
     return fd;
 }
 
-/* The space on the disk. Asked before blocks are set aside: a disk that is too small would be full
- * until that call gives up. */
+/* The bytes that are free on the disk. Asked before blocks are set aside: a disk that is too small
+ * would be full until that call gives up. */
 static uint64_t nameless_room(int fd)
 {
     struct statvfs room;

@@ -120,7 +120,7 @@ static int option_bad_value(const struct sy_option_entry *entry, const char *own
                    owner, from->text, entry->row.name, allowed);
 }
 
-/* Values in files have types of their own. */
+/* Checks that a value in a file has the row's type. */
 static int option_check_kind(const struct sy_option_entry *entry, const struct sy_file_value *value,
                              struct sy_error *err)
 {

@@ -162,7 +162,7 @@ static bool option_env_is_known(const struct sy_options *set, const char *variab
     return false;
 }
 
-/* SHMEM_TCP_X belongs to tcp. */
+/* Whether a variable belongs to a plugin of `others`: SHMEM_TCP_X belongs to tcp. */
 static bool option_env_is_others(const struct sy_options *set, const char *const *others,
                                  const char *variable)
 {
@@ -174,7 +174,8 @@ static bool option_env_is_others(const struct sy_options *set, const char *const
     return false;
 }
 
-/* The nearest name of a row that has an effect. All begin alike, which must not make them near. */
+/* The name nearest to a variable, of rows that have an effect. The prefix that all have does not
+ * count. */
 static const char *option_env_nearest_variable(const struct sy_options *set, const char *variable)
 {
     size_t room = 0, count = 0, skip = strlen(prefix);

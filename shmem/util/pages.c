@@ -64,7 +64,7 @@ static unsigned long pages_nodes(void)
     return nodes ? nodes : 1;
 }
 
-/* "0, 2" */
+/* Writes nodes as "0, 2". */
 static const char *pages_name_nodes(unsigned long nodes, char *text, size_t room)
 {
     size_t used = 0;
@@ -192,8 +192,8 @@ char *sy_pages_map(int fd, uint64_t offset, size_t length, size_t unit, int flag
     return map;
 }
 
-/* Huge pages of a size, all of which the kernel sets aside now: they are there when they are
- * touched. 0 or -errno. */
+/* Makes a pool on huge pages of a size, which the kernel sets aside now, so that they are there
+ * when they are touched. 0 or -errno. */
 static int pages_open_huge(const char *name, int shift, char *at, struct sy_pages *pages)
 {
     size_t unit = (size_t)1 << shift;
@@ -314,7 +314,7 @@ static void pages_place(struct sy_pages *pages, const struct sy_pages_wish *wish
         pages_lock(pages);
 }
 
-/* On pages of the machine's usual size. */
+/* Makes a pool on pages of the machine's usual size. */
 static int pages_open_small(const char *name, const struct sy_pages_wish *wish, char *at,
                             struct sy_pages *pages, struct sy_error *err)
 {

@@ -149,7 +149,8 @@ static struct block *allocator_live_find(const struct sy_allocator *a, uint64_t 
     return block;
 }
 
-/* Where there is no memory for a larger table, the old one still serves, more slowly. */
+/* Makes the table of live blocks larger. Without memory for it the old one still serves, more
+ * slowly. */
 static void allocator_live_rehash(struct sy_allocator *a, unsigned buckets_log)
 {
     struct block **old = a->buckets, *block, *next, **bucket;
@@ -200,7 +201,7 @@ static void allocator_record_return(struct sy_allocator *a, struct block *block)
     a->spares++;
 }
 
-/* Sees to it that `count` records can be taken. An operation asks for all that it may need before
+/* Makes sure that `count` records can be taken. An operation asks for all that it may need before
  * its first change. */
 static bool allocator_records_ready(struct sy_allocator *a, unsigned count)
 {
@@ -262,7 +263,7 @@ static void allocator_cut_tail(struct sy_allocator *a, struct block *block, uint
     allocator_list_insert(a, tail);
 }
 
-/* One free block of the whole range, and no slab but the last in the list. */
+/* Begins anew: one free block of the whole range, and no slab but the last in the list. */
 static void allocator_start_over(struct sy_allocator *a)
 {
     struct slab *slab = a->slabs;
@@ -478,7 +479,7 @@ void sy_allocator_walk(const struct sy_allocator *a, sy_allocator_visit *visit, 
             visit(block->offset, block->asked, arg);
 }
 
-/* The highest class has the largest block; which of its blocks that is takes a look at each. */
+/* The size of the largest free block: one of the highest class, each of which is looked at. */
 static uint64_t allocator_largest_free(const struct sy_allocator *a)
 {
     uint64_t largest = 0;

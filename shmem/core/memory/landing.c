@@ -10,7 +10,7 @@
 
 #define CLAIMS 2 /* that can be had at a time */
 
-/* At the end of the control window. */
+/* The landing room, at the end of the control window. */
 struct room {
     char slot[CLAIMS * SY_LANDING_SLOTS][SY_LANDING_BYTES];
     uint64_t claimed; /* a bit for each claim */
@@ -26,7 +26,7 @@ struct command {
     uint32_t in;
 };
 
-/* Where commands for a window go: the first line behind it. */
+/* The offset that commands for a window go to: the first line behind its end. */
 static uint64_t landing_behind(unsigned window)
 {
     return (sy_windows.entry[window].own.length + SY_LINE - 1) / SY_LINE * SY_LINE;

@@ -72,8 +72,8 @@ static int memory_heap_failed(int code, const char *call, struct sy_error *err)
                    code == EFBIG ? "ulimit -f" : "ulimit -v, the machine's address space");
 }
 
-/* In the memfd. The file only grows: a peer may not have closed its mapping of an earlier heap yet,
- * and must not meet the end of the file. */
+/* Makes a heap in the memfd. The file only grows: a peer may still have a mapping of an earlier
+ * heap, and must not meet the end of the file. */
 static int memory_open_plain(size_t length, struct sy_error *err)
 {
     uint64_t offset = sy_round_up(sy_statics.end, HEAP_ALIGNMENT);
@@ -94,7 +94,7 @@ static int memory_open_plain(size_t length, struct sy_error *err)
     return 0;
 }
 
-/* On chosen pages or nodes of memory. */
+/* Makes a heap on chosen pages or nodes of memory. */
 static int memory_open_pages(const struct sy_pages_wish *wish, struct sy_error *err)
 {
     struct sy_pages pages;
@@ -110,7 +110,7 @@ static int memory_open_pages(const struct sy_pages_wish *wish, struct sy_error *
     return 0;
 }
 
-/* In a file of a directory. */
+/* Makes a heap in a file of a directory. */
 static int memory_open_file(const char *directory, size_t length, struct sy_error *err)
 {
     bool reserved;
@@ -132,7 +132,7 @@ static int memory_open_file(const char *directory, size_t length, struct sy_erro
     return 0;
 }
 
-/* Nodes of memory as "0,2-3". */
+/* Reads nodes of memory, such as "0,2-3". */
 static int memory_parse_nodes(const char *text, unsigned long *nodes)
 {
     *nodes = 0;

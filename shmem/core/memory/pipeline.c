@@ -22,12 +22,13 @@
 
 _Static_assert(AHEAD == SY_LANDING_SLOTS, "a claim is for the pieces of a transfer");
 
-/* Less is carried in small messages: to claim slots takes as long. */
+/* The shortest transfer that lands. Shorter ones go in small messages: claiming slots takes as
+ * long. */
 #define LAND_LEAST ((size_t)64 << 10)
 
 /* ---- room ---- */
 
-/* One is kept, since new pages cost as much as the copy. */
+/* One buffer is kept, since new pages cost as much as the copy. */
 static char *_Atomic kept;
 
 char *sy_pipeline_room(const char *what, size_t length)
@@ -51,7 +52,7 @@ void sy_pipeline_give(char *room, size_t length)
 
 enum step { COPY, TRAVEL, LAND, OVER };
 
-/* One that is under way. */
+/* A piece that is under way. */
 struct piece {
     enum step step;
     unsigned slot;
@@ -85,7 +86,7 @@ void sy_pipeline_issue(const struct sy_pipeline *p, size_t done, char *local, si
         sy_issue_get(p->what, p->ctx, &t, flags);
 }
 
-/* A ticket for what has been issued. Without one it is complete on return. */
+/* Takes a ticket for what has been issued. If there is none it is complete on return. */
 static void pipeline_mark(const struct moving *m, struct piece *piece)
 {
     const struct sy_route_transport *route = m->route;
@@ -139,7 +140,7 @@ static bool pipeline_has(const struct moving *m, enum step step)
     return step == COPY ? m->p->side->staged : step == LAND ? m->lands : true;
 }
 
-/* The steps of a put in turn, of a get the other way round. */
+/* The step after this one; a get goes through a put's steps backwards. */
 static enum step pipeline_after(const struct moving *m, enum step step)
 {
     do {
@@ -171,7 +172,7 @@ static void pipeline_begin(const struct moving *m, struct piece *piece)
     }
 }
 
-/* Whether its step is over. */
+/* Whether a piece's step is over. */
 static bool pipeline_stepped(const struct moving *m, struct piece *piece)
 {
     int answer = 0;
@@ -188,7 +189,7 @@ static bool pipeline_stepped(const struct moving *m, struct piece *piece)
     return true;
 }
 
-/* Begins the next step of each whose step is over; false: there was none. */
+/* Begins the next step of each piece whose step is over; false: there was none. */
 static bool pipeline_advance(struct moving *m, size_t ended, size_t begun)
 {
     bool any = false;
@@ -203,8 +204,8 @@ static bool pipeline_advance(struct moving *m, size_t ended, size_t begun)
     return any;
 }
 
-/* Whether one more may begin: of a put as few are copied at a time as keep the device at work, so
- * that the first one travels soon. */
+/* Whether one more piece may begin. Of a put as few are copied at a time as keep the device at
+ * work, so that the first one travels soon. */
 static bool pipeline_may_begin(const struct moving *m, size_t ended, size_t begun)
 {
     unsigned copying = 0;

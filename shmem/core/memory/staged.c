@@ -10,7 +10,8 @@
 
 _Atomic unsigned sy_staged_windows;
 
-/* `device` is NULL where the window is none of them, and written first and last of all. */
+/* The pools of staged windows. device NULL: the window is not staged; removing one writes this
+ * member first, adding one writes it last. */
 static struct {
     const struct sy_device *_Atomic device;
     void *self, *pool;

@@ -255,7 +255,7 @@ void sy_windows_hot(int npes, bool enable, bool threads)
     sy_hot.npes = (unsigned)npes;
 }
 
-/* Every inline path looks at the number of PEs first. */
+/* Turns the inline paths off by a number of PEs of 0, at which every one of them looks first. */
 void sy_windows_slow(bool slow)
 {
     unsigned npes = sy_hot.heap.peer && !slow ? (unsigned)npes_open : 0;
@@ -263,7 +263,7 @@ void sy_windows_slow(bool slow)
     __atomic_store_n(&sy_hot.npes, npes, __ATOMIC_RELAXED);
 }
 
-/* The length is written last. */
+/* Has the inline path find a space. The length is written last, for threads that look meanwhile. */
 void sy_windows_hot_space(unsigned window)
 {
     const struct sy_window_entry *entry = &sy_windows.entry[window];

@@ -386,7 +386,8 @@ const struct sy_route_drop *sy_routes_dropped(unsigned i)
     return i < drops ? &dropped[i] : NULL;
 }
 
-/* Rules may prefer a later transport even between PEs of one node. */
+/* Whether the last open transport reaches all PEs of the node. Not if rules may prefer a later one
+ * there. */
 bool sy_routes_span_node(void)
 {
     return sy_routes.count &&
@@ -394,7 +395,8 @@ bool sy_routes_span_node(void)
            !sy_route_rules_name(0);
 }
 
-/* What a child process would send or receive on its parent's connections would be missing there. */
+/* A child process must not use its parent's connections: what it sent or received would be missing
+ * there. */
 static void route_after_fork_in_child(void)
 {
     for (unsigned i = 0; i < sy_routes.count; i++)

@@ -173,7 +173,8 @@ static int route_choose_show_table(const struct sy_route_job *job, const struct 
 
 /* ---- all steps ---- */
 
-/* Transports wait for other PEs, which may be dead: the guard thread listens for that. */
+/* Connects the transports. They wait for other PEs, which may be dead: the guard thread listens for
+ * that. */
 static int route_choose_connect(struct sy_route_job *job, bool beyond, double seconds,
                                 struct sy_error *err)
 {
@@ -216,7 +217,7 @@ static int route_choose_note_descriptors(struct sy_error *err)
     return 0;
 }
 
-/* Nobody has a route yet. */
+/* Forgets all routes. */
 static int route_choose_reset(bool (*same_layout)(int pe), struct sy_error *err)
 {
     size_t npes = (size_t)sy_world.npes;

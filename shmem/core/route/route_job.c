@@ -29,7 +29,7 @@ static bool route_job_is_before(const struct sy_route_entry *entry, const struct
                                             : strcmp(entry->name, job->name[i]) < 0;
 }
 
-/* Takes one out, or makes room for one, at place i. */
+/* Takes a transport out of the table, or makes room for one, at place i. */
 static void route_job_move(struct sy_route_job *job, unsigned i, int by)
 {
     unsigned from = by > 0 ? i : i + 1, to = by > 0 ? i + 1 : i, behind = job->count - from;
@@ -39,7 +39,7 @@ static void route_job_move(struct sy_route_job *job, unsigned i, int by)
     job->count += (unsigned)by;
 }
 
-/* A PE has this one. It goes to its place in the order, by the lowest rank that has been seen:
+/* Notes that a PE has a transport. Its place in the order is by the lowest rank that has been seen:
  * the PEs' settings may differ. */
 static int route_job_add(struct sy_route_job *job, const struct sy_route_entry *entry,
                          struct sy_error *err)
@@ -80,7 +80,7 @@ static int route_job_gather(struct sy_route_job *job, struct sy_error *err)
     return rc;
 }
 
-/* All transports have their places in the table: notes which PE has which. */
+/* Notes which PE has which transport, once all have their places in the table. */
 static void route_job_number(struct sy_route_job *job)
 {
     struct sy_route_entry entry;
@@ -219,7 +219,8 @@ static void route_job_leave_out(struct sy_route_job *job, unsigned i, int rc, co
     job->kind[i].own = -1;
 }
 
-/* All in the order of the job, since a connect may wait for that of other PEs. */
+/* Connects all transports in the order of the job, since a connect may wait for that of other PEs.
+ */
 int sy_route_job_connect(struct sy_route_job *job, double seconds, struct sy_error *err)
 {
     for (unsigned i = 0; i < job->count; i++) {
@@ -257,8 +258,9 @@ static int route_job_without(const struct sy_route_job *job, unsigned i)
     return count;
 }
 
-/* One line of each host for a transport that others use; one of the job for what nobody can use
- * although the user has named it, or for another reason than that it is not for this machine. */
+/* Reports transports that were left out. One line of each host for a transport that others use; one
+ * line of the job for a transport that nobody can use although the user has named it, or for
+ * another reason than that it does not fit the machine. */
 void sy_route_job_tell_dropped(const struct sy_route_job *job)
 {
     const struct sy_route_drop *drop;

@@ -68,7 +68,7 @@ static bool route_region_maps(const struct sy_route_transport *t)
     return t->table->mem_pointer != sy_transport_stubs.mem_pointer;
 }
 
-/* The members' windows that are mapped; the others are reached by the transports' calls. */
+/* Enters the members' windows that are mapped; the others are reached by the transports' calls. */
 static void route_region_enter(unsigned window)
 {
     for (int pe = 0; pe < sy_world.npes; pe++) {

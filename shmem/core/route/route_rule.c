@@ -49,7 +49,7 @@ static int route_rule_bad(const struct rule *rule, const char *what, const char 
                    word);
 }
 
-/* What follows a "kind:". A pattern for hosts needs no kind. */
+/* Reads what follows a "kind:". A pattern for hosts needs no kind. */
 static bool route_rule_parse_selector(struct selector *s, const char *text)
 {
     static const struct {
@@ -81,7 +81,7 @@ static bool route_rule_names_it(const struct rule *rule, const char *name)
     return false;
 }
 
-/* None of them twice. */
+/* Reads the names of transports, none of them twice. */
 static bool route_rule_parse_names(struct rule *rule, const char *list)
 {
     while (*list) {
@@ -281,7 +281,8 @@ static bool route_rule_in_order(const uint8_t *order, unsigned count, const char
     return false;
 }
 
-/* The named ones first, in the rule's order; then the others, unless they are not wanted. */
+/* Puts the named transports first, in the rule's order; then the others, unless the rule excludes
+ * them. */
 static unsigned route_rule_reorder(const struct rule *rule, const char *const *names,
                                    uint8_t *order, unsigned count)
 {

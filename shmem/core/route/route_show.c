@@ -19,7 +19,7 @@ static struct sy_route_cell cell(int row, int column)
     return table[(size_t)row * (size_t)size + (size_t)column];
 }
 
-/* To stdout where the user has asked for the table, else to the log. */
+/* Prints a line on stdout where the user has asked for the table, else into the log. */
 static void route_show_line(const char *text)
 {
     if (sy_config.show_routes) {
@@ -77,7 +77,7 @@ static const char *const hows[] = {[SY_ROUTE_NOT] = "not reached",
                                    [SY_ROUTE_SERVED] = "served by its PE",
                                    [SY_ROUTE_STAGED] = "staged by its PE"};
 
-/* How memory is reached that is there from the start. */
+/* Prints how memory is reached that is there from the start. */
 static const char *route_show_memory(struct sy_route_cell c, char *buffer, size_t room)
 {
     if (c.how_data == c.how || c.how_data == SY_ROUTE_NOT)

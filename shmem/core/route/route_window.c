@@ -73,7 +73,7 @@ struct sy_route_cell sy_route_cell_of(unsigned window, int pe)
 
 /* ---- keys of the windows ---- */
 
-/* All that a PE has for transports with keys, in the order of the job; these bytes. */
+/* The bytes of a PE's keys for the first `transports` of the job. */
 static size_t route_window_keys_length(const struct sy_route_job *job, unsigned transports)
 {
     size_t length = 0;
@@ -108,7 +108,7 @@ static int route_window_connect(const struct sy_route_job *job, unsigned i, unsi
     return rc ? sy_fail(err, -rc, "transport %s: %s", t->plugin.name, why.text) : 0;
 }
 
-/* Keys take one exchange, where there are any. */
+/* Exchanges the keys, where there are any, and hands them to the transports. */
 int sy_route_connect_windows(const struct sy_route_job *job, double seconds, struct sy_error *err)
 {
     size_t npes = (size_t)sy_world.npes, stride = route_window_keys_length(job, job->count);

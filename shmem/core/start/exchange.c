@@ -451,7 +451,7 @@ static size_t start_exchange_make_pack(char *pack, size_t room)
     return name + sy_routes_pack(pack + name, room - name);
 }
 
-/* With the transports that are open or, with `beyond`, with all. */
+/* Exchanges addresses and routes with the transports that are open or, with `beyond`, with all. */
 static int start_exchange_once(const struct sy_host *host, char *pack, bool beyond, double seconds,
                                struct sy_error *err)
 {

@@ -59,7 +59,7 @@ static void start_nodes_guess_blocks(struct sy_nodes *n, const int *node)
     n->shift = n->width - run[0];
 }
 
-/* One block of memory: first, order, and the PEs of this node. */
+/* Makes the table, in one block of memory: first, order, and the PEs of this node. */
 static int start_nodes_make_table(struct sy_nodes *n, const int *node)
 {
     size_t own = 0;

@@ -8,7 +8,7 @@
 #include "core/start/world.h"
 #include "util/bits.h"
 
-/* Processors' worth of time, or 0. */
+/* The quota of processor time, in processors; 0: none. */
 static int processors_quota(void)
 {
     double allowed, period;

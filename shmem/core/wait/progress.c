@@ -49,7 +49,7 @@
 
 #define SHORT_TURN_NS 100000
 
-/* Seconds. */
+/* Seconds that a job must have lasted for wait_progress_on_settled. */
 #define SETTLED 1.
 
 /* Seconds. Two wake-ups within them, with a poll between, mean that the application waits for the
@@ -195,7 +195,7 @@ static bool application_polled(void)
 
 /* ---- threads that wait ---- */
 
-/* What they have polled is no sign that they go on polling. */
+/* Ends the relief by waiting threads. That they have polled is no sign that they go on. */
 static void wait_progress_end_relief(void)
 {
     int64_t next = atomic_exchange(&relieved, 0);
@@ -327,7 +327,7 @@ static void wait_progress_tell(bool asked)
     sy_boot->note(sy_boot_self, text, seconds, asked);
 }
 
-/* Jobs that last are worth some preparation. */
+/* The job has lasted for a while, so some preparation is worth its time. */
 static void wait_progress_on_settled(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     (void)loop, (void)watcher, (void)events;

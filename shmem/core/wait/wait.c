@@ -281,7 +281,8 @@ static uint64_t wait_waited_since(uint64_t *since)
     return time - *since;
 }
 
-/* A thread that serves others while it waits has work, so the age of its wait begins anew. */
+/* How long a wait has been idle. A thread that serves others while it waits has work, so the age
+ * begins anew. */
 static uint64_t idle_for(uint64_t since, uint64_t waited)
 {
     return moved_at > since ? since + waited - moved_at : waited;
@@ -318,8 +319,8 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where)
     return LOOKS_AFTER_REST;
 }
 
-/* Programs that pass many waits in a row, as in a pipeline, have what they send gathered for as
- * long as this. */
+/* Polls after a wait that was over at once, now and then: else what a program sends that passes
+ * many such waits would stay gathered. */
 void sy_wait_passed(void)
 {
     static _Thread_local uint64_t passed_at;
@@ -338,7 +339,8 @@ void sy_wait_rested(void)
     took_over = false;
 }
 
-/* With one transport that is polled at all it is the caller's own. */
+/* The other transports are polled. If only one is polled at all it is the caller, which polls
+ * itself. */
 void sy_wait_rest_inside(uint64_t *since)
 {
     bool slept = wait_sleep_taken(!*since);

@@ -325,7 +325,7 @@ static void interfaces_choose(struct choice *choice, const struct sy_interface *
     choice->chosen[choice->chosen_count++] = interface;
 }
 
-/* All of a kind, faster ones first. */
+/* Chooses all interfaces of a kind, faster ones first. */
 static bool interfaces_choose_kind(struct choice *choice, enum kind kind)
 {
     size_t first = choice->chosen_count;

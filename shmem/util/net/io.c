@@ -10,7 +10,8 @@
 
 enum { SLICE = 1000 /* milliseconds */ };
 
-/* Rounded up, so that a wait does not end a little early and begin anew. */
+/* Milliseconds for poll(), rounded up, so that a wait does not end a little early and begin anew.
+ */
 static int io_slice(double seconds)
 {
     if (seconds <= 0)
@@ -18,8 +19,8 @@ static int io_slice(double seconds)
     return seconds * 1000 >= SLICE ? SLICE : (int)(seconds * 1000) + 1;
 }
 
-/* A wait of a second that took much longer shows that the process was stopped: the deadline moves
- * by that time. */
+/* Waits for a descriptor, a second at a time. A second that took much longer shows that the process
+ * was stopped: the deadline moves by that time. */
 int sy_net_wait(int fd, short events, double *deadline)
 {
     struct pollfd wait = {.fd = fd, .events = events};

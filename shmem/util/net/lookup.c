@@ -60,7 +60,7 @@ static int lookup_loopback(uint16_t port, struct sockaddr_storage *addresses, in
     return count;
 }
 
-/* How many there are; 0: none, *why then being getaddrinfo's error. */
+/* Asks getaddrinfo: how many addresses there are; 0: none, and *why is its error. */
 static int lookup_ask(const char *name, uint16_t port, struct sockaddr_storage *addresses, int room,
                       int *why)
 {

@@ -22,7 +22,7 @@ static int user_open(const struct sy_host *host, const void *settings, void **se
     return 0;
 }
 
-/* Whether `length` bytes are mapped here: 0, or -errno of the first hole. */
+/* 0 if `length` bytes are mapped here, else -errno at the first hole. */
 static int user_is_mapped(const char *base, size_t length)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
