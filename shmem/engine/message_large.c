@@ -42,7 +42,8 @@ static bool message_large_is_empty(const struct sy_message_pieces *pieces)
     return message_large_get(&pieces->begun) == message_large_get(&pieces->over);
 }
 
-/* Both sides count the pieces of a direction, in the order of their records. */
+/* The number of a piece. Both sides count the pieces of a direction, in the order of their records.
+ */
 static uint64_t message_large_number(uint64_t index, unsigned kind)
 {
     return index * 2 + kind;
@@ -56,7 +57,7 @@ void sy_message_large_done(void *receiver, void *ticket)
     atomic_store_explicit(&piece->beside.done, true, memory_order_release);
 }
 
-/* The next place of a ring that is not full. */
+/* Fills the next place of a ring that is not full. */
 static struct sy_message_piece *message_large_fill(struct sy_message_pieces *pieces, char *bytes,
                                                    size_t length, unsigned region,
                                                    uint64_t position)
@@ -80,7 +81,7 @@ static void message_large_enter(struct sy_message_pieces *pieces)
 
 /* ---- the transport ---- */
 
-/* False: there is no room. */
+/* Hands a piece to the transport to be sent. False: there is no room. */
 static bool message_large_send(struct sy_message_peer *peer, uint64_t index, unsigned kind,
                                struct sy_message_piece *piece)
 {
@@ -110,8 +111,8 @@ static void message_large_receive(struct sy_message_peer *peer, uint64_t index, 
 
 /* ---- calls of this PE ---- */
 
-/* A place is free when its bytes have left and the target has got them: then the target has a place
- * too. By the producer. */
+/* Frees places of puts whose bytes have left and have reached the target: then the target has a
+ * place too. By the producer. */
 static void message_large_retire_puts(struct sy_message_peer *peer)
 {
     struct sy_message_pieces *puts = &peer->large->puts;
@@ -124,7 +125,7 @@ static void message_large_retire_puts(struct sy_message_peer *peer)
     }
 }
 
-/* Bytes in the last word of a transfer. */
+/* The bytes of a transfer that go into the last word. */
 static size_t message_large_lasts(const struct sy_transfer *t)
 {
     return (size_t)((t->offset + t->length - 1) % WORD + 1);
@@ -142,8 +143,8 @@ static void message_large_write_put(char *room, const struct sy_parts *parts, si
     memcpy(room, word, sizeof word);
 }
 
-/* The data are given to the transport first, since only that may be refused. The other side is
- * asked to say when it has them. */
+/* Issues one piece of a put. The data are given to the transport first, since only that may be
+ * refused. The other side is asked to tell when it has them. */
 static bool message_large_issue_put(const struct sy_parts *parts, size_t done, size_t part,
                                     uint64_t *wanted)
 {
@@ -197,7 +198,7 @@ static void message_large_wait_left(const struct sy_engine *engine, int pe, uint
         sy_engine_pass_time(&peer->engine, &since);
 }
 
-/* What is not fit goes in parts, by messages. */
+/* Whether a transfer goes by pieces; others go in parts, by messages. */
 static bool message_large_is_fit(const struct sy_engine *engine, const struct sy_transfer *t)
 {
     const struct sy_messages *messages = (const struct sy_messages *)engine;
@@ -243,9 +244,9 @@ static bool message_large_issue_get(const struct sy_parts *parts, size_t done, s
         return false;
     }
     uint64_t index = message_large_get(&gets->begun);
-    struct sy_message_piece *piece =
-        message_large_fill(gets, (char *)t->local + done, part, t->window,
-                           sy_tx_tail(&engine->tx) + 2 * (uint64_t)WORD);
+    struct sy_message_piece *piece = message_large_fill(
+        gets, (char *)t->local + done, part, t->window,
+        sy_tx_tail(&engine->tx) + 2 * (uint64_t)WORD);
     char *room = sy_engine_asking_room(parts->ctx, engine, 2 * WORD, &piece->beside, WORD,
                                        SY_PENDING_BESIDE, &number);
     if (!room)
@@ -271,8 +272,8 @@ int sy_message_large_get(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     return sy_parts_issue(&parts, flags & SY_BLOCKING);
 }
 
-/* Where the first piece that the other side has not applied is in the stream, or its end. By the
- * producer, which alone enters pieces. */
+/* The position in the stream of the first piece that the other side has not applied, or the
+ * stream's end. By the producer, which alone enters pieces. */
 static uint64_t message_large_first(const struct sy_message_pieces *pieces, const struct sy_tx *tx)
 {
     uint64_t applied = sy_tx_applied(tx), end = message_large_get(&pieces->begun);
@@ -360,7 +361,7 @@ uint64_t sy_message_large_applied(const struct sy_message_peer *peer, uint64_t u
         ->position;
 }
 
-/* Complete ones from the first on: they are told of in the order of the stream. */
+/* Retires complete pieces from the first on: they are told of in the order of the stream. */
 static bool message_large_retire(struct sy_message_pieces *pieces)
 {
     uint64_t first = message_large_get(&pieces->over), i = first;

@@ -10,13 +10,13 @@
 #define REPLIES_MOST(MESSAGE_SIZE)                                                                 \
     (SY_MESSAGE_REPLIES + SY_PENDING_LONG * (size_t)SY_MESSAGE_RECORD + (MESSAGE_SIZE))
 
-/* Requests that are kept: the begin of a record, or what waits for a piece (message_send_room). Of
- * replies all may have to wait. */
+/* Most bytes of requests that are kept: the beginning of a record, or what waits for a piece
+ * (message_send_room). Of replies all may have to wait. */
 #define REST_MOST (SY_MESSAGE_BEHIND + 3 * (size_t)SY_MESSAGE_BUFFER)
 
 static const char no_memory[] = "there is no memory for what it sends";
 
-/* Room for `more` bytes behind those that are there. False: no memory. */
+/* Makes room for `more` bytes behind those that are there. False: no memory. */
 static bool message_receive_reserve(struct sy_message_bytes *bytes, size_t more)
 {
     if (!bytes->at)
@@ -34,8 +34,8 @@ static bool message_receive_reserve(struct sy_message_bytes *bytes, size_t more)
 
 /* ---- requests ---- */
 
-/* The reply is written where the sender will find it, and counts when it is there. That to the
- * record of a piece says nothing. */
+/* Writes a reply where the sender will find it; it counts when it is there. The reply to the record
+ * of a piece has no content. */
 static const char *message_receive_answer(struct sy_message_peer *peer, const char *at,
                                           size_t length)
 {
@@ -60,7 +60,7 @@ static const char *message_receive_answer(struct sy_message_peer *peer, const ch
     return why;
 }
 
-/* A whole record. */
+/* Applies a whole record. */
 static const char *message_receive_apply(struct sy_message_peer *peer, const char *at)
 {
     struct sy_regions *regions = &peer->messages->regions;
@@ -103,7 +103,7 @@ static size_t message_receive_plain(struct sy_message_peer *peer, const char *fr
     return used;
 }
 
-/* The record of a piece, if there is one: bytes used. */
+/* Takes the record of a piece, if there is one: bytes used. */
 static size_t message_receive_piece(struct sy_message_peer *peer, const char *from, size_t length,
                                     const char **why)
 {
@@ -119,7 +119,7 @@ static size_t message_receive_piece(struct sy_message_peer *peer, const char *fr
     return *why ? 0 : size;
 }
 
-/* Whole records, as far as they may be applied: bytes used. */
+/* Applies whole records, as far as they may be applied: bytes used. */
 static size_t message_receive_requests(struct sy_message_peer *peer, const char *from,
                                        size_t length, const char **why)
 {
@@ -138,7 +138,7 @@ static size_t message_receive_requests(struct sy_message_peer *peer, const char 
     return used;
 }
 
-/* How far requests have been applied; by the receiver. */
+/* Publishes how far requests have been applied; by the receiver. */
 static void message_receive_publish(struct sy_message_peer *peer)
 {
     atomic_store_explicit(&peer->applied, sy_message_large_applied(peer, peer->used),
@@ -159,7 +159,7 @@ static bool message_receive_is_held(const struct sy_message_peer *peer,
             sy_message_large_collides(peer, at, have));
 }
 
-/* Whole records, or replies, from the begin of `from` on: bytes used. */
+/* Uses whole records, or replies, from the beginning of `from` on: bytes used. */
 static size_t message_receive_use(struct sy_message_peer *peer, enum sy_message_channel channel,
                                   const char *from, size_t length, const char **why)
 {
@@ -172,7 +172,8 @@ static size_t message_receive_use(struct sy_message_peer *peer, enum sy_message_
     return used;
 }
 
-/* Bytes of the record of which `have` are here, as far as they tell: more than `have`, or all. */
+/* The bytes to have before a record can be used, of which `have` are here: its whole length, if
+ * they tell it. */
 static size_t message_receive_want(const struct sy_message_peer *peer,
                                    enum sy_message_channel channel, const char *at, size_t have,
                                    const char **why)
@@ -210,8 +211,8 @@ static void message_receive_keep(struct sy_message_peer *peer, enum sy_message_c
     rest->end += length;
 }
 
-/* Takes what has been kept: a record of which the last message had the begin, which is completed,
- * or what had to wait. Goes on in place; keeps what is left. */
+/* Takes the bytes of a message: completes a record of which the last message had the beginning, or
+ * joins what had to wait; then goes on in place, and keeps what is left. */
 static void message_receive_bytes(struct sy_message_peer *peer, enum sy_message_channel channel,
                                   const char *from, size_t length, const char **why)
 {
@@ -241,8 +242,8 @@ static void message_receive_bytes(struct sy_message_peer *peer, enum sy_message_
         message_receive_keep(peer, channel, from + used, length - used, why);
 }
 
-/* What the other side says to have applied has been written here, if perhaps not yet counted as
- * sent. */
+/* Takes a head. What the other side says it has applied has been written here, though perhaps not
+ * counted as sent yet. */
 static const char *message_receive_head(struct sy_message_peer *peer,
                                         const struct sy_message_head *head, size_t length)
 {
@@ -289,7 +290,7 @@ static const char *message_receive_one(struct sy_message_peer *peer, const char 
     return why;
 }
 
-/* Who breaks the rules is told of once. */
+/* Reports who breaks the rules, once. */
 static void message_receive_judge(struct sy_messages *messages, struct sy_message_peer *peer,
                                   int pe, const char *why)
 {

@@ -62,7 +62,8 @@ void sy_message_peer_free(struct sy_message_peer *peer)
     free(peer);
 }
 
-/* Sets the bit before the flag: a reader clears the flag before it reads the bits. */
+/* Enters a peer in a set: the bit before the flag, since a reader clears the flag before it reads
+ * the bits. */
 static void message_send_enter(const struct sy_message_peer *peer, _Atomic uint64_t *bits,
                                _Atomic bool *any)
 {
@@ -111,10 +112,11 @@ static void message_send_failed(struct sy_message_peer *peer, int rc)
     messages->host->soon(RETRY);
 }
 
-/* The `length` bytes at `from`, before which a head has room. sent: requests that have then been
- * sent. `due` is cleared before `applied` is read, so that what falls due for more stays due. That
- * the other side cannot be reached any more is told where it matters: a PE that has closed has said
- * how far it was, and that a question comes too late for it, or an answer, is no failure. */
+/* Sends a message of the `length` bytes at `from`, before which there is room for a head. sent: the
+ * position up to which requests have been sent then. `due` is cleared before `applied` is read, so
+ * that what falls due for more stays due. That the other side cannot be reached any more is
+ * reported where it matters: a PE that has closed has said how far it was, and that a question or
+ * an answer comes too late for it is no failure. */
 static bool message_send_one(struct sy_message_peer *peer, enum sy_message_channel channel,
                              char *from, size_t length, uint64_t sent)
 {
@@ -170,7 +172,7 @@ static bool message_send_take_answers(struct sy_message_peer *peer)
     return peer->leaving.begin < peer->leaving.end;
 }
 
-/* False: there is no room. */
+/* Sends replies. False: there is no room. */
 static bool message_send_answers(struct sy_message_peer *peer)
 {
     struct sy_message_bytes *leaving = &peer->leaving;
@@ -186,8 +188,8 @@ static bool message_send_answers(struct sy_message_peer *peer)
     return true;
 }
 
-/* The producer takes the buffer's memory again when it has seen that all has been sent; so `base`
- * does not change while something waits. */
+/* Sends requests. The producer uses the buffer's memory again when it has seen that all has been
+ * sent, so `base` does not change while something waits. */
 static bool message_send_requests(struct sy_message_peer *peer)
 {
     struct sy_tx *tx = &peer->engine.tx;
@@ -212,7 +214,7 @@ static void message_send_pieces(struct sy_message_peer *peer)
     peer->messages->host->soon(RETRY);
 }
 
-/* Replies first, since somebody waits for them. True: something has left. */
+/* Sends all there is, replies first, since somebody waits for them. True: something has left. */
 static bool message_send_all(struct sy_message_peer *peer)
 {
     char none[SY_MESSAGE_HEAD];
@@ -295,7 +297,8 @@ static struct sy_engine_peer *message_send_route(struct sy_engine *engine, int p
     return peer ? &peer->engine : NULL;
 }
 
-/* The buffer is used from its begin to its end, and again when all of it has been sent. */
+/* Makes room in the buffer. It is used from its beginning to its end, and again when all of it has
+ * been sent. */
 static bool message_send_room(struct sy_engine_peer *engine, size_t bytes)
 {
     struct sy_message_peer *peer = (struct sy_message_peer *)engine;

@@ -28,8 +28,8 @@ static struct sy_transport_ctx *message_table_own(struct sy_transport_ctx *ctx)
 
 /* ---- life ---- */
 
-/* What others wait for is sent, as far as that is possible in a bounded time; and how far this PE
- * has applied their requests, since it will not be there when they ask. */
+/* Takes leave: sends what others wait for, as far as that is possible in a bounded time, and how
+ * far this PE has applied their requests, since it will not be there when they ask. */
 static void message_table_leave(struct sy_messages *messages)
 {
     uint64_t since = 0;
@@ -101,7 +101,7 @@ static int message_table_open_engine(struct sy_messages *messages, struct sy_err
 
 static void message_table_choose(struct sy_messages *messages);
 
-/* Before the transport connects, since messages of others may come from then on. */
+/* Makes ready before the transport connects, since messages of others may come from then on. */
 static int message_table_connect(void *self, const void *addresses, size_t stride, double seconds,
                                  struct sy_error *err)
 {
@@ -147,7 +147,8 @@ static int message_table_region_connect(void *self, unsigned index, const void *
     return messages->inner->region_connect(messages->self, index, keys, stride, err);
 }
 
-/* Pieces are entered by the receiver. */
+/* Whether a piece is under way from or to a region; under `receiving`, as the receiver enters
+ * pieces. */
 static bool message_table_uses(struct sy_messages *messages, struct sy_message_peer *peer,
                                unsigned index)
 {
@@ -157,9 +158,8 @@ static bool message_table_uses(struct sy_messages *messages, struct sy_message_p
     return uses;
 }
 
-/* The transport still reads what a get has asked for, or has not said that it does not. No piece
- * comes for this region any more. A PE that has announced data and sends none would have this one
- * wait for ever. */
+/* Waits for pieces of a region that is being detached: the transport may still read them. No new
+ * piece comes for it. The wait is bounded, for a PE that has announced data and sends none. */
 static void message_table_wait_pieces(struct sy_messages *messages, unsigned index)
 {
     uint64_t since = 0, end = sy_clock_ns() + PATIENCE;
@@ -293,7 +293,8 @@ static int message_table_get_strided(void *self, struct sy_transport_ctx *ctx,
                : rc;
 }
 
-/* Where one of the two is the transport's own, the core makes it of put, fence and amo. */
+/* put_signal by messages. If put or amo is the transport's own call, the core makes it of put,
+ * fence and amo. */
 static int message_table_put_signal(void *self, struct sy_transport_ctx *ctx,
                                     const struct sy_transfer *t, const struct sy_amo *signal,
                                     unsigned flags)
@@ -329,7 +330,7 @@ static int message_table_quiet(void *self, struct sy_transport_ctx *ctx, int pe)
     return own && own != -EAGAIN ? own : engine ? engine : own;
 }
 
-/* There are no tickets for what is under way by both. */
+/* A ticket of the engine; there is none for what is under way by both kinds of calls. */
 static int message_table_mark(void *self, struct sy_transport_ctx *ctx, int pe,
                               struct sy_transport_ticket **ticket)
 {
@@ -446,7 +447,8 @@ static const struct sy_transport message_table = {
     .threads = message_table_threads,
 };
 
-/* The transport is connected. Where no PE is reached by calls of its own, the engine's stay. */
+/* Chooses the table's calls once the transport is connected. If it reaches no PE by calls of its
+ * own, the engine's stay. */
 static void message_table_choose(struct sy_messages *messages)
 {
     const struct sy_transport *inner = messages->inner;

@@ -40,7 +40,7 @@ int sy_engine_fence(void *self, struct sy_transport_ctx *ctx)
     return 0;
 }
 
-/* How far a stream must have got. */
+/* A position that a stream must reach. */
 struct sy_engine_goal {
     struct sy_engine_peer *peer;
     uint64_t position, wanted;
@@ -54,7 +54,7 @@ static struct sy_engine_goal order_goal(struct sy_engine_peer *peer,
                                    atomic_load_explicit(&mark->wanted, memory_order_relaxed)};
 }
 
-/* Whether it has; sends what is missing for it. */
+/* Whether a stream has reached a goal; if not, sends what is missing for it. */
 static bool order_reached(const struct sy_engine_goal *goal)
 {
     struct sy_engine_peer *peer = goal->peer;

@@ -4,7 +4,7 @@
 #include "engine/issue.h"
 #include "engine/parts.h"
 
-/* After something has been issued there is no way back, so this waits. */
+/* After a part has been issued the transfer cannot be undone, so this waits for room. */
 int sy_parts_issue_all(const struct sy_parts *parts, uint64_t *wanted)
 {
     struct sy_engine *engine = parts->engine;

@@ -43,7 +43,7 @@ int sy_regions_check(const struct sy_host *host, const struct sy_region *region,
 
 /* ---- filling; with the lock ---- */
 
-/* Whether it is mapped here. */
+/* Enters a PE's region in its row; whether it is mapped here. */
 static bool regions_enter(struct sy_regions *regions, unsigned row, int pe, unsigned index,
                           uint64_t length)
 {
@@ -57,7 +57,7 @@ static bool regions_enter(struct sy_regions *regions, unsigned row, int pe, unsi
     return true;
 }
 
-/* On all rows; whether there is no such region, or it is mapped here of all. */
+/* Enters a region in all rows; true: it is mapped here for all PEs, or no PE has it. */
 static bool regions_enter_all(struct sy_regions *regions, unsigned index)
 {
     const struct sy_host *host = regions->host;

@@ -26,7 +26,7 @@ static const char routine[] = "shmemx_space_create";
 
 enum { MEMBER, ABSENT };
 
-/* What a PE has of earlier jobs: the last generation, and the last one that was made so. */
+/* What a PE has kept of earlier jobs: the last generation, and the last committed one. */
 struct kept {
     uint64_t generation, committed;
 };
@@ -158,7 +158,7 @@ static bool create_copies(const struct creation *c, int i)
     return c->all[c->member[i]].kind == SY_REGION_DEVICE;
 }
 
-/* The members, and the first window that is free on all PEs. */
+/* Chooses the members, and the first window that is free on all PEs. */
 static int create_choose(struct creation *c)
 {
     c->window = 0;
@@ -203,7 +203,7 @@ static shmemx_space_cap_t create_caps(const struct creation *c)
            (can & SY_POOL_DURABLE ? SHMEMX_SPACE_CAP_DURABLE : 0);
 }
 
-/* Some pools are larger than others where pages differ: all have what the smallest has. */
+/* The length of the space. Pools differ where pages do; all use as much as the smallest has. */
 static size_t create_length(const struct creation *c)
 {
     uint64_t least = UINT64_MAX;
@@ -233,7 +233,8 @@ static void create_move(void *to, const void *from, size_t length)
 
 /* ---- second and third: the region ---- */
 
-/* Handles of spaces that are gone do not come again. All PEs make the same calls. */
+/* The handle of a new space. Handles do not come again. All PEs make the same calls, so they have
+ * the same handle. */
 static shmemx_space_t create_handle(unsigned window)
 {
     static uintptr_t made;
@@ -388,7 +389,7 @@ static void create_undo_region(unsigned window, struct sy_space *space)
     }
 }
 
-/* With the reports of all PEs' pools. */
+/* Goes on with the reports of all PEs' pools. */
 static int create_join(struct creation *c)
 {
     shmemx_space_t handle = create_handle(c->window);
@@ -429,7 +430,8 @@ static int create_make(struct creation *c)
     return rc ? rc : create_join(c);
 }
 
-/* The arguments, of which all PEs have the same but for the memory that they bring. */
+/* The call as a vote compares it: all PEs have the same arguments but for the memory that they
+ * bring. */
 static struct sy_call create_call(const shmemx_space_config_t *config)
 {
     struct sy_call call = {.routine = ""};

@@ -7,7 +7,7 @@
 
 #include "space/devices/file/file.h"
 
-/* One part between the mapping and the file that is kept. */
+/* Copies one part between the mapping and the file that is kept. */
 static int copy_mapped(const struct file_pool *pool, int file, bool out, uint64_t at, uint64_t end)
 {
     while (at < end) {
@@ -39,7 +39,7 @@ static int copy_part(const struct file_pool *pool, int file, bool out, uint64_t 
     return 0;
 }
 
-/* Part by part of what `from` has data in. */
+/* Copies the parts in which `from` has data. */
 static int copy_data(const struct file_pool *pool, int from, int file, bool out)
 {
     uint64_t length = pool->length, at = 0;

@@ -228,7 +228,8 @@ static int opencl_make(struct opencl *opencl, const struct sy_pool_config *confi
     return opencl_make_buffer(opencl, device, pool, err);
 }
 
-/* The copies of a CPU take the processors that move the data to other PEs. */
+/* What a pool can do. A CPU's copies take the processors that move the data, so they are not made
+ * ahead. */
 static unsigned opencl_capabilities(const struct opencl *opencl, const struct opencl_pool *pool,
                                     const struct opencl_device *device)
 {
