@@ -19,12 +19,17 @@
 #include "engine/apply.h"
 #include "engine/request.h"
 #include "transports/shm/shm.h"
+#include "util/clock.h"
 #include "util/denied.h"
 #include "util/memfd.h"
 
 #define SLOTS 16
 #define CHUNK ((size_t)1 << 20) /* bytes of data a request; pages that none uses cost nothing */
 #define AHEAD 6                 /* requests of a transfer that are under way at most */
+
+/* Looks of a wait between two at the clock, and when it is long. */
+#define CLOCK_LOOKS  64
+#define LONG_WAIT_NS UINT64_C(100000000)
 
 _Static_assert(CHUNK <= SY_RECORD_CHUNK, "the engine takes requests of a chunk");
 
@@ -127,14 +132,38 @@ int sy_shm_service_progress(struct shm_state *shm)
     return served;
 }
 
-/* ---- requester ----
- * It looks and yields by itself rather than by host->rest: that may sleep until something arrives
- * by a descriptor, and here a slot changes by a store into mapped memory, which wakes nobody. */
+/* ---- requester ---- */
+
+/* A wait for another PE. */
+struct patience {
+    unsigned looks;
+    uint64_t begun, since; /* since: the core's */
+    bool is_long;
+};
+
+/* Serves others, and gives the processor away by itself rather than by host->rest: that may sleep
+ * until something arrives by a descriptor, and here a slot changes by a store into mapped memory,
+ * which wakes nobody. A wait that is long all the same is the core's too, which reports it. */
+static void service_rest(struct shm_state *shm, struct patience *wait)
+{
+    sy_shm_service_progress(shm);
+    if (!wait->is_long && ++wait->looks % CLOCK_LOOKS == 0) {
+        uint64_t now = sy_clock_ns();
+        wait->begun = wait->begun ? wait->begun : now;
+        wait->is_long = now - wait->begun > LONG_WAIT_NS;
+    }
+    if (wait->is_long)
+        shm->host->rest(&wait->since);
+    else
+        sched_yield();
+}
 
 /* Takes a free slot. If none is free a thread without a slot waits, and serves others meanwhile:
  * the requests under way end without this PE. NULL: none is free and it has not waited. */
 static struct slot *service_take(struct shm_state *shm, struct shm_mailbox *box, bool wait)
 {
+    struct patience patience = {0};
+
     for (;;) {
         for (int i = 0; i < SLOTS; i++) {
             uint32_t none = FREE;
@@ -144,8 +173,7 @@ static struct slot *service_take(struct shm_state *shm, struct shm_mailbox *box,
         }
         if (!wait)
             return NULL;
-        sy_shm_service_progress(shm);
-        sched_yield();
+        service_rest(shm, &patience);
     }
 }
 
@@ -163,10 +191,10 @@ static void service_ask(struct shm_state *shm, struct shm_peer *peer, struct slo
 /* Waits for the answer, an errno value. */
 static uint32_t service_await(struct shm_state *shm, struct slot *slot)
 {
-    while (atomic_load_explicit(&slot->state, memory_order_acquire) != DONE) {
-        sy_shm_service_progress(shm);
-        sched_yield();
-    }
+    struct patience patience = {0};
+
+    while (atomic_load_explicit(&slot->state, memory_order_acquire) != DONE)
+        service_rest(shm, &patience);
     return slot->answer;
 }
 
