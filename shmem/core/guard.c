@@ -10,7 +10,15 @@
 #include "core/crash.h"
 #include "core/fatal.h"
 #include "core/guard.h"
+#include "core/start/config.h"
+#include "core/wait/stall.h"
 #include "util/log.h"
+
+/* Within SHMEM_STALL_REPORT the thread looks so often whether a call lasts for long. */
+#define LOOKS 4
+
+/* Seconds; longer ones are as good as none. */
+#define LONGEST_PAUSE 1e6
 
 static struct {
     pthread_t thread;
@@ -38,15 +46,28 @@ bool sy_guard_hear(void)
     }
 }
 
+static void core_guard_tell(bool asked)
+{
+    char text[200];
+    double seconds = sy_stall_text(text, sizeof text);
+
+    sy_boot->note(sy_boot_self, text, seconds, asked);
+}
+
 static void *core_guard_keep(void *arg)
 {
     struct pollfd wait[] = {{.fd = guard.stop, .events = POLLIN},
                             {.fd = sy_boot->wait_fd(sy_boot_self), .events = POLLIN}};
+    const double limit = sy_config.stall_report;
+    const int pause = limit > 0 && limit < LONGEST_PAUSE ? (int)(limit * 1000 / LOOKS) + 1 : -1;
 
     (void)arg;
     while (!wait[0].revents) {
-        if (poll(wait, 2, -1) > 0 && wait[1].revents && !wait[0].revents)
-            sy_guard_hear();
+        int ready = poll(wait, 2, pause);
+        if (ready > 0 && wait[1].revents && !wait[0].revents && sy_guard_hear())
+            core_guard_tell(true);
+        else if (!ready && sy_stall_due(limit))
+            core_guard_tell(false);
     }
     return NULL;
 }

@@ -9,8 +9,9 @@
  * whether the launcher asks what this PE is doing. From any thread; one at a time reads. */
 bool sy_guard_hear(void);
 
-/* A thread that listens while start-up waits for other PEs, before there is a progress thread.
- * Failing to start it is no error: the waits have time limits of their own. */
+/* A thread that listens while plugins are opened, wait for other PEs, or are closed, when there is
+ * no progress thread, and says which call of a plugin lasts for long. Failing to start it is no
+ * error: the waits have time limits of their own. */
 void sy_guard_listen(void);
 void sy_guard_stop(void);
 

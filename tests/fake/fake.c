@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "engine/request.h"
 #include "tests/fake/fake.h"
@@ -23,7 +24,9 @@ static const struct sy_option options[] = {
     {"fake.fail", SY_OPTION_CHOICE, 0, AT(fail), "never", "never|open|connect", 0, 0, NULL,
      "Fail on purpose"},
     {"fake.fail_pes", SY_OPTION_STRING, 0, AT(fail_pes), "", NULL, 0, 0, NULL,
-     "PEs that fail, such as 0,4-7; empty for all"},
+     "PEs that fail or hang, such as 0,4-7; empty for all"},
+    {"fake.hang", SY_OPTION_CHOICE, 0, AT(hang), "never", "never|open|connect|close|progress", 0, 0,
+     NULL, "Do not return from this call"},
     {"fake.reach", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(reach), "all", "all|parity|none|shy", 0, 0,
      NULL,
      "Whom it reaches: everybody, PEs of odd or of even numbers among themselves, nobody; or "
@@ -57,6 +60,13 @@ static bool fails(const struct fake *f, int when)
     return f->settings->fail == when && sy_parse_in_ranges(f->settings->fail_pes, f->host->pe) == 1;
 }
 
+static void fake_hang(const struct fake *f, int where)
+{
+    while (f->settings->hang == where &&
+           sy_parse_in_ranges(f->settings->fail_pes, f->host->pe) == 1)
+        pause();
+}
+
 static int fake_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
                      struct sy_error *err)
 {
@@ -72,6 +82,7 @@ static int fake_open(const struct sy_host *host, const struct sy_instance *insta
     f->random = ((uint64_t)f->settings->seed * 1000 + (uint64_t)host->pe) * 2 + 1;
     for (int i = 0; i < 20; i++)
         fake_chance(f, 0); /* away from the small numbers of the seed */
+    fake_hang(f, FAKE_HANG_OPEN);
     int rc = fails(f, FAKE_FAIL_OPEN)
                  ? host->fail(err, ENODEV, "there is none here: fake.fail says so")
                  : fake_wire_open(f, err);
@@ -86,6 +97,7 @@ static void fake_close(void *self)
 {
     struct fake *f = self;
 
+    fake_hang(f, FAKE_HANG_CLOSE);
     fake_wire_flush(f);
     fake_queue_drop(f);
     fake_large_drop(f);
@@ -113,6 +125,7 @@ static int fake_connect(void *self, const void *addresses, size_t stride, double
     struct fake_address *peer = calloc(npes, sizeof *peer);
 
     (void)seconds;
+    fake_hang(f, FAKE_HANG_CONNECT);
     if (!peer)
         return f->host->fail(err, ENOMEM, "no memory for %zu addresses", npes);
     for (size_t pe = 0; pe < npes; pe++)
@@ -397,6 +410,7 @@ static int fake_progress(void *self, unsigned flags)
     (void)flags;
     if (pthread_mutex_trylock(&f->lock))
         return 0;
+    fake_hang(f, FAKE_HANG_PROGRESS);
     int moved = fake_queue_progress(f);
     pthread_mutex_unlock(&f->lock);
     return moved;

@@ -79,7 +79,7 @@ struct fake_address {
 struct fake_settings {
     long again, late, seed;
     bool reorder, signal;
-    int fail, reach, native;
+    int fail, hang, reach, native;
     const char *fail_pes;
 };
 
@@ -104,6 +104,7 @@ struct fake {
 };
 
 enum { FAKE_FAIL_NEVER, FAKE_FAIL_OPEN, FAKE_FAIL_CONNECT };
+enum { FAKE_HANG_NEVER, FAKE_HANG_OPEN, FAKE_HANG_CONNECT, FAKE_HANG_CLOSE, FAKE_HANG_PROGRESS };
 enum { FAKE_NATIVE_ALL, FAKE_NATIVE_PUT, FAKE_NATIVE_GET, FAKE_NATIVE_AMO, FAKE_NATIVE_NONE };
 enum { FAKE_REACH_ALL, FAKE_REACH_PARITY, FAKE_REACH_NONE, FAKE_REACH_SHY };
 

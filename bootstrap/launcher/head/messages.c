@@ -49,6 +49,7 @@ static void messages_hello(struct sy_pe *pe, int version)
         return;
     }
     pe->greeted = true;
+    pe->finalized = false;
     memcpy(welcome.id, run->id, sizeof welcome.id);
     memcpy(welcome.key, run->key, sizeof welcome.key);
     sy_run_send(pe, SY_CONTROL_WELCOME, SY_LAUNCH_VERSION, &welcome, sizeof welcome);
@@ -244,6 +245,7 @@ static void messages_pe_says(struct sy_pe *pe, const struct sy_frame *header, co
         break;
     case SY_CONTROL_MARK:
         pe->initialized = header->arg == SY_MARK_INITIALIZED;
+        pe->finalized = !pe->initialized;
         break;
     case SY_CONTROL_ABORT:
         messages_end_asked(pe, header->arg, body);

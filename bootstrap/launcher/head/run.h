@@ -44,6 +44,7 @@ struct sy_pe {
     int wait_status;
     bool greeted;     /* has said HELLO */
     bool initialized; /* is between shmem_init and shmem_finalize */
+    bool finalized;   /* has been there, and is not any more */
     bool aborted;     /* has asked to end the job: how it ends itself does not matter */
     bool traced;      /* its stack trace has come */
     int said;         /* messages about its start */

@@ -75,6 +75,15 @@ static const char *waiting_how_it_ended(const struct sy_pe *pe)
     return text;
 }
 
+/* What a PE that is alive does, as far as it is known without an answer. */
+static const char *waiting_where(const struct sy_pe *pe)
+{
+    return pe->initialized ? SY_REPORT_SILENT
+           : pe->finalized ? "after shmem_finalize"
+           : pe->greeted   ? "in shmem_init"
+                           : "no shmem_init so far";
+}
+
 static void waiting_print(struct sy_run *run)
 {
     char **text = run->report.note, who[512];
@@ -82,11 +91,8 @@ static void waiting_print(struct sy_run *run)
     for (int pe = 0; pe < run->npes; pe++) {
         const struct sy_pe *of = &run->pes[pe];
 
-        if (!text[pe] && run->report.asked[pe])
-            text[pe] = sy_memory_string(SY_REPORT_SILENT);
-        else if (!text[pe] && of->alive)
-            text[pe] = sy_memory_string(of->greeted ? "after shmem_finalize"
-                                                    : "no shmem_init so far");
+        if (!text[pe] && of->alive)
+            text[pe] = sy_memory_string(waiting_where(of));
         else if (!text[pe] && of->started)
             text[pe] = sy_memory_string(waiting_how_it_ended(of));
     }
@@ -108,7 +114,8 @@ static void waiting_ask(struct sy_report *report)
     for (int pe = 0; pe < run->npes; pe++) {
         struct sy_pe *of = &run->pes[pe];
 
-        report->asked[pe] = of->alive && of->initialized;
+        /* Where a transport is being opened or closed, a thread answers. */
+        report->asked[pe] = of->alive && (of->initialized || (of->greeted && !report->confirming));
         if (report->asked[pe] && !report->note[pe])
             sy_run_send(of, SY_CONTROL_ASK, 0, NULL, 0);
     }

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/guard.h"
 #include "core/route/route.h"
 #include "core/route/route_rule.h"
 #include "core/start/transport_stubs.h"
 #include "core/memory/windows.h"
 #include "core/start/world.h"
+#include "core/wait/stall.h"
 #include "engine/message.h"
 #include "engine/producer.h"
 #include "util/bits.h"
@@ -335,15 +337,24 @@ static int route_attach(struct sy_route_transport *t, unsigned w, struct sy_erro
     return sy_routes_step("region_attach", rc < 0 ? rc : 0, err);
 }
 
+static void route_close_one(struct sy_route_transport *t)
+{
+    sy_stall_enter(t->plugin.name, "close");
+    t->table->close(t->self);
+    sy_stall_leave();
+}
+
 /* Opens transport `i`, attaches the windows, and opens the default context's domain in it. */
 static int route_open_one(unsigned i, const struct sy_host *host, struct sy_error *err)
 {
     struct sy_route_transport *t = &sy_routes.transport[i];
     struct sy_instance instance = {
         .size = sizeof instance, .name = t->plugin.name, .settings = t->settings};
+
+    sy_stall_enter(t->plugin.name, "open");
     int rc = sy_routes_step("open", sy_message_open(&t->table, host, &instance, &t->self, err),
                             err);
-
+    sy_stall_leave();
     if (rc)
         return rc;
     /* The library's own first: most others are in the file that this one is in. */
@@ -353,7 +364,7 @@ static int route_open_one(unsigned i, const struct sy_host *host, struct sy_erro
     if (!rc)
         rc = sy_routes_step("ctx_open", t->table->ctx_open(t->self, 0, &t->ctx, err), err);
     if (rc)
-        t->table->close(t->self);
+        route_close_one(t);
     return rc;
 }
 
@@ -376,7 +387,7 @@ void sy_routes_drop(unsigned i, int code, const char *why)
     struct sy_route_transport *t = &sy_routes.transport[i];
 
     t->table->ctx_close(t->self, t->ctx);
-    t->table->close(t->self);
+    route_close_one(t);
     sy_routes.count--;
     route_forget(i, code, why);
 }
@@ -404,15 +415,8 @@ static void route_after_fork_in_child(void)
     sy_routes.in_child = true;
 }
 
-int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err)
+static int route_open_all(const struct sy_host *host, bool beyond, struct sy_error *err)
 {
-    static bool registered;
-
-    if (!registered) {
-        pthread_atfork(NULL, NULL, route_after_fork_in_child);
-        sy_producer_prepare();
-    }
-    registered = true;
     while (sy_routes.count < sy_routes.loaded) {
         struct sy_error why = {""};
         const struct sy_route_transport *t = &sy_routes.transport[sy_routes.count];
@@ -431,6 +435,23 @@ int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err
         }
     }
     return 0;
+}
+
+/* Only what leads beyond the node may have to wait, for a device or its driver. */
+int sy_routes_open(const struct sy_host *host, bool beyond, struct sy_error *err)
+{
+    static bool registered;
+
+    if (!registered) {
+        pthread_atfork(NULL, NULL, route_after_fork_in_child);
+        sy_producer_prepare();
+    }
+    registered = true;
+    if (beyond)
+        sy_guard_listen();
+    int rc = route_open_all(host, beyond, err);
+    sy_guard_stop();
+    return rc;
 }
 
 /* ---- exchange: for each transport its name, NUL, rank, bytes of a key, one byte of length, the
@@ -502,16 +523,19 @@ bool sy_routes_unpack(const char **pack, struct sy_route_entry *entry)
 
 void sy_routes_close(void)
 {
+    if (sy_routes.count && !sy_routes_span_node())
+        sy_guard_listen();
     for (unsigned i = sy_routes.loaded; i--;) {
         struct sy_route_transport *t = &sy_routes.transport[i];
         if (i < sy_routes.count) {
             sy_route_tell_counters(t, SY_LOG_DEBUG, "counters", "");
             t->table->ctx_close(t->self, t->ctx);
-            t->table->close(t->self);
+            route_close_one(t);
             sy_routes.count = i; /* those that close after it may wait, and let others progress */
         }
         route_unload(t);
     }
+    sy_guard_stop();
     sy_route_rules_close();
     free(sy_routes.of);
     free(sy_routes.other);

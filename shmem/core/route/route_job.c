@@ -7,6 +7,7 @@
 #include "core/route/route_job.h"
 #include "core/route/route_rule.h"
 #include "core/start/world.h"
+#include "core/wait/stall.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/plugin.h"
@@ -202,7 +203,9 @@ static int route_job_connect_one(const struct sy_route_job *job, unsigned i, dou
         return sy_fail(err, ENOMEM, "no memory for the addresses of %zu PEs", npes);
     for (size_t pe = 0; pe < npes; pe++)
         sy_route_job_address(job, (int)pe, i, addresses + pe * SY_ADDRESS_MAX);
+    sy_stall_enter(t->plugin.name, "connect");
     int rc = t->table->connect(t->self, addresses, SY_ADDRESS_MAX, seconds, err);
+    sy_stall_leave();
     free(addresses);
     return sy_routes_step("connect", rc, err);
 }

@@ -616,6 +616,7 @@ void sy_progress_stop(void)
 
 int sy_progress_poll(void)
 {
+    struct sy_stall_poll *poll = sy_stall_poll();
     bool moved = false, yielded = false;
 
     sy_progress_enter();
@@ -623,7 +624,9 @@ int sy_progress_poll(void)
     for (unsigned i = 0; i < sy_routes.count; i++) {
         if (!sy_routes.transport[i].polled)
             continue;
+        sy_stall_poll_begin(poll, sy_routes.transport[i].plugin.name);
         int done = sy_routes.transport[i].table->progress(sy_routes.transport[i].self, 0);
+        sy_stall_poll_end(poll);
         moved |= done > 0;
         yielded |= done < 0;
     }

@@ -1,7 +1,11 @@
 /* See stall.h. */
+#include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/callsite.h"
@@ -18,16 +22,30 @@ enum {
     PEERS = 16    /* that each transport tells of */
 };
 
-/* A thread that waits writes again at each rest, of 50 ms at most, so a note that is older
- * is about a wait that has ended. Hence nothing is to be done at the end of a wait. */
+/* A thread that waits writes again at each rest, of 50 ms at most, so a note that is older is about
+ * a wait that has ended, or the thread has had no processor since. Hence nothing is to be done at
+ * the end of a wait that has a note. */
 #define FRESH_NS UINT64_C(500000000)
+
+/* Processor time between two notes of a wait is shorter than this. */
+#define BETWEEN_NOTES_NS UINT64_C(20000000)
+
+/* Between two looks at how much processor time the waiting thread has had. */
+#define LOOKS_APART_NS UINT64_C(1000000)
 
 struct note {
     _Atomic uint64_t since, last;
     const char *_Atomic call;
-    _Atomic pid_t task;  /* the thread's number */
-    _Atomic bool inside; /* a wait for words that only the library writes */
-};
+    _Atomic pid_t task;           /* the thread's number, */
+    _Atomic clockid_t clock;      /* its processor time, */
+    _Atomic uint64_t ran, looked; /* how much of that it had, and when that was */
+    _Atomic bool inside;          /* a wait for words that only the library writes */
+    const char *_Atomic where;    /* of a wait that has no note so far; NULL: none, */
+    _Atomic uint64_t opened;      /* and its beginning */
+    struct sy_stall_poll poll;
+    uint32_t seen;    /* number of the call of progress() at an earlier look, */
+    uint64_t seen_at; /* the first of these; 0: there was none */
+} __attribute__((aligned(SY_LINE)));
 
 static struct note notes[THREADS];
 static atomic_int threads;
@@ -44,16 +62,45 @@ static struct note *wait_stall_own_note(void)
     return own;
 }
 
+void sy_stall_opened(uint64_t since, const char *where)
+{
+    struct note *note = wait_stall_own_note();
+
+    atomic_store_explicit(&note->opened, since, memory_order_relaxed);
+    atomic_store_explicit(&note->where, where, memory_order_relaxed);
+}
+
+static uint64_t wait_stall_ran(clockid_t clock)
+{
+    struct timespec t;
+
+    if (clock_gettime(clock, &t))
+        return UINT64_MAX; /* the thread is gone */
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void wait_stall_look(struct note *note, uint64_t now)
+{
+    atomic_store_explicit(&note->looked, now, memory_order_relaxed);
+    atomic_store_explicit(&note->ran, wait_stall_ran(CLOCK_THREAD_CPUTIME_ID),
+                          memory_order_relaxed);
+}
+
 void sy_stall_note(uint64_t since, uint64_t now, const char *where)
 {
     struct note *note = wait_stall_own_note();
 
     if (atomic_load_explicit(&note->since, memory_order_relaxed) != since) {
+        clockid_t clock;
+        if (!pthread_getcpuclockid(pthread_self(), &clock))
+            atomic_store_explicit(&note->clock, clock, memory_order_relaxed);
         atomic_store_explicit(&note->call, sy_callsite_routine(where), memory_order_relaxed);
         atomic_store_explicit(&note->inside, where == sy_wait_inside, memory_order_relaxed);
         atomic_store_explicit(&note->task, gettid(), memory_order_relaxed);
         atomic_store_explicit(&note->since, since, memory_order_relaxed);
     }
+    if (now > atomic_load_explicit(&note->looked, memory_order_relaxed) + LOOKS_APART_NS)
+        wait_stall_look(note, now);
     atomic_store_explicit(&note->last, now, memory_order_release);
 }
 
@@ -68,27 +115,136 @@ static double wait_stall_waited(struct note *note, uint64_t now)
     return (double)(now - since) / 1e9;
 }
 
+static bool wait_stall_is_runnable(pid_t task)
+{
+    char path[64], text[200] = "";
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)task);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    const char *name_end = length > 0 ? strrchr(text, ')') : NULL;
+    return name_end && !strncmp(name_end, ") R", 3);
+}
+
+/* The same for reports: where processors are few, a thread that waits may write no note for long.
+ */
+static double wait_stall_waits(struct note *note, uint64_t now)
+{
+    double waited = wait_stall_waited(note, now);
+    uint64_t last = atomic_load_explicit(&note->last, memory_order_acquire);
+    uint64_t since = atomic_load_explicit(&note->since, memory_order_relaxed);
+
+    if (waited > 0 || !last || now < since)
+        return waited;
+    uint64_t before = atomic_load_explicit(&note->ran, memory_order_relaxed);
+    uint64_t ran = wait_stall_ran(atomic_load_explicit(&note->clock, memory_order_relaxed));
+    if (ran < before || ran - before > BETWEEN_NOTES_NS ||
+        !wait_stall_is_runnable(atomic_load_explicit(&note->task, memory_order_relaxed)))
+        return 0;
+    return (double)(now - since) / 1e9;
+}
+
+/* ---- calls of plugins ---- */
+
+static struct {
+    const char *_Atomic transport;
+    const char *_Atomic call; /* NULL: none */
+    _Atomic uint64_t since;
+} plugin;
+
+void sy_stall_enter(const char *transport, const char *call)
+{
+    atomic_store_explicit(&plugin.transport, transport, memory_order_relaxed);
+    atomic_store_explicit(&plugin.since, sy_clock_ns(), memory_order_relaxed);
+    atomic_store_explicit(&plugin.call, call, memory_order_release);
+}
+
+void sy_stall_leave(void)
+{
+    atomic_store_explicit(&plugin.call, NULL, memory_order_relaxed);
+}
+
+/* How long it has lasted; 0: there is none. */
+static double wait_stall_of_plugin(uint64_t now, const char **call)
+{
+    *call = atomic_load_explicit(&plugin.call, memory_order_acquire);
+    uint64_t since = atomic_load_explicit(&plugin.since, memory_order_relaxed);
+
+    return *call && now > since ? (double)(now - since) / 1e9 : 0;
+}
+
+struct sy_stall_poll *sy_stall_poll(void)
+{
+    return &wait_stall_own_note()->poll;
+}
+
+/* Since when this note's thread has been in one call of progress(), as far as has been seen: 0, it
+ * has not, or not for long. One thread at a time looks. */
+static double wait_stall_polls(struct note *note, uint64_t now, const char **transport)
+{
+    *transport = atomic_load_explicit(&note->poll.transport, memory_order_relaxed);
+    uint32_t number = atomic_load_explicit(&note->poll.number, memory_order_relaxed);
+
+    if (!*transport || !note->seen_at || number != note->seen) {
+        note->seen = number;
+        note->seen_at = *transport ? now : 0;
+        return 0;
+    }
+    return now - note->seen_at > FRESH_NS ? (double)(now - note->seen_at) / 1e9 : 0;
+}
+
+/* ---- reports ---- */
+
 static double wait_stall_longest(void)
 {
     uint64_t now = sy_clock_ns();
-    double longest = 0;
+    const char *what;
+    double longest = wait_stall_of_plugin(now, &what);
 
-    for (int i = 0; i < THREADS; i++)
-        longest = wait_stall_waited(&notes[i], now) > longest ? wait_stall_waited(&notes[i], now)
-                                                              : longest;
+    for (int i = 0; i < THREADS; i++) {
+        double waits = wait_stall_waits(&notes[i], now);
+        double polls = wait_stall_polls(&notes[i], now, &what);
+        longest = waits > longest ? waits : longest;
+        longest = polls > longest ? polls : longest;
+    }
     return longest;
+}
+
+/* What one thread waits for, or is stuck in; "": nothing that is known. */
+static void wait_stall_text_of(struct note *note, uint64_t now, char *text, size_t room)
+{
+    const char *transport;
+    double polls = wait_stall_polls(note, now, &transport);
+    const char *where = atomic_load(&note->where);
+
+    *text = '\0';
+    if (polls > 0)
+        snprintf(text, room, "in progress() of transport %s, for %.0f s", transport, polls);
+    else if (wait_stall_waits(note, now) > 0)
+        snprintf(text, room, "in %s", atomic_load(&note->call));
+    else if (where && now > atomic_load(&note->opened) + SY_STALL_NOTED_NS)
+        snprintf(text, room, "in %s", where);
 }
 
 double sy_stall_text(char *text, size_t room)
 {
     uint64_t now = sy_clock_ns();
+    const char *call;
+    double called = wait_stall_of_plugin(now, &call);
     size_t length = 0;
 
-    for (int i = 0; i < THREADS; i++)
-        if (wait_stall_waited(&notes[i], now) > 0 && length < room)
+    if (called > 0)
+        length = (size_t)snprintf(text, room, "in %s() of transport %s, for %.0f s", call,
+                                  atomic_load(&plugin.transport), called);
+    for (int i = 0; i < THREADS && length < room; i++) {
+        char one[120];
+        wait_stall_text_of(&notes[i], now, one, sizeof one);
+        if (*one)
             length += (size_t)snprintf(text + length, room - length, "%s%s",
-                                       length ? "; another thread is in " : "in ",
-                                       atomic_load(&notes[i].call));
+                                       length ? "; another thread is " : "", one);
+    }
     if (!length)
         snprintf(text, room, "computing, or in a call of the system");
     return wait_stall_longest();

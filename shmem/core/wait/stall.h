@@ -7,6 +7,7 @@
 #ifndef SY_CORE_STALL_H
 #define SY_CORE_STALL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,38 @@
 /* This thread waits since `since` (nanoseconds, CLOCK_MONOTONIC) in `where`, and it is now `now`;
  * at least SY_STALL_NOTED_NS have gone by. To be called again and again while the wait lasts. */
 void sy_stall_note(uint64_t since, uint64_t now, const char *where) __attribute__((cold));
+
+/* This thread waits since `since` in `where`, and has looked in vain for some microseconds; NULL:
+ * its wait is over. A thread that then gets no processor leaves no other note. */
+void sy_stall_opened(uint64_t since, const char *where);
+
+/* The thread that starts or ends the library is about to make a call of a plugin that may take
+ * long, or has returned from it. transport: a text that stays until then. */
+void sy_stall_enter(const char *transport, const char *call);
+void sy_stall_leave(void);
+
+/* A thread of the program calls progress() of a transport, each time with another number. A thread
+ * that is in the same call at two looks is stuck there. */
+struct sy_stall_poll {
+    const char *_Atomic transport; /* NULL: it is not in progress() */
+    _Atomic uint32_t number;
+};
+
+/* This thread's own. */
+struct sy_stall_poll *sy_stall_poll(void);
+
+static inline void sy_stall_poll_begin(struct sy_stall_poll *poll, const char *transport)
+{
+    uint32_t number = atomic_load_explicit(&poll->number, memory_order_relaxed);
+
+    atomic_store_explicit(&poll->number, number + 1, memory_order_relaxed);
+    atomic_store_explicit(&poll->transport, transport, memory_order_relaxed);
+}
+
+static inline void sy_stall_poll_end(struct sy_stall_poll *poll)
+{
+    atomic_store_explicit(&poll->transport, NULL, memory_order_relaxed);
+}
 
 /* What the threads of this PE wait for, in words. Returns for how many seconds the one that has
  * waited longest has done so; 0: none waits. */

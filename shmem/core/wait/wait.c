@@ -295,10 +295,12 @@ static bool still_polling(uint64_t waited)
 
 static void wait_rest(uint64_t *since, const char *where)
 {
-    bool slept = wait_sleep_taken(!*since);
+    bool slept = wait_sleep_taken(!*since), first = !*since;
     int moved = !slept && policy.polls ? wait_poll_transports() : 0;
     uint64_t waited = wait_waited_since(since);
 
+    if (first)
+        sy_stall_opened(*since, where);
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
         sy_stall_note(*since, *since + waited, where);
     if (moved > 0)
@@ -334,6 +336,7 @@ void sy_wait_passed(void)
 
 void sy_wait_rested(void)
 {
+    sy_stall_opened(0, NULL);
     if (policy.takes_over || took_over)
         sy_progress_hand_back();
     took_over = false;
