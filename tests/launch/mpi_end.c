@@ -1,5 +1,6 @@
 /* mpi_end HOW [VALUE]: a job of MPI and OpenSHMEM whose last process ends in some way. PE 0
- * computes, PE 1 waits in MPI, others in OpenSHMEM. HOW = wait: nothing ends until all are killed.
+ * computes, PE 1 waits in MPI, others in OpenSHMEM. HOW = wait: nothing ends until all are killed;
+ * late: the job ends in order, but the last process looks at MPI for a while when others have gone.
  */
 #include <mpi.h>
 #include <shmem.h>
@@ -7,6 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static int end_late(int last)
+{
+    int there;
+
+    shmem_finalize();
+    for (double until = MPI_Wtime() + 0.5; last && MPI_Wtime() < until;)
+        MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
 
 int main(int argc, char **argv)
 {
@@ -22,6 +34,8 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     shmem_barrier_all();
+    if (!strcmp(how, "late"))
+        return end_late(me == npes - 1);
     if (me == npes - 1) {
         if (!strcmp(how, "global_exit"))
             shmem_global_exit(value);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "transports/mpi/calls.h"
 
@@ -24,6 +25,7 @@ enum { WATCHERS = 32 };
 static struct {
     pthread_mutex_t lock;
     bool started, own; /* own: MPI_Init_thread was called here */
+    bool everybody;    /* all processes of MPI's world are PEs */
     struct mpi_self self;
     int key; /* of the attribute of MPI_COMM_SELF */
     struct {
@@ -166,6 +168,12 @@ static int calls_begin_world(struct sy_error *err)
 
 #endif
 
+static bool calls_ends_deaf(const char *version)
+{
+    return (strstr(version, "Version:\t4.0") || strstr(version, "Version:\t4.1")) &&
+           strstr(version, "ch4:ucx") && !strstr(version, "pmi2") && !strstr(version, "pmix");
+}
+
 static int calls_measure(struct sy_error *err)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -181,6 +189,7 @@ static int calls_measure(struct sy_error *err)
     MPI_Get_library_version(version, &length);
     snprintf(self->version, sizeof self->version, "%.*s", MPI_CALLS_VERSION - 1, version);
     self->by_messages = !strncmp(version, "MPICH", strlen("MPICH"));
+    self->ends_deaf = calls_ends_deaf(version);
     return 0;
 }
 
@@ -201,6 +210,26 @@ static int calls_start(struct mpi_self *self, struct sy_error *err)
     return rc;
 }
 
+#if SESSIONS
+/* All meet before they end a deaf MPI, as later MPICHs do themselves, by the server of PMI, which MPI
+ * talks to by the same words. No process listens from here to the end of MPI, so none is answered
+ * by one that is not ending too. */
+static void calls_meet(void)
+{
+    static const char in[] = "cmd=barrier_in\n";
+    const char *name = secure_getenv("PMI_FD");
+    int fd = name ? atoi(name) : -1;
+    char answer = 0;
+
+    if (!process.self.ends_deaf || !process.everybody || fd < 0)
+        return;
+    if (write(fd, in, sizeof in - 1) != (ssize_t)sizeof in - 1)
+        return;
+    while (answer != '\n' && read(fd, &answer, 1) == 1)
+        ;
+}
+#endif
+
 /* The process ends, after all that it has asked to be called at its exit. MPI waits here for the
  * other processes of its job; not so where the process ends in the middle of something. */
 __attribute__((destructor)) static void calls_end(void)
@@ -212,8 +241,10 @@ __attribute__((destructor)) static void calls_end(void)
             return;
 #if SESSIONS
     finalized = !process.started;
-    if (!finalized)
+    if (!finalized) {
+        calls_meet();
         MPI_Session_finalize(&process.session);
+    }
 #else
     if (process.own)
         MPI_Finalized(&finalized);
@@ -303,6 +334,9 @@ static int calls_comm_open(const int *ranks, int count, const char *name, mpi_co
     if (rc)
         return calls_tell(err, "a communicator of the PEs");
     MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    pthread_mutex_lock(&process.lock);
+    process.everybody = count == process.self.size;
+    pthread_mutex_unlock(&process.lock);
     *comm = (mpi_comm)made;
     return 0;
 }

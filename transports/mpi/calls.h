@@ -24,8 +24,14 @@ struct mpi_self {
     int rank, size;
     bool session;     /* of our own, so that the program may finalise MPI before us */
     bool by_messages; /* its dynamic windows are made of messages, so they save nothing */
+    bool ends_deaf;   /* see below */
     char version[MPI_CALLS_VERSION];
 };
+
+/* MPICH 4.0 and 4.1 over UCX end MPI in two steps. A process waits until all to whom it has sent
+ * something answer that they have it; and then for all processes, without listening to them any
+ * more. So one that is answered by another which has not begun its end leaves that one without an
+ * answer for ever; and so does one that has sent nothing to another which has sent to it. */
 
 struct mpi_calls {
     size_t size; /* sizeof(struct mpi_calls) */

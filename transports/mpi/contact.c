@@ -76,6 +76,7 @@ static int contact_open(struct mpi_state *state, const int *world, int count, st
 
     if (rc)
         return rc;
+    state->ranks = count;
     state->connected = true;
     rc = mpi_message_open(state, err);
     if (!rc)

@@ -7,9 +7,8 @@
 #include "transports/mpi/state.h"
 #include "util/clock.h"
 
-#define TAG       1
-#define LEAVE_NS  UINT64_C(5000000000)
-#define LINGER_NS UINT64_C(3000000)
+#define TAG      1
+#define LEAVE_NS UINT64_C(5000000000)
 
 /* ---- sending ---- */
 
@@ -92,7 +91,8 @@ static void message_hand_up(struct mpi_state *state, int from, size_t length)
 
     mpi_count(&state->counters.received, 1);
     mpi_count(&state->counters.received_bytes, length);
-    if (!receives->closing)
+    receives->heard[from] = true;
+    if (!receives->closing && length)
         state->instance.received(state->instance.receiver, state->pe_of[from],
                                  receives->memory + (size_t)receives->head * MPI_MESSAGE, length);
 }
@@ -171,7 +171,8 @@ int mpi_message_open(struct mpi_state *state, struct sy_error *err)
 
     sends->memory = malloc((size_t)MPI_SENDS * MPI_MESSAGE);
     receives->memory = malloc((size_t)MPI_RECEIVES * MPI_MESSAGE);
-    if (!sends->memory || !receives->memory)
+    receives->heard = calloc((size_t)state->ranks, sizeof *receives->heard);
+    if (!sends->memory || !receives->memory || !receives->heard)
         return state->host->fail(err, ENOMEM, "no memory for messages");
     for (sends->frees = 0; sends->frees < MPI_SENDS; sends->frees++)
         sends->free[sends->frees] = (unsigned char)sends->frees;
@@ -182,10 +183,25 @@ int mpi_message_open(struct mpi_state *state, struct sy_error *err)
     return 0;
 }
 
+/* An empty message to all who have sent something to this PE: other PEs, and MPI for itself, which
+ * takes distances of powers of two. See ends_deaf. */
+static void message_answer(struct mpi_state *state, uint64_t end)
+{
+    int own = state->rank_of[state->host->pe], ranks = state->ranks;
+
+    for (int step = 1; step < ranks; step *= 2) {
+        state->receives.heard[(own + step) % ranks] = true;
+        state->receives.heard[(own + ranks - step) % ranks] = true;
+    }
+    for (int rank = 0; rank < ranks; rank++)
+        while (state->receives.heard[rank] &&
+               mpi_message_send(state, state->pe_of[rank], "", 0) == -EAGAIN &&
+               sy_clock_ns() < end)
+            mpi_message_progress(state, 0);
+}
+
 /* Takes leave of the other PEs. Until all have come there may be messages for this PE, which must
- * not reach a later communicator: MPI may give it the same number. Then MPI is looked at a little
- * longer: in MPICH 4.0 over UCX's tcp a process that ends MPI before it has answered how a
- * connection is made leaves the other one in MPI_Finalize for ever. */
+ * not reach a later communicator: MPI may give it the same number. */
 bool mpi_message_leave(struct mpi_state *state)
 {
     uint64_t end = sy_clock_ns() + LEAVE_NS;
@@ -193,14 +209,14 @@ bool mpi_message_leave(struct mpi_state *state)
     bool gone = false;
 
     state->receives.closing = true;
+    if (state->self.ends_deaf)
+        message_answer(state, end);
     while (atomic_load(&state->sends.flights) + atomic_load(&state->large.count) &&
            sy_clock_ns() < end)
         mpi_message_progress(state, 0);
     if (!state->calls->barrier(state->comm, &barrier))
         while (!(gone = state->calls->test(&barrier, NULL, NULL) > 0) && sy_clock_ns() < end)
             mpi_message_progress(state, 0);
-    for (end = sy_clock_ns() + LINGER_NS; gone && sy_clock_ns() < end;)
-        mpi_message_progress(state, 0);
     for (unsigned place = 0; gone && place < MPI_RECEIVES && state->receives.posted; place++)
         state->calls->cancel(&state->receives.request[place]);
     state->receives.posted = false;
@@ -212,6 +228,7 @@ void mpi_message_free(struct mpi_state *state)
 {
     free(state->sends.memory);
     free(state->receives.memory);
+    free(state->receives.heard);
     free(state->large.request);
     free(state->large.ticket);
 }

@@ -55,6 +55,7 @@ struct mpi_receives {
     mpi_request request[MPI_RECEIVES];
     unsigned head;
     bool posted, closing;
+    bool *heard; /* of each rank */
 };
 
 /* Data beside messages, under `lock`: the oldest first. */
@@ -96,6 +97,7 @@ struct mpi_state {
     bool connected;
     _Atomic bool over;    /* MPI has ended */
     int *rank_of, *pe_of; /* ranks in comm; -1: none */
+    int ranks;            /* how many */
     struct mpi_sends sends;
     struct mpi_receives receives;
     struct mpi_large large;
