@@ -296,7 +296,8 @@ struct sy_transport {
      *   0    wait_fd() becomes readable upon everything that can end a wait: what others send,
      *        answers to this PE's calls, and room after an -EAGAIN
      *   < 0  it may miss some of these, so the thread sleeps for a short time only. This is assumed
-     *        where a transport has no arm()
+     *        where a transport has no arm(). -EINPROGRESS: the progress thread learns of all that
+     *        others send, if some milliseconds late
      * The progress thread and waiting threads call it, possibly at once. */
     int (*arm)(void *self);
 

@@ -1,7 +1,14 @@
 /* See proxy.h and stream.h. The proxy has streams in its hands that have something to do: it goes
  * round them, and lets go of those that are empty, parked at a point or with a worker. While it has
  * none it sleeps until one comes. While all that it has wait, it looks for as long as a thread in
- * core/wait would poll, and then sleeps between its looks for a sixteenth of the wait so far. */
+ * core/wait would poll, and then sleeps between its looks for a sixteenth of the wait so far.
+ *
+ * What comes through transports ends the sleep: whoever polls them, be it the progress thread while
+ * the program computes, tells the proxy (core/wait/sleep.h). Where all comes that way it sleeps for
+ * a sixteenth of the wait however long that is: so late does it see what this PE's program or a
+ * kernel stores itself, which nobody tells of. A put to mapped memory is a store too, so there the
+ * sleep has a limit. A thread of the program that exchanges messages tells with each of them: a look
+ * that was in vain is followed by a sleep that nobody ends. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +21,7 @@
 #include "core/issue.h"
 #include "core/start/config.h"
 #include "core/wait/progress.h"
+#include "core/wait/sleep.h"
 #include "core/wait/stall.h"
 #include "core/wait/wait.h"
 #include "stream/worker.h"
@@ -27,21 +35,26 @@ enum { BATCH = 256 };
 #define POLLING_CROWDED_NS UINT64_C(10000)
 #define SHORTEST_SLEEP_NS  UINT64_C(20000)
 
-/* The longest sleep grows with the wait, so that one of minutes takes next to nothing. It is below
- * what a note of a wait lasts (core/wait/stall.c). */
+/* The longest sleep is below what a note of a wait lasts (core/wait/stall.c). The longest that
+ * nobody ends grows with the wait, so that one of minutes takes next to nothing. */
 #define LONGEST_SLEEP_NS  UINT64_C(50000000)
-#define LONGEST_AT_ONCE   UINT64_C(1000000)
-#define LONGEST_BY_WAITED 1024
+#define LONGEST_UNTOLD_NS UINT64_C(1000000)
+#define LONGEST_BY_WAITED 256
+
+/* What ends the next sleep. */
+enum proxy_ear { TIME, TELLING, IN_VAIN };
 
 /* Guarded by sy_stream_lock, but for `active`, `now` and what follows, which are the proxy's. */
 static struct {
     pthread_t thread;
-    bool running, stop;
+    bool prepared, running, stop;
+    bool told; /* since it began to listen */
     struct sy_stream *inbox;
     pthread_cond_t wake;
     struct sy_stream *active;
     uint64_t now, moved_at;
     const struct sy_stream *oldest; /* of those that wait */
+    enum proxy_ear ear;
 } proxy;
 
 void sy_proxy_inbox(struct sy_stream *stream)
@@ -186,41 +199,75 @@ static bool proxy_round(void)
 
 /* ---- the thread ---- */
 
-static uint64_t proxy_sleep_length(uint64_t waited)
+/* For sy_sleep_listen. */
+static void proxy_tell(void)
 {
-    uint64_t length = waited / 16, longest = LONGEST_AT_ONCE + waited / LONGEST_BY_WAITED;
+    pthread_mutex_lock(&sy_stream_lock);
+    proxy.told = true;
+    pthread_cond_signal(&proxy.wake);
+    pthread_mutex_unlock(&sy_stream_lock);
+}
 
-    if (longest > LONGEST_SLEEP_NS)
+static uint64_t proxy_sleep_length(uint64_t waited, bool told)
+{
+    uint64_t length = waited / 16, longest = LONGEST_UNTOLD_NS + waited / LONGEST_BY_WAITED;
+
+    if (told || longest > LONGEST_SLEEP_NS)
         longest = LONGEST_SLEEP_NS;
     return length < SHORTEST_SLEEP_NS ? SHORTEST_SLEEP_NS : length < longest ? length : longest;
+}
+
+/* Sleeps, or prepares a sleep that is ended by telling, before which is one more look. Under the
+ * lock. */
+static void proxy_sleep(uint64_t waited)
+{
+    bool listens = proxy.ear == TELLING;
+
+    if (proxy.ear == TIME && sy_hot.carries) {
+        proxy.ear = TELLING;
+        proxy.told = false;
+        sy_sleep_listen(proxy_tell);
+        return;
+    }
+    uint64_t until = proxy.now + proxy_sleep_length(waited, listens && sy_wait_told());
+    struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+    if (!proxy.inbox && !(listens && proxy.told))
+        pthread_cond_timedwait(&proxy.wake, &sy_stream_lock, &at);
+    proxy.ear = listens && proxy.told ? IN_VAIN : TIME;
+    if (listens)
+        sy_sleep_listen(NULL);
+}
+
+static void proxy_note(void)
+{
+    const struct sy_stream *oldest = proxy.oldest;
+
+    if (!oldest || proxy.now - oldest->since <= SY_STALL_NOTED_NS)
+        return;
+    sy_callsite_asked = oldest->routine;
+    sy_stall_note(oldest->since, proxy.now, oldest->routine);
 }
 
 /* All streams wait. Under the lock, which is given away. */
 static void proxy_rest(void)
 {
     uint64_t waited = proxy.now - proxy.moved_at;
-    const struct sy_stream *oldest = proxy.oldest;
     bool young = waited < (sy_wait_crowded() ? POLLING_CROWDED_NS : POLLING_NS);
+    bool polls = sy_hot.carries && (young || sy_config.progress == SY_PROGRESS_POLLING);
 
-    if (oldest && proxy.now - oldest->since > SY_STALL_NOTED_NS) {
-        sy_callsite_asked = oldest->routine;
-        sy_stall_note(oldest->since, proxy.now, oldest->routine);
-    }
-    if (sy_hot.carries && (young || sy_config.progress == SY_PROGRESS_POLLING)) {
-        pthread_mutex_unlock(&sy_stream_lock);
-        sy_progress_poll();
-        pthread_mutex_lock(&sy_stream_lock);
-    }
-    if (young) {
-        pthread_mutex_unlock(&sy_stream_lock);
-        sched_yield();
-        pthread_mutex_lock(&sy_stream_lock);
+    proxy_note();
+    if (!polls && !young) {
+        proxy_sleep(waited);
         return;
     }
-    uint64_t until = proxy.now + proxy_sleep_length(waited);
-    struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
-    if (!proxy.inbox)
-        pthread_cond_timedwait(&proxy.wake, &sy_stream_lock, &at);
+    pthread_mutex_unlock(&sy_stream_lock);
+    if (polls)
+        sy_progress_poll();
+    if (young)
+        sched_yield();
+    pthread_mutex_lock(&sy_stream_lock);
+    if (!young)
+        proxy_sleep(waited);
 }
 
 /* Takes over what is in the inbox; true: there was something. */
@@ -275,16 +322,25 @@ int sy_proxy_thread(pthread_t *thread, void *(*run)(void *))
     return -rc;
 }
 
-int sy_proxy_start(void)
+/* Once: who tells may come late, behind sy_proxy_stop. */
+static void proxy_prepare(void)
 {
     pthread_condattr_t monotonic;
 
-    if (proxy.running)
-        return 0;
+    if (proxy.prepared)
+        return;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&proxy.wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    proxy.prepared = true;
+}
+
+int sy_proxy_start(void)
+{
+    if (proxy.running)
+        return 0;
+    proxy_prepare();
     int rc = sy_proxy_thread(&proxy.thread, proxy_run);
     proxy.running = !rc;
     return rc;
@@ -300,6 +356,6 @@ void sy_proxy_stop(void)
     pthread_cond_signal(&proxy.wake);
     pthread_mutex_unlock(&sy_stream_lock);
     pthread_join(proxy.thread, NULL);
-    pthread_cond_destroy(&proxy.wake);
+    sy_sleep_listen(NULL);
     proxy.running = proxy.stop = false;
 }

@@ -2,6 +2,7 @@
  * argument: one mistake, which ends the job or is refused. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 #include <shmemx.h>
@@ -303,6 +304,21 @@ static void leave(const char *how)
         doze(1);
 }
 
+/* How often this PE gives a processor away while a stream has waited for a second, and longer. */
+static void rest(int *word, shmemx_stream_t stream)
+{
+    struct rusage before, after;
+
+    shmemx_int_wait_until_on_stream(word, SHMEM_CMP_EQ, 1, stream);
+    doze(1);
+    getrusage(RUSAGE_SELF, &before);
+    doze(1);
+    getrusage(RUSAGE_SELF, &after);
+    printf("switches: %ld\n", after.ru_nvcsw - before.ru_nvcsw);
+    shmem_barrier_all();
+    shmem_int_p(word, 1, next);
+}
+
 /* Handles that are none. */
 static void mistake_handle(const char *what, shmemx_stream_t stream)
 {
@@ -367,6 +383,8 @@ static int mistake(const char *what)
         shmem_barrier_all();
     else if (!strcmp(what, "cmp"))
         shmemx_int_wait_until_on_stream(&word, 99, 1, stream);
+    if (!strcmp(what, "rest"))
+        rest(&word, stream);
     if (!strcmp(what, "forever"))
         shmemx_int_wait_until_on_stream(&word, SHMEM_CMP_EQ, 1, stream);
     if (strcmp(what, "alive"))

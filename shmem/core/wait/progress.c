@@ -91,6 +91,9 @@ static struct {
 /* Application threads that wait. */
 static _Atomic uint32_t waiting __attribute__((aligned(SY_LINE)));
 
+/* As sy_progress_tells. */
+static _Atomic bool told;
+
 /* In watch mode, while application threads that wait do the work: the time of the next beat, and
  * the thread that clears this takes the beat; otherwise 0. */
 static _Atomic int64_t relieved;
@@ -137,15 +140,23 @@ static void wait_progress_serve_all(void)
 
 int sy_progress_arm(void)
 {
-    bool moved = false, blind = false;
+    bool moved = false, blind = false, untold = false;
 
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *t = &sy_routes.transport[i];
         int done = t->wait_fd < 0 ? 0 : t->table->arm(t->self);
         moved |= done > 0;
         blind |= done < 0 && t->carries;
+        untold |= done < 0 && done != -EINPROGRESS && t->carries;
     }
+    atomic_store_explicit(&told, !untold, memory_order_relaxed);
     return moved ? 1 : -blind;
+}
+
+bool sy_progress_tells(void)
+{
+    return progress.mode != SY_PROGRESS_POLLING &&
+           atomic_load_explicit(&told, memory_order_relaxed);
 }
 
 static void wait_progress_disarm(void)
@@ -630,5 +641,6 @@ int sy_progress_poll(void)
         moved |= done > 0;
         yielded |= done < 0;
     }
+    sy_sleep_polled();
     return moved ? 1 : -yielded;
 }

@@ -38,6 +38,10 @@ int sy_progress_poll(void);
  * returns as their arm() does. */
 int sy_progress_arm(void);
 
+/* Whether a thread is awake soon after anything has arrived: the progress thread, where no other one
+ * polls. It tells the listener (sleep.h). */
+bool sy_progress_tells(void);
+
 /* Gives the launcher a second to end the job itself, before this PE does so because it cannot reach
  * another one: a PE that fails closes its connections before the launcher knows its status and can
  * say why. Does not return where the launcher ends the job. Any thread. */

@@ -64,6 +64,20 @@ bool sy_sleep_until_arrival(uint32_t count, uint64_t nanoseconds)
     return any;
 }
 
+void sy_sleep_listen(void (*wake)(void))
+{
+    atomic_store(&sy_sleep.listened, true);
+    atomic_exchange(&sy_sleep.listener, wake);
+}
+
+void sy_sleep_tell(void)
+{
+    void (*wake)(void) = atomic_exchange(&sy_sleep.listener, NULL);
+
+    if (wake)
+        wake();
+}
+
 void sy_sleep_moved(void)
 {
     const uint64_t one = 1;
@@ -73,4 +87,5 @@ void sy_sleep_moved(void)
         ssize_t put = write(wake_fd, &one, sizeof one);
         (void)put;
     }
+    sy_sleep_polled();
 }

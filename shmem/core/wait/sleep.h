@@ -7,7 +7,11 @@
  * compares with the count from before its last look at what it waits for.
  *
  * Several threads may sleep. One of them reads the eventfd, perhaps before another has seen it:
- * with SHMEM_THREAD_MULTIPLE nobody sleeps for more than a millisecond (wait.c). */
+ * with SHMEM_THREAD_MULTIPLE nobody sleeps for more than a millisecond (wait.c).
+ *
+ * One thread, the listener, sleeps without the descriptors and leaves them to the others: it is told
+ * once by whoever has polled a transport. The same argument: it enters itself and then looks; the
+ * others move and then look for it. */
 #ifndef SY_CORE_SLEEP_H
 #define SY_CORE_SLEEP_H
 
@@ -21,6 +25,8 @@
 struct sy_sleep {
     _Atomic uint32_t moved;  /* calls of sy_sleep_moved */
     _Atomic uint32_t asleep; /* threads that sleep, or are about to */
+    _Atomic bool listened;   /* there has been a listener */
+    void (*_Atomic listener)(void);
 } __attribute__((aligned(SY_LINE)));
 
 extern struct sy_sleep sy_sleep SY_HIDDEN;
@@ -46,5 +52,17 @@ static inline bool sy_sleep_anybody(void)
 
 /* Something has been moved that another thread may wait for. */
 void sy_sleep_moved(void);
+
+/* Enters the listener, before its last look: `wake` is called once, by any thread that may hold no
+ * lock of `wake`. NULL: it listens no more. */
+void sy_sleep_listen(void (*wake)(void));
+
+/* Something may have been moved, by a thread that looks for nobody else. */
+void sy_sleep_tell(void) __attribute__((cold));
+static inline void sy_sleep_polled(void)
+{
+    if (SY_UNLIKELY(atomic_load_explicit(&sy_sleep.listened, memory_order_relaxed)))
+        sy_sleep_tell();
+}
 
 #endif

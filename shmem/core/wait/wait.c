@@ -118,6 +118,11 @@ bool sy_wait_crowded(void)
     return policy.crowded;
 }
 
+bool sy_wait_told(void)
+{
+    return policy.by_arrival && sy_progress_tells();
+}
+
 void sy_wait_threads(void)
 {
     policy.alone = false;
@@ -352,10 +357,12 @@ void sy_wait_rest_inside(uint64_t *since)
 
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
         sy_stall_note(*since, *since + waited, "a wait of a transport");
-    if (policy.polled > 1 && !slept)
+    if (policy.polled > 1 && !slept) {
         moved = wait_poll_transports();
-    else
+    } else {
         sy_progress_enter();
+        sy_sleep_polled(); /* the transport has polled itself */
+    }
     if (!slept && moved <= 0 && !still_polling(waited))
         wait_give_way(waited, moved < 0, false);
     counted = sy_sleep_count();

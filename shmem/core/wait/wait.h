@@ -49,6 +49,9 @@ void sy_wait_threads(void);
 /* As sy_wait_open was told. */
 bool sy_wait_crowded(void);
 
+/* Whether the listener (sleep.h) is told of all that other PEs write here. */
+bool sy_wait_told(void);
+
 /* Polls transports, yields or sleeps, once. *since: when this wait began to rest, 0 before. where:
  * what waits, for reports. Returns the number of looks until the next rest. */
 uint32_t sy_wait_rest(uint64_t *since, const char *where) __attribute__((cold));

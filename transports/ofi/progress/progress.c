@@ -255,19 +255,22 @@ int sy_ofi_event(struct ofi_state *ofi)
     return 1;
 }
 
-/* The descriptor tells neither of other endpoints, nor of what a device writes, nor, where it is
- * the one for wake-ups, of what comes before one. When the core leaves the transport to threads
+/* The descriptor tells neither of other endpoints, which take no requests, nor of what a device
+ * writes, nor, where it is the one for wake-ups, of what comes before one; but soon a timer or a
+ * wake-up has the progress thread see all but what a device writes. When the core leaves the transport to threads
  * that poll there is nothing to do: they disarm. */
 int sy_ofi_arm(void *self)
 {
     struct ofi_state *ofi = self;
-    bool all = ofi->endpoints == 1 && !ofi->traits.wakeup &&
-               (!ofi->traits.rma || ofi->traits.software);
+    bool seen = !ofi->traits.rma || ofi->traits.software;
+    bool all = ofi->endpoints == 1 && !ofi->traits.wakeup && seen;
 
     sy_ofi_lock(&ofi->endpoint[0]);
     int done = progress_settle(ofi, false);
     sy_ofi_unlock(&ofi->endpoint[0]);
-    return done || all ? done : -EAGAIN;
+    if (done > 0 || (all && !done))
+        return done;
+    return seen ? -EINPROGRESS : -EAGAIN;
 }
 
 /* After polls that found nothing: whether the processor has been given to others. */
