@@ -344,6 +344,15 @@ static void route_close_one(struct sy_route_transport *t)
     sy_stall_leave();
 }
 
+/* What only carries messages has the library's data calls, which can. */
+static bool route_is_lone(const struct sy_transport *table)
+{
+    const struct sy_transport *stubs = &sy_transport_stubs;
+    bool calls = table->put != stubs->put || table->get != stubs->get || table->amo != stubs->amo;
+
+    return table->threads == stubs->threads && (calls || !table->message_size);
+}
+
 /* Opens transport `i`, attaches the windows, and opens the default context's domain in it. */
 static int route_open_one(unsigned i, const struct sy_host *host, struct sy_error *err)
 {
@@ -351,6 +360,7 @@ static int route_open_one(unsigned i, const struct sy_host *host, struct sy_erro
     struct sy_instance instance = {
         .size = sizeof instance, .name = t->plugin.name, .settings = t->settings};
 
+    t->lone = route_is_lone(t->table);
     sy_stall_enter(t->plugin.name, "open");
     int rc = sy_routes_step("open", sy_message_open(&t->table, host, &instance, &t->self, err),
                             err);

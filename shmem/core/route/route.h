@@ -47,6 +47,7 @@ struct sy_route_transport {
     bool carries;   /* some PE's data goes through its data calls, not only by mapping */
     int wait_fd;    /* its table's answer */
     bool polled;    /* something may arrive through it */
+    bool lone;      /* data calls of its own cannot be told of a second thread */
     uint8_t place;  /* its number among the kinds, the same on all PEs */
 } __attribute__((aligned(512))); /* a power of 2: found by a shift, for each operation */
 

@@ -13,7 +13,6 @@
 
 #include "core/memory/allocator.h"
 #include "core/amo.h"
-#include "core/start/transport_stubs.h"
 #include "core/start/boot.h"
 #include "core/start/config.h"
 #include "core/crash.h"
@@ -287,7 +286,7 @@ const char *sy_world_threads(void)
     if (host.threads)
         return NULL;
     for (unsigned i = 0; i < sy_routes.count; i++)
-        if (sy_routes.transport[i].table->threads == sy_transport_stubs.threads)
+        if (sy_routes.transport[i].lone)
             return sy_routes.transport[i].table->name;
     host.threads = true;
     sy_wait_threads();
