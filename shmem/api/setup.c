@@ -7,6 +7,7 @@
 #include "api/alias.h"
 #include "coll/agree.h"
 #include "coll/sync.h"
+#include "core/callsite.h"
 #include "core/start/boot.h"
 #include "core/ctx.h"
 #include "core/fatal.h"
@@ -18,10 +19,14 @@
 
 /* ---- begin and end ---- */
 
-static void open_world(int thread_level)
+/* The routine is known here. PEs that start by the hundred wait for each other for long, and each
+ * would look for the name on its stack. */
+static void setup_open_world(const char *routine, int thread_level)
 {
+    sy_callsite_asked = routine;
     sy_world_open(thread_level);
     sy_sync_world();
+    sy_callsite_asked = NULL;
 }
 
 /* The vote comes first: a PE that completes it knows that all others are in shmem_finalize too, so
@@ -67,7 +72,7 @@ static void setup_at_exit(int status, void *arg)
     sy_boot_leave();
 }
 
-static void setup_begin(int thread_level)
+static void setup_begin(const char *routine, int thread_level)
 {
     static bool registered;
 
@@ -79,13 +84,13 @@ static void setup_begin(int thread_level)
         registered = true;
         on_exit(setup_at_exit, NULL);
     }
-    open_world(thread_level);
+    setup_open_world(routine, thread_level);
     sy_world.depth = 1;
 }
 
 void pshmem_init(void)
 {
-    setup_begin(SHMEM_THREAD_SINGLE);
+    setup_begin("shmem_init", SHMEM_THREAD_SINGLE);
 }
 SY_ALIAS(shmem_init);
 
@@ -94,7 +99,7 @@ int pshmem_init_thread(int requested, int *provided)
     int level = requested < SHMEM_THREAD_SINGLE     ? SHMEM_THREAD_SINGLE
                 : requested > SHMEM_THREAD_MULTIPLE ? SHMEM_THREAD_MULTIPLE
                                                     : requested;
-    setup_begin(level);
+    setup_begin("shmem_init_thread", level);
     *provided = sy_world.thread_level;
     return 0;
 }
@@ -105,7 +110,7 @@ void pstart_pes(int npes)
     (void)npes;
     if (sy_world.depth)
         return;
-    setup_begin(SHMEM_THREAD_SINGLE);
+    setup_begin("start_pes", SHMEM_THREAD_SINGLE);
 }
 SY_ALIAS(start_pes);
 
@@ -120,7 +125,9 @@ void pshmem_finalize(void)
         sy_world.depth--;
         return;
     }
+    sy_callsite_asked = "shmem_finalize";
     setup_close_world();
+    sy_callsite_asked = NULL;
     sy_world.depth = 0;
 }
 SY_ALIAS(shmem_finalize);

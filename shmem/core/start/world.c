@@ -110,7 +110,8 @@ static void warn_path(const char *directory, const char *why)
 }
 
 /* Finds JSON keys and environment names that no option has. Plugins that exist but are not loaded
- * may own some; those are ignored. */
+ * may own some; those are ignored. PE 0 alone looks at the environment, and most PEs have no key
+ * that needs to be looked for. */
 static int world_check_leftovers(struct sy_options *options, struct sy_error *err)
 {
     static const char *const kinds[] = {"transport", "bootstrap", "device"};
@@ -118,6 +119,8 @@ static int world_check_leftovers(struct sy_options *options, struct sy_error *er
     struct sy_plugin *found[SY_COUNT(kinds)];
     size_t count[SY_COUNT(kinds)], used = 0;
 
+    if (sy_world.pe && !sy_options_check_keys(options, names, err))
+        return 0;
     for (size_t k = 0; k < SY_COUNT(kinds); k++) {
         found[k] = sy_plugins_find(kinds[k], &count[k]);
         for (size_t i = 0; i < count[k] && used + 1 < SY_COUNT(names); i++)

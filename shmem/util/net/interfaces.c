@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <ifaddrs.h>
+#include <netpacket/packet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,11 +135,30 @@ static uint8_t interfaces_prefix_length(const unsigned char *mask, size_t bytes)
     return length;
 }
 
-static void interfaces_fill(struct sy_interface *to, const struct ifaddrs *from)
+/* The last of `count` entries that is of the interface; NULL: none. */
+static const struct sy_interface *interfaces_last_of(const struct sy_interface *all, size_t count,
+                                                     const char *name)
+{
+    while (count--)
+        if (!strcmp(all[count].name, name))
+            return &all[count];
+    return NULL;
+}
+
+/* The system lists links first, each with its index. */
+static unsigned interfaces_index_of(const struct ifaddrs *from, const struct sy_interface *before)
+{
+    if (from->ifa_addr && from->ifa_addr->sa_family == AF_PACKET)
+        return (unsigned)((const struct sockaddr_ll *)from->ifa_addr)->sll_ifindex;
+    return before ? before->index : if_nametoindex(from->ifa_name);
+}
+
+static void interfaces_fill(struct sy_interface *to, const struct ifaddrs *from,
+                            const struct sy_interface *before)
 {
     const struct sockaddr *mask = from->ifa_netmask;
 
-    *to = (struct sy_interface){.index = if_nametoindex(from->ifa_name),
+    *to = (struct sy_interface){.index = interfaces_index_of(from, before),
                                 .up = from->ifa_flags & IFF_UP,
                                 .running = from->ifa_flags & IFF_RUNNING,
                                 .loopback = from->ifa_flags & IFF_LOOPBACK};
@@ -161,7 +181,7 @@ static void interfaces_fill(struct sy_interface *to, const struct ifaddrs *from)
                 ((const struct sockaddr_in6 *)mask)->sin6_addr.s6_addr, 16);
     }
     if (to->ip.family && !to->loopback)
-        to->speed = interfaces_speed_of(to->name);
+        to->speed = before && before->ip.family ? before->speed : interfaces_speed_of(to->name);
 }
 
 int sy_interfaces_list(struct sy_interface **all, size_t *count)
@@ -175,8 +195,8 @@ int sy_interfaces_list(struct sy_interface **all, size_t *count)
         n++;
     *count = 0;
     *all = calloc(n + 1, sizeof **all);
-    for (struct ifaddrs *each = list; *all && each; each = each->ifa_next)
-        interfaces_fill(&(*all)[(*count)++], each);
+    for (struct ifaddrs *each = list; *all && each; each = each->ifa_next, (*count)++)
+        interfaces_fill(&(*all)[*count], each, interfaces_last_of(*all, *count, each->ifa_name));
     freeifaddrs(list);
     return *all ? 0 : -ENOMEM;
 }
