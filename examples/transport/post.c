@@ -4,8 +4,8 @@
  *     cc -shared -fPIC $(oshcc -showme:compile) -o shmem_transport_post.so post.c
  *     SHMEM_PLUGIN_PATH=$PWD SHMEM_TRANSPORTS=shm,post SHMEM_PES_PER_NODE=1 oshrun -n 4 ./program
  *
- * Every PE has a socket for letters. The kernel keeps those of one sender in order and loses none;
- * and who has sent one it tells by an address that no other process can have. */
+ * Every PE has a datagram socket. The kernel keeps the datagrams of one sender in order and loses
+ * none, and it tells who has sent one by an address that no other process can have. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #include <switchyard/transport.h>
 
-enum { LETTER = 8192 }; /* most bytes of a message */
+enum { MESSAGE = 8192 }; /* most bytes of a message */
 
 struct address {
     socklen_t length; /* 0: the PE has not opened this transport */
@@ -36,13 +36,13 @@ struct post {
     const struct settings *settings;
     int socket;
     struct address *address; /* of each PE */
-    pthread_mutex_t reading; /* one thread takes letters */
-    char letter[LETTER];
+    pthread_mutex_t reading; /* held by the thread that receives */
+    char message[MESSAGE];
 };
 
 static const struct sy_option options[] = {
     {"post.trace", SY_OPTION_BOOL, 0, offsetof(struct settings, trace), "off", NULL, 0, 0, NULL,
-     "Write a line for each letter that comes"},
+     "Write a line for each message that comes"},
     {.name = NULL},
 };
 
@@ -68,7 +68,7 @@ static int post_open(const struct sy_host *host, const struct sy_instance *insta
     if (post->socket >= 0)
         close(post->socket);
     free(post);
-    return host->fail(err, ENODEV, "no socket for letters: %s", strerror(code));
+    return host->fail(err, ENODEV, "no datagram socket: %s", strerror(code));
 }
 
 static void post_close(void *self)
@@ -134,17 +134,17 @@ static int sender(const struct post *post, const struct address *from)
     return -1;
 }
 
-static int take_letter(struct post *post)
+static int take_message(struct post *post)
 {
     struct address from = {.length = sizeof from.name};
-    ssize_t length = recvfrom(post->socket, post->letter, LETTER, 0, (struct sockaddr *)&from.name,
-                              &from.length);
+    ssize_t length = recvfrom(post->socket, post->message, MESSAGE, 0,
+                              (struct sockaddr *)&from.name, &from.length);
     int pe = length < 0 ? -1 : sender(post, &from);
 
     if (pe >= 0 && post->settings->trace)
         post->host->log(SY_LOG_INFO, post->instance.name, "%zd bytes from PE %d", length, pe);
     if (pe >= 0)
-        post->instance.received(post->instance.receiver, pe, post->letter, (size_t)length);
+        post->instance.received(post->instance.receiver, pe, post->message, (size_t)length);
     return length >= 0;
 }
 
@@ -157,7 +157,7 @@ static int post_progress(void *self, unsigned flags)
     (void)flags;
     if (pthread_mutex_trylock(&post->reading))
         return 0;
-    while (take_letter(post))
+    while (take_message(post))
         taken++;
     pthread_mutex_unlock(&post->reading);
     return taken;
@@ -183,7 +183,7 @@ SY_TRANSPORT_PLUGIN(post) = {
     .address = post_address,
     .connect = post_connect,
     .reach = post_reach,
-    .message_size = LETTER,
+    .message_size = MESSAGE,
     .message_send = post_message_send,
     .progress = post_progress,
     .wait_fd = post_wait_fd,
