@@ -18,22 +18,21 @@ struct sy_transport_ctx {
     unsigned issued;  /* native transfers under way */
     bool wait_issued; /* a fence wants them to end before the next operation */
 
-    /* main endpoint's lock: by PE, */
-    uint32_t *last;   /* the last message that carries something of this context; */
-    bool *listed;     /* it may be unacknowledged, so that the PE stands in `dirty`; */
-    uint32_t *fenced; /* `last` at the last fence, or what had been acknowledged when it was listed
-                       */
-    int *dirty;       /* PEs, */
-    int dirties;      /* and how many */
+    /* main endpoint's lock; the first three by PE */
+    uint32_t *last;   /* the last message that carries something of this context */
+    bool *listed;     /* that message may be unacknowledged, and the PE is in `dirty` */
+    uint32_t *fenced; /* `last` at the last fence, or what was acknowledged when it was listed */
+    int *dirty;       /* the PEs that are listed */
+    int dirties;      /* how many */
 
-    /* the same lock; hints, by which small puts are native or not (rma.c) */
+    /* the same lock; from these rma.c decides whether small puts are native */
     unsigned puts;   /* since the last quiet */
-    unsigned polls;  /* ofi->polls at the last of them */
-    bool one_by_one; /* that quiet was for a single put */
+    unsigned polls;  /* ofi->polls at the last put */
+    bool one_by_one; /* the last quiet was for a single put */
     bool behind;     /* the last put that could have been native found a message before it */
 };
 
-/* request.c */
+/* request.c: members of the table, and what ends the replies that are awaited of a peer. */
 void sy_ofi_answers_close(struct ofi_peer *peer);
 int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                unsigned flags);
@@ -47,14 +46,19 @@ int sy_ofi_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
 int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                       const struct sy_amo *signal, unsigned flags);
 
-/* rma.c */
+/* rma.c. A native transfer of any length: 0, -EAGAIN with nothing started, or -errno. */
 int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
 int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+
+/* The provider has completed a transfer. The endpoint is locked. */
 void sy_ofi_operation_done(struct ofi_endpoint *endpoint, struct ofi_operation *op);
+
+/* Whether a small transfer should be native, since it has the PE for itself. Main endpoint locked.
+ * *flags: those for the message, if it should not. */
 bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, unsigned *flags);
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer);
 
-/* order.c */
+/* order.c: members of the table */
 int sy_ofi_fence(void *self, struct sy_transport_ctx *ctx);
 int sy_ofi_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
 int sy_ofi_ticket(void *self, struct sy_transport_ctx *ctx, int pe,

@@ -110,7 +110,7 @@ struct ofi_operation {
     struct fid_mr *mr; /* registration of the caller's buffer, or NULL */
     int pe;            /* -1: free */
     bool get;
-    size_t delivering; /* its share of the peer's */
+    size_t delivering; /* the bytes of this transfer in the peer's `delivering` */
 };
 
 /* An endpoint with its completion queue. The first one, the main endpoint, carries messages and the

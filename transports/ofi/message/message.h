@@ -20,14 +20,15 @@
 #define OFI_RECEIVES 64   /* posted receive buffers */
 #define OFI_LITTLE   8192 /* bytes; with no more than that under way a PE counts as idle */
 
+/* Flags of a message. */
 enum {
-    OFI_ACK_ME = 1,
+    OFI_ACK_ME = 1,      /* it is to be acknowledged */
     OFI_WANTS_REPLY = 2, /* some of its records have replies */
-    OFI_REQUEST = 4,     /* has records; else replies or nothing */
-    OFI_AWAITED = 8      /* the sender is likely to do nothing before it is acknowledged */
+    OFI_REQUEST = 4,     /* it has request records; else replies, or nothing */
+    OFI_AWAITED = 8      /* the sender probably waits for the acknowledgement */
 };
 
-/* The authenticator is that of the rest of the header, under the key of the two PEs. Nothing of a
+/* The authenticator covers the rest of the header, under the key of the two PEs. Nothing of a
  * message is used before it has been checked. */
 struct ofi_header {
     uint64_t mac;
@@ -46,8 +47,8 @@ struct ofi_message {
     struct ofi_slot slot;
     struct ofi_message *next;
     struct ofi_peer *peer;
-    struct ofi_pool *pool;     /* that it comes from */
-    uint32_t reply;            /* bytes of what its requests ask for */
+    struct ofi_pool *pool;     /* which the message belongs to */
+    uint32_t reply;            /* bytes of the replies to its requests */
     struct ofi_header *header; /* OFI_MESSAGE bytes in a slab */
 };
 
@@ -66,59 +67,60 @@ struct ofi_answers {
     struct sy_pending_reply table[SY_PENDING_MOST];
 };
 
-/* A PE and what is under way between it and this one. Numbers of messages wrap. */
+/* Another PE, "the peer", and what is under way between it and this PE. Numbers of messages wrap.
+ */
 struct ofi_peer {
     /* constant since connect() has returned */
     struct ofi_state *ofi;
     int pe;
-    bool known; /* this transport can reach it */
-    fi_addr_t address;
-    union ofi_ip at;            /* the same for probe.c, or no family */
-    struct sockaddr_in6 wakeup; /* or sockaddr_in; no family: it needs no wake-ups */
-    unsigned parts;             /* of its keys of regions: see region.c */
+    bool known;                 /* this transport can reach the peer */
+    fi_addr_t address;          /* of its endpoint */
+    union ofi_ip at;            /* the same as an IP address, for probe.c; or no family */
+    struct sockaddr_in6 wakeup; /* or sockaddr_in; no family: the peer needs no wake-ups */
+    unsigned parts;             /* what the keys of its regions contain: region.c */
     unsigned char nonce[OFI_NONCE];
-    uint64_t secret[2]; /* the key of this pair */
+    uint64_t secret[2]; /* the key of the pair */
     unsigned patience;  /* see wakeup.c */
 
     /* main endpoint's lock: */
-    /* numbers of messages; of requests to it */
+    /* numbers of messages: requests to the peer */
     uint32_t sent, acked;
-    uint32_t asked;   /* the last one that was sent with OFI_ACK_ME */
+    uint32_t asked;   /* the last one sent with OFI_ACK_ME */
     uint32_t content; /* the last one with a record in it */
-    /* of its requests */
+    /* requests of the peer */
     uint32_t received, applied;
-    uint32_t told; /* the last one that has been acknowledged to it */
-    /* of replies to it, of its replies */
+    uint32_t told; /* the last one that this PE has acknowledged */
+    /* replies to the peer, replies of the peer */
     uint32_t replied, heard;
 
-    /* what gathers */
-    struct ofi_message *open;
+    /* sending */
+    struct ofi_message *open; /* requests that gather */
     uint64_t next; /* the header of an element put that continues the last record; 0: none does */
     char *last;    /* that record */
-    struct ofi_answers *answers;     /* NULL: nothing has been asked of it yet */
+    struct ofi_answers *answers;     /* NULL: nothing has been asked of the peer yet */
     struct ofi_message *head, *tail; /* messages that the provider has not taken */
 
-    /* what is under way and not known to have arrived, in bytes */
-    size_t proving;    /* before message `proof`, whose acknowledgement tells that it has */
-    size_t unproved;   /* since then */
+    /* bytes under way that are not known to have arrived */
+    size_t proving;  /* sent before message `proof`, whose acknowledgement tells of their arrival */
+    size_t unproved; /* sent since then */
     size_t delivering; /* in native writes whose arrival the provider tells */
     uint32_t proof;
-    bool trailing; /* there has been a native write since the last message */
-    bool proved;   /* it has acknowledged something, ever */
+    bool trailing; /* a native write has followed the last message */
+    bool proved;   /* the peer has acknowledged a message, ever */
     bool lone;     /* the last quiet waited for a single message */
 
     /* lists of ofi_state */
     struct ofi_peer *next_waiting, *next_owed, *next_expected;
     bool waiting, owed, expected;
-    /* wake-ups, see wakeup.c; compared with `looks` */
+    /* wake-ups, see wakeup.c; counted in `looks` of ofi_state */
     unsigned gap, wake_at;
-    bool stale;   /* nothing has left for it since it was last looked at */
-    bool told_of; /* the user knows that it cannot be woken */
-    int refused;  /* before routes are chosen: why a message to it could not be sent, or 0 */
+    bool stale;   /* nothing has been sent to the peer since the last look at it */
+    bool told_of; /* the user knows that the peer cannot be woken */
+    int refused;  /* before routes are chosen: why a message could not be sent to it, or 0 */
 
     /* any thread */
-    _Atomic unsigned transfers; /* native transfers under way that the provider tells about */
-    _Atomic bool wanted;        /* the provider was not ready for one: it may be connecting */
+    _Atomic unsigned transfers; /* native transfers under way whose end the provider tells */
+    _Atomic bool wanted;        /* the provider has refused a transfer: it may be connecting */
 
     /* progress thread, see probe.c */
     uint64_t owes_since, signs;
