@@ -180,7 +180,11 @@ int sy_mpi_find(const char *module, struct mpi_library *library, struct sy_error
             family = library_is_built(module, "abi") ? "abi" : library_only_one(module);
     }
     if (!family)
-        return library_fail(err, ENODEV, "no MPI is loaded, and nothing says which is meant%s", "");
+        return library_fail(
+            err, ENODEV,
+            "no MPI is loaded, and no launcher of one has started this process: start "
+            "it with the mpiexec of the MPI that is meant%s",
+            "");
     snprintf(library->family, sizeof library->family, "%s", family);
     return 0;
 }

@@ -211,9 +211,9 @@ static int calls_start(struct mpi_self *self, struct sy_error *err)
 }
 
 #if SESSIONS
-/* All meet before they end a deaf MPI, as later MPICHs do themselves, by the server of PMI, which MPI
- * talks to by the same words. No process listens from here to the end of MPI, so none is answered
- * by one that is not ending too. */
+/* All meet before they end a deaf MPI, as later MPICHs do themselves, by the server of PMI, which
+ * MPI talks to by the same words. No process listens from here to the end of MPI, so none is
+ * answered by one that is not ending too. */
 static void calls_meet(void)
 {
     static const char in[] = "cmd=barrier_in\n";

@@ -195,8 +195,7 @@ static void message_answer(struct mpi_state *state, uint64_t end)
     }
     for (int rank = 0; rank < ranks; rank++)
         while (state->receives.heard[rank] &&
-               mpi_message_send(state, state->pe_of[rank], "", 0) == -EAGAIN &&
-               sy_clock_ns() < end)
+               mpi_message_send(state, state->pe_of[rank], "", 0) == -EAGAIN && sy_clock_ns() < end)
             mpi_message_progress(state, 0);
 }
 

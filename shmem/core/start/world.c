@@ -1,4 +1,5 @@
 /* Start-up and shut-down, in one readable order. See world.h. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -36,6 +37,7 @@
 #include "util/log.h"
 #include "util/option.h"
 #include "util/plugin.h"
+#include "util/symbol.h"
 
 struct sy_world sy_world;
 
@@ -255,6 +257,26 @@ static void world_guess_identity(void)
         sy_log_guess((int)pe, sy_world.host);
         return;
     }
+}
+
+/* A second OpenSHMEM library in the process, where its routines are found first. The program may
+ * have this one's shmem.h, or routines that this one alone has. In a profiler there is no pshmem_
+ * name. */
+__attribute__((constructor)) static void world_look_for_second(void)
+{
+    const void *first = dlsym(RTLD_DEFAULT, "pshmem_init");
+    const char *other = first ? sy_symbol_file(first) : NULL;
+    const char *own = sy_symbol_file((const void *)(uintptr_t)world_look_for_second);
+
+    if (!other || !own || !*other || !*own || !strcmp(other, own))
+        return;
+    world_guess_identity();
+    sy_log(
+        SY_LOG_WARN, "start",
+        "two OpenSHMEM libraries are in this process: calls go to %s, which comes first, and those "
+        "that it lacks to %s. Handles and constants of the two differ, so the program may crash; "
+        "link it with one of them",
+        other, own);
 }
 
 void sy_world_open(int thread_level)
