@@ -429,6 +429,7 @@ static void no_space(void)
         {.device_type = SHMEMX_DEVICE_CPU, .size = 0},
         {.device_type = SHMEMX_DEVICE_CPU, .size = SIZE_MAX},
         {.device_type = SHMEMX_DEVICE_CPU, .size = SIZE_MAX / 2},
+        {.device_type = SHMEMX_DEVICE_CPU, .size = (size_t)1 << 38}, /* 256 GiB */
         {.device_type = (shmemx_device_type_t)23, .size = 4096},
         {.device_type = (shmemx_device_type_t)-1, .size = 4096},
         {.device_type = SHMEMX_DEVICE_USER, .size = 4096},

@@ -1,8 +1,10 @@
 /* The host's own memory: a pool is a sealed file without a name, which the PEs of the node map.
  * Pages and nodes of memory: util/pages.h. An instance is the host's table itself. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/sysinfo.h>
 
 #include <switchyard/device.h>
 
@@ -22,6 +24,22 @@ static int host_describe(void *self, char *text, size_t room)
     return sy_pages_describe(text, room);
 }
 
+/* More than there is at all would be set aside, and end the job when it is used, or be locked page
+ * by page until nothing is left for others. */
+static int host_check_length(const struct sy_host *host, size_t length, struct sy_error *err)
+{
+    struct sysinfo machine;
+
+    if (sysinfo(&machine))
+        return 0;
+    uint64_t all = ((uint64_t)machine.totalram + machine.totalswap) * machine.mem_unit;
+    return length <= all ? 0
+                         : host->fail(err, ENOMEM,
+                                      "%zu MiB, but this machine has %" PRIu64
+                                      " MiB of memory and swap space; SHMEMX_DEVICE_FILE has more",
+                                      length >> 20, all >> 20);
+}
+
 /* Nodes of memory are chosen by their bits. */
 static int host_check(const struct sy_host *host, const struct sy_pool_config *config,
                       struct sy_error *err)
@@ -35,7 +53,7 @@ static int host_check(const struct sy_host *host, const struct sy_pool_config *c
         return host->fail(err, EINVAL,
                           "a name (\"%.60s\"), but a host keeps nothing beyond the job",
                           config->name);
-    return 0;
+    return host_check_length(host, config->length, err);
 }
 
 static int host_pool_create(void *self, const struct sy_pool_config *config, void **pool,

@@ -62,7 +62,8 @@ static int user_check(const struct sy_host *host, const struct sy_pool_config *c
         return host->fail(err, EINVAL, "memory at %p, which is not aligned to %d bytes",
                           (void *)base, ALIGNMENT);
     if (!config->length || config->length > UINTPTR_MAX - (uintptr_t)base)
-        return host->fail(err, EINVAL, "%zu bytes at %p", config->length, (void *)base);
+        return host->fail(err, EINVAL, "%zu bytes at %p, which end beyond all addresses",
+                          config->length, (void *)base);
     if (config->flags || config->numa || config->index > 0 || (config->name && *config->name))
         return host->fail(err, EINVAL,
                           "memory of the program is as it is: flags, nodes of memory, a device's "
