@@ -518,6 +518,7 @@ END_TEST
 START_TEST(who_does_not_answer_is_named)
 {
     pes[1].initialized = false;
+    pes[1].finalized = true;
     pes[2].initialized = pes[2].greeted = false;
     says(0, "in shmem_barrier_all", 2);
     clock_pass(1.1);
