@@ -15,6 +15,7 @@ cluster_scripts = \
 	tests/cluster/lines.test \
 	tests/cluster/machines.test \
 	tests/cluster/mixed.test \
+	tests/cluster/overlap.test \
 	tests/cluster/rails.test \
 	tests/cluster/silence.test \
 	tests/cluster/traffic.test
