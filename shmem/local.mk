@@ -121,8 +121,10 @@ coll_sources = \
 	shmem/coll/notify.c shmem/coll/notify.h \
 	shmem/coll/reduce.c shmem/coll/reduce.h shmem/coll/reduce_nodes.c \
 	shmem/coll/reduce_kernels.c shmem/coll/reduce_kernels.h \
+	shmem/coll/reduce_crowd.c \
 	shmem/coll/reduce_halves.c \
 	shmem/coll/reduce_named.c \
+	shmem/coll/reduce_own.c shmem/coll/reduce_part.h \
 	shmem/coll/scan.c shmem/coll/scan.h shmem/coll/scan_nodes.c shmem/coll/staged.c shmem/coll/staged.h \
 	shmem/coll/spread.c shmem/coll/spread.h \
 	shmem/coll/sync.h \

@@ -254,7 +254,8 @@ endif
 tests_unit_test_coll_SOURCES = tests/unit/test_coll.c tests/unit/fake_job.c tests/unit/fake_job.h tests/unit/suite.h \
 	shmem/coll/alltoall.c shmem/coll/alltoall_nodes.c shmem/coll/broadcast.c shmem/coll/broadcast_nodes.c \
 	shmem/coll/collect.c shmem/coll/collect_nodes.c shmem/coll/group.c shmem/coll/notify.c shmem/coll/reduce.c \
-	shmem/coll/reduce_halves.c shmem/coll/reduce_kernels.c shmem/coll/reduce_named.c shmem/coll/reduce_nodes.c shmem/coll/scan.c \
+	shmem/coll/reduce_crowd.c shmem/coll/reduce_halves.c shmem/coll/reduce_kernels.c shmem/coll/reduce_named.c \
+	shmem/coll/reduce_nodes.c shmem/coll/reduce_own.c shmem/coll/reduce_part.h shmem/coll/scan.c \
 	shmem/coll/scan_nodes.c shmem/coll/spread.c shmem/coll/staged.c shmem/core/start/nodes.c
 tests_unit_test_coll_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_coll_LDADD = $(CHECK_LIBS)

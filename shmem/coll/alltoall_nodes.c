@@ -8,8 +8,8 @@
 #include "coll/notify.h"
 
 /* How far members go ahead of each other with large blocks: see alltoall_nodes_steps_ahead. */
-#define STEPS_AHEAD 1
-#define AHEAD_BYTES ((size_t)512 << 10)
+#define STEPS_AHEAD 2
+#define AHEAD_BYTES ((size_t)256 << 10)
 
 /* Copies `count` elements from one array to another. */
 static void alltoall_nodes_copy_block(char *to, ptrdiff_t to_stride, const char *from,
@@ -114,7 +114,8 @@ static void alltoall_nodes_through_leaders(const struct sy_group *group, char *d
 
 /* ---- large blocks ---- */
 
-static void alltoall_nodes_send_block(const struct sy_notify *notify, int to, char *dest,
+/* True: it may be changed only after sy_notify_sent. */
+static bool alltoall_nodes_send_block(const struct sy_notify *notify, int to, char *dest,
                                       const char *source, const struct sy_blocks *b)
 {
     const struct sy_group *group = notify->group;
@@ -122,21 +123,22 @@ static void alltoall_nodes_send_block(const struct sy_notify *notify, int to, ch
     char *there = sy_block(dest, group->members.me, b->dest_stride, b->count);
     const char *here = sy_block(source, to, b->source_stride, b->count);
 
-    if (b->dest_stride == size && b->source_stride == size) {
-        sy_notify_dest_put(notify, to, there, here, b->size * b->count, SY_NOTIFY_COUNTER, 1);
-        return;
-    }
+    if (b->dest_stride == size && b->source_stride == size)
+        return sy_notify_dest_start(notify, to, there, here, b->size * b->count, SY_NOTIFY_COUNTER,
+                                    1);
     sy_put_strided(&sy_ctx_control, there, here, b->dest_stride, b->source_stride, b->size,
                    b->count, sy_members_pe(&group->members, to));
     sy_notify_raise(notify, to, SY_NOTIFY_COUNTER, 1);
+    return false;
 }
 
 /* Steps that a member may be ahead of what it has received. If all sent all that they have at once,
  * many streams would meet on the line of one node while others are idle, and lose packets. So a
  * node's members send to one node after the other, beginning with the next, and go on to a step
  * when all that others sent them up to so many steps before has arrived: then each line carries a
- * few streams each way. More steps are under way where they are short, as much as a long line
- * holds.
+ * few streams each way. Two steps are under way, so that a line has something to carry while a word
+ * is on its way, and more where they are short. What is sent leaves from where it is, so nobody
+ * waits for a confirmation within a step.
  *
  * Nobody waits for ever: of all members the one that is furthest behind has got all that it waits
  * for, because the others have gone through the steps before. Blocks are counted, whoever sent
@@ -161,6 +163,7 @@ static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, 
     int me = group->members.me, local = sy_group_local(group), locals = sy_group_locals(group);
     int ahead = alltoall_nodes_steps_ahead(nodes, b->size * b->count);
     uint64_t left = (uint64_t)(group->members.size - locals);
+    bool stays = false;
 
     sy_group_sync(group);
     struct sy_notify notify = sy_notify_open(group, 0, 1);
@@ -172,8 +175,8 @@ static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, 
             left -= (uint64_t)came;
         }
         for (int k = 0; k < size; k++)
-            alltoall_nodes_send_block(&notify, sy_nodes_member(nodes, j, (local + k) % size), dest,
-                                      source, b);
+            stays |= alltoall_nodes_send_block(
+                &notify, sy_nodes_member(nodes, j, (local + k) % size), dest, source, b);
     }
     for (int k = 0; k < locals; k++) {
         int i = sy_group_mate(group, (local + k) % locals);
@@ -182,6 +185,8 @@ static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, 
                        b->source_stride, b->size, b->count, sy_members_pe(&group->members, i));
     }
     sy_notify_await_count(&notify, left);
+    if (stays)
+        sy_notify_sent();
     sy_group_sync_node(group);
 }
 

@@ -9,8 +9,8 @@
 #include "coll/data.h"
 #include "coll/notify.h"
 #include "coll/spread.h"
+#include "coll/tree.h"
 #include "coll/twins.h"
-#include "core/start/world.h"
 
 /* Flags. DATA: one for each tree; small data use the first. READY and those above: one for each
  * child. */
@@ -24,7 +24,9 @@ static unsigned flag_ready(int twin, int child)
 #define MOST_SMALL     ((size_t)8192)
 #define LEAST_CHUNK    ((size_t)8 << 10)
 #define MOST_CHUNK     ((size_t)64 << 10)
+#define CROWD_CHUNK    ((size_t)256 << 10)
 #define CHUNKS_A_LEVEL 8
+#define CHUNKS_A_LINK  16
 
 /* The place of this PE's node. Nodes are counted from the root's, which is 0. */
 struct place {
@@ -88,19 +90,29 @@ static void broadcast_nodes_through_scratch(const struct place *p, void *dest, c
 
 /* ---- large ---- */
 
-/* Bytes of a chunk. Each level of the trees adds the time of a chunk, so there should be many more
- * chunks than levels; but a message takes as long as some KiB do, and where nodes share processors
- * the work of messages counts. */
+static size_t broadcast_nodes_part(size_t length, size_t parts)
+{
+    size_t chunk = sy_round_up(length / parts + 1, SY_LINE);
+
+    return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk < MOST_CHUNK ? chunk : MOST_CHUNK;
+}
+
+/* Bytes of a chunk that the first sends. Each level of the trees adds the time of a chunk, so there
+ * are many times as many chunks as levels. A message takes as long as some KiB do; but where the
+ * work of messages holds a relay up, it sends on all that has come in one. */
 static size_t broadcast_nodes_chunk(const struct place *p, size_t half)
 {
-    size_t levels = 1, chunk;
+    size_t levels = 1;
 
     while (1 << levels < p->count)
         levels++;
-    if (sy_world.nodes_crowd)
-        return MOST_CHUNK;
-    chunk = sy_round_up(half / (CHUNKS_A_LEVEL * levels) + 1, SY_LINE);
-    return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk < MOST_CHUNK ? chunk : MOST_CHUNK;
+    return broadcast_nodes_part(half, CHUNKS_A_LEVEL * levels);
+}
+
+/* Bytes of a chunk along a chain. */
+static size_t broadcast_nodes_link(const struct place *p, size_t length)
+{
+    return p->count == 2 ? length : broadcast_nodes_part(length, CHUNKS_A_LINK * (size_t)p->count);
 }
 
 /* The halves of the data, each of which goes along its tree in chunks. */
@@ -111,14 +123,20 @@ struct halves {
     size_t chunk;
 };
 
-/* Very large data go along a chain, whole: see SY_STEADY_BYTES. */
+/* Very large data go along a chain, whole: see SY_STEADY_BYTES. Where nodes share processors the
+ * work of messages is what counts, so data go along one tree, whole. */
 static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t length)
 {
     size_t half = sy_round_up((length + SY_TWINS - 1) / SY_TWINS, SY_LINE);
 
+    if (sy_tree_fits(sy_group_nodes(p->group))) {
+        *h = (struct halves){.begin = {0, length, length}, .chunk = CROWD_CHUNK};
+        h->twin[0] = sy_twin_make(p->count, p->node, 0);
+        return;
+    }
     if (length / (size_t)p->count >= SY_STEADY_BYTES || p->count == 2) {
         *h = (struct halves){.begin = {0, length, length},
-                             .chunk = sy_notify_chunk(p->group, length, MOST_CHUNK)};
+                             .chunk = broadcast_nodes_link(p, length)};
         h->twin[0].parent = p->node - 1;
         h->twin[0].children = p->node + 1 < p->count;
         h->twin[0].child[0] = p->node + 1;
@@ -144,16 +162,18 @@ static size_t broadcast_nodes_chunk_at(const struct halves *h, int twin, uint64_
     return at;
 }
 
-/* Sends a chunk on to this node's children. True: the source may be changed only after
- * sy_notify_sent. */
+/* Sends chunks from `first` to `step` on to this node's children, in one message. True: what is
+ * sent may be changed only after sy_notify_sent. */
 static bool broadcast_nodes_send_on(const struct place *p, const struct halves *h, int twin,
-                                    uint64_t step, char *dest, const char *from)
+                                    uint64_t first, uint64_t step, char *dest, const char *from)
 {
-    size_t bytes, at = broadcast_nodes_chunk_at(h, twin, step, &bytes);
+    size_t bytes, end = broadcast_nodes_chunk_at(h, twin, step, &bytes) + bytes;
+    size_t at = broadcast_nodes_chunk_at(h, twin, first, &bytes);
     bool stays = false;
 
+    bytes = end - at;
     for (int i = 0; bytes && i < h->twin[twin].children; i++) {
-        if (step == 1)
+        if (first == 1)
             sy_notify_await(&h->notify, flag_ready(twin, i), 1);
         stays |= sy_notify_dest_start(&h->notify,
                                       broadcast_nodes_speaker(p, h->twin[twin].child[i]), dest + at,
@@ -171,7 +191,7 @@ static void broadcast_nodes_feed(const struct place *p, const struct halves *h, 
         sy_notify_raise(&h->notify, p->group->members.me, FLAG_DATA + (unsigned)twin, steps);
     for (uint64_t step = 1; step <= steps; step++)
         for (int twin = 0; twin < SY_TWINS; twin++)
-            stays |= broadcast_nodes_send_on(p, h, twin, step, dest, source);
+            stays |= broadcast_nodes_send_on(p, h, twin, step, step, dest, source);
     sy_data_copy(dest, source, h->begin[SY_TWINS]);
     if (stays)
         sy_notify_sent();
@@ -182,19 +202,16 @@ static void broadcast_nodes_feed(const struct place *p, const struct halves *h, 
 static void broadcast_nodes_relay(const struct place *p, const struct halves *h, char *dest)
 {
     bool stays = false;
-    size_t bytes;
 
     for (int twin = 0; twin < SY_TWINS; twin++)
         if (broadcast_nodes_steps(h, twin))
             sy_notify_raise(&h->notify, broadcast_nodes_speaker(p, h->twin[twin].parent),
                             flag_ready(twin, h->twin[twin].which), 1);
     for (int twin = 0; twin < SY_TWINS; twin++)
-        for (uint64_t step = 1; h->twin[twin].children; step++) {
-            broadcast_nodes_chunk_at(h, twin, step, &bytes);
-            if (!bytes)
-                break;
-            sy_notify_await(&h->notify, FLAG_DATA + (unsigned)twin, step);
-            stays |= broadcast_nodes_send_on(p, h, twin, step, dest, dest);
+        for (uint64_t step = 1, came;
+             h->twin[twin].children && step <= broadcast_nodes_steps(h, twin); step = came + 1) {
+            came = sy_notify_await(&h->notify, FLAG_DATA + (unsigned)twin, step);
+            stays |= broadcast_nodes_send_on(p, h, twin, step, came, dest, dest);
         }
     for (int twin = 0; twin < SY_TWINS; twin++)
         if (broadcast_nodes_steps(h, twin))

@@ -111,37 +111,24 @@ void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, 
         atomic_store_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
 }
 
-static void notify_put_dest(const struct sy_notify *notify, int member, void *dest,
-                            const void *source, size_t length, unsigned flag, uint64_t step,
-                            unsigned hint)
+bool sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
+                          const void *source, size_t length, unsigned flag, uint64_t step)
 {
     int pe = sy_members_pe(&notify->group->members, member);
+    bool stays = length > SHORT;
 
     if (length && !notify_control(notify, member)) {
         struct sy_target at = sy_rma_target("collective routine", dest, length, pe);
-        notify_send(notify, member, at.window, at.offset, source, length, flag, step, hint);
-        return;
+        notify_send(notify, member, at.window, at.offset, source, length, flag, step,
+                    stays ? 0 : SY_BLOCKING);
+        return stays;
     }
     if (length) {
         sy_put(&sy_ctx_control, dest, source, length, pe, SY_BLOCKING);
         sy_quiet(&sy_ctx_control, pe);
     }
     sy_notify_raise(notify, member, flag, step);
-}
-
-void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
-                        size_t length, unsigned flag, uint64_t step)
-{
-    notify_put_dest(notify, member, dest, source, length, flag, step, SY_BLOCKING);
-}
-
-bool sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
-                          const void *source, size_t length, unsigned flag, uint64_t step)
-{
-    bool stays = length > SHORT && !notify_control(notify, member);
-
-    notify_put_dest(notify, member, dest, source, length, flag, step, stays ? 0 : SY_BLOCKING);
-    return stays;
+    return false;
 }
 
 void sy_notify_sent(void)
@@ -165,17 +152,18 @@ void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t of
 
 /* ---- waiting ---- */
 
-void sy_notify_watch(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
+uint64_t sy_notify_watch(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
 {
     const _Atomic uint64_t *word = notify_word_of(notify_control(notify, member), notify, flag);
-    uint64_t value = notify->stamp + step;
+    uint64_t value = notify->stamp + step, now;
 
-    SY_WAIT_UNTIL(atomic_load_explicit(word, memory_order_acquire) >= value);
+    SY_WAIT_UNTIL((now = atomic_load_explicit(word, memory_order_acquire)) >= value);
+    return now - notify->stamp;
 }
 
-void sy_notify_await(const struct sy_notify *notify, unsigned flag, uint64_t step)
+uint64_t sy_notify_await(const struct sy_notify *notify, unsigned flag, uint64_t step)
 {
-    sy_notify_watch(notify, notify->group->members.me, flag, step);
+    return sy_notify_watch(notify, notify->group->members.me, flag, step);
 }
 
 void sy_notify_await_count(const struct sy_notify *notify, uint64_t count)

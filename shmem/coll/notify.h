@@ -57,9 +57,8 @@ static inline char *sy_notify_mate(const struct sy_notify *notify, int k)
     return sy_notify_scratch(notify, sy_group_mate(notify->group, k));
 }
 
-/* Copies `length` bytes to `offset` in a member's scratch, or to its copy of dest, and raises the
- * member's `flag` to `step`. The source may be reused on return. A flag has one sender; its steps
- * go up.
+/* Copies `length` bytes to `offset` in a member's scratch and raises the member's `flag` to `step`.
+ * The source may be reused on return. A flag has one sender; its steps go up.
  *
  * SY_NOTIFY_COUNTER in place of a flag is for many senders, of which the receiver knows only the
  * number: each adds `step`. Data that were put to the member on sy_ctx_control before have then
@@ -67,9 +66,7 @@ static inline char *sy_notify_mate(const struct sy_notify *notify, int k)
 #define SY_NOTIFY_COUNTER (~0u)
 void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t offset,
                            const void *source, size_t length, unsigned flag, uint64_t step);
-void sy_notify_dest_put(const struct sy_notify *notify, int member, void *dest, const void *source,
-                        size_t length, unsigned flag, uint64_t step);
-/* sy_notify_dest_put whose source, on another node, may be changed only after sy_notify_sent, which
+/* Copies to a member's copy of dest. The source may be changed only after sy_notify_sent, which
  * waits for all of these; false: it may be at once, as it is short or on this node. A long source
  * that may be changed has to be copied until it has arrived, because a connection may break; of a
  * short one the copy costs less than word that it has arrived. */
@@ -79,9 +76,10 @@ void sy_notify_sent(void);
 
 void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, uint64_t step);
 
-/* Waits for a flag of this PE, or of a member on its node. */
-void sy_notify_await(const struct sy_notify *notify, unsigned flag, uint64_t step);
-void sy_notify_watch(const struct sy_notify *notify, int member, unsigned flag, uint64_t step);
+/* Waits for a flag of this PE, or of a member on its node. Returns the step that the flag has got
+ * to, which may be a later one. */
+uint64_t sy_notify_await(const struct sy_notify *notify, unsigned flag, uint64_t step);
+uint64_t sy_notify_watch(const struct sy_notify *notify, int member, unsigned flag, uint64_t step);
 
 /* Waits until this PE's counter has grown by `count` since the wait before. */
 void sy_notify_await_count(const struct sy_notify *notify, uint64_t count);

@@ -10,6 +10,7 @@
 #include "coll/data.h"
 #include "coll/staged.h"
 #include "coll/reduce.h"
+#include "coll/reduce_part.h"
 
 /* Bytes of all members' slots together up to which a second synchronisation costs more than reading
  * them all. */
@@ -70,25 +71,6 @@ void sy_reduce_few(const struct sy_group *group, struct sy_operation op, void *d
         reduce_through_joined_slots(group, op, dest, source, count);
     else
         reduce_through_slots(group, op, dest, source, count);
-}
-
-void sy_reduce_own(const struct sy_group *group, struct sy_operation op, void *dest,
-                   const void *source, size_t count)
-{
-    int last = sy_group_locals(group) - 1;
-    size_t length = count * op.size;
-    struct sy_piece room[2], sum;
-    const void *left = sy_data_look(group, sy_group_mate(group, 0), source, length, room[0].bytes);
-
-    for (int k = 1; k <= last; k++) {
-        void *to = k < last ? sum.bytes : dest;
-        op.kernel(to, left,
-                  sy_data_look(group, sy_group_mate(group, k), source, length, room[1].bytes),
-                  count);
-        left = to;
-    }
-    if (!last)
-        sy_data_copy(dest, left, length);
 }
 
 static void reduce_by_parts(const struct sy_group *group, struct sy_operation op, char *dest,

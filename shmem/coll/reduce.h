@@ -27,10 +27,13 @@ void sy_reduce_nodes(const struct sy_group *group, struct sy_operation op, char 
 void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
                          const char *source, size_t count);
 
-/* sy_reduce_nodes by recursive halving (reduce_halves.c), and whether that can be done and is
- * faster than a ring. */
-void sy_reduce_halves(const struct sy_group *group, struct sy_operation op, char *dest,
-                      const char *source, size_t count);
+/* sy_reduce_nodes of much data (reduce_halves.c): by recursive halving, if that can be done and is
+ * faster than a ring, or around a ring. */
+void sy_reduce_large_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
+                           const char *source, size_t count);
+/* sy_reduce_nodes for nodes that share processors, where sy_tree_fits (reduce_crowd.c). */
+void sy_reduce_crowd_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
+                           const char *source, size_t count);
 bool sy_reduce_halves_fit(const struct sy_nodes *nodes, struct sy_operation op, size_t count);
 
 /* Combines what the members on this node have in their scratch spaces at `offset`, in their order.
@@ -39,11 +42,11 @@ struct sy_notify;
 void sy_reduce_scratch(const struct sy_notify *notify, size_t offset, struct sy_operation op,
                        void *to, size_t count);
 
-/* Combines a piece of the sources of all members on this node, in their order. Only the last
- * operation writes to dest, because dest may be the source of a member that has not had its turn.
- */
-void sy_reduce_own(const struct sy_group *group, struct sy_operation op, void *dest,
-                   const void *source, size_t count);
+/* Combines the sources of all members on this node, in their order, piece by piece. Only the last
+ * operation on a piece writes to dest, because dest may be the source of a member that has not had
+ * its turn. */
+void sy_reduce_own(const struct sy_group *group, struct sy_operation op, char *dest,
+                   const char *source, size_t count);
 
 /* The algorithms that can be asked for by name, on a team of two members or more: along a tree
  * (with a radix of all members: linear), in rounds between pairs, and around a ring. */
@@ -75,18 +78,6 @@ static inline struct sy_pairs sy_pairs_make(int size, int me)
 static inline int sy_pairs_party(const struct sy_pairs *p, int rank)
 {
     return rank < p->extra ? 2 * rank + 1 : rank + p->extra;
-}
-
-/* The elements that worker i of `parts` combines: from *first to before *end. Parts begin at whole
- * cache lines from the array's beginning. */
-static inline void sy_reduce_part(int parts, size_t size, size_t count, int i, size_t *first,
-                                  size_t *end)
-{
-    size_t all = (size_t)parts, line = SY_LINE / size;
-    size_t part = (count / all + (count % all != 0) + line - 1) / line * line;
-
-    *first = (size_t)i * part < count ? (size_t)i * part : count;
-    *end = part < count - *first ? *first + part : count;
 }
 
 #endif

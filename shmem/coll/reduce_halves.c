@@ -1,35 +1,43 @@
-/* Reductions of middling data on teams that are spread over nodes: see reduce.h. Each of as many
- * members as the smallest node has deals with a part, with its likes on all nodes, whose number is
- * a power of two.
+/* Reductions of much data on teams that are spread over nodes: see reduce.h. Each of as many
+ * members as the smallest node has deals with a part, with its likes on all nodes. At the end each
+ * of these has the result of one share of the part, and all get all shares (spread.h).
  *
- * In each round two of them, at distances that halve, have the same range left; each sends the half
- * that the other keeps and combines its own. So at the end each has the result of one share, in
- * log2(nodes) rounds and less than a part of data, and all get all shares (spread.h). A ring takes
- * nodes - 1 steps for the same bytes; where that many small messages cost more than the bytes do,
- * as on machines that nodes share, it is the square of the nodes in all.
+ * By halves, where the nodes are a power of two: in each round two of them, at distances that
+ * halve, have the same range left; each sends the half that the other keeps and combines its own:
+ * log2(nodes) rounds and less than a part of data. Around a ring: in each of nodes - 1 steps a
+ * member sends the share that it has combined last to the next node and combines the one that
+ * comes, chunk by chunk. Where that many small messages cost more than the bytes do, as on machines
+ * that nodes share, they are the square of the nodes in all.
  *
- * What comes needs room that the sender can write to. Where it fits it is scratch space. Else it is
- * the receiver's own dest, once that one has said that it takes part. Its first half that comes
- * lands where the result will be, as this PE's operand is elsewhere: in source, or in memory of its
- * own where dest is source or several members were combined. What comes later lands in the half of
- * dest that was not kept in the first round, each round behind the one before, so that no member
- * waits for room after the others have begun. Shares are so long that there is enough.
+ * By halves, what comes needs room that the sender can write to. Where it fits it is scratch space.
+ * Else it is the receiver's own dest, once that one has said that it takes part. Its first half
+ * that comes lands where the result will be, as this PE's operand is elsewhere: in source, or in
+ * memory of its own where dest is source or several members were combined. What comes later lands
+ * in the half of dest that was not kept in the first round, each round behind the one before, so
+ * that no member waits for room after the others have begun. Shares are so long that there is
+ * enough. Around a ring each share comes once, to its own place in dest, and the operand is
+ * elsewhere. So there is room for all that can be under way, and no sender waits for the receiver
+ * once that one has begun: a long line is as full as a short one.
  *
  * What is sent may not be changed before it has been confirmed. The rounds change what is kept
- * alone. Only the results overwrite what was sent. With more than two nodes their senders wait for
- * word that the rounds are over (sy_spread's guard), which is sent when all is confirmed. With two
- * there is one round, and each result comes from the member that combined what was sent to it. */
+ * alone, and a ring's steps what has not been sent. Only the results overwrite what was sent. With
+ * more than two nodes their senders wait for word that the rounds are over (sy_spread's guard),
+ * which is sent when all is confirmed. With two there is one round, and each result comes from the
+ * member that combined what was sent to it. */
 #include <stdlib.h>
 
 #include "coll/data.h"
 #include "coll/notify.h"
 #include "coll/reduce.h"
+#include "coll/reduce_part.h"
 #include "coll/spread.h"
 #include "core/fatal.h"
 #include "core/memory/control.h"
 
 enum { FLAG_ARRIVED, FLAG_READY, FLAGS }; /* of each round */
-#define MOST_ROUNDS (SY_NOTIFY_FLAGS / FLAGS)
+#define MOST_ROUNDS  (SY_NOTIFY_FLAGS / FLAGS)
+#define CHUNK_BYTES  ((size_t)64 << 10) /* around a ring */
+#define MOST_AT_ONCE ((size_t)64 << 20) /* bytes of a part: the operand may need as much memory */
 
 /* One member's part of the arrays. */
 struct part {
@@ -142,11 +150,51 @@ static bool reduce_halves_exchange(const struct part *p, const struct sy_notify 
         sy_notify_await(notify, (unsigned)i * FLAGS + FLAG_ARRIVED, 1);
         reduce_halves_combine(p, i, &r);
     }
-    if (!stays || p->nodes->count == 2)
-        return stays;
-    sy_notify_sent();
-    return false;
+    return stays;
 }
+
+/* ---- around a ring ---- */
+
+/* A chunk of the share of the node `back` places before this one: where it begins; 0: none. */
+static size_t reduce_halves_chunk(const struct part *p, int back, size_t from, size_t *at)
+{
+    int j = sy_nodes_after(p->nodes, p->nodes->count - back);
+    size_t bytes = reduce_halves_bytes(p, j, 1);
+
+    *at = reduce_halves_begin(p, j) + from;
+    return from >= bytes ? 0 : bytes - from < CHUNK_BYTES ? bytes - from : CHUNK_BYTES;
+}
+
+/* In step s the share of the node s places before goes on to the next node, as far as it has been
+ * combined; so the share of this node comes last. True: what was sent may be changed only after
+ * sy_notify_sent. */
+static bool reduce_halves_around(const struct part *p, const struct sy_notify *notify)
+{
+    int after = reduce_halves_like(p, sy_nodes_after(p->nodes, 1)), count = p->nodes->count;
+    uint64_t sent = 0, taken = 0;
+    size_t at, in, out;
+    bool stays = false;
+
+    sy_notify_raise(notify, reduce_halves_like(p, sy_nodes_after(p->nodes, count - 1)), FLAG_READY,
+                    1);
+    sy_notify_await(notify, FLAG_READY, 1);
+    for (int step = 1; step < count; step++)
+        for (size_t from = 0; from == 0 || in || out; from += CHUNK_BYTES) {
+            out = reduce_halves_chunk(p, step, from, &at);
+            if (out)
+                stays |= sy_notify_dest_start(notify, after, p->dest + at,
+                                              (step == 1 ? p->operand : p->dest) + at, out,
+                                              FLAG_ARRIVED, ++sent);
+            in = reduce_halves_chunk(p, step + 1 < count ? step + 1 : 0, from, &at);
+            if (!in)
+                continue;
+            sy_notify_await(notify, FLAG_ARRIVED, ++taken);
+            p->op.kernel(p->dest + at, p->dest + at, p->operand + at, in / p->op.size);
+        }
+    return stays;
+}
+
+/* ---- the results ---- */
 
 static size_t reduce_halves_piece(const void *how, int node, int k, size_t *at)
 {
@@ -177,7 +225,7 @@ static void reduce_halves_spread(const struct part *p, const struct sy_notify *n
 /* Combines the members' operands of this node, in memory of their own where source cannot stay. */
 static char *reduce_halves_make_operand(struct part *p, const char *source)
 {
-    size_t length = p->count * p->op.size, piece = SY_PIECE / p->op.size;
+    size_t length = p->count * p->op.size;
 
     p->operand = source;
     if (!p->count || (sy_group_locals(p->group) == 1 && (source != p->dest || p->scratch)))
@@ -185,10 +233,7 @@ static char *reduce_halves_make_operand(struct part *p, const char *source)
     char *own = malloc(length);
     if (!own)
         sy_fatal("a reduction: no memory for %zu bytes", length);
-    for (size_t at = 0; at < p->count; at += piece) {
-        size_t n = p->count - at < piece ? p->count - at : piece, offset = at * p->op.size;
-        sy_reduce_own(p->group, p->op, own + offset, source + offset, n);
-    }
+    sy_reduce_own(p->group, p->op, own, source, p->count);
     p->operand = own;
     return own;
 }
@@ -208,13 +253,14 @@ static size_t reduce_halves_room(const struct part *p, size_t count)
 /* Between the synchronisations of the node: sources are ready; results are where they belong. The
  * spread is a collective of its own, for its flags; nobody ends the first before all have begun it.
  */
-void sy_reduce_halves(const struct sy_group *group, struct sy_operation op, char *dest,
-                      const char *source, size_t count)
+static void reduce_halves_at_once(const struct sy_group *group, struct sy_operation op, char *dest,
+                                  const char *source, size_t count, bool around)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct part p = {.group = group, .nodes = nodes, .op = op};
-    size_t room = reduce_halves_room(&p, count);
-    struct sy_notify halves = sy_notify_open(group, room, 1), whole;
+    size_t room = around ? 0 : reduce_halves_room(&p, count);
+    uint64_t steps = (uint64_t)nodes->count + count * op.size / CHUNK_BYTES;
+    struct sy_notify halves = sy_notify_open(group, room, steps), whole;
     int local = sy_group_local(group);
     size_t first = 0, end = 0;
     bool stays = false;
@@ -228,15 +274,30 @@ void sy_reduce_halves(const struct sy_group *group, struct sy_operation op, char
     sy_group_sync_node(group);
     own = reduce_halves_make_operand(&p, source + first * op.size);
     if (p.count)
-        stays = reduce_halves_exchange(&p, &halves);
+        stays = around ? reduce_halves_around(&p, &halves) : reduce_halves_exchange(&p, &halves);
+    if (stays && nodes->count > 2)
+        sy_notify_sent();
     whole = sy_notify_open(group, 0, sy_spread_steps((size_t)nodes->count, count * op.size));
     if (p.count)
         reduce_halves_spread(&p, &whole);
-    if (stays)
+    if (stays && nodes->count == 2)
         sy_notify_sent();
     free(own);
     sy_group_sync_node(group);
     sy_notify_met(&halves);
+}
+
+void sy_reduce_large_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
+                           const char *source, size_t count)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(group);
+    size_t most = MOST_AT_ONCE / op.size * (size_t)nodes->least;
+
+    for (size_t at = 0; at < count; at += most) {
+        size_t n = count - at < most ? count - at : most, offset = at * op.size;
+        reduce_halves_at_once(group, op, dest + offset, source + offset, n,
+                              !sy_reduce_halves_fit(nodes, op, n));
+    }
 }
 
 bool sy_reduce_halves_fit(const struct sy_nodes *nodes, struct sy_operation op, size_t count)

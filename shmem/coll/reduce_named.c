@@ -2,6 +2,7 @@
  * that notifications of two collectives cannot be mixed up. */
 #include "coll/data.h"
 #include "coll/reduce.h"
+#include "coll/reduce_part.h"
 
 /* ---- tree ---- */
 

@@ -4,8 +4,7 @@
  *
  * Small arrays: the leader combines its node's, the leaders exchange theirs in rounds between
  * pairs, or along a tree (tree.h), and each member takes the result from its leader. Large ones:
- * each of as many members as the smallest node has deals with a part, together with its likes on
- * all nodes, around a ring. */
+ * reduce_halves.c. */
 #include "coll/data.h"
 #include "coll/notify.h"
 #include "coll/reduce.h"
@@ -165,166 +164,6 @@ void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, c
     }
 }
 
-/* ---- large ---- */
-
-enum { FLAG_DATA, FLAG_CREDIT, FLAG_WHOLE };
-
-#define AHEAD       4 /* chunks that may be under way to a member */
-#define CHUNK_BYTES (SY_NOTIFY_MOST / AHEAD)
-#define WHOLE_BYTES ((size_t)128 << 10) /* sent at a time when nothing is left to combine */
-
-/* One member's part of the array, in the exchange with its likes on other nodes. The array of the
- * part is divided once more, into a share for each node. */
-struct ring {
-    struct sy_notify notify;
-    struct sy_operation op;
-    char *part;
-    size_t count;         /* elements of the part */
-    int before, after;    /* members */
-    uint64_t sent, taken; /* chunks that were sent on, and taken from the member before */
-    uint64_t coming;      /* chunks that will come from there in all */
-};
-
-static size_t chunks(size_t bytes, size_t chunk)
-{
-    return bytes / chunk + (bytes % chunk != 0);
-}
-
-/* The share of the node `back` places before this one. */
-static char *reduce_nodes_share(const struct ring *r, int back, size_t *bytes)
-{
-    const struct sy_nodes *nodes = sy_group_nodes(r->notify.group);
-    size_t first, end;
-
-    sy_reduce_part(nodes->count, r->op.size, r->count,
-                   sy_nodes_after(nodes, (nodes->count - back) % nodes->count), &first, &end);
-    *bytes = (end - first) * r->op.size;
-    return r->part + first * r->op.size;
-}
-
-static size_t reduce_nodes_rest(size_t bytes, size_t at, size_t chunk)
-{
-    return bytes - at < chunk ? bytes - at : chunk;
-}
-
-static void reduce_nodes_send_chunk(struct ring *r, const char *from, size_t bytes)
-{
-    if (r->sent >= AHEAD)
-        sy_notify_await(&r->notify, FLAG_CREDIT, r->sent - AHEAD + 1);
-    sy_notify_scratch_put(&r->notify, r->after, r->sent % AHEAD * CHUNK_BYTES, from, bytes,
-                          FLAG_DATA, r->sent + 1);
-    r->sent++;
-}
-
-/* Takes the next chunk from the member before and combines it with what is here. The sender gets no
- * credit that it will not wait for. */
-static void reduce_nodes_take_chunk(struct ring *r, char *to, size_t bytes)
-{
-    const char *came = sy_notify_scratch(&r->notify, r->notify.group->members.me) +
-                       r->taken % AHEAD * CHUNK_BYTES;
-
-    sy_notify_await(&r->notify, FLAG_DATA, r->taken + 1);
-    r->op.kernel(to, came, to, bytes / r->op.size);
-    r->taken++;
-    if (r->taken + AHEAD <= r->coming)
-        sy_notify_raise(&r->notify, r->before, FLAG_CREDIT, r->taken);
-}
-
-/* In step s the share of the node s - 1 places before, as far as it has been combined, goes on to
- * the next node. After all steps but one this PE has the result of the share of the node after it.
- */
-static void reduce_nodes_combine_around(struct ring *r)
-{
-    int count = sy_group_nodes(r->notify.group)->count;
-    size_t out, in;
-
-    for (int step = 1; step < count; step++) {
-        reduce_nodes_share(r, step, &in);
-        r->coming += chunks(in, CHUNK_BYTES);
-    }
-    for (int step = 1; step < count; step++) {
-        const char *from = reduce_nodes_share(r, step - 1, &out);
-        char *to = reduce_nodes_share(r, step, &in);
-        for (size_t at = 0; at < out || at < in; at += CHUNK_BYTES) {
-            if (at < out)
-                reduce_nodes_send_chunk(r, from + at, reduce_nodes_rest(out, at, CHUNK_BYTES));
-            if (at < in)
-                reduce_nodes_take_chunk(r, to + at, reduce_nodes_rest(in, at, CHUNK_BYTES));
-        }
-    }
-}
-
-/* The results go around once more, straight to where they belong: what was there is not needed any
- * more, because a result contains all nodes' operands. */
-static void reduce_nodes_spread_around(struct ring *r)
-{
-    int count = sy_group_nodes(r->notify.group)->count;
-    uint64_t came = 0, sent = 0;
-    size_t bytes;
-
-    for (int step = 1; step < count; step++) {
-        char *from = reduce_nodes_share(r, (step - 1 + count - 1) % count, &bytes);
-        for (size_t at = 0; at < bytes; at += WHOLE_BYTES) {
-            if (step > 1)
-                sy_notify_await(&r->notify, FLAG_WHOLE, ++came);
-            sy_notify_dest_put(&r->notify, r->after, from + at, from + at,
-                               reduce_nodes_rest(bytes, at, WHOLE_BYTES), FLAG_WHOLE, ++sent);
-        }
-    }
-    reduce_nodes_share(r, count - 2, &bytes);
-    if (bytes)
-        sy_notify_await(&r->notify, FLAG_WHOLE, came + chunks(bytes, WHOLE_BYTES));
-}
-
-static void reduce_nodes_ring(const struct sy_notify *notify, struct sy_operation op, char *part,
-                              size_t count)
-{
-    const struct sy_nodes *nodes = sy_group_nodes(notify->group);
-    int local = sy_group_local(notify->group), count_nodes = nodes->count;
-    struct ring r = {.notify = *notify, .op = op, .part = part, .count = count};
-
-    r.after = sy_nodes_member(nodes, sy_nodes_after(nodes, 1), local);
-    r.before = sy_nodes_member(nodes, sy_nodes_after(nodes, count_nodes - 1), local);
-    reduce_nodes_combine_around(&r);
-    reduce_nodes_spread_around(&r);
-}
-
-static void reduce_nodes_deal_with_part(const struct sy_notify *notify, struct sy_operation op,
-                                        char *dest, const char *source, size_t count)
-{
-    const struct sy_group *group = notify->group;
-    size_t piece = SY_PIECE / op.size;
-
-    for (size_t at = 0; at < count; at += piece) {
-        size_t n = count - at < piece ? count - at : piece, offset = at * op.size;
-        sy_reduce_own(group, op, dest + offset, source + offset, n);
-    }
-    reduce_nodes_ring(notify, op, dest, count);
-    for (int k = 0; k < sy_group_locals(group); k++)
-        if (k != sy_group_local(group))
-            sy_data_push(group, sy_group_mate(group, k), dest, dest, count * op.size);
-    sy_data_pushed();
-}
-
-static void reduce_nodes_by_parts(const struct sy_group *group, struct sy_operation op, char *dest,
-                                  const char *source, size_t count)
-{
-    const struct sy_nodes *nodes = sy_group_nodes(group);
-    size_t first, end, steps = chunks(count * op.size, CHUNK_BYTES) + (size_t)nodes->count;
-    struct sy_notify notify = sy_notify_open(group, SY_NOTIFY_MOST, steps);
-    int local = sy_group_local(group);
-
-    sy_group_sync_node(group);
-    if (local < nodes->least) {
-        sy_reduce_part(nodes->least, op.size, count, local, &first, &end);
-        if (first < end)
-            reduce_nodes_deal_with_part(&notify, op, dest + first * op.size,
-                                        source + first * op.size, end - first);
-    }
-    sy_group_sync_node(group);
-    sy_notify_met(&notify);
-}
-
 /* ---- which ---- */
 
 /* Whether pieces in rounds take longer than two times around the ring. The time of a message is
@@ -332,7 +171,7 @@ static void reduce_nodes_by_parts(const struct sy_group *group, struct sy_operat
 static bool reduce_nodes_ring_is_faster(const struct sy_nodes *nodes, const struct sy_pairs *pairs,
                                         size_t bytes)
 {
-    size_t pieces = chunks(bytes, reduce_nodes_piece_bytes(nodes, pairs));
+    size_t piece = reduce_nodes_piece_bytes(nodes, pairs), pieces = (bytes + piece - 1) / piece;
     size_t rounds = (size_t)pairs->rounds + (pairs->extra ? 2 : 0);
 
     return pieces * rounds * 6 > 10 * (size_t)(nodes->count - 1) + 2 * pieces;
@@ -344,11 +183,13 @@ void sy_reduce_nodes(const struct sy_group *group, struct sy_operation op, char 
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct sy_pairs pairs = sy_pairs_make(nodes->count, nodes->mine);
 
-    if (count * op.size > reduce_nodes_piece_bytes(nodes, &pairs) &&
-        sy_reduce_halves_fit(nodes, op, count))
-        sy_reduce_halves(group, op, dest, source, count);
-    else if (reduce_nodes_ring_is_faster(nodes, &pairs, count * op.size))
-        reduce_nodes_by_parts(group, op, dest, source, count);
+    if (count * op.size <= reduce_nodes_piece_bytes(nodes, &pairs))
+        sy_reduce_few_nodes(group, op, dest, source, count);
+    else if (sy_tree_fits(nodes))
+        sy_reduce_crowd_nodes(group, op, dest, source, count);
+    else if (sy_reduce_halves_fit(nodes, op, count) ||
+             reduce_nodes_ring_is_faster(nodes, &pairs, count * op.size))
+        sy_reduce_large_nodes(group, op, dest, source, count);
     else
         sy_reduce_few_nodes(group, op, dest, source, count);
 }

@@ -7,6 +7,7 @@
 #include "coll/check.h"
 #include "coll/data.h"
 #include "coll/staged.h"
+#include "coll/reduce_part.h"
 #include "coll/scan.h"
 
 enum { TAG_STEP };

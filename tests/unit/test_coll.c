@@ -11,6 +11,7 @@
 #include "coll/broadcast.h"
 #include "coll/collect.h"
 #include "coll/reduce.h"
+#include "coll/reduce_part.h"
 #include "coll/scan.h"
 #include "core/start/config.h"
 #include "core/start/world.h"
