@@ -41,8 +41,8 @@ enum { BATCH = 256 };
 #define LONGEST_UNTOLD_NS UINT64_C(1000000)
 #define LONGEST_BY_WAITED 256
 
-/* What ends the next sleep. */
-enum proxy_ear { TIME, TELLING, IN_VAIN };
+/* What ends the next sleep. IN_VAIN: time alone, after a telling that brought nothing. */
+enum proxy_end { TIME, TELLING, IN_VAIN };
 
 /* Guarded by sy_stream_lock, but for `active`, `now` and what follows, which are the proxy's. */
 static struct {
@@ -54,7 +54,7 @@ static struct {
     struct sy_stream *active;
     uint64_t now, moved_at;
     const struct sy_stream *oldest; /* of those that wait */
-    enum proxy_ear ear;
+    enum proxy_end end;
 } proxy;
 
 void sy_proxy_inbox(struct sy_stream *stream)
@@ -221,10 +221,10 @@ static uint64_t proxy_sleep_length(uint64_t waited, bool told)
  * lock. */
 static void proxy_sleep(uint64_t waited)
 {
-    bool listens = proxy.ear == TELLING;
+    bool listens = proxy.end == TELLING;
 
-    if (proxy.ear == TIME && sy_hot.carries) {
-        proxy.ear = TELLING;
+    if (proxy.end == TIME && sy_hot.carries) {
+        proxy.end = TELLING;
         proxy.told = false;
         sy_sleep_listen(proxy_tell);
         return;
@@ -233,7 +233,7 @@ static void proxy_sleep(uint64_t waited)
     struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
     if (!proxy.inbox && !(listens && proxy.told))
         pthread_cond_timedwait(&proxy.wake, &sy_stream_lock, &at);
-    proxy.ear = listens && proxy.told ? IN_VAIN : TIME;
+    proxy.end = listens && proxy.told ? IN_VAIN : TIME;
     if (listens)
         sy_sleep_listen(NULL);
 }

@@ -223,9 +223,9 @@ static void calls_meet(void)
 
     if (!process.self.ends_deaf || !process.everybody || fd < 0)
         return;
-    if (write(fd, in, sizeof in - 1) != (ssize_t)sizeof in - 1)
+    if (TEMP_FAILURE_RETRY(write(fd, in, sizeof in - 1)) != (ssize_t)sizeof in - 1)
         return;
-    while (answer != '\n' && read(fd, &answer, 1) == 1)
+    while (answer != '\n' && TEMP_FAILURE_RETRY(read(fd, &answer, 1)) == 1)
         ;
 }
 #endif

@@ -255,10 +255,10 @@ int sy_ofi_event(struct ofi_state *ofi)
     return 1;
 }
 
-/* The descriptor tells neither of other endpoints, which take no requests, nor of what a device
- * writes, nor, where it is the one for wake-ups, of what comes before one; but soon a timer or a
- * wake-up has the progress thread see all but what a device writes. When the core leaves the transport to threads
- * that poll there is nothing to do: they disarm. */
+/* The descriptor does not tell of other endpoints, which take no requests, nor of what a device
+ * writes; where it is the one for wake-ups, nor of what comes before one. A timer or a wake-up soon
+ * has the progress thread see all of these but what a device writes. When the core leaves the
+ * transport to threads that poll there is nothing to do: they disarm. */
 int sy_ofi_arm(void *self)
 {
     struct ofi_state *ofi = self;
