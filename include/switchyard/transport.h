@@ -266,9 +266,9 @@ struct sy_transport {
      * complete without any call of the target's program. */
     int (*quiet)(void *self, struct sy_transport_ctx *ctx, int pe);
 
-    /* Optional, with reached(): quiet() without waiting. mark() sets *ticket to what quiet() would
-     * wait for now, NULL if nothing is under way, and makes sure that this completes with no more
-     * calls than progress() and reached(). Returns 0 or -errno (-ENOMEM). */
+    /* Optional, with reached(): quiet() without waiting. mark() sets *ticket to all that is under way
+     * and quiet() would wait for, NULL if that is nothing, and makes sure that it completes with no
+     * more calls than progress() and reached(). Returns 0 or -errno (-ENOMEM). */
     int (*mark)(void *self, struct sy_transport_ctx *ctx, int pe,
                 struct sy_transport_ticket **ticket);
 

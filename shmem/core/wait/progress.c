@@ -102,14 +102,6 @@ static _Atomic int64_t relieved;
 static int soon_fd = -1;
 static _Atomic uint64_t soon_at;
 
-/* Expires once; 0: not at all. */
-static void wait_progress_set_timer(int fd, int64_t ns)
-{
-    struct itimerspec when = {.it_value = {ns / 1000000000, ns % 1000000000}};
-
-    timerfd_settime(fd, 0, &when, NULL);
-}
-
 /* Reads the expiry, so that the descriptor is no longer readable. */
 static void wait_progress_take_expiry(int fd)
 {
@@ -169,7 +161,7 @@ static void wait_progress_disarm(void)
 static void wait_progress_event_mode(void)
 {
     if (progress.beat_ns)
-        wait_progress_set_timer(progress.beat.fd, 0);
+        sy_clock_set_timer(progress.beat.fd, 0);
     progress.beat_ns = 0;
     sy_progress_arm();
     sy_sleep_moved(); /* perhaps; transports need not know */
@@ -214,7 +206,7 @@ static void wait_progress_end_relief(void)
     if (!next)
         return;
     application_polled();
-    wait_progress_set_timer(progress.beat.fd, next);
+    sy_clock_set_timer(progress.beat.fd, next);
 }
 
 /* Leaves the work to threads that wait; false: there is none. The last one may have ended its wait
@@ -227,7 +219,7 @@ static bool wait_progress_leave_to_waiting(void)
         wait_progress_watch_mode();
     else
         lengthen_beat(LONGEST_BEAT_CROWDED_NS);
-    wait_progress_set_timer(progress.beat.fd, WAITING_BEAT_NS);
+    sy_clock_set_timer(progress.beat.fd, WAITING_BEAT_NS);
     atomic_store(&relieved, progress.beat_ns);
     if (!atomic_load(&waiting))
         wait_progress_end_relief();
@@ -266,7 +258,7 @@ static void wait_progress_on_transport(struct ev_loop *loop, ev_io *watcher, int
     progress.in_vain = moved ? 0 : progress.in_vain + 1;
     if ((polled && (together || !moved)) || progress.in_vain == MOST_IN_VAIN) {
         wait_progress_watch_mode();
-        wait_progress_set_timer(progress.beat.fd, progress.beat_ns);
+        sy_clock_set_timer(progress.beat.fd, progress.beat_ns);
     }
 }
 
@@ -289,7 +281,7 @@ static void wait_progress_on_beat(struct ev_loop *loop, ev_io *watcher, int even
         return;
     }
     lengthen_beat(LONGEST_BEAT_NS);
-    wait_progress_set_timer(watcher->fd, progress.beat_ns);
+    sy_clock_set_timer(watcher->fd, progress.beat_ns);
 }
 
 /* ---- the other events ---- */
@@ -448,7 +440,7 @@ void sy_progress_soon(unsigned microseconds)
     while (!atomic_compare_exchange_weak(&soon_at, &set, wanted));
     do {
         set = wanted;
-        wait_progress_set_timer(soon_fd, set > now ? (int64_t)(set - now) : 1);
+        sy_clock_set_timer(soon_fd, set > now ? set - now : 1);
         wanted = atomic_load(&soon_at);
     } while (wanted && wanted != set);
 }
