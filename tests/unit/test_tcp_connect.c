@@ -352,6 +352,31 @@ START_TEST(storm)
 }
 END_TEST
 
+/* While connections keep being made, four that are the peer's by rule begin at once; of five, all
+ * are left to the peer. */
+static void few_connect(int pe)
+{
+    if (pe == 1) {
+        net->turns.seen = 1000 * SECOND;
+        for (unsigned k = 0; k < 9; k++) {
+            net->turns.last = sy_tcp_now();
+            start(&streams[0][k]);
+            if (k == 3 || k == 8)
+                sy_tcp_turns_timer(net, sy_tcp_now());
+        }
+        require(sy_tcp_attempts_since(net, 0) == 4 && net->turns.theirs.count == 5);
+        net->turns.seen = 0;
+    }
+    for (unsigned k = 0; k < 9; k++)
+        exchange(&streams[1 - pe][k], k);
+}
+
+START_TEST(few_wanted)
+{
+    run(2, few_connect);
+}
+END_TEST
+
 /* An address at which nothing is ever answered: a socket whose queue is full. */
 static void dead_end(struct tcp_endpoint *endpoint)
 {
@@ -688,6 +713,7 @@ int main(void)
     tcase_add_test(cases, connects_and_again);
     tcase_add_test(cases, simultaneous);
     tcase_add_test(cases, storm);
+    tcase_add_test(cases, few_wanted);
     tcase_add_test(cases, dead_first);
     tcase_add_test(cases, one_direction);
     tcase_add_test(cases, nowhere);

@@ -7,7 +7,8 @@
  * and begins what is left afterwards: that is a stream that the peer does not want by itself, or
  * cannot connect, as where a firewall lets through one direction only. How long to wait for that
  * follows from how long connections have been seen to take: nothing in a job at rest, seconds where
- * hundreds of PEs share a processor.
+ * hundreds of PEs share a processor. A PE that wants only a few of its peers, as in a barrier, waits
+ * for none: that a few pairs make two connections and drop one costs less than the wait.
  *
  * Before any attempt begins, what waits to be accepted is: the peer's may be among it. */
 #include <errno.h>
@@ -21,6 +22,7 @@
 #define MOST_SEEN   (5 * TCP_SECOND) /* a peer that came late tells nothing of the others */
 #define SEEN_SHARE  8
 #define GRACE_TIMES 4
+#define FEW         4 /* the neighbours of a PE in a tree of barriers */
 
 int sy_tcp_turns_open(struct tcp_net *net, struct sy_error *err)
 {
@@ -180,7 +182,7 @@ uint64_t sy_tcp_turns_timer(struct tcp_net *net, uint64_t now)
     if (!sy_tcp_turns_wait(net))
         return UINT64_MAX;
     turns_begin_some(net, &net->turns.mine, now);
-    if (net->turns.theirs.count && !others_are_at_it(net, now))
+    if (net->turns.theirs.count <= FEW || !others_are_at_it(net, now))
         turns_begin_some(net, &net->turns.theirs, now);
     return sy_tcp_turns_wait(net) ? now + LOOK_AGAIN : UINT64_MAX;
 }
