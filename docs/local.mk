@@ -76,6 +76,7 @@ man_pages = \
 	docs/man/man3/shmem_test_all.3 \
 	docs/man/man3/shmem_test_any.3 \
 	docs/man/man3/shmem_test_some.3 \
+	docs/man/man3/shmem_udcflush.3 \
 	docs/man/man3/shmem_wait_until.3 \
 	docs/man/man3/shmem_wait_until_all.3 \
 	docs/man/man3/shmem_wait_until_any.3 \

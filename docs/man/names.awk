@@ -111,7 +111,7 @@ heading == "STANDARDS" && suffix == 3 {
     count = split($0, words, /[, ]+/)
     for (i = 1; i <= count; i++) {
         sub(/\.$/, "", words[i])
-        if (words[i] ~ /^[0-9]+\.[0-9.]+$/ && words[i] != "1.6")
+        if (words[i] ~ /^[0-9F]+\.[0-9.]+$/ && words[i] != "1.6")
             emit("section", words[i])
     }
 }

@@ -80,6 +80,9 @@ SY_BITWISE_AMO_TYPES(SY_DECLARE)
 SY_DEPRECATED_EXTENDED_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
+/* For long; in C11 also a choice by type. A function up to 1.2, kept for programs in C99. */
+long SY_API(shmem_swap)(long *dest, long value, int pe);
+
 #define SY_DECLARE(TYPENAME, TYPE) \
     TYPE SY_API(shmem_##TYPENAME##_cswap)(TYPE *dest, TYPE cond, TYPE value, int pe); \
     TYPE SY_API(shmem_##TYPENAME##_finc)(TYPE *dest, int pe); \

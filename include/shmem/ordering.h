@@ -19,4 +19,13 @@ void SY_API(shmem_ctx_quiet)(shmem_ctx_t ctx);
 void SY_API(shmem_pe_quiet)(const int *target_pes, size_t npes);
 void SY_API(shmem_ctx_pe_quiet)(shmem_ctx_t ctx, const int *target_pes, size_t npes);
 
+/* Removed with 1.4 (F.1) and kept for programs that call them. Here caches are coherent: the
+ * routines do nothing. */
+void SY_API(shmem_clear_cache_inv)(void);
+void SY_API(shmem_set_cache_inv)(void);
+void SY_API(shmem_clear_cache_line_inv)(void *dest);
+void SY_API(shmem_set_cache_line_inv)(void *dest);
+void SY_API(shmem_udcflush)(void);
+void SY_API(shmem_udcflush_line)(void *dest);
+
 #endif

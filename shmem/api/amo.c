@@ -84,6 +84,8 @@ SY_BITWISE_AMO_TYPES(DEFINE_BITWISE)
 SY_DEPRECATED_EXTENDED_AMO_TYPES(DEFINE_OLD_EXTENDED)
 #undef DEFINE_OLD_EXTENDED
 
+DEFINE_OLD(long, swap, (long *dest, long value, int pe), FETCH(SY_AMO_SWAP, long, dest, value, 0))
+
 #define DEFINE_OLD_STANDARD(NAME, TYPE) \
     DEFINE_OLD(TYPE, NAME##_cswap, (TYPE *dest, TYPE cond, TYPE value, int pe), \
                FETCH(SY_AMO_CSWAP, TYPE, dest, value, cond)) \

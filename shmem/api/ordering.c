@@ -50,3 +50,14 @@ void pshmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
     ordering_pe_quiet(ctx, target_pes, npes);
 }
 SY_ALIAS(shmem_ctx_pe_quiet);
+
+/* ---- removed with 1.4 ---- */
+
+#define DEFINE_NOTHING(NAME, PARAMETERS, ...) SY_DEFINE(void, shmem_##NAME, PARAMETERS, __VA_ARGS__)
+
+DEFINE_NOTHING(clear_cache_inv, (void), )
+DEFINE_NOTHING(set_cache_inv, (void), )
+DEFINE_NOTHING(clear_cache_line_inv, (void *dest), (void)dest;)
+DEFINE_NOTHING(set_cache_line_inv, (void *dest), (void)dest;)
+DEFINE_NOTHING(udcflush, (void), )
+DEFINE_NOTHING(udcflush_line, (void *dest), (void)dest;)

@@ -128,6 +128,23 @@ static void check_progress(void)
     shmem_barrier_all();
 }
 
+/* Routines that 1.4 removed: they leave all as it is. */
+static void check_removed(void)
+{
+    data[0] = me;
+    shmem_set_cache_inv();
+    shmem_set_cache_line_inv(&data[0]);
+    shmem_udcflush();
+    shmem_udcflush_line(&data[0]);
+    shmem_clear_cache_line_inv(&data[0]);
+    shmem_clear_cache_inv();
+    CHECK(data[0] == me);
+    shmem_barrier_all();
+    CHECK((shmem_swap)(&data[0], me + npes, to) == to);
+    shmem_barrier_all();
+    CHECK(data[0] == (me + npes - 1) % npes + npes);
+}
+
 int main(void)
 {
     shmem_init();
@@ -139,6 +156,7 @@ int main(void)
     check_quiet_is_complete();
     check_barriers();
     check_progress();
+    check_removed();
     int status = check_end("ordering");
     shmem_finalize();
     return status;
