@@ -11,6 +11,7 @@
  *   rest     milliseconds after which all connections of the process are reset, again and again
  *   buffer   bytes of the sockets' send buffers; default: as they are
  *   rate     bytes that a socket sends in a second, as where a network limits connections
+ *   queue    connections that a listening socket lets wait, besides one; default: as it is
  *   lost     the datagram does not get there
  *   twice    it gets there twice
  *   late     it gets there many datagrams later
@@ -56,8 +57,8 @@ enum {
 
 static struct {
     long shorten, eintr, eagain, reset, resets, buffer, rate, seed, cpus, lost, twice, late, first;
-    long rest, key;
-} badness = {.resets = -1, .seed = 1};
+    long rest, key, queue;
+} badness = {.resets = -1, .seed = 1, .queue = -1};
 
 static _Atomic long calls, shortened, interrupted, postponed, resets, datagrams, lost;
 static _Atomic uint64_t stream; /* state of the pseudo-random numbers */
@@ -85,7 +86,7 @@ __attribute__((constructor)) static void begin(void)
               take(word, "cpus", &badness.cpus) || take(word, "lost", &badness.lost) ||
               take(word, "twice", &badness.twice) || take(word, "late", &badness.late) ||
               take(word, "first", &badness.first) || take(word, "rest", &badness.rest) ||
-              take(word, "key", &badness.key))) {
+              take(word, "key", &badness.key) || take(word, "queue", &badness.queue))) {
             fprintf(stderr, "shim: SY_SHIM has no word %s\n", word);
             _exit(2);
         }
@@ -451,6 +452,12 @@ SHIM int socket(int domain, int type, int protocol)
 {
     REAL(socket);
     return narrowed(real(domain, type, protocol));
+}
+
+SHIM int listen(int fd, int queue)
+{
+    REAL(listen);
+    return real(fd, badness.queue >= 0 && is_tcp(fd) ? (int)badness.queue : queue);
 }
 
 SHIM int connect(int fd, const struct sockaddr *address, socklen_t size)

@@ -131,12 +131,6 @@ static bool narrow(const struct tcp_stream *stream)
     return false;
 }
 
-static uint64_t patience(const struct tcp_stream *stream)
-{
-    (void)stream;
-    return 5 * SECOND;
-}
-
 static void unreachable(struct tcp_stream *stream, const char *why, unsigned seen)
 {
     (void)seen;
@@ -153,7 +147,6 @@ static const struct tcp_conn_user user = {.host = &host,
                                           .freeze = freeze,
                                           .adopt = adopt,
                                           .narrow = narrow,
-                                          .patience = patience,
                                           .unreachable = unreachable};
 
 /* ---- a PE of a test ---- */

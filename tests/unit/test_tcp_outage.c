@@ -6,6 +6,7 @@
 #include <switchyard/bootstrap.h>
 
 #include "transports/tcp/tcp.h"
+#include "util/net/way.h"
 #include "suite.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -46,11 +47,28 @@ bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
     return false;
 }
 
+const void *sy_tcp_address_of(struct tcp *unused, int pe, size_t *size)
+{
+    (void)unused, (void)pe;
+    *size = 0;
+    return NULL;
+}
+
+static bool neighbours;
+
+bool sy_tcp_address_neighbours(const void *one, size_t one_size, const void *other,
+                               size_t other_size)
+{
+    (void)one, (void)one_size, (void)other, (void)other_size;
+    return neighbours;
+}
+
+static struct sy_engine_peer *peers[2];
+
 /* A peer that was up and has broken, with a reply awaited. */
 static void begin(void)
 {
     static _Atomic(struct tcp_peer *) by_number[2];
-    static struct sy_engine_peer *peers[1];
 
     now = 1000 * SECOND;
     lines = 0;
@@ -148,6 +166,64 @@ START_TEST(a_new_outage_begins_anew)
 }
 END_TEST
 
+/* An attempt has ended without an answer, as where a cable is pulled or a queue is full, or has been
+ * refused. */
+static int looks_until_lost_after(const char *ip, unsigned seen)
+{
+    ck_assert_int_eq(sy_ip_parse(ip, &peer->outage.ip), 0);
+    sy_tcp_outage_failed(peer, seen, now);
+    return looks_until_lost(0.5);
+}
+
+START_TEST(this_machine_is_there)
+{
+    begin();
+    atomic_store(&peer->near, true);
+    ck_assert_int_eq(looks_until_lost_after("127.0.0.1", SY_WAY_SILENT), 1000);
+    begin();
+    atomic_store(&peer->near, true);
+    ck_assert_int_eq(looks_until_lost_after("127.0.0.1", SY_WAY_SILENT | SY_WAY_REFUSED),
+                     2 * LIMIT + 1);
+    begin();
+    ck_assert_int_eq(looks_until_lost_after("192.0.2.1", SY_WAY_SILENT), 2 * LIMIT + 1);
+}
+END_TEST
+
+/* An address that this machine has lost is silent for another reason. */
+START_TEST(this_machine_had_the_address)
+{
+    begin();
+    atomic_store(&peer->near, true);
+    ck_assert_int_eq(looks_until_lost_after("192.0.2.1", SY_WAY_SILENT), 2 * LIMIT + 1);
+}
+END_TEST
+
+/* Another PE is connected at an address: whether the peer is lost within the limit. A descriptor
+ * that is no connection has been heard of just now. */
+static bool is_lost_beside(const char *ip, bool same_machine, unsigned seen)
+{
+    static struct tcp_peer other;
+
+    begin();
+    neighbours = same_machine;
+    other.stream.watch.fd = 0;
+    other.tcp = &tcp;
+    ck_assert_int_eq(sy_ip_parse(ip, &other.outage.ip), 0);
+    peers[1] = &other.requests;
+    atomic_store(&tcp.engine.peers, 2);
+    return looks_until_lost_after("192.0.2.1", seen) == 2 * LIMIT + 1;
+}
+
+START_TEST(the_machine_answers_for_another_peer)
+{
+    ck_assert(!is_lost_beside("192.0.2.1", true, SY_WAY_SILENT));
+    ck_assert(is_lost_beside("192.0.2.1", true, SY_WAY_REFUSED));
+    ck_assert(is_lost_beside("192.0.2.1", true, SY_WAY_NONE));
+    ck_assert(is_lost_beside("192.0.2.2", true, SY_WAY_SILENT));
+    ck_assert(is_lost_beside("192.0.2.1", false, SY_WAY_SILENT));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tcp outage");
@@ -158,6 +234,9 @@ int main(void)
     tcase_add_test(cases, nothing_is_said_of_such_time);
     tcase_add_test(cases, without_a_processor);
     tcase_add_test(cases, a_new_outage_begins_anew);
+    tcase_add_test(cases, this_machine_is_there);
+    tcase_add_test(cases, this_machine_had_the_address);
+    tcase_add_test(cases, the_machine_answers_for_another_peer);
     suite_add_tcase(suite, cases);
     return suite_run(suite);
 }

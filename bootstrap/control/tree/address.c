@@ -1,28 +1,11 @@
 /* Addresses of hosts: which ones this PE listens on and tells others, and what users write. */
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bootstrap/control/tree/state.h"
 #include "util/net/lookup.h"
-
-/* ---- one address ---- */
-
-static struct sy_ip address_ip(const struct sockaddr_storage *address)
-{
-    struct sy_ip ip = {.family = 4, .prefix = 32};
-
-    if (address->ss_family == AF_INET6) {
-        ip.family = 6;
-        ip.prefix = 128;
-        memcpy(ip.bytes, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
-    } else {
-        memcpy(ip.bytes, &((const struct sockaddr_in *)address)->sin_addr, 4);
-    }
-    return ip;
-}
 
 /* ---- where this PE listens ---- */
 
@@ -56,7 +39,7 @@ static void address_add_named(struct tree_places *places, const char *name,
     for (int i = 0; i < n; i++) {
         struct sy_interface loopback = {.name = "lo", .loopback = true};
 
-        loopback.ip = address_ip(&found[i]);
+        loopback.ip = sy_socket_ip(&found[i]);
         if (sy_ip_loopback(&loopback.ip))
             address_add(places, &loopback);
         for (size_t k = 0; k < count; k++)
@@ -159,6 +142,6 @@ int sy_tree_place_resolve(const char *name, uint16_t port, struct tree_addresses
 
     *addresses = (struct tree_addresses){.count = count, .port = port};
     for (int i = 0; i < count; i++)
-        addresses->entry[i] = address_ip(&found[i]);
+        addresses->entry[i] = sy_socket_ip(&found[i]);
     return count < 0 ? count : 0;
 }

@@ -96,6 +96,34 @@ socklen_t sy_ip_socket(const struct sy_ip *ip, uint16_t port, unsigned scope,
     return sizeof *six;
 }
 
+struct sy_ip sy_socket_ip(const void *address)
+{
+    sa_family_t family = address ? ((const struct sockaddr *)address)->sa_family : AF_UNSPEC;
+    struct sy_ip ip = {0};
+
+    if (family == AF_INET) {
+        ip = (struct sy_ip){.family = 4, .prefix = 32};
+        memcpy(ip.bytes, &((const struct sockaddr_in *)address)->sin_addr, 4);
+    } else if (family == AF_INET6) {
+        ip = (struct sy_ip){.family = 6, .prefix = 128};
+        memcpy(ip.bytes, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
+    }
+    return ip;
+}
+
+bool sy_ip_is_local(const struct sy_ip *ip)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sy_ip_socket(ip, 0, 0, &address);
+    int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool local = fd >= 0 &&
+                 (!bind(fd, (struct sockaddr *)&address, length) || errno != EADDRNOTAVAIL);
+
+    if (fd >= 0)
+        close(fd);
+    return local;
+}
+
 char *sy_socket_text(const struct sockaddr_storage *address, char text[SY_IP_TEXT])
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;
@@ -163,22 +191,10 @@ static void interfaces_fill(struct sy_interface *to, const struct ifaddrs *from,
                                 .running = from->ifa_flags & IFF_RUNNING,
                                 .loopback = from->ifa_flags & IFF_LOOPBACK};
     snprintf(to->name, sizeof to->name, "%s", from->ifa_name);
-    if (!from->ifa_addr)
-        return;
-    if (from->ifa_addr->sa_family == AF_INET) {
-        to->ip.family = 4;
-        memcpy(to->ip.bytes, &((const struct sockaddr_in *)from->ifa_addr)->sin_addr, 4);
-        to->ip.prefix = 32;
-        if (mask)
-            to->ip.prefix = interfaces_prefix_length(
-                (const unsigned char *)&((const struct sockaddr_in *)mask)->sin_addr, 4);
-    } else if (from->ifa_addr->sa_family == AF_INET6) {
-        to->ip.family = 6;
-        memcpy(to->ip.bytes, &((const struct sockaddr_in6 *)from->ifa_addr)->sin6_addr, 16);
-        to->ip.prefix = 128;
-        if (mask)
-            to->ip.prefix = interfaces_prefix_length(
-                ((const struct sockaddr_in6 *)mask)->sin6_addr.s6_addr, 16);
+    to->ip = sy_socket_ip(from->ifa_addr);
+    if (to->ip.family && mask) {
+        struct sy_ip bits = sy_socket_ip(mask);
+        to->ip.prefix = interfaces_prefix_length(bits.bytes, sy_ip_length(&to->ip));
     }
     if (to->ip.family && !to->loopback)
         to->speed = before && before->ip.family ? before->speed : interfaces_speed_of(to->name);

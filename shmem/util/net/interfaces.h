@@ -59,6 +59,12 @@ bool sy_ip_link_local(const struct sy_ip *ip);
 socklen_t sy_ip_socket(const struct sy_ip *ip, uint16_t port, unsigned scope,
                        struct sockaddr_storage *out);
 
+/* The address in a struct sockaddr_in or sockaddr_in6; family 0: it is another, or NULL. */
+struct sy_ip sy_socket_ip(const void *address);
+
+/* Whether it is an address of this machine now. */
+bool sy_ip_is_local(const struct sy_ip *ip);
+
 /* "10.1.2.3:5000", "[fe80::1%eth0]:5000"; returns text. */
 char *sy_socket_text(const struct sockaddr_storage *address, char text[SY_IP_TEXT]);
 

@@ -37,26 +37,10 @@ void sy_ofi_offers_close(struct ofi_state *ofi)
     ofi->offers.tried = NULL;
 }
 
-/* The IP address of an offer; family 0: it has another kind of address. */
-static struct sy_ip offers_offer_ip(const struct fi_info *info)
-{
-    const union ofi_ip *at = info->src_addr;
-    struct sy_ip ip = {0};
-
-    if (at && at->any.sa_family == AF_INET) {
-        ip.family = 4;
-        memcpy(ip.bytes, &at->four.sin_addr, sizeof at->four.sin_addr);
-    } else if (at && at->any.sa_family == AF_INET6) {
-        ip.family = 6;
-        memcpy(ip.bytes, &at->six.sin6_addr, sizeof at->six.sin6_addr);
-    }
-    return ip;
-}
-
 /* The rank of an offer; lower is better. */
 unsigned sy_ofi_offer_rank(struct ofi_state *ofi, const struct fi_info *info)
 {
-    struct sy_ip ip = offers_offer_ip(info);
+    struct sy_ip ip = sy_socket_ip(info->src_addr);
     unsigned rank = 0, others = (unsigned)ofi->offers.count;
 
     if (!ip.family)

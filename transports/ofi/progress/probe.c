@@ -25,6 +25,7 @@
 
 #include "transports/ofi/ofi.h"
 #include "util/clock.h"
+#include "util/net/interfaces.h"
 
 #define SECOND_NS  UINT64_C(1000000000)
 #define LOOK_NS    SECOND_NS
@@ -62,11 +63,9 @@ static socklen_t ofi_ip_length(const union ofi_ip *ip)
 
 static bool probe_same_host(const union ofi_ip *a, const union ofi_ip *b)
 {
-    if (a->any.sa_family != b->any.sa_family)
-        return false;
-    return a->any.sa_family == AF_INET6
-               ? !memcmp(&a->six.sin6_addr, &b->six.sin6_addr, sizeof a->six.sin6_addr)
-               : a->four.sin_addr.s_addr == b->four.sin_addr.s_addr;
+    struct sy_ip one = sy_socket_ip(a), other = sy_socket_ip(b);
+
+    return sy_ip_equal(&one, &other);
 }
 
 static const char *probe_ip_text(const union ofi_ip *ip, char text[INET6_ADDRSTRLEN])

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "transports/ofi/ofi.h"
+#include "util/net/interfaces.h"
 
 #define WAKEUPS 16 /* that are read at once */
 
@@ -86,16 +87,9 @@ void sy_ofi_wakeup_close(struct ofi_state *ofi)
 /* Whether an endpoint's address is on another host than this PE's. */
 static bool wakeup_is_far(struct ofi_state *ofi, const struct sockaddr *address)
 {
-    const struct sockaddr *own = ofi->info->src_addr;
+    struct sy_ip own = sy_socket_ip(ofi->info->src_addr), other = sy_socket_ip(address);
 
-    if (!own || own->sa_family != address->sa_family)
-        return true;
-    if (own->sa_family == AF_INET6)
-        return memcmp(&((const struct sockaddr_in6 *)(const void *)own)->sin6_addr,
-                      &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
-                      sizeof(struct in6_addr));
-    return ((const struct sockaddr_in *)(const void *)own)->sin_addr.s_addr !=
-           ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr;
+    return !own.family || !sy_ip_equal(&own, &other);
 }
 
 /* address: of the peer's endpoint; its_port: for wake-ups, or 0. Returns 0 or an errno value. */

@@ -61,9 +61,6 @@ struct tcp_conn_user {
      * packets may be getting lost on the way, so the next one asks for small ones. */
     bool (*narrow)(const struct tcp_stream *stream);
 
-    /* How long a greeting is waited for, in nanoseconds. */
-    uint64_t (*patience)(const struct tcp_stream *stream);
-
     /* All candidates have failed this time; `why` tells of each, and `seen` (SY_WAY_, TCP_SEEN_) of
      * all. The stream decides when to try again. */
     void (*unreachable)(struct tcp_stream *stream, const char *why, unsigned seen);
@@ -73,7 +70,7 @@ struct tcp_conn_user {
 #define TCP_SEEN_UNGREETED 8u /* a connection, and nobody greeted */
 
 #define TCP_SILENCE       7.5 /* seconds until the kernel ends a connection that is not answered */
-#define TCP_GREETING_TIME (5 * TCP_SECOND) /* for the handshake of a connection; see patience */
+#define TCP_GREETING_TIME (5 * TCP_SECOND) /* for the handshake of a connection */
 
 /* Chooses the interfaces and listens: 0 and *net, or -errno with the reason in words. */
 int sy_tcp_net_open(const struct tcp_conn_user *user, struct tcp_net **net, struct sy_error *err);
@@ -87,6 +84,10 @@ size_t sy_tcp_net_address(struct tcp_net *net, void *buffer, size_t room);
 
 /* Whether two PEs that published these can be connected; the same answer on both sides. */
 bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other, size_t other_size);
+
+/* Whether two PEs that published these are in one machine, and in one network of it. */
+bool sy_tcp_address_neighbours(const void *one, size_t one_size, const void *other,
+                               size_t other_size);
 
 /* Has `stream`, of PE pe and number `number`, connected when its turn comes, to the addresses at
  * `address` (as published by sy_tcp_net_address there), which stay. first: it has not been

@@ -211,13 +211,12 @@ static void connect_go_on(struct tcp_attempt *attempt, uint64_t now)
 
 uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now)
 {
-    uint64_t patience = sy_tcp_patience(attempt->net, attempt->net->user.patience(attempt->stream));
+    struct tcp_net *net = attempt->net;
+    uint64_t patience = sy_tcp_patience(net, TCP_GREETING_TIME);
 
     attempt->answered = true;
     sy_race_answered(&attempt->race, now, patience);
-    /* A peer that is late for the first contact is waited for as long as the stream has patience.
-     */
-    return attempt->contact->first ? UINT64_MAX : now + patience;
+    return attempt->contact->first || net->settings->keepalive > 0 ? UINT64_MAX : now + patience;
 }
 
 bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)

@@ -275,6 +275,15 @@ bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other,
            sy_tcp_record_outward(&b);
 }
 
+bool sy_tcp_address_neighbours(const void *one, size_t one_size, const void *other,
+                               size_t other_size)
+{
+    struct tcp_record a, b;
+
+    return sy_tcp_record_read(&a, one, one_size) && sy_tcp_record_read(&b, other, other_size) &&
+           a.machine && a.machine == b.machine;
+}
+
 uint64_t sy_tcp_net_timers(struct tcp_net *net, uint64_t now)
 {
     if (now >= net->wake) {

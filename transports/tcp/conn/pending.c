@@ -58,14 +58,10 @@ void sy_tcp_pending_tune(struct tcp_net *net, int fd)
 
 static bool pending_is_mine(const struct tcp_net *net, const struct sockaddr_storage *peer)
 {
-    const void *bytes = peer->ss_family == AF_INET
-                            ? (const void *)&((const struct sockaddr_in *)peer)->sin_addr
-                            : (const void *)&((const struct sockaddr_in6 *)peer)->sin6_addr;
-    unsigned family = peer->ss_family == AF_INET ? 4 : 6;
+    struct sy_ip ip = sy_socket_ip(peer);
 
     for (size_t i = 0; i < net->mine_count; i++)
-        if (net->mine[i].ip.family == family &&
-            !memcmp(net->mine[i].ip.bytes, bytes, sy_ip_length(&net->mine[i].ip)))
+        if (sy_ip_equal(&net->mine[i].ip, &ip))
             return true;
     return false;
 }

@@ -192,7 +192,9 @@ bool sy_tcp_attempts_by_rule(struct tcp_net *net, uint64_t since);
 void sy_tcp_attempt_gone(struct tcp_pending *pending);
 
 /* TCP has connected to a candidate: no other one is tried for a while. Returns the time at which
- * the greetings must be over. */
+ * the greetings must be over: at the first contact, and where the kernel finds out by itself
+ * whether the peer's machine is still there, never. Each new connection would take a place in the
+ * queue of a peer that accepts none, until its machine does not answer the next. */
 uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now);
 
 /* What a failed connection means to the attempt: the next candidate, or the end. */

@@ -1,7 +1,5 @@
 /* What becomes of a stream's connections and what moves on it: struct tcp_stream_user. */
-#include <netinet/in.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "transports/tcp/tcp.h"
@@ -47,20 +45,14 @@ static uint16_t events_udp_port(struct tcp_stream *stream, int fd)
 }
 
 /* Whether both ends have one address. */
-static bool events_is_near(int fd)
+static bool events_is_near(const struct sy_ip *other, int fd)
 {
-    struct sockaddr_storage end[2] = {{0}, {0}};
-    socklen_t own = sizeof end[0], other = sizeof end[1];
+    struct sockaddr_storage end = {0};
+    socklen_t length = sizeof end;
+    bool known = !getsockname(fd, (struct sockaddr *)&end, &length);
+    struct sy_ip own = sy_socket_ip(&end);
 
-    if (getsockname(fd, (struct sockaddr *)&end[0], &own) ||
-        getpeername(fd, (struct sockaddr *)&end[1], &other))
-        return false;
-    for (int i = 0; i < 2; i++)
-        if (end[i].ss_family == AF_INET)
-            ((struct sockaddr_in *)&end[i])->sin_port = 0;
-        else
-            ((struct sockaddr_in6 *)&end[i])->sin6_port = 0;
-    return !memcmp(&end[0], &end[1], sizeof end[0]);
+    return known && sy_ip_equal(&own, other);
 }
 
 static void events_up(struct tcp_stream *stream, const struct tcp_positions *positions,
@@ -73,7 +65,8 @@ static void events_up(struct tcp_stream *stream, const struct tcp_positions *pos
     peer->down_since = peer->retry_at = 0;
     peer->up_since = sy_tcp_now();
     peer->why[0] = '\0';
-    atomic_store_explicit(&peer->near, events_is_near(stream->watch.fd), memory_order_relaxed);
+    atomic_store_explicit(&peer->near, events_is_near(&peer->outage.ip, stream->watch.fd),
+                          memory_order_relaxed);
 }
 
 /* How long the other side may take to connect again: a small part of the time in which there must

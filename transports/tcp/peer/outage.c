@@ -18,7 +18,6 @@
 #define SHORT_LIVED (20 * TCP_SECOND)     /* one that large packets do not pass breaks sooner */
 #define LOOKS       (TCP_SECOND / 2)      /* apart, at most */
 #define LATE        TCP_SECOND            /* after the last look: this PE has not run */
-#define DOUBLINGS   4                     /* of the patience with greetings */
 
 /* Whether the peer has something to confirm or to answer. */
 static bool outage_owed(const struct tcp_peer *peer)
@@ -118,13 +117,14 @@ void sy_tcp_outage_over(struct tcp_peer *peer, int fd)
     socklen_t length = sizeof address;
     char text[SY_IP_TEXT];
 
-    if (!getpeername(fd, (struct sockaddr *)&address, &length))
+    if (!getpeername(fd, (struct sockaddr *)&address, &length)) {
+        outage->ip = sy_socket_ip(&address);
         snprintf(outage->peer, sizeof outage->peer, " (%.60s)", sy_socket_text(&address, text));
+    }
     if (outage->told)
         outage_tell_over(peer, sy_tcp_now());
     outage->met = true;
-    outage->since = outage->sign = 0;
-    outage->ungreeted = outage->seen = 0;
+    outage->since = outage->sign = outage->seen = 0;
 }
 
 /* ---- no connection ---- */
@@ -134,7 +134,6 @@ void sy_tcp_outage_failed(struct tcp_peer *peer, unsigned seen, uint64_t now)
     struct tcp_outage *outage = &peer->outage;
 
     outage->seen = seen;
-    outage->ungreeted = seen & TCP_SEEN_UNGREETED ? outage->ungreeted + 1 : 0;
     if (seen & TCP_SEEN_UNGREETED)
         outage->sign = now;
 }
@@ -148,13 +147,6 @@ uint64_t sy_tcp_outage_pause(const struct tcp_peer *peer, uint64_t now)
     if (peer->outage.since || !peer->outage.met)
         return RETRY_LATER;
     return down / 8 < RETRY_LATER ? RETRY_LATER : down / 8 < RETRY_REST ? down / 8 : RETRY_REST;
-}
-
-uint64_t sy_tcp_outage_patience(const struct tcp_peer *peer)
-{
-    unsigned times = peer->outage.ungreeted;
-
-    return TCP_GREETING_TIME << (times < DOUBLINGS ? times : DOUBLINGS);
 }
 
 enum { ADVICE = 400 };
@@ -231,6 +223,35 @@ static bool outage_worth_telling(const struct tcp_peer *peer, uint64_t now)
            outage_age(now, outage->since) >= TCP_SECOND && (outage->met || peer->why[0]);
 }
 
+static bool outage_same_machine(const struct tcp_peer *a, const struct tcp_peer *b)
+{
+    size_t a_size, b_size;
+    const void *one = sy_tcp_address_of(a->tcp, a->stream.pe, &a_size),
+               *other = sy_tcp_address_of(b->tcp, b->stream.pe, &b_size);
+
+    return sy_ip_equal(&a->outage.ip, &b->outage.ip) &&
+           sy_tcp_address_neighbours(one, a_size, other, b_size);
+}
+
+/* When the machine that leaves an attempt unanswered was last heard of, or 0: by other connections
+ * to the same address, where its kernel answers though their PEs may not. */
+static uint64_t outage_machine_heard(const struct tcp_peer *peer, uint64_t now)
+{
+    unsigned count = sy_engine_peers(&peer->tcp->engine);
+    uint64_t last = 0;
+
+    if (peer->outage.seen & (SY_WAY_REFUSED | SY_WAY_NONE) || !peer->outage.ip.family)
+        return 0;
+    if (atomic_load_explicit(&peer->near, memory_order_relaxed) && sy_ip_is_local(&peer->outage.ip))
+        return now;
+    for (unsigned i = 0; i < count; i++) {
+        const struct tcp_peer *each = sy_tcp_peer_at(peer->tcp, i);
+        if (each->stream.watch.fd >= 0 && outage_same_machine(peer, each))
+            last = outage_latest(last, outage_heard_at(each->stream.watch.fd, now));
+    }
+    return last;
+}
+
 /* A connection on which nobody greets is a sign of life of the machine. The first contact is
  * limited all the same, since a start is. */
 static uint64_t outage_counts_from(struct tcp_peer *peer, uint64_t now)
@@ -239,6 +260,8 @@ static uint64_t outage_counts_from(struct tcp_peer *peer, uint64_t now)
 
     if (sy_tcp_attempt_ungreeted(peer->tcp->net, peer->stream.pe, peer->stream.number))
         outage->sign = now;
+    else if (outage->met)
+        outage->sign = outage_latest(outage->sign, outage_machine_heard(peer, now));
     return outage->narrow || !outage->met ? outage->since
                                           : outage_latest(outage->since, outage->sign);
 }

@@ -6,7 +6,10 @@
  * out, or computes without serving anybody keeps its connections, and its machine accepts new ones
  * and acknowledges what is sent over them. So a peer is silent when its machine is: sent data are
  * not acknowledged, or probes of a quiet connection not answered, for TCP_SILENCE (pending.c sets
- * both), and then nothing accepts a connection.
+ * both), and then nothing accepts a connection. A machine leaves a request for one unanswered,
+ * though, while as many wait as it lets a PE have that accepts none. So silence does not count
+ * where the machine is known to be there: it is this PE's own, or answers on another connection to
+ * the same address. Where a PE has ended, its machine refuses connections.
  *
  * Time in which this PE did not run does not count. If a look at a stream is late, this PE was
  * stopped or had no processor: that time is neither the peer's silence nor part of a limit.
@@ -18,20 +21,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/net/interfaces.h"
+
 struct tcp_peer;
 
 struct tcp_outage {
-    bool met;           /* there has been a connection */
-    bool told;          /* the user has been told that the peer does not answer */
-    bool narrow;        /* it breaks without progress: large packets may be getting lost */
-    unsigned seen;      /* in the last attempt: SY_WAY_, TCP_SEEN_ */
-    unsigned ungreeted; /* attempts in succession in which a machine answered and no PE */
-    uint64_t since;     /* no connection, and something unconfirmed or awaited; 0: not so */
-    uint64_t first;     /* of several breaks with something unconfirmed and no progress between */
-    uint64_t sign;      /* the last sign of life of the peer's machine */
-    uint64_t looked;    /* the last look since there is no connection; 0: none */
-    uint64_t progress;  /* bytes confirmed and applied at the last break */
-    char peer[64];      /* the other end of the last connection */
+    bool met;          /* there has been a connection */
+    bool told;         /* the user has been told that the peer does not answer */
+    bool narrow;       /* it breaks without progress: large packets may be getting lost */
+    unsigned seen;     /* in the last attempt: SY_WAY_, TCP_SEEN_ */
+    uint64_t since;    /* no connection, and something unconfirmed or awaited; 0: not so */
+    uint64_t first;    /* of several breaks with something unconfirmed and no progress between */
+    uint64_t sign;     /* the last sign of life of the peer's machine */
+    uint64_t looked;   /* the last look since there is no connection; 0: none */
+    uint64_t progress; /* bytes confirmed and applied at the last break */
+    struct sy_ip ip;   /* of the other end of the last connection */
+    char peer[64];     /* that end, in words */
 };
 
 /* The first attempt at a connection begins. */
@@ -55,9 +60,5 @@ void sy_tcp_outage_lost(struct tcp_peer *peer);
 
 /* How long after a failed attempt the next one begins, in nanoseconds. */
 uint64_t sy_tcp_outage_pause(const struct tcp_peer *peer, uint64_t now);
-
-/* How long a greeting is waited for, in nanoseconds: the longer, the more often in vain, because
- * each connection that a stopped PE does not accept takes a place in its machine's queue. */
-uint64_t sy_tcp_outage_patience(const struct tcp_peer *peer);
 
 #endif

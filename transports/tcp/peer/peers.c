@@ -152,11 +152,6 @@ static bool peers_narrow(const struct tcp_stream *stream)
     return sy_tcp_peer_with(stream)->outage.narrow;
 }
 
-static uint64_t peers_patience(const struct tcp_stream *stream)
-{
-    return sy_tcp_outage_patience(sy_tcp_peer_with(stream));
-}
-
 static struct tcp_stream *peers_find_stream(struct tcp *tcp, int pe, unsigned number)
 {
     struct tcp_peer *peer = sy_tcp_peer_find(tcp, pe, number);
@@ -176,7 +171,6 @@ int sy_tcp_peers_listen(struct tcp *tcp, struct sy_error *err)
                                        .freeze = sy_tcp_stream_freeze,
                                        .adopt = sy_tcp_stream_adopt,
                                        .narrow = peers_narrow,
-                                       .patience = peers_patience,
                                        .unreachable = peers_unreachable};
 
     return sy_tcp_net_open(&user, &tcp->net, err);
