@@ -1,5 +1,6 @@
 /* See landing.h. */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "core/issue.h"
@@ -9,10 +10,11 @@
 #include "core/wait/wait.h"
 
 #define CLAIMS 2 /* that can be had at a time */
+#define SLOTS  (CLAIMS * SY_LANDING_SLOTS)
 
 /* The landing room, at the end of the control window. */
 struct room {
-    char slot[CLAIMS * SY_LANDING_SLOTS][SY_LANDING_BYTES];
+    char slot[SLOTS][SY_LANDING_BYTES];
     uint64_t claimed; /* a bit for each claim */
 };
 
@@ -26,7 +28,8 @@ struct command {
     uint32_t in;
 };
 
-/* The offset that commands for a window go to: the first line behind its end. */
+/* The offset that commands for a window go to: the first line behind its end. In the next one are
+ * the bytes that tell of slots. */
 static uint64_t landing_behind(unsigned window)
 {
     return (sy_windows.entry[window].own.length + SY_LINE - 1) / SY_LINE * SY_LINE;
@@ -94,7 +97,26 @@ void sy_landing_ask(const struct sy_landing *landing, unsigned slot, unsigned wi
     sy_issue_put(landing->what, landing->ctx, &t, SY_BLOCKING | SY_PROMPT);
 }
 
+void sy_landing_inquire(const struct sy_landing *landing, unsigned slot, unsigned window,
+                        char *over)
+{
+    const struct sy_transfer t = {.pe = landing->pe,
+                                  .window = window,
+                                  .offset = landing_behind(window) + SY_LINE + landing->first + slot,
+                                  .local = over,
+                                  .length = 1};
+
+    sy_issue_get(landing->what, landing->ctx, &t, SY_PROMPT);
+}
+
 /* ---- the PE whose device it is ---- */
+
+/* The copies between slots and devices. Only the PE that has claimed a slot names it, but for one
+ * that breaks the rules, and requests come by several threads: hence the lock. */
+static struct {
+    pthread_mutex_t lock;
+    struct sy_device_copying copying; /* ticket NULL: none, or it is over */
+} at_slot[SLOTS] = {[0 ... SLOTS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
 int sy_landing_command(unsigned window, uint64_t offset, const void *bytes, size_t length)
 {
@@ -104,9 +126,36 @@ int sy_landing_command(unsigned window, uint64_t offset, const void *bytes, size
     if (offset != landing_behind(window) || length != sizeof command)
         return -EFAULT;
     memcpy(&command, bytes, sizeof command);
-    if (command.slot >= CLAIMS * SY_LANDING_SLOTS || command.length > SY_LANDING_BYTES ||
+    if (command.slot >= SLOTS || command.length > SY_LANDING_BYTES ||
         !sy_staged_has_room(window, command.offset, (size_t)command.length))
         return -EFAULT; /* a command is not followed to another one */
-    return sy_staged_copy(window, command.in & 1, command.offset, room->slot[command.slot],
-                          (size_t)command.length);
+    pthread_mutex_lock(&at_slot[command.slot].lock);
+    int rc = at_slot[command.slot].copying.ticket
+                 ? -EFAULT
+                 : sy_staged_begin(window, command.in & 1, command.offset, room->slot[command.slot],
+                                   (size_t)command.length, &at_slot[command.slot].copying);
+    pthread_mutex_unlock(&at_slot[command.slot].lock);
+    return rc;
+}
+
+int sy_landing_answer(unsigned window, uint64_t offset, void *over, size_t length)
+{
+    uint64_t slot = offset - landing_behind(window) - SY_LINE;
+
+    if (slot >= SLOTS || length != 1)
+        return -EFAULT;
+    pthread_mutex_lock(&at_slot[slot].lock);
+    *(char *)over = sy_staged_ended(&at_slot[slot].copying, false);
+    pthread_mutex_unlock(&at_slot[slot].lock);
+    return 0;
+}
+
+void sy_landing_end(unsigned window)
+{
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        pthread_mutex_lock(&at_slot[slot].lock);
+        if (at_slot[slot].copying.window == window)
+            sy_staged_ended(&at_slot[slot].copying, true);
+        pthread_mutex_unlock(&at_slot[slot].lock);
+    }
 }

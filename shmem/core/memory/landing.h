@@ -4,8 +4,13 @@
  *
  * The PE that transfers claims some slots, by atomic operations on a word of the room, and is the
  * only one that uses them until it has released them. It has the other PE copy between a slot and
- * the device by a command: a put to the place behind the end of the device's window, which is
- * applied as all requests for memory of a device are, in its turn among them. */
+ * the device by a command: a put to the place behind the end of the device's window, which begins
+ * the copy. Gets of bytes behind that tell whether it is over. So the PE whose device it is never
+ * waits for a copy, but moves data of other slots meanwhile.
+ *
+ * Order. Requests of the PE that transfers do not wait for a copy that has begun. So that PE waits
+ * until it has heard that all copies of a call are over, before the call returns; what it issues
+ * afterwards, a fence and a signal too, comes after them. */
 #ifndef SY_CORE_LANDING_H
 #define SY_CORE_LANDING_H
 
@@ -35,12 +40,21 @@ void sy_landing_release(const struct sy_landing *landing);
 struct sy_transfer sy_landing_slot(const struct sy_landing *landing, unsigned slot, void *local,
                                    size_t length);
 
-/* Asks the PE to copy between a slot and its device: to it (in) or from it. */
+/* Has the PE begin to copy between a slot and its device: to it (in) or from it. The slot must not
+ * be copied already. */
 void sy_landing_ask(const struct sy_landing *landing, unsigned slot, unsigned window, bool in,
                     uint64_t offset, size_t length);
 
-/* Carries out a command: a put of another PE to a place behind the end of this PE's window of a
- * device. 0; -EFAULT: it is no command, or an impossible one. */
+/* Gets a byte, which is 1 when the slot's copy is over, and 0 before. */
+void sy_landing_inquire(const struct sy_landing *landing, unsigned slot, unsigned window,
+                        char *over);
+
+/* Requests of other PEs for places behind the end of this PE's window of a device: a command, by a
+ * put, and an inquiry. 0; -EFAULT: it is none, or an impossible one. */
 int sy_landing_command(unsigned window, uint64_t offset, const void *bytes, size_t length);
+int sy_landing_answer(unsigned window, uint64_t offset, void *over, size_t length);
+
+/* Waits for all copies with a window that goes. */
+void sy_landing_end(unsigned window);
 
 #endif

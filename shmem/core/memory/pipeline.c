@@ -6,9 +6,9 @@
  *
  * Memory that a piece is in between is this PE's, in `room`, and where the other PE's device is
  * reached by small messages only, a slot of that PE's landing room (core/memory/landing.h). Both
- * are used again when a piece is over. The copy there is asked for when what it needs has arrived,
- * and it is over when a ticket of the transport says that the request has been applied; so signals,
- * fences and quiets of the program, which come after this call, find all of it done. */
+ * are used again when a piece is over. The copy there is asked for when what it needs has arrived;
+ * that PE tells when it is over, for which it is asked again and again. So signals, fences and
+ * quiets of the program, which come after this call, find all of it done. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -58,6 +58,7 @@ struct piece {
     unsigned slot;
     char *room;
     size_t done, length;
+    char landed; /* what the other PE has answered: its copy is over */
     struct sy_device_copying copying;
     struct sy_transport_ticket *ticket;
 };
@@ -116,13 +117,20 @@ static void pipeline_travel(const struct moving *m, struct piece *piece)
     pipeline_mark(m, piece);
 }
 
+static void pipeline_inquire(const struct moving *m, struct piece *piece)
+{
+    piece->landed = 0;
+    sy_landing_inquire(&m->landing, piece->slot, m->p->target->window, &piece->landed);
+    pipeline_mark(m, piece);
+}
+
 static void pipeline_land(const struct moving *m, struct piece *piece)
 {
     const struct sy_pipeline *p = m->p;
 
     sy_landing_ask(&m->landing, piece->slot, p->target->window, p->put,
                    p->target->offset + piece->done, piece->length);
-    pipeline_mark(m, piece);
+    pipeline_inquire(m, piece);
 }
 
 static void pipeline_copy(const struct moving *m, struct piece *piece)
@@ -186,7 +194,10 @@ static bool pipeline_stepped(const struct moving *m, struct piece *piece)
     if (answer)
         sy_fatal("%s with PE %d: %s", sy_callsite_routine(m->p->what), m->p->pe, strerror(-answer));
     piece->ticket = NULL;
-    return true;
+    if (piece->step != LAND || piece->landed)
+        return true;
+    pipeline_inquire(m, piece);
+    return false;
 }
 
 /* Begins the next step of each piece whose step is over; false: there was none. */

@@ -35,6 +35,7 @@ void sy_staged_remove(unsigned window)
 {
     if (!sy_staged_is(window))
         return;
+    sy_landing_end(window);
     atomic_store(&staged[window].device, NULL);
     pthread_mutex_destroy(&staged[window].lock);
     if (atomic_fetch_sub(&sy_staged_windows, 1) == 1)
@@ -81,8 +82,9 @@ int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_
     struct sy_error err = {""};
 
     if (!sy_staged_has_room(window, offset, length))
-        return in && sy_staged_is(window) ? sy_landing_command(window, offset, local, length)
-                                          : -EFAULT;
+        return !sy_staged_is(window) ? -EFAULT
+               : in                  ? sy_landing_command(window, offset, local, length)
+                                     : sy_landing_answer(window, offset, local, length);
     const struct sy_device *device = staged[window].device;
     staged_begin(window);
     int rc = device->copy(staged[window].self, staged[window].pool,
