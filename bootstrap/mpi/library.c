@@ -33,7 +33,32 @@ static const struct {
 } files[] = {{"libmpich.so.", "mpich"}, /* Debian's name */
              {"libmpi.so.12", "mpich"}, /* MPICH, Intel MPI, MVAPICH */
              {"libmpi_cray.so.", "mpich"}, {"libmpi_gnu", "mpich"},
-             {"libmpi_abi.so.", "abi"},    {"libmpi.so.", "openmpi"}};
+             {"libmpi_abi.so.", "abi"},    {"libmpi.so.", "openmpi"}}; /* or an MPICH's own build */
+
+/* A function of the MPI in a file that is loaded; of any, where the path is empty. */
+static void *library_function(const char *path, const char *name)
+{
+    void *handle = *path ? dlopen(path, RTLD_NOLOAD | RTLD_LAZY) : NULL;
+    void *function = dlsym(handle ? handle : RTLD_DEFAULT, name);
+
+    if (handle)
+        dlclose(handle);
+    return function;
+}
+
+/* The family that an MPI says itself: one in a static program, or in a file whose name does not
+ * tell. */
+static const char *library_by_version(const char *path)
+{
+    int (*get_version)(char *text, int *length) = NULL;
+    char text[8192] = ""; /* the largest MPI_MAX_LIBRARY_VERSION_STRING there is */
+    int length = 0;
+
+    *(void **)&get_version = library_function(path, "MPI_Get_library_version");
+    if (!get_version || get_version(text, &length) != 0)
+        return NULL;
+    return strstr(text, "Open MPI") ? "openmpi" : "mpich";
+}
 
 /* The standard interface may be a file over an MPI that has one of its own, so it is no other. */
 struct loaded {
@@ -64,29 +89,12 @@ static int library_look(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/* The family that a static program, or an MPI whose file has another name, says itself. */
-static const char *library_by_version(void)
-{
-    int (*get_version)(char *text, int *length) = NULL;
-    char text[8192] = ""; /* the largest MPI_MAX_LIBRARY_VERSION_STRING there is */
-    int length = 0;
-
-    *(void **)&get_version = dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
-    if (!get_version || get_version(text, &length) != 0)
-        return NULL;
-    return strstr(text, "Open MPI") ? "openmpi" : "mpich";
-}
-
 static bool library_says(const char *path, const char *function)
 {
-    void *handle = *path ? dlopen(path, RTLD_NOLOAD | RTLD_LAZY) : NULL;
     int (*call)(int *flag) = NULL, flag = 0;
 
-    *(void **)&call = dlsym(handle ? handle : RTLD_DEFAULT, function);
-    bool says = call && call(&flag) == 0 && flag;
-    if (handle)
-        dlclose(handle);
-    return says;
+    *(void **)&call = library_function(path, function);
+    return call && call(&flag) == 0 && flag;
 }
 
 /* ---- the one that goes with the launcher ---- */
@@ -167,8 +175,10 @@ int sy_mpi_find(const char *module, struct mpi_library *library, struct sy_error
             "two MPIs are loaded in this process, %.200s among them: calls of one would end in the "
             "other; remove the LD_PRELOAD or the library that brings the second",
             loaded.path);
+    if (loaded.family && !strcmp(loaded.family, "openmpi"))
+        loaded.family = library_by_version(loaded.path);
     library_choose_interface(module, &loaded);
-    family = loaded.family ? loaded.family : library_by_version();
+    family = loaded.family ? loaded.family : library_by_version("");
     if (family) {
         library->in_process = true;
         library->because = "it is loaded in this process";

@@ -64,12 +64,17 @@ static bool world_is_spawned(void)
 #if MPI_VERSION >= 4
 
 /* One session until the end of the process: MPICH 4.0.2 crashes where a second one is begun after
- * the last has ended. */
+ * the last has ended. Its thread level is that of sessions after it in MPICH 5, and the transport
+ * needs the highest. */
 static int world_begin_session(struct mpi_world *world, struct sy_error *err)
 {
     MPI_Group group = MPI_GROUP_NULL;
-    int rc = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &world->session);
+    MPI_Info info;
 
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
+    int rc = MPI_Session_init(info, MPI_ERRORS_RETURN, &world->session);
+    MPI_Info_free(&info);
     if (rc)
         return world_fail(world, rc, "MPI_Session_init", err);
     rc = MPI_Group_from_session_pset(world->session, "mpi://WORLD", &group);

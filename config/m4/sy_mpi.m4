@@ -42,7 +42,7 @@ AC_DEFUN([SY_MPI_TRY], [
   sy_mpi_libs=
   sy_mpi_family=
   AS_IF([command -v "$sy_mpicc" >/dev/null 2>&1], [
-    sy_mpi_flags=`"$sy_mpicc" -show 2>/dev/null | sed 's/^@<:@^ @:>@*//'`
+    sy_mpi_flags=`"$sy_mpicc" -show 2>/dev/null | sed 's/^@<:@^ @:>@*//; s/-Wl,-rpath -Wl,/-Wl,-rpath,/g'`
   ])
   for sy_mpi_flag in $sy_mpi_flags; do
     AS_CASE([$sy_mpi_flag],

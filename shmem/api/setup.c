@@ -53,9 +53,12 @@ static void setup_close_world(void)
  * of failure this PE does not wait for the others; the launcher ends them. */
 static void setup_at_exit(int status, void *arg)
 {
+    static bool ended;
+
     (void)arg;
-    if (getpid() != sy_world.process)
+    if (ended || getpid() != sy_world.process)
         return;
+    ended = true;
     if (sy_world.depth && !sy_world.ending && !status) {
         sy_world.depth = 0;
         sy_world.exiting = true;
@@ -72,6 +75,9 @@ static void setup_at_exit(int status, void *arg)
     sy_boot_leave();
 }
 
+/* At exit the last that was asked for is called first. The first time is for an exit while the
+ * library starts; the second for it to end before what the libraries of plugins have asked for
+ * then: MPICH 5 takes leave of its launcher so. */
 static void setup_begin(const char *routine, int thread_level)
 {
     static bool registered;
@@ -80,11 +86,12 @@ static void setup_begin(const char *routine, int thread_level)
         sy_world.depth++;
         return;
     }
-    if (!registered) {
-        registered = true;
+    if (!registered)
         on_exit(setup_at_exit, NULL);
-    }
     setup_open_world(routine, thread_level);
+    if (!registered)
+        on_exit(setup_at_exit, NULL);
+    registered = true;
     sy_world.depth = 1;
 }
 

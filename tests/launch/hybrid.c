@@ -1,6 +1,6 @@
-/* hybrid ORDER: a program that uses MPI and OpenSHMEM. ORDER consists of the letters I and F for
- * MPI_Init and MPI_Finalize, i and f for shmem_init and shmem_finalize. After each step, every
- * library that is initialised must work. */
+/* hybrid ORDER: a program that uses MPI, with all threads, and OpenSHMEM. ORDER consists of the
+ * letters I and F for MPI_Init and MPI_Finalize, i and f for shmem_init and shmem_finalize. After
+ * each step, every library that is initialised must work. */
 #include <mpi.h>
 #include <shmem.h>
 #include <stdio.h>
@@ -32,9 +32,11 @@ static void check(char step)
 
 static void take(char step, int *argc, char ***argv)
 {
+    int level;
+
     switch (step) {
     case 'I':
-        MPI_Init(argc, argv);
+        MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level); /* for the transport mpi */
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         MPI_Comm_size(MPI_COMM_WORLD, &size);
         mpi_on = 1;

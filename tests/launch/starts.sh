@@ -146,11 +146,19 @@ stalls()
     echo "ok: $name: $pes PEs: what is waited for"
 }
 
+# mpicc_of FAMILY, and the launcher of an MPI with the standard binary interface; empty if there is none.
+mpicc_of()
+{
+    [ "$1" = abi ] && echo mpicc_abi || echo "mpicc.$1"
+}
+abi_mpiexec=$(command -v mpicc_abi)
+abi_mpiexec=${abi_mpiexec:+$(dirname "$abi_mpiexec")/mpiexec.hydra}
+
 # For docs/mpi.md, "How a job ends": the program of MPI and OpenSHMEM, as $dir/mpi_end-FAMILY.
 build_mpi_end()
 {
-    OSHCC_CC=mpicc.$1 "$SY_BUILD/bin/oshcc" -O1 -Wall -Wextra -Werror "$SY_SRC/tests/launch/mpi_end.c" -o "$dir/mpi_end-$1" \
-        2>"$dir/err" || fail "cannot build mpi_end.c with mpicc.$1"
+    OSHCC_CC=$(mpicc_of "$1") "$SY_BUILD/bin/oshcc" -O1 -Wall -Wextra -Werror "$SY_SRC/tests/launch/mpi_end.c" -o "$dir/mpi_end-$1" \
+        2>"$dir/err" || fail "cannot build mpi_end.c with $(mpicc_of "$1")"
 }
 none_of_mpi_runs()
 {

@@ -114,8 +114,7 @@ static int calls_begin_session(struct sy_error *err)
     char level[64] = "";
     int found = 0;
 
-    if (MPI_Info_create(&info))
-        return calls_fail(err, EIO, "MPI_Info_create failed");
+    MPI_Info_create(&info);
     MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
     int rc = calls_judge(MPI_Session_init(info, MPI_ERRORS_RETURN, &process.session));
     MPI_Info_free(&info);
@@ -193,23 +192,6 @@ static int calls_measure(struct sy_error *err)
     return 0;
 }
 
-static int calls_start(struct mpi_self *self, struct sy_error *err)
-{
-    int rc = 0;
-
-    pthread_mutex_lock(&process.lock);
-    if (!process.started) {
-        calls_publish();
-        rc = calls_begin(err);
-        if (!rc)
-            rc = calls_measure(err);
-        process.started = !rc;
-    }
-    *self = process.self;
-    pthread_mutex_unlock(&process.lock);
-    return rc;
-}
-
 #if SESSIONS
 /* All meet before they end a deaf MPI, as later MPICHs do themselves, by the server of PMI, which
  * MPI talks to by the same words. No process listens from here to the end of MPI, so none is
@@ -230,9 +212,9 @@ static void calls_meet(void)
 }
 #endif
 
-/* The process ends, after all that it has asked to be called at its exit. MPI waits here for the
- * other processes of its job; not so where the process ends in the middle of something. */
-__attribute__((destructor)) static void calls_end(void)
+/* The process ends, and the instances are closed. MPI waits here for the other processes of its
+ * job; not so where the process ends in the middle of something. */
+static void calls_end(void)
 {
     int finalized = 1;
 
@@ -251,6 +233,24 @@ __attribute__((destructor)) static void calls_end(void)
     if (!finalized)
         MPI_Finalize();
 #endif
+}
+
+static int calls_start(struct mpi_self *self, struct sy_error *err)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&process.lock);
+    if (!process.started) {
+        calls_publish();
+        rc = calls_begin(err);
+        if (!rc)
+            rc = calls_measure(err);
+        process.started = !rc;
+        atexit(calls_end); /* before what MPI has asked for: MPICH 5 takes leave of PMI then */
+    }
+    *self = process.self;
+    pthread_mutex_unlock(&process.lock);
+    return rc;
 }
 
 /* ---- who is to know of its end ---- */
