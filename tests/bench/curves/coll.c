@@ -111,3 +111,40 @@ double curve_alltoall(const struct curves *curves, size_t size, long n)
 #endif
     return curve_now() - begin;
 }
+
+double curve_alltoalls(const struct curves *curves, size_t size, long n)
+{
+    double begin = curve_now();
+
+    for (long i = 0; i < n; i++)
+#if BY_TEAM
+        shmem_double_alltoalls(SHMEM_TEAM_WORLD, (double *)(void *)curves->to,
+                               (double *)(void *)curves->from, 1, 2, coll_words(size));
+#else
+        shmem_alltoalls64(curves->to, curves->from, 1, 2, coll_words(size), 0, 0, curves->npes,
+                          sync_words[i & 1]);
+#endif
+    return curve_now() - begin;
+}
+
+#if SHMEM_MAJOR_VERSION * 100 + SHMEM_MINOR_VERSION >= 106
+double curve_inscan(const struct curves *curves, size_t size, long n)
+{
+    double begin = curve_now();
+
+    for (long i = 0; i < n; i++)
+        shmem_double_sum_inscan(SHMEM_TEAM_WORLD, (double *)(void *)curves->to,
+                                (double *)(void *)curves->from, coll_words(size));
+    return curve_now() - begin;
+}
+
+double curve_exscan(const struct curves *curves, size_t size, long n)
+{
+    double begin = curve_now();
+
+    for (long i = 0; i < n; i++)
+        shmem_double_sum_exscan(SHMEM_TEAM_WORLD, (double *)(void *)curves->to,
+                                (double *)(void *)curves->from, coll_words(size));
+    return curve_now() - begin;
+}
+#endif

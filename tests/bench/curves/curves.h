@@ -1,6 +1,6 @@
 /* oshbench --sizes: figures by the size of the message, or by the number of PEs at work. All but
- * peers.c and svg.c use nothing but OpenSHMEM 1.4 and the C library, so that another library's
- * oshcc builds the same program (alone.c):
+ * peers.c and svg.c use nothing but OpenSHMEM 1.4 and the C library, and scans where there are some,
+ * so that another library's oshcc builds the same program (alone.c):
  *
  *     table.c    the rows, and which are wanted
  *     point.c    rows between pairs of PEs
@@ -51,7 +51,7 @@ struct curve {
     enum curve_flows flows;
     bool by_pairs; /* by the number of pairs that are at work, with 8 bytes each, instead of by size
                     */
-    bool of_all;   /* needs room for a block of each PE */
+    int of_all;    /* blocks of each PE that it needs room for; 0: for one of all */
     /* Runs n times and returns the seconds that took on this PE, 0 where it has nothing to do; or,
      * for CURVE_PERCENT, n times the share that is shown. All PEs call it. */
     double (*run)(const struct curves *curves, size_t x, long n);
@@ -89,6 +89,9 @@ double curve_reduce(const struct curves *curves, size_t size, long n);
 double curve_collect(const struct curves *curves, size_t size, long n);
 double curve_fcollect(const struct curves *curves, size_t size, long n);
 double curve_alltoall(const struct curves *curves, size_t size, long n);
+double curve_alltoalls(const struct curves *curves, size_t size, long n);
+double curve_inscan(const struct curves *curves, size_t size, long n); /* OpenSHMEM 1.6 */
+double curve_exscan(const struct curves *curves, size_t size, long n);
 
 /* measure.c */
 struct curve_line {

@@ -150,7 +150,8 @@ static void measure_add(const struct curves *curves, const struct curve *curve,
 
 void curve_measure(const struct curves *curves, const struct curve *curve, struct curve_line *line)
 {
-    size_t blocks = curve->of_all ? (size_t)curves->npes : 1, pairs = (size_t)curves->npes / 2;
+    size_t blocks = curve->of_all ? (size_t)(curve->of_all * curves->npes) : 1,
+           pairs = (size_t)curves->npes / 2;
 
     memset(line, 0, sizeof *line);
     line->curve = curve;

@@ -1,35 +1,41 @@
 /* The rows of figures by size, and which are wanted. */
 #include "bench/curves/curves.h"
 
+#include <shmem.h>
 #include <stdlib.h>
 #include <string.h>
 
 const struct curve curve_rows[] = {
-    {"put", "put and quiet", CURVE_US, CURVE_ONE, false, false, curve_put},
-    {"get", "get", CURVE_US, CURVE_ONE, false, false, curve_get},
-    {"put_bw", "non-blocking puts, one PE to another", CURVE_MBPS, CURVE_ONE, false, false,
+    {"put", "put and quiet", CURVE_US, CURVE_ONE, false, 0, curve_put},
+    {"get", "get", CURVE_US, CURVE_ONE, false, 0, curve_get},
+    {"put_bw", "non-blocking puts, one PE to another", CURVE_MBPS, CURVE_ONE, false, 0,
      curve_put_stream},
-    {"get_bw", "non-blocking gets, one PE from another", CURVE_MBPS, CURVE_ONE, false, false,
+    {"get_bw", "non-blocking gets, one PE from another", CURVE_MBPS, CURVE_ONE, false, 0,
      curve_get_stream},
-    {"put_bibw", "non-blocking puts, two PEs to each other", CURVE_MBPS, CURVE_BOTH, false, false,
+    {"put_bibw", "non-blocking puts, two PEs to each other", CURVE_MBPS, CURVE_BOTH, false, 0,
      curve_put_both},
     {"put_pairs", "non-blocking puts, the first half of the PEs to the second", CURVE_MBPS,
-     CURVE_PAIRS, false, false, curve_put_pairs},
-    {"put_rate", "non-blocking puts of 8 bytes, by pairs of PEs", CURVE_MOPS, CURVE_PAIRS, true,
-     false, curve_put_rate},
-    {"add_rate", "atomic additions, by pairs of PEs", CURVE_MOPS, CURVE_PAIRS, true, false,
+     CURVE_PAIRS, false, 0, curve_put_pairs},
+    {"put_rate", "non-blocking puts of 8 bytes, by pairs of PEs", CURVE_MOPS, CURVE_PAIRS, true, 0,
+     curve_put_rate},
+    {"add_rate", "atomic additions, by pairs of PEs", CURVE_MOPS, CURVE_PAIRS, true, 0,
      curve_add_rate},
     {"put_overlap", "of a non-blocking put, what computing for as long hides", CURVE_PERCENT,
-     CURVE_ONE, false, false, curve_put_overlap},
+     CURVE_ONE, false, 0, curve_put_overlap},
     {"get_overlap", "of a non-blocking get, what computing for as long hides", CURVE_PERCENT,
-     CURVE_ONE, false, false, curve_get_overlap},
-    {"broadcast", "broadcast from PE 0", CURVE_US, CURVE_ONE, false, false, curve_broadcast},
-    {"reduce", "sum of doubles", CURVE_US, CURVE_ONE, false, false, curve_reduce},
-    {"collect", "collect, by what each PE gives", CURVE_US, CURVE_ONE, false, true, curve_collect},
-    {"fcollect", "fcollect, by what each PE gives", CURVE_US, CURVE_ONE, false, true,
-     curve_fcollect},
-    {"alltoall", "alltoall, by what each PE gives to each", CURVE_US, CURVE_ONE, false, true,
+     CURVE_ONE, false, 0, curve_get_overlap},
+    {"broadcast", "broadcast from PE 0", CURVE_US, CURVE_ONE, false, 0, curve_broadcast},
+    {"reduce", "sum of doubles", CURVE_US, CURVE_ONE, false, 0, curve_reduce},
+    {"collect", "collect, by what each PE gives", CURVE_US, CURVE_ONE, false, 1, curve_collect},
+    {"fcollect", "fcollect, by what each PE gives", CURVE_US, CURVE_ONE, false, 1, curve_fcollect},
+    {"alltoall", "alltoall, by what each PE gives to each", CURVE_US, CURVE_ONE, false, 1,
      curve_alltoall},
+    {"alltoalls", "alltoall of every second 8 bytes, by what each PE gives to each", CURVE_US,
+     CURVE_ONE, false, 2, curve_alltoalls},
+#if SHMEM_MAJOR_VERSION * 100 + SHMEM_MINOR_VERSION >= 106
+    {"inscan", "sums of doubles up to each PE", CURVE_US, CURVE_ONE, false, 0, curve_inscan},
+    {"exscan", "sums of doubles before each PE", CURVE_US, CURVE_ONE, false, 0, curve_exscan},
+#endif
 };
 const int curve_row_count = sizeof curve_rows / sizeof *curve_rows;
 
