@@ -25,8 +25,8 @@ static const struct sy_option options[] = {
      "Fail on purpose"},
     {"fake.fail_pes", SY_OPTION_STRING, 0, AT(fail_pes), "", NULL, 0, 0, NULL,
      "PEs that fail or hang, such as 0,4-7; empty for all"},
-    {"fake.hang", SY_OPTION_CHOICE, 0, AT(hang), "never", "never|open|connect|close|progress", 0, 0,
-     NULL, "Do not return from this call"},
+    {"fake.hang", SY_OPTION_CHOICE, 0, AT(hang), "never", "never|open|connect|close|progress|event",
+     0, 0, NULL, "Do not return from this call; event: from progress on the progress thread"},
     {"fake.reach", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(reach), "all", "all|parity|none|shy", 0, 0,
      NULL,
      "Whom it reaches: everybody, PEs of odd or of even numbers among themselves, nobody; or "
@@ -407,10 +407,11 @@ static int fake_progress(void *self, unsigned flags)
 {
     struct fake *f = self;
 
-    (void)flags;
     if (pthread_mutex_trylock(&f->lock))
         return 0;
     fake_hang(f, FAKE_HANG_PROGRESS);
+    if (flags & SY_PROGRESS_EVENT)
+        fake_hang(f, FAKE_HANG_EVENT);
     int moved = fake_queue_progress(f);
     pthread_mutex_unlock(&f->lock);
     return moved;
