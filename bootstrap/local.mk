@@ -113,6 +113,7 @@ tree_sources = \
 	bootstrap/control/tree/life.c \
 	bootstrap/control/tree/link.c \
 	bootstrap/control/tree/listen.c \
+	bootstrap/control/tree/orphan.c \
 	bootstrap/control/tree/secret.c \
 	bootstrap/control/tree/stall.c \
 	shmem/util/alike.c shmem/util/alike.h \

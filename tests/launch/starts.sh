@@ -88,6 +88,24 @@ ends()
         fail "$name, $pes PEs: end $*: the wrong number of PEs came together"
 }
 
+# loses_daemon COMMAND...: the process that has started the PEs is killed, and the launcher after it. No PE is left, whether it
+# computes or waits, and one has said why.
+loses_daemon()
+{
+    local launcher pe
+    setsid "$@" 3 sh -c 'exec "$0" wait 2>>"$1"' "$dir/end" "$dir/err" >"$dir/out" 2>"$dir/launcher" </dev/null &
+    launcher=$!
+    within 20 grep -q '^sum of' "$dir/out" || fail "$name: a job does not begin"
+    pe=$(pgrep -f "^$dir/end" | head -n 1)
+    kill -9 "$(ps -o ppid= -p "$pe" | tr -d ' ')"
+    within 10 none_runs || fail "$name: the process that started the PEs is killed: PEs are left"
+    said "the launcher's process on this host is gone"
+    kill -9 $launcher 2>/dev/null
+    wait $launcher 2>/dev/null
+    : >"$dir/err"
+    echo "ok: $name: the process that started the PEs is killed"
+}
+
 judge()
 {
     local pes program some="1 4"

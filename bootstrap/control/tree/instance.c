@@ -26,6 +26,7 @@ static void instance_in_child(void)
             close(tree->epoll);
         if (tree->stall.timer >= 0)
             close(tree->stall.timer);
+        sy_tree_forget_launcher(tree);
         tree->epoll = tree->stall.timer = -1;
         tree->links = tree->parent = NULL;
         explicit_bzero(tree->key, sizeof tree->key);
@@ -58,7 +59,7 @@ struct tree *sy_tree_new(const struct sy_host *host, struct sy_error *err)
         return NULL;
     }
     tree->host = host;
-    tree->stall.timer = -1;
+    tree->stall.timer = tree->launcher = -1;
     pthread_mutex_init(&tree->lock, NULL);
     tree->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (tree->epoll < 0) {
@@ -85,6 +86,7 @@ void sy_tree_free(struct tree *tree)
         sy_tree_link_close(link);
     sy_tree_bury(tree);
     sy_tree_listen_close(tree);
+    sy_tree_forget_launcher(tree);
     if (tree->stall.timer >= 0)
         close(tree->stall.timer);
     if (tree->epoll >= 0)

@@ -409,6 +409,7 @@ const struct tree_upper sy_tree_upper = {
     .gone = sy_tree_on_gone,
     .accept = sy_tree_accept,
     .late = sy_tree_on_late,
+    .orphaned = sy_tree_on_orphaned,
 };
 
 static int join_start(struct tree *tree, const struct tree_rank *rank, struct sy_error *err)
@@ -456,7 +457,9 @@ int sy_tree_join(struct tree_user *user, struct sy_job *job, struct sy_error *er
 
     if (rc == 0)
         rc = (user->rank.pe ? join_follow : join_lead)(tree, begin, limit, err);
-    if (rc == 0)
+    if (rc == 0) {
         join_make_job(tree, job);
+        sy_tree_watch_launcher(tree);
+    }
     return rc;
 }

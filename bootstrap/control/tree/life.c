@@ -72,6 +72,21 @@ void sy_tree_on_gone(struct tree_link *link, const char *why)
     sy_tree_flush(tree, PARTING);
 }
 
+/* The launcher's process on this host has ended. One PE of the host tells the user. */
+void sy_tree_on_orphaned(struct tree *tree)
+{
+    sy_tree_forget_launcher(tree);
+    if (tree->ended)
+        return;
+    sy_tree_end(tree, 1, true);
+    sy_tree_send_all_but(tree, NULL, SY_CONTROL_ABORT, tree->pe, 1, "!", 1);
+    sy_tree_flush(tree, PARTING);
+    if (tree->pe == 0 || tree->speaks)
+        tree->host->log(SY_LOG_ERROR, "boot",
+                        "the launcher's process on this host is gone: it was killed, or has "
+                        "crashed; the job ends");
+}
+
 /* ---- what this PE says ---- */
 
 void sy_tree_mark(void *self, enum sy_mark mark)

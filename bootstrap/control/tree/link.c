@@ -339,6 +339,10 @@ void sy_tree_pump(struct tree *tree, double seconds)
             sy_tree_upper.late(tree);
             continue;
         }
+        if (events[i].data.ptr == &tree->launcher) {
+            sy_tree_upper.orphaned(tree);
+            continue;
+        }
         if (link->state != TREE_LINK_DEAD && events[i].events & EPOLLOUT)
             tree_link_flush(link);
         if (link->state != TREE_LINK_DEAD && events[i].events & ~(uint32_t)EPOLLOUT)

@@ -101,7 +101,8 @@ struct tree {
     unsigned char key[TREE_SECRET]; /* of the handshakes */
     unsigned char seed[TREE_SEED];
     int listener[TREE_ADDRESSES], listeners;
-    int epoll; /* or -1 */
+    int epoll;    /* or -1 */
+    int launcher; /* its process on this host, see orphan.c; or -1 */
     struct tree_addresses listens;
     struct tree_link *links, *parent;
     int children, silent, opened, proved; /* connections in these states */
@@ -217,6 +218,12 @@ void sy_tree_listen_close(struct tree *tree);
 /* "10.1.2.3:5000, [fd00::1]:5000": where this PE listens, as far as there is room. */
 const char *sy_tree_listens_text(struct tree *tree, char text[TREE_PLACES]);
 
+/* ---- orphan.c ---- */
+
+/* From here on the job ends where the launcher's process on this host does. */
+void sy_tree_watch_launcher(struct tree *tree);
+void sy_tree_forget_launcher(struct tree *tree);
+
 /* ---- dial.c ---- */
 
 /* A connection to a PE of this job that has passed the handshake; or -EACCES: what answers does not
@@ -236,6 +243,7 @@ struct tree_upper {
     void (*gone)(struct tree_link *link, const char *why);
     bool (*accept)(struct tree *tree, const void *listener); /* false: it is no listener */
     void (*late)(struct tree *tree);                         /* the report's timer */
+    void (*orphaned)(struct tree *tree);                     /* the launcher has ended */
 };
 extern const struct tree_upper sy_tree_upper;        /* join.c */
 extern const struct sy_report_owner sy_tree_reports; /* stall.c */
@@ -244,6 +252,7 @@ bool sy_tree_accept(struct tree *tree, const void *listener); /* listen.c */
 tree_taker sy_tree_on_up, sy_tree_on_down;                    /* allgather.c */
 tree_taker sy_tree_on_mark, sy_tree_on_abort;                 /* life.c */
 void sy_tree_on_gone(struct tree_link *link, const char *why);
+void sy_tree_on_orphaned(struct tree *tree);
 tree_taker sy_tree_on_rest, sy_tree_on_note, sy_tree_on_ask; /* stall.c */
 void sy_tree_on_late(struct tree *tree);
 

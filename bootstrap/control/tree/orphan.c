@@ -1,0 +1,64 @@
+/* The launcher's process on this host, which started its PEs. Where that is killed, not every
+ * launcher ends them; so the PEs find out, and end the job. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bootstrap/control/tree/state.h"
+#include "util/bits.h"
+
+/* What such processes are called, or how their names begin: of Hydra, Open MPI, PRRTE and Slurm. */
+static const char *const launchers[] = {
+    "hydra_pmi_proxy", "pmi_proxy", "mpiexec", "mpirun", "orte", "prte", "slurmstepd"};
+
+static bool orphan_is_launcher(const char *name)
+{
+    for (size_t i = 0; i < SY_COUNT(launchers); i++)
+        if (!strncmp(name, launchers[i], strlen(launchers[i])))
+            return true;
+    return false;
+}
+
+/* A process's name and its parent: "PID (NAME) S PARENT ..."; false: it is not to be seen. */
+static bool orphan_read(long pid, char name[64], long *parent)
+{
+    char path[40];
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *file = fopen(path, "re");
+    bool read = file && fscanf(file, "%*d (%63[^)]) %*c %ld", name, parent) == 2;
+    if (file)
+        fclose(file);
+    return read;
+}
+
+/* A descriptor of the nearest ancestor that is a launcher's, which is readable once that has ended;
+ * -1: there is none, or Linux is older than 5.3. */
+static int orphan_open_launcher(void)
+{
+    char name[64];
+    long parent;
+
+    for (long pid = getppid(); pid > 1 && orphan_read(pid, name, &parent); pid = parent)
+        if (orphan_is_launcher(name))
+            return (int)syscall(SYS_pidfd_open, pid, 0);
+    return -1;
+}
+
+void sy_tree_watch_launcher(struct tree *tree)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &tree->launcher};
+
+    tree->launcher = orphan_open_launcher();
+    if (tree->launcher >= 0 && epoll_ctl(tree->epoll, EPOLL_CTL_ADD, tree->launcher, &event))
+        sy_tree_forget_launcher(tree);
+}
+
+void sy_tree_forget_launcher(struct tree *tree)
+{
+    if (tree->launcher >= 0)
+        close(tree->launcher);
+    tree->launcher = -1;
+}
